@@ -1,0 +1,77 @@
+// Reference quantisers and dequantisers of weight matrices, with absmax scales. Clear and exact
+// rather than fast: what packed formats, importers and kernels are judged against.
+//
+// A weight is (value(code) - zero) * scale * tensor_scale, where groups of `group` consecutive
+// rows of one column share a scale and a zero point.
+#ifndef TARSIA_DTYPES_QUANTIZE_H_
+#define TARSIA_DTYPES_QUANTIZE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dtypes/dtype.h"
+#include "support/result.h"
+
+namespace tarsia {
+
+enum class ZeroPoint : uint8_t {
+  kNone,     // zero = 0
+  kInteger,  // a code of the weight type
+  kFloat,    // any number, rounded to the scale type
+};
+
+struct QuantiseSpec {
+  DType type;                         // an integer or float of at most 8 bits
+  int64_t group = 0;                  // rows a scale; divides K; K itself means per channel
+  ZeroPoint zero = ZeroPoint::kNone;  // floats take kNone only, e8m0 scales too
+  DType scale_type = kF32;            // f32, f16, bf16, f8e4m3fn or e8m0
+};
+
+// A quantised matrix w[K, N]. Row-major.
+struct Quantised {
+  QuantiseSpec spec;
+  int64_t k = 0;
+  int64_t n = 0;
+  std::vector<uint8_t> codes;  // [K, N], one container a code
+  std::vector<float> scales;   // [K / group, N], values of spec.scale_type
+  std::vector<float> zeros;    // [K / group, N], or empty for kNone
+  float tensor_scale = 1;      // one factor for all (NVFP4)
+};
+
+// Quantises w[k, n], row-major.
+// - Without zero points the scale is the least that saturates nothing: the larger of
+//   max / largest value and -min / -least value. Floats: absmax / largest finite value. With an
+//   e8m0 scale, 2^(floor(log2(absmax)) - floor(log2(largest value))), the rule of the MX formats.
+// - With zero points the range of the codes covers [min, max] (extended to hold 0 for kInteger).
+// The scale is rounded to its type first; codes are then rounded from w / scale (+ zero) to
+// nearest even, saturating. A scale that underflows to 0 makes all codes of the group zero.
+// Errors: a type, scale type or zero point that is not offered; group not dividing k; sizes that
+// do not match; a weight that is not finite; a negative weight for an unsigned type without zero
+// points.
+Result<Quantised> QuantiseGroups(std::span<const float> w, int64_t k, int64_t n,
+                                 const QuantiseSpec& spec);
+
+// MXFP8, MXFP6, MXFP4: 32 elements an e8m0 scale. `type` is a float of at most 8 bits.
+Result<Quantised> QuantiseMx(std::span<const float> w, int64_t k, int64_t n, DType type);
+
+// NVFP4: f4e2m1, 16 elements an f8e4m3fn scale, one f32 for the tensor.
+Result<Quantised> QuantiseNvfp4(std::span<const float> w, int64_t k, int64_t n);
+
+// The weights [K, N]: each product in double, rounded once to f32.
+// Errors: arrays whose sizes do not match k, n and group.
+Result<std::vector<float>> Dequantise(const Quantised& q);
+
+struct QuantiseError {
+  double max_abs = 0;  // largest |approximation - original|
+  double rms = 0;      // root of the mean square difference
+  double snr_db = 0;   // 10 log10(sum original^2 / sum difference^2); infinite without difference
+};
+
+// Both of one size, or an error.
+Result<QuantiseError> MeasureError(std::span<const float> original,
+                                   std::span<const float> approximation);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_DTYPES_QUANTIZE_H_
