@@ -55,7 +55,7 @@ struct DType {
 };
 static_assert(sizeof(DType) == 8 && std::is_trivially_copyable_v<DType>);
 
-// The constants: kU1 .. kU64, kI1 .. kI64, kBool, kF16, kBF16, kTF32, kF32, kF64, kF3E1M1 ..
+// The constants: kU1 .. kU64, kI1 .. kI64, kBoolType, kF16, kBF16, kTF32, kF32, kF64, kF3E1M1 ..
 // kF8E7M0, kF8E4M3FN, ..., kE8M0, kC32, kC64.
 #define DTYPE(code, name, constant, kind, bits, exponent, mantissa, bias, specials, doc) \
   inline constexpr DType constant{DTypeKind::kind, bits, exponent,                       \
