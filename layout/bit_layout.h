@@ -1,0 +1,135 @@
+// Bit layouts: where the codes of a sub-byte register tile lie in 32-bit words.
+//
+// A bit layout of `count` codes of N bits maps (slot, bit of the code) to (word, bit of the word),
+// one to one, and may complement bits (the complement is part of the map). Two families exist:
+//
+//   contiguous   slot s occupies bits [s*N, (s+1)*N): what `view` of bytes means.
+//   lanes        made for fast dequantisation: a word is two 16-bit lanes that hold neighbours
+//                (slots 2j and 2j+1) at the same lane bits, each placed so that one `lop3` on the
+//                word, or on a view of it (shifted or byte-rotated once), turns the field into a
+//                float. It exists for multiples of 32 codes of at most 8 bits and is made for one
+//                compute type, f16 or bf16, because their magic numbers differ. The places come
+//                from a table (layout/lanes.def) with a version.
+//
+// `unpack` gives for a code of value v: v + bias for integers, v * 2^-exponent for floats. In
+// lanes, slots 4i to 4i+3 share their bias: with the rows of a fragment in slot bit 1, the bias
+// depends on k alone.
+//
+// Pure functions of their arguments; safe from any thread.
+#ifndef TARSIA_LAYOUT_BIT_LAYOUT_H_
+#define TARSIA_LAYOUT_BIT_LAYOUT_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "dtypes/dtype.h"
+#include "support/result.h"
+
+namespace tarsia {
+
+// Part of the identity of packed data: goes up whenever a place in layout/lanes.def changes.
+inline constexpr int kLanesVersion = 1;
+inline constexpr int64_t kMaxBitLayoutCodes = int64_t{1} << 20;
+
+struct BitPlace {
+  uint32_t word = 0;
+  uint8_t bit = 0;  // of the word, 0 to 31
+  friend bool operator==(const BitPlace&, const BitPlace&) = default;
+};
+
+// What lies at a bit of the words: a bit of a code, or nothing (slot < 0).
+struct CodeBit {
+  int64_t slot = -1;
+  uint8_t bit = 0;
+  friend bool operator==(const CodeBit&, const CodeBit&) = default;
+};
+
+// How `unpack` represents a code of value v: q = (v + bias) * 2^-exponent, one of the two zero.
+struct UnpackForm {
+  int32_t bias = 0;      // integers: subtract it from q to get v
+  int16_t exponent = 0;  // floats: multiply q by 2^exponent to get v
+  friend bool operator==(const UnpackForm&, const UnpackForm&) = default;
+};
+
+// A lane field as the code generator reads it: `view` is applied to the word first, then the
+// field's lowest bit stands at lane bit `position`. Codes put together from leftovers have
+// view kCollected.
+enum class LaneView : uint8_t { kShift, kRotate8, kCollected };
+struct LaneField {
+  LaneView view = LaneView::kShift;
+  uint8_t word = 0;   // within the period; of the field's first bit where kCollected
+  uint8_t start = 0;  // lane bit of the code's bit 0 before the view
+  uint8_t position = 0;
+};
+
+enum class BitOrder : uint8_t { kContiguous, kLanes };
+
+class BitLayout {
+ public:
+  BitLayout() = default;  // of no codes
+  // `count` codes from 0 to the limit, of any type.
+  static Result<BitLayout> Contiguous(DType type, int64_t count);
+  // `count` a multiple of 32, `type` an integer or float of at most 8 bits, `compute` f16 or bf16;
+  // floats with more than 5 exponent bits do not fit f16 and are refused for it.
+  static Result<BitLayout> Lanes(DType type, int64_t count, DType compute);
+
+  [[nodiscard]] BitOrder order() const { return order_; }
+  [[nodiscard]] DType type() const { return type_; }
+  [[nodiscard]] int bits() const { return type_.bits; }
+  [[nodiscard]] int64_t count() const { return count_; }
+  // f16 or bf16 for lanes, no type (0 bits) otherwise.
+  [[nodiscard]] DType compute() const { return compute_; }
+  // 32-bit words, the last one padded.
+  [[nodiscard]] int64_t words() const { return (count_ * type_.bits + 31) / 32; }
+
+  // Where bit `bit` of the code in `slot` lies; both within range.
+  [[nodiscard]] BitPlace Place(int64_t slot, int bit) const;
+  // The inverse.
+  [[nodiscard]] CodeBit CodeAt(int64_t word, int bit) const;
+  // The bits of the code in `slot` that are stored complemented.
+  [[nodiscard]] uint64_t Complement(int64_t slot) const;
+  // How `unpack` to `compute` (f16 or bf16) represents the code in `slot`: an error for types of
+  // more than 8 bits or other kinds, and for lanes made for another compute type.
+  [[nodiscard]] Result<UnpackForm> Unpack(int64_t slot, DType compute) const;
+  // Lanes only: the field of a slot (within its period of 32 codes).
+  [[nodiscard]] LaneField Field(int64_t slot) const;
+
+  // Words from codes (one a slot, in the low bits) and back. `words` has words() places.
+  void Pack(std::span<const uint64_t> codes, std::span<uint32_t> words) const;
+  void Unpack(std::span<const uint32_t> words, std::span<uint64_t> codes) const;
+
+  friend bool operator==(const BitLayout&, const BitLayout&) = default;
+
+ private:
+  BitOrder order_ = BitOrder::kContiguous;
+  DType type_;
+  DType compute_;
+  int64_t count_ = 0;
+};
+
+// A bit layout whose type and count may still be open, as in `packed(T, lanes(f16))`.
+struct BitLayoutFamily {
+  BitOrder order = BitOrder::kContiguous;
+  std::optional<DType> type;
+  std::optional<int64_t> count;
+  DType compute;  // lanes only
+
+  [[nodiscard]] bool IsConcrete() const { return type.has_value() && count.has_value(); }
+  // The layout for these codes; an error if the family is fixed to others.
+  [[nodiscard]] Result<BitLayout> Apply(DType codes_type, int64_t codes_count) const;
+  // Of a concrete family.
+  [[nodiscard]] Result<BitLayout> Concrete() const;
+  static BitLayoutFamily Of(const BitLayout& layout);
+  friend bool operator==(const BitLayoutFamily&, const BitLayoutFamily&) = default;
+};
+
+// `contiguous(u3, 32)`, `lanes(u3, 32, f16)`; families as `contiguous`, `lanes(f16)`.
+std::string ToString(const BitLayout& layout);
+std::string ToString(const BitLayoutFamily& family);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_LAYOUT_BIT_LAYOUT_H_
