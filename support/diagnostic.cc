@@ -127,7 +127,7 @@ namespace {
 
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::array<size_t, 65> row{};
-  if (a.size() > 64 || b.size() > 64) return 1000;
+  if (a.size() > 64 || b.size() > 64) return SIZE_MAX;  // too long to be a slip
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
     size_t diagonal = row[0];
