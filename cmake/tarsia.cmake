@@ -1,13 +1,29 @@
-# Helpers shared by every folder: one static library a folder, warnings as errors.
+# Helpers shared by every folder: one static library a folder, warnings as errors, tests, fuzzers.
+
+include(${CMAKE_CURRENT_LIST_DIR}/tools.cmake)
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+if(TARSIA_STATIC)
+  include(${CMAKE_CURRENT_LIST_DIR}/static.cmake)
+endif()
 
 add_library(tarsia_options INTERFACE)
 target_include_directories(tarsia_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tarsia_options INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror
-  -Wimplicit-fallthrough -Wswitch-enum -Wundef -fvisibility=hidden)
+  -Wimplicit-fallthrough -Wswitch-enum -Wundef -fvisibility=hidden
+  -ffunction-sections -fdata-sections)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
+  # These see faults in std::string and std::vector themselves once those are inlined.
+  target_compile_options(tarsia_options INTERFACE
+    -Wno-array-bounds -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow
+    -Wno-stringop-overread)
+endif()
+target_link_options(tarsia_options INTERFACE -Wl,--gc-sections)
+if(TARSIA_STATIC)
+  target_link_options(tarsia_options INTERFACE -static-libstdc++ -static-libgcc)
+endif()
 if(TARSIA_SANITIZE)
   target_compile_options(tarsia_options INTERFACE
     -fsanitize=${TARSIA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
@@ -17,18 +33,26 @@ if(TARSIA_FUZZ)
   target_compile_options(tarsia_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# tarsia_library(NAME DEPENDS lib...): the static library tarsia_NAME of all *.cc in this folder.
+# tarsia_library(NAME DEPENDS folder... PRIVATE lib...): the static library tarsia_NAME of all *.cc
+# in this folder. DEPENDS names folders that stand before this one; PRIVATE names other libraries.
 function(tarsia_library name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
-  add_library(tarsia_${name} STATIC ${sources})
+  if(sources)
+    add_library(tarsia_${name} STATIC ${sources})
+  else()  # headers only
+    add_library(tarsia_${name} STATIC ${PROJECT_SOURCE_DIR}/cmake/empty.cc)
+  endif()
   target_link_libraries(tarsia_${name} PUBLIC tarsia_options PRIVATE ${ARG_PRIVATE})
   foreach(dep ${ARG_DEPENDS})
     target_link_libraries(tarsia_${name} PUBLIC tarsia_${dep})
   endforeach()
 endfunction()
 
-# tarsia_unit_tests(FOLDER DEPENDS lib...): the test binary unit_FOLDER of all *.cc in this folder.
+# tarsia_unit_tests(FOLDER DEPENDS folder... PRIVATE lib...): the test binary unit_FOLDER of all
+# *.cc in this folder, and the test unit.FOLDER that runs it. There are no precompiled headers:
+# gtest.h alone costs next to nothing more than its precompiled form, and without them ccache
+# serves a fresh clone. gmock.h costs a second a file: include it only where it is used.
 function(tarsia_unit_tests name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
@@ -41,4 +65,23 @@ function(tarsia_unit_tests name)
     target_link_libraries(unit_${name} PRIVATE tarsia_${dep})
   endforeach()
   add_test(NAME unit.${name} COMMAND unit_${name})
+endfunction()
+
+# tarsia_fuzzer(NAME DEPENDS folder... PRIVATE lib...): the binary fuzz_NAME of NAME.cc in this
+# folder, which defines LLVMFuzzerTestOneInput. With TARSIA_FUZZ it is a libFuzzer target; without,
+# it runs each input of tests/fuzz/corpus/NAME once, as the test fuzz.NAME.
+function(tarsia_fuzzer name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
+  add_executable(fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${name}.cc)
+  target_link_libraries(fuzz_${name} PRIVATE tarsia_options ${ARG_PRIVATE})
+  foreach(dep ${ARG_DEPENDS})
+    target_link_libraries(fuzz_${name} PRIVATE tarsia_${dep})
+  endforeach()
+  if(TARSIA_FUZZ)
+    target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(fuzz_${name} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/replay_main.cc)
+  endif()
+  add_test(NAME fuzz.${name}
+    COMMAND fuzz_${name} -runs=0 ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/${name})
 endfunction()

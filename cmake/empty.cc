@@ -1,0 +1,1 @@
+// A library of headers only needs one source file.
