@@ -1,0 +1,26 @@
+// Relaxed atomic operations on elements of global or shared memory that several threads may touch
+// at once, for the rows atomic.* and red.* of isa.def.
+#ifndef TARSIA_VM_HOST_ATOMIC_H_
+#define TARSIA_VM_HOST_ATOMIC_H_
+
+#include <cstdint>
+
+#include "dtypes/dtype.h"
+#include "isa/instruction.h"
+
+namespace tarsia::host {
+
+// One read-modify-write of the element at `address`; returns the code that stood there. `op` is
+// kAtomicAdd .. kAtomicExch or kRedAdd .. kRedXor. Add: i32, u32, i64, u64 (wrapping), f16, bf16,
+// f32, f64 (one rounding); the others: i32, u32, i64, u64. `value` is a code in the low bits.
+// An address that is not aligned to the element is atomic only toward other misaligned ones. An
+// operation or type that the row does not allow does nothing and returns 0.
+uint64_t AtomicRmw(Opcode op, DType type, void* address, uint64_t value);
+
+// Stores `desired` if the element equals `expected`; returns the code that stood there. For i32,
+// u32, i64, u64.
+uint64_t AtomicCas(DType type, void* address, uint64_t expected, uint64_t desired);
+
+}  // namespace tarsia::host
+
+#endif  // TARSIA_VM_HOST_ATOMIC_H_

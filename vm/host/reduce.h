@@ -1,0 +1,39 @@
+// Reductions of contiguous arrays of native containers, for the rows reduce.* of isa.def.
+// - sum, prod: integers wrap; f16 and bf16 accumulate in f32 and round once at the end; f32 in
+//   f32 and f64 in f64, blockwise, in an unspecified order; 0 or 1 of nothing.
+// - min, max: NaNs are passed over, -0 is below +0; +inf or the largest integer (max: the
+//   opposite) of nothing, or of NaNs alone.
+// - any, all: of bool bytes; false and true of nothing.
+// All functions are thread-safe and take any alignment; `out` may not overlap `src`. Scratch is
+// kept a thread. A type that the row does not allow is the caller's mistake and leaves `out` as
+// it is.
+#ifndef TARSIA_VM_HOST_REDUCE_H_
+#define TARSIA_VM_HOST_REDUCE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "dtypes/dtype.h"
+#include "isa/instruction.h"
+
+namespace tarsia::host {
+
+// src [outer, axis, inner] -> out [outer, inner], one type; kReduceSum to kReduceAll.
+void Reduce(Opcode op, DType type, const void* src, int64_t outer, int64_t axis, int64_t inner,
+            void* out);
+
+// The same along any set of axes of a row-major array: out has the other axes in their order.
+// f16 and bf16 round once, after the last axis. `axes` are distinct, in any order; none of them
+// copies.
+void ReduceAxes(Opcode op, DType type, const void* src, std::span<const int64_t> shape,
+                std::span<const int64_t> axes, void* out);
+
+// kReduceArgmin, kReduceArgmax: src [outer, axis, inner] -> value and index [outer, inner], the
+// index of the first extreme value along the axis (with -0 below +0), -1 and the value of nothing
+// (see above) where there is none.
+void ReduceArg(Opcode op, DType type, const void* src, int64_t outer, int64_t axis, int64_t inner,
+               void* value, int32_t* index);
+
+}  // namespace tarsia::host
+
+#endif  // TARSIA_VM_HOST_REDUCE_H_
