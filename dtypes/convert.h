@@ -74,7 +74,8 @@ std::string DecodeToString(DType type, uint64_t code);
 // hexadecimal integer, `inf`, `nan`, `true` or `false`, each with an optional sign, rounded once
 // to nearest even from the exact value as written. Nothing where the text is no number, or where
 // the type cannot hold it: a value that overflows or (integers) has a fraction, infinity or NaN
-// in a type without them. Complex types take a real number.
+// in a type without them, zero or less in e8m0. Complex types take `(real, imaginary)` or a
+// real number.
 std::optional<uint64_t> ParseValue(DType type, std::string_view text);
 
 }  // namespace tarsia

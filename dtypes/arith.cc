@@ -1,0 +1,65 @@
+#include "dtypes/arith.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dtypes/convert.h"
+#include "dtypes/exact.h"
+
+namespace tarsia::arith {
+namespace {
+
+bool IsNanCode(DType type, uint64_t code) {
+  return internal::DecodeExact(type, code).number_class == internal::NumberClass::kNan;
+}
+
+// The place of a code among the ordered numbers, 2^63 for zero.
+uint64_t OrderOf(DType type, uint64_t code) {
+  const uint64_t bits = (code & CodeMask(type)) >> internal::UnusedLowBits(type);
+  const int magnitude_bits = type.exponent + type.mantissa;
+  const uint64_t magnitude = bits & ((uint64_t{1} << magnitude_bits) - 1);
+  const uint64_t zero = uint64_t{1} << 63;
+  return (bits >> magnitude_bits & 1) != 0 ? zero - magnitude : zero + magnitude;
+}
+
+// The value of a code, infinities included.
+long double ValueOf(const internal::Exact& value) {
+  if (value.number_class == internal::NumberClass::kInfinity) {
+    const long double infinity = std::numeric_limits<long double>::infinity();
+    return value.negative ? -infinity : infinity;
+  }
+  const long double magnitude =
+      std::ldexp(static_cast<long double>(value.significand), value.exponent);
+  return value.negative ? -magnitude : magnitude;
+}
+
+}  // namespace
+
+uint64_t UlpDistance(DType type, uint64_t a, uint64_t b) {
+  const bool a_nan = IsNanCode(type, a), b_nan = IsNanCode(type, b);
+  if (a_nan || b_nan) return a_nan && b_nan ? 0 : UINT64_MAX;
+  const uint64_t x = OrderOf(type, a), y = OrderOf(type, b);
+  return x > y ? x - y : y - x;
+}
+
+double UlpError(DType type, uint64_t code, long double truth) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const internal::Exact decoded = internal::DecodeExact(type, code);
+  const bool nan = decoded.number_class == internal::NumberClass::kNan;
+  if (nan || std::isnan(truth)) return nan && std::isnan(truth) ? 0 : kInfinite;
+  const long double value = ValueOf(decoded);
+  if (value == truth) return 0;
+  if (std::isinf(value)) {
+    const internal::Exact largest = internal::DecodeExact(type, MaxFiniteCode(type));
+    const long double bound = ValueOf(largest) + std::ldexp(0.5L, largest.exponent);
+    return std::signbit(value) == std::signbit(truth) && std::fabs(truth) >= bound ? 0 : kInfinite;
+  }
+  if (std::isinf(truth)) return kInfinite;
+  const int least = 1 - type.bias;
+  const int binade = truth == 0 ? least : std::max(std::ilogb(truth), least);
+  const long double error = std::ldexp(std::fabs(value - truth), type.mantissa - binade);
+  return static_cast<double>(error);
+}
+
+}  // namespace tarsia::arith

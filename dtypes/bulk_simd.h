@@ -1,0 +1,50 @@
+// The vector kernels behind bulk.h. Counts are any; pointers need no alignment.
+#ifndef TARSIA_DTYPES_BULK_SIMD_H_
+#define TARSIA_DTYPES_BULK_SIMD_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "dtypes/convert.h"
+#include "dtypes/dtype.h"
+
+namespace tarsia::internal {
+
+// How an f32 becomes a float with fewer mantissa bits, to nearest even: see MakeNarrowing.
+struct Narrowing {
+  uint32_t shift;          // mantissa bits that go
+  uint32_t rebias;         // taken from the shifted code of a normal number
+  uint32_t least_normal;   // as an f32
+  uint32_t magic;          // f32 whose last place is the target's smallest subnormal
+  uint32_t most;           // largest finite magnitude
+  uint32_t overflow;       // magnitude that larger ones become
+  uint32_t infinity;       // magnitude that infinity becomes
+  uint32_t nan;            // what a positive NaN becomes
+  uint32_t nan_sign;       // ored to a negative NaN
+  uint32_t sign;           // the sign bit of the target
+  uint32_t negative_zero;  // what -0 becomes
+  uint32_t left;           // unused low bits of the target
+};
+
+Narrowing MakeNarrowing(DType to, Overflow overflow);
+
+// f32 to a float of at most 8, of 16, or of 32 bits (tf32).
+void NarrowF32(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes);
+// NaNs become quiet, keep their sign and lose their payload.
+void WidenF16(const void* src, void* dst, size_t n);
+void WidenBF16(const void* src, void* dst, size_t n);
+// f32 to integers of containers of 1 or 2 bytes: toward zero, clamped to [least, most], NaN to 0,
+// and masked. Bounds lie within -2^15 and 2^16.
+struct IntegerRange {
+  float least;
+  float most;
+  uint32_t mask;
+};
+void F32ToInteger(const void* src, void* dst, size_t n, IntegerRange range, int container_bytes);
+
+// What the vector code runs on: the name of the instruction set chosen at run time.
+const char* BulkTargetName();
+
+}  // namespace tarsia::internal
+
+#endif  // TARSIA_DTYPES_BULK_SIMD_H_
