@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Fails on an include that the order of the folders forbids.
+
+    support <- dtypes <- layout <- isa <- {vm, compiler} <- runtime <- {tools, bench}
+
+A folder includes only what stands left of it; vm and compiler never see each other. Besides:
+vm/ptx knows PTX and nothing of isa; only compiler/llvm sees LLVM and only runtime/cuda sees CUDA;
+CLI11 belongs to tools, GoogleTest to tests, Google Benchmark and OpenBLAS to bench; the public
+header is plain C. An include in quotes names a path from the root of the repository, a header's
+guard is named after its path, and a tarsia_library() links only what its folder may include.
+
+usage: check_includes.py [--root DIR]
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+
+FOUNDATION = ["support", "dtypes", "layout", "isa"]
+BELOW_RUNTIME = FOUNDATION + ["vm", "compiler"]
+PUBLIC = ["include", "tarsia"]  # include/tarsia/tarsia.h is included as "tarsia/tarsia.h"
+
+# What the files of a folder may include from this repository, besides their own folder. The
+# longest prefix of a file's path that is listed here decides.
+MAY_SEE = {
+    "support": [],
+    "dtypes": ["support"],
+    "layout": ["support", "dtypes"],
+    "isa": ["support", "dtypes", "layout"],
+    "vm": FOUNDATION,
+    "vm/ptx": ["support", "dtypes", "layout"],
+    "compiler": FOUNDATION,
+    "runtime": BELOW_RUNTIME + PUBLIC,
+    "tools": BELOW_RUNTIME + ["runtime"] + PUBLIC,
+    "bench": BELOW_RUNTIME + ["runtime"] + PUBLIC,
+    "tests": BELOW_RUNTIME + ["runtime", "tools", "bench"] + PUBLIC,
+    "examples": PUBLIC,
+    "include": PUBLIC,
+    "cmake": [],
+}
+
+# Headers of other libraries, and the only places that may include them.
+ONLY_IN = [
+    (r"(llvm|llvm-c)/", ["compiler/llvm", "tests"]),
+    (r"(cuda|cuda_runtime|cuda_runtime_api|nvrtc|nvJitLink|nvPTXCompiler|cublas_v2)\.h$",
+     ["runtime/cuda", "compiler/ptx", "bench", "tests"]),
+    (r"CLI/", ["tools", "bench", "tests"]),
+    (r"(gtest|gmock)/", ["tests"]),
+    (r"benchmark/", ["bench"]),
+    (r"(cblas|openblas/.*)\.?h?$", ["bench"]),
+]
+HEAVY_IN_HEADERS = {"iostream", "regex"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
+LIBRARY = re.compile(r"tarsia_library\(\s*(\w+)([^)]*)\)")
+
+
+def is_under(path, folder):
+    return path == folder or path.startswith(folder + "/")
+
+
+def owner_of(path):
+    """The folder of MAY_SEE with the longest prefix of `path`, or None."""
+    owners = [folder for folder in MAY_SEE if is_under(path, folder)]
+    return max(owners, key=len, default=None)
+
+
+def check_own(path, owner, target):
+    """An error about a quoted include of `target` in the file `path`, or None."""
+    folder = target.split("/")[0]
+    known = {name.split("/")[0] for name in MAY_SEE} | set(PUBLIC)
+    if "/" not in target or folder not in known:
+        return f'"{target}" is not a path from the root of the repository'
+    if owner == "vm/ptx" or is_under(target, "vm/ptx"):
+        allowed = is_under(target, owner) or folder in MAY_SEE[owner]
+        # The interpreter and the emulator are two witnesses: neither may lean on the other.
+        if owner == "vm" or (owner == "vm/ptx" and is_under(target, "vm")):
+            allowed = owner == "vm/ptx" and is_under(target, "vm/ptx")
+    else:
+        allowed = is_under(target, owner.split("/")[0]) or folder in MAY_SEE[owner]
+    return None if allowed else f'{owner}/ must not see "{target}"'
+
+
+def check_foreign(path, target):
+    """An error about an include of another library's `target`, or None."""
+    for pattern, places in ONLY_IN:
+        if re.match(pattern, target) and not any(is_under(path, place) for place in places):
+            return f"<{target}> may be seen only by {', '.join(places)}"
+    if path.endswith(".h") and target in HEAVY_IN_HEADERS:
+        return f"<{target}> is too heavy for a header"
+    return None
+
+
+def check_guard(path, text):
+    if path.startswith("include/"):
+        path = path[len("include/"):]
+    stem = re.sub(r"[^A-Za-z0-9]", "_", path).upper()
+    guard = (stem if stem.startswith("TARSIA_") else "TARSIA_" + stem) + "_"
+    if re.search(rf"^#ifndef {guard}\n#define {guard}$", text, re.MULTILINE):
+        return None
+    return f"the header guard should be {guard}"
+
+
+def check_source(path, text):
+    owner = owner_of(path)
+    if owner is None:
+        return []
+    errors = []
+    for match in INCLUDE.finditer(text):
+        quote, target = match.groups()
+        error = check_own(path, owner, target) if quote == '"' else None
+        error = error or check_foreign(path, target)
+        if error:
+            line = text.count("\n", 0, match.start(1)) + 1
+            errors.append(f"{path}:{line}: {error}")
+    if path.endswith(".h"):
+        error = check_guard(path, text)
+        if error:
+            errors.append(f"{path}:1: {error}")
+    return errors
+
+
+def check_links(path, text):
+    """Errors about what a folder's CMakeLists.txt links."""
+    owner = owner_of(path)
+    if owner is None or owner == "tests":
+        return []
+    errors = []
+    for match in LIBRARY.finditer(text):
+        arguments = match.group(2).split()
+        depends = arguments[arguments.index("DEPENDS") + 1:] if "DEPENDS" in arguments else []
+        for name in depends:
+            if name in ("PUBLIC", "PRIVATE"):
+                break
+            if name not in MAY_SEE[owner]:
+                errors.append(f"{path}: tarsia_{match.group(1)} must not link tarsia_{name}")
+    return errors
+
+
+def check(root):
+    errors, count = [], 0
+    for file in sorted(root.rglob("*")):
+        path = file.relative_to(root).as_posix()
+        if owner_of(path) is None or not file.is_file():
+            continue
+        if file.suffix in (".h", ".cc", ".c", ".def"):
+            count += 1
+            errors += check_source(path, file.read_text(encoding="utf-8"))
+        elif file.name == "CMakeLists.txt":
+            errors += check_links(path, file.read_text(encoding="utf-8"))
+    return errors, count
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--root", type=pathlib.Path,
+                        default=pathlib.Path(__file__).resolve().parent.parent)
+    errors, count = check(parser.parse_args().root)
+    for error in errors:
+        print(error, file=sys.stderr)
+    print(f"includes: {count} files, {len(errors)} errors")
+    return 1 if errors or count == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Fails on what no tracked file should hold: paths of somebody's machine, blanks at the end of a
+# line, carriage returns, merge marks, notes of unfinished work, more than a megabyte, no newline
+# at the end.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+failures=0
+# Tests of bad input hold bad text on purpose; this file holds the patterns.
+readonly excluded=(':!scripts/check_text.sh' ':!tests/fuzz/corpus' ':!tests/invalid' ':!LICENSE')
+
+# refuse WHAT PATTERN: fails on lines of text files that match an extended regular expression.
+refuse() {
+  if git grep -nIE -e "$2" -- . "${excluded[@]}" >&2; then
+    echo "text: error: $1" >&2
+    failures=$((failures + 1))
+  fi
+}
+
+refuse "a path of somebody's machine" '(^|[^A-Za-z0-9_.~])/(work|home|Users|mnt)/[A-Za-z0-9_]'
+refuse "blanks at the end of a line" '[[:blank:]]+$'
+refuse "a carriage return" $'\r$'
+refuse "a mark of an unfinished merge" '^(<<<<<<<|>>>>>>>|\|\|\|\|\|\|\|)( |$)'
+refuse "a note of unfinished work" '(^|[^A-Za-z_])(TODO|FIXME|XXX|HACK)([^A-Za-z_]|$)'
+
+while IFS= read -r -d '' file; do
+  [[ -f $file && ! -L $file ]] || continue
+  if [[ $(stat -c %s "$file") -gt 1048576 ]]; then
+    echo "text: error: $file is larger than a megabyte" >&2
+    failures=$((failures + 1))
+  fi
+done < <(git ls-files -z)
+
+while IFS= read -r -d '' file; do
+  if [[ -f $file && -s $file && -n $(tail -c 1 "$file") ]]; then
+    echo "text: error: $file does not end in a newline" >&2
+    failures=$((failures + 1))
+  fi
+done < <(git grep -zlI -e '' -- . "${excluded[@]}")
+
+echo "text: $(git ls-files | wc -l) files, $failures errors"
+[[ $failures -eq 0 ]]

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Puts small faults into the source, one at a time, and shows that the tests named kill each.
+
+The faults stand in scripts/mutants/<folder>.toml, each as
+
+    [[mutant]]
+    name = "nearest-ignores-insertions"     # kebab-case, unique
+    file = "support/diagnostic.cc"          # from the root of the repository
+    old = "row[j - 1] + 1"                  # must occur in the file exactly once;
+    new = "row[j - 1] + 9"                  # use '''...''' for text of several lines
+    target = "unit_support"                 # what to build (one name, or a list)
+    test = "^unit.support$"                 # the tests that should kill it, as in ctest -R
+
+A mutant must compile: one that does not proves nothing, and counts as a failure, as does one whose
+old text is no longer there. The sources are copied to a folder of their own, so the checkout is
+never touched; one build folder is kept there, so that only what changed is built.
+
+exit status: 0 all killed, 1 a survivor or a mutant that cannot be tried, 2 bad usage
+"""
+
+import argparse
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FIELDS = {"name", "file", "old", "new", "target", "test"}
+TEST_TIMEOUT_S = 300  # a mutant may well make a loop endless
+
+
+class Unusable(Exception):
+    """A mutant that cannot be tried, and why."""
+
+
+def read_mutants(folder):
+    """All mutants of a folder, as dictionaries of FIELDS; raises Unusable on a bad list."""
+    mutants, names = [], set()
+    for path in sorted(folder.glob("*.toml")):
+        try:
+            tables = tomllib.loads(path.read_text(encoding="utf-8")).get("mutant", [])
+        except tomllib.TOMLDecodeError as error:
+            raise Unusable(f"{path.name}: {error}") from error
+        for table in tables:
+            name = table.get("name", "without a name")
+            if set(table) != FIELDS:
+                wrong = ", ".join(sorted(set(table) ^ FIELDS))
+                raise Unusable(f"{path.name}: mutant {name}: missing or unknown fields: {wrong}")
+            if name in names:
+                raise Unusable(f"{path.name}: mutant {name}: the name is taken")
+            names.add(name)
+            targets = table["target"]
+            table["target"] = targets if isinstance(targets, list) else [targets]
+            mutants.append(table)
+    return mutants
+
+
+def mutated(root, mutant):
+    """The text of the mutant's file with the fault in it; raises Unusable if it does not fit."""
+    path = root / mutant["file"]
+    if not path.is_file():
+        raise Unusable(f"no file {mutant['file']}")
+    text = path.read_text(encoding="utf-8")
+    count = text.count(mutant["old"])
+    if count != 1:
+        raise Unusable(f"the old text occurs {count} times in {mutant['file']}")
+    if mutant["old"] == mutant["new"]:
+        raise Unusable("the new text is the old")
+    return text.replace(mutant["old"], mutant["new"])
+
+
+def copy_sources(work):
+    """Copies tracked and new files to work/source; what has not changed keeps its time there."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    wanted = {name for name in listing.split("\0") if name and (ROOT / name).is_file()}
+    source = work / "source"
+    for path in source.rglob("*"):
+        if path.is_file() and path.relative_to(source).as_posix() not in wanted:
+            path.unlink()
+    for name in wanted:
+        copy = source / name
+        data = (ROOT / name).read_bytes()
+        if not copy.is_file() or copy.read_bytes() != data:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(data)
+            shutil.copymode(ROOT / name, copy)
+    return source
+
+
+def run(command, log, timeout=None):
+    """Whether a command succeeds; its output goes to the file `log`. A timeout is no success."""
+    with open(log, "w", encoding="utf-8") as out:
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out,
+                                  stderr=subprocess.STDOUT, timeout=timeout, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+    return done.returncode == 0
+
+
+class Workshop:
+    """A copy of the sources with a build folder, in which faults are tried."""
+
+    def __init__(self, work, jobs):
+        self.work, self.build, self.jobs = work, work / "build", str(jobs)
+        work.mkdir(parents=True, exist_ok=True)
+        self.source = copy_sources(work)
+        self.log = work / "log.txt"
+
+    def configure(self):
+        command = ["cmake", "-S", str(self.source), "-B", str(self.build), "-G", "Ninja",
+                   "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1",
+                   "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1", "-DTARSIA_BENCH=OFF"]
+        if not run(command, self.log):
+            raise Unusable(f"the unchanged sources do not configure; see {self.log}")
+
+    def compiles(self, targets):
+        return run(["ninja", "-C", str(self.build), "-j", self.jobs, *targets], self.log)
+
+    def passes(self, test):
+        return run(["ctest", "--test-dir", str(self.build), "-R", test, "-j", self.jobs,
+                    "--no-tests=error", "--stop-on-failure", "--output-on-failure",
+                    "--timeout", str(TEST_TIMEOUT_S)], self.log, 4 * TEST_TIMEOUT_S)
+
+    def check_unchanged(self, mutants):
+        """The tests must pass before a fault is there, else they would kill anything."""
+        self.configure()
+        if not self.compiles(sorted({name for m in mutants for name in m["target"]})):
+            raise Unusable(f"the unchanged sources do not build; see {self.log}")
+        for test in sorted({m["test"] for m in mutants}):
+            if not self.passes(test):
+                raise Unusable(f"without any fault, {test} fails; see {self.log}")
+
+    def kills(self, mutant):
+        """Whether the tests notice the fault. The file is put back in any case."""
+        path = self.source / mutant["file"]
+        original = path.read_text(encoding="utf-8")
+        path.write_text(mutated(self.source, mutant), encoding="utf-8")
+        try:
+            if not self.compiles(mutant["target"]):
+                raise Unusable(f"does not compile: {first_error(self.log)}")
+            return not self.passes(mutant["test"])
+        finally:
+            path.write_text(original, encoding="utf-8")
+
+
+def first_error(log):
+    text = log.read_text(encoding="utf-8", errors="replace")
+    match = re.search(r"error: .*", text)
+    return match.group(0) if match else "see the log"
+
+
+def try_all(workshop, mutants):
+    """Tries each mutant, prints a line for each, and returns how many were not killed."""
+    failures = 0
+    for mutant in mutants:
+        start = time.monotonic()
+        try:
+            outcome = "killed" if workshop.kills(mutant) else "SURVIVED"
+        except Unusable as error:
+            outcome = f"UNUSABLE: {error}"
+        failures += outcome != "killed"
+        seconds = time.monotonic() - start
+        print(f"{mutant['name']:<44} {mutant['file']:<32} {seconds:5.1f} s  {outcome}", flush=True)
+    return failures
+
+
+def check_only(mutants):
+    failures = 0
+    for mutant in mutants:
+        try:
+            mutated(ROOT, mutant)
+        except Unusable as error:
+            failures += 1
+            print(f"{mutant['name']}: {error}", file=sys.stderr)
+    return failures
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", metavar="NAME", action="append", help="try only this one")
+    parser.add_argument("--check", action="store_true",
+                        help="only check that each fault still fits the source")
+    parser.add_argument("--list", action="store_true", help="print the names")
+    parser.add_argument("--mutants", type=pathlib.Path, default=ROOT / "scripts" / "mutants")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "mutate")
+    parser.add_argument("-j", "--jobs", type=int, default=2)
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    try:
+        mutants = read_mutants(arguments.mutants)
+        names = [m["name"] for m in mutants]
+        for name in arguments.only or []:
+            if name not in names:
+                print(f"mutate: no mutant {name}", file=sys.stderr)
+                return 2
+        mutants = [m for m in mutants if not arguments.only or m["name"] in arguments.only]
+        if arguments.list:
+            print("\n".join(m["name"] for m in mutants))
+            return 0
+        if arguments.check:
+            failures = check_only(mutants)
+            print(f"mutants: {len(mutants)} faults, {failures} that no longer fit")
+            return 1 if failures else 0
+        workshop = Workshop(arguments.work.resolve(), arguments.jobs)
+        workshop.check_unchanged(mutants)
+        failures = try_all(workshop, mutants)
+    except Unusable as error:
+        print(f"mutate: error: {error}", file=sys.stderr)
+        return 1
+    print(f"{len(mutants)} mutants, {len(mutants) - failures} killed, {failures} not killed")
+    return 1 if failures or not mutants else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

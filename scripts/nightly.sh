@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# The long forms of what CI runs short: fuzzers, random and exhaustive tests, sanitizers, mutants.
+# Prints a summary (also to build/nightly/summary.txt), which is committed with work that needs it.
+#
+#   scripts/nightly.sh [--fuzz-seconds N] [--random-seconds N] [--seed N] [STEP...]
+#     STEP            fuzz random asan tsan mutants (default: all, in this order)
+#     --fuzz-seconds  how long each fuzzer runs (default 600)
+#     --random-seconds  how long each random test runs (default 3600)
+#     --seed          where random tests start (default: taken from the clock, and printed)
+#
+# Tests take their long form from the environment: TARSIA_RANDOM_SECONDS is how long a test of
+# random cases goes on, TARSIA_SEED is its seed, TARSIA_LONG=1 asks for exhaustive ranges.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+fuzz_seconds=600 random_seconds=3600 seed=$(date +%s) steps=()
+while [[ $# -gt 0 ]]; do
+  case "$1" in
+    --fuzz-seconds) fuzz_seconds=${2:?} && shift 2 ;;
+    --random-seconds) random_seconds=${2:?} && shift 2 ;;
+    --seed) seed=${2:?} && shift 2 ;;
+    -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" && exit 0 ;;
+    fuzz | random | asan | tsan | mutants) steps+=("$1") && shift ;;
+    *) echo "nightly: error: unknown argument $1; see --help" >&2 && exit 2 ;;
+  esac
+done
+[[ ${#steps[@]} -gt 0 ]] || steps=(fuzz random asan tsan mutants)
+
+readonly logs=build/nightly
+mkdir -p "$logs"
+: >"$logs/summary.txt"
+failures=0
+
+note() { printf '%s\n' "$*" | tee -a "$logs/summary.txt"; }
+
+# run NAME COMMAND...: runs it with its output in a log of its own, and notes how it ended.
+run() {
+  local name=$1 start=$SECONDS outcome=ok
+  shift
+  "$@" >"$logs/$name.log" 2>&1 </dev/null || {
+    outcome="FAILED (see $logs/$name.log)"
+    failures=$((failures + 1))
+  }
+  note "$(printf '%-28s %6d s  %s' "$name" $((SECONDS - start)) "$outcome")"
+}
+
+build() { cmake --preset "$1" && cmake --build --preset "$1"; }
+
+# Each fuzzer starts from its committed corpus and keeps what it finds under build/.
+fuzz_one() {
+  local name=$1 found=$logs/corpus/$1
+  mkdir -p "$found" "$logs/findings/$name"
+  "build/fuzz/tests/fuzz/fuzz_$name" -max_total_time="$fuzz_seconds" -timeout=10 \
+    -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix="$logs/findings/$name/" \
+    "$found" "tests/fuzz/corpus/$name"
+}
+
+fuzz() {
+  run build-fuzz build fuzz
+  local binary
+  for binary in build/fuzz/tests/fuzz/fuzz_*; do
+    [[ -x $binary ]] || continue
+    local name=${binary##*/fuzz_}
+    run "fuzz-$name" fuzz_one "$name"
+    note "  $(grep -E '^stat::number_of_executed_units' "$logs/fuzz-$name.log" || echo 'no statistics')"
+  done
+}
+
+random() {
+  run build-dev build dev
+  TARSIA_LONG=1 TARSIA_SEED=$seed TARSIA_RANDOM_SECONDS=$random_seconds \
+    run random ctest --preset dev --timeout $((4 * random_seconds + 3600))
+}
+
+sanitized() {
+  run "build-$1" build "$1"
+  TARSIA_SEED=$seed run "$1" ctest --preset "$1" --timeout 3600
+}
+
+scripts/setup.sh check || exit 1
+note "commit $(git rev-parse --short HEAD), $(nproc) cores, seed $seed"
+for step in "${steps[@]}"; do
+  case "$step" in
+    fuzz) fuzz ;;
+    random) random ;;
+    asan | tsan) sanitized "$step" ;;
+    mutants) run mutants scripts/mutate.sh ;;
+  esac
+done
+note "$failures failures"
+[[ $failures -eq 0 ]]
