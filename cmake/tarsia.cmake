@@ -19,6 +19,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(tarsia_options INTERFACE
     -Wno-array-bounds -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow
     -Wno-stringop-overread)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # libstdc++ 12 uses a deprecated function of its own in std::stable_sort.
+  target_compile_options(tarsia_options INTERFACE -Wno-deprecated-declarations)
 endif()
 target_link_options(tarsia_options INTERFACE -Wl,--gc-sections)
 if(TARSIA_STATIC)
