@@ -3,7 +3,7 @@
 # version. With --fix it formats them. Tables (*.def) are laid out by hand.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# shellcheck source=../versions.env
+# shellcheck source=versions.env
 source versions.env
 
 readonly formatter="clang-format-${CLANG_VERSION}"

@@ -12,7 +12,7 @@
 # than Debian 12.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# shellcheck source=../versions.env
+# shellcheck source=versions.env
 source versions.env
 
 readonly BUILD_PACKAGES=(
@@ -99,7 +99,7 @@ install_python() {
 
 main() {
   local group=${1:-check} packages
-  [[ $# -le 1 ]] && packages=$(packages_of "$group") || fail "usage: scripts/setup.sh [build|test|check]"
+  packages=$(packages_of "$group") || fail "usage: scripts/setup.sh [build|test|check]"
   mapfile -t packages <<<"$packages"
   install_packages "${packages[@]}"
   install_python
