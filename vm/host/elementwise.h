@@ -2,10 +2,10 @@
 // bytes (ContainerBytes), sub-byte codes one a byte, f16 and bf16 as their 16-bit codes, bool one
 // byte 0 or 1. The meaning of every operation is its row of isa.def and dtypes/arith.h; errors of
 // approximations stay within the ulp column.
-// All functions are thread-safe, allocate nothing, and take any alignment. `out` may be the same
-// array as an input whose container has the same size, and may not overlap one otherwise. The
-// vector unit is chosen at run time. An operation or type that the row does not allow is the
-// caller's mistake (the validator refuses it) and leaves `out` as it is.
+// All functions are thread-safe and allocate nothing. Arrays are aligned to their container. `out`
+// may be the same array as an input whose container has the same size, and may not overlap one
+// otherwise. The vector unit is chosen at run time. An operation or type that the row does not
+// allow is the caller's mistake (the validator refuses it) and leaves `out` as it is.
 #ifndef TARSIA_VM_HOST_ELEMENTWISE_H_
 #define TARSIA_VM_HOST_ELEMENTWISE_H_
 

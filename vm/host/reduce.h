@@ -4,9 +4,9 @@
 // - min, max: NaNs are passed over, -0 is below +0; +inf or the largest integer (max: the
 //   opposite) of nothing, or of NaNs alone.
 // - any, all: of bool bytes; false and true of nothing.
-// All functions are thread-safe and take any alignment; `out` may not overlap `src`. Scratch is
-// kept a thread. A type that the row does not allow is the caller's mistake and leaves `out` as
-// it is.
+// All functions are thread-safe and take arrays aligned to their container; `out` may not overlap
+// `src`. Scratch is kept a thread. A type that the row does not allow is the caller's mistake and
+// leaves `out` as it is.
 #ifndef TARSIA_VM_HOST_REDUCE_H_
 #define TARSIA_VM_HOST_REDUCE_H_
 

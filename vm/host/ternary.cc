@@ -1,0 +1,107 @@
+// The loops of fma and select, compiled for each vector unit.
+#include <cmath>
+
+#include "dtypes/arith.h"
+#include "vm/host/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vm/host/ternary.cc"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace tarsia::host::internal {
+namespace HWY_NAMESPACE {
+namespace {
+
+template <typename T>
+void FmaLoop(const void* a, const void* b, const void* c, void* out, size_t n) {
+  const T* x = static_cast<const T*>(a);
+  const T* y = static_cast<const T*>(b);
+  const T* z = static_cast<const T*>(c);
+  T* w = static_cast<T*>(out);
+  TARSIA_VECTOR_LOOP
+  for (size_t i = 0; i < n; ++i) w[i] = std::fma(x[i], y[i], z[i]);
+}
+
+void FmaToOdd(const void* a, const void* b, const void* c, void* out, size_t n) {
+  const float* x = static_cast<const float*>(a);
+  const float* y = static_cast<const float*>(b);
+  const float* z = static_cast<const float*>(c);
+  double* w = static_cast<double*>(out);
+  for (size_t i = 0; i < n; ++i) {
+    const double product = static_cast<double>(x[i]) * static_cast<double>(y[i]);  // exact
+    w[i] = arith::AddRoundToOdd(product, static_cast<double>(z[i]));
+  }
+}
+
+void FmaComplexLoop(const void* a, const void* b, const void* c, void* out, size_t n) {
+  const float* x = static_cast<const float*>(a);
+  const float* y = static_cast<const float*>(b);
+  const float* z = static_cast<const float*>(c);
+  float* w = static_cast<float*>(out);
+  for (size_t i = 0; i < 2 * n; i += 2) {
+    const float re = std::fma(-x[i + 1], y[i + 1], std::fma(x[i], y[i], z[i]));
+    const float im = std::fma(x[i + 1], y[i], std::fma(x[i], y[i + 1], z[i + 1]));
+    w[i] = re;
+    w[i + 1] = im;
+  }
+}
+
+template <typename T>
+void SelectLoop(const void* a, const void* b, const void* c, void* out, size_t n) {
+  const uint8_t* condition = static_cast<const uint8_t*>(a);
+  const T* x = static_cast<const T*>(b);
+  const T* y = static_cast<const T*>(c);
+  T* z = static_cast<T*>(out);
+  TARSIA_VECTOR_LOOP
+  for (size_t i = 0; i < n; ++i) z[i] = condition[i] != 0 ? x[i] : y[i];
+}
+
+}  // namespace
+
+TernaryKernel Fma(Lane lane) {
+  if (lane == Lane::kF32) return &FmaLoop<float>;
+  if (lane == Lane::kF64) return &FmaLoop<double>;
+  return lane == Lane::kHalf ? &FmaToOdd : nullptr;
+}
+
+TernaryKernel FmaComplex() { return &FmaComplexLoop; }
+
+TernaryKernel Select(int container_bytes) {
+  switch (container_bytes) {
+    case 1:
+      return &SelectLoop<uint8_t>;
+    case 2:
+      return &SelectLoop<uint16_t>;
+    case 4:
+      return &SelectLoop<uint32_t>;
+    case 8:
+      return &SelectLoop<uint64_t>;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tarsia::host::internal
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tarsia::host::internal {
+
+namespace {
+HWY_EXPORT(Fma);
+HWY_EXPORT(FmaComplex);
+HWY_EXPORT(Select);
+}  // namespace
+
+TernaryKernel FindFma(Lane lane) { return HWY_DYNAMIC_DISPATCH(Fma)(lane); }
+TernaryKernel FindFmaComplex() { return HWY_DYNAMIC_DISPATCH(FmaComplex)(); }
+TernaryKernel FindSelect(int container_bytes) {
+  return HWY_DYNAMIC_DISPATCH(Select)(container_bytes);
+}
+
+}  // namespace tarsia::host::internal
+#endif  // HWY_ONCE
