@@ -1,0 +1,48 @@
+// Module to bytes and back. The format: docs/bytecode.md; in short at the head of
+// isa/bytecode_format.h.
+#ifndef TARSIA_ISA_BYTECODE_H_
+#define TARSIA_ISA_BYTECODE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "isa/module.h"
+#include "support/result.h"
+
+namespace tarsia {
+
+struct BytecodeVersion {
+  uint16_t major = 0;
+  uint16_t minor = 1;
+  friend auto operator<=>(const BytecodeVersion&, const BytecodeVersion&) = default;
+};
+inline constexpr BytecodeVersion kBytecodeVersion{0, 1};  // the newest that is written and read
+
+// The lowest version that can express the module: the one that is written. `needs`, if given,
+// receives the first instruction that needs it (unchanged if any version would do).
+BytecodeVersion LowestVersion(const Module& module, const InstRow** needs = nullptr);
+
+struct EncodeOptions {
+  // The newest version that the reader knows; a module that needs a newer one is an error.
+  std::optional<BytecodeVersion> version;
+  bool debug = true;     // write the debug locations if the module has them
+  std::string producer;  // what wrote it, for people; replaces what the module brought along
+};
+
+// Canonical: modules that are Equal give equal bytes, up to debug locations. The module must be one
+// that Parse or Decode could have made (values numbered in the order of their definition, names
+// that are names), else the bytes will not decode. Errors: see EncodeOptions::version; more than
+// 256 MiB.
+Result<std::string> Encode(const Module& module, const EncodeOptions& options = {});
+
+// Treats its input as hostile: checks every count before it allocates, and accepts exactly what
+// Encode writes, so that encoding the module again gives the same bytes. Time and memory are linear
+// in the size. Where there are no debug locations, those of the module are byte offsets and its
+// source_name is `name`. Errors have byte offsets for locations.
+Result<Module> Decode(std::span<const uint8_t> bytes, std::string name);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_BYTECODE_H_

@@ -1,0 +1,24 @@
+// Which names may stand where, and how deep blocks may nest: what text and bytecode hold a module
+// to alike, so that whatever is read from one can be written as the other.
+#ifndef TARSIA_ISA_NAMES_H_
+#define TARSIA_ISA_NAMES_H_
+
+#include <string_view>
+
+namespace tarsia {
+
+inline constexpr int kMaxBlockDepth = 64;  // blocks inside of a kernel's body
+
+// [A-Za-z_][A-Za-z0-9_]*: kernels, constants, values.
+bool IsPlainName(std::string_view name);
+// A plain name, or one with dots as in `mma.m16n8k16.f16.a`.
+bool IsDottedName(std::string_view name);
+// A plain name that an expression reads as a name, and not as a type, a truth value, a float or an
+// operator.
+bool IsExpressionName(std::string_view name);
+// What a constant cannot be called because of: "a type", "an attribute", ...; empty when it can.
+std::string_view ReservedAs(std::string_view name);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_NAMES_H_
