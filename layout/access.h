@@ -9,6 +9,7 @@
 #define TARSIA_LAYOUT_ACCESS_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "layout/bit_layout.h"

@@ -43,10 +43,12 @@ class EvalEnv {
 // An environment that knows nothing.
 const EvalEnv& EmptyEnv();
 
-// Every error has `location`. Integer arithmetic is checked: overflow and division by zero are
-// errors; / and % of integers truncate towards zero. Thread-safe for a pool nobody changes.
+// Every error has `location`; `failed`, if not null, becomes the innermost expression that had it.
+// Integer arithmetic is checked: overflow and division by zero are errors; / and % of integers
+// truncate towards zero. Work is bounded: an expression that shares its parts so much that it
+// would take more than 2^16 steps is refused. Thread-safe for a pool nobody changes.
 Result<EvalValue> Evaluate(const ExprPool& pool, ExprId id, const EvalEnv& env,
-                           Location location = {});
+                           Location location = {}, ExprId* failed = nullptr);
 
 // The static kinds of names and values; nullopt: not known here.
 class TypeEnv {
@@ -60,7 +62,11 @@ class TypeEnv {
 // The kind an expression has whatever its names stand for; errors where there is none. A name
 // whose kind is kUnknown fits everywhere.
 Result<ExprType> StaticType(const ExprPool& pool, ExprId id, const TypeEnv& env,
-                            Location location = {});
+                            Location location = {}, ExprId* failed = nullptr);
+
+// Where `id` is written in `text`, an expression that was parsed into `pool`: the first place that
+// reads as the same expression, or the whole text.
+Location FindExpression(std::string_view text, ExprPool& pool, ExprId id);
 
 // Parses and evaluates a text without names of constants; the error points into the text.
 Result<EvalValue> EvaluateText(std::string_view text);

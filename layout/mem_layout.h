@@ -51,6 +51,9 @@ struct Swizzle {
 };
 Result<Swizzle> MakeSwizzle(int64_t base, int64_t bits, int64_t shift);
 
+// Whether T and B make a packed layout.
+Status CheckPacked(const RegLayout& tile, const BitLayout& bits);
+
 // One tile of packed(T, B), tabulated.
 struct PackedTile {
   RegLayout tile;

@@ -1,0 +1,24 @@
+// The diagnostics of layouts and of evaluation; see support/diagnostic.h. Those of the lexer and
+// the expression parser are in layout/text_diagnostics.h.
+#ifndef TARSIA_LAYOUT_DIAGNOSTICS_H_
+#define TARSIA_LAYOUT_DIAGNOSTICS_H_
+
+#include <span>
+
+#include "support/diagnostic.h"
+
+namespace tarsia {
+namespace diag {
+
+#define DIAG(name, id, format, help) inline constexpr DiagInfo name{id, format, help};
+#include "layout/diagnostics.def"
+#undef DIAG
+
+}  // namespace diag
+
+// Every row, for registries.
+std::span<const DiagInfo* const> LayoutDiagnostics();
+
+}  // namespace tarsia
+
+#endif  // TARSIA_LAYOUT_DIAGNOSTICS_H_

@@ -1,0 +1,627 @@
+#include "layout/reg_layout.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <utility>
+
+#include "layout/checked.h"
+#include "layout/diagnostics.h"
+
+namespace tarsia {
+
+using Digit = RegLayout::Digit;
+
+// Makes layouts of digits; the one place that canonicalises and holds the limits.
+class RegLayoutBuilder {
+ public:
+  // `spatial` and `local` together factor every dimension of `shape`: the callers see to that.
+  static Result<RegLayout> Build(Extents shape, std::span<const Digit> spatial,
+                                 std::span<const Digit> local) {
+    if (shape.size() > static_cast<size_t>(kMaxLayoutRank)) {
+      return MakeDiagnostic(diag::kLayoutRank, {}, shape.size(), kMaxLayoutRank);
+    }
+    RegLayout out;
+    out.shape_ = std::move(shape);
+    out.spatial_ = Merge(spatial);
+    out.local_ = Merge(local);
+    if (out.spatial_.size() + out.local_.size() > static_cast<size_t>(kMaxLayoutModes)) {
+      return MakeDiagnostic(diag::kLayoutTooManyModes, {}, out.spatial_.size() + out.local_.size(),
+                            kMaxLayoutModes);
+    }
+    TARSIA_TRY(out.threads_, Count(out.spatial_, kMaxLayoutThreads, "threads"));
+    TARSIA_TRY(out.slots_, Count(out.local_, kMaxLayoutSlots, "slots"));
+    if (out.threads_ * out.slots_ > kMaxLayoutCells) {
+      return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxLayoutCells, "threads times slots");
+    }
+    for (const int64_t extent : out.shape_) out.elements_ *= extent;
+    return out;
+  }
+
+ private:
+  // Drops digits of extent 1, joins neighbours that count on: the outer one steps exactly where
+  // the inner one is through. (For replications that is 0 = k * 0.)
+  static std::vector<Digit> Merge(std::span<const Digit> digits) {
+    std::vector<Digit> out;
+    for (const Digit& digit : digits) {
+      if (digit.extent == 1) continue;
+      if (!out.empty() && out.back().dim == digit.dim &&
+          out.back().stride == digit.extent * digit.stride) {
+        // Saturating is enough: Count refuses what comes near.
+        int64_t extent = 0;
+        if (__builtin_mul_overflow(out.back().extent, digit.extent, &extent)) extent = INT64_MAX;
+        out.back() = {digit.dim, extent, digit.stride};
+      } else {
+        out.push_back(digit);
+      }
+    }
+    return out;
+  }
+
+  static Result<int64_t> Count(const std::vector<Digit>& digits, int64_t limit, const char* what) {
+    Extents extents;
+    for (const Digit& digit : digits) extents.push_back(digit.extent);
+    const std::optional<int64_t> product = BoundedProduct(extents, limit);
+    if (!product) return MakeDiagnostic(diag::kLayoutTooLarge, {}, limit, what);
+    return *product;
+  }
+};
+
+namespace {
+
+Status CheckExtents(std::span<const int64_t> extents) {
+  for (const int64_t extent : extents) {
+    if (extent < 1) return MakeDiagnostic(diag::kLayoutExtent, {}, extent, 1);
+  }
+  return OkStatus();
+}
+
+Status CheckShape(std::span<const int64_t> shape) {
+  if (shape.size() > static_cast<size_t>(kMaxLayoutRank)) {
+    return MakeDiagnostic(diag::kLayoutRank, {}, shape.size(), kMaxLayoutRank);
+  }
+  TARSIA_CHECK(CheckExtents(shape));
+  if (!BoundedProduct(shape, kMaxLayoutCells)) {
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxLayoutCells, "elements");
+  }
+  return OkStatus();
+}
+
+// Deals the modes out to the dimensions: the digit of each mode.
+Result<std::vector<Digit>> DigitsOfModes(std::span<const int64_t> shape,
+                                         std::span<const int64_t> modes) {
+  std::vector<Digit> digits(modes.size());
+  size_t next = 0;
+  for (size_t dim = 0; dim < shape.size(); ++dim) {
+    const size_t first = next;
+    int64_t reached = 1;
+    while (reached < shape[dim] && next < modes.size()) {
+      // Both are at most kMaxLayoutCells: CheckShape and the break below.
+      if (modes[next] > kMaxLayoutCells) break;
+      reached *= modes[next++];
+      if (reached > kMaxLayoutCells) break;
+    }
+    if (reached != shape[dim]) {
+      return MakeDiagnostic(diag::kLayoutModes, {}, ToString(modes), ToString(shape), dim,
+                            shape[dim], reached);
+    }
+    int64_t stride = 1;
+    for (size_t mode = next; mode-- > first;) {
+      digits[mode] = {static_cast<int>(dim), modes[mode], stride};
+      stride *= modes[mode];
+    }
+  }
+  for (; next < modes.size(); ++next) {
+    if (modes[next] != 1) {
+      return MakeDiagnostic(diag::kLayoutModesLeft, {}, ToString(modes), ToString(shape), next,
+                            modes[next]);
+    }
+  }
+  return digits;
+}
+
+// The digits that a list of mode numbers (and replications) names; marks the modes as used.
+Result<std::vector<Digit>> Select(std::span<const int64_t> list, std::span<const Digit> digits,
+                                  bool local, std::vector<bool>& used) {
+  std::vector<Digit> out;
+  for (const int64_t entry : list) {
+    if (entry < 0) {
+      if (local) return MakeDiagnostic(diag::kLayoutLocalReplication, {});
+      if (~entry < 1) return MakeDiagnostic(diag::kLayoutExtent, {}, ~entry, 1);
+      out.push_back({RegLayout::kReplication, ~entry, 0});
+      continue;
+    }
+    if (entry >= static_cast<int64_t>(digits.size())) {
+      return MakeDiagnostic(diag::kLayoutModeUnknown, {}, entry, digits.size());
+    }
+    const auto mode = static_cast<size_t>(entry);
+    if (used[mode]) return MakeDiagnostic(diag::kLayoutModeTwice, {}, entry);
+    used[mode] = true;
+    out.push_back(digits[mode]);
+  }
+  return out;
+}
+
+enum class Order { kFirstSlowest, kFirstFastest };
+
+// One mode a dimension, all in one list.
+Result<RegLayout> Primitive(std::span<const int64_t> extents, bool local, Order order) {
+  TARSIA_CHECK(CheckShape(extents));
+  std::vector<Digit> digits;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    const size_t dim = order == Order::kFirstSlowest ? i : extents.size() - 1 - i;
+    digits.push_back({static_cast<int>(dim), extents[dim], 1});
+  }
+  Extents shape(extents.begin(), extents.end());
+  if (local) return RegLayoutBuilder::Build(std::move(shape), {}, digits);
+  return RegLayoutBuilder::Build(std::move(shape), digits, {});
+}
+
+}  // namespace
+
+Result<RegLayout> RegLayout::Make(std::span<const int64_t> shape, std::span<const int64_t> modes,
+                                  std::span<const int64_t> spatial,
+                                  std::span<const int64_t> local) {
+  if (modes.size() > static_cast<size_t>(kMaxLayoutModes)) {
+    return MakeDiagnostic(diag::kLayoutTooManyModes, {}, modes.size(), kMaxLayoutModes);
+  }
+  TARSIA_CHECK(CheckShape(shape));
+  TARSIA_CHECK(CheckExtents(modes));
+  TARSIA_TRY(const std::vector<Digit> digits, DigitsOfModes(shape, modes));
+  std::vector<bool> used(modes.size());
+  TARSIA_TRY(const std::vector<Digit> spatial_digits, Select(spatial, digits, false, used));
+  TARSIA_TRY(const std::vector<Digit> local_digits, Select(local, digits, true, used));
+  const auto missing = std::find(used.begin(), used.end(), false);
+  if (missing != used.end()) {
+    const auto mode = static_cast<size_t>(missing - used.begin());
+    return MakeDiagnostic(diag::kLayoutModeMissing, {}, mode, modes[mode]);
+  }
+  return RegLayoutBuilder::Build({shape.begin(), shape.end()}, spatial_digits, local_digits);
+}
+
+Result<RegLayout> RegLayout::Local(std::span<const int64_t> extents) {
+  return Primitive(extents, true, Order::kFirstSlowest);
+}
+
+Result<RegLayout> RegLayout::Spatial(std::span<const int64_t> extents) {
+  return Primitive(extents, false, Order::kFirstSlowest);
+}
+
+Result<RegLayout> RegLayout::ColumnLocal(std::span<const int64_t> extents) {
+  return Primitive(extents, true, Order::kFirstFastest);
+}
+
+Result<RegLayout> RegLayout::ColumnSpatial(std::span<const int64_t> extents) {
+  return Primitive(extents, false, Order::kFirstFastest);
+}
+
+Result<RegLayout> RegLayout::Replicate(int64_t count) {
+  TARSIA_CHECK(CheckExtents({&count, 1}));
+  const Digit digit{kReplication, count, 0};
+  return RegLayoutBuilder::Build({}, {&digit, 1}, {});
+}
+
+RegLayout::Written RegLayout::Write() const {
+  Written out;
+  out.shape = shape_;
+  // Modes in the order of the dimensions, then outermost (largest stride) first.
+  std::vector<Digit> modes;
+  for (const auto* list : {&spatial_, &local_}) {
+    for (const Digit& digit : *list) {
+      if (digit.dim != kReplication) modes.push_back(digit);
+    }
+  }
+  std::sort(modes.begin(), modes.end(), [](const Digit& a, const Digit& b) {
+    return a.dim != b.dim ? a.dim < b.dim : a.stride > b.stride;
+  });
+  for (const Digit& mode : modes) out.modes.push_back(mode.extent);
+  const auto number = [&](const Digit& digit) {
+    if (digit.dim == kReplication) return ~digit.extent;
+    return static_cast<int64_t>(std::find(modes.begin(), modes.end(), digit) - modes.begin());
+  };
+  for (const Digit& digit : spatial_) out.spatial.push_back(number(digit));
+  for (const Digit& digit : local_) out.local.push_back(number(digit));
+  return out;
+}
+
+void RegLayout::Element(int64_t thread, int64_t slot, std::span<int64_t> index) const {
+  std::fill(index.begin(), index.end(), 0);
+  const auto add = [index](const std::vector<Digit>& list, int64_t number) {
+    for (size_t i = list.size(); i-- > 0;) {
+      const Digit& digit = list[i];
+      if (digit.dim != kReplication) {
+        index[static_cast<size_t>(digit.dim)] += number % digit.extent * digit.stride;
+      }
+      number /= digit.extent;
+    }
+  };
+  add(spatial_, thread);
+  add(local_, slot);
+}
+
+Holder RegLayout::LocateFirst(std::span<const int64_t> index) const {
+  const auto number = [index](const std::vector<Digit>& list) {
+    int64_t out = 0;
+    for (const Digit& digit : list) {
+      out *= digit.extent;
+      if (digit.dim != kReplication) {
+        out += index[static_cast<size_t>(digit.dim)] / digit.stride % digit.extent;
+      }
+    }
+    return out;
+  };
+  return {number(spatial_), number(local_)};
+}
+
+std::vector<Holder> RegLayout::Locate(std::span<const int64_t> index) const {
+  std::vector<Holder> out{LocateFirst(index)};
+  // From the outermost replication to the innermost, so that threads come out ascending.
+  int64_t weight = threads_;
+  for (const Digit& digit : spatial_) {
+    weight /= digit.extent;
+    if (digit.dim != kReplication) continue;
+    std::vector<Holder> more;
+    more.reserve(out.size() * static_cast<size_t>(digit.extent));
+    for (const Holder& holder : out) {
+      for (int64_t i = 0; i < digit.extent; ++i) {
+        more.push_back({holder.thread + i * weight, holder.slot});
+      }
+    }
+    out = std::move(more);
+  }
+  return out;
+}
+
+namespace {
+
+// Row-major strides of a shape.
+Extents RowMajorStrides(std::span<const int64_t> shape) {
+  Extents strides(shape.size());
+  int64_t stride = 1;
+  for (size_t dim = shape.size(); dim-- > 0;) {
+    strides[dim] = stride;
+    stride *= shape[dim];
+  }
+  return strides;
+}
+
+// The row-major element number that each number of a list contributes.
+std::vector<uint32_t> Offsets(const std::vector<Digit>& list, const Extents& strides) {
+  std::vector<uint32_t> out{0};
+  for (const Digit& digit : list) {
+    const int64_t step = digit.dim == RegLayout::kReplication
+                             ? 0
+                             : digit.stride * strides[static_cast<size_t>(digit.dim)];
+    std::vector<uint32_t> more;
+    more.reserve(out.size() * static_cast<size_t>(digit.extent));
+    for (const uint32_t offset : out) {
+      for (int64_t i = 0; i < digit.extent; ++i) {
+        more.push_back(offset + static_cast<uint32_t>(i * step));
+      }
+    }
+    out = std::move(more);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<uint32_t> RegLayout::LinearTable() const {
+  const Extents strides = RowMajorStrides(shape_);
+  const std::vector<uint32_t> threads = Offsets(spatial_, strides);
+  const std::vector<uint32_t> slots = Offsets(local_, strides);
+  std::vector<uint32_t> out;
+  out.reserve(threads.size() * slots.size());
+  for (const uint32_t thread : threads) {
+    for (const uint32_t slot : slots) out.push_back(thread + slot);
+  }
+  return out;
+}
+
+namespace {
+
+using Digits = std::vector<Digit>;
+
+// The digits of a list with every stride scaled by the extent of its dimension.
+Digits Scaled(const Digits& list, std::span<const int64_t> scale) {
+  Digits out = list;
+  for (Digit& digit : out) {
+    if (digit.dim != RegLayout::kReplication) digit.stride *= scale[static_cast<size_t>(digit.dim)];
+  }
+  return out;
+}
+
+Digits Join(const Digits& a, const Digits& b) {
+  Digits out = a;
+  out.insert(out.end(), b.begin(), b.end());
+  return out;
+}
+
+// Shapes of the two operands of a product or division, a rank of 0 made to fit the other.
+struct ShapePair {
+  Extents a, b;
+};
+Result<ShapePair> FitRanks(const RegLayout& a, const RegLayout& b) {
+  ShapePair out{a.shape(), b.shape()};
+  if (out.a.empty()) out.a.assign(out.b.size(), 1);
+  if (out.b.empty()) out.b.assign(out.a.size(), 1);
+  if (out.a.size() != out.b.size()) {
+    return MakeDiagnostic(diag::kLayoutRanksDiffer, {}, ToString(out.a), out.a.size(),
+                          ToString(out.b), out.b.size());
+  }
+  return out;
+}
+
+// The shape c with c * b = a.
+Result<Extents> DivideShapes(const ShapePair& shapes) {
+  Extents out(shapes.a.size());
+  for (size_t dim = 0; dim < out.size(); ++dim) {
+    if (shapes.a[dim] % shapes.b[dim] != 0) {
+      return MakeDiagnostic(diag::kLayoutNotDivisible, {}, ToString(shapes.a), ToString(shapes.b),
+                            shapes.a[dim], shapes.b[dim], dim);
+    }
+    out[dim] = shapes.a[dim] / shapes.b[dim];
+  }
+  return out;
+}
+
+std::string Describe(const Digit* digit) {
+  if (digit == nullptr) return "nothing";
+  if (digit->dim == RegLayout::kReplication) return fmt::format("~{}", digit->extent);
+  return fmt::format("{} of stride {} in dimension {}", digit->extent, digit->stride, digit->dim);
+}
+
+Diagnostic NoQuotient(const char* list, const char* where, const Digit* a, const Digit* b) {
+  return MakeDiagnostic(diag::kLayoutNoQuotient, {}, list, where, Describe(a), Describe(b));
+}
+
+// a without the suffix b. Both are canonical, so all digits of b but its first are digits of a as
+// they are; the first may be the inner part of one.
+Result<Digits> DropSuffix(Digits a, const Digits& b, const char* list) {
+  for (size_t i = b.size(); i-- > 0;) {
+    const Digit* last = a.empty() ? nullptr : &a.back();
+    if (last != nullptr && *last == b[i]) {
+      a.pop_back();
+      continue;
+    }
+    const bool part = i == 0 && last != nullptr && last->dim == b[i].dim &&
+                      last->stride == b[i].stride && last->extent % b[i].extent == 0;
+    if (!part) return NoQuotient(list, "ends in", last, &b[i]);
+    a.back() = {b[i].dim, last->extent / b[i].extent, b[i].stride * b[i].extent};
+  }
+  return a;
+}
+
+// a without the prefix b (its strides already scaled to a's); the last digit of b may be the
+// outer part of one of a.
+Result<Digits> DropPrefix(const Digits& a, const Digits& b, const char* list) {
+  size_t next = 0;
+  for (size_t i = 0; i < b.size(); ++i) {
+    const Digit* first = next < a.size() ? &a[next] : nullptr;
+    if (first != nullptr && *first == b[i]) {
+      ++next;
+      continue;
+    }
+    const bool part = i + 1 == b.size() && first != nullptr && first->dim == b[i].dim &&
+                      first->extent % b[i].extent == 0 &&
+                      first->stride * (first->extent / b[i].extent) == b[i].stride;
+    if (!part) return NoQuotient(list, "goes on with", first, &b[i]);
+    Digits out(a.begin() + static_cast<std::ptrdiff_t>(next), a.end());
+    out.front() = {b[i].dim, first->extent / b[i].extent, first->stride};
+    return out;
+  }
+  return Digits(a.begin() + static_cast<std::ptrdiff_t>(next), a.end());
+}
+
+void Unscale(Digits& list, std::span<const int64_t> scale) {
+  for (Digit& digit : list) {
+    if (digit.dim != RegLayout::kReplication) digit.stride /= scale[static_cast<size_t>(digit.dim)];
+  }
+}
+
+// Which dimensions a list names, each at most once.
+Result<std::vector<bool>> Dims(std::span<const int64_t> dims, size_t rank) {
+  std::vector<bool> named(rank);
+  for (const int64_t dim : dims) {
+    if (dim < 0 || dim >= static_cast<int64_t>(rank)) {
+      return MakeDiagnostic(diag::kLayoutDim, {}, dim, rank);
+    }
+    if (named[static_cast<size_t>(dim)]) return MakeDiagnostic(diag::kLayoutDimTwice, {}, dim);
+    named[static_cast<size_t>(dim)] = true;
+  }
+  return named;
+}
+
+// The digits with dimension d renamed to to[d].
+Digits Renamed(const Digits& list, std::span<const int> to) {
+  Digits out = list;
+  for (Digit& digit : out) {
+    if (digit.dim != RegLayout::kReplication) digit.dim = to[static_cast<size_t>(digit.dim)];
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RegLayout> Product(const RegLayout& a, const RegLayout& b) {
+  TARSIA_TRY(const ShapePair shapes, FitRanks(a, b));
+  Extents shape = shapes.a;
+  for (size_t dim = 0; dim < shape.size(); ++dim) shape[dim] *= shapes.b[dim];
+  if (!BoundedProduct(shape, kMaxLayoutCells)) {
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxLayoutCells, "elements");
+  }
+  return RegLayoutBuilder::Build(std::move(shape), Join(Scaled(a.spatial(), shapes.b), b.spatial()),
+                                 Join(Scaled(a.local(), shapes.b), b.local()));
+}
+
+Result<RegLayout> Divide(const RegLayout& a, const RegLayout& b) {
+  TARSIA_TRY(const ShapePair shapes, FitRanks(a, b));
+  TARSIA_TRY(Extents shape, DivideShapes(shapes));
+  TARSIA_TRY(Digits spatial, DropSuffix(a.spatial(), b.spatial(), "spatial"));
+  TARSIA_TRY(Digits local, DropSuffix(a.local(), b.local(), "local"));
+  Unscale(spatial, shapes.b);
+  Unscale(local, shapes.b);
+  return RegLayoutBuilder::Build(std::move(shape), spatial, local);
+}
+
+Result<RegLayout> LeftDivide(const RegLayout& a, const RegLayout& b) {
+  TARSIA_TRY(const ShapePair shapes, FitRanks(a, b));
+  TARSIA_TRY(Extents shape, DivideShapes(shapes));
+  TARSIA_TRY(const Digits spatial, DropPrefix(a.spatial(), Scaled(b.spatial(), shape), "spatial"));
+  TARSIA_TRY(const Digits local, DropPrefix(a.local(), Scaled(b.local(), shape), "local"));
+  return RegLayoutBuilder::Build(std::move(shape), spatial, local);
+}
+
+Result<RegLayout> Reduce(const RegLayout& a, std::span<const int64_t> dims, bool keepdims) {
+  TARSIA_TRY(const std::vector<bool> reduced, Dims(dims, a.shape().size()));
+  Extents shape;
+  std::vector<int> to(a.shape().size());
+  for (size_t dim = 0; dim < to.size(); ++dim) {
+    to[dim] = static_cast<int>(shape.size());
+    if (!reduced[dim]) {
+      shape.push_back(a.shape()[dim]);
+    } else if (keepdims) {
+      shape.push_back(1);
+    }
+  }
+  const auto is_reduced = [&](const Digit& digit) {
+    return digit.dim != RegLayout::kReplication && reduced[static_cast<size_t>(digit.dim)];
+  };
+  Digits spatial = a.spatial();
+  for (Digit& digit : spatial) {
+    if (is_reduced(digit)) digit = {RegLayout::kReplication, digit.extent, 0};
+  }
+  Digits local = a.local();
+  std::erase_if(local, is_reduced);
+  return RegLayoutBuilder::Build(std::move(shape), Renamed(spatial, to), Renamed(local, to));
+}
+
+Result<RegLayout> Permute(const RegLayout& a, std::span<const int64_t> order) {
+  const size_t rank = a.shape().size();
+  const Result<std::vector<bool>> named = Dims(order, rank);
+  if (!named.ok() || order.size() != rank) {
+    return MakeDiagnostic(diag::kLayoutOrder, {}, ToString(order), rank);
+  }
+  Extents shape(rank);
+  std::vector<int> to(rank);
+  for (size_t dim = 0; dim < rank; ++dim) {
+    const auto from = static_cast<size_t>(order[dim]);
+    shape[dim] = a.shape()[from];
+    to[from] = static_cast<int>(dim);
+  }
+  return RegLayoutBuilder::Build(std::move(shape), Renamed(a.spatial(), to),
+                                 Renamed(a.local(), to));
+}
+
+namespace {
+
+// Cuts the digits of a list, whose strides are row-major, at the dimensions of `shape`.
+Result<Digits> Recut(const Digits& list, const Extents& old_strides, const Extents& old_shape,
+                     std::span<const int64_t> shape) {
+  const Extents strides = RowMajorStrides(shape);
+  Digits out;
+  for (const Digit& digit : list) {
+    if (digit.dim == RegLayout::kReplication) {
+      out.push_back(digit);
+      continue;
+    }
+    int64_t extent = digit.extent;
+    int64_t linear = digit.stride * old_strides[static_cast<size_t>(digit.dim)];
+    Digits pieces;  // innermost first
+    for (size_t dim = shape.size(); dim-- > 0 && extent > 1;) {
+      const int64_t end = strides[dim] * shape[dim];
+      if (linear >= end) continue;
+      const int64_t room = end / linear;
+      const int64_t piece = std::min(extent, room);
+      if (linear % strides[dim] != 0 || end % linear != 0 || room % piece != 0 ||
+          extent % piece != 0) {
+        return MakeDiagnostic(diag::kLayoutReshapeSplit, {}, ToString(old_shape), ToString(shape),
+                              extent, linear, dim, room);
+      }
+      pieces.push_back({static_cast<int>(dim), piece, linear / strides[dim]});
+      extent /= piece;
+      linear *= piece;
+    }
+    out.insert(out.end(), pieces.rbegin(), pieces.rend());
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<RegLayout> Reshape(const RegLayout& a, std::span<const int64_t> shape) {
+  TARSIA_CHECK(CheckShape(shape));
+  int64_t elements = 1;
+  for (const int64_t extent : shape) elements *= extent;
+  if (elements != a.elements()) {
+    return MakeDiagnostic(diag::kLayoutReshapeSize, {}, ToString(a.shape()), ToString(shape),
+                          a.elements(), elements);
+  }
+  const Extents old_strides = RowMajorStrides(a.shape());
+  TARSIA_TRY(const Digits spatial, Recut(a.spatial(), old_strides, a.shape(), shape));
+  TARSIA_TRY(const Digits local, Recut(a.local(), old_strides, a.shape(), shape));
+  return RegLayoutBuilder::Build({shape.begin(), shape.end()}, spatial, local);
+}
+
+Result<RegLayout> Flatten(const RegLayout& a) {
+  const int64_t elements = a.elements();
+  return Reshape(a, {&elements, 1});
+}
+
+Result<RegLayout> Squeeze(const RegLayout& a, std::span<const int64_t> dims) {
+  TARSIA_TRY(const std::vector<bool> dropped, Dims(dims, a.shape().size()));
+  Extents shape;
+  for (size_t dim = 0; dim < a.shape().size(); ++dim) {
+    if (!dropped[dim]) {
+      shape.push_back(a.shape()[dim]);
+    } else if (a.shape()[dim] != 1) {
+      return MakeDiagnostic(diag::kLayoutSqueeze, {}, dim, a.shape()[dim]);
+    }
+  }
+  return Reshape(a, shape);
+}
+
+Result<RegLayout> Unsqueeze(const RegLayout& a, std::span<const int64_t> dims) {
+  const size_t rank = a.shape().size() + dims.size();
+  if (rank > static_cast<size_t>(kMaxLayoutRank)) {
+    return MakeDiagnostic(diag::kLayoutRank, {}, rank, kMaxLayoutRank);
+  }
+  TARSIA_TRY(const std::vector<bool> added, Dims(dims, rank));
+  Extents shape;
+  auto next = a.shape().begin();
+  for (size_t dim = 0; dim < rank; ++dim) shape.push_back(added[dim] ? 1 : *next++);
+  return Reshape(a, shape);
+}
+
+Result<RegLayout> Concat(const RegLayout& a, const RegLayout& b) {
+  Extents shape = a.shape();
+  shape.insert(shape.end(), b.shape().begin(), b.shape().end());
+  TARSIA_CHECK(CheckShape(shape));
+  std::vector<int> to(b.shape().size());
+  std::iota(to.begin(), to.end(), a.rank());
+  return RegLayoutBuilder::Build(std::move(shape), Join(a.spatial(), Renamed(b.spatial(), to)),
+                                 Join(a.local(), Renamed(b.local(), to)));
+}
+
+std::string ToString(std::span<const int64_t> values) {
+  std::string out = "[";
+  for (size_t i = 0; i < values.size(); ++i) {
+    fmt::format_to(std::back_inserter(out), "{}{}", i == 0 ? "" : ", ", values[i]);
+  }
+  return out + "]";
+}
+
+std::string ToString(const RegLayout& layout) {
+  const RegLayout::Written written = layout.Write();
+  std::string spatial;
+  for (const int64_t entry : written.spatial) {
+    if (!spatial.empty()) spatial += ", ";
+    spatial += entry < 0 ? fmt::format("~{}", ~entry) : fmt::format("{}", entry);
+  }
+  return fmt::format("layout(shape={}, modes={}, spatial=[{}], local={})", ToString(written.shape),
+                     ToString(written.modes), spatial, ToString(written.local));
+}
+
+}  // namespace tarsia
