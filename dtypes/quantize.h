@@ -45,7 +45,7 @@ struct Quantised {
 //   e8m0 scale, 2^(floor(log2(absmax)) - floor(log2(largest value))), the rule of the MX formats.
 // - With zero points the range of the codes covers [min, max] (extended to hold 0 for kInteger).
 // The scale is rounded to its type first; codes are then rounded from w / scale (+ zero) to
-// nearest even, saturating. A scale that underflows to 0 makes all codes of the group zero.
+// nearest even, saturating. A scale that underflows to 0 makes all weights of the group zero.
 // Errors: a type, scale type or zero point that is not offered; group not dividing k; sizes that
 // do not match; a weight that is not finite; a negative weight for an unsigned type without zero
 // points.
