@@ -1,0 +1,287 @@
+#include "vm/host/reduce.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+#include "dtypes/bulk.h"
+#include "vm/host/elementwise.h"
+#include "vm/host/reduce_kernels.h"
+#include "vm/host/scratch.h"
+
+namespace tarsia::host {
+namespace {
+
+using internal::ReduceKernels;
+using internal::ReduceLane;
+using internal::Reduction;
+using internal::Scratch;
+
+// Rows added up before the result joins the total, so that rounding errors do not pile up over a
+// long axis.
+constexpr int64_t kRowsOfBlock = 64;
+
+struct Buffers {
+  Scratch block;   // one row
+  Scratch wide;    // an array of f16 or bf16 in f32
+  Scratch narrow;  // its reduction in f32
+  Scratch axes[2];
+  Scratch extents;
+};
+
+Buffers& ThreadBuffers() {
+  thread_local Buffers buffers;
+  return buffers;
+}
+
+// any and all are max and min of bytes that are 0 or 1.
+std::optional<Reduction> ReductionOf(Opcode op) {
+  if (op == Opcode::kReduceSum) return Reduction::kSum;
+  if (op == Opcode::kReduceProd) return Reduction::kProd;
+  if (op == Opcode::kReduceMin || op == Opcode::kReduceAll) return Reduction::kMin;
+  if (op == Opcode::kReduceMax || op == Opcode::kReduceAny) return Reduction::kMax;
+  if (op == Opcode::kReduceArgmin) return Reduction::kMin;
+  if (op == Opcode::kReduceArgmax) return Reduction::kMax;
+  return std::nullopt;
+}
+
+std::optional<ReduceLane> LaneOf(DType type) {
+  if (type == kF16) return ReduceLane::kF16;
+  if (type == kBF16) return ReduceLane::kBF16;
+  if (type == kF32) return ReduceLane::kF32;
+  if (type == kF64) return ReduceLane::kF64;
+  if (type.IsBool()) return ReduceLane::kU8;
+  if (!IsArithmetic(type)) return std::nullopt;
+  const int first = static_cast<int>(type.IsSigned() ? ReduceLane::kI8 : ReduceLane::kU8);
+  return static_cast<ReduceLane>(first + std::countr_zero(unsigned{type.bits} / 8));
+}
+
+bool IsHalf(DType type) { return type == kF16 || type == kBF16; }
+
+bool AccumulatesWide(Reduction reduction, DType type) {
+  return IsHalf(type) && (reduction == Reduction::kSum || reduction == Reduction::kProd);
+}
+
+size_t BytesOf(DType type) { return static_cast<size_t>(ContainerBytes(type)); }
+
+ReduceKernels Kernels(Opcode op, DType type) {
+  const std::optional<Reduction> reduction = ReductionOf(op);
+  const std::optional<ReduceLane> lane = LaneOf(type);
+  const bool logical = op == Opcode::kReduceAny || op == Opcode::kReduceAll;
+  if (!reduction || !lane || logical != type.IsBool()) return {};
+  return internal::FindReduce(*reduction, *lane);
+}
+
+// [axis, inner] -> [inner].
+void ReduceSlab(const ReduceKernels& kernels, DType type, const uint8_t* src, int64_t axis,
+                int64_t inner, uint8_t* out) {
+  const size_t n = static_cast<size_t>(inner);
+  const size_t row_bytes = n * BytesOf(type);
+  Fill(ContainerBytes(type), kernels.empty, out, n);
+  uint8_t* block = nullptr;
+  if (type.IsFloat() && axis > kRowsOfBlock) {
+    block = ThreadBuffers().block.Get<uint8_t>(row_bytes);
+  }
+  for (int64_t first = 0; first < axis; first += kRowsOfBlock) {
+    const int64_t end = std::min(axis, first + kRowsOfBlock);
+    uint8_t* const target = block == nullptr ? out : block;
+    if (block != nullptr) Fill(ContainerBytes(type), kernels.empty, block, n);
+    for (int64_t row = first; row < end; ++row) {
+      kernels.into(src + static_cast<size_t>(row) * row_bytes, target, n);
+    }
+    if (block != nullptr) kernels.into(block, out, n);
+  }
+}
+
+void ReduceNative(const ReduceKernels& kernels, DType type, const void* src, int64_t outer,
+                  int64_t axis, int64_t inner, void* out) {
+  const size_t bytes = BytesOf(type);
+  const auto* from = static_cast<const uint8_t*>(src);
+  auto* to = static_cast<uint8_t*>(out);
+  const size_t slab = static_cast<size_t>(axis * inner) * bytes;
+  for (int64_t o = 0; o < outer; ++o) {
+    const uint8_t* begin = from + static_cast<size_t>(o) * slab;
+    uint8_t* result = to + static_cast<size_t>(o * inner) * bytes;
+    if (inner == 1) {
+      kernels.row(begin, static_cast<size_t>(axis), result);
+    } else {
+      ReduceSlab(kernels, type, begin, axis, inner, result);
+    }
+  }
+}
+
+// f16 and bf16 by way of f32, one slab at a time.
+void ReduceWide(const ReduceKernels& kernels, DType type, const void* src, int64_t outer,
+                int64_t axis, int64_t inner, void* out) {
+  Buffers& buffers = ThreadBuffers();
+  const size_t slab = static_cast<size_t>(axis * inner);
+  const size_t results = static_cast<size_t>(inner);
+  float* wide = buffers.wide.Get<float>(slab);
+  float* narrow = buffers.narrow.Get<float>(static_cast<size_t>(outer) * results);
+  const auto* from = static_cast<const uint8_t*>(src);
+  for (int64_t o = 0; o < outer; ++o) {
+    const size_t at = static_cast<size_t>(o);
+    CastBulk(type, from + at * slab * BytesOf(type), kF32, wide, slab);
+    ReduceNative(kernels, kF32, wide, 1, axis, inner, narrow + at * results);
+  }
+  CastBulk(kF32, narrow, type, out, static_cast<size_t>(outer) * results);
+}
+
+// A shape as alternating groups of axes that stay and axes that go: extents[0] stays.
+struct Groups {
+  int64_t* extents = nullptr;
+  size_t count = 0;
+};
+
+bool Goes(std::span<const int64_t> axes, size_t axis) {
+  return std::find(axes.begin(), axes.end(), static_cast<int64_t>(axis)) != axes.end();
+}
+
+Groups GroupAxes(std::span<const int64_t> shape, std::span<const int64_t> axes) {
+  Groups groups;
+  groups.extents = ThreadBuffers().extents.Get<int64_t>(shape.size() + 2);
+  groups.extents[0] = 1;
+  groups.count = 1;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    const bool last_goes = groups.count % 2 == 0;
+    if (Goes(axes, axis) != last_goes) groups.extents[groups.count++] = 1;
+    groups.extents[groups.count - 1] *= shape[axis];
+  }
+  return groups;
+}
+
+int64_t Product(const int64_t* extents, size_t count) {
+  int64_t product = 1;
+  for (size_t i = 0; i < count; ++i) product *= extents[i];
+  return product;
+}
+
+// Reduces the groups that go from the last to the first, in the type given.
+void ReduceGroups(const ReduceKernels& kernels, DType type, const void* src, Groups& groups,
+                  void* out) {
+  Buffers& buffers = ThreadBuffers();
+  const size_t last = groups.count - 1;
+  const void* from = src;
+  int64_t inner = 1;
+  size_t turn = 0;
+  for (size_t g = last + 1; g-- > 0;) {
+    if (g % 2 == 0) {
+      inner *= groups.extents[g];
+      continue;
+    }
+    const int64_t outer = Product(groups.extents, g);
+    const size_t results = static_cast<size_t>(outer * inner) * BytesOf(type);
+    void* to = g == 1 ? out : buffers.axes[turn++ % 2].Get<uint8_t>(results);
+    ReduceNative(kernels, type, from, outer, groups.extents[g], inner, to);
+    groups.extents[g] = 1;
+    from = to;
+  }
+}
+
+// The position in each row of the first code that is the row's extreme, or -1. Codes of equal keys
+// are equal, and no NaN has the code of an extreme.
+template <typename T>
+void FindFirstIn(const void* src, const void* value, int64_t outer, int64_t axis, int32_t* index) {
+  const T* x = static_cast<const T*>(src);
+  const T* extremes = static_cast<const T*>(value);
+  for (int64_t o = 0; o < outer; ++o) {
+    const T* row = x + o * axis;
+    const T* found = std::find(row, row + axis, extremes[o]);
+    index[o] = found == row + axis ? -1 : static_cast<int32_t>(found - row);
+  }
+}
+
+void FindFirst(int container_bytes, const void* src, const void* value, int64_t outer, int64_t axis,
+               int32_t* index) {
+  switch (container_bytes) {
+    case 1:
+      return FindFirstIn<uint8_t>(src, value, outer, axis, index);
+    case 2:
+      return FindFirstIn<uint16_t>(src, value, outer, axis, index);
+    case 4:
+      return FindFirstIn<uint32_t>(src, value, outer, axis, index);
+    default:
+      return FindFirstIn<uint64_t>(src, value, outer, axis, index);
+  }
+}
+
+// The same where the rows of several reductions lie side by side: from the end, so that the first
+// is marked last.
+void MarkFirst(DType type, const void* src, const void* value, int64_t outer, int64_t axis,
+               int64_t inner, int32_t* index) {
+  const internal::MarkKernel mark = internal::FindMark(ContainerBytes(type));
+  const size_t row_bytes = static_cast<size_t>(inner) * BytesOf(type);
+  const auto* from = static_cast<const uint8_t*>(src);
+  const auto* extremes = static_cast<const uint8_t*>(value);
+  std::fill_n(index, outer * inner, -1);
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t a = axis; a-- > 0;) {
+      mark(from + static_cast<size_t>(o * axis + a) * row_bytes,
+           extremes + static_cast<size_t>(o) * row_bytes, static_cast<int32_t>(a),
+           index + o * inner, static_cast<size_t>(inner));
+    }
+  }
+}
+
+}  // namespace
+
+void Reduce(Opcode op, DType type, const void* src, int64_t outer, int64_t axis, int64_t inner,
+            void* out) {
+  const std::optional<Reduction> reduction = ReductionOf(op);
+  if (!reduction || outer == 0 || inner == 0) return;
+  const bool wide = AccumulatesWide(*reduction, type);
+  const ReduceKernels kernels = Kernels(op, wide ? kF32 : type);
+  if (kernels.row == nullptr) return;
+  if (wide) return ReduceWide(kernels, type, src, outer, axis, inner, out);
+  ReduceNative(kernels, type, src, outer, axis, inner, out);
+  if (type.IsBool() && axis == 0) {  // max and min of no bytes are 0 and 255
+    Fill(1, op == Opcode::kReduceAll ? 1 : 0, out, static_cast<size_t>(outer * inner));
+  }
+}
+
+void ReduceAxes(Opcode op, DType type, const void* src, std::span<const int64_t> shape,
+                std::span<const int64_t> axes, void* out) {
+  const std::optional<Reduction> reduction = ReductionOf(op);
+  if (!reduction) return;
+  Groups groups = GroupAxes(shape, axes);
+  const auto elements = static_cast<size_t>(Product(groups.extents, groups.count));
+  if (groups.count == 1) {
+    std::memcpy(out, src, elements * BytesOf(type));
+    return;
+  }
+  if (groups.count <= 3) {
+    const int64_t inner = groups.count == 3 ? groups.extents[2] : 1;
+    return Reduce(op, type, src, groups.extents[0], groups.extents[1], inner, out);
+  }
+  int64_t results = 1;
+  for (size_t g = 0; g < groups.count; g += 2) results *= groups.extents[g];
+  if (results == 0) return;
+  if (elements == 0) return Reduce(op, type, src, results, 0, 1, out);
+  if (!AccumulatesWide(*reduction, type)) {
+    const ReduceKernels kernels = Kernels(op, type);
+    if (kernels.row != nullptr) ReduceGroups(kernels, type, src, groups, out);
+    return;
+  }
+  Buffers& buffers = ThreadBuffers();
+  float* wide = buffers.wide.Get<float>(elements);
+  float* narrow = buffers.narrow.Get<float>(static_cast<size_t>(results));
+  CastBulk(type, src, kF32, wide, elements);
+  ReduceGroups(Kernels(op, kF32), kF32, wide, groups, narrow);
+  CastBulk(kF32, narrow, type, out, static_cast<size_t>(results));
+}
+
+void ReduceArg(Opcode op, DType type, const void* src, int64_t outer, int64_t axis, int64_t inner,
+               void* value, int32_t* index) {
+  if (op != Opcode::kReduceArgmin && op != Opcode::kReduceArgmax) return;
+  const ReduceKernels kernels = Kernels(op, type);
+  if (kernels.row == nullptr || outer == 0 || inner == 0) return;
+  ReduceNative(kernels, type, src, outer, axis, inner, value);
+  if (inner == 1) {
+    FindFirst(ContainerBytes(type), src, value, outer, axis, index);
+  } else {
+    MarkFirst(type, src, value, outer, axis, inner, index);
+  }
+}
+
+}  // namespace tarsia::host

@@ -1,0 +1,295 @@
+#include "vm/host/reduce_kernels.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <type_traits>
+
+#include "vm/host/kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vm/host/reduce_kernels.cc"
+#include <hwy/foreach_target.h>
+// After foreach_target.h.
+#include <hwy/highway.h>
+
+#ifndef TARSIA_VM_HOST_REDUCE_KERNELS_ONCE_
+#define TARSIA_VM_HOST_REDUCE_KERNELS_ONCE_
+namespace tarsia::host::internal {
+namespace {
+
+// How min and max order the codes of a type: by integer keys, without NaNs.
+template <typename T>
+struct IntegerOrder {
+  using Code = T;
+  using Key = T;
+  static constexpr Key kLeast = std::numeric_limits<T>::min();
+  static constexpr Key kMost = std::numeric_limits<T>::max();
+  static Key ToKey(Code code) { return code; }
+  static Code ToCode(Key key) { return key; }
+  static bool IsNan(Code) { return false; }
+};
+
+// Signed is the integer of the float's width, infinity its positive infinity. Keys of negative
+// numbers are the complement of their magnitude, so that -0 (-1) is below +0 (0).
+template <typename Signed, Signed infinity>
+struct FloatOrder {
+  using Code = Signed;
+  using Key = Signed;
+  static constexpr Signed kMagnitude = std::numeric_limits<Signed>::max();
+  static constexpr Key kLeast = static_cast<Key>(~infinity);
+  static constexpr Key kMost = infinity;
+  static Key ToKey(Code code) {
+    return static_cast<Key>(code ^ ((code >> (8 * sizeof(Code) - 1)) & kMagnitude));
+  }
+  static Code ToCode(Key key) { return ToKey(key); }
+  static bool IsNan(Code code) { return (code & kMagnitude) > infinity; }
+};
+
+using F16Order = FloatOrder<int16_t, 0x7C00>;
+using BF16Order = FloatOrder<int16_t, 0x7F80>;
+using F32Order = FloatOrder<int32_t, 0x7F800000>;
+using F64Order = FloatOrder<int64_t, 0x7FF0000000000000>;
+
+struct MinTag {
+  template <typename Order>
+  static constexpr typename Order::Key kEmpty = Order::kMost;
+  template <typename K>
+  static K Run(K a, K b) {
+    return b < a ? b : a;
+  }
+};
+struct MaxTag {
+  template <typename Order>
+  static constexpr typename Order::Key kEmpty = Order::kLeast;
+  template <typename K>
+  static K Run(K a, K b) {
+    return a < b ? b : a;
+  }
+};
+struct SumTag {
+  static constexpr int kEmpty = 0;
+  template <typename T>
+  static T Run(T a, T b) {
+    return static_cast<T>(a + b);
+  }
+};
+struct ProdTag {
+  static constexpr int kEmpty = 1;
+  template <typename T>
+  static T Run(T a, T b) {
+    if constexpr (std::is_integral_v<T>) {  // in 64 bits: 16-bit factors would promote to int
+      return static_cast<T>(uint64_t{a} * uint64_t{b});
+    } else {
+      return a * b;
+    }
+  }
+};
+
+}  // namespace
+}  // namespace tarsia::host::internal
+#endif  // TARSIA_VM_HOST_REDUCE_KERNELS_ONCE_
+
+HWY_BEFORE_NAMESPACE();
+namespace tarsia::host::internal {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// --- min, max ---
+
+template <typename Order, typename Tag>
+void ExtremeRow(const void* src, size_t n, void* out) {
+  using Code = typename Order::Code;
+  using Key = typename Order::Key;
+  const Code* x = static_cast<const Code*>(src);
+  constexpr Key kEmpty = Tag::template kEmpty<Order>;
+  Key best = kEmpty;
+  for (size_t i = 0; i < n; ++i) {
+    const Key key = Order::IsNan(x[i]) ? kEmpty : Order::ToKey(x[i]);
+    best = Tag::Run(best, key);
+  }
+  *static_cast<Code*>(out) = Order::ToCode(best);
+}
+
+template <typename Order, typename Tag>
+void ExtremeInto(const void* src, void* out, size_t n) {
+  using Code = typename Order::Code;
+  using Key = typename Order::Key;
+  const Code* x = static_cast<const Code*>(src);
+  Code* y = static_cast<Code*>(out);
+  TARSIA_VECTOR_LOOP
+  for (size_t i = 0; i < n; ++i) {
+    const Key old = Order::ToKey(y[i]);
+    const Key key = Order::IsNan(x[i]) ? old : Order::ToKey(x[i]);
+    y[i] = Order::ToCode(Tag::Run(old, key));
+  }
+}
+
+template <typename Order, typename Tag>
+constexpr ReduceKernels Extreme() {
+  using Code = std::make_unsigned_t<typename Order::Code>;
+  // ToCode of the empty value, written out because it is wanted at compile time.
+  constexpr auto kKey = Tag::template kEmpty<Order>;
+  constexpr bool kFlip = !std::is_same_v<Order, IntegerOrder<typename Order::Code>> && kKey < 0;
+  constexpr auto kFlips = static_cast<Code>(kFlip ? static_cast<Code>(~Code{0}) >> 1 : 0);
+  return {&ExtremeRow<Order, Tag>, &ExtremeInto<Order, Tag>,
+          static_cast<Code>(static_cast<Code>(kKey) ^ kFlips)};
+}
+
+// --- sum, prod ---
+
+template <typename T, typename Tag>
+void IntegerRow(const void* src, size_t n, void* out) {
+  const T* x = static_cast<const T*>(src);
+  T total = static_cast<T>(Tag::kEmpty);
+  for (size_t i = 0; i < n; ++i) total = Tag::Run(total, x[i]);
+  *static_cast<T*>(out) = total;
+}
+
+template <typename V>
+HWY_INLINE V Apply(SumTag, V a, V b) {
+  return hn::Add(a, b);
+}
+template <typename V>
+HWY_INLINE V Apply(ProdTag, V a, V b) {
+  return hn::Mul(a, b);
+}
+
+// Halves the array until one is left.
+template <typename Tag, typename T>
+T CombineLanes(T* values, size_t count) {
+  for (; count > 1; count -= count / 2) {
+    for (size_t i = 0; i < count / 2; ++i) values[i] = Tag::Run(values[i], values[count - 1 - i]);
+  }
+  return values[0];
+}
+
+// Four vectors of partial results, combined at the end.
+template <typename T, typename Tag>
+T FloatBlock(const T* x, size_t n) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  const auto empty = hn::Set(d, static_cast<T>(Tag::kEmpty));
+  auto p0 = empty, p1 = empty, p2 = empty, p3 = empty;
+  size_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    p0 = Apply(Tag(), p0, hn::LoadU(d, x + i));
+    p1 = Apply(Tag(), p1, hn::LoadU(d, x + i + lanes));
+    p2 = Apply(Tag(), p2, hn::LoadU(d, x + i + 2 * lanes));
+    p3 = Apply(Tag(), p3, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  for (; i + lanes <= n; i += lanes) p0 = Apply(Tag(), p0, hn::LoadU(d, x + i));
+  T values[HWY_MAX_BYTES / sizeof(T)];
+  hn::StoreU(Apply(Tag(), Apply(Tag(), p0, p1), Apply(Tag(), p2, p3)), d, values);
+  T total = CombineLanes<Tag>(values, lanes);
+  for (; i < n; ++i) total = Tag::Run(total, x[i]);
+  return total;
+}
+
+// In blocks, so that no partial result collects more than a few hundred roundings.
+template <typename T, typename Tag>
+void FloatRow(const void* src, size_t n, void* out) {
+  constexpr size_t kBlock = 4096;
+  const T* x = static_cast<const T*>(src);
+  T total = static_cast<T>(Tag::kEmpty);
+  for (size_t first = 0; first < n; first += kBlock) {
+    total = Tag::Run(total, FloatBlock<T, Tag>(x + first, std::min(kBlock, n - first)));
+  }
+  *static_cast<T*>(out) = total;
+}
+
+template <typename T, typename Tag>
+void ArithmeticInto(const void* src, void* out, size_t n) {
+  const T* x = static_cast<const T*>(src);
+  T* y = static_cast<T*>(out);
+  TARSIA_VECTOR_LOOP
+  for (size_t i = 0; i < n; ++i) y[i] = Tag::Run(y[i], x[i]);
+}
+
+template <typename T, typename Tag>
+constexpr ReduceKernels Integer() {
+  return {&IntegerRow<T, Tag>, &ArithmeticInto<T, Tag>, uint64_t{Tag::kEmpty}};
+}
+
+template <typename T, typename Bits, typename Tag>
+constexpr ReduceKernels Float() {
+  return {&FloatRow<T, Tag>, &ArithmeticInto<T, Tag>,
+          std::bit_cast<Bits>(static_cast<T>(Tag::kEmpty))};
+}
+
+struct Row {
+  ReduceKernels lanes[kReduceLanes];
+};
+
+template <typename Tag>
+constexpr Row ArithmeticKernels() {
+  return {{Integer<uint8_t, Tag>(), Integer<uint16_t, Tag>(), Integer<uint32_t, Tag>(),
+           Integer<uint64_t, Tag>(), Integer<uint8_t, Tag>(), Integer<uint16_t, Tag>(),
+           Integer<uint32_t, Tag>(), Integer<uint64_t, Tag>(), Float<float, uint32_t, Tag>(),
+           Float<double, uint64_t, Tag>(), ReduceKernels{}, ReduceKernels{}}};
+}
+
+template <typename Tag>
+constexpr Row ExtremeKernels() {
+  return {{Extreme<IntegerOrder<uint8_t>, Tag>(), Extreme<IntegerOrder<uint16_t>, Tag>(),
+           Extreme<IntegerOrder<uint32_t>, Tag>(), Extreme<IntegerOrder<uint64_t>, Tag>(),
+           Extreme<IntegerOrder<int8_t>, Tag>(), Extreme<IntegerOrder<int16_t>, Tag>(),
+           Extreme<IntegerOrder<int32_t>, Tag>(), Extreme<IntegerOrder<int64_t>, Tag>(),
+           Extreme<F32Order, Tag>(), Extreme<F64Order, Tag>(), Extreme<F16Order, Tag>(),
+           Extreme<BF16Order, Tag>()}};
+}
+
+constexpr Row kRows[kReductions] = {ArithmeticKernels<SumTag>(), ArithmeticKernels<ProdTag>(),
+                                    ExtremeKernels<MinTag>(), ExtremeKernels<MaxTag>()};
+
+// --- positions of extremes ---
+
+template <typename T>
+void MarkLoop(const void* src, const void* value, int32_t at, int32_t* index, size_t n) {
+  const T* x = static_cast<const T*>(src);
+  const T* y = static_cast<const T*>(value);
+  TARSIA_VECTOR_LOOP
+  for (size_t i = 0; i < n; ++i) index[i] = x[i] == y[i] ? at : index[i];
+}
+
+}  // namespace
+
+ReduceKernels Find(Reduction reduction, ReduceLane lane) {
+  return kRows[static_cast<size_t>(reduction)].lanes[static_cast<size_t>(lane)];
+}
+
+MarkKernel Mark(int container_bytes) {
+  switch (container_bytes) {
+    case 1:
+      return &MarkLoop<uint8_t>;
+    case 2:
+      return &MarkLoop<uint16_t>;
+    case 4:
+      return &MarkLoop<uint32_t>;
+    default:
+      return &MarkLoop<uint64_t>;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace tarsia::host::internal
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tarsia::host::internal {
+
+namespace {
+HWY_EXPORT(Find);
+HWY_EXPORT(Mark);
+}  // namespace
+
+ReduceKernels FindReduce(Reduction reduction, ReduceLane lane) {
+  return HWY_DYNAMIC_DISPATCH(Find)(reduction, lane);
+}
+
+MarkKernel FindMark(int container_bytes) { return HWY_DYNAMIC_DISPATCH(Mark)(container_bytes); }
+
+}  // namespace tarsia::host::internal
+#endif  // HWY_ONCE
