@@ -1,0 +1,21 @@
+# cmake -DOUT=FILE -DFILES=A;B -P embed.cmake: writes a C++ source that holds the files as the table
+# of runtime/library.h. Numbers, not string literals, whose length compilers limit.
+set(arrays "")
+set(rows "")
+set(count 0)
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME_WE)
+  file(READ ${file} hex HEX)
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
+  string(APPEND arrays "constexpr char kText${count}[] = {${bytes}0};\n")
+  string(APPEND rows "    {\"${name}\", {kText${count}, sizeof(kText${count}) - 1}},\n")
+  math(EXPR count "${count} + 1")
+endforeach()
+set(source "// Made by cmake/embed.cmake.\n#include \"runtime/library.h\"\n\nnamespace tarsia::api {\n")
+if(count GREATER 0)
+  string(APPEND source "namespace {\n${arrays}constexpr LibraryModule kModules[] = {\n${rows}};\n}  // namespace\n\n"
+    "std::span<const LibraryModule> LibraryModules() { return kModules; }\n")
+else()
+  string(APPEND source "\nstd::span<const LibraryModule> LibraryModules() { return {}; }\n")
+endif()
+file(WRITE ${OUT} "${source}\n}  // namespace tarsia::api\n")

@@ -1,0 +1,233 @@
+// The C API: plans and queries.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "isa/specialise.h"
+#include "runtime/api.h"
+#include "runtime/args.h"
+#include "runtime/device.h"
+#include "runtime/handles.h"
+#include "runtime/log.h"
+#include "vm/diagnostics.h"
+#include "vm/interpreter.h"
+
+using namespace tarsia;
+using namespace tarsia::api;
+
+struct tarsia_query {
+  tarsia_geometry geometry = {};
+  std::vector<vm::PointerUse> uses;
+  std::vector<uint64_t> pointer_bytes;  // by parameter; of scalars 0
+  std::vector<bool> is_pointer;
+};
+
+namespace {
+
+tarsia_status ReadOptions(const tarsia_plan_options* options, tarsia_plan_options* out) {
+  if (options == nullptr) return TARSIA_STATUS_OK;
+  const auto status = ReadStruct(options, "options", out);
+  if (status != TARSIA_STATUS_OK) return status;
+  if (out->flags != 0) return Invalid(diag::kApiFlagsUnknown, "options.flags", out->flags, 0);
+  if (out->binding_count != 0 && out->bindings == nullptr) return NullArgument("options.bindings");
+  return TARSIA_STATUS_OK;
+}
+
+tarsia_status ReadBindings(const tarsia_plan_options& options, std::vector<Binding>* out) {
+  for (size_t i = 0; i < options.binding_count; ++i) {
+    tarsia_binding binding = {};
+    const auto status = ReadElement(options.bindings, i, "options.bindings", &binding);
+    if (status != TARSIA_STATUS_OK) return status;
+    if (binding.name == nullptr) return NullArgument("options.bindings[].name");
+    if (binding.text == nullptr) return NullArgument("options.bindings[].text");
+    out->push_back({binding.name, binding.text});
+  }
+  return TARSIA_STATUS_OK;
+}
+
+tarsia_status FindKernelName(const tarsia_module* module, const char* wanted, std::string* out) {
+  if (wanted != nullptr) {
+    size_t index = 0;
+    *out = wanted;
+    return tarsia_module_find_kernel(module, wanted, &index);
+  }
+  const size_t count = module->kernels.size();
+  const std::string& name = module->source->name();
+  if (count == 0) return Invalid(diag::kApiNoKernel, name);
+  if (count > 1) {
+    Diagnostic error = MakeDiagnostic(diag::kApiKernelNotNamed, Location(), name, count);
+    std::vector<std::string_view> names;
+    for (const KernelText& kernel : module->kernels) names.push_back(kernel.name);
+    error.help = fmt::format("the kernels are {}", fmt::join(names, ", "));
+    return Fail(TARSIA_STATUS_INVALID_ARGUMENT, error);
+  }
+  *out = module->kernels[0].name;
+  return TARSIA_STATUS_OK;
+}
+
+tarsia_status MakePlan(const tarsia_module* module, std::string device, const std::string& kernel,
+                       const std::vector<Binding>& bindings, tarsia_plan** out,
+                       tarsia_diagnostics** errors) {
+  Diagnostics list;
+  auto program = Specialise(module->valid, kernel, bindings, TargetLimits(), list);
+  if (!program) return Reject(TARSIA_STATUS_REJECTED, module->source, std::move(list), errors);
+  auto ready = vm::Prepare(*program);
+  if (!ready.ok()) {
+    const bool memory = ready.error().info == &diag::kOutOfMemory;
+    list.Add(ready.TakeError());
+    return Reject(memory ? TARSIA_STATUS_OUT_OF_MEMORY : TARSIA_STATUS_REJECTED, module->source,
+                  std::move(list), memory ? nullptr : errors);
+  }
+  KernelText text = Describe(*program);
+  if (LogWanted(TARSIA_LOG_DEBUG)) {
+    Log(TARSIA_LOG_DEBUG, fmt::format("plan of {} on {}", kernel, device));
+  }
+  *out = new tarsia_plan{module->source, *std::move(program), *std::move(ready), std::move(device),
+                         std::move(text)};
+  return TARSIA_STATUS_OK;
+}
+
+// Whatever the scalars make wrong is the caller's to mend, so its text is the last error.
+tarsia_status FailQuery(const tarsia_plan& plan, const Diagnostic& error) {
+  return FailText(TARSIA_STATUS_REJECTED, Render(error, *plan.source));
+}
+
+tarsia_status FillQuery(const tarsia_plan& plan, const std::vector<uint64_t>& scalars,
+                        tarsia_query* query) {
+  int64_t grid[3] = {};
+  if (const Status status = vm::ResolveGrid(plan.program, scalars, grid); !status.ok()) {
+    return FailQuery(plan, status.error());
+  }
+  std::copy(grid, grid + 3, query->geometry.grid);
+  query->geometry.warps = static_cast<uint32_t>(plan.program.warps());
+  query->geometry.threads = query->geometry.warps * 32;
+  auto uses = vm::PointerUses(plan.program, scalars);
+  if (!uses.ok()) return FailQuery(plan, uses.error());
+  query->uses = *std::move(uses);
+  for (const ParamText& param : plan.text.params) {
+    query->is_pointer.push_back(param.kind == TARSIA_PARAM_POINTER);
+  }
+  query->pointer_bytes.assign(plan.text.params.size(), 0);
+  for (const vm::PointerUse& use : query->uses) {
+    uint64_t& bytes = query->pointer_bytes[use.parameter];
+    if (use.unconditional) bytes = std::max(bytes, use.bytes);
+  }
+  return TARSIA_STATUS_OK;
+}
+
+}  // namespace
+
+tarsia_status tarsia_plan_create(const tarsia_module* module, const tarsia_plan_options* options,
+                                 tarsia_plan** out, tarsia_diagnostics** diagnostics) {
+  return Guarded([&] {
+    if (diagnostics != nullptr) *diagnostics = nullptr;
+    if (out == nullptr) return NullArgument("out");
+    *out = nullptr;
+    if (module == nullptr) return NullArgument("module");
+    tarsia_plan_options with = {};
+    std::vector<Binding> bindings;
+    std::string kernel;
+    std::string device;
+    if (const auto s = ReadOptions(options, &with); s != TARSIA_STATUS_OK) return s;
+    if (const auto s = ReadBindings(with, &bindings); s != TARSIA_STATUS_OK) return s;
+    if (const auto s = FindDevice(with.device, &device); s != TARSIA_STATUS_OK) return s;
+    if (const auto s = FindKernelName(module, with.kernel, &kernel); s != TARSIA_STATUS_OK) {
+      return s;
+    }
+    return MakePlan(module, device, kernel, bindings, out, diagnostics);
+  });
+}
+
+void tarsia_plan_destroy(tarsia_plan* plan) { delete plan; }
+
+tarsia_status tarsia_plan_get(const tarsia_plan* plan, tarsia_plan_info* out) {
+  return Guarded([&] {
+    if (plan == nullptr) return NullArgument("plan");
+    tarsia_plan_info info = {};
+    info.kernel = plan->text.name.c_str();
+    info.device = plan->device.c_str();
+    info.param_count = plan->text.params.size();
+    info.constant_count = plan->text.constants.size();
+    info.warps = static_cast<uint32_t>(plan->program.warps());
+    return WriteStruct(info, "out", out);
+  });
+}
+
+tarsia_status tarsia_plan_param(const tarsia_plan* plan, size_t param, tarsia_param_info* out) {
+  return Guarded(
+      [&] { return plan == nullptr ? NullArgument("plan") : WriteParam(plan->text, param, out); });
+}
+
+tarsia_status tarsia_plan_constant(const tarsia_plan* plan, size_t constant,
+                                   tarsia_constant_info* out) {
+  return Guarded([&] {
+    return plan == nullptr ? NullArgument("plan") : WriteConstant(plan->text, constant, out);
+  });
+}
+
+// ---- queries -------------------------------------------------------------------------------
+
+tarsia_status tarsia_query_create(const tarsia_plan* plan, const tarsia_arg* args, size_t arg_count,
+                                  tarsia_query** out) {
+  return Guarded([&] {
+    if (out == nullptr) return NullArgument("out");
+    *out = nullptr;
+    if (plan == nullptr) return NullArgument("plan");
+    vm::LaunchArgs launch;
+    if (const auto s = ReadArgs(*plan, args, arg_count, &launch); s != TARSIA_STATUS_OK) return s;
+    auto query = std::make_unique<tarsia_query>();
+    if (const auto s = FillQuery(*plan, Scalars(launch), query.get()); s != TARSIA_STATUS_OK) {
+      return s;
+    }
+    *out = query.release();
+    return TARSIA_STATUS_OK;
+  });
+}
+
+void tarsia_query_destroy(tarsia_query* query) { delete query; }
+
+tarsia_status tarsia_query_geometry(const tarsia_query* query, tarsia_geometry* out) {
+  return Guarded([&] {
+    return query == nullptr ? NullArgument("query") : WriteStruct(query->geometry, "out", out);
+  });
+}
+
+size_t tarsia_query_view_count(const tarsia_query* query) {
+  return query == nullptr ? 0 : query->uses.size();
+}
+
+tarsia_status tarsia_query_view(const tarsia_query* query, size_t index, tarsia_view* out) {
+  return Guarded([&] {
+    if (query == nullptr) return NullArgument("query");
+    if (index >= query->uses.size()) return BadIndex("index", index, query->uses.size());
+    const vm::PointerUse& use = query->uses[index];
+    static_assert(kMaxLayoutRank == TARSIA_MAX_RANK);
+    tarsia_view view = {};
+    view.param = use.parameter;
+    view.dtype = api::ToC(use.type);
+    view.rank = std::min<size_t>(use.shape.size(), TARSIA_MAX_RANK);
+    std::copy_n(use.shape.begin(), view.rank, view.shape);
+    view.bytes = use.bytes;
+    view.row_major = use.row_major;
+    view.unconditional = use.unconditional;
+    view.writes = use.written;
+    view.text = use.text.c_str();
+    view.line = use.location.line;
+    view.column = use.location.IsText() ? use.location.column : 0;
+    return WriteStruct(view, "out", out);
+  });
+}
+
+tarsia_status tarsia_query_pointer_bytes(const tarsia_query* query, size_t param, uint64_t* bytes) {
+  return Guarded([&] {
+    if (query == nullptr) return NullArgument("query");
+    if (bytes == nullptr) return NullArgument("bytes");
+    if (param >= query->is_pointer.size()) {
+      return BadIndex("param", param, query->is_pointer.size());
+    }
+    if (!query->is_pointer[param]) return Invalid(diag::kApiNotPointer, param);
+    *bytes = query->pointer_bytes[param];
+    return TARSIA_STATUS_OK;
+  });
+}

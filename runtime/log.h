@@ -1,0 +1,18 @@
+// The library's log: goes to the callback of tarsia_set_log_callback, and nowhere without one.
+#ifndef TARSIA_RUNTIME_LOG_H_
+#define TARSIA_RUNTIME_LOG_H_
+
+#include <string_view>
+
+#include "tarsia/tarsia.h"
+
+namespace tarsia::api {
+
+// Whether a message of this level would be seen. Costs one relaxed load. Thread-safe.
+bool LogWanted(tarsia_log_level level);
+// Hands a message to the callback. Never throws. Thread-safe.
+void Log(tarsia_log_level level, std::string_view message) noexcept;
+
+}  // namespace tarsia::api
+
+#endif  // TARSIA_RUNTIME_LOG_H_
