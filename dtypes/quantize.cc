@@ -132,7 +132,8 @@ Affine ChooseAffine(const Group& group, const QuantiseSpec& spec, double tensor_
 
 uint8_t QuantiseOne(double w, const Affine& affine, const QuantiseSpec& spec, double tensor_scale) {
   const double step = affine.scale * tensor_scale;
-  const double code_value = step != 0 ? w / step + affine.zero : affine.zero;
+  double code_value = step != 0 ? w / step : 0;
+  if (spec.zero != ZeroPoint::kNone) code_value += affine.zero;  // -0 + 0 would lose its sign
   if (spec.type.IsFloat()) {
     return static_cast<uint8_t>(
         EncodeFromDouble(spec.type, code_value, {Rounding::kNearestEven, Overflow::kSaturate}));

@@ -219,7 +219,7 @@ TEST(QuantizeTest, MeasuresErrors) {
 
 TEST(QuantizeTest, RefusesWhatItCannotDo) {
   const std::vector<float> w(12, 1.0f);
-  const auto id = [&w](const std::vector<float>& weights, int64_t k, int64_t n, QuantiseSpec spec) {
+  const auto id = [](const std::vector<float>& weights, int64_t k, int64_t n, QuantiseSpec spec) {
     Result<Quantised> result = QuantiseGroups(weights, k, n, spec);
     return result.ok() ? std::string("ok") : std::string(result.error().info->id);
   };

@@ -39,7 +39,7 @@ TEST(TextTest, Prints) {
   EXPECT_EQ(DecodeToString(kE8M0, 124), "0.125");
   EXPECT_EQ(DecodeToString(kF32, Bits(0.1f)), "0.1");
   EXPECT_EQ(DecodeToString(kF64, Bits(-0.1)), "-0.1");
-  EXPECT_EQ(DecodeToString(kF64, Bits(-INFINITY)), "-inf");
+  EXPECT_EQ(DecodeToString(kF64, Bits(-oracle::kInf)), "-inf");
   EXPECT_EQ(DecodeToString(kC32, 0xC0003C00), "(1, -2)");
 }
 
