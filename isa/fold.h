@@ -1,0 +1,36 @@
+// Puts the values of constants into expressions and computes what is then known.
+#ifndef TARSIA_ISA_FOLD_H_
+#define TARSIA_ISA_FOLD_H_
+
+#include <unordered_map>
+#include <vector>
+
+#include "layout/expr.h"
+
+namespace tarsia {
+
+// Folds expressions of one pool, which it adds to. Integers, booleans and types are computed;
+// what cannot be (a name without value, a `%value`, division by zero, overflow) stays as it is,
+// for the evaluator to report. Not thread-safe.
+class Folder {
+ public:
+  explicit Folder(ExprPool& pool) : pool_(pool) {}
+  // From now on the name stands for the expression. Bind before folding.
+  void Bind(StringId name, ExprId value) { bindings_[name] = value; }
+  ExprId Fold(ExprId id);
+
+ private:
+  ExprId FoldNode(ExprId id);
+  ExprId FoldUnary(UnaryOp op, ExprId a);
+  ExprId FoldBinary(BinaryOp op, ExprId a, ExprId b);
+  ExprId FoldCall(Func func, const std::vector<ExprId>& arguments);
+  std::optional<ExprId> FoldInts(BinaryOp op, int64_t a, int64_t b);
+
+  ExprPool& pool_;
+  std::unordered_map<StringId, ExprId> bindings_;
+  std::vector<ExprId> done_;  // by node; none: not folded yet
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_FOLD_H_

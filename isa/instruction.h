@@ -1,0 +1,182 @@
+// The instruction table of isa.def as data: opcodes, signatures, traits, and their look-up.
+#ifndef TARSIA_ISA_INSTRUCTION_H_
+#define TARSIA_ISA_INSTRUCTION_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "dtypes/dtype.h"
+
+namespace tarsia {
+
+enum class Family : uint8_t { kControl, kMemory, kShape, kElementwise, kConvert, kMma, kReduce, kSync };
+inline constexpr int kFamilies = 8;
+
+// A dense number for each row, in table order; bytecode uses Row(op).code instead.
+enum class Opcode : uint8_t {
+#define INST(name, ...) k##name,
+#include "isa/isa.def"
+#undef INST
+};
+inline constexpr size_t kOpcodes = 0
+#define INST(name, ...) +1
+#include "isa/isa.def"
+#undef INST
+    ;
+
+enum class Attr : uint8_t {
+#define ATTR(name, code, text, kind, doc) name = code,
+#include "isa/attributes.def"
+#undef ATTR
+};
+enum class AttrKind : uint8_t { kFlag, kInt, kIntList, kRounding, kCache };
+struct AttrRow {
+  Attr attr;
+  std::string_view text;
+  AttrKind kind;
+  std::string_view doc;
+};
+inline constexpr AttrRow kAttrRows[] = {
+#define ATTR(name, code, text, kind, doc) {Attr::name, text, AttrKind::kind, doc},
+#include "isa/attributes.def"
+#undef ATTR
+};
+inline const AttrRow& Row(Attr attr) { return kAttrRows[static_cast<size_t>(attr)]; }
+std::optional<Attr> FindAttr(std::string_view text);
+// The words an attribute of kind kRounding or kCache takes; their index is the value.
+inline constexpr std::string_view kRoundingWords[] = {"nearest", "toward_zero", "stochastic"};
+inline constexpr std::string_view kCacheWords[] = {"default", "evict_first", "no_allocate"};
+// The words of a kind; empty for kinds that take none.
+std::span<const std::string_view> AttrWords(AttrKind kind);
+
+// What an operand may be.
+enum class OperandKind : uint8_t {
+  kTile,          // a register tile
+  kOptionalTile,  // a register tile, may be left out (only the last operand)
+  kTileOrExpr,    // a register tile, a scalar value, or a scalar expression of constants
+  kExpr,          // a scalar value or a scalar expression of constants
+  kIndex,         // an integer expression of constants and integer scalars, exact in 64 bits
+  kCondition,     // a boolean expression of constants and scalars
+  kConstant,      // an integer expression of constants
+  kMemoryTile,    // a global or shared tile
+  kElement,       // tile[index, ..]: two argument slots, the tile and the list of indices
+  kSource,        // a pointer or a tile of any space
+  kText,          // a string
+};
+
+// Which element types an operand may have.
+enum class TypeClass : uint8_t {
+  kAnyType,
+  kArithmeticType,      // i/u 8, 16, 32, 64, f16, bf16, f32, f64
+  kArithmeticIntType,   // i/u 8, 16, 32, 64
+  kIntegerType,         // the same; for indices
+  kFloatType,           // f16, bf16, f32, f64
+  kFloatOrComplexType,  // and c32, c64
+  kBitsType,            // arithmetic integers and bool
+  kBoolOnlyType,
+  kComparableType,      // arithmetic types and bool
+  kScalarType,          // what a scalar can be: arithmetic types and bool
+  kAtomicAddType,       // i/u 32, 64, f16, bf16, f32, f64
+  kAtomicIntType,       // i/u 32, 64
+  kRandomType,          // u32
+  kLowPrecisionType,    // integers and floats of at most 8 bits
+  kDotType,             // f16, bf16, f32, f64, 8-bit floats of dot, i8, u8, c32, c64
+  kAccumulatorType,     // f32, f64, i32, c64
+};
+bool Contains(TypeClass types, DType type);
+// "a floating-point type (f16, bf16, f32, f64)", for messages and the reference.
+std::string_view Describe(TypeClass types);
+
+enum class ResultKind : uint8_t {
+  kTile,    // a register tile
+  kScalar,  // a scalar
+  kSame,    // a tile if an operand is one, else a scalar
+  kMemory,  // a global or shared tile
+  kAny,     // as the annotation says
+};
+
+// What the annotation `: type` must say. Whatever more it says must agree with what is inferred;
+// a register layout may be fixed on every register result, behind its shape.
+enum class Annotation : uint8_t {
+  kNoType,          // nothing
+  kTypeIfExpr,      // element type, where a scalar expression has none of its own
+  kDTypeType,       // element type
+  kShapeType,       // shape
+  kDTypeShapeType,  // element type and shape
+  kLayoutType,      // shape and layout
+  kFullType,        // element type and shape, and the space where it is not plain
+};
+
+enum Traits : uint16_t {
+  kNoTraits = 0,
+  kPure = 1,            // the result depends on the operands alone
+  kUniform = 2,
+  kOpensBlock = 4,
+  kEndsBlock = 8,
+  kHasEffect = 16,
+  kReadsMemory = 32,
+  kWritesMemory = 64,
+  kCommutes = 128,
+  kCompares = 256,      // the result is bool
+};
+
+struct OperandRow {
+  OperandKind kind = OperandKind::kTile;
+  TypeClass types = TypeClass::kAnyType;
+  std::string_view name;
+};
+struct ResultRow {
+  ResultKind kind = ResultKind::kTile;
+  std::string_view name;
+};
+
+inline constexpr size_t kMaxOperands = 3;
+inline constexpr size_t kMaxResults = 2;
+inline constexpr size_t kMaxAttrs = 4;
+
+template <typename T, size_t n>
+struct FixedList {
+  std::array<T, n> items{};
+  uint8_t count = 0;
+  [[nodiscard]] constexpr const T* begin() const { return items.data(); }
+  [[nodiscard]] constexpr const T* end() const { return items.data() + count; }
+  [[nodiscard]] constexpr size_t size() const { return count; }
+  [[nodiscard]] constexpr const T& operator[](size_t i) const { return items[i]; }
+};
+
+struct InstRow {
+  Opcode opcode;
+  uint8_t code;   // in bytecode
+  uint8_t since;  // minor version of the bytecode
+  std::string_view name;  // CamelCase, of VALIDATE and EXEC
+  std::string_view mnemonic;
+  Family family;
+  FixedList<ResultRow, kMaxResults> results;
+  FixedList<OperandRow, kMaxOperands> operands;
+  FixedList<Attr, kMaxAttrs> attrs;
+  Annotation annotation;
+  uint16_t traits;
+  double ulp;
+  std::string_view doc;
+
+  [[nodiscard]] bool Has(Traits trait) const { return (traits & trait) != 0; }
+  // Argument slots of all operands: kElement takes two.
+  [[nodiscard]] size_t MaxSlots() const;
+  // The first argument slot of operand `i`.
+  [[nodiscard]] size_t Slot(size_t i) const;
+  [[nodiscard]] std::optional<size_t> AttrIndex(Attr attr) const;
+};
+
+std::span<const InstRow> AllInstructions();
+const InstRow& Row(Opcode opcode);
+std::optional<Opcode> FindMnemonic(std::string_view mnemonic);
+std::optional<Opcode> OpcodeFromCode(uint8_t code);
+std::span<const std::string_view> Mnemonics();
+std::string_view FamilyName(Family family);  // "control"
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_INSTRUCTION_H_

@@ -1,0 +1,188 @@
+#include "isa/module.h"
+
+#include <bit>
+
+namespace tarsia {
+
+std::string_view SpaceName(Space space) {
+  switch (space) {
+    case Space::kNone: return "";
+    case Space::kGlobal: return "global";
+    case Space::kShared: return "shared";
+    case Space::kRegister: return "reg";
+  }
+  return "";
+}
+
+ExprId Kernel::AttrOf(const Inst& inst, Attr attr) const {
+  const std::optional<size_t> index = Row(inst.opcode).AttrIndex(attr);
+  if (!index || (inst.attrs >> *index & 1) == 0) return {};
+  const auto before = static_cast<unsigned>(inst.attrs) & ((1u << *index) - 1);
+  return args[inst.first_arg + inst.results + inst.slots +
+              static_cast<size_t>(std::popcount(before))];
+}
+
+TypeId Module::Intern(const TypeExpr& type) {
+  if (type == TypeExpr{}) return kNoTypeId;
+  const uint32_t words[] = {static_cast<uint32_t>(type.space), type.dtype.raw(), type.shape.raw(),
+                            type.layout.raw(), type.bits.raw()};
+  const uint64_t hash = HashBytes(words, sizeof words);
+  // Index 0 of the hash index stands for type 1: type 0 is never looked up.
+  const uint32_t found =
+      type_index_.Find(hash, [&](uint32_t id) { return types_[id + 1] == type; });
+  if (found != HashIndex::kNone) return found + 1;
+  type_index_.Insert(hash, static_cast<uint32_t>(types_.size() - 1));
+  types_.push_back(type);
+  return static_cast<TypeId>(types_.size() - 1);
+}
+
+const Kernel* Module::FindKernel(std::string_view name) const {
+  for (const Kernel& kernel : kernels) {
+    if (Name(kernel) == name) return &kernel;
+  }
+  return nullptr;
+}
+
+Module Module::Clone() const {
+  Module out;
+  out.pool = pool;
+  out.kernels = kernels;
+  for (Kernel& kernel : out.kernels) {
+    for (size_t i = 0; i < kernel.value_names.size(); ++i) {
+      kernel.value_names[i] = out.pool.strings()[kernel.value_name_ids[i]];
+    }
+  }
+  out.source_name = source_name;
+  out.opaque = opaque;
+  out.types_ = types_;
+  out.type_index_ = type_index_;
+  return out;
+}
+
+namespace {
+
+class Comparison {
+ public:
+  Comparison(const Module& a, const Module& b) : a_(a), b_(b) {}
+
+  bool SameKernel(const Kernel& x, const Kernel& y) {
+    if (!SameString(x.name, y.name) || x.fast != y.fast || x.params.size() != y.params.size() ||
+        x.constants.size() != y.constants.size() || x.requires_.size() != y.requires_.size() ||
+        x.assumes.size() != y.assumes.size() || x.value_names != y.value_names ||
+        x.code.size() != y.code.size() || !Same(x.warps, y.warps)) {
+      return false;
+    }
+    for (size_t i = 0; i < 3; ++i) {
+      if (!Same(x.grid[i], y.grid[i])) return false;
+    }
+    for (size_t i = 0; i < x.params.size(); ++i) {
+      if (x.params[i].is_pointer != y.params[i].is_pointer ||
+          !Same(x.params[i].dtype, y.params[i].dtype)) {
+        return false;
+      }
+    }
+    for (size_t i = 0; i < x.constants.size(); ++i) {
+      const Constant& c = x.constants[i];
+      const Constant& d = y.constants[i];
+      if (!SameString(c.name, d.name) || c.kind != d.kind ||
+          !Same(c.default_value, d.default_value) || !Same(c.candidates, d.candidates)) {
+        return false;
+      }
+    }
+    for (size_t i = 0; i < x.requires_.size(); ++i) {
+      if (!Same(x.requires_[i].condition, y.requires_[i].condition) ||
+          !SameString(x.requires_[i].message, y.requires_[i].message)) {
+        return false;
+      }
+    }
+    for (size_t i = 0; i < x.assumes.size(); ++i) {
+      if (!Same(x.assumes[i].condition, y.assumes[i].condition) ||
+          !Same(x.assumes[i].alignment, y.assumes[i].alignment)) {
+        return false;
+      }
+    }
+    for (size_t i = 0; i < x.code.size(); ++i) {
+      if (!SameInst(x, x.code[i], y, y.code[i])) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool SameString(StringId x, StringId y) const {
+    return a_.pool.strings()[x] == b_.pool.strings()[y];
+  }
+
+  bool SameInst(const Kernel& x, const Inst& p, const Kernel& y, const Inst& q) {
+    if (p.opcode != q.opcode || p.results != q.results || p.slots != q.slots ||
+        p.attrs != q.attrs || p.end != q.end || p.else_begin != q.else_begin) {
+      return false;
+    }
+    const TypeExpr& s = a_.type(p.type);
+    const TypeExpr& t = b_.type(q.type);
+    if (s.space != t.space || !Same(s.dtype, t.dtype) || !Same(s.shape, t.shape) ||
+        !Same(s.layout, t.layout) || !Same(s.bits, t.bits)) {
+      return false;
+    }
+    const int args = p.results + p.slots + std::popcount(p.attrs);
+    for (int i = 0; i < args; ++i) {
+      if (!Same(x.args[p.first_arg + i], y.args[q.first_arg + i])) return false;
+    }
+    return true;
+  }
+
+  bool Same(ExprId x, ExprId y) {
+    if (!x.is_node() || !y.is_node()) return x == y;
+    const ExprNode& n = a_.pool.node(x);
+    const ExprNode& m = b_.pool.node(y);
+    if (n.kind != m.kind || n.code != m.code || n.children != m.children) return false;
+    switch (n.kind) {
+      case ExprKind::kString:
+      case ExprKind::kName:
+      case ExprKind::kFragment:
+      case ExprKind::kKeyword:
+        if (a_.pool.Text(x) != b_.pool.Text(y)) return false;
+        break;
+      case ExprKind::kNone:
+      case ExprKind::kValue:
+      case ExprKind::kInt:
+      case ExprKind::kFloat:
+      case ExprKind::kBool:
+      case ExprKind::kDType:
+      case ExprKind::kUnary:
+      case ExprKind::kBinary:
+      case ExprKind::kCall:
+      case ExprKind::kReplicate:
+      case ExprKind::kList:
+        if (n.payload != m.payload) return false;
+        break;
+    }
+    const auto p = a_.pool.children(x);
+    const auto q = b_.pool.children(y);
+    for (size_t i = 0; i < p.size(); ++i) {
+      if (!Same(p[i], q[i])) return false;
+    }
+    return true;
+  }
+
+  const Module& a_;
+  const Module& b_;
+};
+
+}  // namespace
+
+bool Equal(const Module& a, const Module& b) {
+  if (a.kernels.size() != b.kernels.size() || a.opaque.size() != b.opaque.size()) return false;
+  for (size_t i = 0; i < a.opaque.size(); ++i) {
+    if (a.opaque[i].id != b.opaque[i].id || a.opaque[i].flags != b.opaque[i].flags ||
+        a.opaque[i].bytes != b.opaque[i].bytes) {
+      return false;
+    }
+  }
+  Comparison comparison(a, b);
+  for (size_t i = 0; i < a.kernels.size(); ++i) {
+    if (!comparison.SameKernel(a.kernels[i], b.kernels[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace tarsia

@@ -1,0 +1,178 @@
+// A module: kernels as they were written, before anyone has judged them. It comes from text
+// (isa/parser.h) or bytecode (isa/bytecode.h) and becomes a ValidModule (isa/validate.h).
+//
+// Everything is flat: an instruction is a plain record, its arguments are ids in one array of the
+// kernel, blocks are ranges of instructions. Decoding and walking a module allocate little.
+#ifndef TARSIA_ISA_MODULE_H_
+#define TARSIA_ISA_MODULE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/instruction.h"
+#include "layout/expr.h"
+#include "support/diagnostic.h"
+
+namespace tarsia {
+
+enum class Space : uint8_t { kNone, kGlobal, kShared, kRegister };
+std::string_view SpaceName(Space space);  // "global"; "" for kNone
+
+// What `: type` says; what is left out is none. Interned: equal annotations have equal ids.
+//   [ space "<" dtype ">" | dtype ] [ "[" shape "]" [ layout ] [ "bits" bitlayout ] ]
+struct TypeExpr {
+  Space space = Space::kNone;
+  ExprId dtype;
+  ExprId shape;   // a list
+  ExprId layout;  // register layout or memory layout
+  ExprId bits;    // bit layout, of register tiles
+  friend bool operator==(const TypeExpr&, const TypeExpr&) = default;
+};
+using TypeId = uint32_t;
+inline constexpr TypeId kNoTypeId = 0;  // nothing was annotated
+
+// One instruction. Its arguments stand in Kernel::args from `first_arg`: results (as values),
+// operands (kElement takes two slots: tile and list), then the attributes that are set.
+struct Inst {
+  Opcode opcode{};
+  uint8_t results = 0;
+  uint8_t slots = 0;        // operand slots that are present
+  uint8_t attrs = 0;        // bit i: attribute i of the row is set
+  uint32_t first_arg = 0;
+  TypeId type = kNoTypeId;
+  uint32_t end = 0;         // index behind the last instruction of the block(s); else own index + 1
+  uint32_t else_begin = 0;  // of an `if`: where the else block begins; `end` when there is none
+};
+
+enum class ConstKind : uint8_t { kInt, kBool, kDType, kRegLayout, kMemLayout, kBitLayout };
+inline constexpr std::string_view kConstKindNames[] = {"int",       "bool",      "dtype",
+                                                       "reglayout", "memlayout", "bitlayout"};
+
+struct Constant {
+  StringId name = 0;
+  ConstKind kind{};
+  ExprId default_value;  // may be none
+  ExprId candidates;     // a list for the tuner; may be none
+  Location location;
+};
+
+struct Parameter {
+  bool is_pointer = false;
+  ExprId dtype;  // of the scalar, or of what is pointed to
+  Location location;
+};
+
+struct Require {
+  ExprId condition;
+  StringId message = 0;
+  Location location;
+};
+
+// What the caller promises; checked at launch.
+struct Assume {
+  ExprId condition;   // a boolean expression of scalar parameters and constants; or, if `align`
+  ExprId alignment;   // is not none, `condition` is a pointer parameter and this its alignment
+  Location location;  // in bytes
+};
+
+struct Kernel final : ValueNames {
+  StringId name = 0;
+  Location location;
+  std::vector<Parameter> params;  // parameter i is value i
+  std::vector<Constant> constants;
+  std::vector<Require> requires_;
+  std::vector<Assume> assumes;
+  ExprId grid[3];  // none: 1
+  ExprId warps;    // none: 4
+  bool fast = false;  // contraction of a * b + c into fma is allowed
+
+  std::vector<std::string_view> value_names;  // by value number; views into the module's strings
+  std::vector<StringId> value_name_ids;
+  std::vector<Inst> code;
+  std::vector<ExprId> args;
+
+  // Of text, or restored from debug locations; else empty. Parallel to code, args and code.
+  std::vector<Location> locations;
+  std::vector<Location> arg_locations;
+  std::vector<Location> type_locations;
+  // Line of the closing brace of instruction i's block (0 where it has none), and of its `else`;
+  // only from text.
+  std::vector<uint32_t> close_lines;
+  std::vector<uint32_t> else_lines;
+  uint32_t close_line = 0;
+  Location grid_location, warps_location;
+
+  [[nodiscard]] std::string_view ValueName(uint32_t value) const override {
+    return value < value_names.size() ? value_names[value] : std::string_view("?");
+  }
+  [[nodiscard]] std::span<const ExprId> Results(const Inst& inst) const {
+    return {args.data() + inst.first_arg, inst.results};
+  }
+  [[nodiscard]] std::span<const ExprId> Slots(const Inst& inst) const {
+    return {args.data() + inst.first_arg + inst.results, inst.slots};
+  }
+  // The attribute's value, or none when it is not set. A flag that is set is `true`; words are
+  // their index in AttrWords.
+  [[nodiscard]] ExprId AttrOf(const Inst& inst, Attr attr) const;
+  [[nodiscard]] Location LocationOf(const Inst& inst) const {
+    const auto i = static_cast<size_t>(&inst - code.data());
+    return i < locations.size() ? locations[i] : Location();
+  }
+  // Of result or operand slot `i` counted from first_arg; falls back to the instruction.
+  [[nodiscard]] Location ArgLocation(const Inst& inst, size_t i) const {
+    const size_t at = inst.first_arg + i;
+    return at < arg_locations.size() ? arg_locations[at] : LocationOf(inst);
+  }
+  [[nodiscard]] Location TypeLocation(const Inst& inst) const {
+    const auto i = static_cast<size_t>(&inst - code.data());
+    return i < type_locations.size() && type_locations[i].length != 0 ? type_locations[i]
+                                                                      : LocationOf(inst);
+  }
+};
+
+// A bytecode section this version does not know, kept as it came.
+struct OpaqueSection {
+  uint32_t id = 0;
+  uint32_t flags = 0;
+  std::string bytes;
+  size_t position = 0;  // how many known sections stood before it
+};
+
+class Module {
+ public:
+  Module() { types_.emplace_back(); }
+  Module(const Module&) = delete;  // kernels hold views into the pool's strings
+  Module& operator=(const Module&) = delete;
+  Module(Module&&) = default;
+  Module& operator=(Module&&) = default;
+  ~Module() = default;
+  [[nodiscard]] Module Clone() const;
+
+  ExprPool pool;
+  std::vector<Kernel> kernels;
+  std::string source_name;          // of the text; kept in the debug section
+  std::vector<OpaqueSection> opaque;
+
+  TypeId Intern(const TypeExpr& type);
+  [[nodiscard]] const TypeExpr& type(TypeId id) const { return types_[id]; }
+  [[nodiscard]] size_t type_count() const { return types_.size(); }
+  [[nodiscard]] std::string_view Name(const Kernel& kernel) const {
+    return pool.strings()[kernel.name];
+  }
+  [[nodiscard]] const Kernel* FindKernel(std::string_view name) const;
+
+ private:
+  std::vector<TypeExpr> types_;
+  HashIndex type_index_;
+};
+
+// Whether two modules say the same, up to locations, comments and the numbering of pools.
+bool Equal(const Module& a, const Module& b);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_MODULE_H_

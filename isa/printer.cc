@@ -1,0 +1,410 @@
+#include "isa/printer.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "isa/parser.h"
+
+namespace tarsia {
+namespace {
+
+// Comments and blank lines of a text, handed out to the printed lines they belong to.
+class Trivia {
+ public:
+  Trivia() = default;
+  Trivia(std::string_view text, const std::vector<Comment>& comments,
+         const std::set<uint32_t>& items) {
+    blank_.push_back(true);  // line 0
+    while (!text.empty()) {
+      const size_t newline = std::min(text.find('\n'), text.size());
+      blank_.push_back(text.substr(0, newline).find_first_not_of(" \t\r") ==
+                       std::string_view::npos);
+      text.remove_prefix(std::min(newline + 1, text.size()));
+    }
+    for (const Comment& comment : comments) {
+      const auto item = items.lower_bound(comment.location.line);
+      const bool trails = !comment.own_line && item != items.end() &&
+                          *item == comment.location.line;
+      if (trails) {
+        trailing_[*item] += " " + std::string(comment.text);
+      } else {
+        leading_[item == items.end() ? UINT32_MAX : *item].push_back(
+            {comment.location.line, std::string(comment.text)});
+      }
+    }
+  }
+
+  // Appends the comments in front of the item of a line and the blank line that sets it apart.
+  // `first`: nothing stands before it in its block, so no blank line does either.
+  void Before(uint32_t line, int indent, bool first, std::string& out) {
+    const auto found = leading_.find(line);
+    if (found != leading_.end()) {
+      for (const Line& comment : found->second) {
+        if (!first && BlankAbove(comment.line)) out += '\n';
+        first = false;
+        out.append(static_cast<size_t>(indent), ' ');
+        out += comment.text + "\n";
+      }
+      leading_.erase(found);
+    }
+    if (!first && BlankAbove(line)) out += '\n';
+  }
+  // The comment behind the item of a line; taken once.
+  std::string Behind(uint32_t line) {
+    const auto found = trailing_.find(line);
+    if (found == trailing_.end()) return "";
+    std::string text = " " + found->second;
+    trailing_.erase(found);
+    return text;
+  }
+
+ private:
+  struct Line {
+    uint32_t line;
+    std::string text;
+  };
+  [[nodiscard]] bool BlankAbove(uint32_t line) const {
+    return line >= 2 && line - 1 < blank_.size() && blank_[line - 1];
+  }
+  std::vector<bool> blank_;
+  std::map<uint32_t, std::vector<Line>> leading_;
+  std::map<uint32_t, std::string> trailing_;
+};
+
+class Printer {
+ public:
+  Printer(const Module& module, Trivia* trivia, std::string& out)
+      : module_(module), trivia_(trivia), out_(out) {}
+
+  void PrintModule() {
+    bool first = true;
+    for (const Kernel& kernel : module_.kernels) {
+      if (!first) out_ += '\n';
+      kernel_ = &kernel;
+      PrintKernel(kernel, first);
+      first = false;
+    }
+    if (trivia_ != nullptr) trivia_->Before(UINT32_MAX, 0, first, out_);
+  }
+
+  void SetKernel(const Kernel& kernel) { kernel_ = &kernel; }
+
+  void PrintHead(const Kernel& kernel, const Inst& inst) {
+    const InstRow& row = Row(inst.opcode);
+    if (inst.opcode == Opcode::kFor) return PrintForHead(kernel, inst);
+    bool first = true;
+    for (const ExprId result : kernel.Results(inst)) {
+      if (!first) out_ += ", ";
+      first = false;
+      Expr(result);
+    }
+    if (!first) out_ += " = ";
+    out_ += row.mnemonic;
+    const auto slots = kernel.Slots(inst);
+    size_t slot = 0;
+    for (size_t i = 0; i < row.operands.size() && slot < slots.size(); ++i) {
+      out_ += i == 0 ? " " : ", ";
+      Expr(slots[slot++]);
+      if (row.operands[i].kind == OperandKind::kElement && slot < slots.size()) {
+        Expr(slots[slot++]);
+      }
+    }
+    PrintAttributes(kernel, inst, row);
+    if (inst.type != kNoTypeId) {
+      out_ += " : ";
+      PrintAnnotation(module_.type(inst.type));
+    }
+  }
+
+  // Parts are separated by blanks only where there are parts before.
+  void PrintAnnotation(const TypeExpr& type) {
+    if (type.space != Space::kNone) {
+      out_ += SpaceName(type.space);
+      out_ += '<';
+      Sum(type.dtype);
+      out_ += '>';
+    } else if (!type.dtype.none()) {
+      Sum(type.dtype);
+      if (!type.shape.none()) out_ += ' ';
+    }
+    Expr(type.shape);
+    if (!type.layout.none()) {
+      out_ += ' ';
+      Expr(type.layout);
+    }
+    if (!type.bits.none()) {
+      out_ += " bits ";
+      Expr(type.bits);
+    }
+  }
+
+ private:
+  void Expr(ExprId id) { Print(module_.pool, id, kernel_, out_); }
+
+  // Where the grammar takes a sum: anything weaker is put in parentheses.
+  void Sum(ExprId id) {
+    const bool weak =
+        (module_.pool.kind(id) == ExprKind::kBinary &&
+         Precedence(static_cast<BinaryOp>(module_.pool.node(id).code)) <
+             Precedence(BinaryOp::kAdd)) ||
+        (module_.pool.kind(id) == ExprKind::kUnary &&
+         static_cast<UnaryOp>(module_.pool.node(id).code) == UnaryOp::kNot);
+    if (weak) out_ += '(';
+    Expr(id);
+    if (weak) out_ += ')';
+  }
+
+  std::string_view Text(StringId id) const { return module_.pool.strings()[id]; }
+
+  void Begin(uint32_t line, int indent, bool first) {
+    if (trivia_ != nullptr) trivia_->Before(line, indent, first, out_);
+    out_.append(static_cast<size_t>(indent), ' ');
+  }
+  void End(uint32_t line) {
+    if (trivia_ != nullptr) out_ += trivia_->Behind(line);
+    out_ += '\n';
+  }
+
+  void PrintKernel(const Kernel& kernel, bool first) {
+    const uint32_t line = kernel.location.line;
+    // Two kernels are always set apart by one blank line, written already.
+    if (trivia_ != nullptr) trivia_->Before(line, 0, true, out_);
+    static_cast<void>(first);
+    out_ += "kernel ";
+    out_ += Text(kernel.name);
+    out_ += '(';
+    for (size_t i = 0; i < kernel.params.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      out_ += '%';
+      out_ += kernel.ValueName(static_cast<uint32_t>(i));
+      out_ += ": ";
+      const Parameter& param = kernel.params[i];
+      if (param.is_pointer) out_ += "ptr<";
+      Sum(param.dtype);
+      if (param.is_pointer) out_ += '>';
+    }
+    out_ += ')';
+    End(line);
+    PrintClauses(kernel);
+    Begin(0, 0, true);
+    out_ += "{\n";
+    PrintBlock(kernel, 0, kernel.code.size(), 2);
+    if (trivia_ != nullptr) trivia_->Before(kernel.close_line, 2, true, out_);
+    out_ += '}';
+    End(kernel.close_line);
+  }
+
+  void PrintClauses(const Kernel& kernel) {
+    for (const Constant& constant : kernel.constants) {
+      Begin(constant.location.line, 2, true);
+      out_ += "const ";
+      out_ += Text(constant.name);
+      out_ += ": ";
+      out_ += kConstKindNames[static_cast<size_t>(constant.kind)];
+      if (!constant.default_value.none()) {
+        out_ += " = ";
+        Expr(constant.default_value);
+      }
+      if (!constant.candidates.none()) PrintCandidates(constant.candidates);
+      End(constant.location.line);
+    }
+    for (const Require& require : kernel.requires_) {
+      Begin(require.location.line, 2, true);
+      out_ += "require ";
+      Expr(require.condition);
+      if (!Text(require.message).empty()) out_ += ", " + Quote(Text(require.message));
+      End(require.location.line);
+    }
+    for (const Assume& assume : kernel.assumes) {
+      Begin(assume.location.line, 2, true);
+      out_ += "assume ";
+      Expr(assume.condition);
+      if (!assume.alignment.none()) {
+        out_ += " align ";
+        Expr(assume.alignment);
+      }
+      End(assume.location.line);
+    }
+    PrintGrid(kernel);
+  }
+
+  void PrintCandidates(ExprId list) {
+    out_ += " tune {";
+    bool first = true;
+    for (const ExprId item : module_.pool.children(list)) {
+      if (!first) out_ += ", ";
+      first = false;
+      Expr(item);
+    }
+    out_ += '}';
+  }
+
+  void PrintGrid(const Kernel& kernel) {
+    if (!kernel.grid[0].none()) {
+      Begin(kernel.grid_location.line, 2, true);
+      out_ += "grid (";
+      for (size_t i = 0; i < 3 && !kernel.grid[i].none(); ++i) {
+        if (i > 0) out_ += ", ";
+        Expr(kernel.grid[i]);
+      }
+      out_ += ')';
+      End(kernel.grid_location.line);
+    }
+    if (!kernel.warps.none()) {
+      Begin(kernel.warps_location.line, 2, true);
+      out_ += "warps ";
+      Expr(kernel.warps);
+      End(kernel.warps_location.line);
+    }
+    if (kernel.fast) out_ += "  fast\n";
+  }
+
+  void PrintBlock(const Kernel& kernel, size_t begin, size_t end, int indent) {
+    bool first = true;
+    for (size_t i = begin; i < end;) {
+      const Inst& inst = kernel.code[i];
+      const uint32_t line = kernel.LocationOf(inst).line;
+      Begin(line, indent, first);
+      first = false;
+      PrintHead(kernel, inst);
+      if (!Row(inst.opcode).Has(kOpensBlock)) {
+        End(line);
+        i = inst.end;
+        continue;
+      }
+      out_ += " {";
+      End(line);
+      PrintBlock(kernel, i + 1, inst.else_begin, indent + 2);
+      if (inst.opcode == Opcode::kIf && inst.else_begin != inst.end) {
+        const uint32_t else_line = LineOf(kernel.else_lines, i);
+        Close(else_line, indent);
+        out_ += "} else {";
+        End(else_line);
+        PrintBlock(kernel, inst.else_begin, inst.end, indent + 2);
+      }
+      const uint32_t close = LineOf(kernel.close_lines, i);
+      Close(close, indent);
+      out_ += '}';
+      End(close);
+      i = inst.end;
+    }
+  }
+
+  static uint32_t LineOf(const std::vector<uint32_t>& lines, size_t i) {
+    return i < lines.size() ? lines[i] : 0;
+  }
+
+  // Comments at the end of a block stand inside of it.
+  void Close(uint32_t line, int indent) {
+    if (trivia_ != nullptr) trivia_->Before(line, indent + 2, true, out_);
+    out_.append(static_cast<size_t>(indent), ' ');
+  }
+
+  void PrintForHead(const Kernel& kernel, const Inst& inst) {
+    out_ += "for ";
+    Expr(kernel.Results(inst)[0]);
+    if (inst.type != kNoTypeId) {
+      out_ += ": ";
+      PrintAnnotation(module_.type(inst.type));
+    }
+    const auto slots = kernel.Slots(inst);
+    out_ += " = ";
+    Expr(slots[0]);
+    out_ += " to ";
+    Expr(slots[1]);
+    if (slots[2] != ExprId::Small(1)) {
+      out_ += " step ";
+      Expr(slots[2]);
+    }
+    PrintAttributes(kernel, inst, Row(inst.opcode));
+  }
+
+  void PrintAttributes(const Kernel& kernel, const Inst& inst, const InstRow& row) {
+    for (size_t i = 0; i < row.attrs.size(); ++i) {
+      if ((inst.attrs >> i & 1) == 0) continue;
+      const AttrRow& attr = Row(row.attrs[i]);
+      out_ += ' ';
+      out_ += attr.text;
+      const ExprId value = kernel.AttrOf(inst, attr.attr);
+      switch (attr.kind) {
+        case AttrKind::kFlag: break;
+        case AttrKind::kInt:
+          out_ += ' ';
+          Sum(value);
+          break;
+        case AttrKind::kIntList:
+          out_ += ' ';
+          Expr(value);
+          break;
+        case AttrKind::kRounding:
+        case AttrKind::kCache: {
+          const auto words = AttrWords(attr.kind);
+          const auto index = static_cast<size_t>(module_.pool.AsInt(value).value_or(0));
+          out_ += ' ';
+          out_ += words[std::min(index, words.size() - 1)];
+          break;
+        }
+      }
+    }
+  }
+
+  const Module& module_;
+  Trivia* trivia_;
+  std::string& out_;
+  const Kernel* kernel_ = nullptr;
+};
+
+// The lines that the printer starts something on.
+std::set<uint32_t> ItemLines(const Module& module) {
+  std::set<uint32_t> lines;
+  for (const Kernel& kernel : module.kernels) {
+    lines.insert({kernel.location.line, kernel.close_line});
+    for (const Constant& c : kernel.constants) lines.insert(c.location.line);
+    for (const Require& r : kernel.requires_) lines.insert(r.location.line);
+    for (const Assume& a : kernel.assumes) lines.insert(a.location.line);
+    if (!kernel.grid[0].none()) lines.insert(kernel.grid_location.line);
+    if (!kernel.warps.none()) lines.insert(kernel.warps_location.line);
+    for (const Location& location : kernel.locations) lines.insert(location.line);
+    lines.insert(kernel.close_lines.begin(), kernel.close_lines.end());
+    lines.insert(kernel.else_lines.begin(), kernel.else_lines.end());
+  }
+  lines.erase(0);
+  return lines;
+}
+
+}  // namespace
+
+std::string Print(const Module& module) {
+  std::string out;
+  Printer(module, nullptr, out).PrintModule();
+  return out;
+}
+
+std::optional<std::string> Format(const SourceFile& source, Diagnostics& diagnostics) {
+  std::vector<Comment> comments;
+  const std::optional<Module> module = Parse(source, diagnostics, &comments);
+  if (!module) return std::nullopt;
+  Trivia trivia(source.text(), comments, ItemLines(*module));
+  std::string out;
+  Printer(*module, &trivia, out).PrintModule();
+  return out;
+}
+
+std::string PrintInst(const Module& module, const Kernel& kernel, const Inst& inst) {
+  std::string out;
+  Printer printer(module, nullptr, out);
+  printer.SetKernel(kernel);
+  printer.PrintHead(kernel, inst);
+  return out;
+}
+
+std::string PrintType(const Module& module, const Kernel& kernel, const TypeExpr& type) {
+  std::string out;
+  Printer printer(module, nullptr, out);
+  printer.SetKernel(kernel);
+  printer.PrintAnnotation(type);
+  return out;
+}
+
+}  // namespace tarsia

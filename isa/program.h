@@ -1,0 +1,80 @@
+// A program: one kernel made concrete. Every constant has its value, every shape but that of a
+// global view is numbers, every type and every written layout is resolved. Only `Specialise`
+// (isa/specialise.h) makes one, from a ValidModule; the interpreter and the compiler start here.
+#ifndef TARSIA_ISA_PROGRAM_H_
+#define TARSIA_ISA_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "isa/module.h"
+#include "layout/bit_layout.h"
+#include "layout/mem_layout.h"
+#include "layout/reg_layout.h"
+
+namespace tarsia {
+
+enum class ValueKind : uint8_t { kScalar, kPointer, kTile };
+
+// The type of a value, which it keeps for its whole life.
+struct ConcreteType {
+  ValueKind kind = ValueKind::kScalar;
+  Space space = Space::kNone;  // of tiles
+  DType dtype = kI32;
+  // Tiles. Registers and shared: extents. Global: an extent that depends on scalars is
+  // kRuntimeExtent, and `shape_exprs` has its expression (evaluated where the view is made).
+  std::vector<int64_t> shape;
+  std::vector<ExprId> shape_exprs;
+  // Registers: present exactly where the text fixes the layout.
+  std::optional<RegLayout> reg_layout;
+  std::optional<BitLayout> bit_layout;
+  // Global and shared: the family that the view's shape is put into (row-major by default).
+  MemLayoutFamily mem_layout;
+
+  static constexpr int64_t kRuntimeExtent = -1;
+  [[nodiscard]] bool IsTile(Space s) const { return kind == ValueKind::kTile && space == s; }
+  // Product of the extents; only where none is a runtime extent.
+  [[nodiscard]] int64_t Elements() const {
+    int64_t n = 1;
+    for (const int64_t extent : shape) n *= extent;
+    return n;
+  }
+};
+
+struct BoundConstant {
+  std::string name;
+  ConstKind kind{};
+  ExprId value;  // closed, in the program's pool
+};
+
+// Immutable and safe to share between threads.
+class Program {
+ public:
+  [[nodiscard]] const Module& module() const { return *module_; }
+  // The kernel with constants put in: every expression is a number, or depends on scalars alone.
+  [[nodiscard]] const Kernel& kernel() const { return module_->kernels[0]; }
+  [[nodiscard]] const ExprPool& pool() const { return module_->pool; }
+  [[nodiscard]] std::string_view name() const { return module_->Name(kernel()); }
+  [[nodiscard]] const ConcreteType& type(uint32_t value) const { return types_[value]; }
+  [[nodiscard]] const std::vector<ConcreteType>& types() const { return types_; }
+  [[nodiscard]] const std::vector<BoundConstant>& constants() const { return constants_; }
+  [[nodiscard]] int warps() const { return warps_; }
+  [[nodiscard]] const std::string& source_name() const { return module_->source_name; }
+
+ private:
+  friend class Specialiser;
+  Program() = default;
+  std::shared_ptr<const Module> module_;  // of one kernel
+  std::vector<ConcreteType> types_;
+  std::vector<BoundConstant> constants_;
+  int warps_ = 4;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_PROGRAM_H_

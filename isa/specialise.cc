@@ -1,0 +1,280 @@
+#include "isa/specialise.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "isa/checker.h"
+#include "layout/expr_parser.h"
+
+namespace tarsia {
+
+// One specialisation: a copy of one kernel, made concrete step by step.
+class Specialiser {
+ public:
+  Specialiser(const ValidModule& valid, const TargetLimits& limits, Diagnostics& diagnostics)
+      : valid_(valid), limits_(limits), diagnostics_(diagnostics) {}
+
+  std::optional<Program> Run(std::string_view kernel_name, const std::vector<Binding>& bindings) {
+    const size_t before = diagnostics_.count();
+    if (!CopyKernel(kernel_name)) return std::nullopt;
+    BindConstants(bindings);
+    if (diagnostics_.count() != before) return std::nullopt;
+    CheckRequirements();
+    if (diagnostics_.count() != before) return std::nullopt;
+    Substitute();
+    Checker checker(module_, kernel(), &limits_, diagnostics_);
+    checker.Run();
+    if (diagnostics_.count() != before) return Fail();
+    Program program;
+    program.warps_ = static_cast<int>(checker.warps().value_or(4));
+    const std::vector<ValueType> types = checker.TakeTypes();
+    for (const ValueType& type : types) program.types_.push_back(Concrete(type));
+    if (diagnostics_.count() != before) return Fail();
+    program.constants_ = std::move(constants_);
+    program.module_ = std::make_shared<const Module>(std::move(module_));
+    return program;
+  }
+
+ private:
+  Kernel& kernel() { return module_.kernels[0]; }
+
+  std::optional<Program> Fail() {
+    diagnostics_.Sort();
+    return std::nullopt;
+  }
+
+  bool CopyKernel(std::string_view name) {
+    const Module& source = valid_.module();
+    std::vector<std::string_view> names;
+    size_t found = source.kernels.size();
+    for (size_t i = 0; i < source.kernels.size(); ++i) {
+      names.push_back(source.Name(source.kernels[i]));
+      if (names.back() == name) found = i;
+    }
+    if (found == source.kernels.size()) {
+      Diagnostic& error = diagnostics_.Error(diag::kUnknownKernel, Location(), name);
+      error.help = DidYouMean(name, names);
+      if (error.help.empty() && !names.empty()) {
+        error.help = fmt::format("the kernels are {}", fmt::join(names, ", "));
+      }
+      return false;
+    }
+    module_ = source.Clone();
+    std::swap(module_.kernels[0], module_.kernels[found]);
+    module_.kernels.resize(1);
+    return true;
+  }
+
+  // ---- constants ---------------------------------------------------------------------------
+
+  void BindConstants(const std::vector<Binding>& bindings) {
+    const Kernel& k = kernel();
+    std::vector<std::string_view> names;
+    for (const Constant& c : k.constants) names.push_back(module_.pool.strings()[c.name]);
+    std::vector<ExprId> given(k.constants.size());
+    for (const Binding& binding : bindings) {
+      const auto found = std::find(names.begin(), names.end(), binding.name);
+      if (found == names.end()) {
+        Diagnostic& error = diagnostics_.Error(diag::kUnknownBinding, Location(),
+                                               module_.Name(k), binding.name);
+        error.help = DidYouMean(binding.name, names);
+        if (error.help.empty()) {
+          error.help = names.empty() ? "it has no constants"
+                                     : fmt::format("it has {}", fmt::join(names, ", "));
+        }
+        continue;
+      }
+      const auto i = static_cast<size_t>(found - names.begin());
+      if (!given[i].none()) {
+        diagnostics_.Error(diag::kRepeatedBinding, Location(), binding.name);
+        continue;
+      }
+      given[i] = ParseBinding(binding, k.constants[i]);
+    }
+    for (size_t i = 0; i < k.constants.size(); ++i) BindConstant(k.constants[i], given[i]);
+  }
+
+  ExprId ParseBinding(const Binding& binding, const Constant& constant) {
+    Result<ExprId> value = ParseExpression(binding.text, module_.pool);
+    if (!value.ok()) {
+      Diagnostic error = value.TakeError();
+      error.message = fmt::format("--set {}={}: {}", binding.name, binding.text, error.message);
+      error.location = Location();
+      diagnostics_.Add(std::move(error));
+      return {};
+    }
+    class NoNames final : public TypeEnv {
+      [[nodiscard]] std::optional<ExprType> NameType(StringId) const override {
+        return std::nullopt;
+      }
+      [[nodiscard]] std::optional<ExprType> ValueType(uint32_t) const override {
+        return std::nullopt;
+      }
+    };
+    Result<ExprType> type = StaticType(module_.pool, *value, NoNames());
+    if (!type.ok()) {
+      Diagnostic error = type.TakeError();
+      error.message = fmt::format("--set {}={}: {}", binding.name, binding.text, error.message);
+      error.location = Location();
+      diagnostics_.Add(std::move(error));
+      return {};
+    }
+    const ExprType wanted = ExprTypeOf(constant.kind);
+    if (*type == wanted) return *value;
+    diagnostics_.Error(diag::kConstantKind, Location(), binding.name,
+                       kConstKindNames[static_cast<size_t>(constant.kind)], ExprTypeName(*type));
+    return {};
+  }
+
+  void BindConstant(const Constant& constant, ExprId value) {
+    const std::string_view name = module_.pool.strings()[constant.name];
+    if (value.none()) value = constant.default_value;
+    if (value.none()) {
+      diagnostics_.Error(diag::kUnboundConstant, constant.location, name, name).help =
+          fmt::format("give it one with --set {}=...", name);
+      return;
+    }
+    value = folder_.Fold(value);
+    // Layouts stay expressions, but they must have a value.
+    Result<EvalValue> computed =
+        Evaluate(module_.pool, value, EmptyEnv(), constant.location);
+    if (!computed.ok()) {
+      Diagnostic error = computed.TakeError();
+      error.message = fmt::format("constant `{}`: {}", name, error.message);
+      diagnostics_.Add(std::move(error));
+      return;
+    }
+    folder_.Bind(constant.name, value);
+    constants_.push_back({std::string(name), constant.kind, value});
+  }
+
+  static ExprType ExprTypeOf(ConstKind kind) {
+    switch (kind) {
+      case ConstKind::kInt: return ExprType::kInt;
+      case ConstKind::kBool: return ExprType::kBool;
+      case ConstKind::kDType: return ExprType::kDType;
+      case ConstKind::kRegLayout: return ExprType::kRegLayout;
+      case ConstKind::kMemLayout: return ExprType::kMemLayout;
+      case ConstKind::kBitLayout: return ExprType::kBitLayout;
+    }
+    return ExprType::kUnknown;
+  }
+
+  void CheckRequirements() {
+    for (const Require& require : kernel().requires_) {
+      const ExprId condition = folder_.Fold(require.condition);
+      Result<EvalValue> value =
+          Evaluate(module_.pool, condition, EmptyEnv(), require.location);
+      if (!value.ok()) {
+        diagnostics_.Add(value.TakeError());
+        continue;
+      }
+      const bool* holds = std::get_if<bool>(&*value);
+      if (holds != nullptr && *holds) continue;
+      const std::string_view message = module_.pool.strings()[require.message];
+      Diagnostic& error = diagnostics_.Error(
+          diag::kRequirement, require.location,
+          message.empty() ? ToString(module_.pool, require.condition) : std::string(message));
+      error.help = ConstantsIn(require.condition);
+    }
+  }
+
+  // "K = 100, BK = 64", of the constants that an expression names.
+  std::string ConstantsIn(ExprId id) const {
+    std::string out;
+    for (const BoundConstant& constant : constants_) {
+      if (!Mentions(id, constant.name)) continue;
+      out += fmt::format("{}{} = {}", out.empty() ? "" : ", ", constant.name,
+                         ToString(module_.pool, constant.value));
+    }
+    return out;
+  }
+
+  bool Mentions(ExprId id, std::string_view name) const {
+    if (module_.pool.kind(id) == ExprKind::kName && module_.pool.Text(id) == name) return true;
+    const auto children = module_.pool.children(id);
+    return std::any_of(children.begin(), children.end(),
+                       [&](ExprId child) { return Mentions(child, name); });
+  }
+
+  // ---- substitution ------------------------------------------------------------------------
+
+  void Substitute() {
+    Kernel& k = kernel();
+    k.constants.clear();
+    k.requires_.clear();
+    for (Parameter& param : k.params) param.dtype = folder_.Fold(param.dtype);
+    for (Assume& assume : k.assumes) {
+      assume.condition = folder_.Fold(assume.condition);
+      assume.alignment = folder_.Fold(assume.alignment);
+    }
+    for (ExprId& extent : k.grid) extent = folder_.Fold(extent);
+    k.warps = folder_.Fold(k.warps);
+    for (ExprId& arg : k.args) arg = folder_.Fold(arg);
+    for (Inst& inst : k.code) {
+      TypeExpr type = module_.type(inst.type);
+      type.dtype = folder_.Fold(type.dtype);
+      type.shape = folder_.Fold(type.shape);
+      type.layout = folder_.Fold(type.layout);
+      type.bits = folder_.Fold(type.bits);
+      inst.type = module_.Intern(type);
+    }
+  }
+
+  // ---- concrete types ----------------------------------------------------------------------
+
+  ConcreteType Concrete(const ValueType& type) {
+    ConcreteType out;
+    out.kind = type.kind;
+    out.space = type.space;
+    out.dtype = module_.pool.AsDType(type.dtype).value_or(kI32);
+    if (type.kind != ValueKind::kTile) return out;
+    for (const ExprId extent : module_.pool.children(type.shape)) {
+      out.shape.push_back(module_.pool.AsInt(extent).value_or(ConcreteType::kRuntimeExtent));
+      out.shape_exprs.push_back(extent);
+    }
+    if (!type.layout.none()) ResolveLayout(type, out);
+    return out;
+  }
+
+  void ResolveLayout(const ValueType& type, ConcreteType& out) {
+    Result<EvalValue> value = Evaluate(module_.pool, type.layout, EmptyEnv());
+    if (!value.ok()) {
+      diagnostics_.Add(value.TakeError());
+      return;
+    }
+    if (const auto* family = std::get_if<MemLayoutFamily>(&*value)) out.mem_layout = *family;
+    if (const auto* layout = std::get_if<RegLayout>(&*value)) out.reg_layout = *layout;
+    if (type.bits.none() || !out.reg_layout) return;
+    Result<EvalValue> bits = Evaluate(module_.pool, type.bits, EmptyEnv());
+    if (!bits.ok()) {
+      diagnostics_.Add(bits.TakeError());
+      return;
+    }
+    if (const auto* family = std::get_if<BitLayoutFamily>(&*bits)) {
+      Result<BitLayout> layout = family->Apply(out.dtype, out.reg_layout->slots());
+      if (layout.ok()) {
+        out.bit_layout = *std::move(layout);
+      } else {
+        diagnostics_.Add(layout.TakeError());
+      }
+    }
+  }
+
+  const ValidModule& valid_;
+  const TargetLimits& limits_;
+  Diagnostics& diagnostics_;
+  Module module_;
+  Folder folder_{module_.pool};
+  std::vector<BoundConstant> constants_;
+};
+
+std::optional<Program> Specialise(const ValidModule& module, std::string_view kernel,
+                                  const std::vector<Binding>& bindings,
+                                  const TargetLimits& limits, Diagnostics& diagnostics) {
+  return Specialiser(module, limits, diagnostics).Run(kernel, bindings);
+}
+
+}  // namespace tarsia

@@ -1,0 +1,29 @@
+#include "isa/validate.h"
+
+#include "isa/checker.h"
+
+namespace tarsia {
+
+std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics) {
+  const size_t before = diagnostics.count();
+  ValidModule out;
+  for (size_t k = 0; k < module.kernels.size(); ++k) {
+    Kernel& kernel = module.kernels[k];
+    for (size_t j = 0; j < k; ++j) {
+      if (module.kernels[j].name == kernel.name) {
+        diagnostics.Error(diag::kRedefinition, kernel.location, "kernel", module.Name(kernel));
+      }
+    }
+    Checker checker(module, kernel, nullptr, diagnostics);
+    checker.Run();
+    out.types_.push_back(checker.TakeTypes());
+  }
+  if (diagnostics.count() != before) {
+    diagnostics.Sort();
+    return std::nullopt;
+  }
+  out.module_ = std::make_shared<const Module>(std::move(module));
+  return out;
+}
+
+}  // namespace tarsia

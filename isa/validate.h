@@ -1,0 +1,48 @@
+// Judges a module, from text or bytecode alike, and reports every independent error. It checks
+// kinds and types of operands, shapes (symbolically where constants are open), layouts, spaces,
+// scopes, attributes. One file a family: isa/validate_<family>.cc.
+#ifndef TARSIA_ISA_VALIDATE_H_
+#define TARSIA_ISA_VALIDATE_H_
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "isa/module.h"
+#include "isa/program.h"
+
+namespace tarsia {
+
+// The type of a value while constants may be open: parts are expressions, folded as far as known.
+struct ValueType {
+  bool known = false;  // false after an error: whatever uses it stays silent
+  ValueKind kind = ValueKind::kScalar;
+  Space space = Space::kNone;
+  ExprId dtype;
+  ExprId shape;   // a list
+  ExprId layout;  // none where not written
+  ExprId bits;    // none where not written
+};
+
+// A module that obeys every rule that can be decided before its constants are known. Immutable;
+// safe to share between threads.
+class ValidModule {
+ public:
+  [[nodiscard]] const Module& module() const { return *module_; }
+  // Types of the values of kernel `k`, by value number.
+  [[nodiscard]] const std::vector<ValueType>& types(size_t k) const { return types_[k]; }
+
+ private:
+  friend std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics);
+  ValidModule() = default;
+  std::shared_ptr<const Module> module_;
+  std::vector<std::vector<ValueType>> types_;
+};
+
+// Nothing exactly when errors were reported.
+std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_VALIDATE_H_

@@ -1,0 +1,176 @@
+// Rules of the elementwise family: one element type, one shape, one written layout; scalars and
+// constants go with every element.
+#include "isa/checker.h"
+
+namespace tarsia {
+namespace {
+
+ExprId TypeOfConstant(Checker& check, const Checker::Operand& operand) {
+  const ExprType kind = check.TypeOfExpr(operand.id, operand.location);
+  return check.pool().Type(kind == ExprType::kBool    ? kBoolType
+                           : kind == ExprType::kFloat ? kF32
+                                                      : kI32);
+}
+
+// Checks operands [first, count) against each other. Returns the type they share, as a tile if
+// one of them is a tile; nothing after an error.
+std::optional<ValueType> Join(Checker& check, const Inst& inst, size_t first, size_t count) {
+  std::optional<Checker::Operand> typed, tile;
+  bool ok = true;
+  for (size_t i = first; i < count; ++i) {
+    const Checker::Operand operand = check.Get(inst, i);
+    if (operand.type == nullptr) continue;
+    if (typed) ok &= check.SameDType(inst, *typed, operand);
+    if (!typed) typed = operand;
+    if (!operand.IsTile()) continue;
+    if (tile) ok &= check.SameShape(inst, *tile, operand) && check.SameLayout(inst, *tile, operand);
+    if (!tile) tile = operand;
+  }
+  if (!ok) return std::nullopt;
+  const ExprId dtype = typed ? typed->type->dtype : TypeOfConstant(check, check.Get(inst, first));
+  for (size_t i = first; i < count; ++i) {
+    Checker::Operand operand = check.Get(inst, i);
+    if (operand.type != nullptr) continue;
+    operand.constant = check.TypeOfExpr(operand.id, operand.location);
+    const auto type = check.DTypeOf(dtype);
+    const TypeClass types = Row(inst.opcode).operands[i].types;
+    if (type && !Contains(types, *type)) {
+      check.Error(diag::kOperandType, operand.location, operand.name, Row(inst.opcode).mnemonic,
+                  Describe(types), DTypeName(*type));
+      return std::nullopt;
+    }
+    if (!check.LiteralFits(operand, dtype)) return std::nullopt;
+  }
+  ValueType out = tile ? *tile->type : check.Scalar(dtype);
+  out.bits = ExprId();
+  return out;
+}
+
+// The result has the written layout of the operands unless it has its own, which must agree.
+void DefineLike(Checker& check, const Inst& inst, ValueType type, ExprId dtype) {
+  const ExprId operand_layout = type.layout;
+  type.dtype = dtype;
+  type.layout = ExprId();
+  const ExprId own = check.Annotation(inst).layout;
+  if (!own.none() && !operand_layout.none() && own != operand_layout) {
+    const EvalValue* a = check.TryEvaluate(operand_layout, check.At(inst));
+    const EvalValue* b = check.TryEvaluate(own, check.AtType(inst));
+    if (a != nullptr && b != nullptr && !(*a == *b)) {
+      check.Error(diag::kLayoutsDiffer, check.AtType(inst), Row(inst.opcode).mnemonic,
+                  "the operands", "the result", check.Text(operand_layout), check.Text(own));
+      return;
+    }
+  }
+  check.Define(inst, 0, type);
+}
+
+void Elementwise(Checker& check, const Inst& inst) {
+  const InstRow& row = Row(inst.opcode);
+  const auto type = Join(check, inst, 0, row.operands.size());
+  if (!type) return;
+  DefineLike(check, inst, *type, row.Has(kCompares) ? check.pool().Type(kBoolType) : type->dtype);
+}
+
+void Made(Checker& check, const Inst& inst, TypeClass types) {
+  const TypeExpr note = check.Annotation(inst);
+  const auto dtype = check.DTypeOf(note.dtype);
+  if (dtype && !Contains(types, *dtype)) {
+    check.Error(diag::kDTypeNotHere, check.AtType(inst), Row(inst.opcode).mnemonic,
+                DTypeName(*dtype))
+        .help = "it gives " + std::string(Describe(types));
+    return;
+  }
+  check.Define(inst, 0, check.RegisterTile(note.dtype, note.shape));
+}
+
+}  // namespace
+
+VALIDATE(Iota) {
+  if (check.Axis(inst, std::max<size_t>(1, check.Rank(check.Annotation(inst).shape)))) {
+    Made(check, inst, TypeClass::kArithmeticType);
+  }
+}
+
+VALIDATE(Fill) {
+  Checker::Operand element = check.Get(inst, 0);
+  const TypeExpr note = check.Annotation(inst);
+  if (element.type == nullptr) {
+    element.constant = check.TypeOfExpr(element.id, element.location);
+    const auto dtype = check.DTypeOf(note.dtype);
+    const bool exact_range = dtype && dtype->IsInteger();
+    if (exact_range && !check.LiteralFits(element, note.dtype)) return;
+  }
+  Made(check, inst, TypeClass::kAnyType);
+}
+
+VALIDATE(Rand) { Made(check, inst, TypeClass::kRandomType); }
+
+VALIDATE(Neg) { Elementwise(check, inst); }
+VALIDATE(Abs) { Elementwise(check, inst); }
+VALIDATE(Not) { Elementwise(check, inst); }
+VALIDATE(Sqrt) { Elementwise(check, inst); }
+VALIDATE(Rsqrt) { Elementwise(check, inst); }
+VALIDATE(Rcp) { Elementwise(check, inst); }
+VALIDATE(Exp) { Elementwise(check, inst); }
+VALIDATE(Exp2) { Elementwise(check, inst); }
+VALIDATE(Log) { Elementwise(check, inst); }
+VALIDATE(Log2) { Elementwise(check, inst); }
+VALIDATE(Sin) { Elementwise(check, inst); }
+VALIDATE(Cos) { Elementwise(check, inst); }
+VALIDATE(Tanh) { Elementwise(check, inst); }
+VALIDATE(Erf) { Elementwise(check, inst); }
+VALIDATE(Floor) { Elementwise(check, inst); }
+VALIDATE(Ceil) { Elementwise(check, inst); }
+VALIDATE(Round) { Elementwise(check, inst); }
+VALIDATE(Trunc) { Elementwise(check, inst); }
+VALIDATE(Popc) { Elementwise(check, inst); }
+VALIDATE(Clz) { Elementwise(check, inst); }
+VALIDATE(Add) { Elementwise(check, inst); }
+VALIDATE(Sub) { Elementwise(check, inst); }
+VALIDATE(Mul) { Elementwise(check, inst); }
+VALIDATE(Div) { Elementwise(check, inst); }
+VALIDATE(Rem) { Elementwise(check, inst); }
+VALIDATE(Min) { Elementwise(check, inst); }
+VALIDATE(Max) { Elementwise(check, inst); }
+VALIDATE(And) { Elementwise(check, inst); }
+VALIDATE(Or) { Elementwise(check, inst); }
+VALIDATE(Xor) { Elementwise(check, inst); }
+VALIDATE(Shl) { Elementwise(check, inst); }
+VALIDATE(Shr) { Elementwise(check, inst); }
+VALIDATE(Eq) { Elementwise(check, inst); }
+VALIDATE(Ne) { Elementwise(check, inst); }
+VALIDATE(Lt) { Elementwise(check, inst); }
+VALIDATE(Le) { Elementwise(check, inst); }
+VALIDATE(Gt) { Elementwise(check, inst); }
+VALIDATE(Ge) { Elementwise(check, inst); }
+VALIDATE(Fma) { Elementwise(check, inst); }
+
+VALIDATE(Select) {
+  const Checker::Operand condition = check.Get(inst, 0);
+  if (condition.type == nullptr) {
+    const ExprType kind = check.TypeOfExpr(condition.id, condition.location);
+    if (kind != ExprType::kBool && kind != ExprType::kUnknown) {
+      check.Error(diag::kConditionType, condition.location, ExprTypeName(kind));
+      return;
+    }
+  }
+  auto type = Join(check, inst, 1, 3);
+  if (!type) return;
+  if (condition.IsTile()) {
+    for (size_t i = 1; i < 3; ++i) {
+      const Checker::Operand operand = check.Get(inst, i);
+      if (!check.SameShape(inst, condition, operand) ||
+          !check.SameLayout(inst, condition, operand)) {
+        return;
+      }
+    }
+    if (type->kind == ValueKind::kScalar) {
+      const ExprId dtype = type->dtype;
+      type = *condition.type;
+      type->dtype = dtype;
+    }
+  }
+  DefineLike(check, inst, *type, type->dtype);
+}
+
+}  // namespace tarsia

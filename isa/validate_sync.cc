@@ -1,0 +1,8 @@
+// Rules of the sync family.
+#include "isa/checker.h"
+
+namespace tarsia {
+
+VALIDATE(Sync) {}
+
+}  // namespace tarsia
