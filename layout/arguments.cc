@@ -13,8 +13,8 @@ bool DropSuffix(std::string_view& text, std::string_view suffix) {
   return true;
 }
 
-Parameter ParseParameter(std::string_view text) {
-  Parameter out;
+FuncParameter ParseParameter(std::string_view text) {
+  FuncParameter out;
   out.optional = DropSuffix(text, "?");
   out.variadic = DropSuffix(text, "...");
   const size_t colon = text.find(':');
@@ -31,10 +31,10 @@ Parameter ParseParameter(std::string_view text) {
   return out;
 }
 
-std::vector<std::vector<Parameter>> ParseTable() {
-  std::vector<std::vector<Parameter>> table;
+std::vector<std::vector<FuncParameter>> ParseTable() {
+  std::vector<std::vector<FuncParameter>> table;
   for (const FuncInfo& info : Functions()) {
-    std::vector<Parameter>& row = table.emplace_back();
+    std::vector<FuncParameter>& row = table.emplace_back();
     std::string_view rest = info.parameters;
     while (!rest.empty()) {
       const size_t blank = rest.find(' ');
@@ -45,29 +45,29 @@ std::vector<std::vector<Parameter>> ParseTable() {
   return table;
 }
 
-bool IsFlag(const ExprPool& pool, ExprId argument, const Parameter& parameter) {
+bool IsFlag(const ExprPool& pool, ExprId argument, const FuncParameter& parameter) {
   return parameter.flag && pool.kind(argument) == ExprKind::kName &&
          pool.Text(argument) == parameter.name;
 }
 
 // The parameter that a keyword, or a bare flag, names; the number of parameters if there is none.
-size_t FindNamed(std::span<const Parameter> parameters, std::string_view name) {
+size_t FindNamed(std::span<const FuncParameter> parameters, std::string_view name) {
   const auto found = std::find_if(
       parameters.begin(), parameters.end(),
-      [name](const Parameter& parameter) { return parameter.name == name && !parameter.variadic; });
+      [name](const FuncParameter& parameter) { return parameter.name == name && !parameter.variadic; });
   return static_cast<size_t>(found - parameters.begin());
 }
 
 }  // namespace
 
-std::span<const Parameter> ParametersOf(Func func) {
-  static const auto* const kTable = new std::vector<std::vector<Parameter>>(ParseTable());
+std::span<const FuncParameter> ParametersOf(Func func) {
+  static const auto* const kTable = new std::vector<std::vector<FuncParameter>>(ParseTable());
   return (*kTable)[static_cast<size_t>(func)];
 }
 
 Result<BoundArguments> BindArguments(const ExprPool& pool, ExprId call) {
   const auto func = static_cast<Func>(pool.node(call).code);
-  const std::span<const Parameter> parameters = ParametersOf(func);
+  const std::span<const FuncParameter> parameters = ParametersOf(func);
   const std::span<const ExprId> arguments = pool.children(call);
   BoundArguments out(parameters.size());
   // Alone, the argument of `lanes` is what the codes are unpacked to.

@@ -13,7 +13,7 @@
 
 namespace tarsia {
 
-struct Parameter {
+struct FuncParameter {
   std::string_view name;
   ExprType type = ExprType::kUnknown;  // kBool for a flag
   bool flag = false;
@@ -22,7 +22,7 @@ struct Parameter {
 };
 
 // The parameters of a function, in order. Thread-safe.
-std::span<const Parameter> ParametersOf(Func func);
+std::span<const FuncParameter> ParametersOf(Func func);
 
 // For each parameter the expressions given for it: none, one, or (variadic) several. A bare flag
 // is given by its own name.

@@ -475,7 +475,7 @@ class Evaluator {
   }
 
   // One argument, of the kind that the parameter asks for.
-  Result<EvalValue> Argument(Func func, const Parameter& parameter, ExprId id) {
+  Result<EvalValue> Argument(Func func, const FuncParameter& parameter, ExprId id) {
     if (parameter.flag && pool_.kind(id) == ExprKind::kName && pool_.Text(id) == parameter.name) {
       return EvalValue(true);
     }
@@ -500,7 +500,7 @@ class Evaluator {
   Result<EvalValue> Call(ExprId id) {
     const auto func = static_cast<Func>(pool_.node(id).code);
     TARSIA_TRY(const BoundArguments bound, BindArguments(pool_, id));
-    const std::span<const Parameter> parameters = ParametersOf(func);
+    const std::span<const FuncParameter> parameters = ParametersOf(func);
     std::vector<std::vector<EvalValue>> values(bound.size());
     for (size_t i = 0; i < bound.size(); ++i) {
       for (const ExprId argument : bound[i]) {

@@ -163,7 +163,7 @@ class Typer {
   Result<ExprType> Call(ExprId id) {
     const auto func = static_cast<Func>(pool_.node(id).code);
     TARSIA_TRY(const BoundArguments bound, BindArguments(pool_, id));
-    const std::span<const Parameter> parameters = ParametersOf(func);
+    const std::span<const FuncParameter> parameters = ParametersOf(func);
     for (size_t i = 0; i < bound.size(); ++i) {
       for (const ExprId argument : bound[i]) {
         TARSIA_CHECK(Argument(func, parameters[i], argument));
@@ -172,7 +172,7 @@ class Typer {
     return InfoOf(func).result;
   }
 
-  Status Argument(Func func, const Parameter& parameter, ExprId id) {
+  Status Argument(Func func, const FuncParameter& parameter, ExprId id) {
     if (parameter.flag && pool_.kind(id) == ExprKind::kName && pool_.Text(id) == parameter.name) {
       return OkStatus();
     }

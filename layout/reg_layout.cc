@@ -40,7 +40,6 @@ class RegLayoutBuilder {
     return out;
   }
 
- private:
   // Drops digits of extent 1, joins neighbours that count on: the outer one steps exactly where
   // the inner one is through. (For replications that is 0 = k * 0.)
   static std::vector<Digit> Merge(std::span<const Digit> digits) {
@@ -60,6 +59,7 @@ class RegLayoutBuilder {
     return out;
   }
 
+ private:
   static Result<int64_t> Count(const std::vector<Digit>& digits, int64_t limit, const char* what) {
     Extents extents;
     for (const Digit& digit : digits) extents.push_back(digit.extent);
@@ -517,34 +517,47 @@ Result<RegLayout> Permute(const RegLayout& a, std::span<const int64_t> order) {
 
 namespace {
 
-// Cuts the digits of a list, whose strides are row-major, at the dimensions of `shape`.
-Result<Digits> Recut(const Digits& list, const Extents& old_strides, const Extents& old_shape,
-                     std::span<const int64_t> shape) {
+// The digits of a list as those of one row-major dimension, neighbours joined across dimensions.
+Digits Linear(const Digits& list, const Extents& strides) {
+  Digits out = list;
+  for (Digit& digit : out) {
+    if (digit.dim == RegLayout::kReplication) continue;
+    digit.stride *= strides[static_cast<size_t>(digit.dim)];
+    digit.dim = 0;
+  }
+  return RegLayoutBuilder::Merge(out);
+}
+
+// Cuts a linear digit at the dimensions of `shape`; appends the pieces.
+Status Cut(Digit digit, const Extents& old_shape, std::span<const int64_t> shape, Digits& out) {
   const Extents strides = RowMajorStrides(shape);
+  Digits pieces;  // innermost first
+  for (size_t dim = shape.size(); dim-- > 0 && digit.extent > 1;) {
+    const int64_t end = strides[dim] * shape[dim];
+    if (digit.stride >= end) continue;
+    const int64_t room = end / digit.stride;
+    const int64_t piece = std::min(digit.extent, room);
+    if (digit.stride % strides[dim] != 0 || end % digit.stride != 0 || room % piece != 0 ||
+        digit.extent % piece != 0) {
+      return MakeDiagnostic(diag::kLayoutReshapeSplit, {}, ToString(old_shape), ToString(shape),
+                            digit.extent, digit.stride, dim, room);
+    }
+    pieces.push_back({static_cast<int>(dim), piece, digit.stride / strides[dim]});
+    digit.extent /= piece;
+    digit.stride *= piece;
+  }
+  out.insert(out.end(), pieces.rbegin(), pieces.rend());
+  return OkStatus();
+}
+
+Result<Digits> Recut(const Digits& list, const Extents& old_shape, std::span<const int64_t> shape) {
   Digits out;
-  for (const Digit& digit : list) {
+  for (const Digit& digit : Linear(list, RowMajorStrides(old_shape))) {
     if (digit.dim == RegLayout::kReplication) {
       out.push_back(digit);
-      continue;
+    } else {
+      TARSIA_CHECK(Cut(digit, old_shape, shape, out));
     }
-    int64_t extent = digit.extent;
-    int64_t linear = digit.stride * old_strides[static_cast<size_t>(digit.dim)];
-    Digits pieces;  // innermost first
-    for (size_t dim = shape.size(); dim-- > 0 && extent > 1;) {
-      const int64_t end = strides[dim] * shape[dim];
-      if (linear >= end) continue;
-      const int64_t room = end / linear;
-      const int64_t piece = std::min(extent, room);
-      if (linear % strides[dim] != 0 || end % linear != 0 || room % piece != 0 ||
-          extent % piece != 0) {
-        return MakeDiagnostic(diag::kLayoutReshapeSplit, {}, ToString(old_shape), ToString(shape),
-                              extent, linear, dim, room);
-      }
-      pieces.push_back({static_cast<int>(dim), piece, linear / strides[dim]});
-      extent /= piece;
-      linear *= piece;
-    }
-    out.insert(out.end(), pieces.rbegin(), pieces.rend());
   }
   return out;
 }
@@ -559,9 +572,8 @@ Result<RegLayout> Reshape(const RegLayout& a, std::span<const int64_t> shape) {
     return MakeDiagnostic(diag::kLayoutReshapeSize, {}, ToString(a.shape()), ToString(shape),
                           a.elements(), elements);
   }
-  const Extents old_strides = RowMajorStrides(a.shape());
-  TARSIA_TRY(const Digits spatial, Recut(a.spatial(), old_strides, a.shape(), shape));
-  TARSIA_TRY(const Digits local, Recut(a.local(), old_strides, a.shape(), shape));
+  TARSIA_TRY(const Digits spatial, Recut(a.spatial(), a.shape(), shape));
+  TARSIA_TRY(const Digits local, Recut(a.local(), a.shape(), shape));
   return RegLayoutBuilder::Build({shape.begin(), shape.end()}, spatial, local);
 }
 
