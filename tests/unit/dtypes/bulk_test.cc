@@ -1,11 +1,13 @@
 #include "dtypes/bulk.h"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -169,6 +171,30 @@ TEST(BulkTest, ThreadsMayMeetInOneTable) {
       ASSERT_EQ(std::bit_cast<uint32_t>(result[i]), want);
     }
   }
+}
+
+// The vector code once more on every instruction set that this machine has and the build made.
+TEST(BulkTest, EveryInstructionSetAgrees) {
+  std::set<std::string> names;
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().DeInit();
+    names.insert(internal::BulkTargetName());
+    for (const DType from : {kF32, kF16, kBF16}) {
+      const std::vector<uint64_t> codes = Samples(from);
+      const std::vector<uint8_t> src = Containers(from, codes);
+      for (const DType to :
+           {kF32, kF16, kBF16, kTF32, kF8E4M3FN, kF8E5M2FNUZ, kF8E7M0, kF3E1M1, kI8, kU5, kU16}) {
+        ExpectBulkEqualsScalar(from, to, {}, codes, src);
+        const CastOptions open{Rounding::kNearestEven, Overflow::kNonSaturating};
+        ExpectBulkEqualsScalar(from, to, open, codes, src);
+      }
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().DeInit();
+  EXPECT_EQ(names.size(), hwy::SupportedAndGeneratedTargets().size());
+  EXPECT_GE(names.size(), 1u);
 }
 
 TEST(BulkTest, TellsItsInstructionSet) { EXPECT_GT(std::strlen(internal::BulkTargetName()), 0u); }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 namespace tarsia {
@@ -29,6 +31,25 @@ TEST(DTypeTest, TableHoldsEveryDocumentedName) {
   for (const DTypeRow& row : AllDTypes()) found.insert(std::string(row.name));
   EXPECT_EQ(found, wanted);
   EXPECT_EQ(AllDTypes().size(), wanted.size());
+}
+
+TEST(DTypeTest, TheManualNamesEveryTypeWithItsFields) {
+  std::ifstream file(TARSIA_SOURCE_DIR "/docs/dtypes.md");
+  std::stringstream manual;
+  manual << file.rdbuf();
+  const std::string text = manual.str();
+  ASSERT_FALSE(text.empty());
+  for (const DTypeRow& row : AllDTypes()) {
+    std::string wanted = "`" + std::string(row.name) + "`";
+    if (row.type.IsFloat()) {
+      wanted = "| " + wanted;
+      for (const int field : {int{row.code}, int{row.type.bits}, int{row.type.exponent},
+                              int{row.type.mantissa}, int{row.type.bias}}) {
+        wanted += " | " + std::to_string(field);
+      }
+    }
+    EXPECT_NE(text.find(wanted), std::string::npos) << wanted;
+  }
 }
 
 TEST(DTypeTest, LookUpsAgree) {
