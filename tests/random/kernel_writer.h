@@ -1,0 +1,149 @@
+// Writes one random kernel. Internal to the generator: random_module.h is its face.
+//
+// Statements are written in order; whatever an instruction needs and is not at hand (a tile of a
+// type and shape, a view, a scalar, a parameter, a constant) is made in front of it. Parameters and
+// constants are collected on the way and the header is written last.
+#ifndef TARSIA_TESTS_RANDOM_KERNEL_WRITER_H_
+#define TARSIA_TESTS_RANDOM_KERNEL_WRITER_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/instruction.h"
+#include "isa/module.h"
+#include "tests/random/random_module.h"
+#include "tests/random/rng.h"
+
+namespace tarsia {
+
+class KernelWriter {
+ public:
+  KernelWriter(Rng& rng, const RandomOptions& options, std::string name);
+
+  // Writes an instruction of the row (and what it needs) about elements of the type.
+  void Emit(Opcode opcode, DType type);
+  // The kernel's text. Call once, at the end.
+  std::string Finish();
+  const RandomKernel& kernel() const { return kernel_; }
+
+ private:
+  // An element type as it is written: a name of dtypes.def, or of a constant.
+  struct Type {
+    std::string text;
+    DType dtype;
+    friend bool operator==(const Type&, const Type&) = default;
+  };
+  using Shape = std::vector<std::string>;  // extents as they are written
+
+  enum class Kind : uint8_t { kScalar, kPointer, kTile };
+  struct Value {
+    std::string name;  // without '%'
+    Kind kind = Kind::kScalar;
+    Space space = Space::kNone;
+    Type type;
+    Shape shape;
+    std::string layout;  // as written; empty where it is not
+    std::string bits;
+    bool fixed = false;      // cannot be assigned again
+    bool writable = false;   // a memory tile that may be written
+    bool per_block = false;  // a memory tile whose first dimension is the block
+  };
+  static Value ScalarOf(const Type& type);
+  static Value RegisterTile(const Type& type, const Shape& shape, const std::string& layout = "");
+  static Value MemoryTile(Space space, const Type& type, const Shape& shape);
+
+  // ---- random_module.cc: text, values, types, header
+  [[nodiscard]] bool executable() const { return options_.executable; }
+  void Line(const std::string& text);
+  std::string NewName(std::string_view stem);
+  // Writes `[%name =] text [: annotation]` for a new value, or for one at hand of the same type.
+  Value Define(Value value, const std::string& text, const std::string& annotation = "");
+  std::string Annotated(const Value& value, std::string annotation);
+  void Scope(const std::function<void()>& body);
+  Type TypeOf(DType dtype);
+  Type RandomType(TypeClass types);
+  Shape RandomShape(size_t least_rank, size_t most_rank);
+  static std::vector<int64_t> Extents(const Shape& shape);  // of numbers
+  static bool IsStatic(const Shape& shape);
+  static int64_t Elements(const Shape& shape);
+  static std::string Text(const Shape& shape);
+  // A register layout for the shape and the kernel's threads; empty where there is none.
+  std::string RandomLayout(const Shape& shape);
+  Value* Find(const std::function<bool(const Value&)>& fits);
+  std::string Parameter(const Type& type, bool pointer, RandomArgument::Kind kind,
+                        int64_t elements);
+  std::string Constant(ConstKind kind, const std::string& value,
+                       const std::vector<std::string>& candidates = {});
+  std::string Header();
+
+  // ---- random_values.cc: operands
+  // A visible register tile, or a new one. `layout` is the one written on the tiles it goes with.
+  Value Tile(const Type& type, const Shape& shape, std::string* layout = nullptr);
+  Value MakeTile(const Type& type, const Shape& shape);
+  Value Scalar(const Type& type);
+  std::string Literal(DType dtype);
+  std::string Index();
+  std::string Indices(const Value& memory);
+  std::string Condition();
+  // A memory tile to read from: everything in it is defined in executable programs.
+  Value Memory(const Type& type, const Shape& shape, Space space = Space::kNone);
+  Value MemoryOfRank(const Type& type, size_t rank);
+  // One to write to.
+  Value Target(const Type& type, const Shape& shape);
+  std::string MemoryLayout(const Type& type, const Shape& shape, Space space);
+  Value ViewOf(const Type& type, const Shape& shape, RandomArgument::Kind kind);
+  Value Shared(const Type& type, const Shape& shape);
+  // The same tile with a first axis of one for the block.
+  Value WithBlockAxis(const Value& tile);
+  std::string BlockIndex();
+
+  // ---- random_rows.cc: instructions, one function a family
+  void EmitControl(const InstRow& row, const Type& type);
+  void EmitFor(const Type& type);
+  void EmitWhile();
+  void EmitIf();
+  void EmitMov(const Type& type);
+  void EmitMemory(const InstRow& row, const Type& type);
+  void EmitView(const Type& type);
+  void EmitRegisterView(const Type& type);
+  void EmitCopy(const Type& type);
+  void EmitGatherScatter(const InstRow& row, const Type& type);
+  void EmitAtomic(const InstRow& row, const Type& type);
+  void EmitShape(const InstRow& row, const Type& type);
+  void EmitElementwise(const InstRow& row, const Type& type);
+  void EmitConvert(const InstRow& row, const Type& type);
+  void EmitCast(const Type& type);
+  void EmitUnpack(const Type& type);
+  void EmitMma(const InstRow& row, const Type& type);
+  void EmitReduce(const InstRow& row, const Type& type);
+  void EmitBlock(int statements);
+  std::string CacheHint();
+  // Stores a tile where the caller of an executable program looks.
+  void Output(const Value& tile);
+
+  Rng& rng_;
+  const RandomOptions& options_;
+  RandomKernel kernel_;
+  std::string body_;
+  int indent_ = 2;
+  int depth_ = 0;  // of blocks
+  int names_ = 0;
+  int64_t warps_ = 4;
+  std::vector<Value> values_;  // visible, innermost last
+  std::vector<std::string> params_;
+  struct ConstantText {
+    std::string name;
+    ConstKind kind;
+    std::string text;
+  };
+  std::vector<ConstantText> constants_;
+  std::vector<Value> param_values_;
+  std::string block_index_;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_TESTS_RANDOM_KERNEL_WRITER_H_

@@ -1,0 +1,48 @@
+// Random valid programs, made from the table of instructions (isa/isa.def): a row whose operands
+// are of the usual kinds needs nothing here. A program is a function of its seed alone.
+#ifndef TARSIA_TESTS_RANDOM_RANDOM_MODULE_H_
+#define TARSIA_TESTS_RANDOM_RANDOM_MODULE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dtypes/dtype.h"
+
+namespace tarsia {
+
+struct RandomOptions {
+  // Programs whose meaning is fully defined and the same for every witness, bit for bit: all loops
+  // end, nothing is read before it is written, asynchronous copies are waited for, no two blocks
+  // write one element, no float is summed in a free order, no approximate function. Each kernel
+  // stores what it computed through its output pointers; constants have defaults.
+  bool executable = false;
+  int max_kernels = 3;
+  int targets = 12;  // pairs of instruction and element type drawn for a module
+};
+
+struct RandomArgument {
+  enum class Kind : uint8_t { kScalar, kInput, kOutput, kInOut };
+  Kind kind = Kind::kScalar;
+  std::string name;
+  DType dtype;
+  int64_t elements = 0;  // of a pointer; the types that fill bytes are all there are with kInOut
+  int64_t value = 0;     // of a scalar
+};
+
+struct RandomKernel {
+  std::string name;
+  std::vector<RandomArgument> arguments;  // only of executable programs
+  int64_t blocks = 1;
+};
+
+struct RandomProgram {
+  std::string text;
+  std::vector<RandomKernel> kernels;
+};
+
+RandomProgram MakeRandomProgram(uint64_t seed, const RandomOptions& options = {});
+
+}  // namespace tarsia
+
+#endif  // TARSIA_TESTS_RANDOM_RANDOM_MODULE_H_
