@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "layout/diagnostics.h"
 
@@ -12,8 +13,8 @@ namespace {
 // then addresses are kept for every element instead of every bit.
 bool MovesWhole(const MemLayout& memory, int width, const BitLayout* bits) {
   const bool contiguous = bits == nullptr || bits->order() == BitOrder::kContiguous;
-  const bool splits = !memory.swizzles().empty() && 128 % width != 0;
-  return contiguous && !memory.IsPacked() && !splits;
+  // Powers of two fit units and swizzled chunks, all powers of two themselves.
+  return contiguous && !memory.IsPacked() && std::has_single_bit(static_cast<unsigned>(width));
 }
 
 }  // namespace

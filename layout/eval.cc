@@ -173,7 +173,6 @@ Result<EvalValue> CallBits(const Arguments& a, BitOrder order) {
   if (a.Has(0)) out.type = a.Type(0);
   if (a.Has(1)) out.count = a.Int(1);
   if (order == BitOrder::kLanes) {
-    if (!a.Has(2)) return MakeDiagnostic(diag::kArgumentMissing, {}, "lanes", "compute");
     out.compute = a.Type(2);
   }
   // u1 and 0 codes stand for what is still open.
@@ -556,18 +555,22 @@ std::vector<TokenPlace> Tokens(std::string_view text) {
 
 Location FindExpression(std::string_view text, ExprPool& pool, ExprId id) {
   const std::vector<TokenPlace> tokens = Tokens(text);
+  const auto whole = static_cast<uint32_t>(std::min<size_t>(text.find('\n'), text.size()));
+  Location out{1, 1, whole};
+  bool found = false;
   for (size_t first = 0; first < tokens.size(); ++first) {
     for (size_t last = first; last < tokens.size(); ++last) {
       const size_t begin = tokens[first].begin, end = tokens[last].end;
+      // The shortest one: without the parentheses around it.
+      if (found && end - begin >= out.length) break;
       const Result<ExprId> parsed = ParseExpression(text.substr(begin, end - begin), pool);
       if (!parsed.ok() || *parsed != id) continue;
-      Location out = tokens[first].location;
+      out = tokens[first].location;
       out.length = static_cast<uint32_t>(end - begin);
-      return out;
+      found = true;
     }
   }
-  const auto length = static_cast<uint32_t>(std::min<size_t>(text.find('\n'), text.size()));
-  return {1, 1, length};
+  return out;
 }
 
 Result<EvalValue> EvaluateText(std::string_view text) {

@@ -1,0 +1,221 @@
+// Bit layouts: one to one at every width, contiguous by formula, and lanes held against what the
+// machine does: one lop3 on a view of the word gives the float that `unpack` promises.
+#include "layout/bit_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "layout/diagnostics.h"
+#include "layout/eval.h"
+#include "tests/unit/layout/layout_testing.h"
+
+namespace tarsia {
+namespace {
+
+constexpr DType kUnsigned[] = {kU1, kU2, kU3, kU4, kU5, kU6, kU7, kU8};
+constexpr DType kSigned[] = {kI1, kI2, kI3, kI4, kI5, kI6, kI7, kI8};
+
+void ExpectOneToOne(const BitLayout& layout) {
+  std::set<std::pair<int64_t, int>> taken;
+  for (int64_t slot = 0; slot < layout.count(); ++slot) {
+    for (int bit = 0; bit < layout.bits(); ++bit) {
+      const BitPlace place = layout.Place(slot, bit);
+      ASSERT_LT(place.word, layout.words());
+      ASSERT_LT(place.bit, 32);
+      ASSERT_TRUE(taken.emplace(place.word, place.bit).second) << ToString(layout);
+      const CodeBit back = layout.CodeAt(place.word, place.bit);
+      ASSERT_EQ(back, (CodeBit{slot, static_cast<uint8_t>(bit)})) << ToString(layout);
+    }
+  }
+  for (int64_t word = 0; word < layout.words(); ++word) {
+    for (int bit = 0; bit < 32; ++bit) {
+      ASSERT_EQ(layout.CodeAt(word, bit).slot < 0, taken.count({word, bit}) == 0);
+    }
+  }
+}
+
+TEST(BitLayoutTest, OneToOneAtEveryWidth) {
+  for (const DType type : kUnsigned) {
+    for (const int64_t count : {0, 1, 5, 32, 33, 100}) {
+      ExpectOneToOne(*BitLayout::Contiguous(type, count));
+    }
+    for (const DType compute : {kF16, kBF16}) {
+      for (const int64_t count : {0, 32, 64, 128}) {
+        ExpectOneToOne(*BitLayout::Lanes(type, count, compute));
+      }
+    }
+  }
+}
+
+TEST(BitLayoutTest, ContiguousIsABitStream) {
+  const auto layout = BitLayout::Contiguous(kU5, 20);
+  ASSERT_TRUE(layout.ok());
+  EXPECT_EQ(layout->words(), 4);  // 100 bits
+  EXPECT_EQ(layout->Place(6, 1), (BitPlace{0, 31}));
+  EXPECT_EQ(layout->Place(6, 2), (BitPlace{1, 0}));
+  EXPECT_EQ(layout->Place(19, 4), (BitPlace{3, 3}));
+}
+
+TEST(BitLayoutTest, PackAndUnpackAreInverse) {
+  SCOPED_TRACE(testing::Seed());
+  std::mt19937_64 random(testing::Seed());
+  for (const DType type : {kU1, kI3, kU4, kI5, kF6E3M2, kU7, kF8E4M3FN}) {
+    for (const BitLayout& layout :
+         {*BitLayout::Contiguous(type, 37), *BitLayout::Lanes(type, 96, kF16),
+          *BitLayout::Lanes(type, 96, kBF16)}) {
+      std::vector<uint64_t> codes(static_cast<size_t>(layout.count())), back(codes.size());
+      for (uint64_t& code : codes) code = random() & CodeMask(type);
+      std::vector<uint32_t> words(static_cast<size_t>(layout.words()));
+      layout.Pack(codes, words);
+      layout.Unpack(words, back);
+      EXPECT_EQ(back, codes) << ToString(layout);
+      for (int64_t slot = 0; slot < layout.count(); ++slot) {
+        for (int bit = 0; bit < layout.bits(); ++bit) {
+          const BitPlace place = layout.Place(slot, bit);
+          const uint64_t stored = words[place.word] >> place.bit & 1;
+          const uint64_t wanted =
+              (codes[static_cast<size_t>(slot)] ^ layout.Complement(slot)) >> bit & 1;
+          ASSERT_EQ(stored, wanted);
+        }
+      }
+    }
+  }
+}
+
+// A float of sign, exponent and mantissa bits, by hand.
+double DecodeHalf(uint32_t bits, DType compute) {
+  const int mantissa = compute == kF16 ? 10 : 7;
+  const int exponent_bits = 15 - mantissa;
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const int exponent = static_cast<int>(bits >> mantissa & ((1U << exponent_bits) - 1));
+  const double fraction =
+      static_cast<double>(bits & ((1U << mantissa) - 1)) / std::ldexp(1.0, mantissa);
+  const double magnitude =
+      exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1 + fraction, exponent - bias);
+  return bits >> 15 != 0 ? -magnitude : magnitude;
+}
+
+uint32_t Rotate8(uint32_t lane) { return (lane << 8 | lane >> 8) & 0xFFFF; }
+
+// What `(lane & mask << p) ^ (magic | sign << p)` gives for the field of a slot.
+double OneLop3(const BitLayout& layout, const std::vector<uint32_t>& words, int64_t slot,
+               DType compute) {
+  const LaneField field = layout.Field(slot);
+  const auto word = words[static_cast<size_t>(slot / 32 * layout.bits() + field.word)];
+  const int half = static_cast<int>(slot % 2) * 16;
+  // A shift acts on the whole word: bits of the other lane come in and must be masked away.
+  const uint32_t lane = field.view == LaneView::kRotate8
+                            ? Rotate8(word >> half & 0xFFFF)
+                            : word >> (field.start - field.position) >> half & 0xFFFF;
+  const uint32_t mask = ((1U << layout.bits()) - 1) << field.position;
+  const uint32_t base = compute == kF16 ? 0x6400 : 0x4300;
+  const uint32_t step = compute == kF16 ? 0x400 : 0x80;
+  uint32_t magic = base - step * field.position;
+  if (layout.type().IsSigned()) magic |= 1U << (layout.bits() - 1 + field.position);
+  return DecodeHalf((lane & mask) ^ magic, compute);
+}
+
+TEST(BitLayoutTest, OneLop3GivesTheUnpackedValue) {
+  SCOPED_TRACE(testing::Seed());
+  std::mt19937_64 random(testing::Seed());
+  int direct = 0;
+  for (const auto& types : {kUnsigned, kSigned}) {
+    for (int width = 1; width <= 8; ++width) {
+      const DType type = types[width - 1];
+      for (const DType compute : {kF16, kBF16}) {
+        if (width == 8 && compute == kBF16) continue;  // converted, see below
+        const BitLayout layout = *BitLayout::Lanes(type, 64, compute);
+        std::vector<uint64_t> codes(64);
+        for (uint64_t& code : codes) code = random() & CodeMask(type);
+        std::vector<uint32_t> words(static_cast<size_t>(layout.words()));
+        layout.Pack(codes, words);
+        for (int64_t slot = 0; slot < 64; ++slot) {
+          const auto form = layout.Unpack(slot, compute);
+          ASSERT_TRUE(form.ok());
+          EXPECT_EQ(form->exponent, 0);
+          if (layout.Field(slot).view == LaneView::kCollected) continue;
+          const auto code = static_cast<int64_t>(codes[static_cast<size_t>(slot)]);
+          const bool negative = type.IsSigned() && code >> (width - 1) != 0;
+          const int64_t value = negative ? code - (int64_t{1} << width) : code;
+          EXPECT_EQ(OneLop3(layout, words, slot, compute) - form->bias, static_cast<double>(value))
+              << ToString(layout) << " slot " << slot;
+          ++direct;
+        }
+      }
+    }
+  }
+  EXPECT_GT(direct, 1500);
+}
+
+TEST(BitLayoutTest, NeighboursShareALaneAndFourShareABias) {
+  for (const DType type : kSigned) {
+    for (const DType compute : {kF16, kBF16}) {
+      const BitLayout layout = *BitLayout::Lanes(type, 64, compute);
+      for (int64_t slot = 0; slot < 64; slot += 2) {
+        for (int bit = 0; bit < layout.bits(); ++bit) {
+          const BitPlace low = layout.Place(slot, bit), high = layout.Place(slot + 1, bit);
+          ASSERT_EQ(low.word, high.word);
+          ASSERT_EQ(low.bit + 16, high.bit);
+        }
+        ASSERT_EQ(*layout.Unpack(slot, compute), *layout.Unpack(slot / 4 * 4, compute));
+        ASSERT_EQ(*layout.Unpack(slot, compute), *layout.Unpack(slot + 1, compute));
+      }
+    }
+  }
+}
+
+TEST(BitLayoutTest, UnpackForms) {
+  // u8 in bf16 is the value itself; in f16 the magic number 1024 stays; signed adds 2^7.
+  EXPECT_EQ(BitLayout::Lanes(kU8, 32, kBF16)->Unpack(0, kBF16)->bias, 0);
+  EXPECT_EQ(BitLayout::Lanes(kU8, 32, kF16)->Unpack(0, kF16)->bias, 1024);
+  EXPECT_EQ(BitLayout::Lanes(kI8, 32, kF16)->Unpack(0, kF16)->bias, 1024 + 128);
+  EXPECT_EQ(BitLayout::Contiguous(kU3, 7)->Unpack(3, kF16)->bias, 1024);
+  EXPECT_EQ(BitLayout::Contiguous(kI3, 7)->Unpack(3, kBF16)->bias, 128 + 4);
+  // Floats: 2^15 for one exponent bit and f16, whose bias is 0; 2^127 for bf16; and so on.
+  EXPECT_EQ(BitLayout::Lanes(kF3E1M1, 32, kF16)->Unpack(0, kF16)->exponent, 15);
+  EXPECT_EQ(BitLayout::Lanes(kF4E2M1, 32, kF16)->Unpack(0, kF16)->exponent, 14);
+  EXPECT_EQ(BitLayout::Lanes(kF6E3M2, 32, kF16)->Unpack(0, kF16)->exponent, 12);
+  EXPECT_EQ(BitLayout::Lanes(kF8E4M3FN, 32, kF16)->Unpack(0, kF16)->exponent, 8);
+  EXPECT_EQ(BitLayout::Lanes(kF8E5M2, 32, kF16)->Unpack(0, kF16)->exponent, 0);
+  EXPECT_EQ(BitLayout::Lanes(kF8E6M1, 32, kBF16)->Unpack(0, kBF16)->exponent, 127 - 31);
+  EXPECT_EQ(BitLayout::Lanes(kF8E6M1, 32, kBF16)->Unpack(0, kBF16)->bias, 0);
+}
+
+TEST(BitLayoutTest, Refusals) {
+  const auto error = [](const auto& result) { return result.ok() ? nullptr : result.error().info; };
+  EXPECT_EQ(error(BitLayout::Lanes(kU4, 33, kF16)), &diag::kLanesCount);
+  EXPECT_EQ(error(BitLayout::Lanes(kU4, 32, kF32)), &diag::kLanesCompute);
+  EXPECT_EQ(error(BitLayout::Lanes(kU16, 32, kF16)), &diag::kLanesType);
+  EXPECT_EQ(error(BitLayout::Lanes(kE8M0, 32, kF16)), &diag::kLanesType);
+  for (const DType type : {kF7E6M0, kF8E6M1, kF8E7M0}) {
+    EXPECT_EQ(error(BitLayout::Lanes(type, 32, kF16)), &diag::kLanesRange);
+    EXPECT_EQ(BitLayout::Lanes(type, 32, kF16).error().help, "use bf16");
+    EXPECT_TRUE(BitLayout::Lanes(type, 32, kBF16).ok());
+  }
+  EXPECT_EQ(error(BitLayout::Contiguous(kU4, -1)), &diag::kBitLayoutCount);
+  EXPECT_EQ(error(BitLayout::Contiguous(kU4, int64_t{1} << 40)), &diag::kBitLayoutCount);
+  EXPECT_EQ(error(BitLayout::Lanes(kU4, 32, kF16)->Unpack(0, kBF16)), &diag::kUnpackCompute);
+  EXPECT_EQ(error(BitLayout::Contiguous(kU16, 4)->Unpack(0, kF16)), &diag::kLanesType);
+  const BitLayoutFamily fixed = testing::Eval<BitLayoutFamily>("contiguous(u3, 32)");
+  EXPECT_EQ(error(fixed.Apply(kU4, 32)), &diag::kBitLayoutFixed);
+  EXPECT_EQ(error(fixed.Apply(kU3, 64)), &diag::kBitLayoutFixed);
+  EXPECT_EQ(error(BitLayoutFamily{}.Concrete()), &diag::kBitLayoutOpen);
+}
+
+TEST(BitLayoutTest, TextRoundTrip) {
+  for (const char* const text :
+       {"contiguous", "contiguous(u3)", "contiguous(u3, 32)", "contiguous(count=8)", "lanes(f16)",
+        "lanes(u3, 32, f16)", "lanes(f4e2m1, 64, bf16)", "lanes(u3, compute=f16)",
+        "lanes(count=32, compute=bf16)"}) {
+    EXPECT_EQ(ToString(testing::Eval<BitLayoutFamily>(text)), text);
+  }
+}
+
+}  // namespace
+}  // namespace tarsia
