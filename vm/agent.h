@@ -1,0 +1,164 @@
+// An agent runs the instructions of one block (later: of one warp group of it). It can stop at any
+// instruction and go on later.
+#ifndef TARSIA_VM_AGENT_H_
+#define TARSIA_VM_AGENT_H_
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vm/aligned_buffer.h"
+#include "vm/launch_state.h"
+#include "vm/memory_view.h"
+#include "vm/plan.h"
+#include "vm/scheduler.h"
+
+namespace tarsia::vm {
+
+// What the agents of a block share.
+struct BlockState {
+  explicit BlockState(LaunchState& launch);
+  void Begin(int64_t linear_index);
+
+  LaunchState& launch;
+  std::array<int64_t, 3> index = {0, 0, 0};
+  int64_t linear = 0;
+  uint32_t epoch = 0;  // `sync`s so far
+  AlignedBuffer shared_memory;
+  std::vector<Region> shared;  // by allocation
+  std::vector<std::unique_ptr<Shadow>> shadows;
+};
+
+// An asynchronous copy that --check has started and not delivered.
+struct PendingCopy {
+  const PlannedInst* inst = nullptr;
+  MemoryView target;
+  Box box;
+  std::vector<uint8_t> data;
+  uint64_t group = 0;
+};
+
+class Agent final : public Resumable {
+ public:
+  explicit Agent(BlockState& block);
+  // Starts the block anew.
+  void Begin();
+
+  RunState Resume() override;
+  [[nodiscard]] const WaitCondition* waiting() const override { return waiting_; }
+  [[nodiscard]] std::string Place() const override;
+  [[nodiscard]] Diagnostic TakeError() { return std::move(*error_); }
+  [[nodiscard]] uint64_t executed() const { return executed_; }
+
+  // ---- for EXECs: control ------------------------------------------------------------------
+
+  struct Counter {
+    int64_t value = 0;
+    int64_t stop = 0;
+    int64_t step = 1;
+  };
+  void JumpTo(uint32_t pc) { pc_ = pc; }
+  Counter& loop(uint32_t number) { return loops_[number]; }
+  template <typename... Args>
+  ExecState Fail(const DiagInfo& info, const PlannedInst& inst, const Args&... args) {
+    return Fail(MakeDiagnostic(info, launch().plan.LocationOf(inst), args...));
+  }
+  ExecState Fail(Diagnostic error);
+  [[nodiscard]] LaunchState& launch() const { return block_.launch; }
+  [[nodiscard]] const Plan& plan() const { return block_.launch.plan; }
+  [[nodiscard]] BlockState& block() { return block_; }
+  [[nodiscard]] bool check() const { return launch().options.check; }
+
+  // ---- for EXECs: values -------------------------------------------------------------------
+
+  [[nodiscard]] const uint64_t* codes() const { return codes_.data(); }
+  uint64_t& Scalar(uint32_t value) { return codes_[value]; }
+  [[nodiscard]] uint8_t* Tile(uint32_t value) const { return tiles_[value]; }
+  MemoryView& View(uint32_t value) { return views_[value]; }
+
+  // An operand of an elementwise instruction, stored as its result is. `uniform`: one code stands
+  // for all elements.
+  struct Source {
+    const void* data = nullptr;
+    bool uniform = false;
+  };
+  Source Elements(const PlannedInst& inst, size_t operand);
+  // A tile operand in row-major order.
+  const void* RowMajor(const PlannedInst& inst, size_t operand);
+  // Where a row-major result goes, and the step that puts it into the variable.
+  void* BeginResult(const PlannedInst& inst, size_t result = 0);
+  void EndResult(const PlannedInst& inst, size_t result = 0);
+  // A row-major array becomes the result.
+  void SetResult(const PlannedInst& inst, const void* row_major, size_t result = 0);
+  // The code of a scalar or constant operand, in the computation's type.
+  uint64_t Code(const PlannedInst& inst, size_t operand);
+  [[nodiscard]] int64_t Index(const PlannedInst& inst, size_t operand) const {
+    return inst.operand[operand].expr.Int(codes_.data());
+  }
+  // Scratch buffers; those below kFirstFree are used by the functions above.
+  static constexpr size_t kFirstFree = kMaxOperands + kMaxResults;
+  static constexpr size_t kScratchBuffers = kFirstFree + 2;
+  uint8_t* Scratch(size_t number, int64_t bytes) {
+    return scratch_[number].Ensure(static_cast<uint64_t>(bytes));
+  }
+
+  // ---- for EXECs: memory -------------------------------------------------------------------
+
+  // The addresses of a view's root, for extents known at run time; kept while they stay the same.
+  Result<std::shared_ptr<const AddressMap>> MapOf(const PlannedInst& inst);
+  // The box of an element operand. Checks, with --check, the access of the given kind.
+  enum class Access : uint8_t { kRead, kWrite, kAtomic, kNone };
+  Box BoxOf(const PlannedInst& inst, size_t operand, const int64_t* shape);
+  void CheckAccess(const PlannedInst& inst, const MemoryView& view, const Box& box, Access access);
+  // False when the instruction failed, because the region must not be written.
+  bool MayWrite(const PlannedInst& inst, const MemoryView& view);
+
+  void StartCopy(PendingCopy copy);
+  void CommitCopies() { ++open_group_; }
+  void WaitForCopies(int64_t pending);
+
+  // Reports a finding at an instruction.
+  template <typename... Args>
+  void Find(const DiagInfo& info, const PlannedInst& inst, const Args&... args) {
+    launch().Report(info, inst, nullptr, block_.index,
+                    MakeDiagnostic(info, plan().LocationOf(inst), args...));
+  }
+  [[nodiscard]] std::string Text(const PlannedInst& inst) const;
+
+ private:
+  bool BeforeSlow(const PlannedInst& inst, ExecState& state);
+  void Trace(const PlannedInst& inst);
+  void CheckReplicas(const PlannedInst& inst, uint32_t value);
+  [[nodiscard]] Accessor Me(const PlannedInst& inst) const;
+  void ReportAccess(const PlannedInst& inst, const MemoryView& view, int kind,
+                    const Accessor& other);
+
+  BlockState& block_;
+  uint32_t pc_ = 0;
+  bool slow_ = false;
+  uint64_t executed_ = 0;
+  uint32_t stamp_ = 0;
+  const WaitCondition* waiting_ = nullptr;
+  std::optional<Diagnostic> error_;
+  std::vector<uint64_t> codes_;
+  std::vector<uint8_t*> tiles_;
+  std::vector<MemoryView> views_;
+  std::vector<Counter> loops_;
+  AlignedBuffer arena_;
+  AlignedBuffer scratch_[kScratchBuffers];
+  uint64_t temporary_[kMaxOperands] = {};
+  std::vector<std::shared_ptr<const AddressMap>> maps_;  // by instruction of the plan
+  std::deque<PendingCopy> copies_;
+  uint64_t open_group_ = 0;
+};
+
+// dst[i] = src[index[i]].
+void GatherContainers(int container_bytes, const void* src, const std::vector<uint32_t>& index,
+                      void* dst);
+
+}  // namespace tarsia::vm
+
+#endif  // TARSIA_VM_AGENT_H_

@@ -1,0 +1,42 @@
+// The convert family.
+#include "dtypes/bulk.h"
+#include "vm/exec.h"
+
+namespace tarsia::vm {
+
+EXEC(Cast) {
+  const DType from = inst.operand[0].type;
+  const DType to = agent.plan().values[inst.result[0]].dtype;
+  if (!inst.tile_result) {
+    agent.Scalar(inst.result[0]) = CastCode(from, agent.Code(inst, 0), to, inst.cast);
+    return ExecState::kNext;
+  }
+  const void* random = inst.operand[1].IsTile() ? agent.Elements(inst, 1).data : nullptr;
+  CastBulk(from, agent.Elements(inst, 0).data, to, agent.Tile(inst.result[0]),
+           static_cast<size_t>(inst.count), inst.cast, static_cast<const uint32_t*>(random));
+  return ExecState::kNext;
+}
+
+// By thread and slot: the bit layout says for each slot what q stands for.
+EXEC(Unpack) {
+  const UnpackTable& table = *inst.unpack;
+  const uint32_t source = inst.operand[0].value;
+  const auto stored = agent.plan().values[source].stored;
+  const uint8_t* codes = agent.Tile(source);
+  for (size_t r = 0; r < inst.results; ++r) {
+    const bool converts = inst.unpack_results[r] != nullptr;
+    uint8_t* tile = agent.Tile(inst.result[r]);
+    auto* out =
+        reinterpret_cast<uint16_t*>(converts ? agent.Scratch(kMaxOperands + r, stored * 2) : tile);
+    int64_t slot = 0;
+    for (int64_t i = 0; i < stored; ++i) {
+      const size_t form = table.form[static_cast<size_t>(slot)];
+      out[i] = r == 0 ? table.codes[form][codes[i]] : table.bias[form];
+      if (++slot == table.slots) slot = 0;
+    }
+    if (converts) GatherContainers(2, out, *inst.unpack_results[r], tile);
+  }
+  return ExecState::kNext;
+}
+
+}  // namespace tarsia::vm

@@ -1,0 +1,312 @@
+// The memory family.
+#include <algorithm>
+#include <cstring>
+
+#include "dtypes/bits.h"
+#include "dtypes/bulk.h"
+#include "vm/diagnostics.h"
+#include "vm/exec.h"
+#include "vm/host/atomic.h"
+
+namespace tarsia::vm {
+namespace {
+
+constexpr uint64_t kMaxScratchBytes = uint64_t{1} << 38;
+
+const std::vector<int64_t>& ShapeOf(Agent& agent, const PlannedInst& inst, size_t operand) {
+  return agent.plan().values[inst.operand[operand].value].shape;
+}
+
+// ---- views -----------------------------------------------------------------------------------
+
+ExecState ViewPointer(Agent& agent, const PlannedInst& inst,
+                      std::shared_ptr<const AddressMap> map) {
+  Region* region = &agent.launch().pointers[inst.operand[0].value];
+  if (map->size_bytes() > region->bytes) {
+    return agent.Fail(diag::kBufferTooSmall, inst, agent.plan().ValueName(region->value),
+                      region->bytes, std::string(DTypeName(map->type())) + ToString(map->shape()),
+                      map->size_bytes());
+  }
+  agent.View(inst.result[0]) = MakeView(region, 0, std::move(map));
+  return ExecState::kNext;
+}
+
+ExecState ViewMemory(Agent& agent, const PlannedInst& inst, std::shared_ptr<const AddressMap> map) {
+  const uint32_t source = inst.operand[0].value;
+  const MemoryView& from = agent.View(source);
+  const std::optional<uint64_t> first = FirstByte(from);
+  if (!first) return agent.Fail(diag::kViewOfSlice, inst, agent.plan().ValueName(source));
+  const uint64_t room = from.region->bytes - *first;
+  if (map->size_bytes() > room) {
+    return agent.Fail(diag::kViewBeyondSource, inst, map->size_bytes(), room);
+  }
+  agent.View(inst.result[0]) = MakeView(from.region, *first, std::move(map));
+  return ExecState::kNext;
+}
+
+// Each thread's bits under another type and layout.
+void ViewRegisters(Agent& agent, const PlannedInst& inst) {
+  const ValuePlan& from = agent.plan().values[inst.operand[0].value];
+  const ValuePlan& to = agent.plan().values[inst.result[0]];
+  const uint8_t* source = agent.Tile(inst.operand[0].value);
+  uint8_t* target = agent.Tile(inst.result[0]);
+  if (inst.register_bits == nullptr) {
+    // Equal bits a thread: the threads' streams, one behind the other, are one stream.
+    const auto bits = static_cast<uint64_t>(from.stored) * from.dtype.bits;
+    uint8_t* stream = agent.Scratch(0, static_cast<int64_t>(BytesForBits(bits)) + 1);
+    PackBits(source, from.dtype.bits, static_cast<size_t>(from.stored), stream, 0);
+    UnpackBits(stream, 0, to.dtype.bits, static_cast<size_t>(to.stored), target);
+    return;
+  }
+  const RegisterBits& bits = *inst.register_bits;
+  const int64_t slots_from = bits.source.codes();
+  const int64_t slots_to = bits.target.codes();
+  const int64_t bytes = bits.words * 4;
+  uint8_t* words = agent.Scratch(0, bits.threads * bytes);
+  std::memset(words, 0, static_cast<size_t>(bits.threads * bytes));
+  for (int64_t thread = 0; thread < bits.threads; ++thread) {
+    for (int64_t slot = 0; slot < slots_from; ++slot) {
+      const auto at = static_cast<size_t>(thread * slots_from + slot);
+      bits.source.Or(words + thread * bytes, slot, LoadContainer(from.dtype, source, at));
+    }
+  }
+  for (int64_t thread = 0; thread < bits.threads; ++thread) {
+    for (int64_t slot = 0; slot < slots_to; ++slot) {
+      const auto at = static_cast<size_t>(thread * slots_to + slot);
+      StoreContainer(to.dtype, target, at, bits.target.Read(words + thread * bytes, slot));
+    }
+  }
+}
+
+// ---- gather and scatter ------------------------------------------------------------------------
+
+// Calls each(i, box, tile strides, tile offset) for the part of the tile that index i names.
+template <typename Each>
+void ForIndices(Agent& agent, const PlannedInst& inst, const std::vector<int64_t>& shape,
+                const Each& each) {
+  const MemoryView& view = agent.View(inst.operand[0].value);
+  const auto axis = static_cast<size_t>(inst.axis);
+  const DType type = inst.operand[1].type;
+  const void* indices = agent.RowMajor(inst, 1);
+  int64_t strides[kMaxRank];
+  int64_t part[kMaxRank];
+  int64_t start[kMaxRank] = {};
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= shape[d];
+    part[d] = shape[d];
+  }
+  part[axis] = 1;
+  for (int64_t i = 0; i < shape[axis]; ++i) {
+    const uint64_t code = LoadContainer(type, indices, static_cast<size_t>(i));
+    start[axis] = CodeToInt(type, code);
+    if (start[axis] < 0) continue;  // outside; so is what 64 bits without sign cannot name
+    each(ClipBox(view, start, part), strides, i * strides[axis]);
+  }
+}
+
+// ---- atomics ---------------------------------------------------------------------------------
+
+ExecState Atomic(Agent& agent, const PlannedInst& inst) {
+  const Opcode opcode = inst.inst->opcode;
+  const MemoryView& view = agent.View(inst.operand[0].value);
+  if (!agent.MayWrite(inst, view)) return ExecState::kFail;
+  const bool compares = opcode == Opcode::kAtomicCas;
+  const DType type = view.map->type();
+  const std::vector<int64_t>& shape = ShapeOf(agent, inst, compares ? 2 : 1);
+  const Box box = agent.BoxOf(inst, 0, shape.data());
+  if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kAtomic);
+  const void* value = agent.RowMajor(inst, compares ? 2 : 1);
+  const void* expected = compares ? agent.RowMajor(inst, 1) : nullptr;
+  void* old = inst.results > 0 ? agent.BeginResult(inst) : nullptr;
+  if (old != nullptr) {
+    const ValuePlan& result = agent.plan().values[inst.result[0]];
+    std::memset(old, 0, static_cast<size_t>(result.elements * result.container));
+  }
+  VisitElements(box, shape.data(), [&](int64_t element, const int64_t* root) {
+    uint8_t* address = view.region->data + ElementBit(view, root, 0) / 8;
+    const auto at = static_cast<size_t>(element);
+    const uint64_t code = LoadContainer(type, value, at);
+    const uint64_t was =
+        compares ? host::AtomicCas(type, address, LoadContainer(type, expected, at), code)
+                 : host::AtomicRmw(opcode, type, address, code);
+    if (old != nullptr) StoreContainer(type, old, at, was);
+  });
+  if (old != nullptr) agent.EndResult(inst);
+  return ExecState::kNext;
+}
+
+}  // namespace
+
+EXEC(View) {
+  const Operand& source = inst.operand[0];
+  if (source.IsTile()) {
+    ViewRegisters(agent, inst);
+    return ExecState::kNext;
+  }
+  Result<std::shared_ptr<const AddressMap>> map = agent.MapOf(inst);
+  if (!map.ok()) return agent.Fail(map.TakeError());
+  return agent.plan().values[source.value].kind == ValueKind::kPointer
+             ? ViewPointer(agent, inst, *std::move(map))
+             : ViewMemory(agent, inst, *std::move(map));
+}
+
+EXEC(AllocShared) {
+  Region* region = &agent.block().shared[inst.allocation];
+  if (region->shadow != nullptr) region->shadow->Forget(0, region->bytes);
+  agent.View(inst.result[0]) = MakeView(region, 0, inst.map);
+  return ExecState::kNext;
+}
+
+EXEC(AllocGlobal) {
+  LaunchState& launch = agent.launch();
+  const std::lock_guard lock(launch.mutex);
+  GlobalScratch& scratch = launch.scratch[inst.allocation];
+  if (scratch.map == nullptr) {
+    Result<std::shared_ptr<const AddressMap>> map = agent.MapOf(inst);
+    if (!map.ok()) return agent.Fail(map.TakeError());
+    const uint64_t bytes = (*map)->size_bytes();
+    if (bytes <= kMaxScratchBytes) scratch.memory.reset(std::calloc(bytes + 64, 1));
+    if (scratch.memory == nullptr) {
+      return agent.Fail(diag::kOutOfMemory, inst, bytes,
+                        "%" + agent.plan().ValueName(inst.result[0]));
+    }
+    scratch.region.data = static_cast<uint8_t*>(scratch.memory.get());
+    scratch.region.bytes = bytes;
+    scratch.region.value = inst.result[0];
+    if (agent.check()) {
+      scratch.shadow = std::make_unique<Shadow>(bytes, inst.zeroed);
+      scratch.region.shadow = scratch.shadow.get();
+    }
+    scratch.map = *std::move(map);
+  }
+  agent.View(inst.result[0]) = MakeView(&scratch.region, 0, scratch.map);
+  return ExecState::kNext;
+}
+
+EXEC(Slice) {
+  const Operand& source = inst.operand[0];
+  int64_t start[kMaxRank];
+  int64_t shape[kMaxRank];
+  for (size_t d = 0; d < inst.extents.size(); ++d) {
+    start[d] = source.indices[d].Int(agent.codes());
+    shape[d] = inst.extents[d].Int(agent.codes());
+    if (shape[d] < 0) return agent.Fail(diag::kViewExtent, inst, d, shape[d]);
+  }
+  agent.View(inst.result[0]) = SliceView(agent.View(source.value), start, shape);
+  return ExecState::kNext;
+}
+
+EXEC(Load) {
+  const MemoryView& view = agent.View(inst.operand[0].value);
+  const Box box = agent.BoxOf(inst, 0, inst.shape.data());
+  if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kRead);
+  LoadBox(view, box, inst.shape.data(), agent.BeginResult(inst));
+  agent.EndResult(inst);
+  return ExecState::kNext;
+}
+
+EXEC(LoadScalar) {
+  static constexpr int64_t kOnes[kMaxRank] = {1, 1, 1, 1, 1, 1, 1, 1};
+  const MemoryView& view = agent.View(inst.operand[0].value);
+  const Box box = agent.BoxOf(inst, 0, kOnes);
+  if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kRead);
+  uint64_t code = 0;
+  LoadBox(view, box, kOnes, &code);
+  agent.Scalar(inst.result[0]) = code;
+  return ExecState::kNext;
+}
+
+EXEC(Store) {
+  const MemoryView& view = agent.View(inst.operand[0].value);
+  if (!agent.MayWrite(inst, view)) return ExecState::kFail;
+  const std::vector<int64_t>& shape = ShapeOf(agent, inst, 1);
+  const Box box = agent.BoxOf(inst, 0, shape.data());
+  if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kWrite);
+  StoreBox(view, box, shape.data(), agent.RowMajor(inst, 1));
+  return ExecState::kNext;
+}
+
+// Plainly, the copy is done at once; with --check its bytes come with the wait.
+EXEC(CopyAsync) {
+  const MemoryView& target = agent.View(inst.operand[0].value);
+  const MemoryView& source = agent.View(inst.operand[1].value);
+  const int64_t* shape = inst.shape.data();
+  const Box from = agent.BoxOf(inst, 1, shape);
+  Box to = agent.BoxOf(inst, 0, shape);
+  int64_t bytes = ContainerBytes(source.map->type());
+  for (const int64_t extent : inst.shape) {
+    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kMaxRegisterTileBytes) {
+      return agent.Fail(diag::kOutOfMemory, inst, bytes, "an asynchronous copy");
+    }
+  }
+  if (agent.check()) {
+    agent.CheckAccess(inst, source, from, Agent::Access::kRead);
+    PendingCopy copy;
+    copy.inst = &inst;
+    copy.target = target;
+    copy.box = to;
+    copy.data.resize(static_cast<size_t>(bytes));
+    LoadBox(source, from, shape, copy.data.data());
+    agent.StartCopy(std::move(copy));
+    return ExecState::kNext;
+  }
+  uint8_t* staging = agent.Scratch(Agent::kFirstFree, bytes);
+  LoadBox(source, from, shape, staging);
+  StoreBox(target, to, shape, staging);
+  return ExecState::kNext;
+}
+
+EXEC(CopyCommit) {
+  agent.CommitCopies();
+  return ExecState::kNext;
+}
+
+EXEC(CopyWait) {
+  agent.WaitForCopies(std::max<int64_t>(0, agent.Index(inst, 0)));
+  return ExecState::kNext;
+}
+
+EXEC(Gather) {
+  const MemoryView& view = agent.View(inst.operand[0].value);
+  const ValuePlan& result = agent.plan().values[inst.result[0]];
+  auto* out = static_cast<uint8_t*>(agent.BeginResult(inst));
+  std::memset(out, 0, static_cast<size_t>(result.elements * result.container));
+  ForIndices(agent, inst, result.shape, [&](const Box& box, const int64_t* strides, int64_t at) {
+    if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kRead);
+    LoadBoxStrided(view, box, strides, out + at * result.container);
+  });
+  agent.EndResult(inst);
+  return ExecState::kNext;
+}
+
+EXEC(Scatter) {
+  const MemoryView& view = agent.View(inst.operand[0].value);
+  if (!agent.MayWrite(inst, view)) return ExecState::kFail;
+  const auto* value = static_cast<const uint8_t*>(agent.RowMajor(inst, 2));
+  const int container = ContainerBytes(view.map->type());
+  ForIndices(agent, inst, ShapeOf(agent, inst, 2),
+             [&](const Box& box, const int64_t* strides, int64_t at) {
+               if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kWrite);
+               StoreBoxStrided(view, box, strides, value + at * container);
+             });
+  return ExecState::kNext;
+}
+
+EXEC(AtomicAdd) { return Atomic(agent, inst); }
+EXEC(AtomicMin) { return Atomic(agent, inst); }
+EXEC(AtomicMax) { return Atomic(agent, inst); }
+EXEC(AtomicAnd) { return Atomic(agent, inst); }
+EXEC(AtomicOr) { return Atomic(agent, inst); }
+EXEC(AtomicXor) { return Atomic(agent, inst); }
+EXEC(AtomicExch) { return Atomic(agent, inst); }
+EXEC(AtomicCas) { return Atomic(agent, inst); }
+EXEC(RedAdd) { return Atomic(agent, inst); }
+EXEC(RedMin) { return Atomic(agent, inst); }
+EXEC(RedMax) { return Atomic(agent, inst); }
+EXEC(RedAnd) { return Atomic(agent, inst); }
+EXEC(RedOr) { return Atomic(agent, inst); }
+EXEC(RedXor) { return Atomic(agent, inst); }
+
+}  // namespace tarsia::vm

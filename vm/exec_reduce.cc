@@ -1,0 +1,47 @@
+// The reduce family.
+#include "vm/exec.h"
+#include "vm/host/reduce.h"
+
+namespace tarsia::vm {
+namespace {
+
+ExecState Reduce(Agent& agent, const PlannedInst& inst) {
+  const ValuePlan& source = agent.plan().values[inst.operand[0].value];
+  const void* data = agent.RowMajor(inst, 0);
+  host::ReduceAxes(inst.inst->opcode, source.dtype, data, source.shape, inst.axes,
+                   agent.BeginResult(inst));
+  agent.EndResult(inst);
+  return ExecState::kNext;
+}
+
+ExecState ReduceArg(Agent& agent, const PlannedInst& inst) {
+  const ValuePlan& source = agent.plan().values[inst.operand[0].value];
+  int64_t outer = 1;
+  int64_t inner = 1;
+  const auto axis = static_cast<size_t>(inst.axis);
+  for (size_t d = 0; d < source.shape.size(); ++d) {
+    if (d < axis) outer *= source.shape[d];
+    if (d > axis) inner *= source.shape[d];
+  }
+  const void* data = agent.RowMajor(inst, 0);
+  void* value = agent.BeginResult(inst, 0);
+  auto* index = static_cast<int32_t*>(agent.BeginResult(inst, 1));
+  host::ReduceArg(inst.inst->opcode, source.dtype, data, outer, source.shape[axis], inner, value,
+                  index);
+  agent.EndResult(inst, 0);
+  agent.EndResult(inst, 1);
+  return ExecState::kNext;
+}
+
+}  // namespace
+
+EXEC(ReduceSum) { return Reduce(agent, inst); }
+EXEC(ReduceProd) { return Reduce(agent, inst); }
+EXEC(ReduceMin) { return Reduce(agent, inst); }
+EXEC(ReduceMax) { return Reduce(agent, inst); }
+EXEC(ReduceAny) { return Reduce(agent, inst); }
+EXEC(ReduceAll) { return Reduce(agent, inst); }
+EXEC(ReduceArgmin) { return ReduceArg(agent, inst); }
+EXEC(ReduceArgmax) { return ReduceArg(agent, inst); }
+
+}  // namespace tarsia::vm

@@ -1,0 +1,114 @@
+// The interpreter: what a program means, and what runs it where there is no GPU.
+//
+// Blocks run on all cores, in no particular order; within a block, instructions run one after the
+// other on whole tiles. `--check` (LaunchOptions::check) runs on one thread and reports what would
+// be undefined on a machine. Everything here is thread-safe: a plan may be launched from several
+// threads at once.
+#ifndef TARSIA_VM_INTERPRETER_H_
+#define TARSIA_VM_INTERPRETER_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "isa/program.h"
+#include "support/result.h"
+#include "vm/scheduler.h"
+
+namespace tarsia::vm {
+
+class Plan;
+
+// Bound to a pointer parameter. `data` may be null if `bytes` is 0. Any alignment.
+struct Buffer {
+  void* data = nullptr;
+  uint64_t bytes = 0;
+  bool writable = false;
+};
+
+// Bound to a scalar parameter, whose type it must have.
+struct ScalarValue {
+  DType type;
+  uint64_t code = 0;
+};
+
+struct LaunchArgs {
+  std::vector<std::variant<Buffer, ScalarValue>> params;  // by parameter
+};
+
+// Receives lines without newline. Called from one thread at a time.
+using LineSink = std::function<void(std::string_view)>;
+
+// Shows the instructions of one block as they run, with their results.
+struct TraceOptions {
+  bool enabled = false;
+  std::string value;  // only instructions that define this value (without '%'); empty: all
+  std::array<int64_t, 3> block = {0, 0, 0};
+  LineSink sink;
+};
+
+struct LaunchOptions {
+  bool check = false;
+  int threads = 0;                // 0: all cores
+  uint64_t max_instructions = 0;  // of all blocks together; 0: no limit
+  TraceOptions trace;
+  LineSink print;  // of the instruction `print`; null: dropped
+  // For tests of the scheduler: what an instruction (by its index in the kernel) waits for before
+  // it runs, or null. The condition must outlive the launch.
+  std::function<const WaitCondition*(const std::array<int64_t, 3>& block, size_t inst)> wait;
+};
+
+// What `--check` found. Findings of one kind at one place are one, and counted.
+struct Finding {
+  Diagnostic diagnostic;  // of the first
+  std::array<int64_t, 3> block = {0, 0, 0};
+  uint64_t count = 1;
+};
+
+struct LaunchReport {
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  std::vector<Finding> findings;  // by place; only with `check`
+  uint64_t blocks = 0;
+  uint64_t instructions = 0;
+};
+
+// Makes a program ready to run; a plan serves any number of launches.
+Result<std::shared_ptr<const Plan>> Prepare(const Program& program);
+
+// Runs the whole grid and waits for it. Errors: arguments that do not fit, assumptions that do not
+// hold, a failed assertion (of the lowest block that has one), deadlock, memory that cannot be had.
+// After an error the contents of writable buffers are unspecified.
+Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
+                            const LaunchOptions& options = {});
+Result<LaunchReport> Launch(const Program& program, const LaunchArgs& args,
+                            const LaunchOptions& options = {});
+
+// Extents of the grid. `scalars` are the scalar parameters' codes by parameter; entries of pointers
+// are ignored. Errors: extents outside of 0 to 2^31 - 1, more than 2^62 blocks.
+Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]);
+
+// A view of a pointer parameter whose shape follows from parameters and constants.
+struct PointerUse {
+  uint32_t parameter = 0;
+  Location location;
+  DType type;
+  std::vector<int64_t> shape;
+  uint64_t bytes = 0;         // what a buffer must have at least
+  bool row_major = false;     // whole, dense, the last dimension fastest
+  bool unconditional = true;  // not within a block of code
+  bool written = false;       // some instruction stores through it
+  std::string text;           // "global<f16>[16, 64]"
+};
+// All such views in the order of the text. Errors: extents outside of 0 to 2^40, a layout that does
+// not fit the shape.
+Result<std::vector<PointerUse>> PointerUses(const Program& program,
+                                            const std::vector<uint64_t>& scalars);
+
+}  // namespace tarsia::vm
+
+#endif  // TARSIA_VM_INTERPRETER_H_

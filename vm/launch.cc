@@ -1,0 +1,352 @@
+#include <algorithm>
+#include <bit>
+#include <new>
+#include <optional>
+#include <thread>
+
+#include "vm/agent.h"
+#include "vm/diagnostics.h"
+#include "vm/interpreter.h"
+#include "vm/launch_state.h"
+#include "vm/plan.h"
+
+namespace tarsia::vm {
+namespace {
+
+constexpr int64_t kMaxGridExtent = INT32_MAX;
+constexpr int64_t kMaxBlocks = int64_t{1} << 62;
+// What the blocks that run at once may use for register tiles together.
+constexpr uint64_t kMaxArenas = uint64_t{1} << 33;
+
+// ---- grid ----------------------------------------------------------------------------------
+
+Status GridOf(const Program& program, const uint64_t* scalars, int64_t grid[3]) {
+  static constexpr char kAxes[] = {'x', 'y', 'z'};
+  const Kernel& kernel = program.kernel();
+  bool empty = false;
+  for (size_t d = 0; d < 3; ++d) {
+    grid[d] = 1;
+    if (kernel.grid[d].none()) continue;
+    TARSIA_TRY(const IndexExpr extent,
+               IndexExpr::Compile(program, kernel.grid[d], kernel.grid_location));
+    grid[d] = extent.Int(scalars);
+    if (grid[d] < 0 || grid[d] > kMaxGridExtent) {
+      return MakeDiagnostic(diag::kGridExtent, kernel.grid_location, grid[d], kAxes[d]);
+    }
+    empty = empty || grid[d] == 0;
+  }
+  const __int128 blocks = static_cast<__int128>(grid[0]) * grid[1] * grid[2];
+  if (!empty && blocks > kMaxBlocks) {
+    return MakeDiagnostic(diag::kGridTooLarge, kernel.grid_location, grid[0], grid[1], grid[2]);
+  }
+  return OkStatus();
+}
+
+// Codes by value number, as index expressions read them: parameters come first.
+std::vector<uint64_t> Codes(const Program& program, const std::vector<uint64_t>& scalars) {
+  std::vector<uint64_t> codes(program.types().size(), 0);
+  std::copy_n(scalars.begin(), std::min(scalars.size(), codes.size()), codes.begin());
+  return codes;
+}
+
+// ---- arguments -----------------------------------------------------------------------------
+
+Status BindArgument(const Program& program, size_t i, const LaunchArgs& args, LaunchState& state) {
+  const Kernel& kernel = program.kernel();
+  const Location location = kernel.params[i].location;
+  const std::string_view name = kernel.ValueName(static_cast<uint32_t>(i));
+  const auto* buffer = std::get_if<Buffer>(&args.params[i]);
+  if ((buffer != nullptr) != kernel.params[i].is_pointer) {
+    return MakeDiagnostic(diag::kArgumentKind, location, name,
+                          kernel.params[i].is_pointer ? "pointer" : "scalar",
+                          buffer != nullptr ? "buffer" : "scalar");
+  }
+  if (buffer == nullptr) {
+    const ScalarValue& scalar = std::get<ScalarValue>(args.params[i]);
+    const DType wanted = program.type(static_cast<uint32_t>(i)).dtype;
+    if (scalar.type != wanted) {
+      return MakeDiagnostic(diag::kArgumentType, location, name, DTypeName(wanted),
+                            DTypeName(scalar.type));
+    }
+    state.scalars[i] = scalar.code & CodeMask(wanted);
+    return OkStatus();
+  }
+  if (buffer->data == nullptr && buffer->bytes != 0) {
+    return MakeDiagnostic(diag::kNullBuffer, location, name, buffer->bytes);
+  }
+  Region& region = state.pointers[i];
+  region.data = static_cast<uint8_t*>(buffer->data);
+  region.bytes = buffer->bytes;
+  region.writable = buffer->writable;
+  region.value = static_cast<uint32_t>(i);
+  // Bytes that nobody writes need no watching.
+  if (state.options.check && buffer->writable && state.plan.written[i]) {
+    state.shadows.push_back(std::make_unique<Shadow>(buffer->bytes, true));
+    region.shadow = state.shadows.back().get();
+  }
+  return OkStatus();
+}
+
+Status BindArguments(const Program& program, const LaunchArgs& args, LaunchState& state) {
+  const Kernel& kernel = program.kernel();
+  if (args.params.size() != kernel.params.size()) {
+    return MakeDiagnostic(diag::kArgumentCount, kernel.location, program.name(),
+                          kernel.params.size(), args.params.size());
+  }
+  state.pointers.resize(args.params.size());
+  state.scalars.assign(args.params.size(), 0);
+  for (size_t i = 0; i < args.params.size(); ++i) {
+    TARSIA_CHECK(BindArgument(program, i, args, state));
+  }
+  return OkStatus();
+}
+
+Status CheckAssumptions(const Program& program, const LaunchState& state) {
+  const Kernel& kernel = program.kernel();
+  const std::vector<uint64_t> codes = Codes(program, state.scalars);
+  for (const Assume& assume : kernel.assumes) {
+    if (assume.alignment.none()) {
+      TARSIA_TRY(const IndexExpr condition,
+                 IndexExpr::Compile(program, assume.condition, assume.location));
+      if (condition.Bool(codes.data())) continue;
+      return MakeDiagnostic(diag::kAssumption, assume.location,
+                            ToString(program.pool(), assume.condition, &kernel));
+    }
+    TARSIA_TRY(const IndexExpr alignment,
+               IndexExpr::Compile(program, assume.alignment, assume.location));
+    const int64_t bytes = alignment.Int(codes.data());
+    if (!assume.condition.is_value() || assume.condition.value() >= state.pointers.size()) continue;
+    const Region& region = state.pointers[assume.condition.value()];
+    if (bytes > 0 && std::bit_cast<uintptr_t>(region.data) % static_cast<uint64_t>(bytes) != 0) {
+      return MakeDiagnostic(diag::kAssumedAlignment, assume.location,
+                            kernel.ValueName(assume.condition.value()), bytes);
+    }
+  }
+  return OkStatus();
+}
+
+std::string UseText(const ConcreteType& type, const std::vector<int64_t>& shape) {
+  return "global<" + std::string(DTypeName(type.dtype)) + ">" + ToString(shape);
+}
+
+// What a launch that fits must hold before any block runs.
+Status CheckBuffers(const Program& program, const LaunchState& state) {
+  TARSIA_TRY(const std::vector<PointerUse> uses, PointerUses(program, state.scalars));
+  for (const PointerUse& use : uses) {
+    const Region& region = state.pointers[use.parameter];
+    if (!use.unconditional || use.bytes <= region.bytes) continue;
+    return MakeDiagnostic(diag::kBufferTooSmall, use.location,
+                          program.kernel().ValueName(use.parameter), region.bytes, use.text,
+                          use.bytes);
+  }
+  return OkStatus();
+}
+
+// ---- blocks --------------------------------------------------------------------------------
+
+// Runs blocks until none is left, and keeps the error of the lowest block that failed.
+class Workers {
+ public:
+  Workers(LaunchState& state, int64_t blocks) : state_(state), blocks_(blocks) {}
+
+  void Run(int threads) {
+    if (threads <= 1) return Work();
+    std::vector<std::thread> pool;
+    try {
+      for (int i = 1; i < threads; ++i) pool.emplace_back([this] { Work(); });
+    } catch (...) {
+      // Fewer threads do the same.
+    }
+    Work();
+    for (std::thread& thread : pool) thread.join();
+  }
+
+  uint64_t blocks_run() const { return blocks_run_.load(); }
+  uint64_t instructions() const { return instructions_.load(); }
+  std::optional<Diagnostic>& error() { return error_; }
+
+ private:
+  void Work() {
+    try {
+      BlockState block(state_);
+      Agent agent(block);
+      Resumable* const agents[] = {&agent};
+      while (true) {
+        const int64_t linear = next_.fetch_add(1, std::memory_order_relaxed);
+        if (linear >= blocks_ || linear > state_.failed_block.load()) break;
+        block.Begin(linear);
+        agent.Begin();
+        const ScheduleResult result = RunAgents(agents);
+        blocks_run_.fetch_add(1, std::memory_order_relaxed);
+        if (result.outcome == ScheduleResult::Outcome::kFailed)
+          KeepError(linear, agent.TakeError());
+        if (result.outcome == ScheduleResult::Outcome::kDeadlock) {
+          KeepError(linear,
+                    MakeDiagnostic(diag::kDeadlock, state_.plan.kernel().location, block.index[0],
+                                   block.index[1], block.index[2], result.deadlock));
+        }
+      }
+      instructions_.fetch_add(agent.executed());
+    } catch (const std::bad_alloc&) {
+      KeepError(0, MakeDiagnostic(diag::kOutOfMemory, state_.plan.kernel().location,
+                                  state_.plan.arena_bytes, "the register tiles of a block"));
+    }
+  }
+
+  void KeepError(int64_t block, Diagnostic error) {
+    const std::lock_guard lock(mutex_);
+    if (error_ && block >= state_.failed_block.load()) return;
+    error_ = std::move(error);
+    state_.failed_block.store(block);
+  }
+
+  LaunchState& state_;
+  const int64_t blocks_;
+  std::atomic<int64_t> next_{0};
+  std::atomic<uint64_t> blocks_run_{0};
+  std::atomic<uint64_t> instructions_{0};
+  std::mutex mutex_;
+  std::optional<Diagnostic> error_;
+};
+
+int ThreadsFor(const LaunchState& state, int64_t blocks) {
+  const LaunchOptions& options = state.options;
+  if (options.check) return 1;
+  int64_t threads =
+      options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  const uint64_t arena = std::max<uint64_t>(1, state.plan.arena_bytes);
+  threads =
+      std::min<int64_t>(threads, std::max<int64_t>(1, static_cast<int64_t>(kMaxArenas / arena)));
+  return static_cast<int>(std::min(threads, blocks));
+}
+
+// Scratch that was zero must be zero again.
+void CheckLeftZero(LaunchState& state) {
+  for (size_t i = 0; i < state.scratch.size(); ++i) {
+    const GlobalScratch& scratch = state.scratch[i];
+    const Allocation& allocation = state.plan.global[i];
+    if (!allocation.zeroed || scratch.map == nullptr) continue;
+    const uint8_t* begin = scratch.region.data;
+    const uint8_t* end = begin + scratch.region.bytes;
+    const uint8_t* at = std::find_if(begin, end, [](uint8_t byte) { return byte != 0; });
+    if (at == end) continue;
+    const auto planned =
+        std::find_if(state.plan.code.begin(), state.plan.code.end(),
+                     [&](const PlannedInst& inst) { return inst.inst == allocation.inst; });
+    state.Report(
+        diag::kNotLeftZero, *planned, nullptr, {0, 0, 0},
+        MakeDiagnostic(diag::kNotLeftZero, state.plan.LocationOf(*planned),
+                       state.plan.ValueName(allocation.value), at - begin, static_cast<int>(*at)));
+  }
+}
+
+}  // namespace
+
+// ---- findings ------------------------------------------------------------------------------
+
+void LaunchState::Report(const DiagInfo& info, const PlannedInst& at, const PlannedInst* other,
+                         const std::array<int64_t, 3>& block, Diagnostic diagnostic) {
+  const auto [known, is_new] = known_.try_emplace(Key(&info, &at, other), findings_.size());
+  if (!is_new) {
+    ++findings_[known->second].count;
+    return;
+  }
+  findings_.push_back({std::move(diagnostic), block, 1});
+}
+
+std::vector<Finding> LaunchState::TakeFindings() {
+  std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
+    const Location& x = a.diagnostic.location;
+    const Location& y = b.diagnostic.location;
+    return x.line != y.line ? x.line < y.line : x.column < y.column;
+  });
+  known_.clear();
+  return std::move(findings_);
+}
+
+// ---- API -----------------------------------------------------------------------------------
+
+Result<std::shared_ptr<const Plan>> Prepare(const Program& program) { return Plan::Make(program); }
+
+Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]) {
+  return GridOf(program, Codes(program, scalars).data(), grid);
+}
+
+Result<std::vector<PointerUse>> PointerUses(const Program& program,
+                                            const std::vector<uint64_t>& scalars) {
+  const Kernel& kernel = program.kernel();
+  const std::vector<uint64_t> codes = Codes(program, scalars);
+  const auto parameters = static_cast<uint32_t>(kernel.params.size());
+  const std::vector<bool> written = WrittenValues(program);
+  std::vector<PointerUse> uses;
+  size_t block_end = 0;
+  for (size_t i = 0; i < kernel.code.size(); ++i) {
+    const Inst& inst = kernel.code[i];
+    if (Row(inst.opcode).Has(kOpensBlock)) block_end = std::max<size_t>(block_end, inst.end);
+    if (inst.opcode != Opcode::kView || !kernel.Slots(inst)[0].is_value()) continue;
+    const uint32_t source = kernel.Slots(inst)[0].value();
+    if (program.type(source).kind != ValueKind::kPointer) continue;
+    const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
+    PointerUse use;
+    use.parameter = source;
+    use.location = kernel.LocationOf(inst);
+    use.type = type.dtype;
+    use.unconditional = i >= block_end;
+    use.written = written[kernel.Results(inst)[0].value()];
+    bool known = true;
+    for (size_t d = 0; d < type.shape.size() && known; ++d) {
+      int64_t extent = type.shape[d];
+      if (extent < 0) {
+        TARSIA_TRY(const IndexExpr expr,
+                   IndexExpr::Compile(program, type.shape_exprs[d], use.location));
+        known = expr.UsesOnlyBelow(parameters);
+        extent = known ? expr.Int(codes.data()) : 0;
+      }
+      if (extent < 0 || extent > int64_t{1} << 40) {
+        return MakeDiagnostic(diag::kViewExtent, kernel.TypeLocation(inst), d, extent);
+      }
+      use.shape.push_back(extent);
+    }
+    if (!known) continue;
+    Result<MemLayout> layout = Apply(type.mem_layout, use.shape, type.dtype);
+    if (!layout.ok()) {
+      Diagnostic error = layout.TakeError();
+      error.location = kernel.TypeLocation(inst);
+      return error;
+    }
+    use.bytes = layout->SizeBytes(type.dtype.bits);
+    use.row_major = layout->IsRowMajor();
+    use.text = UseText(type, use.shape);
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
+                            const LaunchOptions& options) {
+  LaunchState state(plan, options);
+  TARSIA_CHECK(BindArguments(plan.program, args, state));
+  TARSIA_CHECK(CheckAssumptions(plan.program, state));
+  LaunchReport report;
+  TARSIA_CHECK(ResolveGrid(plan.program, state.scalars, report.grid.data()));
+  state.grid = report.grid;
+  const int64_t blocks = report.grid[0] * report.grid[1] * report.grid[2];
+  if (blocks == 0) return report;
+  TARSIA_CHECK(CheckBuffers(plan.program, state));
+  Workers workers(state, blocks);
+  workers.Run(ThreadsFor(state, blocks));
+  if (workers.error()) return std::move(*workers.error());
+  if (options.check) CheckLeftZero(state);
+  report.findings = state.TakeFindings();
+  report.blocks = workers.blocks_run();
+  report.instructions = workers.instructions();
+  return report;
+}
+
+Result<LaunchReport> Launch(const Program& program, const LaunchArgs& args,
+                            const LaunchOptions& options) {
+  TARSIA_TRY(const std::shared_ptr<const Plan> plan, Plan::Make(program));
+  return Launch(*plan, args, options);
+}
+
+}  // namespace tarsia::vm

@@ -1,0 +1,157 @@
+// Tiles in memory at run time: where their bytes are, which of their elements exist, and how a box
+// of them is read into and written from arrays of native containers.
+//
+// A view is a window into a root tile: slices keep the root's addresses and narrow the range of
+// elements that exist. Elements outside read as zero bits and are not written; no byte beyond the
+// root's last is ever touched. Writers of different bits of one byte do not lose each other's.
+#ifndef TARSIA_VM_MEMORY_VIEW_H_
+#define TARSIA_VM_MEMORY_VIEW_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "dtypes/dtype.h"
+#include "isa/module.h"
+#include "layout/mem_layout.h"
+#include "support/result.h"
+#include "vm/code_pieces.h"
+
+namespace tarsia::vm {
+
+inline constexpr int kMaxRank = 8;
+
+class Shadow;
+
+// A run of bytes that a tile lies in: a parameter's buffer, shared memory, or scratch.
+struct Region {
+  uint8_t* data = nullptr;
+  uint64_t bytes = 0;
+  Space space = Space::kGlobal;
+  bool writable = true;
+  uint32_t value = 0;        // the pointer or allocation, for messages
+  Shadow* shadow = nullptr;  // only with --check
+};
+
+// How the elements of a root tile of one shape are addressed. Immutable; shared between threads.
+class AddressMap {
+ public:
+  static Result<std::shared_ptr<const AddressMap>> Make(const MemLayoutFamily& family,
+                                                        std::span<const int64_t> shape, DType type);
+
+  [[nodiscard]] const MemLayout& layout() const { return layout_; }
+  [[nodiscard]] const Extents& shape() const { return layout_.shape(); }
+  [[nodiscard]] int rank() const { return layout_.rank(); }
+  [[nodiscard]] DType type() const { return type_; }
+  [[nodiscard]] int bits() const { return type_.bits; }
+  [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }
+
+  // Strides in elements, where address = (offset + sum of index * stride) * bits.
+  [[nodiscard]] const MemLayout::Affine* affine() const { return affine_ ? &*affine_ : nullptr; }
+  [[nodiscard]] bool IsPacked() const { return layout_.IsPacked(); }
+
+  // Strided forms: offset in elements before swizzles of index i along a dimension.
+  [[nodiscard]] int64_t DimOffset(int dim, int64_t i) const {
+    const auto& table = offsets_[static_cast<size_t>(dim)];
+    return table.empty() ? SlowDimOffset(dim, i) : table[static_cast<size_t>(i)];
+  }
+  [[nodiscard]] uint64_t SwizzleByte(uint64_t byte) const {
+    for (const Swizzle& swizzle : layout_.swizzles()) byte = swizzle.Apply(byte);
+    return byte;
+  }
+  // Packed form.
+  [[nodiscard]] const CodePieces& pieces() const { return pieces_; }
+  [[nodiscard]] uint64_t tile_bytes() const { return tile_bytes_; }
+
+ private:
+  AddressMap() = default;
+  [[nodiscard]] int64_t SlowDimOffset(int dim, int64_t i) const;
+  MemLayout layout_;
+  DType type_;
+  uint64_t size_bytes_ = 0;
+  std::optional<MemLayout::Affine> affine_;
+  std::vector<std::vector<int64_t>> offsets_;  // by dimension; empty where the extent is large
+  CodePieces pieces_;
+  uint64_t tile_bytes_ = 0;
+};
+
+struct MemoryView {
+  Region* region = nullptr;
+  uint64_t offset = 0;  // bytes from the region's start to the root tile's address 0
+  std::shared_ptr<const AddressMap> map;
+  int rank = 0;
+  int64_t origin[kMaxRank] = {};  // root index of this view's element 0
+  int64_t low[kMaxRank] = {};     // root indices that exist: low <= i < high
+  int64_t high[kMaxRank] = {};
+  int64_t shape[kMaxRank] = {};
+
+  [[nodiscard]] uint8_t* base() const { return region->data + offset; }
+};
+
+// A whole tile of `map` that begins `offset` bytes into a region, which must hold it.
+MemoryView MakeView(Region* region, uint64_t offset, std::shared_ptr<const AddressMap> map);
+// The part that begins at `start` and has `shape`; what is outside of the source does not exist.
+MemoryView SliceView(const MemoryView& source, const int64_t* start, const int64_t* shape);
+// The byte (from the region's start) where a view's bytes begin, if it is a whole root tile or one
+// run of whole bytes; nothing otherwise.
+std::optional<uint64_t> FirstByte(const MemoryView& view);
+
+// A box of a view, clipped to the elements that exist.
+struct Box {
+  int rank = 0;
+  bool empty = false;            // no element of it exists (or it has none)
+  bool full = true;              // all of them exist
+  int64_t root[kMaxRank] = {};   // root index of the box's element 0; meaningless if empty
+  int64_t first[kMaxRank] = {};  // elements of the box that exist: first <= e < last
+  int64_t last[kMaxRank] = {};
+};
+Box ClipBox(const MemoryView& view, const int64_t* start, const int64_t* shape);
+
+// Reads a box of `shape` into row-major containers; zeros where nothing exists.
+void LoadBox(const MemoryView& view, const Box& box, const int64_t* shape, void* tile);
+// Writes it.
+void StoreBox(const MemoryView& view, const Box& box, const int64_t* shape, const void* tile);
+// The same with strides (in elements) of the tile; LoadBox does not write what does not exist.
+void LoadBoxStrided(const MemoryView& view, const Box& box, const int64_t* tile_strides,
+                    void* tile);
+void StoreBoxStrided(const MemoryView& view, const Box& box, const int64_t* tile_strides,
+                     const void* tile);
+
+// Bit address from the region's start of one bit of the element with a root index that exists.
+uint64_t ElementBit(const MemoryView& view, const int64_t* root, int bit);
+
+// Calls visit(bit, count) for runs of bits, counted from the region's start, that together are the
+// existing elements of the box.
+void VisitBits(const MemoryView& view, const Box& box,
+               const std::function<void(uint64_t, uint64_t)>& visit);
+
+// Calls visit(element, root index) for each existing element of the box, in row-major order;
+// `element` is its row-major number in a tile of `shape`.
+template <typename Visit>
+void VisitElements(const Box& box, const int64_t* shape, const Visit& visit) {
+  if (box.empty) return;
+  int64_t at[kMaxRank];
+  int64_t root[kMaxRank];
+  for (int d = 0; d < box.rank; ++d) at[d] = box.first[d];
+  while (true) {
+    int64_t element = 0;
+    for (int d = 0; d < box.rank; ++d) {
+      element = element * shape[d] + at[d];
+      root[d] = box.root[d] + at[d];
+    }
+    visit(element, root);
+    int d = box.rank - 1;
+    while (d >= 0 && ++at[d] == box.last[d]) {
+      at[d] = box.first[d];
+      --d;
+    }
+    if (d < 0) return;
+  }
+}
+
+}  // namespace tarsia::vm
+
+#endif  // TARSIA_VM_MEMORY_VIEW_H_

@@ -1,0 +1,590 @@
+#include "vm/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "dtypes/bulk.h"
+#include "vm/diagnostics.h"
+#include "vm/exec.h"
+
+namespace tarsia::vm {
+namespace {
+
+constexpr int kMaxNesting = 512;
+constexpr uint64_t kTileAlignment = 64;
+constexpr uint64_t kSharedAlignment = 128;
+constexpr uint64_t kMaxSharedBytes = uint64_t{1} << 30;
+
+size_t Size(int64_t x) { return static_cast<size_t>(x); }
+
+ExecFunction FunctionOf(Opcode opcode) {
+  static constexpr ExecFunction kFunctions[] = {
+#define INST(name, ...) &Exec##name,
+#include "isa/isa.def"
+#undef INST
+  };
+  return kFunctions[static_cast<size_t>(opcode)];
+}
+
+uint64_t AlignUp(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
+
+bool IsMemory(const ValuePlan& value) {
+  return value.kind == ValueKind::kPointer ||
+         (value.kind == ValueKind::kTile && value.space != Space::kRegister);
+}
+
+bool IsRegister(const ValuePlan& value) {
+  return value.kind == ValueKind::kTile && value.space == Space::kRegister;
+}
+
+}  // namespace
+
+class Planner {
+ public:
+  explicit Planner(Plan& plan) : plan_(plan), kernel_(plan.kernel()) {}
+
+  Status Run() {
+    plan_.storages.emplace_back();
+    TARSIA_CHECK(PlanValues());
+    TARSIA_CHECK(EmitBlock(0, kernel_.code.size(), 0));
+    plan_.written = WrittenValues(plan_.program);
+    return OkStatus();
+  }
+
+ private:
+  const ExprPool& pool() const { return plan_.program.pool(); }
+
+  // ---- values ------------------------------------------------------------------------------
+
+  Status PlanValues() {
+    for (size_t i = 0; i < plan_.program.types().size(); ++i) {
+      const ConcreteType& type = plan_.program.types()[i];
+      ValuePlan value;
+      value.kind = type.kind;
+      value.space = type.space;
+      value.dtype = type.dtype;
+      value.container = ContainerBytes(type.dtype);
+      value.shape = type.shape;
+      value.rank = static_cast<int>(type.shape.size());
+      if (value.rank > kMaxRank) return NotRunnable({}, "a tile of more than 8 dimensions");
+      if (IsRegister(value)) TARSIA_CHECK(PlanTile(static_cast<uint32_t>(i), type, value));
+      plan_.values.push_back(std::move(value));
+    }
+    if (plan_.arena_bytes > kMaxBlockTileBytes) {
+      return MakeDiagnostic(diag::kTilesTooLarge, kernel_.location, plan_.arena_bytes,
+                            +kMaxBlockTileBytes);
+    }
+    return OkStatus();
+  }
+
+  Status PlanTile(uint32_t id, const ConcreteType& type, ValuePlan& value) {
+    value.elements = 1;
+    bool overflow = false;
+    for (const int64_t extent : type.shape) {
+      if (extent < 0) return NotRunnable({}, "a register tile whose shape is not constant");
+      if (extent == 0) {
+        value.elements = 0;
+        overflow = false;
+        break;
+      }
+      overflow |= __builtin_mul_overflow(value.elements, extent, &value.elements);
+    }
+    value.stored = value.elements;
+    if (type.reg_layout) {
+      value.storage = StorageOf(*type.reg_layout);
+      value.stored = type.reg_layout->threads() * type.reg_layout->slots();
+    }
+    int64_t bytes = 0;
+    overflow |= __builtin_mul_overflow(value.stored, value.container, &bytes);
+    if (overflow || bytes > kMaxRegisterTileBytes) {
+      return MakeDiagnostic(diag::kRegisterTileTooLarge, kernel_.location, plan_.ValueName(id),
+                            overflow ? std::string("more than 2^63") : std::to_string(bytes),
+                            +kMaxRegisterTileBytes);
+    }
+    value.arena_offset = plan_.arena_bytes;
+    // One vector more than asked for: host code may be tempted to read whole vectors.
+    plan_.arena_bytes += AlignUp(static_cast<uint64_t>(bytes) + kTileAlignment, kTileAlignment);
+    return OkStatus();
+  }
+
+  StorageId StorageOf(const RegLayout& layout) {
+    for (StorageId i = 1; i < plan_.storages.size(); ++i) {
+      if (plan_.storages[i].layout == layout) return i;
+    }
+    Storage storage;
+    storage.layout = layout;
+    storage.element = layout.LinearTable();
+    storage.holder.assign(Size(layout.elements()), 0);
+    for (size_t i = storage.element.size(); i-- > 0;) {
+      storage.holder[storage.element[i]] = static_cast<uint32_t>(i);
+    }
+    storage.replicated = storage.element.size() != storage.holder.size();
+    plan_.storages.push_back(std::move(storage));
+    return static_cast<StorageId>(plan_.storages.size() - 1);
+  }
+
+  Conversion Convert(StorageId from, StorageId to) {
+    if (from == to) return nullptr;
+    Conversion& known = conversions_[{from, to}];
+    if (known != nullptr) return known;
+    const Storage& source = plan_.storages[from];
+    const Storage& target = plan_.storages[to];
+    std::vector<uint32_t> index = to == kLogical ? source.holder : target.element;
+    if (from != kLogical && to != kLogical) {
+      for (uint32_t& i : index) i = source.holder[i];
+    }
+    known = std::make_shared<const std::vector<uint32_t>>(std::move(index));
+    return known;
+  }
+
+  // ---- code --------------------------------------------------------------------------------
+
+  Diagnostic NotRunnable(Location location, std::string_view why) {
+    return MakeDiagnostic(diag::kNotRunnable, location, why);
+  }
+
+  Status EmitBlock(size_t begin, size_t end, int depth) {
+    if (depth > kMaxNesting) return NotRunnable(kernel_.location, "blocks are nested too deep");
+    for (size_t i = begin; i < end;) {
+      const Inst& inst = kernel_.code[i];
+      const size_t at = plan_.code.size();
+      PlannedInst planned;
+      TARSIA_CHECK(PlanInst(inst, planned));
+      plan_.code.push_back(std::move(planned));
+      if (Row(inst.opcode).Has(kOpensBlock)) TARSIA_CHECK(EmitBody(i, at, depth));
+      i = std::max<size_t>(inst.end, i + 1);
+    }
+    return OkStatus();
+  }
+
+  Status EmitBody(size_t i, size_t at, int depth) {
+    const Inst& inst = kernel_.code[i];
+    const size_t body_end = inst.opcode == Opcode::kIf ? inst.else_begin : inst.end;
+    TARSIA_CHECK(EmitBlock(i + 1, body_end, depth + 1));
+    if (inst.opcode == Opcode::kIf) {
+      if (inst.else_begin < inst.end) {
+        const size_t jump = EmitJump(&ExecJump, 0, 0);
+        plan_.code[at].target = Next();
+        TARSIA_CHECK(EmitBlock(inst.else_begin, inst.end, depth + 1));
+        plan_.code[jump].target = Next();
+      } else {
+        plan_.code[at].target = Next();
+      }
+    } else if (inst.opcode == Opcode::kFor) {
+      const size_t close =
+          EmitJump(&ExecNextTurn, static_cast<uint32_t>(at + 1), plan_.code[at].loop);
+      plan_.code[close].result[0] = plan_.code[at].result[0];
+      plan_.code[close].type = plan_.code[at].type;
+      plan_.code[at].target = Next();
+    } else {
+      EmitJump(&ExecJump, static_cast<uint32_t>(at), 0);
+      plan_.code[at].target = Next();
+    }
+    return OkStatus();
+  }
+
+  uint32_t Next() const { return static_cast<uint32_t>(plan_.code.size()); }
+
+  size_t EmitJump(ExecFunction exec, uint32_t target, uint32_t loop) {
+    PlannedInst jump;
+    jump.exec = exec;
+    jump.target = target;
+    jump.loop = loop;
+    plan_.code.push_back(std::move(jump));
+    return plan_.code.size() - 1;
+  }
+
+  Status PlanInst(const Inst& inst, PlannedInst& out) {
+    const InstRow& row = Row(inst.opcode);
+    out.exec = FunctionOf(inst.opcode);
+    out.inst = &inst;
+    out.results = inst.results;
+    for (size_t r = 0; r < inst.results; ++r) {
+      const ExprId id = kernel_.Results(inst)[r];
+      if (!id.is_value() || id.value() >= plan_.values.size()) {
+        return NotRunnable(kernel_.LocationOf(inst), "a result that is no value");
+      }
+      out.result[r] = id.value();
+    }
+    out.tile_result = inst.results > 0 && IsRegister(plan_.values[out.result[0]]);
+    for (size_t i = 0; i < row.operands.size(); ++i) TARSIA_CHECK(PlanOperand(inst, i, out));
+    out.type = ComputationType(inst, out);
+    EncodeConstants(out);
+    PlanStorage(inst, out);
+    TARSIA_CHECK(PlanAttributes(inst, out));
+    if (inst.opcode == Opcode::kFor) out.loop = plan_.loops++;
+    return OkStatus();
+  }
+
+  Status PlanOperand(const Inst& inst, size_t i, PlannedInst& out) {
+    const OperandRow& row = Row(inst.opcode).operands[i];
+    const auto slots = kernel_.Slots(inst);
+    const size_t slot = Row(inst.opcode).Slot(i);
+    if (slot >= slots.size()) return OkStatus();
+    const ExprId id = slots[slot];
+    const Location location = kernel_.ArgLocation(inst, inst.results + slot);
+    Operand& operand = out.operand[i];
+    switch (row.kind) {
+      case OperandKind::kText:
+        operand.kind = Operand::Kind::kText;
+        operand.text = pool().Text(id);
+        return OkStatus();
+      case OperandKind::kTile:
+      case OperandKind::kOptionalTile:
+      case OperandKind::kMemoryTile:
+      case OperandKind::kSource:
+      case OperandKind::kElement:
+        if (!id.is_value()) return NotRunnable(location, "an operand that is no value");
+        break;
+      case OperandKind::kIndex:
+      case OperandKind::kCondition:
+      case OperandKind::kConstant: {
+        operand.kind = Operand::Kind::kExpr;
+        TARSIA_TRY(operand.expr, IndexExpr::Compile(plan_.program, id, location));
+        return OkStatus();
+      }
+      case OperandKind::kTileOrExpr:
+      case OperandKind::kExpr: {
+        if (id.is_value()) break;
+        TARSIA_TRY(operand.expr, IndexExpr::Compile(plan_.program, id, location));
+        operand.kind = operand.expr.IsConstant() ? Operand::Kind::kConstant : Operand::Kind::kExpr;
+        return OkStatus();
+      }
+    }
+    return PlanValueOperand(inst, i, id.value(), location, operand);
+  }
+
+  Status PlanValueOperand(const Inst& inst, size_t i, uint32_t id, Location location,
+                          Operand& operand) {
+    const ValuePlan& value = plan_.values[id];
+    operand.value = id;
+    operand.type = value.dtype;
+    if (IsRegister(value)) {
+      operand.kind = Operand::Kind::kTile;
+      operand.to_logical = Convert(value.storage, kLogical);
+    } else {
+      operand.kind = IsMemory(value) ? Operand::Kind::kMemory : Operand::Kind::kScalar;
+    }
+    if (Row(inst.opcode).operands[i].kind != OperandKind::kElement) return OkStatus();
+    const size_t slot = Row(inst.opcode).Slot(i) + 1;
+    const auto slots = kernel_.Slots(inst);
+    if (slot >= slots.size()) return NotRunnable(location, "an element without indices");
+    for (const ExprId index : pool().children(slots[slot])) {
+      TARSIA_TRY(
+          IndexExpr expr,
+          IndexExpr::Compile(plan_.program, index, kernel_.ArgLocation(inst, inst.results + slot)));
+      operand.indices.push_back(std::move(expr));
+    }
+    if (static_cast<int>(operand.indices.size()) != value.rank) {
+      return NotRunnable(location, "an element with the wrong number of indices");
+    }
+    return OkStatus();
+  }
+
+  static DType TypeOfConstant(const IndexExpr& expr) {
+    switch (expr.type()) {
+      case IndexExpr::Type::kBool:
+        return kBoolType;
+      case IndexExpr::Type::kFloat:
+        return kF32;
+      case IndexExpr::Type::kInt:
+        return kI32;
+    }
+    return kI32;
+  }
+
+  // The element type that the operands share: that of the first value among them (behind the
+  // condition of a select); of constants alone, what their kind gives.
+  DType ComputationType(const Inst& inst, const PlannedInst& out) const {
+    if ((inst.opcode == Opcode::kMov || inst.opcode == Opcode::kFill ||
+         inst.opcode == Opcode::kFor) &&
+        inst.results == 1) {
+      return plan_.values[out.result[0]].dtype;
+    }
+    const size_t first = inst.opcode == Opcode::kSelect ? 1 : 0;
+    for (size_t i = first; i < kMaxOperands; ++i) {
+      const Operand& operand = out.operand[i];
+      if (operand.kind == Operand::Kind::kTile || operand.kind == Operand::Kind::kScalar ||
+          operand.kind == Operand::Kind::kMemory) {
+        return operand.type;
+      }
+    }
+    for (size_t i = first; i < kMaxOperands; ++i) {
+      const Operand& operand = out.operand[i];
+      if (operand.kind != Operand::Kind::kConstant && operand.kind != Operand::Kind::kExpr) {
+        continue;
+      }
+      // What is only shown is shown in full.
+      if (inst.opcode != Opcode::kPrint) return TypeOfConstant(operand.expr);
+      return operand.expr.type() == IndexExpr::Type::kInt     ? kI64
+             : operand.expr.type() == IndexExpr::Type::kFloat ? kF64
+                                                              : kBoolType;
+    }
+    return inst.results > 0 ? plan_.values[out.result[0]].dtype : kI32;
+  }
+
+  static void EncodeConstants(PlannedInst& out) {
+    const bool select = out.inst->opcode == Opcode::kSelect;
+    for (size_t i = 0; i < kMaxOperands; ++i) {
+      Operand& operand = out.operand[i];
+      if (operand.kind == Operand::Kind::kExpr) operand.type = out.type;
+      if (operand.kind != Operand::Kind::kConstant) continue;
+      operand.type = select && i == 0 ? kBoolType : out.type;
+      operand.code = operand.expr.Code(nullptr, operand.type);
+    }
+  }
+
+  // How operands and results are stored, and what lies between them.
+  void PlanStorage(const Inst& inst, PlannedInst& out) {
+    const Family family = Row(inst.opcode).family;
+    const bool by_element = family == Family::kElementwise || inst.opcode == Opcode::kMov ||
+                            inst.opcode == Opcode::kCast || inst.opcode == Opcode::kConvertLayout;
+    for (size_t r = 0; r < out.results; ++r) {
+      const ValuePlan& value = plan_.values[out.result[r]];
+      if (!IsRegister(value)) continue;
+      out.from_logical[r] = Convert(kLogical, value.storage);
+      out.direct[r] = value.storage == kLogical;
+      for (const Operand& operand : out.operand) {
+        if (operand.IsTile() && operand.value == out.result[r]) out.direct[r] = false;
+      }
+    }
+    if (out.tile_result) {
+      out.count = plan_.values[out.result[0]].stored;
+    } else {
+      out.count = out.operand[0].IsTile() ? plan_.values[out.operand[0].value].stored : 1;
+    }
+    if (!out.tile_result || !by_element) return;
+    const StorageId storage = plan_.values[out.result[0]].storage;
+    for (Operand& operand : out.operand) {
+      if (!operand.IsTile()) continue;
+      operand.to_result = Convert(plan_.values[operand.value].storage, storage);
+    }
+  }
+
+  // ---- attributes and annotations ----------------------------------------------------------
+
+  std::optional<int64_t> IntAttr(const Inst& inst, Attr attr) const {
+    return pool().AsInt(kernel_.AttrOf(inst, attr));
+  }
+
+  std::vector<int64_t> ListAttr(const Inst& inst, Attr attr) const {
+    std::vector<int64_t> out;
+    for (const ExprId item : pool().children(kernel_.AttrOf(inst, attr))) {
+      out.push_back(pool().AsInt(item).value_or(0));
+    }
+    return out;
+  }
+
+  Status PlanAttributes(const Inst& inst, PlannedInst& out) {
+    out.axis = IntAttr(inst, Attr::kAxis).value_or(0);
+    out.axes = ListAttr(inst, Attr::kAxes);
+    if (inst.opcode == Opcode::kPermute) out.axes = ListAttr(inst, Attr::kOrder);
+    out.zeroed = !kernel_.AttrOf(inst, Attr::kZeroed).none();
+    if (const auto rounding = IntAttr(inst, Attr::kRounding)) {
+      out.cast.rounding = static_cast<Rounding>(*rounding);
+    }
+    if (!kernel_.AttrOf(inst, Attr::kSat).none()) out.cast.overflow = Overflow::kSaturate;
+    if (!kernel_.AttrOf(inst, Attr::kNoSat).none()) out.cast.overflow = Overflow::kNonSaturating;
+    if (!kernel_.AttrOf(inst, Attr::kWrap).none()) out.cast.overflow = Overflow::kWrap;
+    switch (Row(inst.opcode).family) {
+      case Family::kMemory:
+        return PlanMemory(inst, out);
+      case Family::kConvert:
+        return inst.opcode == Opcode::kUnpack ? PlanUnpack(inst, out) : OkStatus();
+      case Family::kControl:
+      case Family::kShape:
+      case Family::kElementwise:
+      case Family::kMma:
+      case Family::kReduce:
+      case Family::kSync:
+        break;
+    }
+    return OkStatus();
+  }
+
+  Status PlanMemory(const Inst& inst, PlannedInst& out) {
+    const bool makes_memory = out.results > 0 && IsMemory(plan_.values[out.result[0]]);
+    if (inst.opcode == Opcode::kCopyAsync) {
+      for (const ExprId extent : pool().children(plan_.program.module().type(inst.type).shape)) {
+        const auto value = pool().AsInt(extent);
+        if (!value) return NotRunnable(kernel_.LocationOf(inst), "a copy of unknown shape");
+        out.shape.push_back(*value);
+      }
+    } else if (inst.opcode == Opcode::kSlice || makes_memory) {
+      TARSIA_CHECK(PlanMemoryTile(inst, out));
+    } else if (inst.opcode == Opcode::kView) {
+      TARSIA_CHECK(PlanRegisterView(inst, out));
+    } else if (out.results > 0) {
+      out.shape = plan_.values[out.result[0]].shape;
+    }
+    if (inst.opcode == Opcode::kAllocShared) return PlanAllocShared(inst, out);
+    if (inst.opcode == Opcode::kAllocGlobal) {
+      out.allocation = static_cast<uint32_t>(plan_.global.size());
+      plan_.global.push_back({out.result[0], &inst, 0, 0, out.zeroed});
+    }
+    return OkStatus();
+  }
+
+  // Views, slices and allocations: extents, and the addresses where all extents are known.
+  Status PlanMemoryTile(const Inst& inst, PlannedInst& out) {
+    const ConcreteType& type = plan_.program.type(out.result[0]);
+    bool constant = true;
+    for (size_t d = 0; d < type.shape.size(); ++d) {
+      if (type.shape[d] >= 0) {
+        out.extents.push_back(IndexExpr::Constant(type.shape[d]));
+        continue;
+      }
+      TARSIA_TRY(IndexExpr extent,
+                 IndexExpr::Compile(plan_.program, type.shape_exprs[d], kernel_.LocationOf(inst)));
+      constant = constant && extent.IsConstant();
+      out.extents.push_back(std::move(extent));
+    }
+    if (!constant || inst.opcode == Opcode::kSlice) return OkStatus();
+    Result<std::shared_ptr<const AddressMap>> map =
+        AddressMap::Make(type.mem_layout, type.shape, type.dtype);
+    if (!map.ok()) {
+      Diagnostic error = map.TakeError();
+      error.location = kernel_.TypeLocation(inst);
+      return error;
+    }
+    out.map = *std::move(map);
+    return OkStatus();
+  }
+
+  Status PlanAllocShared(const Inst& inst, PlannedInst& out) {
+    if (out.map == nullptr) return NotRunnable(kernel_.LocationOf(inst), "a shape not constant");
+    out.allocation = static_cast<uint32_t>(plan_.shared.size());
+    const uint64_t bytes = out.map->size_bytes();
+    plan_.shared.push_back({out.result[0], &inst, plan_.shared_bytes, bytes, false});
+    if (bytes > kMaxSharedBytes || plan_.shared_bytes + bytes > kMaxSharedBytes) {
+      return MakeDiagnostic(diag::kOutOfMemory, kernel_.LocationOf(inst), bytes, "shared memory");
+    }
+    plan_.shared_bytes += AlignUp(bytes, kSharedAlignment);
+    return OkStatus();
+  }
+
+  // ---- bits of registers -------------------------------------------------------------------
+
+  Result<BitLayout> BitsOf(uint32_t value) const {
+    const ConcreteType& type = plan_.program.type(value);
+    if (type.bit_layout) return *type.bit_layout;
+    return BitLayout::Contiguous(type.dtype, type.reg_layout ? type.reg_layout->slots() : 0);
+  }
+
+  static CodePieces Pieces(const BitLayout& bits) {
+    return CodePieces(
+        bits.count(), bits.bits(),
+        [&](int64_t slot, int bit) {
+          const BitPlace place = bits.Place(slot, bit);
+          return uint64_t{place.word} * 32 + place.bit;
+        },
+        [&](int64_t slot) { return bits.Complement(slot); });
+  }
+
+  Status PlanRegisterView(const Inst& inst, PlannedInst& out) {
+    const ConcreteType& from = plan_.program.type(out.operand[0].value);
+    const ConcreteType& to = plan_.program.type(out.result[0]);
+    if (!from.reg_layout || !to.reg_layout ||
+        from.reg_layout->threads() != to.reg_layout->threads() ||
+        from.reg_layout->slots() * from.dtype.bits != to.reg_layout->slots() * to.dtype.bits) {
+      return NotRunnable(kernel_.LocationOf(inst), "a view of registers that do not match");
+    }
+    TARSIA_TRY(const BitLayout source, BitsOf(out.operand[0].value));
+    TARSIA_TRY(const BitLayout target, BitsOf(out.result[0]));
+    if (source.order() == BitOrder::kContiguous && target.order() == BitOrder::kContiguous) {
+      return OkStatus();  // the bits of all threads as one stream
+    }
+    auto bits = std::make_shared<RegisterBits>();
+    bits->threads = from.reg_layout->threads();
+    bits->words = std::max(source.words(), target.words());
+    bits->source = Pieces(source);
+    bits->target = Pieces(target);
+    out.register_bits = std::move(bits);
+    return OkStatus();
+  }
+
+  Status PlanUnpack(const Inst& inst, PlannedInst& out) {
+    const uint32_t codes = out.operand[0].value;
+    const DType compute = plan_.values[out.result[0]].dtype;
+    const DType type = plan_.values[codes].dtype;
+    if (!plan_.program.type(codes).reg_layout || type.bits > 8) {
+      return NotRunnable(kernel_.LocationOf(inst), "codes whose layout is not written out");
+    }
+    TARSIA_TRY(const BitLayout bits, BitsOf(codes));
+    auto table = std::make_shared<UnpackTable>();
+    table->slots = bits.count();
+    std::vector<UnpackForm> forms;
+    for (int64_t slot = 0; slot < table->slots; ++slot) {
+      Result<UnpackForm> form = bits.Unpack(slot, compute);
+      if (!form.ok()) {
+        Diagnostic error = form.TakeError();
+        error.location = kernel_.LocationOf(inst);
+        return error;
+      }
+      const auto found = std::find(forms.begin(), forms.end(), *form);
+      table->form.push_back(static_cast<uint16_t>(found - forms.begin()));
+      if (found != forms.end()) continue;
+      forms.push_back(*form);
+      AddForm(type, compute, *form, *table);
+    }
+    out.unpack = std::move(table);
+    for (size_t r = 0; r < out.results; ++r) {
+      out.unpack_results[r] =
+          Convert(plan_.values[codes].storage, plan_.values[out.result[r]].storage);
+    }
+    return OkStatus();
+  }
+
+  // q = (value + bias) * 2^-exponent, and what takes it back: the bias, or the power of two.
+  static void AddForm(DType type, DType compute, UnpackForm form, UnpackTable& table) {
+    std::vector<uint16_t> codes;
+    const double down = std::ldexp(1.0, -form.exponent);
+    for (uint64_t code = 0; code <= CodeMask(type); ++code) {
+      const double value = (DecodeToDouble(type, code) + form.bias) * down;
+      codes.push_back(static_cast<uint16_t>(EncodeFromDouble(compute, value)));
+    }
+    const double back = type.IsInteger() ? form.bias : std::ldexp(1.0, form.exponent);
+    table.codes.push_back(std::move(codes));
+    table.bias.push_back(static_cast<uint16_t>(EncodeFromDouble(compute, back)));
+  }
+
+  Plan& plan_;
+  const Kernel& kernel_;
+  std::map<std::pair<StorageId, StorageId>, Conversion> conversions_;
+};
+
+std::vector<bool> WrittenValues(const Program& program) {
+  const Kernel& kernel = program.kernel();
+  std::vector<bool> written(program.types().size(), false);
+  const auto mark = [&](ExprId id) {
+    if (!id.is_value() || id.value() >= written.size() || written[id.value()]) return false;
+    written[id.value()] = true;
+    return true;
+  };
+  for (const Inst& inst : kernel.code) {
+    if (Row(inst.opcode).Has(kWritesMemory) && inst.slots > 0) mark(kernel.Slots(inst)[0]);
+  }
+  // Backwards, so that a chain of slices is done in one pass.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto inst = kernel.code.rbegin(); inst != kernel.code.rend(); ++inst) {
+      if (inst->opcode != Opcode::kView && inst->opcode != Opcode::kSlice) continue;
+      if (inst->results == 0 || inst->slots == 0) continue;
+      const ExprId result = kernel.Results(*inst)[0];
+      if (!result.is_value() || !written[result.value()]) continue;
+      changed = mark(kernel.Slots(*inst)[0]) || changed;
+    }
+  }
+  return written;
+}
+
+Result<std::shared_ptr<const Plan>> Plan::Make(const Program& program) {
+  auto plan = std::make_shared<Plan>(program);
+  TARSIA_CHECK(Planner(*plan).Run());
+  return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+}  // namespace tarsia::vm

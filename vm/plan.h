@@ -1,0 +1,167 @@
+// A program made ready to run: instructions in the order they run with their jumps resolved,
+// operands classified, constants encoded, layouts tabulated. Made once, shared by all launches and
+// threads.
+#ifndef TARSIA_VM_PLAN_H_
+#define TARSIA_VM_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "isa/program.h"
+#include "support/result.h"
+#include "vm/code_pieces.h"
+#include "vm/index_expr.h"
+#include "vm/memory_view.h"
+
+namespace tarsia::vm {
+
+inline constexpr int64_t kMaxRegisterTileBytes = int64_t{1} << 30;
+inline constexpr int64_t kMaxBlockTileBytes = int64_t{1} << 32;
+
+// How the elements of a register tile are stored: as a row-major array (kLogical) or, where the
+// text fixes the layout, by thread and slot, replicas apart.
+using StorageId = uint32_t;
+inline constexpr StorageId kLogical = 0;
+
+struct Storage {
+  RegLayout layout;
+  std::vector<uint32_t> element;  // by thread * slots + slot: row-major number of the element
+  std::vector<uint32_t> holder;   // by element: its place in storage, of the lowest thread
+  bool replicated = false;
+};
+
+// What is known of a value. Register tiles: all of it; memory tiles: dtype alone.
+struct ValuePlan {
+  ValueKind kind = ValueKind::kScalar;
+  Space space = Space::kNone;
+  DType dtype;
+  int container = 0;  // bytes
+  int rank = 0;
+  std::vector<int64_t> shape;
+  int64_t elements = 0;
+  int64_t stored = 0;  // containers in storage: more than elements where there are replicas
+  StorageId storage = kLogical;
+  uint64_t arena_offset = 0;  // bytes, in the block's arena of tiles
+};
+
+// Entry i of the target's storage comes from entry (*index)[i] of the source's; null: the same.
+using Conversion = std::shared_ptr<const std::vector<uint32_t>>;
+
+struct Operand {
+  enum class Kind : uint8_t {
+    kNone,
+    kTile,      // a register tile: `value`
+    kScalar,    // a scalar value: `value`
+    kConstant,  // `code` in `type`
+    kExpr,      // `expr`, rounded to `type` where a code is asked for
+    kMemory,    // a memory tile (with `indices` for elements of it) or pointer: `value`
+    kText,      // `text`
+  };
+  Kind kind = Kind::kNone;
+  uint32_t value = 0;
+  DType type;
+  uint64_t code = 0;
+  IndexExpr expr;
+  std::vector<IndexExpr> indices;
+  std::string_view text;
+  Conversion to_logical;  // kTile: from its storage to row-major order
+  Conversion to_result;   // kTile: from its storage to that of result 0
+  [[nodiscard]] bool IsTile() const { return kind == Kind::kTile; }
+};
+
+// Tables of `view` of registers and `unpack`.
+struct RegisterBits {
+  int64_t threads = 0;
+  int64_t words = 0;  // 32-bit words a thread
+  CodePieces source;  // of one thread's slots
+  CodePieces target;
+};
+struct UnpackTable {
+  std::vector<uint16_t> form;                // by slot: row of `values`
+  std::vector<std::vector<uint16_t>> codes;  // by form and code: the code of q
+  std::vector<uint16_t> bias;                // by form: the code of b
+  int64_t slots = 0;
+};
+
+class Agent;
+enum class ExecState : uint8_t {
+  kNext,     // go on at the agent's pc
+  kExit,     // the block is done
+  kSuspend,  // the agent waits; the instruction runs again
+  kFail,     // the agent holds the error
+};
+struct PlannedInst;
+using ExecFunction = ExecState (*)(Agent&, const PlannedInst&);
+
+struct PlannedInst {
+  ExecFunction exec = nullptr;
+  const Inst* inst = nullptr;  // null for the jumps that close blocks
+  uint32_t target = 0;         // where a block's instruction jumps to
+  uint32_t loop = 0;           // the loop's counter
+  uint32_t results = 0;
+  uint32_t result[kMaxResults] = {};
+  bool tile_result = false;       // of result 0
+  bool direct[kMaxResults] = {};  // row-major storage, and no operand is the same variable
+  Conversion from_logical[kMaxResults];
+  Operand operand[kMaxOperands];
+  DType type;         // of the computation: the operands' element type
+  int64_t count = 0;  // elements stored of result 0, or of operand 0 without a result
+
+  // Attributes and annotation.
+  CastOptions cast;
+  int64_t axis = 0;
+  std::vector<int64_t> axes;
+  std::vector<int64_t> shape;
+  std::vector<IndexExpr> extents;  // of a view
+  uint32_t allocation = 0;         // of alloc.*
+  bool zeroed = false;
+  std::shared_ptr<const RegisterBits> register_bits;
+  std::shared_ptr<const UnpackTable> unpack;
+  std::shared_ptr<const AddressMap> map;   // of a memory tile whose shape is constant
+  Conversion unpack_results[kMaxResults];  // from the codes' storage to the results'
+};
+
+struct Allocation {
+  uint32_t value = 0;
+  const Inst* inst = nullptr;
+  uint64_t offset = 0;  // of shared memory
+  uint64_t bytes = 0;   // of shared memory
+  bool zeroed = false;  // of alloc.global
+};
+
+class Plan {
+ public:
+  static Result<std::shared_ptr<const Plan>> Make(const Program& program);
+
+  Program program;
+  std::vector<ValuePlan> values;
+  std::vector<Storage> storages;  // by StorageId; the entry of kLogical is empty
+  std::vector<PlannedInst> code;
+  std::vector<Allocation> shared;
+  std::vector<Allocation> global;
+  uint64_t shared_bytes = 0;
+  uint64_t arena_bytes = 0;
+  uint32_t loops = 0;
+  std::vector<bool> written;  // by value: memory that some instruction writes through it
+
+  [[nodiscard]] const Kernel& kernel() const { return program.kernel(); }
+  [[nodiscard]] Location LocationOf(const PlannedInst& inst) const {
+    return inst.inst == nullptr ? Location() : kernel().LocationOf(*inst.inst);
+  }
+  [[nodiscard]] std::string ValueName(uint32_t value) const {
+    return std::string(kernel().ValueName(value));
+  }
+
+  // Use Make.
+  explicit Plan(Program p) : program(std::move(p)) {}
+};
+
+// By value: whether some instruction writes memory through it, or through a view or slice of it.
+std::vector<bool> WrittenValues(const Program& program);
+
+}  // namespace tarsia::vm
+
+#endif  // TARSIA_VM_PLAN_H_

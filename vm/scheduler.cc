@@ -1,0 +1,42 @@
+#include "vm/scheduler.h"
+
+#include <vector>
+
+namespace tarsia::vm {
+
+ScheduleResult RunAgents(std::span<Resumable* const> agents) {
+  std::vector<bool> done(agents.size(), false);
+  std::vector<bool> waits(agents.size(), false);
+  while (true) {
+    bool progress = false;
+    bool left = false;
+    for (size_t i = 0; i < agents.size(); ++i) {
+      if (done[i]) continue;
+      left = true;
+      if (waits[i] && !agents[i]->waiting()->Ready()) continue;
+      progress = true;
+      switch (agents[i]->Resume()) {
+        case RunState::kDone:
+          done[i] = true;
+          break;
+        case RunState::kSuspended:
+          waits[i] = true;
+          break;
+        case RunState::kFailed:
+          return {ScheduleResult::Outcome::kFailed, i, ""};
+      }
+    }
+    if (!left) return {};
+    if (progress) continue;
+    ScheduleResult result;
+    result.outcome = ScheduleResult::Outcome::kDeadlock;
+    for (size_t i = 0; i < agents.size(); ++i) {
+      if (done[i]) continue;
+      if (!result.deadlock.empty()) result.deadlock += "; ";
+      result.deadlock += agents[i]->Place() + " waits for " + agents[i]->waiting()->Describe();
+    }
+    return result;
+  }
+}
+
+}  // namespace tarsia::vm

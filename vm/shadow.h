@@ -1,0 +1,87 @@
+// What `--check` remembers of each byte of memory: who wrote and read it last, in which stretch
+// between two `sync`s, whether anybody wrote it at all, and whether an asynchronous copy still owes
+// it. Kept by bit where elements share bytes. Pages are made when first touched.
+#ifndef TARSIA_VM_SHADOW_H_
+#define TARSIA_VM_SHADOW_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace tarsia::vm {
+
+// One execution of one instruction.
+struct Accessor {
+  uint32_t inst = 0;   // in the plan
+  uint32_t stamp = 0;  // of this execution; unique, from 1
+  uint32_t epoch = 0;  // `sync`s of its block so far
+  int64_t block = 0;   // linear index
+  bool atomic = false;
+};
+
+enum class FindingKind : uint8_t {
+  kReadBeforeWait,
+  kWriteBeforeWait,
+  kWriteAfterWrite,
+  kWriteAfterRead,
+  kReadAfterWrite,
+  kUnwritten,
+};
+inline constexpr int kFindingKinds = 6;
+
+// Not thread-safe: `--check` runs on one thread.
+class Shadow {
+ public:
+  // Called at most once an access and a kind; `other` is the earlier access (of a race).
+  using Report = std::function<void(FindingKind, const Accessor& other)>;
+
+  // `defined`: the bytes have values from the start.
+  Shadow(uint64_t bytes, bool defined);
+
+  // Bits [bit, bit + count), counted from the region's start. `found` keeps what the same access
+  // has reported already (bits by kind).
+  void Read(uint64_t bit, uint64_t count, const Accessor& by, unsigned& found,
+            const Report& report);
+  void Write(uint64_t bit, uint64_t count, const Accessor& by, unsigned& found,
+             const Report& report);
+  // A write whose bytes come later: until Deliver they are pending. Deliver counts as a write of
+  // `by` at that time.
+  void WriteLater(uint64_t bit, uint64_t count, const Accessor& by, unsigned& found,
+                  const Report& report);
+  void Deliver(uint64_t bit, uint64_t count, const Accessor& by);
+  // Bytes whose contents and history end here.
+  void Forget(uint64_t byte, uint64_t bytes);
+
+ private:
+  struct Touch {
+    int64_t block = -1;
+    uint32_t inst = 0;
+    uint32_t stamp = 0;
+    uint32_t epoch = 0;
+    uint8_t mask = 0;  // bits of the byte
+    bool atomic = false;
+  };
+  struct Cell {
+    Touch write;
+    Touch read;
+    Touch other_read;  // the last by another block than that of `read`
+    uint8_t written = 0;
+    uint8_t pending = 0;
+  };
+  static constexpr uint64_t kPage = 512;
+  Cell& At(uint64_t byte);
+  template <typename Each>
+  void ForEachByte(uint64_t bit, uint64_t count, const Each& each);
+  static bool Races(const Touch& earlier, const Accessor& by, uint8_t mask);
+  void CheckWrite(Cell& cell, uint8_t mask, const Accessor& by, unsigned& found,
+                  const Report& report);
+
+  uint64_t bytes_;
+  bool defined_;
+  std::vector<std::unique_ptr<Cell[]>> pages_;
+};
+
+}  // namespace tarsia::vm
+
+#endif  // TARSIA_VM_SHADOW_H_
