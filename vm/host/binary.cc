@@ -192,7 +192,7 @@ constexpr BinaryRow kRows[] = {
 
 }  // namespace
 
-BinaryKernel Find(Opcode op, Lane lane) {
+BinaryKernel BinaryFor(Opcode op, Lane lane) {
   for (const BinaryRow& row : kRows) {
     if (row.op == op) return row.kernels[static_cast<size_t>(lane)];
   }
@@ -207,10 +207,10 @@ HWY_AFTER_NAMESPACE();
 namespace tarsia::host::internal {
 
 namespace {
-HWY_EXPORT(Find);
+HWY_EXPORT(BinaryFor);
 }  // namespace
 
-BinaryKernel FindBinary(Opcode op, Lane lane) { return HWY_DYNAMIC_DISPATCH(Find)(op, lane); }
+BinaryKernel FindBinary(Opcode op, Lane lane) { return HWY_DYNAMIC_DISPATCH(BinaryFor)(op, lane); }
 
 }  // namespace tarsia::host::internal
 #endif  // HWY_ONCE

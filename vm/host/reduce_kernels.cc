@@ -256,11 +256,11 @@ void MarkLoop(const void* src, const void* value, int32_t at, int32_t* index, si
 
 }  // namespace
 
-ReduceKernels Find(Reduction reduction, ReduceLane lane) {
+ReduceKernels ReduceFor(Reduction reduction, ReduceLane lane) {
   return kRows[static_cast<size_t>(reduction)].lanes[static_cast<size_t>(lane)];
 }
 
-MarkKernel Mark(int container_bytes) {
+MarkKernel MarkFor(int container_bytes) {
   switch (container_bytes) {
     case 1:
       return &MarkLoop<uint8_t>;
@@ -281,15 +281,15 @@ HWY_AFTER_NAMESPACE();
 namespace tarsia::host::internal {
 
 namespace {
-HWY_EXPORT(Find);
-HWY_EXPORT(Mark);
+HWY_EXPORT(ReduceFor);
+HWY_EXPORT(MarkFor);
 }  // namespace
 
 ReduceKernels FindReduce(Reduction reduction, ReduceLane lane) {
-  return HWY_DYNAMIC_DISPATCH(Find)(reduction, lane);
+  return HWY_DYNAMIC_DISPATCH(ReduceFor)(reduction, lane);
 }
 
-MarkKernel FindMark(int container_bytes) { return HWY_DYNAMIC_DISPATCH(Mark)(container_bytes); }
+MarkKernel FindMark(int container_bytes) { return HWY_DYNAMIC_DISPATCH(MarkFor)(container_bytes); }
 
 }  // namespace tarsia::host::internal
 #endif  // HWY_ONCE

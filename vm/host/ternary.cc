@@ -61,15 +61,15 @@ void SelectLoop(const void* a, const void* b, const void* c, void* out, size_t n
 
 }  // namespace
 
-TernaryKernel Fma(Lane lane) {
+TernaryKernel FmaFor(Lane lane) {
   if (lane == Lane::kF32) return &FmaLoop<float>;
   if (lane == Lane::kF64) return &FmaLoop<double>;
   return lane == Lane::kHalf ? &FmaToOdd : nullptr;
 }
 
-TernaryKernel FmaComplex() { return &FmaComplexLoop; }
+TernaryKernel FmaComplexFor() { return &FmaComplexLoop; }
 
-TernaryKernel Select(int container_bytes) {
+TernaryKernel SelectFor(int container_bytes) {
   switch (container_bytes) {
     case 1:
       return &SelectLoop<uint8_t>;
@@ -92,15 +92,15 @@ HWY_AFTER_NAMESPACE();
 namespace tarsia::host::internal {
 
 namespace {
-HWY_EXPORT(Fma);
-HWY_EXPORT(FmaComplex);
-HWY_EXPORT(Select);
+HWY_EXPORT(FmaFor);
+HWY_EXPORT(FmaComplexFor);
+HWY_EXPORT(SelectFor);
 }  // namespace
 
-TernaryKernel FindFma(Lane lane) { return HWY_DYNAMIC_DISPATCH(Fma)(lane); }
-TernaryKernel FindFmaComplex() { return HWY_DYNAMIC_DISPATCH(FmaComplex)(); }
+TernaryKernel FindFma(Lane lane) { return HWY_DYNAMIC_DISPATCH(FmaFor)(lane); }
+TernaryKernel FindFmaComplex() { return HWY_DYNAMIC_DISPATCH(FmaComplexFor)(); }
 TernaryKernel FindSelect(int container_bytes) {
-  return HWY_DYNAMIC_DISPATCH(Select)(container_bytes);
+  return HWY_DYNAMIC_DISPATCH(SelectFor)(container_bytes);
 }
 
 }  // namespace tarsia::host::internal

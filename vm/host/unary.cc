@@ -230,7 +230,7 @@ constexpr UnaryRow kRows[] = {
 
 }  // namespace
 
-UnaryKernel Find(Opcode op, Lane lane) {
+UnaryKernel UnaryFor(Opcode op, Lane lane) {
   for (const UnaryRow& row : kRows) {
     if (row.op == op) return row.kernels[static_cast<size_t>(lane)];
   }
@@ -245,10 +245,10 @@ HWY_AFTER_NAMESPACE();
 namespace tarsia::host::internal {
 
 namespace {
-HWY_EXPORT(Find);
+HWY_EXPORT(UnaryFor);
 }  // namespace
 
-UnaryKernel FindUnary(Opcode op, Lane lane) { return HWY_DYNAMIC_DISPATCH(Find)(op, lane); }
+UnaryKernel FindUnary(Opcode op, Lane lane) { return HWY_DYNAMIC_DISPATCH(UnaryFor)(op, lane); }
 
 }  // namespace tarsia::host::internal
 #endif  // HWY_ONCE
