@@ -1,0 +1,158 @@
+// Files: reads that stay within, and writes that are all or nothing.
+#include "runtime/file.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+namespace tarsia {
+namespace {
+
+namespace fs = std::filesystem;
+
+class FileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "tarsia_file_XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  [[nodiscard]] std::string Path(const std::string& name) const {
+    return (folder_ / name).string();
+  }
+  static std::string Contents(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    std::stringstream out;
+    out << in.rdbuf();
+    return out.str();
+  }
+  [[nodiscard]] size_t Count() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(folder_), {}));
+  }
+  fs::path folder_;
+};
+
+TEST_F(FileTest, AppearsOnlyWhenCommitted) {
+  const std::string path = Path("a");
+  {
+    auto file = OutputFile::Create(path);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(file->Write(std::string_view("hello")).ok());
+    EXPECT_FALSE(fs::exists(path));
+    ASSERT_TRUE(file->Commit().ok());
+  }
+  EXPECT_EQ(Contents(path), "hello");
+  EXPECT_EQ(Count(), 1u);
+}
+
+TEST_F(FileTest, LeavesNothingWithoutCommit) {
+  ASSERT_TRUE(WriteFile(Path("a"), "old").ok());
+  {
+    auto file = OutputFile::Create(Path("a"));
+    ASSERT_TRUE(file->Write(std::string_view("new")).ok());
+  }
+  EXPECT_EQ(Contents(Path("a")), "old");
+  EXPECT_EQ(Count(), 1u);
+}
+
+TEST_F(FileTest, KeepsOldFileWhenTheDiskIsFull) {
+  ASSERT_TRUE(WriteFile(Path("a"), "old").ok());
+  // A limit on file sizes behaves like a disk that is full, in the middle of a write.
+  rlimit before = {};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small = {1000, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  const Status status = WriteFile(Path("a"), std::string(5000, 'x'));
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().message, "cannot write " + Path("a") + ": File too large");
+  EXPECT_EQ(Contents(Path("a")), "old");
+  EXPECT_EQ(Count(), 1u);
+}
+
+TEST_F(FileTest, DevicesAreWrittenToAndStay) {
+  const Status full = WriteFile("/dev/full", "x");
+  ASSERT_FALSE(full.ok());
+  EXPECT_EQ(full.error().message, "cannot write /dev/full: No space left on device");
+  EXPECT_TRUE(WriteFile("/dev/null", "x").ok());
+  struct stat info = {};
+  ASSERT_EQ(stat("/dev/null", &info), 0);
+  EXPECT_TRUE(S_ISCHR(info.st_mode));
+}
+
+TEST_F(FileTest, FollowsLinksAndKeepsModes) {
+  ASSERT_TRUE(WriteFile(Path("real"), "old").ok());
+  fs::permissions(Path("real"), fs::perms::owner_read | fs::perms::owner_write);
+  fs::create_symlink("real", Path("link"));
+  ASSERT_TRUE(WriteFile(Path("link"), "new").ok());
+  EXPECT_TRUE(fs::is_symlink(Path("link")));
+  EXPECT_EQ(Contents(Path("real")), "new");
+  EXPECT_EQ(fs::status(Path("real")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST_F(FileTest, Refuses) {
+  EXPECT_EQ(WriteFile(Path("no/such/a"), "x").error().message,
+            "cannot write " + Path("no/such/a") + ": No such file or directory");
+  EXPECT_EQ(WriteFile(folder_.string(), "x").error().message,
+            "cannot write " + folder_.string() + ": Is a directory");
+  EXPECT_EQ(InputFile::Open(Path("none")).error().message,
+            "cannot open " + Path("none") + ": No such file or directory");
+  EXPECT_EQ(InputFile::Open(folder_.string()).error().message, folder_.string() + " is a folder");
+}
+
+TEST_F(FileTest, ReadsWithinBounds) {
+  ASSERT_TRUE(WriteFile(Path("a"), "0123456789").ok());
+  const auto file = InputFile::Open(Path("a"));
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->size(), 10u);
+  uint8_t four[4];
+  ASSERT_TRUE(file->Read(6, four).ok());
+  EXPECT_EQ(four[3], '9');
+  EXPECT_FALSE(file->Read(7, four).ok());
+  EXPECT_FALSE(file->Read(UINT64_MAX, four).ok());
+  // The file shrinks behind our back: an error, no signal.
+  fs::resize_file(Path("a"), 3);
+  EXPECT_EQ(file->Read(2, four).error().message,
+            "cannot read " + Path("a") + ": it shrank while it was read");
+  EXPECT_EQ(*ReadFile(Path("a")), "012");
+  EXPECT_EQ(ReadFile(Path("a"), 2).error().message, Path("a") + " is larger than 2 bytes");
+}
+
+TEST_F(FileTest, ReadsPipes) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  std::thread writer([path = Path("pipe")] {
+    const int fd = open(path.c_str(), O_WRONLY);  // waits for the reader
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(write(fd, "abc", 3), 3);
+    close(fd);
+  });
+  const auto text = ReadFile(Path("pipe"));
+  writer.join();
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(*text, "abcabcabc");
+}
+
+TEST(HostBuffer, IsZeroAndAligned) {
+  auto buffer = HostBuffer::Allocate(1 << 20);
+  ASSERT_TRUE(buffer.ok());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer->data()) % 4096, 0u);
+  for (const uint8_t byte : buffer->bytes()) ASSERT_EQ(byte, 0);
+  const HostBuffer moved = *std::move(buffer);
+  EXPECT_EQ(moved.size(), uint64_t{1} << 20);
+  EXPECT_EQ(HostBuffer::Allocate(0)->data(), nullptr);
+  EXPECT_EQ(HostBuffer::Allocate(uint64_t{1} << 60).error().message,
+            "out of memory: 1152921504606846976 bytes were wanted");
+  EXPECT_FALSE(HostBuffer::Allocate(UINT64_MAX).ok());
+}
+
+}  // namespace
+}  // namespace tarsia

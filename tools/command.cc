@@ -1,0 +1,127 @@
+#include "tools/command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "support/diagnostic.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+
+struct Command::Impl {
+  std::string name;
+  CLI::App app;
+  std::vector<std::string> value_or_flag;  // names of options that may stand without a value
+};
+
+Command::Command(std::string name, std::string summary, std::vector<std::string> examples)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->name = "tarsia " + name;
+  CLI::App& app = impl_->app;
+  app.name(impl_->name);
+  app.description(std::move(summary));
+  app.get_formatter()->column_width(28);
+  app.set_help_flag("-h,--help", "This text");
+  std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
+  for (const std::string& example : examples) footer += "\n  " + example;
+  app.footer(footer);
+}
+
+Command::~Command() = default;
+
+void Command::Positional(const char* name, std::string* out, const char* help) {
+  impl_->app.add_option(name, *out, help)->type_name("")->required();
+}
+
+void Command::MaybePositional(const char* name, std::string* out, const char* help) {
+  impl_->app.add_option(name, *out, help)->type_name("");
+}
+
+void Command::Positionals(const char* name, std::vector<std::string>* out, const char* help) {
+  impl_->app.add_option(name, *out, help)->type_name("")->required();
+}
+
+void Command::Flag(const char* names, bool* out, const char* help) {
+  impl_->app.add_flag(names, *out, help);
+}
+
+void Command::Value(const char* names, const char* what, std::string* out, const char* help) {
+  impl_->app.add_option(names, *out, help)->type_name(what);
+}
+
+void Command::Value(const char* names, const char* what, std::optional<std::string>* out,
+                    const char* help) {
+  impl_->app
+      .add_option_function<std::string>(
+          names, [out](const std::string& text) { *out = text; }, help)
+      ->type_name(what);
+}
+
+void Command::Number(const char* names, const char* what, uint32_t* out, const char* help) {
+  impl_->app.add_option(names, *out, help)->type_name(what);
+}
+
+void Command::Choice(const char* names, std::string* out, std::vector<std::string> words,
+                     const char* help) {
+  std::string what;
+  for (const std::string& word : words) what += (what.empty() ? "" : "|") + word;
+  impl_->app.add_option(names, *out, help)
+      ->check([words = std::move(words), what](const std::string& text) {
+        const bool known = std::find(words.begin(), words.end(), text) != words.end();
+        return known ? std::string() : "`" + text + "` is none of " + what;
+      })
+      ->type_name(what);
+}
+
+void Command::Values(const char* names, const char* what, std::vector<std::string>* out,
+                     const char* help) {
+  impl_->app.add_option(names, *out, help)->type_name(what)->allow_extra_args(false);
+}
+
+void Command::ValueOrFlag(const char* name, const char* what, std::optional<std::string>* out,
+                          const char* help) {
+  impl_->value_or_flag.emplace_back(name);
+  const std::string shown = std::string("[=") + what + "]";
+  impl_->app
+      .add_option_function<std::string>(
+          name, [out](const std::string& text) { *out = text == "*" ? std::string() : text; }, help)
+      ->type_name(shown);
+}
+
+int Command::Misuse(const std::string& message, const std::string& help) const {
+  PrintError(message, help.empty() ? "see `" + impl_->name + " --help`" : help);
+  return kUsage;
+}
+
+std::optional<int> Command::Parse(const Args& args) {
+  Args reversed(args.rbegin(), args.rend());
+  for (std::string& arg : reversed) {
+    // Left as it is, such an option would take the next argument as its value.
+    const auto& bare = impl_->value_or_flag;
+    if (std::find(bare.begin(), bare.end(), arg) != bare.end()) arg += "=*";
+  }
+  CLI::App& app = impl_->app;
+  try {
+    app.parse(reversed);
+    return std::nullopt;
+  } catch (const CLI::CallForHelp&) {
+    PrintOut(app.help());
+    return kDone;
+  } catch (const CLI::ExtrasError&) {
+    const auto extra = app.remaining();
+    const std::string first = extra.empty() ? "" : extra.front();
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    if (first.substr(0, 1) != "-") return Misuse("unexpected argument `" + first + "`");
+    return Misuse("unknown option `" + first + "`",
+                  DidYouMean(first.substr(0, first.find('=')), views));
+  } catch (const CLI::ParseError& error) {
+    return Misuse(error.what());
+  }
+}
+
+}  // namespace tarsia::tools

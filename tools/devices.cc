@@ -1,0 +1,54 @@
+// tarsia devices: what programs can run on.
+#include <fmt/format.h>
+
+#include "tools/commands.h"
+#include "tools/handles.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+namespace {
+
+std::string Line(const tarsia_device_info& device) {
+  std::string out = fmt::format("{:<6}{}", device.name, device.description);
+  if (device.threads != 0) {
+    out += fmt::format(": {} thread{}, {}", device.threads, device.threads == 1 ? "" : "s",
+                       device.vector_unit);
+  }
+  if (device.is_default) out += " (default)";
+  return out + "\n";
+}
+
+void Append(const tarsia_device_info& device, Json* json) {
+  json->Begin('{').Key("name").String(device.name);
+  json->Key("description").String(device.description);
+  json->Key("available").Bool(device.available).Key("default").Bool(device.is_default);
+  if (device.threads != 0) {
+    json->Key("threads").Number(device.threads).Key("vector_unit").String(device.vector_unit);
+  }
+  json->End('}');
+}
+
+}  // namespace
+
+int ShowDevices(const Args& args) {
+  Command command("devices", "Lists the devices that programs can run on.",
+                  {"tarsia devices", "tarsia devices --json"});
+  bool as_json = false;
+  command.Flag("--json", &as_json, "As JSON");
+  if (const auto code = command.Parse(args)) return *code;
+  Json json;
+  json.Begin('[');
+  for (size_t i = 0; i < tarsia_device_count(); ++i) {
+    auto device = Sized<tarsia_device_info>();
+    if (tarsia_device_get(i, &device) != TARSIA_STATUS_OK) continue;
+    if (as_json) {
+      Append(device, &json);
+    } else {
+      PrintOut(Line(device));
+    }
+  }
+  if (as_json) PrintOut(json.End(']').Take());
+  return kDone;
+}
+
+}  // namespace tarsia::tools

@@ -1,0 +1,218 @@
+// tarsia dtype: what a type is, every code of it, and conversion of values.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "dtypes/convert.h"
+#include "runtime/file.h"
+#include "tools/commands.h"
+#include "tools/handles.h"
+#include "tools/modules.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+namespace {
+
+struct DTypeRequest {
+  std::string name;
+  bool table = false;
+  bool json = false;
+  std::optional<std::string> encode;
+  std::optional<std::string> decode;
+  std::string rounding = "nearest";
+  bool sat = false;
+  bool nosat = false;
+  bool wrap = false;
+  uint32_t random = 0;
+};
+
+constexpr int kMaxTableBits = 16;
+
+// ---- what there is -------------------------------------------------------------------------
+
+int ListTypes(bool as_json) {
+  Json json;
+  json.Begin('[');
+  for (const DTypeRow& row : AllDTypes()) {
+    if (!as_json)
+      PrintOut(fmt::format("{:<14} {:>2} bits  {}\n", row.name, row.type.bits, row.doc));
+    json.Begin('{').Key("name").String(row.name).Key("code").Number(row.code);
+    json.Key("bits").Number(row.type.bits).Key("doc").String(row.doc).End('}');
+  }
+  if (as_json) PrintOut(json.End(']').Take());
+  return kDone;
+}
+
+int Describe(tarsia_dtype dtype, bool as_json) {
+  auto info = Sized<tarsia_dtype_info>();
+  tarsia_dtype_get(dtype, &info);
+  if (as_json) {
+    Json json;
+    json.Begin('{').Key("name").String(info.name).Key("code").Number(info.dtype);
+    json.Key("bits").Number(info.bits).Key("exponent_bits").Number(info.exponent_bits);
+    json.Key("mantissa_bits").Number(info.mantissa_bits).Key("bias").Number(info.bias);
+    json.Key("has_infinity").Bool(info.has_infinity).Key("has_nan").Bool(info.has_nan);
+    json.Key("doc").String(info.doc).End('}');
+    PrintOut(json.Take());
+    return kDone;
+  }
+  PrintOut(fmt::format("{}: {}\n{} bits", info.name, info.doc, info.bits));
+  if (info.kind == TARSIA_DTYPE_KIND_FLOAT) {
+    PrintOut(fmt::format(": sign, {} exponent, {} mantissa; bias {}", info.exponent_bits,
+                         info.mantissa_bits, info.bias));
+  }
+  PrintOut(fmt::format("; number {} in bytecode\n", static_cast<int>(info.dtype)));
+  return kDone;
+}
+
+int PrintTable(const Command& command, DType type, bool as_json) {
+  if (type.bits > kMaxTableBits) {
+    return command.Misuse(
+        fmt::format("--table: {} has 2^{} codes; types of at most {} bits have a "
+                    "table",
+                    DTypeName(type), type.bits, kMaxTableBits));
+  }
+  std::string out = as_json ? "[" : "";
+  for (uint64_t code = 0; code <= CodeMask(type); ++code) {
+    const std::string value = DecodeToString(type, code);
+    if (as_json) {
+      out += fmt::format("{}[{}, \"{}\"]", code == 0 ? "" : ", ", code, value);
+    } else {
+      out += fmt::format("{:5}  0x{:0{}X}  {:0{}b}  {}\n", code, code, (type.bits + 3) / 4, code,
+                         static_cast<int>(type.bits), value);
+    }
+  }
+  PrintOut(as_json ? out + "]\n" : out);
+  return kDone;
+}
+
+// ---- conversion ----------------------------------------------------------------------------
+
+// A whole line as an f64, decimal or hexadecimal, `inf` or `nan`.
+bool ParseDouble(const std::string& line, double* out) {
+  char* end = nullptr;
+  if (line.empty() || line[0] == ' ' || line[0] == '\t') return false;
+  *out = std::strtod(line.c_str(), &end);
+  return end == line.c_str() + line.size();
+}
+
+bool ParseCode(const std::string& line, DType type, uint64_t* out) {
+  char* end = nullptr;
+  if (line.empty() || line[0] < '0' || line[0] > '9') return false;
+  const bool hex = line.size() > 2 && (line[1] == 'x' || line[1] == 'X');
+  errno = 0;
+  *out = std::strtoull(line.c_str(), &end, hex ? 16 : 10);
+  return errno == 0 && end == line.c_str() + line.size() && *out <= CodeMask(type);
+}
+
+tarsia_rounding RoundingOf(const DTypeRequest& request) {
+  return request.rounding == "toward_zero"  ? TARSIA_ROUNDING_TOWARD_ZERO
+         : request.rounding == "stochastic" ? TARSIA_ROUNDING_STOCHASTIC
+                                            : TARSIA_ROUNDING_NEAREST_EVEN;
+}
+
+tarsia_overflow OverflowOf(const DTypeRequest& request) {
+  return request.sat     ? TARSIA_OVERFLOW_SATURATE
+         : request.nosat ? TARSIA_OVERFLOW_NON_SATURATING
+         : request.wrap  ? TARSIA_OVERFLOW_WRAP
+                         : TARSIA_OVERFLOW_DEFAULT;
+}
+
+// One line of input; false if it is not what is wanted.
+bool EncodeLine(const DTypeRequest& request, tarsia_dtype dtype, const std::string& line,
+                std::string* out) {
+  double value = 0;
+  uint64_t code = 0;
+  if (!ParseDouble(line, &value)) return false;
+  tarsia_dtype_encode(dtype, value, RoundingOf(request), OverflowOf(request), request.random,
+                      &code);
+  *out += fmt::format("{}\n", code);
+  return true;
+}
+
+bool DecodeLine(DType type, const std::string& line, std::string* out) {
+  uint64_t code = 0;
+  if (!ParseCode(line, type, &code)) return false;
+  *out += DecodeToString(type, code) + "\n";
+  return true;
+}
+
+int Convert(const DTypeRequest& request, tarsia_dtype dtype, DType type) {
+  const bool encode = request.encode.has_value();
+  const std::string path = encode ? *request.encode : *request.decode;
+  const auto text = ReadFile(path);
+  if (!text.ok()) {
+    PrintError(text.error());
+    return kRejected;
+  }
+  std::string out;
+  size_t number = 0;
+  for (size_t at = 0; at < text->size(); ++number) {
+    const size_t end = std::min(text->find('\n', at), text->size());
+    const size_t length = end > at && (*text)[end - 1] == '\r' ? end - at - 1 : end - at;
+    const std::string line = text->substr(at, length);
+    const bool ok = encode ? EncodeLine(request, dtype, line, &out) : DecodeLine(type, line, &out);
+    if (!ok) {
+      PrintOut(out);
+      PrintError(fmt::format("{}:{}: `{}` is no {} of {}", DisplayName(path), number + 1,
+                             line.substr(0, 60), encode ? "number for a value" : "code",
+                             request.name));
+      return kRejected;
+    }
+    at = end + 1;
+  }
+  PrintOut(out);
+  return kDone;
+}
+
+int CheckRequest(const Command& command, const DTypeRequest& request) {
+  const int actions = (request.table ? 1 : 0) + (request.encode ? 1 : 0) + (request.decode ? 1 : 0);
+  if (actions > 1) return command.Misuse("--table, --encode and --decode exclude each other");
+  if ((request.sat ? 1 : 0) + (request.nosat ? 1 : 0) + (request.wrap ? 1 : 0) > 1) {
+    return command.Misuse("--sat, --nosat and --wrap exclude each other");
+  }
+  return kDone;
+}
+
+}  // namespace
+
+int ShowDType(const Args& args) {
+  Command command("dtype",
+                  "Shows a type, all its codes, or converts values. Without a name: all types.",
+                  {"tarsia dtype f4e2m1 --table", "tarsia dtype f8e4m3fn --table --json",
+                   "printf '1.5\\n0x1.8p3\\n' | tarsia dtype f6e3m2 --encode -",
+                   "printf '12\\n0x1F\\n' | tarsia dtype f6e3m2 --decode -"});
+  DTypeRequest request;
+  command.MaybePositional("NAME", &request.name, "The type");
+  command.Flag("--table", &request.table, "Every code and its exact value");
+  command.Flag("--json", &request.json, "As JSON; a table as [[code, \"value\"], ..]");
+  command.Value("--encode", "FILE", &request.encode,
+                "Print the code of each value (one a line, decimal or hexadecimal, taken as f64)");
+  command.Value("--decode", "FILE", &request.decode, "Print the value of each code");
+  command.Choice("--rounding", &request.rounding, {"nearest", "toward_zero", "stochastic"},
+                 "How to round; nearest (to even) if left out");
+  command.Number("--random", "N", &request.random, "The random operand of stochastic rounding");
+  command.Flag("--sat", &request.sat, "Too large becomes the largest finite value");
+  command.Flag("--nosat", &request.nosat, "Too large becomes infinity or NaN, where there is one");
+  command.Flag("--wrap", &request.wrap, "Integers keep their low bits");
+  if (const auto code = command.Parse(args)) return *code;
+  if (const int code = CheckRequest(command, request); code != kDone) return code;
+  if (request.name.empty()) {
+    if (request.table || request.encode || request.decode)
+      return command.Misuse("NAME is required");
+    return ListTypes(request.json);
+  }
+  tarsia_dtype dtype = TARSIA_DTYPE_NONE;
+  const auto found = tarsia_dtype_find(request.name.c_str(), &dtype);
+  if (found != TARSIA_STATUS_OK) {
+    ReportFailure(found);
+    return kRejected;
+  }
+  const DType type = *FindDType(request.name);
+  if (request.table) return PrintTable(command, type, request.json);
+  if (request.encode || request.decode) return Convert(request, dtype, type);
+  return Describe(dtype, request.json);
+}
+
+}  // namespace tarsia::tools

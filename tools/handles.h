@@ -1,0 +1,33 @@
+// Handles of the C API that destroy themselves.
+#ifndef TARSIA_TOOLS_HANDLES_H_
+#define TARSIA_TOOLS_HANDLES_H_
+
+#include <memory>
+
+#include "tarsia/tarsia.h"
+
+namespace tarsia::tools {
+
+struct HandleDeleter {
+  void operator()(tarsia_blob* p) const { tarsia_blob_destroy(p); }
+  void operator()(tarsia_diagnostics* p) const { tarsia_diagnostics_destroy(p); }
+  void operator()(tarsia_module* p) const { tarsia_module_destroy(p); }
+  void operator()(tarsia_plan* p) const { tarsia_plan_destroy(p); }
+  void operator()(tarsia_query* p) const { tarsia_query_destroy(p); }
+  void operator()(tarsia_report* p) const { tarsia_report_destroy(p); }
+};
+
+template <typename T>
+using Handle = std::unique_ptr<T, HandleDeleter>;
+
+// A struct of the C API with its size set.
+template <typename T>
+T Sized() {
+  T out = {};
+  out.size = sizeof(T);
+  return out;
+}
+
+}  // namespace tarsia::tools
+
+#endif  // TARSIA_TOOLS_HANDLES_H_

@@ -1,0 +1,31 @@
+// The reference of the instructions, made from the table isa/isa.def: cards, docs/isa.md, and the
+// grammar for editors.
+#ifndef TARSIA_TOOLS_ISA_TEXT_H_
+#define TARSIA_TOOLS_ISA_TEXT_H_
+
+#include <string>
+
+#include "isa/instruction.h"
+
+namespace tarsia::tools {
+
+// How it is written: "%value = load source[index, ..] [cache default|..] : [shape]".
+std::string Signature(const InstRow& row);
+// "a register tile of any type".
+std::string OperandText(const OperandRow& operand);
+// What an attribute may be: "keepdims", "axis N", "rounding nearest|toward_zero|stochastic".
+std::string AttributeText(Attr attr);
+// What `: type` must say; empty where nothing may be written.
+std::string AnnotationText(Annotation annotation);
+
+// All of `tarsia isa MNEMONIC`.
+std::string IsaCard(const InstRow& row);
+// One line an instruction, by family.
+std::string IsaList();
+std::string IsaJson();
+std::string IsaMarkdown();
+std::string IsaGrammar();
+
+}  // namespace tarsia::tools
+
+#endif  // TARSIA_TOOLS_ISA_TEXT_H_

@@ -1,0 +1,97 @@
+// The `tarsia` command: finds the subcommand and hands it the rest.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "tools/commands.h"
+#include "tools/output.h"
+
+using namespace tarsia::tools;
+
+namespace {
+
+struct Entry {
+  std::string_view name;
+  int (*run)(const Args&);
+  std::string_view summary;
+};
+
+constexpr Entry kCommands[] = {
+    {"run", Run, "run a kernel on .npy and .safetensors files"},
+    {"check", Check, "report every error of a program"},
+    {"fmt", Format, "format a program"},
+    {"as", Assemble, "assemble text into bytecode"},
+    {"dis", Disassemble, "print bytecode as text"},
+    {"layout", ShowLayout, "draw a layout"},
+    {"dtype", ShowDType, "show a type, encode and decode its values"},
+    {"isa", ShowIsa, "the reference of the instructions"},
+    {"devices", ShowDevices, "what programs can run on here"},
+};
+
+std::string Overview() {
+  std::string out =
+      "tarsia: a virtual machine for low-precision GPU compute\n\n"
+      "Usage: tarsia COMMAND [ARGUMENTS]\n\nCommands:\n";
+  for (const Entry& entry : kCommands) out += fmt::format("  {:<9}{}\n", entry.name, entry.summary);
+  out +=
+      "\n`tarsia COMMAND --help` shows the options of a command, with examples. `-` is standard\n"
+      "input or output. Exit status: 0 done, 1 the input was rejected, 2 bad usage, 3 something "
+      "is\n"
+      "missing on this machine.\n";
+  return out;
+}
+
+int UnknownCommand(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Entry& entry : kCommands) names.push_back(entry.name);
+  const std::string nearest = tarsia::DidYouMean(name, names);
+  PrintError(fmt::format("unknown command `{}`", name),
+             nearest.empty() ? "see `tarsia --help`" : nearest);
+  return kUsage;
+}
+
+int Dispatch(std::string_view name, Args args) {
+  if (name == "--version") {
+    PrintOut(fmt::format("tarsia {}\n", tarsia_version()));
+    return kDone;
+  }
+  if (name == "help" && !args.empty()) return Dispatch(Args(args)[0], {"--help"});
+  if (name == "--help" || name == "-h" || name == "help") {
+    PrintOut(Overview());
+    return kDone;
+  }
+  for (const Entry& entry : kCommands) {
+    if (entry.name == name) return entry.run(args);
+  }
+  return UnknownCommand(name);
+}
+
+// Output that did not arrive is an error, not a success.
+int CloseStandardOutput(int code) {
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!failed || code != kDone) return code;
+  PrintError("cannot write standard output");
+  return kEnvironment;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error like a full disk
+  try {
+    if (argc < 2) {
+      fmt::print(stderr, "{}", Overview());
+      return kUsage;
+    }
+    return CloseStandardOutput(Dispatch(argv[1], Args(argv + 2, argv + argc)));
+  } catch (const std::bad_alloc&) {
+    std::fputs("tarsia: error: out of memory\n", stderr);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tarsia: internal error: %s\n", error.what());
+  }
+  return kEnvironment;
+}

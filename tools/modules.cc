@@ -1,0 +1,114 @@
+#include "tools/modules.h"
+
+#include <cstdio>
+
+#include "runtime/file.h"
+#include "tools/command.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+
+int ExitCode(tarsia_status status) {
+  switch (status) {
+    case TARSIA_STATUS_OK:
+      return kDone;
+    case TARSIA_STATUS_REJECTED:
+    case TARSIA_STATUS_UNSUPPORTED:
+    case TARSIA_STATUS_LAUNCH_FAILED:
+    case TARSIA_STATUS_FINDINGS:
+      return kRejected;
+    case TARSIA_STATUS_INVALID_ARGUMENT:
+    case TARSIA_STATUS_NOT_FOUND:
+      return kUsage;
+    case TARSIA_STATUS_OUT_OF_MEMORY:
+    case TARSIA_STATUS_NO_DEVICE:
+    case TARSIA_STATUS_INTERNAL:
+    case TARSIA_STATUS_FORCE_32BIT:
+      break;
+  }
+  return kEnvironment;
+}
+
+int ReportFailure(tarsia_status status) {
+  const std::string_view text = tarsia_last_error();
+  if (text.find(": error: ") == std::string_view::npos) {
+    PrintError(text);
+  } else {  // it names a file and says so itself
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fputc('\n', stderr);
+  }
+  return ExitCode(status);
+}
+
+std::string DisplayName(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+
+namespace {
+
+// Prints diagnostics, or hands them over; without any, prints the last error.
+int Report(tarsia_status status, Handle<tarsia_diagnostics> found,
+           Handle<tarsia_diagnostics>* out) {
+  if (found == nullptr) return ReportFailure(status);
+  if (out != nullptr) {
+    *out = std::move(found);
+  } else {
+    PrintDiagnostics(found.get());
+  }
+  return ExitCode(status);
+}
+
+}  // namespace
+
+int LoadModule(const std::string& path, Handle<tarsia_module>* out,
+               Handle<tarsia_diagnostics>* diagnostics) {
+  const auto bytes = ReadFile(path);
+  if (!bytes.ok()) {
+    PrintError(bytes.error());
+    return kRejected;
+  }
+  const std::string name = DisplayName(path);
+  auto options = Sized<tarsia_module_options>();
+  options.name = name.c_str();
+  tarsia_module* module = nullptr;
+  tarsia_diagnostics* errors = nullptr;
+  const auto status =
+      tarsia_module_create(bytes->data(), bytes->size(), &options, &module, &errors);
+  out->reset(module);
+  Handle<tarsia_diagnostics> owned(errors);
+  return status == TARSIA_STATUS_OK ? kDone : Report(status, std::move(owned), diagnostics);
+}
+
+bool SplitAssignment(std::string_view text, std::string* name, std::string* rest) {
+  if (text.substr(0, 1) == "%") text.remove_prefix(1);
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0) return false;
+  *name = text.substr(0, equals);
+  *rest = text.substr(equals + 1);
+  return true;
+}
+
+int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,
+             Handle<tarsia_diagnostics>* diagnostics) {
+  std::vector<std::pair<std::string, std::string>> texts(request.sets.size());
+  std::vector<tarsia_binding> bindings;
+  for (size_t i = 0; i < request.sets.size(); ++i) {
+    auto& [name, value] = texts[i];
+    if (!SplitAssignment(request.sets[i], &name, &value)) {
+      PrintError("--set " + request.sets[i] + ": this is not of the form NAME=VALUE");
+      return kUsage;
+    }
+    bindings.push_back({sizeof(tarsia_binding), name.c_str(), value.c_str()});
+  }
+  auto options = Sized<tarsia_plan_options>();
+  options.kernel = request.kernel.empty() ? nullptr : request.kernel.c_str();
+  options.device = request.device.empty() ? nullptr : request.device.c_str();
+  options.bindings = bindings.data();
+  options.binding_count = bindings.size();
+  tarsia_plan* plan = nullptr;
+  tarsia_diagnostics* errors = nullptr;
+  const auto status = tarsia_plan_create(module, &options, &plan, &errors);
+  out->reset(plan);
+  Handle<tarsia_diagnostics> owned(errors);
+  return status == TARSIA_STATUS_OK ? kDone : Report(status, std::move(owned), diagnostics);
+}
+
+}  // namespace tarsia::tools

@@ -1,0 +1,41 @@
+// Reads modules from files and makes plans of them; what goes wrong is reported on standard error
+// and becomes an exit code.
+#ifndef TARSIA_TOOLS_MODULES_H_
+#define TARSIA_TOOLS_MODULES_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tools/handles.h"
+
+namespace tarsia::tools {
+
+// The exit code that a status of the C API means.
+int ExitCode(tarsia_status status);
+// Prints the last error of the C API; returns the exit code of `status`.
+int ReportFailure(tarsia_status status);
+
+// How messages call a file: "<stdin>" for "-".
+std::string DisplayName(const std::string& path);
+
+// A module from text or bytecode ("-": standard input). Returns an exit code. Rejections are
+// printed unless `diagnostics` is given, which then receives them.
+int LoadModule(const std::string& path, Handle<tarsia_module>* out,
+               Handle<tarsia_diagnostics>* diagnostics = nullptr);
+
+// Splits `NAME=REST` (a `%` before the name is dropped); false without a name or `=`.
+bool SplitAssignment(std::string_view text, std::string* name, std::string* rest);
+
+struct PlanRequest {
+  std::string kernel;             // "": the only one
+  std::string device;             // "": the default one
+  std::vector<std::string> sets;  // NAME=V
+};
+int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,
+             Handle<tarsia_diagnostics>* diagnostics = nullptr);
+
+}  // namespace tarsia::tools
+
+#endif  // TARSIA_TOOLS_MODULES_H_

@@ -1,0 +1,152 @@
+#include "tools/output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "tools/handles.h"
+
+namespace tarsia::tools {
+
+bool WantsColor() {
+  static const bool wants = isatty(STDERR_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  return wants;
+}
+
+namespace {
+
+void PrintLabelled(std::string_view label, const char* color, std::string_view message) {
+  if (WantsColor()) {
+    fmt::print(stderr, "tarsia: {}{}:\x1b[0m {}\n", color, label, message);
+  } else {
+    fmt::print(stderr, "tarsia: {}: {}\n", label, message);
+  }
+}
+
+}  // namespace
+
+void PrintError(std::string_view message, std::string_view help) {
+  PrintLabelled("error", "\x1b[1;31m", message);
+  if (!help.empty()) fmt::print(stderr, "  help: {}\n", help);
+}
+
+void PrintWarning(std::string_view message) { PrintLabelled("warning", "\x1b[1;35m", message); }
+
+void PrintError(const Diagnostic& error, const SourceFile& source) {
+  const std::string text = Render(error, source, WantsColor());
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void PrintDiagnostics(const tarsia_diagnostics* diagnostics) {
+  tarsia_blob* text = nullptr;
+  if (tarsia_diagnostics_render(diagnostics, WantsColor(), &text) != TARSIA_STATUS_OK) return;
+  const Handle<tarsia_blob> owned(text);
+  std::fwrite(tarsia_blob_data(text), 1, tarsia_blob_size(text), stderr);
+}
+
+void PrintOut(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// ---- JSON ----------------------------------------------------------------------------------
+
+void Json::Separate() {
+  if (!first_) out_ += ", ";
+  first_ = false;
+}
+
+Json& Json::Begin(char bracket) {
+  Separate();
+  out_ += bracket;
+  first_ = true;
+  return *this;
+}
+
+Json& Json::End(char bracket) {
+  out_ += bracket;
+  first_ = false;
+  return *this;
+}
+
+Json& Json::Key(std::string_view key) {
+  String(key);
+  out_ += ": ";
+  first_ = true;
+  return *this;
+}
+
+Json& Json::String(std::string_view text) {
+  Separate();
+  out_ += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out_ += '\\';
+      out_ += c;
+    } else if (c == '\n') {
+      out_ += "\\n";
+    } else if (c == '\t') {
+      out_ += "\\t";
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out_ += fmt::format("\\u{:04x}", byte);
+    } else {
+      out_ += c;
+    }
+  }
+  out_ += '"';
+  return *this;
+}
+
+Json& Json::Number(int64_t value) { return Raw(std::to_string(value)); }
+
+Json& Json::Bool(bool value) { return Raw(value ? "true" : "false"); }
+
+Json& Json::Null() { return Raw("null"); }
+
+Json& Json::Raw(std::string_view json) {
+  Separate();
+  out_ += json;
+  return *this;
+}
+
+std::string Json::Take() {
+  out_ += '\n';
+  return std::move(out_);
+}
+
+namespace {
+
+void AppendNotes(const tarsia_diagnostics* diagnostics, size_t index, size_t count, Json* json) {
+  json->Key("notes").Begin('[');
+  for (size_t i = 0; i < count; ++i) {
+    tarsia_note note = {};
+    note.size = sizeof note;
+    if (tarsia_diagnostics_note(diagnostics, index, i, &note) != TARSIA_STATUS_OK) continue;
+    json->Begin('{').Key("line").Number(note.line).Key("column").Number(note.column);
+    json->Key("message").String(note.message).End('}');
+  }
+  json->End(']');
+}
+
+}  // namespace
+
+void AppendDiagnostics(const tarsia_diagnostics* diagnostics, Json* json) {
+  json->Begin('[');
+  for (size_t i = 0; i < tarsia_diagnostics_count(diagnostics); ++i) {
+    tarsia_diagnostic one = {};
+    one.size = sizeof one;
+    if (tarsia_diagnostics_get(diagnostics, i, &one) != TARSIA_STATUS_OK) continue;
+    json->Begin('{').Key("file").String(one.file).Key("line").Number(one.line);
+    json->Key("column").Number(one.column).Key("length").Number(one.length);
+    if (one.line == 0 && one.length != 0) {
+      json->Key("offset").Number(static_cast<int64_t>(one.offset));
+    }
+    json->Key("id").String(one.id).Key("message").String(one.message);
+    json->Key("help").String(one.help);
+    AppendNotes(diagnostics, i, one.note_count, json);
+    json->End('}');
+  }
+  json->End(']');
+}
+
+}  // namespace tarsia::tools

@@ -1,0 +1,50 @@
+// What the subcommands print: errors on standard error, results on standard output, JSON.
+#ifndef TARSIA_TOOLS_OUTPUT_H_
+#define TARSIA_TOOLS_OUTPUT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "support/diagnostic.h"
+#include "tarsia/tarsia.h"
+
+namespace tarsia::tools {
+
+// Whether standard error is a terminal that wants colours (NO_COLOR is not set).
+bool WantsColor();
+// `tarsia: error: message`, and a line of help if there is one.
+void PrintError(std::string_view message, std::string_view help = "");
+void PrintWarning(std::string_view message);
+// Prints an error of the library, which may have a place in a file.
+void PrintError(const Diagnostic& error, const SourceFile& source);
+inline void PrintError(const Diagnostic& error) { PrintError(error.message, error.help); }
+void PrintDiagnostics(const tarsia_diagnostics* diagnostics);
+void PrintOut(std::string_view text);
+
+// Builds one JSON value; commas and escapes are its business. `Key` before each value of an object.
+class Json {
+ public:
+  Json& Begin(char bracket);  // '{' or '['
+  Json& End(char bracket);    // '}' or ']'
+  Json& Key(std::string_view key);
+  Json& String(std::string_view text);
+  Json& Number(int64_t value);
+  Json& Bool(bool value);
+  Json& Null();
+  Json& Raw(std::string_view json);  // a value that is JSON already
+  // With a newline.
+  [[nodiscard]] std::string Take();
+
+ private:
+  void Separate();
+  std::string out_;
+  bool first_ = true;
+};
+
+// [{"file", "line", "column", "length", "id", "message", "help", "notes"}, ..]
+void AppendDiagnostics(const tarsia_diagnostics* diagnostics, Json* json);
+
+}  // namespace tarsia::tools
+
+#endif  // TARSIA_TOOLS_OUTPUT_H_

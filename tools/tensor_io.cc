@@ -1,0 +1,165 @@
+#include "tools/tensor_io.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "dtypes/bits.h"
+#include "runtime/npy.h"
+#include "runtime/safetensors.h"
+#include "tools/command.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+namespace {
+
+constexpr std::string_view kSafetensors = ".safetensors";
+
+int Complain(const std::string& source, const Diagnostic& error) {
+  PrintError(source + ": " + error.message, error.help);
+  return kRejected;
+}
+
+// The first names of a file's tensors, for whoever gave none.
+std::string SomeNames(const std::vector<NamedTensor>& tensors) {
+  constexpr size_t kShown = 8;
+  std::string out;
+  for (size_t i = 0; i < std::min(tensors.size(), kShown); ++i) {
+    out += (i == 0 ? "" : ", ") + tensors[i].name;
+  }
+  if (tensors.size() > kShown) out += fmt::format(" and {} more", tensors.size() - kShown);
+  return out;
+}
+
+int ReadSafetensors(const std::string& path, const std::string& name, InputTensor* out) {
+  const auto file = InputFile::Open(path);
+  if (!file.ok()) {
+    PrintError(file.error());
+    return kRejected;
+  }
+  const auto tensors = ReadSafetensorsHeader(*file);
+  if (!tensors.ok()) return Complain(path, tensors.error());
+  if (name.empty()) {
+    PrintError(fmt::format("{}: say which tensor, as in {}:NAME", path, path),
+               "it has " + SomeNames(*tensors));
+    return kUsage;
+  }
+  auto found = FindTensor(*tensors, name);
+  if (!found.ok()) {
+    Diagnostic error = found.TakeError();
+    if (error.help.empty()) error.help = "it has " + SomeNames(*tensors);
+    return Complain(path, error);
+  }
+  out->npy = false;
+  out->info = *std::move(found);
+  auto data = ReadTensor(*file, out->info);
+  if (!data.ok()) return Complain(path, data.error());
+  out->data = *std::move(data);
+  return kDone;
+}
+
+int ReadNpy(const std::string& path, InputTensor* out) {
+  const auto file = InputFile::Open(path);
+  if (!file.ok()) {
+    PrintError(file.error());
+    return kRejected;
+  }
+  auto info = ReadNpyHeader(*file);
+  if (!info.ok()) return Complain(file->name(), info.error());
+  out->info = *std::move(info);
+  auto data = ReadTensor(*file, out->info);
+  if (!data.ok()) return Complain(file->name(), data.error());
+  out->data = *std::move(data);
+  return kDone;
+}
+
+}  // namespace
+
+bool InputTensor::CanName(DType type) const {
+  return npy ? !NpyTypeName(type).empty() : !SafetensorsTypeName(type).empty();
+}
+
+int ReadInput(const std::string& spec, InputTensor* out) {
+  out->source = spec == "-" ? "standard input" : spec;
+  const size_t at = spec.find(std::string(kSafetensors) + ":");
+  if (at != std::string::npos) {
+    const size_t colon = at + kSafetensors.size();
+    return ReadSafetensors(spec.substr(0, colon), spec.substr(colon + 1), out);
+  }
+  const bool whole = spec.size() >= kSafetensors.size() &&
+                     spec.substr(spec.size() - kSafetensors.size()) == kSafetensors;
+  return whole ? ReadSafetensors(spec, "", out) : ReadNpy(spec, out);
+}
+
+// ---- outputs -------------------------------------------------------------------------------
+
+namespace {
+
+// "[16, 128]" into extents.
+bool ParseShape(std::string_view text, std::vector<int64_t>* out) {
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']') return false;
+  text = text.substr(1, text.size() - 2);
+  bool wants = false;
+  while (!text.empty() || wants) {
+    const size_t begin = text.find_first_not_of(' ');
+    if (begin == std::string_view::npos) return !wants;
+    text.remove_prefix(begin);
+    size_t digits = 0;
+    int64_t value = 0;
+    while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9' && digits < 16) {
+      value = value * 10 + (text[digits++] - '0');
+    }
+    if (digits == 0 || out->size() == 8) return false;
+    out->push_back(value);
+    text.remove_prefix(digits);
+    const size_t next = text.find_first_not_of(' ');
+    if (next == std::string_view::npos) return true;
+    if (text[next] != ',') return false;
+    text.remove_prefix(next + 1);
+    wants = true;
+  }
+  return true;
+}
+
+}  // namespace
+
+int ParseOutputSpec(const std::string& text, OutputSpec* out) {
+  out->path = text;
+  const size_t colon = text.rfind(':');
+  if (colon == std::string::npos || text.back() != ']') return kDone;
+  const size_t bracket = text.find('[', colon);
+  if (bracket == std::string::npos) return kDone;
+  const std::string name = text.substr(colon + 1, bracket - colon - 1);
+  out->path = text.substr(0, colon);
+  out->type = FindDType(name);
+  if (!out->type) {
+    PrintError(fmt::format("--out: unknown element type `{}`", name),
+               DidYouMean(name, DTypeNames()));
+    return kUsage;
+  }
+  if (ParseShape(std::string_view(text).substr(bracket), &out->shape)) return kDone;
+  PrintError(fmt::format("--out: `{}` is no shape such as [16, 128]", text.substr(bracket)));
+  return kUsage;
+}
+
+std::optional<uint64_t> DenseBytes(DType type, std::span<const int64_t> shape) {
+  uint64_t bits = type.bits;
+  for (const int64_t extent : shape) {
+    if (__builtin_mul_overflow(bits, static_cast<uint64_t>(extent), &bits)) return std::nullopt;
+  }
+  if (bits > uint64_t{1} << 62) return std::nullopt;
+  return BytesForBits(bits);
+}
+
+Status WriteOutput(const std::string& path, DType type, std::span<const int64_t> shape, bool dense,
+                   std::span<const uint8_t> data) {
+  const std::string name = NpyTypeName(type);
+  if (dense && !name.empty()) return WriteNpy(path, name, shape, data);
+  if (dense && type.bits >= 8) {
+    return WriteNpy(path, "|V" + std::to_string(type.bits / 8), shape, data);
+  }
+  const int64_t bytes[] = {static_cast<int64_t>(data.size())};
+  return WriteNpy(path, "|u1", bytes, data);
+}
+
+}  // namespace tarsia::tools

@@ -1,0 +1,52 @@
+// Tensors that `tarsia run` takes in and gives out: .npy, .safetensors.
+#ifndef TARSIA_TOOLS_TENSOR_IO_H_
+#define TARSIA_TOOLS_TENSOR_IO_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dtypes/dtype.h"
+#include "runtime/file.h"
+#include "runtime/tensor_file.h"
+
+namespace tarsia::tools {
+
+struct InputTensor {
+  std::string source;  // for messages: "x.npy", "m.safetensors:layer.0"
+  TensorInfo info;
+  HostBuffer data;
+  bool npy = true;
+  // Whether the file's format can name a type: then another one in its place is an error, and raw
+  // bytes are taken for the others only.
+  [[nodiscard]] bool CanName(DType type) const;
+};
+
+// Reads `a.npy`, `m.safetensors:TENSOR`, or `-` (a .npy on standard input). Returns an exit code;
+// what is wrong is printed.
+int ReadInput(const std::string& spec, InputTensor* out);
+
+// `y.npy` or `y.npy:f16[16, 128]`, the part behind the last colon naming type and shape.
+struct OutputSpec {
+  std::string path;
+  std::optional<DType> type;
+  std::vector<int64_t> shape;
+};
+// Prints what is wrong; returns an exit code.
+int ParseOutputSpec(const std::string& text, OutputSpec* out);
+
+// Bytes of a dense tensor; nothing beyond 2^62.
+std::optional<uint64_t> DenseBytes(DType type, std::span<const int64_t> shape);
+
+// Writes a tensor as .npy. A type of at least 8 bits that NumPy cannot name becomes raw elements
+// (`|V2`) of the same shape; a narrower type, or a layout that is not row-major (`shape` empty,
+// `dense` false), becomes a stream of bytes (`|u1`).
+Status WriteOutput(const std::string& path, DType type, std::span<const int64_t> shape, bool dense,
+                   std::span<const uint8_t> data);
+
+}  // namespace tarsia::tools
+
+#endif  // TARSIA_TOOLS_TENSOR_IO_H_
