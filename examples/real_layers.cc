@@ -55,7 +55,8 @@ Options ParseOptions(int argc, char** argv) {
     if (flag == "--help") {
       fmt::print(
           "Quantises layers of a model, multiplies by a VM program, checks the results.\n"
-          "usage: real_layers --model FILE.safetensors [--program FILE.tsa] [--m 16] [--group 128]\n");
+          "usage: real_layers --model FILE.safetensors [--program FILE.tsa] [--m 16] [--group "
+          "128]\n");
       std::exit(0);
     }
     if (i + 1 >= argc) Fail(2, fmt::format("{} needs a value; see --help", flag));
@@ -170,7 +171,8 @@ Run Execute(const tarsia_module* module, const Job& job, std::string_view type_n
                                 q.zeros.empty() ? "false" : "true"};
   const char* names[] = {"K", "N", "G", "W", "ZERO"};
   tarsia_binding bindings[5];
-  for (size_t i = 0; i < 5; ++i) bindings[i] = {sizeof(tarsia_binding), names[i], values[i].c_str()};
+  for (size_t i = 0; i < 5; ++i)
+    bindings[i] = {sizeof(tarsia_binding), names[i], values[i].c_str()};
   tarsia_plan_options options{};
   options.size = sizeof options;
   options.bindings = bindings;
@@ -212,7 +214,7 @@ struct Verdict {
   double against_full = 0;   // relative to the norm of the full-precision result
   double largest_error = 0;  // against the formula
   double largest_bound = 0;
-  double worst_share = 0;    // of its bound that an element uses; at most 1
+  double worst_share = 0;  // of its bound that an element uses; at most 1
 };
 
 // y = x * ((code value - zero) * scale) in double. An element may differ by
@@ -311,19 +313,21 @@ int main(int argc, char** argv) {
       const Run run = Execute(module, job, type_name);
       const Verdict verdict = Judge(job, run);
       ok = ok && verdict.worst_share <= 1;
-      fmt::print("{:32} {:>11} {:>7} {:>9} {:>5.1f}% {:>9.2f}% {:>10.2e} {:>10.2e} {:>5.0f}% {:>6.2f} ms\n",
-                 ShortName(name), fmt::format("{} x {}", matrix.k, matrix.n), type_name,
-                 run.weight_bytes,
-                 100.0 * static_cast<double>(run.weight_bytes) /
-                     (2.0 * static_cast<double>(matrix.w.size())),
-                 100 * verdict.against_full, verdict.largest_error, verdict.largest_bound,
-                 100 * verdict.worst_share, run.milliseconds);
+      fmt::print(
+          "{:32} {:>11} {:>7} {:>9} {:>5.1f}% {:>9.2f}% {:>10.2e} {:>10.2e} {:>5.0f}% {:>6.2f} "
+          "ms\n",
+          ShortName(name), fmt::format("{} x {}", matrix.k, matrix.n), type_name, run.weight_bytes,
+          100.0 * static_cast<double>(run.weight_bytes) /
+              (2.0 * static_cast<double>(matrix.w.size())),
+          100 * verdict.against_full, verdict.largest_error, verdict.largest_bound,
+          100 * verdict.worst_share, run.milliseconds);
     }
   }
   tarsia_module_destroy(module);
-  fmt::print("\nbytes: codes, scales, zero points. vs full: against the unquantised weights, relative.\n"
-             "vs formula: the largest difference to the direct formula in double; bound: the largest\n"
-             "allowed; used: the most of its own bound that an element uses.\n{}\n",
-             ok ? "Every element is within its bound." : "AN ELEMENT IS OUTSIDE OF ITS BOUND.");
+  fmt::print(
+      "\nbytes: codes, scales, zero points. vs full: against the unquantised weights, relative.\n"
+      "vs formula: the largest difference to the direct formula in double; bound: the largest\n"
+      "allowed; used: the most of its own bound that an element uses.\n{}\n",
+      ok ? "Every element is within its bound." : "AN ELEMENT IS OUTSIDE OF ITS BOUND.");
   return ok ? 0 : 1;
 }
