@@ -43,7 +43,7 @@ class Checker final : public TypeEnv {
     ExprId id;
     const Type* type = nullptr;  // null: a constant expression
     ExprType constant = ExprType::kUnknown;
-    std::string_view name;            // as in isa.def
+    std::string_view name;  // as in isa.def
     Location location;
     [[nodiscard]] bool present() const { return !id.none(); }
     [[nodiscard]] bool IsTile() const { return type != nullptr && type->kind == ValueKind::kTile; }
@@ -125,7 +125,7 @@ class Checker final : public TypeEnv {
   [[nodiscard]] std::vector<std::string_view> Names() const override;
 
  private:
-    void CheckHeader();
+  void CheckHeader();
   void CheckParameters();
   void CheckConstant(const Constant& constant, size_t index);
   void CheckAssume(const Assume& assume);

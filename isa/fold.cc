@@ -24,10 +24,12 @@ ExprId Folder::FoldNode(ExprId id) {
   std::vector<ExprId> folded(children.begin(), children.end());
   for (ExprId& child : folded) child = Fold(child);
   switch (node.kind) {
-    case ExprKind::kUnary: return FoldUnary(static_cast<UnaryOp>(node.code), folded[0]);
+    case ExprKind::kUnary:
+      return FoldUnary(static_cast<UnaryOp>(node.code), folded[0]);
     case ExprKind::kBinary:
       return FoldBinary(static_cast<BinaryOp>(node.code), folded[0], folded[1]);
-    case ExprKind::kCall: return FoldCall(static_cast<Func>(node.code), folded);
+    case ExprKind::kCall:
+      return FoldCall(static_cast<Func>(node.code), folded);
     case ExprKind::kNone:
     case ExprKind::kValue:
     case ExprKind::kInt:
@@ -39,7 +41,8 @@ ExprId Folder::FoldNode(ExprId id) {
     case ExprKind::kFragment:
     case ExprKind::kKeyword:
     case ExprKind::kReplicate:
-    case ExprKind::kList: break;
+    case ExprKind::kList:
+      break;
   }
   return pool_.Intern(node.kind, node.code, node.payload, folded);
 }
@@ -58,12 +61,18 @@ ExprId Folder::FoldUnary(UnaryOp op, ExprId a) {
 std::optional<ExprId> Folder::FoldInts(BinaryOp op, int64_t a, int64_t b) {
   int64_t out = 0;
   switch (op) {
-    case BinaryOp::kEqual: return pool_.Bool(a == b);
-    case BinaryOp::kNotEqual: return pool_.Bool(a != b);
-    case BinaryOp::kLess: return pool_.Bool(a < b);
-    case BinaryOp::kLessEqual: return pool_.Bool(a <= b);
-    case BinaryOp::kGreater: return pool_.Bool(a > b);
-    case BinaryOp::kGreaterEqual: return pool_.Bool(a >= b);
+    case BinaryOp::kEqual:
+      return pool_.Bool(a == b);
+    case BinaryOp::kNotEqual:
+      return pool_.Bool(a != b);
+    case BinaryOp::kLess:
+      return pool_.Bool(a < b);
+    case BinaryOp::kLessEqual:
+      return pool_.Bool(a <= b);
+    case BinaryOp::kGreater:
+      return pool_.Bool(a > b);
+    case BinaryOp::kGreaterEqual:
+      return pool_.Bool(a >= b);
     case BinaryOp::kAdd:
       if (__builtin_add_overflow(a, b, &out)) return std::nullopt;
       return pool_.Int(out);
@@ -78,7 +87,8 @@ std::optional<ExprId> Folder::FoldInts(BinaryOp op, int64_t a, int64_t b) {
       if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
       return pool_.Int(op == BinaryOp::kDivide ? a / b : a % b);
     case BinaryOp::kOr:
-    case BinaryOp::kAnd: break;
+    case BinaryOp::kAnd:
+      break;
   }
   return std::nullopt;
 }

@@ -47,9 +47,7 @@ struct Operands {
   static constexpr OperandRow Element(TypeClass types, Name name) {
     return {OperandKind::kElement, types, name};
   }
-  static constexpr OperandRow Index(Name name) {
-    return {OperandKind::kIndex, kIntegerType, name};
-  }
+  static constexpr OperandRow Index(Name name) { return {OperandKind::kIndex, kIntegerType, name}; }
   static constexpr OperandRow Condition(Name name) {
     return {OperandKind::kCondition, kBoolOnlyType, name};
   }
@@ -60,31 +58,42 @@ struct Operands {
   static constexpr OperandRow Text(Name name) { return {OperandKind::kText, kAnyType, name}; }
 };
 
-#define RESULTS(...)                              \
-  [] {                                            \
-    struct Scope : Results {                      \
+#define RESULTS(...)                                          \
+  [] {                                                        \
+    struct Scope : Results {                                  \
       static constexpr auto Get() { return Of(__VA_ARGS__); } \
-    };                                            \
-    return Scope::Get();                          \
+    };                                                        \
+    return Scope::Get();                                      \
   }()
-#define OPERANDS(...)                             \
-  [] {                                            \
-    struct Scope : Operands {                     \
+#define OPERANDS(...)                                                                     \
+  [] {                                                                                    \
+    struct Scope : Operands {                                                             \
       static constexpr auto Get() { return List<OperandRow, kMaxOperands>(__VA_ARGS__); } \
-    };                                            \
-    return Scope::Get();                          \
+    };                                                                                    \
+    return Scope::Get();                                                                  \
   }()
-#define ATTRS(...)                                \
-  [] {                                            \
-    using enum Attr;                              \
-    return List<Attr, kMaxAttrs>(__VA_ARGS__);    \
+#define ATTRS(...)                             \
+  [] {                                         \
+    using enum Attr;                           \
+    return List<Attr, kMaxAttrs>(__VA_ARGS__); \
   }()
 
 constexpr InstRow kRows[] = {
 #define INST(name, code, since, mnemonic, family, results, operands, attrs, annotation, traits, \
              ulp, doc)                                                                          \
-  {Opcode::k##name, code, since, #name, mnemonic, Family::k##family, results, operands, attrs,  \
-   Annotation::annotation, traits, ulp, doc},
+  {Opcode::k##name,                                                                             \
+   code,                                                                                        \
+   since,                                                                                       \
+   #name,                                                                                       \
+   mnemonic,                                                                                    \
+   Family::k##family,                                                                           \
+   results,                                                                                     \
+   operands,                                                                                    \
+   attrs,                                                                                       \
+   Annotation::annotation,                                                                      \
+   traits,                                                                                      \
+   ulp,                                                                                         \
+   doc},
 #include "isa/isa.def"
 #undef INST
 };
@@ -93,7 +102,8 @@ static_assert(
     [] {
       for (size_t i = 0; i < kOpcodes; ++i) {
         for (size_t j = 0; j < i; ++j) {
-          if (kRows[i].code == kRows[j].code || kRows[i].mnemonic == kRows[j].mnemonic) return false;
+          if (kRows[i].code == kRows[j].code || kRows[i].mnemonic == kRows[j].mnemonic)
+            return false;
         }
       }
       return true;
@@ -176,11 +186,14 @@ std::optional<Attr> FindAttr(std::string_view text) {
 
 std::span<const std::string_view> AttrWords(AttrKind kind) {
   switch (kind) {
-    case AttrKind::kRounding: return kRoundingWords;
-    case AttrKind::kCache: return kCacheWords;
+    case AttrKind::kRounding:
+      return kRoundingWords;
+    case AttrKind::kCache:
+      return kCacheWords;
     case AttrKind::kFlag:
     case AttrKind::kInt:
-    case AttrKind::kIntList: return {};
+    case AttrKind::kIntList:
+      return {};
   }
   return {};
 }
@@ -209,49 +222,73 @@ bool IsWideFloat(DType t) { return t == kF16 || t == kBF16 || t == kF32 || t == 
 
 bool Contains(TypeClass types, DType t) {
   switch (types) {
-    case TypeClass::kAnyType: return true;
-    case TypeClass::kArithmeticType: return IsArithmeticInt(t) || IsWideFloat(t);
+    case TypeClass::kAnyType:
+      return true;
+    case TypeClass::kArithmeticType:
+      return IsArithmeticInt(t) || IsWideFloat(t);
     case TypeClass::kArithmeticIntType:
-    case TypeClass::kIntegerType: return IsArithmeticInt(t);
-    case TypeClass::kFloatType: return IsWideFloat(t);
-    case TypeClass::kFloatOrComplexType: return IsWideFloat(t) || t.IsComplex();
-    case TypeClass::kBitsType: return IsArithmeticInt(t) || t == kBoolType;
-    case TypeClass::kBoolOnlyType: return t == kBoolType;
+    case TypeClass::kIntegerType:
+      return IsArithmeticInt(t);
+    case TypeClass::kFloatType:
+      return IsWideFloat(t);
+    case TypeClass::kFloatOrComplexType:
+      return IsWideFloat(t) || t.IsComplex();
+    case TypeClass::kBitsType:
+      return IsArithmeticInt(t) || t == kBoolType;
+    case TypeClass::kBoolOnlyType:
+      return t == kBoolType;
     case TypeClass::kComparableType:
-    case TypeClass::kScalarType: return IsArithmeticInt(t) || IsWideFloat(t) || t == kBoolType;
-    case TypeClass::kAtomicAddType: return (t.IsInteger() && t.bits >= 32) || IsWideFloat(t);
-    case TypeClass::kAtomicIntType: return t.IsInteger() && t.bits >= 32;
-    case TypeClass::kRandomType: return t == kU32;
-    case TypeClass::kLowPrecisionType: return t.bits <= 8 && (t.IsInteger() || t.IsFloat());
+    case TypeClass::kScalarType:
+      return IsArithmeticInt(t) || IsWideFloat(t) || t == kBoolType;
+    case TypeClass::kAtomicAddType:
+      return (t.IsInteger() && t.bits >= 32) || IsWideFloat(t);
+    case TypeClass::kAtomicIntType:
+      return t.IsInteger() && t.bits >= 32;
+    case TypeClass::kRandomType:
+      return t == kU32;
+    case TypeClass::kLowPrecisionType:
+      return t.bits <= 8 && (t.IsInteger() || t.IsFloat());
     case TypeClass::kDotType:
       return IsWideFloat(t) || t.IsComplex() || t == kI8 || t == kU8 ||
              (t.IsFloat() && t.bits == 8 && (t.exponent == 4 || t.exponent == 5));
-    case TypeClass::kAccumulatorType: return t == kF32 || t == kF64 || t == kI32 || t == kC64;
+    case TypeClass::kAccumulatorType:
+      return t == kF32 || t == kF64 || t == kI32 || t == kC64;
   }
   return false;
 }
 
 std::string_view Describe(TypeClass types) {
   switch (types) {
-    case TypeClass::kAnyType: return "any type";
+    case TypeClass::kAnyType:
+      return "any type";
     case TypeClass::kArithmeticType:
       return "an arithmetic type (integers of 8 to 64 bits, f16, bf16, f32, f64)";
     case TypeClass::kArithmeticIntType:
-    case TypeClass::kIntegerType: return "an integer type of 8 to 64 bits";
-    case TypeClass::kFloatType: return "a floating-point type (f16, bf16, f32, f64)";
+    case TypeClass::kIntegerType:
+      return "an integer type of 8 to 64 bits";
+    case TypeClass::kFloatType:
+      return "a floating-point type (f16, bf16, f32, f64)";
     case TypeClass::kFloatOrComplexType:
       return "a floating-point or complex type (f16, bf16, f32, f64, c32, c64)";
-    case TypeClass::kBitsType: return "an integer type of 8 to 64 bits, or bool";
-    case TypeClass::kBoolOnlyType: return "bool";
+    case TypeClass::kBitsType:
+      return "an integer type of 8 to 64 bits, or bool";
+    case TypeClass::kBoolOnlyType:
+      return "bool";
     case TypeClass::kComparableType:
-    case TypeClass::kScalarType: return "an arithmetic type or bool";
-    case TypeClass::kAtomicAddType: return "a type of 32 or 64 bits, f16, or bf16";
-    case TypeClass::kAtomicIntType: return "an integer type of 32 or 64 bits";
-    case TypeClass::kRandomType: return "u32";
-    case TypeClass::kLowPrecisionType: return "an integer or float type of at most 8 bits";
+    case TypeClass::kScalarType:
+      return "an arithmetic type or bool";
+    case TypeClass::kAtomicAddType:
+      return "a type of 32 or 64 bits, f16, or bf16";
+    case TypeClass::kAtomicIntType:
+      return "an integer type of 32 or 64 bits";
+    case TypeClass::kRandomType:
+      return "u32";
+    case TypeClass::kLowPrecisionType:
+      return "an integer or float type of at most 8 bits";
     case TypeClass::kDotType:
       return "a type of dot (f16, bf16, f32, f64, f8e4m3*, f8e5m2*, i8, u8, c32, c64)";
-    case TypeClass::kAccumulatorType: return "an accumulator type (f32, f64, i32, c64)";
+    case TypeClass::kAccumulatorType:
+      return "an accumulator type (f32, f64, i32, c64)";
   }
   return "?";
 }

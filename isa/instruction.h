@@ -12,7 +12,16 @@
 
 namespace tarsia {
 
-enum class Family : uint8_t { kControl, kMemory, kShape, kElementwise, kConvert, kMma, kReduce, kSync };
+enum class Family : uint8_t {
+  kControl,
+  kMemory,
+  kShape,
+  kElementwise,
+  kConvert,
+  kMma,
+  kReduce,
+  kSync
+};
 inline constexpr int kFamilies = 8;
 
 // A dense number for each row, in table order; bytecode uses Row(op).code instead.
@@ -77,14 +86,14 @@ enum class TypeClass : uint8_t {
   kFloatOrComplexType,  // and c32, c64
   kBitsType,            // arithmetic integers and bool
   kBoolOnlyType,
-  kComparableType,      // arithmetic types and bool
-  kScalarType,          // what a scalar can be: arithmetic types and bool
-  kAtomicAddType,       // i/u 32, 64, f16, bf16, f32, f64
-  kAtomicIntType,       // i/u 32, 64
-  kRandomType,          // u32
-  kLowPrecisionType,    // integers and floats of at most 8 bits
-  kDotType,             // f16, bf16, f32, f64, 8-bit floats of dot, i8, u8, c32, c64
-  kAccumulatorType,     // f32, f64, i32, c64
+  kComparableType,    // arithmetic types and bool
+  kScalarType,        // what a scalar can be: arithmetic types and bool
+  kAtomicAddType,     // i/u 32, 64, f16, bf16, f32, f64
+  kAtomicIntType,     // i/u 32, 64
+  kRandomType,        // u32
+  kLowPrecisionType,  // integers and floats of at most 8 bits
+  kDotType,           // f16, bf16, f32, f64, 8-bit floats of dot, i8, u8, c32, c64
+  kAccumulatorType,   // f32, f64, i32, c64
 };
 bool Contains(TypeClass types, DType type);
 // "a floating-point type (f16, bf16, f32, f64)", for messages and the reference.
@@ -112,7 +121,7 @@ enum class Annotation : uint8_t {
 
 enum Traits : uint16_t {
   kNoTraits = 0,
-  kPure = 1,            // the result depends on the operands alone
+  kPure = 1,  // the result depends on the operands alone
   kUniform = 2,
   kOpensBlock = 4,
   kEndsBlock = 8,
@@ -120,7 +129,7 @@ enum Traits : uint16_t {
   kReadsMemory = 32,
   kWritesMemory = 64,
   kCommutes = 128,
-  kCompares = 256,      // the result is bool
+  kCompares = 256,  // the result is bool
 };
 
 struct OperandRow {
@@ -149,8 +158,8 @@ struct FixedList {
 
 struct InstRow {
   Opcode opcode;
-  uint8_t code;   // in bytecode
-  uint8_t since;  // minor version of the bytecode
+  uint8_t code;           // in bytecode
+  uint8_t since;          // minor version of the bytecode
   std::string_view name;  // CamelCase, of VALIDATE and EXEC
   std::string_view mnemonic;
   Family family;

@@ -6,10 +6,14 @@ namespace tarsia {
 
 std::string_view SpaceName(Space space) {
   switch (space) {
-    case Space::kNone: return "";
-    case Space::kGlobal: return "global";
-    case Space::kShared: return "shared";
-    case Space::kRegister: return "reg";
+    case Space::kNone:
+      return "";
+    case Space::kGlobal:
+      return "global";
+    case Space::kShared:
+      return "shared";
+    case Space::kRegister:
+      return "reg";
   }
   return "";
 }

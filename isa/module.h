@@ -40,8 +40,8 @@ inline constexpr TypeId kNoTypeId = 0;  // nothing was annotated
 struct Inst {
   Opcode opcode{};
   uint8_t results = 0;
-  uint8_t slots = 0;        // operand slots that are present
-  uint8_t attrs = 0;        // bit i: attribute i of the row is set
+  uint8_t slots = 0;  // operand slots that are present
+  uint8_t attrs = 0;  // bit i: attribute i of the row is set
   uint32_t first_arg = 0;
   TypeId type = kNoTypeId;
   uint32_t end = 0;         // index behind the last instruction of the block(s); else own index + 1
@@ -86,8 +86,8 @@ struct Kernel final : ValueNames {
   std::vector<Constant> constants;
   std::vector<Require> requires_;
   std::vector<Assume> assumes;
-  ExprId grid[3];  // none: 1
-  ExprId warps;    // none: 4
+  ExprId grid[3];     // none: 1
+  ExprId warps;       // none: 4
   bool fast = false;  // contraction of a * b + c into fma is allowed
 
   std::vector<std::string_view> value_names;  // by value number; views into the module's strings
@@ -154,7 +154,7 @@ class Module {
 
   ExprPool pool;
   std::vector<Kernel> kernels;
-  std::string source_name;          // of the text; kept in the debug section
+  std::string source_name;  // of the text; kept in the debug section
   std::vector<OpaqueSection> opaque;
 
   TypeId Intern(const TypeExpr& type);

@@ -77,8 +77,8 @@ class Specialiser {
     for (const Binding& binding : bindings) {
       const auto found = std::find(names.begin(), names.end(), binding.name);
       if (found == names.end()) {
-        Diagnostic& error = diagnostics_.Error(diag::kUnknownBinding, Location(),
-                                               module_.Name(k), binding.name);
+        Diagnostic& error =
+            diagnostics_.Error(diag::kUnknownBinding, Location(), module_.Name(k), binding.name);
         error.help = DidYouMean(binding.name, names);
         if (error.help.empty()) {
           error.help = names.empty() ? "it has no constants"
@@ -138,8 +138,7 @@ class Specialiser {
     }
     value = folder_.Fold(value);
     // Layouts stay expressions, but they must have a value.
-    Result<EvalValue> computed =
-        Evaluate(module_.pool, value, EmptyEnv(), constant.location);
+    Result<EvalValue> computed = Evaluate(module_.pool, value, EmptyEnv(), constant.location);
     if (!computed.ok()) {
       Diagnostic error = computed.TakeError();
       error.message = fmt::format("constant `{}`: {}", name, error.message);
@@ -152,12 +151,18 @@ class Specialiser {
 
   static ExprType ExprTypeOf(ConstKind kind) {
     switch (kind) {
-      case ConstKind::kInt: return ExprType::kInt;
-      case ConstKind::kBool: return ExprType::kBool;
-      case ConstKind::kDType: return ExprType::kDType;
-      case ConstKind::kRegLayout: return ExprType::kRegLayout;
-      case ConstKind::kMemLayout: return ExprType::kMemLayout;
-      case ConstKind::kBitLayout: return ExprType::kBitLayout;
+      case ConstKind::kInt:
+        return ExprType::kInt;
+      case ConstKind::kBool:
+        return ExprType::kBool;
+      case ConstKind::kDType:
+        return ExprType::kDType;
+      case ConstKind::kRegLayout:
+        return ExprType::kRegLayout;
+      case ConstKind::kMemLayout:
+        return ExprType::kMemLayout;
+      case ConstKind::kBitLayout:
+        return ExprType::kBitLayout;
     }
     return ExprType::kUnknown;
   }
@@ -165,8 +170,7 @@ class Specialiser {
   void CheckRequirements() {
     for (const Require& require : kernel().requires_) {
       const ExprId condition = folder_.Fold(require.condition);
-      Result<EvalValue> value =
-          Evaluate(module_.pool, condition, EmptyEnv(), require.location);
+      Result<EvalValue> value = Evaluate(module_.pool, condition, EmptyEnv(), require.location);
       if (!value.ok()) {
         diagnostics_.Add(value.TakeError());
         continue;
@@ -272,8 +276,8 @@ class Specialiser {
 };
 
 std::optional<Program> Specialise(const ValidModule& module, std::string_view kernel,
-                                  const std::vector<Binding>& bindings,
-                                  const TargetLimits& limits, Diagnostics& diagnostics) {
+                                  const std::vector<Binding>& bindings, const TargetLimits& limits,
+                                  Diagnostics& diagnostics) {
   return Specialiser(module, limits, diagnostics).Run(kernel, bindings);
 }
 

@@ -31,8 +31,8 @@ struct TargetLimits {
 // requirement that fails, whatever validation finds) go to `diagnostics`; places in a binding's
 // text are reported against the pseudo-source `--set`. Thread-safe.
 std::optional<Program> Specialise(const ValidModule& module, std::string_view kernel,
-                                  const std::vector<Binding>& bindings,
-                                  const TargetLimits& limits, Diagnostics& diagnostics);
+                                  const std::vector<Binding>& bindings, const TargetLimits& limits,
+                                  Diagnostics& diagnostics);
 
 }  // namespace tarsia
 

@@ -100,7 +100,8 @@ ExprId ExprPool::Intern(ExprKind kind, uint8_t code, uint64_t payload,
     children_.insert(children_.end(), children.begin(), children.end());
   }
   int depth = 1;
-  for (size_t i = first; i < children_.size(); ++i) depth = std::max(depth, Depth(children_[i]) + 1);
+  for (size_t i = first; i < children_.size(); ++i)
+    depth = std::max(depth, Depth(children_[i]) + 1);
   nodes_.push_back({kind, code, static_cast<uint8_t>(std::min(depth, 255)), first,
                     static_cast<uint32_t>(count), payload});
   index_.Insert(hash, id);
@@ -199,17 +200,31 @@ class Printer {
 
   void Visit(ExprId id, int parent) {
     switch (pool_.kind(id)) {
-      case ExprKind::kNone: return;
-      case ExprKind::kValue: return VisitValue(id);
-      case ExprKind::kInt: return Number(std::to_string(*pool_.AsInt(id)), parent);
-      case ExprKind::kFloat: return Number(FloatToString(*pool_.AsFloat(id)), parent);
-      case ExprKind::kBool: out_ += *pool_.AsBool(id) ? "true" : "false"; return;
-      case ExprKind::kDType: out_ += DTypeName(*pool_.AsDType(id)); return;
-      case ExprKind::kString: out_ += Quote(pool_.Text(id)); return;
+      case ExprKind::kNone:
+        return;
+      case ExprKind::kValue:
+        return VisitValue(id);
+      case ExprKind::kInt:
+        return Number(std::to_string(*pool_.AsInt(id)), parent);
+      case ExprKind::kFloat:
+        return Number(FloatToString(*pool_.AsFloat(id)), parent);
+      case ExprKind::kBool:
+        out_ += *pool_.AsBool(id) ? "true" : "false";
+        return;
+      case ExprKind::kDType:
+        out_ += DTypeName(*pool_.AsDType(id));
+        return;
+      case ExprKind::kString:
+        out_ += Quote(pool_.Text(id));
+        return;
       case ExprKind::kName:
-      case ExprKind::kFragment: out_ += pool_.Text(id); return;
-      case ExprKind::kUnary: return VisitUnary(id, parent);
-      case ExprKind::kBinary: return VisitBinary(id, parent);
+      case ExprKind::kFragment:
+        out_ += pool_.Text(id);
+        return;
+      case ExprKind::kUnary:
+        return VisitUnary(id, parent);
+      case ExprKind::kBinary:
+        return VisitBinary(id, parent);
       case ExprKind::kCall:
         out_ += FuncName(static_cast<Func>(pool_.node(id).code));
         return VisitAll(id, '(', ')');
@@ -220,7 +235,8 @@ class Printer {
       case ExprKind::kReplicate:
         out_ += '~';
         return Visit(pool_.children(id)[0], kUnaryPrecedence);
-      case ExprKind::kList: return VisitAll(id, '[', ']');
+      case ExprKind::kList:
+        return VisitAll(id, '[', ']');
     }
   }
 

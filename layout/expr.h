@@ -118,8 +118,19 @@ enum class ExprKind : uint8_t {
 
 enum class UnaryOp : uint8_t { kNegate, kNot };
 enum class BinaryOp : uint8_t {
-  kOr, kAnd, kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,
-  kAdd, kSubtract, kMultiply, kDivide, kModulo,
+  kOr,
+  kAnd,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kModulo,
 };
 inline constexpr int kBinaryOps = 13;
 std::string_view Spelling(BinaryOp op);
@@ -164,7 +175,7 @@ class ExprPool {
  public:
   static constexpr uint32_t kMaxNodes = 1u << 28;
   static constexpr uint32_t kMaxValues = 1u << 28;
-  static constexpr int kMaxDepth = 128;       // levels of a tree; readers refuse more
+  static constexpr int kMaxDepth = 128;        // levels of a tree; readers refuse more
   static constexpr uint32_t kMaxItems = 4096;  // of one list or call; readers refuse more
 
   StringPool& strings() { return strings_; }
@@ -205,9 +216,7 @@ class ExprPool {
     if (id.is_small()) return ExprKind::kInt;
     return id.none() ? ExprKind::kNone : nodes_[id.index()].kind;
   }
-  [[nodiscard]] int Depth(ExprId id) const {
-    return id.is_node() ? nodes_[id.index()].depth : 1;
-  }
+  [[nodiscard]] int Depth(ExprId id) const { return id.is_node() ? nodes_[id.index()].depth : 1; }
   // Only for ids with is_node().
   [[nodiscard]] const ExprNode& node(ExprId id) const { return nodes_[id.index()]; }
   [[nodiscard]] std::span<const ExprId> children(ExprId id) const {

@@ -37,26 +37,51 @@ class Items {
 
 std::optional<BinaryOp> BinaryOpOf(const Lexer& lexer) {
   switch (lexer.token()) {
-    case Token::kEqualEqual: return BinaryOp::kEqual;
-    case Token::kNotEqual: return BinaryOp::kNotEqual;
-    case Token::kLess: return BinaryOp::kLess;
-    case Token::kLessEqual: return BinaryOp::kLessEqual;
-    case Token::kGreater: return BinaryOp::kGreater;
-    case Token::kGreaterEqual: return BinaryOp::kGreaterEqual;
-    case Token::kPlus: return BinaryOp::kAdd;
-    case Token::kMinus: return BinaryOp::kSubtract;
-    case Token::kStar: return BinaryOp::kMultiply;
-    case Token::kSlash: return BinaryOp::kDivide;
-    case Token::kPercent: return BinaryOp::kModulo;
+    case Token::kEqualEqual:
+      return BinaryOp::kEqual;
+    case Token::kNotEqual:
+      return BinaryOp::kNotEqual;
+    case Token::kLess:
+      return BinaryOp::kLess;
+    case Token::kLessEqual:
+      return BinaryOp::kLessEqual;
+    case Token::kGreater:
+      return BinaryOp::kGreater;
+    case Token::kGreaterEqual:
+      return BinaryOp::kGreaterEqual;
+    case Token::kPlus:
+      return BinaryOp::kAdd;
+    case Token::kMinus:
+      return BinaryOp::kSubtract;
+    case Token::kStar:
+      return BinaryOp::kMultiply;
+    case Token::kSlash:
+      return BinaryOp::kDivide;
+    case Token::kPercent:
+      return BinaryOp::kModulo;
     case Token::kName:
       if (lexer.text() == "and") return BinaryOp::kAnd;
       if (lexer.text() == "or") return BinaryOp::kOr;
       return std::nullopt;
-    case Token::kEnd: case Token::kNewline: case Token::kError: case Token::kValue:
-    case Token::kInteger: case Token::kFloat: case Token::kString: case Token::kLeftParen:
-    case Token::kRightParen: case Token::kLeftBracket: case Token::kRightBracket:
-    case Token::kLeftBrace: case Token::kRightBrace: case Token::kAssign: case Token::kComma:
-    case Token::kColon: case Token::kTilde: case Token::kArrow: case Token::kDotDot:
+    case Token::kEnd:
+    case Token::kNewline:
+    case Token::kError:
+    case Token::kValue:
+    case Token::kInteger:
+    case Token::kFloat:
+    case Token::kString:
+    case Token::kLeftParen:
+    case Token::kRightParen:
+    case Token::kLeftBracket:
+    case Token::kRightBracket:
+    case Token::kLeftBrace:
+    case Token::kRightBrace:
+    case Token::kAssign:
+    case Token::kComma:
+    case Token::kColon:
+    case Token::kTilde:
+    case Token::kArrow:
+    case Token::kDotDot:
       return std::nullopt;
   }
   return std::nullopt;
@@ -90,9 +115,8 @@ ExprId ExprParser::Checked(ExprId id) {
 ExprId ExprParser::Expected(std::string_view what) {
   if (lexer_.token() != Token::kError) {  // that one is reported already
     diagnostics_.Error(diag::kExpected, lexer_.location(), what,
-                       lexer_.token() == Token::kName
-                           ? "`" + std::string(lexer_.text()) + "`"
-                           : std::string(TokenName(lexer_.token())));
+                       lexer_.token() == Token::kName ? "`" + std::string(lexer_.text()) + "`"
+                                                      : std::string(TokenName(lexer_.token())));
   }
   return {};
 }
@@ -211,14 +235,33 @@ ExprId ExprParser::ParsePrimary() {
       lexer_.Next();
       return id;
     }
-    case Token::kLeftBracket: return ParseList();
-    case Token::kName: return ParseName();
-    case Token::kEnd: case Token::kNewline: case Token::kError: case Token::kRightParen:
-    case Token::kRightBracket: case Token::kLeftBrace: case Token::kRightBrace: case Token::kLess:
-    case Token::kGreater: case Token::kLessEqual: case Token::kGreaterEqual:
-    case Token::kEqualEqual: case Token::kNotEqual: case Token::kAssign: case Token::kComma:
-    case Token::kColon: case Token::kPlus: case Token::kMinus: case Token::kStar:
-    case Token::kSlash: case Token::kPercent: case Token::kTilde: case Token::kArrow:
+    case Token::kLeftBracket:
+      return ParseList();
+    case Token::kName:
+      return ParseName();
+    case Token::kEnd:
+    case Token::kNewline:
+    case Token::kError:
+    case Token::kRightParen:
+    case Token::kRightBracket:
+    case Token::kLeftBrace:
+    case Token::kRightBrace:
+    case Token::kLess:
+    case Token::kGreater:
+    case Token::kLessEqual:
+    case Token::kGreaterEqual:
+    case Token::kEqualEqual:
+    case Token::kNotEqual:
+    case Token::kAssign:
+    case Token::kComma:
+    case Token::kColon:
+    case Token::kPlus:
+    case Token::kMinus:
+    case Token::kStar:
+    case Token::kSlash:
+    case Token::kPercent:
+    case Token::kTilde:
+    case Token::kArrow:
     case Token::kDotDot:
       return Expected("an expression");
   }

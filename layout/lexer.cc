@@ -53,15 +53,16 @@ void Lexer::SkipBlanks() {
       if (end == std::string_view::npos) end = input_.size();
       if (keep_comments_) {
         size_t last = end;
-        while (last > position_ && (input_[last - 1] == ' ' || input_[last - 1] == '\r' ||
-                                    input_[last - 1] == '\t')) {
+        while (last > position_ &&
+               (input_[last - 1] == ' ' || input_[last - 1] == '\r' || input_[last - 1] == '\t')) {
           --last;
         }
         Comment comment;
         comment.location = {current_line_, static_cast<uint32_t>(position_ - line_start_ + 1), 2};
         comment.text = input_.substr(position_, last - position_);
-        comment.own_line = input_.substr(line_start_, position_ - line_start_)
-                               .find_first_not_of(" \t") == std::string_view::npos;
+        comment.own_line =
+            input_.substr(line_start_, position_ - line_start_).find_first_not_of(" \t") ==
+            std::string_view::npos;
         comments_.push_back(comment);
       }
       position_ = end;
@@ -209,27 +210,72 @@ void Lexer::ScanPunctuation() {
   };
   Token token = Token::kError;
   switch (c) {
-    case '(': ++depth_; token = Token::kLeftParen; break;
-    case ')': depth_ -= depth_ > 0; token = Token::kRightParen; break;
-    case '[': ++depth_; token = Token::kLeftBracket; break;
-    case ']': depth_ -= depth_ > 0; token = Token::kRightBracket; break;
+    case '(':
+      ++depth_;
+      token = Token::kLeftParen;
+      break;
+    case ')':
+      depth_ -= depth_ > 0;
+      token = Token::kRightParen;
+      break;
+    case '[':
+      ++depth_;
+      token = Token::kLeftBracket;
+      break;
+    case ']':
+      depth_ -= depth_ > 0;
+      token = Token::kRightBracket;
+      break;
     // A brace closes what brackets were left open, so that one slip does not swallow the file.
-    case '{': depth_ = 0; token = Token::kLeftBrace; break;
-    case '}': depth_ = 0; token = Token::kRightBrace; break;
-    case '<': token = two('=', Token::kLessEqual, Token::kLess); break;
-    case '>': token = two('=', Token::kGreaterEqual, Token::kGreater); break;
-    case '=': token = two('=', Token::kEqualEqual, Token::kAssign); break;
-    case '!': token = two('=', Token::kNotEqual, Token::kError); break;
-    case '-': token = two('>', Token::kArrow, Token::kMinus); break;
-    case '.': token = two('.', Token::kDotDot, Token::kError); break;
-    case ',': token = Token::kComma; break;
-    case ':': token = Token::kColon; break;
-    case '+': token = Token::kPlus; break;
-    case '*': token = Token::kStar; break;
-    case '/': token = Token::kSlash; break;
-    case '%': token = Token::kPercent; break;
-    case '~': token = Token::kTilde; break;
-    default: break;
+    case '{':
+      depth_ = 0;
+      token = Token::kLeftBrace;
+      break;
+    case '}':
+      depth_ = 0;
+      token = Token::kRightBrace;
+      break;
+    case '<':
+      token = two('=', Token::kLessEqual, Token::kLess);
+      break;
+    case '>':
+      token = two('=', Token::kGreaterEqual, Token::kGreater);
+      break;
+    case '=':
+      token = two('=', Token::kEqualEqual, Token::kAssign);
+      break;
+    case '!':
+      token = two('=', Token::kNotEqual, Token::kError);
+      break;
+    case '-':
+      token = two('>', Token::kArrow, Token::kMinus);
+      break;
+    case '.':
+      token = two('.', Token::kDotDot, Token::kError);
+      break;
+    case ',':
+      token = Token::kComma;
+      break;
+    case ':':
+      token = Token::kColon;
+      break;
+    case '+':
+      token = Token::kPlus;
+      break;
+    case '*':
+      token = Token::kStar;
+      break;
+    case '/':
+      token = Token::kSlash;
+      break;
+    case '%':
+      token = Token::kPercent;
+      break;
+    case '~':
+      token = Token::kTilde;
+      break;
+    default:
+      break;
   }
   Finish(token, begin);
   if (token == Token::kError) {
@@ -254,37 +300,68 @@ void Lexer::SkipLine() {
 
 std::string_view TokenName(Token token) {
   switch (token) {
-    case Token::kEnd: return "the end of the text";
-    case Token::kNewline: return "the end of the line";
-    case Token::kError: return "something else";
-    case Token::kName: return "a name";
-    case Token::kValue: return "a value such as `%x`";
-    case Token::kInteger: return "an integer";
-    case Token::kFloat: return "a number";
-    case Token::kString: return "a string";
-    case Token::kLeftParen: return "`(`";
-    case Token::kRightParen: return "`)`";
-    case Token::kLeftBracket: return "`[`";
-    case Token::kRightBracket: return "`]`";
-    case Token::kLeftBrace: return "`{`";
-    case Token::kRightBrace: return "`}`";
-    case Token::kLess: return "`<`";
-    case Token::kGreater: return "`>`";
-    case Token::kLessEqual: return "`<=`";
-    case Token::kGreaterEqual: return "`>=`";
-    case Token::kEqualEqual: return "`==`";
-    case Token::kNotEqual: return "`!=`";
-    case Token::kAssign: return "`=`";
-    case Token::kComma: return "`,`";
-    case Token::kColon: return "`:`";
-    case Token::kPlus: return "`+`";
-    case Token::kMinus: return "`-`";
-    case Token::kStar: return "`*`";
-    case Token::kSlash: return "`/`";
-    case Token::kPercent: return "`%`";
-    case Token::kTilde: return "`~`";
-    case Token::kArrow: return "`->`";
-    case Token::kDotDot: return "`..`";
+    case Token::kEnd:
+      return "the end of the text";
+    case Token::kNewline:
+      return "the end of the line";
+    case Token::kError:
+      return "something else";
+    case Token::kName:
+      return "a name";
+    case Token::kValue:
+      return "a value such as `%x`";
+    case Token::kInteger:
+      return "an integer";
+    case Token::kFloat:
+      return "a number";
+    case Token::kString:
+      return "a string";
+    case Token::kLeftParen:
+      return "`(`";
+    case Token::kRightParen:
+      return "`)`";
+    case Token::kLeftBracket:
+      return "`[`";
+    case Token::kRightBracket:
+      return "`]`";
+    case Token::kLeftBrace:
+      return "`{`";
+    case Token::kRightBrace:
+      return "`}`";
+    case Token::kLess:
+      return "`<`";
+    case Token::kGreater:
+      return "`>`";
+    case Token::kLessEqual:
+      return "`<=`";
+    case Token::kGreaterEqual:
+      return "`>=`";
+    case Token::kEqualEqual:
+      return "`==`";
+    case Token::kNotEqual:
+      return "`!=`";
+    case Token::kAssign:
+      return "`=`";
+    case Token::kComma:
+      return "`,`";
+    case Token::kColon:
+      return "`:`";
+    case Token::kPlus:
+      return "`+`";
+    case Token::kMinus:
+      return "`-`";
+    case Token::kStar:
+      return "`*`";
+    case Token::kSlash:
+      return "`/`";
+    case Token::kPercent:
+      return "`%`";
+    case Token::kTilde:
+      return "`~`";
+    case Token::kArrow:
+      return "`->`";
+    case Token::kDotDot:
+      return "`..`";
   }
   return "?";
 }

@@ -1,10 +1,9 @@
 // Splits Tarsia text (programs, layout expressions) into tokens.
 //
-//   name     [A-Za-z_][A-Za-z0-9_]* ( '.' [A-Za-z0-9_]+ )*        matmul, reduce.sum, mma.m16n8k16.f16.a
-//   value    '%' name                                             %acc  (so modulo needs a blank: K % 2)
-//   integer  decimal or 0x hexadecimal, at most 64 bits
-//   float    digits with '.' and/or exponent; `inf` and `nan` are names
-//   string   "..." with \n \t \" \\ \xHH
+//   name     [A-Za-z_][A-Za-z0-9_]* ( '.' [A-Za-z0-9_]+ )*        matmul, reduce.sum,
+//   mma.m16n8k16.f16.a value    '%' name                                             %acc  (so
+//   modulo needs a blank: K % 2) integer  decimal or 0x hexadecimal, at most 64 bits float digits
+//   with '.' and/or exponent; `inf` and `nan` are names string   "..." with \n \t \" \\ \xHH
 //   newline  ends a statement; inside ( ) and [ ] newlines are blanks
 //   comment  // to the end of the line, kept aside for the formatter
 //
@@ -23,17 +22,43 @@
 namespace tarsia {
 
 enum class Token : uint8_t {
-  kEnd, kNewline, kError,
-  kName, kValue, kInteger, kFloat, kString,
-  kLeftParen, kRightParen, kLeftBracket, kRightBracket, kLeftBrace, kRightBrace,
-  kLess, kGreater, kLessEqual, kGreaterEqual, kEqualEqual, kNotEqual,
-  kAssign, kComma, kColon, kPlus, kMinus, kStar, kSlash, kPercent, kTilde, kArrow, kDotDot,
+  kEnd,
+  kNewline,
+  kError,
+  kName,
+  kValue,
+  kInteger,
+  kFloat,
+  kString,
+  kLeftParen,
+  kRightParen,
+  kLeftBracket,
+  kRightBracket,
+  kLeftBrace,
+  kRightBrace,
+  kLess,
+  kGreater,
+  kLessEqual,
+  kGreaterEqual,
+  kEqualEqual,
+  kNotEqual,
+  kAssign,
+  kComma,
+  kColon,
+  kPlus,
+  kMinus,
+  kStar,
+  kSlash,
+  kPercent,
+  kTilde,
+  kArrow,
+  kDotDot,
 };
 
 struct Comment {
-  Location location;       // of the `//`
-  std::string_view text;   // with the `//`, without the newline and trailing blanks
-  bool own_line = false;   // nothing but blanks before it on its line
+  Location location;      // of the `//`
+  std::string_view text;  // with the `//`, without the newline and trailing blanks
+  bool own_line = false;  // nothing but blanks before it on its line
 };
 
 class Lexer {
