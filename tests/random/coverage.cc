@@ -53,6 +53,15 @@ uint8_t CodeOf(const Module& module, const std::vector<ValueType>& types, ExprId
   return type ? DTypeCode(*type) : 0;
 }
 
+// The first operand from `first` on that is no constant: they have one type.
+ExprId FirstValue(const Kernel& kernel, const Inst& inst, const InstRow& row, size_t first) {
+  for (size_t i = first; i < row.operands.size() && row.Slot(i) < inst.slots; ++i) {
+    const ExprId operand = kernel.Slots(inst)[row.Slot(i)];
+    if (operand.is_value()) return operand;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::optional<size_t> KeyOperand(const InstRow& row) {
@@ -83,9 +92,10 @@ void CountPairs(const ValidModule& valid, std::map<Pair, int>& counts) {
     for (const Inst& inst : kernel.code) {
       const InstRow& row = Row(inst.opcode);
       const auto key = KeyOperand(row);
-      ExprId about = key ? kernel.Slots(inst)[row.Slot(*key)] : ExprId();
-      if (key && !about.is_value() && inst.results > 0) about = kernel.Results(inst)[0];
-      if (!key && ResultTypes(inst.opcode)) about = kernel.Results(inst)[0];
+      ExprId about = key ? FirstValue(kernel, inst, row, *key) : ExprId();
+      const bool by_result =
+          key ? about.none() && inst.results > 0 : ResultTypes(inst.opcode).has_value();
+      if (by_result) about = kernel.Results(inst)[0];
       if (about.is_value()) {
         ++counts[{inst.opcode, CodeOf(module, valid.types(k), about)}];
       } else {

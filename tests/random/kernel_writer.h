@@ -91,8 +91,8 @@ class KernelWriter {
   // A memory tile to read from: everything in it is defined in executable programs.
   Value Memory(const Type& type, const Shape& shape, Space space = Space::kNone);
   Value MemoryOfRank(const Type& type, size_t rank);
-  // One to write to.
-  Value Target(const Type& type, const Shape& shape);
+  // One to write to; of its own for each place and block in executable programs.
+  Value Target(const Type& type, const Shape& shape, RandomArgument::Kind kind);
   std::string MemoryLayout(const Type& type, const Shape& shape, Space space);
   Value ViewOf(const Type& type, const Shape& shape, RandomArgument::Kind kind);
   Value Shared(const Type& type, const Shape& shape);

@@ -242,7 +242,7 @@ std::string KernelWriter::Header() {
                                  "  grid (1, 2, max(3, 4))\n", "  grid (0)\n"});
   }
   if (warps_ != 4 || rng_.Chance(50)) out += fmt::format("  warps {}\n", warps_);
-  if (rng_.Chance(10)) out += "  fast\n";
+  if (!executable() && rng_.Chance(10)) out += "  fast\n";
   return out;
 }
 

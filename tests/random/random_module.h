@@ -26,7 +26,7 @@ struct RandomArgument {
   Kind kind = Kind::kScalar;
   std::string name;
   DType dtype;
-  int64_t elements = 0;  // of a pointer; the types that fill bytes are all there are with kInOut
+  int64_t elements = 0;  // of a pointer
   int64_t value = 0;     // of a scalar
 };
 

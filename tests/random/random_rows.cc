@@ -184,7 +184,7 @@ void KernelWriter::EmitMemory(const InstRow& row, const Type& type) {
   } else if (row.opcode == Opcode::kStore) {
     const Value tile = Tile(type, RandomShape(0, 3));
     if (executable()) return Output(tile);
-    const Value memory = Target(type, tile.shape);
+    const Value memory = Target(type, tile.shape, RandomArgument::Kind::kOutput);
     Line(fmt::format("store %{}{}, %{}{}", memory.name, Indices(memory), tile.name, CacheHint()));
   } else if (row.opcode == Opcode::kCopyAsync) {
     EmitCopy(type);
@@ -285,7 +285,7 @@ void KernelWriter::EmitGatherScatter(const InstRow& row, const Type& type) {
 void KernelWriter::EmitAtomic(const InstRow& row, const Type& type) {
   Shape shape = RandomShape(0, 3);
   if (executable() && !IsStatic(shape)) return;
-  const Value memory = Target(type, shape);
+  const Value memory = Target(type, shape, RandomArgument::Kind::kInOut);
   if (executable()) shape.insert(shape.begin(), "1");
   std::string text = fmt::format("{} %{}{}", row.mnemonic, memory.name, Indices(memory));
   for (size_t i = 1; i < row.operands.size(); ++i) text += ", %" + Tile(type, shape).name;

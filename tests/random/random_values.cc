@@ -184,7 +184,8 @@ KernelWriter::Value KernelWriter::ViewOf(const Type& type, const Shape& shape,
       fmt::format("global<{}>{}{}{}", type.text, Text(shape), layout.empty() ? "" : " ", layout));
 }
 
-// In executable programs a shared tile is filled at once.
+// In executable programs a shared tile is filled at once; what it reuses the memory of may still be
+// read by others until then.
 KernelWriter::Value KernelWriter::Shared(const Type& type, const Shape& shape) {
   Value value = MemoryTile(Space::kShared, type, shape);
   value.layout = executable() ? "" : MemoryLayout(type, shape, Space::kShared);
@@ -196,6 +197,7 @@ KernelWriter::Value KernelWriter::Shared(const Type& type, const Shape& shape) {
   const Value tile = Define(RegisterTile(type, shape), "fill " + Literal(type.dtype),
                             type.text + " " + Text(shape));
   const std::vector<std::string> zeros(shape.size(), "0");
+  Line("sync");
   Line(fmt::format("store %{}[{}], %{}", value.name, fmt::join(zeros, ", "), tile.name));
   Line("sync");
   return value;
@@ -232,11 +234,12 @@ KernelWriter::Value KernelWriter::MemoryOfRank(const Type& type, size_t rank) {
   return Memory(type, shape);
 }
 
-KernelWriter::Value KernelWriter::Target(const Type& type, const Shape& shape) {
+KernelWriter::Value KernelWriter::Target(const Type& type, const Shape& shape,
+                                         RandomArgument::Kind kind) {
   if (!executable()) return MemoryOfRank(type, shape.size());
   Shape blocks = shape;
   blocks.insert(blocks.begin(), std::to_string(kernel_.blocks));
-  Value value = ViewOf(type, blocks, RandomArgument::Kind::kInOut);
+  Value value = ViewOf(type, blocks, kind);
   value.per_block = true;
   for (Value& visible : values_) {
     if (visible.name == value.name) visible.per_block = true;
@@ -256,7 +259,7 @@ KernelWriter::Value KernelWriter::WithBlockAxis(const Value& tile) {
 }
 
 void KernelWriter::Output(const Value& tile) {
-  const Value target = Target(tile.type, tile.shape);
+  const Value target = Target(tile.type, tile.shape, RandomArgument::Kind::kOutput);
   const Value value = WithBlockAxis(tile);
   std::vector<std::string> indices(target.shape.size(), "0");
   indices[0] = BlockIndex();
