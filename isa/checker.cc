@@ -21,12 +21,18 @@ constexpr Rule kRules[] = {
 
 ExprType KindOf(ConstKind kind) {
   switch (kind) {
-    case ConstKind::kInt: return ExprType::kInt;
-    case ConstKind::kBool: return ExprType::kBool;
-    case ConstKind::kDType: return ExprType::kDType;
-    case ConstKind::kRegLayout: return ExprType::kRegLayout;
-    case ConstKind::kMemLayout: return ExprType::kMemLayout;
-    case ConstKind::kBitLayout: return ExprType::kBitLayout;
+    case ConstKind::kInt:
+      return ExprType::kInt;
+    case ConstKind::kBool:
+      return ExprType::kBool;
+    case ConstKind::kDType:
+      return ExprType::kDType;
+    case ConstKind::kRegLayout:
+      return ExprType::kRegLayout;
+    case ConstKind::kMemLayout:
+      return ExprType::kMemLayout;
+    case ConstKind::kBitLayout:
+      return ExprType::kBitLayout;
   }
   return ExprType::kUnknown;
 }
@@ -34,16 +40,25 @@ ExprType KindOf(ConstKind kind) {
 std::string_view DescribeKind(const OperandRow& row) {
   switch (row.kind) {
     case OperandKind::kTile:
-    case OperandKind::kOptionalTile: return "a register tile";
-    case OperandKind::kTileOrExpr: return "a register tile, a scalar, or a constant expression";
-    case OperandKind::kExpr: return "a scalar or a constant expression";
-    case OperandKind::kIndex: return "an integer expression";
-    case OperandKind::kCondition: return "a boolean expression";
-    case OperandKind::kConstant: return "a constant integer";
+    case OperandKind::kOptionalTile:
+      return "a register tile";
+    case OperandKind::kTileOrExpr:
+      return "a register tile, a scalar, or a constant expression";
+    case OperandKind::kExpr:
+      return "a scalar or a constant expression";
+    case OperandKind::kIndex:
+      return "an integer expression";
+    case OperandKind::kCondition:
+      return "a boolean expression";
+    case OperandKind::kConstant:
+      return "a constant integer";
     case OperandKind::kMemoryTile:
-    case OperandKind::kElement: return "a global or shared tile";
-    case OperandKind::kSource: return "a pointer or a tile";
-    case OperandKind::kText: return "a string";
+    case OperandKind::kElement:
+      return "a global or shared tile";
+    case OperandKind::kSource:
+      return "a pointer or a tile";
+    case OperandKind::kText:
+      return "a string";
   }
   return "?";
 }
@@ -221,8 +236,7 @@ ExprType Checker::TypeOfExpr(ExprId id, Location location) {
   if (id.is_small()) return ExprType::kInt;
   if (id.is_value()) {
     if (const auto type = ValueType(id.value())) return *type;
-    Error(diag::kIndexType, location, kernel_.ValueName(id.value()),
-          Describe(types_[id.value()]));
+    Error(diag::kIndexType, location, kernel_.ValueName(id.value()), Describe(types_[id.value()]));
     return ExprType::kUnknown;
   }
   const auto known = expr_types_.find(id);
@@ -301,8 +315,8 @@ std::string Checker::Describe(const Type& type) const {
   if (!type.known) return "unknown";
   if (type.kind == ValueKind::kPointer) return "ptr<" + Text(type.dtype) + ">";
   if (type.kind == ValueKind::kScalar) return "a scalar " + Text(type.dtype);
-  std::string out = fmt::format("{}<{}>{}", SpaceName(type.space), Text(type.dtype),
-                                Text(type.shape));
+  std::string out =
+      fmt::format("{}<{}>{}", SpaceName(type.space), Text(type.dtype), Text(type.shape));
   if (!type.layout.none()) out += " " + Text(type.layout);
   if (!type.bits.none()) out += " bits " + Text(type.bits);
   return out;
@@ -426,9 +440,8 @@ bool Checker::LiteralFits(const Operand& operand, ExprId dtype_id) {
     fits = *dtype != kBoolType;
     if (fits && value && dtype->IsInteger()) {
       if (dtype->kind == DTypeKind::kSigned) {
-        fits = dtype->bits == 64 ||
-               (*value >= -(int64_t{1} << (dtype->bits - 1)) &&
-                *value < (int64_t{1} << (dtype->bits - 1)));
+        fits = dtype->bits == 64 || (*value >= -(int64_t{1} << (dtype->bits - 1)) &&
+                                     *value < (int64_t{1} << (dtype->bits - 1)));
       } else {
         fits = *value >= 0 && (dtype->bits >= 63 || *value < (int64_t{1} << dtype->bits));
       }
@@ -477,8 +490,7 @@ void Checker::Show(uint32_t value, Location location) {
   if (value != next_value_) Error(diag::kValueOrder, location, kernel_.ValueName(value));
   next_value_ = std::max(next_value_, value + 1);
   if (!visible_names_.insert(kernel_.ValueName(value)).second) {
-    Error(diag::kRedefinition, location, "value",
-          fmt::format("%{}", kernel_.ValueName(value)));
+    Error(diag::kRedefinition, location, "value", fmt::format("%{}", kernel_.ValueName(value)));
   }
 }
 
@@ -537,9 +549,9 @@ bool Checker::CheckOperand(const Inst& inst, const InstRow& row, size_t i) {
 }
 
 bool Checker::WrongKind(const Inst& inst, const InstRow& row, size_t i, const Operand& operand) {
-  Diagnostic& error = Error(diag::kOperandKind, operand.location, operand.name, row.mnemonic,
-                            DescribeKind(row.operands[i]), "`" + Text(operand.id) + "`",
-                            Describe(operand));
+  Diagnostic& error =
+      Error(diag::kOperandKind, operand.location, operand.name, row.mnemonic,
+            DescribeKind(row.operands[i]), "`" + Text(operand.id) + "`", Describe(operand));
   if (operand.type != nullptr && operand.type->kind == ValueKind::kPointer) {
     error.help = "`view` makes a tile of a pointer";
   } else if (operand.IsTile() && operand.type->space != Space::kRegister &&
@@ -559,9 +571,15 @@ bool Checker::CheckValueOperand(const Inst& inst, const InstRow& row, size_t i,
   bool fits = false;
   switch (row.operands[i].kind) {
     case OperandKind::kTile:
-    case OperandKind::kOptionalTile: fits = reg; break;
-    case OperandKind::kTileOrExpr: fits = reg || scalar; break;
-    case OperandKind::kExpr: fits = scalar; break;
+    case OperandKind::kOptionalTile:
+      fits = reg;
+      break;
+    case OperandKind::kTileOrExpr:
+      fits = reg || scalar;
+      break;
+    case OperandKind::kExpr:
+      fits = scalar;
+      break;
     case OperandKind::kIndex: {
       const auto dtype = pool().AsDType(type.dtype);
       fits = scalar && (!dtype || dtype->IsInteger());
@@ -581,11 +599,19 @@ bool Checker::CheckValueOperand(const Inst& inst, const InstRow& row, size_t i,
       }
       break;
     }
-    case OperandKind::kConstant: fits = false; break;
+    case OperandKind::kConstant:
+      fits = false;
+      break;
     case OperandKind::kMemoryTile:
-    case OperandKind::kElement: fits = memory; break;
-    case OperandKind::kSource: fits = !scalar; break;
-    case OperandKind::kText: fits = false; break;
+    case OperandKind::kElement:
+      fits = memory;
+      break;
+    case OperandKind::kSource:
+      fits = !scalar;
+      break;
+    case OperandKind::kText:
+      fits = false;
+      break;
   }
   if (!fits) return WrongKind(inst, row, i, operand);
   if (row.operands[i].kind == OperandKind::kElement && !CheckIndices(inst, i, operand)) {
@@ -599,7 +625,8 @@ bool Checker::CheckOperandDType(const InstRow& row, size_t i, const Operand& ope
   if (!dtype || Contains(row.operands[i].types, *dtype)) return true;
   Diagnostic& error = Error(diag::kOperandType, operand.location, operand.name, row.mnemonic,
                             tarsia::Describe(row.operands[i].types), DTypeName(*dtype));
-  if (LowPrecision(*dtype)) error.help = "low-precision types load, store, move and cast; `cast` it first";
+  if (LowPrecision(*dtype))
+    error.help = "low-precision types load, store, move and cast; `cast` it first";
   return false;
 }
 
@@ -628,7 +655,8 @@ bool Checker::CheckExprOperand(const Inst& inst, const InstRow& row, size_t i,
     case OperandKind::kOptionalTile:
     case OperandKind::kMemoryTile:
     case OperandKind::kElement:
-    case OperandKind::kSource: return WrongKind(inst, row, i, operand);
+    case OperandKind::kSource:
+      return WrongKind(inst, row, i, operand);
     case OperandKind::kText:
       if (pool().kind(operand.id) == ExprKind::kString) return true;
       return WrongKind(inst, row, i, operand);
@@ -639,7 +667,8 @@ bool Checker::CheckExprOperand(const Inst& inst, const InstRow& row, size_t i,
       return ExpectKind(operand.id, ExprType::kBool, "a condition", operand.location);
     case OperandKind::kConstant:
     case OperandKind::kTileOrExpr:
-    case OperandKind::kExpr: break;
+    case OperandKind::kExpr:
+      break;
   }
   const bool scalar_expression = inst.opcode == Opcode::kMov || inst.opcode == Opcode::kAssert ||
                                  inst.opcode == Opcode::kPrint;
@@ -679,8 +708,7 @@ bool Checker::CheckAttributes(const Inst& inst, const InstRow& row) {
       case AttrKind::kRounding:
       case AttrKind::kCache: {
         const auto word = pool().AsInt(value);
-        if (!word || *word < 0 ||
-            static_cast<size_t>(*word) >= AttrWords(Row(attr).kind).size()) {
+        if (!word || *word < 0 || static_cast<size_t>(*word) >= AttrWords(Row(attr).kind).size()) {
           Error(diag::kUnknownWord, AtAttr(inst, attr), Row(attr).text, Text(value));
           ok = false;
         }
@@ -692,9 +720,9 @@ bool Checker::CheckAttributes(const Inst& inst, const InstRow& row) {
           Error(diag::kNotConstant, AtAttr(inst, attr), what);
           ok = false;
         } else {
-          ok &= ExpectKind(value, Row(attr).kind == AttrKind::kInt ? ExprType::kInt
-                                                                   : ExprType::kList,
-                           what, AtAttr(inst, attr));
+          ok &=
+              ExpectKind(value, Row(attr).kind == AttrKind::kInt ? ExprType::kInt : ExprType::kList,
+                         what, AtAttr(inst, attr));
         }
         break;
     }
@@ -723,12 +751,21 @@ bool Checker::CheckAnnotation(const Inst& inst, const InstRow& row) {
   bool needs_dtype = false, needs_shape = false, needs_layout = false;
   switch (row.annotation) {
     case Annotation::kNoType:
-    case Annotation::kTypeIfExpr: break;
-    case Annotation::kDTypeType: needs_dtype = true; break;
-    case Annotation::kShapeType: needs_shape = true; break;
-    case Annotation::kLayoutType: needs_shape = needs_layout = true; break;
+    case Annotation::kTypeIfExpr:
+      break;
+    case Annotation::kDTypeType:
+      needs_dtype = true;
+      break;
+    case Annotation::kShapeType:
+      needs_shape = true;
+      break;
+    case Annotation::kLayoutType:
+      needs_shape = needs_layout = true;
+      break;
     case Annotation::kDTypeShapeType:
-    case Annotation::kFullType: needs_dtype = needs_shape = true; break;
+    case Annotation::kFullType:
+      needs_dtype = needs_shape = true;
+      break;
   }
   const char* missing = needs_dtype && type.dtype.none()     ? "an element type"
                         : needs_shape && type.shape.none()   ? "a shape"
@@ -741,7 +778,8 @@ bool Checker::CheckAnnotation(const Inst& inst, const InstRow& row) {
     } else if (needs_dtype) {
       error.help = "as in `: f16`";
     } else {
-      error.help = needs_layout ? "as in `: [16, 8] spatial(8, 4) * local(2, 2)`" : "as in `: [16, 8]`";
+      error.help =
+          needs_layout ? "as in `: [16, 8] spatial(8, 4) * local(2, 2)`" : "as in `: [16, 8]`";
     }
     return false;
   }
@@ -832,8 +870,8 @@ bool Checker::MergeAnnotation(const Inst& inst, size_t result, Type& type) {
       return false;
     }
   } else if (note.space != Space::kNone && note.space != type.space) {
-    Error(diag::kAnnotationDisagrees, location,
-          fmt::format("a {} tile", SpaceName(note.space)), Describe(type));
+    Error(diag::kAnnotationDisagrees, location, fmt::format("a {} tile", SpaceName(note.space)),
+          Describe(type));
     return false;
   }
   if (!note.dtype.none() && Differ(note.dtype, type.dtype)) {
@@ -944,12 +982,11 @@ bool Checker::CheckRegisterLayout(const Inst& inst, const Type& type) {
   std::vector<ExprId> extents;
   for (const int64_t extent : layout->shape()) extents.push_back(pool().Int(extent));
   if (ShapesDiffer(pool().List(extents), type.shape)) {
-    Error(diag::kLayoutShape, location, Text(pool().List(extents)), Text(type.shape));
+    Error(diag::kTileLayoutShape, location, Text(pool().List(extents)), Text(type.shape));
     return false;
   }
   if (warps_ && layout->threads() != *warps_ * 32) {
-    Diagnostic& error =
-        Error(diag::kLayoutThreads, location, layout->threads(), *warps_ * 32);
+    Diagnostic& error = Error(diag::kLayoutThreads, location, layout->threads(), *warps_ * 32);
     error.help = "`replicate(k)` spreads a layout over more threads; `warps` sets their number";
     return false;
   }
@@ -1018,8 +1055,7 @@ void Checker::AddShared(const Inst& inst, const Type& type) {
   if (!dtype || !elements || *elements > kMaxTileElements) return;
   int64_t bytes = (*elements * dtype->bits + 7) / 8;
   int64_t alignment = 16;
-  const EvalValue* value =
-      type.layout.none() ? nullptr : TryEvaluate(type.layout, AtType(inst));
+  const EvalValue* value = type.layout.none() ? nullptr : TryEvaluate(type.layout, AtType(inst));
   if (const auto* family = value != nullptr ? std::get_if<MemLayoutFamily>(value) : nullptr) {
     std::vector<int64_t> shape;
     for (const ExprId extent : pool().children(type.shape)) shape.push_back(*pool().AsInt(extent));

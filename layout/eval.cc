@@ -414,7 +414,7 @@ class Evaluator {
     TARSIA_TRY(const EvalValue operand, Visit(pool_.children(id)[0]));
     if (static_cast<UnaryOp>(pool_.node(id).code) == UnaryOp::kNot) {
       if (const auto* b = std::get_if<bool>(&operand)) return EvalValue(!*b);
-      return MakeDiagnostic(diag::kOperandKind, {}, "not", ExprTypeName(TypeOf(operand)));
+      return MakeDiagnostic(diag::kUnaryOperand, {}, "not", ExprTypeName(TypeOf(operand)));
     }
     if (const auto* i = std::get_if<int64_t>(&operand)) {
       const auto negated = CheckedSub(0, *i);
@@ -422,7 +422,7 @@ class Evaluator {
       return EvalValue(*negated);
     }
     if (const auto* d = std::get_if<double>(&operand)) return EvalValue(-*d);
-    return MakeDiagnostic(diag::kOperandKind, {}, "-", ExprTypeName(TypeOf(operand)));
+    return MakeDiagnostic(diag::kUnaryOperand, {}, "-", ExprTypeName(TypeOf(operand)));
   }
 
   Result<EvalValue> Binary(ExprId id) {

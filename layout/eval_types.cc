@@ -130,7 +130,7 @@ class Typer {
     const bool fits = is_not ? Fits(operand, ExprType::kBool)
                              : IsNumber(operand) || operand == ExprType::kUnknown;
     if (!fits) {
-      return MakeDiagnostic(diag::kOperandKind, {}, is_not ? "not" : "-", ExprTypeName(operand));
+      return MakeDiagnostic(diag::kUnaryOperand, {}, is_not ? "not" : "-", ExprTypeName(operand));
     }
     return is_not ? ExprType::kBool : operand;
   }

@@ -26,7 +26,7 @@ constexpr uint32_t kKnownFlags = TARSIA_EXECUTE_CHECK;
 
 // Errors of a launch that never began, because the arguments do not fit.
 constexpr const DiagInfo* kArgumentErrors[] = {
-    &diag::kArgumentCount,  &diag::kArgumentKind,     &diag::kArgumentType, &diag::kNullBuffer,
+    &diag::kArgumentCount,  &diag::kLaunchArgumentKind,     &diag::kArgumentType, &diag::kNullBuffer,
     &diag::kBufferTooSmall, &diag::kReadOnlyBuffer,   &diag::kAssumption,   &diag::kGridExtent,
     &diag::kGridTooLarge,   &diag::kAssumedAlignment, &diag::kViewExtent,
 };

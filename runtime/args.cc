@@ -15,7 +15,7 @@ tarsia_status ReadArg(const ParamText& param, DType type, const tarsia_arg& arg,
   }
   const bool wanted = param.kind == TARSIA_PARAM_POINTER;
   if (pointer != wanted) {
-    return Invalid(diag::kArgumentKind, param.name, wanted ? "pointer" : "scalar",
+    return Invalid(diag::kLaunchArgumentKind, param.name, wanted ? "pointer" : "scalar",
                    pointer ? "pointer" : "scalar");
   }
   if (pointer) {

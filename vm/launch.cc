@@ -57,7 +57,7 @@ Status BindArgument(const Program& program, size_t i, const LaunchArgs& args, La
   const std::string_view name = kernel.ValueName(static_cast<uint32_t>(i));
   const auto* buffer = std::get_if<Buffer>(&args.params[i]);
   if ((buffer != nullptr) != kernel.params[i].is_pointer) {
-    return MakeDiagnostic(diag::kArgumentKind, location, name,
+    return MakeDiagnostic(diag::kLaunchArgumentKind, location, name,
                           kernel.params[i].is_pointer ? "pointer" : "scalar",
                           buffer != nullptr ? "buffer" : "scalar");
   }
