@@ -137,7 +137,22 @@ void PackSame(const T* b, size_t b_stride, size_t k, size_t columns, size_t widt
 
 HWY_INLINE hn::Vec<hn::ScalableTag<float>> Widen(const hwy::float16_t* from) {
   const hn::ScalableTag<float> d;
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, decltype(d)>(), from));
+#else
+  // Highway's replacement for the missing instruction gives numbers for infinities and NaNs. Here:
+  // as an f32 exponent field the value is 2^-112 of what it should be, and the product is exact.
+  const hn::RebindToUnsigned<decltype(d)> du;
+  const auto* codes = reinterpret_cast<const uint16_t*>(from);
+  const auto code = hn::PromoteTo(du, hn::LoadU(hn::Rebind<uint16_t, decltype(d)>(), codes));
+  const auto magnitude = hn::And(code, hn::Set(du, 0x7FFF));
+  const auto sign = hn::ShiftLeft<16>(hn::Xor(code, magnitude));
+  const auto fields = hn::ShiftLeft<13>(magnitude);
+  const auto scaled = hn::Mul(hn::BitCast(d, fields), hn::Set(d, 0x1p112f));
+  const auto special = hn::Or(fields, hn::Set(du, 0x7F800000));
+  const auto finite = hn::Lt(hn::BitCast(d, fields), hn::Set(d, 0x1p-112f * 65536.0f));
+  return hn::Or(hn::IfThenElse(finite, scaled, hn::BitCast(d, special)), hn::BitCast(d, sign));
+#endif
 }
 
 HWY_INLINE hn::Vec<hn::ScalableTag<float>> Widen(const hwy::bfloat16_t* from) {
