@@ -101,6 +101,10 @@ std::span<const DTypeRow> AllDTypes() { return kRows; }
 std::span<const std::string_view> DTypeNames() { return kNames; }
 
 std::optional<DType> FindDType(std::string_view name) {
+  // Names of the language are asked for far more often than types: all types but `bool` have a
+  // digit in the second or third place.
+  const auto digit = [&](size_t i) { return i < name.size() && name[i] >= '0' && name[i] <= '9'; };
+  if (!digit(1) && !digit(2) && name != "bool") return std::nullopt;
   if (const DTypeRow* row = FindRow(name)) return row->type;
   if (!name.ends_with("fn")) return std::nullopt;
   const DTypeRow* row = FindRow(name.substr(0, name.size() - 2));

@@ -108,13 +108,13 @@ void Checker::CheckConstant(const Constant& constant, size_t index) {
       return;
     }
   }
-  const std::string what = fmt::format("the default of constant `{}`", name);
   if (!constant.default_value.none()) {
-    ExpectKind(constant.default_value, KindOf(constant.kind), what, constant.location);
+    ExpectKind(constant.default_value, KindOf(constant.kind), "the default of constant `{}`",
+               constant.location, name);
   }
   for (const ExprId candidate : pool().children(constant.candidates)) {
-    ExpectKind(candidate, KindOf(constant.kind), fmt::format("a candidate of constant `{}`", name),
-               constant.location);
+    ExpectKind(candidate, KindOf(constant.kind), "a candidate of constant `{}`",
+               constant.location, name);
   }
   // Only from here on: a default may use the constants before it.
   constants_.emplace_back(constant.name, constant.kind);
@@ -184,12 +184,14 @@ void Checker::CheckGridAndWarps() {
   if (!warps_ && closed()) TryEvaluate(kernel_.warps, kernel_.warps_location);
 }
 
-bool Checker::ExpectKind(ExprId id, ExprType kind, std::string_view what, Location location) {
+bool Checker::ExpectKind(ExprId id, ExprType kind, const char* what, Location location,
+                         std::string_view name) {
   const size_t before = diagnostics_.count();
   const ExprType found = TypeOfExpr(id, location);
   if (diagnostics_.count() != before) return false;
   if (found == ExprType::kUnknown || found == kind) return true;
-  Error(diag::kExpressionKind, location, what, ExprTypeName(kind), ExprTypeName(found));
+  Error(diag::kExpressionKind, location, fmt::format(fmt::runtime(what), name), ExprTypeName(kind),
+        ExprTypeName(found));
   return false;
 }
 
@@ -232,19 +234,37 @@ std::vector<std::string_view> Checker::Names() const {
   return names;
 }
 
+void Checker::NotAScalar(ExprId value, Location location) {
+  const Type& type = types_[value.value()];
+  Diagnostic& error = Error(diag::kNotAScalar, location, kernel_.ValueName(value.value()),
+                            Describe(type));
+  if (type.space == Space::kGlobal || type.space == Space::kShared) {
+    error.help = "`load.scalar` reads one element of a tile in memory";
+  }
+}
+
 ExprType Checker::TypeOfExpr(ExprId id, Location location) {
   if (id.is_small()) return ExprType::kInt;
   if (id.is_value()) {
     if (const auto type = ValueType(id.value())) return *type;
-    Error(diag::kIndexType, location, kernel_.ValueName(id.value()), Describe(types_[id.value()]));
+    NotAScalar(id, location);
     return ExprType::kUnknown;
   }
-  const auto known = expr_types_.find(id);
-  if (known != expr_types_.end()) return known->second;
-  Result<ExprType> type = StaticType(pool(), id, *this, location);
-  if (!type.ok()) diagnostics_.Add(type.TakeError());
+  if (id.index() < expr_types_.size() && expr_types_[id.index()] != 0) {
+    return static_cast<ExprType>(expr_types_[id.index()] - 1);
+  }
+  ExprId failed;
+  Result<ExprType> type = StaticType(pool(), id, *this, location, &failed);
+  if (!type.ok() && failed.is_value() && failed.value() < types_.size()) {
+    NotAScalar(failed, location);
+  } else if (!type.ok()) {
+    diagnostics_.Add(type.TakeError());
+  }
   const ExprType out = type.ok() ? *type : ExprType::kUnknown;
-  if (type.ok()) expr_types_[id] = out;
+  if (type.ok()) {
+    if (expr_types_.size() <= id.index()) expr_types_.resize(pool().size());
+    expr_types_[id.index()] = static_cast<uint8_t>(1 + static_cast<int>(out));
+  }
   return out;
 }
 
@@ -661,8 +681,7 @@ bool Checker::CheckExprOperand(const Inst& inst, const InstRow& row, size_t i,
       if (pool().kind(operand.id) == ExprKind::kString) return true;
       return WrongKind(inst, row, i, operand);
     case OperandKind::kIndex:
-      return ExpectKind(operand.id, ExprType::kInt, fmt::format("`{}`", operand.name),
-                        operand.location);
+      return ExpectKind(operand.id, ExprType::kInt, "`{}`", operand.location, operand.name);
     case OperandKind::kCondition:
       return ExpectKind(operand.id, ExprType::kBool, "a condition", operand.location);
     case OperandKind::kConstant:
@@ -697,11 +716,12 @@ bool Checker::CheckAttributes(const Inst& inst, const InstRow& row) {
   for (const Attr attr : row.attrs) {
     const ExprId value = kernel_.AttrOf(inst, attr);
     if (value.none()) continue;
-    const std::string what = fmt::format("attribute `{}`", Row(attr).text);
+    static constexpr const char* kWhat = "attribute `{}`";
+    const std::string_view name = Row(attr).text;
     switch (Row(attr).kind) {
       case AttrKind::kFlag:
         if (pool().AsBool(value) != true) {
-          Error(diag::kExpressionKind, AtAttr(inst, attr), what, "a flag", Text(value));
+          Error(diag::kExpressionKind, AtAttr(inst, attr), fmt::format(kWhat, name), "a flag", Text(value));
           ok = false;
         }
         break;
@@ -717,12 +737,12 @@ bool Checker::CheckAttributes(const Inst& inst, const InstRow& row) {
       case AttrKind::kInt:
       case AttrKind::kIntList:
         if (pool().UsesValues(value)) {
-          Error(diag::kNotConstant, AtAttr(inst, attr), what);
+          Error(diag::kNotConstant, AtAttr(inst, attr), fmt::format(kWhat, name));
           ok = false;
         } else {
           ok &=
               ExpectKind(value, Row(attr).kind == AttrKind::kInt ? ExprType::kInt : ExprType::kList,
-                         what, AtAttr(inst, attr));
+                         kWhat, AtAttr(inst, attr), name);
         }
         break;
     }
@@ -784,7 +804,7 @@ bool Checker::CheckAnnotation(const Inst& inst, const InstRow& row) {
     return false;
   }
   bool ok = true;
-  const auto part = [&](ExprId id, ExprType kind, std::string_view what) {
+  const auto part = [&](ExprId id, ExprType kind, const char* what) {
     if (!id.none()) ok &= ExpectKind(id, kind, what, location);
   };
   part(type.dtype, ExprType::kDType, "the element type");

@@ -130,13 +130,16 @@ class Checker final : public TypeEnv {
   void CheckConstant(const Constant& constant, size_t index);
   void CheckAssume(const Assume& assume);
   void CheckGridAndWarps();
-  bool ExpectKind(ExprId id, ExprType kind, std::string_view what, Location location);
+  // `what` names the expression in a message: a text with a place for `name`.
+  bool ExpectKind(ExprId id, ExprType kind, const char* what, Location location,
+                  std::string_view name = {});
   bool OnlyParameters(ExprId id, Location location);
   [[nodiscard]] bool UsesNonParameter(ExprId id) const;
 
   void CheckBlock(size_t begin, size_t end);
   void CheckInst(const Inst& inst);
   void Show(uint32_t value, Location location);
+  void NotAScalar(ExprId value, Location location);
   void EnterScope(const Inst& inst);
   void LeaveScope(size_t size);
   bool InScope(ExprId id, Location location);
@@ -173,7 +176,7 @@ class Checker final : public TypeEnv {
   std::optional<int64_t> warps_;
   int depth_ = 0;
   std::map<ExprId, std::optional<EvalValue>> evaluated_;
-  std::map<ExprId, ExprType> expr_types_;
+  std::vector<uint8_t> expr_types_;  // by node: 1 + ExprType, 0 where not asked yet
   bool checking_parameters_ = false;
   int64_t shared_now_ = 0, shared_peak_ = 0;
   Location shared_location_;

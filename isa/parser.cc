@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <string>
+#include <unordered_set>
 
 #include "isa/diagnostics.h"
 #include "layout/expr_parser.h"
@@ -114,7 +115,8 @@ class Parser final : public ValueResolver {
 
   uint32_t NewValue(std::string_view name) {
     const StringId id = module_.pool.strings().Intern(name);
-    if (id >= bindings_.size()) bindings_.resize(std::max<size_t>(id + 1, bindings_.size() * 2), kUnbound);
+    if (id >= bindings_.size())
+      bindings_.resize(std::max<size_t>(id + 1, bindings_.size() * 2), kUnbound);
     const auto value = static_cast<uint32_t>(kernel_->value_names.size());
     kernel_->value_names.push_back(module_.pool.strings()[id]);
     kernel_->value_name_ids.push_back(id);
@@ -148,7 +150,7 @@ class Parser final : public ValueResolver {
       const std::string_view name = lexer_.text();
       kernel.name = module_.pool.strings().Intern(name);
       if (name.find('.') != std::string_view::npos) Expected("a name without dots");
-      if (module_.FindKernel(name) != nullptr) {
+      if (!kernel_names_.insert(kernel.name).second) {
         diagnostics_.Error(diag::kRedefinition, lexer_.location(), "kernel", name);
       }
       lexer_.Next();
@@ -219,9 +221,7 @@ class Parser final : public ValueResolver {
     }
   }
 
-  bool ExpectEndOfHeaderLine() {
-    return lexer_.token() == Token::kLeftBrace || ExpectEndOfLine();
-  }
+  bool ExpectEndOfHeaderLine() { return lexer_.token() == Token::kLeftBrace || ExpectEndOfLine(); }
 
   bool ParseClause() {
     static constexpr std::string_view kClauses[] = {"const", "require", "assume",
@@ -235,15 +235,21 @@ class Parser final : public ValueResolver {
     }
     lexer_.Next();
     switch (found - std::begin(kClauses)) {
-      case 0: return ParseConstant();
-      case 1: return ParseRequire(location);
-      case 2: return ParseAssume(location);
-      case 3: return ParseGrid(location);
+      case 0:
+        return ParseConstant();
+      case 1:
+        return ParseRequire(location);
+      case 2:
+        return ParseAssume(location);
+      case 3:
+        return ParseGrid(location);
       case 4:
         kernel_->warps_location = lexer_.location();
         kernel_->warps = expressions_.Parse();
         return !kernel_->warps.none();
-      case 5: kernel_->fast = true; return true;
+      case 5:
+        kernel_->fast = true;
+        return true;
     }
     return false;
   }
@@ -286,10 +292,11 @@ class Parser final : public ValueResolver {
       }
     }
     static constexpr std::string_view kWords[] = {
-        "true", "false", "inf", "nan", "and", "or", "not", "to", "step", "bits", "tune", "align",
-        "global", "shared", "reg", "ptr", "row_major", "column_major"};
+        "true", "false", "inf",   "nan",    "and",    "or",  "not", "to",        "step",
+        "bits", "tune",  "align", "global", "shared", "reg", "ptr", "row_major", "column_major"};
     std::string_view what;
-    if (name.find('.') != std::string_view::npos || FindMnemonic(name)) what = "an instruction or fragment";
+    if (name.find('.') != std::string_view::npos || FindMnemonic(name))
+      what = "an instruction or fragment";
     if (FindAttr(name)) what = "an attribute";
     if (FindDType(name)) what = "a type";
     if (FindFunc(name)) what = "a function";
@@ -470,11 +477,12 @@ class Parser final : public ValueResolver {
     results_ = results;
     if (results.size() != row.results.size()) {
       Location at = results.empty() ? pending.location : results.front().location;
-      diagnostics_.Error(diag::kResultCount, at, row.mnemonic,
-                         row.results.size() == 0 ? "no result"
-                                                 : Plural(row.results.size(), "result"),
-                         results.empty() ? "none is" : std::to_string(results.size()) +
-                                                           (results.size() == 1 ? " is" : " are"));
+      diagnostics_.Error(
+          diag::kResultCount, at, row.mnemonic,
+          row.results.size() == 0 ? "no result" : Plural(row.results.size(), "result"),
+          results.empty()
+              ? "none is"
+              : std::to_string(results.size()) + (results.size() == 1 ? " is" : " are"));
       return false;
     }
     slots_.clear();
@@ -576,7 +584,8 @@ class Parser final : public ValueResolver {
   // From `begin` to the end of the token before the current one, on one line.
   Location Until(Location begin) const {
     const Location end = lexer_.previous_end();
-    if (end.line == begin.line && end.column > begin.column) begin.length = end.column - begin.column;
+    if (end.line == begin.line && end.column > begin.column)
+      begin.length = end.column - begin.column;
     return begin;
   }
 
@@ -648,7 +657,8 @@ class Parser final : public ValueResolver {
       case OperandKind::kExpr:
       case OperandKind::kIndex:
       case OperandKind::kCondition:
-      case OperandKind::kConstant: return ParseSlot();
+      case OperandKind::kConstant:
+        return ParseSlot();
     }
     return false;
   }
@@ -700,8 +710,10 @@ class Parser final : public ValueResolver {
 
   ExprId ParseAttributeValue(const AttrRow& row) {
     switch (row.kind) {
-      case AttrKind::kFlag: return module_.pool.Bool(true);
-      case AttrKind::kInt: return expressions_.ParseSum();
+      case AttrKind::kFlag:
+        return module_.pool.Bool(true);
+      case AttrKind::kInt:
+        return expressions_.ParseSum();
       case AttrKind::kIntList:
         if (lexer_.token() != Token::kLeftBracket) {
           Expected("a list such as `[0, 1]`");
@@ -709,7 +721,8 @@ class Parser final : public ValueResolver {
         }
         return expressions_.ParseList();
       case AttrKind::kRounding:
-      case AttrKind::kCache: return ParseWord(row);
+      case AttrKind::kCache:
+        return ParseWord(row);
     }
     return {};
   }
@@ -779,6 +792,7 @@ class Parser final : public ValueResolver {
   Module module_;
   ExprParser expressions_;
   Kernel* kernel_ = nullptr;
+  std::unordered_set<StringId> kernel_names_;
   std::vector<uint32_t> bindings_;  // by StringId: the value that a name means now
   std::vector<StringId> scope_;     // names bound, innermost last
   std::vector<ResultName> results_;

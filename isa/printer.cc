@@ -24,8 +24,8 @@ class Trivia {
     }
     for (const Comment& comment : comments) {
       const auto item = items.lower_bound(comment.location.line);
-      const bool trails = !comment.own_line && item != items.end() &&
-                          *item == comment.location.line;
+      const bool trails =
+          !comment.own_line && item != items.end() && *item == comment.location.line;
       if (trails) {
         trailing_[*item] += " " + std::string(comment.text);
       } else {
@@ -144,12 +144,11 @@ class Printer {
 
   // Where the grammar takes a sum: anything weaker is put in parentheses.
   void Sum(ExprId id) {
-    const bool weak =
-        (module_.pool.kind(id) == ExprKind::kBinary &&
-         Precedence(static_cast<BinaryOp>(module_.pool.node(id).code)) <
-             Precedence(BinaryOp::kAdd)) ||
-        (module_.pool.kind(id) == ExprKind::kUnary &&
-         static_cast<UnaryOp>(module_.pool.node(id).code) == UnaryOp::kNot);
+    const bool weak = (module_.pool.kind(id) == ExprKind::kBinary &&
+                       Precedence(static_cast<BinaryOp>(module_.pool.node(id).code)) <
+                           Precedence(BinaryOp::kAdd)) ||
+                      (module_.pool.kind(id) == ExprKind::kUnary &&
+                       static_cast<UnaryOp>(module_.pool.node(id).code) == UnaryOp::kNot);
     if (weak) out_ += '(';
     Expr(id);
     if (weak) out_ += ')';
@@ -328,7 +327,8 @@ class Printer {
       out_ += attr.text;
       const ExprId value = kernel.AttrOf(inst, attr.attr);
       switch (attr.kind) {
-        case AttrKind::kFlag: break;
+        case AttrKind::kFlag:
+          break;
         case AttrKind::kInt:
           out_ += ' ';
           Sum(value);

@@ -1,5 +1,7 @@
 #include "isa/validate.h"
 
+#include <unordered_set>
+
 #include "isa/checker.h"
 
 namespace tarsia {
@@ -7,12 +9,11 @@ namespace tarsia {
 std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics) {
   const size_t before = diagnostics.count();
   ValidModule out;
+  std::unordered_set<StringId> names;
   for (size_t k = 0; k < module.kernels.size(); ++k) {
     Kernel& kernel = module.kernels[k];
-    for (size_t j = 0; j < k; ++j) {
-      if (module.kernels[j].name == kernel.name) {
-        diagnostics.Error(diag::kRedefinition, kernel.location, "kernel", module.Name(kernel));
-      }
+    if (!names.insert(kernel.name).second) {
+      diagnostics.Error(diag::kRedefinition, kernel.location, "kernel", module.Name(kernel));
     }
     Checker checker(module, kernel, nullptr, diagnostics);
     checker.Run();

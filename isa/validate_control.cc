@@ -72,8 +72,9 @@ VALIDATE(For) {
     const Checker::Operand bound = check.Get(inst, i);
     if (!Uses64Bits(check, bound.id)) continue;
     const auto counter = check.kernel().ValueName(check.kernel().Results(inst)[0].value());
-    check.Error(diag::kBoundType, bound.location, check.Text(bound.id).substr(1), "of 64 bits",
-                DTypeName(*type))
+    check
+        .Error(diag::kBoundType, bound.location, check.Text(bound.id).substr(1), "of 64 bits",
+               DTypeName(*type))
         .help = "write the counter as `%" + std::string(counter) + ": i64`";
     break;
   }

@@ -1,5 +1,6 @@
 // Rules of the convert family.
 #include "isa/checker.h"
+#include "layout/diagnostics.h"
 
 namespace tarsia {
 namespace {
@@ -46,8 +47,9 @@ VALIDATE(Cast) {
   const Checker::Operand random = check.Get(inst, 1);
   const TypeExpr note = check.Annotation(inst);
   if (source.type == nullptr) {
-    check.Error(diag::kOperandKind, source.location, source.name, "cast", "a tile or a scalar",
-                "`" + check.Text(source.id) + "`", "a constant")
+    check
+        .Error(diag::kOperandKind, source.location, source.name, "cast", "a tile or a scalar",
+               "`" + check.Text(source.id) + "`", "a constant")
         .help = "`mov` and `fill` make a constant of any type";
     return;
   }
@@ -60,8 +62,7 @@ VALIDATE(Cast) {
       (!check.SameShape(inst, source, random) || !check.SameLayout(inst, source, random))) {
     return;
   }
-  if (!CheckCastAttributes(check, inst) ||
-      !CheckCastTypes(check, inst, *source.type, note.dtype)) {
+  if (!CheckCastAttributes(check, inst) || !CheckCastTypes(check, inst, *source.type, note.dtype)) {
     return;
   }
   ValueType type = *source.type;
@@ -86,6 +87,14 @@ VALIDATE(Unpack) {
   }
   if (compute && type && *compute == kF16 && type->IsFloat() && type->exponent > 5) {
     check.Error(diag::kUnpackRange, check.AtType(inst), DTypeName(*type), "f16");
+    return;
+  }
+  const EvalValue* bits = check.TryEvaluate(codes.type->bits, codes.location);
+  const auto* order = bits != nullptr ? std::get_if<BitLayoutFamily>(bits) : nullptr;
+  if (compute && order != nullptr && order->order == BitOrder::kLanes &&
+      order->compute != *compute) {
+    check.Error(diag::kUnpackCompute, check.AtType(inst), DTypeName(order->compute),
+                DTypeName(*compute));
     return;
   }
   ValueType result = *codes.type;

@@ -75,8 +75,9 @@ void Made(Checker& check, const Inst& inst, TypeClass types) {
   const TypeExpr note = check.Annotation(inst);
   const auto dtype = check.DTypeOf(note.dtype);
   if (dtype && !Contains(types, *dtype)) {
-    check.Error(diag::kDTypeNotHere, check.AtType(inst), Row(inst.opcode).mnemonic,
-                DTypeName(*dtype))
+    check
+        .Error(diag::kDTypeNotHere, check.AtType(inst), Row(inst.opcode).mnemonic,
+               DTypeName(*dtype))
         .help = "it gives " + std::string(Describe(types));
     return;
   }

@@ -34,9 +34,8 @@ void ViewPointer(Checker& check, const Inst& inst, const Checker::Operand& sourc
   }
   const auto pointed = check.DTypeOf(source.type->dtype);
   if (pointed && *pointed != kU8 && check.Differ(source.type->dtype, note.dtype)) {
-    check.Error(diag::kPointerType, check.AtType(inst),
-                check.kernel().ValueName(source.id.value()), DTypeName(*pointed),
-                check.Text(note.dtype));
+    check.Error(diag::kPointerType, check.AtType(inst), check.kernel().ValueName(source.id.value()),
+                DTypeName(*pointed), check.Text(note.dtype));
     return;
   }
   check.Define(inst, 0, check.MemoryTile(Space::kGlobal, note.dtype, note.shape));
@@ -174,8 +173,8 @@ VALIDATE(Slice) {
   const size_t rank = check.Rank(source.type->shape);
   if (check.Rank(note.shape) != rank) {
     check.Error(diag::kRankDiffers, check.AtType(inst),
-                "%" + std::string(check.kernel().ValueName(source.id.value())), rank,
-                "the slice", check.Rank(note.shape));
+                "%" + std::string(check.kernel().ValueName(source.id.value())), rank, "the slice",
+                check.Rank(note.shape));
     return;
   }
   ValueType type = *source.type;

@@ -34,8 +34,8 @@ VALIDATE(Dot) {
   const auto tb = check.DTypeOf(b.type->dtype);
   const auto tc = check.DTypeOf(c.type->dtype);
   if (ta && tb && tc && AccumulatorOf(*ta, *tb) != *tc) {
-    Diagnostic& error = check.Error(diag::kDotTypes, check.At(inst), DTypeName(*ta),
-                                    DTypeName(*tb), DTypeName(*tc));
+    Diagnostic& error = check.Error(diag::kDotTypes, check.At(inst), DTypeName(*ta), DTypeName(*tb),
+                                    DTypeName(*tc));
     const auto right = AccumulatorOf(*ta, *tb);
     error.help = right ? "they accumulate in " + std::string(DTypeName(*right))
                        : "`cast` one of them to the type of the other";

@@ -24,8 +24,9 @@ void Reduce(Checker& check, const Inst& inst) {
   const Checker::Operand source = check.Get(inst, 0);
   const auto axes = check.Axes(inst, Attr::kAxes, check.Rank(source.type->shape));
   if (!axes) return;
-  check.Define(inst, 0, check.RegisterTile(source.type->dtype,
-                                           ReducedShape(check, inst, source.type->shape, *axes)));
+  check.Define(
+      inst, 0,
+      check.RegisterTile(source.type->dtype, ReducedShape(check, inst, source.type->shape, *axes)));
 }
 
 void ReduceArg(Checker& check, const Inst& inst) {

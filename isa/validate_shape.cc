@@ -70,8 +70,9 @@ VALIDATE(Broadcast) {
   const ExprId shape = check.Annotation(inst).shape;
   const size_t rank = check.Rank(source.type->shape);
   if (check.Rank(shape) != rank) {
-    check.Error(diag::kRankDiffers, check.AtType(inst), "the source", rank, "the annotation",
-                check.Rank(shape))
+    check
+        .Error(diag::kRankDiffers, check.AtType(inst), "the source", rank, "the annotation",
+               check.Rank(shape))
         .help = "`unsqueeze` and `reshape` change the rank";
     return;
   }
@@ -79,8 +80,7 @@ VALIDATE(Broadcast) {
     const ExprId from = check.Extent(source.type->shape, d);
     const ExprId to = check.Extent(shape, d);
     if (check.Differ(from, ExprId::Small(1)) && check.Differ(from, to)) {
-      check.Error(diag::kBroadcastExtent, check.AtType(inst), d, check.Text(from),
-                  check.Text(to));
+      check.Error(diag::kBroadcastExtent, check.AtType(inst), d, check.Text(from), check.Text(to));
       return;
     }
   }
