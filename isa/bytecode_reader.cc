@@ -48,6 +48,7 @@ struct Plan {
   uint8_t results = 0;
   uint8_t slots = 0;
   uint8_t attrs = 0;
+  uint8_t since = 0;
   bool known = false;
   bool optional_last = false;
   bool opens_block = false;
@@ -91,6 +92,7 @@ const Plans& AllPlans() {
       Plan& plan = out[row.code];
       plan.opcode = row.opcode;
       plan.known = true;
+      plan.since = row.since;
       plan.results = static_cast<uint8_t>(row.results.size());
       for (const OperandRow& operand : row.operands) AddSlots(operand.kind, plan);
       plan.attrs = static_cast<uint8_t>(row.attrs.size());
@@ -124,9 +126,8 @@ class Reader {
       return in_.Fail(diag::kBytecodeTooLong, bytes_.size(), +kMaxBytes);
     }
     if (!ReadHeader() || !ReadSections()) return false;
-    const BytecodeVersion lowest = LowestVersion(module_);
-    return version_ == lowest || in_.Fail(diag::kBytecodeOlder, version_.major, version_.minor,
-                                          lowest.major, lowest.minor);
+    return version_ == lowest_ || in_.Fail(diag::kBytecodeOlder, version_.major, version_.minor,
+                                           lowest_.major, lowest_.minor);
   }
 
   bool ReadHeader() {
@@ -230,7 +231,9 @@ class Reader {
       std::string_view text;
       if (!in_.U32(size) || !in_.Bytes(size, text)) return false;
       if (pool.Intern(text) != i) return in_.Fail(diag::kBytecodeOrder, "strings");
+      texts_.push_back(pool[i]);
     }
+    name_terms_.assign(count, ExprId());
     names_.assign(count, 0);
     bound_.assign(count, 0);
     kernel_names_.assign(count, 0);
@@ -264,7 +267,7 @@ class Reader {
   }
 
   [[gnu::noinline]] bool CheckName(StringId id, NameUse use) {
-    const std::string_view name = module_.pool.strings()[id];
+    const std::string_view name = texts_[id];
     bool fits = false;
     std::string_view thing;
     switch (use) {
@@ -402,7 +405,6 @@ class Reader {
   }
 
   bool Node(uint32_t tag, ExprId& out, ExprUse use, int depth) {
-    ExprPool& pool = module_.pool;
     StringId text = 0;
     switch (tag) {
       case kNoneTag:
@@ -413,17 +415,18 @@ class Reader {
       case kFloatTag:
         return Float(out);
       case kFalseTag:
-        out = pool.Bool(false);
-        return true;
       case kTrueTag:
-        out = pool.Bool(true);
+        out = Bool(tag == kTrueTag);
         return true;
       case kDTypeTag:
         return DTypeNode(out);
       case kStringTag:
         return String(text) && Leaf(ExprKind::kString, text, out);
       case kNameTag:
-        return Name(text, kTermName) && Leaf(ExprKind::kName, text, out);
+        if (!Name(text, kTermName)) return false;
+        if (name_terms_[text].none()) name_terms_[text] = module_.pool.Name(texts_[text]);
+        out = name_terms_[text];
+        return true;
       case kFragmentTag:
         return Name(text, kFragmentName) && Leaf(ExprKind::kFragment, text, out);
       case kNegateTag:
@@ -447,6 +450,12 @@ class Reader {
     }
     if (tag < kBinaryTag || tag >= kTagEnd) return in_.Fail(diag::kBytecodeCode, tag, "expression");
     return Children(ExprKind::kBinary, static_cast<uint8_t>(tag - kBinaryTag), 0, 2, depth, out);
+  }
+
+  ExprId Bool(bool value) {
+    ExprId& id = bools_[value ? 1 : 0];
+    if (id.none()) id = module_.pool.Bool(value);
+    return id;
   }
 
   static constexpr uint8_t Code(UnaryOp op) { return static_cast<uint8_t>(op); }
@@ -478,8 +487,13 @@ class Reader {
   bool DTypeNode(ExprId& out) {
     uint8_t code = 0;
     if (!in_.U8(code)) return false;
-    if (!DTypeFromCode(code)) return in_.Fail(diag::kBytecodeCode, +code, "type");
-    return Leaf(ExprKind::kDType, code, out);
+    if (dtypes_[code].none()) {
+      const auto type = DTypeFromCode(code);
+      if (!type) return in_.Fail(diag::kBytecodeCode, +code, "type");
+      dtypes_[code] = module_.pool.Type(*type);
+    }
+    out = dtypes_[code];
+    return true;
   }
 
   bool Items(uint32_t& count) {
@@ -544,7 +558,7 @@ class Reader {
   [[nodiscard]] Location Here() const { return Location::AtByte(in_.offset()); }
 
   bool Repeated(std::string_view thing, StringId name) {
-    return in_.Fail(diag::kBytecodeRepeated, thing, Shown(module_.pool.strings()[name]));
+    return in_.Fail(diag::kBytecodeRepeated, thing, Shown(texts_[name]));
   }
 
   bool ReadParameters() {
@@ -633,7 +647,7 @@ class Reader {
 
   bool NewValue(StringId name) {
     if (bound_[name] != 0) return Repeated("value", name);
-    kernel_->value_names.push_back(module_.pool.strings()[name]);
+    kernel_->value_names.push_back(texts_[name]);
     kernel_->value_name_ids.push_back(name);
     visible_.push_back(1);
     const auto value = static_cast<uint32_t>(kernel_->value_names.size());
@@ -709,6 +723,7 @@ class Reader {
         ((form & kHasElse) != 0 && !plan.is_if)) {
       return in_.Fail(diag::kBytecodeForm, "an instruction has flags that it cannot have");
     }
+    lowest_.minor = std::max<uint16_t>(lowest_.minor, plan.since);
     Inst& inst = kernel_->code.emplace_back();
     inst.opcode = plan.opcode;
     inst.results = plan.results;
@@ -806,7 +821,7 @@ class Reader {
     uint8_t word = 0;
     switch (kind) {
       case AttrKind::kFlag:
-        value = module_.pool.Bool(true);
+        value = Bool(true);
         break;
       case AttrKind::kInt:
         if (!Expr(value)) return false;
@@ -888,13 +903,16 @@ class Reader {
   const Plans& plans_;
   Cursor in_;
   BytecodeVersion version_;
+  BytecodeVersion lowest_{0, 1};  // that can express what was read
   Module module_;
   Kernel* kernel_ = nullptr;
 
-  uint32_t next_string_ = 0;           // strings below it have been used
-  std::vector<uint8_t> names_;         // by string: NameUse bits
-  std::vector<uint32_t> bound_;        // by string: 1 + the value that it names here, or 0
-  std::vector<uint8_t> kernel_names_;  // by string
+  uint32_t next_string_ = 0;             // strings below it have been used
+  std::vector<std::string_view> texts_;  // by string
+  std::vector<ExprId> name_terms_;       // by string: it as a name in an expression, once made
+  std::vector<uint8_t> names_;           // by string: NameUse bits
+  std::vector<uint32_t> bound_;          // by string: 1 + the value that it names here, or 0
+  std::vector<uint8_t> kernel_names_;    // by string
 
   uint32_t next_type_ = 0;             // types below it have been used
   std::vector<uint32_t> collected_;    // the values in types
@@ -905,6 +923,8 @@ class Reader {
   std::vector<uint32_t> scope_;   // the visible ones
   std::vector<Block> blocks_;
   std::vector<ExprId> items_;
+  std::array<ExprId, 256> dtypes_;  // by code: the node, once made
+  std::array<ExprId, 2> bools_;
 };
 
 }  // namespace

@@ -84,8 +84,8 @@ ExprId ExprPool::Intern(ExprKind kind, uint8_t code, uint64_t payload,
     const ExprNode& n = nodes_[id];
     return n.kind == kind && n.code == code && n.payload == payload &&
            n.children == children.size() &&
-           (children.empty() || std::memcmp(children_.data() + n.first_child, children.data(),
-                                            children.size_bytes()) == 0);
+           std::equal(children.begin(), children.end(),
+                      children_.begin() + static_cast<std::ptrdiff_t>(n.first_child));
   });
   if (found != HashIndex::kNone) return ExprId::Node(found);
   const auto id = static_cast<uint32_t>(nodes_.size());
