@@ -26,9 +26,9 @@ constexpr uint32_t kKnownFlags = TARSIA_EXECUTE_CHECK;
 
 // Errors of a launch that never began, because the arguments do not fit.
 constexpr const DiagInfo* kArgumentErrors[] = {
-    &diag::kArgumentCount,  &diag::kLaunchArgumentKind,     &diag::kArgumentType, &diag::kNullBuffer,
-    &diag::kBufferTooSmall, &diag::kReadOnlyBuffer,   &diag::kAssumption,   &diag::kGridExtent,
-    &diag::kGridTooLarge,   &diag::kAssumedAlignment, &diag::kViewExtent,
+    &diag::kArgumentCount,  &diag::kLaunchArgumentKind, &diag::kArgumentType, &diag::kNullBuffer,
+    &diag::kBufferTooSmall, &diag::kReadOnlyBuffer,     &diag::kAssumption,   &diag::kGridExtent,
+    &diag::kGridTooLarge,   &diag::kAssumedAlignment,   &diag::kViewExtent,
 };
 
 vm::LineSink Sink(tarsia_text_fn callback, void* user) {

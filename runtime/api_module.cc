@@ -171,6 +171,10 @@ tarsia_status tarsia_module_encode(const tarsia_module* module,
       if (status != TARSIA_STATUS_OK) return status;
       with.debug = !given.strip;
       if (given.has_version) with.version = {given.version_major, given.version_minor};
+      if (given.has_version && *with.version > kBytecodeVersion) {
+        return Fail(TARSIA_STATUS_UNSUPPORTED, diag::kApiBytecodeVersion, given.version_major,
+                    given.version_minor, kBytecodeVersion.major, kBytecodeVersion.minor);
+      }
     }
     auto bytes = Encode(module->valid.module(), with);
     if (!bytes.ok()) return Fail(TARSIA_STATUS_UNSUPPORTED, bytes.error());

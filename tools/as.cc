@@ -1,4 +1,6 @@
 // tarsia as: text into bytecode.
+#include <cstdio>
+
 #include "runtime/file.h"
 #include "tools/commands.h"
 #include "tools/modules.h"

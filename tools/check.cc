@@ -1,4 +1,6 @@
 // tarsia check: every error of a program, with file, line and caret.
+#include <algorithm>
+
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/output.h"

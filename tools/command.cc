@@ -15,13 +15,40 @@ struct Command::Impl {
   std::vector<std::string> value_or_flag;  // names of options that may stand without a value
 };
 
+namespace {
+
+constexpr size_t kHelpColumn = 22;
+constexpr size_t kHelpWidth = 100 - kHelpColumn;
+
+// Breaks a help text into lines; CLI11 indents what stands behind a newline.
+std::string Wrap(std::string_view text) {
+  std::string out;
+  size_t column = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (column != 0 && column + 1 + word.size() > kHelpWidth) {
+      out += '\n';
+      column = 0;
+    } else if (column != 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out;
+}
+
+}  // namespace
+
 Command::Command(std::string name, std::string summary, std::vector<std::string> examples)
     : impl_(std::make_unique<Impl>()) {
   impl_->name = "tarsia " + name;
   CLI::App& app = impl_->app;
   app.name(impl_->name);
   app.description(std::move(summary));
-  app.get_formatter()->column_width(28);
+  app.get_formatter()->column_width(kHelpColumn);
   app.set_help_flag("-h,--help", "This text");
   std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
   for (const std::string& example : examples) footer += "\n  " + example;
@@ -31,42 +58,42 @@ Command::Command(std::string name, std::string summary, std::vector<std::string>
 Command::~Command() = default;
 
 void Command::Positional(const char* name, std::string* out, const char* help) {
-  impl_->app.add_option(name, *out, help)->type_name("")->required();
+  impl_->app.add_option(name, *out, Wrap(help))->type_name("")->required();
 }
 
 void Command::MaybePositional(const char* name, std::string* out, const char* help) {
-  impl_->app.add_option(name, *out, help)->type_name("");
+  impl_->app.add_option(name, *out, Wrap(help))->type_name("");
 }
 
 void Command::Positionals(const char* name, std::vector<std::string>* out, const char* help) {
-  impl_->app.add_option(name, *out, help)->type_name("")->required();
+  impl_->app.add_option(name, *out, Wrap(help))->type_name("")->required();
 }
 
 void Command::Flag(const char* names, bool* out, const char* help) {
-  impl_->app.add_flag(names, *out, help);
+  impl_->app.add_flag(names, *out, Wrap(help));
 }
 
 void Command::Value(const char* names, const char* what, std::string* out, const char* help) {
-  impl_->app.add_option(names, *out, help)->type_name(what);
+  impl_->app.add_option(names, *out, Wrap(help))->type_name(what);
 }
 
 void Command::Value(const char* names, const char* what, std::optional<std::string>* out,
                     const char* help) {
   impl_->app
       .add_option_function<std::string>(
-          names, [out](const std::string& text) { *out = text; }, help)
+          names, [out](const std::string& text) { *out = text; }, Wrap(help))
       ->type_name(what);
 }
 
 void Command::Number(const char* names, const char* what, uint32_t* out, const char* help) {
-  impl_->app.add_option(names, *out, help)->type_name(what);
+  impl_->app.add_option(names, *out, Wrap(help))->type_name(what);
 }
 
 void Command::Choice(const char* names, std::string* out, std::vector<std::string> words,
                      const char* help) {
   std::string what;
   for (const std::string& word : words) what += (what.empty() ? "" : "|") + word;
-  impl_->app.add_option(names, *out, help)
+  impl_->app.add_option(names, *out, Wrap(help))
       ->check([words = std::move(words), what](const std::string& text) {
         const bool known = std::find(words.begin(), words.end(), text) != words.end();
         return known ? std::string() : "`" + text + "` is none of " + what;
@@ -76,7 +103,7 @@ void Command::Choice(const char* names, std::string* out, std::vector<std::strin
 
 void Command::Values(const char* names, const char* what, std::vector<std::string>* out,
                      const char* help) {
-  impl_->app.add_option(names, *out, help)->type_name(what)->allow_extra_args(false);
+  impl_->app.add_option(names, *out, Wrap(help))->type_name(what)->allow_extra_args(false);
 }
 
 void Command::ValueOrFlag(const char* name, const char* what, std::optional<std::string>* out,
@@ -85,7 +112,8 @@ void Command::ValueOrFlag(const char* name, const char* what, std::optional<std:
   const std::string shown = std::string("[=") + what + "]";
   impl_->app
       .add_option_function<std::string>(
-          name, [out](const std::string& text) { *out = text == "*" ? std::string() : text; }, help)
+          name, [out](const std::string& text) { *out = text == "*" ? std::string() : text; },
+          Wrap(help))
       ->type_name(shown);
 }
 

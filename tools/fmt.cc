@@ -1,4 +1,6 @@
 // tarsia fmt: the formatter.
+#include <algorithm>
+
 #include "runtime/file.h"
 #include "tools/commands.h"
 #include "tools/modules.h"

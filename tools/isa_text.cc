@@ -74,7 +74,7 @@ std::string_view KindText(OperandKind kind) {
     case OperandKind::kMemoryTile:
       return "a global or shared tile";
     case OperandKind::kElement:
-      return "a global or shared tile, and where in it";
+      return "a place in a global or shared tile";
     case OperandKind::kSource:
       return "a pointer or a tile of any space";
     case OperandKind::kText:

@@ -52,13 +52,14 @@ namespace {
 
 constexpr char kProgram[] = R"(kernel k(%x: ptr<f32>, %n: i32)
   const B: int = 8 tune {8, 16}
-  const L: reglayout = spatial(8)
+  const L: reglayout = replicate(16) * spatial(8)
   grid (ceildiv(%n, B))
 {
   %g = view %x : global<f32>[%n]
-  %t = load %g[block.x * B] : [B] L
+  %b = block.x
+  %t = load %g[%b * B] : [B] L
   %u = mul %t, 2.0
-  store %g[block.x * B], %u
+  store %g[%b * B], %u
 }
 )";
 

@@ -149,7 +149,7 @@ TEST(NpyWrite, HeaderIsWhatNumpyWrites) {
   const std::string header = NpyHeader("<f2", shape);
   EXPECT_EQ(header.size(), 128u);
   EXPECT_EQ(header.substr(0, 10), std::string("\x93NUMPY\x01\x00\x76\x00", 10));
-  EXPECT_EQ(header.substr(10, 60),
+  EXPECT_EQ(header.substr(10, 62),
             "{'descr': '<f2', 'fortran_order': False, 'shape': (16, 128), }");
   EXPECT_EQ(header.back(), '\n');
   const int64_t one[] = {3};
