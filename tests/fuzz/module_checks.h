@@ -1,0 +1,61 @@
+// What must hold of any module that the fuzzers get to see. A breach aborts, with a line that says
+// which one.
+#ifndef TARSIA_TESTS_FUZZ_MODULE_CHECKS_H_
+#define TARSIA_TESTS_FUZZ_MODULE_CHECKS_H_
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "isa/bytecode.h"
+#include "isa/parser.h"
+#include "isa/printer.h"
+#include "isa/specialise.h"
+#include "isa/validate.h"
+
+namespace tarsia {
+
+inline void Require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "does not hold: %s\n", what);
+  std::abort();
+}
+
+inline std::span<const uint8_t> BytesOf(const std::string& text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// A valid module survives both forms, and specialises or says why not.
+inline void CheckValid(const ValidModule& valid) {
+  const Module& module = valid.module();
+  Diagnostics diagnostics;
+  const std::string text = Print(module);
+  const auto parsed = Parse(SourceFile("printed", text), diagnostics);
+  Require(parsed.has_value(), "what is printed can be parsed");
+  Require(Equal(*parsed, module) || !module.opaque.empty(), "and is the same module");
+  EncodeOptions options;
+  options.debug = false;
+  const auto bytes = Encode(module, options);
+  Require(bytes.ok(), "a module can be encoded");
+  const auto decoded = Decode(BytesOf(*bytes), "encoded");
+  Require(decoded.ok(), "what is encoded can be decoded");
+  Require(Equal(*decoded, module), "and is the same module");
+  for (const Kernel& kernel : module.kernels) {
+    Diagnostics problems;
+    const bool done = Specialise(valid, module.Name(kernel), {}, {}, problems).has_value();
+    Require(done == problems.ok(), "specialisation fails exactly when it says so");
+  }
+}
+
+// Takes the module.
+inline void CheckModule(Module module, const SourceFile& source) {
+  Diagnostics diagnostics;
+  const auto valid = Validate(std::move(module), diagnostics);
+  Require(valid.has_value() == diagnostics.ok(), "validation fails exactly when it says so");
+  static_cast<void>(diagnostics.Render(source));
+  if (valid) CheckValid(*valid);
+}
+
+}  // namespace tarsia
+
+#endif  // TARSIA_TESTS_FUZZ_MODULE_CHECKS_H_
