@@ -37,6 +37,26 @@ ExprType KindOf(ConstKind kind) {
   return ExprType::kUnknown;
 }
 
+// An annotation that says all that the instruction needs to know.
+std::string_view Example(const InstRow& row) {
+  switch (row.annotation) {
+    case Annotation::kNoType:
+    case Annotation::kTypeIfExpr:
+    case Annotation::kDTypeType:
+      return "f16";
+    case Annotation::kShapeType:
+      return "[16, 8]";
+    case Annotation::kDTypeShapeType:
+      return "f16 [16, 8]";
+    case Annotation::kLayoutType:
+      return "[16, 8] spatial(8, 4) * local(2, 2)";
+    case Annotation::kFullType:
+      if (row.opcode == Opcode::kAllocShared) return "shared<f16>[16, 8]";
+      return row.opcode == Opcode::kView ? "global<f16>[%m, K]" : "global<f16>[16, 8]";
+  }
+  return "";
+}
+
 std::string_view DescribeKind(const OperandRow& row) {
   switch (row.kind) {
     case OperandKind::kTile:
@@ -92,7 +112,10 @@ void Checker::CheckHeader() {
   for (size_t i = 0; i < kernel_.constants.size(); ++i) CheckConstant(kernel_.constants[i], i);
   CheckParameters();
   for (const Require& require : kernel_.requires_) {
-    ExpectKind(require.condition, ExprType::kBool, "a requirement", require.location);
+    if (ExpectKind(require.condition, ExprType::kBool, "a requirement", require.location)) {
+      OnlyConstants(require.condition, "a requirement", require.location,
+                    "`assume` says what holds of the values of a launch");
+    }
   }
   checking_parameters_ = true;
   for (const Assume& assume : kernel_.assumes) CheckAssume(assume);
@@ -108,13 +131,16 @@ void Checker::CheckConstant(const Constant& constant, size_t index) {
       return;
     }
   }
+  const auto check = [&](ExprId value, const char* what, Location location) {
+    if (ExpectKind(value, KindOf(constant.kind), what, location, name)) {
+      OnlyConstants(value, fmt::format(fmt::runtime(what), name), location, "");
+    }
+  };
   if (!constant.default_value.none()) {
-    ExpectKind(constant.default_value, KindOf(constant.kind), "the default of constant `{}`",
-               constant.location, name);
+    check(constant.default_value, "the default of constant `{}`", constant.DefaultLocation());
   }
   for (const ExprId candidate : pool().children(constant.candidates)) {
-    ExpectKind(candidate, KindOf(constant.kind), "a candidate of constant `{}`",
-               constant.location, name);
+    check(candidate, "a candidate of constant `{}`", constant.location);
   }
   // Only from here on: a default may use the constants before it.
   constants_.emplace_back(constant.name, constant.kind);
@@ -149,7 +175,10 @@ void Checker::CheckAssume(const Assume& assume) {
                        assume.condition.value() < kernel_.params.size() &&
                        kernel_.params[assume.condition.value()].is_pointer;
   if (!pointer) Error(diag::kNotAPointer, assume.location, Text(assume.condition));
-  if (!ExpectKind(assume.alignment, ExprType::kInt, "an alignment", assume.location)) return;
+  if (!ExpectKind(assume.alignment, ExprType::kInt, "an alignment", assume.location) ||
+      !OnlyConstants(assume.alignment, "an alignment", assume.location, "")) {
+    return;
+  }
   const auto alignment = pool().AsInt(folder_.Fold(assume.alignment));
   if (alignment && (*alignment < 1 || *alignment > 4096 ||
                     !std::has_single_bit(static_cast<uint64_t>(*alignment)))) {
@@ -202,6 +231,13 @@ bool Checker::UsesNonParameter(ExprId id) const {
                      [&](ExprId child) { return UsesNonParameter(child); });
 }
 
+bool Checker::OnlyConstants(ExprId id, std::string_view what, Location location,
+                            std::string_view help) {
+  if (!pool().UsesValues(id)) return true;
+  Error(diag::kNotConstant, location, what).help = help;
+  return false;
+}
+
 bool Checker::OnlyParameters(ExprId id, Location location) {
   if (!UsesNonParameter(id)) return true;
   Error(diag::kNotAParameter, location, Text(id));
@@ -236,8 +272,8 @@ std::vector<std::string_view> Checker::Names() const {
 
 void Checker::NotAScalar(ExprId value, Location location) {
   const Type& type = types_[value.value()];
-  Diagnostic& error = Error(diag::kNotAScalar, location, kernel_.ValueName(value.value()),
-                            Describe(type));
+  Diagnostic& error =
+      Error(diag::kNotAScalar, location, kernel_.ValueName(value.value()), Describe(type));
   if (type.space == Space::kGlobal || type.space == Space::kShared) {
     error.help = "`load.scalar` reads one element of a tile in memory";
   }
@@ -365,10 +401,15 @@ ExprId Checker::Indices(const Inst& inst, size_t operand) const {
   return kernel_.Slots(inst)[Row(inst.opcode).Slot(operand) + 1];
 }
 
-std::optional<int64_t> Checker::IntAttr(const Inst& inst, Attr attr, int64_t fallback) const {
+std::optional<int64_t> Checker::KnownInt(ExprId id, Location location) {
+  const std::optional<int64_t> value = FoldedInt(id);
+  if (!value && closed() && !pool().UsesValues(id)) TryEvaluate(id, location);
+  return value;
+}
+
+std::optional<int64_t> Checker::IntAttr(const Inst& inst, Attr attr, int64_t fallback) {
   const ExprId id = kernel_.AttrOf(inst, attr);
-  if (id.none()) return fallback;
-  return pool().AsInt(const_cast<Folder&>(folder_).Fold(id));
+  return id.none() ? fallback : KnownInt(id, AtAttr(inst, attr));
 }
 
 std::string_view Checker::Word(const Inst& inst, Attr attr) const {
@@ -405,7 +446,7 @@ std::optional<std::vector<size_t>> Checker::Axes(const Inst& inst, Attr attr, si
   }
   std::vector<size_t> axes;
   for (const ExprId item : pool().children(list)) {
-    const auto axis = pool().AsInt(item);
+    const auto axis = KnownInt(item, location);
     if (!axis) return std::nullopt;
     if (*axis < 0 || static_cast<size_t>(*axis) >= rank) {
       Error(diag::kAxisOutOfRange, location, *axis, rank);
@@ -435,13 +476,19 @@ bool Checker::SameShape(const Inst& inst, const Operand& a, const Operand& b) {
 }
 
 bool Checker::SameLayout(const Inst& inst, const Operand& a, const Operand& b) {
-  if (!a.IsTile() || !b.IsTile() || a.type->layout.none() || b.type->layout.none()) return true;
-  if (a.type->layout == b.type->layout) return true;
-  const EvalValue* x = TryEvaluate(a.type->layout, a.location);
-  const EvalValue* y = TryEvaluate(b.type->layout, b.location);
+  if (!a.IsTile() || !b.IsTile()) return true;
+  return SameLayout(inst, a.type->layout, fmt::format("`{}`", a.name), b.type->layout,
+                    fmt::format("`{}`", b.name), b.location);
+}
+
+bool Checker::SameLayout(const Inst& inst, ExprId a, const std::string& what_a, ExprId b,
+                         const std::string& what_b, Location location) {
+  if (a.none() || b.none() || a == b) return true;
+  const EvalValue* x = TryEvaluate(a, location);
+  const EvalValue* y = TryEvaluate(b, location);
   if (x == nullptr || y == nullptr || *x == *y) return true;
-  Error(diag::kLayoutsDiffer, b.location, Row(inst.opcode).mnemonic, a.name, b.name,
-        Text(a.type->layout), Text(b.type->layout));
+  Error(diag::kLayoutsDiffer, location, Row(inst.opcode).mnemonic, what_a, what_b, Text(a),
+        Text(b));
   return false;
 }
 
@@ -614,7 +661,8 @@ bool Checker::CheckValueOperand(const Inst& inst, const InstRow& row, size_t i,
       const auto dtype = pool().AsDType(type.dtype);
       fits = scalar && (!dtype || *dtype == kBoolType);
       if (!fits) {
-        Error(diag::kConditionType, operand.location, Describe(type));
+        Diagnostic& error = Error(diag::kConditionType, operand.location, Describe(type));
+        if (type.kind == ValueKind::kTile) error.help = "a condition is one scalar";
         return false;
       }
       break;
@@ -656,8 +704,10 @@ bool Checker::CheckIndices(const Inst& inst, size_t i, const Operand& tile) {
   const Location location = kernel_.ArgLocation(inst, inst.results + row.Slot(i) + 1);
   const size_t rank = Rank(tile.type->shape);
   if (pool().kind(list) != ExprKind::kList || pool().children(list).size() != rank) {
-    Error(diag::kIndexRank, location, kernel_.ValueName(tile.id.value()), rank,
-          pool().children(list).size());
+    const size_t given = pool().children(list).size();
+    Error(diag::kIndexRank, location, kernel_.ValueName(tile.id.value()),
+          fmt::format("{} dimension{}", rank, rank == 1 ? "" : "s"),
+          fmt::format("{} {}", given, given == 1 ? "index is" : "indices are"));
     return false;
   }
   if (!InScope(list, location)) return false;
@@ -666,6 +716,15 @@ bool Checker::CheckIndices(const Inst& inst, size_t i, const Operand& tile) {
     ok &= ExpectKind(pool().children(list)[d], ExprType::kInt, "an index", location);
   }
   return ok;
+}
+
+bool Checker::CheckCondition(ExprId id, Location location) {
+  const size_t before = diagnostics_.count();
+  const ExprType found = TypeOfExpr(id, location);
+  if (diagnostics_.count() != before) return false;
+  if (found == ExprType::kBool || found == ExprType::kUnknown) return true;
+  Error(diag::kConditionType, location, ExprTypeName(found));
+  return false;
 }
 
 bool Checker::CheckExprOperand(const Inst& inst, const InstRow& row, size_t i,
@@ -683,7 +742,7 @@ bool Checker::CheckExprOperand(const Inst& inst, const InstRow& row, size_t i,
     case OperandKind::kIndex:
       return ExpectKind(operand.id, ExprType::kInt, "`{}`", operand.location, operand.name);
     case OperandKind::kCondition:
-      return ExpectKind(operand.id, ExprType::kBool, "a condition", operand.location);
+      return CheckCondition(operand.id, operand.location);
     case OperandKind::kConstant:
     case OperandKind::kTileOrExpr:
     case OperandKind::kExpr:
@@ -721,7 +780,8 @@ bool Checker::CheckAttributes(const Inst& inst, const InstRow& row) {
     switch (Row(attr).kind) {
       case AttrKind::kFlag:
         if (pool().AsBool(value) != true) {
-          Error(diag::kExpressionKind, AtAttr(inst, attr), fmt::format(kWhat, name), "a flag", Text(value));
+          Error(diag::kExpressionKind, AtAttr(inst, attr), fmt::format(kWhat, name), "a flag",
+                Text(value));
           ok = false;
         }
         break;
@@ -743,6 +803,11 @@ bool Checker::CheckAttributes(const Inst& inst, const InstRow& row) {
           ok &=
               ExpectKind(value, Row(attr).kind == AttrKind::kInt ? ExprType::kInt : ExprType::kList,
                          kWhat, AtAttr(inst, attr), name);
+          for (const ExprId item : pool().children(value)) {
+            if (pool().kind(value) != ExprKind::kList) break;
+            ok &= ExpectKind(item, ExprType::kInt, "an item of attribute `{}`", AtAttr(inst, attr),
+                             name);
+          }
         }
         break;
     }
@@ -793,14 +858,7 @@ bool Checker::CheckAnnotation(const Inst& inst, const InstRow& row) {
                                                              : nullptr;
   if (missing != nullptr) {
     Diagnostic& error = Error(diag::kAnnotationNeeded, At(inst), row.mnemonic, missing);
-    if (needs_dtype && needs_shape) {
-      error.help = "as in `: f16 [16, 8]`, or `: global<f16>[%m, K]` for a view of a pointer";
-    } else if (needs_dtype) {
-      error.help = "as in `: f16`";
-    } else {
-      error.help =
-          needs_layout ? "as in `: [16, 8] spatial(8, 4) * local(2, 2)`" : "as in `: [16, 8]`";
-    }
+    error.help = fmt::format("as in `: {}`", Example(row));
     return false;
   }
   bool ok = true;
@@ -946,13 +1004,8 @@ void Checker::Define(const Inst& inst, size_t result, Type type) {
     Error(diag::kReadOnly, location, kernel_.ValueName(value), "a tile in memory");
     return;
   }
-  Operand a, b;
-  a.type = &old;
-  b.type = &type;
-  a.name = kernel_.ValueName(value);
-  b.name = "the new value";
-  b.location = location;
-  SameLayout(inst, a, b);
+  SameLayout(inst, old.layout, fmt::format("`%{}`", kernel_.ValueName(value)), type.layout,
+             "its new value", location);
 }
 
 bool Checker::CheckTile(const Inst& inst, Type& type) {
@@ -972,8 +1025,9 @@ bool Checker::CheckTile(const Inst& inst, Type& type) {
     bool all_known = true;
     for (const ExprId extent : extents) all_known &= pool().AsInt(extent).has_value();
     if ((all_known && !elements) || (elements && *elements > kMaxTileElements)) {
-      Error(diag::kTileTooLarge, AtType(inst), SpaceName(type.space),
-            elements ? std::to_string(*elements) : "more than 2^63", +kMaxTileElements);
+      Error(diag::kTileTooLarge, AtType(inst),
+            type.space == Space::kRegister ? "register" : SpaceName(type.space), +kMaxTileElements,
+            elements ? std::to_string(*elements) : "more than 2^63");
       return false;
     }
   }

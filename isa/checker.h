@@ -52,13 +52,15 @@ class Checker final : public TypeEnv {
   [[nodiscard]] const Type& TypeOfValue(uint32_t value) const { return types_[value]; }
   // The number an expression folds to, where it is known.
   std::optional<int64_t> FoldedInt(ExprId id) { return pool().AsInt(folder_.Fold(id)); }
+  // The same; what can have no value although nothing is open is reported.
+  std::optional<int64_t> KnownInt(ExprId id, Location location);
   // The list of indices of a kElement operand.
   [[nodiscard]] ExprId Indices(const Inst& inst, size_t operand) const;
   [[nodiscard]] size_t Rank(ExprId shape) const { return pool().children(shape).size(); }
   [[nodiscard]] ExprId Extent(ExprId shape, size_t dim) const {
     return pool().children(shape)[dim];
   }
-  [[nodiscard]] std::optional<int64_t> IntAttr(const Inst& inst, Attr attr, int64_t fallback) const;
+  std::optional<int64_t> IntAttr(const Inst& inst, Attr attr, int64_t fallback);
   [[nodiscard]] bool Flag(const Inst& inst, Attr attr) const {
     return !kernel_.AttrOf(inst, attr).none();
   }
@@ -76,6 +78,9 @@ class Checker final : public TypeEnv {
   bool SameShape(const Inst& inst, const Operand& a, const Operand& b);
   // Written layouts of operands and result agree (elementwise rules).
   bool SameLayout(const Inst& inst, const Operand& a, const Operand& b);
+  // The same of two layouts, of which the second one may be at fault.
+  bool SameLayout(const Inst& inst, ExprId a, const std::string& what_a, ExprId b,
+                  const std::string& what_b, Location location);
   // A constant operand is a value of the type.
   bool LiteralFits(const Operand& operand, ExprId dtype);
   [[nodiscard]] std::optional<DType> DTypeOf(ExprId dtype) const { return pool().AsDType(dtype); }
@@ -134,6 +139,7 @@ class Checker final : public TypeEnv {
   bool ExpectKind(ExprId id, ExprType kind, const char* what, Location location,
                   std::string_view name = {});
   bool OnlyParameters(ExprId id, Location location);
+  bool OnlyConstants(ExprId id, std::string_view what, Location location, std::string_view help);
   [[nodiscard]] bool UsesNonParameter(ExprId id) const;
 
   void CheckBlock(size_t begin, size_t end);
@@ -146,6 +152,7 @@ class Checker final : public TypeEnv {
   bool CheckOperands(const Inst& inst, const InstRow& row);
   bool CheckOperand(const Inst& inst, const InstRow& row, size_t i);
   bool CheckValueOperand(const Inst& inst, const InstRow& row, size_t i, const Operand& operand);
+  bool CheckCondition(ExprId id, Location location);
   bool CheckExprOperand(const Inst& inst, const InstRow& row, size_t i, const Operand& operand);
   bool CheckIndices(const Inst& inst, size_t i, const Operand& tile);
   bool CheckOperandDType(const InstRow& row, size_t i, const Operand& operand);

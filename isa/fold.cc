@@ -84,7 +84,8 @@ std::optional<ExprId> Folder::FoldInts(BinaryOp op, int64_t a, int64_t b) {
       return pool_.Int(out);
     case BinaryOp::kDivide:
     case BinaryOp::kModulo:
-      if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
+      if (b == 0 || (a == INT64_MIN && b == -1 && op == BinaryOp::kDivide)) return std::nullopt;
+      if (b == -1 && op == BinaryOp::kModulo) return pool_.Int(0);
       return pool_.Int(op == BinaryOp::kDivide ? a / b : a % b);
     case BinaryOp::kOr:
     case BinaryOp::kAnd:
@@ -126,9 +127,10 @@ ExprId Folder::FoldCall(Func func, const std::vector<ExprId>& arguments) {
     if (a && b) {
       if (func == Func::kMin) return pool_.Int(std::min(*a, *b));
       if (func == Func::kMax) return pool_.Int(std::max(*a, *b));
-      // Only the plain case; the evaluator reports the others.
-      if (func == Func::kCeildiv && *a >= 0 && *b > 0) {
-        return pool_.Int(*a / *b + (*a % *b != 0 ? 1 : 0));
+      // What has no value is left to the evaluator, which says so.
+      if (func == Func::kCeildiv && *b != 0 && !(*a == INT64_MIN && *b == -1)) {
+        const bool up = *a % *b != 0 && (*a < 0) == (*b < 0);
+        return pool_.Int(*a / *b + (up ? 1 : 0));
       }
     }
   }

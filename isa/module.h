@@ -58,6 +58,10 @@ struct Constant {
   ExprId default_value;  // may be none
   ExprId candidates;     // a list for the tuner; may be none
   Location location;
+  Location default_location;  // of the default; none where it was not read from text
+  [[nodiscard]] Location DefaultLocation() const {
+    return default_location.IsText() ? default_location : location;
+  }
 };
 
 struct Parameter {

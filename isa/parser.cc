@@ -19,6 +19,15 @@ std::string Plural(size_t n, std::string_view noun) {
   return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }
 
+// "`a`, `b`, `c`"
+std::string Quoted(std::span<const std::string_view> names) {
+  std::string out;
+  for (const std::string_view name : names) {
+    out += (out.empty() ? "`" : ", `") + std::string(name) + "`";
+  }
+  return out;
+}
+
 class Parser final : public ValueResolver {
  public:
   Parser(const SourceFile& source, Diagnostics& diagnostics, bool keep_comments)
@@ -54,7 +63,8 @@ class Parser final : public ValueResolver {
       return std::nullopt;
     }
     Diagnostic& error = diagnostics_.Error(diag::kUndefinedValue, location, name);
-    error.help = DidYouMean(name, VisibleNames());
+    const std::string_view nearest = Nearest(name, VisibleNames());
+    if (!nearest.empty()) error.help = "did you mean `%" + std::string(nearest) + "`?";
     return std::nullopt;
   }
 
@@ -68,16 +78,11 @@ class Parser final : public ValueResolver {
   }
 
   bool Expected(std::string_view what) {
-    if (lexer_.token() != Token::kError) {  // that one is reported already
-      diagnostics_.Error(diag::kExpected, lexer_.location(), what, Found());
-    }
+    // One error a place: what the lexer or an inner rule said there comes first.
+    const bool said = lexer_.token() == Token::kError ||
+                      (!diagnostics_.ok() && diagnostics_.last().location == lexer_.location());
+    if (!said) diagnostics_.Error(diag::kExpected, lexer_.location(), what, lexer_.Found());
     return false;
-  }
-
-  std::string Found() const {
-    if (lexer_.token() == Token::kName) return "`" + std::string(lexer_.text()) + "`";
-    if (lexer_.token() == Token::kValue) return "`%" + std::string(lexer_.text()) + "`";
-    return std::string(TokenName(lexer_.token()));
   }
 
   bool Accept(Token token) {
@@ -273,8 +278,10 @@ class Parser final : public ValueResolver {
     constant.kind = static_cast<ConstKind>(kind - std::begin(kConstKindNames));
     lexer_.Next();
     if (Accept(Token::kAssign)) {
+      const Location begin = lexer_.location();
       constant.default_value = expressions_.Parse();
       if (constant.default_value.none()) return false;
+      constant.default_location = Until(begin);
     }
     if (lexer_.IsName("tune")) {
       lexer_.Next();
@@ -296,10 +303,10 @@ class Parser final : public ValueResolver {
         "bits", "tune",  "align", "global", "shared", "reg", "ptr", "row_major", "column_major"};
     std::string_view what;
     if (name.find('.') != std::string_view::npos || FindMnemonic(name))
-      what = "an instruction or fragment";
-    if (FindAttr(name)) what = "an attribute";
+      what = "the name of an instruction or of a fragment";
+    if (FindAttr(name)) what = "the name of an attribute";
     if (FindDType(name)) what = "a type";
-    if (FindFunc(name)) what = "a function";
+    if (FindFunc(name)) what = "the name of a function";
     if (std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords)) {
       what = "a word of the language";
     }
@@ -382,8 +389,16 @@ class Parser final : public ValueResolver {
     const size_t scope = scope_.size();
     SkipNewlines();
     while (lexer_.token() != Token::kRightBrace && lexer_.token() != Token::kEnd) {
-      if (lexer_.IsName("kernel") && lexer_.location().column == 1) break;  // a `}` is missing
-      if (!ParseStatement(depth)) Recover(depth);
+      if (AtKernel()) break;  // a `}` is missing
+      const size_t outside = scope_.size();
+      const uint32_t line = lexer_.location().line;
+      if (!ParseStatement(depth)) {
+        // The counter of a bad `for` means something in its block, and nothing behind it.
+        const bool loop = bad_loop_;
+        bad_loop_ = false;
+        Recover(depth, line);
+        if (loop) LeaveScope(outside);
+      }
       SkipNewlines();
     }
     LeaveScope(scope);
@@ -399,7 +414,11 @@ class Parser final : public ValueResolver {
   }
 
   // After an error: the rest of the line is skipped; a block that it opens is read all the same.
-  void Recover(int depth) {
+  void Recover(int depth, uint32_t line) {
+    if (AtKernel() || (lexer_.location().line != line && AtStatement())) {
+      lexer_.LeaveBrackets();
+      return;
+    }
     if (lexer_.token() != Token::kLeftBrace && lexer_.token() != Token::kRightBrace) {
       lexer_.SkipLine();
     }
@@ -408,6 +427,16 @@ class Parser final : public ValueResolver {
       ParseBlock(depth + 1);
       Accept(Token::kRightBrace);
     }
+  }
+
+  bool AtKernel() const { return lexer_.IsName("kernel") && lexer_.location().column == 1; }
+
+  // Whether this can only be the beginning of a statement: then what stands before it, though
+  // some bracket may still be open, has ended with its line.
+  bool AtStatement() const {
+    if (lexer_.token() == Token::kValue) return lexer_.AssignFollows();
+    const auto opcode = lexer_.token() == Token::kName ? FindMnemonic(lexer_.text()) : std::nullopt;
+    return opcode && (Row(*opcode).results.size() == 0 || *opcode == Opcode::kFor);
   }
 
   struct Pending {
@@ -547,6 +576,8 @@ class Parser final : public ValueResolver {
   bool ParseFor(Pending& pending, int depth) {
     if (lexer_.token() != Token::kValue) return Expected("the counter, such as `%i`");
     const ResultName counter{lexer_.text(), lexer_.location()};
+    results_ = {counter};
+    bad_loop_ = true;
     if (Bound(counter.name) != kUnbound) {
       diagnostics_.Error(diag::kRedefinition, counter.location, "value",
                          "%" + std::string(counter.name));
@@ -568,8 +599,10 @@ class Parser final : public ValueResolver {
     if (!ParseAttributes(row, pending)) return false;
     const size_t scope = scope_.size();
     Emit(row, pending, {counter});
+    bad_loop_ = false;
     const bool ok = FinishInst(row, pending, depth);
     LeaveScope(scope);
+    results_.clear();
     return ok;
   }
 
@@ -703,9 +736,7 @@ class Parser final : public ValueResolver {
                                    const std::vector<std::string_view>& known) {
     if (std::string help = DidYouMean(text, known); !help.empty()) return help;
     if (known.empty()) return "it has no attributes";
-    std::string help = "it has";
-    for (const std::string_view name : known) help += " `" + std::string(name) + "`";
-    return help;
+    return "it has " + Quoted(known);
   }
 
   ExprId ParseAttributeValue(const AttrRow& row) {
@@ -737,8 +768,7 @@ class Parser final : public ValueResolver {
     if (found == words.end()) {
       Diagnostic& error =
           diagnostics_.Error(diag::kUnknownWord, lexer_.location(), row.text, lexer_.text());
-      error.help = "it can be";
-      for (const std::string_view word : words) error.help += " `" + std::string(word) + "`";
+      error.help = "it can be " + Quoted(words);
       return {};
     }
     lexer_.Next();
@@ -796,6 +826,7 @@ class Parser final : public ValueResolver {
   std::vector<uint32_t> bindings_;  // by StringId: the value that a name means now
   std::vector<StringId> scope_;     // names bound, innermost last
   std::vector<ResultName> results_;
+  bool bad_loop_ = false;  // the last statement was a `for` with an error in its first line
   std::vector<Arg> slots_;
   Arg attrs_[kMaxAttrs];
 };

@@ -123,26 +123,35 @@ class Specialiser {
     }
     const ExprType wanted = ExprTypeOf(constant.kind);
     if (*type == wanted) return *value;
-    diagnostics_.Error(diag::kConstantKind, Location(), binding.name,
+    diagnostics_.Error(diag::kConstantKind, Location(), binding.name, binding.text,
                        kConstKindNames[static_cast<size_t>(constant.kind)], ExprTypeName(*type));
     return {};
   }
 
   void BindConstant(const Constant& constant, ExprId value) {
     const std::string_view name = module_.pool.strings()[constant.name];
+    const Location location = value.none() ? constant.DefaultLocation() : constant.location;
     if (value.none()) value = constant.default_value;
     if (value.none()) {
       diagnostics_.Error(diag::kUnboundConstant, constant.location, name, name).help =
           fmt::format("give it one with --set {}=...", name);
+      failed_.push_back(constant.name);
+      return;
+    }
+    // What follows from a constant without value is not told again.
+    for (const StringId name_of_failed : failed_) {
+      if (!Mentions(value, module_.pool.strings()[name_of_failed])) continue;
+      failed_.push_back(constant.name);
       return;
     }
     value = folder_.Fold(value);
     // Layouts stay expressions, but they must have a value.
-    Result<EvalValue> computed = Evaluate(module_.pool, value, EmptyEnv(), constant.location);
+    Result<EvalValue> computed = Evaluate(module_.pool, value, EmptyEnv(), location);
     if (!computed.ok()) {
       Diagnostic error = computed.TakeError();
       error.message = fmt::format("constant `{}`: {}", name, error.message);
       diagnostics_.Add(std::move(error));
+      failed_.push_back(constant.name);
       return;
     }
     folder_.Bind(constant.name, value);
@@ -273,6 +282,7 @@ class Specialiser {
   Module module_;
   Folder folder_{module_.pool};
   std::vector<BoundConstant> constants_;
+  std::vector<StringId> failed_;  // constants that have no value
 };
 
 std::optional<Program> Specialise(const ValidModule& module, std::string_view kernel,

@@ -67,7 +67,7 @@ VALIDATE(For) {
     return;
   }
   const Checker::Operand step = check.Get(inst, 2);
-  if (check.FoldedInt(step.id) == 0) check.Error(diag::kStepZero, step.location);
+  if (check.KnownInt(step.id, step.location) == 0) check.Error(diag::kStepZero, step.location);
   for (size_t i = 0; i < 3 && type && type->bits < 64; ++i) {
     const Checker::Operand bound = check.Get(inst, i);
     if (!Uses64Bits(check, bound.id)) continue;

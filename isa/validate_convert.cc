@@ -18,8 +18,11 @@ bool CheckCastTypes(Checker& check, const Inst& inst, const ValueType& source, E
     return false;
   }
   if (check.Flag(inst, Attr::kWrap) && !(dtype->IsInteger() && from->IsInteger())) {
-    check.Error(diag::kCastAttributes, check.AtAttr(inst, Attr::kWrap), "wrap",
-                "a cast that is not from integer to integer");
+    check
+        .Error(diag::kCastAttributes, check.AtAttr(inst, Attr::kWrap), "wrap",
+               "a cast from " + std::string(DTypeName(*from)) + " to " +
+                   std::string(DTypeName(*dtype)))
+        .help = "it is for casts from integer to integer";
     return false;
   }
   return true;

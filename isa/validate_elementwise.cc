@@ -52,14 +52,9 @@ void DefineLike(Checker& check, const Inst& inst, ValueType type, ExprId dtype) 
   type.dtype = dtype;
   type.layout = ExprId();
   const ExprId own = check.Annotation(inst).layout;
-  if (!own.none() && !operand_layout.none() && own != operand_layout) {
-    const EvalValue* a = check.TryEvaluate(operand_layout, check.At(inst));
-    const EvalValue* b = check.TryEvaluate(own, check.AtType(inst));
-    if (a != nullptr && b != nullptr && !(*a == *b)) {
-      check.Error(diag::kLayoutsDiffer, check.AtType(inst), Row(inst.opcode).mnemonic,
-                  "the operands", "the result", check.Text(operand_layout), check.Text(own));
-      return;
-    }
+  if (!check.SameLayout(inst, operand_layout, "the operands", own, "the result",
+                        check.AtType(inst))) {
+    return;
   }
   check.Define(inst, 0, type);
 }
@@ -97,9 +92,7 @@ VALIDATE(Fill) {
   const TypeExpr note = check.Annotation(inst);
   if (element.type == nullptr) {
     element.constant = check.TypeOfExpr(element.id, element.location);
-    const auto dtype = check.DTypeOf(note.dtype);
-    const bool exact_range = dtype && dtype->IsInteger();
-    if (exact_range && !check.LiteralFits(element, note.dtype)) return;
+    if (!check.LiteralFits(element, note.dtype)) return;
   }
   Made(check, inst, TypeClass::kAnyType);
 }

@@ -16,6 +16,10 @@ std::optional<int64_t> Bits(Checker& check, const ValueType& type) {
   return bits;
 }
 
+std::string Quoted(Checker& check, const Checker::Operand& operand) {
+  return "`" + check.Text(operand.id) + "`";
+}
+
 bool RequireSpace(Checker& check, const Inst& inst, const Checker::Operand& operand, Space space) {
   if (operand.type->space == space) return true;
   check.Error(diag::kSpace, operand.location, operand.name, Row(inst.opcode).mnemonic,
@@ -90,8 +94,7 @@ void DefineLoaded(Checker& check, const Inst& inst) {
   const ExprId shape = check.Annotation(inst).shape;
   const size_t rank = check.Rank(source.type->shape);
   if (check.Rank(shape) != rank) {
-    check.Error(diag::kRankDiffers, check.AtType(inst),
-                "%" + std::string(check.kernel().ValueName(source.id.value())), rank,
+    check.Error(diag::kRankDiffers, check.AtType(inst), Quoted(check, source), rank,
                 "the annotation", check.Rank(shape));
     return;
   }
@@ -103,9 +106,8 @@ bool StoredFits(Checker& check, const Inst& inst, size_t to, size_t from) {
   const Checker::Operand value = check.Get(inst, from);
   const size_t rank = check.Rank(destination.type->shape);
   if (check.Rank(value.type->shape) != rank) {
-    check.Error(diag::kRankDiffers, value.location,
-                "%" + std::string(check.kernel().ValueName(destination.id.value())), rank,
-                "the value", check.Rank(value.type->shape));
+    check.Error(diag::kRankDiffers, value.location, Quoted(check, destination), rank, "the value",
+                check.Rank(value.type->shape));
     return false;
   }
   return check.SameDType(inst, destination, value);
@@ -172,8 +174,7 @@ VALIDATE(Slice) {
   }
   const size_t rank = check.Rank(source.type->shape);
   if (check.Rank(note.shape) != rank) {
-    check.Error(diag::kRankDiffers, check.AtType(inst),
-                "%" + std::string(check.kernel().ValueName(source.id.value())), rank, "the slice",
+    check.Error(diag::kRankDiffers, check.AtType(inst), Quoted(check, source), rank, "the slice",
                 check.Rank(note.shape));
     return;
   }
@@ -203,8 +204,7 @@ VALIDATE(CopyAsync) {
   }
   for (const Checker::Operand& tile : {destination, source}) {
     if (check.Rank(tile.type->shape) == check.Rank(shape)) continue;
-    check.Error(diag::kRankDiffers, check.AtType(inst),
-                "%" + std::string(check.kernel().ValueName(tile.id.value())),
+    check.Error(diag::kRankDiffers, check.AtType(inst), Quoted(check, tile),
                 check.Rank(tile.type->shape), "the annotation", check.Rank(shape));
     return;
   }
@@ -214,7 +214,7 @@ VALIDATE(CopyCommit) {}
 
 VALIDATE(CopyWait) {
   const Checker::Operand pending = check.Get(inst, 0);
-  const auto value = check.FoldedInt(pending.id);
+  const auto value = check.KnownInt(pending.id, pending.location);
   if (value && *value < 0) {
     check.Error(diag::kPositiveNeeded, pending.location, pending.name, 0, *value);
   }

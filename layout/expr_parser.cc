@@ -114,9 +114,7 @@ ExprId ExprParser::Checked(ExprId id) {
 
 ExprId ExprParser::Expected(std::string_view what) {
   if (lexer_.token() != Token::kError) {  // that one is reported already
-    diagnostics_.Error(diag::kExpected, lexer_.location(), what,
-                       lexer_.token() == Token::kName ? "`" + std::string(lexer_.text()) + "`"
-                                                      : std::string(TokenName(lexer_.token())));
+    diagnostics_.Error(diag::kExpected, lexer_.location(), what, lexer_.Found());
   }
   return {};
 }
@@ -175,7 +173,11 @@ ExprId ExprParser::ParseUnary() {
   } else if (lexer_.token() == Token::kInteger) {
     constexpr uint64_t kLeast = uint64_t{1} << 63;
     if (lexer_.integer() > kLeast) {
-      diagnostics_.Error(diag::kBadNumber, minus, "-" + std::string(lexer_.text()));
+      Location whole = minus;
+      if (lexer_.location().line == minus.line) {
+        whole.length = lexer_.location().column + lexer_.location().length - minus.column;
+      }
+      diagnostics_.Error(diag::kBadNumber, whole, "-" + std::string(lexer_.text()));
     } else {
       out = pool_.Int(static_cast<int64_t>(0 - lexer_.integer()));
       lexer_.Next();

@@ -1,5 +1,7 @@
 #include "layout/lexer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -277,11 +279,25 @@ void Lexer::ScanPunctuation() {
     default:
       break;
   }
-  Finish(token, begin);
-  if (token == Token::kError) {
-    const auto byte = static_cast<unsigned>(static_cast<unsigned char>(c));
-    diagnostics_->Error(diag::kBadCharacter, location(), byte);
+  // The bytes of one character beyond ASCII are one error.
+  const auto byte = static_cast<unsigned char>(c);
+  if (byte >= 0x80) {
+    while ((static_cast<unsigned char>(At(position_)) & 0xC0) == 0x80) ++position_;
   }
+  Finish(token, begin);
+  if (token != Token::kError) return;
+  const bool printable = byte > 0x20 && byte < 0x7F;
+  Diagnostic& error =
+      diagnostics_->Error(diag::kBadCharacter, location(),
+                          printable ? fmt::format("`{}`", c) : fmt::format("byte 0x{:02x}", +byte));
+  if (byte >= 0x80) error.help = "names are of letters, digits and `_` of ASCII";
+}
+
+std::string Lexer::Found() const {
+  if (token_ == Token::kValue) return "`%" + std::string(text_) + "`";
+  const bool as_written =
+      token_ == Token::kName || token_ == Token::kInteger || token_ == Token::kFloat;
+  return as_written ? "`" + std::string(text_) + "`" : std::string(TokenName(token_));
 }
 
 bool Lexer::AssignFollows() const {

@@ -77,12 +77,16 @@ class Lexer {
   [[nodiscard]] std::string StringValue() const;
   // True when blanks or comments stood between the previous token and this one.
   [[nodiscard]] bool after_blank() const { return after_blank_; }
+  // The token as an error shows it: "`%x`", "`12`", "the end of the line".
+  [[nodiscard]] std::string Found() const;
   // True when the token after this one is `=`.
   [[nodiscard]] bool AssignFollows() const;
   // Just behind the previous token.
   [[nodiscard]] Location previous_end() const { return previous_end_; }
 
   void Next();
+  // Forgets the brackets that were left open, so that the line ends again; for error recovery.
+  void LeaveBrackets() { depth_ = 0; }
   // Skips to the next newline at the outermost bracket level; for error recovery.
   void SkipLine();
   [[nodiscard]] bool IsName(std::string_view name) const {

@@ -1,0 +1,218 @@
+// Runs tests/invalid/bad-*.tsa: a refused program and, behind `//~`, all that is said about it,
+// character by character. `//~~ set K=3 L=row_major` sets constants (values without blanks);
+// `//~~ kernel name` picks a kernel other than the first. With TARSIA_REWRITE set, the files are
+// rewritten to what is said now: read the difference before you keep it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "isa/diagnostics.h"
+#include "isa/parser.h"
+#include "isa/specialise.h"
+#include "isa/validate.h"
+#include "layout/diagnostics.h"
+#include "layout/text_diagnostics.h"
+
+namespace tarsia {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kSource(TARSIA_SOURCE_DIR);
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+struct Case {
+  std::string program;     // without the lines below
+  std::string directives;  // the `//~~` lines as they are
+  std::string expected;    // the `//~` lines without their mark
+  std::string kernel;
+  std::vector<Binding> bindings;
+};
+
+void ReadDirective(const std::string& line, Case& out) {
+  std::istringstream words(line);
+  std::string mark, what, word;
+  words >> mark >> what;
+  ASSERT_TRUE(what == "set" || what == "kernel") << line;
+  while (words >> word) {
+    const size_t assign = word.find('=');
+    if (what == "kernel") {
+      out.kernel = word;
+    } else {
+      ASSERT_NE(assign, std::string::npos) << line;
+      out.bindings.push_back({word.substr(0, assign), word.substr(assign + 1)});
+    }
+  }
+}
+
+Case ReadCase(const fs::path& path) {
+  Case out;
+  const std::string text = ReadFile(path);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    const std::string line = text.substr(begin, end - begin);
+    begin = end;
+    if (line.starts_with("//~~")) {
+      out.directives += line;
+      ReadDirective(line, out);
+    } else if (line.starts_with("//~")) {
+      out.expected += line.substr(line.starts_with("//~ ") ? 4 : 3);
+    } else {
+      out.program += line;
+    }
+  }
+  return out;
+}
+
+// All that is said about a program: by the parser, else by the validator, else on specialisation.
+Diagnostics Judge(const Case& test, const SourceFile& source) {
+  Diagnostics out;
+  std::optional<Module> module = Parse(source, out);
+  EXPECT_EQ(module.has_value(), out.ok());
+  if (!module) return out;
+  std::string kernel = test.kernel;
+  if (kernel.empty() && !module->kernels.empty()) kernel = module->Name(module->kernels[0]);
+  const std::optional<ValidModule> valid = Validate(*std::move(module), out);
+  EXPECT_EQ(valid.has_value(), out.ok());
+  if (!valid) return out;
+  const auto program = Specialise(*valid, kernel, test.bindings, {}, out);
+  EXPECT_EQ(program.has_value(), out.ok());
+  return out;
+}
+
+void Rewrite(const fs::path& path, const Case& test, const std::string& said) {
+  std::ofstream out(path, std::ios::binary);
+  out << test.program << test.directives;
+  std::istringstream lines(said);
+  for (std::string line; std::getline(lines, line);) {
+    out << (line.empty() ? "//~" : "//~ ") << line << "\n";
+  }
+}
+
+std::vector<fs::path> Files() {
+  std::vector<fs::path> out;
+  for (const auto& entry : fs::directory_iterator(kSource / "tests/invalid")) {
+    if (entry.path().extension() == ".tsa") out.push_back(entry.path());
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// The ids that each file shows, in brackets at the end of a message.
+std::set<std::string> ShownIds(const Diagnostics& diagnostics) {
+  std::set<std::string> out;
+  for (const Diagnostic& diagnostic : diagnostics.list()) out.insert(diagnostic.info->id);
+  return out;
+}
+
+TEST(Invalid, EveryFileSaysExactlyThis) {
+  ASSERT_GT(Files().size(), 100u);
+  for (const fs::path& path : Files()) {
+    const std::string name = path.filename().string();
+    SCOPED_TRACE(name);
+    const Case test = ReadCase(path);
+    const SourceFile source(name, test.program);
+    const Diagnostics diagnostics = Judge(test, source);
+    const std::string said = diagnostics.Render(source);
+    EXPECT_FALSE(diagnostics.ok()) << "nothing is wrong with this program";
+    if (std::getenv("TARSIA_REWRITE") != nullptr)
+      Rewrite(path, test, said);
+    else
+      EXPECT_EQ(said, test.expected);
+    // bad-<id>.tsa and bad-<id>-<more>.tsa show <id>; mix-<what>.tsa shows several.
+    if (!name.starts_with("bad-")) continue;
+    const std::set<std::string> ids = ShownIds(diagnostics);
+    EXPECT_TRUE(std::any_of(ids.begin(), ids.end(),
+                            [&](const std::string& id) {
+                              return name == "bad-" + id + ".tsa" ||
+                                     name.starts_with("bad-" + id + "-");
+                            }))
+        << "the file does not show what it is named after:\n"
+        << said;
+  }
+}
+
+// Ids that no program text can show, and why.
+const std::map<std::string, std::string>& OutOfReach() {
+  static const std::map<std::string, std::string> kIds = {
+      {"value-order", "the parser numbers values by their definition; bytecode may not"},
+      {"not-a-parameter", "the header of a text sees parameters alone; that of bytecode may not"},
+      {"unknown-value", "programs say `not-a-scalar` or `not-constant`; this is for layouts"},
+      {"text-too-long", "a text of 256 MiB"},
+      {"layout-slice", "slices of programs are masked; this is for callers of the library"},
+      {"layout-slice-rank", "likewise"},
+      {"packed-count", "the bit layout of `packed` is made for its tile"},
+      {"packed-type", "likewise, for the type of the tensor"},
+      {"bit-layout-open", "of pictures of layouts"},
+      {"picture-too-large", "of pictures of layouts"},
+      {"access-shape", "of accesses, which are made of tiles that fit"},
+      {"access-width", "likewise"},
+      {"access-bits", "likewise"},
+  };
+  return kIds;
+}
+
+std::set<std::string> IdsWithFiles() {
+  std::set<std::string> out;
+  for (const fs::path& path : Files()) {
+    const Case test = ReadCase(path);
+    const SourceFile source(path.filename().string(), test.program);
+    out.merge(ShownIds(Judge(test, source)));
+  }
+  return out;
+}
+
+TEST(Invalid, EveryIdHasAFile) {
+  const std::set<std::string> shown = IdsWithFiles();
+  for (const auto& table : {IsaDiagnostics(), TextDiagnostics(), LayoutDiagnostics()}) {
+    for (const DiagInfo* info : table) {
+      const bool has = shown.contains(info->id);
+      EXPECT_NE(has, OutOfReach().contains(info->id))
+          << info->id << (has ? " can be shown" : " has no file in tests/invalid");
+    }
+  }
+}
+
+// Rows of all tables share one namespace: two of a name would be one object to the linker.
+TEST(Invalid, NamesOfDiagnosticsAreUnique) {
+  std::map<std::string, std::string> seen;
+  for (const auto& folder : fs::directory_iterator(kSource)) {
+    if (!folder.is_directory() || folder.path().filename() == "build") continue;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string table = entry.path().string();
+      if (!table.ends_with("diagnostics.def")) continue;
+      std::istringstream lines(ReadFile(table));
+      for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("DIAG(")) continue;
+        const std::string name = line.substr(5, line.find(',') - 5);
+        EXPECT_TRUE(seen.emplace(name, table).second)
+            << name << " of " << table << " is in " << seen[name] << " too";
+      }
+    }
+  }
+  EXPECT_GT(seen.size(), 150u);
+}
+
+TEST(Invalid, IdsOfProgramsAreUnique) {
+  std::set<std::string> seen;
+  for (const auto& table : {IsaDiagnostics(), TextDiagnostics(), LayoutDiagnostics()}) {
+    for (const DiagInfo* info : table) EXPECT_TRUE(seen.insert(info->id).second) << info->id;
+  }
+}
+
+}  // namespace
+}  // namespace tarsia
