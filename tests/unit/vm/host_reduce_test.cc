@@ -313,8 +313,8 @@ TEST(HostReduceArg, FirstOfEqualsInEveryType) {
 TEST(HostReduceArg, NansNothingAndInfinities) {
   for (DType type : {kF16, kBF16, kF32, kF64}) {
     const Array src = Array::OfDoubles(type, {kNan, kInfinity, kInfinity, kNan, kNan, kNan});
-    Array value(type, 2);
-    int32_t index[2] = {};
+    Array value(type, 3);
+    int32_t index[3] = {};
     ReduceArg(Opcode::kReduceArgmin, type, src.data(), 2, 3, 1, value.data(), index);
     EXPECT_EQ(index[0], 1);
     EXPECT_EQ(value.Value(0), kInfinity);
