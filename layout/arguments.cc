@@ -52,9 +52,10 @@ bool IsFlag(const ExprPool& pool, ExprId argument, const FuncParameter& paramete
 
 // The parameter that a keyword, or a bare flag, names; the number of parameters if there is none.
 size_t FindNamed(std::span<const FuncParameter> parameters, std::string_view name) {
-  const auto found = std::find_if(
-      parameters.begin(), parameters.end(),
-      [name](const FuncParameter& parameter) { return parameter.name == name && !parameter.variadic; });
+  const auto found =
+      std::find_if(parameters.begin(), parameters.end(), [name](const FuncParameter& parameter) {
+        return parameter.name == name && !parameter.variadic;
+      });
   return static_cast<size_t>(found - parameters.begin());
 }
 
