@@ -49,7 +49,7 @@ BlockState::BlockState(LaunchState& state) : launch(state) {
     region.space = Space::kShared;
     region.value = allocation.value;
     if (launch.options.check) {
-      shadows.push_back(std::make_unique<Shadow>(allocation.bytes, false));
+      shadows.push_back(std::make_unique<Shadow>(allocation.bytes, false, false));
       region.shadow = shadows.back().get();
     }
     shared.push_back(region);

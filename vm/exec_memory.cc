@@ -176,7 +176,7 @@ EXEC(AllocGlobal) {
     scratch.region.bytes = bytes;
     scratch.region.value = inst.result[0];
     if (agent.check()) {
-      scratch.shadow = std::make_unique<Shadow>(bytes, inst.zeroed);
+      scratch.shadow = std::make_unique<Shadow>(bytes, inst.zeroed, true);
       scratch.region.shadow = scratch.shadow.get();
     }
     scratch.map = *std::move(map);

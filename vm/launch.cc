@@ -81,7 +81,7 @@ Status BindArgument(const Program& program, size_t i, const LaunchArgs& args, La
   region.value = static_cast<uint32_t>(i);
   // Bytes that nobody writes need no watching.
   if (state.options.check && buffer->writable && state.plan.written[i]) {
-    state.shadows.push_back(std::make_unique<Shadow>(buffer->bytes, true));
+    state.shadows.push_back(std::make_unique<Shadow>(buffer->bytes, true, true));
     region.shadow = state.shadows.back().get();
   }
   return OkStatus();

@@ -15,8 +15,11 @@ bool First(FindingKind kind, unsigned& found) {
 
 }  // namespace
 
-Shadow::Shadow(uint64_t bytes, bool defined)
-    : bytes_(bytes), defined_(defined), pages_((bytes + kPage - 1) / kPage) {}
+Shadow::Shadow(uint64_t bytes, bool defined, bool replaceable)
+    : bytes_(bytes),
+      defined_(defined),
+      replaceable_(replaceable),
+      pages_((bytes + kPage - 1) / kPage) {}
 
 Shadow::Cell& Shadow::At(uint64_t byte) {
   std::unique_ptr<Cell[]>& page = pages_[byte / kPage];
@@ -91,7 +94,9 @@ void Shadow::CheckWrite(Cell& cell, uint8_t mask, const Accessor& by, unsigned& 
   } else {
     race(FindingKind::kWriteAfterWrite, cell.write);
   }
-  race(FindingKind::kWriteAfterRead, cell.read);
+  if (!replaceable_ || cell.read.block != by.block) {
+    race(FindingKind::kWriteAfterRead, cell.read);
+  }
   race(FindingKind::kWriteAfterRead, cell.other_read);
   Touch& write = cell.write;
   const bool same = write.block == by.block && write.epoch == by.epoch && write.atomic == by.atomic;

@@ -36,8 +36,10 @@ class Shadow {
   // Called at most once an access and a kind; `other` is the earlier access (of a race).
   using Report = std::function<void(FindingKind, const Accessor& other)>;
 
-  // `defined`: the bytes have values from the start.
-  Shadow(uint64_t bytes, bool defined);
+  // `defined`: the bytes have values from the start. `replaceable`: a block may write without a
+  // `sync` what it has read (global memory: the machine's order of a load and a later store that
+  // depends on it).
+  Shadow(uint64_t bytes, bool defined, bool replaceable);
 
   // Bits [bit, bit + count), counted from the region's start. `found` keeps what the same access
   // has reported already (bits by kind).
@@ -79,6 +81,7 @@ class Shadow {
 
   uint64_t bytes_;
   bool defined_;
+  bool replaceable_;
   std::vector<std::unique_ptr<Cell[]>> pages_;
 };
 
