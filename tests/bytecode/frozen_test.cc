@@ -1,0 +1,108 @@
+// Frozen bytecode: v<N>/NAME.tsb was written by version N of the format from NAME.tsa beside it,
+// without debug locations. Every version loads those of every other from 1.0 on. Until then
+// TARSIA_REWRITE=1 writes the samples of v0 anew where the format had to change.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "isa/bytecode.h"
+#include "isa/parser.h"
+#include "isa/printer.h"
+
+namespace tarsia {
+namespace {
+
+const std::filesystem::path kSource = TARSIA_SOURCE_DIR;
+const std::filesystem::path kSamples = kSource / "tests/bytecode/v0";
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in) << path;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Module ParseFile(const std::filesystem::path& path) {
+  const SourceFile source(path.filename(), ReadFile(path));
+  Diagnostics diagnostics;
+  auto module = Parse(source, diagnostics);
+  EXPECT_TRUE(module) << diagnostics.Render(source);
+  return module ? *std::move(module) : Module();
+}
+
+std::vector<std::filesystem::path> Texts() {
+  std::vector<std::filesystem::path> texts;
+  for (const auto& entry : std::filesystem::directory_iterator(kSamples)) {
+    if (entry.path().extension() == ".tsa") texts.push_back(entry.path());
+  }
+  return texts;
+}
+
+TEST(FrozenBytecode, Loads) {
+  const auto texts = Texts();
+  EXPECT_GE(texts.size(), 3u);
+  for (std::filesystem::path path : texts) {
+    SCOPED_TRACE(path);
+    const Module module = ParseFile(path);
+    const auto encoded = Encode(module, {.version = {}, .debug = false, .producer = ""});
+    ASSERT_TRUE(encoded.ok());
+    path.replace_extension(".tsb");
+    if (std::getenv("TARSIA_REWRITE") != nullptr) {
+      std::ofstream(path, std::ios::binary) << *encoded;
+    }
+    const std::string bytes = ReadFile(path);
+    EXPECT_EQ(*encoded, bytes);
+    const auto decoded =
+        Decode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, path);
+    ASSERT_TRUE(decoded.ok()) << decoded.error().message;
+    EXPECT_TRUE(Equal(module, *decoded));
+    EXPECT_EQ(Print(module), Print(*decoded));
+  }
+}
+
+TEST(FrozenBytecode, HasEveryInstruction) {
+  const Module module = ParseFile(kSamples / "instructions.tsa");
+  std::vector<bool> found(kOpcodes);
+  for (const Kernel& kernel : module.kernels) {
+    for (const Inst& inst : kernel.code) found[static_cast<size_t>(inst.opcode)] = true;
+  }
+  for (const InstRow& row : AllInstructions()) {
+    if (row.since == 1) {
+      EXPECT_TRUE(found[static_cast<size_t>(row.opcode)]) << row.mnemonic;
+    }
+  }
+}
+
+// The page's lists of numbers, with their lines joined.
+std::string Documentation() {
+  std::string text = ReadFile(kSource / "docs/bytecode.md");
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  return text;
+}
+
+TEST(FrozenBytecode, NumbersAreDocumented) {
+  const std::string text = Documentation();
+  const auto has = [&](const std::string& entry) {
+    return text.find(" " + entry + ",") != std::string::npos ||
+           text.find(" " + entry + ".") != std::string::npos ||
+           text.find(" " + entry + " (hexadecimal)") != std::string::npos;
+  };
+  for (const InstRow& row : AllInstructions()) {
+    EXPECT_TRUE(has(fmt::format("{:02X} `{}`", row.code, row.mnemonic))) << row.mnemonic;
+  }
+  for (const DTypeRow& row : AllDTypes()) {
+    EXPECT_TRUE(has(fmt::format("{} `{}`", row.code, row.name))) << row.name;
+  }
+  for (const FuncInfo& info : Functions()) {
+    EXPECT_TRUE(has(fmt::format("{} `{}`", static_cast<int>(info.func), info.name))) << info.name;
+  }
+}
+
+}  // namespace
+}  // namespace tarsia
