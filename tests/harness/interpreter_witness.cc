@@ -1,0 +1,45 @@
+// The interpreter as a witness, plain and with `--check`.
+#include "tests/harness/interpreter_witness.h"
+
+#include "vm/interpreter.h"
+
+namespace tarsia::harness {
+namespace {
+
+// No case comes near; a loop without end does.
+constexpr uint64_t kMaxInstructions = 50'000'000;
+
+vm::LaunchArgs ToLaunchArgs(std::span<const Argument> arguments) {
+  vm::LaunchArgs out;
+  for (const Argument& argument : arguments) {
+    if (const auto* memory = std::get_if<MemoryArgument>(&argument)) {
+      out.params.emplace_back(vm::Buffer{memory->data, memory->bytes, memory->writable});
+    } else {
+      const auto& scalar = std::get<ScalarArgument>(argument);
+      out.params.emplace_back(vm::ScalarValue{scalar.type, scalar.code});
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Outcome InterpreterWitness::Run(const Program& program, const SourceFile& source,
+                                std::span<const Argument> arguments) const {
+  Outcome out;
+  vm::LaunchOptions options;
+  options.check = check_;
+  options.max_instructions = kMaxInstructions;
+  options.print = [&out](std::string_view line) { out.lines.emplace_back(line); };
+  const auto report = vm::Launch(program, ToLaunchArgs(arguments), options);
+  if (!report.ok()) {
+    out.error = Render(report.error(), source);
+    return out;
+  }
+  for (const vm::Finding& finding : report->findings) {
+    out.findings.push_back({finding.diagnostic.info->id, Render(finding.diagnostic, source)});
+  }
+  return out;
+}
+
+}  // namespace tarsia::harness

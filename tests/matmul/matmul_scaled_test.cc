@@ -1,0 +1,105 @@
+// examples/matmul_scaled.tsa: scales and zero points by group, every weight type and every type of
+// scales, by the error bound and by the exact twin.
+#include <gtest/gtest.h>
+
+#include "tests/matmul/run_problem.h"
+
+namespace tarsia::matmul {
+namespace {
+
+constexpr uint64_t kSeed = 20240301;
+constexpr int64_t kRows[] = {0, 1, 17};
+
+void CheckBoth(Spec spec, const Shape& shape) {
+  const Matmul matmul(spec, shape);
+  ASSERT_TRUE(matmul.ok());
+  for (const int64_t m : kRows) {
+    spec.m = m;
+    matmul.Check(RandomProblem(spec, kSeed + static_cast<uint64_t>(m)));
+    matmul.Check(ExactTwin(spec, kSeed + static_cast<uint64_t>(m)));
+  }
+}
+
+class ScaledTest : public testing::TestWithParam<DType> {
+ protected:
+  // Groups that are multiples of nothing.
+  [[nodiscard]] static Spec SpecOf() {
+    Spec spec;
+    spec.k = 130;
+    spec.n = 67;
+    spec.w = GetParam();
+    spec.x = ActivationFor(spec.w);
+    spec.group = 26;
+    return spec;
+  }
+};
+
+TEST_P(ScaledTest, Groups) { CheckBoth(SpecOf(), {16, 32, 16, ""}); }
+
+TEST_P(ScaledTest, PerChannel) {
+  Spec spec = SpecOf();
+  spec.group = spec.k;
+  CheckBoth(spec, Shape());
+}
+
+TEST_P(ScaledTest, ZeroPoints) {
+  Spec spec = SpecOf();
+  if (!spec.w.IsInteger()) return;
+  spec.zero_points = true;
+  spec.zero = spec.w.IsUnsigned() ? kU8 : kI8;
+  CheckBoth(spec, {16, 32, 16, ""});
+  spec.zero = spec.w;  // bits, as weights are
+  CheckBoth(spec, {16, 128, 64, PackedOrder(spec.x)});
+}
+
+// A scale or a zero point of another group or column must show.
+TEST_P(ScaledTest, TwinSeesTheWrongScale) {
+  Spec spec = SpecOf();
+  spec.m = 5;
+  spec.zero_points = spec.w.IsInteger() && spec.w.bits > 1;
+  spec.zero = spec.w;
+  const Matmul matmul(spec, Shape());
+  ASSERT_TRUE(matmul.ok());
+  const Problem twin = ExactTwin(spec, kSeed);
+  ASSERT_TRUE(matmul.Holds(twin));
+  const auto next_to = [&](const harness::Tensor& t) {
+    size_t at = 70;  // the second group
+    while (t.codes[at] == t.codes[at + 1]) ++at;
+    return at;
+  };
+  Problem wrong = twin;
+  const size_t scale = next_to(twin.scale);
+  wrong.scale.codes[scale] = twin.scale.codes[scale + 1];
+  EXPECT_FALSE(matmul.Holds(wrong));
+  if (!spec.zero_points) return;
+  wrong = twin;
+  const size_t zero = next_to(twin.zero);
+  wrong.zero.codes[zero] = twin.zero.codes[zero + 1];
+  EXPECT_FALSE(matmul.Holds(wrong));
+}
+
+INSTANTIATE_TEST_SUITE_P(W, ScaledTest, testing::ValuesIn(WeightTypes()),
+                         [](const auto& info) { return std::string(DTypeName(info.param)); });
+
+class ScaleTypeTest : public testing::TestWithParam<DType> {};
+
+TEST_P(ScaleTypeTest, FourBits) {
+  for (const DType w : {kU4, kI4, kF4E2M1}) {
+    Spec spec;
+    spec.k = 96;
+    spec.n = 45;
+    spec.w = w;
+    spec.group = 16;
+    spec.scale = GetParam();
+    CheckBoth(spec, Shape());
+    spec.x = kBF16;
+    spec.group = 32;
+    CheckBoth(spec, {32, 64, 32, PackedOrder(kBF16)});
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(S, ScaleTypeTest, testing::Values(kF16, kBF16, kF32, kF8E4M3FN, kE8M0),
+                         [](const auto& info) { return std::string(DTypeName(info.param)); });
+
+}  // namespace
+}  // namespace tarsia::matmul
