@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <numeric>
 #include <optional>
 #include <thread>
+#include <tuple>
 
 #include "vm/agent.h"
 #include "vm/diagnostics.h"
@@ -255,13 +257,18 @@ void LaunchState::Report(const DiagInfo& info, const PlannedInst& at, const Plan
 }
 
 std::vector<Finding> LaunchState::TakeFindings() {
-  std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
-    const Location& x = a.diagnostic.location;
-    const Location& y = b.diagnostic.location;
-    return x.line != y.line ? x.line < y.line : x.column < y.column;
+  std::vector<size_t> order(findings_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    const Location& x = findings_[a].diagnostic.location;
+    const Location& y = findings_[b].diagnostic.location;
+    return std::tie(x.line, x.column, a) < std::tie(y.line, y.column, b);
   });
+  std::vector<Finding> sorted;
+  for (const size_t i : order) sorted.push_back(std::move(findings_[i]));
+  findings_.clear();
   known_.clear();
-  return std::move(findings_);
+  return sorted;
 }
 
 // ---- API -----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "dtypes/bits.h"
@@ -253,15 +254,14 @@ void WriteSwizzled(const AddressMap& map, uint8_t* base, uint64_t bit, uint64_t 
   }
 }
 
-// Elements from i on that follow each other in memory up to the next border of 16 bytes, which no
-// swizzle moves apart.
+// Elements from i on, of n, that follow each other in memory up to the next border of 16 bytes,
+// which no swizzle moves apart. `offset` is that of element i.
 int64_t RunLength(const AddressMap& map, const int64_t* root, int64_t i, int64_t n, int64_t offset,
                   int bytes) {
-  const int64_t inner = InnerOffset(map, root, i);
-  const int64_t room = std::max<int64_t>(1, (16 - (offset + inner) * bytes % 16) / bytes);
-  int64_t run = 1;
-  while (run < room && i + run < n && InnerOffset(map, root, i + run) == inner + run) ++run;
-  return run;
+  if (map.rank() == 0) return 1;
+  const auto shift = std::countr_zero(static_cast<unsigned>(bytes));
+  const int64_t room = std::max<int64_t>(1, (16 - (offset << shift) % 16) >> shift);
+  return std::min({room, n - i, map.RunFrom(root[map.rank() - 1] + i)});
 }
 
 // move(memory, tile, run) moves a run of elements of at least 8 bits; bit(offset, tile) one below.
@@ -280,11 +280,20 @@ void ForStrided(const MemoryView& view, const Box& box, const int64_t* tile_stri
         ++i;
         continue;
       }
-      const int64_t run = step == 1 ? RunLength(map, root, i, n, outer, bytes) : 1;
+      const int64_t run = step == 1 ? RunLength(map, root, i, n, offset, bytes) : 1;
       move(map.SwizzleByte(static_cast<uint64_t>(offset * bytes)), tile + i * step, run * bytes);
       i += run;
     }
   });
+}
+
+// memcpy of at most 16 bytes, mostly of 16.
+void CopyRun(uint8_t* to, const uint8_t* from, int64_t bytes) {
+  if (bytes == 16) {
+    std::memcpy(to, from, 16);
+  } else {
+    std::memcpy(to, from, Size(bytes));
+  }
 }
 
 void LoadStrided(const MemoryView& view, const Box& box, const int64_t* tile_strides, void* tile) {
@@ -293,9 +302,7 @@ void LoadStrided(const MemoryView& view, const Box& box, const int64_t* tile_str
   const int bytes = std::max(1, view.map->bits() / 8);
   ForStrided(
       view, box, tile_strides,
-      [&](uint64_t byte, int64_t at, int64_t run) {
-        std::memcpy(out + at * bytes, base + byte, Size(run));
-      },
+      [&](uint64_t byte, int64_t at, int64_t run) { CopyRun(out + at * bytes, base + byte, run); },
       [&](uint64_t bit, int64_t at) {
         out[at] = static_cast<uint8_t>(ReadSwizzled(*view.map, base, bit));
       });
@@ -308,9 +315,7 @@ void StoreStrided(const MemoryView& view, const Box& box, const int64_t* tile_st
   const int bytes = std::max(1, view.map->bits() / 8);
   ForStrided(
       view, box, tile_strides,
-      [&](uint64_t byte, int64_t at, int64_t run) {
-        std::memcpy(base + byte, in + at * bytes, Size(run));
-      },
+      [&](uint64_t byte, int64_t at, int64_t run) { CopyRun(base + byte, in + at * bytes, run); },
       [&](uint64_t bit, int64_t at) { WriteSwizzled(*view.map, base, bit, in[at]); });
 }
 
@@ -437,6 +442,13 @@ Result<std::shared_ptr<const AddressMap>> AddressMap::Make(const MemLayoutFamily
     std::vector<int64_t> table(Size(extent));
     for (int64_t i = 0; i < extent; ++i) table[Size(i)] = map->SlowDimOffset(d, i);
     map->offsets_[Size(d)] = std::move(table);
+  }
+  if (!map->offsets_.empty()) {
+    const std::vector<int64_t>& last = map->offsets_.back();
+    map->runs_.assign(last.size(), 1);
+    for (size_t i = last.size(); i-- > 1;) {
+      if (last[i] == last[i - 1] + 1) map->runs_[i - 1] = map->runs_[i] + 1;
+    }
   }
   return std::shared_ptr<const AddressMap>(std::move(map));
 }

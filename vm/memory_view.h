@@ -58,6 +58,11 @@ class AddressMap {
     const auto& table = offsets_[static_cast<size_t>(dim)];
     return table.empty() ? SlowDimOffset(dim, i) : table[static_cast<size_t>(i)];
   }
+  // Strided forms: how many elements from index i of the last dimension on follow each other
+  // without gaps (at least 1; no more than are known).
+  [[nodiscard]] int64_t RunFrom(int64_t i) const {
+    return runs_.empty() ? 1 : runs_[static_cast<size_t>(i)];
+  }
   [[nodiscard]] uint64_t SwizzleByte(uint64_t byte) const {
     for (const Swizzle& swizzle : layout_.swizzles()) byte = swizzle.Apply(byte);
     return byte;
@@ -74,6 +79,7 @@ class AddressMap {
   uint64_t size_bytes_ = 0;
   std::optional<MemLayout::Affine> affine_;
   std::vector<std::vector<int64_t>> offsets_;  // by dimension; empty where the extent is large
+  std::vector<int64_t> runs_;                  // of the last dimension; empty as above
   CodePieces pieces_;
   uint64_t tile_bytes_ = 0;
 };
