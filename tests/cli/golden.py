@@ -46,7 +46,7 @@ MACHINE = [
 def numbers_of(text):
     text = text.strip()
     if text.startswith("="):
-        return list(eval(text[1:], {"__builtins__": {"range": range, "len": len, "min": min}}))
+        return list(eval(text[1:], {"__builtins__": {"range": range, "list": list, "min": min}}))
     return [float(w) if re.search(r"[.einf]", w) else int(w) for w in text.split()]
 
 
