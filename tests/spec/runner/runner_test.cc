@@ -23,7 +23,7 @@ kernel add_tiles(%x: ptr<T>, %y: ptr<T>, %n: i32)
 )";
 
 // "" if every case holds, else the first thing that is wrong.
-std::string Run(const std::string& directives) {
+std::string RunCases(const std::string& directives) {
   const SpecFile file = ParseSpecFile("add.tsa", kKernel + directives);
   if (!file.errors.empty()) return file.errors[0];
   if (file.cases.empty()) return "no case";
@@ -38,23 +38,25 @@ std::string Run(const std::string& directives) {
 }
 
 bool Fails(const std::string& directives, const std::string& with) {
-  const std::string text = Run(directives);
+  const std::string text = RunCases(directives);
   EXPECT_NE(text.find(with), std::string::npos) << directives << text;
   return text.find(with) != std::string::npos;
 }
 
 TEST(SpecFile, RightCasesHold) {
-  EXPECT_EQ(Run("//: arg n = 2\n//: in x = [[1, -0.5], [inf, nan]]\n"
-                "//: out y = [[2, -0x1p0], [inf, nan]]\n"),
-            "");
-  EXPECT_EQ(Run("//: set T=i32\n//: case some\n//: arg n = 2\n//: in x = iota(2, 2)\n"
-                "//: out y = [[0, 2],\n//:   [4, 6]]\n"
-                "//: case none\n//: arg n = 0\n//: in x = zeros(0, 2)\n//: out y = zeros(0, 2)\n"
-                "//: case other type\n//: set T=u8\n//: arg n = 1\n//: in x = bytes(\"80ff\")\n"
-                "//: out y = [[0, 0xfe]]\n"),
+  EXPECT_EQ(RunCases("//: arg n = 2\n//: in x = [[1, -0.5], [inf, nan]]\n"
+                     "//: out y = [[2, -0x1p0], [inf, nan]]\n"),
             "");
   EXPECT_EQ(
-      Run("//: arg n = 1\n//: in x = full(0x1.004p0, 1, 2)\n//: out y ~ [[2, 2.003]] ulp 2\n"), "");
+      RunCases("//: set T=i32\n//: case some\n//: arg n = 2\n//: in x = iota(2, 2)\n"
+               "//: out y = [[0, 2],\n//:   [4, 6]]\n"
+               "//: case none\n//: arg n = 0\n//: in x = zeros(0, 2)\n//: out y = zeros(0, 2)\n"
+               "//: case other type\n//: set T=u8\n//: arg n = 1\n//: in x = bytes(\"80ff\")\n"
+               "//: out y = [[0, 0xfe]]\n"),
+      "");
+  EXPECT_EQ(
+      RunCases("//: arg n = 1\n//: in x = full(0x1.004p0, 1, 2)\n//: out y ~ [[2, 2.003]] ulp 2\n"),
+      "");
 }
 
 TEST(SpecFile, WrongExpectationsDoNot) {

@@ -151,7 +151,6 @@ class CaseMaker {
   bool ReadString(const Directive& d, std::string& out) {
     Diagnostics diagnostics;
     Lexer lexer(d.rest, &diagnostics);
-    lexer.Next();
     if (lexer.token() != Token::kString || !diagnostics.ok()) return Fail(d, "expected a string");
     out = lexer.StringValue();
     return out.empty() ? Fail(d, "an empty string says nothing") : true;
@@ -218,8 +217,8 @@ class CaseMaker {
                   const Literal& literal) {
     if (view == nullptr) return Fail(d, "the kernel has no top-level view of `%" + name + "`");
     if (literal.shape == view->shape()) return true;
-    return Fail(d, "`%" + name + "` is viewed as " + ToText(view->shape()) + ", and " +
-                       ToText(literal.shape) + " is given");
+    return Fail(d, "`%" + name + "` is viewed as " + harness::ToText(view->shape()) + ", and " +
+                       harness::ToText(literal.shape) + " is given");
   }
 
   bool Codes(const Directive& d, DType type, const Literal& literal, harness::Tensor& out) {

@@ -122,7 +122,7 @@ TEST_P(SpecFileTest, FormatIsIdempotent) {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SpecFileTest);
 INSTANTIATE_TEST_SUITE_P(File, SpecFileTest, testing::Range<size_t>(0, Files().size()),
-                         [](const auto& info) { return TestName(Files()[info.param].mnemonic); });
+                         [](const auto& one) { return TestName(Files()[one.param].mnemonic); });
 
 // ---- cases ---------------------------------------------------------------------------------
 
@@ -155,8 +155,8 @@ TEST_P(SpecCaseTest, Holds) {
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SpecCaseTest);
-INSTANTIATE_TEST_SUITE_P(Case, SpecCaseTest, testing::ValuesIn(AllCases()), [](const auto& info) {
-  return TestName(Files()[info.param.file].mnemonic) + "_" + std::to_string(info.param.number + 1);
+INSTANTIATE_TEST_SUITE_P(Case, SpecCaseTest, testing::ValuesIn(AllCases()), [](const auto& one) {
+  return TestName(Files()[one.param.file].mnemonic) + "_" + std::to_string(one.param.number + 1);
 });
 
 // ---- completeness --------------------------------------------------------------------------
