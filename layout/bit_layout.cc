@@ -271,7 +271,10 @@ Result<UnpackForm> BitLayout::Unpack(int64_t slot, DType compute) const {
   }
   UnpackForm out;
   if (type_.IsFloat()) {
-    out.exponent = static_cast<int16_t>(compute.bias - type_.bias);
+    // Where the largest exponent is that of the infinities of the compute type, but holds numbers,
+    // the code is cast.
+    const bool clash = type_.exponent == compute.exponent && type_.specials != Specials::kIeee;
+    if (!clash) out.exponent = static_cast<int16_t>(compute.bias - type_.bias);
     return out;
   }
   const int position = order_ == BitOrder::kLanes ? Field(slot).position : 0;

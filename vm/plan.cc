@@ -543,7 +543,8 @@ class Planner {
     std::vector<uint16_t> codes;
     const double down = std::ldexp(1.0, -form.exponent);
     for (uint64_t code = 0; code <= CodeMask(type); ++code) {
-      const double value = (DecodeToDouble(type, code) + form.bias) * down;
+      double value = DecodeToDouble(type, code) * down;  // of floats -0 stays -0
+      if (form.bias != 0) value += form.bias;
       codes.push_back(static_cast<uint16_t>(EncodeFromDouble(compute, value)));
     }
     const double back = type.IsInteger() ? form.bias : std::ldexp(1.0, form.exponent);

@@ -183,6 +183,9 @@ TEST(BitLayoutTest, UnpackForms) {
   EXPECT_EQ(BitLayout::Lanes(kF6E3M2, 32, kF16)->Unpack(0, kF16)->exponent, 12);
   EXPECT_EQ(BitLayout::Lanes(kF8E4M3FN, 32, kF16)->Unpack(0, kF16)->exponent, 8);
   EXPECT_EQ(BitLayout::Lanes(kF8E5M2, 32, kF16)->Unpack(0, kF16)->exponent, 0);
+  // Twice its value would be beyond f16.
+  EXPECT_EQ(BitLayout::Lanes(kF8E5M2FNUZ, 32, kF16)->Unpack(0, kF16)->exponent, 0);
+  EXPECT_EQ(BitLayout::Lanes(kF8E5M2FNUZ, 32, kBF16)->Unpack(0, kBF16)->exponent, 127 - 16);
   EXPECT_EQ(BitLayout::Lanes(kF8E6M1, 32, kBF16)->Unpack(0, kBF16)->exponent, 127 - 31);
   EXPECT_EQ(BitLayout::Lanes(kF8E6M1, 32, kBF16)->Unpack(0, kBF16)->bias, 0);
 }
