@@ -79,7 +79,7 @@ TEST_P(ScaledTest, TwinSeesTheWrongScale) {
 }
 
 INSTANTIATE_TEST_SUITE_P(W, ScaledTest, testing::ValuesIn(WeightTypes()),
-                         [](const auto& info) { return std::string(DTypeName(info.param)); });
+                         [](const auto& test) { return std::string(DTypeName(test.param)); });
 
 class ScaleTypeTest : public testing::TestWithParam<DType> {};
 
@@ -99,7 +99,7 @@ TEST_P(ScaleTypeTest, FourBits) {
 }
 
 INSTANTIATE_TEST_SUITE_P(S, ScaleTypeTest, testing::Values(kF16, kBF16, kF32, kF8E4M3FN, kE8M0),
-                         [](const auto& info) { return std::string(DTypeName(info.param)); });
+                         [](const auto& test) { return std::string(DTypeName(test.param)); });
 
 }  // namespace
 }  // namespace tarsia::matmul

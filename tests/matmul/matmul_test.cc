@@ -140,7 +140,7 @@ TEST_P(MatmulTest, InfinitiesAndNansStayInTheirColumn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(W, MatmulTest, testing::ValuesIn(WeightTypes()),
-                         [](const auto& info) { return std::string(DTypeName(info.param)); });
+                         [](const auto& test) { return std::string(DTypeName(test.param)); });
 
 }  // namespace
 }  // namespace tarsia::matmul
