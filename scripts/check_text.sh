@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 failures=0
 # Tests of bad input hold bad text on purpose; this file holds the patterns.
-readonly excluded=(':!scripts/check_text.sh' ':!tests/fuzz/corpus' ':!tests/invalid' ':!LICENSE')
+readonly excluded=(':!scripts/check_text.sh' ':!tests/fuzz/corpus' ':!tests/invalid' ':!tests/cli/*.test' ':!LICENSE')
 
 # refuse WHAT PATTERN: fails on lines of text files that match an extended regular expression.
 refuse() {

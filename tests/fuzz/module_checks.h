@@ -15,7 +15,7 @@
 
 namespace tarsia {
 
-inline void Require(bool holds, const char* what) {
+inline void Ensure(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);
   std::abort();
@@ -31,19 +31,19 @@ inline void CheckValid(const ValidModule& valid) {
   Diagnostics diagnostics;
   const std::string text = Print(module);
   const auto parsed = Parse(SourceFile("printed", text), diagnostics);
-  Require(parsed.has_value(), "what is printed can be parsed");
-  Require(Equal(*parsed, module) || !module.opaque.empty(), "and is the same module");
+  Ensure(parsed.has_value(), "what is printed can be parsed");
+  Ensure(Equal(*parsed, module) || !module.opaque.empty(), "and is the same module");
   EncodeOptions options;
   options.debug = false;
   const auto bytes = Encode(module, options);
-  Require(bytes.ok(), "a module can be encoded");
+  Ensure(bytes.ok(), "a module can be encoded");
   const auto decoded = Decode(BytesOf(*bytes), "encoded");
-  Require(decoded.ok(), "what is encoded can be decoded");
-  Require(Equal(*decoded, module), "and is the same module");
+  Ensure(decoded.ok(), "what is encoded can be decoded");
+  Ensure(Equal(*decoded, module), "and is the same module");
   for (const Kernel& kernel : module.kernels) {
     Diagnostics problems;
     const bool done = Specialise(valid, module.Name(kernel), {}, {}, problems).has_value();
-    Require(done == problems.ok(), "specialisation fails exactly when it says so");
+    Ensure(done == problems.ok(), "specialisation fails exactly when it says so");
   }
 }
 
@@ -51,7 +51,7 @@ inline void CheckValid(const ValidModule& valid) {
 inline void CheckModule(Module module, const SourceFile& source) {
   Diagnostics diagnostics;
   const auto valid = Validate(std::move(module), diagnostics);
-  Require(valid.has_value() == diagnostics.ok(), "validation fails exactly when it says so");
+  Ensure(valid.has_value() == diagnostics.ok(), "validation fails exactly when it says so");
   static_cast<void>(diagnostics.Render(source));
   if (valid) CheckValid(*valid);
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "run_testing.h"
+#include "tests/unit/vm/run_testing.h"
 
 namespace tarsia::vm {
 namespace {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "host_testing.h"
+#include "tests/unit/vm/host_testing.h"
 
 namespace tarsia::host {
 namespace {

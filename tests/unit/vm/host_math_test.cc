@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "host_testing.h"
+#include "tests/unit/vm/host_testing.h"
 #include "vm/host/elementwise.h"
 
 namespace tarsia::host {

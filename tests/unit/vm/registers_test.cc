@@ -8,7 +8,7 @@
 
 #include "dtypes/convert.h"
 #include "layout/eval.h"
-#include "run_testing.h"
+#include "tests/unit/vm/run_testing.h"
 
 namespace tarsia::vm {
 namespace {
