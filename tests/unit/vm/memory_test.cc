@@ -71,8 +71,9 @@ TEST_P(MemoryCopy, MatchesBitByBit) {
     Bytes want_y = y;
     for (int64_t i = 0; i < p.rows; ++i) {
       for (int64_t j = 0; j < p.cols; ++j) {
-        const int64_t index[] = {p.r + i, p.c + j};
-        const bool inside = index[0] >= 0 && index[0] < p.m && index[1] >= 0 && index[1] < p.n;
+        // Compared this way around, nothing overflows.
+        const bool inside = p.r >= -i && p.r < p.m - i && p.c >= -j && p.c < p.n - j;
+        const int64_t index[] = {inside ? p.r + i : 0, inside ? p.c + j : 0};
         for (int bit = 0; bit < dtype.bits; ++bit) {
           const auto at = static_cast<uint64_t>((i * p.cols + j) * dtype.bits + bit);
           uint64_t from = 0;
