@@ -47,6 +47,30 @@ void AppendKernel(const tarsia_module* module, size_t kernel, Json* json) {
   json->End(']').End('}');
 }
 
+bool HasAllDefaults(const tarsia_module* module, size_t kernel, size_t constants) {
+  for (size_t i = 0; i < constants; ++i) {
+    auto constant = Sized<tarsia_constant_info>();
+    tarsia_module_constant(module, kernel, i, &constant);
+    if (constant.value_text == nullptr) return false;
+  }
+  return true;
+}
+
+// Checks each kernel whose constants all have defaults with them: with sizes known, more can be
+// wrong. Stops at the first kernel that is.
+int CheckDefaults(const tarsia_module* module, Handle<tarsia_diagnostics>* out) {
+  for (size_t i = 0; i < tarsia_module_kernel_count(module); ++i) {
+    auto info = Sized<tarsia_kernel_info>();
+    tarsia_module_kernel(module, i, &info);
+    if (!HasAllDefaults(module, i, info.constant_count)) continue;
+    PlanRequest request;
+    request.kernel = info.name;
+    Handle<tarsia_plan> plan;
+    if (const int code = MakePlan(module, request, &plan, out); code != kDone) return code;
+  }
+  return kDone;
+}
+
 // One file: its kernels and its errors. Returns an exit code.
 int CheckFile(const std::string& path, const PlanRequest& request, bool specialise, Json* json) {
   Handle<tarsia_module> module;
@@ -56,6 +80,8 @@ int CheckFile(const std::string& path, const PlanRequest& request, bool speciali
   if (code == kDone && specialise) {
     Handle<tarsia_plan> plan;
     code = MakePlan(module.get(), request, &plan, out);
+  } else if (code == kDone) {
+    code = CheckDefaults(module.get(), out);
   }
   if (json == nullptr) return code;
   json->Begin('{').Key("file").String(DisplayName(path)).Key("ok").Bool(code == kDone);
