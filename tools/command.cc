@@ -18,27 +18,9 @@ struct Command::Impl {
 namespace {
 
 constexpr size_t kHelpColumn = 22;
-constexpr size_t kHelpWidth = 100 - kHelpColumn;
 
-// Breaks a help text into lines; CLI11 indents what stands behind a newline.
-std::string Wrap(std::string_view text) {
-  std::string out;
-  size_t column = 0;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (column != 0 && column + 1 + word.size() > kHelpWidth) {
-      out += '\n';
-      column = 0;
-    } else if (column != 0) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-  }
-  return out;
-}
+// CLI11 indents what stands behind a newline.
+std::string WrapHelp(std::string_view text) { return Wrap(text, 100 - kHelpColumn); }
 
 }  // namespace
 
@@ -58,42 +40,42 @@ Command::Command(std::string name, std::string summary, std::vector<std::string>
 Command::~Command() = default;
 
 void Command::Positional(const char* name, std::string* out, const char* help) {
-  impl_->app.add_option(name, *out, Wrap(help))->type_name("")->required();
+  impl_->app.add_option(name, *out, WrapHelp(help))->type_name("")->required();
 }
 
 void Command::MaybePositional(const char* name, std::string* out, const char* help) {
-  impl_->app.add_option(name, *out, Wrap(help))->type_name("");
+  impl_->app.add_option(name, *out, WrapHelp(help))->type_name("");
 }
 
 void Command::Positionals(const char* name, std::vector<std::string>* out, const char* help) {
-  impl_->app.add_option(name, *out, Wrap(help))->type_name("")->required();
+  impl_->app.add_option(name, *out, WrapHelp(help))->type_name("")->required();
 }
 
 void Command::Flag(const char* names, bool* out, const char* help) {
-  impl_->app.add_flag(names, *out, Wrap(help));
+  impl_->app.add_flag(names, *out, WrapHelp(help));
 }
 
 void Command::Value(const char* names, const char* what, std::string* out, const char* help) {
-  impl_->app.add_option(names, *out, Wrap(help))->type_name(what);
+  impl_->app.add_option(names, *out, WrapHelp(help))->type_name(what);
 }
 
 void Command::Value(const char* names, const char* what, std::optional<std::string>* out,
                     const char* help) {
   impl_->app
       .add_option_function<std::string>(
-          names, [out](const std::string& text) { *out = text; }, Wrap(help))
+          names, [out](const std::string& text) { *out = text; }, WrapHelp(help))
       ->type_name(what);
 }
 
 void Command::Number(const char* names, const char* what, uint32_t* out, const char* help) {
-  impl_->app.add_option(names, *out, Wrap(help))->type_name(what);
+  impl_->app.add_option(names, *out, WrapHelp(help))->type_name(what);
 }
 
 void Command::Choice(const char* names, std::string* out, std::vector<std::string> words,
                      const char* help) {
   std::string what;
   for (const std::string& word : words) what += (what.empty() ? "" : "|") + word;
-  impl_->app.add_option(names, *out, Wrap(help))
+  impl_->app.add_option(names, *out, WrapHelp(help))
       ->check([words = std::move(words), what](const std::string& text) {
         const bool known = std::find(words.begin(), words.end(), text) != words.end();
         return known ? std::string() : "`" + text + "` is none of " + what;
@@ -103,7 +85,7 @@ void Command::Choice(const char* names, std::string* out, std::vector<std::strin
 
 void Command::Values(const char* names, const char* what, std::vector<std::string>* out,
                      const char* help) {
-  impl_->app.add_option(names, *out, Wrap(help))->type_name(what)->allow_extra_args(false);
+  impl_->app.add_option(names, *out, WrapHelp(help))->type_name(what)->allow_extra_args(false);
 }
 
 void Command::ValueOrFlag(const char* name, const char* what, std::optional<std::string>* out,
@@ -113,7 +95,7 @@ void Command::ValueOrFlag(const char* name, const char* what, std::optional<std:
   impl_->app
       .add_option_function<std::string>(
           name, [out](const std::string& text) { *out = text == "*" ? std::string() : text; },
-          Wrap(help))
+          WrapHelp(help))
       ->type_name(shown);
 }
 
@@ -147,6 +129,13 @@ std::optional<int> Command::Parse(const Args& args) {
     if (first.substr(0, 1) != "-") return Misuse("unexpected argument `" + first + "`");
     return Misuse("unknown option `" + first + "`",
                   DidYouMean(first.substr(0, first.find('=')), views));
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string_view text = error.what();  // "--set: 1 required NAME=V missing"
+    return Misuse(std::string(text.substr(0, text.find(':'))) + " needs a value");
+  } catch (const CLI::ConversionError& error) {
+    const std::string_view text = error.what();  // "Could not convert: --random = x"
+    const size_t colon = text.find(": ");
+    return Misuse("this is no number: " + std::string(text.substr(colon + 2)));
   } catch (const CLI::ParseError& error) {
     return Misuse(error.what());
   }

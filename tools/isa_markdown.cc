@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tools/isa_text.h"
+#include "tools/output.h"
 
 namespace tarsia::tools {
 namespace {
@@ -65,7 +66,7 @@ constexpr FamilyText kFamilyTexts[] = {
 
 std::string Entry(const InstRow& row) {
   std::string out =
-      fmt::format("\n### `{}`\n\n    {}\n\n{}\n", row.mnemonic, Signature(row), row.doc);
+      fmt::format("\n### `{}`\n\n    {}\n\n{}\n", row.mnemonic, Signature(row), Wrap(row.doc, 100));
   if (row.operands.size() + row.attrs.size() != 0) out += "\n";
   for (const OperandRow& operand : row.operands) {
     out += fmt::format("- `{}`: {}\n", operand.name, OperandText(operand));
@@ -80,7 +81,7 @@ std::string Entry(const InstRow& row) {
 
 std::string Family(const FamilyText& family) {
   std::string out = fmt::format("\n## {}\n", family.title);
-  if (!family.text.empty()) out += fmt::format("\n{}\n", family.text);
+  if (!family.text.empty()) out += fmt::format("\n{}\n", Wrap(family.text, 100));
   for (const InstRow& row : AllInstructions()) {
     if (row.family == family.family) out += Entry(row);
   }

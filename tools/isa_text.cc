@@ -30,7 +30,7 @@ std::string Placeholder(const OperandRow& operand) {
 
 // The instructions that open a block have words of their own between the operands.
 std::string BlockSignature(const InstRow& row) {
-  if (row.opcode == Opcode::kFor) return "for %index = start to stop [step step]";
+  if (row.opcode == Opcode::kFor) return "for %index = start to stop [step n]";
   if (row.opcode == Opcode::kWhile) return "while condition";
   return "if condition";
 }
@@ -161,7 +161,7 @@ std::string Signature(const InstRow& row) {
 }
 
 std::string IsaCard(const InstRow& row) {
-  std::string out = fmt::format("{}\n\n  {}\n\n", Signature(row), row.doc);
+  std::string out = fmt::format("{}\n\n  {}\n\n", Signature(row), Wrap(row.doc, 98, 2));
   for (const OperandRow& operand : row.operands) {
     out += fmt::format("  {:<12} {}\n", operand.name, OperandText(operand));
   }

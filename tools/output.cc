@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -47,6 +48,25 @@ void PrintDiagnostics(const tarsia_diagnostics* diagnostics) {
 }
 
 void PrintOut(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+std::string Wrap(std::string_view text, size_t width, size_t indent) {
+  std::string out;
+  size_t column = 0;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (column != 0 && column + 1 + word.size() > width) {
+      out += '\n' + std::string(indent, ' ');
+      column = 0;
+    } else if (column != 0) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out;
+}
 
 // ---- JSON ----------------------------------------------------------------------------------
 

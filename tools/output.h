@@ -21,6 +21,9 @@ void PrintError(const Diagnostic& error, const SourceFile& source);
 inline void PrintError(const Diagnostic& error) { PrintError(error.message, error.help); }
 void PrintDiagnostics(const tarsia_diagnostics* diagnostics);
 void PrintOut(std::string_view text);
+// Breaks a text at blanks into lines of at most `width` bytes, `indent` blanks before each but the
+// first.
+std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
 
 // Builds one JSON value; commas and escapes are its business. `Key` before each value of an object.
 class Json {

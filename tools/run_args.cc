@@ -165,7 +165,17 @@ int CheckSize(const InputTensor& tensor, const std::string& name, const tarsia_v
                   raw ? "is" : "needs", view.bytes));
 }
 
-// Data of the right size in another shape is legal, but rarely what was meant.
+// Floats that are taken as the raw bytes of another type are legal, but rarely what was meant.
+void WarnAboutType(const InputTensor& tensor, const std::string& name, const tarsia_view& view) {
+  const DType type = TypeOf(view.dtype);
+  const auto held = tensor.info.type;
+  if (!held || *held == type || held->IsInteger() || held->IsBool()) return;
+  if (*held == kF32 && type == kTF32) return;  // how such data is usually kept
+  PrintWarning(fmt::format("--in {}={}: the file holds {}; its bytes are taken as {}", name,
+                           tensor.source, DTypeName(*held), DTypeName(type)));
+}
+
+// Nor is data of the right size in another shape.
 void WarnAboutShape(const InputTensor& tensor, const std::string& name, const tarsia_view& view) {
   const std::vector<int64_t> shape = ShapeOf(view);
   const bool typed = tensor.info.type == TypeOf(view.dtype);
@@ -200,7 +210,10 @@ int CheckInput(const InputTensor& tensor, const std::string& name,
   for (const tarsia_view& view : views) {
     if (const int code = CheckSize(tensor, name, view); code != kDone) return code;
   }
-  if (views.size() == 1) WarnAboutShape(tensor, name, views[0]);
+  if (views.size() == 1) {
+    WarnAboutType(tensor, name, views[0]);
+    WarnAboutShape(tensor, name, views[0]);
+  }
   return kDone;
 }
 
