@@ -91,7 +91,7 @@ void Shadow::CheckWrite(Cell& cell, uint8_t mask, const Accessor& by, unsigned& 
       report(FindingKind::kWriteBeforeWait, {cell.write.inst, cell.write.stamp, cell.write.epoch,
                                              cell.write.block, cell.write.atomic});
     }
-  } else {
+  } else if (!replaceable_ || cell.write.block != by.block || cell.write.inst != by.inst) {
     race(FindingKind::kWriteAfterWrite, cell.write);
   }
   if (!replaceable_ || cell.read.block != by.block) {

@@ -36,9 +36,9 @@ class Shadow {
   // Called at most once an access and a kind; `other` is the earlier access (of a race).
   using Report = std::function<void(FindingKind, const Accessor& other)>;
 
-  // `defined`: the bytes have values from the start. `replaceable`: a block may write without a
-  // `sync` what it has read (global memory: the machine's order of a load and a later store that
-  // depends on it).
+  // `defined`: the bytes have values from the start. `replaceable` (global memory): without a
+  // `sync` a block may write what it has read, and an instruction what it wrote in an earlier turn
+  // of a loop.
   Shadow(uint64_t bytes, bool defined, bool replaceable);
 
   // Bits [bit, bit + count), counted from the region's start. `found` keeps what the same access

@@ -174,8 +174,8 @@ TEST(Check, BlocksMustNotShareWhatTheyWrite) {
             "race-between-blocks@10");
 }
 
-// In global memory a block may replace what it has read; what it has written it must not read or
-// write again before a sync.
+// In global memory a block may replace what it has read, and a loop what it wrote a turn before;
+// what it has written it must not read or write elsewhere before a sync.
 TEST(Check, ABlockMayReplaceWhatItRead) {
   const auto kernel = [](const std::string& body) {
     return "kernel k(%x: ptr<i32>)\n{\n  %g = view %x : global<i32>[64]\n"
@@ -185,6 +185,7 @@ TEST(Check, ABlockMayReplaceWhatItRead) {
   EXPECT_EQ(FindingsOf(kernel("")), "");
   EXPECT_EQ(FindingsOf(kernel("  %t = load %g[0] : [8]\n")), "race@7");
   EXPECT_EQ(FindingsOf(kernel("  store %g[0], %t\n")), "race@7");
+  EXPECT_EQ(FindingsOf(kernel("  sync\n  for %i = 0 to 3 {\n    store %g[0], %t\n  }\n")), "");
   EXPECT_EQ(FindingsOf(kernel("  sync\n  %t = load %g[0] : [8]\n  store %g[0], %t\n")), "");
 }
 
