@@ -19,24 +19,6 @@ constexpr Rule kRules[] = {
 #undef INST
 };
 
-ExprType KindOf(ConstKind kind) {
-  switch (kind) {
-    case ConstKind::kInt:
-      return ExprType::kInt;
-    case ConstKind::kBool:
-      return ExprType::kBool;
-    case ConstKind::kDType:
-      return ExprType::kDType;
-    case ConstKind::kRegLayout:
-      return ExprType::kRegLayout;
-    case ConstKind::kMemLayout:
-      return ExprType::kMemLayout;
-    case ConstKind::kBitLayout:
-      return ExprType::kBitLayout;
-  }
-  return ExprType::kUnknown;
-}
-
 // An annotation that says all that the instruction needs to know.
 std::string_view Example(const InstRow& row) {
   switch (row.annotation) {
@@ -85,6 +67,24 @@ std::string_view DescribeKind(const OperandRow& row) {
 
 }  // namespace
 
+ExprType ExprTypeOf(ConstKind kind) {
+  switch (kind) {
+    case ConstKind::kInt:
+      return ExprType::kInt;
+    case ConstKind::kBool:
+      return ExprType::kBool;
+    case ConstKind::kDType:
+      return ExprType::kDType;
+    case ConstKind::kRegLayout:
+      return ExprType::kRegLayout;
+    case ConstKind::kMemLayout:
+      return ExprType::kMemLayout;
+    case ConstKind::kBitLayout:
+      return ExprType::kBitLayout;
+  }
+  return ExprType::kUnknown;
+}
+
 Checker::Checker(Module& module, Kernel& kernel, const TargetLimits* limits,
                  Diagnostics& diagnostics)
     : module_(module),
@@ -132,7 +132,7 @@ void Checker::CheckConstant(const Constant& constant, size_t index) {
     }
   }
   const auto check = [&](ExprId value, const char* what, Location location) {
-    if (ExpectKind(value, KindOf(constant.kind), what, location, name)) {
+    if (ExpectKind(value, ExprTypeOf(constant.kind), what, location, name)) {
       OnlyConstants(value, fmt::format(fmt::runtime(what), name), location, "");
     }
   };
@@ -248,7 +248,7 @@ bool Checker::OnlyParameters(ExprId id, Location location) {
 
 std::optional<ExprType> Checker::NameType(StringId name) const {
   for (const auto& [constant, kind] : constants_) {
-    if (constant == name) return KindOf(kind);
+    if (constant == name) return ExprTypeOf(kind);
   }
   return std::nullopt;
 }

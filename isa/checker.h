@@ -24,6 +24,9 @@
 
 namespace tarsia {
 
+// The static kind of a constant's value.
+ExprType ExprTypeOf(ConstKind kind);
+
 class Checker final : public TypeEnv {
  public:
   using Type = ::tarsia::ValueType;

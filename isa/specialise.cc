@@ -158,24 +158,6 @@ class Specialiser {
     constants_.push_back({std::string(name), constant.kind, value});
   }
 
-  static ExprType ExprTypeOf(ConstKind kind) {
-    switch (kind) {
-      case ConstKind::kInt:
-        return ExprType::kInt;
-      case ConstKind::kBool:
-        return ExprType::kBool;
-      case ConstKind::kDType:
-        return ExprType::kDType;
-      case ConstKind::kRegLayout:
-        return ExprType::kRegLayout;
-      case ConstKind::kMemLayout:
-        return ExprType::kMemLayout;
-      case ConstKind::kBitLayout:
-        return ExprType::kBitLayout;
-    }
-    return ExprType::kUnknown;
-  }
-
   void CheckRequirements() {
     for (const Require& require : kernel().requires_) {
       const ExprId condition = folder_.Fold(require.condition);

@@ -24,7 +24,7 @@ say() { printf 'clean_root: %s\n' "$*"; }
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 readonly repository suite=bookworm mirror=http://deb.debian.org/debian
-readonly clone=/root/tarsia
+readonly clone=/tarsia
 
 root="" base="" keep=0
 while [[ $# -gt 0 ]]; do
