@@ -47,10 +47,12 @@ bool IsExpressionName(std::string_view name) {
 std::string_view ReservedAs(std::string_view name) {
   if (IsOneOf(name, kExpressionWords) || IsOneOf(name, kSyntaxWords))
     return "a word of the language";
-  if (FindFunc(name)) return "a function";
+  if (FindFunc(name)) return "the name of a function";
   if (FindDType(name)) return "a type";
-  if (FindAttr(name)) return "an attribute";
-  if (FindMnemonic(name)) return "an instruction";
+  if (FindAttr(name)) return "the name of an attribute";
+  if (name.find('.') != std::string_view::npos || FindMnemonic(name)) {
+    return "the name of an instruction or of a fragment";
+  }
   return "";
 }
 

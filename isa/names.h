@@ -16,7 +16,8 @@ bool IsDottedName(std::string_view name);
 // A plain name that an expression reads as a name, and not as a type, a truth value, a float or an
 // operator.
 bool IsExpressionName(std::string_view name);
-// What a constant cannot be called because of: "a type", "an attribute", ...; empty when it can.
+// What a constant cannot be called because of: "a type", "the name of an attribute", ...; empty
+// when it can.
 std::string_view ReservedAs(std::string_view name);
 
 }  // namespace tarsia

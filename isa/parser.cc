@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "isa/diagnostics.h"
+#include "isa/names.h"
 #include "layout/expr_parser.h"
 #include "layout/text_diagnostics.h"
 
@@ -13,7 +14,6 @@ namespace tarsia {
 namespace {
 
 constexpr size_t kMaxText = size_t{256} << 20;
-constexpr int kMaxBlockDepth = 64;
 
 std::string Plural(size_t n, std::string_view noun) {
   return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
@@ -243,7 +243,7 @@ class Parser final : public ValueResolver {
       case 0:
         return ParseConstant();
       case 1:
-        return ParseRequire(location);
+        return ParseRequire();
       case 2:
         return ParseAssume(location);
       case 3:
@@ -298,18 +298,7 @@ class Parser final : public ValueResolver {
         diagnostics_.Error(diag::kRedefinition, lexer_.location(), "constant", name);
       }
     }
-    static constexpr std::string_view kWords[] = {
-        "true", "false", "inf",   "nan",    "and",    "or",  "not", "to",        "step",
-        "bits", "tune",  "align", "global", "shared", "reg", "ptr", "row_major", "column_major"};
-    std::string_view what;
-    if (name.find('.') != std::string_view::npos || FindMnemonic(name))
-      what = "the name of an instruction or of a fragment";
-    if (FindAttr(name)) what = "the name of an attribute";
-    if (FindDType(name)) what = "a type";
-    if (FindFunc(name)) what = "the name of a function";
-    if (std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords)) {
-      what = "a word of the language";
-    }
+    const std::string_view what = ReservedAs(name);
     if (!what.empty()) {
       diagnostics_.Error(diag::kReservedName, lexer_.location(), name, what);
     }
@@ -321,6 +310,10 @@ class Parser final : public ValueResolver {
     while (lexer_.token() != Token::kRightBrace) {
       const ExprId item = expressions_.Parse();
       if (item.none()) return {};
+      if (items.size() >= ExprPool::kMaxItems) {
+        diagnostics_.Error(diag::kTooMany, lexer_.location(), +ExprPool::kMaxItems, "items");
+        return {};
+      }
       items.push_back(item);
       if (lexer_.token() == Token::kComma) {
         lexer_.Next();
@@ -333,9 +326,8 @@ class Parser final : public ValueResolver {
     return module_.pool.List(items);
   }
 
-  bool ParseRequire(Location location) {
+  bool ParseRequire() {
     Require require;
-    require.location = location;
     require.location = lexer_.location();
     require.condition = expressions_.Parse();
     if (require.condition.none()) return false;

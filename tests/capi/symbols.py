@@ -4,7 +4,7 @@
 A symbol of the list must stay for ever, with its version. A new function is added to tarsia.map
 (in the node of its version), to the header and to the list.
 
-usage: symbols.py --library libtarsia.so --list symbols.txt --header tarsia.h
+usage: symbols.py --binary libtarsia.so --list symbols.txt --header tarsia.h
 """
 
 import argparse
@@ -29,11 +29,11 @@ def declared(header):
 
 def main():
     parser = argparse.ArgumentParser()
-    for option in ("--library", "--list", "--header"):
+    for option in ("--binary", "--list", "--header"):
         parser.add_argument(option, required=True)
     arguments = parser.parse_args()
     frozen = set(pathlib.Path(arguments.list).read_text().split())
-    found = exported(arguments.library)
+    found = exported(arguments.binary)
     names = {symbol.split("@")[0] for symbol in frozen}
     problems = [f"the library lacks {s}" for s in sorted(frozen - found)]
     problems += [f"the library exports {s}, which is not in the list" for s in sorted(found - frozen)]
