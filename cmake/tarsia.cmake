@@ -11,7 +11,7 @@ endif()
 add_library(tarsia_options INTERFACE)
 target_include_directories(tarsia_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tarsia_options INTERFACE
-  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror
+  -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $<$<BOOL:${TARSIA_WERROR}>:-Werror>
   -Wimplicit-fallthrough -Wswitch-enum -Wundef -fvisibility=hidden -ffp-contract=off
   -ffunction-sections -fdata-sections)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)

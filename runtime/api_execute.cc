@@ -63,6 +63,10 @@ tarsia_status ReadExecuteOptions(const tarsia_plan& plan, const tarsia_execute_o
   out->threads = static_cast<int>(std::min(with.threads, kMaxThreads));
   out->max_instructions = with.max_instructions;
   out->print = Sink(with.print, with.print_user);
+  if (with.progress != nullptr) {
+    out->progress = [callback = with.progress, user = with.progress_user](
+                        uint64_t done, uint64_t total) { callback(user, done, total); };
+  }
   if (with.trace == nullptr) return TARSIA_STATUS_OK;
   out->trace.enabled = true;
   out->trace.sink = Sink(with.trace, with.trace_user);

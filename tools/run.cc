@@ -7,6 +7,7 @@
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/output.h"
+#include "tools/progress.h"
 #include "tools/run_args.h"
 
 namespace tarsia::tools {
@@ -81,6 +82,10 @@ std::string OutputText(const BoundParam& param) {
   return fmt::format("{} {}{}", param.name, shape, param.out_dense ? "" : " (packed bytes)");
 }
 
+void ShowProgress(void* user, uint64_t done, uint64_t total) {
+  static_cast<ProgressBar*>(user)->Show(done, total);
+}
+
 struct Launched {
   Handle<tarsia_report> report;
   uint64_t nanoseconds = 0;           // of the launch whose results are written
@@ -101,6 +106,11 @@ tarsia_status Execute(const tarsia_plan* plan, const RunRequest& request, const 
     options.trace_user = text;
     options.trace_value = request.trace->empty() ? nullptr : request.trace->c_str();
     std::copy(request.block, request.block + 3, options.trace_block);
+  }
+  ProgressBar progress("blocks");
+  if (progress.wanted()) {
+    options.progress = ShowProgress;
+    options.progress_user = &progress;
   }
   tarsia_report* report = nullptr;
   const auto status = tarsia_execute(plan, args.args().data(), args.args().size(), nullptr, nullptr,

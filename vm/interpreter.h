@@ -43,6 +43,9 @@ struct LaunchArgs {
 
 // Receives lines without newline. Called from one thread at a time.
 using LineSink = std::function<void(std::string_view)>;
+// Receives how many blocks are done, of how many. Called from one thread at a time, a few times a
+// second, with counts that never fall; not called for launches that are over sooner.
+using ProgressSink = std::function<void(uint64_t done, uint64_t total)>;
 
 // Shows the instructions of one block as they run, with their results.
 struct TraceOptions {
@@ -58,6 +61,7 @@ struct LaunchOptions {
   uint64_t max_instructions = 0;  // of all blocks together; 0: no limit
   TraceOptions trace;
   LineSink print;  // of the instruction `print`; null: dropped
+  ProgressSink progress;
   // For tests of the scheduler: what an instruction (by its index in the kernel) waits for before
   // it runs, or null. The condition must outlive the launch.
   std::function<const WaitCondition*(const std::array<int64_t, 3>& block, size_t inst)> wait;

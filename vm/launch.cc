@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <new>
 #include <numeric>
 #include <optional>
@@ -146,10 +147,36 @@ Status CheckBuffers(const Program& program, const LaunchState& state) {
 
 // ---- blocks --------------------------------------------------------------------------------
 
+// Tells the caller now and then how far a launch is.
+class ProgressMeter {
+ public:
+  ProgressMeter(const ProgressSink& sink, int64_t total)
+      : sink_(sink), total_(static_cast<uint64_t>(total)) {}
+
+  void BlockDone(const std::atomic<uint64_t>& done) {
+    if (sink_ == nullptr || Clock::now().time_since_epoch().count() < next_.load()) return;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return;
+    sink_(done.load(), total_);
+    next_.store(Due());
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kInterval{200};
+  static Clock::rep Due() { return (Clock::now() + kInterval).time_since_epoch().count(); }
+
+  const ProgressSink& sink_;
+  const uint64_t total_;
+  std::atomic<Clock::rep> next_{Due()};
+  std::mutex mutex_;
+};
+
 // Runs blocks until none is left, and keeps the error of the lowest block that failed.
 class Workers {
  public:
-  Workers(LaunchState& state, int64_t blocks) : state_(state), blocks_(blocks) {}
+  Workers(LaunchState& state, int64_t blocks)
+      : state_(state), blocks_(blocks), progress_(state.options.progress, blocks) {}
 
   void Run(int threads) {
     if (threads <= 1) return Work();
@@ -180,6 +207,7 @@ class Workers {
         agent.Begin();
         const ScheduleResult result = RunAgents(agents);
         blocks_run_.fetch_add(1, std::memory_order_relaxed);
+        progress_.BlockDone(blocks_run_);
         if (result.outcome == ScheduleResult::Outcome::kFailed)
           KeepError(linear, agent.TakeError());
         if (result.outcome == ScheduleResult::Outcome::kDeadlock) {
@@ -207,6 +235,7 @@ class Workers {
   std::atomic<int64_t> next_{0};
   std::atomic<uint64_t> blocks_run_{0};
   std::atomic<uint64_t> instructions_{0};
+  ProgressMeter progress_;
   std::mutex mutex_;
   std::optional<Diagnostic> error_;
 };

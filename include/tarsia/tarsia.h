@@ -606,6 +606,9 @@ typedef struct tarsia_report tarsia_report;
 /* Receives a line without a newline: `size` bytes and a zero byte. Must not throw. */
 typedef void (*tarsia_text_fn)(void* user, const char* text, size_t size);
 
+/* Receives how many blocks are done, of how many. Must not throw. */
+typedef void (*tarsia_progress_fn)(void* user, uint64_t done, uint64_t total);
+
 typedef enum tarsia_execute_flags {
   TARSIA_EXECUTE_CHECK = 1, /* look for races, reads of bytes that nobody wrote, reads of
                                asynchronous copies before their wait, accesses outside a buffer;
@@ -623,9 +626,12 @@ typedef struct tarsia_execute_options {
   tarsia_text_fn trace; /* receives every instruction of one block as it runs, with the value
                            that it made; NULL: no trace */
   void* trace_user;
-  const char* trace_value;   /* only instructions that make this value, without `%`; NULL: all */
-  int64_t trace_block[3];    /* the block to trace */
-  uint64_t max_instructions; /* of all blocks together, then the launch fails; 0: no limit */
+  const char* trace_value;     /* only instructions that make this value, without `%`; NULL: all */
+  int64_t trace_block[3];      /* the block to trace */
+  uint64_t max_instructions;   /* of all blocks together, then the launch fails; 0: no limit */
+  tarsia_progress_fn progress; /* called a few times a second while a long launch goes on, from one
+                                  thread at a time, with counts that never fall; NULL: never */
+  void* progress_user;
 } tarsia_execute_options;
 
 /* Runs the plan's kernel and returns when it is done (on the device "cpu"; other devices will

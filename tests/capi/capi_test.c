@@ -668,6 +668,44 @@ static void TestLimit(void) {
   tarsia_module_destroy(module);
 }
 
+struct Progress {
+  int calls;
+  uint64_t done, total;
+};
+static void TakeProgress(void* user, uint64_t done, uint64_t total) {
+  struct Progress* const progress = user;
+  CHECK(done >= progress->done && done <= total);
+  CHECK(progress->calls == 0 || total == progress->total);
+  ++progress->calls;
+  progress->done = done;
+  progress->total = total;
+}
+
+/* A launch that takes long says how far it is; one that does not is left alone. */
+static void TestProgress(void) {
+  tarsia_module* module = Module(
+      "kernel spin(%n: i32)\n  grid (%n)\n{\n  for %i = 0 to 10000 {\n    %x = mov %i\n  }\n}\n");
+  tarsia_plan* plan = NULL;
+  CHECK_OK(tarsia_plan_create(module, NULL, &plan, NULL));
+  struct Progress progress = {0, 0, 0};
+  SIZED(tarsia_execute_options, options);
+  options.progress = TakeProgress;
+  options.progress_user = &progress;
+  tarsia_arg n = tarsia_arg_i32(1);
+  CHECK_OK(tarsia_execute(plan, &n, 1, NULL, NULL, &options, NULL));
+  CHECK(progress.calls == 0);
+  /* However fast this machine is, some number of blocks takes long enough. */
+  int32_t blocks = 1000;
+  while (progress.calls == 0 && blocks < 1000000000) {
+    progress.done = 0;
+    n = tarsia_arg_i32(blocks *= 2);
+    CHECK_OK(tarsia_execute(plan, &n, 1, NULL, NULL, &options, NULL));
+  }
+  CHECK(progress.calls > 0 && progress.done > 0 && progress.total == (uint64_t)blocks);
+  tarsia_plan_destroy(plan);
+  tarsia_module_destroy(module);
+}
+
 /* What is read before anybody wrote it. */
 static void TestFindings(void) {
   tarsia_module* module = Module(
@@ -749,6 +787,7 @@ int main(void) {
   TestExecuteMisuse();
   TestPrintAndTrace();
   TestLimit();
+  TestProgress();
   TestFindings();
   TestThreads();
   printf("%d failures\n", failures);

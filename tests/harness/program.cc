@@ -1,6 +1,8 @@
 #include "tests/harness/program.h"
 
 #include <algorithm>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "isa/parser.h"
@@ -53,6 +55,13 @@ std::optional<Shape> ShapeOf(const Program& program, const ConcreteType& type,
 }
 
 }  // namespace
+
+SourceFile ReadExample(const std::string& name) {
+  std::ifstream in(TARSIA_EXAMPLES_FOLDER "/" + name, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return {"examples/" + name, text.str()};
+}
 
 Made MakeProgram(const SourceFile& source, std::string_view kernel,
                  const std::vector<Binding>& constants) {

@@ -21,6 +21,9 @@ struct Made {
   std::string error;  // rendered
 };
 
+// A program of the folder examples/.
+SourceFile ReadExample(const std::string& name);
+
 // Parses, validates and specialises. `kernel` may be empty where the text has only one.
 Made MakeProgram(const SourceFile& source, std::string_view kernel,
                  const std::vector<Binding>& constants);

@@ -2,26 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "tests/harness/faults.h"
 
 namespace tarsia::matmul {
-namespace {
-
-SourceFile ReadExample(const std::string& name) {
-  std::ifstream in(TARSIA_EXAMPLES_FOLDER "/" + name, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return {"examples/" + name, text.str()};
-}
-
-}  // namespace
 
 Matmul::Matmul(const Spec& spec, const Shape& shape)
-    : shape_(shape), source_(ReadExample(spec.group == 0 ? "matmul.tsa" : "matmul_scaled.tsa")) {
+    : shape_(shape),
+      source_(harness::ReadExample(spec.group == 0 ? "matmul.tsa" : "matmul_scaled.tsa")) {
   const auto set = [this](const char* name, std::string value) {
     constants_.push_back({name, std::move(value)});
   };

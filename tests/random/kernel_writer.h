@@ -86,6 +86,7 @@ class KernelWriter {
   Value Scalar(const Type& type);
   std::string Literal(DType dtype);
   std::string Index();
+  std::string Nested(int depth);
   std::string Indices(const Value& memory);
   std::string Condition();
   // A memory tile to read from: everything in it is defined in executable programs.

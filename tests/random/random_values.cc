@@ -94,6 +94,23 @@ std::string KernelWriter::CacheHint() {
   return rng_.Of({" cache evict_first", " cache no_allocate", " cache default"});
 }
 
+// An integer expression with parentheses where the precedence would group otherwise, and where it
+// would not: both must be read back as they were meant.
+std::string KernelWriter::Nested(int depth) {
+  if (depth == 0 || rng_.Chance(20)) {
+    return rng_.Chance(60) ? std::to_string(rng_.Between(0, 9)) : fmt::format("{} % 8", Index());
+  }
+  const std::string right =
+      rng_.Chance(70) ? fmt::format("({})", Nested(depth - 1)) : std::to_string(rng_.Between(1, 9));
+  const std::string op = rng_.Of({"+", "-", "*"});
+  const std::string left = Nested(depth - 1);
+  if (rng_.Chance(20)) return fmt::format("-({}) {} {}", left, op, right);
+  if (rng_.Chance(20))
+    return fmt::format("({}) {} {} {}", left, rng_.Of({"/", "%"}), 3, op == "*" ? "" : op + " 1");
+  return rng_.Chance(50) ? fmt::format("({}) {} {}", left, op, right)
+                         : fmt::format("{} {} {}", left, op, right);
+}
+
 std::string KernelWriter::Index() {
   const auto integer = [&]() -> std::string {
     const Value* const found = Find([](const Value& v) {
@@ -101,9 +118,11 @@ std::string KernelWriter::Index() {
     });
     return found != nullptr ? "%" + found->name : "%" + Scalar(TypeOf(kI32)).name;
   };
-  switch (rng_.Below(10)) {
+  switch (rng_.Below(12)) {
     case 0:
       return integer();
+    case 7:
+      return Nested(2) + " - 3";
     case 1:
       return integer() + " * 2 + 1";
     case 2:
@@ -130,9 +149,13 @@ std::string KernelWriter::Indices(const Value& memory) {
 }
 
 std::string KernelWriter::Condition() {
-  switch (rng_.Below(6)) {
+  switch (rng_.Below(8)) {
     case 0:
       return "%" + Scalar(TypeOf(kBoolType)).name;
+    case 5:
+      return fmt::format("not (({}) and ({}))", Condition(), Condition());
+    case 6:
+      return fmt::format("({}) and (({}) or ({} < 2) == false)", Condition(), Condition(), Index());
     case 1:
       return fmt::format("{} < {}", Index(), Index());
     case 2:
