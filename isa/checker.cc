@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "layout/diagnostics.h"
+
 namespace tarsia {
 namespace {
 
@@ -294,7 +296,14 @@ ExprType Checker::TypeOfExpr(ExprId id, Location location) {
   if (!type.ok() && failed.is_value() && failed.value() < types_.size()) {
     NotAScalar(failed, location);
   } else if (!type.ok()) {
-    diagnostics_.Add(type.TakeError());
+    Diagnostic error = type.TakeError();
+    if (error.info == &diag::kUnknownFragment && !failed.none() &&
+        FindMnemonic(pool().Text(failed))) {
+      error.help =
+          fmt::format("an instruction makes a value of its own: write `%x = {}` and use %x",
+                      pool().Text(failed));
+    }
+    diagnostics_.Add(std::move(error));
   }
   const ExprType out = type.ok() ? *type : ExprType::kUnknown;
   if (type.ok()) {

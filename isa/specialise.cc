@@ -92,8 +92,11 @@ class Specialiser {
         continue;
       }
       given[i] = ParseBinding(binding, k.constants[i]);
+      if (given[i].none()) failed_.push_back(k.constants[i].name);
     }
-    for (size_t i = 0; i < k.constants.size(); ++i) BindConstant(k.constants[i], given[i]);
+    for (size_t i = 0; i < k.constants.size(); ++i) {
+      if (!Failed(k.constants[i].name)) BindConstant(k.constants[i], given[i]);
+    }
   }
 
   ExprId ParseBinding(const Binding& binding, const Constant& constant) {
@@ -126,6 +129,10 @@ class Specialiser {
     diagnostics_.Error(diag::kConstantKind, Location(), binding.name, binding.text,
                        kConstKindNames[static_cast<size_t>(constant.kind)], ExprTypeName(*type));
     return {};
+  }
+
+  [[nodiscard]] bool Failed(StringId name) const {
+    return std::find(failed_.begin(), failed_.end(), name) != failed_.end();
   }
 
   void BindConstant(const Constant& constant, ExprId value) {
