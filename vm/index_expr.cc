@@ -262,8 +262,8 @@ Result<IndexExpr> IndexExpr::Compile(const Program& program, ExprId id, Location
 }
 
 IndexExpr::Cell IndexExpr::Run(const uint64_t* codes) const {
-  Cell stack[kMaxStack];
-  Cell* top = stack - 1;  // the operand on top; below it the left one
+  Cell stack[kMaxStack + 1];  // the lowest place stays empty
+  Cell* top = stack;          // the operand on top; below it the left one
   for (const Step& step : steps_) {
     const auto binary = [&top](auto compute) {
       --top;
