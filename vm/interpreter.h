@@ -92,6 +92,17 @@ Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
 Result<LaunchReport> Launch(const Program& program, const LaunchArgs& args,
                             const LaunchOptions& options = {});
 
+// What is known of a launch before any block runs.
+struct LaunchShape {
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  std::vector<uint64_t> scalars;  // codes by parameter; of pointers 0
+  [[nodiscard]] bool Empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
+};
+// All that Launch checks of its arguments before any block runs: number, kinds and types, every
+// assumption, the grid, and that buffers hold the views of them. For devices that run the program
+// in a way of their own.
+Result<LaunchShape> CheckLaunch(const Program& program, const LaunchArgs& args);
+
 // Extents of the grid. `scalars` are the scalar parameters' codes by parameter; entries of pointers
 // are ignored. Errors: extents outside of 0 to 2^31 - 1, more than 2^62 blocks.
 Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]);

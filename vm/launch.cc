@@ -54,7 +54,7 @@ std::vector<uint64_t> Codes(const Program& program, const std::vector<uint64_t>&
 
 // ---- arguments -----------------------------------------------------------------------------
 
-Status BindArgument(const Program& program, size_t i, const LaunchArgs& args, LaunchState& state) {
+Status CheckArgument(const Program& program, size_t i, const LaunchArgs& args) {
   const Kernel& kernel = program.kernel();
   const Location location = kernel.params[i].location;
   const std::string_view name = kernel.ValueName(static_cast<uint32_t>(i));
@@ -65,48 +65,37 @@ Status BindArgument(const Program& program, size_t i, const LaunchArgs& args, La
                           buffer != nullptr ? "buffer" : "scalar");
   }
   if (buffer == nullptr) {
-    const ScalarValue& scalar = std::get<ScalarValue>(args.params[i]);
+    const DType given = std::get<ScalarValue>(args.params[i]).type;
     const DType wanted = program.type(static_cast<uint32_t>(i)).dtype;
-    if (scalar.type != wanted) {
-      return MakeDiagnostic(diag::kArgumentType, location, name, DTypeName(wanted),
-                            DTypeName(scalar.type));
-    }
-    state.scalars[i] = scalar.code & CodeMask(wanted);
-    return OkStatus();
+    if (given == wanted) return OkStatus();
+    return MakeDiagnostic(diag::kArgumentType, location, name, DTypeName(wanted), DTypeName(given));
   }
   if (buffer->data == nullptr && buffer->bytes != 0) {
     return MakeDiagnostic(diag::kNullBuffer, location, name, buffer->bytes);
   }
-  Region& region = state.pointers[i];
-  region.data = static_cast<uint8_t*>(buffer->data);
-  region.bytes = buffer->bytes;
-  region.writable = buffer->writable;
-  region.value = static_cast<uint32_t>(i);
-  // Bytes that nobody writes need no watching.
-  if (state.options.check && buffer->writable && state.plan.written[i]) {
-    state.shadows.push_back(std::make_unique<Shadow>(buffer->bytes, true, true));
-    region.shadow = state.shadows.back().get();
-  }
   return OkStatus();
 }
 
-Status BindArguments(const Program& program, const LaunchArgs& args, LaunchState& state) {
+// The codes of scalar arguments; of pointers 0.
+Result<std::vector<uint64_t>> ScalarCodes(const Program& program, const LaunchArgs& args) {
   const Kernel& kernel = program.kernel();
   if (args.params.size() != kernel.params.size()) {
     return MakeDiagnostic(diag::kArgumentCount, kernel.location, program.name(),
                           kernel.params.size(), args.params.size());
   }
-  state.pointers.resize(args.params.size());
-  state.scalars.assign(args.params.size(), 0);
+  std::vector<uint64_t> scalars(args.params.size(), 0);
   for (size_t i = 0; i < args.params.size(); ++i) {
-    TARSIA_CHECK(BindArgument(program, i, args, state));
+    TARSIA_CHECK(CheckArgument(program, i, args));
+    const auto* scalar = std::get_if<ScalarValue>(&args.params[i]);
+    if (scalar != nullptr) scalars[i] = scalar->code & CodeMask(scalar->type);
   }
-  return OkStatus();
+  return scalars;
 }
 
-Status CheckAssumptions(const Program& program, const LaunchState& state) {
+Status CheckAssumptions(const Program& program, const LaunchArgs& args,
+                        const std::vector<uint64_t>& scalars) {
   const Kernel& kernel = program.kernel();
-  const std::vector<uint64_t> codes = Codes(program, state.scalars);
+  const std::vector<uint64_t> codes = Codes(program, scalars);
   for (const Assume& assume : kernel.assumes) {
     if (assume.alignment.none()) {
       TARSIA_TRY(const IndexExpr condition,
@@ -118,9 +107,10 @@ Status CheckAssumptions(const Program& program, const LaunchState& state) {
     TARSIA_TRY(const IndexExpr alignment,
                IndexExpr::Compile(program, assume.alignment, assume.location));
     const int64_t bytes = alignment.Int(codes.data());
-    if (!assume.condition.is_value() || assume.condition.value() >= state.pointers.size()) continue;
-    const Region& region = state.pointers[assume.condition.value()];
-    if (bytes > 0 && std::bit_cast<uintptr_t>(region.data) % static_cast<uint64_t>(bytes) != 0) {
+    if (!assume.condition.is_value() || assume.condition.value() >= args.params.size()) continue;
+    const auto* buffer = std::get_if<Buffer>(&args.params[assume.condition.value()]);
+    if (buffer == nullptr || bytes <= 0) continue;
+    if (std::bit_cast<uintptr_t>(buffer->data) % static_cast<uint64_t>(bytes) != 0) {
       return MakeDiagnostic(diag::kAssumedAlignment, assume.location,
                             kernel.ValueName(assume.condition.value()), bytes);
     }
@@ -133,16 +123,36 @@ std::string UseText(const ConcreteType& type, const std::vector<int64_t>& shape)
 }
 
 // What a launch that fits must hold before any block runs.
-Status CheckBuffers(const Program& program, const LaunchState& state) {
-  TARSIA_TRY(const std::vector<PointerUse> uses, PointerUses(program, state.scalars));
+Status CheckBuffers(const Program& program, const LaunchArgs& args,
+                    const std::vector<uint64_t>& scalars) {
+  TARSIA_TRY(const std::vector<PointerUse> uses, PointerUses(program, scalars));
   for (const PointerUse& use : uses) {
-    const Region& region = state.pointers[use.parameter];
-    if (!use.unconditional || use.bytes <= region.bytes) continue;
+    const auto& buffer = std::get<Buffer>(args.params[use.parameter]);
+    if (!use.unconditional || use.bytes <= buffer.bytes) continue;
     return MakeDiagnostic(diag::kBufferTooSmall, use.location,
-                          program.kernel().ValueName(use.parameter), region.bytes, use.text,
+                          program.kernel().ValueName(use.parameter), buffer.bytes, use.text,
                           use.bytes);
   }
   return OkStatus();
+}
+
+// Hands checked arguments to the blocks.
+void BindArguments(const LaunchArgs& args, LaunchState& state) {
+  state.pointers.resize(args.params.size());
+  for (size_t i = 0; i < args.params.size(); ++i) {
+    const auto* buffer = std::get_if<Buffer>(&args.params[i]);
+    if (buffer == nullptr) continue;
+    Region& region = state.pointers[i];
+    region.data = static_cast<uint8_t*>(buffer->data);
+    region.bytes = buffer->bytes;
+    region.writable = buffer->writable;
+    region.value = static_cast<uint32_t>(i);
+    // Bytes that nobody writes need no watching.
+    if (state.options.check && buffer->writable && state.plan.written[i]) {
+      state.shadows.push_back(std::make_unique<Shadow>(buffer->bytes, true, true));
+      region.shadow = state.shadows.back().get();
+    }
+  }
 }
 
 // ---- blocks --------------------------------------------------------------------------------
@@ -308,6 +318,16 @@ Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars,
   return GridOf(program, Codes(program, scalars).data(), grid);
 }
 
+Result<LaunchShape> CheckLaunch(const Program& program, const LaunchArgs& args) {
+  LaunchShape shape;
+  TARSIA_TRY(shape.scalars, ScalarCodes(program, args));
+  TARSIA_CHECK(CheckAssumptions(program, args, shape.scalars));
+  TARSIA_CHECK(ResolveGrid(program, shape.scalars, shape.grid.data()));
+  if (shape.Empty()) return shape;
+  TARSIA_CHECK(CheckBuffers(program, args, shape.scalars));
+  return shape;
+}
+
 Result<std::vector<PointerUse>> PointerUses(const Program& program,
                                             const std::vector<uint64_t>& scalars) {
   const Kernel& kernel = program.kernel();
@@ -361,14 +381,13 @@ Result<std::vector<PointerUse>> PointerUses(const Program& program,
 Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
                             const LaunchOptions& options) {
   LaunchState state(plan, options);
-  TARSIA_CHECK(BindArguments(plan.program, args, state));
-  TARSIA_CHECK(CheckAssumptions(plan.program, state));
+  TARSIA_TRY(LaunchShape shape, CheckLaunch(plan.program, args));
   LaunchReport report;
-  TARSIA_CHECK(ResolveGrid(plan.program, state.scalars, report.grid.data()));
-  state.grid = report.grid;
-  const int64_t blocks = report.grid[0] * report.grid[1] * report.grid[2];
-  if (blocks == 0) return report;
-  TARSIA_CHECK(CheckBuffers(plan.program, state));
+  report.grid = state.grid = shape.grid;
+  if (shape.Empty()) return report;
+  const int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
+  state.scalars = std::move(shape.scalars);
+  BindArguments(args, state);
   Workers workers(state, blocks);
   workers.Run(ThreadsFor(state, blocks));
   if (workers.error()) return std::move(*workers.error());
