@@ -1,0 +1,56 @@
+// Fuzzes PTX: whatever the text, errors or a module that loads and whose entries run to an end, a
+// finding or the limit of instructions.
+#include <string>
+#include <vector>
+
+#include "vm/ptx/emulator.h"
+
+namespace tarsia::ptx {
+namespace {
+
+constexpr uint64_t kMaxParameters = 4096;
+constexpr uint64_t kMemory = uint64_t{1} << 24;
+
+void RunEntry(const Image& image, const Function& entry) {
+  if (entry.param_bytes > kMaxParameters) return;
+  const auto buffer = image.memory().Allocate(256);
+  if (!buffer.ok()) return;
+  // Every word of the parameters is a pointer to a small buffer.
+  std::vector<uint8_t> parameters(entry.param_bytes);
+  for (size_t i = 0; i + 8 <= parameters.size(); i += 8) {
+    for (size_t byte = 0; byte < 8; ++byte) {
+      parameters[i + byte] = static_cast<uint8_t>(*buffer >> (8 * byte));
+    }
+  }
+  LaunchConfig config;
+  config.grid = {2};
+  config.block = {40};
+  config.dynamic_shared = 256;
+  config.parameters = parameters;
+  config.instruction_limit = 20000;
+  (void)Launch(image, entry.name, config).ok();
+}
+
+void Check(const std::string& text) {
+  const SourceFile source("fuzz.ptx", text);
+  Diagnostics diagnostics;
+  const auto module = ParseModule(source, &diagnostics);
+  if (module == nullptr) {
+    (void)diagnostics.Render(source);
+    return;
+  }
+  Memory memory(kMemory);
+  const auto image = Image::Load(module, &memory);
+  if (!image.ok()) return;
+  for (const Function& function : module->functions) {
+    if (function.entry && function.defined) RunEntry(**image, function);
+  }
+}
+
+}  // namespace
+}  // namespace tarsia::ptx
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  tarsia::ptx::Check(std::string(reinterpret_cast<const char*>(data), size));
+  return 0;
+}

@@ -1,0 +1,158 @@
+#include "vm/ptx/block.h"
+
+#include <algorithm>
+
+namespace tarsia::ptx {
+
+Block::Block(LaunchContext* launch, uint64_t number)
+    : launch_(launch),
+      index_(UnravelIndex(number, launch->config->grid)),
+      threads_(static_cast<uint32_t>(launch->config->block.Count())) {
+  const uint64_t bytes = launch->entry->dynamic_offset + launch->config->dynamic_shared;
+  shared_data_.resize(bytes + 16);
+  shared_defined_.resize(bytes + 16);
+  expected_.resize(bytes + 16);
+  shared_ = {kSharedBase, bytes, shared_data_.data(), shared_defined_.data(), false};
+  const uint32_t warps = (threads_ + kLanes - 1) / kLanes;
+  for (Barrier& barrier : barriers_) barrier.arrived_lanes.resize(warps);
+  for (uint32_t warp = 0; warp < warps; ++warp) {
+    const uint32_t lanes = std::min<uint32_t>(kLanes, threads_ - warp * kLanes);
+    warps_.push_back(std::make_unique<Warp>(this, warp, lanes));
+  }
+}
+
+Block::State Block::Run(uint64_t budget) {
+  bool done = true;
+  uint64_t ran = 0;
+  for (const auto& warp : warps_) {
+    ran += warp->Run(budget);
+    if (launch_->stop.load(std::memory_order_relaxed)) return State::kFailed;
+    done = done && warp->Done();
+  }
+  const uint64_t total = launch_->warp_instructions.fetch_add(ran) + ran;
+  if (done) return State::kDone;
+  if (ran == 0) {
+    ReportDeadlock();
+    return State::kFailed;
+  }
+  if (launch_->config->instruction_limit != 0 && total > launch_->config->instruction_limit) {
+    Finding finding;
+    finding.kind = FindingKind::kLimit;
+    finding.block = index_;
+    finding.count = 1;
+    finding.message = fmt::format("the launch ran more than {} instructions of warps",
+                                  launch_->config->instruction_limit);
+    launch_->findings.Add(std::move(finding));
+    return State::kFailed;
+  }
+  return State::kRunning;
+}
+
+uint32_t Block::LiveThreads() const {
+  uint32_t count = 0;
+  for (const auto& warp : warps_) count += static_cast<uint32_t>(std::popcount(warp->live()));
+  return count;
+}
+
+bool Block::ArriveAt(uint32_t number, uint32_t threads, bool wait, const Inst& inst, Warp* warp,
+                     uint32_t predicate) {
+  if (number >= kBarriers) {
+    warp->Report(inst, FindingKind::kDivergence, std::countr_zero(warp->mask()),
+                 fmt::format("barrier {} does not exist; a block has {}", number, kBarriers));
+    return true;
+  }
+  Barrier& barrier = barriers_[number];
+  const uint32_t mask = warp->mask();
+  uint32_t& lanes = barrier.arrived_lanes[warp->number()];
+  // A count is in whole warps: lanes that the block does not have, or that have ended, come along.
+  const uint32_t coming = mask | (lanes == 0 && threads != 0 ? ~warp->live() : 0);
+  if (barrier.arrived == 0 && barrier.waiters.empty()) {
+    barrier.threads = threads;
+  } else if (barrier.threads != threads) {
+    warp->Report(inst, FindingKind::kDivergence, std::countr_zero(mask),
+                 fmt::format("barrier {} is used with {} and with {} threads at once (0: all)",
+                             number, barrier.threads, threads));
+  }
+  lanes |= mask;
+  barrier.arrived += static_cast<uint32_t>(std::popcount(coming));
+  barrier.true_count += static_cast<uint32_t>(std::popcount(predicate & mask));
+  if (wait) {
+    Split& split = warp->split();
+    split.state = Split::State::kBarrier;
+    split.barrier = number;
+    barrier.waiters.push_back({warp, &split, &inst, &warp->frame(), mask});
+  }
+  TryComplete(number);
+  return !wait;
+}
+
+// The waiters find what barrier.red gives in their destination and go on.
+bool Block::TryComplete(uint32_t number) {
+  Barrier& barrier = barriers_[number];
+  const uint32_t needed = barrier.threads != 0 ? barrier.threads : LiveThreads();
+  if (barrier.arrived < needed || barrier.arrived == 0) return false;
+  const std::vector<Barrier::Waiter> waiters = std::move(barrier.waiters);
+  const uint32_t true_count = barrier.true_count;
+  const uint32_t total = barrier.arrived;
+  barrier.waiters.clear();
+  barrier.arrived = 0;
+  barrier.true_count = 0;
+  std::ranges::fill(barrier.arrived_lanes, 0);
+  for (const Barrier::Waiter& waiter : waiters) {
+    if (!waiter.inst->Has(Mod::kRed)) {
+      waiter.warp->Wake(waiter.split);
+      continue;
+    }
+    uint32_t value = true_count;
+    if (waiter.inst->Has(Mod::kAnd)) value = true_count == total ? 1 : 0;
+    if (waiter.inst->Has(Mod::kOr)) value = true_count != 0 ? 1 : 0;
+    waiter.warp->FinishReduction(*waiter.inst, waiter.frame, waiter.mask, value);
+    waiter.warp->Wake(waiter.split);
+  }
+  return true;
+}
+
+void Block::ThreadsEnded() {
+  for (uint32_t i = 0; i < kBarriers; ++i) {
+    if (!barriers_[i].waiters.empty()) TryComplete(i);
+  }
+}
+
+void Block::ExpectBytes(uint64_t address, uint32_t bytes, int change) {
+  for (uint32_t i = 0; i < bytes; ++i) {
+    uint16_t& count = expected_[address - kSharedBase + i];
+    count = static_cast<uint16_t>(count + change);
+  }
+  expected_bytes_ += static_cast<uint64_t>(static_cast<int64_t>(bytes) * change);
+}
+
+bool Block::IsExpected(uint64_t address, uint32_t bytes) const {
+  if (expected_bytes_ == 0) return false;
+  for (uint32_t i = 0; i < bytes; ++i) {
+    if (expected_[address - kSharedBase + i] != 0) return true;
+  }
+  return false;
+}
+
+void Block::ReportDeadlock() {
+  std::string waits;
+  for (const auto& warp : warps_) {
+    warp->ReportStuckLanes();
+    const std::string text = warp->DescribeWaits();
+    if (!text.empty()) waits += fmt::format("; warp {}: {}", warp->number(), text);
+  }
+  for (uint32_t i = 0; i < kBarriers; ++i) {
+    const Barrier& barrier = barriers_[i];
+    if (barrier.arrived == 0) continue;
+    waits += fmt::format("; barrier {} has {} of {} threads", i, barrier.arrived,
+                         barrier.threads != 0 ? barrier.threads : LiveThreads());
+  }
+  Finding finding;
+  finding.kind = FindingKind::kDeadlock;
+  finding.block = index_;
+  finding.count = 1;
+  finding.message = "no thread can go on" + waits;
+  launch_->findings.Add(std::move(finding));
+}
+
+}  // namespace tarsia::ptx

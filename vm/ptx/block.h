@@ -1,0 +1,96 @@
+// A block of threads at run time: its warps, shared memory and barriers. The inside of emulator.h.
+#ifndef TARSIA_VM_PTX_BLOCK_H_
+#define TARSIA_VM_PTX_BLOCK_H_
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "vm/ptx/emulator.h"
+#include "vm/ptx/warp.h"
+
+namespace tarsia::ptx {
+
+// What all blocks of a launch share.
+struct LaunchContext {
+  const Image* image = nullptr;
+  const EntryImage* entry = nullptr;
+  const LaunchConfig* config = nullptr;
+  std::vector<uint8_t> parameters;  // a few bytes longer than the entry's
+  std::vector<uint8_t> parameters_defined;
+  FindingLog findings;
+  std::mutex output_mutex;
+  std::string output;
+  std::atomic<uint64_t> next_block{0};
+  std::atomic<uint64_t> warp_instructions{0};
+  std::atomic<uint64_t> thread_instructions{0};
+  std::atomic<uint64_t> blocks_done{0};
+  std::atomic<bool> stop{false};
+};
+
+// A barrier of a block (bar, barrier).
+struct Barrier {
+  struct Waiter {
+    Warp* warp = nullptr;
+    Split* split = nullptr;
+    const Inst* inst = nullptr;
+    Frame* frame = nullptr;
+    uint32_t mask = 0;
+  };
+  uint32_t threads = 0;  // that it takes; 0: all that have not ended
+  uint32_t arrived = 0;
+  uint32_t true_count = 0;              // barrier.red: how many predicates hold
+  std::vector<uint32_t> arrived_lanes;  // by warp
+  std::vector<Waiter> waiters;
+};
+
+class Block {
+ public:
+  static constexpr uint32_t kBarriers = 16;
+  enum class State : uint8_t { kRunning, kDone, kFailed };
+
+  Block(LaunchContext* launch, uint64_t number);
+
+  // Runs every warp for a while.
+  State Run(uint64_t budget);
+
+  [[nodiscard]] LaunchContext& launch() { return *launch_; }
+  [[nodiscard]] Dim3 index() const { return index_; }
+  [[nodiscard]] uint32_t threads() const { return threads_; }
+  [[nodiscard]] const Dim3& shape() const { return launch_->config->block; }
+  [[nodiscard]] uint32_t warps() const { return static_cast<uint32_t>(warps_.size()); }
+  [[nodiscard]] MemoryRange& shared() { return shared_; }
+
+  // Lanes of a warp come to a barrier. True: the barrier is complete or is not waited for; go on.
+  bool ArriveAt(uint32_t barrier, uint32_t threads, bool wait, const Inst& inst, Warp* warp,
+                uint32_t predicate);
+  // Threads have ended: barriers that take all threads may be complete now.
+  void ThreadsEnded();
+
+  // Bytes of shared memory that asynchronous copies have not delivered.
+  void ExpectBytes(uint64_t address, uint32_t bytes, int change);
+  [[nodiscard]] bool IsExpected(uint64_t address, uint32_t bytes) const;
+
+ private:
+  [[nodiscard]] uint32_t LiveThreads() const;
+  bool TryComplete(uint32_t barrier);
+  void ReportDeadlock();
+
+  LaunchContext* launch_;
+  Dim3 index_;
+  uint32_t threads_;
+  std::vector<uint8_t> shared_data_;
+  std::vector<uint8_t> shared_defined_;
+  std::vector<uint16_t> expected_;
+  uint64_t expected_bytes_ = 0;
+  MemoryRange shared_;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::array<Barrier, kBarriers> barriers_;
+};
+
+}  // namespace tarsia::ptx
+
+#endif  // TARSIA_VM_PTX_BLOCK_H_

@@ -1,0 +1,56 @@
+// The PTX emulator: runs an entry of a loaded module over a grid and reports what it did wrong.
+//
+//   Diagnostics diagnostics;
+//   auto module = ptx::ParseModule(source, &diagnostics);       // null: see diagnostics
+//   ptx::Memory memory;
+//   auto image = ptx::Image::Load(module, &memory);             // variables get addresses
+//   auto report = ptx::Launch(**image, "kernel", config);       // config: grid, block, parameters
+//   report->ok(), report->findings, memory.CopyOut(..)
+#ifndef TARSIA_VM_PTX_EMULATOR_H_
+#define TARSIA_VM_PTX_EMULATOR_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+#include "vm/ptx/findings.h"
+#include "vm/ptx/image.h"
+#include "vm/ptx/memory.h"
+#include "vm/ptx/module.h"
+
+namespace tarsia::ptx {
+
+struct LaunchConfig {
+  Dim3 grid;
+  Dim3 block;
+  uint64_t dynamic_shared = 0;          // bytes
+  std::span<const uint8_t> parameters;  // the parameter block, as the entry lays it out
+  int host_threads = 1;                 // blocks of the grid run on as many
+  uint64_t instruction_limit = 0;       // instructions of warps in the whole grid; 0: no limit
+  uint64_t max_shared = 227 * 1024;     // bytes a block may have
+  // Blocks that are begun before one of them ends, if those that run wait for others.
+  uint32_t resident_blocks = 256;
+};
+
+struct LaunchReport {
+  std::vector<Finding> findings;
+  std::string output;  // of vprintf
+  uint64_t warp_instructions = 0;
+  uint64_t thread_instructions = 0;
+  uint64_t blocks = 0;    // that ran to their end
+  bool finished = false;  // all blocks did
+
+  [[nodiscard]] bool ok() const { return finished && findings.empty(); }
+};
+
+// Runs `entry` to the end, or to a deadlock, a trap or the limit, each of which is a finding. An
+// error is something that a driver would refuse: an unknown entry, a bad shape, too much shared
+// memory, parameters of another size.
+Result<LaunchReport> Launch(const Image& image, std::string_view entry, const LaunchConfig& config);
+
+}  // namespace tarsia::ptx
+
+#endif  // TARSIA_VM_PTX_EMULATOR_H_

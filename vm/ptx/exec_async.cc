@@ -1,0 +1,110 @@
+// cp.async: what is copied is read at once and comes to shared memory when its group is waited for,
+// so that a missing wait shows: until then the bytes there are old, and whoever touches them is
+// reported.
+#include <algorithm>
+
+#include "vm/ptx/access.h"
+#include "vm/ptx/block.h"
+#include "vm/ptx/exec.h"
+
+namespace tarsia::ptx {
+namespace {
+
+// How many bytes of the source are read; the rest is zeros.
+uint32_t SourceBytes(Warp& warp, const Inst& inst, int lane, uint32_t bytes) {
+  if (inst.CountAt(3) == 0) return bytes;
+  const Operand& operand = inst[3];
+  if (operand.bytes == 0) return warp.Bits(operand, lane) != 0 ? 0 : bytes;  // ignore-src
+  return static_cast<uint32_t>(std::min<uint64_t>(warp.Bits(operand, lane), bytes));
+}
+
+// The source is aligned as the whole copy is, and read in pieces that its length allows.
+bool ReadSource(Warp& warp, const Inst& inst, int lane, uint32_t count, Warp::AsyncCopy* copy) {
+  const uint64_t address = warp.Address(inst[1], lane);
+  Place place;
+  if (count == copy->bytes) {
+    if (!warp.Find(inst, Space::kGlobal, lane, address, count, Access::kRead, &place)) return false;
+    for (uint32_t i = 0; i < count; i += 4) {
+      const auto data = static_cast<uint32_t>(ReadBytes(place.data + i, 4));
+      const auto defined = static_cast<uint32_t>(ReadBytes(place.defined + i, 4));
+      std::memcpy(copy->data + i, &data, 4);
+      std::memcpy(copy->defined + i, &defined, 4);
+    }
+    return true;
+  }
+  std::memset(copy->defined, 0xFF, sizeof copy->defined);
+  for (uint32_t i = 0; i < count; ++i) {
+    if (!warp.Find(inst, Space::kGlobal, lane, address + i, 1, Access::kRead, &place)) return false;
+    copy->data[i] = static_cast<uint8_t>(ReadBytes(place.data, 1));
+    copy->defined[i] = static_cast<uint8_t>(ReadBytes(place.defined, 1));
+  }
+  return true;
+}
+
+Step Copy(Warp& warp, const Inst& inst) {
+  warp.NeedDefined(inst, inst[0], "the address in shared memory");
+  warp.NeedDefined(inst, inst[1], "the address in global memory");
+  if (inst.CountAt(3) != 0) warp.NeedDefined(inst, inst[3], "the size of the source");
+  ForLanes(warp.mask(), [&](int lane) {
+    Warp::AsyncCopy copy;
+    copy.bytes = static_cast<uint8_t>(warp.Bits(inst[2], lane));
+    copy.address = warp.Address(inst[0], lane);
+    Place place;
+    if (!warp.Find(inst, Space::kShared, lane, copy.address, copy.bytes, Access::kWrite, &place)) {
+      return;
+    }
+    if (!ReadSource(warp, inst, lane, SourceBytes(warp, inst, lane, copy.bytes), &copy)) return;
+    Warp::AsyncState& state = warp.async(lane);
+    copy.group = state.open_group;
+    state.copies.push_back(copy);
+    warp.block().ExpectBytes(copy.address, copy.bytes, 1);
+  });
+  return Step::kNext;
+}
+
+// Delivers a lane's copies of groups before `end`.
+void Deliver(Warp& warp, int lane, uint64_t end) {
+  std::deque<Warp::AsyncCopy>& copies = warp.async(lane).copies;
+  MemoryRange& shared = warp.block().shared();
+  while (!copies.empty() && copies.front().group < end) {
+    const Warp::AsyncCopy& copy = copies.front();
+    const uint64_t at = copy.address - kSharedBase;
+    std::memcpy(shared.data + at, copy.data, copy.bytes);
+    std::memcpy(shared.defined + at, copy.defined, copy.bytes);
+    warp.block().ExpectBytes(copy.address, copy.bytes, -1);
+    copies.pop_front();
+  }
+}
+
+Step Commit(Warp& warp, const Inst&) {
+  ForLanes(warp.mask(), [&](int lane) { ++warp.async(lane).open_group; });
+  return Step::kNext;
+}
+
+// All but the last N groups that were committed.
+Step WaitGroup(Warp& warp, const Inst& inst) {
+  ForLanes(warp.mask(), [&](int lane) {
+    const uint64_t left = warp.Get<uint32_t>(inst[0], lane);
+    const uint64_t open = warp.async(lane).open_group;
+    Deliver(warp, lane, open > left ? open - left : 0);
+  });
+  return Step::kNext;
+}
+
+Step WaitAll(Warp& warp, const Inst&) {
+  ForLanes(warp.mask(), [&](int lane) { Deliver(warp, lane, UINT64_MAX); });
+  return Step::kNext;
+}
+
+// .cg copies 16 bytes, .ca also 4 and 8; the size is a constant.
+Handler CopyFor(const Inst& inst) { return inst.operands[2].bank == 1 ? &Copy : nullptr; }
+
+}  // namespace
+
+PTX_BIND(CpAsync) { return CopyFor(inst); }
+PTX_BIND(CpAsyncHint) { return CopyFor(inst); }
+PTX_BIND(CpAsyncCommit) { return &Commit; }
+PTX_BIND(CpAsyncWaitGroup) { return &WaitGroup; }
+PTX_BIND(CpAsyncWaitAll) { return &WaitAll; }
+
+}  // namespace tarsia::ptx

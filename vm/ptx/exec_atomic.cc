@@ -1,0 +1,203 @@
+// atom and red: read, compute and write in one step that no other thread sees within.
+#include <algorithm>
+#include <atomic>
+
+#include "vm/ptx/access.h"
+#include "vm/ptx/exec.h"
+#include "vm/ptx/numeric.h"
+
+namespace tarsia::ptx {
+namespace {
+
+enum class Atomic : uint8_t { kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor, kExch, kCas };
+
+Atomic AtomicOf(const Inst& inst) {
+  struct Name {
+    Mod mod;
+    Atomic atomic;
+  };
+  static constexpr Name kNames[] = {
+      {Mod::kAdd, Atomic::kAdd}, {Mod::kMin, Atomic::kMin}, {Mod::kMax, Atomic::kMax},
+      {Mod::kInc, Atomic::kInc}, {Mod::kDec, Atomic::kDec}, {Mod::kAnd, Atomic::kAnd},
+      {Mod::kOr, Atomic::kOr},   {Mod::kXor, Atomic::kXor}, {Mod::kExch, Atomic::kExch},
+      {Mod::kCas, Atomic::kCas},
+  };
+  for (const Name& name : kNames) {
+    if (inst.Has(name.mod)) return name.atomic;
+  }
+  return Atomic::kExch;
+}
+
+uint16_t HalfOf(Atomic atomic, uint16_t a, uint16_t b, const FloatFormat& format) {
+  const double x = FromFormat(a, format);
+  const double y = FromFormat(b, format);
+  if (atomic == Atomic::kAdd) {
+    const double sum = AddOdd(x, y, RoundMode::kNearest);
+    return static_cast<uint16_t>(RoundToFormat(sum, format, RoundMode::kNearest));
+  }
+  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) ? (std::isnan(y) ? 0x7FFF : b) : a;
+  const bool a_first = x < y || (x == y && std::signbit(x));
+  return a_first == (atomic == Atomic::kMin) ? a : b;
+}
+
+uint64_t FloatOf(Atomic atomic, uint64_t a, uint64_t b, Type type, bool flush) {
+  if (type == Type::kF64) {
+    return std::bit_cast<uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
+  }
+  if (type == Type::kF32) {
+    auto x = std::bit_cast<float>(static_cast<uint32_t>(a));
+    auto y = std::bit_cast<float>(static_cast<uint32_t>(b));
+    float sum = flush ? FlushF32(FlushF32(x) + FlushF32(y)) : x + y;
+    return std::bit_cast<uint32_t>(CanonicalF32(sum));
+  }
+  const bool f16 = type == Type::kF16 || type == Type::kF16X2;
+  const FloatFormat& format = f16 ? kFormatF16 : kFormatBF16;
+  uint64_t out = 0;
+  for (int shift = 0; shift < InfoOf(type).bits; shift += 16) {
+    out |= uint64_t{HalfOf(atomic, static_cast<uint16_t>(a >> shift),
+                           static_cast<uint16_t>(b >> shift), format)}
+           << shift;
+  }
+  return out;
+}
+
+int64_t SignedOf(uint64_t bits, int bytes) {
+  return bytes == 4 ? static_cast<int32_t>(bits) : static_cast<int64_t>(bits);
+}
+
+// What memory holds afterwards.
+uint64_t Updated(Atomic atomic, Type type, bool flush, uint64_t old, uint64_t b, uint64_t c) {
+  const bool is_float = IsFloat(type) || InfoOf(type).kind == TypeKind::kPacked;
+  const bool is_signed = IsSigned(type);
+  const int bytes = BytesOf(type);
+  switch (atomic) {
+    case Atomic::kAdd:
+      return is_float ? FloatOf(atomic, old, b, type, flush) : old + b;
+    case Atomic::kMin:
+      if (is_float) return FloatOf(atomic, old, b, type, flush);
+      if (is_signed) return SignedOf(old, bytes) < SignedOf(b, bytes) ? old : b;
+      return std::min(old, b);
+    case Atomic::kMax:
+      if (is_float) return FloatOf(atomic, old, b, type, flush);
+      if (is_signed) return SignedOf(old, bytes) > SignedOf(b, bytes) ? old : b;
+      return std::max(old, b);
+    case Atomic::kInc:
+      return old >= b ? 0 : old + 1;
+    case Atomic::kDec:
+      return old == 0 || old > b ? b : old - 1;
+    case Atomic::kAnd:
+      return old & b;
+    case Atomic::kOr:
+      return old | b;
+    case Atomic::kXor:
+      return old ^ b;
+    case Atomic::kExch:
+      return b;
+    case Atomic::kCas:
+      return old == b ? c : old;
+  }
+  return old;
+}
+
+template <typename T>
+uint64_t Exchange(uint8_t* at, Atomic atomic, Type type, bool flush, uint64_t b, uint64_t c) {
+  std::atomic_ref<T> memory(*reinterpret_cast<T*>(at));
+  T old = memory.load();
+  while (
+      !memory.compare_exchange_weak(old, static_cast<T>(Updated(atomic, type, flush, old, b, c)))) {
+  }
+  return old;
+}
+
+uint64_t ExchangeBytes(uint8_t* at, Atomic atomic, Type type, bool flush, uint64_t b, uint64_t c) {
+  switch (BytesOf(type)) {
+    case 2:
+      return Exchange<uint16_t>(at, atomic, type, flush, b, c);
+    case 4:
+      return Exchange<uint32_t>(at, atomic, type, flush, b, c);
+    default:
+      return Exchange<uint64_t>(at, atomic, type, flush, b, c);
+  }
+}
+
+struct Shape {
+  int dest = -1;
+  int address = 0;
+  int value = 1;
+  int swap = -1;
+};
+
+Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
+  const Atomic atomic = AtomicOf(inst);
+  const Type type = inst.type[0];
+  const int bytes = BytesOf(type);
+  const Operand& address = inst[shape.address];
+  const Operand& value = inst[shape.value];
+  warp.NeedDefined(inst, address, "the address");
+  ForLanes(warp.mask(), [&](int lane) {
+    Place place;
+    uint64_t at = warp.Address(address, lane);
+    uint64_t undef = warp.Undef(value, lane);
+    const uint64_t c = shape.swap >= 0 ? warp.Bits(inst[shape.swap], lane) : 0;
+    if (shape.swap >= 0) undef |= warp.Undef(inst[shape.swap], lane);
+    uint64_t old = 0;
+    uint64_t old_undef = AllBits(bytes);
+    if (warp.Find(inst, inst.space, lane, at, static_cast<uint32_t>(bytes), Access::kAtomic,
+                  &place)) {
+      const bool global = Warp::Narrow(inst.space, &at) == Space::kGlobal;
+      old_undef = ~ReadBytes(place.defined, bytes) & AllBits(bytes);
+      const uint64_t uses = atomic == Atomic::kExch ? undef : undef | old_undef;
+      if (uses != 0 && global) {
+        warp.Report(inst, FindingKind::kUninitialised, lane,
+                    "updates global memory with bits that were never written");
+      }
+      old = ExchangeBytes(place.data, atomic, type, global, warp.Bits(value, lane), c);
+      WriteBytes(place.defined, bytes, uses != 0 ? 0 : ~uint64_t{0});
+    }
+    if (shape.dest < 0) return;
+    warp.SetBits(inst[shape.dest], lane, old);
+    warp.SetUndef(inst[shape.dest], lane, old_undef);
+  });
+  return Step::kNext;
+}
+
+// Which types an operation takes.
+bool Takes(const Inst& inst) {
+  const Type type = inst.type[0];
+  const bool bits = InfoOf(type).kind == TypeKind::kBits;
+  const bool is_half =
+      type == Type::kF16 || type == Type::kF16X2 || type == Type::kBF16 || type == Type::kBF16X2;
+  switch (AtomicOf(inst)) {
+    case Atomic::kAdd:
+      return !bits;
+    case Atomic::kMin:
+    case Atomic::kMax:
+      return IsInteger(type) || is_half;
+    case Atomic::kInc:
+    case Atomic::kDec:
+      return type == Type::kU32;
+    case Atomic::kAnd:
+    case Atomic::kOr:
+    case Atomic::kXor:
+    case Atomic::kExch:
+    case Atomic::kCas:
+      break;
+  }
+  return bits || IsInteger(type);
+}
+
+}  // namespace
+
+PTX_BIND(Atom) {
+  if (!Takes(inst)) return nullptr;
+  return [](Warp& warp, const Inst& i) { return Run(warp, i, {0, 1, 2, -1}); };
+}
+PTX_BIND(AtomCas) {
+  return [](Warp& warp, const Inst& i) { return Run(warp, i, {0, 1, 2, 3}); };
+}
+PTX_BIND(Red) {
+  if (!Takes(inst)) return nullptr;
+  return [](Warp& warp, const Inst& i) { return Run(warp, i, {-1, 0, 1, -1}); };
+}
+
+}  // namespace tarsia::ptx

@@ -1,0 +1,208 @@
+// Arithmetic on f32.
+#include <algorithm>
+
+#include "vm/ptx/exec.h"
+#include "vm/ptx/numeric.h"
+#include "vm/ptx/round.h"
+
+namespace tarsia::ptx {
+namespace {
+
+// One operation: to nearest by the host's own, in other modes by way of double, rounded to odd.
+struct Add {
+  static float Nearest(float a, float b) { return a + b; }
+  static double Odd(RoundMode mode, double a, double b) { return AddOdd(a, b, mode); }
+};
+struct Sub {
+  static float Nearest(float a, float b) { return a - b; }
+  static double Odd(RoundMode mode, double a, double b) { return AddOdd(a, -b, mode); }
+};
+struct Mul {
+  static float Nearest(float a, float b) { return a * b; }
+  static double Odd(RoundMode, double a, double b) { return a * b; }
+};
+struct Fma {
+  static float Nearest(float a, float b, float c) { return std::fma(a, b, c); }
+  static double Odd(RoundMode mode, double a, double b, double c) { return FmaOdd(a, b, c, mode); }
+};
+struct Div {
+  static float Nearest(float a, float b) { return a / b; }
+  static double Odd(RoundMode, double a, double b) { return DivideOdd(a, b); }
+};
+struct Rcp {
+  static float Nearest(float a) { return 1 / a; }
+  static double Odd(RoundMode, double a) { return DivideOdd(1, a); }
+};
+struct Sqrt {
+  static float Nearest(float a) { return std::sqrt(a); }
+  static double Odd(RoundMode, double a) { return SqrtOdd(a); }
+};
+
+float Saturated(float value) {
+  return std::isnan(value) ? 0.0F : value <= 0 ? 0.0F : std::min(value, 1.0F);
+}
+
+template <typename Operation, RoundMode kMode, bool kFtz, bool kSat, typename... S>
+float Compute(S... sources) {
+  float value = 0;
+  if constexpr (kFtz) ((sources = FlushF32(sources)), ...);
+  if constexpr (kMode == RoundMode::kNearest) {
+    value = Operation::Nearest(sources...);
+  } else {
+    const double odd = Operation::Odd(kMode, static_cast<double>(sources)...);
+    value = std::bit_cast<float>(RoundToFormat(odd, kFormatF32, kMode));
+  }
+  if constexpr (kFtz) value = FlushF32(value);
+  return kSat ? Saturated(value) : CanonicalF32(value);
+}
+
+template <typename Operation, RoundMode kMode, typename... S>
+Handler WithFlags(const Inst& inst) {
+  const bool ftz = inst.Has(Mod::kFtz);
+  if (inst.Has(Mod::kSat)) {
+    return ftz ? &Map<&Compute<Operation, kMode, true, true, S...>, float, S...>
+               : &Map<&Compute<Operation, kMode, false, true, S...>, float, S...>;
+  }
+  return ftz ? &Map<&Compute<Operation, kMode, true, false, S...>, float, S...>
+             : &Map<&Compute<Operation, kMode, false, false, S...>, float, S...>;
+}
+
+template <typename Operation, typename... S>
+Handler Rounded(const Inst& inst) {
+  switch (RoundingOf(inst)) {
+    case RoundMode::kNearest:
+    case RoundMode::kAway:
+      break;
+    case RoundMode::kZero:
+      return WithFlags<Operation, RoundMode::kZero, S...>(inst);
+    case RoundMode::kDown:
+      return WithFlags<Operation, RoundMode::kDown, S...>(inst);
+    case RoundMode::kUp:
+      return WithFlags<Operation, RoundMode::kUp, S...>(inst);
+  }
+  return WithFlags<Operation, RoundMode::kNearest, S...>(inst);
+}
+
+// A function of one operand, worked out in f64 and rounded once: well within what PTX allows the
+// approximations.
+template <auto F, bool kFtz>
+float Approximate(float a) {
+  if (kFtz) a = FlushF32(a);
+  const auto value = static_cast<float>(F(static_cast<double>(a)));
+  return CanonicalF32(kFtz ? FlushF32(value) : value);
+}
+
+template <auto F>
+Handler Approximation(const Inst& inst) {
+  return inst.Has(Mod::kFtz) ? &Map<&Approximate<F, true>, float, float>
+                             : &Map<&Approximate<F, false>, float, float>;
+}
+
+// div.approx is only good for divisors up to 2^126: beyond, it multiplies by a zero.
+template <bool kFtz, bool kFull>
+float DivideApproximately(float a, float b) {
+  if (kFtz) {
+    a = FlushF32(a);
+    b = FlushF32(b);
+  }
+  if (!kFull && std::abs(b) > 0x1p126F && std::isfinite(b)) {
+    const float zero = std::copysign(0.0F, b);
+    return CanonicalF32(a * zero);
+  }
+  const float value = a / b;
+  return CanonicalF32(kFtz ? FlushF32(value) : value);
+}
+
+template <bool kLess>
+float Extreme(float a, float b, bool nan) {
+  if (std::isnan(a) || std::isnan(b)) {
+    if (nan || (std::isnan(a) && std::isnan(b))) return std::bit_cast<float>(0x7FFFFFFFU);
+    return std::isnan(a) ? b : a;
+  }
+  // -0 is less than +0.
+  const bool a_first = a < b || (a == b && std::signbit(a));
+  return a_first == kLess ? a : b;
+}
+
+template <bool kLess>
+Step MinMax(Warp& warp, const Inst& inst) {
+  const bool ftz = inst.Has(Mod::kFtz);
+  const bool nan = inst.Has(Mod::kNaN);
+  const bool xorsign = inst.Has(Mod::kXorsign);
+  uint8_t* dest = warp.Dest(inst.operands[0]);
+  ForLanes(warp.mask(), [&](int lane) {
+    auto a = warp.Get<float>(inst.operands[1], lane);
+    auto b = warp.Get<float>(inst.operands[2], lane);
+    if (ftz) {
+      a = FlushF32(a);
+      b = FlushF32(b);
+    }
+    float value = 0;
+    if (xorsign) {
+      value = Extreme<kLess>(std::abs(a), std::abs(b), nan);
+      value = std::copysign(value, std::signbit(a) != std::signbit(b) ? -1.0F : 1.0F);
+    } else {
+      value = Extreme<kLess>(a, b, nan);
+    }
+    StoreLane(dest, lane, std::isnan(value) ? std::bit_cast<float>(0x7FFFFFFFU) : value);
+  });
+  return Step::kNext;
+}
+
+float FlippedSign(float a) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(a) ^ 0x80000000U);
+}
+float WithoutSign(float a) {
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(a) & 0x7FFFFFFFU);
+}
+
+template <auto F>
+Handler SignOf(const Inst& inst) {
+  return inst.Has(Mod::kFtz) ? &Map<[](float a) { return F(FlushF32(a)); }, float, float>
+                             : &Map<F, float, float>;
+}
+
+constexpr auto kRsqrt = [](double a) { return 1 / std::sqrt(a); };
+constexpr auto kSin = [](double a) { return std::sin(a); };
+constexpr auto kCos = [](double a) { return std::cos(a); };
+constexpr auto kLg2 = [](double a) { return std::log2(a); };
+constexpr auto kEx2 = [](double a) { return std::exp2(a); };
+constexpr auto kTanh = [](double a) { return std::tanh(a); };
+
+}  // namespace
+
+PTX_BIND(AddF32) { return Rounded<Add, float, float>(inst); }
+PTX_BIND(SubF32) { return Rounded<Sub, float, float>(inst); }
+PTX_BIND(MulF32) { return Rounded<Mul, float, float>(inst); }
+PTX_BIND(FmaF32) { return Rounded<Fma, float, float, float>(inst); }
+
+PTX_BIND(MadF32) { return Rounded<Fma, float, float, float>(inst); }
+PTX_BIND(DivF32) { return Rounded<Div, float, float>(inst); }
+PTX_BIND(DivApprox) {
+  const bool ftz = inst.Has(Mod::kFtz);
+  if (inst.Has(Mod::kFull)) {
+    return ftz ? &Map<&DivideApproximately<true, true>, float, float, float>
+               : &Map<&DivideApproximately<false, true>, float, float, float>;
+  }
+  return ftz ? &Map<&DivideApproximately<true, false>, float, float, float>
+             : &Map<&DivideApproximately<false, false>, float, float, float>;
+}
+PTX_BIND(RcpF32) { return Rounded<Rcp, float>(inst); }
+PTX_BIND(SqrtF32) { return Rounded<Sqrt, float>(inst); }
+PTX_BIND(RsqrtF32) { return Approximation<kRsqrt>(inst); }
+PTX_BIND(SinF32) { return Approximation<kSin>(inst); }
+PTX_BIND(CosF32) { return Approximation<kCos>(inst); }
+PTX_BIND(Lg2F32) { return Approximation<kLg2>(inst); }
+PTX_BIND(Ex2F32) { return Approximation<kEx2>(inst); }
+PTX_BIND(TanhF32) { return Approximation<kTanh>(inst); }
+PTX_BIND(AbsF32) { return SignOf<&WithoutSign>(inst); }
+PTX_BIND(NegF32) { return SignOf<&FlippedSign>(inst); }
+PTX_BIND(MinF32) { return &MinMax<true>; }
+PTX_BIND(MaxF32) { return &MinMax<false>; }
+// The sign of a on b.
+PTX_BIND(CopysignF32) {
+  return &Map<[](uint32_t a, uint32_t b) { return (a & 0x80000000U) | (b & 0x7FFFFFFFU); },
+              uint32_t, uint32_t, uint32_t>;
+}
+
+}  // namespace tarsia::ptx

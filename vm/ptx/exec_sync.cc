@@ -1,0 +1,83 @@
+// Barriers of a block.
+#include <atomic>
+
+#include "vm/ptx/block.h"
+#include "vm/ptx/exec.h"
+#include "vm/ptx/table.h"
+
+namespace tarsia::ptx {
+namespace {
+
+// The barrier's number and count of threads, which must be the same in all lanes.
+uint32_t UniformValue(Warp& warp, const Inst& inst, const Operand& operand, std::string_view what) {
+  warp.NeedDefined(inst, operand, what);
+  const int first = std::countr_zero(warp.mask());
+  const auto value = warp.Get<uint32_t>(operand, first);
+  ForLanes(warp.mask(), [&](int lane) {
+    if (warp.Get<uint32_t>(operand, lane) == value) return;
+    warp.Report(inst, FindingKind::kDivergence, lane, fmt::format("{} differs by lane", what));
+  });
+  return value;
+}
+
+// bar is barrier.aligned.
+bool IsAligned(const Inst& inst) {
+  return inst.Has(Mod::kAligned) || RowOf(inst.op).mnemonic == "bar";
+}
+
+Step ArriveAtBarrier(Warp& warp, const Inst& inst, int number_at, bool wait, uint32_t predicate) {
+  if (IsAligned(inst) && (warp.live() & ~warp.mask()) != 0) {
+    warp.Report(inst, FindingKind::kDivergence, std::countr_zero(warp.mask()),
+                fmt::format("all lanes must come to it together, and lanes 0x{:08x} do not",
+                            warp.live() & ~warp.mask()));
+  }
+  const uint32_t number = UniformValue(warp, inst, inst[number_at], "the number of the barrier");
+  uint32_t threads = 0;
+  if (inst.CountAt(number_at + 1) != 0) {
+    threads = UniformValue(warp, inst, inst[number_at + 1], "the number of threads");
+  }
+  const bool go_on = warp.block().ArriveAt(number, threads, wait, inst, &warp, predicate);
+  return go_on ? Step::kNext : Step::kMoved;
+}
+
+Step Reduce(Warp& warp, const Inst& inst) {
+  const Operand& source = inst[3];
+  warp.NeedDefined(inst, source, "the predicate");
+  return ArriveAtBarrier(warp, inst, 1, true, warp.Predicate(source));
+}
+
+Step Sync(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0, true, 0); }
+Step Arrive(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0, false, 0); }
+
+// Threads of a launch are in one process: a fence of the host is one of all scopes.
+Step FenceAll(Warp&, const Inst&) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  return Step::kNext;
+}
+
+Step Nothing(Warp&, const Inst&) { return Step::kNext; }
+
+}  // namespace
+
+PTX_BIND(BarSync) { return &Sync; }
+PTX_BIND(BarArrive) { return &Arrive; }
+PTX_BIND(BarRedPopc) { return &Reduce; }
+PTX_BIND(BarRedPred) { return &Reduce; }
+PTX_BIND(BarrierSync) { return &Sync; }
+PTX_BIND(BarrierArrive) { return &Arrive; }
+PTX_BIND(BarrierRedPopc) { return &Reduce; }
+PTX_BIND(BarrierRedPred) { return &Reduce; }
+PTX_BIND(BarWarpSync) {
+  return [](Warp& warp, const Inst& i) {
+    warp.NeedDefined(i, i[0], "the mask of lanes");
+    const auto members = warp.Get<uint32_t>(i[0], std::countr_zero(warp.mask()));
+    return warp.SyncLanes(i, members) ? Step::kNext : Step::kMoved;
+  };
+}
+PTX_BIND(Membar) { return &FenceAll; }
+PTX_BIND(Fence) { return &FenceAll; }
+PTX_BIND(FenceProxy) { return &FenceAll; }
+PTX_BIND(Nanosleep) { return &Nothing; }
+PTX_BIND(Griddepcontrol) { return &Nothing; }
+
+}  // namespace tarsia::ptx

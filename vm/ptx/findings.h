@@ -1,0 +1,70 @@
+// What a kernel did wrong while it ran.
+#ifndef TARSIA_VM_PTX_FINDINGS_H_
+#define TARSIA_VM_PTX_FINDINGS_H_
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "support/diagnostic.h"
+
+namespace tarsia::ptx {
+
+enum class FindingKind : uint8_t {
+#define PTX_FINDING(constant, name) constant,
+#include "vm/ptx/findings.def"
+#undef PTX_FINDING
+};
+
+std::string_view NameOf(FindingKind kind);
+
+struct Dim3 {
+  uint32_t x = 1;
+  uint32_t y = 1;
+  uint32_t z = 1;
+  friend bool operator==(const Dim3&, const Dim3&) = default;
+  [[nodiscard]] uint64_t Count() const { return uint64_t{x} * y * z; }
+};
+
+// The element of row-major number `linear`, x fastest.
+inline Dim3 UnravelIndex(uint64_t linear, const Dim3& extent) {
+  return {static_cast<uint32_t>(linear % extent.x),
+          static_cast<uint32_t>(linear / extent.x % extent.y),
+          static_cast<uint32_t>(linear / extent.x / extent.y)};
+}
+
+struct Finding {
+  FindingKind kind = FindingKind::kOutOfBounds;
+  Location location;         // in the PTX text
+  uint32_t source_file = 0;  // by .loc; 0 if there is none
+  uint32_t source_line = 0;
+  Dim3 block{0, 0, 0};  // the first that did it
+  Dim3 thread{0, 0, 0};
+  std::string message;
+  uint64_t count = 0;  // how often
+};
+
+// "kernel.ptx:12: out_of_bounds: ... (block 0,0,0 thread 3,0,0; 64 times)"
+std::string ToString(const Finding& finding, std::string_view source_name);
+
+// Collects findings; equal kinds at equal places are one. Thread-safe.
+class FindingLog {
+ public:
+  static constexpr size_t kMaxFindings = 1000;
+
+  void Add(Finding finding);
+  // In the order of their places in the text.
+  [[nodiscard]] std::vector<Finding> Take();
+
+ private:
+  std::mutex mutex_;
+  std::map<std::tuple<uint32_t, uint32_t, FindingKind>, Finding> findings_;
+};
+
+}  // namespace tarsia::ptx
+
+#endif  // TARSIA_VM_PTX_FINDINGS_H_

@@ -1,0 +1,117 @@
+#include <algorithm>
+#include <deque>
+#include <thread>
+
+#include "vm/ptx/block.h"
+#include "vm/ptx/diagnostics.h"
+#include "vm/ptx/emulator.h"
+
+namespace tarsia::ptx {
+namespace {
+
+constexpr uint64_t kQuantum = 4096;  // instructions of a warp before the next has its turn
+constexpr int kPatience = 16;        // turns of a block before another is begun beside it
+constexpr uint64_t kMaxThreads = 1024;
+
+Status CheckBlock(const Function& entry, const Dim3& block) {
+  const auto bad = [&](std::string_view why) {
+    return MakeDiagnostic(diag::kBadBlock, {}, block.x, block.y, block.z, why);
+  };
+  if (block.Count() == 0 || block.x > kMaxThreads || block.y > kMaxThreads || block.z > 64 ||
+      block.Count() > kMaxThreads) {
+    return bad("a block has 1 to 1024 threads");
+  }
+  const auto& required = entry.required_threads;
+  if (required[0] != 0 && block != Dim3{required[0], required[1], required[2]}) {
+    return bad(
+        fmt::format("the entry requires {} x {} x {}", required[0], required[1], required[2]));
+  }
+  const auto& most = entry.max_threads;
+  if (most[0] != 0 && block.Count() > uint64_t{most[0]} * most[1] * most[2]) {
+    return bad(fmt::format("the entry takes at most {}", uint64_t{most[0]} * most[1] * most[2]));
+  }
+  return OkStatus();
+}
+
+Status CheckLaunch(const EntryImage& image, const LaunchConfig& config) {
+  TARSIA_CHECK(CheckBlock(*image.entry, config.block));
+  const Dim3& grid = config.grid;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > INT32_MAX || grid.y > UINT16_MAX ||
+      grid.z > UINT16_MAX) {
+    return MakeDiagnostic(diag::kBadGrid, {}, grid.x, grid.y, grid.z);
+  }
+  if (config.parameters.size() != image.entry->param_bytes) {
+    return MakeDiagnostic(diag::kBadParameters, {}, image.entry->name, image.entry->param_bytes,
+                          config.parameters.size());
+  }
+  const uint64_t room = config.max_shared;
+  if (image.dynamic_offset > room || config.dynamic_shared > room - image.dynamic_offset) {
+    return MakeDiagnostic(diag::kTooMuchShared, {}, image.dynamic_offset + config.dynamic_shared,
+                          room);
+  }
+  return OkStatus();
+}
+
+// Runs blocks in the order of their numbers. One that takes long may wait for another, so that
+// further ones are begun beside it.
+void RunBlocks(LaunchContext* launch) {
+  const uint64_t count = launch->config->grid.Count();
+  std::deque<std::unique_ptr<Block>> resident;
+  bool more = true;
+  while (!launch->stop.load()) {
+    const bool room = resident.size() < std::max<uint32_t>(1, launch->config->resident_blocks);
+    if (more && room) {
+      const uint64_t number = launch->next_block.fetch_add(1);
+      more = number < count;
+      if (more) resident.push_front(std::make_unique<Block>(launch, number));
+    }
+    if (resident.empty()) return;
+    std::unique_ptr<Block> block = std::move(resident.front());
+    resident.pop_front();
+    Block::State state = Block::State::kRunning;
+    for (int turn = 0; turn < kPatience && state == Block::State::kRunning; ++turn) {
+      state = block->Run(kQuantum);
+    }
+    switch (state) {
+      case Block::State::kRunning:
+        resident.push_back(std::move(block));
+        break;
+      case Block::State::kDone:
+        launch->blocks_done.fetch_add(1);
+        break;
+      case Block::State::kFailed:
+        launch->stop.store(true);
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+Result<LaunchReport> Launch(const Image& image, std::string_view entry,
+                            const LaunchConfig& config) {
+  LaunchContext launch;
+  launch.image = &image;
+  launch.entry = image.FindEntry(entry);
+  launch.config = &config;
+  if (launch.entry == nullptr) return MakeDiagnostic(diag::kNoEntry, {}, entry);
+  TARSIA_CHECK(CheckLaunch(*launch.entry, config));
+  launch.parameters.assign(config.parameters.begin(), config.parameters.end());
+  launch.parameters_defined.assign(config.parameters.size(), 0xFF);
+  launch.parameters.resize(config.parameters.size() + 16);
+  launch.parameters_defined.resize(config.parameters.size() + 16);
+  std::vector<std::thread> helpers;
+  for (int i = 1; i < config.host_threads; ++i) helpers.emplace_back(RunBlocks, &launch);
+  RunBlocks(&launch);
+  for (std::thread& helper : helpers) helper.join();
+  LaunchReport report;
+  report.findings = launch.findings.Take();
+  report.output = std::move(launch.output);
+  report.warp_instructions = launch.warp_instructions;
+  report.thread_instructions = launch.thread_instructions;
+  report.blocks = launch.blocks_done;
+  report.finished = report.blocks == config.grid.Count();
+  return report;
+}
+
+}  // namespace tarsia::ptx

@@ -1,0 +1,45 @@
+// A parsed PTX module. Parsing is the only way to make one; it is immutable and can be loaded into
+// any number of memories.
+//
+//   module     .version N.N .target name, .. [.address_size 64] { directive }
+//   directive  [linkage] (.entry | .func [results]) name [params] { bound } ( ; | { body } )
+//            | [linkage] space [.align n] type name [ [n] ] [= initialiser] ;
+//            | .file, .section, .pragma, .loc (read over)
+//   body       { .reg, .local, .shared, .param declarations, labels, scopes in braces, instructions
+//   }
+#ifndef TARSIA_VM_PTX_MODULE_H_
+#define TARSIA_VM_PTX_MODULE_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/diagnostic.h"
+#include "vm/ptx/code.h"
+
+namespace tarsia::ptx {
+
+class Module {
+ public:
+  std::string source_name;
+  std::string version;
+  std::vector<std::string> targets;
+  std::vector<Function> functions;
+  std::vector<Variable> variables;
+
+  // The entry of this name, or null.
+  [[nodiscard]] const Function* FindEntry(std::string_view name) const;
+  // The variable of this name at module level, or null.
+  [[nodiscard]] const Variable* FindVariable(std::string_view name) const;
+  [[nodiscard]] uint32_t NumberOf(const Function& function) const {
+    return static_cast<uint32_t>(&function - functions.data());
+  }
+};
+
+// Parses PTX text. Null if there are errors, all of which are added to `diagnostics`.
+std::shared_ptr<const Module> ParseModule(const SourceFile& source, Diagnostics* diagnostics);
+
+}  // namespace tarsia::ptx
+
+#endif  // TARSIA_VM_PTX_MODULE_H_

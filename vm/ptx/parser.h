@@ -1,0 +1,125 @@
+// The parser of PTX, in two files: parser.cc reads what stands at the level of the module and
+// declarations, parser_body.cc instructions and their operands. The inside of module.h.
+#ifndef TARSIA_VM_PTX_PARSER_H_
+#define TARSIA_VM_PTX_PARSER_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "vm/ptx/diagnostics.h"
+#include "vm/ptx/function_builder.h"
+#include "vm/ptx/lexer.h"
+#include "vm/ptx/module.h"
+#include "vm/ptx/table.h"
+
+namespace tarsia::ptx {
+
+class Parser {
+ public:
+  Parser(const SourceFile& source, Diagnostics* diagnostics);
+  std::shared_ptr<const Module> ParseModule();
+
+ private:
+  // What `.align 8 .b8 name[16]` says.
+  struct Declarator {
+    std::string name;
+    Location location;
+    Type type = Type::kNone;
+    uint64_t align = 1;
+    uint64_t elements = 1;
+    bool unsized = false;  // name[]
+    int vector = 1;        // .v2, .v4
+    [[nodiscard]] uint64_t bytes() const {
+      return elements * static_cast<uint64_t>(vector) * static_cast<uint64_t>(BytesOf(type));
+    }
+  };
+  struct Linkage {
+    bool external = false;
+  };
+
+  // ---- tokens (parser.cc) ------------------------------------------------------------------
+  bool Expected(std::string_view what);
+  bool Take(char punctuation);    // takes it if it is there
+  bool Expect(char punctuation);  // an error if it is not
+  std::optional<uint64_t> ParseCount();
+  std::optional<std::string> ParseName();
+  void SkipToSemicolon();
+  void SkipBraces();
+  void SkipToDirective();
+
+  // ---- the module (parser.cc) --------------------------------------------------------------
+  void ParseHeader();
+  void ParseDirective();
+  void ParseFunction(bool entry);
+  bool ParseFunctionParams(Function* function, std::vector<Param>* params, bool entry);
+  bool ParseBounds(Function* function);
+  bool ParseDimensions(std::array<uint32_t, 3>* dimensions);
+  void ParseVariable(Space space, const Linkage& linkage);
+  std::optional<Declarator> ParseDeclarator(bool param);
+  bool ParseSuffix(Declarator* declarator);
+  bool ParseInitialiser(const Declarator& declarator, Variable* variable);
+  bool ParseInitialValues(const Declarator& declarator, Variable* variable, uint64_t* at);
+  bool ParseInitialValue(const Declarator& declarator, Variable* variable, uint64_t at);
+  uint32_t FunctionNumber(const std::string& name);
+  uint32_t AddVariable(Variable variable);
+  void CheckCalls();
+
+  // ---- a body (parser_body.cc) -------------------------------------------------------------
+  void ParseBody(Function* function);
+  void ParseStatement();
+  void ParseBodyDirective();
+  void ParseRegisters();
+  void ParseLocalVariable(Space space);
+  void ParseLabelOrInstruction();
+  bool ParseLabelLine(const std::string& name, Location location);
+  bool ParseInstruction();
+  bool ParseModifiers(Inst* inst, const Row** row, std::string_view mnemonic);
+  void ReportModifiers(std::string_view mnemonic, const std::vector<std::string_view>& words,
+                       const std::vector<Location>& places);
+  bool ParseOperands(const Row& row, Inst* inst);
+  [[nodiscard]] int OperandsLeft(bool first) const;
+  bool ParseShape(const Row& row, const OperandShape& shape, Inst* inst);
+  bool ParseVector(const Row& row, const OperandShape& shape, Type type, int bytes, Inst* inst);
+  std::optional<Operand> ParseOperand(const OperandShape& shape, Type type, int bytes);
+  std::optional<Operand> ParseNumber(Type type, int bytes);
+  std::optional<Operand> ParseNamed(const OperandShape& shape, int bytes);
+  std::optional<Operand> SymbolOperand(const Symbol& symbol, std::string_view name,
+                                       Location location, int bytes, int64_t addend);
+  std::optional<Operand> ParseAddress(const Inst& inst);
+  std::optional<int64_t> ParseAddend();
+  bool ParseGuard(Inst* inst);
+  bool ParseCall(Inst* inst);
+  bool ParseCallParams(std::vector<uint64_t>* offsets);
+  bool ParseBrx(Inst* inst);
+  bool ParseBranchTargets(const std::string& name);
+  void FinishInstruction(const Row& row, Inst inst);
+  std::optional<Symbol> FindSymbol(std::string_view name);
+
+  const SourceFile& source_;
+  Diagnostics& diagnostics_;
+  Lexer lexer_;
+  std::shared_ptr<Module> module_;
+  std::map<std::string, Symbol, std::less<>> names_;  // at the level of the module
+  std::unique_ptr<FunctionBuilder> builder_;
+  std::map<std::string, uint32_t, std::less<>> branch_tables_;
+  uint32_t depth_ = 0;  // of scopes
+  uint32_t line_file_ = 0;
+  uint32_t line_line_ = 0;
+  struct Call {
+    uint32_t caller = 0;
+    uint32_t site = 0;
+    Location location;
+  };
+  std::vector<Call> calls_;
+};
+
+// Where the ways of each branch meet again (flow.cc).
+void FindJoins(Function* function);
+
+}  // namespace tarsia::ptx
+
+#endif  // TARSIA_VM_PTX_PARSER_H_

@@ -1,0 +1,673 @@
+#include <algorithm>
+#include <bit>
+
+#include "vm/ptx/bind.h"
+#include "vm/ptx/parser.h"
+
+namespace tarsia::ptx {
+namespace {
+
+constexpr uint32_t kMaxDepth = 256;
+
+uint64_t Truncate(uint64_t bits, int bytes) {
+  return bytes >= 8 ? bits : bits & ((uint64_t{1} << (bytes * 8)) - 1);
+}
+
+Space SpaceOf(const Inst& inst) {
+  if (inst.Has(Mod::kGlobal)) return Space::kGlobal;
+  if (inst.Has(Mod::kShared) || inst.Has(Mod::kSharedCta) || inst.Has(Mod::kSharedCluster)) {
+    return Space::kShared;
+  }
+  if (inst.Has(Mod::kLocal)) return Space::kLocal;
+  if (inst.Has(Mod::kConst)) return Space::kConst;
+  if (inst.Has(Mod::kParam) || inst.Has(Mod::kParamEntry) || inst.Has(Mod::kParamFunc)) {
+    return Space::kParam;
+  }
+  return Space::kGeneric;
+}
+
+int VectorLength(const Inst& inst) {
+  return inst.Has(Mod::kV2) ? 2 : inst.Has(Mod::kV4) ? 4 : inst.Has(Mod::kV8) ? 8 : 1;
+}
+
+// What a parameter's or a variable's `.param` address says about its space.
+bool IsParamAccess(const Inst& inst) { return inst.space == Space::kParam; }
+
+}  // namespace
+
+void Parser::ParseBody(Function* function) {
+  branch_tables_.clear();
+  depth_ = 1;
+  Expect('{');
+  while (depth_ > 0 && lexer_.token() != Token::kEnd) ParseStatement();
+  if (depth_ > 0) Expected("`}`");
+  // A body that runs out returns.
+  Inst end;
+  end.op = Op::kRet;
+  end.undef = UndefRule::kOwn;
+  end.run = RowOf(Op::kRet).bind(end);
+  end.location = function->location;
+  function->code.push_back(std::move(end));
+  if (const auto missing = builder_->ResolveLabels()) {
+    diagnostics_.Error(diag::kUnknownLabel, missing->second, missing->first);
+  }
+  const uint32_t number = FunctionNumber(function->name);
+  for (Call& call : calls_) {
+    if (call.caller == kNowhere) call.caller = number;
+  }
+}
+
+void Parser::ParseStatement() {
+  if (builder_->TooLarge()) {
+    diagnostics_.Error(diag::kTooLarge, lexer_.location(), "the function");
+    while (lexer_.token() != Token::kEnd) lexer_.Next();
+    return;
+  }
+  if (lexer_.Is('{')) {
+    if (++depth_ > kMaxDepth) diagnostics_.Error(diag::kTooLarge, lexer_.location(), "the nesting");
+    builder_->PushScope();
+    return lexer_.Next();
+  }
+  if (lexer_.Is('}')) {
+    --depth_;
+    builder_->PopScope();
+    return lexer_.Next();
+  }
+  if (lexer_.Is(';')) return lexer_.Next();
+  if (lexer_.token() == Token::kDot) return ParseBodyDirective();
+  ParseLabelOrInstruction();
+}
+
+void Parser::ParseBodyDirective() {
+  const std::string_view word = lexer_.text();
+  const Location location = lexer_.location();
+  if (word == "loc") {
+    lexer_.Next();
+    if (lexer_.token() == Token::kInteger) line_file_ = static_cast<uint32_t>(lexer_.value());
+    lexer_.Next();
+    if (lexer_.token() == Token::kInteger) line_line_ = static_cast<uint32_t>(lexer_.value());
+    return lexer_.SkipLine();
+  }
+  if (word == "file") return lexer_.SkipLine();
+  if (word == "pragma") return SkipToSemicolon();
+  lexer_.Next();
+  if (word == "reg") return ParseRegisters();
+  if (word == "local" || word == "param") return ParseLocalVariable(Space::kLocal);
+  if (word == "shared") return ParseLocalVariable(Space::kShared);
+  if (word == "global") return ParseLocalVariable(Space::kGlobal);
+  if (word == "const") return ParseLocalVariable(Space::kConst);
+  diagnostics_.Error(diag::kUnknownDirective, location, "." + std::string(word));
+  SkipToSemicolon();
+}
+
+// .reg .b32 %r<10>, a, b;
+void Parser::ParseRegisters() {
+  int vector = 1;
+  if (lexer_.IsDot("v2") || lexer_.IsDot("v4")) {
+    vector = 0;  // vector registers are not supported: say so below
+  }
+  const auto type = lexer_.token() == Token::kDot ? FindType(lexer_.text()) : std::nullopt;
+  if (!type || vector == 0) {
+    diagnostics_.Error(diag::kUnknownType, lexer_.location(), lexer_.text());
+    return SkipToSemicolon();
+  }
+  lexer_.Next();
+  const auto bytes = static_cast<uint8_t>(BytesOf(*type));
+  do {
+    const Location location = lexer_.location();
+    const auto name = ParseName();
+    if (!name) return SkipToSemicolon();
+    if (Take('<')) {
+      const auto count = ParseCount();
+      if (!count || !Expect('>')) return SkipToSemicolon();
+      builder_->DeclareRange(*name, *count, bytes);
+      continue;
+    }
+    Symbol symbol;
+    symbol.reg = builder_->NewRegister(bytes);
+    if (!builder_->Declare(*name, symbol)) {
+      diagnostics_.Error(diag::kRedeclared, location, *name);
+    }
+  } while (Take(','));
+  if (!Expect(';')) SkipToSemicolon();
+}
+
+// Local variables and parameters of calls lie in the frame; others belong to the module, under a
+// name that is known here.
+void Parser::ParseLocalVariable(Space space) {
+  const auto declarator = ParseDeclarator(false);
+  if (!declarator) return SkipToSemicolon();
+  Symbol symbol;
+  symbol.bytes = declarator->bytes();
+  if (space == Space::kLocal) {
+    symbol.kind = Symbol::Kind::kLocal;
+    symbol.offset = builder_->AddLocal(symbol.bytes, declarator->align);
+    symbol.param = true;
+  } else {
+    Variable variable;
+    variable.name = builder_->function().name + "::" + declarator->name;
+    variable.space = space;
+    variable.location = declarator->location;
+    variable.align = declarator->align;
+    variable.bytes = declarator->bytes();
+    if (Take('=') && !ParseInitialiser(*declarator, &variable)) return SkipToSemicolon();
+    symbol.kind = Symbol::Kind::kVariable;
+    symbol.number = AddVariable(std::move(variable));
+  }
+  if (!builder_->Declare(declarator->name, symbol)) {
+    diagnostics_.Error(diag::kRedeclared, declarator->location, declarator->name);
+  }
+  if (!Expect(';')) SkipToSemicolon();
+}
+
+void Parser::ParseLabelOrInstruction() {
+  if (lexer_.Is('@')) {
+    if (!ParseInstruction()) SkipToSemicolon();
+    return;
+  }
+  const Location location = lexer_.location();
+  if (lexer_.token() != Token::kName) {
+    Expected("an instruction");
+    lexer_.Next();
+    return SkipToSemicolon();
+  }
+  // A label is a name and a colon; a mnemonic is never followed by one.
+  Lexer ahead = lexer_;
+  ahead.Next();
+  if (ahead.Is(':')) {
+    const std::string name(lexer_.text());
+    lexer_ = ahead;
+    lexer_.Next();
+    if (!ParseLabelLine(name, location)) SkipToSemicolon();
+    return;
+  }
+  if (!ParseInstruction()) SkipToSemicolon();
+}
+
+bool Parser::ParseLabelLine(const std::string& name, Location location) {
+  if (lexer_.IsDot("branchtargets")) return ParseBranchTargets(name);
+  if (!builder_->DeclareLabel(name)) diagnostics_.Error(diag::kRedeclared, location, name);
+  return true;
+}
+
+bool Parser::ParseBranchTargets(const std::string& name) {
+  lexer_.Next();
+  auto& tables = builder_->function().tables;
+  const auto table = static_cast<uint32_t>(tables.size());
+  tables.emplace_back();
+  branch_tables_.insert_or_assign(name, table);
+  do {
+    const Location location = lexer_.location();
+    const auto label = ParseName();
+    if (!label) return false;
+    builder_->UseLabelInTable(*label, location, table, static_cast<uint32_t>(tables[table].size()));
+    tables[table].push_back(kNowhere);
+  } while (Take(','));
+  return Expect(';');
+}
+
+bool Parser::ParseGuard(Inst* inst) {
+  if (!Take('@')) return true;
+  const bool negated = Take('!');
+  const Location location = lexer_.location();
+  const auto name = ParseName();
+  if (!name) return false;
+  const auto symbol = FindSymbol(*name);
+  if (!symbol || symbol->kind != Symbol::Kind::kRegister) {
+    diagnostics_.Error(diag::kUnknownName, location, *name);
+    return false;
+  }
+  if (symbol->reg.bytes != 0) {
+    diagnostics_.Error(diag::kOperandKind, location, "before @", *name, "a predicate");
+    return false;
+  }
+  inst->guarded = true;
+  inst->guard = symbol->reg;
+  inst->guard.negated = negated;
+  return true;
+}
+
+bool Parser::ParseInstruction() {
+  Inst inst;
+  if (!ParseGuard(&inst)) return false;
+  inst.location = lexer_.location();
+  inst.source_file = line_file_;
+  inst.source_line = line_line_;
+  const auto mnemonic = ParseName();
+  if (!mnemonic) return false;
+  const Row* row = nullptr;
+  if (!ParseModifiers(&inst, &row, *mnemonic)) return false;
+  inst.op = row->op;
+  inst.undef = row->undef;
+  inst.space = SpaceOf(inst);
+  if (!ParseOperands(*row, &inst) || !Expect(';')) return false;
+  FinishInstruction(*row, std::move(inst));
+  return true;
+}
+
+void Parser::FinishInstruction(const Row& row, Inst inst) {
+  inst.run = row.bind(inst);
+  const auto is_clock = [&](const FrameValue& value) {
+    return value.kind == FrameValue::Kind::kSpecial && IsClock(value.special) &&
+           std::ranges::any_of(inst.operands, [&](const Operand& operand) {
+             return operand.bank == 0 && operand.offset == value.where.offset;
+           });
+  };
+  if (inst.run != nullptr && std::ranges::any_of(builder_->function().frame_values, is_clock)) {
+    inst.behind = inst.run;
+    inst.run = &RunWithClock;
+  }
+  if (inst.run == nullptr) {
+    diagnostics_.Error(diag::kVectorLength, inst.location, row.mnemonic);
+    return;
+  }
+  builder_->function().code.push_back(std::move(inst));
+}
+
+bool Parser::ParseModifiers(Inst* inst, const Row** row, std::string_view mnemonic) {
+  std::vector<std::string_view> words;
+  std::vector<Location> places;
+  while (lexer_.token() == Token::kDot) {
+    words.push_back(lexer_.text());
+    places.push_back(lexer_.location());
+    lexer_.Next();
+  }
+  for (const Row* candidate : RowsOf(mnemonic)) {
+    ModifierMatch match = MatchModifiers(*candidate, words);
+    if (!match.complete) continue;
+    inst->mods = match.mods;
+    inst->type = match.types;
+    *row = candidate;
+    return true;
+  }
+  places.push_back(inst->location);
+  ReportModifiers(mnemonic, words, places);
+  return false;
+}
+
+// No row fits: names the first word that no row could take.
+void Parser::ReportModifiers(std::string_view mnemonic, const std::vector<std::string_view>& words,
+                             const std::vector<Location>& places) {
+  const auto rows = RowsOf(mnemonic);
+  if (rows.empty()) {
+    Diagnostic& error =
+        diagnostics_.Error(diag::kUnknownInstruction, places.back(), std::string(mnemonic));
+    error.help = DidYouMean(mnemonic, Mnemonics());
+    return;
+  }
+  ModifierMatch best = MatchModifiers(*rows[0], words);
+  for (const Row* row : rows) {
+    const ModifierMatch match = MatchModifiers(*row, words);
+    if (match.matched > best.matched) best = match;
+  }
+  if (best.matched < words.size()) {
+    diagnostics_.Error(diag::kUnknownModifier, places[best.matched], mnemonic, words[best.matched]);
+    return;
+  }
+  std::string expected;
+  if (best.missing != nullptr) {
+    for (const std::string_view word : best.missing->words) {
+      expected += (expected.empty() ? "." : ", .") + std::string(word);
+    }
+  }
+  diagnostics_.Error(diag::kMissingModifier, places.back(), mnemonic, expected);
+}
+
+bool Parser::ParseOperands(const Row& row, Inst* inst) {
+  bool first = true;
+  for (const OperandShape& shape : row.shapes) {
+    OperandGroup& group = inst->group[inst->groups++];
+    group.first = static_cast<uint16_t>(inst->operands.size());
+    // An optional operand is there if there are operands enough for it and all behind it.
+    const auto wanted = static_cast<int>(row.shapes.size()) - inst->groups + 1;
+    const bool left_out = shape.optional && OperandsLeft(first) < wanted;
+    if (shape.behind_bar ? !lexer_.Is('|') : left_out) continue;
+    if (shape.behind_bar) {
+      Take('|');
+    } else if (!first && !Take(',')) {
+      diagnostics_.Error(diag::kOperandCount, lexer_.location(), row.mnemonic);
+      return false;
+    }
+    first = false;
+    if (!ParseShape(row, shape, inst)) return false;
+    group.count = static_cast<uint16_t>(inst->operands.size() - group.first);
+  }
+  if (lexer_.Is(',')) {
+    diagnostics_.Error(diag::kOperandCount, lexer_.location(), row.mnemonic);
+    return false;
+  }
+  return true;
+}
+
+// Operands up to the semicolon.
+int Parser::OperandsLeft(bool first) const {
+  Lexer ahead = lexer_;
+  int depth = 0;
+  int count = first && !ahead.Is(';') ? 1 : 0;
+  for (; ahead.token() != Token::kEnd && !ahead.Is(';'); ahead.Next()) {
+    if (ahead.Is('{') || ahead.Is('(')) ++depth;
+    if (ahead.Is('}') || ahead.Is(')')) --depth;
+    if (depth == 0 && ahead.Is(',')) ++count;
+  }
+  return count;
+}
+
+bool Parser::ParseShape(const Row& row, const OperandShape& shape, Inst* inst) {
+  switch (shape.role) {
+    case OperandRole::kCall:
+      return ParseCall(inst);
+    case OperandRole::kBrx:
+      return ParseBrx(inst);
+    case OperandRole::kLabel: {
+      const Location location = lexer_.location();
+      const auto label = ParseName();
+      if (!label) return false;
+      const auto here = static_cast<uint32_t>(builder_->function().code.size());
+      builder_->UseLabel(*label, location, here);
+      return true;
+    }
+    case OperandRole::kAddress: {
+      const auto operand = ParseAddress(*inst);
+      if (operand) inst->operands.push_back(*operand);
+      return operand.has_value();
+    }
+    case OperandRole::kDest:
+    case OperandRole::kSource:
+      break;
+  }
+  const Type type =
+      shape.type_index >= 0 ? inst->type[static_cast<size_t>(shape.type_index)] : shape.type;
+  const int bytes = BytesOf(type) * (shape.twice ? 2 : 1);
+  if (shape.count != OperandCount::kOne) return ParseVector(row, shape, type, bytes, inst);
+  const auto operand = ParseOperand(shape, type, bytes);
+  if (operand) inst->operands.push_back(*operand);
+  return operand.has_value();
+}
+
+// One operand, or a list of them in braces.
+bool Parser::ParseVector(const Row& row, const OperandShape& shape, Type type, int bytes,
+                         Inst* inst) {
+  const Location location = lexer_.location();
+  const int wanted = shape.count == OperandCount::kByModifier ? VectorLength(*inst) : 0;
+  std::vector<Operand>& list = inst->operands;
+  const size_t first = list.size();
+  OperandShape element = shape;
+  if (!lexer_.Is('{')) {
+    const auto operand = ParseOperand(element, type, bytes);
+    if (!operand) return false;
+    list.push_back(*operand);
+  } else {
+    lexer_.Next();
+    const bool concat = shape.count == OperandCount::kConcat;
+    element.relaxed |= concat;
+    do {
+      const auto operand = ParseOperand(element, type, concat ? 0 : bytes);
+      if (!operand) return false;
+      list.push_back(*operand);
+    } while (Take(','));
+    if (!Expect('}')) return false;
+    const auto count = static_cast<int>(list.size() - first);
+    for (size_t i = first; concat && i < list.size(); ++i) {
+      // Registers of a whole, from the low end; a sink is as wide as the others.
+      if (list[i].sink) {
+        list[i] = builder_->NewRegister(static_cast<uint8_t>(bytes / count));
+        list[i].dest = true;
+      }
+      if (list[i].bytes == bytes / count && bytes % count == 0 && count > 1) continue;
+      diagnostics_.Error(diag::kVectorLength, location, row.mnemonic);
+      return false;
+    }
+  }
+  if (wanted != 0 && static_cast<size_t>(wanted) != list.size() - first) {
+    diagnostics_.Error(diag::kVectorLength, location, row.mnemonic);
+    return false;
+  }
+  return list.size() - first <= 256 || Expected("a shorter list");
+}
+
+std::optional<Operand> Parser::ParseOperand(const OperandShape& shape, Type type, int bytes) {
+  const bool dest = shape.role == OperandRole::kDest;
+  if (lexer_.token() == Token::kName) {
+    auto operand = ParseNamed(shape, bytes);
+    if (operand) operand->dest = dest;
+    return operand;
+  }
+  if (dest) {
+    Expected("a register");
+    return std::nullopt;
+  }
+  if (Take('!')) {
+    auto operand = ParseNamed(shape, bytes);
+    if (operand) operand->negated = true;
+    return operand;
+  }
+  return ParseNumber(type, bytes);
+}
+
+std::optional<Operand> Parser::ParseNumber(Type type, int bytes) {
+  const Location location = lexer_.location();
+  const bool negative = Take('-');
+  const bool inverted = !negative && Take('~');
+  const Token token = lexer_.token();
+  uint64_t bits = lexer_.value();
+  if (token != Token::kInteger && token != Token::kFloat32 && token != Token::kFloat64) {
+    Expected("an operand");
+    return std::nullopt;
+  }
+  lexer_.Next();
+  if (token == Token::kInteger) {
+    if (type == Type::kF32 || type == Type::kF64) {
+      diagnostics_.Error(diag::kOperandKind, location, "", InfoOf(type).name,
+                         "a float, as in 0f3F800000 or 1.0");
+      return std::nullopt;
+    }
+    if (negative) bits = ~bits + 1;
+    if (inverted) bits = ~bits;
+    if (type == Type::kPred) bits = bits != 0 ? 1 : 0;
+    return builder_->ConstantOperand({static_cast<uint8_t>(bytes), Truncate(bits, bytes), -1});
+  }
+  double number = token == Token::kFloat64
+                      ? std::bit_cast<double>(bits)
+                      : double{std::bit_cast<float>(static_cast<uint32_t>(bits))};
+  if (negative) number = -number;
+  if (bytes == 8) {
+    bits = token == Token::kFloat64 && !negative ? bits : std::bit_cast<uint64_t>(number);
+  } else if (bytes == 4) {
+    bits = token == Token::kFloat32 ? bits ^ (negative ? 0x80000000U : 0U)
+                                    : std::bit_cast<uint32_t>(static_cast<float>(number));
+  } else {
+    diagnostics_.Error(diag::kOperandKind, location, "", InfoOf(type).name, "an integer");
+    return std::nullopt;
+  }
+  return builder_->ConstantOperand({static_cast<uint8_t>(bytes), bits, -1});
+}
+
+std::optional<Symbol> Parser::FindSymbol(std::string_view name) {
+  if (auto symbol = builder_->Find(name)) return symbol;
+  const auto found = names_.find(name);
+  if (found == names_.end()) return std::nullopt;
+  return found->second;
+}
+
+// A register, a special register, `_`, WARP_SZ, or a variable's address. `bytes` 0 for a list that
+// takes any width.
+std::optional<Operand> Parser::ParseNamed(const OperandShape& shape, int bytes) {
+  const Location location = lexer_.location();
+  const auto parsed = ParseName();
+  if (!parsed) return std::nullopt;
+  std::string name = *parsed;
+  if (name[0] == '%' && lexer_.token() == Token::kDot && lexer_.adjacent()) {
+    name += "." + std::string(lexer_.text());
+    lexer_.Next();
+  }
+  Operand operand;
+  if (name == "_" && shape.role == OperandRole::kDest) {
+    // Nobody reads it: a register without a name. A list of any width makes it later.
+    const bool later = bytes == 0 && shape.count == OperandCount::kConcat;
+    if (!later) operand = builder_->NewRegister(static_cast<uint8_t>(bytes));
+    operand.sink = later;
+    return operand;
+  }
+  const auto special = FindSpecial(name);
+  const auto symbol = FindSymbol(name);
+  if (name == "WARP_SZ") {
+    return builder_->ConstantOperand({static_cast<uint8_t>(bytes), kLanes, -1});
+  }
+  if (special && !symbol) {
+    operand = builder_->SpecialOperand(*special);
+  } else if (!symbol) {
+    diagnostics_.Error(diag::kUnknownName, location, name);
+    return std::nullopt;
+  } else if (symbol->kind != Symbol::Kind::kRegister) {
+    const auto addend = ParseAddend();
+    if (!addend) return std::nullopt;
+    return SymbolOperand(*symbol, name, location, bytes, *addend);
+  } else {
+    operand = symbol->reg;
+  }
+  const bool any_width = bytes == 0 && shape.count == OperandCount::kConcat && shape.relaxed;
+  const bool fits = any_width || (shape.or_predicate && operand.bytes == 0) ||
+                    operand.bytes == bytes || (shape.relaxed && operand.bytes > bytes);
+  if (!fits) {
+    diagnostics_.Error(diag::kOperandWidth, location, name, operand.bytes * 8, "the instruction",
+                       bytes * 8);
+    return std::nullopt;
+  }
+  return operand;
+}
+
+// The address of a variable, within its own space.
+std::optional<Operand> Parser::SymbolOperand(const Symbol& symbol, std::string_view name,
+                                             Location location, int bytes, int64_t addend) {
+  if (bytes != 4 && bytes != 8) {
+    diagnostics_.Error(diag::kOperandWidth, location, name, 64, "the instruction", bytes * 8);
+    return std::nullopt;
+  }
+  const auto width = static_cast<uint8_t>(bytes);
+  switch (symbol.kind) {
+    case Symbol::Kind::kLocal:
+      return builder_->LocalAddress(symbol.offset + static_cast<uint64_t>(addend), width);
+    case Symbol::Kind::kEntryParam:
+      return builder_->ConstantOperand({width, symbol.offset + static_cast<uint64_t>(addend), -1});
+    case Symbol::Kind::kVariable:
+      return builder_->ConstantOperand(
+          {width, static_cast<uint64_t>(addend), static_cast<int32_t>(symbol.number)});
+    case Symbol::Kind::kRegister:
+    case Symbol::Kind::kFunction:
+      break;
+  }
+  diagnostics_.Error(diag::kOperandKind, location, "", name, "a variable");
+  return std::nullopt;
+}
+
+// `+8`, `-8`, `+-8`, or nothing.
+std::optional<int64_t> Parser::ParseAddend() {
+  bool negative = false;
+  if (Take('+')) {
+    negative = Take('-');
+  } else if (Take('-')) {
+    negative = true;
+  } else {
+    return 0;
+  }
+  const auto count = ParseCount();
+  if (!count) return std::nullopt;
+  return static_cast<int64_t>(negative ? ~*count + 1 : *count);
+}
+
+std::optional<Operand> Parser::ParseAddress(const Inst& inst) {
+  if (!Expect('[')) return std::nullopt;
+  const Location location = lexer_.location();
+  Operand operand;
+  if (lexer_.token() == Token::kInteger) {
+    operand = builder_->ConstantOperand({8, lexer_.value(), -1});
+    lexer_.Next();
+  } else {
+    const auto name = ParseName();
+    if (!name) return std::nullopt;
+    const auto symbol = FindSymbol(*name);
+    if (!symbol) {
+      diagnostics_.Error(diag::kUnknownName, location, *name);
+      return std::nullopt;
+    }
+    if (symbol->kind == Symbol::Kind::kRegister) {
+      operand = symbol->reg;
+      operand.frame_space = IsParamAccess(inst) && !builder_->function().entry;
+    } else {
+      const auto address = SymbolOperand(*symbol, *name, location, 8, 0);
+      if (!address) return std::nullopt;
+      operand = *address;
+      operand.frame_space = symbol->kind == Symbol::Kind::kLocal;
+    }
+    if (operand.bytes != 4 && operand.bytes != 8) {
+      diagnostics_.Error(diag::kOperandWidth, location, *name, operand.bytes * 8, "an address", 64);
+      return std::nullopt;
+    }
+  }
+  const auto addend = ParseAddend();
+  if (!addend || !Expect(']')) return std::nullopt;
+  operand.addend = *addend;
+  return operand;
+}
+
+// call (results), function, (arguments);  with either list left out.
+bool Parser::ParseCall(Inst* inst) {
+  CallSite site;
+  if (lexer_.Is('(') && (!ParseCallParams(&site.results) || !Expect(','))) return false;
+  const Location location = lexer_.location();
+  const auto name = ParseName();
+  if (!name) return false;
+  const auto symbol = FindSymbol(*name);
+  if (!symbol) {
+    diagnostics_.Error(diag::kUnknownName, location, *name);
+    return false;
+  }
+  if (symbol->kind != Symbol::Kind::kFunction) {
+    diagnostics_.Error(diag::kOperandKind, location, "", "call", "the name of a function");
+    return false;
+  }
+  site.function = symbol->number;
+  if (Take(',') && !ParseCallParams(&site.arguments)) return false;
+  auto& calls = builder_->function().calls;
+  inst->table = static_cast<uint32_t>(calls.size());
+  calls_.push_back({kNowhere, inst->table, location});
+  calls.push_back(std::move(site));
+  return true;
+}
+
+bool Parser::ParseCallParams(std::vector<uint64_t>* offsets) {
+  if (!Expect('(')) return false;
+  if (Take(')')) return true;
+  do {
+    const Location location = lexer_.location();
+    const auto name = ParseName();
+    if (!name) return false;
+    const auto symbol = FindSymbol(*name);
+    if (!symbol || symbol->kind != Symbol::Kind::kLocal) {
+      diagnostics_.Error(diag::kOperandKind, location, *name, "call", "a .param variable");
+      return false;
+    }
+    offsets->push_back(symbol->offset);
+  } while (Take(','));
+  return Expect(')');
+}
+
+bool Parser::ParseBrx(Inst* inst) {
+  OperandShape shape;
+  shape.type = Type::kU32;
+  const auto index = ParseOperand(shape, Type::kU32, 4);
+  if (!index || !Expect(',')) return false;
+  const Location location = lexer_.location();
+  const auto name = ParseName();
+  if (!name) return false;
+  const auto found = branch_tables_.find(*name);
+  if (found == branch_tables_.end()) {
+    diagnostics_.Error(diag::kUnknownLabel, location, *name);
+    return false;
+  }
+  inst->table = found->second;
+  inst->operands.push_back(*index);
+  return true;
+}
+
+}  // namespace tarsia::ptx

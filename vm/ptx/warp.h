@@ -1,0 +1,261 @@
+// A warp at run time: 32 lanes, their registers, and the groups of lanes ("splits") that run
+// apart between a divergent branch and the place where its ways meet again ("join"). The inside of
+// emulator.h; handlers of instructions see this.
+#ifndef TARSIA_VM_PTX_WARP_H_
+#define TARSIA_VM_PTX_WARP_H_
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vm/ptx/code.h"
+#include "vm/ptx/findings.h"
+#include "vm/ptx/image.h"
+#include "vm/ptx/memory.h"
+
+namespace tarsia::ptx {
+
+class Block;
+struct LaunchContext;
+
+template <typename T>
+inline T LoadLane(const uint8_t* lanes, int lane) {
+  T value;
+  std::memcpy(&value, lanes + static_cast<size_t>(lane) * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <typename T>
+inline void StoreLane(uint8_t* lanes, int lane, T value) {
+  std::memcpy(lanes + static_cast<size_t>(lane) * sizeof(T), &value, sizeof(T));
+}
+
+template <typename F>
+inline void ForLanes(uint32_t mask, const F& f) {
+  if (mask == kAllLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) f(lane);
+  } else {
+    for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
+  }
+}
+
+// All bits of a register of `bytes` bytes (1 for a predicate).
+inline uint64_t AllBits(int bytes) {
+  return bytes == 0 ? 1 : bytes >= 8 ? ~uint64_t{0} : (uint64_t{1} << (bytes * 8)) - 1;
+}
+
+// An activation of a function by some lanes of a warp.
+struct Frame {
+  const Function* function = nullptr;
+  uint32_t number = 0;
+  Frame* caller = nullptr;
+  std::vector<uint8_t> values;  // registers; a 1 in `undef` is an undefined bit
+  std::vector<uint8_t> undef;
+  std::vector<uint32_t> undef_lanes;  // by register: lanes with undefined bits
+  const uint8_t* constants = nullptr;
+  const uint8_t* zeros = nullptr;
+  uint64_t local_base = 0;
+};
+
+// Where lanes that went different ways meet again, or where a call returns to.
+struct Join {
+  Join* parent = nullptr;
+  Frame* frame = nullptr;
+  uint32_t pc = 0;
+  uint32_t expected = 0;  // lanes that have not ended
+  uint32_t arrived = 0;
+  Frame* callee = nullptr;  // of a call
+};
+
+// Lanes that run together.
+struct Split {
+  enum class State : uint8_t { kReady, kBarrier, kWarpSync };
+  State state = State::kReady;
+  uint32_t mask = 0;
+  uint32_t pc = 0;
+  Frame* frame = nullptr;
+  Join* join = nullptr;
+  uint32_t wanted = 0;     // kWarpSync: the lanes that have to come
+  uint32_t executing = 0;  // kWarpSync: the lanes that are here and whose guard holds
+  uint32_t barrier = 0;    // kBarrier: its number
+};
+
+enum class Access : uint8_t { kRead, kWrite, kAtomic };
+
+// Bytes in some memory, and which of their bits are defined.
+struct Place {
+  uint8_t* data = nullptr;
+  uint8_t* defined = nullptr;
+};
+
+class Warp {
+ public:
+  Warp(Block* block, uint32_t number, uint32_t lanes);
+
+  // Runs until every split waits or has ended, or about `budget` instructions. Returns how many
+  // instructions ran.
+  uint64_t Run(uint64_t budget);
+
+  [[nodiscard]] bool Done() const { return splits_.empty(); }
+  [[nodiscard]] uint32_t live() const { return live_; }
+  [[nodiscard]] uint32_t number() const { return number_; }
+  [[nodiscard]] Block& block() { return *block_; }
+  // "line 12: barrier 0 (lanes 0xffff0000)" for each split that waits.
+  [[nodiscard]] std::string DescribeWaits() const;
+  // Splits that wait for lanes of their warp: reports them as divergent.
+  void ReportStuckLanes();
+
+  // ---- for handlers: operands ------------------------------------------------------------
+  // Lanes that execute the instruction: the split's, less those whose guard does not hold.
+  [[nodiscard]] uint32_t mask() const { return mask_; }
+  [[nodiscard]] const uint8_t* Values(const Operand& operand) const {
+    return values_[operand.bank] + operand.offset;
+  }
+  [[nodiscard]] uint8_t* Dest(const Operand& operand) {
+    return frame_->values.data() + operand.offset;
+  }
+  template <typename T>
+  [[nodiscard]] T Get(const Operand& operand, int lane) const {
+    return LoadLane<T>(Values(operand), lane);
+  }
+  // The lanes of a predicate, negated if the operand says so.
+  [[nodiscard]] uint32_t Predicate(const Operand& operand) const {
+    const auto lanes = LoadLane<uint32_t>(Values(operand), 0);
+    return operand.negated ? ~lanes : lanes;
+  }
+  // Sets the predicate of the executing lanes.
+  void SetPredicate(const Operand& operand, uint32_t lanes) {
+    uint8_t* at = Dest(operand);
+    StoreLane(at, 0, (LoadLane<uint32_t>(at, 0) & ~mask_) | (lanes & mask_));
+  }
+  // A lane of any width up to 64 bits.
+  [[nodiscard]] uint64_t Bits(const Operand& operand, int lane) const;
+  void SetBits(const Operand& operand, int lane, uint64_t bits);
+
+  // ---- for handlers: undefined bits --------------------------------------------------------
+  [[nodiscard]] uint32_t UndefLanes(const Operand& operand) const {
+    return operand.bank != 0 ? 0 : frame_->undef_lanes[operand.flag];
+  }
+  [[nodiscard]] uint64_t Undef(const Operand& operand, int lane) const;
+  void SetUndef(const Operand& operand, int lane, uint64_t bits);
+  // Executing lanes of a destination are defined.
+  void SetDefined(const Operand& operand) {
+    if ((UndefLanes(operand) & mask_) != 0) ClearUndef(operand);
+  }
+  // Reports the executing lanes in which an operand that matters is undefined.
+  void NeedDefined(const Inst& inst, const Operand& operand, std::string_view what);
+
+  // ---- for handlers: memory ----------------------------------------------------------------
+  [[nodiscard]] uint64_t Address(const Operand& operand, int lane) const {
+    const uint64_t base =
+        operand.bytes == 4 ? Get<uint32_t>(operand, lane) : Get<uint64_t>(operand, lane);
+    return base + static_cast<uint64_t>(operand.addend);
+  }
+  // Finds `bytes` bytes; false, with a finding, if they are not all there or not aligned.
+  bool Find(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
+            Access access, Place* place);
+  // Which space an address of the generic one is in, made an address within that space.
+  [[nodiscard]] static Space Narrow(Space space, uint64_t* address);
+  // Likewise, but for the space of an instruction's address operand.
+  [[nodiscard]] Space SpaceFor(const Inst& inst, const Operand& operand) const {
+    if (inst.space != Space::kParam) return inst.space;
+    return operand.frame_space ? Space::kLocal : Space::kParam;
+  }
+
+  // ---- for handlers: control ---------------------------------------------------------------
+  [[nodiscard]] Split& split() { return *splits_[current_]; }
+  Step Branch(const Inst& inst, uint32_t taken);
+  // Lanes go to several places; `target` gives each executing lane's.
+  Step BranchMany(const Inst& inst, const uint32_t* target);
+  Step Call(const Inst& inst);
+  Step Return();
+  Step Exit(uint32_t lanes);
+  // Waits until all lanes of the mask execute the instruction, in which case mask() is all of
+  // them and true is returned. Reports masks that do not fit.
+  bool SyncLanes(const Inst& inst, uint32_t members);
+  // Reports that not all lanes of the warp execute an .aligned instruction.
+  void NeedAligned(const Inst& inst);
+
+  void Report(const Inst& inst, FindingKind kind, int lane, std::string message);
+  [[nodiscard]] Dim3 ThreadOf(int lane) const;
+
+  // Asynchronous copies of a lane, in the order in which they began.
+  struct AsyncCopy {
+    uint64_t address = 0;  // in shared memory
+    uint8_t bytes = 0;
+    uint64_t group = 0;
+    uint8_t data[16] = {};
+    uint8_t defined[16] = {};
+  };
+  struct AsyncState {
+    uint64_t open_group = 0;
+    std::deque<AsyncCopy> copies;
+  };
+  AsyncState& async(int lane) { return async_[static_cast<size_t>(lane)]; }
+  [[nodiscard]] LaunchContext& launch();
+  [[nodiscard]] Frame& frame() { return *frame_; }
+  void Wake(Split* split);
+  // Gives lanes what barrier.red found.
+  void FinishReduction(const Inst& inst, Frame* frame, uint32_t mask, uint32_t value);
+  // Sets the frame's clock registers.
+  void UpdateClocks();
+  // Lanes whose last .cc instruction carried (or borrowed).
+  uint32_t& carry() { return carry_; }
+  // The bytes of a lane's local memory, of `bytes` bytes at an address that is known to be good.
+  [[nodiscard]] Place LocalPlace(int lane, uint64_t address);
+
+ private:
+  bool PickSplit();
+  void Enter(Frame* frame);
+  bool Arrive();
+  void RemoveCurrent();
+  void RemoveLanes(Join* join, const Join* until, uint32_t lanes);
+  Join* NewJoin(Frame* frame, uint32_t pc, uint32_t expected);
+  void FreeJoin(Join* join);
+  void AddSplit(uint32_t mask, uint32_t pc, Frame* frame, Join* join);
+  Frame* NewFrame(uint32_t function, Frame* caller, uint32_t lanes);
+  void FreeFrame(Frame* frame);
+  void SetFrameValue(const FrameValue& value, Frame* frame);
+  void CopyParams(const Function& callee, const Frame& from, const Frame& to, const CallSite& site,
+                  bool back, uint32_t lanes);
+  uint32_t Guard(const Inst& inst);
+  void Propagate(const Inst& inst);
+  void ClearUndef(const Operand& operand);
+  [[nodiscard]] uint64_t SpecialValue(Special special, int lane) const;
+  void ReportAccess(const Inst& inst, FindingKind kind, int lane, Space space, uint64_t address,
+                    uint32_t bytes, Access access, std::string_view where);
+  bool FindShared(const Inst& inst, int lane, uint64_t address, uint32_t bytes, Access access,
+                  Place* place);
+
+  Block* block_;
+  uint32_t number_;
+  uint32_t live_;
+  uint32_t mask_ = 0;
+  const uint8_t* values_[2] = {};
+  const uint8_t* undef_[2] = {};
+  Frame* frame_ = nullptr;
+  std::vector<std::unique_ptr<Split>> splits_;
+  size_t current_ = 0;
+  std::vector<std::unique_ptr<Join>> joins_;
+  std::vector<std::unique_ptr<Frame>> frames_;
+  std::vector<std::vector<uint8_t>> local_;  // by lane
+  std::vector<std::vector<uint8_t>> local_defined_;
+  std::vector<AsyncState> async_;
+  const MemoryRange* last_range_ = nullptr;
+  uint64_t clock_ = 0;
+  uint32_t carry_ = 0;
+};
+
+// Undefined bits of the destinations from those of the sources, before the instruction runs
+// (undef.cc).
+void PropagateUndef(Warp& warp, const Inst& inst, uint32_t lanes);
+
+}  // namespace tarsia::ptx
+
+#endif  // TARSIA_VM_PTX_WARP_H_

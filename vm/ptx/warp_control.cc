@@ -1,0 +1,297 @@
+// Divergence. A branch whose lanes differ makes a Join at the immediate post-dominator and a Split
+// for each way; splits run in turn (so that one may wait for another), arrive at the join and go on
+// as one when all of its lanes that have not ended are there. A call is a join at its return.
+#include <algorithm>
+
+#include "vm/ptx/block.h"
+#include "vm/ptx/warp.h"
+
+namespace tarsia::ptx {
+namespace {
+
+constexpr size_t kMaxFrames = 4096;
+constexpr uint64_t kMaxLocal = uint64_t{1} << 20;
+
+}  // namespace
+
+void Warp::AddSplit(uint32_t mask, uint32_t pc, Frame* frame, Join* join) {
+  auto split = std::make_unique<Split>();
+  split->mask = mask;
+  split->pc = pc;
+  split->frame = frame;
+  split->join = join;
+  splits_.push_back(std::move(split));
+}
+
+void Warp::RemoveCurrent() {
+  splits_.erase(splits_.begin() + static_cast<std::ptrdiff_t>(current_));
+  if (current_ > 0) --current_;
+}
+
+Join* Warp::NewJoin(Frame* frame, uint32_t pc, uint32_t expected) {
+  auto join = std::make_unique<Join>();
+  join->parent = split().join;
+  join->frame = frame;
+  join->pc = pc;
+  join->expected = expected;
+  joins_.push_back(std::move(join));
+  return joins_.back().get();
+}
+
+void Warp::FreeJoin(Join* join) {
+  if (join->callee != nullptr) FreeFrame(join->callee);
+  std::erase_if(joins_, [&](const auto& known) { return known.get() == join; });
+}
+
+// Lets the current split arrive at the joins where it stands. False if it has gone into one.
+bool Warp::Arrive() {
+  Split& now = split();
+  while (now.join != nullptr && now.join->frame == now.frame && now.join->pc == now.pc) {
+    Join* join = now.join;
+    join->arrived |= now.mask;
+    if (join->arrived != join->expected) {
+      RemoveCurrent();
+      return false;
+    }
+    now.mask = join->expected;
+    now.join = join->parent;
+    FreeJoin(join);
+  }
+  return true;
+}
+
+// Lanes that leave for good: the joins up to (and without) `until` do not wait for them any more.
+void Warp::RemoveLanes(Join* join, const Join* until, uint32_t lanes) {
+  while (join != until) {
+    Join* parent = join->parent;
+    join->expected &= ~lanes;
+    join->arrived &= ~lanes;
+    if (join->expected == 0) {
+      FreeJoin(join);
+    } else if (join->arrived == join->expected) {
+      AddSplit(join->expected, join->pc, join->frame, parent);
+      FreeJoin(join);
+    }
+    join = parent;
+  }
+}
+
+Step Warp::Branch(const Inst& inst, uint32_t taken) {
+  Split& now = split();
+  if (taken == now.mask) {
+    now.pc = inst.target;
+    return Step::kMoved;
+  }
+  if (taken == 0) return Step::kNext;
+  uint32_t targets[kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) {
+    targets[lane] = (taken >> lane & 1) != 0 ? inst.target : now.pc + 1;
+  }
+  mask_ = now.mask;
+  return BranchMany(inst, targets);
+}
+
+Step Warp::BranchMany(const Inst& inst, const uint32_t* target) {
+  Split& now = split();
+  const uint32_t first = target[std::countr_zero(mask_)];
+  uint32_t rest = now.mask;
+  const auto going_to = [&](uint32_t pc) {
+    uint32_t lanes = 0;
+    ForLanes(rest, [&](int lane) { lanes |= target[lane] == pc ? uint32_t{1} << lane : 0; });
+    return lanes;
+  };
+  const uint32_t stay = going_to(first);
+  now.pc = first;
+  if (stay == now.mask) return Step::kMoved;
+  const bool same_join = now.join != nullptr && now.join->callee == nullptr &&
+                         now.join->frame == frame_ && now.join->pc == inst.join;
+  if (inst.join != kNowhere && !same_join) now.join = NewJoin(frame_, inst.join, now.mask);
+  rest &= ~stay;
+  now.mask = stay;
+  Join* join = now.join;
+  while (rest != 0) {
+    const uint32_t pc = target[std::countr_zero(rest)];
+    const uint32_t lanes = going_to(pc);
+    rest &= ~lanes;
+    AddSplit(lanes, pc, frame_, join);
+  }
+  return Step::kMoved;
+}
+
+// ---- calls -----------------------------------------------------------------------------------
+
+void Warp::CopyParams(const Function& callee, const Frame& from, const Frame& to,
+                      const CallSite& site, bool back, uint32_t lanes) {
+  const std::vector<Param>& params = back ? callee.results : callee.params;
+  const std::vector<uint64_t>& offsets = back ? site.results : site.arguments;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const uint64_t source = from.local_base + (back ? params[i].offset : offsets[i]);
+    const uint64_t target = to.local_base + (back ? offsets[i] : params[i].offset);
+    ForLanes(lanes, [&](int lane) {
+      const Place a = LocalPlace(lane, source);
+      const Place b = LocalPlace(lane, target);
+      std::memcpy(b.data, a.data, params[i].bytes);
+      std::memcpy(b.defined, a.defined, params[i].bytes);
+    });
+  }
+}
+
+Step Warp::Call(const Inst& inst) {
+  Split& now = split();
+  const CallSite& site = frame_->function->calls[inst.table];
+  const Function& callee = launch().image->module().functions[site.function];
+  const uint64_t local_end = frame_->local_base + frame_->function->local_bytes;
+  if (frames_.size() >= kMaxFrames || local_end + callee.local_bytes > kMaxLocal) {
+    Report(inst, FindingKind::kLimit, std::countr_zero(mask_), "the stack is too deep");
+    launch().stop.store(true);
+    return Step::kMoved;
+  }
+  Frame* frame = NewFrame(site.function, frame_, mask_);
+  CopyParams(callee, *frame_, *frame, site, false, mask_);
+  Join* join = NewJoin(frame_, now.pc + 1, now.mask);
+  join->callee = frame;
+  join->arrived = now.mask & ~mask_;
+  now.mask = mask_;
+  now.pc = 0;
+  now.frame = frame;
+  now.join = join;
+  return Step::kMoved;
+}
+
+Step Warp::Return() {
+  Split& now = split();
+  Join* call = now.join;
+  while (call != nullptr && call->callee != frame_) call = call->parent;
+  if (call == nullptr) return Exit(mask_);
+  Frame* caller = call->frame;
+  const Inst& site = caller->function->code[call->pc - 1];
+  CopyParams(*frame_->function, *frame_, *caller, caller->function->calls[site.table], true, mask_);
+  const uint32_t leaving = mask_;
+  const uint32_t staying = now.mask & ~leaving;
+  Join* inner = now.join;
+  if (staying != 0) {
+    AddSplit(staying, now.pc + 1, frame_, inner);
+  }
+  Split& gone = split();
+  gone.mask = leaving;
+  gone.frame = caller;
+  gone.pc = call->pc;
+  gone.join = call;
+  RemoveLanes(inner, call, leaving);
+  return Step::kMoved;
+}
+
+Step Warp::Exit(uint32_t lanes) {
+  Split& now = split();
+  Join* join = now.join;
+  live_ &= ~lanes;
+  now.mask &= ~lanes;
+  const bool all = now.mask == 0;
+  if (all) {
+    RemoveCurrent();
+  } else {
+    ++now.pc;
+  }
+  RemoveLanes(join, nullptr, lanes);
+  for (const auto& other : splits_) {
+    // They look again whom they wait for.
+    if (other->state == Split::State::kWarpSync) other->state = Split::State::kReady;
+  }
+  block_->ThreadsEnded();
+  return Step::kMoved;
+}
+
+void Warp::Wake(Split* split) {
+  split->state = Split::State::kReady;
+  ++split->pc;
+}
+
+void Warp::FinishReduction(const Inst& inst, Frame* frame, uint32_t mask, uint32_t value) {
+  Frame* const before = frame_;
+  const uint32_t mask_before = mask_;
+  Enter(frame);
+  mask_ = mask;
+  const Operand& dest = inst[0];
+  ForLanes(mask, [&](int lane) { SetBits(dest, lane, value); });
+  SetDefined(dest);
+  mask_ = mask_before;
+  if (before != nullptr) Enter(before);
+}
+
+// ---- lanes that act together -----------------------------------------------------------------
+
+bool Warp::SyncLanes(const Inst& inst, uint32_t members) {
+  Split& now = split();
+  if ((mask_ & ~members) != 0) {
+    Report(inst, FindingKind::kDivergence, std::countr_zero(mask_ & ~members),
+           fmt::format("lanes 0x{:08x} execute it and are not in its mask 0x{:08x}",
+                       mask_ & ~members, members));
+  }
+  if ((members & ~live_) != 0) {
+    Report(inst, FindingKind::kDivergence, std::countr_zero(members & ~live_),
+           fmt::format("the mask 0x{:08x} names lanes 0x{:08x}, which do not exist or have ended",
+                       members, members & ~live_));
+  }
+  const uint32_t wanted = members & live_;
+  uint32_t here = mask_;
+  for (const auto& other : splits_) {
+    if (other->state == Split::State::kWarpSync && other->pc == now.pc &&
+        other->frame == now.frame) {
+      here |= other->executing;
+    }
+  }
+  if ((wanted & ~here) != 0) {
+    now.state = Split::State::kWarpSync;
+    now.wanted = wanted;
+    now.executing = mask_;
+    return false;
+  }
+  if (here == mask_) return true;
+  for (const auto& other : splits_) {
+    if (other->state == Split::State::kWarpSync && other->pc == now.pc &&
+        other->frame == now.frame) {
+      Wake(other.get());
+    }
+  }
+  mask_ = here;
+  return true;
+}
+
+void Warp::NeedAligned(const Inst& inst) {
+  const uint32_t missing = live_ & ~mask_;
+  const uint32_t ended = kAllLanes & ~live_;
+  if (missing != 0) {
+    Report(inst, FindingKind::kDivergence, std::countr_zero(mask_),
+           fmt::format("all lanes must execute it together, and lanes 0x{:08x} do not", missing));
+  } else if (ended != 0) {
+    Report(inst, FindingKind::kDivergence, std::countr_zero(mask_),
+           fmt::format("all lanes must execute it together, and lanes 0x{:08x} do not exist or "
+                       "have ended",
+                       ended));
+  }
+}
+
+void Warp::ReportStuckLanes() {
+  for (const auto& split : splits_) {
+    if (split->state != Split::State::kWarpSync) continue;
+    const Inst& inst = split->frame->function->code[split->pc];
+    Report(inst, FindingKind::kDivergence, std::countr_zero(split->executing),
+           fmt::format("lanes 0x{:08x} wait for lanes 0x{:08x}, which never come", split->executing,
+                       split->wanted & ~split->executing));
+  }
+}
+
+std::string Warp::DescribeWaits() const {
+  std::string text;
+  for (const auto& split : splits_) {
+    const Inst& inst = split->frame->function->code[split->pc];
+    if (!text.empty()) text += ", ";
+    text += fmt::format("line {}: ", inst.location.line);
+    text += split->state == Split::State::kBarrier ? fmt::format("barrier {}", split->barrier)
+                                                   : "lanes of its warp";
+    text += fmt::format(" (lanes 0x{:08x})", split->mask);
+  }
+  return text;
+}
+
+}  // namespace tarsia::ptx
