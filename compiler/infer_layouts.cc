@@ -1,0 +1,460 @@
+#include "compiler/infer_layouts.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "compiler/diagnostics.h"
+
+namespace tarsia::compiler {
+namespace {
+
+// What a thread moves at once.
+constexpr int64_t kVectorBits = 128;
+// Of f16 operands on tensor cores; beyond it the scalar path stages through shared memory.
+constexpr int64_t kMaxFragmentSlots = 512;
+
+// Tiles that share a layout.
+class Classes {
+ public:
+  explicit Classes(size_t values) : parent_(values) {
+    std::iota(parent_.begin(), parent_.end(), 0u);
+  }
+  uint32_t Find(uint32_t value) {
+    while (parent_[value] != value) value = parent_[value] = parent_[parent_[value]];
+    return value;
+  }
+  // The lower number stands for both, so that names follow the text.
+  void Join(uint32_t a, uint32_t b) {
+    a = Find(a);
+    b = Find(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::vector<uint32_t> parent_;
+};
+
+// What is known of a class before its layout is chosen.
+struct Wish {
+  std::optional<TileLayout> layout;
+  int64_t access_bits = 0;  // of the widest element that is moved to or from memory
+  int fast = -1;            // the dimension along which memory runs
+  std::string why;
+};
+
+class Inference {
+ public:
+  explicit Inference(const Program& program)
+      : program_(program), kernel_(program.kernel()), classes_(program.types().size()) {}
+
+  Result<LayoutPlan> Run() {
+    for (const Inst& inst : kernel_.code) infos_.push_back(Describe(program_, inst));
+    plan_.values.resize(program_.types().size());
+    plan_.insts.resize(infos_.size());
+    wishes_.resize(program_.types().size());
+    for (const InstInfo& info : infos_) JoinClasses(info);
+    TakeWritten();
+    for (size_t i = 0; i < infos_.size(); ++i) TARSIA_CHECK(CollectWishes(i));
+    for (size_t i = 0; i < infos_.size(); ++i) {
+      for (size_t r = 0; r < infos_[i].results.size(); ++r) TARSIA_CHECK(Choose(infos_[i], r));
+      TARSIA_CHECK(PlanInst(i));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] int64_t threads() const { return int64_t{program_.warps()} * 32; }
+  [[nodiscard]] const ConcreteType& type(uint32_t value) const { return program_.type(value); }
+  [[nodiscard]] const TileLayout& layout(LayoutId id) const { return plan_.layouts[id]; }
+
+  LayoutId Intern(TileLayout layout) {
+    const auto found = std::find(plan_.layouts.begin(), plan_.layouts.end(), layout);
+    if (found != plan_.layouts.end()) return static_cast<LayoutId>(found - plan_.layouts.begin());
+    plan_.layouts.push_back(std::move(layout));
+    return static_cast<LayoutId>(plan_.layouts.size() - 1);
+  }
+
+  // ---- who goes with whom ----------------------------------------------------------------------
+
+  void JoinTiles(const InstInfo& info, size_t first_operand, size_t last_operand) {
+    std::optional<uint32_t> one;
+    const auto join = [&](uint32_t value) {
+      if (!IsRegisterTile(type(value))) return;
+      if (one) classes_.Join(*one, value);
+      one = value;
+    };
+    for (const uint32_t result : info.results) join(result);
+    for (size_t i = first_operand; i <= last_operand; ++i) {
+      if (info.operand[i].IsTile()) join(info.operand[i].value);
+    }
+  }
+
+  void JoinClasses(const InstInfo& info) {
+    switch (info.row->family) {
+      case Family::kElementwise:
+      case Family::kConvert:
+        return JoinTiles(info, 0, kMaxOperands - 1);
+      case Family::kControl:
+        if (info.inst->opcode == Opcode::kMov) JoinTiles(info, 0, 0);
+        return;
+      case Family::kMma:
+        return JoinTiles(info, 2, 2);
+      case Family::kReduce:
+        return JoinTiles(info, kMaxOperands, kMaxOperands - 1);  // value and index
+      case Family::kMemory:
+        if (IsAtomic(info)) JoinTiles(info, 1, 2);
+        return;
+      case Family::kShape:
+      case Family::kSync:
+        return;
+    }
+  }
+
+  static bool IsAtomic(const InstInfo& info) {
+    return info.row->Has(kReadsMemory) && info.row->Has(kWritesMemory) &&
+           info.inst->opcode != Opcode::kCopyAsync;
+  }
+
+  // ---- what each class wants -------------------------------------------------------------------
+
+  Wish& WishOf(uint32_t value) { return wishes_[classes_.Find(value)]; }
+
+  // The first layout that the text writes for a tile of a class is that of the class.
+  void TakeWritten() {
+    for (uint32_t value = 0; value < program_.types().size(); ++value) {
+      if (!type(value).reg_layout) continue;
+      Wish& wish = WishOf(value);
+      if (wish.layout) continue;
+      wish.layout = TileLayout::Exact(*type(value).reg_layout);
+      wish.why = "as `%" + std::string(kernel_.ValueName(value)) + "`, whose layout is written";
+    }
+  }
+
+  void WishAccess(uint32_t memory, uint32_t tile) {
+    Wish& wish = WishOf(tile);
+    wish.access_bits = std::max<int64_t>(wish.access_bits, type(tile).dtype.bits);
+    if (wish.fast < 0 && !type(tile).shape.empty()) wish.fast = FastDimension(memory);
+  }
+
+  // The dimension along which elements of a memory tile follow each other.
+  int FastDimension(uint32_t memory) const {
+    const MemLayoutFamily& family = type(memory).mem_layout;
+    const int last = static_cast<int>(type(memory).shape.size()) - 1;
+    switch (family.kind) {
+      case MemLayoutFamily::Kind::kColumnMajor:
+        return 0;
+      case MemLayoutFamily::Kind::kConcrete:
+        for (int d = last; d >= 0 && !family.concrete.IsPacked(); --d) {
+          const auto& modes = family.concrete.modes(d);
+          if (!modes.empty() && modes.back().stride == 1) return d;
+        }
+        return last;
+      case MemLayoutFamily::Kind::kRowMajor:
+      case MemLayoutFamily::Kind::kPacked:
+        return last;
+    }
+    return last;
+  }
+
+  Status CollectWishes(size_t i) {
+    const InstInfo& info = infos_[i];
+    const Opcode opcode = info.inst->opcode;
+    if (opcode == Opcode::kLoad || opcode == Opcode::kGather) {
+      WishAccess(info.operand[0].value, info.results[0]);
+    } else if (opcode == Opcode::kStore) {
+      WishAccess(info.operand[0].value, info.operand[1].value);
+    } else if (opcode == Opcode::kScatter) {
+      WishAccess(info.operand[0].value, info.operand[2].value);
+    } else if (opcode == Opcode::kDot) {
+      return WishFragments(i);
+    }
+    return OkStatus();
+  }
+
+  Status WishFragments(size_t i) {
+    const InstInfo& info = infos_[i];
+    const DType a = info.operand[0].type;
+    if ((a != kF16 && a != kBF16) || info.operand[1].type != a) return OkStatus();
+    const auto& sa = type(info.operand[0].value).shape;
+    const auto& sb = type(info.operand[1].value).shape;
+    TARSIA_TRY(MmaLayouts mma, LayoutsOfMma(sa[0], sb[1], sa[1], program_.warps()));
+    if (std::max({mma.a.slots(), mma.b.slots(), mma.c.slots()}) > kMaxFragmentSlots) {
+      return OkStatus();
+    }
+    InstLayouts& out = plan_.insts[i];
+    out.tensor_core = true;
+    out.operand[0] = Intern(mma.a);
+    out.operand[1] = Intern(mma.b);
+    out.operand[2] = out.result[0] = Intern(mma.c);
+    Wish& wish = WishOf(info.results[0]);
+    if (!wish.layout) {
+      wish.layout = layout(out.result[0]);
+      wish.why = "the accumulator of m16n8k16 fragments";
+    }
+    return OkStatus();
+  }
+
+  // ---- choosing --------------------------------------------------------------------------------
+
+  Status Choose(const InstInfo& info, size_t r) {
+    const uint32_t value = info.results[r];
+    if (!IsRegisterTile(type(value)) || plan_.values[value].layout != kNoLayout) return OkStatus();
+    ValueLayout& out = plan_.values[value];
+    if (type(value).reg_layout) {
+      out.layout = Intern(TileLayout::Exact(*type(value).reg_layout));
+      out.why = "written";
+    } else {
+      Wish& wish = WishOf(value);
+      if (!wish.layout) TARSIA_CHECK(ChooseForClass(info, value, wish));
+      out.layout = Intern(*wish.layout);
+      out.why = wish.why;
+    }
+    if (layout(out.layout).slots() > kMaxSlots) {
+      return MakeDiagnostic(diag::kTooManySlots, info.location, kernel_.ValueName(value),
+                            layout(out.layout).slots(), +kMaxSlots);
+    }
+    return OkStatus();
+  }
+
+  Status ChooseForClass(const InstInfo& info, uint32_t value, Wish& wish) {
+    if (wish.access_bits == 0) {
+      TARSIA_TRY(wish.layout, NaturalLayout(info));
+      if (wish.layout && wish.layout->slots() <= kMaxSlots) {
+        wish.why = "what `" + std::string(info.row->mnemonic) + "` makes of its source";
+        return OkStatus();
+      }
+    }
+    const Extents& shape = type(value).shape;
+    const int64_t bits = wish.access_bits != 0 ? wish.access_bits : type(value).dtype.bits;
+    const int last = static_cast<int>(shape.size()) - 1;
+    // Codes of a few bits in groups that fill bytes.
+    int64_t vector = 1;
+    while (vector * 2 * bits <= kVectorBits) vector *= 2;
+    TARSIA_TRY(wish.layout, BlockedLayout(shape, threads(), std::min<int64_t>(vector, 16),
+                                          wish.fast < 0 ? last : wish.fast));
+    wish.why = wish.access_bits != 0 ? "wide accesses to memory" : "rows side by side";
+    return OkStatus();
+  }
+
+  // The layout a result has if nothing moves; nothing where that is not the instruction's way.
+  Result<std::optional<TileLayout>> NaturalLayout(const InstInfo& info) {
+    const auto none = std::optional<TileLayout>();
+    if (!info.operand[0].IsTile()) return none;
+    const LayoutId from = plan_.values[info.operand[0].value].layout;
+    if (from == kNoLayout) return none;
+    const TileLayout& source = layout(from);
+    switch (info.row->family) {
+      case Family::kReduce: {
+        TARSIA_TRY(TileLayout reduced, ReducedLayout(source, ReducedAxes(info), Keeps(info)));
+        return std::optional<TileLayout>(std::move(reduced));
+      }
+      case Family::kShape:
+        return MovedLayout(info, source);
+      case Family::kControl:
+      case Family::kMemory:
+      case Family::kElementwise:
+      case Family::kConvert:
+      case Family::kMma:
+      case Family::kSync:
+        return none;
+    }
+    return none;
+  }
+
+  // Of permute, reshape, squeeze and unsqueeze.
+  Result<std::optional<TileLayout>> MovedLayout(const InstInfo& info, const TileLayout& source) {
+    const Opcode opcode = info.inst->opcode;
+    if (opcode == Opcode::kPermute) {
+      const auto order = ListAttr(program_, *info.inst, Attr::kOrder);
+      TARSIA_TRY(TileLayout permuted, PermutedLayout(source, order));
+      return std::optional<TileLayout>(std::move(permuted));
+    }
+    if (opcode == Opcode::kReshape || opcode == Opcode::kSqueeze || opcode == Opcode::kUnsqueeze) {
+      return ReshapedLayout(source, type(info.results[0]).shape);
+    }
+    return std::optional<TileLayout>();
+  }
+
+  std::vector<int64_t> ReducedAxes(const InstInfo& info) const {
+    if (info.row->AttrIndex(Attr::kAxes)) return ListAttr(program_, *info.inst, Attr::kAxes);
+    return {IntAttr(program_, *info.inst, Attr::kAxis, 0)};
+  }
+  bool Keeps(const InstInfo& info) const {
+    return HasAttr(program_, *info.inst, Attr::kKeepdims);
+  }
+
+  // ---- how each instruction takes and gives its tiles --------------------------------------------
+
+  Status PlanInst(size_t i) {
+    const InstInfo& info = infos_[i];
+    InstLayouts& out = plan_.insts[i];
+    // Unless an instruction says otherwise, tiles are taken and given as they are.
+    for (size_t o = 0; o < kMaxOperands; ++o) {
+      if (info.operand[o].IsTile() && out.operand[o] == kNoLayout) {
+        out.operand[o] = plan_.values[info.operand[o].value].layout;
+      }
+    }
+    for (size_t r = 0; r < info.results.size(); ++r) {
+      if (out.result[r] == kNoLayout) out.result[r] = plan_.values[info.results[r]].layout;
+    }
+    switch (info.row->family) {
+      case Family::kElementwise:
+      case Family::kConvert:
+        return PlanElementwise(info, out);
+      case Family::kControl:
+        if (info.inst->opcode == Opcode::kMov) return PlanElementwise(info, out);
+        return OkStatus();
+      case Family::kReduce:
+        return PlanReduce(info, out);
+      case Family::kShape:
+        return PlanShape(info, out);
+      case Family::kMemory:
+        return PlanMemory(info, out);
+      case Family::kMma:
+        if (!out.tensor_core) out.operand[2] = out.result[0];
+        return OkStatus();
+      case Family::kSync:
+        return OkStatus();
+    }
+    return OkStatus();
+  }
+
+  // Operands as the result is; `unpack` and stochastic casts too. Bits are viewed in place.
+  Status PlanElementwise(const InstInfo& info, InstLayouts& out) {
+    if (info.inst->opcode == Opcode::kUnpack) {
+      out.result[0] = out.result[1] = out.operand[0];
+      return OkStatus();
+    }
+    for (LayoutId& operand : out.operand) {
+      if (operand != kNoLayout) operand = out.result[0];
+    }
+    return OkStatus();
+  }
+
+  Status PlanReduce(const InstInfo& info, InstLayouts& out) {
+    TARSIA_TRY(TileLayout natural,
+               ReducedLayout(layout(out.operand[0]), ReducedAxes(info), Keeps(info)));
+    const LayoutId id = Intern(std::move(natural));
+    for (size_t r = 0; r < info.results.size(); ++r) out.result[r] = id;
+    return OkStatus();
+  }
+
+  Status PlanShape(const InstInfo& info, InstLayouts& out) {
+    if (info.inst->opcode == Opcode::kConvertLayout) {
+      out.operand[0] = out.result[0];
+      return OkStatus();
+    }
+    if (info.inst->opcode == Opcode::kBroadcast) return PlanBroadcast(info, out);
+    TARSIA_TRY(std::optional<TileLayout> moved, MovedLayout(info, layout(out.operand[0])));
+    if (moved) out.result[0] = Intern(*std::move(moved));
+    return OkStatus();
+  }
+
+  // The source is wanted as the result is after a reduction of the axes that are repeated.
+  Status PlanBroadcast(const InstInfo& info, InstLayouts& out) {
+    const Extents& from = type(info.operand[0].value).shape;
+    const Extents& to = type(info.results[0]).shape;
+    std::vector<int64_t> axes;
+    for (size_t d = 0; d < from.size(); ++d) {
+      if (from[d] != to[d]) axes.push_back(static_cast<int64_t>(d));
+    }
+    TARSIA_TRY(TileLayout source, ReducedLayout(layout(out.result[0]), axes, true));
+    out.operand[0] = Intern(std::move(source));
+    return OkStatus();
+  }
+
+  Status PlanMemory(const InstInfo& info, InstLayouts& out) {
+    const Opcode opcode = info.inst->opcode;
+    if (opcode == Opcode::kGather || opcode == Opcode::kScatter) {
+      const LayoutId tile = opcode == Opcode::kGather ? out.result[0] : out.operand[2];
+      TARSIA_TRY(out.operand[1], IndexLayout(info, layout(tile)));
+    } else if (IsAtomic(info)) {
+      const size_t value = info.operand[2].IsTile() ? 2 : 1;
+      out.operand[1] = out.operand[value];
+      if (!info.results.empty()) out.result[0] = out.operand[value];
+    } else if (opcode == Opcode::kCopyAsync) {
+      TARSIA_TRY(out.moved, CopyLayout(info));
+    }
+    return OkStatus();
+  }
+
+  // Each thread has the indices of the elements that it moves.
+  Result<LayoutId> IndexLayout(const InstInfo& info, const TileLayout& tile) {
+    const int64_t axis = IntAttr(program_, *info.inst, Attr::kAxis, 0);
+    std::vector<int64_t> others;
+    for (int64_t d = 0; d < tile.rank(); ++d) {
+      if (d != axis) others.push_back(d);
+    }
+    TARSIA_TRY(TileLayout indices, ReducedLayout(tile, others, false));
+    return Intern(std::move(indices));
+  }
+
+  Result<LayoutId> CopyLayout(const InstInfo& info) {
+    Extents shape;
+    const TypeExpr& note = program_.module().type(info.inst->type);
+    for (const ExprId extent : program_.pool().children(note.shape)) {
+      shape.push_back(program_.pool().AsInt(extent).value_or(0));
+    }
+    int64_t vector = 1;
+    while (vector * 2 * info.operand[0].type.bits <= kVectorBits) vector *= 2;
+    const int fast = FastDimension(info.operand[1].value);
+    TARSIA_TRY(TileLayout copy, BlockedLayout(shape, threads(), vector, fast));
+    if (copy.slots() > kMaxSlots) {
+      return MakeDiagnostic(diag::kTooManySlots, info.location,
+                            kernel_.ValueName(info.operand[0].value), copy.slots(), +kMaxSlots);
+    }
+    return Intern(std::move(copy));
+  }
+
+  const Program& program_;
+  const Kernel& kernel_;
+  std::vector<InstInfo> infos_;
+  Classes classes_;
+  std::vector<Wish> wishes_;  // by the value that stands for a class
+  LayoutPlan plan_;
+};
+
+void AppendConversion(const Program& program, const LayoutPlan& plan, const InstInfo& info,
+                      uint32_t value, LayoutId from, LayoutId to, bool before, std::string& out) {
+  if (from == to || from == kNoLayout || to == kNoLayout) return;
+  out += "  line " + std::to_string(info.location.line) + ": `" + std::string(info.row->mnemonic) +
+         "` " + (before ? "takes" : "gives") + " %" +
+         std::string(program.kernel().ValueName(value)) + " as " +
+         ToString(plan.layouts[before ? to : from]) + "\n";
+}
+
+}  // namespace
+
+Result<LayoutPlan> InferLayouts(const Program& program) { return Inference(program).Run(); }
+
+std::string ToString(const Program& program, const LayoutPlan& plan) {
+  const Kernel& kernel = program.kernel();
+  std::string out = "kernel " + std::string(program.name()) + "\n";
+  for (uint32_t value = 0; value < plan.values.size(); ++value) {
+    const ValueLayout& layout = plan.values[value];
+    if (layout.layout == kNoLayout) continue;
+    out += "  %" + std::string(kernel.ValueName(value)) + " : " +
+           std::string(DTypeName(program.type(value).dtype)) +
+           tarsia::ToString(program.type(value).shape) + " " + ToString(plan.layouts[layout.layout]) +
+           " (" + layout.why + ")\n";
+  }
+  for (size_t i = 0; i < plan.insts.size(); ++i) {
+    const InstInfo info = Describe(program, kernel.code[i]);
+    for (size_t o = 0; o < kMaxOperands; ++o) {
+      if (!info.operand[o].IsTile()) continue;
+      const uint32_t value = info.operand[o].value;
+      AppendConversion(program, plan, info, value, plan.values[value].layout,
+                       plan.insts[i].operand[o], true, out);
+    }
+    for (size_t r = 0; r < info.results.size(); ++r) {
+      const uint32_t value = info.results[r];
+      AppendConversion(program, plan, info, value, plan.insts[i].result[r],
+                       plan.values[value].layout, false, out);
+    }
+  }
+  return out;
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,21 @@
+// The functions of isa.def with an error of some units in the last place: on f32 and f64 (f16 and
+// bf16 compute in f32).
+#ifndef TARSIA_COMPILER_LLVM_APPROXIMATE_H_
+#define TARSIA_COMPILER_LLVM_APPROXIMATE_H_
+
+#include "isa/instruction.h"
+
+namespace llvm {
+class IRBuilderBase;
+class Value;
+}  // namespace llvm
+
+namespace tarsia::compiler {
+
+// rsqrt, exp, exp2, log, log2, sin, cos, tanh or erf of an f32 or f64. The error is within the ulp
+// column of isa.def for every argument, subnormal results among them.
+llvm::Value* EmitApproximation(llvm::IRBuilderBase& builder, Opcode op, llvm::Value* x);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_APPROXIMATE_H_

@@ -1,0 +1,206 @@
+#include "compiler/llvm/backend.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/DiagnosticHandler.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/LoopUnrollPass.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "compiler/diagnostics.h"
+
+// From LLVM's NVPTX library; llvm/Support/TargetSelect.h would want all targets.
+extern "C" {
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace tarsia::compiler {
+namespace {
+
+constexpr char kTriple[] = "nvptx64-nvidia-cuda";
+constexpr char kDataLayout[] = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64";
+
+// Collects LLVM's errors instead of letting it print them and end the process.
+class ErrorCollector : public llvm::DiagnosticHandler {
+ public:
+  explicit ErrorCollector(std::string* errors) : errors_(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    if (!errors_->empty()) *errors_ += "; ";
+    llvm::raw_string_ostream stream(*errors_);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true;
+  }
+
+ private:
+  std::string* errors_;
+};
+
+// Puts a collector into a context and the old handler back.
+class CollectErrors {
+ public:
+  explicit CollectErrors(llvm::LLVMContext& context)
+      : context_(context), old_(context.getDiagnosticHandler()) {
+    context_.setDiagnosticHandler(std::make_unique<ErrorCollector>(&errors_));
+  }
+  ~CollectErrors() { context_.setDiagnosticHandler(std::move(old_)); }
+  CollectErrors(const CollectErrors&) = delete;
+  CollectErrors& operator=(const CollectErrors&) = delete;
+  [[nodiscard]] const std::string& errors() const { return errors_; }
+
+ private:
+  llvm::LLVMContext& context_;
+  std::unique_ptr<llvm::DiagnosticHandler> old_;
+  std::string errors_;
+};
+
+const llvm::Target* FindBackend(std::string& error) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+  return llvm::TargetRegistry::lookupTarget(kTriple, error);
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> MakeMachine(Target target) {
+  std::string error;
+  const llvm::Target* backend = FindBackend(error);
+  if (backend == nullptr) return MakeDiagnostic(diag::kLlvmNoBackend, Location(), error);
+  const TargetRow& row = Row(target);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // by the flags of each instruction alone
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
+      kTriple, std::string(row.name), "+ptx" + std::to_string(row.ptx_version), options,
+      llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  if (!machine) return MakeDiagnostic(diag::kLlvmNoBackend, Location(), row.name);
+  return machine;
+}
+
+// Rotates loops, hoists out of them, counts them and unrolls as their metadata says.
+void AddLoopPasses(llvm::FunctionPassManager& passes) {
+  llvm::LoopPassManager rotate;
+  rotate.addPass(llvm::LoopRotatePass());
+  rotate.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(rotate), /*UseMemorySSA=*/true));
+  llvm::LoopPassManager count;
+  count.addPass(llvm::IndVarSimplifyPass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(count)));
+  passes.addPass(llvm::LoopUnrollPass(llvm::LoopUnrollOptions(/*OptLevel=*/2,
+                                                              /*OnlyWhenForced=*/true)));
+}
+
+// ptxas optimises again, so this has to do what it cannot: memory to registers, algebra, and loops
+// while they still have types.
+llvm::FunctionPassManager OurPasses() {
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  AddLoopPasses(passes);
+  passes.addPass(llvm::GVNPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::ADCEPass());
+  return passes;
+}
+
+void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::PassBuilder builder(&machine);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(OurPasses()));
+  passes.run(module, modules);
+}
+
+Status Verify(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  if (!llvm::verifyModule(module, &stream)) return OkStatus();
+  stream.flush();
+  return MakeDiagnostic(diag::kLlvmInvalid, Location(), text);
+}
+
+Status RunOn(llvm::Module& module, Target target, llvm::TargetMachine& machine) {
+  TARSIA_CHECK(Verify(module));
+  CollectErrors collect(module.getContext());
+  RunPasses(module, machine);
+  if (collect.errors().empty()) return OkStatus();
+  return MakeDiagnostic(diag::kLlvmFailed, Location(), Row(target).name, collect.errors());
+}
+
+}  // namespace
+
+void SetTriple(llvm::Module& module) {
+  module.setTargetTriple(kTriple);
+  module.setDataLayout(kDataLayout);
+}
+
+Status Optimize(llvm::Module& module, Target target) {
+  SetTriple(module);
+  TARSIA_TRY(auto machine, MakeMachine(target));
+  return RunOn(module, target, *machine);
+}
+
+Result<std::string> EmitPtx(llvm::Module& module, Target target) {
+  SetTriple(module);
+  TARSIA_TRY(auto machine, MakeMachine(target));
+  TARSIA_CHECK(RunOn(module, target, *machine));
+  CollectErrors collect(module.getContext());
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager code_generation;
+  if (machine->addPassesToEmitFile(code_generation, stream, nullptr,
+                                   llvm::CodeGenFileType::AssemblyFile)) {
+    return MakeDiagnostic(diag::kLlvmNoBackend, Location(), "no assembly printer");
+  }
+  code_generation.run(module);
+  if (!collect.errors().empty()) {
+    return MakeDiagnostic(diag::kLlvmFailed, Location(), Row(target).name, collect.errors());
+  }
+  return text.str().str();
+}
+
+}  // namespace tarsia::compiler

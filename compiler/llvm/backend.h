@@ -1,0 +1,33 @@
+// From an LLVM module to PTX text. The only file that sees LLVM's pass builder and target machine:
+// those headers cost seconds to compile.
+#ifndef TARSIA_COMPILER_LLVM_BACKEND_H_
+#define TARSIA_COMPILER_LLVM_BACKEND_H_
+
+#include <string>
+
+#include "compiler/target.h"
+#include "support/result.h"
+
+namespace llvm {
+class Module;
+}  // namespace llvm
+
+namespace tarsia::compiler {
+
+// Sets the module's triple and data layout; do this before anything asks for sizes or alignments.
+void SetTriple(llvm::Module& module);
+
+// Verifies the module, optimises it (which changes it) and prints PTX. Source lines (.loc) survive
+// where the module's compile unit is of kind DebugDirectivesOnly; a fuller kind would mark the
+// code `debug`, which makes ptxas optimise nothing.
+// No contraction and no flushing of subnormals but where the instructions' own flags allow it.
+// Errors: a module that does not verify, what LLVM cannot select. Thread-safe for modules of
+// different contexts. Not covered: LLVM ends the process on some of its own faults.
+Result<std::string> EmitPtx(llvm::Module& module, Target target);
+
+// The same passes without code generation, for looking at the optimised module.
+Status Optimize(llvm::Module& module, Target target);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_BACKEND_H_

@@ -1,0 +1,26 @@
+// Conversions between any two element types, with one rounding; the rules are those of
+// dtypes/convert.h.
+#ifndef TARSIA_COMPILER_LLVM_CONVERT_H_
+#define TARSIA_COMPILER_LLVM_CONVERT_H_
+
+#include "compiler/llvm/element.h"
+
+namespace tarsia::compiler {
+
+struct CastRequest {
+  llvm::Value* value = nullptr;
+  DType from;
+  DType to;
+  CastOptions options;
+  llvm::Value* random = nullptr;  // an i32; stochastic rounding only
+};
+
+llvm::Value* EmitCast(llvm::IRBuilderBase& builder, Target target, const CastRequest& cast);
+
+// See ElementEmitter::Unpack.
+ElementEmitter::Unpacked EmitUnpack(llvm::IRBuilderBase& builder, Target target, llvm::Value* code,
+                                    DType type, DType compute);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_CONVERT_H_

@@ -1,0 +1,90 @@
+// The LLVM IR of single elements: what value holds an element of a type, and every elementwise
+// operation and conversion on such values, to the bit of docs/isa.md and docs/dtypes.md.
+//
+// An element is held in
+//   bool                                   i1
+//   integers and floats of at most 8 bits,
+//   e8m0                                   i8, the code in the low bits, the others zero (signed
+//                                          integers too: their raw code)
+//   i16, u16                               i16
+//   i32, u32, tf32, c32                    i32   (c32, c64: the real part in the low half)
+//   i64, u64, c64                          i64
+//   f16, bf16, f32, f64                    half, bfloat, float, double
+//
+// Additions, multiplications and the like take the builder's fast-math flags, so that a kernel that
+// says `fast` sets `contract` there; conversions and approximations ignore them. No operation is
+// undefined for any operand: shifts, divisions and conversions never make poison. All code goes to
+// the builder's place, without new blocks; `rem` of floats, `sin` and `cos` call functions that are
+// added to the module once.
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_H_
+
+#include <cstdint>
+
+#include "compiler/target.h"
+#include "dtypes/convert.h"
+#include "dtypes/dtype.h"
+#include "isa/instruction.h"
+
+namespace llvm {
+class Constant;
+class IntegerType;
+class IRBuilderBase;
+class LLVMContext;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace tarsia::compiler {
+
+llvm::Type* ElementType(llvm::LLVMContext& context, DType type);
+// The integer of the width of the type's container (ContainerBytes), which holds its code.
+llvm::IntegerType* CodeType(llvm::LLVMContext& context, DType type);
+// Between an element and its code. Any code but 0 makes a true bool.
+llvm::Value* ToCode(llvm::IRBuilderBase& builder, llvm::Value* element, DType type);
+llvm::Value* FromCode(llvm::IRBuilderBase& builder, llvm::Value* code, DType type);
+llvm::Constant* ElementConstant(llvm::LLVMContext& context, DType type, uint64_t code);
+
+class ElementEmitter {
+ public:
+  ElementEmitter(llvm::IRBuilderBase& builder, Target target)
+      : builder_(builder), target_(target) {}
+
+  // What CastCode (dtypes/convert.h) does; `random` is an i32, read by stochastic rounding only.
+  // A complex number casts only to another.
+  llvm::Value* Cast(llvm::Value* value, DType from, DType to, CastOptions options = {},
+                    llvm::Value* random = nullptr);
+
+  // The unary rows of isa.def from neg to clz, on the types that each allows (else null).
+  llvm::Value* Unary(Opcode op, DType type, llvm::Value* a);
+  // The binary rows from add to ge; comparisons give an i1.
+  llvm::Value* Binary(Opcode op, DType type, llvm::Value* a, llvm::Value* b);
+  // a * b + c with one rounding, of a float or complex type (each real multiply-add rounds once).
+  llvm::Value* Fma(DType type, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  // For any type, condition an i1.
+  llvm::Value* Select(llvm::Value* condition, llvm::Value* a, llvm::Value* b);
+
+  // c + a * b as `dot` does it in scalar code: c is f32, f64, i32 or c64, and a and b are of types
+  // that dot takes for it. A product of 8-bit floats, f16, bf16 or integers is exact.
+  llvm::Value* MulAdd(DType a_type, llvm::Value* a, DType b_type, llvm::Value* b, DType c_type,
+                      llvm::Value* c);
+
+  // Element `number` (an i64) of `rand` with the seed (an i64), as an i32.
+  llvm::Value* Random(llvm::Value* seed, llvm::Value* number);
+
+  // What `unpack` gives for a code in `contiguous` order: q, and the constant that takes it to the
+  // code's value (q - b of integers, q * b of floats). `compute` is f16 or bf16.
+  struct Unpacked {
+    llvm::Value* q = nullptr;
+    llvm::Constant* b = nullptr;
+  };
+  Unpacked Unpack(llvm::Value* code, DType type, DType compute);
+
+ private:
+  llvm::IRBuilderBase& builder_;
+  Target target_;
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_H_

@@ -1,0 +1,623 @@
+#include "compiler/llvm/emitter.h"
+
+#include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/diagnostics.h"
+#include "compiler/llvm/backend.h"
+#include "compiler/llvm/lower.h"
+
+namespace tarsia::compiler {
+namespace {
+
+constexpr char kSharedName[] = "tarsia_shared";
+
+size_t Size(int64_t x) { return static_cast<size_t>(x); }
+
+}  // namespace
+
+Emitter::Emitter(const Program& program, const LayoutPlan& layouts, const SharedPlan& shared,
+                 Target target, const CompileOptions& options)
+    : program_(program),
+      layouts_(layouts),
+      shared_(shared),
+      target_(target),
+      options_(options),
+      context_(std::make_unique<llvm::LLVMContext>()),
+      module_(std::make_unique<llvm::Module>(std::string(program.name()), *context_)),
+      builder_(*context_),
+      elements_(std::make_unique<ElementEmitter>(builder_, target)) {
+  SetTriple(*module_);
+  if (program.kernel().fast) {
+    llvm::FastMathFlags flags;
+    flags.setAllowContract();
+    builder_.setFastMathFlags(flags);
+  }
+}
+
+// ---- the kernel as a whole -----------------------------------------------------------------
+
+Status Emitter::EmitKernel() {
+  info_.name = std::string(program_.name());
+  info_.threads = static_cast<int>(threads());
+  info_.shared_bytes = shared_.total_bytes;
+  CollectFacts();
+  MakeEntry();
+  MakeVariables();
+  TARSIA_CHECK(EmitBody(0, kernel().code.size()));
+  builder_.CreateRetVoid();
+  if (debug_) debug_->finalize();
+  return OkStatus();
+}
+
+void Emitter::CollectFacts() {
+  const size_t values = program_.types().size();
+  facts_.resize(values);
+  assignments_.assign(values, 0);
+  for (uint32_t i = 0; i < values; ++i) facts_[i] = Facts::OfType(program_.type(i).dtype);
+  for (const Inst& inst : kernel().code) {
+    uses_async_copies_ = uses_async_copies_ || inst.opcode == Opcode::kCopyAsync;
+    for (const ExprId result : kernel().Results(inst)) ++assignments_[result.value()];
+  }
+  written_ = WrittenMemory(program_);
+  for (const Assume& assume : kernel().assumes) {
+    if (assume.alignment.none()) Assumed(assume.condition);
+  }
+}
+
+// What an assumption says of single scalar parameters: `%n % 8 == 0`, `%n > 0`, and both.
+void Emitter::Assumed(ExprId condition) {
+  const ExprPool& pool = program_.pool();
+  if (pool.kind(condition) != ExprKind::kBinary) return;
+  const auto op = static_cast<BinaryOp>(pool.node(condition).code);
+  const ExprId left = pool.children(condition)[0];
+  const ExprId right = pool.children(condition)[1];
+  if (op == BinaryOp::kAnd) {
+    Assumed(left);
+    return Assumed(right);
+  }
+  const auto number = pool.AsInt(right);
+  if (!number) return;
+  Facts said;
+  ExprId subject = left;
+  if (op == BinaryOp::kEqual && *number == 0 && pool.kind(left) == ExprKind::kBinary &&
+      static_cast<BinaryOp>(pool.node(left).code) == BinaryOp::kModulo) {
+    const auto divisor = pool.AsInt(pool.children(left)[1]);
+    if (!divisor || *divisor <= 0) return;
+    subject = pool.children(left)[0];
+    said.multiple = static_cast<uint64_t>(*divisor);
+  } else if (op == BinaryOp::kGreaterEqual) {
+    said.lo = *number;
+  } else if (op == BinaryOp::kGreater && *number < INT64_MAX) {
+    said.lo = *number + 1;
+  } else if (op == BinaryOp::kLessEqual) {
+    said.hi = *number;
+  } else if (op == BinaryOp::kLess && *number > INT64_MIN) {
+    said.hi = *number - 1;
+  } else if (op == BinaryOp::kEqual) {
+    said = Facts::Exactly(*number);
+  }
+  if (!subject.is_value() || !program_.type(subject.value()).dtype.IsInteger()) return;
+  facts_[subject.value()] = Both(facts_[subject.value()], said);
+}
+
+// Whether some instruction may have something to say to the host.
+bool Emitter::NeedsReport() const {
+  return std::any_of(kernel().code.begin(), kernel().code.end(), [&](const Inst& inst) {
+    if (inst.opcode == Opcode::kAssert || inst.opcode == Opcode::kPrint) return true;
+    const auto slots = kernel().Slots(inst);
+    // A step may be zero; a slice may not begin on a whole byte.
+    if (inst.opcode == Opcode::kFor) {
+      return slots.size() > 2 && program_.pool().UsesValues(slots[2]);
+    }
+    return inst.opcode == Opcode::kView && IsMemoryTile(program_.type(slots[0].value()));
+  });
+}
+
+// Whether bytes at the end of a buffer may be shared by elements of different blocks.
+bool Emitter::NeedsLock() const {
+  return std::any_of(kernel().code.begin(), kernel().code.end(), [&](const Inst& inst) {
+    if (inst.opcode != Opcode::kStore && inst.opcode != Opcode::kScatter) return false;
+    const ConcreteType& target = program_.type(kernel().Slots(inst)[0].value());
+    return target.space == Space::kGlobal && target.dtype.IsSubByte();
+  });
+}
+
+void Emitter::MakeEntry() {
+  std::vector<llvm::Type*> types;
+  const auto add = [&](KernelParameter::Kind kind, DType type, llvm::Type* llvm_type,
+                       uint32_t bytes, uint32_t alignment) {
+    KernelParameter parameter;
+    parameter.kind = kind;
+    parameter.type = type;
+    parameter.bytes = bytes;
+    parameter.alignment = alignment;
+    parameter.offset = static_cast<uint32_t>((info_.parameter_bytes + bytes - 1) / bytes * bytes);
+    info_.parameter_bytes = parameter.offset + bytes;
+    info_.parameters.push_back(parameter);
+    types.push_back(llvm_type);
+  };
+  for (uint32_t i = 0; i < kernel().params.size(); ++i) {
+    const DType type = program_.type(i).dtype;
+    const auto bytes = static_cast<uint32_t>(ContainerBytes(type));
+    if (kernel().params[i].is_pointer) {
+      add(KernelParameter::Kind::kPointer, type, I(64), 8, bytes);
+    } else {
+      add(KernelParameter::Kind::kScalar, type, I(bytes * 8), bytes, bytes);
+    }
+  }
+  for (const Assume& assume : kernel().assumes) {
+    if (assume.alignment.none() || !assume.condition.is_value()) continue;
+    const auto bytes = program_.pool().AsInt(assume.alignment);
+    if (bytes && *bytes > 0) {
+      RequireAlignment(assume.condition.value(), Facts::Exactly(*bytes).PowerOfTwo(1u << 20));
+    }
+  }
+  for (const Inst& inst : kernel().code) {
+    if (inst.opcode != Opcode::kAllocGlobal) continue;
+    Workspace workspace;
+    workspace.value = kernel().Results(inst)[0].value();
+    workspace.zeroed = HasAttr(program_, inst, Attr::kZeroed);
+    info_.workspace.push_back(workspace);
+    add(KernelParameter::Kind::kWorkspace, kU8, I(64), 8, kWorkspaceAlignment);
+  }
+  if (NeedsLock()) {
+    info_.workspace.push_back({Workspace::kLockWord, true});
+    add(KernelParameter::Kind::kWorkspace, kU32, I(64), 8, kWorkspaceAlignment);
+  }
+  if (NeedsReport()) add(KernelParameter::Kind::kReport, kU64, I(64), 8, 8);
+
+  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), types, false);
+  function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, info_.name,
+                                     module_.get());
+  const auto annotate = [&](const char* what, int64_t value) {
+    llvm::Metadata* parts[] = {
+        llvm::ConstantAsMetadata::get(function_), llvm::MDString::get(*context_, what),
+        llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(I(32), static_cast<uint64_t>(value)))};
+    module_->getOrInsertNamedMetadata("nvvm.annotations")
+        ->addOperand(llvm::MDNode::get(*context_, parts));
+  };
+  annotate("kernel", 1);
+  annotate("reqntidx", threads());
+  annotate("reqntidy", 1);
+  annotate("reqntidz", 1);
+  entry_ = llvm::BasicBlock::Create(*context_, "entry", function_);
+  llvm::BasicBlock* body = llvm::BasicBlock::Create(*context_, "body", function_);
+  builder_.SetInsertPoint(entry_);
+  MakeDebugInfo();
+  thread_ = CallIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+  for (uint32_t i = 0; i < kernel().params.size(); ++i) {
+    arguments_.push_back(function_->getArg(i));
+  }
+  if (NeedsReport()) report_ = function_->getArg(static_cast<unsigned>(types.size()) - 1);
+  if (shared_.total_bytes > 0) {
+    auto* array = new llvm::GlobalVariable(
+        *module_, llvm::ArrayType::get(I(8), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr,
+        kSharedName, nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+    array->setAlignment(llvm::Align(kSharedAlignment));
+    shared_base_ = builder_.CreateTrunc(builder_.CreatePtrToInt(array, I(64)), I(32));
+  }
+  entry_end_ = builder_.CreateBr(body);
+  builder_.SetInsertPoint(body);
+}
+
+void Emitter::MakeDebugInfo() {
+  if (!options_.line_info) return;
+  const std::string& name = program_.source_name();
+  module_->addModuleFlag(llvm::Module::Warning, "Debug Info Version",
+                         llvm::DEBUG_METADATA_VERSION);
+  debug_ = std::make_unique<llvm::DIBuilder>(*module_);
+  llvm::DIFile* file = debug_->createFile(name.empty() ? "kernel.tsa" : name, "");
+  debug_->createCompileUnit(llvm::dwarf::DW_LANG_C, file, "tarsia", true, "", 0, "",
+                            llvm::DICompileUnit::DebugDirectivesOnly);
+  llvm::DISubroutineType* type = debug_->createSubroutineType(debug_->getOrCreateTypeArray({}));
+  subprogram_ =
+      debug_->createFunction(file, info_.name, info_.name, file, kernel().location.line, type,
+                             kernel().location.line, llvm::DINode::FlagZero,
+                             llvm::DISubprogram::SPFlagDefinition);
+  function_->setSubprogram(subprogram_);
+  SetLine(kernel().location);
+}
+
+void Emitter::SetLine(Location location) {
+  if (subprogram_ == nullptr) return;
+  builder_.SetCurrentDebugLocation(
+      llvm::DILocation::get(*context_, location.line, location.column, subprogram_));
+}
+
+void Emitter::MakeVariables() {
+  const size_t values = program_.types().size();
+  scalars_.resize(values);
+  tiles_.resize(values);
+  for (uint32_t value = 0; value < values; ++value) {
+    const ConcreteType& type = program_.type(value);
+    if (type.kind == ValueKind::kScalar) {
+      scalars_[value] = Variable(TypeOf(type.dtype), llvm::StringRef(kernel().ValueName(value)));
+    }
+  }
+  for (uint32_t i = 0; i < kernel().params.size(); ++i) {
+    if (kernel().params[i].is_pointer) continue;
+    builder_.CreateStore(FromCode(builder_, arguments_[i], program_.type(i).dtype), scalars_[i]);
+  }
+}
+
+Status Emitter::EmitBody(size_t begin, size_t end) {
+  for (size_t i = begin; i < end;) {
+    const Inst& inst = kernel().code[i];
+    TARSIA_CHECK(EmitInst(i));
+    i = std::max<size_t>(inst.end, i + 1);
+  }
+  return OkStatus();
+}
+
+Status Emitter::EmitInst(size_t number) {
+  const InstInfo info = Describe(program_, kernel().code[number]);
+  const InstInfo* outer = inst_;
+  const InstLayouts* outer_layouts = inst_layouts_;
+  const size_t outer_number = inst_number_;
+  inst_ = &info;
+  inst_layouts_ = &layouts_.insts[number];
+  inst_number_ = number;
+  SetLine(info.location);
+  Status status = LoweringOf(info.inst->opcode)(*this);
+  inst_ = outer;
+  inst_layouts_ = outer_layouts;
+  inst_number_ = outer_number;
+  return status;
+}
+
+void Emitter::ReturnHere() {
+  builder_.CreateRetVoid();
+  builder_.SetInsertPoint(NewBlock("unreached"));
+}
+
+// ---- LLVM ----------------------------------------------------------------------------------
+
+llvm::Value* Emitter::And(llvm::Value* a, llvm::Value* c) {
+  if (a == nullptr) return c;
+  return c == nullptr ? a : builder_.CreateAnd(a, c);
+}
+
+llvm::AllocaInst* Emitter::Variable(llvm::Type* type, const llvm::Twine& name) {
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(entry_end_);
+  return builder_.CreateAlloca(type, nullptr, name);
+}
+
+llvm::BasicBlock* Emitter::NewBlock(const llvm::Twine& name) {
+  return llvm::BasicBlock::Create(*context_, name, function_);
+}
+
+void Emitter::If(llvm::Value* condition, const std::function<void()>& body) {
+  if (condition == nullptr) return body();
+  llvm::BasicBlock* then = NewBlock("then");
+  llvm::BasicBlock* after = NewBlock("after");
+  builder_.CreateCondBr(condition, then, after);
+  builder_.SetInsertPoint(then);
+  body();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+}
+
+void Emitter::Loop(llvm::Value* count, const std::function<void(llvm::Value*)>& body) {
+  llvm::AllocaInst* counter = Variable(I(32), "turn");
+  llvm::BasicBlock* head = NewBlock("head");
+  llvm::BasicBlock* turn = NewBlock("turn");
+  llvm::BasicBlock* after = NewBlock("after");
+  builder_.CreateStore(Int32(0), counter);
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(head);
+  llvm::Value* i = builder_.CreateLoad(I(32), counter);
+  builder_.CreateCondBr(builder_.CreateICmpULT(i, count), turn, after);
+  builder_.SetInsertPoint(turn);
+  body(i);
+  builder_.CreateStore(builder_.CreateAdd(i, Int32(1)), counter);
+  builder_.CreateBr(head);
+  builder_.SetInsertPoint(after);
+}
+
+llvm::Value* Emitter::CallIntrinsic(unsigned id, llvm::ArrayRef<llvm::Type*> types,
+                                    llvm::ArrayRef<llvm::Value*> arguments, bool convergent) {
+  llvm::Function* f = llvm::Intrinsic::getDeclaration(module_.get(), id, types);
+  llvm::CallInst* call = builder_.CreateCall(f, arguments);
+  if (convergent) call->setConvergent();
+  return call;
+}
+
+// ---- threads -------------------------------------------------------------------------------
+
+void Emitter::Barrier() { CallIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}, true); }
+
+void Emitter::DeviceFence() { CallIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {}); }
+
+llvm::Value* Emitter::LinearBlock() {
+  const auto read = [&](unsigned id) {
+    return builder_.CreateZExt(CallIntrinsic(id, {}, {}), I(64));
+  };
+  llvm::Value* x = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
+  llvm::Value* y = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y);
+  llvm::Value* z = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z);
+  llvm::Value* nx = read(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x);
+  llvm::Value* ny = read(llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y);
+  llvm::Value* rows = builder_.CreateAdd(y, builder_.CreateMul(ny, z));
+  return builder_.CreateAdd(x, builder_.CreateMul(nx, rows));
+}
+
+// ---- register tiles ------------------------------------------------------------------------
+
+std::vector<llvm::AllocaInst*>& Emitter::TileVariable(uint32_t value) {
+  std::vector<llvm::AllocaInst*>& variable = tiles_[value];
+  const auto slots = Size(Layout(LayoutOf(value)).slots());
+  while (variable.size() < slots) {
+    variable.push_back(Variable(TypeOf(program_.type(value).dtype),
+                                llvm::StringRef(kernel().ValueName(value))));
+  }
+  return variable;
+}
+
+Slots Emitter::ReadTile(uint32_t value) {
+  Slots out;
+  llvm::Type* type = TypeOf(program_.type(value).dtype);
+  for (llvm::AllocaInst* slot : TileVariable(value)) out.push_back(builder_.CreateLoad(type, slot));
+  return out;
+}
+
+void Emitter::WriteTile(uint32_t value, const Slots& slots) {
+  std::vector<llvm::AllocaInst*>& variable = TileVariable(value);
+  for (size_t i = 0; i < variable.size(); ++i) builder_.CreateStore(slots[i], variable[i]);
+}
+
+Slots Emitter::TileOperand(size_t i, size_t slots) {
+  const Operand& operand = inst_->operand[i];
+  if (!operand.IsTile()) return Slots(slots, ScalarOperand(i));
+  return Convert(ReadTile(operand.value), operand.type, LayoutOf(operand.value),
+                 inst_layouts_->operand[i]);
+}
+
+void Emitter::SetResult(size_t r, const Slots& slots) {
+  const uint32_t value = inst_->results[r];
+  WriteTile(value, Convert(slots, program_.type(value).dtype, inst_layouts_->result[r],
+                           LayoutOf(value)));
+}
+
+Slots Emitter::Convert(const Slots& slots, DType type, LayoutId from, LayoutId to) {
+  if (from == to) return slots;
+  if (const auto order = SlotPermutation(Layout(from), Layout(to))) {
+    Slots out;
+    for (const int64_t slot : *order) {
+      out.push_back(slot < 0 ? llvm::Constant::getNullValue(TypeOf(type)) : slots[Size(slot)]);
+    }
+    return out;
+  }
+  std::vector<Place> put, get;
+  for (int64_t slot = 0; slot < Layout(from).slots(); ++slot) {
+    put.push_back({LinearIndex(from, slot), And(IsElement(from, slot), IsFirstHolder(from))});
+  }
+  for (int64_t slot = 0; slot < Layout(to).slots(); ++slot) {
+    get.push_back({LinearIndex(to, slot), IsElement(to, slot)});
+  }
+  return Exchange(slots, type, ElementCount(to), put, get);
+}
+
+int64_t Emitter::ElementCount(LayoutId layout) const {
+  int64_t n = 1;
+  for (const int64_t extent : Layout(layout).shape()) n *= extent;
+  return n;
+}
+
+LayoutId Emitter::AddLayout(TileLayout layout) {
+  std::vector<TileLayout>& all = layouts_.layouts;
+  const auto found = std::find(all.begin(), all.end(), layout);
+  if (found != all.end()) return static_cast<LayoutId>(found - all.begin());
+  all.push_back(std::move(layout));
+  return static_cast<LayoutId>(all.size() - 1);
+}
+
+// ---- where elements are --------------------------------------------------------------------
+
+llvm::Value* Emitter::ThreadIndex(LayoutId layout, int dim) {
+  llvm::Value*& known = thread_index_[{layout, dim}];
+  if (known != nullptr) return known;
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(entry_end_);
+  llvm::Value* sum = Int32(0);
+  int64_t stride = threads();
+  for (const RegLayout::Digit& digit : Layout(layout).reg().spatial()) {
+    stride /= digit.extent;
+    if (digit.dim != dim) continue;
+    llvm::Value* part = builder_.CreateUDiv(thread_, Int32(stride));
+    if (stride * digit.extent < threads()) part = builder_.CreateURem(part, Int32(digit.extent));
+    sum = builder_.CreateAdd(sum, builder_.CreateMul(part, Int32(digit.stride)));
+  }
+  known = sum;
+  return known;
+}
+
+llvm::Value* Emitter::ElementIndex(LayoutId layout, int64_t slot, int dim) {
+  const int64_t offset = Layout(layout).SlotOffset(slot)[Size(dim)];
+  return builder_.CreateAdd(ThreadIndex(layout, dim), Int32(offset));
+}
+
+llvm::Value* Emitter::IsElement(LayoutId layout, int64_t slot) {
+  const TileLayout& tile = Layout(layout);
+  llvm::Value* holds = nullptr;
+  for (int d = 0; d < tile.rank(); ++d) {
+    if (!tile.PaddedAlong(d)) continue;
+    holds = And(holds, builder_.CreateICmpULT(ElementIndex(layout, slot, d),
+                                              Int32(tile.shape()[Size(d)])));
+  }
+  return holds;
+}
+
+llvm::Value* Emitter::IsFirstHolder(LayoutId layout) {
+  if (!Layout(layout).replicated()) return nullptr;
+  llvm::Value*& known = first_holder_[layout];
+  if (known != nullptr) return known;
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(entry_end_);
+  int64_t stride = threads();
+  for (const RegLayout::Digit& digit : Layout(layout).reg().spatial()) {
+    stride /= digit.extent;
+    if (digit.dim != RegLayout::kReplication) continue;
+    llvm::Value* part =
+        builder_.CreateURem(builder_.CreateUDiv(thread_, Int32(stride)), Int32(digit.extent));
+    known = And(known, builder_.CreateICmpEQ(part, Int32(0)));
+  }
+  return known;
+}
+
+llvm::Value* Emitter::LinearIndex(LayoutId layout, int64_t slot) {
+  const TileLayout& tile = Layout(layout);
+  llvm::Value* linear = Int32(0);
+  int64_t stride = 1;
+  for (int d = tile.rank() - 1; d >= 0; --d) {
+    linear = builder_.CreateAdd(
+        linear, builder_.CreateMul(ElementIndex(layout, slot, d), Int32(stride)));
+    stride *= tile.shape()[Size(d)];
+  }
+  return linear;
+}
+
+// ---- exchange through shared scratch ---------------------------------------------------------
+
+llvm::Value* Emitter::Scratch() { return shared_base_; }
+
+Slots Emitter::ExchangeCodes(const Slots& codes, int bytes, int64_t count,
+                             std::span<const Place> put, std::span<const Place> get) {
+  Slots out(get.size(), llvm::Constant::getNullValue(I(static_cast<unsigned>(bytes) * 8)));
+  if (count == 0) return out;
+  const int64_t room = static_cast<int64_t>(shared_.scratch_bytes) / bytes;
+  const bool whole = count <= room;
+  for (int64_t first = 0; first < count; first += room) {
+    const auto here = [&](const Place& place) {
+      llvm::Value* at = builder_.CreateSub(place.place, Int32(first));
+      llvm::Value* in = whole ? nullptr : builder_.CreateICmpULT(at, Int32(room));
+      return std::pair(
+          Address{builder_.CreateAdd(Scratch(), builder_.CreateMul(at, Int32(bytes))), 0},
+          And(place.condition, in));
+    };
+    Barrier();
+    for (size_t i = 0; i < put.size(); ++i) {
+      const auto [address, condition] = here(put[i]);
+      StoreCode(Space::kShared, address, bytes, static_cast<uint64_t>(bytes), codes[i], condition);
+    }
+    Barrier();
+    for (size_t i = 0; i < get.size(); ++i) {
+      const auto [address, condition] = here(get[i]);
+      llvm::Value* code =
+          LoadCode(Space::kShared, address, bytes, static_cast<uint64_t>(bytes), condition);
+      out[i] = first == 0 ? code : builder_.CreateSelect(condition, code, out[i]);
+    }
+  }
+  return out;
+}
+
+Slots Emitter::Exchange(const Slots& slots, DType type, int64_t count, std::span<const Place> put,
+                        std::span<const Place> get) {
+  Slots codes;
+  for (llvm::Value* slot : slots) codes.push_back(ToCode(builder_, slot, type));
+  Slots out = ExchangeCodes(codes, ContainerBytes(type), count, put, get);
+  for (llvm::Value*& code : out) code = FromCode(builder_, code, type);
+  return out;
+}
+
+llvm::Value* Emitter::ShuffleXor(llvm::Value* code, int mask) {
+  const unsigned bits = code->getType()->getIntegerBitWidth();
+  const auto shuffle = [&](llvm::Value* word) {
+    return CallIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
+                         {Int32(-1), word, Int32(mask), Int32(31)}, true);
+  };
+  if (bits <= 32) {
+    return builder_.CreateTrunc(shuffle(builder_.CreateZExt(code, I(32))), I(bits));
+  }
+  llvm::Value* low = shuffle(builder_.CreateTrunc(code, I(32)));
+  llvm::Value* high = shuffle(builder_.CreateTrunc(builder_.CreateLShr(code, uint64_t{32}), I(32)));
+  return builder_.CreateOr(builder_.CreateZExt(low, I(64)),
+                           builder_.CreateShl(builder_.CreateZExt(high, I(64)), uint64_t{32}));
+}
+
+llvm::Value* Emitter::FromThreadZero(llvm::Value* code) {
+  const auto bytes = static_cast<int>(code->getType()->getIntegerBitWidth() / 8);
+  const Address address{Scratch(), 0};
+  Barrier();
+  StoreCode(Space::kShared, address, bytes, 16, code, builder_.CreateICmpEQ(thread_, Int32(0)));
+  Barrier();
+  return LoadCode(Space::kShared, address, bytes, 16, nullptr);
+}
+
+// ---- parameters and reports ------------------------------------------------------------------
+
+void Emitter::RequireAlignment(uint32_t parameter, uint64_t bytes) {
+  uint32_t& alignment = info_.parameters[parameter].alignment;
+  alignment = std::max(alignment, static_cast<uint32_t>(bytes));
+}
+
+Result<uint32_t> Emitter::AddRecord(ReportRecord record) {
+  if (info_.records.size() >> kRecordBits != 0) {
+    return MakeDiagnostic(diag::kTooManyReports, inst_->location, 1 << kRecordBits);
+  }
+  record.location = inst_->location;
+  info_.records.push_back(std::move(record));
+  return static_cast<uint32_t>(info_.records.size() - 1);
+}
+
+Status Emitter::FailUnless(llvm::Value* holds, ReportRecord record) {
+  TARSIA_TRY(const uint32_t number, AddRecord(std::move(record)));
+  llvm::BasicBlock* fail = NewBlock("fail");
+  llvm::BasicBlock* go_on = NewBlock("holds");
+  builder_.CreateCondBr(holds, go_on, fail);
+  builder_.SetInsertPoint(fail);
+  If(builder_.CreateICmpEQ(thread_, Int32(0)), [&] {
+    llvm::Value* key =
+        builder_.CreateOr(builder_.CreateShl(LinearBlock(), kRecordBits), Int64(number));
+    llvm::Value* pointer =
+        builder_.CreateIntToPtr(report_, llvm::PointerType::get(*context_, 1));
+    builder_.CreateAtomicRMW(llvm::AtomicRMWInst::UMin, pointer, key, llvm::MaybeAlign(8),
+                             llvm::AtomicOrdering::Monotonic);
+  });
+  builder_.CreateRetVoid();
+  builder_.SetInsertPoint(go_on);
+  return OkStatus();
+}
+
+bool Emitter::DependsOnParametersAlone(ExprId expr) const {
+  std::vector<ExprId> todo = {expr};
+  std::set<uint32_t> seen;
+  while (!todo.empty()) {
+    const ExprId next = todo.back();
+    todo.pop_back();
+    if (next.is_value() && next.value() >= kernel().params.size()) return false;
+    if (!seen.insert(next.raw()).second) continue;
+    for (const ExprId child : program_.pool().children(next)) todo.push_back(child);
+  }
+  return true;
+}
+
+llvm::Value* Emitter::LockWord() {
+  const size_t number = kernel().params.size() + info_.workspace.size() - 1;
+  return function_->getArg(static_cast<unsigned>(number));
+}
+
+llvm::Value* Emitter::WorkspaceAddress(uint32_t value) {
+  for (size_t i = 0; i < info_.workspace.size(); ++i) {
+    if (info_.workspace[i].value == value) {
+      return function_->getArg(static_cast<unsigned>(kernel().params.size() + i));
+    }
+  }
+  return Int64(0);
+}
+
+LowerFunction LoweringOf(Opcode opcode) {
+  static constexpr LowerFunction kFunctions[] = {
+#define INST(name, ...) &Lower##name,
+#include "isa/isa.def"
+#undef INST
+  };
+  return kFunctions[static_cast<size_t>(opcode)];
+}
+
+}  // namespace tarsia::compiler

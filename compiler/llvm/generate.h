@@ -1,0 +1,18 @@
+// From a program with layouts and places in shared memory to PTX. No LLVM in this header.
+#ifndef TARSIA_COMPILER_LLVM_GENERATE_H_
+#define TARSIA_COMPILER_LLVM_GENERATE_H_
+
+#include "compiler/compile.h"
+#include "compiler/infer_layouts.h"
+#include "compiler/plan_shared.h"
+
+namespace tarsia::compiler {
+
+// Everything of the result but CompiledKernel::layouts.
+Result<CompiledKernel> Generate(const Program& program, const LayoutPlan& layouts,
+                                const SharedPlan& shared, Target target,
+                                const CompileOptions& options);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_GENERATE_H_

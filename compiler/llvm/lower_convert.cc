@@ -1,0 +1,73 @@
+// The convert family.
+#include <cmath>
+
+#include "compiler/llvm/lower.h"
+
+namespace tarsia::compiler {
+namespace {
+
+// q = (value + bias) * 2^-exponent of a code, rounded once; what the bit layout of the codes makes
+// cheap, here by plain arithmetic. Exact in f32 but for the last step.
+llvm::Value* UnpackOne(Emitter& e, llvm::Value* code, DType type, DType compute,
+                       const UnpackForm& form) {
+  llvm::IRBuilder<>& b = e.b();
+  llvm::Value* value = e.elements().Cast(code, type, kF32);
+  if (form.exponent != 0) {
+    value = b.CreateFMul(value, e.Constant(kF32, EncodeFromDouble(
+                                                     kF32, std::ldexp(1.0, -form.exponent))));
+  }
+  if (form.bias != 0) {
+    value = b.CreateFAdd(value, e.Constant(kF32, EncodeFromDouble(kF32, form.bias)));
+  }
+  return e.elements().Cast(value, kF32, compute);
+}
+
+llvm::Value* UnpackBack(Emitter& e, DType type, DType compute, const UnpackForm& form) {
+  const double back = type.IsInteger() ? form.bias : std::ldexp(1.0, form.exponent);
+  return e.Constant(compute, EncodeFromDouble(compute, back));
+}
+
+}  // namespace
+
+LOWER(Cast) {
+  const Operand& source = e.inst().operand[0];
+  const uint32_t result = e.inst().results[0];
+  const DType to = e.program().type(result).dtype;
+  const CastOptions options = CastOptionsOf(e.program(), *e.inst().inst);
+  if (!IsRegisterTile(e.program().type(result))) {
+    e.WriteScalar(result, e.elements().Cast(e.ScalarOperand(0), source.type, to, options));
+    return OkStatus();
+  }
+  Slots slots = e.TileOperand(0);
+  const Slots random = e.inst().operand[1].present() ? e.TileOperand(1) : Slots();
+  for (size_t i = 0; i < slots.size(); ++i) {
+    slots[i] = e.elements().Cast(slots[i], source.type, to, options,
+                                 random.empty() ? nullptr : random[i]);
+  }
+  e.SetResult(0, slots);
+  return OkStatus();
+}
+
+LOWER(Unpack) {
+  const uint32_t codes = e.inst().operand[0].value;
+  const ConcreteType& type = e.program().type(codes);
+  const DType compute = e.program().type(e.inst().results[0]).dtype;
+  const Slots slots = e.TileOperand(0);
+  BitLayout bits;
+  if (type.bit_layout) {
+    bits = *type.bit_layout;
+  } else {
+    TARSIA_TRY(bits, BitLayout::Contiguous(type.dtype, static_cast<int64_t>(slots.size())));
+  }
+  Slots q, back;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    TARSIA_TRY(const UnpackForm form, bits.Unpack(static_cast<int64_t>(i), compute));
+    q.push_back(UnpackOne(e, slots[i], type.dtype, compute, form));
+    back.push_back(UnpackBack(e, type.dtype, compute, form));
+  }
+  e.SetResult(0, q);
+  e.SetResult(1, back);
+  return OkStatus();
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,516 @@
+// The memory family.
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <algorithm>
+
+#include "compiler/diagnostics.h"
+#include "compiler/llvm/lower.h"
+#include "compiler/llvm/tile_access.h"
+
+namespace tarsia::compiler {
+namespace {
+
+size_t Size(int64_t x) { return static_cast<size_t>(x); }
+
+Emitter::Cache CacheOf(Emitter& e) {
+  return static_cast<Emitter::Cache>(IntAttr(e.program(), *e.inst().inst, Attr::kCache, 0));
+}
+
+// The power of two that a number of bytes is a multiple of: what an address of such elements
+// needs.
+uint64_t AlignmentOf(DType type) {
+  return type.bits % 8 != 0 ? 1 : Facts::Exactly(type.bits / 8).PowerOfTwo(16);
+}
+
+// ---- views -----------------------------------------------------------------------------------
+
+std::vector<IndexValue> Extents64(Emitter& e, const ConcreteType& type) {
+  std::vector<IndexValue> out;
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    if (type.shape[d] >= 0) {
+      out.push_back(e.ConstantIndex(type.shape[d]));
+      continue;
+    }
+    IndexValue extent = e.Index(type.shape_exprs[d]);
+    extent.facts.lo = std::max<int64_t>(0, extent.facts.lo);  // whoever launches sees to that
+    extent.facts.hi = std::max(extent.facts.lo, std::min(extent.facts.hi, int64_t{1} << 40));
+    out.push_back(extent);
+  }
+  return out;
+}
+
+void ViewPointer(Emitter& e, MemoryTile tile) {
+  const uint32_t parameter = e.inst().operand[0].value;
+  uint64_t alignment = AlignmentOf(tile.type);
+  if (tile.form == MemoryTile::Form::kPacked) alignment = 16;
+  // Codes that share words are merged into whole ones.
+  if (tile.type.IsSubByte() && e.IsWritten(e.inst().results[0])) {
+    alignment = std::max<uint64_t>(alignment, 4);
+  }
+  e.RequireAlignment(parameter, alignment);
+  tile.base = e.ParameterAddress(parameter);
+  tile.alignment = e.PointerAlignment(parameter);
+  if (!tile.padded_to_words) tile.padded_to_words = tile.root_bytes.facts.IsMultipleOf(4);
+  e.SetMemory(e.inst().results[0], std::move(tile));
+}
+
+// Where the bytes of a slice begin (i64, from the root), and whether they are one run (i1).
+std::pair<IndexValue, llvm::Value*> RunOfSlice(Emitter& e, const MemoryTile& source) {
+  llvm::IRBuilder<>& b = e.b();
+  llvm::Value* holds = e.Bool(source.form == MemoryTile::Form::kAffine && source.swizzles.empty());
+  IndexValue offset = e.ConstantIndex(0);
+  IndexValue run = e.ConstantIndex(1);
+  for (int d = source.rank() - 1; d >= 0; --d) {
+    const MemoryTile::Dim& dim = source.dims[Size(d)];
+    const auto also = [&](llvm::Value* x) { holds = b.CreateAnd(holds, x); };
+    also(b.CreateICmpEQ(dim.low.value, dim.origin.value));
+    also(b.CreateICmpSGE(dim.low.value, e.Int64(0)));
+    also(b.CreateICmpEQ(dim.high.value, e.Add(dim.origin, dim.extent).value));
+    if (source.form != MemoryTile::Form::kAffine) continue;
+    also(b.CreateOr(b.CreateICmpSLE(dim.extent.value, e.Int64(1)),
+                    b.CreateICmpEQ(dim.stride.value, run.value)));
+    offset = e.Add(offset, e.Multiply(dim.origin, dim.stride));
+    run = e.Multiply(run, dim.extent);
+  }
+  const IndexValue bits = e.Multiply(offset, e.ConstantIndex(source.bits()));
+  llvm::Value* whole = b.CreateICmpEQ(b.CreateAnd(bits.value, uint64_t{7}), e.Int64(0));
+  IndexValue bytes{b.CreateAShr(bits.value, uint64_t{3}), {}};
+  if (bits.facts.IsMultipleOf(8)) bytes.facts.multiple = bits.facts.multiple / 8;
+  return {bytes, b.CreateAnd(holds, whole)};
+}
+
+Status ViewMemory(Emitter& e, MemoryTile tile) {
+  llvm::IRBuilder<>& b = e.b();
+  const uint32_t value = e.inst().operand[0].value;
+  const MemoryTile source = e.Memory(value);
+  tile.base = source.base;
+  tile.alignment = source.alignment;
+  tile.padded_to_words = source.padded_to_words;
+  if (!source.whole) {
+    const auto [first, holds] = RunOfSlice(e, source);
+    ReportRecord record;
+    record.kind = ReportRecord::Kind::kViewOfSlice;
+    record.text = std::string(e.kernel().ValueName(value));
+    TARSIA_CHECK(e.FailUnless(holds, std::move(record)));
+    llvm::Value* offset = first.value;
+    if (tile.space == Space::kShared) offset = b.CreateTrunc(offset, e.I(32));
+    tile.base = b.CreateAdd(tile.base, offset);
+    tile.alignment = first.facts.PowerOfTwo(source.alignment);
+  }
+  e.SetMemory(e.inst().results[0], std::move(tile));
+  return OkStatus();
+}
+
+Result<BitLayout> BitsOf(Emitter& e, uint32_t value) {
+  const ConcreteType& type = e.program().type(value);
+  if (type.bit_layout) return *type.bit_layout;
+  return BitLayout::Contiguous(type.dtype, e.Layout(e.LayoutOf(value)).slots());
+}
+
+// Each thread's bits under another type.
+Status ViewRegisters(Emitter& e) {
+  const uint32_t from = e.inst().operand[0].value;
+  const uint32_t to = e.inst().results[0];
+  TARSIA_TRY(const BitLayout source, BitsOf(e, from));
+  TARSIA_TRY(const BitLayout target, BitsOf(e, to));
+  Slots codes = e.ReadTile(from);
+  for (llvm::Value*& code : codes) code = ToCode(e.b(), code, source.type());
+  Slots words = WordsOfCodes(e, source, codes);
+  while (static_cast<int64_t>(words.size()) < target.words()) words.push_back(e.Int32(0));
+  Slots out;
+  for (int64_t slot = 0; slot < target.count(); ++slot) {
+    out.push_back(FromCode(e.b(), CodeOfWords(e, target, slot, words), target.type()));
+  }
+  e.SetResult(0, out);
+  return OkStatus();
+}
+
+// ---- gather and scatter ------------------------------------------------------------------------
+
+// For each slot of a tile the index that names it along the axis, as i64.
+Slots AxisIndices(Emitter& e, LayoutId tile, int axis) {
+  const DType type = e.inst().operand[1].type;
+  const LayoutId vector = e.inst_layouts().operand[1];
+  const Slots indices = e.TileOperand(1);
+  std::map<int64_t, size_t> slot_of;
+  for (size_t slot = 0; slot < indices.size(); ++slot) {
+    slot_of[e.Layout(vector).SlotOffset(static_cast<int64_t>(slot))[0]] = slot;
+  }
+  Slots out;
+  for (int64_t slot = 0; slot < e.Layout(tile).slots(); ++slot) {
+    llvm::Value* index = indices[slot_of[e.Layout(tile).SlotOffset(slot)[Size(axis)]]];
+    index = type.IsSigned() ? e.b().CreateSExt(index, e.I(64)) : e.b().CreateZExt(index, e.I(64));
+    const Facts facts = Facts::OfType(type);
+    out.push_back(e.Saturate({index, facts}).value);
+  }
+  return out;
+}
+
+std::vector<IndexValue> Zeros(Emitter& e, int rank) {
+  return std::vector<IndexValue>(Size(rank), e.ConstantIndex(0));
+}
+
+// ---- atomics ---------------------------------------------------------------------------------
+
+enum class Action : uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kExchange, kCompare };
+
+class Atomics {
+ public:
+  Atomics(Emitter& e, Action action)
+      : e_(e), b_(e.b()), action_(action), memory_(e.Memory(e.inst().operand[0].value)) {}
+
+  Status Run() {
+    const size_t last = action_ == Action::kCompare ? 2 : 1;
+    const LayoutId layout = e_.inst_layouts().operand[last];
+    TileAccess access(e_, memory_, layout, e_.Indices(e_.inst().operand[0]));
+    const Slots values = e_.TileOperand(last);
+    const Slots expected = last == 2 ? e_.TileOperand(1) : Slots();
+    Slots out;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto slot = static_cast<int64_t>(i);
+      llvm::Value* condition = e_.And(access.Exists(slot), e_.IsElement(layout, slot));
+      condition = e_.And(condition, e_.IsFirstHolder(layout));
+      const Address address = access.ByteAddress(slot);
+      llvm::Value* at = b_.CreateAdd(
+          address.base, llvm::ConstantInt::get(address.base->getType(),
+                                               static_cast<uint64_t>(address.offset), true));
+      llvm::Type* type = e_.TypeOf(memory_.type);
+      llvm::AllocaInst* old = e_.Variable(type, "old");
+      b_.CreateStore(llvm::Constant::getNullValue(type), old);
+      e_.If(condition, [&] {
+        b_.CreateStore(One(at, expected.empty() ? nullptr : expected[i], values[i]), old);
+      });
+      out.push_back(b_.CreateLoad(type, old));
+    }
+    if (!e_.inst().results.empty()) e_.SetResult(0, Shared(layout, out));
+    return OkStatus();
+  }
+
+ private:
+  // What the first holders got, in all holders.
+  Slots Shared(LayoutId layout, const Slots& slots) {
+    if (!e_.Layout(layout).replicated()) return slots;
+    std::vector<Emitter::Place> put, get;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const auto slot = static_cast<int64_t>(i);
+      llvm::Value* at = e_.LinearIndex(layout, slot);
+      llvm::Value* element = e_.IsElement(layout, slot);
+      put.push_back({at, e_.And(element, e_.IsFirstHolder(layout))});
+      get.push_back({at, element});
+    }
+    return e_.Exchange(slots, memory_.type, e_.ElementCount(layout), put, get);
+  }
+
+  llvm::Value* Pointer(llvm::Value* at) {
+    const unsigned space = memory_.space == Space::kShared ? 3 : 1;
+    return b_.CreateIntToPtr(at, llvm::PointerType::get(b_.getContext(), space));
+  }
+
+  llvm::Value* One(llvm::Value* at, llvm::Value* expected, llvm::Value* value) {
+    const auto relaxed = llvm::AtomicOrdering::Monotonic;
+    const llvm::MaybeAlign align(static_cast<uint64_t>(memory_.type.bits / 8));
+    if (action_ == Action::kCompare) {
+      return b_.CreateExtractValue(
+          b_.CreateAtomicCmpXchg(Pointer(at), expected, value, align, relaxed, relaxed), 0);
+    }
+    if (memory_.type.IsInteger() || memory_.type == kF64) {
+      return b_.CreateAtomicRMW(Operation(), Pointer(at), value, align, relaxed);
+    }
+    if (memory_.type == kF32) return AddF32(at, value);
+    return AddHalf(at, value);
+  }
+
+  llvm::AtomicRMWInst::BinOp Operation() const {
+    using Op = llvm::AtomicRMWInst;
+    const bool is_signed = memory_.type.IsSigned();
+    switch (action_) {
+      case Action::kAdd:
+        return memory_.type == kF64 ? Op::FAdd : Op::Add;
+      case Action::kMin:
+        return is_signed ? Op::Min : Op::UMin;
+      case Action::kMax:
+        return is_signed ? Op::Max : Op::UMax;
+      case Action::kAnd:
+        return Op::And;
+      case Action::kOr:
+        return Op::Or;
+      case Action::kXor:
+        return Op::Xor;
+      case Action::kExchange:
+      case Action::kCompare:
+        break;
+    }
+    return Op::Xchg;
+  }
+
+  // In global memory `atom.add.f32` takes subnormals for zero, so the sum is made here.
+  llvm::Value* AddF32(llvm::Value* at, llvm::Value* value) {
+    llvm::Value* old = b_.CreateBitCast(
+        e_.LoadWords(memory_.space, {at, 0}, 4, nullptr)[0], b_.getFloatTy());
+    const auto relaxed = llvm::AtomicOrdering::Monotonic;
+    return CompareLoop(old, e_.I(32), [&](llvm::Value* expected, llvm::Value* next) {
+      return b_.CreateExtractValue(
+          b_.CreateAtomicCmpXchg(Pointer(at), expected, next, llvm::MaybeAlign(4), relaxed,
+                                 relaxed),
+          0);
+    }, value);
+  }
+
+  llvm::Value* AddHalf(llvm::Value* at, llvm::Value* value) {
+    const std::string space = memory_.space == Space::kShared ? ".shared" : ".global";
+    const std::string reg = memory_.space == Space::kShared ? "r" : "l";
+    const bool bf16 = memory_.type == kBF16;
+    if (!bf16 || Row(e_.target()).capability >= 90) {
+      const std::string text = "atom" + space + ".add.noftz" + (bf16 ? ".bf16" : ".f16") +
+                               " $0, [$1], $2;";
+      return FromCode(b_, Asm16(text, "=h," + reg + ",h,~{memory}",
+                                {at, ToCode(b_, value, memory_.type)}),
+                      memory_.type);
+    }
+    const std::string text = "atom" + space + ".cas.b16 $0, [$1], $2, $3;";
+    llvm::Value* old = FromCode(b_, e_.LoadWords(memory_.space, {at, 0}, 2, nullptr)[0],
+                                memory_.type);
+    return CompareLoop(old, e_.I(16), [&](llvm::Value* expected, llvm::Value* next) {
+      return Asm16(text, "=h," + reg + ",h,h,~{memory}", {at, expected, next});
+    }, value);
+  }
+
+  llvm::Value* Asm16(const std::string& text, const std::string& constraints,
+                     std::vector<llvm::Value*> arguments) {
+    std::vector<llvm::Type*> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    auto* type = llvm::FunctionType::get(e_.I(16), types, false);
+    return b_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), arguments);
+  }
+
+  // Adds until nobody came in between; gives what stood there.
+  template <typename Exchange>
+  llvm::Value* CompareLoop(llvm::Value* first, llvm::Type* code_type, const Exchange& exchange,
+                           llvm::Value* value) {
+    llvm::AllocaInst* seen = e_.Variable(code_type, "seen");
+    b_.CreateStore(ToCode(b_, first, memory_.type), seen);
+    llvm::BasicBlock* again = e_.NewBlock("add");
+    llvm::BasicBlock* done = e_.NewBlock("added");
+    b_.CreateBr(again);
+    b_.SetInsertPoint(again);
+    llvm::Value* expected = b_.CreateLoad(code_type, seen);
+    llvm::Value* sum = e_.elements().Binary(Opcode::kAdd, memory_.type,
+                                            FromCode(b_, expected, memory_.type), value);
+    llvm::Value* old = exchange(expected, ToCode(b_, sum, memory_.type));
+    b_.CreateStore(old, seen);
+    b_.CreateCondBr(b_.CreateICmpEQ(old, expected), done, again);
+    b_.SetInsertPoint(done);
+    return FromCode(b_, old, memory_.type);
+  }
+
+  Emitter& e_;
+  llvm::IRBuilder<>& b_;
+  const Action action_;
+  const MemoryTile& memory_;
+};
+
+Status Atomic(Emitter& e, Action action) { return Atomics(e, action).Run(); }
+
+// ---- asynchronous copies -----------------------------------------------------------------------
+
+void CopyEngine(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* put,
+                llvm::Value* exists) {
+  llvm::IRBuilder<>& b = e.b();
+  const auto whole = [&](const Address& address) {
+    return b.CreateAdd(address.base,
+                       llvm::ConstantInt::get(address.base->getType(),
+                                              static_cast<uint64_t>(address.offset), true));
+  };
+  llvm::Value* size = exists == nullptr
+                          ? e.Int32(bytes)
+                          : b.CreateSelect(exists, e.Int32(bytes), e.Int32(0));
+  // Nothing is read where the size is 0, but an address has to be one.
+  std::vector<llvm::Value*> arguments = {whole(to), whole(from), size};
+  std::vector<llvm::Type*> types = {e.I(32), e.I(64), e.I(32)};
+  std::string text = std::string("cp.async") + (bytes == 16 ? ".cg" : ".ca") +
+                     ".shared.global [$0], [$1], " + std::to_string(bytes) + ", $2;";
+  std::string constraints = "r,l,r";
+  if (put != nullptr) {
+    text = "@$3 " + text;
+    constraints += ",b";
+    arguments.push_back(put);
+    types.push_back(put->getType());
+  }
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
+  b.CreateCall(type, llvm::InlineAsm::get(type, text, constraints + ",~{memory}", true),
+               arguments);
+}
+
+}  // namespace
+
+LOWER(View) {
+  const uint32_t result = e.inst().results[0];
+  const ConcreteType& type = e.program().type(result);
+  if (IsRegisterTile(type)) return ViewRegisters(e);
+  TARSIA_TRY(MemoryTile tile, e.WholeTile(type, Extents64(e, type)));
+  if (e.program().type(e.inst().operand[0].value).kind == ValueKind::kPointer) {
+    ViewPointer(e, std::move(tile));
+    return OkStatus();
+  }
+  return ViewMemory(e, std::move(tile));
+}
+
+LOWER(AllocShared) {
+  const uint32_t result = e.inst().results[0];
+  const ConcreteType& type = e.program().type(result);
+  TARSIA_TRY(MemoryTile tile, e.WholeTile(type, Extents64(e, type)));
+  const SharedTile* place = e.shared().Find(result);
+  const auto offset = static_cast<int64_t>(place->offset);
+  if (place->reused) {
+    if (e.uses_async_copies()) {
+      e.CallIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
+    }
+    e.Barrier();
+  }
+  tile.base = e.b().CreateAdd(e.Scratch(), e.Int32(offset));
+  tile.alignment = Facts::Exactly(offset).PowerOfTwo(kSharedAlignment);
+  tile.padded_to_words = true;
+  e.SetMemory(result, std::move(tile));
+  return OkStatus();
+}
+
+LOWER(AllocGlobal) {
+  const uint32_t result = e.inst().results[0];
+  const ConcreteType& type = e.program().type(result);
+  for (const ExprId extent : type.shape_exprs) {
+    if (!e.DependsOnParametersAlone(extent)) {
+      return MakeDiagnostic(diag::kWorkspaceSize, e.inst().location, e.kernel().ValueName(result));
+    }
+  }
+  TARSIA_TRY(MemoryTile tile, e.WholeTile(type, Extents64(e, type)));
+  tile.base = e.WorkspaceAddress(result);
+  tile.alignment = kWorkspaceAlignment;
+  tile.padded_to_words = true;
+  e.SetMemory(result, std::move(tile));
+  return OkStatus();
+}
+
+LOWER(Slice) {
+  const uint32_t result = e.inst().results[0];
+  MemoryTile tile = e.Memory(e.inst().operand[0].value);
+  const std::vector<IndexValue> start = e.Indices(e.inst().operand[0]);
+  const std::vector<IndexValue> extents = Extents64(e, e.program().type(result));
+  for (size_t d = 0; d < tile.dims.size(); ++d) {
+    MemoryTile::Dim& dim = tile.dims[d];
+    dim.origin = e.Saturate(e.Add(dim.origin, e.Saturate(start[d])));
+    dim.extent = extents[d];
+    dim.low = e.Max(dim.low, dim.origin);
+    dim.high = e.Min(dim.high, e.Add(dim.origin, extents[d]));
+  }
+  tile.whole = false;
+  e.SetMemory(result, std::move(tile));
+  return OkStatus();
+}
+
+LOWER(Load) {
+  const Operand& source = e.inst().operand[0];
+  TileAccess access(e, e.Memory(source.value), e.inst_layouts().result[0], e.Indices(source));
+  e.SetResult(0, access.Load(CacheOf(e)));
+  return OkStatus();
+}
+
+// Memory that others may change while we look is looked at by one thread, for control flow to stay
+// uniform.
+LOWER(LoadScalar) {
+  const Operand& source = e.inst().operand[0];
+  const MemoryTile& memory = e.Memory(source.value);
+  const Extents ones(Size(memory.rank()), 1);
+  TARSIA_TRY(TileLayout layout, BlockedLayout(ones, e.threads(), 1, memory.rank() - 1));
+  const LayoutId unit = e.AddLayout(std::move(layout));
+  TileAccess access(e, memory, unit, e.Indices(source));
+  llvm::Value* element = access.Load(CacheOf(e))[0];
+  if (e.IsWritten(source.value)) {
+    const DType type = memory.type;
+    element = FromCode(e.b(), e.FromThreadZero(ToCode(e.b(), element, type)), type);
+  }
+  e.WriteScalar(e.inst().results[0], element);
+  return OkStatus();
+}
+
+LOWER(Store) {
+  const Operand& target = e.inst().operand[0];
+  const Slots slots = e.TileOperand(1);
+  TileAccess access(e, e.Memory(target.value), e.inst_layouts().operand[1], e.Indices(target));
+  access.Store(slots, CacheOf(e));
+  return OkStatus();
+}
+
+LOWER(CopyAsync) {
+  const Operand& target = e.inst().operand[0];
+  const Operand& source = e.inst().operand[1];
+  const LayoutId layout = e.inst_layouts().moved;
+  TileAccess to(e, e.Memory(target.value), layout, e.Indices(target));
+  TileAccess from(e, e.Memory(source.value), layout, e.Indices(source));
+  const int64_t vector = std::min(to.vector(), from.vector());
+  const int64_t bits = vector * source.type.bits;
+  const bool engine = (bits == 32 || bits == 64 || bits == 128) && to.unit() * 8 >= bits &&
+                      from.unit() * 8 >= bits;
+  if (!engine) {
+    to.Store(from.Load(CacheOf(e)), Emitter::Cache::kDefault);
+    return OkStatus();
+  }
+  for (int64_t slot = 0; slot < e.Layout(layout).slots(); slot += vector) {
+    llvm::Value* put = e.And(to.Exists(slot), e.IsElement(layout, slot));
+    put = e.And(put, e.IsFirstHolder(layout));
+    CopyEngine(e, to.ByteAddress(slot), from.ByteAddress(slot), static_cast<int>(bits / 8), put,
+               from.Exists(slot));
+  }
+  return OkStatus();
+}
+
+LOWER(CopyCommit) {
+  e.CallIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {});
+  return OkStatus();
+}
+
+LOWER(CopyWait) {
+  // More groups than any kernel has in flight are none to wait for.
+  const IndexValue pending = e.Index(e.inst().operand[0].expr);
+  const int64_t groups = std::clamp<int64_t>(pending.facts.lo, 0, 1 << 20);
+  e.CallIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {}, {e.Int32(groups)});
+  return OkStatus();
+}
+
+LOWER(Gather) {
+  const MemoryTile& memory = e.Memory(e.inst().operand[0].value);
+  const auto axis = static_cast<int>(IntAttr(e.program(), *e.inst().inst, Attr::kAxis, 0));
+  const LayoutId layout = e.inst_layouts().result[0];
+  TileAccess access(e, memory, layout, Zeros(e, memory.rank()));
+  access.SetAxis(axis, AxisIndices(e, layout, axis));
+  e.SetResult(0, access.Load(Emitter::Cache::kDefault));
+  return OkStatus();
+}
+
+LOWER(Scatter) {
+  const MemoryTile& memory = e.Memory(e.inst().operand[0].value);
+  const auto axis = static_cast<int>(IntAttr(e.program(), *e.inst().inst, Attr::kAxis, 0));
+  const LayoutId layout = e.inst_layouts().operand[2];
+  const Slots slots = e.TileOperand(2);
+  TileAccess access(e, memory, layout, Zeros(e, memory.rank()));
+  access.SetAxis(axis, AxisIndices(e, layout, axis));
+  access.Store(slots, Emitter::Cache::kDefault);
+  return OkStatus();
+}
+
+LOWER(AtomicAdd) { return Atomic(e, Action::kAdd); }
+LOWER(AtomicMin) { return Atomic(e, Action::kMin); }
+LOWER(AtomicMax) { return Atomic(e, Action::kMax); }
+LOWER(AtomicAnd) { return Atomic(e, Action::kAnd); }
+LOWER(AtomicOr) { return Atomic(e, Action::kOr); }
+LOWER(AtomicXor) { return Atomic(e, Action::kXor); }
+LOWER(AtomicExch) { return Atomic(e, Action::kExchange); }
+LOWER(AtomicCas) { return Atomic(e, Action::kCompare); }
+LOWER(RedAdd) { return Atomic(e, Action::kAdd); }
+LOWER(RedMin) { return Atomic(e, Action::kMin); }
+LOWER(RedMax) { return Atomic(e, Action::kMax); }
+LOWER(RedAnd) { return Atomic(e, Action::kAnd); }
+LOWER(RedOr) { return Atomic(e, Action::kOr); }
+LOWER(RedXor) { return Atomic(e, Action::kXor); }
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,210 @@
+// The mma family: `dot` on tensor cores where inference chose their fragments; everywhere else each
+// thread computes its own elements, both operands passing through shared scratch in slabs along k.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <algorithm>
+
+#include "compiler/diagnostics.h"
+#include "compiler/llvm/lower.h"
+
+namespace tarsia::compiler {
+namespace {
+
+size_t Size(int64_t x) { return static_cast<size_t>(x); }
+
+// ---- tensor cores ------------------------------------------------------------------------------
+
+// The 32-bit registers of fragments: pairs of neighbouring slots. What lies beyond the true shape
+// along `k_dim` is zero, for it is multiplied.
+Slots FragmentWords(Emitter& e, size_t operand, int k_dim) {
+  llvm::IRBuilder<>& b = e.b();
+  const LayoutId layout = e.inst_layouts().operand[operand];
+  const DType type = e.inst().operand[operand].type;
+  Slots codes = e.TileOperand(operand);
+  for (size_t slot = 0; slot < codes.size(); ++slot) {
+    codes[slot] = ToCode(b, codes[slot], type);
+    if (!e.Layout(layout).PaddedAlong(k_dim)) continue;
+    llvm::Value* k = e.ElementIndex(layout, static_cast<int64_t>(slot), k_dim);
+    const int64_t extent = e.Layout(layout).shape()[Size(k_dim)];
+    codes[slot] = b.CreateSelect(b.CreateICmpULT(k, e.Int32(extent)), codes[slot], b.getInt16(0));
+  }
+  return e.PackCodes(codes, 16, 32);
+}
+
+Status TensorCoreDot(Emitter& e) {
+  llvm::IRBuilder<>& b = e.b();
+  const bool bf16 = e.inst().operand[0].type == kBF16;
+  const Slots a = FragmentWords(e, 0, 1);
+  const Slots w = FragmentWords(e, 1, 0);
+  Slots c = e.TileOperand(2);
+  if (a.empty() || w.empty()) {  // nothing to add
+    e.SetResult(0, c);
+    return OkStatus();
+  }
+  // Fragments a warp: m * k of a, k * n of b, m * n of c.
+  const auto words_a = static_cast<int64_t>(a.size() / 4);
+  const auto words_b = static_cast<int64_t>(w.size() / 2);
+  const auto& shape_a = e.Layout(e.inst_layouts().operand[0]).reg().shape();
+  const int64_t steps = shape_a[1] / 16;
+  const int64_t rows = words_a / steps;
+  const int64_t columns = words_b / steps;
+  llvm::Type* pair = llvm::FixedVectorType::get(b.getHalfTy(), 2);
+  const auto word = [&](llvm::Value* x) { return bf16 ? x : b.CreateBitCast(x, pair); };
+  const unsigned intrinsic = bf16 ? llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16
+                                  : llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32;
+  for (int64_t k = 0; k < steps; ++k) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < columns; ++j) {
+        std::vector<llvm::Value*> arguments;
+        for (int64_t r = 0; r < 4; ++r) {
+          arguments.push_back(word(a[Size((i * steps + k) * 4 + r)]));
+        }
+        for (int64_t r = 0; r < 2; ++r) {
+          arguments.push_back(word(w[Size((k * columns + j) * 2 + r)]));
+        }
+        const size_t first = Size((i * columns + j) * 4);
+        for (size_t r = 0; r < 4; ++r) arguments.push_back(c[first + r]);
+        llvm::Value* sum = e.CallIntrinsic(intrinsic, {}, arguments, true);
+        for (size_t r = 0; r < 4; ++r) {
+          c[first + r] = b.CreateExtractValue(sum, static_cast<unsigned>(r));
+        }
+      }
+    }
+  }
+  e.SetResult(0, c);
+  return OkStatus();
+}
+
+// ---- everything else -----------------------------------------------------------------------------
+
+class ScalarDot {
+ public:
+  explicit ScalarDot(Emitter& e)
+      : e_(e),
+        b_(e.b()),
+        c_layout_(e.inst_layouts().result[0]),
+        a_type_(e.inst().operand[0].type),
+        b_type_(e.inst().operand[1].type),
+        c_type_(e.inst().operand[2].type) {
+    const auto& a = e.program().type(e.inst().operand[0].value).shape;
+    m_ = a[0];
+    k_ = a[1];
+    n_ = e.program().type(e.inst().operand[1].value).shape[1];
+  }
+
+  Status Run() {
+    const Slots c = e_.TileOperand(2);
+    if (k_ == 0 || c.empty()) {
+      e_.SetResult(0, c);
+      return OkStatus();
+    }
+    const int64_t a_bytes = m_ * ContainerBytes(a_type_);
+    const int64_t step = a_bytes + n_ * ContainerBytes(b_type_);
+    const auto room = static_cast<int64_t>(e_.shared().scratch_bytes) - 16;
+    slab_ = std::min(k_, room / step);
+    if (slab_ <= 0) {
+      return MakeDiagnostic(diag::kDotTooWide, e_.inst().location, step, room);
+    }
+    b_offset_ = (a_bytes * slab_ + 15) / 16 * 16;
+    for (llvm::Value* element : c) {
+      sums_.push_back(e_.Variable(element->getType(), "sum"));
+      b_.CreateStore(element, sums_.back());
+    }
+    const Slots a = e_.TileOperand(0);
+    const Slots w = e_.TileOperand(1);
+    e_.Loop(e_.Int32((k_ + slab_ - 1) / slab_), [&](llvm::Value* turn) {
+      llvm::Value* first = b_.CreateMul(turn, e_.Int32(slab_));
+      e_.Barrier();
+      PutSlab(0, a, first);
+      PutSlab(1, w, first);
+      e_.Barrier();
+      llvm::Value* left = b_.CreateSub(e_.Int32(k_), first);
+      llvm::Value* depth =
+          b_.CreateSelect(b_.CreateICmpULT(left, e_.Int32(slab_)), left, e_.Int32(slab_));
+      e_.Loop(depth, [&](llvm::Value* k) { AddStep(k); });
+    });
+    Slots out;
+    for (llvm::AllocaInst* sum : sums_) out.push_back(b_.CreateLoad(sum->getAllocatedType(), sum));
+    e_.SetResult(0, out);
+    return OkStatus();
+  }
+
+ private:
+  // The elements of an operand with first <= k < first + slab: a [m, slab] row by row, b [slab, n].
+  void PutSlab(size_t operand, const Slots& slots, llvm::Value* first) {
+    const LayoutId layout = e_.inst_layouts().operand[operand];
+    const DType type = operand == 0 ? a_type_ : b_type_;
+    const int bytes = ContainerBytes(type);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const auto slot = static_cast<int64_t>(i);
+      llvm::Value* row = e_.ElementIndex(layout, slot, 0);
+      llvm::Value* column = e_.ElementIndex(layout, slot, 1);
+      llvm::Value* k = b_.CreateSub(operand == 0 ? column : row, first);
+      llvm::Value* at = operand == 0
+                            ? b_.CreateAdd(b_.CreateMul(row, e_.Int32(slab_)), k)
+                            : b_.CreateAdd(b_.CreateMul(k, e_.Int32(n_)), column);
+      llvm::Value* mine = b_.CreateICmpULT(k, e_.Int32(slab_));
+      mine = e_.And(mine, e_.IsElement(layout, slot));
+      mine = e_.And(mine, e_.IsFirstHolder(layout));
+      e_.StoreCode(Space::kShared, Place(at, bytes, operand), bytes,
+                   static_cast<uint64_t>(bytes), ToCode(b_, slots[i], type), mine);
+    }
+  }
+
+  Address Place(llvm::Value* at, int bytes, size_t operand) {
+    return {b_.CreateAdd(e_.Scratch(), b_.CreateMul(at, e_.Int32(bytes))),
+            operand == 0 ? 0 : b_offset_};
+  }
+
+  // Row or column of a slot of c; of padding, that of an element.
+  llvm::Value* Line(int64_t slot, int dim) {
+    llvm::Value* index = e_.ElementIndex(c_layout_, slot, dim);
+    const TileLayout& tile = e_.Layout(c_layout_);
+    if (!tile.PaddedAlong(dim)) return index;
+    llvm::Value* in = b_.CreateICmpULT(index, e_.Int32(tile.shape()[Size(dim)]));
+    return b_.CreateSelect(in, index, e_.Int32(0));
+  }
+
+  // One k of all of this thread's elements; rows and columns that slots share are read once.
+  void AddStep(llvm::Value* k) {
+    std::map<int64_t, llvm::Value*> rows, columns;
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      const auto slot = static_cast<int64_t>(i);
+      const Extents offset = e_.Layout(c_layout_).SlotOffset(slot);
+      llvm::Value*& x = rows[offset[0]];
+      llvm::Value*& y = columns[offset[1]];
+      if (x == nullptr) {
+        llvm::Value* at = b_.CreateAdd(b_.CreateMul(Line(slot, 0), e_.Int32(slab_)), k);
+        x = Read(at, a_type_, 0);
+      }
+      if (y == nullptr) {
+        llvm::Value* at = b_.CreateAdd(b_.CreateMul(k, e_.Int32(n_)), Line(slot, 1));
+        y = Read(at, b_type_, 1);
+      }
+      llvm::Value* sum = b_.CreateLoad(sums_[i]->getAllocatedType(), sums_[i]);
+      b_.CreateStore(e_.elements().MulAdd(a_type_, x, b_type_, y, c_type_, sum), sums_[i]);
+    }
+  }
+
+  llvm::Value* Read(llvm::Value* at, DType type, size_t operand) {
+    const int bytes = ContainerBytes(type);
+    return FromCode(b_, e_.LoadCode(Space::kShared, Place(at, bytes, operand), bytes,
+                                    static_cast<uint64_t>(bytes), nullptr),
+                    type);
+  }
+
+  Emitter& e_;
+  llvm::IRBuilder<>& b_;
+  const LayoutId c_layout_;
+  const DType a_type_, b_type_, c_type_;
+  int64_t m_ = 0, n_ = 0, k_ = 0;
+  int64_t slab_ = 0;
+  int64_t b_offset_ = 0;
+  std::vector<llvm::AllocaInst*> sums_;
+};
+
+}  // namespace
+
+LOWER(Dot) { return e.inst_layouts().tensor_core ? TensorCoreDot(e) : ScalarDot(e).Run(); }
+
+}  // namespace tarsia::compiler

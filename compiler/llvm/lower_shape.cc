@@ -1,0 +1,69 @@
+// The shape family: elements move, none changes. Where inference found a layout in which nothing
+// moves, the slots are the same; else they pass through shared scratch.
+#include <map>
+
+#include "compiler/llvm/lower.h"
+
+namespace tarsia::compiler {
+namespace {
+
+// Row-major numbers of elements stay.
+Status SameElements(Emitter& e) {
+  const LayoutId from = e.inst_layouts().operand[0];
+  const LayoutId to = e.inst_layouts().result[0];
+  Slots slots = e.TileOperand(0);
+  const auto moved = ReshapedLayout(e.Layout(from), e.Layout(to).shape());
+  if (!moved || *moved != e.Layout(to)) {
+    std::vector<Emitter::Place> put, get;
+    for (int64_t slot = 0; slot < e.Layout(from).slots(); ++slot) {
+      put.push_back({e.LinearIndex(from, slot),
+                     e.And(e.IsElement(from, slot), e.IsFirstHolder(from))});
+    }
+    for (int64_t slot = 0; slot < e.Layout(to).slots(); ++slot) {
+      get.push_back({e.LinearIndex(to, slot), e.IsElement(to, slot)});
+    }
+    slots = e.Exchange(slots, e.inst().operand[0].type, e.ElementCount(to), put, get);
+  }
+  e.SetResult(0, slots);
+  return OkStatus();
+}
+
+}  // namespace
+
+LOWER(Reshape) { return SameElements(e); }
+LOWER(Squeeze) { return SameElements(e); }
+LOWER(Unsqueeze) { return SameElements(e); }
+
+// The dimensions of the layout change their places, the slots stay.
+LOWER(Permute) {
+  e.SetResult(0, e.TileOperand(0));
+  return OkStatus();
+}
+
+// The source lies as the result does without the repeated axes.
+LOWER(Broadcast) {
+  const TileLayout& from = e.Layout(e.inst_layouts().operand[0]);
+  const TileLayout& to = e.Layout(e.inst_layouts().result[0]);
+  const Slots source = e.TileOperand(0);
+  std::map<Extents, size_t> slot_of;
+  for (size_t slot = 0; slot < source.size(); ++slot) {
+    slot_of[from.SlotOffset(static_cast<int64_t>(slot))] = slot;
+  }
+  Slots out;
+  for (int64_t slot = 0; slot < to.slots(); ++slot) {
+    Extents offset = to.SlotOffset(slot);
+    for (size_t d = 0; d < offset.size(); ++d) {
+      if (from.shape()[d] != to.shape()[d]) offset[d] = 0;
+    }
+    out.push_back(source[slot_of[offset]]);
+  }
+  e.SetResult(0, out);
+  return OkStatus();
+}
+
+LOWER(ConvertLayout) {
+  e.SetResult(0, e.TileOperand(0));
+  return OkStatus();
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,173 @@
+#include "compiler/ptx/sass.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "compiler/diagnostics.h"
+#include "compiler/ptx/tools.h"
+
+namespace tarsia::compiler {
+namespace {
+
+constexpr std::string_view kClassNames[] = {
+#define SASS_CLASS(constant, name) name,
+#define SASS_OPCODE(opcode, constant)
+#include "compiler/ptx/sass.def"
+#undef SASS_OPCODE
+#undef SASS_CLASS
+};
+
+struct OpcodeRow {
+  std::string_view opcode;
+  SassClass sass_class;
+};
+constexpr OpcodeRow kOpcodeRows[] = {
+#define SASS_CLASS(constant, name)
+#define SASS_OPCODE(opcode, constant) {opcode, SassClass::constant},
+#include "compiler/ptx/sass.def"
+#undef SASS_OPCODE
+#undef SASS_CLASS
+};
+
+std::string_view TakeLine(std::string_view& text) {
+  const size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  return line;
+}
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::string_view TakeWord(std::string_view& text) {
+  const size_t end = text.find(' ');
+  const std::string_view word = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view() : Trim(text.substr(end + 1));
+  return word;
+}
+
+// `.section .text.NAME,"ax"..` gives NAME.
+std::optional<std::string> KernelOf(std::string_view line) {
+  constexpr std::string_view kSection = ".section\t.text.";
+  const size_t begin = line.find(kSection);
+  if (begin == std::string_view::npos) return std::nullopt;
+  line.remove_prefix(begin + kSection.size());
+  return std::string(line.substr(0, line.find(',')));
+}
+
+// `//## File "x.tsa", line 12` gives 12.
+std::optional<uint32_t> SourceLineOf(std::string_view line) {
+  if (!line.starts_with("//## File")) return std::nullopt;
+  const size_t place = line.find(", line ");
+  uint32_t number = 0;
+  if (place == std::string_view::npos) return std::nullopt;
+  std::from_chars(line.data() + place + 7, line.data() + line.size(), number);
+  return number;
+}
+
+// `/*00a0*/ @!P0 STG.E desc[UR4][R2.64], R5 ;`
+std::optional<SassInstruction> InstructionOf(std::string_view line, uint32_t source_line) {
+  const size_t end = line.find("*/");
+  if (!line.starts_with("/*") || end == std::string_view::npos) return std::nullopt;
+  SassInstruction out;
+  const char* address_end = line.data() + end;
+  if (std::from_chars(line.data() + 2, address_end, out.address, 16).ptr != address_end) {
+    return std::nullopt;
+  }
+  std::string_view rest = Trim(line.substr(end + 2));
+  rest = Trim(rest.substr(0, rest.rfind(';')));
+  if (rest.starts_with("@")) out.guard = TakeWord(rest);
+  out.opcode = TakeWord(rest);
+  out.operands = rest;
+  out.sass_class = ClassOf(out.opcode);
+  out.line = source_line;
+  if (out.opcode.empty()) return std::nullopt;
+  return out;
+}
+
+// Behind the end stand a jump to itself and NOPs, up to a whole number of cache lines.
+void DropPadding(SassKernel& kernel) {
+  auto& code = kernel.instructions;
+  while (!code.empty() && code.back().opcode == "NOP") code.pop_back();
+  const bool jumps = code.size() >= 2 && code.back().opcode == "BRA" && code.back().guard.empty();
+  if (jumps && !kernel.labels.empty() && kernel.labels.back().instruction == code.size() - 1) {
+    code.pop_back();
+  }
+  std::erase_if(kernel.labels,
+                [&](const SassLabel& label) { return label.instruction >= code.size(); });
+}
+
+}  // namespace
+
+std::string_view SassClassName(SassClass sass_class) {
+  return kClassNames[static_cast<size_t>(sass_class)];
+}
+
+SassClass ClassOf(std::string_view opcode) {
+  const std::string_view stem = opcode.substr(0, opcode.find('.'));
+  const auto* row = std::find_if(std::begin(kOpcodeRows), std::end(kOpcodeRows),
+                                 [&](const OpcodeRow& r) { return r.opcode == stem; });
+  return row != std::end(kOpcodeRows) ? row->sass_class : SassClass::kOther;
+}
+
+size_t SassKernel::Count(SassClass sass_class) const {
+  return static_cast<size_t>(
+      std::count_if(instructions.begin(), instructions.end(),
+                    [&](const SassInstruction& i) { return i.sass_class == sass_class; }));
+}
+
+std::array<size_t, kSassClasses> SassKernel::Counts() const {
+  std::array<size_t, kSassClasses> counts{};
+  for (const SassInstruction& i : instructions) ++counts[static_cast<size_t>(i.sass_class)];
+  return counts;
+}
+
+size_t SassKernel::CountOpcode(std::string_view prefix) const {
+  return static_cast<size_t>(
+      std::count_if(instructions.begin(), instructions.end(),
+                    [&](const SassInstruction& i) { return i.opcode.starts_with(prefix); }));
+}
+
+std::vector<SassKernel> ParseSass(std::string_view text) {
+  std::vector<SassKernel> kernels;
+  bool in_code = false;
+  uint32_t source_line = 0;
+  while (!text.empty()) {
+    const std::string_view raw = TakeLine(text);
+    const std::string_view line = Trim(raw);
+    if (line.starts_with(".section\t")) {
+      const auto name = KernelOf(raw);
+      in_code = name.has_value();
+      source_line = 0;
+      if (in_code) kernels.emplace_back().name = *name;
+    } else if (const auto number = SourceLineOf(line)) {
+      source_line = *number;
+    } else if (in_code && line.starts_with(".L_") && line.ends_with(":")) {
+      SassKernel& kernel = kernels.back();
+      kernel.labels.push_back(
+          {std::string(line.substr(0, line.size() - 1)), kernel.instructions.size()});
+    } else if (in_code) {
+      if (auto found = InstructionOf(line, source_line)) {
+        kernels.back().instructions.push_back(std::move(*found));
+      }
+    }
+  }
+  for (SassKernel& kernel : kernels) DropPadding(kernel);
+  return kernels;
+}
+
+Result<std::vector<SassKernel>> Disassemble(const std::string& cubin) {
+  TARSIA_TRY(const std::string nvdisasm, FindTool(Tool::kNvdisasm));
+  TARSIA_TRY(const ScratchFile file, ScratchFile::Make(".cubin", cubin));
+  TARSIA_TRY(const ProcessOutput run, RunProcess(nvdisasm, {"-c", "-g", file.path()}));
+  if (run.exit_code != 0) {
+    return MakeDiagnostic(diag::kToolFailed, Location(), "nvdisasm", Trim(run.err));
+  }
+  return ParseSass(run.out);
+}
+
+}  // namespace tarsia::compiler

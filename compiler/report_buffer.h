@@ -1,0 +1,66 @@
+// What kernels with `assert` or `print` leave in global memory for the host, and the host's way of
+// reading it. The compiler and whoever launches share this file alone.
+//
+//   offset  bytes  what
+//        0      8  failure: block * 2^16 + record of the failed instruction with the lowest block;
+//                  all ones before the launch
+//        8      8  how many bytes of entries were wanted; 0 before the launch
+//       16      8  how many bytes of entries there is room for; set before the launch
+//       24      8  zero
+//       32      -  entries, each a multiple of 8 bytes: record (8), block (8), elements
+//
+// `block` is the linear number of the block, x fastest. Records are numbers of
+// CompiledKernel::records. Elements are codes in native containers (1, 2, 4 or 8 bytes), row-major.
+// Where there is no room for an entry it is left out, though counted: the host sees that the
+// wanted bytes exceed the room. Entries of one block stand in the order in which it made them.
+#ifndef TARSIA_COMPILER_REPORT_BUFFER_H_
+#define TARSIA_COMPILER_REPORT_BUFFER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dtypes/dtype.h"
+#include "support/diagnostic.h"
+
+namespace tarsia::compiler {
+
+struct ReportHeader {
+  uint64_t failure = kNoFailure;
+  uint64_t wanted = 0;
+  uint64_t room = 0;
+  uint64_t zero = 0;
+
+  static constexpr uint64_t kNoFailure = ~uint64_t{0};
+};
+static_assert(sizeof(ReportHeader) == 32);
+
+inline constexpr int kRecordBits = 16;
+inline constexpr uint64_t kEntryHeaderBytes = 16;
+
+// What an instruction that reports says when it does.
+struct ReportRecord {
+  enum class Kind : uint8_t {
+    kAssert,       // `text` is the message
+    kPrint,        // `text` is the label, `type` and `shape` those of the value
+    kStepIsZero,   // of `for`
+    kViewOfSlice,  // `text` is the tile whose bytes cannot be viewed
+  };
+  Kind kind = Kind::kAssert;
+  Location location;
+  std::string text;
+  DType type;
+  std::vector<int64_t> shape;
+
+  // Bytes of an entry of this record.
+  [[nodiscard]] uint64_t EntryBytes() const {
+    uint64_t elements = 1;
+    for (const int64_t extent : shape) elements *= static_cast<uint64_t>(extent);
+    const uint64_t bytes = elements * static_cast<uint64_t>(ContainerBytes(type));
+    return kEntryHeaderBytes + (bytes + 7) / 8 * 8;
+  }
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_REPORT_BUFFER_H_

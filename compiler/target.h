@@ -1,0 +1,39 @@
+// The GPUs that code is made for: one table, from which names, limits and errors follow.
+#ifndef TARSIA_COMPILER_TARGET_H_
+#define TARSIA_COMPILER_TARGET_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "isa/specialise.h"
+#include "support/result.h"
+
+namespace tarsia::compiler {
+
+enum class Target : uint8_t {
+  kSm80,   // A100
+  kSm89,   // Ada
+  kSm90a,  // Hopper, with wgmma; its code runs on nothing else
+};
+
+struct TargetRow {
+  Target target = Target::kSm80;
+  std::string_view name;     // of .target, and of LLVM's CPU
+  int capability = 0;        // 80 for compute capability 8.0
+  int ptx_version = 0;       // 84 for `.version 8.4`: the least that has what we emit
+  int64_t shared_bytes = 0;  // of a block, at most
+  int max_registers = 255;   // of a thread
+  int max_warps = 32;        // of a block
+};
+
+std::span<const TargetRow> AllTargets();
+const TargetRow& Row(Target target);
+// By name ("sm_90a"); the error lists the known ones.
+Result<Target> FindTarget(std::string_view name);
+// What specialisation for the target has to keep.
+TargetLimits LimitsOf(Target target);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_TARGET_H_

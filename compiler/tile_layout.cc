@@ -1,0 +1,240 @@
+#include "compiler/tile_layout.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace tarsia::compiler {
+namespace {
+
+size_t Size(int64_t x) { return static_cast<size_t>(x); }
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The divisor of `threads` that makes the fewest turns over `units`, and of those the smallest.
+int64_t ThreadsAlong(int64_t units, int64_t threads) {
+  int64_t best = 1;
+  for (int64_t t = 1; t <= threads; ++t) {
+    if (threads % t == 0 && CeilDiv(units, t) < CeilDiv(units, best)) best = t;
+  }
+  return best;
+}
+
+// The largest power of two that divides `extent` and is at most `limit`.
+int64_t VectorOf(int64_t extent, int64_t limit) {
+  int64_t v = 1;
+  while (v * 2 <= limit && extent % (v * 2) == 0) v *= 2;
+  return v;
+}
+
+Result<RegLayout> WarpGrid(int64_t rows, int64_t columns, int64_t row_warps, int64_t column_warps) {
+  // Warps along rows outermost; those of a dimension that is not there replicate.
+  const Extents shape = {rows, columns};
+  const Extents modes = {rows, columns};
+  Extents spatial;
+  spatial.push_back(rows > 1 || row_warps == 1 ? 0 : ~row_warps);
+  spatial.push_back(columns > 1 || column_warps == 1 ? 1 : ~column_warps);
+  Extents local;
+  if (spatial[0] != 0) local.push_back(0);
+  if (spatial[1] != 1) local.push_back(1);
+  return RegLayout::Make(shape, modes, spatial, local);
+}
+
+Result<RegLayout> Tiled(const RegLayout& warps, int64_t rows, int64_t columns,
+                        const RegLayout& fragment) {
+  const Extents turns = {rows, columns};
+  TARSIA_TRY(const RegLayout local, RegLayout::Local(turns));
+  TARSIA_TRY(const RegLayout outer, Product(warps, local));
+  return Product(outer, fragment);
+}
+
+// The fragments, from their description in the PTX manual: column_local(2, 2) * spatial(8, 4) *
+// local(1, 2) and so on; see layout/fragments.def.
+struct Fragments {
+  RegLayout a, b, c;
+};
+Result<Fragments> MakeFragments() {
+  const Extents e22 = {2, 2}, e84 = {8, 4}, e12 = {1, 2}, e21 = {2, 1}, e48 = {4, 8};
+  TARSIA_TRY(const RegLayout corner, RegLayout::ColumnLocal(e22));
+  TARSIA_TRY(const RegLayout rows, RegLayout::Spatial(e84));
+  TARSIA_TRY(const RegLayout pair, RegLayout::Local(e12));
+  TARSIA_TRY(const RegLayout halves, RegLayout::Local(e21));
+  TARSIA_TRY(const RegLayout columns, RegLayout::ColumnSpatial(e48));
+  Fragments out;
+  TARSIA_TRY(const RegLayout row_pairs, Product(rows, pair));
+  TARSIA_TRY(out.a, Product(corner, row_pairs));
+  TARSIA_TRY(out.c, Product(halves, row_pairs));
+  TARSIA_TRY(const RegLayout column_pairs, Product(columns, halves));
+  TARSIA_TRY(out.b, Product(halves, column_pairs));
+  return out;
+}
+
+Extents WithoutAxes(const Extents& shape, std::span<const int64_t> axes, bool keepdims) {
+  Extents out;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const bool goes = std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end();
+    if (!goes) out.push_back(shape[d]);
+    if (goes && keepdims) out.push_back(1);
+  }
+  return out;
+}
+
+}  // namespace
+
+TileLayout TileLayout::Exact(RegLayout layout) {
+  Extents shape = layout.shape();
+  return Padded(std::move(layout), std::move(shape));
+}
+
+TileLayout TileLayout::Padded(RegLayout layout, Extents shape) {
+  TileLayout out;
+  out.reg_ = std::move(layout);
+  out.shape_ = std::move(shape);
+  out.empty_ = std::find(out.shape_.begin(), out.shape_.end(), 0) != out.shape_.end();
+  return out;
+}
+
+Extents TileLayout::SlotOffset(int64_t slot) const {
+  Extents index(reg_.shape().size());
+  reg_.Element(0, slot, index);
+  return index;
+}
+
+Extents TileLayout::ThreadOffset(int64_t thread) const {
+  Extents index(reg_.shape().size());
+  reg_.Element(thread, 0, index);
+  return index;
+}
+
+std::string ToString(const TileLayout& layout) {
+  std::string out = ToString(layout.reg());
+  if (layout.padded()) out += ", padded from " + tarsia::ToString(layout.shape());
+  return out;
+}
+
+Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t vector, int fast) {
+  const size_t rank = shape.size();
+  std::vector<size_t> order;  // the fastest first
+  if (rank > 0) order.push_back(Size(fast));
+  for (size_t d = rank; d-- > 0;) {
+    if (d != Size(fast)) order.push_back(d);
+  }
+  Extents turns(rank, 1), across(rank, 1), within(rank, 1);
+  int64_t left = threads;
+  for (const size_t d : order) {
+    const int64_t extent = std::max<int64_t>(1, shape[d]);
+    if (d == Size(fast)) within[d] = VectorOf(extent, vector);
+    const int64_t units = extent / within[d];
+    across[d] = ThreadsAlong(units, left);
+    turns[d] = CeilDiv(units, across[d]);
+    left /= across[d];
+  }
+  Extents padded, modes, spatial, local;
+  for (size_t d = 0; d < rank; ++d) {
+    padded.push_back(turns[d] * across[d] * within[d]);
+    modes.insert(modes.end(), {turns[d], across[d], within[d]});
+  }
+  if (left > 1) spatial.push_back(~left);
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    spatial.push_back(static_cast<int64_t>(*d * 3 + 1));
+  }
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    local.push_back(static_cast<int64_t>(*d * 3));
+  }
+  for (auto d = order.rbegin(); d != order.rend(); ++d) {
+    local.push_back(static_cast<int64_t>(*d * 3 + 2));
+  }
+  TARSIA_TRY(RegLayout reg, RegLayout::Make(padded, modes, spatial, local));
+  return TileLayout::Padded(std::move(reg), shape);
+}
+
+Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t warps) {
+  const int64_t rows = std::max<int64_t>(1, CeilDiv(m, 16));
+  const int64_t columns = std::max<int64_t>(1, CeilDiv(n, 8));
+  const int64_t steps = std::max<int64_t>(1, CeilDiv(k, 16));
+  // The split of the warps that issues the fewest instructions, then loads the fewest fragments.
+  int64_t along_m = 1;
+  std::pair<int64_t, int64_t> best{INT64_MAX, INT64_MAX};
+  for (int64_t w = 1; w <= warps; ++w) {
+    if (warps % w != 0) continue;
+    const int64_t turns_m = CeilDiv(rows, w);
+    const int64_t turns_n = CeilDiv(columns, warps / w);
+    const std::pair<int64_t, int64_t> cost{turns_m * turns_n, 2 * turns_m + turns_n};
+    if (cost >= best) continue;
+    best = cost;
+    along_m = w;
+  }
+  const int64_t along_n = warps / along_m;
+  MmaLayouts out;
+  out.m = CeilDiv(rows, along_m);
+  out.n = CeilDiv(columns, along_n);
+  out.k = steps;
+  TARSIA_TRY(const Fragments fragments, MakeFragments());
+  TARSIA_TRY(const RegLayout warps_a, WarpGrid(along_m, 1, along_m, along_n));
+  TARSIA_TRY(const RegLayout warps_b, WarpGrid(1, along_n, along_m, along_n));
+  TARSIA_TRY(const RegLayout warps_c, WarpGrid(along_m, along_n, along_m, along_n));
+  TARSIA_TRY(RegLayout a, Tiled(warps_a, out.m, out.k, fragments.a));
+  TARSIA_TRY(RegLayout b, Tiled(warps_b, out.k, out.n, fragments.b));
+  TARSIA_TRY(RegLayout c, Tiled(warps_c, out.m, out.n, fragments.c));
+  out.a = TileLayout::Padded(std::move(a), {m, k});
+  out.b = TileLayout::Padded(std::move(b), {k, n});
+  out.c = TileLayout::Padded(std::move(c), {m, n});
+  return out;
+}
+
+Result<TileLayout> ReducedLayout(const TileLayout& source, std::span<const int64_t> axes,
+                                 bool keepdims) {
+  TARSIA_TRY(RegLayout reg, Reduce(source.reg(), axes, keepdims));
+  return TileLayout::Padded(std::move(reg), WithoutAxes(source.shape(), axes, keepdims));
+}
+
+Result<TileLayout> PermutedLayout(const TileLayout& source, std::span<const int64_t> order) {
+  TARSIA_TRY(RegLayout reg, Permute(source.reg(), order));
+  Extents shape;
+  for (const int64_t d : order) shape.push_back(source.shape()[Size(d)]);
+  return TileLayout::Padded(std::move(reg), std::move(shape));
+}
+
+std::optional<TileLayout> ReshapedLayout(const TileLayout& source, const Extents& shape) {
+  if (source.empty() || source.padded()) return std::nullopt;
+  Result<RegLayout> reg = Reshape(source.reg(), shape);
+  if (!reg.ok()) return std::nullopt;
+  return TileLayout::Exact(*std::move(reg));
+}
+
+std::optional<std::vector<int64_t>> SlotPermutation(const TileLayout& from, const TileLayout& to) {
+  if (from.shape() != to.shape() || from.reg().spatial() != to.reg().spatial()) {
+    return std::nullopt;
+  }
+  std::map<Extents, int64_t> slot_of;
+  for (int64_t slot = 0; slot < from.slots(); ++slot) slot_of[from.SlotOffset(slot)] = slot;
+  std::vector<int64_t> out;
+  for (int64_t slot = 0; slot < to.slots(); ++slot) {
+    const auto found = slot_of.find(to.SlotOffset(slot));
+    out.push_back(found == slot_of.end() ? -1 : found->second);
+  }
+  return out;
+}
+
+ThreadReduction ReduceThreads(const TileLayout& source, std::span<const int64_t> axes) {
+  constexpr int64_t kLanes = 32;
+  const auto power_of_two = [](int64_t x) { return (x & (x - 1)) == 0; };
+  ThreadReduction out;
+  int64_t stride = source.threads();
+  for (const RegLayout::Digit& digit : source.reg().spatial()) {
+    stride /= digit.extent;
+    if (std::find(axes.begin(), axes.end(), digit.dim) == axes.end()) continue;
+    int64_t extent = digit.extent;
+    int64_t from = stride;
+    // The low bits of the digit are bits of the lane.
+    for (; power_of_two(from) && from < kLanes && extent % 2 == 0; extent /= 2, from *= 2) {
+      out.lane_masks.push_back(static_cast<int>(from));
+    }
+    if (extent == 1) continue;
+    out.cross.push_back({from, extent});
+    out.parts *= extent;
+  }
+  return out;
+}
+
+}  // namespace tarsia::compiler

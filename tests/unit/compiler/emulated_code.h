@@ -1,0 +1,34 @@
+// Runs the IR of single elements as PTX kernels on the emulator (vm/ptx): the same arrays and
+// operations as HostCode, for any target.
+#ifndef TARSIA_TESTS_UNIT_COMPILER_EMULATED_CODE_H_
+#define TARSIA_TESTS_UNIT_COMPILER_EMULATED_CODE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/unit/compiler/host_code.h"
+#include "vm/ptx/emulator.h"
+
+namespace tarsia::compiler {
+
+class EmulatedCode {
+ public:
+  EmulatedCode(const std::vector<Operation>& operations, Target target);
+  // Why there is no code, or what the last run did wrong, or "".
+  [[nodiscard]] const std::string& error() const { return error_; }
+  // Results for as many elements as the first operand has.
+  void Run(const Operation& operation, const std::vector<const Codes*>& operands, Codes& result);
+
+ private:
+  uint64_t Put(const Codes& codes);
+
+  std::string error_;
+  std::shared_ptr<const ptx::Module> module_;
+  ptx::Memory memory_;
+  std::unique_ptr<ptx::Image> image_;
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_TESTS_UNIT_COMPILER_EMULATED_CODE_H_

@@ -1,0 +1,43 @@
+#include "tests/unit/compiler/operations.h"
+
+#include <string>
+
+namespace tarsia::compiler {
+
+Operation CastOperation(DType from, DType to, CastOptions options) {
+  const std::string name = "cast_" + std::string(DTypeName(from)) + "_" +
+                           std::string(DTypeName(to)) + "_" +
+                           std::to_string(static_cast<int>(options.rounding)) +
+                           std::to_string(static_cast<int>(options.overflow));
+  return {name, {from, kU32}, to, [=](ElementEmitter& emitter, const std::vector<llvm::Value*>& x) {
+            return emitter.Cast(x[0], from, to, options, x[1]);
+          }};
+}
+
+bool CastAllowed(DType from, DType to, CastOptions options) {
+  if (from.IsComplex() && !to.IsComplex()) return false;
+  return options.overflow != Overflow::kWrap || (from.IsInteger() && to.IsInteger());
+}
+
+std::vector<const InstRow*> ElementwiseRows(DType type) {
+  std::vector<const InstRow*> rows;
+  for (const InstRow& row : AllInstructions()) {
+    const bool elementwise = row.family == Family::kElementwise && row.Has(kPure) &&
+                             row.opcode != Opcode::kSelect && row.opcode != Opcode::kFma;
+    if (elementwise && Contains(row.operands[0].types, type)) rows.push_back(&row);
+  }
+  return rows;
+}
+
+Operation ElementwiseOperation(const InstRow& row, DType type) {
+  const DType result = row.Has(kCompares) ? kBoolType : type;
+  const Opcode op = row.opcode;
+  return {"op_" + std::string(row.mnemonic) + "_" + std::string(DTypeName(type)),
+          std::vector<DType>(row.operands.size(), type), result,
+          [=](ElementEmitter& emitter, const std::vector<llvm::Value*>& x) {
+            return x.size() == 1 ? emitter.Unary(op, type, x[0])
+                                 : emitter.Binary(op, type, x[0], x[1]);
+          }};
+}
+
+}  // namespace tarsia::compiler

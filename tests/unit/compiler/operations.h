@@ -1,0 +1,24 @@
+// The operations on single elements that tests run: casts and the elementwise rows of isa.def.
+#ifndef TARSIA_TESTS_UNIT_COMPILER_OPERATIONS_H_
+#define TARSIA_TESTS_UNIT_COMPILER_OPERATIONS_H_
+
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "isa/instruction.h"
+#include "tests/unit/compiler/host_code.h"
+
+namespace tarsia::compiler {
+
+// Operands: the source and a u32 of random bits.
+Operation CastOperation(DType from, DType to, CastOptions options);
+// Whether programs can ask for the cast.
+bool CastAllowed(DType from, DType to, CastOptions options);
+
+// The unary and binary elementwise rows that take the type, but for select.
+std::vector<const InstRow*> ElementwiseRows(DType type);
+Operation ElementwiseOperation(const InstRow& row, DType type);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_TESTS_UNIT_COMPILER_OPERATIONS_H_
