@@ -1,0 +1,94 @@
+#include "runtime/cuda/driver.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+
+#include "runtime/diagnostics.h"
+
+namespace tarsia::cuda {
+namespace {
+
+struct Closer {
+  void operator()(void* handle) const { dlclose(handle); }
+};
+using Library = std::unique_ptr<void, Closer>;
+
+// The first symbol that the library lacks, or null.
+const char* ReadSymbols(void* library, Driver& driver) {
+#define DRIVER(name, symbol, parameters)                                            \
+  driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(library, symbol));    \
+  if (driver.name == nullptr) return symbol;
+#include "runtime/cuda/driver.def"
+#undef DRIVER
+  return nullptr;
+}
+
+}  // namespace
+
+std::string VersionText(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string Driver::ErrorText(CuResult error) const {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  if (GetErrorName(error, &name) != kSuccess || name == nullptr) {
+    return fmt::format("error {}", error);
+  }
+  if (GetErrorString(error, &text) != kSuccess || text == nullptr) return name;
+  return fmt::format("{} ({})", name, text);
+}
+
+Status Driver::Check(CuResult result, std::string_view call) const {
+  if (result == kSuccess) return OkStatus();
+  return MakeDiagnostic(
+      result == kErrorOutOfMemory ? diag::kCudaOutOfMemory : diag::kCudaError, {}, call,
+      ErrorText(result));
+}
+
+Result<const Driver*> Driver::Open(const std::string& name) {
+  Library library(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
+  if (library == nullptr) {
+    const char* const why = dlerror();
+    return MakeDiagnostic(diag::kCudaNoDriver, {}, name, VersionText(kOldestDriver),
+                          why != nullptr ? why : "it cannot be opened");
+  }
+  auto driver = std::make_unique<Driver>();
+  driver->library_ = name;
+  // Old drivers lack functions, so the version is the better message and is asked for first.
+  const auto get_version = reinterpret_cast<decltype(driver->DriverGetVersion)>(
+      dlsym(library.get(), "cuDriverGetVersion"));
+  if (get_version != nullptr && get_version(&driver->version_) == kSuccess &&
+      driver->version_ < kOldestDriver) {
+    return MakeDiagnostic(diag::kCudaDriverOld, {}, name, VersionText(driver->version_),
+                          VersionText(kOldestDriver));
+  }
+  if (const char* const missing = ReadSymbols(library.get(), *driver)) {
+    return MakeDiagnostic(diag::kCudaSymbol, {}, name, missing, VersionText(kOldestDriver),
+                          VersionText(driver->version_));
+  }
+  const CuResult initialised = driver->Init(0);
+  if (initialised == kErrorNoDevice) return MakeDiagnostic(diag::kCudaNoDevice, {}, name);
+  TARSIA_CHECK(driver->Check(initialised, "cuInit"));
+  TARSIA_CHECK(driver->Check(driver->DeviceGetCount(&driver->device_count_), "cuDeviceGetCount"));
+  if (driver->device_count_ <= 0) return MakeDiagnostic(diag::kCudaNoDevice, {}, name);
+  library.release();  // stays open as long as the process lives
+  return static_cast<const Driver*>(driver.release());
+}
+
+Result<const Driver*> Driver::Get() {
+  static std::mutex mutex;
+  static std::optional<Result<const Driver*>> opened;
+  const std::lock_guard lock(mutex);
+  if (!opened) {
+    const char* const other = std::getenv(kDriverVariable);
+    opened = Open(other != nullptr && other[0] != '\0' ? other : kDriverLibrary);
+  }
+  return *opened;
+}
+
+}  // namespace tarsia::cuda
