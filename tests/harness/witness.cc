@@ -1,5 +1,6 @@
 #include "tests/harness/witness.h"
 
+#include "tests/harness/emulator_witness.h"
 #include "tests/harness/interpreter_witness.h"
 
 namespace tarsia::harness {
@@ -9,8 +10,12 @@ namespace {
 std::vector<const Witness*> Available() {
   static const InterpreterWitness plain(false);
   static const InterpreterWitness checking(true);
+  static const EmulatorWitness sm80(compiler::Target::kSm80);
+  static const EmulatorWitness sm89(compiler::Target::kSm89);
+  static const EmulatorWitness sm90a(compiler::Target::kSm90a);
+  const std::initializer_list<const Witness*> all = {&plain, &checking, &sm80, &sm89, &sm90a};
   std::vector<const Witness*> out;
-  for (const Witness* const witness : {&plain, &checking}) {
+  for (const Witness* const witness : all) {
     if (witness->Unavailable().empty()) out.push_back(witness);
   }
   return out;

@@ -1,5 +1,5 @@
-// Who runs programs: the interpreter today; whoever comes later (an emulator, a GPU) derives from
-// Witness, is added to AllWitnesses(), and sees every case of every test.
+// Who runs programs: the interpreter, and the compiler with the PTX emulator; whoever comes later (a
+// GPU) derives from Witness, is added to AllWitnesses(), and sees every case of every test.
 #ifndef TARSIA_TESTS_HARNESS_WITNESS_H_
 #define TARSIA_TESTS_HARNESS_WITNESS_H_
 
@@ -35,6 +35,7 @@ struct Found {
 // What a launch came to.
 struct Outcome {
   std::string error;               // rendered; empty when it ran to its end
+  std::string fault;  // what the witness itself did wrong; a program with findings may cause it
   std::vector<Found> findings;     // of checking witnesses
   std::vector<std::string> lines;  // printed
 };

@@ -1,0 +1,27 @@
+// The compiler and the PTX emulator as a witness: a program is compiled for one target, its PTX is
+// run on the CPU. What the emulator finds (an access outside of a buffer, a use of bits that nobody
+// wrote, a race, a barrier that not all reach) is a fault.
+#ifndef TARSIA_TESTS_HARNESS_EMULATOR_WITNESS_H_
+#define TARSIA_TESTS_HARNESS_EMULATOR_WITNESS_H_
+
+#include "compiler/target.h"
+#include "tests/harness/witness.h"
+
+namespace tarsia::harness {
+
+class EmulatorWitness final : public Witness {
+ public:
+  explicit EmulatorWitness(compiler::Target target);
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] compiler::Target target() const { return target_; }
+  Outcome Run(const Program& program, const SourceFile& source,
+              std::span<const Argument> arguments) const override;
+
+ private:
+  compiler::Target target_;
+  std::string name_;
+};
+
+}  // namespace tarsia::harness
+
+#endif  // TARSIA_TESTS_HARNESS_EMULATOR_WITNESS_H_
