@@ -1,0 +1,42 @@
+// The code of one kernel for one target, in every form that can be asked for.
+#ifndef TARSIA_RUNTIME_CODE_H_
+#define TARSIA_RUNTIME_CODE_H_
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "compiler/compile.h"
+#include "compiler/ptx/assemble.h"
+#include "isa/program.h"
+
+namespace tarsia::runtime {
+
+// Immutable to the outside; thread-safe. Machine code is made when it is first asked for.
+class Code {
+ public:
+  // Errors: those of compiler::Compile.
+  static Result<std::shared_ptr<const Code>> Make(const Program& program, compiler::Target target,
+                                                  const compiler::CompileOptions& options = {});
+
+  [[nodiscard]] compiler::Target target() const { return target_; }
+  [[nodiscard]] const compiler::CompiledKernel& kernel() const { return kernel_; }
+  // The cubin and what ptxas says of it. The error is kept as well.
+  [[nodiscard]] const Result<compiler::Assembled>& Machine() const;
+  // nvdisasm's text of the cubin.
+  [[nodiscard]] Result<std::string> Sass() const;
+
+ private:
+  Code(compiler::Target target, compiler::CompiledKernel kernel)
+      : target_(target), kernel_(std::move(kernel)) {}
+
+  const compiler::Target target_;
+  const compiler::CompiledKernel kernel_;
+  mutable std::once_flag assembled_;
+  mutable std::optional<Result<compiler::Assembled>> machine_;
+};
+
+}  // namespace tarsia::runtime
+
+#endif  // TARSIA_RUNTIME_CODE_H_
