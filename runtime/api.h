@@ -17,6 +17,13 @@ namespace tarsia::api {
 // Sets this thread's last error, logs it, and returns `status`.
 tarsia_status Fail(tarsia_status status, const Diagnostic& error);
 tarsia_status FailText(tarsia_status status, std::string text);
+// The status that an error of the runtime means: what is missing on the machine gives NO_DEVICE,
+// memory OUT_OF_MEMORY, arguments that do not fit INVALID_ARGUMENT; `other` is for the rest.
+tarsia_status StatusOf(const Diagnostic& error, tarsia_status other);
+// Fails with that status.
+inline tarsia_status FailWith(const Diagnostic& error, tarsia_status other) {
+  return Fail(StatusOf(error, other), error);
+}
 // The same without any allocation.
 tarsia_status FailOutOfMemory() noexcept;
 tarsia_status FailInternal(const char* what) noexcept;

@@ -1,12 +1,12 @@
 // The C API: execution and its reports.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
 #include "runtime/api.h"
 #include "runtime/args.h"
+#include "runtime/device.h"
 #include "runtime/handles.h"
 #include "runtime/log.h"
 #include "vm/diagnostics.h"
@@ -23,13 +23,6 @@ struct tarsia_report {
 namespace {
 
 constexpr uint32_t kKnownFlags = TARSIA_EXECUTE_CHECK;
-
-// Errors of a launch that never began, because the arguments do not fit.
-constexpr const DiagInfo* kArgumentErrors[] = {
-    &diag::kArgumentCount,  &diag::kLaunchArgumentKind, &diag::kArgumentType, &diag::kNullBuffer,
-    &diag::kBufferTooSmall, &diag::kReadOnlyBuffer,     &diag::kAssumption,   &diag::kGridExtent,
-    &diag::kGridTooLarge,   &diag::kAssumedAlignment,   &diag::kViewExtent,
-};
 
 vm::LineSink Sink(tarsia_text_fn callback, void* user) {
   if (callback == nullptr) return nullptr;
@@ -87,11 +80,9 @@ Diagnostic Describe(const vm::Finding& finding) {
 }
 
 tarsia_status FailLaunch(const tarsia_plan& plan, Diagnostic error, tarsia_report** report) {
-  if (error.info == &diag::kOutOfMemory) return Fail(TARSIA_STATUS_OUT_OF_MEMORY, error);
   const std::string text = Render(error, *plan.source);
-  for (const DiagInfo* const info : kArgumentErrors) {
-    if (error.info == info) return FailText(TARSIA_STATUS_INVALID_ARGUMENT, text);
-  }
+  const tarsia_status status = StatusOf(error, TARSIA_STATUS_LAUNCH_FAILED);
+  if (status != TARSIA_STATUS_LAUNCH_FAILED) return FailText(status, text);
   if (report != nullptr) {
     auto out = std::make_unique<tarsia_report>();
     out->findings.source = plan.source;
@@ -101,39 +92,57 @@ tarsia_status FailLaunch(const tarsia_plan& plan, Diagnostic error, tarsia_repor
   return FailText(TARSIA_STATUS_LAUNCH_FAILED, text);
 }
 
-tarsia_status Finish(const tarsia_plan& plan, vm::LaunchReport result, uint64_t nanoseconds,
+tarsia_status Finish(const tarsia_plan& plan, const runtime::LaunchResult& result,
                      tarsia_report** report) {
   tarsia_diagnostics findings;
   findings.source = plan.source;
-  for (const vm::Finding& finding : result.findings) findings.list.Add(Describe(finding));
+  for (const vm::Finding& finding : result.report.findings) findings.list.Add(Describe(finding));
   tarsia_status status = TARSIA_STATUS_OK;
-  if (!result.findings.empty()) {
+  if (!result.report.findings.empty()) {
     status = FailText(TARSIA_STATUS_FINDINGS, findings.list.Render(*plan.source));
   }
   if (report != nullptr) {
     auto out = std::make_unique<tarsia_report>();
-    out->info.blocks = result.blocks;
-    out->info.instructions = result.instructions;
-    out->info.nanoseconds = nanoseconds;
+    out->info.blocks = result.report.blocks;
+    out->info.instructions = result.report.instructions;
+    out->info.nanoseconds = result.nanoseconds;
     out->findings = std::move(findings);
     *report = out.release();
   }
   return status;
 }
 
-tarsia_status Execute(const tarsia_plan& plan, const vm::LaunchArgs& args,
-                      const vm::LaunchOptions& options, tarsia_report** report) {
-  const auto start = std::chrono::steady_clock::now();
-  auto result = vm::Launch(*plan.ready, args, options);
-  const auto spent = std::chrono::steady_clock::now() - start;
-  const auto nanoseconds =
-      static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+// What tarsia_execute and tarsia_workspace_report are given, as the runtime takes it.
+struct Request {
+  vm::LaunchArgs args;
+  vm::LaunchOptions options;
+  runtime::LaunchRequest launch;
+};
+
+tarsia_status ReadRequest(const tarsia_plan* plan, const tarsia_arg* args, size_t arg_count,
+                          void* workspace, void* stream, const tarsia_execute_options* options,
+                          bool report, Request* out) {
+  if (plan == nullptr) return NullArgument("plan");
+  if (const auto s = ReadArgs(*plan, args, arg_count, &out->args); s != TARSIA_STATUS_OK) return s;
+  if (const auto s = ReadExecuteOptions(*plan, options, &out->options); s != TARSIA_STATUS_OK) {
+    return s;
+  }
+  out->launch.args = &out->args;
+  out->launch.workspace = workspace;
+  out->launch.stream = stream;
+  out->launch.options = &out->options;
+  out->launch.wait = report || out->options.print != nullptr;
+  return TARSIA_STATUS_OK;
+}
+
+tarsia_status Finish(const tarsia_plan& plan, Result<runtime::LaunchResult> result,
+                     tarsia_report** report) {
   if (!result.ok()) return FailLaunch(plan, result.TakeError(), report);
   if (LogWanted(TARSIA_LOG_DEBUG)) {
-    Log(TARSIA_LOG_DEBUG,
-        fmt::format("{}: {} blocks in {} us", plan.text.name, result->blocks, nanoseconds / 1000));
+    Log(TARSIA_LOG_DEBUG, fmt::format("{}: {} blocks in {} us", plan.text.name,
+                                      result->report.blocks, result->nanoseconds / 1000));
   }
-  return Finish(plan, *std::move(result), nanoseconds, report);
+  return Finish(plan, *result, report);
 }
 
 }  // namespace
@@ -143,14 +152,50 @@ tarsia_status tarsia_execute(const tarsia_plan* plan, const tarsia_arg* args, si
                              tarsia_report** report) {
   return Guarded([&] {
     if (report != nullptr) *report = nullptr;
+    Request request;
+    if (const auto s = ReadRequest(plan, args, arg_count, workspace, stream, options,
+                                   report != nullptr, &request);
+        s != TARSIA_STATUS_OK) {
+      return s;
+    }
+    return Finish(*plan, plan->ready->Launch(request.launch), report);
+  });
+}
+
+tarsia_status tarsia_workspace_init(const tarsia_plan* plan, const tarsia_arg* args,
+                                    size_t arg_count, void* workspace, uint64_t workspace_bytes,
+                                    void* stream) {
+  return Guarded([&] {
     if (plan == nullptr) return NullArgument("plan");
-    if (stream != nullptr) return Invalid(diag::kApiStreamNotNull);
-    static_cast<void>(workspace);  // no plan of this device wants one
     vm::LaunchArgs launch;
-    vm::LaunchOptions with;
     if (const auto s = ReadArgs(*plan, args, arg_count, &launch); s != TARSIA_STATUS_OK) return s;
-    if (const auto s = ReadExecuteOptions(*plan, options, &with); s != TARSIA_STATUS_OK) return s;
-    return Execute(*plan, launch, with, report);
+    const std::vector<uint64_t> scalars = Scalars(launch);
+    const Result<uint64_t> bytes = plan->ready->WorkspaceBytes(scalars);
+    if (!bytes.ok()) return FailWith(bytes.error(), TARSIA_STATUS_REJECTED);
+    if (workspace_bytes < *bytes) {
+      return Invalid(diag::kApiWorkspaceSize, workspace_bytes, *bytes);
+    }
+    if (*bytes == 0) return TARSIA_STATUS_OK;
+    if (workspace == nullptr) return NullArgument("workspace");
+    const Status status = plan->ready->InitWorkspace(scalars, workspace, stream);
+    return status.ok() ? TARSIA_STATUS_OK
+                       : FailWith(status.error(), TARSIA_STATUS_INVALID_ARGUMENT);
+  });
+}
+
+tarsia_status tarsia_workspace_report(const tarsia_plan* plan, const tarsia_arg* args,
+                                      size_t arg_count, void* workspace, void* stream,
+                                      const tarsia_execute_options* options,
+                                      tarsia_report** report) {
+  return Guarded([&] {
+    if (report != nullptr) *report = nullptr;
+    Request request;
+    if (const auto s =
+            ReadRequest(plan, args, arg_count, workspace, stream, options, true, &request);
+        s != TARSIA_STATUS_OK) {
+      return s;
+    }
+    return Finish(*plan, plan->ready->Collect(request.launch), report);
   });
 }
 

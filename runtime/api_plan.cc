@@ -8,6 +8,7 @@
 #include "runtime/api.h"
 #include "runtime/args.h"
 #include "runtime/device.h"
+#include "runtime/kernel_choice.h"
 #include "runtime/handles.h"
 #include "runtime/log.h"
 #include "vm/diagnostics.h"
@@ -30,60 +31,22 @@ tarsia_status ReadOptions(const tarsia_plan_options* options, tarsia_plan_option
   const auto status = ReadStruct(options, "options", out);
   if (status != TARSIA_STATUS_OK) return status;
   if (out->flags != 0) return Invalid(diag::kApiFlagsUnknown, "options.flags", out->flags, 0);
-  if (out->binding_count != 0 && out->bindings == nullptr) return NullArgument("options.bindings");
   return TARSIA_STATUS_OK;
 }
 
-tarsia_status ReadBindings(const tarsia_plan_options& options, std::vector<Binding>* out) {
-  for (size_t i = 0; i < options.binding_count; ++i) {
-    tarsia_binding binding = {};
-    const auto status = ReadElement(options.bindings, i, "options.bindings", &binding);
-    if (status != TARSIA_STATUS_OK) return status;
-    if (binding.name == nullptr) return NullArgument("options.bindings[].name");
-    if (binding.text == nullptr) return NullArgument("options.bindings[].text");
-    out->push_back({binding.name, binding.text});
-  }
-  return TARSIA_STATUS_OK;
-}
-
-tarsia_status FindKernelName(const tarsia_module* module, const char* wanted, std::string* out) {
-  if (wanted != nullptr) {
-    size_t index = 0;
-    *out = wanted;
-    return tarsia_module_find_kernel(module, wanted, &index);
-  }
-  const size_t count = module->kernels.size();
-  const std::string& name = module->source->name();
-  if (count == 0) return Invalid(diag::kApiNoKernel, name);
-  if (count > 1) {
-    Diagnostic error = MakeDiagnostic(diag::kApiKernelNotNamed, Location(), name, count);
-    std::vector<std::string_view> names;
-    for (const KernelText& kernel : module->kernels) names.push_back(kernel.name);
-    error.help = fmt::format("the kernels are {}", fmt::join(names, ", "));
-    return Fail(TARSIA_STATUS_INVALID_ARGUMENT, error);
-  }
-  *out = module->kernels[0].name;
-  return TARSIA_STATUS_OK;
-}
-
-tarsia_status MakePlan(const tarsia_module* module, std::string device, const std::string& kernel,
-                       const std::vector<Binding>& bindings, tarsia_plan** out,
-                       tarsia_diagnostics** errors) {
+tarsia_status MakePlan(const tarsia_module* module, std::shared_ptr<runtime::Device> device,
+                       const std::string& kernel, const std::vector<Binding>& bindings,
+                       tarsia_plan** out, tarsia_diagnostics** errors) {
   Diagnostics list;
-  auto program = Specialise(module->valid, kernel, bindings, TargetLimits(), list);
+  auto program = Specialise(module->valid, kernel, bindings, device->Limits(), list);
   if (!program) return Reject(TARSIA_STATUS_REJECTED, module->source, std::move(list), errors);
-  auto ready = vm::Prepare(*program);
-  if (!ready.ok()) {
-    const bool memory = ready.error().info == &diag::kOutOfMemory;
-    list.Add(ready.TakeError());
-    return Reject(memory ? TARSIA_STATUS_OUT_OF_MEMORY : TARSIA_STATUS_REJECTED, module->source,
-                  std::move(list), memory ? nullptr : errors);
-  }
+  auto ready = device->Load(*program);
+  if (!ready.ok()) return RejectOne(*module, ready.TakeError(), errors);
   KernelText text = Describe(*program);
   if (LogWanted(TARSIA_LOG_DEBUG)) {
-    Log(TARSIA_LOG_DEBUG, fmt::format("plan of {} on {}", kernel, device));
+    Log(TARSIA_LOG_DEBUG, fmt::format("plan of {} on {}", kernel, device->name()));
   }
-  *out = new tarsia_plan{module->source, *std::move(program), *std::move(ready), std::move(device),
+  *out = new tarsia_plan{module->source, *std::move(program), std::move(device), *std::move(ready),
                          std::move(text)};
   return TARSIA_STATUS_OK;
 }
@@ -102,6 +65,9 @@ tarsia_status FillQuery(const tarsia_plan& plan, const std::vector<uint64_t>& sc
   std::copy(grid, grid + 3, query->geometry.grid);
   query->geometry.warps = static_cast<uint32_t>(plan.program.warps());
   query->geometry.threads = query->geometry.warps * 32;
+  const auto workspace = plan.ready->WorkspaceBytes(scalars);
+  if (!workspace.ok()) return FailQuery(plan, workspace.error());
+  query->geometry.workspace_bytes = *workspace;
   auto uses = vm::PointerUses(plan.program, scalars);
   if (!uses.ok()) return FailQuery(plan, uses.error());
   query->uses = *std::move(uses);
@@ -128,14 +94,17 @@ tarsia_status tarsia_plan_create(const tarsia_module* module, const tarsia_plan_
     tarsia_plan_options with = {};
     std::vector<Binding> bindings;
     std::string kernel;
-    std::string device;
     if (const auto s = ReadOptions(options, &with); s != TARSIA_STATUS_OK) return s;
-    if (const auto s = ReadBindings(with, &bindings); s != TARSIA_STATUS_OK) return s;
-    if (const auto s = FindDevice(with.device, &device); s != TARSIA_STATUS_OK) return s;
-    if (const auto s = FindKernelName(module, with.kernel, &kernel); s != TARSIA_STATUS_OK) {
+    if (const auto s = ReadBindings(with.bindings, with.binding_count, &bindings);
+        s != TARSIA_STATUS_OK) {
       return s;
     }
-    return MakePlan(module, device, kernel, bindings, out, diagnostics);
+    auto device = runtime::OpenDevice(with.device != nullptr ? with.device : "");
+    if (!device.ok()) return FailWith(device.error(), TARSIA_STATUS_INVALID_ARGUMENT);
+    if (const auto s = FindKernelName(*module, with.kernel, &kernel); s != TARSIA_STATUS_OK) {
+      return s;
+    }
+    return MakePlan(module, *std::move(device), kernel, bindings, out, diagnostics);
   });
 }
 
@@ -146,7 +115,7 @@ tarsia_status tarsia_plan_get(const tarsia_plan* plan, tarsia_plan_info* out) {
     if (plan == nullptr) return NullArgument("plan");
     tarsia_plan_info info = {};
     info.kernel = plan->text.name.c_str();
-    info.device = plan->device.c_str();
+    info.device = plan->device->name().c_str();
     info.param_count = plan->text.params.size();
     info.constant_count = plan->text.constants.size();
     info.warps = static_cast<uint32_t>(plan->program.warps());
@@ -163,6 +132,20 @@ tarsia_status tarsia_plan_constant(const tarsia_plan* plan, size_t constant,
                                    tarsia_constant_info* out) {
   return Guarded([&] {
     return plan == nullptr ? NullArgument("plan") : WriteConstant(plan->text, constant, out);
+  });
+}
+
+tarsia_status tarsia_plan_code(const tarsia_plan* plan, tarsia_code** out) {
+  return Guarded([&] {
+    if (out == nullptr) return NullArgument("out");
+    *out = nullptr;
+    if (plan == nullptr) return NullArgument("plan");
+    auto code = plan->ready->code();
+    if (code == nullptr) {
+      return Fail(TARSIA_STATUS_UNSUPPORTED, diag::kApiCodeKind, plan->device->name());
+    }
+    *out = new tarsia_code{std::move(code)};
+    return TARSIA_STATUS_OK;
   });
 }
 

@@ -21,9 +21,11 @@ struct tarsia_diagnostics {
   tarsia::Diagnostics list;
 };
 
-namespace tarsia::vm {
-class Plan;
-}  // namespace tarsia::vm
+namespace tarsia::runtime {
+class Code;
+class Device;
+class LoadedKernel;
+}  // namespace tarsia::runtime
 
 namespace tarsia::api {
 
@@ -75,9 +77,17 @@ struct tarsia_module {
 struct tarsia_plan {
   std::shared_ptr<const tarsia::SourceFile> source;
   tarsia::Program program;
-  std::shared_ptr<const tarsia::vm::Plan> ready;
-  std::string device;
+  std::shared_ptr<tarsia::runtime::Device> device;
+  std::unique_ptr<tarsia::runtime::LoadedKernel> ready;
   tarsia::api::KernelText text;
+};
+
+struct tarsia_device {
+  std::shared_ptr<tarsia::runtime::Device> device;
+};
+
+struct tarsia_code {
+  std::shared_ptr<const tarsia::runtime::Code> code;
 };
 
 #endif  // TARSIA_RUNTIME_HANDLES_H_

@@ -14,6 +14,8 @@ struct HandleDeleter {
   void operator()(tarsia_module* p) const { tarsia_module_destroy(p); }
   void operator()(tarsia_plan* p) const { tarsia_plan_destroy(p); }
   void operator()(tarsia_query* p) const { tarsia_query_destroy(p); }
+  void operator()(tarsia_device* p) const { tarsia_device_close(p); }
+  void operator()(tarsia_code* p) const { tarsia_code_destroy(p); }
   void operator()(tarsia_report* p) const { tarsia_report_destroy(p); }
 };
 

@@ -160,14 +160,19 @@ std::vector<SassKernel> ParseSass(std::string_view text) {
   return kernels;
 }
 
-Result<std::vector<SassKernel>> Disassemble(const std::string& cubin) {
+Result<std::string> DisassembleText(const std::string& cubin) {
   TARSIA_TRY(const std::string nvdisasm, FindTool(Tool::kNvdisasm));
   TARSIA_TRY(const ScratchFile file, ScratchFile::Make(".cubin", cubin));
-  TARSIA_TRY(const ProcessOutput run, RunProcess(nvdisasm, {"-c", "-g", file.path()}));
+  TARSIA_TRY(ProcessOutput run, RunProcess(nvdisasm, {"-c", "-g", file.path()}));
   if (run.exit_code != 0) {
     return MakeDiagnostic(diag::kToolFailed, Location(), "nvdisasm", Trim(run.err));
   }
-  return ParseSass(run.out);
+  return std::move(run.out);
+}
+
+Result<std::vector<SassKernel>> Disassemble(const std::string& cubin) {
+  TARSIA_TRY(const std::string text, DisassembleText(cubin));
+  return ParseSass(text);
 }
 
 }  // namespace tarsia::compiler

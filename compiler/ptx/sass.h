@@ -59,7 +59,9 @@ struct SassKernel {
 
 // Runs nvdisasm on a cubin. Errors: no nvdisasm (says where it was looked for), or it fails.
 Result<std::vector<SassKernel>> Disassemble(const std::string& cubin);
-// Reads its text (`nvdisasm -c -g`).
+// The same as text.
+Result<std::string> DisassembleText(const std::string& cubin);
+// Reads such text (`nvdisasm -c -g`).
 std::vector<SassKernel> ParseSass(std::string_view text);
 
 }  // namespace tarsia::compiler

@@ -5,7 +5,9 @@
  * The way through it:
  *   text or bytecode --tarsia_module_create--> module --tarsia_plan_create--> plan
  *   plan --tarsia_query_create--> query: launch geometry, the bytes behind every pointer
+ *   device --tarsia_memory_alloc, tarsia_memory_write--> what the pointers point to
  *   plan --tarsia_execute--> results, and a report if one is asked for
+ *   module --tarsia_code_create--> PTX and machine code, with no device at all
  *
  * Conventions that hold for every function:
  * - A function that can fail returns a tarsia_status. On anything but TARSIA_STATUS_OK its outputs
@@ -409,17 +411,127 @@ TARSIA_API tarsia_status tarsia_module_candidate(const tarsia_module* module, si
 
 typedef struct tarsia_device_info {
   size_t size;
-  const char* name;        /* what tarsia_plan_options.device takes: "cpu" */
-  const char* description; /* one line */
+  const char* name;        /* what tarsia_plan_options.device takes: "cpu", "cuda:0", "ptx" */
+  const char* description; /* one line; of a device that is not available, why */
   bool available;
   bool is_default;
   uint32_t threads;        /* of a CPU: how many run at once */
   const char* vector_unit; /* of a CPU: "AVX2"; "" otherwise */
 } tarsia_device_info;
 
-/* The kinds of devices that this version knows, available or not. Thread-safe. */
+/* The devices that are here, and those that this version knows and does not find: "cpu" (the
+ * interpreter), "cuda:N" (a GPU), "ptx" (the PTX emulator). The first call looks for GPUs.
+ * Thread-safe. */
 TARSIA_API size_t tarsia_device_count(void);
 TARSIA_API tarsia_status tarsia_device_get(size_t index, tarsia_device_info* out);
+
+/* A device, open for the functions below. */
+typedef struct tarsia_device tarsia_device;
+
+/* Opens a device by name: "cpu"; "ptx" or "ptx:TARGET" (the emulator, with code for that target);
+ * "cuda" or "cuda:N"; NULL for the default one, which is the first GPU, else "cpu". All handles of
+ * one name, and all plans for it, share one memory. Errors: INVALID_ARGUMENT (no such name),
+ * NO_DEVICE (says what is missing). Thread-safe. */
+TARSIA_API tarsia_status tarsia_device_open(const char* name, tarsia_device** out);
+/* Memory and streams of a device must be given back before its last handle is closed and the last
+ * plan for it destroyed. */
+TARSIA_API void tarsia_device_close(tarsia_device* device);
+/* Its full name, "cuda:0"; "" of NULL. Thread-safe. */
+TARSIA_API const char* tarsia_device_name(const tarsia_device* device);
+
+/* Device memory, at a multiple of 256 bytes and with undefined contents; 0 bytes give NULL. On
+ * "cpu" it is memory of this process. Errors: OUT_OF_MEMORY (with the bytes). Thread-safe. */
+TARSIA_API tarsia_status tarsia_memory_alloc(tarsia_device* device, uint64_t bytes, void** out);
+/* Frees what tarsia_memory_alloc gave, which nothing may be using; NULL is fine. On a GPU the call
+ * waits for the device. Errors: INVALID_ARGUMENT where the device can tell. Thread-safe. */
+TARSIA_API tarsia_status tarsia_memory_free(tarsia_device* device, void* memory);
+/* Copies from the host to the device, from the device to the host, and fills device memory with a
+ * byte, in the order of the stream. The copies are over when they return; the fill may only be
+ * enqueued. `stream` as in tarsia_execute. Thread-safe, as far as the bytes are not in use. */
+TARSIA_API tarsia_status tarsia_memory_write(tarsia_device* device, void* to, const void* from,
+                                             uint64_t bytes, void* stream);
+TARSIA_API tarsia_status tarsia_memory_read(tarsia_device* device, void* to, const void* from,
+                                            uint64_t bytes, void* stream);
+TARSIA_API tarsia_status tarsia_memory_fill(tarsia_device* device, void* to, uint8_t value,
+                                            uint64_t bytes, void* stream);
+
+/* A stream of the device: on a GPU a CUstream, and any other CUstream of it will do as well. The
+ * devices "cpu" and "ptx" have one stream, NULL, and give that. Thread-safe. */
+TARSIA_API tarsia_status tarsia_stream_create(tarsia_device* device, void** out);
+TARSIA_API tarsia_status tarsia_stream_destroy(tarsia_device* device, void* stream);
+/* Waits until everything enqueued on the stream is done. Errors: LAUNCH_FAILED and NO_DEVICE, if
+ * something on it went wrong. Thread-safe. */
+TARSIA_API tarsia_status tarsia_stream_synchronize(tarsia_device* device, void* stream);
+
+/* ---- Code --------------------------------------------------------------------------------- */
+
+/* What the compiler made of a kernel for one target. Immutable: every function on it is
+ * thread-safe. */
+typedef struct tarsia_code tarsia_code;
+
+/* The targets that code can be made for: how many, the name of one ("sm_90a"; NULL when there are
+ * no more). Thread-safe. */
+TARSIA_API size_t tarsia_target_count(void);
+TARSIA_API const char* tarsia_target_name(size_t index);
+
+struct tarsia_binding;
+
+typedef struct tarsia_code_options {
+  size_t size;
+  const char* target;                    /* "sm_80", "sm_89", "sm_90a"; must be given */
+  const char* kernel;                    /* NULL: the only kernel of the module */
+  const struct tarsia_binding* bindings; /* constants that are not named take their default */
+  size_t binding_count;
+  bool no_line_info; /* leave out what ties the code to the lines of the text */
+} tarsia_code_options;
+
+/* Compiles a kernel; needs no device. `diagnostics` as in tarsia_module_create. Errors: REJECTED
+ * (also of what the target cannot hold), NOT_FOUND, INVALID_ARGUMENT (an unknown target: the known
+ * ones are listed), OUT_OF_MEMORY. Thread-safe. */
+TARSIA_API tarsia_status tarsia_code_create(const tarsia_module* module,
+                                            const tarsia_code_options* options, tarsia_code** out,
+                                            tarsia_diagnostics** diagnostics);
+TARSIA_API void tarsia_code_destroy(tarsia_code* code);
+
+typedef struct tarsia_code_info {
+  size_t size;
+  const char* target;
+  const char* entry;     /* the kernel's name in the code */
+  uint32_t threads;      /* of a block */
+  uint64_t shared_bytes; /* dynamic shared memory of a block */
+  size_t ptx_bytes;
+} tarsia_code_info;
+
+TARSIA_API tarsia_status tarsia_code_get(const tarsia_code* code, tarsia_code_info* out);
+
+typedef enum tarsia_code_form {
+  TARSIA_CODE_PTX = 1,
+  TARSIA_CODE_LLVM = 2,    /* LLVM IR before optimisation */
+  TARSIA_CODE_LAYOUTS = 3, /* the layout of every tile, chosen or given */
+  TARSIA_CODE_CUBIN = 4,   /* machine code; needs ptxas */
+  TARSIA_CODE_SASS = 5,    /* its text; needs ptxas and nvdisasm */
+  TARSIA_CODE_FORCE_32BIT = 0x7fffffff
+} tarsia_code_form;
+
+/* The code in one form. Errors: NO_DEVICE when a tool is missing (says which, and where it was
+ * looked for). */
+TARSIA_API tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form,
+                                          tarsia_blob** out);
+
+/* What machine code needs, as ptxas says. */
+typedef struct tarsia_code_resources {
+  size_t size;
+  uint32_t registers; /* of a thread */
+  uint32_t barriers;
+  uint64_t stack_bytes; /* of a thread */
+  uint64_t spill_store_bytes;
+  uint64_t spill_load_bytes;
+  size_t cubin_bytes;
+  size_t warning_count; /* lines of warnings */
+} tarsia_code_resources;
+
+/* Errors: as of tarsia_code_emit for a cubin. */
+TARSIA_API tarsia_status tarsia_code_assemble(const tarsia_code* code, tarsia_code_resources* out);
 
 /* ---- Plans -------------------------------------------------------------------------------- */
 
@@ -467,6 +579,9 @@ TARSIA_API tarsia_status tarsia_plan_param(const tarsia_plan* plan, size_t param
                                            tarsia_param_info* out);
 TARSIA_API tarsia_status tarsia_plan_constant(const tarsia_plan* plan, size_t constant,
                                               tarsia_constant_info* out);
+/* The code that the plan runs, to be destroyed. Errors: UNSUPPORTED on "cpu", which runs the program
+ * itself. */
+TARSIA_API tarsia_status tarsia_plan_code(const tarsia_plan* plan, tarsia_code** out);
 
 /* ---- Arguments ---------------------------------------------------------------------------- */
 
@@ -477,7 +592,9 @@ typedef enum tarsia_arg_kind {
   TARSIA_ARG_FORCE_32BIT = 0x7fffffff
 } tarsia_arg_kind;
 
-/* The argument of one parameter. A null pointer is allowed with 0 bytes. */
+/* The argument of one parameter. Pointers are to memory of the plan's device (tarsia_memory_alloc,
+ * or what the driver gave the caller); on "cpu", to any memory of this process. A null pointer is
+ * allowed with 0 bytes. */
 typedef struct tarsia_arg {
   size_t size;
   tarsia_arg_kind kind;
@@ -612,7 +729,7 @@ typedef void (*tarsia_progress_fn)(void* user, uint64_t done, uint64_t total);
 typedef enum tarsia_execute_flags {
   TARSIA_EXECUTE_CHECK = 1, /* look for races, reads of bytes that nobody wrote, reads of
                                asynchronous copies before their wait, accesses outside a buffer;
-                               slow */
+                               slow. On "cpu"; "ptx" always checks the code that it runs */
   TARSIA_EXECUTE_FLAGS_FORCE_32BIT = 0x7fffffff
 } tarsia_execute_flags;
 
@@ -634,31 +751,50 @@ typedef struct tarsia_execute_options {
   void* progress_user;
 } tarsia_execute_options;
 
-/* Runs the plan's kernel and returns when it is done (on the device "cpu"; other devices will
- * enqueue on `stream` and return). `args`: one for each parameter, in order. `workspace` must have
- * the bytes that the query names and may be NULL when there are none; `stream` must be NULL on
- * "cpu". `options` may be NULL. `report` may be NULL; else it receives a report to be destroyed
- * with OK, LAUNCH_FAILED and FINDINGS, and NULL otherwise.
+/* Runs the plan's kernel. On a GPU it is enqueued on `stream` (a CUstream; NULL is the default
+ * stream), and the call returns without waiting, unless `report` or `options->print` asks for
+ * something that is known only at the end; on "cpu" and "ptx", where `stream` must be NULL, the
+ * call returns when the launch is over. `args`: one for each parameter, in order. `workspace` must
+ * have the bytes that the query names, at a multiple of 256, made ready by tarsia_workspace_init;
+ * it may be NULL when there are none, and serves one stream at a time. `options` may be NULL.
+ * `report` may be NULL; else it receives a report to be destroyed with OK, LAUNCH_FAILED and
+ * FINDINGS, and NULL otherwise.
  *
  * Always checked: number, kinds and types of the arguments, every `assume`, and that every pointer
  * has the bytes that a view of it wants; no access leaves them. A buffer that the program writes
  * must not overlap another argument.
  *
  * On "cpu" a launch does allocate: bookkeeping for each worker thread and the tiles of the blocks
- * it runs. It takes no lock that another launch holds.
+ * it runs. It takes no lock that another launch holds. On "ptx" one launch runs at a time.
  *
- * Errors: INVALID_ARGUMENT, LAUNCH_FAILED and OUT_OF_MEMORY (after which the contents of writable
- * buffers are unspecified), FINDINGS. Thread-safe, as far as no launch writes what another one
- * uses. */
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (an option that the device does not have), NO_DEVICE (it
+ * was lost), LAUNCH_FAILED and OUT_OF_MEMORY (after which the contents of writable buffers are
+ * unspecified), FINDINGS. Thread-safe, as far as no launch writes what another one uses. */
 TARSIA_API tarsia_status tarsia_execute(const tarsia_plan* plan, const tarsia_arg* args,
                                         size_t arg_count, void* workspace, void* stream,
                                         const tarsia_execute_options* options,
                                         tarsia_report** report);
 
+/* Makes a workspace ready for the launches that follow: once for a workspace, a plan and the scalars
+ * among `args` (of pointers nothing is looked at but the kind). `workspace_bytes` must be at least
+ * what the query names. Enqueued on `stream`. Errors: INVALID_ARGUMENT, REJECTED (as of
+ * tarsia_query_create). Thread-safe. */
+TARSIA_API tarsia_status tarsia_workspace_init(const tarsia_plan* plan, const tarsia_arg* args,
+                                               size_t arg_count, void* workspace,
+                                               uint64_t workspace_bytes, void* stream);
+/* Waits for the stream and tells what launches that nobody waited for left in the workspace:
+ * assertions that failed, and the lines of `print` if `options->print` is set. `args` as given to
+ * tarsia_execute. `report` and errors as there. Thread-safe. */
+TARSIA_API tarsia_status tarsia_workspace_report(const tarsia_plan* plan, const tarsia_arg* args,
+                                                 size_t arg_count, void* workspace, void* stream,
+                                                 const tarsia_execute_options* options,
+                                                 tarsia_report** report);
+
 typedef struct tarsia_report_info {
   size_t size;
   uint64_t blocks;       /* that ran; 0 if the program was stopped */
-  uint64_t instructions; /* of all blocks together */
+  uint64_t instructions; /* of all blocks together; on "ptx" those of PTX, thread by thread; 0 on a
+                            GPU, which does not say */
   uint64_t nanoseconds;  /* that the launch took */
 } tarsia_report_info;
 

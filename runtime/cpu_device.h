@@ -1,0 +1,21 @@
+// The device `cpu`: the interpreter. Device memory is memory of this process; there is one stream,
+// the null one, and every launch is over when it returns.
+#ifndef TARSIA_RUNTIME_CPU_DEVICE_H_
+#define TARSIA_RUNTIME_CPU_DEVICE_H_
+
+#include <memory>
+
+#include "runtime/device.h"
+
+namespace tarsia::runtime {
+
+// The widest vector unit that the interpreter's loops are compiled for and this machine has.
+const char* VectorUnit();
+// How many threads run at once.
+unsigned CpuThreads();
+
+std::shared_ptr<Device> MakeCpuDevice();
+
+}  // namespace tarsia::runtime
+
+#endif  // TARSIA_RUNTIME_CPU_DEVICE_H_

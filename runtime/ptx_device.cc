@@ -1,0 +1,197 @@
+#include "runtime/ptx_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "runtime/compiled_launch.h"
+#include "runtime/diagnostics.h"
+#include "vm/diagnostics.h"
+#include "vm/ptx/emulator.h"
+
+namespace tarsia::runtime {
+namespace {
+
+uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+// The memory of the device and what runs in it, one thing at a time.
+struct Machine {
+  std::mutex mutex;
+  ptx::Memory memory;
+};
+
+bool StopsTheProgram(const ptx::Finding& finding) {
+  return finding.kind == ptx::FindingKind::kDeadlock || finding.kind == ptx::FindingKind::kTrap ||
+         finding.kind == ptx::FindingKind::kLimit;
+}
+
+class PtxKernel final : public LoadedKernel {
+ public:
+  PtxKernel(Device& device, std::shared_ptr<Machine> machine, CompiledProgram program,
+            std::unique_ptr<ptx::Image> image)
+      : device_(device),
+        machine_(std::move(machine)),
+        program_(std::move(program)),
+        image_(std::move(image)) {}
+  ~PtxKernel() override {
+    const std::lock_guard lock(machine_->mutex);
+    image_.reset();
+  }
+
+  Result<LaunchResult> Launch(const LaunchRequest& request) const override {
+    static const vm::LaunchOptions kNone;
+    const vm::LaunchOptions& options = request.options != nullptr ? *request.options : kNone;
+    if (options.trace.enabled) TARSIA_CHECK(CheckOptions(options, device_.name()));
+    TARSIA_TRY(const CompiledLaunch launch, program_.Prepare(request));
+    LaunchResult result;
+    result.report.grid = launch.grid;
+    if (launch.Empty()) return result;
+    const auto start = std::chrono::steady_clock::now();
+    TARSIA_TRY(const ptx::LaunchReport report, Run(launch, options));
+    const auto spent = std::chrono::steady_clock::now() - start;
+    result.nanoseconds = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+    result.report.blocks = report.blocks;
+    result.report.instructions = report.thread_instructions;
+    for (const ptx::Finding& finding : report.findings) {
+      if (StopsTheProgram(finding)) return ToDiagnostic(finding);
+      result.report.findings.push_back(ToFinding(finding));
+    }
+    if (result.report.findings.empty()) {
+      TARSIA_CHECK(program_.ReadReport(device_, launch, request));
+    }
+    return result;
+  }
+
+  Result<uint64_t> WorkspaceBytes(const std::vector<uint64_t>& scalars) const override {
+    TARSIA_TRY(const WorkspaceLayout layout, program_.LayOutWorkspace(scalars));
+    return layout.bytes;
+  }
+
+  Status InitWorkspace(const std::vector<uint64_t>& scalars, DevicePointer workspace,
+                       StreamHandle stream) const override {
+    return program_.InitWorkspace(device_, scalars, workspace, stream);
+  }
+
+  [[nodiscard]] std::shared_ptr<const Code> code() const override { return program_.code(); }
+
+ private:
+  Result<ptx::LaunchReport> Run(const CompiledLaunch& launch,
+                                const vm::LaunchOptions& options) const {
+    const compiler::CompiledKernel& kernel = program_.kernel();
+    ptx::LaunchConfig config;
+    config.grid = {static_cast<uint32_t>(launch.grid[0]), static_cast<uint32_t>(launch.grid[1]),
+                   static_cast<uint32_t>(launch.grid[2])};
+    config.block = {static_cast<uint32_t>(kernel.threads), 1, 1};
+    config.dynamic_shared = kernel.shared_bytes;
+    config.parameters = launch.parameters;
+    config.instruction_limit = options.max_instructions;
+    config.max_shared = static_cast<uint64_t>(Row(program_.code()->target()).shared_bytes);
+    config.host_threads = options.threads > 0
+                              ? options.threads
+                              : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const std::lock_guard lock(machine_->mutex);
+    return ptx::Launch(*image_, kernel.name, config);
+  }
+
+  // In the text of the program, as its line information says; the PTX line is a note.
+  Diagnostic ToDiagnostic(const ptx::Finding& finding) const {
+    const Location place = finding.source_line != 0 ? Location{finding.source_line, 1, 0}
+                                                    : program_.program().kernel().location;
+    Diagnostic out = MakeDiagnostic(diag::kPtxFinding, place, ptx::NameOf(finding.kind),
+                                    finding.message);
+    out.notes.push_back({Location(), fmt::format("line {} of the PTX, thread ({}, {}, {})",
+                                                 finding.location.line, finding.thread.x,
+                                                 finding.thread.y, finding.thread.z)});
+    return out;
+  }
+
+  vm::Finding ToFinding(const ptx::Finding& finding) const {
+    return {ToDiagnostic(finding),
+            {finding.block.x, finding.block.y, finding.block.z},
+            finding.count};
+  }
+
+  Device& device_;
+  const std::shared_ptr<Machine> machine_;
+  const CompiledProgram program_;
+  std::unique_ptr<ptx::Image> image_;
+};
+
+class PtxDevice final : public Device {
+ public:
+  explicit PtxDevice(compiler::Target target)
+      : target_(target), name_("ptx:" + std::string(Row(target).name)) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] std::string Description() const override {
+    return fmt::format("the PTX emulator, with code for {}", Row(target_).name);
+  }
+  [[nodiscard]] TargetLimits Limits() const override { return compiler::LimitsOf(target_); }
+
+  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program) override {
+    TARSIA_TRY(CompiledProgram compiled, CompiledProgram::Make(program, target_));
+    const SourceFile text(compiled.kernel().name + ".ptx", compiled.kernel().ptx);
+    Diagnostics diagnostics;
+    std::shared_ptr<const ptx::Module> module = ptx::ParseModule(text, &diagnostics);
+    if (module == nullptr) {
+      return MakeDiagnostic(diag::kPtxUnknown, program.kernel().location,
+                            diagnostics.Render(text));
+    }
+    const std::lock_guard lock(machine_->mutex);
+    TARSIA_TRY(std::unique_ptr<ptx::Image> image,
+               ptx::Image::Load(std::move(module), &machine_->memory));
+    return std::unique_ptr<LoadedKernel>(
+        new PtxKernel(*this, machine_, std::move(compiled), std::move(image)));
+  }
+
+  Result<DevicePointer> Allocate(uint64_t bytes) override {
+    if (bytes == 0) return DevicePointer{nullptr};
+    const std::lock_guard lock(machine_->mutex);
+    TARSIA_TRY(const uint64_t address, machine_->memory.Allocate(bytes));
+    return reinterpret_cast<DevicePointer>(address);
+  }
+
+  Status Free(DevicePointer memory) override {
+    if (memory == nullptr) return OkStatus();
+    const std::lock_guard lock(machine_->mutex);
+    return machine_->memory.Free(AddressOf(memory));
+  }
+
+  Status Write(DevicePointer to, const void* from, uint64_t bytes, StreamHandle stream) override {
+    TARSIA_CHECK(CheckNoStream(stream));
+    if (bytes == 0) return OkStatus();
+    const std::lock_guard lock(machine_->mutex);
+    return machine_->memory.CopyIn(AddressOf(to), {static_cast<const uint8_t*>(from), bytes});
+  }
+
+  Status Read(void* to, DevicePointer from, uint64_t bytes, StreamHandle stream) override {
+    TARSIA_CHECK(CheckNoStream(stream));
+    if (bytes == 0) return OkStatus();
+    const std::lock_guard lock(machine_->mutex);
+    return machine_->memory.CopyOut(AddressOf(from), {static_cast<uint8_t*>(to), bytes});
+  }
+
+  Status Fill(DevicePointer to, uint8_t value, uint64_t bytes, StreamHandle stream) override {
+    TARSIA_CHECK(CheckNoStream(stream));
+    if (bytes == 0) return OkStatus();
+    const std::lock_guard lock(machine_->mutex);
+    return machine_->memory.Fill(AddressOf(to), value, 1, bytes);
+  }
+
+ private:
+  const compiler::Target target_;
+  const std::string name_;
+  const std::shared_ptr<Machine> machine_ = std::make_shared<Machine>();
+};
+
+}  // namespace
+
+std::shared_ptr<Device> MakePtxDevice(compiler::Target target) {
+  return std::make_shared<PtxDevice>(target);
+}
+
+}  // namespace tarsia::runtime
