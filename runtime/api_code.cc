@@ -19,12 +19,10 @@ tarsia_status MakeCode(const tarsia_module& module, const std::string& kernel,
                        const std::vector<Binding>& bindings, compiler::Target target,
                        bool line_info, tarsia_code** out, tarsia_diagnostics** errors) {
   Diagnostics list;
-  const auto program =
-      Specialise(module.valid, kernel, bindings, compiler::LimitsOf(target), list);
+  const auto program = Specialise(module.valid, kernel, bindings, compiler::LimitsOf(target), list);
   if (!program) return Reject(TARSIA_STATUS_REJECTED, module.source, std::move(list), errors);
   compiler::CompileOptions options;
   options.line_info = line_info;
-  options.keep_llvm_ir = true;
   auto code = runtime::Code::Make(*program, target, options);
   if (!code.ok()) return RejectOne(module, code.TakeError(), errors);
   if (LogWanted(TARSIA_LOG_DEBUG)) {
@@ -100,8 +98,7 @@ tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form, t
       case TARSIA_CODE_PTX:
         return GiveBlob(kernel.ptx, out);
       case TARSIA_CODE_LLVM:
-        if (kernel.llvm_ir.empty()) return Fail(TARSIA_STATUS_UNSUPPORTED, diag::kApiNoLlvm);
-        return GiveBlob(kernel.llvm_ir, out);
+        return GiveOrFail(code->code->LlvmIr(), out);
       case TARSIA_CODE_LAYOUTS:
         return GiveBlob(kernel.layouts, out);
       case TARSIA_CODE_CUBIN: {

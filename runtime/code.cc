@@ -7,7 +7,14 @@ namespace tarsia::runtime {
 Result<std::shared_ptr<const Code>> Code::Make(const Program& program, compiler::Target target,
                                                const compiler::CompileOptions& options) {
   TARSIA_TRY(compiler::CompiledKernel kernel, compiler::Compile(program, target, options));
-  return std::shared_ptr<const Code>(new Code(target, std::move(kernel)));
+  return std::shared_ptr<const Code>(new Code(program, target, options, std::move(kernel)));
+}
+
+Result<std::string> Code::LlvmIr() const {
+  compiler::CompileOptions options = options_;
+  options.keep_llvm_ir = true;
+  TARSIA_TRY(compiler::CompiledKernel kernel, compiler::Compile(program_, target_, options));
+  return std::move(kernel.llvm_ir);
 }
 
 const Result<compiler::Assembled>& Code::Machine() const {

@@ -22,16 +22,21 @@ class Code {
 
   [[nodiscard]] compiler::Target target() const { return target_; }
   [[nodiscard]] const compiler::CompiledKernel& kernel() const { return kernel_; }
+  // LLVM IR before optimisation; compiles once more, since nobody else wants it kept.
+  [[nodiscard]] Result<std::string> LlvmIr() const;
   // The cubin and what ptxas says of it. The error is kept as well.
   [[nodiscard]] const Result<compiler::Assembled>& Machine() const;
   // nvdisasm's text of the cubin.
   [[nodiscard]] Result<std::string> Sass() const;
 
  private:
-  Code(compiler::Target target, compiler::CompiledKernel kernel)
-      : target_(target), kernel_(std::move(kernel)) {}
+  Code(const Program& program, compiler::Target target, const compiler::CompileOptions& options,
+       compiler::CompiledKernel kernel)
+      : program_(program), target_(target), options_(options), kernel_(std::move(kernel)) {}
 
+  const Program program_;
   const compiler::Target target_;
+  const compiler::CompileOptions options_;
   const compiler::CompiledKernel kernel_;
   mutable std::once_flag assembled_;
   mutable std::optional<Result<compiler::Assembled>> machine_;

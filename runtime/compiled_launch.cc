@@ -238,8 +238,9 @@ Status CompiledProgram::ReadReport(Device& device, const CompiledLaunch& launch,
   if (request.options != nullptr && request.options->print != nullptr) {
     PrintEntries(entries, launch.grid, request.options->print);
     if (header.wanted > launch.workspace.report_room) {
-      request.options->print(fmt::format("[print: {} bytes more did not fit into the report buffer]",
-                                         header.wanted - launch.workspace.report_room));
+      request.options->print(
+          fmt::format("[print: {} bytes more did not fit into the report buffer]",
+                      header.wanted - launch.workspace.report_room));
     }
   }
   if (header.failure == ReportHeader::kNoFailure) return OkStatus();

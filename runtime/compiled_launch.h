@@ -55,7 +55,8 @@ class CompiledProgram {
                        DevicePointer workspace, StreamHandle stream) const;
   // Reads the report of launches that are done and empties it. Lines of `print` go to the sink, in
   // the order in which the blocks wrote them; what stopped the program is the error.
-  Status ReadReport(Device& device, const CompiledLaunch& launch, const LaunchRequest& request) const;
+  Status ReadReport(Device& device, const CompiledLaunch& launch,
+                    const LaunchRequest& request) const;
 
  private:
   CompiledProgram(const Program& program, std::shared_ptr<const Code> code)

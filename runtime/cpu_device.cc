@@ -14,19 +14,17 @@ constexpr size_t kAlignment = 256;
 
 class CpuKernel final : public LoadedKernel {
  public:
-  explicit CpuKernel(std::shared_ptr<const vm::Plan> plan)
-      : plan_(std::move(plan)) {}
+  explicit CpuKernel(std::shared_ptr<const vm::Plan> plan) : plan_(std::move(plan)) {}
 
   Result<LaunchResult> Launch(const LaunchRequest& request) const override {
     static const vm::LaunchOptions kNone;
     const auto start = std::chrono::steady_clock::now();
     LaunchResult result;
-    TARSIA_TRY(result.report,
-               vm::Launch(*plan_, *request.args,
-                          request.options != nullptr ? *request.options : kNone));
+    TARSIA_TRY(result.report, vm::Launch(*plan_, *request.args,
+                                         request.options != nullptr ? *request.options : kNone));
     const auto spent = std::chrono::steady_clock::now() - start;
-    result.nanoseconds = static_cast<uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+    result.nanoseconds =
+        static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
     return result;
   }
 

@@ -52,8 +52,8 @@ class PtxKernel final : public LoadedKernel {
     const auto start = std::chrono::steady_clock::now();
     TARSIA_TRY(const ptx::LaunchReport report, Run(launch, options));
     const auto spent = std::chrono::steady_clock::now() - start;
-    result.nanoseconds = static_cast<uint64_t>(
-        std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+    result.nanoseconds =
+        static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
     result.report.blocks = report.blocks;
     result.report.instructions = report.thread_instructions;
     for (const ptx::Finding& finding : report.findings) {
@@ -101,18 +101,17 @@ class PtxKernel final : public LoadedKernel {
   Diagnostic ToDiagnostic(const ptx::Finding& finding) const {
     const Location place = finding.source_line != 0 ? Location{finding.source_line, 1, 0}
                                                     : program_.program().kernel().location;
-    Diagnostic out = MakeDiagnostic(diag::kPtxFinding, place, ptx::NameOf(finding.kind),
-                                    finding.message);
-    out.notes.push_back({Location(), fmt::format("line {} of the PTX, thread ({}, {}, {})",
-                                                 finding.location.line, finding.thread.x,
-                                                 finding.thread.y, finding.thread.z)});
+    Diagnostic out =
+        MakeDiagnostic(diag::kPtxFinding, place, ptx::NameOf(finding.kind), finding.message);
+    out.notes.push_back(
+        {Location(), fmt::format("line {} of the PTX, thread ({}, {}, {})", finding.location.line,
+                                 finding.thread.x, finding.thread.y, finding.thread.z)});
     return out;
   }
 
   vm::Finding ToFinding(const ptx::Finding& finding) const {
-    return {ToDiagnostic(finding),
-            {finding.block.x, finding.block.y, finding.block.z},
-            finding.count};
+    return {
+        ToDiagnostic(finding), {finding.block.x, finding.block.y, finding.block.z}, finding.count};
   }
 
   Device& device_;
@@ -138,8 +137,7 @@ class PtxDevice final : public Device {
     Diagnostics diagnostics;
     std::shared_ptr<const ptx::Module> module = ptx::ParseModule(text, &diagnostics);
     if (module == nullptr) {
-      return MakeDiagnostic(diag::kPtxUnknown, program.kernel().location,
-                            diagnostics.Render(text));
+      return MakeDiagnostic(diag::kPtxUnknown, program.kernel().location, diagnostics.Render(text));
     }
     const std::lock_guard lock(machine_->mutex);
     TARSIA_TRY(std::unique_ptr<ptx::Image> image,

@@ -86,29 +86,63 @@ bool SplitAssignment(std::string_view text, std::string* name, std::string* rest
   return true;
 }
 
-int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,
-             Handle<tarsia_diagnostics>* diagnostics) {
-  std::vector<std::pair<std::string, std::string>> texts(request.sets.size());
-  std::vector<tarsia_binding> bindings;
-  for (size_t i = 0; i < request.sets.size(); ++i) {
-    auto& [name, value] = texts[i];
-    if (!SplitAssignment(request.sets[i], &name, &value)) {
-      PrintError("--set " + request.sets[i] + ": this is not of the form NAME=VALUE");
+namespace {
+
+// --set as bindings; the texts stay here.
+struct Bindings {
+  std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<tarsia_binding> list;
+};
+
+int ReadSets(const std::vector<std::string>& sets, Bindings* out) {
+  out->texts.resize(sets.size());
+  for (size_t i = 0; i < sets.size(); ++i) {
+    auto& [name, value] = out->texts[i];
+    if (!SplitAssignment(sets[i], &name, &value)) {
+      PrintError("--set " + sets[i] + ": this is not of the form NAME=VALUE");
       return kUsage;
     }
-    bindings.push_back({sizeof(tarsia_binding), name.c_str(), value.c_str()});
+    out->list.push_back({sizeof(tarsia_binding), name.c_str(), value.c_str()});
   }
+  return kDone;
+}
+
+const char* OrNull(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+
+}  // namespace
+
+int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,
+             Handle<tarsia_diagnostics>* diagnostics) {
+  Bindings bindings;
+  if (const int code = ReadSets(request.sets, &bindings); code != kDone) return code;
   auto options = Sized<tarsia_plan_options>();
-  options.kernel = request.kernel.empty() ? nullptr : request.kernel.c_str();
-  options.device = request.device.empty() ? nullptr : request.device.c_str();
-  options.bindings = bindings.data();
-  options.binding_count = bindings.size();
+  options.kernel = OrNull(request.kernel);
+  options.device = OrNull(request.device);
+  options.bindings = bindings.list.data();
+  options.binding_count = bindings.list.size();
   tarsia_plan* plan = nullptr;
   tarsia_diagnostics* errors = nullptr;
   const auto status = tarsia_plan_create(module, &options, &plan, &errors);
   out->reset(plan);
   Handle<tarsia_diagnostics> owned(errors);
   return status == TARSIA_STATUS_OK ? kDone : Report(status, std::move(owned), diagnostics);
+}
+
+int MakeCode(const tarsia_module* module, const CodeRequest& request, Handle<tarsia_code>* out) {
+  Bindings bindings;
+  if (const int code = ReadSets(request.sets, &bindings); code != kDone) return code;
+  auto options = Sized<tarsia_code_options>();
+  options.target = request.target.c_str();
+  options.kernel = OrNull(request.kernel);
+  options.bindings = bindings.list.data();
+  options.binding_count = bindings.list.size();
+  options.no_line_info = !request.line_info;
+  tarsia_code* made = nullptr;
+  tarsia_diagnostics* errors = nullptr;
+  const auto status = tarsia_code_create(module, &options, &made, &errors);
+  out->reset(made);
+  Handle<tarsia_diagnostics> owned(errors);
+  return status == TARSIA_STATUS_OK ? kDone : Report(status, std::move(owned), nullptr);
 }
 
 }  // namespace tarsia::tools

@@ -36,6 +36,14 @@ struct PlanRequest {
 int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,
              Handle<tarsia_diagnostics>* diagnostics = nullptr);
 
+struct CodeRequest {
+  std::string target;
+  std::string kernel;             // "": the only one
+  std::vector<std::string> sets;  // NAME=V
+  bool line_info = true;
+};
+int MakeCode(const tarsia_module* module, const CodeRequest& request, Handle<tarsia_code>* out);
+
 }  // namespace tarsia::tools
 
 #endif  // TARSIA_TOOLS_MODULES_H_

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "tools/commands.h"
+#include "tools/device_args.h"
 #include "tools/modules.h"
 #include "tools/output.h"
 #include "tools/progress.h"
@@ -62,18 +63,19 @@ std::string TimeText(uint64_t nanoseconds) {
 
 // "cpu (2 threads, AVX2)", and why if nobody chose it.
 std::string DeviceText(const RunRequest& request, const std::string& name) {
-  for (size_t i = 0; i < tarsia_device_count(); ++i) {
-    auto device = Sized<tarsia_device_info>();
-    if (tarsia_device_get(i, &device) != TARSIA_STATUS_OK || name != device.name) continue;
+  std::string detail;
+  if (name == "cpu") {
+    auto cpu = Sized<tarsia_device_info>();
+    tarsia_device_get(0, &cpu);
     const uint32_t threads = request.check          ? 1
                              : request.threads != 0 ? request.threads
-                                                    : device.threads;
-    std::string out = fmt::format("{} ({} thread{}, {}", name, threads, threads == 1 ? "" : "s",
-                                  device.vector_unit);
-    if (request.plan.device.empty()) out += "; the default: no GPU in this build";
-    return out + ")";
+                                                    : cpu.threads;
+    detail = fmt::format("{} thread{}, {}", threads, threads == 1 ? "" : "s", cpu.vector_unit);
+    if (request.plan.device.empty()) detail += "; the default: no GPU is found";
+  } else if (request.plan.device.empty()) {
+    detail = "the default";
   }
-  return name;
+  return detail.empty() ? name : fmt::format("{} ({})", name, detail);
 }
 
 std::string OutputText(const BoundParam& param) {
@@ -92,7 +94,7 @@ struct Launched {
   std::vector<uint64_t> repetitions;  // sorted; of --time
 };
 
-tarsia_status Execute(const tarsia_plan* plan, const RunRequest& request, const RunArgs& args,
+tarsia_status Execute(const tarsia_plan* plan, const RunRequest& request, const DeviceArgs& args,
                       std::FILE* text, bool quiet, Launched* out) {
   auto options = Sized<tarsia_execute_options>();
   options.threads = request.threads;
@@ -113,8 +115,8 @@ tarsia_status Execute(const tarsia_plan* plan, const RunRequest& request, const 
     options.progress_user = &progress;
   }
   tarsia_report* report = nullptr;
-  const auto status = tarsia_execute(plan, args.args().data(), args.args().size(), nullptr, nullptr,
-                                     &options, &report);
+  const auto status = tarsia_execute(plan, args.args().data(), args.args().size(), args.workspace(),
+                                     nullptr, &options, &report);
   out->report.reset(report);
   auto info = Sized<tarsia_report_info>();
   if (report != nullptr) tarsia_report_get(report, &info);
@@ -123,7 +125,7 @@ tarsia_status Execute(const tarsia_plan* plan, const RunRequest& request, const 
 }
 
 // Runs again and again, for a second or 100 times, at least 3 times.
-tarsia_status Repeat(const tarsia_plan* plan, const RunRequest& request, const RunArgs& args,
+tarsia_status Repeat(const tarsia_plan* plan, const RunRequest& request, const DeviceArgs& args,
                      Launched* out) {
   uint64_t total = 0;
   for (int i = 0; i < 100 && (i < 3 || total < 1'000'000'000); ++i) {
@@ -203,23 +205,26 @@ int LaunchFailure(tarsia_status status, const Launched& launched) {
   return kRejected;
 }
 
-int Launch(const tarsia_plan* plan, const RunRequest& request, const RunArgs& args) {
+int Launch(const tarsia_plan* plan, const RunRequest& request, RunArgs* args) {
   auto info = Sized<tarsia_plan_info>();
   tarsia_plan_get(plan, &info);
-  std::FILE* const text = request.json || TakesStdout(args) ? stderr : stdout;
-  std::FILE* const summary = TakesStdout(args) ? stderr : stdout;
+  std::FILE* const text = request.json || TakesStdout(*args) ? stderr : stdout;
+  std::FILE* const summary = TakesStdout(*args) ? stderr : stdout;
   Launched launched;
-  auto status = Execute(plan, request, args, text, false, &launched);
-  int code = kDone;
-  if (status == TARSIA_STATUS_OK) code = args.WriteOutputs();
+  DeviceArgs there;
+  int code = there.Upload(plan, *args);
   if (code != kDone) return code;
-  if (status == TARSIA_STATUS_OK && request.time) status = Repeat(plan, request, args, &launched);
+  auto status = Execute(plan, request, there, text, false, &launched);
+  if (status == TARSIA_STATUS_OK) code = there.Download(args);
+  if (status == TARSIA_STATUS_OK && code == kDone) code = args->WriteOutputs();
+  if (code != kDone) return code;
+  if (status == TARSIA_STATUS_OK && request.time) status = Repeat(plan, request, there, &launched);
   if (status != TARSIA_STATUS_OK) code = LaunchFailure(status, launched);
   if (request.json) {
-    const std::string out = SummaryJson(plan, info, request, args, launched, status);
+    const std::string out = SummaryJson(plan, info, request, *args, launched, status);
     std::fwrite(out.data(), 1, out.size(), summary);
   } else if (code == kDone) {
-    const std::string out = SummaryText(info, request, args, launched);
+    const std::string out = SummaryText(info, request, *args, launched);
     std::fwrite(out.data(), 1, out.size(), summary);
   }
   return code;
@@ -273,7 +278,7 @@ int Run(const Args& args) {
   if (code == kDone) code = bound.Assign(plan.get(), request.specs);
   if (code == kDone) code = bound.ParseScalars();
   if (code == kDone) code = bound.BindBuffers(plan.get());
-  return code == kDone ? Launch(plan.get(), request, bound) : code;
+  return code == kDone ? Launch(plan.get(), request, &bound) : code;
 }
 
 }  // namespace tarsia::tools

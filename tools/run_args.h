@@ -48,6 +48,8 @@ class RunArgs {
 
   [[nodiscard]] const std::vector<tarsia_arg>& args() const { return args_; }
   [[nodiscard]] const std::vector<BoundParam>& params() const { return params_; }
+  // The host's bytes of a pointer parameter.
+  [[nodiscard]] void* HostData(size_t param) { return params_[param].buffer.data(); }
 
  private:
   BoundParam* Find(const char* option, const std::string& spec, bool pointer, std::string* rest,

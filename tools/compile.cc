@@ -1,0 +1,125 @@
+// tarsia compile: a kernel as code for a GPU, with no GPU.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <string>
+
+#include "runtime/file.h"
+#include "tools/commands.h"
+#include "tools/modules.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+namespace {
+
+struct CompileRequest {
+  std::string file;
+  PlanRequest plan;
+  std::string target = "sm_90a";
+  std::string emit = "ptx";
+  std::string out = "-";
+  bool no_line_info = false;
+  bool time = false;
+  bool resources = false;
+};
+
+struct Form {
+  const char* name;
+  tarsia_code_form form;
+};
+constexpr Form kForms[] = {
+    {"ptx", TARSIA_CODE_PTX},   {"llvm", TARSIA_CODE_LLVM},       {"cubin", TARSIA_CODE_CUBIN},
+    {"sass", TARSIA_CODE_SASS}, {"layouts", TARSIA_CODE_LAYOUTS},
+};
+
+tarsia_code_form FormOf(const std::string& name) {
+  for (const Form& form : kForms) {
+    if (name == form.name) return form.form;
+  }
+  return TARSIA_CODE_PTX;
+}
+
+// Prints how long each stage took.
+class Stopwatch {
+ public:
+  explicit Stopwatch(bool wanted) : wanted_(wanted) {}
+  void Lap(const char* stage) {
+    const auto now = Clock::now();
+    const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
+    if (wanted_) fmt::print(stderr, "{:<9}{:8.2f} ms\n", stage, ms);
+    last_ = Clock::now();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const bool wanted_;
+  Clock::time_point last_ = Clock::now();
+};
+
+int PrintResources(const tarsia_code* code) {
+  auto resources = Sized<tarsia_code_resources>();
+  const auto status = tarsia_code_assemble(code, &resources);
+  if (status != TARSIA_STATUS_OK) return ReportFailure(status);
+  auto info = Sized<tarsia_code_info>();
+  tarsia_code_get(code, &info);
+  fmt::print(stderr,
+             "{} for {}: {} registers, {} bytes spilled ({} stored, {} loaded), stack {}, shared "
+             "{}, {} threads a block, PTX {} bytes, cubin {} bytes\n",
+             info.entry, info.target, resources.registers,
+             resources.spill_store_bytes + resources.spill_load_bytes, resources.spill_store_bytes,
+             resources.spill_load_bytes, resources.stack_bytes, info.shared_bytes, info.threads,
+             info.ptx_bytes, resources.cubin_bytes);
+  return kDone;
+}
+
+int Emit(const tarsia_code* code, const CompileRequest& request, Stopwatch* watch) {
+  tarsia_blob* made = nullptr;
+  const auto status = tarsia_code_emit(code, FormOf(request.emit), &made);
+  const Handle<tarsia_blob> blob(made);
+  if (status != TARSIA_STATUS_OK) return ReportFailure(status);
+  watch->Lap(request.emit.c_str());
+  if (request.resources) {
+    if (const int printed = PrintResources(code); printed != kDone) return printed;
+  }
+  const Status written = WriteFile(request.out, {tarsia_blob_data(made), tarsia_blob_size(made)});
+  if (written.ok()) return kDone;
+  PrintError(written.error());
+  return kEnvironment;
+}
+
+}  // namespace
+
+int Compile(const Args& args) {
+  Command command("compile", "Compiles a kernel for a GPU; needs none.",
+                  {"tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 "
+                   "--target sm_90a -o matmul.ptx",
+                   "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --emit "
+                   "layouts"});
+  CompileRequest request;
+  command.Positional("FILE", &request.file, "The program, text or bytecode; - is standard input");
+  command.Value("--kernel", "K", &request.plan.kernel,
+                "The kernel; may be left out if there is only one");
+  command.Values("--set", "NAME=V", &request.plan.sets, "Value of a constant: W=u4, K=384");
+  command.Value("--target", "T", &request.target, "What to make code for: sm_80, sm_89, sm_90a");
+  command.Choice("--emit", &request.emit, {"ptx", "llvm", "cubin", "sass", "layouts"},
+                 "What to write: PTX, LLVM IR before optimisation, machine code or its text (with "
+                 "ptxas and nvdisasm), the layouts of all tiles");
+  command.Value("-o,--output", "OUT", &request.out, "Where to; standard output if left out");
+  command.Flag("--no-line-info", &request.no_line_info,
+               "Leave out what ties the code to the lines of the text");
+  command.Flag("--resources", &request.resources,
+               "Say what the machine code needs: registers, spills, shared memory");
+  command.Flag("--time", &request.time, "Say how long each stage took");
+  if (const auto code = command.Parse(args)) return *code;
+  Stopwatch watch(request.time);
+  Handle<tarsia_module> module;
+  if (const int code = LoadModule(request.file, &module); code != kDone) return code;
+  watch.Lap("read");
+  Handle<tarsia_code> code;
+  CodeRequest wanted{request.target, request.plan.kernel, request.plan.sets, !request.no_line_info};
+  if (const int made = MakeCode(module.get(), wanted, &code); made != kDone) return made;
+  watch.Lap("compile");
+  return Emit(code.get(), request, &watch);
+}
+
+}  // namespace tarsia::tools
