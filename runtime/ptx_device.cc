@@ -58,7 +58,7 @@ class PtxKernel final : public LoadedKernel {
     result.report.instructions = report.thread_instructions;
     for (const ptx::Finding& finding : report.findings) {
       if (StopsTheProgram(finding)) return ToDiagnostic(finding);
-      result.report.findings.push_back(ToFinding(finding));
+      AddFinding(finding, &result.report.findings);
     }
     if (result.report.findings.empty()) {
       TARSIA_CHECK(program_.ReadReport(device_, launch, request));
@@ -97,21 +97,37 @@ class PtxKernel final : public LoadedKernel {
     return ptx::Launch(*image_, kernel.name, config);
   }
 
-  // In the text of the program, as its line information says; the PTX line is a note.
+  // The instruction of a line of the text, as its line information names it.
+  Location PlaceOf(uint32_t line) const {
+    const Kernel& kernel = program_.program().kernel();
+    for (const Inst& inst : kernel.code) {
+      if (const Location place = kernel.LocationOf(inst); place.line == line) return place;
+    }
+    return kernel.location;
+  }
+
+  // In the text of the program; the line of the PTX is a note.
   Diagnostic ToDiagnostic(const ptx::Finding& finding) const {
-    const Location place = finding.source_line != 0 ? Location{finding.source_line, 1, 0}
-                                                    : program_.program().kernel().location;
-    Diagnostic out =
-        MakeDiagnostic(diag::kPtxFinding, place, ptx::NameOf(finding.kind), finding.message);
-    out.notes.push_back(
-        {Location(), fmt::format("line {} of the PTX, thread ({}, {}, {})", finding.location.line,
-                                 finding.thread.x, finding.thread.y, finding.thread.z)});
+    Diagnostic out = MakeDiagnostic(diag::kPtxFinding, PlaceOf(finding.source_line),
+                                    ptx::NameOf(finding.kind), finding.message);
+    out.notes.push_back({Location(), fmt::format("line {} of the PTX, thread ({}, {}, {})",
+                                                 finding.location.line, finding.thread.x,
+                                                 finding.thread.y, finding.thread.z)});
     return out;
   }
 
-  vm::Finding ToFinding(const ptx::Finding& finding) const {
-    return {
-        ToDiagnostic(finding), {finding.block.x, finding.block.y, finding.block.z}, finding.count};
+  // Findings of one kind on one line of the text are one, as on the device cpu.
+  void AddFinding(const ptx::Finding& finding, std::vector<vm::Finding>* out) const {
+    Diagnostic diagnostic = ToDiagnostic(finding);
+    for (vm::Finding& known : *out) {
+      if (known.diagnostic.location != diagnostic.location) continue;
+      if (known.diagnostic.message != diagnostic.message) continue;
+      known.count += finding.count;
+      return;
+    }
+    out->push_back({std::move(diagnostic),
+                    {finding.block.x, finding.block.y, finding.block.z},
+                    finding.count});
   }
 
   Device& device_;

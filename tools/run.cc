@@ -201,7 +201,7 @@ int LaunchFailure(tarsia_status status, const Launched& launched) {
     return status == TARSIA_STATUS_INVALID_ARGUMENT ? kRejected : code;
   }
   PrintDiagnostics(tarsia_report_findings(launched.report.get()));
-  if (status == TARSIA_STATUS_FINDINGS) PrintError("--check found faults; no output is written");
+  if (status == TARSIA_STATUS_FINDINGS) PrintError("the program has faults; no output is written");
   return kRejected;
 }
 
