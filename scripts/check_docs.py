@@ -4,7 +4,7 @@
     scripts/check_docs.py TARSIA FILE.md...
 
 In the files, a block fenced as `tsa` must pass `tarsia check` and be in canonical form (`tarsia fmt`
-prints it as it is); a block fenced as `tsa-error` must be rejected by `tarsia check`. In a block fenced as
+prints it as it is), and one fenced as `tsa NAME` becomes the file of that name; a block fenced as `tsa-error` must be rejected by `tarsia check`. In a block fenced as
 `console`, lines that begin with `$ tarsia` are run in an empty folder that also holds the examples, and what
 they print (standard output, then standard error) must be the lines below them; `...` stands for any lines.
 """
@@ -45,7 +45,8 @@ def check_program(tarsia, kind, text):
 
 
 def check_console(tarsia, lines, folder):
-    environment = dict(os.environ, PATH=os.path.dirname(os.path.abspath(tarsia)) + ":" + os.environ["PATH"])
+    environment = dict(os.environ, PATH=os.path.dirname(os.path.abspath(tarsia)) + ":" + os.environ["PATH"],
+                       TARSIA_CUDA_DRIVER="no-such-driver.so")  # no GPU, on any machine
     commands = []
     for line in lines:
         if line.startswith("$ "):
@@ -70,7 +71,11 @@ def main():
         folder = tempfile.mkdtemp()
         shutil.copytree(examples, os.path.join(folder, "examples"))
         for kind, line, lines in blocks(path):
+            kind, *name = kind.split()
             if kind in ("tsa", "tsa-error"):
+                if name:
+                    with open(os.path.join(folder, name[0]), "w", encoding="utf-8") as file:
+                        file.writelines(lines)
                 problem = check_program(tarsia, kind, "".join(lines))
             elif kind == "console":
                 problem = check_console(tarsia, lines, folder)
