@@ -31,6 +31,7 @@ constexpr Entry kCommands[] = {
     {"dtype", ShowDType, "show a type, encode and decode its values"},
     {"isa", ShowIsa, "the reference of the instructions"},
     {"devices", ShowDevices, "what programs can run on here"},
+    {"bench", Bench, "time suites of benchmarks, compare results"},
 };
 
 std::string Overview() {
