@@ -120,6 +120,33 @@ uint64_t ExchangeBytes(uint8_t* at, Atomic atomic, Type type, bool flush, uint64
   }
 }
 
+// Which bits of memory are undefined afterwards. Bitwise operations keep to the bit; of others one
+// undefined bit spoils all.
+uint64_t UndefAfter(Atomic atomic, uint64_t old, uint64_t old_undef, uint64_t b, uint64_t undef) {
+  switch (atomic) {
+    case Atomic::kAnd:
+      return (old_undef | undef) & (old | old_undef) & (b | undef);
+    case Atomic::kOr:
+      return (old_undef & ~(b & ~undef)) | (undef & ~(old & ~old_undef));
+    case Atomic::kXor:
+      return old_undef | undef;
+    case Atomic::kExch:
+      return undef;
+    case Atomic::kAdd:
+    case Atomic::kMin:
+    case Atomic::kMax:
+    case Atomic::kInc:
+    case Atomic::kDec:
+    case Atomic::kCas:
+      break;
+  }
+  return (old_undef | undef) != 0 ? ~uint64_t{0} : 0;
+}
+
+bool IsBitwise(Atomic atomic) {
+  return atomic == Atomic::kAnd || atomic == Atomic::kOr || atomic == Atomic::kXor;
+}
+
 struct Shape {
   int dest = -1;
   int address = 0;
@@ -146,13 +173,15 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
                   &place)) {
       const bool global = Warp::Narrow(inst.space, &at) == Space::kGlobal;
       old_undef = ~ReadBytes(place.defined, bytes) & AllBits(bytes);
-      const uint64_t uses = atomic == Atomic::kExch ? undef : undef | old_undef;
-      if (uses != 0 && global) {
+      // What bitwise operations leave as it was is none of their business.
+      const bool reads = atomic != Atomic::kExch && !IsBitwise(atomic);
+      if ((undef | (reads ? old_undef : 0)) != 0 && global) {
         warp.Report(inst, FindingKind::kUninitialised, lane,
                     "updates global memory with bits that were never written");
       }
       old = ExchangeBytes(place.data, atomic, type, global, warp.Bits(value, lane), c);
-      WriteBytes(place.defined, bytes, uses != 0 ? 0 : ~uint64_t{0});
+      WriteBytes(place.defined, bytes,
+                 ~UndefAfter(atomic, old, old_undef, warp.Bits(value, lane), undef));
     }
     if (shape.dest < 0) return;
     warp.SetBits(inst[shape.dest], lane, old);

@@ -9,7 +9,9 @@ namespace {
 
 constexpr uint32_t kMaxDepth = 256;
 
+// To `bytes` bytes, 0 for a predicate.
 uint64_t Truncate(uint64_t bits, int bytes) {
+  if (bytes == 0) return bits != 0 ? 1 : 0;
   return bytes >= 8 ? bits : bits & ((uint64_t{1} << (bytes * 8)) - 1);
 }
 
@@ -463,7 +465,6 @@ std::optional<Operand> Parser::ParseNumber(Type type, int bytes) {
     }
     if (negative) bits = ~bits + 1;
     if (inverted) bits = ~bits;
-    if (type == Type::kPred) bits = bits != 0 ? 1 : 0;
     return builder_->ConstantOperand({static_cast<uint8_t>(bytes), Truncate(bits, bytes), -1});
   }
   double number = token == Token::kFloat64

@@ -10,7 +10,8 @@ std::string Entry(const std::string& body, const std::string& before = "") {
 .visible .entry k(.param .u64 p) {
 .reg .pred p<8>; .reg .b16 h<8>; .reg .b32 r<16>; .reg .b64 rd<8>; .reg .f32 f<8>;
 ld.param.u64 rd0, [p]; mov.u32 r0, %tid.x; mul.wide.u32 rd1, r0, 4; add.u64 rd1, rd1, rd0;
-)" + body + "\nret;\n}\n";
+)" + body +
+         "\nret;\n}\n";
 }
 
 struct Outcome {
@@ -61,7 +62,8 @@ TEST(Finding, OutOfBounds) {
             "local address");
   ExpectOne(Entry("st.global.u32 [c], 1;", ".const .b32 c = 4;\n"), 1, FindingKind::kOutOfBounds,
             "constant");
-  ExpectOne(Entry("ld.param.u32 r1, [p+8];"), 1, FindingKind::kOutOfBounds, "8 bytes of parameters");
+  ExpectOne(Entry("ld.param.u32 r1, [p+8];"), 1, FindingKind::kOutOfBounds,
+            "8 bytes of parameters");
 }
 
 TEST(Finding, Misaligned) {
@@ -82,7 +84,9 @@ TEST(Finding, Uninitialised) {
             1, FindingKind::kUninitialised, "stores bits");
   ExpectOne(Entry("ld.global.u32 r1, [rd1]; st.global.u32 [rd1], r1;"), 1,
             FindingKind::kUninitialised, "stores bits", false);
-  ExpectOne(Entry("red.global.add.u32 [rd1], 1;"), 1, FindingKind::kUninitialised, "updates", false);
+  ExpectOne(Entry("red.global.add.u32 [rd1], 1;"), 1, FindingKind::kUninitialised, "updates",
+            false);
+  ExpectOne(Entry("red.global.or.b32 [rd1], r5;"), 1, FindingKind::kUninitialised, "updates");
 }
 
 // Defined bits decide, whatever the others are.
@@ -117,9 +121,24 @@ TEST(Finding, DefinednessIsByBit) {
   dirty("lop3.b32 r1, r5, 9, 8, 0xCA;");
   clean("setp.eq.u32 p1, r0, 0; selp.u32 r1, 4, r5, p1;");
   dirty("setp.eq.u32 p1, r0, 1; selp.u32 r1, 4, r5, p1;");
-  clean("mov.b32 r2, {h1, h2}; mov.u16 h3, 2; mov.b32 r3, {h3, h4}; add.f16x2 r4, r3, r3; "
-        "and.b32 r1, r4, 0xFFFF;");
+  clean(
+      "mov.b32 r2, {h1, h2}; mov.u16 h3, 2; mov.b32 r3, {h3, h4}; add.f16x2 r4, r3, r3; "
+      "and.b32 r1, r4, 0xFFFF;");
   clean("sub.u32 r1, r0, r0; mul.lo.u32 r1, r1, 3;");
+}
+
+// Writers of single bits of a word make them defined, and leave the others as they were.
+TEST(Finding, BitwiseAtomicsDefineBits) {
+  const std::string shared = ".shared .align 4 .b8 x[16];\n";
+  const std::string tail = " ld.shared.u32 r1, [x]; and.b32 r1, r1, 0xFF; st.global.u32 [rd1], r1;";
+  const auto findings = [&](const std::string& body) {
+    return RunOn(Entry(body + tail, shared), 1).report.findings.size();
+  };
+  EXPECT_EQ(findings("red.shared.and.b32 [x], 0xFFFFFF00; red.shared.or.b32 [x], 7;"), 0U);
+  EXPECT_EQ(findings("red.shared.and.b32 [x], 0xFFFFFF01; red.shared.or.b32 [x], 6;"), 1U);
+  EXPECT_EQ(findings("red.shared.or.b32 [x], 0xFF;"), 0U);
+  EXPECT_EQ(findings("red.shared.xor.b32 [x], 0xFF;"), 1U);
+  EXPECT_EQ(findings("atom.shared.exch.b32 r2, [x], 0;"), 0U);
 }
 
 TEST(Finding, UndefinedBitsGoThroughMemoryAndLanes) {
@@ -143,7 +162,8 @@ TEST(Finding, AsyncCopyNotWaitedFor) {
             FindingKind::kAsync, "has not been waited for");
   ExpectOne(Entry(copy + "cp.async.wait_group 1; st.shared.u32 [x], 2;", shared), 1,
             FindingKind::kAsync, "has not been waited for");
-  EXPECT_EQ(RunOn(Entry(copy + "cp.async.wait_group 0; ld.shared.u32 r2, [x];", shared), 1).text, "");
+  EXPECT_EQ(RunOn(Entry(copy + "cp.async.wait_group 0; ld.shared.u32 r2, [x];", shared), 1).text,
+            "");
 }
 
 TEST(Finding, DivergentCollectives) {
@@ -175,7 +195,8 @@ TEST(Finding, DivergentCollectives) {
 }
 
 TEST(Finding, Deadlock) {
-  const Outcome out = RunOn(Entry("setp.lt.u32 p1, r0, 32;\n@p1 bar.sync 1, 64;\n@!p1 bar.sync 2, 64;"), 64);
+  const Outcome out =
+      RunOn(Entry("setp.lt.u32 p1, r0, 32;\n@p1 bar.sync 1, 64;\n@!p1 bar.sync 2, 64;"), 64);
   ASSERT_EQ(out.report.findings.size(), 1U) << out.text;
   EXPECT_FALSE(out.report.finished);
   EXPECT_EQ(out.report.findings[0].kind, FindingKind::kDeadlock);
@@ -198,8 +219,8 @@ TEST(Finding, Limit) {
 }
 
 TEST(Finding, NamesTheLineOfTheSource) {
-  const Outcome out = RunOn(
-      Entry(".loc 1 17 3\nld.global.u32 r1, [rd0+1];", ".file 1 \"kernel.cu\"\n"), 1);
+  const Outcome out =
+      RunOn(Entry(".loc 1 17 3\nld.global.u32 r1, [rd0+1];", ".file 1 \"kernel.cu\"\n"), 1);
   ASSERT_EQ(out.report.findings.size(), 1U);
   EXPECT_EQ(out.report.findings[0].source_file, 1U);
   EXPECT_EQ(out.report.findings[0].source_line, 17U);
