@@ -14,7 +14,7 @@
 namespace tarsia::compiler {
 
 struct CompileOptions {
-  bool line_info = true;     // `.loc` lines that name the source
+  bool line_info = true;      // `.loc` lines that name the source
   bool keep_llvm_ir = false;  // CompiledKernel::llvm_ir
 };
 
@@ -27,9 +27,9 @@ struct KernelParameter {
     kReport,     // hidden: address of a report buffer (report_buffer.h)
   };
   Kind kind = Kind::kScalar;
-  DType type;             // of the scalar, or of what is pointed to
-  uint32_t offset = 0;    // bytes
-  uint32_t bytes = 0;     // 8 for addresses
+  DType type;              // of the scalar, or of what is pointed to
+  uint32_t offset = 0;     // bytes
+  uint32_t bytes = 0;      // 8 for addresses
   uint32_t alignment = 1;  // pointers: what the address must be a multiple of
 };
 
@@ -45,9 +45,9 @@ inline constexpr uint64_t kWorkspaceAlignment = 256;
 struct CompiledKernel {
   std::string name;  // of the entry
   std::string ptx;
-  std::string llvm_ir;  // if asked for: before optimisation
-  std::string layouts;  // what was inferred, and why
-  int threads = 0;      // a block, along x
+  std::string llvm_ir;        // if asked for: before optimisation
+  std::string layouts;        // what was inferred, and why
+  int threads = 0;            // a block, along x
   uint64_t shared_bytes = 0;  // dynamic, to be given at launch; there is no static part
   std::vector<KernelParameter> parameters;  // those of the kernel, then hidden ones
   uint64_t parameter_bytes = 0;

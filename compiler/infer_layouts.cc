@@ -281,11 +281,10 @@ class Inference {
     if (info.row->AttrIndex(Attr::kAxes)) return ListAttr(program_, *info.inst, Attr::kAxes);
     return {IntAttr(program_, *info.inst, Attr::kAxis, 0)};
   }
-  bool Keeps(const InstInfo& info) const {
-    return HasAttr(program_, *info.inst, Attr::kKeepdims);
-  }
+  bool Keeps(const InstInfo& info) const { return HasAttr(program_, *info.inst, Attr::kKeepdims); }
 
-  // ---- how each instruction takes and gives its tiles --------------------------------------------
+  // ---- how each instruction takes and gives its tiles
+  // --------------------------------------------
 
   Status PlanInst(size_t i) {
     const InstInfo& info = infos_[i];
@@ -437,8 +436,8 @@ std::string ToString(const Program& program, const LayoutPlan& plan) {
     if (layout.layout == kNoLayout) continue;
     out += "  %" + std::string(kernel.ValueName(value)) + " : " +
            std::string(DTypeName(program.type(value).dtype)) +
-           tarsia::ToString(program.type(value).shape) + " " + ToString(plan.layouts[layout.layout]) +
-           " (" + layout.why + ")\n";
+           tarsia::ToString(program.type(value).shape) + " " +
+           ToString(plan.layouts[layout.layout]) + " (" + layout.why + ")\n";
   }
   for (size_t i = 0; i < plan.insts.size(); ++i) {
     const InstInfo info = Describe(program, kernel.code[i]);

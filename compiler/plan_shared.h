@@ -31,8 +31,8 @@ struct SharedTile {
 
 struct SharedPlan {
   uint64_t total_bytes = 0;
-  uint64_t scratch_bytes = 0;        // at offset 0
-  std::vector<SharedTile> tiles;     // in the order of the text
+  uint64_t scratch_bytes = 0;     // at offset 0
+  std::vector<SharedTile> tiles;  // in the order of the text
   [[nodiscard]] const SharedTile* Find(uint32_t value) const;
 };
 

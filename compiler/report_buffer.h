@@ -12,7 +12,9 @@
 // `block` is the linear number of the block, x fastest. Records are numbers of
 // CompiledKernel::records. Elements are codes in native containers (1, 2, 4 or 8 bytes), row-major.
 // Where there is no room for an entry it is left out, though counted: the host sees that the
-// wanted bytes exceed the room. Entries of one block stand in the order in which it made them.
+// wanted bytes exceed the room. Entries of one block stand in the order in which it made them. The
+// entry of a failure, where its kind has one, stands before the failure is known; other entries are
+// what was printed.
 #ifndef TARSIA_COMPILER_REPORT_BUFFER_H_
 #define TARSIA_COMPILER_REPORT_BUFFER_H_
 
@@ -45,12 +47,14 @@ struct ReportRecord {
     kPrint,        // `text` is the label, `type` and `shape` those of the value
     kStepIsZero,   // of `for`
     kViewOfSlice,  // `text` is the tile whose bytes cannot be viewed
+    kViewExtent,   // `dim` of a view or slice; an entry of one i64 says what its extent would be
   };
   Kind kind = Kind::kAssert;
   Location location;
   std::string text;
   DType type;
   std::vector<int64_t> shape;
+  int dim = 0;
 
   // Bytes of an entry of this record.
   [[nodiscard]] uint64_t EntryBytes() const {

@@ -86,7 +86,8 @@ std::optional<std::vector<int64_t>> SlotPermutation(const TileLayout& from, cons
 
 // How threads that hold parts of one result find each other: first within warps, by exchanging
 // with lane ^ mask for each mask; then, through shared memory, `parts` partial results each, of
-// which a thread's is number sum of (thread / stride % extent), mixed radix in the order of `cross`.
+// which a thread's is number sum of (thread / stride % extent), mixed radix in the order of
+// `cross`.
 struct ThreadReduction {
   struct Cross {
     int64_t stride = 1;  // of threads

@@ -110,12 +110,24 @@ bool Emitter::NeedsReport() const {
   return std::any_of(kernel().code.begin(), kernel().code.end(), [&](const Inst& inst) {
     if (inst.opcode == Opcode::kAssert || inst.opcode == Opcode::kPrint) return true;
     const auto slots = kernel().Slots(inst);
-    // A step may be zero; a slice may not begin on a whole byte.
+    // A step may be zero; a slice may not begin on a whole byte; an extent may be negative.
     if (inst.opcode == Opcode::kFor) {
       return slots.size() > 2 && program_.pool().UsesValues(slots[2]);
     }
-    return inst.opcode == Opcode::kView && IsMemoryTile(program_.type(slots[0].value()));
+    if (inst.opcode == Opcode::kView && IsMemoryTile(program_.type(slots[0].value()))) return true;
+    return (inst.opcode == Opcode::kView || inst.opcode == Opcode::kSlice) && ChecksExtents(inst);
   });
+}
+
+bool Emitter::ChecksExtents(const Inst& inst) const {
+  const ConcreteType& type = program_.type(kernel().Results(inst)[0].value());
+  const bool of_pointer =
+      program_.type(kernel().Slots(inst)[0].value()).kind == ValueKind::kPointer;
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    if (type.shape[d] >= 0) continue;
+    if (!of_pointer || !DependsOnParametersAlone(type.shape_exprs[d])) return true;
+  }
+  return false;
 }
 
 // Whether bytes at the end of a buffer may be shared by elements of different blocks.
@@ -172,8 +184,8 @@ void Emitter::MakeEntry() {
   if (NeedsReport()) add(KernelParameter::Kind::kReport, kU64, I(64), 8, 8);
 
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), types, false);
-  function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, info_.name,
-                                     module_.get());
+  function_ =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, info_.name, module_.get());
   const auto annotate = [&](const char* what, int64_t value) {
     llvm::Metadata* parts[] = {
         llvm::ConstantAsMetadata::get(function_), llvm::MDString::get(*context_, what),
@@ -194,10 +206,10 @@ void Emitter::MakeEntry() {
     arguments_.push_back(function_->getArg(i));
   }
   if (NeedsReport()) report_ = function_->getArg(static_cast<unsigned>(types.size()) - 1);
-  if (shared_.total_bytes > 0) {
-    auto* array = new llvm::GlobalVariable(
-        *module_, llvm::ArrayType::get(I(8), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr,
-        kSharedName, nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+  if (shared_.total_bytes > 0 || !shared_.tiles.empty()) {
+    auto* array = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(I(8), 0), false,
+                                           llvm::GlobalValue::ExternalLinkage, nullptr, kSharedName,
+                                           nullptr, llvm::GlobalValue::NotThreadLocal, 3);
     array->setAlignment(llvm::Align(kSharedAlignment));
     shared_base_ = builder_.CreateTrunc(builder_.CreatePtrToInt(array, I(64)), I(32));
   }
@@ -208,17 +220,15 @@ void Emitter::MakeEntry() {
 void Emitter::MakeDebugInfo() {
   if (!options_.line_info) return;
   const std::string& name = program_.source_name();
-  module_->addModuleFlag(llvm::Module::Warning, "Debug Info Version",
-                         llvm::DEBUG_METADATA_VERSION);
+  module_->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   debug_ = std::make_unique<llvm::DIBuilder>(*module_);
   llvm::DIFile* file = debug_->createFile(name.empty() ? "kernel.tsa" : name, "");
   debug_->createCompileUnit(llvm::dwarf::DW_LANG_C, file, "tarsia", true, "", 0, "",
                             llvm::DICompileUnit::DebugDirectivesOnly);
   llvm::DISubroutineType* type = debug_->createSubroutineType(debug_->getOrCreateTypeArray({}));
-  subprogram_ =
-      debug_->createFunction(file, info_.name, info_.name, file, kernel().location.line, type,
-                             kernel().location.line, llvm::DINode::FlagZero,
-                             llvm::DISubprogram::SPFlagDefinition);
+  subprogram_ = debug_->createFunction(file, info_.name, info_.name, file, kernel().location.line,
+                                       type, kernel().location.line, llvm::DINode::FlagZero,
+                                       llvm::DISubprogram::SPFlagDefinition);
   function_->setSubprogram(subprogram_);
   SetLine(kernel().location);
 }
@@ -353,8 +363,8 @@ std::vector<llvm::AllocaInst*>& Emitter::TileVariable(uint32_t value) {
   std::vector<llvm::AllocaInst*>& variable = tiles_[value];
   const auto slots = Size(Layout(LayoutOf(value)).slots());
   while (variable.size() < slots) {
-    variable.push_back(Variable(TypeOf(program_.type(value).dtype),
-                                llvm::StringRef(kernel().ValueName(value))));
+    variable.push_back(
+        Variable(TypeOf(program_.type(value).dtype), llvm::StringRef(kernel().ValueName(value))));
   }
   return variable;
 }
@@ -380,8 +390,8 @@ Slots Emitter::TileOperand(size_t i, size_t slots) {
 
 void Emitter::SetResult(size_t r, const Slots& slots) {
   const uint32_t value = inst_->results[r];
-  WriteTile(value, Convert(slots, program_.type(value).dtype, inst_layouts_->result[r],
-                           LayoutOf(value)));
+  WriteTile(value,
+            Convert(slots, program_.type(value).dtype, inst_layouts_->result[r], LayoutOf(value)));
 }
 
 Slots Emitter::Convert(const Slots& slots, DType type, LayoutId from, LayoutId to) {
@@ -447,8 +457,8 @@ llvm::Value* Emitter::IsElement(LayoutId layout, int64_t slot) {
   llvm::Value* holds = nullptr;
   for (int d = 0; d < tile.rank(); ++d) {
     if (!tile.PaddedAlong(d)) continue;
-    holds = And(holds, builder_.CreateICmpULT(ElementIndex(layout, slot, d),
-                                              Int32(tile.shape()[Size(d)])));
+    holds = And(
+        holds, builder_.CreateICmpULT(ElementIndex(layout, slot, d), Int32(tile.shape()[Size(d)])));
   }
   return holds;
 }
@@ -475,8 +485,8 @@ llvm::Value* Emitter::LinearIndex(LayoutId layout, int64_t slot) {
   llvm::Value* linear = Int32(0);
   int64_t stride = 1;
   for (int d = tile.rank() - 1; d >= 0; --d) {
-    linear = builder_.CreateAdd(
-        linear, builder_.CreateMul(ElementIndex(layout, slot, d), Int32(stride)));
+    linear = builder_.CreateAdd(linear,
+                                builder_.CreateMul(ElementIndex(layout, slot, d), Int32(stride)));
     stride *= tile.shape()[Size(d)];
   }
   return linear;
@@ -565,17 +575,41 @@ Result<uint32_t> Emitter::AddRecord(ReportRecord record) {
   return static_cast<uint32_t>(info_.records.size() - 1);
 }
 
-Status Emitter::FailUnless(llvm::Value* holds, ReportRecord record) {
+llvm::Value* Emitter::TakeEntry(uint32_t record, uint64_t bytes) {
+  llvm::IRBuilder<>& b = builder_;
+  llvm::AllocaInst* taken = Variable(I(64), "entry");
+  b.CreateStore(Int64(0), taken);
+  llvm::Value* wanted =
+      b.CreateIntToPtr(b.CreateAdd(report_, Int64(8)), llvm::PointerType::get(*context_, 1));
+  llvm::Value* size = Int64(static_cast<int64_t>(bytes));
+  llvm::Value* at = b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, wanted, size, llvm::MaybeAlign(8),
+                                      llvm::AtomicOrdering::Monotonic);
+  llvm::Value* room = LoadCode(Space::kGlobal, {report_, 16}, 8, 8, nullptr);
+  If(b.CreateICmpULE(b.CreateAdd(at, size), room), [&] {
+    llvm::Value* entry = b.CreateAdd(report_, b.CreateAdd(at, Int64(sizeof(ReportHeader))));
+    StoreCode(Space::kGlobal, {entry, 0}, 8, 8, Int64(record), nullptr);
+    StoreCode(Space::kGlobal, {entry, 8}, 8, 8, LinearBlock(), nullptr);
+    b.CreateStore(entry, taken);
+  });
+  return b.CreateLoad(I(64), taken);
+}
+
+Status Emitter::FailUnless(llvm::Value* holds, ReportRecord record, llvm::Value* detail) {
+  const uint64_t bytes = record.EntryBytes();
   TARSIA_TRY(const uint32_t number, AddRecord(std::move(record)));
   llvm::BasicBlock* fail = NewBlock("fail");
   llvm::BasicBlock* go_on = NewBlock("holds");
   builder_.CreateCondBr(holds, go_on, fail);
   builder_.SetInsertPoint(fail);
   If(builder_.CreateICmpEQ(thread_, Int32(0)), [&] {
+    if (detail != nullptr) {
+      llvm::Value* entry = TakeEntry(number, bytes);
+      StoreCode(Space::kGlobal, {entry, kEntryHeaderBytes}, 8, 8, detail,
+                builder_.CreateICmpNE(entry, Int64(0)));
+    }
     llvm::Value* key =
         builder_.CreateOr(builder_.CreateShl(LinearBlock(), kRecordBits), Int64(number));
-    llvm::Value* pointer =
-        builder_.CreateIntToPtr(report_, llvm::PointerType::get(*context_, 1));
+    llvm::Value* pointer = builder_.CreateIntToPtr(report_, llvm::PointerType::get(*context_, 1));
     builder_.CreateAtomicRMW(llvm::AtomicRMWInst::UMin, pointer, key, llvm::MaybeAlign(8),
                              llvm::AtomicOrdering::Monotonic);
   });

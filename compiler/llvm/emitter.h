@@ -69,9 +69,9 @@ struct MemoryTile {
   Space space = Space::kGlobal;
   DType type;
   Form form = Form::kAffine;
-  llvm::Value* base = nullptr;  // i64 address, of shared memory i32
-  uint64_t alignment = 1;       // of the base
-  IndexValue root_bytes;        // no byte beyond is touched
+  llvm::Value* base = nullptr;   // i64 address, of shared memory i32
+  uint64_t alignment = 1;        // of the base
+  IndexValue root_bytes;         // no byte beyond is touched
   bool padded_to_words = false;  // whole 32-bit words may be touched at the end
   bool whole = true;             // no slice
   std::vector<Dim> dims;
@@ -242,6 +242,8 @@ class Emitter {
   llvm::Value* WorkspaceAddress(uint32_t value);
   // Whether some instruction writes memory through this value, or a view or slice of it.
   [[nodiscard]] bool IsWritten(uint32_t value) const { return written_[value]; }
+  // Whether a view or slice has extents that nobody can look at before the launch.
+  [[nodiscard]] bool ChecksExtents(const Inst& inst) const;
   // Whether the host can compute an expression before the launch.
   [[nodiscard]] bool DependsOnParametersAlone(ExprId expr) const;
 
@@ -249,8 +251,11 @@ class Emitter {
   // The number of a new record.
   Result<uint32_t> AddRecord(ReportRecord record);
   llvm::Value* ReportBuffer() { return report_; }  // i64 address
-  // Ends the block with the record's failure unless `holds` (uniform i1).
-  Status FailUnless(llvm::Value* holds, ReportRecord record);
+  // One thread takes room for an entry of the record: its address (i64), 0 where there is no room.
+  llvm::Value* TakeEntry(uint32_t record, uint64_t bytes);
+  // Ends the block with the record's failure unless `holds` (uniform i1). `detail` (i64), if given,
+  // is the one element of the record's entry.
+  Status FailUnless(llvm::Value* holds, ReportRecord record, llvm::Value* detail = nullptr);
 
   // ---- control ---------------------------------------------------------------------------------
   Status EmitBody(size_t begin, size_t end);
@@ -296,9 +301,9 @@ class Emitter {
   std::vector<llvm::Value*> arguments_;  // by parameter: i64 addresses, elements of scalars
   std::vector<llvm::AllocaInst*> scalars_;
   std::vector<std::vector<llvm::AllocaInst*>> tiles_;
-  std::vector<Facts> facts_;          // by value, of scalars assigned once
-  std::vector<int> assignments_;      // by value
-  std::vector<bool> written_;         // by value
+  std::vector<Facts> facts_;      // by value, of scalars assigned once
+  std::vector<int> assignments_;  // by value
+  std::vector<bool> written_;     // by value
   std::map<uint32_t, MemoryTile> memory_;
   std::map<std::pair<LayoutId, int>, llvm::Value*> thread_index_;
   std::map<LayoutId, llvm::Value*> first_holder_;

@@ -29,10 +29,10 @@ Status EmitTurns(Emitter& e, const IndexValue& start, const IndexValue& stop,
   llvm::Value* i = b.CreateLoad(e.I(64), variable);
   llvm::Value* up = b.CreateICmpSLT(i, stop.value);
   llvm::Value* down = b.CreateICmpSGT(i, stop.value);
-  llvm::Value* turns = step.facts.lo > 0   ? up
-                       : step.facts.hi < 0 ? down
-                                           : b.CreateSelect(b.CreateICmpSGT(step.value, e.Int64(0)),
-                                                            up, down);
+  llvm::Value* turns = step.facts.lo > 0 ? up
+                       : step.facts.hi < 0
+                           ? down
+                           : b.CreateSelect(b.CreateICmpSGT(step.value, e.Int64(0)), up, down);
   b.CreateCondBr(turns, turn, after);
   b.SetInsertPoint(turn);
   Facts facts;
@@ -48,10 +48,10 @@ Status EmitTurns(Emitter& e, const IndexValue& start, const IndexValue& stop,
   b.CreateBr(next);
   b.SetInsertPoint(next);
   // Beyond 64 bits there is no further turn.
-  if ((facts + step.facts) == Facts() && !(step.facts.lo > 0 && stop.facts.hi < INT64_MAX / 2 &&
-                                           step.facts.hi < INT64_MAX / 2)) {
-    llvm::Value* sum = e.CallIntrinsic(llvm::Intrinsic::sadd_with_overflow, {e.I(64)},
-                                       {i, step.value});
+  if ((facts + step.facts) == Facts() &&
+      !(step.facts.lo > 0 && stop.facts.hi < INT64_MAX / 2 && step.facts.hi < INT64_MAX / 2)) {
+    llvm::Value* sum =
+        e.CallIntrinsic(llvm::Intrinsic::sadd_with_overflow, {e.I(64)}, {i, step.value});
     b.CreateStore(b.CreateExtractValue(sum, 0), variable);
     b.CreateCondBr(b.CreateExtractValue(sum, 1), after, head);
   } else {
@@ -74,22 +74,8 @@ llvm::Value* TakeEntry(Emitter& e, uint32_t record, uint64_t bytes) {
   llvm::IRBuilder<>& b = e.b();
   llvm::AllocaInst* taken = e.Variable(e.I(64), "entry");
   b.CreateStore(e.Int64(0), taken);
-  llvm::Value* report = e.ReportBuffer();
-  e.If(b.CreateICmpEQ(e.Thread(), e.Int32(0)), [&] {
-    llvm::Value* wanted = b.CreateIntToPtr(b.CreateAdd(report, e.Int64(8)),
-                                           llvm::PointerType::get(b.getContext(), 1));
-    llvm::Value* at = b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, wanted,
-                                        e.Int64(static_cast<int64_t>(bytes)), llvm::MaybeAlign(8),
-                                        llvm::AtomicOrdering::Monotonic);
-    llvm::Value* room = e.LoadCode(Space::kGlobal, {report, 16}, 8, 8, nullptr);
-    llvm::Value* end = b.CreateAdd(at, e.Int64(static_cast<int64_t>(bytes)));
-    e.If(b.CreateICmpULE(end, room), [&] {
-      llvm::Value* entry = b.CreateAdd(report, b.CreateAdd(at, e.Int64(sizeof(ReportHeader))));
-      e.StoreCode(Space::kGlobal, {entry, 0}, 8, 8, e.Int64(record), nullptr);
-      e.StoreCode(Space::kGlobal, {entry, 8}, 8, 8, e.LinearBlock(), nullptr);
-      b.CreateStore(entry, taken);
-    });
-  });
+  e.If(b.CreateICmpEQ(e.Thread(), e.Int32(0)),
+       [&] { b.CreateStore(e.TakeEntry(record, bytes), taken); });
   return e.FromThreadZero(b.CreateLoad(e.I(64), taken));
 }
 

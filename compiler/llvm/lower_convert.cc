@@ -13,8 +13,8 @@ llvm::Value* UnpackOne(Emitter& e, llvm::Value* code, DType type, DType compute,
   llvm::IRBuilder<>& b = e.b();
   llvm::Value* value = e.elements().Cast(code, type, kF32);
   if (form.exponent != 0) {
-    value = b.CreateFMul(value, e.Constant(kF32, EncodeFromDouble(
-                                                     kF32, std::ldexp(1.0, -form.exponent))));
+    value = b.CreateFMul(value,
+                         e.Constant(kF32, EncodeFromDouble(kF32, std::ldexp(1.0, -form.exponent))));
   }
   if (form.bias != 0) {
     value = b.CreateFAdd(value, e.Constant(kF32, EncodeFromDouble(kF32, form.bias)));
@@ -41,8 +41,8 @@ LOWER(Cast) {
   Slots slots = e.TileOperand(0);
   const Slots random = e.inst().operand[1].present() ? e.TileOperand(1) : Slots();
   for (size_t i = 0; i < slots.size(); ++i) {
-    slots[i] = e.elements().Cast(slots[i], source.type, to, options,
-                                 random.empty() ? nullptr : random[i]);
+    slots[i] =
+        e.elements().Cast(slots[i], source.type, to, options, random.empty() ? nullptr : random[i]);
   }
   e.SetResult(0, slots);
   return OkStatus();

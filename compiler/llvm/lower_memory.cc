@@ -11,6 +11,8 @@
 namespace tarsia::compiler {
 namespace {
 
+constexpr int64_t kMostExtent = int64_t{1} << 40;
+
 size_t Size(int64_t x) { return static_cast<size_t>(x); }
 
 Emitter::Cache CacheOf(Emitter& e) {
@@ -33,11 +35,31 @@ std::vector<IndexValue> Extents64(Emitter& e, const ConcreteType& type) {
       continue;
     }
     IndexValue extent = e.Index(type.shape_exprs[d]);
-    extent.facts.lo = std::max<int64_t>(0, extent.facts.lo);  // whoever launches sees to that
-    extent.facts.hi = std::max(extent.facts.lo, std::min(extent.facts.hi, int64_t{1} << 40));
+    // Whoever launches sees to that, or CheckExtents.
+    extent.facts.lo = std::max<int64_t>(0, extent.facts.lo);
+    extent.facts.hi = std::max(extent.facts.lo, std::min(extent.facts.hi, kMostExtent));
     out.push_back(extent);
   }
   return out;
+}
+
+// Ends the block where an extent of a view or slice is outside of 0 to 2^40.
+Status CheckExtents(Emitter& e) {
+  if (!e.ChecksExtents(*e.inst().inst)) return OkStatus();
+  const ConcreteType& type = e.program().type(e.inst().results[0]);
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    if (type.shape[d] >= 0) continue;
+    const IndexValue extent = e.Index(type.shape_exprs[d]);
+    if (extent.facts.lo >= 0 && extent.facts.hi <= kMostExtent) continue;
+    ReportRecord record;
+    record.kind = ReportRecord::Kind::kViewExtent;
+    record.type = kI64;
+    record.shape = {1};
+    record.dim = static_cast<int>(d);
+    TARSIA_CHECK(e.FailUnless(e.b().CreateICmpULE(extent.value, e.Int64(kMostExtent)),
+                              std::move(record), extent.value));
+  }
+  return OkStatus();
 }
 
 void ViewPointer(Emitter& e, MemoryTile tile) {
@@ -246,15 +268,18 @@ class Atomics {
 
   // In global memory `atom.add.f32` takes subnormals for zero, so the sum is made here.
   llvm::Value* AddF32(llvm::Value* at, llvm::Value* value) {
-    llvm::Value* old = b_.CreateBitCast(
-        e_.LoadWords(memory_.space, {at, 0}, 4, nullptr)[0], b_.getFloatTy());
+    llvm::Value* old =
+        b_.CreateBitCast(e_.LoadWords(memory_.space, {at, 0}, 4, nullptr)[0], b_.getFloatTy());
     const auto relaxed = llvm::AtomicOrdering::Monotonic;
-    return CompareLoop(old, e_.I(32), [&](llvm::Value* expected, llvm::Value* next) {
-      return b_.CreateExtractValue(
-          b_.CreateAtomicCmpXchg(Pointer(at), expected, next, llvm::MaybeAlign(4), relaxed,
-                                 relaxed),
-          0);
-    }, value);
+    return CompareLoop(
+        old, e_.I(32),
+        [&](llvm::Value* expected, llvm::Value* next) {
+          return b_.CreateExtractValue(
+              b_.CreateAtomicCmpXchg(Pointer(at), expected, next, llvm::MaybeAlign(4), relaxed,
+                                     relaxed),
+              0);
+        },
+        value);
   }
 
   llvm::Value* AddHalf(llvm::Value* at, llvm::Value* value) {
@@ -262,18 +287,21 @@ class Atomics {
     const std::string reg = memory_.space == Space::kShared ? "r" : "l";
     const bool bf16 = memory_.type == kBF16;
     if (!bf16 || Row(e_.target()).capability >= 90) {
-      const std::string text = "atom" + space + ".add.noftz" + (bf16 ? ".bf16" : ".f16") +
-                               " $0, [$1], $2;";
-      return FromCode(b_, Asm16(text, "=h," + reg + ",h,~{memory}",
-                                {at, ToCode(b_, value, memory_.type)}),
-                      memory_.type);
+      const std::string text =
+          "atom" + space + ".add.noftz" + (bf16 ? ".bf16" : ".f16") + " $0, [$1], $2;";
+      return FromCode(
+          b_, Asm16(text, "=h," + reg + ",h,~{memory}", {at, ToCode(b_, value, memory_.type)}),
+          memory_.type);
     }
     const std::string text = "atom" + space + ".cas.b16 $0, [$1], $2, $3;";
-    llvm::Value* old = FromCode(b_, e_.LoadWords(memory_.space, {at, 0}, 2, nullptr)[0],
-                                memory_.type);
-    return CompareLoop(old, e_.I(16), [&](llvm::Value* expected, llvm::Value* next) {
-      return Asm16(text, "=h," + reg + ",h,h,~{memory}", {at, expected, next});
-    }, value);
+    llvm::Value* old =
+        FromCode(b_, e_.LoadWords(memory_.space, {at, 0}, 2, nullptr)[0], memory_.type);
+    return CompareLoop(
+        old, e_.I(16),
+        [&](llvm::Value* expected, llvm::Value* next) {
+          return Asm16(text, "=h," + reg + ",h,h,~{memory}", {at, expected, next});
+        },
+        value);
   }
 
   llvm::Value* Asm16(const std::string& text, const std::string& constraints,
@@ -322,9 +350,8 @@ void CopyEngine(Emitter& e, const Address& to, const Address& from, int bytes, l
                        llvm::ConstantInt::get(address.base->getType(),
                                               static_cast<uint64_t>(address.offset), true));
   };
-  llvm::Value* size = exists == nullptr
-                          ? e.Int32(bytes)
-                          : b.CreateSelect(exists, e.Int32(bytes), e.Int32(0));
+  llvm::Value* size =
+      exists == nullptr ? e.Int32(bytes) : b.CreateSelect(exists, e.Int32(bytes), e.Int32(0));
   // Nothing is read where the size is 0, but an address has to be one.
   std::vector<llvm::Value*> arguments = {whole(to), whole(from), size};
   std::vector<llvm::Type*> types = {e.I(32), e.I(64), e.I(32)};
@@ -338,8 +365,7 @@ void CopyEngine(Emitter& e, const Address& to, const Address& from, int bytes, l
     types.push_back(put->getType());
   }
   auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
-  b.CreateCall(type, llvm::InlineAsm::get(type, text, constraints + ",~{memory}", true),
-               arguments);
+  b.CreateCall(type, llvm::InlineAsm::get(type, text, constraints + ",~{memory}", true), arguments);
 }
 
 }  // namespace
@@ -348,6 +374,7 @@ LOWER(View) {
   const uint32_t result = e.inst().results[0];
   const ConcreteType& type = e.program().type(result);
   if (IsRegisterTile(type)) return ViewRegisters(e);
+  TARSIA_CHECK(CheckExtents(e));
   TARSIA_TRY(MemoryTile tile, e.WholeTile(type, Extents64(e, type)));
   if (e.program().type(e.inst().operand[0].value).kind == ValueKind::kPointer) {
     ViewPointer(e, std::move(tile));
@@ -393,6 +420,7 @@ LOWER(AllocGlobal) {
 
 LOWER(Slice) {
   const uint32_t result = e.inst().results[0];
+  TARSIA_CHECK(CheckExtents(e));
   MemoryTile tile = e.Memory(e.inst().operand[0].value);
   const std::vector<IndexValue> start = e.Indices(e.inst().operand[0]);
   const std::vector<IndexValue> extents = Extents64(e, e.program().type(result));
@@ -449,8 +477,8 @@ LOWER(CopyAsync) {
   TileAccess from(e, e.Memory(source.value), layout, e.Indices(source));
   const int64_t vector = std::min(to.vector(), from.vector());
   const int64_t bits = vector * source.type.bits;
-  const bool engine = (bits == 32 || bits == 64 || bits == 128) && to.unit() * 8 >= bits &&
-                      from.unit() * 8 >= bits;
+  const bool engine =
+      (bits == 32 || bits == 64 || bits == 128) && to.unit() * 8 >= bits && from.unit() * 8 >= bits;
   if (!engine) {
     to.Store(from.Load(CacheOf(e)), Emitter::Cache::kDefault);
     return OkStatus();

@@ -75,7 +75,8 @@ Status TensorCoreDot(Emitter& e) {
   return OkStatus();
 }
 
-// ---- everything else -----------------------------------------------------------------------------
+// ---- everything else
+// -----------------------------------------------------------------------------
 
 class ScalarDot {
  public:
@@ -140,14 +141,13 @@ class ScalarDot {
       llvm::Value* row = e_.ElementIndex(layout, slot, 0);
       llvm::Value* column = e_.ElementIndex(layout, slot, 1);
       llvm::Value* k = b_.CreateSub(operand == 0 ? column : row, first);
-      llvm::Value* at = operand == 0
-                            ? b_.CreateAdd(b_.CreateMul(row, e_.Int32(slab_)), k)
-                            : b_.CreateAdd(b_.CreateMul(k, e_.Int32(n_)), column);
+      llvm::Value* at = operand == 0 ? b_.CreateAdd(b_.CreateMul(row, e_.Int32(slab_)), k)
+                                     : b_.CreateAdd(b_.CreateMul(k, e_.Int32(n_)), column);
       llvm::Value* mine = b_.CreateICmpULT(k, e_.Int32(slab_));
       mine = e_.And(mine, e_.IsElement(layout, slot));
       mine = e_.And(mine, e_.IsFirstHolder(layout));
-      e_.StoreCode(Space::kShared, Place(at, bytes, operand), bytes,
-                   static_cast<uint64_t>(bytes), ToCode(b_, slots[i], type), mine);
+      e_.StoreCode(Space::kShared, Place(at, bytes, operand), bytes, static_cast<uint64_t>(bytes),
+                   ToCode(b_, slots[i], type), mine);
     }
   }
 
@@ -188,8 +188,9 @@ class ScalarDot {
 
   llvm::Value* Read(llvm::Value* at, DType type, size_t operand) {
     const int bytes = ContainerBytes(type);
-    return FromCode(b_, e_.LoadCode(Space::kShared, Place(at, bytes, operand), bytes,
-                                    static_cast<uint64_t>(bytes), nullptr),
+    return FromCode(b_,
+                    e_.LoadCode(Space::kShared, Place(at, bytes, operand), bytes,
+                                static_cast<uint64_t>(bytes), nullptr),
                     type);
   }
 

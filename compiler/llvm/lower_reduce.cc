@@ -85,8 +85,8 @@ class Reduction {
     llvm::IRBuilder<>& b = e_.b();
     llvm::Value* part = e_.Int32(0);
     for (const ThreadReduction::Cross& cross : threads.cross) {
-      llvm::Value* digit = b.CreateURem(b.CreateUDiv(e_.Thread(), e_.Int32(cross.stride)),
-                                        e_.Int32(cross.extent));
+      llvm::Value* digit =
+          b.CreateURem(b.CreateUDiv(e_.Thread(), e_.Int32(cross.stride)), e_.Int32(cross.extent));
       part = b.CreateAdd(b.CreateMul(part, e_.Int32(cross.extent)), digit);
     }
     llvm::Value* speaks = e_.IsFirstHolder(source_);
@@ -96,8 +96,8 @@ class Reduction {
     }
     std::vector<Emitter::Place> put, get;
     for (size_t slot = 0; slot < mine.size(); ++slot) {
-      llvm::Value* base = b.CreateMul(e_.LinearIndex(result_, static_cast<int64_t>(slot)),
-                                      e_.Int32(threads.parts));
+      llvm::Value* base =
+          b.CreateMul(e_.LinearIndex(result_, static_cast<int64_t>(slot)), e_.Int32(threads.parts));
       llvm::Value* element = e_.IsElement(result_, static_cast<int64_t>(slot));
       put.push_back({b.CreateAdd(base, part), e_.And(element, speaks)});
       for (int64_t p = 0; p < threads.parts; ++p) {
@@ -177,8 +177,8 @@ Status Reduce(Emitter& e) {
     parts.push_back({code});
   }
   const auto combine = [&](const Slots& x, const Slots& y) {
-    llvm::Value* joined = e.elements().Binary(JoinOf(opcode), wide, FromCode(b, x[0], wide),
-                                              FromCode(b, y[0], wide));
+    llvm::Value* joined =
+        e.elements().Binary(JoinOf(opcode), wide, FromCode(b, x[0], wide), FromCode(b, y[0], wide));
     return Slots{ToCode(b, joined, wide)};
   };
   Slots out;

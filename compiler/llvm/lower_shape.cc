@@ -16,8 +16,8 @@ Status SameElements(Emitter& e) {
   if (!moved || *moved != e.Layout(to)) {
     std::vector<Emitter::Place> put, get;
     for (int64_t slot = 0; slot < e.Layout(from).slots(); ++slot) {
-      put.push_back({e.LinearIndex(from, slot),
-                     e.And(e.IsElement(from, slot), e.IsFirstHolder(from))});
+      put.push_back(
+          {e.LinearIndex(from, slot), e.And(e.IsElement(from, slot), e.IsFirstHolder(from))});
     }
     for (int64_t slot = 0; slot < e.Layout(to).slots(); ++slot) {
       get.push_back({e.LinearIndex(to, slot), e.IsElement(to, slot)});

@@ -53,9 +53,8 @@ PackedMap::Home PackedMap::HomeOf(const std::vector<llvm::Value*>& root) {
   const auto read = [&](const std::vector<RegLayout::Digit>& digits) {
     llvm::Value* out = e_.Int32(0);
     for (const RegLayout::Digit& digit : digits) {
-      llvm::Value* part = b.CreateURem(b.CreateUDiv(within[Size(digit.dim)],
-                                                    e_.Int32(digit.stride)),
-                                       e_.Int32(digit.extent));
+      llvm::Value* part = b.CreateURem(
+          b.CreateUDiv(within[Size(digit.dim)], e_.Int32(digit.stride)), e_.Int32(digit.extent));
       out = b.CreateAdd(b.CreateMul(out, e_.Int32(digit.extent)), part);
     }
     return out;
@@ -88,8 +87,7 @@ PackedMap::BitAddress PackedMap::Bit(const Home& home, int bit) {
   const WordPlaces words = PlacesOf(packed_.tile.threads(), bits.words());
   llvm::Value* byte = b.CreateAdd(Lookup(words.first, word, "word"),
                                   b.CreateMul(home.thread, Lookup(words.stride, word, "stride")));
-  return {b.CreateAdd(home.tile_byte, b.CreateZExt(byte, e_.I(64))),
-          b.CreateAnd(at, uint64_t{31})};
+  return {b.CreateAdd(home.tile_byte, b.CreateZExt(byte, e_.I(64))), b.CreateAnd(at, uint64_t{31})};
 }
 
 llvm::Value* PackedMap::Complement(const Home& home) {
@@ -130,8 +128,7 @@ llvm::Value* PackedMap::Lookup(const std::vector<uint32_t>& table, llvm::Value* 
                                      llvm::GlobalValue::NotThreadLocal, 4);
     array->setAlignment(llvm::Align(4));
   }
-  llvm::Value* place =
-      b.CreateInBoundsGEP(data->getType(), array, {e_.Int32(0), at}, "place");
+  llvm::Value* place = b.CreateInBoundsGEP(data->getType(), array, {e_.Int32(0), at}, "place");
   return b.CreateAlignedLoad(e_.I(32), place, llvm::MaybeAlign(4));
 }
 

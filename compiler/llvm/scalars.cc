@@ -240,8 +240,7 @@ class Evaluation {
     const IndexValue quotient = DivideInt(x, y);
     const IndexValue rest = ModuloInt(x, y);
     llvm::Value* inexact = b_.CreateICmpNE(rest.value, e_.Int64(0));
-    llvm::Value* same_sign =
-        b_.CreateICmpSGE(b_.CreateXor(x.value, y.value), e_.Int64(0));
+    llvm::Value* same_sign = b_.CreateICmpSGE(b_.CreateXor(x.value, y.value), e_.Int64(0));
     llvm::Value* divides = b_.CreateICmpNE(y.value, e_.Int64(0));
     llvm::Value* up = b_.CreateAnd(b_.CreateAnd(inexact, same_sign), divides);
     const IndexValue one{b_.CreateZExt(up, e_.I(64)), Facts::Between(0, 1)};

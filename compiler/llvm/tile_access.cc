@@ -1,5 +1,7 @@
 #include "compiler/llvm/tile_access.h"
 
+#include <llvm/IR/InlineAsm.h>
+
 #include <algorithm>
 
 #include "compiler/llvm/packed_access.h"
@@ -59,7 +61,8 @@ bool TileAccess::Inside(int dim, bool low) const {
   const MemoryTile::Dim& d = memory_.dims[Size(dim)];
   if (dim == axis_) return false;
   if (low) return root.lo >= d.low.facts.hi;
-  const Facts last = root + Facts::Exactly(std::max<int64_t>(0, tile_.reg().shape()[Size(dim)] - 1));
+  const Facts last =
+      root + Facts::Exactly(std::max<int64_t>(0, tile_.reg().shape()[Size(dim)] - 1));
   return last.hi < d.high.facts.lo;
 }
 
@@ -192,8 +195,8 @@ llvm::Value* TileAccess::Swizzled(llvm::Value* byte) {
   llvm::IRBuilder<>& b = e_.b();
   for (const Swizzle& swizzle : memory_.swizzles) {
     const uint64_t mask = ((uint64_t{1} << swizzle.bits) - 1) << (swizzle.base + swizzle.shift);
-    byte = b.CreateXor(byte, b.CreateLShr(b.CreateAnd(byte, mask),
-                                          static_cast<uint64_t>(swizzle.shift)));
+    byte = b.CreateXor(byte,
+                       b.CreateLShr(b.CreateAnd(byte, mask), static_cast<uint64_t>(swizzle.shift)));
   }
   return byte;
 }
@@ -252,8 +255,8 @@ Slots TileAccess::LoadVectors(Emitter::Cache cache) {
     const Address address = ByteAddress(slot);
     Slots words;
     for (int64_t at = 0; at < bytes; at += unit_) {
-      const Slots part = e_.LoadWords(memory_.space, {address.base, address.offset + at}, unit_,
-                                      condition, cache);
+      const Slots part =
+          e_.LoadWords(memory_.space, {address.base, address.offset + at}, unit_, condition, cache);
       words.insert(words.end(), part.begin(), part.end());
     }
     for (int64_t i = 0; i < vector_; ++i) {
@@ -295,9 +298,8 @@ llvm::Value* TileAccess::LoadBits(int64_t slot, llvm::Value* condition) {
       b.CreateZExt(e_.LoadWords(memory_.space, place.byte, 1, condition)[0], e_.I(32));
   if (8 % bits != 0) {
     llvm::Value* spills = b.CreateICmpUGT(place.bit, e_.Int32(8 - bits));
-    llvm::Value* second =
-        e_.LoadWords(memory_.space, {place.byte.base, place.byte.offset + 1}, 1,
-                     e_.And(condition, spills))[0];
+    llvm::Value* second = e_.LoadWords(memory_.space, {place.byte.base, place.byte.offset + 1}, 1,
+                                       e_.And(condition, spills))[0];
     pair = b.CreateOr(pair, b.CreateShl(b.CreateZExt(second, e_.I(32)), uint64_t{8}));
   }
   llvm::Value* code = b.CreateAnd(b.CreateLShr(pair, place.bit), CodeMask(memory_.type));
@@ -309,8 +311,8 @@ void TileAccess::StoreBits(int64_t slot, llvm::Value* code, llvm::Value* conditi
   e_.If(condition, [&] { MergeBytes(place, code); });
 }
 
-// Replaces the code's bits in the aligned words that hold them, in one atomic step a word, so that
-// writers of the other bits of a byte lose nothing.
+// Replaces the code's bits in the aligned words that hold them, by atomic steps that leave the
+// other bits alone, so that writers of those lose nothing.
 void TileAccess::MergeBytes(const BitPlace& place, llvm::Value* code) {
   llvm::IRBuilder<>& b = e_.b();
   const int bits = memory_.bits();
@@ -320,9 +322,8 @@ void TileAccess::MergeBytes(const BitPlace& place, llvm::Value* code) {
   const auto number = [&](uint64_t x) { return llvm::ConstantInt::get(type, x); };
   llvm::Value* in_word = b.CreateAnd(byte, number(3));
   llvm::Value* word = b.CreateSub(byte, in_word);
-  llvm::Value* shift = b.CreateAdd(
-      b.CreateZExtOrTrunc(b.CreateShl(in_word, number(3)), e_.I(64)),
-      b.CreateZExt(place.bit, e_.I(64)));
+  llvm::Value* shift = b.CreateAdd(b.CreateZExtOrTrunc(b.CreateShl(in_word, number(3)), e_.I(64)),
+                                   b.CreateZExt(place.bit, e_.I(64)));
   llvm::Value* mask = b.CreateShl(e_.Int64((int64_t{1} << bits) - 1), shift);
   llvm::Value* value = b.CreateShl(b.CreateZExt(code, e_.I(64)), shift);
   const auto half = [&](llvm::Value* x, bool high) {
@@ -343,11 +344,19 @@ void TileAccess::MergeBytes(const BitPlace& place, llvm::Value* code) {
         [&] { merge(b.CreateAdd(word, number(4)), high, half(value, true)); });
 }
 
+// Where each element has one writer, clearing and setting its bits are two steps that nobody may
+// look in between. Of several writers one must win as a whole: that takes one step.
 void TileAccess::MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* bits) {
   llvm::IRBuilder<>& b = e_.b();
   const unsigned space = memory_.space == Space::kShared ? 3 : 1;
   llvm::Value* pointer = b.CreateIntToPtr(address, llvm::PointerType::get(b.getContext(), space));
-  // Two atomic steps would show others a state in between; one step cannot be an and and an or.
+  const auto relaxed = llvm::AtomicOrdering::Monotonic;
+  if (axis_ < 0) {
+    b.CreateAtomicRMW(llvm::AtomicRMWInst::And, pointer, b.CreateNot(mask), llvm::MaybeAlign(4),
+                      relaxed);
+    b.CreateAtomicRMW(llvm::AtomicRMWInst::Or, pointer, bits, llvm::MaybeAlign(4), relaxed);
+    return;
+  }
   llvm::AllocaInst* expected = e_.Variable(e_.I(32), "expected");
   llvm::BasicBlock* again = e_.NewBlock("merge");
   llvm::BasicBlock* done = e_.NewBlock("merged");
@@ -357,48 +366,45 @@ void TileAccess::MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value*
   llvm::Value* old = b.CreateLoad(e_.I(32), expected);
   llvm::Value* next = b.CreateOr(b.CreateAnd(old, b.CreateNot(mask)), bits);
   llvm::Value* result =
-      b.CreateAtomicCmpXchg(pointer, old, next, llvm::MaybeAlign(4),
-                            llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
+      b.CreateAtomicCmpXchg(pointer, old, next, llvm::MaybeAlign(4), relaxed, relaxed);
   b.CreateStore(b.CreateExtractValue(result, 0), expected);
   b.CreateCondBr(b.CreateExtractValue(result, 1), done, again);
   b.SetInsertPoint(done);
 }
 
-// The bytes of the last word that the buffer has, one writer of the grid at a time.
+// The bytes of the last word that the buffer has, one writer of the grid at a time. Trying the
+// lock, merging and giving it back are one run of predicated instructions: threads of a warp that
+// wait for each other at the end of a branch could not have it otherwise.
 void TileAccess::MergeTail(llvm::Value* address, llvm::Value* mask, llvm::Value* bits) {
   llvm::IRBuilder<>& b = e_.b();
-  llvm::Value* lock = b.CreateIntToPtr(e_.LockWord(), llvm::PointerType::get(b.getContext(), 1));
-  llvm::AllocaInst* merged = e_.Variable(e_.I(1), "merged");
+  std::string text =
+      "{ .reg .pred taken, mine; .reg .b32 seen, held, part; "
+      "atom.global.cas.b32 held, [$1], 0, 1; setp.eq.u32 taken, held, 0; @taken membar.gl; ";
+  for (int i = 0; i < 4; ++i) {
+    const std::string byte = std::to_string(0xFFu << (i * 8));
+    const std::string place = std::to_string(i * 8);
+    const std::string at = "[$2+" + std::to_string(i) + "]";
+    text += "and.b32 part, $3, " + byte + "; setp.ne.and.u32 mine, part, 0, taken; " +
+            "@mine ld.volatile.global.u8 seen, " + at + "; " +  //
+            "@mine shl.b32 seen, seen, " + place + "; " +
+            "@mine not.b32 part, part; @mine and.b32 seen, seen, part; " +
+            "@mine or.b32 seen, seen, $4; @mine shr.u32 seen, seen, " + place + "; " +
+            "@mine st.volatile.global.u8 " + at + ", seen; ";
+  }
+  text +=
+      "@taken membar.gl; @taken atom.global.exch.b32 held, [$1], 0; "
+      "selp.b32 $0, 1, 0, taken; }";
+  const std::vector<llvm::Value*> arguments = {e_.LockWord(), address, mask, bits};
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+  auto* type = llvm::FunctionType::get(e_.I(32), types, false);
   llvm::BasicBlock* again = e_.NewBlock("lock");
   llvm::BasicBlock* done = e_.NewBlock("unlocked");
-  b.CreateStore(e_.Bool(false), merged);
   b.CreateBr(again);
   b.SetInsertPoint(again);
-  llvm::Value* taken = b.CreateExtractValue(
-      b.CreateAtomicCmpXchg(lock, e_.Int32(0), e_.Int32(1), llvm::MaybeAlign(4),
-                            llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic),
-      1);
-  e_.If(taken, [&] {
-    e_.DeviceFence();
-    for (int i = 0; i < 4; ++i) {
-      llvm::Value* byte_mask = b.CreateTrunc(b.CreateLShr(mask, static_cast<uint64_t>(i) * 8),
-                                             e_.I(8));
-      llvm::Value* byte_bits = b.CreateTrunc(b.CreateLShr(bits, static_cast<uint64_t>(i) * 8),
-                                             e_.I(8));
-      e_.If(b.CreateICmpNE(byte_mask, b.getInt8(0)), [&] {
-        llvm::Value* pointer = b.CreateIntToPtr(b.CreateAdd(address, e_.Int64(i)),
-                                                llvm::PointerType::get(b.getContext(), 1));
-        llvm::Value* old = b.CreateAlignedLoad(e_.I(8), pointer, llvm::MaybeAlign(1), true);
-        llvm::Value* next = b.CreateOr(b.CreateAnd(old, b.CreateNot(byte_mask)), byte_bits);
-        b.CreateAlignedStore(next, pointer, llvm::MaybeAlign(1), true);
-      });
-    }
-    e_.DeviceFence();
-    b.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, lock, e_.Int32(0), llvm::MaybeAlign(4),
-                      llvm::AtomicOrdering::Monotonic);
-    b.CreateStore(e_.Bool(true), merged);
-  });
-  b.CreateCondBr(b.CreateLoad(e_.I(1), merged), done, again);
+  llvm::Value* merged = b.CreateCall(
+      type, llvm::InlineAsm::get(type, text, "=&r,l,l,r,r,~{memory}", true), arguments);
+  b.CreateCondBr(b.CreateICmpNE(merged, e_.Int32(0)), done, again);
   b.SetInsertPoint(done);
 }
 
@@ -421,15 +427,14 @@ Slots TileAccess::LoadPacked() {
     llvm::Value* code = e_.Int64(0);
     for (int bit = 0; bit < memory_.bits(); ++bit) {
       const PackedMap::BitAddress at = map.Bit(home, bit);
-      llvm::Value* word = e_.LoadWords(
-          memory_.space, AddressOf(at.word_byte), 4, exists)[0];
+      llvm::Value* word = e_.LoadWords(memory_.space, AddressOf(at.word_byte), 4, exists)[0];
       llvm::Value* one = b.CreateAnd(b.CreateLShr(word, at.bit), uint64_t{1});
       code = b.CreateOr(code, b.CreateShl(b.CreateZExt(one, e_.I(64)), static_cast<uint64_t>(bit)));
     }
     code = b.CreateXor(code, map.Complement(home));
     if (exists != nullptr) code = b.CreateSelect(exists, code, e_.Int64(0));
-    out.push_back(FromCode(b, b.CreateTrunc(code, CodeType(b.getContext(), memory_.type)),
-                           memory_.type));
+    out.push_back(
+        FromCode(b, b.CreateTrunc(code, CodeType(b.getContext(), memory_.type)), memory_.type));
   }
   return out;
 }
@@ -457,8 +462,7 @@ Slots TileAccess::LoadPackedTiles(PackedMap& map, const RegLayout& outer) {
   const PackedTile& packed = memory_.layout->packed();
   const int64_t inner_slots = packed.tile.slots();
   const int64_t words = packed.bits.words();
-  llvm::Value* thread =
-      b.CreateURem(e_.Thread(), e_.Int32(packed.tile.threads()));
+  llvm::Value* thread = b.CreateURem(e_.Thread(), e_.Int32(packed.tile.threads()));
   Slots out;
   for (int64_t turn = 0; turn < outer.slots(); ++turn) {
     // Where the packed tile does not exist there are no words.
@@ -475,8 +479,8 @@ Slots TileAccess::LoadPackedTiles(PackedMap& map, const RegLayout& outer) {
     Slots loaded;
     for (int64_t word = 0; word < words;) {
       const auto piece = map.PieceOf(word);
-      llvm::Value* byte = b.CreateAdd(e_.Int32(piece.first),
-                                      b.CreateMul(thread, e_.Int32(piece.words * 4)));
+      llvm::Value* byte =
+          b.CreateAdd(e_.Int32(piece.first), b.CreateMul(thread, e_.Int32(piece.words * 4)));
       const Slots part = e_.LoadWords(
           memory_.space, AddressOf(b.CreateAdd(tile_byte, b.CreateZExt(byte, e_.I(64)))),
           static_cast<int>(piece.words) * 4, exists);
@@ -506,8 +510,7 @@ void TileAccess::StorePacked(const Slots& slots) {
       for (int bit = 0; bit < memory_.bits(); ++bit) {
         const PackedMap::BitAddress at = map.Bit(home, bit);
         llvm::Value* one = b.CreateAnd(
-            b.CreateTrunc(b.CreateLShr(stored, static_cast<uint64_t>(bit)), e_.I(32)),
-            uint64_t{1});
+            b.CreateTrunc(b.CreateLShr(stored, static_cast<uint64_t>(bit)), e_.I(32)), uint64_t{1});
         MergeWord(AddressOf(at.word_byte).base, b.CreateShl(e_.Int32(1), at.bit),
                   b.CreateShl(one, at.bit));
       }
@@ -554,8 +557,8 @@ Slots WordsOfCodes(Emitter& e, const BitLayout& bits, const Slots& codes) {
         if (next.word != first.word || next.bit != first.bit + count) break;
         ++count;
       }
-      llvm::Value* run = b.CreateZExtOrTrunc(b.CreateLShr(code, static_cast<uint64_t>(bit)),
-                                             e.I(32));
+      llvm::Value* run =
+          b.CreateZExtOrTrunc(b.CreateLShr(code, static_cast<uint64_t>(bit)), e.I(32));
       if (count < 32) run = b.CreateAnd(run, (uint64_t{1} << count) - 1);
       llvm::Value*& word = words[first.word];
       word = b.CreateOr(word, b.CreateShl(run, uint64_t{first.bit}));

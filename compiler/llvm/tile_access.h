@@ -67,7 +67,7 @@ class TileAccess {
   void StoreVectors(const Slots& slots, Emitter::Cache cache);
   // Codes that share bytes with others.
   struct BitPlace {
-    Address byte;         // of the byte that holds the code's first bit
+    Address byte;                // of the byte that holds the code's first bit
     llvm::Value* bit = nullptr;  // i32, 0 to 7: where in that byte
   };
   BitPlace PlaceOf(int64_t slot);

@@ -105,8 +105,8 @@ Slots Emitter::LoadWords(Space space, Address address, int bytes, llvm::Value* c
   llvm::Type* result =
       shape.count == 1
           ? reg
-          : llvm::StructType::get(*context_, std::vector<llvm::Type*>(
-                                                 static_cast<size_t>(shape.count), reg));
+          : llvm::StructType::get(*context_,
+                                  std::vector<llvm::Type*>(static_cast<size_t>(shape.count), reg));
   auto* type = llvm::FunctionType::get(result, types, false);
   llvm::Value* call =
       builder_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), arguments);

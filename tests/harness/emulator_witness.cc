@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <optional>
 
 #include "compiler/compile.h"
@@ -23,7 +24,7 @@ using compiler::ReportHeader;
 using compiler::ReportRecord;
 
 // No case comes near; a loop without end does.
-constexpr uint64_t kMaxInstructions = 20'000'000;
+constexpr uint64_t kMaxInstructions = 4'000'000;
 constexpr uint64_t kReportRoom = 1 << 20;
 
 // One launch: device memory, the parameter block, and the way back.
@@ -170,8 +171,7 @@ class Launcher {
   Status ReadReport() {
     if (report_ == 0) return OkStatus();
     ReportHeader header;
-    TARSIA_CHECK(memory_.CopyOut(
-        report_, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}));
+    TARSIA_CHECK(memory_.CopyOut(report_, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}));
     std::vector<uint8_t> entries(std::min(header.wanted, kReportRoom));
     TARSIA_CHECK(memory_.CopyOut(report_ + sizeof(header), entries));
     for (size_t at = 0; at + compiler::kEntryHeaderBytes <= entries.size();) {
@@ -180,16 +180,20 @@ class Launcher {
       std::memcpy(&block, entries.data() + at + 8, 8);
       const ReportRecord& record = kernel_.records[number];
       const auto index = BlockOf(block);
-      vm::WriteRows("(" + std::to_string(index[0]) + ", " + std::to_string(index[1]) + ", " +
-                        std::to_string(index[2]) + ") " + record.text,
-                    record.type, record.shape, entries.data() + at + compiler::kEntryHeaderBytes,
-                    0, [this](std::string_view line) { outcome_.lines.emplace_back(line); });
+      const bool printed = record.kind == ReportRecord::Kind::kPrint;
+      if (!printed) std::memcpy(&details_[{number, block}], entries.data() + at + 16, 8);
+      if (printed)
+        vm::WriteRows("(" + std::to_string(index[0]) + ", " + std::to_string(index[1]) + ", " +
+                          std::to_string(index[2]) + ") " + record.text,
+                      record.type, record.shape, entries.data() + at + compiler::kEntryHeaderBytes,
+                      0, [this](std::string_view line) { outcome_.lines.emplace_back(line); });
       at += record.EntryBytes();
     }
     if (header.failure == ReportHeader::kNoFailure) return OkStatus();
     const ReportRecord& record =
         kernel_.records[header.failure & ((uint64_t{1} << compiler::kRecordBits) - 1)];
-    const auto block = BlockOf(header.failure >> compiler::kRecordBits);
+    const uint64_t linear = header.failure >> compiler::kRecordBits;
+    const auto block = BlockOf(linear);
     switch (record.kind) {
       case ReportRecord::Kind::kAssert:
         return MakeDiagnostic(diag::kAssertFailed, record.location, block[0], block[1], block[2],
@@ -198,6 +202,9 @@ class Launcher {
         return MakeDiagnostic(diag::kStepIsZero, record.location, block[0], block[1], block[2]);
       case ReportRecord::Kind::kViewOfSlice:
         return MakeDiagnostic(diag::kViewOfSlice, record.location, record.text);
+      case ReportRecord::Kind::kViewExtent:
+        return MakeDiagnostic(diag::kViewExtent, record.location, record.dim,
+                              details_[{header.failure & 0xFFFF, linear}]);
       case ReportRecord::Kind::kPrint:
         break;
     }
@@ -213,6 +220,7 @@ class Launcher {
   std::vector<Buffer> buffers_;
   std::vector<uint8_t> block_;  // of parameters
   uint64_t report_ = 0;
+  std::map<std::pair<uint64_t, uint64_t>, int64_t> details_;  // of failures, by record and block
   int64_t grid_[2] = {1, 1};
   Outcome outcome_;
 };
@@ -222,9 +230,8 @@ void Keep(const CompiledKernel& kernel, std::string_view target) {
   const char* folder = std::getenv("TARSIA_KEEP_PTX");
   if (folder == nullptr) return;
   static int number = 0;
-  const auto path = std::filesystem::path(folder) /
-                    (std::to_string(++number) + "." + kernel.name + "." + std::string(target) +
-                     ".ptx");
+  const auto path = std::filesystem::path(folder) / (std::to_string(++number) + "." + kernel.name +
+                                                     "." + std::string(target) + ".ptx");
   std::ofstream(path) << kernel.ptx;
 }
 
