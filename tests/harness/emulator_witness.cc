@@ -1,15 +1,12 @@
 #include "tests/harness/emulator_witness.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 
-#include "compiler/compile.h"
 #include "compiler/workspace.h"
+#include "tests/harness/kernel_cache.h"
 #include "vm/diagnostics.h"
 #include "vm/interpreter.h"
 #include "vm/ptx/emulator.h"
@@ -30,9 +27,13 @@ constexpr uint64_t kReportRoom = 1 << 20;
 // One launch: device memory, the parameter block, and the way back.
 class Launcher {
  public:
-  Launcher(const Program& program, const SourceFile& source, const CompiledKernel& kernel,
+  Launcher(const Program& program, const SourceFile& source, const CachedKernel& made,
            std::span<const Argument> arguments)
-      : program_(program), source_(source), kernel_(kernel), arguments_(arguments) {}
+      : program_(program),
+        source_(source),
+        made_(made),
+        kernel_(made.kernel),
+        arguments_(arguments) {}
 
   Outcome Run(compiler::Target target) {
     const Status status = Launch(target);
@@ -144,18 +145,15 @@ class Launcher {
   }
 
   Status RunGrid(const ptx::LaunchConfig& config) {
-    const SourceFile text(kernel_.name + ".ptx", kernel_.ptx);
-    Diagnostics diagnostics;
-    const auto module = ptx::ParseModule(text, &diagnostics);
-    if (module == nullptr) {
-      outcome_.fault = diagnostics.Render(text);
+    if (made_.module == nullptr) {
+      outcome_.fault = made_.unread;
       return OkStatus();
     }
-    TARSIA_TRY(const std::unique_ptr<ptx::Image> image, ptx::Image::Load(module, &memory_));
+    TARSIA_TRY(const std::unique_ptr<ptx::Image> image, ptx::Image::Load(made_.module, &memory_));
     TARSIA_TRY(const ptx::LaunchReport report, ptx::Launch(*image, kernel_.name, config));
     for (const ptx::Finding& finding : report.findings) {
       outcome_.fault += "line " + std::to_string(finding.source_line) + ": " +
-                        ptx::ToString(finding, text.name()) + "\n";
+                        ptx::ToString(finding, kernel_.name + ".ptx") + "\n";
     }
     if (!report.finished && outcome_.fault.empty()) outcome_.fault = "did not finish";
     return OkStatus();
@@ -213,6 +211,7 @@ class Launcher {
 
   const Program& program_;
   const SourceFile& source_;
+  const CachedKernel& made_;
   const CompiledKernel& kernel_;
   const std::span<const Argument> arguments_;
   std::vector<uint64_t> scalars_;
@@ -225,31 +224,22 @@ class Launcher {
   Outcome outcome_;
 };
 
-// For a look at what was run: a file for each program in the folder that the variable names.
-void Keep(const CompiledKernel& kernel, std::string_view target) {
-  const char* folder = std::getenv("TARSIA_KEEP_PTX");
-  if (folder == nullptr) return;
-  static int number = 0;
-  const auto path = std::filesystem::path(folder) / (std::to_string(++number) + "." + kernel.name +
-                                                     "." + std::string(target) + ".ptx");
-  std::ofstream(path) << kernel.ptx;
-}
-
 }  // namespace
 
 EmulatorWitness::EmulatorWitness(compiler::Target target)
     : target_(target), name_("emulator of " + std::string(Row(target).name)) {}
 
+std::string EmulatorWitness::CodeOf(const Program& program, const SourceFile& source) const {
+  return CompileCached(program, source, target_)->body;
+}
+
 Outcome EmulatorWitness::Run(const Program& program, const SourceFile& source,
                              std::span<const Argument> arguments) const {
-  const Result<CompiledKernel> kernel = compiler::Compile(program, target_);
-  if (!kernel.ok()) {
-    Outcome out;
-    out.error = Render(kernel.error(), source);
-    return out;
-  }
-  Keep(*kernel, Row(target_).name);
-  return Launcher(program, source, *kernel, arguments).Run(target_);
+  const std::shared_ptr<const CachedKernel> made = CompileCached(program, source, target_);
+  if (made->error.empty()) return Launcher(program, source, *made, arguments).Run(target_);
+  Outcome out;
+  out.error = made->error;
+  return out;
 }
 
 }  // namespace tarsia::harness

@@ -256,9 +256,14 @@ CaseResult RunCase(const Case& c, const Witness& witness, Poison poison) {
 }
 
 CaseResult RunEverywhere(const Case& c, const Program* program) {
+  const Made made = program == nullptr ? MakeProgram(c.source, c.kernel, c.constants) : Made();
+  if (program == nullptr && made.program) program = &*made.program;
   CaseResult all;
+  std::set<std::string> codes;
   Poison poison = Poison::kNan;
   for (const Witness* const witness : AllWitnesses()) {
+    const std::string code = program != nullptr ? witness->CodeOf(*program, c.source) : "";
+    if (!code.empty() && !codes.insert(code).second) continue;
     CaseResult one = program != nullptr ? RunProgram(*program, c, *witness, poison)
                                         : RunCase(c, *witness, poison);
     for (std::string& failure : one.failures) {

@@ -1,5 +1,5 @@
-// Who runs programs: the interpreter, and the compiler with the PTX emulator; whoever comes later (a
-// GPU) derives from Witness, is added to AllWitnesses(), and sees every case of every test.
+// Who runs programs: the interpreter, and the compiler with the PTX emulator; whoever comes later
+// (a GPU) derives from Witness, is added to AllWitnesses(), and sees every case of every test.
 #ifndef TARSIA_TESTS_HARNESS_WITNESS_H_
 #define TARSIA_TESTS_HARNESS_WITNESS_H_
 
@@ -34,7 +34,7 @@ struct Found {
 
 // What a launch came to.
 struct Outcome {
-  std::string error;               // rendered; empty when it ran to its end
+  std::string error;  // rendered; empty when it ran to its end
   std::string fault;  // what the witness itself did wrong; a program with findings may cause it
   std::vector<Found> findings;     // of checking witnesses
   std::vector<std::string> lines;  // printed
@@ -48,6 +48,11 @@ class Witness {
   [[nodiscard]] virtual std::string Unavailable() const { return ""; }
   // It reports findings, and runs blocks one after the other.
   [[nodiscard]] virtual bool checks() const { return false; }
+  // What is run to run a program: of witnesses that say the same, one is enough. "" says nothing.
+  [[nodiscard]] virtual std::string CodeOf(const Program& /*program*/,
+                                           const SourceFile& /*source*/) const {
+    return "";
+  }
   // Arguments by parameter. Writes the outputs in place.
   virtual Outcome Run(const Program& program, const SourceFile& source,
                       std::span<const Argument> arguments) const = 0;

@@ -1,0 +1,203 @@
+#include "tests/harness/assembly.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ptx/assemble.h"
+#include "compiler/ptx/tools.h"
+
+namespace tarsia::harness {
+namespace {
+
+using compiler::Target;
+
+constexpr size_t kKernelsOfCall = 256;
+constexpr size_t kOneIn = 16;
+
+// ---- one text of many --------------------------------------------------------------------------
+
+bool IsNamePart(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$' ||
+         c == '%';
+}
+
+// `text` with every `name`, and `name` followed by "_param_", renamed.
+std::string Renamed(const std::string& text, const std::string& name, const std::string& to) {
+  std::string out;
+  size_t from = 0;
+  for (size_t at = text.find(name); at != std::string::npos; at = text.find(name, at)) {
+    const std::string_view rest = std::string_view(text).substr(at + name.size());
+    const bool begins = at == 0 || !IsNamePart(text[at - 1]);
+    const bool ends = rest.empty() || !IsNamePart(rest[0]) || rest.starts_with("_param_");
+    if (begins && ends) {
+      out.append(text, from, at - from).append(to);
+      from = at + name.size();
+    }
+    at += name.size();
+  }
+  return out.append(text, from);
+}
+
+// The names that a module gives to its entry, functions and variables, but for the shared array.
+std::set<std::string> NamesOf(const compiler::CompiledKernel& kernel) {
+  std::set<std::string> names = {kernel.name};
+  std::istringstream lines(kernel.ptx);
+  for (std::string line; std::getline(lines, line);) {
+    const bool function = line.starts_with(".func") || line.starts_with(".visible .func");
+    if (!function && !line.starts_with(".global") && !line.starts_with(".const")) continue;
+    const size_t end =
+        function ? std::min(line.find_last_not_of("( ") + 1, line.size()) : line.find('[');
+    const size_t begin = line.rfind(' ', end - 1) + 1;
+    if (end != std::string::npos) names.insert(line.substr(begin, end - begin));
+  }
+  return names;
+}
+
+std::string WithoutLines(const std::string& ptx) {
+  std::string out;
+  std::istringstream lines(ptx);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+    const std::string_view text = std::string_view(line).substr(begin);
+    if (text.starts_with(".loc") || text.starts_with(".file") || text.starts_with(".section")) {
+      continue;
+    }
+    out += line + "\n";
+  }
+  return out;
+}
+
+// ---- what waits --------------------------------------------------------------------------------
+
+struct Pending {
+  compiler::CompiledKernel kernel;
+  size_t body = 0;  // hash of the PTX but for its header
+};
+
+enum class Amount : uint8_t { kNone, kCover, kAll };
+
+Amount AmountWanted() {
+  const char* const text = std::getenv("TARSIA_ASSEMBLE");
+  const std::string_view wanted = text != nullptr ? text : "";
+  if (wanted == "none") return Amount::kNone;
+  if (wanted == "all" || std::getenv("TARSIA_LONG") != nullptr) return Amount::kAll;
+  return Amount::kCover;
+}
+
+class Assembly {
+ public:
+  static Assembly& Get() {
+    static Assembly assembly;
+    return assembly;
+  }
+
+  void Add(const compiler::CompiledKernel& kernel, Target target) {
+    if (amount_ == Amount::kNone) return;
+    const size_t header = kernel.ptx.find(".address_size");
+    const size_t body = std::hash<std::string_view>()(std::string_view(kernel.ptx).substr(header));
+    if (!seen_[target].insert(body).second) return;
+    pending_[target].push_back({kernel, body});
+    if (pending_[target].size() >= kKernelsOfCall) Flush();
+  }
+
+  void Flush() {
+    const auto tool = compiler::FindTool(compiler::Tool::kPtxas);
+    for (auto& [target, kernels] : pending_) {
+      const std::vector<Pending> now = std::move(kernels);
+      kernels.clear();
+      if (!tool.ok()) {
+        missing_ += now.size();
+      } else {
+        AssembleFew(Chosen(now, target), target);
+      }
+    }
+    if (!tool.ok() && missing_ != 0) {
+      std::printf("[  SKIPPED ] %zu kernels are not assembled: %s\n", missing_,
+                  tool.error().message.c_str());
+    }
+  }
+
+ private:
+  std::vector<const Pending*> Chosen(const std::vector<Pending>& kernels, Target target) {
+    std::vector<const Pending*> out;
+    for (const Pending& one : kernels) {
+      const bool same = target != Target::kSm90a && seen_[Target::kSm90a].contains(one.body);
+      const bool drawn = one.body % kOneIn == static_cast<size_t>(target);
+      if (amount_ == Amount::kAll || !same || drawn) out.push_back(&one);
+    }
+    return out;
+  }
+
+  static void AssembleFew(const std::vector<const Pending*>& kernels, Target target) {
+    if (kernels.empty()) return;
+    std::vector<std::string> modules;
+    for (const Pending* one : kernels) {
+      // Lines of the source are numbered by file: those of the first kernel stay.
+      std::string text = modules.empty() ? one->kernel.ptx : WithoutLines(one->kernel.ptx);
+      const std::string suffix = "_k" + std::to_string(modules.size());
+      for (const std::string& name : NamesOf(one->kernel)) {
+        text = Renamed(text, name, name + suffix);
+      }
+      modules.push_back(std::move(text));
+    }
+    const std::string joined = compiler::JoinPtx(modules);
+    const std::string where = "ptxas for " + std::string(Row(target).name);
+    const auto assembled = compiler::Assemble(joined, target);
+    if (!assembled.ok()) {
+      ADD_FAILURE() << where << ": " << assembled.error().message << "\n" << Keep(joined);
+      return;
+    }
+    EXPECT_EQ(assembled->kernels.size(), kernels.size()) << where;
+    for (const std::string& warning : assembled->warnings) {
+      ADD_FAILURE() << where << ": " << warning << "\n" << Keep(joined);
+    }
+    for (const compiler::KernelResources& kernel : assembled->kernels) {
+      EXPECT_EQ(kernel.spill_store_bytes + kernel.spill_load_bytes, 0)
+          << where << ": " << kernel.name << " spills with " << kernel.registers << " registers\n"
+          << Keep(joined);
+    }
+  }
+
+  // A failing text is kept, for it has many kernels.
+  static std::string Keep(const std::string& ptx) {
+    const std::string path =
+        testing::TempDir() + "assembly-" + std::to_string(std::hash<std::string>()(ptx)) + ".ptx";
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    if (file == nullptr) return "";
+    std::fwrite(ptx.data(), 1, ptx.size(), file);
+    std::fclose(file);
+    return "the text is in " + path;
+  }
+
+  const Amount amount_ = AmountWanted();
+  std::map<Target, std::set<size_t>> seen_;
+  std::map<Target, std::vector<Pending>> pending_;
+  size_t missing_ = 0;
+};
+
+class AtTheEnd final : public testing::Environment {
+ public:
+  void TearDown() override { Assembly::Get().Flush(); }
+};
+
+[[maybe_unused]] testing::Environment* const kRegistered =
+    testing::AddGlobalTestEnvironment(new AtTheEnd);
+
+}  // namespace
+
+void Collect(const compiler::CompiledKernel& kernel, Target target) {
+  Assembly::Get().Add(kernel, target);
+}
+
+}  // namespace tarsia::harness

@@ -1,0 +1,20 @@
+// Every PTX that a test program makes goes through ptxas, where there is one: it must be taken,
+// with no warning and no spills. A test program collects what it makes and has it assembled at its
+// end, many kernels in one call.
+//
+// TARSIA_ASSEMBLE says how much: `all` is everything for every target; `cover` (the default)
+// everything for sm_90a and, of what is the same text for the others, one in sixteen; `none`.
+// TARSIA_LONG=1 is `all`.
+#ifndef TARSIA_TESTS_HARNESS_ASSEMBLY_H_
+#define TARSIA_TESTS_HARNESS_ASSEMBLY_H_
+
+#include "compiler/compile.h"
+
+namespace tarsia::harness {
+
+// Remembers a kernel for the end of the tests. The same text twice counts once.
+void Collect(const compiler::CompiledKernel& kernel, compiler::Target target);
+
+}  // namespace tarsia::harness
+
+#endif  // TARSIA_TESTS_HARNESS_ASSEMBLY_H_

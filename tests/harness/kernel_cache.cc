@@ -1,0 +1,76 @@
+#include "tests/harness/kernel_cache.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <list>
+#include <sstream>
+#include <utility>
+
+#include "isa/printer.h"
+#include "tests/harness/assembly.h"
+
+namespace tarsia::harness {
+namespace {
+
+// Of a test that goes on to other programs, the last ones are enough.
+constexpr size_t kMostKernels = 64;
+
+// For a look at what was run: a file for each program in the folder that the variable names.
+void Keep(const compiler::CompiledKernel& kernel, std::string_view target) {
+  const char* folder = std::getenv("TARSIA_KEEP_PTX");
+  if (folder == nullptr) return;
+  static int number = 0;
+  const auto path = std::filesystem::path(folder) / (std::to_string(++number) + "." + kernel.name +
+                                                     "." + std::string(target) + ".ptx");
+  std::ofstream(path) << kernel.ptx;
+}
+
+std::string WithoutTarget(const std::string& ptx) {
+  std::string out;
+  std::istringstream lines(ptx);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(".version") || line.starts_with(".target")) continue;
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::shared_ptr<const CachedKernel> Make(const Program& program, const SourceFile& source,
+                                         compiler::Target target) {
+  auto out = std::make_shared<CachedKernel>();
+  Result<compiler::CompiledKernel> kernel = compiler::Compile(program, target);
+  if (!kernel.ok()) {
+    out->error = Render(kernel.error(), source);
+    return out;
+  }
+  out->kernel = *std::move(kernel);
+  out->body = WithoutTarget(out->kernel.ptx);
+  Keep(out->kernel, Row(target).name);
+  Collect(out->kernel, target);
+  const SourceFile text(out->kernel.name + ".ptx", out->kernel.ptx);
+  Diagnostics diagnostics;
+  out->module = ptx::ParseModule(text, &diagnostics);
+  if (out->module == nullptr) out->unread = diagnostics.Render(text);
+  return out;
+}
+
+}  // namespace
+
+std::shared_ptr<const CachedKernel> CompileCached(const Program& program, const SourceFile& source,
+                                                  compiler::Target target) {
+  // The most recent first. Lines of the source are in what the compiler makes.
+  static std::list<std::pair<std::string, std::shared_ptr<const CachedKernel>>> cache;
+  std::string key = std::string(Row(target).name) + "\n" + source.name() + "\n" +
+                    std::string(source.text()) + "\n" + Print(program.module());
+  for (auto at = cache.begin(); at != cache.end(); ++at) {
+    if (at->first != key) continue;
+    cache.splice(cache.begin(), cache, at);
+    return cache.front().second;
+  }
+  cache.emplace_front(std::move(key), Make(program, source, target));
+  if (cache.size() > kMostKernels) cache.pop_back();
+  return cache.front().second;
+}
+
+}  // namespace tarsia::harness
