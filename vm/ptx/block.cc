@@ -11,7 +11,7 @@ Block::Block(LaunchContext* launch, uint64_t number)
   const uint64_t bytes = launch->entry->dynamic_offset + launch->config->dynamic_shared;
   shared_data_.resize(bytes + 16);
   shared_defined_.resize(bytes + 16);
-  expected_.resize(bytes + 16);
+  expected_.resize((bytes + 16) / kExpectedUnit + 1);
   shared_ = {kSharedBase, bytes, shared_data_.data(), shared_defined_.data(), false};
   const uint32_t warps = (threads_ + kLanes - 1) / kLanes;
   for (Barrier& barrier : barriers_) barrier.arrived_lanes.resize(warps);
@@ -119,17 +119,16 @@ void Block::ThreadsEnded() {
 }
 
 void Block::ExpectBytes(uint64_t address, uint32_t bytes, int change) {
-  for (uint32_t i = 0; i < bytes; ++i) {
-    uint16_t& count = expected_[address - kSharedBase + i];
+  for (uint32_t i = 0; i < bytes; i += kExpectedUnit) {
+    uint16_t& count = expected_[(address - kSharedBase + i) / kExpectedUnit];
     count = static_cast<uint16_t>(count + change);
   }
   expected_bytes_ += static_cast<uint64_t>(static_cast<int64_t>(bytes) * change);
 }
 
-bool Block::IsExpected(uint64_t address, uint32_t bytes) const {
-  if (expected_bytes_ == 0) return false;
-  for (uint32_t i = 0; i < bytes; ++i) {
-    if (expected_[address - kSharedBase + i] != 0) return true;
+bool Block::IsExpectedAt(uint64_t address, uint32_t bytes) const {
+  for (uint32_t i = 0; i < bytes; i += kExpectedUnit) {
+    if (expected_[(address - kSharedBase + i) / kExpectedUnit] != 0) return true;
   }
   return false;
 }

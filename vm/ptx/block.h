@@ -21,6 +21,7 @@ struct LaunchContext {
   const LaunchConfig* config = nullptr;
   std::vector<uint8_t> parameters;  // a few bytes longer than the entry's
   std::vector<uint8_t> parameters_defined;
+  MemoryRange parameter_range;  // both, without the bytes behind
   FindingLog findings;
   std::mutex output_mutex;
   std::string output;
@@ -70,11 +71,18 @@ class Block {
   // Threads have ended: barriers that take all threads may be complete now.
   void ThreadsEnded();
 
-  // Bytes of shared memory that asynchronous copies have not delivered.
+  // Bytes of shared memory that asynchronous copies have not delivered: units of 4 bytes, which
+  // every copy is aligned to. An access that is aligned to its own size asks for its units.
   void ExpectBytes(uint64_t address, uint32_t bytes, int change);
-  [[nodiscard]] bool IsExpected(uint64_t address, uint32_t bytes) const;
+  [[nodiscard]] bool ExpectsAny() const { return expected_bytes_ != 0; }
+  [[nodiscard]] bool IsExpected(uint64_t address, uint32_t bytes) const {
+    return expected_bytes_ != 0 && IsExpectedAt(address, bytes);
+  }
 
  private:
+  static constexpr uint32_t kExpectedUnit = 4;
+
+  [[nodiscard]] bool IsExpectedAt(uint64_t address, uint32_t bytes) const;
   [[nodiscard]] uint32_t LiveThreads() const;
   bool TryComplete(uint32_t barrier);
   void ReportDeadlock();
@@ -84,7 +92,7 @@ class Block {
   uint32_t threads_;
   std::vector<uint8_t> shared_data_;
   std::vector<uint8_t> shared_defined_;
-  std::vector<uint16_t> expected_;
+  std::vector<uint16_t> expected_;  // by unit: how many copies are under way
   uint64_t expected_bytes_ = 0;
   MemoryRange shared_;
   std::vector<std::unique_ptr<Warp>> warps_;

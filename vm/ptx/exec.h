@@ -2,7 +2,9 @@
 #ifndef TARSIA_VM_PTX_EXEC_H_
 #define TARSIA_VM_PTX_EXEC_H_
 
+#include <array>
 #include <cstdint>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -16,12 +18,27 @@ namespace tarsia::ptx {
 
 namespace internal {
 
+// The lanes of a source, where the compiler sees that no destination overlaps them.
+template <typename T>
+std::array<T, kLanes> AllLanesOf(const uint8_t* from) {
+  std::array<T, kLanes> lanes;
+  std::memcpy(lanes.data(), from, sizeof lanes);
+  return lanes;
+}
+
 template <auto F, typename D, typename... S, size_t... N>
 Step MapLanes(Warp& warp, const Inst& inst, std::index_sequence<N...> /*numbers*/) {
   uint8_t* const dest = warp.Dest(inst.operands[0]);
   const uint8_t* const sources[] = {warp.Values(inst.operands[N + 1])...};
-  ForLanes(warp.mask(),
-           [&](int lane) { StoreLane<D>(dest, lane, F(LoadLane<S>(sources[N], lane)...)); });
+  const uint32_t mask = warp.mask();
+  if (mask == kAllLanes) {  // vector code
+    const std::tuple<std::array<S, kLanes>...> in(AllLanesOf<S>(sources[N])...);
+    std::array<D, kLanes> out;
+    for (size_t lane = 0; lane < kLanes; ++lane) out[lane] = F(std::get<N>(in)[lane]...);
+    std::memcpy(dest, out.data(), sizeof out);
+    return Step::kNext;
+  }
+  ForLanes(mask, [&](int lane) { StoreLane<D>(dest, lane, F(LoadLane<S>(sources[N], lane)...)); });
   return Step::kNext;
 }
 

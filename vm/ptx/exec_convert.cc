@@ -129,10 +129,75 @@ Step ConvertInteger(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
-// The common case of integers: bits are cut or extended.
-template <typename D, typename S, typename Raw>
+// The common case of integers: what of a register S is a T, extended to a register D.
+template <typename S, typename T, typename D>
 Step Extend(Warp& warp, const Inst& inst) {
-  return Map<[](Raw a) { return static_cast<D>(static_cast<S>(a)); }, D, Raw>(warp, inst);
+  return Map<[](S a) { return static_cast<D>(static_cast<T>(a)); }, D, S>(warp, inst);
+}
+
+template <typename S, typename T>
+Handler ExtendTo(int bytes) {
+  if (bytes == 2) return &Extend<S, T, uint16_t>;
+  return bytes == 4 ? &Extend<S, T, uint32_t> : &Extend<S, T, uint64_t>;
+}
+
+template <typename T>
+Handler ExtendFrom(const Inst& inst) {
+  const int from = inst.operands[1].bytes;
+  const int to = inst.operands[0].bytes;
+  if (from == 2) return ExtendTo<uint16_t, T>(to);
+  return from == 4 ? ExtendTo<uint32_t, T>(to) : ExtendTo<uint64_t, T>(to);
+}
+
+// Cut to the narrower of both types and extended by its sign; null if the types and the registers
+// are such that this is not all.
+Handler ExtendFor(const Inst& inst) {
+  const bool narrows = BytesOf(inst.type[0]) <= BytesOf(inst.type[1]);
+  const Type kept = inst.type[narrows ? 0 : 1];
+  if (!narrows && inst.operands[0].bytes != BytesOf(inst.type[0])) return nullptr;
+  if (BytesOf(kept) == 1) {
+    return IsSigned(kept) ? ExtendFrom<int8_t>(inst) : ExtendFrom<uint8_t>(inst);
+  }
+  return ForInteger(kept, [&]<typename T>(T) -> Handler { return ExtendFrom<T>(inst); });
+}
+
+// ---- the common cases that round, without other modifiers
+// ----------------------------------------
+
+// From f32 in its own register to 16 bits, to nearest.
+template <FloatFormat kInto>
+Step NarrowToNearest(Warp& warp, const Inst& inst) {
+  return Map<[](float a) { return static_cast<uint16_t>(NearestCode(double{a}, kInto)); }, uint16_t,
+             float>(warp, inst);
+}
+
+// From 16 bits to f32, which is exact.
+template <FloatFormat kFrom>
+Step Widen(Warp& warp, const Inst& inst) {
+  return Map<[](uint16_t a) { return CanonicalF32(static_cast<float>(FromFormat(a, kFrom))); },
+             float, uint16_t>(warp, inst);
+}
+
+template <typename T>
+Step IntegerToF32(Warp& warp, const Inst& inst) {
+  return Map<[](T a) { return static_cast<float>(a); }, float, T>(warp, inst);
+}
+
+// Null if the conversion is none of them.
+Handler CommonCase(const Inst& inst) {
+  const Type to = inst.type[0];
+  const Type from = inst.type[1];
+  const bool fits =
+      inst.operands[0].bytes == BytesOf(to) && inst.operands[1].bytes == BytesOf(from);
+  if (!fits || inst.Has(Mod::kSat) || inst.Has(Mod::kFtz)) return nullptr;
+  if (to == Type::kF32 && from == Type::kF16) return &Widen<kFormatF16>;
+  if (to == Type::kF32 && from == Type::kBF16) return &Widen<kFormatBF16>;
+  if (!inst.Has(Mod::kRn)) return nullptr;
+  if (from == Type::kF32 && to == Type::kF16) return &NarrowToNearest<kFormatF16>;
+  if (from == Type::kF32 && to == Type::kBF16) return &NarrowToNearest<kFormatBF16>;
+  if (to != Type::kF32) return nullptr;
+  if (from == Type::kS32) return &IntegerToF32<int32_t>;
+  return from == Type::kU32 ? &IntegerToF32<uint32_t> : nullptr;
 }
 
 // ---- to narrow formats --------------------------------------------------------------------------
@@ -197,18 +262,13 @@ Step PackIntegers(Warp& warp, const Inst& inst) {
 }  // namespace
 
 PTX_BIND(CvtInt) {
-  const bool plain = !inst.Has(Mod::kSat) && inst.operands[0].bytes == BytesOf(inst.type[0]) &&
-                     inst.operands[1].bytes == BytesOf(inst.type[1]);
-  if (plain && inst.type[0] == Type::kU32 && inst.type[1] == Type::kU64) {
-    return &Extend<uint32_t, uint64_t, uint64_t>;
-  }
-  if (plain && BytesOf(inst.type[0]) == 8 && BytesOf(inst.type[1]) == 4) {
-    return IsSigned(inst.type[1]) ? &Extend<int64_t, int32_t, int32_t>
-                                  : &Extend<uint64_t, uint32_t, uint32_t>;
-  }
-  return &ConvertInteger;
+  const Handler extend = inst.Has(Mod::kSat) ? nullptr : ExtendFor(inst);
+  return extend != nullptr ? extend : &ConvertInteger;
 }
-PTX_BIND(Cvt) { return &Convert; }
+PTX_BIND(Cvt) {
+  const Handler common = CommonCase(inst);
+  return common != nullptr ? common : &Convert;
+}
 PTX_BIND(CvtNarrow) {
   if (inst.type[0] == Type::kTF32) return &Narrow<kFormatTF32>;
   if (inst.Has(Mod::kRna)) return nullptr;

@@ -32,34 +32,46 @@ void ElementAt(const Inst& inst, int lane, int e, int* row, int* column) {
   if (inst.Has(Mod::kTrans)) std::swap(*row, *column);
 }
 
+// The register of a lane.
+uint32_t PairOf(const Inst& inst, const uint16_t (&matrix)[8][8], int lane) {
+  uint32_t pair = 0;
+  for (int e = 0; e < 2; ++e) {
+    int row = 0;
+    int column = 0;
+    ElementAt(inst, lane, e, &row, &column);
+    pair |= uint32_t{matrix[row][column]} << (16 * e);
+  }
+  return pair;
+}
+
 Step LoadMatrix(Warp& warp, const Inst& inst) {
   warp.NeedAligned(inst);
   warp.NeedDefined(inst, inst[1], "the address");
   for (int m = 0; m < MatricesOf(inst); ++m) {
     uint16_t data[8][8] = {};
     uint16_t defined[8][8] = {};
+    uint64_t all_defined = ~uint64_t{0};
     for (int row = 0; row < 8; ++row) {
       Place place;
-      if (!FindRow(warp, inst, inst[1], 8 * m + row, Access::kRead, &place)) continue;
-      for (int column = 0; column < 8; ++column) {
-        data[row][column] = static_cast<uint16_t>(ReadBytes(place.data + 2 * column, 2));
-        defined[row][column] = static_cast<uint16_t>(ReadBytes(place.defined + 2 * column, 2));
+      if (!FindRow(warp, inst, inst[1], 8 * m + row, Access::kRead, &place)) {
+        all_defined = 0;
+        continue;
+      }
+      for (int half = 0; half < 2; ++half) {
+        const uint64_t bits = ReadBytes(place.data + 8 * half, 8);
+        const uint64_t known = ReadBytes(place.defined + 8 * half, 8);
+        std::memcpy(&data[row][4 * half], &bits, 8);
+        std::memcpy(&defined[row][4 * half], &known, 8);
+        all_defined &= known;
       }
     }
     const Operand& dest = inst.At(0)[static_cast<size_t>(m)];
     ForLanes(warp.mask(), [&](int lane) {
-      uint32_t bits = 0;
-      uint32_t known = 0;
-      for (int e = 0; e < 2; ++e) {
-        int row = 0;
-        int column = 0;
-        ElementAt(inst, lane, e, &row, &column);
-        bits |= uint32_t{data[row][column]} << (16 * e);
-        known |= uint32_t{defined[row][column]} << (16 * e);
-      }
-      warp.SetBits(dest, lane, bits);
-      warp.SetUndef(dest, lane, static_cast<uint32_t>(~known));
+      warp.SetBits(dest, lane, PairOf(inst, data, lane));
+      if (all_defined == ~uint64_t{0}) return;
+      warp.SetUndef(dest, lane, static_cast<uint32_t>(~PairOf(inst, defined, lane)));
     });
+    if (all_defined == ~uint64_t{0}) warp.SetDefined(dest);
   }
   return Step::kNext;
 }
@@ -111,161 +123,195 @@ MmaShape ShapeOf(const Inst& inst) {
 
 constexpr int kMostK = 32;
 
-// A matrix of decoded elements and whether they are undefined.
+// Where element e of register r of a lane's fragment lies.
+struct Fragment {
+  char matrix = 'A';
+  MmaShape shape;
+  int per_register = 1;
+
+  [[nodiscard]] int registers() const {
+    const int elements = matrix == 'A'   ? shape.m * shape.k
+                         : matrix == 'B' ? shape.k * shape.n
+                                         : shape.m * shape.n;
+    return elements / kLanes / per_register;
+  }
+  [[nodiscard]] int Row(int lane, int r, int e) const {
+    if (matrix == 'A') return lane / 4 + 8 * (r % (shape.m / 8));
+    if (matrix == 'B') return 4 * per_register * r + per_register * (lane % 4) + e;
+    return lane / 4 + 8 * (per_register == 2 ? r : r / 2);
+  }
+  [[nodiscard]] int Column(int lane, int r, int e) const {
+    if (matrix == 'A') {
+      return 4 * per_register * (r / (shape.m / 8)) + per_register * (lane % 4) + e;
+    }
+    if (matrix == 'B') return lane / 4;
+    return 2 * (lane % 4) + (per_register == 2 ? e : r % 2);
+  }
+};
+
+int PerRegister(Type type) { return type == Type::kF64 ? 1 : 32 / InfoOf(type).bits; }
+
+// Values of up to 16 rows (A, C) or 32 (B).
 template <typename T, int kRows, int kColumns>
 struct Matrix {
   T value[kRows][kColumns] = {};
-  bool undef[kRows][kColumns] = {};
+  // A row or a column with undefined elements: all that it has a part in is undefined.
+  uint32_t undef_rows = 0;
+  uint32_t undef_columns = 0;
 };
 
-template <typename T>
-using MatrixA = Matrix<T, 16, kMostK>;
-template <typename T>
-using MatrixB = Matrix<T, kMostK, 8>;
-template <typename T>
-using MatrixC = Matrix<T, 16, 8>;
-
-// Calls each(lane, register, element, row, column) for all of A, or of B.
-template <typename Each>
-void ForA(const MmaShape& shape, int per_register, const Each& each) {
-  const int registers = shape.m * shape.k / 32 / per_register;
-  const int halves = shape.m / 8;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    for (int r = 0; r < registers; ++r) {
-      for (int e = 0; e < per_register; ++e) {
-        const int column = 4 * per_register * (r / halves) + per_register * (lane % 4) + e;
-        each(lane, r, e, lane / 4 + 8 * (r % halves), column);
-      }
-    }
-  }
-}
-
-template <typename Each>
-void ForB(const MmaShape& shape, int per_register, const Each& each) {
-  const int registers = shape.k * shape.n / 32 / per_register;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    for (int r = 0; r < registers; ++r) {
-      for (int e = 0; e < per_register; ++e) {
-        each(lane, r, e, 4 * per_register * r + per_register * (lane % 4) + e, lane / 4);
-      }
-    }
-  }
-}
-
-template <typename Each>
-void ForC(const MmaShape& shape, int per_register, const Each& each) {
-  const int registers = shape.m * shape.n / 32 / per_register;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    for (int r = 0; r < registers; ++r) {
-      for (int e = 0; e < per_register; ++e) {
-        const int row = lane / 4 + 8 * (per_register == 2 ? r : r / 2);
-        each(lane, r, e, row, 2 * (lane % 4) + (per_register == 2 ? e : r % 2));
-      }
-    }
-  }
-}
-
-// An element of `bits` bits of a register, decoded.
-template <typename T>
-struct Element {
-  Type type;
-  [[nodiscard]] T Decode(uint64_t code) const;
-};
-
-template <>
-float Element<float>::Decode(uint64_t code) const {
+// An element, decoded; everything that floats are is exact in double.
+double Decode(Type type, uint64_t code, double) {
   const auto bits = static_cast<uint32_t>(code);
-  if (type == Type::kF16) return static_cast<float>(FromFormat(bits, kFormatF16));
-  if (type == Type::kBF16) return static_cast<float>(FromFormat(bits, kFormatBF16));
-  if (type == Type::kE4M3) return static_cast<float>(FromFormat(bits, kFormatE4M3));
-  if (type == Type::kE5M2) return static_cast<float>(FromFormat(bits, kFormatE5M2));
+  if (type == Type::kF64) return std::bit_cast<double>(code);
+  if (type == Type::kF16) return FromFormat(bits, kFormatF16);
+  if (type == Type::kBF16) return FromFormat(bits, kFormatBF16);
+  if (type == Type::kE4M3) return FromFormat(bits, kFormatE4M3);
+  if (type == Type::kE5M2) return FromFormat(bits, kFormatE5M2);
   // Of a tf32 the low 13 bits are not looked at.
   return std::bit_cast<float>(type == Type::kTF32 ? bits & 0xFFFFE000 : bits);
 }
-
-template <>
-double Element<double>::Decode(uint64_t code) const {
-  return std::bit_cast<double>(code);
-}
-
-template <>
-int32_t Element<int32_t>::Decode(uint64_t code) const {
+int32_t Decode(Type type, uint64_t code, int32_t) {
   if (type == Type::kS8) return static_cast<int8_t>(code);
   return type == Type::kU8 ? static_cast<uint8_t>(code) : static_cast<int32_t>(code);
 }
 
-template <typename T, typename M, typename Walk>
-void Read(Warp& warp, const Inst& inst, int place, Type type, const Walk& walk, M* matrix) {
-  const auto registers = inst.At(place);
-  const Element<T> element{type};
+template <typename M>
+void Read(const Warp& warp, std::span<const Operand> registers, Type type, const Fragment& at,
+          M* matrix) {
+  using T = std::remove_cvref_t<decltype(matrix->value[0][0])>;
   const int bits = InfoOf(type).bits;
-  walk([&](int lane, int r, int e, int row, int column) {
+  const uint64_t mask = AllBits(bits / 8);
+  for (int r = 0; r < at.registers(); ++r) {
     const Operand& reg = registers[static_cast<size_t>(r)];
-    const uint64_t mask = AllBits(bits / 8);
-    matrix->value[row][column] = element.Decode(warp.Bits(reg, lane) >> (e * bits) & mask);
-    matrix->undef[row][column] = (warp.Undef(reg, lane) >> (e * bits) & mask) != 0;
-  });
-}
-
-int PerRegister(Type type) { return type == Type::kF64 ? 1 : 32 / InfoOf(type).bits; }
-
-// acc + a * b.
-float Accumulate(float acc, float a, float b, RoundMode) { return std::fma(a, b, acc); }
-double Accumulate(double acc, double a, double b, RoundMode mode) {
-  return FmaF64(a, b, acc, mode);
-}
-int64_t Accumulate(int64_t acc, int32_t a, int32_t b, RoundMode) { return acc + int64_t{a} * b; }
-
-uint64_t EncodeResult(float value, Type type, bool) {
-  if (type == Type::kF16) {
-    return RoundToFormat(double{value}, kFormatF16, RoundMode::kNearest);
+    const bool all_defined = warp.UndefLanes(reg) == 0;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const uint64_t word =
+          reg.bytes == 8 ? warp.Get<uint64_t>(reg, lane) : warp.Get<uint32_t>(reg, lane);
+      for (int e = 0; e < at.per_register; ++e) {
+        const int row = at.Row(lane, r, e);
+        const int column = at.Column(lane, r, e);
+        matrix->value[row][column] = Decode(type, word >> (e * bits) & mask, T{});
+        if (all_defined || (warp.Undef(reg, lane) >> (e * bits) & mask) == 0) continue;
+        matrix->undef_rows |= uint32_t{1} << row;
+        matrix->undef_columns |= uint32_t{1} << column;
+      }
+    }
   }
-  return std::bit_cast<uint32_t>(CanonicalF32(value));
 }
-uint64_t EncodeResult(double value, Type, bool) { return std::bit_cast<uint64_t>(value); }
+
+uint64_t EncodeResult(double value, Type type, bool /*satfinite*/) {
+  if (type == Type::kF64) return std::bit_cast<uint64_t>(value);
+  return NearestCode(value, type == Type::kF16 ? kFormatF16 : kFormatF32);
+}
 uint64_t EncodeResult(int64_t value, Type, bool satfinite) {
   if (satfinite) value = std::clamp<int64_t>(value, INT32_MIN, INT32_MAX);
   return static_cast<uint32_t>(value);
 }
 
+// sums += a * b. Products of the narrow floats are exact and sums of them are of 53 bits, rounded
+// to the result's type once: PTX leaves order and precision open, and asks for f32's at least.
+template <int kK, typename A, typename B, typename Acc>
+void Multiply(int rows, const A& a, const B& b, Acc (*sums)[8]) {
+  for (int row = 0; row < rows; ++row) {
+    for (int k = 0; k < kK; ++k) {
+      const auto factor = a.value[row][k];
+      for (int column = 0; column < 8; ++column) sums[row][column] += factor * b.value[k][column];
+    }
+  }
+}
+
+// f64 has one rounding for each multiply-add, in the order of k.
+template <typename A, typename B>
+void MultiplyF64(const MmaShape& shape, RoundMode mode, const A& a, const B& b, double (*sums)[8]) {
+  for (int row = 0; row < shape.m; ++row) {
+    for (int column = 0; column < shape.n; ++column) {
+      for (int k = 0; k < shape.k; ++k) {
+        sums[row][column] = FmaF64(a.value[row][k], b.value[k][column], sums[row][column], mode);
+      }
+    }
+  }
+}
+
+template <typename A, typename B, typename Acc>
+void MultiplyAll(const Inst& inst, const MmaShape& shape, const A& a, const B& b, Acc (*sums)[8]) {
+  if constexpr (std::is_same_v<Acc, double>) {
+    if (inst.type[0] == Type::kF64) return MultiplyF64(shape, RoundingOf(inst), a, b, sums);
+  }
+  switch (shape.k) {
+    case 4:
+      return Multiply<4>(shape.m, a, b, sums);
+    case 8:
+      return Multiply<8>(shape.m, a, b, sums);
+    case 16:
+      return Multiply<16>(shape.m, a, b, sums);
+    default:
+      return Multiply<32>(shape.m, a, b, sums);
+  }
+}
+
+// Undefined elements of C make the elements of the result at the same places undefined.
+void AddUndef(const Warp& warp, const Inst& inst, const Fragment& at, bool (*undef)[8]) {
+  const int bits = InfoOf(inst.type[3]).bits;
+  for (int r = 0; r < at.registers(); ++r) {
+    const Operand& reg = inst.At(3)[static_cast<size_t>(r)];
+    ForLanes(warp.UndefLanes(reg), [&](int lane) {
+      for (int e = 0; e < at.per_register; ++e) {
+        if ((warp.Undef(reg, lane) >> (e * bits) & AllBits(bits / 8)) == 0) continue;
+        undef[at.Row(lane, r, e)][at.Column(lane, r, e)] = true;
+      }
+    });
+  }
+}
+
+// Writes the executing lanes' parts of C, a register at a time.
+template <typename Acc>
+void WriteResult(Warp& warp, const Inst& inst, const Fragment& at, const Acc (*sums)[8],
+                 const bool (*undef)[8]) {
+  const int bits = InfoOf(inst.type[0]).bits;
+  const bool satfinite = inst.Has(Mod::kSatfinite);
+  for (int r = 0; r < at.registers(); ++r) {
+    const Operand& reg = inst.At(0)[static_cast<size_t>(r)];
+    ForLanes(warp.mask(), [&](int lane) {
+      uint64_t word = 0;
+      uint64_t unknown = 0;
+      for (int e = 0; e < at.per_register; ++e) {
+        const int row = at.Row(lane, r, e);
+        const int column = at.Column(lane, r, e);
+        word |= EncodeResult(sums[row][column], inst.type[0], satfinite) << (e * bits);
+        if (undef[row][column]) unknown |= AllBits(bits / 8) << (e * bits);
+      }
+      warp.SetBits(reg, lane, word);
+      if (unknown != 0 || (warp.UndefLanes(reg) >> lane & 1) != 0) {
+        warp.SetUndef(reg, lane, unknown);
+      }
+    });
+  }
+}
+
+// T is what elements are multiplied as, Acc what they are summed in.
 template <typename T, typename Acc>
 Step Mma(Warp& warp, const Inst& inst) {
   warp.NeedAligned(inst);
   const MmaShape shape = ShapeOf(inst);
-  const auto a = std::make_unique<MatrixA<T>>();
-  const auto b = std::make_unique<MatrixB<T>>();
-  MatrixC<T> c;
-  Read<T>(
-      warp, inst, 1, inst.type[1],
-      [&](const auto& each) { ForA(shape, PerRegister(inst.type[1]), each); }, a.get());
-  Read<T>(
-      warp, inst, 2, inst.type[2],
-      [&](const auto& each) { ForB(shape, PerRegister(inst.type[2]), each); }, b.get());
-  Read<T>(
-      warp, inst, 3, inst.type[3],
-      [&](const auto& each) { ForC(shape, PerRegister(inst.type[3]), each); }, &c);
-  const RoundMode mode = RoundingOf(inst);
-  const auto registers = inst.At(0);
-  const int bits = InfoOf(inst.type[0]).bits;
-  for (const Operand& reg : registers) {
-    ForLanes(warp.mask(), [&](int lane) {
-      warp.SetBits(reg, lane, 0);
-      warp.SetUndef(reg, lane, 0);
-    });
-  }
-  ForC(shape, PerRegister(inst.type[0]), [&](int lane, int r, int e, int row, int column) {
-    if ((warp.mask() >> lane & 1) == 0) return;
-    auto sum = static_cast<Acc>(c.value[row][column]);
-    bool undef = c.undef[row][column];
-    for (int k = 0; k < shape.k; ++k) {
-      sum = Accumulate(sum, a->value[row][k], b->value[k][column], mode);
-      undef = undef || a->undef[row][k] || b->undef[k][column];
+  Matrix<T, 16, kMostK> a;
+  Matrix<T, kMostK, 8> b;
+  Matrix<T, 16, 8> c;
+  Read(warp, inst.At(1), inst.type[1], {'A', shape, PerRegister(inst.type[1])}, &a);
+  Read(warp, inst.At(2), inst.type[2], {'B', shape, PerRegister(inst.type[2])}, &b);
+  Acc sums[16][8];
+  bool undef[16][8] = {};
+  const Fragment into{'C', shape, PerRegister(inst.type[3])};
+  Read(warp, inst.At(3), inst.type[3], into, &c);
+  for (int row = 0; row < shape.m; ++row) {
+    for (int column = 0; column < 8; ++column) {
+      sums[row][column] = static_cast<Acc>(c.value[row][column]);
+      undef[row][column] = (a.undef_rows >> row & 1) != 0 || (b.undef_columns >> column & 1) != 0;
     }
-    const Operand& reg = registers[static_cast<size_t>(r)];
-    const uint64_t code = EncodeResult(sum, inst.type[0], inst.Has(Mod::kSatfinite));
-    warp.SetBits(reg, lane, warp.Bits(reg, lane) | code << (e * bits));
-    if (undef) warp.SetUndef(reg, lane, warp.Undef(reg, lane) | AllBits(bits / 8) << (e * bits));
-  });
+  }
+  AddUndef(warp, inst, into, undef);
+  MultiplyAll(inst, shape, a, b, sums);
+  WriteResult(warp, inst, {'C', shape, PerRegister(inst.type[0])}, sums, undef);
   return Step::kNext;
 }
 
@@ -287,11 +333,11 @@ PTX_BIND(MmaHalf) {
   const bool bf16 = inst.type[1] == Type::kBF16;
   const bool fits = inst.type[1] == inst.type[2] && inst.type[0] == inst.type[3] &&
                     (!bf16 || inst.type[0] == Type::kF32);
-  return fits && CountsFit(inst) ? &Mma<float, float> : nullptr;
+  return fits && CountsFit(inst) ? &Mma<double, double> : nullptr;
 }
-PTX_BIND(MmaTf32) { return CountsFit(inst) ? &Mma<float, float> : nullptr; }
+PTX_BIND(MmaTf32) { return CountsFit(inst) ? &Mma<double, double> : nullptr; }
 PTX_BIND(MmaF8) {
-  return inst.type[0] == inst.type[3] && CountsFit(inst) ? &Mma<float, float> : nullptr;
+  return inst.type[0] == inst.type[3] && CountsFit(inst) ? &Mma<double, double> : nullptr;
 }
 PTX_BIND(MmaInt) { return CountsFit(inst) ? &Mma<int32_t, int64_t> : nullptr; }
 PTX_BIND(MmaF64) { return CountsFit(inst) ? &Mma<double, double> : nullptr; }

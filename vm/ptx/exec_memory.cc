@@ -43,14 +43,13 @@ void LoadElement(Warp& warp, const Operand& dest, Type type, int lane, const Pla
   }
 }
 
-Step Load(Warp& warp, const Inst& inst) {
+// Lane by lane, with a finding wherever one is due.
+void LoadLanes(Warp& warp, const Inst& inst, Space space) {
   const Operand& address = inst[1];
   const auto dests = inst.At(0);
   const Type type = inst.type[0];
   const auto size = static_cast<uint32_t>(BytesOf(type));
   const auto whole = size * static_cast<uint32_t>(dests.size());
-  const Space space = warp.SpaceFor(inst, address);
-  warp.NeedDefined(inst, address, "the address");
   ForLanes(warp.mask(), [&](int lane) {
     Place place;
     if (!warp.Find(inst, space, lane, warp.Address(address, lane), whole, Access::kRead, &place)) {
@@ -66,6 +65,66 @@ Step Load(Warp& warp, const Inst& inst) {
       place.defined += size;
     }
   });
+}
+
+// One register of all executing lanes, of elements T `skip` bytes into each lane's.
+template <typename T, typename Register>
+void LoadRegister(Warp& warp, const Operand& dest, const Place& base, const uint64_t* offsets,
+                  uint64_t skip) {
+  uint8_t* const into = warp.Dest(dest);
+  using U = std::make_unsigned_t<T>;
+  U missing = 0;
+  ForLanes(warp.mask(), [&](int lane) {
+    const uint64_t at = offsets[lane] + skip;
+    missing |= static_cast<U>(~ReadAtomic<U>(base.defined + at));
+    const auto value = static_cast<T>(ReadAtomic<U>(base.data + at));
+    StoreLane(into, lane, static_cast<Register>(value));
+  });
+  if (missing == 0) return warp.SetDefined(dest);
+  ForLanes(warp.mask(), [&](int lane) {
+    const auto undef = static_cast<T>(~ReadAtomic<U>(base.defined + offsets[lane] + skip));
+    warp.SetUndef(dest, lane, static_cast<uint64_t>(undef) & AllBits(dest.bytes));
+  });
+}
+
+template <typename T>
+void LoadMerged(Warp& warp, const Inst& inst, const Place& base, const uint64_t* offsets) {
+  uint64_t skip = 0;
+  for (const Operand& dest : inst.At(0)) {
+    if (dest.bytes == sizeof(T)) {
+      LoadRegister<T, T>(warp, dest, base, offsets, skip);
+    } else if (dest.bytes == 2) {
+      LoadRegister<T, int16_t>(warp, dest, base, offsets, skip);
+    } else if (dest.bytes == 4) {
+      LoadRegister<T, int32_t>(warp, dest, base, offsets, skip);
+    } else {
+      LoadRegister<T, int64_t>(warp, dest, base, offsets, skip);
+    }
+    skip += sizeof(T);
+  }
+}
+
+template <typename T>
+Step Load(Warp& warp, const Inst& inst) {
+  const Operand& address = inst[1];
+  const Space space = warp.SpaceFor(inst, address);
+  const auto bytes = static_cast<uint32_t>(sizeof(T)) * static_cast<uint32_t>(inst.CountAt(0));
+  warp.NeedDefined(inst, address, "the address");
+  uint64_t offsets[kLanes];
+  const MemoryRange* range = warp.FindMerged(space, address, bytes, Access::kRead, offsets);
+  if (range != nullptr) {
+    LoadMerged<T>(warp, inst, {range->data, range->defined}, offsets);
+  } else {
+    LoadLanes(warp, inst, space);
+  }
+  Fence(inst, false);
+  return Step::kNext;
+}
+
+// Of 128-bit elements.
+Step LoadWide(Warp& warp, const Inst& inst) {
+  warp.NeedDefined(inst, inst[1], "the address");
+  LoadLanes(warp, inst, warp.SpaceFor(inst, inst[1]));
   Fence(inst, false);
   return Step::kNext;
 }
@@ -85,15 +144,13 @@ void StoreElement(Warp& warp, const Operand& source, Type type, int lane, const 
   WriteBytes(place.defined, size, ~warp.Undef(source, lane));
 }
 
-Step Store(Warp& warp, const Inst& inst) {
+// Lane by lane, with a finding wherever one is due.
+void StoreLanes(Warp& warp, const Inst& inst, Space space) {
   const Operand& address = inst[0];
   const auto sources = inst.At(1);
   const Type type = inst.type[0];
   const auto size = static_cast<uint32_t>(BytesOf(type));
   const auto whole = size * static_cast<uint32_t>(sources.size());
-  const Space space = warp.SpaceFor(inst, address);
-  warp.NeedDefined(inst, address, "the address");
-  Fence(inst, true);
   ForLanes(warp.mask(), [&](int lane) {
     Place place;
     uint64_t at = warp.Address(address, lane);
@@ -109,12 +166,96 @@ Step Store(Warp& warp, const Inst& inst) {
       place.defined += size;
     }
   });
+}
+
+// One register of all executing lanes, all of it defined.
+template <typename T>
+void StoreRegister(Warp& warp, const Operand& source, const Place& base, const uint64_t* offsets,
+                   uint64_t skip) {
+  const uint8_t* const from = warp.Values(source);
+  const size_t stride = source.bytes;
+  ForLanes(warp.mask(), [&](int lane) {
+    const uint64_t at = offsets[lane] + skip;
+    T value;  // the low bytes of a wider register
+    std::memcpy(&value, from + static_cast<size_t>(lane) * stride, sizeof value);
+    WriteAtomic<T>(base.data + at, value);
+    WriteAtomic<T>(base.defined + at, static_cast<T>(~T{0}));
+  });
+}
+
+template <typename T>
+Step Store(Warp& warp, const Inst& inst) {
+  const Operand& address = inst[0];
+  const Space space = warp.SpaceFor(inst, address);
+  const auto sources = inst.At(1);
+  const auto bytes = static_cast<uint32_t>(sizeof(T) * sources.size());
+  warp.NeedDefined(inst, address, "the address");
+  Fence(inst, true);
+  uint32_t undef = 0;
+  for (const Operand& source : sources) undef |= warp.UndefLanes(source);
+  uint64_t offsets[kLanes];
+  const MemoryRange* range = nullptr;
+  if ((undef & warp.mask()) == 0) {
+    range = warp.FindMerged(space, address, bytes, Access::kWrite, offsets);
+  }
+  if (range == nullptr) {
+    StoreLanes(warp, inst, space);
+    return Step::kNext;
+  }
+  uint64_t skip = 0;
+  for (const Operand& source : sources) {
+    StoreRegister<T>(warp, source, {range->data, range->defined}, offsets, skip);
+    skip += sizeof(T);
+  }
   return Step::kNext;
+}
+
+Step StoreWide(Warp& warp, const Inst& inst) {
+  warp.NeedDefined(inst, inst[0], "the address");
+  Fence(inst, true);
+  StoreLanes(warp, inst, warp.SpaceFor(inst, inst[0]));
+  return Step::kNext;
+}
+
+// Elements are extended by their sign where their type has one.
+Handler LoadFor(const Inst& inst, int most) {
+  const int size = BytesOf(inst.type[0]);
+  if (inst.CountAt(0) * size > most) return nullptr;
+  const bool is_signed = IsSigned(inst.type[0]);
+  switch (size) {
+    case 1:
+      return is_signed ? &Load<int8_t> : &Load<uint8_t>;
+    case 2:
+      return is_signed ? &Load<int16_t> : &Load<uint16_t>;
+    case 4:
+      return is_signed ? &Load<int32_t> : &Load<uint32_t>;
+    case 8:
+      return &Load<uint64_t>;
+    default:
+      return &LoadWide;
+  }
+}
+
+Handler StoreFor(const Inst& inst) {
+  const int size = BytesOf(inst.type[0]);
+  if (inst.CountAt(1) * size > 32) return nullptr;
+  switch (size) {
+    case 1:
+      return &Store<uint8_t>;
+    case 2:
+      return &Store<uint16_t>;
+    case 4:
+      return &Store<uint32_t>;
+    case 8:
+      return &Store<uint64_t>;
+    default:
+      return &StoreWide;
+  }
 }
 
 }  // namespace
 
-PTX_BIND(Ldu) { return inst.CountAt(0) * BytesOf(inst.type[0]) <= 16 ? &Load : nullptr; }
+PTX_BIND(Ldu) { return LoadFor(inst, 16); }
 PTX_BIND(Prefetch) {
   return [](Warp&, const Inst&) { return Step::kNext; };
 }
@@ -129,7 +270,7 @@ PTX_BIND(Createpolicy) {
     return Step::kNext;
   };
 }
-PTX_BIND(Ld) { return inst.CountAt(0) * BytesOf(inst.type[0]) <= 32 ? &Load : nullptr; }
-PTX_BIND(St) { return inst.CountAt(1) * BytesOf(inst.type[0]) <= 32 ? &Store : nullptr; }
+PTX_BIND(Ld) { return LoadFor(inst, 32); }
+PTX_BIND(St) { return StoreFor(inst); }
 
 }  // namespace tarsia::ptx

@@ -100,6 +100,8 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   launch.parameters_defined.assign(config.parameters.size(), 0xFF);
   launch.parameters.resize(config.parameters.size() + 16);
   launch.parameters_defined.resize(config.parameters.size() + 16);
+  launch.parameter_range = {0, config.parameters.size(), launch.parameters.data(),
+                            launch.parameters_defined.data(), true};
   std::vector<std::thread> helpers;
   for (int i = 1; i < config.host_threads; ++i) helpers.emplace_back(RunBlocks, &launch);
   RunBlocks(&launch);

@@ -36,6 +36,16 @@ Uint128 ShiftRounded(Uint128 bits, int shift, RoundMode mode, bool negative) {
   return kept + (RoundsUp(mode, negative, (kept & 1) != 0, cut != 0, against) ? 1 : 0);
 }
 
+// Likewise for at most 53 bits, of which some are cut off.
+uint64_t CutRounded(uint64_t bits, int shift, RoundMode mode, bool negative) {
+  if (shift > 60) return RoundsUp(mode, negative, false, bits != 0, -1) ? 1 : 0;
+  const uint64_t kept = bits >> shift;
+  const uint64_t cut = bits - (kept << shift);
+  const uint64_t half = uint64_t{1} << (shift - 1);
+  const int against = cut > half ? 1 : cut == half ? 0 : -1;
+  return kept + (RoundsUp(mode, negative, (kept & 1) != 0, cut != 0, against) ? 1 : 0);
+}
+
 bool OverflowsToLargest(RoundMode mode, bool negative) {
   switch (mode) {
     case RoundMode::kNearest:
@@ -126,31 +136,27 @@ Unpacked MultiplyUnpacked(const Unpacked& a, const Unpacked& b) {
   return {a.negative != b.negative, a.exponent + b.exponent, a.significand * b.significand};
 }
 
-// The neighbour with an odd last bit, if `value` is not exact; `error` is what is missing.
-double MakeOdd(double value, double error) {
-  if (error == 0 || !std::isfinite(value)) return value;
-  const auto bits = std::bit_cast<uint64_t>(value);
-  if ((bits & 1) != 0) return value;
-  const bool away = (error > 0) == (value > 0);
-  return std::bit_cast<double>(away ? bits + 1 : bits - 1);
-}
-
 }  // namespace
 
 uint32_t RoundToFormat(double value, const FloatFormat& format, RoundMode mode, bool saturate) {
   const int low = format.unused_low_bits;
+  if (mode == RoundMode::kNearest && !saturate && format.infinities && low == 0) {
+    return NearestCode(value, format);
+  }
   if (std::isnan(value)) return format.nan << low | (low != 0 ? (uint32_t{1} << low) - 1 : 0);
   const bool negative = std::signbit(value);
   const uint32_t sign = negative ? format.sign() : 0;
   uint32_t code = 0;
   bool beyond = std::isinf(value);
   if (!beyond && value != 0) {
-    const Unpacked parts = Unpack(value);
-    const int top = HighestBit(parts.significand) + parts.exponent;
+    const auto bits = std::bit_cast<uint64_t>(value);
+    const auto biased = static_cast<int>(bits >> 52 & 0x7FF);
+    const uint64_t fraction = bits & ((uint64_t{1} << 52) - 1);
+    const uint64_t significand = biased == 0 ? fraction : fraction | (uint64_t{1} << 52);
+    const int top = (biased == 0 ? 1 : biased) - 1023;
     const int lowest_normal = 1 - format.bias();
     const int unit = std::max(top, lowest_normal) - format.mantissa_bits;
-    const auto rounded = static_cast<uint64_t>(
-        ShiftRounded(parts.significand, unit - parts.exponent, mode, negative));
+    const uint64_t rounded = CutRounded(significand, unit - (top - 52), mode, negative);
     // A carry into the next power of two moves into the exponent's field by itself.
     const auto field = static_cast<uint64_t>(std::max(top, lowest_normal) - lowest_normal);
     const uint64_t whole = (field << format.mantissa_bits) + rounded;
@@ -167,41 +173,6 @@ uint32_t RoundToFormat(double value, const FloatFormat& format, RoundMode mode, 
   }
   return (code | sign) << low;
 }
-
-double FromFormat(uint32_t code, const FloatFormat& format) {
-  code >>= format.unused_low_bits;
-  const uint32_t magnitude = code & (format.sign() - 1);
-  const bool negative = (code & format.sign()) != 0;
-  const uint32_t fraction = magnitude & ((uint32_t{1} << format.mantissa_bits) - 1);
-  const auto field = static_cast<int>(magnitude >> format.mantissa_bits);
-  double value = 0;
-  if (magnitude > format.largest()) {
-    const bool infinite = format.infinities && magnitude == format.top();
-    value = infinite ? std::numeric_limits<double>::infinity()
-                     : std::numeric_limits<double>::quiet_NaN();
-  } else if (field == 0) {
-    value = std::ldexp(fraction, 1 - format.bias() - format.mantissa_bits);
-  } else {
-    // Built from its bits: every such value is a normal double.
-    const auto exponent = static_cast<uint64_t>(field - format.bias() + 1023);
-    value =
-        std::bit_cast<double>(exponent << 52 | uint64_t{fraction} << (52 - format.mantissa_bits));
-  }
-  return negative ? -value : value;
-}
-
-double AddOdd(double a, double b, RoundMode mode) {
-  const double sum = a + b;
-  if (sum == 0 && std::signbit(a) != std::signbit(b)) {
-    return mode == RoundMode::kDown ? -0.0 : 0.0;
-  }
-  if (sum == 0 && a != 0) return mode == RoundMode::kDown ? -0.0 : 0.0;
-  if (!std::isfinite(sum)) return sum;
-  const double part = sum - a;
-  return MakeOdd(sum, (a - (sum - part)) + (b - part));
-}
-
-double FmaOdd(double a, double b, double c, RoundMode mode) { return AddOdd(a * b, c, mode); }
 
 double DivideOdd(double a, double b) {
   const double quotient = a / b;

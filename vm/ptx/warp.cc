@@ -92,12 +92,19 @@ uint32_t Warp::Guard(const Inst& inst) {
 }
 
 void Warp::Propagate(const Inst& inst) {
-  uint32_t lanes = 0;
+  uint32_t sources = 0;
+  uint32_t dests = 0;
   for (const Operand& operand : inst.operands) {
-    if (operand.bank == 0) lanes |= frame_->undef_lanes[operand.flag];
+    if (operand.bank != 0) continue;
+    (operand.dest ? dests : sources) |= frame_->undef_lanes[operand.flag];
   }
-  lanes &= mask_;
-  if (lanes != 0) PropagateUndef(*this, inst, lanes);
+  if ((sources & mask_) != 0) {
+    PropagateUndef(*this, inst, (sources | dests) & mask_);
+  } else if ((dests & mask_) != 0) {
+    for (const Operand& operand : inst.operands) {
+      if (operand.dest && operand.bank == 0) SetDefined(operand);
+    }
+  }
 }
 
 // ---- operands --------------------------------------------------------------------------------
@@ -176,10 +183,6 @@ void Warp::SetUndef(const Operand& operand, int lane, uint64_t bits) {
   lanes = bits != 0 ? lanes | bit : lanes & ~bit;
 }
 
-void Warp::ClearUndef(const Operand& operand) {
-  ForLanes(UndefLanes(operand) & mask_, [&](int lane) { SetUndef(operand, lane, 0); });
-}
-
 void Warp::NeedDefined(const Inst& inst, const Operand& operand, std::string_view what) {
   uint32_t lanes = UndefLanes(operand) & mask_;
   if (lanes == 0) return;
@@ -232,7 +235,6 @@ void Warp::SetFrameValue(const FrameValue& value, Frame* frame) {
     WriteLane(at, value.where.bytes, lane, bits);
   }
   frame->undef_lanes[value.where.flag] = 0;
-  std::memset(frame->undef.data() + value.where.offset, 0, size_t{value.where.bytes} * kLanes);
 }
 
 void Warp::UpdateClocks() {
@@ -406,24 +408,78 @@ bool Warp::Find(const Inst& inst, Space space, int lane, uint64_t address, uint3
     case Space::kConst:
       break;
   }
-  if (last_range_ == nullptr || !last_range_->Holds(address, bytes)) {
-    const Memory& memory = block_->launch().image->memory();
-    const MemoryRange* range = memory.Find(address);
-    if (range == nullptr || !range->Holds(address, bytes)) {
-      ReportAccess(inst, FindingKind::kOutOfBounds, lane, space, whole, bytes, access,
-                   memory.Describe(address));
-      return false;
-    }
-    last_range_ = range;
+  const MemoryRange* range = FindGlobal(address, bytes);
+  if (range == nullptr) {
+    ReportAccess(inst, FindingKind::kOutOfBounds, lane, space, whole, bytes, access,
+                 block_->launch().image->memory().Describe(address));
+    return false;
   }
-  if (last_range_->read_only && access != Access::kRead) {
+  if (range->read_only && access != Access::kRead) {
     ReportAccess(inst, FindingKind::kOutOfBounds, lane, space, whole, bytes, access,
                  "the variable is constant");
     return false;
   }
-  const uint64_t at = address - last_range_->address;
-  *place = {last_range_->data + at, last_range_->defined + at};
+  const uint64_t at = address - range->address;
+  *place = {range->data + at, range->defined + at};
   return true;
+}
+
+const MemoryRange* Warp::FindGlobal(uint64_t address, uint64_t bytes) {
+  if (last_range_ != nullptr && last_range_->Holds(address, bytes)) return last_range_;
+  const MemoryRange* range = block_->launch().image->memory().Find(address);
+  if (range == nullptr || !range->Holds(address, bytes)) return nullptr;
+  last_range_ = range;
+  return range;
+}
+
+const MemoryRange* Warp::FindMerged(Space space, const Operand& address, uint32_t bytes,
+                                    Access access, uint64_t* offsets) {
+  uint64_t least = UINT64_MAX;
+  uint64_t most = 0;
+  uint64_t bits = 0;
+  ForLanes(mask_, [&](int lane) {
+    const uint64_t at = Address(address, lane);
+    offsets[lane] = at;
+    bits |= at;
+    least = std::min(least, at);
+    most = std::max(most, at);
+  });
+  if ((bits & (bytes - 1)) != 0) return nullptr;
+  uint64_t base = least;
+  // If the last lies within the range of the first, so do all between, and the window is the same.
+  space = Narrow(space, &base);
+  const uint64_t window = least - base;
+  const uint64_t span = most - least + bytes;
+  if (span < bytes) return nullptr;  // wraps around
+  const MemoryRange* range = nullptr;
+  switch (space) {
+    case Space::kShared:
+      range = &block_->shared();
+      if (!range->Holds(base, span)) return nullptr;
+      if (block_->ExpectsAny()) {
+        bool expected = false;
+        ForLanes(mask_, [&](int lane) {
+          expected = expected || block_->IsExpected(offsets[lane] - window, bytes);
+        });
+        if (expected) return nullptr;
+      }
+      break;
+    case Space::kGlobal:
+    case Space::kConst:
+      range = FindGlobal(base, span);
+      if (range == nullptr || (range->read_only && access != Access::kRead)) return nullptr;
+      break;
+    case Space::kParam:
+      range = &launch().parameter_range;
+      if (access != Access::kRead || !range->Holds(base, span)) return nullptr;
+      break;
+    case Space::kLocal:
+    case Space::kGeneric:
+      return nullptr;
+  }
+  const uint64_t start = window + range->address;
+  ForLanes(mask_, [&](int lane) { offsets[lane] -= start; });
+  return range;
 }
 
 // ---- reports ---------------------------------------------------------------------------------

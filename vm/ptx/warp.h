@@ -56,7 +56,7 @@ struct Frame {
   uint32_t number = 0;
   Frame* caller = nullptr;
   std::vector<uint8_t> values;  // registers; a 1 in `undef` is an undefined bit
-  std::vector<uint8_t> undef;
+  std::vector<uint8_t> undef;   // of the lanes that undef_lanes names, otherwise it says nothing
   std::vector<uint32_t> undef_lanes;  // by register: lanes with undefined bits
   const uint8_t* constants = nullptr;
   const uint8_t* zeros = nullptr;
@@ -145,9 +145,7 @@ class Warp {
   [[nodiscard]] uint64_t Undef(const Operand& operand, int lane) const;
   void SetUndef(const Operand& operand, int lane, uint64_t bits);
   // Executing lanes of a destination are defined.
-  void SetDefined(const Operand& operand) {
-    if ((UndefLanes(operand) & mask_) != 0) ClearUndef(operand);
-  }
+  void SetDefined(const Operand& operand) { frame_->undef_lanes[operand.flag] &= ~mask_; }
   // Reports the executing lanes in which an operand that matters is undefined.
   void NeedDefined(const Inst& inst, const Operand& operand, std::string_view what);
 
@@ -160,6 +158,11 @@ class Warp {
   // Finds `bytes` bytes; false, with a finding, if they are not all there or not aligned.
   bool Find(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
             Access access, Place* place);
+  // The common case of a whole instruction: the executing lanes' accesses of `bytes` bytes are all
+  // aligned and within one range, and nothing is to be reported. Fills the offset of each executing
+  // lane's within it. Null says nothing: go lane by lane.
+  const MemoryRange* FindMerged(Space space, const Operand& address, uint32_t bytes, Access access,
+                                uint64_t* offsets);
   // Which space an address of the generic one is in, made an address within that space.
   [[nodiscard]] static Space Narrow(Space space, uint64_t* address);
   // Likewise, but for the space of an instruction's address operand.
@@ -226,12 +229,12 @@ class Warp {
                   bool back, uint32_t lanes);
   uint32_t Guard(const Inst& inst);
   void Propagate(const Inst& inst);
-  void ClearUndef(const Operand& operand);
   [[nodiscard]] uint64_t SpecialValue(Special special, int lane) const;
   void ReportAccess(const Inst& inst, FindingKind kind, int lane, Space space, uint64_t address,
                     uint32_t bytes, Access access, std::string_view where);
   bool FindShared(const Inst& inst, int lane, uint64_t address, uint32_t bytes, Access access,
                   Place* place);
+  const MemoryRange* FindGlobal(uint64_t address, uint64_t bytes);
 
   Block* block_;
   uint32_t number_;

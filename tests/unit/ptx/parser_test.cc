@@ -34,9 +34,9 @@ TEST(Parser, ReportsEveryError) {
   const std::string errors = ErrorsOf(Body(
       ".reg .b32 r<4>; .reg .b64 d<4>;\nadd.u32 r1, r2;\nadd.u32 r1, d2, r3;\nmul.u32 r1, r1, r1;\n"
       "bra nowhere;\nsetp.eq.u32 r1, r2, r3;\nadd.f32 r1, r2, 3;\nld.global.u32 r1, [r7];"));
-  for (const char* words :
-       {"`add` takes another number of operands", "`d2` has 64 bits", "`mul` does not take `.u32` here",
-        "label `nowhere` is not defined", "`r1` has 32 bits", "a float, as in", "`r7` is not declared"}) {
+  for (const char* words : {"`add` takes another number of operands", "`d2` has 64 bits",
+                            "`mul` does not take `.u32` here", "label `nowhere` is not defined",
+                            "`r1` has 32 bits", "a float, as in", "`r7` is not declared"}) {
     EXPECT_NE(errors.find(words), std::string::npos) << words << "\n" << errors;
   }
 }
@@ -56,9 +56,10 @@ TEST(Parser, KnowsWhatIsMissing) {
               "function `f` is called and not defined");
   ExpectError(std::string(kHeader) + ".func f(.param .b32 a) { ret; }\n.entry k() { call f; }",
               "`f` takes 1 arguments and gives 0 results");
-  ExpectError(Body(".reg .b32 r<9>;\nmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {r0,r1,r2,r3}, "
-                   "{r0,r1}, {r0,r1}, {r0,r1,r2,r3};"),
-              "`mma` has no form for vectors of these lengths");
+  ExpectError(
+      Body(".reg .b32 r<9>;\nmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {r0,r1,r2,r3}, "
+           "{r0,r1}, {r0,r1}, {r0,r1,r2,r3};"),
+      "`mma` has no form for vectors of these lengths");
   ExpectError(Body(".reg .b32 r<9>; .reg .b64 d;\natom.global.inc.b32 r1, [d], r2;"),
               "`atom` has no form");
   ExpectError(Body(".local .align 3 .b8 x[4];"), "the alignment is larger");
@@ -111,9 +112,10 @@ $L__x:
 }
 
 TEST(Launch, RefusesWhatADriverRefuses) {
-  Machine machine(std::string(kHeader) +
-                  ".shared .b8 x[1000];\n.visible .entry k(.param .u64 p) .maxntid 64 {\n"
-                  ".reg .b32 r; mov.u32 r, x; ret; }\n.visible .entry q() .reqntid 8, 4 { ret; }\n");
+  Machine machine(
+      std::string(kHeader) +
+      ".shared .b8 x[1000];\n.visible .entry k(.param .u64 p) .maxntid 64 {\n"
+      ".reg .b32 r; mov.u32 r, x; ret; }\n.visible .entry q() .reqntid 8, 4 { ret; }\n");
   std::vector<uint8_t> bytes(8);
   LaunchConfig config;
   config.parameters = bytes;
@@ -125,7 +127,8 @@ TEST(Launch, RefusesWhatADriverRefuses) {
   EXPECT_EQ(error("k"), "");
   EXPECT_EQ(error("z"), "the module has no entry `z`");
   config.block = {65};
-  EXPECT_EQ(error("k"), "a block of 65 x 1 x 1 threads cannot be launched: the entry takes at most 64");
+  EXPECT_EQ(error("k"),
+            "a block of 65 x 1 x 1 threads cannot be launched: the entry takes at most 64");
   config.block = {2048};
   EXPECT_NE(error("k").find("1 to 1024"), std::string::npos);
   config.block = {32};
