@@ -40,7 +40,9 @@ struct MemoryRange {
 
 class Memory {
  public:
-  explicit Memory(uint64_t capacity = uint64_t{1} << 36) : capacity_(capacity) {}
+  // Addresses rise from `base`, so that two memories can have none in common.
+  explicit Memory(uint64_t capacity = uint64_t{1} << 36, uint64_t base = kGlobalBase)
+      : capacity_(capacity), next_(base) {}
 
   // Addresses are multiples of 512, contents undefined. Zero bytes give an address of its own.
   Result<uint64_t> Allocate(uint64_t bytes);
@@ -78,7 +80,7 @@ class Memory {
 
   uint64_t capacity_;
   uint64_t used_ = 0;
-  uint64_t next_ = kGlobalBase;
+  uint64_t next_;
   std::map<uint64_t, Allocation> allocations_;  // by address
   std::map<uint64_t, uint64_t> freed_;          // address and size, for messages
 };
