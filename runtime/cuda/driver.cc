@@ -19,8 +19,8 @@ using Library = std::unique_ptr<void, Closer>;
 
 // The first symbol that the library lacks, or null.
 const char* ReadSymbols(void* library, Driver& driver) {
-#define DRIVER(name, symbol, parameters)                                            \
-  driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(library, symbol));    \
+#define DRIVER(name, symbol, parameters)                                         \
+  driver.name = reinterpret_cast<decltype(driver.name)>(dlsym(library, symbol)); \
   if (driver.name == nullptr) return symbol;
 #include "runtime/cuda/driver.def"
 #undef DRIVER
@@ -45,9 +45,8 @@ std::string Driver::ErrorText(CuResult error) const {
 
 Status Driver::Check(CuResult result, std::string_view call) const {
   if (result == kSuccess) return OkStatus();
-  return MakeDiagnostic(
-      result == kErrorOutOfMemory ? diag::kCudaOutOfMemory : diag::kCudaError, {}, call,
-      ErrorText(result));
+  return MakeDiagnostic(result == kErrorOutOfMemory ? diag::kCudaOutOfMemory : diag::kCudaError, {},
+                        call, ErrorText(result));
 }
 
 Result<const Driver*> Driver::Open(const std::string& name) {

@@ -17,6 +17,8 @@ using CuModule = struct CuModuleTag*;
 using CuFunction = struct CuFunctionTag*;
 using CuStream = struct CuStreamTag*;
 using CuEvent = struct CuEventTag*;
+using CuGraph = struct CuGraphTag*;
+using CuGraphExec = struct CuGraphExecTag*;
 
 enum : CuResult {
   kSuccess = 0,
@@ -24,12 +26,16 @@ enum : CuResult {
   kErrorOutOfMemory = 2,
   kErrorNotInitialized = 3,
   kErrorDeinitialized = 4,
+  kErrorDeviceUnavailable = 46,
   kErrorNoDevice = 100,
   kErrorInvalidDevice = 101,
   kErrorInvalidImage = 200,
   kErrorInvalidContext = 201,
   kErrorNoBinaryForGpu = 209,
+  kErrorEccUncorrectable = 214,
   kErrorInvalidPtx = 218,
+  kErrorNvlinkUncorrectable = 220,
+  kErrorContained = 226,
   kErrorUnsupportedPtxVersion = 222,
   kErrorInvalidHandle = 400,
   kErrorNotFound = 500,
@@ -37,22 +43,42 @@ enum : CuResult {
   kErrorIllegalAddress = 700,
   kErrorLaunchOutOfResources = 701,
   kErrorLaunchTimeout = 702,
+  kErrorContextIsDestroyed = 709,
+  kErrorAssert = 710,
+  kErrorHardwareStackError = 714,
   kErrorIllegalInstruction = 715,
   kErrorMisalignedAddress = 716,
+  kErrorInvalidAddressSpace = 717,
+  kErrorInvalidPc = 718,
   kErrorLaunchFailed = 719,
   kErrorNotSupported = 801,
   kErrorSystemNotReady = 802,
   kErrorStreamCaptureUnsupported = 900,
   kErrorStreamCaptureInvalidated = 901,
+  kErrorStreamCaptureMerge = 902,
+  kErrorStreamCaptureUnmatched = 903,
+  kErrorStreamCaptureUnjoined = 904,
+  kErrorStreamCaptureIsolation = 905,
+  kErrorStreamCaptureImplicit = 906,
+  kErrorCapturedEvent = 907,
+  kErrorStreamCaptureWrongThread = 908,
   kErrorUnknown = 999,
 };
 
 enum CuDeviceAttribute : int {
+  kAttributeMaxThreadsPerBlock = 1,
   kAttributeMaxSharedMemoryPerBlock = 8,
+  kAttributeWarpSize = 10,
+  kAttributeMaxRegistersPerBlock = 12,
+  kAttributeClockRate = 13,  // kHz
   kAttributeMultiprocessorCount = 16,
+  kAttributeMemoryClockRate = 36,       // kHz
+  kAttributeGlobalMemoryBusWidth = 37,  // bits
   kAttributeL2CacheSize = 38,
+  kAttributeMaxThreadsPerMultiprocessor = 39,
   kAttributeComputeCapabilityMajor = 75,
   kAttributeComputeCapabilityMinor = 76,
+  kAttributeMaxSharedMemoryPerMultiprocessor = 81,
   kAttributeMaxSharedMemoryPerBlockOptin = 97,
 };
 
@@ -73,8 +99,33 @@ enum CuJitOption : int {
   kJitGenerateLineInfo = 13,
 };
 
+// Streams that have no object of their own: the legacy default stream, which is also what a null
+// stream means, and the default stream of the calling thread.
+inline constexpr uintptr_t kStreamLegacy = 1;
+inline constexpr uintptr_t kStreamPerThread = 2;
+
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
+inline constexpr unsigned kEventDisableTiming = 2;
+
+// What `extra` of a launch may hold: names, each with a value behind it, up to the end.
+inline constexpr uintptr_t kLaunchParamEnd = 0;
+inline constexpr uintptr_t kLaunchParamBufferPointer = 1;
+inline constexpr uintptr_t kLaunchParamBufferSize = 2;
+
+enum CuStreamCaptureMode : int {
+  kCaptureGlobal = 0,
+  kCaptureThreadLocal = 1,
+  kCaptureRelaxed = 2,
+};
+
+enum CuPointerAttribute : int {
+  kPointerContext = 1,
+  kPointerMemoryType = 2,  // unsigned: 1 host, 2 device
+  kPointerDeviceOrdinal = 9,
+  kPointerRangeStart = 11,
+  kPointerRangeSize = 12,
+};
 
 enum CuStreamCaptureStatus : int {
   kCaptureNone = 0,
