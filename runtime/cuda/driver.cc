@@ -43,10 +43,36 @@ std::string Driver::ErrorText(CuResult error) const {
   return fmt::format("{} ({})", name, text);
 }
 
+bool IsLost(CuResult error) {
+  switch (error) {
+    case kErrorDeinitialized:
+    case kErrorDeviceUnavailable:
+    case kErrorEccUncorrectable:
+    case kErrorNvlinkUncorrectable:
+    case kErrorContained:
+    case kErrorIllegalAddress:
+    case kErrorLaunchTimeout:
+    case kErrorContextIsDestroyed:
+    case kErrorAssert:
+    case kErrorHardwareStackError:
+    case kErrorIllegalInstruction:
+    case kErrorMisalignedAddress:
+    case kErrorInvalidAddressSpace:
+    case kErrorInvalidPc:
+    case kErrorLaunchFailed:
+    case kErrorUnknown:
+      return true;
+    default:  // an open set of numbers
+      return false;
+  }
+}
+
 Status Driver::Check(CuResult result, std::string_view call) const {
   if (result == kSuccess) return OkStatus();
-  return MakeDiagnostic(result == kErrorOutOfMemory ? diag::kCudaOutOfMemory : diag::kCudaError, {},
-                        call, ErrorText(result));
+  const DiagInfo& info = result == kErrorOutOfMemory ? diag::kCudaOutOfMemory
+                         : IsLost(result)            ? diag::kCudaDeviceLost
+                                                     : diag::kCudaError;
+  return MakeDiagnostic(info, {}, call, ErrorText(result));
 }
 
 Result<const Driver*> Driver::Open(const std::string& name) {

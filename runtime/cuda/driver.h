@@ -40,7 +40,8 @@ class Driver {
   [[nodiscard]] int device_count() const { return device_count_; }
   // "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
   [[nodiscard]] std::string ErrorText(CuResult error) const;
-  // Success, or an error that names the call: "cuMemAlloc: CUDA_ERROR_..".
+  // Success, or an error that names the call: "cuMemAlloc: CUDA_ERROR_..". Its id tells out of
+  // memory and a lost device from the rest.
   [[nodiscard]] Status Check(CuResult result, std::string_view call) const;
 
  private:
@@ -49,6 +50,8 @@ class Driver {
   int device_count_ = 0;
 };
 
+// Whether an error ends all work in its context: the GPU is gone, or a kernel did what stops it.
+bool IsLost(CuResult error);
 // "12.4" of 12040.
 std::string VersionText(int version);
 

@@ -99,6 +99,21 @@ CuResult CtxGetDevice(CuDevice* device) {
   });
 }
 
+// Handles are never used twice here; of a driver's contexts only the id is so.
+CuResult CtxGetId(CuContext context, unsigned long long* id) {
+  return Call(symbols::kCtxGetId, [&](Machine& machine) {
+    if (context == nullptr) {
+      const Context* const current = machine.Current();
+      if (current == nullptr) return kErrorInvalidContext;
+      *id = current->handle;
+      return kSuccess;
+    }
+    if (!IsAlive(machine, context)) return kErrorContextIsDestroyed;
+    *id = NumberOf(context);
+    return kSuccess;
+  });
+}
+
 CuResult CtxSynchronize() {
   return CallInContext(symbols::kCtxSynchronize, [](Machine& /*machine*/, Context& context) {
     if (const CuResult error = CheckUncaptured(context)) return error;
