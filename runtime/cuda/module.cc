@@ -27,12 +27,6 @@ CuResult LoadData(const Driver& driver, const std::string& image, CuModule* modu
   return result;
 }
 
-// Errors of a cubin which say that it is not for this GPU or this driver.
-bool IsForeign(CuResult result) {
-  return result == kErrorNoBinaryForGpu || result == kErrorInvalidImage ||
-         result == kErrorNotSupported;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> Kernel::Load(std::shared_ptr<const Gpu> gpu, KernelCode code) {
@@ -94,7 +88,8 @@ Status Kernel::LoadImage(Loaded* loaded) const {
   CuResult result = kErrorNoBinaryForGpu;
   std::string log;
   if (!code_.cubin.empty()) result = LoadData(driver, code_.cubin, &loaded->module, &log);
-  if (!code_.ptx.empty() && (code_.cubin.empty() || IsForeign(result))) {
+  const bool refused = result != kSuccess && result != kErrorOutOfMemory && !IsLost(result);
+  if (!code_.ptx.empty() && refused) {
     result = LoadData(driver, code_.ptx, &loaded->module, &log);
     loaded->from_ptx = true;
   }

@@ -51,7 +51,11 @@ Stream::~Stream() {
 CuStream Stream::Release() { return std::exchange(handle_, nullptr); }
 
 Status DestroyStream(const Gpu& gpu, CuStream stream) {
-  return InContext(gpu, "cuStreamDestroy",
+  CuContext owner = nullptr;
+  TARSIA_CHECK(InContext(gpu, "cuStreamGetCtx", [&](const Driver& driver) {
+    return driver.StreamGetCtx(stream, &owner);
+  }));
+  return InContext(gpu, owner, "cuStreamDestroy",
                    [&](const Driver& driver) { return driver.StreamDestroy(stream); });
 }
 

@@ -1,5 +1,6 @@
 #include "tests/harness/witness.h"
 
+#include "tests/harness/cuda_witness.h"
 #include "tests/harness/emulator_witness.h"
 #include "tests/harness/interpreter_witness.h"
 
@@ -13,7 +14,9 @@ std::vector<const Witness*> Available() {
   static const EmulatorWitness sm80(compiler::Target::kSm80);
   static const EmulatorWitness sm89(compiler::Target::kSm89);
   static const EmulatorWitness sm90a(compiler::Target::kSm90a);
-  const std::initializer_list<const Witness*> all = {&plain, &checking, &sm80, &sm89, &sm90a};
+  static const CudaWitness cuda;
+  const std::initializer_list<const Witness*> all = {&plain, &checking, &sm80,
+                                                     &sm89,  &sm90a,    &cuda};
   std::vector<const Witness*> out;
   for (const Witness* const witness : all) {
     if (witness->Unavailable().empty()) out.push_back(witness);

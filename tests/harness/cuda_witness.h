@@ -1,0 +1,33 @@
+// The device cuda:0 as a witness: on the emulated driver (tests/emulated_driver), the whole way
+// from opening the driver to the results, on this machine; on a GPU where there is one. The
+// environment variable TARSIA_CUDA_WITNESS tells which: `emulated`, `gpu`, or `none`; without it
+// the emulated one, if it was built.
+#ifndef TARSIA_TESTS_HARNESS_CUDA_WITNESS_H_
+#define TARSIA_TESTS_HARNESS_CUDA_WITNESS_H_
+
+#include <memory>
+#include <string>
+
+#include "tests/harness/witness.h"
+
+namespace tarsia::harness {
+
+class CudaWitness final : public Witness {
+ public:
+  CudaWitness();
+  ~CudaWitness() override;
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  [[nodiscard]] std::string Unavailable() const override { return unavailable_; }
+  Outcome Run(const Program& program, const SourceFile& source,
+              std::span<const Argument> arguments) const override;
+
+ private:
+  class Machine;
+  std::string name_;
+  std::string unavailable_;
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace tarsia::harness
+
+#endif  // TARSIA_TESTS_HARNESS_CUDA_WITNESS_H_
