@@ -19,8 +19,8 @@ using compiler::KernelParameter;
 using compiler::ReportHeader;
 using compiler::ReportRecord;
 
-// Entries of `print` that one report buffer holds.
-constexpr uint64_t kPrintRoom = uint64_t{1} << 20;
+// Bytes of entries that one report buffer holds.
+constexpr uint64_t kReportRoom = uint64_t{1} << 20;
 // What CUDA allows along y and z.
 constexpr int64_t kMaxGridYZ = 65535;
 
@@ -29,9 +29,11 @@ uint64_t AlignUp(uint64_t bytes) {
   return (bytes + kMask) & ~kMask;
 }
 
-bool Prints(const CompiledKernel& kernel) {
+// Whether some record makes entries: values to print, extents to complain about.
+bool MakesEntries(const CompiledKernel& kernel) {
   return std::any_of(kernel.records.begin(), kernel.records.end(), [](const ReportRecord& record) {
-    return record.kind == ReportRecord::Kind::kPrint;
+    return record.kind == ReportRecord::Kind::kPrint ||
+           record.kind == ReportRecord::Kind::kViewExtent;
   });
 }
 
@@ -71,7 +73,7 @@ Result<WorkspaceLayout> CompiledProgram::LayOutWorkspace(
   layout.has_report = !kernel().records.empty();
   if (layout.has_report) {
     layout.report = layout.bytes;
-    layout.report_room = Prints(kernel()) ? kPrintRoom : 0;
+    layout.report_room = MakesEntries(kernel()) ? kReportRoom : 0;
     layout.bytes = AlignUp(layout.report + sizeof(ReportHeader) + layout.report_room);
   }
   return layout;
@@ -183,31 +185,43 @@ Status CheckOptions(const vm::LaunchOptions& options, std::string_view device) {
 
 // ---- report --------------------------------------------------------------------------------
 
-void CompiledProgram::PrintEntries(const std::vector<uint8_t>& entries,
-                                   const std::array<int64_t, 3>& grid,
-                                   const vm::LineSink& sink) const {
-  for (size_t at = 0; at + compiler::kEntryHeaderBytes <= entries.size();) {
-    uint64_t number = 0;
-    uint64_t linear = 0;
-    std::memcpy(&number, entries.data() + at, sizeof(number));
-    std::memcpy(&linear, entries.data() + at + sizeof(number), sizeof(linear));
-    if (number >= kernel().records.size()) return;  // not what a kernel writes
-    const ReportRecord& record = kernel().records[number];
-    if (at + record.EntryBytes() > entries.size()) return;
-    const auto [x, y, z] = BlockOf(linear, grid);
+std::vector<CompiledProgram::Entry> CompiledProgram::ReadEntries(
+    const std::vector<uint8_t>& bytes) const {
+  std::vector<Entry> out;
+  for (size_t at = 0; at + compiler::kEntryHeaderBytes <= bytes.size();) {
+    Entry entry;
+    std::memcpy(&entry.record, bytes.data() + at, sizeof(entry.record));
+    std::memcpy(&entry.block, bytes.data() + at + sizeof(entry.record), sizeof(entry.block));
+    if (entry.record >= kernel().records.size()) break;  // not what a kernel writes
+    const uint64_t size = kernel().records[entry.record].EntryBytes();
+    if (at + size > bytes.size()) break;
+    entry.elements = bytes.data() + at + compiler::kEntryHeaderBytes;
+    out.push_back(entry);
+    at += size;
+  }
+  return out;
+}
+
+void CompiledProgram::Print(const std::vector<Entry>& entries, const std::array<int64_t, 3>& grid,
+                            const vm::LineSink& sink) const {
+  for (const Entry& entry : entries) {
+    const ReportRecord& record = kernel().records[entry.record];
+    if (record.kind != ReportRecord::Kind::kPrint) continue;
+    const auto [x, y, z] = BlockOf(entry.block, grid);
     vm::WriteRows(fmt::format("({}, {}, {}) {}", x, y, z, record.text), record.type, record.shape,
-                  entries.data() + at + compiler::kEntryHeaderBytes, 0, sink);
-    at += record.EntryBytes();
+                  entry.elements, 0, sink);
   }
 }
 
-Status CompiledProgram::FailureOf(uint64_t failure, const std::array<int64_t, 3>& grid) const {
+Status CompiledProgram::FailureOf(uint64_t failure, const std::vector<Entry>& entries,
+                                  const std::array<int64_t, 3>& grid) const {
   const uint64_t number = failure & ((uint64_t{1} << compiler::kRecordBits) - 1);
   if (number >= kernel().records.size()) {
     return MakeDiagnostic(diag::kReportDamaged, program_.kernel().location, program_.name());
   }
   const ReportRecord& record = kernel().records[number];
-  const auto [x, y, z] = BlockOf(failure >> compiler::kRecordBits, grid);
+  const uint64_t block = failure >> compiler::kRecordBits;
+  const auto [x, y, z] = BlockOf(block, grid);
   switch (record.kind) {
     case ReportRecord::Kind::kAssert:
       return MakeDiagnostic(diag::kAssertFailed, record.location, x, y, z, record.text);
@@ -215,6 +229,14 @@ Status CompiledProgram::FailureOf(uint64_t failure, const std::array<int64_t, 3>
       return MakeDiagnostic(diag::kStepIsZero, record.location, x, y, z);
     case ReportRecord::Kind::kViewOfSlice:
       return MakeDiagnostic(diag::kViewOfSlice, record.location, record.text);
+    case ReportRecord::Kind::kViewExtent: {
+      int64_t extent = -1;
+      for (const Entry& entry : entries) {
+        if (entry.record != number || entry.block != block) continue;
+        std::memcpy(&extent, entry.elements, sizeof(extent));
+      }
+      return MakeDiagnostic(diag::kViewExtent, record.location, record.dim, extent);
+    }
     case ReportRecord::Kind::kPrint:
       break;
   }
@@ -227,16 +249,17 @@ Status CompiledProgram::ReadReport(Device& device, const CompiledLaunch& launch,
   auto* const at = static_cast<uint8_t*>(request.workspace) + launch.workspace.report;
   ReportHeader header;
   TARSIA_CHECK(device.Read(&header, at, sizeof(header), request.stream));
-  std::vector<uint8_t> entries(std::min(header.wanted, launch.workspace.report_room));
-  if (!entries.empty()) {
-    TARSIA_CHECK(device.Read(entries.data(), at + sizeof(header), entries.size(), request.stream));
+  std::vector<uint8_t> bytes(std::min(header.wanted, launch.workspace.report_room));
+  if (!bytes.empty()) {
+    TARSIA_CHECK(device.Read(bytes.data(), at + sizeof(header), bytes.size(), request.stream));
   }
+  const std::vector<Entry> entries = ReadEntries(bytes);
   if (header.wanted != 0 || header.failure != ReportHeader::kNoFailure) {
     const ReportHeader empty = EmptyReport(launch.workspace);
     TARSIA_CHECK(device.Write(at, &empty, sizeof(empty), request.stream));
   }
   if (request.options != nullptr && request.options->print != nullptr) {
-    PrintEntries(entries, launch.grid, request.options->print);
+    Print(entries, launch.grid, request.options->print);
     if (header.wanted > launch.workspace.report_room) {
       request.options->print(
           fmt::format("[print: {} bytes more did not fit into the report buffer]",
@@ -244,7 +267,7 @@ Status CompiledProgram::ReadReport(Device& device, const CompiledLaunch& launch,
     }
   }
   if (header.failure == ReportHeader::kNoFailure) return OkStatus();
-  return FailureOf(header.failure, launch.grid);
+  return FailureOf(header.failure, entries, launch.grid);
 }
 
 }  // namespace tarsia::runtime

@@ -64,9 +64,17 @@ class CompiledProgram {
   Status CheckPointers(const vm::LaunchArgs& args) const;
   Status PackParameters(const vm::LaunchArgs& args, DevicePointer workspace,
                         CompiledLaunch* launch) const;
-  void PrintEntries(const std::vector<uint8_t>& entries, const std::array<int64_t, 3>& grid,
-                    const vm::LineSink& sink) const;
-  Status FailureOf(uint64_t failure, const std::array<int64_t, 3>& grid) const;
+  // What an instruction left in the report buffer; points into its bytes.
+  struct Entry {
+    uint64_t record = 0;
+    uint64_t block = 0;  // linear
+    const uint8_t* elements = nullptr;
+  };
+  std::vector<Entry> ReadEntries(const std::vector<uint8_t>& bytes) const;
+  void Print(const std::vector<Entry>& entries, const std::array<int64_t, 3>& grid,
+             const vm::LineSink& sink) const;
+  Status FailureOf(uint64_t failure, const std::vector<Entry>& entries,
+                   const std::array<int64_t, 3>& grid) const;
 
   Program program_;
   std::shared_ptr<const Code> code_;
