@@ -137,13 +137,13 @@ CudaWitness::CudaWitness() {
     unavailable_ = "TARSIA_CUDA_WITNESS says none";
     return;
   }
-  const bool emulated = Which() != "gpu";
-  name_ = emulated ? "cuda:0 over the emulated driver" : "cuda:0";
-  if (emulated) {
+  emulated_ = Which() != "gpu";
+  name_ = emulated_ ? "cuda:0 over the emulated driver" : "cuda:0";
+  if (emulated_) {
     setenv(runtime::kCudaCodeVariable, "ptx", 0);  // do not ask an assembler in vain
     setenv("TARSIA_EMULATED_LIMIT", kMaxInstructions, 0);
   }
-  machine_ = std::make_unique<Machine>(emulated ? TARSIA_EMULATED_DRIVER : "");
+  machine_ = std::make_unique<Machine>(emulated_ ? TARSIA_EMULATED_DRIVER : "");
   const Status opened = machine_->Open();
   if (!opened.ok()) unavailable_ = opened.error().message;
 }

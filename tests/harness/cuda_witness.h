@@ -18,11 +18,14 @@ class CudaWitness final : public Witness {
   ~CudaWitness() override;
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] std::string Unavailable() const override { return unavailable_; }
+  // On a GPU such a program may end the context, and with it all further work of the process.
+  [[nodiscard]] bool bears_findings() const override { return emulated_; }
   Outcome Run(const Program& program, const SourceFile& source,
               std::span<const Argument> arguments) const override;
 
  private:
   class Machine;
+  bool emulated_ = true;
   std::string name_;
   std::string unavailable_;
   std::unique_ptr<Machine> machine_;

@@ -1,11 +1,26 @@
 #include "tests/harness/witness.h"
 
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
 #include "tests/harness/cuda_witness.h"
 #include "tests/harness/emulator_witness.h"
 #include "tests/harness/interpreter_witness.h"
 
 namespace tarsia::harness {
 namespace {
+
+// Whether the environment asks for a witness of this name.
+bool IsWanted(std::string_view name) {
+  const char* const text = std::getenv("TARSIA_WITNESSES");
+  if (text == nullptr || text[0] == '\0') return true;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (name.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
 
 // The one list of witnesses.
 std::vector<const Witness*> Available() {
@@ -19,7 +34,7 @@ std::vector<const Witness*> Available() {
                                                      &sm89,  &sm90a,    &cuda};
   std::vector<const Witness*> out;
   for (const Witness* const witness : all) {
-    if (witness->Unavailable().empty()) out.push_back(witness);
+    if (witness->Unavailable().empty() && IsWanted(witness->name())) out.push_back(witness);
   }
   return out;
 }

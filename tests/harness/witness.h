@@ -53,12 +53,16 @@ class Witness {
                                            const SourceFile& /*source*/) const {
     return "";
   }
+  // It outlives programs with findings, which may do anything.
+  [[nodiscard]] virtual bool bears_findings() const { return true; }
   // Arguments by parameter. Writes the outputs in place.
   virtual Outcome Run(const Program& program, const SourceFile& source,
                       std::span<const Argument> arguments) const = 0;
 };
 
-// Those that can run here, at least one of them checking. They live as long as the process.
+// Those that can run here, at least one of them checking. They live as long as the process. The
+// environment variable TARSIA_WITNESSES leaves only those whose names contain one of its words
+// (separated by commas): `interpreter,cuda`.
 std::span<const Witness* const> AllWitnesses();
 // The fastest one, for tests that need just any right result.
 const Witness& AnyWitness();
