@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Packs what scripts/gpu_check.sh needs on a machine that has a GPU and its driver and nothing else:
+# programs linked statically but for the C library, kernels, cases. Makes gpu-bundle/tarsia-gpu.tar.xz
+# and the same unpacked in gpu-bundle/tarsia-gpu/.
+#
+#   scripts/gpu_bundle.sh            then, over there:
+#   tar xf tarsia-gpu.tar.xz && tarsia-gpu/gpu_check.sh --out result.json
+#
+# TARSIA_GPU_BUILD names the build folder (build/gpu), TARSIA_GPU_FLAGS the compiler's flags.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+readonly build=${TARSIA_GPU_BUILD:-build/gpu}
+readonly flags=${TARSIA_GPU_FLAGS:--O2 -DNDEBUG}
+readonly out=gpu-bundle
+readonly folder=$out/tarsia-gpu
+readonly limit=$((60 * 1024 * 1024))
+
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="$flags" \
+  -DCMAKE_C_FLAGS="$flags" -DTARSIA_STATIC=ON -DTARSIA_TESTS=ON -DTARSIA_BENCH=OFF -DTARSIA_TEST_DATA=
+ninja -C "$build" tarsia gpu_cases gpu_measure
+
+rm -rf "$folder"
+mkdir -p "$folder/tests/spec" "$folder/examples"
+for program in tools/tarsia tests/gpu/gpu_cases tests/gpu/gpu_measure; do
+  strip -o "$folder/$(basename "$program")" "$build/$program"
+  if ldd "$folder/$(basename "$program")" | grep -vE 'linux-vdso|lib(c|m|dl|rt|pthread)\.so|ld-linux'; then
+    echo "gpu_bundle: error: $program needs the libraries above" >&2
+    exit 1
+  fi
+done
+cp tests/spec/*.tsa "$folder/tests/spec/"
+cp examples/*.tsa "$folder/examples/"
+cp tests/gpu/*.tsa tests/gpu/*.py scripts/gpu_check.sh "$folder/"
+git describe --always --dirty --abbrev=40 > "$folder/commit.txt"
+
+tar -C "$out" -cf - tarsia-gpu | xz -T2 -6 > "$out/tarsia-gpu.tar.xz"
+size=$(stat -c %s "$out/tarsia-gpu.tar.xz")
+echo "gpu_bundle: $out/tarsia-gpu.tar.xz has $size bytes"
+if ((size > limit)); then
+  echo "gpu_bundle: error: more than $limit bytes" >&2
+  exit 1
+fi

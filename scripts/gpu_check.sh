@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# Checks and measures Tarsia on this machine's GPU, from the folder that scripts/gpu_bundle.sh packs.
+# Needs the driver, bash and coreutils; uses compute-sanitizer and PyTorch where they are there.
+#
+#   gpu_check.sh [--out FILE] [--minutes N] [--jobs N] [--only REGEX] [--rehearse LIBRARY]
+#
+# Runs every case on the GPU against the interpreter and the expected values, each group of cases in
+# a process of its own, as a fault of a kernel ends all further work of its process. Writes one JSON
+# file: device, driver, commit, measurements, groups. Ends within N minutes (9): groups that would begin
+# later are recorded as skipped. `--only` takes groups whose names match. `--rehearse` runs on the
+# emulated driver, a library, with little work and no times. Exit status: 0 all that ran holds, 1 not,
+# 3 no GPU.
+set -euo pipefail
+
+out=gpu_check.json minutes=9 jobs=4 only=. rehearse=
+usage() {
+  sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+  exit 2
+}
+while (($# > 0)); do
+  [[ $# -ge 2 ]] || usage
+  case $1 in
+    --out) out=$2 ;;
+    --minutes) minutes=$2 ;;
+    --jobs) jobs=$2 ;;
+    --only) only=$2 ;;
+    --rehearse) rehearse=$(realpath "$2") ;;
+    *) usage ;;
+  esac
+  shift 2
+done
+out=$(realpath -m "$out")
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+deadline=$(($(date +%s) + minutes * 60 - 30))  # half a minute to write the result
+readonly per_group=120
+export work deadline per_group
+export TARSIA_WITNESSES=interpreter,cuda TARSIA_CUDA_WITNESS=gpu
+measure_options=()
+if [[ -n $rehearse ]]; then
+  export TARSIA_CUDA_DRIVER=$rehearse TARSIA_CUDA_CODE=ptx TARSIA_EMULATED_LIMIT=20000000
+  measure_options=(--small)
+fi
+
+# Standard input as a JSON string, without control characters; long text keeps its end.
+json_string() {
+  printf '"'
+  tail -c 4000 | LC_ALL=C tr -cd '\11\12\40-\176' |
+    sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/\t/\\t/g' |
+    awk '{ printf "%s%s", (NR > 1 ? "\\n" : ""), $0 }'
+  printf '"'
+}
+
+# A member of the result: a file that a program wrote if it is JSON, else null.
+json_file() {
+  if [[ -s $1 && $(head -c 1 "$1") == '{' ]]; then cat "$1"; else printf null; fi
+}
+
+# run_group NAME FILTER: the record of one group, in $work/groups/NAME.json.
+run_group() {
+  local name=$1 filter=$2 status=0 record="$work/groups/$1.json"
+  if (($(date +%s) >= deadline)); then
+    printf '{"group": "%s", "skipped": "out of time"}' "$name" > "$record"
+    return
+  fi
+  timeout "$per_group" ./gpu_cases --gtest_filter="$filter" \
+    --gtest_output="json:$work/$name.report" > "$work/$name.log" 2>&1 || status=$?
+  {
+    printf '{"group": "%s", "status": %d, "report": ' "$name" "$status"
+    json_file "$work/$name.report"
+    if ((status != 0)); then
+      printf ', "output": '
+      json_string < "$work/$name.log"
+    fi
+    printf '}'
+  } > "$record"
+  echo "gpu_check: $name: $( ((status == 0)) && echo holds || echo "FAILS ($status)")"
+}
+export -f run_group json_string json_file
+
+# Names and filters of the groups: an instruction's cases, or a suite.
+list_groups() {
+  ./gpu_cases --gtest_list_tests | awk '
+    /^[^ ]/ { suite = $1; next }
+    suite == "Case/SpecCaseTest." {
+      name = $1; sub(/^Holds\//, "", name); sub(/_[0-9]+$/, "", name)
+      if (!(name in seen)) { seen[name] = 1; print name, suite "Holds/" name "_*" }
+      next
+    }
+    suite !~ /SpecFileTest|^Spec\.|^SpecRunner|Running/ {
+      name = suite; gsub(/[^A-Za-z0-9]/, "_", name)
+      if (!(name in seen)) { seen[name] = 1; print name, suite "*" }
+    }' | grep -E "$only" || true
+}
+
+# The groups' records as a JSON list.
+join_groups() {
+  local first=1 record
+  printf '['
+  for record in "$work"/groups/*.json; do
+    [[ -e $record ]] || continue
+    ((first)) || printf ',\n'
+    first=0
+    cat "$record"
+  done
+  printf ']'
+}
+
+# A few groups again, with every access of the kernels watched.
+run_sanitizer() {
+  local tool status=0 path
+  for path in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
+    tool=$(command -v "$path") && break
+  done
+  if [[ -z ${tool:-} || -n $rehearse ]]; then
+    printf '{"skipped": "no compute-sanitizer"}'
+    return
+  fi
+  if (($(date +%s) + 60 >= deadline)); then
+    printf '{"skipped": "out of time"}'
+    return
+  fi
+  timeout "$per_group" "$tool" --error-exitcode 99 ./gpu_cases \
+    --gtest_filter='*SpecCaseTest.Holds/load_*:*SpecCaseTest.Holds/store_*:*SpecCaseTest.Holds/dot_*' \
+    > "$work/sanitizer.log" 2>&1 || status=$?
+  printf '{"tool": "%s", "status": %d, "output": ' "$tool" "$status"
+  json_string < "$work/sanitizer.log"
+  printf '}'
+}
+
+status=0
+echo "gpu_check: measuring"
+timeout "$per_group" ./gpu_measure "${measure_options[@]}" > "$work/measure.json" \
+  2> "$work/measure.log" || status=$?
+if ((status == 3)); then
+  cat "$work/measure.log" >&2
+  exit 3
+fi
+mkdir "$work/groups"
+list_groups | xargs -r -P "$jobs" -L 1 bash -c 'run_group "$0" "$1"'
+sanitizer=$(run_sanitizer)
+torch='{"skipped": "no PyTorch"}'
+if [[ -z $rehearse ]] && command -v python3 > /dev/null; then
+  torch=$(timeout "$per_group" python3 measure_torch.py 2> /dev/null || printf '{"skipped": "no PyTorch"}')
+fi
+
+{
+  printf '{"commit": '
+  tr -d '\n' < commit.txt | json_string
+  printf ',\n"date": "%s",\n"measured": ' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+  json_file "$work/measure.json"
+  printf ',\n"measured_status": %d,\n"torch": %s,\n"sanitizer": %s,\n"groups": ' \
+    "$status" "$torch" "$sanitizer"
+  join_groups
+  printf '}\n'
+} > "$out"
+
+count() { grep -lE "$1" "$work"/groups/*.json 2> /dev/null | wc -l; }
+held=$(count '"status": 0') skipped=$(count '"skipped"') all=$(count '.')
+echo "gpu_check: $held of $all groups hold, $skipped skipped; $out"
+((status == 0 && all > 0 && held + skipped == all))
