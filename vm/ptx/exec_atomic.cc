@@ -28,19 +28,13 @@ Atomic AtomicOf(const Inst& inst) {
   return Atomic::kExch;
 }
 
-uint16_t HalfOf(Atomic atomic, uint16_t a, uint16_t b, const FloatFormat& format) {
-  const double x = FromFormat(a, format);
-  const double y = FromFormat(b, format);
-  if (atomic == Atomic::kAdd) {
-    const double sum = AddOdd(x, y, RoundMode::kNearest);
-    return static_cast<uint16_t>(RoundToFormat(sum, format, RoundMode::kNearest));
-  }
-  if (std::isnan(x) || std::isnan(y)) return std::isnan(x) ? (std::isnan(y) ? 0x7FFF : b) : a;
-  const bool a_first = x < y || (x == y && std::signbit(x));
-  return a_first == (atomic == Atomic::kMin) ? a : b;
+uint16_t SumOfHalves(uint16_t a, uint16_t b, const FloatFormat& format) {
+  const double sum = FromFormat(a, format) + FromFormat(b, format);
+  return static_cast<uint16_t>(NearestCode(sum, format));
 }
 
-uint64_t FloatOf(Atomic atomic, uint64_t a, uint64_t b, Type type, bool flush) {
+// Only sums: other operations on floats do not exist.
+uint64_t SumOfFloats(uint64_t a, uint64_t b, Type type, bool flush) {
   if (type == Type::kF64) {
     return std::bit_cast<uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
   }
@@ -54,8 +48,8 @@ uint64_t FloatOf(Atomic atomic, uint64_t a, uint64_t b, Type type, bool flush) {
   const FloatFormat& format = f16 ? kFormatF16 : kFormatBF16;
   uint64_t out = 0;
   for (int shift = 0; shift < InfoOf(type).bits; shift += 16) {
-    out |= uint64_t{HalfOf(atomic, static_cast<uint16_t>(a >> shift),
-                           static_cast<uint16_t>(b >> shift), format)}
+    out |= uint64_t{SumOfHalves(static_cast<uint16_t>(a >> shift),
+                                static_cast<uint16_t>(b >> shift), format)}
            << shift;
   }
   return out;
@@ -72,13 +66,11 @@ uint64_t Updated(Atomic atomic, Type type, bool flush, uint64_t old, uint64_t b,
   const int bytes = BytesOf(type);
   switch (atomic) {
     case Atomic::kAdd:
-      return is_float ? FloatOf(atomic, old, b, type, flush) : old + b;
+      return is_float ? SumOfFloats(old, b, type, flush) : old + b;
     case Atomic::kMin:
-      if (is_float) return FloatOf(atomic, old, b, type, flush);
       if (is_signed) return SignedOf(old, bytes) < SignedOf(b, bytes) ? old : b;
       return std::min(old, b);
     case Atomic::kMax:
-      if (is_float) return FloatOf(atomic, old, b, type, flush);
       if (is_signed) return SignedOf(old, bytes) > SignedOf(b, bytes) ? old : b;
       return std::max(old, b);
     case Atomic::kInc:
@@ -190,18 +182,20 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
   return Step::kNext;
 }
 
-// Which types an operation takes.
+// Which types an operation takes. Minima and maxima of halves exist for vectors alone, which are
+// not here.
 bool Takes(const Inst& inst) {
   const Type type = inst.type[0];
   const bool bits = InfoOf(type).kind == TypeKind::kBits;
   const bool is_half =
       type == Type::kF16 || type == Type::kF16X2 || type == Type::kBF16 || type == Type::kBF16X2;
+  if (is_half != inst.Has(Mod::kNoFtz)) return false;
   switch (AtomicOf(inst)) {
     case Atomic::kAdd:
-      return !bits;
+      return !bits && type != Type::kS64;
     case Atomic::kMin:
     case Atomic::kMax:
-      return IsInteger(type) || is_half;
+      return IsInteger(type);
     case Atomic::kInc:
     case Atomic::kDec:
       return type == Type::kU32;
@@ -212,7 +206,7 @@ bool Takes(const Inst& inst) {
     case Atomic::kCas:
       break;
   }
-  return bits || IsInteger(type);
+  return bits;
 }
 
 }  // namespace

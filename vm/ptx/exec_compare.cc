@@ -195,9 +195,20 @@ Step Testp(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
+// Bits are equal or not; lo, ls, hi and hs are of unsigned numbers.
+bool Compares(const Inst& inst, Type type) {
+  if (inst.Has(Mod::kLo) || inst.Has(Mod::kLs) || inst.Has(Mod::kHi) || inst.Has(Mod::kHs)) {
+    return InfoOf(type).kind == TypeKind::kUnsigned;
+  }
+  return InfoOf(type).kind != TypeKind::kBits || inst.Has(Mod::kEq) || inst.Has(Mod::kNe);
+}
+
+bool IsF16(Type type) { return type == Type::kF16 || type == Type::kF16X2; }
+
 }  // namespace
 
 PTX_BIND(SetpInt) {
+  if (!Compares(inst, inst.type[0])) return nullptr;
   return ForCompared(inst, inst.type[0],
                      []<typename T>(T) -> Handler { return &Setp<T, kAsIs, T>; });
 }
@@ -205,21 +216,26 @@ PTX_BIND(SetpF32) { return &Setp<float, kF32, float>; }
 PTX_BIND(SetpF64) { return &Setp<double, kAsIs, double>; }
 
 PTX_BIND(SetpHalf) {
+  if (inst.Has(Mod::kFtz) && !IsF16(inst.type[0])) return nullptr;
   if (inst.type[0] == Type::kF16) return &Setp<double, kF16, uint16_t>;
   if (inst.type[0] == Type::kF16X2) return &SetpHalves<kF16>;
   return inst.type[0] == Type::kBF16 ? &Setp<double, kBF16, uint16_t> : &SetpHalves<kBF16>;
 }
 PTX_BIND(SetInt) {
+  if (!Compares(inst, inst.type[1])) return nullptr;
   return ForCompared(inst, inst.type[1],
                      []<typename T>(T) -> Handler { return &Set<T, kAsIs, T>; });
 }
 PTX_BIND(SetF32) { return &Set<float, kF32, float>; }
 PTX_BIND(SetF64) { return &Set<double, kAsIs, double>; }
 PTX_BIND(SetHalf) {
+  const bool crossed = IsFloat(inst.type[0]) && inst.type[0] != inst.type[1];
+  if (crossed || (inst.Has(Mod::kFtz) && !IsF16(inst.type[1]))) return nullptr;
   return inst.type[1] == Type::kF16 ? &Set<double, kF16, uint16_t> : &Set<double, kBF16, uint16_t>;
 }
 PTX_BIND(SetHalf2) {
   if (inst.type[0] != inst.type[1]) return nullptr;
+  if (inst.Has(Mod::kFtz) && !IsF16(inst.type[1])) return nullptr;
   return inst.type[1] == Type::kF16X2 ? &SetHalves<kF16> : &SetHalves<kBF16>;
 }
 PTX_BIND(Testp) { return inst.type[0] == Type::kF32 ? &Testp<float> : &Testp<double>; }

@@ -144,34 +144,47 @@ Handler ByWidth(Type type) {
                             : &RunWithFlags<Operation, uint32_t, kSources>;
 }
 
+bool IsF16(Type type) { return type == Type::kF16 || type == Type::kF16X2; }
+
+// bf16 knows neither .ftz nor .sat, and .sat does not go with .relu.
+bool FlagsFit(const Inst& inst) {
+  if (!IsF16(inst.type[0]) && (inst.Has(Mod::kFtz) || inst.Has(Mod::kSat))) return false;
+  return !inst.Has(Mod::kSat) || !inst.Has(Mod::kRelu);
+}
+
 template <auto F, int kSources>
 Handler ArithmeticFor(const Inst& inst) {
   const Type type = inst.type[0];
-  return type == Type::kF16 || type == Type::kF16X2 ? ByWidth<Arithmetic<F16, F>, kSources>(type)
-                                                    : ByWidth<Arithmetic<BF16, F>, kSources>(type);
+  return IsF16(type) ? ByWidth<Arithmetic<F16, F>, kSources>(type)
+                     : ByWidth<Arithmetic<BF16, F>, kSources>(type);
 }
 
 template <template <typename> typename Operation>
 Handler SignFor(const Inst& inst) {
+  if (!FlagsFit(inst)) return nullptr;
   const Type type = inst.type[0];
-  return type == Type::kF16 || type == Type::kF16X2 ? ByWidth<Operation<F16>, 1>(type)
-                                                    : ByWidth<Operation<BF16>, 1>(type);
+  return IsF16(type) ? ByWidth<Operation<F16>, 1>(type) : ByWidth<Operation<BF16>, 1>(type);
 }
 
 template <bool kLess>
 Handler ExtremeFor(const Inst& inst) {
+  if (!FlagsFit(inst)) return nullptr;
   const Type type = inst.type[0];
-  return type == Type::kF16 || type == Type::kF16X2 ? ByWidth<Extreme<F16, kLess>, 2>(type)
-                                                    : ByWidth<Extreme<BF16, kLess>, 2>(type);
+  return IsF16(type) ? ByWidth<Extreme<F16, kLess>, 2>(type)
+                     : ByWidth<Extreme<BF16, kLess>, 2>(type);
 }
 
 }  // namespace
 
-PTX_BIND(AddHalf) { return ArithmeticFor<kAdd, 2>(inst); }
-PTX_BIND(SubHalf) { return ArithmeticFor<kSub, 2>(inst); }
-PTX_BIND(MulHalf) { return ArithmeticFor<kMul, 2>(inst); }
-PTX_BIND(FmaHalf) { return ArithmeticFor<kFma, 3>(inst); }
-PTX_BIND(Ex2Half) { return ArithmeticFor<kEx2, 1>(inst); }
+PTX_BIND(AddHalf) { return FlagsFit(inst) ? ArithmeticFor<kAdd, 2>(inst) : nullptr; }
+PTX_BIND(SubHalf) { return FlagsFit(inst) ? ArithmeticFor<kSub, 2>(inst) : nullptr; }
+PTX_BIND(MulHalf) { return FlagsFit(inst) ? ArithmeticFor<kMul, 2>(inst) : nullptr; }
+PTX_BIND(FmaHalf) { return FlagsFit(inst) ? ArithmeticFor<kFma, 3>(inst) : nullptr; }
+// bf16 always flushes, f16 never does.
+PTX_BIND(Ex2Half) {
+  if (inst.Has(Mod::kFtz) == IsF16(inst.type[0])) return nullptr;
+  return ArithmeticFor<kEx2, 1>(inst);
+}
 PTX_BIND(TanhHalf) { return ArithmeticFor<kTanh, 1>(inst); }
 PTX_BIND(AbsHalf) { return SignFor<Abs>(inst); }
 PTX_BIND(NegHalf) { return SignFor<Neg>(inst); }

@@ -36,20 +36,16 @@ Step MovConcat(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
-template <uint64_t kWindow, bool kTo, typename T>
+template <uint64_t kWindow, bool kTo>
 Step Cvta(Warp& warp, const Inst& inst) {
-  // Into a space: what is not within its window stays as it is, and is found when it is used.
-  return Map<[](T a) {
-    constexpr auto kBase = static_cast<T>(kWindow);
-    return static_cast<T>(kTo ? a - kBase : a + kBase);
-  },
-             T, T>(warp, inst);
+  // Into a space: what is not within its window is found when it is used.
+  return Map<[](uint64_t a) { return kTo ? a - kWindow : a + kWindow; }, uint64_t, uint64_t>(warp,
+                                                                                             inst);
 }
 
 template <uint64_t kWindow>
 Handler CvtaFor(const Inst& inst) {
-  if (inst.type[0] == Type::kU32) return &MovOne<uint32_t>;
-  return inst.Has(Mod::kTo) ? &Cvta<kWindow, true, uint64_t> : &Cvta<kWindow, false, uint64_t>;
+  return inst.Has(Mod::kTo) ? &Cvta<kWindow, true> : &Cvta<kWindow, false>;
 }
 
 template <typename T>

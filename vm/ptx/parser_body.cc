@@ -260,7 +260,7 @@ void Parser::FinishInstruction(const Row& row, Inst inst) {
     inst.run = &RunWithClock;
   }
   if (inst.run == nullptr) {
-    diagnostics_.Error(diag::kVectorLength, inst.location, row.mnemonic);
+    diagnostics_.Error(diag::kNoSuchForm, inst.location, row.mnemonic);
     return;
   }
   builder_->function().code.push_back(std::move(inst));
@@ -416,12 +416,12 @@ bool Parser::ParseVector(const Row& row, const OperandShape& shape, Type type, i
         list[i].dest = true;
       }
       if (list[i].bytes == bytes / count && bytes % count == 0 && count > 1) continue;
-      diagnostics_.Error(diag::kVectorLength, location, row.mnemonic);
+      diagnostics_.Error(diag::kNoSuchForm, location, row.mnemonic);
       return false;
     }
   }
   if (wanted != 0 && static_cast<size_t>(wanted) != list.size() - first) {
-    diagnostics_.Error(diag::kVectorLength, location, row.mnemonic);
+    diagnostics_.Error(diag::kNoSuchForm, location, row.mnemonic);
     return false;
   }
   return list.size() - first <= 256 || Expected("a shorter list");

@@ -93,9 +93,9 @@ ret;
 rem.u32 r1, r0, 10;
 {
 .param .b32 argument; .param .b32 value;
-st.param.b32 [argument], r1;
+st.param::func.b32 [argument], r1;
 call (value), factorial, (argument);
-ld.param.b32 r9, [value];
+ld.param::func.b32 r9, [value];
 }
 )",
                               40, factorial);

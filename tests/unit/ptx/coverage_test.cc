@@ -1,11 +1,36 @@
-// Every row of the table has a test.
+// Every row of the table has a test of its values, and every word that a row takes (a modifier or a
+// type) stands in some instruction that a test runs.
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "tests/unit/ptx/row_testing.h"
 #include "vm/ptx/table.h"
 
 namespace tarsia::ptx {
 namespace {
+
+// Whether an instruction has a word in the slot, the n-th of those that hold types.
+bool HasWord(const Used& used, std::string_view word, size_t type_slot) {
+  if (const auto type = FindType(word)) return used.types[type_slot] == *type;
+  return used.mods[static_cast<size_t>(*FindMod(word))];
+}
+
+// "Ld: v8 L2::64B" for what no test runs.
+std::string UnusedWords(const Row& row) {
+  std::string missing;
+  size_t type_slot = 0;
+  for (const ModifierSlot& slot : row.slots) {
+    for (const std::string_view word : slot.words) {
+      const bool used = std::ranges::any_of(UsedInstructions(), [&](const Used& inst) {
+        return inst.op == row.op && HasWord(inst, word, type_slot);
+      });
+      if (!used) missing += " " + std::string(word);
+    }
+    if (FindType(slot.words[0])) ++type_slot;
+  }
+  return missing.empty() ? "" : "\n" + std::string(row.name) + ":" + missing;
+}
 
 // Looks when all tests have run; a filtered run says nothing.
 class RowCoverage : public ::testing::Environment {
@@ -17,6 +42,9 @@ class RowCoverage : public ::testing::Environment {
       if (!CoveredRows().contains(row.op)) missing += " " + std::string(row.name);
     }
     EXPECT_EQ(missing, "") << "rows without a test";
+    std::string unused;
+    for (const Row& row : Rows()) unused += UnusedWords(row);
+    EXPECT_EQ(unused, "") << "words that no test runs";
   }
 };
 

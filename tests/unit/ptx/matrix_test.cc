@@ -165,13 +165,53 @@ TEST(Mma, MultipliesEveryShape) {
   CheckMma(
       {Op::kMmaF8, "m16n8k32.row.col.f32.e4m3.e4m3.f32", 16, 8, 32, kF8E4M3FN, kF8E4M3FN, kF32});
   CheckMma({Op::kMmaF8, "m16n8k32.row.col.f32.e5m2.e4m3.f32", 16, 8, 32, kF8E5M2, kF8E4M3FN, kF32});
+  CheckMma({Op::kMmaF8, "m16n8k16.row.col.f32.e4m3.e5m2.f32", 16, 8, 16, kF8E4M3FN, kF8E5M2, kF32});
+  CheckMma(
+      {Op::kMmaF8, "m16n8k16.row.col.f16.e4m3.e4m3.f16", 16, 8, 16, kF8E4M3FN, kF8E4M3FN, kF16});
   CheckMma({Op::kMmaInt, "m16n8k16.row.col.s32.s8.s8.s32", 16, 8, 16, kI8, kI8, kI32, true});
   CheckMma(
       {Op::kMmaInt, "m16n8k32.row.col.satfinite.s32.s8.u8.s32", 16, 8, 32, kI8, kU8, kI32, true});
   CheckMma({Op::kMmaInt, "m16n8k32.row.col.s32.u8.u8.s32", 16, 8, 32, kU8, kU8, kI32, true});
   CheckMma({Op::kMmaInt, "m8n8k16.row.col.s32.s8.s8.s32", 8, 8, 16, kI8, kI8, kI32, true});
   CheckMma({Op::kMmaF64, "m8n8k4.row.col.f64.f64.f64.f64", 8, 8, 4, kF64, kF64, kF64});
+  CheckMma({Op::kMmaF64, "m16n8k4.row.col.f64.f64.f64.f64", 16, 8, 4, kF64, kF64, kF64});
   CheckMma({Op::kMmaF64, "m16n8k8.row.col.f64.f64.f64.f64", 16, 8, 8, kF64, kF64, kF64});
+  CheckMma({Op::kMmaF64, "m16n8k16.row.col.f64.f64.f64.f64", 16, 8, 16, kF64, kF64, kF64});
+}
+
+// One product of (1 + 2^-52) with itself: in a mode, one rounding.
+TEST(Mma, RoundsF64InTheMode) {
+  struct Mode {
+    const char* name;
+    double one;  // (1 + 2^-52)^2, which lies just above 1 + 2^-51
+    double minus;
+  };
+  const double low = 1 + 0x1p-51;
+  const double high = 1 + 0x1p-51 + 0x1p-52;
+  for (const Mode& mode : {Mode{"rn", low, -low}, Mode{"rz", low, -low}, Mode{"rm", low, -high},
+                           Mode{"rp", high, -low}}) {
+    Machine machine(std::string(kHeader) + R"(
+.visible .entry k(.param .u64 p) {
+.reg .b64 rd<4>; .reg .b32 r<2>; .reg .f64 a, b, c<2>, d<2>;
+ld.param.u64 rd0, [p]; mov.u32 r0, %tid.x; mul.wide.u32 rd1, r0, 16; add.u64 rd0, rd0, rd1;
+and.b32 r1, r0, 3; mov.f64 a, 0d0000000000000000; mov.f64 b, a; mov.f64 c0, a; mov.f64 c1, a;
+.reg .pred first; setp.eq.u32 first, r1, 0;
+@first mov.f64 a, 0d3FF0000000000001;
+@first mov.f64 b, 0d3FF0000000000001;
+.reg .pred odd; .reg .b32 g; shr.u32 g, r0, 2; and.b32 g, g, 1; setp.eq.u32 odd, g, 1;
+@odd neg.f64 a, a;
+mma.sync.aligned.m8n8k4.row.col.)" +
+                    std::string(mode.name) + R"(.f64.f64.f64.f64 {d0, d1}, {a}, {b}, {c0, c1};
+st.global.v2.f64 [rd0], {d0, d1};
+ret; }
+)");
+    const uint64_t at = machine.Room(32 * 16);
+    EXPECT_EQ(Text(machine.Run("k", {1}, {32}, {at})), "");
+    const auto out = machine.Get<double>(at, 64);
+    for (size_t i = 0; i < 64; ++i) {
+      EXPECT_EQ(out[i], i / 8 % 2 == 0 ? mode.one : mode.minus) << mode.name << " " << i;
+    }
+  }
 }
 
 TEST(Mma, MovesMatrices) {
@@ -191,15 +231,16 @@ mov.u32 r1, tile; shl.b32 r2, r0, 4; add.u32 r1, r1, r2;
 ld.global.v4.b32 {{r8, r9, r10, r11}}, [rd1];
 st.shared.v4.b32 [r1], {{r8, r9, r10, r11}}; st.shared.v4.b32 [r1+512], {{r8, r9, r10, r11}};
 bar.sync 0;
-ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [r1];
-mov.u32 r6, r6; add.u64 rd2, rd1, 512; st.global.b32 [rd2], r4;
+ldmatrix.sync.aligned.m8n8.x{}{}.{}.b16 {}, [r1];
+add.u64 rd2, rd1, 512; st.global.b32 [rd2], r4;
 bar.sync 0;
-stmatrix.sync.aligned.m8n8.x{}{}.shared.b16 [r1+512], {};
+stmatrix.sync.aligned.m8n8.x{}{}.shared::cta.b16 [r1+512], {};
 bar.sync 0;
 ld.shared.v4.b32 {{r8, r9, r10, r11}}, [r1+512]; st.global.v4.b32 [rd1], {{r8, r9, r10, r11}};
 ret; }}
 )",
-                                           kHeader, count, kind, regs, count, kind, regs);
+                                           kHeader, count, kind, trans ? "shared::cta" : "shared",
+                                           regs, count, kind, regs);
       std::vector<uint16_t> values(512);
       for (size_t i = 0; i < 256; ++i) values[i] = static_cast<uint16_t>(i * 7 + 1);
       Machine machine(text);

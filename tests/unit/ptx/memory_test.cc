@@ -1,6 +1,7 @@
 // Loads, stores, atomics and asynchronous copies in every space.
 #include <bit>
 
+#include "dtypes/convert.h"
 #include "tests/unit/ptx/row_testing.h"
 
 namespace tarsia::ptx {
@@ -109,7 +110,7 @@ red.global.dec.u32 [rd0+32], 9;
 cvt.rn.f32.u32 f1, r1; red.global.add.f32 [rd0+36], f1;
 cvt.rn.f64.u32 fd1, r1; red.global.add.f64 [rd0+40], fd1;
 cvt.rn.f16.u32 h1, r0; and.b16 h2, h1, 0; mov.b32 r3, {h1, h2}; red.global.add.noftz.f16x2 [rd0+48], r3;
-cvt.rn.bf16.f32 h3, f1; mov.b32 r3, {h2, h3}; red.global.max.noftz.bf16x2 [rd0+52], r3;
+cvt.rn.bf16.f32 h3, f1; mov.b32 r3, {h2, h3}; red.global.add.noftz.bf16x2 [rd0+52], r3;
 atom.acquire.gpu.global.exch.b32 r4, [rd0+56], r1;
 cvt.u64.u32 rd1, r1; atom.global.add.u64 rd2, [rd0+64], rd1;
 )"),
@@ -128,9 +129,12 @@ cvt.u64.u32 rd1, r1; atom.global.add.u64 rd2, [rd0+64], rd1;
   EXPECT_EQ(std::bit_cast<float>(out[9]), 2080.0F);
   EXPECT_EQ(out[10], 0U);
   EXPECT_EQ(out[11], std::bit_cast<uint64_t>(2080.0) >> 32);
-  EXPECT_EQ(out[12], 0x67E0U);      // 2016 as f16
-  EXPECT_EQ(out[13], 0x42800000U);  // 64 as bf16, in the upper half
-  EXPECT_EQ(out[14], 64U);          // lanes act in their order
+  EXPECT_EQ(out[12], 0x67E0U);  // 2016 as f16
+  // Sums of 1 to 64 in bf16, each rounded, in the upper half: from 256 on, in steps of 2, 4, 8..
+  double sum = 0;
+  for (int i = 1; i <= 64; ++i) sum = DecodeToDouble(kBF16, EncodeFromDouble(kBF16, sum + i, {}));
+  EXPECT_EQ(out[13], EncodeFromDouble(kBF16, sum, {}) << 16);
+  EXPECT_EQ(out[14], 64U);  // lanes act in their order
   EXPECT_EQ(out[16], 2080U);
   Covers(Op::kAtom);
   Covers(Op::kRed);

@@ -59,9 +59,17 @@ TEST(Parser, KnowsWhatIsMissing) {
   ExpectError(
       Body(".reg .b32 r<9>;\nmma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {r0,r1,r2,r3}, "
            "{r0,r1}, {r0,r1}, {r0,r1,r2,r3};"),
-      "`mma` has no form for vectors of these lengths");
+      "`mma` has no such form");
   ExpectError(Body(".reg .b32 r<9>; .reg .b64 d;\natom.global.inc.b32 r1, [d], r2;"),
-              "`atom` has no form");
+              "`atom` has no such form");
+  for (const char* words : {"setp.lt.b32 q, r1, r2;", "setp.lo.s32 q, r1, r2;",
+                            "add.sat.bf16 h1, h2, h3;", "fma.rn.sat.relu.f16 h1, h2, h3, h1;",
+                            "ex2.approx.bf16 h1, h2;", "atom.global.exch.u32 r1, [d], r2;",
+                            "atom.global.add.f16 h1, [d], h2;", "set.eq.f16.bf16 h1, h2, h3;"}) {
+    ExpectError(
+        Body(std::string(".reg .b16 h<9>; .reg .b32 r<9>; .reg .b64 d; .reg .pred q;\n") + words),
+        "has no such form");
+  }
   ExpectError(Body(".local .align 3 .b8 x[4];"), "the alignment is larger");
   ExpectError(Body(".local .b8 x[99999999999];"), "the variable is larger");
   ExpectError(std::string(kHeader) + ".global .b32 x[2] = {1, 2, 3};", "no more values");

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <bitset>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -14,6 +16,17 @@
 namespace tarsia::ptx {
 
 inline constexpr char kHeader[] = ".version 8.4\n.target sm_90a\n.address_size 64\n";
+
+// What of the table tests have run: the instructions by row, with their modifiers and types.
+struct Used {
+  Op op = Op{};
+  std::bitset<kModCount> mods;
+  std::array<Type, 4> types{};
+};
+inline std::vector<Used>& UsedInstructions() {
+  static std::vector<Used> used;
+  return used;
+}
 
 // A module in a memory of its own.
 class Machine {
@@ -65,11 +78,20 @@ class Machine {
     config.parameters = bytes;
     if (config.instruction_limit == 0) config.instruction_limit = 100'000'000;
     auto report = Launch(*image_, entry, config);
+    if (report.ok()) NoteUsed();
     EXPECT_TRUE(report.ok()) << (report.ok() ? "" : report.error().message);
     return report.ok() ? *std::move(report) : LaunchReport{};
   }
 
  private:
+  void NoteUsed() {
+    for (const Function& function : module_->functions) {
+      for (const Inst& inst : function.code) {
+        UsedInstructions().push_back({inst.op, inst.mods, inst.type});
+      }
+    }
+  }
+
   std::shared_ptr<const Module> module_;
   Memory memory_;
   std::unique_ptr<Image> image_;
