@@ -234,7 +234,7 @@ bar.sync 0;
 ldmatrix.sync.aligned.m8n8.x{}{}.{}.b16 {}, [r1];
 add.u64 rd2, rd1, 512; st.global.b32 [rd2], r4;
 bar.sync 0;
-stmatrix.sync.aligned.m8n8.x{}{}.shared::cta.b16 [r1+512], {};
+stmatrix.sync.aligned.m8n8.x{}{}.{}.b16 [r1+512], {};
 bar.sync 0;
 ld.shared.v4.b32 {{r8, r9, r10, r11}}, [r1+512]; st.global.v4.b32 [rd1], {{r8, r9, r10, r11}};
 ret; }}
