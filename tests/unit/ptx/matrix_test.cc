@@ -222,7 +222,10 @@ TEST(Mma, MovesMatrices) {
       for (int i = 1; i < count; ++i) regs += fmt::format(", r{}", 4 + i);
       regs += "}";
       const char* kind = trans ? ".trans" : "";
-      const std::string text = fmt::format(R"({}
+      const char* first = trans ? "shared::cta" : "shared";
+      const char* second = trans ? "shared" : "shared::cta";
+      const std::string text =
+          fmt::format(R"({}
 .shared .align 16 .b8 tile[1024];
 .visible .entry k(.param .u64 p) {{
 .reg .b64 rd<4>; .reg .b32 r<12>;
@@ -239,8 +242,7 @@ bar.sync 0;
 ld.shared.v4.b32 {{r8, r9, r10, r11}}, [r1+512]; st.global.v4.b32 [rd1], {{r8, r9, r10, r11}};
 ret; }}
 )",
-                                           kHeader, count, kind, trans ? "shared::cta" : "shared",
-                                           regs, count, kind, regs);
+                      kHeader, count, kind, first, regs, count, kind, second, regs);
       std::vector<uint16_t> values(512);
       for (size_t i = 0; i < 256; ++i) values[i] = static_cast<uint16_t>(i * 7 + 1);
       Machine machine(text);
