@@ -262,6 +262,9 @@ Step PackIntegers(Warp& warp, const Inst& inst) {
 }  // namespace
 
 PTX_BIND(CvtInt) {
+  const bool all_fit = LeastOf(inst.type[1]) >= LeastOf(inst.type[0]) &&
+                       MostOf(inst.type[1]) <= MostOf(inst.type[0]);
+  if (inst.Has(Mod::kSat) && all_fit) return nullptr;  // there is nothing to saturate
   const Handler extend = inst.Has(Mod::kSat) ? nullptr : ExtendFor(inst);
   return extend != nullptr ? extend : &ConvertInteger;
 }

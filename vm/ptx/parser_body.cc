@@ -561,16 +561,10 @@ std::optional<Operand> Parser::SymbolOperand(const Symbol& symbol, std::string_v
   return std::nullopt;
 }
 
-// `+8`, `-8`, `+-8`, or nothing.
+// `+8`, `+-8`, or nothing; PTX has no `-8` here.
 std::optional<int64_t> Parser::ParseAddend() {
-  bool negative = false;
-  if (Take('+')) {
-    negative = Take('-');
-  } else if (Take('-')) {
-    negative = true;
-  } else {
-    return 0;
-  }
+  if (!Take('+')) return 0;
+  const bool negative = Take('-');
   const auto count = ParseCount();
   if (!count) return std::nullopt;
   return static_cast<int64_t>(negative ? ~*count + 1 : *count);

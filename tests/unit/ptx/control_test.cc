@@ -176,7 +176,7 @@ ld.shared.u32 r9, [r6+128];
 bra both;
 taker:
 bar.sync 1, 64;
-ld.shared.u32 r1, [r6-128];
+ld.shared.u32 r1, [r6+-128];
 add.u32 r1, r1, 1000; st.shared.u32 [r6], r1;
 mov.u32 r9, r1;
 barrier.arrive 2, 64;

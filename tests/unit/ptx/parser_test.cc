@@ -50,6 +50,7 @@ TEST(Parser, KnowsWhatIsMissing) {
   ExpectError(Body("\x01"), "a character that PTX does not use");
   ExpectError(Body(".reg .b32 r; mov.u32 r, 0xZZ;"), "`0xZZ` is not a number");
   ExpectError(Body(".reg .b32 r, r;"), "`r` is declared twice");
+  ExpectError(Body(".reg .b32 r; ld.shared.u32 r, [r-4];"), "expected `]`");
   ExpectError(Body("x: x: ret;"), "`x` is declared twice");
   ExpectError(Body("call nobody;"), "`nobody` is not declared");
   ExpectError(std::string(kHeader) + ".func f(.param .b32 a);\n.entry k() { call f; }",
@@ -62,10 +63,11 @@ TEST(Parser, KnowsWhatIsMissing) {
       "`mma` has no such form");
   ExpectError(Body(".reg .b32 r<9>; .reg .b64 d;\natom.global.inc.b32 r1, [d], r2;"),
               "`atom` has no such form");
-  for (const char* words : {"setp.lt.b32 q, r1, r2;", "setp.lo.s32 q, r1, r2;",
-                            "add.sat.bf16 h1, h2, h3;", "fma.rn.sat.relu.f16 h1, h2, h3, h1;",
-                            "ex2.approx.bf16 h1, h2;", "atom.global.exch.u32 r1, [d], r2;",
-                            "atom.global.add.f16 h1, [d], h2;", "set.eq.f16.bf16 h1, h2, h3;"}) {
+  for (const char* words :
+       {"setp.lt.b32 q, r1, r2;", "setp.lo.s32 q, r1, r2;", "add.sat.bf16 h1, h2, h3;",
+        "fma.rn.sat.relu.f16 h1, h2, h3, h1;", "ex2.approx.bf16 h1, h2;",
+        "atom.global.exch.u32 r1, [d], r2;", "atom.global.add.f16 h1, [d], h2;",
+        "set.eq.f16.bf16 h1, h2, h3;", "cvt.sat.s32.s16 r1, h1;"}) {
     ExpectError(
         Body(std::string(".reg .b16 h<9>; .reg .b32 r<9>; .reg .b64 d; .reg .pred q;\n") + words),
         "has no such form");
