@@ -403,14 +403,7 @@ Slots Emitter::Convert(const Slots& slots, DType type, LayoutId from, LayoutId t
     }
     return out;
   }
-  std::vector<Place> put, get;
-  for (int64_t slot = 0; slot < Layout(from).slots(); ++slot) {
-    put.push_back({LinearIndex(from, slot), And(IsElement(from, slot), IsFirstHolder(from))});
-  }
-  for (int64_t slot = 0; slot < Layout(to).slots(); ++slot) {
-    get.push_back({LinearIndex(to, slot), IsElement(to, slot)});
-  }
-  return Exchange(slots, type, ElementCount(to), put, get);
+  return ExchangeElements(slots, type, from, to);
 }
 
 int64_t Emitter::ElementCount(LayoutId layout) const {
@@ -480,16 +473,31 @@ llvm::Value* Emitter::IsFirstHolder(LayoutId layout) {
   return known;
 }
 
-llvm::Value* Emitter::LinearIndex(LayoutId layout, int64_t slot) {
+Emitter::Linear Emitter::LinearParts(LayoutId layout, int64_t slot) {
   const TileLayout& tile = Layout(layout);
-  llvm::Value* linear = Int32(0);
+  const Extents offset = tile.SlotOffset(slot);
+  llvm::Value*& thread = linear_thread_[layout];
+  const bool known = thread != nullptr;
+  if (!known) thread = Int32(0);
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(entry_end_);
+  Linear out;
   int64_t stride = 1;
   for (int d = tile.rank() - 1; d >= 0; --d) {
-    linear = builder_.CreateAdd(linear,
-                                builder_.CreateMul(ElementIndex(layout, slot, d), Int32(stride)));
+    out.slot += offset[Size(d)] * stride;
+    if (!known) {
+      thread =
+          builder_.CreateAdd(thread, builder_.CreateMul(ThreadIndex(layout, d), Int32(stride)));
+    }
     stride *= tile.shape()[Size(d)];
   }
-  return linear;
+  out.thread = thread;
+  return out;
+}
+
+llvm::Value* Emitter::LinearIndex(LayoutId layout, int64_t slot) {
+  const Linear parts = LinearParts(layout, slot);
+  return builder_.CreateAdd(parts.thread, Int32(parts.slot));
 }
 
 // ---- exchange through shared scratch ---------------------------------------------------------
@@ -503,12 +511,19 @@ Slots Emitter::ExchangeCodes(const Slots& codes, int bytes, int64_t count,
   const int64_t room = static_cast<int64_t>(shared_.scratch_bytes) / bytes;
   const bool whole = count <= room;
   for (int64_t first = 0; first < count; first += room) {
-    const auto here = [&](const Place& place) {
-      llvm::Value* at = builder_.CreateSub(place.place, Int32(first));
-      llvm::Value* in = whole ? nullptr : builder_.CreateICmpULT(at, Int32(room));
-      return std::pair(
-          Address{builder_.CreateAdd(Scratch(), builder_.CreateMul(at, Int32(bytes))), 0},
-          And(place.condition, in));
+    std::map<llvm::Value*, llvm::Value*> bases;  // by the part of a place that a thread gives
+    const auto here = [&](const Place& place) -> std::pair<Address, llvm::Value*> {
+      llvm::Value*& base = bases[place.place.thread];
+      if (base == nullptr) {
+        base = builder_.CreateAdd(Scratch(), builder_.CreateMul(place.place.thread, Int32(bytes)));
+      }
+      const int64_t offset = place.place.slot - first;
+      llvm::Value* in = nullptr;
+      if (!whole) {
+        in = builder_.CreateICmpULT(builder_.CreateAdd(place.place.thread, Int32(offset)),
+                                    Int32(room));
+      }
+      return {Address{base, offset * bytes}, And(place.condition, in)};
     };
     Barrier();
     for (size_t i = 0; i < put.size(); ++i) {
@@ -533,6 +548,17 @@ Slots Emitter::Exchange(const Slots& slots, DType type, int64_t count, std::span
   Slots out = ExchangeCodes(codes, ContainerBytes(type), count, put, get);
   for (llvm::Value*& code : out) code = FromCode(builder_, code, type);
   return out;
+}
+
+Slots Emitter::ExchangeElements(const Slots& slots, DType type, LayoutId from, LayoutId to) {
+  std::vector<Place> put, get;
+  for (int64_t slot = 0; slot < Layout(from).slots(); ++slot) {
+    put.push_back({LinearParts(from, slot), And(IsElement(from, slot), IsFirstHolder(from))});
+  }
+  for (int64_t slot = 0; slot < Layout(to).slots(); ++slot) {
+    get.push_back({LinearParts(to, slot), IsElement(to, slot)});
+  }
+  return Exchange(slots, type, ElementCount(to), put, get);
 }
 
 llvm::Value* Emitter::ShuffleXor(llvm::Value* code, int mask) {

@@ -179,7 +179,13 @@ class Emitter {
   llvm::Value* IsElement(LayoutId layout, int64_t slot);
   // i1, or null: this thread is the first holder of its elements.
   llvm::Value* IsFirstHolder(LayoutId layout);
-  // i32: row-major number of slot's element in the true shape; of padding any number.
+  // Row-major number of slot's element in the true shape, of padding any number: what the thread
+  // gives (i32) and what the slot gives, or their sum.
+  struct Linear {
+    llvm::Value* thread = nullptr;
+    int64_t slot = 0;
+  };
+  Linear LinearParts(LayoutId layout, int64_t slot);
   llvm::Value* LinearIndex(LayoutId layout, int64_t slot);
   // Elements of the true shape.
   [[nodiscard]] int64_t ElementCount(LayoutId layout) const;
@@ -187,17 +193,19 @@ class Emitter {
   // ---- exchange through shared scratch ---------------------------------------------------------
   // i32 address of the scratch.
   llvm::Value* Scratch();
-  // Elements that threads have become elements that threads want: `put[i]` is the place (i32) of
-  // slot i and whether it is put at all; `get` likewise. Places are below `count`. Where a place is
-  // not got the result is unspecified. `codes` are integers of `bytes` bytes.
+  // Elements that threads have become elements that threads want: `put[i]` is the place of slot i
+  // and whether it is put at all; `get` likewise. Places are below `count`. Where a place is not
+  // got the result is unspecified. `codes` are integers of `bytes` bytes.
   struct Place {
-    llvm::Value* place = nullptr;
+    Linear place;
     llvm::Value* condition = nullptr;  // null: always
   };
   Slots ExchangeCodes(const Slots& codes, int bytes, int64_t count, std::span<const Place> put,
                       std::span<const Place> get);
   Slots Exchange(const Slots& slots, DType type, int64_t count, std::span<const Place> put,
                  std::span<const Place> get);
+  // The same from one layout to another, of equal elements in row-major order.
+  Slots ExchangeElements(const Slots& slots, DType type, LayoutId from, LayoutId to);
   // An integer of 8 to 64 bits of the thread whose lane differs by `mask`.
   llvm::Value* ShuffleXor(llvm::Value* code, int mask);
   // What thread 0 has, in all threads. `code` is an integer of 8 to 64 bits.
@@ -306,6 +314,7 @@ class Emitter {
   std::vector<bool> written_;     // by value
   std::map<uint32_t, MemoryTile> memory_;
   std::map<std::pair<LayoutId, int>, llvm::Value*> thread_index_;
+  std::map<LayoutId, llvm::Value*> linear_thread_;
   std::map<LayoutId, llvm::Value*> first_holder_;
 
   size_t inst_number_ = 0;

@@ -216,7 +216,7 @@ class Atomics {
     std::vector<Emitter::Place> put, get;
     for (size_t i = 0; i < slots.size(); ++i) {
       const auto slot = static_cast<int64_t>(i);
-      llvm::Value* at = e_.LinearIndex(layout, slot);
+      const Emitter::Linear at = e_.LinearParts(layout, slot);
       llvm::Value* element = e_.IsElement(layout, slot);
       put.push_back({at, e_.And(element, e_.IsFirstHolder(layout))});
       get.push_back({at, element});

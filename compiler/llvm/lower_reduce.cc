@@ -95,14 +95,18 @@ class Reduction {
                                              e_.Int32(0)));
     }
     std::vector<Emitter::Place> put, get;
+    llvm::Value* first = nullptr;  // of the parts of the thread's slot at 0
+    llvm::Value* mine_first = nullptr;
     for (size_t slot = 0; slot < mine.size(); ++slot) {
-      llvm::Value* base =
-          b.CreateMul(e_.LinearIndex(result_, static_cast<int64_t>(slot)), e_.Int32(threads.parts));
-      llvm::Value* element = e_.IsElement(result_, static_cast<int64_t>(slot));
-      put.push_back({b.CreateAdd(base, part), e_.And(element, speaks)});
-      for (int64_t p = 0; p < threads.parts; ++p) {
-        get.push_back({b.CreateAdd(base, e_.Int32(p)), element});
+      const Emitter::Linear at = e_.LinearParts(result_, static_cast<int64_t>(slot));
+      if (first == nullptr) {
+        first = b.CreateMul(at.thread, e_.Int32(threads.parts));
+        mine_first = b.CreateAdd(first, part);
       }
+      const int64_t constant = at.slot * threads.parts;
+      llvm::Value* element = e_.IsElement(result_, static_cast<int64_t>(slot));
+      put.push_back({{mine_first, constant}, e_.And(element, speaks)});
+      for (int64_t p = 0; p < threads.parts; ++p) get.push_back({{first, constant + p}, element});
     }
     std::vector<Bundle> all(get.size());
     const int64_t count = e_.ElementCount(result_) * threads.parts;
@@ -115,9 +119,9 @@ class Reduction {
     }
     std::vector<Bundle> out;
     for (size_t slot = 0; slot < mine.size(); ++slot) {
-      const size_t first = slot * Size(threads.parts);
-      Bundle total = all[first];
-      for (size_t p = 1; p < Size(threads.parts); ++p) total = combine(total, all[first + p]);
+      const size_t begin = slot * Size(threads.parts);
+      Bundle total = all[begin];
+      for (size_t p = 1; p < Size(threads.parts); ++p) total = combine(total, all[begin + p]);
       out.push_back(std::move(total));
     }
     return out;

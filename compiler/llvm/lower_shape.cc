@@ -14,15 +14,7 @@ Status SameElements(Emitter& e) {
   Slots slots = e.TileOperand(0);
   const auto moved = ReshapedLayout(e.Layout(from), e.Layout(to).shape());
   if (!moved || *moved != e.Layout(to)) {
-    std::vector<Emitter::Place> put, get;
-    for (int64_t slot = 0; slot < e.Layout(from).slots(); ++slot) {
-      put.push_back(
-          {e.LinearIndex(from, slot), e.And(e.IsElement(from, slot), e.IsFirstHolder(from))});
-    }
-    for (int64_t slot = 0; slot < e.Layout(to).slots(); ++slot) {
-      get.push_back({e.LinearIndex(to, slot), e.IsElement(to, slot)});
-    }
-    slots = e.Exchange(slots, e.inst().operand[0].type, e.ElementCount(to), put, get);
+    slots = e.ExchangeElements(slots, e.inst().operand[0].type, from, to);
   }
   e.SetResult(0, slots);
   return OkStatus();

@@ -68,6 +68,27 @@ PackedMap::Piece PackedMap::PieceOf(int64_t word) const {
   return {places.stride[Size(word)] / 4, places.first[Size(word)]};
 }
 
+std::vector<PackedMap::Run> PackedMap::Runs() const {
+  const BitLayout& bits = packed_.bits;
+  const auto follows = [&](int bit) {
+    for (int64_t slot = 0; slot < PeriodOf(bits); ++slot) {
+      const BitPlace before = bits.Place(slot, bit - 1);
+      const BitPlace at = bits.Place(slot, bit);
+      if (at.word != before.word || at.bit != before.bit + 1) return false;
+    }
+    return true;
+  };
+  std::vector<Run> out = {{0, 1}};
+  for (int bit = 1; bit < bits.bits(); ++bit) {
+    if (follows(bit)) {
+      ++out.back().count;
+    } else {
+      out.push_back({bit, 1});
+    }
+  }
+  return out;
+}
+
 PackedMap::BitAddress PackedMap::Bit(const Home& home, int bit) {
   llvm::IRBuilder<>& b = e_.b();
   const BitLayout& bits = packed_.bits;

@@ -23,6 +23,13 @@ class PackedMap {
   // `root`: the element's root index along each dimension, i64.
   Home HomeOf(const std::vector<llvm::Value*>& root);
 
+  // Bits of a code that follow each other in one word, whichever slot it is in.
+  struct Run {
+    int first = 0;
+    int count = 1;
+    [[nodiscard]] uint64_t mask() const { return (uint64_t{1} << count) - 1; }
+  };
+  [[nodiscard]] std::vector<Run> Runs() const;
   // Of one bit of the code in a slot: the byte address (i64, from the tensor's address 0) of the
   // 32-bit word that holds it, and its place there (i32).
   struct BitAddress {

@@ -29,6 +29,7 @@ TileAccess::TileAccess(Emitter& e, const MemoryTile& memory, LayoutId layout,
   for (size_t d = 0; d < start.size(); ++d) {
     root_.push_back(e_.Add(memory.dims[d].origin, e_.Saturate(start[d])));
   }
+  of_thread_.resize(Size(memory.rank()));
   ChooseVector();
 }
 
@@ -123,8 +124,12 @@ TileAccess::Coordinate TileAccess::CoordinateOf(int64_t slot, int dim) {
   if (dim == axis_) {
     return {b.CreateAdd(memory_.dims[Size(dim)].origin.value, axis_indices_[Size(slot)]), 0};
   }
-  llvm::Value* thread = b.CreateZExt(e_.ThreadIndex(layout_, dim), e_.I(64));
-  return {b.CreateAdd(root_[Size(dim)].value, thread), tile_.SlotOffset(slot)[Size(dim)]};
+  llvm::Value*& of_thread = of_thread_[Size(dim)];
+  if (of_thread == nullptr) {
+    llvm::Value* thread = b.CreateZExt(e_.ThreadIndex(layout_, dim), e_.I(64));
+    of_thread = b.CreateAdd(root_[Size(dim)].value, thread);
+  }
+  return {of_thread, tile_.SlotOffset(slot)[Size(dim)]};
 }
 
 llvm::Value* TileAccess::RootIndex(int64_t slot, int dim) {
@@ -157,20 +162,34 @@ llvm::Value* TileAccess::Mask(int64_t slot, bool first_holder) {
   return first_holder ? e_.And(out, e_.IsFirstHolder(layout_)) : out;
 }
 
-// Offset in elements: a value and, where the stride is known, a constant.
+// Offset in elements: a value, and a constant for what is known of strides. The value of slots that
+// differ only by constants is one.
 llvm::Value* TileAccess::LinearOffset(int64_t slot, int64_t* constant) {
   llvm::IRBuilder<>& b = e_.b();
-  llvm::Value* out = e_.Int64(0);
-  for (int d = 0; d < memory_.rank(); ++d) {
-    const Coordinate at = CoordinateOf(slot, d);
-    const IndexValue& stride = memory_.dims[Size(d)].stride;
-    llvm::Value* index = at.value;
-    if (stride.facts.IsExact()) {
-      *constant += at.constant * stride.facts.lo;
-    } else {
-      index = b.CreateAdd(index, e_.Int64(at.constant));
+  llvm::Value* out = linear_;
+  const auto add = [&](llvm::Value* part) { out = out == nullptr ? part : b.CreateAdd(out, part); };
+  if (out == nullptr) {
+    for (int d = 0; d < memory_.rank(); ++d) {
+      if (d == axis_) continue;
+      add(b.CreateMul(CoordinateOf(slot, d).value, memory_.dims[Size(d)].stride.value));
     }
-    out = b.CreateAdd(out, b.CreateMul(index, stride.value));
+    if (out == nullptr) out = e_.Int64(0);
+    linear_ = out;
+  }
+  for (int d = 0; d < memory_.rank(); ++d) {
+    const IndexValue& stride = memory_.dims[Size(d)].stride;
+    if (d == axis_) {
+      add(b.CreateMul(CoordinateOf(slot, d).value, stride.value));
+      continue;
+    }
+    const int64_t offset = tile_.SlotOffset(slot)[Size(d)];
+    if (stride.facts.IsExact()) {
+      *constant += offset * stride.facts.lo;
+    } else if (offset != 0) {
+      llvm::Value*& part = strides_[{d, offset}];
+      if (part == nullptr) part = b.CreateMul(stride.value, e_.Int64(offset));
+      add(part);
+    }
   }
   return out;
 }
@@ -215,6 +234,10 @@ TileAccess::BitPlace TileAccess::PlaceOf(int64_t slot) {
   };
   if (bits % 8 == 0) {
     const int64_t bytes = bits / 8;
+    if (affine && memory_.swizzles.empty() && offset == linear_) {
+      if (address_ == nullptr) address_ = at(b.CreateMul(offset, e_.Int64(bytes)), 0).base;
+      return {{address_, constant * bytes}, nullptr};
+    }
     llvm::Value* byte = b.CreateMul(offset, e_.Int64(bytes));
     if (memory_.swizzles.empty()) return {at(byte, constant * bytes), nullptr};
     byte = Swizzled(b.CreateAdd(byte, e_.Int64(constant * bytes)));
@@ -425,11 +448,12 @@ Slots TileAccess::LoadPacked() {
     const PackedMap::Home home = map.HomeOf(RootIndices(slot));
     llvm::Value* exists = Mask(slot, false);
     llvm::Value* code = e_.Int64(0);
-    for (int bit = 0; bit < memory_.bits(); ++bit) {
-      const PackedMap::BitAddress at = map.Bit(home, bit);
+    for (const PackedMap::Run& run : map.Runs()) {
+      const PackedMap::BitAddress at = map.Bit(home, run.first);
       llvm::Value* word = e_.LoadWords(memory_.space, AddressOf(at.word_byte), 4, exists)[0];
-      llvm::Value* one = b.CreateAnd(b.CreateLShr(word, at.bit), uint64_t{1});
-      code = b.CreateOr(code, b.CreateShl(b.CreateZExt(one, e_.I(64)), static_cast<uint64_t>(bit)));
+      llvm::Value* part = b.CreateAnd(b.CreateLShr(word, at.bit), run.mask());
+      code = b.CreateOr(
+          code, b.CreateShl(b.CreateZExt(part, e_.I(64)), static_cast<uint64_t>(run.first)));
     }
     code = b.CreateXor(code, map.Complement(home));
     if (exists != nullptr) code = b.CreateSelect(exists, code, e_.Int64(0));
@@ -504,15 +528,18 @@ void TileAccess::StorePacked(const Slots& slots) {
   PackedMap map(e_, memory_);
   for (int64_t slot = 0; slot < tile_.slots(); ++slot) {
     llvm::Value* code = b.CreateZExt(ToCode(b, slots[Size(slot)], memory_.type), e_.I(64));
+    const std::vector<llvm::Value*> root = RootIndices(slot);
     e_.If(Mask(slot, true), [&] {
-      const PackedMap::Home home = map.HomeOf(RootIndices(slot));
+      const PackedMap::Home home = map.HomeOf(root);
       llvm::Value* stored = b.CreateXor(code, map.Complement(home));
-      for (int bit = 0; bit < memory_.bits(); ++bit) {
-        const PackedMap::BitAddress at = map.Bit(home, bit);
-        llvm::Value* one = b.CreateAnd(
-            b.CreateTrunc(b.CreateLShr(stored, static_cast<uint64_t>(bit)), e_.I(32)), uint64_t{1});
-        MergeWord(AddressOf(at.word_byte).base, b.CreateShl(e_.Int32(1), at.bit),
-                  b.CreateShl(one, at.bit));
+      for (const PackedMap::Run& run : map.Runs()) {
+        const PackedMap::BitAddress at = map.Bit(home, run.first);
+        llvm::Value* part = b.CreateAnd(
+            b.CreateTrunc(b.CreateLShr(stored, static_cast<uint64_t>(run.first)), e_.I(32)),
+            run.mask());
+        llvm::Value* mask = e_.Int32(static_cast<int64_t>(run.mask()));
+        MergeWord(AddressOf(at.word_byte).base, b.CreateShl(mask, at.bit),
+                  b.CreateShl(part, at.bit));
       }
     });
   }

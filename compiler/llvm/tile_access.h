@@ -77,7 +77,7 @@ class TileAccess {
   void MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
   void MergeTail(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
 
-  // Packed tiles: bit by bit, or whole packed tiles where the layouts agree.
+  // Packed tiles: code by code, or whole packed tiles where the layouts agree.
   Slots LoadPacked();
   Slots LoadPackedTiles(PackedMap& map, const RegLayout& outer);
   void StorePacked(const Slots& slots);
@@ -94,7 +94,13 @@ class TileAccess {
   Slots axis_indices_;
   int64_t vector_ = 1;
   int unit_ = 0;  // 0: bit by bit
+  // What was made once: masks by dimension and offset; root indices of the thread's slot at 0 by
+  // dimension; the offset that they come to, and its address; offsets times strides.
   std::map<std::pair<int, int64_t>, llvm::Value*> low_masks_, high_masks_;
+  Slots of_thread_;
+  llvm::Value* linear_ = nullptr;
+  llvm::Value* address_ = nullptr;
+  std::map<std::pair<int, int64_t>, llvm::Value*> strides_;
 };
 
 // The code of a slot in a thread's 32-bit words, and words of codes (integers in containers).

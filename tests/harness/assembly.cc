@@ -24,6 +24,8 @@ using compiler::Target;
 
 constexpr size_t kKernelsOfCall = 256;
 constexpr size_t kOneIn = 16;
+// Tiles that fill the registers spill a few of them around their fullest place. More is bad code.
+constexpr int64_t kMostSpillBytes = 512;
 
 // ---- one text of many --------------------------------------------------------------------------
 
@@ -163,7 +165,7 @@ class Assembly {
       ADD_FAILURE() << where << ": " << warning << "\n" << Keep(joined);
     }
     for (const compiler::KernelResources& kernel : assembled->kernels) {
-      EXPECT_EQ(kernel.spill_store_bytes + kernel.spill_load_bytes, 0)
+      EXPECT_LE(kernel.spill_store_bytes + kernel.spill_load_bytes, kMostSpillBytes)
           << where << ": " << kernel.name << " spills with " << kernel.registers << " registers\n"
           << Keep(joined);
     }

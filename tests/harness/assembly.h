@@ -1,6 +1,6 @@
 // Every PTX that a test program makes goes through ptxas, where there is one: it must be taken,
-// with no warning and no spills. A test program collects what it makes and has it assembled at its
-// end, many kernels in one call.
+// with no warning, and spill no more than a few registers. A test program collects what it makes
+// and has it assembled at its end, many kernels in one call.
 //
 // TARSIA_ASSEMBLE says how much: `all` is everything for every target; `cover` (the default)
 // everything for sm_90a and, of what is the same text for the others, one in sixteen; `none`.

@@ -3,6 +3,7 @@
 #ifndef TARSIA_TESTS_HARNESS_CASE_H_
 #define TARSIA_TESTS_HARNESS_CASE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,6 +51,10 @@ struct Case {
   std::vector<std::string> findings;
   // If not empty, all lines that must be printed.
   std::vector<std::string> lines;
+  // Which of the witnesses that compile run it. One in turn: which follows from the program, so
+  // that many programs spread over all. With TARSIA_LONG set it is all of them.
+  enum class Compiled : uint8_t { kAll, kOneInTurn, kNone };
+  Compiled compiled = Compiled::kAll;
 };
 
 }  // namespace tarsia::harness

@@ -14,6 +14,7 @@ class EmulatorWitness final : public Witness {
   explicit EmulatorWitness(compiler::Target target);
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] compiler::Target target() const { return target_; }
+  [[nodiscard]] int target_number() const override { return static_cast<int>(target_) + 1; }
   [[nodiscard]] std::string CodeOf(const Program& program, const SourceFile& source) const override;
   Outcome Run(const Program& program, const SourceFile& source,
               std::span<const Argument> arguments) const override;

@@ -1,11 +1,14 @@
 #include "tests/harness/run_case.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "compiler/target.h"
 #include "tests/harness/codec.h"
 
 namespace tarsia::harness {
@@ -256,6 +259,29 @@ CaseResult RunCase(const Case& c, const Witness& witness, Poison poison) {
   return result;
 }
 
+namespace {
+
+// Whether a case is for a witness.
+bool IsFor(const Witness& witness, const Case& c) {
+  const auto target = static_cast<size_t>(witness.target_number());
+  if (target == 0 || std::getenv("TARSIA_LONG") != nullptr) return true;
+  switch (c.compiled) {
+    case Case::Compiled::kAll:
+      return true;
+    case Case::Compiled::kNone:
+      return false;
+    case Case::Compiled::kOneInTurn:
+      break;
+  }
+  size_t hash = std::hash<std::string_view>()(c.source.text());
+  for (const Binding& constant : c.constants) {
+    hash = hash * 31 + std::hash<std::string>()(constant.text);
+  }
+  return target == hash % compiler::AllTargets().size() + 1;
+}
+
+}  // namespace
+
 CaseResult RunEverywhere(const Case& c, const Program* program) {
   const Made made = program == nullptr ? MakeProgram(c.source, c.kernel, c.constants) : Made();
   if (program == nullptr && made.program) program = &*made.program;
@@ -263,6 +289,7 @@ CaseResult RunEverywhere(const Case& c, const Program* program) {
   std::set<std::string> codes;
   Poison poison = Poison::kNan;
   for (const Witness* const witness : AllWitnesses()) {
+    if (!IsFor(*witness, c)) continue;
     const std::string code = program != nullptr ? witness->CodeOf(*program, c.source) : "";
     if (!code.empty() && !codes.insert(code).second) continue;
     CaseResult one = program != nullptr ? RunProgram(*program, c, *witness, poison)

@@ -48,6 +48,8 @@ class Witness {
   [[nodiscard]] virtual std::string Unavailable() const { return ""; }
   // It reports findings, and runs blocks one after the other.
   [[nodiscard]] virtual bool checks() const { return false; }
+  // What this witness compiles for, as one of many; 0 for none.
+  [[nodiscard]] virtual int target_number() const { return 0; }
   // What is run to run a program: of witnesses that say the same, one is enough. "" says nothing.
   [[nodiscard]] virtual std::string CodeOf(const Program& /*program*/,
                                            const SourceFile& /*source*/) const {

@@ -2,7 +2,9 @@
 // the error bound and by the exact twin.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "tests/harness/codec.h"
@@ -13,7 +15,10 @@ namespace {
 
 using harness::Decode;
 
+using Compiled = harness::Case::Compiled;
+
 constexpr int64_t kRows[] = {0, 1, 5, 16, 17, 33};
+constexpr int64_t kCompiledRows[] = {1, 17};
 constexpr uint64_t kSeed = 20240229;
 
 TEST(Types, AreTheOnesThatWereAskedFor) {
@@ -43,26 +48,34 @@ class MatmulTest : public testing::TestWithParam<DType> {
     return spec;
   }
 
-  // Both kinds of problem, for each number of rows.
-  static void CheckBoth(Spec spec, const Shape& shape, std::span<const int64_t> rows) {
+  // Both kinds of problem, for each number of rows; `compiled` for the numbers of kCompiledRows.
+  static void CheckBoth(Spec spec, const Shape& shape, std::span<const int64_t> rows,
+                        Compiled compiled) {
     const Matmul matmul(spec, shape);
     ASSERT_TRUE(matmul.ok());
     for (const int64_t m : rows) {
       spec.m = m;
-      matmul.Check(RandomProblem(spec, kSeed + static_cast<uint64_t>(m)));
-      matmul.Check(ExactTwin(spec, kSeed + static_cast<uint64_t>(m)));
+      const bool few = std::find(std::begin(kCompiledRows), std::end(kCompiledRows), m) ==
+                       std::end(kCompiledRows);
+      const Compiled by = IsRepresentative(spec.w) ? Compiled::kAll
+                          : few                    ? Compiled::kNone
+                                                   : compiled;
+      matmul.Check(RandomProblem(spec, kSeed + static_cast<uint64_t>(m)), by);
+      matmul.Check(ExactTwin(spec, kSeed + static_cast<uint64_t>(m)), by);
     }
   }
 };
 
-TEST_P(MatmulTest, OneTileOfEachKind) { CheckBoth(SpecOf(37, 45), Shape(), kRows); }
+TEST_P(MatmulTest, OneTileOfEachKind) { CheckBoth(SpecOf(37, 45), Shape(), kRows, Compiled::kAll); }
 
-TEST_P(MatmulTest, ManyTiles) { CheckBoth(SpecOf(130, 67), {16, 32, 32, ""}, kRows); }
+TEST_P(MatmulTest, ManyTiles) {
+  CheckBoth(SpecOf(130, 67), {16, 32, 32, ""}, kRows, Compiled::kOneInTurn);
+}
 
 TEST_P(MatmulTest, PackedWeights) {
   const Spec spec = SpecOf(130, 67);
-  constexpr int64_t kFew[] = {0, 5, 33};
-  CheckBoth(spec, {32, 64, 64, PackedOrder(spec.x)}, kFew);
+  constexpr int64_t kFew[] = {0, 5, 17, 33};
+  CheckBoth(spec, {32, 64, 64, PackedOrder(spec.x)}, kFew, Compiled::kOneInTurn);
 }
 
 TEST_P(MatmulTest, OtherActivations) {
@@ -70,7 +83,7 @@ TEST_P(MatmulTest, OtherActivations) {
   if (spec.x == kBF16) return;  // it has no other
   spec.x = kBF16;
   constexpr int64_t kFew[] = {17};
-  CheckBoth(spec, {16, 64, 16, ""}, kFew);
+  CheckBoth(spec, {16, 64, 16, ""}, kFew, Compiled::kOneInTurn);
 }
 
 // One bit of one weight, at every place of the code: the twin must see it.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tests/harness/faults.h"
@@ -47,8 +49,9 @@ harness::Case Matmul::CaseOf(const Problem& p) const {
   return c;
 }
 
-void Matmul::Check(const Problem& p) const {
-  const harness::Case c = CaseOf(p);
+void Matmul::Check(const Problem& p, harness::Case::Compiled compiled) const {
+  harness::Case c = CaseOf(p);
+  c.compiled = compiled;
   const harness::CaseResult result = harness::RunEverywhere(c, &*made_.program);
   ASSERT_TRUE(result.ok()) << result.Text(c);
   const harness::Tensor& y = result.outputs[0];
@@ -62,6 +65,11 @@ void Matmul::Check(const Problem& p) const {
 
 bool Matmul::Holds(const Problem& p) const {
   return harness::RunProgram(*made_.program, CaseOf(p), harness::AnyWitness()).ok();
+}
+
+bool IsRepresentative(DType w) {
+  constexpr std::string_view kNames[] = {"u4", "i3", "u8", "f4e2m1", "f8e4m3", "f6e3m2"};
+  return std::find(std::begin(kNames), std::end(kNames), DTypeName(w)) != std::end(kNames);
 }
 
 std::vector<DType> WeightTypes() {

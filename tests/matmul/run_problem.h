@@ -28,7 +28,8 @@ class Matmul {
 
   [[nodiscard]] harness::Case CaseOf(const Problem& p) const;
   // Runs the problem on every witness and shows that its comparison rejects faults in the output.
-  void Check(const Problem& p) const;
+  void Check(const Problem& p,
+             harness::Case::Compiled compiled = harness::Case::Compiled::kAll) const;
   // Whether any one witness gets the problem as it expects.
   [[nodiscard]] bool Holds(const Problem& p) const;
 
@@ -39,6 +40,9 @@ class Matmul {
   harness::Made made_;
 };
 
+// Of these types the compiled kernels run every problem; of the others, which share their code, a
+// few. With TARSIA_LONG set all of them do.
+bool IsRepresentative(DType w);
 // Every integer and float of at most 8 bits.
 std::vector<DType> WeightTypes();
 // The packed order made for a type of activations.
