@@ -196,7 +196,7 @@ Result<SharedPlan> PlanShared(const Program& program, const LayoutPlan& layouts,
   plan.scratch_bytes = scratch;
   plan.total_bytes = base_of(scratch) + placer.high();
   if (plan.total_bytes > limit) {
-    return MakeDiagnostic(diag::kSharedMemory, placer.largest(), program.name(), plan.total_bytes,
+    return MakeDiagnostic(diag::kSharedPlan, placer.largest(), program.name(), plan.total_bytes,
                           placer.high(), scratch, limit, Row(target).name);
   }
   for (SharedTile& tile : plan.tiles) tile.offset += base_of(scratch);

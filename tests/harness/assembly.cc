@@ -23,9 +23,10 @@ namespace {
 using compiler::Target;
 
 constexpr size_t kKernelsOfCall = 256;
-constexpr size_t kOneIn = 16;
-// Tiles that fill the registers spill a few of them around their fullest place. More is bad code.
-constexpr int64_t kMostSpillBytes = 512;
+constexpr size_t kOneInOfSame = 16;
+constexpr size_t kOneInOfOthers = 4;
+// Tiles that fill the registers spill some around their fullest place. More is bad code.
+constexpr int64_t kMostSpillBytes = 4096;
 
 // ---- one text of many --------------------------------------------------------------------------
 
@@ -134,9 +135,10 @@ class Assembly {
   std::vector<const Pending*> Chosen(const std::vector<Pending>& kernels, Target target) {
     std::vector<const Pending*> out;
     for (const Pending& one : kernels) {
-      const bool same = target != Target::kSm90a && seen_[Target::kSm90a].contains(one.body);
-      const bool drawn = one.body % kOneIn == static_cast<size_t>(target);
-      if (amount_ == Amount::kAll || !same || drawn) out.push_back(&one);
+      const size_t one_in = target == Target::kSm90a                   ? 1
+                            : seen_[Target::kSm90a].contains(one.body) ? kOneInOfSame
+                                                                       : kOneInOfOthers;
+      if (amount_ == Amount::kAll || one.body % one_in == 0) out.push_back(&one);
     }
     return out;
   }

@@ -3,7 +3,8 @@
 // and has it assembled at its end, many kernels in one call.
 //
 // TARSIA_ASSEMBLE says how much: `all` is everything for every target; `cover` (the default)
-// everything for sm_90a and, of what is the same text for the others, one in sixteen; `none`.
+// everything for sm_90a, and for the others one in four, or in sixteen of what is the same text
+// for sm_90a; `none`.
 // TARSIA_LONG=1 is `all`.
 #ifndef TARSIA_TESTS_HARNESS_ASSEMBLY_H_
 #define TARSIA_TESTS_HARNESS_ASSEMBLY_H_

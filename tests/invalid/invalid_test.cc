@@ -1,6 +1,7 @@
 // Runs tests/invalid/bad-*.tsa: a refused program and, behind `//~`, all that is said about it,
 // character by character. `//~~ set K=3 L=row_major` sets constants (values without blanks);
-// `//~~ kernel name` picks a kernel other than the first. With TARSIA_REWRITE set, the files are
+// `//~~ kernel name` picks a kernel other than the first; `//~~ target sm_80` compiles for it what
+// nothing is wrong with before. With TARSIA_REWRITE set, the files are
 // rewritten to what is said now: read the difference before you keep it.
 #include <gtest/gtest.h>
 
@@ -14,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "compiler/compile.h"
+#include "compiler/diagnostics.h"
 #include "isa/diagnostics.h"
 #include "isa/parser.h"
 #include "isa/specialise.h"
@@ -40,6 +43,7 @@ struct Case {
   std::string directives;  // the `//~~` lines as they are
   std::string expected;    // the `//~` lines without their mark
   std::string kernel;
+  std::string target;  // empty: it is not compiled
   std::vector<Binding> bindings;
 };
 
@@ -47,11 +51,13 @@ void ReadDirective(const std::string& line, Case& out) {
   std::istringstream words(line);
   std::string mark, what, word;
   words >> mark >> what;
-  ASSERT_TRUE(what == "set" || what == "kernel") << line;
+  ASSERT_TRUE(what == "set" || what == "kernel" || what == "target") << line;
   while (words >> word) {
     const size_t assign = word.find('=');
     if (what == "kernel") {
       out.kernel = word;
+    } else if (what == "target") {
+      out.target = word;
     } else {
       ASSERT_NE(assign, std::string::npos) << line;
       out.bindings.push_back({word.substr(0, assign), word.substr(assign + 1)});
@@ -78,7 +84,8 @@ Case ReadCase(const fs::path& path) {
   return out;
 }
 
-// All that is said about a program: by the parser, else by the validator, else on specialisation.
+// All that is said about a program: by the parser, else by the validator, else on specialisation,
+// else by the compiler.
 Diagnostics Judge(const Case& test, const SourceFile& source) {
   Diagnostics out;
   std::optional<Module> module = Parse(source, out);
@@ -91,6 +98,12 @@ Diagnostics Judge(const Case& test, const SourceFile& source) {
   if (!valid) return out;
   const auto program = Specialise(*valid, kernel, test.bindings, {}, out);
   EXPECT_EQ(program.has_value(), out.ok());
+  if (!program || test.target.empty()) return out;
+  const auto target = compiler::FindTarget(test.target);
+  EXPECT_TRUE(target.ok()) << test.target;
+  if (!target.ok()) return out;
+  auto kernel_of_target = compiler::Compile(*program, *target);
+  if (!kernel_of_target.ok()) out.Add(kernel_of_target.TakeError());
   return out;
 }
 
@@ -162,6 +175,16 @@ const std::map<std::string, std::string>& OutOfReach() {
       {"access-shape", "of accesses, which are made of tiles that fit"},
       {"access-width", "likewise"},
       {"access-bits", "likewise"},
+      {"unknown-target", "of command lines: unit.compiler"},
+      {"too-many-reports", "a text of 65537 assertions: unit.compiler"},
+      {"workspace-extent", "of launches: unit.compiler"},
+      {"llvm-invalid-module", "a fault of the compiler: unit.compiler"},
+      {"llvm-failed", "likewise"},
+      {"llvm-no-backend", "another LLVM than the one that is built with"},
+      {"tool-missing", "of the machine: unit.compiler"},
+      {"tool-failed", "likewise"},
+      {"scratch-file", "likewise"},
+      {"assemble-failed", "PTX from elsewhere: unit.compiler"},
   };
   return kIds;
 }
@@ -178,7 +201,8 @@ std::set<std::string> IdsWithFiles() {
 
 TEST(Invalid, EveryIdHasAFile) {
   const std::set<std::string> shown = IdsWithFiles();
-  for (const auto& table : {IsaDiagnostics(), TextDiagnostics(), LayoutDiagnostics()}) {
+  for (const auto& table :
+       {IsaDiagnostics(), TextDiagnostics(), LayoutDiagnostics(), CompilerDiagnostics()}) {
     for (const DiagInfo* info : table) {
       const bool has = shown.contains(info->id);
       EXPECT_NE(has, OutOfReach().contains(info->id))
@@ -209,7 +233,8 @@ TEST(Invalid, NamesOfDiagnosticsAreUnique) {
 
 TEST(Invalid, IdsOfProgramsAreUnique) {
   std::set<std::string> seen;
-  for (const auto& table : {IsaDiagnostics(), TextDiagnostics(), LayoutDiagnostics()}) {
+  for (const auto& table :
+       {IsaDiagnostics(), TextDiagnostics(), LayoutDiagnostics(), CompilerDiagnostics()}) {
     for (const DiagInfo* info : table) EXPECT_TRUE(seen.insert(info->id).second) << info->id;
   }
 }

@@ -1,0 +1,119 @@
+// What the compiler says where no text of a program can show it (the others: tests/invalid).
+#include <gtest/gtest.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "compiler/compile.h"
+#include "compiler/llvm/backend.h"
+#include "compiler/ptx/assemble.h"
+#include "compiler/ptx/tools.h"
+#include "compiler/workspace.h"
+#include "tests/unit/compiler/programs.h"
+
+namespace tarsia::compiler {
+namespace {
+
+TEST(Diagnostics, UnknownTarget) {
+  const auto target = FindTarget("sm_70");
+  ASSERT_FALSE(target.ok());
+  EXPECT_EQ(Render(target.error(), SourceFile("", "")),
+            "error: `sm_70` is no target; known are sm_80, sm_89, sm_90a [unknown-target]\n"
+            "  help: code for sm_80, sm_89 or sm_90 also runs on newer GPUs of its line\n");
+}
+
+TEST(Diagnostics, TooManyReports) {
+  std::string text = "kernel k(%n: i32)\n{\n";
+  for (int i = 0; i <= 1 << 16; ++i) text += "assert %n > 0, \"\"\n";
+  const auto kernel = Compile(MakeProgram(text + "}\n"), Target::kSm80);
+  ASSERT_FALSE(kernel.ok());
+  EXPECT_EQ(kernel.error().message, "more than 65536 instructions that can report");
+  EXPECT_EQ(kernel.error().location.line, (1 << 16) + 3);
+}
+
+TEST(Diagnostics, WorkspaceExtent) {
+  const Program program = MakeProgram(
+      "kernel k(%n: i64, %p: ptr<u3>)\n{\n  %w = alloc.global : global<u3>[%n, 7]\n"
+      "  %x = view %p : global<u3>[1]\n  %t = load %w[0, 0] : [1, 1]\n  %u = reshape %t : [1]\n"
+      "  store %x[0], %u\n}\n");
+  const auto kernel = Compile(program, Target::kSm80);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  ASSERT_EQ(kernel->workspace.size(), 2u);  // and the lock of the bytes of %x
+  const auto bytes = [&](int64_t n) {
+    return WorkspaceBytes(program, kernel->workspace[0], {static_cast<uint64_t>(n), 0});
+  };
+  EXPECT_EQ(bytes(0).value(), 0u);
+  EXPECT_EQ(bytes(97).value(), 256u);  // 2037 bits
+  EXPECT_EQ(bytes(98).value(), 512u);  // 2058 bits
+  EXPECT_EQ(WorkspaceBytes(program, kernel->workspace[1], {}).value(), 256u);
+  EXPECT_EQ(bytes(-1).error().message, "extent 0 of scratch `%w` is -1, outside of 0 to 2^40");
+  EXPECT_EQ(bytes((int64_t{1} << 40) + 1).error().message,
+            "extent 0 of scratch `%w` is 1099511627777, outside of 0 to 2^40");
+}
+
+TEST(Diagnostics, LlvmInvalidModule) {
+  llvm::LLVMContext context;
+  llvm::Module module("m", context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
+  auto* f = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "f", module);
+  llvm::BasicBlock::Create(context, "entry", f);
+  const auto ptx = EmitPtx(module, Target::kSm80);
+  ASSERT_FALSE(ptx.ok());
+  EXPECT_EQ(ptx.error().message,
+            "the code generator made an invalid module: Basic Block in function 'f' does not have "
+            "terminator!\nlabel %entry\n");
+  EXPECT_STREQ(ptx.error().info->help, "this is a fault of Tarsia; please report it");
+}
+
+TEST(Diagnostics, LlvmFailed) {
+  llvm::LLVMContext context;
+  llvm::Module module("m", context);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), false);
+  auto* f = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "f", module);
+  llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", f));
+  auto* code = llvm::FunctionType::get(b.getInt32Ty(), false);
+  b.CreateCall(code, llvm::InlineAsm::get(code, "", "=x", true));
+  b.CreateRetVoid();
+  const auto ptx = EmitPtx(module, Target::kSm89);
+  ASSERT_FALSE(ptx.ok());
+  EXPECT_EQ(ptx.error().message,
+            "LLVM cannot make code for sm_89: couldn't allocate output register for constraint "
+            "'x'");
+}
+
+TEST(Diagnostics, ToolFailed) {
+  const auto run = RunProcess("/nowhere/program", {});
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().message, "/nowhere/program failed: No such file or directory");
+}
+
+TEST(Diagnostics, ScratchFile) {
+  const char* const before = std::getenv("TMPDIR");
+  const std::string folder = before != nullptr ? before : "";
+  setenv("TMPDIR", "/nowhere", 1);
+  const auto file = ScratchFile::Make(".ptx", "text");
+  if (before != nullptr) {
+    setenv("TMPDIR", folder.c_str(), 1);
+  } else {
+    unsetenv("TMPDIR");
+  }
+  ASSERT_FALSE(file.ok());
+  const std::string& said = file.error().message;
+  EXPECT_TRUE(said.starts_with("cannot make the scratch file /nowhere/tarsia-")) << said;
+  EXPECT_TRUE(said.ends_with(".ptx: No such file or directory")) << said;
+}
+
+TEST(Diagnostics, AssembleFailed) {
+  if (!FindTool(Tool::kPtxas).ok()) GTEST_SKIP() << "no ptxas";
+  const auto assembled =
+      Assemble(".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n", Target::kSm80);
+  ASSERT_FALSE(assembled.ok());
+  EXPECT_TRUE(assembled.error().message.starts_with("ptxas refuses the code: ptxas "));
+}
+
+}  // namespace
+}  // namespace tarsia::compiler
