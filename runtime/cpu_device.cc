@@ -18,6 +18,9 @@ class CpuKernel final : public LoadedKernel {
 
   Result<LaunchResult> Launch(const LaunchRequest& request) const override {
     static const vm::LaunchOptions kNone;
+    if (request.stream != nullptr) {
+      return MakeDiagnostic(diag::kApiStreamNotNull, Location(), "cpu");
+    }
     const auto start = std::chrono::steady_clock::now();
     LaunchResult result;
     TARSIA_TRY(result.report, vm::Launch(*plan_, *request.args,

@@ -45,6 +45,9 @@ class PtxKernel final : public LoadedKernel {
     static const vm::LaunchOptions kNone;
     const vm::LaunchOptions& options = request.options != nullptr ? *request.options : kNone;
     if (options.trace.enabled) TARSIA_CHECK(CheckOptions(options, device_.name()));
+    if (request.stream != nullptr) {
+      return MakeDiagnostic(diag::kApiStreamNotNull, Location(), device_.name());
+    }
     TARSIA_TRY(const CompiledLaunch launch, program_.Prepare(request));
     LaunchResult result;
     result.report.grid = launch.grid;

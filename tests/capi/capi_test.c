@@ -443,7 +443,7 @@ static void TestPlanMisuse(void) {
   CHECK(tarsia_plan_create(module, &options, &plan, NULL) == TARSIA_STATUS_NOT_FOUND);
   options.kernel = NULL;
   options.device = "cuda:0";
-  CHECK_FAILS(TARSIA_STATUS_NO_DEVICE, "not in this build",
+  CHECK_FAILS(TARSIA_STATUS_NO_DEVICE, "no CUDA driver",
               tarsia_plan_create(module, &options, &plan, NULL));
   options.device = "toaster";
   CHECK_INVALID("toaster", tarsia_plan_create(module, &options, &plan, NULL));

@@ -161,6 +161,9 @@ static void TestLaunch(void) {
   CHECK_OK(tarsia_execute(plan, args, 4, NULL, NULL, NULL, NULL));
 
   /* Wrong calls. */
+  if (strncmp(tarsia_device_name(device), "cuda", 4) != 0) {
+    CHECK_INVALID("`stream`", tarsia_execute(plan, args, 4, NULL, device, NULL, NULL));
+  }
   args[2] = tarsia_arg_i32(22);
   CHECK_INVALID("84 bytes", tarsia_execute(plan, args, 4, NULL, NULL, NULL, NULL));
   args[2] = tarsia_arg_u32(21);
