@@ -222,6 +222,23 @@ CastOptions CastOptionsOf(const Program& program, const Inst& inst) {
   return out;
 }
 
+namespace {
+
+// Marks what views and slices are made of where they are marked, and then all that is made of it.
+void MarkRoots(const Kernel& kernel, std::vector<bool>& marks) {
+  const auto each = [&](const Inst& inst, bool towards_root) {
+    if (inst.opcode != Opcode::kView && inst.opcode != Opcode::kSlice) return;
+    const uint32_t made = kernel.Results(inst)[0].value();
+    const uint32_t source = kernel.Slots(inst)[0].value();
+    if (marks[towards_root ? made : source]) marks[towards_root ? source : made] = true;
+  };
+  // A view is made before it is used: one pass from the end reaches the root, one more the rest.
+  for (auto inst = kernel.code.rbegin(); inst != kernel.code.rend(); ++inst) each(*inst, true);
+  for (const Inst& inst : kernel.code) each(inst, false);
+}
+
+}  // namespace
+
 std::vector<bool> WrittenMemory(const Program& program) {
   const Kernel& kernel = program.kernel();
   std::vector<bool> written(program.types().size(), false);
@@ -230,12 +247,18 @@ std::vector<bool> WrittenMemory(const Program& program) {
       written[kernel.Slots(inst)[0].value()] = true;
     }
   }
-  // A view is made before it is used: one pass from the end reaches the first source.
-  for (auto inst = kernel.code.rbegin(); inst != kernel.code.rend(); ++inst) {
-    if (inst->opcode != Opcode::kView && inst->opcode != Opcode::kSlice) continue;
-    if (written[kernel.Results(*inst)[0].value()]) written[kernel.Slots(*inst)[0].value()] = true;
-  }
+  MarkRoots(kernel, written);
   return written;
+}
+
+std::vector<bool> ScatteredMemory(const Program& program) {
+  const Kernel& kernel = program.kernel();
+  std::vector<bool> scattered(program.types().size(), false);
+  for (const Inst& inst : kernel.code) {
+    if (inst.opcode == Opcode::kScatter) scattered[kernel.Slots(inst)[0].value()] = true;
+  }
+  MarkRoots(kernel, scattered);
+  return scattered;
 }
 
 }  // namespace tarsia::compiler

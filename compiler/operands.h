@@ -59,8 +59,10 @@ inline bool IsMemoryTile(const ConcreteType& type) {
   return type.kind == ValueKind::kTile && type.space != Space::kRegister;
 }
 
-// By value: whether some instruction writes memory through it, or through a view or slice of it.
+// By value: whether some instruction writes its memory, through it or another view or slice.
 std::vector<bool> WrittenMemory(const Program& program);
+// Likewise, of `scatter` alone.
+std::vector<bool> ScatteredMemory(const Program& program);
 
 }  // namespace tarsia::compiler
 

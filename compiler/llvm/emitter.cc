@@ -64,6 +64,7 @@ void Emitter::CollectFacts() {
     for (const ExprId result : kernel().Results(inst)) ++assignments_[result.value()];
   }
   written_ = WrittenMemory(program_);
+  scattered_ = ScatteredMemory(program_);
   for (const Assume& assume : kernel().assumes) {
     if (assume.alignment.none()) Assumed(assume.condition);
   }
@@ -173,7 +174,7 @@ void Emitter::MakeEntry() {
     if (inst.opcode != Opcode::kAllocGlobal) continue;
     Workspace workspace;
     workspace.value = kernel().Results(inst)[0].value();
-    workspace.zeroed = HasAttr(program_, inst, Attr::kZeroed);
+    workspace.zeroed = HasAttr(program_, inst, Attr::kZeroed) || NeedsValues(workspace.value);
     info_.workspace.push_back(workspace);
     add(KernelParameter::Kind::kWorkspace, kU8, I(64), 8, kWorkspaceAlignment);
   }

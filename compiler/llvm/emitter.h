@@ -248,8 +248,12 @@ class Emitter {
   llvm::Value* LockWord();
   // Of an alloc.global: i64 address.
   llvm::Value* WorkspaceAddress(uint32_t value);
-  // Whether some instruction writes memory through this value, or a view or slice of it.
+  // Whether some instruction writes this value's memory; whether one scatters codes that share
+  // bytes there: such writers compare what is there, so that it has to be something.
   [[nodiscard]] bool IsWritten(uint32_t value) const { return written_[value]; }
+  [[nodiscard]] bool NeedsValues(uint32_t value) const {
+    return scattered_[value] && program_.type(value).dtype.IsSubByte();
+  }
   // Whether a view or slice has extents that nobody can look at before the launch.
   [[nodiscard]] bool ChecksExtents(const Inst& inst) const;
   // Whether the host can compute an expression before the launch.
@@ -311,7 +315,8 @@ class Emitter {
   std::vector<std::vector<llvm::AllocaInst*>> tiles_;
   std::vector<Facts> facts_;      // by value, of scalars assigned once
   std::vector<int> assignments_;  // by value
-  std::vector<bool> written_;     // by value
+  std::vector<bool> written_;
+  std::vector<bool> scattered_;  // by value
   std::map<uint32_t, MemoryTile> memory_;
   std::map<std::pair<LayoutId, int>, llvm::Value*> thread_index_;
   std::map<LayoutId, llvm::Value*> linear_thread_;

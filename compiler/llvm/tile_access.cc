@@ -3,6 +3,7 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/llvm/packed_access.h"
 
@@ -222,6 +223,15 @@ llvm::Value* TileAccess::Swizzled(llvm::Value* byte) {
 
 Address TileAccess::ByteAddress(int64_t slot) { return PlaceOf(slot).byte; }
 
+// Whether the part of an address that is no constant is an address already: in shared memory an
+// instruction adds its constant without wrapping.
+bool TileAccess::ConstantsMayFollow() const {
+  if (memory_.space != Space::kShared) return true;
+  return axis_ < 0 &&
+         std::all_of(
+             root_.begin(), root_.end(), [](const IndexValue& i) { return i.facts.lo >= 0; });
+}
+
 TileAccess::BitPlace TileAccess::PlaceOf(int64_t slot) {
   llvm::IRBuilder<>& b = e_.b();
   const int bits = memory_.bits();
@@ -229,12 +239,15 @@ TileAccess::BitPlace TileAccess::PlaceOf(int64_t slot) {
   int64_t constant = 0;
   llvm::Value* offset = affine ? LinearOffset(slot, &constant) : ModesOffset(slot);
   const auto at = [&](llvm::Value* byte, int64_t rest) {
-    if (memory_.space == Space::kShared) byte = b.CreateTrunc(byte, e_.I(32));
+    if (memory_.space == Space::kShared) {
+      if (!ConstantsMayFollow()) byte = b.CreateAdd(byte, e_.Int64(std::exchange(rest, 0)));
+      byte = b.CreateTrunc(byte, e_.I(32));
+    }
     return Address{b.CreateAdd(memory_.base, byte), rest};
   };
   if (bits % 8 == 0) {
     const int64_t bytes = bits / 8;
-    if (affine && memory_.swizzles.empty() && offset == linear_) {
+    if (affine && memory_.swizzles.empty() && offset == linear_ && ConstantsMayFollow()) {
       if (address_ == nullptr) address_ = at(b.CreateMul(offset, e_.Int64(bytes)), 0).base;
       return {{address_, constant * bytes}, nullptr};
     }

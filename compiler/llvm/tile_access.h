@@ -71,6 +71,7 @@ class TileAccess {
     llvm::Value* bit = nullptr;  // i32, 0 to 7: where in that byte
   };
   BitPlace PlaceOf(int64_t slot);
+  [[nodiscard]] bool ConstantsMayFollow() const;
   llvm::Value* LoadBits(int64_t slot, llvm::Value* condition);
   void StoreBits(int64_t slot, llvm::Value* code, llvm::Value* condition);
   void MergeBytes(const BitPlace& place, llvm::Value* code);

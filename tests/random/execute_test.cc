@@ -3,18 +3,17 @@
 // many (a third of it), TARSIA_RANDOM_SEED where they begin.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "isa/parser.h"
 #include "isa/specialise.h"
 #include "isa/validate.h"
+#include "tests/random/arguments.h"
 #include "tests/random/random_module.h"
-#include "tests/random/rng.h"
 #include "vm/interpreter.h"
 
 namespace tarsia {
@@ -25,55 +24,6 @@ uint64_t FromEnvironment(const char* name, uint64_t fallback) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
 }
 
-// A small number as a code of a scalar type.
-uint64_t ScalarCode(DType type, int64_t value) {
-  if (type.IsBool()) return static_cast<uint64_t>(value & 1);
-  if (type.IsInteger()) return static_cast<uint64_t>(value);
-  if (type == kF16) return 0x3C00;   // 1.0
-  if (type == kBF16) return 0x3F80;  // 1.0
-  const auto wide = static_cast<double>(value);
-  const auto narrow = static_cast<float>(value);
-  uint64_t code = 0;
-  if (type == kF64) {
-    std::memcpy(&code, &wide, sizeof wide);
-  } else {
-    std::memcpy(&code, &narrow, sizeof narrow);
-  }
-  return code;
-}
-
-// Any bytes will do, except that a bool is 0 or 1.
-std::vector<uint8_t> RandomBytes(Rng& rng, const RandomArgument& argument) {
-  const auto bits = static_cast<uint64_t>(argument.elements) * argument.dtype.bits;
-  std::vector<uint8_t> bytes((bits + 7) / 8);
-  for (uint8_t& byte : bytes) {
-    byte = static_cast<uint8_t>(rng.Next() & (argument.dtype.IsBool() ? 1 : 0xFF));
-  }
-  return bytes;
-}
-
-// Memory as aligned as a program may assume it to be.
-class AlignedBytes {
- public:
-  AlignedBytes() = default;
-  explicit AlignedBytes(const std::vector<uint8_t>& bytes)
-      : room_(bytes.size() + kAlignment), size_(bytes.size()) {
-    begin_ = kAlignment - reinterpret_cast<uintptr_t>(room_.data()) % kAlignment;
-    std::copy(bytes.begin(), bytes.end(), data());
-  }
-  [[nodiscard]] uint8_t* data() { return room_.data() + begin_; }
-  [[nodiscard]] std::vector<uint8_t> Bytes() const {
-    const auto begin = room_.begin() + static_cast<ptrdiff_t>(begin_);
-    return {begin, begin + static_cast<ptrdiff_t>(size_)};
-  }
-
- private:
-  static constexpr size_t kAlignment = 4096;
-  std::vector<uint8_t> room_;
-  size_t begin_ = 0;
-  size_t size_ = 0;
-};
-
 struct Outcome {
   std::vector<std::vector<uint8_t>> buffers;
   std::vector<vm::Finding> findings;
@@ -81,25 +31,20 @@ struct Outcome {
 
 void Run(const Program& program, const RandomKernel& kernel, uint64_t seed,
          const vm::LaunchOptions& options, Outcome& outcome) {
-  Rng rng(seed);
+  const RandomArguments made(program, kernel, seed);
   vm::LaunchArgs args;
-  std::vector<AlignedBytes> memory(kernel.arguments.size());
-  for (size_t i = 0; i < kernel.arguments.size(); ++i) {
-    const RandomArgument& argument = kernel.arguments[i];
-    if (argument.kind == RandomArgument::Kind::kScalar) {
-      args.params.emplace_back(
-          vm::ScalarValue{argument.dtype, ScalarCode(argument.dtype, argument.value)});
-      continue;
+  for (const harness::Argument& argument : made.arguments()) {
+    if (const auto* memory = std::get_if<harness::MemoryArgument>(&argument)) {
+      args.params.emplace_back(vm::Buffer{memory->data, memory->bytes, memory->writable});
+    } else {
+      const auto& scalar = std::get<harness::ScalarArgument>(argument);
+      args.params.emplace_back(vm::ScalarValue{scalar.type, scalar.code});
     }
-    const std::vector<uint8_t> bytes = RandomBytes(rng, argument);
-    memory[i] = AlignedBytes(bytes);
-    const bool writable = argument.kind != RandomArgument::Kind::kInput;
-    args.params.emplace_back(vm::Buffer{memory[i].data(), bytes.size(), writable});
   }
   const auto report = vm::Launch(program, args, options);
   ASSERT_TRUE(report.ok()) << report.error().message;
   outcome.findings = report->findings;
-  for (const AlignedBytes& bytes : memory) outcome.buffers.push_back(bytes.Bytes());
+  outcome.buffers = made.AllBytes();
 }
 
 void CheckKernel(const Program& program, const RandomKernel& kernel, uint64_t seed) {

@@ -1,0 +1,33 @@
+// What a random kernel is launched with: small scalars, and buffers of random bytes.
+#ifndef TARSIA_TESTS_RANDOM_ARGUMENTS_H_
+#define TARSIA_TESTS_RANDOM_ARGUMENTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/program.h"
+#include "tests/harness/witness.h"
+#include "tests/random/random_module.h"
+
+namespace tarsia {
+
+// The same for the same seed. Buffers are as aligned as a program may assume them to be.
+class RandomArguments {
+ public:
+  RandomArguments(const Program& program, const RandomKernel& kernel, uint64_t seed);
+  RandomArguments(const RandomArguments&) = delete;
+  RandomArguments& operator=(const RandomArguments&) = delete;
+
+  [[nodiscard]] const std::vector<harness::Argument>& arguments() const { return arguments_; }
+  // What the buffer of a parameter holds now; empty for scalars.
+  [[nodiscard]] std::vector<uint8_t> Bytes(size_t parameter) const;
+  [[nodiscard]] std::vector<std::vector<uint8_t>> AllBytes() const;
+
+ private:
+  std::vector<std::vector<uint8_t>> rooms_;
+  std::vector<harness::Argument> arguments_;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_TESTS_RANDOM_ARGUMENTS_H_

@@ -1,0 +1,58 @@
+// Random programs, compiled and run on the emulator, mean what the interpreter says that they do:
+// bit for bit, but for the bits of NaNs. A difference is shrunk and printed.
+//
+// TARSIA_RANDOM_MODULES says how many programs, each of one to three kernels (500; with TARSIA_LONG
+// 20,000), TARSIA_SEED where they begin. Targets come in turn.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "tests/random/differ.h"
+#include "tests/random/random_module.h"
+
+namespace tarsia {
+namespace {
+
+uint64_t FromEnvironment(const char* name, uint64_t fallback) {
+  const char* const text = std::getenv(name);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
+}
+
+TEST(RandomCompiled, AgreesWithTheInterpreter) {
+  const uint64_t first = FromEnvironment("TARSIA_SEED", 1);
+  const bool is_long = std::getenv("TARSIA_LONG") != nullptr;
+  const uint64_t count = FromEnvironment("TARSIA_RANDOM_MODULES", is_long ? 20'000 : 500);
+  RandomOptions options;
+  options.executable = true;
+  int kernels = 0;
+  int refused = 0;
+  for (uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    const auto target = static_cast<compiler::Target>(seed % compiler::AllTargets().size());
+    const RandomProgram program = MakeRandomProgram(seed, options);
+    for (const RandomKernel& kernel : program.kernels) {
+      const Judgement judgement = Compare(program.text, kernel, seed, target);
+      ++kernels;
+      if (judgement.agreement == Agreement::kRefused) ++refused;
+      if (judgement.agreement == Agreement::kSame || judgement.agreement == Agreement::kRefused) {
+        continue;
+      }
+      const std::string small = judgement.agreement == Agreement::kDifferent
+                                    ? Shrink(program.text, kernel, seed, target)
+                                    : program.text;
+      ADD_FAILURE() << "TARSIA_SEED=" << seed << " TARSIA_RANDOM_MODULES=1, " << Row(target).name
+                    << ", " << kernel.name << ": " << judgement.text
+                    << "\nmade small, it says: " << Compare(small, kernel, seed, target).text
+                    << "\n"
+                    << small;
+    }
+  }
+  std::printf("%d kernels from seed %llu on, %d refused for their size\n", kernels,
+              static_cast<unsigned long long>(first), refused);
+  EXPECT_LT(refused * 20, kernels + 20) << "too many programs test nothing";
+}
+
+}  // namespace
+}  // namespace tarsia
