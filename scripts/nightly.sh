@@ -9,7 +9,9 @@
 #     --seed          where random tests start (default: taken from the clock, and printed)
 #
 # Tests take their long form from the environment: TARSIA_RANDOM_SECONDS is how long a test of
-# random cases goes on, TARSIA_SEED is its seed, TARSIA_LONG=1 asks for exhaustive ranges.
+# random cases goes on, TARSIA_SEED is its seed, TARSIA_LONG=1 asks for exhaustive ranges. The random
+# programs that are compiled are counted: 20,000, or TARSIA_RANDOM_MODULES of them; for those alone:
+#   TARSIA_LONG=1 TARSIA_SEED=7 build/dev/tests/random/random_compiled_test
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 

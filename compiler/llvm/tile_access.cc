@@ -77,6 +77,8 @@ bool TileAccess::MayVector(int dim, int64_t v) const {
   if (!Inside(dim, true) && !fast.low.facts.IsMultipleOf(n)) return false;
   if (!Inside(dim, false) && !fast.high.facts.IsMultipleOf(n)) return false;
   const auto unit = Unsigned(UnitOf(static_cast<int64_t>(bits / 8)));
+  // A swizzle moves aligned runs of 16 bytes.
+  if (!memory_.swizzles.empty() && unit * 8 != bits) return false;
   if (memory_.alignment % unit != 0) return false;
   for (int d = 0; d < memory_.rank(); ++d) {
     if (memory_.form == MemoryTile::Form::kModes) {
@@ -249,16 +251,19 @@ TileAccess::BitPlace TileAccess::PlaceOf(int64_t slot) {
     const int64_t bytes = bits / 8;
     if (affine && memory_.swizzles.empty() && offset == linear_ && ConstantsMayFollow()) {
       if (address_ == nullptr) address_ = at(b.CreateMul(offset, e_.Int64(bytes)), 0).base;
-      return {{address_, constant * bytes}, nullptr};
+      return {{address_, constant * bytes}, {}, nullptr};
     }
     llvm::Value* byte = b.CreateMul(offset, e_.Int64(bytes));
-    if (memory_.swizzles.empty()) return {at(byte, constant * bytes), nullptr};
+    if (memory_.swizzles.empty()) return {at(byte, constant * bytes), {}, nullptr};
     byte = Swizzled(b.CreateAdd(byte, e_.Int64(constant * bytes)));
-    return {at(byte, 0), nullptr};
+    return {at(byte, 0), {}, nullptr};
   }
   llvm::Value* bit = b.CreateMul(b.CreateAdd(offset, e_.Int64(constant)), e_.Int64(bits));
-  llvm::Value* byte = Swizzled(b.CreateLShr(bit, uint64_t{3}));
-  return {at(byte, 0), b.CreateTrunc(b.CreateAnd(bit, uint64_t{7}), e_.I(32))};
+  llvm::Value* byte = b.CreateLShr(bit, uint64_t{3});
+  const Address first = at(Swizzled(byte), 0);
+  const Address next = memory_.swizzles.empty() ? Address{first.base, first.offset + 1}
+                                                : at(Swizzled(b.CreateAdd(byte, e_.Int64(1))), 0);
+  return {first, next, b.CreateTrunc(b.CreateAnd(bit, uint64_t{7}), e_.I(32))};
 }
 
 // ---- moving ----------------------------------------------------------------------------------
@@ -334,8 +339,7 @@ llvm::Value* TileAccess::LoadBits(int64_t slot, llvm::Value* condition) {
       b.CreateZExt(e_.LoadWords(memory_.space, place.byte, 1, condition)[0], e_.I(32));
   if (8 % bits != 0) {
     llvm::Value* spills = b.CreateICmpUGT(place.bit, e_.Int32(8 - bits));
-    llvm::Value* second = e_.LoadWords(memory_.space, {place.byte.base, place.byte.offset + 1}, 1,
-                                       e_.And(condition, spills))[0];
+    llvm::Value* second = e_.LoadWords(memory_.space, place.next, 1, e_.And(condition, spills))[0];
     pair = b.CreateOr(pair, b.CreateShl(b.CreateZExt(second, e_.I(32)), uint64_t{8}));
   }
   llvm::Value* code = b.CreateAnd(b.CreateLShr(pair, place.bit), CodeMask(memory_.type));
@@ -376,8 +380,11 @@ void TileAccess::MergeBytes(const BitPlace& place, llvm::Value* code) {
   merge(word, half(mask, false), half(value, false));
   if (8 % bits == 0) return;
   llvm::Value* high = half(mask, true);
-  e_.If(b.CreateICmpNE(high, e_.Int32(0)),
-        [&] { merge(b.CreateAdd(word, number(4)), high, half(value, true)); });
+  llvm::Value* next = b.CreateAdd(word, number(4));
+  if (!memory_.swizzles.empty()) {
+    next = b.CreateAnd(place.next.base, number(~uint64_t{3}));
+  }
+  e_.If(b.CreateICmpNE(high, e_.Int32(0)), [&] { merge(next, high, half(value, true)); });
 }
 
 // Where each element has one writer, clearing and setting its bits are two steps that nobody may

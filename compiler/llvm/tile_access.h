@@ -68,6 +68,7 @@ class TileAccess {
   // Codes that share bytes with others.
   struct BitPlace {
     Address byte;                // of the byte that holds the code's first bit
+    Address next;                // of the byte behind it, which a swizzle may put elsewhere
     llvm::Value* bit = nullptr;  // i32, 0 to 7: where in that byte
   };
   BitPlace PlaceOf(int64_t slot);

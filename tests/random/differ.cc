@@ -46,13 +46,6 @@ std::string Lines(const harness::Outcome& outcome) {
   return out;
 }
 
-// Which error, without what a line of the text says.
-std::string IdOf(const std::string& error) {
-  const size_t end = error.find(']');
-  const size_t begin = error.rfind('[', end);
-  return error.empty() ? "" : error.substr(begin, end - begin + 1);
-}
-
 Judgement Different(const std::string& text) { return {Agreement::kDifferent, text}; }
 
 Judgement CompareWith(const Program& program, const SourceFile& source, const RandomKernel& kernel,
@@ -67,7 +60,7 @@ Judgement CompareWith(const Program& program, const SourceFile& source, const Ra
     if (got.error.find(id) != std::string::npos) return {Agreement::kRefused, got.error};
   }
   if (!got.fault.empty()) return Different(got.fault);
-  if (IdOf(want.error) != IdOf(got.error)) {
+  if (want.error != got.error) {
     return Different("the interpreter says: " + want.error + "\nthe compiled kernel: " + got.error);
   }
   if (!want.error.empty()) return {};

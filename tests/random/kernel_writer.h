@@ -83,6 +83,8 @@ class KernelWriter {
   // A visible register tile, or a new one. `layout` is the one written on the tiles it goes with.
   Value Tile(const Type& type, const Shape& shape, std::string* layout = nullptr);
   Value MakeTile(const Type& type, const Shape& shape);
+  // A new tile of integers from -1 to 2.
+  Value SmallIntegers(const Type& type, const Shape& shape);
   Value Scalar(const Type& type);
   std::string Literal(DType dtype);
   std::string Index();
@@ -110,6 +112,7 @@ class KernelWriter {
   void EmitMemory(const InstRow& row, const Type& type);
   void EmitView(const Type& type);
   void EmitRegisterView(const Type& type);
+  void EmitScratch(const Type& type);
   void EmitCopy(const Type& type);
   void EmitGatherScatter(const InstRow& row, const Type& type);
   void EmitAtomic(const InstRow& row, const Type& type);

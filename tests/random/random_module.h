@@ -14,7 +14,7 @@ namespace tarsia {
 struct RandomOptions {
   // Programs whose meaning is fully defined and the same for every witness, bit for bit: all loops
   // end, nothing is read before it is written, asynchronous copies are waited for, no two blocks
-  // write one element, no float is summed in a free order, no approximate function. Each kernel
+  // write one element, sums of floats are exact in any order, no approximate function. Each kernel
   // stores what it computed through its output pointers; constants have defaults.
   bool executable = false;
   int max_kernels = 3;

@@ -16,6 +16,16 @@ std::string List(const std::vector<size_t>& items) {
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
+// The types of a width. Of the bytes of a bool some mean nothing.
+std::vector<DType> SameWidth(DType type, bool executable) {
+  std::vector<DType> out;
+  for (const DTypeRow& row : AllDTypes()) {
+    const bool may = row.type == type || !executable || (!row.type.IsBool() && !type.IsBool());
+    if (row.type.bits == type.bits && may) out.push_back(row.type);
+  }
+  return out;
+}
+
 }  // namespace
 
 void KernelWriter::Emit(Opcode opcode, DType dtype) {
@@ -58,20 +68,20 @@ void KernelWriter::EmitControl(const InstRow& row, const Type& type) {
   if (row.opcode == Opcode::kWhile) return EmitWhile();
   if (row.opcode == Opcode::kIf) return EmitIf();
   if (row.opcode == Opcode::kExit) {
-    if (executable()) return;  // would leave outputs unwritten
+    if (executable() && rng_.Chance(70)) return;  // leaves outputs unwritten
     Line(fmt::format("if {} {{", Condition()));
     Scope([&] { Line("exit"); });
     return Line("}");
   }
   if (row.opcode == Opcode::kAssert) {
-    if (executable()) return Line("assert 1 < 2, \"holds\"");
+    // One that fails ends all.
+    if (executable() && rng_.Chance(85)) return Line("assert 1 < 2, \"holds\"");
     const Type boolean = TypeOf(kBoolType);
     const std::string condition =
         rng_.Chance(50) ? "%" + Tile(boolean, RandomShape(0, 3)).name
                         : (rng_.Chance(50) ? "%" + Scalar(boolean).name : Condition());
     return Line(fmt::format("assert {}, \"must \\\"hold\\\"\\n\"", condition));
   }
-  if (executable()) return;  // print: noise
   const Value tile = Tile(type, RandomShape(0, 3));
   Line(fmt::format("print \"value\", %{}", tile.name));
   if (rng_.Chance(20)) Line("print \"sum\", 1 + " + Index());
@@ -111,7 +121,11 @@ void KernelWriter::EmitFor(const Type& type) {
   const bool down = !type.dtype.IsUnsigned() && rng_.Chance(30);
   std::string head = fmt::format("for %{}{} = ", name,
                                  type.dtype == kI32 && rng_.Chance(70) ? "" : ": " + type.text);
-  if (executable()) {
+  if (executable() && type.dtype == kI32 && rng_.Chance(40)) {
+    // Few turns, whatever the scalars are.
+    head += down ? fmt::format("min({}, 4) to -1 step -2", Index())
+                 : fmt::format("-1 to min({}, 4) step 2", Index());
+  } else if (executable()) {
     head += down ? "3 to 0 step -1" : "0 to 3";
   } else {
     head += fmt::format("{} to {}", Index(), Index());
@@ -160,7 +174,7 @@ void KernelWriter::EmitMemory(const InstRow& row, const Type& type) {
   if (row.opcode == Opcode::kAllocShared) {
     Shared(type, RandomShape(0, 3));
   } else if (row.opcode == Opcode::kAllocGlobal) {
-    if (executable()) return;  // nobody can say what it holds
+    if (executable()) return EmitScratch(type);
     const Shape shape = RandomShape(0, 3);
     Value value = MemoryTile(Space::kGlobal, type, shape);
     value.writable = true;
@@ -199,11 +213,9 @@ void KernelWriter::EmitMemory(const InstRow& row, const Type& type) {
 
 void KernelWriter::EmitView(const Type& type) {
   if (rng_.Chance(20)) return EmitRegisterView(type);
-  if (rng_.Chance(20) && !executable()) {  // of memory: another type of the same width
-    std::vector<DType> same;
-    for (const DTypeRow& row : AllDTypes()) {
-      if (row.type.bits == type.dtype.bits) same.push_back(row.type);
-    }
+  if (rng_.Chance(20)) {  // of memory: another type of the same width
+    const std::vector<DType> same = SameWidth(type.dtype, executable());
+    if (same.empty()) return;
     const Shape shape = RandomShape(0, 3);
     Value source = Shared(TypeOf(rng_.Of(same)), shape);
     if (!source.layout.empty()) return;
@@ -220,15 +232,39 @@ void KernelWriter::EmitView(const Type& type) {
   ViewOf(type, shape, RandomArgument::Kind::kInput);
 }
 
+// Scratch of each block: what is written there is read back.
+void KernelWriter::EmitScratch(const Type& type) {
+  const Shape shape = RandomShape(0, 3);
+  if (depth_ > 0 || !IsStatic(shape)) return;
+  const Value tile = WithBlockAxis(Tile(type, shape));
+  Shape blocks = tile.shape;
+  blocks[0] = std::to_string(kernel_.blocks);
+  const std::string layout = MemoryLayout(type, blocks, Space::kGlobal);
+  const std::string name = NewName("scratch");
+  const bool zeroed = rng_.Chance(30);
+  Line(fmt::format("%{} = alloc.global{} : global<{}>{}{}{}", name, zeroed ? " zeroed" : "",
+                   type.text, Text(blocks), layout.empty() ? "" : " ", layout));
+  std::vector<std::string> indices(blocks.size(), "0");
+  indices[0] = BlockIndex();
+  const std::string place = fmt::format("%{}[{}]", name, fmt::join(indices, ", "));
+  Line(fmt::format("store {}, %{}{}", place, tile.name, CacheHint()));
+  Line("sync");
+  Define(RegisterTile(type, tile.shape), "load " + place, Text(tile.shape));
+  if (!zeroed) return;
+  const Value none =
+      Define(RegisterTile(type, tile.shape), type.dtype.IsBool() ? "fill false" : "fill 0",
+             type.text + " " + Text(tile.shape));
+  Line("sync");
+  Line(fmt::format("store {}, %{}", place, none.name));
+}
+
 // Same threads, same bits a thread: the same layout under a type of the same width.
 void KernelWriter::EmitRegisterView(const Type& type) {
   const Shape shape = RandomShape(1, 3);
   const std::string layout = RandomLayout(shape);
   if (layout.empty()) return;
-  std::vector<DType> same;
-  for (const DTypeRow& row : AllDTypes()) {
-    if (row.type.bits == type.dtype.bits) same.push_back(row.type);
-  }
+  const std::vector<DType> same = SameWidth(type.dtype, executable());
+  if (same.empty()) return;
   const Type from = TypeOf(rng_.Of(same));
   Value source = RegisterTile(from, shape, layout);
   source = Define(source, "fill " + Literal(from.dtype),
@@ -452,15 +488,20 @@ void KernelWriter::EmitUnpack(const Type& type) {
 
 void KernelWriter::EmitMma(const InstRow& row, const Type& type) {
   const DType a = type.dtype;
-  if (executable() && !a.IsInteger()) return;  // the order of additions is free
+  if (executable() && a.IsComplex()) return;  // the order of additions is free
   Type other = type;
   if (a.IsInteger()) other = TypeOf(rng_.Of({kI8, kU8}));
   if (a.IsFloat() && a.bits == 8) other = TypeOf(rng_.Of({kF8E4M3FN, kF8E5M2, a}));
   const Type to = TypeOf(a.IsComplex() ? kC64 : a.IsInteger() ? kI32 : a == kF64 ? kF64 : kF32);
   const Shape extents = RandomShape(3, 3);
-  const Value x = Tile(type, {extents[0], extents[1]});
-  const Value y = Tile(other, {extents[1], extents[2]});
-  Value value = Tile(to, {extents[0], extents[2]});
+  // Of small integers every sum is exact, in any order.
+  const bool exact = executable() && a.IsFloat();
+  const auto tile = [&](const Type& t, const Shape& shape) {
+    return exact ? SmallIntegers(t, shape) : Tile(t, shape);
+  };
+  const Value x = tile(type, {extents[0], extents[1]});
+  const Value y = tile(other, {extents[1], extents[2]});
+  Value value = tile(to, {extents[0], extents[2]});
   const std::string sum = value.name;
   value.layout.clear();
   value.fixed = false;
@@ -469,9 +510,10 @@ void KernelWriter::EmitMma(const InstRow& row, const Type& type) {
 
 void KernelWriter::EmitReduce(const InstRow& row, const Type& type) {
   const bool sums = row.opcode == Opcode::kReduceSum || row.opcode == Opcode::kReduceProd;
-  if (executable() && sums && !type.dtype.IsInteger()) return;
+  const bool exact = executable() && sums && !type.dtype.IsInteger();
+  if (exact && (row.opcode == Opcode::kReduceProd || !type.dtype.IsFloat())) return;
   const Shape shape = RandomShape(1, 3);
-  const Value source = Tile(type, shape);
+  const Value source = exact ? SmallIntegers(type, shape) : Tile(type, shape);
   const bool one_axis = row.AttrIndex(Attr::kAxis).has_value();
   const bool keep = rng_.Chance(40);
   const size_t axis = rng_.Below(shape.size());

@@ -62,6 +62,17 @@ KernelWriter::Value KernelWriter::MakeTile(const Type& type, const Shape& shape)
   return Define(value, "fill " + Literal(type.dtype), note);
 }
 
+KernelWriter::Value KernelWriter::SmallIntegers(const Type& type, const Shape& shape) {
+  const std::string axis = shape.empty() ? "" : fmt::format(" axis {}", rng_.Below(shape.size()));
+  const Type i32 = TypeOf(kI32);
+  const std::string note = "i32 " + Text(shape);
+  const Value numbers =
+      Define(RegisterTile(i32, shape), shape.empty() ? "fill 2" : "iota" + axis, note);
+  const Value rest = Define(RegisterTile(i32, shape), fmt::format("rem %{}, 4", numbers.name));
+  const Value moved = Define(RegisterTile(i32, shape), fmt::format("sub %{}, 1", rest.name));
+  return Define(RegisterTile(type, shape), "cast %" + moved.name, type.text);
+}
+
 KernelWriter::Value KernelWriter::Scalar(const Type& type) {
   if (rng_.Chance(60)) {
     const Value* const found =
@@ -200,7 +211,7 @@ KernelWriter::Value KernelWriter::ViewOf(const Type& type, const Shape& shape,
   const bool bytes = !executable() && rng_.Chance(30);
   const std::string pointer =
       Parameter(bytes ? TypeOf(kU8) : type, true, kind, IsStatic(shape) ? Elements(shape) : 0);
-  const std::string layout = executable() ? "" : MemoryLayout(type, shape, Space::kGlobal);
+  const std::string layout = MemoryLayout(type, shape, Space::kGlobal);
   value.layout = layout;
   return Define(
       value, "view %" + pointer,
@@ -211,7 +222,7 @@ KernelWriter::Value KernelWriter::ViewOf(const Type& type, const Shape& shape,
 // read by others until then.
 KernelWriter::Value KernelWriter::Shared(const Type& type, const Shape& shape) {
   Value value = MemoryTile(Space::kShared, type, shape);
-  value.layout = executable() ? "" : MemoryLayout(type, shape, Space::kShared);
+  value.layout = MemoryLayout(type, shape, Space::kShared);
   value.writable = true;
   value = Define(value, "alloc.shared",
                  fmt::format("shared<{}>{}{}{}", type.text, Text(shape),
@@ -250,7 +261,7 @@ KernelWriter::Value KernelWriter::MemoryOfRank(const Type& type, size_t rank) {
                                              : nullptr;
   if (found != nullptr) return *found;
   Shape shape = RandomShape(rank, rank);
-  if (!executable() && rank > 0 && rng_.Chance(20)) {
+  if (rank > 0 && rng_.Chance(20)) {
     shape[0] = "%" + Parameter(TypeOf(kI32), false, RandomArgument::Kind::kScalar, 0);
     return ViewOf(type, shape, RandomArgument::Kind::kInput);
   }
