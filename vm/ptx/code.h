@@ -70,6 +70,7 @@ struct Operand {
   uint32_t offset = 0;       // of lane 0 in its bank, in bytes
   uint32_t flag = 0;         // number in its bank, of the mask of lanes with undefined bits
   int64_t addend = 0;        // of an address
+  uint64_t immediate = 0;    // of a constant that is a number
 };
 
 struct OperandGroup {

@@ -97,7 +97,11 @@ Step WaitAll(Warp& warp, const Inst&) {
 }
 
 // .cg copies 16 bytes, .ca also 4 and 8; the size is a constant.
-Handler CopyFor(const Inst& inst) { return inst.operands[2].bank == 1 ? &Copy : nullptr; }
+Handler CopyFor(const Inst& inst) {
+  const uint64_t bytes = inst.operands[2].bank == 1 ? inst.operands[2].immediate : 0;
+  const bool small = inst.Has(Mod::kCa) && (bytes == 4 || bytes == 8);
+  return small || bytes == 16 ? &Copy : nullptr;
+}
 
 }  // namespace
 

@@ -88,6 +88,7 @@ Operand FunctionBuilder::ConstantOperand(const Constant& constant) {
   Operand& operand = at->second;
   operand.bank = 1;
   operand.bytes = constant.bytes;
+  if (constant.variable < 0) operand.immediate = constant.bits;
   operand.offset = function_->constant_bytes;
   operand.flag = static_cast<uint32_t>(function_->constants.size());
   function_->constants.push_back(constant);

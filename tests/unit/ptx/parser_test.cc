@@ -67,7 +67,9 @@ TEST(Parser, KnowsWhatIsMissing) {
        {"setp.lt.b32 q, r1, r2;", "setp.lo.s32 q, r1, r2;", "add.sat.bf16 h1, h2, h3;",
         "fma.rn.sat.relu.f16 h1, h2, h3, h1;", "ex2.approx.bf16 h1, h2;",
         "atom.global.exch.u32 r1, [d], r2;", "atom.global.add.f16 h1, [d], h2;",
-        "set.eq.f16.bf16 h1, h2, h3;", "cvt.sat.s32.s16 r1, h1;"}) {
+        "set.eq.f16.bf16 h1, h2, h3;", "cvt.sat.s32.s16 r1, h1;",
+        "cp.async.ca.shared.global [r1], [d], 32;", "cp.async.cg.shared.global [r1], [d], 8;",
+        "cp.async.ca.shared.global [r1], [d], r2;"}) {
     ExpectError(
         Body(std::string(".reg .b16 h<9>; .reg .b32 r<9>; .reg .b64 d; .reg .pred q;\n") + words),
         "has no such form");
