@@ -116,6 +116,20 @@ TEST(Variants, CarriesOfEveryType) {
       check(Op::kSubCc, text("sub.cc", "subc", false), false, true);
       check(Op::kSubc, text("sub.cc", "subc", true), true, true);
       check(Op::kSubc, text("sub.cc", "subc.cc", true), true, true);
+      // What goes out of the second word, which took a carry in.
+      const auto third = [&](Op op, const std::string& first, const std::string& next,
+                             const std::function<bool(Wide, Wide)>& carries) {
+        const std::string words = fmt::format(
+            "{0}{1} t0, s0, s2; {2}.cc{1} t1, s1, s3; {2}{1} d, 0, 0; }}", first, type, next);
+        CheckRow(op, open + words, width, std::vector<int>(4, width), inputs, [=](const Tuple& s) {
+          const Wide low = static_cast<Wide>(s[0]) + (op == Op::kSubc ? 0 : s[2]);
+          const bool in = op == Op::kSubc ? s[0] < s[2] : low >> width != 0;
+          const bool out = carries(s[1], static_cast<Wide>(s[3]) + (in ? 1 : 0));
+          return out ? (op == Op::kSubc ? ~uint64_t{0} : uint64_t{1}) : uint64_t{0};
+        });
+      };
+      third(Op::kAddc, "add.cc", "addc", [=](Wide a, Wide b) { return (a + b) >> width != 0; });
+      third(Op::kSubc, "sub.cc", "subc", [](Wide a, Wide b) { return a < b; });
     }
   }
 }
