@@ -56,12 +56,12 @@ CuResult StreamCreate(CuStream* stream, unsigned flags) {
 
 // Its work is still done.
 CuResult StreamDestroy(CuStream stream) {
-  return CallInContext(symbols::kStreamDestroy, [&](Machine& machine, Context& context) {
+  return CallInContext(symbols::kStreamDestroy, [&](Machine& machine, Context& /*context*/) {
     const std::shared_ptr<Stream> queue = Find(machine.streams, stream);
     if (queue == nullptr) return +kErrorInvalidHandle;
     if (queue->capture) queue->capture->invalid = true;
     queue->destroyed = true;
-    if (queue->pending.empty()) std::erase(context.queues, queue);
+    if (queue->pending.empty()) std::erase(queue->context->queues, queue);
     return Erase(&machine.streams, stream);
   });
 }
