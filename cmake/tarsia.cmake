@@ -52,6 +52,17 @@ function(tarsia_library name)
   endforeach()
 endfunction()
 
+# tarsia_sharded_test(NAME TARGET COUNT): a GoogleTest binary that takes minutes as so many tests
+# NAME.0, NAME.1, .. that run side by side.
+function(tarsia_sharded_test name target count)
+  math(EXPR last "${count} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}.${shard} COMMAND ${target})
+    set_tests_properties(${name}.${shard} PROPERTIES
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${count};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endfunction()
+
 # tarsia_unit_tests(FOLDER DEPENDS folder... PRIVATE lib...): the test binary unit_FOLDER of all
 # *.cc in this folder, and the test unit.FOLDER that runs it. There are no precompiled headers:
 # gtest.h alone costs next to nothing more than its precompiled form, and without them ccache
