@@ -113,9 +113,9 @@ class PtxKernel final : public LoadedKernel {
   Diagnostic ToDiagnostic(const ptx::Finding& finding) const {
     Diagnostic out = MakeDiagnostic(diag::kPtxFinding, PlaceOf(finding.source_line),
                                     ptx::NameOf(finding.kind), finding.message);
-    out.notes.push_back({Location(), fmt::format("line {} of the PTX, thread ({}, {}, {})",
-                                                 finding.location.line, finding.thread.x,
-                                                 finding.thread.y, finding.thread.z)});
+    out.notes.push_back(
+        {Location(), fmt::format("line {} of the PTX, thread ({}, {}, {})", finding.location.line,
+                                 finding.thread.x, finding.thread.y, finding.thread.z)});
     return out;
   }
 

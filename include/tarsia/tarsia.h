@@ -579,8 +579,8 @@ TARSIA_API tarsia_status tarsia_plan_param(const tarsia_plan* plan, size_t param
                                            tarsia_param_info* out);
 TARSIA_API tarsia_status tarsia_plan_constant(const tarsia_plan* plan, size_t constant,
                                               tarsia_constant_info* out);
-/* The code that the plan runs, to be destroyed. Errors: UNSUPPORTED on "cpu", which runs the program
- * itself. */
+/* The code that the plan runs, to be destroyed. Errors: UNSUPPORTED on "cpu", which runs the
+ * program itself. */
 TARSIA_API tarsia_status tarsia_plan_code(const tarsia_plan* plan, tarsia_code** out);
 
 /* ---- Arguments ---------------------------------------------------------------------------- */
@@ -775,9 +775,9 @@ TARSIA_API tarsia_status tarsia_execute(const tarsia_plan* plan, const tarsia_ar
                                         const tarsia_execute_options* options,
                                         tarsia_report** report);
 
-/* Makes a workspace ready for the launches that follow: once for a workspace, a plan and the scalars
- * among `args` (of pointers nothing is looked at but the kind). `workspace_bytes` must be at least
- * what the query names. Enqueued on `stream`. Errors: INVALID_ARGUMENT, REJECTED (as of
+/* Makes a workspace ready for the launches that follow: once for a workspace, a plan and the
+ * scalars among `args` (of pointers nothing is looked at but the kind). `workspace_bytes` must be
+ * at least what the query names. Enqueued on `stream`. Errors: INVALID_ARGUMENT, REJECTED (as of
  * tarsia_query_create). Thread-safe. */
 TARSIA_API tarsia_status tarsia_workspace_init(const tarsia_plan* plan, const tarsia_arg* args,
                                                size_t arg_count, void* workspace,

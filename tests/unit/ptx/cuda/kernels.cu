@@ -64,7 +64,9 @@ extern "C" __global__ void collatz(const unsigned* start, unsigned* steps, int n
 // Library code: range reduction with a table in local memory, division, polynomials.
 extern "C" __global__ void waves(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) y[i] = sinf(x[i]) * expf(-x[i] * x[i] / 1e12f) + sqrtf(fabsf(x[i])) / (1.0f + logf(1.0f + fabsf(x[i])));
+  if (i < n)
+    y[i] = sinf(x[i]) * expf(-x[i] * x[i] / 1e12f) +
+           sqrtf(fabsf(x[i])) / (1.0f + logf(1.0f + fabsf(x[i])));
 }
 
 // The first missing wait: reads what another warp writes without a barrier in between are races and
