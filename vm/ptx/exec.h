@@ -16,6 +16,18 @@
 
 namespace tarsia::ptx {
 
+// F(arguments...). A lambda is called as a new object of its type: the parameter's own object would
+// have one name in all files, and the linker keeps one of them.
+template <auto F, typename... A>
+constexpr auto Call(A... arguments) {
+  using Function = std::remove_cv_t<decltype(F)>;
+  if constexpr (std::is_class_v<Function>) {
+    return Function{}(arguments...);
+  } else {
+    return F(arguments...);
+  }
+}
+
 namespace internal {
 
 // The lanes of a source, where the compiler sees that no destination overlaps them.
@@ -34,11 +46,12 @@ Step MapLanes(Warp& warp, const Inst& inst, std::index_sequence<N...> /*numbers*
   if (mask == kAllLanes) {  // vector code
     const std::tuple<std::array<S, kLanes>...> in(AllLanesOf<S>(sources[N])...);
     std::array<D, kLanes> out;
-    for (size_t lane = 0; lane < kLanes; ++lane) out[lane] = F(std::get<N>(in)[lane]...);
+    for (size_t lane = 0; lane < kLanes; ++lane) out[lane] = Call<F>(std::get<N>(in)[lane]...);
     std::memcpy(dest, out.data(), sizeof out);
     return Step::kNext;
   }
-  ForLanes(mask, [&](int lane) { StoreLane<D>(dest, lane, F(LoadLane<S>(sources[N], lane)...)); });
+  ForLanes(mask,
+           [&](int lane) { StoreLane<D>(dest, lane, Call<F>(LoadLane<S>(sources[N], lane)...)); });
   return Step::kNext;
 }
 

@@ -78,8 +78,8 @@ uint32_t CompareLanes(Warp& warp, const Inst& inst, const Operand& a, const Oper
   const uint8_t* right = warp.Values(b);
   uint32_t lanes = 0;
   ForLanes(warp.mask(), [&](int lane) {
-    const T x = Read(LoadLane<Raw>(left, lane), ftz);
-    const T y = Read(LoadLane<Raw>(right, lane), ftz);
+    const T x = Call<Read>(LoadLane<Raw>(left, lane), ftz);
+    const T y = Call<Read>(LoadLane<Raw>(right, lane), ftz);
     lanes |= static_cast<uint32_t>(Holds(comparison, x, y)) << lane;
   });
   return lanes;
@@ -144,8 +144,8 @@ uint32_t CompareHalves(Warp& warp, const Inst& inst, const Operand& a, const Ope
   const bool ftz = inst.Has(Mod::kFtz);
   uint32_t lanes = 0;
   ForLanes(warp.mask(), [&](int lane) {
-    const auto x = Read(static_cast<uint16_t>(warp.Get<uint32_t>(a, lane) >> shift), ftz);
-    const auto y = Read(static_cast<uint16_t>(warp.Get<uint32_t>(b, lane) >> shift), ftz);
+    const auto x = Call<Read>(static_cast<uint16_t>(warp.Get<uint32_t>(a, lane) >> shift), ftz);
+    const auto y = Call<Read>(static_cast<uint16_t>(warp.Get<uint32_t>(b, lane) >> shift), ftz);
     lanes |= static_cast<uint32_t>(Holds(comparison, x, y)) << lane;
   });
   return lanes;

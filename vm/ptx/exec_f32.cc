@@ -88,7 +88,7 @@ Handler Rounded(const Inst& inst) {
 template <auto F, bool kFtz>
 float Approximate(float a) {
   if (kFtz) a = FlushF32(a);
-  const auto value = static_cast<float>(F(static_cast<double>(a)));
+  const auto value = static_cast<float>(Call<F>(static_cast<double>(a)));
   return CanonicalF32(kFtz ? FlushF32(value) : value);
 }
 
@@ -158,7 +158,7 @@ float WithoutSign(float a) {
 
 template <auto F>
 Handler SignOf(const Inst& inst) {
-  return inst.Has(Mod::kFtz) ? &Map<[](float a) { return F(FlushF32(a)); }, float, float>
+  return inst.Has(Mod::kFtz) ? &Map<[](float a) { return Call<F>(FlushF32(a)); }, float, float>
                              : &Map<F, float, float>;
 }
 

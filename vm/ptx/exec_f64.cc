@@ -17,7 +17,7 @@ double Settled(double value, S... sources) {
 
 template <auto F, RoundMode kMode, typename... S>
 double Compute(S... sources) {
-  return Settled(F(sources..., kMode), sources...);
+  return Settled(Call<F>(sources..., kMode), sources...);
 }
 
 template <auto F, typename... S>

@@ -61,7 +61,7 @@ struct Arithmetic {
   template <typename... S>
   static uint16_t Compute(const Flags& flags, S... codes) {
     if (flags.ftz) ((codes = Flush<H>(codes)), ...);
-    return Finish<H>(F(FromFormat(codes, H::kFormat)...), flags);
+    return Finish<H>(Call<F>(FromFormat(codes, H::kFormat)...), flags);
   }
 };
 

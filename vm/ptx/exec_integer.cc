@@ -30,8 +30,9 @@ int32_t Saturate(int64_t value) {
 template <auto F, typename T>
 Step Halves(Warp& warp, const Inst& inst) {
   return Map<[](uint32_t a, uint32_t b) {
-    const auto low = static_cast<uint16_t>(F(static_cast<T>(a), static_cast<T>(b)));
-    const auto high = static_cast<uint16_t>(F(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
+    const auto low = static_cast<uint16_t>(Call<F>(static_cast<T>(a), static_cast<T>(b)));
+    const auto high =
+        static_cast<uint16_t>(Call<F>(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
     return low | (uint32_t{high} << 16);
   },
              uint32_t, uint32_t, uint32_t>(warp, inst);

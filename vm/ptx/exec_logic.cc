@@ -16,7 +16,7 @@ constexpr auto kNot = [](auto a) { return static_cast<decltype(a)>(~a); };
 template <auto F>
 Step PredicateBinary(Warp& warp, const Inst& inst) {
   warp.SetPredicate(inst.operands[0],
-                    F(warp.Predicate(inst.operands[1]), warp.Predicate(inst.operands[2])));
+                    Call<F>(warp.Predicate(inst.operands[1]), warp.Predicate(inst.operands[2])));
   return Step::kNext;
 }
 
