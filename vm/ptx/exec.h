@@ -20,9 +20,9 @@ namespace tarsia::ptx {
 // have one name in all files, and the linker keeps one of them.
 template <auto F, typename... A>
 constexpr auto Call(A... arguments) {
-  using Function = std::remove_cv_t<decltype(F)>;
-  if constexpr (std::is_class_v<Function>) {
-    return Function{}(arguments...);
+  using Callable = std::remove_cv_t<decltype(F)>;
+  if constexpr (std::is_class_v<Callable>) {
+    return Callable{}(arguments...);
   } else {
     return F(arguments...);
   }
