@@ -4,6 +4,7 @@
 
 #include "tools/command.h"
 #include "tools/modules.h"
+#include "tools/workspace.h"
 
 namespace tarsia::tools {
 
@@ -27,20 +28,6 @@ int DeviceArgs::UploadParam(const BoundParam& param, tarsia_arg* arg) {
   return status == TARSIA_STATUS_OK ? kDone : ReportFailure(status);
 }
 
-int DeviceArgs::PrepareWorkspace(const tarsia_plan* plan) {
-  tarsia_query* made = nullptr;
-  auto status = tarsia_query_create(plan, args_.data(), args_.size(), &made);
-  const Handle<tarsia_query> query(made);
-  if (status != TARSIA_STATUS_OK) return ReportFailure(status);
-  auto geometry = Sized<tarsia_geometry>();
-  tarsia_query_geometry(made, &geometry);
-  if (geometry.workspace_bytes == 0) return kDone;
-  if (const int code = Allocate(geometry.workspace_bytes, &workspace_); code != kDone) return code;
-  status = tarsia_workspace_init(plan, args_.data(), args_.size(), workspace_,
-                                 geometry.workspace_bytes, nullptr);
-  return status == TARSIA_STATUS_OK ? kDone : ReportFailure(status);
-}
-
 int DeviceArgs::Upload(const tarsia_plan* plan, const RunArgs& host) {
   auto info = Sized<tarsia_plan_info>();
   tarsia_plan_get(plan, &info);
@@ -54,7 +41,10 @@ int DeviceArgs::Upload(const tarsia_plan* plan, const RunArgs& host) {
     if (!host.params()[i].is_pointer) continue;
     if (const int code = UploadParam(host.params()[i], &args_[i]); code != kDone) return code;
   }
-  return PrepareWorkspace(plan);
+  const auto made = MakeWorkspace(device_.get(), plan, args_.data(), args_.size(), &workspace_);
+  if (made != TARSIA_STATUS_OK) return ReportFailure(made);
+  owned_.push_back(workspace_);
+  return kDone;
 }
 
 int DeviceArgs::Download(RunArgs* host) const {

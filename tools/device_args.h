@@ -32,7 +32,6 @@ class DeviceArgs {
  private:
   int Allocate(uint64_t bytes, void** out);
   int UploadParam(const BoundParam& param, tarsia_arg* arg);
-  int PrepareWorkspace(const tarsia_plan* plan);
 
   Handle<tarsia_device> device_;
   bool on_host_ = false;

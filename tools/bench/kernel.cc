@@ -6,6 +6,7 @@
 
 #include "dtypes/bits.h"
 #include "dtypes/convert.h"
+#include "tools/workspace.h"
 
 namespace tarsia::tools::bench {
 namespace {
@@ -96,12 +97,14 @@ std::string MatmulKernel::Prepare(const char* device_name) {
   }
   args_ = {tarsia_arg_const_pointer(at[0], sizes[0]), tarsia_arg_const_pointer(at[1], sizes[1]),
            tarsia_arg_pointer(at[2], sizes[2]), tarsia_arg_i32(static_cast<int32_t>(m_))};
-  return "";
+  const auto status = MakeWorkspace(device, plan_.get(), args_.data(), args_.size(), &workspace_);
+  memory_.push_back(workspace_);
+  return ErrorOf(status);
 }
 
 std::string MatmulKernel::Run() {
-  auto error = ErrorOf(
-      tarsia_execute(plan_.get(), args_.data(), args_.size(), nullptr, nullptr, nullptr, nullptr));
+  auto error = ErrorOf(tarsia_execute(plan_.get(), args_.data(), args_.size(), workspace_, nullptr,
+                                      nullptr, nullptr));
   if (!error.empty()) return error;
   return ErrorOf(tarsia_stream_synchronize(device_.get(), nullptr));
 }

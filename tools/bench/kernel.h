@@ -43,6 +43,7 @@ class MatmulKernel {
   Handle<tarsia_plan> plan_;
   std::vector<void*> memory_;
   std::vector<tarsia_arg> args_;
+  void* workspace_ = nullptr;
 };
 
 }  // namespace tarsia::tools::bench
