@@ -102,7 +102,9 @@ constexpr auto kBfind = []<typename T>(T a) -> uint32_t {
 
 constexpr auto kBrev = []<typename T>(T a) -> T {
   T out = 0;
-  for (size_t i = 0; i < sizeof(T) * 8; ++i) out |= (a >> i & 1) << (sizeof(T) * 8 - 1 - i);
+  for (size_t i = 0; i < sizeof(T) * 8; ++i) {
+    out = static_cast<T>(out | (a >> i & 1) << (sizeof(T) * 8 - 1 - i));
+  }
   return out;
 };
 
