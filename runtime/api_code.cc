@@ -108,6 +108,8 @@ tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form, t
       }
       case TARSIA_CODE_SASS:
         return GiveOrFail(code->code->Sass(), out);
+      case TARSIA_CODE_MIX:
+        return GiveOrFail(code->code->Mix(), out);
       case TARSIA_CODE_FORCE_32BIT:
         break;
     }

@@ -28,4 +28,12 @@ Result<std::string> Code::Sass() const {
   return compiler::DisassembleText(machine->cubin);
 }
 
+Result<std::string> Code::Mix() const {
+  TARSIA_TRY(const std::string text, Sass());
+  for (const compiler::SassKernel& kernel : compiler::ParseSass(text)) {
+    if (kernel.name == kernel_.name) return compiler::MixText(kernel);
+  }
+  return std::string();
+}
+
 }  // namespace tarsia::runtime

@@ -28,6 +28,8 @@ class Code {
   [[nodiscard]] const Result<compiler::Assembled>& Machine() const;
   // nvdisasm's text of the cubin.
   [[nodiscard]] Result<std::string> Sass() const;
+  // How many instructions of each class it has, as compiler::MixText.
+  [[nodiscard]] Result<std::string> Mix() const;
 
  private:
   Code(const Program& program, compiler::Target target, const compiler::CompileOptions& options,

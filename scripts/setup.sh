@@ -3,10 +3,12 @@
 # and a Python environment in .venv with the versions of versions.env. Asks nothing, can be run
 # again at any time, and is done at once when nothing is missing.
 #
-#   scripts/setup.sh [build|test|check]
+#   scripts/setup.sh [build|test|check|ptxcompiler]
 #     build   what the build and the quick start need
 #     test    that, and what the tests and the benchmarks need
 #     check   that, and the second compiler, the fuzzers and the formatter (the default)
+#     ptxcompiler  what the build needs, and NVIDIA's PTX compiler as a library, for builds with
+#             TARSIA_NVPTXCOMPILER=ON
 #
 # Runs as root, or through sudo. TARSIA_SKIP_APT=1 leaves the packages to you: for systems other
 # than Debian 12.
@@ -32,7 +34,7 @@ fail() {
 
 packages_of() {
   case "$1" in
-    build) printf '%s\n' "${BUILD_PACKAGES[@]}" ;;
+    build | ptxcompiler) printf '%s\n' "${BUILD_PACKAGES[@]}" ;;
     test) printf '%s\n' "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}" ;;
     check) printf '%s\n' "${BUILD_PACKAGES[@]}" "${TEST_PACKAGES[@]}" "${CHECK_PACKAGES[@]}" ;;
     *) return 1 ;;
@@ -100,12 +102,20 @@ install_python() {
   printf '%s\n' "$wanted" >"$stamp"
 }
 
+# ptxas as a library, for builds with TARSIA_NVPTXCOMPILER=ON.
+install_ptx_compiler() {
+  .venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --no-deps \
+    --only-binary :all: "nvidia-nvptxcompiler==${NVPTXCOMPILER_WHEEL_VERSION}" </dev/null ||
+    fail "pip could not install nvidia-nvptxcompiler"
+}
+
 main() {
   local group=${1:-check} packages
-  packages=$(packages_of "$group") || fail "usage: scripts/setup.sh [build|test|check]"
+  packages=$(packages_of "$group") || fail "usage: scripts/setup.sh [build|test|check|ptxcompiler]"
   mapfile -t packages <<<"$packages"
   install_packages "${packages[@]}"
   install_python
+  if [[ $group == ptxcompiler ]]; then install_ptx_compiler; fi
   say "ready (${group})"
 }
 

@@ -29,7 +29,7 @@ struct Form {
 };
 constexpr Form kForms[] = {
     {"ptx", TARSIA_CODE_PTX},   {"llvm", TARSIA_CODE_LLVM},       {"cubin", TARSIA_CODE_CUBIN},
-    {"sass", TARSIA_CODE_SASS}, {"layouts", TARSIA_CODE_LAYOUTS},
+    {"sass", TARSIA_CODE_SASS}, {"layouts", TARSIA_CODE_LAYOUTS}, {"mix", TARSIA_CODE_MIX},
 };
 
 tarsia_code_form FormOf(const std::string& name) {
@@ -101,9 +101,10 @@ int Compile(const Args& args) {
                 "The kernel; may be left out if there is only one");
   command.Values("--set", "NAME=V", &request.plan.sets, "Value of a constant: W=u4, K=384");
   command.Value("--target", "T", &request.target, "What to make code for: sm_80, sm_89, sm_90a");
-  command.Choice("--emit", &request.emit, {"ptx", "llvm", "cubin", "sass", "layouts"},
-                 "What to write: PTX, LLVM IR before optimisation, machine code or its text (with "
-                 "ptxas and nvdisasm), the layouts of all tiles");
+  command.Choice(
+      "--emit", &request.emit, {"ptx", "llvm", "cubin", "sass", "layouts", "mix"},
+      "What to write: PTX, LLVM IR before optimisation, machine code or its text (with "
+      "ptxas and nvdisasm), the layouts of all tiles, how many instructions of each class");
   command.Value("-o,--output", "OUT", &request.out, "Where to; standard output if left out");
   command.Flag("--no-line-info", &request.no_line_info,
                "Leave out what ties the code to the lines of the text");

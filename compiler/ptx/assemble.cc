@@ -11,8 +11,10 @@
 #include <iterator>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "compiler/diagnostics.h"
+#include "compiler/ptx/library.h"
 #include "compiler/ptx/tools.h"
 
 namespace tarsia::compiler {
@@ -131,8 +133,15 @@ std::string IdentityOf(const std::string& program) {
          std::to_string(time.time_since_epoch().count());
 }
 
-Status RunPtxas(const std::string& ptxas, std::string_view ptx, Target target, std::string& cubin,
-                std::string& log) {
+// With the program, or, where `ptxas` is "", with the library.
+Status MakeCubin(const std::string& ptxas, std::string_view ptx, Target target, std::string& cubin,
+                 std::string& log) {
+  if (ptxas.empty()) {
+    TARSIA_TRY(PtxLibraryOutput made, AssembleInProcess(ptx, target));
+    cubin = std::move(made.cubin);
+    log = std::move(made.log);
+    return OkStatus();
+  }
   TARSIA_TRY(const ScratchFile source, ScratchFile::Make(".ptx", ptx));
   TARSIA_TRY(const ScratchFile object, ScratchFile::Make(".cubin", ""));
   TARSIA_TRY(const ProcessOutput run,
@@ -140,7 +149,7 @@ Status RunPtxas(const std::string& ptxas, std::string_view ptx, Target target, s
                                 object.path()}));
   if (run.exit_code != 0) {
     const std::string text = run.err.empty() ? run.out : run.err;
-    return MakeDiagnostic(diag::kAssembleFailed, Location(), Trim(text));
+    return MakeDiagnostic(diag::kAssembleFailed, Location(), "ptxas", Trim(text));
   }
   log = run.out + run.err;
   TARSIA_TRY(cubin, object.Read());
@@ -185,12 +194,15 @@ void ParsePtxasLog(std::string_view log, Assembled& out) {
 }
 
 Result<Assembled> Assemble(std::string_view ptx, Target target) {
-  TARSIA_TRY(const std::string ptxas, FindTool(Tool::kPtxas));
-  const Cache cache(ptx, target, IdentityOf(ptxas));
+  const std::string library = PtxLibraryVersion();
+  Result<std::string> found = FindTool(Tool::kPtxas);
+  if (!found.ok() && library.empty()) return found.TakeError();
+  const std::string ptxas = found.ok() ? *std::move(found) : "";
+  const Cache cache(ptx, target, ptxas.empty() ? library : IdentityOf(ptxas));
   Assembled out;
   std::string log;
   if (!cache.Find(out.cubin, log)) {
-    TARSIA_CHECK(RunPtxas(ptxas, ptx, target, out.cubin, log));
+    TARSIA_CHECK(MakeCubin(ptxas, ptx, target, out.cubin, log));
     cache.Keep(out.cubin, log);
   }
   ParsePtxasLog(log, out);

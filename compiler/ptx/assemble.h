@@ -1,4 +1,5 @@
-// From PTX to machine code, by ptxas as a process.
+// From PTX to machine code: by ptxas as a process, or where it is not found by the library of
+// compiler/ptx/library.h.
 #ifndef TARSIA_COMPILER_PTX_ASSEMBLE_H_
 #define TARSIA_COMPILER_PTX_ASSEMBLE_H_
 
@@ -34,8 +35,8 @@ struct Assembled {
 
 // Assembles a module of any number of kernels: a call costs about 0.1 s, so put many into one. The
 // folder that the environment variable TARSIA_CUBIN_CACHE names keeps results by a hash of the
-// text, the target and the assembler. Errors: no ptxas (says where it was looked for), PTX that it
-// refuses (its messages). Thread-safe.
+// text, the target and the assembler. Errors: neither ptxas (says where it was looked for)
+// nor the library, PTX that is refused (the messages). Thread-safe.
 Result<Assembled> Assemble(std::string_view ptx, Target target);
 
 // One PTX text of several of one target: one header, then their bodies. Names must differ.

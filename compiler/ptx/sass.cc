@@ -1,8 +1,11 @@
 #include "compiler/ptx/sass.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "compiler/diagnostics.h"
 #include "compiler/ptx/tools.h"
@@ -114,16 +117,70 @@ SassClass ClassOf(std::string_view opcode) {
   return row != std::end(kOpcodeRows) ? row->sass_class : SassClass::kOther;
 }
 
+namespace {
+
+// From the target of each branch backwards to the branch. A branch to itself is padding.
+std::vector<std::span<const SassInstruction>> Loops(const SassKernel& kernel) {
+  std::vector<std::span<const SassInstruction>> loops;
+  const std::span<const SassInstruction> all = kernel.instructions;
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].opcode.starts_with("BRA")) continue;
+    for (const SassLabel& label : kernel.labels) {
+      const bool here = all[i].operands.find("(" + label.name + ")") != std::string::npos;
+      if (here && label.instruction < i) {
+        loops.push_back(all.subspan(label.instruction, i + 1 - label.instruction));
+      }
+    }
+  }
+  return loops;
+}
+
+}  // namespace
+
 size_t SassKernel::Count(SassClass sass_class) const {
   return static_cast<size_t>(
       std::count_if(instructions.begin(), instructions.end(),
                     [&](const SassInstruction& i) { return i.sass_class == sass_class; }));
 }
 
-std::array<size_t, kSassClasses> SassKernel::Counts() const {
+std::array<size_t, kSassClasses> CountClasses(std::span<const SassInstruction> instructions) {
   std::array<size_t, kSassClasses> counts{};
   for (const SassInstruction& i : instructions) ++counts[static_cast<size_t>(i.sass_class)];
   return counts;
+}
+
+std::array<size_t, kSassClasses> SassKernel::Counts() const { return CountClasses(instructions); }
+
+std::span<const SassInstruction> SassKernel::MainLoop() const {
+  using Span = std::span<const SassInstruction>;
+  const std::vector<Span> loops = Loops(*this);
+  const auto holds = [](Span outer, Span inner) {
+    return outer.size() > inner.size() && outer.data() <= inner.data() &&
+           inner.data() + inner.size() <= outer.data() + outer.size();
+  };
+  const auto rank = [](Span loop) {
+    const auto tensor = CountClasses(loop)[static_cast<size_t>(SassClass::kTensor)];
+    return std::pair(tensor, loop.size());
+  };
+  Span best;
+  for (const Span loop : loops) {
+    const bool innermost =
+        std::none_of(loops.begin(), loops.end(), [&](Span other) { return holds(loop, other); });
+    if (innermost && (best.empty() || rank(loop) > rank(best))) best = loop;
+  }
+  return best;
+}
+
+std::string MixText(const SassKernel& kernel) {
+  const std::span<const SassInstruction> loop = kernel.MainLoop();
+  const auto in_loop = CountClasses(loop);
+  const auto in_all = kernel.Counts();
+  std::string out = fmt::format("{:<16} {:>9} {:>9}\n", "class", "main loop", "all");
+  for (size_t i = 0; i < kSassClasses; ++i) {
+    if (in_all[i] == 0) continue;
+    out += fmt::format("{:<16} {:>9} {:>9}\n", kClassNames[i], in_loop[i], in_all[i]);
+  }
+  return out + fmt::format("{:<16} {:>9} {:>9}\n", "sum", loop.size(), kernel.instructions.size());
 }
 
 size_t SassKernel::CountOpcode(std::string_view prefix) const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,9 +54,19 @@ struct SassKernel {
 
   [[nodiscard]] size_t Count(SassClass sass_class) const;
   [[nodiscard]] std::array<size_t, kSassClasses> Counts() const;
+  // The main loop: of the loops that hold no other, the one with the most tensor instructions, and
+  // of those the longest. All its instructions, or nothing if there is no loop.
+  [[nodiscard]] std::span<const SassInstruction> MainLoop() const;
   // Opcodes that begin with the prefix, as "LDG.E.128".
   [[nodiscard]] size_t CountOpcode(std::string_view prefix) const;
 };
+
+// The instruction mix as a table: a line for each class that occurs, then their sum; how many stand
+// in the main loop, and in all.
+std::string MixText(const SassKernel& kernel);
+
+// How many there are of each class.
+std::array<size_t, kSassClasses> CountClasses(std::span<const SassInstruction> instructions);
 
 // Runs nvdisasm on a cubin. Errors: no nvdisasm (says where it was looked for), or it fails.
 Result<std::vector<SassKernel>> Disassemble(const std::string& cubin);

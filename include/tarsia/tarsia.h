@@ -65,6 +65,8 @@ typedef enum tarsia_status {
                                       TARSIA_EXECUTE_CHECK found faults; its results have no
                                       meaning */
   TARSIA_STATUS_INTERNAL = 9,      /* a fault of the library */
+  TARSIA_STATUS_DEVICE_LOST = 10,  /* a kernel failed on the GPU, or the GPU is gone: nothing more
+                                      runs in this CUDA context */
   TARSIA_STATUS_FORCE_32BIT = 0x7fffffff
 } tarsia_status;
 
@@ -510,6 +512,8 @@ typedef enum tarsia_code_form {
   TARSIA_CODE_LAYOUTS = 3, /* the layout of every tile, chosen or given */
   TARSIA_CODE_CUBIN = 4,   /* machine code; needs ptxas */
   TARSIA_CODE_SASS = 5,    /* its text; needs ptxas and nvdisasm */
+  TARSIA_CODE_MIX = 6,     /* a table: instructions of each class, in the main loop and in all;
+                              needs ptxas and nvdisasm */
   TARSIA_CODE_FORCE_32BIT = 0x7fffffff
 } tarsia_code_form;
 

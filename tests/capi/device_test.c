@@ -302,6 +302,7 @@ static void CheckCode(const tarsia_code* code) {
   CHECK(resources.registers > 0 && resources.cubin_bytes > 100 && resources.warning_count == 0);
   CheckText(code, TARSIA_CODE_CUBIN, "\177ELF");
   CheckText(code, TARSIA_CODE_SASS, "EXIT");
+  CheckText(code, TARSIA_CODE_MIX, "main loop");
 }
 
 static void TestCode(void) {

@@ -5,6 +5,7 @@
 
 #include "compiler/llvm/backend.h"
 #include "compiler/ptx/assemble.h"
+#include "compiler/ptx/library.h"
 #include "compiler/ptx/sass.h"
 #include "compiler/ptx/tools.h"
 #include "tests/unit/compiler/cast_cases.h"
@@ -92,6 +93,29 @@ TEST_P(EveryTarget, ReadsMachineCode) {
   EXPECT_EQ(kernel.Count(SassClass::kStoreGlobal), 1U);
   EXPECT_EQ(kernel.CountOpcode("F2F"), 1U);  // F2FP on all of them
   EXPECT_EQ(kernel.Count(SassClass::kOther), 0U);
+}
+
+// The library makes what ptxas makes, where it is built in.
+TEST_P(EveryTarget, AssemblesInProcess) {
+  if (PtxLibraryVersion().empty()) {
+    EXPECT_FALSE(AssembleInProcess("", GetParam().target).ok());
+    GTEST_SKIP() << "built without TARSIA_NVPTXCOMPILER";
+  }
+  const Operation operation = CastOperation(kF32, kF16, {});
+  const std::string ptx = PtxOf({operation}, GetParam().target);
+  setenv("TARSIA_PTXAS", "/nowhere/ptxas", 1);
+  const auto made = Assemble(ptx, GetParam().target);
+  unsetenv("TARSIA_PTXAS");
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  ExpectNoSpills(*made, 1);
+  EXPECT_TRUE(made->cubin.starts_with("\177ELF"));
+  SKIP_WITHOUT_PTXAS();
+  const auto expected = Assemble(ptx, GetParam().target);
+  ASSERT_TRUE(expected.ok()) << expected.error().message;
+  EXPECT_EQ(made->kernels[0].registers, expected->kernels[0].registers);
+  const auto refused = AssembleInProcess("nonsense", GetParam().target);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("nonsense"), std::string::npos) << refused.error().message;
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, EveryTarget,

@@ -116,6 +116,33 @@ TEST(Sass, ReadsInstructionsLabelsAndLines) {
   EXPECT_EQ(k.Counts()[static_cast<size_t>(SassClass::kLoadGlobal)], 1U);
 }
 
+TEST(Sass, FindsTheMainLoop) {
+  const std::vector<SassKernel> kernels = ParseSass(kSass);
+  ASSERT_EQ(kernels.size(), 1U);
+  const auto loop = kernels[0].MainLoop();  // from the load to the branch
+  ASSERT_EQ(loop.size(), 3U);
+  EXPECT_EQ(loop[0].opcode, "LDG.E.128");
+  const auto counts = CountClasses(loop);
+  EXPECT_EQ(counts[static_cast<size_t>(SassClass::kTensor)], 1U);
+  EXPECT_EQ(counts[static_cast<size_t>(SassClass::kLoadGlobal)], 1U);
+  EXPECT_EQ(counts[static_cast<size_t>(SassClass::kBranch)], 1U);
+  // Around it another loop, and beside it a longer one without tensor instructions.
+  SassKernel nested = kernels[0];
+  nested.labels = {{"outer", 0}, {"inner", 1}, {"other", 3}};
+  nested.instructions[2].opcode = "BRA";
+  nested.instructions[2].operands = "`(inner)";
+  nested.instructions[1].opcode = "HMMA.16816.F32";
+  nested.instructions[1].sass_class = SassClass::kTensor;
+  nested.instructions[3].operands = "`(outer)";
+  EXPECT_EQ(nested.MainLoop().size(), 2U);
+  EXPECT_TRUE(SassKernel().MainLoop().empty());
+  EXPECT_EQ(MixText(SassKernel()),
+            "class            main loop       all\n"
+            "sum                      0         0\n");
+  const std::string mix = MixText(kernels[0]);
+  EXPECT_NE(mix.find("tensor                   1         1\n"), std::string::npos) << mix;
+}
+
 TEST(Sass, KnowsClassesByTheStem) {
   EXPECT_EQ(ClassOf("HGMMA.64x256x16.F32"), SassClass::kTensor);
   EXPECT_EQ(ClassOf("LOP3.LUT"), SassClass::kLogic);
