@@ -6,15 +6,16 @@
 //                  all ones before the launch
 //        8      8  how many bytes of entries were wanted; 0 before the launch
 //       16      8  how many bytes of entries there is room for; set before the launch
-//       24      8  zero
+//       24      8  where the first entry that found no room would have begun; all ones before the
+//                  launch
 //       32      -  entries, each a multiple of 8 bytes: record (8), block (8), elements
 //
 // `block` is the linear number of the block, x fastest. Records are numbers of
 // CompiledKernel::records. Elements are codes in native containers (1, 2, 4 or 8 bytes), row-major.
-// Where there is no room for an entry it is left out, though counted: the host sees that the
-// wanted bytes exceed the room. Entries of one block stand in the order in which it made them. The
-// entry of a failure, where its kind has one, stands before the failure is known; other entries are
-// what was printed.
+// Where there is no room for an entry it is left out, as are all behind it, though counted: the
+// host sees that the wanted bytes exceed the room, and where the entries end. Entries of one block
+// stand in the order in which it made them. The entry of a failure, where its kind has one, stands
+// before the failure is known; other entries are what was printed.
 #ifndef TARSIA_COMPILER_REPORT_BUFFER_H_
 #define TARSIA_COMPILER_REPORT_BUFFER_H_
 
@@ -31,9 +32,14 @@ struct ReportHeader {
   uint64_t failure = kNoFailure;
   uint64_t wanted = 0;
   uint64_t room = 0;
-  uint64_t zero = 0;
+  uint64_t end = ~uint64_t{0};
 
   static constexpr uint64_t kNoFailure = ~uint64_t{0};
+  // Bytes of entries that are there.
+  [[nodiscard]] uint64_t EntryBytes() const {
+    const uint64_t most = wanted < room ? wanted : room;
+    return end < most ? end : most;
+  }
 };
 static_assert(sizeof(ReportHeader) == 32);
 

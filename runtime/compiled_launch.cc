@@ -249,7 +249,7 @@ Status CompiledProgram::ReadReport(Device& device, const CompiledLaunch& launch,
   auto* const at = static_cast<uint8_t*>(request.workspace) + launch.workspace.report;
   ReportHeader header;
   TARSIA_CHECK(device.Read(&header, at, sizeof(header), request.stream));
-  std::vector<uint8_t> bytes(std::min(header.wanted, launch.workspace.report_room));
+  std::vector<uint8_t> bytes(std::min(header.EntryBytes(), launch.workspace.report_room));
   if (!bytes.empty()) {
     TARSIA_CHECK(device.Read(bytes.data(), at + sizeof(header), bytes.size(), request.stream));
   }
@@ -260,10 +260,10 @@ Status CompiledProgram::ReadReport(Device& device, const CompiledLaunch& launch,
   }
   if (request.options != nullptr && request.options->print != nullptr) {
     Print(entries, launch.grid, request.options->print);
-    if (header.wanted > launch.workspace.report_room) {
+    if (header.wanted > bytes.size()) {
       request.options->print(
           fmt::format("[print: {} bytes more did not fit into the report buffer]",
-                      header.wanted - launch.workspace.report_room));
+                      header.wanted - bytes.size()));
     }
   }
   if (header.failure == ReportHeader::kNoFailure) return OkStatus();

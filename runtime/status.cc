@@ -35,8 +35,12 @@ constexpr Meaning kMeanings[] = {
     {&diag::kViewExtent, TARSIA_STATUS_INVALID_ARGUMENT},
     {&ptx::diag::kNotAllocated, TARSIA_STATUS_INVALID_ARGUMENT},
     {&ptx::diag::kBadCopy, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kCudaNotDevicePointer, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kCudaNotLoaded, TARSIA_STATUS_INVALID_ARGUMENT},
     // The device does not have it.
     {&diag::kOptionOfInterpreter, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kCudaSharedMemory, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kCudaDeviceLost, TARSIA_STATUS_DEVICE_LOST},
     // The machine lacks something.
     {&diag::kCudaNoDriver, TARSIA_STATUS_NO_DEVICE},
     {&diag::kCudaDriverOld, TARSIA_STATUS_NO_DEVICE},

@@ -22,6 +22,7 @@ int ExitCode(tarsia_status status) {
       return kUsage;
     case TARSIA_STATUS_OUT_OF_MEMORY:
     case TARSIA_STATUS_NO_DEVICE:
+    case TARSIA_STATUS_DEVICE_LOST:
     case TARSIA_STATUS_INTERNAL:
     case TARSIA_STATUS_FORCE_32BIT:
       break;

@@ -606,13 +606,18 @@ llvm::Value* Emitter::TakeEntry(uint32_t record, uint64_t bytes) {
   llvm::IRBuilder<>& b = builder_;
   llvm::AllocaInst* taken = Variable(I(64), "entry");
   b.CreateStore(Int64(0), taken);
-  llvm::Value* wanted =
-      b.CreateIntToPtr(b.CreateAdd(report_, Int64(8)), llvm::PointerType::get(*context_, 1));
+  const auto update = [&](llvm::AtomicRMWInst::BinOp operation, int64_t offset, llvm::Value* by) {
+    llvm::Value* field =
+        b.CreateIntToPtr(b.CreateAdd(report_, Int64(offset)), llvm::PointerType::get(*context_, 1));
+    return b.CreateAtomicRMW(operation, field, by, llvm::MaybeAlign(8),
+                             llvm::AtomicOrdering::Monotonic);
+  };
   llvm::Value* size = Int64(static_cast<int64_t>(bytes));
-  llvm::Value* at = b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, wanted, size, llvm::MaybeAlign(8),
-                                      llvm::AtomicOrdering::Monotonic);
+  llvm::Value* at = update(llvm::AtomicRMWInst::Add, 8, size);
   llvm::Value* room = LoadCode(Space::kGlobal, {report_, 16}, 8, 8, nullptr);
-  If(b.CreateICmpULE(b.CreateAdd(at, size), room), [&] {
+  llvm::Value* fits = b.CreateICmpULE(b.CreateAdd(at, size), room);
+  If(b.CreateNot(fits), [&] { update(llvm::AtomicRMWInst::UMin, 24, at); });
+  If(fits, [&] {
     llvm::Value* entry = b.CreateAdd(report_, b.CreateAdd(at, Int64(sizeof(ReportHeader))));
     StoreCode(Space::kGlobal, {entry, 0}, 8, 8, Int64(record), nullptr);
     StoreCode(Space::kGlobal, {entry, 8}, 8, 8, LinearBlock(), nullptr);

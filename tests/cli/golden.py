@@ -12,10 +12,11 @@
     --- exit 1                          left out for 0
 
 Besides `tarsia`, commands may call `npy FILE...`, which prints type, shape and elements of .npy
-files. Times and what depends on the machine are replaced by words before comparison. A line that
+files, and `emulated COMMAND...`, which runs a command where the GPU is the emulated driver, or
+the one of $DRIVERS that DRIVER names. Times and what depends on the machine are replaced by words before comparison. A line that
 begins with `---` in an input or output is written with a backslash before it.
 
-usage: golden.py --tarsia PATH [--update] FILE...
+usage: golden.py --tarsia PATH --driver PATH [--update] FILE...
 """
 
 import argparse
@@ -34,6 +35,7 @@ FORMATS = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8
 SAFETENSORS = {"F16": "e", "F32": "f", "F64": "d", "I8": "b", "I16": "h", "I32": "i", "I64": "q",
                "U8": "B", "BOOL": "?", "BF16": "H", "F8_E4M3": "B", "F8_E5M2": "B"}
 MACHINE = [
+    (re.compile(r"/[^ :]*/libtarsia_emulated_cuda\w*\.so"), "DRIVER"),
     (re.compile(r"\b\d+(\.\d+)? (us|ms|s)\b"), "TIME"),
     (re.compile(r"\b\d+ threads?, (AVX-512|AVX2|SSE4|SSE2|NEON|none)"), "THREADS"),
     (re.compile(r'"((?:median_)?nanoseconds)": \d+'), r'"\1": TIME'),
@@ -153,7 +155,12 @@ def run_command(command, folder, environment):
     return lines + ([f"--- exit {done.returncode}"] if done.returncode else [])
 
 
-def actual_text(path, tarsia):
+def write_script(path, line):
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(0o755)
+
+
+def actual_text(path, tarsia, driver):
     """The test file as it would have to be, given what the commands do."""
     lines = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -161,10 +168,12 @@ def actual_text(path, tarsia):
         bins.mkdir()
         folder.mkdir()
         (bins / "tarsia").symlink_to(tarsia)
-        (bins / "npy").write_text(
-            f'#!/bin/sh\nexec {sys.executable} {os.path.abspath(__file__)} --show-npy "$@"\n')
-        (bins / "npy").chmod(0o755)
+        write_script(bins / "npy",
+                     f'exec {sys.executable} {os.path.abspath(__file__)} --show-npy "$@"')
+        write_script(bins / "emulated",
+                     f'TARSIA_CUDA_DRIVER="${{DRIVER:-{driver}}}" TARSIA_CUDA_CODE=ptx exec "$@"')
         environment = {"PATH": f"{bins}:/usr/bin:/bin", "HOME": scratch, "LC_ALL": "C.UTF-8",
+                       "DRIVERS": str(pathlib.Path(driver).parent),
                        "TARSIA_CUDA_DRIVER": "no-such-driver.so"}  # no GPU, on any machine
         for head, body in parse(path.read_text()):
             if head is not None and head.split()[0] in ("stdout", "stderr", "exit"):
@@ -183,6 +192,8 @@ def actual_text(path, tarsia):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tarsia", type=lambda p: pathlib.Path(p).resolve())
+    parser.add_argument("--driver", type=lambda p: pathlib.Path(p).resolve(), default="/none",
+                        help="the emulated CUDA driver")
     parser.add_argument("--update", action="store_true", help="rewrite the expected output")
     parser.add_argument("--show-npy", nargs="+", metavar="FILE")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
@@ -192,7 +203,7 @@ def main():
         return 0
     failures = 0
     for path in arguments.files:
-        expected, actual = path.read_text(), actual_text(path, arguments.tarsia)
+        expected, actual = path.read_text(), actual_text(path, arguments.tarsia, arguments.driver)
         if expected == actual:
             continue
         if arguments.update:

@@ -1,0 +1,148 @@
+// Where shared tiles lie, and which layouts tiles get.
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "compiler/infer_layouts.h"
+#include "compiler/plan_shared.h"
+#include "compiler/tile_layout.h"
+#include "tests/unit/compiler/programs.h"
+
+namespace tarsia::compiler {
+namespace {
+
+SharedPlan PlanOf(const std::string& text) {
+  const Program program = MakeProgram(text);
+  const auto layouts = InferLayouts(program);
+  EXPECT_TRUE(layouts.ok());
+  const auto plan = PlanShared(program, *layouts, Target::kSm80);
+  EXPECT_TRUE(plan.ok());
+  return *plan;
+}
+
+TEST(PlanShared, BlocksOfCodeTakeTheSamePlace) {
+  const SharedPlan plan = PlanOf(R"(
+kernel k(%n: i32)
+  warps 1
+{
+  %a = alloc.shared : u8 [100]
+  if %n > 0 {
+    %b = alloc.shared : u8 [1000]
+  } else {
+    %c = alloc.shared : u8 [10]
+    %d = alloc.shared : f32 [3]
+  }
+  %e = alloc.shared : u8 [1]
+}
+)");
+  ASSERT_EQ(plan.tiles.size(), 5u);
+  const std::vector<uint64_t> offsets = {0, 112, 112, 128, 112};
+  const std::vector<uint64_t> bytes = {112, 1008, 16, 16, 16};
+  const std::vector<bool> reused = {false, true, true, true, true};
+  for (size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(plan.tiles[i].offset, offsets[i]) << i;
+    EXPECT_EQ(plan.tiles[i].bytes, bytes[i]) << i;
+    EXPECT_EQ(plan.tiles[i].reused, reused[i]) << i;
+  }
+  EXPECT_EQ(plan.total_bytes, 1120u);
+  EXPECT_EQ(plan.scratch_bytes, 0u);
+}
+
+TEST(PlanShared, ScratchLiesBelow) {
+  const SharedPlan plan = PlanOf(R"(
+kernel k()
+  warps 1
+{
+  %s = alloc.shared : shared<u8>[8, 128] swizzle(row_major(8, 128), 4, 3, 3)
+  %t = iota : i64 [4, 8]
+  %u = convert_layout %t : reg<i64>[4, 8] column_spatial(4, 8)
+}
+)");
+  EXPECT_EQ(plan.scratch_bytes, 4u * 8 * 8);
+  EXPECT_EQ(plan.tiles[0].offset, 1024u);  // aligned as the swizzle wants it
+  EXPECT_EQ(plan.tiles[0].bytes, 1024u);
+  EXPECT_EQ(plan.total_bytes, 2048u);
+}
+
+// Every element has a holder, none has two in one replica, and vectors run along `fast`.
+TEST(Layouts, BlockedCoversEveryShape) {
+  for (const int64_t rows : {1, 3, 8, 33}) {
+    for (const int64_t columns : {1, 4, 7, 64, 130}) {
+      for (const int64_t threads : {32, 64, 128}) {
+        for (const int fast : {0, 1}) {
+          const auto layout = BlockedLayout({rows, columns}, threads, 8, fast);
+          ASSERT_TRUE(layout.ok());
+          EXPECT_EQ(layout->threads(), threads);
+          std::multiset<std::pair<int64_t, int64_t>> seen;
+          for (int64_t t = 0; t < threads; ++t) {
+            const Extents of_thread = layout->ThreadOffset(t);
+            for (int64_t s = 0; s < layout->slots(); ++s) {
+              const Extents of_slot = layout->SlotOffset(s);
+              const int64_t row = of_thread[0] + of_slot[0];
+              const int64_t column = of_thread[1] + of_slot[1];
+              if (row < rows && column < columns) seen.insert({row, column});
+            }
+          }
+          const auto replicas = static_cast<size_t>(layout->reg().replication());
+          ASSERT_EQ(seen.size(), static_cast<size_t>(rows * columns) * replicas)
+              << rows << " " << columns << " " << threads << " " << fast;
+          for (const auto& element : seen) ASSERT_EQ(seen.count(element), replicas);
+        }
+      }
+    }
+  }
+}
+
+TEST(Layouts, SlotsThatMoveWithinTheirThread) {
+  const auto rows = RegLayout::Local(Extents{2, 3});
+  const auto columns = RegLayout::ColumnLocal(Extents{2, 3});
+  const auto order = SlotPermutation(TileLayout::Exact(*rows), TileLayout::Exact(*columns));
+  ASSERT_TRUE(order);
+  EXPECT_EQ(*order, (std::vector<int64_t>{0, 3, 1, 4, 2, 5}));
+  const auto spread = RegLayout::Spatial(Extents{2, 3});
+  EXPECT_FALSE(SlotPermutation(TileLayout::Exact(*rows), TileLayout::Exact(*spread)));
+}
+
+// 8 rows by 4 columns of lanes, and 4 warps along the rows.
+TEST(Layouts, ReductionsFindTheirThreads) {
+  const auto warps = RegLayout::Spatial(Extents{4, 1});
+  const auto lanes = RegLayout::Spatial(Extents{8, 4});
+  const TileLayout layout = TileLayout::Exact(*Product(*warps, *lanes));
+  const std::vector<int64_t> along_columns = {1}, along_rows = {0};
+  const ThreadReduction columns = ReduceThreads(layout, along_columns);
+  EXPECT_EQ(columns.lane_masks, (std::vector<int>{1, 2}));
+  EXPECT_EQ(columns.parts, 1);
+  const ThreadReduction rows = ReduceThreads(layout, along_rows);
+  EXPECT_EQ(rows.lane_masks, (std::vector<int>{4, 8, 16}));
+  EXPECT_EQ(rows.parts, 4);
+  ASSERT_EQ(rows.cross.size(), 1u);
+  EXPECT_EQ(rows.cross[0].stride, 32);
+}
+
+TEST(Layouts, AreToldWithTheirReason) {
+  const Program program = MakeProgram(R"(
+kernel k(%x: ptr<f32>)
+  warps 1
+{
+  %g = view %x : global<f32>[32, 4]
+  %t = load %g[0, 0] : [32, 4]
+  %u = add %t, 1.0
+  %r = reduce.sum %u axes [1]
+}
+)");
+  const auto plan = InferLayouts(program);
+  ASSERT_TRUE(plan.ok());
+  // A thread has a row of four, which is 16 bytes, and so its sum.
+  EXPECT_EQ(ToString(program, *plan),
+            "kernel k\n"
+            "  %t : f32[32, 4] layout(shape=[32, 4], modes=[32, 4], spatial=[0], local=[1]) (wide "
+            "accesses to memory)\n"
+            "  %u : f32[32, 4] layout(shape=[32, 4], modes=[32, 4], spatial=[0], local=[1]) (wide "
+            "accesses to memory)\n"
+            "  %r : f32[32] layout(shape=[32], modes=[32], spatial=[0], local=[]) (what "
+            "`reduce.sum` makes of its source)\n");
+}
+
+}  // namespace
+}  // namespace tarsia::compiler
