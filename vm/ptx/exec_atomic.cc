@@ -153,6 +153,7 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
   const Operand& address = inst[shape.address];
   const Operand& value = inst[shape.value];
   warp.NeedDefined(inst, address, "the address");
+  bool changes = false;
   ForLanes(warp.mask(), [&](int lane) {
     Place place;
     uint64_t at = warp.Address(address, lane);
@@ -171,14 +172,21 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
         warp.Report(inst, FindingKind::kUninitialised, lane,
                     "updates global memory with bits that were never written");
       }
-      old = ExchangeBytes(place.data, atomic, type, global, warp.Bits(value, lane), c);
-      WriteBytes(place.defined, bytes,
-                 ~UndefAfter(atomic, old, old_undef, warp.Bits(value, lane), undef));
+      const uint64_t b = warp.Bits(value, lane);
+      old = ExchangeBytes(place.data, atomic, type, global, b, c);
+      const uint64_t now = Updated(atomic, type, global, old, b, c) & AllBits(bytes);
+      changes = changes || now != old;
+      WriteBytes(place.defined, bytes, ~UndefAfter(atomic, old, old_undef, b, undef));
     }
     if (shape.dest < 0) return;
     warp.SetBits(inst[shape.dest], lane, old);
     warp.SetUndef(inst[shape.dest], lane, old_undef);
   });
+  if (changes) {
+    warp.NoteProgress();
+  } else {
+    warp.NotePoll(16);
+  }
   return Step::kNext;
 }
 

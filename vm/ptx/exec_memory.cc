@@ -117,6 +117,9 @@ Step Load(Warp& warp, const Inst& inst) {
   } else {
     LoadLanes(warp, inst, space);
   }
+  if (inst.Has(Mod::kVolatile) || inst.Has(Mod::kRelaxed) || inst.Has(Mod::kAcquire)) {
+    warp.NotePoll(1);
+  }
   Fence(inst, false);
   return Step::kNext;
 }

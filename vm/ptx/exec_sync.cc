@@ -27,6 +27,7 @@ bool IsAligned(const Inst& inst) {
 
 Step ArriveAtBarrier(Warp& warp, const Inst& inst, int number_at, bool wait, uint32_t predicate) {
   if (IsAligned(inst) && (warp.live() & ~warp.mask()) != 0) {
+    if (warp.GatherLoose()) return Step::kMoved;
     warp.Report(inst, FindingKind::kDivergence, std::countr_zero(warp.mask()),
                 fmt::format("all lanes must come to it together, and lanes 0x{:08x} do not",
                             warp.live() & ~warp.mask()));

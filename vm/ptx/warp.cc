@@ -36,6 +36,7 @@ uint64_t Warp::Run(uint64_t budget) {
   const std::atomic<bool>& stop = launch().stop;
   while (ran < budget && !stop.load(std::memory_order_relaxed) && PickSplit()) {
     const uint64_t until = std::min(budget, ran + kTurn);
+    yield_ = false;
     while (ran < until) {
       Split& split = *splits_[current_];
       const Inst& inst = frame_->function->code[split.pc];
@@ -49,6 +50,7 @@ uint64_t Warp::Run(uint64_t budget) {
       }
       ++split.pc;
       if (split.join != nullptr && split.pc == split.join->pc) break;
+      if (yield_) break;
     }
   }
   launch().thread_instructions.fetch_add(threads, std::memory_order_relaxed);

@@ -70,6 +70,8 @@ struct Join {
   uint32_t pc = 0;
   uint32_t expected = 0;  // lanes that have not ended
   uint32_t arrived = 0;
+  uint32_t polls = 0;       // by lanes that have not arrived, since others wait for them
+  bool loosened = false;    // some went on without waiting
   Frame* callee = nullptr;  // of a call
 };
 
@@ -84,6 +86,7 @@ struct Split {
   uint32_t wanted = 0;     // kWarpSync: the lanes that have to come
   uint32_t executing = 0;  // kWarpSync: the lanes that are here and whose guard holds
   uint32_t barrier = 0;    // kBarrier: its number
+  bool loose = false;      // it left a join before all of its lanes were there, or came to it later
 };
 
 enum class Access : uint8_t { kRead, kWrite, kAtomic };
@@ -182,6 +185,14 @@ class Warp {
   // Waits until all lanes of the mask execute the instruction, in which case mask() is all of
   // them and true is returned. Reports masks that do not fit.
   bool SyncLanes(const Inst& inst, uint32_t members);
+  // Lanes look at memory that others write, in vain (a lock that is taken): others have their turn,
+  // and who waits for these lanes at the nearest join may be whom they wait for, so that in the end
+  // it goes on alone, as threads of a GPU do. NoteProgress: not in vain.
+  void NotePoll(uint32_t weight);
+  void NoteProgress();
+  // Lanes that left a join early come to where all have to be: true if they wait for others that
+  // can still come, or have been joined to them.
+  bool GatherLoose();
   // Reports that not all lanes of the warp execute an .aligned instruction.
   void NeedAligned(const Inst& inst);
 
@@ -253,6 +264,7 @@ class Warp {
   const MemoryRange* last_range_ = nullptr;
   uint64_t clock_ = 0;
   uint32_t carry_ = 0;
+  bool yield_ = false;  // the split's turn ends
 };
 
 // Undefined bits of the destinations from those of the sources, before the instruction runs

@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMaxFrames = 4096;
 constexpr uint64_t kMaxLocal = uint64_t{1} << 20;
+constexpr uint32_t kMaxPolls = 1024;  // before lanes at a join go on without those that poll
 
 }  // namespace
 
@@ -55,6 +56,7 @@ bool Warp::Arrive() {
     }
     now.mask = join->expected;
     now.join = join->parent;
+    now.loose = now.loose || join->loosened;
     FreeJoin(join);
   }
   return true;
@@ -114,8 +116,43 @@ Step Warp::BranchMany(const Inst& inst, const uint32_t* target) {
     const uint32_t lanes = going_to(pc);
     rest &= ~lanes;
     AddSplit(lanes, pc, frame_, join);
+    splits_.back()->loose = now.loose;
   }
   return Step::kMoved;
+}
+
+void Warp::NotePoll(uint32_t weight) {
+  yield_ = true;
+  Join* join = split().join;
+  while (join != nullptr && (join->arrived == 0 || join->callee != nullptr)) join = join->parent;
+  if (join == nullptr) return;
+  join->polls += weight;
+  if (join->polls < kMaxPolls) return;
+  AddSplit(join->arrived, join->pc, join->frame, join->parent);
+  splits_.back()->loose = true;
+  join->loosened = true;
+  join->expected &= ~join->arrived;
+  join->arrived = 0;
+  join->polls = 0;
+}
+
+bool Warp::GatherLoose() {
+  const Split& now = split();
+  if (!now.loose || mask_ != now.mask) return false;
+  bool others = false;
+  for (const auto& other : splits_) {
+    if (other.get() == &now || other->state != Split::State::kReady) continue;
+    others = true;
+    if (other->pc != now.pc || other->frame != now.frame || other->join != now.join) continue;
+    other->mask |= now.mask;
+    RemoveCurrent();
+    return true;
+  }
+  return others;
+}
+
+void Warp::NoteProgress() {
+  for (Join* join = split().join; join != nullptr; join = join->parent) join->polls = 0;
 }
 
 // ---- calls -----------------------------------------------------------------------------------

@@ -68,6 +68,51 @@ mov.u32 r9, 1;
   Covers(Op::kBrkpt);
 }
 
+// Lanes that end within a function are not waited for where the ways of their caller meet.
+TEST(Control, EndsThreadsWithinACall) {
+  const std::string leave = R"(
+.func leave (.param .b32 n) {
+.reg .b32 a; .reg .pred q;
+ld.param.b32 a, [n]; setp.lt.u32 q, a, 4;
+@q exit;
+ret;
+}
+)";
+  const auto got = RunThreads(R"(
+setp.lt.u32 p1, r0, 16;
+@p1 bra other;
+mov.u32 r9, 1; bra meet;
+other: mov.u32 r9, 2;
+{ .param .b32 n; st.param.b32 [n], r0; call leave, (n); }
+meet: activemask.b32 r2; setp.eq.u32 p2, r2, 0xFFFFFFF0; @p2 add.u32 r9, r9, 10;
+)",
+                              32, leave);
+  ExpectEach(got, [](uint32_t i) { return i < 4 ? 0xABABABABU : i < 16 ? 12U : 11U; });
+}
+
+// Every lane takes a lock that other lanes of its warp wait for: who has it must not wait for them
+// behind the loop. Afterwards all are together again.
+TEST(Control, LanesHandALockAround) {
+  const auto got = RunThreads(R"(
+mov.u32 r1, lock; setp.ne.u32 p1, r0, 0;
+@!p1 st.shared.v2.u32 [r1], {0, 0};
+bar.sync 0;
+setp.gt.u32 p4, r0, 40; @p4 bra meet;
+spin: atom.shared.cas.b32 r2, [r1], 0, 1;
+setp.ne.u32 p2, r2, 0;
+@p2 bra spin;
+membar.cta;
+ld.volatile.shared.u32 r3, [r1+4]; add.u32 r3, r3, 1; st.volatile.shared.u32 [r1+4], r3;
+membar.cta;
+atom.shared.exch.b32 r2, [r1], 0;
+meet:
+bar.sync 0;
+ld.shared.u32 r9, [r1+4];
+)",
+                              64, ".shared .align 8 .b8 lock[8];\n");
+  ExpectEach(got, [](uint32_t) { return 41U; });
+}
+
 TEST(Control, CallsRecursively) {
   const std::string factorial = R"(
 .func (.param .b32 result) factorial (.param .b32 n) {
