@@ -7,12 +7,11 @@
 
 #include "runtime/cuda_device.h"
 #include "tests/emulated_driver/hooks.h"
+#include "tests/harness/device_launch.h"
 
 namespace tarsia::harness {
 
 using runtime::Device;
-using runtime::DevicePointer;
-using runtime::LoadedKernel;
 
 // The device, opened anew after a kernel has ended its context, where that can be done.
 class CudaWitness::Machine {
@@ -63,63 +62,11 @@ class CudaWitness::Machine {
 
 namespace {
 
-// Device memory for one launch.
-class Memory {
- public:
-  explicit Memory(Device& device) : device_(device) {}
-  ~Memory() {
-    for (const DevicePointer pointer : pointers_) (void)device_.Free(pointer).ok();
-  }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-
-  Result<DevicePointer> Allocate(uint64_t bytes) {
-    TARSIA_TRY(const DevicePointer pointer, device_.Allocate(bytes));
-    pointers_.push_back(pointer);
-    return pointer;
-  }
-
- private:
-  Device& device_;
-  std::vector<DevicePointer> pointers_;
-};
-
 Status Launch(Device& device, const Program& program, std::span<const Argument> arguments,
               const vm::LaunchOptions& options) {
-  TARSIA_TRY(const std::unique_ptr<LoadedKernel> kernel, device.Load(program));
-  Memory memory(device);
-  vm::LaunchArgs args;
-  std::vector<uint64_t> scalars;
-  for (const Argument& argument : arguments) {
-    if (const auto* const scalar = std::get_if<ScalarArgument>(&argument)) {
-      args.params.emplace_back(vm::ScalarValue{scalar->type, scalar->code});
-      scalars.push_back(scalar->code);
-      continue;
-    }
-    const auto& host = std::get<MemoryArgument>(argument);
-    TARSIA_TRY(const DevicePointer pointer, memory.Allocate(host.bytes));
-    TARSIA_CHECK(device.Write(pointer, host.data, host.bytes, nullptr));
-    args.params.emplace_back(vm::Buffer{pointer, host.bytes, host.writable});
-    scalars.push_back(0);
-  }
-  runtime::LaunchRequest request;
-  request.args = &args;
-  request.options = &options;
-  // Extents that make no workspace are the launch's to explain.
-  const Result<uint64_t> bytes = kernel->WorkspaceBytes(scalars);
-  if (bytes.ok() && *bytes > 0) {
-    TARSIA_TRY(request.workspace, memory.Allocate(*bytes));
-    TARSIA_CHECK(kernel->InitWorkspace(scalars, request.workspace, nullptr));
-  }
-  const auto launched = kernel->Launch(request);
-  if (!launched.ok()) return launched.error();
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto* const host = std::get_if<MemoryArgument>(&arguments[i]);
-    if (host == nullptr) continue;
-    const auto& buffer = std::get<vm::Buffer>(args.params[i]);
-    TARSIA_CHECK(device.Read(host->data, buffer.data, host->bytes, nullptr));
-  }
-  return OkStatus();
+  TARSIA_TRY(const std::unique_ptr<runtime::LoadedKernel> kernel, device.Load(program));
+  const auto launched = LaunchOn(device, *kernel, arguments, options);
+  return launched.ok() ? OkStatus() : Status(launched.error());
 }
 
 // No case comes near; a loop without end does.

@@ -4,10 +4,14 @@
 #include <filesystem>
 #include <fstream>
 #include <list>
+#include <map>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "isa/printer.h"
+#include "runtime/code.h"
+#include "runtime/ptx_device.h"
 #include "tests/harness/assembly.h"
 
 namespace tarsia::harness {
@@ -36,29 +40,35 @@ std::string WithoutTarget(const std::string& ptx) {
   return out;
 }
 
+std::shared_ptr<runtime::Device> DeviceOf(compiler::Target target) {
+  static std::map<compiler::Target, std::shared_ptr<runtime::Device>> devices;
+  std::shared_ptr<runtime::Device>& device = devices[target];
+  if (device == nullptr) device = runtime::MakePtxDevice(target);
+  return device;
+}
+
 std::shared_ptr<const CachedKernel> Make(const Program& program, const SourceFile& source,
                                          compiler::Target target) {
   auto out = std::make_shared<CachedKernel>();
-  Result<compiler::CompiledKernel> kernel = compiler::Compile(program, target);
-  if (!kernel.ok()) {
-    out->error = Render(kernel.error(), source);
+  out->device = DeviceOf(target);
+  Result<std::unique_ptr<runtime::LoadedKernel>> loaded = out->device->Load(program);
+  if (!loaded.ok()) {
+    const bool unknown = std::string_view(loaded.error().info->id) == "code-not-emulated";
+    (unknown ? out->fault : out->error) = Render(loaded.error(), source);
     return out;
   }
-  out->kernel = *std::move(kernel);
-  out->body = WithoutTarget(out->kernel.ptx);
-  Keep(out->kernel, Row(target).name);
-  Collect(out->kernel, target);
-  const SourceFile text(out->kernel.name + ".ptx", out->kernel.ptx);
-  Diagnostics diagnostics;
-  out->module = ptx::ParseModule(text, &diagnostics);
-  if (out->module == nullptr) out->unread = diagnostics.Render(text);
+  out->kernel = *std::move(loaded);
+  const compiler::CompiledKernel& code = out->kernel->code()->kernel();
+  out->body = WithoutTarget(code.ptx);
+  Keep(code, Row(target).name);
+  Collect(code, target);
   return out;
 }
 
 }  // namespace
 
-std::shared_ptr<const CachedKernel> CompileCached(const Program& program, const SourceFile& source,
-                                                  compiler::Target target) {
+std::shared_ptr<const CachedKernel> LoadCached(const Program& program, const SourceFile& source,
+                                               compiler::Target target) {
   // The most recent first. Lines of the source are in what the compiler makes.
   static std::list<std::pair<std::string, std::shared_ptr<const CachedKernel>>> cache;
   std::string key = std::string(Row(target).name) + "\n" + source.name() + "\n" +

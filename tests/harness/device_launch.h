@@ -1,0 +1,20 @@
+// Launches on a device of the runtime, for the witnesses that are one.
+#ifndef TARSIA_TESTS_HARNESS_DEVICE_LAUNCH_H_
+#define TARSIA_TESTS_HARNESS_DEVICE_LAUNCH_H_
+
+#include <span>
+
+#include "runtime/device.h"
+#include "tests/harness/witness.h"
+
+namespace tarsia::harness {
+
+// Copies the host's memory to the device, launches with a workspace of the kernel's size, waits,
+// and copies back what came of it.
+Result<runtime::LaunchResult> LaunchOn(runtime::Device& device, const runtime::LoadedKernel& kernel,
+                                       std::span<const Argument> arguments,
+                                       const vm::LaunchOptions& options);
+
+}  // namespace tarsia::harness
+
+#endif  // TARSIA_TESTS_HARNESS_DEVICE_LAUNCH_H_
