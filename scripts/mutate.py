@@ -19,6 +19,7 @@ exit status: 0 all killed, 1 a survivor or a mutant that cannot be tried, 2 bad 
 """
 
 import argparse
+import os
 import pathlib
 import re
 import shutil
@@ -92,12 +93,17 @@ def copy_sources(work):
     return source
 
 
+# A test program ends at its first failure, and does not have its PTX assembled.
+TEST_ENVIRONMENT = {**os.environ, "GTEST_FAIL_FAST": "1", "TARSIA_ASSEMBLE": "none"}
+
+
 def run(command, log, timeout=None):
     """Whether a command succeeds; its output goes to the file `log`. A timeout is no success."""
     with open(log, "w", encoding="utf-8") as out:
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out,
-                                  stderr=subprocess.STDOUT, timeout=timeout, check=False)
+                                  stderr=subprocess.STDOUT, timeout=timeout, check=False,
+                                  env=TEST_ENVIRONMENT)
         except subprocess.TimeoutExpired:
             return False
     return done.returncode == 0
