@@ -3,6 +3,7 @@
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 #include <set>
@@ -202,7 +203,7 @@ void Emitter::MakeEntry() {
   llvm::BasicBlock* body = llvm::BasicBlock::Create(*context_, "body", function_);
   builder_.SetInsertPoint(entry_);
   MakeDebugInfo();
-  thread_ = CallIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {});
+  thread_ = ReadRegister(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x);
   for (uint32_t i = 0; i < kernel().params.size(); ++i) {
     arguments_.push_back(function_->getArg(i));
   }
@@ -345,10 +346,35 @@ void Emitter::Barrier() { CallIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}, 
 
 void Emitter::DeviceFence() { CallIntrinsic(llvm::Intrinsic::nvvm_membar_gl, {}, {}); }
 
-llvm::Value* Emitter::LinearBlock() {
-  const auto read = [&](unsigned id) {
-    return builder_.CreateZExt(CallIntrinsic(id, {}, {}), I(64));
+llvm::Value* Emitter::ReadRegister(unsigned id) {
+  // The values are from the first number up to the second, without it: the block is launched with
+  // as many threads as it is made for, and CUDA limits the grid (CUDA C++ programming guide,
+  // compute capabilities).
+  const struct {
+    unsigned id;
+    uint32_t from;
+    uint32_t to;
+  } ranges[] = {
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, 0, static_cast<uint32_t>(threads())},
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, 0, 0x7fffffff},
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y, 0, 0xffff},
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z, 0, 0xffff},
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_x, 1, 0x80000000},
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_y, 1, 0x10000},
+      {llvm::Intrinsic::nvvm_read_ptx_sreg_nctaid_z, 1, 0x10000},
   };
+  auto* const read = llvm::cast<llvm::CallInst>(CallIntrinsic(id, {}, {}));
+  for (const auto& range : ranges) {
+    if (range.id != id) continue;
+    read->setMetadata(llvm::LLVMContext::MD_range,
+                      llvm::MDBuilder(*context_).createRange(llvm::APInt(32, range.from),
+                                                             llvm::APInt(32, range.to)));
+  }
+  return read;
+}
+
+llvm::Value* Emitter::LinearBlock() {
+  const auto read = [&](unsigned id) { return builder_.CreateZExt(ReadRegister(id), I(64)); };
   llvm::Value* x = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x);
   llvm::Value* y = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_y);
   llvm::Value* z = read(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_z);

@@ -132,6 +132,8 @@ class Emitter {
   void Loop(llvm::Value* count, const std::function<void(llvm::Value*)>& body);
   llvm::Value* CallIntrinsic(unsigned id, llvm::ArrayRef<llvm::Type*> types,
                              llvm::ArrayRef<llvm::Value*> arguments, bool convergent = false);
+  // A special register (i32). LLVM is told the range of its values, which makes shorter code.
+  llvm::Value* ReadRegister(unsigned id);
 
   // ---- threads -------------------------------------------------------------------------------
   llvm::Value* Thread() { return thread_; }  // i32

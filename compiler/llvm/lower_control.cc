@@ -7,8 +7,7 @@ namespace tarsia::compiler {
 namespace {
 
 Status SetIndex(Emitter& e, unsigned intrinsic) {
-  e.WriteScalar(e.inst().results[0], e.CallIntrinsic(intrinsic, {}, {}),
-                Facts::Between(0, INT32_MAX));
+  e.WriteScalar(e.inst().results[0], e.ReadRegister(intrinsic), Facts::Between(0, INT32_MAX));
   return OkStatus();
 }
 

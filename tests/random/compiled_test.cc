@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "tests/harness/assembly.h"
 #include "tests/random/differ.h"
 #include "tests/random/random_module.h"
 
@@ -27,6 +28,7 @@ TEST(RandomCompiled, AgreesWithTheInterpreter) {
   const uint64_t count = FromEnvironment("TARSIA_RANDOM_MODULES", is_long ? 20'000 : 500);
   RandomOptions options;
   options.executable = true;
+  harness::AllowSpills();
   int kernels = 0;
   int refused = 0;
   for (uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
