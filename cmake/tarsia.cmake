@@ -50,6 +50,10 @@ function(tarsia_library name)
   foreach(dep ${ARG_DEPENDS})
     target_link_libraries(tarsia_${name} PUBLIC tarsia_${dep})
   endforeach()
+  if(TARSIA_COVERAGE STREQUAL name)  # the folder that scripts/coverage.py counts
+    target_compile_options(tarsia_${name} PRIVATE -O1 --coverage)
+    target_link_options(tarsia_${name} PUBLIC --coverage)
+  endif()
 endfunction()
 
 # tarsia_sharded_test(NAME TARGET COUNT): a GoogleTest binary that takes minutes as so many tests

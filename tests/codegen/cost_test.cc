@@ -1,5 +1,5 @@
-// What the machine code of the matmul costs, so that a change that makes it worse is seen. Needs the
-// pinned ptxas and nvdisasm.
+// What the machine code of the matmul costs, so that a change that makes it worse is seen. Needs
+// the pinned ptxas and nvdisasm.
 #include <gtest/gtest.h>
 
 #include "compiler/compile.h"
