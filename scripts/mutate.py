@@ -10,6 +10,7 @@ The faults stand in scripts/mutants/<folder>.toml, each as
     new = "row[j - 1] + 9"                  # use '''...''' for text of several lines
     target = "unit_support"                 # what to build (one name, or a list)
     test = "^unit.support$"                 # the tests that should kill it, as in ctest -R
+    filter = "Facts.*"                      # which cases of them, as in --gtest_filter; may be left out
 
 A mutant must compile: one that does not proves nothing, and counts as a failure, as does one whose
 old text is no longer there. The sources are copied to a folder of their own, so the checkout is
@@ -29,7 +30,7 @@ import time
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FIELDS = {"name", "file", "old", "new", "target", "test"}
+FIELDS = {"name", "file", "old", "new", "target", "test", "filter"}
 TEST_TIMEOUT_S = 300  # a mutant may well make a loop endless
 
 
@@ -47,6 +48,7 @@ def read_mutants(folder):
             raise Unusable(f"{path.name}: {error}") from error
         for table in tables:
             name = table.get("name", "without a name")
+            table.setdefault("filter", "*")
             if set(table) != FIELDS:
                 wrong = ", ".join(sorted(set(table) ^ FIELDS))
                 raise Unusable(f"{path.name}: mutant {name}: missing or unknown fields: {wrong}")
@@ -97,13 +99,13 @@ def copy_sources(work):
 TEST_ENVIRONMENT = {**os.environ, "GTEST_FAIL_FAST": "1", "TARSIA_ASSEMBLE": "none"}
 
 
-def run(command, log, timeout=None):
+def run(command, log, timeout=None, cases="*"):
     """Whether a command succeeds; its output goes to the file `log`. A timeout is no success."""
     with open(log, "w", encoding="utf-8") as out:
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out,
                                   stderr=subprocess.STDOUT, timeout=timeout, check=False,
-                                  env=TEST_ENVIRONMENT)
+                                  env={**TEST_ENVIRONMENT, "GTEST_FILTER": cases})
         except subprocess.TimeoutExpired:
             return False
     return done.returncode == 0
@@ -128,18 +130,18 @@ class Workshop:
     def compiles(self, targets):
         return run(["ninja", "-C", str(self.build), "-j", self.jobs, *targets], self.log)
 
-    def passes(self, test):
+    def passes(self, test, cases):
         return run(["ctest", "--test-dir", str(self.build), "-R", test, "-j", self.jobs,
                     "--no-tests=error", "--stop-on-failure", "--output-on-failure",
-                    "--timeout", str(TEST_TIMEOUT_S)], self.log, 4 * TEST_TIMEOUT_S)
+                    "--timeout", str(TEST_TIMEOUT_S)], self.log, 4 * TEST_TIMEOUT_S, cases)
 
     def check_unchanged(self, mutants):
         """The tests must pass before a fault is there, else they would kill anything."""
         self.configure()
         if not self.compiles(sorted({name for m in mutants for name in m["target"]})):
             raise Unusable(f"the unchanged sources do not build; see {self.log}")
-        for test in sorted({m["test"] for m in mutants}):
-            if not self.passes(test):
+        for test, cases in sorted({(m["test"], m["filter"]) for m in mutants}):
+            if not self.passes(test, cases):
                 raise Unusable(f"without any fault, {test} fails; see {self.log}")
 
     def kills(self, mutant):
@@ -150,7 +152,7 @@ class Workshop:
         try:
             if not self.compiles(mutant["target"]):
                 raise Unusable(f"does not compile: {first_error(self.log)}")
-            return not self.passes(mutant["test"])
+            return not self.passes(mutant["test"], mutant["filter"])
         finally:
             path.write_text(original, encoding="utf-8")
 
