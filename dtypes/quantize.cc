@@ -8,42 +8,40 @@
 
 #include "dtypes/convert.h"
 #include "dtypes/diagnostics.h"
+#include "dtypes/scale_search.h"
 
 namespace tarsia {
 namespace {
 
-std::string Name(DType type) { return std::string(DTypeName(type)); }
+using internal::Affine;
+using internal::Levels;
+using internal::LevelsOf;
+using internal::RoundTo;
 
-// Rounds to a type and back; saturating, so that a scale is never infinite.
-double RoundTo(DType type, double value) {
-  const CastOptions options{Rounding::kNearestEven, Overflow::kSaturate};
-  return DecodeToDouble(type, EncodeFromDouble(type, value, options));
-}
+std::string Name(DType type) { return std::string(DTypeName(type)); }
 
 bool IsScaleType(DType type) {
   return type == kF32 || type == kF16 || type == kBF16 || type == kF8E4M3FN || type == kE8M0;
-}
-
-// The least and the largest finite value of a weight type.
-std::pair<double, double> ValueRange(DType type) {
-  if (type.IsFloat()) {
-    const double most = DecodeToDouble(type, MaxFiniteCode(type));
-    return {-most, most};
-  }
-  const double span = std::ldexp(1.0, type.bits);
-  return type.IsSigned() ? std::pair(-span / 2, span / 2 - 1) : std::pair(0.0, span - 1);
 }
 
 Status CheckSpec(const QuantiseSpec& spec) {
   if (!LowPrecision(spec.type)) {
     return MakeDiagnostic(diag::kQuantiseType, {}, Name(spec.type));
   }
+  if (spec.codebook != nullptr && CodeTypeOf(*spec.codebook) != spec.type) {
+    return MakeDiagnostic(diag::kQuantiseCodebook, {}, spec.codebook->name,
+                          spec.codebook->values.size(), Name(spec.type));
+  }
+  if (spec.columns < 1) return MakeDiagnostic(diag::kQuantiseColumns, {}, spec.columns);
   if (!IsScaleType(spec.scale_type)) {
     return MakeDiagnostic(diag::kQuantiseScaleType, {}, Name(spec.scale_type));
   }
   if (spec.zero == ZeroPoint::kNone) return OkStatus();
   if (spec.type.IsFloat()) {
     return MakeDiagnostic(diag::kQuantiseZeroPoint, {}, "`" + Name(spec.type) + "` weights");
+  }
+  if (spec.codebook != nullptr) {
+    return MakeDiagnostic(diag::kQuantiseZeroPoint, {}, "codebooks");
   }
   if (spec.scale_type == kE8M0) {
     return MakeDiagnostic(diag::kQuantiseZeroPoint, {}, "`e8m0` scales");
@@ -60,7 +58,7 @@ Status CheckSize(const char* what, size_t size, int64_t rows, int64_t columns) {
 }
 
 Status CheckWeights(std::span<const float> w, int64_t n, const QuantiseSpec& spec) {
-  const bool no_negative = spec.type.IsUnsigned() && spec.zero == ZeroPoint::kNone;
+  const bool no_negative = spec.zero == ZeroPoint::kNone && LevelsOf(spec).Least() >= 0;
   for (size_t i = 0; i < w.size(); ++i) {
     if (std::isfinite(w[i]) && !(no_negative && w[i] < 0)) continue;
     const auto row = static_cast<int64_t>(i) / n, column = static_cast<int64_t>(i) % n;
@@ -72,26 +70,38 @@ Status CheckWeights(std::span<const float> w, int64_t n, const QuantiseSpec& spe
   return OkStatus();
 }
 
-// The weights of one group: `count` of them, `stride` apart.
-struct Group {
-  const float* first;
-  int64_t count;
-  int64_t stride;
-  [[nodiscard]] double At(int64_t i) const { return first[i * stride]; }
+// The weights of a block, row by row.
+struct Block {
+  size_t first;  // of the matrix
+  int64_t rows, columns;
+  int64_t stride;  // from row to row
+
+  template <typename Visit>
+  void ForEach(const Visit& visit) const {
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t column = 0; column < columns; ++column) {
+        visit(first + static_cast<size_t>(row * stride + column));
+      }
+    }
+  }
 };
 
-std::pair<double, double> MinMax(const Group& group) {
-  double least = group.At(0), most = group.At(0);
-  for (int64_t i = 1; i < group.count; ++i) {
-    least = std::min(least, group.At(i));
-    most = std::max(most, group.At(i));
-  }
-  return {least, most};
+std::vector<double> WeightsOf(std::span<const float> w, const Block& block) {
+  std::vector<double> out;
+  block.ForEach([&](size_t i) { out.push_back(static_cast<double>(w[i])); });
+  return out;
 }
 
-struct Affine {
-  double scale;
-  double zero;
+// What all blocks of a matrix share.
+struct Chooser {
+  const QuantiseSpec& spec;
+  const Levels levels;
+  const double tensor_scale;
+
+  [[nodiscard]] double AbsmaxScale(double least, double most) const;
+  [[nodiscard]] Affine AbsmaxAffine(double least, double most) const;
+  [[nodiscard]] Affine Choose(std::span<const double> weights) const;
+  [[nodiscard]] uint8_t CodeOf(double w, const Affine& affine) const;
 };
 
 // 2^(floor(log2(absmax)) - floor(log2(largest value))), OCP Microscaling Formats 1.0, section 6.3.
@@ -101,27 +111,25 @@ double MicroscalingScale(double absmax, double largest) {
   return std::ldexp(1.0, std::ilogb(absmax) - (largest > 0 ? std::ilogb(largest) : 0));
 }
 
-double SymmetricScale(const Group& group, const QuantiseSpec& spec, double tensor_scale) {
-  const auto [low, high] = ValueRange(spec.type);
-  const auto [least, most] = MinMax(group);
+double Chooser::AbsmaxScale(double least, double most) const {
+  const double low = levels.Least(), high = levels.Most();
   if (spec.scale_type == kE8M0) return MicroscalingScale(std::max(most, -least), high);
   const double from_most = high > 0 ? std::max(most, 0.0) / high : 0;
   const double from_least = low < 0 ? std::min(least, 0.0) / low : 0;
   return std::max(from_most, from_least) / tensor_scale;
 }
 
-Affine ChooseAffine(const Group& group, const QuantiseSpec& spec, double tensor_scale) {
+Affine Chooser::AbsmaxAffine(double least, double most) const {
   if (spec.zero == ZeroPoint::kNone) {
-    return {RoundTo(spec.scale_type, SymmetricScale(group, spec, tensor_scale)), 0};
+    return {RoundTo(spec.scale_type, AbsmaxScale(least, most)), 0};
   }
-  const auto [low, high] = ValueRange(spec.type);
-  auto [least, most] = MinMax(group);
+  const double low = levels.Least(), high = levels.Most();
   const bool integer_zero = spec.zero == ZeroPoint::kInteger;
   if (integer_zero) {
     least = std::min(least, 0.0);
     most = std::max(most, 0.0);
   }
-  // A constant group is one step of its own size away from the zero point.
+  // A constant block is one step of its own size away from the zero point.
   const double range = most > least ? (most - least) / (high - low) : std::fabs(least);
   const double scale = RoundTo(spec.scale_type, range);
   if (scale == 0) return {0, integer_zero ? std::clamp(0.0, low, high) : 0.0};
@@ -130,35 +138,61 @@ Affine ChooseAffine(const Group& group, const QuantiseSpec& spec, double tensor_
   return {scale, RoundTo(spec.scale_type, zero)};
 }
 
-uint8_t QuantiseOne(double w, const Affine& affine, const QuantiseSpec& spec, double tensor_scale) {
+Affine Chooser::Choose(std::span<const double> weights) const {
+  const auto [least, most] = std::minmax_element(weights.begin(), weights.end());
+  const Affine start = AbsmaxAffine(*least, *most);
+  switch (spec.rule) {
+    case ScaleRule::kAbsmax:
+      return start;
+    case ScaleRule::kLeastSquares:
+      if (spec.zero != ZeroPoint::kNone) {
+        return internal::LeastSquaresAffine(weights, levels, spec, start);
+      }
+      return {
+          internal::LeastSquaresScale(weights, levels, spec.scale_type, tensor_scale, start.scale),
+          0};
+  }
+  return start;
+}
+
+uint8_t Chooser::CodeOf(double w, const Affine& affine) const {
   const double step = affine.scale * tensor_scale;
-  double code_value = step != 0 ? w / step : 0;
-  if (spec.zero != ZeroPoint::kNone) code_value += affine.zero;  // -0 + 0 would lose its sign
+  double wanted = step != 0 ? w / step : 0;
+  if (spec.codebook != nullptr) return levels.codes[levels.Nearest(wanted)];
+  if (spec.zero != ZeroPoint::kNone) wanted += affine.zero;  // -0 + 0 would lose its sign
   if (spec.type.IsFloat()) {
     return static_cast<uint8_t>(
-        EncodeFromDouble(spec.type, code_value, {Rounding::kNearestEven, Overflow::kSaturate}));
+        EncodeFromDouble(spec.type, wanted, {Rounding::kNearestEven, Overflow::kSaturate}));
   }
-  return static_cast<uint8_t>(EncodeFromDouble(spec.type, std::nearbyint(code_value)));
+  return static_cast<uint8_t>(EncodeFromDouble(spec.type, std::nearbyint(wanted)));
 }
 
 // Quantises a checked matrix, tensor_scale given.
 void QuantiseAll(std::span<const float> w, Quantised& out) {
   const QuantiseSpec& spec = out.spec;
-  const double tensor_scale = out.tensor_scale;
+  const Chooser chooser{spec, LevelsOf(spec), static_cast<double>(out.tensor_scale)};
   out.codes.resize(w.size());
   for (int64_t row = 0; row < out.k; row += spec.group) {
-    for (int64_t column = 0; column < out.n; ++column) {
-      const auto first = static_cast<size_t>(row * out.n + column);
-      const Group group{w.data() + first, spec.group, out.n};
-      const Affine affine = ChooseAffine(group, spec, tensor_scale);
+    for (int64_t column = 0; column < out.n; column += spec.columns) {
+      const Block block{static_cast<size_t>(row * out.n + column), spec.group,
+                        std::min(spec.columns, out.n - column), out.n};
+      const Affine affine = chooser.Choose(WeightsOf(w, block));
       out.scales.push_back(static_cast<float>(affine.scale));
       if (spec.zero != ZeroPoint::kNone) out.zeros.push_back(static_cast<float>(affine.zero));
-      for (int64_t i = 0; i < spec.group; ++i) {
-        out.codes[first + static_cast<size_t>(i * out.n)] =
-            QuantiseOne(group.At(i), affine, spec, tensor_scale);
-      }
+      block.ForEach(
+          [&](size_t i) { out.codes[i] = chooser.CodeOf(static_cast<double>(w[i]), affine); });
     }
   }
+}
+
+// Blocks side by side in a row of the scales.
+int64_t BlocksAcross(int64_t n, const QuantiseSpec& spec) {
+  return n / spec.columns + (n % spec.columns != 0 ? 1 : 0);
+}
+
+double ValueOf(const QuantiseSpec& spec, uint8_t code) {
+  if (spec.codebook == nullptr) return DecodeToDouble(spec.type, code);
+  return static_cast<double>(spec.codebook->values[code & CodeMask(spec.type)]);
 }
 
 Status CheckAll(std::span<const float> w, int64_t k, int64_t n, const QuantiseSpec& spec) {
@@ -180,13 +214,33 @@ Result<Quantised> QuantiseGroups(std::span<const float> w, int64_t k, int64_t n,
   return out;
 }
 
-Result<Quantised> QuantiseMx(std::span<const float> w, int64_t k, int64_t n, DType type) {
+Result<Quantised> QuantiseMx(std::span<const float> w, int64_t k, int64_t n, DType type,
+                             ScaleRule rule) {
   if (!type.IsFloat()) return MakeDiagnostic(diag::kQuantiseType, {}, Name(type));
-  return QuantiseGroups(w, k, n, {type, 32, ZeroPoint::kNone, kE8M0});
+  return QuantiseGroups(w, k, n, {.type = type, .group = 32, .scale_type = kE8M0, .rule = rule});
 }
 
-Result<Quantised> QuantiseNvfp4(std::span<const float> w, int64_t k, int64_t n) {
-  const QuantiseSpec spec{kF4E2M1, 16, ZeroPoint::kNone, kF8E4M3FN};
+Result<Quantised> QuantiseFp8Blocks(std::span<const float> w, int64_t k, int64_t n, DType type,
+                                    ScaleRule rule) {
+  if (!type.IsFloat() || type.bits != 8) {
+    return MakeDiagnostic(diag::kQuantiseType, {}, Name(type));
+  }
+  return QuantiseGroups(w, k, n, {.type = type, .group = 128, .columns = 128, .rule = rule});
+}
+
+Result<Quantised> QuantiseCodebook(std::span<const float> w, int64_t k, int64_t n,
+                                   const Codebook& book, int64_t group, DType scale_type,
+                                   ScaleRule rule) {
+  return QuantiseGroups(w, k, n,
+                        {.type = CodeTypeOf(book).value_or(kU4),
+                         .group = group,
+                         .scale_type = scale_type,
+                         .rule = rule,
+                         .codebook = &book});
+}
+
+Result<Quantised> QuantiseNvfp4(std::span<const float> w, int64_t k, int64_t n, ScaleRule rule) {
+  const QuantiseSpec spec{.type = kF4E2M1, .group = 16, .scale_type = kF8E4M3FN, .rule = rule};
   TARSIA_CHECK(CheckAll(w, k, n, spec));
   Quantised out{.spec = spec, .k = k, .n = n, .codes = {}, .scales = {}, .zeros = {}};
   double absmax = 0;
@@ -205,14 +259,15 @@ Result<std::vector<float>> Dequantise(const Quantised& q) {
     return MakeDiagnostic(diag::kQuantiseGroup, {}, group, q.k);
   }
   TARSIA_CHECK(CheckSize("the code array", q.codes.size(), q.k, q.n));
-  TARSIA_CHECK(CheckSize("the scale array", q.scales.size(), q.k / group, q.n));
+  const int64_t across = BlocksAcross(q.n, q.spec);
+  TARSIA_CHECK(CheckSize("the scale array", q.scales.size(), q.k / group, across));
   const bool zeros = q.spec.zero != ZeroPoint::kNone;
-  TARSIA_CHECK(CheckSize("the zero point array", q.zeros.size(), zeros ? q.k / group : 0, q.n));
+  TARSIA_CHECK(CheckSize("the zero point array", q.zeros.size(), zeros ? q.k / group : 0, across));
   std::vector<float> out(q.codes.size());
   for (size_t i = 0; i < out.size(); ++i) {
     const int64_t row = static_cast<int64_t>(i) / q.n, column = static_cast<int64_t>(i) % q.n;
-    const auto at = static_cast<size_t>(row / group * q.n + column);
-    const double code = DecodeToDouble(q.spec.type, q.codes[i]);
+    const auto at = static_cast<size_t>(row / group * across + column / q.spec.columns);
+    const double code = ValueOf(q.spec, q.codes[i]);
     const double centred = code - (zeros ? static_cast<double>(q.zeros[at]) : 0.0);
     out[i] = static_cast<float>(centred * static_cast<double>(q.scales[at]) *
                                 static_cast<double>(q.tensor_scale));

@@ -231,6 +231,8 @@ TEST(QuantizeTest, RefusesWhatItCannotDo) {
   EXPECT_EQ(id(w, 4, 3, {kF4E2M1, 2, ZeroPoint::kInteger, kF32}), "quantise-zero-point");
   EXPECT_EQ(id(w, 4, 3, {kU4, 2, ZeroPoint::kFloat, kE8M0}), "quantise-zero-point");
   EXPECT_EQ(id(w, 4, 3, {kI4, 3, ZeroPoint::kNone, kF32}), "quantise-group");
+  EXPECT_EQ(id(w, 4, 3, {kI4, 2, ZeroPoint::kNone, kF32, 0}), "quantise-columns");
+  EXPECT_EQ(id(w, 4, 3, {kI4, 2, ZeroPoint::kNone, kF32, -2}), "quantise-columns");
   EXPECT_EQ(id(w, 4, 3, {kI4, 0, ZeroPoint::kNone, kF32}), "quantise-group");
   EXPECT_EQ(id(w, 4, 3, {kI4, -1, ZeroPoint::kNone, kF32}), "quantise-group");
   EXPECT_EQ(id(w, 4, 4, {kI4, 2, ZeroPoint::kNone, kF32}), "quantise-shape");
@@ -262,7 +264,7 @@ TEST(DiagnosticsTest, IdsAreDistinct) {
   for (const DiagInfo* row : DtypesDiagnostics()) {
     EXPECT_TRUE(ids.insert(row->id).second) << row->id;
   }
-  EXPECT_EQ(ids.size(), 7u);
+  EXPECT_EQ(ids.size(), 9u);
 }
 
 }  // namespace

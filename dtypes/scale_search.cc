@@ -1,0 +1,224 @@
+#include "dtypes/scale_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "dtypes/convert.h"
+
+namespace tarsia::internal {
+namespace {
+
+// ---- the exact search without zero points ----------------------------------------------------
+//
+// While the levels that weights are rounded to stay the same, the error is a parabola in the step
+// s: W - 2 A s + B s^2, with W = sum w^2, A = sum w v, B = sum v^2. They change only where some
+// w / s meets the middle of two levels. Coming down from infinity, where every w / s is 0, each
+// such event moves one weight one level outwards, so that A and B of all pieces follow from one
+// sorted list. The best s of the scale type for the levels of a piece is a neighbour of A / B. It
+// may lie outside of the piece; its true error is then lower still and found in its own piece, so
+// that the least of all these is the least error there is.
+
+struct Event {
+  double step;      // at and below which the weight has its new level
+  uint32_t weight;  // whose
+  uint32_t level;   // the place that it leaves for one further from 0
+};
+
+struct Parabola {
+  double a = 0, b = 0;
+
+  void Add(double w, double level) {
+    a += w * level;
+    b += level * level;
+  }
+  void Remove(double w, double level) {
+    a -= w * level;
+    b -= level * level;
+  }
+  // Error less W.
+  [[nodiscard]] double At(double step) const { return step * (b * step - 2 * a); }
+  [[nodiscard]] double Least() const { return a > 0 && b > 0 ? -a * a / b : 0; }
+};
+
+std::vector<double> MiddlesOf(const Levels& levels) {
+  std::vector<double> middles;
+  for (size_t i = 0; i + 1 < levels.values.size(); ++i) {
+    middles.push_back((levels.values[i] + levels.values[i + 1]) / 2);
+  }
+  return middles;
+}
+
+// Below this step the weight that is clipped most has a larger error than `most` all by itself.
+double LeastStep(std::span<const double> weights, const Levels& levels, double most) {
+  const double root = std::sqrt(most) * (1 + 1e-9);
+  double least = 0;
+  for (const double w : weights) {
+    const double end = w > 0 ? levels.Most() : -levels.Least();
+    if (end > 0) least = std::max(least, (std::fabs(w) - root) / end);
+  }
+  return least * (1 - 1e-9);
+}
+
+// The level of each weight at an infinite step, in `sums`, and all events from `least` up.
+std::vector<Event> EventsOf(std::span<const double> weights, const Levels& levels, double least,
+                            Parabola& sums) {
+  const std::vector<double> middles = MiddlesOf(levels);
+  const auto below = std::lower_bound(middles.begin(), middles.end(), 0.0) - middles.begin();
+  const auto above = std::upper_bound(middles.begin(), middles.end(), 0.0) - middles.begin();
+  std::vector<Event> events;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const double w = weights[i];
+    const bool up = w > 0;
+    auto level = static_cast<size_t>(up ? above : below);
+    sums.Add(w, levels.values[level]);
+    if (w == 0) continue;
+    while (up ? level < middles.size() : level > 0) {
+      const double step = w / middles[up ? level : level - 1];
+      if (step < least) break;
+      events.push_back({step, static_cast<uint32_t>(i), static_cast<uint32_t>(level)});
+      level = up ? level + 1 : level - 1;
+    }
+  }
+  std::sort(events.begin(), events.end(),
+            [](const Event& a, const Event& b) { return a.step > b.step; });
+  return events;
+}
+
+// The values of the scale type on both sides of a positive number.
+std::pair<double, double> Neighbours(DType type, double value) {
+  const CastOptions down{Rounding::kTowardZero, Overflow::kSaturate};
+  const uint64_t code = EncodeFromDouble(type, value, down);
+  const uint64_t next = std::min(code + 1, MaxFiniteCode(type));
+  return {DecodeToDouble(type, code), DecodeToDouble(type, next)};
+}
+
+// ---- the descent with zero points ------------------------------------------------------------
+
+double RoundZero(const QuantiseSpec& spec, const Levels& levels, double zero) {
+  if (spec.zero == ZeroPoint::kFloat) return RoundTo(spec.scale_type, zero);
+  return std::clamp(std::nearbyint(zero), levels.Least(), levels.Most());
+}
+
+// Scale and zero point of the straight line through (level, weight) of the levels that `affine`
+// gives; a scale of 0 where there is none.
+Affine Regress(std::span<const double> weights, const Levels& levels, const QuantiseSpec& spec,
+               const Affine& affine) {
+  const auto count = static_cast<double>(weights.size());
+  double sum_w = 0, sum_v = 0, sum_wv = 0, sum_vv = 0;
+  for (const double w : weights) {
+    const double v = levels.values[levels.Nearest(w / affine.scale + affine.zero)];
+    sum_w += w;
+    sum_v += v;
+    sum_wv += w * v;
+    sum_vv += v * v;
+  }
+  const double slope = (sum_wv - sum_w * sum_v / count) / (sum_vv - sum_v * sum_v / count);
+  if (!std::isfinite(slope) || slope <= 0) return {};
+  const double zero = RoundZero(spec, levels, (sum_v - sum_w / slope) / count);
+  // With the zero point rounded, the best scale through it.
+  const double a = sum_wv - zero * sum_w;
+  const double b = sum_vv - 2 * zero * sum_v + zero * zero * count;
+  const double scale = b > 0 && a > 0 ? a / b : slope;
+  return {RoundTo(spec.scale_type, scale), zero};
+}
+
+}  // namespace
+
+size_t Levels::Nearest(double x) const {
+  const auto at = std::lower_bound(values.begin(), values.end(), x);
+  if (at == values.begin()) return 0;
+  const auto upper = static_cast<size_t>(at - values.begin());
+  if (at == values.end()) return upper - 1;
+  const double to_lower = x - values[upper - 1], to_upper = values[upper] - x;
+  if (to_lower != to_upper) return to_lower < to_upper ? upper - 1 : upper;
+  return codes[upper - 1] < codes[upper] ? upper - 1 : upper;
+}
+
+Levels LevelsOf(const QuantiseSpec& spec) {
+  std::vector<std::pair<double, uint8_t>> all;
+  for (uint64_t code = 0; code <= CodeMask(spec.type); ++code) {
+    const double value = spec.codebook != nullptr ? static_cast<double>(spec.codebook->values[code])
+                                                  : DecodeToDouble(spec.type, code);
+    if (std::isfinite(value)) all.emplace_back(value == 0 ? 0.0 : value, uint8_t(code));
+  }
+  std::sort(all.begin(), all.end());
+  Levels levels;
+  for (const auto& [value, code] : all) {
+    if (!levels.values.empty() && levels.values.back() == value) continue;
+    levels.values.push_back(value);
+    levels.codes.push_back(code);
+  }
+  return levels;
+}
+
+double RoundTo(DType type, double value) {
+  const CastOptions options{Rounding::kNearestEven, Overflow::kSaturate};
+  return DecodeToDouble(type, EncodeFromDouble(type, value, options));
+}
+
+double SquaredError(std::span<const double> weights, const Levels& levels, const Affine& affine,
+                    double tensor_scale) {
+  const double step = affine.scale * tensor_scale;
+  double sum = 0;
+  for (const double w : weights) {
+    const double wanted = step != 0 ? w / step + affine.zero : affine.zero;
+    const double error = w - (levels.values[levels.Nearest(wanted)] - affine.zero) * step;
+    sum += error * error;
+  }
+  return sum;
+}
+
+double LeastSquaresScale(std::span<const double> weights, const Levels& levels, DType scale_type,
+                         double tensor_scale, double start) {
+  double total = 0;
+  for (const double w : weights) total += w * w;
+  const double start_error = SquaredError(weights, levels, {start, 0}, tensor_scale);
+  Parabola sums;
+  const std::vector<Event> events =
+      EventsOf(weights, levels, LeastStep(weights, levels, start_error), sums);
+  double best = start, best_error = start_error - total;
+  const auto consider = [&] {
+    if (sums.Least() >= best_error) return;
+    const auto [low, high] = Neighbours(scale_type, sums.a / sums.b / tensor_scale);
+    for (const double scale : {low, high}) {
+      const double error = sums.At(scale * tensor_scale);
+      if (error < best_error) std::tie(best, best_error) = std::pair(scale, error);
+    }
+  };
+  consider();
+  for (const Event& event : events) {
+    const double w = weights[event.weight];
+    sums.Remove(w, levels.values[event.level]);
+    sums.Add(w, levels.values[w > 0 ? event.level + 1 : event.level - 1]);
+    consider();
+  }
+  // The sums drift by rounding; what they found must hold against the errors themselves.
+  return SquaredError(weights, levels, {best, 0}, tensor_scale) < start_error ? best : start;
+}
+
+Affine LeastSquaresAffine(std::span<const double> weights, const Levels& levels,
+                          const QuantiseSpec& spec, const Affine& start) {
+  constexpr int kRanges = 17, kSteps = 12;  // ranges of 1, 31/32, .. 1/2 of the whole
+  if (start.scale == 0) return start;
+  const double middle = (levels.Least() + levels.Most()) / 2;
+  const double weight_at_middle = (middle - start.zero) * start.scale;
+  Affine best = start;
+  double best_error = SquaredError(weights, levels, start, 1);
+  for (int i = 0; i < kRanges; ++i) {
+    Affine at;
+    at.scale = RoundTo(spec.scale_type, start.scale * (32 - i) / 32);
+    if (at.scale == 0) break;
+    at.zero = RoundZero(spec, levels, middle - weight_at_middle / at.scale);
+    for (int step = 0; step < kSteps && at.scale > 0; ++step) {
+      const double error = SquaredError(weights, levels, at, 1);
+      if (error < best_error) std::tie(best, best_error) = std::pair(at, error);
+      const Affine next = Regress(weights, levels, spec, at);
+      if (next.scale == at.scale && next.zero == at.zero) break;
+      at = next;
+    }
+  }
+  return best;
+}
+
+}  // namespace tarsia::internal
