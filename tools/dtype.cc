@@ -1,12 +1,14 @@
 // tarsia dtype: what a type is, every code of it, and conversion of values.
 #include <fmt/format.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstdlib>
 
 #include "dtypes/convert.h"
 #include "runtime/file.h"
 #include "tools/commands.h"
+#include "tools/dtype_card.h"
 #include "tools/handles.h"
 #include "tools/modules.h"
 #include "tools/output.h"
@@ -44,25 +46,28 @@ int ListTypes(bool as_json) {
   return kDone;
 }
 
-int Describe(tarsia_dtype dtype, bool as_json) {
+// The card: a line a fact.
+void PrintCard(DType type, std::string_view doc) {
+  std::string out = fmt::format("{}: {}\n", DTypeName(type), doc);
+  for (const Fact& fact : FactsOf(type)) out += fmt::format("  {:<16}{}\n", fact.name, fact.text);
+  PrintOut(out);
+}
+
+int Describe(tarsia_dtype dtype, DType type, bool as_json) {
   auto info = Sized<tarsia_dtype_info>();
   tarsia_dtype_get(dtype, &info);
-  if (as_json) {
-    Json json;
-    json.Begin('{').Key("name").String(info.name).Key("code").Number(info.dtype);
-    json.Key("bits").Number(info.bits).Key("exponent_bits").Number(info.exponent_bits);
-    json.Key("mantissa_bits").Number(info.mantissa_bits).Key("bias").Number(info.bias);
-    json.Key("has_infinity").Bool(info.has_infinity).Key("has_nan").Bool(info.has_nan);
-    json.Key("doc").String(info.doc).End('}');
-    PrintOut(json.Take());
+  if (!as_json) {
+    PrintCard(type, info.doc);
     return kDone;
   }
-  PrintOut(fmt::format("{}: {}\n{} bits", info.name, info.doc, info.bits));
-  if (info.kind == TARSIA_DTYPE_KIND_FLOAT) {
-    PrintOut(fmt::format(": sign, {} exponent, {} mantissa; bias {}", info.exponent_bits,
-                         info.mantissa_bits, info.bias));
-  }
-  PrintOut(fmt::format("; number {} in bytecode\n", static_cast<int>(info.dtype)));
+  Json json;
+  json.Begin('{').Key("name").String(info.name).Key("code").Number(info.dtype);
+  json.Key("bits").Number(info.bits).Key("exponent_bits").Number(info.exponent_bits);
+  json.Key("mantissa_bits").Number(info.mantissa_bits).Key("bias").Number(info.bias);
+  json.Key("has_infinity").Bool(info.has_infinity).Key("has_nan").Bool(info.has_nan);
+  json.Key("doc").String(info.doc).Key("facts").Begin('{');
+  for (const Fact& fact : FactsOf(type)) json.Key(fact.name).String(fact.text);
+  PrintOut(json.End('}').End('}').Take());
   return kDone;
 }
 
@@ -106,39 +111,52 @@ bool ParseCode(const std::string& line, DType type, uint64_t* out) {
   return errno == 0 && end == line.c_str() + line.size() && *out <= CodeMask(type);
 }
 
-tarsia_rounding RoundingOf(const DTypeRequest& request) {
-  return request.rounding == "toward_zero"  ? TARSIA_ROUNDING_TOWARD_ZERO
-         : request.rounding == "stochastic" ? TARSIA_ROUNDING_STOCHASTIC
-                                            : TARSIA_ROUNDING_NEAREST_EVEN;
+// A whole number that 64 bits hold, however it is written. Not -0, which only floats have.
+bool ParseWhole(const std::string& line, DType* type, uint64_t* code) {
+  const bool negative = line[0] == '-';
+  *type = negative ? kI64 : kU64;
+  const auto parsed = ParseValue(*type, line);
+  *code = parsed.value_or(0);
+  return parsed && !(negative && *code == 0);
 }
 
-tarsia_overflow OverflowOf(const DTypeRequest& request) {
-  return request.sat     ? TARSIA_OVERFLOW_SATURATE
-         : request.nosat ? TARSIA_OVERFLOW_NON_SATURATING
-         : request.wrap  ? TARSIA_OVERFLOW_WRAP
-                         : TARSIA_OVERFLOW_DEFAULT;
+CastOptions OptionsOf(const DTypeRequest& request) {
+  CastOptions options;
+  if (request.rounding == "toward_zero") options.rounding = Rounding::kTowardZero;
+  if (request.rounding == "stochastic") options.rounding = Rounding::kStochastic;
+  if (request.sat) options.overflow = Overflow::kSaturate;
+  if (request.nosat) options.overflow = Overflow::kNonSaturating;
+  if (request.wrap) options.overflow = Overflow::kWrap;
+  return options;
 }
 
-// One line of input; false if it is not what is wanted.
-bool EncodeLine(const DTypeRequest& request, tarsia_dtype dtype, const std::string& line,
-                std::string* out) {
+// The code of one line of input; nothing if it is not what is wanted.
+std::optional<uint64_t> EncodeLine(const DTypeRequest& request, DType type,
+                                   const std::string& line) {
   double value = 0;
+  if (!ParseDouble(line, &value)) return std::nullopt;
+  DType from = kF64;
   uint64_t code = 0;
-  if (!ParseDouble(line, &value)) return false;
-  tarsia_dtype_encode(dtype, value, RoundingOf(request), OverflowOf(request), request.random,
-                      &code);
-  *out += fmt::format("{}\n", code);
-  return true;
+  if (!ParseWhole(line, &from, &code)) {
+    from = kF64;
+    code = std::bit_cast<uint64_t>(value);
+  }
+  return CastCode(from, code, type, OptionsOf(request), request.random);
 }
 
-bool DecodeLine(DType type, const std::string& line, std::string* out) {
+std::optional<uint64_t> CodeOfLine(const DTypeRequest& request, DType type,
+                                   const std::string& line) {
+  if (request.encode) return EncodeLine(request, type, line);
   uint64_t code = 0;
-  if (!ParseCode(line, type, &code)) return false;
-  *out += DecodeToString(type, code) + "\n";
-  return true;
+  return ParseCode(line, type, &code) ? std::optional(code) : std::nullopt;
 }
 
-int Convert(const DTypeRequest& request, tarsia_dtype dtype, DType type) {
+std::string ResultText(const DTypeRequest& request, DType type, uint64_t code) {
+  if (request.json) return fmt::format("[{}, \"{}\"]", code, DecodeToString(type, code));
+  return request.encode ? std::to_string(code) : DecodeToString(type, code);
+}
+
+int Convert(const DTypeRequest& request, DType type) {
   const bool encode = request.encode.has_value();
   const std::string path = encode ? *request.encode : *request.decode;
   const auto text = ReadFile(path);
@@ -146,23 +164,27 @@ int Convert(const DTypeRequest& request, tarsia_dtype dtype, DType type) {
     PrintError(text.error());
     return kRejected;
   }
-  std::string out;
+  std::string out = request.json ? "[" : "";
+  const std::string_view separator = request.json ? ", " : "\n";
   size_t number = 0;
   for (size_t at = 0; at < text->size(); ++number) {
     const size_t end = std::min(text->find('\n', at), text->size());
     const size_t length = end > at && (*text)[end - 1] == '\r' ? end - at - 1 : end - at;
     const std::string line = text->substr(at, length);
-    const bool ok = encode ? EncodeLine(request, dtype, line, &out) : DecodeLine(type, line, &out);
-    if (!ok) {
-      PrintOut(out);
+    const auto code = CodeOfLine(request, type, line);
+    if (!code) {
+      if (!request.json && number > 0) PrintOut(out + "\n");
       PrintError(fmt::format("{}:{}: `{}` is no {} of {}", DisplayName(path), number + 1,
                              line.substr(0, 60), encode ? "number for a value" : "code",
                              request.name));
       return kRejected;
     }
+    if (number > 0) out += separator;
+    out += ResultText(request, type, *code);
     at = end + 1;
   }
-  PrintOut(out);
+  if (request.json) out += ']';
+  if (!out.empty()) PrintOut(out + "\n");
   return kDone;
 }
 
@@ -186,9 +208,12 @@ int ShowDType(const Args& args) {
   DTypeRequest request;
   command.MaybePositional("NAME", &request.name, "The type");
   command.Flag("--table", &request.table, "Every code and its exact value");
-  command.Flag("--json", &request.json, "As JSON; a table as [[code, \"value\"], ..]");
-  command.Value("--encode", "FILE", &request.encode,
-                "Print the code of each value (one a line, decimal or hexadecimal, taken as f64)");
+  command.Flag("--json", &request.json,
+               "As JSON; a table and conversions as [[code, \"value\"], ..]");
+  command.Value(
+      "--encode", "FILE", &request.encode,
+      "Print the code of each value: one a line, decimal or hexadecimal, taken as f64, or "
+      "as the integer that it is");
   command.Value("--decode", "FILE", &request.decode, "Print the value of each code");
   command.Choice("--rounding", &request.rounding, {"nearest", "toward_zero", "stochastic"},
                  "How to round; nearest (to even) if left out");
@@ -211,8 +236,8 @@ int ShowDType(const Args& args) {
   }
   const DType type = *FindDType(request.name);
   if (request.table) return PrintTable(command, type, request.json);
-  if (request.encode || request.decode) return Convert(request, dtype, type);
-  return Describe(dtype, request.json);
+  if (request.encode || request.decode) return Convert(request, type);
+  return Describe(dtype, type, request.json);
 }
 
 }  // namespace tarsia::tools
