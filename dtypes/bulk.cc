@@ -204,31 +204,41 @@ internal::IntegerRange RangeOf(DType to) {
   return {to.IsSigned() ? -most - 1 : 0.0f, most, static_cast<uint32_t>(CodeMask(to))};
 }
 
-// Whether FromF32Chunk makes this type, and the 24 bits of an f32 rounded to odd suffice for it.
+// Whether FromF32 makes this type, and the 24 bits of an f32 rounded to odd suffice for it.
 bool IsNarrowTarget(DType to) {
-  return (to.IsFloat() && to.mantissa <= 10) || (to.IsInteger() && to.bits <= 16) || to.IsBool();
+  return (to.IsFloat() && to.mantissa <= 10) || (to.IsInteger() && to.bits <= 16) || to.IsBool() ||
+         to.IsExponent();
 }
 
-void FromF32Chunk(const float* src, DType to, void* dst, size_t n, const internal::Narrowing& how) {
+// 2^127, or the infinity behind it, as f32.
+uint32_t ExponentLimit(Overflow overflow) {
+  return internal::Saturates(kE8M0, overflow) ? 0x7F000000 : 0x7F800000;
+}
+
+void FromF32(const void* src, DType to, void* dst, size_t n, const internal::Narrowing& how,
+             Overflow overflow) {
   if (to.IsFloat()) {
     internal::NarrowF32(src, dst, n, how, ContainerBytes(to));
   } else if (to.IsInteger()) {
     internal::F32ToInteger(src, dst, n, RangeOf(to), ContainerBytes(to));
+  } else if (to.IsExponent()) {
+    internal::F32ToExponent(src, dst, n, ExponentLimit(overflow));
   } else {
-    for (size_t i = 0; i < n; ++i) StoreAt<uint8_t>(dst, i, src[i] != 0 ? 1 : 0);
+    internal::F32ToBool(src, dst, n);
   }
 }
 
 void CastThroughF32(DType from, const void* src, DType to, void* dst, size_t n, Overflow overflow) {
   internal::Narrowing how{};
   if (to.IsFloat()) how = internal::MakeNarrowing(to, overflow);
+  if (from == kF32) return FromF32(src, to, dst, n, how, overflow);
   float chunk[kChunk];
   const auto from_bytes = static_cast<size_t>(ContainerBytes(from));
   const auto to_bytes = static_cast<size_t>(ContainerBytes(to));
   for (size_t i = 0; i < n; i += kChunk) {
     const size_t count = std::min(kChunk, n - i);
     ToF32Chunk(from, static_cast<const uint8_t*>(src) + i * from_bytes, chunk, count);
-    FromF32Chunk(chunk, to, static_cast<uint8_t*>(dst) + i * to_bytes, count, how);
+    FromF32(chunk, to, static_cast<uint8_t*>(dst) + i * to_bytes, count, how, overflow);
   }
 }
 
@@ -287,6 +297,31 @@ void CastToWideInteger(DType from, const void* src, DType to, void* dst, size_t 
 }
 
 bool IsNamed(DType type) { return DTypeIndex(type) != kNoDTypeIndex; }
+
+// Codes of at most 8 bits to f32, which holds every one of their values. No cast with saturation:
+// that makes numbers of infinities.
+bool WidenSmall(DType from, const void* src, DType to, void* dst, size_t n, Overflow overflow) {
+  if (from.bits > 8 || to != kF32 || overflow == Overflow::kSaturate || !IsNamed(from))
+    return false;
+  switch (from.kind) {
+    case DTypeKind::kUnsigned:
+    case DTypeKind::kSigned:
+      internal::WidenSmallInteger(src, dst, n, from.bits, from.IsSigned());
+      return true;
+    case DTypeKind::kBool:
+      internal::WidenBool(src, dst, n);
+      return true;
+    case DTypeKind::kFloat:
+      internal::WidenSmallFloat(src, dst, n, internal::MakeWidening(from));
+      return true;
+    case DTypeKind::kExponent:
+      internal::WidenExponent(src, dst, n);
+      return true;
+    case DTypeKind::kComplex:
+      return false;
+  }
+  return false;
+}
 
 // Types whose containers VisitValues reads.
 bool IsWideReal(DType type) {
@@ -355,6 +390,7 @@ void CastBulk(DType from, const void* src, DType to, void* dst, size_t n, CastOp
   if (from.IsComplex() && to.IsComplex() && !stochastic) {
     return CastBulk(ComponentOf(from), src, ComponentOf(to), dst, 2 * n, options);
   }
+  if (!stochastic && WidenSmall(from, src, to, dst, n, options.overflow)) return;
   if (!stochastic && CastByTable(from, src, to, dst, n, options)) return;
   // Rounding changes nothing between integers, nor toward zero to them.
   const bool rounds_to_nearest = options.rounding == Rounding::kNearestEven ||

@@ -33,78 +33,250 @@ HWY_INLINE VU32 LoadWide(const uint8_t* src) {
   }
 }
 
+// Vectors of 32-bit lanes that fill one of narrower ones.
 template <typename T>
-HWY_INLINE void StoreNarrow(VU32 lanes, uint8_t* dst) {
-  if constexpr (sizeof(T) == 4) {
-    hn::StoreU(lanes, U32(), reinterpret_cast<T*>(dst));
-  } else {
-    const hn::Rebind<T, U32> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(I32(), lanes)), narrow, reinterpret_cast<T*>(dst));
+inline constexpr size_t kVectors = 4 / sizeof(T);
+
+// The low bits of the lanes of kVectors<T> vectors, in their order.
+#if HWY_TARGET == HWY_SCALAR
+template <typename T>
+HWY_INLINE void StoreNarrow(const VU32* lanes, uint8_t* dst) {
+  for (size_t v = 0; v < kVectors<T>; ++v) {
+    const auto code = static_cast<T>(hn::GetLane(lanes[v]));
+    std::memcpy(dst + v * sizeof(T), &code, sizeof(T));
   }
 }
+#else
+HWY_INLINE auto ToHalves(VU32 low, VU32 high) {
+  const hn::Repartition<uint16_t, U32> halves;
+  return hn::ConcatEven(halves, hn::BitCast(halves, high), hn::BitCast(halves, low));
+}
 
-// Applies `op` to all lanes of n elements; the last, partial vector goes through a buffer.
+template <typename T>
+HWY_INLINE void StoreNarrow(const VU32* lanes, uint8_t* dst) {
+  const hn::Repartition<T, U32> narrow;
+  if constexpr (sizeof(T) == 4) {
+    hn::StoreU(lanes[0], narrow, reinterpret_cast<T*>(dst));
+  } else if constexpr (sizeof(T) == 2) {
+    hn::StoreU(ToHalves(lanes[0], lanes[1]), narrow, reinterpret_cast<T*>(dst));
+  } else {
+    const auto low = hn::BitCast(narrow, ToHalves(lanes[0], lanes[1]));
+    const auto high = hn::BitCast(narrow, ToHalves(lanes[2], lanes[3]));
+    hn::StoreU(hn::ConcatEven(narrow, high, low), narrow, dst);
+  }
+}
+#endif
+
+template <typename In, typename Out, typename Op>
+HWY_INLINE void ConvertStep(const uint8_t* in, uint8_t* out, const Op& op) {
+  VU32 lanes[kVectors<Out>];
+  for (size_t v = 0; v < kVectors<Out>; ++v) {
+    lanes[v] = op(LoadWide<In>(in + v * hn::Lanes(U32()) * sizeof(In)));
+  }
+  StoreNarrow<Out>(lanes, out);
+}
+
+// Applies `op` to all lanes of n elements; what is left at the end goes through a buffer.
 template <typename In, typename Out, typename Op>
 HWY_INLINE void ForEachVector(const void* src, void* dst, size_t n, const Op& op) {
   const auto* in = static_cast<const uint8_t*>(src);
   auto* out = static_cast<uint8_t*>(dst);
-  const size_t lanes = hn::Lanes(U32());
+  const size_t step = hn::Lanes(U32()) * kVectors<Out>;
   size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    StoreNarrow<Out>(op(LoadWide<In>(in + i * sizeof(In))), out + i * sizeof(Out));
+  for (; i + step <= n; i += step) {
+    ConvertStep<In, Out>(in + i * sizeof(In), out + i * sizeof(Out), op);
   }
   if (i == n) return;
-  In head[16] = {};
-  Out tail[16] = {};
+  In head[16 * kVectors<Out>] = {};
+  Out tail[16 * kVectors<Out>] = {};
   std::memcpy(head, in + i * sizeof(In), (n - i) * sizeof(In));
-  StoreNarrow<Out>(op(LoadWide<In>(reinterpret_cast<const uint8_t*>(head))),
-                   reinterpret_cast<uint8_t*>(tail));
+  ConvertStep<In, Out>(reinterpret_cast<const uint8_t*>(head), reinterpret_cast<uint8_t*>(tail),
+                       op);
   std::memcpy(out + i * sizeof(Out), tail, (n - i) * sizeof(Out));
 }
 
 HWY_INLINE VU32 Constant(uint32_t value) { return hn::Set(U32(), value); }
 
-HWY_INLINE VU32 NarrowLanes(VU32 bits, const Narrowing& how) {
-  const VU32 magnitude = hn::And(bits, Constant(0x7FFFFFFF));
-  const VU32 negative = hn::ShiftRight<31>(bits);
-  const int shift = static_cast<int>(how.shift);
-  // Normal numbers: add just under half of the last place, one more when the last place is odd.
-  const VU32 odd = hn::And(hn::ShiftRightSame(magnitude, shift), Constant(1));
-  const VU32 half = Constant((uint32_t{1} << (shift - 1)) - 1);
-  const VU32 rounded = hn::Add(hn::Add(magnitude, half), odd);
-  const VU32 normal = hn::Sub(hn::ShiftRightSame(rounded, shift), Constant(how.rebias));
-  // Subnormal ones: the float unit rounds to the last place of `magic`.
-  const auto magic = hn::BitCast(F32(), Constant(how.magic));
-  const auto sum = hn::Add(hn::BitCast(F32(), magnitude), magic);
-  const VU32 subnormal = hn::Sub(hn::BitCast(U32(), sum), Constant(how.magic));
-  const auto is_small =
-      hn::Lt(hn::BitCast(I32(), magnitude), hn::BitCast(I32(), Constant(how.least_normal)));
-  VU32 code = hn::IfThenElse(hn::RebindMask(U32(), is_small), subnormal, normal);
-  const auto above = hn::Gt(hn::BitCast(I32(), code), hn::BitCast(I32(), Constant(how.most)));
-  code = hn::IfThenElse(hn::RebindMask(U32(), above), Constant(how.overflow), code);
-  const VU32 infinity = Constant(0x7F800000);
-  code = hn::IfThenElse(hn::Eq(magnitude, infinity), Constant(how.infinity), code);
-  // The sign; -0 where the target has none.
-  const VU32 zero = hn::Zero(U32());
-  const VU32 minus = hn::Sub(zero, negative);  // all ones when negative
-  const VU32 signed_code =
-      hn::IfThenElse(hn::Eq(code, zero), hn::And(minus, Constant(how.negative_zero)),
-                     hn::Or(code, hn::And(minus, Constant(how.sign))));
-  const VU32 nan = hn::Or(Constant(how.nan), hn::And(minus, Constant(how.nan_sign)));
-  const auto is_nan = hn::Gt(hn::BitCast(I32(), magnitude), hn::BitCast(I32(), infinity));
-  const VU32 result = hn::IfThenElse(hn::RebindMask(U32(), is_nan), nan, signed_code);
-  return hn::ShiftLeftSame(result, static_cast<int>(how.left));
+// Lanes compare and are clamped as signed: magnitudes have no sign bit.
+HWY_INLINE VU32 MinMagnitude(VU32 lanes, uint32_t most) {
+  return hn::BitCast(U32(), hn::Min(hn::BitCast(I32(), lanes), hn::Set(I32(), int32_t(most))));
 }
 
-void Narrow(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes) {
-  const auto op = [&how](VU32 lanes) HWY_ATTR { return NarrowLanes(lanes, how); };
+HWY_INLINE auto Above(VU32 lanes, uint32_t bound) {
+  const auto above = hn::Gt(hn::BitCast(I32(), lanes), hn::Set(I32(), int32_t(bound)));
+  return hn::RebindMask(U32(), above);
+}
+
+constexpr uint32_t kInfinity = 0x7F800000, kQuietNan = 0x7FC00000, kMagnitude = 0x7FFFFFFF;
+
+// The magnitude code of an f32 without sign; NaNs become that of `limit`.
+HWY_INLINE VU32 NarrowMagnitude(VU32 any, const Narrowing& how) {
+  const VU32 magnitude = MinMagnitude(any, how.limit);
+  const int shift = static_cast<int>(how.shift);
+  // Normal numbers: add just under half of the last place, one more when the last place is odd.
+  // The new bias goes in the same addition; below the normal range the result is too small.
+  const VU32 odd = hn::And(hn::ShiftRightSame(magnitude, shift), Constant(1));
+  const uint32_t addend = (uint32_t{1} << (shift - 1)) - 1 - (how.rebias << shift);
+  const VU32 rounded = hn::Add(hn::Add(magnitude, Constant(addend)), odd);
+  const auto normal = hn::ShiftRightSame(hn::BitCast(I32(), rounded), shift);
+  // Subnormal ones: the float unit rounds to the last place of `magic`. From the normal range on
+  // all are taken for the least normal number, whose code is not above that of any of them.
+  const VU32 small = MinMagnitude(magnitude, how.least_normal);
+  const auto sum = hn::Add(hn::BitCast(F32(), small), hn::BitCast(F32(), Constant(how.magic)));
+  const auto subnormal = hn::Sub(hn::BitCast(I32(), sum), hn::Set(I32(), int32_t(how.magic)));
+  return hn::BitCast(U32(), hn::Max(normal, subnormal));
+}
+
+template <Specials kSpecials>
+HWY_INLINE VU32 NarrowLanes(VU32 bits, const Narrowing& how) {
+  const VU32 any = hn::And(bits, Constant(kMagnitude));
+  const VU32 code = NarrowMagnitude(any, how);
+  if constexpr (kSpecials == Specials::kFinite) {
+    // NaN is the positive largest number: a sign belongs to the bits up to those of -infinity.
+    const auto minus = hn::Lt(hn::BitCast(I32(), bits), hn::Set(I32(), int32_t{-0x7FFFFF}));
+    return hn::Or(code, hn::IfThenElseZero(hn::RebindMask(U32(), minus), Constant(how.sign)));
+  }
+  const VU32 sign =
+      hn::And(hn::ShiftRightSame(bits, static_cast<int>(how.sign_shift)), Constant(how.sign));
+  const auto is_nan = Above(any, kInfinity);
+  if constexpr (kSpecials == Specials::kFnuz) {
+    const VU32 result = hn::Or(code, hn::IfThenZeroElse(hn::Eq(code, hn::Zero(U32())), sign));
+    return hn::IfThenElse(is_nan, Constant(how.nan), result);
+  }
+  // The code of NaN is above all others.
+  const VU32 nan = hn::IfThenElseZero(is_nan, Constant(how.nan));
+  return hn::Or(hn::BitCast(U32(), hn::Max(hn::BitCast(I32(), code), hn::BitCast(I32(), nan))),
+                sign);
+}
+
+template <Specials kSpecials>
+HWY_INLINE void NarrowAll(const void* src, void* dst, size_t n, const Narrowing& how,
+                          int container_bytes) {
+  const Narrowing local = how;  // which no store can be thought to change
+  const auto op = [&local](VU32 lanes) HWY_ATTR { return NarrowLanes<kSpecials>(lanes, local); };
   if (container_bytes == 1) {
     ForEachVector<uint32_t, uint8_t>(src, dst, n, op);
   } else if (container_bytes == 2) {
     ForEachVector<uint32_t, uint16_t>(src, dst, n, op);
   } else {
-    ForEachVector<uint32_t, uint32_t>(src, dst, n, op);
+    const int left = static_cast<int>(how.left);
+    ForEachVector<uint32_t, uint32_t>(src, dst, n, [&op, left](VU32 lanes) HWY_ATTR {
+      return hn::ShiftLeftSame(op(lanes), left);
+    });
   }
+}
+
+void Narrow(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes) {
+  switch (how.specials) {
+    case Specials::kFinite:
+      return NarrowAll<Specials::kFinite>(src, dst, n, how, container_bytes);
+    case Specials::kFnuz:
+      return NarrowAll<Specials::kFnuz>(src, dst, n, how, container_bytes);
+    case Specials::kNone:
+    case Specials::kIeee:
+    case Specials::kFn:
+      return NarrowAll<Specials::kIeee>(src, dst, n, how, container_bytes);
+  }
+}
+
+// The exponent field of an f32 is the code, rounded like a last place that is all there is. A
+// subnormal f32 is 2^-127 or less, but for those above 1.5 * 2^-127, which are nearer to 2^-126.
+void ToExponent(const void* src, void* dst, size_t n, uint32_t limit) {
+  ForEachVector<uint32_t, uint8_t>(src, dst, n, [limit](VU32 bits) HWY_ATTR {
+    const VU32 any = hn::And(bits, Constant(kMagnitude));
+    const VU32 magnitude = MinMagnitude(any, limit);
+    const VU32 odd = hn::And(hn::ShiftRight<23>(magnitude), Constant(1));
+    const VU32 rounded = hn::ShiftRight<23>(hn::Add(hn::Add(magnitude, Constant(0x3FFFFF)), odd));
+    const VU32 tiny = hn::IfThenElseZero(Above(magnitude, 0x600000), Constant(1));
+    const VU32 code = hn::IfThenElse(Above(magnitude, 0x7FFFFF), rounded, tiny);
+    const VU32 minus = hn::BitCast(U32(), hn::ShiftRight<31>(hn::BitCast(I32(), bits)));
+    return hn::IfThenElse(Above(any, kInfinity), Constant(0xFF), hn::AndNot(minus, code));
+  });
+}
+
+void ToBool(const void* src, void* dst, size_t n) {
+  ForEachVector<uint32_t, uint8_t>(src, dst, n, [](VU32 bits) HWY_ATTR {
+    return MinMagnitude(hn::And(bits, Constant(kMagnitude)), 1);
+  });
+}
+
+// ---- to f32 ----
+
+template <Specials kSpecials>
+HWY_INLINE VU32 WidenLanes(VU32 lanes, const Widening& how) {
+  const VU32 magnitude = hn::And(lanes, Constant(how.magnitude));
+  const VU32 sign =
+      hn::And(hn::ShiftLeftSame(lanes, static_cast<int>(how.sign_shift)), Constant(0x80000000));
+  const VU32 normal =
+      hn::Add(hn::ShiftLeftSame(magnitude, static_cast<int>(how.shift)), Constant(how.rebias));
+  const auto subnormal =
+      hn::Mul(hn::ConvertTo(F32(), hn::BitCast(I32(), magnitude)), hn::Set(F32(), how.step));
+  VU32 out =
+      hn::IfThenElse(Above(magnitude, how.least_normal - 1), normal, hn::BitCast(U32(), subnormal));
+  if constexpr (kSpecials == Specials::kIeee || kSpecials == Specials::kFn) {
+    out = hn::IfThenElse(Above(magnitude, how.most), Constant(kQuietNan), out);
+  }
+  if constexpr (kSpecials == Specials::kIeee) {
+    out = hn::IfThenElse(hn::Eq(magnitude, Constant(how.most + 1)), Constant(kInfinity), out);
+  }
+  if constexpr (kSpecials == Specials::kFnuz) {  // all of the code: the sign alone
+    out = hn::IfThenElse(hn::Eq(lanes, Constant(how.magnitude + 1)), Constant(kQuietNan), out);
+  }
+  return hn::Or(out, sign);
+}
+
+template <Specials kSpecials>
+HWY_INLINE void WidenAll(const void* src, void* dst, size_t n, const Widening& how) {
+  const Widening local = how;
+  ForEachVector<uint8_t, uint32_t>(
+      src, dst, n, [&local](VU32 lanes) HWY_ATTR { return WidenLanes<kSpecials>(lanes, local); });
+}
+
+void WidenFloat(const void* src, void* dst, size_t n, const Widening& how) {
+  switch (how.specials) {
+    case Specials::kFinite:
+      return WidenAll<Specials::kFinite>(src, dst, n, how);
+    case Specials::kFn:
+      return WidenAll<Specials::kFn>(src, dst, n, how);
+    case Specials::kFnuz:
+      return WidenAll<Specials::kFnuz>(src, dst, n, how);
+    case Specials::kNone:
+    case Specials::kIeee:
+      return WidenAll<Specials::kIeee>(src, dst, n, how);
+  }
+}
+
+void WidenInteger(const void* src, void* dst, size_t n, int bits, bool is_signed) {
+  const int shift = 32 - bits;
+  const auto as_f32 = [](auto lanes) HWY_ATTR {
+    return hn::BitCast(U32(), hn::ConvertTo(F32(), hn::BitCast(I32(), lanes)));
+  };
+  if (is_signed) {
+    ForEachVector<uint8_t, uint32_t>(src, dst, n, [&](VU32 lanes) HWY_ATTR {
+      const auto top = hn::BitCast(I32(), hn::ShiftLeftSame(lanes, shift));
+      return as_f32(hn::ShiftRightSame(top, shift));
+    });
+  } else {
+    const uint32_t mask = uint32_t{0xFFFFFFFF} >> shift;
+    ForEachVector<uint8_t, uint32_t>(
+        src, dst, n, [&](VU32 lanes) HWY_ATTR { return as_f32(hn::And(lanes, Constant(mask))); });
+  }
+}
+
+// Code e is the f32 of exponent field e, but for 2^-127, which is subnormal, and NaN.
+void WidenE8m0(const void* src, void* dst, size_t n) {
+  ForEachVector<uint8_t, uint32_t>(src, dst, n, [](VU32 lanes) HWY_ATTR {
+    const auto placed =
+        hn::Max(hn::BitCast(I32(), hn::ShiftLeft<23>(lanes)), hn::Set(I32(), int32_t{0x00400000}));
+    const VU32 bits = hn::BitCast(U32(), placed);
+    return hn::IfThenElse(hn::Eq(bits, Constant(kInfinity)), Constant(kQuietNan), bits);
+  });
+}
+
+void WidenBoolean(const void* src, void* dst, size_t n) {
+  ForEachVector<uint8_t, uint32_t>(src, dst, n, [](VU32 lanes) HWY_ATTR {
+    return hn::IfThenElseZero(Above(lanes, 0), Constant(0x3F800000));
+  });
 }
 
 // Puts the quiet NaN where the f32 bits without sign are a NaN, then the sign.
@@ -153,8 +325,8 @@ HWY_INLINE VU32 ToIntegerLanes(VU32 bits, const IntegerRange& range) {
   return hn::And(hn::BitCast(U32(), hn::ConvertTo(I32(), clamped)), Constant(range.mask));
 }
 
-void ToInteger(const void* src, void* dst, size_t n, const IntegerRange& range,
-               int container_bytes) {
+void ToInteger(const void* src, void* dst, size_t n, const IntegerRange& how, int container_bytes) {
+  const IntegerRange range = how;
   const auto op = [&range](VU32 lanes) HWY_ATTR { return ToIntegerLanes(lanes, range); };
   if (container_bytes == 1) {
     ForEachVector<uint32_t, uint8_t>(src, dst, n, op);
@@ -174,6 +346,12 @@ HWY_AFTER_NAMESPACE();
 namespace tarsia::internal {
 
 HWY_EXPORT(Narrow);
+HWY_EXPORT(ToExponent);
+HWY_EXPORT(ToBool);
+HWY_EXPORT(WidenFloat);
+HWY_EXPORT(WidenInteger);
+HWY_EXPORT(WidenE8m0);
+HWY_EXPORT(WidenBoolean);
 HWY_EXPORT(WidenF16Lanes);
 HWY_EXPORT(WidenBF16Lanes);
 HWY_EXPORT(ToInteger);
@@ -181,6 +359,28 @@ HWY_EXPORT(Name);
 
 void NarrowF32(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes) {
   HWY_DYNAMIC_DISPATCH(Narrow)(src, dst, n, how, container_bytes);
+}
+
+void F32ToExponent(const void* src, void* dst, size_t n, uint32_t limit) {
+  HWY_DYNAMIC_DISPATCH(ToExponent)(src, dst, n, limit);
+}
+
+void F32ToBool(const void* src, void* dst, size_t n) { HWY_DYNAMIC_DISPATCH(ToBool)(src, dst, n); }
+
+void WidenSmallFloat(const void* src, void* dst, size_t n, const Widening& how) {
+  HWY_DYNAMIC_DISPATCH(WidenFloat)(src, dst, n, how);
+}
+
+void WidenSmallInteger(const void* src, void* dst, size_t n, int bits, bool is_signed) {
+  HWY_DYNAMIC_DISPATCH(WidenInteger)(src, dst, n, bits, is_signed);
+}
+
+void WidenExponent(const void* src, void* dst, size_t n) {
+  HWY_DYNAMIC_DISPATCH(WidenE8m0)(src, dst, n);
+}
+
+void WidenBool(const void* src, void* dst, size_t n) {
+  HWY_DYNAMIC_DISPATCH(WidenBoolean)(src, dst, n);
 }
 
 void WidenF16(const void* src, void* dst, size_t n) {
@@ -199,6 +399,8 @@ const char* BulkTargetName() { return HWY_DYNAMIC_DISPATCH(Name)(); }
 
 // A normal f32 shifted right by `shift` has its exponent field above `mantissa` bits, too large by
 // 127 - bias. In f32 + magic the last place is magic * 2^-23, so magic is 2^(23 + least subnormal).
+// What saturates is clamped to the largest number; what does not, to the number that would come
+// next, whose code is that of infinity or NaN.
 Narrowing MakeNarrowing(DType to, Overflow overflow) {
   Narrowing out{};
   const int least = 1 - to.bias;  // exponent of the least normal number
@@ -206,17 +408,28 @@ Narrowing MakeNarrowing(DType to, Overflow overflow) {
   out.rebias = static_cast<uint32_t>(127 - to.bias) << to.mantissa;
   out.least_normal = static_cast<uint32_t>(127 + least) << 23;
   out.magic = static_cast<uint32_t>(127 + least - to.mantissa + 23) << 23;
-  out.most = static_cast<uint32_t>(MaxMagnitude(to));
-  const bool saturates = Saturates(to, overflow);
+  const auto most = static_cast<uint32_t>(MaxMagnitude(to));
+  out.limit = (most + (Saturates(to, overflow) ? 0 : 1) + out.rebias) << out.shift;
   const int left = UnusedLowBits(to);
-  const auto code = [left](uint64_t value) { return static_cast<uint32_t>(value >> left); };
   out.sign = uint32_t{1} << (to.exponent + to.mantissa);
-  out.nan = code(NanCode(to, false));
-  out.nan_sign = code(NanCode(to, true)) & ~out.nan;
-  out.overflow = saturates ? out.most : code(OverflowCode(to, false));
-  out.infinity = out.overflow;
-  out.negative_zero = to.specials == Specials::kFnuz ? 0 : out.sign;
+  out.sign_shift = static_cast<uint32_t>(31 - to.exponent - to.mantissa);
+  out.nan = static_cast<uint32_t>(NanCode(to, false) >> left);
   out.left = static_cast<uint32_t>(left);
+  out.specials = to.specials;
+  return out;
+}
+
+Widening MakeWidening(DType from) {
+  Widening out{};
+  const int magnitude_bits = from.exponent + from.mantissa;
+  out.magnitude = (uint32_t{1} << magnitude_bits) - 1;
+  out.sign_shift = static_cast<uint32_t>(31 - magnitude_bits);
+  out.shift = 23u - from.mantissa;
+  out.rebias = static_cast<uint32_t>(127 - from.bias) << 23;
+  out.least_normal = uint32_t{1} << from.mantissa;
+  out.step = std::bit_cast<float>(static_cast<uint32_t>(128 - from.bias - from.mantissa) << 23);
+  out.most = static_cast<uint32_t>(MaxMagnitude(from));
+  out.specials = from.specials;
   return out;
 }
 

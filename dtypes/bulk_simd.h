@@ -12,24 +12,46 @@ namespace tarsia::internal {
 
 // How an f32 becomes a float with fewer mantissa bits, to nearest even: see MakeNarrowing.
 struct Narrowing {
-  uint32_t shift;          // mantissa bits that go
-  uint32_t rebias;         // taken from the shifted code of a normal number
-  uint32_t least_normal;   // as an f32
-  uint32_t magic;          // f32 whose last place is the target's smallest subnormal
-  uint32_t most;           // largest finite magnitude
-  uint32_t overflow;       // magnitude that larger ones become
-  uint32_t infinity;       // magnitude that infinity becomes
-  uint32_t nan;            // what a positive NaN becomes
-  uint32_t nan_sign;       // ored to a negative NaN
-  uint32_t sign;           // the sign bit of the target
-  uint32_t negative_zero;  // what -0 becomes
-  uint32_t left;           // unused low bits of the target
+  uint32_t shift;         // mantissa bits that go
+  uint32_t rebias;        // taken from the shifted code of a normal number
+  uint32_t least_normal;  // as an f32
+  uint32_t magic;         // f32 whose last place is the target's smallest subnormal
+  uint32_t limit;         // f32 bits that larger magnitudes, infinity included, are taken for
+  uint32_t nan;           // what a positive NaN becomes
+  uint32_t sign;          // the sign bit of the target
+  uint32_t sign_shift;    // from bit 31 to it
+  uint32_t left;          // unused low bits of the target
+  Specials specials;
 };
 
 Narrowing MakeNarrowing(DType to, Overflow overflow);
 
 // f32 to a float of at most 8, of 16, or of 32 bits (tf32).
 void NarrowF32(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes);
+// f32 to e8m0; magnitudes beyond `limit` (f32 bits) are taken for it.
+void F32ToExponent(const void* src, void* dst, size_t n, uint32_t limit);
+// f32 to bool.
+void F32ToBool(const void* src, void* dst, size_t n);
+
+// How the code of a float of at most 8 bits becomes an f32: see MakeWidening.
+struct Widening {
+  uint32_t magnitude;     // the bits below the sign
+  uint32_t sign_shift;    // from the sign bit to bit 31
+  uint32_t shift;         // from the mantissa to that of f32
+  uint32_t rebias;        // added to the shifted code of a normal number
+  uint32_t least_normal;  // as a code
+  float step;             // the smallest subnormal
+  uint32_t most;          // the largest finite magnitude; larger ones are infinity or NaN
+  Specials specials;
+};
+
+Widening MakeWidening(DType from);
+
+// Codes in bytes to f32; bits above the width of the type are ignored.
+void WidenSmallFloat(const void* src, void* dst, size_t n, const Widening& how);
+void WidenSmallInteger(const void* src, void* dst, size_t n, int bits, bool is_signed);
+void WidenExponent(const void* src, void* dst, size_t n);
+void WidenBool(const void* src, void* dst, size_t n);
 // NaNs become quiet, keep their sign and lose their payload.
 void WidenF16(const void* src, void* dst, size_t n);
 void WidenBF16(const void* src, void* dst, size_t n);
