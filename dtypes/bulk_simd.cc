@@ -47,9 +47,26 @@ HWY_INLINE void StoreNarrow(const VU32* lanes, uint8_t* dst) {
   }
 }
 #else
-HWY_INLINE auto ToHalves(VU32 low, VU32 high) {
-  const hn::Repartition<uint16_t, U32> halves;
-  return hn::ConcatEven(halves, hn::BitCast(halves, high), hn::BitCast(halves, low));
+// The lanes of four vectors, each at most 255, as bytes in their order.
+HWY_INLINE auto ToBytes(const VU32* lanes) {
+  constexpr size_t kBlock = 4;  // lanes of 128 bits
+  const hn::Repartition<uint8_t, U32> bytes;
+  // Byte v of lane i is lane i of vector v. In a block of 128 bits the four of a vector move
+  // together, then the words of all blocks.
+  const VU32 low = hn::Or(lanes[0], hn::ShiftLeft<8>(lanes[1]));
+  const VU32 high = hn::Or(lanes[2], hn::ShiftLeft<8>(lanes[3]));
+  const VU32 mixed = hn::Or(low, hn::ShiftLeft<16>(high));
+  alignas(16) static constexpr uint8_t kOrder[16] = {0, 4, 8,  12, 1, 5, 9,  13,
+                                                     2, 6, 10, 14, 3, 7, 11, 15};
+  const auto sorted =
+      hn::TableLookupBytes(hn::BitCast(bytes, mixed), hn::LoadDup128(bytes, kOrder));
+  const size_t blocks = hn::Lanes(U32()) / kBlock;
+  alignas(64) int32_t order[16];
+  for (size_t i = 0; i < hn::Lanes(U32()); ++i) {
+    order[i] = static_cast<int32_t>(i % blocks * kBlock + i / blocks);
+  }
+  const auto words = hn::BitCast(U32(), sorted);
+  return hn::BitCast(bytes, hn::TableLookupLanes(words, hn::SetTableIndices(U32(), order)));
 }
 
 template <typename T>
@@ -58,11 +75,10 @@ HWY_INLINE void StoreNarrow(const VU32* lanes, uint8_t* dst) {
   if constexpr (sizeof(T) == 4) {
     hn::StoreU(lanes[0], narrow, reinterpret_cast<T*>(dst));
   } else if constexpr (sizeof(T) == 2) {
-    hn::StoreU(ToHalves(lanes[0], lanes[1]), narrow, reinterpret_cast<T*>(dst));
+    const auto low = hn::BitCast(narrow, lanes[0]), high = hn::BitCast(narrow, lanes[1]);
+    hn::StoreU(hn::ConcatEven(narrow, high, low), narrow, reinterpret_cast<T*>(dst));
   } else {
-    const auto low = hn::BitCast(narrow, ToHalves(lanes[0], lanes[1]));
-    const auto high = hn::BitCast(narrow, ToHalves(lanes[2], lanes[3]));
-    hn::StoreU(hn::ConcatEven(narrow, high, low), narrow, dst);
+    hn::StoreU(ToBytes(lanes), narrow, dst);
   }
 }
 #endif
@@ -127,55 +143,97 @@ HWY_INLINE VU32 NarrowMagnitude(VU32 any, const Narrowing& how) {
   return hn::BitCast(U32(), hn::Max(normal, subnormal));
 }
 
-template <Specials kSpecials>
-HWY_INLINE VU32 NarrowLanes(VU32 bits, const Narrowing& how) {
+// In types without NaN it is the positive largest number: a sign belongs to the bits up to those of
+// -infinity alone.
+HWY_INLINE auto NegativeNumber(VU32 bits) {
+  const auto negative = hn::Lt(hn::BitCast(I32(), bits), hn::Set(I32(), int32_t{-0x7FFFFF}));
+  return hn::RebindMask(U32(), negative);
+}
+
+// f16, bf16, tf32: the latter two have the exponents of f32, so that nothing larger can be added.
+HWY_INLINE VU32 NarrowToWide(VU32 bits, const Narrowing& how) {
   const VU32 any = hn::And(bits, Constant(kMagnitude));
   const VU32 code = NarrowMagnitude(any, how);
-  if constexpr (kSpecials == Specials::kFinite) {
-    // NaN is the positive largest number: a sign belongs to the bits up to those of -infinity.
-    const auto minus = hn::Lt(hn::BitCast(I32(), bits), hn::Set(I32(), int32_t{-0x7FFFFF}));
-    return hn::Or(code, hn::IfThenElseZero(hn::RebindMask(U32(), minus), Constant(how.sign)));
-  }
   const VU32 sign =
       hn::And(hn::ShiftRightSame(bits, static_cast<int>(how.sign_shift)), Constant(how.sign));
-  const auto is_nan = Above(any, kInfinity);
-  if constexpr (kSpecials == Specials::kFnuz) {
-    const VU32 result = hn::Or(code, hn::IfThenZeroElse(hn::Eq(code, hn::Zero(U32())), sign));
-    return hn::IfThenElse(is_nan, Constant(how.nan), result);
-  }
   // The code of NaN is above all others.
-  const VU32 nan = hn::IfThenElseZero(is_nan, Constant(how.nan));
+  const VU32 nan = hn::IfThenElseZero(Above(any, kInfinity), Constant(how.nan));
   return hn::Or(hn::BitCast(U32(), hn::Max(hn::BitCast(I32(), code), hn::BitCast(I32(), nan))),
                 sign);
 }
 
+// Powers of two and zero, which are all finite: with no mantissa a tie goes by the exponent's last
+// bit, which only NarrowMagnitude looks at.
+HWY_INLINE VU32 NarrowToPower(VU32 bits, const Narrowing& how) {
+  const VU32 code = NarrowMagnitude(hn::And(bits, Constant(kMagnitude)), how);
+  return hn::Or(code, hn::IfThenElseZero(NegativeNumber(bits), Constant(how.sign)));
+}
+
+// The same for other targets of at most 8 bits in fewer steps. Adding 2^shift times a number's own
+// power of two rounds it to the target's last place; from the least normal number down that power
+// stays the same. The sum less what was added counts last places, 2^mantissa of them more a binade.
 template <Specials kSpecials>
-HWY_INLINE void NarrowAll(const void* src, void* dst, size_t n, const Narrowing& how,
-                          int container_bytes) {
-  const Narrowing local = how;  // which no store can be thought to change
-  const auto op = [&local](VU32 lanes) HWY_ATTR { return NarrowLanes<kSpecials>(lanes, local); };
-  if (container_bytes == 1) {
-    ForEachVector<uint32_t, uint8_t>(src, dst, n, op);
-  } else if (container_bytes == 2) {
-    ForEachVector<uint32_t, uint16_t>(src, dst, n, op);
-  } else {
-    const int left = static_cast<int>(how.left);
-    ForEachVector<uint32_t, uint32_t>(src, dst, n, [&op, left](VU32 lanes) HWY_ATTR {
-      return hn::ShiftLeftSame(op(lanes), left);
-    });
+HWY_INLINE VU32 NarrowToByte(VU32 bits, const Narrowing& how) {
+  const VU32 any = hn::And(bits, Constant(kMagnitude));
+  const VU32 magnitude = MinMagnitude(any, how.limit);
+  const auto power = hn::BitCast(I32(), hn::And(magnitude, Constant(kInfinity)));
+  const uint32_t steps = how.shift << 23;
+  const VU32 added =
+      hn::Add(hn::BitCast(U32(), hn::Max(power, hn::Set(I32(), int32_t(how.least_normal)))),
+              Constant(steps));
+  const auto sum = hn::Add(hn::BitCast(F32(), magnitude), hn::BitCast(F32(), added));
+  const VU32 places = hn::Sub(hn::BitCast(U32(), sum), added);
+  // Too large by `extra`, which goes where the sign comes.
+  VU32 code = hn::Add(places, hn::ShiftRightSame(added, static_cast<int>(how.shift)));
+  const uint32_t extra = (how.least_normal + steps) >> how.shift;
+  const VU32 positive = Constant(0u - extra), negative = Constant(how.sign - extra);
+  if constexpr (kSpecials == Specials::kFinite) {
+    return hn::Add(code, hn::IfThenElse(NegativeNumber(bits), negative, positive));
   }
+  const auto is_nan = Above(any, kInfinity);
+  if constexpr (kSpecials == Specials::kFnuz) {
+    code = hn::Add(code, positive);
+    const VU32 sign =
+        hn::And(hn::ShiftRightSame(bits, static_cast<int>(how.sign_shift)), Constant(how.sign));
+    const VU32 result = hn::Or(code, hn::IfThenZeroElse(hn::Eq(code, hn::Zero(U32())), sign));
+    return hn::IfThenElse(is_nan, Constant(how.nan), result);
+  }
+  const auto minus = hn::RebindMask(U32(), hn::Lt(hn::BitCast(I32(), bits), hn::Zero(I32())));
+  code = hn::IfThenElse(is_nan, Constant(how.nan + extra), code);
+  return hn::Add(code, hn::IfThenElse(minus, negative, positive));
+}
+
+template <Specials kSpecials>
+HWY_INLINE void NarrowBytes(const void* src, void* dst, size_t n, const Narrowing& how) {
+  const Narrowing local = how;  // which no store can be thought to change
+  ForEachVector<uint32_t, uint8_t>(
+      src, dst, n, [&local](VU32 lanes) HWY_ATTR { return NarrowToByte<kSpecials>(lanes, local); });
 }
 
 void Narrow(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes) {
+  const Narrowing local = how;
+  if (container_bytes == 2) {
+    return ForEachVector<uint32_t, uint16_t>(
+        src, dst, n, [&local](VU32 lanes) HWY_ATTR { return NarrowToWide(lanes, local); });
+  }
+  if (container_bytes == 4) {
+    return ForEachVector<uint32_t, uint32_t>(src, dst, n, [&local](VU32 lanes) HWY_ATTR {
+      return hn::ShiftLeftSame(NarrowToWide(lanes, local), static_cast<int>(local.left));
+    });
+  }
+  if (how.shift == 23) {
+    return ForEachVector<uint32_t, uint8_t>(
+        src, dst, n, [&local](VU32 lanes) HWY_ATTR { return NarrowToPower(lanes, local); });
+  }
   switch (how.specials) {
     case Specials::kFinite:
-      return NarrowAll<Specials::kFinite>(src, dst, n, how, container_bytes);
+      return NarrowBytes<Specials::kFinite>(src, dst, n, how);
     case Specials::kFnuz:
-      return NarrowAll<Specials::kFnuz>(src, dst, n, how, container_bytes);
+      return NarrowBytes<Specials::kFnuz>(src, dst, n, how);
     case Specials::kNone:
     case Specials::kIeee:
     case Specials::kFn:
-      return NarrowAll<Specials::kIeee>(src, dst, n, how, container_bytes);
+      return NarrowBytes<Specials::kIeee>(src, dst, n, how);
   }
 }
 

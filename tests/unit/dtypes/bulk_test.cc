@@ -49,9 +49,21 @@ std::vector<uint64_t> Samples(DType type) {
     out.push_back(type.IsFloat() ? EncodeFromDouble(type, x) : rng() % 512);
   }
   if (type == kF32 || type == kF64 || type == kTF32) {
-    for (const char* name : {"f8e4m3fn", "f8e5m2", "f8e7m0", "f4e2m1", "f3e1m1", "f8e1m6"}) {
-      for (const double x : oracle::Boundaries(oracle::Values(oracle::FormatOf(name)))) {
+    for (const DTypeRow& row : AllDTypes()) {
+      if (!row.type.IsFloat() || row.type.bits > 8) continue;
+      for (const double x : oracle::Boundaries(oracle::Values(oracle::FormatOf(row.name)))) {
         out.push_back(EncodeFromDouble(type, x));
+      }
+    }
+    for (int e = -130; e < 129; ++e) {  // those of e8m0
+      for (const double x : {std::ldexp(1.0, e), std::ldexp(1.5, e)}) {
+        for (const double y : {x, std::nextafter(x, 0.0), std::nextafter(x, oracle::kInf)}) {
+          out.push_back(EncodeFromDouble(type, y));
+          out.push_back(EncodeFromDouble(type, -y));
+          const auto single = static_cast<float>(x);
+          out.push_back(CastCode(kF32, std::bit_cast<uint32_t>(single) + 1, type));
+          out.push_back(CastCode(kF32, std::bit_cast<uint32_t>(single) - 1, type));
+        }
       }
     }
     for (uint64_t half = 0; half < 65536; half += 31) {  // ties of f16 and bf16, and beside them
@@ -124,7 +136,15 @@ TEST(BulkTest, EveryCountAndUnalignedArrays) {
                                  {kI32, kF32},
                                  {kF16, kF6E3M2},
                                  {kF32, kTF32},
-                                 {kF16, kBF16}}) {
+                                 {kF16, kBF16},
+                                 {kF32, kE8M0},
+                                 {kF32, kBoolType},
+                                 {kF32, kF8E5M2FNUZ},
+                                 {kF8E4M3, kF32},
+                                 {kI5, kF32},
+                                 {kU8, kF32},
+                                 {kE8M0, kF32},
+                                 {kBoolType, kF32}}) {
     const auto in = static_cast<size_t>(ContainerBytes(from));
     const auto out = static_cast<size_t>(ContainerBytes(to));
     for (size_t n = 0; n < 70; ++n) {
@@ -183,11 +203,21 @@ TEST(BulkTest, EveryInstructionSetAgrees) {
     for (const DType from : {kF32, kF16, kBF16}) {
       const std::vector<uint64_t> codes = Samples(from);
       const std::vector<uint8_t> src = Containers(from, codes);
-      for (const DType to :
-           {kF32, kF16, kBF16, kTF32, kF8E4M3FN, kF8E5M2FNUZ, kF8E7M0, kF3E1M1, kI8, kU5, kU16}) {
-        ExpectBulkEqualsScalar(from, to, {}, codes, src);
+      for (const DTypeRow& to : AllDTypes()) {
+        if (to.type.bits > 16 && to.type != kF32 && to.type != kTF32) continue;
+        ExpectBulkEqualsScalar(from, to.type, {}, codes, src);
         const CastOptions open{Rounding::kNearestEven, Overflow::kNonSaturating};
-        ExpectBulkEqualsScalar(from, to, open, codes, src);
+        ExpectBulkEqualsScalar(from, to.type, open, codes, src);
+        if (HasFatalFailure()) return;
+      }
+    }
+    for (const DTypeRow& from : AllDTypes()) {
+      if (from.type.bits > 8) continue;
+      const std::vector<uint64_t> codes = Samples(from.type);
+      const std::vector<uint8_t> src = Containers(from.type, codes);
+      for (const Overflow overflow :
+           {Overflow::kDefault, Overflow::kSaturate, Overflow::kNonSaturating, Overflow::kWrap}) {
+        ExpectBulkEqualsScalar(from.type, kF32, {Rounding::kNearestEven, overflow}, codes, src);
       }
     }
   }
