@@ -4,8 +4,13 @@
 #include <bit>
 #include <cstring>
 
+#include "dtypes/bits_simd.h"
+
 namespace tarsia {
 namespace {
+
+using internal::MakeStep;
+using internal::Step;
 
 static_assert(std::endian::native == std::endian::little, "codes are copied as little-endian");
 
@@ -20,90 +25,55 @@ uint64_t LoadBytes(const uint8_t* p, size_t count) {
   return value;
 }
 
-// Whole groups of 8 elements take kWidth bytes each, so a group's bit offset in its first byte is
-// that of the stream, and below 8 * 7 + 8 = 64 bits one load holds it all.
-template <int kWidth>
-size_t UnpackGroups(const uint8_t* src, int offset, size_t n, uint8_t* dst) {
-  static_assert(kWidth >= 1 && kWidth <= 7);
-  const size_t bytes = static_cast<size_t>(
-      BytesForBits(static_cast<uint64_t>(offset) + n * static_cast<size_t>(kWidth)));
-  const size_t group_bytes = kWidth + (offset != 0 ? 1u : 0u);
-  const size_t groups = n / 8;
-  for (size_t g = 0; g < groups; ++g) {
-    const size_t at = g * kWidth;
-    const size_t load = bytes - at >= 8 ? 8 : group_bytes;
-    uint64_t value = (load == 8 ? LoadBytes(src + at, 8) : LoadBytes(src + at, load)) >> offset;
-    uint8_t* out = dst + g * 8;
-    for (int i = 0; i < 8; ++i) {
-      out[i] = static_cast<uint8_t>(value & LowMask(kWidth));
-      value >>= kWidth;
-    }
+// Eight codes next to each other in the low bits of a word, to one a byte.
+uint64_t Spread(const Step* steps, uint64_t word) {
+  for (int i = 0; i < 3; ++i) {
+    word = (word & steps[i].low) | (word << steps[i].shift & steps[i].high);
   }
-  return groups * 8;
+  return word;
 }
 
-template <int kWidth>
-size_t PackGroups(const uint8_t* src, size_t n, uint8_t* dst, int offset) {
-  static_assert(kWidth >= 1 && kWidth <= 7);
-  const size_t groups = n / 8;
-  if (groups == 0) return 0;
+// The inverse; bits of the bytes above the codes are dropped.
+uint64_t Gather(const Step* steps, uint64_t word) {
+  for (int i = 3; i-- > 0;) {
+    word = (word & steps[i].low) | (word & steps[i].high) >> steps[i].shift;
+  }
+  return word;
+}
+
+// Whole groups of 8 elements take `width` bytes each, so a group's bit offset in its first byte is
+// that of the stream, and below 8 * 7 + 8 = 64 bits one load holds it all. Vectors read what they
+// can, words the rest.
+size_t UnpackGroups(const uint8_t* src, int offset, int width, size_t n, uint8_t* dst) {
+  const auto group = static_cast<size_t>(width);
+  const auto bytes = static_cast<size_t>(BytesForBits(static_cast<uint64_t>(offset) + n * group));
+  const Step steps[] = {MakeStep(width, 0), MakeStep(width, 1), MakeStep(width, 2)};
+  size_t done = internal::UnpackVectors(src, bytes, offset, width, n, dst);
+  for (; done + 8 <= n; done += 8) {
+    const size_t at = done / 8 * group;
+    const uint64_t word = LoadBytes(src + at, std::min<size_t>(bytes - at, 8)) >> offset;
+    const uint64_t codes = Spread(steps, word);
+    std::memcpy(dst + done, &codes, 8);
+  }
+  return done;
+}
+
+size_t PackGroups(const uint8_t* src, int width, size_t n, uint8_t* dst, int offset) {
+  const auto group = static_cast<size_t>(width);
+  const Step steps[] = {MakeStep(width, 0), MakeStep(width, 1), MakeStep(width, 2)};
+  size_t done = offset == 0 ? internal::PackVectors(src, width, n, dst) : 0;
+  if (done + 8 > n) return done;
   uint64_t carry = offset != 0 ? *dst & LowMask(offset) : 0;  // bits before this group's
-  for (size_t g = 0; g < groups; ++g) {
-    uint64_t value = 0;
-    for (int i = 0; i < 8; ++i) {
-      value |= (src[g * 8 + static_cast<size_t>(i)] & LowMask(kWidth)) << (i * kWidth);
-    }
-    carry |= value << offset;
-    std::memcpy(dst + g * kWidth, &carry, kWidth);
-    carry >>= 8 * kWidth;
+  for (; done + 8 <= n; done += 8) {
+    carry |= Gather(steps, LoadBytes(src + done, 8)) << offset;
+    std::memcpy(dst + done / 8 * group, &carry, group);
+    carry >>= 8 * width;
   }
   if (offset != 0) {
-    uint8_t& last = dst[groups * kWidth];
+    uint8_t& last = dst[done / 8 * group];
     last = static_cast<uint8_t>((last & ~LowMask(offset)) | carry);
   }
-  return groups * 8;
-}
-
-size_t UnpackSmall(const uint8_t* src, int offset, int width, size_t n, uint8_t* dst) {
-  switch (width) {
-    case 1:
-      return UnpackGroups<1>(src, offset, n, dst);
-    case 2:
-      return UnpackGroups<2>(src, offset, n, dst);
-    case 3:
-      return UnpackGroups<3>(src, offset, n, dst);
-    case 4:
-      return UnpackGroups<4>(src, offset, n, dst);
-    case 5:
-      return UnpackGroups<5>(src, offset, n, dst);
-    case 6:
-      return UnpackGroups<6>(src, offset, n, dst);
-    case 7:
-      return UnpackGroups<7>(src, offset, n, dst);
-    default:
-      return 0;
-  }
-}
-
-size_t PackSmall(const uint8_t* src, int width, size_t n, uint8_t* dst, int offset) {
-  switch (width) {
-    case 1:
-      return PackGroups<1>(src, n, dst, offset);
-    case 2:
-      return PackGroups<2>(src, n, dst, offset);
-    case 3:
-      return PackGroups<3>(src, n, dst, offset);
-    case 4:
-      return PackGroups<4>(src, n, dst, offset);
-    case 5:
-      return PackGroups<5>(src, n, dst, offset);
-    case 6:
-      return PackGroups<6>(src, n, dst, offset);
-    case 7:
-      return PackGroups<7>(src, n, dst, offset);
-    default:
-      return 0;
-  }
+  return done;
 }
 
 constexpr size_t ContainerOfWidth(int width) {
@@ -151,7 +121,7 @@ void UnpackBits(const uint8_t* src, uint64_t bit_offset, int width, size_t n, vo
   auto* out = static_cast<uint8_t*>(dst);
   size_t done = 0;
   if (width < 8) {
-    done = UnpackSmall(src + bit_offset / 8, static_cast<int>(bit_offset % 8), width, n, out);
+    done = UnpackGroups(src + bit_offset / 8, static_cast<int>(bit_offset % 8), width, n, out);
   }
   for (size_t i = done; i < n; ++i) {
     const uint64_t value = ReadBits(src, bit_offset + i * static_cast<uint64_t>(width), width);
@@ -169,7 +139,7 @@ void PackBits(const void* src, int width, size_t n, uint8_t* dst, uint64_t bit_o
   const auto* in = static_cast<const uint8_t*>(src);
   size_t done = 0;
   if (width < 8) {
-    done = PackSmall(in, width, n, dst + bit_offset / 8, static_cast<int>(bit_offset % 8));
+    done = PackGroups(in, width, n, dst + bit_offset / 8, static_cast<int>(bit_offset % 8));
   }
   for (size_t i = done; i < n; ++i) {
     const uint64_t value = LoadBytes(in + i * container, container);

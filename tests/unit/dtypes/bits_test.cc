@@ -1,8 +1,10 @@
 #include "dtypes/bits.h"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <cstring>
+#include <memory>
 #include <random>
 #include <vector>
 
@@ -63,7 +65,7 @@ TEST(BitsTest, ReadAndWriteAnyWidthAtAnyOffset) {
 
 TEST(BitsTest, UnpackReadsTheStream) {
   for (int width = 1; width <= 64; ++width) {
-    for (const size_t n : {0, 1, 7, 8, 9, 16, 31, 64, 101}) {
+    for (const size_t n : {0, 1, 7, 8, 9, 16, 31, 32, 33, 64, 101, 203}) {
       for (const uint64_t offset : {0, 1, 3, 4, 7, 8, 13, 67}) {
         const uint64_t step = static_cast<uint64_t>(width);
         const std::vector<uint8_t> stream = StreamOf(offset + n * step, 77);
@@ -81,7 +83,7 @@ TEST(BitsTest, UnpackReadsTheStream) {
 
 TEST(BitsTest, PackWritesTheStreamAndNothingElse) {
   for (int width = 1; width <= 64; ++width) {
-    for (const size_t n : {0, 1, 7, 8, 9, 16, 31, 64, 101}) {
+    for (const size_t n : {0, 1, 7, 8, 9, 16, 31, 32, 33, 64, 101, 203}) {
       for (const uint64_t offset : {0, 1, 3, 4, 7, 8, 13, 67}) {
         const uint64_t step = static_cast<uint64_t>(width);
         const uint64_t end = offset + n * step;
@@ -116,6 +118,39 @@ TEST(BitsTest, PackTouchesNoByteOutside) {
       ASSERT_EQ(BitAt(again, bit), BitAt(stream, bit));
     }
   }
+}
+
+// Streams and codes in memory of exactly their size, every count and offset: on each instruction
+// set that this machine has, packing is the inverse of unpacking and both are the definition.
+TEST(BitsTest, EveryInstructionSetAgrees) {
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().DeInit();
+    for (int width = 1; width <= 7; ++width) {
+      for (size_t n = 0; n < 150; ++n) {
+        for (uint64_t offset = 0; offset < 8; ++offset) {
+          const uint64_t step = static_cast<uint64_t>(width), end = offset + n * step;
+          const std::vector<uint8_t> stream = StreamOf(end, static_cast<uint32_t>(n));
+          const auto exact = std::make_unique<uint8_t[]>(n);
+          UnpackBits(stream.data(), offset, width, n, exact.get());
+          for (size_t i = 0; i < n; ++i) {
+            ASSERT_EQ(exact[i], Slow(stream, offset + i * step, width));
+          }
+          std::vector<uint8_t> back = StreamOf(end, 1);
+          const std::vector<uint8_t> before = back;
+          for (size_t i = 0; i < n; ++i) exact[i] = static_cast<uint8_t>(exact[i] | 0xFF << width);
+          PackBits(exact.get(), width, n, back.data(), offset);
+          for (uint64_t bit = 0; bit < back.size() * 8; ++bit) {
+            const bool inside = bit >= offset && bit < end;
+            ASSERT_EQ(BitAt(back, bit), BitAt(inside ? stream : before, bit))
+                << width << " bits, " << n << " codes from bit " << offset;
+          }
+        }
+      }
+    }
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().DeInit();
 }
 
 TEST(BitsTest, BytesForBits) {
