@@ -1,5 +1,5 @@
-// Rates of bulk conversion and packing, beside memcpy measured right before each: f32 to every type
-// of at most 8 bits and back, and codes of 1 to 7 bits to bit streams and back.
+// Rates of bulk conversion and packing, beside memcpy measured in turns with each: f32 to every
+// type of at most 8 bits and back, and codes of 1 to 7 bits to bit streams and back.
 //   bench_dtypes --benchmark_filter=encode/f4
 // The counter `f32_per_s` (`codes_per_s` for streams) is bytes of f32 (of one-byte codes) a second
 // of processor time; `of_memcpy` is that as a fraction of what memcpy copies of the same array.
@@ -66,37 +66,35 @@ Array<uint8_t> Codes(size_t n) {
   return out;
 }
 
-// The best of several runs of `work`, a second of which moves so many bytes.
+// Bytes a second of one run of `work`, which moves `bytes`, repeated to at least 32 MiB.
 template <typename Work>
-double BestRate(size_t bytes, const Work& work) {
-  const int repeats = static_cast<int>(std::max<size_t>(1, (size_t{64} << 20) / bytes));
-  double best = 0;
-  for (int run = 0; run < 5; ++run) {
-    const double start = Seconds();
-    for (int i = 0; i < repeats; ++i) work();
-    best = std::max(best, static_cast<double>(bytes) * repeats / (Seconds() - start));
-  }
-  return best;
+double Rate(size_t bytes, const Work& work) {
+  const size_t repeats = std::max<size_t>(1, (size_t{32} << 20) / bytes);
+  const double start = Seconds();
+  for (size_t i = 0; i < repeats; ++i) work();
+  return static_cast<double>(bytes * repeats) / (Seconds() - start);
 }
 
-double MemcpyRate(size_t bytes) {
-  const Array<uint8_t> src(bytes), dst(bytes);
-  return BestRate(bytes, [&] {
-    std::memcpy(dst.data(), src.data(), bytes);
-    benchmark::DoNotOptimize(dst.data());
-    benchmark::ClobberMemory();
-  });
-}
-
-// Runs `work`, which moves `bytes` of the kind that `counter` names.
+// Runs `work`, which moves `bytes` of the kind that `counter` names, and memcpy of as many in
+// turns, so that what else the machine does slows both. The best of all runs of each counts.
 template <typename Work>
 void Measure(benchmark::State& state, const char* counter, size_t bytes, const Work& work) {
+  constexpr int kRuns = 20;
+  const Array<uint8_t> src(bytes), dst(bytes);
+  const auto copy = [&] {
+    std::memcpy(dst.data(), src.data(), bytes);
+    benchmark::ClobberMemory();
+  };
+  double rate = 0, copied = 0;
   work();
-  const double memcpy_rate = MemcpyRate(bytes);
-  const double rate = BestRate(bytes, work);
-  for ([[maybe_unused]] auto _ : state) work();
+  for ([[maybe_unused]] auto _ : state) {
+    for (int run = 0; run < kRuns; ++run) {
+      copied = std::max(copied, Rate(bytes, copy));
+      rate = std::max(rate, Rate(bytes, work));
+    }
+  }
   state.counters[counter] = rate;
-  state.counters["of_memcpy"] = rate / memcpy_rate;
+  state.counters["of_memcpy"] = rate / copied;
 }
 
 void Encode(benchmark::State& state, DType type, size_t n) {

@@ -192,11 +192,12 @@ HWY_INLINE VU32 NarrowToByte(VU32 bits, const Narrowing& how) {
   }
   const auto is_nan = Above(any, kInfinity);
   if constexpr (kSpecials == Specials::kFnuz) {
-    code = hn::Add(code, positive);
-    const VU32 sign =
-        hn::And(hn::ShiftRightSame(bits, static_cast<int>(how.sign_shift)), Constant(how.sign));
-    const VU32 result = hn::Or(code, hn::IfThenZeroElse(hn::Eq(code, hn::Zero(U32())), sign));
-    return hn::IfThenElse(is_nan, Constant(how.nan), result);
+    // Neither zero nor the code of NaN, also as what lies past the largest number, takes a sign.
+    const VU32 from_least = hn::Sub(bits, Constant(how.signed_from));
+    const uint32_t bound = 0x80000000 + how.signed_to - how.signed_from;
+    const auto minus = hn::Lt(hn::BitCast(I32(), from_least), hn::Set(I32(), int32_t(bound)));
+    const VU32 shift = hn::IfThenElse(hn::RebindMask(U32(), minus), negative, positive);
+    return hn::IfThenElse(is_nan, Constant(how.nan), hn::Add(code, shift));
   }
   const auto minus = hn::RebindMask(U32(), hn::Lt(hn::BitCast(I32(), bits), hn::Zero(I32())));
   code = hn::IfThenElse(is_nan, Constant(how.nan + extra), code);
@@ -474,6 +475,10 @@ Narrowing MakeNarrowing(DType to, Overflow overflow) {
   out.nan = static_cast<uint32_t>(NanCode(to, false) >> left);
   out.left = static_cast<uint32_t>(left);
   out.specials = to.specials;
+  const uint32_t subnormal = static_cast<uint32_t>(127 + least - to.mantissa) << 23;
+  out.signed_from = subnormal - (uint32_t{1} << 23) + 1;  // past half of it
+  const uint32_t past_most = ((most + out.rebias) << out.shift) + (uint32_t{1} << (out.shift - 1));
+  out.signed_to = Saturates(to, overflow) ? 0x7F800001 : past_most;
   return out;
 }
 

@@ -21,6 +21,8 @@ struct Narrowing {
   uint32_t sign;          // the sign bit of the target
   uint32_t sign_shift;    // from bit 31 to it
   uint32_t left;          // unused low bits of the target
+  uint32_t signed_from;   // magnitudes from here (f32 bits) have a code other than 0,
+  uint32_t signed_to;     // and below here one that is no overflow
   Specials specials;
 };
 
