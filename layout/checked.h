@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace tarsia {
 
@@ -37,6 +38,9 @@ inline std::optional<int64_t> BoundedProduct(std::span<const int64_t> values, in
   }
   return out;
 }
+
+// "2 * 3 * 4", for messages about products that are too large to be computed.
+std::string ProductText(std::span<const int64_t> values);
 
 }  // namespace tarsia
 

@@ -23,11 +23,12 @@ Status CheckShape(std::span<const int64_t> shape) {
     if (extent < 0) return MakeDiagnostic(diag::kLayoutExtent, {}, extent, 0);
     // Also where another extent is 0, so that strides stay within bounds.
     if (extent > kMaxMemoryElements) {
-      return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxMemoryElements, "elements");
+      return MakeDiagnostic(diag::kLayoutTooLarge, {}, extent, kMaxMemoryElements, "elements");
     }
   }
   if (!BoundedProduct(shape, kMaxMemoryElements)) {
-    return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxMemoryElements, "elements");
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, ProductText(shape), kMaxMemoryElements,
+                          "elements");
   }
   return OkStatus();
 }
@@ -45,7 +46,10 @@ Status CheckReach(const std::vector<std::vector<Mode>>& dims) {
       const auto span = CheckedMul(std::max<int64_t>(mode.extent - 1, 0), mode.stride);
       const auto sum = span ? CheckedAdd(reach, *span) : std::nullopt;
       if (!sum || *sum >= kMaxMemoryElements) {
-        return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxMemoryElements, "elements of memory");
+        return MakeDiagnostic(
+            diag::kLayoutTooLarge, {},
+            fmt::format("a reach of {} + ({} - 1) * {}", reach, mode.extent, mode.stride),
+            kMaxMemoryElements, "elements of memory");
       }
       reach = *sum;
     }
@@ -75,7 +79,10 @@ Result<MemLayout> Dense(std::span<const int64_t> shape, bool last_fastest) {
     const size_t dim = last_fastest ? shape.size() - 1 - i : i;
     strides[dim] = stride;
     const auto next = CheckedMul(stride, std::max<int64_t>(shape[dim], 1));
-    if (!next) return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxMemoryElements, "elements");
+    if (!next) {
+      return MakeDiagnostic(diag::kLayoutTooLarge, {}, ProductText(shape), kMaxMemoryElements,
+                            "elements");
+    }
     stride = *next;
   }
   return MemLayout::Strided(shape, strides);
@@ -158,7 +165,8 @@ Result<MemLayout> MemLayout::Strided(std::span<const int64_t> shape, std::span<c
 Result<MemLayout> MemLayout::WithSwizzle(Swizzle swizzle) const {
   if (IsPacked()) return MakeDiagnostic(diag::kLayoutSwizzlePacked, {});
   if (swizzles_.size() >= static_cast<size_t>(kMaxLayoutModes)) {
-    return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxLayoutModes, "swizzles");
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, swizzles_.size() + 1, kMaxLayoutModes,
+                          "swizzles");
   }
   TARSIA_TRY(swizzle, MakeSwizzle(swizzle.base, swizzle.bits, swizzle.shift));
   MemLayout out = *this;
@@ -251,7 +259,8 @@ Result<MemLayout> MemLayout::Packed(const RegLayout& tile, const BitLayout& bits
     padded.push_back(out.tiles_.back() * extent);
   }
   if (!BoundedProduct(padded, kMaxMemoryElements)) {
-    return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxMemoryElements, "elements with padding");
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, ProductText(padded), kMaxMemoryElements,
+                          "elements with padding");
   }
   return out;
 }

@@ -1,9 +1,11 @@
 #include "layout/reg_layout.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -13,59 +15,74 @@
 namespace tarsia {
 
 using Digit = RegLayout::Digit;
+using Digits = RegLayout::Digits;
 
 // Makes layouts of digits; the one place that canonicalises and holds the limits.
 class RegLayoutBuilder {
  public:
   // `spatial` and `local` together factor every dimension of `shape`: the callers see to that.
-  static Result<RegLayout> Build(Extents shape, std::span<const Digit> spatial,
-                                 std::span<const Digit> local) {
+  static Result<RegLayout> Build(Extents shape, Digits spatial, Digits local) {
     if (shape.size() > static_cast<size_t>(kMaxLayoutRank)) {
       return MakeDiagnostic(diag::kLayoutRank, {}, shape.size(), kMaxLayoutRank);
     }
-    RegLayout out;
-    out.shape_ = std::move(shape);
-    out.spatial_ = Merge(spatial);
-    out.local_ = Merge(local);
-    if (out.spatial_.size() + out.local_.size() > static_cast<size_t>(kMaxLayoutModes)) {
-      return MakeDiagnostic(diag::kLayoutTooManyModes, {}, out.spatial_.size() + out.local_.size(),
+    Merge(spatial);
+    Merge(local);
+    if (spatial.size() + local.size() > static_cast<size_t>(kMaxLayoutModes)) {
+      return MakeDiagnostic(diag::kLayoutTooManyModes, {}, spatial.size() + local.size(),
                             kMaxLayoutModes);
     }
-    TARSIA_TRY(out.threads_, Count(out.spatial_, kMaxLayoutThreads, "threads"));
-    TARSIA_TRY(out.slots_, Count(out.local_, kMaxLayoutSlots, "slots"));
-    if (out.threads_ * out.slots_ > kMaxLayoutCells) {
-      return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxLayoutCells, "threads times slots");
+    const int64_t threads = Count(spatial, kMaxLayoutThreads);
+    const int64_t slots = Count(local, kMaxLayoutSlots);
+    if (threads < 0) return TooLarge(spatial, kMaxLayoutThreads, "threads");
+    if (slots < 0) return TooLarge(local, kMaxLayoutSlots, "slots");
+    if (threads * slots > kMaxLayoutCells) {
+      return MakeDiagnostic(diag::kLayoutTooLarge, {}, fmt::format("{} * {}", threads, slots),
+                            kMaxLayoutCells, "threads times slots");
     }
+    RegLayout out;
+    out.shape_ = std::move(shape);
+    out.spatial_ = std::move(spatial);
+    out.local_ = std::move(local);
+    out.threads_ = threads;
+    out.slots_ = slots;
     for (const int64_t extent : out.shape_) out.elements_ *= extent;
     return out;
   }
 
   // Drops digits of extent 1, joins neighbours that count on: the outer one steps exactly where
   // the inner one is through. (For replications that is 0 = k * 0.)
-  static std::vector<Digit> Merge(std::span<const Digit> digits) {
-    std::vector<Digit> out;
-    for (const Digit& digit : digits) {
+  static void Merge(Digits& digits) {
+    size_t kept = 0;
+    for (const Digit digit : digits) {
       if (digit.extent == 1) continue;
-      if (!out.empty() && out.back().dim == digit.dim &&
-          out.back().stride == digit.extent * digit.stride) {
+      Digit* const last = kept == 0 ? nullptr : &digits[kept - 1];
+      if (last != nullptr && last->dim == digit.dim &&
+          last->stride == digit.extent * digit.stride) {
         // Saturating is enough: Count refuses what comes near.
         int64_t extent = 0;
-        if (__builtin_mul_overflow(out.back().extent, digit.extent, &extent)) extent = INT64_MAX;
-        out.back() = {digit.dim, extent, digit.stride};
+        if (__builtin_mul_overflow(last->extent, digit.extent, &extent)) extent = INT64_MAX;
+        *last = {digit.dim, extent, digit.stride};
       } else {
-        out.push_back(digit);
+        digits[kept++] = digit;
       }
     }
-    return out;
+    digits.shrink(kept);
   }
 
  private:
-  static Result<int64_t> Count(const std::vector<Digit>& digits, int64_t limit, const char* what) {
+  // The product of the extents, or -1 if it is above the limit.
+  static int64_t Count(const Digits& digits, int64_t limit) {
+    int64_t product = 1;
+    for (const Digit& digit : digits) {
+      if (__builtin_mul_overflow(product, digit.extent, &product) || product > limit) return -1;
+    }
+    return product;
+  }
+
+  static Diagnostic TooLarge(const Digits& digits, int64_t limit, const char* what) {
     Extents extents;
     for (const Digit& digit : digits) extents.push_back(digit.extent);
-    const std::optional<int64_t> product = BoundedProduct(extents, limit);
-    if (!product) return MakeDiagnostic(diag::kLayoutTooLarge, {}, limit, what);
-    return *product;
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, ProductText(extents), limit, what);
   }
 };
 
@@ -84,15 +101,16 @@ Status CheckShape(std::span<const int64_t> shape) {
   }
   TARSIA_CHECK(CheckExtents(shape));
   if (!BoundedProduct(shape, kMaxLayoutCells)) {
-    return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxLayoutCells, "elements");
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, ProductText(shape), kMaxLayoutCells,
+                          "elements");
   }
   return OkStatus();
 }
 
 // Deals the modes out to the dimensions: the digit of each mode.
-Result<std::vector<Digit>> DigitsOfModes(std::span<const int64_t> shape,
-                                         std::span<const int64_t> modes) {
-  std::vector<Digit> digits(modes.size());
+Status DigitsOfModes(std::span<const int64_t> shape, std::span<const int64_t> modes,
+                     Digits& digits) {
+  for (size_t mode = 0; mode < modes.size(); ++mode) digits.push_back({});
   size_t next = 0;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     const size_t first = next;
@@ -119,13 +137,12 @@ Result<std::vector<Digit>> DigitsOfModes(std::span<const int64_t> shape,
                             modes[next]);
     }
   }
-  return digits;
+  return OkStatus();
 }
 
 // The digits that a list of mode numbers (and replications) names; marks the modes as used.
-Result<std::vector<Digit>> Select(std::span<const int64_t> list, std::span<const Digit> digits,
-                                  bool local, std::vector<bool>& used) {
-  std::vector<Digit> out;
+Status Select(std::span<const int64_t> list, const Digits& digits, bool local, uint64_t& used,
+              Digits& out) {
   for (const int64_t entry : list) {
     if (entry < 0) {
       if (local) return MakeDiagnostic(diag::kLayoutLocalReplication, {});
@@ -137,11 +154,11 @@ Result<std::vector<Digit>> Select(std::span<const int64_t> list, std::span<const
       return MakeDiagnostic(diag::kLayoutModeUnknown, {}, entry, digits.size());
     }
     const auto mode = static_cast<size_t>(entry);
-    if (used[mode]) return MakeDiagnostic(diag::kLayoutModeTwice, {}, entry);
-    used[mode] = true;
+    if ((used >> mode & 1) != 0) return MakeDiagnostic(diag::kLayoutModeTwice, {}, entry);
+    used |= uint64_t{1} << mode;
     out.push_back(digits[mode]);
   }
-  return out;
+  return OkStatus();
 }
 
 enum class Order { kFirstSlowest, kFirstFastest };
@@ -149,14 +166,14 @@ enum class Order { kFirstSlowest, kFirstFastest };
 // One mode a dimension, all in one list.
 Result<RegLayout> Primitive(std::span<const int64_t> extents, bool local, Order order) {
   TARSIA_CHECK(CheckShape(extents));
-  std::vector<Digit> digits;
+  Digits digits;
   for (size_t i = 0; i < extents.size(); ++i) {
     const size_t dim = order == Order::kFirstSlowest ? i : extents.size() - 1 - i;
     digits.push_back({static_cast<int>(dim), extents[dim], 1});
   }
   Extents shape(extents.begin(), extents.end());
-  if (local) return RegLayoutBuilder::Build(std::move(shape), {}, digits);
-  return RegLayoutBuilder::Build(std::move(shape), digits, {});
+  if (local) return RegLayoutBuilder::Build(std::move(shape), {}, std::move(digits));
+  return RegLayoutBuilder::Build(std::move(shape), std::move(digits), {});
 }
 
 }  // namespace
@@ -169,16 +186,18 @@ Result<RegLayout> RegLayout::Make(std::span<const int64_t> shape, std::span<cons
   }
   TARSIA_CHECK(CheckShape(shape));
   TARSIA_CHECK(CheckExtents(modes));
-  TARSIA_TRY(const std::vector<Digit> digits, DigitsOfModes(shape, modes));
-  std::vector<bool> used(modes.size());
-  TARSIA_TRY(const std::vector<Digit> spatial_digits, Select(spatial, digits, false, used));
-  TARSIA_TRY(const std::vector<Digit> local_digits, Select(local, digits, true, used));
-  const auto missing = std::find(used.begin(), used.end(), false);
-  if (missing != used.end()) {
-    const auto mode = static_cast<size_t>(missing - used.begin());
-    return MakeDiagnostic(diag::kLayoutModeMissing, {}, mode, modes[mode]);
+  Digits digits, spatial_digits, local_digits;
+  TARSIA_CHECK(DigitsOfModes(shape, modes, digits));
+  static_assert(kMaxLayoutModes <= 64, "the modes fit a mask");
+  uint64_t used = 0;
+  TARSIA_CHECK(Select(spatial, digits, false, used, spatial_digits));
+  TARSIA_CHECK(Select(local, digits, true, used, local_digits));
+  const auto missing = static_cast<size_t>(std::countr_one(used));
+  if (missing < modes.size()) {
+    return MakeDiagnostic(diag::kLayoutModeMissing, {}, missing, modes[missing]);
   }
-  return RegLayoutBuilder::Build({shape.begin(), shape.end()}, spatial_digits, local_digits);
+  return RegLayoutBuilder::Build({shape.begin(), shape.end()}, std::move(spatial_digits),
+                                 std::move(local_digits));
 }
 
 Result<RegLayout> RegLayout::Local(std::span<const int64_t> extents) {
@@ -199,15 +218,14 @@ Result<RegLayout> RegLayout::ColumnSpatial(std::span<const int64_t> extents) {
 
 Result<RegLayout> RegLayout::Replicate(int64_t count) {
   TARSIA_CHECK(CheckExtents({&count, 1}));
-  const Digit digit{kReplication, count, 0};
-  return RegLayoutBuilder::Build({}, {&digit, 1}, {});
+  return RegLayoutBuilder::Build({}, {Digit{kReplication, count, 0}}, {});
 }
 
 RegLayout::Written RegLayout::Write() const {
   Written out;
   out.shape = shape_;
   // Modes in the order of the dimensions, then outermost (largest stride) first.
-  std::vector<Digit> modes;
+  Digits modes;
   for (const auto* list : {&spatial_, &local_}) {
     for (const Digit& digit : *list) {
       if (digit.dim != kReplication) modes.push_back(digit);
@@ -226,15 +244,28 @@ RegLayout::Written RegLayout::Write() const {
   return out;
 }
 
+namespace {
+
+// Everything a layout counts is below 2^24, where division of 32 bits is the faster one.
+static_assert(kMaxLayoutCells < (int64_t{1} << 31));
+int64_t Quotient(int64_t a, int64_t b) {
+  return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
+}
+int64_t Remainder(int64_t a, int64_t b) {
+  return static_cast<uint32_t>(a) % static_cast<uint32_t>(b);
+}
+
+}  // namespace
+
 void RegLayout::Element(int64_t thread, int64_t slot, std::span<int64_t> index) const {
   std::fill(index.begin(), index.end(), 0);
-  const auto add = [index](const std::vector<Digit>& list, int64_t number) {
+  const auto add = [index](const Digits& list, int64_t number) {
     for (size_t i = list.size(); i-- > 0;) {
       const Digit& digit = list[i];
       if (digit.dim != kReplication) {
-        index[static_cast<size_t>(digit.dim)] += number % digit.extent * digit.stride;
+        index[static_cast<size_t>(digit.dim)] += Remainder(number, digit.extent) * digit.stride;
       }
-      number /= digit.extent;
+      number = Quotient(number, digit.extent);
     }
   };
   add(spatial_, thread);
@@ -242,13 +273,17 @@ void RegLayout::Element(int64_t thread, int64_t slot, std::span<int64_t> index) 
 }
 
 Holder RegLayout::LocateFirst(std::span<const int64_t> index) const {
-  const auto number = [index](const std::vector<Digit>& list) {
+  const auto number = [&](const Digits& list) {
     int64_t out = 0;
     for (const Digit& digit : list) {
       out *= digit.extent;
-      if (digit.dim != kReplication) {
-        out += index[static_cast<size_t>(digit.dim)] / digit.stride % digit.extent;
-      }
+      if (digit.dim == kReplication) continue;
+      const auto dim = static_cast<size_t>(digit.dim);
+      int64_t value = index[dim];
+      if (digit.stride != 1) value = Quotient(value, digit.stride);
+      // The outermost mode of a dimension needs no remainder.
+      if (digit.stride * digit.extent != shape_[dim]) value = Remainder(value, digit.extent);
+      out += value;
     }
     return out;
   };
@@ -257,19 +292,19 @@ Holder RegLayout::LocateFirst(std::span<const int64_t> index) const {
 
 std::vector<Holder> RegLayout::Locate(std::span<const int64_t> index) const {
   std::vector<Holder> out{LocateFirst(index)};
+  if (threads_ * slots_ == elements_) return out;
+  out.reserve(static_cast<size_t>(replication()));
   // From the outermost replication to the innermost, so that threads come out ascending.
   int64_t weight = threads_;
   for (const Digit& digit : spatial_) {
     weight /= digit.extent;
     if (digit.dim != kReplication) continue;
-    std::vector<Holder> more;
-    more.reserve(out.size() * static_cast<size_t>(digit.extent));
-    for (const Holder& holder : out) {
-      for (int64_t i = 0; i < digit.extent; ++i) {
-        more.push_back({holder.thread + i * weight, holder.slot});
-      }
+    const auto count = static_cast<size_t>(digit.extent), before = out.size();
+    out.resize(before * count);
+    for (size_t i = out.size(); i-- > 0;) {
+      const Holder& from = out[i / count];
+      out[i] = {from.thread + static_cast<int64_t>(i % count) * weight, from.slot};
     }
-    out = std::move(more);
   }
   return out;
 }
@@ -288,7 +323,7 @@ Extents RowMajorStrides(std::span<const int64_t> shape) {
 }
 
 // The row-major element number that each number of a list contributes.
-std::vector<uint32_t> Offsets(const std::vector<Digit>& list, const Extents& strides) {
+std::vector<uint32_t> Offsets(const Digits& list, const Extents& strides) {
   std::vector<uint32_t> out{0};
   for (const Digit& digit : list) {
     const int64_t step = digit.dim == RegLayout::kReplication
@@ -322,8 +357,6 @@ std::vector<uint32_t> RegLayout::LinearTable() const {
 
 namespace {
 
-using Digits = std::vector<Digit>;
-
 // The digits of a list with every stride scaled by the extent of its dimension.
 Digits Scaled(const Digits& list, std::span<const int64_t> scale) {
   Digits out = list;
@@ -335,7 +368,7 @@ Digits Scaled(const Digits& list, std::span<const int64_t> scale) {
 
 Digits Join(const Digits& a, const Digits& b) {
   Digits out = a;
-  out.insert(out.end(), b.begin(), b.end());
+  out.append(b.begin(), b.end());
   return out;
 }
 
@@ -408,11 +441,11 @@ Result<Digits> DropPrefix(const Digits& a, const Digits& b, const char* list) {
                       first->extent % b[i].extent == 0 &&
                       first->stride * (first->extent / b[i].extent) == b[i].stride;
     if (!part) return NoQuotient(list, "goes on with", first, &b[i]);
-    Digits out(a.begin() + static_cast<std::ptrdiff_t>(next), a.end());
+    Digits out(a.begin() + next, a.end());
     out.front() = {b[i].dim, first->extent / b[i].extent, first->stride};
     return out;
   }
-  return Digits(a.begin() + static_cast<std::ptrdiff_t>(next), a.end());
+  return Digits(a.begin() + next, a.end());
 }
 
 void Unscale(Digits& list, std::span<const int64_t> scale) {
@@ -450,7 +483,8 @@ Result<RegLayout> Product(const RegLayout& a, const RegLayout& b) {
   Extents shape = shapes.a;
   for (size_t dim = 0; dim < shape.size(); ++dim) shape[dim] *= shapes.b[dim];
   if (!BoundedProduct(shape, kMaxLayoutCells)) {
-    return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxLayoutCells, "elements");
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, ProductText(shape), kMaxLayoutCells,
+                          "elements");
   }
   return RegLayoutBuilder::Build(std::move(shape), Join(Scaled(a.spatial(), shapes.b), b.spatial()),
                                  Join(Scaled(a.local(), shapes.b), b.local()));
@@ -463,15 +497,15 @@ Result<RegLayout> Divide(const RegLayout& a, const RegLayout& b) {
   TARSIA_TRY(Digits local, DropSuffix(a.local(), b.local(), "local"));
   Unscale(spatial, shapes.b);
   Unscale(local, shapes.b);
-  return RegLayoutBuilder::Build(std::move(shape), spatial, local);
+  return RegLayoutBuilder::Build(std::move(shape), std::move(spatial), std::move(local));
 }
 
 Result<RegLayout> LeftDivide(const RegLayout& a, const RegLayout& b) {
   TARSIA_TRY(const ShapePair shapes, FitRanks(a, b));
   TARSIA_TRY(Extents shape, DivideShapes(shapes));
-  TARSIA_TRY(const Digits spatial, DropPrefix(a.spatial(), Scaled(b.spatial(), shape), "spatial"));
-  TARSIA_TRY(const Digits local, DropPrefix(a.local(), Scaled(b.local(), shape), "local"));
-  return RegLayoutBuilder::Build(std::move(shape), spatial, local);
+  TARSIA_TRY(Digits spatial, DropPrefix(a.spatial(), Scaled(b.spatial(), shape), "spatial"));
+  TARSIA_TRY(Digits local, DropPrefix(a.local(), Scaled(b.local(), shape), "local"));
+  return RegLayoutBuilder::Build(std::move(shape), std::move(spatial), std::move(local));
 }
 
 Result<RegLayout> Reduce(const RegLayout& a, std::span<const int64_t> dims, bool keepdims) {
@@ -494,7 +528,8 @@ Result<RegLayout> Reduce(const RegLayout& a, std::span<const int64_t> dims, bool
     if (is_reduced(digit)) digit = {RegLayout::kReplication, digit.extent, 0};
   }
   Digits local = a.local();
-  std::erase_if(local, is_reduced);
+  local.shrink(
+      static_cast<size_t>(std::remove_if(local.begin(), local.end(), is_reduced) - local.begin()));
   return RegLayoutBuilder::Build(std::move(shape), Renamed(spatial, to), Renamed(local, to));
 }
 
@@ -525,7 +560,8 @@ Digits Linear(const Digits& list, const Extents& strides) {
     digit.stride *= strides[static_cast<size_t>(digit.dim)];
     digit.dim = 0;
   }
-  return RegLayoutBuilder::Merge(out);
+  RegLayoutBuilder::Merge(out);
+  return out;
 }
 
 // Cuts a linear digit at the dimensions of `shape`; appends the pieces.
@@ -546,7 +582,7 @@ Status Cut(Digit digit, const Extents& old_shape, std::span<const int64_t> shape
     digit.extent /= piece;
     digit.stride *= piece;
   }
-  out.insert(out.end(), pieces.rbegin(), pieces.rend());
+  for (size_t i = pieces.size(); i-- > 0;) out.push_back(pieces[i]);
   return OkStatus();
 }
 
@@ -572,9 +608,10 @@ Result<RegLayout> Reshape(const RegLayout& a, std::span<const int64_t> shape) {
     return MakeDiagnostic(diag::kLayoutReshapeSize, {}, ToString(a.shape()), ToString(shape),
                           a.elements(), elements);
   }
-  TARSIA_TRY(const Digits spatial, Recut(a.spatial(), a.shape(), shape));
-  TARSIA_TRY(const Digits local, Recut(a.local(), a.shape(), shape));
-  return RegLayoutBuilder::Build({shape.begin(), shape.end()}, spatial, local);
+  TARSIA_TRY(Digits spatial, Recut(a.spatial(), a.shape(), shape));
+  TARSIA_TRY(Digits local, Recut(a.local(), a.shape(), shape));
+  return RegLayoutBuilder::Build({shape.begin(), shape.end()}, std::move(spatial),
+                                 std::move(local));
 }
 
 Result<RegLayout> Flatten(const RegLayout& a) {
@@ -623,6 +660,10 @@ std::string ToString(std::span<const int64_t> values) {
     fmt::format_to(std::back_inserter(out), "{}{}", i == 0 ? "" : ", ", values[i]);
   }
   return out + "]";
+}
+
+std::string ProductText(std::span<const int64_t> values) {
+  return fmt::format("{}", fmt::join(values, " * "));
 }
 
 std::string ToString(const RegLayout& layout) {

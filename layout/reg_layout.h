@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "layout/inline_vector.h"
 #include "support/result.h"
 
 namespace tarsia {
@@ -52,6 +53,7 @@ class RegLayout {
     int64_t stride = 0;
     friend bool operator==(const Digit&, const Digit&) = default;
   };
+  using Digits = InlineVector<Digit, 8>;
 
   // One element of rank 0, in slot 0 of thread 0.
   RegLayout() = default;
@@ -80,8 +82,8 @@ class RegLayout {
   [[nodiscard]] int64_t elements() const { return elements_; }
   // How many threads hold each element.
   [[nodiscard]] int64_t replication() const { return threads_ * slots_ / elements_; }
-  [[nodiscard]] const std::vector<Digit>& spatial() const { return spatial_; }
-  [[nodiscard]] const std::vector<Digit>& local() const { return local_; }
+  [[nodiscard]] const Digits& spatial() const { return spatial_; }
+  [[nodiscard]] const Digits& local() const { return local_; }
 
   // The canonical form as it is written.
   struct Written {
@@ -106,8 +108,8 @@ class RegLayout {
  private:
   friend class RegLayoutBuilder;
   Extents shape_;
-  std::vector<Digit> spatial_;
-  std::vector<Digit> local_;
+  Digits spatial_;
+  Digits local_;
   int64_t threads_ = 1;
   int64_t slots_ = 1;
   int64_t elements_ = 1;

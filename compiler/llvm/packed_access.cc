@@ -50,7 +50,7 @@ PackedMap::Home PackedMap::HomeOf(const std::vector<llvm::Value*>& root) {
                          b.CreateUDiv(root[Size(d)], extent));
     within.push_back(b.CreateTrunc(b.CreateURem(root[Size(d)], extent), e_.I(32)));
   }
-  const auto read = [&](const std::vector<RegLayout::Digit>& digits) {
+  const auto read = [&](std::span<const RegLayout::Digit> digits) {
     llvm::Value* out = e_.Int32(0);
     for (const RegLayout::Digit& digit : digits) {
       llvm::Value* part = b.CreateURem(

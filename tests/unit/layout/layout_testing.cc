@@ -113,7 +113,7 @@ std::vector<Ints> Factorisations(int64_t n) {
 }
 
 // All ways to deal the modes out to the two lists.
-void AddArrangements(Model base, std::vector<Model>& out) {
+void AddArrangements(Model base, bool replicated, std::vector<Model>& out) {
   Ints order(base.modes.size());
   std::iota(order.begin(), order.end(), 0);
   do {
@@ -122,36 +122,36 @@ void AddArrangements(Model base, std::vector<Model>& out) {
       base.spatial.assign(order.begin(), middle);
       base.local.assign(middle, order.end());
       out.push_back(base);
-      for (size_t at = 0; at <= cut; ++at) {
-        Model replicated = base;
-        replicated.spatial.insert(replicated.spatial.begin() + static_cast<std::ptrdiff_t>(at),
-                                  ~int64_t{2});
-        out.push_back(std::move(replicated));
+      for (size_t at = 0; replicated && at <= cut; ++at) {
+        Model more = base;
+        more.spatial.insert(more.spatial.begin() + static_cast<std::ptrdiff_t>(at), ~int64_t{2});
+        out.push_back(std::move(more));
       }
     }
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-void AddModes(const Ints& shape, size_t dim, Model base, std::vector<Model>& out) {
+void AddModes(const Ints& shape, size_t dim, const Model& base, bool replicated,
+              std::vector<Model>& out) {
   if (dim == shape.size()) {
-    AddArrangements(std::move(base), out);
+    AddArrangements(base, replicated, out);
     return;
   }
   for (const Ints& factors : Factorisations(shape[dim])) {
     Model next = base;
     next.modes.insert(next.modes.end(), factors.begin(), factors.end());
     next.dim_of_mode.insert(next.dim_of_mode.end(), factors.size(), static_cast<int>(dim));
-    AddModes(shape, dim + 1, std::move(next), out);
+    AddModes(shape, dim + 1, next, replicated, out);
   }
 }
 
 }  // namespace
 
-std::vector<Model> AllModels(const Ints& shape) {
+std::vector<Model> AllModels(const Ints& shape, bool replicated) {
   std::vector<Model> out;
   Model base;
   base.shape = shape;
-  AddModes(shape, 0, base, out);
+  AddModes(shape, 0, base, replicated, out);
   return out;
 }
 
@@ -163,6 +163,11 @@ Ints TableOf(const RegLayout& layout) {
 uint64_t Seed() {
   const char* const text = std::getenv("TARSIA_SEED");
   return text != nullptr ? std::strtoull(text, nullptr, 10) : 20240607;
+}
+
+bool LongRun() {
+  const char* const value = std::getenv("TARSIA_LONG");
+  return value != nullptr && std::string_view(value) == "1";
 }
 
 }  // namespace tarsia::testing

@@ -54,14 +54,17 @@ struct Model {
 
 // A random layout of this rank; sizes stay small enough to look at every element.
 Model RandomModel(std::mt19937_64& random, int rank, int max_modes = 3);
-// Every layout of a shape, with modes above 1, and with at most one replication (by 2).
-std::vector<Model> AllModels(const Ints& shape);
+// Every layout of a shape, with modes above 1, and with at most one replication (by 2) or none.
+std::vector<Model> AllModels(const Ints& shape, bool replicated = true);
 
 // The table of a layout under test, as plain numbers.
 Ints TableOf(const RegLayout& layout);
 
 // A seed that is printed when a test fails; fixed unless TARSIA_SEED is set.
 uint64_t Seed();
+
+// Whether the tests that go through everything do so (TARSIA_LONG=1).
+bool LongRun();
 
 }  // namespace tarsia::testing
 

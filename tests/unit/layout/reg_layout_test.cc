@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
+#include <numeric>
 #include <random>
 #include <tuple>
 
@@ -22,6 +24,9 @@ using testing::RandomModel;
 using testing::Reg;
 using testing::Seed;
 using testing::TableOf;
+
+// How many random layouts each law is held against.
+constexpr int kRounds = 10000;
 
 const DiagInfo* ErrorOf(const Result<RegLayout>& result) {
   return result.ok() ? nullptr : result.error().info;
@@ -82,7 +87,7 @@ TEST(RegLayoutTest, ReplicationFitsAnyRank) {
 TEST(RegLayoutTest, MeansWhatTheDefinitionSays) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed());
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const Model model = RandomModel(random, round % 4);
     const RegLayout layout = model.Make();
     ASSERT_EQ(layout.shape(), model.shape);
@@ -95,7 +100,7 @@ TEST(RegLayoutTest, MeansWhatTheDefinitionSays) {
 TEST(RegLayoutTest, ElementAndLocateAreInverse) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 1);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const Model model = RandomModel(random, round % 4);
     const RegLayout layout = model.Make();
     std::map<Ints, std::vector<Holder>> holders;
@@ -116,33 +121,97 @@ TEST(RegLayoutTest, ElementAndLocateAreInverse) {
   }
 }
 
-// Two layouts are equal exactly when they are the same function: over all layouts of small shapes.
-TEST(RegLayoutTest, CanonicalFormIsComplete) {
-  size_t compared = 0;
-  for (const Ints& shape :
-       {Ints{}, Ints{1}, Ints{4}, Ints{6}, Ints{8}, Ints{12}, Ints{16}, Ints{2, 2}, Ints{2, 3},
-        Ints{4, 2}, Ints{2, 4}, Ints{6, 2}, Ints{1, 4}, Ints{4, 4}, Ints{2, 2, 2}, Ints{2, 1, 3}}) {
-    std::map<std::tuple<int64_t, int64_t, Ints>, RegLayout> by_function;
-    std::vector<RegLayout> distinct;
-    for (const Model& model : AllModels(shape)) {
-      const RegLayout layout = model.Make();
-      const auto key = std::tuple(model.Threads(), model.Slots(), model.Table());
-      const auto [found, added] = by_function.emplace(key, layout);
-      ASSERT_EQ(found->second, layout) << model.Text();
-      if (added) distinct.push_back(layout);
-      ++compared;
-    }
-    for (size_t i = 0; i < distinct.size(); ++i) {
-      for (size_t j = 0; j < i; ++j) ASSERT_FALSE(distinct[i] == distinct[j]);
+// All shapes of n elements without extents of 1.
+std::vector<Ints> ShapesOf(int64_t n) {
+  std::vector<Ints> out;
+  if (n == 1) return {{}};
+  for (int64_t first = 2; first <= n; ++first) {
+    if (n % first != 0) continue;
+    for (Ints rest : ShapesOf(n / first)) {
+      rest.insert(rest.begin(), first);
+      out.push_back(std::move(rest));
     }
   }
-  EXPECT_GT(compared, 2000u);
+  return out;
+}
+
+// The model itself, and with one more replication by each of `counts` at each place that is not
+// before `first`, and so on up to `most` replications.
+void WithReplications(const Model& model, size_t first, int most, const Ints& counts,
+                      std::vector<Model>& out) {
+  out.push_back(model);
+  if (most == 0) return;
+  for (size_t at = first; at <= model.spatial.size(); ++at) {
+    for (const int64_t count : counts) {
+      Model more = model;
+      more.spatial.insert(more.spatial.begin() + static_cast<std::ptrdiff_t>(at), ~count);
+      WithReplications(more, at + 1, most - 1, counts, out);
+    }
+  }
+}
+
+// Every layout of a shape: all factorisations into modes above 1 (16 elements have at most 4), all
+// orders of all choices of the local ones, all places of the replications. In the long form also
+// with one mode of extent 1 at each place of each list.
+std::vector<Model> EveryLayout(const Ints& shape, bool all) {
+  std::vector<Model> out;
+  for (const Model& model : AllModels(shape, false)) {
+    WithReplications(model, 0, all ? 2 : 1, all ? Ints{2, 3} : Ints{2}, out);
+  }
+  const size_t count = all && !shape.empty() ? out.size() : 0;
+  for (size_t i = 0; i < count; ++i) {
+    const auto one = static_cast<int64_t>(out[i].modes.size());
+    for (const bool local : {false, true}) {
+      const size_t places = (local ? out[i].local : out[i].spatial).size();
+      for (size_t at = 0; at <= places; ++at) {
+        Model more = out[i];
+        more.modes.push_back(1);
+        more.dim_of_mode.push_back(static_cast<int>(shape.size()) - 1);
+        Ints& list = local ? more.local : more.spatial;
+        list.insert(list.begin() + static_cast<std::ptrdiff_t>(at), one);
+        out.push_back(std::move(more));
+      }
+    }
+  }
+  return out;
+}
+
+// Two layouts are equal exactly when they are the same function: over all layouts of every shape of
+// up to 16 elements.
+TEST(RegLayoutTest, CanonicalFormIsComplete) {
+  const bool all = testing::LongRun();
+  int64_t compared = 0, functions = 0;
+  for (int64_t elements = 1; elements <= 16; ++elements) {
+    for (const Ints& shape : ShapesOf(elements)) {
+      std::map<std::tuple<int64_t, int64_t, Ints>, RegLayout> by_function;
+      for (const Model& model : EveryLayout(shape, all)) {
+        const RegLayout layout = model.Make();
+        const auto key = std::tuple(model.Threads(), model.Slots(), model.Table());
+        const auto [found, added] = by_function.emplace(key, layout);
+        ASSERT_EQ(found->second, layout) << model.Text();
+        ++compared;
+      }
+      functions += static_cast<int64_t>(by_function.size());
+      for (auto a = by_function.begin(); a != by_function.end(); ++a) {
+        for (auto b = by_function.begin(); b != a; ++b) {
+          ASSERT_FALSE(a->second == b->second)
+              << ToString(a->second) << " and " << ToString(b->second);
+        }
+      }
+    }
+  }
+  RecordProperty("layouts", std::to_string(compared));
+  RecordProperty("functions", std::to_string(functions));
+  std::printf("%lld layouts, %lld functions\n", static_cast<long long>(compared),
+              static_cast<long long>(functions));
+  EXPECT_GT(compared, 6000);
+  EXPECT_GT(functions, 5000);
 }
 
 TEST(RegLayoutTest, WrittenFormMakesTheSameLayout) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 2);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const RegLayout layout = RandomModel(random, round % 5).Make();
     const RegLayout::Written w = layout.Write();
     ASSERT_TRUE(std::all_of(w.modes.begin(), w.modes.end(), [](int64_t m) { return m > 1; }));
@@ -157,7 +226,7 @@ TEST(RegLayoutTest, WrittenFormMakesTheSameLayout) {
 TEST(RegLayoutTest, ProductMeansTilesWithinElements) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 3);
-  for (int round = 0; round < 1500; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const Model a = RandomModel(random, round % 4, 2), b = RandomModel(random, round % 4, 2);
     const auto product = Product(a.Make(), b.Make());
     ASSERT_TRUE(product.ok());
@@ -176,10 +245,43 @@ TEST(RegLayoutTest, ProductMeansTilesWithinElements) {
   }
 }
 
+// Operations that undo each other, and those that do nothing.
+TEST(RegLayoutTest, InversesAndIdentities) {
+  SCOPED_TRACE(Seed());
+  std::mt19937_64 random(Seed() + 8);
+  for (int round = 0; round < kRounds; ++round) {
+    const RegLayout a = RandomModel(random, 1 + round % 3).Make();
+    const RegLayout b = RandomModel(random, 1).Make(), c = RandomModel(random, 1).Make();
+    Ints order(static_cast<size_t>(a.rank()));
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+    Ints inverse(order.size());
+    for (size_t i = 0; i < order.size(); ++i) {
+      inverse[static_cast<size_t>(order[i])] = static_cast<int64_t>(i);
+    }
+    ASSERT_EQ(*Permute(*Permute(a, order), inverse), a) << ToString(a);
+    ASSERT_EQ(*Squeeze(*Unsqueeze(a, Ints{1}), Ints{1}), a) << ToString(a);
+    ASSERT_EQ(*Product(a, RegLayout()), a);
+    ASSERT_EQ(*Product(RegLayout(), a), a);
+    ASSERT_EQ(*Divide(a, RegLayout()), a);
+    ASSERT_EQ(*LeftDivide(a, RegLayout()), a);
+    ASSERT_EQ(Divide(a, a)->elements(), 1) << ToString(a);
+    ASSERT_EQ(*Reduce(a, {}), a);
+    ASSERT_EQ(*Concat(a, RegLayout()), a);
+    ASSERT_EQ(*Concat(RegLayout(), a), a);
+    ASSERT_EQ(*Concat(*Concat(a, b), c), *Concat(a, *Concat(b, c)));
+    // A reshape keeps the numbers of the elements, so it can be undone where it can be done.
+    const auto flat = Flatten(a);
+    ASSERT_TRUE(flat.ok()) << ToString(a);
+    ASSERT_EQ(flat->LinearTable(), a.LinearTable());
+    ASSERT_EQ(*Reshape(*flat, a.shape()), a) << ToString(a);
+  }
+}
+
 TEST(RegLayoutTest, LawsOfProductAndDivision) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 4);
-  for (int round = 0; round < 5000; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const int rank = round % 4;
     const RegLayout a = RandomModel(random, rank, 2).Make();
     const RegLayout b = RandomModel(random, rank, 2).Make();
@@ -252,7 +354,7 @@ TEST(RegLayoutTest, DivisionIsComplete) {
 TEST(RegLayoutTest, ReduceProjects) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 5);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const Model model = RandomModel(random, 1 + round % 3);
     const RegLayout layout = model.Make();
     Ints dims;
@@ -289,7 +391,7 @@ TEST(RegLayoutTest, ReduceProjects) {
 TEST(RegLayoutTest, ReduceOfAProduct) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 6);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const RegLayout a = RandomModel(random, 2, 2).Make(), b = RandomModel(random, 2, 2).Make();
     const Ints dims{round % 2};
     const auto whole = Reduce(*Product(a, b), dims, true);
@@ -311,7 +413,7 @@ TEST(RegLayoutTest, ReducingEverythingLeavesRankZero) {
 TEST(RegLayoutTest, PermuteConcatUnsqueeze) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 7);
-  for (int round = 0; round < 1000; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const Model model = RandomModel(random, 3);
     const Model other = RandomModel(random, 1);
     Ints order{0, 1, 2};
@@ -404,6 +506,19 @@ TEST(RegLayoutTest, HugeSizesAreRefused) {
   const RegLayout big = Reg("local(1048576)");
   EXPECT_EQ(ErrorOf(Product(big, big)), &diag::kLayoutTooLarge);
   EXPECT_EQ(ErrorOf(Concat(big, Reg("spatial(1048576)"))), &diag::kLayoutTooLarge);
+}
+
+// The reason in numbers, also where a product no longer fits 64 bits.
+TEST(RegLayoutTest, SaysHowMuchIsTooMuch) {
+  const int64_t huge = INT64_MAX;
+  EXPECT_EQ(RegLayout::Local(Ints{huge, 2}).error().message,
+            "9223372036854775807 * 2 is more than 16777216 elements");
+  EXPECT_EQ(Product(Reg("local(1048576)"), Reg("local(32)")).error().message,
+            "33554432 is more than 16777216 elements");
+  EXPECT_EQ(Product(Reg("spatial(1048576)"), Reg("replicate(2)")).error().message,
+            "1048576 * 2 is more than 1048576 threads");
+  EXPECT_EQ(Product(Reg("spatial(4096)"), Reg("local(4096) * replicate(2)")).error().message,
+            "8192 * 4096 is more than 16777216 threads times slots");
 }
 
 TEST(RegLayoutTest, OperationsRefuse) {
