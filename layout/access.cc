@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "layout/checked.h"
 #include "layout/diagnostics.h"
 
 namespace tarsia {
@@ -39,7 +40,8 @@ Result<TileAccess> TileAccess::Make(const RegLayout& tile, const MemLayout& memo
   out.grain_ = MovesWhole(memory, width, bits) ? width : 1;
   const int64_t grains = out.stream_bits_ / out.grain_;
   if (tile.threads() * grains > kMaxLayoutCells) {
-    return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxLayoutCells, "bits to look at");
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, ProductText(Extents{tile.threads(), grains}),
+                          kMaxLayoutCells, "bits to look at");
   }
   out.addresses_.resize(static_cast<size_t>(tile.threads() * grains));
   Extents index(tile.shape().size());
@@ -92,14 +94,14 @@ uint64_t TileAccess::Address(int64_t thread, int64_t unit, int bytes) const {
 
 namespace {
 
-struct WarpAddresses {
+struct Lanes {
   std::array<uint64_t, kWarpThreads> bytes{};
   size_t count = 0;
   [[nodiscard]] std::span<const uint64_t> span() const { return {bytes.data(), count}; }
 };
 
-WarpAddresses OfWarp(const TileAccess& access, int64_t warp, int64_t unit, int bytes) {
-  WarpAddresses out;
+Lanes OfWarp(const TileAccess& access, int64_t warp, int64_t unit, int bytes) {
+  Lanes out;
   const int64_t first = warp * kWarpThreads;
   const int64_t last = std::min(first + kWarpThreads, access.threads());
   for (int64_t thread = first; thread < last; ++thread) {
@@ -128,14 +130,22 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
+size_t PhaseLanes(int bytes) {
+  return static_cast<size_t>(kWarpThreads) / static_cast<size_t>(std::max(1, bytes / kBankBytes));
+}
+
+std::array<int64_t, kBanks> BankLoads(std::span<const uint64_t> addresses, int bytes) {
+  std::array<int64_t, kBanks> load{};
+  for (const uint64_t word : Blocks(addresses, bytes, kBankBytes)) ++load[word % kBanks];
+  return load;
+}
+
 int64_t WavefrontsOf(std::span<const uint64_t> addresses, int bytes) {
-  const size_t phase =
-      static_cast<size_t>(kWarpThreads) / static_cast<size_t>(std::max(1, bytes / kBankBytes));
+  const size_t phase = PhaseLanes(bytes);
   int64_t out = 0;
   for (size_t first = 0; first < addresses.size(); first += phase) {
     const auto part = addresses.subspan(first, std::min(phase, addresses.size() - first));
-    std::array<int64_t, kBanks> load{};
-    for (const uint64_t word : Blocks(part, bytes, kBankBytes)) ++load[word % kBanks];
+    const std::array<int64_t, kBanks> load = BankLoads(part, bytes);
     out += *std::max_element(load.begin(), load.end());
   }
   return out;
@@ -157,7 +167,7 @@ TileAccess::Cost TileAccess::SharedWavefronts(int bytes) const {
   Cost out;
   for (int64_t warp = 0; warp < Warps(*this); ++warp) {
     for (int64_t unit = 0; unit < Units(bytes); ++unit) {
-      const WarpAddresses addresses = OfWarp(*this, warp, unit, bytes);
+      const Lanes addresses = OfWarp(*this, warp, unit, bytes);
       const auto words = static_cast<int64_t>(Blocks(addresses.span(), bytes, kBankBytes).size());
       ++out.accesses;
       out.actual += WavefrontsOf(addresses.span(), bytes);
@@ -171,11 +181,40 @@ TileAccess::Cost TileAccess::GlobalSectors(int bytes) const {
   Cost out;
   for (int64_t warp = 0; warp < Warps(*this); ++warp) {
     for (int64_t unit = 0; unit < Units(bytes); ++unit) {
-      const WarpAddresses addresses = OfWarp(*this, warp, unit, bytes);
+      const Lanes addresses = OfWarp(*this, warp, unit, bytes);
       const auto touched = static_cast<int64_t>(Blocks(addresses.span(), bytes, 1).size());
       ++out.accesses;
       out.actual += SectorsOf(addresses.span(), bytes);
       out.ideal += CeilDiv(touched, kSectorBytes);
+    }
+  }
+  return out;
+}
+
+std::vector<uint64_t> TileAccess::WarpAddresses(int64_t warp, int64_t unit, int bytes) const {
+  const Lanes addresses = OfWarp(*this, warp, unit, bytes);
+  return {addresses.span().begin(), addresses.span().end()};
+}
+
+std::vector<uint64_t> TileAccess::MatrixRows(LdMatrix shape, int64_t warp, int64_t unit) const {
+  const bool transposed = shape == LdMatrix::kTransposed;
+  std::vector<uint64_t> out;
+  for (int64_t row = 0; row < 8; ++row) {
+    // Row r of a matrix is held by threads 4r to 4r + 3; transposed, by threads r / 2 + 4c.
+    const int64_t lane = transposed ? row / 2 : row * 4;
+    out.push_back(Address(warp * kWarpThreads + lane, unit * 2 + (transposed ? row % 2 : 0), 2));
+  }
+  return out;
+}
+
+TileAccess::Cost TileAccess::LdMatrixWavefronts(LdMatrix shape) const {
+  Cost out;
+  for (int64_t warp = 0; warp < Warps(*this); ++warp) {
+    for (int64_t unit = 0; unit < Units(4); ++unit) {
+      const std::vector<uint64_t> rows = MatrixRows(shape, warp, unit);
+      ++out.accesses;
+      out.actual += WavefrontsOf(rows, 16);
+      out.ideal += CeilDiv(static_cast<int64_t>(Blocks(rows, 16, kBankBytes).size()), kBanks);
     }
   }
   return out;

@@ -8,6 +8,8 @@
 #ifndef TARSIA_LAYOUT_ACCESS_H_
 #define TARSIA_LAYOUT_ACCESS_H_
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -58,6 +60,12 @@ class TileAccess {
   // bytes), directly or transposed (16-bit elements).
   enum class LdMatrix : uint8_t { kNo, kPlain, kTransposed };
   [[nodiscard]] LdMatrix LdMatrixShape() const;
+  // For a shape other than kNo: the eight rows of the matrix in register `unit` (of 32 bits) of a
+  // warp, 16 bytes each; an ldmatrix reads a matrix at a time, so a matrix is an access of its own.
+  [[nodiscard]] std::vector<uint64_t> MatrixRows(LdMatrix shape, int64_t warp, int64_t unit) const;
+  [[nodiscard]] Cost LdMatrixWavefronts(LdMatrix shape) const;
+  // The byte addresses of one access of one warp, thread by thread.
+  [[nodiscard]] std::vector<uint64_t> WarpAddresses(int64_t warp, int64_t unit, int bytes) const;
 
  private:
   int64_t threads_ = 0;
@@ -67,6 +75,9 @@ class TileAccess {
   std::vector<uint64_t> addresses_;  // in bits, [thread][stream_bits_ / grain_]
 };
 
+// Of one phase of an access: how many lanes it has, and how many words each bank delivers.
+size_t PhaseLanes(int bytes);
+std::array<int64_t, kBanks> BankLoads(std::span<const uint64_t> addresses, int bytes);
 // The number of wavefronts of one access of a warp: 32 byte addresses (or fewer), `bytes` each.
 int64_t WavefrontsOf(std::span<const uint64_t> addresses, int bytes);
 // The number of distinct 32-byte sectors.

@@ -12,6 +12,7 @@
 #include "layout/expr_parser.h"
 #include "layout/fragments.h"
 #include "layout/text_diagnostics.h"
+#include "layout/wgmma.h"
 
 namespace tarsia {
 
@@ -154,7 +155,8 @@ Result<EvalValue> CallSwizzle(const Arguments& a) {
     case MemLayoutFamily::Kind::kRowMajor:
     case MemLayoutFamily::Kind::kColumnMajor:
       if (family.swizzles.size() >= static_cast<size_t>(kMaxLayoutModes)) {
-        return MakeDiagnostic(diag::kLayoutTooLarge, {}, kMaxLayoutModes, "swizzles");
+        return MakeDiagnostic(diag::kLayoutTooLarge, {}, family.swizzles.size() + 1,
+                              kMaxLayoutModes, "swizzles");
       }
       family.swizzles.push_back(swizzle);
       return EvalValue(std::move(family));
@@ -405,6 +407,7 @@ class Evaluator {
     if (value != nullptr) return *value;
     const std::string_view name = pool_.Text(id);
     if (const RegLayout* fragment = FindFragment(name)) return EvalValue(*fragment);
+    if (auto operand = FindWgmmaLayout(name)) return Wrap(*std::move(operand));
     Diagnostic error = MakeDiagnostic(diag::kUnknownFragment, {}, name);
     error.help = DidYouMean(name, FragmentNames());
     return error;

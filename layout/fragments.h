@@ -1,10 +1,15 @@
-// The operands of tensor-core instructions as register layouts, by name: `mma.m16n8k16.f16.a`.
-// `a` has shape [m, k], `b` [k, n], `c` (which is also the result) [m, n]. One table,
-// layout/fragments.def, after the figures of the PTX manual ("Matrix multiply-accumulate").
+// The operands of tensor-core instructions as register layouts, by name (layout/fragments.def,
+// after the figures of the PTX manual):
+//
+//   mma.SHAPE.TYPE.a | .b | .c              mma.sync; c is also the result
+//   ldmatrix.xN[.trans], stmatrix.xN[.trans]
+//   wgmma.m64nNkK.TYPE.a | .c               a warpgroup of 128 threads, a in registers
+//
+// `a` has shape [m, k], `b` [k, n], `c` [m, n]. wgmma's operands in shared memory are memory
+// layouts (layout/wgmma.h).
 #ifndef TARSIA_LAYOUT_FRAGMENTS_H_
 #define TARSIA_LAYOUT_FRAGMENTS_H_
 
-#include <optional>
 #include <span>
 #include <string_view>
 

@@ -3,61 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <iterator>
 #include <vector>
 
 #include "layout/access.h"
-#include "layout/diagnostics.h"
+#include "layout/grid.h"
+#include "layout/swizzle_search.h"
 
 namespace tarsia {
 namespace {
-
-// A layout as matrices: the last two dimensions are rows and columns, the others count matrices.
-struct Grid {
-  Extents leading;
-  int64_t matrices = 1;
-  int64_t rows = 1;
-  int64_t columns = 1;
-};
-
-Result<Grid> GridOf(std::span<const int64_t> shape) {
-  Grid out;
-  const size_t rank = shape.size();
-  if (rank >= 1) out.columns = shape[rank - 1];
-  if (rank >= 2) out.rows = shape[rank - 2];
-  if (rank > 2) out.leading.assign(shape.begin(), shape.end() - 2);
-  int64_t elements = 1;
-  for (const int64_t extent : shape) {
-    if (extent > kMaxDrawnElements || elements * extent > kMaxDrawnElements) {
-      return MakeDiagnostic(diag::kPictureTooLarge, {}, ToString(shape), kMaxDrawnElements);
-    }
-    elements *= extent;
-  }
-  for (const int64_t extent : out.leading) out.matrices *= extent;
-  return out;
-}
-
-// The index of a cell in a layout of this rank.
-Extents IndexOf(const Grid& grid, size_t rank, int64_t matrix, int64_t row, int64_t column) {
-  Extents out(rank);
-  if (rank >= 1) out[rank - 1] = column;
-  if (rank >= 2) out[rank - 2] = row;
-  for (size_t dim = grid.leading.size(); dim-- > 0;) {
-    out[dim] = matrix % grid.leading[dim];
-    matrix /= grid.leading[dim];
-  }
-  return out;
-}
-
-// "[1, 0, :, :]", the heading of a matrix.
-std::string Heading(const Grid& grid, int64_t matrix) {
-  const Extents index = IndexOf(grid, grid.leading.size() + 2, matrix, 0, 0);
-  std::string out = "[";
-  for (size_t dim = 0; dim < grid.leading.size(); ++dim) out += fmt::format("{}, ", index[dim]);
-  return out + ":, :]";
-}
 
 using CellText = std::function<std::string(std::span<const int64_t>)>;
 
@@ -67,7 +22,7 @@ std::string TextGrid(const Grid& grid, size_t rank, const CellText& text) {
   for (int64_t matrix = 0; matrix < grid.matrices; ++matrix) {
     for (int64_t row = 0; row < grid.rows; ++row) {
       for (int64_t column = 0; column < grid.columns; ++column) {
-        cells.push_back(text(IndexOf(grid, rank, matrix, row, column)));
+        cells.push_back(text(grid.Index(rank, matrix, row, column)));
         width = std::max(width, cells.back().size());
       }
     }
@@ -75,7 +30,7 @@ std::string TextGrid(const Grid& grid, size_t rank, const CellText& text) {
   std::string out;
   auto cell = cells.begin();
   for (int64_t matrix = 0; matrix < grid.matrices; ++matrix) {
-    if (!grid.leading.empty()) out += Heading(grid, matrix) + "\n";
+    if (!grid.leading.empty()) out += grid.Heading(matrix) + "\n";
     for (int64_t row = 0; row < grid.rows; ++row) {
       for (int64_t column = 0; column < grid.columns; ++column, ++cell) {
         fmt::format_to(std::back_inserter(out), "{}{:>{}}", column == 0 ? "" : " ", *cell, width);
@@ -84,31 +39,6 @@ std::string TextGrid(const Grid& grid, size_t rank, const CellText& text) {
     }
   }
   return out;
-}
-
-// `thread:slot`, replicas as `0,4:1`; of more than four, the first three.
-std::string HoldersText(const RegLayout& layout, std::span<const int64_t> index) {
-  const std::vector<Holder> holders = layout.Locate(index);
-  std::string out;
-  const size_t shown = holders.size() > 4 ? 3 : holders.size();
-  for (size_t i = 0; i < shown; ++i) {
-    fmt::format_to(std::back_inserter(out), "{}{}", i == 0 ? "" : ",", holders[i].thread);
-  }
-  if (shown < holders.size()) out += ",..";
-  return fmt::format("{}:{}", out, holders[0].slot);
-}
-
-int64_t BankOf(const MemLayout& layout, std::span<const int64_t> index, int bits) {
-  return static_cast<int64_t>(layout.BitAddress(index, bits, 0) / 8 / kBankBytes % kBanks);
-}
-
-Status CheckWidth(const MemLayout& layout, int bits) {
-  if (bits < 1 || bits > 64) return MakeDiagnostic(diag::kAccessWidth, {}, bits);
-  if (layout.IsPacked() && layout.packed().bits.bits() != bits) {
-    return MakeDiagnostic(diag::kAccessBits, {}, layout.packed().bits.count(),
-                          layout.packed().bits.bits(), layout.packed().tile.slots(), bits);
-  }
-  return OkStatus();
 }
 
 }  // namespace
@@ -120,7 +50,7 @@ Result<std::string> RenderText(const RegLayout& layout) {
 }
 
 Result<std::string> RenderText(const MemLayout& layout, int bits) {
-  TARSIA_CHECK(CheckWidth(layout, bits));
+  TARSIA_CHECK(CheckDrawnWidth(layout, bits));
   TARSIA_TRY(const Grid grid, GridOf(layout.shape()));
   return TextGrid(grid, layout.shape().size(), [&](std::span<const int64_t> index) {
     return fmt::format("{}", BankOf(layout, index, bits));
@@ -132,6 +62,18 @@ namespace {
 std::string CostText(const TileAccess::Cost& shared, const TileAccess::Cost& global) {
   return fmt::format("{} wavefronts (ideal {}), {} sectors (ideal {})", shared.actual, shared.ideal,
                      global.actual, global.ideal);
+}
+
+std::string_view LdMatrixName(TileAccess::LdMatrix shape) {
+  switch (shape) {
+    case TileAccess::LdMatrix::kNo:
+      return "no";
+    case TileAccess::LdMatrix::kPlain:
+      return "plain";
+    case TileAccess::LdMatrix::kTransposed:
+      return "transposed";
+  }
+  return "?";
 }
 
 // The byte addresses of one access of the first warp, eight threads a line.
@@ -164,7 +106,39 @@ Result<std::string> RenderAccesses(const RegLayout& tile, const MemLayout& memor
   if (units > kMaxShown) out += fmt::format("and {} accesses more\n", units - kMaxShown);
   out +=
       "all warps: " + CostText(access.SharedWavefronts(bytes), access.GlobalSectors(bytes)) + "\n";
-  return out;
+  const TileAccess::LdMatrix shape = access.LdMatrixShape();
+  if (shape == TileAccess::LdMatrix::kNo) return out;
+  const TileAccess::Cost cost = access.LdMatrixWavefronts(shape);
+  return out + fmt::format("ldmatrix{}: {} matrices, {} wavefronts (ideal {})\n",
+                           shape == TileAccess::LdMatrix::kTransposed ? ".trans" : "",
+                           cost.accesses, cost.actual, cost.ideal);
+}
+
+Result<std::string> RenderAccessesJson(const RegLayout& tile, const MemLayout& memory, int bits) {
+  TARSIA_TRY(const TileAccess access, TileAccess::Make(tile, memory, bits));
+  const int bytes = access.WidestVector();
+  if (bytes == 0) return std::string("{\"bytes\": 0}");
+  const TileAccess::Cost shared = access.SharedWavefronts(bytes);
+  const TileAccess::Cost global = access.GlobalSectors(bytes);
+  return fmt::format(
+      R"({{"bytes": {}, "accesses": {}, "wavefronts": {}, "ideal_wavefronts": {}, "sectors": {}, )"
+      R"("ideal_sectors": {}, "ldmatrix": "{}"}})",
+      bytes, shared.accesses, shared.actual, shared.ideal, global.actual, global.ideal,
+      LdMatrixName(access.LdMatrixShape()));
+}
+
+Result<std::string> RenderBestSwizzle(std::span<const RegLayout> tiles, const MemLayout& memory,
+                                      int bits) {
+  std::vector<SharedAccess> accesses(tiles.size());
+  for (size_t i = 0; i < tiles.size(); ++i) accesses[i].tile = tiles[i];
+  TARSIA_TRY(const SwizzleChoice choice, BestSwizzle(memory, bits, accesses));
+  std::string out = "as it is";
+  if (choice.swizzle) {
+    TARSIA_TRY(const MemLayout best, memory.WithSwizzle(*choice.swizzle));
+    out = ToString(best);
+  }
+  return fmt::format("{}: {} wavefronts (before {}, ideal {})\n", out, choice.wavefronts,
+                     choice.before, choice.ideal);
 }
 
 std::string RenderJson(const RegLayout& layout) {
@@ -184,124 +158,6 @@ std::string RenderJson(const MemLayout& layout, int bits) {
   return fmt::format(R"({{"layout": "{}", "shape": {}, "bits": {}, "bytes": {}, "alignment": {}}})",
                      ToString(layout), ToString(layout.shape()), bits, layout.SizeBytes(bits),
                      layout.Alignment());
-}
-
-namespace {
-
-constexpr int kCellHeight = 24;
-constexpr int kMargin = 34;
-
-// A light colour that dark letters stand out from; neighbours in number differ in hue.
-std::string Colour(int64_t number, int64_t count) {
-  const double hue = count <= kBanks ? 360.0 * static_cast<double>(number) /
-                                           static_cast<double>(std::max<int64_t>(count, 1))
-                                     : std::fmod(static_cast<double>(number) * 137.508, 360.0);
-  return fmt::format("hsl({:.0f},70%,{}%)", hue, number % 2 == 0 ? 84 : 74);
-}
-
-struct SvgCell {
-  std::string text;
-  std::string colour;
-  int64_t group = 0;  // cells of one group are outlined together
-};
-using CellPicture = std::function<SvgCell(std::span<const int64_t>)>;
-
-// A line between two cells of different groups.
-std::string Line(int64_t x1, int64_t y1, int64_t x2, int64_t y2) {
-  return fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\"/>\n", x1, y1, x2, y2);
-}
-
-std::string Matrix(const std::vector<SvgCell>& cells, const Grid& grid, int64_t width,
-                   int64_t top) {
-  std::string boxes, lines, labels;
-  for (int64_t row = 0; row < grid.rows; ++row) {
-    const int64_t y = top + row * kCellHeight;
-    labels += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", kMargin / 2, y + 16, row);
-    for (int64_t column = 0; column < grid.columns; ++column) {
-      const int64_t x = kMargin + column * width;
-      const SvgCell& cell = cells[static_cast<size_t>(row * grid.columns + column)];
-      boxes += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>"
-          "<text x=\"{}\" y=\"{}\" fill=\"#111\">{}</text>\n",
-          x, y, width, kCellHeight, cell.colour, x + width / 2, y + 16, cell.text);
-      const auto differs = [&](int64_t r, int64_t c) {
-        return r < 0 || c < 0 || r >= grid.rows || c >= grid.columns ||
-               cells[static_cast<size_t>(r * grid.columns + c)].group != cell.group;
-      };
-      if (differs(row - 1, column)) lines += Line(x, y, x + width, y);
-      if (differs(row + 1, column)) lines += Line(x, y + kCellHeight, x + width, y + kCellHeight);
-      if (differs(row, column - 1)) lines += Line(x, y, x, y + kCellHeight);
-      if (differs(row, column + 1)) lines += Line(x + width, y, x + width, y + kCellHeight);
-    }
-  }
-  for (int64_t column = 0; column < grid.columns; ++column) {
-    labels += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n",
-                          kMargin + column * width + width / 2, top - 6, column);
-  }
-  // Grey letters can be read on white and on black.
-  return "<g fill=\"#808080\">\n" + labels + "</g>\n<g>\n" + boxes + "</g>\n" +
-         "<g stroke=\"#555\" stroke-width=\"1.5\">\n" + lines + "</g>\n";
-}
-
-std::string Svg(const Grid& grid, size_t rank, const CellPicture& picture) {
-  std::string body;
-  size_t longest = 0;
-  std::vector<std::vector<SvgCell>> matrices;
-  for (int64_t matrix = 0; matrix < grid.matrices; ++matrix) {
-    std::vector<SvgCell>& cells = matrices.emplace_back();
-    for (int64_t row = 0; row < grid.rows; ++row) {
-      for (int64_t column = 0; column < grid.columns; ++column) {
-        cells.push_back(picture(IndexOf(grid, rank, matrix, row, column)));
-        longest = std::max(longest, cells.back().text.size());
-      }
-    }
-  }
-  const int64_t width = std::max<int64_t>(28, static_cast<int64_t>(longest) * 8 + 8);
-  int64_t top = kMargin;
-  for (int64_t matrix = 0; matrix < grid.matrices; ++matrix) {
-    if (!grid.leading.empty()) {
-      body +=
-          fmt::format("<text x=\"{}\" y=\"{}\" fill=\"#808080\" text-anchor=\"start\">{}</text>\n",
-                      kMargin, top - 6, Heading(grid, matrix));
-      top += 20;
-    }
-    body += Matrix(matrices[static_cast<size_t>(matrix)], grid, width, top);
-    top += grid.rows * kCellHeight + kMargin;
-  }
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" "
-      "font-family=\"monospace\" font-size=\"12\" text-anchor=\"middle\">\n{}</svg>\n",
-      kMargin * 2 + grid.columns * width, top, body);
-}
-
-}  // namespace
-
-Result<std::string> RenderSvg(const RegLayout& layout) {
-  TARSIA_TRY(const Grid grid, GridOf(layout.shape()));
-  return Svg(grid, layout.shape().size(), [&](std::span<const int64_t> index) {
-    const Holder holder = layout.LocateFirst(index);
-    return SvgCell{HoldersText(layout, index), Colour(holder.thread, layout.threads()),
-                   holder.thread};
-  });
-}
-
-Result<std::string> RenderSvg(const MemLayout& layout, int bits, const RegLayout* tile) {
-  TARSIA_CHECK(CheckWidth(layout, bits));
-  TARSIA_TRY(const Grid grid, GridOf(layout.shape()));
-  int64_t slots_a_unit = 1;
-  if (tile != nullptr) {
-    TARSIA_TRY(const TileAccess access, TileAccess::Make(*tile, layout, bits));
-    slots_a_unit = std::max<int64_t>(int64_t{access.WidestVector()} * 8 / bits, 1);
-  }
-  return Svg(grid, layout.shape().size(), [&](std::span<const int64_t> index) {
-    const int64_t bank = BankOf(layout, index, bits);
-    SvgCell cell{fmt::format("{}", bank), Colour(bank, kBanks), bank};
-    if (tile != nullptr) {
-      const Holder holder = tile->LocateFirst(index);
-      cell.group = holder.thread * tile->slots() + holder.slot / slots_a_unit;
-    }
-    return cell;
-  });
 }
 
 }  // namespace tarsia

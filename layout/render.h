@@ -1,7 +1,8 @@
-// Pictures of layouts: text grids, JSON, SVG.
+// Layouts as text: grids, tables of accesses, JSON. Pictures are in layout/svg.h.
 #ifndef TARSIA_LAYOUT_RENDER_H_
 #define TARSIA_LAYOUT_RENDER_H_
 
+#include <span>
 #include <string>
 
 #include "layout/mem_layout.h"
@@ -17,18 +18,21 @@ inline constexpr int64_t kMaxDrawnElements = int64_t{1} << 16;
 Result<std::string> RenderText(const RegLayout& layout);
 // Cells with the bank of each element of `bits` bits.
 Result<std::string> RenderText(const MemLayout& layout, int bits);
-// The accesses of the first warp that move `tile` through `memory`: addresses, wavefronts, sectors.
+// The accesses of the first warp that move `tile` through `memory`: addresses, wavefronts, sectors,
+// and whether ldmatrix could do it.
 Result<std::string> RenderAccesses(const RegLayout& tile, const MemLayout& memory, int bits);
+// The same in numbers: {"bytes": n, "accesses": n, "wavefronts": n, "ideal_wavefronts": n,
+// "sectors": n, "ideal_sectors": n, "ldmatrix": "no" | "plain" | "transposed"}, of all warps; bytes
+// 0 and nothing else where bits go one by one.
+Result<std::string> RenderAccessesJson(const RegLayout& tile, const MemLayout& memory, int bits);
+// The swizzle that costs these tiles, at the origin of the memory, the fewest wavefronts.
+Result<std::string> RenderBestSwizzle(std::span<const RegLayout> tiles, const MemLayout& memory,
+                                      int bits);
 
 // {"shape": [..], "modes": [..], "spatial": [..], "local": [..], "threads": n, "slots": n} in
 // canonical form, a replication by k being the string "~k". No newline at the end.
 std::string RenderJson(const RegLayout& layout);
 std::string RenderJson(const MemLayout& layout, int bits);
-
-// A picture that is legible on light and dark ground: threads by colour; for memory layouts banks
-// by colour, the vector accesses of `tile` outlined if it is not null.
-Result<std::string> RenderSvg(const RegLayout& layout);
-Result<std::string> RenderSvg(const MemLayout& layout, int bits, const RegLayout* tile = nullptr);
 
 }  // namespace tarsia
 

@@ -1,9 +1,14 @@
 // tarsia layout: pictures, tables and questions about layouts.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "dtypes/dtype.h"
+#include "layout/compare.h"
 #include "layout/eval.h"
 #include "layout/render.h"
+#include "layout/svg.h"
+#include "layout/vector_access.h"
+#include "layout/wgmma.h"
 #include "runtime/file.h"
 #include "tools/commands.h"
 #include "tools/output.h"
@@ -15,10 +20,15 @@ struct LayoutRequest {
   std::string text;
   std::string dtype = "f16";
   std::string shape;
-  std::string tile;
+  std::vector<std::string> through;
   std::optional<std::string> at;
   std::optional<std::string> of;
+  std::optional<std::string> align;
+  std::optional<std::string> multiples;
+  std::optional<std::string> k_dim;
   std::string svg;
+  uint32_t access = 0;
+  bool best_swizzle = false;
   bool json = false;
 };
 
@@ -58,6 +68,13 @@ int Deliver(const Result<std::string>& picture, const std::string& svg) {
   if (status.ok()) return kDone;
   PrintError(status.error());
   return kEnvironment;
+}
+
+// Prints one line or says what is wrong.
+int DeliverLine(const Result<std::string>& line) {
+  if (!line.ok()) return Complain(line.error());
+  PrintOut(*line + "\n");
+  return kDone;
 }
 
 // ---- register layouts ----------------------------------------------------------------------
@@ -105,7 +122,7 @@ int ShowElement(const Command& command, const LayoutRequest& request, const RegL
 int ShowRegLayout(const Command& command, const LayoutRequest& request, const RegLayout& layout) {
   if (request.at) return ShowHolders(command, request, layout);
   if (request.of) return ShowElement(command, request, layout);
-  if (!request.svg.empty()) return Deliver(RenderSvg(layout), request.svg);
+  if (!request.svg.empty()) return Deliver(RenderSvg(layout, request.text), request.svg);
   if (request.json) {
     PrintOut(RenderJson(layout) + "\n");
     return kDone;
@@ -129,33 +146,164 @@ int ShowAddress(const Command& command, const LayoutRequest& request, const MemL
   return kDone;
 }
 
+// The widest access wherever the tile may begin.
+int ShowWidest(const Command& command, const LayoutRequest& request, const RegLayout& tile,
+               const MemLayout& layout, int bits) {
+  AccessFacts facts;
+  std::vector<int64_t> align;
+  if (request.align && (!ParseNumbers(*request.align, &align) || align.size() != 1)) {
+    return command.Misuse("--align " + *request.align + ": one number of bytes is wanted");
+  }
+  if (!align.empty()) facts.pointer_alignment = align[0];
+  if (request.multiples && !ParseNumbers(*request.multiples, &facts.index_multiples)) {
+    return command.Misuse("--multiples " + *request.multiples +
+                          ": numbers such as 16,64 are wanted");
+  }
+  const auto bytes = WidestAccess(tile, layout, bits, facts);
+  if (!bytes.ok()) return Complain(bytes.error());
+  PrintOut(request.json ? fmt::format("{{\"bytes\": {}}}\n", *bytes)
+                        : fmt::format("{} bytes a thread and access\n", *bytes));
+  return kDone;
+}
+
+int ShowThrough(const Command& command, const LayoutRequest& request,
+                std::span<const RegLayout> tiles, const MemLayout& layout, int bits) {
+  if (request.best_swizzle) return Deliver(RenderBestSwizzle(tiles, layout, bits), "");
+  if (tiles.size() > 1) return command.Misuse("several --through are for --best-swizzle");
+  const RegLayout& tile = tiles[0];
+  if (request.align || request.multiples) return ShowWidest(command, request, tile, layout, bits);
+  if (!request.svg.empty()) {
+    const std::string title = request.text + " through " + request.through[0];
+    return Deliver(RenderAccessSvg(tile, layout, bits, request.access, title), request.svg);
+  }
+  if (request.json) return DeliverLine(RenderAccessesJson(tile, layout, bits));
+  return Deliver(RenderAccesses(tile, layout, bits), "");
+}
+
+// How wgmma reads the matrix, if it can.
+int ShowDescriptor(const Command& command, const LayoutRequest& request, const MemLayout& layout,
+                   int bits) {
+  if (*request.k_dim != "0" && *request.k_dim != "1") {
+    return command.Misuse("--wgmma " + *request.k_dim + ": the dimension that is k is 0 or 1");
+  }
+  const auto found = DescribeForWgmma(layout, bits, *request.k_dim == "0" ? 0 : 1);
+  if (!found.ok()) return Complain(found.error());
+  const std::string major = found->major == WgmmaMajor::kK ? "k" : "mn";
+  if (request.json) {
+    PrintOut(
+        fmt::format("{{\"major\": \"{}\", \"swizzle\": {}, \"leading\": {}, \"stride\": {}, "
+                    "\"steps\": [{}], \"descriptor\": \"{:#018x}\"}}\n",
+                    major, found->swizzle, found->leading, found->stride,
+                    fmt::join(found->steps, ", "), found->Encode(0)));
+    return kDone;
+  }
+  PrintOut(
+      fmt::format("{}-major, swizzle of {} bytes, leading {}, stride {} bytes\n"
+                  "steps along k begin at {}\n"
+                  "descriptor at address 0: {:#018x}\n",
+                  major, found->swizzle, found->leading, found->stride,
+                  fmt::join(found->steps, ", "), found->Encode(0)));
+  return kDone;
+}
+
+// The register layouts of --through.
+std::optional<int> ReadTiles(const Command& command, const LayoutRequest& request,
+                             std::vector<RegLayout>* out) {
+  for (const std::string& text : request.through) {
+    auto value = EvaluateText(text);
+    if (!value.ok()) return Complain(value.error(), text);
+    const auto* found = std::get_if<RegLayout>(&*value);
+    if (found == nullptr) return command.Misuse("--through: `" + text + "` is no register layout");
+    out->push_back(*found);
+  }
+  return std::nullopt;
+}
+
 int ShowMemLayout(const Command& command, const LayoutRequest& request,
                   const MemLayoutFamily& family, DType type) {
+  std::vector<RegLayout> tiles;
+  if (const auto code = ReadTiles(command, request, &tiles)) return *code;
   std::vector<int64_t> shape = family.concrete.shape();
-  if (family.kind != MemLayoutFamily::Kind::kConcrete &&
-      (request.shape.empty() || !ParseNumbers(request.shape, &shape))) {
-    return command.Misuse("this layout fits any shape: say one, as in --shape 8,64");
+  if (family.kind != MemLayoutFamily::Kind::kConcrete) {
+    if (!tiles.empty()) shape = tiles[0].shape();
+    const bool given = !request.shape.empty();
+    if (given) shape.clear();
+    if ((!given && tiles.empty()) || (given && !ParseNumbers(request.shape, &shape))) {
+      return command.Misuse("this layout fits any shape: say one, as in --shape 8,64");
+    }
   }
   const auto layout = Apply(family, shape, type);
   if (!layout.ok()) return Complain(layout.error());
   if (request.of) return command.Misuse("--of is for register layouts");
   if (request.at) return ShowAddress(command, request, *layout, type.bits);
-  std::optional<RegLayout> tile;
-  if (!request.tile.empty()) {
-    auto value = EvaluateText(request.tile);
-    if (!value.ok()) return Complain(value.error(), request.tile);
-    if (const auto* found = std::get_if<RegLayout>(&*value)) tile = *found;
-    if (!tile) return command.Misuse("--tile: `" + request.tile + "` is no register layout");
-  }
+  if (request.k_dim) return ShowDescriptor(command, request, *layout, type.bits);
+  if (!tiles.empty()) return ShowThrough(command, request, tiles, *layout, type.bits);
   if (!request.svg.empty()) {
-    return Deliver(RenderSvg(*layout, type.bits, tile ? &*tile : nullptr), request.svg);
+    return Deliver(RenderSvg(*layout, type.bits, request.text), request.svg);
   }
-  if (request.json) {
-    PrintOut(RenderJson(*layout, type.bits) + "\n");
+  if (request.json) return DeliverLine(RenderJson(*layout, type.bits));
+  return Deliver(RenderText(*layout, type.bits), "");
+}
+
+// ---- bit layouts, comparisons --------------------------------------------------------------
+
+int ShowBitLayout(const Command& command, const LayoutRequest& request,
+                  const BitLayoutFamily& family) {
+  if (request.at || request.of || request.json) {
+    return command.Misuse("`" + request.text + "` is no register or memory layout");
+  }
+  if (request.svg.empty()) {
+    PrintOut(ToString(family) + "\n");
     return kDone;
   }
-  if (tile) return Deliver(RenderAccesses(*tile, *layout, type.bits), "");
-  return Deliver(RenderText(*layout, type.bits), "");
+  const auto layout = family.Concrete();
+  if (!layout.ok()) return Complain(layout.error());
+  return Deliver(RenderSvg(*layout, request.text), request.svg);
+}
+
+// Why the two sides differ; nothing where they do not, or where values are no layouts.
+Result<std::optional<std::string>> WhyDifferent(const Equation& equation, DType type) {
+  using Found = std::optional<std::string>;
+  if (const auto* left = std::get_if<RegLayout>(&equation.left)) {
+    if (const auto* right = std::get_if<RegLayout>(&equation.right)) {
+      return Found(Difference(*left, *right));
+    }
+  }
+  const auto* left = std::get_if<MemLayoutFamily>(&equation.left);
+  const auto* right = std::get_if<MemLayoutFamily>(&equation.right);
+  const auto concrete = MemLayoutFamily::Kind::kConcrete;
+  if (left != nullptr && right != nullptr && left->kind == concrete && right->kind == concrete) {
+    return Difference(left->concrete, right->concrete, type.bits);
+  }
+  const auto* a = std::get_if<BitLayoutFamily>(&equation.left);
+  const auto* b = std::get_if<BitLayoutFamily>(&equation.right);
+  if (a != nullptr && b != nullptr && a->IsConcrete() && b->IsConcrete()) {
+    TARSIA_TRY(const BitLayout x, a->Concrete());
+    TARSIA_TRY(const BitLayout y, b->Concrete());
+    return Found(Difference(x, y));
+  }
+  return Found();
+}
+
+int ShowEquation(const LayoutRequest& request, const Equation& equation, bool holds, DType type) {
+  const bool differ = holds != equation.equal;
+  const auto why = WhyDifferent(equation, type);
+  if (!why.ok()) return Complain(why.error());
+  // Memory layouts that are written with different swizzles may still be one map.
+  const std::string reason =
+      why->value_or(std::holds_alternative<MemLayoutFamily>(equation.left)
+                        ? "written differently, with all elements at the same places"
+                        : "");
+  if (request.json) {
+    Json json;
+    json.Begin('{').Key("value").Bool(holds);
+    if (differ && !reason.empty()) json.Key("reason").String(reason);
+    PrintOut(json.End('}').Take());
+    return kDone;
+  }
+  PrintOut(holds ? "true\n" : "false\n");
+  if (differ && !reason.empty()) PrintOut(reason + "\n");
+  return kDone;
 }
 
 int Show(const Command& command, const LayoutRequest& request) {
@@ -172,10 +320,17 @@ int Show(const Command& command, const LayoutRequest& request) {
   if (const auto* family = std::get_if<MemLayoutFamily>(&*value)) {
     return ShowMemLayout(command, request, *family, *type);
   }
+  if (const auto* family = std::get_if<BitLayoutFamily>(&*value)) {
+    return ShowBitLayout(command, request, *family);
+  }
+  if (const auto* holds = std::get_if<bool>(&*value)) {
+    const auto equation = ReadEquation(request.text);
+    if (equation.ok() && *equation) return ShowEquation(request, **equation, *holds, *type);
+  }
   if (request.at || request.of || request.json || !request.svg.empty()) {
     return command.Misuse("`" + request.text + "` is no register or memory layout");
   }
-  PrintOut(ToString(*value) + "\n");  // a bit layout, a number: its canonical text
+  PrintOut(ToString(*value) + "\n");  // a number, a type: its canonical text
   return kDone;
 }
 
@@ -185,21 +340,35 @@ int ShowLayout(const Args& args) {
   Command command(
       "layout",
       "Draws a layout: cells `thread:slot` of a register layout, banks of a memory "
-      "layout.",
+      "layout; answers questions about it; compares two.",
       {"tarsia layout 'spatial(2, 4) * local(2, 1)'", "tarsia layout mma.m16n8k16.f16.a --at 9,3",
-       "tarsia layout 'swizzle(row_major(8, 64), 4, 3, 3)' --tile 'spatial(8, 4) * local(1, 16)'",
+       "tarsia layout 'local(2, 1) * spatial(8, 4) == spatial(8, 4) * local(2, 1)'",
+       "tarsia layout 'swizzle(row_major(8, 64), 4, 3, 3)' --through 'spatial(8, 4) * local(1, "
+       "16)'",
+       "tarsia layout 'row_major(16, 64)' --through 'spatial(16, 2) * local(1, 32)' --best-swizzle",
+       "tarsia layout wgmma.m64k64.f16.k128 --wgmma 1",
        "tarsia layout mma.m16n8k16.f16.c --svg c.svg"});
   LayoutRequest request;
-  command.Positional("EXPR", &request.text, "The layout; see docs/layouts.md");
+  command.Positional("EXPR", &request.text, "The layout, or `A == B`; see docs/layouts.md");
   command.Value("--at", "I,J", &request.at,
                 "The thread,slot pairs that hold an element; of a memory layout its address");
   command.Value("--of", "T,S", &request.of, "The element that a thread holds in a slot");
   command.Value("--shape", "M,N", &request.shape, "The shape, for layouts that fit any");
   command.Value("--dtype", "T", &request.dtype, "The element type in memory; f16 if left out");
-  command.Value("--tile", "REGLAYOUT", &request.tile,
-                "The accesses of a warp that moves this tile through the memory layout");
+  command.Values("--through,--tile", "REGLAYOUT", &request.through,
+                 "The accesses of a warp that moves this tile through the memory layout");
+  command.Number("--access", "N", &request.access,
+                 "Which access of --through to draw; 0 if left out");
+  command.Flag("--best-swizzle", &request.best_swizzle,
+               "The swizzle with the fewest bank conflicts over all --through");
+  command.Value("--align", "BYTES", &request.align,
+                "The widest access of --through where the pointer is aligned so");
+  command.Value("--multiples", "I,J", &request.multiples,
+                "The widest access of --through where the tile begins at multiples of these");
+  command.Value("--wgmma", "DIM", &request.k_dim,
+                "How wgmma reads the matrix; DIM is the dimension that is k");
   command.Value("--svg", "FILE", &request.svg, "Draw it into a file; - is standard output");
-  command.Flag("--json", &request.json, "The canonical form as JSON");
+  command.Flag("--json", &request.json, "The canonical form, or the answer, as JSON");
   if (const auto code = command.Parse(args)) return *code;
   return Show(command, request);
 }

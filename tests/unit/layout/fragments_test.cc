@@ -69,6 +69,10 @@ std::map<std::string, Fragment> Expected() {
   for (const char* const type : {"u8", "i8", "f8"}) {
     add(std::string("m16n8k32.") + type, A16(32, 4), B(32, 4), C16());
   }
+  add("m16n8k16.f8", A16(16, 4), B(16, 4), C16());
+  add("m8n8k128.u1", A8(128, 32), B(128, 32), C8());
+  add("m16n8k128.u1", A16(128, 32), B(128, 32), C16());
+  add("m16n8k256.u1", A16(256, 32), B(256, 32), C16());
   for (const char* const type : {"u4", "i4"}) {
     add(std::string("m8n8k32.") + type, A8(32, 8), B(32, 8), C8());
     add(std::string("m16n8k32.") + type, A16(32, 8), B(32, 8), C16());
@@ -77,8 +81,93 @@ std::map<std::string, Fragment> Expected() {
   return out;
 }
 
+// m8n8k4 of f16: the quad pairs of lanes 4q to 4q + 3 and 16 + 4q to 19 + 4q make product q. The
+// formulas are those of the manual's section on that shape, in lanes and not in groups.
+Fragment QuadPairs(int64_t rows, int64_t columns, int slots,
+                   std::function<Ints(int lane, int i)> at) {
+  return {{4, rows, columns}, slots, [at = std::move(at)](int g, int t, int i) {
+            const int lane = g * 4 + t;
+            const Ints place = at(lane, i);
+            return Ints{lane / 4 % 4, place[0], place[1]};
+          }};
+}
+
+void AddQuadPairs(std::map<std::string, Fragment>& out) {
+  const std::string name = "mma.m8n8k4.f16.";
+  out[name + "a"] = QuadPairs(8, 4, 4, [](int lane, int i) {
+    return lane < 16 ? Ints{lane % 4, i} : Ints{lane % 4 + 4, i};
+  });
+  out[name + "a_col"] = QuadPairs(8, 4, 4, [](int lane, int i) {
+    return lane < 16 ? Ints{i % 4, lane % 4} : Ints{i % 4 + 4, lane % 4};
+  });
+  out[name + "b"] = QuadPairs(4, 8, 4, [](int lane, int i) {
+    return lane < 16 ? Ints{i, lane % 4} : Ints{i, lane % 4 + 4};
+  });
+  out[name + "b_row"] = QuadPairs(4, 8, 4, [](int lane, int i) {
+    return lane < 16 ? Ints{lane % 4, i} : Ints{lane % 4, i + 4};
+  });
+  out[name + "c_f16"] = QuadPairs(8, 8, 8, [](int lane, int i) {
+    return lane < 16 ? Ints{lane % 4, i} : Ints{lane % 4 + 4, i};
+  });
+  out[name + "c"] = QuadPairs(8, 8, 8, [](int lane, int i) {
+    const int x = (lane & 1) + (i & 2);
+    return Ints{lane < 16 ? x : x + 4, (i & 4) + (lane & 2) + (i & 1)};
+  });
+}
+
+// One matrix of 8x8 a register; transposed, a thread holds what lies below each other.
+void AddMatrices(std::map<std::string, Fragment>& out) {
+  for (const char* const name : {"ldmatrix", "stmatrix"}) {
+    for (const int count : {1, 2, 4}) {
+      const std::string full = std::string(name) + ".x" + std::to_string(count);
+      out[full] = {{8 * count, 8}, 2 * count, [](int g, int t, int i) {
+                     return Ints{i / 2 * 8 + g, 2 * t + i % 2};
+                   }};
+      out[full + ".trans"] = {{8 * count, 8}, 2 * count, [](int g, int t, int i) {
+                                return Ints{i / 2 * 8 + 2 * t + i % 2, g};
+                              }};
+    }
+  }
+}
+
+// wgmma: `g` is %tid / 4 of the warpgroup, so g / 8 the warp and g % 8 the group within it.
+void AddWarpgroups(std::map<std::string, Fragment>& out) {
+  const auto a16 = [](int g, int t, int i) {
+    return Ints{16 * (g / 8) + g % 8 + (i / 2 % 2) * 8, t * 2 + i % 2 + i / 4 * 8};
+  };
+  const auto a32 = [](int g, int t, int i) {
+    return Ints{16 * (g / 8) + g % 8 + i % 2 * 8, t + i / 2 * 4};
+  };
+  const auto a8 = [](int g, int t, int i) {
+    return Ints{16 * (g / 8) + g % 8 + (i / 4 % 2) * 8, t * 4 + i % 4 + i / 8 * 16};
+  };
+  const auto c = [](int g, int t, int i) {
+    return Ints{16 * (g / 8) + g % 8 + (i / 2 % 2) * 8, i / 4 * 8 + t * 2 + i % 2};
+  };
+  const auto add = [&](int n, int k, const std::string& type, int slots, auto a) {
+    const std::string name =
+        "wgmma.m64n" + std::to_string(n) + "k" + std::to_string(k) + "." + type;
+    out[name + ".a"] = {{64, k}, slots, a};
+    out[name + ".c"] = {{64, n}, n / 2, c};
+  };
+  for (int n = 8; n <= 256; n += 8) {
+    add(n, 16, "f16", 8, a16);
+    add(n, 16, "bf16", 8, a16);
+    add(n, 8, "tf32", 4, a32);
+    add(n, 32, "f8", 16, a8);
+  }
+  for (const int n :
+       {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256}) {
+    add(n, 32, "u8", 16, a8);
+    add(n, 32, "i8", 16, a8);
+  }
+}
+
 TEST(FragmentsTest, FormulasOfTheManual) {
-  const std::map<std::string, Fragment> expected = Expected();
+  std::map<std::string, Fragment> expected = Expected();
+  AddQuadPairs(expected);
+  AddMatrices(expected);
+  AddWarpgroups(expected);
   EXPECT_EQ(FragmentNames().size(), expected.size());
   for (const std::string_view name : FragmentNames()) {
     SCOPED_TRACE(name);
@@ -87,14 +176,16 @@ TEST(FragmentsTest, FormulasOfTheManual) {
     const RegLayout* const layout = FindFragment(name);
     ASSERT_NE(layout, nullptr);
     const Fragment& fragment = found->second;
+    const int threads = name.starts_with("wgmma") ? 128 : 32;
     ASSERT_EQ(layout->shape(), fragment.shape);
-    ASSERT_EQ(layout->threads(), 32);
+    ASSERT_EQ(layout->threads(), threads);
     ASSERT_EQ(layout->slots(), fragment.slots);
-    for (int lane = 0; lane < 32; ++lane) {
+    ASSERT_EQ(layout->replication(), 1);
+    for (int thread = 0; thread < threads; ++thread) {
       for (int i = 0; i < fragment.slots; ++i) {
-        Ints index(2);
-        layout->Element(lane, i, index);
-        ASSERT_EQ(index, fragment.at(lane / 4, lane % 4, i)) << lane << ":" << i;
+        Ints index(fragment.shape.size());
+        layout->Element(thread, i, index);
+        ASSERT_EQ(index, fragment.at(thread / 4, thread % 4, i)) << thread << ":" << i;
       }
     }
   }

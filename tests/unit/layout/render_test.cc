@@ -1,11 +1,10 @@
-// Pictures: grids and JSON to the letter, SVG by what it must contain.
+// Grids, tables of accesses and JSON, to the letter.
 #include "layout/render.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
-#include <string_view>
 
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
@@ -15,14 +14,6 @@ namespace {
 
 using testing::Memory;
 using testing::Reg;
-
-size_t Count(std::string_view text, std::string_view part) {
-  size_t out = 0;
-  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
-    ++out;
-  }
-  return out;
-}
 
 TEST(RenderTest, TextGrid) {
   EXPECT_EQ(*RenderText(Reg("spatial(2, 3) * local(1, 2)")),
@@ -81,24 +72,8 @@ TEST(RenderTest, Accesses) {
             "no aligned access moves whole bytes: bits go one by one\n");
 }
 
-TEST(RenderTest, Svg) {
-  const auto svg = RenderSvg(Reg("spatial(2, 2) * local(1, 2)"));
-  ASSERT_TRUE(svg.ok());
-  EXPECT_TRUE(svg->starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
-  EXPECT_TRUE(svg->ends_with("</svg>\n"));
-  EXPECT_EQ(Count(*svg, "<rect "), 8u);
-  EXPECT_EQ(Count(*svg, ">3:1</text>"), 1u);
-  // Four outlined pairs of cells: six sides each.
-  EXPECT_EQ(Count(*svg, "<line "), 24u);
-  const RegLayout tile = Reg("spatial(2, 2) * local(1, 2)");
-  const auto memory = RenderSvg(Memory("row_major(2, 4)"), 16, &tile);
-  ASSERT_TRUE(memory.ok());
-  EXPECT_EQ(Count(*memory, "<line "), 24u);
-}
-
 TEST(RenderTest, Refusals) {
   EXPECT_EQ(RenderText(Reg("local(65537)")).error().info, &diag::kPictureTooLarge);
-  EXPECT_EQ(RenderSvg(Memory("row_major(1000, 1000)"), 8).error().info, &diag::kPictureTooLarge);
   EXPECT_EQ(RenderText(Memory("row_major(4)"), 0).error().info, &diag::kAccessWidth);
   EXPECT_TRUE(RenderText(Memory("row_major(0, 4)"), 8).ok());
 }
