@@ -17,8 +17,9 @@ namespace tarsia {
 // Nothing where they are the same map; else a line without its end: differing shapes or counts of
 // threads and slots, or the row-major first element that has other holders.
 std::optional<std::string> Difference(const RegLayout& a, const RegLayout& b);
-// Of elements of `bits` bits, by their addresses, whatever the layouts look like. Errors: more than
-// kMaxLayoutCells elements, a width that a packed layout does not have.
+// Of elements of `bits` bits, by their addresses, whatever the layouts look like; of more than
+// kMaxLayoutCells elements the first ones, which the line says where they do not differ. Errors: a
+// width that a packed layout does not have.
 Result<std::optional<std::string>> Difference(const MemLayout& a, const MemLayout& b, int bits);
 // The first bit of a slot that lies elsewhere or is complemented in one of them alone.
 std::optional<std::string> Difference(const BitLayout& a, const BitLayout& b);

@@ -154,7 +154,14 @@ Status Select(std::span<const int64_t> list, const Digits& digits, bool local, u
       return MakeDiagnostic(diag::kLayoutModeUnknown, {}, entry, digits.size());
     }
     const auto mode = static_cast<size_t>(entry);
-    if ((used >> mode & 1) != 0) return MakeDiagnostic(diag::kLayoutModeTwice, {}, entry);
+    if ((used >> mode & 1) != 0) {
+      // If it is not the list at hand that has it already, it is `spatial`, the first one.
+      const bool here = std::find(out.begin(), out.end(), digits[mode]) != out.end();
+      return MakeDiagnostic(diag::kLayoutModeTwice, {}, entry, digits[mode].extent,
+                            !here   ? "in spatial and in local"
+                            : local ? "both times in local"
+                                    : "both times in spatial");
+    }
     used |= uint64_t{1} << mode;
     out.push_back(digits[mode]);
   }

@@ -261,48 +261,63 @@ int ShowBitLayout(const Command& command, const LayoutRequest& request,
   return Deliver(RenderSvg(*layout, request.text), request.svg);
 }
 
-// Why the two sides differ; nothing where they do not, or where values are no layouts.
-Result<std::optional<std::string>> WhyDifferent(const Equation& equation, DType type) {
-  using Found = std::optional<std::string>;
-  if (const auto* left = std::get_if<RegLayout>(&equation.left)) {
-    if (const auto* right = std::get_if<RegLayout>(&equation.right)) {
-      return Found(Difference(*left, *right));
-    }
-  }
-  const auto* left = std::get_if<MemLayoutFamily>(&equation.left);
-  const auto* right = std::get_if<MemLayoutFamily>(&equation.right);
+// Why two memory layouts differ; of families, for the shape of --shape.
+Result<std::optional<std::string>> WhyDifferent(const MemLayoutFamily& left,
+                                                const MemLayoutFamily& right,
+                                                const LayoutRequest& request, DType type) {
   const auto concrete = MemLayoutFamily::Kind::kConcrete;
-  if (left != nullptr && right != nullptr && left->kind == concrete && right->kind == concrete) {
-    return Difference(left->concrete, right->concrete, type.bits);
+  std::vector<int64_t> shape;
+  if (left.kind == concrete) {
+    shape = left.concrete.shape();
+  } else if (right.kind == concrete) {
+    shape = right.concrete.shape();
+  } else if (request.shape.empty() || !ParseNumbers(request.shape, &shape)) {
+    return std::optional<std::string>("both fit any shape: --shape M,N compares them for one");
   }
-  const auto* a = std::get_if<BitLayoutFamily>(&equation.left);
-  const auto* b = std::get_if<BitLayoutFamily>(&equation.right);
-  if (a != nullptr && b != nullptr && a->IsConcrete() && b->IsConcrete()) {
-    TARSIA_TRY(const BitLayout x, a->Concrete());
-    TARSIA_TRY(const BitLayout y, b->Concrete());
-    return Found(Difference(x, y));
-  }
-  return Found();
+  // Of two concrete ones each keeps its own shape.
+  const auto shape_of = [&](const MemLayoutFamily& family) {
+    return family.kind == concrete ? family.concrete.shape() : shape;
+  };
+  TARSIA_TRY(const MemLayout a, Apply(left, shape_of(left), type));
+  TARSIA_TRY(const MemLayout b, Apply(right, shape_of(right), type));
+  TARSIA_TRY(std::optional<std::string> found, Difference(a, b, type.bits));
+  if (!found) found = "written differently, with all elements at the same places";
+  return found;
 }
 
+// Why the two sides differ; nothing where they are no layouts.
+Result<std::optional<std::string>> WhyDifferent(const Equation& equation,
+                                                const LayoutRequest& request, DType type) {
+  using Found = std::optional<std::string>;
+  if (const auto* left = std::get_if<RegLayout>(&equation.left)) {
+    return Found(Difference(*left, std::get<RegLayout>(equation.right)));
+  }
+  if (const auto* left = std::get_if<MemLayoutFamily>(&equation.left)) {
+    return WhyDifferent(*left, std::get<MemLayoutFamily>(equation.right), request, type);
+  }
+  const auto* left = std::get_if<BitLayoutFamily>(&equation.left);
+  if (left == nullptr) return Found();
+  const auto& right = std::get<BitLayoutFamily>(equation.right);
+  if (!left->IsConcrete() || !right.IsConcrete()) return Found();
+  TARSIA_TRY(const BitLayout a, left->Concrete());
+  TARSIA_TRY(const BitLayout b, right.Concrete());
+  return Found(Difference(a, b));
+}
+
+// The sides are of one kind: others cannot be compared.
 int ShowEquation(const LayoutRequest& request, const Equation& equation, bool holds, DType type) {
-  const bool differ = holds != equation.equal;
-  const auto why = WhyDifferent(equation, type);
+  Result<std::optional<std::string>> why = std::optional<std::string>();
+  if (holds != equation.equal) why = WhyDifferent(equation, request, type);
   if (!why.ok()) return Complain(why.error());
-  // Memory layouts that are written with different swizzles may still be one map.
-  const std::string reason =
-      why->value_or(std::holds_alternative<MemLayoutFamily>(equation.left)
-                        ? "written differently, with all elements at the same places"
-                        : "");
   if (request.json) {
     Json json;
     json.Begin('{').Key("value").Bool(holds);
-    if (differ && !reason.empty()) json.Key("reason").String(reason);
+    if (*why) json.Key("reason").String(**why);
     PrintOut(json.End('}').Take());
     return kDone;
   }
   PrintOut(holds ? "true\n" : "false\n");
-  if (differ && !reason.empty()) PrintOut(reason + "\n");
+  if (*why) PrintOut(**why + "\n");
   return kDone;
 }
 
