@@ -298,19 +298,24 @@ Holder RegLayout::LocateFirst(std::span<const int64_t> index) const {
 }
 
 std::vector<Holder> RegLayout::Locate(std::span<const int64_t> index) const {
-  std::vector<Holder> out{LocateFirst(index)};
-  if (threads_ * slots_ == elements_) return out;
-  out.reserve(static_cast<size_t>(replication()));
-  // From the outermost replication to the innermost, so that threads come out ascending.
+  std::vector<Holder> out;
+  const bool replicated = threads_ * slots_ != elements_;
+  out.reserve(replicated ? static_cast<size_t>(replication()) : 1);
+  out.push_back(LocateFirst(index));
+  if (!replicated) return out;
+  // From the outermost replication to the innermost, so that threads come out ascending; in place,
+  // from the last holder to the first.
   int64_t weight = threads_;
   for (const Digit& digit : spatial_) {
-    weight /= digit.extent;
+    weight = Quotient(weight, digit.extent);
     if (digit.dim != kReplication) continue;
     const auto count = static_cast<size_t>(digit.extent), before = out.size();
     out.resize(before * count);
-    for (size_t i = out.size(); i-- > 0;) {
-      const Holder& from = out[i / count];
-      out[i] = {from.thread + static_cast<int64_t>(i % count) * weight, from.slot};
+    for (size_t i = before; i-- > 0;) {
+      const Holder from = out[i];
+      for (size_t k = count; k-- > 0;) {
+        out[i * count + k] = {from.thread + static_cast<int64_t>(k) * weight, from.slot};
+      }
     }
   }
   return out;

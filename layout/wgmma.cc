@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kChunk = 16;  // bytes
 constexpr int kAtomRows = 8;
-constexpr int kStep = 32;  // bytes of k that one instruction takes
-constexpr int kSwizzles[] = {128, 64, 32, 0};  // the widest first
+constexpr int kStep = 32;                         // bytes of k that one instruction takes
+constexpr int kSwizzles[] = {128, 64, 32, 0};     // the widest first
 constexpr int64_t kMaxOffset = int64_t{1} << 18;  // what the descriptor's fields hold
 
 // Bytes of a row of the atom.
