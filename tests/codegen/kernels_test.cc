@@ -191,32 +191,50 @@ kernel k(%x: ptr<u5>, %y: ptr<u8>)
 }
 
 // Packed codes whose bits lie apart, read and written where no packed tile begins.
+void CheckPacked(DType type, const std::string& bits) {
+  const std::string t(DTypeName(type));
+  const std::string tensor =
+      "global<" + t + ">[20, 40] packed(spatial(8, 4) * local(4, 8), " + bits + ")\n";
+  const std::string text = "kernel k(%x: ptr<" + t + ">, %y: ptr<" + t +
+                           ">)\n  warps 1\n{\n  %gx = view %x : " + tensor +
+                           "  %gy = view %y : " + tensor +
+                           "  %t = load %gx[3, 5] : [16, 30]\n  store %gy[1, 2], %t\n}\n";
+  const auto value = [](int64_t k) { return k * 5 % 8 - 4; };
+  const Tensor expected = Made(type, {20, 40}, [&](int64_t k) -> int64_t {
+    const int64_t row = k / 40, column = k % 40;
+    const bool stored = row >= 1 && row < 17 && column >= 2 && column < 32;
+    return stored ? value((row + 2) * 40 + column + 3) : 1;
+  });
+  Check(
+      text,
+      {{"x", Made(type, {20, 40}, value)}, {"y", Made(type, {20, 40}, [](int64_t) { return 1; })}},
+      "y", expected);
+}
+
 TEST(Kernels, PackedCodesAnywhere) {
-  for (const char* const bits : {"contiguous", "lanes(f16)"}) {
-    const std::string text = R"(
-kernel k(%x: ptr<i3>, %y: ptr<i3>)
+  for (const char* const name : {"i3", "i7", "f4e2m1", "f5e2m2", "f6e3m2", "f7e3m3", "f8e4m3"}) {
+    SCOPED_TRACE(name);
+    CheckPacked(FindDType(name).value(), "contiguous");
+    CheckPacked(FindDType(name).value(), "lanes(f16)");
+  }
+}
+
+// A vector of four begins at a multiple of four, and these begin one behind.
+TEST(Kernels, VectorsBeginAtTheirIndex) {
+  const char* const text = R"(
+kernel k(%y: ptr<i32>)
   warps 1
 {
-  %gx = view %x : global<i3>[20, 40] packed(spatial(8, 4) * local(4, 8), )" +
-                             std::string(bits) + R"()
-  %gy = view %y : global<i3>[20, 40] packed(spatial(8, 4) * local(4, 8), )" +
-                             bits +
-                             R"()
-  %t = load %gx[3, 5] : [16, 30]
-  store %gy[1, 2], %t
+  %gy = view %y : global<i32>[128]
+  %s = alloc.shared : i32 [132]
+  %t = iota : i32 [132]
+  store %s[0], %t
+  sync
+  %u = load %s[1] : reg<i32>[128] spatial(32) * local(4)
+  store %gy[0], %u
 }
 )";
-    const auto value = [](int64_t k) { return k * 5 % 8 - 4; };
-    const Tensor expected = Made(kI3, {20, 40}, [&](int64_t k) -> int64_t {
-      const int64_t row = k / 40, column = k % 40;
-      const bool stored = row >= 1 && row < 17 && column >= 2 && column < 32;
-      return stored ? value((row + 2) * 40 + column + 3) : 1;
-    });
-    Check(
-        text,
-        {{"x", Made(kI3, {20, 40}, value)}, {"y", Made(kI3, {20, 40}, [](int64_t) { return 1; })}},
-        "y", expected);
-  }
+  Check(text, {}, "y", Made(kI32, {128}, [](int64_t k) { return k + 1; }));
 }
 
 }  // namespace
