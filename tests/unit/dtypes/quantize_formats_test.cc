@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <random>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -296,6 +299,20 @@ TEST(CodebookTest, TheOthers) {
     EXPECT_EQ(CodeTypeOf(book), kU4) << book.name;
     EXPECT_EQ(FindCodebook(book.name), &book);
     EXPECT_FALSE(book.doc.empty());
+  }
+}
+
+TEST(CodebookTest, TheManualHasEveryValue) {
+  std::ifstream file(TARSIA_SOURCE_DIR "/docs/dtypes.md");
+  std::stringstream manual;
+  manual << file.rdbuf();
+  const std::string text = manual.str();
+  for (size_t code = 0; code < 16; ++code) {
+    std::string row = "| " + std::to_string(code) + " |";
+    for (const Codebook& book : AllCodebooks()) {
+      row += " " + DecodeToString(kF32, std::bit_cast<uint32_t>(book.values[code])) + " |";
+    }
+    EXPECT_NE(text.find(row), std::string::npos) << row;
   }
 }
 
