@@ -14,6 +14,9 @@ namespace {
 constexpr int kFirstBit = 4;
 constexpr int kLastBit = 7;
 
+// More than the shared memory of any device holds in bytes; each is tried with every swizzle.
+constexpr int64_t kMaxAddresses = int64_t{1} << 18;
+
 // What the warps of all accesses send to shared memory: `bytes` from each address.
 struct Request {
   std::vector<uint64_t> addresses;
@@ -68,9 +71,17 @@ Result<SwizzleChoice> BestSwizzle(const MemLayout& memory, int bits,
   if (memory.IsPacked()) return MakeDiagnostic(diag::kLayoutSwizzlePacked, {});
   SwizzleChoice out;
   std::vector<Request> requests;
+  int64_t addresses = 0;
   for (const SharedAccess& access : accesses) {
     TARSIA_TRY(std::vector<Request> more, RequestsOf(memory, bits, access, &out.ideal));
-    for (Request& request : more) requests.push_back(std::move(request));
+    for (Request& request : more) {
+      addresses += static_cast<int64_t>(request.addresses.size());
+      requests.push_back(std::move(request));
+    }
+    if (addresses > kMaxAddresses) {
+      return MakeDiagnostic(diag::kLayoutTooLarge, {}, addresses, kMaxAddresses,
+                            "addresses to try swizzles on");
+    }
   }
   out.before = out.wavefronts = Cost(requests, nullptr);
   const auto top =

@@ -201,6 +201,9 @@ TEST(SwizzleSearchTest, Refusals) {
   const SharedAccess access{Reg("spatial(4)")};
   EXPECT_EQ(BestSwizzle(Memory("column_major(4)"), 3, {&access, 1}).error().info,
             &diag::kAccessNoBytes);
+  const SharedAccess large{Reg("spatial(1048576)")};
+  EXPECT_EQ(BestSwizzle(Memory("row_major(1048576)"), 8, {&large, 1}).error().info,
+            &diag::kLayoutTooLarge);
   EXPECT_EQ(BestSwizzle(Memory("row_major(3)"), 16, {&access, 1}).error().info,
             &diag::kLayoutSlice);
 }

@@ -35,6 +35,9 @@ TEST(VectorAccessTest, ByHand) {
   EXPECT_EQ(Widest(tile, "row_major(64, 256)", 16, {.index_multiples = {1, 4}}), 8);
   EXPECT_EQ(Widest(tile, "row_major(64, 256)", 16, {.index_multiples = {1, 1}}), 2);
   EXPECT_EQ(Widest(tile, "row_major(64, 252)", 16, {.index_multiples = {1, 8}}), 8);
+  // The only other place is the last one.
+  EXPECT_EQ(
+      Widest(tile, "strided(shape=[16, 68], strides=[72, 1])", 16, {.index_multiples = {0, 4}}), 8);
   // u4: at odd columns a code begins within a byte.
   EXPECT_EQ(Widest(tile, "row_major(64, 256)", 4, {.index_multiples = {1, 1}}), 0);
   EXPECT_EQ(Widest(tile, "row_major(64, 256)", 4, {.index_multiples = {1, 2}}), 1);
