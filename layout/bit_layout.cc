@@ -9,185 +9,93 @@
 namespace tarsia {
 namespace {
 
-constexpr int kColumnCodes = 16;  // codes of a lane column: half of the period of 32
+constexpr int kPairs = 16;  // pairs of codes in a period
 constexpr int kLaneBits = 16;
+constexpr int kWordBits = 32;
 constexpr int64_t kPeriod = 32;
-constexpr uint8_t kFree = 0xFF;
+constexpr int kMostExponent = 8;
 
-// The rows of layout/lanes.def.
-struct FieldRow {
+// A row of layout/lanes.def.
+struct LaneRow {
   DType compute;
-  int bits;
-  LaneView view;
-  int start;
-  int position;
-};
-struct PieceRow {
-  DType compute;
-  int bits;
-  int code;
-  int bit;
-  int word;
-  int start;
-  int count;
-};
-struct CollectedRow {
-  DType compute;
-  int bits;
-  int position;
+  uint8_t bits;
+  uint8_t exponent;  // 0: integers
+  uint8_t position;
+  uint8_t offset;
+  std::array<LanePiece, LaneCode::kMostPieces> pieces;
 };
 
-#define LANE_FIELD(compute, bits, view, start, position)
-#define LANE_PIECE(compute, bits, code, bit, word, start, count)
-#define LANE_COLLECTED(compute, bits, position)
-
-#undef LANE_FIELD
-#define LANE_FIELD(compute, bits, view, start, position) \
-  {compute, bits, LaneView::view, start, position},
-constexpr FieldRow kFields[] = {
+#define LANE_COST(compute, bits, exponent, cost)
+#define P(word, turn, mask) \
+  LanePiece { word, turn, mask }
+#define LANE(compute, bits, exponent, position, offset, ...) \
+  {compute, bits, exponent, position, offset, {__VA_ARGS__}},
+constexpr LaneRow kRows[] = {
 #include "layout/lanes.def"
 };
-#undef LANE_FIELD
-#define LANE_FIELD(compute, bits, view, start, position)
+#undef LANE
+#undef P
+#undef LANE_COST
 
-#undef LANE_PIECE
-#define LANE_PIECE(compute, bits, code, bit, word, start, count) \
-  {compute, bits, code, bit, word, start, count},
-constexpr PieceRow kPieces[] = {
-#include "layout/lanes.def"
-};
-#undef LANE_PIECE
-#define LANE_PIECE(compute, bits, code, bit, word, start, count)
-
-#undef LANE_COLLECTED
-#define LANE_COLLECTED(compute, bits, position) {compute, bits, position},
-constexpr CollectedRow kCollected[] = {
-#include "layout/lanes.def"
-};
-#undef LANE_FIELD
-#undef LANE_PIECE
-#undef LANE_COLLECTED
-
-struct LanePlace {
-  uint8_t word = kFree;
-  uint8_t bit = kFree;  // of the lane
+// The codes of a type of N bits, and the inverse of their places.
+struct LaneTable {
+  std::array<LaneCode, kPairs> codes;
+  CodeBit code_at[8][kWordBits];
 };
 
-// The map of one lane column and its inverse.
-struct LaneColumn {
-  LaneField fields[kColumnCodes] = {};
-  LanePlace places[kColumnCodes][8] = {};
-  uint8_t code_at[8][kLaneBits] = {};
-  uint8_t bit_at[8][kLaneBits] = {};
-  bool valid = true;  // one to one, and codes 2i and 2i+1 share their position
-};
+// Which bit of its lane a code's bit stands at.
+int TargetBit(const LaneRow& row, int bit) {
+  if (row.exponent == 0) return row.position + bit;
+  if (bit == row.bits - 1) return kLaneBits - 1;
+  return row.compute.mantissa - (row.bits - 1 - row.exponent) + bit;
+}
 
-// A column whose codes are still in the order of the table.
-struct RawColumn {
-  LaneField fields[kColumnCodes] = {};
-  LanePlace places[kColumnCodes][8] = {};
-  int count = 0;
-};
+LaneCode CodeOf(const LaneRow& row) {
+  LaneCode out;
+  out.position = row.position;
+  out.offset = row.offset;
+  out.pieces = row.pieces;
+  while (out.count < LaneCode::kMostPieces && row.pieces[out.count].mask != 0) ++out.count;
+  for (int bit = 0; bit < row.bits; ++bit) {
+    out.target[static_cast<size_t>(bit)] = static_cast<uint8_t>(TargetBit(row, bit));
+  }
+  return out;
+}
 
-constexpr RawColumn ReadTable(DType compute, int bits) {
-  RawColumn out;
-  for (int word = 0; word < bits; ++word) {
-    for (const FieldRow& row : kFields) {
-      if (row.compute != compute || row.bits != bits) continue;
-      out.fields[out.count] = {row.view, static_cast<uint8_t>(word),
-                               static_cast<uint8_t>(row.start), static_cast<uint8_t>(row.position)};
-      for (int b = 0; b < bits; ++b) {
-        out.places[out.count][b] = {static_cast<uint8_t>(word),
-                                    static_cast<uint8_t>((row.start + b) % kLaneBits)};
+BitPlace PlaceOf(const LaneCode& code, int lane, int bit) {
+  for (const LanePiece& piece : code.Pieces()) {
+    if ((piece.mask >> bit & 1) == 0) continue;
+    const int at = lane * kLaneBits + code.target[static_cast<size_t>(bit)] + code.offset;
+    return {piece.word, static_cast<uint8_t>((at + piece.turn) % kWordBits)};
+  }
+  return {};
+}
+
+// By compute type (f16, bf16), width and exponent bits.
+using LaneTables = std::array<std::array<std::array<LaneTable, kMostExponent>, 9>, 2>;
+
+LaneTables MakeTables() {
+  LaneTables tables;
+  std::array<std::array<std::array<uint8_t, kMostExponent>, 9>, 2> filled{};
+  for (const LaneRow& row : kRows) {
+    const size_t compute = row.compute == kF16 ? 0 : 1;
+    LaneTable& table = tables[compute][row.bits][row.exponent];
+    const uint8_t pair = filled[compute][row.bits][row.exponent]++;
+    table.codes[pair] = CodeOf(row);
+    for (int lane = 0; lane < 2; ++lane) {
+      for (uint8_t bit = 0; bit < row.bits; ++bit) {
+        const BitPlace place = PlaceOf(table.codes[pair], lane, bit);
+        table.code_at[place.word][place.bit] = {pair * 2 + lane, bit};
       }
-      ++out.count;
     }
   }
-  const int first = out.count;
-  uint8_t position = 0;
-  for (const CollectedRow& row : kCollected) {
-    if (row.compute == compute && row.bits == bits) position = static_cast<uint8_t>(row.position);
-  }
-  for (const PieceRow& row : kPieces) {
-    if (row.compute != compute || row.bits != bits) continue;
-    const int code = first + row.code;
-    if (row.bit == 0) {
-      out.fields[code] = {LaneView::kCollected, static_cast<uint8_t>(row.word),
-                          static_cast<uint8_t>(row.start), position};
-      ++out.count;
-    }
-    for (int i = 0; i < row.count; ++i) {
-      out.places[code][row.bit + i] = {static_cast<uint8_t>(row.word),
-                                       static_cast<uint8_t>(row.start + i)};
-    }
-  }
-  return out;
+  return tables;
 }
 
-constexpr LaneColumn MakeColumn(DType compute, int bits) {
-  const RawColumn raw = ReadTable(compute, bits);
-  LaneColumn out;
-  out.valid = raw.count == kColumnCodes;
-  bool taken[kColumnCodes] = {};
-  int next = 0;
-  const auto take = [&](int i) {
-    taken[i] = true;
-    out.fields[next] = raw.fields[i];
-    for (int b = 0; b < bits; ++b) out.places[next][b] = raw.places[i][b];
-    ++next;
-  };
-  for (int i = 0; i < raw.count; ++i) {
-    if (taken[i]) continue;
-    take(i);
-    int mate = i + 1;
-    while (mate < raw.count &&
-           (taken[mate] || raw.fields[mate].position != raw.fields[i].position)) {
-      ++mate;
-    }
-    if (mate >= raw.count) {
-      out.valid = false;
-      return out;
-    }
-    take(mate);
-  }
-  for (auto& word : out.code_at) {
-    for (uint8_t& code : word) code = kFree;
-  }
-  for (int code = 0; code < kColumnCodes; ++code) {
-    for (int b = 0; b < bits; ++b) {
-      const LanePlace place = out.places[code][b];
-      if (place.word >= bits || out.code_at[place.word][place.bit] != kFree) {
-        out.valid = false;
-        return out;
-      }
-      out.code_at[place.word][place.bit] = static_cast<uint8_t>(code);
-      out.bit_at[place.word][place.bit] = static_cast<uint8_t>(b);
-    }
-  }
-  return out;
-}
-
-constexpr auto kColumns = [] {
-  std::array<std::array<LaneColumn, 8>, 2> out{};
-  for (int bits = 1; bits <= 8; ++bits) {
-    out[0][static_cast<size_t>(bits - 1)] = MakeColumn(kF16, bits);
-    out[1][static_cast<size_t>(bits - 1)] = MakeColumn(kBF16, bits);
-  }
-  return out;
-}();
-
-constexpr bool AllValid() {
-  for (const auto& columns : kColumns) {
-    for (const LaneColumn& column : columns) {
-      if (!column.valid) return false;
-    }
-  }
-  return true;
-}
-static_assert(AllValid(), "layout/lanes.def is no bijection or breaks the pairs");
-
-const LaneColumn& ColumnOf(DType compute, int bits) {
-  return kColumns[compute == kF16 ? 0 : 1][static_cast<size_t>(bits - 1)];
+const LaneTable& TableOf(DType type, DType compute) {
+  static const LaneTables tables = MakeTables();
+  const size_t exponent = type.IsFloat() ? type.exponent : 0;
+  return tables[compute == kF16 ? 0 : 1][type.bits][exponent];
 }
 
 Status CheckCount(int64_t count) {
@@ -236,10 +144,9 @@ BitPlace BitLayout::Place(int64_t slot, int bit) const {
     const int64_t at = slot * type_.bits + bit;
     return {static_cast<uint32_t>(at / 32), static_cast<uint8_t>(at % 32)};
   }
-  const LaneColumn& column = ColumnOf(compute_, type_.bits);
-  const LanePlace place = column.places[slot % kPeriod / 2][bit];
-  return {static_cast<uint32_t>(slot / kPeriod * type_.bits + place.word),
-          static_cast<uint8_t>(slot % 2 * kLaneBits + place.bit)};
+  BitPlace place = PlaceOf(Code(slot), static_cast<int>(slot % 2), bit);
+  place.word += static_cast<uint32_t>(slot / kPeriod * type_.bits);
+  return place;
 }
 
 CodeBit BitLayout::CodeAt(int64_t word, int bit) const {
@@ -248,20 +155,19 @@ CodeBit BitLayout::CodeAt(int64_t word, int bit) const {
     if (at >= count_ * type_.bits) return {};
     return {at / type_.bits, static_cast<uint8_t>(at % type_.bits)};
   }
-  const LaneColumn& column = ColumnOf(compute_, type_.bits);
-  const int64_t in_period = word % type_.bits;
-  const int64_t code = column.code_at[in_period][bit % kLaneBits];
-  return {word / type_.bits * kPeriod + code * 2 + bit / kLaneBits,
-          column.bit_at[in_period][bit % kLaneBits]};
+  CodeBit at = TableOf(type_, compute_).code_at[word % type_.bits][bit];
+  at.slot += word / type_.bits * kPeriod;
+  return at;
 }
 
 uint64_t BitLayout::Complement(int64_t /*slot*/) const {
-  // No place of table version 1 is complemented: signed codes get their flip from the `lop3`.
-  return 0;
+  // Where a byte permutation puts the magic number in, no `lop3` is left to flip the sign.
+  const bool permuted = order_ == BitOrder::kLanes && compute_ == kF16 && type_ == kI8;
+  return permuted ? 0x80 : 0;
 }
 
-LaneField BitLayout::Field(int64_t slot) const {
-  return ColumnOf(compute_, type_.bits).fields[slot % kPeriod / 2];
+const LaneCode& BitLayout::Code(int64_t slot) const {
+  return TableOf(type_, compute_).codes[static_cast<size_t>(slot % kPeriod / 2)];
 }
 
 Result<UnpackForm> BitLayout::Unpack(int64_t slot, DType compute) const {
@@ -277,7 +183,7 @@ Result<UnpackForm> BitLayout::Unpack(int64_t slot, DType compute) const {
     if (!clash) out.exponent = static_cast<int16_t>(compute.bias - type_.bias);
     return out;
   }
-  const int position = order_ == BitOrder::kLanes ? Field(slot).position : 0;
+  const int position = order_ == BitOrder::kLanes ? Code(slot).position : 0;
   const int mantissa = compute.mantissa;
   // The field as the low mantissa bits of a float whose last place is worth 2^-position; signed
   // codes have their sign flipped on the way. Where it does not fit (8 bits in bf16) it is cast.

@@ -4,12 +4,12 @@
 // one to one, and may complement bits (the complement is part of the map). Two families exist:
 //
 //   contiguous   slot s occupies bits [s*N, (s+1)*N): what `view` of bytes means.
-//   lanes        made for fast dequantisation: a word is two 16-bit lanes that hold neighbours
-//                (slots 2j and 2j+1) at the same lane bits, each placed so that one `lop3` on the
-//                word, or on a view of it (shifted or byte-rotated once), turns the field into a
-//                float. It exists for multiples of 32 codes of at most 8 bits and is made for one
-//                compute type, f16 or bf16, because their magic numbers differ. The places come
-//                from a table (layout/lanes.def) with a version.
+//   lanes        made for fast dequantisation: neighbours (slots 2j and 2j+1) come to stand at the
+//                same bits of the two 16-bit lanes of a register, each code where one `lop3` turns
+//                it into a float, by as few instructions as a search could find. It exists for
+//                multiples of 32 codes of at most 8 bits and is made for one compute type, f16 or
+//                bf16, because their magic numbers differ. The places come from a table
+//                (layout/lanes.def) with a version; layout/recipe.h makes the instructions.
 //
 // `unpack` gives for a code of value v: v + bias for integers, v * 2^-exponent for floats. In
 // lanes, slots 4i to 4i+3 share their bias: with the rows of a fragment in slot bit 1, the bias
@@ -31,7 +31,7 @@
 namespace tarsia {
 
 // Part of the identity of packed data: goes up whenever a place in layout/lanes.def changes.
-inline constexpr int kLanesVersion = 1;
+inline constexpr int kLanesVersion = 2;
 inline constexpr int64_t kMaxBitLayoutCodes = int64_t{1} << 20;
 
 struct BitPlace {
@@ -54,15 +54,23 @@ struct UnpackForm {
   friend bool operator==(const UnpackForm&, const UnpackForm&) = default;
 };
 
-// A lane field as the code generator reads it: `view` is applied to the word first, then the
-// field's lowest bit stands at lane bit `position`. Codes put together from leftovers have
-// view kCollected.
-enum class LaneView : uint8_t { kShift, kRotate8, kCollected };
-struct LaneField {
-  LaneView view = LaneView::kShift;
-  uint8_t word = 0;   // within the period; of the field's first bit where kCollected
-  uint8_t start = 0;  // lane bit of the code's bit 0 before the view
-  uint8_t position = 0;
+// How the codes of slots 2j and 2j+1 come to their target in lanes: bit b of a code stands at bit
+// target[b] of its lane. Each piece brings the code's bits of a mask: they are at their target, or
+// `offset` bits above it (modulo 32), in the word turned right by `turn` bits.
+struct LanePiece {
+  uint8_t word = 0;  // within the period of 32 codes
+  uint8_t turn = 0;
+  uint8_t mask = 0;
+};
+struct LaneCode {
+  static constexpr int kMostPieces = 8;
+  uint8_t position = 0;  // integers: the target of bit 0
+  uint8_t offset = 0;
+  uint8_t count = 0;
+  std::array<LanePiece, kMostPieces> pieces{};
+  std::array<uint8_t, 8> target{};
+
+  [[nodiscard]] std::span<const LanePiece> Pieces() const { return {pieces.data(), count}; }
 };
 
 enum class BitOrder : uint8_t { kContiguous, kLanes };
@@ -94,8 +102,8 @@ class BitLayout {
   // How `unpack` to `compute` (f16 or bf16) represents the code in `slot`: an error for types of
   // more than 8 bits or other kinds, and for lanes made for another compute type.
   [[nodiscard]] Result<UnpackForm> Unpack(int64_t slot, DType compute) const;
-  // Lanes only: the field of a slot (within its period of 32 codes).
-  [[nodiscard]] LaneField Field(int64_t slot) const;
+  // Lanes only: how the code of a slot is put together.
+  [[nodiscard]] const LaneCode& Code(int64_t slot) const;
 
   // Words from codes (one a slot, in the low bits) and back. `words` has words() places.
   void Pack(std::span<const uint64_t> codes, std::span<uint32_t> words) const;
