@@ -11,6 +11,7 @@
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/backend.h"
 #include "compiler/llvm/lower.h"
+#include "compiler/llvm/tile_access.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -47,6 +48,7 @@ Status Emitter::EmitKernel() {
   info_.threads = static_cast<int>(threads());
   info_.shared_bytes = shared_.total_bytes;
   CollectFacts();
+  FindWords();
   MakeEntry();
   MakeVariables();
   TARSIA_CHECK(EmitBody(0, kernel().code.size()));
@@ -221,6 +223,7 @@ void Emitter::MakeVariables() {
   const size_t values = program_.types().size();
   scalars_.resize(values);
   tiles_.resize(values);
+  words_.resize(values);
   for (uint32_t value = 0; value < values; ++value) {
     const ConcreteType& type = program_.type(value);
     if (type.kind == ValueKind::kScalar) {
@@ -379,9 +382,67 @@ Slots Emitter::ReadTile(uint32_t value) {
   return out;
 }
 
-void Emitter::WriteTile(uint32_t value, const Slots& slots) {
+void Emitter::WriteTile(uint32_t value, const Slots& slots, const Slots& words) {
   std::vector<llvm::AllocaInst*>& variable = TileVariable(value);
   for (size_t i = 0; i < variable.size(); ++i) builder_.CreateStore(slots[i], variable[i]);
+  if (!KeepsWords(value)) return;
+  const DType type = program_.type(value).dtype;
+  Slots stored = words;
+  if (stored.empty()) {
+    Slots codes;
+    for (llvm::Value* slot : slots) codes.push_back(ToCode(builder_, slot, type));
+    stored = WordsOfCodes(*this, *CodeBits(value), codes);
+  }
+  std::vector<llvm::AllocaInst*>& places = WordVariable(value);
+  for (size_t i = 0; i < places.size(); ++i) builder_.CreateStore(stored[i], places[i]);
+}
+
+// ---- words of codes ------------------------------------------------------------------------
+
+// Words are worth keeping where a recipe reads them: always in lanes, else where they come as
+// words.
+void Emitter::FindWords() {
+  const size_t values = program_.types().size();
+  std::vector<bool> read(values, false), loaded(values, false);
+  for (const Inst& inst : kernel().code) {
+    const bool comes = inst.opcode == Opcode::kLoad || inst.opcode == Opcode::kView;
+    for (const ExprId result : kernel().Results(inst)) {
+      loaded[result.value()] = loaded[result.value()] || comes;
+    }
+    const bool reads = inst.opcode == Opcode::kCast || inst.opcode == Opcode::kUnpack ||
+                       inst.opcode == Opcode::kView;
+    const auto slots = kernel().Slots(inst);
+    if (reads && !slots.empty() && slots[0].is_value()) read[slots[0].value()] = true;
+  }
+  keeps_words_.assign(values, false);
+  for (uint32_t value = 0; value < values; ++value) {
+    const ConcreteType& type = program_.type(value);
+    if (!read[value] || !IsRegisterTile(type) || !LowPrecision(type.dtype)) continue;
+    const Result<BitLayout> bits = CodeBits(value);
+    keeps_words_[value] = bits.ok() && bits->count() == Layout(LayoutOf(value)).slots() &&
+                          (bits->order() == BitOrder::kLanes || loaded[value]);
+  }
+}
+
+Result<BitLayout> Emitter::CodeBits(uint32_t value) const {
+  const ConcreteType& type = program_.type(value);
+  if (type.bit_layout) return *type.bit_layout;
+  return BitLayout::Contiguous(type.dtype, Layout(LayoutOf(value)).slots());
+}
+
+std::vector<llvm::AllocaInst*>& Emitter::WordVariable(uint32_t value) {
+  std::vector<llvm::AllocaInst*>& variable = words_[value];
+  const auto count = Size(CodeBits(value)->words());
+  while (variable.size() < count) variable.push_back(Variable(I(32), "words"));
+  return variable;
+}
+
+Slots Emitter::ReadWords(uint32_t value) {
+  Slots out;
+  for (llvm::AllocaInst* word : WordVariable(value)) {
+    out.push_back(builder_.CreateLoad(I(32), word));
+  }
+  return out;
 }
 
 Slots Emitter::TileOperand(size_t i, size_t slots) {
@@ -407,6 +468,12 @@ Slots Emitter::Convert(const Slots& slots, DType type, LayoutId from, LayoutId t
     return out;
   }
   return ExchangeElements(slots, type, from, to);
+}
+
+void Emitter::SetResult(size_t r, const Slots& slots, const Slots& words) {
+  const uint32_t value = inst_->results[r];
+  if (inst_layouts_->result[r] != LayoutOf(value)) return SetResult(r, slots);
+  WriteTile(value, slots, words);
 }
 
 int64_t Emitter::ElementCount(LayoutId layout) const {

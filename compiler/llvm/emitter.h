@@ -168,8 +168,17 @@ class Emitter {
   Slots TileOperand(size_t i, size_t slots = 1);
   // Result `r`, in the layout in which the instruction gives it.
   void SetResult(size_t r, const Slots& slots);
+  // The same, with the words of the codes where they are at hand: of the result's bit layout
+  // (CodeBits), in the layout in which the instruction gives it.
+  void SetResult(size_t r, const Slots& slots, const Slots& words);
   Slots ReadTile(uint32_t value);
-  void WriteTile(uint32_t value, const Slots& slots);
+  void WriteTile(uint32_t value, const Slots& slots, const Slots& words = {});
+  // Tiles of codes that are cast, unpacked or viewed have their words beside their slots: one of
+  // the two is never used in the end, and vanishes.
+  [[nodiscard]] bool KeepsWords(uint32_t value) const { return keeps_words_[value]; }
+  Slots ReadWords(uint32_t value);
+  // Where the codes of a register tile lie in words: its bit layout, or contiguous.
+  Result<BitLayout> CodeBits(uint32_t value) const;
   Slots Convert(const Slots& slots, DType type, LayoutId from, LayoutId to);
 
   // ---- where elements are --------------------------------------------------------------------
@@ -290,6 +299,8 @@ class Emitter {
   Status EmitInst(size_t number);
   void SetLine(Location location);
   std::vector<llvm::AllocaInst*>& TileVariable(uint32_t value);
+  std::vector<llvm::AllocaInst*>& WordVariable(uint32_t value);
+  void FindWords();
 
   const Program& program_;
   LayoutPlan layouts_;
@@ -315,8 +326,10 @@ class Emitter {
   std::vector<llvm::Value*> arguments_;  // by parameter: i64 addresses, elements of scalars
   std::vector<llvm::AllocaInst*> scalars_;
   std::vector<std::vector<llvm::AllocaInst*>> tiles_;
-  std::vector<Facts> facts_;      // by value, of scalars assigned once
-  std::vector<int> assignments_;  // by value
+  std::vector<std::vector<llvm::AllocaInst*>> words_;  // of tiles that keep them
+  std::vector<bool> keeps_words_;                      // by value
+  std::vector<Facts> facts_;                           // by value, of scalars assigned once
+  std::vector<int> assignments_;                       // by value
   std::vector<bool> written_;
   std::vector<bool> scattered_;  // by value
   std::map<uint32_t, MemoryTile> memory_;

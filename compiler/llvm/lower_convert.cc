@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "compiler/llvm/lower.h"
+#include "compiler/llvm/recipe_emit.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -22,6 +23,19 @@ llvm::Value* UnpackOne(Emitter& e, llvm::Value* code, DType type, DType compute,
   return e.elements().Cast(value, kF32, compute);
 }
 
+// Whether operand 0 comes as it lives, so that its words are of the order of its slots.
+bool ComesAsItIs(const Emitter& e) {
+  return e.inst_layouts().operand[0] == e.LayoutOf(e.inst().operand[0].value);
+}
+
+// A cast of codes by the recipe of their bit layout, which rounds and overflows by default only.
+std::optional<Slots> CastByRecipe(Emitter& e, DType to, const CastOptions& options) {
+  const bool plain =
+      options.rounding == Rounding::kNearestEven && options.overflow == Overflow::kDefault;
+  if (!plain || !e.inst().operand[0].IsTile() || !ComesAsItIs(e)) return std::nullopt;
+  return ByRecipe(e, e.inst().operand[0].value, to, RecipeForm::kCast);
+}
+
 llvm::Value* UnpackBack(Emitter& e, DType type, DType compute, const UnpackForm& form) {
   const double back = type.IsInteger() ? form.bias : std::ldexp(1.0, form.exponent);
   return e.Constant(compute, EncodeFromDouble(compute, back));
@@ -36,6 +50,10 @@ LOWER(Cast) {
   const CastOptions options = CastOptionsOf(e.program(), *e.inst().inst);
   if (!IsRegisterTile(e.program().type(result))) {
     e.WriteScalar(result, e.elements().Cast(e.ScalarOperand(0), source.type, to, options));
+    return OkStatus();
+  }
+  if (const auto values = CastByRecipe(e, to, options)) {
+    e.SetResult(0, *values);
     return OkStatus();
   }
   Slots slots = e.TileOperand(0);
@@ -59,10 +77,12 @@ LOWER(Unpack) {
   } else {
     TARSIA_TRY(bits, BitLayout::Contiguous(type.dtype, static_cast<int64_t>(slots.size())));
   }
+  std::optional<Slots> values;
+  if (ComesAsItIs(e)) values = ByRecipe(e, codes, compute, RecipeForm::kUnpack);
   Slots q, back;
   for (size_t i = 0; i < slots.size(); ++i) {
     TARSIA_TRY(const UnpackForm form, bits.Unpack(static_cast<int64_t>(i), compute));
-    q.push_back(UnpackOne(e, slots[i], type.dtype, compute, form));
+    q.push_back(values ? (*values)[i] : UnpackOne(e, slots[i], type.dtype, compute, form));
     back.push_back(UnpackBack(e, type.dtype, compute, form));
   }
   e.SetResult(0, q);

@@ -124,27 +124,26 @@ Status ViewMemory(Emitter& e, MemoryTile tile) {
   return OkStatus();
 }
 
-Result<BitLayout> BitsOf(Emitter& e, uint32_t value) {
-  const ConcreteType& type = e.program().type(value);
-  if (type.bit_layout) return *type.bit_layout;
-  return BitLayout::Contiguous(type.dtype, e.Layout(e.LayoutOf(value)).slots());
-}
-
 // Each thread's bits under another type.
 Status ViewRegisters(Emitter& e) {
   const uint32_t from = e.inst().operand[0].value;
   const uint32_t to = e.inst().results[0];
-  TARSIA_TRY(const BitLayout source, BitsOf(e, from));
-  TARSIA_TRY(const BitLayout target, BitsOf(e, to));
-  Slots codes = e.ReadTile(from);
-  for (llvm::Value*& code : codes) code = ToCode(e.b(), code, source.type());
-  Slots words = WordsOfCodes(e, source, codes);
-  while (static_cast<int64_t>(words.size()) < target.words()) words.push_back(e.Int32(0));
+  TARSIA_TRY(const BitLayout source, e.CodeBits(from));
+  TARSIA_TRY(const BitLayout target, e.CodeBits(to));
+  Slots words;
+  if (e.KeepsWords(from)) {
+    words = e.ReadWords(from);
+  } else {
+    Slots codes = e.ReadTile(from);
+    for (llvm::Value*& code : codes) code = ToCode(e.b(), code, source.type());
+    words = WordsOfCodes(e, source, codes);
+  }
+  words.resize(Size(target.words()), e.Int32(0));
   Slots out;
   for (int64_t slot = 0; slot < target.count(); ++slot) {
     out.push_back(FromCode(e.b(), CodeOfWords(e, target, slot, words), target.type()));
   }
-  e.SetResult(0, out);
+  e.SetResult(0, out, words);
   return OkStatus();
 }
 
@@ -292,7 +291,9 @@ LOWER(Slice) {
 LOWER(Load) {
   const Operand& source = e.inst().operand[0];
   TileAccess access(e, e.Memory(source.value), e.inst_layouts().result[0], e.Indices(source));
-  e.SetResult(0, access.Load(CacheOf(e)));
+  const Slots slots = access.Load(CacheOf(e));
+  TARSIA_TRY(const BitLayout bits, e.CodeBits(e.inst().results[0]));
+  e.SetResult(0, slots, access.WordsOf(bits));
   return OkStatus();
 }
 

@@ -304,7 +304,9 @@ Slots TileAccess::LoadVectors(Emitter::Cache cache) {
       llvm::Value* code = e_.BitsOf(words, word * 8, static_cast<int>(i) * bits, bits);
       out.push_back(FromCode(e_.b(), code, memory_.type));
     }
+    if (word == 4) words_.insert(words_.end(), words.begin(), words.end());
   }
+  if (word == 4) words_order_ = BitLayoutFamily{};
   return out;
 }
 
@@ -451,6 +453,13 @@ void TileAccess::MergeTail(llvm::Value* address, llvm::Value* mask, llvm::Value*
   b.SetInsertPoint(done);
 }
 
+Slots TileAccess::WordsOf(const BitLayout& bits) const {
+  const bool same = words_order_ && words_order_->order == bits.order() &&
+                    words_order_->compute == bits.compute() && bits.type() == memory_.type &&
+                    static_cast<int64_t>(words_.size()) == bits.words();
+  return same ? words_ : Slots();
+}
+
 // ---- packed tiles ------------------------------------------------------------------------------
 
 std::vector<llvm::Value*> TileAccess::RootIndices(int64_t slot) {
@@ -501,12 +510,30 @@ std::optional<RegLayout> TileAccess::OuterOfPacked() const {
   return *std::move(outer);
 }
 
+// Whether of each packed tile all elements exist or none, and all are the register tile's.
+bool TileAccess::PackedTilesAreWhole() const {
+  const RegLayout& inner = memory_.layout->packed().tile;
+  for (int d = 0; d < memory_.rank(); ++d) {
+    if (tile_.PaddedAlong(d)) return false;
+    if (Inside(d, true) && Inside(d, false)) continue;
+    const MemoryTile::Dim& dim = memory_.dims[Size(d)];
+    if (!memory_.whole || !dim.high.facts.IsMultipleOf(Unsigned(inner.shape()[Size(d)]))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Slots TileAccess::LoadPackedTiles(PackedMap& map, const RegLayout& outer) {
   llvm::IRBuilder<>& b = e_.b();
   const PackedTile& packed = memory_.layout->packed();
   const int64_t inner_slots = packed.tile.slots();
   const int64_t words = packed.bits.words();
   llvm::Value* thread = b.CreateURem(e_.Thread(), e_.Int32(packed.tile.threads()));
+  const bool whole = PackedTilesAreWhole();
+  if (whole && inner_slots * memory_.bits() % 32 == 0) {
+    words_order_ = BitLayoutFamily{packed.bits.order(), {}, {}, packed.bits.compute()};
+  }
   Slots out;
   for (int64_t turn = 0; turn < outer.slots(); ++turn) {
     // Where the packed tile does not exist there are no words.
@@ -531,10 +558,20 @@ Slots TileAccess::LoadPackedTiles(PackedMap& map, const RegLayout& outer) {
       loaded.insert(loaded.end(), part.begin(), part.end());
       word += piece.words;
     }
+    if (whole && exists != nullptr) {
+      // What does not exist reads as zeros, which are code 0 but for complemented bits.
+      const Slots zeros = WordsOfCodes(e_, packed.bits, Slots(Size(inner_slots), e_.Int32(0)));
+      for (size_t i = 0; i < loaded.size(); ++i) {
+        const auto* constant = llvm::dyn_cast<llvm::Constant>(zeros[i]);
+        if (constant != nullptr && constant->isNullValue()) continue;
+        loaded[i] = b.CreateSelect(exists, loaded[i], zeros[i]);
+      }
+    }
+    words_.insert(words_.end(), loaded.begin(), loaded.end());
     for (int64_t slot = 0; slot < inner_slots; ++slot) {
       const int64_t at = turn * inner_slots + slot;
       llvm::Value* code = CodeOfWords(e_, packed.bits, slot, loaded);
-      if (llvm::Value* mask = Mask(at, false)) {
+      if (llvm::Value* mask = whole ? nullptr : Mask(at, false)) {
         code = b.CreateSelect(mask, code, llvm::Constant::getNullValue(code->getType()));
       }
       out.push_back(FromCode(b, code, memory_.type));

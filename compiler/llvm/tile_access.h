@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "compiler/llvm/emitter.h"
+#include "layout/bit_layout.h"
 
 namespace tarsia::compiler {
 
@@ -30,6 +31,9 @@ class TileAccess {
 
   // Elements by slot; zero bits where nothing exists.
   Slots Load(Emitter::Cache cache);
+  // After Load: the words that hold the codes, as they were read, if those are the words of `bits`
+  // (slot by slot); else nothing.
+  [[nodiscard]] Slots WordsOf(const BitLayout& bits) const;
   // Each element once, by its first holder; what does not exist is dropped.
   void Store(const Slots& slots, Emitter::Cache cache);
 
@@ -84,6 +88,7 @@ class TileAccess {
   Slots LoadPackedTiles(PackedMap& map, const RegLayout& outer);
   void StorePacked(const Slots& slots);
   [[nodiscard]] std::optional<RegLayout> OuterOfPacked() const;
+  [[nodiscard]] bool PackedTilesAreWhole() const;
   std::vector<llvm::Value*> RootIndices(int64_t slot);
   Address AddressOf(llvm::Value* byte);
 
@@ -96,6 +101,8 @@ class TileAccess {
   Slots axis_indices_;
   int64_t vector_ = 1;
   int unit_ = 0;  // 0: bit by bit
+  Slots words_;   // what was read, if the slots fill whole words
+  std::optional<BitLayoutFamily> words_order_;
   // What was made once: masks by dimension and offset; root indices of the thread's slot at 0 by
   // dimension; the offset that they come to, and its address; offsets times strides.
   std::map<std::pair<int, int64_t>, llvm::Value*> low_masks_, high_masks_;
