@@ -34,15 +34,19 @@ Register RecipeBuilder::Step(RecipeOp op, uint8_t table, RecipeOperand a, Recipe
   return recipe_.words + static_cast<Register>(recipe_.steps.size()) - 1;
 }
 
-Register RecipeBuilder::Turn(Register a, Register b, uint32_t bits) {
-  if (bits == 0) return a;
-  const auto [known, is_new] = turns_.try_emplace({a, b, bits}, 0);
-  if (is_new) known->second = Step(RecipeOp::kTurn, 0, In(a), In(b), Is(bits));
+Register RecipeBuilder::Once(RecipeOp op, Register a, Register b, uint32_t constant) {
+  const auto [known, is_new] = known_.try_emplace({op, a, b, constant}, 0);
+  if (is_new) known->second = Step(op, 0, In(a), In(b), Is(constant));
   return known->second;
 }
 
+Register RecipeBuilder::Turn(Register a, Register b, uint32_t bits) {
+  if (bits == 0) return a;
+  return Once(RecipeOp::kTurn, a, b, bits);
+}
+
 Register RecipeBuilder::Permute(Register a, Register b, uint32_t selector) {
-  return Step(RecipeOp::kPermute, 0, In(a), In(b), Is(selector));
+  return Once(RecipeOp::kPermute, a, b, selector);
 }
 
 Register RecipeBuilder::PermuteConstant(Register a, uint32_t b, uint32_t selector) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "layout/recipe.h"
@@ -27,7 +28,7 @@ class RecipeBuilder {
   [[nodiscard]] DType type() const { return layout_.type(); }
   [[nodiscard]] DType compute() const { return compute_; }
 
-  // (b:a) >> bits, made once; with bits = 0 it is a.
+  // (b:a) >> bits; with bits = 0 it is a. This and Permute are made once for the same operands.
   Register Turn(Register a, Register b, uint32_t bits);
   Register Permute(Register a, Register b, uint32_t selector);
   Register PermuteConstant(Register a, uint32_t b, uint32_t selector);
@@ -58,6 +59,7 @@ class RecipeBuilder {
 
  private:
   Register Step(RecipeOp op, uint8_t table, RecipeOperand a, RecipeOperand b, RecipeOperand c);
+  Register Once(RecipeOp op, Register a, Register b, uint32_t constant);
   // All ones in the lanes whose magnitude is at least `threshold`.
   Register AtLeast(Register magnitude, uint32_t threshold);
   Register SpreadSigns(Register x);
@@ -76,7 +78,7 @@ class RecipeBuilder {
   const DType compute_;
   const RecipeForm form_;
   Recipe recipe_;
-  std::map<std::array<uint32_t, 3>, Register> turns_;
+  std::map<std::tuple<RecipeOp, Register, Register, uint32_t>, Register> known_;
 };
 
 }  // namespace tarsia::internal
