@@ -253,8 +253,8 @@ RegLayout::Written RegLayout::Write() const {
 
 namespace {
 
-// Everything a layout counts is below 2^24, where division of 32 bits is the faster one; and most of
-// what is divided by is a power of two.
+// Everything a layout counts is below 2^24, where division of 32 bits is the faster one; and most
+// of what is divided by is a power of two.
 static_assert(kMaxLayoutCells < (int64_t{1} << 31));
 int64_t Quotient(int64_t a, int64_t b) {
   const auto x = static_cast<uint32_t>(a), y = static_cast<uint32_t>(b);
