@@ -96,9 +96,6 @@ Model RandomModel(std::mt19937_64& random, int rank, int max_modes) {
   return out;
 }
 
-namespace {
-
-// All ways to write n as a product of factors above 1, in order.
 std::vector<Ints> Factorisations(int64_t n) {
   if (n == 1) return {{}};
   std::vector<Ints> out;
@@ -111,6 +108,8 @@ std::vector<Ints> Factorisations(int64_t n) {
   }
   return out;
 }
+
+namespace {
 
 // All ways to deal the modes out to the two lists.
 void AddArrangements(Model base, bool replicated, std::vector<Model>& out) {

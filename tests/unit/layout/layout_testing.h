@@ -54,6 +54,9 @@ struct Model {
 
 // A random layout of this rank; sizes stay small enough to look at every element.
 Model RandomModel(std::mt19937_64& random, int rank, int max_modes = 3);
+// All ways to write n as a product of factors above 1, in order: the modes of a dimension, or the
+// shapes of n elements without extents of 1.
+std::vector<Ints> Factorisations(int64_t n);
 // Every layout of a shape, with modes above 1, and with at most one replication (by 2) or none.
 std::vector<Model> AllModels(const Ints& shape, bool replicated = true);
 

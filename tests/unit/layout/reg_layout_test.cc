@@ -121,20 +121,6 @@ TEST(RegLayoutTest, ElementAndLocateAreInverse) {
   }
 }
 
-// All shapes of n elements without extents of 1.
-std::vector<Ints> ShapesOf(int64_t n) {
-  std::vector<Ints> out;
-  if (n == 1) return {{}};
-  for (int64_t first = 2; first <= n; ++first) {
-    if (n % first != 0) continue;
-    for (Ints rest : ShapesOf(n / first)) {
-      rest.insert(rest.begin(), first);
-      out.push_back(std::move(rest));
-    }
-  }
-  return out;
-}
-
 // The model itself, and with one more replication by each of `counts` at each place that is not
 // before `first`, and so on up to `most` replications.
 void WithReplications(const Model& model, size_t first, int most, const Ints& counts,
@@ -182,7 +168,7 @@ TEST(RegLayoutTest, CanonicalFormIsComplete) {
   const bool all = testing::LongRun();
   int64_t compared = 0, functions = 0;
   for (int64_t elements = 1; elements <= 16; ++elements) {
-    for (const Ints& shape : ShapesOf(elements)) {
+    for (const Ints& shape : testing::Factorisations(elements)) {
       std::map<std::tuple<int64_t, int64_t, Ints>, RegLayout> by_function;
       for (const Model& model : EveryLayout(shape, all)) {
         const RegLayout layout = model.Make();
