@@ -248,6 +248,7 @@ Result<WgmmaDescriptor> DescribeForWgmma(const MemLayout& memory, int bits, int 
   WgmmaDescriptor closest;
   std::optional<Stray> why;
   int64_t most = -1;
+  bool beyond = false;  // one fits but for the size of its fields
   for (const WgmmaMajor major : {WgmmaMajor::kK, WgmmaMajor::kMn}) {
     if (major == WgmmaMajor::kMn && bits != 16) continue;
     for (const int swizzle : kSwizzles) {
@@ -257,13 +258,14 @@ Result<WgmmaDescriptor> DescribeForWgmma(const MemLayout& memory, int bits, int 
       std::optional<Stray> stray;
       const int64_t fitting = Fitting(x, candidate, stray);
       if (!stray && FieldsHold(candidate)) return candidate;
+      beyond = beyond || !stray;
       if (!stray || fitting <= most) continue;
       most = fitting;
       closest = candidate;
       why = stray;
     }
   }
-  if (!why) return MakeDiagnostic(diag::kWgmmaFields, {}, kChunk, kMaxOffset);
+  if (beyond || !why) return MakeDiagnostic(diag::kWgmmaFields, {}, kChunk, kMaxOffset);
   return MakeDiagnostic(diag::kWgmmaNoDescriptor, {},
                         closest.major == WgmmaMajor::kK ? "K-major" : "MN-major", closest.swizzle,
                         why->index[0], why->index[1], why->found, why->wanted);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "dtypes/convert.h"
+#include "layout/recipe.h"
 
 namespace tarsia::tools {
 namespace {
@@ -121,6 +122,22 @@ void AddInteger(DType type, std::vector<Fact>& facts) {
   facts.push_back({"range", fmt::format("{} to {}", least, DecodeToString(type, most))});
 }
 
+// What it costs to make values for tensor cores of packed codes.
+void AddRecipes(DType type, std::vector<Fact>& facts) {
+  constexpr int64_t kCodes = 32;  // the fewest that `lanes` has
+  for (const DType compute : {kF16, kBF16}) {
+    const Result<BitLayout> bits = BitLayout::Lanes(type, kCodes, compute);
+    if (!bits.ok()) continue;
+    const auto steps = [&](RecipeForm form) {
+      const Result<Recipe> recipe = MakeRecipe(*bits, compute, form);
+      return recipe.ok() ? recipe->steps.size() : 0;
+    };
+    facts.push_back({compute == kF16 ? "lanes to f16" : "lanes to bf16",
+                     fmt::format("{} instructions unpack {} codes, {} cast them",
+                                 steps(RecipeForm::kUnpack), kCodes, steps(RecipeForm::kCast))});
+  }
+}
+
 }  // namespace
 
 std::vector<Fact> FactsOf(DType type) {
@@ -148,6 +165,7 @@ std::vector<Fact> FactsOf(DType type) {
                                             DTypeName(ComponentOf(type)), type.bits / 2)});
       break;
   }
+  if (type.bits <= 8 && (type.IsInteger() || type.IsFloat())) AddRecipes(type, facts);
   facts.push_back({"in bytecode", std::to_string(DTypeCode(type))});
   return facts;
 }

@@ -148,6 +148,10 @@ TEST(WgmmaTest, SaysWhyNoDescriptorFits) {
   EXPECT_EQ(error("row_major(64, 64)", 4, 1).info, &diag::kWgmmaWidth);
   EXPECT_EQ(error("row_major(64)", 16, 0).info, &diag::kWgmmaOperand);
   EXPECT_EQ(error("row_major(1048576, 1048576)", 16, 0).info, &diag::kLayoutTooLarge);
+  // Eight rows and the next eight lie further apart than the field of the descriptor can say.
+  EXPECT_EQ(
+      error("strided(shape=[16, 16], modes=[2, 8, 2, 8], strides=[200000, 8, 64, 1])", 16, 1).info,
+      &diag::kWgmmaFields);
   // The same bytes as a transposed operand of wider elements are none.
   EXPECT_EQ(error("wgmma.m64k64.f16.mn128", 32, 0).info, &diag::kWgmmaNoDescriptor);
 }
