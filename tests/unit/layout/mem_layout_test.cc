@@ -1,5 +1,5 @@
-// Memory layouts: strides and swizzles by formula, packed layouts as bijections at every width
-// and against a second writing of their definition, slices, queries, errors.
+// Memory layouts: strides and swizzles by formula, slices, queries, errors. Packed layouts are in
+// packed_layout_test.cc.
 #include "layout/mem_layout.h"
 
 #include <gtest/gtest.h>
@@ -137,75 +137,6 @@ TEST(MemLayoutTest, Injective) {
   EXPECT_FALSE(Memory("strided(shape=[4, 4], strides=[0, 1])").IsInjective());
   EXPECT_FALSE(Memory("strided(shape=[4, 4], strides=[3, 1])").IsInjective());
   EXPECT_TRUE(Memory("strided(shape=[4, 3], strides=[3, 1])").IsInjective());
-}
-
-// Where word v of a thread lies in its tile, from the list of pieces.
-int64_t ExpectedWord(int64_t threads, int64_t words, int64_t thread, int64_t v) {
-  int64_t first = 0, base = 0;
-  while (true) {
-    const int64_t left = words - first;
-    const int64_t size = left >= 4 ? 4 : left >= 2 ? 2 : 1;
-    if (v < first + size) return base + thread * size + (v - first);
-    first += size;
-    base += threads * size;
-  }
-}
-
-TEST(MemLayoutTest, PackedByItsDefinitionAtEveryWidth) {
-  const DType types[] = {kU1, kU2, kI3, kU4, kI5, kF6E3M2, kU7, kF8E4M3};
-  // Tiles of 64x16, 16x16 and 8x192 elements, 64 or 32 threads, slots that fit lanes or not.
-  const char* const tiles[] = {"permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0])",
-                               "spatial(2, 1) * mma.m8n8k16.u8.a", "spatial(8, 8) * local(1, 24)"};
-  for (const DType type : types) {
-    for (const char* const tile_text : tiles) {
-      const RegLayout tile = Reg(tile_text);
-      for (const char* const bits_text : {"contiguous", "lanes(f16)", "lanes(bf16)"}) {
-        const auto family = Eval<BitLayoutFamily>(bits_text);
-        const auto bits = family.Apply(type, tile.slots());
-        if (!bits.ok()) {
-          EXPECT_NE(tile.slots() % 32, 0);
-          continue;
-        }
-        for (const Ints& shape : {Ints{64, 16}, Ints{5, 3}, Ints{70, 33}, Ints{0, 9}}) {
-          SCOPED_TRACE(std::string(tile_text) + " " + ToString(*bits) + " " + ToString(shape));
-          const auto layout = MemLayout::Packed(tile, *bits, shape);
-          ASSERT_TRUE(layout.ok());
-          const int64_t tile_words = tile.threads() * bits->words();
-          const int64_t across = (shape[1] + tile.shape()[1] - 1) / tile.shape()[1];
-          const int64_t down = (shape[0] + tile.shape()[0] - 1) / tile.shape()[0];
-          ASSERT_EQ(layout->SizeBytes(type.bits),
-                    static_cast<uint64_t>(shape[0] == 0 ? 0 : down * across * tile_words * 4));
-          EXPECT_EQ(layout->Alignment(), 16);
-          std::vector<bool> taken(layout->SizeBits(type.bits));
-          for (int64_t i = 0; i < shape[0]; ++i) {
-            for (int64_t j = 0; j < shape[1]; ++j) {
-              const int64_t number = i / tile.shape()[0] * across + j / tile.shape()[1];
-              const Holder holder =
-                  tile.LocateFirst(Ints{i % tile.shape()[0], j % tile.shape()[1]});
-              for (int bit = 0; bit < type.bits; ++bit) {
-                const BitPlace place = bits->Place(holder.slot, bit);
-                const int64_t word =
-                    number * tile_words +
-                    ExpectedWord(tile.threads(), bits->words(), holder.thread, place.word);
-                const uint64_t at = layout->BitAddress(Ints{i, j}, type.bits, bit);
-                ASSERT_EQ(at, static_cast<uint64_t>(word * 32 + place.bit));
-                ASSERT_FALSE(taken[at]);
-                taken[at] = true;
-              }
-            }
-          }
-          for (int64_t t = 0; t < (shape[0] == 0 ? 0 : down * across); ++t) {
-            const std::vector<uint32_t> used = layout->UsedBits(t);
-            ASSERT_EQ(static_cast<int64_t>(used.size()), tile_words);
-            for (int64_t b = 0; b < tile_words * 32; ++b) {
-              ASSERT_EQ((used[static_cast<size_t>(b / 32)] >> b % 32 & 1) != 0,
-                        taken[static_cast<size_t>(t * tile_words * 32 + b)]);
-            }
-          }
-        }
-      }
-    }
-  }
 }
 
 TEST(MemLayoutTest, PackedSlices) {
