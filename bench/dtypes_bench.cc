@@ -136,9 +136,9 @@ void Unpack(benchmark::State& state, int width, size_t n) {
 // Each in the cache and in memory.
 template <typename Run>
 void Register(const std::string& name, const Run& run) {
-  for (const auto& [place, n] : {std::pair("cache", kSmall), std::pair("memory", kLarge)}) {
-    benchmark::RegisterBenchmark((name + "/" + place).c_str(), [run,
-                                                                n = n](benchmark::State& state) {
+  for (const auto& [place, count] : {std::pair("cache", kSmall), std::pair("memory", kLarge)}) {
+    const size_t n = count;
+    benchmark::RegisterBenchmark((name + "/" + place).c_str(), [run, n](benchmark::State& state) {
       run(state, n);
     })->Iterations(1);
   }
