@@ -113,7 +113,8 @@ TEST_P(EveryTarget, AssemblesInProcess) {
   const auto expected = Assemble(ptx, GetParam().target);
   ASSERT_TRUE(expected.ok()) << expected.error().message;
   EXPECT_EQ(made->kernels[0].registers, expected->kernels[0].registers);
-  const auto refused = AssembleInProcess("nonsense", GetParam().target);
+  const auto refused = AssembleInProcess(
+      ".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n", GetParam().target);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("nonsense"), std::string::npos) << refused.error().message;
 }
