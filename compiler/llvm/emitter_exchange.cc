@@ -1,13 +1,14 @@
 // Elements that change threads: by shuffles within a warp, else through scratch in shared memory.
-#include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
-#include <algorithm>
+#include <map>
+#include <utility>
 
 #include "compiler/llvm/emitter.h"
 #include "compiler/llvm/lower.h"
 
 namespace tarsia::compiler {
+
 llvm::Value* Emitter::Scratch() { return shared_base_; }
 
 Slots Emitter::ExchangeCodes(const Slots& codes, int bytes, int64_t count,

@@ -1,7 +1,4 @@
 // What kernels say to the host (compiler/report_buffer.h): lines of `print`, and why they stopped.
-#include <llvm/IR/Intrinsics.h>
-#include <llvm/IR/IntrinsicsNVPTX.h>
-
 #include <algorithm>
 #include <set>
 
@@ -11,6 +8,7 @@
 
 namespace tarsia::compiler {
 
+// Whether some instruction may have something to say to the host.
 bool Emitter::NeedsReport() const {
   return std::any_of(kernel().code.begin(), kernel().code.end(), [&](const Inst& inst) {
     if (inst.opcode == Opcode::kAssert || inst.opcode == Opcode::kPrint) return true;

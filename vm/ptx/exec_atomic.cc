@@ -91,17 +91,24 @@ uint64_t Updated(Atomic atomic, Type type, bool flush, uint64_t old, uint64_t b,
   return old;
 }
 
+// What memory held, and what it holds now.
+struct Exchanged {
+  uint64_t old = 0;
+  uint64_t now = 0;
+};
+
 template <typename T>
-uint64_t Exchange(uint8_t* at, Atomic atomic, Type type, bool flush, uint64_t b, uint64_t c) {
+Exchanged Exchange(uint8_t* at, Atomic atomic, Type type, bool flush, uint64_t b, uint64_t c) {
   std::atomic_ref<T> memory(*reinterpret_cast<T*>(at));
   T old = memory.load();
-  while (
-      !memory.compare_exchange_weak(old, static_cast<T>(Updated(atomic, type, flush, old, b, c)))) {
-  }
-  return old;
+  T now = 0;
+  do {
+    now = static_cast<T>(Updated(atomic, type, flush, old, b, c));
+  } while (!memory.compare_exchange_weak(old, now));
+  return {old, now};
 }
 
-uint64_t ExchangeBytes(uint8_t* at, Atomic atomic, Type type, bool flush, uint64_t b, uint64_t c) {
+Exchanged ExchangeBytes(uint8_t* at, Atomic atomic, Type type, bool flush, uint64_t b, uint64_t c) {
   switch (BytesOf(type)) {
     case 2:
       return Exchange<uint16_t>(at, atomic, type, flush, b, c);
@@ -173,9 +180,9 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
                     "updates global memory with bits that were never written");
       }
       const uint64_t b = warp.Bits(value, lane);
-      old = ExchangeBytes(place.data, atomic, type, global, b, c);
-      const uint64_t now = Updated(atomic, type, global, old, b, c) & AllBits(bytes);
-      changes = changes || now != old;
+      const Exchanged exchanged = ExchangeBytes(place.data, atomic, type, global, b, c);
+      old = exchanged.old;
+      changes = changes || exchanged.now != old;
       WriteBytes(place.defined, bytes, ~UndefAfter(atomic, old, old_undef, b, undef));
     }
     if (shape.dest < 0) return;
