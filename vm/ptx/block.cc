@@ -3,15 +3,23 @@
 #include <algorithm>
 
 namespace tarsia::ptx {
+namespace {
+
+uint64_t SharedBytes(const LaunchContext& launch) {
+  return launch.entry->dynamic_offset + launch.config->dynamic_shared;
+}
+
+}  // namespace
 
 Block::Block(LaunchContext* launch, uint64_t number)
     : launch_(launch),
       index_(UnravelIndex(number, launch->config->grid)),
-      threads_(static_cast<uint32_t>(launch->config->block.Count())) {
-  const uint64_t bytes = launch->entry->dynamic_offset + launch->config->dynamic_shared;
+      number_(static_cast<uint32_t>(number)),
+      threads_(static_cast<uint32_t>(launch->config->block.Count())),
+      shadow_(SharedBytes(*launch), &mark_sets_) {
+  const uint64_t bytes = SharedBytes(*launch);
   shared_data_.resize(bytes + 16);
   shared_defined_.resize(bytes + 16);
-  expected_.resize((bytes + 16) / kExpectedUnit + 1);
   shared_ = {kSharedBase, bytes, shared_data_.data(), shared_defined_.data(), false};
   const uint32_t warps = (threads_ + kLanes - 1) / kLanes;
   for (Barrier& barrier : barriers_) barrier.arrived_lanes.resize(warps);
@@ -76,6 +84,7 @@ bool Block::ArriveAt(uint32_t number, uint32_t threads, bool wait, const Inst& i
   lanes |= mask;
   barrier.arrived += static_cast<uint32_t>(std::popcount(coming));
   barrier.true_count += static_cast<uint32_t>(std::popcount(predicate & mask));
+  if (warp->checking()) warp->order().Release(mask, &barrier.past);
   if (wait) {
     Split& split = warp->split();
     split.state = Split::State::kBarrier;
@@ -94,11 +103,14 @@ bool Block::TryComplete(uint32_t number) {
   const std::vector<Barrier::Waiter> waiters = std::move(barrier.waiters);
   const uint32_t true_count = barrier.true_count;
   const uint32_t total = barrier.arrived;
+  const Past past = std::move(barrier.past);
+  barrier.past = {};
   barrier.waiters.clear();
   barrier.arrived = 0;
   barrier.true_count = 0;
   std::ranges::fill(barrier.arrived_lanes, 0);
   for (const Barrier::Waiter& waiter : waiters) {
+    if (waiter.warp->checking()) waiter.warp->order().Adopt(waiter.mask, past);
     if (!waiter.inst->Has(Mod::kRed)) {
       waiter.warp->Wake(waiter.split);
       continue;
@@ -116,21 +128,6 @@ void Block::ThreadsEnded() {
   for (uint32_t i = 0; i < kBarriers; ++i) {
     if (!barriers_[i].waiters.empty()) TryComplete(i);
   }
-}
-
-void Block::ExpectBytes(uint64_t address, uint32_t bytes, int change) {
-  for (uint32_t i = 0; i < bytes; i += kExpectedUnit) {
-    uint16_t& count = expected_[(address - kSharedBase + i) / kExpectedUnit];
-    count = static_cast<uint16_t>(count + change);
-  }
-  expected_bytes_ += static_cast<uint64_t>(static_cast<int64_t>(bytes) * change);
-}
-
-bool Block::IsExpectedAt(uint64_t address, uint32_t bytes) const {
-  for (uint32_t i = 0; i < bytes; i += kExpectedUnit) {
-    if (expected_[(address - kSharedBase + i) / kExpectedUnit] != 0) return true;
-  }
-  return false;
 }
 
 void Block::ReportDeadlock() {

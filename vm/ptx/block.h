@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "vm/ptx/emulator.h"
+#include "vm/ptx/shadow.h"
+#include "vm/ptx/sync_table.h"
 #include "vm/ptx/warp.h"
 
 namespace tarsia::ptx {
@@ -23,6 +25,9 @@ struct LaunchContext {
   std::vector<uint8_t> parameters_defined;
   MemoryRange parameter_range;  // both, without the bytes behind
   FindingLog findings;
+  ClusterMap clusters;
+  GlobalShadow shadow;
+  SyncTable sync;
   std::mutex output_mutex;
   std::string output;
   std::atomic<uint64_t> next_block{0};
@@ -45,6 +50,7 @@ struct Barrier {
   uint32_t arrived = 0;
   uint32_t true_count = 0;              // barrier.red: how many predicates hold
   std::vector<uint32_t> arrived_lanes;  // by warp
+  Past past;                            // what happened before the arrivals
   std::vector<Waiter> waiters;
 };
 
@@ -71,29 +77,28 @@ class Block {
   // Threads have ended: barriers that take all threads may be complete now.
   void ThreadsEnded();
 
-  // Bytes of shared memory that asynchronous copies have not delivered: units of 4 bytes, which
-  // every copy is aligned to. An access that is aligned to its own size asks for its units.
-  void ExpectBytes(uint64_t address, uint32_t bytes, int change);
-  [[nodiscard]] bool ExpectsAny() const { return expected_bytes_ != 0; }
-  [[nodiscard]] bool IsExpected(uint64_t address, uint32_t bytes) const {
-    return expected_bytes_ != 0 && IsExpectedAt(address, bytes);
+  // The block's row-major number within the grid.
+  [[nodiscard]] uint32_t number() const { return number_; }
+  // Who touched its shared memory.
+  [[nodiscard]] ShadowRange& shadow() { return shadow_; }
+  // Up to where the cp.async of a thread have been waited for.
+  [[nodiscard]] Clock AsyncDone(uint32_t thread) const {
+    return warps_[thread / kLanes]->AsyncDone(static_cast<int>(thread % kLanes));
   }
 
  private:
-  static constexpr uint32_t kExpectedUnit = 4;
-
-  [[nodiscard]] bool IsExpectedAt(uint64_t address, uint32_t bytes) const;
   [[nodiscard]] uint32_t LiveThreads() const;
   bool TryComplete(uint32_t barrier);
   void ReportDeadlock();
 
   LaunchContext* launch_;
   Dim3 index_;
+  uint32_t number_;
   uint32_t threads_;
   std::vector<uint8_t> shared_data_;
   std::vector<uint8_t> shared_defined_;
-  std::vector<uint16_t> expected_;  // by unit: how many copies are under way
-  uint64_t expected_bytes_ = 0;
+  MarkSets mark_sets_;
+  ShadowRange shadow_;
   MemoryRange shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, kBarriers> barriers_;

@@ -97,6 +97,8 @@ struct Inst {
   uint32_t target = kNowhere;  // of a branch: an instruction's number
   uint32_t join = kNowhere;    // where the ways of a branch meet again; kNowhere: at the end
   uint32_t table = 0;          // of call and brx.idx: which call site or table of targets
+  uint32_t id = 0;             // within its module
+  uint8_t how = 0;             // of an access to memory: its strength and more (race.h)
   Location location;
   uint32_t source_file = 0;  // of .loc
   uint32_t source_line = 0;

@@ -19,11 +19,17 @@ uint32_t SourceBytes(Warp& warp, const Inst& inst, int lane, uint32_t bytes) {
 }
 
 // The source is aligned as the whole copy is, and read in pieces that its length allows.
-bool ReadSource(Warp& warp, const Inst& inst, int lane, uint32_t count, Warp::AsyncCopy* copy) {
+bool ReadSource(Warp& warp, const Inst& inst, int lane, uint32_t count, const Accessor& agent,
+                Warp::AsyncCopy* copy) {
   const uint64_t address = warp.Address(inst[1], lane);
   Place place;
   if (count == copy->bytes) {
-    if (!warp.Find(inst, Space::kGlobal, lane, address, count, Access::kRead, &place)) return false;
+    if (!warp.Locate(inst, Space::kGlobal, lane, address, count, Access::kRead, &place)) {
+      return false;
+    }
+    if (warp.checking()) {
+      warp.NoteAccess(inst, agent, lane, Space::kGlobal, address, count, Access::kRead);
+    }
     for (uint32_t i = 0; i < count; i += 4) {
       const auto data = static_cast<uint32_t>(ReadBytes(place.data + i, 4));
       const auto defined = static_cast<uint32_t>(ReadBytes(place.defined + i, 4));
@@ -33,8 +39,13 @@ bool ReadSource(Warp& warp, const Inst& inst, int lane, uint32_t count, Warp::As
     return true;
   }
   std::memset(copy->defined, 0xFF, sizeof copy->defined);
+  if (warp.checking() && count != 0) {
+    warp.NoteAccess(inst, agent, lane, Space::kGlobal, address, count, Access::kRead);
+  }
   for (uint32_t i = 0; i < count; ++i) {
-    if (!warp.Find(inst, Space::kGlobal, lane, address + i, 1, Access::kRead, &place)) return false;
+    if (!warp.Locate(inst, Space::kGlobal, lane, address + i, 1, Access::kRead, &place)) {
+      return false;
+    }
     copy->data[i] = static_cast<uint8_t>(ReadBytes(place.data, 1));
     copy->defined[i] = static_cast<uint8_t>(ReadBytes(place.defined, 1));
   }
@@ -50,14 +61,21 @@ Step Copy(Warp& warp, const Inst& inst) {
     copy.bytes = static_cast<uint8_t>(warp.Bits(inst[2], lane));
     copy.address = warp.Address(inst[0], lane);
     Place place;
-    if (!warp.Find(inst, Space::kShared, lane, copy.address, copy.bytes, Access::kWrite, &place)) {
+    if (!warp.Locate(inst, Space::kShared, lane, copy.address, copy.bytes, Access::kWrite,
+                     &place)) {
       return;
     }
-    if (!ReadSource(warp, inst, lane, SourceBytes(warp, inst, lane, copy.bytes), &copy)) return;
     Warp::AsyncState& state = warp.async(lane);
     copy.group = state.open_group;
+    // Group n is done when the agent is known up to n + 1.
+    const Accessor agent = warp.AsyncAccessorOf(inst, lane, static_cast<Clock>(copy.group + 1));
+    if (!ReadSource(warp, inst, lane, SourceBytes(warp, inst, lane, copy.bytes), agent, &copy)) {
+      return;
+    }
+    if (warp.checking()) {
+      warp.NoteAccess(inst, agent, lane, Space::kShared, copy.address, copy.bytes, Access::kWrite);
+    }
     state.copies.push_back(copy);
-    warp.block().ExpectBytes(copy.address, copy.bytes, 1);
   });
   return Step::kNext;
 }
@@ -71,7 +89,6 @@ void Deliver(Warp& warp, int lane, uint64_t end) {
     const uint64_t at = copy.address - kSharedBase;
     std::memcpy(shared.data + at, copy.data, copy.bytes);
     std::memcpy(shared.defined + at, copy.defined, copy.bytes);
-    warp.block().ExpectBytes(copy.address, copy.bytes, -1);
     copies.pop_front();
   }
 }
@@ -86,13 +103,20 @@ Step WaitGroup(Warp& warp, const Inst& inst) {
   ForLanes(warp.mask(), [&](int lane) {
     const uint64_t left = warp.Get<uint32_t>(inst[0], lane);
     const uint64_t open = warp.async(lane).open_group;
-    Deliver(warp, lane, open > left ? open - left : 0);
+    const uint64_t end = open > left ? open - left : 0;
+    Deliver(warp, lane, end);
+    warp.order().FinishAsync(lane, std::max(warp.AsyncDone(lane), static_cast<Clock>(end)));
   });
   return Step::kNext;
 }
 
 Step WaitAll(Warp& warp, const Inst&) {
-  ForLanes(warp.mask(), [&](int lane) { Deliver(warp, lane, UINT64_MAX); });
+  ForLanes(warp.mask(), [&](int lane) {
+    Deliver(warp, lane, UINT64_MAX);
+    // What comes from now on is of a later group.
+    const uint64_t end = ++warp.async(lane).open_group;
+    warp.order().FinishAsync(lane, static_cast<Clock>(end));
+  });
   return Step::kNext;
 }
 

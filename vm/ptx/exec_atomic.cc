@@ -171,7 +171,8 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
     uint64_t old_undef = AllBits(bytes);
     if (warp.Find(inst, inst.space, lane, at, static_cast<uint32_t>(bytes), Access::kAtomic,
                   &place)) {
-      const bool global = Warp::Narrow(inst.space, &at) == Space::kGlobal;
+      const Space narrow = Warp::Narrow(inst.space, &at);
+      const bool global = narrow == Space::kGlobal;
       old_undef = ~ReadBytes(place.defined, bytes) & AllBits(bytes);
       // What bitwise operations leave as it was is none of their business.
       const bool reads = atomic != Atomic::kExch && !IsBitwise(atomic);
@@ -179,10 +180,12 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
         warp.Report(inst, FindingKind::kUninitialised, lane,
                     "updates global memory with bits that were never written");
       }
+      if (warp.checking()) warp.NoteStrongWrite(inst, lane, narrow, at);
       const uint64_t b = warp.Bits(value, lane);
       const Exchanged exchanged = ExchangeBytes(place.data, atomic, type, global, b, c);
       old = exchanged.old;
       changes = changes || exchanged.now != old;
+      if (warp.checking()) warp.NoteStrongRead(inst, lane, narrow, at);
       WriteBytes(place.defined, bytes, ~UndefAfter(atomic, old, old_undef, b, undef));
     }
     if (shape.dest < 0) return;

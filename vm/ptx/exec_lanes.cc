@@ -6,10 +6,10 @@
 namespace tarsia::ptx {
 namespace {
 
-// Waits for the lanes of the mask in the n-th operand. They must all name the same one.
-bool Gather(Warp& warp, const Inst& inst, const Operand& mask) {
-  warp.NeedDefined(inst, mask, "the mask of lanes");
-  return warp.SyncLanes(inst, warp.Get<uint32_t>(mask, std::countr_zero(warp.mask())));
+// The handler of what the lanes of the mask in the n-th place do together.
+template <void (*act)(Warp&, const Inst&), int mask_at>
+Step Together(Warp& warp, const Inst& inst) {
+  return warp.ActTogether(inst, inst[mask_at], act);
 }
 
 // The lane that a lane of shfl reads, and whether it is within the segment.
@@ -33,8 +33,7 @@ int ShuffleSource(const Inst& inst, int lane, uint32_t b, uint32_t c, bool* insi
   return *inside ? static_cast<int>(from) : lane;
 }
 
-Step Shuffle(Warp& warp, const Inst& inst) {
-  if (!Gather(warp, inst, inst[5])) return Step::kMoved;
+void Shuffle(Warp& warp, const Inst& inst) {
   uint32_t values[kLanes];
   uint64_t undef[kLanes];
   uint32_t inside_lanes = 0;
@@ -61,7 +60,6 @@ Step Shuffle(Warp& warp, const Inst& inst) {
     warp.SetPredicate(inst[1], inside_lanes);
     ForLanes(warp.mask(), [&](int lane) { warp.SetUndef(inst[1], lane, unknown >> lane & 1); });
   }
-  return Step::kNext;
 }
 
 // One result for all executing lanes; undefined if any lane's source is.
@@ -76,19 +74,16 @@ bool AnyUndef(const Warp& warp, const Operand& source) {
   return (warp.UndefLanes(source) & warp.mask()) != 0;
 }
 
-Step Vote(Warp& warp, const Inst& inst) {
-  if (!Gather(warp, inst, inst[2])) return Step::kMoved;
+void Vote(Warp& warp, const Inst& inst) {
   const uint32_t lanes = warp.Predicate(inst[1]) & warp.mask();
   uint64_t bits = lanes;
   if (inst.Has(Mod::kAll)) bits = lanes == warp.mask() ? 1 : 0;
   if (inst.Has(Mod::kAny)) bits = lanes != 0 ? 1 : 0;
   if (inst.Has(Mod::kUni)) bits = lanes == 0 || lanes == warp.mask() ? 1 : 0;
   SetAll(warp, inst[0], bits, AnyUndef(warp, inst[1]));
-  return Step::kNext;
 }
 
-Step MatchAny(Warp& warp, const Inst& inst) {
-  if (!Gather(warp, inst, inst[2])) return Step::kMoved;
+void MatchAnyLane(Warp& warp, const Inst& inst) {
   uint32_t groups[kLanes] = {};
   ForLanes(warp.mask(), [&](int lane) {
     ForLanes(warp.mask(), [&](int other) {
@@ -101,18 +96,15 @@ Step MatchAny(Warp& warp, const Inst& inst) {
     warp.SetBits(inst[0], lane, groups[lane]);
     warp.SetUndef(inst[0], lane, undef ? AllBits(4) : 0);
   });
-  return Step::kNext;
 }
 
-Step MatchAll(Warp& warp, const Inst& inst) {
-  if (!Gather(warp, inst, inst[3])) return Step::kMoved;
+void MatchAllLanes(Warp& warp, const Inst& inst) {
   const uint64_t first = warp.Bits(inst[2], std::countr_zero(warp.mask()));
   bool same = true;
   ForLanes(warp.mask(), [&](int lane) { same = same && warp.Bits(inst[2], lane) == first; });
   const bool undef = AnyUndef(warp, inst[2]);
   SetAll(warp, inst[0], same ? warp.mask() : 0, undef);
   if (inst.CountAt(1) != 0) SetAll(warp, inst[1], same ? 1 : 0, undef);
-  return Step::kNext;
 }
 
 uint32_t Reduced(const Inst& inst, uint32_t a, uint32_t b) {
@@ -125,43 +117,39 @@ uint32_t Reduced(const Inst& inst, uint32_t a, uint32_t b) {
   return inst.Has(Mod::kOr) ? a | b : a ^ b;
 }
 
-Step Redux(Warp& warp, const Inst& inst) {
-  if (!Gather(warp, inst, inst[2])) return Step::kMoved;
+void Redux(Warp& warp, const Inst& inst) {
   const int first = std::countr_zero(warp.mask());
   auto value = warp.Get<uint32_t>(inst[1], first);
   ForLanes(warp.mask() & ~(uint32_t{1} << first),
            [&](int lane) { value = Reduced(inst, value, warp.Get<uint32_t>(inst[1], lane)); });
   SetAll(warp, inst[0], value, AnyUndef(warp, inst[1]));
-  return Step::kNext;
 }
 
 // The lowest lane of the mask is elected.
-Step ElectOne(Warp& warp, const Inst& inst) {
-  if (!Gather(warp, inst, inst[2])) return Step::kMoved;
+void ElectOne(Warp& warp, const Inst& inst) {
   const int leader = std::countr_zero(warp.mask());
   SetAll(warp, inst[0], static_cast<uint64_t>(leader), false);
   if (inst.CountAt(1) != 0) {
     SetAll(warp, inst[1], 0, false);
     warp.SetBits(inst[1], leader, 1);
   }
-  return Step::kNext;
 }
 
 }  // namespace
 
-PTX_BIND(Shfl) { return &Shuffle; }
-PTX_BIND(VotePred) { return &Vote; }
-PTX_BIND(VoteBallot) { return &Vote; }
+PTX_BIND(Shfl) { return &Together<Shuffle, 5>; }
+PTX_BIND(VotePred) { return &Together<Vote, 2>; }
+PTX_BIND(VoteBallot) { return &Together<Vote, 2>; }
 PTX_BIND(Activemask) {
   return [](Warp& warp, const Inst& i) {
     SetAll(warp, i[0], warp.mask(), false);
     return Step::kNext;
   };
 }
-PTX_BIND(MatchAny) { return &MatchAny; }
-PTX_BIND(MatchAll) { return &MatchAll; }
-PTX_BIND(ReduxInt) { return &Redux; }
-PTX_BIND(ReduxBits) { return &Redux; }
-PTX_BIND(Elect) { return &ElectOne; }
+PTX_BIND(MatchAny) { return &Together<MatchAnyLane, 2>; }
+PTX_BIND(MatchAll) { return &Together<MatchAllLanes, 3>; }
+PTX_BIND(ReduxInt) { return &Together<Redux, 2>; }
+PTX_BIND(ReduxBits) { return &Together<Redux, 2>; }
+PTX_BIND(Elect) { return &Together<ElectOne, 2>; }
 
 }  // namespace tarsia::ptx

@@ -7,9 +7,21 @@
 namespace tarsia::ptx {
 namespace {
 
-void Fence(const Inst& inst, bool before) {
-  if (before && inst.Has(Mod::kRelease)) std::atomic_thread_fence(std::memory_order_release);
-  if (!before && inst.Has(Mod::kAcquire)) std::atomic_thread_fence(std::memory_order_acquire);
+// What a strong access hands on to other threads, or takes from them. Host threads follow suit.
+void NoteStrong(Warp& warp, const Inst& inst, const Operand& address, Space space, bool write) {
+  if ((inst.how & kStrengthBits) == 0) return;
+  if (write) std::atomic_thread_fence(std::memory_order_release);
+  if (!write) std::atomic_thread_fence(std::memory_order_acquire);
+  if (!warp.checking()) return;
+  ForLanes(warp.mask(), [&](int lane) {
+    uint64_t at = warp.Address(address, lane);
+    const Space narrow = Warp::Narrow(space, &at);
+    if (write) {
+      warp.NoteStrongWrite(inst, lane, narrow, at);
+    } else {
+      warp.NoteStrongRead(inst, lane, narrow, at);
+    }
+  });
 }
 
 // A narrow type in a wider register is extended by its sign or with zeros.
@@ -73,6 +85,13 @@ void LoadRegister(Warp& warp, const Operand& dest, const Place& base, const uint
                   uint64_t skip) {
   uint8_t* const into = warp.Dest(dest);
   using U = std::make_unsigned_t<T>;
+  if (!warp.checking()) {
+    ForLanes(warp.mask(), [&](int lane) {
+      const auto value = static_cast<T>(ReadAtomic<U>(base.data + offsets[lane] + skip));
+      StoreLane(into, lane, static_cast<Register>(value));
+    });
+    return;
+  }
   U missing = 0;
   ForLanes(warp.mask(), [&](int lane) {
     const uint64_t at = offsets[lane] + skip;
@@ -113,14 +132,13 @@ Step Load(Warp& warp, const Inst& inst) {
   uint64_t offsets[kLanes];
   const MemoryRange* range = warp.FindMerged(space, address, bytes, Access::kRead, offsets);
   if (range != nullptr) {
+    if (warp.checking()) warp.NoteMerged(inst, *range, offsets, bytes, Access::kRead);
     LoadMerged<T>(warp, inst, {range->data, range->defined}, offsets);
   } else {
     LoadLanes(warp, inst, space);
   }
-  if (inst.Has(Mod::kVolatile) || inst.Has(Mod::kRelaxed) || inst.Has(Mod::kAcquire)) {
-    warp.NotePoll(1);
-  }
-  Fence(inst, false);
+  if ((inst.how & kStrengthBits) != 0) warp.NotePoll(1);
+  NoteStrong(warp, inst, address, space, false);
   return Step::kNext;
 }
 
@@ -128,7 +146,7 @@ Step Load(Warp& warp, const Inst& inst) {
 Step LoadWide(Warp& warp, const Inst& inst) {
   warp.NeedDefined(inst, inst[1], "the address");
   LoadLanes(warp, inst, warp.SpaceFor(inst, inst[1]));
-  Fence(inst, false);
+  NoteStrong(warp, inst, inst[1], warp.SpaceFor(inst, inst[1]), false);
   return Step::kNext;
 }
 
@@ -193,7 +211,7 @@ Step Store(Warp& warp, const Inst& inst) {
   const auto sources = inst.At(1);
   const auto bytes = static_cast<uint32_t>(sizeof(T) * sources.size());
   warp.NeedDefined(inst, address, "the address");
-  Fence(inst, true);
+  NoteStrong(warp, inst, address, space, true);
   uint32_t undef = 0;
   for (const Operand& source : sources) undef |= warp.UndefLanes(source);
   uint64_t offsets[kLanes];
@@ -205,6 +223,7 @@ Step Store(Warp& warp, const Inst& inst) {
     StoreLanes(warp, inst, space);
     return Step::kNext;
   }
+  if (warp.checking()) warp.NoteMerged(inst, *range, offsets, bytes, Access::kWrite);
   uint64_t skip = 0;
   for (const Operand& source : sources) {
     StoreRegister<T>(warp, source, {range->data, range->defined}, offsets, skip);
@@ -215,7 +234,7 @@ Step Store(Warp& warp, const Inst& inst) {
 
 Step StoreWide(Warp& warp, const Inst& inst) {
   warp.NeedDefined(inst, inst[0], "the address");
-  Fence(inst, true);
+  NoteStrong(warp, inst, inst[0], warp.SpaceFor(inst, inst[0]), true);
   StoreLanes(warp, inst, warp.SpaceFor(inst, inst[0]));
   return Step::kNext;
 }

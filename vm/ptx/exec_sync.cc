@@ -50,9 +50,30 @@ Step Reduce(Warp& warp, const Inst& inst) {
 Step Sync(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0, true, 0); }
 Step Arrive(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0, false, 0); }
 
+Strength ScopeOf(const Inst& inst) {
+  if (inst.Has(Mod::kCta)) return Strength::kCta;
+  if (inst.Has(Mod::kCluster)) return Strength::kCluster;
+  return inst.Has(Mod::kSys) ? Strength::kSys : Strength::kGpu;
+}
+
 // Threads of a launch are in one process: a fence of the host is one of all scopes.
-Step FenceAll(Warp&, const Inst&) {
+Step FenceAll(Warp& warp, const Inst& inst) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (warp.checking()) warp.NoteFence(inst, ScopeOf(inst));
+  return Step::kNext;
+}
+
+// Lanes have come together.
+void OrderLanes(Warp& warp, const Inst&) {
+  if (!warp.checking()) return;
+  Past past;
+  warp.order().Release(warp.mask(), &past);
+  warp.order().Adopt(warp.mask(), past);
+}
+
+Step FenceOfProxy(Warp& warp, const Inst&) {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (warp.checking()) warp.order().FenceProxy(warp.mask());
   return Step::kNext;
 }
 
@@ -69,15 +90,11 @@ PTX_BIND(BarrierArrive) { return &Arrive; }
 PTX_BIND(BarrierRedPopc) { return &Reduce; }
 PTX_BIND(BarrierRedPred) { return &Reduce; }
 PTX_BIND(BarWarpSync) {
-  return [](Warp& warp, const Inst& i) {
-    warp.NeedDefined(i, i[0], "the mask of lanes");
-    const auto members = warp.Get<uint32_t>(i[0], std::countr_zero(warp.mask()));
-    return warp.SyncLanes(i, members) ? Step::kNext : Step::kMoved;
-  };
+  return [](Warp& warp, const Inst& i) { return warp.ActTogether(i, i[0], &OrderLanes); };
 }
 PTX_BIND(Membar) { return &FenceAll; }
 PTX_BIND(Fence) { return &FenceAll; }
-PTX_BIND(FenceProxy) { return &FenceAll; }
+PTX_BIND(FenceProxy) { return &FenceOfProxy; }
 PTX_BIND(Nanosleep) { return &Nothing; }
 PTX_BIND(Griddepcontrol) { return &Nothing; }
 

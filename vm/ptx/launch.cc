@@ -94,6 +94,8 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   launch.image = &image;
   launch.entry = image.FindEntry(entry);
   launch.config = &config;
+  launch.clusters = {config.grid, {}};
+  launch.shadow.SetShared(config.host_threads > 1);
   if (launch.entry == nullptr) return MakeDiagnostic(diag::kNoEntry, {}, entry);
   TARSIA_CHECK(CheckLaunch(*launch.entry, config));
   launch.parameters.assign(config.parameters.begin(), config.parameters.end());

@@ -32,6 +32,8 @@ class Module {
   [[nodiscard]] const Function* FindEntry(std::string_view name) const;
   // The variable of this name at module level, or null.
   [[nodiscard]] const Variable* FindVariable(std::string_view name) const;
+  // The instruction of this Inst::id, or null.
+  [[nodiscard]] const Inst* FindInst(uint32_t id) const;
   [[nodiscard]] uint32_t NumberOf(const Function& function) const {
     return static_cast<uint32_t>(&function - functions.data());
   }

@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 
+#include "vm/ptx/race.h"
+
 namespace tarsia::ptx {
 namespace {
 
@@ -109,7 +111,14 @@ std::shared_ptr<const Module> Parser::ParseModule() {
   while (lexer_.token() != Token::kEnd) ParseDirective();
   CheckCalls();
   if (!diagnostics_.ok()) return nullptr;
-  for (Function& function : module_->functions) FindJoins(&function);
+  uint32_t id = 0;
+  for (Function& function : module_->functions) {
+    FindJoins(&function);
+    for (Inst& inst : function.code) {
+      inst.id = id++;
+      inst.how = HowOf(inst);
+    }
+  }
   return module_;
 }
 
@@ -464,6 +473,14 @@ void Parser::CheckCalls() {
 
 std::shared_ptr<const Module> ParseModule(const SourceFile& source, Diagnostics* diagnostics) {
   return Parser(source, diagnostics).ParseModule();
+}
+
+const Inst* Module::FindInst(uint32_t id) const {
+  for (const Function& function : functions) {
+    if (id < function.code.size()) return &function.code[id];
+    id -= static_cast<uint32_t>(function.code.size());
+  }
+  return nullptr;
 }
 
 const Function* Module::FindEntry(std::string_view name) const {

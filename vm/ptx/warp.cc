@@ -19,13 +19,15 @@ Warp::Warp(Block* block, uint32_t number, uint32_t lanes)
       live_(lanes >= kLanes ? kAllLanes : (uint32_t{1} << lanes) - 1),
       local_(kLanes),
       local_defined_(kLanes),
-      async_(kLanes) {
+      async_(kLanes),
+      checking_(block->launch().config->checks),
+      order_(block->number(), number, block->threads()) {
   const EntryImage& entry = *block->launch().entry;
   const uint32_t function = block->launch().image->module().NumberOf(*entry.entry);
   AddSplit(live_, 0, NewFrame(function, nullptr, live_), nullptr);
 }
 
-LaunchContext& Warp::launch() { return block_->launch(); }
+LaunchContext& Warp::launch() const { return block_->launch(); }
 
 // ---- the loop --------------------------------------------------------------------------------
 
@@ -45,7 +47,7 @@ uint64_t Warp::Run(uint64_t budget) {
       ++clock_;
       threads += static_cast<uint64_t>(std::popcount(mask_));
       if (mask_ != 0) {
-        if (inst.undef != UndefRule::kOwn) Propagate(inst);
+        if (checking_ && inst.undef != UndefRule::kOwn) Propagate(inst);
         if (inst.run(*this, inst) == Step::kMoved) break;
       }
       ++split.pc;
@@ -177,6 +179,7 @@ uint64_t Warp::Undef(const Operand& operand, int lane) const {
 }
 
 void Warp::SetUndef(const Operand& operand, int lane, uint64_t bits) {
+  if (!checking_) return;
   uint8_t* at = frame_->undef.data() + operand.offset;
   WriteLane(at, operand.bytes, lane, bits);
   if (operand.bytes == 16 && bits != 0) StoreLane(at, lane * 2 + 1, ~uint64_t{0});
@@ -205,7 +208,7 @@ Frame* Warp::NewFrame(uint32_t number, Frame* caller, uint32_t lanes) {
   frame->zeros = entry.zeros[number].data();
   frame->values.assign(function.register_bytes, 0);
   frame->undef.assign(function.register_bytes, 0xFF);
-  frame->undef_lanes.assign(function.registers.size(), lanes);
+  frame->undef_lanes.assign(function.registers.size(), checking_ ? lanes : 0);
   frame->local_base = kLocalBase;
   if (caller != nullptr) {
     const uint64_t end = caller->local_base + caller->function->local_bytes;
@@ -364,16 +367,22 @@ bool Warp::FindShared(const Inst& inst, int lane, uint64_t address, uint32_t byt
                  fmt::format("the block has {} bytes from 0x{:x}", shared.bytes, kSharedBase));
     return false;
   }
-  if (block_->IsExpected(address, bytes)) {
-    ReportAccess(inst, FindingKind::kAsync, lane, Space::kShared, address, bytes, access,
-                 "a cp.async to these bytes has not been waited for");
-  }
   *place = {shared.data + (address - kSharedBase), shared.defined + (address - kSharedBase)};
   return true;
 }
 
 bool Warp::Find(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
                 Access access, Place* place) {
+  if (!Locate(inst, space, lane, address, bytes, access, place)) return false;
+  if (checking_) {
+    space = Narrow(space, &address);
+    NoteAccess(inst, AccessorOf(inst, lane), lane, space, address, bytes, access);
+  }
+  return true;
+}
+
+bool Warp::Locate(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
+                  Access access, Place* place) {
   const uint64_t whole = address;
   space = Narrow(space, &address);
   if ((address & (bytes - 1)) != 0) {
@@ -458,13 +467,6 @@ const MemoryRange* Warp::FindMerged(Space space, const Operand& address, uint32_
     case Space::kShared:
       range = &block_->shared();
       if (!range->Holds(base, span)) return nullptr;
-      if (block_->ExpectsAny()) {
-        bool expected = false;
-        ForLanes(mask_, [&](int lane) {
-          expected = expected || block_->IsExpected(offsets[lane] - window, bytes);
-        });
-        if (expected) return nullptr;
-      }
       break;
     case Space::kGlobal:
     case Space::kConst:

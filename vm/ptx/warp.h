@@ -17,33 +17,16 @@
 #include "vm/ptx/code.h"
 #include "vm/ptx/findings.h"
 #include "vm/ptx/image.h"
+#include "vm/ptx/lanes.h"
 #include "vm/ptx/memory.h"
+#include "vm/ptx/order.h"
+#include "vm/ptx/race.h"
+#include "vm/ptx/sync_table.h"
 
 namespace tarsia::ptx {
 
 class Block;
 struct LaunchContext;
-
-template <typename T>
-inline T LoadLane(const uint8_t* lanes, int lane) {
-  T value;
-  std::memcpy(&value, lanes + static_cast<size_t>(lane) * sizeof(T), sizeof(T));
-  return value;
-}
-
-template <typename T>
-inline void StoreLane(uint8_t* lanes, int lane, T value) {
-  std::memcpy(lanes + static_cast<size_t>(lane) * sizeof(T), &value, sizeof(T));
-}
-
-template <typename F>
-inline void ForLanes(uint32_t mask, const F& f) {
-  if (mask == kAllLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) f(lane);
-  } else {
-    for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
-  }
-}
 
 // All bits of a register of `bytes` bytes (1 for a predicate).
 inline uint64_t AllBits(int bytes) {
@@ -158,14 +141,38 @@ class Warp {
         operand.bytes == 4 ? Get<uint32_t>(operand, lane) : Get<uint64_t>(operand, lane);
     return base + static_cast<uint64_t>(operand.addend);
   }
-  // Finds `bytes` bytes; false, with a finding, if they are not all there or not aligned.
+  // Finds `bytes` bytes; false, with a finding, if they are not all there or not aligned. Takes
+  // note of the access.
   bool Find(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
             Access access, Place* place);
+  // Likewise, without taking note.
+  bool Locate(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
+              Access access, Place* place);
   // The common case of a whole instruction: the executing lanes' accesses of `bytes` bytes are all
   // aligned and within one range, and nothing is to be reported. Fills the offset of each executing
   // lane's within it. Null says nothing: go lane by lane.
   const MemoryRange* FindMerged(Space space, const Operand& address, uint32_t bytes, Access access,
                                 uint64_t* offsets);
+  // ---- for handlers: races (warp_races.cc) -------------------------------------------------
+  [[nodiscard]] bool checking() const { return checking_; }
+  [[nodiscard]] WarpOrder& order() { return order_; }
+  [[nodiscard]] Clock AsyncDone(int lane) const { return order_.AsyncDone(lane); }
+  // A lane that executes an instruction, as who accesses memory.
+  [[nodiscard]] Accessor AccessorOf(const Inst& inst, int lane) const;
+  // A lane's cp.async of a group that ends when the agent's clock is known to be `clock`.
+  [[nodiscard]] Accessor AsyncAccessorOf(const Inst& inst, int lane, Clock clock) const;
+  // Takes note of an access to shared or global memory that is known to be good, and reports what
+  // it races with; `lane` is whose doing it is.
+  void NoteAccess(const Inst& inst, const Accessor& accessor, int lane, Space space,
+                  uint64_t address, uint32_t bytes, Access access);
+  // Likewise, of what FindMerged found for the executing lanes.
+  void NoteMerged(const Inst& inst, const MemoryRange& range, const uint64_t* offsets,
+                  uint32_t bytes, Access access);
+  // Strong accesses and fences hand order on. A write is told of before it is done, a read after.
+  void NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t address);
+  void NoteStrongRead(const Inst& inst, int lane, Space space, uint64_t address);
+  void NoteFence(const Inst& inst, Strength scope);
+
   // Which space an address of the generic one is in, made an address within that space.
   [[nodiscard]] static Space Narrow(Space space, uint64_t* address);
   // Likewise, but for the space of an instruction's address operand.
@@ -185,6 +192,9 @@ class Warp {
   // Waits until all lanes of the mask execute the instruction, in which case mask() is all of
   // them and true is returned. Reports masks that do not fit.
   bool SyncLanes(const Inst& inst, uint32_t members);
+  // Waits likewise for the lanes that the operand, a mask, names, and then lets them act: those
+  // that name the same lanes together, each group by itself.
+  Step ActTogether(const Inst& inst, const Operand& members, void (*act)(Warp&, const Inst&));
   // Lanes look at memory that others write, in vain (a lock that is taken): others have their turn,
   // and who waits for these lanes at the nearest join may be whom they wait for, so that in the end
   // it goes on alone, as threads of a GPU do. NoteProgress: not in vain.
@@ -212,7 +222,7 @@ class Warp {
     std::deque<AsyncCopy> copies;
   };
   AsyncState& async(int lane) { return async_[static_cast<size_t>(lane)]; }
-  [[nodiscard]] LaunchContext& launch();
+  [[nodiscard]] LaunchContext& launch() const;
   [[nodiscard]] Frame& frame() { return *frame_; }
   void Wake(Split* split);
   // Gives lanes what barrier.red found.
@@ -246,6 +256,14 @@ class Warp {
   bool FindShared(const Inst& inst, int lane, uint64_t address, uint32_t bytes, Access access,
                   Place* place);
   const MemoryRange* FindGlobal(uint64_t address, uint64_t bytes);
+  void NoteCells(const Inst& inst, const Accessor& accessor, int lane, ShadowRange* shadow,
+                 uint64_t offset, uint32_t bytes, Access access, Space space, uint64_t base);
+  void ReportConflict(const Inst& inst, const Accessor& accessor, int lane, Space space,
+                      uint64_t address, uint32_t bytes, Access access, const Conflict& conflict);
+  [[nodiscard]] bool WritesSameValue(const Inst& inst, int lane, Space space, uint64_t address,
+                                     const Conflict& conflict);
+  [[nodiscard]] std::string DescribeActor(const Mark& mark) const;
+  ShadowRange& ShadowOf(const MemoryRange& range);
 
   Block* block_;
   uint32_t number_;
@@ -262,6 +280,11 @@ class Warp {
   std::vector<std::vector<uint8_t>> local_defined_;
   std::vector<AsyncState> async_;
   const MemoryRange* last_range_ = nullptr;
+  bool checking_;
+  WarpOrder order_;
+  std::unique_ptr<FenceState> fences_;
+  uint64_t shadow_address_ = 0;  // of the range that shadow_ is of
+  ShadowRange* shadow_ = nullptr;
   uint64_t clock_ = 0;
   uint32_t carry_ = 0;
   bool yield_ = false;  // the split's turn ends

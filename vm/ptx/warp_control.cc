@@ -2,6 +2,7 @@
 // for each way; splits run in turn (so that one may wait for another), arrive at the join and go on
 // as one when all of its lanes that have not ended are there. A call is a join at its return.
 #include <algorithm>
+#include <array>
 
 #include "vm/ptx/block.h"
 #include "vm/ptx/warp.h"
@@ -292,6 +293,35 @@ bool Warp::SyncLanes(const Inst& inst, uint32_t members) {
   }
   mask_ = here;
   return true;
+}
+
+Step Warp::ActTogether(const Inst& inst, const Operand& members, void (*act)(Warp&, const Inst&)) {
+  NeedDefined(inst, members, "the mask of lanes");
+  const uint32_t executing = mask_;
+  std::array<uint32_t, kLanes> groups{};
+  int count = 0;
+  bool all_here = true;
+  for (uint32_t rest = executing; rest != 0;) {
+    const auto mask = Get<uint32_t>(members, std::countr_zero(rest));
+    uint32_t lanes = 0;
+    ForLanes(rest, [&](int lane) {
+      if (Get<uint32_t>(members, lane) == mask) lanes |= uint32_t{1} << lane;
+    });
+    rest &= ~lanes;
+    all_here = all_here && lanes == (mask & live_);
+    groups[static_cast<size_t>(count++)] = lanes;
+  }
+  if (count == 1 || !all_here) {
+    if (!SyncLanes(inst, Get<uint32_t>(members, std::countr_zero(mask_)))) return Step::kMoved;
+    act(*this, inst);
+    return Step::kNext;
+  }
+  for (int i = 0; i < count; ++i) {
+    mask_ = groups[static_cast<size_t>(i)];
+    act(*this, inst);
+  }
+  mask_ = executing;
+  return Step::kNext;
 }
 
 void Warp::NeedAligned(const Inst& inst) {

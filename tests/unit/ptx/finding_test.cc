@@ -159,9 +159,9 @@ TEST(Finding, AsyncCopyNotWaitedFor) {
   const std::string copy =
       "mov.u32 r1, x; cp.async.ca.shared.global [r1], [rd0], 16; cp.async.commit_group;\n";
   ExpectOne(Entry(copy + "ld.shared.u32 r2, [x];\ncp.async.wait_group 0;", shared), 1,
-            FindingKind::kAsync, "has not been waited for");
+            FindingKind::kAsync, "that has not been waited for");
   ExpectOne(Entry(copy + "cp.async.wait_group 1; st.shared.u32 [x], 2;", shared), 1,
-            FindingKind::kAsync, "has not been waited for");
+            FindingKind::kAsync, "that has not been waited for");
   EXPECT_EQ(RunOn(Entry(copy + "cp.async.wait_group 0; ld.shared.u32 r2, [x];", shared), 1).text,
             "");
 }

@@ -1,0 +1,231 @@
+// Races by PTX's memory model: for each way of ordering two accesses a program that uses it, in
+// which nothing is found, and one that lacks it.
+#include <set>
+
+#include "tests/unit/ptx/run_testing.h"
+
+namespace tarsia::ptx {
+namespace {
+
+// r0 the thread, r1 the block, rd0 an array of 64 words in global memory, rd1 the thread's word of
+// it, s 4096 bytes of shared memory, r2 its address and r3 that of the thread's word.
+std::string Program(const std::string& body) {
+  return std::string(kHeader) + R"(
+.shared .align 16 .b8 s[4096];
+.visible .entry k(.param .u64 p) {
+.reg .pred p<8>; .reg .b16 h<8>; .reg .b32 r<32>; .reg .b64 rd<8>;
+ld.param.u64 rd0, [p]; mov.u32 r0, %tid.x; mov.u32 r1, %ctaid.x;
+mul.wide.u32 rd1, r0, 4; add.u64 rd1, rd1, rd0;
+mov.u32 r2, s; shl.b32 r3, r0, 2; add.u32 r3, r3, r2;
+)" + body +
+         "\nret;\n}\n";
+}
+
+LaunchReport RunProgram(const std::string& body, uint32_t threads, uint32_t blocks = 1) {
+  Machine machine(Program(body));
+  const uint64_t at = machine.Put(std::vector<uint32_t>(64, 0));
+  return machine.Run("k", {blocks}, {threads}, {at});
+}
+
+void ExpectClean(const std::string& body, uint32_t threads, uint32_t blocks = 1) {
+  EXPECT_EQ(Text(RunProgram(body, threads, blocks)), "") << body;
+}
+
+// One finding at least, and all of them of this kind, at one of these lines of the body (from 1): a
+// race has two ends, and is found at the one that runs later.
+void ExpectRace(const std::string& body, std::set<uint32_t> lines, uint32_t threads,
+                uint32_t blocks = 1, FindingKind kind = FindingKind::kRace) {
+  const LaunchReport report = RunProgram(body, threads, blocks);
+  EXPECT_FALSE(report.findings.empty()) << body;
+  for (const Finding& finding : report.findings) {
+    EXPECT_EQ(finding.kind, kind) << Text(report);
+    EXPECT_TRUE(lines.contains(finding.location.line - 10)) << Text(report);
+  }
+}
+
+TEST(Race, SharedMemoryNeedsABarrier) {
+  const std::string write = "st.shared.u32 [r3], r0;\n";
+  const std::string read =
+      "xor.b32 r4, r0, 33; shl.b32 r4, r4, 2; add.u32 r4, r4, r2;\n"
+      "ld.shared.u32 r5, [r4]; st.global.u32 [rd1], r5;";
+  // Found where the later of the two runs: the warps take turns.
+  const LaunchReport report =
+      RunProgram("st.shared.u32 [r3], 0;\nbar.sync 0;\n" + write + read, 64);
+  ASSERT_EQ(report.findings.size(), 2U) << Text(report);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(report.findings[i].kind, FindingKind::kRace);
+    EXPECT_EQ(report.findings[i].location.line, i == 0 ? 13U : 15U);
+  }
+  EXPECT_NE(
+      report.findings[1].message.find("which thread 33,0,0 writes at line 13; nothing orders"),
+      std::string::npos)
+      << Text(report);
+  ExpectClean(write + "bar.sync 0;\n" + read, 64);
+  // A write behind a read needs one as well.
+  EXPECT_EQ(
+      RunProgram(write + "bar.sync 0;\n" + read + "\nst.shared.u32 [r3], 1;", 64).findings.size(),
+      2U);
+  ExpectClean(write + "bar.sync 0;\n" + read + "\nbar.sync 0;\nst.shared.u32 [r3], 1;", 64);
+}
+
+TEST(Race, LanesOfAWarpNeedASyncwarp) {
+  const std::string write = "st.shared.u32 [r3], r0;\n";
+  const std::string read = "xor.b32 r4, r3, 4;\nld.shared.u32 r5, [r4];";
+  ExpectRace(write + read, {3}, 32);
+  ExpectClean(write + "bar.warp.sync -1;\n" + read, 32);
+  // A shuffle brings lanes together and orders nothing.
+  ExpectRace(write + "shfl.sync.idx.b32 r6, r0, 0, 31, -1;\n" + read, {4}, 32);
+  // Of half a warp only its own half is in order.
+  const std::string half =
+      "setp.lt.u32 p0, r0, 16;\nselp.b32 r7, 0xFFFF, 0xFFFF0000, p0;\nbar.warp.sync r7;\n";
+  ExpectClean(write + half + read, 32);
+  ExpectRace(write + half + "xor.b32 r4, r3, 64;\nld.shared.u32 r5, [r4];", {6}, 32);
+}
+
+TEST(Race, NamedBarriersOrderWhoArrivesBeforeWhoWaits) {
+  // Threads 0..31 produce, 32..63 consume.
+  const auto body = [](const std::string& first, const std::string& second) {
+    return "setp.ge.u32 p0, r0, 32;\n@p0 bra consume;\nst.shared.u32 [r3], r0;\n" + first +
+           "\nbra end;\nconsume:\n" + second + "\nld.shared.u32 r5, [r3+-128];\nend:";
+  };
+  ExpectClean(body("barrier.arrive 1, 64;", "barrier.sync 1, 64;"), 64);
+  ExpectRace(body("", ""), {8}, 64);
+  // The other way round nothing orders the producer's write before the read.
+  ExpectRace(
+      "setp.ge.u32 p0, r0, 32;\n@p0 bra consume;\nbarrier.sync 1, 64;\n"
+      "st.shared.u32 [r3], r0;\nbra end;\nconsume:\nbarrier.arrive 1, 64;\n"
+      "ld.shared.u32 r5, [r3+-128];\nend:",
+      {4}, 64);
+}
+
+// Block 0 writes data and then a flag; block 1 waits for the flag and reads.
+std::string Handshake(const std::string& before, const std::string& set, const std::string& get,
+                      const std::string& after) {
+  return "setp.ne.u32 p0, r1, 0;\n@p0 bra reader;\nst.global.u32 [rd0], 7;\n" + before + "\n" +
+         set + "\nbra end;\nreader:\n" + get + "\nsetp.eq.u32 p1, r4, 0;\n@p1 bra reader;\n" +
+         after + "\nld.global.u32 r5, [rd0];\nend:";
+}
+
+TEST(Race, ReleaseAndAcquireOfSufficientScope) {
+  const std::string release = "st.release.gpu.global.u32 [rd0+64], 1;";
+  const std::string acquire = "ld.acquire.gpu.global.u32 r4, [rd0+64];";
+  ExpectClean(Handshake("", release, acquire, ""), 1, 2);
+  ExpectClean(Handshake("", "st.release.sys.global.u32 [rd0+64], 1;", acquire, ""), 1, 2);
+  // Relaxed alone orders nothing.
+  const std::string set = "st.relaxed.gpu.global.u32 [rd0+64], 1;";
+  const std::string get = "ld.relaxed.gpu.global.u32 r4, [rd0+64];";
+  ExpectRace(Handshake("", set, get, ""), {12}, 1, 2);
+  ExpectRace(Handshake("", release, get, ""), {12}, 1, 2);
+  ExpectRace(Handshake("", set, acquire, ""), {12}, 1, 2);
+  // Fences do, on both sides.
+  ExpectClean(Handshake("fence.acq_rel.gpu;", set, get, "fence.acq_rel.gpu;"), 1, 2);
+  ExpectClean(Handshake("membar.gl;", set, get, "membar.gl;"), 1, 2);
+  ExpectClean(Handshake("fence.acq_rel.gpu;", "st.volatile.global.u32 [rd0+64], 1;",
+                        "ld.volatile.global.u32 r4, [rd0+64];", "fence.acq_rel.gpu;"),
+              1, 2);
+  ExpectRace(Handshake("fence.acq_rel.gpu;", set, get, ""), {12}, 1, 2);
+  ExpectRace(Handshake("", set, get, "fence.acq_rel.gpu;"), {12}, 1, 2);
+  // Not wide enough for two blocks.
+  ExpectRace(Handshake("fence.acq_rel.cta;", set, get, "fence.acq_rel.gpu;"), {12}, 1, 2);
+  ExpectRace(Handshake("membar.gl;", set, get, "membar.cta;"), {12}, 1, 2);
+}
+
+TEST(Race, ScopesOfTheFlagItself) {
+  // Strong, but each within its block: the flag's own accesses race, and hand nothing on.
+  const LaunchReport report = RunProgram(Handshake("", "st.release.cta.global.u32 [rd0+64], 1;",
+                                                   "ld.acquire.cta.global.u32 r4, [rd0+64];", ""),
+                                         1, 2);
+  ASSERT_EQ(report.findings.size(), 2U) << Text(report);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kRace);
+  EXPECT_EQ(report.findings[0].location.line, 18U);
+  EXPECT_EQ(report.findings[1].location.line, 22U);
+}
+
+TEST(Race, AtomicsAreHarmlessAmongThemselvesAndOrderNothing) {
+  ExpectClean("red.global.add.u32 [rd0], 1;", 64, 3);
+  ExpectClean("atom.shared.add.u32 r4, [s], 1;\nld.volatile.shared.u32 r5, [s];", 64);
+  ExpectRace("red.cta.global.add.u32 [rd0], 1;", {1}, 64, 3);
+  ExpectRace("red.global.add.u32 [rd0], 1;\nld.global.u32 r4, [rd0];", {1, 2}, 64);
+  ExpectRace("ld.global.u32 r4, [rd0];\nadd.u32 r4, r4, 1;\nst.global.u32 [rd0], r4;", {1, 3}, 64);
+  // The last block is the one that finds all others counted: only with fences may it read.
+  const auto last = [](const std::string& sem) {
+    return "cvt.u64.u32 rd2, r1; shl.b64 rd2, rd2, 2; add.u64 rd2, rd2, rd0;\n"
+           "st.global.u32 [rd2], r1;\natom." +
+           sem +
+           ".gpu.global.add.u32 r4, [rd0+128], 1;\n"
+           "setp.ne.u32 p0, r4, 3;\n@p0 bra end;\nld.global.u32 r5, [rd0];\n"
+           "ld.global.u32 r5, [rd0+4];\nld.global.u32 r5, [rd0+8];\nend:";
+  };
+  ExpectClean(last("acq_rel"), 1, 4);
+  const LaunchReport report = RunProgram(last("relaxed"), 1, 4);
+  EXPECT_EQ(report.findings.size(), 3U) << Text(report);
+}
+
+TEST(Race, BytesBesideEachOtherAreApart) {
+  ExpectClean("add.u32 r4, r2, r0;\nst.shared.u8 [r4], r0;", 64);
+  ExpectClean(
+      "shl.b32 r4, r0, 1; add.u32 r4, r2, r4;\nst.shared.u16 [r4], r0;\nbar.sync 0;\n"
+      "ld.shared.u32 r5, [r3+-0];",
+      32);
+  ExpectRace("setp.ne.u32 p0, r0, 0;\n@p0 st.shared.u8 [s+2], 1;\n@!p0 st.shared.u16 [s+2], 2;",
+             {3}, 2);
+  // A barrier for some of a word's writers is none for the others.
+  ExpectRace("add.u32 r4, r2, r0;\nst.shared.u8 [r4], r0;\nld.shared.u32 r5, [s];", {3}, 4);
+}
+
+TEST(Race, ThreadsThatWriteTheSameValue) {
+  ExpectClean("st.shared.u32 [s], 1;", 64);
+  ExpectRace("st.shared.u32 [s], r0;", {1}, 64);
+  ExpectRace("st.shared.u32 [s], r0;", {1}, 32);
+  ExpectClean("st.global.u32 [rd0], 5;", 32, 4);
+}
+
+TEST(Race, ReadersAreAllRemembered) {
+  // Thread 40 reads what 5 readers of other warps read after it; then thread 0 writes.
+  ExpectRace("setp.eq.u32 p0, r0, 0;\n@!p0 ld.shared.u32 r4, [s];\n@p0 st.shared.u32 [s], 1;",
+             {2, 3}, 64);
+  // Readers of both warps come to the barrier, but for one of them that reads behind it.
+  ExpectRace(
+      "st.shared.u32 [r3], 0;\nbar.sync 0;\nld.shared.u32 r4, [s];\nbar.sync 0;\n"
+      "setp.eq.u32 p0, r0, 33;\n@p0 ld.shared.u32 r4, [s];\nsetp.eq.u32 p1, r0, 0;\n"
+      "@p1 st.shared.u32 [s], 1;",
+      {6, 8}, 64);
+}
+
+TEST(Race, NonCoherentLoadsOfWhatIsWritten) {
+  ExpectClean("ld.global.nc.u32 r4, [rd1];\nst.shared.u32 [r3], r4;", 32);
+  ExpectRace("st.global.u32 [rd1], 1;\nld.global.nc.u32 r4, [rd1];", {2}, 32);
+  ExpectRace("ld.global.nc.u32 r4, [rd1];\nst.global.u32 [rd1], 1;", {2}, 32);
+}
+
+TEST(Race, AsynchronousCopies) {
+  const std::string copy =
+      "shl.b32 r4, r0, 4; add.u32 r4, r4, r2; cvt.u64.u32 rd2, r0; shl.b64 rd2, rd2, 4; "
+      "add.u64 rd2, rd2, rd0;\ncp.async.ca.shared.global [r4], [rd2], 16;\n"
+      "cp.async.commit_group;\n";
+  const std::string read = "xor.b32 r5, r4, 16;\nld.shared.u32 r6, [r5];";
+  ExpectClean(copy + "cp.async.wait_group 0;\nbar.sync 0;\n" + read, 16);
+  ExpectRace(copy + read, {5}, 16, 1, FindingKind::kAsync);
+  // Waited for, but not by the reader.
+  ExpectRace(copy + "cp.async.wait_group 0;\n" + read, {6}, 16);
+  // The barrier comes first: what it orders is not the copy's end.
+  ExpectRace(copy + "bar.sync 0;\n" + read, {6}, 16, 1, FindingKind::kAsync);
+  // The source is written while the copy reads it.
+  ExpectRace(copy + "st.global.u32 [rd2], 1;\ncp.async.wait_group 0;", {4}, 4, 1,
+             FindingKind::kAsync);
+  ExpectClean(copy + "cp.async.wait_all;\nst.global.u32 [rd2], 1;", 4);
+}
+
+TEST(Race, NothingIsLookedForWithoutChecks) {
+  Machine machine(
+      Program("st.shared.u32 [s], r0;\nld.shared.u32 r4, [s+4];\nadd.u32 r4, r4, 1;\n"
+              "st.global.u32 [rd1], r4;"));
+  LaunchConfig config;
+  config.checks = false;
+  const uint64_t at = machine.Put(std::vector<uint32_t>(64, 0));
+  EXPECT_EQ(Text(machine.Run("k", {1}, {32}, {at}, config)), "");
+  EXPECT_EQ(machine.Get<uint32_t>(at, 1)[0], 1U);
+}
+
+}  // namespace
+}  // namespace tarsia::ptx

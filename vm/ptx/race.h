@@ -1,0 +1,61 @@
+// Races: two accesses to the same bytes, one of them a write, which neither causality orders nor
+// sufficient strength and scope ("morally strong") makes harmless (PTX ISA, "Memory Consistency
+// Model"). Asynchronous work takes part as an actor of its own, and so does the asynchronous proxy,
+// which relies on what was fenced alone.
+//
+// Not a race here: threads that write the value that is there already, without order, as CUDA code
+// does on purpose (a flag that several set).
+#ifndef TARSIA_VM_PTX_RACE_H_
+#define TARSIA_VM_PTX_RACE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "vm/ptx/shadow.h"
+
+namespace tarsia::ptx {
+
+// Who makes an access.
+struct Accessor {
+  uint32_t block = 0;
+  const ClusterMap* clusters = nullptr;
+  uint16_t actor = 0;
+  uint16_t issuer = 0;        // the thread behind an agent; of a thread, itself
+  uint16_t issuer_async = 0;  // the agent of the thread's cp.async
+  uint8_t how = 0;
+  Clock clock = 0;
+  Clock async_done = 0;  // of the thread's cp.async
+  uint32_t inst = 0;
+  const std::vector<Clock>* own = nullptr;  // what it knows of its own block
+  const Past* past = nullptr;
+
+  [[nodiscard]] bool IsAgent() const { return actor != issuer; }
+  [[nodiscard]] Mark MarkOf(uint8_t bytes) const { return {block, actor, bytes, how, clock, inst}; }
+  // Whether the marked access happened before.
+  [[nodiscard]] bool IsAfter(const Mark& mark) const;
+  // Likewise, for a write through the generic proxy, within what this access's proxy sees.
+  [[nodiscard]] bool Sees(const Mark& mark) const;
+  // The narrowest scope that takes in this access's thread and one of another block.
+  [[nodiscard]] Strength NeededScope(uint32_t other) const;
+  // Whether both are strong and each is within the other's scope.
+  [[nodiscard]] bool IsMorallyStrongWith(const Mark& mark, uint8_t bytes) const;
+};
+
+// How an instruction accesses memory.
+uint8_t HowOf(const Inst& inst);
+
+enum class Hazard : uint8_t { kUnordered, kUnfenced, kNonCoherent };
+
+struct Conflict {
+  Hazard hazard = Hazard::kUnordered;
+  Mark with;
+  bool with_write = false;
+};
+
+// Takes note of an access to some of a cell's bytes; what it conflicts with, if anything.
+std::optional<Conflict> Touch(Cell* cell, uint8_t bytes, bool write, const Accessor& accessor,
+                              MarkSets* sets);
+
+}  // namespace tarsia::ptx
+
+#endif  // TARSIA_VM_PTX_RACE_H_

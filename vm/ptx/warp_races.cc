@@ -1,0 +1,259 @@
+// Where a warp's accesses meet the race detector.
+#include <algorithm>
+
+#include "vm/ptx/access.h"
+#include "vm/ptx/block.h"
+#include "vm/ptx/warp.h"
+
+namespace tarsia::ptx {
+namespace {
+
+constexpr uint64_t kCellBytes = ShadowRange::kCellBytes;
+
+// The bytes of a cell that [offset, end) touches, from the cell's first on.
+uint8_t BytesWithin(uint64_t cell, uint64_t offset, uint64_t end) {
+  const uint64_t start = cell * kCellBytes;
+  const uint64_t first = std::max(offset, start) - start;
+  const uint64_t last = std::min(end, start + kCellBytes) - start;
+  return static_cast<uint8_t>(((1U << last) - 1) & ~((1U << first) - 1));
+}
+
+// Addresses of shared memory are the block's own.
+uint64_t SyncKey(const Block& block, Space space, uint64_t address) {
+  if (space != Space::kShared) return address;
+  return (uint64_t{1} << 63) | (uint64_t{block.number()} << 28) | address;
+}
+
+Strength StrengthOf(const Inst& inst) { return static_cast<Strength>(inst.how & kStrengthBits); }
+
+}  // namespace
+
+Accessor Warp::AccessorOf(const Inst& inst, int lane) const {
+  Accessor accessor;
+  accessor.block = order_.block();
+  accessor.clusters = &block_->launch().clusters;
+  accessor.actor = static_cast<uint16_t>(order_.ActorOf(lane));
+  accessor.issuer = accessor.actor;
+  accessor.issuer_async = static_cast<uint16_t>(order_.AsyncActorOf(lane));
+  accessor.how = inst.how;
+  accessor.clock = order_.ClockOf(lane);
+  accessor.async_done = order_.AsyncDone(lane);
+  accessor.inst = inst.id;
+  accessor.own = order_.OwnBlock(lane);
+  accessor.past = &order_.PastOf(lane);
+  return accessor;
+}
+
+Accessor Warp::AsyncAccessorOf(const Inst& inst, int lane, Clock clock) const {
+  Accessor accessor = AccessorOf(inst, lane);
+  accessor.actor = accessor.issuer_async;
+  accessor.clock = clock;
+  accessor.how |= kAsyncBit;
+  return accessor;
+}
+
+void Warp::NoteCells(const Inst& inst, const Accessor& accessor, int lane, ShadowRange* shadow,
+                     uint64_t offset, uint32_t bytes, Access access, Space space, uint64_t base) {
+  const uint64_t end = offset + bytes;
+  const bool locked = space == Space::kGlobal && launch().shadow.shared();
+  std::optional<Conflict> conflict;
+  for (uint64_t cell = offset / kCellBytes; cell * kCellBytes < end;) {
+    ShadowRange::Page& page = shadow->PageOf(cell);
+    const uint64_t page_end = (cell / ShadowRange::kPageCells + 1) * ShadowRange::kPageCells;
+    const PageLock lock(&page, locked);
+    for (; cell < page_end && cell * kCellBytes < end; ++cell) {
+      const auto found =
+          Touch(&page.cells[cell % ShadowRange::kPageCells], BytesWithin(cell, offset, end),
+                access != Access::kRead, accessor, &shadow->sets());
+      if (found && !conflict) conflict = found;
+    }
+  }
+  if (!conflict) return;
+  if (access == Access::kWrite && WritesSameValue(inst, lane, space, base + offset, *conflict)) {
+    return;
+  }
+  ReportConflict(inst, accessor, lane, space, base + offset, bytes, access, *conflict);
+}
+
+ShadowRange& Warp::ShadowOf(const MemoryRange& range) {
+  if (&range == &block_->shared()) return block_->shadow();
+  if (shadow_ == nullptr || shadow_address_ != range.address) {
+    shadow_ = &launch().shadow.Of(range.address, range.bytes);
+    shadow_address_ = range.address;
+  }
+  return *shadow_;
+}
+
+void Warp::NoteAccess(const Inst& inst, const Accessor& accessor, int lane, Space space,
+                      uint64_t address, uint32_t bytes, Access access) {
+  if (space == Space::kLocal || space == Space::kParam) return;
+  const MemoryRange* range =
+      space == Space::kShared ? &block_->shared() : FindGlobal(address, bytes);
+  if (range == nullptr || range->read_only) return;
+  const Space kind = space == Space::kShared ? Space::kShared : Space::kGlobal;
+  NoteCells(inst, accessor, lane, &ShadowOf(*range), address - range->address, bytes, access, kind,
+            range->address);
+}
+
+// Lanes that read the very same bytes: the first and the last of them stand for all, since whoever
+// races with one races with one of these.
+void Warp::NoteMerged(const Inst& inst, const MemoryRange& range, const uint64_t* offsets,
+                      uint32_t bytes, Access access) {
+  if (range.read_only) return;
+  const Space space = &range == &block_->shared() ? Space::kShared : Space::kGlobal;
+  ShadowRange& shadow = ShadowOf(range);
+  const int last = 31 - std::countl_zero(mask_);
+  int before = -1;
+  for (uint32_t lanes = mask_; lanes != 0; lanes &= lanes - 1) {
+    const int lane = std::countr_zero(lanes);
+    const bool repeats =
+        access == Access::kRead && before >= 0 && lane != last && offsets[lane] == offsets[before];
+    before = lane;
+    if (repeats) continue;
+    NoteCells(inst, AccessorOf(inst, lane), lane, &shadow, offsets[lane], bytes, access, space,
+              range.address);
+  }
+}
+
+// ---- what is harmless, and reports -----------------------------------------------------------
+
+namespace {
+
+// What lane `a` of a store writes, and what another lane does, or memory holds.
+bool LanesStoreSame(const Warp& warp, const Inst& inst, int a, int b) {
+  for (const Operand& source : inst.At(1)) {
+    const uint64_t mask = AllBits(std::min<int>(BytesOf(inst.type[0]), 8));
+    if (((warp.Bits(source, a) ^ warp.Bits(source, b)) & mask) != 0) return false;
+  }
+  return true;
+}
+
+bool StoresWhatIsThere(const Warp& warp, const Inst& inst, int lane, uint8_t* data) {
+  const int size = BytesOf(inst.type[0]);
+  if (size > 8) return false;
+  for (const Operand& source : inst.At(1)) {
+    if (((warp.Bits(source, lane) ^ ReadBytes(data, size)) & AllBits(size)) != 0) return false;
+    data += size;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Warp::WritesSameValue(const Inst& inst, int lane, Space space, uint64_t address,
+                           const Conflict& conflict) {
+  const Mark& with = conflict.with;
+  if (inst.op != Op::kSt || !conflict.with_write || conflict.hazard != Hazard::kUnordered ||
+      (with.how & kAsyncBit) != 0) {
+    return false;
+  }
+  if (with.inst == inst.id && with.block == block_->number() && with.actor / kLanes == number_) {
+    const int other = static_cast<int>(with.actor % kLanes);
+    const bool together = (mask_ >> other & 1) != 0 && other != lane;
+    if (together && Address(inst[0], other) == Address(inst[0], lane)) {
+      return LanesStoreSame(*this, inst, lane, other);
+    }
+  }
+  Place place;
+  const auto bytes = static_cast<uint32_t>(BytesOf(inst.type[0]) * inst.CountAt(1));
+  return Locate(inst, space, lane, address, bytes, Access::kWrite, &place) &&
+         StoresWhatIsThere(*this, inst, lane, place.data);
+}
+
+std::string Warp::DescribeActor(const Mark& mark) const {
+  const auto text = [](const Dim3& at) { return fmt::format("{},{},{}", at.x, at.y, at.z); };
+  const uint32_t threads = block_->threads();
+  std::string who;
+  if (mark.actor >= 2 * threads) {
+    who = "asynchronous work";
+  } else {
+    who = fmt::format("{}thread {}", mark.actor < threads ? "" : "a cp.async of ",
+                      text(UnravelIndex(mark.actor % threads, block_->shape())));
+  }
+  if (mark.block == block_->number()) return who;
+  return who + " of block " + text(UnravelIndex(mark.block, launch().config->grid));
+}
+
+void Warp::ReportConflict(const Inst& inst, const Accessor& accessor, int lane, Space space,
+                          uint64_t address, uint32_t bytes, Access access,
+                          const Conflict& conflict) {
+  const Mark& with = conflict.with;
+  const Inst* other = launch().image->module().FindInst(with.inst);
+  const std::string what = fmt::format("which {} {} at line {}", DescribeActor(with),
+                                       (with.how & kAtomicBit) != 0 ? "updates"
+                                       : conflict.with_write        ? "writes"
+                                                                    : "reads",
+                                       other != nullptr ? other->location.line : 0);
+  const uint32_t threads = block_->threads();
+  FindingKind kind = FindingKind::kRace;
+  std::string why = "nothing orders the two";
+  switch (conflict.hazard) {
+    case Hazard::kUnordered:
+      if (accessor.IsAgent() || (with.how & kAsyncBit) != 0) {
+        // What its own thread has waited for lacks a barrier, not a wait.
+        const bool waited = with.block == block_->number() && with.actor >= threads &&
+                            with.actor < 2 * threads &&
+                            block_->AsyncDone(with.actor - threads) >= with.clock;
+        if (!waited) kind = FindingKind::kAsync;
+        why = waited               ? "its thread has waited, and nothing orders this behind that"
+              : accessor.IsAgent() ? "the copy may do so before that and after it"
+                                   : "that has not been waited for";
+      }
+      break;
+    case Hazard::kUnfenced:
+      kind = FindingKind::kProxy;
+      why = "the asynchronous proxy sees that only behind a fence.proxy.async";
+      break;
+    case Hazard::kNonCoherent:
+      why = "ld.global.nc is for memory that nobody writes while the kernel runs";
+      break;
+  }
+  ReportAccess(inst, kind, lane, space, address, bytes, access, what + "; " + why);
+}
+
+// ---- strong accesses and fences --------------------------------------------------------------
+
+void Warp::NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t address) {
+  Release release;
+  if (inst.Has(Mod::kRelease) || inst.Has(Mod::kAcqRel)) {
+    release.scope = StrengthOf(inst);
+    order_.Release(uint32_t{1} << lane, &release.past);
+  } else if (fences_ != nullptr && fences_->Released(lane, &release)) {
+    release.scope = std::min(release.scope, StrengthOf(inst));
+  }
+  release.block = block_->number();
+  SyncTable& table = launch().sync;
+  const uint64_t key = SyncKey(*block_, space, address);
+  const bool releases = release.scope != Strength::kWeak;
+  if ((inst.how & kAtomicBit) != 0) {
+    if (releases) table.Update(key, release);
+  } else if (releases || !table.empty()) {
+    table.Write(key, releases ? &release : nullptr);
+  }
+}
+
+void Warp::NoteStrongRead(const Inst& inst, int lane, Space space, uint64_t address) {
+  SyncTable& table = launch().sync;
+  if (table.empty()) return;
+  const Releases releases = table.Read(SyncKey(*block_, space, address));
+  if (releases.empty()) return;
+  const Strength scope = StrengthOf(inst);
+  if (inst.Has(Mod::kAcquire) || inst.Has(Mod::kAcqRel)) {
+    const Accessor accessor = AccessorOf(inst, lane);
+    for (const Release& release : releases) {
+      if (IsWithinScope(release, scope, accessor)) {
+        order_.Acquire(uint32_t{1} << lane, release.past);
+      }
+    }
+    return;
+  }
+  if (fences_ == nullptr) fences_ = std::make_unique<FenceState>();
+  fences_->Saw(lane, scope, releases);
+}
+
+void Warp::NoteFence(const Inst& inst, Strength scope) {
+  if (fences_ == nullptr) fences_ = std::make_unique<FenceState>();
+  fences_->Fence(mask_, scope, AccessorOf(inst, std::countr_zero(mask_)), &order_);
+}
+
+}  // namespace tarsia::ptx
