@@ -74,6 +74,7 @@ struct MemoryTile {
   IndexValue root_bytes;         // no byte beyond is touched
   bool padded_to_words = false;  // whole 32-bit words may be touched at the end
   bool whole = true;             // no slice
+  bool written = false;          // by this kernel
   std::vector<Dim> dims;
   std::vector<Swizzle> swizzles;
   std::shared_ptr<const MemLayout> layout;  // kModes; kPacked: of one packed tile
@@ -223,7 +224,8 @@ class Emitter {
   llvm::Value* FromThreadZero(llvm::Value* code);
 
   // ---- raw memory ------------------------------------------------------------------------------
-  enum class Cache : uint8_t { kDefault, kEvictFirst, kNoAllocate };
+  // kStrong: a relaxed access of the device, for what others change by atomic steps meanwhile.
+  enum class Cache : uint8_t { kDefault, kEvictFirst, kNoAllocate, kStrong };
   // `bytes` (1, 2, 4, 8 or 16) from an aligned address, as integers: i8, i16, or i32 for each four
   // bytes. Zero where `condition` (null: true) does not hold; then nothing is read.
   Slots LoadWords(Space space, Address address, int bytes, llvm::Value* condition,
@@ -242,7 +244,10 @@ class Emitter {
 
   // ---- tiles in memory -------------------------------------------------------------------------
   const MemoryTile& Memory(uint32_t value) { return memory_.at(value); }
-  void SetMemory(uint32_t value, MemoryTile tile) { memory_[value] = std::move(tile); }
+  void SetMemory(uint32_t value, MemoryTile tile) {
+    tile.written = IsWritten(value);
+    memory_[value] = std::move(tile);
+  }
   bool HasMemory(uint32_t value) const { return memory_.contains(value); }
   // The operand's indices.
   std::vector<IndexValue> Indices(const Operand& operand);

@@ -100,8 +100,7 @@ class Atomics {
 
   // In global memory `atom.add.f32` takes subnormals for zero, so the sum is made here.
   llvm::Value* AddF32(llvm::Value* at, llvm::Value* value) {
-    llvm::Value* old =
-        b_.CreateBitCast(e_.LoadWords(memory_.space, {at, 0}, 4, nullptr)[0], b_.getFloatTy());
+    llvm::Value* old = b_.CreateBitCast(LoadSeen(at, 4), b_.getFloatTy());
     const auto relaxed = llvm::AtomicOrdering::Monotonic;
     return CompareLoop(
         old, e_.I(32),
@@ -112,6 +111,11 @@ class Atomics {
               0);
         },
         value);
+  }
+
+  // What a loop of compare-and-swap begins with.
+  llvm::Value* LoadSeen(llvm::Value* at, int bytes) {
+    return e_.LoadWords(memory_.space, {at, 0}, bytes, nullptr, Emitter::Cache::kStrong)[0];
   }
 
   llvm::Value* AddHalf(llvm::Value* at, llvm::Value* value) {
@@ -126,8 +130,7 @@ class Atomics {
           memory_.type);
     }
     const std::string text = "atom" + space + ".cas.b16 $0, [$1], $2, $3;";
-    llvm::Value* old =
-        FromCode(b_, e_.LoadWords(memory_.space, {at, 0}, 2, nullptr)[0], memory_.type);
+    llvm::Value* old = FromCode(b_, LoadSeen(at, 2), memory_.type);
     return CompareLoop(
         old, e_.I(16),
         [&](llvm::Value* expected, llvm::Value* next) {

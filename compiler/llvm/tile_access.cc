@@ -332,16 +332,23 @@ void TileAccess::StoreVectors(const Slots& slots, Emitter::Cache cache) {
 
 // ---- codes that share bytes --------------------------------------------------------------------
 
+// Of codes that lie in bytes with others: who writes those changes the bytes meanwhile.
+Emitter::Cache TileAccess::SharedBits() const {
+  return memory_.written ? Emitter::Cache::kStrong : Emitter::Cache::kDefault;
+}
+
 // A code of fewer than 8 bits lies in one byte or in two.
 llvm::Value* TileAccess::LoadBits(int64_t slot, llvm::Value* condition) {
   llvm::IRBuilder<>& b = e_.b();
   const int bits = memory_.bits();
   const BitPlace place = PlaceOf(slot);
+  const Emitter::Cache how = SharedBits();
   llvm::Value* pair =
-      b.CreateZExt(e_.LoadWords(memory_.space, place.byte, 1, condition)[0], e_.I(32));
+      b.CreateZExt(e_.LoadWords(memory_.space, place.byte, 1, condition, how)[0], e_.I(32));
   if (8 % bits != 0) {
     llvm::Value* spills = b.CreateICmpUGT(place.bit, e_.Int32(8 - bits));
-    llvm::Value* second = e_.LoadWords(memory_.space, place.next, 1, e_.And(condition, spills))[0];
+    llvm::Value* second =
+        e_.LoadWords(memory_.space, place.next, 1, e_.And(condition, spills), how)[0];
     pair = b.CreateOr(pair, b.CreateShl(b.CreateZExt(second, e_.I(32)), uint64_t{8}));
   }
   llvm::Value* code = b.CreateAnd(b.CreateLShr(pair, place.bit), CodeMask(memory_.type));
@@ -405,7 +412,8 @@ void TileAccess::MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value*
   llvm::AllocaInst* expected = e_.Variable(e_.I(32), "expected");
   llvm::BasicBlock* again = e_.NewBlock("merge");
   llvm::BasicBlock* done = e_.NewBlock("merged");
-  b.CreateStore(e_.LoadWords(memory_.space, {address, 0}, 4, nullptr)[0], expected);
+  b.CreateStore(e_.LoadWords(memory_.space, {address, 0}, 4, nullptr, Emitter::Cache::kStrong)[0],
+                expected);
   b.CreateBr(again);
   b.SetInsertPoint(again);
   llvm::Value* old = b.CreateLoad(e_.I(32), expected);
@@ -479,7 +487,8 @@ Slots TileAccess::LoadPacked() {
     llvm::Value* code = e_.Int64(0);
     for (const PackedMap::Run& run : map.Runs()) {
       const PackedMap::BitAddress at = map.Bit(home, run.first);
-      llvm::Value* word = e_.LoadWords(memory_.space, AddressOf(at.word_byte), 4, exists)[0];
+      llvm::Value* word =
+          e_.LoadWords(memory_.space, AddressOf(at.word_byte), 4, exists, SharedBits())[0];
       llvm::Value* part = b.CreateAnd(b.CreateLShr(word, at.bit), run.mask());
       code = b.CreateOr(
           code, b.CreateShl(b.CreateZExt(part, e_.I(64)), static_cast<uint64_t>(run.first)));

@@ -79,6 +79,7 @@ class TileAccess {
   [[nodiscard]] bool ConstantsMayFollow() const;
   llvm::Value* LoadBits(int64_t slot, llvm::Value* condition);
   void StoreBits(int64_t slot, llvm::Value* code, llvm::Value* condition);
+  [[nodiscard]] Emitter::Cache SharedBits() const;
   void MergeBytes(const BitPlace& place, llvm::Value* code);
   void MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
   void MergeTail(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);

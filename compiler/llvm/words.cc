@@ -28,10 +28,15 @@ std::string TypeText(const Shape& shape) {
 
 std::string SpaceText(Space space) { return space == Space::kShared ? ".shared" : ".global"; }
 
+std::string OrderText(Emitter::Cache cache) {
+  return cache == Emitter::Cache::kStrong ? ".relaxed.gpu" : "";
+}
+
 std::string CacheText(Space space, Emitter::Cache cache) {
   if (space != Space::kGlobal) return "";
   switch (cache) {
     case Emitter::Cache::kDefault:
+    case Emitter::Cache::kStrong:
       return "";
     case Emitter::Cache::kEvictFirst:
       return ".L1::evict_first";
@@ -88,8 +93,8 @@ Slots Emitter::LoadWords(Space space, Address address, int bytes, llvm::Value* c
     }
     text += "@$" + std::to_string(at + 1) + " ";
   }
-  text += "ld" + SpaceText(space) + CacheText(space, cache) + TypeText(shape) + " " +
-          Registers(0, shape.count) + ", " + AddressText(at, address.offset) + ";";
+  text += "ld" + OrderText(cache) + SpaceText(space) + CacheText(space, cache) + TypeText(shape) +
+          " " + Registers(0, shape.count) + ", " + AddressText(at, address.offset) + ";";
   for (int i = 0; i < shape.count; ++i) {
     constraints += std::string(condition != nullptr ? "=&" : "=") + RegisterOf(shape.bits) + ",";
   }
@@ -125,8 +130,8 @@ void Emitter::StoreWords(Space space, Address address, int bytes, const Slots& w
   std::string text, constraints = space == Space::kShared ? "r" : "l";
   std::vector<llvm::Value*> arguments = {address.base};
   if (condition != nullptr) text = "@$" + std::to_string(shape.count + 1) + " ";
-  text += "st" + SpaceText(space) + CacheText(space, cache) + TypeText(shape) + " " +
-          AddressText(0, address.offset) + ", " + Registers(1, shape.count) + ";";
+  text += "st" + OrderText(cache) + SpaceText(space) + CacheText(space, cache) + TypeText(shape) +
+          " " + AddressText(0, address.offset) + ", " + Registers(1, shape.count) + ";";
   for (llvm::Value* word : words) {
     constraints += std::string(",") + RegisterOf(shape.bits);
     arguments.push_back(Resize(builder_, word, shape.bits == 32 ? 32 : 16));

@@ -168,7 +168,8 @@ Strength Accessor::NeededScope(uint32_t other) const {
 bool Accessor::IsMorallyStrongWith(const Mark& mark, uint8_t bytes) const {
   const auto mine = static_cast<Strength>(how & kStrengthBits);
   const auto theirs = static_cast<Strength>(mark.how & kStrengthBits);
-  if (mine == Strength::kWeak || theirs == Strength::kWeak || mark.bytes != bytes) return false;
+  if (mine == Strength::kWeak || theirs == Strength::kWeak) return false;
+  if (!IsSubset(mark.bytes, bytes) && !IsSubset(bytes, mark.bytes)) return false;
   return std::min(mine, theirs) >= NeededScope(mark.block);
 }
 

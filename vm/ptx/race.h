@@ -37,7 +37,9 @@ struct Accessor {
   [[nodiscard]] bool Sees(const Mark& mark) const;
   // The narrowest scope that takes in this access's thread and one of another block.
   [[nodiscard]] Strength NeededScope(uint32_t other) const;
-  // Whether both are strong and each is within the other's scope.
+  // Whether both are strong, each is within the other's scope, and they overlap completely. PTX
+  // wants them of one size; here one may lie within the other (a byte read from a word that others
+  // update), which the hardware does in one step.
   [[nodiscard]] bool IsMorallyStrongWith(const Mark& mark, uint8_t bytes) const;
 };
 
