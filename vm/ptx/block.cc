@@ -30,6 +30,8 @@ Block::Block(LaunchContext* launch, uint64_t number)
 }
 
 Block::State Block::Run(uint64_t budget) {
+  const CounterLease counter(&launch_->counters);
+  counter_ = counter.get();
   bool done = true;
   uint64_t ran = 0;
   for (const auto& warp : warps_) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "vm/ptx/counter.h"
 #include "vm/ptx/emulator.h"
 #include "vm/ptx/shadow.h"
 #include "vm/ptx/sync_table.h"
@@ -28,6 +29,7 @@ struct LaunchContext {
   ClusterMap clusters;
   GlobalShadow shadow;
   SyncTable sync;
+  CounterPool counters;
   std::mutex output_mutex;
   std::string output;
   std::atomic<uint64_t> next_block{0};
@@ -65,6 +67,8 @@ class Block {
   State Run(uint64_t budget);
 
   [[nodiscard]] LaunchContext& launch() { return *launch_; }
+  // Of the thread of the host that runs the block; null in a launch that does not count.
+  [[nodiscard]] Counter* counter() { return counter_; }
   [[nodiscard]] Dim3 index() const { return index_; }
   [[nodiscard]] uint32_t threads() const { return threads_; }
   [[nodiscard]] const Dim3& shape() const { return launch_->config->block; }
@@ -92,6 +96,7 @@ class Block {
   void ReportDeadlock();
 
   LaunchContext* launch_;
+  Counter* counter_ = nullptr;
   Dim3 index_;
   uint32_t number_;
   uint32_t threads_;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "vm/ptx/counts.h"
 #include "vm/ptx/findings.h"
 #include "vm/ptx/image.h"
 #include "vm/ptx/memory.h"
@@ -35,6 +36,7 @@ struct LaunchConfig {
   bool checks = true;
   // Blocks that are begun before one of them ends, if those that run wait for others.
   uint32_t resident_blocks = 256;
+  bool counts = false;  // fills LaunchReport::counts, which takes time
 };
 
 struct LaunchReport {
@@ -44,6 +46,7 @@ struct LaunchReport {
   uint64_t thread_instructions = 0;
   uint64_t blocks = 0;    // that ran to their end
   bool finished = false;  // all blocks did
+  LaunchCounts counts;    // of LaunchConfig::counts
 
   [[nodiscard]] bool ok() const { return finished && findings.empty(); }
 };

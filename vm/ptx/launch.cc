@@ -104,6 +104,7 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   launch.parameters_defined.resize(config.parameters.size() + 16);
   launch.parameter_range = {0, config.parameters.size(), launch.parameters.data(),
                             launch.parameters_defined.data(), true};
+  if (config.counts) launch.counters.Start(image.module());
   std::vector<std::thread> helpers;
   for (int i = 1; i < config.host_threads; ++i) helpers.emplace_back(RunBlocks, &launch);
   RunBlocks(&launch);
@@ -115,6 +116,7 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   report.thread_instructions = launch.thread_instructions;
   report.blocks = launch.blocks_done;
   report.finished = report.blocks == config.grid.Count();
+  report.counts = launch.counters.Sum();
   return report;
 }
 

@@ -5,6 +5,7 @@
 
 #include "vm/ptx/bind.h"
 #include "vm/ptx/block.h"
+#include "vm/ptx/counter.h"
 
 namespace tarsia::ptx {
 namespace {
@@ -36,6 +37,7 @@ uint64_t Warp::Run(uint64_t budget) {
   uint64_t threads = 0;
   constexpr uint64_t kTurn = 1024;  // before another split of the warp has its turn
   const std::atomic<bool>& stop = launch().stop;
+  Counter* const counter = block_->counter();
   while (ran < budget && !stop.load(std::memory_order_relaxed) && PickSplit()) {
     const uint64_t until = std::min(budget, ran + kTurn);
     yield_ = false;
@@ -48,7 +50,10 @@ uint64_t Warp::Run(uint64_t budget) {
       threads += static_cast<uint64_t>(std::popcount(mask_));
       if (mask_ != 0) {
         if (checking_ && inst.undef != UndefRule::kOwn) Propagate(inst);
-        if (inst.run(*this, inst) == Step::kMoved) break;
+        const Step step = counter == nullptr ? inst.run(*this, inst) : RunCounted(inst, counter);
+        if (step == Step::kMoved) break;
+      } else if (counter != nullptr) {
+        RunCounted(inst, counter);
       }
       ++split.pc;
       if (split.join != nullptr && split.pc == split.join->pc) break;
@@ -57,6 +62,21 @@ uint64_t Warp::Run(uint64_t budget) {
   }
   launch().thread_instructions.fetch_add(threads, std::memory_order_relaxed);
   return ran;
+}
+
+// An instruction whose guard holds in no lane is counted and does nothing.
+Step Warp::RunCounted(const Inst& inst, Counter* counter) {
+  const uint32_t function = frame_->number;
+  const auto number = static_cast<size_t>(&inst - frame_->function->code.data());
+  if (mask_ == 0) {
+    counter->CountExecution(function, number, 0);
+    return Step::kNext;
+  }
+  counted_ = mask_;
+  counter->CountAccess(*this, inst);
+  const Step step = inst.run(*this, inst);
+  if (counted_ != 0) counter->CountExecution(function, number, std::popcount(counted_));
+  return step;
 }
 
 // The next split that can run, after those that have come to their join have been merged.

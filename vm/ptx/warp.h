@@ -26,6 +26,7 @@
 namespace tarsia::ptx {
 
 class Block;
+class Counter;
 struct LaunchContext;
 
 // All bits of a register of `bytes` bytes (1 for a predicate).
@@ -236,6 +237,7 @@ class Warp {
 
  private:
   bool PickSplit();
+  Step RunCounted(const Inst& inst, Counter* counter);
   void Enter(Frame* frame);
   bool Arrive();
   void RemoveCurrent();
@@ -287,7 +289,8 @@ class Warp {
   ShadowRange* shadow_ = nullptr;
   uint64_t clock_ = 0;
   uint32_t carry_ = 0;
-  bool yield_ = false;  // the split's turn ends
+  bool yield_ = false;    // the split's turn ends
+  uint32_t counted_ = 0;  // lanes in which the instruction runs; 0 if it waits and begins again
 };
 
 // Undefined bits of the destinations from those of the sources, before the instruction runs

@@ -147,8 +147,10 @@ bool Warp::GatherLoose() {
     if (other->pc != now.pc || other->frame != now.frame || other->join != now.join) continue;
     other->mask |= now.mask;
     RemoveCurrent();
+    counted_ = 0;
     return true;
   }
+  if (others) counted_ = 0;
   return others;
 }
 
@@ -282,6 +284,7 @@ bool Warp::SyncLanes(const Inst& inst, uint32_t members) {
     now.state = Split::State::kWarpSync;
     now.wanted = wanted;
     now.executing = mask_;
+    counted_ = 0;
     return false;
   }
   if (here == mask_) return true;
@@ -292,6 +295,7 @@ bool Warp::SyncLanes(const Inst& inst, uint32_t members) {
     }
   }
   mask_ = here;
+  counted_ = here;
   return true;
 }
 
