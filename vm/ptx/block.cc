@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vm/ptx/cluster.h"
+
 namespace tarsia::ptx {
 namespace {
 
@@ -11,10 +13,13 @@ uint64_t SharedBytes(const LaunchContext& launch) {
 
 }  // namespace
 
-Block::Block(LaunchContext* launch, uint64_t number)
+Block::Block(LaunchContext* launch, Cluster* cluster, uint32_t rank, const Dim3& index)
     : launch_(launch),
-      index_(UnravelIndex(number, launch->config->grid)),
-      number_(static_cast<uint32_t>(number)),
+      cluster_(cluster),
+      rank_(rank),
+      within_(UnravelIndex(rank, cluster->shape())),
+      index_(index),
+      number_(static_cast<uint32_t>(RavelIndex(index, launch->config->grid))),
       threads_(static_cast<uint32_t>(launch->config->block.Count())),
       shadow_(SharedBytes(*launch), &mark_sets_) {
   const uint64_t bytes = SharedBytes(*launch);
@@ -41,10 +46,7 @@ Block::State Block::Run(uint64_t budget) {
   }
   const uint64_t total = launch_->warp_instructions.fetch_add(ran) + ran;
   if (done) return State::kDone;
-  if (ran == 0) {
-    ReportDeadlock();
-    return State::kFailed;
-  }
+  if (ran == 0) return State::kIdle;
   if (launch_->config->instruction_limit != 0 && total > launch_->config->instruction_limit) {
     Finding finding;
     finding.kind = FindingKind::kLimit;
@@ -56,6 +58,10 @@ Block::State Block::Run(uint64_t budget) {
     return State::kFailed;
   }
   return State::kRunning;
+}
+
+bool Block::Done() const {
+  return std::ranges::all_of(warps_, [](const auto& warp) { return warp->Done(); });
 }
 
 uint32_t Block::LiveThreads() const {
@@ -130,9 +136,10 @@ void Block::ThreadsEnded() {
   for (uint32_t i = 0; i < kBarriers; ++i) {
     if (!barriers_[i].waiters.empty()) TryComplete(i);
   }
+  cluster_->ThreadsEnded();
 }
 
-void Block::ReportDeadlock() {
+std::string Block::DescribeWaits() {
   std::string waits;
   for (const auto& warp : warps_) {
     warp->ReportStuckLanes();
@@ -145,12 +152,7 @@ void Block::ReportDeadlock() {
     waits += fmt::format("; barrier {} has {} of {} threads", i, barrier.arrived,
                          barrier.threads != 0 ? barrier.threads : LiveThreads());
   }
-  Finding finding;
-  finding.kind = FindingKind::kDeadlock;
-  finding.block = index_;
-  finding.count = 1;
-  finding.message = "no thread can go on" + waits;
-  launch_->findings.Add(std::move(finding));
+  return waits;
 }
 
 }  // namespace tarsia::ptx

@@ -17,6 +17,8 @@
 
 namespace tarsia::ptx {
 
+class Cluster;
+
 // What all blocks of a launch share.
 struct LaunchContext {
   const Image* image = nullptr;
@@ -32,10 +34,13 @@ struct LaunchContext {
   CounterPool counters;
   std::mutex output_mutex;
   std::string output;
-  std::atomic<uint64_t> next_block{0};
+  Dim3 cluster;  // its shape
+  std::atomic<uint64_t> next_cluster{0};
   std::atomic<uint64_t> warp_instructions{0};
   std::atomic<uint64_t> thread_instructions{0};
   std::atomic<uint64_t> blocks_done{0};
+  std::atomic<uint64_t> dependents_launched{0};
+  std::atomic<uint64_t> dependency_waits{0};
   std::atomic<bool> stop{false};
 };
 
@@ -59,9 +64,9 @@ struct Barrier {
 class Block {
  public:
   static constexpr uint32_t kBarriers = 16;
-  enum class State : uint8_t { kRunning, kDone, kFailed };
+  enum class State : uint8_t { kRunning, kIdle, kDone, kFailed };  // idle: all of it waits
 
-  Block(LaunchContext* launch, uint64_t number);
+  Block(LaunchContext* launch, Cluster* cluster, uint32_t rank, const Dim3& index);
 
   // Runs every warp for a while.
   State Run(uint64_t budget);
@@ -69,11 +74,19 @@ class Block {
   [[nodiscard]] LaunchContext& launch() { return *launch_; }
   // Of the thread of the host that runs the block; null in a launch that does not count.
   [[nodiscard]] Counter* counter() { return counter_; }
+  [[nodiscard]] Cluster& cluster() { return *cluster_; }
+  [[nodiscard]] uint32_t rank() const { return rank_; }  // in its cluster
+  [[nodiscard]] const Dim3& within() const { return within_; }
   [[nodiscard]] Dim3 index() const { return index_; }
   [[nodiscard]] uint32_t threads() const { return threads_; }
   [[nodiscard]] const Dim3& shape() const { return launch_->config->block; }
   [[nodiscard]] uint32_t warps() const { return static_cast<uint32_t>(warps_.size()); }
+  [[nodiscard]] Warp& warp(uint32_t number) { return *warps_[number]; }
   [[nodiscard]] MemoryRange& shared() { return shared_; }
+  // Whether all of its threads have ended.
+  [[nodiscard]] bool Done() const;
+  // "; warp 0: line 9: barrier 1 (lanes 0xffffffff)" and so on, of a block that is idle.
+  std::string DescribeWaits();
 
   // Lanes of a warp come to a barrier. True: the barrier is complete or is not waited for; go on.
   bool ArriveAt(uint32_t barrier, uint32_t threads, bool wait, const Inst& inst, Warp* warp,
@@ -93,10 +106,12 @@ class Block {
  private:
   [[nodiscard]] uint32_t LiveThreads() const;
   bool TryComplete(uint32_t barrier);
-  void ReportDeadlock();
 
   LaunchContext* launch_;
   Counter* counter_ = nullptr;
+  Cluster* cluster_;
+  uint32_t rank_;
+  Dim3 within_;  // the same by dimension
   Dim3 index_;
   uint32_t number_;
   uint32_t threads_;

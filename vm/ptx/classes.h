@@ -38,8 +38,8 @@ enum class ClassRule : uint8_t {
   kCopy,              // asynchronous, or what orders such copies
   kProduct,           // of matrices, by a warp
   kWarpgroupProduct,  // likewise by four
-  kWarpWide,  // lanes that act together
-  kBarrier,  // of a block, or of a warp
+  kWarpWide,          // lanes that act together
+  kBarrier,           // of a block, or of a warp
   kSynchronise,
   kHint,
 };

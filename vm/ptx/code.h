@@ -165,6 +165,9 @@ struct Function {
   uint64_t param_bytes = 0;
   std::array<uint32_t, 3> max_threads{};       // .maxntid; zeros if it is not given
   std::array<uint32_t, 3> required_threads{};  // .reqntid
+  std::array<uint32_t, 3> required_cluster{};  // .reqnctapercluster
+  bool explicit_cluster = false;               // .explicitcluster
+  uint32_t max_cluster_rank = 0;               // .maxclusterrank; 0 if it is not given
   uint32_t min_blocks_per_sm = 0;
   uint32_t max_registers = 0;
 

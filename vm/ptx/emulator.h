@@ -27,6 +27,7 @@ namespace tarsia::ptx {
 struct LaunchConfig {
   Dim3 grid;
   Dim3 block;
+  Dim3 cluster{0, 0, 0};                // blocks of a cluster; zeros: what the entry requires
   uint64_t dynamic_shared = 0;          // bytes
   std::span<const uint8_t> parameters;  // the parameter block, as the entry lays it out
   int host_threads = 1;                 // blocks of the grid run on as many
@@ -44,7 +45,10 @@ struct LaunchReport {
   std::string output;  // of vprintf
   uint64_t warp_instructions = 0;
   uint64_t thread_instructions = 0;
-  uint64_t blocks = 0;    // that ran to their end
+  uint64_t blocks = 0;  // that ran to their end
+  // griddepcontrol by threads. Within one launch neither does anything.
+  uint64_t dependents_launched = 0;
+  uint64_t dependency_waits = 0;
   bool finished = false;  // all blocks did
   LaunchCounts counts;    // of LaunchConfig::counts
 

@@ -93,7 +93,9 @@ Step Isspacep(Warp& warp, const Inst& inst) {
     Space space = Warp::Narrow(Space::kGeneric, &address);
     const MemoryRange* range = warp.launch().image->memory().Find(generic);
     if (space == Space::kGlobal && range != nullptr && range->read_only) space = Space::kConst;
-    lanes |= static_cast<uint32_t>(space == inst.space) << lane;
+    const bool own = address < kSharedPeers || address >> kRankShift == warp.block().rank() + 1;
+    const bool here = space != Space::kShared || own || inst.Has(Mod::kSharedCluster);
+    lanes |= static_cast<uint32_t>(space == inst.space && here) << lane;
   });
   warp.SetPredicate(inst.operands[0], lanes);
   return Step::kNext;

@@ -26,12 +26,7 @@ bool IsAligned(const Inst& inst) {
 }
 
 Step ArriveAtBarrier(Warp& warp, const Inst& inst, int number_at, bool wait, uint32_t predicate) {
-  if (IsAligned(inst) && (warp.live() & ~warp.mask()) != 0) {
-    if (warp.GatherLoose()) return Step::kMoved;
-    warp.Report(inst, FindingKind::kDivergence, std::countr_zero(warp.mask()),
-                fmt::format("all lanes must come to it together, and lanes 0x{:08x} do not",
-                            warp.live() & ~warp.mask()));
-  }
+  if (IsAligned(inst) && !AllLanesCome(warp, inst)) return Step::kMoved;
   const uint32_t number = UniformValue(warp, inst, inst[number_at], "the number of the barrier");
   uint32_t threads = 0;
   if (inst.CountAt(number_at + 1) != 0) {
@@ -81,6 +76,16 @@ Step Nothing(Warp&, const Inst&) { return Step::kNext; }
 
 }  // namespace
 
+bool AllLanesCome(Warp& warp, const Inst& inst) {
+  const uint32_t missing = warp.live() & ~warp.mask();
+  if (missing == 0) return true;
+  if (warp.GatherLoose()) return false;
+  warp.Report(
+      inst, FindingKind::kDivergence, std::countr_zero(warp.mask()),
+      fmt::format("all lanes must come to it together, and lanes 0x{:08x} do not", missing));
+  return true;
+}
+
 PTX_BIND(BarSync) { return &Sync; }
 PTX_BIND(BarArrive) { return &Arrive; }
 PTX_BIND(BarRedPopc) { return &Reduce; }
@@ -96,6 +101,13 @@ PTX_BIND(Membar) { return &FenceAll; }
 PTX_BIND(Fence) { return &FenceAll; }
 PTX_BIND(FenceProxy) { return &FenceOfProxy; }
 PTX_BIND(Nanosleep) { return &Nothing; }
-PTX_BIND(Griddepcontrol) { return &Nothing; }
+PTX_BIND(Griddepcontrol) {
+  return [](Warp& warp, const Inst& i) {
+    std::atomic<uint64_t>& count =
+        i.Has(Mod::kWait) ? warp.launch().dependency_waits : warp.launch().dependents_launched;
+    count.fetch_add(static_cast<uint64_t>(std::popcount(warp.mask())), std::memory_order_relaxed);
+    return Step::kNext;
+  };
+}
 
 }  // namespace tarsia::ptx

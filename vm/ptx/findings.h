@@ -37,6 +37,10 @@ inline Dim3 UnravelIndex(uint64_t linear, const Dim3& extent) {
           static_cast<uint32_t>(linear / extent.x / extent.y)};
 }
 
+inline uint64_t RavelIndex(const Dim3& at, const Dim3& extent) {
+  return at.x + uint64_t{extent.x} * (at.y + uint64_t{extent.y} * at.z);
+}
+
 struct Finding {
   FindingKind kind = FindingKind::kOutOfBounds;
   Location location;         // in the PTX text

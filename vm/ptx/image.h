@@ -18,6 +18,12 @@ namespace tarsia::ptx {
 // never valid, so that a null pointer is found out.
 inline constexpr uint64_t kSharedBase = 1024;
 
+// An address within the shared space is an offset in the memory of a block. The bits from
+// kRankShift on say whose: 0 is the own block's, r + 1 that of the block of rank r in the cluster.
+inline constexpr int kRankShift = 24;
+inline constexpr uint64_t kSharedPeers = uint64_t{1} << kRankShift;  // the first of these
+inline constexpr uint64_t kSharedWindowBytes = 32 * kSharedPeers;
+
 // What an entry needs besides its code; by function number.
 struct EntryImage {
   const Function* entry = nullptr;

@@ -2,7 +2,7 @@
 #include <deque>
 #include <thread>
 
-#include "vm/ptx/block.h"
+#include "vm/ptx/cluster.h"
 #include "vm/ptx/diagnostics.h"
 #include "vm/ptx/emulator.h"
 
@@ -52,32 +52,35 @@ Status CheckLaunch(const EntryImage& image, const LaunchConfig& config) {
   return OkStatus();
 }
 
-// Runs blocks in the order of their numbers. One that takes long may wait for another, so that
-// further ones are begun beside it.
+// Runs clusters (of one block, if nothing else is asked for) in the order of their numbers. One
+// that takes long may wait for another, so that further ones are begun beside it.
 void RunBlocks(LaunchContext* launch) {
-  const uint64_t count = launch->config->grid.Count();
-  std::deque<std::unique_ptr<Block>> resident;
+  const uint64_t blocks = launch->cluster.Count();
+  const uint64_t count = launch->config->grid.Count() / blocks;
+  std::deque<std::unique_ptr<Cluster>> resident;
   bool more = true;
   while (!launch->stop.load()) {
-    const bool room = resident.size() < std::max<uint32_t>(1, launch->config->resident_blocks);
+    const bool room =
+        resident.size() * blocks < std::max<uint32_t>(1, launch->config->resident_blocks);
     if (more && room) {
-      const uint64_t number = launch->next_block.fetch_add(1);
+      const uint64_t number = launch->next_cluster.fetch_add(1);
       more = number < count;
-      if (more) resident.push_front(std::make_unique<Block>(launch, number));
+      if (more) resident.push_front(std::make_unique<Cluster>(launch, launch->cluster, number));
     }
     if (resident.empty()) return;
-    std::unique_ptr<Block> block = std::move(resident.front());
+    std::unique_ptr<Cluster> cluster = std::move(resident.front());
     resident.pop_front();
     Block::State state = Block::State::kRunning;
     for (int turn = 0; turn < kPatience && state == Block::State::kRunning; ++turn) {
-      state = block->Run(kQuantum);
+      state = cluster->Run(kQuantum);
     }
     switch (state) {
       case Block::State::kRunning:
-        resident.push_back(std::move(block));
+      case Block::State::kIdle:
+        resident.push_back(std::move(cluster));
         break;
       case Block::State::kDone:
-        launch->blocks_done.fetch_add(1);
+        launch->blocks_done.fetch_add(blocks);
         break;
       case Block::State::kFailed:
         launch->stop.store(true);
@@ -94,10 +97,11 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   launch.image = &image;
   launch.entry = image.FindEntry(entry);
   launch.config = &config;
-  launch.clusters = {config.grid, {}};
   launch.shadow.SetShared(config.host_threads > 1);
   if (launch.entry == nullptr) return MakeDiagnostic(diag::kNoEntry, {}, entry);
   TARSIA_CHECK(CheckLaunch(*launch.entry, config));
+  TARSIA_TRY(launch.cluster, ClusterShape(*launch.entry->entry, config));
+  launch.clusters = {config.grid, launch.cluster};
   launch.parameters.assign(config.parameters.begin(), config.parameters.end());
   launch.parameters_defined.assign(config.parameters.size(), 0xFF);
   launch.parameters.resize(config.parameters.size() + 16);
@@ -115,6 +119,8 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   report.warp_instructions = launch.warp_instructions;
   report.thread_instructions = launch.thread_instructions;
   report.blocks = launch.blocks_done;
+  report.dependents_launched = launch.dependents_launched;
+  report.dependency_waits = launch.dependency_waits;
   report.finished = report.blocks == config.grid.Count();
   report.counts = launch.counters.Sum();
   return report;

@@ -263,6 +263,7 @@ bool Parser::ParseBounds(Function* function) {
     const std::string_view word = lexer_.text();
     const Location location = lexer_.location();
     lexer_.Next();
+    function->explicit_cluster |= word == "explicitcluster";
     if (word == "noreturn" || word == "explicitcluster" || word == "blocksareclusters") continue;
     if (word == "pragma") {
       while (lexer_.token() == Token::kString || lexer_.Is(',')) lexer_.Next();
@@ -275,6 +276,8 @@ bool Parser::ParseBounds(Function* function) {
       if (!ParseDimensions(&dimensions)) return false;
       if (word == "maxntid") function->max_threads = dimensions;
       if (word == "reqntid") function->required_threads = dimensions;
+      if (word == "reqnctapercluster") function->required_cluster = dimensions;
+      if (word == "maxclusterrank") function->max_cluster_rank = dimensions[0];
       if (word == "minnctapersm") function->min_blocks_per_sm = dimensions[0];
       if (word == "maxnreg") function->max_registers = dimensions[0];
       continue;

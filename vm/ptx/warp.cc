@@ -5,6 +5,7 @@
 
 #include "vm/ptx/bind.h"
 #include "vm/ptx/block.h"
+#include "vm/ptx/cluster.h"
 #include "vm/ptx/counter.h"
 
 namespace tarsia::ptx {
@@ -284,6 +285,8 @@ uint64_t Warp::SpecialValue(Special special, int lane) const {
   const Dim3& ntid = block_->shape();
   const Dim3 ctaid = block_->index();
   const LaunchConfig& config = *block_->launch().config;
+  const Cluster& cluster = block_->cluster();
+  const Dim3& within = block_->within();
   const uint32_t bit = uint32_t{1} << lane;
   const auto now = [] {
     return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
@@ -349,6 +352,36 @@ uint64_t Warp::SpecialValue(Special special, int lane) const {
       return block_->launch().entry->dynamic_offset + config.dynamic_shared;
     case Special::kDynamicSmemSize:
       return config.dynamic_shared;
+    case Special::kClusterCtaidX:
+      return within.x;
+    case Special::kClusterCtaidY:
+      return within.y;
+    case Special::kClusterCtaidZ:
+      return within.z;
+    case Special::kClusterNctaidX:
+      return cluster.shape().x;
+    case Special::kClusterNctaidY:
+      return cluster.shape().y;
+    case Special::kClusterNctaidZ:
+      return cluster.shape().z;
+    case Special::kClusteridX:
+      return cluster.index().x;
+    case Special::kClusteridY:
+      return cluster.index().y;
+    case Special::kClusteridZ:
+      return cluster.index().z;
+    case Special::kNclusteridX:
+      return cluster.grid().x;
+    case Special::kNclusteridY:
+      return cluster.grid().y;
+    case Special::kNclusteridZ:
+      return cluster.grid().z;
+    case Special::kClusterCtarank:
+      return block_->rank();
+    case Special::kClusterNctarank:
+      return cluster.size();
+    case Special::kIsExplicitCluster:
+      return HasExplicitCluster(*block_->launch().entry->entry, config) ? 1 : 0;
   }
   return 0;
 }
@@ -358,7 +391,7 @@ uint64_t Warp::SpecialValue(Special special, int lane) const {
 Space Warp::Narrow(Space space, uint64_t* address) {
   if (space != Space::kGeneric) return space;
   const auto within = [&](uint64_t window) { return *address - window < kWindowBytes; };
-  if (within(kSharedWindow)) {
+  if (*address - kSharedWindow < kSharedWindowBytes) {
     *address -= kSharedWindow;
     return Space::kShared;
   }
@@ -381,7 +414,10 @@ Place Warp::LocalPlace(int lane, uint64_t address) {
 
 bool Warp::FindShared(const Inst& inst, int lane, uint64_t address, uint32_t bytes, Access access,
                       Place* place) {
-  MemoryRange& shared = block_->shared();
+  Block* const owner =
+      address < kSharedPeers ? block_ : FindPeer(inst, lane, &address, bytes, access);
+  if (owner == nullptr) return false;
+  MemoryRange& shared = owner->shared();
   if (!shared.Holds(address, bytes)) {
     ReportAccess(inst, FindingKind::kOutOfBounds, lane, Space::kShared, address, bytes, access,
                  fmt::format("the block has {} bytes from 0x{:x}", shared.bytes, kSharedBase));

@@ -61,7 +61,7 @@ struct Join {
 
 // Lanes that run together.
 struct Split {
-  enum class State : uint8_t { kReady, kBarrier, kWarpSync };
+  enum class State : uint8_t { kReady, kBarrier, kWarpSync, kCluster };
   State state = State::kReady;
   uint32_t mask = 0;
   uint32_t pc = 0;
@@ -255,6 +255,8 @@ class Warp {
   [[nodiscard]] uint64_t SpecialValue(Special special, int lane) const;
   void ReportAccess(const Inst& inst, FindingKind kind, int lane, Space space, uint64_t address,
                     uint32_t bytes, Access access, std::string_view where);
+  // The block of its cluster that an address of another's shared memory names.
+  Block* FindPeer(const Inst& inst, int lane, uint64_t* address, uint32_t bytes, Access access);
   bool FindShared(const Inst& inst, int lane, uint64_t address, uint32_t bytes, Access access,
                   Place* place);
   const MemoryRange* FindGlobal(uint64_t address, uint64_t bytes);
@@ -265,6 +267,8 @@ class Warp {
   [[nodiscard]] bool WritesSameValue(const Inst& inst, int lane, Space space, uint64_t address,
                                      const Conflict& conflict);
   [[nodiscard]] std::string DescribeActor(const Mark& mark) const;
+  // Whose shared memory an address of the shared space is in.
+  [[nodiscard]] Block& OwnerOf(uint64_t address) const;
   ShadowRange& ShadowOf(const MemoryRange& range);
 
   Block* block_;

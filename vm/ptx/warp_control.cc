@@ -358,8 +358,18 @@ std::string Warp::DescribeWaits() const {
     const Inst& inst = split->frame->function->code[split->pc];
     if (!text.empty()) text += ", ";
     text += fmt::format("line {}: ", inst.location.line);
-    text += split->state == Split::State::kBarrier ? fmt::format("barrier {}", split->barrier)
-                                                   : "lanes of its warp";
+    switch (split->state) {
+      case Split::State::kReady:
+      case Split::State::kWarpSync:
+        text += "lanes of its warp";
+        break;
+      case Split::State::kBarrier:
+        text += fmt::format("barrier {}", split->barrier);
+        break;
+      case Split::State::kCluster:
+        text += "barrier.cluster";
+        break;
+    }
     text += fmt::format(" (lanes 0x{:08x})", split->mask);
   }
   return text;

@@ -3,6 +3,7 @@
 
 #include "vm/ptx/access.h"
 #include "vm/ptx/block.h"
+#include "vm/ptx/cluster.h"
 #include "vm/ptx/warp.h"
 
 namespace tarsia::ptx {
@@ -18,10 +19,9 @@ uint8_t BytesWithin(uint64_t cell, uint64_t offset, uint64_t end) {
   return static_cast<uint8_t>(((1U << last) - 1) & ~((1U << first) - 1));
 }
 
-// Addresses of shared memory are the block's own.
-uint64_t SyncKey(const Block& block, Space space, uint64_t address) {
-  if (space != Space::kShared) return address;
-  return (uint64_t{1} << 63) | (uint64_t{block.number()} << 28) | address;
+// Addresses of shared memory are of one block.
+uint64_t SyncKey(const Block& owner, uint64_t address) {
+  return (uint64_t{1} << 63) | (uint64_t{owner.number()} << 28) | (address & (kSharedPeers - 1));
 }
 
 Strength StrengthOf(const Inst& inst) { return static_cast<Strength>(inst.how & kStrengthBits); }
@@ -84,15 +84,24 @@ ShadowRange& Warp::ShadowOf(const MemoryRange& range) {
   return *shadow_;
 }
 
+Block& Warp::OwnerOf(uint64_t address) const {
+  if (address < kSharedPeers) return *block_;
+  return block_->cluster().block(static_cast<uint32_t>(address >> kRankShift) - 1);
+}
+
 void Warp::NoteAccess(const Inst& inst, const Accessor& accessor, int lane, Space space,
                       uint64_t address, uint32_t bytes, Access access) {
   if (space == Space::kLocal || space == Space::kParam) return;
-  const MemoryRange* range =
-      space == Space::kShared ? &block_->shared() : FindGlobal(address, bytes);
+  if (space == Space::kShared) {
+    Block& owner = OwnerOf(address);
+    const uint64_t offset = (address & (kSharedPeers - 1)) - kSharedBase;
+    return NoteCells(inst, accessor, lane, &owner.shadow(), offset, bytes, access, space,
+                     address - offset);
+  }
+  const MemoryRange* range = FindGlobal(address, bytes);
   if (range == nullptr || range->read_only) return;
-  const Space kind = space == Space::kShared ? Space::kShared : Space::kGlobal;
-  NoteCells(inst, accessor, lane, &ShadowOf(*range), address - range->address, bytes, access, kind,
-            range->address);
+  NoteCells(inst, accessor, lane, &ShadowOf(*range), address - range->address, bytes, access,
+            Space::kGlobal, range->address);
 }
 
 // Lanes that read the very same bytes: the first and the last of them stand for all, since whoever
@@ -223,7 +232,7 @@ void Warp::NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t add
   }
   release.block = block_->number();
   SyncTable& table = launch().sync;
-  const uint64_t key = SyncKey(*block_, space, address);
+  const uint64_t key = space == Space::kShared ? SyncKey(OwnerOf(address), address) : address;
   const bool releases = release.scope != Strength::kWeak;
   if ((inst.how & kAtomicBit) != 0) {
     if (releases) table.Update(key, release);
@@ -235,7 +244,8 @@ void Warp::NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t add
 void Warp::NoteStrongRead(const Inst& inst, int lane, Space space, uint64_t address) {
   SyncTable& table = launch().sync;
   if (table.empty()) return;
-  const Releases releases = table.Read(SyncKey(*block_, space, address));
+  const Releases releases =
+      table.Read(space == Space::kShared ? SyncKey(OwnerOf(address), address) : address);
   if (releases.empty()) return;
   const Strength scope = StrengthOf(inst);
   if (inst.Has(Mod::kAcquire) || inst.Has(Mod::kAcqRel)) {
