@@ -21,7 +21,9 @@ Block::Block(LaunchContext* launch, Cluster* cluster, uint32_t rank, const Dim3&
       index_(index),
       number_(static_cast<uint32_t>(RavelIndex(index, launch->config->grid))),
       threads_(static_cast<uint32_t>(launch->config->block.Count())),
-      shadow_(SharedBytes(*launch), &mark_sets_) {
+      shadow_(SharedBytes(*launch), &mark_sets_),
+      warpgroups_(threads_ / (kLanes * kWarpgroupWarps) + 1),
+      registers_(launch->entry->entry->max_registers, (threads_ + kLanes - 1) / kLanes) {
   const uint64_t bytes = SharedBytes(*launch);
   shared_data_.resize(bytes + 16);
   shared_defined_.resize(bytes + 16);
@@ -45,7 +47,10 @@ Block::State Block::Run(uint64_t budget) {
     done = done && warp->Done();
   }
   const uint64_t total = launch_->warp_instructions.fetch_add(ran) + ran;
-  if (done) return State::kDone;
+  if (done) {
+    ReportLeftOut(*this);
+    return State::kDone;
+  }
   if (ran == 0) return State::kIdle;
   if (launch_->config->instruction_limit != 0 && total > launch_->config->instruction_limit) {
     Finding finding;

@@ -14,6 +14,7 @@
 #include "vm/ptx/shadow.h"
 #include "vm/ptx/sync_table.h"
 #include "vm/ptx/warp.h"
+#include "vm/ptx/warpgroup.h"
 
 namespace tarsia::ptx {
 
@@ -87,6 +88,9 @@ class Block {
   [[nodiscard]] bool Done() const;
   // "; warp 0: line 9: barrier 1 (lanes 0xffffffff)" and so on, of a block that is idle.
   std::string DescribeWaits();
+  // Of four warps; the last may be incomplete.
+  [[nodiscard]] WarpgroupLog& warpgroup(uint32_t number) { return warpgroups_[number]; }
+  [[nodiscard]] RegisterPool& registers() { return registers_; }
 
   // Lanes of a warp come to a barrier. True: the barrier is complete or is not waited for; go on.
   bool ArriveAt(uint32_t barrier, uint32_t threads, bool wait, const Inst& inst, Warp* warp,
@@ -98,6 +102,9 @@ class Block {
   [[nodiscard]] uint32_t number() const { return number_; }
   // Who touched its shared memory.
   [[nodiscard]] ShadowRange& shadow() { return shadow_; }
+  // The agent of a warp's wgmma, and a fresh one.
+  [[nodiscard]] uint32_t WgmmaActor(uint32_t warp) const { return 2 * threads_ + warp; }
+  [[nodiscard]] uint32_t NewActor() { return WgmmaActor(warps()) + agents_++; }
   // Up to where the cp.async of a thread have been waited for.
   [[nodiscard]] Clock AsyncDone(uint32_t thread) const {
     return warps_[thread / kLanes]->AsyncDone(static_cast<int>(thread % kLanes));
@@ -117,11 +124,14 @@ class Block {
   uint32_t threads_;
   std::vector<uint8_t> shared_data_;
   std::vector<uint8_t> shared_defined_;
+  uint32_t agents_ = 0;
   MarkSets mark_sets_;
   ShadowRange shadow_;
   MemoryRange shared_;
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, kBarriers> barriers_;
+  std::vector<WarpgroupLog> warpgroups_;
+  RegisterPool registers_;
 };
 
 }  // namespace tarsia::ptx

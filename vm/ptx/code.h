@@ -83,7 +83,8 @@ inline constexpr uint32_t kNowhere = UINT32_MAX;
 
 struct Inst {
   Handler run = nullptr;
-  Handler behind = nullptr;  // of an instruction that reads a clock
+  Handler behind = nullptr;   // of an instruction that reads a clock
+  Handler watched = nullptr;  // of one whose registers are watched (wgmma_state.h)
   Op op = Op{};
   UndefRule undef = UndefRule::kAll;
   Space space = Space::kGeneric;
@@ -91,6 +92,7 @@ struct Inst {
   Operand guard;
   std::array<Type, 4> type{};
   std::bitset<kModCount> mods;
+  uint16_t number = 0;  // in a modifier, as the 128 of .m64n128k16
   uint8_t groups = 0;
   std::array<OperandGroup, kMaxGroups> group{};
   std::vector<Operand> operands;
@@ -181,6 +183,7 @@ struct Function {
   uint64_t local_bytes = 0;  // of a thread's frame
   std::vector<CallSite> calls;
   std::vector<std::vector<uint32_t>> tables;  // of brx.idx
+  bool watched = false;                       // it has wgmma: its registers are watched
 };
 
 // An initialiser that is an address: eight (or four) bytes at `offset`.

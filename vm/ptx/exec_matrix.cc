@@ -8,7 +8,7 @@
 
 #include "vm/ptx/access.h"
 #include "vm/ptx/exec.h"
-#include "vm/ptx/numeric.h"
+#include "vm/ptx/matrix.h"
 #include "vm/ptx/round.h"
 
 namespace tarsia::ptx {
@@ -106,12 +106,6 @@ Step StoreMatrix(Warp& warp, const Inst& inst) {
 
 // ---- mma ---------------------------------------------------------------------------------------
 
-struct MmaShape {
-  int m = 16;
-  int n = 8;
-  int k = 0;
-};
-
 MmaShape ShapeOf(const Inst& inst) {
   if (inst.Has(Mod::kM8N8K4)) return {8, 8, 4};
   if (inst.Has(Mod::kM8N8K16)) return {8, 8, 16};
@@ -123,34 +117,6 @@ MmaShape ShapeOf(const Inst& inst) {
 
 constexpr int kMostK = 32;
 
-// Where element e of register r of a lane's fragment lies.
-struct Fragment {
-  char matrix = 'A';
-  MmaShape shape;
-  int per_register = 1;
-
-  [[nodiscard]] int registers() const {
-    const int elements = matrix == 'A'   ? shape.m * shape.k
-                         : matrix == 'B' ? shape.k * shape.n
-                                         : shape.m * shape.n;
-    return elements / kLanes / per_register;
-  }
-  [[nodiscard]] int Row(int lane, int r, int e) const {
-    if (matrix == 'A') return lane / 4 + 8 * (r % (shape.m / 8));
-    if (matrix == 'B') return 4 * per_register * r + per_register * (lane % 4) + e;
-    return lane / 4 + 8 * (per_register == 2 ? r : r / 2);
-  }
-  [[nodiscard]] int Column(int lane, int r, int e) const {
-    if (matrix == 'A') {
-      return 4 * per_register * (r / (shape.m / 8)) + per_register * (lane % 4) + e;
-    }
-    if (matrix == 'B') return lane / 4;
-    return 2 * (lane % 4) + (per_register == 2 ? e : r % 2);
-  }
-};
-
-int PerRegister(Type type) { return type == Type::kF64 ? 1 : 32 / InfoOf(type).bits; }
-
 // Values of up to 16 rows (A, C) or 32 (B).
 template <typename T, int kRows, int kColumns>
 struct Matrix {
@@ -159,22 +125,6 @@ struct Matrix {
   uint32_t undef_rows = 0;
   uint32_t undef_columns = 0;
 };
-
-// An element, decoded; everything that floats are is exact in double.
-double Decode(Type type, uint64_t code, double) {
-  const auto bits = static_cast<uint32_t>(code);
-  if (type == Type::kF64) return std::bit_cast<double>(code);
-  if (type == Type::kF16) return FromFormat(bits, kFormatF16);
-  if (type == Type::kBF16) return FromFormat(bits, kFormatBF16);
-  if (type == Type::kE4M3) return FromFormat(bits, kFormatE4M3);
-  if (type == Type::kE5M2) return FromFormat(bits, kFormatE5M2);
-  // Of a tf32 the low 13 bits are not looked at.
-  return std::bit_cast<float>(type == Type::kTF32 ? bits & 0xFFFFE000 : bits);
-}
-int32_t Decode(Type type, uint64_t code, int32_t) {
-  if (type == Type::kS8) return static_cast<int8_t>(code);
-  return type == Type::kU8 ? static_cast<uint8_t>(code) : static_cast<int32_t>(code);
-}
 
 template <typename M>
 void Read(const Warp& warp, std::span<const Operand> registers, Type type, const Fragment& at,
@@ -198,15 +148,6 @@ void Read(const Warp& warp, std::span<const Operand> registers, Type type, const
       }
     }
   }
-}
-
-uint64_t EncodeResult(double value, Type type, bool /*satfinite*/) {
-  if (type == Type::kF64) return std::bit_cast<uint64_t>(value);
-  return NearestCode(value, type == Type::kF16 ? kFormatF16 : kFormatF32);
-}
-uint64_t EncodeResult(int64_t value, Type, bool satfinite) {
-  if (satfinite) value = std::clamp<int64_t>(value, INT32_MIN, INT32_MAX);
-  return static_cast<uint32_t>(value);
 }
 
 // sums += a * b. Products of the narrow floats are exact and sums of them are of 53 bits, rounded

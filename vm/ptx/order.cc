@@ -90,12 +90,7 @@ void WarpOrder::AddSelf(int lane, Knowledge* into) const {
 }
 
 void WarpOrder::Release(uint32_t lanes, Past* into) {
-  const Past* last = nullptr;  // lanes mostly know the same
-  ForLanes(lanes, [&](int lane) {
-    const Past& past = past_[static_cast<size_t>(lane)];
-    if (last == nullptr || !last->SameAs(past)) into->Join(past);
-    last = &past;
-  });
+  into->Join(JointPast(lanes));
   ForLanes(lanes, [&](int lane) {
     AddSelf(lane, &into->all);
     ++clock_[static_cast<size_t>(lane)];
@@ -117,6 +112,23 @@ void WarpOrder::Acquire(uint32_t lanes, const Past& past) {
     mine = after;
   });
   Refresh(lanes);
+}
+
+void WarpOrder::Learn(uint32_t lanes, uint32_t actor, Clock clock) {
+  Past past;
+  past.all.Raise(block_, actor, clock, actor + 1);
+  Acquire(lanes, past);
+}
+
+Past WarpOrder::JointPast(uint32_t lanes) const {
+  Past joint;
+  const Past* last = nullptr;
+  ForLanes(lanes, [&](int lane) {
+    const Past& past = past_[static_cast<size_t>(lane)];
+    if (last == nullptr || !last->SameAs(past)) joint.Join(past);
+    last = &past;
+  });
+  return joint;
 }
 
 // All lanes at once: where one does not know what another did, that is found before the proxy is.

@@ -85,6 +85,10 @@ class WarpOrder {
   void Acquire(uint32_t lanes, const Past& past);
   // Likewise, where what the lanes know already is part of it.
   void Adopt(uint32_t lanes, const Past& past);
+  // The lanes learn that what an agent of their block did up to this clock is done.
+  void Learn(uint32_t lanes, uint32_t actor, Clock clock);
+  // What the lanes know together.
+  [[nodiscard]] Past JointPast(uint32_t lanes) const;
   // fence.proxy.async: the asynchronous proxy may rely on all that the lanes know.
   void FenceProxy(uint32_t lanes);
 

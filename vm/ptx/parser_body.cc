@@ -3,6 +3,7 @@
 
 #include "vm/ptx/bind.h"
 #include "vm/ptx/parser.h"
+#include "vm/ptx/wgmma_state.h"
 
 namespace tarsia::ptx {
 namespace {
@@ -53,6 +54,7 @@ void Parser::ParseBody(Function* function) {
   if (const auto missing = builder_->ResolveLabels()) {
     diagnostics_.Error(diag::kUnknownLabel, missing->second, missing->first);
   }
+  WatchRegisters(function);
   const uint32_t number = FunctionNumber(function->name);
   for (Call& call : calls_) {
     if (call.caller == kNowhere) call.caller = number;
@@ -278,6 +280,7 @@ bool Parser::ParseModifiers(Inst* inst, const Row** row, std::string_view mnemon
     ModifierMatch match = MatchModifiers(*candidate, words);
     if (!match.complete) continue;
     inst->mods = match.mods;
+    inst->number = match.number;
     inst->type = match.types;
     *row = candidate;
     return true;
@@ -395,7 +398,8 @@ bool Parser::ParseVector(const Row& row, const OperandShape& shape, Type type, i
   const size_t first = list.size();
   OperandShape element = shape;
   if (!lexer_.Is('{')) {
-    const auto operand = ParseOperand(element, type, bytes);
+    const bool descriptor = shape.count == OperandCount::kListOrDescriptor;
+    const auto operand = ParseOperand(element, type, descriptor ? 8 : bytes);
     if (!operand) return false;
     list.push_back(*operand);
   } else {

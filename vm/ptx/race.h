@@ -20,7 +20,8 @@ struct Accessor {
   uint32_t block = 0;
   const ClusterMap* clusters = nullptr;
   uint16_t actor = 0;
-  uint16_t issuer = 0;        // the thread behind an agent; of a thread, itself
+  uint16_t issuer = 0;        // the first thread behind an agent; of a thread, itself
+  uint16_t issuers = 1;       // how many threads, one after the other
   uint16_t issuer_async = 0;  // the agent of the thread's cp.async
   uint8_t how = 0;
   Clock clock = 0;
@@ -29,7 +30,7 @@ struct Accessor {
   const std::vector<Clock>* own = nullptr;  // what it knows of its own block
   const Past* past = nullptr;
 
-  [[nodiscard]] bool IsAgent() const { return actor != issuer; }
+  [[nodiscard]] bool IsAgent() const { return (how & kAsyncBit) != 0; }
   [[nodiscard]] Mark MarkOf(uint8_t bytes) const { return {block, actor, bytes, how, clock, inst}; }
   // Whether the marked access happened before.
   [[nodiscard]] bool IsAfter(const Mark& mark) const;
@@ -41,6 +42,19 @@ struct Accessor {
   // wants them of one size; here one may lie within the other (a byte read from a word that others
   // update), which the hardware does in one step.
   [[nodiscard]] bool IsMorallyStrongWith(const Mark& mark, uint8_t bytes) const;
+};
+
+// Asynchronous work as who accesses memory, with what its threads knew when they began it.
+struct AgentAccess {
+  Past past;
+  Accessor accessor;
+  // Valid as long as this is.
+  [[nodiscard]] Accessor Get() const {
+    Accessor now = accessor;
+    now.past = &past;
+    now.own = past.all.OfBlock(accessor.block);
+    return now;
+  }
 };
 
 // How an instruction accesses memory.

@@ -1,6 +1,7 @@
 #include "vm/ptx/table.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "vm/ptx/bind.h"
@@ -55,6 +56,7 @@ OperandShape ParseShape(std::string_view text) {
   shape.count = text[1] == 'v'   ? OperandCount::kByModifier
                 : text[1] == '*' ? OperandCount::kAny
                 : text[1] == 'g' ? OperandCount::kConcat
+                : text[1] == 'm' ? OperandCount::kListOrDescriptor
                                  : OperandCount::kOne;
   text.remove_prefix(text.find(':') + 1);
   if (text[0] == 'w') {
@@ -77,6 +79,18 @@ Row MakeRow(Op op, std::string_view name, std::string_view mnemonic, std::string
   for (const std::string_view text : Split(modifiers, ' ')) row.slots.push_back(ParseSlot(text));
   for (const std::string_view text : Split(operands, ' ')) row.shapes.push_back(ParseShape(text));
   return row;
+}
+
+// Whether a word is one of the table's, in which `*` stands for a number of up to three digits.
+bool FitsWord(std::string_view pattern, std::string_view word, uint16_t* number) {
+  const size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return pattern == word;
+  const std::string_view tail = pattern.substr(star + 1);
+  if (word.size() < pattern.size() || word.size() > pattern.size() + 2) return false;
+  if (!word.starts_with(pattern.substr(0, star)) || !word.ends_with(tail)) return false;
+  const std::string_view digits = word.substr(star, word.size() - tail.size() - star);
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), *number);
+  return error == std::errc() && stop == digits.data() + digits.size() && digits[0] != '0';
 }
 
 struct Table {
@@ -116,14 +130,18 @@ ModifierMatch MatchModifiers(const Row& row, std::span<const std::string_view> w
   ModifierMatch match;
   size_t types = 0;
   for (const ModifierSlot& slot : row.slots) {
-    const bool here = match.matched < words.size() &&
-                      std::ranges::find(slot.words, words[match.matched]) != slot.words.end();
-    if (!here) {
+    const auto here = match.matched == words.size()
+                          ? slot.words.end()
+                          : std::ranges::find_if(slot.words, [&](std::string_view pattern) {
+                              return FitsWord(pattern, words[match.matched], &match.number);
+                            });
+    if (here == slot.words.end()) {
       if (slot.optional) continue;
       if (match.matched == words.size()) match.missing = &slot;
       return match;
     }
-    const std::string_view word = words[match.matched++];
+    const std::string_view word = *here;
+    ++match.matched;
     if (const auto type = FindType(word); type && types < match.types.size()) {
       match.types[types++] = *type;
     } else if (const auto mod = FindMod(word)) {

@@ -20,7 +20,7 @@ struct ModifierSlot {
 };
 
 enum class OperandRole : uint8_t { kDest, kSource, kAddress, kLabel, kCall, kBrx };
-enum class OperandCount : uint8_t { kOne, kByModifier, kAny, kConcat };
+enum class OperandCount : uint8_t { kOne, kByModifier, kAny, kConcat, kListOrDescriptor };
 
 struct OperandShape {
   OperandRole role = OperandRole::kSource;
@@ -66,6 +66,7 @@ struct ModifierMatch {
   const ModifierSlot* missing = nullptr;
   std::bitset<kModCount> mods;
   std::array<Type, 4> types{};
+  uint16_t number = 0;  // what stood for the `*` of a word
 };
 ModifierMatch MatchModifiers(const Row& row, std::span<const std::string_view> words);
 

@@ -230,6 +230,7 @@ Frame* Warp::NewFrame(uint32_t number, Frame* caller, uint32_t lanes) {
   frame->values.assign(function.register_bytes, 0);
   frame->undef.assign(function.register_bytes, 0xFF);
   frame->undef_lanes.assign(function.registers.size(), checking_ ? lanes : 0);
+  if (function.watched) frame->marks.resize(function.registers.size());
   frame->local_base = kLocalBase;
   if (caller != nullptr) {
     const uint64_t end = caller->local_base + caller->function->local_bytes;

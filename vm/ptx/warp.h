@@ -22,6 +22,7 @@
 #include "vm/ptx/order.h"
 #include "vm/ptx/race.h"
 #include "vm/ptx/sync_table.h"
+#include "vm/ptx/wgmma_state.h"
 
 namespace tarsia::ptx {
 
@@ -45,6 +46,7 @@ struct Frame {
   const uint8_t* constants = nullptr;
   const uint8_t* zeros = nullptr;
   uint64_t local_base = 0;
+  std::vector<RegisterMark> marks;  // by register, if the function is watched
 };
 
 // Where lanes that went different ways meet again, or where a call returns to.
@@ -61,7 +63,7 @@ struct Join {
 
 // Lanes that run together.
 struct Split {
-  enum class State : uint8_t { kReady, kBarrier, kWarpSync, kCluster };
+  enum class State : uint8_t { kReady, kBarrier, kWarpSync, kCluster, kRegisters };
   State state = State::kReady;
   uint32_t mask = 0;
   uint32_t pc = 0;
@@ -162,6 +164,9 @@ class Warp {
   [[nodiscard]] Accessor AccessorOf(const Inst& inst, int lane) const;
   // A lane's cp.async of a group that ends when the agent's clock is known to be `clock`.
   [[nodiscard]] Accessor AsyncAccessorOf(const Inst& inst, int lane, Clock clock) const;
+  // Asynchronous work that lanes begin, which an agent of the block does.
+  [[nodiscard]] AgentAccess BeginAgent(const Inst& inst, uint32_t lanes, uint32_t actor,
+                                       Clock clock, bool async_proxy) const;
   // Takes note of an access to shared or global memory that is known to be good, and reports what
   // it races with; `lane` is whose doing it is.
   void NoteAccess(const Inst& inst, const Accessor& accessor, int lane, Space space,
@@ -222,6 +227,7 @@ class Warp {
     uint64_t open_group = 0;
     std::deque<AsyncCopy> copies;
   };
+  WgmmaState& wgmma() { return wgmma_; }
   AsyncState& async(int lane) { return async_[static_cast<size_t>(lane)]; }
   [[nodiscard]] LaunchContext& launch() const;
   [[nodiscard]] Frame& frame() { return *frame_; }
@@ -285,6 +291,7 @@ class Warp {
   std::vector<std::vector<uint8_t>> local_;  // by lane
   std::vector<std::vector<uint8_t>> local_defined_;
   std::vector<AsyncState> async_;
+  WgmmaState wgmma_;
   const MemoryRange* last_range_ = nullptr;
   bool checking_;
   WarpOrder order_;

@@ -369,6 +369,9 @@ std::string Warp::DescribeWaits() const {
       case Split::State::kCluster:
         text += "barrier.cluster";
         break;
+      case Split::State::kRegisters:
+        text += "registers";
+        break;
     }
     text += fmt::format(" (lanes 0x{:08x})", split->mask);
   }

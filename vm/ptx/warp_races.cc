@@ -52,6 +52,20 @@ Accessor Warp::AsyncAccessorOf(const Inst& inst, int lane, Clock clock) const {
   return accessor;
 }
 
+AgentAccess Warp::BeginAgent(const Inst& inst, uint32_t lanes, uint32_t actor, Clock clock,
+                             bool async_proxy) const {
+  AgentAccess agent;
+  agent.past = order_.JointPast(lanes);
+  const int first = std::countr_zero(lanes);
+  agent.accessor = AccessorOf(inst, first);
+  agent.accessor.issuers = static_cast<uint16_t>(32 - std::countl_zero(lanes) - first);
+  agent.accessor.actor = static_cast<uint16_t>(actor);
+  agent.accessor.clock = clock;
+  agent.accessor.how |= kAsyncBit;
+  if (async_proxy) agent.accessor.how |= kAsyncProxyBit;
+  return agent;
+}
+
 void Warp::NoteCells(const Inst& inst, const Accessor& accessor, int lane, ShadowRange* shadow,
                      uint64_t offset, uint32_t bytes, Access access, Space space, uint64_t base) {
   const uint64_t end = offset + bytes;
@@ -174,7 +188,9 @@ std::string Warp::DescribeActor(const Mark& mark) const {
   const uint32_t threads = block_->threads();
   std::string who;
   if (mark.actor >= 2 * threads) {
-    who = "asynchronous work";
+    who = mark.actor < block_->WgmmaActor(block_->warps())
+              ? fmt::format("a wgmma of warp {}", mark.actor - block_->WgmmaActor(0))
+              : "an asynchronous copy";
   } else {
     who = fmt::format("{}thread {}", mark.actor < threads ? "" : "a cp.async of ",
                       text(UnravelIndex(mark.actor % threads, block_->shape())));
