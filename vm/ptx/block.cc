@@ -53,13 +53,7 @@ Block::State Block::Run(uint64_t budget) {
   }
   if (ran == 0) return State::kIdle;
   if (launch_->config->instruction_limit != 0 && total > launch_->config->instruction_limit) {
-    Finding finding;
-    finding.kind = FindingKind::kLimit;
-    finding.block = index_;
-    finding.count = 1;
-    finding.message = fmt::format("the launch ran more than {} instructions of warps",
-                                  launch_->config->instruction_limit);
-    launch_->findings.Add(std::move(finding));
+    ReportLimit();
     return State::kFailed;
   }
   return State::kRunning;
@@ -144,13 +138,25 @@ void Block::ThreadsEnded() {
   cluster_->ThreadsEnded();
 }
 
+// Where each warp stands, those that stand alike together, and what barriers miss.
 std::string Block::DescribeWaits() {
   std::string waits;
+  std::string last;
+  uint32_t first = 0;
+  const auto add = [&](uint32_t end) {
+    if (last.empty()) return;
+    const bool one = first + 1 == end;
+    waits += one ? fmt::format("; warp {}: {}", first, last)
+                 : fmt::format("; warps {} to {}: {}", first, end - 1, last);
+  };
   for (const auto& warp : warps_) {
-    warp->ReportStuckLanes();
-    const std::string text = warp->DescribeWaits();
-    if (!text.empty()) waits += fmt::format("; warp {}: {}", warp->number(), text);
+    std::string text = warp->DescribeWaits();
+    if (text == last) continue;
+    add(warp->number());
+    last = std::move(text);
+    first = warp->number();
   }
+  add(warps());
   for (uint32_t i = 0; i < kBarriers; ++i) {
     const Barrier& barrier = barriers_[i];
     if (barrier.arrived == 0) continue;
@@ -158,6 +164,24 @@ std::string Block::DescribeWaits() {
                          barrier.threads != 0 ? barrier.threads : LiveThreads());
   }
   return waits;
+}
+
+void Block::ReportStuckLanes() {
+  for (const auto& warp : warps_) warp->ReportStuckLanes();
+}
+
+// At the place of the first threads that run.
+void Block::ReportLimit() {
+  Finding finding;
+  finding.kind = FindingKind::kLimit;
+  finding.block = index_;
+  finding.count = 1;
+  finding.message = fmt::format("the launch ran more than {} instructions of warps{}",
+                                launch_->config->instruction_limit, DescribeWaits());
+  for (const auto& warp : warps_) {
+    if (warp->FillPlace(&finding)) break;
+  }
+  launch_->findings.Add(std::move(finding));
 }
 
 }  // namespace tarsia::ptx

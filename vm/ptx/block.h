@@ -88,6 +88,8 @@ class Block {
   [[nodiscard]] bool Done() const;
   // "; warp 0: line 9: barrier 1 (lanes 0xffffffff)" and so on, of a block that is idle.
   std::string DescribeWaits();
+  // Reports lanes that wait for others of their warp, which never come.
+  void ReportStuckLanes();
   // Of four warps; the last may be incomplete.
   [[nodiscard]] WarpgroupLog& warpgroup(uint32_t number) { return warpgroups_[number]; }
   [[nodiscard]] RegisterPool& registers() { return registers_; }
@@ -113,6 +115,7 @@ class Block {
  private:
   [[nodiscard]] uint32_t LiveThreads() const;
   bool TryComplete(uint32_t barrier);
+  void ReportLimit();
 
   LaunchContext* launch_;
   Counter* counter_ = nullptr;

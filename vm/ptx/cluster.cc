@@ -157,6 +157,7 @@ void Cluster::ReportDeadlock() {
     first = false;
     const Dim3 at = block->index();
     if (size() > 1) finding.message += fmt::format("; block {},{},{}", at.x, at.y, at.z);
+    block->ReportStuckLanes();
     finding.message += block->DescribeWaits();
   }
   const std::string barrier = barrier_.Describe(blocks_);

@@ -10,6 +10,7 @@
 #define TARSIA_VM_PTX_EMULATOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +39,11 @@ struct LaunchConfig {
   // Blocks that are begun before one of them ends, if those that run wait for others.
   uint32_t resident_blocks = 256;
   bool counts = false;  // fills LaunchReport::counts, which takes time
+  // Only blocks whose numbers (x fastest) lie in [first_block, end_block) run.
+  uint64_t first_block = 0;
+  uint64_t end_block = UINT64_MAX;
+  // Called when a block has ended, by one thread at a time.
+  std::function<void(uint64_t done, uint64_t total)> progress;
 };
 
 struct LaunchReport {
@@ -49,7 +55,7 @@ struct LaunchReport {
   // griddepcontrol by threads. Within one launch neither does anything.
   uint64_t dependents_launched = 0;
   uint64_t dependency_waits = 0;
-  bool finished = false;  // all blocks did
+  bool finished = false;  // all blocks that were to run did
   LaunchCounts counts;    // of LaunchConfig::counts
 
   [[nodiscard]] bool ok() const { return finished && findings.empty(); }

@@ -52,11 +52,33 @@ Status CheckLaunch(const EntryImage& image, const LaunchConfig& config) {
   return OkStatus();
 }
 
+// The numbers of the clusters that are to run, and behind the last of them; a block's number is
+// that of its cluster, where these are of one block.
+uint64_t FirstCluster(const LaunchContext& launch) {
+  return launch.config->first_block / launch.cluster.Count();
+}
+uint64_t EndCluster(const LaunchContext& launch) {
+  const uint64_t end = std::min(launch.config->end_block, launch.config->grid.Count());
+  return std::max((end + launch.cluster.Count() - 1) / launch.cluster.Count(),
+                  FirstCluster(launch));
+}
+uint64_t BlockCount(const LaunchContext& launch) {
+  return (EndCluster(launch) - FirstCluster(launch)) * launch.cluster.Count();
+}
+
+void NoteDone(LaunchContext* launch) {
+  const uint64_t blocks = launch->cluster.Count();
+  const uint64_t done = launch->blocks_done.fetch_add(blocks) + blocks;
+  if (!launch->config->progress) return;
+  const std::lock_guard lock(launch->output_mutex);
+  launch->config->progress(done, BlockCount(*launch));
+}
+
 // Runs clusters (of one block, if nothing else is asked for) in the order of their numbers. One
 // that takes long may wait for another, so that further ones are begun beside it.
 void RunBlocks(LaunchContext* launch) {
   const uint64_t blocks = launch->cluster.Count();
-  const uint64_t count = launch->config->grid.Count() / blocks;
+  const uint64_t count = EndCluster(*launch);
   std::deque<std::unique_ptr<Cluster>> resident;
   bool more = true;
   while (!launch->stop.load()) {
@@ -80,7 +102,7 @@ void RunBlocks(LaunchContext* launch) {
         resident.push_back(std::move(cluster));
         break;
       case Block::State::kDone:
-        launch->blocks_done.fetch_add(blocks);
+        NoteDone(launch);
         break;
       case Block::State::kFailed:
         launch->stop.store(true);
@@ -108,6 +130,7 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   launch.parameters_defined.resize(config.parameters.size() + 16);
   launch.parameter_range = {0, config.parameters.size(), launch.parameters.data(),
                             launch.parameters_defined.data(), true};
+  launch.next_cluster = FirstCluster(launch);
   if (config.counts) launch.counters.Start(image.module());
   std::vector<std::thread> helpers;
   for (int i = 1; i < config.host_threads; ++i) helpers.emplace_back(RunBlocks, &launch);
@@ -121,7 +144,7 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   report.blocks = launch.blocks_done;
   report.dependents_launched = launch.dependents_launched;
   report.dependency_waits = launch.dependency_waits;
-  report.finished = report.blocks == config.grid.Count();
+  report.finished = report.blocks == BlockCount(launch);
   report.counts = launch.counters.Sum();
   return report;
 }

@@ -10,6 +10,7 @@
 #ifndef TARSIA_VM_PTX_MODULE_H_
 #define TARSIA_VM_PTX_MODULE_H_
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ class Module {
   std::vector<std::string> targets;
   std::vector<Function> functions;
   std::vector<Variable> variables;
+  std::map<uint32_t, std::string> files;  // names of .file, by the numbers that .loc gives
 
   // The entry of this name, or null.
   [[nodiscard]] const Function* FindEntry(std::string_view name) const;

@@ -141,6 +141,17 @@ void Parser::ParseHeader() {
   }
 }
 
+// .file 1 "name", ..
+void Parser::ParseFile() {
+  lexer_.Next();
+  if (lexer_.token() == Token::kInteger) {
+    const auto number = static_cast<uint32_t>(lexer_.value());
+    lexer_.Next();
+    if (lexer_.token() == Token::kString) module_->files.emplace(number, lexer_.text());
+  }
+  lexer_.SkipLine();
+}
+
 void Parser::ParseDirective() {
   Linkage linkage;
   while (lexer_.IsDot("visible") || lexer_.IsDot("extern") || lexer_.IsDot("weak") ||
@@ -161,7 +172,8 @@ void Parser::ParseDirective() {
     lexer_.Next();
     return ParseVariable(*space, linkage);
   }
-  if (lexer_.IsDot("file") || lexer_.IsDot("loc")) return lexer_.SkipLine();
+  if (lexer_.IsDot("file")) return ParseFile();
+  if (lexer_.IsDot("loc")) return lexer_.SkipLine();
   if (lexer_.IsDot("pragma") || lexer_.IsDot("alias")) return SkipToSemicolon();
   if (lexer_.IsDot("section")) {
     while (lexer_.token() != Token::kEnd && !lexer_.Is('{')) lexer_.Next();

@@ -53,6 +53,7 @@ class Parser {
 
   // ---- the module (parser.cc) --------------------------------------------------------------
   void ParseHeader();
+  void ParseFile();
   void ParseDirective();
   void ParseFunction(bool entry);
   bool ParseFunctionParams(Function* function, std::vector<Param>* params, bool entry);

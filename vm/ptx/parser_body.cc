@@ -92,7 +92,7 @@ void Parser::ParseBodyDirective() {
     if (lexer_.token() == Token::kInteger) line_line_ = static_cast<uint32_t>(lexer_.value());
     return lexer_.SkipLine();
   }
-  if (word == "file") return lexer_.SkipLine();
+  if (word == "file") return ParseFile();
   if (word == "pragma") return SkipToSemicolon();
   lexer_.Next();
   if (word == "reg") return ParseRegisters();

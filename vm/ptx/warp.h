@@ -95,8 +95,10 @@ class Warp {
   [[nodiscard]] uint32_t live() const { return live_; }
   [[nodiscard]] uint32_t number() const { return number_; }
   [[nodiscard]] Block& block() { return *block_; }
-  // "line 12: barrier 0 (lanes 0xffff0000)" for each split that waits.
+  // "line 12: barrier 0 (lanes 0xffff0000)" for each split, with what it waits for if it does.
   [[nodiscard]] std::string DescribeWaits() const;
+  // The place of the first split that runs; false if none does.
+  bool FillPlace(Finding* finding) const;
   // Splits that wait for lanes of their warp: reports them as divergent.
   void ReportStuckLanes();
 

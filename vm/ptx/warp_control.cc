@@ -352,6 +352,19 @@ void Warp::ReportStuckLanes() {
   }
 }
 
+bool Warp::FillPlace(Finding* finding) const {
+  const auto running = std::ranges::find_if(
+      splits_, [](const auto& split) { return split->state == Split::State::kReady; });
+  if (running == splits_.end()) return false;
+  const Split& split = **running;
+  const Inst& inst = split.frame->function->code[split.pc];
+  finding->location = inst.location;
+  finding->source_file = inst.source_file;
+  finding->source_line = inst.source_line;
+  finding->thread = ThreadOf(std::countr_zero(split.mask));
+  return true;
+}
+
 std::string Warp::DescribeWaits() const {
   std::string text;
   for (const auto& split : splits_) {
@@ -360,6 +373,8 @@ std::string Warp::DescribeWaits() const {
     text += fmt::format("line {}: ", inst.location.line);
     switch (split->state) {
       case Split::State::kReady:
+        text += "runs";
+        break;
       case Split::State::kWarpSync:
         text += "lanes of its warp";
         break;
@@ -374,6 +389,12 @@ std::string Warp::DescribeWaits() const {
         break;
     }
     text += fmt::format(" (lanes 0x{:08x})", split->mask);
+  }
+  for (const auto& join : joins_) {
+    if (join->arrived == 0 || join->callee != nullptr) continue;
+    const Inst& inst = join->frame->function->code[join->pc];
+    text += fmt::format(", line {}: others of its warp (lanes 0x{:08x})", inst.location.line,
+                        join->arrived);
   }
   return text;
 }
