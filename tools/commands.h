@@ -10,6 +10,7 @@ namespace tarsia::tools {
 int Run(const Args& args);
 int Check(const Args& args);
 int Compile(const Args& args);
+int Emulate(const Args& args);
 int Format(const Args& args);
 int Assemble(const Args& args);
 int Disassemble(const Args& args);

@@ -24,6 +24,7 @@ constexpr Entry kCommands[] = {
     {"run", Run, "run a kernel on .npy and .safetensors files"},
     {"check", Check, "report every error of a program"},
     {"compile", Compile, "compile a kernel to PTX or machine code"},
+    {"emulate", Emulate, "run PTX on the CPU, check and count what it does"},
     {"fmt", Format, "format a program"},
     {"as", Assemble, "assemble text into bytecode"},
     {"dis", Disassemble, "print bytecode as text"},

@@ -1,0 +1,32 @@
+// What `tarsia emulate` says of a launch: findings at their lines of the PTX, counts by line, as
+// text and as JSON.
+#ifndef TARSIA_TOOLS_EMULATE_REPORT_H_
+#define TARSIA_TOOLS_EMULATE_REPORT_H_
+
+#include <string>
+
+#include "support/diagnostic.h"
+#include "tools/output.h"
+#include "vm/ptx/emulator.h"
+#include "vm/ptx/occupancy.h"
+
+namespace tarsia::tools {
+
+// Prints findings on standard error, each with its line of the PTX.
+void PrintFindings(const ptx::LaunchReport& report, const ptx::Module& module,
+                   const SourceFile& source);
+// A table of the lines that ran, then totals.
+std::string CountsText(const ptx::LaunchCounts& counts, const SourceFile& source);
+// "occupancy on sm_90a: 8 blocks, 64 of 64 warps (limited by warps)".
+std::string OccupancyText(const std::string& target, const ptx::Occupancy& occupancy);
+
+// [{"kind", "line", "column", "thread", "block", "message", "count", "file", "source_line"}, ..];
+// the last two where the PTX says them.
+void AppendFindings(const ptx::LaunchReport& report, const ptx::Module& module, Json* json);
+// {"total", "classes", "lines", "source_lines"}; numbers that are 0 are left out of lines.
+void AppendCounts(const ptx::LaunchCounts& counts, const ptx::Module& module, Json* json);
+void AppendOccupancy(const std::string& target, const ptx::Occupancy& occupancy, Json* json);
+
+}  // namespace tarsia::tools
+
+#endif  // TARSIA_TOOLS_EMULATE_REPORT_H_
