@@ -46,6 +46,7 @@ Block::State Block::Run(uint64_t budget) {
     if (launch_->stop.load(std::memory_order_relaxed)) return State::kFailed;
     done = done && warp->Done();
   }
+  ran_ = ran;
   const uint64_t total = launch_->warp_instructions.fetch_add(ran) + ran;
   if (done) {
     ReportLeftOut(*this);

@@ -11,6 +11,7 @@
 
 #include "vm/ptx/counter.h"
 #include "vm/ptx/emulator.h"
+#include "vm/ptx/mbarrier.h"
 #include "vm/ptx/shadow.h"
 #include "vm/ptx/sync_table.h"
 #include "vm/ptx/warp.h"
@@ -111,6 +112,9 @@ class Block {
   [[nodiscard]] Clock AsyncDone(uint32_t thread) const {
     return warps_[thread / kLanes]->AsyncDone(static_cast<int>(thread % kLanes));
   }
+  [[nodiscard]] Mbarriers& mbarriers() { return mbarriers_; }
+  // Instructions that its warps ran in the last turn.
+  [[nodiscard]] uint64_t ran() const { return ran_; }
 
  private:
   [[nodiscard]] uint32_t LiveThreads() const;
@@ -130,7 +134,9 @@ class Block {
   uint32_t agents_ = 0;
   MarkSets mark_sets_;
   ShadowRange shadow_;
+  uint64_t ran_ = 0;
   MemoryRange shared_;
+  Mbarriers mbarriers_{this};
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, kBarriers> barriers_;
   std::vector<WarpgroupLog> warpgroups_;

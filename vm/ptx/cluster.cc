@@ -8,7 +8,9 @@
 namespace tarsia::ptx {
 namespace {
 
-constexpr uint64_t kMaxBlocks = 16;  // 8 where a kernel has to run on every device
+constexpr uint32_t kMaxRounds = 1024;
+constexpr uint64_t kShortLoop = 128;  // instructions of a warp that does nothing but wait
+constexpr uint64_t kMaxBlocks = 16;   // 8 where a kernel has to run on every device
 
 bool IsGiven(const Dim3& shape) { return shape.x != 0 || shape.y != 0 || shape.z != 0; }
 
@@ -61,8 +63,8 @@ Result<Dim3> ClusterShape(const Function& entry, const LaunchConfig& config) {
 
 // ---- the barrier -----------------------------------------------------------------------------
 
-void ClusterBarrier::Arrive(uint32_t rank, Warp& warp, bool release) {
-  if (release && warp.checking()) warp.order().Release(warp.mask(), &arriving_);
+void ClusterBarrier::Arrive(uint32_t rank, Warp& warp, bool relaxed) {
+  if (warp.checking()) warp.ReleaseTo(warp.mask(), relaxed, &arriving_);
   lanes_[rank * warps_ + warp.number()].arrived |= warp.mask();
 }
 
@@ -132,15 +134,39 @@ Cluster::Cluster(LaunchContext* launch, const Dim3& shape, uint64_t number)
 Block::State Cluster::Run(uint64_t budget) {
   bool done = true;
   bool idle = true;
+  uint64_t ran = 0;
   for (const auto& block : blocks_) {
     if (block->Done()) continue;
     const Block::State state = block->Run(budget);
+    ran += block->ran();
     if (state == Block::State::kFailed) return state;
     done = done && state == Block::State::kDone;
     idle = idle && state == Block::State::kIdle;
   }
-  if (done) return Block::State::kDone;
-  if (!idle) return Block::State::kRunning;
+  if (done) return Finish();
+  const bool worked = async_.Turn(idle);
+  if (ran > kShortLoop * blocks_.size() * blocks_[0]->warps()) NoteProgress();
+  return !idle || worked ? Block::State::kRunning : GoOnIdle();
+}
+
+Block::State Cluster::Finish() {
+  async_.Finish();
+  for (const auto& block : blocks_) block->mbarriers().ReportUnfinished();
+  return Block::State::kDone;
+}
+
+// Who waits for an mbarrier with a limit of time may do something else when that is over. If all
+// they do is wait again, time and again, nobody ever goes on.
+Block::State Cluster::GoOnIdle() {
+  bool woken = false;
+  if (++rounds_ <= kMaxRounds) {
+    for (const auto& block : blocks_) {
+      for (uint32_t i = 0; i < block->warps(); ++i) {
+        woken = block->warp(i).WakeSuspended() || woken;
+      }
+    }
+  }
+  if (woken) return Block::State::kRunning;
   ReportDeadlock();
   return Block::State::kFailed;
 }

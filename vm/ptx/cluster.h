@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "vm/ptx/async_work.h"
 #include "vm/ptx/block.h"
 #include "vm/ptx/emulator.h"
 
@@ -38,8 +39,8 @@ class ClusterBarrier {
   // How often all have met.
   [[nodiscard]] uint64_t phase() const { return phase_; }
 
-  // The one place where threads arrive, handing on what they did if they `release`.
-  void Arrive(uint32_t rank, Warp& warp, bool release);
+  // The one place where threads arrive, handing on what they did unless they are `relaxed`.
+  void Arrive(uint32_t rank, Warp& warp, bool relaxed);
   // The one place where threads that have been waiting, or need not wait, go through.
   void Pass(uint32_t rank, Warp& warp, uint32_t mask);
   // Threads wait until all have arrived.
@@ -83,9 +84,15 @@ class Cluster {
   [[nodiscard]] Block& block(uint32_t rank) { return *blocks_[rank]; }
   [[nodiscard]] const std::vector<std::unique_ptr<Block>>& blocks() const { return blocks_; }
   [[nodiscard]] ClusterBarrier& barrier() { return barrier_; }
+  [[nodiscard]] AsyncWork& async() { return async_; }
+  // Something happened that threads may wait for.
+  void NoteProgress() { rounds_ = 0; }
   void ThreadsEnded() { barrier_.TryComplete(blocks_); }
 
  private:
+  // What happens when all threads have ended, or none can go on by itself.
+  Block::State Finish();
+  Block::State GoOnIdle();
   void ReportDeadlock();
 
   LaunchContext* launch_;
@@ -94,6 +101,8 @@ class Cluster {
   Dim3 index_;
   std::vector<std::unique_ptr<Block>> blocks_;
   ClusterBarrier barrier_;
+  AsyncWork async_;
+  uint32_t rounds_ = 0;  // of waking threads that wait for nothing new, since there was progress
 };
 
 }  // namespace tarsia::ptx

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "vm/ptx/access.h"
+#include "vm/ptx/async_work.h"
 #include "vm/ptx/block.h"
 #include "vm/ptx/exec.h"
 
@@ -67,8 +68,8 @@ Step Copy(Warp& warp, const Inst& inst) {
     }
     Warp::AsyncState& state = warp.async(lane);
     copy.group = state.open_group;
-    // Group n is done when the agent is known up to n + 1.
-    const Accessor agent = warp.AsyncAccessorOf(inst, lane, static_cast<Clock>(copy.group + 1));
+    copy.clock = state.clock;
+    const Accessor agent = warp.AsyncAccessorOf(inst, lane, copy.clock);
     if (!ReadSource(warp, inst, lane, SourceBytes(warp, inst, lane, copy.bytes), agent, &copy)) {
       return;
     }
@@ -82,19 +83,22 @@ Step Copy(Warp& warp, const Inst& inst) {
 
 // Delivers a lane's copies of groups before `end`.
 void Deliver(Warp& warp, int lane, uint64_t end) {
-  std::deque<Warp::AsyncCopy>& copies = warp.async(lane).copies;
-  MemoryRange& shared = warp.block().shared();
-  while (!copies.empty() && copies.front().group < end) {
-    const Warp::AsyncCopy& copy = copies.front();
-    const uint64_t at = copy.address - kSharedBase;
-    std::memcpy(shared.data + at, copy.data, copy.bytes);
-    std::memcpy(shared.defined + at, copy.defined, copy.bytes);
-    copies.pop_front();
-  }
+  const std::deque<Warp::AsyncCopy>& copies = warp.async(lane).copies;
+  while (!copies.empty() && copies.front().group < end) DeliverFirstCopy(warp, lane);
+}
+
+// The lane knows of all copies that have been delivered.
+void FinishCopies(Warp& warp, int lane) {
+  const Warp::AsyncState& state = warp.async(lane);
+  const Clock open = state.copies.empty() ? state.clock : state.copies.front().clock;
+  warp.order().FinishAsync(lane, std::max(warp.AsyncDone(lane), open - 1));
 }
 
 Step Commit(Warp& warp, const Inst&) {
-  ForLanes(warp.mask(), [&](int lane) { ++warp.async(lane).open_group; });
+  ForLanes(warp.mask(), [&](int lane) {
+    ++warp.async(lane).open_group;
+    ++warp.async(lane).clock;
+  });
   return Step::kNext;
 }
 
@@ -103,9 +107,8 @@ Step WaitGroup(Warp& warp, const Inst& inst) {
   ForLanes(warp.mask(), [&](int lane) {
     const uint64_t left = warp.Get<uint32_t>(inst[0], lane);
     const uint64_t open = warp.async(lane).open_group;
-    const uint64_t end = open > left ? open - left : 0;
-    Deliver(warp, lane, end);
-    warp.order().FinishAsync(lane, std::max(warp.AsyncDone(lane), static_cast<Clock>(end)));
+    Deliver(warp, lane, open > left ? open - left : 0);
+    FinishCopies(warp, lane);
   });
   return Step::kNext;
 }
@@ -113,9 +116,8 @@ Step WaitGroup(Warp& warp, const Inst& inst) {
 Step WaitAll(Warp& warp, const Inst&) {
   ForLanes(warp.mask(), [&](int lane) {
     Deliver(warp, lane, UINT64_MAX);
-    // What comes from now on is of a later group.
-    const uint64_t end = ++warp.async(lane).open_group;
-    warp.order().FinishAsync(lane, static_cast<Clock>(end));
+    ++warp.async(lane).clock;
+    FinishCopies(warp, lane);
   });
   return Step::kNext;
 }
@@ -128,6 +130,17 @@ Handler CopyFor(const Inst& inst) {
 }
 
 }  // namespace
+
+void DeliverFirstCopy(Warp& warp, int lane) {
+  Warp::AsyncState& state = warp.async(lane);
+  MemoryRange& shared = warp.block().shared();
+  const Warp::AsyncCopy& copy = state.copies.front();
+  const uint64_t at = copy.address - kSharedBase;
+  std::memcpy(shared.data + at, copy.data, copy.bytes);
+  std::memcpy(shared.defined + at, copy.defined, copy.bytes);
+  state.copies.pop_front();
+  ++state.delivered;
+}
 
 PTX_BIND(CpAsync) { return CopyFor(inst); }
 PTX_BIND(CpAsyncHint) { return CopyFor(inst); }

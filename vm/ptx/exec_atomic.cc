@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "vm/ptx/access.h"
+#include "vm/ptx/atomic.h"
 #include "vm/ptx/exec.h"
 #include "vm/ptx/numeric.h"
 
@@ -228,6 +229,10 @@ bool Takes(const Inst& inst) {
 }
 
 }  // namespace
+
+uint64_t UpdateMemory(const Inst& inst, Type type, uint8_t* at, uint64_t operand) {
+  return ExchangeBytes(at, AtomicOf(inst), type, false, operand, 0).old;
+}
 
 PTX_BIND(Atom) {
   if (!Takes(inst)) return nullptr;

@@ -6,7 +6,7 @@ namespace tarsia::ptx {
 
 // Takes the rank's tag off an address of another block's shared memory. Null, with a finding, if
 // there is no such block or it cannot be reached.
-Block* Warp::FindPeer(const Inst& inst, int lane, uint64_t* address, uint32_t bytes,
+Block* Warp::FindPeer(const Inst& inst, int lane, uint64_t* address, uint64_t bytes,
                       Access access) {
   Cluster& cluster = block_->cluster();
   const uint64_t whole = *address;
@@ -14,7 +14,8 @@ Block* Warp::FindPeer(const Inst& inst, int lane, uint64_t* address, uint32_t by
   *address = whole & (kSharedPeers - 1);
   if (rank == block_->rank()) return block_;
   const auto report = [&](FindingKind kind, std::string_view where) {
-    ReportAccess(inst, kind, lane, Space::kShared, whole, bytes, access, where);
+    ReportAccess(inst, kind, lane, Space::kShared, whole, static_cast<uint32_t>(bytes), access,
+                 where);
   };
   if (rank >= cluster.size()) {
     report(FindingKind::kOutOfBounds,
@@ -58,7 +59,8 @@ Step ArriveAtCluster(Warp& warp, const Inst& inst) {
     warp.Report(inst, FindingKind::kDivergence, std::countr_zero(again),
                 "arrives at barrier.cluster again without a wait in between");
   }
-  barrier.Arrive(block.rank(), warp, !inst.Has(Mod::kRelaxed));
+  if (!inst.Has(Mod::kRelaxed)) block.mbarriers().FenceCluster();
+  barrier.Arrive(block.rank(), warp, inst.Has(Mod::kRelaxed));
   block.cluster().ThreadsEnded();
   warp.NoteProgress();
   return Step::kNext;

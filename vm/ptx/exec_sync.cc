@@ -98,8 +98,20 @@ PTX_BIND(BarWarpSync) {
   return [](Warp& warp, const Inst& i) { return warp.ActTogether(i, i[0], &OrderLanes); };
 }
 PTX_BIND(Membar) { return &FenceAll; }
-PTX_BIND(Fence) { return &FenceAll; }
-PTX_BIND(FenceProxy) { return &FenceOfProxy; }
+PTX_BIND(Fence) {
+  return [](Warp& warp, const Inst& i) {
+    const bool releases = !i.Has(Mod::kAcquire) && !i.Has(Mod::kCta);
+    if (releases) warp.block().mbarriers().FenceCluster();
+    return FenceAll(warp, i);
+  };
+}
+PTX_BIND(FenceProxy) {
+  return [](Warp& warp, const Inst& i) {
+    const bool shared = i.Has(Mod::kAsync) && !i.Has(Mod::kGlobal);
+    if (shared) warp.block().mbarriers().FenceAsync();
+    return i.Has(Mod::kAsync) ? FenceOfProxy(warp, i) : FenceAll(warp, i);
+  };
+}
 PTX_BIND(Nanosleep) { return &Nothing; }
 PTX_BIND(Griddepcontrol) {
   return [](Warp& warp, const Inst& i) {

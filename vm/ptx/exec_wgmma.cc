@@ -35,8 +35,8 @@ void ReadChunks(Warp& warp, const Inst& inst, std::span<const uint32_t> addresse
   Block& block = warp.block();
   MemoryRange& shared = block.shared();
   const int lane = std::countr_zero(warp.mask());
-  const AgentAccess agent =
-      warp.BeginAgent(inst, warp.mask(), block.WgmmaActor(warp.number()), warp.wgmma().open, true);
+  const AgentAccess agent = warp.BeginAgent(
+      inst, warp.mask(), block, block.WgmmaActor(warp.number()), warp.wgmma().open, true);
   for (const uint32_t address : addresses) {
     Chunk& chunk = *chunks++;
     if (!shared.Holds(address, kChunkBytes)) {

@@ -131,6 +131,12 @@ Past WarpOrder::JointPast(uint32_t lanes) const {
   return joint;
 }
 
+Past WarpOrder::PastSoFar(uint32_t lanes) const {
+  Past past = JointPast(lanes);
+  ForLanes(lanes, [&](int lane) { AddSelf(lane, &past.all); });
+  return past;
+}
+
 // All lanes at once: where one does not know what another did, that is found before the proxy is.
 void WarpOrder::FenceProxy(uint32_t lanes) {
   Past past;

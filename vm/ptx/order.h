@@ -87,8 +87,9 @@ class WarpOrder {
   void Adopt(uint32_t lanes, const Past& past);
   // The lanes learn that what an agent of their block did up to this clock is done.
   void Learn(uint32_t lanes, uint32_t actor, Clock clock);
-  // What the lanes know together.
+  // What the lanes know together, and with what they did so far.
   [[nodiscard]] Past JointPast(uint32_t lanes) const;
+  [[nodiscard]] Past PastSoFar(uint32_t lanes) const;
   // fence.proxy.async: the asynchronous proxy may rely on all that the lanes know.
   void FenceProxy(uint32_t lanes);
 

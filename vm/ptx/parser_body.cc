@@ -510,7 +510,7 @@ std::optional<Operand> Parser::ParseNamed(const OperandShape& shape, int bytes) 
     // Nobody reads it: a register without a name. A list of any width makes it later.
     const bool later = bytes == 0 && shape.count == OperandCount::kConcat;
     if (!later) operand = builder_->NewRegister(static_cast<uint8_t>(bytes));
-    operand.sink = later;
+    operand.sink = true;
     return operand;
   }
   const auto special = FindSpecial(name);

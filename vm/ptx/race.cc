@@ -150,8 +150,8 @@ uint8_t HowOf(const Inst& inst) {
 bool Accessor::IsAfter(const Mark& mark) const {
   if (mark.block != block)
     return past != nullptr && past->all.Of(mark.block, mark.actor) >= mark.clock;
-  if (mark.actor == issuer_async) return mark.clock <= async_done;
-  if (static_cast<uint32_t>(mark.actor) - issuer < issuers) return true;
+  if (mark.actor == issuer_async && mark.clock <= async_done) return true;
+  if (mark.actor == issuer) return true;
   return own != nullptr && mark.actor < own->size() && (*own)[mark.actor] >= mark.clock;
 }
 

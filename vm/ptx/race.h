@@ -20,8 +20,7 @@ struct Accessor {
   uint32_t block = 0;
   const ClusterMap* clusters = nullptr;
   uint16_t actor = 0;
-  uint16_t issuer = 0;        // the first thread behind an agent; of a thread, itself
-  uint16_t issuers = 1;       // how many threads, one after the other
+  uint16_t issuer = 0;        // the thread; kNobody of an agent whose past says it all
   uint16_t issuer_async = 0;  // the agent of the thread's cp.async
   uint8_t how = 0;
   Clock clock = 0;
@@ -30,6 +29,7 @@ struct Accessor {
   const std::vector<Clock>* own = nullptr;  // what it knows of its own block
   const Past* past = nullptr;
 
+  static constexpr uint16_t kNobody = UINT16_MAX;
   [[nodiscard]] bool IsAgent() const { return (how & kAsyncBit) != 0; }
   [[nodiscard]] Mark MarkOf(uint8_t bytes) const { return {block, actor, bytes, how, clock, inst}; }
   // Whether the marked access happened before.
@@ -44,7 +44,7 @@ struct Accessor {
   [[nodiscard]] bool IsMorallyStrongWith(const Mark& mark, uint8_t bytes) const;
 };
 
-// Asynchronous work as who accesses memory, with what its threads knew when they began it.
+// Asynchronous work as who accesses memory, with what its threads did and knew when they began it.
 struct AgentAccess {
   Past past;
   Accessor accessor;

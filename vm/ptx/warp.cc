@@ -39,6 +39,8 @@ uint64_t Warp::Run(uint64_t budget) {
   constexpr uint64_t kTurn = 1024;  // before another split of the warp has its turn
   const std::atomic<bool>& stop = launch().stop;
   Counter* const counter = block_->counter();
+  ++turn_;
+  if (suspended_ != 0) WakeLate();
   while (ran < budget && !stop.load(std::memory_order_relaxed) && PickSplit()) {
     const uint64_t until = std::min(budget, ran + kTurn);
     yield_ = false;
@@ -424,6 +426,10 @@ bool Warp::FindShared(const Inst& inst, int lane, uint64_t address, uint32_t byt
                  fmt::format("the block has {} bytes from 0x{:x}", shared.bytes, kSharedBase));
     return false;
   }
+  if (const Mbarrier* mbarrier = owner->mbarriers().Overlapping(address, bytes)) {
+    ReportAccess(inst, FindingKind::kMbarrier, lane, Space::kShared, address, bytes, access,
+                 "it is of " + mbarrier->Describe());
+  }
   *place = {shared.data + (address - kSharedBase), shared.defined + (address - kSharedBase)};
   return true;
 }
@@ -524,6 +530,7 @@ const MemoryRange* Warp::FindMerged(Space space, const Operand& address, uint32_
     case Space::kShared:
       range = &block_->shared();
       if (!range->Holds(base, span)) return nullptr;
+      if (block_->mbarriers().Near(base, span)) return nullptr;
       break;
     case Space::kGlobal:
     case Space::kConst:

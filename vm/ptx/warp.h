@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "vm/ptx/bulk_groups.h"
 #include "vm/ptx/code.h"
 #include "vm/ptx/findings.h"
 #include "vm/ptx/image.h"
@@ -28,6 +29,7 @@ namespace tarsia::ptx {
 
 class Block;
 class Counter;
+class Mbarrier;
 struct LaunchContext;
 
 // All bits of a register of `bytes` bytes (1 for a predicate).
@@ -63,7 +65,15 @@ struct Join {
 
 // Lanes that run together.
 struct Split {
-  enum class State : uint8_t { kReady, kBarrier, kWarpSync, kCluster, kRegisters };
+  enum class State : uint8_t {
+    kReady,
+    kBarrier,
+    kWarpSync,
+    kCluster,
+    kRegisters,
+    kMbarrier,
+    kBulk
+  };
   State state = State::kReady;
   uint32_t mask = 0;
   uint32_t pc = 0;
@@ -72,7 +82,13 @@ struct Split {
   uint32_t wanted = 0;     // kWarpSync: the lanes that have to come
   uint32_t executing = 0;  // kWarpSync: the lanes that are here and whose guard holds
   uint32_t barrier = 0;    // kBarrier: its number
-  bool loose = false;      // it left a join before all of its lanes were there, or came to it later
+  // kMbarrier, kBulk: they sleep (warp_wait.cc).
+  const Inst* waits_at = nullptr;
+  const Mbarrier* mbarrier = nullptr;  // null: several
+  uint64_t wake_turn = 0;              // of the warp, when they give up
+  bool retries = false;                // and run the instruction again, which learns of it:
+  bool timed_out = false;
+  bool loose = false;  // it left a join before all of its lanes were there, or came to it later
 };
 
 enum class Access : uint8_t { kRead, kWrite, kAtomic };
@@ -166,13 +182,16 @@ class Warp {
   [[nodiscard]] Accessor AccessorOf(const Inst& inst, int lane) const;
   // A lane's cp.async of a group that ends when the agent's clock is known to be `clock`.
   [[nodiscard]] Accessor AsyncAccessorOf(const Inst& inst, int lane, Clock clock) const;
-  // Asynchronous work that lanes begin, which an agent of the block does.
-  [[nodiscard]] AgentAccess BeginAgent(const Inst& inst, uint32_t lanes, uint32_t actor,
-                                       Clock clock, bool async_proxy) const;
+  // Asynchronous work that lanes begin, which an agent of a block does.
+  [[nodiscard]] AgentAccess BeginAgent(const Inst& inst, uint32_t lanes, const Block& block,
+                                       uint32_t actor, Clock clock, bool async_proxy) const;
   // Takes note of an access to shared or global memory that is known to be good, and reports what
   // it races with; `lane` is whose doing it is.
   void NoteAccess(const Inst& inst, const Accessor& accessor, int lane, Space space,
                   uint64_t address, uint32_t bytes, Access access);
+  // Likewise, of an agent's access to a block's shared memory or (null) global memory.
+  void NoteAgent(const Inst& inst, const AgentAccess& agent, int lane, Block* block,
+                 uint64_t address, uint64_t bytes, Access access);
   // Likewise, of what FindMerged found for the executing lanes.
   void NoteMerged(const Inst& inst, const MemoryRange& range, const uint64_t* offsets,
                   uint32_t bytes, Access access);
@@ -180,6 +199,10 @@ class Warp {
   void NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t address);
   void NoteStrongRead(const Inst& inst, int lane, Space space, uint64_t address);
   void NoteFence(const Inst& inst, Strength scope);
+  // Lanes hand on what they did to whoever waits for a barrier of the cluster's scope: if they are
+  // `relaxed`, what a fence of theirs released before. Or they take it.
+  void ReleaseTo(uint32_t lanes, bool relaxed, Past* into);
+  void AcquireFrom(uint32_t lanes, bool relaxed, const Past& past);
 
   // Which space an address of the generic one is in, made an address within that space.
   [[nodiscard]] static Space Narrow(Space space, uint64_t* address);
@@ -206,7 +229,8 @@ class Warp {
   // Lanes look at memory that others write, in vain (a lock that is taken): others have their turn,
   // and who waits for these lanes at the nearest join may be whom they wait for, so that in the end
   // it goes on alone, as threads of a GPU do. NoteProgress: not in vain.
-  void NotePoll(uint32_t weight);
+  // `outside`: what they look for need not come from the cluster.
+  void NotePoll(uint32_t weight, bool outside = true);
   void NoteProgress();
   // Lanes that left a join early come to where all have to be: true if they wait for others that
   // can still come, or have been joined to them.
@@ -222,15 +246,30 @@ class Warp {
     uint64_t address = 0;  // in shared memory
     uint8_t bytes = 0;
     uint64_t group = 0;
+    Clock clock = 0;  // of the lane's agent
     uint8_t data[16] = {};
     uint8_t defined[16] = {};
   };
   struct AsyncState {
     uint64_t open_group = 0;
+    Clock clock = 1;  // steps on with each group, and with each arrival that waits for copies
+    uint64_t delivered = 0;  // copies that were before these
     std::deque<AsyncCopy> copies;
   };
   WgmmaState& wgmma() { return wgmma_; }
   AsyncState& async(int lane) { return async_[static_cast<size_t>(lane)]; }
+  [[nodiscard]] BulkGroups& bulk(int lane);
+  // The split sleeps for at most so many turns; who `retries` runs the instruction again.
+  void Suspend(const Inst& inst, Split::State state, const Mbarrier* mbarrier, uint64_t turns,
+               bool retries);
+  // What sleepers wait for has come, or may have; or nothing else can happen. The last says whether
+  // there are any.
+  void WakeForMbarrier(const Mbarrier* mbarrier);
+  void WakeForBulk();
+  bool WakeSuspended();
+  // The block of its cluster that an address of another's shared memory names; null, with a
+  // finding, if it cannot be reached. Takes the rank off the address.
+  Block* FindPeer(const Inst& inst, int lane, uint64_t* address, uint64_t bytes, Access access);
   [[nodiscard]] LaunchContext& launch() const;
   [[nodiscard]] Frame& frame() { return *frame_; }
   void Wake(Split* split);
@@ -244,6 +283,8 @@ class Warp {
   [[nodiscard]] Place LocalPlace(int lane, uint64_t address);
 
  private:
+  void WakeLate();
+  void Resume(Split* split, bool late);
   bool PickSplit();
   Step RunCounted(const Inst& inst, Counter* counter);
   void Enter(Frame* frame);
@@ -263,8 +304,6 @@ class Warp {
   [[nodiscard]] uint64_t SpecialValue(Special special, int lane) const;
   void ReportAccess(const Inst& inst, FindingKind kind, int lane, Space space, uint64_t address,
                     uint32_t bytes, Access access, std::string_view where);
-  // The block of its cluster that an address of another's shared memory names.
-  Block* FindPeer(const Inst& inst, int lane, uint64_t* address, uint32_t bytes, Access access);
   bool FindShared(const Inst& inst, int lane, uint64_t address, uint32_t bytes, Access access,
                   Place* place);
   const MemoryRange* FindGlobal(uint64_t address, uint64_t bytes);
@@ -300,6 +339,9 @@ class Warp {
   std::unique_ptr<FenceState> fences_;
   uint64_t shadow_address_ = 0;  // of the range that shadow_ is of
   ShadowRange* shadow_ = nullptr;
+  std::vector<BulkGroups> bulk_;  // by lane; empty until one is used
+  uint64_t turn_ = 0;             // how often it had its turn
+  uint32_t suspended_ = 0;        // splits that sleep
   uint64_t clock_ = 0;
   uint32_t carry_ = 0;
   bool yield_ = false;    // the split's turn ends

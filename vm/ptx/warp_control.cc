@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "vm/ptx/block.h"
+#include "vm/ptx/cluster.h"
+#include "vm/ptx/mbarrier.h"
 #include "vm/ptx/warp.h"
 
 namespace tarsia::ptx {
@@ -122,8 +123,9 @@ Step Warp::BranchMany(const Inst& inst, const uint32_t* target) {
   return Step::kMoved;
 }
 
-void Warp::NotePoll(uint32_t weight) {
+void Warp::NotePoll(uint32_t weight, bool outside) {
   yield_ = true;
+  if (outside) block_->cluster().NoteProgress();
   Join* join = split().join;
   while (join != nullptr && (join->arrived == 0 || join->callee != nullptr)) join = join->parent;
   if (join == nullptr) return;
@@ -368,7 +370,8 @@ bool Warp::FillPlace(Finding* finding) const {
 std::string Warp::DescribeWaits() const {
   std::string text;
   for (const auto& split : splits_) {
-    const Inst& inst = split->frame->function->code[split->pc];
+    const Inst& inst =
+        split->waits_at != nullptr ? *split->waits_at : split->frame->function->code[split->pc];
     if (!text.empty()) text += ", ";
     text += fmt::format("line {}: ", inst.location.line);
     switch (split->state) {
@@ -386,6 +389,12 @@ std::string Warp::DescribeWaits() const {
         break;
       case Split::State::kRegisters:
         text += "registers";
+        break;
+      case Split::State::kMbarrier:
+        text += split->mbarrier != nullptr ? split->mbarrier->Describe() : "mbarriers";
+        break;
+      case Split::State::kBulk:
+        text += "bulk copies";
         break;
     }
     text += fmt::format(" (lanes 0x{:08x})", split->mask);

@@ -52,17 +52,17 @@ Accessor Warp::AsyncAccessorOf(const Inst& inst, int lane, Clock clock) const {
   return accessor;
 }
 
-AgentAccess Warp::BeginAgent(const Inst& inst, uint32_t lanes, uint32_t actor, Clock clock,
-                             bool async_proxy) const {
+AgentAccess Warp::BeginAgent(const Inst& inst, uint32_t lanes, const Block& block, uint32_t actor,
+                             Clock clock, bool async_proxy) const {
   AgentAccess agent;
-  agent.past = order_.JointPast(lanes);
-  const int first = std::countr_zero(lanes);
-  agent.accessor = AccessorOf(inst, first);
-  agent.accessor.issuers = static_cast<uint16_t>(32 - std::countl_zero(lanes) - first);
+  agent.past = order_.PastSoFar(lanes);
+  agent.accessor.block = block.number();
+  agent.accessor.clusters = &launch().clusters;
   agent.accessor.actor = static_cast<uint16_t>(actor);
+  agent.accessor.issuer = agent.accessor.issuer_async = Accessor::kNobody;
   agent.accessor.clock = clock;
-  agent.accessor.how |= kAsyncBit;
-  if (async_proxy) agent.accessor.how |= kAsyncProxyBit;
+  agent.accessor.how = static_cast<uint8_t>(kAsyncBit | (async_proxy ? kAsyncProxyBit : 0));
+  agent.accessor.inst = inst.id;
   return agent;
 }
 
@@ -116,6 +116,16 @@ void Warp::NoteAccess(const Inst& inst, const Accessor& accessor, int lane, Spac
   if (range == nullptr || range->read_only) return;
   NoteCells(inst, accessor, lane, &ShadowOf(*range), address - range->address, bytes, access,
             Space::kGlobal, range->address);
+}
+
+void Warp::NoteAgent(const Inst& inst, const AgentAccess& agent, int lane, Block* block,
+                     uint64_t address, uint64_t bytes, Access access) {
+  const auto count = static_cast<uint32_t>(bytes);
+  if (block == nullptr) {
+    return NoteAccess(inst, agent.Get(), lane, Space::kGlobal, address, count, access);
+  }
+  NoteCells(inst, agent.Get(), lane, &block->shadow(), address - kSharedBase, count, access,
+            Space::kShared, kSharedBase);
 }
 
 // Lanes that read the very same bytes: the first and the last of them stand for all, since whoever
@@ -275,6 +285,22 @@ void Warp::NoteStrongRead(const Inst& inst, int lane, Space space, uint64_t addr
   }
   if (fences_ == nullptr) fences_ = std::make_unique<FenceState>();
   fences_->Saw(lane, scope, releases);
+}
+
+void Warp::ReleaseTo(uint32_t lanes, bool relaxed, Past* into) {
+  if (!relaxed) return order_.Release(lanes, into);
+  if (fences_ == nullptr) return;
+  ForLanes(lanes, [&](int lane) {
+    Release release;
+    if (fences_->Released(lane, &release)) into->Join(release.past);
+  });
+}
+
+void Warp::AcquireFrom(uint32_t lanes, bool relaxed, const Past& past) {
+  if (!relaxed) return order_.Acquire(lanes, past);
+  if (fences_ == nullptr) fences_ = std::make_unique<FenceState>();
+  const Releases releases = {{block_->number(), Strength::kCluster, past}};
+  ForLanes(lanes, [&](int lane) { fences_->Saw(lane, Strength::kCluster, releases); });
 }
 
 void Warp::NoteFence(const Inst& inst, Strength scope) {
