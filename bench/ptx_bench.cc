@@ -1,5 +1,6 @@
 // How many instructions of threads a second the PTX emulator runs on one core, with all checks on:
-// compiled kernels of the language, and a hand-written mix without memory traffic to speak of.
+// compiled kernels of the language, and a hand-written mix without memory traffic to speak of, with
+// and without counts.
 //   bench_ptx --benchmark_min_time=1
 #include <benchmark/benchmark.h>
 
@@ -97,16 +98,20 @@ class Device {
   std::vector<uint8_t> parameters_;
 };
 
-void Mix(benchmark::State& state) {
+void RunMix(benchmark::State& state, bool counts) {
   Device device;
   if (!device.Load(kMix)) return state.SkipWithError("the text does not parse");
   device.Put(0, device.Zeros(1024), 8);
   ptx::LaunchConfig config;
   config.grid = {4};
   config.block = {256};
+  config.counts = counts;
   device.Time(state, "mix", config);
 }
+void Mix(benchmark::State& state) { RunMix(state, false); }
+void MixCounted(benchmark::State& state) { RunMix(state, true); }
 BENCHMARK(Mix)->Unit(benchmark::kMillisecond);
+BENCHMARK(MixCounted)->Unit(benchmark::kMillisecond);
 
 struct Case {
   const char* file;
@@ -114,6 +119,7 @@ struct Case {
   std::vector<Binding> constants;
   std::vector<uint64_t> scalars;  // by parameter; 0 for a pointer
   uint64_t bytes;                 // behind every pointer
+  bool counts = false;            // with LaunchConfig::counts
 };
 
 std::optional<Program> MakeProgram(const Case& item, compiler::Target target) {
@@ -165,12 +171,13 @@ void Compiled(benchmark::State& state, const Case& item, compiler::Target target
                  static_cast<uint32_t>(grid[2])};
   config.block = {static_cast<uint32_t>(kernel->threads)};
   config.dynamic_shared = kernel->shared_bytes;
+  config.counts = item.counts;
   device.Time(state, kernel->name, config);
 }
 
-Case MatmulOf(const char* type) {
-  return {
-      "matmul.tsa", "matmul", {{"K", "512"}, {"N", "512"}, {"W", type}}, {0, 0, 0, 64}, 1 << 18};
+Case MatmulOf(const char* type, bool counts = false) {
+  return {"matmul.tsa",  "matmul", {{"K", "512"}, {"N", "512"}, {"W", type}},
+          {0, 0, 0, 64}, 1 << 18,  counts};
 }
 const Case kSoftmax = {"softmax.tsa", "softmax", {{"D", "256"}}, {0, 0, 256}, 1 << 17};
 
@@ -179,6 +186,8 @@ BENCHMARK_CAPTURE(Compiled, matmul_u4_sm_80, MatmulOf("u4"), compiler::Target::k
 BENCHMARK_CAPTURE(Compiled, matmul_f6e3m2_sm_80, MatmulOf("f6e3m2"), compiler::Target::kSm80)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Compiled, matmul_u4_sm_90a, MatmulOf("u4"), compiler::Target::kSm90a)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Compiled, matmul_u4_sm_80_counted, MatmulOf("u4", true), compiler::Target::kSm80)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(Compiled, softmax_sm_80, kSoftmax, compiler::Target::kSm80)
     ->Unit(benchmark::kMillisecond);

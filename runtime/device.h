@@ -21,6 +21,10 @@
 #include "support/result.h"
 #include "vm/interpreter.h"
 
+namespace tarsia::ptx {
+struct LaunchCounts;
+}  // namespace tarsia::ptx
+
 namespace tarsia::runtime {
 
 class Code;
@@ -39,6 +43,8 @@ struct LaunchRequest {
   // Return when the launch is done, with what it reports. Otherwise a device with streams enqueues
   // and returns; those without one always wait.
   bool wait = true;
+  // Filled by devices that count what PTX does: those of the emulator.
+  ptx::LaunchCounts* counts = nullptr;
 };
 
 struct LaunchResult {

@@ -53,7 +53,8 @@ class PtxKernel final : public LoadedKernel {
     result.report.grid = launch.grid;
     if (launch.Empty()) return result;
     const auto start = std::chrono::steady_clock::now();
-    TARSIA_TRY(const ptx::LaunchReport report, Run(launch, options));
+    TARSIA_TRY(ptx::LaunchReport report, Run(launch, options, request.counts != nullptr));
+    if (request.counts != nullptr) *request.counts = std::move(report.counts);
     const auto spent = std::chrono::steady_clock::now() - start;
     result.nanoseconds =
         static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
@@ -82,8 +83,8 @@ class PtxKernel final : public LoadedKernel {
   [[nodiscard]] std::shared_ptr<const Code> code() const override { return program_.code(); }
 
  private:
-  Result<ptx::LaunchReport> Run(const CompiledLaunch& launch,
-                                const vm::LaunchOptions& options) const {
+  Result<ptx::LaunchReport> Run(const CompiledLaunch& launch, const vm::LaunchOptions& options,
+                                bool counts) const {
     const compiler::CompiledKernel& kernel = program_.kernel();
     ptx::LaunchConfig config;
     config.grid = {static_cast<uint32_t>(launch.grid[0]), static_cast<uint32_t>(launch.grid[1]),
@@ -91,6 +92,7 @@ class PtxKernel final : public LoadedKernel {
     config.block = {static_cast<uint32_t>(kernel.threads), 1, 1};
     config.dynamic_shared = kernel.shared_bytes;
     config.parameters = launch.parameters;
+    config.counts = counts;
     config.instruction_limit = options.max_instructions;
     config.max_shared = static_cast<uint64_t>(Row(program_.code()->target()).shared_bytes);
     config.host_threads = options.threads > 0

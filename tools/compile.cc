@@ -6,6 +6,7 @@
 
 #include "runtime/file.h"
 #include "tools/commands.h"
+#include "tools/cost.h"
 #include "tools/modules.h"
 #include "tools/output.h"
 
@@ -21,6 +22,7 @@ struct CompileRequest {
   bool no_line_info = false;
   bool time = false;
   bool resources = false;
+  RunSpecs specs;  // of the launch that a cost report counts
 };
 
 struct Form {
@@ -37,6 +39,21 @@ tarsia_code_form FormOf(const std::string& name) {
     if (name == form.name) return form.form;
   }
   return TARSIA_CODE_PTX;
+}
+
+// The forms of a cost report, which takes a launch.
+struct CostForm {
+  const char* name;
+  std::string (*print)(const CostReport& report);
+};
+constexpr CostForm kCostForms[] = {
+    {"cost", CostText}, {"cost-json", CostJson}, {"cost-html", CostHtml}};
+
+const CostForm* FindCostForm(const std::string& name) {
+  for (const CostForm& form : kCostForms) {
+    if (name == form.name) return &form;
+  }
+  return nullptr;
 }
 
 // Prints how long each stage took.
@@ -72,6 +89,13 @@ int PrintResources(const tarsia_code* code) {
   return kDone;
 }
 
+int Write(const CompileRequest& request, std::string_view text) {
+  const Status written = WriteFile(request.out, text);
+  if (written.ok()) return kDone;
+  PrintError(written.error());
+  return kEnvironment;
+}
+
 int Emit(const tarsia_code* code, const CompileRequest& request, Stopwatch* watch) {
   tarsia_blob* made = nullptr;
   const auto status = tarsia_code_emit(code, FormOf(request.emit), &made);
@@ -81,10 +105,25 @@ int Emit(const tarsia_code* code, const CompileRequest& request, Stopwatch* watc
   if (request.resources) {
     if (const int printed = PrintResources(code); printed != kDone) return printed;
   }
-  const Status written = WriteFile(request.out, {tarsia_blob_data(made), tarsia_blob_size(made)});
-  if (written.ok()) return kDone;
-  PrintError(written.error());
-  return kEnvironment;
+  return Write(request, {tarsia_blob_data(made), tarsia_blob_size(made)});
+}
+
+// Runs the kernel once on the emulator; pointers without an --in are to zeros.
+int EmitCost(const tarsia_module* module, CompileRequest request, Stopwatch* watch) {
+  request.plan.device = "ptx:" + request.target;
+  request.specs.zeros = true;
+  Handle<tarsia_plan> plan;
+  if (const int made = MakePlan(module, request.plan, &plan); made != kDone) return made;
+  watch->Lap("compile");
+  RunArgs args;
+  int code = args.Assign(plan.get(), request.specs);
+  if (code == kDone) code = args.ParseScalars();
+  if (code == kDone) code = args.BindBuffers(plan.get());
+  CostReport report;
+  if (code == kDone) code = MakeCost(module, plan.get(), &args, &report);
+  if (code != kDone) return code;
+  watch->Lap(request.emit.c_str());
+  return Write(request, FindCostForm(request.emit)->print(report));
 }
 
 }  // namespace
@@ -94,7 +133,9 @@ int Compile(const Args& args) {
                   {"tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 "
                    "--target sm_90a -o matmul.ptx",
                    "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --emit "
-                   "layouts"});
+                   "layouts",
+                   "tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
+                   "sm_80 --arg m=64 --emit cost-html -o cost.html"});
   CompileRequest request;
   command.Positional("FILE", &request.file, "The program, text or bytecode; - is standard input");
   command.Value("--kernel", "K", &request.plan.kernel,
@@ -102,9 +143,15 @@ int Compile(const Args& args) {
   command.Values("--set", "NAME=V", &request.plan.sets, "Value of a constant: W=u4, K=384");
   command.Value("--target", "T", &request.target, "What to make code for: sm_80, sm_89, sm_90a");
   command.Choice(
-      "--emit", &request.emit, {"ptx", "llvm", "cubin", "sass", "layouts", "mix"},
+      "--emit", &request.emit,
+      {"ptx", "llvm", "cubin", "sass", "layouts", "mix", "cost", "cost-json", "cost-html"},
       "What to write: PTX, LLVM IR before optimisation, machine code or its text (with "
-      "ptxas and nvdisasm), the layouts of all tiles, how many instructions of each class");
+      "ptxas and nvdisasm), the layouts of all tiles, how many instructions of each class, what a "
+      "launch costs by line of the program");
+  command.Values("--arg", "NAME=V", &request.specs.scalars,
+                 "Value of a scalar parameter, for a cost report");
+  command.Values("--in", "PTR=FILE", &request.specs.inputs,
+                 "What a pointer reads, for a cost report; zeros if left out");
   command.Value("-o,--output", "OUT", &request.out, "Where to; standard output if left out");
   command.Flag("--no-line-info", &request.no_line_info,
                "Leave out what ties the code to the lines of the text");
@@ -116,6 +163,10 @@ int Compile(const Args& args) {
   Handle<tarsia_module> module;
   if (const int code = LoadModule(request.file, &module); code != kDone) return code;
   watch.Lap("read");
+  if (FindCostForm(request.emit) != nullptr) return EmitCost(module.get(), request, &watch);
+  if (!request.specs.scalars.empty() || !request.specs.inputs.empty()) {
+    return command.Misuse("--arg and --in are for --emit cost");
+  }
   Handle<tarsia_code> code;
   CodeRequest wanted{request.target, request.plan.kernel, request.plan.sets, !request.no_line_info};
   if (const int made = MakeCode(module.get(), wanted, &code); made != kDone) return made;

@@ -22,7 +22,7 @@ int DeviceArgs::Allocate(uint64_t bytes, void** out) {
 int DeviceArgs::UploadParam(const BoundParam& param, tarsia_arg* arg) {
   const uint64_t bytes = param.buffer.size();
   if (const int code = Allocate(bytes, &arg->value.pointer.data); code != kDone) return code;
-  if (!param.input) return kDone;
+  if (!param.input && !param.zeros) return kDone;
   const auto status = tarsia_memory_write(device_.get(), arg->value.pointer.data,
                                           param.buffer.data(), bytes, nullptr);
   return status == TARSIA_STATUS_OK ? kDone : ReportFailure(status);

@@ -108,12 +108,13 @@ int RunArgs::Assign(const tarsia_plan* plan, const RunSpecs& specs) {
     param->output.emplace();
     if (const int bad = ParseOutputSpec(rest, &*param->output); bad != kDone) return bad;
   }
-  for (const BoundParam& param : params_) {
+  for (BoundParam& param : params_) {
+    param.zeros = specs.zeros && param.is_pointer && !param.input && !param.output;
     if (!param.is_pointer && !param.scalar) {
       return Usage(fmt::format("the scalar `%{}` has no value", param.name),
                    fmt::format("give it one with --arg {}=...", param.name));
     }
-    if (param.is_pointer && !param.input && !param.output) {
+    if (param.is_pointer && !param.input && !param.output && !param.zeros) {
       return Usage(
           fmt::format("the pointer `%{}` has no file", param.name),
           fmt::format("give it one with --in {0}=FILE.npy or --out {0}=FILE.npy", param.name));
@@ -295,6 +296,24 @@ int RunArgs::BindOutput(const tarsia_query* query, size_t param) {
   return kDone;
 }
 
+int RunArgs::BindZeros(const tarsia_query* query, size_t param) {
+  BoundParam& bound = params_[param];
+  uint64_t bytes = 0;
+  tarsia_query_pointer_bytes(query, param, &bytes);
+  if (bytes == 0) {
+    return Usage(
+        fmt::format("how much is behind `%{}` depends on what the kernel computes", bound.name),
+        fmt::format("give it a file with --in {}=FILE.npy", bound.name));
+  }
+  auto buffer = HostBuffer::Allocate(bytes);
+  if (!buffer.ok()) {
+    PrintError(buffer.error());
+    return kEnvironment;
+  }
+  bound.buffer = *std::move(buffer);
+  return kDone;
+}
+
 int RunArgs::BindBuffers(const tarsia_plan* plan) {
   tarsia_query* made = nullptr;
   const auto status = tarsia_query_create(plan, args_.data(), args_.size(), &made);
@@ -303,11 +322,12 @@ int RunArgs::BindBuffers(const tarsia_plan* plan) {
   for (size_t i = 0; i < params_.size(); ++i) {
     BoundParam& param = params_[i];
     if (!param.is_pointer) continue;
-    int code = param.input ? BindInput(made, i) : kDone;
+    int code = param.zeros ? BindZeros(made, i) : param.input ? BindInput(made, i) : kDone;
     if (code == kDone && param.output) code = BindOutput(made, i);
     if (code != kDone) return code;
-    args_[i] = param.output ? tarsia_arg_pointer(param.buffer.data(), param.buffer.size())
-                            : tarsia_arg_const_pointer(param.buffer.data(), param.buffer.size());
+    const bool writable = param.output || param.zeros;
+    args_[i] = writable ? tarsia_arg_pointer(param.buffer.data(), param.buffer.size())
+                        : tarsia_arg_const_pointer(param.buffer.data(), param.buffer.size());
   }
   return kDone;
 }

@@ -16,6 +16,7 @@ struct RunSpecs {
   std::vector<std::string> scalars;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  bool zeros = false;  // pointers that nothing is said of point to zeros
 };
 
 // One parameter and what it is bound to.
@@ -26,6 +27,7 @@ struct BoundParam {
   std::optional<std::string> scalar;       // text of --arg
   std::optional<std::string> input;
   std::optional<OutputSpec> output;
+  bool zeros = false;  // neither, and it needs none
   // Made by BindBuffers.
   HostBuffer buffer;
   DType out_type = {};
@@ -56,6 +58,7 @@ class RunArgs {
                    int* code);
   int BindInput(const tarsia_query* query, size_t param);
   int BindOutput(const tarsia_query* query, size_t param);
+  int BindZeros(const tarsia_query* query, size_t param);
 
   std::vector<BoundParam> params_;
   std::vector<tarsia_arg> args_;

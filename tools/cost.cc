@@ -1,0 +1,172 @@
+#include "tools/cost.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/ptx/assemble.h"
+#include "compiler/target.h"
+#include "runtime/args.h"
+#include "runtime/code.h"
+#include "runtime/device.h"
+#include "runtime/handles.h"
+#include "tools/command.h"
+#include "tools/device_args.h"
+#include "tools/modules.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+
+size_t CostLine::MachineCount() const {
+  return std::accumulate(machine.begin(), machine.end(), size_t{0});
+}
+
+// The compiler puts nothing into local memory itself.
+size_t CostLine::Spills() const {
+  return machine[static_cast<size_t>(compiler::SassClass::kLocal)];
+}
+
+bool CostLine::Empty() const { return counts == ptx::Counts() && MachineCount() == 0; }
+
+std::vector<std::string> RemarksOn(const CostLine& line) {
+  std::vector<std::string> remarks;
+  const auto times = [](uint64_t actual, uint64_t ideal) {
+    return fmt::format("{:.1f} times", static_cast<double>(actual) / static_cast<double>(ideal));
+  };
+  const ptx::Counts& counts = line.counts;
+  if (counts.global_sectors > counts.global_ideal_sectors) {
+    remarks.push_back(times(counts.global_sectors, counts.global_ideal_sectors) +
+                      " the ideal sectors");
+  }
+  if (counts.shared_wavefronts > counts.shared_ideal_wavefronts) {
+    remarks.push_back(times(counts.shared_wavefronts, counts.shared_ideal_wavefronts) +
+                      " the ideal wavefronts");
+  }
+  if (line.Spills() != 0) remarks.push_back(fmt::format("{} spill instructions", line.Spills()));
+  return remarks;
+}
+
+namespace {
+
+// ---- the launch --------------------------------------------------------------------------------
+
+// Runs the program once and counts.
+int Count(const tarsia_plan* plan, RunArgs* args, ptx::LaunchCounts* counts, CostReport* out) {
+  DeviceArgs there;
+  if (const int code = there.Upload(plan, *args); code != kDone) return code;
+  vm::LaunchArgs launch;
+  const auto read = api::ReadArgs(*plan, there.args().data(), there.args().size(), &launch);
+  if (read != TARSIA_STATUS_OK) return ReportFailure(read);
+  const vm::LaunchOptions options;
+  runtime::LaunchRequest request;
+  request.args = &launch;
+  request.workspace = there.workspace();
+  request.options = &options;
+  request.counts = counts;
+  const auto result = plan->ready->Launch(request);
+  if (!result.ok()) {
+    PrintError(result.error(), *plan->source);
+    return kRejected;
+  }
+  for (const vm::Finding& finding : result->report.findings) {
+    PrintError(finding.diagnostic, *plan->source);
+  }
+  if (!result->report.findings.empty()) {
+    PrintError("the program has faults, so that its costs say nothing");
+    return kRejected;
+  }
+  out->grid = result->report.grid;
+  return kDone;
+}
+
+// ---- by line -----------------------------------------------------------------------------------
+
+CostLine* LineOf(CostReport* report, uint32_t line) {
+  for (CostLine& known : report->lines) {
+    if (known.line == line) return &known;
+  }
+  report->lines.emplace_back().line = line;
+  return &report->lines.back();
+}
+
+void AddCounts(const ptx::LaunchCounts& counts, CostReport* report) {
+  for (const ptx::LineCounts& line : counts.BySourceLine()) {
+    CostLine* cost = LineOf(report, line.line);
+    cost->counts += line.counts;
+    for (size_t i = 0; i < line.classes.size(); ++i) cost->classes[i] += line.classes[i];
+  }
+}
+
+// False, with a warning, where there is no ptxas or no nvdisasm.
+bool AddMachineCode(const runtime::Code& code, CostReport* report) {
+  const auto& machine = code.Machine();
+  const auto text = code.Sass();
+  if (!machine.ok() || !text.ok()) {
+    const Diagnostic& error = machine.ok() ? text.error() : machine.error();
+    PrintWarning("no machine code: " + error.message);
+    return false;
+  }
+  const std::string& name = code.kernel().name;
+  for (const compiler::SassKernel& kernel : compiler::ParseSass(*text)) {
+    if (kernel.name != name) continue;
+    for (const compiler::SassInstruction& inst : kernel.instructions) {
+      ++LineOf(report, inst.line)->machine[static_cast<size_t>(inst.sass_class)];
+    }
+  }
+  const compiler::KernelResources* resources = machine->Find(name);
+  if (resources == nullptr) return true;
+  report->resources = {resources->registers,
+                       resources->spill_store_bytes + resources->spill_load_bytes,
+                       resources->stack_bytes};
+  return true;
+}
+
+void AddTotals(CostReport* report) {
+  for (const CostLine& line : report->lines) {
+    report->total.counts += line.counts;
+    for (size_t i = 0; i < line.classes.size(); ++i) report->total.classes[i] += line.classes[i];
+    for (size_t i = 0; i < line.machine.size(); ++i) report->total.machine[i] += line.machine[i];
+  }
+}
+
+// All lines of the text between the first and the last that cost something. What belongs to no line
+// comes first, as line 0.
+void FillLines(const SourceFile& source, CostReport* report) {
+  uint32_t first = UINT32_MAX;
+  uint32_t last = 0;
+  for (const CostLine& line : report->lines) {
+    if (line.line == 0) continue;
+    first = std::min(first, line.line);
+    last = std::max(last, line.line);
+  }
+  for (uint32_t line = first; line <= last && last != 0; ++line) (void)LineOf(report, line);
+  std::ranges::sort(report->lines, {}, &CostLine::line);
+  for (CostLine& line : report->lines) {
+    line.text = line.line == 0 ? "(no line)" : std::string(source.Line(line.line));
+  }
+}
+
+}  // namespace
+
+int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args, CostReport* out) {
+  const std::shared_ptr<const runtime::Code> code = plan->ready->code();
+  ptx::LaunchCounts counts;
+  if (const int failed = Count(plan, args, &counts, out); failed != kDone) return failed;
+  out->file = module->source->name();
+  out->kernel = code->kernel().name;
+  out->target = compiler::Row(code->target()).name;
+  out->threads = static_cast<uint32_t>(code->kernel().threads);
+  out->shared_bytes = code->kernel().shared_bytes;
+  AddCounts(counts, out);
+  (void)AddMachineCode(*code, out);
+  AddTotals(out);
+  FillLines(*module->source, out);
+  if (const ptx::SmLimits* limits = ptx::FindSmLimits(out->target); limits != nullptr) {
+    const auto registers = static_cast<uint32_t>(out->resources ? out->resources->registers : 0);
+    out->occupancy = ptx::FindOccupancy(*limits, {out->threads, registers, out->shared_bytes});
+  }
+  return kDone;
+}
+
+}  // namespace tarsia::tools

@@ -1,0 +1,69 @@
+// What a program costs, line by line of its text: the emulator's counts of one launch (vm/ptx), the
+// machine code of each line, and what ptxas says of the whole. `tarsia compile --emit cost` makes
+// it; the printers are in cost_text.cc and cost_html.cc.
+#ifndef TARSIA_TOOLS_COST_H_
+#define TARSIA_TOOLS_COST_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ptx/sass.h"
+#include "tools/handles.h"
+#include "tools/run_args.h"
+#include "vm/ptx/counts.h"
+#include "vm/ptx/occupancy.h"
+
+namespace tarsia::tools {
+
+struct CostLine {
+  uint32_t line = 0;
+  std::string text;
+  ptx::Counts counts;
+  ptx::ClassCounts classes{};  // instructions of PTX that warps executed
+  std::array<size_t, compiler::kSassClasses> machine{};
+
+  // Instructions of machine code, each once; of those, loads and stores of spilled registers.
+  [[nodiscard]] size_t MachineCount() const;
+  [[nodiscard]] size_t Spills() const;
+  [[nodiscard]] bool Empty() const;
+};
+
+// What ptxas says.
+struct CostResources {
+  int registers = 0;
+  int64_t spill_bytes = 0;
+  int64_t stack_bytes = 0;
+};
+
+struct CostReport {
+  std::string file;
+  std::string kernel;
+  std::string target;
+  std::array<int64_t, 3> grid{};
+  uint32_t threads = 0;
+  uint64_t shared_bytes = 0;
+  std::optional<CostResources> resources;  // nothing without ptxas and nvdisasm
+  ptx::Occupancy occupancy;
+  std::vector<CostLine> lines;  // of the kernel's text, from the first to the last that costs
+  CostLine total;
+};
+
+// Runs the plan, which is one of a device ptx:TARGET, with these arguments, and adds what the
+// machine code says. Returns an exit code; what is wrong is printed.
+int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args, CostReport* out);
+
+// What is to be said of a line: "8.0 times the ideal sectors", "2.0 times the ideal wavefronts",
+// "12 spill instructions".
+std::vector<std::string> RemarksOn(const CostLine& line);
+
+std::string CostText(const CostReport& report);
+std::string CostJson(const CostReport& report);
+// A page that stands alone: no script, nothing from elsewhere; light and dark.
+std::string CostHtml(const CostReport& report);
+
+}  // namespace tarsia::tools
+
+#endif  // TARSIA_TOOLS_COST_H_
