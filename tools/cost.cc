@@ -32,7 +32,9 @@ bool CostLine::Empty() const { return counts == ptx::Counts() && MachineCount() 
 std::vector<std::string> RemarksOn(const CostLine& line) {
   std::vector<std::string> remarks;
   const auto times = [](uint64_t actual, uint64_t ideal) {
-    return fmt::format("{:.1f} times", static_cast<double>(actual) / static_cast<double>(ideal));
+    const double ratio = static_cast<double>(actual) / static_cast<double>(ideal);
+    return actual % ideal == 0 ? fmt::format("{:.0f} times", ratio)
+                               : fmt::format("{:.2f} times", ratio);
   };
   const ptx::Counts& counts = line.counts;
   if (counts.global_sectors > counts.global_ideal_sectors) {

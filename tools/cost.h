@@ -55,7 +55,7 @@ struct CostReport {
 // machine code says. Returns an exit code; what is wrong is printed.
 int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args, CostReport* out);
 
-// What is to be said of a line: "8.0 times the ideal sectors", "2.0 times the ideal wavefronts",
+// What is to be said of a line: "8 times the ideal sectors", "1.25 times the ideal wavefronts",
 // "12 spill instructions".
 std::vector<std::string> RemarksOn(const CostLine& line);
 

@@ -94,6 +94,7 @@ body { margin: 0 auto; max-width: 1500px; padding: 24px 20px 60px; background: v
 h1 { font-size: 20px; margin: 0 0 2px; }
 h1 code { font-size: inherit; }
 .sub { color: var(--soft); margin: 0 0 16px; }
+.wrap + .sub { margin: 12px 0 0; max-width: 60em; }
 .cards { display: flex; flex-wrap: wrap; gap: 8px; margin: 0 0 16px; }
 .card { background: var(--card); border-radius: 6px; padding: 8px 14px; min-width: 110px; }
 .card b { display: block; font-size: 17px; font-variant-numeric: tabular-nums; }
@@ -110,13 +111,13 @@ th { text-align: right; font-weight: 600; color: var(--soft); padding: 6px 10px;
 th.left { text-align: left; }
 td { padding: 2px 10px; text-align: right; white-space: nowrap; vertical-align: top;
   font-variant-numeric: tabular-nums; }
-td.code { text-align: left; width: 40%; font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas,
+td.code { text-align: left; min-width: 30em; font: 12.5px/1.5 ui-monospace, "SF Mono", Menlo, Consolas,
   "DejaVu Sans Mono", monospace; white-space: pre-wrap; }
 td.nr { color: var(--soft); }
 tbody tr:nth-child(even) { background: var(--stripe); }
 tr.empty td { color: var(--soft); }
 tfoot td { border-top: 1px solid var(--line); font-weight: 600; padding: 6px 10px; }
-.bars { display: flex; height: 12px; margin-top: 3px; width: 220px; }
+.bars { display: flex; height: 12px; margin-top: 3px; width: 200px; }
 .bars i { display: block; height: 100%; min-width: 1px; }
 .one { display: flex; height: 4px; width: 90px; margin: 0 0 3px auto; background: var(--line); }
 .one i { background: var(--bar); } .one i.over { background: var(--over); }
@@ -199,6 +200,7 @@ struct Scale {
   uint64_t wavefronts = 0;
   bool tensor = false;
   bool machine = false;
+  bool spills = false;
 };
 
 Scale ScaleOf(const CostReport& report) {
@@ -210,6 +212,7 @@ Scale ScaleOf(const CostReport& report) {
   }
   scale.tensor = report.total.counts.tensor_operations != 0;
   scale.machine = report.resources.has_value();
+  scale.spills = report.total.Spills() != 0;
   return scale;
 }
 
@@ -223,18 +226,21 @@ std::string NumberCells(const CostLine& line, const Scale& scale) {
     out += IdealCell(counts.shared_wavefronts, counts.shared_ideal_wavefronts, scale.wavefronts);
   }
   if (scale.tensor) out += NumberCell(counts.tensor_operations);
-  if (scale.machine) out += NumberCell(line.MachineCount()) + NumberCell(line.Spills(), true);
+  if (scale.machine) out += NumberCell(line.MachineCount());
+  if (scale.spills) out += NumberCell(line.Spills(), true);
   return out;
 }
 
 std::string HeadRow(const Scale& scale) {
   std::string out =
-      "<tr><th>line</th><th class=left>program</th><th class=left>instructions of warps, by class"
-      "</th><th></th>";
+      "<tr><th>line</th><th class=left>program</th><th class=left colspan=2>instructions of warps, "
+      "by class"
+      "</th>";
   if (scale.sectors != 0) out += "<th>sectors / ideal</th>";
   if (scale.wavefronts != 0) out += "<th>wavefronts / ideal</th>";
   if (scale.tensor) out += "<th>tensor operations</th>";
-  if (scale.machine) out += "<th>machine code</th><th>spills</th>";
+  if (scale.machine) out += "<th>machine code</th>";
+  if (scale.spills) out += "<th>spills</th>";
   return out + "</tr>";
 }
 
