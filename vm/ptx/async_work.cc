@@ -89,6 +89,9 @@ void AsyncWork::Note(const AsyncOperation& operation) {
       agent = by.warp->BeginAgent(*by.inst, lane, at->block(), at->actor(), at->clock(),
                                   operation.proxy == Proxy::kAsync);
     }
+    if (access == Access::kAtomic) {
+      agent.accessor.how |= kAtomicBit | static_cast<uint8_t>(Strength::kGpu);
+    }
     by.warp->NoteAgent(*by.inst, agent, by.lane, bytes.block, bytes.address, piece.bytes, access);
   };
   const Access writes = operation.reduces == Type::kNone ? Access::kWrite : Access::kAtomic;

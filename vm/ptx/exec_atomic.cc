@@ -1,6 +1,7 @@
 // atom and red: read, compute and write in one step that no other thread sees within.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "vm/ptx/access.h"
 #include "vm/ptx/atomic.h"
@@ -60,6 +61,16 @@ int64_t SignedOf(uint64_t bits, int bytes) {
   return bytes == 4 ? static_cast<int32_t>(bits) : static_cast<int64_t>(bits);
 }
 
+// A NaN gives way to a number.
+uint64_t ExtremeOfHalves(uint64_t a, uint64_t b, Type type, bool least) {
+  const FloatFormat& format = type == Type::kF16 ? kFormatF16 : kFormatBF16;
+  const double x = FromFormat(static_cast<uint16_t>(a), format);
+  const double y = FromFormat(static_cast<uint16_t>(b), format);
+  if (x != x) return b;
+  if (y != y) return a;
+  return (x < y || (x == y && std::signbit(x))) == least ? a : b;
+}
+
 // What memory holds afterwards.
 uint64_t Updated(Atomic atomic, Type type, bool flush, uint64_t old, uint64_t b, uint64_t c) {
   const bool is_float = IsFloat(type) || InfoOf(type).kind == TypeKind::kPacked;
@@ -69,9 +80,11 @@ uint64_t Updated(Atomic atomic, Type type, bool flush, uint64_t old, uint64_t b,
     case Atomic::kAdd:
       return is_float ? SumOfFloats(old, b, type, flush) : old + b;
     case Atomic::kMin:
+      if (is_float) return ExtremeOfHalves(old, b, type, true);
       if (is_signed) return SignedOf(old, bytes) < SignedOf(b, bytes) ? old : b;
       return std::min(old, b);
     case Atomic::kMax:
+      if (is_float) return ExtremeOfHalves(old, b, type, false);
       if (is_signed) return SignedOf(old, bytes) > SignedOf(b, bytes) ? old : b;
       return std::max(old, b);
     case Atomic::kInc:

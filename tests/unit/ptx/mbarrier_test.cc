@@ -4,10 +4,12 @@
 namespace tarsia::ptx {
 namespace {
 
+constexpr char kHeader86[] = ".version 8.6\n.target sm_90a\n.address_size 64\n";
+
 // An entry whose thread number is in r0; rd1 is the address of its word behind the parameter, r1
 // that of an mbarrier in shared memory, r2 that of another, r3 that of 64 words.
 std::string Entry(const std::string& body) {
-  return std::string(kHeader) + R"(
+  return std::string(kHeader86) + R"(
 .shared .align 16 .b8 bars[16];
 .shared .align 16 .b8 box[256];
 .visible .entry k(.param .u64 p) {
@@ -75,7 +77,7 @@ two: )" + wait + R"(
 xor.b32 r6, r6, 1;
 add.u32 r5, r5, 1; setp.lt.u32 p3, r5, 5; @p3 bra again;
 bar.sync 0;
-@p1 mbarrier.inval.shared.b64 [r1];
+@p1 mbarrier.inval.shared::cta.b64 [r1];
 st.global.u32 [rd1], r9;
 )"),
                                    64);
@@ -101,7 +103,7 @@ mbarrier.pending_count.b64 r6, rd3;
 mbarrier.arrive.noComplete.release.cta.shared::cta.b64 rd4, [r1], 3;
 mbarrier.pending_count.b64 r7, rd4;
 mbarrier.test_wait.shared.b64 p2, [r1], rd2; selp.u32 r8, 1000, 0, p2;
-mbarrier.arrive_drop.expect_tx.relaxed.cluster.shared::cta.b64 rd5, [r1], 16;
+mbarrier.arrive_drop.expect_tx.relaxed.cta.shared::cta.b64 rd5, [r1], 16;
 mbarrier.test_wait.shared.b64 p2, [r1], rd2; selp.u32 r9, 2000, 0, p2;
 mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [r1], 10;
 mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [r1], 4;
@@ -227,7 +229,8 @@ TEST(Mbarrier, FindsMisuse) {
       "mov.u32 r5, %cluster_ctarank; xor.b32 r6, r5, 1; mapa.shared::cluster.u32 r7, r1, r6;\n"
       "setp.eq.u32 p3, r5, 0;\n@p3 mbarrier.arrive.shared::cluster.b64 _, [r7];\n"
       "barrier.cluster.arrive; barrier.cluster.wait;",
-      "no fence.mbarrier_init or release", FindingKind::kMbarrier, 1, 2);
+      "which thread 0,0,0 of block 1,0,0 writes at line 12; nothing orders", FindingKind::kRace, 1,
+      2);
 }
 
 // A loop of waits that can never end is found soon, whatever it waits with.
