@@ -6,6 +6,7 @@
 #include "vm/ptx/access.h"
 #include "vm/ptx/atomic.h"
 #include "vm/ptx/cluster.h"
+#include "vm/ptx/numeric.h"
 
 namespace tarsia::ptx {
 namespace {
@@ -34,6 +35,15 @@ void CopyIn(const uint8_t* from, uint8_t* to, uint32_t bytes) {
 
 bool AllDefined(const std::vector<uint8_t>& defined) {
   return std::ranges::all_of(defined, [](uint8_t byte) { return byte == 0xFF; });
+}
+
+void FlushSubnormals(std::vector<uint8_t>* floats) {
+  for (size_t i = 0; i + 4 <= floats->size(); i += 4) {
+    float value = 0;
+    std::memcpy(&value, floats->data() + i, sizeof value);
+    value = FlushF32(value);
+    std::memcpy(floats->data() + i, &value, sizeof value);
+  }
 }
 
 void Reduce(const AsyncOperation& operation, const AsyncPiece& piece) {
@@ -157,6 +167,7 @@ void AsyncWork::Read(AsyncOperation* operation) {
     CopyOut(piece.from.place.defined, operation->defined.data() + piece.buffer, piece.bytes);
     to_global = to_global || (piece.to.block == nullptr && piece.to.place.data != nullptr);
   }
+  if (operation->flushes) FlushSubnormals(&operation->buffer);
   if (to_global && operation->reduces == Type::kNone && !AllDefined(operation->defined)) {
     operation->by.Report(FindingKind::kUninitialised,
                          "copies bits to global memory that were never written");

@@ -49,6 +49,7 @@ struct AsyncOperation {
   Issuer by;
   Proxy proxy = Proxy::kAsync;
   Ends ends = Ends::kWithMbarrier;
+  bool flushes = false;        // f32: subnormals become zeros
   Type reduces = Type::kNone;  // of the elements, if memory is not overwritten but updated
   std::vector<AsyncPiece> pieces;
   std::vector<uint8_t> buffer;
@@ -94,6 +95,10 @@ bool FindAsyncGlobal(const Issuer& by, uint64_t address, uint64_t bytes, Access 
                      AsyncBytes* found);
 // The mbarrier at an address of the shared space, which may be another block's.
 Mbarrier* FindMbarrier(const Issuer& by, uint64_t address);
+// The same place in the memory of the block of another rank.
+inline uint64_t AddressOfRank(uint64_t address, uint32_t rank) {
+  return (address & (kSharedPeers - 1)) | uint64_t{rank + 1} << kRankShift;
+}
 // Reports an address or a size that is no multiple of `align`.
 bool NeedMultiple(const Issuer& by, uint64_t value, uint64_t align, std::string_view what);
 

@@ -60,11 +60,6 @@ void IssueIn(Warp& warp, AsyncOperation operation) {
   if (!operation.pieces.empty()) warp.block().cluster().async().Issue(std::move(operation));
 }
 
-// The address of the same place in the memory of the block of another rank.
-uint64_t OfRank(uint64_t address, uint32_t rank) {
-  return (address & (kSharedPeers - 1)) | uint64_t{rank + 1} << kRankShift;
-}
-
 Step Load(Warp& warp, const Inst& inst) {
   NeedOperands(warp, inst);
   const bool from_shared = !inst.Has(Mod::kGlobal);
@@ -89,7 +84,7 @@ Step Load(Warp& warp, const Inst& inst) {
     const auto ranks = warp.Get<uint16_t>(inst[4], lane);
     for (uint32_t rank = 0; rank < 16; ++rank) {
       if ((ranks >> rank & 1) == 0) continue;
-      AddTarget(&operation, OfRank(to, rank), OfRank(mbarrier, rank), source, access);
+      AddTarget(&operation, AddressOfRank(to, rank), AddressOfRank(mbarrier, rank), source, access);
       source = {};  // it is read once
     }
     IssueIn(warp, std::move(operation));

@@ -91,6 +91,8 @@ class Parser {
   std::optional<Operand> SymbolOperand(const Symbol& symbol, std::string_view name,
                                        Location location, int bytes, int64_t addend);
   std::optional<Operand> ParseAddress(const Inst& inst);
+  std::optional<Operand> ParseAddressTerm(const Inst& inst);  // what stands in the brackets
+  bool ParseBox(Inst* inst);
   std::optional<int64_t> ParseAddend();
   bool ParseGuard(Inst* inst);
   bool ParseCall(Inst* inst);

@@ -350,8 +350,8 @@ int Parser::OperandsLeft(bool first) const {
   int depth = 0;
   int count = first && !ahead.Is(';') ? 1 : 0;
   for (; ahead.token() != Token::kEnd && !ahead.Is(';'); ahead.Next()) {
-    if (ahead.Is('{') || ahead.Is('(')) ++depth;
-    if (ahead.Is('}') || ahead.Is(')')) --depth;
+    if (ahead.Is('{') || ahead.Is('(') || ahead.Is('[')) ++depth;
+    if (ahead.Is('}') || ahead.Is(')') || ahead.Is(']')) --depth;
     if (depth == 0 && ahead.Is(',')) ++count;
   }
   return count;
@@ -376,6 +376,8 @@ bool Parser::ParseShape(const Row& row, const OperandShape& shape, Inst* inst) {
       if (operand) inst->operands.push_back(*operand);
       return operand.has_value();
     }
+    case OperandRole::kBox:
+      return ParseBox(inst);
     case OperandRole::kDest:
     case OperandRole::kSource:
       break;
@@ -576,6 +578,26 @@ std::optional<int64_t> Parser::ParseAddend() {
 
 std::optional<Operand> Parser::ParseAddress(const Inst& inst) {
   if (!Expect('[')) return std::nullopt;
+  const auto operand = ParseAddressTerm(inst);
+  return operand && Expect(']') ? operand : std::nullopt;
+}
+
+// [map, {x, y}]
+bool Parser::ParseBox(Inst* inst) {
+  if (!Expect('[')) return false;
+  const auto map = ParseAddressTerm(*inst);
+  if (!map || !Expect(',') || !Expect('{')) return false;
+  inst->operands.push_back(*map);
+  const OperandShape shape;
+  do {
+    const auto coordinate = ParseOperand(shape, Type::kS32, 4);
+    if (!coordinate) return false;
+    inst->operands.push_back(*coordinate);
+  } while (Take(','));
+  return Expect('}') && Expect(']');
+}
+
+std::optional<Operand> Parser::ParseAddressTerm(const Inst& inst) {
   const Location location = lexer_.location();
   Operand operand;
   if (lexer_.token() == Token::kInteger) {
@@ -604,7 +626,7 @@ std::optional<Operand> Parser::ParseAddress(const Inst& inst) {
     }
   }
   const auto addend = ParseAddend();
-  if (!addend || !Expect(']')) return std::nullopt;
+  if (!addend) return std::nullopt;
   operand.addend = *addend;
   return operand;
 }

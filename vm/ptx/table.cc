@@ -41,8 +41,8 @@ OperandShape ParseShape(std::string_view text) {
     return shape;
   }
   shape.optional = TakeSuffix(&text, '?');
-  if (text == "m") {
-    shape.role = OperandRole::kAddress;
+  if (text == "m" || text == "mt") {
+    shape.role = text == "m" ? OperandRole::kAddress : OperandRole::kBox;
     return shape;
   }
   shape.or_predicate = TakeSuffix(&text, '!');

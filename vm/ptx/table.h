@@ -19,7 +19,7 @@ struct ModifierSlot {
   bool optional = false;
 };
 
-enum class OperandRole : uint8_t { kDest, kSource, kAddress, kLabel, kCall, kBrx };
+enum class OperandRole : uint8_t { kDest, kSource, kAddress, kBox, kLabel, kCall, kBrx };
 enum class OperandCount : uint8_t { kOne, kByModifier, kAny, kConcat, kListOrDescriptor };
 
 struct OperandShape {
