@@ -24,7 +24,7 @@ void RunEntry(const Image& image, const Function& entry) {
   }
   LaunchConfig config;
   config.grid = {2};
-  config.block = {40};
+  config.block = {entry.watched ? 160U : 40U};  // a warpgroup, and part of another
   config.dynamic_shared = 256;
   config.parameters = parameters;
   config.instruction_limit = 20000;

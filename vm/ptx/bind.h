@@ -6,7 +6,7 @@
 
 namespace tarsia::ptx {
 
-#define PTX(name, mnemonic, modifiers, operands, undef) Handler Bind##name(const Inst& inst);
+#define PTX(name, ...) Handler Bind##name(const Inst& inst);
 #include "vm/ptx/instructions.def"
 #undef PTX
 

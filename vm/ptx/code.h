@@ -48,13 +48,13 @@ enum class UndefRule : uint8_t {
 };
 
 enum class Op : uint16_t {
-#define PTX(name, mnemonic, modifiers, operands, undef) k##name,
+#define PTX(name, ...) k##name,
 #include "vm/ptx/instructions.def"
 #undef PTX
 };
 
 inline constexpr int kOpCount = 0
-#define PTX(name, mnemonic, modifiers, operands, undef) +1
+#define PTX(name, ...) +1
 #include "vm/ptx/instructions.def"
 #undef PTX
     ;

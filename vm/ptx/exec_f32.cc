@@ -67,20 +67,57 @@ Handler WithFlags(const Inst& inst) {
              : &Map<&Compute<Operation, kMode, false, false, S...>, float, S...>;
 }
 
-template <typename Operation, typename... S>
-Handler Rounded(const Inst& inst) {
+// maker<mode>() for the instruction's rounding.
+template <typename Maker>
+Handler ForRounding(const Inst& inst, const Maker& maker) {
   switch (RoundingOf(inst)) {
     case RoundMode::kNearest:
     case RoundMode::kAway:
       break;
     case RoundMode::kZero:
-      return WithFlags<Operation, RoundMode::kZero, S...>(inst);
+      return maker.template operator()<RoundMode::kZero>();
     case RoundMode::kDown:
-      return WithFlags<Operation, RoundMode::kDown, S...>(inst);
+      return maker.template operator()<RoundMode::kDown>();
     case RoundMode::kUp:
-      return WithFlags<Operation, RoundMode::kUp, S...>(inst);
+      return maker.template operator()<RoundMode::kUp>();
   }
-  return WithFlags<Operation, RoundMode::kNearest, S...>(inst);
+  return maker.template operator()<RoundMode::kNearest>();
+}
+
+template <typename Operation, typename... S>
+Handler Rounded(const Inst& inst) {
+  return ForRounding(inst,
+                     [&]<RoundMode kMode>() { return WithFlags<Operation, kMode, S...>(inst); });
+}
+
+// What holds two of T.
+template <typename T>
+using Word = std::conditional_t<sizeof(T) == 4, uint64_t, void>;
+
+// One operation on both halves of a pair.
+template <auto F, typename... W>
+uint64_t OnPairs(W... words) {
+  const auto half = [](uint64_t word, int shift) {
+    return std::bit_cast<float>(static_cast<uint32_t>(word >> shift));
+  };
+  const uint64_t low = std::bit_cast<uint32_t>(F(half(words, 0)...));
+  const uint64_t high = std::bit_cast<uint32_t>(F(half(words, 32)...));
+  return high << 32 | low;
+}
+
+template <typename Operation, RoundMode kMode, typename... S>
+Handler PairsWithFlags(const Inst& inst) {
+  return inst.Has(Mod::kFtz)
+             ? &Map<&OnPairs<&Compute<Operation, kMode, true, false, S...>, Word<S>...>, uint64_t,
+                    Word<S>...>
+             : &Map<&OnPairs<&Compute<Operation, kMode, false, false, S...>, Word<S>...>, uint64_t,
+                    Word<S>...>;
+}
+
+template <typename Operation, typename... S>
+Handler RoundedPairs(const Inst& inst) {
+  return ForRounding(
+      inst, [&]<RoundMode kMode>() { return PairsWithFlags<Operation, kMode, S...>(inst); });
 }
 
 // A function of one operand, worked out in f64 and rounded once: well within what PTX allows the
@@ -175,6 +212,10 @@ PTX_BIND(AddF32) { return Rounded<Add, float, float>(inst); }
 PTX_BIND(SubF32) { return Rounded<Sub, float, float>(inst); }
 PTX_BIND(MulF32) { return Rounded<Mul, float, float>(inst); }
 PTX_BIND(FmaF32) { return Rounded<Fma, float, float, float>(inst); }
+PTX_BIND(AddF32x2) { return RoundedPairs<Add, float, float>(inst); }
+PTX_BIND(SubF32x2) { return RoundedPairs<Sub, float, float>(inst); }
+PTX_BIND(MulF32x2) { return RoundedPairs<Mul, float, float>(inst); }
+PTX_BIND(FmaF32x2) { return RoundedPairs<Fma, float, float, float>(inst); }
 
 PTX_BIND(MadF32) { return Rounded<Fma, float, float, float>(inst); }
 PTX_BIND(DivF32) { return Rounded<Div, float, float>(inst); }

@@ -76,6 +76,32 @@ Step LoadMatrix(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
+// Row `lane / 4` of the result is column `lane / 4` of the source.
+Step TransposeMatrix(Warp& warp, const Inst& inst) {
+  warp.NeedAligned(inst);
+  const Operand& source = inst[1];
+  std::array<uint32_t, kLanes> words{};
+  std::array<uint32_t, kLanes> undef{};
+  for (int lane = 0; lane < kLanes; ++lane) {
+    for (int e = 0; e < 2; ++e) {
+      const int row = 2 * (lane % 4) + e;
+      const int column = lane / 4;
+      const int from = 4 * row + column / 2;
+      const int shift = 16 * (column % 2);
+      const auto part = [&](uint64_t word) {
+        return static_cast<uint32_t>(word >> shift & 0xFFFF) << (16 * e);
+      };
+      words[static_cast<size_t>(lane)] |= part(warp.Get<uint32_t>(source, from));
+      undef[static_cast<size_t>(lane)] |= part(warp.Undef(source, from));
+    }
+  }
+  ForLanes(warp.mask(), [&](int lane) {
+    warp.SetBits(inst[0], lane, words[static_cast<size_t>(lane)]);
+    warp.SetUndef(inst[0], lane, undef[static_cast<size_t>(lane)]);
+  });
+  return Step::kNext;
+}
+
 Step StoreMatrix(Warp& warp, const Inst& inst) {
   warp.NeedAligned(inst);
   warp.NeedDefined(inst, inst[0], "the address");
@@ -270,6 +296,7 @@ bool CountsFit(const Inst& inst) {
 
 PTX_BIND(LdMatrix) { return inst.CountAt(0) == MatricesOf(inst) ? &LoadMatrix : nullptr; }
 PTX_BIND(StMatrix) { return inst.CountAt(1) == MatricesOf(inst) ? &StoreMatrix : nullptr; }
+PTX_BIND(MovMatrix) { return &TransposeMatrix; }
 PTX_BIND(MmaHalf) {
   const bool bf16 = inst.type[1] == Type::kBF16;
   const bool fits = inst.type[1] == inst.type[2] && inst.type[0] == inst.type[3] &&

@@ -9,6 +9,7 @@ namespace tarsia::ptx {
 namespace {
 
 constexpr uint64_t kMaxVariableBytes = uint64_t{1} << 30;
+constexpr int kNewestMajor = 9;  // of the versions of PTX
 constexpr uint64_t kMaxAlign = 4096;
 constexpr uint64_t kMaxInitialBytes = uint64_t{1} << 26;
 
@@ -138,6 +139,15 @@ void Parser::ParseHeader() {
   }
   if (module_->version.empty() || module_->targets.empty()) {
     diagnostics_.Error(diag::kNoVersion, location);
+    return;
+  }
+  const auto version = ParseVersion(module_->version);
+  if (!version || version->major < 1 || version->major > kNewestMajor) {
+    diagnostics_.Error(diag::kUnknownVersion, location, module_->version);
+  }
+  version_ = version.value_or(PtxVersion{kNewestMajor, 0});
+  for (const std::string& name : module_->targets) {
+    if (const auto target = ParseTarget(name)) targets_.push_back(*target);
   }
 }
 
@@ -174,13 +184,25 @@ void Parser::ParseDirective() {
   }
   if (lexer_.IsDot("file")) return ParseFile();
   if (lexer_.IsDot("loc")) return lexer_.SkipLine();
-  if (lexer_.IsDot("pragma") || lexer_.IsDot("alias")) return SkipToSemicolon();
+  if (lexer_.IsDot("alias")) return ParseAlias();
+  if (lexer_.IsDot("pragma")) return SkipToSemicolon();
   if (lexer_.IsDot("section")) {
     while (lexer_.token() != Token::kEnd && !lexer_.Is('{')) lexer_.Next();
     return SkipBraces();
   }
   diagnostics_.Error(diag::kUnknownDirective, lexer_.location(), "." + std::string(lexer_.text()));
   SkipToDirective();
+}
+
+// .alias name, function;  calls of the name are calls of the function.
+void Parser::ParseAlias() {
+  lexer_.Next();
+  const auto name = ParseName();
+  if (!name || !Expect(',')) return SkipToSemicolon();
+  const auto function = ParseName();
+  if (!function || !Expect(';')) return SkipToSemicolon();
+  const uint32_t number = FunctionNumber(*name);
+  aliases_.insert_or_assign(number, FunctionNumber(*function));
 }
 
 uint32_t Parser::FunctionNumber(const std::string& name) {
@@ -474,7 +496,9 @@ bool Parser::ParseInitialValue(const Declarator& declarator, Variable* variable,
 
 void Parser::CheckCalls() {
   for (const Call& call : calls_) {
-    const CallSite& site = module_->functions[call.caller].calls[call.site];
+    CallSite& site = module_->functions[call.caller].calls[call.site];
+    const auto alias = aliases_.find(site.function);
+    if (alias != aliases_.end()) site.function = alias->second;
     const Function& callee = module_->functions[site.function];
     if (!callee.defined && callee.builtin == Builtin::kNone) {
       diagnostics_.Error(diag::kUndefinedFunction, call.location, callee.name);

@@ -67,6 +67,7 @@ class Parser {
   bool ParseInitialValue(const Declarator& declarator, Variable* variable, uint64_t at);
   uint32_t FunctionNumber(const std::string& name);
   uint32_t AddVariable(Variable variable);
+  void ParseAlias();
   void CheckCalls();
 
   // ---- a body (parser_body.cc) -------------------------------------------------------------
@@ -81,6 +82,7 @@ class Parser {
   bool ParseModifiers(Inst* inst, const Row** row, std::string_view mnemonic);
   void ReportModifiers(std::string_view mnemonic, const std::vector<std::string_view>& words,
                        const std::vector<Location>& places);
+  void CheckSince(const Since& since, const std::string& what, Location location);
   bool ParseOperands(const Row& row, Inst* inst);
   [[nodiscard]] int OperandsLeft(bool first) const;
   bool ParseShape(const Row& row, const OperandShape& shape, Inst* inst);
@@ -110,6 +112,8 @@ class Parser {
   std::unique_ptr<FunctionBuilder> builder_;
   std::map<std::string, uint32_t, std::less<>> branch_tables_;
   uint32_t depth_ = 0;  // of scopes
+  PtxVersion version_;
+  std::vector<Target> targets_;  // one in what compilers write
   uint32_t line_file_ = 0;
   uint32_t line_line_ = 0;
   struct Call {
@@ -118,6 +122,7 @@ class Parser {
     Location location;
   };
   std::vector<Call> calls_;
+  std::map<uint32_t, uint32_t> aliases_;  // of functions, by number
 };
 
 // Where the ways of each branch meet again (flow.cc).

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -111,7 +113,8 @@ void Parser::ParseRegisters() {
     vector = 0;  // vector registers are not supported: say so below
   }
   const auto type = lexer_.token() == Token::kDot ? FindType(lexer_.text()) : std::nullopt;
-  if (!type || vector == 0) {
+  const bool narrow = type && *type != Type::kPred && BytesOf(*type) == 0;
+  if (!type || narrow || vector == 0) {
     diagnostics_.Error(diag::kUnknownType, lexer_.location(), lexer_.text());
     return SkipToSemicolon();
   }
@@ -283,11 +286,29 @@ bool Parser::ParseModifiers(Inst* inst, const Row** row, std::string_view mnemon
     inst->number = match.number;
     inst->type = match.types;
     *row = candidate;
+    CheckSince(candidate->since, fmt::format("`{}`", mnemonic), inst->location);
+    for (const auto& [word, since] : candidate->later_words) {
+      const auto found = std::ranges::find(words, word);
+      if (found == words.end()) continue;
+      CheckSince(since, fmt::format("`.{}` of `{}`", word, mnemonic),
+                 places[static_cast<size_t>(found - words.begin())]);
+    }
     return true;
   }
   places.push_back(inst->location);
   ReportModifiers(mnemonic, words, places);
   return false;
+}
+
+// Reports what the module's target or version does not have.
+void Parser::CheckSince(const Since& since, const std::string& what, Location location) {
+  if (!std::ranges::all_of(targets_, [&](const Target& target) { return since.Takes(target); })) {
+    diagnostics_.Error(diag::kTooOldTarget, location, what, since.TargetText(),
+                       module_->targets[0]);
+  } else if (!since.Takes(version_)) {
+    diagnostics_.Error(diag::kTooOldVersion, location, what, since.version.major,
+                       since.version.minor, module_->version);
+  }
 }
 
 // No row fits: names the first word that no row could take.

@@ -75,7 +75,7 @@ OperandShape ParseShape(std::string_view text) {
 
 Row MakeRow(Op op, std::string_view name, std::string_view mnemonic, std::string_view modifiers,
             std::string_view operands, UndefRule undef, Binder bind) {
-  Row row{op, name, mnemonic, modifiers, operands, undef, bind, {}, {}};
+  Row row{op, name, mnemonic, modifiers, operands, undef, bind, {}, {}, {}, {}};
   for (const std::string_view text : Split(modifiers, ' ')) row.slots.push_back(ParseSlot(text));
   for (const std::string_view text : Split(operands, ' ')) row.shapes.push_back(ParseShape(text));
   return row;
@@ -99,11 +99,16 @@ struct Table {
   std::vector<std::string_view> mnemonics;
 
   Table() {
-#define PTX(name, mnemonic, modifiers, operands, undef) \
-  rows.push_back(                                       \
-      MakeRow(Op::k##name, #name, mnemonic, modifiers, operands, UndefRule::undef, &Bind##name));
+#define PTX(name, mnemonic, modifiers, operands, undef, ...)                                      \
+  rows.push_back(                                                                                 \
+      MakeRow(Op::k##name, #name, mnemonic, modifiers, operands, UndefRule::undef, &Bind##name)); \
+  rows.back().since = ParseSince("" __VA_ARGS__);
 #include "vm/ptx/instructions.def"
 #undef PTX
+#define PTX_SINCE(row, word, since) \
+  rows[static_cast<size_t>(Op::k##row)].later_words.emplace_back(word, ParseSince(since));
+#include "vm/ptx/since.def"
+#undef PTX_SINCE
     for (const Row& row : rows) by_mnemonic[row.mnemonic].push_back(&row);
     for (const auto& [mnemonic, list] : by_mnemonic) mnemonics.push_back(mnemonic);
   }

@@ -6,9 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "vm/ptx/code.h"
+#include "vm/ptx/since.h"
 #include "vm/ptx/types.h"
 
 namespace tarsia::ptx {
@@ -47,6 +49,8 @@ struct Row {
   Binder bind = nullptr;
   std::vector<ModifierSlot> slots;
   std::vector<OperandShape> shapes;
+  Since since;
+  std::vector<std::pair<std::string_view, Since>> later_words;
 };
 
 // All rows, in the order of Op.

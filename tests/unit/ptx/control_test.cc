@@ -268,5 +268,27 @@ add.u32 r9, r9, r6;
   ExpectEach(got, [](uint32_t i) { return i / 32 * 1000 + i % 32 + 70; });
 }
 
+// A second name of a function, which is called under both.
+TEST(Control, Aliases) {
+  const char* const functions = R"(
+.func (.param .b32 result) twice (.param .b32 n);
+.func (.param .b32 result) shift (.param .b32 n) {
+.reg .b32 a; ld.param.b32 a, [n]; shl.b32 a, a, 1; st.param.b32 [result], a; ret; }
+.alias twice, shift;
+)";
+  const auto got = RunThreads(R"(
+{ .param .b32 n; .param .b32 d;
+st.param.b32 [n], r0; call (d), twice, (n); ld.param.b32 r9, [d]; }
+{ .param .b32 n; .param .b32 d;
+st.param.b32 [n], r9; call (d), shift, (n); ld.param.b32 r9, [d]; }
+)",
+                              40, functions);
+  ExpectEach(got, [](uint32_t i) { return 4 * i; });
+  EXPECT_NE(ErrorsOf(std::string(kHeader) + ".func a;\n.alias a, b;\n.visible .entry k() {\n"
+                                            "call a;\nret;\n}\n")
+                .find("function `b` is called and not defined"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace tarsia::ptx

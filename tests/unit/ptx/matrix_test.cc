@@ -9,6 +9,9 @@
 namespace tarsia::ptx {
 namespace {
 
+// The newest of the forms came with 8.7.
+constexpr char kMmaHeader[] = ".version 8.7\n.target sm_90a\n.address_size 64\n";
+
 struct MmaCase {
   Op op;
   std::string name;  // behind mma.sync.aligned.
@@ -105,7 +108,7 @@ void CheckMma(const MmaCase& c) {
       Pack(acc, c.c, c.m * c.n / 32, c.integer, [](int l, int i) { return PlaceC(l, i); });
   const bool f64 = c.c == kF64;
   const int width = f64 ? 64 : 32;
-  std::string text = kHeader;
+  std::string text = kMmaHeader;
   text += ".visible .entry k(.param .u64 p) {\n.reg .b64 rd<4>; .reg .b32 r<4>;\n";
   text +=
       fmt::format(".reg .b{0} a<9>; .reg .b{0} b<9>; .reg .b{0} c<9>; .reg .b{0} d<9>;\n", width);

@@ -58,8 +58,8 @@ inline std::string RegisterType(int width) {
 // A kernel that loads s0, s1.. (64-bit words, cut to their widths), runs `instruction`, which sets
 // d, and stores d as a 64-bit word. Width 1 is a predicate.
 inline std::string RowKernel(const std::string& instruction, int dest,
-                             const std::vector<int>& widths) {
-  std::string text = kHeader;
+                             const std::vector<int>& widths, const std::string& header = kHeader) {
+  std::string text = header;
   text += ".visible .entry k(.param .u64 in, .param .u64 out, .param .u64 count) {\n";
   text += ".reg .b64 rin, rout, rn, ri, ra, rw; .reg .b32 r1, r2, r3; .reg .pred done, q;\n";
   text += fmt::format(".reg {} d;\n", RegisterType(dest));
@@ -96,8 +96,9 @@ setp.ge.u64 done, ri, rn;
 
 inline std::vector<uint64_t> RunRow(Op op, const std::string& instruction, int dest,
                                     const std::vector<int>& widths,
-                                    const std::vector<Tuple>& inputs) {
-  const std::string text = RowKernel(instruction, dest, widths);
+                                    const std::vector<Tuple>& inputs,
+                                    const std::string& header = kHeader) {
+  const std::string text = RowKernel(instruction, dest, widths, header);
   Machine machine(text);
   if (!machine.ok()) return {};
   bool found = false;
@@ -115,8 +116,8 @@ inline std::vector<uint64_t> RunRow(Op op, const std::string& instruction, int d
 // Compares every result with the formula, which gets sources cut to their widths.
 inline void CheckRow(Op op, const std::string& instruction, int dest,
                      const std::vector<int>& widths, const std::vector<Tuple>& inputs,
-                     const Formula& formula) {
-  const std::vector<uint64_t> results = RunRow(op, instruction, dest, widths, inputs);
+                     const Formula& formula, const std::string& header = kHeader) {
+  const std::vector<uint64_t> results = RunRow(op, instruction, dest, widths, inputs, header);
   ASSERT_EQ(results.size(), inputs.size());
   int wrong = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {

@@ -17,6 +17,9 @@ namespace tarsia::ptx {
 
 inline constexpr char kHeader[] = ".version 8.4\n.target sm_90a\n.address_size 64\n";
 
+// For what came with Blackwell.
+inline constexpr char kNewHeader[] = ".version 8.8\n.target sm_100\n.address_size 64\n";
+
 // What of the table tests have run: the instructions by row, with their modifiers and types.
 struct Used {
   Op op = Op{};

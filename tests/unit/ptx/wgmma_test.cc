@@ -4,46 +4,13 @@
 
 #include <random>
 
+#include "tests/unit/ptx/element_testing.h"
 #include "tests/unit/ptx/row_testing.h"
 
 namespace tarsia::ptx {
 namespace {
 
-// A float of so many bits, or an integer (no exponent).
-struct Element {
-  std::string name;
-  int bits = 0;
-  int exponent = 0;
-  int mantissa = 0;
-  int low_zeros = 0;  // below the mantissa
-};
-
-const Element kF16{"f16", 16, 5, 10, 0};
-const Element kBF16{"bf16", 16, 8, 7, 0};
-const Element kTF32{"tf32", 32, 8, 10, 13};
-const Element kE4M3{"e4m3", 8, 4, 3, 0};
-const Element kE5M2{"e5m2", 8, 5, 2, 0};
-const Element kS8{"s8", 8, 0, 0, 0};
-const Element kU8{"u8", 8, 0, 0, 0};
-const Element kF32{"f32", 32, 8, 23, 0};
-const Element kS32{"s32", 32, 0, 0, 0};
-
-// The code of a small integer.
-uint32_t CodeOf(int value, const Element& type) {
-  const uint32_t mask = type.bits == 32 ? ~0U : (1U << type.bits) - 1;
-  if (type.exponent == 0) return static_cast<uint32_t>(value) & mask;
-  const int magnitude = std::abs(value);
-  uint32_t code = 0;
-  if (magnitude != 0) {
-    int power = 0;
-    while (magnitude >> (power + 1) != 0) ++power;
-    const int bias = (1 << (type.exponent - 1)) - 1;
-    code = static_cast<uint32_t>(power + bias) << type.mantissa;
-    code |= static_cast<uint32_t>(magnitude - (1 << power)) << (type.mantissa - power);
-  }
-  if (value < 0) code |= 1U << (type.exponent + type.mantissa);
-  return code << type.low_zeros;
-}
+using namespace elements;
 
 // A matrix in shared memory.
 struct Placed {
@@ -79,6 +46,11 @@ struct Placed {
            mode << 62;
   }
 };
+
+// A code of at most 32 bits.
+uint32_t Code32(int value, const Element& type) {
+  return static_cast<uint32_t>(CodeOf(value, type));
+}
 
 struct Case {
   int n = 8;
@@ -193,7 +165,7 @@ struct Data {
   void Store(const Placed& place, const Element& type, int mn, int k, int value) {
     const int bytes = type.bits / 8;
     const uint64_t at = place.mn_major ? place.At(k, mn * bytes) : place.At(mn, k * bytes);
-    const uint32_t code = CodeOf(value, type);
+    const uint64_t code = CodeOf(value, type);
     std::memcpy(image.data() + at, &code, static_cast<size_t>(bytes));
   }
 
@@ -206,7 +178,7 @@ struct Data {
         uint32_t word = 0;
         for (int e = 0; e < per; ++e) {
           const int column = (r / 2) * 4 * per + thread % 4 * per + e;
-          word |= CodeOf(ValueA(row + 8 * (r % 2), column), c_.a) << (e * c_.a.bits);
+          word |= Code32(ValueA(row + 8 * (r % 2), column), c_.a) << (e * c_.a.bits);
         }
         fragments.push_back(word);
       }
@@ -214,7 +186,7 @@ struct Data {
         uint32_t word = 0;
         for (int e = 0; e < wide; ++e) {
           const auto [m, n] = ResultAt(c_, thread, r, e);
-          word |= CodeOf(c[static_cast<size_t>(m)][static_cast<size_t>(n)], c_.d) << (16 * e);
+          word |= Code32(c[static_cast<size_t>(m)][static_cast<size_t>(n)], c_.d) << (16 * e);
         }
         accumulators.push_back(word);
       }
@@ -267,7 +239,7 @@ void Check(const Case& c) {
       uint32_t expected = 0;
       for (int e = 0; e < (c.d.bits == 16 ? 2 : 1); ++e) {
         const auto [m, n] = Data::ResultAt(c, thread, r, e);
-        expected |= CodeOf(data.Expected(c, m, n), c.d) << (16 * e);
+        expected |= Code32(data.Expected(c, m, n), c.d) << (16 * e);
       }
       const uint32_t got = outcome.d[static_cast<size_t>(thread * c.results() + r)];
       if (got == expected || ++wrong > 3) continue;

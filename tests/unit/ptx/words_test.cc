@@ -8,7 +8,7 @@ namespace {
 
 // An entry over one thread: a pointer in rd0, whose allocation begins with `words`.
 std::vector<uint32_t> RunBody(const std::string& body, const std::vector<uint32_t>& words) {
-  Machine machine(std::string(kHeader) + R"(
+  Machine machine(std::string(kNewHeader) + R"(
 .shared .align 16 .b8 tile[64];
 .visible .entry k(.param .u64 p) {
 .reg .pred p<4>; .reg .b16 h<8>; .reg .b32 r<16>; .reg .b64 rd<8>; .reg .b128 q<2>;
