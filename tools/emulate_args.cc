@@ -9,6 +9,7 @@
 #include "dtypes/convert.h"
 #include "runtime/npy.h"
 #include "tools/command.h"
+#include "tools/emulate_tensor_map.h"
 #include "tools/output.h"
 
 namespace tarsia::tools {
@@ -31,56 +32,14 @@ int Environment(const Diagnostic& error) {
   return kEnvironment;
 }
 
-// "a:b:c" into its parts.
-std::vector<std::string> SplitColons(std::string_view text) {
-  std::vector<std::string> parts;
-  while (true) {
-    const size_t colon = std::min(text.find(':'), text.size());
-    parts.emplace_back(text.substr(0, colon));
-    if (colon == text.size()) return parts;
-    text.remove_prefix(colon + 1);
-  }
-}
-
 std::optional<uint64_t> ParseCount(std::string_view text) {
   return ParseValue(*FindDType("u64"), text);
-}
-
-// "64,32" into numbers above 0.
-bool ParseNumbers(std::string_view text, std::vector<uint32_t>* out) {
-  while (true) {
-    const size_t comma = std::min(text.find(','), text.size());
-    const auto value = ParseValue(*FindDType("u32"), text.substr(0, comma));
-    if (!value || *value == 0) return false;
-    out->push_back(static_cast<uint32_t>(*value));
-    if (comma == text.size()) return true;
-    text.remove_prefix(comma + 1);
-  }
 }
 
 int HexDigit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-// FILE:box=N,M[:swizzle=BYTES]
-bool ParseTensorMap(const std::string& rest, TensorMapSpec* out) {
-  const std::vector<std::string> parts = SplitColons(rest);
-  out->path = parts[0];
-  for (size_t i = 1; i < parts.size(); ++i) {
-    const std::string_view part = parts[i];
-    std::vector<uint32_t> numbers;
-    if (part.starts_with("box=") && ParseNumbers(part.substr(4), &out->box)) continue;
-    if (part == "swizzle=0") continue;
-    if (part.starts_with("swizzle=") && ParseNumbers(part.substr(8), &numbers) &&
-        numbers.size() == 1) {
-      out->swizzle = numbers[0];
-      continue;
-    }
-    return false;
-  }
-  return !out->path.empty() && !out->box.empty();
 }
 
 }  // namespace
@@ -223,7 +182,13 @@ int EmulateArgs::BindTensorMap(const std::string& rest) {
   if (!ParseTensorMap(rest, &map)) {
     return Misuse("this is not of the form tmap:FILE:box=64,64:swizzle=128");
   }
-  return Misuse("tensor maps are not available in this version");
+  InputTensor tensor;
+  uint64_t address = 0;
+  if (const int code = Upload(map.path, &tensor, &address); code != kDone) return code;
+  std::vector<uint8_t> bytes;
+  std::string error;
+  if (!EncodeTensorMap(map, tensor.info, address, &bytes, &error)) return Misuse(error);
+  return Put(bytes, "a tensor map");
 }
 
 // ---- all of them -------------------------------------------------------------------------------

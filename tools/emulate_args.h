@@ -24,13 +24,6 @@
 
 namespace tarsia::tools {
 
-// A tensor map as it is asked for.
-struct TensorMapSpec {
-  std::string path;
-  std::vector<uint32_t> box;  // the innermost dimension last, as in the shape of the file
-  uint32_t swizzle = 0;       // bytes
-};
-
 class EmulateArgs {
  public:
   // Every function returns an exit code; what is wrong is printed.

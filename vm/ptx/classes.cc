@@ -25,6 +25,7 @@ InstClass ArithmeticClass(Type type) {
       if (InfoOf(type).bits == 64) return InstClass::kF64;
       return InfoOf(type).bits == 32 ? InstClass::kF32 : InstClass::kHalf;
     case TypeKind::kPacked:
+      if (InfoOf(type).bits == 64) return InstClass::kF32;
       if (type != Type::kU16X2 && type != Type::kS16X2) return InstClass::kHalf;
       break;
     case TypeKind::kNone:
@@ -68,12 +69,22 @@ InstClass AccessClass(Space space, const AccessClasses& classes) {
   return InstClass::kConstant;
 }
 
-// cp.async.commit_group and its like move nothing: they have no address.
+bool HasAddress(const Inst& inst) {
+  return std::ranges::any_of(RowOf(inst.op).shapes, [](const OperandShape& shape) {
+    return shape.role == OperandRole::kAddress;
+  });
+}
+
+// cp.async.commit_group and its like move nothing.
 InstClass CopyClass(const Inst& inst) {
-  const auto& shapes = RowOf(inst.op).shapes;
-  const bool moves = std::ranges::any_of(
-      shapes, [](const OperandShape& shape) { return shape.role == OperandRole::kAddress; });
-  return moves ? InstClass::kCopyAsync : InstClass::kSynchronise;
+  return HasAddress(inst) ? InstClass::kCopyAsync : InstClass::kSynchronise;
+}
+
+// A load begins with what it loads, a store with an address.
+InstClass FragmentClass(const Inst& inst) {
+  if (!HasAddress(inst)) return InstClass::kMatrix;
+  const bool loads = RowOf(inst.op).shapes[0].role == OperandRole::kDest;
+  return AccessClass(inst.space, loads ? kLoads : kStores);
 }
 
 }  // namespace
@@ -123,6 +134,8 @@ InstClass ClassOf(const Inst& inst) {
       return AccessClass(inst.space, kAtomics);
     case ClassRule::kCopy:
       return CopyClass(inst);
+    case ClassRule::kFragments:
+      return FragmentClass(inst);
     case ClassRule::kProduct:
     case ClassRule::kWarpgroupProduct:
       return InstClass::kMatrix;

@@ -37,6 +37,7 @@ enum class ClassRule : uint8_t {
   kAtomic,
   kCopy,              // asynchronous, or what orders such copies
   kProduct,           // of matrices, by a warp
+  kFragments,         // loads, stores and products of matrices
   kWarpgroupProduct,  // likewise by four
   kWarpWide,          // lanes that act together
   kBarrier,           // of a block, or of a warp

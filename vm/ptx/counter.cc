@@ -48,12 +48,15 @@ CountPlan PlanAccess(const Inst& inst, CountPlan::Access access, int elements) {
   plan.access = access;
   plan.address = AddressPlace(inst);
   plan.bytes = static_cast<uint32_t>(BytesOf(inst.type[0]) * elements);
+  if (plan.bytes == 0) plan.access = CountPlan::Access::kNone;
   return plan;
 }
 
 // A lane's address is that of a row of 16 bytes.
 CountPlan PlanMatrix(const Inst& inst, CountPlan::Access access, int matrices) {
-  CountPlan plan = PlanAccess(inst, access, 1);
+  CountPlan plan;
+  plan.access = access;
+  plan.address = AddressPlace(inst);
   plan.bytes = 16;
   plan.matrices = static_cast<uint32_t>(matrices);
   return plan;
@@ -80,10 +83,11 @@ CountPlan PlanCounts(const Inst& inst) {
       }
       break;
     case ClassRule::kProduct:
-      plan.tensor_operations = OperationsOf(inst);
+    case ClassRule::kFragments:
+      if (ClassOf(inst) == InstClass::kMatrix) plan.tensor_operations = OperationsOf(inst);
       break;
-    case ClassRule::kBarrier:
-      plan.barrier = !inst.Has(Mod::kWarp);
+    case ClassRule::kBarrier:  // with a number: one of a block
+      plan.barrier = !inst.Has(Mod::kWarp) && !inst.operands.empty();
       break;
     case ClassRule::kWarpgroupProduct:  // the handlers say it
     case ClassRule::kControl:
@@ -120,29 +124,33 @@ struct Direction {
   bool atomic = false;
 };
 
+uint64_t BytesOf(const WarpAccess& access) {
+  return uint64_t{access.bytes} * static_cast<uint64_t>(std::popcount(access.mask));
+}
+
+void AddBytes(const WarpAccess& access, const Direction& direction, uint64_t* read,
+              uint64_t* written) {
+  if (direction.reads) *read += BytesOf(access);
+  if (direction.writes) *written += BytesOf(access);
+}
+
 void CountGlobal(const WarpAccess& access, const Direction& direction, Counts* counts) {
   const Transactions sectors = GlobalSectors(access);
-  const auto bytes = uint64_t{access.bytes} * static_cast<uint64_t>(std::popcount(access.mask));
   counts->global_sectors += sectors.actual;
   counts->global_ideal_sectors += sectors.ideal;
-  if (direction.reads) counts->global_read_bytes += bytes;
-  if (direction.writes) counts->global_written_bytes += bytes;
+  AddBytes(access, direction, &counts->global_read_bytes, &counts->global_written_bytes);
 }
 
 void CountShared(const WarpAccess& access, const Direction& direction, Counts* counts) {
   const Transactions wavefronts = SharedWavefronts(access, direction.atomic);
-  const auto bytes = uint64_t{access.bytes} * static_cast<uint64_t>(std::popcount(access.mask));
   counts->shared_wavefronts += wavefronts.actual;
   counts->shared_ideal_wavefronts += wavefronts.ideal;
-  if (direction.reads) counts->shared_read_bytes += bytes;
-  if (direction.writes) counts->shared_written_bytes += bytes;
+  AddBytes(access, direction, &counts->shared_read_bytes, &counts->shared_written_bytes);
 }
 
 void CountLocal(const WarpAccess& access, const Direction& direction, Counts* counts) {
-  const auto bytes = uint64_t{access.bytes} * static_cast<uint64_t>(std::popcount(access.mask));
   counts->local_sectors += LocalSectors(access);
-  if (direction.reads) counts->local_read_bytes += bytes;
-  if (direction.writes) counts->local_written_bytes += bytes;
+  AddBytes(access, direction, &counts->local_read_bytes, &counts->local_written_bytes);
 }
 
 void CountIn(Space space, const WarpAccess& access, const Direction& direction, Counts* counts) {
@@ -156,8 +164,7 @@ void CountIn(Space space, const WarpAccess& access, const Direction& direction, 
       return CountLocal(access, direction, counts);
     case Space::kConst:
     case Space::kParam:
-      counts->constant_read_bytes +=
-          uint64_t{access.bytes} * static_cast<uint64_t>(std::popcount(access.mask));
+      counts->constant_read_bytes += BytesOf(access);
       return;
     case Space::kGeneric:
       return;

@@ -335,6 +335,23 @@ TEST(Counts, WaitingIsNotCounted) {
   EXPECT_EQ(report.counts.Total().counts.warp_instructions, report.warp_instructions);
 }
 
+// Where some lanes end within a branch, those that stay meet nowhere: they come to the instruction
+// one after the other, and the first wait there.
+TEST(Counts, LanesThatComeOneAfterTheOther) {
+  const LaunchReport report = RunCounting(
+      "setp.lt.u32 q0, r0, 16; setp.eq.u32 q1, r0, 31;\n"
+      "@q0 bra meet;\n"
+      "@q1 ret;\n"
+      "add.u32 r4, r0, 3; add.u32 r4, r4, 1; add.u32 r4, r4, 1;\n"
+      "meet: bar.warp.sync 0x7fffffff;\n"
+      "add.u32 r5, r0, 1;",
+      32);
+  EXPECT_EQ(OfLine(report, 4).warp_instructions, 1U);
+  EXPECT_EQ(OfLine(report, 4).thread_instructions, 31U);
+  EXPECT_EQ(OfLine(report, 5).warp_instructions, 2U);
+  EXPECT_EQ(OfLine(report, 5).thread_instructions, 31U);
+}
+
 TEST(Counts, ShufflesOfLanesThatComeApart) {
   // The two halves come to the shuffle by different ways and at different times.
   const LaunchReport report = RunCounting(
