@@ -13,6 +13,7 @@
 #include "layout/diagnostics.h"
 #include "layout/grid.h"
 #include "layout/render.h"
+#include "support/markup.h"
 
 namespace tarsia {
 namespace {
@@ -61,22 +62,6 @@ std::string LoadColour(int64_t load) {
 
 // ---- the document -----------------------------------------------------------------------------
 
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 // Collects shapes and keeps the picture large enough for them.
 class Document {
  public:
@@ -95,7 +80,7 @@ class Document {
   void CellText(int64_t x, int64_t y, int64_t width, int64_t height, std::string_view text,
                 bool small = false) {
     texts_ += fmt::format("<text class=\"c{}\" x=\"{}\" y=\"{}\">{}</text>\n", small ? " s" : "",
-                          x + width / 2, y + height / 2 + 4, Escaped(text));
+                          x + width / 2, y + height / 2 + 4, EscapeMarkup(text));
   }
   enum class Anchor { kMiddle, kStart, kEnd };
   void Label(int64_t x, int64_t y, std::string_view text, Anchor anchor = Anchor::kMiddle,
@@ -104,7 +89,7 @@ class Document {
                              : anchor == Anchor::kStart ? " a"
                                                         : " e";
     texts_ += fmt::format("<text class=\"{}{}\" x=\"{}\" y=\"{}\">{}</text>\n", kind, side, x, y,
-                          Escaped(text));
+                          EscapeMarkup(text));
     if (anchor == Anchor::kStart) Reach(x + static_cast<int64_t>(text.size()) * 8, y + 4);
   }
   void Line(int64_t x1, int64_t y1, int64_t x2, int64_t y2, bool strong) {

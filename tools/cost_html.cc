@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "support/markup.h"
 #include "tools/cost.h"
 
 namespace tarsia::tools {
@@ -127,24 +128,6 @@ tfoot td { border-top: 1px solid var(--line); font-weight: 600; padding: 6px 10p
   padding: 0 6px; margin: 1px 6px 2px 0; font: 600 11.5px/1.6 system-ui, sans-serif; }
 )";
 
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 // "12 345": thin groups of three digits.
 std::string Digits(uint64_t value) {
   std::string text = std::to_string(value);
@@ -247,13 +230,13 @@ std::string HeadRow(const Scale& scale) {
 std::string LineRow(const CostLine& line, const Scale& scale) {
   std::string remarks;
   for (const std::string& remark : RemarksOn(line)) {
-    remarks += fmt::format("<span class=remark>{}</span>", Escaped(remark));
+    remarks += fmt::format("<span class=remark>{}</span>", EscapeMarkup(remark));
   }
   if (!remarks.empty()) remarks = "<br>" + remarks;
   return fmt::format("<tr{}><td class=nr>{}</td><td class=code>{}{}</td><td>{}</td>{}</tr>\n",
                      line.Empty() ? " class=empty" : "",
-                     line.line == 0 ? "" : std::to_string(line.line), Escaped(line.text), remarks,
-                     StackedBar(line, scale.instructions), NumberCells(line, scale));
+                     line.line == 0 ? "" : std::to_string(line.line), EscapeMarkup(line.text),
+                     remarks, StackedBar(line, scale.instructions), NumberCells(line, scale));
 }
 
 std::string FootRow(const CostReport& report, const Scale& scale) {
@@ -308,8 +291,8 @@ std::string CostHtml(const CostReport& report) {
       "content=\"width=device-width, initial-scale=1\">\n<title>{0}: cost on {1}</title>\n<style>"
       "{2}</style>\n</head>\n<body>\n<h1><code>{0}</code>, line by line</h1>\n<p class=sub>{3} for "
       "{1}: {4} x {5} x {6} blocks of {7} threads, counted by the PTX emulator</p>\n",
-      Escaped(report.kernel), Escaped(report.target), kStyle, Escaped(report.file), report.grid[0],
-      report.grid[1], report.grid[2], report.threads);
+      EscapeMarkup(report.kernel), EscapeMarkup(report.target), kStyle, EscapeMarkup(report.file),
+      report.grid[0], report.grid[1], report.grid[2], report.threads);
   out += "<div class=cards>\n" + Cards(report) + "</div>\n";
   out += "<div class=legend>\n" + Legend(report) + "</div>\n";
   out += "<div class=wrap><table>\n<thead>" + HeadRow(scale) + "</thead>\n<tbody>\n";
