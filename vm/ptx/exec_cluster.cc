@@ -23,7 +23,8 @@ Block* Warp::FindPeer(const Inst& inst, int lane, uint64_t* address, uint64_t by
     return nullptr;
   }
   Block& peer = cluster.block(static_cast<uint32_t>(rank));
-  if (inst.space == Space::kShared && !inst.Has(Mod::kSharedCluster)) {
+  const bool own_only = inst.Has(Mod::kShared) || inst.Has(Mod::kSharedCta);
+  if (own_only && !inst.Has(Mod::kSharedCluster)) {
     report(FindingKind::kOutOfBounds,
            fmt::format("memory of the block of rank {}, without .shared::cluster", rank));
     return nullptr;

@@ -185,7 +185,8 @@ st.global.u32 [rd1], r6;
 TEST(Mbarrier, FindsMisuse) {
   ExpectOne("mbarrier.arrive.shared.b64 rd2, [r1];", "it was not initialised");
   ExpectOne(
-      kInit1 + "mbarrier.inval.shared.b64 [r1];\nmbarrier.test_wait.parity.shared.b64 p2, [r1], 0;",
+      kInit1 +
+          "mbarrier.inval.shared::cta.b64 [r1];\nmbarrier.test_wait.parity.shared.b64 p2, [r1], 0;",
       "the inval in line 13 ended it");
   ExpectOne("mbarrier.init.shared.b64 [r1], 0;", "a count of 0 is not in 1 to 1048575");
   ExpectOne("mbarrier.init.shared.b64 [r1], 0x100000;", "a count of 1048576");
@@ -240,7 +241,7 @@ TEST(Mbarrier, FindsDeadlocks) {
     const LaunchReport report = RunThreads(Entry(R"(
 @p1 mbarrier.init.shared.b64 [r1], 2;
 bar.sync 0;
-@p1 mbarrier.arrive.expect_tx.shared.b64 rd2, [r1], 96;
+@p1 mbarrier.arrive.expect_tx.release.cta.shared.b64 rd2, [r1], 96;
 mov.u32 r5, 0;
 setp.gt.u32 p3, r0, 31; @p3 bar.sync 1;
 loop: )" + wait + R"(
