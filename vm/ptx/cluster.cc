@@ -8,7 +8,7 @@
 namespace tarsia::ptx {
 namespace {
 
-constexpr uint32_t kMaxRounds = 1024;
+constexpr uint32_t kMaxRounds = 256;
 constexpr uint64_t kShortLoop = 128;  // instructions of a warp that does nothing but wait
 constexpr uint64_t kMaxBlocks = 16;   // 8 where a kernel has to run on every device
 
