@@ -18,8 +18,15 @@ void NeedOperands(Warp& warp, const Inst& inst) {
   for (const Operand& operand : inst.operands) warp.NeedDefined(inst, operand, "an operand");
 }
 
-// The address and size of a bulk operation are multiples of 16.
+// The address and size of a bulk operation are multiples of 16; what is larger than shared memory
+// gets no buffer.
 bool NeedBulkShape(const Issuer& by, uint64_t to, uint64_t from, uint64_t bytes) {
+  const uint64_t room = by.warp->block().shared().bytes;
+  if (bytes > room) {
+    by.Report(FindingKind::kOutOfBounds,
+              fmt::format("a copy of {} bytes, and the block has {}", bytes, room));
+    return false;
+  }
   const bool good = NeedMultiple(by, to, kBulkAlign, "the address of the destination");
   const bool source = NeedMultiple(by, from, kBulkAlign, "the address of the source");
   return NeedMultiple(by, bytes, kBulkAlign, "the size") && good && source;
@@ -155,7 +162,8 @@ Step PrefetchBulk(Warp& warp, const Inst& inst) {
     const uint64_t from = warp.Address(inst[0], lane);
     const uint64_t bytes = warp.Get<uint32_t>(inst[1], lane);
     AsyncBytes source;
-    if (NeedBulkShape(by, 0, from, bytes) && bytes != 0) {
+    const bool good = NeedMultiple(by, from, kBulkAlign, "the address of the source");
+    if (NeedMultiple(by, bytes, kBulkAlign, "the size") && good && bytes != 0) {
       FindAsyncGlobal(by, from, bytes, Access::kRead, &source);
     }
   });

@@ -43,6 +43,15 @@ std::optional<TensorMap> ReadMap(const Issuer& by, Space space, uint64_t address
   return map;
 }
 
+// Boxes can be larger than any memory; no buffer is made for those.
+bool FitsShared(const Issuer& by, const TensorMap& map) {
+  const uint64_t room = by.warp->block().shared().bytes;
+  if (map.BoxBytes() <= room) return true;
+  by.Report(FindingKind::kOutOfBounds,
+            fmt::format("a box of {} bytes, and the block has {}", map.BoxBytes(), room));
+  return false;
+}
+
 int RankOf(const Inst& inst) {
   constexpr Mod kRanks[] = {Mod::k1d, Mod::k2d, Mod::k3d, Mod::k4d, Mod::k5d};
   for (int i = 0; i < 5; ++i) {
@@ -207,7 +216,7 @@ void ForBoxes(Warp& warp, const Inst& inst, int n, const F& f) {
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by{&warp, &inst, lane};
     const auto map = ReadMap(by, Space::kGeneric, warp.Address(operands[0], lane), RankOf(inst));
-    if (!map) return;
+    if (!map || !FitsShared(by, *map)) return;
     std::array<int32_t, 5> corner{};
     for (size_t i = 1; i < operands.size(); ++i) {
       corner[i - 1] = warp.Get<int32_t>(operands[i], lane);

@@ -320,6 +320,8 @@ TEST(Bulk, FindsMisuse) {
             "reads 32 bytes at global address");
   ExpectOne(load + "[r2+1008], [rd0], 32, [r1];", FindingKind::kOutOfBounds,
             "writes 32 bytes at shared address");
+  ExpectOne(load + "[r2], [rd0], 0xFFFFFFF0, [r1];", FindingKind::kOutOfBounds,
+            "a copy of 4294967280 bytes");
   ExpectOne(load + "[r2], [rd0], 256, [r1+8];", FindingKind::kMbarrier, "was not initialised");
   ExpectOne(kExpect256 + load + "[r2], [rd0], 256, [r1];\n" + Wait(), FindingKind::kMbarrier,
             "no fence.mbarrier_init or fence.proxy.async", false);

@@ -470,6 +470,10 @@ TEST(Tensor, FindsMisuse) {
   expect_one(
       RunFaulty("@p1 mbarrier.arrive.expect_tx.shared.b64 _, [r1], 100;\n" + good + wait, tensor),
       FindingKind::kDeadlock, "0 of 1 arrivals and -28 bytes missing");
+  // A box of 8 terabytes.
+  Tensor huge = MakeTensor(MapType::kU64, {2, 2, 2, 2, 2}, {256, 256, 256, 256, 256});
+  expect_one(RunFaulty(load("[r2]", "5d", "{c0, c1, c2, c3, c4}"), huge), FindingKind::kOutOfBounds,
+             "a box of 8796093022208 bytes");
   // The tensor is said to be larger than its memory.
   Tensor large = tensor;
   large.tiles.sizes[1] = 1 << 20;
