@@ -72,26 +72,6 @@ bool ParseRange(const std::string& text, ptx::LaunchConfig* config) {
   return true;
 }
 
-// Options of a launch that an emulator may not have yet are set where it has them.
-template <typename Config>
-bool SetCluster(const ptx::Dim3& cluster, Config* config) {
-  if constexpr (requires { config->cluster = cluster; }) {
-    config->cluster = cluster;
-    return true;
-  } else {
-    return cluster == ptx::Dim3{1, 1, 1};
-  }
-}
-template <typename Config>
-bool SwitchChecksOff(Config* config) {
-  if constexpr (requires { config->checks = false; }) {
-    config->checks = false;
-    return true;
-  } else {
-    return false;
-  }
-}
-
 int ConfigOf(const EmulateRequest& request, const Command& command, ptx::LaunchConfig* config) {
   if (!ParseDim(request.grid, &config->grid)) {
     return command.Misuse("--grid " + request.grid + ": no size such as 16,4");
@@ -103,15 +83,11 @@ int ConfigOf(const EmulateRequest& request, const Command& command, ptx::LaunchC
   if (request.cluster && !ParseDim(*request.cluster, &cluster)) {
     return command.Misuse("--cluster " + *request.cluster + ": no size such as 2,1");
   }
-  if (request.cluster && !SetCluster(cluster, config)) {
-    return command.Misuse("--cluster: clusters are not available in this version");
-  }
+  if (request.cluster) config->cluster = cluster;
   if (request.blocks && !ParseRange(*request.blocks, config)) {
     return command.Misuse("--blocks " + *request.blocks + ": no range such as 0..16");
   }
-  if (request.no_checks && !SwitchChecksOff(config)) {
-    return command.Misuse("--no-checks is not available in this version");
-  }
+  config->checks = !request.no_checks;
   config->dynamic_shared = request.shared;
   config->instruction_limit = request.limit;
   config->counts = request.counts;

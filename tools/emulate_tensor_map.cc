@@ -4,9 +4,7 @@
 #include <optional>
 
 #include "dtypes/convert.h"
-#if __has_include("vm/ptx/tensor_map.h")
 #include "vm/ptx/tensor_map.h"
-#endif
 
 namespace tarsia::tools {
 namespace {
@@ -45,8 +43,6 @@ bool ParseTensorMap(const std::string& text, TensorMapSpec* out) {
   }
   return !out->path.empty() && !out->box.empty();
 }
-
-#if __has_include("vm/ptx/tensor_map.h")
 
 namespace {
 
@@ -118,15 +114,5 @@ bool EncodeTensorMap(const TensorMapSpec& spec, const TensorInfo& tensor, uint64
   out->assign(bytes.begin(), bytes.end());
   return true;
 }
-
-#else
-
-bool EncodeTensorMap(const TensorMapSpec&, const TensorInfo&, uint64_t, std::vector<uint8_t>*,
-                     std::string* error) {
-  *error = "tensor maps are not available in this version";
-  return false;
-}
-
-#endif
 
 }  // namespace tarsia::tools

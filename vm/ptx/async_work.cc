@@ -75,7 +75,27 @@ void AsyncWork::Issue(AsyncOperation operation) {
     operation.group = operation.by.warp->bulk(operation.by.lane).Begin();
   }
   if (operation.by.warp->checking()) Note(operation);
+  if (operation.by.warp->block().counter() != nullptr) Count(operation);
   queue_.push_back(std::move(operation));
+}
+
+void AsyncWork::Count(const AsyncOperation& operation) {
+  constexpr uint64_t kSectorBytes = 32;
+  BulkCopy copy;
+  uint64_t global = 0;
+  const auto add = [&](const AsyncBytes& bytes, uint64_t count, bool* direction) {
+    if (bytes.place.data == nullptr || bytes.block != nullptr) return;
+    *direction = true;
+    global += count;
+    copy.sectors += (bytes.address + count - 1) / kSectorBytes - bytes.address / kSectorBytes + 1;
+  };
+  for (const AsyncPiece& piece : operation.pieces) {
+    copy.bytes += piece.bytes;
+    add(piece.from, piece.bytes, &copy.from_global);
+    add(piece.to, piece.bytes, &copy.to_global);
+  }
+  copy.ideal_sectors = (global + kSectorBytes - 1) / kSectorBytes;
+  if (copy.bytes != 0) AddBulkCopy(*operation.by.warp, *operation.by.inst, copy);
 }
 
 // The accesses of an operation happen at some time after it is issued. Who waits for its end knows

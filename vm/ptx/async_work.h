@@ -77,6 +77,7 @@ class AsyncWork {
 
  private:
   static void Note(const AsyncOperation& operation);
+  static void Count(const AsyncOperation& operation);
   void Step();
   static void Read(AsyncOperation* operation);
   static void Write(const AsyncOperation& operation);

@@ -214,8 +214,8 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
   return Step::kNext;
 }
 
-// Which types an operation takes. Minima and maxima of halves exist for vectors alone, which are
-// not here.
+// Which types an operation takes. Minima and maxima of halves exist for vectors alone
+// (exec_atomic_vector.cc).
 bool Takes(const Inst& inst) {
   const Type type = inst.type[0];
   const bool bits = InfoOf(type).kind == TypeKind::kBits;

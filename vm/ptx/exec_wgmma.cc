@@ -305,6 +305,8 @@ Step MmaAsync(Warp& warp, const Inst& inst) {
   BeginSums(warp, inst, scale_d, &tile);
   Multiply(inst.number, kKBytes / BytesOf(inst.type[1]), &tile);
   WriteSums(warp, inst, scale_d, tile);
+  const auto depth = static_cast<uint64_t>(kKBytes / BytesOf(inst.type[1]));
+  AddTensorOperations(warp, inst, 2 * kRows * uint64_t{inst.number} * depth);
   return Step::kNext;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vm/ptx/table.h"
+
 namespace tarsia::ptx {
 namespace {
 
@@ -135,7 +137,8 @@ void NoteWrite(Mark* slot, uint8_t bytes, const Accessor& by, MarkSets* sets) {
 
 uint8_t HowOf(const Inst& inst) {
   if (inst.Has(Mod::kNc)) return kNonCoherentBit;
-  const bool atomic = inst.op == Op::kAtom || inst.op == Op::kAtomCas || inst.op == Op::kRed;
+  const std::string_view mnemonic = RowOf(inst.op).mnemonic;
+  const bool atomic = mnemonic == "atom" || mnemonic == "red";
   const bool strong = inst.Has(Mod::kRelaxed) || inst.Has(Mod::kAcquire) ||
                       inst.Has(Mod::kRelease) || inst.Has(Mod::kAcqRel) || atomic;
   const bool system = inst.Has(Mod::kVolatile) || inst.Has(Mod::kMmio);

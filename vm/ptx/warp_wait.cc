@@ -14,6 +14,7 @@ void Warp::Suspend(const Inst& inst, Split::State state, const Mbarrier* mbarrie
   now.mbarrier = mbarrier;
   now.wake_turn = turn_ + turns;
   now.retries = retries;
+  if (retries) counted_ = 0;
   ++suspended_;
 }
 

@@ -46,12 +46,16 @@ TEST(Hopper, SumsInClusters) {
   EXPECT_EQ(Text(RunClusterSum(HopperText())), "");
   // Without the first barrier the parts are not there, nor need the blocks be.
   const std::string barrier = "barrier.cluster.arrive;\n\tbarrier.cluster.wait;";
-  ExpectOnly(RunClusterSum(HopperText(barrier)), FindingKind::kRace);
+  const LaunchReport missing = RunClusterSum(HopperText(barrier));
+  EXPECT_FALSE(missing.findings.empty());
+  for (const Finding& finding : missing.findings) {
+    EXPECT_EQ(finding.kind, FindingKind::kRace) << Text(missing);
+  }
   // Without its wait they may not be there, and the next barrier is begun too early.
   const LaunchReport early = RunClusterSum(HopperText("barrier.cluster.wait;"));
-  ASSERT_EQ(early.findings.size(), 2U) << Text(early);
-  EXPECT_EQ(early.findings[0].kind, FindingKind::kRace);
-  EXPECT_EQ(early.findings[1].kind, FindingKind::kDivergence);
+  ASSERT_GE(early.findings.size(), 2U) << Text(early);
+  EXPECT_EQ(early.findings.front().kind, FindingKind::kRace);
+  EXPECT_EQ(early.findings.back().kind, FindingKind::kDivergence);
 }
 
 LaunchReport RunTileAdd(const std::string& text) {
