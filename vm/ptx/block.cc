@@ -180,7 +180,7 @@ void Block::ReportLimit() {
   finding.message = fmt::format("the launch ran more than {} instructions of warps{}",
                                 launch_->config->instruction_limit, DescribeWaits());
   for (const auto& warp : warps_) {
-    if (warp->FillPlace(&finding)) break;
+    if (warp->FillPlace(&finding, true)) break;
   }
   launch_->findings.Add(std::move(finding));
 }

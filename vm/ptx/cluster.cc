@@ -179,8 +179,10 @@ void Cluster::ReportDeadlock() {
   bool first = true;
   for (const auto& block : blocks_) {
     if (block->Done()) continue;
-    if (first) finding.block = block->index();
-    first = false;
+    for (uint32_t warp = 0; first && warp < block->warps(); ++warp) {
+      finding.block = block->index();
+      first = !block->warp(warp).FillPlace(&finding, false);
+    }
     const Dim3 at = block->index();
     if (size() > 1) finding.message += fmt::format("; block {},{},{}", at.x, at.y, at.z);
     block->ReportStuckLanes();

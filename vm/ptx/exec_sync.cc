@@ -72,8 +72,6 @@ Step FenceOfProxy(Warp& warp, const Inst&) {
   return Step::kNext;
 }
 
-Step Nothing(Warp&, const Inst&) { return Step::kNext; }
-
 }  // namespace
 
 bool AllLanesCome(Warp& warp, const Inst& inst) {
@@ -112,7 +110,12 @@ PTX_BIND(FenceProxy) {
     return i.Has(Mod::kAsync) ? FenceOfProxy(warp, i) : FenceAll(warp, i);
   };
 }
-PTX_BIND(Nanosleep) { return &Nothing; }
+PTX_BIND(Nanosleep) {
+  return [](Warp& warp, const Inst&) {
+    warp.NotePoll(1);  // who sleeps waits for others
+    return Step::kNext;
+  };
+}
 PTX_BIND(Griddepcontrol) {
   return [](Warp& warp, const Inst& i) {
     std::atomic<uint64_t>& count =

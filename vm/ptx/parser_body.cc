@@ -271,6 +271,30 @@ void Parser::FinishInstruction(const Row& row, Inst inst) {
   builder_->function().code.push_back(std::move(inst));
 }
 
+namespace {
+
+// Headers of nvcc write atomics in older orders (`atom.global.cta.add`, `atom.add.acq_rel.sys`),
+// which ptxas takes as well: here they come into that of the table.
+void OrderAtomicWords(std::vector<std::string_view>* words, std::vector<Location>* places) {
+  const auto rank = [](std::string_view word) {
+    static constexpr std::string_view kFirst[3][4] = {
+        {"relaxed", "acquire", "release", "acq_rel"},
+        {"cta", "cluster", "gpu", "sys"},
+        {"global", "shared", "shared::cta", "shared::cluster"}};
+    int place = 0;
+    while (place < 3 && std::ranges::find(kFirst[place], word) == std::end(kFirst[place])) ++place;
+    return place;
+  };
+  for (size_t end = 1; end < words->size(); ++end) {
+    for (size_t i = end; i > 0 && rank((*words)[i]) < rank((*words)[i - 1]); --i) {
+      std::swap((*words)[i], (*words)[i - 1]);
+      std::swap((*places)[i], (*places)[i - 1]);
+    }
+  }
+}
+
+}  // namespace
+
 bool Parser::ParseModifiers(Inst* inst, const Row** row, std::string_view mnemonic) {
   std::vector<std::string_view> words;
   std::vector<Location> places;
@@ -279,6 +303,7 @@ bool Parser::ParseModifiers(Inst* inst, const Row** row, std::string_view mnemon
     places.push_back(lexer_.location());
     lexer_.Next();
   }
+  if (mnemonic == "atom" || mnemonic == "red") OrderAtomicWords(&words, &places);
   for (const Row* candidate : RowsOf(mnemonic)) {
     ModifierMatch match = MatchModifiers(*candidate, words);
     if (!match.complete) continue;

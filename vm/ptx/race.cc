@@ -88,6 +88,19 @@ void Uncover(Mark* slot, uint8_t bytes, MarkSets* sets) {
   Replace(slot, kept, sets);
 }
 
+// An atomic sees the last write, if both are strong for each other: whoever comes behind the atomic
+// comes behind that too, and its mark need not be kept.
+void DropSeen(Mark* slot, uint8_t bytes, const Accessor& by, MarkSets* sets) {
+  if (slot->block != Mark::kSet) {
+    if (by.IsMorallyStrongWith(*slot, bytes)) *slot = {};
+    return;
+  }
+  MarkSets::Set marks = sets->Get(*slot);
+  if (marks.count == 0 || !by.IsMorallyStrongWith(marks.marks[marks.count - 1], bytes)) return;
+  --marks.count;
+  Replace(slot, marks, sets);
+}
+
 template <typename Check>
 std::optional<Conflict> FirstConflict(const Mark& slot, uint8_t bytes, const Accessor& by,
                                       MarkSets* sets, const Check& check) {
@@ -115,6 +128,7 @@ void NoteRead(Mark* slot, uint8_t bytes, const Accessor& by, MarkSets* sets) {
 }
 
 void NoteWrite(Mark* slot, uint8_t bytes, const Accessor& by, MarkSets* sets) {
+  if ((by.how & kAtomicBit) != 0 && slot->block != Mark::kNone) DropSeen(slot, bytes, by, sets);
   if (slot->block == Mark::kNone) {
     *slot = by.MarkOf(bytes);
     return;

@@ -36,7 +36,9 @@ LaunchContext& Warp::launch() const { return block_->launch(); }
 uint64_t Warp::Run(uint64_t budget) {
   uint64_t ran = 0;
   uint64_t threads = 0;
+  size_t polls = 0;                 // turns in a row that ended in vain
   constexpr uint64_t kTurn = 1024;  // before another split of the warp has its turn
+  constexpr size_t kMaxPolls = 32;
   const std::atomic<bool>& stop = launch().stop;
   Counter* const counter = block_->counter();
   ++turn_;
@@ -62,6 +64,9 @@ uint64_t Warp::Run(uint64_t budget) {
       if (split.join != nullptr && split.pc == split.join->pc) break;
       if (yield_) break;
     }
+    // All that these lanes can do is look again; another warp or block may have more to do.
+    polls = yield_ ? polls + 1 : 0;
+    if (polls > kMaxPolls + splits_.size()) break;
   }
   launch().thread_instructions.fetch_add(threads, std::memory_order_relaxed);
   return ran;

@@ -113,8 +113,8 @@ class Warp {
   [[nodiscard]] Block& block() { return *block_; }
   // "line 12: barrier 0 (lanes 0xffff0000)" for each split, with what it waits for if it does.
   [[nodiscard]] std::string DescribeWaits() const;
-  // The place of the first split that runs; false if none does.
-  bool FillPlace(Finding* finding) const;
+  // The place of the first split, of those alone that run or that wait; false if there is none.
+  bool FillPlace(Finding* finding, bool running) const;
   // Splits that wait for lanes of their warp: reports them as divergent.
   void ReportStuckLanes();
 
@@ -290,6 +290,7 @@ class Warp {
   void Enter(Frame* frame);
   bool Arrive();
   void RemoveCurrent();
+  void SendApart(uint32_t lanes);
   void RemoveLanes(Join* join, const Join* until, uint32_t lanes);
   Join* NewJoin(Frame* frame, uint32_t pc, uint32_t expected);
   void FreeJoin(Join* join);

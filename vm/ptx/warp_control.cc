@@ -153,6 +153,7 @@ bool Warp::GatherLoose() {
     return true;
   }
   if (others) counted_ = 0;
+  if (others) yield_ = true;
   return others;
 }
 
@@ -262,6 +263,17 @@ void Warp::FinishReduction(const Inst& inst, Frame* frame, uint32_t mask, uint32
 
 // ---- lanes that act together -----------------------------------------------------------------
 
+// Lets some lanes of the current split run its instruction as a split of their own; all meet again
+// behind it.
+void Warp::SendApart(uint32_t lanes) {
+  Split& now = split();
+  const bool meet = now.join != nullptr && now.join->frame == frame_ && now.join->pc == now.pc + 1;
+  if (!meet) now.join = NewJoin(frame_, now.pc + 1, now.mask);
+  now.mask &= ~lanes;
+  AddSplit(lanes, now.pc, frame_, now.join);
+  splits_.back()->loose = now.loose;
+}
+
 bool Warp::SyncLanes(const Inst& inst, uint32_t members) {
   Split& now = split();
   if ((mask_ & ~members) != 0) {
@@ -275,12 +287,13 @@ bool Warp::SyncLanes(const Inst& inst, uint32_t members) {
                        members, members & ~live_));
   }
   const uint32_t wanted = members & live_;
+  const auto waits_too = [&](const Split& other) {
+    return other.state == Split::State::kWarpSync && other.pc == now.pc &&
+           other.frame == now.frame && other.wanted == wanted;
+  };
   uint32_t here = mask_;
   for (const auto& other : splits_) {
-    if (other->state == Split::State::kWarpSync && other->pc == now.pc &&
-        other->frame == now.frame) {
-      here |= other->executing;
-    }
+    if (waits_too(*other)) here |= other->executing;
   }
   if ((wanted & ~here) != 0) {
     now.state = Split::State::kWarpSync;
@@ -291,10 +304,7 @@ bool Warp::SyncLanes(const Inst& inst, uint32_t members) {
   }
   if (here == mask_) return true;
   for (const auto& other : splits_) {
-    if (other->state == Split::State::kWarpSync && other->pc == now.pc &&
-        other->frame == now.frame) {
-      Wake(other.get());
-    }
+    if (waits_too(*other)) Wake(other.get());
   }
   mask_ = here;
   counted_ = here;
@@ -317,7 +327,12 @@ Step Warp::ActTogether(const Inst& inst, const Operand& members, void (*act)(War
     all_here = all_here && lanes == (mask & live_);
     groups[static_cast<size_t>(count++)] = lanes;
   }
-  if (count == 1 || !all_here) {
+  if (count > 1 && !all_here) {
+    // Those whose masks differ need not come together.
+    SendApart(executing & ~groups[0]);
+    return Step::kMoved;
+  }
+  if (count == 1) {
     if (!SyncLanes(inst, Get<uint32_t>(members, std::countr_zero(mask_)))) return Step::kMoved;
     act(*this, inst);
     return Step::kNext;
@@ -354,11 +369,12 @@ void Warp::ReportStuckLanes() {
   }
 }
 
-bool Warp::FillPlace(Finding* finding) const {
-  const auto running = std::ranges::find_if(
-      splits_, [](const auto& split) { return split->state == Split::State::kReady; });
-  if (running == splits_.end()) return false;
-  const Split& split = **running;
+bool Warp::FillPlace(Finding* finding, bool running) const {
+  const auto found = std::ranges::find_if(splits_, [running](const auto& split) {
+    return (split->state == Split::State::kReady) == running;
+  });
+  if (found == splits_.end()) return false;
+  const Split& split = **found;
   const Inst& inst = split.frame->function->code[split.pc];
   finding->location = inst.location;
   finding->source_file = inst.source_file;

@@ -200,6 +200,7 @@ TEST(Finding, Deadlock) {
   ASSERT_EQ(out.report.findings.size(), 1U) << out.text;
   EXPECT_FALSE(out.report.finished);
   EXPECT_EQ(out.report.findings[0].kind, FindingKind::kDeadlock);
+  EXPECT_EQ(out.report.findings[0].location.line, 9U);
   EXPECT_EQ(out.report.findings[0].message,
             "no thread can go on; warp 0: line 9: barrier 1 (lanes 0xffffffff); warp 1: line 10: "
             "barrier 2 (lanes 0xffffffff); barrier 1 has 32 of 64 threads; barrier 2 has 32 of 64 "
@@ -212,6 +213,7 @@ TEST(Finding, Limit) {
   const Outcome out = RunOn(Entry("again: bra again;"), 32, true, config);
   ASSERT_EQ(out.report.findings.size(), 1U) << out.text;
   EXPECT_EQ(out.report.findings[0].kind, FindingKind::kLimit);
+  EXPECT_EQ(out.report.findings[0].location.line, 8U);
   EXPECT_FALSE(out.report.finished);
   const Outcome deep = RunOn(Entry("call down;", ".func down() { call down; ret; }\n"), 32);
   ASSERT_EQ(deep.report.findings.size(), 1U) << deep.text;

@@ -154,5 +154,35 @@ shfl.sync.idx.b32 r1, s0, 0, 31, -1;)",
   for (uint64_t i = 0; i < 32; ++i) EXPECT_EQ(halves[i], i < 16 ? 15U : (16 + 31) * 8U);
 }
 
+// Tiles of eight lanes, each with its own mask in one instruction, to which a lane of the second
+// tile comes when it likes: the others of its tile wait for it there.
+TEST(Lanes, ActByTheirMasks) {
+  const auto lanes =
+      Lanes([](uint64_t i) { return Tuple{i, uint64_t{0xFF} << (i / 8 * 8), i % 3}; });
+  const auto got = RunWarp(Op::kReduxInt, R"(
+mov.u32 r2, 0;
+setp.eq.u32 q, s0, 9;
+@q mov.u32 r2, 3;
+turn:
+setp.eq.u32 q, r2, 0;
+@q bra tile;
+sub.u32 r2, r2, 1;
+add.u32 s0, s0, 1000;
+bra turn;
+tile:
+redux.sync.add.u32 d, s0, s1;
+setp.lt.u32 q, s2, 1;
+vote.sync.ballot.b32 r1, q, -1;
+add.u32 d, d, r1;)",
+                           32, {32, 32, 32}, lanes);
+  uint64_t thirds = 0;
+  for (uint64_t i = 0; i < 32; i += 3) thirds |= uint64_t{1} << i;
+  for (uint64_t i = 0; i < 32; ++i) {
+    uint64_t sum = thirds;
+    for (uint64_t k = i / 8 * 8; k < i / 8 * 8 + 8; ++k) sum += k == 9 ? 3009 : k;
+    EXPECT_EQ(got[i], sum & 0xFFFFFFFF) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tarsia::ptx

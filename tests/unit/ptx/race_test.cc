@@ -161,6 +161,17 @@ TEST(Race, AtomicsAreHarmlessAmongThemselvesAndOrderNothing) {
   EXPECT_EQ(report.findings.size(), 3U) << Text(report);
 }
 
+// The last block to add one is behind the atomics of all others, and of nothing else of theirs.
+TEST(Race, AnAtomicIsBehindThoseThatItSaw) {
+  const std::string last =
+      "atom.global.add.u32 r4, [rd0], 1;\nsetp.ne.u32 p1, r4, 4; @p1 bra end;\n"
+      "st.global.u32 [rd0], 0;\n";
+  ExpectClean(last + "end:", 1, 5);
+  ExpectRace("st.global.u32 [rd0+4], r1;\n" + last + "ld.global.u32 r5, [rd0+4];\nend:", {1, 5}, 1,
+             5);
+  ExpectRace("atom.cta.global.add.u32 r4, [rd0], 1;", {1}, 1, 5);
+}
+
 TEST(Race, BytesBesideEachOtherAreApart) {
   ExpectClean("add.u32 r4, r2, r0;\nst.shared.u8 [r4], r0;", 64);
   ExpectClean(

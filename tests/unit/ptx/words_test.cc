@@ -146,6 +146,10 @@ TEST(Words, OfAtomics) {
         check("red." + words + ".global.add.u32 [rd0], 3;", 4, 7);
     }
   }
+  // As headers of nvcc write them.
+  check("atom.global.cta.add.u32 r1, [rd0], 3;", 4, 7);
+  check("atom.add.acq_rel.sys.u32 r1, [rd0], 3;", 4, 7);
+  check("red.global.sys.add.u32 [rd0], 3;", 4, 7);
   for (const std::string space : {"shared", "shared::cta", "shared::cluster"}) {
     check("st.shared.u32 [r0], 5; atom." + space + ".add.u32 r1, [r0], 6; red." + space +
               ".add.u32 [r0], r1;\natom." + space +
