@@ -1,0 +1,41 @@
+// The table of cases: a file of kernels, and what runs it and compares.
+#ifndef TARSIA_TESTS_CUDA_KERNELS_CASES_H_
+#define TARSIA_TESTS_CUDA_KERNELS_CASES_H_
+
+#include <span>
+
+#include "tests/cuda_kernels/bench.h"
+
+namespace tarsia::cuda_kernels {
+
+struct Case {
+  const char* name;  // of kernels/NAME.cu and ptx/NAME.ptx
+  void (*run)(Bench& bench);
+  uint32_t needs = 0;  // of the emulator, Need
+};
+
+// What of the emulator a case needs.
+enum Need : uint32_t {
+  kRaces = 1,
+  kClusters = 2,
+  kMbarrier = 4,
+  kBulk = 8,
+  kTensor = 16,
+  kWgmma = 32,
+  kSetmaxnreg = 64,
+};
+inline constexpr uint32_t kAvailable = kRaces | kClusters | kWgmma | kSetmaxnreg;
+
+// The cases of each cases_*.cc.
+std::span<const Case> ArithmeticCases();
+std::span<const Case> MemoryCases();
+std::span<const Case> WarpCases();
+std::span<const Case> BlockCases();
+std::span<const Case> AlgorithmCases();
+std::span<const Case> GridCases();
+std::span<const Case> MatrixCases();
+std::span<const Case> HopperCases();
+
+}  // namespace tarsia::cuda_kernels
+
+#endif  // TARSIA_TESTS_CUDA_KERNELS_CASES_H_

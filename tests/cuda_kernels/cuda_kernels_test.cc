@@ -1,0 +1,134 @@
+// Runs every case as it is (right results, no finding), and every fault of it (found where a marker
+// of the source says, and nothing else).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "tests/cuda_kernels/cases.h"
+#include "tests/cuda_kernels/markers.h"
+
+namespace tarsia::cuda_kernels {
+namespace {
+
+const std::string kFolder = TARSIA_CUDA_KERNELS;
+
+std::string SourceOf(const Case& of) { return kFolder + "kernels/" + of.name + ".cu"; }
+
+// A case with a fault, or with none ("").
+struct Variant {
+  Case of;
+  std::string fault;
+  std::vector<Marker> markers;
+
+  // The name of its PTX without ".ptx".
+  [[nodiscard]] std::string Name() const {
+    std::string name = of.name;
+    if (fault.empty()) return name;
+    name += '.';
+    for (const char c : fault.substr(std::string("FAULT_").size())) {
+      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    return name;
+  }
+  friend void PrintTo(const Variant& variant, std::ostream* out) { *out << variant.Name(); }
+};
+
+std::vector<Case> AllCases() {
+  std::vector<Case> all;
+  for (const auto& cases : {ArithmeticCases(), MemoryCases(), WarpCases(), BlockCases(),
+                            AlgorithmCases(), GridCases(), MatrixCases(), HopperCases()}) {
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
+}
+
+std::vector<Variant> Variants(bool faulty) {
+  std::vector<Variant> variants;
+  for (const Case& of : AllCases()) {
+    if (!faulty) variants.push_back({of, "", {}});
+    if (!faulty) continue;
+    for (auto& [fault, markers] : MarkersOf(ReadText(SourceOf(of)))) {
+      variants.push_back({of, fault, markers});
+    }
+  }
+  return variants;
+}
+
+std::string TestName(const testing::TestParamInfo<Variant>& info) {
+  std::string name = info.param.Name();
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+}
+
+uint32_t NeedOf(const std::string& kind) {
+  if (kind == "race" || kind == "proxy") return kRaces;
+  return 0;
+}
+
+std::string Describe(const Bench& bench, const std::string& ptx, const std::string& name) {
+  std::string text;
+  for (const ptx::Finding& finding : bench.findings()) {
+    text += ptx::ToString(finding, name + ".ptx");
+    for (const SourcePlace& place : PlacesOf(ptx, finding.location.line)) {
+      text += " <- " + std::to_string(place.file) + ":" + std::to_string(place.line);
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+class Kernels : public testing::TestWithParam<Variant> {
+ protected:
+  void SetUp() override {
+    uint32_t needs = GetParam().of.needs;
+    for (const Marker& marker : GetParam().markers) {
+      if (marker.required) needs |= NeedOf(marker.kind);
+    }
+    if ((needs & ~kAvailable) != 0) GTEST_SKIP() << "not in the emulator yet";
+    name_ = GetParam().Name();
+    text_ = ReadText(kFolder + "ptx/" + name_ + ".ptx");
+    bench_ = std::make_unique<Bench>(name_ + ".ptx", text_, !GetParam().fault.empty());
+    if (bench_->ok()) GetParam().of.run(*bench_);
+  }
+
+  // The marker of a finding, or null.
+  [[nodiscard]] const Marker* MarkerOf(const ptx::Finding& finding) const {
+    const auto places = PlacesOf(text_, finding.location.line);
+    for (const Marker& marker : GetParam().markers) {
+      if (marker.kind != ptx::NameOf(finding.kind)) continue;
+      for (const SourcePlace& place : places) {
+        if (place.file == 1 && place.line == marker.line) return &marker;
+      }
+    }
+    return nullptr;
+  }
+
+  std::string name_;
+  std::string text_;
+  std::unique_ptr<Bench> bench_;
+};
+
+class Right : public Kernels {};
+class Faulty : public Kernels {};
+
+TEST_P(Right, RunsWithoutAFinding) { EXPECT_EQ(Describe(*bench_, text_, name_), ""); }
+
+TEST_P(Faulty, IsFound) {
+  bool found = false;
+  for (const ptx::Finding& finding : bench_->findings()) {
+    const Marker* marker = MarkerOf(finding);
+    EXPECT_NE(marker, nullptr) << "not marked: " << ptx::ToString(finding, name_ + ".ptx");
+    found |= marker != nullptr && marker->required;
+  }
+  EXPECT_TRUE(found) << "not found: " << GetParam().fault;
+  if (HasFailure()) ADD_FAILURE() << Describe(*bench_, text_, name_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, Right, testing::ValuesIn(Variants(false)), TestName);
+INSTANTIATE_TEST_SUITE_P(Cuda, Faulty, testing::ValuesIn(Variants(true)), TestName);
+
+}  // namespace
+}  // namespace tarsia::cuda_kernels
