@@ -24,7 +24,8 @@ enum Need : uint32_t {
   kWgmma = 32,
   kSetmaxnreg = 64,
 };
-inline constexpr uint32_t kAvailable = kRaces | kClusters | kWgmma | kSetmaxnreg;
+inline constexpr uint32_t kAvailable =
+    kRaces | kClusters | kWgmma | kSetmaxnreg | kMbarrier | kBulk;
 
 // The cases of each cases_*.cc.
 std::span<const Case> ArithmeticCases();

@@ -112,7 +112,7 @@ PTX_BIND(FenceProxy) {
 }
 PTX_BIND(Nanosleep) {
   return [](Warp& warp, const Inst&) {
-    warp.NotePoll(1);  // who sleeps waits for others
+    warp.NotePoll(1, false);  // who sleeps waits for others
     return Step::kNext;
   };
 }

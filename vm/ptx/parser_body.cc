@@ -303,7 +303,8 @@ bool Parser::ParseModifiers(Inst* inst, const Row** row, std::string_view mnemon
     places.push_back(lexer_.location());
     lexer_.Next();
   }
-  if (mnemonic == "atom" || mnemonic == "red") OrderAtomicWords(&words, &places);
+  const bool atomic = mnemonic == "atom" || mnemonic == "red";
+  if (atomic && !words.empty() && words[0] != "async") OrderAtomicWords(&words, &places);
   for (const Row* candidate : RowsOf(mnemonic)) {
     ModifierMatch match = MatchModifiers(*candidate, words);
     if (!match.complete) continue;
