@@ -34,7 +34,8 @@ constexpr char kMix[] = R"(.version 8.4
 .reg .pred q; .reg .b32 r<16>; .reg .b64 rd<4>; .reg .f32 f<8>;
 ld.param.u64 rd0, [p];
 mov.u32 r0, %tid.x; mov.u32 r1, tile; shl.b32 r2, r0, 2; add.u32 r1, r1, r2;
-mul.wide.u32 rd1, r0, 4; add.u64 rd1, rd1, rd0;
+mov.u32 r12, %ctaid.x; mad.lo.u32 r12, r12, 256, r0;
+mul.wide.u32 rd1, r12, 4; add.u64 rd1, rd1, rd0;
 mov.u32 r3, 0; mov.f32 f1, 0f3F800000; mov.f32 f2, 0f3F000000; mov.u32 r4, r0;
 loop:
 mad.lo.u32 r4, r4, 1664525, 1013904223;
@@ -101,7 +102,7 @@ class Device {
 void RunMix(benchmark::State& state, bool counts) {
   Device device;
   if (!device.Load(kMix)) return state.SkipWithError("the text does not parse");
-  device.Put(0, device.Zeros(1024), 8);
+  device.Put(0, device.Zeros(4096), 8);
   ptx::LaunchConfig config;
   config.grid = {4};
   config.block = {256};

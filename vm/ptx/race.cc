@@ -46,16 +46,18 @@ void Replace(Mark* slot, const MarkSets::Set& set, MarkSets* sets) {
   *slot = fresh;
 }
 
-// The marks of a set that are kept beside a new access, and the new one. Of a warp's accesses that
-// nothing orders two are enough: whoever races with any of them races with one of these.
-void AddTo(Mark* slot, uint8_t bytes, const Accessor& by, MarkSets* sets) {
-  const MarkSets::Set old = sets->Get(*slot);
+// The marks of a set that are kept beside a new access, and the new one; nothing if the set stays
+// as it is. Of a warp's accesses that nothing orders two are enough: whoever races with any of them
+// races with one of these.
+std::optional<MarkSets::Set> WithMark(std::span<const Mark> old, uint8_t bytes,
+                                      const Accessor& by) {
   MarkSets::Set kept;
   Mark fresh = by.MarkOf(bytes);
   int of_warp = 0;
-  for (const Mark& mark : old.all()) {
+  for (const Mark& mark : old) {
     const bool self = mark.block == by.block && mark.actor == by.actor && !by.IsAgent();
     if (self && mark.clock == by.clock) {
+      if (IsSubset(bytes, mark.bytes) && mark.how == by.how) return std::nullopt;
       fresh.bytes |= mark.bytes;
       fresh.how |= mark.how & kNonCoherentBit;
       continue;
@@ -67,9 +69,21 @@ void AddTo(Mark* slot, uint8_t bytes, const Accessor& by, MarkSets* sets) {
     if (IsSameWarp(mark, by) && mark.bytes == bytes && mark.how == by.how) ++of_warp;
     Append(mark, &kept);
   }
-  if (of_warp >= 2 && kept.count == old.count) return;
+  if (of_warp >= 2 && kept.count == old.size()) return std::nullopt;
   Append(fresh, &kept);
-  Replace(slot, kept, sets);
+  return kept;
+}
+
+void AddTo(Mark* slot, uint8_t bytes, const Accessor& by, MarkSets* sets) {
+  const Mark added = by.MarkOf(bytes);
+  if (sets->Recall(slot, added)) return;
+  const auto kept =
+      sets->Look(*slot, [&](std::span<const Mark> old) { return WithMark(old, bytes, by); });
+  const Mark after = kept ? sets->Make(*kept) : *slot;
+  sets->Remember(*slot, added, after);
+  if (!kept) return;
+  sets->Drop(*slot);
+  *slot = after;
 }
 
 // Takes what a write covers out of a slot.
@@ -79,12 +93,14 @@ void Uncover(Mark* slot, uint8_t bytes, MarkSets* sets) {
     *slot = {};
     return;
   }
-  const MarkSets::Set old = sets->Get(*slot);
-  MarkSets::Set kept;
-  for (Mark mark : old.all()) {
-    mark.bytes &= static_cast<uint8_t>(~bytes);
-    if (mark.bytes != 0) Append(mark, &kept);
-  }
+  const auto kept = sets->Look(*slot, [&](std::span<const Mark> old) {
+    MarkSets::Set rest;
+    for (Mark mark : old) {
+      mark.bytes &= static_cast<uint8_t>(~bytes);
+      if (mark.bytes != 0) Append(mark, &rest);
+    }
+    return rest;
+  });
   Replace(slot, kept, sets);
 }
 
@@ -95,10 +111,14 @@ void DropSeen(Mark* slot, uint8_t bytes, const Accessor& by, MarkSets* sets) {
     if (by.IsMorallyStrongWith(*slot, bytes)) *slot = {};
     return;
   }
-  MarkSets::Set marks = sets->Get(*slot);
-  if (marks.count == 0 || !by.IsMorallyStrongWith(marks.marks[marks.count - 1], bytes)) return;
-  --marks.count;
-  Replace(slot, marks, sets);
+  const auto kept =
+      sets->Look(*slot, [&](std::span<const Mark> marks) -> std::optional<MarkSets::Set> {
+        if (!by.IsMorallyStrongWith(marks.back(), bytes)) return std::nullopt;
+        MarkSets::Set rest;
+        for (const Mark& mark : marks.first(marks.size() - 1)) Append(mark, &rest);
+        return rest;
+      });
+  if (kept) Replace(slot, *kept, sets);
 }
 
 template <typename Check>
@@ -106,11 +126,12 @@ std::optional<Conflict> FirstConflict(const Mark& slot, uint8_t bytes, const Acc
                                       MarkSets* sets, const Check& check) {
   if (slot.block == Mark::kNone) return std::nullopt;
   if (slot.block != Mark::kSet) return check(slot, bytes, by);
-  const MarkSets::Set set = sets->Get(slot);
-  for (const Mark& mark : set.all()) {
-    if (auto conflict = check(mark, bytes, by)) return conflict;
-  }
-  return std::nullopt;
+  return sets->Look(slot, [&](std::span<const Mark> marks) -> std::optional<Conflict> {
+    for (const Mark& mark : marks) {
+      if (auto conflict = check(mark, bytes, by)) return conflict;
+    }
+    return std::nullopt;
+  });
 }
 
 void NoteRead(Mark* slot, uint8_t bytes, const Accessor& by, MarkSets* sets) {

@@ -26,23 +26,11 @@ bool SameMarks(const MarkSets::Set& a, const MarkSets::Set& b) {
 
 }  // namespace
 
-MarkSets::Set MarkSets::Get(const Mark& slot) {
-  Set set;
-  if (slot.block == Mark::kNone) return set;
-  if (slot.block != Mark::kSet) {
-    set.count = 1;
-    set.marks[0] = slot;
-    return set;
-  }
-  const std::lock_guard lock(mutex_);
-  return entries_[slot.clock].set;
-}
-
 Mark MarkSets::Make(const Set& set) {
   if (set.count == 0) return {};
   if (set.count == 1) return set.marks[0];
   const uint64_t hash = HashOf(set);
-  const std::lock_guard lock(mutex_);
+  const Lock lock(this);
   Mark slot;
   slot.block = Mark::kSet;
   const auto [first, last] = by_hash_.equal_range(hash);
@@ -62,20 +50,58 @@ Mark MarkSets::Make(const Set& set) {
   }
   slot.clock = free_.back();
   free_.pop_back();
-  entries_[slot.clock] = {set, 1, hash};
+  Entry& entry = entries_[slot.clock];
+  entry.set = set;
+  entry.uses = 1;
+  entry.hash = hash;
   by_hash_.emplace(hash, slot.clock);
   return slot;
 }
 
 void MarkSets::Drop(const Mark& slot) {
   if (slot.block != Mark::kSet) return;
-  const std::lock_guard lock(mutex_);
+  const Lock lock(this);
+  DropLocked(slot);
+}
+
+void MarkSets::DropLocked(const Mark& slot) {
+  if (slot.block != Mark::kSet) return;
   Entry& entry = entries_[slot.clock];
   if (--entry.uses != 0) return;
   const auto [first, last] = by_hash_.equal_range(entry.hash);
   const auto at = std::find_if(first, last, [&](const auto& e) { return e.second == slot.clock; });
   if (at != last) by_hash_.erase(at);
+  ++entry.generation;
   free_.push_back(slot.clock);
+}
+
+MarkSets::Step& MarkSets::StepOf(const Mark& before, const Mark& added) {
+  if (steps_.empty()) steps_.resize(kSteps);
+  uint64_t hash = (uint64_t{before.clock} << 32 | before.block) * 0x9E3779B97F4A7C15U;
+  hash ^= uint64_t{before.actor} << 16 | before.inst;
+  hash = (hash ^ (uint64_t{added.clock} << 32 | added.inst)) * 0xC2B2AE3D27D4EB4FU;
+  hash = (hash ^ (uint64_t{added.actor} << 8 | added.bytes)) * 0x9E3779B97F4A7C15U;
+  return steps_[hash >> 32 & (kSteps - 1)];
+}
+
+bool MarkSets::Recall(Mark* slot, const Mark& added) {
+  const Lock lock(this);
+  const Step& step = StepOf(*slot, added);
+  const bool known = step.before == *slot && step.added == added &&
+                     step.after.block != Mark::kNone &&
+                     step.generation_before == GenerationOf(step.before) &&
+                     step.generation_after == GenerationOf(step.after);
+  if (!known) return false;
+  if (step.after == *slot) return true;
+  if (step.after.block == Mark::kSet) ++entries_[step.after.clock].uses;
+  DropLocked(*slot);
+  *slot = step.after;
+  return true;
+}
+
+void MarkSets::Remember(const Mark& before, const Mark& added, const Mark& after) {
+  const Lock lock(this);
+  StepOf(before, added) = {before, added, after, GenerationOf(before), GenerationOf(after)};
 }
 
 ShadowRange::ShadowRange(uint64_t bytes, MarkSets* sets)

@@ -49,7 +49,7 @@ struct Cell {
   Mark read;
 };
 
-// Sets of marks, equal ones once. Thread-safe.
+// Sets of marks, equal ones once. Thread-safe once they are shared.
 class MarkSets {
  public:
   static constexpr size_t kMost = 16;  // marks of a set; what is beyond forgets the oldest
@@ -60,12 +60,25 @@ class MarkSets {
     [[nodiscard]] std::span<const Mark> all() const { return {marks.data(), count}; }
   };
 
+  // Whether several host threads are at work.
+  void SetShared(bool shared) { shared_ = shared; }
+  // Calls visit(marks) with those of a slot; it must not change any set.
+  template <typename Visit>
+  auto Look(const Mark& slot, const Visit& visit) {
+    if (slot.block == Mark::kNone) return visit(std::span<const Mark>());
+    if (slot.block != Mark::kSet) return visit(std::span(&slot, 1));
+    const Lock lock(this);
+    return visit(entries_[slot.clock].set.all());
+  }
   // Sets may take so much more memory; what does not fit keeps the newest mark alone.
   void Allow(uint64_t bytes) { limit_.fetch_add(bytes, std::memory_order_relaxed); }
-  // The marks of a slot that holds any.
-  [[nodiscard]] Set Get(const Mark& slot);
   // What a slot with these marks holds. Each slot counts once.
   [[nodiscard]] Mark Make(const Set& set);
+  // What a slot came to hold when a mark was added to it is remembered for a while, since many
+  // cells go the same way: Recall does it again, or returns false. Knowledge only grows, so that
+  // what was left out of the set before may be left out again.
+  bool Recall(Mark* slot, const Mark& added);
+  void Remember(const Mark& before, const Mark& added, const Mark& after);
   // The slot holds something else from now on.
   void Drop(const Mark& slot);
   [[nodiscard]] uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -75,11 +88,43 @@ class MarkSets {
     Set set;
     uint64_t uses = 0;
     uint64_t hash = 0;
+    uint32_t generation = 0;  // of what the entry has been used for
+  };
+  struct Step {
+    Mark before;
+    Mark added;
+    Mark after;
+    uint32_t generation_before = 0;
+    uint32_t generation_after = 0;
+  };
+  static constexpr size_t kSteps = 2048;
+
+  [[nodiscard]] uint32_t GenerationOf(const Mark& slot) const {
+    return slot.block == Mark::kSet ? entries_[slot.clock].generation : 0;
+  }
+  Step& StepOf(const Mark& before, const Mark& added);
+  void DropLocked(const Mark& slot);
+
+  class Lock {
+   public:
+    explicit Lock(MarkSets* sets) : mutex_(sets->shared_ ? &sets->mutex_ : nullptr) {
+      if (mutex_ != nullptr) mutex_->lock();
+    }
+    ~Lock() {
+      if (mutex_ != nullptr) mutex_->unlock();
+    }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    std::mutex* mutex_;
   };
 
+  bool shared_ = false;
   std::mutex mutex_;
   std::deque<Entry> entries_;
   std::vector<uint32_t> free_;
+  std::vector<Step> steps_;  // empty until there is one
   std::unordered_multimap<uint64_t, uint32_t> by_hash_;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> limit_{uint64_t{1} << 20};
@@ -123,7 +168,10 @@ class ShadowRange {
 class GlobalShadow {
  public:
   // Whether several host threads are at work.
-  void SetShared(bool shared) { shared_ = shared; }
+  void SetShared(bool shared) {
+    shared_ = shared;
+    sets_.SetShared(shared);
+  }
   [[nodiscard]] bool shared() const { return shared_; }
   ShadowRange& Of(uint64_t address, uint64_t bytes);
   [[nodiscard]] uint64_t bytes();

@@ -128,21 +128,41 @@ void Warp::NoteAgent(const Inst& inst, const AgentAccess& agent, int lane, Block
             Space::kShared, kSharedBase);
 }
 
-// Lanes that read the very same bytes: the first and the last of them stand for all, since whoever
-// races with one races with one of these.
+namespace {
+
+// Which lanes of an instruction have been noted at an offset. Two that read the very same bytes
+// stand for all that do: whoever races with any of them races with one of these.
+class NotedReads {
+ public:
+  // Whether two lanes have been noted there; notes this one otherwise.
+  bool Suffices(uint64_t offset) {
+    Entry& entry = entries_[(offset >> 2) * 0x9E3779B97F4A7C15U >> 58];
+    if (entry.count == 0 || entry.offset != offset) {
+      entry = {offset, 1};
+      return false;
+    }
+    return ++entry.count > 2;
+  }
+
+ private:
+  struct Entry {
+    uint64_t offset = 0;
+    uint32_t count = 0;
+  };
+  std::array<Entry, 64> entries_{};
+};
+
+}  // namespace
+
 void Warp::NoteMerged(const Inst& inst, const MemoryRange& range, const uint64_t* offsets,
                       uint32_t bytes, Access access) {
   if (range.read_only) return;
   const Space space = &range == &block_->shared() ? Space::kShared : Space::kGlobal;
   ShadowRange& shadow = ShadowOf(range);
-  const int last = 31 - std::countl_zero(mask_);
-  int before = -1;
+  NotedReads noted;
   for (uint32_t lanes = mask_; lanes != 0; lanes &= lanes - 1) {
     const int lane = std::countr_zero(lanes);
-    const bool repeats =
-        access == Access::kRead && before >= 0 && lane != last && offsets[lane] == offsets[before];
-    before = lane;
-    if (repeats) continue;
+    if (access == Access::kRead && noted.Suffices(offsets[lane])) continue;
     NoteCells(inst, AccessorOf(inst, lane), lane, &shadow, offsets[lane], bytes, access, space,
               range.address);
   }
