@@ -51,7 +51,7 @@ int OpenBrackets(std::string_view text) {
 }
 
 std::string At(const SpecFile& file, int line) {
-  return "tests/spec/" + file.name + ":" + std::to_string(line);
+  return file.folder + "/" + file.name + ":" + std::to_string(line);
 }
 
 // ---- directives to a case ------------------------------------------------------------------
@@ -315,8 +315,9 @@ class CaseMaker {
 
 }  // namespace
 
-SpecFile ParseSpecFile(std::string name, std::string text) {
+SpecFile ParseSpecFile(std::string name, std::string text, std::string folder) {
   SpecFile file;
+  file.folder = std::move(folder);
   file.mnemonic = name.substr(0, name.rfind(".tsa"));
   file.name = std::move(name);
   std::vector<Directive> common;
@@ -351,7 +352,7 @@ SpecFile ParseSpecFile(std::string name, std::string text) {
   if (file.cases.empty() && !common.empty()) {
     file.cases.push_back({common[0].line, file.mnemonic, common});
   }
-  file.source = SourceFile("tests/spec/" + file.name, std::move(text));
+  file.source = SourceFile(file.folder + "/" + file.name, std::move(text));
   return file;
 }
 

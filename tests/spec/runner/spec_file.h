@@ -26,6 +26,7 @@ struct SpecCase {
 };
 
 struct SpecFile {
+  std::string folder;    // "tests/spec", for messages
   std::string name;      // "atomic.add.tsa"
   std::string mnemonic;  // "atomic.add"
   SourceFile source;
@@ -34,7 +35,7 @@ struct SpecFile {
 };
 
 SpecFile ReadSpecFile(const std::string& folder, const std::string& name);
-SpecFile ParseSpecFile(std::string name, std::string text);
+SpecFile ParseSpecFile(std::string name, std::string text, std::string folder = "tests/spec");
 
 // The case for the harness, whose types and shapes come from the kernel's views. Nothing and an
 // error, with file and line, where the directives make none.
