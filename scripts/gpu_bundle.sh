@@ -31,7 +31,7 @@ for program in tools/tarsia tests/gpu/gpu_cases tests/gpu/gpu_measure; do
 done
 cp tests/spec/*.tsa "$folder/tests/spec/"
 cp examples/*.tsa "$folder/examples/"
-cp tests/gpu/*.tsa tests/gpu/*.py scripts/gpu_check.sh "$folder/"
+cp tests/gpu/*.tsa tests/gpu/*.py scripts/gpu_check.sh scripts/gpu_counters.sh "$folder/"
 git describe --always --dirty --abbrev=40 > "$folder/commit.txt"
 
 tar -C "$out" -cf - tarsia-gpu | xz -T2 -6 > "$out/tarsia-gpu.tar.xz"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Checks and measures Tarsia on this machine's GPU, from the folder that scripts/gpu_bundle.sh packs.
-# Needs the driver, bash and coreutils; uses compute-sanitizer and PyTorch where they are there.
+# Needs the driver, bash and coreutils; uses compute-sanitizer, ncu and PyTorch where they are there.
 #
 #   gpu_check.sh [--out FILE] [--minutes N] [--jobs N] [--only REGEX] [--rehearse LIBRARY]
 #
 # Runs every case on the GPU against the interpreter and the expected values, each group of cases in
 # a process of its own, as a fault of a kernel ends all further work of its process. Writes one JSON
-# file: device, driver, commit, measurements, groups. Ends within N minutes (9): groups that would begin
-# later are recorded as skipped. `--only` takes groups whose names match. `--rehearse` runs on the
+# file: device, driver, commit, measurements, counters against the emulator's (gpu_counters.sh), groups.
+# Ends within N minutes (9): groups that would begin later are recorded as skipped. `--only` takes groups whose names match. `--rehearse` runs on the
 # emulated driver, a library, with little work and no times. Exit status: 0 all that ran holds, 1 not,
 # 3 no GPU.
 set -euo pipefail
@@ -153,6 +153,21 @@ run_sanitizer() {
   printf '}'
 }
 
+# What ncu counts, against what the emulator predicts.
+run_counters() {
+  if [[ -n $rehearse ]]; then
+    printf '{"skipped": "a rehearsal"}'
+    return
+  fi
+  if (($(date +%s) + 60 >= deadline)); then
+    printf '{"skipped": "out of time"}'
+    return
+  fi
+  timeout "$per_group" ./gpu_counters.sh 2> "$work/counters.log" > "$work/counters.json" ||
+    printf '{"skipped": "it fails"}' > "$work/counters.json"
+  cat "$work/counters.json"
+}
+
 status=0
 echo "gpu_check: measuring"
 timeout "$per_group" ./gpu_measure "${measure_options[@]}" > "$work/measure.json" \
@@ -164,6 +179,7 @@ fi
 mkdir "$work/groups"
 list_groups | xargs -r -P "$jobs" -L 1 bash -c 'run_group "$0" "$1"'
 sanitizer=$(run_sanitizer)
+counters=$(run_counters)
 torch='{"skipped": "no PyTorch"}'
 if [[ -z $rehearse ]] && command -v python3 > /dev/null; then
   torch=$(timeout "$per_group" python3 measure_torch.py 2> /dev/null || printf '{"skipped": "no PyTorch"}')
@@ -174,8 +190,8 @@ fi
   tr -d '\n' < commit.txt | json_string
   printf ',\n"date": "%s",\n"measured": ' "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
   json_file "$work/measure.json"
-  printf ',\n"measured_status": %d,\n"torch": %s,\n"sanitizer": %s,\n"groups": ' \
-    "$status" "$torch" "$sanitizer"
+  printf ',\n"measured_status": %d,\n"torch": %s,\n"sanitizer": %s,\n"counters": %s,\n"groups": ' \
+    "$status" "$torch" "$sanitizer" "$counters"
   join_groups
   printf '}\n'
 } > "$out"
