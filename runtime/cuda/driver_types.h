@@ -51,6 +51,7 @@ enum : CuResult {
   kErrorInvalidAddressSpace = 717,
   kErrorInvalidPc = 718,
   kErrorLaunchFailed = 719,
+  kErrorCooperativeLaunchTooLarge = 720,
   kErrorNotSupported = 801,
   kErrorSystemNotReady = 802,
   kErrorStreamCaptureUnsupported = 900,
@@ -62,6 +63,7 @@ enum : CuResult {
   kErrorStreamCaptureImplicit = 906,
   kErrorCapturedEvent = 907,
   kErrorStreamCaptureWrongThread = 908,
+  kErrorInvalidClusterSize = 912,
   kErrorUnknown = 999,
 };
 
@@ -88,6 +90,43 @@ enum CuFunctionAttribute : int {
   kFunctionLocalSizeBytes = 3,
   kFunctionNumRegs = 4,
   kFunctionMaxDynamicSharedSizeBytes = 8,
+  kFunctionNonPortableClusterSizeAllowed = 14,
+};
+
+// What a launch may ask for besides its shape: a name, and a value of 64 bytes of which each name
+// reads some.
+enum CuLaunchAttributeId : int {
+  kLaunchIgnore = 0,
+  kLaunchCooperative = 2,                      // int
+  kLaunchClusterDimension = 4,                 // unsigned[3]
+  kLaunchProgrammaticStreamSerialization = 6,  // int
+};
+struct CuLaunchAttribute {
+  CuLaunchAttributeId id;
+  char padding[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+    int flag;
+  } value;
+};
+static_assert(sizeof(CuLaunchAttribute) == 72);
+struct CuLaunchConfig {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+  CuStream stream;
+  CuLaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+static_assert(sizeof(CuLaunchConfig) == 56);
+
+// When a stream's wait for a value in memory is over.
+enum CuStreamWaitFlags : unsigned {
+  kWaitGreaterEqual = 0,  // cyclic: as a signed difference
+  kWaitEqual = 1,
+  kWaitAnd = 2,
+  kWaitNor = 3,
 };
 
 enum CuJitOption : int {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/emulated_driver/api.h"
+#include "tests/emulated_driver/model.h"
 
 namespace tarsia::emulated {
 namespace {
@@ -23,22 +24,6 @@ constexpr ErrorRow kErrors[] = {
 const ErrorRow* FindError(CuResult code) {
   const auto* const found = std::ranges::find(kErrors, code, &ErrorRow::code);
   return found == std::end(kErrors) ? nullptr : found;
-}
-
-// What differs between the GPUs of a generation; sizes as NVIDIA's tuning guides give them.
-struct Model {
-  int multiprocessors;
-  int threads;        // a multiprocessor
-  int shared_memory;  // likewise, bytes
-  int l2_bytes;
-};
-
-Model ModelOf(int capability) {
-  if (capability < 80) return {80, 1024, 96 << 10, 6 << 20};
-  if (capability == 80) return {108, 2048, 164 << 10, 40 << 20};
-  if (capability < 90) return {128, 1536, 100 << 10, 72 << 20};
-  if (capability >= 120) return {170, 1536, 100 << 10, 96 << 20};
-  return {132, 2048, 228 << 10, 50 << 20};
 }
 
 bool IsDevice(const Machine& machine, CuDevice device) {

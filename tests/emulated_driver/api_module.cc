@@ -1,4 +1,4 @@
-// Modules, functions, launches.
+// Modules and their functions.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -124,6 +124,9 @@ CuResult FuncGetAttribute(int* value, CuFunctionAttribute attribute, CuFunction 
       case kFunctionMaxDynamicSharedSizeBytes:
         *value = static_cast<int>(found->max_dynamic_shared);
         return kSuccess;
+      case kFunctionNonPortableClusterSizeAllowed:
+        *value = found->non_portable_cluster ? 1 : 0;
+        return kSuccess;
     }
     return kErrorInvalidValue;
   });
@@ -133,6 +136,10 @@ CuResult FuncSetAttribute(CuFunction function, CuFunctionAttribute attribute, in
   return CallInContext(symbols::kFuncSetAttribute, [&](Machine& machine, Context& /*context*/) {
     const std::shared_ptr<Function> found = Find(machine.functions, function);
     if (found == nullptr) return kErrorInvalidHandle;
+    if (attribute == kFunctionNonPortableClusterSizeAllowed) {
+      found->non_portable_cluster = value != 0;
+      return kSuccess;
+    }
     const uint64_t most = MaxSharedOptIn(machine.settings.major * 10 + machine.settings.minor);
     if (attribute != kFunctionMaxDynamicSharedSizeBytes || value < 0 ||
         static_cast<uint64_t>(value) + found->entry->static_shared > most) {
@@ -140,42 +147,6 @@ CuResult FuncSetAttribute(CuFunction function, CuFunctionAttribute attribute, in
     }
     found->max_dynamic_shared = static_cast<uint64_t>(value);
     return kSuccess;
-  });
-}
-
-// By threads and shared memory alone.
-CuResult OccupancyMaxActiveBlocks(int* blocks, CuFunction function, int threads,
-                                  size_t dynamic_bytes) {
-  return CallInContext(symbols::kOccupancyMaxActiveBlocks, [&](Machine& machine, Context& context) {
-    const std::shared_ptr<Function> found = Find(machine.functions, function);
-    if (found == nullptr) return kErrorInvalidHandle;
-    if (threads <= 0 || threads > 1024) return kErrorInvalidValue;
-    (void)context;
-    const int capability = machine.settings.major * 10 + machine.settings.minor;
-    const uint64_t shared = MaxSharedOptIn(capability) + 1024;
-    const uint64_t own = found->entry->dynamic_offset + dynamic_bytes + 1024;
-    const uint64_t warps = (static_cast<uint64_t>(threads) + 31) / 32;
-    const bool large = capability == 80 || (capability >= 90 && capability < 120);
-    *blocks = static_cast<int>(
-        std::min({(large ? uint64_t{64} : uint64_t{48}) / warps, shared / own, uint64_t{32}}));
-    return kSuccess;
-  });
-}
-
-CuResult LaunchKernel(CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                      unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                      CuStream stream, void** parameters, void** extra) {
-  return CallInContext(symbols::kLaunchKernel, [&](Machine& machine, Context& context) -> CuResult {
-    const std::shared_ptr<Function> found = Find(machine.functions, function);
-    const std::shared_ptr<Stream> queue = FindStream(machine, context, stream);
-    if (found == nullptr || queue == nullptr || found->context != &context) {
-      return kErrorInvalidHandle;
-    }
-    const LaunchShape shape{{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared_bytes};
-    if (const CuResult error = CheckShape(machine, *found, shape)) return error;
-    std::vector<uint8_t> bytes;
-    if (const CuResult error = ReadParameters(*found, parameters, extra, &bytes)) return error;
-    return Enqueue(queue, MakeLaunch(machine, found, shape, std::move(bytes)));
   });
 }
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "tests/emulated_driver/model.h"
+
 namespace tarsia::emulated {
 namespace {
 
@@ -80,6 +82,23 @@ CuResult ErrorOf(ptx::FindingKind kind) {
   return kErrorUnknown;
 }
 
+// The blocks of a cluster: 8 run everywhere, 16 where the function says that it is made for that.
+CuResult CheckCluster(const Settings& settings, const Function& function,
+                      const LaunchShape& shape) {
+  const auto& required = function.entry->entry->required_cluster;
+  const ptx::Dim3 asked =
+      shape.cluster.Count() != 0 ? shape.cluster : ptx::Dim3{required[0], required[1], required[2]};
+  if (asked.Count() == 0) return kSuccess;
+  if (required[0] != 0 && asked != ptx::Dim3{required[0], required[1], required[2]}) {
+    return kErrorInvalidValue;
+  }
+  const uint64_t most = function.non_portable_cluster ? 16 : 8;
+  if (settings.major < 9 || asked.Count() > most) return kErrorInvalidClusterSize;
+  const ptx::Dim3& grid = shape.grid;
+  const bool fits = grid.x % asked.x == 0 && grid.y % asked.y == 0 && grid.z % asked.z == 0;
+  return fits ? kSuccess : kErrorInvalidValue;
+}
+
 CuResult Judge(Machine& machine, const std::string& name, const ptx::LaunchReport& report) {
   CuResult error = kSuccess;
   for (const ptx::Finding& finding : report.findings) {
@@ -92,7 +111,7 @@ CuResult Judge(Machine& machine, const std::string& name, const ptx::LaunchRepor
 }
 
 CuResult Run(Machine& machine, const Function& function, const LaunchShape& shape,
-             const std::vector<uint8_t>& parameters) {
+             const std::vector<uint8_t>& parameters, const Overlap& overlap) {
   ++machine.launches;
   if (const CuResult fault = machine.faults.Next("kernel", false)) return fault;
   const std::shared_ptr<Module> module = function.module.lock();
@@ -105,10 +124,14 @@ CuResult Run(Machine& machine, const Function& function, const LaunchShape& shap
   ptx::LaunchConfig config;
   config.grid = shape.grid;
   config.block = shape.block;
+  config.cluster = shape.cluster;
   config.dynamic_shared = shape.dynamic_shared;
   config.parameters = parameters;
   config.instruction_limit = machine.settings.instruction_limit;
   config.max_shared = MaxSharedOptIn(machine.settings.major * 10 + machine.settings.minor);
+  if (shape.cooperative) config.resident_blocks = static_cast<uint32_t>(shape.grid.Count());
+  config.dependents_may_start = overlap.dependents_may_start;
+  config.dependency_wait = overlap.dependency_wait;
   const auto report = ptx::Launch(*module->image, function.name, config);
   if (report.ok()) return Judge(machine, function.name, *report);
   machine.Report(fmt::format("emulated driver: {}: {}\n", function.name, report.error().message));
@@ -181,7 +204,9 @@ CuResult ReadParameters(const Function& function, void** parameters, void** extr
 
 CuResult CheckShape(const Machine& machine, const Function& function, const LaunchShape& shape) {
   const ptx::Function& entry = *function.entry->entry;
-  const auto& [grid, block, dynamic_shared] = shape;
+  const ptx::Dim3& grid = shape.grid;
+  const ptx::Dim3& block = shape.block;
+  const unsigned dynamic_shared = shape.dynamic_shared;
   if (grid.Count() == 0 || grid.x > INT32_MAX || grid.y > UINT16_MAX || grid.z > UINT16_MAX ||
       block.Count() == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 ||
       block.Count() > 1024) {
@@ -197,14 +222,20 @@ CuResult CheckShape(const Machine& machine, const Function& function, const Laun
   }
   const uint64_t total = function.entry->dynamic_offset + dynamic_shared;
   const uint64_t room = MaxSharedOptIn(machine.settings.major * 10 + machine.settings.minor);
-  return dynamic_shared > function.max_dynamic_shared || total > room ? kErrorInvalidValue
-                                                                      : kSuccess;
+  if (dynamic_shared > function.max_dynamic_shared || total > room) return kErrorInvalidValue;
+  if (const CuResult error = CheckCluster(machine.settings, function, shape)) return error;
+  if (!shape.cooperative) return kSuccess;
+  const uint64_t blocks =
+      uint64_t{BlocksPerMultiprocessor(machine.settings, function, block.Count(), dynamic_shared)} *
+      static_cast<uint64_t>(
+          ModelOf(machine.settings.major * 10 + machine.settings.minor).multiprocessors);
+  return grid.Count() > blocks ? kErrorCooperativeLaunchTooLarge : kSuccess;
 }
 
-Action MakeLaunch(Machine& machine, const std::shared_ptr<Function>& function,
-                  const LaunchShape& shape, std::vector<uint8_t> parameters) {
-  return [&machine, function, shape, parameters = std::move(parameters)] {
-    return Run(machine, *function, shape, parameters);
+KernelAction MakeLaunch(Machine& machine, const std::shared_ptr<Function>& function,
+                        const LaunchShape& shape, std::vector<uint8_t> parameters) {
+  return [&machine, function, shape, parameters = std::move(parameters)](const Overlap& overlap) {
+    return Run(machine, *function, shape, parameters, overlap);
   };
 }
 

@@ -22,6 +22,9 @@ struct LaunchShape {
   ptx::Dim3 grid;
   ptx::Dim3 block;
   unsigned dynamic_shared = 0;
+  ptx::Dim3 cluster{0, 0, 0};  // zeros: what the function requires
+  bool cooperative = false;    // all blocks run at once
+  bool programmatic = false;   // may begin before the kernel before it has ended
 };
 
 // The parameter bytes of a launch, from either form in which a caller gives them.
@@ -31,8 +34,8 @@ cuda::CuResult ReadParameters(const Function& function, void** parameters, void*
 cuda::CuResult CheckShape(const Machine& machine, const Function& function,
                           const LaunchShape& shape);
 // The launch as an operation of a stream.
-Action MakeLaunch(Machine& machine, const std::shared_ptr<Function>& function,
-                  const LaunchShape& shape, std::vector<uint8_t> parameters);
+KernelAction MakeLaunch(Machine& machine, const std::shared_ptr<Function>& function,
+                        const LaunchShape& shape, std::vector<uint8_t> parameters);
 
 }  // namespace tarsia::emulated
 

@@ -33,6 +33,7 @@ struct Function {
   std::string name;
   const ptx::EntryImage* entry = nullptr;  // lives as long as the module
   uint64_t max_dynamic_shared = 48 * 1024;
+  bool non_portable_cluster = false;  // clusters of more than 8 blocks are allowed
 };
 
 struct Context {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "tests/emulated_driver/machine.h"
+#include "tests/emulated_driver/overlap.h"
 
 namespace tarsia::emulated {
 namespace {
@@ -55,24 +56,63 @@ CuResult AddNode(Stream& stream, Action action) {
   return kSuccess;
 }
 
+// Runs what the stream's next operation has to follow. False: there is none, or something that it
+// follows cannot go on.
+bool ReachFront(Stream& stream) {
+  if (stream.pending.empty()) return false;
+  for (const Point& point : std::vector<Point>(stream.pending.front().after)) {
+    RunUpTo(point);
+    if (point.stream->done < point.number) return false;
+  }
+  return !stream.pending.empty();
+}
+
+Operation TakeFront(Stream& stream) {
+  Operation out = std::move(stream.pending.front());
+  stream.pending.pop_front();
+  return out;
+}
+
 }  // namespace
 
 CuResult Enqueue(const std::shared_ptr<Stream>& stream, Action action, std::vector<Point> after) {
   if (stream->capture) return AddNode(*stream, std::move(action));
   if (const CuResult error = AddImplicit(stream, &after)) return error;
-  stream->pending.push_back({std::move(after), std::move(action)});
+  stream->pending.push_back({std::move(after), std::move(action), nullptr, false});
+  ++stream->enqueued;
+  return kSuccess;
+}
+
+CuResult EnqueueKernel(const std::shared_ptr<Stream>& stream, KernelAction kernel,
+                       bool programmatic) {
+  if (stream->capture) return AddNode(*stream, [kernel] { return kernel({}); });
+  std::vector<Point> after;
+  if (const CuResult error = AddImplicit(stream, &after)) return error;
+  stream->pending.push_back({std::move(after), nullptr, std::move(kernel), programmatic});
   ++stream->enqueued;
   return kSuccess;
 }
 
 bool RunOne(const std::shared_ptr<Stream>& stream) {
-  if (stream->pending.empty()) return false;
-  const Operation operation = std::move(stream->pending.front());
-  stream->pending.pop_front();
-  for (const Point& point : operation.after) RunUpTo(point);
+  if (stream->running || !ReachFront(*stream)) return false;
+  std::vector<KernelAction> kernels;
+  stream->running = true;
   CuResult& error = stream->context->error;
-  if (error == kSuccess) error = operation.run();
-  ++stream->done;
+  Operation operation = TakeFront(*stream);
+  uint64_t count = 1;
+  if (operation.kernel == nullptr) {
+    if (error == kSuccess) error = operation.run();
+  } else {
+    kernels.push_back(std::move(operation.kernel));
+    while (!stream->pending.empty() && stream->pending.front().programmatic &&
+           ReachFront(*stream)) {
+      kernels.push_back(TakeFront(*stream).kernel);
+    }
+    count = kernels.size();
+    if (error == kSuccess) error = RunOverlapped(kernels);
+  }
+  stream->running = false;
+  stream->done += count;
   return true;
 }
 

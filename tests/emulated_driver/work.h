@@ -27,9 +27,19 @@ struct Point {
   uint64_t number = 0;
 };
 
+// The places at which a kernel and the one behind it in its stream may overlap (programmatic
+// dependent launch): see ptx::LaunchConfig.
+struct Overlap {
+  std::function<void()> dependents_may_start;
+  std::function<void()> dependency_wait;
+};
+using KernelAction = std::function<cuda::CuResult(const Overlap&)>;
+
 struct Operation {
   std::vector<Point> after;  // besides what stands before it in its stream
   Action run;
+  KernelAction kernel;        // instead of `run`
+  bool programmatic = false;  // a kernel that may begin before the one before it has ended
 };
 
 // Operations in an order in which they may run, and which of them each has to follow.
@@ -60,6 +70,7 @@ struct Stream {
   bool legacy = false;
   bool destroyed = false;  // goes once its work is done
   std::deque<Operation> pending;
+  bool running = false;  // an operation of it
   uint64_t enqueued = 0;
   uint64_t done = 0;
   // While it is captured: the nodes that the next one follows.
@@ -87,13 +98,17 @@ struct Event {
 // blocking ones, and they for it. Errors: a capture that would be waited for.
 cuda::CuResult Enqueue(const std::shared_ptr<Stream>& stream, Action action,
                        std::vector<Point> after = {});
+// Likewise a kernel. Captured, it waits for the one before it in any case.
+cuda::CuResult EnqueueKernel(const std::shared_ptr<Stream>& stream, KernelAction kernel,
+                             bool programmatic);
 // Runs a stream up to a place, and what that waits for.
 void RunUpTo(const Point& point);
 // Runs all that is in a stream. Returns the context's error.
 cuda::CuResult Drain(const std::shared_ptr<Stream>& stream);
 // Runs all that is in a context, of destroyed streams as well.
 cuda::CuResult DrainAll(Context& context);
-// Runs one operation; whether there was one.
+// Runs one operation; whether there was one that can run: not one behind another that is just being
+// run and waits.
 bool RunOne(const std::shared_ptr<Stream>& stream);
 
 cuda::CuResult RecordEvent(const std::shared_ptr<Event>& event,

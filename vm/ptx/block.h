@@ -43,6 +43,8 @@ struct LaunchContext {
   std::atomic<uint64_t> blocks_done{0};
   std::atomic<uint64_t> dependents_launched{0};
   std::atomic<uint64_t> dependency_waits{0};
+  std::atomic<uint64_t> blocks_released{0};  // that launched dependents or ended
+  std::once_flag dependency_awaited;
   std::atomic<bool> stop{false};
 };
 
@@ -113,6 +115,8 @@ class Block {
     return warps_[thread / kLanes]->AsyncDone(static_cast<int>(thread % kLanes));
   }
   [[nodiscard]] Mbarriers& mbarriers() { return mbarriers_; }
+  // The block has executed griddepcontrol.launch_dependents, or ended.
+  void ReleaseDependents();
   // Instructions that its warps ran in the last turn.
   [[nodiscard]] uint64_t ran() const { return ran_; }
 
@@ -132,6 +136,7 @@ class Block {
   std::vector<uint8_t> shared_data_;
   std::vector<uint8_t> shared_defined_;
   uint32_t agents_ = 0;
+  bool released_ = false;  // its dependents
   MarkSets mark_sets_;
   ShadowRange shadow_;
   uint64_t ran_ = 0;

@@ -44,6 +44,11 @@ struct LaunchConfig {
   uint64_t end_block = UINT64_MAX;
   // Called when a block has ended, by one thread at a time.
   std::function<void(uint64_t done, uint64_t total)> progress;
+  // Programmatic dependent launch (griddepcontrol). The first is called once, when every block has
+  // executed launch_dependents or ended; the second before the first thread goes on behind a wait.
+  // Each may take as long as it likes.
+  std::function<void()> dependents_may_start;
+  std::function<void()> dependency_wait;
 };
 
 struct LaunchReport {
@@ -52,7 +57,7 @@ struct LaunchReport {
   uint64_t warp_instructions = 0;
   uint64_t thread_instructions = 0;
   uint64_t blocks = 0;  // that ran to their end
-  // griddepcontrol by threads. Within one launch neither does anything.
+  // griddepcontrol by threads. Within one launch neither does anything but call the above.
   uint64_t dependents_launched = 0;
   uint64_t dependency_waits = 0;
   bool finished = false;  // all blocks that were to run did

@@ -118,9 +118,15 @@ PTX_BIND(Nanosleep) {
 }
 PTX_BIND(Griddepcontrol) {
   return [](Warp& warp, const Inst& i) {
-    std::atomic<uint64_t>& count =
-        i.Has(Mod::kWait) ? warp.launch().dependency_waits : warp.launch().dependents_launched;
+    LaunchContext& launch = warp.launch();
+    const bool waits = i.Has(Mod::kWait);
+    std::atomic<uint64_t>& count = waits ? launch.dependency_waits : launch.dependents_launched;
     count.fetch_add(static_cast<uint64_t>(std::popcount(warp.mask())), std::memory_order_relaxed);
+    if (!waits) {
+      warp.block().ReleaseDependents();
+    } else if (launch.config->dependency_wait) {
+      std::call_once(launch.dependency_awaited, launch.config->dependency_wait);
+    }
     return Step::kNext;
   };
 }

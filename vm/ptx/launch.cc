@@ -74,6 +74,10 @@ void NoteDone(LaunchContext* launch) {
   launch->config->progress(done, BlockCount(*launch));
 }
 
+void ReleaseDependents(const Cluster& cluster) {
+  for (const auto& block : cluster.blocks()) block->ReleaseDependents();
+}
+
 // Runs clusters (of one block, if nothing else is asked for) in the order of their numbers. One
 // that takes long may wait for another, so that further ones are begun beside it.
 void RunBlocks(LaunchContext* launch) {
@@ -102,6 +106,7 @@ void RunBlocks(LaunchContext* launch) {
         resident.push_back(std::move(cluster));
         break;
       case Block::State::kDone:
+        ReleaseDependents(*cluster);
         NoteDone(launch);
         break;
       case Block::State::kFailed:
@@ -112,6 +117,13 @@ void RunBlocks(LaunchContext* launch) {
 }
 
 }  // namespace
+
+void Block::ReleaseDependents() {
+  if (released_) return;
+  released_ = true;
+  const bool last = launch_->blocks_released.fetch_add(1) + 1 == BlockCount(*launch_);
+  if (last && launch_->config->dependents_may_start) launch_->config->dependents_may_start();
+}
 
 Result<LaunchReport> Launch(const Image& image, std::string_view entry,
                             const LaunchConfig& config) {

@@ -178,7 +178,7 @@ TEST_F(CudaModule, WhatAGpuDoesNotNoticeCanBeTolerated) {
 TEST_F(CudaModule, FindingsGoToAFile) {
   const std::string file = testing::TempDir() + "/emulated_findings.txt";
   std::remove(file.c_str());
-  Reset({{"TOLERATE", "uninitialised"}, {"REPORT", file}});
+  Reset({{"TOLERATE", "race,uninitialised"}, {"REPORT", file}});
   EXPECT_EQ(ErrorOf(RunBad("fresh")), "");
   std::string text(1000, '\0');
   FILE* const stream = std::fopen(file.c_str(), "r");
