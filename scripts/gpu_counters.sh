@@ -105,7 +105,7 @@ trap 'rm -rf "$work"' EXIT
 
 # The object of one kernel.
 compare() {
-  local name=$1 file=$2 options=$3 pointers=$4 argument outputs=() pointer count comma= log status=0
+  local name=$1 file=$2 options=$3 pointers=$4 argument outputs=() pointer count log comma="" status=0
   file=${file/#kernels\//$kernels/}
   file=${file/#examples\//$examples/}
   IFS=, read -ra argument <<< "$options"

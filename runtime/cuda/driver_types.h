@@ -121,6 +121,11 @@ struct CuLaunchConfig {
 };
 static_assert(sizeof(CuLaunchConfig) == 56);
 
+// What kernels know of a tensor and its boxes, by value; made by the driver.
+struct alignas(64) CuTensorMap {
+  unsigned char bytes[128];
+};
+
 // When a stream's wait for a value in memory is over.
 enum CuStreamWaitFlags : unsigned {
   kWaitGreaterEqual = 0,  // cyclic: as a signed difference
