@@ -25,7 +25,7 @@ enum Need : uint32_t {
   kSetmaxnreg = 64,
 };
 inline constexpr uint32_t kAvailable =
-    kRaces | kClusters | kWgmma | kSetmaxnreg | kMbarrier | kBulk;
+    kRaces | kClusters | kWgmma | kSetmaxnreg | kMbarrier | kBulk | kTensor;
 
 // The cases of each cases_*.cc.
 std::span<const Case> ArithmeticCases();
@@ -36,6 +36,7 @@ std::span<const Case> AlgorithmCases();
 std::span<const Case> GridCases();
 std::span<const Case> MatrixCases();
 std::span<const Case> HopperCases();
+std::span<const Case> TensorCases();
 
 }  // namespace tarsia::cuda_kernels
 

@@ -38,8 +38,9 @@ struct Variant {
 
 std::vector<Case> AllCases() {
   std::vector<Case> all;
-  for (const auto& cases : {ArithmeticCases(), MemoryCases(), WarpCases(), BlockCases(),
-                            AlgorithmCases(), GridCases(), MatrixCases(), HopperCases()}) {
+  for (const auto& cases :
+       {ArithmeticCases(), MemoryCases(), WarpCases(), BlockCases(), AlgorithmCases(), GridCases(),
+        MatrixCases(), HopperCases(), TensorCases()}) {
     all.insert(all.end(), cases.begin(), cases.end());
   }
   return all;
