@@ -4,6 +4,7 @@
 #include "tests/cuda_kernels/cases.h"
 #include "tests/cuda_kernels/data.h"
 #include "tests/cuda_kernels/numbers.h"
+#include "tests/cuda_kernels/product.h"
 
 namespace tarsia::cuda_kernels {
 namespace {
@@ -31,19 +32,13 @@ void Wgmma(Bench& bench) {
   const int k = 192;
   const auto a = Wholes<float>(m * k, 1, -8, 8);
   const auto b = Wholes<float>(n * k, 2, -8, 8);
-  std::vector<float> expected(m * n);  // sums of whole numbers
-  for (int row = 0; row < m; ++row) {
-    for (int column = 0; column < n; ++column) {
-      for (int i = 0; i < k; ++i) expected[row * n + column] += a[row * k + i] * b[column * k + i];
-    }
-  }
   const uint64_t at_a = bench.Put(HalfBits(a));
   const uint64_t at_b = bench.Put(HalfBits(b));
   for (const auto& [entry, threads] : {std::pair("wgmma_ss", 128U), std::pair("wgmma_rs", 128U),
                                        std::pair("wgmma_specialised", 256U)}) {
     const uint64_t d = bench.Room<float>(m * n);
     bench.Launch(entry, {{1}, {threads}}, Arguments(at_a, at_b, d, k));
-    bench.Expect(d, expected);
+    bench.Expect(d, ProductOfRows(a, b, m, n, k));
   }
 }
 

@@ -2,22 +2,10 @@
 #include "tests/cuda_kernels/cases.h"
 #include "tests/cuda_kernels/data.h"
 #include "tests/cuda_kernels/numbers.h"
+#include "tests/cuda_kernels/product.h"
 
 namespace tarsia::cuda_kernels {
 namespace {
-
-// d[m, n] = a[m, k] b[k, n], of which `b_at` gives elements; whole numbers, so that sums are exact.
-template <typename T, typename A, typename B>
-std::vector<T> Product(const A& a, int m, int n, int k, const B& b_at) {
-  std::vector<T> d(m * n);
-  for (int row = 0; row < m; ++row) {
-    for (int column = 0; column < n; ++column) {
-      for (int i = 0; i < k; ++i)
-        d[row * n + column] += static_cast<T>(a[row * k + i] * b_at(i, column));
-    }
-  }
-  return d;
-}
 
 void GemmPipeline(Bench& bench) {
   const int m = 64;

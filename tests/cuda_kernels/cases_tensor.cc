@@ -2,6 +2,7 @@
 #include "tests/cuda_kernels/cases.h"
 #include "tests/cuda_kernels/data.h"
 #include "tests/cuda_kernels/numbers.h"
+#include "tests/cuda_kernels/product.h"
 #include "vm/ptx/tensor_map.h"
 
 namespace tarsia::cuda_kernels {
@@ -78,22 +79,16 @@ void TensorGemm(Bench& bench) {
   const int k = 304;
   const auto a = Wholes<float>(m * k, 1, -8, 8);
   const auto b = Wholes<float>(n * k, 2, -8, 8);
-  std::vector<float> expected(m * n);  // sums of whole numbers
-  for (int y = 0; y < m; ++y) {
-    for (int x = 0; x < n; ++x) {
-      for (int i = 0; i < k; ++i) expected[y * n + x] += a[y * k + i] * b[x * k + i];
-    }
-  }
   const auto map_of = [](uint64_t address, uint64_t rows) {
     return MapOf({address, rows, k, k}, ptx::MapType::kF16, 2, 64, 64, ptx::MapSwizzle::k128B);
   };
   const Map map_a = map_of(bench.Put(HalfBits(a)), m);
   const Map map_b = map_of(bench.Put(HalfBits(b)), n);
-  const uint64_t d = bench.Room<float>(expected.size());
+  const uint64_t d = bench.Room<float>(m * n);
   constexpr uint64_t kStageBytes = uint64_t{2} * 64 * 64 * 2;
   bench.Launch("tensor_gemm", {{n / 64, 2}, {256}, 3 * kStageBytes},
                Arguments(map_a, map_b, d, m, n, k));
-  bench.Expect(d, expected);
+  bench.Expect(d, ProductOfRows(a, b, m, n, k));
 }
 
 constexpr Case kCases[] = {
