@@ -1,4 +1,5 @@
 // Kernels whose subject is what one thread computes: calls, jumps, loops, packed and odd types.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 
@@ -190,9 +191,34 @@ void Divergence(Bench& bench) {
   bench.ExpectNear<float>(at_waves, waves, bound);
 }
 
+void FunctionTable(Bench& bench) {
+  const int n = 64;
+  const auto which = Wholes<uint32_t>(n, 1, 0, 3);
+  auto value = Wholes<uint32_t>(n, 2, 0, 1000);
+  const auto b = Wholes<uint32_t>(n, 3, 0, 1000);
+  const uint64_t at = bench.Put(value);
+  for (uint32_t step = 0; step < 3; ++step) {
+    uint32_t sums[2] = {};
+    for (int i = 0; i < n; ++i) {
+      const uint32_t f = (which[i] + step) % 4;
+      value[i] = f == 1 ? value[i] * b[i] : f == 2 ? std::max(value[i], b[i]) : value[i] + b[i];
+      sums[i / 32] += value[i];
+    }
+    for (int i = 0; i < n; ++i) value[i] += sums[i / 32];
+  }
+  const uint64_t d = bench.Room<uint32_t>(n);
+  bench.Launch("apply", {{1}, {n}}, Arguments(bench.Put(which), at, bench.Put(b), d));
+  bench.Expect(d, value);
+}
+
 constexpr Case kCases[] = {
-    {"divergence", Divergence}, {"calls", Calls},           {"switch_table", SwitchTable},
-    {"messages", Messages},     {"mandelbrot", Mandelbrot}, {"philox", Philox},
+    {"divergence", Divergence},
+    {"calls", Calls},
+    {"function_table", FunctionTable},
+    {"switch_table", SwitchTable},
+    {"messages", Messages},
+    {"mandelbrot", Mandelbrot},
+    {"philox", Philox},
 };
 
 }  // namespace

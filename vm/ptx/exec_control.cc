@@ -2,6 +2,7 @@
 #include "vm/ptx/block.h"
 #include "vm/ptx/builtins.h"
 #include "vm/ptx/exec.h"
+#include "vm/ptx/function_address.h"
 
 namespace tarsia::ptx {
 
@@ -35,7 +36,41 @@ PTX_BIND(Brx) {
   };
 }
 
+namespace {
+
+// Whether all lanes have the address of a function that takes what the call gives.
+bool CanCall(Warp& warp, const Inst& inst, const CallSite& site) {
+  warp.NeedDefined(inst, inst.operands[0], "the address of the function");
+  const Module& module = warp.launch().image->module();
+  bool good = true;
+  ForLanes(warp.mask(), [&](int lane) {
+    const auto address = warp.Get<uint64_t>(inst.operands[0], lane);
+    const uint32_t number = FunctionAt(module, address);
+    std::string_view fault;
+    if (number == kIndirect) {
+      fault = "which is no function";
+    } else if (module.functions[number].params.size() != site.arguments.size() ||
+               module.functions[number].results.size() != site.results.size()) {
+      fault = "a function with another list of parameters or results";
+    }
+    if (fault.empty() || !good) return;
+    good = false;
+    warp.Report(inst, FindingKind::kOutOfBounds, lane,
+                fmt::format("calls 0x{:x}, {}", address, fault));
+  });
+  if (!good) warp.launch().stop.store(true);
+  return good;
+}
+
+}  // namespace
+
 PTX_BIND(Call) {
+  if (!inst.operands.empty()) {
+    return [](Warp& warp, const Inst& i) {
+      const CallSite& site = warp.frame().function->calls[i.table];
+      return CanCall(warp, i, site) ? warp.Call(i) : Step::kMoved;
+    };
+  }
   return [](Warp& warp, const Inst& i) {
     const CallSite& site = warp.frame().function->calls[i.table];
     const Function& callee = warp.launch().image->module().functions[site.function];

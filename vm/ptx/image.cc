@@ -1,4 +1,5 @@
 #include "vm/ptx/image.h"
+#include "vm/ptx/function_address.h"
 
 #include <algorithm>
 #include <cstring>
@@ -69,9 +70,18 @@ uint64_t Image::AddressOf(const EntryImage* entry, uint32_t variable, bool gener
 
 std::vector<uint32_t> Image::Reachable(uint32_t function) const {
   std::vector<uint32_t> list = {function};
+  const auto add = [&](uint32_t number) {
+    if (std::ranges::find(list, number) == list.end()) list.push_back(number);
+  };
   for (size_t i = 0; i < list.size(); ++i) {
     for (const CallSite& site : module_->functions[list[i]].calls) {
-      if (std::ranges::find(list, site.function) == list.end()) list.push_back(site.function);
+      if (site.function != kIndirect) {
+        add(site.function);
+        continue;
+      }
+      for (const Function& any : module_->functions) {
+        if (any.defined && !any.entry) add(module_->NumberOf(any));
+      }
     }
   }
   return list;

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "vm/ptx/function_address.h"
 #include "vm/ptx/race.h"
 
 namespace tarsia::ptx {
@@ -467,6 +468,11 @@ bool Parser::ParseInitialValue(const Declarator& declarator, Variable* variable,
       if (!Expect(')')) return false;
     }
     const auto found = names_.find(name);
+    if (found != names_.end() && found->second.kind == Symbol::Kind::kFunction && size == 8) {
+      const uint64_t address = AddressOfFunction(found->second.number);
+      std::memcpy(variable->initial.data() + at, &address, size);
+      return true;
+    }
     if (found == names_.end() || found->second.kind != Symbol::Kind::kVariable || size < 4 ||
         size > 8) {
       diagnostics_.Error(diag::kUnknownName, lexer_.location(), name);
@@ -497,6 +503,7 @@ bool Parser::ParseInitialValue(const Declarator& declarator, Variable* variable,
 void Parser::CheckCalls() {
   for (const Call& call : calls_) {
     CallSite& site = module_->functions[call.caller].calls[call.site];
+    if (site.function == kIndirect) continue;  // known when it runs
     const auto alias = aliases_.find(site.function);
     if (alias != aliases_.end()) site.function = alias->second;
     const Function& callee = module_->functions[site.function];

@@ -99,8 +99,11 @@ class Parser {
   bool ParseGuard(Inst* inst);
   bool ParseCall(Inst* inst);
   bool ParseCallParams(std::vector<uint64_t>* offsets);
+  bool ParsePrototypeName(const CallSite& site);
   bool ParseBrx(Inst* inst);
   bool ParseBranchTargets(const std::string& name);
+  bool ParsePrototype(const std::string& name);
+  bool ParsePrototypeList(size_t* count);
   void FinishInstruction(const Row& row, Inst inst);
   std::optional<Symbol> FindSymbol(std::string_view name);
 
@@ -111,6 +114,12 @@ class Parser {
   std::map<std::string, Symbol, std::less<>> names_;  // at the level of the module
   std::unique_ptr<FunctionBuilder> builder_;
   std::map<std::string, uint32_t, std::less<>> branch_tables_;
+  // What `.callprototype` says of a call through a register.
+  struct Prototype {
+    size_t params = 0;
+    size_t results = 0;
+  };
+  std::map<std::string, Prototype, std::less<>> prototypes_;
   uint32_t depth_ = 0;  // of scopes
   PtxVersion version_;
   std::vector<Target> targets_;  // one in what compilers write

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "vm/ptx/bind.h"
+#include "vm/ptx/function_address.h"
 #include "vm/ptx/parser.h"
 #include "vm/ptx/wgmma_state.h"
 
@@ -193,6 +194,7 @@ void Parser::ParseLabelOrInstruction() {
 
 bool Parser::ParseLabelLine(const std::string& name, Location location) {
   if (lexer_.IsDot("branchtargets")) return ParseBranchTargets(name);
+  if (lexer_.IsDot("callprototype")) return ParsePrototype(name);
   if (!builder_->DeclareLabel(name)) diagnostics_.Error(diag::kRedeclared, location, name);
   return true;
 }
@@ -211,6 +213,30 @@ bool Parser::ParseBranchTargets(const std::string& name) {
     tables[table].push_back(kNowhere);
   } while (Take(','));
   return Expect(';');
+}
+
+// name: .callprototype (results) _ (parameters);  with either list left out.
+bool Parser::ParsePrototype(const std::string& name) {
+  lexer_.Next();
+  Prototype prototype;
+  if (lexer_.Is('(') && !ParsePrototypeList(&prototype.results)) return false;
+  if (!ParseName()) return false;
+  if (lexer_.Is('(') && !ParsePrototypeList(&prototype.params)) return false;
+  if (lexer_.IsDot("noreturn")) lexer_.Next();
+  prototypes_.insert_or_assign(name, prototype);
+  return Expect(';');
+}
+
+bool Parser::ParsePrototypeList(size_t* count) {
+  if (!Expect('(')) return false;
+  if (Take(')')) return true;
+  do {
+    if (!lexer_.IsDot("param")) return Expected("`.param`");
+    lexer_.Next();
+    if (!ParseDeclarator(true)) return false;
+    ++*count;
+  } while (Take(','));
+  return Expect(')');
 }
 
 bool Parser::ParseGuard(Inst* inst) {
@@ -606,8 +632,12 @@ std::optional<Operand> Parser::SymbolOperand(const Symbol& symbol, std::string_v
     case Symbol::Kind::kVariable:
       return builder_->ConstantOperand(
           {width, static_cast<uint64_t>(addend), static_cast<int32_t>(symbol.number)});
-    case Symbol::Kind::kRegister:
     case Symbol::Kind::kFunction:
+      if (bytes == 8 && addend == 0) {
+        return builder_->ConstantOperand({width, AddressOfFunction(symbol.number), -1});
+      }
+      break;
+    case Symbol::Kind::kRegister:
       break;
   }
   diagnostics_.Error(diag::kOperandKind, location, "", name, "a variable");
@@ -678,7 +708,8 @@ std::optional<Operand> Parser::ParseAddressTerm(const Inst& inst) {
   return operand;
 }
 
-// call (results), function, (arguments);  with either list left out.
+// call (results), function, (arguments);  with either list left out. Through a register a prototype
+// follows.
 bool Parser::ParseCall(Inst* inst) {
   CallSite site;
   if (lexer_.Is('(') && (!ParseCallParams(&site.results) || !Expect(','))) return false;
@@ -690,17 +721,44 @@ bool Parser::ParseCall(Inst* inst) {
     diagnostics_.Error(diag::kUnknownName, location, *name);
     return false;
   }
-  if (symbol->kind != Symbol::Kind::kFunction) {
+  const bool indirect = symbol->kind == Symbol::Kind::kRegister && symbol->reg.bytes == 8;
+  if (symbol->kind != Symbol::Kind::kFunction && !indirect) {
     diagnostics_.Error(diag::kOperandKind, location, "", "call", "the name of a function");
     return false;
   }
-  site.function = symbol->number;
-  if (Take(',') && !ParseCallParams(&site.arguments)) return false;
+  site.function = indirect ? kIndirect : symbol->number;
+  if (indirect) {
+    inst->operands.push_back(symbol->reg);
+    if (!Expect(',') || (lexer_.Is('(') && !(ParseCallParams(&site.arguments) && Expect(','))) ||
+        !ParsePrototypeName(site)) {
+      return false;
+    }
+  } else if (Take(',') && !ParseCallParams(&site.arguments)) {
+    return false;
+  }
   auto& calls = builder_->function().calls;
   inst->table = static_cast<uint32_t>(calls.size());
   calls_.push_back({kNowhere, inst->table, location});
   calls.push_back(std::move(site));
   return true;
+}
+
+// Checks the call against the prototype that it names.
+bool Parser::ParsePrototypeName(const CallSite& site) {
+  const Location location = lexer_.location();
+  const auto name = ParseName();
+  if (!name) return false;
+  const auto found = prototypes_.find(*name);
+  if (found == prototypes_.end()) {
+    diagnostics_.Error(diag::kUnknownName, location, *name);
+    return false;
+  }
+  const Prototype& prototype = found->second;
+  if (prototype.params == site.arguments.size() && prototype.results == site.results.size()) {
+    return true;
+  }
+  diagnostics_.Error(diag::kCallShape, location, *name, prototype.params, prototype.results);
+  return false;
 }
 
 bool Parser::ParseCallParams(std::vector<uint64_t>* offsets) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "vm/ptx/cluster.h"
+#include "vm/ptx/function_address.h"
 #include "vm/ptx/mbarrier.h"
 #include "vm/ptx/warp.h"
 
@@ -182,14 +183,34 @@ void Warp::CopyParams(const Function& callee, const Frame& from, const Frame& to
 Step Warp::Call(const Inst& inst) {
   Split& now = split();
   const CallSite& site = frame_->function->calls[inst.table];
-  const Function& callee = launch().image->module().functions[site.function];
+  const Module& module = launch().image->module();
+  uint32_t number = site.function;
+  if (number == kIndirect) {
+    // Those that call something else come here again, and wait for each other behind the call.
+    const auto address_of = [&](int lane) { return Get<uint64_t>(inst.operands[0], lane); };
+    const uint64_t first = address_of(std::countr_zero(mask_));
+    uint32_t others = 0;
+    ForLanes(mask_,
+             [&](int lane) { others |= address_of(lane) != first ? uint32_t{1} << lane : 0; });
+    number = FunctionAt(module, first);
+    if (others != 0) {
+      Join* all = NewJoin(frame_, now.pc + 1, now.mask);
+      all->arrived = now.mask & ~mask_;
+      now.join = all;
+      AddSplit(others, now.pc, frame_, all);
+      splits_.back()->loose = now.loose;
+      mask_ &= ~others;
+      now.mask = mask_;
+    }
+  }
+  const Function& callee = module.functions[number];
   const uint64_t local_end = frame_->local_base + frame_->function->local_bytes;
   if (frames_.size() >= kMaxFrames || local_end + callee.local_bytes > kMaxLocal) {
     Report(inst, FindingKind::kLimit, std::countr_zero(mask_), "the stack is too deep");
     launch().stop.store(true);
     return Step::kMoved;
   }
-  Frame* frame = NewFrame(site.function, frame_, mask_);
+  Frame* frame = NewFrame(number, frame_, mask_);
   CopyParams(callee, *frame_, *frame, site, false, mask_);
   Join* join = NewJoin(frame_, now.pc + 1, now.mask);
   join->callee = frame;
