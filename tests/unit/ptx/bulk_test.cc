@@ -330,6 +330,16 @@ TEST(Bulk, FindsMisuse) {
             FindingKind::kAsync, "has not been waited for");
   ExpectOne(fill + store + "[rd1], [r2], 256;\nst.shared.u32 [r3], 2;\n" + end, FindingKind::kAsync,
             "which an asynchronous copy reads");
+  // Of a wait for reads alone nothing follows for what is written.
+  ExpectOne(fill + store + "[rd1], [r2], 256;\n@p1 cp.async.bulk.commit_group;\n" +
+                "@p1 cp.async.bulk.wait_group.read 0;\n@p1 st.shared.u32 [r2], 2;\n"
+                "@p1 ld.global.u32 r5, [rd1];\n" +
+                end,
+            FindingKind::kAsync, "reads 4 bytes");
+  // Ordered, but through the generic proxy.
+  ExpectOne("st.shared.u32 [r3], 1; st.shared.u32 [r3+128], 1; bar.warp.sync -1;\n" + store +
+                "[rd1], [r2], 256;\n" + end,
+            FindingKind::kProxy, "behind a fence.proxy.async");
   ExpectOne(fill + store + "[rd1], [r2], 256;", FindingKind::kAsync,
             "it still reads shared memory of a block that has ended");
   ExpectOne(kExpect256 + load + "[r2], [rd0], 256, [r1];", FindingKind::kAsync,

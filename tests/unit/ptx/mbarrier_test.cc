@@ -235,6 +235,27 @@ TEST(Mbarrier, FindsMisuse) {
 }
 
 // A loop of waits that can never end is found soon, whatever it waits with.
+// Thread 0 writes a word and arrives; thread 32 waits and reads it.
+TEST(Mbarrier, RelaxedArrivalsAndWaitsOrderNothing) {
+  const auto findings = [](const std::string& arrive, const std::string& wait) {
+    return RunThreads(Entry("@p1 mbarrier.init.shared.b64 [r1], 1; bar.sync 0;\n"
+                            "setp.eq.u32 p3, r0, 32; @p1 st.shared.u32 [r3], 7;\n@p1 " +
+                            arrive + ".cta.shared::cta.b64 rd3, [r1];\n@!p3 bra end;\n" +
+                            "again: mbarrier.try_wait.parity." + wait +
+                            ".cta.shared::cta.b64 p2, [r1], 0; @!p2 bra again;\n"
+                            "ld.shared.u32 r8, [r3];\nend:"),
+                      64)
+        .report;
+  };
+  EXPECT_EQ(Text(findings("mbarrier.arrive.release", "acquire")), "");
+  EXPECT_EQ(Text(findings("fence.acq_rel.cta; @p1 mbarrier.arrive.relaxed", "acquire")), "");
+  for (const LaunchReport& report : {findings("mbarrier.arrive.relaxed", "acquire"),
+                                     findings("mbarrier.arrive.release", "relaxed")}) {
+    ASSERT_EQ(report.findings.size(), 1U) << Text(report);
+    EXPECT_EQ(report.findings[0].kind, FindingKind::kRace) << Text(report);
+  }
+}
+
 TEST(Mbarrier, FindsDeadlocks) {
   for (const std::string wait : {"mbarrier.try_wait.parity.shared.b64 p2, [r1], r5;",
                                  "mbarrier.test_wait.parity.shared.b64 p2, [r1], r5;"}) {

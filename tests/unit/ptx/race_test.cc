@@ -21,21 +21,25 @@ mov.u32 r2, s; shl.b32 r3, r0, 2; add.u32 r3, r3, r2;
          "\nret;\n}\n";
 }
 
-LaunchReport RunProgram(const std::string& body, uint32_t threads, uint32_t blocks = 1) {
+LaunchReport RunProgram(const std::string& body, uint32_t threads, Dim3 blocks = {1},
+                        uint32_t cluster = 1) {
   Machine machine(Program(body));
   const uint64_t at = machine.Put(std::vector<uint32_t>(64, 0));
-  return machine.Run("k", {blocks}, {threads}, {at});
+  LaunchConfig config;
+  config.cluster = {cluster, 1, 1};
+  return machine.Run("k", blocks, {threads}, {at}, config);
 }
 
-void ExpectClean(const std::string& body, uint32_t threads, uint32_t blocks = 1) {
-  EXPECT_EQ(Text(RunProgram(body, threads, blocks)), "") << body;
+void ExpectClean(const std::string& body, uint32_t threads, uint32_t blocks = 1,
+                 uint32_t cluster = 1) {
+  EXPECT_EQ(Text(RunProgram(body, threads, {blocks}, cluster)), "") << body;
 }
 
 // One finding at least, and all of them of this kind, at one of these lines of the body (from 1): a
 // race has two ends, and is found at the one that runs later.
 void ExpectRace(const std::string& body, std::set<uint32_t> lines, uint32_t threads,
-                uint32_t blocks = 1, FindingKind kind = FindingKind::kRace) {
-  const LaunchReport report = RunProgram(body, threads, blocks);
+                uint32_t blocks = 1, FindingKind kind = FindingKind::kRace, uint32_t cluster = 1) {
+  const LaunchReport report = RunProgram(body, threads, {blocks}, cluster);
   EXPECT_FALSE(report.findings.empty()) << body;
   for (const Finding& finding : report.findings) {
     EXPECT_EQ(finding.kind, kind) << Text(report);
@@ -134,11 +138,96 @@ TEST(Race, ScopesOfTheFlagItself) {
   // Strong, but each within its block: the flag's own accesses race, and hand nothing on.
   const LaunchReport report = RunProgram(Handshake("", "st.release.cta.global.u32 [rd0+64], 1;",
                                                    "ld.acquire.cta.global.u32 r4, [rd0+64];", ""),
-                                         1, 2);
+                                         1, {2});
   ASSERT_EQ(report.findings.size(), 2U) << Text(report);
   EXPECT_EQ(report.findings[0].kind, FindingKind::kRace);
   EXPECT_EQ(report.findings[0].location.line, 18U);
   EXPECT_EQ(report.findings[1].location.line, 22U);
+}
+
+// A relaxed write hands on what a fence before it released, as far as its own scope reaches.
+TEST(Race, FlagsOfNarrowerScopeThanTheirFence) {
+  const LaunchReport report =
+      RunProgram(Handshake("fence.acq_rel.gpu;", "st.relaxed.cta.global.u32 [rd0+64], 1;",
+                           "ld.relaxed.gpu.global.u32 r4, [rd0+64];", "fence.acq_rel.gpu;"),
+                 1, {2});
+  ASSERT_EQ(report.findings.size(), 2U) << Text(report);
+  EXPECT_EQ(report.findings[0].location.line, 18U);
+  EXPECT_EQ(report.findings[1].location.line, 22U);
+}
+
+TEST(Race, ScopesReachAsFarAsTheCluster) {
+  // From block 0 to block `reader`, in clusters of two.
+  const auto to = [](uint32_t reader) {
+    return fmt::format("setp.ne.u32 p2, r1, 0; setp.ne.and.u32 p2, r1, {}, p2; @p2 exit;\n",
+                       reader) +
+           Handshake("fence.acq_rel.cluster;", "st.relaxed.gpu.global.u32 [rd0+64], 1;",
+                     "ld.relaxed.gpu.global.u32 r4, [rd0+64];", "fence.acq_rel.cluster;");
+  };
+  ExpectClean(to(1), 1, 4, 2);
+  ExpectRace(to(2), {13}, 1, 4, FindingKind::kRace, 2);
+  // Blocks that lie beside each other in y alone.
+  const LaunchReport report = RunProgram("mov.u32 r1, %ctaid.y;\n" + to(1), 1, {2, 2}, 2);
+  EXPECT_FALSE(report.findings.empty());
+}
+
+// What was released is handed on by the atomics that add to it, and not by writes over it.
+TEST(Race, WhatIsReleasedLastsUntilTheNextWrite) {
+  ExpectClean(
+      "cvt.u64.u32 rd2, r1; shl.b64 rd2, rd2, 2; add.u64 rd2, rd2, rd0;\n"
+      "setp.eq.u32 p0, r1, 3;\n@p0 bra last;\nst.global.u32 [rd2], r1;\n"
+      "red.release.gpu.global.add.u32 [rd0+128], 1;\nbra end;\nlast:\n"
+      "ld.acquire.gpu.global.u32 r4, [rd0+128];\nsetp.ne.u32 p1, r4, 3;\n@p1 bra last;\n"
+      "ld.global.u32 r5, [rd0];\nld.global.u32 r5, [rd0+4];\nld.global.u32 r5, [rd0+8];\nend:",
+      1, 4);
+  for (const std::string over : {"release", "relaxed"}) {
+    ExpectRace(
+        "setp.eq.u32 p0, r1, 1;\n@p0 bra second;\nsetp.eq.u32 p0, r1, 2;\n@p0 bra third;\n"
+        "st.global.u32 [rd0], 7;\nst.release.gpu.global.u32 [rd0+64], 1;\nbra end;\nsecond:\n"
+        "ld.relaxed.gpu.global.u32 r4, [rd0+64];\nsetp.ne.u32 p1, r4, 1; @p1 bra second;\nst." +
+            over +
+            ".gpu.global.u32 [rd0+64], 2;\nbra end;\nthird:\n"
+            "ld.acquire.gpu.global.u32 r4, [rd0+64];\nsetp.ne.u32 p1, r4, 2; @p1 bra third;\n"
+            "ld.global.u32 r5, [rd0];\nend:",
+        {16}, 1, 3);
+  }
+}
+
+// The reader sees two releases of the other block before its fence: it comes behind both.
+TEST(Race, FencesAcquireAllThatWasSeen) {
+  ExpectClean(
+      "setp.ne.u32 p0, r1, 0;\n@p0 bra reader;\nst.release.gpu.global.u32 [rd0+64], 1;\n"
+      "answer:\nld.relaxed.gpu.global.u32 r4, [rd0+96];\nsetp.eq.u32 p1, r4, 0; @p1 bra answer;\n"
+      "st.global.u32 [rd0], 7;\nst.release.gpu.global.u32 [rd0+64], 2;\nbra end;\nreader:\n"
+      "ld.relaxed.gpu.global.u32 r4, [rd0+64];\nsetp.ne.u32 p1, r4, 1; @p1 bra reader;\n"
+      "st.relaxed.gpu.global.u32 [rd0+96], 1;\nsecond:\n"
+      "ld.relaxed.gpu.global.u32 r4, [rd0+64];\nsetp.ne.u32 p1, r4, 2; @p1 bra second;\n"
+      "fence.acq_rel.gpu;\nld.global.u32 r5, [rd0];\nend:",
+      1, 2);
+}
+
+// A strong write leaves the mark of another block's, which it is not ordered behind.
+TEST(Race, StrongWritesAreAllRemembered) {
+  ExpectRace(
+      "setp.eq.u32 p0, r1, 1;\n@p0 bra second;\nsetp.eq.u32 p0, r1, 2;\n@p0 bra third;\n"
+      "st.relaxed.gpu.global.u32 [rd0], 1;\nbra end;\nsecond:\n"
+      "ld.relaxed.gpu.global.u32 r4, [rd0];\nsetp.ne.u32 p1, r4, 1; @p1 bra second;\n"
+      "st.relaxed.gpu.global.u32 [rd0], 2;\nst.release.gpu.global.u32 [rd0+64], 1;\nbra end;\n"
+      "third:\nld.acquire.gpu.global.u32 r4, [rd0+64];\nsetp.ne.u32 p1, r4, 1; @p1 bra third;\n"
+      "ld.global.u32 r5, [rd0];\nend:",
+      {16}, 1, 3);
+}
+
+TEST(Race, RelaxedArrivalsAtTheClustersBarrier) {
+  const auto body = [](const std::string& fence, const std::string& sem) {
+    return "setp.eq.u32 p0, r1, 0;\n@p0 st.global.u32 [rd0], 7;\n" + fence +
+           "\nbarrier.cluster.arrive" + sem +
+           ";\nbarrier.cluster.wait;\n@!p0 ld.global.u32 r4, [rd0];";
+  };
+  ExpectClean(body("", ""), 1, 2, 2);
+  ExpectClean(body("", ".release"), 1, 2, 2);
+  ExpectClean(body("fence.acq_rel.cluster;", ".relaxed"), 1, 2, 2);
+  ExpectRace(body("", ".relaxed"), {6}, 1, 2, FindingKind::kRace, 2);
 }
 
 TEST(Race, AtomicsAreHarmlessAmongThemselvesAndOrderNothing) {
@@ -157,7 +246,7 @@ TEST(Race, AtomicsAreHarmlessAmongThemselvesAndOrderNothing) {
            "ld.global.u32 r5, [rd0+4];\nld.global.u32 r5, [rd0+8];\nend:";
   };
   ExpectClean(last("acq_rel"), 1, 4);
-  const LaunchReport report = RunProgram(last("relaxed"), 1, 4);
+  const LaunchReport report = RunProgram(last("relaxed"), 1, {4});
   EXPECT_EQ(report.findings.size(), 3U) << Text(report);
 }
 
@@ -182,12 +271,27 @@ TEST(Race, BytesBesideEachOtherAreApart) {
              {3}, 2);
   // A barrier for some of a word's writers is none for the others.
   ExpectRace("add.u32 r4, r2, r0;\nst.shared.u8 [r4], r0;\nld.shared.u32 r5, [s];", {3}, 4);
+  // A write between the two, beside them, hides neither reads nor writes.
+  const std::string one_each =
+      "setp.eq.u32 p0, r0, 0; setp.eq.u32 p1, r0, 1; setp.eq.u32 p2, r0, 2;\n";
+  ExpectRace(one_each +
+                 "@p0 ld.shared.u8 r4, [s];\n@p1 st.shared.u8 [s+1], 1;\n"
+                 "@p2 st.shared.u8 [s], 1;",
+             {4}, 3);
+  ExpectRace(one_each +
+                 "@p0 st.shared.u8 [s], 1;\n@p1 st.shared.u8 [s+1], 1;\n"
+                 "@p2 ld.shared.u8 r4, [s];",
+             {4}, 3);
 }
 
 TEST(Race, ThreadsThatWriteTheSameValue) {
   ExpectClean("st.shared.u32 [s], 1;", 64);
   ExpectRace("st.shared.u32 [s], r0;", {1}, 64);
   ExpectRace("st.shared.u32 [s], r0;", {1}, 32);
+  ExpectRace("and.b32 r4, r0, 31; setp.eq.u32 p0, r4, 0;\n@p0 st.shared.u32 [s], r0;", {2}, 64);
+  // Over what somebody reads the same value is a race as well.
+  ExpectRace("setp.eq.u32 p0, r0, 0;\n@p0 ld.global.u32 r4, [rd0];\n@!p0 st.global.u32 [rd0], 0;",
+             {3}, 2);
   ExpectClean("st.global.u32 [rd0], 5;", 32, 4);
 }
 
@@ -201,12 +305,21 @@ TEST(Race, ReadersAreAllRemembered) {
       "setp.eq.u32 p0, r0, 33;\n@p0 ld.shared.u32 r4, [s];\nsetp.eq.u32 p1, r0, 0;\n"
       "@p1 st.shared.u32 [s], 1;",
       {6, 8}, 64);
+  // Two lanes read, and either of them writes.
+  for (const int writer : {0, 1}) {
+    ExpectRace(fmt::format("setp.lt.u32 p0, r0, 2; setp.eq.u32 p1, r0, {};\n"
+                           "@p0 ld.shared.u32 r4, [s];\n@p1 st.shared.u32 [s], 1;",
+                           writer),
+               {3}, 32);
+  }
 }
 
 TEST(Race, NonCoherentLoadsOfWhatIsWritten) {
   ExpectClean("ld.global.nc.u32 r4, [rd1];\nst.shared.u32 [r3], r4;", 32);
   ExpectRace("st.global.u32 [rd1], 1;\nld.global.nc.u32 r4, [rd1];", {2}, 32);
   ExpectRace("ld.global.nc.u32 r4, [rd1];\nst.global.u32 [rd1], 1;", {2}, 32);
+  ExpectRace("ld.global.nc.u32 r4, [rd1];\nld.global.u32 r5, [rd1];\nst.global.u32 [rd1], 1;", {3},
+             32);
 }
 
 TEST(Race, AsynchronousCopies) {

@@ -435,6 +435,20 @@ TEST(WgmmaFinding, WaitsForAsManyGroupsAsItSays) {
       "wgmma", "a register of the accumulator");
 }
 
+// Thread 0 writes over a row of A, which wgmma of its warp alone reads.
+TEST(WgmmaFinding, MatricesWrittenInFlight) {
+  const Case c = Plain(8, kF32, kF16, kF16);
+  const std::string write = "setp.eq.u32 q, t, 0; @q st.shared.u32 [sm], 0;\n";
+  const std::string both = (kFence + Instruction(c)) + kCommit + Instruction(c) + kCommit;
+  EXPECT_EQ(FindingsOf(c, both + kWait + write), "");
+  ExpectFinding(FindingsOf(c, both + "wgmma.wait_group.sync.aligned 1;\n" + write + kWait), "async",
+                "a wgmma of warp 0 reads");
+  // Written before, and no fence for the asynchronous proxy.
+  ExpectFinding(FindingsOf(c, write + "bar.sync 0;\n" + both + kWait), "proxy",
+                "behind a fence.proxy.async");
+  EXPECT_EQ(FindingsOf(c, write + "fence.proxy.async; bar.sync 0;\n" + both + kWait), "");
+}
+
 TEST(WgmmaFinding, MissingFence) {
   const Case c = Plain(8, kF32, kF16, kF16);
   const std::string end = std::string(kCommit) + kWait;
