@@ -82,7 +82,8 @@ def modifier(slot):
 def operand(shape, letters):
     """What stands for the shape of an operand."""
     if shape in ("call", "brx"):
-        return {"call": "[(results),] function[, (arguments)]",
+        return {"call": "[(results),] (function[, (arguments)]|"
+                        "address:b64[, (arguments)], prototype)",
                 "brx": "a:u32, targets"}[shape]
     shape = shape.rstrip("?")
     if shape == "l":
