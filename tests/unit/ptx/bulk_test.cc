@@ -374,6 +374,19 @@ TEST(Bulk, FindsMisuse) {
             FindingKind::kOutOfBounds, "without .shared::cluster", true, 2);
 }
 
+// What a copy wrote another one may read without a fence: both are of the asynchronous proxy.
+TEST(Bulk, CopiesOfWhatWasCopied) {
+  const Outcome out =
+      RunBlocks(Entry(kExpect256 +
+                      "@p1 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes "
+                      "[r2], [rd0], 256, [r1];\n" +
+                      Wait() +
+                      "@p1 cp.async.bulk.global.shared::cta.bulk_group [rd1], [r2], 256;\n"
+                      "@p1 cp.async.bulk.commit_group; @p1 cp.async.bulk.wait_group 0;"));
+  EXPECT_EQ(Text(out.report), "");
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out.out[i], InWord(i));
+}
+
 // Groups are waited for in order; the last may be left under way.
 TEST(Bulk, WaitsForGroups) {
   const Outcome out = RunBlocks(Entry(R"(
