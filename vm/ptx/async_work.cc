@@ -74,6 +74,12 @@ void AsyncWork::Issue(AsyncOperation operation) {
   if (operation.ends == AsyncOperation::Ends::kWithGroup) {
     operation.group = operation.by.warp->bulk(operation.by.lane).Begin();
   }
+  if (operation.ends == AsyncOperation::Ends::kWithMbarrier) {
+    for (AsyncCompletion& completion : operation.completions) {
+      Mbarrier* mbarrier = completion.block->mbarriers().Peek(completion.address);
+      if (mbarrier != nullptr) completion.copy = mbarrier->BeginCopy();
+    }
+  }
   if (operation.by.warp->checking()) Note(operation);
   if (operation.by.warp->block().counter() != nullptr) Count(operation);
   queue_.push_back(std::move(operation));
@@ -114,9 +120,12 @@ void AsyncWork::Note(const AsyncOperation& operation) {
       agent = by.warp->BeginAgent(*by.inst, lane, by.warp->block(), actor,
                                   static_cast<Clock>(operation.group + 1), true);
     } else {
-      const Mbarrier* at = operation.MbarrierOf(bytes.block);
+      const AsyncCompletion* completion = operation.CompletionOf(bytes.block);
+      const Mbarrier* at = completion == nullptr
+                               ? nullptr
+                               : completion->block->mbarriers().Peek(completion->address);
       if (at == nullptr) return;
-      agent = by.warp->BeginAgent(*by.inst, lane, at->block(), at->actor(), at->clock(),
+      agent = by.warp->BeginAgent(*by.inst, lane, at->block(), at->actor(), completion->copy,
                                   operation.proxy == Proxy::kAsync);
     }
     if (access == Access::kAtomic) {
@@ -129,13 +138,12 @@ void AsyncWork::Note(const AsyncOperation& operation) {
   for (const AsyncPiece& piece : operation.pieces) note(piece, piece.to, writes);
 }
 
-// That of a block, or the first.
-const Mbarrier* AsyncOperation::MbarrierOf(const Block* block) const {
+const AsyncCompletion* AsyncOperation::CompletionOf(const Block* block) const {
   const AsyncCompletion* found = completions.empty() ? nullptr : &completions.front();
   for (const AsyncCompletion& completion : completions) {
     if (completion.block == block) found = &completion;
   }
-  return found == nullptr ? nullptr : found->block->mbarriers().Peek(found->address);
+  return found;
 }
 
 bool AsyncWork::Turn(bool idle) {
@@ -217,7 +225,7 @@ void AsyncWork::Complete(const AsyncOperation& operation) {
     case AsyncOperation::Ends::kWithMbarrier:
       for (const AsyncCompletion& completion : operation.completions) {
         Mbarrier* mbarrier = completion.block->mbarriers().Find(by, completion.address);
-        if (mbarrier != nullptr) mbarrier->CompleteBytes(by, completion.bytes);
+        if (mbarrier != nullptr) mbarrier->CompleteBytes(by, completion.bytes, completion.copy);
       }
       break;
     case AsyncOperation::Ends::kWithGroup:

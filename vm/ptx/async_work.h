@@ -38,6 +38,7 @@ struct AsyncCompletion {
   Block* block = nullptr;
   uint64_t address = 0;
   int64_t bytes = 0;
+  Clock copy = 0;  // of the mbarrier's agent
 };
 
 struct AsyncOperation {
@@ -61,8 +62,8 @@ struct AsyncOperation {
   uint64_t issued = 0;  // the turn of the cluster
   bool has_read = false;
 
-  // The mbarrier of a block at which bytes complete, or the first if it has none.
-  [[nodiscard]] const Mbarrier* MbarrierOf(const Block* block) const;
+  // What completes at an mbarrier of a block, or the first if that has none; null without any.
+  [[nodiscard]] const AsyncCompletion* CompletionOf(const Block* block) const;
 };
 
 class AsyncWork {

@@ -65,7 +65,8 @@ Step ChangeBytes(Warp& warp, const Inst& inst) {
   warp.NeedDefined(inst, inst[1], "the count of bytes");
   ForMbarriers(warp, inst, inst[0], [&](const Issuer& by, Mbarrier& mbarrier) {
     const int64_t bytes = warp.Get<uint32_t>(inst[1], by.lane);
-    inst.Has(Mod::kExpectTx) ? mbarrier.ExpectBytes(by, bytes) : mbarrier.CompleteBytes(by, bytes);
+    inst.Has(Mod::kExpectTx) ? mbarrier.ExpectBytes(by, bytes)
+                             : mbarrier.CompleteBytes(by, bytes, 0);
   });
   return Step::kNext;
 }

@@ -47,7 +47,7 @@ uint64_t Mbarrier::State() const {
 
 void Mbarrier::Update() {
   if (pending_ == 0 && bytes_ == 0 && !drained_) {
-    arriving_.all.Raise(block_->number(), actor_, clock(), actor_ + 1);
+    arriving_.all.Raise(block_->number(), actor_, copies_done_, actor_ + 1);
     completed_.Join(arriving_);
     arriving_ = {};
     ++phase_;
@@ -139,7 +139,10 @@ void Mbarrier::ExpectBytes(const Issuer& by, int64_t bytes) {
   ChangeBytes(by, bytes);
 }
 
-void Mbarrier::CompleteBytes(const Issuer& by, int64_t bytes) { ChangeBytes(by, -bytes); }
+void Mbarrier::CompleteBytes(const Issuer& by, int64_t bytes, Clock copy) {
+  copies_done_ = std::max(copies_done_, copy);
+  ChangeBytes(by, -bytes);
+}
 
 bool Mbarrier::HasCompleted(const Issuer& by, uint64_t state) const {
   if (state >> kNumberShift != (number_ & 0xFFF)) {

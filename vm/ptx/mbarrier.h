@@ -44,9 +44,9 @@ class Mbarrier {
   [[nodiscard]] uint64_t phase() const { return phase_; }
   [[nodiscard]] int64_t missing_bytes() const { return bytes_; }
   [[nodiscard]] const Issuer& initialised_by() const { return by_; }
-  // Who does the copies that complete here, and the clock of those of this phase.
+  // Who does the copies that complete here; each has a clock of its own, and they end in order.
   [[nodiscard]] uint32_t actor() const { return actor_; }
-  [[nodiscard]] Clock clock() const { return static_cast<Clock>(phase_ + 1); }
+  Clock BeginCopy() { return ++copies_begun_; }
   // "the mbarrier at 0x400 in phase 2: 1 of 4 arrivals and 128 bytes missing"
   [[nodiscard]] std::string Describe() const;
 
@@ -58,7 +58,8 @@ class Mbarrier {
   // A wait has found its phase completed.
   void Acquire(const Issuer& by);
   void ExpectBytes(const Issuer& by, int64_t bytes);
-  void CompleteBytes(const Issuer& by, int64_t bytes);
+  // `copy`: the clock of the copy whose bytes these are; 0 if there is none.
+  void CompleteBytes(const Issuer& by, int64_t bytes, Clock copy);
   // The thread's cp.async up to this clock of their agent are done when the phase is.
   void ReleaseCopies(const Issuer& by, Clock clock);
   // One more arrival in this phase (cp.async.mbarrier.arrive without .noinc).
@@ -97,7 +98,9 @@ class Mbarrier {
   uint32_t pending_;
   int64_t bytes_ = 0;
   uint64_t phase_ = 0;
-  uint32_t actor_;        // the agent of the copies that complete here
+  uint32_t actor_;  // the agent of the copies that complete here
+  Clock copies_begun_ = 0;
+  Clock copies_done_ = 0;
   Past arriving_;         // what happened before the arrivals of this phase
   Past completed_;        // and of all that are complete
   bool drained_ = false;  // all have dropped out: no phase completes any more
@@ -115,7 +118,7 @@ class Mbarriers {
   // The one at an address of the block's shared memory; null, with a finding, if there is none.
   Mbarrier* Find(const Issuer& by, uint64_t address);
   // Likewise, or null.
-  [[nodiscard]] const Mbarrier* Peek(uint64_t address) const {
+  [[nodiscard]] Mbarrier* Peek(uint64_t address) const {
     const auto found = live_.find(address);
     return found != live_.end() ? found->second.get() : nullptr;
   }

@@ -40,7 +40,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) column_sums(const __grid_co
     }
     Wait(&full, t % 2);  // finds FAULT_ONLY_THE_OTHER: deadlock; may find FAULT_NO_FIRST_BARRIER: deadlock
     for (int row = 0; row < kRows; ++row) {
-      sum += (row + 1 + 100 * rank) * tile[row / (kRows / 2)][row % (kRows / 2)][threadIdx.x];  // may find FAULT_NO_BARRIER_OF_BOTH: async
+      sum += (row + 1 + 100 * rank) * tile[row / (kRows / 2)][row % (kRows / 2)][threadIdx.x];  // may find FAULT_NO_BARRIER_OF_BOTH: async; finds FAULT_OWN_BYTES: async
     }
 #ifdef FAULT_NO_BARRIER_OF_BOTH
     __syncthreads();
