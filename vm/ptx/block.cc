@@ -13,15 +13,17 @@ uint64_t SharedBytes(const LaunchContext& launch) {
 
 }  // namespace
 
-Block::Block(LaunchContext* launch, Cluster* cluster, uint32_t rank, const Dim3& index)
+Block::Block(LaunchContext* launch, Worker* worker, Cluster* cluster, uint32_t rank,
+             const Dim3& index)
     : launch_(launch),
+      worker_(worker),
       cluster_(cluster),
       rank_(rank),
       within_(UnravelIndex(rank, cluster->shape())),
       index_(index),
       number_(static_cast<uint32_t>(RavelIndex(index, launch->config->grid))),
       threads_(static_cast<uint32_t>(launch->config->block.Count())),
-      shadow_(SharedBytes(*launch), &mark_sets_),
+      shadow_(SharedBytes(*launch), &launch->shadow.trails()),
       warpgroups_(threads_ / (kLanes * kWarpgroupWarps) + 1),
       registers_(launch->entry->entry->max_registers, (threads_ + kLanes - 1) / kLanes) {
   const uint64_t bytes = SharedBytes(*launch);
@@ -37,8 +39,6 @@ Block::Block(LaunchContext* launch, Cluster* cluster, uint32_t rank, const Dim3&
 }
 
 Block::State Block::Run(uint64_t budget) {
-  const CounterLease counter(&launch_->counters);
-  counter_ = counter.get();
   bool done = true;
   uint64_t ran = 0;
   for (const auto& warp : warps_) {

@@ -13,6 +13,7 @@
 #include "vm/ptx/emulator.h"
 #include "vm/ptx/mbarrier.h"
 #include "vm/ptx/shadow.h"
+#include "vm/ptx/slot_steps.h"
 #include "vm/ptx/sync_table.h"
 #include "vm/ptx/warp.h"
 #include "vm/ptx/warpgroup.h"
@@ -48,6 +49,14 @@ struct LaunchContext {
   std::atomic<bool> stop{false};
 };
 
+// What a host thread that runs blocks has for itself.
+struct Worker {
+  explicit Worker(LaunchContext* launch)
+      : counter(launch->counters.Add()), steps(&launch->shadow.trails()) {}
+  Counter* counter;  // null in a launch that does not count
+  SlotSteps steps;
+};
+
 // A barrier of a block (bar, barrier).
 struct Barrier {
   struct Waiter {
@@ -70,14 +79,15 @@ class Block {
   static constexpr uint32_t kBarriers = 16;
   enum class State : uint8_t { kRunning, kIdle, kDone, kFailed };  // idle: all of it waits
 
-  Block(LaunchContext* launch, Cluster* cluster, uint32_t rank, const Dim3& index);
+  Block(LaunchContext* launch, Worker* worker, Cluster* cluster, uint32_t rank, const Dim3& index);
 
   // Runs every warp for a while.
   State Run(uint64_t budget);
 
   [[nodiscard]] LaunchContext& launch() { return *launch_; }
-  // Of the thread of the host that runs the block; null in a launch that does not count.
-  [[nodiscard]] Counter* counter() { return counter_; }
+  // Of the host thread that runs the block.
+  [[nodiscard]] Worker& worker() { return *worker_; }
+  [[nodiscard]] Counter* counter() { return worker_->counter; }
   [[nodiscard]] Cluster& cluster() { return *cluster_; }
   [[nodiscard]] uint32_t rank() const { return rank_; }  // in its cluster
   [[nodiscard]] const Dim3& within() const { return within_; }
@@ -105,6 +115,8 @@ class Block {
 
   // The block's row-major number within the grid.
   [[nodiscard]] uint32_t number() const { return number_; }
+  // Of its threads, together.
+  [[nodiscard]] Clock* clock() { return &clock_; }
   // Who touched its shared memory.
   [[nodiscard]] ShadowRange& shadow() { return shadow_; }
   // The agent of a warp's wgmma, and a fresh one.
@@ -126,7 +138,7 @@ class Block {
   void ReportLimit();
 
   LaunchContext* launch_;
-  Counter* counter_ = nullptr;
+  Worker* worker_;
   Cluster* cluster_;
   uint32_t rank_;
   Dim3 within_;  // the same by dimension
@@ -137,7 +149,7 @@ class Block {
   std::vector<uint8_t> shared_defined_;
   uint32_t agents_ = 0;
   bool released_ = false;  // its dependents
-  MarkSets mark_sets_;
+  Clock clock_ = 1;
   ShadowRange shadow_;
   uint64_t ran_ = 0;
   MemoryRange shared_;

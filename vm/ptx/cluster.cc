@@ -117,7 +117,7 @@ std::string ClusterBarrier::Describe(const std::vector<std::unique_ptr<Block>>& 
 
 // ---- the blocks ------------------------------------------------------------------------------
 
-Cluster::Cluster(LaunchContext* launch, const Dim3& shape, uint64_t number)
+Cluster::Cluster(LaunchContext* launch, Worker* worker, const Dim3& shape, uint64_t number)
     : launch_(launch),
       shape_(shape),
       grid_(GridOf(launch->config->grid, shape)),
@@ -127,7 +127,7 @@ Cluster::Cluster(LaunchContext* launch, const Dim3& shape, uint64_t number)
     const Dim3 within = UnravelIndex(rank, shape);
     const Dim3 index{index_.x * shape.x + within.x, index_.y * shape.y + within.y,
                      index_.z * shape.z + within.z};
-    blocks_.push_back(std::make_unique<Block>(launch, this, rank, index));
+    blocks_.push_back(std::make_unique<Block>(launch, worker, this, rank, index));
   }
 }
 

@@ -71,7 +71,7 @@ class ClusterBarrier {
 class Cluster {
  public:
   // The cluster of this number, x fastest, of a launch whose clusters have the given shape.
-  Cluster(LaunchContext* launch, const Dim3& shape, uint64_t number);
+  Cluster(LaunchContext* launch, Worker* worker, const Dim3& shape, uint64_t number);
 
   // Runs every block for a while.
   Block::State Run(uint64_t budget);

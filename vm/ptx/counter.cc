@@ -297,22 +297,10 @@ void Counter::AddTo(const Module& module, std::vector<InstructionCounts>* all) c
   }
 }
 
-Counter* CounterPool::Take() {
+Counter* CounterPool::Add() {
   if (module_ == nullptr) return nullptr;
   const std::lock_guard lock(mutex_);
-  if (free_.empty()) {
-    all_.push_back(std::make_unique<Counter>(&plans_));
-    return all_.back().get();
-  }
-  Counter* counter = free_.back();
-  free_.pop_back();
-  return counter;
-}
-
-void CounterPool::GiveBack(Counter* counter) {
-  if (counter == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  free_.push_back(counter);
+  return all_.emplace_back(std::make_unique<Counter>(&plans_)).get();
 }
 
 void CounterPool::Start(const Module& module) {

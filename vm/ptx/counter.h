@@ -54,9 +54,8 @@ class CounterPool {
  public:
   // Counts from now on.
   void Start(const Module& module);
-  // A counter for the caller alone until it gives it back; null in a launch that does not count.
-  Counter* Take();
-  void GiveBack(Counter* counter);
+  // One more counter, for the caller alone; null in a launch that does not count.
+  Counter* Add();
   // All that was counted; call when nothing runs.
   [[nodiscard]] LaunchCounts Sum() const;
 
@@ -65,21 +64,6 @@ class CounterPool {
   CountPlans plans_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Counter>> all_;
-  std::vector<Counter*> free_;
-};
-
-// A counter that is given back at the end of the scope.
-class CounterLease {
- public:
-  explicit CounterLease(CounterPool* pool) : pool_(pool), counter_(pool->Take()) {}
-  ~CounterLease() { pool_->GiveBack(counter_); }
-  CounterLease(const CounterLease&) = delete;
-  CounterLease& operator=(const CounterLease&) = delete;
-  [[nodiscard]] Counter* get() const { return counter_; }
-
- private:
-  CounterPool* pool_;
-  Counter* counter_;
 };
 
 }  // namespace tarsia::ptx

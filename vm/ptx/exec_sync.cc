@@ -45,12 +45,6 @@ Step Reduce(Warp& warp, const Inst& inst) {
 Step Sync(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0, true, 0); }
 Step Arrive(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0, false, 0); }
 
-Strength ScopeOf(const Inst& inst) {
-  if (inst.Has(Mod::kCta)) return Strength::kCta;
-  if (inst.Has(Mod::kCluster)) return Strength::kCluster;
-  return inst.Has(Mod::kSys) ? Strength::kSys : Strength::kGpu;
-}
-
 // Threads of a launch are in one process: a fence of the host is one of all scopes.
 Step FenceAll(Warp& warp, const Inst& inst) {
   std::atomic_thread_fence(std::memory_order_seq_cst);

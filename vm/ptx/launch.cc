@@ -81,6 +81,7 @@ void ReleaseDependents(const Cluster& cluster) {
 // Runs clusters (of one block, if nothing else is asked for) in the order of their numbers. One
 // that takes long may wait for another, so that further ones are begun beside it.
 void RunBlocks(LaunchContext* launch) {
+  Worker worker(launch);
   const uint64_t blocks = launch->cluster.Count();
   const uint64_t count = EndCluster(*launch);
   std::deque<std::unique_ptr<Cluster>> resident;
@@ -91,7 +92,8 @@ void RunBlocks(LaunchContext* launch) {
     if (more && room) {
       const uint64_t number = launch->next_cluster.fetch_add(1);
       more = number < count;
-      if (more) resident.push_front(std::make_unique<Cluster>(launch, launch->cluster, number));
+      if (more)
+        resident.push_front(std::make_unique<Cluster>(launch, &worker, launch->cluster, number));
     }
     if (resident.empty()) return;
     std::unique_ptr<Cluster> cluster = std::move(resident.front());

@@ -78,23 +78,20 @@ void Knowledge::Join(const Knowledge& other) {
 
 // ---- WarpOrder -------------------------------------------------------------------------------
 
-WarpOrder::WarpOrder(uint32_t block, uint32_t warp, uint32_t threads)
-    : block_(block), first_(warp * kLanes), threads_(threads) {
-  clock_.fill(1);
-}
+WarpOrder::WarpOrder(uint32_t block, uint32_t warp, uint32_t threads, Clock* clock)
+    : block_(block), first_(warp * kLanes), threads_(threads), clock_(clock) {}
 
 void WarpOrder::AddSelf(int lane, Knowledge* into) const {
   const auto i = static_cast<size_t>(lane);
-  into->Raise(block_, ActorOf(lane), clock_[i], 2 * threads_);
+  into->Raise(block_, ActorOf(lane), *clock_, 2 * threads_);
   if (async_done_[i] != 0) into->Raise(block_, AsyncActorOf(lane), async_done_[i], 2 * threads_);
 }
 
 void WarpOrder::Release(uint32_t lanes, Past* into) {
   into->Join(JointPast(lanes));
-  ForLanes(lanes, [&](int lane) {
-    AddSelf(lane, &into->all);
-    ++clock_[static_cast<size_t>(lane)];
-  });
+  ForLanes(lanes, [&](int lane) { AddSelf(lane, &into->all); });
+  // At the end of time order is no longer told from its lack, and no race is made up.
+  if (*clock_ != UINT32_MAX) ++*clock_;
 }
 
 void WarpOrder::Acquire(uint32_t lanes, const Past& past) {
@@ -151,9 +148,20 @@ void WarpOrder::Adopt(uint32_t lanes, const Past& past) {
 }
 
 void WarpOrder::Refresh(uint32_t lanes) {
+  const std::vector<Clock>* last = nullptr;
+  Clock floor = 0;
   ForLanes(lanes, [&](int lane) {
     const auto i = static_cast<size_t>(lane);
-    own_[i] = past_[i].all.OfBlock(block_);
+    const std::vector<Clock>* own = past_[i].all.OfBlock(block_);
+    if (own != last) {
+      floor =
+          own == nullptr || own->size() < threads_
+              ? 0
+              : *std::min_element(own->begin(), own->begin() + static_cast<ptrdiff_t>(threads_));
+      last = own;
+    }
+    own_[i] = own;
+    floor_[i] = floor;
   });
 }
 

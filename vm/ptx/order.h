@@ -6,8 +6,9 @@
 // mbarrier, the wgmma groups of a warp). Within a block actors are numbered: its threads first,
 // then the agent of each thread's cp.async, then agents as they come up.
 //
-// Each actor has a clock, which steps on whenever somebody may learn what it did. An access is
-// known by actor and clock; it happened before whoever knows the actor up to that clock. Not
+// Each actor has a clock, which steps on whenever somebody may learn what it did. The threads of a
+// block have one clock together: what several of them do between two steps looks alike. An access
+// is known by actor and clock; it happened before whoever knows the actor up to that clock. Not
 // thread-safe; values may be copied between threads.
 #ifndef TARSIA_VM_PTX_ORDER_H_
 #define TARSIA_VM_PTX_ORDER_H_
@@ -41,7 +42,6 @@ class Knowledge {
   void Join(const Knowledge& other);
   // Makes an actor known up to a clock, at least. `actors`: how many the block has, a hint.
   void Raise(uint32_t block, uint32_t actor, Clock clock, uint32_t actors);
-  [[nodiscard]] bool empty() const { return parts_ == nullptr; }
   [[nodiscard]] bool SameAs(const Knowledge& other) const { return parts_ == other.parts_; }
 
  private:
@@ -76,8 +76,8 @@ struct Past {
 // Of the lanes of a warp. Lane i is actor 32 * warp + i of its block.
 class WarpOrder {
  public:
-  // `threads`: of the block.
-  WarpOrder(uint32_t block, uint32_t warp, uint32_t threads);
+  // `threads`: of the block. `clock`: theirs, which must outlive this.
+  WarpOrder(uint32_t block, uint32_t warp, uint32_t threads, Clock* clock);
 
   // Adds to `into` what the lanes did and know. What they do from now on is not part of it.
   void Release(uint32_t lanes, Past* into);
@@ -87,8 +87,7 @@ class WarpOrder {
   void Adopt(uint32_t lanes, const Past& past);
   // The lanes learn that what an agent of their block did up to this clock is done.
   void Learn(uint32_t lanes, uint32_t actor, Clock clock);
-  // What the lanes know together, and with what they did so far.
-  [[nodiscard]] Past JointPast(uint32_t lanes) const;
+  // What the lanes did so far and know together.
   [[nodiscard]] Past PastSoFar(uint32_t lanes) const;
   // fence.proxy.async: the asynchronous proxy may rely on all that the lanes know.
   void FenceProxy(uint32_t lanes);
@@ -100,23 +99,27 @@ class WarpOrder {
   [[nodiscard]] uint32_t block() const { return block_; }
   [[nodiscard]] uint32_t ActorOf(int lane) const { return first_ + static_cast<uint32_t>(lane); }
   [[nodiscard]] uint32_t AsyncActorOf(int lane) const { return threads_ + ActorOf(lane); }
-  [[nodiscard]] Clock ClockOf(int lane) const { return clock_[static_cast<size_t>(lane)]; }
+  [[nodiscard]] Clock clock() const { return *clock_; }
   [[nodiscard]] const Past& PastOf(int lane) const { return past_[static_cast<size_t>(lane)]; }
   // Clocks of the own block's actors that the lane knows; null if none.
   [[nodiscard]] const std::vector<Clock>* OwnBlock(int lane) const {
     return own_[static_cast<size_t>(lane)];
   }
+  // The clock up to which the lane knows every thread of its block.
+  [[nodiscard]] Clock FloorOf(int lane) const { return floor_[static_cast<size_t>(lane)]; }
 
  private:
+  [[nodiscard]] Past JointPast(uint32_t lanes) const;
   void Refresh(uint32_t lanes);
   void AddSelf(int lane, Knowledge* into) const;
 
   uint32_t block_;
   uint32_t first_;
   uint32_t threads_;
+  Clock* clock_;
   std::array<Past, kLanes> past_;
   std::array<const std::vector<Clock>*, kLanes> own_{};
-  std::array<Clock, kLanes> clock_;
+  std::array<Clock, kLanes> floor_{};
   std::array<Clock, kLanes> async_done_{};
 };
 

@@ -15,6 +15,8 @@
 
 namespace tarsia::ptx {
 
+class SlotSteps;
+
 // Who makes an access.
 struct Accessor {
   uint32_t block = 0;
@@ -25,6 +27,7 @@ struct Accessor {
   uint8_t how = 0;
   Clock clock = 0;
   Clock async_done = 0;  // of the thread's cp.async
+  Clock floor = 0;       // up to which every thread of its block is known
   uint32_t inst = 0;
   const std::vector<Clock>* own = nullptr;  // what it knows of its own block
   const Past* past = nullptr;
@@ -34,6 +37,11 @@ struct Accessor {
   [[nodiscard]] Mark MarkOf(uint8_t bytes) const { return {block, actor, bytes, how, clock, inst}; }
   // Whether the marked access happened before.
   [[nodiscard]] bool IsAfter(const Mark& mark) const;
+  // Likewise, of all that a slot holds; false says nothing.
+  [[nodiscard]] bool IsSurelyAfter(const Slot& slot, const Trails& trails) const {
+    return slot.newest.block == block && slot.newest.clock <= floor &&
+           (slot.newest.how & kAsyncBit) == 0 && trails[slot.older].plain;
+  }
   // Likewise, for a write through the generic proxy, within what this access's proxy sees.
   [[nodiscard]] bool Sees(const Mark& mark) const;
   // The narrowest scope that takes in this access's thread and one of another block.
@@ -57,6 +65,8 @@ struct AgentAccess {
   }
 };
 
+// The scope that an instruction names, or has by itself.
+Strength ScopeOf(const Inst& inst);
 // How an instruction accesses memory.
 uint8_t HowOf(const Inst& inst);
 
@@ -70,7 +80,7 @@ struct Conflict {
 
 // Takes note of an access to some of a cell's bytes; what it conflicts with, if anything.
 std::optional<Conflict> Touch(Cell* cell, uint8_t bytes, bool write, const Accessor& accessor,
-                              MarkSets* sets);
+                              SlotSteps* steps);
 
 }  // namespace tarsia::ptx
 

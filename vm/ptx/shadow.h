@@ -1,20 +1,15 @@
 // Who touched memory last: for every 4 bytes of global and shared memory the writes and reads that
 // a later access may race with. Allocated a page at a time, when the page is first touched.
-//
-// A slot of a cell holds one mark, which is nearly always all there is, or the number of a set of
-// them. Sets are shared by all cells that hold the same one, and counted.
 #ifndef TARSIA_VM_PTX_SHADOW_H_
 #define TARSIA_VM_PTX_SHADOW_H_
 
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "vm/ptx/order.h"
@@ -32,102 +27,94 @@ inline constexpr uint8_t kNonCoherentBit = 64;  // ld.global.nc
 // An access to some of the 4 bytes of a cell.
 struct Mark {
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint32_t kSet = UINT32_MAX - 1;
 
-  uint32_t block = kNone;  // or kNone: the slot is empty; or kSet: `clock` is the set's number
+  uint32_t block = kNone;  // or kNone: no access
   uint16_t actor = 0;
   uint8_t bytes = 0;  // a bit each
   uint8_t how = 0;    // Strength and the bits above
   Clock clock = 0;
   uint32_t inst = 0;  // Inst::id
 
+  // As seen from another: the differences of block, actor and clock, which wrap around.
+  [[nodiscard]] Mark SeenFrom(const Mark& other) const {
+    return {block - other.block,
+            static_cast<uint16_t>(actor - other.actor),
+            bytes,
+            how,
+            clock - other.clock,
+            inst};
+  }
+  // The inverse.
+  [[nodiscard]] Mark From(const Mark& other) const {
+    return {block + other.block,
+            static_cast<uint16_t>(actor + other.actor),
+            bytes,
+            how,
+            clock + other.clock,
+            inst};
+  }
   friend bool operator==(const Mark&, const Mark&) = default;
 };
 
-struct Cell {
-  Mark write;
-  Mark read;
+// Older accesses that count beside a newer one, as seen from that: cells that threads access alike
+// have the same trails, whoever the threads are and however often they come by.
+struct Trail {
+  static constexpr size_t kMost = 15;  // what is beyond forgets the oldest
+
+  uint8_t count = 0;
+  uint8_t bytes = 0;              // of any
+  uint8_t how = 0;                // of any
+  bool plain = false;             // all are by threads of the newer one's block, at its clock
+  std::array<Mark, kMost> marks;  // the oldest first
+  [[nodiscard]] std::span<const Mark> all() const { return {marks.data(), count}; }
 };
 
-// Sets of marks, equal ones once. Thread-safe once they are shared.
-class MarkSets {
+// Equal trails once, by numbers; 0 is the empty one. They stay until the launch ends. Thread-safe
+// once they are shared; who has a number may look without more ado.
+class Trails {
  public:
-  static constexpr size_t kMost = 16;  // marks of a set; what is beyond forgets the oldest
-
-  struct Set {
-    uint32_t count = 0;
-    std::array<Mark, kMost> marks;  // the oldest first
-    [[nodiscard]] std::span<const Mark> all() const { return {marks.data(), count}; }
-  };
-
   // Whether several host threads are at work.
   void SetShared(bool shared) { shared_ = shared; }
-  // Calls visit(marks) with those of a slot; it must not change any set.
-  template <typename Visit>
-  auto Look(const Mark& slot, const Visit& visit) {
-    if (slot.block == Mark::kNone) return visit(std::span<const Mark>());
-    if (slot.block != Mark::kSet) return visit(std::span(&slot, 1));
-    const Lock lock(this);
-    return visit(entries_[slot.clock].set.all());
+  [[nodiscard]] const Trail& operator[](uint32_t number) const {
+    return chunks_[number / kChunk]->trails[number % kChunk];
   }
-  // Sets may take so much more memory; what does not fit keeps the newest mark alone.
+  Trails();
+  // The number of the trail of these, at most Trail::kMost; 0 when there is no more room: an access
+  // that is forgotten is a race that may not be found.
+  [[nodiscard]] uint32_t Number(std::span<const Mark> marks);
+  // They may take so much more memory.
   void Allow(uint64_t bytes) { limit_.fetch_add(bytes, std::memory_order_relaxed); }
-  // What a slot with these marks holds. Each slot counts once.
-  [[nodiscard]] Mark Make(const Set& set);
-  // What a slot came to hold when a mark was added to it is remembered for a while, since many
-  // cells go the same way: Recall does it again, or returns false. Knowledge only grows, so that
-  // what was left out of the set before may be left out again.
-  bool Recall(Mark* slot, const Mark& added);
-  void Remember(const Mark& before, const Mark& added, const Mark& after);
-  // The slot holds something else from now on.
-  void Drop(const Mark& slot);
   [[nodiscard]] uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  struct Entry {
-    Set set;
-    uint64_t uses = 0;
-    uint64_t hash = 0;
-    uint32_t generation = 0;  // of what the entry has been used for
+  static constexpr uint32_t kChunk = 64;
+  static constexpr uint32_t kMostChunks = 1024;
+  struct Chunk {
+    std::array<Trail, kChunk> trails;
   };
-  struct Step {
-    Mark before;
-    Mark added;
-    Mark after;
-    uint32_t generation_before = 0;
-    uint32_t generation_after = 0;
-  };
-  static constexpr size_t kSteps = 2048;
 
-  [[nodiscard]] uint32_t GenerationOf(const Mark& slot) const {
-    return slot.block == Mark::kSet ? entries_[slot.clock].generation : 0;
-  }
-  Step& StepOf(const Mark& before, const Mark& added);
-  void DropLocked(const Mark& slot);
-
-  class Lock {
-   public:
-    explicit Lock(MarkSets* sets) : mutex_(sets->shared_ ? &sets->mutex_ : nullptr) {
-      if (mutex_ != nullptr) mutex_->lock();
-    }
-    ~Lock() {
-      if (mutex_ != nullptr) mutex_->unlock();
-    }
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
-
-   private:
-    std::mutex* mutex_;
-  };
+  uint32_t& PlaceOf(std::span<const Mark> marks);
+  bool MakeRoom();
 
   bool shared_ = false;
   std::mutex mutex_;
-  std::deque<Entry> entries_;
-  std::vector<uint32_t> free_;
-  std::vector<Step> steps_;  // empty until there is one
-  std::unordered_multimap<uint64_t, uint32_t> by_hash_;
+  std::array<std::unique_ptr<Chunk>, kMostChunks> chunks_;
+  uint32_t count_ = 1;
+  std::vector<uint32_t> table_;  // by hash, with the next free place for those that collide
   std::atomic<uint64_t> bytes_{0};
-  std::atomic<uint64_t> limit_{uint64_t{1} << 20};
+  std::atomic<uint64_t> limit_{uint64_t{2} << 20};
+};
+
+// The accesses of one kind that count: the newest, and what it trails.
+struct Slot {
+  Mark newest;
+  uint32_t older = 0;  // a trail
+  [[nodiscard]] bool empty() const { return newest.block == Mark::kNone; }
+};
+
+struct Cell {
+  Slot write;
+  Slot read;
 };
 
 // The cells of a range of memory.
@@ -141,8 +128,8 @@ class ShadowRange {
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
   };
 
-  // Sets of marks in its cells are `sets`, which must outlive it.
-  ShadowRange(uint64_t bytes, MarkSets* sets);
+  // The trails of its cells are `trails`, which must outlive it.
+  ShadowRange(uint64_t bytes, Trails* trails);
   ~ShadowRange();
   ShadowRange(const ShadowRange&) = delete;
   ShadowRange& operator=(const ShadowRange&) = delete;
@@ -153,32 +140,34 @@ class ShadowRange {
     Page* page = slot.load(std::memory_order_acquire);
     return page != nullptr ? *page : *NewPage(&slot);
   }
-  [[nodiscard]] MarkSets& sets() { return *sets_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   Page* NewPage(std::atomic<Page*>* slot);
 
-  MarkSets* sets_;
+  Trails* trails_;
   std::vector<std::atomic<Page*>> pages_;
   std::atomic<uint64_t> bytes_{0};
 };
 
-// The cells of global memory, by the address where an allocation begins. Thread-safe.
+// The cells of global memory, by the address where an allocation begins, and the trails of all
+// cells of a launch. Thread-safe.
 class GlobalShadow {
  public:
   // Whether several host threads are at work.
   void SetShared(bool shared) {
     shared_ = shared;
-    sets_.SetShared(shared);
+    trails_.SetShared(shared);
   }
   [[nodiscard]] bool shared() const { return shared_; }
   ShadowRange& Of(uint64_t address, uint64_t bytes);
+  [[nodiscard]] Trails& trails() { return trails_; }
+  // What cells of global memory and trails take.
   [[nodiscard]] uint64_t bytes();
 
  private:
   bool shared_ = false;
-  MarkSets sets_;
+  Trails trails_;
   std::mutex mutex_;
   std::map<uint64_t, std::unique_ptr<ShadowRange>> ranges_;
 };

@@ -23,7 +23,7 @@ Warp::Warp(Block* block, uint32_t number, uint32_t lanes)
       local_defined_(kLanes),
       async_(kLanes),
       checking_(block->launch().config->checks),
-      order_(block->number(), number, block->threads()) {
+      order_(block->number(), number, block->threads(), block->clock()) {
   const EntryImage& entry = *block->launch().entry;
   const uint32_t function = block->launch().image->module().NumberOf(*entry.entry);
   AddSplit(live_, 0, NewFrame(function, nullptr, live_), nullptr);

@@ -317,6 +317,8 @@ class Warp {
   [[nodiscard]] std::string DescribeActor(const Mark& mark) const;
   // Whose shared memory an address of the shared space is in.
   [[nodiscard]] Block& OwnerOf(uint64_t address) const;
+  // What a location is called in the table of those that hand order on.
+  [[nodiscard]] uint64_t SyncKey(Space space, uint64_t address) const;
   ShadowRange& ShadowOf(const MemoryRange& range);
 
   Block* block_;

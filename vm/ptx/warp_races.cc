@@ -19,11 +19,6 @@ uint8_t BytesWithin(uint64_t cell, uint64_t offset, uint64_t end) {
   return static_cast<uint8_t>(((1U << last) - 1) & ~((1U << first) - 1));
 }
 
-// Addresses of shared memory are of one block.
-uint64_t SyncKey(const Block& owner, uint64_t address) {
-  return (uint64_t{1} << 63) | (uint64_t{owner.number()} << 28) | (address & (kSharedPeers - 1));
-}
-
 Strength StrengthOf(const Inst& inst) { return static_cast<Strength>(inst.how & kStrengthBits); }
 
 }  // namespace
@@ -36,8 +31,9 @@ Accessor Warp::AccessorOf(const Inst& inst, int lane) const {
   accessor.issuer = accessor.actor;
   accessor.issuer_async = static_cast<uint16_t>(order_.AsyncActorOf(lane));
   accessor.how = inst.how;
-  accessor.clock = order_.ClockOf(lane);
+  accessor.clock = order_.clock();
   accessor.async_done = order_.AsyncDone(lane);
+  accessor.floor = order_.FloorOf(lane);
   accessor.inst = inst.id;
   accessor.own = order_.OwnBlock(lane);
   accessor.past = &order_.PastOf(lane);
@@ -78,7 +74,7 @@ void Warp::NoteCells(const Inst& inst, const Accessor& accessor, int lane, Shado
     for (; cell < page_end && cell * kCellBytes < end; ++cell) {
       const auto found =
           Touch(&page.cells[cell % ShadowRange::kPageCells], BytesWithin(cell, offset, end),
-                access != Access::kRead, accessor, &shadow->sets());
+                access != Access::kRead, accessor, &block_->worker().steps);
       if (found && !conflict) conflict = found;
     }
   }
@@ -268,6 +264,13 @@ void Warp::ReportConflict(const Inst& inst, const Accessor& accessor, int lane, 
 
 // ---- strong accesses and fences --------------------------------------------------------------
 
+// Addresses of shared memory are of one block.
+uint64_t Warp::SyncKey(Space space, uint64_t address) const {
+  if (space != Space::kShared) return address;
+  return (uint64_t{1} << 63) | (uint64_t{OwnerOf(address).number()} << 28) |
+         (address & (kSharedPeers - 1));
+}
+
 void Warp::NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t address) {
   Release release;
   if (inst.Has(Mod::kRelease) || inst.Has(Mod::kAcqRel)) {
@@ -278,7 +281,7 @@ void Warp::NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t add
   }
   release.block = block_->number();
   SyncTable& table = launch().sync;
-  const uint64_t key = space == Space::kShared ? SyncKey(OwnerOf(address), address) : address;
+  const uint64_t key = SyncKey(space, address);
   const bool releases = release.scope != Strength::kWeak;
   if ((inst.how & kAtomicBit) != 0) {
     if (releases) table.Update(key, release);
@@ -290,8 +293,7 @@ void Warp::NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t add
 void Warp::NoteStrongRead(const Inst& inst, int lane, Space space, uint64_t address) {
   SyncTable& table = launch().sync;
   if (table.empty()) return;
-  const Releases releases =
-      table.Read(space == Space::kShared ? SyncKey(OwnerOf(address), address) : address);
+  const Releases releases = table.Read(SyncKey(space, address));
   if (releases.empty()) return;
   const Strength scope = StrengthOf(inst);
   if (inst.Has(Mod::kAcquire) || inst.Has(Mod::kAcqRel)) {

@@ -1,0 +1,203 @@
+#include "vm/ptx/slot_steps.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tarsia::ptx {
+namespace {
+
+bool IsSubset(uint8_t bytes, uint8_t of) { return (bytes & ~of) == 0; }
+
+bool IsSameWarp(const Mark& mark, const Accessor& by) {
+  return mark.block == by.block && mark.actor / kLanes == by.actor / kLanes;
+}
+
+// What a slot holds, the oldest first, while it is being changed.
+struct Entry {
+  Mark mark;
+  bool after = false;    // it happened before the access
+  bool of_warp = false;  // it is by the warp of the access
+};
+class Entries {
+ public:
+  void Append(const Entry& entry) { entries_[count_++] = entry; }
+  void DropNewest() { --count_; }
+  // Keeps those for which keep(entry) holds, which may change them.
+  template <typename Keep>
+  void Filter(const Keep& keep) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      Entry entry = entries_[i];
+      if (keep(&entry)) entries_[kept++] = entry;
+    }
+    count_ = kept;
+  }
+  [[nodiscard]] std::span<const Entry> all() const { return {entries_.data(), count_}; }
+
+ private:
+  size_t count_ = 0;
+  std::array<Entry, Trail::kMost + 2> entries_;
+};
+
+void TakeOut(uint8_t bytes, Entries* entries) {
+  entries->Filter([&](Entry* entry) {
+    entry->mark.bytes &= static_cast<uint8_t>(~bytes);
+    return entry->mark.bytes != 0;
+  });
+}
+
+bool IsSelf(const Mark& mark, const Mark& added) {
+  return mark.block == added.block && mark.actor == added.actor && mark.clock == added.clock &&
+         (added.how & kAsyncBit) == 0;
+}
+
+// Whether an access makes an earlier one superfluous.
+bool IsPast(const Entry& entry, const Mark& added) {
+  return entry.after && IsSubset(entry.mark.bytes, added.bytes) &&
+         (entry.mark.how & ~added.how & kNonCoherentBit) == 0;
+}
+
+// Whether what is there says as much as an access: the same thread did as much, or of its warp's
+// accesses that nothing orders there are two, and whoever races with any of them races with one of
+// these.
+bool IsCovered(const Mark& added, std::span<const Entry> entries) {
+  int of_warp = 0;
+  bool all_stay = true;
+  for (const Entry& entry : entries) {
+    const Mark& mark = entry.mark;
+    if (IsSelf(mark, added)) {
+      if (IsSubset(added.bytes, mark.bytes) && mark.how == added.how) return true;
+      all_stay = false;
+    } else if (IsPast(entry, added)) {
+      all_stay = false;
+    } else if (entry.of_warp && mark.bytes == added.bytes && mark.how == added.how) {
+      ++of_warp;
+    }
+  }
+  return of_warp >= 2 && all_stay;
+}
+
+// Adds an access and drops what it makes superfluous.
+void Add(const Mark& added, Entries* entries) {
+  if (IsCovered(added, entries->all())) return;
+  Mark fresh = added;
+  entries->Filter([&](const Entry* entry) {
+    if (!IsSelf(entry->mark, added)) return !IsPast(*entry, added);
+    fresh.bytes |= entry->mark.bytes;
+    fresh.how |= entry->mark.how & kNonCoherentBit;
+    return false;
+  });
+  entries->Append({fresh});
+}
+
+Slot SlotOf(std::span<const Entry> entries, Trails* trails) {
+  Slot slot;
+  if (entries.empty()) return slot;
+  slot.newest = entries.back().mark;
+  std::array<Mark, Trail::kMost> older;
+  const size_t count = std::min(entries.size() - 1, older.size());
+  for (size_t i = 0; i < count; ++i) {
+    older[i] = entries[entries.size() - 1 - count + i].mark.SeenFrom(slot.newest);
+  }
+  slot.older = trails->Number({older.data(), count});
+  return slot;
+}
+
+}  // namespace
+
+Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Key& key) {
+  Entries entries;
+  uint32_t bit = 1;
+  const auto append = [&](const Mark& mark) {
+    entries.Append({mark, (key.after & bit) != 0, (key.of_warp & bit) != 0});
+    bit <<= 1;
+  };
+  for (const Mark& mark : (*trails_)[slot.older].all()) append(mark.From(slot.newest));
+  append(slot.newest);
+  switch (key.change) {
+    case Change::kUncover:
+      TakeOut(added.bytes, &entries);
+      break;
+    case Change::kReplace:
+      TakeOut(added.bytes, &entries);
+      Add(added, &entries);
+      break;
+    case Change::kSeeAndAdd:
+      entries.DropNewest();
+      Add(added, &entries);
+      break;
+    case Change::kAdd:
+      Add(added, &entries);
+      break;
+  }
+  return SlotOf(entries.all(), trails_);
+}
+
+void SlotSteps::Go(Slot* slot, uint8_t bytes, const Accessor& by, Change change) {
+  const Mark added = by.MarkOf(bytes);
+  Key key;
+  key.older = slot->older;
+  uint16_t bit = 1;
+  const auto stand = [&](const Mark& mark) {
+    if (by.IsAfter(mark)) key.after |= bit;
+    if (IsSameWarp(mark, by)) key.of_warp |= bit;
+    bit = static_cast<uint16_t>(bit << 1);
+  };
+  for (const Mark& mark : (*trails_)[slot->older].all()) stand(mark.From(slot->newest));
+  stand(slot->newest);
+  key.newest = slot->newest.SeenFrom(added);
+  key.inst = added.inst;
+  key.bytes = bytes;
+  key.how = added.how;
+  key.change = change;
+
+  uint64_t words[sizeof(Key) / 8];
+  static_assert(sizeof(Key) == sizeof words);
+  std::memcpy(words, &key, sizeof words);
+  uint64_t hash = 0;
+  for (const uint64_t word : words) hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
+  Step& step = steps_[hash >> 32 & (kSteps - 1)];
+  if (!(step.key == key)) {
+    step.after = Next(*slot, added, key);
+    if (!step.after.empty()) step.after.newest = step.after.newest.SeenFrom(added);
+    step.key = key;
+  }
+  *slot = step.after;
+  if (!slot->empty()) slot->newest = slot->newest.From(added);
+}
+
+bool SlotSteps::Supersedes(const Slot& slot, uint8_t bytes, const Accessor& by) const {
+  const Trail& older = (*trails_)[slot.older];
+  if (!IsSubset(slot.newest.bytes | older.bytes, bytes)) return false;
+  if (((slot.newest.how | older.how) & ~by.how & kNonCoherentBit) != 0) return false;
+  return by.IsSurelyAfter(slot, *trails_) || (slot.older == 0 && by.IsAfter(slot.newest));
+}
+
+void SlotSteps::Read(Slot* slot, uint8_t bytes, const Accessor& by) {
+  if (slot->empty() || Supersedes(*slot, bytes, by)) {
+    *slot = {by.MarkOf(bytes)};
+  } else {
+    Go(slot, bytes, by, Change::kAdd);
+  }
+}
+
+void SlotSteps::Write(Slot* slot, uint8_t bytes, const Accessor& by) {
+  if (slot->empty() || Supersedes(*slot, bytes, by)) {
+    *slot = {by.MarkOf(bytes)};
+  } else if ((by.how & kStrengthBits) == 0) {
+    Go(slot, bytes, by, Change::kReplace);
+  } else {
+    const bool sees = (by.how & kAtomicBit) != 0 && by.IsMorallyStrongWith(slot->newest, bytes);
+    Go(slot, bytes, by, sees ? Change::kSeeAndAdd : Change::kAdd);
+  }
+}
+
+void SlotSteps::Uncover(Slot* slot, uint8_t bytes, const Accessor& by) {
+  if (IsSubset(slot->newest.bytes | (*trails_)[slot->older].bytes, bytes)) {
+    *slot = {};
+  } else {
+    Go(slot, bytes, by, Change::kUncover);
+  }
+}
+
+}  // namespace tarsia::ptx
