@@ -100,7 +100,7 @@ std::optional<Conflict> Touch(Cell* cell, uint8_t bytes, bool write, const Acces
   }
   if (!cell->read.empty()) {
     if (!conflict) conflict = FirstConflict(cell->read, bytes, accessor, trails, ConflictWithRead);
-    steps->Uncover(&cell->read, bytes, accessor);
+    steps->Uncover(&cell->read, bytes);
   }
   steps->Write(&cell->write, bytes, accessor);
   return conflict;

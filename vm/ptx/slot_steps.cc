@@ -105,16 +105,16 @@ Slot SlotOf(std::span<const Entry> entries, Trails* trails) {
 
 }  // namespace
 
-Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Key& key) {
+Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standing, Change change) {
   Entries entries;
   uint32_t bit = 1;
   const auto append = [&](const Mark& mark) {
-    entries.Append({mark, (key.after & bit) != 0, (key.of_warp & bit) != 0});
+    entries.Append({mark, (standing.after & bit) != 0, (standing.of_warp & bit) != 0});
     bit <<= 1;
   };
   for (const Mark& mark : (*trails_)[slot.older].all()) append(mark.From(slot.newest));
   append(slot.newest);
-  switch (key.change) {
+  switch (change) {
     case Change::kUncover:
       TakeOut(added.bytes, &entries);
       break;
@@ -133,32 +133,34 @@ Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Key& key) {
   return SlotOf(entries.all(), trails_);
 }
 
-void SlotSteps::Go(Slot* slot, uint8_t bytes, const Accessor& by, Change change) {
-  const Mark added = by.MarkOf(bytes);
-  Key key;
-  key.older = slot->older;
-  uint16_t bit = 1;
-  const auto stand = [&](const Mark& mark) {
-    if (by.IsAfter(mark)) key.after |= bit;
-    if (IsSameWarp(mark, by)) key.of_warp |= bit;
-    bit = static_cast<uint16_t>(bit << 1);
+SlotSteps::Standing SlotSteps::StandingOf(const Slot& slot, const Accessor& by) const {
+  Standing standing;
+  uint32_t bit = 1;
+  const auto add = [&](const Mark& mark) {
+    if (by.IsAfter(mark)) standing.after |= bit;
+    if (IsSameWarp(mark, by)) standing.of_warp |= bit;
+    bit <<= 1;
   };
-  for (const Mark& mark : (*trails_)[slot->older].all()) stand(mark.From(slot->newest));
-  stand(slot->newest);
-  key.newest = slot->newest.SeenFrom(added);
-  key.inst = added.inst;
-  key.bytes = bytes;
-  key.how = added.how;
-  key.change = change;
+  for (const Mark& mark : (*trails_)[slot.older].all()) add(mark.From(slot.newest));
+  add(slot.newest);
+  return standing;
+}
 
-  uint64_t words[sizeof(Key) / 8];
-  static_assert(sizeof(Key) == sizeof words);
-  std::memcpy(words, &key, sizeof words);
+void SlotSteps::Go(Slot* slot, const Mark& added, const Standing& standing, Change change) {
+  const Mark seen = slot->newest.SeenFrom(added);
+  const auto pair = [](uint64_t high, uint32_t low) { return high << 32 | low; };
+  Key key;
+  key.words[0] = pair(seen.block, seen.clock);
+  key.words[1] = pair(seen.inst, added.inst);
+  key.words[2] = pair(slot->older, standing.after << 16 | standing.of_warp);
+  key.words[3] =
+      pair(uint32_t{seen.actor} << 16 | uint32_t{seen.how} << 8 | added.how,
+           uint32_t{seen.bytes} << 16 | uint32_t{added.bytes} << 8 | static_cast<uint32_t>(change));
   uint64_t hash = 0;
-  for (const uint64_t word : words) hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
-  Step& step = steps_[hash >> 32 & (kSteps - 1)];
+  for (const uint64_t word : key.words) hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
+  Step& step = steps_[hash >> 40 & (kSteps - 1)];
   if (!(step.key == key)) {
-    step.after = Next(*slot, added, key);
+    step.after = Next(*slot, added, standing, change);
     if (!step.after.empty()) step.after.newest = step.after.newest.SeenFrom(added);
     step.key = key;
   }
@@ -174,30 +176,34 @@ bool SlotSteps::Supersedes(const Slot& slot, uint8_t bytes, const Accessor& by) 
 }
 
 void SlotSteps::Read(Slot* slot, uint8_t bytes, const Accessor& by) {
+  const Mark added = by.MarkOf(bytes);
   if (slot->empty() || Supersedes(*slot, bytes, by)) {
-    *slot = {by.MarkOf(bytes)};
+    *slot = {added};
   } else {
-    Go(slot, bytes, by, Change::kAdd);
+    Go(slot, added, StandingOf(*slot, by), Change::kAdd);
   }
 }
 
 void SlotSteps::Write(Slot* slot, uint8_t bytes, const Accessor& by) {
+  const Mark added = by.MarkOf(bytes);
   if (slot->empty() || Supersedes(*slot, bytes, by)) {
-    *slot = {by.MarkOf(bytes)};
+    *slot = {added};
   } else if ((by.how & kStrengthBits) == 0) {
-    Go(slot, bytes, by, Change::kReplace);
+    Go(slot, added, StandingOf(*slot, by), Change::kReplace);
   } else {
     const bool sees = (by.how & kAtomicBit) != 0 && by.IsMorallyStrongWith(slot->newest, bytes);
-    Go(slot, bytes, by, sees ? Change::kSeeAndAdd : Change::kAdd);
+    Go(slot, added, StandingOf(*slot, by), sees ? Change::kSeeAndAdd : Change::kAdd);
   }
 }
 
-void SlotSteps::Uncover(Slot* slot, uint8_t bytes, const Accessor& by) {
+void SlotSteps::Uncover(Slot* slot, uint8_t bytes) {
   if (IsSubset(slot->newest.bytes | (*trails_)[slot->older].bytes, bytes)) {
     *slot = {};
-  } else {
-    Go(slot, bytes, by, Change::kUncover);
+    return;
   }
+  Mark covered = slot->newest;  // who writes does not matter
+  covered.bytes = bytes;
+  Go(slot, covered, {}, Change::kUncover);
 }
 
 }  // namespace tarsia::ptx

@@ -29,31 +29,35 @@ class SlotSteps {
   // behind the atomic comes behind that too, which need not be kept.
   void Write(Slot* slot, uint8_t bytes, const Accessor& by);
   // Takes what a write covers out of the reads there.
-  void Uncover(Slot* slot, uint8_t bytes, const Accessor& by);
+  void Uncover(Slot* slot, uint8_t bytes);
 
  private:
   enum class Change : uint8_t { kAdd, kReplace, kSeeAndAdd, kUncover };
-  // What the next state of a slot follows from.
+  // What the next state of a slot follows from, packed: comparing and hashing it is most of the
+  // work.
   struct Key {
-    Mark newest;           // seen from the access
-    uint32_t older = 0;    // a trail
-    uint32_t inst = 0;     // of the access
-    uint16_t after = 0;    // a bit for each mark, the oldest first: it happened before
-    uint16_t of_warp = 0;  // it is by the same warp
-    uint8_t bytes = 0;
-    uint8_t how = 0;
-    Change change = Change::kAdd;
-    uint8_t unused = 0;
-    friend bool operator==(const Key&, const Key&) = default;
+    uint64_t words[4] = {};
+    friend bool operator==(const Key& a, const Key& b) {
+      return ((a.words[0] ^ b.words[0]) | (a.words[1] ^ b.words[1]) | (a.words[2] ^ b.words[2]) |
+              (a.words[3] ^ b.words[3])) == 0;
+    }
+  };
+  // How what a slot holds stands to an access; a bit for each mark, the oldest first.
+  struct Standing {
+    uint32_t after = 0;    // it happened before
+    uint32_t of_warp = 0;  // it is by the same warp
   };
   struct Step {
     Key key;
     Slot after;  // its newest seen from the access
   };
-  static constexpr size_t kSteps = 1024;
+  static constexpr size_t kSteps = 2048;
 
-  void Go(Slot* slot, uint8_t bytes, const Accessor& by, Change change);
-  [[nodiscard]] Slot Next(const Slot& slot, const Mark& added, const Key& key);
+  // `added`: the access as a mark.
+  void Go(Slot* slot, const Mark& added, const Standing& standing, Change change);
+  [[nodiscard]] Slot Next(const Slot& slot, const Mark& added, const Standing& standing,
+                          Change change);
+  [[nodiscard]] Standing StandingOf(const Slot& slot, const Accessor& by) const;
   // Whether the access makes all that the slot holds superfluous.
   [[nodiscard]] bool Supersedes(const Slot& slot, uint8_t bytes, const Accessor& by) const;
 
