@@ -1,6 +1,5 @@
-// How many instructions of threads a second the PTX emulator runs on one core, with all checks on:
-// compiled kernels of the language, and a hand-written mix without memory traffic to speak of, with
-// and without counts.
+// How many instructions of threads a second the PTX emulator runs on one core: compiled kernels of
+// the language, and a hand-written mix, with all checks, with checks and counts, and with neither.
 //   bench_ptx --benchmark_min_time=1
 #include <benchmark/benchmark.h>
 
@@ -78,6 +77,7 @@ class Device {
     config.parameters = parameters_;
     uint64_t threads = 0;
     uint64_t warps = 0;
+    double shadow = 0;
     for (auto _ : state) {
       const auto report = ptx::Launch(*image_, entry, config);
       if (!report.ok() || !report->ok()) {
@@ -86,10 +86,14 @@ class Device {
       }
       threads += report->thread_instructions;
       warps += report->warp_instructions;
+      if (report->shadowed_bytes == 0) continue;
+      shadow =
+          static_cast<double>(report->shadow_bytes) / static_cast<double>(report->shadowed_bytes);
     }
     state.SetItemsProcessed(static_cast<int64_t>(threads));
     state.counters["warps"] =
         benchmark::Counter(static_cast<double>(warps), benchmark::Counter::kIsRate);
+    state.counters["shadow"] = benchmark::Counter(shadow);
   }
 
  private:
@@ -99,20 +103,27 @@ class Device {
   std::vector<uint8_t> parameters_;
 };
 
-void RunMix(benchmark::State& state, bool counts) {
+// What an emulated launch does beside running.
+enum class Mode : uint8_t { kChecked, kCounted, kPlain };
+
+void Set(Mode mode, ptx::LaunchConfig* config) {
+  config->counts = mode == Mode::kCounted;
+  config->checks = mode != Mode::kPlain;
+}
+
+void Mix(benchmark::State& state, Mode mode) {
   Device device;
   if (!device.Load(kMix)) return state.SkipWithError("the text does not parse");
   device.Put(0, device.Zeros(4096), 8);
   ptx::LaunchConfig config;
   config.grid = {4};
   config.block = {256};
-  config.counts = counts;
+  Set(mode, &config);
   device.Time(state, "mix", config);
 }
-void Mix(benchmark::State& state) { RunMix(state, false); }
-void MixCounted(benchmark::State& state) { RunMix(state, true); }
-BENCHMARK(Mix)->Unit(benchmark::kMillisecond);
-BENCHMARK(MixCounted)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Mix, checked, Mode::kChecked)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Mix, counted, Mode::kCounted)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Mix, plain, Mode::kPlain)->Unit(benchmark::kMillisecond);
 
 struct Case {
   const char* file;
@@ -120,7 +131,7 @@ struct Case {
   std::vector<Binding> constants;
   std::vector<uint64_t> scalars;  // by parameter; 0 for a pointer
   uint64_t bytes;                 // behind every pointer
-  bool counts = false;            // with LaunchConfig::counts
+  Mode mode = Mode::kChecked;
 };
 
 std::optional<Program> MakeProgram(const Case& item, compiler::Target target) {
@@ -172,25 +183,36 @@ void Compiled(benchmark::State& state, const Case& item, compiler::Target target
                  static_cast<uint32_t>(grid[2])};
   config.block = {static_cast<uint32_t>(kernel->threads)};
   config.dynamic_shared = kernel->shared_bytes;
-  config.counts = item.counts;
+  Set(item.mode, &config);
   device.Time(state, kernel->name, config);
 }
 
-Case MatmulOf(const char* type, bool counts = false) {
+Case MatmulOf(const char* type, Mode mode = Mode::kChecked) {
   return {"matmul.tsa",  "matmul", {{"K", "512"}, {"N", "512"}, {"W", type}},
-          {0, 0, 0, 64}, 1 << 18,  counts};
+          {0, 0, 0, 64}, 1 << 18,  mode};
 }
-const Case kSoftmax = {"softmax.tsa", "softmax", {{"D", "256"}}, {0, 0, 256}, 1 << 17};
+Case SoftmaxOf(Mode mode) {
+  return {"softmax.tsa", "softmax", {{"D", "256"}}, {0, 0, 256}, 1 << 17, mode};
+}
 
-BENCHMARK_CAPTURE(Compiled, matmul_u4_sm_80, MatmulOf("u4"), compiler::Target::kSm80)
+void Sm80(benchmark::State& state, const Case& item) {
+  Compiled(state, item, compiler::Target::kSm80);
+}
+void Sm90a(benchmark::State& state, const Case& item) {
+  Compiled(state, item, compiler::Target::kSm90a);
+}
+BENCHMARK_CAPTURE(Sm80, matmul_u4, MatmulOf("u4"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Sm80, matmul_u4_counted, MatmulOf("u4", Mode::kCounted))
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Compiled, matmul_f6e3m2_sm_80, MatmulOf("f6e3m2"), compiler::Target::kSm80)
+BENCHMARK_CAPTURE(Sm80, matmul_u4_plain, MatmulOf("u4", Mode::kPlain))
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Compiled, matmul_u4_sm_90a, MatmulOf("u4"), compiler::Target::kSm90a)
+BENCHMARK_CAPTURE(Sm80, matmul_f6e3m2, MatmulOf("f6e3m2"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Sm80, matmul_f6e3m2_plain, MatmulOf("f6e3m2", Mode::kPlain))
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Compiled, matmul_u4_sm_80_counted, MatmulOf("u4", true), compiler::Target::kSm80)
-    ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(Compiled, softmax_sm_80, kSoftmax, compiler::Target::kSm80)
+BENCHMARK_CAPTURE(Sm80, softmax, SoftmaxOf(Mode::kChecked))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Sm80, softmax_plain, SoftmaxOf(Mode::kPlain))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Sm90a, matmul_u4, MatmulOf("u4"))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(Sm90a, matmul_u4_plain, MatmulOf("u4", Mode::kPlain))
     ->Unit(benchmark::kMillisecond);
 
 }  // namespace

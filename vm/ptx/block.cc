@@ -23,7 +23,7 @@ Block::Block(LaunchContext* launch, Worker* worker, Cluster* cluster, uint32_t r
       index_(index),
       number_(static_cast<uint32_t>(RavelIndex(index, launch->config->grid))),
       threads_(static_cast<uint32_t>(launch->config->block.Count())),
-      shadow_(SharedBytes(*launch), &launch->shadow.trails()),
+      shadow_(SharedBytes(*launch)),
       warpgroups_(threads_ / (kLanes * kWarpgroupWarps) + 1),
       registers_(launch->entry->entry->max_registers, (threads_ + kLanes - 1) / kLanes) {
   const uint64_t bytes = SharedBytes(*launch);

@@ -143,65 +143,132 @@ MmaShape ShapeOf(const Inst& inst) {
 
 constexpr int kMostK = 32;
 
-// Values of up to 16 rows (A, C) or 32 (B).
+// Values of up to 16 rows (A, C) or 32 (B), row by row.
 template <typename T, int kRows, int kColumns>
 struct Matrix {
-  T value[kRows][kColumns] = {};
+  static constexpr int kWidth = kColumns;
+  std::array<T, kRows * kColumns> values;
   // A row or a column with undefined elements: all that it has a part in is undefined.
   uint32_t undef_rows = 0;
   uint32_t undef_columns = 0;
+  [[nodiscard]] T At(int row, int column) const {
+    return values[static_cast<size_t>(row * kColumns + column)];
+  }
+};
+
+// Where the elements of a register lie in a matrix of this width: the fragments' formulas are
+// linear in lane / 4, lane % 4 and the element.
+class RegisterLayout {
+ public:
+  RegisterLayout(const Fragment& at, int r, int width)
+      : first_(Index(at, r, 0, 0, width)),
+        by_group_(Index(at, r, 4, 0, width) - first_),
+        by_lane_(Index(at, r, 1, 0, width) - first_),
+        by_element_(Index(at, r, 0, 1, width) - first_) {}
+  [[nodiscard]] size_t Of(int lane, int e) const {
+    return static_cast<size_t>(first_ + lane / 4 * by_group_ + lane % 4 * by_lane_ +
+                               e * by_element_);
+  }
+
+ private:
+  static int Index(const Fragment& at, int r, int lane, int e, int width) {
+    return at.Row(lane, r, e) * width + at.Column(lane, r, e);
+  }
+  int first_;
+  int by_group_;
+  int by_lane_;
+  int by_element_;
 };
 
 template <typename M>
-void Read(const Warp& warp, std::span<const Operand> registers, Type type, const Fragment& at,
-          M* matrix) {
-  using T = std::remove_cvref_t<decltype(matrix->value[0][0])>;
+void NoteUndef(const Warp& warp, const Operand& reg, int r, Type type, const Fragment& at,
+               M* matrix) {
   const int bits = InfoOf(type).bits;
+  ForLanes(warp.UndefLanes(reg), [&](int lane) {
+    for (int e = 0; e < at.per_register; ++e) {
+      if ((warp.Undef(reg, lane) >> (e * bits) & AllBits(bits / 8)) == 0) continue;
+      matrix->undef_rows |= uint32_t{1} << at.Row(lane, r, e);
+      matrix->undef_columns |= uint32_t{1} << at.Column(lane, r, e);
+    }
+  });
+}
+
+template <Type kType, typename M>
+void ReadAs(const Warp& warp, std::span<const Operand> registers, const Fragment& at, M* matrix) {
+  using T = typename decltype(matrix->values)::value_type;
+  using Word = std::conditional_t<kType == Type::kF64, uint64_t, uint32_t>;
+  const int bits = InfoOf(kType).bits;
   const uint64_t mask = AllBits(bits / 8);
   for (int r = 0; r < at.registers(); ++r) {
     const Operand& reg = registers[static_cast<size_t>(r)];
-    const bool all_defined = warp.UndefLanes(reg) == 0;
+    const RegisterLayout layout(at, r, M::kWidth);
     for (int lane = 0; lane < kLanes; ++lane) {
-      const uint64_t word =
-          reg.bytes == 8 ? warp.Get<uint64_t>(reg, lane) : warp.Get<uint32_t>(reg, lane);
+      const auto word = warp.Get<Word>(reg, lane);
       for (int e = 0; e < at.per_register; ++e) {
-        const int row = at.Row(lane, r, e);
-        const int column = at.Column(lane, r, e);
-        matrix->value[row][column] = Decode(type, word >> (e * bits) & mask, T{});
-        if (all_defined || (warp.Undef(reg, lane) >> (e * bits) & mask) == 0) continue;
-        matrix->undef_rows |= uint32_t{1} << row;
-        matrix->undef_columns |= uint32_t{1} << column;
+        matrix->values[layout.Of(lane, e)] = Decode(kType, word >> (e * bits) & mask, T{});
       }
     }
+    if (warp.UndefLanes(reg) != 0) NoteUndef(warp, reg, r, kType, at, matrix);
   }
 }
+
+// Once for each type, so that no element asks for it.
+template <typename M>
+void Read(const Warp& warp, std::span<const Operand> registers, Type type, const Fragment& at,
+          M* matrix) {
+  using T = typename decltype(matrix->values)::value_type;
+  if constexpr (std::is_same_v<T, double>) {
+    if (type == Type::kF16) return ReadAs<Type::kF16>(warp, registers, at, matrix);
+    if (type == Type::kBF16) return ReadAs<Type::kBF16>(warp, registers, at, matrix);
+    if (type == Type::kTF32) return ReadAs<Type::kTF32>(warp, registers, at, matrix);
+    if (type == Type::kE4M3) return ReadAs<Type::kE4M3>(warp, registers, at, matrix);
+    if (type == Type::kE5M2) return ReadAs<Type::kE5M2>(warp, registers, at, matrix);
+    if (type == Type::kF64) return ReadAs<Type::kF64>(warp, registers, at, matrix);
+    return ReadAs<Type::kF32>(warp, registers, at, matrix);
+  } else {
+    if (type == Type::kS8) return ReadAs<Type::kS8>(warp, registers, at, matrix);
+    if (type == Type::kU8) return ReadAs<Type::kU8>(warp, registers, at, matrix);
+    return ReadAs<Type::kS32>(warp, registers, at, matrix);
+  }
+}
+
+constexpr int kColumnsOfC = 8;
+template <typename Acc>
+using Sums = std::array<Acc, 16 * kColumnsOfC>;
+using Undefined = std::array<bool, 16 * kColumnsOfC>;
 
 // sums += a * b. Products of the narrow floats are exact and sums of them are of 53 bits, rounded
 // to the result's type once: PTX leaves order and precision open, and asks for f32's at least.
 template <int kK, typename A, typename B, typename Acc>
-void Multiply(int rows, const A& a, const B& b, Acc (*sums)[8]) {
+void Multiply(int rows, const A& a, const B& b, Sums<Acc>* sums) {
   for (int row = 0; row < rows; ++row) {
+    std::array<Acc, kColumnsOfC> of_row;  // in the host's registers
+    Acc* const at = sums->data() + row * kColumnsOfC;
+    std::copy_n(at, kColumnsOfC, of_row.begin());
     for (int k = 0; k < kK; ++k) {
-      const auto factor = a.value[row][k];
-      for (int column = 0; column < 8; ++column) sums[row][column] += factor * b.value[k][column];
+      const auto factor = a.At(row, k);
+      for (int column = 0; column < kColumnsOfC; ++column) {
+        of_row[static_cast<size_t>(column)] += factor * b.At(k, column);
+      }
     }
+    std::copy_n(of_row.begin(), kColumnsOfC, at);
   }
 }
 
 // f64 has one rounding for each multiply-add, in the order of k.
 template <typename A, typename B>
-void MultiplyF64(const MmaShape& shape, RoundMode mode, const A& a, const B& b, double (*sums)[8]) {
+void MultiplyF64(const MmaShape& shape, RoundMode mode, const A& a, const B& b,
+                 Sums<double>* sums) {
   for (int row = 0; row < shape.m; ++row) {
     for (int column = 0; column < shape.n; ++column) {
-      for (int k = 0; k < shape.k; ++k) {
-        sums[row][column] = FmaF64(a.value[row][k], b.value[k][column], sums[row][column], mode);
-      }
+      double& sum = (*sums)[static_cast<size_t>(row * kColumnsOfC + column)];
+      for (int k = 0; k < shape.k; ++k) sum = FmaF64(a.At(row, k), b.At(k, column), sum, mode);
     }
   }
 }
 
 template <typename A, typename B, typename Acc>
-void MultiplyAll(const Inst& inst, const MmaShape& shape, const A& a, const B& b, Acc (*sums)[8]) {
+void MultiplyAll(const Inst& inst, const MmaShape& shape, const A& a, const B& b, Sums<Acc>* sums) {
   if constexpr (std::is_same_v<Acc, double>) {
     if (inst.type[0] == Type::kF64) return MultiplyF64(shape, RoundingOf(inst), a, b, sums);
   }
@@ -218,41 +285,62 @@ void MultiplyAll(const Inst& inst, const MmaShape& shape, const A& a, const B& b
 }
 
 // Undefined elements of C make the elements of the result at the same places undefined.
-void AddUndef(const Warp& warp, const Inst& inst, const Fragment& at, bool (*undef)[8]) {
+void AddUndef(const Warp& warp, const Inst& inst, const Fragment& at, Undefined* undef) {
   const int bits = InfoOf(inst.type[3]).bits;
   for (int r = 0; r < at.registers(); ++r) {
     const Operand& reg = inst.At(3)[static_cast<size_t>(r)];
+    const RegisterLayout layout(at, r, kColumnsOfC);
     ForLanes(warp.UndefLanes(reg), [&](int lane) {
       for (int e = 0; e < at.per_register; ++e) {
         if ((warp.Undef(reg, lane) >> (e * bits) & AllBits(bits / 8)) == 0) continue;
-        undef[at.Row(lane, r, e)][at.Column(lane, r, e)] = true;
+        (*undef)[layout.Of(lane, e)] = true;
       }
     });
   }
 }
 
 // Writes the executing lanes' parts of C, a register at a time.
-template <typename Acc>
-void WriteResult(Warp& warp, const Inst& inst, const Fragment& at, const Acc (*sums)[8],
-                 const bool (*undef)[8]) {
-  const int bits = InfoOf(inst.type[0]).bits;
+template <Type kType, typename Acc>
+void WriteAs(Warp& warp, const Inst& inst, const Fragment& at, const Sums<Acc>& sums,
+             const Undefined* undef) {
+  using Word = std::conditional_t<kType == Type::kF64, uint64_t, uint32_t>;
+  const int bits = InfoOf(kType).bits;
   const bool satfinite = inst.Has(Mod::kSatfinite);
   for (int r = 0; r < at.registers(); ++r) {
     const Operand& reg = inst.At(0)[static_cast<size_t>(r)];
+    const RegisterLayout layout(at, r, kColumnsOfC);
+    uint8_t* const into = warp.Dest(reg);
     ForLanes(warp.mask(), [&](int lane) {
       uint64_t word = 0;
+      for (int e = 0; e < at.per_register; ++e) {
+        word |= EncodeResult(sums[layout.Of(lane, e)], kType, satfinite) << (e * bits);
+      }
+      StoreLane(into, lane, static_cast<Word>(word));
+    });
+    if (undef == nullptr) {
+      warp.SetDefined(reg);
+      continue;
+    }
+    ForLanes(warp.mask(), [&](int lane) {
       uint64_t unknown = 0;
       for (int e = 0; e < at.per_register; ++e) {
-        const int row = at.Row(lane, r, e);
-        const int column = at.Column(lane, r, e);
-        word |= EncodeResult(sums[row][column], inst.type[0], satfinite) << (e * bits);
-        if (undef[row][column]) unknown |= AllBits(bits / 8) << (e * bits);
+        if ((*undef)[layout.Of(lane, e)]) unknown |= AllBits(bits / 8) << (e * bits);
       }
-      warp.SetBits(reg, lane, word);
-      if (unknown != 0 || (warp.UndefLanes(reg) >> lane & 1) != 0) {
-        warp.SetUndef(reg, lane, unknown);
-      }
+      warp.SetUndef(reg, lane, unknown);
     });
+  }
+}
+
+// `undef`: null if all of it is defined.
+template <typename Acc>
+void WriteResult(Warp& warp, const Inst& inst, const Fragment& at, const Sums<Acc>& sums,
+                 const Undefined* undef) {
+  if constexpr (std::is_same_v<Acc, double>) {
+    if (inst.type[0] == Type::kF64) return WriteAs<Type::kF64>(warp, inst, at, sums, undef);
+    if (inst.type[0] == Type::kF16) return WriteAs<Type::kF16>(warp, inst, at, sums, undef);
+    return WriteAs<Type::kF32>(warp, inst, at, sums, undef);
+  } else {
+    return WriteAs<Type::kS32>(warp, inst, at, sums, undef);
   }
 }
 
@@ -262,23 +350,30 @@ Step Mma(Warp& warp, const Inst& inst) {
   warp.NeedAligned(inst);
   const MmaShape shape = ShapeOf(inst);
   Matrix<T, 16, kMostK> a;
-  Matrix<T, kMostK, 8> b;
-  Matrix<T, 16, 8> c;
+  Matrix<T, kMostK, kColumnsOfC> b;
+  Matrix<T, 16, kColumnsOfC> c;
   Read(warp, inst.At(1), inst.type[1], {'A', shape, PerRegister(inst.type[1])}, &a);
   Read(warp, inst.At(2), inst.type[2], {'B', shape, PerRegister(inst.type[2])}, &b);
-  Acc sums[16][8];
-  bool undef[16][8] = {};
   const Fragment into{'C', shape, PerRegister(inst.type[3])};
   Read(warp, inst.At(3), inst.type[3], into, &c);
+  Sums<Acc> sums;
+  std::copy_n(c.values.begin(), shape.m * kColumnsOfC, sums.begin());
+  MultiplyAll(inst, shape, a, b, &sums);
+  const Fragment at{'C', shape, PerRegister(inst.type[0])};
+  const bool all_defined = (a.undef_rows | b.undef_columns | c.undef_rows) == 0;
+  if (all_defined) {
+    WriteResult(warp, inst, at, sums, nullptr);
+    return Step::kNext;
+  }
+  Undefined undef{};
   for (int row = 0; row < shape.m; ++row) {
-    for (int column = 0; column < 8; ++column) {
-      sums[row][column] = static_cast<Acc>(c.value[row][column]);
-      undef[row][column] = (a.undef_rows >> row & 1) != 0 || (b.undef_columns >> column & 1) != 0;
+    for (int column = 0; column < kColumnsOfC; ++column) {
+      undef[static_cast<size_t>(row * kColumnsOfC + column)] =
+          (a.undef_rows >> row & 1) != 0 || (b.undef_columns >> column & 1) != 0;
     }
   }
-  AddUndef(warp, inst, into, undef);
-  MultiplyAll(inst, shape, a, b, sums);
-  WriteResult(warp, inst, {'C', shape, PerRegister(inst.type[0])}, sums, undef);
+  AddUndef(warp, inst, into, &undef);
+  WriteResult(warp, inst, at, sums, &undef);
   return Step::kNext;
 }
 

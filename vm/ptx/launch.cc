@@ -159,6 +159,8 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   report.dependents_launched = launch.dependents_launched;
   report.dependency_waits = launch.dependency_waits;
   report.finished = report.blocks == BlockCount(launch);
+  report.shadow_bytes = launch.shadow.bytes();
+  report.shadowed_bytes = launch.shadow.touched();
   report.counts = launch.counters.Sum();
   return report;
 }

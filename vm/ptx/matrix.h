@@ -67,7 +67,8 @@ inline int32_t Decode(Type type, uint64_t code, int32_t) {
 
 inline uint64_t EncodeResult(double value, Type type, bool /*satfinite*/) {
   if (type == Type::kF64) return std::bit_cast<uint64_t>(value);
-  return NearestCode(value, type == Type::kF16 ? kFormatF16 : kFormatF32);
+  if (type == Type::kF16) return NearestCode(value, kFormatF16);
+  return std::bit_cast<uint32_t>(CanonicalF32(static_cast<float>(value)));
 }
 inline uint64_t EncodeResult(int64_t value, Type, bool satfinite) {
   if (satfinite) value = std::clamp<int64_t>(value, INT32_MIN, INT32_MAX);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "vm/ptx/slot_steps.h"
 #include "vm/ptx/table.h"
 
 namespace tarsia::ptx {
@@ -60,14 +59,6 @@ uint8_t HowOf(const Inst& inst) {
   return static_cast<uint8_t>(static_cast<uint8_t>(ScopeOf(inst)) | (atomic ? kAtomicBit : 0));
 }
 
-bool Accessor::IsAfter(const Mark& mark) const {
-  if (mark.block != block)
-    return past != nullptr && past->all.Of(mark.block, mark.actor) >= mark.clock;
-  if (mark.actor == issuer_async && mark.clock <= async_done) return true;
-  if (mark.actor == issuer) return true;
-  return own != nullptr && mark.actor < own->size() && (*own)[mark.actor] >= mark.clock;
-}
-
 bool Accessor::Sees(const Mark& mark) const {
   if ((how & kAsyncProxyBit) == 0 || (mark.how & kAsyncProxyBit) != 0) return true;
   return past != nullptr && past->fenced.Of(mark.block, mark.actor) >= mark.clock;
@@ -86,24 +77,14 @@ bool Accessor::IsMorallyStrongWith(const Mark& mark, uint8_t bytes) const {
   return std::min(mine, theirs) >= NeededScope(mark.block);
 }
 
-std::optional<Conflict> Touch(Cell* cell, uint8_t bytes, bool write, const Accessor& accessor,
-                              SlotSteps* steps) {
-  const Trails& trails = steps->trails();
-  std::optional<Conflict> conflict;
-  if (!cell->write.empty() && (!accessor.IsSurelyAfter(cell->write, trails) ||
-                               (accessor.how & (kAsyncProxyBit | kNonCoherentBit)) != 0)) {
-    conflict = FirstConflict(cell->write, bytes, accessor, trails, ConflictWithWrite);
-  }
-  if (!write) {
-    steps->Read(&cell->read, bytes, accessor);
-    return conflict;
-  }
-  if (!cell->read.empty()) {
-    if (!conflict) conflict = FirstConflict(cell->read, bytes, accessor, trails, ConflictWithRead);
-    steps->Uncover(&cell->read, bytes);
-  }
-  steps->Write(&cell->write, bytes, accessor);
-  return conflict;
+std::optional<Conflict> ConflictWithWrites(const Slot& writes, uint8_t bytes, const Accessor& by,
+                                           const Trails& trails) {
+  return FirstConflict(writes, bytes, by, trails, ConflictWithWrite);
+}
+
+std::optional<Conflict> ConflictWithReads(const Slot& reads, uint8_t bytes, const Accessor& by,
+                                          const Trails& trails) {
+  return FirstConflict(reads, bytes, by, trails, ConflictWithRead);
 }
 
 }  // namespace tarsia::ptx

@@ -15,8 +15,6 @@
 
 namespace tarsia::ptx {
 
-class SlotSteps;
-
 // Who makes an access.
 struct Accessor {
   uint32_t block = 0;
@@ -36,11 +34,21 @@ struct Accessor {
   [[nodiscard]] bool IsAgent() const { return (how & kAsyncBit) != 0; }
   [[nodiscard]] Mark MarkOf(uint8_t bytes) const { return {block, actor, bytes, how, clock, inst}; }
   // Whether the marked access happened before.
-  [[nodiscard]] bool IsAfter(const Mark& mark) const;
+  [[nodiscard]] bool IsAfter(const Mark& mark) const {
+    if (mark.block != block) {
+      return past != nullptr && past->all.Of(mark.block, mark.actor) >= mark.clock;
+    }
+    if (mark.actor == issuer_async && mark.clock <= async_done) return true;
+    if (mark.actor == issuer) return true;
+    return own != nullptr && mark.actor < own->size() && (*own)[mark.actor] >= mark.clock;
+  }
   // Likewise, of all that a slot holds; false says nothing.
   [[nodiscard]] bool IsSurelyAfter(const Slot& slot, const Trails& trails) const {
-    return slot.newest.block == block && slot.newest.clock <= floor &&
-           (slot.newest.how & kAsyncBit) == 0 && trails[slot.older].plain;
+    const Mark& newest = slot.newest;
+    if (newest.block != block) return false;
+    if (newest.actor == issuer && slot.older == 0) return true;
+    return newest.clock <= floor && (newest.how & kAsyncBit) == 0 &&
+           (slot.older == 0 || trails[slot.older].plain);
   }
   // Likewise, for a write through the generic proxy, within what this access's proxy sees.
   [[nodiscard]] bool Sees(const Mark& mark) const;
@@ -78,9 +86,12 @@ struct Conflict {
   bool with_write = false;
 };
 
-// Takes note of an access to some of a cell's bytes; what it conflicts with, if anything.
-std::optional<Conflict> Touch(Cell* cell, uint8_t bytes, bool write, const Accessor& accessor,
-                              SlotSteps* steps);
+// What an access to some bytes of a cell conflicts with among the writes there, or what a write
+// does among the reads; the oldest such.
+std::optional<Conflict> ConflictWithWrites(const Slot& writes, uint8_t bytes, const Accessor& by,
+                                           const Trails& trails);
+std::optional<Conflict> ConflictWithReads(const Slot& reads, uint8_t bytes, const Accessor& by,
+                                          const Trails& trails);
 
 }  // namespace tarsia::ptx
 

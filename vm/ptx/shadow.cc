@@ -88,8 +88,8 @@ ShadowRange::Page* ShadowRange::NewPage(std::atomic<Page*>* slot) {
   auto fresh = std::make_unique<Page>();
   Page* known = nullptr;
   if (!slot->compare_exchange_strong(known, fresh.get(), std::memory_order_acq_rel)) return known;
-  bytes_.fetch_add(sizeof(Page), std::memory_order_relaxed);
-  trails_->Allow(kPageCells * kCellBytes);
+  count_.fetch_add(1, std::memory_order_relaxed);
+  if (trails_ != nullptr) trails_->Allow(kPageCells * kCellBytes / 2);
   return fresh.release();
 }
 
@@ -104,6 +104,13 @@ uint64_t GlobalShadow::bytes() {
   const std::lock_guard lock(mutex_);
   uint64_t sum = trails_.bytes();
   for (const auto& [address, range] : ranges_) sum += range->bytes();
+  return sum;
+}
+
+uint64_t GlobalShadow::touched() {
+  const std::lock_guard lock(mutex_);
+  uint64_t sum = 0;
+  for (const auto& [address, range] : ranges_) sum += range->touched();
   return sum;
 }
 

@@ -128,8 +128,8 @@ class ShadowRange {
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
   };
 
-  // The trails of its cells are `trails`, which must outlive it.
-  ShadowRange(uint64_t bytes, Trails* trails);
+  // `trails`, unless null, may grow with its pages; they must outlive it.
+  explicit ShadowRange(uint64_t bytes, Trails* trails = nullptr);
   ~ShadowRange();
   ShadowRange(const ShadowRange&) = delete;
   ShadowRange& operator=(const ShadowRange&) = delete;
@@ -140,14 +140,16 @@ class ShadowRange {
     Page* page = slot.load(std::memory_order_acquire);
     return page != nullptr ? *page : *NewPage(&slot);
   }
-  [[nodiscard]] uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // What its pages take, and how much memory they are of.
+  [[nodiscard]] uint64_t bytes() const { return count_.load() * sizeof(Page); }
+  [[nodiscard]] uint64_t touched() const { return count_.load() * kPageCells * kCellBytes; }
 
  private:
   Page* NewPage(std::atomic<Page*>* slot);
 
   Trails* trails_;
   std::vector<std::atomic<Page*>> pages_;
-  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> count_{0};  // of pages that there are
 };
 
 // The cells of global memory, by the address where an allocation begins, and the trails of all
@@ -162,8 +164,9 @@ class GlobalShadow {
   [[nodiscard]] bool shared() const { return shared_; }
   ShadowRange& Of(uint64_t address, uint64_t bytes);
   [[nodiscard]] Trails& trails() { return trails_; }
-  // What cells of global memory and trails take.
+  // What cells of global memory and trails take, and how much memory the cells are of.
   [[nodiscard]] uint64_t bytes();
+  [[nodiscard]] uint64_t touched();
 
  private:
   bool shared_ = false;

@@ -156,8 +156,9 @@ void SlotSteps::Go(Slot* slot, const Mark& added, const Standing& standing, Chan
   key.words[3] =
       pair(uint32_t{seen.actor} << 16 | uint32_t{seen.how} << 8 | added.how,
            uint32_t{seen.bytes} << 16 | uint32_t{added.bytes} << 8 | static_cast<uint32_t>(change));
-  uint64_t hash = 0;
-  for (const uint64_t word : key.words) hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
+  const uint64_t hash = (key.words[0] * 0x9E3779B97F4A7C15U) ^
+                        (key.words[1] * 0xC2B2AE3D27D4EB4FU) ^
+                        (key.words[2] * 0x165667B19E3779F9U) ^ (key.words[3] * 0xD6E8FEB86659FD93U);
   Step& step = steps_[hash >> 40 & (kSteps - 1)];
   if (!(step.key == key)) {
     step.after = Next(*slot, added, standing, change);
@@ -168,39 +169,17 @@ void SlotSteps::Go(Slot* slot, const Mark& added, const Standing& standing, Chan
   if (!slot->empty()) slot->newest = slot->newest.From(added);
 }
 
-bool SlotSteps::Supersedes(const Slot& slot, uint8_t bytes, const Accessor& by) const {
-  const Trail& older = (*trails_)[slot.older];
-  if (!IsSubset(slot.newest.bytes | older.bytes, bytes)) return false;
-  if (((slot.newest.how | older.how) & ~by.how & kNonCoherentBit) != 0) return false;
-  return by.IsSurelyAfter(slot, *trails_) || (slot.older == 0 && by.IsAfter(slot.newest));
+void SlotSteps::AddWrite(Slot* slot, uint8_t bytes, const Accessor& by) {
+  Change change = Change::kAdd;
+  if ((by.how & kStrengthBits) == 0) {
+    change = Change::kReplace;
+  } else if ((by.how & kAtomicBit) != 0 && by.IsMorallyStrongWith(slot->newest, bytes)) {
+    change = Change::kSeeAndAdd;
+  }
+  Go(slot, by.MarkOf(bytes), StandingOf(*slot, by), change);
 }
 
-void SlotSteps::Read(Slot* slot, uint8_t bytes, const Accessor& by) {
-  const Mark added = by.MarkOf(bytes);
-  if (slot->empty() || Supersedes(*slot, bytes, by)) {
-    *slot = {added};
-  } else {
-    Go(slot, added, StandingOf(*slot, by), Change::kAdd);
-  }
-}
-
-void SlotSteps::Write(Slot* slot, uint8_t bytes, const Accessor& by) {
-  const Mark added = by.MarkOf(bytes);
-  if (slot->empty() || Supersedes(*slot, bytes, by)) {
-    *slot = {added};
-  } else if ((by.how & kStrengthBits) == 0) {
-    Go(slot, added, StandingOf(*slot, by), Change::kReplace);
-  } else {
-    const bool sees = (by.how & kAtomicBit) != 0 && by.IsMorallyStrongWith(slot->newest, bytes);
-    Go(slot, added, StandingOf(*slot, by), sees ? Change::kSeeAndAdd : Change::kAdd);
-  }
-}
-
-void SlotSteps::Uncover(Slot* slot, uint8_t bytes) {
-  if (IsSubset(slot->newest.bytes | (*trails_)[slot->older].bytes, bytes)) {
-    *slot = {};
-    return;
-  }
+void SlotSteps::UncoverPart(Slot* slot, uint8_t bytes) {
   Mark covered = slot->newest;  // who writes does not matter
   covered.bytes = bytes;
   Go(slot, covered, {}, Change::kUncover);

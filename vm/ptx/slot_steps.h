@@ -22,14 +22,36 @@ class SlotSteps {
   explicit SlotSteps(Trails* trails) : trails_(trails) {}
 
   [[nodiscard]] const Trails& trails() const { return *trails_; }
+  // The bits of all that a slot holds.
+  [[nodiscard]] uint8_t HowOf(const Slot& slot) const {
+    return slot.older == 0 ? slot.newest.how : slot.newest.how | (*trails_)[slot.older].how;
+  }
   // A read of some bytes of a cell joins the reads there.
-  void Read(Slot* slot, uint8_t bytes, const Accessor& by);
+  void Read(Slot* slot, uint8_t bytes, const Accessor& by) {
+    if (slot->empty() || Supersedes(*slot, bytes, by)) {
+      *slot = {by.MarkOf(bytes)};
+    } else {
+      Go(slot, by.MarkOf(bytes), StandingOf(*slot, by), Change::kAdd);
+    }
+  }
   // A write joins the writes there. Strong ones stand beside each other; a weak one is alone with
   // its bytes. An atomic sees the last write, if both are strong for each other: whoever comes
   // behind the atomic comes behind that too, which need not be kept.
-  void Write(Slot* slot, uint8_t bytes, const Accessor& by);
+  void Write(Slot* slot, uint8_t bytes, const Accessor& by) {
+    if (slot->empty() || Supersedes(*slot, bytes, by)) {
+      *slot = {by.MarkOf(bytes)};
+    } else {
+      AddWrite(slot, bytes, by);
+    }
+  }
   // Takes what a write covers out of the reads there.
-  void Uncover(Slot* slot, uint8_t bytes);
+  void Uncover(Slot* slot, uint8_t bytes) {
+    if (IsWithin(*slot, bytes)) {
+      *slot = {};
+    } else {
+      UncoverPart(slot, bytes);
+    }
+  }
 
  private:
   enum class Change : uint8_t { kAdd, kReplace, kSeeAndAdd, kUncover };
@@ -58,8 +80,19 @@ class SlotSteps {
   [[nodiscard]] Slot Next(const Slot& slot, const Mark& added, const Standing& standing,
                           Change change);
   [[nodiscard]] Standing StandingOf(const Slot& slot, const Accessor& by) const;
-  // Whether the access makes all that the slot holds superfluous.
-  [[nodiscard]] bool Supersedes(const Slot& slot, uint8_t bytes, const Accessor& by) const;
+  void AddWrite(Slot* slot, uint8_t bytes, const Accessor& by);
+  void UncoverPart(Slot* slot, uint8_t bytes);
+  // Whether a slot holds nothing of other bytes.
+  [[nodiscard]] bool IsWithin(const Slot& slot, uint8_t bytes) const {
+    const uint8_t older = slot.older == 0 ? uint8_t{0} : (*trails_)[slot.older].bytes;
+    return ((slot.newest.bytes | older) & ~bytes) == 0;
+  }
+  // Whether the access makes all that the slot holds superfluous; false says nothing.
+  [[nodiscard]] bool Supersedes(const Slot& slot, uint8_t bytes, const Accessor& by) const {
+    const uint8_t older = slot.older == 0 ? uint8_t{0} : (*trails_)[slot.older].how;
+    return IsWithin(slot, bytes) && ((slot.newest.how | older) & ~by.how & kNonCoherentBit) == 0 &&
+           by.IsSurelyAfter(slot, *trails_);
+  }
 
   Trails* trails_;
   std::vector<Step> steps_ = std::vector<Step>(kSteps);

@@ -4,20 +4,14 @@
 #include "vm/ptx/access.h"
 #include "vm/ptx/block.h"
 #include "vm/ptx/cluster.h"
+#include "vm/ptx/touch.h"
 #include "vm/ptx/warp.h"
 
 namespace tarsia::ptx {
 namespace {
 
 constexpr uint64_t kCellBytes = ShadowRange::kCellBytes;
-
-// The bytes of a cell that [offset, end) touches, from the cell's first on.
-uint8_t BytesWithin(uint64_t cell, uint64_t offset, uint64_t end) {
-  const uint64_t start = cell * kCellBytes;
-  const uint64_t first = std::max(offset, start) - start;
-  const uint64_t last = std::min(end, start + kCellBytes) - start;
-  return static_cast<uint8_t>(((1U << last) - 1) & ~((1U << first) - 1));
-}
+constexpr uint8_t kAllBytes = 0xF;  // of a cell
 
 Strength StrengthOf(const Inst& inst) { return static_cast<Strength>(inst.how & kStrengthBits); }
 
@@ -64,18 +58,23 @@ AgentAccess Warp::BeginAgent(const Inst& inst, uint32_t lanes, const Block& bloc
 
 void Warp::NoteCells(const Inst& inst, const Accessor& accessor, int lane, ShadowRange* shadow,
                      uint64_t offset, uint32_t bytes, Access access, Space space, uint64_t base) {
-  const uint64_t end = offset + bytes;
+  if (bytes == 0) return;
   const bool locked = space == Space::kGlobal && launch().shadow.shared();
+  const bool write = access != Access::kRead;
+  SlotSteps* const steps = &block_->worker().steps;
+  const uint64_t last = (offset + bytes - 1) / kCellBytes;
+  const auto of_last = static_cast<uint8_t>(kAllBytes >> (~(offset + bytes - 1) % kCellBytes));
+  auto of_cell = static_cast<uint8_t>(kAllBytes << offset % kCellBytes & kAllBytes);
   std::optional<Conflict> conflict;
-  for (uint64_t cell = offset / kCellBytes; cell * kCellBytes < end;) {
+  for (uint64_t cell = offset / kCellBytes; cell <= last;) {
     ShadowRange::Page& page = shadow->PageOf(cell);
-    const uint64_t page_end = (cell / ShadowRange::kPageCells + 1) * ShadowRange::kPageCells;
+    const uint64_t end = (cell / ShadowRange::kPageCells + 1) * ShadowRange::kPageCells;
     const PageLock lock(&page, locked);
-    for (; cell < page_end && cell * kCellBytes < end; ++cell) {
-      const auto found =
-          Touch(&page.cells[cell % ShadowRange::kPageCells], BytesWithin(cell, offset, end),
-                access != Access::kRead, accessor, &block_->worker().steps);
-      if (found && !conflict) conflict = found;
+    for (; cell < end && cell <= last; ++cell) {
+      if (cell == last) of_cell &= of_last;
+      Touch(&page.cells[cell % ShadowRange::kPageCells], of_cell, write, accessor, steps,
+            &conflict);
+      of_cell = kAllBytes;
     }
   }
   if (!conflict) return;

@@ -116,5 +116,35 @@ TEST(Launch, KnowsTheFilesOfTheSource) {
   EXPECT_EQ(module->files, (std::map<uint32_t, std::string>{{1, "a.cu"}, {2, "/b/c.h"}}));
 }
 
+// 256 blocks read and write 1 MiB of 64 MiB, 16 bytes a thread, and read another 128 KiB all of
+// them; beside that each block's shared memory is watched, which does not count.
+TEST(Launch, ShadowsWhatIsTouchedAlone) {
+  Machine machine(std::string(kHeader) + R"(
+.shared .align 16 .b8 tile[4096];
+.visible .entry k(.param .u64 p, .param .u64 s) {
+.reg .b32 r<8>; .reg .b64 rd<6>;
+ld.param.u64 rd0, [p]; ld.param.u64 rd3, [s];
+mov.u32 r0, %ctaid.x; mov.u32 r1, %tid.x; mad.lo.u32 r2, r0, 256, r1;
+mul.wide.u32 rd1, r2, 16; add.u64 rd1, rd1, rd0;
+and.b32 r3, r2, 8191; mul.wide.u32 rd4, r3, 16; add.u64 rd4, rd4, rd3;
+ld.global.v4.u32 {r4, r5, r6, r7}, [rd4];
+shl.b32 r3, r1, 4; mov.u32 r2, tile; add.u32 r3, r3, r2;
+st.shared.v4.u32 [r3], {r4, r5, r6, r7};
+ld.global.v4.u32 {r4, r5, r6, r7}, [rd1];
+add.u32 r4, r4, 1;
+st.global.v4.u32 [rd1], {r4, r5, r6, r7};
+ret; }
+)");
+  constexpr uint64_t kTouched = (1 << 20) + (1 << 17);
+  const uint64_t all = machine.Put(std::vector<uint8_t>(64 << 20));
+  const uint64_t other = machine.Put(std::vector<uint8_t>(1 << 17));
+  const LaunchReport report = machine.Run("k", {256}, {256}, {all, other});
+  EXPECT_EQ(Text(report), "");
+  EXPECT_EQ(report.shadowed_bytes, kTouched);
+  EXPECT_GE(report.shadow_bytes, 2 * kTouched);
+  // The undefined bits, a byte for each, are beside it.
+  EXPECT_LE(report.shadow_bytes, 11 * kTouched);
+}
+
 }  // namespace
 }  // namespace tarsia::ptx
