@@ -89,8 +89,7 @@ class SlotSteps {
   }
   // Whether the access makes all that the slot holds superfluous; false says nothing.
   [[nodiscard]] bool Supersedes(const Slot& slot, uint8_t bytes, const Accessor& by) const {
-    const uint8_t older = slot.older == 0 ? uint8_t{0} : (*trails_)[slot.older].how;
-    return IsWithin(slot, bytes) && ((slot.newest.how | older) & ~by.how & kNonCoherentBit) == 0 &&
+    return IsWithin(slot, bytes) && (HowOf(slot) & ~by.how & kNonCoherentBit) == 0 &&
            by.IsSurelyAfter(slot, *trails_);
   }
 
