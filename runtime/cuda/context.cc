@@ -34,8 +34,7 @@ std::string GpuProperties::Label() const { return fmt::format("cuda:{} ({})", or
 
 Result<GpuProperties> ReadProperties(const Driver& driver, int ordinal) {
   if (ordinal < 0 || ordinal >= driver.device_count()) {
-    return MakeDiagnostic(diag::kCudaOrdinal, {}, ordinal, driver.library_name(),
-                          driver.device_count());
+    return MakeDiagnostic(diag::kCudaOrdinal, {}, ordinal, driver.file(), driver.device_count());
   }
   GpuProperties out;
   out.ordinal = ordinal;

@@ -35,7 +35,7 @@ class Driver {
   // opens it; success and failure are kept. Thread-safe.
   static Result<const Driver*> Get();
 
-  [[nodiscard]] const std::string& library_name() const { return library_; }
+  [[nodiscard]] const std::string& file() const { return library_; }
   [[nodiscard]] int version() const { return version_; }
   [[nodiscard]] int device_count() const { return device_count_; }
   // "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".

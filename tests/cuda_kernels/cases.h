@@ -11,21 +11,7 @@ namespace tarsia::cuda_kernels {
 struct Case {
   const char* name;  // of kernels/NAME.cu and ptx/NAME.ptx
   void (*run)(Bench& bench);
-  uint32_t needs = 0;  // of the emulator, Need
 };
-
-// What of the emulator a case needs.
-enum Need : uint32_t {
-  kRaces = 1,
-  kClusters = 2,
-  kMbarrier = 4,
-  kBulk = 8,
-  kTensor = 16,
-  kWgmma = 32,
-  kSetmaxnreg = 64,
-};
-inline constexpr uint32_t kAvailable =
-    kRaces | kClusters | kWgmma | kSetmaxnreg | kMbarrier | kBulk | kTensor;
 
 // The cases of each cases_*.cc.
 std::span<const Case> ArithmeticCases();

@@ -53,9 +53,9 @@ void BulkCopy(Bench& bench) {
 }
 
 constexpr Case kCases[] = {
-    {"cluster_reduce", ClusterReduce, kClusters},
-    {"wgmma", Wgmma, kWgmma | kSetmaxnreg},
-    {"bulk_copy", BulkCopy, kMbarrier | kBulk},
+    {"cluster_reduce", ClusterReduce},
+    {"wgmma", Wgmma},
+    {"bulk_copy", BulkCopy},
 };
 
 }  // namespace

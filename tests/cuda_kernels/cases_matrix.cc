@@ -91,7 +91,7 @@ constexpr Case kCases[] = {
     {"gemm_pipeline", GemmPipeline},
     {"mma_types", MmaTypes},
     {"async_pipeline", AsyncPipeline},
-    {"block_barrier", BlockBarrier, kMbarrier},
+    {"block_barrier", BlockBarrier},
 };
 
 }  // namespace

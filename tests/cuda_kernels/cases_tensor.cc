@@ -92,9 +92,9 @@ void TensorGemm(Bench& bench) {
 }
 
 constexpr Case kCases[] = {
-    {"tensor_copy", TensorCopy, kTensor | kMbarrier | kBulk},
-    {"multicast", Multicast, kTensor | kMbarrier | kBulk | kClusters},
-    {"tensor_gemm", TensorGemm, kTensor | kMbarrier | kBulk | kWgmma | kSetmaxnreg},
+    {"tensor_copy", TensorCopy},
+    {"multicast", Multicast},
+    {"tensor_gemm", TensorGemm},
 };
 
 }  // namespace

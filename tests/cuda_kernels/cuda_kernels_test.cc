@@ -64,11 +64,6 @@ std::string TestName(const testing::TestParamInfo<Variant>& info) {
   return name;
 }
 
-uint32_t NeedOf(const std::string& kind) {
-  if (kind == "race" || kind == "proxy") return kRaces;
-  return 0;
-}
-
 std::string Describe(const Bench& bench, const std::string& ptx, const std::string& name) {
   std::string text;
   for (const ptx::Finding& finding : bench.findings()) {
@@ -84,11 +79,6 @@ std::string Describe(const Bench& bench, const std::string& ptx, const std::stri
 class Kernels : public testing::TestWithParam<Variant> {
  protected:
   void SetUp() override {
-    uint32_t needs = GetParam().of.needs;
-    for (const Marker& marker : GetParam().markers) {
-      if (marker.required) needs |= NeedOf(marker.kind);
-    }
-    if ((needs & ~kAvailable) != 0) GTEST_SKIP() << "not in the emulator yet";
     name_ = GetParam().Name();
     text_ = ReadText(kFolder + "ptx/" + name_ + ".ptx");
     bench_ = std::make_unique<Bench>(name_ + ".ptx", text_, !GetParam().fault.empty());

@@ -7,6 +7,7 @@
 #include "vm/ptx/atomic.h"
 #include "vm/ptx/cluster.h"
 #include "vm/ptx/numeric.h"
+#include "vm/ptx/transactions.h"
 
 namespace tarsia::ptx {
 namespace {
@@ -86,21 +87,20 @@ void AsyncWork::Issue(AsyncOperation operation) {
 }
 
 void AsyncWork::Count(const AsyncOperation& operation) {
-  constexpr uint64_t kSectorBytes = 32;
   BulkCopy copy;
   uint64_t global = 0;
   const auto add = [&](const AsyncBytes& bytes, uint64_t count, bool* direction) {
     if (bytes.place.data == nullptr || bytes.block != nullptr) return;
     *direction = true;
     global += count;
-    copy.sectors += (bytes.address + count - 1) / kSectorBytes - bytes.address / kSectorBytes + 1;
+    copy.sectors += SectorsOf(bytes.address, count);
   };
   for (const AsyncPiece& piece : operation.pieces) {
     copy.bytes += piece.bytes;
     add(piece.from, piece.bytes, &copy.from_global);
     add(piece.to, piece.bytes, &copy.to_global);
   }
-  copy.ideal_sectors = (global + kSectorBytes - 1) / kSectorBytes;
+  copy.ideal_sectors = IdealSectors(global);
   if (copy.bytes != 0) AddBulkCopy(*operation.by.warp, *operation.by.inst, copy);
 }
 

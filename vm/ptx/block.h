@@ -37,7 +37,6 @@ struct LaunchContext {
   CounterPool counters;
   std::mutex output_mutex;
   std::string output;
-  Dim3 cluster;  // its shape
   std::atomic<uint64_t> next_cluster{0};
   std::atomic<uint64_t> warp_instructions{0};
   std::atomic<uint64_t> thread_instructions{0};

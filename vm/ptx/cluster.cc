@@ -117,16 +117,15 @@ std::string ClusterBarrier::Describe(const std::vector<std::unique_ptr<Block>>& 
 
 // ---- the blocks ------------------------------------------------------------------------------
 
-Cluster::Cluster(LaunchContext* launch, Worker* worker, const Dim3& shape, uint64_t number)
+Cluster::Cluster(LaunchContext* launch, Worker* worker, uint64_t number)
     : launch_(launch),
-      shape_(shape),
-      grid_(GridOf(launch->config->grid, shape)),
+      grid_(GridOf(launch->config->grid, shape())),
       index_(UnravelIndex(number, grid_)),
-      barrier_(static_cast<uint32_t>(shape.Count()), Warps(*launch->config)) {
-  for (uint32_t rank = 0; rank < shape.Count(); ++rank) {
-    const Dim3 within = UnravelIndex(rank, shape);
-    const Dim3 index{index_.x * shape.x + within.x, index_.y * shape.y + within.y,
-                     index_.z * shape.z + within.z};
+      barrier_(size(), Warps(*launch->config)) {
+  for (uint32_t rank = 0; rank < size(); ++rank) {
+    const Dim3 within = UnravelIndex(rank, shape());
+    const Dim3 index{index_.x * shape().x + within.x, index_.y * shape().y + within.y,
+                     index_.z * shape().z + within.z};
     blocks_.push_back(std::make_unique<Block>(launch, worker, this, rank, index));
   }
 }

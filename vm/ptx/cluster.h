@@ -70,17 +70,17 @@ class ClusterBarrier {
 
 class Cluster {
  public:
-  // The cluster of this number, x fastest, of a launch whose clusters have the given shape.
-  Cluster(LaunchContext* launch, Worker* worker, const Dim3& shape, uint64_t number);
+  // The cluster of this number of the launch, x fastest.
+  Cluster(LaunchContext* launch, Worker* worker, uint64_t number);
 
   // Runs every block for a while.
   Block::State Run(uint64_t budget);
 
-  [[nodiscard]] const Dim3& shape() const { return shape_; }
+  [[nodiscard]] const Dim3& shape() const { return launch_->clusters.cluster; }
   // Of the cluster in the grid of clusters, and the size of that.
   [[nodiscard]] const Dim3& index() const { return index_; }
   [[nodiscard]] const Dim3& grid() const { return grid_; }
-  [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(shape_.Count()); }
+  [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(shape().Count()); }
   [[nodiscard]] Block& block(uint32_t rank) { return *blocks_[rank]; }
   [[nodiscard]] const std::vector<std::unique_ptr<Block>>& blocks() const { return blocks_; }
   [[nodiscard]] ClusterBarrier& barrier() { return barrier_; }
@@ -96,7 +96,6 @@ class Cluster {
   void ReportDeadlock();
 
   LaunchContext* launch_;
-  Dim3 shape_;
   Dim3 grid_;
   Dim3 index_;
   std::vector<std::unique_ptr<Block>> blocks_;

@@ -55,19 +55,19 @@ Status CheckLaunch(const EntryImage& image, const LaunchConfig& config) {
 // The numbers of the clusters that are to run, and behind the last of them; a block's number is
 // that of its cluster, where these are of one block.
 uint64_t FirstCluster(const LaunchContext& launch) {
-  return launch.config->first_block / launch.cluster.Count();
+  return launch.config->first_block / launch.clusters.cluster.Count();
 }
 uint64_t EndCluster(const LaunchContext& launch) {
   const uint64_t end = std::min(launch.config->end_block, launch.config->grid.Count());
-  return std::max((end + launch.cluster.Count() - 1) / launch.cluster.Count(),
+  return std::max((end + launch.clusters.cluster.Count() - 1) / launch.clusters.cluster.Count(),
                   FirstCluster(launch));
 }
 uint64_t BlockCount(const LaunchContext& launch) {
-  return (EndCluster(launch) - FirstCluster(launch)) * launch.cluster.Count();
+  return (EndCluster(launch) - FirstCluster(launch)) * launch.clusters.cluster.Count();
 }
 
 void NoteDone(LaunchContext* launch) {
-  const uint64_t blocks = launch->cluster.Count();
+  const uint64_t blocks = launch->clusters.cluster.Count();
   const uint64_t done = launch->blocks_done.fetch_add(blocks) + blocks;
   if (!launch->config->progress) return;
   const std::lock_guard lock(launch->output_mutex);
@@ -82,7 +82,7 @@ void ReleaseDependents(const Cluster& cluster) {
 // that takes long may wait for another, so that further ones are begun beside it.
 void RunBlocks(LaunchContext* launch) {
   Worker worker(launch);
-  const uint64_t blocks = launch->cluster.Count();
+  const uint64_t blocks = launch->clusters.cluster.Count();
   const uint64_t count = EndCluster(*launch);
   std::deque<std::unique_ptr<Cluster>> resident;
   bool more = true;
@@ -92,8 +92,7 @@ void RunBlocks(LaunchContext* launch) {
     if (more && room) {
       const uint64_t number = launch->next_cluster.fetch_add(1);
       more = number < count;
-      if (more)
-        resident.push_front(std::make_unique<Cluster>(launch, &worker, launch->cluster, number));
+      if (more) resident.push_front(std::make_unique<Cluster>(launch, &worker, number));
     }
     if (resident.empty()) return;
     std::unique_ptr<Cluster> cluster = std::move(resident.front());
@@ -136,8 +135,8 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   launch.shadow.SetShared(config.host_threads > 1);
   if (launch.entry == nullptr) return MakeDiagnostic(diag::kNoEntry, {}, entry);
   TARSIA_CHECK(CheckLaunch(*launch.entry, config));
-  TARSIA_TRY(launch.cluster, ClusterShape(*launch.entry->entry, config));
-  launch.clusters = {config.grid, launch.cluster};
+  launch.clusters.grid = config.grid;
+  TARSIA_TRY(launch.clusters.cluster, ClusterShape(*launch.entry->entry, config));
   launch.parameters.assign(config.parameters.begin(), config.parameters.end());
   launch.parameters_defined.assign(config.parameters.size(), 0xFF);
   launch.parameters.resize(config.parameters.size() + 16);

@@ -66,13 +66,19 @@ uint64_t BusiestBank(const Sorted& phase, uint64_t bytes, bool atomic) {
 
 }  // namespace
 
+uint64_t SectorsOf(uint64_t address, uint64_t bytes) {
+  if (bytes == 0) return 0;
+  return (address + bytes - 1) / kSectorBytes - address / kSectorBytes + 1;
+}
+
+uint64_t IdealSectors(uint64_t bytes) { return (bytes + kSectorBytes - 1) / kSectorBytes; }
+
 Transactions GlobalSectors(const WarpAccess& access) {
   const Sorted sorted(access, kAllLanes);
   const uint64_t bytes = access.bytes;
   const uint64_t actual =
       ForBlocks(sorted.addresses(), bytes, kSectorBytes, [](uint64_t /*sector*/) {});
-  const uint64_t distinct = DistinctBytes(sorted.addresses(), bytes);
-  return {actual, (distinct + kSectorBytes - 1) / kSectorBytes};
+  return {actual, IdealSectors(DistinctBytes(sorted.addresses(), bytes))};
 }
 
 Transactions SharedWavefronts(const WarpAccess& access, bool atomic) {

@@ -478,6 +478,10 @@ TEST(Transactions, OverlappingAccessesAreOneSector) {
   EXPECT_EQ(sectors.ideal, 5U);  // 132 bytes
   // 32 bytes each, at the end of the address space.
   EXPECT_EQ(GlobalSectors(Strided(kAllLanes, 32, 1 << 20, 32)).actual, 32U);
+  EXPECT_EQ(SectorsOf(31, 2), 2U);
+  EXPECT_EQ(SectorsOf(32, 32), 1U);
+  EXPECT_EQ(SectorsOf(40, 0), 0U);
+  EXPECT_EQ(IdealSectors(33), 2U);
 }
 
 // Against a plain count: for each phase and bank, the set of its words.

@@ -15,7 +15,7 @@ TEST_F(CudaDriver, OpensWithItsVersionAndDevices) {
   const Driver& opened = driver();
   EXPECT_EQ(opened.version(), 12080);
   EXPECT_EQ(opened.device_count(), 3);
-  EXPECT_EQ(opened.library_name(), EmulatedLibrary());
+  EXPECT_EQ(opened.file(), EmulatedLibrary());
   EXPECT_EQ(VersionText(12080), "12.8");
   EXPECT_EQ(opened.ErrorText(kErrorOutOfMemory), "CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
   EXPECT_EQ(opened.ErrorText(12345), "error 12345");
