@@ -2,10 +2,16 @@
 #include <atomic>
 
 #include "vm/ptx/access.h"
+#include "vm/ptx/cluster.h"
 #include "vm/ptx/exec.h"
 
 namespace tarsia::ptx {
 namespace {
+
+// Whether a shared address names a block that is there.
+bool IsOfCluster(Warp& warp, uint64_t address) {
+  return address >> kRankShift <= warp.block().cluster().size();
+}
 
 // What a strong access hands on to other threads, or takes from them. Host threads follow suit.
 void NoteStrong(Warp& warp, const Inst& inst, const Operand& address, Space space, bool write) {
@@ -16,6 +22,7 @@ void NoteStrong(Warp& warp, const Inst& inst, const Operand& address, Space spac
   ForLanes(warp.mask(), [&](int lane) {
     uint64_t at = warp.Address(address, lane);
     const Space narrow = Warp::Narrow(space, &at);
+    if (narrow == Space::kShared && !IsOfCluster(warp, at)) return;  // the access is reported
     if (write) {
       warp.NoteStrongWrite(inst, lane, narrow, at);
     } else {

@@ -66,6 +66,18 @@ TEST(Finding, OutOfBounds) {
             "8 bytes of parameters");
 }
 
+// What is handed on through memory must be there, too.
+TEST(Finding, StrongAccessesOutOfBounds) {
+  for (const char* access :
+       {"st.release.gpu.shared.b32 [rd2], 1;", "ld.acquire.gpu.shared.b32 r2, [rd2];",
+        "atom.acq_rel.gpu.shared.add.u32 r2, [rd2], 1;"}) {
+    ExpectOne(Entry("fence.acq_rel.gpu; atom.release.gpu.global.add.u32 r3, [rd0], 1;\n"
+                    "mov.u64 rd2, 0x70000000000; " +
+                    std::string(access)),
+              1, FindingKind::kOutOfBounds, "");
+  }
+}
+
 TEST(Finding, Misaligned) {
   ExpectOne(Entry("ld.global.u32 r1, [rd0+2];"), 1, FindingKind::kMisaligned, "no multiple of 4");
   ExpectOne(Entry("ld.global.v4.u32 {r1, r2, r3, r4}, [rd0+8];"), 1, FindingKind::kMisaligned,
