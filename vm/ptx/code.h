@@ -149,6 +149,7 @@ struct CallSite {
   uint32_t function = 0;
   std::vector<uint64_t> arguments;  // where they lie in the caller's frame
   std::vector<uint64_t> results;
+  std::vector<uint32_t> targets;  // the functions that .calltargets names; empty: any
 };
 
 struct RegisterSlot {

@@ -1,4 +1,6 @@
 // Branches, calls and ends.
+#include <algorithm>
+
 #include "vm/ptx/block.h"
 #include "vm/ptx/builtins.h"
 #include "vm/ptx/exec.h"
@@ -49,6 +51,8 @@ bool CanCall(Warp& warp, const Inst& inst, const CallSite& site) {
     std::string_view fault;
     if (number == kIndirect) {
       fault = "which is no function";
+    } else if (!site.targets.empty() && std::ranges::count(site.targets, number) == 0) {
+      fault = "a function that .calltargets does not name";
     } else if (module.functions[number].params.size() != site.arguments.size() ||
                module.functions[number].results.size() != site.results.size()) {
       fault = "a function with another list of parameters or results";

@@ -99,11 +99,12 @@ class Parser {
   bool ParseGuard(Inst* inst);
   bool ParseCall(Inst* inst);
   bool ParseCallParams(std::vector<uint64_t>* offsets);
-  bool ParsePrototypeName(const CallSite& site);
+  bool ParsePrototypeName(CallSite* site);
   bool ParseBrx(Inst* inst);
   bool ParseBranchTargets(const std::string& name);
   bool ParsePrototype(const std::string& name);
   bool ParsePrototypeList(size_t* count);
+  bool ParseCallTargets(const std::string& name);
   void FinishInstruction(const Row& row, Inst inst);
   std::optional<Symbol> FindSymbol(std::string_view name);
 
@@ -114,10 +115,11 @@ class Parser {
   std::map<std::string, Symbol, std::less<>> names_;  // at the level of the module
   std::unique_ptr<FunctionBuilder> builder_;
   std::map<std::string, uint32_t, std::less<>> branch_tables_;
-  // What `.callprototype` says of a call through a register.
+  // What `.callprototype` or `.calltargets` says of a call through a register.
   struct Prototype {
     size_t params = 0;
     size_t results = 0;
+    std::vector<uint32_t> targets;
   };
   std::map<std::string, Prototype, std::less<>> prototypes_;
   uint32_t depth_ = 0;  // of scopes

@@ -195,6 +195,7 @@ void Parser::ParseLabelOrInstruction() {
 bool Parser::ParseLabelLine(const std::string& name, Location location) {
   if (lexer_.IsDot("branchtargets")) return ParseBranchTargets(name);
   if (lexer_.IsDot("callprototype")) return ParsePrototype(name);
+  if (lexer_.IsDot("calltargets")) return ParseCallTargets(name);
   if (!builder_->DeclareLabel(name)) diagnostics_.Error(diag::kRedeclared, location, name);
   return true;
 }
@@ -224,6 +225,35 @@ bool Parser::ParsePrototype(const std::string& name) {
   if (lexer_.Is('(') && !ParsePrototypeList(&prototype.params)) return false;
   if (lexer_.IsDot("noreturn")) lexer_.Next();
   prototypes_.insert_or_assign(name, prototype);
+  return Expect(';');
+}
+
+// name: .calltargets function, function;  of functions that take and give the same.
+bool Parser::ParseCallTargets(const std::string& name) {
+  lexer_.Next();
+  Prototype prototype;
+  do {
+    const Location location = lexer_.location();
+    const auto target = ParseName();
+    if (!target) return false;
+    const auto symbol = FindSymbol(*target);
+    if (!symbol || symbol->kind != Symbol::Kind::kFunction) {
+      diagnostics_.Error(diag::kUnknownName, location, *target);
+      return false;
+    }
+    const Function& function = module_->functions[symbol->number];
+    if (prototype.targets.empty()) {
+      prototype.params = function.params.size();
+      prototype.results = function.results.size();
+    } else if (prototype.params != function.params.size() ||
+               prototype.results != function.results.size()) {
+      diagnostics_.Error(diag::kCallShape, location, *target, function.params.size(),
+                         function.results.size());
+      return false;
+    }
+    prototype.targets.push_back(symbol->number);
+  } while (Take(','));
+  prototypes_.insert_or_assign(name, std::move(prototype));
   return Expect(';');
 }
 
@@ -730,7 +760,7 @@ bool Parser::ParseCall(Inst* inst) {
   if (indirect) {
     inst->operands.push_back(symbol->reg);
     if (!Expect(',') || (lexer_.Is('(') && !(ParseCallParams(&site.arguments) && Expect(','))) ||
-        !ParsePrototypeName(site)) {
+        !ParsePrototypeName(&site)) {
       return false;
     }
   } else if (Take(',') && !ParseCallParams(&site.arguments)) {
@@ -743,8 +773,8 @@ bool Parser::ParseCall(Inst* inst) {
   return true;
 }
 
-// Checks the call against the prototype that it names.
-bool Parser::ParsePrototypeName(const CallSite& site) {
+// Checks the call against the prototype or the list of targets that it names.
+bool Parser::ParsePrototypeName(CallSite* site) {
   const Location location = lexer_.location();
   const auto name = ParseName();
   if (!name) return false;
@@ -754,11 +784,12 @@ bool Parser::ParsePrototypeName(const CallSite& site) {
     return false;
   }
   const Prototype& prototype = found->second;
-  if (prototype.params == site.arguments.size() && prototype.results == site.results.size()) {
-    return true;
+  if (prototype.params != site->arguments.size() || prototype.results != site->results.size()) {
+    diagnostics_.Error(diag::kCallShape, location, *name, prototype.params, prototype.results);
+    return false;
   }
-  diagnostics_.Error(diag::kCallShape, location, *name, prototype.params, prototype.results);
-  return false;
+  site->targets = prototype.targets;
+  return true;
 }
 
 bool Parser::ParseCallParams(std::vector<uint64_t>* offsets) {

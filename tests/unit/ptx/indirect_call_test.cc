@@ -76,6 +76,25 @@ TEST(IndirectCall, OfDifferentFunctions) {
                [&](uint32_t i) { return i < 20 ? called(i) : 7; });
 }
 
+// `.calltargets` says what a call may reach: what it takes and gives, and where it may not go.
+TEST(IndirectCall, OfNamedTargets) {
+  const std::string targets = "several: .calltargets twice, square;\n";
+  const std::string call = "call (value), rd2, (argument), several;\nld.param.b32 r9, [value];\n";
+  ExpectStored(targets + "mov.u64 rd2, twice; @p1 mov.u64 rd2, square;\n" + call,
+               [](uint32_t i) { return i < 20 ? i * i : 2 * i; });
+
+  Machine machine(
+      Kernel("one_only: .calltargets twice;\nmov.u64 rd2, square;\n"
+             "call (value), rd2, (argument), one_only;\n"));
+  const std::string found = Text(machine.Run("k", {1}, {32}, {machine.Room(128)}));
+  EXPECT_NE(found.find("a function that .calltargets does not name"), std::string::npos) << found;
+
+  const auto error = [](const std::string& body) { return ErrorsOf(Kernel(body)); };
+  EXPECT_NE(error("t: .calltargets twice, nothing;\n").find("call-shape"), std::string::npos);
+  EXPECT_NE(error("t: .calltargets thrice;\n").find("unknown-name"), std::string::npos);
+  EXPECT_NE(error(targets + "call (value), rd2, several;\n").find("call-shape"), std::string::npos);
+}
+
 TEST(IndirectCall, FindsWhatIsNoFunction) {
   const auto found = [](const std::string& body) {
     Machine machine(Kernel(body + "call (value), rd2, (argument), one;\n"));
