@@ -51,6 +51,11 @@ bool IsSelf(const Mark& mark, const Mark& added) {
          (added.how & kAsyncBit) == 0;
 }
 
+// But for bytes and how.
+bool IsSameAccess(const Mark& a, const Mark& b) {
+  return a.block == b.block && a.actor == b.actor && a.clock == b.clock && a.inst == b.inst;
+}
+
 // Whether an access makes an earlier one superfluous.
 bool IsPast(const Entry& entry, const Mark& added) {
   return entry.after && IsSubset(entry.mark.bytes, added.bytes) &&
@@ -161,12 +166,30 @@ void SlotSteps::Go(Slot* slot, const Mark& added, const Standing& standing, Chan
                         (key.words[2] * 0x165667B19E3779F9U) ^ (key.words[3] * 0xD6E8FEB86659FD93U);
   Step& step = steps_[hash >> 40 & (kSteps - 1)];
   if (!(step.key == key)) {
-    step.after = Next(*slot, added, standing, change);
-    if (!step.after.empty()) step.after.newest = step.after.newest.SeenFrom(added);
-    step.key = key;
+    const Slot after = Next(*slot, added, standing, change);
+    const Mark& newest = after.newest;
+    if (!after.empty() && !IsSameAccess(newest, added) && !IsSameAccess(newest, slot->newest)) {
+      *slot = after;  // rare; not worth remembering
+      return;
+    }
+    step = {key, after.older, Newest::kNone, newest.bytes, newest.how};
+    if (!after.empty()) {
+      step.newest = IsSameAccess(newest, added) ? Newest::kAdded : Newest::kOld;
+    }
   }
-  *slot = step.after;
-  if (!slot->empty()) slot->newest = slot->newest.From(added);
+  switch (step.newest) {
+    case Newest::kNone:
+      *slot = {};
+      return;
+    case Newest::kAdded:
+      slot->newest = added;
+      break;
+    case Newest::kOld:
+      break;
+  }
+  slot->newest.bytes = step.bytes;
+  slot->newest.how = step.how;
+  slot->older = step.older;
 }
 
 void SlotSteps::AddWrite(Slot* slot, uint8_t bytes, const Accessor& by) {

@@ -69,11 +69,17 @@ class SlotSteps {
     uint32_t after = 0;    // it happened before
     uint32_t of_warp = 0;  // it is by the same warp
   };
+  // The newest of the next state: nothing, the newest of before, or the access itself; the last two
+  // of the bytes and in the way that the step says.
+  enum class Newest : uint8_t { kNone, kOld, kAdded };
   struct Step {
     Key key;
-    Slot after;  // its newest seen from the access
+    uint32_t older = 0;
+    Newest newest = Newest::kNone;
+    uint8_t bytes = 0;
+    uint8_t how = 0;
   };
-  static constexpr size_t kSteps = 2048;
+  static constexpr size_t kSteps = 4096;
 
   // `added`: the access as a mark.
   void Go(Slot* slot, const Mark& added, const Standing& standing, Change change);
