@@ -63,7 +63,7 @@ struct LaunchReport {
   bool finished = false;  // all blocks that were to run did
   LaunchCounts counts;    // of LaunchConfig::counts
   // What the search for races took beside global memory, and for how many bytes of it (in pages of
-  // 1 KiB): at most 12 times as much, and 2 MiB. The undefined bits, always kept, are not in it.
+  // 1 KiB): at most 11 times as much, and 2 MiB. The undefined bits, always kept, are not in it.
   uint64_t shadow_bytes = 0;
   uint64_t shadowed_bytes = 0;
 

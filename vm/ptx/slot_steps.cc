@@ -151,7 +151,7 @@ SlotSteps::Standing SlotSteps::StandingOf(const Slot& slot, const Accessor& by) 
   return standing;
 }
 
-void SlotSteps::Go(Slot* slot, const Mark& added, const Standing& standing, Change change) {
+void SlotSteps::Advance(Slot* slot, const Mark& added, const Standing& standing, Change change) {
   const Mark seen = slot->newest.SeenFrom(added);
   const auto pair = [](uint64_t high, uint32_t low) { return high << 32 | low; };
   Key key;
@@ -164,6 +164,7 @@ void SlotSteps::Go(Slot* slot, const Mark& added, const Standing& standing, Chan
   const uint64_t hash = (key.words[0] * 0x9E3779B97F4A7C15U) ^
                         (key.words[1] * 0xC2B2AE3D27D4EB4FU) ^
                         (key.words[2] * 0x165667B19E3779F9U) ^ (key.words[3] * 0xD6E8FEB86659FD93U);
+  if (steps_.empty()) steps_.resize(kSteps);
   Step& step = steps_[hash >> 40 & (kSteps - 1)];
   if (!(step.key == key)) {
     const Slot after = Next(*slot, added, standing, change);
@@ -199,13 +200,13 @@ void SlotSteps::AddWrite(Slot* slot, uint8_t bytes, const Accessor& by) {
   } else if ((by.how & kAtomicBit) != 0 && by.IsMorallyStrongWith(slot->newest, bytes)) {
     change = Change::kSeeAndAdd;
   }
-  Go(slot, by.MarkOf(bytes), StandingOf(*slot, by), change);
+  Advance(slot, by.MarkOf(bytes), StandingOf(*slot, by), change);
 }
 
 void SlotSteps::UncoverPart(Slot* slot, uint8_t bytes) {
   Mark covered = slot->newest;  // who writes does not matter
   covered.bytes = bytes;
-  Go(slot, covered, {}, Change::kUncover);
+  Advance(slot, covered, {}, Change::kUncover);
 }
 
 }  // namespace tarsia::ptx

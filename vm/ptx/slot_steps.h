@@ -31,7 +31,7 @@ class SlotSteps {
     if (slot->empty() || Supersedes(*slot, bytes, by)) {
       *slot = {by.MarkOf(bytes)};
     } else {
-      Go(slot, by.MarkOf(bytes), StandingOf(*slot, by), Change::kAdd);
+      Advance(slot, by.MarkOf(bytes), StandingOf(*slot, by), Change::kAdd);
     }
   }
   // A write joins the writes there. Strong ones stand beside each other; a weak one is alone with
@@ -82,7 +82,7 @@ class SlotSteps {
   static constexpr size_t kSteps = 4096;
 
   // `added`: the access as a mark.
-  void Go(Slot* slot, const Mark& added, const Standing& standing, Change change);
+  void Advance(Slot* slot, const Mark& added, const Standing& standing, Change change);
   [[nodiscard]] Slot Next(const Slot& slot, const Mark& added, const Standing& standing,
                           Change change);
   [[nodiscard]] Standing StandingOf(const Slot& slot, const Accessor& by) const;
@@ -100,7 +100,7 @@ class SlotSteps {
   }
 
   Trails* trails_;
-  std::vector<Step> steps_ = std::vector<Step>(kSteps);
+  std::vector<Step> steps_;  // empty until there is one
 };
 
 }  // namespace tarsia::ptx
