@@ -155,6 +155,7 @@ Handler ExtendFor(const Inst& inst) {
   const bool narrows = BytesOf(inst.type[0]) <= BytesOf(inst.type[1]);
   const Type kept = inst.type[narrows ? 0 : 1];
   if (!narrows && inst.operands[0].bytes != BytesOf(inst.type[0])) return nullptr;
+  if (inst.operands[0].bytes == 1 || inst.operands[1].bytes == 1) return nullptr;
   if (BytesOf(kept) == 1) {
     return IsSigned(kept) ? ExtendFrom<int8_t>(inst) : ExtendFrom<uint8_t>(inst);
   }

@@ -63,6 +63,19 @@ std::vector<Tuple> Doubles() {
   return inputs;
 }
 
+// Constants and registers of 8 bits, which are as wide as the type and no wider.
+TEST(Convert, Bytes) {
+  CheckRow(Op::kCvtInt, "cvt.u8.u8 d, 0xF6;", 16, {16}, Combine(1, {0}),
+           [](const Tuple&) { return uint64_t{0xF6}; });
+  CheckRow(Op::kCvtInt, "cvt.u8.u16 _, s0; cvt.s16.s8 d, 0xF6;", 16, {16}, Combine(1, {0}),
+           [](const Tuple&) { return uint64_t{0xFFF6}; });
+  CheckRow(Op::kCvtInt, "{ .reg .b8 byte; cvt.u8.u32 byte, s0; cvt.s32.s8 d, byte; }", 32, {32},
+           Combine(1, EdgeIntegers()), [](const Tuple& s) {
+             const uint64_t byte = s[0] & 0xFF;
+             return byte < 0x80 ? byte : byte | 0xFFFFFF00;
+           });
+}
+
 TEST(Convert, FloatsToIntegers) {
   struct Mode {
     const char* name;
