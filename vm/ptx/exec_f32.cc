@@ -186,6 +186,53 @@ Step MinMax(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
+template <bool kLess>
+Step MinMaxOfThree(Warp& warp, const Inst& inst) {
+  const bool ftz = inst.Has(Mod::kFtz);
+  const bool nan = inst.Has(Mod::kNaN);
+  const auto source = [&](int n, int lane) {
+    auto value = warp.Get<float>(inst.operands[static_cast<size_t>(n)], lane);
+    if (ftz) value = FlushF32(value);
+    return inst.Has(Mod::kAbs) ? std::abs(value) : value;
+  };
+  uint8_t* dest = warp.Dest(inst.operands[0]);
+  ForLanes(warp.mask(), [&](int lane) {
+    const float first = Extreme<kLess>(source(1, lane), source(2, lane), nan);
+    StoreLane(dest, lane, CanonicalF32(Extreme<kLess>(first, source(3, lane), nan)));
+  });
+  return Step::kNext;
+}
+
+// ---- f32 of sources that are partly halves -----------------------------------------------------
+
+template <FloatFormat kFormat>
+float WidenHalf(uint16_t code) {
+  return static_cast<float>(FromFormat(code, kFormat));
+}
+
+// The last source is an f32, those before it are halves.
+template <typename Operation, FloatFormat kFormat, RoundMode kMode, bool kSat, typename... Halves>
+Handler MixedOf() {
+  return &Map<[](Halves... halves, float last) {
+    return Compute<Operation, kMode, false, kSat>(WidenHalf<kFormat>(halves)..., last);
+  },
+              float, Halves..., float>;
+}
+
+template <typename Operation, FloatFormat kFormat, typename... Halves>
+Handler MixedFor(const Inst& inst) {
+  return ForRounding(inst, [&]<RoundMode kMode>() {
+    return inst.Has(Mod::kSat) ? MixedOf<Operation, kFormat, kMode, true, Halves...>()
+                               : MixedOf<Operation, kFormat, kMode, false, Halves...>();
+  });
+}
+
+template <typename Operation, typename... Halves>
+Handler Mixed(const Inst& inst) {
+  return inst.type[1] == Type::kF16 ? MixedFor<Operation, kFormatF16, Halves...>(inst)
+                                    : MixedFor<Operation, kFormatBF16, Halves...>(inst);
+}
+
 float FlippedSign(float a) {
   return std::bit_cast<float>(std::bit_cast<uint32_t>(a) ^ 0x80000000U);
 }
@@ -240,6 +287,11 @@ PTX_BIND(AbsF32) { return SignOf<&WithoutSign>(inst); }
 PTX_BIND(NegF32) { return SignOf<&FlippedSign>(inst); }
 PTX_BIND(MinF32) { return &MinMax<true>; }
 PTX_BIND(MaxF32) { return &MinMax<false>; }
+PTX_BIND(MinThreeF32) { return &MinMaxOfThree<true>; }
+PTX_BIND(MaxThreeF32) { return &MinMaxOfThree<false>; }
+PTX_BIND(AddMixed) { return Mixed<Add, uint16_t>(inst); }
+PTX_BIND(SubMixed) { return Mixed<Sub, uint16_t>(inst); }
+PTX_BIND(FmaMixed) { return Mixed<Fma, uint16_t, uint16_t>(inst); }
 // The sign of a on b.
 PTX_BIND(CopysignF32) {
   return &Map<[](uint32_t a, uint32_t b) { return (a & 0x80000000U) | (b & 0x7FFFFFFFU); },

@@ -80,6 +80,7 @@ class Parser {
   bool ParseLabelLine(const std::string& name, Location location);
   bool ParseInstruction();
   bool ParseModifiers(Inst* inst, const Row** row, std::string_view mnemonic);
+  const Row* FindRow(std::string_view mnemonic, const std::vector<std::string_view>& words);
   void ReportModifiers(std::string_view mnemonic, const std::vector<std::string_view>& words,
                        const std::vector<Location>& places);
   void CheckSince(const Since& since, const std::string& what, Location location);

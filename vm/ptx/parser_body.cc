@@ -349,6 +349,18 @@ void OrderAtomicWords(std::vector<std::string_view>* words, std::vector<Location
   }
 }
 
+// Whether so many operands, separated by commas, are as many as the row has places.
+bool TakesOperands(const Row& row, int count) {
+  int least = 0;
+  int most = 0;
+  for (const OperandShape& shape : row.shapes) {
+    if (shape.behind_bar) continue;
+    ++most;
+    if (!shape.optional) ++least;
+  }
+  return least <= count && count <= most;
+}
+
 }  // namespace
 
 bool Parser::ParseModifiers(Inst* inst, const Row** row, std::string_view mnemonic) {
@@ -361,25 +373,38 @@ bool Parser::ParseModifiers(Inst* inst, const Row** row, std::string_view mnemon
   }
   const bool atomic = mnemonic == "atom" || mnemonic == "red";
   if (atomic && !words.empty() && words[0] != "async") OrderAtomicWords(&words, &places);
-  for (const Row* candidate : RowsOf(mnemonic)) {
-    ModifierMatch match = MatchModifiers(*candidate, words);
-    if (!match.complete) continue;
-    inst->mods = match.mods;
-    inst->number = match.number;
-    inst->type = match.types;
-    *row = candidate;
-    CheckSince(candidate->since, fmt::format("`{}`", mnemonic), inst->location);
-    for (const auto& [word, since] : candidate->later_words) {
-      const auto found = std::ranges::find(words, word);
-      if (found == words.end()) continue;
-      CheckSince(since, fmt::format("`.{}` of `{}`", word, mnemonic),
-                 places[static_cast<size_t>(found - words.begin())]);
-    }
-    return true;
+  *row = FindRow(mnemonic, words);
+  if (*row == nullptr) {
+    places.push_back(inst->location);
+    ReportModifiers(mnemonic, words, places);
+    return false;
   }
-  places.push_back(inst->location);
-  ReportModifiers(mnemonic, words, places);
-  return false;
+  const ModifierMatch match = MatchModifiers(**row, words);
+  inst->mods = match.mods;
+  inst->number = match.number;
+  inst->type = match.types;
+  CheckSince((*row)->since, fmt::format("`{}`", mnemonic), inst->location);
+  for (const auto& [word, since] : (*row)->later_words) {
+    const auto found = std::ranges::find(words, word);
+    if (found == words.end()) continue;
+    CheckSince(since, fmt::format("`.{}` of `{}`", word, mnemonic),
+               places[static_cast<size_t>(found - words.begin())]);
+  }
+  return true;
+}
+
+// The row that takes the words; of several, the first that takes as many operands as follow.
+const Row* Parser::FindRow(std::string_view mnemonic, const std::vector<std::string_view>& words) {
+  const Row* first = nullptr;
+  for (const Row* row : RowsOf(mnemonic)) {
+    if (!MatchModifiers(*row, words).complete) continue;
+    if (first == nullptr) {
+      first = row;
+    } else if (const int count = OperandsLeft(true); !TakesOperands(*first, count)) {
+      if (TakesOperands(*row, count)) return row;
+    }
+  }
+  return first;
 }
 
 // Reports what the module's target or version does not have.

@@ -185,6 +185,84 @@ uint64_t ExtremeOf(T a, T b, bool less, bool nan) {
   return std::bit_cast<BitsOf<T>>((a < b) == less ? a : b);
 }
 
+// Two at a time: a NaN gives way to a number, or spoils all.
+TEST(F32, TakesExtremesOfThree) {
+  const auto inputs = Inputs<float>(3);
+  for (const bool less : {true, false}) {
+    const Op op = less ? Op::kMinThreeF32 : Op::kMaxThreeF32;
+    const std::string name = less ? "min" : "max";
+    const auto check = [&](const std::string& words, bool nan, float (*read)(float)) {
+      CheckRow(
+          op, name + words + ".f32 d, s0, s1, s2;", 32, {32, 32, 32}, inputs,
+          [=](const Tuple& s) {
+            const auto source = [&](int n) { return read(FloatOf<float>(s[n])); };
+            const uint64_t two = ExtremeOf(source(0), source(1), less, nan);
+            return ExtremeOf(FloatOf<float>(two), source(2), less, nan);
+          },
+          kNewHeader);
+    };
+    check("", false, [](float a) { return a; });
+    check(".NaN", true, [](float a) { return a; });
+    check(".ftz", false, &Flushed);
+    check(".abs", false, [](float a) { return std::fabs(a); });
+    check(".ftz.NaN.abs", true, [](float a) { return std::fabs(Flushed(a)); });
+  }
+}
+
+// What a half of 16 bits stands for, by its definition.
+float HalfOf(uint64_t code, bool f16) {
+  if (!f16) return FloatOf<float>(code << 16);
+  const int exponent = static_cast<int>(code >> 10 & 31);
+  const auto fraction = static_cast<float>(code & 1023);
+  float value =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(fraction + 1024, exponent - 25);
+  if (exponent == 31) value = fraction == 0 ? INFINITY : NAN;
+  return (code & 0x8000) != 0 ? -value : value;
+}
+
+// Halves come first and are widened, which is exact; one rounding follows.
+TEST(F32, AddsHalves) {
+  std::vector<Tuple> inputs;
+  for (const Tuple& tuple : Inputs<float>(3)) {
+    inputs.push_back({tuple[0] >> 16, tuple[1] >> 13, tuple[2]});
+  }
+  struct Form {
+    Op op;
+    const char* name;
+    const char* sources;
+    float (*of)(float, float, float);
+  };
+  const Form forms[] = {
+      {Op::kAddMixed, "add", " d, s0, s2;", [](float a, float, float c) { return a + c; }},
+      {Op::kSubMixed, "sub", " d, s0, s2;", [](float a, float, float c) { return a - c; }},
+      {Op::kFmaMixed, "fma", " d, s0, s1, s2;",
+       [](float a, float b, float c) { return std::fma(a, b, c); }}};
+  for (const Form& form : forms) {
+    for (const Mode& mode : kModes) {
+      for (const bool sat : {false, true}) {
+        for (const bool f16 : {false, true}) {
+          const std::string words =
+              std::string(".") + mode.name + (sat ? ".sat" : "") + ".f32." + (f16 ? "f16" : "bf16");
+          CheckRow(
+              form.op, form.name + words + form.sources, 32, {16, 16, 32}, inputs,
+              [&](const Tuple& s) {
+                const float a = HalfOf(s[0], f16);
+                const float b = HalfOf(s[1], f16);
+                std::fesetround(mode.host);
+                const float value = form.of(a, b, FloatOf<float>(s[2]));
+                std::fesetround(FE_TONEAREST);
+                return CodeOf(sat ? Saturated(value) : value);
+              },
+              kNewHeader);
+        }
+      }
+    }
+  }
+  EXPECT_NE(ErrorsOf(std::string(kNewHeader) + ".entry k() { .reg .b32 a; min.f32 a, a, a, a, a; }")
+                .find("another number of operands"),
+            std::string::npos);
+}
+
 TEST(F32, TakesExtremes) {
   const auto inputs = Inputs<float>(2);
   for (const bool less : {true, false}) {
