@@ -159,27 +159,27 @@ TEST(Convert, Floats) {
     return double{std::bit_cast<float>(static_cast<uint32_t>(s[0]))};
   };
   const std::pair<const char*, DType> halves[] = {{"f16", kF16}, {"bf16", kBF16}};
-  for (const auto& [name, type] : halves) {
+  for (const auto& half : halves) {
+    const char* const name = half.first;
+    const DType type = half.second;
     CheckRow(Op::kCvt, fmt::format("cvt.rn.{}.f32 d, s0;", name), 16, {32}, floats,
-             [&, type = type](const Tuple& s) { return Encoded(type, value(s)); });
-    CheckRow(
-        Op::kCvt, fmt::format("cvt.f32.{} d, s0;", name), 32, {16}, floats,
-        [&, type = type](const Tuple& s) { return Encoded(kF32, DecodeToDouble(type, s[0])); });
+             [&](const Tuple& s) { return Encoded(type, value(s)); });
+    CheckRow(Op::kCvt, fmt::format("cvt.f32.{} d, s0;", name), 32, {16}, floats,
+             [&](const Tuple& s) { return Encoded(kF32, DecodeToDouble(type, s[0])); });
     CheckRow(Op::kCvtPair, fmt::format("cvt.rn.{}x2.f32 d, s0, s1;", name), 32, {32, 32},
-             Combine(2, {0x3F801000, 0x477FF000, 0xBF818000, 0x7FC00000}),
-             [&, type = type](const Tuple& s) {
+             Combine(2, {0x3F801000, 0x477FF000, 0xBF818000, 0x7FC00000}), [&](const Tuple& s) {
                return Encoded(type, value(s)) << 16 | Encoded(type, value({s[1]}));
              });
     CheckRow(Op::kCvtPair, fmt::format("cvt.rn.relu.{}x2.f32 d, s0, s1;", name), 32, {32, 32},
              {{0xBF800000, 0x3F800000}},
-             [&, type = type](const Tuple& s) { return Encoded(type, value({s[1]})); });
+             [&](const Tuple& s) { return Encoded(type, value({s[1]})); });
     CheckRow(Op::kCvtNarrow, fmt::format("cvt.rn.relu.{}.f32 d, s0;", name), 16, {32}, floats,
-             [&, type = type](const Tuple& s) {
+             [&](const Tuple& s) {
                const uint64_t code = Encoded(type, value(s));
                return (code & 0x8000) != 0 ? 0 : code;
              });
     CheckRow(Op::kCvt, fmt::format("cvt.rz.{}.f32 d, s0;", name), 16, {32}, floats,
-             [&, type = type](const Tuple& s) {
+             [&](const Tuple& s) {
                if (std::isinf(value(s))) return Encoded(type, value(s));
                return Encoded(type, value(s), {.rounding = Rounding::kTowardZero});
              });
