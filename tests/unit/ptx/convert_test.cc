@@ -214,8 +214,10 @@ TEST(Convert, TensorFormats) {
   const auto inputs = Combine(2, {0, 0x3F800000, 0xBF880000, 0x43E00000, 0x43E80000, 0x44000000,
                                   0x47600000, 0x7F800000, 0x3A800000, 0x38000000, 0xC3E10000});
   const std::pair<const char*, DType> types[] = {{"e4m3x2", kF8E4M3FN}, {"e5m2x2", kF8E5M2}};
-  for (const auto& [name, type] : types) {
-    const auto code = [type = type](double v) -> uint64_t {
+  for (const auto& pair : types) {
+    const char* const name = pair.first;
+    const DType type = pair.second;
+    const auto code = [type](double v) -> uint64_t {
       if (std::isnan(v)) return 0x7F;
       return EncodeFromDouble(type, v, {.overflow = Overflow::kSaturate});
     };
@@ -232,7 +234,7 @@ TEST(Convert, TensorFormats) {
     std::vector<Tuple> all;
     for (uint64_t i = 0; i < 256; ++i) all.push_back({i << 8 | (255 - i)});
     CheckRow(Op::kCvtHalfF8, fmt::format("cvt.rn.f16x2.{} d, s0;", name), 32, {16}, all,
-             [type = type](const Tuple& s) {
+             [type](const Tuple& s) {
                return Encoded(kF16, DecodeToDouble(type, s[0] >> 8)) << 16 |
                       Encoded(kF16, DecodeToDouble(type, s[0] & 0xFF));
              });

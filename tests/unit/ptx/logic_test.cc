@@ -103,9 +103,10 @@ TEST(Move, CopiesAndSplits) {
              [](const Tuple& s) { return s[0]; });
   }
   CheckRow(Op::kMov, "mov.pred d, s0;", 1, {1}, {{0}, {1}}, [](const Tuple& s) { return s[0]; });
-  for (const auto& [text, truth] : {std::pair("-1", 1), std::pair("1", 1), std::pair("0", 0)}) {
-    CheckRow(Op::kMov, fmt::format("mov.pred d, {};", text), 1, {1}, {{0}, {1}},
-             [truth = truth](const Tuple&) { return static_cast<uint64_t>(truth); });
+  for (const auto& pair : {std::pair("-1", 1), std::pair("1", 1), std::pair("0", 0)}) {
+    const int truth = pair.second;
+    CheckRow(Op::kMov, fmt::format("mov.pred d, {};", pair.first), 1, {1}, {{0}, {1}},
+             [truth](const Tuple&) { return static_cast<uint64_t>(truth); });
   }
   CheckRow(Op::kMov, "mov.b32 d, {s0, s1};", 32, {16, 16}, inputs,
            [](const Tuple& s) { return s[1] << 16 | s[0]; });
