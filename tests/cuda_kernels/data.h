@@ -17,7 +17,8 @@ class Random {
   }
   // A whole number from `low` to `high`, both included.
   int Whole(int low, int high) {
-    return low + static_cast<int>(Word() % static_cast<uint32_t>(high - low + 1));
+    const int64_t count = int64_t{high} - low + 1;
+    return static_cast<int>(low + static_cast<int64_t>(Word() % static_cast<uint64_t>(count)));
   }
 
  private:
