@@ -67,6 +67,7 @@ struct Operand {
   bool sink = false;         // `_` in a list, while parsing
   bool negated = false;      // `!%p`
   bool frame_space = false;  // an address of a parameter that lies in the thread's frame
+  uint16_t select = 0;       // `.h20`: the digits, each plus one; 0 if there are none
   uint32_t offset = 0;       // of lane 0 in its bank, in bytes
   uint32_t flag = 0;         // number in its bank, of the mask of lanes with undefined bits
   int64_t addend = 0;        // of an address

@@ -19,11 +19,12 @@ HEAD = """<!-- Made by `python3 vm/ptx/document.py > docs/ptx.md` from vm/ptx/*.
 Every form of every instruction that [the emulator](emulator.md) takes; a word, a type or an operand
 that is not here is an error that names it. PTX of any version up to 9.x is read.
 
-`[..]` may be left out, `a|b` is one of both, `*` stands for a number. `d` is a destination, `a`, `b`,
-`c`.. are sources, `p` a predicate, `{a..}` a list of registers; behind a colon stands the type of an
-operand that has one of its own. Behind `since` stand the first target and version of PTX that have
-the form, then the words of it that came later: in a module of an older target or version they are
-errors too. `sm_90a` is that target alone, `sm_90a+` it and any later one with a suffix.
+`[..]` may be left out, `a|b` is one of both, `*` stands for a number. `d` is a destination, `a`,
+`b`, `c`.. are sources, `p` a predicate, `{a..}` a list of registers; behind a colon stands the
+type of an operand that has one of its own. `.parts` are halves (`.h10`) or bytes (`.b3210`) by
+number. Behind `since` stand the first target and version of PTX that have the form, then the words
+of it that came later: in a module of an older target or version they are errors too. `sm_90a` is
+that target alone, `sm_90a+` it and any later one with a suffix.
 
 Textures, surfaces, `multimem`, `tcgen05` and sparse `wgmma` are not covered.
 """
@@ -83,7 +84,7 @@ def operand(shape, letters):
     """What stands for the shape of an operand."""
     if shape in ("call", "brx"):
         return {"call": "[(results),] (function[, (arguments)]|"
-                        "address:b64[, (arguments)], prototype)",
+                        "address:b64[, (arguments)], prototype|targets)",
                 "brx": "a:u32, targets"}[shape]
     shape = shape.rstrip("?")
     if shape == "l":
@@ -91,12 +92,14 @@ def operand(shape, letters):
     if shape == "m":
         return "[address]"
     kind, _, kind_type = shape.lstrip("|").rstrip("!~").partition(":")
+    parts = "[.parts]" if kind_type.endswith("@") else ""
+    kind_type = kind_type.rstrip("@")
     predicate = kind_type == "p"
     name = ("p" if predicate else "d") if kind[0] == "d" else "p" if predicate else next(letters)
     own = kind_type if re.match(r"[a-z]\d", kind_type) and not kind_type.startswith("w") else ""
     own = f":{own}" if own else ""
     return {"*": f"{{{name}..}}{own}", "m": f"{{{name}..}}|descriptor", "v": f"{name}|{{{name}..}}",
-            "g": f"{name}|{{{name}..}}"}.get(kind[1:], name + own)
+            "g": f"{name}|{{{name}..}}"}.get(kind[1:], name + parts + own)
 
 
 def operands(text):

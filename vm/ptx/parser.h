@@ -89,6 +89,7 @@ class Parser {
   bool ParseShape(const Row& row, const OperandShape& shape, Inst* inst);
   bool ParseVector(const Row& row, const OperandShape& shape, Type type, int bytes, Inst* inst);
   std::optional<Operand> ParseOperand(const OperandShape& shape, Type type, int bytes);
+  bool ParseParts(const Row& row, Operand* operand);
   std::optional<Operand> ParseNumber(Type type, int bytes);
   std::optional<Operand> ParseNamed(const OperandShape& shape, int bytes);
   std::optional<Operand> SymbolOperand(const Symbol& symbol, std::string_view name,

@@ -514,9 +514,26 @@ bool Parser::ParseShape(const Row& row, const OperandShape& shape, Inst* inst) {
       shape.type_index >= 0 ? inst->type[static_cast<size_t>(shape.type_index)] : shape.type;
   const int bytes = BytesOf(type) * (shape.twice ? 2 : 1);
   if (shape.count != OperandCount::kOne) return ParseVector(row, shape, type, bytes, inst);
-  const auto operand = ParseOperand(shape, type, bytes);
-  if (operand) inst->operands.push_back(*operand);
-  return operand.has_value();
+  auto operand = ParseOperand(shape, type, bytes);
+  if (!operand || (shape.parts && !ParseParts(row, &*operand))) return false;
+  inst->operands.push_back(*operand);
+  return true;
+}
+
+// What may stand behind a register of a video instruction: `.h20` of halves, `.b3210` of bytes.
+bool Parser::ParseParts(const Row& row, Operand* operand) {
+  if (lexer_.token() != Token::kDot) return true;
+  const std::string_view text = lexer_.text();
+  const char letter = row.mnemonic.ends_with('2') ? 'h' : 'b';
+  const size_t most = letter == 'h' ? 2 : 4;
+  bool good = text.size() > 1 && text.size() <= most + 1 && text[0] == letter;
+  for (size_t i = 1; good && i < text.size(); ++i) {
+    good = text[i] >= '0' && text[i] <= '7';
+    operand->select = static_cast<uint16_t>(operand->select << 4 | (text[i] - '0' + 1));
+  }
+  if (!good) diagnostics_.Error(diag::kUnknownModifier, lexer_.location(), row.mnemonic, text);
+  lexer_.Next();
+  return good;
 }
 
 // One operand, or a list of them in braces.
@@ -632,8 +649,11 @@ std::optional<Operand> Parser::ParseNamed(const OperandShape& shape, int bytes) 
   if (!parsed) return std::nullopt;
   std::string name = *parsed;
   if (name[0] == '%' && lexer_.token() == Token::kDot && lexer_.adjacent()) {
-    name += "." + std::string(lexer_.text());
-    lexer_.Next();
+    const std::string whole = name + "." + std::string(lexer_.text());
+    if (!shape.parts || FindSpecial(whole)) {
+      name = whole;
+      lexer_.Next();
+    }
   }
   Operand operand;
   if (name == "_" && shape.role == OperandRole::kDest) {

@@ -45,6 +45,7 @@ OperandShape ParseShape(std::string_view text) {
     shape.role = text == "m" ? OperandRole::kAddress : OperandRole::kBox;
     return shape;
   }
+  shape.parts = TakeSuffix(&text, '@');
   shape.or_predicate = TakeSuffix(&text, '!');
   shape.relaxed = TakeSuffix(&text, '~');
   if (text[0] == '|') {

@@ -34,6 +34,7 @@ struct OperandShape {
   bool or_predicate = false;  // or a predicate in its place
   bool optional = false;
   bool behind_bar = false;  // `|` instead of a comma
+  bool parts = false;       // of the register may be named
 };
 
 // Picks the handler for an instruction of the row; null if the operands' numbers do not fit.

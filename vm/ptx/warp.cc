@@ -240,7 +240,8 @@ Frame* Warp::NewFrame(uint32_t number, Frame* caller, uint32_t lanes) {
   if (function.watched) frame->marks.resize(function.registers.size());
   frame->local_base = kLocalBase;
   if (caller != nullptr) {
-    const uint64_t end = caller->local_base + caller->function->local_bytes;
+    uint64_t end = caller->StaticEnd();
+    for (const uint64_t top : caller->tops) end = std::max(end, top);
     frame->local_base = (end + 255) / 256 * 256;
   }
   const uint64_t from = frame->local_base - kLocalBase;
@@ -258,6 +259,19 @@ Frame* Warp::NewFrame(uint32_t number, Frame* caller, uint32_t lanes) {
 
 void Warp::FreeFrame(Frame* frame) {
   std::erase_if(frames_, [&](const auto& known) { return known.get() == frame; });
+}
+
+bool Warp::MoveTop(int lane, uint64_t address, uint64_t bytes) {
+  const uint64_t from = address - kLocalBase;
+  if (from > kMaxLocal || bytes > kMaxLocal - from) return false;
+  if (frame_->tops.empty()) frame_->tops.assign(kLanes, frame_->StaticEnd());
+  const auto i = static_cast<size_t>(lane);
+  frame_->tops[i] = address + bytes;
+  for (std::vector<uint8_t>* bank : {&local_[i], &local_defined_[i]}) {
+    bank->resize(from);
+    bank->resize(from + bytes);
+  }
+  return true;
 }
 
 void Warp::SetFrameValue(const FrameValue& value, Frame* frame) {

@@ -49,6 +49,13 @@ struct Frame {
   const uint8_t* zeros = nullptr;
   uint64_t local_base = 0;
   std::vector<RegisterMark> marks;  // by register, if the function is watched
+  std::vector<uint64_t> tops;       // by lane, behind what was allocated; empty if nothing was
+
+  // Where the stack ends: behind the variables of the function, or what a lane has allocated.
+  [[nodiscard]] uint64_t StaticEnd() const { return local_base + function->local_bytes; }
+  [[nodiscard]] uint64_t TopOf(int lane) const {
+    return tops.empty() ? StaticEnd() : tops[static_cast<size_t>(lane)];
+  }
 };
 
 // Where lanes that went different ways meet again, or where a call returns to.
@@ -98,6 +105,9 @@ struct Place {
   uint8_t* data = nullptr;
   uint8_t* defined = nullptr;
 };
+
+// The most bytes of a thread's stack.
+inline constexpr uint64_t kMaxLocal = uint64_t{1} << 20;
 
 class Warp {
  public:
@@ -155,6 +165,10 @@ class Warp {
   void SetDefined(const Operand& operand) { frame_->undef_lanes[operand.flag] &= ~mask_; }
   // Reports the executing lanes in which an operand that matters is undefined.
   void NeedDefined(const Inst& inst, const Operand& operand, std::string_view what);
+
+  // ---- for handlers: the stack -------------------------------------------------------------
+  // The stack of a lane ends behind `bytes` undefined bytes at an address. False: it is too deep.
+  bool MoveTop(int lane, uint64_t address, uint64_t bytes);
 
   // ---- for handlers: memory ----------------------------------------------------------------
   [[nodiscard]] uint64_t Address(const Operand& operand, int lane) const {

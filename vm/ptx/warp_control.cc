@@ -13,7 +13,6 @@ namespace tarsia::ptx {
 namespace {
 
 constexpr size_t kMaxFrames = 4096;
-constexpr uint64_t kMaxLocal = uint64_t{1} << 20;
 constexpr uint32_t kMaxPolls = 1024;  // before lanes at a join go on without those that poll
 
 }  // namespace
@@ -204,7 +203,8 @@ Step Warp::Call(const Inst& inst) {
     }
   }
   const Function& callee = module.functions[number];
-  const uint64_t local_end = frame_->local_base + frame_->function->local_bytes;
+  uint64_t local_end = frame_->StaticEnd();
+  for (const uint64_t top : frame_->tops) local_end = std::max(local_end, top);
   if (frames_.size() >= kMaxFrames || local_end + callee.local_bytes > kMaxLocal) {
     Report(inst, FindingKind::kLimit, std::countr_zero(mask_), "the stack is too deep");
     launch().stop.store(true);
