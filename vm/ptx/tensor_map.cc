@@ -113,27 +113,29 @@ Result<TensorMap> TensorMap::Tiled(const Tiles& tiles) {
   return TensorMap(tiles);
 }
 
-std::array<uint8_t, TensorMap::kBytes> TensorMap::Encode() const {
+std::array<uint8_t, TensorMap::kBytes> TensorMap::Pack(const Tiles& tiles) {
   std::array<uint8_t, kBytes> bytes{};
   std::memcpy(bytes.data(), kMagic, sizeof kMagic);
-  bytes[4] = static_cast<uint8_t>(tiles_.type);
-  bytes[5] = static_cast<uint8_t>(tiles_.rank);
-  bytes[6] = static_cast<uint8_t>(tiles_.interleave);
-  bytes[7] = static_cast<uint8_t>(tiles_.swizzle);
-  bytes[8] = static_cast<uint8_t>(tiles_.promotion);
-  bytes[9] = static_cast<uint8_t>(tiles_.fill);
+  bytes[4] = static_cast<uint8_t>(tiles.type);
+  bytes[5] = static_cast<uint8_t>(tiles.rank);
+  bytes[6] = static_cast<uint8_t>(tiles.interleave);
+  bytes[7] = static_cast<uint8_t>(tiles.swizzle);
+  bytes[8] = static_cast<uint8_t>(tiles.promotion);
+  bytes[9] = static_cast<uint8_t>(tiles.fill);
   for (size_t i = 0; i < 5; ++i) {
-    Put(&bytes[10 + 2 * i], static_cast<uint16_t>(tiles_.box[i]));
-    bytes[20 + i] = static_cast<uint8_t>(tiles_.element_strides[i]);
-    Put(&bytes[40 + 4 * i], static_cast<uint32_t>(tiles_.sizes[i] - 1));
+    Put(&bytes[10 + 2 * i], static_cast<uint16_t>(tiles.box[i]));
+    bytes[20 + i] = static_cast<uint8_t>(tiles.element_strides[i]);
+    Put(&bytes[40 + 4 * i], static_cast<uint32_t>(tiles.sizes[i] - 1));
   }
-  Put(&bytes[32], tiles_.address);
-  for (size_t i = 0; i < 4; ++i) Put(&bytes[64 + 8 * i], tiles_.strides[i]);
+  Put(&bytes[32], tiles.address);
+  for (size_t i = 0; i < 4; ++i) Put(&bytes[64 + 8 * i], tiles.strides[i]);
   Put(&bytes[kSumAt], SumOf(bytes.data()));
   return bytes;
 }
 
-std::optional<TensorMap> TensorMap::Decode(const uint8_t* bytes) {
+std::array<uint8_t, TensorMap::kBytes> TensorMap::Encode() const { return Pack(tiles_); }
+
+std::optional<TensorMap::Tiles> TensorMap::Peek(const uint8_t* bytes) {
   const bool known = std::memcmp(bytes, kMagic, sizeof kMagic) == 0 &&
                      Take<uint32_t>(bytes + kSumAt) == SumOf(bytes) &&
                      bytes[4] < std::size(kTypes) && bytes[6] <= 2 && bytes[7] <= 3 &&
@@ -153,7 +155,13 @@ std::optional<TensorMap> TensorMap::Decode(const uint8_t* bytes) {
   }
   tiles.address = Take<uint64_t>(bytes + 32);
   for (size_t i = 0; i < 4; ++i) tiles.strides[i] = Take<uint64_t>(bytes + 64 + 8 * i);
-  auto map = Tiled(tiles);
+  return tiles;
+}
+
+std::optional<TensorMap> TensorMap::Decode(const uint8_t* bytes) {
+  const auto tiles = Peek(bytes);
+  if (!tiles) return std::nullopt;
+  auto map = Tiled(*tiles);
   if (!map.ok()) return std::nullopt;
   return *map;
 }

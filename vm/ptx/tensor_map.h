@@ -65,6 +65,9 @@ class TensorMap {
   // Nothing unless the bytes are what Encode gave.
   static std::optional<TensorMap> Decode(const uint8_t* bytes);
   [[nodiscard]] std::array<uint8_t, kBytes> Encode() const;
+  // The same of a map that need not make sense: it is being changed field by field.
+  static std::optional<Tiles> Peek(const uint8_t* bytes);
+  static std::array<uint8_t, kBytes> Pack(const Tiles& tiles);
 
   [[nodiscard]] const Tiles& tiles() const { return tiles_; }
   [[nodiscard]] uint32_t ElementBytes() const;
