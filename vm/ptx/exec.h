@@ -19,8 +19,6 @@ namespace tarsia::ptx {
 // An .aligned barrier: reports live lanes that do not come. False: they can still come, and the
 // split waits for them.
 bool AllLanesCome(Warp& warp, const Inst& inst);
-// The scope of a fence: the GPU's unless it names another.
-Strength ScopeOf(const Inst& inst);
 
 // F(arguments...). A lambda is called as a new object of its type: the parameter's own object would
 // have one name in all files, and the linker keeps one of them.

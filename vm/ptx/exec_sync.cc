@@ -68,12 +68,6 @@ Step FenceOfProxy(Warp& warp, const Inst&) {
 
 }  // namespace
 
-Strength ScopeOf(const Inst& inst) {
-  if (inst.Has(Mod::kCta)) return Strength::kCta;
-  if (inst.Has(Mod::kCluster)) return Strength::kCluster;
-  return inst.Has(Mod::kSys) ? Strength::kSys : Strength::kGpu;
-}
-
 bool AllLanesCome(Warp& warp, const Inst& inst) {
   const uint32_t missing = warp.live() & ~warp.mask();
   if (missing == 0) return true;
