@@ -26,7 +26,8 @@ number. Behind `since` stand the first target and version of PTX that have the f
 of it that came later: in a module of an older target or version they are errors too. `sm_90a` is
 that target alone, `sm_90a+` it and any later one with a suffix.
 
-Textures, surfaces, `multimem`, `tcgen05` and sparse `wgmma` are not covered.
+Not covered: textures and surfaces, `multimem`, `tcgen05`, sparse matrices (`mma.sp`,
+`wgmma.mma_async.sp`), `mma.m8n8k4` of f16, im2col, video instructions on one value.
 """
 
 
