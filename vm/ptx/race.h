@@ -47,6 +47,7 @@ struct Accessor {
     const Mark& newest = slot.newest;
     if (newest.block != block) return false;
     if (newest.actor == issuer && slot.older == 0) return true;
+    // Threads of a block have one clock, so that older accesses have no later one.
     return newest.clock <= floor && (newest.how & kAsyncBit) == 0 &&
            (slot.older == 0 || trails[slot.older].plain);
   }

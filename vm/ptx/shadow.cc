@@ -27,7 +27,7 @@ Trail TrailOf(std::span<const Mark> marks) {
     trail.marks[trail.count++] = mark;
     trail.bytes |= mark.bytes;
     trail.how |= mark.how;
-    if (mark.block != 0 || mark.clock != 0 || (mark.how & kAsyncBit) != 0) trail.plain = false;
+    if (mark.block != 0 || (mark.how & kAsyncBit) != 0) trail.plain = false;
   }
   return trail;
 }

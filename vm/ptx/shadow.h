@@ -64,7 +64,7 @@ struct Trail {
   uint8_t count = 0;
   uint8_t bytes = 0;              // of any
   uint8_t how = 0;                // of any
-  bool plain = false;             // all are by threads of the newer one's block, at its clock
+  bool plain = false;             // all are by threads of the newer one's block
   std::array<Mark, kMost> marks;  // the oldest first
   [[nodiscard]] std::span<const Mark> all() const { return {marks.data(), count}; }
 };

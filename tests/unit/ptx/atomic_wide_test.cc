@@ -70,6 +70,24 @@ TEST(AtomicWide, ComparesAndSwaps) {
   Covers(Op::kAtomCasWide);
 }
 
+// Memory holds {7, 8}; what agrees with one word of that alone changes nothing.
+TEST(AtomicWide, ComparesBothWords) {
+  for (const auto& [low, high, swaps] : {std::tuple(7, 8, true), {7, 9, false}, {6, 8, false}}) {
+    Machine machine(
+        Entry(fmt::format("mov.u64 rd4, {}; mov.u64 rd5, {}; mov.b128 q0, {{rd4, rd5}};\n"
+                          "mov.u64 rd6, 1; mov.b128 q1, {{rd6, rd6}};\n"
+                          "atom.global.cas.b128 q2, [rd0], q0, q1; st.global.b128 [rd1], q2;",
+                          low, high)));
+    const uint64_t cell = machine.Put(std::vector<uint64_t>{7, 8});
+    const uint64_t out = machine.Room(16);
+    EXPECT_EQ(Text(machine.Run("k", {1}, {1}, {cell, out})), "");
+    EXPECT_EQ(machine.Get<uint64_t>(out, 2), (std::vector<uint64_t>{7, 8}));
+    const std::vector<uint64_t> after =
+        swaps ? std::vector<uint64_t>{1, 1} : std::vector<uint64_t>{7, 8};
+    EXPECT_EQ(machine.Get<uint64_t>(cell, 2), after) << low << " " << high;
+  }
+}
+
 TEST(AtomicWide, OnManyThreadsOfTheHost) {
   Machine machine(
       Entry("mov.b128 q0, {rd2, rd2}; atom.global.exch.b128 q1, [rd0], q0;\n"

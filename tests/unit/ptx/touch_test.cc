@@ -133,6 +133,30 @@ TEST(Touch, FindsTheFirstRaceAndNoOther) {
   EXPECT_GT(steps_run, 50000);
 }
 
+// What is remembered of one cell must not serve another that only looks like it.
+TEST(Touch, StepsDependOnWhatIsOrdered) {
+  Trails trails;
+  SlotSteps steps(&trails);
+  for (const bool together : {true, false}) {
+    Tested tested(&steps);
+    EXPECT_FALSE(tested.Access(0, 15, false));
+    tested.Meet(together ? 0b0011 : 0b1100);
+    EXPECT_FALSE(tested.Access(32, 15, false));
+    EXPECT_EQ(tested.Access(32, 15, true), !together);
+  }
+}
+
+TEST(Touch, StepsDependOnTheWarps) {
+  Trails trails;
+  SlotSteps steps(&trails);
+  Tested within(&steps);  // two of a warp stand for the third
+  for (const uint32_t thread : {0, 1, 2}) EXPECT_FALSE(within.Access(thread, 15, false));
+  Tested across(&steps);
+  for (const uint32_t thread : {30, 31, 32}) EXPECT_FALSE(across.Access(thread, 15, false));
+  across.Meet(0b0001);
+  EXPECT_TRUE(across.Access(30, 15, true));
+}
+
 // Cells that go the same way share their trails, whoever the threads are.
 TEST(Touch, TrailsDoNotGrowWithTheCells) {
   Trails trails;
