@@ -74,6 +74,19 @@ class Tested {
     Touch(&cell_, bytes, write, accessor, steps_, &conflict);
     return conflict.has_value();
   }
+  // Asynchronous work that nobody waits for reads the word.
+  void ReadByAgent() {
+    const Past past;
+    Accessor accessor;
+    accessor.actor = 2 * kThreads;
+    accessor.issuer = accessor.issuer_async = Accessor::kNobody;
+    accessor.how = kAsyncBit;
+    accessor.clock = 1;
+    accessor.past = &past;
+    std::optional<Conflict> conflict;
+    Touch(&cell_, 15, false, accessor, steps_, &conflict);
+    EXPECT_FALSE(conflict.has_value());
+  }
   void Meet(uint32_t warps) {
     Past past;
     for (uint32_t warp = 0; warp < kWarps; ++warp) {
@@ -155,6 +168,17 @@ TEST(Touch, StepsDependOnTheWarps) {
   for (const uint32_t thread : {30, 31, 32}) EXPECT_FALSE(across.Access(thread, 15, false));
   across.Meet(0b0001);
   EXPECT_TRUE(across.Access(30, 15, true));
+}
+
+// A barrier lets every thread know every other, but not what asynchronous work does.
+TEST(Touch, BarriersDoNotWaitForAgents) {
+  Trails trails;
+  SlotSteps steps(&trails);
+  Tested tested(&steps);
+  tested.ReadByAgent();
+  EXPECT_FALSE(tested.Access(0, 15, false));
+  tested.Meet(0b1111);
+  EXPECT_TRUE(tested.Access(5, 15, true));
 }
 
 // Cells that go the same way share their trails, whoever the threads are.
