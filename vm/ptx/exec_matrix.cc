@@ -180,15 +180,14 @@ class RegisterLayout {
   int by_element_;
 };
 
-template <typename M>
-void NoteUndef(const Warp& warp, const Operand& reg, int r, Type type, const Fragment& at,
-               M* matrix) {
+// visit(lane, element) for the elements of a register that have undefined bits.
+template <typename Visit>
+void ForUndef(const Warp& warp, const Operand& reg, Type type, int per_register,
+              const Visit& visit) {
   const int bits = InfoOf(type).bits;
   ForLanes(warp.UndefLanes(reg), [&](int lane) {
-    for (int e = 0; e < at.per_register; ++e) {
-      if ((warp.Undef(reg, lane) >> (e * bits) & AllBits(bits / 8)) == 0) continue;
-      matrix->undef_rows |= uint32_t{1} << at.Row(lane, r, e);
-      matrix->undef_columns |= uint32_t{1} << at.Column(lane, r, e);
+    for (int e = 0; e < per_register; ++e) {
+      if ((warp.Undef(reg, lane) >> (e * bits) & AllBits(bits / 8)) != 0) visit(lane, e);
     }
   });
 }
@@ -208,7 +207,10 @@ void ReadAs(const Warp& warp, std::span<const Operand> registers, const Fragment
         matrix->values[layout.Of(lane, e)] = Decode(kType, word >> (e * bits) & mask, T{});
       }
     }
-    if (warp.UndefLanes(reg) != 0) NoteUndef(warp, reg, r, kType, at, matrix);
+    ForUndef(warp, reg, kType, at.per_register, [&](int lane, int e) {
+      matrix->undef_rows |= uint32_t{1} << at.Row(lane, r, e);
+      matrix->undef_columns |= uint32_t{1} << at.Column(lane, r, e);
+    });
   }
 }
 
@@ -286,16 +288,10 @@ void MultiplyAll(const Inst& inst, const MmaShape& shape, const A& a, const B& b
 
 // Undefined elements of C make the elements of the result at the same places undefined.
 void AddUndef(const Warp& warp, const Inst& inst, const Fragment& at, Undefined* undef) {
-  const int bits = InfoOf(inst.type[3]).bits;
   for (int r = 0; r < at.registers(); ++r) {
-    const Operand& reg = inst.At(3)[static_cast<size_t>(r)];
     const RegisterLayout layout(at, r, kColumnsOfC);
-    ForLanes(warp.UndefLanes(reg), [&](int lane) {
-      for (int e = 0; e < at.per_register; ++e) {
-        if ((warp.Undef(reg, lane) >> (e * bits) & AllBits(bits / 8)) == 0) continue;
-        (*undef)[layout.Of(lane, e)] = true;
-      }
-    });
+    ForUndef(warp, inst.At(3)[static_cast<size_t>(r)], inst.type[3], at.per_register,
+             [&](int lane, int e) { (*undef)[layout.Of(lane, e)] = true; });
   }
 }
 
