@@ -1,14 +1,22 @@
-# Builds without shared libraries but those of the C library, so that a binary runs where it is
-# copied to. Debian has libfmt and libhwy as shared libraries only: the compiled part of each is
-# made here, against the headers of the package.
+# Libraries without shared libraries but those of the C library, so that a binary runs where it is
+# copied to and libtarsia.a is whole. Debian has libfmt and libhwy as shared libraries only: the
+# compiled part of each is made here, against the headers of the package.
 
-# Makes the imported shared library TARGET a static one of the source file named.
-function(tarsia_make_static target source)
+# The static library tarsia_NAME of the source file NAME.cc, which is the compiled part of TARGET.
+function(tarsia_compiled_part target source)
   get_filename_component(name ${source} NAME_WE)
-  add_library(tarsia_${name} STATIC ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${source})
+  add_library(tarsia_${name} STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${source})
   set_target_properties(tarsia_${name} PROPERTIES
     ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/cmake)
-  target_compile_options(tarsia_${name} PRIVATE -ffunction-sections -fdata-sections)
+  target_include_directories(tarsia_${name} SYSTEM PRIVATE
+    $<TARGET_PROPERTY:${target},INTERFACE_INCLUDE_DIRECTORIES>)
+  target_compile_options(tarsia_${name} PRIVATE
+    -fvisibility=hidden -ffunction-sections -fdata-sections)
+endfunction()
+
+# Makes the imported shared library TARGET the static one of the source file named.
+function(tarsia_make_static target source)
+  get_filename_component(name ${source} NAME_WE)
   set_target_properties(${target} PROPERTIES
     IMPORTED_LOCATION_NONE ${PROJECT_BINARY_DIR}/cmake/libtarsia_${name}.a
     IMPORTED_SONAME_NONE ""
@@ -18,5 +26,9 @@ function(tarsia_make_static target source)
 endfunction()
 
 find_package(HWY REQUIRED)
-tarsia_make_static(fmt::fmt fmt_static.cc)
-tarsia_make_static(hwy::hwy hwy_static.cc)
+tarsia_compiled_part(fmt::fmt fmt_static.cc)
+tarsia_compiled_part(hwy::hwy hwy_static.cc)
+if(TARSIA_STATIC)
+  tarsia_make_static(fmt::fmt fmt_static.cc)
+  tarsia_make_static(hwy::hwy hwy_static.cc)
+endif()

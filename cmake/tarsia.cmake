@@ -4,7 +4,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/tools.cmake)
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
-if(TARSIA_STATIC)
+if(TARSIA_STATIC OR TARSIA_INSTALL)
   include(${CMAKE_CURRENT_LIST_DIR}/static.cmake)
 endif()
 
