@@ -7,6 +7,7 @@
 #include <thread>
 #include <tuple>
 
+#include "support/first_exception.h"
 #include "vm/agent.h"
 #include "vm/diagnostics.h"
 #include "vm/interpreter.h"
@@ -188,8 +189,8 @@ class Workers {
   Workers(LaunchState& state, int64_t blocks)
       : state_(state), blocks_(blocks), progress_(state.options.progress, blocks) {}
 
-  void Run(int threads) {
-    if (threads <= 1) return Work();
+  // Errors: that of the lowest block; memory for the blocks that cannot be had.
+  Status Run(int threads) {
     std::vector<std::thread> pool;
     try {
       for (int i = 1; i < threads; ++i) pool.emplace_back([this] { Work(); });
@@ -198,14 +199,22 @@ class Workers {
     }
     Work();
     for (std::thread& thread : pool) thread.join();
+    try {
+      exception_.Rethrow();
+    } catch (const std::bad_alloc&) {
+      return MakeDiagnostic(diag::kOutOfMemory, state_.plan.kernel().location,
+                            state_.plan.arena_bytes, "the register tiles of a block");
+    }
+    return error_ ? Status(std::move(*error_)) : OkStatus();
   }
 
   uint64_t blocks_run() const { return blocks_run_.load(); }
   uint64_t instructions() const { return instructions_.load(); }
-  std::optional<Diagnostic>& error() { return error_; }
 
  private:
-  void Work() {
+  // Whatever is thrown, for want of memory most of all, is kept for the thread that waits: another
+  // request here could fail again.
+  void Work() noexcept {
     try {
       BlockState block(state_);
       Agent agent(block);
@@ -227,15 +236,15 @@ class Workers {
         }
       }
       instructions_.fetch_add(agent.executed());
-    } catch (const std::bad_alloc&) {
-      KeepError(0, MakeDiagnostic(diag::kOutOfMemory, state_.plan.kernel().location,
-                                  state_.plan.arena_bytes, "the register tiles of a block"));
+    } catch (...) {
+      exception_.Keep();
+      state_.failed_block.store(-1);  // all others need not go on
     }
   }
 
   void KeepError(int64_t block, Diagnostic error) {
     const std::lock_guard lock(mutex_);
-    if (error_ && block >= state_.failed_block.load()) return;
+    if (block >= state_.failed_block.load()) return;
     error_ = std::move(error);
     state_.failed_block.store(block);
   }
@@ -248,6 +257,7 @@ class Workers {
   ProgressMeter progress_;
   std::mutex mutex_;
   std::optional<Diagnostic> error_;
+  FirstException exception_;
 };
 
 int ThreadsFor(const LaunchState& state, int64_t blocks) {
@@ -389,8 +399,7 @@ Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
   state.scalars = std::move(shape.scalars);
   BindArguments(args, state);
   Workers workers(state, blocks);
-  workers.Run(ThreadsFor(state, blocks));
-  if (workers.error()) return std::move(*workers.error());
+  TARSIA_CHECK(workers.Run(ThreadsFor(state, blocks)));
   if (options.check) CheckLeftZero(state);
   report.findings = state.TakeFindings();
   report.blocks = workers.blocks_run();

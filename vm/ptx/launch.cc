@@ -2,6 +2,7 @@
 #include <deque>
 #include <thread>
 
+#include "support/first_exception.h"
 #include "vm/ptx/cluster.h"
 #include "vm/ptx/diagnostics.h"
 #include "vm/ptx/emulator.h"
@@ -117,6 +118,29 @@ void RunBlocks(LaunchContext* launch) {
   }
 }
 
+// On `threads` host threads, or as many as can be had. What one throws, for want of memory most of
+// all, stops the launch and is thrown here once no thread is left.
+void RunOnThreads(LaunchContext* launch, int threads) {
+  FirstException exception;
+  const auto work = [&]() noexcept {
+    try {
+      RunBlocks(launch);
+    } catch (...) {
+      exception.Keep();
+      launch->stop.store(true);
+    }
+  };
+  std::vector<std::thread> helpers;
+  try {
+    for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
+  } catch (...) {
+    // Fewer threads do the same.
+  }
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  exception.Rethrow();
+}
+
 }  // namespace
 
 void Block::ReleaseDependents() {
@@ -145,10 +169,7 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
                             launch.parameters_defined.data(), true};
   launch.next_cluster = FirstCluster(launch);
   if (config.counts) launch.counters.Start(image.module());
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < config.host_threads; ++i) helpers.emplace_back(RunBlocks, &launch);
-  RunBlocks(&launch);
-  for (std::thread& helper : helpers) helper.join();
+  RunOnThreads(&launch, config.host_threads);
   LaunchReport report;
   report.findings = launch.findings.Take();
   report.output = std::move(launch.output);
