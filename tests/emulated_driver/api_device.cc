@@ -68,7 +68,7 @@ CuResult Attribute(const Settings& settings, CuDeviceAttribute attribute, int* v
 
 CuResult Init(unsigned flags) {
   Machine& machine = Machine::Get();
-  const std::lock_guard lock(machine.mutex);
+  const AtWork at_work(machine);
   ++machine.calls;
   if (const CuResult fault = machine.faults.Next(symbols::kInit, true)) return fault;
   if (!machine.settings.problem.empty()) {
@@ -83,7 +83,7 @@ CuResult Init(unsigned flags) {
 
 CuResult DriverGetVersion(int* version) {
   Machine& machine = Machine::Get();
-  const std::lock_guard lock(machine.mutex);
+  const AtWork at_work(machine);
   if (version == nullptr) return kErrorInvalidValue;
   *version = machine.settings.version;
   return kSuccess;

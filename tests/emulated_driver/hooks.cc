@@ -32,3 +32,10 @@ TARSIA_HOOK uint64_t tarsia_emulated_report(char* buffer, uint64_t size) {
   }
   return machine.reports.size();
 }
+
+TARSIA_HOOK void tarsia_emulated_around_calls(void (*enter)(), void (*leave)()) {
+  Machine& machine = Machine::Get();
+  const std::lock_guard lock(machine.mutex);
+  machine.enter_call = enter;
+  machine.leave_call = leave;
+}

@@ -41,6 +41,11 @@ using CountsHook = void (*)(Counts* counts);
 // the length of the whole text.
 inline constexpr const char* kReportHook = "tarsia_emulated_report";
 using ReportHook = uint64_t (*)(char* buffer, uint64_t size);
+// Calls `enter` before every function of the driver does its work and `leave` behind it, on the
+// thread that called; null: nothing. A test that lets memory run out leaves the simulation out of
+// it with these: a GPU runs kernels without the host's memory.
+inline constexpr const char* kAroundCallsHook = "tarsia_emulated_around_calls";
+using AroundCallsHook = void (*)(void (*enter)(), void (*leave)());
 
 }  // namespace tarsia::emulated
 

@@ -93,6 +93,8 @@ class Machine {
   uint64_t launches = 0;
   uint64_t abandoned = 0;
   std::string reports;
+  void (*enter_call)() = nullptr;  // hooks.h
+  void (*leave_call)() = nullptr;
 
  private:
   template <typename T>
@@ -123,11 +125,29 @@ Handle Add(Machine& machine, Table<T>* table, std::shared_ptr<T> object) {
   return ToHandle<Handle>(handle);
 }
 
+// While one lives, a function of the driver is at work: holds the lock, and tells who asked to
+// know.
+class AtWork {
+ public:
+  explicit AtWork(Machine& machine) : lock_(machine.mutex), leave_(machine.leave_call) {
+    if (machine.enter_call != nullptr) machine.enter_call();
+  }
+  ~AtWork() {
+    if (leave_ != nullptr) leave_();
+  }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+
+ private:
+  const std::lock_guard<std::mutex> lock_;
+  void (*const leave_)();
+};
+
 // A function of the driver: takes the lock, counts, fails if it is told to, and calls `body`.
 template <typename Body>
 cuda::CuResult Call(const char* symbol, Body body) {
   Machine& machine = Machine::Get();
-  const std::lock_guard lock(machine.mutex);
+  const AtWork at_work(machine);
   ++machine.calls;
   if (const cuda::CuResult fault = machine.faults.Next(symbol, true)) return fault;
   if (!machine.initialised) return cuda::kErrorNotInitialized;

@@ -1,65 +1,47 @@
-// Memory that runs out: every single allocation of the C API fails once, in turn, and each time the
-// call says so and leaves nothing behind. Replaces operator new for this test binary.
+// Memory that runs out: requests of the C API fail alone, in pairs, or all from one on, on this
+// thread and on all, and each time the call says so, leaves nothing behind, and works when it is
+// called again. What happens inside of LLVM has its own file, compile_memory_test.cc.
 #include <gtest/gtest.h>
 
-#include <atomic>
+#include <array>
 #include <cstdlib>
 #include <cstring>
-#include <new>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "tarsia/tarsia.h"
+#include "tests/unit/runtime/cuda_testing.h"
+#include "tests/unit/runtime/failing_memory.h"
 
 namespace {
 
-// Allocations of this thread that still succeed while a test counts them; negative: no limit.
-thread_local int64_t allocations_left = -1;
-thread_local int64_t live = 0;  // of this thread, allocated minus freed
+using tarsia::testing_memory::Failures;
+using tarsia::testing_memory::LiveAllocations;
+using tarsia::testing_memory::MallocCanFail;
+using tarsia::testing_memory::MemoryFails;
 
-void* Allocate(size_t size, size_t alignment) {
-  if (allocations_left == 0) return nullptr;
-  if (allocations_left > 0) --allocations_left;
-  void* const p = alignment == 0 ? std::malloc(size == 0 ? 1 : size)
-                                 : std::aligned_alloc(
-                                       alignment, (size + alignment - 1) / alignment * alignment);
-  if (p != nullptr) ++live;
-  return p;
+using Call = std::function<tarsia_status()>;
+
+bool IsLong() { return std::getenv("TARSIA_LONG") != nullptr; }
+
+uint64_t Seed() {
+  const char* const text = std::getenv("TARSIA_SEED");
+  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
 }
 
-void Free(void* p) {
-  if (p != nullptr) --live;
-  std::free(p);
-}
-
-}  // namespace
-
-void* operator new(size_t size) {
-  void* const p = Allocate(size, 0);
-  if (p == nullptr) throw std::bad_alloc();
-  return p;
-}
-void* operator new(size_t size, std::align_val_t alignment) {
-  void* const p = Allocate(size, static_cast<size_t>(alignment));
-  if (p == nullptr) throw std::bad_alloc();
-  return p;
-}
-void* operator new(size_t size, const std::nothrow_t&) noexcept { return Allocate(size, 0); }
-void operator delete(void* p) noexcept { Free(p); }
-void operator delete(void* p, size_t) noexcept { Free(p); }
-void operator delete(void* p, std::align_val_t) noexcept { Free(p); }
-void operator delete(void* p, size_t, std::align_val_t) noexcept { Free(p); }
-
-namespace {
-
-constexpr char kProgram[] = R"(kernel k(%x: ptr<f32>, %n: i32)
+constexpr char kProgram[] = R"(kernel k(%x: ptr<f32>, %y: ptr<f32>, %n: i32)
   const B: int = 8 tune {8, 16}
   const L: reglayout = replicate(16) * spatial(8)
   grid (ceildiv(%n, B))
 {
-  %g = view %x : global<f32>[%n]
+  %gx = view %x : global<f32>[%n]
+  %gy = view %y : global<f32>[%n]
   %b = block.x
-  %t = load %g[%b * B] : [B] L
+  %t = load %gx[%b * B] : [B] L
   %u = mul %t, 2.0
-  store %g[%b * B], %u
+  store %gy[%b * B], %u
 }
 )";
 
@@ -71,84 +53,263 @@ tarsia_module* Module() {
   return module;
 }
 
-// Calls `call` with 0, 1, 2, .. allocations allowed until it succeeds; returns that number. `call`
-// frees what it made.
-template <typename Call>
-int64_t FailEach(const Call& call) {
-  for (int64_t n = 0; n < 100'000; ++n) {
-    const int64_t before = live;
-    allocations_left = n;
-    const tarsia_status status = call();
-    const bool spent = allocations_left == 0;
-    allocations_left = -1;
-    if (status == TARSIA_STATUS_OK) return n;
-    EXPECT_TRUE(spent);
-    EXPECT_EQ(status, TARSIA_STATUS_OUT_OF_MEMORY) << n << ": " << tarsia_last_error();
-    EXPECT_STREQ(tarsia_last_error(), "out of memory");
-    // Nothing leaks; tables that are made once may stay.
-    EXPECT_LE(live, before + 64) << n;
-    if (testing::Test::HasFailure()) return n;
+// What one failure did: the outcome of the call, and whether anything failed at all.
+struct Outcome {
+  tarsia_status status = TARSIA_STATUS_OK;
+  bool failed = false;
+  int64_t requests = 0;
+};
+
+Outcome With(const Failures& failures, const Call& call) {
+  Outcome out;
+  const MemoryFails fails(failures);
+  out.status = call();
+  out.failed = fails.happened();
+  out.requests = fails.requests();
+  return out;
+}
+
+std::string Text(const Failures& failures) {
+  return "request " + std::to_string(failures.first) +
+         (failures.all_after ? " and all after" : "") +
+         (failures.second == tarsia::testing_memory::kNever
+              ? ""
+              : " and request " + std::to_string(failures.second));
+}
+
+// A call with some requests failing: it works or says that memory is out, leaves nothing behind but
+// tables that are made once, and works afterwards.
+Outcome Try(const Failures& failures, const Call& call) {
+  const int64_t before = LiveAllocations();
+  const Outcome out = With(failures, call);
+  if (out.status != TARSIA_STATUS_OK) {
+    EXPECT_EQ(out.status, TARSIA_STATUS_OUT_OF_MEMORY)
+        << Text(failures) << ": " << tarsia_last_error();
+    EXPECT_STRNE(tarsia_last_error(), "");
+    EXPECT_TRUE(out.failed);
   }
-  return -1;
+  EXPECT_LE(LiveAllocations(), before + 64) << Text(failures);
+  return out;
+}
+
+void ExpectWorks(const Call& call) { EXPECT_EQ(call(), TARSIA_STATUS_OK) << tarsia_last_error(); }
+
+// Every request alone; returns how many there are.
+int64_t FailEachAlone(const Call& call, Failures failures = {}) {
+  for (failures.first = 0; failures.first < 1'000'000; ++failures.first) {
+    if (!Try(failures, call).failed || testing::Test::HasFailure()) break;
+  }
+  ExpectWorks(call);
+  return failures.first;
+}
+
+// All requests from each on.
+void FailFromEach(const Call& call, Failures failures = {}) {
+  failures.all_after = true;
+  for (failures.first = 0; failures.first < 1'000'000; ++failures.first) {
+    if (!Try(failures, call).failed || testing::Test::HasFailure()) break;
+  }
+  ExpectWorks(call);
+}
+
+void FailPairs(const Call& call, int64_t requests, int pairs, Failures failures = {}) {
+  std::mt19937_64 random(Seed());
+  std::uniform_int_distribution<int64_t> any(0, requests);
+  for (int i = 0; i < pairs && !testing::Test::HasFailure(); ++i) {
+    failures.first = any(random);
+    failures.second = any(random);
+    Try(failures, call);
+  }
+  ExpectWorks(call);
+}
+
+// All three, without and with malloc. At least `least` requests are expected.
+void FailAll(const Call& call, int64_t least, bool all_threads = false) {
+  ExpectWorks(call);  // once first: what is made once for the process is made
+  for (const bool with_malloc : {false, true}) {
+    if (with_malloc && !MallocCanFail()) continue;
+    Failures failures;
+    failures.with_malloc = with_malloc;
+    failures.all_threads = all_threads;
+    const int64_t requests = FailEachAlone(call, failures);
+    EXPECT_GE(requests, least);
+    FailFromEach(call, failures);
+    FailPairs(call, requests, IsLong() ? 2000 : 100, failures);
+  }
 }
 
 TEST(OutOfMemory, ModuleCreate) {
-  EXPECT_GT(FailEach([] {
-              tarsia_module* module = nullptr;
-              const auto status =
-                  tarsia_module_create(kProgram, sizeof kProgram - 1, nullptr, &module, nullptr);
-              EXPECT_EQ(module != nullptr, status == TARSIA_STATUS_OK);
-              tarsia_module_destroy(module);
-              return status;
-            }),
-            10);
-}
-
-TEST(OutOfMemory, PlanCreate) {
-  tarsia_module* const module = Module();
-  ASSERT_NE(module, nullptr);
-  EXPECT_GT(FailEach([&] {
-              tarsia_plan* plan = nullptr;
-              const auto status = tarsia_plan_create(module, nullptr, &plan, nullptr);
-              EXPECT_EQ(plan != nullptr, status == TARSIA_STATUS_OK);
-              tarsia_plan_destroy(plan);
-              return status;
-            }),
-            10);
-  tarsia_module_destroy(module);
+  FailAll(
+      [] {
+        tarsia_module* module = nullptr;
+        const auto status =
+            tarsia_module_create(kProgram, sizeof kProgram - 1, nullptr, &module, nullptr);
+        EXPECT_EQ(module != nullptr, status == TARSIA_STATUS_OK);
+        tarsia_module_destroy(module);
+        return status;
+      },
+      10);
 }
 
 TEST(OutOfMemory, EncodeAndPrint) {
   tarsia_module* const module = Module();
   ASSERT_NE(module, nullptr);
-  EXPECT_GT(FailEach([&] {
-              tarsia_blob* blob = nullptr;
-              auto status = tarsia_module_encode(module, nullptr, &blob);
-              tarsia_blob_destroy(blob);
-              if (status != TARSIA_STATUS_OK) return status;
-              status = tarsia_module_print(module, &blob);
-              tarsia_blob_destroy(blob);
-              return status;
-            }),
-            2);
+  FailAll(
+      [&] {
+        tarsia_blob* blob = nullptr;
+        auto status = tarsia_module_encode(module, nullptr, &blob);
+        tarsia_blob_destroy(blob);
+        if (status != TARSIA_STATUS_OK) return status;
+        status = tarsia_module_print(module, &blob);
+        tarsia_blob_destroy(blob);
+        return status;
+      },
+      2);
   tarsia_module_destroy(module);
 }
 
-TEST(OutOfMemory, Query) {
-  tarsia_module* const module = Module();
-  ASSERT_NE(module, nullptr);
-  tarsia_plan* plan = nullptr;
-  ASSERT_EQ(tarsia_plan_create(module, nullptr, &plan, nullptr), TARSIA_STATUS_OK);
-  const tarsia_arg args[] = {tarsia_arg_pointer(nullptr, 0), tarsia_arg_i32(20)};
-  EXPECT_GT(FailEach([&] {
-              tarsia_query* query = nullptr;
-              const auto status = tarsia_query_create(plan, args, 2, &query);
-              tarsia_query_destroy(query);
-              return status;
-            }),
-            2);
-  tarsia_plan_destroy(plan);
-  tarsia_module_destroy(module);
+// ---- on every kind of device ----------------------------------------------------------------
+
+class DeviceMemory : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    LeaveDriverOut(true);
+    module_ = Module();
+    ASSERT_NE(module_, nullptr);
+    ASSERT_EQ(tarsia_device_open(GetParam(), &device_), TARSIA_STATUS_OK) << tarsia_last_error();
+    ASSERT_EQ(MakePlan(&plan_), TARSIA_STATUS_OK) << tarsia_last_error();
+    ASSERT_EQ(tarsia_memory_alloc(device_, kBytes, &x_), TARSIA_STATUS_OK);
+    ASSERT_EQ(tarsia_memory_alloc(device_, kBytes, &y_), TARSIA_STATUS_OK);
+    std::array<float, kCount> values{};
+    for (size_t i = 0; i < kCount; ++i) values[i] = static_cast<float>(i + 1);
+    ASSERT_EQ(tarsia_memory_write(device_, x_, values.data(), kBytes, nullptr), TARSIA_STATUS_OK);
+    args_ = {tarsia_arg_const_pointer(x_, kBytes), tarsia_arg_pointer(y_, kBytes),
+             tarsia_arg_i32(kCount)};
+  }
+  void TearDown() override {
+    EXPECT_EQ(tarsia_memory_free(device_, x_), TARSIA_STATUS_OK);
+    EXPECT_EQ(tarsia_memory_free(device_, y_), TARSIA_STATUS_OK);
+    tarsia_plan_destroy(plan_);
+    tarsia_device_close(device_);
+    tarsia_module_destroy(module_);
+    LeaveDriverOut(false);
+  }
+
+  // The emulated driver simulates a GPU, which needs no memory of the host to run a kernel.
+  static void LeaveDriverOut(bool out) {
+    if (GetParam() != std::string("cuda")) return;
+    using namespace tarsia::emulated;
+    tarsia::cuda::Symbol<AroundCallsHook>(kAroundCallsHook)(
+        out ? tarsia::testing_memory::BeginExempt : nullptr,
+        out ? tarsia::testing_memory::EndExempt : nullptr);
+  }
+
+  tarsia_status MakePlan(tarsia_plan** plan) {
+    tarsia_plan_options options = {};
+    options.size = sizeof options;
+    options.device = GetParam();
+    return tarsia_plan_create(module_, &options, plan, nullptr);
+  }
+
+  tarsia_status Execute(const tarsia_execute_options* options, tarsia_report** report) {
+    return tarsia_execute(plan_, args_.data(), args_.size(), nullptr, nullptr, options, report);
+  }
+
+  // Fills y with something else, runs, and looks.
+  void ExpectDoubles() {
+    std::array<float, kCount> values{};
+    ASSERT_EQ(tarsia_memory_fill(device_, y_, 0xFF, kBytes, nullptr), TARSIA_STATUS_OK);
+    ASSERT_EQ(Execute(nullptr, nullptr), TARSIA_STATUS_OK) << tarsia_last_error();
+    ASSERT_EQ(tarsia_memory_read(device_, values.data(), y_, kBytes, nullptr), TARSIA_STATUS_OK);
+    for (size_t i = 0; i < kCount; ++i) {
+      EXPECT_EQ(values[i], static_cast<float>(2 * (i + 1))) << i;
+    }
+  }
+
+  static constexpr size_t kCount = 36;
+  static constexpr size_t kBytes = kCount * sizeof(float);
+  tarsia_module* module_ = nullptr;
+  tarsia_device* device_ = nullptr;
+  tarsia_plan* plan_ = nullptr;
+  void* x_ = nullptr;
+  void* y_ = nullptr;
+  std::array<tarsia_arg, 3> args_{};
+};
+
+TEST_P(DeviceMemory, Query) {
+  FailAll(
+      [&] {
+        tarsia_query* query = nullptr;
+        const auto status = tarsia_query_create(plan_, args_.data(), args_.size(), &query);
+        EXPECT_EQ(query != nullptr, status == TARSIA_STATUS_OK);
+        tarsia_query_destroy(query);
+        return status;
+      },
+      2);
 }
+
+TEST_P(DeviceMemory, Execute) {
+  FailAll([&] { return Execute(nullptr, nullptr); }, 0);
+  ExpectDoubles();
+}
+
+// With a report, which waits for the end; in all threads, so that workers fail and fail again.
+TEST_P(DeviceMemory, ExecuteOnManyThreads) {
+  tarsia_execute_options options = {};
+  options.size = sizeof options;
+  options.threads = 4;
+  FailAll(
+      [&] {
+        tarsia_report* report = nullptr;
+        const auto status = Execute(&options, &report);
+        EXPECT_EQ(report != nullptr, status == TARSIA_STATUS_OK);
+        tarsia_report_destroy(report);
+        return status;
+      },
+      2, /*all_threads=*/true);
+  ExpectDoubles();
+}
+
+TEST_P(DeviceMemory, Copies) {
+  FailAll(
+      [&] {
+        std::array<float, kCount> values{};
+        auto status = tarsia_memory_fill(device_, y_, 1, kBytes, nullptr);
+        if (status != TARSIA_STATUS_OK) return status;
+        status = tarsia_memory_read(device_, values.data(), y_, kBytes, nullptr);
+        if (status != TARSIA_STATUS_OK) return status;
+        return tarsia_memory_write(device_, y_, values.data(), kBytes, nullptr);
+      },
+      0);
+  ExpectDoubles();
+}
+
+TEST_P(DeviceMemory, AllocateAndFree) {
+  std::vector<void*> kept;  // what could not be freed while memory was out
+  kept.reserve(1'000'000);
+  FailAll(
+      [&] {
+        void* memory = nullptr;
+        auto status = tarsia_memory_alloc(device_, kBytes, &memory);
+        EXPECT_EQ(memory != nullptr, status == TARSIA_STATUS_OK);
+        if (status == TARSIA_STATUS_OK) status = tarsia_memory_free(device_, memory);
+        if (memory != nullptr && status != TARSIA_STATUS_OK) kept.push_back(memory);
+        return status;
+      },
+      0);
+  for (void* const memory : kept) {
+    EXPECT_EQ(tarsia_memory_free(device_, memory), TARSIA_STATUS_OK) << tarsia_last_error();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(OutOfMemory, DeviceMemory, testing::Values("cpu", "ptx", "cuda"),
+                         [](const auto& of) { return std::string(of.param); });
+
+// The device cuda is the emulated driver, unless the caller names another.
+const int kSetDriver = [] {
+  const char* const folder = TARSIA_EMULATED_DRIVER_FOLDER;
+  setenv("TARSIA_CUDA_DRIVER", (std::string(folder) + "/libtarsia_emulated_cuda.so").c_str(), 0);
+  return setenv("TARSIA_CUDA_CODE", "ptx", 0);
+}();
 
 }  // namespace

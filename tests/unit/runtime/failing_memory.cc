@@ -1,0 +1,154 @@
+#include "tests/unit/runtime/failing_memory.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TARSIA_OWN_MALLOC 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TARSIA_OWN_MALLOC 0
+#endif
+#endif
+#ifndef TARSIA_OWN_MALLOC
+#define TARSIA_OWN_MALLOC 1
+#endif
+
+#if TARSIA_OWN_MALLOC
+extern "C" {
+// What the C library's own malloc is called besides.
+void* __libc_malloc(size_t size);
+void* __libc_calloc(size_t count, size_t size);
+void* __libc_realloc(void* old, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+}
+#endif
+
+namespace tarsia::testing_memory {
+namespace {
+
+std::atomic<bool> active{false};
+std::atomic<int64_t> counted{0};
+std::atomic<bool> failed{false};
+std::atomic<int64_t> live{0};
+Failures failures;  // changed only while nothing is active
+thread_local bool watched = false;
+thread_local int exempt = 0;
+
+bool Fails() {
+  if (!active.load(std::memory_order_acquire)) return false;
+  if (exempt > 0 || (!failures.all_threads && !watched)) return false;
+  const int64_t number = counted.fetch_add(1);
+  const bool fails = number == failures.first || number == failures.second ||
+                     (failures.all_after && number > failures.first);
+  if (fails) failed.store(true);
+  return fails;
+}
+
+bool MallocFails() { return failures.with_malloc && Fails(); }
+
+void* Raw(size_t size, size_t alignment) {
+  if (size == 0) size = 1;
+#if TARSIA_OWN_MALLOC
+  return alignment == 0 ? __libc_malloc(size) : __libc_memalign(alignment, size);
+#else
+  return alignment == 0
+             ? std::malloc(size)
+             : std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+#endif
+}
+
+// As the standard wants it: the handler is asked until there is memory or no handler.
+void* New(size_t size, size_t alignment) {
+  while (true) {
+    void* const p = Fails() ? nullptr : Raw(size, alignment);
+    if (p != nullptr) {
+      live.fetch_add(1, std::memory_order_relaxed);
+      return p;
+    }
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
+}
+
+void Delete(void* p) {
+  if (p != nullptr) live.fetch_sub(1, std::memory_order_relaxed);
+  std::free(p);
+}
+
+}  // namespace
+
+MemoryFails::MemoryFails(const Failures& wanted) {
+  failures = wanted;
+  counted.store(0);
+  failed.store(false);
+  watched = true;
+  active.store(true, std::memory_order_release);
+}
+
+MemoryFails::~MemoryFails() {
+  active.store(false);
+  watched = false;
+}
+
+bool MemoryFails::happened() const { return failed.load(); }
+int64_t MemoryFails::requests() const { return counted.load(); }
+
+void BeginExempt() { ++exempt; }
+void EndExempt() { --exempt; }
+bool MallocCanFail() { return TARSIA_OWN_MALLOC != 0; }
+int64_t LiveAllocations() { return live.load(); }
+
+}  // namespace tarsia::testing_memory
+
+using tarsia::testing_memory::Delete;
+using tarsia::testing_memory::New;
+
+void* operator new(size_t size) { return New(size, 0); }
+void* operator new(size_t size, std::align_val_t alignment) {
+  return New(size, static_cast<size_t>(alignment));
+}
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return New(size, 0);
+  } catch (...) {
+    return nullptr;
+  }
+}
+void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  try {
+    return New(size, static_cast<size_t>(alignment));
+  } catch (...) {
+    return nullptr;
+  }
+}
+void operator delete(void* p) noexcept { Delete(p); }
+void operator delete(void* p, size_t) noexcept { Delete(p); }
+void operator delete(void* p, std::align_val_t) noexcept { Delete(p); }
+void operator delete(void* p, size_t, std::align_val_t) noexcept { Delete(p); }
+
+#if TARSIA_OWN_MALLOC
+namespace {
+
+void* OutOfMemory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+}  // namespace
+
+extern "C" {
+void* malloc(size_t size) {
+  return tarsia::testing_memory::MallocFails() ? OutOfMemory() : __libc_malloc(size);
+}
+void* calloc(size_t count, size_t size) {
+  return tarsia::testing_memory::MallocFails() ? OutOfMemory() : __libc_calloc(count, size);
+}
+void* realloc(void* old, size_t size) {
+  return tarsia::testing_memory::MallocFails() ? OutOfMemory() : __libc_realloc(old, size);
+}
+}
+#endif
