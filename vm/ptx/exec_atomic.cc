@@ -133,6 +133,15 @@ Exchanged ExchangeBytes(uint8_t* at, Atomic atomic, Type type, bool flush, uint6
   }
 }
 
+// Whether a compare-and-swap may do with undefined bits of memory: it compares them with an earlier
+// look at the same place, which asks if they have changed, and puts them back as they were.
+bool SwapsAtHome(Warp& warp, const Operand& expected, const Operand& swap, int lane,
+                 uint64_t address, uint64_t old_undef) {
+  const uint64_t undef = warp.Undef(expected, lane);
+  return (old_undef & ~undef) == 0 && (warp.Undef(swap, lane) & ~undef) == 0 &&
+         warp.IsAtHome(expected, lane, address) && warp.IsAtHome(swap, lane, address);
+}
+
 // Which bits of memory are undefined afterwards. Bitwise operations keep to the bit; of others one
 // undefined bit spoils all.
 uint64_t UndefAfter(Atomic atomic, uint64_t old, uint64_t old_undef, uint64_t b, uint64_t undef) {
@@ -167,44 +176,68 @@ struct Shape {
   int swap = -1;
 };
 
-Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
+// What a lane found, and which bits of it were undefined.
+struct Found {
+  uint64_t old = 0;
+  uint64_t undef = 0;
+  bool there = false;  // else nothing was
+  bool changed = false;
+};
+
+// A lane's step; `address` becomes one within its space.
+Found UpdateLane(Warp& warp, const Inst& inst, const Shape& shape, int lane, uint64_t* address) {
   const Atomic atomic = AtomicOf(inst);
   const Type type = inst.type[0];
   const int bytes = BytesOf(type);
-  const Operand& address = inst[shape.address];
   const Operand& value = inst[shape.value];
+  const Operand* swap = shape.swap >= 0 ? &inst[shape.swap] : nullptr;
+  Found found{0, AllBits(bytes)};
+  Place place;
+  if (!warp.Find(inst, inst.space, lane, *address, static_cast<uint32_t>(bytes), Access::kAtomic,
+                 &place)) {
+    return found;
+  }
+  found.there = true;
+  const Space narrow = Warp::Narrow(inst.space, address);
+  const bool global = narrow == Space::kGlobal;
+  const uint64_t undef = warp.Undef(value, lane) | (swap != nullptr ? warp.Undef(*swap, lane) : 0);
+  found.undef = ~ReadBytes(place.defined, bytes) & AllBits(bytes);
+  const bool at_home =
+      swap != nullptr && SwapsAtHome(warp, value, *swap, lane, *address, found.undef);
+  // What bitwise operations leave as it was is none of their business.
+  const bool reads = atomic != Atomic::kExch && !IsBitwise(atomic);
+  if ((undef | (reads ? found.undef : 0)) != 0 && global && !at_home) {
+    warp.Report(inst, FindingKind::kUninitialised, lane,
+                "updates global memory with bits that were never written");
+  }
+  if (warp.checking()) warp.NoteStrongWrite(inst, lane, narrow, *address);
+  const uint64_t b = warp.Bits(value, lane);
+  const uint64_t c = swap != nullptr ? warp.Bits(*swap, lane) : 0;
+  const Exchanged exchanged = ExchangeBytes(place.data, atomic, type, global, b, c);
+  found.old = exchanged.old;
+  found.changed = exchanged.now != exchanged.old;
+  if (warp.checking()) warp.NoteStrongRead(inst, lane, narrow, *address);
+  uint64_t undef_after = UndefAfter(atomic, found.old, found.undef, b, undef);
+  if (at_home) {
+    undef_after = found.undef & (found.old == b ? warp.Undef(*swap, lane) : ~uint64_t{0});
+    if (warp.Undef(value, lane) != 0) warp.SetHome(value, lane, {*address * 8, true});
+  }
+  WriteBytes(place.defined, bytes, ~undef_after);
+  return found;
+}
+
+Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
+  const Operand& address = inst[shape.address];
   warp.NeedDefined(inst, address, "the address");
   bool changes = false;
   ForLanes(warp.mask(), [&](int lane) {
-    Place place;
     uint64_t at = warp.Address(address, lane);
-    uint64_t undef = warp.Undef(value, lane);
-    const uint64_t c = shape.swap >= 0 ? warp.Bits(inst[shape.swap], lane) : 0;
-    if (shape.swap >= 0) undef |= warp.Undef(inst[shape.swap], lane);
-    uint64_t old = 0;
-    uint64_t old_undef = AllBits(bytes);
-    if (warp.Find(inst, inst.space, lane, at, static_cast<uint32_t>(bytes), Access::kAtomic,
-                  &place)) {
-      const Space narrow = Warp::Narrow(inst.space, &at);
-      const bool global = narrow == Space::kGlobal;
-      old_undef = ~ReadBytes(place.defined, bytes) & AllBits(bytes);
-      // What bitwise operations leave as it was is none of their business.
-      const bool reads = atomic != Atomic::kExch && !IsBitwise(atomic);
-      if ((undef | (reads ? old_undef : 0)) != 0 && global) {
-        warp.Report(inst, FindingKind::kUninitialised, lane,
-                    "updates global memory with bits that were never written");
-      }
-      if (warp.checking()) warp.NoteStrongWrite(inst, lane, narrow, at);
-      const uint64_t b = warp.Bits(value, lane);
-      const Exchanged exchanged = ExchangeBytes(place.data, atomic, type, global, b, c);
-      old = exchanged.old;
-      changes = changes || exchanged.now != old;
-      if (warp.checking()) warp.NoteStrongRead(inst, lane, narrow, at);
-      WriteBytes(place.defined, bytes, ~UndefAfter(atomic, old, old_undef, b, undef));
-    }
+    const Found found = UpdateLane(warp, inst, shape, lane, &at);
+    changes = changes || found.changed;
     if (shape.dest < 0) return;
-    warp.SetBits(inst[shape.dest], lane, old);
-    warp.SetUndef(inst[shape.dest], lane, old_undef);
+    warp.SetBits(inst[shape.dest], lane, found.old);
+    warp.SetUndef(inst[shape.dest], lane, found.undef);
+    if (found.there && found.undef != 0) warp.SetHome(inst[shape.dest], lane, {at * 8});
   });
   if (changes) {
     warp.NoteProgress();

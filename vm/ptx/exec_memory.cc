@@ -42,7 +42,12 @@ uint64_t Extend(uint64_t bits, Type type) {
 // Undefined bits: those of the value, and its sign in what it extends to.
 uint64_t ExtendUndef(uint64_t undef, Type type) { return Extend(undef, type); }
 
-void LoadElement(Warp& warp, const Operand& dest, Type type, int lane, const Place& place) {
+// Whether what was loaded from a space can be stored there again, for others to see.
+bool IsHome(Space narrow) { return narrow == Space::kShared || narrow == Space::kGlobal; }
+
+// `home`: the address of the element, or 0 if it is no home.
+void LoadElement(Warp& warp, const Operand& dest, Type type, int lane, const Place& place,
+                 uint64_t home) {
   const int size = BytesOf(type);
   if (size == 16) {
     uint8_t* at = warp.Dest(dest) + lane * 16;
@@ -59,6 +64,7 @@ void LoadElement(Warp& warp, const Operand& dest, Type type, int lane, const Pla
   warp.SetBits(dest, lane, Extend(bits, type));
   if (undef != 0 || (warp.UndefLanes(dest) >> lane & 1) != 0) {
     warp.SetUndef(dest, lane, ExtendUndef(undef, type) & AllBits(dest.bytes));
+    if (undef != 0 && home != 0) warp.SetHome(dest, lane, {home * 8});
   }
 }
 
@@ -71,24 +77,27 @@ void LoadLanes(Warp& warp, const Inst& inst, Space space) {
   const auto whole = size * static_cast<uint32_t>(dests.size());
   ForLanes(warp.mask(), [&](int lane) {
     Place place;
-    if (!warp.Find(inst, space, lane, warp.Address(address, lane), whole, Access::kRead, &place)) {
+    uint64_t at = warp.Address(address, lane);
+    if (!warp.Find(inst, space, lane, at, whole, Access::kRead, &place)) {
       for (const Operand& dest : dests) {
         warp.SetBits(dest, lane, 0);
         warp.SetUndef(dest, lane, AllBits(dest.bytes));
       }
       return;
     }
+    if (!IsHome(Warp::Narrow(space, &at))) at = 0;
     for (const Operand& dest : dests) {
-      LoadElement(warp, dest, type, lane, place);
+      LoadElement(warp, dest, type, lane, place, at);
       place.data += size;
       place.defined += size;
+      if (at != 0) at += size;
     }
   });
 }
 
 // One register of all executing lanes, of elements T `skip` bytes into each lane's.
 template <typename T, typename Register>
-void LoadRegister(Warp& warp, const Operand& dest, const Place& base, const uint64_t* offsets,
+void LoadRegister(Warp& warp, const Operand& dest, const MemoryRange& base, const uint64_t* offsets,
                   uint64_t skip) {
   uint8_t* const into = warp.Dest(dest);
   using U = std::make_unsigned_t<T>;
@@ -107,14 +116,18 @@ void LoadRegister(Warp& warp, const Operand& dest, const Place& base, const uint
     StoreLane(into, lane, static_cast<Register>(value));
   });
   if (missing == 0) return warp.SetDefined(dest);
+  const bool home = &base != &warp.launch().parameter_range;
   ForLanes(warp.mask(), [&](int lane) {
     const auto undef = static_cast<T>(~ReadAtomic<U>(base.defined + offsets[lane] + skip));
     warp.SetUndef(dest, lane, static_cast<uint64_t>(undef) & AllBits(dest.bytes));
+    if (undef != 0 && home) {
+      warp.SetHome(dest, lane, {(base.address + offsets[lane] + skip) * 8});
+    }
   });
 }
 
 template <typename T>
-void LoadMerged(Warp& warp, const Inst& inst, const Place& base, const uint64_t* offsets) {
+void LoadMerged(Warp& warp, const Inst& inst, const MemoryRange& base, const uint64_t* offsets) {
   uint64_t skip = 0;
   for (const Operand& dest : inst.At(0)) {
     if (dest.bytes == sizeof(T)) {
@@ -140,7 +153,7 @@ Step Load(Warp& warp, const Inst& inst) {
   const MemoryRange* range = warp.FindMerged(space, address, bytes, Access::kRead, offsets);
   if (range != nullptr) {
     if (warp.checking()) warp.NoteMerged(inst, *range, offsets, bytes, Access::kRead);
-    LoadMerged<T>(warp, inst, {range->data, range->defined}, offsets);
+    LoadMerged<T>(warp, inst, *range, offsets);
   } else {
     LoadLanes(warp, inst, space);
   }
@@ -172,6 +185,18 @@ void StoreElement(Warp& warp, const Operand& source, Type type, int lane, const 
   WriteBytes(place.defined, size, ~warp.Undef(source, lane));
 }
 
+// Whether an element has bits that nobody has ever written and that this store would hand on. Those
+// that it brings back to where they were loaded from, beside bits that are written, it does not.
+bool HandsOnUndef(Warp& warp, const Operand& source, int lane, uint64_t address, int size,
+                  const Place& place) {
+  const uint64_t all = AllBits(size);
+  const uint64_t undef = warp.Undef(source, lane) & all;
+  if (undef == 0) return false;
+  const bool returns = size <= 8 && undef != all && warp.IsAtHome(source, lane, address) &&
+                       (undef & ReadBytes(place.defined, size)) == 0;
+  return !returns;
+}
+
 // Lane by lane, with a finding wherever one is due.
 void StoreLanes(Warp& warp, const Inst& inst, Space space) {
   const Operand& address = inst[0];
@@ -185,13 +210,14 @@ void StoreLanes(Warp& warp, const Inst& inst, Space space) {
     if (!warp.Find(inst, space, lane, at, whole, Access::kWrite, &place)) return;
     const bool global = Warp::Narrow(space, &at) == Space::kGlobal;
     for (const Operand& source : sources) {
-      if (global && (warp.Undef(source, lane) & AllBits(static_cast<int>(size))) != 0) {
+      if (global && HandsOnUndef(warp, source, lane, at, static_cast<int>(size), place)) {
         warp.Report(inst, FindingKind::kUninitialised, lane,
                     "stores bits to global memory that were never written");
       }
       StoreElement(warp, source, type, lane, place);
       place.data += size;
       place.defined += size;
+      at += size;
     }
   });
 }

@@ -1,5 +1,7 @@
 // How undefined bits of the sources reach the destinations: precise where defined bits decide, and
 // otherwise on the safe side.
+#include <optional>
+
 #include "vm/ptx/bitops.h"
 #include "vm/ptx/warp.h"
 
@@ -25,6 +27,7 @@ struct Sources {
   uint64_t value[kMost] = {};
   uint64_t undef[kMost] = {};
   int bytes[kMost] = {};
+  std::optional<Home> home[kMost];  // of what is undefined
   [[nodiscard]] uint64_t Any() const {
     uint64_t any = 0;
     for (int i = 0; i < count; ++i) any |= undef[i];
@@ -63,6 +66,22 @@ uint64_t ThroughTable(const Sources& s) {
   return out;
 }
 
+// Whether the undefined bits of source i, alone among the inputs, come through the table as they
+// are where they come through at all.
+bool PassesTable(const Sources& s, int i) {
+  for (int bit = 0; bit < 32; ++bit) {
+    if ((s.undef[i] >> bit & 1) == 0) continue;
+    unsigned row = 0;
+    for (int input = 0; input < 3; ++input) {
+      const bool set = input != i && (s.value[input] >> bit & 1) != 0;
+      row |= unsigned{set} << (2 - input);
+    }
+    const unsigned with = row | 1u << (2 - i);
+    if ((s.value[3] >> row & 1) == 1 && (s.value[3] >> with & 1) == 0) return false;
+  }
+  return true;
+}
+
 // shf and prmt: undefined bits go where the bits go.
 uint64_t Funnelled(const Inst& inst, const Sources& s) {
   const auto low = static_cast<uint32_t>(s.undef[0]);
@@ -96,10 +115,26 @@ uint64_t Converted(const Inst& inst, const Sources& s, uint64_t all) {
   return fills_dest ? low | ~AllBits(kept / 8) : low;
 }
 
+// Whether a comparison asks if memory has changed since it was last looked at, as the loop around a
+// compare-and-swap does. The answer does not depend on what was there.
+bool AsksForChange(const Inst& inst, const Sources& s) {
+  if (inst.op != Op::kSetpInt || !(inst.Has(Mod::kEq) || inst.Has(Mod::kNe))) return false;
+  bool compared = false;
+  std::optional<uint64_t> place;
+  for (int i = 0; i < s.count; ++i) {
+    if (s.undef[i] == 0) continue;
+    if (!s.home[i] || place.value_or(s.home[i]->first) != s.home[i]->first) return false;
+    place = s.home[i]->first;
+    compared = compared || s.home[i]->compared;
+  }
+  return compared;
+}
+
 uint64_t ResultOf(const Inst& inst, const Sources& s, uint64_t all) {
   const uint64_t everything = s.Any() != 0 ? all : 0;
   switch (inst.undef) {
     case UndefRule::kAll:
+      return everything != 0 && AsksForChange(inst, s) ? 0 : everything;
     case UndefRule::kConcat:
     case UndefRule::kOwn:
       return everything;
@@ -134,13 +169,86 @@ uint64_t ResultOf(const Inst& inst, const Sources& s, uint64_t all) {
   return everything;
 }
 
+// ---- homes -------------------------------------------------------------------------------------
+
+// How far up the bits of source i move (down, if it is less than 0) where an instruction passes
+// those that are undefined on as they are; nothing where it does not.
+std::optional<int64_t> MoveOf(const Inst& inst, const Sources& s, int i) {
+  const uint64_t undef = s.undef[i];
+  uint64_t others = 0;  // bits of other sources that are, or may be, set
+  uint64_t others_undef = 0;
+  for (int o = 0; o < s.count; ++o) {
+    if (o == i) continue;
+    others |= s.value[o];
+    others_undef |= s.undef[o];
+  }
+  const int width = s.bytes[i] * 8;
+  const bool extends = width > 0 && (undef >> (width - 1) & 1) != 0;
+  const auto by = static_cast<int64_t>(s.value[1]);
+  switch (inst.undef) {
+    case UndefRule::kBits:
+      if (inst.op == Op::kNot || ((others | others_undef) & undef) != 0) return std::nullopt;
+      return 0;
+    case UndefRule::kAnd:
+    case UndefRule::kOr:
+      return (others_undef & undef) == 0 ? std::optional<int64_t>(0) : std::nullopt;
+    case UndefRule::kLop3:
+      return others_undef == 0 && PassesTable(s, i) ? std::optional<int64_t>(0) : std::nullopt;
+    case UndefRule::kShift:
+      if (i != 0 || (inst.op == Op::kShr && IsSigned(inst.type[0]) && extends)) return std::nullopt;
+      return inst.op == Op::kShl ? by : -by;
+    case UndefRule::kSelect:
+      return 0;
+    case UndefRule::kField: {
+      const auto position = static_cast<int64_t>(s.value[s.count - 2] & 0xFF);
+      if (inst.op == Op::kBfi) return i == 0 ? position : 0;
+      return IsSigned(inst.type[0]) ? std::nullopt : std::optional<int64_t>(-position);
+    }
+    case UndefRule::kConvert:
+      if (inst.Has(Mod::kSat) || (IsSigned(inst.type[1]) && extends)) return std::nullopt;
+      return 0;
+    case UndefRule::kAll:
+    case UndefRule::kCarry:
+    case UndefRule::kHalves:
+    case UndefRule::kFunnel:
+    case UndefRule::kPermute:
+    case UndefRule::kConcat:
+    case UndefRule::kOwn:
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// Where the undefined bits of a result are at home: where all of those that it is made of are.
+std::optional<Home> HomeAfter(const Inst& inst, const Sources& s) {
+  std::optional<Home> out;
+  for (int i = 0; i < s.count; ++i) {
+    if (s.undef[i] == 0) continue;
+    if (inst.undef == UndefRule::kSelect && i != (s.value[2] != 0 ? 0 : 1)) continue;
+    const auto by = MoveOf(inst, s, i);
+    if (!by || !s.home[i]) return std::nullopt;
+    const uint64_t first = s.home[i]->first - static_cast<uint64_t>(*by);
+    if (out && out->first != first) return std::nullopt;
+    out = Home{first, s.home[i]->compared};
+  }
+  return out;
+}
+
 // The whole that a list of registers makes, or the part of a whole that a register of a list takes.
 void PropagateConcat(Warp& warp, const Inst& inst, int lane) {
   uint64_t low = 0;
   uint64_t high = 0;
   int at = 0;
+  bool at_home = true;
+  std::optional<Home> whole;
   for (const Operand& source : inst.At(1)) {
     const uint64_t undef = warp.Undef(source, lane);
+    if (undef != 0) {
+      const Home* home = warp.HomeOf(source, lane);
+      const uint64_t first = home == nullptr ? 0 : home->first - static_cast<uint64_t>(at);
+      at_home = at_home && home != nullptr && (!whole || whole->first == first);
+      whole = Home{first, home != nullptr && home->compared};
+    }
     if (at < 64) {
       low |= undef << at;
     } else {
@@ -152,6 +260,9 @@ void PropagateConcat(Warp& warp, const Inst& inst, int lane) {
   for (const Operand& dest : inst.At(0)) {
     const uint64_t undef = at < 64 ? low >> at : high >> (at - 64);
     warp.SetUndef(dest, lane, undef & AllBits(dest.bytes));
+    if (whole && at_home && (undef & AllBits(dest.bytes)) != 0) {
+      warp.SetHome(dest, lane, {whole->first + static_cast<uint64_t>(at), whole->compared});
+    }
     at += dest.bytes * 8;
   }
 }
@@ -170,12 +281,16 @@ void PropagateUndef(Warp& warp, const Inst& inst, uint32_t lanes) {
       if (operand.dest || sources.count == Sources::kMost) continue;
       sources.value[sources.count] = warp.Bits(operand, lane);
       sources.undef[sources.count] = warp.Undef(operand, lane);
+      if (const Home* home = warp.HomeOf(operand, lane)) sources.home[sources.count] = *home;
       sources.bytes[sources.count++] = operand.bytes;
     }
+    const std::optional<Home> home = HomeAfter(inst, sources);
     for (const Operand& operand : inst.operands) {
       if (!operand.dest) continue;
       const uint64_t all = AllBits(operand.bytes);
-      warp.SetUndef(operand, lane, ResultOf(inst, sources, all) & all);
+      const uint64_t undef = ResultOf(inst, sources, all) & all;
+      warp.SetUndef(operand, lane, undef);
+      if (undef != 0 && home) warp.SetHome(operand, lane, *home);
     }
   }
 }

@@ -214,6 +214,13 @@ void Warp::SetUndef(const Operand& operand, int lane, uint64_t bits) {
   uint32_t& lanes = frame_->undef_lanes[operand.flag];
   const uint32_t bit = uint32_t{1} << lane;
   lanes = bits != 0 ? lanes | bit : lanes & ~bit;
+  frame_->homes.Forget(operand.flag, lane);
+}
+
+bool Warp::IsAtHome(const Operand& operand, int lane, uint64_t address) const {
+  if (Undef(operand, lane) == 0) return true;
+  const Home* home = HomeOf(operand, lane);
+  return home != nullptr && home->first == address * 8;
 }
 
 void Warp::NeedDefined(const Inst& inst, const Operand& operand, std::string_view what) {

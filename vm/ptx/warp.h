@@ -17,6 +17,7 @@
 #include "vm/ptx/bulk_groups.h"
 #include "vm/ptx/code.h"
 #include "vm/ptx/findings.h"
+#include "vm/ptx/homes.h"
 #include "vm/ptx/image.h"
 #include "vm/ptx/lanes.h"
 #include "vm/ptx/memory.h"
@@ -45,6 +46,7 @@ struct Frame {
   std::vector<uint8_t> values;  // registers; a 1 in `undef` is an undefined bit
   std::vector<uint8_t> undef;   // of the lanes that undef_lanes names, otherwise it says nothing
   std::vector<uint32_t> undef_lanes;  // by register: lanes with undefined bits
+  Homes homes;                        // of undefined bits
   const uint8_t* constants = nullptr;
   const uint8_t* zeros = nullptr;
   uint64_t local_base = 0;
@@ -163,6 +165,16 @@ class Warp {
   void SetUndef(const Operand& operand, int lane, uint64_t bits);
   // Executing lanes of a destination are defined.
   void SetDefined(const Operand& operand) { frame_->undef_lanes[operand.flag] &= ~mask_; }
+  // Where a lane's undefined bits were loaded from; null if they were not, or are not as loaded.
+  [[nodiscard]] const Home* HomeOf(const Operand& operand, int lane) const {
+    return operand.bank != 0 ? nullptr : frame_->homes.Find(operand.flag, lane);
+  }
+  // Behind SetUndef.
+  void SetHome(const Operand& operand, int lane, const Home& home) {
+    if (checking_) frame_->homes.Set(operand.flag, lane, home);
+  }
+  // Whether a lane's undefined bits, if it has any, are those of memory at an address.
+  [[nodiscard]] bool IsAtHome(const Operand& operand, int lane, uint64_t address) const;
   // Reports the executing lanes in which an operand that matters is undefined.
   void NeedDefined(const Inst& inst, const Operand& operand, std::string_view what);
 

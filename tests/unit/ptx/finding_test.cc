@@ -101,6 +101,81 @@ TEST(Finding, Uninitialised) {
   ExpectOne(Entry("red.global.or.b32 [rd1], r5;"), 1, FindingKind::kUninitialised, "updates");
 }
 
+// Changing a part of a word whose other bits were never written, as code for 4-bit codes and for
+// halves of pairs does: the other bits go back to where they were.
+TEST(Finding, UndefinedBitsMayGoBack) {
+  const auto findings = [](const std::string& body, const std::string& before = "") {
+    return RunOn(Entry(body, before), 1, false).report.findings.size();
+  };
+  const std::string load = "ld.global.u8 r1, [rd1+1];\n";
+  for (const char* merge : {
+           "and.b32 r1, r1, 0xF0; or.b32 r1, r1, 5; st.global.u8 [rd1+1], r1;",
+           "shl.b32 r1, r1, 8; and.b32 r1, r1, 0xF000; or.b32 r1, r1, 0x500; shr.u32 r1, r1, 8;"
+           "st.global.u8 [rd1+1], r1;",
+           "lop3.b32 r1, r1, 0xF0, 5, 0xEA; st.global.u8 [rd1+1], r1;",
+           "bfi.b32 r1, 5, r1, 0, 4; st.global.u8 [rd1+1], r1;",
+           "bfe.u32 r1, r1, 4, 4; shl.b32 r1, r1, 4; st.global.u8 [rd1+1], r1;",
+           "cvt.u16.u32 h1, r1; and.b16 h1, h1, 0x0F; mov.b16 h2, h1; xor.b16 h2, h2, 0x30;"
+           "st.global.u8 [rd1+1], h2;",
+           "mov.b32 {h1, h2}, r1; and.b16 h1, h1, 0xF; mov.b32 r1, {h1, h2}; st.global.u8 [rd1+1], "
+           "r1;",
+           "setp.eq.u32 p1, r0, 0; and.b32 r1, r1, 15; selp.b32 r1, r1, r5, p1;"
+           "st.global.u8 [rd1+1], r1;",
+       }) {
+    EXPECT_EQ(findings(load + merge), 0U) << merge;
+  }
+  // They do not where another place, other bits of it or changed bits are stored, nor where nothing
+  // else is.
+  for (const char* other : {
+           "and.b32 r1, r1, 0xF0; or.b32 r1, r1, 5; st.global.u8 [rd1+2], r1;",
+           "and.b32 r1, r1, 0xF0; shr.u32 r1, r1, 1; st.global.u8 [rd1+1], r1;",
+           "and.b32 r1, r1, 0xF0; xor.b32 r1, r1, 0x10; st.global.u8 [rd1+1], r1;",
+           "and.b32 r1, r1, 0xF0; not.b32 r1, r1; st.global.u8 [rd1+1], r1;",
+           "lop3.b32 r1, r1, 0xF0, 5, 0x3F; st.global.u8 [rd1+1], r1;",
+           "and.b32 r1, r1, 0xF0; add.u32 r1, r1, 16; st.global.u8 [rd1+1], r1;",
+           "and.b32 r1, r1, 0xF0; and.b32 r2, r5, 0xF; or.b32 r1, r1, r2; st.global.u8 [rd1+1], "
+           "r1;",
+           "st.global.u8 [rd1+1], r1;",
+           "and.b32 r1, r1, 0xF0; st.global.u8 [rd1+1], 7; st.global.u8 [rd1+1], r1;",
+           "and.b32 r5, r5, 0xF0; st.global.u8 [rd1+1], r5;",
+       }) {
+    EXPECT_EQ(findings(load + other), 1U) << other;
+  }
+}
+
+// The loop around a compare-and-swap asks whether its word has changed, not what is in it.
+TEST(Finding, CompareAndSwapMayCarryUndefinedBits) {
+  const auto loop = [](const std::string& merge,
+                       const std::string& compare = "setp.ne.u32 p1, r3, r1;") {
+    return "ld.relaxed.gpu.global.u32 r1, [rd0];\nagain:\n" + merge +
+           "atom.relaxed.gpu.global.cas.b32 r3, [rd0], r1, r2;\n" + compare +
+           "\nmov.b32 r1, r3;\n@p1 bra again;\n";
+  };
+  const std::string mine =
+      "mov.u32 r4, 15; mul.lo.u32 r6, r0, 4; shl.b32 r4, r4, r6; not.b32 r7, r4;"
+      "and.b32 r4, r4, 0x33333333; and.b32 r2, r1, r7; or.b32 r2, r2, r4;\n";
+  // Eight threads write a code each, so that their words change under them; then all of it is
+  // known.
+  const Outcome all = RunOn(Entry(loop(mine) + "bar.sync 0;\nld.relaxed.gpu.global.u32 r1, [rd0];\n"
+                                               "st.global.u32 [rd1+32], r1;"),
+                            8, false);
+  EXPECT_EQ(all.text, "");
+  // Of seven codes the last is not.
+  const Outcome some =
+      RunOn(Entry(loop(mine) + "bar.sync 0;\nld.relaxed.gpu.global.u32 r1, [rd0];\n"
+                               "st.global.u32 [rd1+32], r1;"),
+            7, false);
+  EXPECT_EQ(some.report.findings.size(), 1U) << some.text;
+  // Adding to what is there asks what it is; so does comparing with a number.
+  EXPECT_EQ(RunOn(Entry(loop("add.u32 r2, r1, 1;\n")), 1, false).report.findings.size(), 2U);
+  EXPECT_EQ(RunOn(Entry(loop(mine, "setp.ne.u32 p1, r3, 7; setp.ne.u32 p1, r3, r3;")), 1, false)
+                .report.findings.size(),
+            1U);
+  EXPECT_EQ(RunOn(Entry("atom.relaxed.gpu.global.cas.b32 r3, [rd0], 0, 1;"), 1, false)
+                .report.findings.size(),
+            1U);
+}
+
 // Defined bits decide, whatever the others are.
 TEST(Finding, DefinednessIsByBit) {
   const auto clean = [](const std::string& body) {
