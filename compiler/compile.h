@@ -33,12 +33,11 @@ struct KernelParameter {
   uint32_t alignment = 1;  // pointers: what the address must be a multiple of
 };
 
-// Global memory that the kernel wants besides its parameters: scratch of `alloc.global`, or a word
-// that serialises writers of one byte. compiler/workspace.h tells its size.
+// Global memory that the kernel wants besides its parameters: scratch of `alloc.global`.
+// compiler/workspace.h tells its size.
 struct Workspace {
-  static constexpr uint32_t kLockWord = UINT32_MAX;
-  uint32_t value = kLockWord;  // of alloc.global
-  bool zeroed = false;         // zero before the first launch; the kernel leaves it zero
+  uint32_t value = 0;   // of alloc.global
+  bool zeroed = false;  // zero before the first launch; the kernel leaves it zero
 };
 inline constexpr uint64_t kWorkspaceAlignment = 256;
 

@@ -251,14 +251,4 @@ std::vector<bool> WrittenMemory(const Program& program) {
   return written;
 }
 
-std::vector<bool> ScatteredMemory(const Program& program) {
-  const Kernel& kernel = program.kernel();
-  std::vector<bool> scattered(program.types().size(), false);
-  for (const Inst& inst : kernel.code) {
-    if (inst.opcode == Opcode::kScatter) scattered[kernel.Slots(inst)[0].value()] = true;
-  }
-  MarkRoots(kernel, scattered);
-  return scattered;
-}
-
 }  // namespace tarsia::compiler

@@ -61,8 +61,6 @@ inline bool IsMemoryTile(const ConcreteType& type) {
 
 // By value: whether some instruction writes its memory, through it or another view or slice.
 std::vector<bool> WrittenMemory(const Program& program);
-// Likewise, of `scatter` alone.
-std::vector<bool> ScatteredMemory(const Program& program);
 
 }  // namespace tarsia::compiler
 

@@ -38,7 +38,6 @@ class Arguments final : public EvalEnv {
 
 Result<uint64_t> WorkspaceBytes(const Program& program, const Workspace& workspace,
                                 const std::vector<uint64_t>& scalars) {
-  if (workspace.value == Workspace::kLockWord) return kWorkspaceAlignment;
   const ConcreteType& type = program.type(workspace.value);
   const Arguments arguments(program, scalars);
   Extents shape = type.shape;

@@ -16,6 +16,7 @@ namespace tarsia::compiler {
 namespace {
 
 constexpr char kSharedName[] = "tarsia_shared";
+constexpr char kLockName[] = "tarsia_lock";
 
 size_t Size(int64_t x) { return static_cast<size_t>(x); }
 
@@ -66,7 +67,6 @@ void Emitter::CollectFacts() {
     for (const ExprId result : kernel().Results(inst)) ++assignments_[result.value()];
   }
   written_ = WrittenMemory(program_);
-  scattered_ = ScatteredMemory(program_);
   for (const Assume& assume : kernel().assumes) {
     if (assume.alignment.none()) Assumed(assume.condition);
   }
@@ -108,15 +108,6 @@ void Emitter::Assumed(ExprId condition) {
   facts_[subject.value()] = Both(facts_[subject.value()], said);
 }
 
-// Whether bytes at the end of a buffer may be shared by elements of different blocks.
-bool Emitter::NeedsLock() const {
-  return std::any_of(kernel().code.begin(), kernel().code.end(), [&](const Inst& inst) {
-    if (inst.opcode != Opcode::kStore && inst.opcode != Opcode::kScatter) return false;
-    const ConcreteType& target = program_.type(kernel().Slots(inst)[0].value());
-    return target.space == Space::kGlobal && target.dtype.IsSubByte();
-  });
-}
-
 void Emitter::MakeEntry() {
   std::vector<llvm::Type*> types;
   const auto add = [&](KernelParameter::Kind kind, DType type, llvm::Type* llvm_type,
@@ -151,13 +142,9 @@ void Emitter::MakeEntry() {
     if (inst.opcode != Opcode::kAllocGlobal) continue;
     Workspace workspace;
     workspace.value = kernel().Results(inst)[0].value();
-    workspace.zeroed = HasAttr(program_, inst, Attr::kZeroed) || NeedsValues(workspace.value);
+    workspace.zeroed = HasAttr(program_, inst, Attr::kZeroed);
     info_.workspace.push_back(workspace);
     add(KernelParameter::Kind::kWorkspace, kU8, I(64), 8, kWorkspaceAlignment);
-  }
-  if (NeedsLock()) {
-    info_.workspace.push_back({Workspace::kLockWord, true});
-    add(KernelParameter::Kind::kWorkspace, kU32, I(64), 8, kWorkspaceAlignment);
   }
   if (NeedsReport()) add(KernelParameter::Kind::kReport, kU64, I(64), 8, 8);
 
@@ -576,8 +563,14 @@ void Emitter::RequireAlignment(uint32_t parameter, uint64_t bytes) {
 }
 
 llvm::Value* Emitter::LockWord() {
-  const size_t number = kernel().params.size() + info_.workspace.size() - 1;
-  return function_->getArg(static_cast<unsigned>(number));
+  llvm::GlobalVariable* word = module_->getNamedGlobal(kLockName);
+  if (word == nullptr) {
+    word = new llvm::GlobalVariable(*module_, I(32), false, llvm::GlobalValue::InternalLinkage,
+                                    builder_.getInt32(0), kLockName, nullptr,
+                                    llvm::GlobalValue::NotThreadLocal, 1);
+    word->setAlignment(llvm::Align(4));
+  }
+  return builder_.CreatePtrToInt(word, I(64));
 }
 
 llvm::Value* Emitter::WorkspaceAddress(uint32_t value) {

@@ -259,17 +259,13 @@ class Emitter {
     return info_.parameters[parameter].alignment;
   }
   llvm::Value* ParameterAddress(uint32_t parameter) { return arguments_[parameter]; }  // i64
-  // The word that serialises writers of bytes at the end of a buffer: i64 address of 4 bytes, 0
-  // while nobody holds it.
+  // A word of the module that serialises writers of bytes at the end of a buffer: i64 address of 4
+  // bytes, 0 while nobody holds it.
   llvm::Value* LockWord();
   // Of an alloc.global: i64 address.
   llvm::Value* WorkspaceAddress(uint32_t value);
-  // Whether some instruction writes this value's memory; whether one scatters codes that share
-  // bytes there: such writers compare what is there, so that it has to be something.
+  // Whether some instruction writes this value's memory.
   [[nodiscard]] bool IsWritten(uint32_t value) const { return written_[value]; }
-  [[nodiscard]] bool NeedsValues(uint32_t value) const {
-    return scattered_[value] && program_.type(value).dtype.IsSubByte();
-  }
   // Whether a view or slice has extents that nobody can look at before the launch.
   [[nodiscard]] bool ChecksExtents(const Inst& inst) const;
   // Whether the host can compute an expression before the launch.
@@ -298,7 +294,6 @@ class Emitter {
   void Assumed(ExprId condition);
   void MakeDebugInfo();
   [[nodiscard]] bool NeedsReport() const;
-  [[nodiscard]] bool NeedsLock() const;
   void MakeEntry();
   void MakeVariables();
   Status EmitInst(size_t number);
@@ -336,7 +331,6 @@ class Emitter {
   std::vector<Facts> facts_;                           // by value, of scalars assigned once
   std::vector<int> assignments_;                       // by value
   std::vector<bool> written_;
-  std::vector<bool> scattered_;  // by value
   std::map<uint32_t, MemoryTile> memory_;
   std::map<std::pair<LayoutId, int>, llvm::Value*> thread_index_;
   std::map<LayoutId, llvm::Value*> linear_thread_;

@@ -215,25 +215,6 @@ LOWER(View) {
   return ViewMemory(e, std::move(tile));
 }
 
-namespace {
-
-// Zeros in all of a shared tile, before anything else is there.
-void ZeroShared(Emitter& e, llvm::Value* base, uint64_t bytes) {
-  constexpr int64_t kUnit = 16;
-  llvm::IRBuilder<>& b = e.b();
-  const auto units = static_cast<int64_t>(bytes) / kUnit;
-  const int64_t turns = (units + e.threads() - 1) / e.threads();
-  e.Loop(e.Int32(turns), [&](llvm::Value* turn) {
-    llvm::Value* unit = b.CreateAdd(b.CreateMul(turn, e.Int32(e.threads())), e.Thread());
-    llvm::Value* at = b.CreateAdd(base, b.CreateMul(unit, e.Int32(kUnit)));
-    e.StoreWords(Space::kShared, {at, 0}, kUnit, Slots(4, e.Int32(0)),
-                 b.CreateICmpULT(unit, e.Int32(units)));
-  });
-  e.Barrier();
-}
-
-}  // namespace
-
 LOWER(AllocShared) {
   const uint32_t result = e.inst().results[0];
   const ConcreteType& type = e.program().type(result);
@@ -247,7 +228,6 @@ LOWER(AllocShared) {
     e.Barrier();
   }
   tile.base = e.b().CreateAdd(e.Scratch(), e.Int32(offset));
-  if (e.NeedsValues(result)) ZeroShared(e, tile.base, place->bytes);
   tile.alignment = Facts::Exactly(offset).PowerOfTwo(kSharedAlignment);
   tile.padded_to_words = true;
   e.SetMemory(result, std::move(tile));

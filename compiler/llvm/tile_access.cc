@@ -281,9 +281,16 @@ Slots TileAccess::Load(Emitter::Cache cache) {
 void TileAccess::Store(const Slots& slots, Emitter::Cache cache) {
   if (memory_.form == MemoryTile::Form::kPacked) return StorePacked(slots);
   if (unit_ != 0) return StoreVectors(slots, cache);
+  if (MayHaveTail()) {
+    for (llvm::AllocaInst** variable : {&tail_mask_, &tail_bits_}) {
+      *variable = e_.Variable(e_.I(32), "tail");
+      e_.b().CreateStore(e_.Int32(0), *variable);
+    }
+  }
   for (int64_t slot = 0; slot < tile_.slots(); ++slot) {
     StoreBits(slot, ToCode(e_.b(), slots[Size(slot)], memory_.type), Mask(slot, true));
   }
+  if (MayHaveTail()) MergeTail();
 }
 
 Slots TileAccess::LoadVectors(Emitter::Cache cache) {
@@ -365,7 +372,6 @@ void TileAccess::StoreBits(int64_t slot, llvm::Value* code, llvm::Value* conditi
 void TileAccess::MergeBytes(const BitPlace& place, llvm::Value* code) {
   llvm::IRBuilder<>& b = e_.b();
   const int bits = memory_.bits();
-  const bool shared = memory_.space == Space::kShared;
   llvm::Value* byte = place.byte.base;
   llvm::Type* type = byte->getType();
   const auto number = [&](uint64_t x) { return llvm::ConstantInt::get(type, x); };
@@ -379,12 +385,10 @@ void TileAccess::MergeBytes(const BitPlace& place, llvm::Value* code) {
     return b.CreateTrunc(high ? b.CreateLShr(x, uint64_t{32}) : x, e_.I(32));
   };
   const auto merge = [&](llvm::Value* at, llvm::Value* m, llvm::Value* v) {
-    if (shared || memory_.padded_to_words) return MergeWord(at, m, v);
-    // A word that reaches beyond the buffer is not touched as a whole.
-    llvm::Value* end = b.CreateAdd(memory_.base, memory_.root_bytes.value);
-    llvm::Value* whole = b.CreateICmpULE(b.CreateAdd(at, e_.Int64(4)), end);
+    if (!MayHaveTail()) return MergeWord(at, m, v);
+    llvm::Value* whole = b.CreateICmpULE(b.CreateAdd(at, e_.Int64(4)), EndOfMemory());
     e_.If(whole, [&] { MergeWord(at, m, v); });
-    e_.If(b.CreateNot(whole), [&] { MergeTail(at, m, v); });
+    e_.If(b.CreateNot(whole), [&] { KeepForTail(m, v); });
   };
   merge(word, half(mask, false), half(value, false));
   if (8 % bits == 0) return;
@@ -425,20 +429,39 @@ void TileAccess::MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value*
   b.SetInsertPoint(done);
 }
 
-// The bytes of the last word that the buffer has, one writer of the grid at a time. Trying the
-// lock, merging and giving it back are one run of predicated instructions: threads of a warp that
-// wait for each other at the end of a branch could not have it otherwise.
-void TileAccess::MergeTail(llvm::Value* address, llvm::Value* mask, llvm::Value* bits) {
+// A word that reaches beyond the buffer is not touched as a whole.
+bool TileAccess::MayHaveTail() const {
+  return memory_.space != Space::kShared && !memory_.padded_to_words;
+}
+
+llvm::Value* TileAccess::EndOfMemory() {
+  return e_.b().CreateAdd(memory_.base, memory_.root_bytes.value);
+}
+
+void TileAccess::KeepForTail(llvm::Value* mask, llvm::Value* bits) {
+  llvm::IRBuilder<>& b = e_.b();
+  llvm::Value* old_mask = b.CreateLoad(e_.I(32), tail_mask_);
+  llvm::Value* old_bits = b.CreateLoad(e_.I(32), tail_bits_);
+  b.CreateStore(b.CreateOr(old_mask, mask), tail_mask_);
+  b.CreateStore(b.CreateOr(b.CreateAnd(old_bits, b.CreateNot(mask)), bits), tail_bits_);
+}
+
+// The bytes of the last word that the buffer has, one writer of the grid at a time. A byte is read
+// only if it has bits that this thread does not store. Trying the lock, merging and giving it back
+// are one run of predicated instructions: threads of a warp that wait for each other at the end of
+// a branch could not have it otherwise.
+void TileAccess::MergeTail() {
   llvm::IRBuilder<>& b = e_.b();
   std::string text =
-      "{ .reg .pred taken, mine; .reg .b32 seen, held, part; "
+      "{ .reg .pred taken, mine, shares; .reg .b32 seen, held, part; "
       "atom.global.cas.b32 held, [$1], 0, 1; setp.eq.u32 taken, held, 0; @taken membar.gl; ";
   for (int i = 0; i < 4; ++i) {
     const std::string byte = std::to_string(0xFFu << (i * 8));
     const std::string place = std::to_string(i * 8);
     const std::string at = "[$2+" + std::to_string(i) + "]";
     text += "and.b32 part, $3, " + byte + "; setp.ne.and.u32 mine, part, 0, taken; " +
-            "@mine ld.volatile.global.u8 seen, " + at + "; " +  //
+            "setp.ne.and.u32 shares, part, " + byte + ", mine; mov.b32 seen, 0; " +
+            "@shares ld.volatile.global.u8 seen, " + at + "; " +  //
             "@mine shl.b32 seen, seen, " + place + "; " +
             "@mine not.b32 part, part; @mine and.b32 seen, seen, part; " +
             "@mine or.b32 seen, seen, $4; @mine shr.u32 seen, seen, " + place + "; " +
@@ -447,18 +470,23 @@ void TileAccess::MergeTail(llvm::Value* address, llvm::Value* mask, llvm::Value*
   text +=
       "@taken membar.gl; @taken atom.global.exch.b32 held, [$1], 0; "
       "selp.b32 $0, 1, 0, taken; }";
-  const std::vector<llvm::Value*> arguments = {e_.LockWord(), address, mask, bits};
-  std::vector<llvm::Type*> types;
-  for (llvm::Value* argument : arguments) types.push_back(argument->getType());
-  auto* type = llvm::FunctionType::get(e_.I(32), types, false);
-  llvm::BasicBlock* again = e_.NewBlock("lock");
-  llvm::BasicBlock* done = e_.NewBlock("unlocked");
-  b.CreateBr(again);
-  b.SetInsertPoint(again);
-  llvm::Value* merged = b.CreateCall(
-      type, llvm::InlineAsm::get(type, text, "=&r,l,l,r,r,~{memory}", true), arguments);
-  b.CreateCondBr(b.CreateICmpNE(merged, e_.Int32(0)), done, again);
-  b.SetInsertPoint(done);
+  llvm::Value* mask = b.CreateLoad(e_.I(32), tail_mask_);
+  e_.If(b.CreateICmpNE(mask, e_.Int32(0)), [&] {
+    const std::vector<llvm::Value*> arguments = {e_.LockWord(),
+                                                 b.CreateAnd(EndOfMemory(), ~uint64_t{3}), mask,
+                                                 b.CreateLoad(e_.I(32), tail_bits_)};
+    std::vector<llvm::Type*> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    auto* type = llvm::FunctionType::get(e_.I(32), types, false);
+    llvm::BasicBlock* again = e_.NewBlock("lock");
+    llvm::BasicBlock* done = e_.NewBlock("unlocked");
+    b.CreateBr(again);
+    b.SetInsertPoint(again);
+    llvm::Value* merged = b.CreateCall(
+        type, llvm::InlineAsm::get(type, text, "=&r,l,l,r,r,~{memory}", true), arguments);
+    b.CreateCondBr(b.CreateICmpNE(merged, e_.Int32(0)), done, again);
+    b.SetInsertPoint(done);
+  });
 }
 
 Slots TileAccess::WordsOf(const BitLayout& bits) const {

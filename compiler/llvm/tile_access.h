@@ -82,7 +82,10 @@ class TileAccess {
   [[nodiscard]] Emitter::Cache SharedBits() const;
   void MergeBytes(const BitPlace& place, llvm::Value* code);
   void MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
-  void MergeTail(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
+  [[nodiscard]] bool MayHaveTail() const;
+  llvm::Value* EndOfMemory();
+  void KeepForTail(llvm::Value* mask, llvm::Value* bits);
+  void MergeTail();
 
   // Packed tiles: code by code, or whole packed tiles where the layouts agree.
   Slots LoadPacked();
@@ -111,6 +114,9 @@ class TileAccess {
   llvm::Value* linear_ = nullptr;
   llvm::Value* address_ = nullptr;
   std::map<std::pair<int, int64_t>, llvm::Value*> strides_;
+  // What this thread stores to the last word of memory that ends within it: which bits, and those.
+  llvm::AllocaInst* tail_mask_ = nullptr;
+  llvm::AllocaInst* tail_bits_ = nullptr;
 };
 
 // The code of a slot in a thread's 32-bit words, and words of codes (integers in containers).

@@ -59,10 +59,11 @@ std::set<std::string> NamesOf(const compiler::CompiledKernel& kernel) {
   for (std::string line; std::getline(lines, line);) {
     const bool function = line.starts_with(".func") || line.starts_with(".visible .func");
     if (!function && !line.starts_with(".global") && !line.starts_with(".const")) continue;
-    const size_t end =
-        function ? std::min(line.find_last_not_of("( ") + 1, line.size()) : line.find('[');
+    // Behind the name of a variable stands `[`, ` =` or `;`.
+    const size_t end = function ? std::min(line.find_last_not_of("( ") + 1, line.size())
+                                : line.find_last_not_of(' ', line.find_first_of("[=;") - 1) + 1;
     const size_t begin = line.rfind(' ', end - 1) + 1;
-    if (end != std::string::npos) names.insert(line.substr(begin, end - begin));
+    names.insert(line.substr(begin, end - begin));
   }
   return names;
 }
