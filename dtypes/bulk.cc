@@ -1,5 +1,7 @@
 #include "dtypes/bulk.h"
 
+#include "dtypes/cast_table.h"
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -62,8 +64,9 @@ void CastEach(DType from, const void* src, DType to, void* dst, size_t n, CastOp
 
 // --- sources of at most 8 bits: a table of 256 results ---
 
-constexpr size_t kMaxTypes = 80;  // AllDTypes() and room to grow
-constexpr size_t kVariants = 8;   // nearest or toward zero, four kinds of overflow
+constexpr size_t kMaxTypes = 80;    // AllDTypes() and room to grow
+constexpr size_t kVariants = 8;     // nearest or toward zero, four kinds of overflow
+constexpr size_t kTableCodes = 64;  // fewer are converted without a table, if there is none yet
 using TableSlot = std::atomic<const uint8_t*>;
 
 // One slot a pair of types and variant. Tables are built once and kept to the end of the process.
@@ -94,7 +97,7 @@ bool CastByTable(DType from, const void* src, DType to, void* dst, size_t n, Cas
   if (slot == nullptr) return false;
   const uint8_t* table = slot->load(std::memory_order_acquire);
   if (table == nullptr) {
-    if (n < 64) return false;
+    if (n < kTableCodes) return false;
     table = BuildTable(from, to, options, *slot);
   }
   VisitContainer(ContainerBytes(to), [&](auto container) {
@@ -397,6 +400,13 @@ void CastBulk(DType from, const void* src, DType to, void* dst, size_t n, CastOp
                                  (to.IsInteger() && (from.IsInteger() || !stochastic));
   if (rounds_to_nearest && CastWide(from, src, to, dst, n, options.overflow)) return;
   CastEach(from, src, to, dst, n, options, random);
+}
+
+void PrepareCast(DType from, DType to, CastOptions options) {
+  if (from.bits > 8) return;
+  const uint8_t codes[kTableCodes] = {};
+  uint64_t converted[kTableCodes];
+  CastBulk(from, codes, to, converted, kTableCodes, options);
 }
 
 }  // namespace tarsia

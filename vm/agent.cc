@@ -48,7 +48,7 @@ BlockState::BlockState(LaunchState& state) : launch(state) {
     region.bytes = allocation.bytes;
     region.space = Space::kShared;
     region.value = allocation.value;
-    if (launch.options.check) {
+    if (launch.options().check) {
       shadows.push_back(std::make_unique<Shadow>(allocation.bytes, false, false));
       region.shadow = shadows.back().get();
     }
@@ -82,11 +82,22 @@ Agent::Agent(BlockState& block) : block_(block) {
       tiles_[i] = arena + value.arena_offset;
     }
   }
-  for (size_t i = 0; i < launch().scalars.size(); ++i) codes_[i] = launch().scalars[i];
+  for (size_t i = 0; i < kScratchBuffers; ++i) scratch_[i].Ensure(p.scratch_bytes[i]);
+}
+
+void Agent::BeginLaunch() {
+  executed_ = 0;
+  std::copy(launch().scalars.begin(), launch().scalars.end(), codes_.begin());
+}
+
+// Views let go of their addresses, so that the next launch can make them anew in place.
+void Agent::EndLaunch() {
+  for (MemoryView& view : views_) view.map.reset();
+  copies_.clear();
 }
 
 void Agent::Begin() {
-  const LaunchOptions& options = launch().options;
+  const LaunchOptions& options = launch().options();
   pc_ = 0;
   waiting_ = nullptr;
   error_.reset();
@@ -130,7 +141,7 @@ RunState Agent::Resume() {
 
 // What only some launches need before each instruction. False: stop with `state`.
 bool Agent::BeforeSlow(const PlannedInst& inst, ExecState& state) {
-  const LaunchOptions& options = launch().options;
+  const LaunchOptions& options = launch().options();
   stamp_ = ++launch().next_stamp;
   if (inst.inst == nullptr) return true;
   if (options.max_instructions != 0 &&
@@ -151,7 +162,7 @@ bool Agent::BeforeSlow(const PlannedInst& inst, ExecState& state) {
 }
 
 void Agent::Trace(const PlannedInst& inst) {
-  const TraceOptions& trace = launch().options.trace;
+  const TraceOptions& trace = launch().options().trace;
   if (inst.inst == nullptr || !trace.enabled || trace.block != block_.index || !trace.sink) return;
   if (!trace.value.empty()) {
     bool wanted = false;
@@ -282,6 +293,13 @@ void Agent::CheckReplicas(const PlannedInst& inst, uint32_t value) {
 
 Result<std::shared_ptr<const AddressMap>> Agent::MapOf(const PlannedInst& inst) {
   if (inst.map != nullptr) return inst.map;
+  views_[inst.result[0]].map.reset();  // that of an earlier turn, which ends here
+  std::shared_ptr<AddressMap>& map = maps_[static_cast<size_t>(&inst - plan().code.data())];
+  TARSIA_CHECK(UpdateMap(inst, map));
+  return std::shared_ptr<const AddressMap>(map);
+}
+
+Status Agent::UpdateMap(const PlannedInst& inst, std::shared_ptr<AddressMap>& map) {
   int64_t shape[kMaxRank];
   const size_t rank = inst.extents.size();
   for (size_t d = 0; d < rank; ++d) {
@@ -291,18 +309,13 @@ Result<std::shared_ptr<const AddressMap>> Agent::MapOf(const PlannedInst& inst) 
                             shape[d]);
     }
   }
-  std::shared_ptr<const AddressMap>& known = maps_[static_cast<size_t>(&inst - plan().code.data())];
-  if (known != nullptr && std::equal(shape, shape + rank, known->shape().begin())) return known;
+  if (map != nullptr && std::equal(shape, shape + rank, map->shape().begin())) return OkStatus();
   const ConcreteType& type = plan().program.type(inst.result[0]);
-  Result<std::shared_ptr<const AddressMap>> map =
-      AddressMap::Make(type.mem_layout, std::span<const int64_t>(shape, rank), type.dtype);
-  if (!map.ok()) {
-    Diagnostic error = map.TakeError();
-    error.location = plan().kernel().TypeLocation(*inst.inst);
-    return error;
-  }
-  known = *map;
-  return known;
+  Status status = AddressMap::Remake(type.mem_layout, {shape, rank}, type.dtype, map);
+  if (status.ok()) return status;
+  Diagnostic error = status.error();
+  error.location = plan().kernel().TypeLocation(*inst.inst);
+  return error;
 }
 
 Box Agent::BoxOf(const PlannedInst& inst, size_t operand, const int64_t* shape) {

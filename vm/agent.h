@@ -18,7 +18,8 @@
 
 namespace tarsia::vm {
 
-// What the agents of a block share.
+// What the agents of a block share. Serves one block after the other, of one launch after the
+// other.
 struct BlockState {
   explicit BlockState(LaunchState& launch);
   void Begin(int64_t linear_index);
@@ -44,6 +45,9 @@ struct PendingCopy {
 class Agent final : public Resumable {
  public:
   explicit Agent(BlockState& block);
+  // Begins and ends a launch, before and after all of its blocks.
+  void BeginLaunch();
+  void EndLaunch();
   // Starts the block anew.
   void Begin();
 
@@ -70,7 +74,7 @@ class Agent final : public Resumable {
   [[nodiscard]] LaunchState& launch() const { return block_.launch; }
   [[nodiscard]] const Plan& plan() const { return block_.launch.plan; }
   [[nodiscard]] BlockState& block() { return block_; }
-  [[nodiscard]] bool check() const { return launch().options.check; }
+  [[nodiscard]] bool check() const { return launch().options().check; }
 
   // ---- for EXECs: values -------------------------------------------------------------------
 
@@ -98,9 +102,7 @@ class Agent final : public Resumable {
   [[nodiscard]] int64_t Index(const PlannedInst& inst, size_t operand) const {
     return inst.operand[operand].expr.Int(codes_.data());
   }
-  // Scratch buffers; those below kFirstFree are used by the functions above.
-  static constexpr size_t kFirstFree = kMaxOperands + kMaxResults;
-  static constexpr size_t kScratchBuffers = kFirstFree + 2;
+  // Scratch buffers, which have the plan's sizes.
   uint8_t* Scratch(size_t number, int64_t bytes) {
     return scratch_[number].Ensure(static_cast<uint64_t>(bytes));
   }
@@ -109,6 +111,8 @@ class Agent final : public Resumable {
 
   // The addresses of a view's root, for extents known at run time; kept while they stay the same.
   Result<std::shared_ptr<const AddressMap>> MapOf(const PlannedInst& inst);
+  // Makes `map` that of the instruction's result.
+  Status UpdateMap(const PlannedInst& inst, std::shared_ptr<AddressMap>& map);
   // The box of an element operand. Checks, with --check, the access of the given kind.
   enum class Access : uint8_t { kRead, kWrite, kAtomic, kNone };
   Box BoxOf(const PlannedInst& inst, size_t operand, const int64_t* shape);
@@ -148,9 +152,9 @@ class Agent final : public Resumable {
   std::vector<MemoryView> views_;
   std::vector<Counter> loops_;
   AlignedBuffer arena_;
-  AlignedBuffer scratch_[kScratchBuffers];
+  std::array<AlignedBuffer, kScratchBuffers> scratch_;
   uint64_t temporary_[kMaxOperands] = {};
-  std::vector<std::shared_ptr<const AddressMap>> maps_;  // by instruction of the plan
+  std::vector<std::shared_ptr<AddressMap>> maps_;  // by instruction of the plan
   std::deque<PendingCopy> copies_;
   uint64_t open_group_ = 0;
 };

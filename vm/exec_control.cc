@@ -116,7 +116,7 @@ EXEC(Assert) {
 
 EXEC(Print) {
   LaunchState& launch = agent.launch();
-  if (!launch.options.print) return ExecState::kNext;
+  if (!launch.options().print) return ExecState::kNext;
   const std::string prefix =
       BlockName(agent.block().index) + " " + std::string(inst.operand[0].text);
   const Operand& value = inst.operand[1];
@@ -124,11 +124,11 @@ EXEC(Print) {
     const void* tile = agent.RowMajor(inst, 1);
     const std::lock_guard lock(launch.mutex);
     WriteRows(prefix, value.type, agent.plan().values[value.value].shape, tile, 0,
-              launch.options.print);
+              launch.options().print);
   } else {
     const uint64_t code = agent.Code(inst, 1);
     const std::lock_guard lock(launch.mutex);
-    WriteRows(prefix, value.type, {}, &code, 0, launch.options.print);
+    WriteRows(prefix, value.type, {}, &code, 0, launch.options().print);
   }
   return ExecState::kNext;
 }

@@ -44,6 +44,32 @@ ExecState ViewMemory(Agent& agent, const PlannedInst& inst, std::shared_ptr<cons
   return ExecState::kNext;
 }
 
+// Zeros for all blocks, in memory that an earlier launch left if that is large enough.
+Status MakeScratch(Agent& agent, const PlannedInst& inst, GlobalScratch& scratch) {
+  TARSIA_CHECK(agent.UpdateMap(inst, scratch.map));
+  const uint64_t bytes = scratch.map->size_bytes();
+  if (scratch.memory != nullptr && bytes <= scratch.room) {
+    std::memset(scratch.memory.get(), 0, bytes);
+  } else {
+    scratch.room = 0;
+    scratch.memory.reset(bytes <= kMaxScratchBytes ? std::calloc(bytes + 64, 1) : nullptr);
+    if (scratch.memory == nullptr) {
+      return MakeDiagnostic(diag::kOutOfMemory, agent.plan().LocationOf(inst), bytes,
+                            "%" + agent.plan().ValueName(inst.result[0]));
+    }
+    scratch.room = bytes;
+  }
+  scratch.region.data = static_cast<uint8_t*>(scratch.memory.get());
+  scratch.region.bytes = bytes;
+  scratch.region.value = inst.result[0];
+  if (agent.check()) {
+    scratch.shadow = std::make_unique<Shadow>(bytes, inst.zeroed, true);
+    scratch.region.shadow = scratch.shadow.get();
+  }
+  scratch.ready = true;
+  return OkStatus();
+}
+
 // Each thread's bits under another type and layout.
 void ViewRegisters(Agent& agent, const PlannedInst& inst) {
   const ValuePlan& from = agent.plan().values[inst.operand[0].value];
@@ -163,23 +189,10 @@ EXEC(AllocGlobal) {
   LaunchState& launch = agent.launch();
   const std::lock_guard lock(launch.mutex);
   GlobalScratch& scratch = launch.scratch[inst.allocation];
-  if (scratch.map == nullptr) {
-    Result<std::shared_ptr<const AddressMap>> map = agent.MapOf(inst);
-    if (!map.ok()) return agent.Fail(map.TakeError());
-    const uint64_t bytes = (*map)->size_bytes();
-    if (bytes <= kMaxScratchBytes) scratch.memory.reset(std::calloc(bytes + 64, 1));
-    if (scratch.memory == nullptr) {
-      return agent.Fail(diag::kOutOfMemory, inst, bytes,
-                        "%" + agent.plan().ValueName(inst.result[0]));
+  if (!scratch.ready) {
+    if (Status status = MakeScratch(agent, inst, scratch); !status.ok()) {
+      return agent.Fail(status.error());
     }
-    scratch.region.data = static_cast<uint8_t*>(scratch.memory.get());
-    scratch.region.bytes = bytes;
-    scratch.region.value = inst.result[0];
-    if (agent.check()) {
-      scratch.shadow = std::make_unique<Shadow>(bytes, inst.zeroed, true);
-      scratch.region.shadow = scratch.shadow.get();
-    }
-    scratch.map = *std::move(map);
   }
   agent.View(inst.result[0]) = MakeView(&scratch.region, 0, scratch.map);
   return ExecState::kNext;
@@ -252,7 +265,7 @@ EXEC(CopyAsync) {
     agent.StartCopy(std::move(copy));
     return ExecState::kNext;
   }
-  uint8_t* staging = agent.Scratch(Agent::kFirstFree, bytes);
+  uint8_t* staging = agent.Scratch(kFirstFreeScratch, bytes);
   LoadBox(source, from, shape, staging);
   StoreBox(target, to, shape, staging);
   return ExecState::kNext;

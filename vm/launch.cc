@@ -4,23 +4,21 @@
 #include <new>
 #include <numeric>
 #include <optional>
-#include <thread>
 #include <tuple>
 
 #include "support/first_exception.h"
 #include "vm/agent.h"
 #include "vm/diagnostics.h"
 #include "vm/interpreter.h"
-#include "vm/launch_state.h"
+#include "vm/launch_context.h"
 #include "vm/plan.h"
+#include "vm/worker_pool.h"
 
 namespace tarsia::vm {
 namespace {
 
 constexpr int64_t kMaxGridExtent = INT32_MAX;
 constexpr int64_t kMaxBlocks = int64_t{1} << 62;
-// What the blocks that run at once may use for register tiles together.
-constexpr uint64_t kMaxArenas = uint64_t{1} << 33;
 
 // ---- grid ----------------------------------------------------------------------------------
 
@@ -139,17 +137,17 @@ Status CheckBuffers(const Program& program, const LaunchArgs& args,
 
 // Hands checked arguments to the blocks.
 void BindArguments(const LaunchArgs& args, LaunchState& state) {
-  state.pointers.resize(args.params.size());
   for (size_t i = 0; i < args.params.size(); ++i) {
     const auto* buffer = std::get_if<Buffer>(&args.params[i]);
     if (buffer == nullptr) continue;
     Region& region = state.pointers[i];
+    region = Region();
     region.data = static_cast<uint8_t*>(buffer->data);
     region.bytes = buffer->bytes;
     region.writable = buffer->writable;
     region.value = static_cast<uint32_t>(i);
     // Bytes that nobody writes need no watching.
-    if (state.options.check && buffer->writable && state.plan.written[i]) {
+    if (state.options().check && buffer->writable && state.plan.written[i]) {
       state.shadows.push_back(std::make_unique<Shadow>(buffer->bytes, true, true));
       region.shadow = state.shadows.back().get();
     }
@@ -179,31 +177,38 @@ class ProgressMeter {
 
   const ProgressSink& sink_;
   const uint64_t total_;
-  std::atomic<Clock::rep> next_{Due()};
+  std::atomic<Clock::rep> next_{sink_ == nullptr ? 0 : Due()};
   std::mutex mutex_;
 };
 
-// Runs blocks until none is left, and keeps the error of the lowest block that failed.
-class Workers {
- public:
-  Workers(LaunchState& state, int64_t blocks)
-      : state_(state), blocks_(blocks), progress_(state.options.progress, blocks) {}
+Diagnostic OutOfMemory(const Plan& plan) {
+  return MakeDiagnostic(diag::kOutOfMemory, plan.kernel().location, plan.BytesOfRunner(),
+                        "the tiles of a block");
+}
 
-  // Errors: that of the lowest block; memory for the blocks that cannot be had.
+// Runs blocks until none is left, and keeps the error of the lowest block that failed.
+class Workers final : private WorkerPool::Job {
+ public:
+  Workers(LaunchContext& context, int64_t blocks)
+      : context_(context),
+        state_(context.state()),
+        blocks_(blocks),
+        progress_(context.state().options().progress, blocks) {}
+
+  // On as many threads, if that is worth while. Errors: that of the lowest block; memory for the
+  // blocks that cannot be had.
   Status Run(int threads) {
-    std::vector<std::thread> pool;
-    try {
-      for (int i = 1; i < threads; ++i) pool.emplace_back([this] { Work(); });
-    } catch (...) {
-      // Fewer threads do the same.
+    const int helpers = threads - 1;
+    if (helpers == 0) {
+      Work(0, nullptr);
+    } else {
+      Caller caller(*this, helpers);
+      Work(0, &caller);
     }
-    Work();
-    for (std::thread& thread : pool) thread.join();
     try {
       exception_.Rethrow();
     } catch (const std::bad_alloc&) {
-      return MakeDiagnostic(diag::kOutOfMemory, state_.plan.kernel().location,
-                            state_.plan.arena_bytes, "the register tiles of a block");
+      return OutOfMemory(state_.plan);
     }
     return error_ ? Status(std::move(*error_)) : OkStatus();
   }
@@ -212,34 +217,89 @@ class Workers {
   uint64_t instructions() const { return instructions_.load(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
+  // The thread that launches: it runs blocks too, and calls others for help when there is more to
+  // do than it takes to wake them. That is known from the launch before, or found out on the way.
+  class Caller {
+   public:
+    Caller(Workers& workers, int helpers)
+        : workers_(workers),
+          helpers_(helpers),
+          call_(workers),
+          block_time_(workers.state_.plan.contexts().block_time) {
+      const uint64_t time = block_time_.load(std::memory_order_relaxed);
+      const auto blocks = static_cast<uint64_t>(workers.blocks_);
+      if (time == 0 || blocks > kWorthWhile / time) call_.Make(helpers);
+    }
+    Caller(const Caller&) = delete;
+    Caller& operator=(const Caller&) = delete;
+
+    void BlockDone() {
+      ++blocks_;
+      if (call_.made()) return;
+      if (Elapsed() > kWorthWhile) call_.Make(helpers_);
+    }
+    void AllDone() {
+      if (blocks_ != 0) block_time_.store(std::max<uint64_t>(1, Elapsed() / blocks_));
+    }
+
+   private:
+    static constexpr uint64_t kWorthWhile = 30'000;  // nanoseconds
+    [[nodiscard]] uint64_t Elapsed() const {
+      return static_cast<uint64_t>(
+          std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count());
+    }
+
+    Workers& workers_;
+    const int helpers_;
+    const Clock::time_point start_ = Clock::now();
+    uint64_t blocks_ = 0;
+    WorkerPool::Call call_;
+    std::atomic<uint64_t>& block_time_;
+  };
+
+  void Help(int seat) noexcept override { Work(seat, nullptr); }
+
   // Whatever is thrown, for want of memory most of all, is kept for the thread that waits: another
   // request here could fail again.
-  void Work() noexcept {
+  void Work(int thread, Caller* caller) noexcept {
+    BlockRunner& runner = context_.runner(thread);
+    runner.agent.BeginLaunch();
     try {
-      BlockState block(state_);
-      Agent agent(block);
-      Resumable* const agents[] = {&agent};
-      while (true) {
-        const int64_t linear = next_.fetch_add(1, std::memory_order_relaxed);
-        if (linear >= blocks_ || linear > state_.failed_block.load()) break;
-        block.Begin(linear);
-        agent.Begin();
-        const ScheduleResult result = RunAgents(agents);
-        blocks_run_.fetch_add(1, std::memory_order_relaxed);
-        progress_.BlockDone(blocks_run_);
-        if (result.outcome == ScheduleResult::Outcome::kFailed)
-          KeepError(linear, agent.TakeError());
-        if (result.outcome == ScheduleResult::Outcome::kDeadlock) {
-          KeepError(linear,
-                    MakeDiagnostic(diag::kDeadlock, state_.plan.kernel().location, block.index[0],
-                                   block.index[1], block.index[2], result.deadlock));
-        }
+      const host::ScratchScope scratch(runner.scratch);
+      while (RunBlock(runner)) {
+        if (caller != nullptr) caller->BlockDone();
       }
-      instructions_.fetch_add(agent.executed());
+      instructions_.fetch_add(runner.agent.executed());
     } catch (...) {
       exception_.Keep();
       state_.failed_block.store(-1);  // all others need not go on
     }
+    if (caller != nullptr) caller->AllDone();
+    runner.agent.EndLaunch();
+  }
+
+  // The next block; false: there is none.
+  bool RunBlock(BlockRunner& runner) {
+    const int64_t linear = next_.fetch_add(1, std::memory_order_relaxed);
+    if (linear >= blocks_ || linear > state_.failed_block.load()) return false;
+    BlockState& block = runner.block;
+    Resumable* const agents[] = {&runner.agent};
+    block.Begin(linear);
+    runner.agent.Begin();
+    const ScheduleResult result = RunAgents(agents);
+    blocks_run_.fetch_add(1, std::memory_order_relaxed);
+    progress_.BlockDone(blocks_run_);
+    if (result.outcome == ScheduleResult::Outcome::kFailed) {
+      KeepError(linear, runner.agent.TakeError());
+    }
+    if (result.outcome == ScheduleResult::Outcome::kDeadlock) {
+      KeepError(linear,
+                MakeDiagnostic(diag::kDeadlock, state_.plan.kernel().location, block.index[0],
+                               block.index[1], block.index[2], result.deadlock));
+    }
+    return true;
   }
 
   void KeepError(int64_t block, Diagnostic error) {
@@ -249,6 +309,7 @@ class Workers {
     state_.failed_block.store(block);
   }
 
+  LaunchContext& context_;
   LaunchState& state_;
   const int64_t blocks_;
   std::atomic<int64_t> next_{0};
@@ -259,17 +320,6 @@ class Workers {
   std::optional<Diagnostic> error_;
   FirstException exception_;
 };
-
-int ThreadsFor(const LaunchState& state, int64_t blocks) {
-  const LaunchOptions& options = state.options;
-  if (options.check) return 1;
-  int64_t threads =
-      options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
-  const uint64_t arena = std::max<uint64_t>(1, state.plan.arena_bytes);
-  threads =
-      std::min<int64_t>(threads, std::max<int64_t>(1, static_cast<int64_t>(kMaxArenas / arena)));
-  return static_cast<int>(std::min(threads, blocks));
-}
 
 // Scratch that was zero must be zero again.
 void CheckLeftZero(LaunchState& state) {
@@ -388,23 +438,64 @@ Result<std::vector<PointerUse>> PointerUses(const Program& program,
   return uses;
 }
 
-Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
-                            const LaunchOptions& options) {
-  LaunchState state(plan, options);
-  TARSIA_TRY(LaunchShape shape, CheckLaunch(plan.program, args));
+namespace {
+
+// The memory of a launch, given back at its end. What --check remembers is not kept.
+class Borrowed {
+ public:
+  Borrowed(const Plan& plan, bool check)
+      : plan_(plan),
+        check_(check),
+        context_(check ? std::make_unique<LaunchContext>(plan) : plan.contexts().Take(plan)) {}
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() {
+    context_->End();
+    if (!check_) plan_.contexts().Return(std::move(context_));
+  }
+  LaunchContext& operator*() { return *context_; }
+
+ private:
+  const Plan& plan_;
+  const bool check_;
+  std::unique_ptr<LaunchContext> context_;
+};
+
+Result<LaunchReport> LaunchChecked(const Plan& plan, const LaunchArgs& args, LaunchShape& shape,
+                                   const LaunchOptions& options) {
   LaunchReport report;
-  report.grid = state.grid = shape.grid;
-  if (shape.Empty()) return report;
+  report.grid = shape.grid;
   const int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
-  state.scalars = std::move(shape.scalars);
+  Borrowed context(plan, options.check);
+  const int threads = (*context).Begin(options, blocks);
+  LaunchState& state = (*context).state();
+  state.grid = shape.grid;
+  state.scalars.assign(shape.scalars.begin(), shape.scalars.end());
   BindArguments(args, state);
-  Workers workers(state, blocks);
-  TARSIA_CHECK(workers.Run(ThreadsFor(state, blocks)));
+  Workers workers(*context, blocks);
+  TARSIA_CHECK(workers.Run(threads));
   if (options.check) CheckLeftZero(state);
   report.findings = state.TakeFindings();
   report.blocks = workers.blocks_run();
   report.instructions = workers.instructions();
   return report;
+}
+
+}  // namespace
+
+Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
+                            const LaunchOptions& options) {
+  TARSIA_TRY(LaunchShape shape, CheckLaunch(plan.program, args));
+  if (shape.Empty()) {
+    LaunchReport report;
+    report.grid = shape.grid;
+    return report;
+  }
+  try {
+    return LaunchChecked(plan, args, shape, options);
+  } catch (const std::bad_alloc&) {
+    return OutOfMemory(plan);
+  }
 }
 
 Result<LaunchReport> Launch(const Program& program, const LaunchArgs& args,

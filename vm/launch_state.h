@@ -20,21 +20,30 @@ struct FreeMemory {
   void operator()(void* data) const { std::free(data); }
 };
 
-// Scratch of alloc.global, made by the first block that gets there.
+// Scratch of alloc.global, made by the first block of a launch that gets there.
 struct GlobalScratch {
+  bool ready = false;  // in this launch
   Region region;
-  std::shared_ptr<const AddressMap> map;
+  std::shared_ptr<AddressMap> map;
   std::unique_ptr<void, FreeMemory> memory;
+  uint64_t room = 0;  // bytes of `memory`
   std::unique_ptr<Shadow> shadow;
 };
 
+// Serves one launch after the other.
 class LaunchState {
  public:
-  LaunchState(const Plan& p, const LaunchOptions& o)
-      : plan(p), options(o), scratch(p.global.size()) {}
+  explicit LaunchState(const Plan& p)
+      : plan(p), pointers(p.kernel().params.size()), scratch(p.global.size()) {
+    scalars.reserve(p.kernel().params.size());
+  }
+  // Begins and ends a launch. `o` must live until the end.
+  void Begin(const LaunchOptions& o);
+  void End();
+
+  [[nodiscard]] const LaunchOptions& options() const { return *options_; }
 
   const Plan& plan;
-  const LaunchOptions& options;
   std::array<int64_t, 3> grid = {1, 1, 1};
   std::vector<Region> pointers;   // by parameter
   std::vector<uint64_t> scalars;  // by parameter
@@ -53,6 +62,7 @@ class LaunchState {
   uint32_t next_stamp = 0;
 
  private:
+  const LaunchOptions* options_ = nullptr;
   using Key = std::tuple<const DiagInfo*, const PlannedInst*, const PlannedInst*>;
   std::map<Key, size_t> known_;
   std::vector<Finding> findings_;

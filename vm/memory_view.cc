@@ -412,45 +412,84 @@ void RowMajorStrides(int rank, const int64_t* shape, int64_t* strides) {
 
 }  // namespace
 
-Result<std::shared_ptr<const AddressMap>> AddressMap::Make(const MemLayoutFamily& family,
-                                                           std::span<const int64_t> shape,
-                                                           DType type) {
+// Row- and column-major tiles without a swizzle, within the limits of their layouts: no layout is
+// made of them. False for others.
+bool AddressMap::SetDense(const MemLayoutFamily& family, std::span<const int64_t> shape,
+                          DType type) {
+  const bool last_fastest = family.kind == MemLayoutFamily::Kind::kRowMajor;
+  if (!last_fastest && family.kind != MemLayoutFamily::Kind::kColumnMajor) return false;
+  if (!family.swizzles.empty() || shape.size() > kMaxRank) return false;
+  int64_t strides[kMaxRank];
+  int64_t stride = 1;
+  int64_t elements = 1;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const size_t d = last_fastest ? shape.size() - 1 - i : i;
+    if (shape[d] < 0) return false;
+    strides[d] = shape[d] == 1 ? 0 : stride;
+    elements *= shape[d];
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(shape[d], 1), &stride)) return false;
+    if (stride > kMaxMemoryElements) return false;
+  }
+  type_ = type;
+  shape_.assign(shape.begin(), shape.end());
+  size_bytes_ = BytesForBits(static_cast<uint64_t>(elements) * static_cast<uint64_t>(type.bits));
+  if (!affine_) affine_.emplace();
+  affine_->strides.assign(strides, strides + shape.size());
+  return true;
+}
+
+Result<std::shared_ptr<AddressMap>> AddressMap::Make(const MemLayoutFamily& family,
+                                                     std::span<const int64_t> shape, DType type) {
   std::shared_ptr<AddressMap> map(new AddressMap());
+  if (map->SetDense(family, shape, type)) return map;
   TARSIA_TRY(map->layout_, Apply(family, shape, type));
+  map->shape_ = map->layout_.shape();
   map->type_ = type;
   map->size_bytes_ = map->layout_.SizeBytes(type.bits);
-  if (map->layout_.IsPacked()) {
-    const PackedTile& tile = map->layout_.packed();
-    map->tile_bytes_ = static_cast<uint64_t>(tile.tile_bits) / 8;
-    const auto bits = Size(type.bits);
-    map->pieces_ = CodePieces(
-        tile.tile.elements(), type.bits,
+  map->SetTables();
+  return map;
+}
+
+Status AddressMap::Remake(const MemLayoutFamily& family, std::span<const int64_t> shape, DType type,
+                          std::shared_ptr<AddressMap>& map) {
+  const bool is_ours =
+      map != nullptr && map.use_count() == 1 && map->affine_ && map->offsets_.empty();
+  if (is_ours && map->SetDense(family, shape, type)) return OkStatus();
+  TARSIA_TRY(map, Make(family, shape, type));
+  return OkStatus();
+}
+
+void AddressMap::SetTables() {
+  if (layout_.IsPacked()) {
+    const PackedTile& tile = layout_.packed();
+    tile_bytes_ = static_cast<uint64_t>(tile.tile_bits) / 8;
+    const auto bits = Size(type_.bits);
+    pieces_ = CodePieces(
+        tile.tile.elements(), type_.bits,
         [&](int64_t element, int bit) -> uint64_t {
           return tile.places[Size(element) * bits + Size(bit)];
         },
         [&](int64_t element) -> uint64_t {
           return tile.complement.empty() ? 0 : tile.complement[Size(element)];
         });
-    return std::shared_ptr<const AddressMap>(std::move(map));
+    return;
   }
-  map->affine_ = map->layout_.AsAffine();
-  map->offsets_.resize(shape.size());
-  if (map->affine_) return std::shared_ptr<const AddressMap>(std::move(map));
-  for (int d = 0; d < map->layout_.rank(); ++d) {
-    const int64_t extent = shape[Size(d)];
+  affine_ = layout_.AsAffine();
+  offsets_.resize(shape_.size());
+  if (affine_) return;
+  for (int d = 0; d < layout_.rank(); ++d) {
+    const int64_t extent = shape_[Size(d)];
     if (extent > kMaxTableExtent) continue;
     std::vector<int64_t> table(Size(extent));
-    for (int64_t i = 0; i < extent; ++i) table[Size(i)] = map->SlowDimOffset(d, i);
-    map->offsets_[Size(d)] = std::move(table);
+    for (int64_t i = 0; i < extent; ++i) table[Size(i)] = SlowDimOffset(d, i);
+    offsets_[Size(d)] = std::move(table);
   }
-  if (!map->offsets_.empty()) {
-    const std::vector<int64_t>& last = map->offsets_.back();
-    map->runs_.assign(last.size(), 1);
-    for (size_t i = last.size(); i-- > 1;) {
-      if (last[i] == last[i - 1] + 1) map->runs_[i - 1] = map->runs_[i] + 1;
-    }
+  if (offsets_.empty()) return;
+  const std::vector<int64_t>& last = offsets_.back();
+  runs_.assign(last.size(), 1);
+  for (size_t i = last.size(); i-- > 1;) {
+    if (last[i] == last[i - 1] + 1) runs_[i - 1] = runs_[i] + 1;
   }
-  return std::shared_ptr<const AddressMap>(std::move(map));
 }
 
 int64_t AddressMap::SlowDimOffset(int dim, int64_t i) const {

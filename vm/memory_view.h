@@ -36,15 +36,19 @@ struct Region {
   Shadow* shadow = nullptr;  // only with --check
 };
 
-// How the elements of a root tile of one shape are addressed. Immutable; shared between threads.
+// How the elements of a root tile of one shape are addressed. What others share is not changed any
+// more.
 class AddressMap {
  public:
-  static Result<std::shared_ptr<const AddressMap>> Make(const MemLayoutFamily& family,
-                                                        std::span<const int64_t> shape, DType type);
+  static Result<std::shared_ptr<AddressMap>> Make(const MemLayoutFamily& family,
+                                                  std::span<const int64_t> shape, DType type);
+  // Makes `map` that of this tile: the object it holds anew if nobody else has it, so that dense
+  // tiles whose extents change allocate nothing; else another one. On errors it is unchanged.
+  static Status Remake(const MemLayoutFamily& family, std::span<const int64_t> shape, DType type,
+                       std::shared_ptr<AddressMap>& map);
 
-  [[nodiscard]] const MemLayout& layout() const { return layout_; }
-  [[nodiscard]] const Extents& shape() const { return layout_.shape(); }
-  [[nodiscard]] int rank() const { return layout_.rank(); }
+  [[nodiscard]] const Extents& shape() const { return shape_; }
+  [[nodiscard]] int rank() const { return static_cast<int>(shape_.size()); }
   [[nodiscard]] DType type() const { return type_; }
   [[nodiscard]] int bits() const { return type_.bits; }
   [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }
@@ -67,6 +71,8 @@ class AddressMap {
     for (const Swizzle& swizzle : layout_.swizzles()) byte = swizzle.Apply(byte);
     return byte;
   }
+  // Of other forms than dense ones.
+  [[nodiscard]] const MemLayout& layout() const { return layout_; }
   // Packed form.
   [[nodiscard]] const CodePieces& pieces() const { return pieces_; }
   [[nodiscard]] uint64_t tile_bytes() const { return tile_bytes_; }
@@ -74,7 +80,10 @@ class AddressMap {
  private:
   AddressMap() = default;
   [[nodiscard]] int64_t SlowDimOffset(int dim, int64_t i) const;
-  MemLayout layout_;
+  bool SetDense(const MemLayoutFamily& family, std::span<const int64_t> shape, DType type);
+  void SetTables();
+  Extents shape_;
+  MemLayout layout_;  // the default one of what SetDense made
   DType type_;
   uint64_t size_bytes_ = 0;
   std::optional<MemLayout::Affine> affine_;

@@ -4,11 +4,17 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "dtypes/bits.h"
 #include "dtypes/bulk.h"
+#include "dtypes/cast_table.h"
 #include "vm/diagnostics.h"
 #include "vm/exec.h"
+#include "vm/host/dot.h"
+#include "vm/host/reduce.h"
+#include "vm/launch_context.h"
 
 namespace tarsia::vm {
 namespace {
@@ -51,6 +57,9 @@ class Planner {
     TARSIA_CHECK(PlanValues());
     TARSIA_CHECK(EmitBlock(0, kernel_.code.size(), 0));
     plan_.written = WrittenValues(plan_.program);
+    for (const PlannedInst& inst : plan_.code) {
+      if (inst.inst != nullptr) ReserveScratch(inst);
+    }
     return OkStatus();
   }
 
@@ -443,7 +452,7 @@ class Planner {
       out.extents.push_back(std::move(extent));
     }
     if (!constant || inst.opcode == Opcode::kSlice) return OkStatus();
-    Result<std::shared_ptr<const AddressMap>> map =
+    Result<std::shared_ptr<AddressMap>> map =
         AddressMap::Make(type.mem_layout, type.shape, type.dtype);
     if (!map.ok()) {
       Diagnostic error = map.TakeError();
@@ -464,6 +473,92 @@ class Planner {
     }
     plan_.shared_bytes += AlignUp(bytes, kSharedAlignment);
     return OkStatus();
+  }
+
+  // ---- scratch -----------------------------------------------------------------------------
+
+  void Reserve(size_t buffer, int64_t bytes) {
+    uint64_t& size = plan_.scratch_bytes[buffer];
+    size = std::max(size, static_cast<uint64_t>(std::max<int64_t>(bytes, 0)));
+  }
+
+  // What the functions of Agent and the EXECs ask for, for this instruction.
+  void ReserveScratch(const PlannedInst& inst) {
+    for (size_t i = 0; i < kMaxOperands; ++i) {
+      const Operand& operand = inst.operand[i];
+      if (!operand.IsTile()) continue;
+      const ValuePlan& value = plan_.values[operand.value];
+      if (operand.to_logical != nullptr) Reserve(i, value.elements * value.container);
+      if (operand.to_result != nullptr) {
+        Reserve(i, static_cast<int64_t>(operand.to_result->size()) * value.container);
+      }
+    }
+    for (size_t r = 0; r < inst.results; ++r) {
+      const ValuePlan& value = plan_.values[inst.result[r]];
+      if (!IsRegister(value) || inst.direct[r]) continue;
+      Reserve(kMaxOperands + r, std::max(value.elements, value.stored) * value.container);
+    }
+    switch (Row(inst.inst->opcode).family) {
+      case Family::kMemory:
+        return ReserveForMemory(inst);
+      case Family::kConvert:
+        return ReserveForConversion(inst);
+      case Family::kMma:
+        return ReserveForDot(inst);
+      case Family::kReduce:
+        return ReserveForReduction(inst);
+      case Family::kControl:
+      case Family::kShape:
+      case Family::kElementwise:
+      case Family::kSync:
+        break;
+    }
+  }
+
+  void ReserveForMemory(const PlannedInst& inst) {
+    if (inst.inst->opcode == Opcode::kView && inst.operand[0].IsTile()) {
+      const ValuePlan& from = plan_.values[inst.operand[0].value];
+      const auto bits = static_cast<uint64_t>(from.stored) * from.dtype.bits;
+      const int64_t stream = static_cast<int64_t>(BytesForBits(bits)) + 1;
+      const auto* table = inst.register_bits.get();
+      Reserve(0, table != nullptr ? table->threads * table->words * 4 : stream);
+    }
+    if (inst.inst->opcode == Opcode::kCopyAsync) {
+      int64_t bytes = ContainerBytes(plan_.values[inst.operand[1].value].dtype);
+      for (const int64_t extent : inst.shape) {
+        if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kMaxRegisterTileBytes) return;
+      }
+      Reserve(kFirstFreeScratch, bytes);
+    }
+  }
+
+  void ReserveForConversion(const PlannedInst& inst) {
+    const ValuePlan& from = plan_.values[inst.operand[0].value];
+    if (inst.inst->opcode == Opcode::kUnpack) {
+      for (size_t r = 0; r < inst.results; ++r) {
+        if (inst.unpack_results[r] != nullptr) Reserve(kMaxOperands + r, from.stored * 2);
+      }
+    } else if (inst.inst->opcode == Opcode::kCast && inst.tile_result) {
+      PrepareCast(from.dtype, plan_.values[inst.result[0]].dtype, inst.cast);
+    }
+  }
+
+  void ReserveForDot(const PlannedInst& inst) {
+    const ValuePlan& a = plan_.values[inst.operand[0].value];
+    const ValuePlan& b = plan_.values[inst.operand[1].value];
+    PrepareCast(a.dtype, kF32);
+    PrepareCast(b.dtype, kF32);
+    plan_.host_scratch.Include(host::DotScratch(
+        a.dtype, b.dtype, plan_.values[inst.result[0]].dtype, a.shape[0], b.shape[1], a.shape[1]));
+  }
+
+  void ReserveForReduction(const PlannedInst& inst) {
+    const ValuePlan& source = plan_.values[inst.operand[0].value];
+    const Opcode opcode = inst.inst->opcode;
+    const bool finds = opcode == Opcode::kReduceArgmin || opcode == Opcode::kReduceArgmax;
+    const std::span<const int64_t> axes =
+        finds ? std::span<const int64_t>(&inst.axis, 1) : std::span<const int64_t>(inst.axes);
+    plan_.host_scratch.Include(host::ReduceScratch(opcode, source.dtype, source.shape, axes));
   }
 
   // ---- bits of registers -------------------------------------------------------------------
@@ -580,6 +675,15 @@ std::vector<bool> WrittenValues(const Program& program) {
     }
   }
   return written;
+}
+
+Plan::Plan(Program p) : program(std::move(p)), contexts_(std::make_unique<LaunchContexts>()) {}
+Plan::~Plan() = default;
+
+uint64_t Plan::BytesOfRunner() const {
+  uint64_t bytes = arena_bytes + shared_bytes + host_scratch.Total();
+  for (const uint64_t size : scratch_bytes) bytes += size;
+  return bytes;
 }
 
 Result<std::shared_ptr<const Plan>> Plan::Make(const Program& program) {

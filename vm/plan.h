@@ -4,6 +4,7 @@
 #ifndef TARSIA_VM_PLAN_H_
 #define TARSIA_VM_PLAN_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,6 +14,7 @@
 #include "isa/program.h"
 #include "support/result.h"
 #include "vm/code_pieces.h"
+#include "vm/host/scratch.h"
 #include "vm/index_expr.h"
 #include "vm/memory_view.h"
 
@@ -86,7 +88,13 @@ struct UnpackTable {
   int64_t slots = 0;
 };
 
+// An agent's buffers for operands and results that are stored another way than they are computed
+// with, and those that instructions use as they like.
+inline constexpr size_t kFirstFreeScratch = kMaxOperands + kMaxResults;
+inline constexpr size_t kScratchBuffers = kFirstFreeScratch + 1;
+
 class Agent;
+class LaunchContexts;
 enum class ExecState : uint8_t {
   kNext,     // go on at the agent's pc
   kExit,     // the block is done
@@ -144,6 +152,10 @@ class Plan {
   std::vector<Allocation> global;
   uint64_t shared_bytes = 0;
   uint64_t arena_bytes = 0;
+  std::array<uint64_t, kScratchBuffers> scratch_bytes{};  // of an agent
+  host::ScratchSizes host_scratch;                        // of a thread that runs blocks
+  // What one thread that runs blocks needs of all these.
+  [[nodiscard]] uint64_t BytesOfRunner() const;
   uint32_t loops = 0;
   std::vector<bool> written;  // by value: memory that some instruction writes through it
 
@@ -155,8 +167,15 @@ class Plan {
     return std::string(kernel().ValueName(value));
   }
 
+  // The memory of launches, kept between them.
+  [[nodiscard]] LaunchContexts& contexts() const { return *contexts_; }
+
   // Use Make.
-  explicit Plan(Program p) : program(std::move(p)) {}
+  explicit Plan(Program p);
+  ~Plan();
+
+ private:
+  const std::unique_ptr<LaunchContexts> contexts_;
 };
 
 // By value: whether some instruction writes memory through it, or through a view or slice of it.

@@ -1,12 +1,12 @@
 #include "vm/scheduler.h"
 
-#include <vector>
+#include <bitset>
 
 namespace tarsia::vm {
 
 ScheduleResult RunAgents(std::span<Resumable* const> agents) {
-  std::vector<bool> done(agents.size(), false);
-  std::vector<bool> waits(agents.size(), false);
+  std::bitset<kMaxAgents> done;
+  std::bitset<kMaxAgents> waits;
   while (true) {
     bool progress = false;
     bool left = false;

@@ -38,7 +38,10 @@ struct ScheduleResult {
   std::string deadlock;  // who waits for what
 };
 
-// Round robin over the agents until all are done, one fails, or none can go on.
+// Of one block.
+inline constexpr size_t kMaxAgents = 64;
+
+// Round robin over at most kMaxAgents agents until all are done, one fails, or none can go on.
 ScheduleResult RunAgents(std::span<Resumable* const> agents);
 
 }  // namespace tarsia::vm

@@ -15,22 +15,9 @@ namespace {
 
 using internal::GemmArgs;
 using internal::kMaxBlockK;
-using internal::Scratch;
 
 // Rows of A that are used together: with kMaxBlockK columns of f32 they stay in the second cache.
 constexpr int64_t kMaxBlockM = 192;
-
-struct Buffers {
-  Scratch a;      // A in f32
-  Scratch b;      // B in f32
-  Scratch panel;  // a few columns of B
-  Scratch sums;   // products of integers in f32
-};
-
-Buffers& ThreadBuffers() {
-  thread_local Buffers buffers;
-  return buffers;
-}
 
 bool IsHalf(DType type) { return type == kF16 || type == kBF16; }
 
@@ -68,7 +55,7 @@ void Gemm(Matrix<const T> a, Matrix<const uint8_t> b, DType b_type, Matrix<const
   args.b_type = b_type;
   args.out_stride = static_cast<size_t>(out.stride);
   args.n = static_cast<size_t>(n);
-  args.panel = ThreadBuffers().panel.Get<T>(internal::kPanelElements);
+  args.panel = ThreadScratch().Get<T>(ScratchUse::kPanel, internal::kPanelElements);
   for (int64_t k0 = 0; k0 < k; k0 += kMaxBlockK) {
     args.k = static_cast<size_t>(std::min<int64_t>(kMaxBlockK, k - k0));
     args.b = b.data + k0 * b.stride * ContainerBytes(b_type);
@@ -88,21 +75,20 @@ Matrix<const uint8_t> Bytes(const void* data, int64_t stride) {
   return {static_cast<const uint8_t*>(data), stride};
 }
 
-// The operand in f32: itself, or converted into `scratch`.
-const float* AsF32(DType type, const void* src, int64_t count, Scratch& scratch) {
+// The operand in f32: itself, or converted into scratch.
+const float* AsF32(DType type, const void* src, int64_t count, ScratchUse use) {
   if (type == kF32) return static_cast<const float*>(src);
-  float* out = scratch.Get<float>(static_cast<size_t>(count));
+  float* out = ThreadScratch().Get<float>(use, static_cast<size_t>(count));
   CastBulk(type, src, kF32, out, static_cast<size_t>(count));
   return out;
 }
 
 void DotFloat(DType a_type, DType b_type, const void* a, const void* b, const void* c, void* out,
               int64_t m, int64_t n, int64_t k) {
-  Buffers& buffers = ThreadBuffers();
-  const float* a_f32 = AsF32(a_type, a, m * k, buffers.a);
+  const float* a_f32 = AsF32(a_type, a, m * k, ScratchUse::kLeft);
   Matrix<const uint8_t> b_bytes = Bytes(b, n);
   if (!IsHalf(b_type)) {
-    b_bytes = Bytes(AsF32(b_type, b, k * n, buffers.b), n);
+    b_bytes = Bytes(AsF32(b_type, b, k * n, ScratchUse::kRight), n);
     b_type = kF32;
   }
   Gemm<float>({a_f32, k}, b_bytes, b_type, {static_cast<const float*>(c), n},
@@ -111,10 +97,9 @@ void DotFloat(DType a_type, DType b_type, const void* a, const void* b, const vo
 
 void DotInteger(DType a_type, DType b_type, const void* a, const void* b, const void* c, void* out,
                 int64_t m, int64_t n, int64_t k) {
-  Buffers& buffers = ThreadBuffers();
-  const float* a_f32 = AsF32(a_type, a, m * k, buffers.a);
-  const float* b_f32 = AsF32(b_type, b, k * n, buffers.b);
-  float* sums = buffers.sums.Get<float>(static_cast<size_t>(m * n));
+  const float* a_f32 = AsF32(a_type, a, m * k, ScratchUse::kLeft);
+  const float* b_f32 = AsF32(b_type, b, k * n, ScratchUse::kRight);
+  float* sums = ThreadScratch().Get<float>(ScratchUse::kSums, static_cast<size_t>(m * n));
   const auto* old = static_cast<const uint32_t*>(c);
   auto* result = static_cast<uint32_t*>(out);
   int64_t k0 = 0;
@@ -128,9 +113,9 @@ void DotInteger(DType a_type, DType b_type, const void* a, const void* b, const 
 }
 
 // Splits pairs into a plane of real parts and, behind it, one of imaginary parts, in f32.
-float* SplitComplex(DType type, const void* src, int64_t count, Scratch& scratch) {
+float* SplitComplex(DType type, const void* src, int64_t count, ScratchUse use) {
   const auto n = static_cast<size_t>(count);
-  float* planes = scratch.Get<float>(4 * n);  // the pairs stand in the second half
+  float* planes = ThreadScratch().Get<float>(use, 4 * n);  // the pairs stand in the second half
   float* pairs = planes + 2 * n;
   if (src == nullptr) {
     std::fill_n(pairs, 2 * n, 0.0f);
@@ -146,12 +131,11 @@ float* SplitComplex(DType type, const void* src, int64_t count, Scratch& scratch
 
 void DotComplex(DType a_type, DType b_type, const void* a, const void* b, const void* c, void* out,
                 int64_t m, int64_t n, int64_t k) {
-  Buffers& buffers = ThreadBuffers();
-  float* a_re = SplitComplex(a_type, a, m * k, buffers.a);
+  float* a_re = SplitComplex(a_type, a, m * k, ScratchUse::kLeft);
   float* a_im = a_re + m * k;
-  const float* b_re = SplitComplex(b_type, b, k * n, buffers.b);
+  const float* b_re = SplitComplex(b_type, b, k * n, ScratchUse::kRight);
   const float* b_im = b_re + k * n;
-  float* re = SplitComplex(kC64, c, m * n, buffers.sums);
+  float* re = SplitComplex(kC64, c, m * n, ScratchUse::kSums);
   float* im = re + m * n;
   const auto add = [&](const float* x, const float* y, float* sum) {
     Gemm<float>({x, k}, Bytes(y, n), kF32, {sum, n}, {sum, n}, m, n, k);
@@ -171,19 +155,56 @@ void DotComplex(DType a_type, DType b_type, const void* a, const void* b, const 
 bool FitsF32(DType type) { return type.IsFloat() && type.bits <= 32; }
 bool SmallInteger(DType type) { return type.IsInteger() && type.bits <= 8; }
 
+bool GoesByF32(DType a_type, DType b_type, DType acc_type) {
+  return acc_type == kF32 && FitsF32(a_type) && FitsF32(b_type);
+}
+bool GoesByIntegers(DType a_type, DType b_type, DType acc_type) {
+  return acc_type == kI32 && SmallInteger(a_type) && SmallInteger(b_type);
+}
+bool GoesByComplex(DType a_type, DType b_type, DType acc_type) {
+  return acc_type == kC64 && a_type.IsComplex() && b_type.IsComplex();
+}
+
 }  // namespace
+
+ScratchSizes DotScratch(DType a_type, DType b_type, DType acc_type, int64_t m, int64_t n,
+                        int64_t k) {
+  ScratchSizes sizes;
+  if (m <= 0 || n <= 0 || k < 0) return sizes;
+  const auto bytes = [](int64_t rows, int64_t columns, uint64_t each) {
+    return static_cast<uint64_t>(rows) * static_cast<uint64_t>(columns) * each;
+  };
+  constexpr uint64_t kPlanes = 4 * sizeof(float);  // of a complex number, see SplitComplex
+  sizes[ScratchUse::kPanel] = internal::kPanelElements * sizeof(float);
+  if (GoesByF32(a_type, b_type, acc_type)) {
+    if (a_type != kF32) sizes[ScratchUse::kLeft] = bytes(m, k, sizeof(float));
+    const bool as_it_is = b_type == kF32 || IsHalf(b_type);
+    if (!as_it_is) sizes[ScratchUse::kRight] = bytes(k, n, sizeof(float));
+  } else if (GoesByIntegers(a_type, b_type, acc_type)) {
+    sizes[ScratchUse::kLeft] = bytes(m, k, sizeof(float));
+    sizes[ScratchUse::kRight] = bytes(k, n, sizeof(float));
+    sizes[ScratchUse::kSums] = bytes(m, n, sizeof(float));
+  } else if (GoesByComplex(a_type, b_type, acc_type)) {
+    sizes[ScratchUse::kLeft] = bytes(m, k, kPlanes);
+    sizes[ScratchUse::kRight] = bytes(k, n, kPlanes);
+    sizes[ScratchUse::kSums] = bytes(m, n, kPlanes);
+  } else {
+    sizes[ScratchUse::kPanel] = internal::kPanelElements * sizeof(double);
+  }
+  return sizes;
+}
 
 void Dot(DType a_type, DType b_type, DType acc_type, const void* a, const void* b, const void* c,
          void* out, int64_t m, int64_t n, int64_t k) {
   if (m <= 0 || n <= 0 || k < 0) return;
-  if (acc_type == kF32 && FitsF32(a_type) && FitsF32(b_type)) {
+  if (GoesByF32(a_type, b_type, acc_type)) {
     DotFloat(a_type, b_type, a, b, c, out, m, n, k);
-  } else if (acc_type == kI32 && SmallInteger(a_type) && SmallInteger(b_type)) {
+  } else if (GoesByIntegers(a_type, b_type, acc_type)) {
     DotInteger(a_type, b_type, a, b, c, out, m, n, k);
   } else if (acc_type == kF64 && a_type == kF64 && b_type == kF64) {
     Gemm<double>({static_cast<const double*>(a), k}, Bytes(b, n), kF64,
                  {static_cast<const double*>(c), n}, {static_cast<double*>(out), n}, m, n, k);
-  } else if (acc_type == kC64 && a_type.IsComplex() && b_type.IsComplex()) {
+  } else if (GoesByComplex(a_type, b_type, acc_type)) {
     DotComplex(a_type, b_type, a, b, c, out, m, n, k);
   }
 }

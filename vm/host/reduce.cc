@@ -1,6 +1,7 @@
 #include "vm/host/reduce.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <optional>
@@ -8,7 +9,6 @@
 #include "dtypes/bulk.h"
 #include "vm/host/elementwise.h"
 #include "vm/host/reduce_kernels.h"
-#include "vm/host/scratch.h"
 
 namespace tarsia::host {
 namespace {
@@ -16,24 +16,10 @@ namespace {
 using internal::ReduceKernels;
 using internal::ReduceLane;
 using internal::Reduction;
-using internal::Scratch;
 
 // Rows added up before the result joins the total, so that rounding errors do not pile up over a
 // long axis.
 constexpr int64_t kRowsOfBlock = 64;
-
-struct Buffers {
-  Scratch block;   // one row
-  Scratch wide;    // an array of f16 or bf16 in f32
-  Scratch narrow;  // its reduction in f32
-  Scratch axes[2];
-  Scratch extents;
-};
-
-Buffers& ThreadBuffers() {
-  thread_local Buffers buffers;
-  return buffers;
-}
 
 // any and all are max and min of bytes that are 0 or 1.
 std::optional<Reduction> ReductionOf(Opcode op) {
@@ -81,7 +67,7 @@ void ReduceSlab(const ReduceKernels& kernels, DType type, const uint8_t* src, in
   Fill(ContainerBytes(type), kernels.empty, out, n);
   uint8_t* block = nullptr;
   if (type.IsFloat() && axis > kRowsOfBlock) {
-    block = ThreadBuffers().block.Get<uint8_t>(row_bytes);
+    block = ThreadScratch().Get<uint8_t>(ScratchUse::kBlock, row_bytes);
   }
   for (int64_t first = 0; first < axis; first += kRowsOfBlock) {
     const int64_t end = std::min(axis, first + kRowsOfBlock);
@@ -114,11 +100,11 @@ void ReduceNative(const ReduceKernels& kernels, DType type, const void* src, int
 // f16 and bf16 by way of f32, one slab at a time.
 void ReduceWide(const ReduceKernels& kernels, DType type, const void* src, int64_t outer,
                 int64_t axis, int64_t inner, void* out) {
-  Buffers& buffers = ThreadBuffers();
+  HostScratch& scratch = ThreadScratch();
   const size_t slab = static_cast<size_t>(axis * inner);
   const size_t results = static_cast<size_t>(inner);
-  float* wide = buffers.wide.Get<float>(slab);
-  float* narrow = buffers.narrow.Get<float>(static_cast<size_t>(outer) * results);
+  float* wide = scratch.Get<float>(ScratchUse::kWide, slab);
+  float* narrow = scratch.Get<float>(ScratchUse::kNarrow, static_cast<size_t>(outer) * results);
   const auto* from = static_cast<const uint8_t*>(src);
   for (int64_t o = 0; o < outer; ++o) {
     const size_t at = static_cast<size_t>(o);
@@ -130,7 +116,7 @@ void ReduceWide(const ReduceKernels& kernels, DType type, const void* src, int64
 
 // A shape as alternating groups of axes that stay and axes that go: extents[0] stays.
 struct Groups {
-  int64_t* extents = nullptr;
+  std::array<int64_t, kMaxReduceRank + 2> extents{};
   size_t count = 0;
 };
 
@@ -140,7 +126,6 @@ bool Goes(std::span<const int64_t> axes, size_t axis) {
 
 Groups GroupAxes(std::span<const int64_t> shape, std::span<const int64_t> axes) {
   Groups groups;
-  groups.extents = ThreadBuffers().extents.Get<int64_t>(shape.size() + 2);
   groups.extents[0] = 1;
   groups.count = 1;
   for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -151,16 +136,24 @@ Groups GroupAxes(std::span<const int64_t> shape, std::span<const int64_t> axes) 
   return groups;
 }
 
-int64_t Product(const int64_t* extents, size_t count) {
+// Of the first `count` groups.
+int64_t Product(const Groups& groups, size_t count) {
   int64_t product = 1;
-  for (size_t i = 0; i < count; ++i) product *= extents[i];
+  for (size_t i = 0; i < count; ++i) product *= groups.extents[i];
   return product;
+}
+
+// Elements of the result.
+int64_t Results(const Groups& groups) {
+  int64_t results = 1;
+  for (size_t g = 0; g < groups.count; g += 2) results *= groups.extents[g];
+  return results;
 }
 
 // Reduces the groups that go from the last to the first, in the type given.
 void ReduceGroups(const ReduceKernels& kernels, DType type, const void* src, Groups& groups,
                   void* out) {
-  Buffers& buffers = ThreadBuffers();
+  HostScratch& scratch = ThreadScratch();
   const size_t last = groups.count - 1;
   const void* from = src;
   int64_t inner = 1;
@@ -170,9 +163,10 @@ void ReduceGroups(const ReduceKernels& kernels, DType type, const void* src, Gro
       inner *= groups.extents[g];
       continue;
     }
-    const int64_t outer = Product(groups.extents, g);
+    const int64_t outer = Product(groups, g);
     const size_t results = static_cast<size_t>(outer * inner) * BytesOf(type);
-    void* to = g == 1 ? out : buffers.axes[turn++ % 2].Get<uint8_t>(results);
+    const ScratchUse use = turn++ % 2 == 0 ? ScratchUse::kAxes0 : ScratchUse::kAxes1;
+    void* to = g == 1 ? out : scratch.Get<uint8_t>(use, results);
     ReduceNative(kernels, type, from, outer, groups.extents[g], inner, to);
     groups.extents[g] = 1;
     from = to;
@@ -226,6 +220,29 @@ void MarkFirst(DType type, const void* src, const void* value, int64_t outer, in
 
 }  // namespace
 
+ScratchSizes ReduceScratch(Opcode op, DType type, std::span<const int64_t> shape,
+                           std::span<const int64_t> axes) {
+  ScratchSizes sizes;
+  const std::optional<Reduction> reduction = ReductionOf(op);
+  if (!reduction || shape.size() > kMaxReduceRank) return sizes;
+  const Groups groups = GroupAxes(shape, axes);
+  const auto elements = static_cast<uint64_t>(Product(groups, groups.count));
+  const bool wide = AccumulatesWide(*reduction, type);
+  const uint64_t bytes = wide ? sizeof(float) : BytesOf(type);
+  // What is left once the last group that goes is gone; further groups leave less.
+  const size_t last = (groups.count / 2) * 2 - 1;
+  const uint64_t left = groups.count < 2 || elements == 0
+                            ? 0
+                            : elements / static_cast<uint64_t>(groups.extents[last]) * bytes;
+  if (type.IsFloat()) sizes[ScratchUse::kBlock] = left;
+  if (wide) {
+    sizes[ScratchUse::kWide] = elements * bytes;
+    sizes[ScratchUse::kNarrow] = static_cast<uint64_t>(Results(groups)) * bytes;
+  }
+  if (groups.count > 3) sizes[ScratchUse::kAxes0] = sizes[ScratchUse::kAxes1] = left;
+  return sizes;
+}
+
 void Reduce(Opcode op, DType type, const void* src, int64_t outer, int64_t axis, int64_t inner,
             void* out) {
   const std::optional<Reduction> reduction = ReductionOf(op);
@@ -243,9 +260,9 @@ void Reduce(Opcode op, DType type, const void* src, int64_t outer, int64_t axis,
 void ReduceAxes(Opcode op, DType type, const void* src, std::span<const int64_t> shape,
                 std::span<const int64_t> axes, void* out) {
   const std::optional<Reduction> reduction = ReductionOf(op);
-  if (!reduction) return;
+  if (!reduction || shape.size() > kMaxReduceRank) return;
   Groups groups = GroupAxes(shape, axes);
-  const auto elements = static_cast<size_t>(Product(groups.extents, groups.count));
+  const auto elements = static_cast<size_t>(Product(groups, groups.count));
   if (groups.count == 1) {
     std::memcpy(out, src, elements * BytesOf(type));
     return;
@@ -254,8 +271,7 @@ void ReduceAxes(Opcode op, DType type, const void* src, std::span<const int64_t>
     const int64_t inner = groups.count == 3 ? groups.extents[2] : 1;
     return Reduce(op, type, src, groups.extents[0], groups.extents[1], inner, out);
   }
-  int64_t results = 1;
-  for (size_t g = 0; g < groups.count; g += 2) results *= groups.extents[g];
+  const int64_t results = Results(groups);
   if (results == 0) return;
   if (elements == 0) return Reduce(op, type, src, results, 0, 1, out);
   if (!AccumulatesWide(*reduction, type)) {
@@ -263,9 +279,9 @@ void ReduceAxes(Opcode op, DType type, const void* src, std::span<const int64_t>
     if (kernels.row != nullptr) ReduceGroups(kernels, type, src, groups, out);
     return;
   }
-  Buffers& buffers = ThreadBuffers();
-  float* wide = buffers.wide.Get<float>(elements);
-  float* narrow = buffers.narrow.Get<float>(static_cast<size_t>(results));
+  HostScratch& scratch = ThreadScratch();
+  float* wide = scratch.Get<float>(ScratchUse::kWide, elements);
+  float* narrow = scratch.Get<float>(ScratchUse::kNarrow, static_cast<size_t>(results));
   CastBulk(type, src, kF32, wide, elements);
   ReduceGroups(Kernels(op, kF32), kF32, wide, groups, narrow);
   CastBulk(kF32, narrow, type, out, static_cast<size_t>(results));

@@ -5,8 +5,8 @@
 //   opposite) of nothing, or of NaNs alone.
 // - any, all: of bool bytes; false and true of nothing.
 // All functions are thread-safe and take arrays aligned to their container; `out` may not overlap
-// `src`. Scratch is kept a thread. A type that the row does not allow is the caller's mistake and
-// leaves `out` as it is.
+// `src`. They work in the thread's scratch. A type that the row does not allow is the caller's
+// mistake and leaves `out` as it is.
 #ifndef TARSIA_VM_HOST_REDUCE_H_
 #define TARSIA_VM_HOST_REDUCE_H_
 
@@ -15,6 +15,7 @@
 
 #include "dtypes/dtype.h"
 #include "isa/instruction.h"
+#include "vm/host/scratch.h"
 
 namespace tarsia::host {
 
@@ -24,9 +25,14 @@ void Reduce(Opcode op, DType type, const void* src, int64_t outer, int64_t axis,
 
 // The same along any set of axes of a row-major array: out has the other axes in their order.
 // f16 and bf16 round once, after the last axis. `axes` are distinct, in any order; none of them
-// copies.
+// copies. Of more than kMaxReduceRank dimensions nothing is reduced.
+inline constexpr size_t kMaxReduceRank = 16;
 void ReduceAxes(Opcode op, DType type, const void* src, std::span<const int64_t> shape,
                 std::span<const int64_t> axes, void* out);
+
+// The scratch that it takes, and that ReduceArg takes for one axis: at most.
+ScratchSizes ReduceScratch(Opcode op, DType type, std::span<const int64_t> shape,
+                           std::span<const int64_t> axes);
 
 // kReduceArgmin, kReduceArgmax: src [outer, axis, inner] -> value and index [outer, inner], the
 // index of the first extreme value along the axis (with -0 below +0), -1 and the value of nothing

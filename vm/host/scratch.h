@@ -1,28 +1,67 @@
-// Memory that a thread keeps between calls, so that tile operations of one size allocate once.
+// Memory that matrix products and reductions work in. A caller that runs many of them gives its
+// thread a HostScratch with room for each, so that none allocates; else a thread has one of its
+// own, which grows as it is needed.
 #ifndef TARSIA_VM_HOST_SCRATCH_H_
 #define TARSIA_VM_HOST_SCRATCH_H_
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 
-namespace tarsia::host::internal {
+namespace tarsia::host {
 
-// One growing buffer, aligned to a cache line. Its content is lost when it grows.
-class Scratch {
+// What a buffer is for.
+enum class ScratchUse : uint8_t {
+  kLeft,    // of a product: A in f32
+  kRight,   // B in f32
+  kPanel,   // a few columns of B
+  kSums,    // products of integers in f32
+  kBlock,   // of a reduction: one row
+  kWide,    // an array of f16 or bf16 in f32
+  kNarrow,  // its reduction in f32
+  kAxes0,   // reductions along some of the axes
+  kAxes1,
+};
+inline constexpr size_t kScratchUses = 9;
+
+// Bytes by use.
+struct ScratchSizes {
+  std::array<uint64_t, kScratchUses> bytes{};
+
+  uint64_t& operator[](ScratchUse use) { return bytes[static_cast<size_t>(use)]; }
+  // Room for both, one after the other.
+  void Include(const ScratchSizes& other) {
+    for (size_t i = 0; i < kScratchUses; ++i) bytes[i] = std::max(bytes[i], other.bytes[i]);
+  }
+  [[nodiscard]] uint64_t Total() const {
+    uint64_t total = 0;
+    for (const uint64_t size : bytes) total += size;
+    return total;
+  }
+};
+
+// Buffers aligned to a cache line, for one thread at a time. Their contents are lost when they
+// grow.
+class HostScratch {
  public:
   // Room for `count` elements; throws std::bad_alloc.
   template <typename T>
-  T* Get(size_t count) {
-    const size_t bytes = count * sizeof(T);
-    if (bytes > bytes_) {
-      data_.reset();
-      bytes_ = 0;
-      data_.reset(static_cast<uint8_t*>(::operator new(bytes, kAlignment)));
-      bytes_ = bytes;
-    }
-    return reinterpret_cast<T*>(data_.get());
+  T* Get(ScratchUse use, size_t count) {
+    Buffer& buffer = buffers_[static_cast<size_t>(use)];
+    buffer.Ensure(count * sizeof(T));
+    return reinterpret_cast<T*>(buffer.data.get());
+  }
+  // Throws std::bad_alloc.
+  void Reserve(const ScratchSizes& sizes) {
+    for (size_t i = 0; i < kScratchUses; ++i) buffers_[i].Ensure(sizes.bytes[i]);
+  }
+  [[nodiscard]] ScratchSizes sizes() const {
+    ScratchSizes sizes;
+    for (size_t i = 0; i < kScratchUses; ++i) sizes.bytes[i] = buffers_[i].bytes;
+    return sizes;
   }
 
  private:
@@ -30,10 +69,35 @@ class Scratch {
   struct Deleter {
     void operator()(uint8_t* p) const { ::operator delete(p, kAlignment); }
   };
-  std::unique_ptr<uint8_t, Deleter> data_;
-  size_t bytes_ = 0;
+  struct Buffer {
+    std::unique_ptr<uint8_t, Deleter> data;
+    uint64_t bytes = 0;
+    void Ensure(uint64_t wanted) {
+      if (wanted <= bytes) return;
+      data.reset();
+      bytes = 0;
+      data.reset(static_cast<uint8_t*>(::operator new(wanted, kAlignment)));
+      bytes = wanted;
+    }
+  };
+  std::array<Buffer, kScratchUses> buffers_;
 };
 
-}  // namespace tarsia::host::internal
+// That which this thread was given, else its own.
+HostScratch& ThreadScratch();
+
+// Gives this thread a HostScratch until the end of the scope.
+class ScratchScope {
+ public:
+  explicit ScratchScope(HostScratch& scratch);
+  ScratchScope(const ScratchScope&) = delete;
+  ScratchScope& operator=(const ScratchScope&) = delete;
+  ~ScratchScope();
+
+ private:
+  HostScratch* before_;
+};
+
+}  // namespace tarsia::host
 
 #endif  // TARSIA_VM_HOST_SCRATCH_H_
