@@ -100,7 +100,12 @@ bool CastByTable(DType from, const void* src, DType to, void* dst, size_t n, Cas
     if (n < kTableCodes) return false;
     table = BuildTable(from, to, options, *slot);
   }
-  VisitContainer(ContainerBytes(to), [&](auto container) {
+  const int bytes = ContainerBytes(to);
+  if (from.bits <= 4 && bytes <= 2) {
+    internal::LookUp16(src, table, dst, n, bytes);
+    return true;
+  }
+  VisitContainer(bytes, [&](auto container) {
     using T = decltype(container);
     const auto* in = static_cast<const uint8_t*>(src);
     for (size_t i = 0; i < n; ++i) StoreAt<T>(dst, i, LoadAt<T>(table, in[i]));

@@ -394,6 +394,43 @@ void ToInteger(const void* src, void* dst, size_t n, const IntegerRange& how, in
   }
 }
 
+// The bytes of 16 results apart, so that each is one look-up of 16 bytes.
+template <size_t kBytes>
+void LookUpAll(const uint8_t* codes, const uint8_t* table, uint8_t* dst, size_t n) {
+  size_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Full128<uint8_t> d;
+  alignas(16) uint8_t planes[2][16];
+  for (size_t code = 0; code < 16; ++code) {
+    for (size_t b = 0; b < kBytes; ++b) planes[b][code] = table[code * kBytes + b];
+  }
+  const auto low = hn::Load(d, planes[0]);
+  const auto mask = hn::Set(d, uint8_t{15});
+  for (; i + 16 <= n; i += 16) {
+    const auto index = hn::And(hn::LoadU(d, codes + i), mask);
+    const auto first = hn::TableLookupBytes(low, index);
+    if constexpr (kBytes == 1) {
+      hn::StoreU(first, d, dst + i);
+    } else {
+      const auto second = hn::TableLookupBytes(hn::Load(d, planes[1]), index);
+      hn::StoreU(hn::InterleaveLower(d, first, second), d, dst + 2 * i);
+      hn::StoreU(hn::InterleaveUpper(d, first, second), d, dst + 2 * i + 16);
+    }
+  }
+#endif
+  for (; i < n; ++i) std::memcpy(dst + i * kBytes, table + (codes[i] & 15) * kBytes, kBytes);
+}
+
+void LookUp(const void* codes, const uint8_t* table, void* dst, size_t n, int container_bytes) {
+  const auto* from = static_cast<const uint8_t*>(codes);
+  auto* to = static_cast<uint8_t*>(dst);
+  if (container_bytes == 1) {
+    LookUpAll<1>(from, table, to, n);
+  } else {
+    LookUpAll<2>(from, table, to, n);
+  }
+}
+
 const char* Name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace
@@ -414,6 +451,7 @@ HWY_EXPORT(WidenBoolean);
 HWY_EXPORT(WidenF16Lanes);
 HWY_EXPORT(WidenBF16Lanes);
 HWY_EXPORT(ToInteger);
+HWY_EXPORT(LookUp);
 HWY_EXPORT(Name);
 
 void NarrowF32(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes) {
@@ -452,6 +490,10 @@ void WidenBF16(const void* src, void* dst, size_t n) {
 
 void F32ToInteger(const void* src, void* dst, size_t n, IntegerRange range, int container_bytes) {
   HWY_DYNAMIC_DISPATCH(ToInteger)(src, dst, n, range, container_bytes);
+}
+
+void LookUp16(const void* codes, const uint8_t* table, void* dst, size_t n, int container_bytes) {
+  HWY_DYNAMIC_DISPATCH(LookUp)(codes, table, dst, n, container_bytes);
 }
 
 const char* BulkTargetName() { return HWY_DYNAMIC_DISPATCH(Name)(); }

@@ -66,6 +66,9 @@ struct IntegerRange {
 };
 void F32ToInteger(const void* src, void* dst, size_t n, IntegerRange range, int container_bytes);
 
+// dst[i] = entry codes[i] mod 16 of a table of 16 containers of 1 or 2 bytes.
+void LookUp16(const void* codes, const uint8_t* table, void* dst, size_t n, int container_bytes);
+
 // What the vector code runs on: the name of the instruction set chosen at run time.
 const char* BulkTargetName();
 

@@ -19,7 +19,7 @@ struct Stored {
 
 // Runs a kernel of one pointer, to so many fresh bytes, and one scalar %n.
 Stored OnFreshMemory(const std::string& text, const std::string& type, int64_t n, uint64_t bytes,
-                  const char* target = "ptx:sm_80") {
+                     const char* target = "ptx:sm_80") {
   Stored out;
   const SourceFile source("test.tsa", text);
   const Made made = MakeProgram(source, "", {{"W", type}});
