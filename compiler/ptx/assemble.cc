@@ -1,11 +1,14 @@
 #include "compiler/ptx/assemble.h"
 
+#include <elf.h>
+#include <fmt/format.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +18,7 @@
 
 #include "compiler/diagnostics.h"
 #include "compiler/ptx/library.h"
+#include "compiler/ptx/process.h"
 #include "compiler/ptx/tools.h"
 
 namespace tarsia::compiler {
@@ -133,9 +137,33 @@ std::string IdentityOf(const std::string& program) {
          std::to_string(time.time_since_epoch().count());
 }
 
+// Whether it is an ELF file up to its table of sections, which comes last.
+bool IsWholeElf(std::string_view bytes) {
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof(header)) return false;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  const uint64_t table = uint64_t{header.e_shentsize} * header.e_shnum;
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 && table <= bytes.size() &&
+         header.e_shoff <= bytes.size() - table;
+}
+
+// Nobody may know how ptxas ended: then what it made tells.
+Status Judge(const ProcessOutput& run, bool has_cubin) {
+  const bool ended_well = run.exit_code ? *run.exit_code == 0 : has_cubin;
+  if (ended_well && has_cubin) return OkStatus();
+  if (ended_well) {
+    return MakeDiagnostic(diag::kToolFailed, Location(), "ptxas", "it wrote no whole cubin");
+  }
+  const std::string_view text = Trim(run.err.empty() ? run.out : run.err);
+  if (!text.empty()) return MakeDiagnostic(diag::kAssembleFailed, Location(), "ptxas", text);
+  return MakeDiagnostic(diag::kToolFailed, Location(), "ptxas",
+                        run.exit_code ? fmt::format("it ended with exit code {}", *run.exit_code)
+                                      : "it wrote no cubin and said nothing");
+}
+
 // With the program, or, where `ptxas` is "", with the library.
-Status MakeCubin(const std::string& ptxas, std::string_view ptx, Target target, std::string& cubin,
-                 std::string& log) {
+Status MakeCubin(const std::string& ptxas, std::string_view ptx, Target target,
+                 std::chrono::milliseconds limit, std::string& cubin, std::string& log) {
   if (ptxas.empty()) {
     TARSIA_TRY(PtxLibraryOutput made, AssembleInProcess(ptx, target));
     cubin = std::move(made.cubin);
@@ -144,16 +172,13 @@ Status MakeCubin(const std::string& ptxas, std::string_view ptx, Target target, 
   }
   TARSIA_TRY(const ScratchFile source, ScratchFile::Make(".ptx", ptx));
   TARSIA_TRY(const ScratchFile object, ScratchFile::Make(".cubin", ""));
-  TARSIA_TRY(const ProcessOutput run,
-             RunProcess(ptxas, {"-v", "-arch=" + std::string(Row(target).name), source.path(), "-o",
-                                object.path()}));
-  if (run.exit_code != 0) {
-    const std::string text = run.err.empty() ? run.out : run.err;
-    return MakeDiagnostic(diag::kAssembleFailed, Location(), "ptxas", Trim(text));
-  }
+  TARSIA_TRY(const ProcessOutput run, RunProcess(ptxas,
+                                                 {"-v", "-arch=" + std::string(Row(target).name),
+                                                  source.path(), "-o", object.path()},
+                                                 limit));
   log = run.out + run.err;
   TARSIA_TRY(cubin, object.Read());
-  return OkStatus();
+  return Judge(run, IsWholeElf(cubin));
 }
 
 }  // namespace
@@ -193,7 +218,7 @@ void ParsePtxasLog(std::string_view log, Assembled& out) {
   }
 }
 
-Result<Assembled> Assemble(std::string_view ptx, Target target) {
+Result<Assembled> Assemble(std::string_view ptx, Target target, std::chrono::milliseconds limit) {
   const std::string library = PtxLibraryVersion();
   Result<std::string> found = FindTool(Tool::kPtxas);
   if (!found.ok() && library.empty()) return found.TakeError();
@@ -202,7 +227,7 @@ Result<Assembled> Assemble(std::string_view ptx, Target target) {
   Assembled out;
   std::string log;
   if (!cache.Find(out.cubin, log)) {
-    TARSIA_CHECK(MakeCubin(ptxas, ptx, target, out.cubin, log));
+    TARSIA_CHECK(MakeCubin(ptxas, ptx, target, limit, out.cubin, log));
     cache.Keep(out.cubin, log);
   }
   ParsePtxasLog(log, out);

@@ -3,11 +3,13 @@
 #ifndef TARSIA_COMPILER_PTX_ASSEMBLE_H_
 #define TARSIA_COMPILER_PTX_ASSEMBLE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/ptx/process.h"
 #include "compiler/target.h"
 #include "support/result.h"
 
@@ -36,8 +38,9 @@ struct Assembled {
 // Assembles a module of any number of kernels: a call costs about 0.1 s, so put many into one. The
 // folder that the environment variable TARSIA_CUBIN_CACHE names keeps results by a hash of the
 // text, the target and the assembler. Errors: neither ptxas (says where it was looked for)
-// nor the library, PTX that is refused (the messages). Thread-safe.
-Result<Assembled> Assemble(std::string_view ptx, Target target);
+// nor the library, PTX that is refused (the messages), ptxas beyond the limit of time. Thread-safe.
+Result<Assembled> Assemble(std::string_view ptx, Target target,
+                           std::chrono::milliseconds limit = kToolLimit);
 
 // One PTX text of several of one target: one header, then their bodies. Names must differ.
 std::string JoinPtx(const std::vector<std::string>& modules);

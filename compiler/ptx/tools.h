@@ -1,4 +1,4 @@
-// The programs of the CUDA toolkit that are run as processes: where they are, and running them.
+// The programs of the CUDA toolkit that are run as processes: where they are, and files for them.
 #ifndef TARSIA_COMPILER_PTX_TOOLS_H_
 #define TARSIA_COMPILER_PTX_TOOLS_H_
 
@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "support/result.h"
 
@@ -14,21 +13,10 @@ namespace tarsia::compiler {
 
 enum class Tool : uint8_t { kPtxas, kNvdisasm };
 
-// The path of a tool: the environment variable TARSIA_PTXAS or TARSIA_NVDISASM, else the first on
-// PATH, else the Python wheel in the build's .venv. The error says what was looked at and what to
-// install.
+// The path of a tool: the environment variable TARSIA_PTXAS or TARSIA_NVDISASM, else the pinned
+// one, a Python wheel in the build's .venv, else the first on PATH. The error says what was looked
+// at and what to install.
 Result<std::string> FindTool(Tool tool);
-
-struct ProcessOutput {
-  int exit_code = 0;  // 128 + the signal's number if a signal ended it
-  std::string out;
-  std::string err;
-};
-
-// Runs a program with arguments (no shell), waits for it, and returns what it printed. An error
-// only if it could not be started.
-Result<ProcessOutput> RunProcess(const std::string& path,
-                                 const std::vector<std::string>& arguments);
 
 // A file of its own in the folder for temporary files, removed with the object.
 class ScratchFile {

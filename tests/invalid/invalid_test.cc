@@ -192,8 +192,10 @@ const std::map<std::string, std::string>& OutOfReach() {
       {"llvm-invalid-module", "a fault of the compiler: unit.compiler"},
       {"llvm-failed", "likewise"},
       {"llvm-no-backend", "another LLVM than the one that is built with"},
+      {"out-of-memory", "of the machine: unit.runtime"},
       {"tool-missing", "of the machine: unit.compiler"},
       {"tool-failed", "likewise"},
+      {"tool-timeout", "likewise"},
       {"scratch-file", "likewise"},
       {"assemble-failed", "PTX from elsewhere: unit.compiler"},
   };

@@ -11,6 +11,7 @@
 #include "compiler/compile.h"
 #include "compiler/llvm/backend.h"
 #include "compiler/ptx/assemble.h"
+#include "compiler/ptx/process.h"
 #include "compiler/ptx/tools.h"
 #include "compiler/workspace.h"
 #include "tests/unit/compiler/programs.h"

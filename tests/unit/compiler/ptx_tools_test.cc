@@ -160,15 +160,6 @@ TEST(Tools, AMissingOneSaysWhatToDo) {
             "or the Python wheel nvidia-cuda-nvcc, or set TARSIA_PTXAS to its path");
 }
 
-TEST(Tools, ProcessesGiveBothStreamsAndTheirExitCode) {
-  const auto run = RunProcess("/bin/sh", {"-c", "echo out; echo err >&2; exit 3"});
-  ASSERT_TRUE(run.ok());
-  EXPECT_EQ(run->out, "out\n");
-  EXPECT_EQ(run->err, "err\n");
-  EXPECT_EQ(run->exit_code, 3);
-  EXPECT_FALSE(RunProcess("/nowhere/program", {}).ok());
-}
-
 TEST(Targets, AreFoundByName) {
   const auto target = FindTarget("sm_90a");
   ASSERT_TRUE(target.ok());
