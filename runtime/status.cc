@@ -54,6 +54,9 @@ constexpr Meaning kMeanings[] = {
     {&diag::kCudaOutOfMemory, TARSIA_STATUS_OUT_OF_MEMORY},
     {&diag::kCudaOutOfMemoryBytes, TARSIA_STATUS_OUT_OF_MEMORY},
     {&diag::kOutOfMemory, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&diag::kLlvmMemory, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&diag::kLlvmMemoryBytes, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&diag::kLlvmUnusable, TARSIA_STATUS_OUT_OF_MEMORY},
     {&ptx::diag::kOutOfMemory, TARSIA_STATUS_OUT_OF_MEMORY},
 };
 

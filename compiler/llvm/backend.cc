@@ -6,6 +6,7 @@
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassManager.h>
@@ -201,6 +202,23 @@ Result<std::string> EmitPtx(llvm::Module& module, Target target) {
     return MakeDiagnostic(diag::kLlvmFailed, Location(), Row(target).name, collect.errors());
   }
   return text.str().str();
+}
+
+void MakeOnceForAll() {
+  llvm::LLVMContext context;
+  llvm::Module module("nothing", context);
+  SetTriple(module);
+  llvm::IRBuilder<> builder(context);
+  auto* const type =
+      llvm::FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty()}, /*isVarArg=*/false);
+  auto* const kernel =
+      llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "nothing", module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", kernel));
+  auto* const address =
+      builder.CreateIntToPtr(kernel->getArg(0), llvm::PointerType::get(context, /*global=*/1));
+  builder.CreateStore(builder.CreateLoad(builder.getInt32Ty(), address), address);
+  builder.CreateRetVoid();
+  (void)EmitPtx(module, Target::kSm80);
 }
 
 }  // namespace tarsia::compiler

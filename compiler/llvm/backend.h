@@ -22,8 +22,12 @@ void SetTriple(llvm::Module& module);
 // code `debug`, which makes ptxas optimise nothing.
 // No contraction and no flushing of subnormals but where the instructions' own flags allow it.
 // Errors: a module that does not verify, what LLVM cannot select. Thread-safe for modules of
-// different contexts. Not covered: LLVM ends the process on some of its own faults.
+// different contexts. Where LLVM gives up or has no memory, see isolation.h.
 Result<std::string> EmitPtx(llvm::Module& module, Target target);
+
+// Takes a kernel of nothing through all of it, so that LLVM makes what it makes once for the
+// process.
+void MakeOnceForAll();
 
 // The same passes without code generation, for looking at the optimised module.
 Status Optimize(llvm::Module& module, Target target);

@@ -123,6 +123,25 @@ void FailPairs(const Call& call, int64_t requests, int pairs, Failures failures 
   ExpectWorks(call);
 }
 
+// Requests here and there: alone, with another one, with all that follow. What leaks is not looked
+// at.
+void FailSome(const Call& call, int64_t requests, Failures failures) {
+  std::mt19937_64 random(Seed());
+  std::uniform_int_distribution<int64_t> any(0, requests);
+  const int samples = IsLong() ? 2000 : 15;
+  for (int i = 0; i < samples * 3 && !testing::Test::HasFailure(); ++i) {
+    failures.first = any(random);
+    failures.second = i % 3 == 1 ? any(random) : tarsia::testing_memory::kNever;
+    failures.all_after = i % 3 == 2;
+    const Outcome out = With(failures, call);
+    if (out.status != TARSIA_STATUS_OK) {
+      EXPECT_EQ(out.status, TARSIA_STATUS_OUT_OF_MEMORY)
+          << Text(failures) << ": " << tarsia_last_error();
+    }
+    ExpectWorks(call);
+  }
+}
+
 // All three, without and with malloc. At least `least` requests are expected.
 void FailAll(const Call& call, int64_t least, bool all_threads = false) {
   ExpectWorks(call);  // once first: what is made once for the process is made
@@ -174,6 +193,9 @@ class DeviceMemory : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     LeaveDriverOut(true);
+    if (GetParam() == std::string("cuda")) {  // another test may have reset the emulated machine
+      ASSERT_EQ(tarsia::cuda::Symbol<tarsia::cuda::CuResult (*)(unsigned)>("cuInit")(0), 0);
+    }
     module_ = Module();
     ASSERT_NE(module_, nullptr);
     ASSERT_EQ(tarsia_device_open(GetParam(), &device_), TARSIA_STATUS_OK) << tarsia_last_error();
@@ -236,6 +258,28 @@ class DeviceMemory : public testing::TestWithParam<const char*> {
   std::array<tarsia_arg, 3> args_{};
 };
 
+// Where LLVM compiles, what it held is lost (compile_memory_test.cc), and there are too many
+// requests to try each.
+TEST_P(DeviceMemory, PlanCreate) {
+  const Call call = [&] {
+    tarsia_plan* plan = nullptr;
+    const auto status = MakePlan(&plan);
+    EXPECT_EQ(plan != nullptr, status == TARSIA_STATUS_OK);
+    tarsia_plan_destroy(plan);
+    return status;
+  };
+  if (GetParam() == std::string("cpu")) return FailAll(call, 10);
+  tarsia::testing_memory::LeaksAreMeant();
+  for (const bool with_malloc : {false, true}) {
+    if (with_malloc && !MallocCanFail()) continue;
+    Failures failures;
+    failures.with_malloc = with_malloc;
+    const int64_t requests = With(failures, call).requests;
+    EXPECT_GT(requests, 1000);
+    FailSome(call, requests, failures);
+  }
+}
+
 TEST_P(DeviceMemory, Query) {
   FailAll(
       [&] {
@@ -267,6 +311,15 @@ TEST_P(DeviceMemory, ExecuteOnManyThreads) {
         return status;
       },
       2, /*all_threads=*/true);
+  ExpectDoubles();
+}
+
+TEST_P(DeviceMemory, ExecuteWithChecks) {
+  if (GetParam() == std::string("cuda")) GTEST_SKIP() << "a GPU checks nothing";
+  tarsia_execute_options options = {};
+  options.size = sizeof options;
+  options.flags = TARSIA_EXECUTE_CHECK;
+  FailAll([&] { return Execute(&options, nullptr); }, 10, /*all_threads=*/true);
   ExpectDoubles();
 }
 
