@@ -11,6 +11,7 @@
 #include "runtime/cuda/module.h"
 #include "runtime/cuda/stream.h"
 #include "runtime/diagnostics.h"
+#include "runtime/log.h"
 
 namespace tarsia::runtime {
 namespace {
@@ -141,7 +142,14 @@ class CudaDevice final : public Device {
     if (!LeavesCodeToDriver() && RunsCubinsOf(gpu_->properties(), target_)) {
       // Without an assembler the driver compiles, and says it if something is wrong.
       const Result<compiler::Assembled>& machine = compiled.code()->Machine();
-      if (machine.ok()) code.cubin = machine->cubin;
+      if (machine.ok()) {
+        code.cubin = machine->cubin;
+      } else {
+        api::Log(TARSIA_LOG_WARNING,
+                 fmt::format("{} for {}: the driver compiles the PTX, since there is no machine "
+                             "code: {}",
+                             made.name, name_, machine.error().message));
+      }
     }
     TARSIA_TRY(std::unique_ptr<cuda::Kernel> kernel, cuda::Kernel::Load(gpu_, std::move(code)));
     return std::unique_ptr<LoadedKernel>(

@@ -1,5 +1,7 @@
 #include "runtime/device.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <map>
 #include <mutex>
@@ -7,6 +9,7 @@
 #include "runtime/cpu_device.h"
 #include "runtime/cuda_device.h"
 #include "runtime/diagnostics.h"
+#include "runtime/log.h"
 #include "runtime/ptx_device.h"
 
 namespace tarsia::runtime {
@@ -83,6 +86,22 @@ Result<std::shared_ptr<Device>> OpenCpu() {
       std::string(kCpu), []() -> Result<std::shared_ptr<Device>> { return MakeCpuDevice(); });
 }
 
+// A machine without a GPU is nothing to warn of; a GPU that cannot be used is.
+Result<std::shared_ptr<Device>> OpenDefault() {
+  const Status has_gpu = DefaultIsGpu();
+  if (!has_gpu.ok()) {
+    api::Log(TARSIA_LOG_INFO,
+             fmt::format("the default device is cpu: {}", has_gpu.error().message));
+    return OpenCpu();
+  }
+  Result<std::shared_ptr<Device>> gpu = OpenCuda(DeviceName(kCuda), kCuda);
+  if (gpu.ok()) return gpu;
+  api::Log(TARSIA_LOG_WARNING,
+           fmt::format("the default device is cpu, since the GPU cannot be used: {}",
+                       gpu.error().message));
+  return OpenCpu();
+}
+
 }  // namespace
 
 Result<uint64_t> LoadedKernel::WorkspaceBytes(const std::vector<uint64_t>&) const {
@@ -109,13 +128,7 @@ Status DefaultIsGpu() {
 }
 
 Result<std::shared_ptr<Device>> OpenDevice(std::string_view name) {
-  if (name.empty()) {
-    if (DefaultIsGpu().ok()) {
-      Result<std::shared_ptr<Device>> gpu = OpenCuda(DeviceName(kCuda), kCuda);
-      if (gpu.ok()) return gpu;
-    }
-    return OpenCpu();
-  }
+  if (name.empty()) return OpenDefault();
   const DeviceName parts(name);
   if (name == kCpu) return OpenCpu();
   if (parts.kind == kPtx) return OpenPtx(parts);

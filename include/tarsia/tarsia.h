@@ -87,10 +87,12 @@ TARSIA_API uint32_t tarsia_version_number(void);
 
 typedef enum tarsia_log_level {
   TARSIA_LOG_TRACE = 0,
-  TARSIA_LOG_DEBUG = 1, /* every plan, query and launch */
-  TARSIA_LOG_INFO = 2,
-  TARSIA_LOG_WARNING = 3,
-  TARSIA_LOG_ERROR = 4, /* every call that fails */
+  TARSIA_LOG_DEBUG = 1,   /* every plan, query and launch */
+  TARSIA_LOG_INFO = 2,    /* which device is the default one, where it is no GPU, and why */
+  TARSIA_LOG_WARNING = 3, /* every fall-back: code that the driver has to compile, for want of an
+                             assembler or because it refuses the machine code; a GPU that cannot be
+                             used */
+  TARSIA_LOG_ERROR = 4,   /* every call that fails */
   TARSIA_LOG_OFF = 5,
   TARSIA_LOG_FORCE_32BIT = 0x7fffffff
 } tarsia_log_level;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/diagnostics.h"
+#include "runtime/log.h"
 
 namespace tarsia::cuda {
 namespace {
@@ -90,6 +91,13 @@ Status Kernel::LoadImage(Loaded* loaded) const {
   if (!code_.cubin.empty()) result = LoadData(driver, code_.cubin, &loaded->module, &log);
   const bool refused = result != kSuccess && result != kErrorOutOfMemory && !IsLost(result);
   if (!code_.ptx.empty() && refused) {
+    if (!code_.cubin.empty()) {
+      api::Log(TARSIA_LOG_WARNING,
+               fmt::format("{} for {}: the driver compiles the PTX, since it refuses the machine "
+                           "code: {}{}{}",
+                           code_.entry, gpu_->Label(), driver.ErrorText(result),
+                           log.empty() ? "" : ": ", log));
+    }
     result = LoadData(driver, code_.ptx, &loaded->module, &log);
     loaded->from_ptx = true;
   }

@@ -1,0 +1,143 @@
+// What the library logs where it falls back: each time one line, with the reason.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/device.h"
+#include "tarsia/tarsia.h"
+#include "tests/unit/runtime/cuda_testing.h"
+
+namespace {
+
+constexpr char kProgram[] = R"(kernel k(%x: ptr<f32>)
+{
+  %g = view %x : global<f32>[1]
+  %t = load %g[0] : [1]
+}
+)";
+
+struct Line {
+  tarsia_log_level level{};
+  std::string text;
+};
+
+class FallBack : public tarsia::cuda::CudaTest {
+ protected:
+  void SetUp() override {
+    CudaTest::SetUp();
+    Initialise();
+    Unset("TARSIA_CUDA_CODE");
+    ASSERT_EQ(tarsia_set_log_callback(Take, &lines_, TARSIA_LOG_INFO), TARSIA_STATUS_OK);
+  }
+  void TearDown() override {
+    tarsia_set_log_callback(nullptr, nullptr, TARSIA_LOG_OFF);
+    for (const auto& [name, value] : before_) {
+      if (value.empty()) {
+        unsetenv(name);
+      } else {
+        setenv(name, value.c_str(), 1);
+      }
+    }
+    CudaTest::TearDown();
+  }
+  // The process has one driver, and this may not be the first reset of the emulated machine.
+  static void Initialise() {
+    ASSERT_EQ(tarsia::cuda::Symbol<tarsia::cuda::CuResult (*)(unsigned)>("cuInit")(0), 0);
+  }
+  void Unset(const char* name) {
+    const char* const value = std::getenv(name);
+    before_.emplace_back(name, value != nullptr ? value : "");
+    unsetenv(name);
+  }
+  void Set(const char* name, const std::string& value) {
+    Unset(name);
+    setenv(name, value.c_str(), 1);
+  }
+
+  // What a plan on the emulated GPU logs.
+  std::vector<Line> LinesOfPlan() {
+    tarsia_module* module = nullptr;
+    EXPECT_EQ(tarsia_module_create(kProgram, sizeof kProgram - 1, nullptr, &module, nullptr),
+              TARSIA_STATUS_OK)
+        << tarsia_last_error();
+    tarsia_plan_options options = {};
+    options.size = sizeof options;
+    options.device = "cuda";
+    tarsia_plan* plan = nullptr;
+    EXPECT_EQ(tarsia_plan_create(module, &options, &plan, nullptr), TARSIA_STATUS_OK)
+        << tarsia_last_error();
+    tarsia_plan_destroy(plan);
+    tarsia_module_destroy(module);
+    return lines_;
+  }
+
+  std::vector<Line> lines_;
+
+ private:
+  static void Take(void* user, tarsia_log_level level, const char* message) {
+    static_cast<std::vector<Line>*>(user)->push_back({level, message});
+  }
+  std::vector<std::pair<const char*, std::string>> before_;
+};
+
+TEST_F(FallBack, WithoutAnAssembler) {
+  Set("TARSIA_PTXAS", "/nowhere/ptxas");
+  const std::vector<Line> lines = LinesOfPlan();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].level, TARSIA_LOG_WARNING);
+  EXPECT_TRUE(lines[0].text.starts_with(
+      "k for cuda:0: the driver compiles the PTX, since there is no machine code: ptxas is not "
+      "found; looked at TARSIA_PTXAS=/nowhere/ptxas"))
+      << lines[0].text;
+}
+
+TEST_F(FallBack, WithAnAssemblerThatFails) {
+  const std::string path = testing::TempDir() + "tarsia-failing-ptxas";
+  std::ofstream(path) << "#!/bin/sh\necho no luck >&2\nexit 1\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  Set("TARSIA_PTXAS", path);
+  const std::vector<Line> lines = LinesOfPlan();
+  std::filesystem::remove(path);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].level, TARSIA_LOG_WARNING);
+  EXPECT_EQ(lines[0].text,
+            "k for cuda:0: the driver compiles the PTX, since there is no machine code: ptxas "
+            "refuses the code: no luck");
+}
+
+// The emulated driver takes no machine code, as a driver that is older than the assembler.
+TEST_F(FallBack, WithADriverThatRefusesTheMachineCode) {
+  const std::string path = testing::TempDir() + "tarsia-other-ptxas";
+  std::ofstream(path) << "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\ncp /bin/sh \"$2\"\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  Set("TARSIA_PTXAS", path);
+  const std::vector<Line> lines = LinesOfPlan();
+  std::filesystem::remove(path);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0].level, TARSIA_LOG_WARNING);
+  EXPECT_NE(lines[0].text.find("k for "), std::string::npos) << lines[0].text;
+  EXPECT_NE(lines[0].text.find("the driver compiles the PTX, since it refuses the machine code: "
+                               "CUDA_ERROR_NO_BINARY_FOR_GPU"),
+            std::string::npos)
+      << lines[0].text;
+}
+
+TEST_F(FallBack, OfTheDefaultDevice) {
+  Reset({{"FAULTS", "cuDevicePrimaryCtxRetain@1=2"}});
+  Initialise();
+  const auto device = tarsia::runtime::OpenDevice("");
+  ASSERT_TRUE(device.ok());
+  EXPECT_EQ((*device)->name(), "cpu");
+  ASSERT_EQ(lines_.size(), 1U);
+  EXPECT_EQ(lines_[0].level, TARSIA_LOG_WARNING);
+  EXPECT_TRUE(lines_[0].text.starts_with(
+      "the default device is cpu, since the GPU cannot be used: cuDevicePrimaryCtxRetain: "))
+      << lines_[0].text;
+}
+
+}  // namespace
