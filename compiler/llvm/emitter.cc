@@ -20,6 +20,23 @@ constexpr char kLockName[] = "tarsia_lock";
 
 size_t Size(int64_t x) { return static_cast<size_t>(x); }
 
+// What an entry is called: the kernel's name, but for the two that mean something else in PTX. No
+// kernel's name has a dollar sign.
+std::string EntryName(std::string_view kernel) {
+  const bool taken = kernel == "_" || kernel == "WARP_SZ";
+  return std::string(kernel) + (taken ? "$" : "");
+}
+
+// Drivers that know PTX 8.1 launch with more than 4096 bytes of parameters, and ptxas takes more
+// from there on.
+Status CheckParameters(const Program& program, const CompiledKernel& kernel,
+                       const TargetRow& target) {
+  const uint64_t limit = target.ptx_version >= 81 ? 32764 : 4096;
+  if (kernel.parameter_bytes <= limit) return OkStatus();
+  return MakeDiagnostic(diag::kParameterBytes, program.kernel().location, program.name(),
+                        kernel.parameter_bytes, limit, target.name);
+}
+
 }  // namespace
 
 Emitter::Emitter(const Program& program, const LayoutPlan& layouts, const SharedPlan& shared,
@@ -44,12 +61,13 @@ Emitter::Emitter(const Program& program, const LayoutPlan& layouts, const Shared
 // ---- the kernel as a whole -----------------------------------------------------------------
 
 Status Emitter::EmitKernel() {
-  info_.name = std::string(program_.name());
+  info_.name = EntryName(program_.name());
   info_.threads = static_cast<int>(threads());
   info_.shared_bytes = shared_.total_bytes;
   CollectFacts();
   FindWords();
   MakeEntry();
+  TARSIA_CHECK(CheckParameters(program_, info_, Row(target_)));
   MakeVariables();
   TARSIA_CHECK(EmitBody(0, kernel().code.size()));
   builder_.CreateRetVoid();
@@ -184,7 +202,8 @@ void Emitter::MakeEntry() {
 
 void Emitter::MakeDebugInfo() {
   if (!options_.line_info) return;
-  const std::string& name = program_.source_name();
+  std::string name = program_.source_name();
+  std::ranges::replace(name, '"', '\'');  // ptxas knows no escape for it
   module_->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   debug_ = std::make_unique<llvm::DIBuilder>(*module_);
   llvm::DIFile* file = debug_->createFile(name.empty() ? "kernel.tsa" : name, "");

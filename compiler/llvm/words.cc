@@ -53,10 +53,10 @@ std::string Registers(int first, int count) {
   return count == 1 ? out : "{" + out + "}";
 }
 
+// "[$0]", "[$0+4]" or "[$0+-4]": PTX has no register minus a constant.
 std::string AddressText(int number, int64_t offset) {
-  std::string out = "[$" + std::to_string(number);
-  if (offset != 0) out += (offset > 0 ? "+" : "") + std::to_string(offset);
-  return out + "]";
+  const std::string reg = "[$" + std::to_string(number);
+  return offset == 0 ? reg + "]" : reg + "+" + std::to_string(offset) + "]";
 }
 
 const char* RegisterOf(int bits) { return bits == 32 ? "r" : "h"; }
