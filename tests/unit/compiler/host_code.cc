@@ -4,6 +4,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
 
 #include <cstring>
 #include <utility>
@@ -13,39 +14,45 @@
 namespace tarsia::compiler {
 namespace {
 
-// What x86 code calls for conversions that the processor lacks.
-uint16_t FloatToBfloat(float value) {
-  return static_cast<uint16_t>(EncodeFromDouble(kBF16, static_cast<double>(value)));
-}
-uint16_t DoubleToBfloat(double value) {
-  return static_cast<uint16_t>(EncodeFromDouble(kBF16, value));
-}
-
 std::string Text(llvm::Error error) { return llvm::toString(std::move(error)); }
+
+// Half numbers come and go in a vector register, as the ABI of _Float16 says, bf16 too.
+_Float16 HalfOf(DType type, double value) {
+  const auto code = static_cast<uint16_t>(EncodeFromDouble(type, value));
+  _Float16 half;
+  std::memcpy(&half, &code, 2);
+  return half;
+}
 
 }  // namespace
 
-// Half results come back in a vector register, as the ABI of _Float16 says.
+// What code for the baseline calls for conversions. f16 has no other way there; of bf16, f32 is cut
+// off by the code itself.
 extern "C" {
-_Float16 TarsiaTestDoubleToHalf(double value) {
-  const auto code = static_cast<uint16_t>(EncodeFromDouble(kF16, value));
-  _Float16 half;
-  std::memcpy(&half, &code, 2);
-  return half;
+float TarsiaTestHalfToFloat(_Float16 half) {
+  uint16_t code = 0;
+  std::memcpy(&code, &half, 2);
+  return static_cast<float>(DecodeToDouble(kF16, code));
 }
-_Float16 TarsiaTestFloatToBfloat(float value) {
-  const uint16_t code = FloatToBfloat(value);
-  _Float16 half;
-  std::memcpy(&half, &code, 2);
-  return half;
+_Float16 TarsiaTestFloatToHalf(float value) { return HalfOf(kF16, static_cast<double>(value)); }
+_Float16 TarsiaTestDoubleToHalf(double value) { return HalfOf(kF16, value); }
+_Float16 TarsiaTestFloatToBfloat(float value) { return HalfOf(kBF16, static_cast<double>(value)); }
+_Float16 TarsiaTestDoubleToBfloat(double value) { return HalfOf(kBF16, value); }
 }
-_Float16 TarsiaTestDoubleToBfloat(double value) {
-  const uint16_t code = DoubleToBfloat(value);
-  _Float16 half;
-  std::memcpy(&half, &code, 2);
-  return half;
+
+namespace {
+
+// Code for any processor of this architecture, so that it means the same on each of them: what a
+// processor adds may differ, as the conversions to bf16 of AVX-512 do, which give zeros for
+// subnormal numbers.
+llvm::orc::JITTargetMachineBuilder Baseline() {
+  llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};
+  builder.setCPU(builder.getTargetTriple().isX86() ? "x86-64" : "generic");
+  builder.setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);
+  return builder;
 }
-}
+
+}  // namespace
 
 uint64_t Codes::operator[](size_t i) const {
   uint64_t code = 0;
@@ -143,13 +150,7 @@ HostCode::HostCode(const std::vector<Operation>& operations) {
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>("host", *context);
   for (const Operation& operation : operations) AddLoop(*module, operation, Target::kSm80);
-  auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!host) {
-    error_ = Text(host.takeError());
-    return;
-  }
-  host->setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);
-  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(*host).create();
+  auto jit = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(Baseline()).create();
   if (!jit) {
     error_ = Text(jit.takeError());
     return;
@@ -160,6 +161,8 @@ HostCode::HostCode(const std::vector<Operation>& operations) {
     symbols[jit_->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                                             llvm::JITSymbolFlags::Exported};
   };
+  define("__extendhfsf2", &TarsiaTestHalfToFloat);
+  define("__truncsfhf2", &TarsiaTestFloatToHalf);
   define("__truncdfhf2", &TarsiaTestDoubleToHalf);
   define("__truncsfbf2", &TarsiaTestFloatToBfloat);
   define("__truncdfbf2", &TarsiaTestDoubleToBfloat);

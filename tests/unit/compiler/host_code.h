@@ -1,5 +1,6 @@
 // Runs the IR of single elements on the host: a loop over arrays of codes, compiled by LLVM's ORC
-// JIT. What uses instructions of the GPU alone cannot run here.
+// JIT for the baseline of the architecture, whatever this processor has. What uses instructions of
+// the GPU alone cannot run here.
 #ifndef TARSIA_TESTS_UNIT_COMPILER_HOST_CODE_H_
 #define TARSIA_TESTS_UNIT_COMPILER_HOST_CODE_H_
 
