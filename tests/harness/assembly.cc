@@ -116,6 +116,9 @@ class Assembly {
   }
 
   void AllowSpills() { allows_spills_ = true; }
+  void AssembleEverything() {
+    if (amount_ == Amount::kCover) amount_ = Amount::kAll;
+  }
 
   void Flush() {
     const auto tool = compiler::FindTool(compiler::Tool::kPtxas);
@@ -188,7 +191,7 @@ class Assembly {
     return "the text is in " + path;
   }
 
-  const Amount amount_ = AmountWanted();
+  Amount amount_ = AmountWanted();
   bool allows_spills_ = false;
   std::map<Target, std::set<size_t>> seen_;
   std::map<Target, std::vector<Pending>> pending_;
@@ -210,5 +213,7 @@ void Collect(const compiler::CompiledKernel& kernel, Target target) {
 }
 
 void AllowSpills() { Assembly::Get().AllowSpills(); }
+
+void AssembleEverything() { Assembly::Get().AssembleEverything(); }
 
 }  // namespace tarsia::harness

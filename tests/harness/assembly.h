@@ -19,6 +19,9 @@ void Collect(const compiler::CompiledKernel& kernel, compiler::Target target);
 // For programs that nobody wrote: their tiles may well take more registers than there are.
 void AllowSpills();
 
+// For tests about what ptxas takes: `cover` is everything too.
+void AssembleEverything();
+
 }  // namespace tarsia::harness
 
 #endif  // TARSIA_TESTS_HARNESS_ASSEMBLY_H_

@@ -26,6 +26,7 @@ class Matmul {
   // Not ok where the program could not be made; a failure has been reported then.
   [[nodiscard]] bool ok() const { return made_.program.has_value(); }
 
+  [[nodiscard]] const Program& program() const { return *made_.program; }  // where ok()
   [[nodiscard]] harness::Case CaseOf(const Problem& p) const;
   // Runs the problem on every witness and shows that its comparison rejects faults in the output.
   void Check(const Problem& p,
