@@ -35,6 +35,7 @@ struct EmulateRequest {
   std::optional<std::string> cluster;
   std::optional<std::string> blocks;
   uint32_t shared = 0;
+  uint32_t heap = ptx::Heap::kDefaultBytes;
   uint32_t limit = 0;
   uint32_t threads = 0;
   uint32_t registers = 0;
@@ -138,6 +139,13 @@ std::string ErrorsJson(const Diagnostics& diagnostics) {
   return json.End(']').End('}').Take();
 }
 
+int Reject(const EmulateRequest& request, const Loaded& loaded, const Diagnostics& diagnostics) {
+  if (request.json) PrintOut(ErrorsJson(diagnostics));
+  const std::string errors = diagnostics.Render(loaded.source, WantsColor());
+  std::fwrite(errors.data(), 1, errors.size(), stderr);
+  return kRejected;
+}
+
 int Parse(const EmulateRequest& request, Loaded* out) {
   auto text = ReadFile(request.file);
   if (!text.ok()) {
@@ -146,12 +154,31 @@ int Parse(const EmulateRequest& request, Loaded* out) {
   }
   out->source = SourceFile(DisplayName(request.file), *std::move(text));
   Diagnostics diagnostics;
-  out->module = ptx::ParseModule(out->source, &diagnostics);
-  if (out->module != nullptr) return kDone;
-  if (request.json) PrintOut(ErrorsJson(diagnostics));
-  const std::string errors = diagnostics.Render(out->source, WantsColor());
-  std::fwrite(errors.data(), 1, errors.size(), stderr);
-  return kRejected;
+  out->module = ptx::ParseModuleInParts(out->source, &diagnostics);
+  return out->module != nullptr ? kDone : Reject(request, *out, diagnostics);
+}
+
+// What is wrong with the functions that the entry comes to.
+int CheckEntry(const EmulateRequest& request, const Loaded& loaded) {
+  Diagnostics diagnostics;
+  for (const ptx::Function* function : loaded.module->BrokenFrom(*loaded.entry)) {
+    for (const Diagnostic& error : function->errors) diagnostics.Add(error);
+  }
+  diagnostics.Sort();
+  return diagnostics.ok() ? kDone : Reject(request, loaded, diagnostics);
+}
+
+// What is wrong elsewhere does not keep the entry from being run.
+void WarnOfOthers(const Loaded& loaded) {
+  for (const Diagnostic& error : loaded.module->errors) {
+    PrintWarning(fmt::format("{}:{}:{}: {}", loaded.source.name(), error.location.line,
+                             error.location.column, error.message));
+  }
+  for (const ptx::Function& function : loaded.module->functions) {
+    const ptx::EntryImage* entry = loaded.image->FindEntry(function.name);
+    if (entry == nullptr || entry->entry == loaded.entry || !entry->refusal) continue;
+    PrintWarning(entry->refusal->message);
+  }
 }
 
 int FindEntry(const EmulateRequest& request, Loaded* out) {
@@ -164,6 +191,9 @@ int FindEntry(const EmulateRequest& request, Loaded* out) {
   if (out->entry != nullptr && (!request.entry.empty() || names.size() == 1)) return kDone;
   const std::string list = fmt::format("it has {}", fmt::join(names, ", "));
   if (names.empty()) {
+    Diagnostics diagnostics;
+    for (const Diagnostic& error : out->module->errors) diagnostics.Add(error);
+    if (!diagnostics.ok()) return Reject(request, *out, diagnostics);
     PrintError(fmt::format("{} has no entry", out->source.name()));
     return kRejected;
   }
@@ -181,12 +211,15 @@ int FindEntry(const EmulateRequest& request, Loaded* out) {
 int Load(const EmulateRequest& request, Loaded* out) {
   if (const int code = Parse(request, out); code != kDone) return code;
   if (const int code = FindEntry(request, out); code != kDone) return code;
+  if (const int code = CheckEntry(request, *out); code != kDone) return code;
+  out->memory.SetHeapBytes(request.heap);
   auto image = ptx::Image::Load(out->module, &out->memory);
   if (!image.ok()) {
     PrintError(image.error());
     return kRejected;
   }
   out->image = *std::move(image);
+  WarnOfOthers(*out);
   return kDone;
 }
 
@@ -322,6 +355,8 @@ void Declare(Command& command, EmulateRequest* request) {
                 "How many threads a block; what .reqntid says if left out, else 1");
   command.Value("--cluster", "X[,Y,Z]", &request->cluster, "How many blocks a cluster");
   command.Number("--shared", "BYTES", &request->shared, "Dynamic shared memory of a block");
+  command.Number("--heap", "BYTES", &request->heap,
+                 "What malloc on the device takes from; 8388608 if left out");
   command.Values("--arg", "ARG", &request->args,
                  "A parameter, in the kernel's order: i32:5, f32:1.5, bytes:HEX, null, in:a.npy, "
                  "out:c.npy:f32[16,16], inout:b.npy, zeros:BYTES, room:BYTES (never written), "

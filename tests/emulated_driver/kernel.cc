@@ -130,6 +130,7 @@ CuResult Run(Machine& machine, const Function& function, const LaunchShape& shap
   config.instruction_limit = machine.settings.instruction_limit;
   config.max_shared = MaxSharedOptIn(machine.settings.major * 10 + machine.settings.minor);
   if (shape.cooperative) config.resident_blocks = static_cast<uint32_t>(shape.grid.Count());
+  config.cooperative = shape.cooperative;
   config.dependents_may_start = overlap.dependents_may_start;
   config.dependency_wait = overlap.dependency_wait;
   const auto report = ptx::Launch(*module->image, function.name, config);
@@ -220,7 +221,7 @@ CuResult CheckShape(const Machine& machine, const Function& function, const Laun
   if (most[0] != 0 && block.Count() > uint64_t{most[0]} * most[1] * most[2]) {
     return kErrorInvalidValue;
   }
-  const uint64_t total = function.entry->dynamic_offset + dynamic_shared;
+  const uint64_t total = function.entry->dynamic_offset - function.entry->reserved + dynamic_shared;
   const uint64_t room = MaxSharedOptIn(machine.settings.major * 10 + machine.settings.minor);
   if (dynamic_shared > function.max_dynamic_shared || total > room) return kErrorInvalidValue;
   if (const CuResult error = CheckCluster(machine.settings, function, shape)) return error;

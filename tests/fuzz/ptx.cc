@@ -36,18 +36,18 @@ void RunEntry(const Image& image, const Function& entry) {
 bool Check(const std::string& text) {
   const SourceFile source("fuzz.ptx", text);
   Diagnostics diagnostics;
-  const auto module = ParseModule(source, &diagnostics);
-  if (module == nullptr) {
-    (void)diagnostics.Render(source);
-    return false;
-  }
+  const bool whole = ParseModule(source, &diagnostics) != nullptr;
+  (void)diagnostics.Render(source);
+  Diagnostics of_parts;
+  const auto module = ParseModuleInParts(source, &of_parts);
+  if (module == nullptr) return false;
   Memory memory(kMemory);
   const auto image = Image::Load(module, &memory);
-  if (!image.ok()) return true;
+  if (!image.ok()) return whole;
   for (const Function& function : module->functions) {
     if (function.entry && function.defined) RunEntry(**image, function);
   }
-  return true;
+  return whole;
 }
 
 }  // namespace

@@ -285,7 +285,9 @@ bool FindAsyncShared(const Issuer& by, uint64_t address, uint64_t bytes, Access 
 bool FindAsyncGlobal(const Issuer& by, uint64_t address, uint64_t bytes, Access access,
                      AsyncBytes* found) {
   const Memory& memory = by.warp->launch().image->memory();
+  MemoryRange block;
   const MemoryRange* range = memory.Find(address);
+  if (memory.heap() != nullptr && memory.heap()->Find(address, &block)) range = &block;
   if (range == nullptr || !range->Holds(address, bytes)) {
     by.Report(FindingKind::kOutOfBounds,
               fmt::format("{} {} bytes at global address 0x{:x}: {}", Verb(access), bytes, address,

@@ -32,6 +32,7 @@ struct LaunchContext {
   MemoryRange parameter_range;  // both, without the bytes behind
   FindingLog findings;
   ClusterMap clusters;
+  uint64_t grid_workspace = 0;  // the address of the grid's barrier; 0: there is none
   GlobalShadow shadow;
   SyncTable sync;
   CounterPool counters;

@@ -1,6 +1,7 @@
 #include "vm/ptx/builtins.h"
 
 #include <cstdio>
+#include <map>
 
 #include "vm/ptx/block.h"
 
@@ -9,6 +10,15 @@ namespace {
 
 constexpr uint64_t kMaxString = 4096;
 
+// "8 4" as {8, 4}.
+std::vector<uint64_t> Sizes(std::string_view text) {
+  std::vector<uint64_t> sizes;
+  for (const char c : text) {
+    if (c != ' ') sizes.push_back(static_cast<uint64_t>(c - '0'));
+  }
+  return sizes;
+}
+
 // The n-th argument of a call, which lies in the caller's frame.
 template <typename T>
 T Argument(Warp& warp, const CallSite& site, size_t n, int lane) {
@@ -16,6 +26,23 @@ T Argument(Warp& warp, const CallSite& site, size_t n, int lane) {
   const Place place = warp.LocalPlace(lane, warp.frame().local_base + site.arguments[n]);
   std::memcpy(&value, place.data, sizeof value);
   return value;
+}
+
+// Whether the lanes' arguments are written; reports those that are not.
+uint32_t DefinedArguments(Warp& warp, const Inst& inst, const CallSite& site,
+                          std::string_view what) {
+  uint32_t good = 0;
+  ForLanes(warp.mask(), [&](int lane) {
+    uint64_t defined = 0;
+    const Place place = warp.LocalPlace(lane, warp.frame().local_base + site.arguments[0]);
+    std::memcpy(&defined, place.defined, sizeof defined);
+    if (defined == UINT64_MAX) {
+      good |= uint32_t{1} << lane;
+    } else {
+      warp.Report(inst, FindingKind::kUninitialised, lane, fmt::format("{} is undefined", what));
+    }
+  });
+  return good;
 }
 
 std::string ReadString(Warp& warp, const Inst& inst, int lane, uint64_t address) {
@@ -142,6 +169,17 @@ std::string FormatText(Warp& warp, const Inst& inst, int lane, const std::string
 
 }  // namespace
 
+const BuiltinInfo* FindBuiltin(std::string_view name) {
+  static const std::map<std::string_view, BuiltinInfo> functions = {
+#define PTX_BUILTIN(constant, name, params, results) \
+  {name, {Builtin::constant, Sizes(params), Sizes(results)}},
+#include "vm/ptx/builtins.def"
+#undef PTX_BUILTIN
+  };
+  const auto found = functions.find(name);
+  return found == functions.end() ? nullptr : &found->second;
+}
+
 Step Vprintf(Warp& warp, const Inst& inst, const CallSite& site) {
   std::string text;
   ForLanes(warp.mask(), [&](int lane) {
@@ -168,6 +206,39 @@ Step AssertFail(Warp& warp, const Inst& inst, const CallSite& site) {
                           Argument<uint32_t>(warp, site, 2, lane), string(3), string(0)));
   warp.launch().stop.store(true);
   return Step::kMoved;
+}
+
+Step Malloc(Warp& warp, const Inst& inst, const CallSite& site) {
+  Heap& heap = *warp.launch().image->memory().heap();
+  const uint32_t good = DefinedArguments(warp, inst, site, "the size that malloc gets");
+  ForLanes(warp.mask(), [&](int lane) {
+    const bool asks = (good >> lane & 1) != 0;
+    const uint64_t address = asks ? heap.Allocate(Argument<uint64_t>(warp, site, 0, lane)) : 0;
+    const Place result = warp.LocalPlace(lane, warp.frame().local_base + site.results[0]);
+    std::memcpy(result.data, &address, sizeof address);
+    std::memset(result.defined, 0xFF, sizeof address);
+  });
+  return Step::kNext;
+}
+
+// To free is to write all of the block: who still reads it must have come before.
+Step Free(Warp& warp, const Inst& inst, const CallSite& site) {
+  Heap& heap = *warp.launch().image->memory().heap();
+  const uint32_t good = DefinedArguments(warp, inst, site, "the address that free gets");
+  ForLanes(good, [&](int lane) {
+    const auto address = Argument<uint64_t>(warp, site, 0, lane);
+    if (address == 0) return;
+    MemoryRange block;
+    if (warp.checking() && heap.Find(address, &block) && block.address == address) {
+      warp.NoteAccess(inst, warp.AccessorOf(inst, lane), lane, Space::kGlobal, address,
+                      static_cast<uint32_t>(block.bytes), Access::kAtomic);
+    }
+    if (heap.Free(address)) return;
+    warp.Report(inst, FindingKind::kOutOfBounds, lane,
+                fmt::format("frees 0x{:x}, which malloc did not give: {}", address,
+                            warp.launch().image->memory().Describe(address)));
+  });
+  return Step::kNext;
 }
 
 }  // namespace tarsia::ptx

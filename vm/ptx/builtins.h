@@ -1,10 +1,22 @@
-// Functions that PTX calls and CUDA provides: vprintf and __assertfail.
+// Functions that PTX calls and CUDA provides (builtins.def).
 #ifndef TARSIA_VM_PTX_BUILTINS_H_
 #define TARSIA_VM_PTX_BUILTINS_H_
+
+#include <string_view>
+#include <vector>
 
 #include "vm/ptx/warp.h"
 
 namespace tarsia::ptx {
+
+// The sizes of what a function takes and gives, in bytes.
+struct BuiltinInfo {
+  Builtin builtin = Builtin::kNone;
+  std::vector<uint64_t> params;
+  std::vector<uint64_t> results;
+};
+// The function of this name, or null.
+const BuiltinInfo* FindBuiltin(std::string_view name);
 
 // int vprintf(const char* format, void* arguments): appends to the launch's output.
 Step Vprintf(Warp& warp, const Inst& inst, const CallSite& site);
@@ -12,6 +24,12 @@ Step Vprintf(Warp& warp, const Inst& inst, const CallSite& site);
 // void __assertfail(const char* message, const char* file, unsigned line, const char* function,
 // size_t char_size): a finding, and the launch ends.
 Step AssertFail(Warp& warp, const Inst& inst, const CallSite& site);
+
+// void* malloc(size_t bytes): of the heap of the device; null if there is no room.
+Step Malloc(Warp& warp, const Inst& inst, const CallSite& site);
+
+// void free(void* block): null, or what malloc gave and was not freed.
+Step Free(Warp& warp, const Inst& inst, const CallSite& site);
 
 }  // namespace tarsia::ptx
 

@@ -144,7 +144,13 @@ struct Param {
   uint64_t align = 1;
 };
 
-enum class Builtin : uint8_t { kNone, kVprintf, kAssertFail };
+// A function that CUDA provides.
+enum class Builtin : uint8_t {
+  kNone,
+#define PTX_BUILTIN(constant, name, params, results) constant,
+#include "vm/ptx/builtins.def"
+#undef PTX_BUILTIN
+};
 
 struct CallSite {
   uint32_t function = 0;
@@ -186,6 +192,9 @@ struct Function {
   std::vector<CallSite> calls;
   std::vector<std::vector<uint32_t>> tables;  // of brx.idx
   bool watched = false;                       // it has wgmma: its registers are watched
+
+  // What is wrong with its text, the first of it; such a function has no code.
+  std::vector<Diagnostic> errors;
 };
 
 // An initialiser that is an address: eight (or four) bytes at `offset`.

@@ -19,7 +19,9 @@ HEAD = """<!-- Made by `python3 vm/ptx/document.py > docs/ptx.md` from vm/ptx/*.
 Every form of every instruction that [the emulator](emulator.md) takes; a word, a type or an operand
 that is not here is an error that names it. PTX of any version up to 9.x is read.
 
-`[..]` may be left out, `a|b` is one of both, `*` stands for a number. `d` is a destination, `a`,
+`[..]` may be left out, `a|b` is one of both, `*` stands for a number. Words behind a blank may stand
+in any order, as ptxas has it; types, state spaces, layouts (`.row`, `.col`) and operations (`.and`,
+`.popc`) keep theirs among themselves. Those before it stand as shown. `d` is a destination, `a`,
 `b`, `c`.. are sources, `p` a predicate, `{a..}` a list of registers; behind a colon stands the
 type of an operand that has one of its own. `.parts` are halves (`.h10`) or bytes (`.b3210`) by
 number. Behind `since` stand the first target and version of PTX that have the form, then the words
@@ -76,6 +78,7 @@ def read_later():
 
 def modifier(slot):
     """`a|b?` as `[.a|.b]`."""
+    slot = slot.lstrip(".")
     optional = slot.endswith("?")
     words = "|".join("." + word for word in slot.rstrip("?").split("|"))
     return f"[{words}]" if optional else f"({words})" if "|" in words else words
@@ -120,7 +123,7 @@ def wrapped(parts, last):
     lines, line = [], ""
     for part in [*parts, f"  {last}" if last else ""]:
         if len(line) + len(part) > WIDTH and line:
-            lines.append(line)
+            lines.append(line.rstrip())
             line = "    "
         line += part
     return [*lines, line]
@@ -129,8 +132,11 @@ def wrapped(parts, last):
 def entry(row, later):
     """The lines of a form."""
     _, mnemonic, modifiers, shapes, since, name = row
-    parts = [mnemonic + "".join(modifier(s) for s in modifiers.split()[:1])]
-    parts += [modifier(s) for s in modifiers.split()[1:]]
+    slots = modifiers.split()
+    leading = [s for s in slots if s.startswith(".")]
+    free = slots[len(leading):]
+    parts = [mnemonic + "".join(modifier(s) for s in leading) + (" " if free else "")]
+    parts += [modifier(s) for s in free]
     lines = wrapped(parts, operands(shapes))
     words = [f".{word} {when}" for word, when in later.get(name, [])]
     if since or words:
@@ -168,7 +174,7 @@ def document():
             lines += [f"## {section[0].upper()}{section[1:]}\n", "```"]
         lines += entry(row, later)
     lines += ["```\n", "## Types\n", names("types.def", "PTX_TYPE") + "\n",
-              "## Special registers\n", names("specials.def", "PTX_SPECIAL")]
+              "## Special registers\n", names("specials.def", "PTX_SPECIAL(?:_ZERO)?")]
     return "\n".join(lines) + "\n"
 
 

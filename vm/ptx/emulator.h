@@ -38,6 +38,9 @@ struct LaunchConfig {
   bool checks = true;
   // Blocks that are begun before one of them ends, if those that run wait for others.
   uint32_t resident_blocks = 256;
+  // Whether threads of all blocks may wait for each other, as those of cooperative groups do: the
+  // grid has the memory that their barrier takes.
+  bool cooperative = true;
   bool counts = false;  // fills LaunchReport::counts, which takes time
   // Only blocks whose numbers (x fastest) lie in [first_block, end_block) run.
   uint64_t first_block = 0;

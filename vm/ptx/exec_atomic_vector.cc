@@ -117,8 +117,6 @@ Handler RedFor(const Inst& inst) {
 }  // namespace
 
 PTX_BIND(AtomVector) { return AtomFor(inst); }
-PTX_BIND(AtomVectorFirst) { return AtomFor(inst); }
 PTX_BIND(RedVector) { return RedFor(inst); }
-PTX_BIND(RedVectorFirst) { return RedFor(inst); }
 
 }  // namespace tarsia::ptx

@@ -51,6 +51,8 @@ bool CanCall(Warp& warp, const Inst& inst, const CallSite& site) {
     std::string_view fault;
     if (number == kIndirect) {
       fault = "which is no function";
+    } else if (!module.functions[number].errors.empty()) {
+      fault = "a function whose text has errors";
     } else if (!site.targets.empty() && std::ranges::count(site.targets, number) == 0) {
       fault = "a function that .calltargets does not name";
     } else if (module.functions[number].params.size() != site.arguments.size() ||
@@ -85,6 +87,10 @@ PTX_BIND(Call) {
         return Vprintf(warp, i, site);
       case Builtin::kAssertFail:
         return AssertFail(warp, i, site);
+      case Builtin::kMalloc:
+        return Malloc(warp, i, site);
+      case Builtin::kFree:
+        return Free(warp, i, site);
     }
     return Step::kNext;
   };

@@ -266,12 +266,12 @@ PTX_BIND(FmaF32x2) { return RoundedPairs<Fma, float, float, float>(inst); }
 
 PTX_BIND(MadF32) { return Rounded<Fma, float, float, float>(inst); }
 PTX_BIND(DivF32) { return Rounded<Div, float, float>(inst); }
+PTX_BIND(DivFull) {
+  return inst.Has(Mod::kFtz) ? &Map<&DivideApproximately<true, true>, float, float, float>
+                             : &Map<&DivideApproximately<false, true>, float, float, float>;
+}
 PTX_BIND(DivApprox) {
   const bool ftz = inst.Has(Mod::kFtz);
-  if (inst.Has(Mod::kFull)) {
-    return ftz ? &Map<&DivideApproximately<true, true>, float, float, float>
-               : &Map<&DivideApproximately<false, true>, float, float, float>;
-  }
   return ftz ? &Map<&DivideApproximately<true, false>, float, float, float>
              : &Map<&DivideApproximately<false, false>, float, float, float>;
 }

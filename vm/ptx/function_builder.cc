@@ -24,8 +24,18 @@ bool FunctionBuilder::Declare(std::string_view name, const Symbol& symbol) {
   return scopes_[current_].names.emplace(name, symbol).second;
 }
 
+void FunctionBuilder::DeclareBroken(std::string_view name) {
+  Symbol symbol;
+  symbol.kind = Symbol::Kind::kBroken;
+  scopes_[0].names.emplace(name, symbol);
+}
+
+void FunctionBuilder::DeclareBrokenRange(std::string_view prefix, uint64_t count) {
+  scopes_[0].ranges.push_back({std::string(prefix), count, 0, true});
+}
+
 void FunctionBuilder::DeclareRange(std::string_view prefix, uint64_t count, uint8_t bytes) {
-  scopes_[current_].ranges.push_back({std::string(prefix), count, bytes});
+  scopes_[current_].ranges.push_back({std::string(prefix), count, bytes, false});
 }
 
 std::optional<Symbol> FunctionBuilder::FindInRange(Scope& scope, std::string_view name) {
@@ -39,7 +49,11 @@ std::optional<Symbol> FunctionBuilder::FindInRange(Scope& scope, std::string_vie
     if (error != std::errc() || stop != digits.data() + digits.size()) continue;
     if (number >= range.count) continue;
     Symbol symbol;
-    symbol.reg = NewRegister(range.bytes);
+    if (range.broken) {
+      symbol.kind = Symbol::Kind::kBroken;
+    } else {
+      symbol.reg = NewRegister(range.bytes);
+    }
     scope.names.emplace(name, symbol);
     return symbol;
   }

@@ -17,7 +17,8 @@ namespace tarsia::ptx {
 
 // What a name stands for.
 struct Symbol {
-  enum class Kind : uint8_t { kRegister, kVariable, kLocal, kEntryParam, kFunction };
+  // kBroken: its declaration is wrong or lacking, which has been said.
+  enum class Kind : uint8_t { kRegister, kVariable, kLocal, kEntryParam, kFunction, kBroken };
   Kind kind = Kind::kRegister;
   Operand reg;          // kRegister
   uint32_t number = 0;  // kVariable, kFunction: which
@@ -40,6 +41,9 @@ class FunctionBuilder {
 
   // False if the name is taken in this scope.
   bool Declare(std::string_view name, const Symbol& symbol);
+  // A name that means nothing, in the outermost scope: its uses are no further errors.
+  void DeclareBroken(std::string_view name);
+  void DeclareBrokenRange(std::string_view prefix, uint64_t count);
   // %r<n>: %r0 to %r(n-1), each made when it is first used.
   void DeclareRange(std::string_view prefix, uint64_t count, uint8_t bytes);
   std::optional<Symbol> Find(std::string_view name);
@@ -71,6 +75,7 @@ class FunctionBuilder {
     std::string prefix;
     uint64_t count = 0;
     uint8_t bytes = 0;
+    bool broken = false;
   };
   struct Scope {
     uint32_t parent = 0;

@@ -19,6 +19,10 @@ uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / 
 
 Result<std::unique_ptr<Image>> Image::Load(std::shared_ptr<const Module> module, Memory* memory) {
   std::unique_ptr<Image> image(new Image(std::move(module), memory));
+  const auto on_heap = [](const Function& function) {
+    return function.builtin == Builtin::kMalloc || function.builtin == Builtin::kFree;
+  };
+  if (std::ranges::any_of(image->module_->functions, on_heap)) TARSIA_CHECK(memory->MakeHeap());
   TARSIA_CHECK(image->PlaceVariables());
   for (const Function& function : image->module_->functions) {
     if (function.entry && function.defined) image->PrepareEntry(function);
@@ -37,11 +41,14 @@ Status Image::PlaceVariables() {
   addresses_.assign(variables.size(), 0);
   for (size_t i = 0; i < variables.size(); ++i) {
     if (!IsGlobal(variables[i])) continue;
-    if (variables[i].external) return MakeDiagnostic(diag::kUnresolved, {}, variables[i].name);
+    if (variables[i].external) {
+      if (module_->in_parts) continue;  // for the entries to tell that name it
+      return MakeDiagnostic(diag::kUnresolved, {}, variables[i].name);
+    }
     TARSIA_TRY(addresses_[i], memory_->Allocate(variables[i].bytes));
   }
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (!IsGlobal(variables[i])) continue;
+    if (!IsGlobal(variables[i]) || variables[i].external) continue;
     TARSIA_CHECK(InitialiseVariable(i));
     if (variables[i].space == Space::kConst) TARSIA_CHECK(memory_->SetReadOnly(addresses_[i]));
   }
@@ -68,25 +75,6 @@ uint64_t Image::AddressOf(const EntryImage* entry, uint32_t variable, bool gener
   return generic ? address + kSharedWindow : address;
 }
 
-std::vector<uint32_t> Image::Reachable(uint32_t function) const {
-  std::vector<uint32_t> list = {function};
-  const auto add = [&](uint32_t number) {
-    if (std::ranges::find(list, number) == list.end()) list.push_back(number);
-  };
-  for (size_t i = 0; i < list.size(); ++i) {
-    for (const CallSite& site : module_->functions[list[i]].calls) {
-      if (site.function != kIndirect) {
-        add(site.function);
-        continue;
-      }
-      for (const Function& any : module_->functions) {
-        if (any.defined && !any.entry) add(module_->NumberOf(any));
-      }
-    }
-  }
-  return list;
-}
-
 // Static variables in the order of the text, then what is dynamic.
 void Image::PlaceShared(const std::vector<uint32_t>& functions, EntryImage* image) const {
   const std::vector<Variable>& variables = module_->variables;
@@ -97,7 +85,7 @@ void Image::PlaceShared(const std::vector<uint32_t>& functions, EntryImage* imag
     }
   }
   image->shared_addresses.assign(variables.size(), kSharedBase);
-  uint64_t at = kSharedBase;
+  uint64_t at = kSharedBase + image->reserved;
   uint64_t dynamic_align = 16;
   for (size_t i = 0; i < variables.size(); ++i) {
     if (!used[i] || variables[i].space != Space::kShared) continue;
@@ -109,7 +97,7 @@ void Image::PlaceShared(const std::vector<uint32_t>& functions, EntryImage* imag
     image->shared_addresses[i] = at;
     at += variables[i].bytes;
   }
-  image->static_shared = at - kSharedBase;
+  image->static_shared = at - kSharedBase - image->reserved;
   image->dynamic_offset = RoundUp(at, dynamic_align) - kSharedBase;
   for (size_t i = 0; i < variables.size(); ++i) {
     if (variables[i].dynamic) image->shared_addresses[i] = kSharedBase + image->dynamic_offset;
@@ -137,10 +125,64 @@ void Image::FillBank(const EntryImage& entry, const Function& function,
   }
 }
 
+// What special registers ask for that not every entry has.
+void Image::FindSpecials(const std::vector<uint32_t>& functions, EntryImage* image) const {
+  for (const uint32_t function : functions) {
+    for (const FrameValue& value : module_->functions[function].frame_values) {
+      if (value.kind != FrameValue::Kind::kSpecial) continue;
+      const Special special = value.special;
+      if (special == Special::kEnvreg1 || special == Special::kEnvreg2) {
+        image->grid_workspace = true;
+      } else if (special >= Special::kReservedSmemBegin && special <= Special::kReservedSmem1) {
+        image->reserved = kReservedShared;
+      }
+    }
+  }
+}
+
+// Variables that are declared and not defined, and those that hold an address of one.
+std::vector<bool> Image::UnresolvedVariables() const {
+  const std::vector<Variable>& variables = module_->variables;
+  std::vector<bool> unresolved(variables.size());
+  for (size_t i = 0; i < variables.size(); ++i) unresolved[i] = variables[i].external;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < variables.size(); ++i) {
+      const bool now = unresolved[i] || std::ranges::any_of(variables[i].relocations, [&](auto& r) {
+                         return static_cast<bool>(unresolved[r.variable]);
+                       });
+      changed |= now != unresolved[i];
+      unresolved[i] = now;
+    }
+  }
+  return unresolved;
+}
+
+std::optional<Diagnostic> Image::RefusalOf(const Function& entry,
+                                           const std::vector<uint32_t>& functions) const {
+  if (const auto broken = module_->BrokenFrom(entry); !broken.empty()) {
+    const Diagnostic& first = broken[0]->errors[0];
+    return MakeDiagnostic(diag::kBrokenEntry, first.location, entry.name, first.location.line,
+                          broken[0]->name, first.message);
+  }
+  if (!module_->in_parts) return std::nullopt;
+  const std::vector<bool> unresolved = UnresolvedVariables();
+  for (const uint32_t function : functions) {
+    for (const Constant& constant : module_->functions[function].constants) {
+      if (constant.variable < 0 || !unresolved[static_cast<size_t>(constant.variable)]) continue;
+      const Variable& variable = module_->variables[static_cast<size_t>(constant.variable)];
+      return MakeDiagnostic(diag::kUnresolved, variable.location, variable.name);
+    }
+  }
+  return std::nullopt;
+}
+
 void Image::PrepareEntry(const Function& entry) {
   EntryImage image;
   image.entry = &entry;
-  const std::vector<uint32_t> functions = Reachable(module_->NumberOf(entry));
+  const std::vector<uint32_t> functions = module_->Reachable(module_->NumberOf(entry));
+  image.refusal = RefusalOf(entry, functions);
+  FindSpecials(functions, &image);
   PlaceShared(functions, &image);
   image.constants.resize(module_->functions.size());
   image.zeros.resize(module_->functions.size());

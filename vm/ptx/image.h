@@ -24,12 +24,18 @@ inline constexpr int kRankShift = 24;
 inline constexpr uint64_t kSharedPeers = uint64_t{1} << kRankShift;  // the first of these
 inline constexpr uint64_t kSharedWindowBytes = 32 * kSharedPeers;
 
+// What a GPU keeps of a block's shared memory for itself and cooperative groups.
+inline constexpr uint64_t kReservedShared = 1024;
+
 // What an entry needs besides its code; by function number.
 struct EntryImage {
   const Function* entry = nullptr;
-  uint64_t static_shared = 0;   // bytes of the variables that it or its callees name
-  uint64_t dynamic_offset = 0;  // where extern shared memory begins, behind the static part
-  std::vector<uint64_t> shared_addresses;       // by variable
+  std::optional<Diagnostic> refusal;       // why it cannot be launched
+  bool grid_workspace = false;             // it asks for the barrier of the grid
+  uint64_t reserved = 0;                   // bytes in front of its variables, if it asks for them
+  uint64_t static_shared = 0;              // bytes of the variables that it or its callees name
+  uint64_t dynamic_offset = 0;             // where extern shared memory begins, behind all of these
+  std::vector<uint64_t> shared_addresses;  // by variable
   std::vector<std::vector<uint8_t>> constants;  // banks by function; empty if it is never called
   std::vector<std::vector<uint8_t>> zeros;      // as long: no bit of a constant is undefined
 };
@@ -61,7 +67,10 @@ class Image {
   Status InitialiseVariable(size_t variable);
   void PrepareEntry(const Function& entry);
   void PlaceShared(const std::vector<uint32_t>& functions, EntryImage* image) const;
-  [[nodiscard]] std::vector<uint32_t> Reachable(uint32_t function) const;
+  void FindSpecials(const std::vector<uint32_t>& functions, EntryImage* image) const;
+  [[nodiscard]] std::optional<Diagnostic> RefusalOf(const Function& entry,
+                                                    const std::vector<uint32_t>& functions) const;
+  [[nodiscard]] std::vector<bool> UnresolvedVariables() const;
   [[nodiscard]] uint64_t AddressOf(const EntryImage* entry, uint32_t variable, bool generic) const;
   void FillBank(const EntryImage& entry, const Function& function,
                 std::vector<uint8_t>* bank) const;

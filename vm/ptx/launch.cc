@@ -45,7 +45,7 @@ Status CheckLaunch(const EntryImage& image, const LaunchConfig& config) {
     return MakeDiagnostic(diag::kBadParameters, {}, image.entry->name, image.entry->param_bytes,
                           config.parameters.size());
   }
-  const uint64_t room = config.max_shared;
+  const uint64_t room = config.max_shared + image.reserved;
   if (image.dynamic_offset > room || config.dynamic_shared > room - image.dynamic_offset) {
     return MakeDiagnostic(diag::kTooMuchShared, {}, image.dynamic_offset + config.dynamic_shared,
                           room);
@@ -141,6 +141,29 @@ void RunOnThreads(LaunchContext* launch, int threads) {
   exception.Rethrow();
 }
 
+// The memory of the grid's barrier, for entries that ask for it: as many bytes as cooperative
+// groups want, zero at first.
+class GridWorkspace {
+ public:
+  explicit GridWorkspace(Memory* memory) : memory_(memory) {}
+  ~GridWorkspace() {
+    if (address_ != 0) (void)memory_->Free(address_).ok();
+  }
+  GridWorkspace(const GridWorkspace&) = delete;
+  GridWorkspace& operator=(const GridWorkspace&) = delete;
+
+  Status Make() {
+    TARSIA_TRY(address_, memory_->Allocate(kBytes));
+    return memory_->Fill(address_, 0, 1, kBytes);
+  }
+  [[nodiscard]] uint64_t address() const { return address_; }
+
+ private:
+  static constexpr uint64_t kBytes = 64;
+  Memory* memory_;
+  uint64_t address_ = 0;
+};
+
 }  // namespace
 
 void Block::ReleaseDependents() {
@@ -158,6 +181,7 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   launch.config = &config;
   launch.shadow.SetShared(config.host_threads > 1);
   if (launch.entry == nullptr) return MakeDiagnostic(diag::kNoEntry, {}, entry);
+  if (launch.entry->refusal) return *launch.entry->refusal;
   TARSIA_CHECK(CheckLaunch(*launch.entry, config));
   launch.clusters.grid = config.grid;
   TARSIA_TRY(launch.clusters.cluster, ClusterShape(*launch.entry->entry, config));
@@ -167,6 +191,9 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   launch.parameters_defined.resize(config.parameters.size() + 16);
   launch.parameter_range = {0, config.parameters.size(), launch.parameters.data(),
                             launch.parameters_defined.data(), true};
+  GridWorkspace workspace(&image.memory());
+  if (launch.entry->grid_workspace && config.cooperative) TARSIA_CHECK(workspace.Make());
+  launch.grid_workspace = workspace.address();
   launch.next_cluster = FirstCluster(launch);
   if (config.counts) launch.counters.Start(image.module());
   RunOnThreads(&launch, config.host_threads);

@@ -69,8 +69,13 @@ void Lexer::Take(Token token, size_t length) {
   at_ += length;
 }
 
+// Of characters that follow each other and are none of PTX's, the first is reported.
 void Lexer::Next() {
-  while (!TryNext()) diagnostics_->Error(diag::kBadCharacter, location_);
+  if (Is('{')) ++depth_;
+  if (Is('}')) --depth_;
+  for (bool first = true; !TryNext(); first = false) {
+    if (first || !adjacent_) diagnostics_->Error(diag::kBadCharacter, location_);
+  }
 }
 
 bool Lexer::TryNext() {

@@ -43,6 +43,8 @@ class Lexer {
   // Of a number: an integer, or the bits of a float.
   [[nodiscard]] uint64_t value() const { return value_; }
   [[nodiscard]] Location location() const { return location_; }
+  // Braces that are open before the token.
+  [[nodiscard]] int depth() const { return depth_; }
 
  private:
   // False at a character that PTX does not use.
@@ -66,6 +68,7 @@ class Lexer {
   std::string_view text_;
   bool adjacent_ = false;
   uint64_t value_ = 0;
+  int depth_ = 0;
   Location location_;
 };
 

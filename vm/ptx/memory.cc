@@ -44,6 +44,12 @@ Status Memory::Free(uint64_t address) {
   return OkStatus();
 }
 
+Status Memory::MakeHeap() {
+  if (heap_ == nullptr) heap_ = Heap::Make(heap_bytes_);
+  if (heap_ == nullptr) return MakeDiagnostic(diag::kOutOfMemory, {}, heap_bytes_);
+  return OkStatus();
+}
+
 const MemoryRange* Memory::Find(uint64_t address) const {
   auto after = allocations_.upper_bound(address);
   if (after == allocations_.begin()) return nullptr;
@@ -112,6 +118,7 @@ Status Memory::SetReadOnly(uint64_t address) {
 }
 
 std::string Memory::Describe(uint64_t address) const {
+  if (heap_ != nullptr && Heap::Covers(address)) return heap_->Describe(address);
   const auto after = allocations_.upper_bound(address);
   if (after != allocations_.begin()) {
     const MemoryRange& range = std::prev(after)->second.range;

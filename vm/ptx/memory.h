@@ -7,13 +7,13 @@
 #define TARSIA_VM_PTX_MEMORY_H_
 
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
 
 #include "support/result.h"
+#include "vm/ptx/heap.h"
 
 namespace tarsia::ptx {
 
@@ -24,19 +24,6 @@ inline constexpr uint64_t kLocalWindow = uint64_t{2} << 32;
 inline constexpr uint64_t kParamWindow = uint64_t{3} << 32;
 inline constexpr uint64_t kWindowBytes = uint64_t{1} << 24;
 inline constexpr uint64_t kGlobalBase = uint64_t{0x7} << 40;
-
-// Bytes at some address, and which of their bits are defined (a 1 each).
-struct MemoryRange {
-  uint64_t address = 0;
-  uint64_t bytes = 0;
-  uint8_t* data = nullptr;
-  uint8_t* defined = nullptr;
-  bool read_only = false;
-
-  [[nodiscard]] bool Holds(uint64_t at, uint64_t count) const {
-    return at - address < bytes && count <= bytes - (at - address);
-  }
-};
 
 class Memory {
  public:
@@ -59,7 +46,14 @@ class Memory {
   // Makes an allocation one that kernels may not write (.const).
   Status SetReadOnly(uint64_t address);
 
-  // The allocation that holds an address, or null.
+  // What malloc takes from on the device: made by the first that asks, of as many bytes as it was
+  // given before that.
+  void SetHeapBytes(uint64_t bytes) { heap_bytes_ = bytes; }
+  Status MakeHeap();
+  // Null until it is made.
+  [[nodiscard]] Heap* heap() const { return heap_.get(); }
+
+  // The allocation that holds an address, or null. Blocks of malloc are none.
   [[nodiscard]] const MemoryRange* Find(uint64_t address) const;
   // What lies at an address, for messages: "12 bytes behind the allocation of 64 bytes at 0x..".
   [[nodiscard]] std::string Describe(uint64_t address) const;
@@ -67,14 +61,10 @@ class Memory {
   [[nodiscard]] uint64_t used() const { return used_; }
 
  private:
-  struct FreeDeleter {
-    void operator()(uint8_t* data) const { std::free(data); }
-  };
-  using Bytes = std::unique_ptr<uint8_t, FreeDeleter>;
   struct Allocation {
     MemoryRange range;
-    Bytes data;
-    Bytes defined;
+    CBytes data;
+    CBytes defined;
   };
   Result<const MemoryRange*> FindAll(uint64_t address, uint64_t bytes) const;
 
@@ -83,6 +73,8 @@ class Memory {
   uint64_t next_;
   std::map<uint64_t, Allocation> allocations_;  // by address
   std::map<uint64_t, uint64_t> freed_;          // address and size, for messages
+  uint64_t heap_bytes_ = Heap::kDefaultBytes;
+  std::unique_ptr<Heap> heap_;
 };
 
 }  // namespace tarsia::ptx

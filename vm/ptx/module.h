@@ -29,6 +29,9 @@ class Module {
   std::vector<Function> functions;
   std::vector<Variable> variables;
   std::map<uint32_t, std::string> files;  // names of .file, by the numbers that .loc gives
+  // Parsed with ParseModuleInParts: what is wrong outside of functions, if anything.
+  bool in_parts = false;
+  std::vector<Diagnostic> errors;
 
   // The entry of this name, or null.
   [[nodiscard]] const Function* FindEntry(std::string_view name) const;
@@ -36,6 +39,10 @@ class Module {
   [[nodiscard]] const Variable* FindVariable(std::string_view name) const;
   // The instruction of this Inst::id, or null.
   [[nodiscard]] const Inst* FindInst(uint32_t id) const;
+  // The numbers of the functions that one calls or may call, with its own.
+  [[nodiscard]] std::vector<uint32_t> Reachable(uint32_t function) const;
+  // Those of them with errors, but for functions that are only called through a register.
+  [[nodiscard]] std::vector<const Function*> BrokenFrom(const Function& entry) const;
   [[nodiscard]] uint32_t NumberOf(const Function& function) const {
     return static_cast<uint32_t>(&function - functions.data());
   }
@@ -43,6 +50,11 @@ class Module {
 
 // Parses PTX text. Null if there are errors, all of which are added to `diagnostics`.
 std::shared_ptr<const Module> ParseModule(const SourceFile& source, Diagnostics* diagnostics);
+
+// Likewise, but errors are kept with the function that they are in (Function::errors) or with the
+// module, and other entries are good to launch. Null if there is no module at all: no .version.
+std::shared_ptr<const Module> ParseModuleInParts(const SourceFile& source,
+                                                 Diagnostics* diagnostics);
 
 }  // namespace tarsia::ptx
 

@@ -1,8 +1,10 @@
 #include "vm/ptx/parser.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "vm/ptx/builtins.h"
 #include "vm/ptx/function_address.h"
 #include "vm/ptx/race.h"
 
@@ -25,20 +27,38 @@ std::optional<Space> SpaceOf(std::string_view word) {
 
 uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
 
-Builtin BuiltinOf(std::string_view name) {
-  if (name == "vprintf") return Builtin::kVprintf;
-  if (name == "__assertfail") return Builtin::kAssertFail;
-  return Builtin::kNone;
+// Which function of CUDA a declaration is of.
+Builtin BuiltinOf(const Function& function) {
+  const BuiltinInfo* info = FindBuiltin(function.name);
+  const auto fits = [](const std::vector<Param>& params, const std::vector<uint64_t>& sizes) {
+    return std::ranges::equal(params, sizes, {}, &Param::bytes);
+  };
+  if (info == nullptr || !fits(function.params, info->params)) return Builtin::kNone;
+  return fits(function.results, info->results) ? info->builtin : Builtin::kNone;
+}
+
+// Whether a directive of this name stands at the level of the module.
+bool BeginsDirective(std::string_view word) {
+  constexpr std::string_view kWords[] = {"visible", "extern", "weak",  "common",
+                                         "entry",   "func",   "file",  "alias",
+                                         "section", "global", "const", "shared"};
+  return std::ranges::find(kWords, word) != std::end(kWords);
 }
 
 }  // namespace
 
-Parser::Parser(const SourceFile& source, Diagnostics* diagnostics)
-    : source_(source),
-      diagnostics_(*diagnostics),
-      lexer_(source.text(), diagnostics),
-      module_(std::make_shared<Module>()) {
+Parser::Parser(const SourceFile& source)
+    : source_(source), lexer_(source.text(), &diagnostics_), module_(std::make_shared<Module>()) {
   module_->source_name = source.name();
+}
+
+std::vector<Diagnostic> Parser::TakeErrors() {
+  const size_t count = diagnostics_.count();
+  std::vector<Diagnostic> errors = diagnostics_.list();
+  for (const Diagnostic& error : errors) all_.Add(error);
+  for (size_t i = errors.size(); i < count; ++i) all_.Add({});  // counted, not kept
+  diagnostics_ = {};
+  return errors;
 }
 
 // ---- tokens ----------------------------------------------------------------------------------
@@ -84,8 +104,18 @@ std::optional<std::string> Parser::ParseName() {
   return name;
 }
 
+// To the end of the statement, whatever lists in braces it has: behind its semicolon, or where one
+// is lacking to what cannot be of it, the end of the scope or the beginning of another.
 void Parser::SkipToSemicolon() {
-  while (lexer_.token() != Token::kEnd && !lexer_.Is(';') && !lexer_.Is('}')) lexer_.Next();
+  while (lexer_.token() != Token::kEnd && !lexer_.Is(';')) {
+    if (lexer_.depth() <= statement_depth_) {
+      if (lexer_.Is('}')) return;
+      Lexer ahead = lexer_;
+      if (lexer_.Is('{')) ahead.Next();
+      if (ahead.token() == Token::kDot && lexer_.Is('{')) return;
+    }
+    lexer_.Next();
+  }
   Take(';');
 }
 
@@ -106,15 +136,31 @@ void Parser::SkipToDirective() {
   Take(';');
 }
 
+// What is wrong at the level of the module is wrong up to the next directive.
+void Parser::SkipToKnownDirective() {
+  SkipToDirective();
+  while (lexer_.token() != Token::kEnd) {
+    if (lexer_.token() == Token::kDot && BeginsDirective(lexer_.text())) return;
+    lexer_.Is('{') ? SkipBraces() : lexer_.Next();
+  }
+}
+
 // ---- the module ------------------------------------------------------------------------------
 
-std::shared_ptr<const Module> Parser::ParseModule() {
-  ParseHeader();
-  while (lexer_.token() != Token::kEnd) ParseDirective();
+std::shared_ptr<Module> Parser::ParseModule(Diagnostics* diagnostics) {
+  const bool has_header = ParseHeader();
+  while (has_header && lexer_.token() != Token::kEnd) {
+    ParseDirective();
+    for (Diagnostic& error : TakeErrors()) module_->errors.push_back(std::move(error));
+  }
   CheckCalls();
-  if (!diagnostics_.ok()) return nullptr;
+  (void)TakeErrors();  // of a text without a header
+  *diagnostics = std::move(all_);
+  diagnostics->Sort();
+  if (!has_header) return nullptr;
   uint32_t id = 0;
   for (Function& function : module_->functions) {
+    if (!function.errors.empty()) continue;
     FindJoins(&function);
     for (Inst& inst : function.code) {
       inst.id = id++;
@@ -124,7 +170,7 @@ std::shared_ptr<const Module> Parser::ParseModule() {
   return module_;
 }
 
-void Parser::ParseHeader() {
+bool Parser::ParseHeader() {
   const Location location = lexer_.location();
   while (lexer_.IsDot("version") || lexer_.IsDot("target") || lexer_.IsDot("address_size")) {
     const bool version = lexer_.IsDot("version");
@@ -140,7 +186,7 @@ void Parser::ParseHeader() {
   }
   if (module_->version.empty() || module_->targets.empty()) {
     diagnostics_.Error(diag::kNoVersion, location);
-    return;
+    return false;
   }
   const auto version = ParseVersion(module_->version);
   if (!version || version->major < 1 || version->major > kNewestMajor) {
@@ -150,6 +196,7 @@ void Parser::ParseHeader() {
   for (const std::string& name : module_->targets) {
     if (const auto target = ParseTarget(name)) targets_.push_back(*target);
   }
+  return true;
 }
 
 // .file 1 "name", ..
@@ -164,6 +211,7 @@ void Parser::ParseFile() {
 }
 
 void Parser::ParseDirective() {
+  statement_depth_ = lexer_.depth();
   Linkage linkage;
   while (lexer_.IsDot("visible") || lexer_.IsDot("extern") || lexer_.IsDot("weak") ||
          lexer_.IsDot("common")) {
@@ -172,12 +220,14 @@ void Parser::ParseDirective() {
   }
   if (lexer_.token() != Token::kDot) {
     Expected("a directive");
-    return SkipToDirective();
+    return SkipToKnownDirective();
   }
   if (lexer_.IsDot("entry") || lexer_.IsDot("func")) {
     const bool entry = lexer_.IsDot("entry");
     lexer_.Next();
-    return ParseFunction(entry);
+    ParseFunction(entry);
+    builder_.reset();
+    return;
   }
   if (const auto space = SpaceOf(lexer_.text()); space && *space != Space::kParam) {
     lexer_.Next();
@@ -192,7 +242,7 @@ void Parser::ParseDirective() {
     return SkipBraces();
   }
   diagnostics_.Error(diag::kUnknownDirective, lexer_.location(), "." + std::string(lexer_.text()));
-  SkipToDirective();
+  SkipToKnownDirective();
 }
 
 // .alias name, function;  calls of the name are calls of the function.
@@ -216,39 +266,72 @@ uint32_t Parser::FunctionNumber(const std::string& name) {
   symbol.number = static_cast<uint32_t>(module_->functions.size());
   Function function;
   function.name = name;
-  function.builtin = BuiltinOf(name);
   module_->functions.push_back(std::move(function));
   names_.insert_or_assign(name, symbol);
   return symbol.number;
 }
 
+// What is wrong with a function is kept with it, once its name is known.
 void Parser::ParseFunction(bool entry) {
+  for (Diagnostic& error : TakeErrors()) module_->errors.push_back(std::move(error));
   Function function;
   function.entry = entry;
-  builder_ = std::make_unique<FunctionBuilder>(&function);
-  bool good = true;
-  if (lexer_.Is('(')) good = ParseFunctionParams(&function, &function.results, entry);
   function.location = lexer_.location();
-  const auto name = good ? ParseName() : std::nullopt;
-  if (!name) return SkipToDirective();
-  function.name = *name;
-  function.builtin = BuiltinOf(*name);
-  if (lexer_.Is('(')) good = ParseFunctionParams(&function, &function.params, entry);
-  if (!good || !ParseBounds(&function)) return SkipToDirective();
-  const uint32_t number = FunctionNumber(*name);
+  builder_ = std::make_unique<FunctionBuilder>(&function);
+  if (!ParseSignature(&function)) {
+    SkipToDirective();
+    function.defined = true;
+    if (function.name.empty()) return;
+    return AddFunction(std::move(function));
+  }
+  function.builtin = BuiltinOf(function);
   if (Take(';')) {
+    const uint32_t number = FunctionNumber(function.name);
     if (!module_->functions[number].defined) module_->functions[number] = std::move(function);
     return;
   }
+  const uint32_t number = FunctionNumber(function.name);
   if (module_->functions[number].defined) {
-    diagnostics_.Error(diag::kRedeclared, function.location, *name);
+    diagnostics_.Error(diag::kRedeclared, function.location, function.name);
   }
   function.defined = true;
+  function.builtin = Builtin::kNone;
   module_->functions[number].params = function.params;  // for calls of itself
   module_->functions[number].results = function.results;
   ParseBody(&function);
+  AddFunction(std::move(function));
+}
+
+// (results) name (parameters) bounds
+bool Parser::ParseSignature(Function* function) {
+  if (lexer_.Is('(') && !ParseFunctionParams(function, &function->results, function->entry)) {
+    return false;
+  }
+  function->location = lexer_.location();
+  const auto name = ParseName();
+  if (!name) return false;
+  function->name = *name;
+  if (lexer_.Is('(') && !ParseFunctionParams(function, &function->params, function->entry)) {
+    return false;
+  }
+  return ParseBounds(function);
+}
+
+void Parser::AddFunction(Function function) {
+  const uint32_t number = FunctionNumber(function.name);
+  function.errors = TakeErrors();
+  if (!function.errors.empty()) {
+    Function bare;
+    bare.name = function.name;
+    bare.location = function.location;
+    bare.entry = function.entry;
+    bare.defined = true;
+    bare.params = std::move(function.params);
+    bare.results = std::move(function.results);
+    bare.errors = std::move(function.errors);
+    function = std::move(bare);
+  }
   module_->functions[number] = std::move(function);
-  builder_.reset();
 }
 
 bool Parser::ParseFunctionParams(Function* function, std::vector<Param>* params, bool entry) {
@@ -357,13 +440,14 @@ std::optional<Parser::Declarator> Parser::ParseDeclarator(bool param) {
   if (!aligned) declarator.align = static_cast<uint64_t>(BytesOf(declarator.type));
   if (!aligned) declarator.align *= static_cast<uint64_t>(declarator.vector);
   const auto name = ParseName();
-  if (!name || !ParseSuffix(&declarator)) return std::nullopt;
+  if (!name) return std::nullopt;
   declarator.name = *name;
-  if (!std::has_single_bit(declarator.align) || declarator.align > kMaxAlign) {
-    diagnostics_.Error(diag::kTooLarge, declarator.location, "the alignment");
-    return std::nullopt;
-  }
-  return declarator;
+  const bool sized = ParseSuffix(&declarator);
+  const bool aligns = std::has_single_bit(declarator.align) && declarator.align <= kMaxAlign;
+  if (sized && !aligns) diagnostics_.Error(diag::kTooLarge, declarator.location, "the alignment");
+  if (sized && aligns) return declarator;
+  if (builder_ != nullptr) builder_->DeclareBroken(*name);
+  return std::nullopt;
 }
 
 // `[4][8]`
@@ -502,45 +586,61 @@ bool Parser::ParseInitialValue(const Declarator& declarator, Variable* variable,
 
 void Parser::CheckCalls() {
   for (const Call& call : calls_) {
-    CallSite& site = module_->functions[call.caller].calls[call.site];
-    if (site.function == kIndirect) continue;  // known when it runs
-    const auto alias = aliases_.find(site.function);
-    if (alias != aliases_.end()) site.function = alias->second;
-    const Function& callee = module_->functions[site.function];
-    if (!callee.defined && callee.builtin == Builtin::kNone) {
-      diagnostics_.Error(diag::kUndefinedFunction, call.location, callee.name);
-    } else if (callee.params.size() != site.arguments.size() ||
-               callee.results.size() != site.results.size()) {
-      diagnostics_.Error(diag::kCallShape, call.location, callee.name, callee.params.size(),
-                         callee.results.size());
-    }
+    Function& caller = module_->functions[call.caller];
+    if (!caller.errors.empty()) continue;
+    CheckCall(call);
+    caller.errors = TakeErrors();
   }
+  for (Function& function : module_->functions) {
+    if (function.errors.empty()) continue;
+    function.code.clear();  // calls what cannot be called
+    function.calls.clear();
+  }
+}
+
+void Parser::CheckCall(const Call& call) {
+  CallSite& site = module_->functions[call.caller].calls[call.site];
+  if (site.function == kIndirect) return;  // known when it runs
+  const auto alias = aliases_.find(site.function);
+  if (alias != aliases_.end()) site.function = alias->second;
+  const Function& callee = module_->functions[site.function];
+  if (!callee.errors.empty()) return;  // which is enough
+  if (!callee.defined && callee.builtin == Builtin::kNone) {
+    diagnostics_.Error(diag::kUndefinedFunction, call.location, callee.name);
+    return;
+  }
+  if (callee.params.size() != site.arguments.size() ||
+      callee.results.size() != site.results.size()) {
+    diagnostics_.Error(diag::kCallShape, call.location, callee.name, callee.params.size(),
+                       callee.results.size());
+    return;
+  }
+  const auto check = [&](const std::vector<Param>& params, const std::vector<uint64_t>& bytes) {
+    for (size_t i = 0; i < params.size(); ++i) {
+      if (params[i].bytes <= bytes[i]) continue;
+      diagnostics_.Error(diag::kCallSize, call.location, i + 1, callee.name, params[i].bytes,
+                         bytes[i]);
+    }
+  };
+  check(callee.params, call.argument_bytes);
+  check(callee.results, call.result_bytes);
 }
 
 std::shared_ptr<const Module> ParseModule(const SourceFile& source, Diagnostics* diagnostics) {
-  return Parser(source, diagnostics).ParseModule();
+  Diagnostics errors;
+  std::shared_ptr<const Module> module = Parser(source).ParseModule(&errors);
+  for (const Diagnostic& error : errors.list()) diagnostics->Add(error);
+  for (size_t i = errors.list().size(); i < errors.count(); ++i) diagnostics->Add({});
+  return errors.ok() ? module : nullptr;
 }
 
-const Inst* Module::FindInst(uint32_t id) const {
-  for (const Function& function : functions) {
-    if (id < function.code.size()) return &function.code[id];
-    id -= static_cast<uint32_t>(function.code.size());
-  }
-  return nullptr;
-}
-
-const Function* Module::FindEntry(std::string_view name) const {
-  for (const Function& function : functions) {
-    if (function.entry && function.defined && function.name == name) return &function;
-  }
-  return nullptr;
-}
-
-const Variable* Module::FindVariable(std::string_view name) const {
-  for (const Variable& variable : variables) {
-    if (variable.name == name) return &variable;
-  }
-  return nullptr;
+std::shared_ptr<const Module> ParseModuleInParts(const SourceFile& source,
+                                                 Diagnostics* diagnostics) {
+  std::shared_ptr<Module> module = Parser(source).ParseModule(diagnostics);
+  if (module == nullptr) return nullptr;
+  module->in_parts = true;
+  *diagnostics = {};
+  return module;
 }
 
 }  // namespace tarsia::ptx

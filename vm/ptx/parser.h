@@ -20,8 +20,10 @@ namespace tarsia::ptx {
 
 class Parser {
  public:
-  Parser(const SourceFile& source, Diagnostics* diagnostics);
-  std::shared_ptr<const Module> ParseModule();
+  explicit Parser(const SourceFile& source);
+  // The module with its errors, and all of them (of each function the first) in `diagnostics`.
+  // Null if it has no header, of which `diagnostics` then speaks alone.
+  std::shared_ptr<Module> ParseModule(Diagnostics* diagnostics);
 
  private:
   // What `.align 8 .b8 name[16]` says.
@@ -50,12 +52,17 @@ class Parser {
   void SkipToSemicolon();
   void SkipBraces();
   void SkipToDirective();
+  void SkipToKnownDirective();
 
   // ---- the module (parser.cc) --------------------------------------------------------------
-  void ParseHeader();
+  // The errors since the last call.
+  std::vector<Diagnostic> TakeErrors();
+  bool ParseHeader();
   void ParseFile();
   void ParseDirective();
   void ParseFunction(bool entry);
+  bool ParseSignature(Function* function);
+  void AddFunction(Function function);
   bool ParseFunctionParams(Function* function, std::vector<Param>* params, bool entry);
   bool ParseBounds(Function* function);
   bool ParseDimensions(std::array<uint32_t, 3>* dimensions);
@@ -68,13 +75,17 @@ class Parser {
   uint32_t FunctionNumber(const std::string& name);
   uint32_t AddVariable(Variable variable);
   void ParseAlias();
+  struct Call;
   void CheckCalls();
+  void CheckCall(const Call& call);
 
   // ---- a body (parser_body.cc) -------------------------------------------------------------
   void ParseBody(Function* function);
   void ParseStatement();
+  void SkipBody();
   void ParseBodyDirective();
   void ParseRegisters();
+  void SkipRegisters();
   void ParseLocalVariable(Space space);
   void ParseLabelOrInstruction();
   bool ParseLabelLine(const std::string& name, Location location);
@@ -87,6 +98,7 @@ class Parser {
   bool ParseOperands(const Row& row, Inst* inst);
   [[nodiscard]] int OperandsLeft(bool first) const;
   bool ParseShape(const Row& row, const OperandShape& shape, Inst* inst);
+  [[nodiscard]] int ListLength() const;
   bool ParseVector(const Row& row, const OperandShape& shape, Type type, int bytes, Inst* inst);
   std::optional<Operand> ParseOperand(const OperandShape& shape, Type type, int bytes);
   bool ParseParts(const Row& row, Operand* operand);
@@ -100,7 +112,7 @@ class Parser {
   std::optional<int64_t> ParseAddend();
   bool ParseGuard(Inst* inst);
   bool ParseCall(Inst* inst);
-  bool ParseCallParams(std::vector<uint64_t>* offsets);
+  bool ParseCallParams(std::vector<uint64_t>* offsets, std::vector<uint64_t>* bytes);
   bool ParsePrototypeName(CallSite* site);
   bool ParseBrx(Inst* inst);
   bool ParseBranchTargets(const std::string& name);
@@ -109,9 +121,11 @@ class Parser {
   bool ParseCallTargets(const std::string& name);
   void FinishInstruction(const Row& row, Inst inst);
   std::optional<Symbol> FindSymbol(std::string_view name);
+  std::optional<Symbol> NamedSymbol(std::string_view name, Location location);
 
   const SourceFile& source_;
-  Diagnostics& diagnostics_;
+  Diagnostics diagnostics_;  // since the last TakeErrors
+  Diagnostics all_;
   Lexer lexer_;
   std::shared_ptr<Module> module_;
   std::map<std::string, Symbol, std::less<>> names_;  // at the level of the module
@@ -122,9 +136,11 @@ class Parser {
     size_t params = 0;
     size_t results = 0;
     std::vector<uint32_t> targets;
+    bool broken = false;  // which has been said
   };
   std::map<std::string, Prototype, std::less<>> prototypes_;
-  uint32_t depth_ = 0;  // of scopes
+  uint32_t depth_ = 0;       // of scopes
+  int statement_depth_ = 0;  // of braces, where the statement or directive begins
   PtxVersion version_;
   std::vector<Target> targets_;  // one in what compilers write
   uint32_t line_file_ = 0;
@@ -133,6 +149,8 @@ class Parser {
     uint32_t caller = 0;
     uint32_t site = 0;
     Location location;
+    std::vector<uint64_t> argument_bytes;
+    std::vector<uint64_t> result_bytes;
   };
   std::vector<Call> calls_;
   std::map<uint32_t, uint32_t> aliases_;  // of functions, by number

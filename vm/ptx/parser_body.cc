@@ -43,6 +43,7 @@ bool IsParamAccess(const Inst& inst) { return inst.space == Space::kParam; }
 
 void Parser::ParseBody(Function* function) {
   branch_tables_.clear();
+  prototypes_.clear();
   depth_ = 1;
   Expect('{');
   while (depth_ > 0 && lexer_.token() != Token::kEnd) ParseStatement();
@@ -64,14 +65,27 @@ void Parser::ParseBody(Function* function) {
   }
 }
 
+// Leaves the rest of the function behind.
+void Parser::SkipBody() {
+  while (lexer_.token() != Token::kEnd && depth_ > 0) {
+    if (lexer_.Is('{')) ++depth_;
+    if (lexer_.Is('}')) --depth_;
+    lexer_.Next();
+  }
+}
+
 void Parser::ParseStatement() {
+  statement_depth_ = lexer_.depth();
   if (builder_->TooLarge()) {
     diagnostics_.Error(diag::kTooLarge, lexer_.location(), "the function");
-    while (lexer_.token() != Token::kEnd) lexer_.Next();
-    return;
+    return SkipBody();
   }
   if (lexer_.Is('{')) {
-    if (++depth_ > kMaxDepth) diagnostics_.Error(diag::kTooLarge, lexer_.location(), "the nesting");
+    if (depth_ == kMaxDepth) {
+      diagnostics_.Error(diag::kTooLarge, lexer_.location(), "the nesting");
+      return SkipBody();
+    }
+    ++depth_;
     builder_->PushScope();
     return lexer_.Next();
   }
@@ -107,6 +121,23 @@ void Parser::ParseBodyDirective() {
   SkipToSemicolon();
 }
 
+// The names of a declaration that is wrong: none of them is wrong again where it is used.
+void Parser::SkipRegisters() {
+  for (; lexer_.token() != Token::kEnd && !lexer_.Is(';') && !lexer_.Is('}'); lexer_.Next()) {
+    if (lexer_.token() != Token::kName) continue;
+    const std::string name(lexer_.text());
+    Lexer ahead = lexer_;
+    ahead.Next();
+    if (ahead.Is('<')) {
+      ahead.Next();
+      builder_->DeclareBrokenRange(name, ahead.value());
+    } else {
+      builder_->DeclareBroken(name);
+    }
+  }
+  Take(';');
+}
+
 // .reg .b32 %r<10>, a, b;
 void Parser::ParseRegisters() {
   int vector = 1;
@@ -117,7 +148,7 @@ void Parser::ParseRegisters() {
   const bool narrow = type && *type != Type::kPred && BytesOf(*type) == 0;
   if (!type || narrow || vector == 0) {
     diagnostics_.Error(diag::kUnknownType, lexer_.location(), lexer_.text());
-    return SkipToSemicolon();
+    return SkipRegisters();
   }
   lexer_.Next();
   const auto bytes = static_cast<uint8_t>(BytesOf(*type));
@@ -144,7 +175,7 @@ void Parser::ParseRegisters() {
 // name that is known here.
 void Parser::ParseLocalVariable(Space space) {
   const auto declarator = ParseDeclarator(false);
-  if (!declarator) return SkipToSemicolon();
+  if (!declarator) return SkipRegisters();
   Symbol symbol;
   symbol.bytes = declarator->bytes();
   if (space == Space::kLocal) {
@@ -220,6 +251,7 @@ bool Parser::ParseBranchTargets(const std::string& name) {
 bool Parser::ParsePrototype(const std::string& name) {
   lexer_.Next();
   Prototype prototype;
+  prototypes_[name].broken = true;
   if (lexer_.Is('(') && !ParsePrototypeList(&prototype.results)) return false;
   if (!ParseName()) return false;
   if (lexer_.Is('(') && !ParsePrototypeList(&prototype.params)) return false;
@@ -232,13 +264,15 @@ bool Parser::ParsePrototype(const std::string& name) {
 bool Parser::ParseCallTargets(const std::string& name) {
   lexer_.Next();
   Prototype prototype;
+  prototypes_[name].broken = true;
   do {
     const Location location = lexer_.location();
     const auto target = ParseName();
     if (!target) return false;
-    const auto symbol = FindSymbol(*target);
-    if (!symbol || symbol->kind != Symbol::Kind::kFunction) {
-      diagnostics_.Error(diag::kUnknownName, location, *target);
+    const auto symbol = NamedSymbol(*target, location);
+    if (!symbol) return false;
+    if (symbol->kind != Symbol::Kind::kFunction) {
+      diagnostics_.Error(diag::kOperandKind, location, "", *target, "a function");
       return false;
     }
     const Function& function = module_->functions[symbol->number];
@@ -275,12 +309,9 @@ bool Parser::ParseGuard(Inst* inst) {
   const Location location = lexer_.location();
   const auto name = ParseName();
   if (!name) return false;
-  const auto symbol = FindSymbol(*name);
-  if (!symbol || symbol->kind != Symbol::Kind::kRegister) {
-    diagnostics_.Error(diag::kUnknownName, location, *name);
-    return false;
-  }
-  if (symbol->reg.bytes != 0) {
+  const auto symbol = NamedSymbol(*name, location);
+  if (!symbol) return false;
+  if (symbol->kind != Symbol::Kind::kRegister || symbol->reg.bytes != 0) {
     diagnostics_.Error(diag::kOperandKind, location, "before @", *name, "a predicate");
     return false;
   }
@@ -329,26 +360,6 @@ void Parser::FinishInstruction(const Row& row, Inst inst) {
 
 namespace {
 
-// Headers of nvcc write atomics in older orders (`atom.global.cta.add`, `atom.add.acq_rel.sys`),
-// which ptxas takes as well: here they come into that of the table.
-void OrderAtomicWords(std::vector<std::string_view>* words, std::vector<Location>* places) {
-  const auto rank = [](std::string_view word) {
-    static constexpr std::string_view kFirst[3][4] = {
-        {"relaxed", "acquire", "release", "acq_rel"},
-        {"cta", "cluster", "gpu", "sys"},
-        {"global", "shared", "shared::cta", "shared::cluster"}};
-    int place = 0;
-    while (place < 3 && std::ranges::find(kFirst[place], word) == std::end(kFirst[place])) ++place;
-    return place;
-  };
-  for (size_t end = 1; end < words->size(); ++end) {
-    for (size_t i = end; i > 0 && rank((*words)[i]) < rank((*words)[i - 1]); --i) {
-      std::swap((*words)[i], (*words)[i - 1]);
-      std::swap((*places)[i], (*places)[i - 1]);
-    }
-  }
-}
-
 // Whether so many operands, separated by commas, are as many as the row has places.
 bool TakesOperands(const Row& row, int count) {
   int least = 0;
@@ -371,8 +382,6 @@ bool Parser::ParseModifiers(Inst* inst, const Row** row, std::string_view mnemon
     places.push_back(lexer_.location());
     lexer_.Next();
   }
-  const bool atomic = mnemonic == "atom" || mnemonic == "red";
-  if (atomic && !words.empty() && words[0] != "async") OrderAtomicWords(&words, &places);
   *row = FindRow(mnemonic, words);
   if (*row == nullptr) {
     places.push_back(inst->location);
@@ -428,22 +437,22 @@ void Parser::ReportModifiers(std::string_view mnemonic, const std::vector<std::s
     error.help = DidYouMean(mnemonic, Mnemonics());
     return;
   }
-  ModifierMatch best = MatchModifiers(*rows[0], words);
+  size_t matched = 0;
+  std::vector<std::string_view> expected;  // where all words fit
   for (const Row* row : rows) {
     const ModifierMatch match = MatchModifiers(*row, words);
-    if (match.matched > best.matched) best = match;
-  }
-  if (best.matched < words.size()) {
-    diagnostics_.Error(diag::kUnknownModifier, places[best.matched], mnemonic, words[best.matched]);
-    return;
-  }
-  std::string expected;
-  if (best.missing != nullptr) {
-    for (const std::string_view word : best.missing->words) {
-      expected += (expected.empty() ? "." : ", .") + std::string(word);
+    matched = std::max(matched, match.matched);
+    if (match.missing == nullptr) continue;
+    for (const std::string_view word : match.missing->words) {
+      if (std::ranges::find(expected, word) == expected.end()) expected.push_back(word);
     }
   }
-  diagnostics_.Error(diag::kMissingModifier, places.back(), mnemonic, expected);
+  if (matched < words.size()) {
+    diagnostics_.Error(diag::kUnknownModifier, places[matched], mnemonic, words[matched]);
+    return;
+  }
+  diagnostics_.Error(diag::kMissingModifier, places.back(), mnemonic,
+                     fmt::format(".{}", fmt::join(expected, ", .")));
 }
 
 bool Parser::ParseOperands(const Row& row, Inst* inst) {
@@ -536,6 +545,16 @@ bool Parser::ParseParts(const Row& row, Operand* operand) {
   return good;
 }
 
+// How many elements the list in braces has that begins here.
+int Parser::ListLength() const {
+  Lexer ahead = lexer_;
+  int count = 1;
+  for (; ahead.token() != Token::kEnd && !ahead.Is(';') && !ahead.Is('}'); ahead.Next()) {
+    if (ahead.Is(',')) ++count;
+  }
+  return count;
+}
+
 // One operand, or a list of them in braces.
 bool Parser::ParseVector(const Row& row, const OperandShape& shape, Type type, int bytes,
                          Inst* inst) {
@@ -543,33 +562,25 @@ bool Parser::ParseVector(const Row& row, const OperandShape& shape, Type type, i
   const int wanted = shape.count == OperandCount::kByModifier ? VectorLength(*inst) : 0;
   std::vector<Operand>& list = inst->operands;
   const size_t first = list.size();
-  OperandShape element = shape;
   if (!lexer_.Is('{')) {
     const bool descriptor = shape.count == OperandCount::kListOrDescriptor;
-    const auto operand = ParseOperand(element, type, descriptor ? 8 : bytes);
+    const auto operand = ParseOperand(shape, type, descriptor ? 8 : bytes);
     if (!operand) return false;
     list.push_back(*operand);
   } else {
+    // Parts of a whole, from the low end, are bits whatever its type.
+    const int parts = shape.count == OperandCount::kConcat ? ListLength() : 1;
+    if (bytes % parts != 0) {
+      diagnostics_.Error(diag::kNoSuchForm, location, row.mnemonic);
+      return false;
+    }
     lexer_.Next();
-    const bool concat = shape.count == OperandCount::kConcat;
-    element.relaxed |= concat;
     do {
-      const auto operand = ParseOperand(element, type, concat ? 0 : bytes);
+      const auto operand = ParseOperand(shape, parts == 1 ? type : Type::kNone, bytes / parts);
       if (!operand) return false;
       list.push_back(*operand);
     } while (Take(','));
     if (!Expect('}')) return false;
-    const auto count = static_cast<int>(list.size() - first);
-    for (size_t i = first; concat && i < list.size(); ++i) {
-      // Registers of a whole, from the low end; a sink is as wide as the others.
-      if (list[i].sink) {
-        list[i] = builder_->NewRegister(static_cast<uint8_t>(bytes / count));
-        list[i].dest = true;
-      }
-      if (list[i].bytes == bytes / count && bytes % count == 0 && count > 1) continue;
-      diagnostics_.Error(diag::kNoSuchForm, location, row.mnemonic);
-      return false;
-    }
   }
   if (wanted != 0 && static_cast<size_t>(wanted) != list.size() - first) {
     diagnostics_.Error(diag::kNoSuchForm, location, row.mnemonic);
@@ -641,8 +652,21 @@ std::optional<Symbol> Parser::FindSymbol(std::string_view name) {
   return found->second;
 }
 
-// A register, a special register, `_`, WARP_SZ, or a variable's address. `bytes` 0 for a list that
-// takes any width.
+// The symbol of a name, unless its declaration is lacking, which is said once, or wrong.
+std::optional<Symbol> Parser::NamedSymbol(std::string_view name, Location location) {
+  const auto symbol = FindSymbol(name);
+  if (!symbol) {
+    diagnostics_.Error(diag::kUnknownName, location, name);
+    builder_->DeclareBroken(name);
+    return std::nullopt;
+  }
+  if (symbol->kind == Symbol::Kind::kBroken) {
+    return std::nullopt;
+  }
+  return symbol;
+}
+
+// A register, a special register, `_`, WARP_SZ, or a variable's address.
 std::optional<Operand> Parser::ParseNamed(const OperandShape& shape, int bytes) {
   const Location location = lexer_.location();
   const auto parsed = ParseName();
@@ -657,32 +681,29 @@ std::optional<Operand> Parser::ParseNamed(const OperandShape& shape, int bytes) 
   }
   Operand operand;
   if (name == "_" && shape.role == OperandRole::kDest) {
-    // Nobody reads it: a register without a name. A list of any width makes it later.
-    const bool later = bytes == 0 && shape.count == OperandCount::kConcat;
-    if (!later) operand = builder_->NewRegister(static_cast<uint8_t>(bytes));
+    // Nobody reads it: a register without a name.
+    operand = builder_->NewRegister(static_cast<uint8_t>(bytes));
     operand.sink = true;
     return operand;
   }
   const auto special = FindSpecial(name);
-  const auto symbol = FindSymbol(name);
   if (name == "WARP_SZ") {
     return builder_->ConstantOperand({static_cast<uint8_t>(bytes), kLanes, -1});
   }
-  if (special && !symbol) {
+  if (special && !FindSymbol(name)) {
     operand = builder_->SpecialOperand(*special);
-  } else if (!symbol) {
-    diagnostics_.Error(diag::kUnknownName, location, name);
-    return std::nullopt;
-  } else if (symbol->kind != Symbol::Kind::kRegister) {
-    const auto addend = ParseAddend();
-    if (!addend) return std::nullopt;
-    return SymbolOperand(*symbol, name, location, bytes, *addend);
   } else {
+    const auto symbol = NamedSymbol(name, location);
+    if (!symbol) return std::nullopt;
+    if (symbol->kind != Symbol::Kind::kRegister) {
+      const auto addend = ParseAddend();
+      if (!addend) return std::nullopt;
+      return SymbolOperand(*symbol, name, location, bytes, *addend);
+    }
     operand = symbol->reg;
   }
-  const bool any_width = bytes == 0 && shape.count == OperandCount::kConcat && shape.relaxed;
-  const bool fits = any_width || (shape.or_predicate && operand.bytes == 0) ||
-                    operand.bytes == bytes || (shape.relaxed && operand.bytes > bytes);
+  const bool fits = (shape.or_predicate && operand.bytes == 0) || operand.bytes == bytes ||
+                    (shape.relaxed && operand.bytes > bytes);
   if (!fits) {
     diagnostics_.Error(diag::kOperandWidth, location, name, operand.bytes * 8, "the instruction",
                        bytes * 8);
@@ -713,6 +734,7 @@ std::optional<Operand> Parser::SymbolOperand(const Symbol& symbol, std::string_v
       }
       break;
     case Symbol::Kind::kRegister:
+    case Symbol::Kind::kBroken:
       break;
   }
   diagnostics_.Error(diag::kOperandKind, location, "", name, "a variable");
@@ -758,11 +780,8 @@ std::optional<Operand> Parser::ParseAddressTerm(const Inst& inst) {
   } else {
     const auto name = ParseName();
     if (!name) return std::nullopt;
-    const auto symbol = FindSymbol(*name);
-    if (!symbol) {
-      diagnostics_.Error(diag::kUnknownName, location, *name);
-      return std::nullopt;
-    }
+    const auto symbol = NamedSymbol(*name, location);
+    if (!symbol) return std::nullopt;
     if (symbol->kind == Symbol::Kind::kRegister) {
       operand = symbol->reg;
       operand.frame_space = IsParamAccess(inst) && !builder_->function().entry;
@@ -787,15 +806,15 @@ std::optional<Operand> Parser::ParseAddressTerm(const Inst& inst) {
 // follows.
 bool Parser::ParseCall(Inst* inst) {
   CallSite site;
-  if (lexer_.Is('(') && (!ParseCallParams(&site.results) || !Expect(','))) return false;
+  Call call;
+  if (lexer_.Is('(') && (!ParseCallParams(&site.results, &call.result_bytes) || !Expect(','))) {
+    return false;
+  }
   const Location location = lexer_.location();
   const auto name = ParseName();
   if (!name) return false;
-  const auto symbol = FindSymbol(*name);
-  if (!symbol) {
-    diagnostics_.Error(diag::kUnknownName, location, *name);
-    return false;
-  }
+  const auto symbol = NamedSymbol(*name, location);
+  if (!symbol) return false;
   const bool indirect = symbol->kind == Symbol::Kind::kRegister && symbol->reg.bytes == 8;
   if (symbol->kind != Symbol::Kind::kFunction && !indirect) {
     diagnostics_.Error(diag::kOperandKind, location, "", "call", "the name of a function");
@@ -804,16 +823,21 @@ bool Parser::ParseCall(Inst* inst) {
   site.function = indirect ? kIndirect : symbol->number;
   if (indirect) {
     inst->operands.push_back(symbol->reg);
-    if (!Expect(',') || (lexer_.Is('(') && !(ParseCallParams(&site.arguments) && Expect(','))) ||
-        !ParsePrototypeName(&site)) {
+    if (!Expect(',')) return false;
+    if (lexer_.Is('(') &&
+        !(ParseCallParams(&site.arguments, &call.argument_bytes) && Expect(','))) {
       return false;
     }
-  } else if (Take(',') && !ParseCallParams(&site.arguments)) {
+    if (!ParsePrototypeName(&site)) return false;
+  } else if (Take(',') && !ParseCallParams(&site.arguments, &call.argument_bytes)) {
     return false;
   }
   auto& calls = builder_->function().calls;
   inst->table = static_cast<uint32_t>(calls.size());
-  calls_.push_back({kNowhere, inst->table, location});
+  call.caller = kNowhere;
+  call.site = inst->table;
+  call.location = location;
+  calls_.push_back(std::move(call));
   calls.push_back(std::move(site));
   return true;
 }
@@ -826,9 +850,11 @@ bool Parser::ParsePrototypeName(CallSite* site) {
   const auto found = prototypes_.find(*name);
   if (found == prototypes_.end()) {
     diagnostics_.Error(diag::kUnknownName, location, *name);
+    prototypes_[*name].broken = true;
     return false;
   }
   const Prototype& prototype = found->second;
+  if (prototype.broken) return false;
   if (prototype.params != site->arguments.size() || prototype.results != site->results.size()) {
     diagnostics_.Error(diag::kCallShape, location, *name, prototype.params, prototype.results);
     return false;
@@ -837,19 +863,21 @@ bool Parser::ParsePrototypeName(CallSite* site) {
   return true;
 }
 
-bool Parser::ParseCallParams(std::vector<uint64_t>* offsets) {
+bool Parser::ParseCallParams(std::vector<uint64_t>* offsets, std::vector<uint64_t>* bytes) {
   if (!Expect('(')) return false;
   if (Take(')')) return true;
   do {
     const Location location = lexer_.location();
     const auto name = ParseName();
     if (!name) return false;
-    const auto symbol = FindSymbol(*name);
-    if (!symbol || symbol->kind != Symbol::Kind::kLocal) {
+    const auto symbol = NamedSymbol(*name, location);
+    if (!symbol) return false;
+    if (symbol->kind != Symbol::Kind::kLocal) {
       diagnostics_.Error(diag::kOperandKind, location, *name, "call", "a .param variable");
       return false;
     }
     offsets->push_back(symbol->offset);
+    bytes->push_back(symbol->bytes);
   } while (Take(','));
   return Expect(')');
 }

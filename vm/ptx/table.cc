@@ -1,6 +1,7 @@
 #include "vm/ptx/table.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <map>
 
@@ -27,9 +28,37 @@ bool TakeSuffix(std::string_view* text, char suffix) {
 
 ModifierSlot ParseSlot(std::string_view text) {
   ModifierSlot slot;
+  slot.leading = text.starts_with('.');
+  if (slot.leading) text.remove_prefix(1);
   slot.optional = TakeSuffix(&text, '?');
   slot.words = Split(text, '|');
   return slot;
+}
+
+// Words of one kind mean something else in another order: which space is copied from, which type is
+// converted to.
+enum class WordKind : uint8_t { kOther, kType, kSpace, kLayout, kOperation };
+
+WordKind KindOf(std::string_view word) {
+  constexpr std::string_view kSpaces[] = {"global", "shared", "shared::cta", "shared::cluster"};
+  constexpr std::string_view kOperations[] = {"and", "or", "xor", "popc"};
+  if (FindType(word)) return WordKind::kType;
+  if (std::ranges::find(kSpaces, word) != std::end(kSpaces)) return WordKind::kSpace;
+  if (word == "row" || word == "col") return WordKind::kLayout;
+  if (std::ranges::find(kOperations, word) != std::end(kOperations)) return WordKind::kOperation;
+  return WordKind::kOther;
+}
+
+void OrderKinds(std::vector<ModifierSlot>* slots) {
+  std::array<int, 5> last;
+  last.fill(-1);
+  for (size_t i = 0; i < slots->size(); ++i) {
+    const WordKind kind = KindOf((*slots)[i].words[0]);
+    if (kind == WordKind::kOther) continue;
+    int& before = last[static_cast<size_t>(kind)];
+    (*slots)[i].behind = before;
+    before = static_cast<int>(i);
+  }
 }
 
 OperandShape ParseShape(std::string_view text) {
@@ -78,6 +107,7 @@ Row MakeRow(Op op, std::string_view name, std::string_view mnemonic, std::string
             std::string_view operands, UndefRule undef, Binder bind) {
   Row row{op, name, mnemonic, modifiers, operands, undef, bind, {}, {}, {}, {}};
   for (const std::string_view text : Split(modifiers, ' ')) row.slots.push_back(ParseSlot(text));
+  OrderKinds(&row.slots);
   for (const std::string_view text : Split(operands, ' ')) row.shapes.push_back(ParseShape(text));
   return row;
 }
@@ -132,21 +162,60 @@ std::span<const Row* const> RowsOf(std::string_view mnemonic) {
 
 std::span<const std::string_view> Mnemonics() { return TheTable().mnemonics; }
 
+namespace {
+
+// Which places of a row have their word.
+class Taken {
+ public:
+  explicit Taken(const Row& row) : slots_(row.slots) {}
+
+  // Takes the place of the next word and gives the table's form of it; nothing if there is none.
+  std::string_view Take(std::string_view word, uint16_t* number) {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (!IsOpen(i)) continue;
+      const auto& words = slots_[i].words;
+      const auto here = std::ranges::find_if(
+          words, [&](std::string_view pattern) { return FitsWord(pattern, word, number); });
+      if (here == words.end()) continue;
+      taken_ |= uint32_t{1} << i;
+      leading_ = leading_ && slots_[i].leading;
+      last_ = i;
+      return *here;
+    }
+    return {};
+  }
+
+  // The first place that must be taken and is not, or null.
+  [[nodiscard]] const ModifierSlot* Missing() const {
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (!slots_[i].optional && !Has(i)) return &slots_[i];
+    }
+    return nullptr;
+  }
+
+ private:
+  [[nodiscard]] bool Has(size_t i) const { return (taken_ >> i & 1) != 0; }
+  [[nodiscard]] bool IsOpen(size_t i) const {
+    if (Has(i)) return false;
+    if (slots_[i].leading) return leading_ && (taken_ == 0 || i > last_);
+    return slots_[i].behind < 0 || Has(static_cast<size_t>(slots_[i].behind));
+  }
+
+  const std::vector<ModifierSlot>& slots_;
+  uint32_t taken_ = 0;
+  bool leading_ = true;  // no word so far was of another place
+  size_t last_ = 0;
+};
+
+}  // namespace
+
 ModifierMatch MatchModifiers(const Row& row, std::span<const std::string_view> words) {
   ModifierMatch match;
+  Taken taken(row);
   size_t types = 0;
-  for (const ModifierSlot& slot : row.slots) {
-    const auto here = match.matched == words.size()
-                          ? slot.words.end()
-                          : std::ranges::find_if(slot.words, [&](std::string_view pattern) {
-                              return FitsWord(pattern, words[match.matched], &match.number);
-                            });
-    if (here == slot.words.end()) {
-      if (slot.optional) continue;
-      if (match.matched == words.size()) match.missing = &slot;
-      return match;
-    }
-    const std::string_view word = *here;
+  for (const std::string_view given : words) {
+    const std::string_view word = taken.Take(given, &match.number);
+    if (word.empty()) return match;
     ++match.matched;
     if (const auto type = FindType(word); type && types < match.types.size()) {
       match.types[types++] = *type;
@@ -154,7 +223,8 @@ ModifierMatch MatchModifiers(const Row& row, std::span<const std::string_view> w
       match.mods.set(static_cast<size_t>(*mod));
     }
   }
-  match.complete = match.matched == words.size();
+  match.missing = taken.Missing();
+  match.complete = match.missing == nullptr;
   return match;
 }
 

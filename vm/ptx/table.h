@@ -19,6 +19,8 @@ namespace tarsia::ptx {
 struct ModifierSlot {
   std::vector<std::string_view> words;
   bool optional = false;
+  bool leading = false;  // belongs to the name: stands directly behind it
+  int behind = -1;       // the place that comes before this one, wherever both stand; -1: none
 };
 
 enum class OperandRole : uint8_t { kDest, kSource, kAddress, kBox, kLabel, kCall, kBrx };
@@ -62,9 +64,10 @@ std::span<const Row* const> RowsOf(std::string_view mnemonic);
 // For "did you mean".
 std::span<const std::string_view> Mnemonics();
 
-// Fits the words behind a mnemonic to a row. Returns how many words fit (all of them if the row
-// fits) and fills the modifiers and types; `missing` is set to the place that a word is lacking
-// for, if all words fit and the row is still not complete.
+// Fits the words behind a mnemonic to a row, in any order but for leading places and those that
+// keep theirs. Returns how many words fit (all of them if the row fits) and fills the modifiers and
+// types; `missing` is set to the place that a word is lacking for, if all words fit and the row is
+// still not complete.
 struct ModifierMatch {
   size_t matched = 0;
   bool complete = false;

@@ -377,6 +377,7 @@ uint64_t Warp::SpecialValue(Special special, int lane) const {
       return now();
     case Special::kGlobaltimerHi:
       return now() >> 32;
+    case Special::kAggrSmemSize:
     case Special::kTotalSmemSize:
       return block_->launch().entry->dynamic_offset + config.dynamic_shared;
     case Special::kDynamicSmemSize:
@@ -411,6 +412,24 @@ uint64_t Warp::SpecialValue(Special special, int lane) const {
       return cluster.size();
     case Special::kIsExplicitCluster:
       return HasExplicitCluster(*block_->launch().entry->entry, config) ? 1 : 0;
+    case Special::kReservedSmemBegin:
+    case Special::kReservedSmem0:
+      return kSharedBase;
+    case Special::kReservedSmem1:
+      return kSharedBase + kReservedShared / 2;
+    case Special::kReservedSmemEnd:
+      return kSharedBase + kReservedShared;
+    case Special::kReservedSmemCap:
+      return kReservedShared;
+    case Special::kEnvreg1:
+      return block_->launch().grid_workspace >> 32;
+    case Special::kEnvreg2:
+      return block_->launch().grid_workspace & UINT32_MAX;
+#define PTX_SPECIAL(constant, name, bytes)
+#define PTX_SPECIAL_ZERO(constant, name, bytes) case Special::constant:
+#include "vm/ptx/specials.def"
+#undef PTX_SPECIAL
+      return 0;
   }
   return 0;
 }
@@ -526,7 +545,12 @@ bool Warp::Locate(const Inst& inst, Space space, int lane, uint64_t address, uin
 
 const MemoryRange* Warp::FindGlobal(uint64_t address, uint64_t bytes) {
   if (last_range_ != nullptr && last_range_->Holds(address, bytes)) return last_range_;
-  const MemoryRange* range = block_->launch().image->memory().Find(address);
+  const Memory& memory = block_->launch().image->memory();
+  if (memory.heap() != nullptr && Heap::Covers(address)) {
+    const bool found = memory.heap()->Find(address, &heap_range_);
+    return found && heap_range_.Holds(address, bytes) ? &heap_range_ : nullptr;
+  }
+  const MemoryRange* range = memory.Find(address);
   if (range == nullptr || !range->Holds(address, bytes)) return nullptr;
   last_range_ = range;
   return range;
@@ -561,6 +585,7 @@ const MemoryRange* Warp::FindMerged(Space space, const Operand& address, uint32_
     case Space::kGlobal:
     case Space::kConst:
       range = FindGlobal(base, span);
+      if (range == &heap_range_) return nullptr;
       if (range == nullptr || (range->read_only && access != Access::kRead)) return nullptr;
       break;
     case Space::kParam:

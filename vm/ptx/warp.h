@@ -363,6 +363,7 @@ class Warp {
   std::vector<AsyncState> async_;
   WgmmaState wgmma_;
   const MemoryRange* last_range_ = nullptr;
+  MemoryRange heap_range_;  // what FindGlobal found in the heap last
   bool checking_;
   WarpOrder order_;
   std::unique_ptr<FenceState> fences_;

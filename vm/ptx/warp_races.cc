@@ -86,9 +86,11 @@ void Warp::NoteCells(const Inst& inst, const Accessor& accessor, int lane, Shado
 
 ShadowRange& Warp::ShadowOf(const MemoryRange& range) {
   if (&range == &block_->shared()) return block_->shadow();
-  if (shadow_ == nullptr || shadow_address_ != range.address) {
-    shadow_ = &launch().shadow.Of(range.address, range.bytes);
-    shadow_address_ = range.address;
+  const bool of_heap = &range == &heap_range_;
+  const uint64_t address = of_heap ? Heap::ChunkAddress(range) : range.address;
+  if (shadow_ == nullptr || shadow_address_ != address) {
+    shadow_ = &launch().shadow.Of(address, of_heap ? Heap::ChunkBytes(range) : range.bytes);
+    shadow_address_ = address;
   }
   return *shadow_;
 }
@@ -109,8 +111,9 @@ void Warp::NoteAccess(const Inst& inst, const Accessor& accessor, int lane, Spac
   }
   const MemoryRange* range = FindGlobal(address, bytes);
   if (range == nullptr || range->read_only) return;
-  NoteCells(inst, accessor, lane, &ShadowOf(*range), address - range->address, bytes, access,
-            Space::kGlobal, range->address);
+  ShadowRange& shadow = ShadowOf(*range);
+  NoteCells(inst, accessor, lane, &shadow, address - shadow_address_, bytes, access, Space::kGlobal,
+            shadow_address_);
 }
 
 void Warp::NoteAgent(const Inst& inst, const AgentAccess& agent, int lane, Block* block,

@@ -115,9 +115,7 @@ TEST(AtomicVector, EveryForm) {
       Check(c, false, first, "");
     }
   }
-  for (const Op op : {Op::kAtomVector, Op::kAtomVectorFirst, Op::kRedVector, Op::kRedVectorFirst}) {
-    Covers(op);
-  }
+  for (const Op op : {Op::kAtomVector, Op::kRedVector}) Covers(op);
 }
 
 TEST(AtomicVector, WordsThatOrder) {

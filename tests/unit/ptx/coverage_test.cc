@@ -58,6 +58,16 @@ TEST(Table, RowsAreWellFormed) {
         EXPECT_TRUE(FindMod(word) || FindType(word)) << row.name << ": " << word;
       }
     }
+    EXPECT_LE(row.slots.size(), 32U) << row.name;
+    bool leading = true;
+    for (const ModifierSlot& slot : row.slots) {
+      EXPECT_TRUE(leading || !slot.leading) << row.name << ": a leading place behind another";
+      leading = slot.leading;
+      // What comes behind a place could otherwise never stand where that is left out.
+      if (slot.behind >= 0) {
+        EXPECT_FALSE(row.slots[static_cast<size_t>(slot.behind)].optional) << row.name;
+      }
+    }
     EXPECT_LE(row.shapes.size(), static_cast<size_t>(kMaxGroups)) << row.name;
     for (const OperandShape& shape : row.shapes) {
       const bool typed = shape.role != OperandRole::kDest && shape.role != OperandRole::kSource;

@@ -365,13 +365,16 @@ TEST(F32, Approximates) {
 TEST(F32, DividesApproximately) {
   const auto bits = [](float value) { return uint64_t{std::bit_cast<uint32_t>(value)}; };
   const auto check = [&](const std::string& kind, float a, float b, float expected) {
-    CheckRow(Op::kDivApprox, "div." + kind + ".f32 d, s0, s1;", 32, {32, 32}, {{bits(a), bits(b)}},
+    const Op op = kind.starts_with("full") ? Op::kDivFull : Op::kDivApprox;
+    CheckRow(op, "div." + kind + ".f32 d, s0, s1;", 32, {32, 32}, {{bits(a), bits(b)}},
              [&](const Tuple&) { return CodeOf(expected); });
   };
   check("full", 1.0F, 3.0F, 1.0F / 3.0F);
   check("full", 1.0F, 0x1p127F, 0x1p-127F);
   check("full.ftz", 1.0F, 0x1p127F, 0.0F);
   check("approx", 6.0F, 3.0F, 2.0F);
+  check("approx", 0x1p-60F, 0x1p80F, 0x1p-140F);
+  check("approx.ftz", 0x1p-60F, 0x1p80F, 0.0F);
   check("approx", 1.0F, 0x1p127F, 0.0F);     // beyond 2^126 the result is zero,
   check("approx", INFINITY, 0x1p127F, NAN);  // or NaN for an infinite dividend
 }

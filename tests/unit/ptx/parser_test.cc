@@ -34,9 +34,10 @@ TEST(Parser, ReportsEveryError) {
   const std::string errors = ErrorsOf(Body(
       ".reg .b32 r<4>; .reg .b64 d<4>;\nadd.u32 r1, r2;\nadd.u32 r1, d2, r3;\nmul.u32 r1, r1, r1;\n"
       "bra nowhere;\nsetp.eq.u32 r1, r2, r3;\nadd.f32 r1, r2, 3;\nld.global.u32 r1, [r7];"));
-  for (const char* words : {"`add` takes another number of operands", "`d2` has 64 bits",
-                            "`mul` does not take `.u32` here", "label `nowhere` is not defined",
-                            "`r1` has 32 bits", "a float, as in", "`r7` is not declared"}) {
+  for (const char* words :
+       {"`add` takes another number of operands", "`d2` has 64 bits",
+        "`mul` is not complete: expected one of .lo, .hi, .wide", "label `nowhere` is not defined",
+        "`r1` has 32 bits", "a float, as in", "`r7` is not declared"}) {
     EXPECT_NE(errors.find(words), std::string::npos) << words << "\n" << errors;
   }
 }
