@@ -3,7 +3,8 @@
 # Prints a summary (also to build/nightly/summary.txt), which is committed with work that needs it.
 #
 #   scripts/nightly.sh [--fuzz-seconds N] [--random-seconds N] [--seed N] [STEP...]
-#     STEP            fuzz random asan tsan mutants (default: all, in this order)
+#     STEP            rehearse fuzz random asan tsan mutants (default: all, in this order); rehearse
+#                     is the check of a GPU (gpu_check.sh) as a whole, on the emulated driver
 #     --fuzz-seconds  how long each fuzzer runs (default 600)
 #     --random-seconds  how long each random test runs (default 3600)
 #     --seed          where random tests start (default: taken from the clock, and printed)
@@ -22,11 +23,11 @@ while [[ $# -gt 0 ]]; do
     --random-seconds) random_seconds=${2:?} && shift 2 ;;
     --seed) seed=${2:?} && shift 2 ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" && exit 0 ;;
-    fuzz | random | asan | tsan | mutants) steps+=("$1") && shift ;;
+    rehearse | fuzz | random | asan | tsan | mutants) steps+=("$1") && shift ;;
     *) echo "nightly: error: unknown argument $1; see --help" >&2 && exit 2 ;;
   esac
 done
-[[ ${#steps[@]} -gt 0 ]] || steps=(fuzz random asan tsan mutants)
+[[ ${#steps[@]} -gt 0 ]] || steps=(rehearse fuzz random asan tsan mutants)
 
 readonly logs=build/nightly
 mkdir -p "$logs"
@@ -68,6 +69,15 @@ fuzz() {
   done
 }
 
+# Packs the bundle and rehearses it: every group of cases, every measurement.
+rehearse() {
+  run build-dev build dev
+  run gpu-bundle scripts/gpu_bundle.sh
+  run rehearse gpu-bundle/tarsia-gpu/gpu_check.sh --jobs "$(nproc)" --out "$logs/rehearsal.json" \
+    --rehearse build/dev/lib/libtarsia_emulated_cuda.so
+  note "  $(tail -n 1 "$logs/rehearse.log")"
+}
+
 random() {
   run build-dev build dev
   TARSIA_LONG=1 TARSIA_SEED=$seed TARSIA_RANDOM_SECONDS=$random_seconds \
@@ -83,6 +93,7 @@ scripts/setup.sh check || exit 1
 note "commit $(git rev-parse --short HEAD), $(nproc) cores, seed $seed"
 for step in "${steps[@]}"; do
   case "$step" in
+    rehearse) rehearse ;;
     fuzz) fuzz ;;
     random) random ;;
     asan | tsan) sanitized "$step" ;;
