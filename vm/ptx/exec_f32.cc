@@ -1,6 +1,7 @@
 // Arithmetic on f32.
 #include <algorithm>
 
+#include "support/elementary.h"
 #include "vm/ptx/exec.h"
 #include "vm/ptx/numeric.h"
 #include "vm/ptx/round.h"
@@ -247,11 +248,11 @@ Handler SignOf(const Inst& inst) {
 }
 
 constexpr auto kRsqrt = [](double a) { return 1 / std::sqrt(a); };
-constexpr auto kSin = [](double a) { return std::sin(a); };
-constexpr auto kCos = [](double a) { return std::cos(a); };
-constexpr auto kLg2 = [](double a) { return std::log2(a); };
-constexpr auto kEx2 = [](double a) { return std::exp2(a); };
-constexpr auto kTanh = [](double a) { return std::tanh(a); };
+constexpr auto kSin = [](double a) { return tarsia::Sin(a); };
+constexpr auto kCos = [](double a) { return tarsia::Cos(a); };
+constexpr auto kLg2 = [](double a) { return tarsia::Log2(a); };
+constexpr auto kEx2 = [](double a) { return tarsia::Exp2(a); };
+constexpr auto kTanh = [](double a) { return tarsia::Tanh(a); };
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Arithmetic on f16 and bf16, one value or two in a register.
 #include <algorithm>
 
+#include "support/elementary.h"
 #include "vm/ptx/exec.h"
 #include "vm/ptx/numeric.h"
 
@@ -73,8 +74,8 @@ constexpr auto kMul = [](double a, double b) { return a * b; };
 constexpr auto kFma = [](double a, double b, double c) {
   return FmaOdd(a, b, c, RoundMode::kNearest);
 };
-constexpr auto kEx2 = [](double a) { return std::exp2(a); };
-constexpr auto kTanh = [](double a) { return std::tanh(a); };
+constexpr auto kEx2 = [](double a) { return tarsia::Exp2(a); };
+constexpr auto kTanh = [](double a) { return tarsia::Tanh(a); };
 
 template <typename H>
 struct Abs {
