@@ -8,6 +8,10 @@ if(TARSIA_STATIC OR TARSIA_INSTALL)
   include(${CMAKE_CURRENT_LIST_DIR}/static.cmake)
 endif()
 
+# For the files that Highway compiles once for each instruction set (dtypes/simd.h).
+set(TARSIA_SIMD_DEFINITIONS
+  "HWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_AVX3_DL|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128|HWY_RVV)")
+
 add_library(tarsia_options INTERFACE)
 target_include_directories(tarsia_options INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(tarsia_options INTERFACE

@@ -8,6 +8,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "dtypes/simd_dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tarsia::internal {
 namespace HWY_NAMESPACE {
@@ -168,11 +170,11 @@ HWY_EXPORT(Pack);
 
 size_t UnpackVectors(const uint8_t* src, size_t bytes, int offset, int width, size_t n,
                      uint8_t* dst) {
-  return HWY_DYNAMIC_DISPATCH(Unpack)(src, bytes, offset, width, n, dst);
+  return TARSIA_DISPATCH(Unpack)(src, bytes, offset, width, n, dst);
 }
 
 size_t PackVectors(const uint8_t* src, int width, size_t n, uint8_t* dst) {
-  return HWY_DYNAMIC_DISPATCH(Pack)(src, width, n, dst);
+  return TARSIA_DISPATCH(Pack)(src, width, n, dst);
 }
 
 }  // namespace tarsia::internal

@@ -11,6 +11,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "dtypes/simd_dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tarsia::internal {
 namespace HWY_NAMESPACE {
@@ -455,48 +457,44 @@ HWY_EXPORT(LookUp);
 HWY_EXPORT(Name);
 
 void NarrowF32(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes) {
-  HWY_DYNAMIC_DISPATCH(Narrow)(src, dst, n, how, container_bytes);
+  TARSIA_DISPATCH(Narrow)(src, dst, n, how, container_bytes);
 }
 
 void F32ToExponent(const void* src, void* dst, size_t n, uint32_t limit) {
-  HWY_DYNAMIC_DISPATCH(ToExponent)(src, dst, n, limit);
+  TARSIA_DISPATCH(ToExponent)(src, dst, n, limit);
 }
 
-void F32ToBool(const void* src, void* dst, size_t n) { HWY_DYNAMIC_DISPATCH(ToBool)(src, dst, n); }
+void F32ToBool(const void* src, void* dst, size_t n) { TARSIA_DISPATCH(ToBool)(src, dst, n); }
 
 void WidenSmallFloat(const void* src, void* dst, size_t n, const Widening& how) {
-  HWY_DYNAMIC_DISPATCH(WidenFloat)(src, dst, n, how);
+  TARSIA_DISPATCH(WidenFloat)(src, dst, n, how);
 }
 
 void WidenSmallInteger(const void* src, void* dst, size_t n, int bits, bool is_signed) {
-  HWY_DYNAMIC_DISPATCH(WidenInteger)(src, dst, n, bits, is_signed);
+  TARSIA_DISPATCH(WidenInteger)(src, dst, n, bits, is_signed);
 }
 
 void WidenExponent(const void* src, void* dst, size_t n) {
-  HWY_DYNAMIC_DISPATCH(WidenE8m0)(src, dst, n);
+  TARSIA_DISPATCH(WidenE8m0)(src, dst, n);
 }
 
-void WidenBool(const void* src, void* dst, size_t n) {
-  HWY_DYNAMIC_DISPATCH(WidenBoolean)(src, dst, n);
-}
+void WidenBool(const void* src, void* dst, size_t n) { TARSIA_DISPATCH(WidenBoolean)(src, dst, n); }
 
-void WidenF16(const void* src, void* dst, size_t n) {
-  HWY_DYNAMIC_DISPATCH(WidenF16Lanes)(src, dst, n);
-}
+void WidenF16(const void* src, void* dst, size_t n) { TARSIA_DISPATCH(WidenF16Lanes)(src, dst, n); }
 
 void WidenBF16(const void* src, void* dst, size_t n) {
-  HWY_DYNAMIC_DISPATCH(WidenBF16Lanes)(src, dst, n);
+  TARSIA_DISPATCH(WidenBF16Lanes)(src, dst, n);
 }
 
 void F32ToInteger(const void* src, void* dst, size_t n, IntegerRange range, int container_bytes) {
-  HWY_DYNAMIC_DISPATCH(ToInteger)(src, dst, n, range, container_bytes);
+  TARSIA_DISPATCH(ToInteger)(src, dst, n, range, container_bytes);
 }
 
 void LookUp16(const void* codes, const uint8_t* table, void* dst, size_t n, int container_bytes) {
-  HWY_DYNAMIC_DISPATCH(LookUp)(codes, table, dst, n, container_bytes);
+  TARSIA_DISPATCH(LookUp)(codes, table, dst, n, container_bytes);
 }
 
-const char* BulkTargetName() { return HWY_DYNAMIC_DISPATCH(Name)(); }
+const char* BulkTargetName() { return TARSIA_DISPATCH(Name)(); }
 
 // A normal f32 shifted right by `shift` has its exponent field above `mantissa` bits, too large by
 // 127 - bias. In f32 + magic the last place is magic * 2^-23, so magic is 2^(23 + least subnormal).

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <thread>
 
+#include "dtypes/simd.h"
 #include "runtime/diagnostics.h"
 
 namespace tarsia::runtime {
@@ -83,26 +84,16 @@ class CpuDevice final : public Device {
 
 }  // namespace
 
-const char* VectorUnit() {
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq")) {
-    return "AVX-512";
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "AVX2";
-  return __builtin_cpu_supports("sse4.2") ? "SSE4" : "SSE2";
-#elif defined(__aarch64__)
-  return "NEON";
-#else
-  return "none";
-#endif
-}
+const char* VectorUnit() { return ChosenSimd().title; }
 
 unsigned CpuThreads() {
   const unsigned threads = std::thread::hardware_concurrency();
   return threads != 0 ? threads : 1;
 }
 
-std::shared_ptr<Device> MakeCpuDevice() { return std::make_shared<CpuDevice>(); }
+Result<std::shared_ptr<Device>> MakeCpuDevice() {
+  TARSIA_CHECK(CheckSimd());
+  return std::shared_ptr<Device>(std::make_shared<CpuDevice>());
+}
 
 }  // namespace tarsia::runtime

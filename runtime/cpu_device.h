@@ -9,12 +9,13 @@
 
 namespace tarsia::runtime {
 
-// The widest vector unit that the interpreter's loops are compiled for and this machine has.
+// The vector unit that the interpreter's loops run on (dtypes/simd.h).
 const char* VectorUnit();
 // How many threads run at once.
 unsigned CpuThreads();
 
-std::shared_ptr<Device> MakeCpuDevice();
+// An error if TARSIA_SIMD asks for a vector unit that there is not.
+Result<std::shared_ptr<Device>> MakeCpuDevice();
 
 }  // namespace tarsia::runtime
 

@@ -82,8 +82,7 @@ Result<std::shared_ptr<Device>> OpenCuda(const DeviceName& name, std::string_vie
 }
 
 Result<std::shared_ptr<Device>> OpenCpu() {
-  return Registry::Instance().Get(
-      std::string(kCpu), []() -> Result<std::shared_ptr<Device>> { return MakeCpuDevice(); });
+  return Registry::Instance().Get(std::string(kCpu), [] { return MakeCpuDevice(); });
 }
 
 // A machine without a GPU is nothing to warn of; a GPU that cannot be used is.

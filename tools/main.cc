@@ -7,6 +7,7 @@
 #include <new>
 #include <string_view>
 
+#include "dtypes/simd.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 
@@ -88,6 +89,10 @@ int main(int argc, char** argv) {
   try {
     if (argc < 2) {
       fmt::print(stderr, "{}", Overview());
+      return kUsage;
+    }
+    if (const tarsia::Status simd = tarsia::CheckSimd(); !simd.ok()) {
+      PrintError(simd.error());
       return kUsage;
     }
     return CloseStandardOutput(Dispatch(argv[1], Args(argv + 2, argv + argc)));

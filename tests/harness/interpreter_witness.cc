@@ -1,6 +1,7 @@
 // The interpreter as a witness, plain and with `--check`.
 #include "tests/harness/interpreter_witness.h"
 
+#include "dtypes/simd.h"
 #include "vm/interpreter.h"
 
 namespace tarsia::harness {
@@ -27,6 +28,10 @@ vm::LaunchArgs ToLaunchArgs(std::span<const Argument> arguments) {
 Outcome InterpreterWitness::Run(const Program& program, const SourceFile& source,
                                 std::span<const Argument> arguments) const {
   Outcome out;
+  if (const Status simd = CheckSimd(); !simd.ok()) {
+    out.error = simd.error().message;
+    return out;
+  }
   vm::LaunchOptions options;
   options.check = check_;
   options.max_instructions = kMaxInstructions;

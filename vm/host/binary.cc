@@ -13,6 +13,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "dtypes/simd_dispatch.h"
+
 #ifndef TARSIA_VM_HOST_BINARY_ONCE_
 #define TARSIA_VM_HOST_BINARY_ONCE_
 namespace tarsia::host::internal {
@@ -210,7 +212,7 @@ namespace {
 HWY_EXPORT(BinaryFor);
 }  // namespace
 
-BinaryKernel FindBinary(Opcode op, Lane lane) { return HWY_DYNAMIC_DISPATCH(BinaryFor)(op, lane); }
+BinaryKernel FindBinary(Opcode op, Lane lane) { return TARSIA_DISPATCH(BinaryFor)(op, lane); }
 
 }  // namespace tarsia::host::internal
 #endif  // HWY_ONCE

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <type_traits>
 #include <utility>
 
+#include "dtypes/arith.h"
 #include "vm/host/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -12,6 +14,8 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include <hwy/highway.h>
+
+#include "dtypes/simd_dispatch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace tarsia::host::internal {
@@ -46,6 +50,33 @@ struct Tile {
   size_t k;
 };
 
+// a * b + c, rounded once on every instruction set: sums are the same on each of them.
+template <typename T>
+HWY_INLINE hn::Vec<hn::ScalableTag<T>> FusedMulAdd(hn::Vec<hn::ScalableTag<T>> a,
+                                                   hn::Vec<hn::ScalableTag<T>> b,
+                                                   hn::Vec<hn::ScalableTag<T>> c) {
+#if HWY_NATIVE_FMA
+  return hn::MulAdd(a, b, c);
+#else
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  HWY_ALIGN T x[HWY_MAX_BYTES / sizeof(T)], y[HWY_MAX_BYTES / sizeof(T)];
+  HWY_ALIGN T z[HWY_MAX_BYTES / sizeof(T)];
+  hn::Store(a, d, x);
+  hn::Store(b, d, y);
+  hn::Store(c, d, z);
+  for (size_t i = 0; i < lanes; ++i) {
+    if constexpr (std::is_same_v<T, float>) {
+      const double product = static_cast<double>(x[i]) * static_cast<double>(y[i]);  // exact
+      z[i] = static_cast<float>(arith::AddRoundToOdd(product, static_cast<double>(z[i])));
+    } else {
+      z[i] = std::fma(x[i], y[i], z[i]);
+    }
+  }
+  return hn::Load(d, z);
+#endif
+}
+
 // One block of rows x (kVectors vectors).
 template <size_t rows, typename T>
 HWY_INLINE void ComputeTile(const Tile<T>& t) {
@@ -72,15 +103,20 @@ HWY_INLINE void ComputeTile(const Tile<T>& t) {
     for (size_t i = 0; i < rows; ++i) {
       const V av = hn::Set(d, a[i * t.a_stride]);
 #pragma GCC unroll 4
-      for (size_t v = 0; v < kVectors; ++v) acc[i][v] = hn::MulAdd(av, bv[v], acc[i][v]);
+      for (size_t v = 0; v < kVectors; ++v) {
+        acc[i][v] = FusedMulAdd<T>(av, bv[v], acc[i][v]);
+      }
     }
     ++a;
   }
+  const V nan = hn::Set(d, arith::CanonicalNan<T>());
 #pragma GCC unroll 16
   for (size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
     for (size_t v = 0; v < kVectors; ++v) {
-      hn::StoreU(acc[i][v], d, t.out + i * t.out_stride + v * lanes);
+      // Which of two NaNs a sum keeps depends on the vector unit: all become one.
+      const V sum = hn::IfThenElse(hn::IsNaN(acc[i][v]), nan, acc[i][v]);
+      hn::StoreU(sum, d, t.out + i * t.out_stride + v * lanes);
     }
   }
 }
@@ -264,10 +300,10 @@ HWY_EXPORT(GemmF64);
 HWY_EXPORT(AddInteger);
 }  // namespace
 
-void GemmBlockF32(const GemmArgs<float>& args) { HWY_DYNAMIC_DISPATCH(GemmF32)(args); }
-void GemmBlockF64(const GemmArgs<double>& args) { HWY_DYNAMIC_DISPATCH(GemmF64)(args); }
+void GemmBlockF32(const GemmArgs<float>& args) { TARSIA_DISPATCH(GemmF32)(args); }
+void GemmBlockF64(const GemmArgs<double>& args) { TARSIA_DISPATCH(GemmF64)(args); }
 void AddAsInteger(const float* src, const uint32_t* c, uint32_t* out, size_t n) {
-  HWY_DYNAMIC_DISPATCH(AddInteger)(src, c, out, n);
+  TARSIA_DISPATCH(AddInteger)(src, c, out, n);
 }
 
 }  // namespace tarsia::host::internal

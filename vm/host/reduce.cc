@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "dtypes/arith.h"
 #include "dtypes/bulk.h"
 #include "vm/host/elementwise.h"
 #include "vm/host/reduce_kernels.h"
@@ -59,6 +60,13 @@ ReduceKernels Kernels(Opcode op, DType type) {
   return internal::FindReduce(*reduction, *lane);
 }
 
+// Which of two NaNs an addition keeps depends on the vector unit: all become one.
+template <typename T>
+void MakeNansOne(void* values, size_t n) {
+  T* const x = static_cast<T*>(values);
+  for (size_t i = 0; i < n; ++i) x[i] = x[i] == x[i] ? x[i] : arith::CanonicalNan<T>();
+}
+
 // [axis, inner] -> [inner].
 void ReduceSlab(const ReduceKernels& kernels, DType type, const uint8_t* src, int64_t axis,
                 int64_t inner, uint8_t* out) {
@@ -94,6 +102,8 @@ void ReduceNative(const ReduceKernels& kernels, DType type, const void* src, int
     } else {
       ReduceSlab(kernels, type, begin, axis, inner, result);
     }
+    if (type == kF32) MakeNansOne<float>(result, static_cast<size_t>(inner));
+    if (type == kF64) MakeNansOne<double>(result, static_cast<size_t>(inner));
   }
 }
 

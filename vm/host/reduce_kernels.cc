@@ -13,6 +13,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "dtypes/simd_dispatch.h"
+
 #ifndef TARSIA_VM_HOST_REDUCE_KERNELS_ONCE_
 #define TARSIA_VM_HOST_REDUCE_KERNELS_ONCE_
 namespace tarsia::host::internal {
@@ -157,35 +159,56 @@ HWY_INLINE V Apply(ProdTag, V a, V b) {
   return hn::Mul(a, b);
 }
 
-// Halves the array until one is left.
-template <typename Tag, typename T>
-T CombineLanes(T* values, size_t count) {
-  for (; count > 1; count -= count / 2) {
-    for (size_t i = 0; i < count / 2; ++i) values[i] = Tag::Run(values[i], values[count - 1 - i]);
+// Partial results of a block: element i joins number i % kPartials. They are 256 bytes on every
+// instruction set, four vectors of the longest, so that sums are the same on each of them.
+template <typename T>
+inline constexpr size_t kPartials = 256 / sizeof(T);
+
+// Joins the upper half of `count` results to the lower until one is left; count is a power of two.
+template <typename T, typename Tag>
+T CombinePartials(T* values, size_t count) {
+  const hn::ScalableTag<T> d;
+  const size_t lanes = hn::Lanes(d);
+  while (count > 1) {
+    count /= 2;
+    size_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+      hn::StoreU(Apply(Tag(), hn::LoadU(d, values + i), hn::LoadU(d, values + count + i)), d,
+                 values + i);
+    }
+    for (; i < count; ++i) values[i] = Tag::Run(values[i], values[count + i]);
   }
   return values[0];
 }
 
-// Four vectors of partial results, combined at the end.
 template <typename T, typename Tag>
 T FloatBlock(const T* x, size_t n) {
   const hn::ScalableTag<T> d;
+  constexpr size_t kCount = kPartials<T>;
+  constexpr size_t kVectors = kCount / HWY_LANES(T);
   const size_t lanes = hn::Lanes(d);
   const auto empty = hn::Set(d, static_cast<T>(Tag::kEmpty));
-  auto p0 = empty, p1 = empty, p2 = empty, p3 = empty;
+  hn::Vec<decltype(d)> p[kVectors];
+#pragma GCC unroll 64
+  for (size_t v = 0; v < kVectors; ++v) p[v] = empty;
   size_t i = 0;
-  for (; i + 4 * lanes <= n; i += 4 * lanes) {
-    p0 = Apply(Tag(), p0, hn::LoadU(d, x + i));
-    p1 = Apply(Tag(), p1, hn::LoadU(d, x + i + lanes));
-    p2 = Apply(Tag(), p2, hn::LoadU(d, x + i + 2 * lanes));
-    p3 = Apply(Tag(), p3, hn::LoadU(d, x + i + 3 * lanes));
+  for (; i + kCount <= n; i += kCount) {
+#pragma GCC unroll 64
+    for (size_t v = 0; v < kVectors; ++v) {
+      p[v] = Apply(Tag(), p[v], hn::LoadU(d, x + i + v * lanes));
+    }
   }
-  for (; i + lanes <= n; i += lanes) p0 = Apply(Tag(), p0, hn::LoadU(d, x + i));
-  T values[HWY_MAX_BYTES / sizeof(T)];
-  hn::StoreU(Apply(Tag(), Apply(Tag(), p0, p1), Apply(Tag(), p2, p3)), d, values);
-  T total = CombineLanes<Tag>(values, lanes);
-  for (; i < n; ++i) total = Tag::Run(total, x[i]);
-  return total;
+  HWY_ALIGN T values[kCount];
+#pragma GCC unroll 64
+  for (size_t v = 0; v < kVectors; ++v) hn::Store(p[v], d, values + v * lanes);
+  // Nobody joined the partial results beyond the block: to leave those out changes nothing.
+  const size_t used = i != 0 ? kCount : std::bit_ceil(std::max<size_t>(n, 1));
+  size_t j = 0;
+  for (; i + lanes <= n; i += lanes, j += lanes) {
+    hn::StoreU(Apply(Tag(), hn::LoadU(d, values + j), hn::LoadU(d, x + i)), d, values + j);
+  }
+  for (; i < n; ++i, ++j) values[j] = Tag::Run(values[j], x[i]);
+  return CombinePartials<T, Tag>(values, used);
 }
 
 // In blocks, so that no partial result collects more than a few hundred roundings.
@@ -286,10 +309,10 @@ HWY_EXPORT(MarkFor);
 }  // namespace
 
 ReduceKernels FindReduce(Reduction reduction, ReduceLane lane) {
-  return HWY_DYNAMIC_DISPATCH(ReduceFor)(reduction, lane);
+  return TARSIA_DISPATCH(ReduceFor)(reduction, lane);
 }
 
-MarkKernel FindMark(int container_bytes) { return HWY_DYNAMIC_DISPATCH(MarkFor)(container_bytes); }
+MarkKernel FindMark(int container_bytes) { return TARSIA_DISPATCH(MarkFor)(container_bytes); }
 
 }  // namespace tarsia::host::internal
 #endif  // HWY_ONCE

@@ -10,6 +10,8 @@
 // After foreach_target.h.
 #include <hwy/highway.h>
 
+#include "dtypes/simd_dispatch.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace tarsia::host::internal {
 namespace HWY_NAMESPACE {
@@ -97,10 +99,10 @@ HWY_EXPORT(FmaComplexFor);
 HWY_EXPORT(SelectFor);
 }  // namespace
 
-TernaryKernel FindFma(Lane lane) { return HWY_DYNAMIC_DISPATCH(FmaFor)(lane); }
-TernaryKernel FindFmaComplex() { return HWY_DYNAMIC_DISPATCH(FmaComplexFor)(); }
+TernaryKernel FindFma(Lane lane) { return TARSIA_DISPATCH(FmaFor)(lane); }
+TernaryKernel FindFmaComplex() { return TARSIA_DISPATCH(FmaComplexFor)(); }
 TernaryKernel FindSelect(int container_bytes) {
-  return HWY_DYNAMIC_DISPATCH(SelectFor)(container_bytes);
+  return TARSIA_DISPATCH(SelectFor)(container_bytes);
 }
 
 }  // namespace tarsia::host::internal

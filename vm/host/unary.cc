@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "dtypes/arith.h"
+#include "support/elementary.h"
 #include "vm/host/kernels.h"
 #include "vm/host/math.h"
 
@@ -12,6 +13,8 @@
 #include <hwy/foreach_target.h>
 // After foreach_target.h.
 #include <hwy/highway.h>
+
+#include "dtypes/simd_dispatch.h"
 
 #ifndef TARSIA_VM_HOST_UNARY_ONCE_
 #define TARSIA_VM_HOST_UNARY_ONCE_
@@ -97,40 +100,37 @@ struct TruncOp {
 };
 struct ExpOp {
   static float Run(float a) { return ExpF32(a); }
-  static double Run(double a) { return std::exp(a); }
+  static double Run(double a) { return tarsia::Exp(a); }
 };
 struct Exp2Op {
   static float Run(float a) { return Exp2F32(a); }
-  static double Run(double a) { return std::exp2(a); }
+  static double Run(double a) { return tarsia::Exp2(a); }
 };
 struct LogOp {
   static float Run(float a) { return LogF32(a); }
-  static double Run(double a) { return std::log(a); }
+  static double Run(double a) { return tarsia::Log(a); }
 };
 struct Log2Op {
   static float Run(float a) { return Log2F32(a); }
-  static double Run(double a) { return std::log2(a); }
+  static double Run(double a) { return tarsia::Log2(a); }
 };
 struct TanhOp {
   static float Run(float a) { return TanhF32(a); }
-  // The C library's own of double may be more than 2 ulp off.
-  static double Run(double a) {
-    return static_cast<double>(std::tanh(static_cast<long double>(a)));
-  }
+  static double Run(double a) { return tarsia::Tanh(a); }
 };
 struct ErfOp {
   static float Run(float a) { return ErfF32(a); }
-  static double Run(double a) { return std::erf(a); }
+  static double Run(double a) { return tarsia::Erf(a); }
 };
 struct SinOp {
   static constexpr int kQuadrants = 0;
-  static float Run(float a) { return static_cast<float>(std::sin(static_cast<double>(a))); }
-  static double Run(double a) { return std::sin(a); }
+  static float Run(float a) { return static_cast<float>(tarsia::Sin(static_cast<double>(a))); }
+  static double Run(double a) { return tarsia::Sin(a); }
 };
 struct CosOp {
   static constexpr int kQuadrants = 1;
-  static float Run(float a) { return static_cast<float>(std::cos(static_cast<double>(a))); }
-  static double Run(double a) { return std::cos(a); }
+  static float Run(float a) { return static_cast<float>(tarsia::Cos(static_cast<double>(a))); }
+  static double Run(double a) { return tarsia::Cos(a); }
 };
 
 struct UnaryRow {
@@ -155,8 +155,8 @@ void Map(const void* a, void* out, size_t n) {
   for (size_t i = 0; i < n; ++i) y[i] = Op::Run(x[i]);
 }
 
-// Sine and cosine of f32: the vector form where all arguments of a run are small enough, else the
-// C library's.
+// Sine and cosine of f32: the vector form where all arguments of a run are small enough, else by
+// way of f64.
 template <typename Op>
 void MapSinCos(const void* a, void* out, size_t n) {
   constexpr size_t kRun = 64;
@@ -248,7 +248,7 @@ namespace {
 HWY_EXPORT(UnaryFor);
 }  // namespace
 
-UnaryKernel FindUnary(Opcode op, Lane lane) { return HWY_DYNAMIC_DISPATCH(UnaryFor)(op, lane); }
+UnaryKernel FindUnary(Opcode op, Lane lane) { return TARSIA_DISPATCH(UnaryFor)(op, lane); }
 
 }  // namespace tarsia::host::internal
 #endif  // HWY_ONCE

@@ -1,12 +1,13 @@
 #include "dtypes/bits.h"
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cstring>
 #include <memory>
 #include <random>
 #include <vector>
+
+#include "dtypes/simd.h"
 
 namespace tarsia {
 namespace {
@@ -123,9 +124,10 @@ TEST(BitsTest, PackTouchesNoByteOutside) {
 // Streams and codes in memory of exactly their size, every count and offset: on each instruction
 // set that this machine has, packing is the inverse of unpacking and both are the definition.
 TEST(BitsTest, EveryInstructionSetAgrees) {
-  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
-    hwy::SetSupportedTargetsForTest(target);
-    hwy::GetChosenTarget().DeInit();
+  const Simd running = ChosenSimd().simd;
+  for (const SimdRow& row : AllSimd()) {
+    if (!HasSimd(row.simd)) continue;
+    UseSimd(row.simd);
     for (int width = 1; width <= 7; ++width) {
       for (size_t n = 0; n < 150; ++n) {
         for (uint64_t offset = 0; offset < 8; ++offset) {
@@ -149,8 +151,7 @@ TEST(BitsTest, EveryInstructionSetAgrees) {
       }
     }
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().DeInit();
+  UseSimd(running);
 }
 
 TEST(BitsTest, BytesForBits) {

@@ -4,7 +4,6 @@
 #define TARSIA_TESTS_UNIT_VM_HOST_TESTING_H_
 
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cstdint>
 #include <cstring>
@@ -12,23 +11,21 @@
 
 #include "dtypes/bulk.h"
 #include "dtypes/dtype.h"
+#include "dtypes/simd.h"
 
 namespace tarsia::host {
 
 // Runs the test once with each vector unit that this machine has, plain code included.
 template <typename Function>
 void ForEachTarget(const Function& test) {
-  const int64_t supported = hwy::SupportedTargets();
-  constexpr int64_t kPlain = HWY_STATIC_TARGET;
-  for (const int64_t target : {kPlain, int64_t{HWY_SSE4}, int64_t{HWY_AVX2}, int64_t{HWY_AVX3}}) {
-    if (target != kPlain && (supported & target) == 0) continue;
-    SCOPED_TRACE(hwy::TargetName(target));
-    hwy::SetSupportedTargetsForTest(target | kPlain);
-    hwy::GetChosenTarget().Update(target | kPlain);
+  const Simd before = ChosenSimd().simd;
+  for (const SimdRow& row : AllSimd()) {
+    if (!HasSimd(row.simd)) continue;
+    SCOPED_TRACE(row.title);
+    UseSimd(row.simd);
     test();
   }
-  hwy::SetSupportedTargetsForTest(0);
-  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  UseSimd(before);
 }
 
 // SplitMix64.

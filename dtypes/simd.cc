@@ -1,0 +1,121 @@
+#include "dtypes/simd.h"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <iterator>
+#include <optional>
+#include <string>
+
+#include "dtypes/diagnostics.h"
+#include "dtypes/simd_dispatch.h"
+
+namespace tarsia {
+namespace internal {
+
+constinit hwy::ChosenTarget chosen_simd;
+
+}  // namespace internal
+
+namespace {
+
+std::atomic<Simd> running = Simd::kBaseline;  // what chosen_simd stands for
+
+struct Entry {
+  SimdRow row;
+  int64_t target;  // of Highway
+};
+
+#if HWY_ARCH_X86
+constexpr Entry kEntries[] = {
+    {{Simd::kBaseline, "", "SSE2"}, HWY_STATIC_TARGET},
+    {{Simd::kSse4, "sse4", "SSE4"}, HWY_SSE4},
+    {{Simd::kAvx2, "avx2", "AVX2"}, HWY_AVX2},
+    {{Simd::kAvx512, "avx512", "AVX-512"}, HWY_AVX3},
+};
+#else
+constexpr Entry kEntries[] = {
+    {{Simd::kBaseline, "", HWY_ARCH_ARM ? "NEON" : "none"}, HWY_STATIC_TARGET},
+    {{Simd::kSse4, "sse4", "SSE4"}, 0},
+    {{Simd::kAvx2, "avx2", "AVX2"}, 0},
+    {{Simd::kAvx512, "avx512", "AVX-512"}, 0},
+};
+#endif
+
+const Entry& EntryOf(Simd simd) { return kEntries[static_cast<size_t>(simd)]; }
+
+Simd Best() {
+  Simd best = Simd::kBaseline;
+  for (const Entry& entry : kEntries) {
+    if (HasSimd(entry.row.simd)) best = entry.row.simd;
+  }
+  return best;
+}
+
+std::string Names(bool of_processor) {
+  std::string out;
+  for (const Entry& entry : kEntries) {
+    if (entry.row.name.empty() || (of_processor && !HasSimd(entry.row.simd))) continue;
+    out += (out.empty() ? "" : ", ") + std::string(entry.row.name);
+  }
+  return out.empty() ? "none of them" : out;
+}
+
+// What TARSIA_SIMD asks for; nothing if it is not set.
+Result<std::optional<Simd>> Wanted() {
+  const char* const text = std::getenv(kSimdVariable);
+  if (text == nullptr || *text == '\0') return std::optional<Simd>();
+  for (const Entry& entry : kEntries) {
+    if (entry.row.name != text) continue;
+    if (HasSimd(entry.row.simd)) return std::optional<Simd>(entry.row.simd);
+    return MakeDiagnostic(diag::kSimdMissing, Location(), kSimdVariable, text, Names(true));
+  }
+  return MakeDiagnostic(diag::kSimdUnknown, Location(), kSimdVariable, text, Names(false));
+}
+
+// Read once, as the choice is made once.
+const Result<std::optional<Simd>>& WantedOnce() {
+  static const auto wanted = Wanted();
+  return wanted;
+}
+
+}  // namespace
+
+namespace internal {
+
+void ChooseSimd() {
+  const auto& wanted = WantedOnce();
+  UseSimd(wanted.ok() && wanted->has_value() ? **wanted : Best());
+}
+
+}  // namespace internal
+
+std::span<const SimdRow> AllSimd() {
+  static const auto rows = [] {
+    std::array<SimdRow, std::size(kEntries)> out;
+    for (size_t i = 0; i < out.size(); ++i) out[i] = kEntries[i].row;
+    return out;
+  }();
+  return rows;
+}
+
+bool HasSimd(Simd simd) {
+  return simd == Simd::kBaseline || (hwy::SupportedTargets() & EntryOf(simd).target) != 0;
+}
+
+const SimdRow& ChosenSimd() {
+  (void)internal::ChosenSimdTarget();
+  return EntryOf(running).row;
+}
+
+Status CheckSimd() {
+  const auto& wanted = WantedOnce();
+  return wanted.ok() ? OkStatus() : Status(wanted.error());
+}
+
+void UseSimd(Simd simd) {
+  running = simd;
+  internal::chosen_simd.Update(EntryOf(simd).target | HWY_STATIC_TARGET);
+}
+
+}  // namespace tarsia

@@ -1,0 +1,50 @@
+// dtypes/simd.h: which vector code runs. What TARSIA_SIMD says is read once by a process, so that
+// each of its values has a process of its own: tests/cli/devices.test.
+#include "dtypes/simd.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "dtypes/bulk_simd.h"
+
+namespace tarsia {
+namespace {
+
+TEST(Simd, TheChosenOneRuns) {
+  const Simd before = ChosenSimd().simd;
+  const char* last = "";
+  for (const SimdRow& row : AllSimd()) {
+    if (!HasSimd(row.simd)) {
+      std::printf("%s: not on this processor\n", row.title);
+      continue;
+    }
+    UseSimd(row.simd);
+    EXPECT_EQ(ChosenSimd().simd, row.simd);
+    const char* const name = internal::BulkTargetName();
+    EXPECT_STRNE(name, last) << "the same code as for the one before";
+    last = name;
+  }
+  UseSimd(before);
+}
+
+TEST(Simd, TheBestOneRunsUnlessAnotherIsAskedFor) {
+  ASSERT_TRUE(CheckSimd().ok()) << CheckSimd().error().message;
+  const char* const wanted = std::getenv(kSimdVariable);
+  if (wanted != nullptr && *wanted != '\0') {
+    EXPECT_EQ(ChosenSimd().name, wanted);
+    return;
+  }
+  bool better = false;  // than the chosen one
+  for (const SimdRow& row : AllSimd()) {
+    if (better) {
+      EXPECT_FALSE(HasSimd(row.simd)) << row.title;
+    }
+    better = better || row.simd == ChosenSimd().simd;
+  }
+  EXPECT_TRUE(better);
+}
+
+}  // namespace
+}  // namespace tarsia
