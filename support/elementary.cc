@@ -50,8 +50,8 @@ Long ExpLong(Long x) {
   return std::ldexp(1 + ExpLessOne(Reduced(x, k, kLn2)), static_cast<int>(k));
 }
 
-// x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)), for positive x; returns ln(m) = 2 atanh(s), s =
-// (m - 1) / (m + 1), |s| < 0.1716, as its series to s^29; the rest is below 1e-24 of the result.
+// x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)), for positive x; returns ln(m) = 2 atanh(s), s
+// = (m - 1) / (m + 1), |s| < 0.1716, as its series to s^29; the rest is below 1e-24 of the result.
 Long LogReduced(double x, int& exponent) {
   constexpr double kRootHalf = 0x1.6a09e667f3bcdp-1;
   double m = std::frexp(x, &exponent);

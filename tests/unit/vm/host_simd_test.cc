@@ -15,8 +15,7 @@
 namespace tarsia::host {
 namespace {
 
-constexpr DType kTypes[] = {kU8,  kU16, kU32, kU64,  kI8,  kI16, kI32,
-                            kI64, kF16, kBF16, kF32, kF64};
+constexpr DType kTypes[] = {kU8, kU16, kU32, kU64, kI8, kI16, kI32, kI64, kF16, kBF16, kF32, kF64};
 
 // Codes as they come for every other element; else numbers of about one size, of which sums and
 // products stay finite and lose digits.
@@ -66,9 +65,8 @@ TEST(HostSimd, Unary) {
     for (const DType type : kTypes) {
       if (!Contains(row.operands[0].types, type)) continue;
       const Array a = Any(type, kCount, 1);
-      ExpectOneResult(std::string(row.mnemonic), type, kCount, [&](void* out) {
-        Unary(row.opcode, type, a.data(), out, kCount);
-      });
+      ExpectOneResult(std::string(row.mnemonic), type, kCount,
+                      [&](void* out) { Unary(row.opcode, type, a.data(), out, kCount); });
     }
   }
 }
@@ -101,8 +99,8 @@ TEST(HostSimd, FusedMultiplyAdd) {
 }
 
 TEST(HostSimd, Reductions) {
-  for (const Opcode op : {Opcode::kReduceSum, Opcode::kReduceProd, Opcode::kReduceMin,
-                          Opcode::kReduceMax}) {
+  for (const Opcode op :
+       {Opcode::kReduceSum, Opcode::kReduceProd, Opcode::kReduceMin, Opcode::kReduceMax}) {
     for (const DType type : kTypes) {
       for (const int64_t axis : {1, 3, 15, 16, 17, 40, 63, 64, 65, 127, 300, 5000}) {
         for (const int64_t inner : {1, 19}) {
@@ -124,9 +122,8 @@ struct DotTypes {
 };
 
 TEST(HostSimd, Dots) {
-  constexpr DotTypes kRows[] = {{kF32, kF32, kF32},     {kF64, kF64, kF64},
-                                {kF16, kF16, kF32},     {kBF16, kBF16, kF32},
-                                {kF16, kF8E4M3FN, kF32}, {kI8, kU8, kI32}};
+  constexpr DotTypes kRows[] = {{kF32, kF32, kF32},   {kF64, kF64, kF64},      {kF16, kF16, kF32},
+                                {kBF16, kBF16, kF32}, {kF16, kF8E4M3FN, kF32}, {kI8, kU8, kI32}};
   constexpr int64_t kM = 13, kN = 45, kK = 70;
   for (const DotTypes& types : kRows) {
     for (const bool numbers : {true, false}) {
@@ -136,11 +133,10 @@ TEST(HostSimd, Dots) {
       };
       const Array a = make(types.a, kM * kK, 9), b = make(types.b, kK * kN, 10);
       const Array c = make(types.sum, kM * kN, 11);
-      ExpectOneResult(numbers ? "dot of numbers" : "dot of any codes", types.sum, kM * kN,
-                      [&](void* out) {
-                        Dot(types.a, types.b, types.sum, a.data(), b.data(), c.data(), out, kM, kN,
-                            kK);
-                      });
+      ExpectOneResult(
+          numbers ? "dot of numbers" : "dot of any codes", types.sum, kM * kN, [&](void* out) {
+            Dot(types.a, types.b, types.sum, a.data(), b.data(), c.data(), out, kM, kN, kK);
+          });
     }
   }
 }
