@@ -83,6 +83,18 @@ Agent::Agent(BlockState& block) : block_(block) {
     }
   }
   for (size_t i = 0; i < kScratchBuffers; ++i) scratch_[i].Ensure(p.scratch_bytes[i]);
+  ReserveMaps();
+}
+
+// Dense views whose extents are known at run time: what MapOf then makes anew in place.
+void Agent::ReserveMaps() {
+  const std::vector<PlannedInst>& code = plan().code;
+  for (size_t i = 0; i < code.size(); ++i) {
+    if (code[i].map != nullptr || code[i].extents.empty() || code[i].results == 0) continue;
+    const ConcreteType& type = plan().program.type(code[i].result[0]);
+    const int64_t empty[kMaxRank] = {};
+    maps_[i] = AddressMap::Reserve(type.mem_layout, {empty, code[i].extents.size()}, type.dtype);
+  }
 }
 
 void Agent::BeginLaunch() {

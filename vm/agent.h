@@ -133,6 +133,7 @@ class Agent final : public Resumable {
   [[nodiscard]] std::string Text(const PlannedInst& inst) const;
 
  private:
+  void ReserveMaps();
   bool BeforeSlow(const PlannedInst& inst, ExecState& state);
   void Trace(const PlannedInst& inst);
   void CheckReplicas(const PlannedInst& inst, uint32_t value);

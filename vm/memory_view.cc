@@ -450,6 +450,12 @@ Result<std::shared_ptr<AddressMap>> AddressMap::Make(const MemLayoutFamily& fami
   return map;
 }
 
+std::shared_ptr<AddressMap> AddressMap::Reserve(const MemLayoutFamily& family,
+                                                std::span<const int64_t> shape, DType type) {
+  std::shared_ptr<AddressMap> map(new AddressMap());
+  return map->SetDense(family, shape, type) ? map : nullptr;
+}
+
 Status AddressMap::Remake(const MemLayoutFamily& family, std::span<const int64_t> shape, DType type,
                           std::shared_ptr<AddressMap>& map) {
   const bool is_ours =

@@ -42,6 +42,9 @@ class AddressMap {
  public:
   static Result<std::shared_ptr<AddressMap>> Make(const MemLayoutFamily& family,
                                                   std::span<const int64_t> shape, DType type);
+  // The map of a dense tile, for Remake to change; null for other forms.
+  static std::shared_ptr<AddressMap> Reserve(const MemLayoutFamily& family,
+                                             std::span<const int64_t> shape, DType type);
   // Makes `map` that of this tile: the object it holds anew if nobody else has it, so that dense
   // tiles whose extents change allocate nothing; else another one. On errors it is unchanged.
   static Status Remake(const MemLayoutFamily& family, std::span<const int64_t> shape, DType type,

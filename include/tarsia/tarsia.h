@@ -770,8 +770,15 @@ typedef struct tarsia_execute_options {
  * has the bytes that a view of it wants; no access leaves them. A buffer that the program writes
  * must not overlap another argument.
  *
- * On "cpu" a launch does allocate: bookkeeping for each worker thread and the tiles of the blocks
- * it runs. It takes no lock that another launch holds. On "ptx" one launch runs at a time.
+ * On "cpu" the first launch of a plan makes what its blocks need, and the plan keeps it: for each
+ * of the first 32 launches that run at once, the tiles of a block for every thread, up to 64 MiB. A
+ * later launch allocates nothing for them, unless it is one of more at once than ever, asks for
+ * more threads or for larger scratch (alloc.global) than any before, needs more than 16 MiB for all
+ * threads, makes views of packed or swizzled layouts whose extents change, or has something to
+ * tell: an error, a report, `print`, a trace, TARSIA_EXECUTE_CHECK. The threads that help are the
+ * library's; they are started when they are first wanted, sleep between launches, and take no
+ * signals. A child of fork() starts its own. A launch that is soon over runs on the calling thread
+ * alone and waits for no other. On "ptx" one launch runs at a time.
  *
  * Errors: INVALID_ARGUMENT, UNSUPPORTED (an option that the device does not have), NO_DEVICE (it
  * was lost), LAUNCH_FAILED and OUT_OF_MEMORY (after which the contents of writable buffers are

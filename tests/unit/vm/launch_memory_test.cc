@@ -79,6 +79,21 @@ TEST(AddressMap, IsMadeAnewInPlaceUnlessSomebodyElseHasIt) {
   EXPECT_EQ(map->size_bytes(), 224u);
 }
 
+// What an agent has of its views before it runs.
+TEST(AddressMap, IsReservedForDenseTilesAlone) {
+  MemLayoutFamily family;
+  const std::array<int64_t, 2> empty = {0, 0};
+  const std::array<int64_t, 2> shape = {4, 6};
+  std::shared_ptr<AddressMap> map = AddressMap::Reserve(family, empty, kU8);
+  ASSERT_NE(map, nullptr);
+  const AddressMap* const reserved = map.get();
+  ASSERT_TRUE(AddressMap::Remake(family, shape, kU8, map).ok());
+  EXPECT_EQ(map.get(), reserved);
+  EXPECT_EQ(map->size_bytes(), 24u);
+  family.swizzles.push_back(*MakeSwizzle(4, 1, 3));
+  EXPECT_EQ(AddressMap::Reserve(family, empty, kU8), nullptr);
+}
+
 // ---- scratch -------------------------------------------------------------------------------
 
 TEST(HostScratch, ProductsKeepToTheSizesNamed) {
