@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "isa/checker.h"
+#include "isa/prune.h"
 #include "layout/expr_parser.h"
 
 namespace tarsia {
@@ -24,6 +25,7 @@ class Specialiser {
     CheckRequirements();
     if (diagnostics_.count() != before) return std::nullopt;
     Substitute();
+    Prune(module_, kernel());
     Checker checker(module_, kernel(), &limits_, diagnostics_);
     checker.Run();
     if (diagnostics_.count() != before) return Fail();

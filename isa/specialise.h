@@ -27,9 +27,11 @@ struct TargetLimits {
   int max_warps = 32;                 // a block
 };
 
-// Constants without binding take their default. Errors (unknown or missing constants, a
-// requirement that fails, whatever validation finds) go to `diagnostics`; places in a binding's
-// text are reported against the pseudo-source `--set`. Thread-safe.
+// Constants without binding take their default. What they say never runs is taken out first
+// (isa/prune.h), so that an arm of an `if` need not fit constants that do not take it. Errors
+// (unknown or missing constants, a requirement that fails, whatever validation finds) go to
+// `diagnostics`; places in a binding's text are reported against the pseudo-source `--set`.
+// Thread-safe.
 std::optional<Program> Specialise(const ValidModule& module, std::string_view kernel,
                                   const std::vector<Binding>& bindings, const TargetLimits& limits,
                                   Diagnostics& diagnostics);

@@ -300,6 +300,8 @@ int RunArgs::BindZeros(const tarsia_query* query, size_t param) {
   BoundParam& bound = params_[param];
   uint64_t bytes = 0;
   tarsia_query_pointer_bytes(query, param, &bytes);
+  // Enough for every branch.
+  for (const tarsia_view& view : ViewsOf(query, param)) bytes = std::max(bytes, view.bytes);
   if (bytes == 0) {
     return Usage(
         fmt::format("how much is behind `%{}` depends on what the kernel computes", bound.name),

@@ -115,7 +115,7 @@ struct PointerUse {
   std::vector<int64_t> shape;
   uint64_t bytes = 0;         // what a buffer must have at least
   bool row_major = false;     // whole, dense, the last dimension fastest
-  bool unconditional = true;  // not within a block of code
+  bool unconditional = true;  // not within a loop or a branch, unless its condition is constant
   bool written = false;       // some instruction stores through it
   std::string text;           // "global<f16>[16, 64]"
 };

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "isa/prune.h"
 #include "support/first_exception.h"
 #include "vm/agent.h"
 #include "vm/diagnostics.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr int64_t kMaxGridExtent = INT32_MAX;
 constexpr int64_t kMaxBlocks = int64_t{1} << 62;
+constexpr int64_t kMaxViewExtent = int64_t{1} << 40;
 
 // ---- grid ----------------------------------------------------------------------------------
 
@@ -119,6 +121,30 @@ Status CheckAssumptions(const Program& program, const LaunchArgs& args,
 
 std::string UseText(const ConcreteType& type, const std::vector<int64_t>& shape) {
   return "global<" + std::string(DTypeName(type.dtype)) + ">" + ToString(shape);
+}
+
+// Extents that depend on parameters alone, of slices and of views of tiles; PointerUses looks at
+// those of pointers. Compiled kernels rely on it.
+Status CheckExtents(const Program& program, const std::vector<uint64_t>& scalars) {
+  const Kernel& kernel = program.kernel();
+  const std::vector<uint64_t> codes = Codes(program, scalars);
+  const auto parameters = static_cast<uint32_t>(kernel.params.size());
+  for (const Inst& inst : kernel.code) {
+    if (inst.opcode != Opcode::kSlice && inst.opcode != Opcode::kView) continue;
+    const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
+    for (size_t d = 0; d < type.shape.size(); ++d) {
+      if (type.shape[d] >= 0) continue;
+      TARSIA_TRY(const IndexExpr expr,
+                 IndexExpr::Compile(program, type.shape_exprs[d], kernel.LocationOf(inst)));
+      if (!expr.UsesOnlyBelow(parameters)) continue;
+      const int64_t extent = expr.Int(codes.data());
+      if (extent >= 0 && extent <= kMaxViewExtent) continue;
+      const bool slice = inst.opcode == Opcode::kSlice;
+      return MakeDiagnostic(diag::kViewExtent,
+                            slice ? kernel.LocationOf(inst) : kernel.TypeLocation(inst), d, extent);
+    }
+  }
+  return OkStatus();
 }
 
 // What a launch that fits must hold before any block runs.
@@ -384,6 +410,7 @@ Result<LaunchShape> CheckLaunch(const Program& program, const LaunchArgs& args) 
   TARSIA_CHECK(CheckAssumptions(program, args, shape.scalars));
   TARSIA_CHECK(ResolveGrid(program, shape.scalars, shape.grid.data()));
   if (shape.Empty()) return shape;
+  TARSIA_CHECK(CheckExtents(program, shape.scalars));
   TARSIA_CHECK(CheckBuffers(program, args, shape.scalars));
   return shape;
 }
@@ -398,7 +425,9 @@ Result<std::vector<PointerUse>> PointerUses(const Program& program,
   size_t block_end = 0;
   for (size_t i = 0; i < kernel.code.size(); ++i) {
     const Inst& inst = kernel.code[i];
-    if (Row(inst.opcode).Has(kOpensBlock)) block_end = std::max<size_t>(block_end, inst.end);
+    if (Row(inst.opcode).Has(kOpensBlock) && !RunsItsBlock(program.pool(), kernel, inst)) {
+      block_end = std::max<size_t>(block_end, inst.end);
+    }
     if (inst.opcode != Opcode::kView || !kernel.Slots(inst)[0].is_value()) continue;
     const uint32_t source = kernel.Slots(inst)[0].value();
     if (program.type(source).kind != ValueKind::kPointer) continue;

@@ -697,7 +697,7 @@ typedef struct tarsia_view {
   int64_t shape[TARSIA_MAX_RANK];
   uint64_t bytes;     /* what the pointer must have behind it */
   bool row_major;     /* dense, the last dimension fastest */
-  bool unconditional; /* not within a loop or a branch */
+  bool unconditional; /* not within a loop, nor in a branch on what is no constant */
   bool writes;        /* the program may write through it */
   const char* text;   /* "global<f16>[16, 64]" */
   uint32_t line;      /* in the text; 0 if unknown */

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "isa/parser.h"
+#include "isa/prune.h"
 #include "isa/validate.h"
 #include "layout/eval.h"
 #include "tests/harness/codec.h"
@@ -90,7 +91,9 @@ std::vector<PointerView> TopLevelViews(const Program& program,
   for (size_t i = 0; i < kernel.code.size(); ++i) {
     const Inst& inst = kernel.code[i];
     if (i < block_end) continue;
-    if (Row(inst.opcode).Has(kOpensBlock)) block_end = inst.end;
+    if (Row(inst.opcode).Has(kOpensBlock) && !RunsItsBlock(program.pool(), kernel, inst)) {
+      block_end = inst.end;
+    }
     if (inst.opcode != Opcode::kView) continue;
     const ExprId source = kernel.Slots(inst)[0];
     if (!source.is_value() || program.type(source.value()).kind != ValueKind::kPointer) continue;
