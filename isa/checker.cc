@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "dtypes/convert.h"
 #include "layout/diagnostics.h"
 
 namespace tarsia {
@@ -58,7 +59,7 @@ std::string_view DescribeKind(const OperandRow& row) {
       return "a constant integer";
     case OperandKind::kMemoryTile:
     case OperandKind::kElement:
-      return "a global or shared tile";
+      return DescribeMemory(row);
     case OperandKind::kSource:
       return "a pointer or a tile";
     case OperandKind::kText:
@@ -501,6 +502,20 @@ bool Checker::SameLayout(const Inst& inst, ExprId a, const std::string& what_a, 
   return false;
 }
 
+namespace {
+
+// Whether a number that is none of a type of integers is one of a type: it does not overflow, and
+// infinity or NaN only where the type has them.
+bool IsNumberOf(DType dtype, const ExprPool& pool, ExprId number) {
+  if (const auto whole = pool.AsInt(number)) {
+    return ParseValue(dtype, std::to_string(*whole)).has_value();
+  }
+  const auto real = pool.AsFloat(number);
+  return !real || ParseValue(dtype, FloatToString(*real)).has_value();
+}
+
+}  // namespace
+
 bool Checker::LiteralFits(const Operand& operand, ExprId dtype_id) {
   const auto dtype = pool().AsDType(dtype_id);
   const ExprType kind = operand.constant;
@@ -510,10 +525,10 @@ bool Checker::LiteralFits(const Operand& operand, ExprId dtype_id) {
   if (kind == ExprType::kBool) {
     fits = *dtype == kBoolType;
   } else if (kind == ExprType::kFloat) {
-    fits = !dtype->IsInteger() && *dtype != kBoolType;
+    fits = !dtype->IsInteger() && *dtype != kBoolType && IsNumberOf(*dtype, pool(), folded);
   } else if (kind == ExprType::kInt) {
     const auto value = pool().AsInt(folded);
-    fits = *dtype != kBoolType;
+    fits = *dtype != kBoolType && (dtype->IsInteger() || IsNumberOf(*dtype, pool(), folded));
     if (fits && value && dtype->IsInteger()) {
       if (dtype->kind == DTypeKind::kSigned) {
         fits = dtype->bits == 64 || (*value >= -(int64_t{1} << (dtype->bits - 1)) &&
@@ -525,8 +540,15 @@ bool Checker::LiteralFits(const Operand& operand, ExprId dtype_id) {
   } else {
     fits = false;
   }
-  if (!fits) Error(diag::kLiteralType, operand.location, Text(operand.id), DTypeName(*dtype));
-  return fits;
+  if (fits) return true;
+  Diagnostic& error =
+      Error(diag::kLiteralType, operand.location, Text(operand.id), DTypeName(*dtype));
+  const bool number = kind == ExprType::kFloat || kind == ExprType::kInt;
+  if (number && dtype->IsFloat()) {
+    error.help = fmt::format("the largest finite value is {}",
+                             DecodeToString(*dtype, MaxFiniteCode(*dtype)));
+  }
+  return false;
 }
 
 // ---- instructions ----------------------------------------------------------------------------
@@ -691,6 +713,11 @@ bool Checker::CheckValueOperand(const Inst& inst, const InstRow& row, size_t i,
       break;
   }
   if (!fits) return WrongKind(inst, row, i, operand);
+  if (memory && row.operands[i].space != Space::kNone && row.operands[i].space != type.space) {
+    Error(diag::kSpace, operand.location, operand.name, row.mnemonic,
+          SpaceName(row.operands[i].space), kernel_.ValueName(operand.id.value()), Describe(type));
+    return false;
+  }
   if (row.operands[i].kind == OperandKind::kElement && !CheckIndices(inst, i, operand)) {
     return false;
   }

@@ -44,8 +44,8 @@ struct Operands {
   static constexpr OperandRow MemoryTile(TypeClass types, Name name) {
     return {OperandKind::kMemoryTile, types, name};
   }
-  static constexpr OperandRow Element(TypeClass types, Name name) {
-    return {OperandKind::kElement, types, name};
+  static constexpr OperandRow Element(TypeClass types, Name name, Space space = Space::kNone) {
+    return {OperandKind::kElement, types, name, space};
   }
   static constexpr OperandRow Index(Name name) { return {OperandKind::kIndex, kIntegerType, name}; }
   static constexpr OperandRow Condition(Name name) {
@@ -291,6 +291,19 @@ std::string_view Describe(TypeClass types) {
       return "an accumulator type (f32, f64, i32, c64)";
   }
   return "?";
+}
+
+std::string_view DescribeMemory(const OperandRow& operand) {
+  switch (operand.space) {
+    case Space::kGlobal:
+      return "a global tile";
+    case Space::kShared:
+      return "a shared tile";
+    case Space::kNone:
+    case Space::kRegister:
+      break;
+  }
+  return "a global or shared tile";
 }
 
 }  // namespace tarsia

@@ -61,6 +61,9 @@ inline constexpr std::string_view kCacheWords[] = {"default", "evict_first", "no
 // The words of a kind; empty for kinds that take none.
 std::span<const std::string_view> AttrWords(AttrKind kind);
 
+enum class Space : uint8_t { kNone, kGlobal, kShared, kRegister };
+std::string_view SpaceName(Space space);  // "global"; "" for kNone
+
 // What an operand may be.
 enum class OperandKind : uint8_t {
   kTile,          // a register tile
@@ -136,7 +139,10 @@ struct OperandRow {
   OperandKind kind = OperandKind::kTile;
   TypeClass types = TypeClass::kAnyType;
   std::string_view name;
+  Space space = Space::kNone;  // of tiles in memory: where they must be; kNone: global or shared
 };
+// "a global or shared tile", "a shared tile": the tile of a kMemoryTile or kElement operand.
+std::string_view DescribeMemory(const OperandRow& operand);
 struct ResultRow {
   ResultKind kind = ResultKind::kTile;
   std::string_view name;

@@ -19,9 +19,6 @@
 
 namespace tarsia {
 
-enum class Space : uint8_t { kNone, kGlobal, kShared, kRegister };
-std::string_view SpaceName(Space space);  // "global"; "" for kNone
-
 // What `: type` says; what is left out is none. Interned: equal annotations have equal ids.
 //   [ space "<" dtype ">" | dtype ] [ "[" shape "]" [ layout ] [ "bits" bitlayout ] ]
 struct TypeExpr {

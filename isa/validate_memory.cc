@@ -20,14 +20,6 @@ std::string Quoted(Checker& check, const Checker::Operand& operand) {
   return "`" + check.Text(operand.id) + "`";
 }
 
-bool RequireSpace(Checker& check, const Inst& inst, const Checker::Operand& operand, Space space) {
-  if (operand.type->space == space) return true;
-  check.Error(diag::kSpace, operand.location, operand.name, Row(inst.opcode).mnemonic,
-              SpaceName(space), check.kernel().ValueName(operand.id.value()),
-              check.Describe(*operand.type));
-  return false;
-}
-
 void ViewPointer(Checker& check, const Inst& inst, const Checker::Operand& source,
                  const TypeExpr& note) {
   if (note.space != Space::kGlobal && note.space != Space::kNone) {
@@ -197,11 +189,7 @@ VALIDATE(CopyAsync) {
   const Checker::Operand destination = check.Get(inst, 0);
   const Checker::Operand source = check.Get(inst, 1);
   const ExprId shape = check.Annotation(inst).shape;
-  if (!RequireSpace(check, inst, destination, Space::kShared) ||
-      !RequireSpace(check, inst, source, Space::kGlobal) ||
-      !check.SameDType(inst, destination, source)) {
-    return;
-  }
+  if (!check.SameDType(inst, destination, source)) return;
   for (const Checker::Operand& tile : {destination, source}) {
     if (check.Rank(tile.type->shape) == check.Rank(shape)) continue;
     check.Error(diag::kRankDiffers, check.AtType(inst), Quoted(check, tile),

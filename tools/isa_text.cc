@@ -55,8 +55,8 @@ std::string_view AnnotationShape(Annotation annotation) {
   return "";
 }
 
-std::string_view KindText(OperandKind kind) {
-  switch (kind) {
+std::string KindText(const OperandRow& operand) {
+  switch (operand.kind) {
     case OperandKind::kTile:
       return "a register tile";
     case OperandKind::kOptionalTile:
@@ -72,9 +72,9 @@ std::string_view KindText(OperandKind kind) {
     case OperandKind::kConstant:
       return "an integer expression of constants";
     case OperandKind::kMemoryTile:
-      return "a global or shared tile";
+      return std::string(DescribeMemory(operand));
     case OperandKind::kElement:
-      return "a place in a global or shared tile";
+      return fmt::format("a place in {}", DescribeMemory(operand));
     case OperandKind::kSource:
       return "a pointer or a tile of any space";
     case OperandKind::kText:
@@ -127,7 +127,7 @@ std::string AnnotationText(Annotation annotation) {
 }
 
 std::string OperandText(const OperandRow& operand) {
-  std::string out(KindText(operand.kind));
+  std::string out = KindText(operand);
   if (HasType(operand.kind)) {
     out += operand.types == TypeClass::kAnyType ? " of any type"
                                                 : fmt::format(" of {}", Describe(operand.types));
