@@ -11,7 +11,7 @@ namespace tarsia::compiler {
 Result<CompiledKernel> Compile(const Program& program, Target target,
                                const CompileOptions& options) {
   TARSIA_TRY(const LayoutPlan layouts, InferLayouts(program));
-  TARSIA_TRY(const SharedPlan shared, PlanShared(program, layouts, target));
+  TARSIA_TRY(const SharedPlan shared, PlanShared(program, target));
   TARSIA_TRY(CompiledKernel out, Generate(program, layouts, shared, target, options));
   out.layouts = ToString(program, layouts);
   return out;

@@ -1,6 +1,7 @@
 // Where everything lies that a block keeps in shared memory: the tiles of the program, placed by
-// lifetime (a tile lives to the end of its block of code, so blocks are a stack), and below them
-// one run of scratch for conversions, reductions and the like.
+// lifetime (a tile lives to the end of its block of code, so blocks are a stack), and above them
+// one run of scratch for conversions, reductions and the like. How much scratch there is shows when
+// the code is made: no more than it uses.
 //
 // A kernel's shared memory is always of the dynamic kind: one extern array, its size given at
 // launch.
@@ -10,7 +11,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "compiler/infer_layouts.h"
 #include "compiler/target.h"
 #include "isa/program.h"
 #include "support/result.h"
@@ -19,6 +19,8 @@ namespace tarsia::compiler {
 
 // Of the extern array itself; no tile is aligned to more.
 inline constexpr uint64_t kSharedAlignment = 1024;
+// Exchanges of more bytes go in rounds where there is less room, but of no fewer bytes than this.
+inline constexpr uint64_t kLeastScratch = 4 * 1024;
 
 struct SharedTile {
   uint32_t value = 0;
@@ -30,14 +32,19 @@ struct SharedTile {
 };
 
 struct SharedPlan {
-  uint64_t total_bytes = 0;
-  uint64_t scratch_bytes = 0;     // at offset 0
+  uint64_t tile_bytes = 0;        // of all tiles; scratch begins there
+  uint64_t scratch_room = 0;      // what scratch may take
+  uint64_t limit = 0;             // a block
   std::vector<SharedTile> tiles;  // in the order of the text
+  Location largest;               // tile, for messages
   [[nodiscard]] const SharedTile* Find(uint32_t value) const;
 };
 
-// Errors: more than the target has.
-Result<SharedPlan> PlanShared(const Program& program, const LayoutPlan& layouts, Target target);
+// Errors: tiles whose layout does not fit.
+Result<SharedPlan> PlanShared(const Program& program, Target target);
+// The bytes of all, with so much scratch. Errors: more than the target has.
+Result<uint64_t> TotalShared(const Program& program, const SharedPlan& plan, Target target,
+                             uint64_t scratch);
 
 }  // namespace tarsia::compiler
 

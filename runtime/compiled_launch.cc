@@ -19,8 +19,10 @@ using compiler::KernelParameter;
 using compiler::ReportHeader;
 using compiler::ReportRecord;
 
-// Bytes of entries that one report buffer holds.
-constexpr uint64_t kReportRoom = uint64_t{1} << 20;
+// Bytes of entries that one report buffer holds: of what is printed, and of extents to complain
+// about, of which a few will do.
+constexpr uint64_t kPrintRoom = uint64_t{1} << 20;
+constexpr uint64_t kExtentRoom = 2048;
 // What CUDA allows along y and z.
 constexpr int64_t kMaxGridYZ = 65535;
 
@@ -29,12 +31,13 @@ uint64_t AlignUp(uint64_t bytes) {
   return (bytes + kMask) & ~kMask;
 }
 
-// Whether some record makes entries: values to print, extents to complain about.
-bool MakesEntries(const CompiledKernel& kernel) {
-  return std::any_of(kernel.records.begin(), kernel.records.end(), [](const ReportRecord& record) {
-    return record.kind == ReportRecord::Kind::kPrint ||
-           record.kind == ReportRecord::Kind::kViewExtent;
-  });
+uint64_t ReportRoom(const CompiledKernel& kernel) {
+  const auto has = [&](ReportRecord::Kind kind) {
+    return std::any_of(kernel.records.begin(), kernel.records.end(),
+                       [kind](const ReportRecord& record) { return record.kind == kind; });
+  };
+  if (has(ReportRecord::Kind::kPrint)) return kPrintRoom;
+  return has(ReportRecord::Kind::kViewExtent) ? kExtentRoom : 0;
 }
 
 std::array<int64_t, 3> BlockOf(uint64_t linear, const std::array<int64_t, 3>& grid) {
@@ -73,7 +76,7 @@ Result<WorkspaceLayout> CompiledProgram::LayOutWorkspace(
   layout.has_report = !kernel().records.empty();
   if (layout.has_report) {
     layout.report = layout.bytes;
-    layout.report_room = MakesEntries(kernel()) ? kReportRoom : 0;
+    layout.report_room = ReportRoom(kernel());
     layout.bytes = AlignUp(layout.report + sizeof(ReportHeader) + layout.report_room);
   }
   return layout;
@@ -230,11 +233,14 @@ Status CompiledProgram::FailureOf(uint64_t failure, const std::vector<Entry>& en
     case ReportRecord::Kind::kViewOfSlice:
       return MakeDiagnostic(diag::kViewOfSlice, record.location, record.text);
     case ReportRecord::Kind::kViewExtent: {
-      int64_t extent = -1;
+      // That of this block, or of another one where this one found no room.
+      const Entry* told = nullptr;
       for (const Entry& entry : entries) {
-        if (entry.record != number || entry.block != block) continue;
-        std::memcpy(&extent, entry.elements, sizeof(extent));
+        if (entry.record != number) continue;
+        if (told == nullptr || entry.block == block) told = &entry;
       }
+      int64_t extent = -1;
+      if (told != nullptr) std::memcpy(&extent, told->elements, sizeof(extent));
       return MakeDiagnostic(diag::kViewExtent, record.location, record.dim, extent);
     }
     case ReportRecord::Kind::kPrint:

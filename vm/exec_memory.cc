@@ -205,7 +205,9 @@ EXEC(Slice) {
   for (size_t d = 0; d < inst.extents.size(); ++d) {
     start[d] = source.indices[d].Int(agent.codes());
     shape[d] = inst.extents[d].Int(agent.codes());
-    if (shape[d] < 0) return agent.Fail(diag::kViewExtent, inst, d, shape[d]);
+    if (shape[d] < 0 || shape[d] > int64_t{1} << 40) {
+      return agent.Fail(diag::kViewExtent, inst, d, shape[d]);
+    }
   }
   agent.View(inst.result[0]) = SliceView(agent.View(source.value), start, shape);
   return ExecState::kNext;

@@ -15,7 +15,6 @@
 namespace tarsia::compiler {
 namespace {
 
-constexpr char kSharedName[] = "tarsia_shared";
 constexpr char kLockName[] = "tarsia_lock";
 
 size_t Size(int64_t x) { return static_cast<size_t>(x); }
@@ -63,7 +62,6 @@ Emitter::Emitter(const Program& program, const LayoutPlan& layouts, const Shared
 Status Emitter::EmitKernel() {
   info_.name = EntryName(program_.name());
   info_.threads = static_cast<int>(threads());
-  info_.shared_bytes = shared_.total_bytes;
   CollectFacts();
   FindWords();
   MakeEntry();
@@ -71,6 +69,7 @@ Status Emitter::EmitKernel() {
   MakeVariables();
   TARSIA_CHECK(EmitBody(0, kernel().code.size()));
   builder_.CreateRetVoid();
+  TARSIA_TRY(info_.shared_bytes, TotalShared(program_, shared_, target_, scratch_bytes_));
   if (debug_) debug_->finalize();
   return OkStatus();
 }
@@ -87,6 +86,14 @@ void Emitter::CollectFacts() {
   written_ = WrittenMemory(program_);
   for (const Assume& assume : kernel().assumes) {
     if (assume.alignment.none()) Assumed(assume.condition);
+  }
+  // Who launches checks the extents that depend on parameters alone.
+  for (const Inst& inst : kernel().code) {
+    if (inst.opcode != Opcode::kView && inst.opcode != Opcode::kSlice) continue;
+    for (const ExprId extent : program_.type(kernel().Results(inst)[0].value()).shape_exprs) {
+      if (!extent.is_value() || extent.value() >= kernel().params.size()) continue;
+      facts_[extent.value()] = Both(facts_[extent.value()], Facts::Between(0, kMostExtent));
+    }
   }
 }
 
@@ -189,13 +196,6 @@ void Emitter::MakeEntry() {
     arguments_.push_back(function_->getArg(i));
   }
   if (NeedsReport()) report_ = function_->getArg(static_cast<unsigned>(types.size()) - 1);
-  if (shared_.total_bytes > 0 || !shared_.tiles.empty()) {
-    auto* array = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(I(8), 0), false,
-                                           llvm::GlobalValue::ExternalLinkage, nullptr, kSharedName,
-                                           nullptr, llvm::GlobalValue::NotThreadLocal, 3);
-    array->setAlignment(llvm::Align(kSharedAlignment));
-    shared_base_ = builder_.CreateTrunc(builder_.CreatePtrToInt(array, I(64)), I(32));
-  }
   entry_end_ = builder_.CreateBr(body);
   builder_.SetInsertPoint(body);
 }
@@ -582,14 +582,13 @@ void Emitter::RequireAlignment(uint32_t parameter, uint64_t bytes) {
 }
 
 llvm::Value* Emitter::LockWord() {
-  llvm::GlobalVariable* word = module_->getNamedGlobal(kLockName);
-  if (word == nullptr) {
-    word = new llvm::GlobalVariable(*module_, I(32), false, llvm::GlobalValue::InternalLinkage,
-                                    builder_.getInt32(0), kLockName, nullptr,
-                                    llvm::GlobalValue::NotThreadLocal, 1);
-    word->setAlignment(llvm::Align(4));
-  }
-  return builder_.CreatePtrToInt(word, I(64));
+  if (lock_word_ != nullptr) return lock_word_;
+  auto* word = new llvm::GlobalVariable(*module_, I(32), false, llvm::GlobalValue::InternalLinkage,
+                                        builder_.getInt32(0), kLockName, nullptr,
+                                        llvm::GlobalValue::NotThreadLocal, 1);
+  word->setAlignment(llvm::Align(4));
+  lock_word_ = llvm::ConstantExpr::getPtrToInt(word, I(64));
+  return lock_word_;
 }
 
 llvm::Value* Emitter::WorkspaceAddress(uint32_t value) {

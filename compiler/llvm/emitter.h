@@ -83,6 +83,9 @@ struct MemoryTile {
   [[nodiscard]] int bits() const { return type.bits; }
 };
 
+// The most that an extent may be.
+inline constexpr int64_t kMostExtent = int64_t{1} << 40;
+
 // An address that slots of one tile share but for a constant.
 struct Address {
   llvm::Value* base = nullptr;  // i64, of shared memory i32
@@ -203,8 +206,13 @@ class Emitter {
   [[nodiscard]] int64_t ElementCount(LayoutId layout) const;
 
   // ---- exchange through shared scratch ---------------------------------------------------------
-  // i32 address of the scratch.
+  // i32 addresses of a block's shared memory, and of the scratch in it.
+  llvm::Value* SharedBase();
   llvm::Value* Scratch();
+  // How many of so many bytes of scratch there is room for. TakeScratch: they are used, from the
+  // start of the scratch.
+  [[nodiscard]] uint64_t ScratchRoom(uint64_t wanted) const;
+  void TakeScratch(uint64_t bytes);
   // Elements that threads have become elements that threads want: `put[i]` is the place of slot i
   // and whether it is put at all; `get` likewise. Places are below `count`. Where a place is not
   // got the result is unspecified. `codes` are integers of `bytes` bytes.
@@ -319,7 +327,10 @@ class Emitter {
   llvm::BasicBlock* entry_ = nullptr;
   llvm::Instruction* entry_end_ = nullptr;  // variables and thread indices go before it
   llvm::Value* thread_ = nullptr;
-  llvm::Value* shared_base_ = nullptr;  // i32
+  llvm::Value* shared_base_ = nullptr;   // i32
+  llvm::Value* scratch_ = nullptr;       // i32
+  uint64_t scratch_bytes_ = 0;           // taken so far
+  llvm::Constant* lock_word_ = nullptr;  // i64
   llvm::Value* report_ = nullptr;
   bool uses_async_copies_ = false;
 

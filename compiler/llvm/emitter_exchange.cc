@@ -1,6 +1,7 @@
 // Elements that change threads: by shuffles within a warp, else through scratch in shared memory.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -8,14 +9,47 @@
 #include "compiler/llvm/lower.h"
 
 namespace tarsia::compiler {
+namespace {
 
-llvm::Value* Emitter::Scratch() { return shared_base_; }
+constexpr char kSharedName[] = "tarsia_shared";
+
+}  // namespace
+
+llvm::Value* Emitter::SharedBase() {
+  if (shared_base_ != nullptr) return shared_base_;
+  auto* array = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(I(8), 0), false,
+                                         llvm::GlobalValue::ExternalLinkage, nullptr, kSharedName,
+                                         nullptr, llvm::GlobalValue::NotThreadLocal, 3);
+  array->setAlignment(llvm::Align(kSharedAlignment));
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(entry_end_);
+  shared_base_ = builder_.CreateTrunc(builder_.CreatePtrToInt(array, I(64)), I(32));
+  return shared_base_;
+}
+
+llvm::Value* Emitter::Scratch() {
+  if (scratch_ != nullptr) return scratch_;
+  llvm::Value* base = SharedBase();
+  llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(entry_end_);
+  scratch_ = builder_.CreateAdd(base, Int32(static_cast<int64_t>(shared_.tile_bytes)));
+  return scratch_;
+}
+
+// Where there is too little room, the kernel is refused in the end.
+uint64_t Emitter::ScratchRoom(uint64_t wanted) const {
+  return std::min(wanted, std::max(shared_.scratch_room, kLeastScratch));
+}
+
+void Emitter::TakeScratch(uint64_t bytes) { scratch_bytes_ = std::max(scratch_bytes_, bytes); }
 
 Slots Emitter::ExchangeCodes(const Slots& codes, int bytes, int64_t count,
                              std::span<const Place> put, std::span<const Place> get) {
   Slots out(get.size(), llvm::Constant::getNullValue(I(static_cast<unsigned>(bytes) * 8)));
   if (count == 0) return out;
-  const int64_t room = static_cast<int64_t>(shared_.scratch_bytes) / bytes;
+  const auto wanted = static_cast<uint64_t>(count) * static_cast<uint64_t>(bytes);
+  const int64_t room = static_cast<int64_t>(ScratchRoom(wanted)) / bytes;
+  TakeScratch(static_cast<uint64_t>(std::min(count, room)) * static_cast<uint64_t>(bytes));
   const bool whole = count <= room;
   for (int64_t first = 0; first < count; first += room) {
     std::map<llvm::Value*, llvm::Value*> bases;  // by the part of a place that a thread gives
@@ -86,6 +120,7 @@ llvm::Value* Emitter::ShuffleXor(llvm::Value* code, int mask) {
 llvm::Value* Emitter::FromThreadZero(llvm::Value* code) {
   const auto bytes = static_cast<int>(code->getType()->getIntegerBitWidth() / 8);
   const Address address{Scratch(), 0};
+  TakeScratch(static_cast<uint64_t>(bytes));
   Barrier();
   StoreCode(Space::kShared, address, bytes, 16, code, builder_.CreateICmpEQ(thread_, Int32(0)));
   Barrier();

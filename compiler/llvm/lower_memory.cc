@@ -11,8 +11,6 @@
 namespace tarsia::compiler {
 namespace {
 
-constexpr int64_t kMostExtent = int64_t{1} << 40;
-
 size_t Size(int64_t x) { return static_cast<size_t>(x); }
 
 Emitter::Cache CacheOf(Emitter& e) {
@@ -43,12 +41,13 @@ std::vector<IndexValue> Extents64(Emitter& e, const ConcreteType& type) {
   return out;
 }
 
-// Ends the block where an extent of a view or slice is outside of 0 to 2^40.
+// Ends the block where an extent of a view or slice is outside of 0 to 2^40. Whoever launches has
+// seen to those that depend on parameters alone.
 Status CheckExtents(Emitter& e) {
   if (!e.ChecksExtents(*e.inst().inst)) return OkStatus();
   const ConcreteType& type = e.program().type(e.inst().results[0]);
   for (size_t d = 0; d < type.shape.size(); ++d) {
-    if (type.shape[d] >= 0) continue;
+    if (type.shape[d] >= 0 || e.DependsOnParametersAlone(type.shape_exprs[d])) continue;
     const IndexValue extent = e.Index(type.shape_exprs[d]);
     if (extent.facts.lo >= 0 && extent.facts.hi <= kMostExtent) continue;
     ReportRecord record;
@@ -227,7 +226,7 @@ LOWER(AllocShared) {
     }
     e.Barrier();
   }
-  tile.base = e.b().CreateAdd(e.Scratch(), e.Int32(offset));
+  tile.base = e.b().CreateAdd(e.SharedBase(), e.Int32(offset));
   tile.alignment = Facts::Exactly(offset).PowerOfTwo(kSharedAlignment);
   tile.padded_to_words = true;
   e.SetMemory(result, std::move(tile));

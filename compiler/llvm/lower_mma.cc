@@ -99,14 +99,7 @@ class ScalarDot {
       e_.SetResult(0, c);
       return OkStatus();
     }
-    const int64_t a_bytes = m_ * ContainerBytes(a_type_);
-    const int64_t step = a_bytes + n_ * ContainerBytes(b_type_);
-    const auto room = static_cast<int64_t>(e_.shared().scratch_bytes) - 16;
-    slab_ = std::min(k_, room / step);
-    if (slab_ <= 0) {
-      return MakeDiagnostic(diag::kDotTooWide, e_.inst().location, step, room);
-    }
-    b_offset_ = (a_bytes * slab_ + 15) / 16 * 16;
+    TARSIA_CHECK(ChooseSlab());
     for (llvm::Value* element : c) {
       sums_.push_back(e_.Variable(element->getType(), "sum"));
       b_.CreateStore(element, sums_.back());
@@ -131,6 +124,23 @@ class ScalarDot {
   }
 
  private:
+  // As many steps along k as there is room for, and where the elements of b lie.
+  Status ChooseSlab() {
+    const int64_t a_bytes = m_ * ContainerBytes(a_type_);
+    const int64_t b_bytes = n_ * ContainerBytes(b_type_);
+    const auto place_of_b = [&](int64_t slab) { return (a_bytes * slab + 15) / 16 * 16; };
+    const int64_t whole = place_of_b(k_) + b_bytes * k_;
+    const auto room = static_cast<int64_t>(e_.ScratchRoom(static_cast<uint64_t>(whole)));
+    // At most 16 bytes lie between a and b.
+    slab_ = room == whole ? k_ : (room - 16) / (a_bytes + b_bytes);
+    if (slab_ <= 0) {
+      return MakeDiagnostic(diag::kDotTooWide, e_.inst().location, a_bytes + b_bytes, room - 16);
+    }
+    b_offset_ = place_of_b(slab_);
+    e_.TakeScratch(static_cast<uint64_t>(b_offset_ + b_bytes * slab_));
+    return OkStatus();
+  }
+
   // The elements of an operand with first <= k < first + slab: a [m, slab] row by row, b [slab, n].
   void PutSlab(size_t operand, const Slots& slots, llvm::Value* first) {
     const LayoutId layout = e_.inst_layouts().operand[operand];

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "compiler/compile.h"
 #include "compiler/infer_layouts.h"
 #include "compiler/plan_shared.h"
 #include "compiler/tile_layout.h"
@@ -14,9 +15,7 @@ namespace {
 
 SharedPlan PlanOf(const std::string& text) {
   const Program program = MakeProgram(text);
-  const auto layouts = InferLayouts(program);
-  EXPECT_TRUE(layouts.ok());
-  const auto plan = PlanShared(program, *layouts, Target::kSm80);
+  const auto plan = PlanShared(program, Target::kSm80);
   EXPECT_TRUE(plan.ok());
   return *plan;
 }
@@ -45,24 +44,56 @@ kernel k(%n: i32)
     EXPECT_EQ(plan.tiles[i].bytes, bytes[i]) << i;
     EXPECT_EQ(plan.tiles[i].reused, reused[i]) << i;
   }
-  EXPECT_EQ(plan.total_bytes, 1120u);
-  EXPECT_EQ(plan.scratch_bytes, 0u);
+  EXPECT_EQ(plan.tile_bytes, 1120u);
 }
 
-TEST(PlanShared, ScratchLiesBelow) {
-  const SharedPlan plan = PlanOf(R"(
-kernel k()
-  warps 1
-{
+// Shared memory is what tiles and exchanges take, and no more.
+TEST(PlanShared, ScratchIsWhatIsUsed) {
+  struct Wanted {
+    const char* body;
+    uint64_t bytes;
+  };
+  const Wanted all[] = {
+      // Nothing moves between threads: a transposition of names alone.
+      {R"(
+  %g = view %p : global<f32>[64, 64]
+  %t = load %g[0, 0] : [64, 64]
+  %u = permute %t order [1, 0]
+  %v = mul %u, 2.0
+  %w = permute %v order [1, 0]
+  store %g[0, 0], %w)",
+       0},
+      // A tile of 32 KiB goes through shared memory once, in one round.
+      {R"(
+  %t = iota : i64 [64, 64] spatial(8, 4) * local(8, 16)
+  %u = convert_layout %t : [64, 64] column_spatial(8, 4) * local(8, 16)
+  print "u", %u)",
+       64 * 64 * 8},
+      // One of 64 KiB in two.
+      {R"(
+  %t = iota : i64 [128, 64] spatial(8, 4) * local(16, 16)
+  %u = convert_layout %t : [128, 64] column_spatial(8, 4) * local(16, 16)
+  print "u", %u)",
+       32 * 1024},
+      // Behind a swizzled tile of 1 KiB, which lies at the start.
+      {R"(
   %s = alloc.shared : shared<u8>[8, 128] swizzle(row_major(8, 128), 4, 3, 3)
-  %t = iota : i64 [4, 8]
-  %u = convert_layout %t : reg<i64>[4, 8] column_spatial(4, 8)
-}
-)");
-  EXPECT_EQ(plan.scratch_bytes, 4u * 8 * 8);
-  EXPECT_EQ(plan.tiles[0].offset, 1024u);  // aligned as the swizzle wants it
-  EXPECT_EQ(plan.tiles[0].bytes, 1024u);
-  EXPECT_EQ(plan.total_bytes, 2048u);
+  %t = iota : i64 [4, 8] spatial(4, 8)
+  %u = convert_layout %t : [4, 8] column_spatial(4, 8)
+  print "u", %u)",
+       1024 + 4 * 8 * 8},
+      // What one thread says to all.
+      {R"(
+  print "n", %n)",
+       16},
+  };
+  for (const Wanted& wanted : all) {
+    const Program program = MakeProgram("kernel k(%p: ptr<f32>, %n: i32)\n  warps 1\n{" +
+                                        std::string(wanted.body) + "\n}\n");
+    const auto kernel = Compile(program, Target::kSm80);
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    EXPECT_EQ(kernel->shared_bytes, wanted.bytes) << wanted.body;
+  }
 }
 
 // Every element has a holder, none has two in one replica, and vectors run along `fast`.
