@@ -251,9 +251,12 @@ void KernelWriter::EmitScratch(const Type& type) {
   Line("sync");
   Define(RegisterTile(type, tile.shape), "load " + place, Text(tile.shape));
   if (!zeroed) return;
+  // Code 0 of e8m0 is 2^-127.
+  const std::string_view zero = type.dtype.IsBool()   ? "fill false"
+                                : type.dtype == kE8M0 ? "fill 5.877471754111438e-39"
+                                                      : "fill 0";
   const Value none =
-      Define(RegisterTile(type, tile.shape), type.dtype.IsBool() ? "fill false" : "fill 0",
-             type.text + " " + Text(tile.shape));
+      Define(RegisterTile(type, tile.shape), std::string(zero), type.text + " " + Text(tile.shape));
   Line("sync");
   Line(fmt::format("store {}, %{}", place, none.name));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "dtypes/convert.h"
 #include "tests/random/kernel_writer.h"
 
 namespace tarsia {
@@ -95,9 +96,15 @@ std::string KernelWriter::Literal(DType dtype) {
     const int64_t least = dtype.IsSigned() ? -most - 1 : 0;
     return std::to_string(rng_.Chance(20) ? rng_.Of({least, most}) : rng_.Between(least, most));
   }
-  if (rng_.Chance(40)) return std::to_string(rng_.Between(-4, 9));
-  return rng_.Of({"0.0", "1.0", "-0.5", "1.5e-3", "3.25", "-7.0", "inf", "-inf", "nan", "1e10",
-                  "-0.0", "0.1"});
+  // What a type cannot hold is an error: 1e10 in f16, infinity or a number below 0 in others.
+  while (true) {
+    std::string text = std::to_string(rng_.Between(-4, 9));
+    if (rng_.Chance(60)) {
+      text = rng_.Of({"0.0", "1.0", "-0.5", "1.5e-3", "3.25", "-7.0", "inf", "-inf", "nan", "1e10",
+                      "-0.0", "0.1"});
+    }
+    if (ParseValue(dtype, text)) return text;
+  }
 }
 
 std::string KernelWriter::CacheHint() {
