@@ -111,7 +111,8 @@ bool Block::TryComplete(uint32_t number) {
   const std::vector<Barrier::Waiter> waiters = std::move(barrier.waiters);
   const uint32_t true_count = barrier.true_count;
   const uint32_t total = barrier.arrived;
-  const Past past = std::move(barrier.past);
+  Past past = std::move(barrier.past);
+  if (barrier.threads == 0) past.Join(ended_);
   barrier.past = {};
   barrier.waiters.clear();
   barrier.arrived = 0;

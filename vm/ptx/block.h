@@ -112,6 +112,8 @@ class Block {
                 uint32_t predicate);
   // Threads have ended: barriers that take all threads may be complete now.
   void ThreadsEnded();
+  // What threads did that have ended. Barriers that take all threads take them for arrived.
+  [[nodiscard]] Past& ended() { return ended_; }
 
   // The block's row-major number within the grid.
   [[nodiscard]] uint32_t number() const { return number_; }
@@ -156,6 +158,7 @@ class Block {
   Mbarriers mbarriers_{this};
   std::vector<std::unique_ptr<Warp>> warps_;
   std::array<Barrier, kBarriers> barriers_;
+  Past ended_;
   std::vector<WarpgroupLog> warpgroups_;
   RegisterPool registers_;
 };

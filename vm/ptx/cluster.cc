@@ -90,6 +90,7 @@ void ClusterBarrier::TryComplete(const std::vector<std::unique_ptr<Block>>& bloc
   if (!any) return;
   ++phase_;
   passing_ = std::move(arriving_);
+  for (const auto& block : blocks) passing_.Join(block->ended());
   arriving_ = {};
   for (Lanes& lanes : lanes_) {
     lanes.ready |= lanes.arrived;

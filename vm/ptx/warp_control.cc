@@ -248,6 +248,7 @@ Step Warp::Return() {
 Step Warp::Exit(uint32_t lanes) {
   Split& now = split();
   Join* join = now.join;
+  if (checking_) order_.Release(lanes, &block_->ended());
   live_ &= ~lanes;
   now.mask &= ~lanes;
   const bool all = now.mask == 0;

@@ -340,6 +340,19 @@ TEST(Race, AsynchronousCopies) {
   ExpectClean(copy + "cp.async.wait_all;\nst.global.u32 [rd2], 1;", 4);
 }
 
+// A barrier of all threads does not wait for those that have ended: what they did came before it.
+TEST(Race, BarriersComeAfterWhatEndedBefore) {
+  const std::string leave =
+      "st.shared.u32 [r3], 9;\nbar.sync 0;\n"
+      "setp.ge.u32 p0, r0, 32;\n@p0 st.shared.u32 [r3], r0;\n@p0 exit;\n";
+  const std::string read = "add.u32 r4, r3, 128; ld.shared.u32 r5, [r4]; st.global.u32 [rd1], r5;";
+  ExpectClean(leave + "bar.sync 0;\n" + read, 64);
+  ExpectClean(leave + "barrier.cluster.arrive;\nbarrier.cluster.wait;\n" + read, 64);
+  ExpectRace(leave + read, {4, 6}, 64);
+  // One that counts its threads is complete without them.
+  ExpectRace(leave + "bar.sync 1, 32;\n" + read, {4, 7}, 64);
+}
+
 TEST(Race, NothingIsLookedForWithoutChecks) {
   Machine machine(
       Program("st.shared.u32 [s], r0;\nld.shared.u32 r4, [s+4];\nadd.u32 r4, r4, 1;\n"
