@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "vm/ptx/access.h"
 #include "vm/ptx/atomic.h"
@@ -34,8 +35,22 @@ void CopyIn(const uint8_t* from, uint8_t* to, uint32_t bytes) {
   }
 }
 
-bool AllDefined(const std::vector<uint8_t>& defined) {
-  return std::ranges::all_of(defined, [](uint8_t byte) { return byte == 0xFF; });
+bool AllDefined(std::span<const uint8_t> defined) {
+  return defined.empty() || (defined[0] == 0xFF && std::memcmp(defined.data(), defined.data() + 1,
+                                                               defined.size() - 1) == 0);
+}
+
+std::span<const uint8_t> DefinedOf(const AsyncOperation& operation, const AsyncPiece& piece) {
+  return std::span(operation.defined).subspan(piece.buffer, piece.bytes);
+}
+
+// Where undefined bits of a piece come from: what its source knows, or the operation itself.
+Origin OriginOf(const AsyncOperation& operation, const AsyncPiece& piece) {
+  Origin origin = operation.origin;
+  if (piece.from.block != nullptr) {
+    origin = piece.from.block->origins().Find(0, piece.from.address, piece.bytes);
+  }
+  return origin.none() ? Origin::Of(*operation.by.inst) : origin;
 }
 
 void FlushSubnormals(std::vector<uint8_t>* floats) {
@@ -58,11 +73,13 @@ void Reduce(const AsyncOperation& operation, const AsyncPiece& piece) {
     const uint64_t all = AllBits(static_cast<int>(size));
     const bool known = (defined & ReadBytes(bits, static_cast<int>(size)) & all) == all;
     if (!known && piece.to.block == nullptr) {
-      operation.by.Report(FindingKind::kUninitialised,
-                          "updates global memory with bits that were never written");
+      operation.by.ReportUndefined("updates global memory with bits that were never written",
+                                   OriginOf(operation, piece));
+    } else if (!known) {
+      piece.to.block->origins().Set(0, piece.to.address + i, size, OriginOf(operation, piece));
     }
     UpdateMemory(*operation.by.inst, operation.reduces, piece.to.place.data + i, value);
-    WriteBytes(bits, static_cast<int>(size), known ? all : 0);
+    WriteBytes(bits, static_cast<int>(size), known || piece.to.block == nullptr ? all : 0);
   }
 }
 
@@ -197,8 +214,14 @@ void AsyncWork::Read(AsyncOperation* operation) {
   }
   if (operation->flushes) FlushSubnormals(&operation->buffer);
   if (to_global && operation->reduces == Type::kNone && !AllDefined(operation->defined)) {
-    operation->by.Report(FindingKind::kUninitialised,
-                         "copies bits to global memory that were never written");
+    const auto undefined = std::ranges::find_if(operation->pieces, [&](const AsyncPiece& piece) {
+      return !AllDefined(DefinedOf(*operation, piece));
+    });
+    operation->by.ReportUndefined("copies bits to global memory that were never written",
+                                  undefined != operation->pieces.end()
+                                      ? OriginOf(*operation, *undefined)
+                                      : Origin::Of(*operation->by.inst));
+    std::ranges::fill(operation->defined, 0xFF);
   }
   if (operation->ends == AsyncOperation::Ends::kWithGroup) {
     operation->by.warp->bulk(operation->by.lane).HasRead(operation->group);
@@ -216,6 +239,8 @@ void AsyncWork::Write(const AsyncOperation& operation) {
     }
     CopyIn(operation.buffer.data() + piece.buffer, piece.to.place.data, piece.bytes);
     CopyIn(operation.defined.data() + piece.buffer, piece.to.place.defined, piece.bytes);
+    if (piece.to.block == nullptr || AllDefined(DefinedOf(operation, piece))) continue;
+    piece.to.block->origins().Set(0, piece.to.address, piece.bytes, OriginOf(operation, piece));
   }
 }
 

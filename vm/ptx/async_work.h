@@ -55,6 +55,7 @@ struct AsyncOperation {
   std::vector<AsyncPiece> pieces;
   std::vector<uint8_t> buffer;
   std::vector<uint8_t> defined;
+  Origin origin;  // of undefined bits that are in the buffer from the beginning
   std::vector<AsyncCompletion> completions;
   uint64_t group = 0;   // of bulk operations, kWithGroup
   uint64_t copies = 0;  // kWithArrival: of the thread's, since its begin

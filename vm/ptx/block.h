@@ -12,8 +12,10 @@
 #include "vm/ptx/counter.h"
 #include "vm/ptx/emulator.h"
 #include "vm/ptx/mbarrier.h"
+#include "vm/ptx/origin.h"
 #include "vm/ptx/shadow.h"
 #include "vm/ptx/slot_steps.h"
+#include "vm/ptx/strong_reads.h"
 #include "vm/ptx/sync_table.h"
 #include "vm/ptx/warp.h"
 #include "vm/ptx/warpgroup.h"
@@ -38,7 +40,7 @@ struct LaunchContext {
   CounterPool counters;
   std::mutex output_mutex;
   std::string output;
-  std::atomic<uint64_t> next_cluster{0};
+  std::atomic<uint64_t> next_cluster{0};  // to begin, of those that run
   std::atomic<uint64_t> warp_instructions{0};
   std::atomic<uint64_t> thread_instructions{0};
   std::atomic<uint64_t> blocks_done{0};
@@ -121,6 +123,10 @@ class Block {
   [[nodiscard]] Clock* clock() { return &clock_; }
   // Who touched its shared memory.
   [[nodiscard]] ShadowRange& shadow() { return shadow_; }
+  // What its threads read last with strength.
+  [[nodiscard]] StrongReads& strong_reads() { return strong_reads_; }
+  // Where undefined bits in its shared memory come from.
+  [[nodiscard]] MemoryOrigins& origins() { return origins_; }
   // The agent of a warp's wgmma, and a fresh one.
   [[nodiscard]] uint32_t WgmmaActor(uint32_t warp) const { return 2 * threads_ + warp; }
   [[nodiscard]] uint32_t NewActor() { return WgmmaActor(warps()) + agents_++; }
@@ -153,6 +159,8 @@ class Block {
   bool released_ = false;  // its dependents
   Clock clock_ = 1;
   ShadowRange shadow_;
+  MemoryOrigins origins_;
+  StrongReads strong_reads_;
   uint64_t ran_ = 0;
   MemoryRange shared_;
   Mbarriers mbarriers_{this};

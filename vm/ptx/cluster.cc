@@ -151,7 +151,9 @@ Block::State Cluster::Run(uint64_t budget) {
 
 Block::State Cluster::Finish() {
   async_.Finish();
-  for (const auto& block : blocks_) block->mbarriers().ReportUnfinished();
+  if (!dropped_) {
+    for (const auto& block : blocks_) block->mbarriers().ReportUnfinished();
+  }
   return Block::State::kDone;
 }
 
@@ -167,7 +169,7 @@ Block::State Cluster::GoOnIdle() {
     }
   }
   if (woken) return Block::State::kRunning;
-  ReportDeadlock();
+  if (!dropped_) ReportDeadlock();
   return Block::State::kFailed;
 }
 

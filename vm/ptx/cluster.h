@@ -87,6 +87,9 @@ class Cluster {
   [[nodiscard]] AsyncWork& async() { return async_; }
   // Something happened that threads may wait for.
   void NoteProgress() { rounds_ = 0; }
+  // Work that threads may wait for was wrong and reported, and never comes: that they wait in vain
+  // is not reported again.
+  void NoteDropped() { dropped_ = true; }
   void ThreadsEnded() { barrier_.TryComplete(blocks_); }
 
  private:
@@ -101,6 +104,7 @@ class Cluster {
   std::vector<std::unique_ptr<Block>> blocks_;
   ClusterBarrier barrier_;
   AsyncWork async_;
+  bool dropped_ = false;
   uint32_t rounds_ = 0;  // of waking threads that wait for nothing new, since there was progress
 };
 

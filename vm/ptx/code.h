@@ -103,7 +103,8 @@ struct Inst {
   uint32_t id = 0;             // within its module
   uint8_t how = 0;             // of an access to memory: its strength and more (race.h)
   Location location;
-  uint32_t source_file = 0;  // of .loc
+  uint32_t loc = 0;          // of Module::lines
+  uint32_t source_file = 0;  // of .loc: the innermost
   uint32_t source_line = 0;
 
   [[nodiscard]] bool Has(Mod mod) const { return mods[static_cast<size_t>(mod)]; }
@@ -142,6 +143,14 @@ struct Param {
   uint64_t offset = 0;  // in the parameter block of an entry, in the frame of a function
   uint64_t bytes = 0;
   uint64_t align = 1;
+};
+
+// A variable in the frame of a thread (.local): where it lies, and which of
+// Module::frame_variables.
+struct FrameSlot {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  uint32_t variable = 0;
 };
 
 // A function that CUDA provides.
@@ -188,7 +197,8 @@ struct Function {
   std::vector<uint32_t> constant_offsets;
   uint32_t constant_bytes = 0;
   std::vector<FrameValue> frame_values;
-  uint64_t local_bytes = 0;  // of a thread's frame
+  uint64_t local_bytes = 0;            // of a thread's frame
+  std::vector<FrameSlot> frame_slots;  // what lies in it under a name
   std::vector<CallSite> calls;
   std::vector<std::vector<uint32_t>> tables;  // of brx.idx
   bool watched = false;                       // it has wgmma: its registers are watched
@@ -204,6 +214,12 @@ struct Relocation {
   uint32_t variable = 0;
   int64_t addend = 0;
   bool generic = false;
+};
+
+// A variable of a function's frame, as messages name it.
+struct FrameVariable {
+  std::string name;
+  Location location;
 };
 
 struct Variable {

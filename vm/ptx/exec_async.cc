@@ -59,6 +59,7 @@ Step Copy(Warp& warp, const Inst& inst) {
   if (inst.CountAt(3) != 0) warp.NeedDefined(inst, inst[3], "the size of the source");
   ForLanes(warp.mask(), [&](int lane) {
     Warp::AsyncCopy copy;
+    copy.inst = &inst;
     copy.bytes = static_cast<uint8_t>(warp.Bits(inst[2], lane));
     copy.address = warp.Address(inst[0], lane);
     Place place;
@@ -71,7 +72,7 @@ Step Copy(Warp& warp, const Inst& inst) {
     copy.clock = state.clock;
     const Accessor agent = warp.AsyncAccessorOf(inst, lane, copy.clock);
     if (!ReadSource(warp, inst, lane, SourceBytes(warp, inst, lane, copy.bytes), agent, &copy)) {
-      return;
+      std::memset(copy.defined, 0xFF, sizeof copy.defined);  // that is reported
     }
     if (warp.checking()) {
       warp.NoteAccess(inst, agent, lane, Space::kShared, copy.address, copy.bytes, Access::kWrite);
@@ -138,6 +139,11 @@ void DeliverFirstCopy(Warp& warp, int lane) {
   const uint64_t at = copy.address - kSharedBase;
   std::memcpy(shared.data + at, copy.data, copy.bytes);
   std::memcpy(shared.defined + at, copy.defined, copy.bytes);
+  constexpr uint8_t kDefined[16] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+                                    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+  if (std::memcmp(copy.defined, kDefined, copy.bytes) != 0) {
+    warp.block().origins().Set(0, copy.address, copy.bytes, Origin::Of(*copy.inst));
+  }
   state.copies.pop_front();
   ++state.delivered;
 }

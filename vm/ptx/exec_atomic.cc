@@ -180,7 +180,8 @@ struct Shape {
 struct Found {
   uint64_t old = 0;
   uint64_t undef = 0;
-  bool there = false;  // else nothing was
+  Origin origin;       // of those
+  bool there = false;  // else nothing was, which is reported
   bool changed = false;
 };
 
@@ -191,7 +192,7 @@ Found UpdateLane(Warp& warp, const Inst& inst, const Shape& shape, int lane, uin
   const int bytes = BytesOf(type);
   const Operand& value = inst[shape.value];
   const Operand* swap = shape.swap >= 0 ? &inst[shape.swap] : nullptr;
-  Found found{0, AllBits(bytes)};
+  Found found;
   Place place;
   if (!warp.Find(inst, inst.space, lane, *address, static_cast<uint32_t>(bytes), Access::kAtomic,
                  &place)) {
@@ -200,15 +201,20 @@ Found UpdateLane(Warp& warp, const Inst& inst, const Shape& shape, int lane, uin
   found.there = true;
   const Space narrow = Warp::Narrow(inst.space, address);
   const bool global = narrow == Space::kGlobal;
-  const uint64_t undef = warp.Undef(value, lane) | (swap != nullptr ? warp.Undef(*swap, lane) : 0);
+  uint64_t undef = warp.Undef(value, lane) | (swap != nullptr ? warp.Undef(*swap, lane) : 0);
+  const auto size = static_cast<uint64_t>(bytes);
   found.undef = ~ReadBytes(place.defined, bytes) & AllBits(bytes);
+  if (found.undef != 0) found.origin = warp.OriginOfLoad(inst, narrow, lane, *address, size);
   const bool at_home =
       swap != nullptr && SwapsAtHome(warp, value, *swap, lane, *address, found.undef);
   // What bitwise operations leave as it was is none of their business.
   const bool reads = atomic != Atomic::kExch && !IsBitwise(atomic);
   if ((undef | (reads ? found.undef : 0)) != 0 && global && !at_home) {
-    warp.Report(inst, FindingKind::kUninitialised, lane,
-                "updates global memory with bits that were never written");
+    warp.ReportUndefined(inst, lane, "updates global memory with bits that were never written",
+                         undef != 0 ? warp.OriginOfResult(inst, lane) : found.origin);
+    undef = found.undef = 0;
+  } else if (undef != 0) {
+    warp.NoteUndefStore(inst, value, narrow, lane, *address, size);
   }
   if (warp.checking()) warp.NoteStrongWrite(inst, lane, narrow, *address);
   const uint64_t b = warp.Bits(value, lane);
@@ -236,7 +242,7 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
     changes = changes || found.changed;
     if (shape.dest < 0) return;
     warp.SetBits(inst[shape.dest], lane, found.old);
-    warp.SetUndef(inst[shape.dest], lane, found.undef);
+    warp.SetUndef(inst[shape.dest], lane, found.undef, found.origin);
     if (found.there && found.undef != 0) warp.SetHome(inst[shape.dest], lane, {at * 8});
   });
   if (changes) {

@@ -66,9 +66,11 @@ void UpdateElement(Warp& warp, const Inst& inst, const Shape& shape, size_t elem
   uint8_t* const data = place.data + element * static_cast<size_t>(bytes);
   uint8_t* const defined = place.defined + element * static_cast<size_t>(bytes);
   const uint64_t old_undef = ~ReadBytes(defined, bytes) & AllBits(bytes);
-  if ((old_undef | warp.Undef(value, lane)) != 0) {
-    warp.Report(inst, FindingKind::kUninitialised, lane,
-                "updates global memory with bits that were never written");
+  const uint64_t undef = warp.Undef(value, lane);
+  if ((old_undef | undef) != 0) {
+    warp.ReportUndefined(inst, lane, "updates global memory with bits that were never written",
+                         undef != 0 ? warp.OriginOfResult(inst, lane) : Origin::Of(inst));
+    WriteBytes(defined, bytes, AllBits(bytes));
   }
   const auto b = static_cast<uint32_t>(warp.Bits(value, lane));
   const Update update = UpdateOf(inst);
@@ -77,7 +79,7 @@ void UpdateElement(Warp& warp, const Inst& inst, const Shape& shape, size_t elem
   if (shape.dest < 0) return;
   const Operand& dest = inst.At(shape.dest)[element];
   warp.SetBits(dest, lane, old);
-  warp.SetUndef(dest, lane, old_undef);
+  warp.SetUndef(dest, lane, 0);
 }
 
 Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
@@ -89,6 +91,11 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
     Place place;
     if (!warp.Find(inst, Space::kGeneric, lane, warp.Address(address, lane), bytes, Access::kAtomic,
                    &place)) {
+      if (shape.dest < 0) return;
+      for (const Operand& dest : inst.At(shape.dest)) {
+        warp.SetBits(dest, lane, 0);
+        warp.SetUndef(dest, lane, 0);
+      }
       return;
     }
     for (size_t i = 0; i < elements; ++i) UpdateElement(warp, inst, shape, i, lane, place);

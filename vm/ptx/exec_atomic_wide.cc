@@ -37,24 +37,38 @@ Words Exchange(const Place& place, const Words* compare, const Words& value) {
 
 constexpr Words kDefined = {~uint64_t{0}, ~uint64_t{0}};
 
+// Lanes in which a source has undefined bits.
+uint32_t UndefOfOperands(const Warp& warp, const Inst& inst) {
+  uint32_t lanes = 0;
+  for (const Operand& operand : inst.operands) {
+    if (!operand.dest) lanes |= warp.UndefLanes(operand);
+  }
+  return lanes;
+}
+
 void UpdateLane(Warp& warp, const Inst& inst, int lane, bool compares, const Place& place,
                 uint64_t address) {
   const Space narrow = Warp::Narrow(inst.space, &address);
   const Operand& value = inst[compares ? 3 : 2];
-  const bool old_defined = ReadWords(place.defined) == kDefined;
+  bool old_defined = ReadWords(place.defined) == kDefined;
+  const Origin origin =
+      old_defined ? Origin() : warp.OriginOfLoad(inst, narrow, lane, address, sizeof(Words));
   bool defined = warp.Undef(value, lane) == 0;
   if (compares) defined = defined && old_defined && warp.Undef(inst[2], lane) == 0;
   if (!defined && narrow == Space::kGlobal) {
-    warp.Report(inst, FindingKind::kUninitialised, lane,
-                "updates global memory with bits that were never written");
+    const bool by_operand = (UndefOfOperands(warp, inst) >> lane & 1) != 0;
+    warp.ReportUndefined(inst, lane, "updates global memory with bits that were never written",
+                         by_operand ? warp.OriginOfResult(inst, lane) : origin);
+    defined = old_defined = true;
   }
+  if (!defined) warp.NoteUndefStore(inst, value, narrow, lane, address, sizeof(Words));
   if (warp.checking()) warp.NoteStrongWrite(inst, lane, narrow, address);
   const Words compare = RegisterOf(warp, inst[2], lane);
   const Words old = Exchange(place, compares ? &compare : nullptr, RegisterOf(warp, value, lane));
   if (warp.checking()) warp.NoteStrongRead(inst, lane, narrow, address);
   WriteWords(place.defined, defined ? kDefined : Words{});
   std::memcpy(warp.Dest(inst[0]) + lane * 16, old.data(), sizeof old);
-  warp.SetUndef(inst[0], lane, old_defined ? 0 : ~uint64_t{0});
+  warp.SetUndef(inst[0], lane, old_defined ? 0 : ~uint64_t{0}, origin);
 }
 
 template <bool kCompares>
@@ -66,7 +80,7 @@ Step Run(Warp& warp, const Inst& inst) {
     if (warp.Find(inst, inst.space, lane, address, sizeof(Words), Access::kAtomic, &place)) {
       return UpdateLane(warp, inst, lane, kCompares, place, address);
     }
-    warp.SetUndef(inst[0], lane, ~uint64_t{0});
+    warp.SetUndef(inst[0], lane, 0);
   });
   warp.NotePoll(16);
   return Step::kNext;

@@ -63,8 +63,12 @@ bool AddTarget(AsyncOperation* operation, uint64_t address, uint64_t mbarrier_ad
   return true;
 }
 
+// What is wrong is reported, and nothing comes: that somebody waits for it is no further fault.
+void NoteDropped(const Issuer& by) { by.warp->block().cluster().NoteDropped(); }
+
 void IssueIn(Warp& warp, AsyncOperation operation) {
-  if (!operation.pieces.empty()) warp.block().cluster().async().Issue(std::move(operation));
+  if (operation.pieces.empty()) return NoteDropped(operation.by);
+  warp.block().cluster().async().Issue(std::move(operation));
 }
 
 Step Load(Warp& warp, const Inst& inst) {
@@ -76,10 +80,11 @@ Step Load(Warp& warp, const Inst& inst) {
     const uint64_t from = warp.Address(inst[1], lane);
     const uint64_t bytes = warp.Get<uint32_t>(inst[2], lane);
     AsyncBytes source;
-    if (!NeedBulkShape(by, to, from, bytes) || bytes == 0) return;
+    if (bytes == 0) return;
+    if (!NeedBulkShape(by, to, from, bytes)) return NoteDropped(by);
     const bool there = from_shared ? FindAsyncShared(by, from, bytes, Access::kRead, &source)
                                    : FindAsyncGlobal(by, from, bytes, Access::kRead, &source);
-    if (!there) return;
+    if (!there) return NoteDropped(by);
     AsyncOperation operation = NewOperation(by, bytes, AsyncOperation::Ends::kWithMbarrier);
     if (inst.Has(Mod::kReduce)) operation.reduces = inst.type[0];
     const Access access = inst.Has(Mod::kReduce) ? Access::kAtomic : Access::kWrite;
@@ -183,13 +188,15 @@ Step StoreAsync(Warp& warp, const Inst& inst) {
     const Issuer by = By(warp, inst, lane);
     const uint64_t bytes = size * values.size();
     const uint64_t to = warp.Address(inst[0], lane);
-    if (!NeedMultiple(by, to, bytes, "the address of the destination")) return;
+    if (!NeedMultiple(by, to, bytes, "the address of the destination")) return NoteDropped(by);
     AsyncOperation operation = NewOperation(by, bytes, AsyncOperation::Ends::kWithMbarrier);
     operation.proxy = Proxy::kGeneric;
     if (reduces) operation.reduces = inst.type[0];
     for (size_t i = 0; i < values.size(); ++i) {
       const uint64_t bits = warp.Bits(values[i], lane);
-      const uint64_t defined = ~warp.Undef(values[i], lane);
+      const uint64_t undef = warp.Undef(values[i], lane);
+      const uint64_t defined = ~undef;
+      if (undef != 0) operation.origin = warp.OriginOfResult(inst, lane);
       std::memcpy(operation.buffer.data() + i * size, &bits, size);
       std::memcpy(operation.defined.data() + i * size, &defined, size);
     }

@@ -33,9 +33,18 @@ int ShuffleSource(const Inst& inst, int lane, uint32_t b, uint32_t c, bool* insi
   return *inside ? static_cast<int>(from) : lane;
 }
 
+// Where undefined bits that a lane gets from another come from; `from` is -1 if that takes no part.
+Origin ShuffleOrigin(const Warp& warp, const Inst& inst, int lane, int from) {
+  const bool by_choice = (warp.Undef(inst[3], lane) | warp.Undef(inst[4], lane)) != 0;
+  if (by_choice) return warp.OriginOfResult(inst, lane);
+  const Origin origin = from < 0 ? Origin() : warp.OriginOf(inst[2], from);
+  return origin.none() ? Origin::Of(inst) : origin;
+}
+
 void Shuffle(Warp& warp, const Inst& inst) {
   uint32_t values[kLanes];
   uint64_t undef[kLanes];
+  Origin origins[kLanes];
   uint32_t inside_lanes = 0;
   uint32_t unknown = 0;  // lanes whose predicate depends on undefined bits
   ForLanes(warp.mask(), [&](int lane) {
@@ -47,13 +56,14 @@ void Shuffle(Warp& warp, const Inst& inst) {
     const bool active = (warp.mask() >> from & 1) != 0;
     // What a lane holds that does not take part is undefined.
     undef[lane] = undef_lane != 0 || !active ? AllBits(4) : warp.Undef(inst[2], from);
+    if (undef[lane] != 0) origins[lane] = ShuffleOrigin(warp, inst, lane, active ? from : -1);
     inside_lanes |= static_cast<uint32_t>(inside) << lane;
     unknown |= static_cast<uint32_t>(undef_lane != 0) << lane;
   });
   ForLanes(warp.mask(), [&](int lane) {
     warp.SetBits(inst[0], lane, values[lane]);
     if (undef[lane] != 0 || (warp.UndefLanes(inst[0]) >> lane & 1) != 0) {
-      warp.SetUndef(inst[0], lane, undef[lane]);
+      warp.SetUndef(inst[0], lane, undef[lane], origins[lane]);
     }
   });
   if (inst.CountAt(1) != 0) {

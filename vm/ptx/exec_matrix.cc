@@ -19,10 +19,13 @@ namespace {
 int MatricesOf(const Inst& inst) { return inst.Has(Mod::kX4) ? 4 : inst.Has(Mod::kX2) ? 2 : 1; }
 
 // The row whose address lane `8 * matrix + row` holds.
+Space RowSpace(const Inst& inst) {
+  return inst.space == Space::kGeneric ? Space::kGeneric : Space::kShared;
+}
+
 bool FindRow(Warp& warp, const Inst& inst, const Operand& address, int lane, Access access,
              Place* place) {
-  const Space space = inst.space == Space::kGeneric ? Space::kGeneric : Space::kShared;
-  return warp.Find(inst, space, lane, warp.Address(address, lane), 16, access, place);
+  return warp.Find(inst, RowSpace(inst), lane, warp.Address(address, lane), 16, access, place);
 }
 
 // Element e of register 0 in `lane` is at this row and column of the matrix.
@@ -51,10 +54,11 @@ Step LoadMatrix(Warp& warp, const Inst& inst) {
     uint16_t data[8][8] = {};
     uint16_t defined[8][8] = {};
     uint64_t all_defined = ~uint64_t{0};
+    Origin origin;
     for (int row = 0; row < 8; ++row) {
       Place place;
       if (!FindRow(warp, inst, inst[1], 8 * m + row, Access::kRead, &place)) {
-        all_defined = 0;
+        std::memset(defined[row], 0xFF, sizeof defined[row]);  // that is reported
         continue;
       }
       for (int half = 0; half < 2; ++half) {
@@ -63,13 +67,16 @@ Step LoadMatrix(Warp& warp, const Inst& inst) {
         std::memcpy(&data[row][4 * half], &bits, 8);
         std::memcpy(&defined[row][4 * half], &known, 8);
         all_defined &= known;
+        if (known == ~uint64_t{0} || !origin.none()) continue;
+        origin = warp.OriginOfLoad(inst, RowSpace(inst), 8 * m + row,
+                                   warp.Address(inst[1], 8 * m + row), 16);
       }
     }
     const Operand& dest = inst.At(0)[static_cast<size_t>(m)];
     ForLanes(warp.mask(), [&](int lane) {
       warp.SetBits(dest, lane, PairOf(inst, data, lane));
       if (all_defined == ~uint64_t{0}) return;
-      warp.SetUndef(dest, lane, static_cast<uint32_t>(~PairOf(inst, defined, lane)));
+      warp.SetUndef(dest, lane, static_cast<uint32_t>(~PairOf(inst, defined, lane)), origin);
     });
     if (all_defined == ~uint64_t{0}) warp.SetDefined(dest);
   }
@@ -124,6 +131,9 @@ Step StoreMatrix(Warp& warp, const Inst& inst) {
         if (!found[i]) continue;
         WriteBytes(rows[i].data + 2 * column, 2, bits >> (16 * e));
         WriteBytes(rows[i].defined + 2 * column, 2, ~undef >> (16 * e));
+        if (undef == 0) continue;
+        const uint64_t at = warp.Address(inst[0], 8 * m + row) + static_cast<uint64_t>(2 * column);
+        warp.NoteUndefStore(inst, source, RowSpace(inst), lane, at, 2);
       }
     });
   }

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "vm/ptx/access.h"
+#include "vm/ptx/block.h"
 #include "vm/ptx/cluster.h"
 #include "vm/ptx/exec.h"
 
@@ -45,9 +46,28 @@ uint64_t ExtendUndef(uint64_t undef, Type type) { return Extend(undef, type); }
 // Whether what was loaded from a space can be stored there again, for others to see.
 bool IsHome(Space narrow) { return narrow == Space::kShared || narrow == Space::kGlobal; }
 
-// `home`: the address of the element, or 0 if it is no home.
-void LoadElement(Warp& warp, const Operand& dest, Type type, int lane, const Place& place,
-                 uint64_t home) {
+// An element of what a lane loads, at an address within its space.
+struct Element {
+  const Inst& inst;
+  Space space;
+  int lane;
+  uint64_t address;
+};
+
+// Undefined bits of a register that come from an element.
+void SetLoadedUndef(Warp& warp, const Operand& dest, const Element& element, uint64_t undef,
+                    int size) {
+  warp.SetUndef(dest, element.lane, undef,
+                warp.OriginOfLoad(element.inst, element.space, element.lane, element.address,
+                                  static_cast<uint64_t>(size)));
+  if (size <= 8 && IsHome(element.space)) {
+    warp.SetHome(dest, element.lane, {element.address * 8});
+  }
+}
+
+void LoadElement(Warp& warp, const Operand& dest, Type type, const Element& element,
+                 const Place& place) {
+  const int lane = element.lane;
   const int size = BytesOf(type);
   if (size == 16) {
     uint8_t* at = warp.Dest(dest) + lane * 16;
@@ -57,14 +77,16 @@ void LoadElement(Warp& warp, const Operand& dest, Type type, int lane, const Pla
       std::memcpy(at + half * 8, &bits, 8);
       defined = defined && ReadBytes(place.defined + half * 8, 8) == ~uint64_t{0};
     }
-    return warp.SetUndef(dest, lane, defined ? 0 : ~uint64_t{0});
+    if (defined) return warp.SetUndef(dest, lane, 0);
+    return SetLoadedUndef(warp, dest, element, ~uint64_t{0}, size);
   }
   const uint64_t bits = ReadBytes(place.data, size);
   const uint64_t undef = ~ReadBytes(place.defined, size) & AllBits(size);
   warp.SetBits(dest, lane, Extend(bits, type));
-  if (undef != 0 || (warp.UndefLanes(dest) >> lane & 1) != 0) {
-    warp.SetUndef(dest, lane, ExtendUndef(undef, type) & AllBits(dest.bytes));
-    if (undef != 0 && home != 0) warp.SetHome(dest, lane, {home * 8});
+  if (undef != 0) {
+    SetLoadedUndef(warp, dest, element, ExtendUndef(undef, type) & AllBits(dest.bytes), size);
+  } else if ((warp.UndefLanes(dest) >> lane & 1) != 0) {
+    warp.SetUndef(dest, lane, 0);
   }
 }
 
@@ -79,26 +101,27 @@ void LoadLanes(Warp& warp, const Inst& inst, Space space) {
     Place place;
     uint64_t at = warp.Address(address, lane);
     if (!warp.Find(inst, space, lane, at, whole, Access::kRead, &place)) {
-      for (const Operand& dest : dests) {
+      for (const Operand& dest : dests) {  // that is reported: its bits are no further fault
         warp.SetBits(dest, lane, 0);
-        warp.SetUndef(dest, lane, AllBits(dest.bytes));
+        warp.SetUndef(dest, lane, 0);
       }
       return;
     }
-    if (!IsHome(Warp::Narrow(space, &at))) at = 0;
+    const Space narrow = Warp::Narrow(space, &at);
+    Element element{inst, narrow, lane, at};
     for (const Operand& dest : dests) {
-      LoadElement(warp, dest, type, lane, place, at);
+      LoadElement(warp, dest, type, element, place);
+      element.address += size;
       place.data += size;
       place.defined += size;
-      if (at != 0) at += size;
     }
   });
 }
 
 // One register of all executing lanes, of elements T `skip` bytes into each lane's.
 template <typename T, typename Register>
-void LoadRegister(Warp& warp, const Operand& dest, const MemoryRange& base, const uint64_t* offsets,
-                  uint64_t skip) {
+void LoadRegister(Warp& warp, const Inst& inst, const Operand& dest, const MemoryRange& base,
+                  const uint64_t* offsets, uint64_t skip) {
   uint8_t* const into = warp.Dest(dest);
   using U = std::make_unsigned_t<T>;
   if (!warp.checking()) {
@@ -116,13 +139,15 @@ void LoadRegister(Warp& warp, const Operand& dest, const MemoryRange& base, cons
     StoreLane(into, lane, static_cast<Register>(value));
   });
   if (missing == 0) return warp.SetDefined(dest);
-  const bool home = &base != &warp.launch().parameter_range;
+  const Space space = &base == &warp.block().shared()           ? Space::kShared
+                      : &base == &warp.launch().parameter_range ? Space::kParam
+                                                                : Space::kGlobal;
   ForLanes(warp.mask(), [&](int lane) {
-    const auto undef = static_cast<T>(~ReadAtomic<U>(base.defined + offsets[lane] + skip));
-    warp.SetUndef(dest, lane, static_cast<uint64_t>(undef) & AllBits(dest.bytes));
-    if (undef != 0 && home) {
-      warp.SetHome(dest, lane, {(base.address + offsets[lane] + skip) * 8});
-    }
+    const uint64_t at = offsets[lane] + skip;
+    const auto undef = static_cast<T>(~ReadAtomic<U>(base.defined + at));
+    if (undef == 0) return warp.SetUndef(dest, lane, 0);
+    SetLoadedUndef(warp, dest, {inst, space, lane, base.address + at},
+                   static_cast<uint64_t>(undef) & AllBits(dest.bytes), sizeof(T));
   });
 }
 
@@ -131,13 +156,13 @@ void LoadMerged(Warp& warp, const Inst& inst, const MemoryRange& base, const uin
   uint64_t skip = 0;
   for (const Operand& dest : inst.At(0)) {
     if (dest.bytes == sizeof(T)) {
-      LoadRegister<T, T>(warp, dest, base, offsets, skip);
+      LoadRegister<T, T>(warp, inst, dest, base, offsets, skip);
     } else if (dest.bytes == 2) {
-      LoadRegister<T, int16_t>(warp, dest, base, offsets, skip);
+      LoadRegister<T, int16_t>(warp, inst, dest, base, offsets, skip);
     } else if (dest.bytes == 4) {
-      LoadRegister<T, int32_t>(warp, dest, base, offsets, skip);
+      LoadRegister<T, int32_t>(warp, inst, dest, base, offsets, skip);
     } else {
-      LoadRegister<T, int64_t>(warp, dest, base, offsets, skip);
+      LoadRegister<T, int64_t>(warp, inst, dest, base, offsets, skip);
     }
     skip += sizeof(T);
   }
@@ -208,11 +233,12 @@ void StoreLanes(Warp& warp, const Inst& inst, Space space) {
     Place place;
     uint64_t at = warp.Address(address, lane);
     if (!warp.Find(inst, space, lane, at, whole, Access::kWrite, &place)) return;
-    const bool global = Warp::Narrow(space, &at) == Space::kGlobal;
+    const Space narrow = Warp::Narrow(space, &at);
     for (const Operand& source : sources) {
-      if (global && HandsOnUndef(warp, source, lane, at, static_cast<int>(size), place)) {
-        warp.Report(inst, FindingKind::kUninitialised, lane,
-                    "stores bits to global memory that were never written");
+      if (narrow != Space::kGlobal) {
+        warp.NoteUndefStore(inst, source, narrow, lane, at, size);
+      } else if (HandsOnUndef(warp, source, lane, at, static_cast<int>(size), place)) {
+        warp.NeedDefinedStore(inst, source, lane, static_cast<int>(size));
       }
       StoreElement(warp, source, type, lane, place);
       place.data += size;

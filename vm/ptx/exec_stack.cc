@@ -17,7 +17,8 @@ Step Alloca(Warp& warp, const Inst& inst) {
   ForLanes(warp.mask(), [&](int lane) {
     const uint64_t at = (warp.frame().TopOf(lane) + align - 1) / align * align;
     warp.SetBits(inst[0], lane, at);
-    if (warp.MoveTop(lane, at, warp.Bits(inst[1], lane))) return;
+    const uint64_t bytes = warp.Bits(inst[1], lane);
+    if (warp.MoveTop(lane, at, bytes)) return warp.NoteAlloca(inst, lane, at, bytes);
     warp.Report(inst, FindingKind::kLimit, lane, "the stack is too deep");
     warp.launch().stop.store(true);
   });

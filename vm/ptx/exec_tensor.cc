@@ -28,7 +28,8 @@ std::optional<TensorMap> ReadMap(const Issuer& by, Space space, uint64_t address
                                      [](uint8_t byte) { return byte == 0xFF; });
   }
   if (!defined) {
-    by.Report(FindingKind::kUninitialised, "the tensor map has bits that were never written");
+    by.ReportUndefined("the tensor map has bits that were never written",
+                       by.warp->OriginOfLoad(*by.inst, space, by.lane, address, TensorMap::kBytes));
     return std::nullopt;
   }
   auto map = TensorMap::Decode(bytes);
@@ -184,9 +185,12 @@ class BoxCopy {
         });
   }
 
-  // A fault drops what it would copy; who waits for it goes on.
+  // A fault drops what it would read, so that zeros come instead; who waits for it goes on.
   void Issue(bool good) {
-    if (!good) operation_.pieces.clear();
+    if (!good) {
+      std::erase_if(operation_.pieces,
+                    [](const AsyncPiece& piece) { return piece.from.place.data != nullptr; });
+    }
     operation_.by.warp->block().cluster().async().Issue(std::move(operation_));
   }
 
@@ -216,7 +220,7 @@ void ForBoxes(Warp& warp, const Inst& inst, int n, const F& f) {
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by{&warp, &inst, lane};
     const auto map = ReadMap(by, Space::kGeneric, warp.Address(operands[0], lane), RankOf(inst));
-    if (!map || !FitsShared(by, *map)) return;
+    if (!map || !FitsShared(by, *map)) return warp.block().cluster().NoteDropped();
     std::array<int32_t, 5> corner{};
     for (size_t i = 1; i < operands.size(); ++i) {
       corner[i - 1] = warp.Get<int32_t>(operands[i], lane);
@@ -241,7 +245,9 @@ Step Load(Warp& warp, const Inst& inst) {
   ForBoxes(warp, inst, 1, [&](const Issuer& by, const TensorMap& map, const auto& corner) {
     const uint64_t to = warp.Address(inst[0], by.lane);
     const uint64_t mbarrier = warp.Address(inst[2], by.lane);
-    if (!NeedMultiple(by, to, kTileAlign, "the address of the destination")) return;
+    if (!NeedMultiple(by, to, kTileAlign, "the address of the destination")) {
+      return warp.block().cluster().NoteDropped();
+    }
     BoxCopy copy(by, map, corner, AsyncOperation::Ends::kWithMbarrier);
     bool good = copy.ReadGlobal();
     if (!multicast) {

@@ -264,7 +264,7 @@ void WriteSums(Warp& warp, const Inst& inst, bool scale_d, const Tile<T, Acc>& t
       if (last != 0 && before >> last != 0) unknown |= mask << last;
     }
     StoreLane(warp.Dest(reg), lane, word);
-    warp.SetUndef(reg, lane, unknown);
+    warp.SetUndef(reg, lane, unknown, unknown != 0 ? warp.OriginOfResult(inst, lane) : Origin());
   });
 }
 

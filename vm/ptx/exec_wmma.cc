@@ -71,7 +71,7 @@ Matrix MatrixOf(const Inst& inst) {
   return {name, ShapeOf(inst), inst.type[0]};
 }
 
-// Calls each(register, lane, part's shift, place of the element in memory).
+// Calls each(register, lane, part's shift, place of the element in memory, its address).
 template <typename Each>
 void ForMemory(Warp& warp, const Inst& inst, int list, int address, Access access,
                const Each& each) {
@@ -94,10 +94,10 @@ void ForMemory(Warp& warp, const Inst& inst, int list, int address, Access acces
         const auto column = static_cast<uint64_t>(element % matrix.columns);
         const uint64_t at = row_major ? row * stride + column : column * stride + row;
         Place place;
-        const bool found =
-            warp.Find(inst, inst.space, lane, warp.Address(inst[address], lane) + at * bytes, bytes,
-                      access, &place);
-        each(registers[static_cast<size_t>(r)], lane, e * matrix.bits(), found ? &place : nullptr);
+        const uint64_t there = warp.Address(inst[address], lane) + at * bytes;
+        const bool found = warp.Find(inst, inst.space, lane, there, bytes, access, &place);
+        each(registers[static_cast<size_t>(r)], lane, e * matrix.bits(), found ? &place : nullptr,
+             there);
       }
     }
   });
@@ -107,24 +107,33 @@ Step Load(Warp& warp, const Inst& inst) {
   const int bytes = BytesOf(inst.type[0]);
   uint64_t word = 0;
   uint64_t unknown = 0;
+  Origin origin;
   ForMemory(warp, inst, 0, 1, Access::kRead,
-            [&](const Operand& reg, int lane, int shift, const Place* place) {
+            [&](const Operand& reg, int lane, int shift, const Place* place, uint64_t address) {
               if (shift == 0) word = unknown = 0;
               if (place != nullptr) {
+                const uint64_t undef = ~ReadBytes(place->defined, bytes) & AllBits(bytes);
                 word |= ReadBytes(place->data, bytes) << shift;
-                unknown |= (~ReadBytes(place->defined, bytes) & AllBits(bytes)) << shift;
+                unknown |= undef << shift;
+                if (undef != 0) origin = warp.OriginOfLoad(inst, inst.space, lane, address, 1);
               }
               warp.SetBits(reg, lane, word);
-              warp.SetUndef(reg, lane, unknown);
+              warp.SetUndef(reg, lane, unknown, origin);
             });
   return Step::kNext;
 }
 
 Step Store(Warp& warp, const Inst& inst) {
   const int bytes = BytesOf(inst.type[0]);
+  const auto size = static_cast<uint64_t>(bytes);
   ForMemory(warp, inst, 1, 0, Access::kWrite,
-            [&](const Operand& reg, int lane, int shift, const Place* place) {
+            [&](const Operand& reg, int lane, int shift, const Place* place, uint64_t address) {
               if (place == nullptr) return;
+              if (Warp::Narrow(inst.space, &address) == Space::kGlobal) {
+                warp.NeedDefinedStore(inst, reg, lane, reg.bytes);
+              } else {
+                warp.NoteUndefStore(inst, reg, Space::kShared, lane, address, size);
+              }
               WriteBytes(place->data, bytes, warp.Bits(reg, lane) >> shift);
               WriteBytes(place->defined, bytes, ~warp.Undef(reg, lane) >> shift);
             });

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tarsia::ptx {
 
 std::string_view NameOf(FindingKind kind) {
@@ -13,11 +15,63 @@ std::string_view NameOf(FindingKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+std::string_view NameOf(Severity severity) {
+  switch (severity) {
+    case Severity::kCertain:
+      return "certain";
+    case Severity::kMemoryModel:
+      return "memory-model";
+  }
+  return "";
+}
+
+std::string_view NameOf(AccessOrder order) {
+  switch (order) {
+    case AccessOrder::kNone:
+      return "";
+    case AccessOrder::kReadAfterWrite:
+      return "raw";
+    case AccessOrder::kWriteAfterRead:
+      return "war";
+    case AccessOrder::kWriteAfterWrite:
+      return "waw";
+  }
+  return "";
+}
+
 std::string ToString(const Finding& finding, std::string_view source_name) {
-  return fmt::format("{}:{}: {}: {} (block {},{},{} thread {},{},{}; {} times)", source_name,
-                     finding.location.line, NameOf(finding.kind), finding.message, finding.block.x,
-                     finding.block.y, finding.block.z, finding.thread.x, finding.thread.y,
-                     finding.thread.z, finding.count);
+  std::string origin;
+  if (finding.origin) {
+    origin = fmt::format("; the bits come from {} at line {}", finding.origin_name,
+                         finding.origin->location.line);
+  }
+  return fmt::format("{}:{}: {}: {}{} (block {},{},{} thread {},{},{}; {} times)", source_name,
+                     finding.location.line, NameOf(finding.kind), finding.message, origin,
+                     finding.block.x, finding.block.y, finding.block.z, finding.thread.x,
+                     finding.thread.y, finding.thread.z, finding.count);
+}
+
+std::vector<FindingGroup> GroupBySourceLine(const std::vector<Finding>& findings) {
+  using Key = std::tuple<uint32_t, uint32_t, uint32_t, FindingKind, AccessOrder>;
+  std::vector<FindingGroup> groups;
+  std::map<Key, size_t> known;
+  for (const Finding& finding : findings) {
+    const bool sourced = finding.source_line != 0;
+    const Key key(finding.source_file, sourced ? finding.source_line : finding.location.line,
+                  sourced ? 0 : finding.location.column, finding.kind, finding.order);
+    const auto [at, is_new] = known.try_emplace(key, groups.size());
+    if (is_new) {
+      groups.push_back({finding, {finding.location.line}});
+      continue;
+    }
+    FindingGroup& group = groups[at->second];
+    group.first.count += finding.count;
+    group.first.severity = std::min(group.first.severity, finding.severity);
+    if (std::ranges::find(group.lines, finding.location.line) == group.lines.end()) {
+      group.lines.push_back(finding.location.line);
+    }
+  }
+  return groups;
 }
 
 void FindingLog::Add(Finding finding) {
@@ -26,6 +80,7 @@ void FindingLog::Add(Finding finding) {
   const auto known = findings_.find(key);
   if (known != findings_.end()) {
     known->second.count += finding.count;
+    known->second.severity = std::min(known->second.severity, finding.severity);
     return;
   }
   if (findings_.size() < kMaxFindings) findings_.emplace(key, std::move(finding));

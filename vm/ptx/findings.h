@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -41,19 +42,52 @@ inline uint64_t RavelIndex(const Dim3& at, const Dim3& extent) {
   return at.x + uint64_t{extent.x} * (at.y + uint64_t{extent.y} * at.z);
 }
 
+// A fault, or an order of accesses that nothing but the memory model demands: a machine may well
+// keep it, and another, or the next compiler, may not.
+enum class Severity : uint8_t { kCertain, kMemoryModel };
+std::string_view NameOf(Severity severity);
+
+// Of two accesses that nothing orders, which came second in this run: "raw" is a read after a
+// write.
+enum class AccessOrder : uint8_t { kNone, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite };
+std::string_view NameOf(AccessOrder order);
+
+// A place of the PTX, and of the source behind it (Module::lines; 0 if there is none).
+struct FindingPlace {
+  Location location;
+  uint32_t loc = 0;
+};
+
 struct Finding {
   FindingKind kind = FindingKind::kOutOfBounds;
+  Severity severity = Severity::kCertain;
   Location location;         // in the PTX text
-  uint32_t source_file = 0;  // by .loc; 0 if there is none
+  uint32_t loc = 0;          // of Module::lines
+  uint32_t source_file = 0;  // the user's own line by .loc; 0 if there is none
   uint32_t source_line = 0;
   Dim3 block{0, 0, 0};  // the first that did it
   Dim3 thread{0, 0, 0};
   std::string message;
   uint64_t count = 0;  // how often
+  // Of undefined bits: where they come from, and what that is ("the ld").
+  std::optional<FindingPlace> origin;
+  std::string origin_name;
+  // Of two accesses that are not ordered: the first.
+  std::optional<FindingPlace> other;
+  AccessOrder order = AccessOrder::kNone;
 };
 
 // "kernel.ptx:12: out_of_bounds: ... (block 0,0,0 thread 3,0,0; 64 times)"
 std::string ToString(const Finding& finding, std::string_view source_name);
+
+// Findings that are one to whoever reads the source: of one kind and order of accesses, at one of
+// its lines.
+struct FindingGroup {
+  Finding first;                // with the worst severity of all, and their number
+  std::vector<uint32_t> lines;  // of the PTX, each once
+};
+// Those with no line of the source are a group each. In the order of the first of each.
+std::vector<FindingGroup> GroupBySourceLine(const std::vector<Finding>& findings);
 
 // Collects findings; equal kinds at equal places are one. Thread-safe.
 class FindingLog {

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "support/first_exception.h"
+#include "vm/ptx/block_order.h"
 #include "vm/ptx/cluster.h"
 #include "vm/ptx/diagnostics.h"
 #include "vm/ptx/emulator.h"
@@ -79,12 +80,14 @@ void ReleaseDependents(const Cluster& cluster) {
   for (const auto& block : cluster.blocks()) block->ReleaseDependents();
 }
 
-// Runs clusters (of one block, if nothing else is asked for) in the order of their numbers. One
+// Runs clusters (of one block, if nothing else is asked for) in the order that the seed says. One
 // that takes long may wait for another, so that further ones are begun beside it.
 void RunBlocks(LaunchContext* launch) {
   Worker worker(launch);
   const uint64_t blocks = launch->clusters.cluster.Count();
-  const uint64_t count = EndCluster(*launch);
+  const uint64_t first = FirstCluster(*launch);
+  const uint64_t count = EndCluster(*launch) - first;
+  const BlockOrder order(count, launch->config->seed);
   std::deque<std::unique_ptr<Cluster>> resident;
   bool more = true;
   while (!launch->stop.load()) {
@@ -93,7 +96,9 @@ void RunBlocks(LaunchContext* launch) {
     if (more && room) {
       const uint64_t number = launch->next_cluster.fetch_add(1);
       more = number < count;
-      if (more) resident.push_front(std::make_unique<Cluster>(launch, &worker, number));
+      if (more) {
+        resident.push_front(std::make_unique<Cluster>(launch, &worker, first + order[number]));
+      }
     }
     if (resident.empty()) return;
     std::unique_ptr<Cluster> cluster = std::move(resident.front());
@@ -194,7 +199,6 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   GridWorkspace workspace(&image.memory());
   if (launch.entry->grid_workspace && config.cooperative) TARSIA_CHECK(workspace.Make());
   launch.grid_workspace = workspace.address();
-  launch.next_cluster = FirstCluster(launch);
   if (config.counts) launch.counters.Start(image.module());
   RunOnThreads(&launch, config.host_threads);
   LaunchReport report;

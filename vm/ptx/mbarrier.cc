@@ -165,14 +165,16 @@ bool Mbarrier::NeedSeen(const Issuer& by, bool async) const {
     by.Report(FindingKind::kMbarrier,
               fmt::format("no fence.mbarrier_init or fence.proxy.async between the init in line {} "
                           "and its use by an asynchronous copy",
-                          by_.inst->location.line));
+                          by_.inst->location.line),
+              Severity::kMemoryModel);
     return false;
   }
   if (remote && !seen_by_cluster_) {
     by.Report(FindingKind::kMbarrier,
               fmt::format("no fence.mbarrier_init or release of the cluster's scope between the "
                           "init in line {} and its use by another block",
-                          by_.inst->location.line));
+                          by_.inst->location.line),
+              Severity::kMemoryModel);
     return false;
   }
   return true;
@@ -221,6 +223,7 @@ void Mbarriers::Invalidate(const Issuer& by, uint64_t address) {
   invalidated_[address] = by.inst;
   MemoryRange& shared = block_->shared();
   std::memset(shared.defined + (address - shared.address), 0, Mbarrier::kBytes);
+  block_->origins().Set(0, address, Mbarrier::kBytes, Origin::Of(*by.inst));
   begin_ = live_.empty() ? UINT64_MAX : live_.begin()->first;
   end_ = live_.empty() ? 0 : std::prev(live_.end())->first + Mbarrier::kBytes;
 }

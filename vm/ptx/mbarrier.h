@@ -22,8 +22,11 @@ struct Issuer {
   const Inst* inst = nullptr;
   int lane = 0;
 
-  void Report(FindingKind kind, std::string message) const {
-    warp->Report(*inst, kind, lane, std::move(message));
+  void Report(FindingKind kind, std::string message, Severity severity = Severity::kCertain) const {
+    warp->Report(*inst, kind, lane, std::move(message), severity);
+  }
+  void ReportUndefined(std::string message, Origin origin) const {
+    warp->ReportUndefined(*inst, lane, std::move(message), origin);
   }
   // Takes note of an access to an mbarrier at an address of the shared space: strong, unless the
   // object begins or ends.

@@ -1,5 +1,7 @@
 #include "vm/ptx/module.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "vm/ptx/function_address.h"
@@ -40,6 +42,26 @@ std::vector<const Function*> Module::BrokenFrom(const Function& entry) const {
     }
   }
   return broken;
+}
+
+std::string_view Module::FileName(uint32_t file) const {
+  const auto found = files.find(file);
+  return found == files.end() ? std::string_view() : found->second;
+}
+
+std::string Module::LineText(const Location& location, uint32_t loc) const {
+  std::string text = fmt::format("line {}", location.line);
+  if (loc == 0) return text;
+  const SourceLoc& own = lines.Own(loc);
+  const std::string_view file = FileName(own.file);
+  return text + fmt::format(" ({}:{})", file.substr(file.rfind('/') + 1), own.line);
+}
+
+void SetSource(const Module& module, const Inst& inst, Finding* finding) {
+  const SourceLoc& own = module.lines.Own(inst.loc);
+  finding->loc = inst.loc;
+  finding->source_file = own.file;
+  finding->source_line = own.line;
 }
 
 const Inst* Module::FindInst(uint32_t id) const {

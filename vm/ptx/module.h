@@ -18,6 +18,8 @@
 
 #include "support/diagnostic.h"
 #include "vm/ptx/code.h"
+#include "vm/ptx/findings.h"
+#include "vm/ptx/source_lines.h"
 
 namespace tarsia::ptx {
 
@@ -32,11 +34,17 @@ class Module {
   // Parsed with ParseModuleInParts: what is wrong outside of functions, if anything.
   bool in_parts = false;
   std::vector<Diagnostic> errors;
+  SourceLines lines;                      // of .loc
+  std::vector<FrameVariable> frame_variables;
 
   // The entry of this name, or null.
   [[nodiscard]] const Function* FindEntry(std::string_view name) const;
   // The variable of this name at module level, or null.
   [[nodiscard]] const Variable* FindVariable(std::string_view name) const;
+  // "line 12", with "(k.cu:7)" behind it where the source is known.
+  [[nodiscard]] std::string LineText(const Location& location, uint32_t loc) const;
+  // The name of a file of .file, or "".
+  [[nodiscard]] std::string_view FileName(uint32_t file) const;
   // The instruction of this Inst::id, or null.
   [[nodiscard]] const Inst* FindInst(uint32_t id) const;
   // The numbers of the functions that one calls or may call, with its own.
@@ -47,6 +55,9 @@ class Module {
     return static_cast<uint32_t>(&function - functions.data());
   }
 };
+
+// Fills the line of the source of a finding at an instruction.
+void SetSource(const Module& module, const Inst& inst, Finding* finding);
 
 // Parses PTX text. Null if there are errors, all of which are added to `diagnostics`.
 std::shared_ptr<const Module> ParseModule(const SourceFile& source, Diagnostics* diagnostics);

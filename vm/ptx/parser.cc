@@ -154,6 +154,7 @@ std::shared_ptr<Module> Parser::ParseModule(Diagnostics* diagnostics) {
     for (Diagnostic& error : TakeErrors()) module_->errors.push_back(std::move(error));
   }
   CheckCalls();
+  module_->lines.FindOwn(module_->files);
   (void)TakeErrors();  // of a text without a header
   *diagnostics = std::move(all_);
   diagnostics->Sort();
@@ -208,6 +209,39 @@ void Parser::ParseFile() {
     if (lexer_.token() == Token::kString) module_->files.emplace(number, lexer_.text());
   }
   lexer_.SkipLine();
+}
+
+// The numbers of a place, as far as they stand in one line; the token behind them is of that line
+// or of another.
+bool Parser::ParsePlace(uint32_t line, SourceLines::Place* place) {
+  for (uint32_t& number : *place) {
+    if (lexer_.token() != Token::kInteger || lexer_.location().line != line) return false;
+    number = static_cast<uint32_t>(lexer_.value());
+    lexer_.Next();
+  }
+  return true;
+}
+
+// .loc FILE LINE COLUMN[, function_name LABEL, inlined_at FILE LINE COLUMN]
+void Parser::ParseLoc() {
+  const uint32_t line = lexer_.location().line;
+  const auto on_line = [&] {
+    return lexer_.token() != Token::kEnd && lexer_.location().line == line;
+  };
+  SourceLines::Place place{};
+  SourceLines::Place caller{};
+  lexer_.Next();
+  bool good = ParsePlace(line, &place);
+  bool inlined = false;
+  while (good && on_line()) {
+    const bool is_caller = lexer_.token() == Token::kName && lexer_.text() == "inlined_at";
+    lexer_.Next();
+    if (is_caller) good = inlined = ParsePlace(line, &caller);
+  }
+  if (place[0] != 0) {
+    loc_ = inlined ? module_->lines.AddInlined(place, caller) : module_->lines.Add(place);
+  }
+  if (on_line()) lexer_.SkipLine();
 }
 
 void Parser::ParseDirective() {

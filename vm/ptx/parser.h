@@ -59,6 +59,8 @@ class Parser {
   std::vector<Diagnostic> TakeErrors();
   bool ParseHeader();
   void ParseFile();
+  void ParseLoc();
+  bool ParsePlace(uint32_t line, SourceLines::Place* place);
   void ParseDirective();
   void ParseFunction(bool entry);
   bool ParseSignature(Function* function);
@@ -143,8 +145,7 @@ class Parser {
   int statement_depth_ = 0;  // of braces, where the statement or directive begins
   PtxVersion version_;
   std::vector<Target> targets_;  // one in what compilers write
-  uint32_t line_file_ = 0;
-  uint32_t line_line_ = 0;
+  uint32_t loc_ = 0;             // of .loc, in Module::lines
   struct Call {
     uint32_t caller = 0;
     uint32_t site = 0;

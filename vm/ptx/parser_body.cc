@@ -102,13 +102,7 @@ void Parser::ParseStatement() {
 void Parser::ParseBodyDirective() {
   const std::string_view word = lexer_.text();
   const Location location = lexer_.location();
-  if (word == "loc") {
-    lexer_.Next();
-    if (lexer_.token() == Token::kInteger) line_file_ = static_cast<uint32_t>(lexer_.value());
-    lexer_.Next();
-    if (lexer_.token() == Token::kInteger) line_line_ = static_cast<uint32_t>(lexer_.value());
-    return lexer_.SkipLine();
-  }
+  if (word == "loc") return ParseLoc();
   if (word == "file") return ParseFile();
   if (word == "pragma") return SkipToSemicolon();
   lexer_.Next();
@@ -182,6 +176,9 @@ void Parser::ParseLocalVariable(Space space) {
     symbol.kind = Symbol::Kind::kLocal;
     symbol.offset = builder_->AddLocal(symbol.bytes, declarator->align);
     symbol.param = true;
+    const auto number = static_cast<uint32_t>(module_->frame_variables.size());
+    module_->frame_variables.push_back({declarator->name, declarator->location});
+    builder_->function().frame_slots.push_back({symbol.offset, symbol.bytes, number});
   } else {
     Variable variable;
     variable.name = builder_->function().name + "::" + declarator->name;
@@ -325,8 +322,9 @@ bool Parser::ParseInstruction() {
   Inst inst;
   if (!ParseGuard(&inst)) return false;
   inst.location = lexer_.location();
-  inst.source_file = line_file_;
-  inst.source_line = line_line_;
+  inst.loc = loc_;
+  inst.source_file = module_->lines[loc_].file;
+  inst.source_line = module_->lines[loc_].line;
   const auto mnemonic = ParseName();
   if (!mnemonic) return false;
   const Row* row = nullptr;

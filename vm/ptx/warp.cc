@@ -207,6 +207,13 @@ uint64_t Warp::Undef(const Operand& operand, int lane) const {
 }
 
 void Warp::SetUndef(const Operand& operand, int lane, uint64_t bits) {
+  if (bits == 0) return SetUndef(operand, lane, 0, Origin());
+  if (!checking_) return;
+  const Inst& inst = frame_->function->code[split().pc];
+  SetUndef(operand, lane, bits, OriginOfResult(inst, lane));
+}
+
+void Warp::SetUndef(const Operand& operand, int lane, uint64_t bits, Origin origin) {
   if (!checking_) return;
   uint8_t* at = frame_->undef.data() + operand.offset;
   WriteLane(at, operand.bytes, lane, bits);
@@ -215,6 +222,9 @@ void Warp::SetUndef(const Operand& operand, int lane, uint64_t bits) {
   const uint32_t bit = uint32_t{1} << lane;
   lanes = bits != 0 ? lanes | bit : lanes & ~bit;
   frame_->homes.Forget(operand.flag, lane);
+  if (bits == 0) return;
+  if (frame_->origins.empty()) frame_->origins.resize(frame_->undef_lanes.size() * kLanes);
+  frame_->origins[size_t{operand.flag} * kLanes + static_cast<size_t>(lane)] = origin;
 }
 
 bool Warp::IsAtHome(const Operand& operand, int lane, uint64_t address) const {
@@ -224,10 +234,15 @@ bool Warp::IsAtHome(const Operand& operand, int lane, uint64_t address) const {
 }
 
 void Warp::NeedDefined(const Inst& inst, const Operand& operand, std::string_view what) {
-  uint32_t lanes = UndefLanes(operand) & mask_;
+  const uint32_t lanes = UndefLanes(operand) & mask_;
   if (lanes == 0) return;
-  Report(inst, FindingKind::kUninitialised, std::countr_zero(lanes),
-         fmt::format("{} depends on bits that were never written", what));
+  const int first = std::countr_zero(lanes);
+  const Origin origin = OriginOf(operand, first);
+  ReportUndefined(inst, first, fmt::format("{} depends on bits that were never written", what),
+                  origin.none() ? Origin::Of(inst) : origin);
+  frame_->undef_lanes[operand.flag] &= ~lanes;
+  excused_ = (excused_at_ == clock_ ? excused_ : 0) | lanes;
+  excused_at_ = clock_;
 }
 
 // ---- frames ----------------------------------------------------------------------------------
@@ -254,6 +269,7 @@ Frame* Warp::NewFrame(uint32_t number, Frame* caller, uint32_t lanes) {
   const uint64_t from = frame->local_base - kLocalBase;
   ForLanes(lanes, [&](int lane) {
     const auto i = static_cast<size_t>(lane);
+    if (!origins_.empty()) origins_.Forget(lane, frame->local_base);
     local_[i].resize(from);
     local_defined_[i].resize(from);
     local_[i].resize(from + function.local_bytes);
@@ -274,6 +290,7 @@ bool Warp::MoveTop(int lane, uint64_t address, uint64_t bytes) {
   if (frame_->tops.empty()) frame_->tops.assign(kLanes, frame_->StaticEnd());
   const auto i = static_cast<size_t>(lane);
   frame_->tops[i] = address + bytes;
+  if (!origins_.empty()) origins_.Forget(lane, address);
   for (std::vector<uint8_t>* bank : {&local_[i], &local_defined_[i]}) {
     bank->resize(from);
     bank->resize(from + bytes);
@@ -484,6 +501,10 @@ bool Warp::Find(const Inst& inst, Space space, int lane, uint64_t address, uint3
   if (!Locate(inst, space, lane, address, bytes, access, place)) return false;
   if (checking_) {
     space = Narrow(space, &address);
+    // What `red` finds decides nothing.
+    if ((inst.how & kAtomicBit) != 0 && inst.operands.front().dest) {
+      NoteSeen(lane, space, address);
+    }
     NoteAccess(inst, AccessorOf(inst, lane), lane, space, address, bytes, access);
   }
   return true;
@@ -603,25 +624,40 @@ const MemoryRange* Warp::FindMerged(Space space, const Operand& address, uint32_
 
 // ---- reports ---------------------------------------------------------------------------------
 
-void Warp::ReportAccess(const Inst& inst, FindingKind kind, int lane, Space space, uint64_t address,
-                        uint32_t bytes, Access access, std::string_view where) {
+std::string Warp::AccessText(Space space, uint64_t address, uint32_t bytes, Access access,
+                             std::string_view where) {
   constexpr std::string_view kVerbs[] = {"reads", "writes", "updates"};
-  Report(inst, kind, lane,
-         fmt::format("{} {} bytes at {} address 0x{:x}: {}", kVerbs[static_cast<size_t>(access)],
-                     bytes, NameOf(space), address, where));
+  return fmt::format("{} {} bytes at {} address 0x{:x}: {}", kVerbs[static_cast<size_t>(access)],
+                     bytes, NameOf(space), address, where);
 }
 
-void Warp::Report(const Inst& inst, FindingKind kind, int lane, std::string message) {
+void Warp::ReportAccess(const Inst& inst, FindingKind kind, int lane, Space space, uint64_t address,
+                        uint32_t bytes, Access access, std::string_view where) {
+  Report(inst, kind, lane, AccessText(space, address, bytes, access, where));
+}
+
+Finding Warp::MakeFinding(const Inst& inst, FindingKind kind, int lane, std::string message) const {
   Finding finding;
   finding.kind = kind;
   finding.location = inst.location;
-  finding.source_file = inst.source_file;
-  finding.source_line = inst.source_line;
+  SetSource(launch().image->module(), inst, &finding);
   finding.block = block_->index();
   finding.thread = ThreadOf(lane);
   finding.message = std::move(message);
   finding.count = 1;
-  launch().findings.Add(std::move(finding));
+  return finding;
+}
+
+void Warp::AddFinding(Finding finding, int lane) {
+  const bool excused = excused_at_ == clock_ && (excused_ >> lane & 1) != 0;
+  if (!excused) launch().findings.Add(std::move(finding));
+}
+
+void Warp::Report(const Inst& inst, FindingKind kind, int lane, std::string message,
+                  Severity severity) {
+  Finding finding = MakeFinding(inst, kind, lane, std::move(message));
+  finding.severity = severity;
+  AddFinding(std::move(finding), lane);
 }
 
 }  // namespace tarsia::ptx

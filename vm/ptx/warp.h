@@ -22,6 +22,7 @@
 #include "vm/ptx/lanes.h"
 #include "vm/ptx/memory.h"
 #include "vm/ptx/order.h"
+#include "vm/ptx/origin.h"
 #include "vm/ptx/race.h"
 #include "vm/ptx/sync_table.h"
 #include "vm/ptx/wgmma_state.h"
@@ -47,6 +48,9 @@ struct Frame {
   std::vector<uint8_t> undef;   // of the lanes that undef_lanes names, otherwise it says nothing
   std::vector<uint32_t> undef_lanes;  // by register: lanes with undefined bits
   Homes homes;                        // of undefined bits
+  // By register and lane, of those that have been undefined since the frame began; empty if none
+  // were.
+  std::vector<Origin> origins;
   const uint8_t* constants = nullptr;
   const uint8_t* zeros = nullptr;
   uint64_t local_base = 0;
@@ -162,7 +166,9 @@ class Warp {
     return operand.bank != 0 ? 0 : frame_->undef_lanes[operand.flag];
   }
   [[nodiscard]] uint64_t Undef(const Operand& operand, int lane) const;
+  // Undefined bits come from where those of the instruction's sources do, or from the instruction.
   void SetUndef(const Operand& operand, int lane, uint64_t bits);
+  void SetUndef(const Operand& operand, int lane, uint64_t bits, Origin origin);
   // Executing lanes of a destination are defined.
   void SetDefined(const Operand& operand) { frame_->undef_lanes[operand.flag] &= ~mask_; }
   // Where a lane's undefined bits were loaded from; null if they were not, or are not as loaded.
@@ -175,8 +181,25 @@ class Warp {
   }
   // Whether a lane's undefined bits, if it has any, are those of memory at an address.
   [[nodiscard]] bool IsAtHome(const Operand& operand, int lane, uint64_t address) const;
-  // Reports the executing lanes in which an operand that matters is undefined.
+  // Reports the executing lanes in which an operand that matters is undefined. What has been
+  // reported counts as defined.
   void NeedDefined(const Inst& inst, const Operand& operand, std::string_view what);
+  void ReportUndefined(const Inst& inst, int lane, std::string message, Origin origin);
+  // What an instruction stores to global memory, or updates it with: reports undefined bits of a
+  // source (among the low `bytes` bytes), which count as defined from then on.
+  void NeedDefinedStore(const Inst& inst, const Operand& source, int lane, int bytes);
+  // Where undefined bits of a lane of a register come from: none if nobody wrote it.
+  [[nodiscard]] Origin OriginOf(const Operand& operand, int lane) const;
+  // Of a lane's result: from the sources, of this lane first, else from the instruction.
+  [[nodiscard]] Origin OriginOfResult(const Inst& inst, int lane) const;
+  // Where undefined bits that an instruction reads in memory come from.
+  [[nodiscard]] Origin OriginOfLoad(const Inst& inst, Space space, int lane, uint64_t address,
+                                    uint64_t bytes) const;
+  // Undefined bits come to lie in memory, where that is not global.
+  void NoteUndefStore(const Inst& inst, const Operand& source, Space space, int lane,
+                      uint64_t address, uint64_t bytes);
+  // An alloca's bytes, which nobody has written.
+  void NoteAlloca(const Inst& inst, int lane, uint64_t address, uint64_t bytes);
 
   // ---- for handlers: the stack -------------------------------------------------------------
   // The stack of a lane ends behind `bytes` undefined bytes at an address. False: it is too deep.
@@ -264,7 +287,8 @@ class Warp {
   // Reports that not all lanes of the warp execute an .aligned instruction.
   void NeedAligned(const Inst& inst);
 
-  void Report(const Inst& inst, FindingKind kind, int lane, std::string message);
+  void Report(const Inst& inst, FindingKind kind, int lane, std::string message,
+              Severity severity = Severity::kCertain);
   [[nodiscard]] Dim3 ThreadOf(int lane) const;
 
   // Asynchronous copies of a lane, in the order in which they began.
@@ -273,6 +297,7 @@ class Warp {
     uint8_t bytes = 0;
     uint64_t group = 0;
     Clock clock = 0;  // of the lane's agent
+    const Inst* inst = nullptr;
     uint8_t data[16] = {};
     uint8_t defined[16] = {};
   };
@@ -329,6 +354,12 @@ class Warp {
   uint32_t Guard(const Inst& inst);
   void Propagate(const Inst& inst);
   [[nodiscard]] uint64_t SpecialValue(Special special, int lane) const;
+  [[nodiscard]] Finding MakeFinding(const Inst& inst, FindingKind kind, int lane,
+                                    std::string message) const;
+  void AddFinding(Finding finding, int lane);
+  // "reads 4 bytes at shared address 0x100: where"
+  static std::string AccessText(Space space, uint64_t address, uint32_t bytes, Access access,
+                                std::string_view where);
   void ReportAccess(const Inst& inst, FindingKind kind, int lane, Space space, uint64_t address,
                     uint32_t bytes, Access access, std::string_view where);
   bool FindShared(const Inst& inst, int lane, uint64_t address, uint32_t bytes, Access access,
@@ -341,6 +372,13 @@ class Warp {
   [[nodiscard]] bool WritesSameValue(const Inst& inst, int lane, Space space, uint64_t address,
                                      const Conflict& conflict);
   [[nodiscard]] std::string DescribeActor(const Mark& mark) const;
+  // Whether a machine keeps the order of an access behind another, as long as it does not use all
+  // that the memory model allows it.
+  [[nodiscard]] bool IsOrderedInPractice(const Accessor& accessor, const Mark& with) const;
+  // A lane is about to read with strength: what it sees, for that.
+  void NoteSeen(int lane, Space space, uint64_t address);
+  [[nodiscard]] FindingKind KindOf(const Accessor& accessor, const Conflict& conflict,
+                                   std::string_view* why) const;
   // Whose shared memory an address of the shared space is in.
   [[nodiscard]] Block& OwnerOf(uint64_t address) const;
   // What a location is called in the table of those that hand order on.
@@ -360,6 +398,9 @@ class Warp {
   std::vector<std::unique_ptr<Frame>> frames_;
   std::vector<std::vector<uint8_t>> local_;  // by lane
   std::vector<std::vector<uint8_t>> local_defined_;
+  MemoryOrigins origins_;    // in the lanes' local memory
+  uint64_t excused_at_ = 0;  // clock_ of the instruction that undefined operands were reported of,
+  uint32_t excused_ = 0;     // and in which lanes: what else it does wrong follows from that
   std::vector<AsyncState> async_;
   WgmmaState wgmma_;
   const MemoryRange* last_range_ = nullptr;

@@ -175,6 +175,7 @@ void Warp::CopyParams(const Function& callee, const Frame& from, const Frame& to
       const Place b = LocalPlace(lane, target);
       std::memcpy(b.data, a.data, params[i].bytes);
       std::memcpy(b.defined, a.defined, params[i].bytes);
+      if (!origins_.empty()) origins_.Copy(lane, target, source, params[i].bytes);
     });
   }
 }
@@ -399,8 +400,7 @@ bool Warp::FillPlace(Finding* finding, bool running) const {
   const Split& split = **found;
   const Inst& inst = split.frame->function->code[split.pc];
   finding->location = inst.location;
-  finding->source_file = inst.source_file;
-  finding->source_line = inst.source_line;
+  SetSource(launch().image->module(), inst, finding);
   finding->thread = ThreadOf(std::countr_zero(split.mask));
   return true;
 }

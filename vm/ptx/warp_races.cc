@@ -227,41 +227,95 @@ std::string Warp::DescribeActor(const Mark& mark) const {
   return who + " of block " + text(UnravelIndex(mark.block, launch().config->grid));
 }
 
+FindingKind Warp::KindOf(const Accessor& accessor, const Conflict& conflict,
+                         std::string_view* why) const {
+  const Mark& with = conflict.with;
+  switch (conflict.hazard) {
+    case Hazard::kUnordered:
+      break;
+    case Hazard::kUnfenced:
+      *why = "the asynchronous proxy sees that only behind a fence.proxy.async";
+      return FindingKind::kProxy;
+    case Hazard::kNonCoherent:
+      *why = "ld.global.nc is for memory that nobody writes while the kernel runs";
+      return FindingKind::kRace;
+  }
+  *why = "nothing orders the two";
+  if (!accessor.IsAgent() && (with.how & kAsyncBit) == 0) return FindingKind::kRace;
+  // What its own thread has waited for lacks a barrier, not a wait.
+  const uint32_t threads = block_->threads();
+  const bool waited = with.block == block_->number() && with.actor >= threads &&
+                      with.actor < 2 * threads &&
+                      block_->AsyncDone(with.actor - threads) >= with.clock;
+  *why = waited               ? "its thread has waited, and nothing orders this behind that"
+         : accessor.IsAgent() ? "the copy may do so before that and after it"
+                              : "that has not been waited for";
+  return waited ? FindingKind::kRace : FindingKind::kAsync;
+}
+
 void Warp::ReportConflict(const Inst& inst, const Accessor& accessor, int lane, Space space,
                           uint64_t address, uint32_t bytes, Access access,
                           const Conflict& conflict) {
   const Mark& with = conflict.with;
-  const Inst* other = launch().image->module().FindInst(with.inst);
-  const std::string what = fmt::format("which {} {} at line {}", DescribeActor(with),
-                                       (with.how & kAtomicBit) != 0 ? "updates"
-                                       : conflict.with_write        ? "writes"
-                                                                    : "reads",
-                                       other != nullptr ? other->location.line : 0);
-  const uint32_t threads = block_->threads();
-  FindingKind kind = FindingKind::kRace;
-  std::string why = "nothing orders the two";
-  switch (conflict.hazard) {
-    case Hazard::kUnordered:
-      if (accessor.IsAgent() || (with.how & kAsyncBit) != 0) {
-        // What its own thread has waited for lacks a barrier, not a wait.
-        const bool waited = with.block == block_->number() && with.actor >= threads &&
-                            with.actor < 2 * threads &&
-                            block_->AsyncDone(with.actor - threads) >= with.clock;
-        if (!waited) kind = FindingKind::kAsync;
-        why = waited               ? "its thread has waited, and nothing orders this behind that"
-              : accessor.IsAgent() ? "the copy may do so before that and after it"
-                                   : "that has not been waited for";
-      }
-      break;
-    case Hazard::kUnfenced:
-      kind = FindingKind::kProxy;
-      why = "the asynchronous proxy sees that only behind a fence.proxy.async";
-      break;
-    case Hazard::kNonCoherent:
-      why = "ld.global.nc is for memory that nobody writes while the kernel runs";
-      break;
+  const Module& module = launch().image->module();
+  const Inst* other = module.FindInst(with.inst);
+  const std::string what =
+      fmt::format("which {} {} at {}", DescribeActor(with),
+                  (with.how & kAtomicBit) != 0 ? "updates"
+                  : conflict.with_write        ? "writes"
+                                               : "reads",
+                  other != nullptr ? module.LineText(other->location, other->loc) : "line 0");
+  std::string_view why;
+  const FindingKind kind = KindOf(accessor, conflict, &why);
+  Finding finding =
+      MakeFinding(inst, kind, lane,
+                  AccessText(space, address, bytes, access, fmt::format("{}; {}", what, why)));
+  finding.order = access == Access::kRead ? AccessOrder::kReadAfterWrite
+                  : conflict.with_write   ? AccessOrder::kWriteAfterWrite
+                                          : AccessOrder::kWriteAfterRead;
+  if (other != nullptr) finding.other = FindingPlace{other->location, other->loc};
+  const bool modelled = conflict.hazard == Hazard::kUnfenced ||
+                        (kind == FindingKind::kRace && conflict.hazard == Hazard::kUnordered &&
+                         IsOrderedInPractice(accessor, with));
+  finding.severity = modelled ? Severity::kMemoryModel : Severity::kCertain;
+  AddFinding(std::move(finding), lane);
+}
+
+// ---- severity --------------------------------------------------------------------------------
+
+void Warp::NoteSeen(int lane, Space space, uint64_t address) {
+  ShadowRange* shadow = nullptr;
+  uint64_t offset = 0;
+  if (space == Space::kShared) {
+    Block& owner = OwnerOf(address);
+    const uint64_t at = address & (kSharedPeers - 1);
+    if (!owner.shared().Holds(at, 1)) return;
+    shadow = &owner.shadow();
+    offset = at - kSharedBase;
+  } else {
+    const MemoryRange* range = FindGlobal(address, 1);
+    if (range == nullptr || range->read_only) return;
+    shadow = &ShadowOf(*range);
+    offset = address - range->address;
   }
-  ReportAccess(inst, kind, lane, space, address, bytes, access, what + "; " + why);
+  const uint64_t cell = offset / kCellBytes;
+  ShadowRange::Page& page = shadow->PageOf(cell);
+  Mark seen;
+  {
+    const PageLock lock(&page, space != Space::kShared && launch().shadow.shared());
+    seen = page.cells[cell % ShadowRange::kPageCells].write.newest;
+  }
+  const auto actor = static_cast<uint16_t>(order_.ActorOf(lane));
+  const bool own = seen.block == block_->number() && seen.actor == actor;
+  if (seen.block == Mark::kNone || own || (seen.how & kStrengthBits) == 0) return;
+  block_->strong_reads().Note({actor, order_.clock(), seen});
+}
+
+bool Warp::IsOrderedInPractice(const Accessor& accessor, const Mark& with) const {
+  const auto orders = [&](const StrongRead& read) {
+    return read.Saw(with) && accessor.IsAfter({block_->number(), read.actor, 0, 0, read.clock, 0});
+  };
+  return std::ranges::any_of(block_->strong_reads().all(), orders);
 }
 
 // ---- strong accesses and fences --------------------------------------------------------------
@@ -293,6 +347,7 @@ void Warp::NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t add
 }
 
 void Warp::NoteStrongRead(const Inst& inst, int lane, Space space, uint64_t address) {
+  if ((inst.how & kAtomicBit) == 0) NoteSeen(lane, space, address);
   SyncTable& table = launch().sync;
   if (table.empty()) return;
   const Releases releases = table.Read(SyncKey(space, address));
