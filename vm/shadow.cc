@@ -62,6 +62,7 @@ void Shadow::Read(uint64_t bit, uint64_t count, const Accessor& by, unsigned& fo
       }
     } else if ((mask & ~cell.written) != 0) {
       if (First(FindingKind::kUnwritten, found)) report(FindingKind::kUnwritten, {});
+      cell.written |= mask;  // one fault, one finding
     } else if (Races(cell.write, by, mask) && First(FindingKind::kReadAfterWrite, found)) {
       report(FindingKind::kReadAfterWrite, other(cell.write));
     }

@@ -84,6 +84,12 @@ TEST(Check, UnwrittenBytesAreFound) {
   EXPECT_EQ(FindingsOf(InShared("  store %s[0], %v\n  sync\n  %t = load %s[32] : [64]\n")), "");
 }
 
+// One fault, one finding.
+TEST(Check, UnwrittenBytesAreFoundOnce) {
+  EXPECT_EQ(FindingsOf(InShared("  %t = load %s[0] : [64]\n  %u = load %s[0] : [32]\n")),
+            "unwritten@6");
+}
+
 TEST(Check, AnAllocationInALoopIsNewEachTurn) {
   EXPECT_EQ(
       FindingsOf(InShared("  for %i = 0 to 2 {\n    %l = alloc.shared : shared<i32>[64]\n"
