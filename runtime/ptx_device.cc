@@ -62,7 +62,12 @@ class PtxKernel final : public LoadedKernel {
     result.report.instructions = report.thread_instructions;
     for (const ptx::Finding& finding : report.findings) {
       if (StopsTheProgram(finding)) return ToDiagnostic(finding);
-      AddFinding(finding, &result.report.findings);
+    }
+    // Findings of one kind on one line of the text are one, as on the device cpu.
+    for (const ptx::FindingGroup& group : ptx::GroupBySourceLine(report.findings)) {
+      const ptx::Finding& first = group.first;
+      result.report.findings.push_back(
+          {ToDiagnostic(first), {first.block.x, first.block.y, first.block.z}, first.count});
     }
     if (result.report.findings.empty()) {
       TARSIA_CHECK(program_.ReadReport(device_, launch, request));
@@ -111,6 +116,10 @@ class PtxKernel final : public LoadedKernel {
     return kernel.location;
   }
 
+  Location PlaceOf(const ptx::FindingPlace& place) const {
+    return PlaceOf(image_->module().lines.Own(place.loc).line);
+  }
+
   // In the text of the program; the line of the PTX is a note.
   Diagnostic ToDiagnostic(const ptx::Finding& finding) const {
     Diagnostic out = MakeDiagnostic(diag::kPtxFinding, PlaceOf(finding.source_line),
@@ -118,21 +127,13 @@ class PtxKernel final : public LoadedKernel {
     out.notes.push_back(
         {Location(), fmt::format("line {} of the PTX, thread ({}, {}, {})", finding.location.line,
                                  finding.thread.x, finding.thread.y, finding.thread.z)});
-    return out;
-  }
-
-  // Findings of one kind on one line of the text are one, as on the device cpu.
-  void AddFinding(const ptx::Finding& finding, std::vector<vm::Finding>* out) const {
-    Diagnostic diagnostic = ToDiagnostic(finding);
-    for (vm::Finding& known : *out) {
-      if (known.diagnostic.location != diagnostic.location) continue;
-      if (known.diagnostic.message != diagnostic.message) continue;
-      known.count += finding.count;
-      return;
+    if (finding.origin) {
+      out.notes.push_back({PlaceOf(*finding.origin),
+                           fmt::format("the bits come from {} of the PTX's line {}",
+                                       finding.origin_name, finding.origin->location.line)});
     }
-    out->push_back({std::move(diagnostic),
-                    {finding.block.x, finding.block.y, finding.block.z},
-                    finding.count});
+    if (finding.other) out.notes.push_back({PlaceOf(*finding.other), "the other access"});
+    return out;
   }
 
   Device& device_;
