@@ -1,5 +1,5 @@
-// The arguments of a PTX kernel for `tarsia emulate`: what stands behind each --arg becomes bytes
-// of the parameter block, and memory of the emulated device.
+// The arguments of PTX kernels for `tarsia emulate`: what stands behind each --arg becomes bytes of
+// the parameter block, and memory of the emulated device.
 //
 //   TYPE:VALUE              a scalar: i32:5, u64:0x10, f32:1.5, bf16:2
 //   bytes:HEX               a parameter as it lies in memory
@@ -8,11 +8,18 @@
 //   inout:FILE[:OUT.npy]    likewise, and its bytes afterwards go to OUT, or back to FILE
 //   out:FILE:TYPE[SHAPE]    a pointer to memory that nobody wrote, whose bytes go to FILE
 //   zeros:BYTES  room:BYTES a pointer to scratch memory, of zeros or never written
-//   tmap:FILE:box=N,M[:swizzle=BYTES]   a tensor map by value, of what a file holds
+//   alias:N[+BYTES]         a pointer into the memory of argument N; N.M: of member M of a struct
+//   tmap:MEMORY:box=N,M[:swizzle=BYTES]   a tensor map by value, over a FILE, or over in:, inout:,
+//                           out: or alias:N[+BYTES][:TYPE[SHAPE]]
+//   struct:ARG;ARG;..       a parameter that is a struct, each member aligned as its type is, or at
+//                           an offset: @OFFSET=ARG
+//
+// Arguments are numbered from 0, through all launches that share the memory.
 #ifndef TARSIA_TOOLS_EMULATE_ARGS_H_
 #define TARSIA_TOOLS_EMULATE_ARGS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,12 +33,17 @@ namespace tarsia::tools {
 
 class EmulateArgs {
  public:
-  // Every function returns an exit code; what is wrong is printed.
-  // Reads the arguments, in the order of the entry's parameters, and fills the memory.
-  int Bind(const ptx::Function& entry, const std::vector<std::string>& specs, ptx::Memory* memory);
-  // Writes the outputs, each all or nothing.
-  int WriteOutputs(const ptx::Memory& memory) const;
+  explicit EmulateArgs(ptx::Memory* memory) : memory_(memory) {}
 
+  // Every function returns an exit code; what is wrong is printed.
+  // Reads the arguments of a launch, in the order of the entry's parameters, and fills the memory.
+  // `label`: what messages call them, as "--arg ".
+  int Bind(const ptx::Function& entry, const std::vector<std::string>& specs,
+           const std::string& label);
+  // Writes the outputs, each all or nothing.
+  int WriteOutputs() const;
+
+  // The parameter block of what was bound last.
   [[nodiscard]] std::span<const uint8_t> block() const { return block_; }
 
   struct Output {
@@ -47,36 +59,70 @@ class EmulateArgs {
   [[nodiscard]] bool TakesStdout() const;
 
  private:
+  // The memory of an argument, and the tensor in it as far as that is known.
+  struct Area {
+    uint64_t address = 0;
+    uint64_t bytes = 0;
+    std::optional<TensorInfo> tensor;
+  };
+  // An argument that was bound: its own memory, or that of its members.
+  struct Bound {
+    std::optional<Area> area;
+    std::vector<std::optional<Area>> members;
+  };
+  using Maker = int (EmulateArgs::*)(const std::string& rest, Area* area);
+  struct MemoryForm {
+    std::string_view name;
+    Maker make;
+  };
   using Binder = int (EmulateArgs::*)(const std::string& rest);
-  struct Form {
+  struct ValueForm {
     std::string_view name;
     Binder bind;
   };
-  static const Form kForms[];
+  static const MemoryForm kMemoryForms[];
+  static const ValueForm kValueForms[];
 
   int BindOne(const std::string& spec);
   int BindScalar(DType type, const std::string& text);
   int BindBytes(const std::string& hex);
   int BindNull(const std::string& rest);
-  int BindIn(const std::string& path);
-  int BindInOut(const std::string& rest);
-  int BindOut(const std::string& rest);
-  int BindZeros(const std::string& bytes);
-  int BindRoom(const std::string& bytes);
   int BindTensorMap(const std::string& rest);
+  int BindStruct(const std::string& rest);
+  int BindMember(std::string text);
+  int FindTensor(const std::string& text, Area* area);
+
+  int MakeIn(const std::string& path, Area* area);
+  int MakeInOut(const std::string& rest, Area* area);
+  int MakeOut(const std::string& rest, Area* area);
+  int MakeZeros(const std::string& bytes, Area* area);
+  int MakeRoom(const std::string& bytes, Area* area);
+  int MakeAlias(const std::string& rest, Area* area);
 
   int Misuse(const std::string& message, const std::string& help = "") const;
-  int Put(std::span<const uint8_t> bytes, std::string_view what);
+  int Put(std::span<const uint8_t> bytes, std::string_view what, uint64_t align);
+  int PutArea(const Area& area);
   int PutPointer(uint64_t address);
-  int Upload(const std::string& path, InputTensor* tensor, uint64_t* address);
-  int Allocate(uint64_t bytes, uint64_t* address) const;
-  int AllocateText(const std::string& text, uint64_t* address, uint64_t* bytes) const;
+  int Upload(const std::string& path, InputTensor* tensor, Area* area);
+  int Allocate(uint64_t bytes, Area* area) const;
+  int FindArgument(std::string_view number, const Area** area) const;
 
-  ptx::Memory* memory_ = nullptr;
+  ptx::Memory* memory_;
   const ptx::Param* param_ = nullptr;  // that is being bound
-  std::string spec_;                   // its --arg
+  std::string spec_;                   // its argument, as given
+  std::string label_;                  // and what stands before it in messages
   std::vector<uint8_t> block_;
+  std::vector<Bound> bound_;
   std::vector<Output> outputs_;
+
+  // While the members of a struct are bound.
+  struct Members {
+    uint64_t end = 0;              // of those so far
+    uint64_t align = 1;            // the largest
+    std::optional<uint64_t> next;  // the offset that the next is given
+    bool placed = false;           // one was given an offset
+  };
+  std::optional<Members> members_;
 };
 
 }  // namespace tarsia::tools

@@ -10,40 +10,82 @@
 namespace tarsia::tools {
 namespace {
 
-std::string IndexText(const ptx::Dim3& index) {
-  return fmt::format("({}, {}, {})", index.x, index.y, index.z);
+std::string_view OrderText(ptx::AccessOrder order) {
+  switch (order) {
+    case ptx::AccessOrder::kNone:
+      return "";
+    case ptx::AccessOrder::kReadAfterWrite:
+      return "read after write";
+    case ptx::AccessOrder::kWriteAfterRead:
+      return "write after read";
+    case ptx::AccessOrder::kWriteAfterWrite:
+      return "write after write";
+  }
+  return "";
 }
 
-// The name of a file of .loc, or "" for one that the module does not name.
-std::string_view FileName(const ptx::Module& module, uint32_t file) {
-  const auto found = module.files.find(file);
-  return found == module.files.end() ? std::string_view() : found->second;
+std::string IndexText(const ptx::Dim3& index) {
+  return fmt::format("({}, {}, {})", index.x, index.y, index.z);
 }
 
 }  // namespace
 
 // ---- findings ----------------------------------------------------------------------------------
 
+namespace {
+
+// "line 12 of k.cu, inlined at line 40 of k.cu", from the user's own line outwards; what lies
+// within that before it: "line 80 of lib.h, inlined at ..".
+std::string ChainText(const ptx::Module& module, uint32_t loc) {
+  std::string text;
+  for (uint32_t at = loc; at != 0; at = module.lines[at].caller) {
+    const ptx::SourceLoc& place = module.lines[at];
+    text += fmt::format("{}line {} of {}", at == loc ? "" : ", inlined at ", place.line,
+                        module.FileName(place.file));
+  }
+  return text;
+}
+
+void AddNotes(const ptx::Module& module, const ptx::FindingGroup& group, Diagnostic* error) {
+  const ptx::Finding& finding = group.first;
+  const auto note = [&](std::string text) { error->notes.push_back({{}, std::move(text)}); };
+  std::string where =
+      fmt::format("thread {} of block {}", IndexText(finding.thread), IndexText(finding.block));
+  if (finding.count > 1) where += fmt::format(", and {} times more", finding.count - 1);
+  if (group.lines.size() > 1) where += fmt::format(", at {} lines of the PTX", group.lines.size());
+  note(where);
+  if (finding.source_line != 0) {
+    note(fmt::format("line {} of {}", finding.source_line, module.FileName(finding.source_file)));
+  }
+  if (finding.loc != 0 && module.lines[finding.loc].caller != 0) {
+    note("from " + ChainText(module, finding.loc));
+  }
+  if (finding.origin) {
+    note(fmt::format("the bits come from {} at {}", finding.origin_name,
+                     module.LineText(finding.origin->location, finding.origin->loc)));
+  }
+  if (finding.order != ptx::AccessOrder::kNone) note(std::string(OrderText(finding.order)));
+  if (finding.severity == ptx::Severity::kMemoryModel) {
+    note("the memory model alone demands this order: one machine may keep it, another may not");
+  }
+}
+
+}  // namespace
+
 void PrintFindings(const ptx::LaunchReport& report, const ptx::Module& module,
                    const SourceFile& source) {
   constexpr size_t kMostPrinted = 20;
-  const auto& all = report.findings;
-  for (const ptx::Finding& finding : std::span(all).first(std::min(all.size(), kMostPrinted))) {
+  const auto groups = ptx::GroupBySourceLine(report.findings);
+  for (const ptx::FindingGroup& group :
+       std::span(groups).first(std::min(groups.size(), kMostPrinted))) {
+    const ptx::Finding& finding = group.first;
     Diagnostic error = MakeDiagnostic(diag::kPtxFinding, finding.location,
                                       ptx::NameOf(finding.kind), finding.message);
-    std::string where =
-        fmt::format("thread {} of block {}", IndexText(finding.thread), IndexText(finding.block));
-    if (finding.count > 1) where += fmt::format(", and {} times more", finding.count - 1);
-    error.notes.push_back({{}, where});
-    if (finding.source_line != 0) {
-      error.notes.push_back({{},
-                             fmt::format("line {} of {}", finding.source_line,
-                                         FileName(module, finding.source_file))});
-    }
+    AddNotes(module, group, &error);
     PrintError(error, source);
   }
-  if (all.size() <= kMostPrinted) return;
-  PrintWarning(fmt::format("{} more findings; --json lists all", all.size() - kMostPrinted));
+  if (groups.size() <= kMostPrinted) return;
+  PrintWarning(fmt::format("{} more findings; --json lists all", groups.size() - kMostPrinted));
 }
 
 namespace {
@@ -52,22 +94,62 @@ void AppendIndex(std::string_view key, const ptx::Dim3& index, Json* json) {
   json->Key(key).Begin('[').Number(index.x).Number(index.y).Number(index.z).End(']');
 }
 
+void AppendSource(const ptx::Module& module, uint32_t file, uint32_t line, Json* json) {
+  if (line == 0) return;
+  json->Key("file").String(module.FileName(file)).Key("source_line").Number(line);
+}
+
+// {"line", "file", "source_line"}
+void AppendPlace(std::string_view key, const ptx::Module& module, const ptx::FindingPlace& place,
+                 Json* json) {
+  const ptx::SourceLoc& own = module.lines.Own(place.loc);
+  json->Key(key).Begin('{').Key("line").Number(place.location.line);
+  AppendSource(module, own.file, own.line, json);
+  json->End('}');
+}
+
+// All lines of the source behind an inlined instruction, the innermost first.
+void AppendChain(const ptx::Module& module, uint32_t loc, Json* json) {
+  if (loc == 0 || module.lines[loc].caller == 0) return;
+  json->Key("inlined").Begin('[');
+  for (uint32_t at = loc; at != 0; at = module.lines[at].caller) {
+    json->Begin('{');
+    AppendSource(module, module.lines[at].file, module.lines[at].line, json);
+    json->End('}');
+  }
+  json->End(']');
+}
+
+void AppendFinding(const ptx::FindingGroup& group, const ptx::Module& module, Json* json) {
+  const ptx::Finding& finding = group.first;
+  json->Begin('{').Key("kind").String(ptx::NameOf(finding.kind));
+  json->Key("severity").String(ptx::NameOf(finding.severity));
+  json->Key("line").Number(finding.location.line).Key("column").Number(finding.location.column);
+  AppendIndex("thread", finding.thread, json);
+  AppendIndex("block", finding.block, json);
+  json->Key("message").String(finding.message);
+  json->Key("count").Number(static_cast<int64_t>(finding.count));
+  if (group.lines.size() > 1) {
+    json->Key("lines").Begin('[');
+    for (const uint32_t line : group.lines) json->Number(line);
+    json->End(']');
+  }
+  AppendSource(module, finding.source_file, finding.source_line, json);
+  AppendChain(module, finding.loc, json);
+  if (finding.origin) AppendPlace("origin", module, *finding.origin, json);
+  if (finding.other) AppendPlace("other", module, *finding.other, json);
+  if (finding.order != ptx::AccessOrder::kNone) {
+    json->Key("order").String(ptx::NameOf(finding.order));
+  }
+  json->End('}');
+}
+
 }  // namespace
 
 void AppendFindings(const ptx::LaunchReport& report, const ptx::Module& module, Json* json) {
   json->Begin('[');
-  for (const ptx::Finding& finding : report.findings) {
-    json->Begin('{').Key("kind").String(ptx::NameOf(finding.kind));
-    json->Key("line").Number(finding.location.line).Key("column").Number(finding.location.column);
-    AppendIndex("thread", finding.thread, json);
-    AppendIndex("block", finding.block, json);
-    json->Key("message").String(finding.message);
-    json->Key("count").Number(static_cast<int64_t>(finding.count));
-    if (finding.source_line != 0) {
-      json->Key("file").String(FileName(module, finding.source_file));
-      json->Key("source_line").Number(finding.source_line);
-    }
-    json->End('}');
+  for (const ptx::FindingGroup& group : ptx::GroupBySourceLine(report.findings)) {
+    AppendFinding(group, module, json);
   }
   json->End(']');
 }
@@ -207,7 +289,7 @@ void AppendCounts(const ptx::LaunchCounts& counts, const ptx::Module& module, Js
   json->End(']').Key("source_lines").Begin('[');
   for (const ptx::LineCounts& line : counts.BySourceLine()) {
     if (line.line == 0) continue;
-    json->Begin('{').Key("file").String(FileName(module, line.file));
+    json->Begin('{').Key("file").String(module.FileName(line.file));
     json->Key("line").Number(line.line);
     AppendNumbers(line.counts, false, json);
     json->Key("classes");

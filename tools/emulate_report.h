@@ -12,7 +12,8 @@
 
 namespace tarsia::tools {
 
-// Prints findings on standard error, each with its line of the PTX.
+// Prints findings on standard error, those of one line of the source as one, each with its line of
+// the PTX.
 void PrintFindings(const ptx::LaunchReport& report, const ptx::Module& module,
                    const SourceFile& source);
 // A table of the lines that ran, then totals.
@@ -20,8 +21,9 @@ std::string CountsText(const ptx::LaunchCounts& counts, const SourceFile& source
 // "occupancy on sm_90a: 8 blocks, 64 of 64 warps (limited by warps)".
 std::string OccupancyText(const std::string& target, const ptx::Occupancy& occupancy);
 
-// [{"kind", "line", "column", "thread", "block", "message", "count", "file", "source_line"}, ..];
-// the last two where the PTX says them.
+// [{"kind", "severity", "line", "column", "thread", "block", "message", "count", "lines", "file",
+// "source_line", "inlined", "origin", "other", "order"}, ..], those of one line of the source as
+// one; from "lines" on where there is such a thing.
 void AppendFindings(const ptx::LaunchReport& report, const ptx::Module& module, Json* json);
 // {"total", "classes", "lines", "source_lines"}; numbers that are 0 are left out of lines.
 void AppendCounts(const ptx::LaunchCounts& counts, const ptx::Module& module, Json* json);

@@ -33,15 +33,19 @@ bool ParsePart(std::string_view part, TensorMapSpec* out) {
 
 }  // namespace
 
+// The parts at the end that say how, as far as there are such; what is before them is the memory.
 bool ParseTensorMap(const std::string& text, TensorMapSpec* out) {
-  size_t at = std::min(text.find(':'), text.size());
-  out->path = text.substr(0, at);
-  while (at < text.size()) {
-    const size_t end = std::min(text.find(':', at + 1), text.size());
-    if (!ParsePart(std::string_view(text).substr(at + 1, end - at - 1), out)) return false;
-    at = end;
+  std::string_view rest = text;
+  while (true) {
+    const size_t colon = rest.rfind(':');
+    if (colon == std::string_view::npos) break;
+    const std::string_view part = rest.substr(colon + 1);
+    if (!part.starts_with("box=") && !part.starts_with("swizzle=")) break;
+    if (!ParsePart(part, out)) return false;
+    rest = rest.substr(0, colon);
   }
-  return !out->path.empty() && !out->box.empty();
+  out->memory = rest;
+  return !out->memory.empty() && !out->box.empty();
 }
 
 namespace {

@@ -10,9 +10,9 @@
 
 namespace tarsia::tools {
 
-// tmap:FILE:box=64,64:swizzle=128
+// tmap:MEMORY:box=64,64:swizzle=128
 struct TensorMapSpec {
-  std::string path;
+  std::string memory;         // what it is over, as written
   std::vector<uint32_t> box;  // the innermost dimension last, as in the shape of the file
   uint32_t swizzle = 0;       // bytes
 };

@@ -35,6 +35,8 @@ void PrintError(std::string_view message, std::string_view help) {
 
 void PrintWarning(std::string_view message) { PrintLabelled("warning", "\x1b[1;35m", message); }
 
+void PrintNote(std::string_view message) { PrintLabelled("note", "\x1b[1;36m", message); }
+
 void PrintError(const Diagnostic& error, const SourceFile& source) {
   const std::string text = Render(error, source, WantsColor());
   std::fwrite(text.data(), 1, text.size(), stderr);

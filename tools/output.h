@@ -16,6 +16,7 @@ bool WantsColor();
 // `tarsia: error: message`, and a line of help if there is one.
 void PrintError(std::string_view message, std::string_view help = "");
 void PrintWarning(std::string_view message);
+void PrintNote(std::string_view message);
 // Prints an error of the library, which may have a place in a file.
 void PrintError(const Diagnostic& error, const SourceFile& source);
 inline void PrintError(const Diagnostic& error) { PrintError(error.message, error.help); }

@@ -39,6 +39,7 @@ MACHINE = [
     (re.compile(r"\b\d+(\.\d+)? (us|ms|s)\b"), "TIME"),
     (re.compile(r"\b\d+ threads?, (AVX-512|AVX2|SSE4|SSE2|NEON|none)"), "THREADS"),
     (re.compile(r'"((?:median_)?nanoseconds)": \d+'), r'"\1": TIME'),
+    (re.compile(r'"milliseconds": \d+\.\d+'), '"milliseconds": TIME'),
     (re.compile(r'"threads": \d+, "vector_unit": "[^"]*"'), "THREADS"),
     (re.compile(r" of \d+ runs"), " of RUNS"),
     (re.compile(r'"runs": \d+'), '"runs": RUNS'),
