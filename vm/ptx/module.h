@@ -34,7 +34,7 @@ class Module {
   // Parsed with ParseModuleInParts: what is wrong outside of functions, if anything.
   bool in_parts = false;
   std::vector<Diagnostic> errors;
-  SourceLines lines;                      // of .loc
+  SourceLines lines;  // of .loc
   std::vector<FrameVariable> frame_variables;
 
   // The entry of this name, or null.
