@@ -1,12 +1,51 @@
 #include "support/diagnostic.h"
 
+#include <fmt/args.h>
 #include <fmt/color.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "support/printable.h"
+
 namespace tarsia {
+namespace {
+
+// Bytes of a text that stands in a message. Longer ones (a name of a megabyte) are cut.
+constexpr size_t kMaxArgument = 400;
+constexpr size_t kMaxLines = 16384;  // the output of a tool, below the message
+
+// An argument of a message, with a text made safe to show.
+struct ShownArgument {
+  fmt::dynamic_format_arg_store<fmt::format_context>* out;
+  bool lines;  // texts may have several
+
+  void operator()(fmt::monostate) const {}
+  // No message takes a type with a formatter of its own; one that did would show its format.
+  void operator()(fmt::basic_format_arg<fmt::format_context>::handle) const {}
+  void operator()(const char* text) const { (*this)(fmt::string_view(text)); }
+  void operator()(fmt::string_view text) const {
+    out->push_back(PrintableStart({text.data(), text.size()}, lines ? kMaxLines : kMaxArgument,
+                                  lines ? Keep::kNewlines : Keep::kNothing));
+  }
+  template <typename T>
+  void operator()(T value) const {
+    out->push_back(value);
+  }
+};
+
+// A row whose format has several lines ends in a text that may have them too.
+std::string Message(std::string_view format, fmt::format_args args) {
+  const bool lines = format.find('\n') != std::string_view::npos;
+  fmt::dynamic_format_arg_store<fmt::format_context> shown;
+  for (int i = 0; args.get(i); ++i) {
+    fmt::visit_format_arg(ShownArgument{&shown, lines}, args.get(i));
+  }
+  return fmt::vformat(format, shown);
+}
+
+}  // namespace
 
 Diagnostic MakeDiagnosticV(const DiagInfo& info, Location location, fmt::format_args args) {
   Diagnostic out;
@@ -14,7 +53,7 @@ Diagnostic MakeDiagnosticV(const DiagInfo& info, Location location, fmt::format_
   out.location = location;
   out.help = info.help;
   try {
-    out.message = fmt::vformat(info.format, args);
+    out.message = Message(info.format, args);
   } catch (const fmt::format_error&) {
     out.message = info.format;
   }
@@ -39,13 +78,13 @@ constexpr size_t kWindow = 120;  // bytes of a long line that are shown
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// Appends the bytes of `text`, control bytes shown as '?', and its caret line.
+// Appends `text`, '?' in place of what a terminal may not be given, and its caret line.
 void AppendLineAndCaret(std::string& out, std::string_view text, Location at, bool color) {
   size_t begin = std::min<size_t>(at.column > 0 ? at.column - 1 : 0, text.size());
   size_t end = std::min<size_t>(begin + std::max<uint32_t>(at.length, 1), text.size());
   size_t from = 0;
   if (text.size() > kWindow && begin > kWindow / 2) from = begin - kWindow / 2;
-  while (from < text.size() && IsContinuation(text[from])) ++from;
+  while (from > 0 && from < text.size() && IsContinuation(text[from])) ++from;
   size_t to = std::min(text.size(), from + kWindow);
   while (to < text.size() && IsContinuation(text[to])) ++to;
   end = std::min(end, to);
@@ -54,17 +93,22 @@ void AppendLineAndCaret(std::string& out, std::string_view text, Location at, bo
     shown += "...";
     caret += "   ";
   }
-  for (size_t i = from; i < to; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    shown += byte == '\t' ? ' ' : (byte < 0x20 || byte == 0x7F) ? '?' : text[i];
-    if (IsContinuation(text[i])) continue;
-    if (i == begin) {
+  for (size_t i = from; i < to;) {
+    const Character character = CharacterAt(text, i);
+    if (character.printable) {
+      shown.append(text, i, character.bytes);
+    } else {
+      shown += text[i] == '\t' ? ' ' : '?';
+    }
+    const size_t next = i + character.bytes;
+    if (begin >= i && begin < next) {
       caret += '^';
     } else if (i > begin && i < end) {
       caret += '~';
     } else if (i < begin) {
       caret += ' ';
     }
+    i = next;
   }
   if (to < text.size()) shown += "...";
   if (begin >= to) caret += '^';
@@ -74,9 +118,10 @@ void AppendLineAndCaret(std::string& out, std::string_view text, Location at, bo
 }
 
 std::string Where(const SourceFile& source, Location at) {
-  if (at.IsText()) return fmt::format("{}:{}:{}: ", source.name(), at.line, at.column);
-  if (at.length != 0) return fmt::format("{}:@0x{:x}: ", source.name(), at.column);
-  return source.name().empty() ? "" : source.name() + ": ";
+  const std::string name = Printable(source.name());
+  if (at.IsText()) return fmt::format("{}:{}:{}: ", name, at.line, at.column);
+  if (at.length != 0) return fmt::format("{}:@0x{:x}: ", name, at.column);
+  return name.empty() ? "" : name + ": ";
 }
 
 }  // namespace
@@ -85,18 +130,21 @@ std::string Render(const Diagnostic& diagnostic, const SourceFile& source, bool 
   std::string out = Where(source, diagnostic.location);
   out += color ? fmt::format(fmt::fg(fmt::terminal_color::red) | fmt::emphasis::bold, "error:")
                : "error:";
-  out += fmt::format(" {} [{}]\n", diagnostic.message,
+  out += fmt::format(" {} [{}]\n", Printable(diagnostic.message, Keep::kNewlines),
                      diagnostic.info != nullptr ? diagnostic.info->id : "internal");
   if (diagnostic.location.IsText() && !source.text().empty()) {
     AppendLineAndCaret(out, source.Line(diagnostic.location.line), diagnostic.location, color);
   }
   for (const Note& note : diagnostic.notes) {
-    out += fmt::format("{}note: {}\n", Where(source, note.location), note.message);
+    out += fmt::format("{}note: {}\n", Where(source, note.location),
+                       Printable(note.message, Keep::kNewlines));
     if (note.location.IsText() && !source.text().empty()) {
       AppendLineAndCaret(out, source.Line(note.location.line), note.location, color);
     }
   }
-  if (!diagnostic.help.empty()) out += fmt::format("  help: {}\n", diagnostic.help);
+  if (!diagnostic.help.empty()) {
+    out += fmt::format("  help: {}\n", Printable(diagnostic.help, Keep::kNewlines));
+  }
   return out;
 }
 
@@ -125,27 +173,34 @@ std::string Diagnostics::Render(const SourceFile& source, bool color) const {
 
 namespace {
 
+// The optimal string alignment distance: letters added, left out, changed, or two exchanged.
 size_t EditDistance(std::string_view a, std::string_view b) {
-  std::array<size_t, 65> row{};
-  if (a.size() > 64 || b.size() > 64) return SIZE_MAX;  // too long to be a slip
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  constexpr size_t kMost = 64;
+  if (a.size() > kMost || b.size() > kMost) return SIZE_MAX;  // too long to be a slip
+  std::array<std::array<size_t, kMost + 1>, 3> rows{};        // i mod 3
+  for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
+    auto& row = rows[i % 3];
+    const auto& above = rows[(i + 2) % 3];
+    const auto& two_above = rows[(i + 1) % 3];
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
+      row[j] =
+          std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], two_above[j - 2] + 1);
+      }
     }
   }
-  return row[b.size()];
+  return rows[a.size() % 3][b.size()];
 }
 
 }  // namespace
 
+// Near enough is one slip in three letters of the name, and one in all of a short name.
 std::string_view Nearest(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view best;
-  size_t best_distance = std::max<size_t>(2, name.size() / 3) + 1;
+  size_t best_distance = std::max<size_t>(1, (name.size() + 1) / 3) + 1;
   for (const std::string_view candidate : candidates) {
     const size_t distance = EditDistance(name, candidate);
     if (distance < best_distance && distance < std::max(name.size(), candidate.size())) {

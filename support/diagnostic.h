@@ -50,7 +50,8 @@ struct Diagnostic {
   std::vector<Note> notes;
 };
 
-// Makes a diagnostic from a row and its arguments. Never throws: a bad row shows its raw format.
+// From a row and its arguments; texts are made printable, long ones cut. A bad row shows its
+// format.
 Diagnostic MakeDiagnosticV(const DiagInfo& info, Location location, fmt::format_args args);
 
 template <typename... Args>
@@ -74,7 +75,7 @@ class SourceFile {
 };
 
 // `file:line:col: error: message [id]`, the line, a caret line, notes, help. Ends in a newline.
-// `color` adds ANSI colours. Long lines are shortened around the caret; control bytes are escaped.
+// `color` adds ANSI colours. Long lines are shortened around the caret; all text is made printable.
 std::string Render(const Diagnostic& diagnostic, const SourceFile& source, bool color = false);
 
 // Collects independent errors; past `kMaxDiagnostics` further ones are counted, not kept.

@@ -21,6 +21,17 @@ TEST(Nearest, FindsOneEditOfEachKind) {
   EXPECT_EQ(Nearest("raduce.mux", kNames), "reduce.max");
 }
 
+TEST(Nearest, TakesTwoExchangedLettersForOneSlip) {
+  EXPECT_EQ(Nearest("laod", kNames), "load");
+  EXPECT_EQ(Nearest("f61", kNames), "f16");
+}
+
+TEST(Nearest, AllowsAShortNameOneSlip) {
+  constexpr std::array<string_view, 3> kOthers{"mov", "sqrt", "fma"};
+  EXPECT_EQ(Nearest("pow", kOthers), "");
+  EXPECT_EQ(Nearest("mvo", kOthers), "mov");
+}
+
 TEST(Nearest, TakesTheFirstOfEquals) {
   constexpr std::array<string_view, 2> kTwo{"ab", "ac"};
   EXPECT_EQ(Nearest("ad", kTwo), "ab");

@@ -1,0 +1,105 @@
+// Temporary files go with their objects, and with the signals that end a process.
+#include "support/temporary_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <utility>
+
+namespace tarsia {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TemporaryFileTest : public testing::Test {
+ protected:
+  TemporaryFileTest() : folder_(testing::TempDir() + "temporary_" + std::to_string(getpid())) {
+    fs::create_directory(folder_);
+  }
+  ~TemporaryFileTest() override { fs::remove_all(folder_); }
+
+  std::string Make(const std::string& name) const {
+    std::ofstream(folder_ + "/" + name) << "x";
+    return folder_ + "/" + name;
+  }
+
+  // Runs `wait` in a process with two temporary files, sends it `signal`, and returns its status.
+  int StatusAfter(int signal, bool cleans) const {
+    int ready[2];
+    EXPECT_EQ(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      const TemporaryFile one(Make("one"));
+      const TemporaryFile two(Make("two"));
+      TemporaryFile kept(Make("kept"));
+      kept.Release();
+      if (cleans) RemoveTemporaryFilesOnSignals();
+      if (write(ready[1], "r", 1) != 1) _exit(1);
+      for (;;) pause();
+    }
+    char byte = 0;
+    EXPECT_EQ(read(ready[0], &byte, 1), 1);
+    kill(child, signal);
+    int status = 0;
+    waitpid(child, &status, 0);
+    close(ready[0]);
+    close(ready[1]);
+    return status;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(TemporaryFileTest, GoesWithItsObject) {
+  const std::string path = Make("a");
+  {
+    TemporaryFile file(path);
+    EXPECT_EQ(file.path(), path);
+    TemporaryFile moved(std::move(file));
+    EXPECT_EQ(moved.path(), path);
+    EXPECT_TRUE(fs::exists(path));
+  }
+  EXPECT_FALSE(fs::exists(path));
+}
+
+TEST_F(TemporaryFileTest, StaysWhenItIsReleased) {
+  const std::string path = Make("a");
+  {
+    TemporaryFile file(path);
+    file.Release();
+    EXPECT_EQ(file.path(), "");
+  }
+  EXPECT_TRUE(fs::exists(path));
+}
+
+TEST_F(TemporaryFileTest, GoesWhenASignalEndsTheProcess) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const int status = StatusAfter(signal, true);
+    ASSERT_TRUE(WIFSIGNALED(status)) << signal;
+    EXPECT_EQ(WTERMSIG(status), signal);
+    EXPECT_FALSE(fs::exists(folder_ + "/one")) << signal;
+    EXPECT_FALSE(fs::exists(folder_ + "/two")) << signal;
+    EXPECT_TRUE(fs::exists(folder_ + "/kept")) << signal;
+  }
+}
+
+TEST_F(TemporaryFileTest, StaysWhereNobodyAskedForSignals) {
+  const int status = StatusAfter(SIGTERM, false);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_TRUE(fs::exists(folder_ + "/one"));
+}
+
+TEST_F(TemporaryFileTest, ThereMayBeMoreThanAreRemembered) {
+  std::vector<std::optional<TemporaryFile>> files(300);
+  for (size_t i = 0; i < files.size(); ++i) files[i].emplace(Make(std::to_string(i)));
+  files.clear();
+  EXPECT_TRUE(fs::is_empty(folder_));
+}
+
+}  // namespace
+}  // namespace tarsia
