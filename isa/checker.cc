@@ -234,6 +234,18 @@ bool Checker::UsesNonParameter(ExprId id) const {
                      [&](ExprId child) { return UsesNonParameter(child); });
 }
 
+ExprId Checker::FirstTile(ExprId id) const {
+  if (id.is_value()) {
+    const bool tile = id.value() < types_.size() && types_[id.value()].known &&
+                      types_[id.value()].kind == ValueKind::kTile;
+    return tile ? id : ExprId();
+  }
+  for (const ExprId child : pool().children(id)) {
+    if (const ExprId found = FirstTile(child); !found.none()) return found;
+  }
+  return {};
+}
+
 bool Checker::OnlyConstants(ExprId id, std::string_view what, Location location,
                             std::string_view help) {
   if (!pool().UsesValues(id)) return true;
@@ -273,12 +285,14 @@ std::vector<std::string_view> Checker::Names() const {
   return names;
 }
 
-void Checker::NotAScalar(ExprId value, Location location) {
+void Checker::NotAScalar(ExprId value, Location location, ExprId expression) {
   const Type& type = types_[value.value()];
   Diagnostic& error =
       Error(diag::kNotAScalar, location, kernel_.ValueName(value.value()), Describe(type));
   if (type.space == Space::kGlobal || type.space == Space::kShared) {
     error.help = "`load.scalar` reads one element of a tile in memory";
+  } else if (type.kind == ValueKind::kTile && expression != value) {
+    error.help = "instructions compute with tiles, as in `%sum = add %a, 1.0`; use their results";
   }
 }
 
@@ -286,7 +300,7 @@ ExprType Checker::TypeOfExpr(ExprId id, Location location) {
   if (id.is_small()) return ExprType::kInt;
   if (id.is_value()) {
     if (const auto type = ValueType(id.value())) return *type;
-    NotAScalar(id, location);
+    NotAScalar(id, location, id);
     return ExprType::kUnknown;
   }
   if (id.index() < expr_types_.size() && expr_types_[id.index()] != 0) {
@@ -295,7 +309,7 @@ ExprType Checker::TypeOfExpr(ExprId id, Location location) {
   ExprId failed;
   Result<ExprType> type = StaticType(pool(), id, *this, location, &failed);
   if (!type.ok() && failed.is_value() && failed.value() < types_.size()) {
-    NotAScalar(failed, location);
+    NotAScalar(failed, location, id);
   } else if (!type.ok()) {
     Diagnostic error = type.TakeError();
     if (error.info == &diag::kUnknownFragment && !failed.none() &&
@@ -787,6 +801,10 @@ bool Checker::CheckExprOperand(const Inst& inst, const InstRow& row, size_t i,
   const bool scalar_expression = inst.opcode == Opcode::kMov || inst.opcode == Opcode::kAssert ||
                                  inst.opcode == Opcode::kPrint;
   if (!scalar_expression && pool().UsesValues(operand.id)) {
+    if (const ExprId tile = FirstTile(operand.id); !tile.none()) {
+      NotAScalar(tile, operand.location, operand.id);
+      return false;
+    }
     Error(diag::kNotConstant, operand.location, fmt::format("operand `{}`", operand.name));
     return false;
   }

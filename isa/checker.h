@@ -144,11 +144,13 @@ class Checker final : public TypeEnv {
   bool OnlyParameters(ExprId id, Location location);
   bool OnlyConstants(ExprId id, std::string_view what, Location location, std::string_view help);
   [[nodiscard]] bool UsesNonParameter(ExprId id) const;
+  // A tile that the expression mentions; none if there is none.
+  [[nodiscard]] ExprId FirstTile(ExprId id) const;
 
   void CheckBlock(size_t begin, size_t end);
   void CheckInst(const Inst& inst);
   void Show(uint32_t value, Location location);
-  void NotAScalar(ExprId value, Location location);
+  void NotAScalar(ExprId value, Location location, ExprId expression);
   void EnterScope(const Inst& inst);
   void LeaveScope(size_t size);
   bool InScope(ExprId id, Location location);

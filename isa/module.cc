@@ -1,6 +1,7 @@
 #include "isa/module.h"
 
 #include <bit>
+#include <unordered_map>
 
 namespace tarsia {
 
@@ -60,6 +61,102 @@ Module Module::Clone() const {
   out.opaque = opaque;
   out.types_ = types_;
   out.type_index_ = type_index_;
+  return out;
+}
+
+namespace {
+
+// Whether the payload of such a node is a StringId.
+bool HoldsText(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::kString:
+    case ExprKind::kName:
+    case ExprKind::kFragment:
+    case ExprKind::kKeyword:
+      return true;
+    case ExprKind::kNone:
+    case ExprKind::kValue:
+    case ExprKind::kInt:
+    case ExprKind::kFloat:
+    case ExprKind::kBool:
+    case ExprKind::kDType:
+    case ExprKind::kUnary:
+    case ExprKind::kBinary:
+    case ExprKind::kCall:
+    case ExprKind::kReplicate:
+    case ExprKind::kList:
+      return false;
+  }
+  return false;
+}
+
+// Copies a kernel from one module into another, whose pool it fills.
+class Extraction {
+ public:
+  Extraction(const Module& from, Module& to) : from_(from), to_(to) {}
+
+  Kernel Copy(const Kernel& source) {
+    Kernel kernel = source;
+    kernel.name = Copy(source.name);
+    for (Parameter& param : kernel.params) param.dtype = Copy(param.dtype);
+    for (Constant& constant : kernel.constants) {
+      constant.name = Copy(constant.name);
+      constant.default_value = Copy(constant.default_value);
+      constant.candidates = Copy(constant.candidates);
+    }
+    for (Require& require : kernel.requires_) {
+      require.condition = Copy(require.condition);
+      require.message = Copy(require.message);
+    }
+    for (Assume& assume : kernel.assumes) {
+      assume.condition = Copy(assume.condition);
+      assume.alignment = Copy(assume.alignment);
+    }
+    for (ExprId& extent : kernel.grid) extent = Copy(extent);
+    kernel.warps = Copy(kernel.warps);
+    for (size_t i = 0; i < kernel.value_name_ids.size(); ++i) {
+      kernel.value_name_ids[i] = Copy(source.value_name_ids[i]);
+      kernel.value_names[i] = to_.pool.strings()[kernel.value_name_ids[i]];
+    }
+    for (Inst& inst : kernel.code) inst.type = CopyType(inst.type);
+    for (ExprId& arg : kernel.args) arg = Copy(arg);
+    return kernel;
+  }
+
+ private:
+  StringId Copy(StringId id) { return to_.pool.strings().Intern(from_.pool.strings()[id]); }
+
+  TypeId CopyType(TypeId id) {
+    const TypeExpr& type = from_.type(id);
+    return to_.Intern(
+        {type.space, Copy(type.dtype), Copy(type.shape), Copy(type.layout), Copy(type.bits)});
+  }
+
+  ExprId Copy(ExprId id) {
+    if (!id.is_node()) return id;
+    const auto [known, is_new] = copies_.try_emplace(id.raw());
+    if (!is_new) return known->second;
+    const ExprNode node = from_.pool.node(id);
+    std::vector<ExprId> children;
+    for (const ExprId child : from_.pool.children(id)) children.push_back(Copy(child));
+    const uint64_t payload =
+        HoldsText(node.kind) ? Copy(static_cast<StringId>(node.payload)) : node.payload;
+    const ExprId copy = to_.pool.Intern(node.kind, node.code, payload, children);
+    copies_[id.raw()] = copy;
+    return copy;
+  }
+
+  const Module& from_;
+  Module& to_;
+  std::unordered_map<uint32_t, ExprId> copies_;  // by the raw id in `from_`
+};
+
+}  // namespace
+
+Module Module::Extract(size_t index) const {
+  Module out;
+  out.kernels.push_back(Extraction(*this, out).Copy(kernels[index]));
+  out.source_name = source_name;
   return out;
 }
 

@@ -152,6 +152,9 @@ class Module {
   Module& operator=(Module&&) = default;
   ~Module() = default;
   [[nodiscard]] Module Clone() const;
+  // A module of the kernel at `index` alone, with the expressions, types and strings that it uses.
+  // Takes time and memory by the size of that kernel, not of the module.
+  [[nodiscard]] Module Extract(size_t index) const;
 
   ExprPool pool;
   std::vector<Kernel> kernels;

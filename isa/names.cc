@@ -56,4 +56,20 @@ std::string_view ReservedAs(std::string_view name) {
   return "";
 }
 
+std::span<const OtherName> OtherNames() {
+  static constexpr OtherName kNames[] = {
+#define OTHER_NAME(name, help) {name, help},
+#include "isa/other_names.def"
+#undef OTHER_NAME
+  };
+  return kNames;
+}
+
+std::string_view HelpForOtherName(std::string_view name) {
+  for (const OtherName& other : OtherNames()) {
+    if (other.name == name) return other.help;
+  }
+  return "";
+}
+
 }  // namespace tarsia

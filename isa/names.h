@@ -3,6 +3,7 @@
 #ifndef TARSIA_ISA_NAMES_H_
 #define TARSIA_ISA_NAMES_H_
 
+#include <span>
 #include <string_view>
 
 namespace tarsia {
@@ -19,6 +20,15 @@ bool IsExpressionName(std::string_view name);
 // What a constant cannot be called because of: "a type", "the name of an attribute", ...; empty
 // when it can.
 std::string_view ReservedAs(std::string_view name);
+
+// What other languages call something that is an instruction here, or several, or none.
+struct OtherName {
+  std::string_view name;
+  std::string_view help;  // how to write it
+};
+std::span<const OtherName> OtherNames();
+// The help for a name of other languages; "" for one that is not among them.
+std::string_view HelpForOtherName(std::string_view name);
 
 }  // namespace tarsia
 

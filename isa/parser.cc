@@ -9,6 +9,7 @@
 #include "isa/names.h"
 #include "layout/expr_parser.h"
 #include "layout/text_diagnostics.h"
+#include "support/printable.h"
 
 namespace tarsia {
 namespace {
@@ -445,8 +446,7 @@ class Parser final : public ValueResolver {
     const Location location = lexer_.location();
     const std::optional<Opcode> opcode = FindMnemonic(mnemonic);
     if (!opcode) {
-      Diagnostic& error = diagnostics_.Error(diag::kUnknownMnemonic, location, mnemonic);
-      if (std::string help = DidYouMean(mnemonic, Mnemonics()); !help.empty()) error.help = help;
+      ReportUnknown(mnemonic, location);
       DefineResults();
       return false;
     }
@@ -458,6 +458,17 @@ class Parser final : public ValueResolver {
                                             : ParseInst(Row(*opcode), pending, depth);
     if (!ok) DefineResults();
     return ok;
+  }
+
+  void ReportUnknown(std::string_view mnemonic, Location location) {
+    if (mnemonic == "else") {
+      diagnostics_.Error(diag::kElseOnItsOwn, location);
+      return;
+    }
+    Diagnostic& error = diagnostics_.Error(diag::kUnknownMnemonic, location, mnemonic);
+    std::string help(HelpForOtherName(mnemonic));
+    if (help.empty()) help = DidYouMean(mnemonic, Mnemonics());
+    if (!help.empty()) error.help = help;
   }
 
   struct ResultName {
@@ -832,6 +843,10 @@ std::optional<Module> Parse(const SourceFile& source, Diagnostics& diagnostics,
     return std::nullopt;
   }
   const size_t before = diagnostics.count();
+  if (const auto bad = FindNoText(source.text())) {
+    diagnostics.Error(diag::kNotAText, bad->location, bad->what, bad->at);
+    return std::nullopt;
+  }
   Parser parser(source, diagnostics, comments != nullptr);
   Module module = parser.ParseModule();
   if (comments != nullptr) *comments = parser.lexer().comments();

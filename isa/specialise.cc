@@ -48,25 +48,24 @@ class Specialiser {
   }
 
   bool CopyKernel(std::string_view name) {
-    const Module& source = valid_.module();
-    std::vector<std::string_view> names;
-    size_t found = source.kernels.size();
-    for (size_t i = 0; i < source.kernels.size(); ++i) {
-      names.push_back(source.Name(source.kernels[i]));
-      if (names.back() == name) found = i;
-    }
-    if (found == source.kernels.size()) {
-      Diagnostic& error = diagnostics_.Error(diag::kUnknownKernel, Location(), name);
-      error.help = DidYouMean(name, names);
-      if (error.help.empty() && !names.empty()) {
-        error.help = fmt::format("the kernels are {}", fmt::join(names, ", "));
-      }
+    const std::optional<size_t> found = valid_.FindKernel(name);
+    if (!found) {
+      ReportUnknownKernel(name);
       return false;
     }
-    module_ = source.Clone();
-    std::swap(module_.kernels[0], module_.kernels[found]);
-    module_.kernels.resize(1);
+    module_ = valid_.module().Extract(*found);
     return true;
+  }
+
+  void ReportUnknownKernel(std::string_view name) {
+    const Module& source = valid_.module();
+    std::vector<std::string_view> names;
+    for (const Kernel& kernel : source.kernels) names.push_back(source.Name(kernel));
+    Diagnostic& error = diagnostics_.Error(diag::kUnknownKernel, Location(), name);
+    error.help = DidYouMean(name, names);
+    if (error.help.empty() && !names.empty()) {
+      error.help = fmt::format("the kernels are {}", fmt::join(names, ", "));
+    }
   }
 
   // ---- constants ---------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 #include "isa/validate.h"
 
-#include <unordered_set>
-
 #include "isa/checker.h"
 
 namespace tarsia {
@@ -9,10 +7,9 @@ namespace tarsia {
 std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics) {
   const size_t before = diagnostics.count();
   ValidModule out;
-  std::unordered_set<StringId> names;
   for (size_t k = 0; k < module.kernels.size(); ++k) {
     Kernel& kernel = module.kernels[k];
-    if (!names.insert(kernel.name).second) {
+    if (!out.kernel_of_name_.try_emplace(kernel.name, k).second) {
       diagnostics.Error(diag::kRedefinition, kernel.location, "kernel", module.Name(kernel));
     }
     Checker checker(module, kernel, nullptr, diagnostics);
@@ -25,6 +22,13 @@ std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics) {
   }
   out.module_ = std::make_shared<const Module>(std::move(module));
   return out;
+}
+
+std::optional<size_t> ValidModule::FindKernel(std::string_view name) const {
+  const std::optional<StringId> id = module_->pool.strings().Find(name);
+  const auto found = id ? kernel_of_name_.find(*id) : kernel_of_name_.end();
+  if (found == kernel_of_name_.end()) return std::nullopt;
+  return found->second;
 }
 
 }  // namespace tarsia

@@ -6,6 +6,8 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -32,12 +34,15 @@ class ValidModule {
   [[nodiscard]] const Module& module() const { return *module_; }
   // Types of the values of kernel `k`, by value number.
   [[nodiscard]] const std::vector<ValueType>& types(size_t k) const { return types_[k]; }
+  // The number of the kernel with that name, in constant time.
+  [[nodiscard]] std::optional<size_t> FindKernel(std::string_view name) const;
 
  private:
   friend std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics);
   ValidModule() = default;
   std::shared_ptr<const Module> module_;
   std::vector<std::vector<ValueType>> types_;
+  std::unordered_map<StringId, size_t> kernel_of_name_;
 };
 
 // Nothing exactly when errors were reported.

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "support/printable.h"
+
 namespace tarsia {
 
 uint64_t HashBytes(const void* data, size_t size, uint64_t seed) {
@@ -170,20 +172,22 @@ std::string FloatToString(double value) {
 
 std::string Quote(std::string_view text) {
   std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+  for (size_t i = 0; i < text.size();) {
+    const Character character = CharacterAt(text, i);
+    const std::string_view bytes = text.substr(i, character.bytes);
+    if (bytes == "\"" || bytes == "\\") {
       out += '\\';
-      out += c;
-    } else if (c == '\n') {
+      out += bytes;
+    } else if (bytes == "\n") {
       out += "\\n";
-    } else if (c == '\t') {
+    } else if (bytes == "\t") {
       out += "\\t";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += fmt::format("\\x{:02x}", byte);
+    } else if (character.printable) {
+      out += bytes;
     } else {
-      out += c;
+      for (const char c : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     }
+    i += character.bytes;
   }
   return out + "\"";
 }
