@@ -2,21 +2,16 @@
 
 #include <elf.h>
 #include <fmt/format.h>
-#include <unistd.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "compiler/diagnostics.h"
+#include "compiler/ptx/cubin_cache.h"
 #include "compiler/ptx/library.h"
 #include "compiler/ptx/process.h"
 #include "compiler/ptx/tools.h"
@@ -66,66 +61,6 @@ std::string_view Trim(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   return text;
 }
-
-// --- the cache ---
-
-class Cache {
- public:
-  Cache(std::string_view ptx, Target target, const std::string& assembler) {
-    const char* folder = std::getenv("TARSIA_CUBIN_CACHE");
-    if (folder == nullptr || *folder == '\0') return;
-    const std::string key = std::string(Row(target).name) + '\n' + assembler + '\n';
-    XXH3_state_t state;
-    XXH3_128bits_reset(&state);
-    XXH3_128bits_update(&state, key.data(), key.size());
-    XXH3_128bits_update(&state, ptx.data(), ptx.size());
-    XXH128_canonical_t digest;
-    XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(&state));
-    path_ = std::string(folder) + "/";
-    for (const unsigned char byte : digest.digest) {
-      constexpr char kDigits[] = "0123456789abcdef";
-      path_ += kDigits[byte >> 4];
-      path_ += kDigits[byte & 15];
-    }
-  }
-
-  // The cubin and the log of a former run, if both are there.
-  [[nodiscard]] bool Find(std::string& cubin, std::string& log) const {
-    return !path_.empty() && Read(".cubin", cubin) && Read(".log", log);
-  }
-
-  // A failure to keep is none to assemble. The cubin comes last: what is there is whole.
-  void Keep(const std::string& cubin, const std::string& log) const {
-    if (path_.empty()) return;
-    std::error_code ignored;
-    std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), ignored);
-    Write(".log", log);
-    Write(".cubin", cubin);
-  }
-
- private:
-  bool Read(const char* suffix, std::string& text) const {
-    std::ifstream file(path_ + suffix, std::ios::binary);
-    if (!file) return false;
-    text.assign(std::istreambuf_iterator<char>(file), {});
-    return !file.bad();
-  }
-
-  // Under another name first, so that no reader sees half of it.
-  void Write(const char* suffix, const std::string& text) const {
-    const std::string scratch = path_ + suffix + "." + std::to_string(getpid());
-    {
-      std::ofstream file(scratch, std::ios::binary);
-      file << text;
-      file.close();
-      if (!file) return;
-    }
-    std::error_code ignored;
-    std::filesystem::rename(scratch, path_ + suffix, ignored);
-  }
-
-  std::string path_;  // without suffix; empty: no cache
-};
 
 // Path, size and time of the program stand for its version: asking it would cost a process.
 std::string IdentityOf(const std::string& program) {
@@ -223,7 +158,7 @@ Result<Assembled> Assemble(std::string_view ptx, Target target, std::chrono::mil
   Result<std::string> found = FindTool(Tool::kPtxas);
   if (!found.ok() && library.empty()) return found.TakeError();
   const std::string ptxas = found.ok() ? *std::move(found) : "";
-  const Cache cache(ptx, target, ptxas.empty() ? library : IdentityOf(ptxas));
+  const CubinCache cache(ptx, Row(target).name, ptxas.empty() ? library : IdentityOf(ptxas));
   Assembled out;
   std::string log;
   if (!cache.Find(out.cubin, log)) {

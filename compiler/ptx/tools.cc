@@ -65,7 +65,7 @@ Result<ScratchFile> ScratchFile::Make(std::string_view suffix, std::string_view 
   if (file < 0) {
     return MakeDiagnostic(diag::kScratchFile, Location(), "make", path, std::strerror(errno));
   }
-  ScratchFile scratch(path);
+  ScratchFile scratch((TemporaryFile(path)));
   bool ok = true;
   while (ok && !content.empty()) {
     const ssize_t count = write(file, content.data(), content.size());
@@ -77,15 +77,9 @@ Result<ScratchFile> ScratchFile::Make(std::string_view suffix, std::string_view 
   return MakeDiagnostic(diag::kScratchFile, Location(), "write", path, std::strerror(error));
 }
 
-ScratchFile::ScratchFile(ScratchFile&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-
-ScratchFile::~ScratchFile() {
-  if (!path_.empty()) unlink(path_.c_str());
-}
-
 Result<std::string> ScratchFile::Read() const {
   std::string text;
-  FILE* file = std::fopen(path_.c_str(), "rbe");
+  FILE* file = std::fopen(path().c_str(), "rbe");
   bool ok = file != nullptr;
   std::array<char, 65536> buffer;
   for (size_t count = 1; ok && count > 0;) {
@@ -96,7 +90,7 @@ Result<std::string> ScratchFile::Read() const {
   const int error = errno;
   if (file != nullptr) std::fclose(file);
   if (ok) return text;
-  return MakeDiagnostic(diag::kScratchFile, Location(), "read", path_, std::strerror(error));
+  return MakeDiagnostic(diag::kScratchFile, Location(), "read", path(), std::strerror(error));
 }
 
 }  // namespace tarsia::compiler

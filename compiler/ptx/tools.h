@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "support/result.h"
+#include "support/temporary_file.h"
 
 namespace tarsia::compiler {
 
@@ -23,15 +24,12 @@ class ScratchFile {
  public:
   // The file holds `content`; its name ends in `suffix`.
   static Result<ScratchFile> Make(std::string_view suffix, std::string_view content);
-  ScratchFile(ScratchFile&& other) noexcept;
-  ScratchFile& operator=(ScratchFile&&) = delete;
-  ~ScratchFile();
-  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& path() const { return file_.path(); }
   [[nodiscard]] Result<std::string> Read() const;
 
  private:
-  explicit ScratchFile(std::string path) : path_(std::move(path)) {}
-  std::string path_;
+  explicit ScratchFile(TemporaryFile file) : file_(std::move(file)) {}
+  TemporaryFile file_;
 };
 
 }  // namespace tarsia::compiler
