@@ -242,7 +242,7 @@ TEST(AssembleProcess, WorksWhereChildrenAreIgnored) {
     EXPECT_EQ(assembled->cubin.substr(1, 3), "ELF");
     const auto refused = Assemble(std::string(kPtx) + "nonsense\n", Target::kSm80);
     ASSERT_FALSE(refused.ok());
-    EXPECT_TRUE(refused.error().message.starts_with("ptxas refuses the code: ptxas "))
+    EXPECT_TRUE(refused.error().message.starts_with("ptxas refuses the code:\nptxas "))
         << refused.error().message;
   }
 }
