@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "support/printable.h"
 #include "vm/ptx/builtins.h"
 #include "vm/ptx/function_address.h"
 #include "vm/ptx/race.h"
@@ -660,9 +661,21 @@ void Parser::CheckCall(const Call& call) {
   check(callee.results, call.result_bytes);
 }
 
+namespace {
+
+std::shared_ptr<Module> ParseText(const SourceFile& source, Diagnostics* diagnostics) {
+  if (const auto bad = FindNoText(source.text())) {
+    diagnostics->Error(diag::kNotAText, bad->location, bad->what, bad->at);
+    return nullptr;
+  }
+  return Parser(source).ParseModule(diagnostics);
+}
+
+}  // namespace
+
 std::shared_ptr<const Module> ParseModule(const SourceFile& source, Diagnostics* diagnostics) {
   Diagnostics errors;
-  std::shared_ptr<const Module> module = Parser(source).ParseModule(&errors);
+  std::shared_ptr<const Module> module = ParseText(source, &errors);
   for (const Diagnostic& error : errors.list()) diagnostics->Add(error);
   for (size_t i = errors.list().size(); i < errors.count(); ++i) diagnostics->Add({});
   return errors.ok() ? module : nullptr;
@@ -670,7 +683,7 @@ std::shared_ptr<const Module> ParseModule(const SourceFile& source, Diagnostics*
 
 std::shared_ptr<const Module> ParseModuleInParts(const SourceFile& source,
                                                  Diagnostics* diagnostics) {
-  std::shared_ptr<Module> module = Parser(source).ParseModule(diagnostics);
+  std::shared_ptr<Module> module = ParseText(source, diagnostics);
   if (module == nullptr) return nullptr;
   module->in_parts = true;
   *diagnostics = {};

@@ -48,7 +48,8 @@ TEST(Parser, KnowsWhatIsMissing) {
   ExpectError(Body(".reg .b32 r<3>\nret;"), "expected `;`");
   ExpectError(std::string(kHeader) + ".entry k() {", "expected `}`");
   ExpectError(std::string(kHeader) + ".nonsense x;", "unknown directive `.nonsense`");
-  ExpectError(Body("\x01"), "a character that PTX does not use");
+  ExpectError(Body("\x01"), "this is not a text: it has the control character 0x01");
+  ExpectError(Body("\u00e9"), "a character that PTX does not use");
   ExpectError(Body(".reg .b32 r; mov.u32 r, 0xZZ;"), "`0xZZ` is not a number");
   ExpectError(Body(".reg .b32 r, r;"), "`r` is declared twice");
   ExpectError(Body(".reg .b32 r; ld.shared.u32 r, [r-4];"), "expected `]`");
