@@ -208,14 +208,12 @@ tarsia_status tarsia_module_find_kernel(const tarsia_module* module, const char*
     if (module == nullptr) return NullArgument("module");
     if (name == nullptr) return NullArgument("name");
     if (kernel == nullptr) return NullArgument("kernel");
-    std::vector<std::string_view> names;
-    for (size_t i = 0; i < module->kernels.size(); ++i) {
-      names.push_back(module->kernels[i].name);
-      if (names.back() == name) {
-        *kernel = i;
-        return TARSIA_STATUS_OK;
-      }
+    if (const auto found = module->valid.FindKernel(name)) {
+      *kernel = *found;
+      return TARSIA_STATUS_OK;
     }
+    std::vector<std::string_view> names;
+    for (const KernelText& text : module->kernels) names.push_back(text.name);
     Diagnostic error =
         MakeDiagnostic(diag::kApiUnknownKernel, Location(), module->source->name(), name);
     error.help = DidYouMean(name, names);

@@ -18,7 +18,6 @@
 namespace tarsia {
 namespace {
 
-constexpr uint64_t kMaxStream = uint64_t{1} << 32;
 constexpr size_t kChunk = size_t{1} << 20;
 
 Diagnostic FileError(const DiagInfo& info, const std::string& name, int error) {
@@ -86,7 +85,7 @@ HostBuffer::~HostBuffer() {
 
 // ---- InputFile -----------------------------------------------------------------------------
 
-Result<InputFile> InputFile::Open(const std::string& path) {
+Result<InputFile> InputFile::Open(const std::string& path, uint64_t stream_limit) {
   InputFile out;
   const bool standard = path == "-";
   out.name_ = standard ? "standard input" : path;
@@ -100,7 +99,7 @@ Result<InputFile> InputFile::Open(const std::string& path) {
     out.size_ = static_cast<uint64_t>(info.st_size);
     return out;
   }
-  TARSIA_CHECK(ReadStream(fd, out.name_, kMaxStream, &out.stream_));
+  TARSIA_CHECK(ReadStream(fd, out.name_, stream_limit, &out.stream_));
   if (out.fd_ >= 0) close(std::exchange(out.fd_, -1));
   out.size_ = out.stream_.size();
   return out;
@@ -141,7 +140,7 @@ Status InputFile::Read(uint64_t offset, std::span<uint8_t> out) const {
 }
 
 Result<std::string> ReadFile(const std::string& path, uint64_t limit) {
-  TARSIA_TRY(const InputFile file, InputFile::Open(path));
+  TARSIA_TRY(const InputFile file, InputFile::Open(path, limit));
   if (file.size() > limit) {
     return MakeDiagnostic(diag::kFileTooLarge, Location(), file.name(), limit);
   }
@@ -198,13 +197,13 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
     // A file that may not be written is not replaced either.
     if (exists && access(target.c_str(), W_OK) != 0) return out.Failure(errno);
     out.target_ = target;
-    out.temporary_ = TemporaryName(target);
+    out.temporary_ = TemporaryFile(TemporaryName(target));
   }
   const int flags = direct ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const int fd = open((direct ? target : out.temporary_).c_str(), flags, 0666);
+  const int fd = open((direct ? target : out.temporary_.path()).c_str(), flags, 0666);
   if (fd < 0) {
     const int error = errno;
-    out.temporary_.clear();
+    out.temporary_.Release();  // what is there under that name is not ours
     return out.Failure(error);
   }
   out.fd_ = fd;
@@ -218,16 +217,14 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       owns_fd_(std::exchange(other.owns_fd_, false)),
       name_(std::move(other.name_)),
       target_(std::move(other.target_)),
-      temporary_(std::move(other.temporary_)) {
-  other.temporary_.clear();
-}
+      temporary_(std::move(other.temporary_)) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   std::swap(fd_, other.fd_);
   std::swap(owns_fd_, other.owns_fd_);
   name_.swap(other.name_);
   target_.swap(other.target_);
-  temporary_.swap(other.temporary_);
+  std::swap(temporary_, other.temporary_);
   return *this;
 }
 
@@ -236,8 +233,7 @@ OutputFile::~OutputFile() { Abandon(); }
 void OutputFile::Abandon() {
   if (owns_fd_ && fd_ >= 0) close(fd_);
   fd_ = -1;
-  if (!temporary_.empty()) unlink(temporary_.c_str());
-  temporary_.clear();
+  temporary_ = TemporaryFile();
 }
 
 Status OutputFile::Write(std::span<const uint8_t> bytes) {
@@ -262,8 +258,8 @@ Status OutputFile::Commit() {
   const int closed = close(std::exchange(fd_, -1));
   if (closed != 0) return Failure(errno);
   if (target_.empty()) return OkStatus();
-  if (rename(temporary_.c_str(), target_.c_str()) != 0) return Failure(errno);
-  temporary_.clear();
+  if (rename(temporary_.path().c_str(), target_.c_str()) != 0) return Failure(errno);
+  temporary_.Release();
   SyncFolderOf(target_);
   return OkStatus();
 }

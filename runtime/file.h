@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "support/result.h"
+#include "support/temporary_file.h"
 
 namespace tarsia {
 
@@ -38,8 +39,8 @@ class HostBuffer {
 // is read whole when it is opened. A file that shrinks meanwhile gives an error, never a signal.
 class InputFile {
  public:
-  // Errors: it cannot be opened or is a folder, or is a stream of more than 2^32 bytes.
-  static Result<InputFile> Open(const std::string& path);
+  // Errors: it cannot be opened or is a folder, or is a stream of more than `stream_limit` bytes.
+  static Result<InputFile> Open(const std::string& path, uint64_t stream_limit = uint64_t{1} << 32);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&& other) noexcept;
   InputFile(const InputFile&) = delete;
@@ -59,8 +60,9 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-// The whole of a file ("-": standard input). Errors: as InputFile, or larger than `limit`.
-Result<std::string> ReadFile(const std::string& path, uint64_t limit = uint64_t{1} << 30);
+// The whole of a file ("-": standard input). Errors: as InputFile, or larger than `limit`; of a
+// stream no more than that is read.
+Result<std::string> ReadFile(const std::string& path, uint64_t limit = uint64_t{256} << 20);
 
 // A file that appears under its name only when all of it is on disk: it is written beside it under
 // a temporary name, synchronised and renamed by Commit; without Commit nothing is left behind.
@@ -86,7 +88,7 @@ class OutputFile {
   bool owns_fd_ = false;
   std::string name_;    // for messages
   std::string target_;  // empty: written to directly
-  std::string temporary_;
+  TemporaryFile temporary_;
 };
 
 // Writes a whole file in that way.

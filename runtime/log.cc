@@ -3,6 +3,7 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -65,7 +66,10 @@ void Log(tarsia_log_level level, std::string_view message) noexcept {
   Channel* const to = channel.load(std::memory_order_acquire);
   if (to == nullptr) return;
   try {
-    to->logger.log(ToSpdlog(level), spdlog::string_view_t(message.data(), message.size()));
+    // One line, whatever a tool said in several.
+    std::string line(message);
+    std::ranges::replace(line, '\n', ' ');
+    to->logger.log(ToSpdlog(level), line);
   } catch (...) {  // a lost message is better than a failing call
   }
 }

@@ -378,7 +378,7 @@ class Session {
     std::FILE* const to = args_.TakesStdout() ? stderr : stdout;
     for (const Outcome& outcome : outcomes_) {
       const std::string& printed = outcome.report.output;
-      std::fwrite(printed.data(), 1, printed.size(), request_.json ? stderr : to);
+      PrintText(request_.json ? stderr : to, printed);
       PrintFindings(outcome.report, *loaded_.module, loaded_.source);
     }
     suppressions_.NoteUnused();
@@ -387,7 +387,7 @@ class Session {
       if (const int code = args_.WriteOutputs(); code != kDone) return code;
     }
     const std::string summary = Summary(ok, writes);
-    std::fwrite(summary.data(), 1, summary.size(), to);
+    PrintText(to, summary);
     return ok ? kDone : Fail(writes);
   }
 

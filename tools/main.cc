@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "dtypes/simd.h"
+#include "support/temporary_file.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 
@@ -86,6 +87,7 @@ int CloseStandardOutput(int code) {
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error like a full disk
+  tarsia::RemoveTemporaryFilesOnSignals();
   try {
     if (argc < 2) {
       fmt::print(stderr, "{}", Overview());

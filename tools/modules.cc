@@ -35,7 +35,7 @@ int ReportFailure(tarsia_status status) {
   if (text.find(": error: ") == std::string_view::npos) {
     PrintError(text);
   } else {  // it names a file and says so itself
-    std::fwrite(text.data(), 1, text.size(), stderr);
+    PrintText(stderr, text);
     std::fputc('\n', stderr);
   }
   return ExitCode(status);

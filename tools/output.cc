@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "support/printable.h"
 #include "tools/handles.h"
 
 namespace tarsia::tools {
@@ -19,10 +20,11 @@ bool WantsColor() {
 namespace {
 
 void PrintLabelled(std::string_view label, const char* color, std::string_view message) {
+  const std::string shown = Printable(message, Keep::kNewlines);
   if (WantsColor()) {
-    fmt::print(stderr, "tarsia: {}{}:\x1b[0m {}\n", color, label, message);
+    fmt::print(stderr, "tarsia: {}{}:\x1b[0m {}\n", color, label, shown);
   } else {
-    fmt::print(stderr, "tarsia: {}: {}\n", label, message);
+    fmt::print(stderr, "tarsia: {}: {}\n", label, shown);
   }
 }
 
@@ -30,7 +32,7 @@ void PrintLabelled(std::string_view label, const char* color, std::string_view m
 
 void PrintError(std::string_view message, std::string_view help) {
   PrintLabelled("error", "\x1b[1;31m", message);
-  if (!help.empty()) fmt::print(stderr, "  help: {}\n", help);
+  if (!help.empty()) fmt::print(stderr, "  help: {}\n", Printable(help, Keep::kNewlines));
 }
 
 void PrintWarning(std::string_view message) { PrintLabelled("warning", "\x1b[1;35m", message); }
@@ -49,7 +51,19 @@ void PrintDiagnostics(const tarsia_diagnostics* diagnostics) {
   std::fwrite(tarsia_blob_data(text), 1, tarsia_blob_size(text), stderr);
 }
 
-void PrintOut(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void PrintOut(std::string_view text) {
+  static const bool terminal = isatty(STDOUT_FILENO) == 1;
+  if (terminal) {
+    PrintText(stdout, text);
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+}
+
+void PrintText(std::FILE* to, std::string_view text) {
+  const std::string shown = Printable(text, Keep::kNewlines);
+  std::fwrite(shown.data(), 1, shown.size(), to);
+}
 
 std::string Wrap(std::string_view text, size_t width, size_t indent) {
   std::string out;
@@ -97,23 +111,37 @@ Json& Json::Key(std::string_view key) {
   return *this;
 }
 
+namespace {
+
+// RFC 8259, section 7. What is no UTF-8 cannot stand in JSON and becomes U+FFFD; what a terminal
+// obeys is written as its number.
+void AppendJsonCharacter(std::string_view bytes, bool printable, std::string* out) {
+  const auto first = static_cast<unsigned char>(bytes[0]);
+  if (bytes == "\"" || bytes == "\\") {
+    *out += '\\';
+    *out += bytes;
+  } else if (printable) {
+    *out += bytes;
+  } else if (bytes == "\n") {
+    *out += "\\n";
+  } else if (bytes == "\t") {
+    *out += "\\t";
+  } else if (bytes.size() == 1) {
+    *out += fmt::format("\\u{:04x}", first < 0x80 ? first : 0xFFFD);
+  } else {  // two or three bytes: no hidden character has more
+    *out += Printable(bytes);
+  }
+}
+
+}  // namespace
+
 Json& Json::String(std::string_view text) {
   Separate();
   out_ += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out_ += '\\';
-      out_ += c;
-    } else if (c == '\n') {
-      out_ += "\\n";
-    } else if (c == '\t') {
-      out_ += "\\t";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out_ += fmt::format("\\u{:04x}", byte);
-    } else {
-      out_ += c;
-    }
+  for (size_t i = 0; i < text.size();) {
+    const Character character = CharacterAt(text, i);
+    AppendJsonCharacter(text.substr(i, character.bytes), character.printable, &out_);
+    i += character.bytes;
   }
   out_ += '"';
   return *this;

@@ -3,6 +3,7 @@
 #define TARSIA_TOOLS_OUTPUT_H_
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -21,7 +22,11 @@ void PrintNote(std::string_view message);
 void PrintError(const Diagnostic& error, const SourceFile& source);
 inline void PrintError(const Diagnostic& error) { PrintError(error.message, error.help); }
 void PrintDiagnostics(const tarsia_diagnostics* diagnostics);
+// A result on standard output: to the letter, unless that is a terminal, which is given nothing
+// that it would obey.
 void PrintOut(std::string_view text);
+// Lines of a message, made printable wherever they go: what a program prints, names, summaries.
+void PrintText(std::FILE* to, std::string_view text);
 // Breaks a text at blanks into lines of at most `width` bytes, `indent` blanks before each but the
 // first.
 std::string Wrap(std::string_view text, size_t width, size_t indent = 0);

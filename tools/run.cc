@@ -50,7 +50,7 @@ bool TakesStdout(const RunArgs& args) {
 
 void PrintLine(void* user, const char* text, size_t size) {
   auto* const to = static_cast<std::FILE*>(user);
-  std::fwrite(text, 1, size, to);
+  PrintText(to, std::string_view(text, size));
   std::fputc('\n', to);
 }
 
@@ -222,10 +222,10 @@ int Launch(const tarsia_plan* plan, const RunRequest& request, RunArgs* args) {
   if (status != TARSIA_STATUS_OK) code = LaunchFailure(status, launched);
   if (request.json) {
     const std::string out = SummaryJson(plan, info, request, *args, launched, status);
-    std::fwrite(out.data(), 1, out.size(), summary);
+    PrintText(summary, out);
   } else if (code == kDone) {
     const std::string out = SummaryText(info, request, *args, launched);
-    std::fwrite(out.data(), 1, out.size(), summary);
+    PrintText(summary, out);
   }
   return code;
 }
