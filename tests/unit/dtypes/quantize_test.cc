@@ -264,7 +264,7 @@ TEST(DiagnosticsTest, IdsAreDistinct) {
   for (const DiagInfo* row : DtypesDiagnostics()) {
     EXPECT_TRUE(ids.insert(row->id).second) << row->id;
   }
-  EXPECT_EQ(ids.size(), 9u);
+  EXPECT_EQ(ids.size(), 11u);
 }
 
 }  // namespace
