@@ -28,8 +28,8 @@ struct TargetLimits {
 };
 
 // Constants without binding take their default. Errors (unknown or missing constants, a
-// requirement that fails, whatever validation finds) go to `diagnostics`; places in a binding's
-// text are reported against the pseudo-source `--set`. Thread-safe.
+// requirement that fails, whatever validation finds) go to `diagnostics`; those in a binding's text
+// have no place, and begin with the binding. Thread-safe.
 std::optional<Program> Specialise(const ValidModule& module, std::string_view kernel,
                                   const std::vector<Binding>& bindings, const TargetLimits& limits,
                                   Diagnostics& diagnostics);

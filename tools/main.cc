@@ -3,13 +3,16 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string_view>
 
+#include "compiler/compile.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 
+using namespace tarsia;
 using namespace tarsia::tools;
 
 namespace {
@@ -81,6 +84,13 @@ int CloseStandardOutput(int code) {
   return kEnvironment;
 }
 
+// The process does not wait for a compilation that took too long.
+int Leave(int code) {
+  if (compiler::UnwantedCompilations() == 0) return code;
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,7 +100,7 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "{}", Overview());
       return kUsage;
     }
-    return CloseStandardOutput(Dispatch(argv[1], Args(argv + 2, argv + argc)));
+    return Leave(CloseStandardOutput(Dispatch(argv[1], Args(argv + 2, argv + argc))));
   } catch (const std::bad_alloc&) {
     std::fputs("tarsia: error: out of memory\n", stderr);
   } catch (const std::exception& error) {

@@ -106,8 +106,7 @@ Status LaunchTemplate::AddView(const Program& program, const Inst& inst, View vi
   for (size_t d = 0; d < type.shape.size() && view.known; ++d) {
     IndexExpr extent = IndexExpr::Constant(type.shape[d]);
     if (type.shape[d] < 0) {
-      TARSIA_TRY(extent,
-                 IndexExpr::Compile(program, type.shape_exprs[d], kernel.LocationOf(inst)));
+      TARSIA_TRY(extent, IndexExpr::Compile(program, type.shape_exprs[d], kernel.LocationOf(inst)));
       view.known = extent.UsesOnlyBelow(parameters);
     }
     if (view.known) view.extents.push_back(std::move(extent));
