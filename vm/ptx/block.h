@@ -39,6 +39,7 @@ struct LaunchContext {
   std::mutex output_mutex;
   std::string output;
   std::atomic<uint64_t> next_cluster{0};
+  std::vector<uint64_t> order;  // the clusters as they begin; empty: by their numbers
   std::atomic<uint64_t> warp_instructions{0};
   std::atomic<uint64_t> thread_instructions{0};
   std::atomic<uint64_t> blocks_done{0};
@@ -55,6 +56,8 @@ struct Worker {
       : counter(launch->counters.Add()), steps(&launch->shadow.trails()) {}
   Counter* counter;  // null in a launch that does not count
   SlotSteps steps;
+  Conflicts conflicts;  // of the access that is being looked at
+  int patience = 64;    // how often it waits for a store of another host thread in vain
 };
 
 // A barrier of a block (bar, barrier).

@@ -45,6 +45,9 @@ struct LaunchConfig {
   // Only blocks whose numbers (x fastest) lie in [first_block, end_block) run.
   uint64_t first_block = 0;
   uint64_t end_block = UINT64_MAX;
+  // Blocks (or clusters) begin in the order of their numbers, or, if this is not 0, in one that it
+  // picks.
+  uint64_t order_seed = 0;
   // Called when a block has ended, by one thread at a time.
   std::function<void(uint64_t done, uint64_t total)> progress;
   // Programmatic dependent launch (griddepcontrol). The first is called once, when every block has

@@ -20,15 +20,27 @@ std::string ToString(const Finding& finding, std::string_view source_name) {
                      finding.thread.z, finding.count);
 }
 
+namespace {
+
+// Of equal findings that of the least block is told of, whichever came first.
+bool ComesBefore(const Dim3& a, const Dim3& b) {
+  return std::tie(a.z, a.y, a.x) < std::tie(b.z, b.y, b.x);
+}
+
+}  // namespace
+
 void FindingLog::Add(Finding finding) {
   const std::lock_guard lock(mutex_);
   const std::tuple key(finding.location.line, finding.location.column, finding.kind);
   const auto known = findings_.find(key);
   if (known != findings_.end()) {
-    known->second.count += finding.count;
+    const uint64_t count = known->second.count + finding.count;
+    if (ComesBefore(finding.block, known->second.block)) known->second = std::move(finding);
+    known->second.count = count;
     return;
   }
-  if (findings_.size() < kMaxFindings) findings_.emplace(key, std::move(finding));
+  findings_.emplace(key, std::move(finding));
+  if (findings_.size() > kMaxFindings) findings_.erase(std::prev(findings_.end()));
 }
 
 std::vector<Finding> FindingLog::Take() {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <deque>
+#include <numeric>
 #include <thread>
 
 #include "support/first_exception.h"
@@ -67,6 +68,21 @@ uint64_t BlockCount(const LaunchContext& launch) {
   return (EndCluster(launch) - FirstCluster(launch)) * launch.clusters.cluster.Count();
 }
 
+// The clusters in the order that a seed picks (Fisher-Yates, by SplitMix64).
+std::vector<uint64_t> ShuffledClusters(const LaunchContext& launch, uint64_t seed) {
+  std::vector<uint64_t> order(EndCluster(launch) - FirstCluster(launch));
+  std::iota(order.begin(), order.end(), FirstCluster(launch));
+  const auto next = [&seed] {
+    uint64_t bits = seed += 0x9E3779B97F4A7C15U;
+    bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9U;
+    bits = (bits ^ bits >> 27) * 0x94D049BB133111EBU;
+    return bits ^ bits >> 31;
+  };
+  for (size_t left = order.size(); left > 1; --left)
+    std::swap(order[left - 1], order[next() % left]);
+  return order;
+}
+
 void NoteDone(LaunchContext* launch) {
   const uint64_t blocks = launch->clusters.cluster.Count();
   const uint64_t done = launch->blocks_done.fetch_add(blocks) + blocks;
@@ -91,8 +107,10 @@ void RunBlocks(LaunchContext* launch) {
     const bool room =
         resident.size() * blocks < std::max<uint32_t>(1, launch->config->resident_blocks);
     if (more && room) {
-      const uint64_t number = launch->next_cluster.fetch_add(1);
-      more = number < count;
+      const uint64_t place = launch->next_cluster.fetch_add(1);
+      more = place < count;
+      const uint64_t number =
+          !more || launch->order.empty() ? place : launch->order[place - FirstCluster(*launch)];
       if (more) resident.push_front(std::make_unique<Cluster>(launch, &worker, number));
     }
     if (resident.empty()) return;
@@ -195,6 +213,7 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   if (launch.entry->grid_workspace && config.cooperative) TARSIA_CHECK(workspace.Make());
   launch.grid_workspace = workspace.address();
   launch.next_cluster = FirstCluster(launch);
+  if (config.order_seed != 0) launch.order = ShuffledClusters(launch, config.order_seed);
   if (config.counts) launch.counters.Start(image.module());
   RunOnThreads(&launch, config.host_threads);
   LaunchReport report;

@@ -346,11 +346,25 @@ class Warp {
   const MemoryRange* FindGlobal(uint64_t address, uint64_t bytes);
   void NoteCells(const Inst& inst, const Accessor& accessor, int lane, ShadowRange* shadow,
                  uint64_t offset, uint32_t bytes, Access access, Space space, uint64_t base);
-  void ReportConflict(const Inst& inst, const Accessor& accessor, int lane, Space space,
-                      uint64_t address, uint32_t bytes, Access access, const Conflict& conflict);
+  // Of the access that the worker's conflicts are of. Whether it changed what others wrote.
+  bool ReportConflicts(const Inst& inst, const Accessor& accessor, int lane, Space space,
+                       uint64_t base, uint64_t offset, uint32_t bytes, Access access);
+  // One of two accesses that conflict, which a thread of its block is told to have made.
+  struct ConflictEnd {
+    const Inst* inst = nullptr;
+    Mark mark;
+    bool write = false;
+    uint32_t thread = 0;
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+  };
+  static void FindAccess(uint64_t cell, ConflictEnd* end);
+  [[nodiscard]] bool IsToldAtOther(const Inst& inst, const Accessor& accessor,
+                                   const Conflict& conflict) const;
+  void ReportConflict(const ConflictEnd& at, const ConflictEnd& other, Space space, Hazard hazard);
   [[nodiscard]] bool WritesSameValue(const Inst& inst, int lane, Space space, uint64_t address,
                                      const Conflict& conflict);
-  [[nodiscard]] std::string DescribeActor(const Mark& mark) const;
+  [[nodiscard]] std::string DescribeActor(const Mark& mark, uint32_t block) const;
   // Whose shared memory an address of the shared space is in.
   [[nodiscard]] Block& OwnerOf(uint64_t address) const;
   // What a location is called in the table of those that hand order on.
@@ -375,6 +389,7 @@ class Warp {
   const MemoryRange* last_range_ = nullptr;
   MemoryRange heap_range_;  // what FindGlobal found in the heap last
   bool checking_;
+  bool across_;  // other blocks may touch the same global memory
   WarpOrder order_;
   std::unique_ptr<FenceState> fences_;
   uint64_t shadow_address_ = 0;  // of the range that shadow_ is of

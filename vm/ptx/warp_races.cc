@@ -1,9 +1,11 @@
 // Where a warp's accesses meet the race detector.
 #include <algorithm>
+#include <thread>
 
 #include "vm/ptx/access.h"
 #include "vm/ptx/block.h"
 #include "vm/ptx/cluster.h"
+#include "vm/ptx/counter.h"
 #include "vm/ptx/touch.h"
 #include "vm/ptx/warp.h"
 
@@ -12,6 +14,7 @@ namespace {
 
 constexpr uint64_t kCellBytes = ShadowRange::kCellBytes;
 constexpr uint8_t kAllBytes = 0xF;  // of a cell
+constexpr int kMostYields = 100;    // while another host thread does its store
 
 Strength StrengthOf(const Inst& inst) { return static_cast<Strength>(inst.how & kStrengthBits); }
 
@@ -60,28 +63,32 @@ void Warp::NoteCells(const Inst& inst, const Accessor& accessor, int lane, Shado
                      uint64_t offset, uint32_t bytes, Access access, Space space, uint64_t base) {
   if (bytes == 0) return;
   const bool locked = space == Space::kGlobal && launch().shadow.shared();
+  const bool across = space == Space::kGlobal && across_;
   const bool write = access != Access::kRead;
-  SlotSteps* const steps = &block_->worker().steps;
+  Worker& worker = block_->worker();
   const uint64_t last = (offset + bytes - 1) / kCellBytes;
   const auto of_last = static_cast<uint8_t>(kAllBytes >> (~(offset + bytes - 1) % kCellBytes));
   auto of_cell = static_cast<uint8_t>(kAllBytes << offset % kCellBytes & kAllBytes);
-  std::optional<Conflict> conflict;
   for (uint64_t cell = offset / kCellBytes; cell <= last;) {
     ShadowRange::Page& page = shadow->PageOf(cell);
     const uint64_t end = (cell / ShadowRange::kPageCells + 1) * ShadowRange::kPageCells;
     const PageLock lock(&page, locked);
     for (; cell < end && cell <= last; ++cell) {
       if (cell == last) of_cell &= of_last;
-      Touch(&page.cells[cell % ShadowRange::kPageCells], of_cell, write, accessor, steps,
-            &conflict);
+      Touch(&page.cells[cell % ShadowRange::kPageCells], cell, of_cell, write, across, accessor,
+            &worker.steps, &worker.conflicts);
       of_cell = kAllBytes;
     }
   }
-  if (!conflict) return;
-  if (access == Access::kWrite && WritesSameValue(inst, lane, space, base + offset, *conflict)) {
-    return;
+  if (worker.conflicts.empty()) return;
+  const bool changes = ReportConflicts(inst, accessor, lane, space, base, offset, bytes, access);
+  worker.conflicts.Clear();
+  if (!changes) return;
+  for (uint64_t cell = offset / kCellBytes; cell <= last; ++cell) {
+    ShadowRange::Page& page = shadow->PageOf(cell);
+    const PageLock lock(&page, locked);
+    worker.steps.Outdate(&page.cells[cell % ShadowRange::kPageCells].write, accessor);
   }
-  ReportConflict(inst, accessor, lane, space, base + offset, bytes, access, *conflict);
 }
 
 ShadowRange& Warp::ShadowOf(const MemoryRange& range) {
@@ -189,15 +196,27 @@ bool StoresWhatIsThere(const Warp& warp, const Inst& inst, int lane, uint8_t* da
   return true;
 }
 
+// Whether a slot holds what other instructions did and nothing orders.
+bool HasOthers(const Slot& slot, const Accessor& by, const Trails& trails) {
+  const auto is_other = [&](const Mark& mark) { return mark.inst != by.inst && !by.IsAfter(mark); };
+  if (slot.empty()) return false;
+  return is_other(slot.newest) ||
+         std::ranges::any_of(trails[slot.older].all(),
+                             [&](const Mark& mark) { return is_other(mark.From(slot.newest)); });
+}
+
 }  // namespace
 
 bool Warp::WritesSameValue(const Inst& inst, int lane, Space space, uint64_t address,
                            const Conflict& conflict) {
   const Mark& with = conflict.with;
   if (inst.op != Op::kSt || !conflict.with_write || conflict.hazard != Hazard::kUnordered ||
-      (with.how & kAsyncBit) != 0) {
+      (with.how & (kAsyncBit | kAtomicBit)) != 0) {
     return false;
   }
+  // What it wrote is not known any more. If an instruction writes several values, that is found
+  // where two of them follow each other.
+  if ((with.how & kStaleBit) != 0) return with.inst == inst.id;
   if (with.inst == inst.id && with.block == block_->number() && with.actor / kLanes == number_) {
     const int other = static_cast<int>(with.actor % kLanes);
     const bool together = (mask_ >> other & 1) != 0 && other != lane;
@@ -207,11 +226,30 @@ bool Warp::WritesSameValue(const Inst& inst, int lane, Space space, uint64_t add
   }
   Place place;
   const auto bytes = static_cast<uint32_t>(BytesOf(inst.type[0]) * inst.CountAt(1));
-  return Locate(inst, space, lane, address, bytes, Access::kWrite, &place) &&
-         StoresWhatIsThere(*this, inst, lane, place.data);
+  if (!Locate(inst, space, lane, address, bytes, Access::kWrite, &place)) return false;
+  if (StoresWhatIsThere(*this, inst, lane, place.data)) return true;
+  if (with.block == block_->number() || space != Space::kGlobal) return false;
+  // Another host thread may have told of its store and not done it yet.
+  Worker& worker = block_->worker();
+  if (launch().shadow.shared() && worker.patience > 0) {
+    for (int i = 0; i < kMostYields; ++i) {
+      std::this_thread::yield();
+      if (StoresWhatIsThere(*this, inst, lane, place.data)) return true;
+    }
+    --worker.patience;
+  }
+  // What is there may be of another instruction, with which there is a race of its own.
+  if (with.inst != inst.id) return false;
+  const MemoryRange* range = FindGlobal(address, bytes);
+  if (range == nullptr) return false;
+  ShadowRange::Page& page = ShadowOf(*range).PageOf(conflict.cell);
+  const PageLock lock(&page, launch().shadow.shared());
+  return HasOthers(page.cells[conflict.cell % ShadowRange::kPageCells].write,
+                   AccessorOf(inst, lane), launch().shadow.trails());
 }
 
-std::string Warp::DescribeActor(const Mark& mark) const {
+// As seen from a block.
+std::string Warp::DescribeActor(const Mark& mark, uint32_t block) const {
   const auto text = [](const Dim3& at) { return fmt::format("{},{},{}", at.x, at.y, at.z); };
   const uint32_t threads = block_->threads();
   std::string who;
@@ -223,34 +261,81 @@ std::string Warp::DescribeActor(const Mark& mark) const {
     who = fmt::format("{}thread {}", mark.actor < threads ? "" : "a cp.async of ",
                       text(UnravelIndex(mark.actor % threads, block_->shape())));
   }
-  if (mark.block == block_->number()) return who;
+  if (mark.block == block) return who;
   return who + " of block " + text(UnravelIndex(mark.block, launch().config->grid));
 }
 
-void Warp::ReportConflict(const Inst& inst, const Accessor& accessor, int lane, Space space,
-                          uint64_t address, uint32_t bytes, Access access,
-                          const Conflict& conflict) {
+// Whether a conflict is told of at the access that was there before. Who came first is chance, but
+// for lanes of a warp and what a block does asynchronously: of others it is the end that stands
+// later in the text, or that a thread does.
+bool Warp::IsToldAtOther(const Inst& inst, const Accessor& accessor,
+                         const Conflict& conflict) const {
   const Mark& with = conflict.with;
-  const Inst* other = launch().image->module().FindInst(with.inst);
-  const std::string what = fmt::format("which {} {} at line {}", DescribeActor(with),
-                                       (with.how & kAtomicBit) != 0 ? "updates"
-                                       : conflict.with_write        ? "writes"
-                                                                    : "reads",
-                                       other != nullptr ? other->location.line : 0);
+  if (conflict.hazard == Hazard::kUnfenced) return false;
+  if (with.block == block_->number()) {
+    const bool of_warp = with.actor / kLanes == accessor.actor / kLanes;
+    if (of_warp || accessor.IsAgent() || (with.how & kAsyncBit) != 0) return false;
+  }
+  const uint32_t threads = 2 * block_->threads();
+  if (accessor.actor < threads && with.actor < threads) return with.inst > inst.id;
+  return with.actor < threads;
+}
+
+bool Warp::ReportConflicts(const Inst& inst, const Accessor& accessor, int lane, Space space,
+                           uint64_t base, uint64_t offset, uint32_t bytes, Access access) {
+  bool changes = false;
+  for (const Conflict& conflict : block_->worker().conflicts.all()) {
+    if (access == Access::kWrite && WritesSameValue(inst, lane, space, base + offset, conflict)) {
+      continue;
+    }
+    changes = changes || conflict.with_write;
+    const Inst* other = launch().image->module().FindInst(conflict.with.inst);
+    if (other == nullptr) continue;
+    ConflictEnd here{&inst,
+                     accessor.MarkOf(kAllBytes),
+                     access != Access::kRead,
+                     number_ * kLanes + static_cast<uint32_t>(lane),
+                     base + offset,
+                     bytes};
+    ConflictEnd there{
+        other, conflict.with, conflict.with_write, conflict.with.actor % block_->threads(), 0, 0};
+    FindAccess(base + conflict.cell * kCellBytes, &there);
+    if (IsToldAtOther(inst, accessor, conflict)) std::swap(here, there);
+    ReportConflict(here, there, space, conflict.hazard);
+  }
+  return changes && access != Access::kRead;
+}
+
+// The address and the bytes of an access that touched a cell.
+void Warp::FindAccess(uint64_t cell, ConflictEnd* end) {
+  end->address = cell + static_cast<uint64_t>(std::countr_zero(end->mark.bytes));
+  end->bytes = static_cast<uint32_t>(std::popcount(end->mark.bytes));
+  const uint32_t bytes = PlanCounts(*end->inst).bytes;
+  if (bytes == 0) return;
+  end->bytes = bytes;
+  end->address -= end->address % bytes;
+}
+
+void Warp::ReportConflict(const ConflictEnd& at, const ConflictEnd& other, Space space,
+                          Hazard hazard) {
+  const auto verb = [](const ConflictEnd& end) {
+    return (end.mark.how & kAtomicBit) != 0 ? "updates" : end.write ? "writes" : "reads";
+  };
   const uint32_t threads = block_->threads();
+  const bool is_agent = (at.mark.how & kAsyncBit) != 0;
   FindingKind kind = FindingKind::kRace;
-  std::string why = "nothing orders the two";
-  switch (conflict.hazard) {
+  std::string_view why = "nothing orders the two";
+  switch (hazard) {
     case Hazard::kUnordered:
-      if (accessor.IsAgent() || (with.how & kAsyncBit) != 0) {
+      if (is_agent || (other.mark.how & kAsyncBit) != 0) {
         // What its own thread has waited for lacks a barrier, not a wait.
-        const bool waited = with.block == block_->number() && with.actor >= threads &&
-                            with.actor < 2 * threads &&
-                            block_->AsyncDone(with.actor - threads) >= with.clock;
+        const bool waited = other.mark.block == block_->number() && other.mark.actor >= threads &&
+                            other.mark.actor < 2 * threads &&
+                            block_->AsyncDone(other.mark.actor - threads) >= other.mark.clock;
         if (!waited) kind = FindingKind::kAsync;
-        why = waited               ? "its thread has waited, and nothing orders this behind that"
-              : accessor.IsAgent() ? "the copy may do so before that and after it"
-                                   : "that has not been waited for";
+        why = waited     ? "its thread has waited, and nothing orders this behind that"
+              : is_agent ? "the copy may do so before that and after it"
+                         : "that has not been waited for";
       }
       break;
     case Hazard::kUnfenced:
@@ -261,7 +346,19 @@ void Warp::ReportConflict(const Inst& inst, const Accessor& accessor, int lane, 
       why = "ld.global.nc is for memory that nobody writes while the kernel runs";
       break;
   }
-  ReportAccess(inst, kind, lane, space, address, bytes, access, what + "; " + why);
+  Finding finding;
+  finding.kind = kind;
+  finding.location = at.inst->location;
+  finding.source_file = at.inst->source_file;
+  finding.source_line = at.inst->source_line;
+  finding.block = UnravelIndex(at.mark.block, launch().config->grid);
+  finding.thread = UnravelIndex(at.thread, block_->shape());
+  finding.message =
+      fmt::format("{} {} bytes at {} address 0x{:x}: which {} {} at line {}; {}", verb(at),
+                  at.bytes, NameOf(space), at.address, DescribeActor(other.mark, at.mark.block),
+                  verb(other), other.inst->location.line, why);
+  finding.count = 1;
+  launch().findings.Add(std::move(finding));
 }
 
 // ---- strong accesses and fences --------------------------------------------------------------
