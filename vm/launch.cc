@@ -250,8 +250,7 @@ class Workers final : private WorkerPool::Job {
   class Caller {
    public:
     Caller(Workers& workers, int helpers)
-        : workers_(workers),
-          helpers_(helpers),
+        : helpers_(helpers),
           call_(workers),
           block_time_(workers.state_.plan.contexts().block_time) {
       const uint64_t time = block_time_.load(std::memory_order_relaxed);
@@ -277,7 +276,6 @@ class Workers final : private WorkerPool::Job {
           std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count());
     }
 
-    Workers& workers_;
     const int helpers_;
     const Clock::time_point start_ = Clock::now();
     uint64_t blocks_ = 0;
