@@ -305,7 +305,7 @@ int EmulateArgs::BindMember(std::string text) {
 }
 
 int EmulateArgs::BindStruct(const std::string& rest) {
-  members_.emplace();
+  members_ = Members();
   int code = kDone;
   for (size_t at = 0; code == kDone && at <= rest.size();) {
     const size_t end = std::min(rest.find(';', at), rest.size());
