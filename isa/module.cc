@@ -236,26 +236,10 @@ class Comparison {
     const ExprNode& n = a_.pool.node(x);
     const ExprNode& m = b_.pool.node(y);
     if (n.kind != m.kind || n.code != m.code || n.children != m.children) return false;
-    switch (n.kind) {
-      case ExprKind::kString:
-      case ExprKind::kName:
-      case ExprKind::kFragment:
-      case ExprKind::kKeyword:
-        if (a_.pool.Text(x) != b_.pool.Text(y)) return false;
-        break;
-      case ExprKind::kNone:
-      case ExprKind::kValue:
-      case ExprKind::kInt:
-      case ExprKind::kFloat:
-      case ExprKind::kBool:
-      case ExprKind::kDType:
-      case ExprKind::kUnary:
-      case ExprKind::kBinary:
-      case ExprKind::kCall:
-      case ExprKind::kReplicate:
-      case ExprKind::kList:
-        if (n.payload != m.payload) return false;
-        break;
+    if (HoldsText(n.kind)) {
+      if (a_.pool.Text(x) != b_.pool.Text(y)) return false;
+    } else if (n.payload != m.payload) {
+      return false;
     }
     const auto p = a_.pool.children(x);
     const auto q = b_.pool.children(y);
