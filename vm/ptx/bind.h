@@ -12,6 +12,9 @@ namespace tarsia::ptx {
 
 // The handler of instructions that read a clock: it sets the clocks, then runs Inst::behind.
 Step RunWithClock(Warp& warp, const Inst& inst);
+// The handler of .aligned instructions: lanes wait for the others of their warp, then run
+// Inst::behind together.
+Step RunTogether(Warp& warp, const Inst& inst);
 
 }  // namespace tarsia::ptx
 

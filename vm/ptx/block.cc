@@ -134,6 +134,7 @@ bool Block::TryComplete(uint32_t number) {
 }
 
 void Block::ThreadsEnded() {
+  for (const auto& warp : warps_) warp->WakeForWarpgroup();
   for (uint32_t i = 0; i < kBarriers; ++i) {
     if (!barriers_[i].waiters.empty()) TryComplete(i);
   }

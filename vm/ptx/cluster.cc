@@ -169,6 +169,12 @@ Block::State Cluster::GoOnIdle() {
     }
   }
   if (woken) return Block::State::kRunning;
+  for (const auto& block : blocks_) {
+    for (uint32_t i = 0; i < block->warps(); ++i) {
+      woken = block->warp(i).StopGathering(true) || woken;
+    }
+  }
+  if (woken) return Block::State::kRunning;
   if (!dropped_) ReportDeadlock();
   return Block::State::kFailed;
 }

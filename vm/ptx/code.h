@@ -84,12 +84,13 @@ inline constexpr uint32_t kNowhere = UINT32_MAX;
 
 struct Inst {
   Handler run = nullptr;
-  Handler behind = nullptr;   // of an instruction that reads a clock
+  Handler behind = nullptr;   // of one that reads a clock, or that a warp executes together
   Handler watched = nullptr;  // of one whose registers are watched (wgmma_state.h)
   Op op = Op{};
   UndefRule undef = UndefRule::kAll;
   Space space = Space::kGeneric;
   bool guarded = false;
+  bool aligned = false;  // all lanes of a warp execute it together
   Operand guard;
   std::array<Type, 4> type{};
   std::bitset<kModCount> mods;

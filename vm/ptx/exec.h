@@ -16,9 +16,8 @@
 
 namespace tarsia::ptx {
 
-// An .aligned barrier: reports live lanes that do not come. False: they can still come, and the
-// split waits for them.
-bool AllLanesCome(Warp& warp, const Inst& inst);
+// Reports that lanes of the warp do not come to a barrier that is .aligned.
+void ReportMissingLanes(Warp& warp, const Inst& inst);
 
 // F(arguments...). A lambda is called as a new object of its type: the parameter's own object would
 // have one name in all files, and the linker keeps one of them.

@@ -45,13 +45,8 @@ namespace {
 
 // ---- the barrier -----------------------------------------------------------------------------
 
-// Threads may come one by one unless it is .aligned. True: this is not the time.
-bool NotTogether(Warp& warp, const Inst& inst) {
-  return inst.Has(Mod::kAligned) && !AllLanesCome(warp, inst);
-}
-
 Step ArriveAtCluster(Warp& warp, const Inst& inst) {
-  if (NotTogether(warp, inst)) return Step::kMoved;
+  if (inst.aligned) ReportMissingLanes(warp, inst);
   Block& block = warp.block();
   ClusterBarrier& barrier = block.cluster().barrier();
   const uint32_t again = warp.mask() & (barrier.Arrived(block.rank(), warp.number()) |
@@ -68,7 +63,7 @@ Step ArriveAtCluster(Warp& warp, const Inst& inst) {
 }
 
 Step WaitForCluster(Warp& warp, const Inst& inst) {
-  if (NotTogether(warp, inst)) return Step::kMoved;
+  if (inst.aligned) ReportMissingLanes(warp, inst);
   const uint32_t rank = warp.block().rank();
   ClusterBarrier& barrier = warp.block().cluster().barrier();
   const uint32_t arrived = barrier.Arrived(rank, warp.number());

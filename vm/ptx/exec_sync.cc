@@ -3,7 +3,6 @@
 
 #include "vm/ptx/block.h"
 #include "vm/ptx/exec.h"
-#include "vm/ptx/table.h"
 
 namespace tarsia::ptx {
 namespace {
@@ -20,13 +19,8 @@ uint32_t UniformValue(Warp& warp, const Inst& inst, const Operand& operand, std:
   return value;
 }
 
-// bar is barrier.aligned.
-bool IsAligned(const Inst& inst) {
-  return inst.Has(Mod::kAligned) || RowOf(inst.op).mnemonic == "bar";
-}
-
 Step ArriveAtBarrier(Warp& warp, const Inst& inst, int number_at, bool wait, uint32_t predicate) {
-  if (IsAligned(inst) && !AllLanesCome(warp, inst)) return Step::kMoved;
+  if (inst.aligned) ReportMissingLanes(warp, inst);
   const uint32_t number = UniformValue(warp, inst, inst[number_at], "the number of the barrier");
   uint32_t threads = 0;
   if (inst.CountAt(number_at + 1) != 0) {
@@ -68,14 +62,12 @@ Step FenceOfProxy(Warp& warp, const Inst&) {
 
 }  // namespace
 
-bool AllLanesCome(Warp& warp, const Inst& inst) {
+void ReportMissingLanes(Warp& warp, const Inst& inst) {
   const uint32_t missing = warp.live() & ~warp.mask();
-  if (missing == 0) return true;
-  if (warp.GatherLoose()) return false;
+  if (missing == 0) return;
   warp.Report(
       inst, FindingKind::kDivergence, std::countr_zero(warp.mask()),
       fmt::format("all lanes must come to it together, and lanes 0x{:08x} do not", missing));
-  return true;
 }
 
 PTX_BIND(BarSync) { return &Sync; }

@@ -22,6 +22,12 @@ struct MapPlace {
     }
     return bytes;
   }
+  [[nodiscard]] bool defined() const {
+    return std::ranges::all_of(halves, [](const Place& half) {
+      return std::all_of(half.defined, half.defined + TensorMap::kAlign,
+                         [](uint8_t bits) { return bits == 0xFF; });
+    });
+  }
   void Write(const std::array<uint8_t, TensorMap::kBytes>& bytes) const {
     for (size_t i = 0; i < 2; ++i) {
       std::memcpy(halves[i].data, &bytes[i * TensorMap::kAlign], TensorMap::kAlign);
@@ -78,6 +84,10 @@ Step Replace(Warp& warp, const Inst& inst) {
   ForLanes(warp.mask(), [&](int lane) {
     const auto place = FindMap(warp, inst, inst[0], inst.space, lane, Access::kWrite);
     if (!place) return;
+    if (warp.checking() && !place->defined()) {
+      warp.Report(inst, FindingKind::kUninitialised, lane,
+                  "the tensor map depends on bits that were never written");
+    }
     auto tiles = TensorMap::Peek(place->Read().data());
     if (!tiles) {
       return warp.Report(

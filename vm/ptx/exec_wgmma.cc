@@ -310,16 +310,41 @@ Step MmaAsync(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
-// The other wgmma instructions.
-template <auto Act>
-Step Control(Warp& warp, const Inst& inst) {
+Step FenceRegisters(Warp& warp, const Inst& inst) {
   warp.NeedAligned(inst);
   NoteWarpgroup(warp, {&inst, {}});
-  Call<Act>(&warp.wgmma(), &inst);
-  const uint32_t waited = warp.wgmma().waited;
-  if (warp.checking() && inst.op == Op::kWgmmaWait && waited != 0) {
-    warp.order().Learn(warp.mask(), warp.block().WgmmaActor(warp.number()), waited);
-  }
+  ++warp.wgmma().fences;
+  return Step::kNext;
+}
+
+// Calls visit(number of the warp) for each of the warpgroup.
+template <typename Visit>
+void ForWarpgroup(Warp& warp, const Visit& visit) {
+  const uint32_t first = warp.number() - warp.number() % kWarpgroupWarps;
+  const uint32_t end = std::min(first + kWarpgroupWarps, warp.block().warps());
+  for (uint32_t number = first; number < end; ++number) visit(number);
+}
+
+Step CommitGroup(Warp& warp, const Inst& inst) {
+  warp.NeedAligned(inst);
+  NoteWarpgroup(warp, {&inst, {}});
+  ++warp.wgmma().open;
+  ForWarpgroup(warp, [&](uint32_t number) { warp.block().warp(number).WakeForWarpgroup(); });
+  return Step::kNext;
+}
+
+// A group is of the warpgroup: who has waited knows that the wgmma of all four warps are done.
+Step WaitForGroup(Warp& warp, const Inst& inst) {
+  warp.NeedAligned(inst);
+  WgmmaState& state = warp.wgmma();
+  const auto rest = static_cast<uint32_t>(inst[0].immediate);
+  if (!warp.AwaitWarpgroup(state.NewestBut(rest))) return Step::kMoved;
+  NoteWarpgroup(warp, {&inst, {}});
+  state.Wait(rest);
+  if (!warp.checking() || state.waited == 0) return Step::kNext;
+  ForWarpgroup(warp, [&](uint32_t number) {
+    warp.order().Learn(warp.mask(), warp.block().WgmmaActor(number), state.waited);
+  });
   return Step::kNext;
 }
 
@@ -350,18 +375,9 @@ bool FormFits(const Inst& inst) {
 
 }  // namespace
 
-PTX_BIND(WgmmaFence) {
-  return &Control<[](WgmmaState* state, const Inst*) { ++state->fences; }>;
-}
-PTX_BIND(WgmmaCommit) {
-  return &Control<[](WgmmaState* state, const Inst*) { ++state->open; }>;
-}
-PTX_BIND(WgmmaWait) {
-  if (inst[0].bank == 0) return nullptr;
-  return &Control<[](WgmmaState* state, const Inst* i) {
-    state->Wait(static_cast<uint32_t>((*i)[0].immediate));
-  }>;
-}
+PTX_BIND(WgmmaFence) { return &FenceRegisters; }
+PTX_BIND(WgmmaCommit) { return &CommitGroup; }
+PTX_BIND(WgmmaWait) { return inst[0].bank == 0 ? nullptr : &WaitForGroup; }
 PTX_BIND(WgmmaHalf) {
   const bool fits =
       inst.type[1] == inst.type[2] && (inst.type[1] == Type::kF16 || inst.type[0] == Type::kF32);

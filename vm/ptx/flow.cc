@@ -1,6 +1,6 @@
 // The flow graph of a function: where the ways of each branch meet again, which is the immediate
 // post-dominator of the branch's basic block (K. Cooper, T. Harvey, K. Kennedy, "A Simple, Fast
-// Dominance Algorithm", on the reversed graph).
+// Dominance Algorithm", on the reversed graph), unless threads do nothing there but end.
 #include <algorithm>
 #include <vector>
 
@@ -147,6 +147,25 @@ class FlowGraph {
 
 }  // namespace
 
+namespace {
+
+// Whether threads that come to an instruction end there, and do nothing else: who goes there need
+// not wait for others, nor others for them.
+bool Leaves(const Function& function, uint32_t at) {
+  const std::vector<Inst>& code = function.code;
+  for (size_t steps = 0; at < code.size() && steps < code.size(); ++steps) {
+    const Inst& inst = code[at];
+    if (inst.guarded) return false;
+    if (inst.op == Op::kExit) return true;
+    if (inst.op == Op::kRet) return function.entry;
+    if (inst.op != Op::kBra) return false;
+    at = inst.target;
+  }
+  return false;
+}
+
+}  // namespace
+
 void FindJoins(Function* function) {
   if (function->code.empty()) return;
   const FlowGraph graph(*function);
@@ -155,6 +174,7 @@ void FindJoins(Function* function) {
     Inst& inst = function->code[i];
     if (inst.op == Op::kBra || inst.op == Op::kBrx) {
       inst.join = graph.StartOf(joins[graph.BlockOf(i)]);
+      if (Leaves(*function, inst.join)) inst.join = kNowhere;
     }
   }
 }

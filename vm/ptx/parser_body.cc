@@ -345,7 +345,13 @@ void Parser::FinishInstruction(const Row& row, Inst inst) {
              return operand.bank == 0 && operand.offset == value.where.offset;
            });
   };
-  if (inst.run != nullptr && std::ranges::any_of(builder_->function().frame_values, is_clock)) {
+  // bar is barrier.aligned, but for bar.warp.
+  inst.aligned = inst.Has(Mod::kAligned) || (row.mnemonic == "bar" && !inst.Has(Mod::kWarp));
+  if (inst.run != nullptr && inst.aligned) {
+    inst.behind = inst.run;
+    inst.run = &RunTogether;
+  } else if (inst.run != nullptr &&
+             std::ranges::any_of(builder_->function().frame_values, is_clock)) {
     inst.behind = inst.run;
     inst.run = &RunWithClock;
   }

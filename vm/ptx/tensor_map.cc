@@ -136,6 +136,13 @@ std::array<uint8_t, TensorMap::kBytes> TensorMap::Pack(const Tiles& tiles) {
 std::array<uint8_t, TensorMap::kBytes> TensorMap::Encode() const { return Pack(tiles_); }
 
 std::optional<TensorMap::Tiles> TensorMap::Peek(const uint8_t* bytes) {
+  if (std::all_of(bytes, bytes + kBytes, [](uint8_t byte) { return byte == 0; })) {
+    Tiles blank;
+    blank.rank = 0;
+    blank.box.fill(0);
+    blank.element_strides.fill(0);
+    return blank;
+  }
   const bool known = std::memcmp(bytes, kMagic, sizeof kMagic) == 0 &&
                      Take<uint32_t>(bytes + kSumAt) == SumOf(bytes) &&
                      bytes[4] < std::size(kTypes) && bytes[6] <= 2 && bytes[7] <= 3 &&

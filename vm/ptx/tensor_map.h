@@ -65,7 +65,8 @@ class TensorMap {
   // Nothing unless the bytes are what Encode gave.
   static std::optional<TensorMap> Decode(const uint8_t* bytes);
   [[nodiscard]] std::array<uint8_t, kBytes> Encode() const;
-  // The same of a map that need not make sense: it is being changed field by field.
+  // The same of a map that need not make sense: it is being changed field by field. It may begin as
+  // zeros, which have no dimension yet.
   static std::optional<Tiles> Peek(const uint8_t* bytes);
   static std::array<uint8_t, kBytes> Pack(const Tiles& tiles);
 

@@ -43,7 +43,8 @@ uint64_t Warp::Run(uint64_t budget) {
   Counter* const counter = block_->counter();
   ++turn_;
   if (suspended_ != 0) WakeLate();
-  while (ran < budget && !stop.load(std::memory_order_relaxed) && PickSplit()) {
+  while (ran < budget && !stop.load(std::memory_order_relaxed) &&
+         (PickSplit() || (StopGathering(false) && PickSplit()))) {
     const uint64_t until = std::min(budget, ran + kTurn);
     yield_ = false;
     while (ran < until) {
@@ -81,6 +82,7 @@ Step Warp::RunCounted(const Inst& inst, Counter* counter) {
     return Step::kNext;
   }
   counted_ = mask_;
+  if (inst.aligned && !GatherLanes()) return Step::kMoved;
   counter->CountAccess(*this, inst);
   const Step step = inst.run(*this, inst);
   if (counted_ != 0) counter->CountExecution(function, number, std::popcount(counted_));

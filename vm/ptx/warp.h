@@ -72,7 +72,6 @@ struct Join {
   uint32_t expected = 0;  // lanes that have not ended
   uint32_t arrived = 0;
   uint32_t polls = 0;       // by lanes that have not arrived, since others wait for them
-  bool loosened = false;    // some went on without waiting
   Frame* callee = nullptr;  // of a call
 };
 
@@ -82,10 +81,12 @@ struct Split {
     kReady,
     kBarrier,
     kWarpSync,
+    kTogether,
     kCluster,
     kRegisters,
     kMbarrier,
-    kBulk
+    kBulk,
+    kWgmma
   };
   State state = State::kReady;
   uint32_t mask = 0;
@@ -101,7 +102,7 @@ struct Split {
   uint64_t wake_turn = 0;              // of the warp, when they give up
   bool retries = false;                // and run the instruction again, which learns of it:
   bool timed_out = false;
-  bool loose = false;  // it left a join before all of its lanes were there, or came to it later
+  uint32_t alone_at = kNowhere;  // kTogether, kWgmma: where the others never come, it goes on
 };
 
 enum class Access : uint8_t { kRead, kWrite, kAtomic };
@@ -281,9 +282,16 @@ class Warp {
   // `outside`: what they look for need not come from the cluster.
   void NotePoll(uint32_t weight, bool outside = true);
   void NoteProgress();
-  // Lanes that left a join early come to where all have to be: true if they wait for others that
-  // can still come, or have been joined to them.
-  bool GatherLoose();
+  // Lanes come to an .aligned instruction. True: all of the warp are here and go on as one split,
+  // whatever ways they came, or those that are missing never come.
+  bool GatherLanes();
+  // Lanes that wait for others so and can be helped by nobody but these go on without. `all`: so do
+  // those whose others wait for something else, and those that wait for their warpgroup.
+  bool StopGathering(bool all);
+  // Waits until the other warps of the warpgroup have committed their wgmma up to this group. True:
+  // they have, or never will.
+  bool AwaitWarpgroup(uint32_t group);
+  void WakeForWarpgroup();
   // Reports that not all lanes of the warp execute an .aligned instruction.
   void NeedAligned(const Inst& inst);
 
@@ -342,6 +350,8 @@ class Warp {
   bool Arrive();
   void RemoveCurrent();
   void SendApart(uint32_t lanes);
+  void MergeGathered();
+  [[nodiscard]] bool GathersWith(const Split& other) const;
   void RemoveLanes(Join* join, const Join* until, uint32_t lanes);
   Join* NewJoin(Frame* frame, uint32_t pc, uint32_t expected);
   void FreeJoin(Join* join);
@@ -413,6 +423,7 @@ class Warp {
   std::vector<BulkGroups> bulk_;  // by lane; empty until one is used
   uint64_t turn_ = 0;             // how often it had its turn
   uint32_t suspended_ = 0;        // splits that sleep
+  uint32_t gathering_ = 0;        // splits in kTogether
   uint64_t clock_ = 0;
   uint32_t carry_ = 0;
   bool yield_ = false;    // the split's turn ends

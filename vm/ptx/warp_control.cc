@@ -1,6 +1,8 @@
 // Divergence. A branch whose lanes differ makes a Join at the immediate post-dominator and a Split
 // for each way; splits run in turn (so that one may wait for another), arrive at the join and go on
-// as one when all of its lanes that have not ended are there. A call is a join at its return.
+// as one when all of its lanes that have not ended are there. A call is a join at its return. At an
+// .aligned instruction splits wait for each other too, and go on as one (GatherLanes): compilers
+// let several ways lead there without meeting before.
 #include <algorithm>
 #include <array>
 
@@ -8,6 +10,7 @@
 #include "vm/ptx/function_address.h"
 #include "vm/ptx/mbarrier.h"
 #include "vm/ptx/warp.h"
+#include "vm/ptx/warpgroup.h"
 
 namespace tarsia::ptx {
 namespace {
@@ -58,7 +61,6 @@ bool Warp::Arrive() {
     }
     now.mask = join->expected;
     now.join = join->parent;
-    now.loose = now.loose || join->loosened;
     FreeJoin(join);
   }
   return true;
@@ -118,7 +120,6 @@ Step Warp::BranchMany(const Inst& inst, const uint32_t* target) {
     const uint32_t lanes = going_to(pc);
     rest &= ~lanes;
     AddSplit(lanes, pc, frame_, join);
-    splits_.back()->loose = now.loose;
   }
   return Step::kMoved;
 }
@@ -132,29 +133,9 @@ void Warp::NotePoll(uint32_t weight, bool outside) {
   join->polls += weight;
   if (join->polls < kMaxPolls) return;
   AddSplit(join->arrived, join->pc, join->frame, join->parent);
-  splits_.back()->loose = true;
-  join->loosened = true;
   join->expected &= ~join->arrived;
   join->arrived = 0;
   join->polls = 0;
-}
-
-bool Warp::GatherLoose() {
-  const Split& now = split();
-  if (!now.loose || mask_ != now.mask) return false;
-  bool others = false;
-  for (const auto& other : splits_) {
-    if (other.get() == &now || other->state != Split::State::kReady) continue;
-    others = true;
-    if (other->pc != now.pc || other->frame != now.frame || other->join != now.join) continue;
-    other->mask |= now.mask;
-    RemoveCurrent();
-    counted_ = 0;
-    return true;
-  }
-  if (others) counted_ = 0;
-  if (others) yield_ = true;
-  return others;
 }
 
 void Warp::NoteProgress() {
@@ -198,7 +179,6 @@ Step Warp::Call(const Inst& inst) {
       all->arrived = now.mask & ~mask_;
       now.join = all;
       AddSplit(others, now.pc, frame_, all);
-      splits_.back()->loose = now.loose;
       mask_ &= ~others;
       now.mask = mask_;
     }
@@ -261,7 +241,11 @@ Step Warp::Exit(uint32_t lanes) {
   RemoveLanes(join, nullptr, lanes);
   for (const auto& other : splits_) {
     // They look again whom they wait for.
-    if (other->state == Split::State::kWarpSync) other->state = Split::State::kReady;
+    const Split::State state = other->state;
+    if (state == Split::State::kTogether) --gathering_;
+    if (state == Split::State::kWarpSync || state == Split::State::kTogether) {
+      other->state = Split::State::kReady;
+    }
   }
   block_->ThreadsEnded();
   return Step::kMoved;
@@ -294,7 +278,6 @@ void Warp::SendApart(uint32_t lanes) {
   if (!meet) now.join = NewJoin(frame_, now.pc + 1, now.mask);
   now.mask &= ~lanes;
   AddSplit(lanes, now.pc, frame_, now.join);
-  splits_.back()->loose = now.loose;
 }
 
 bool Warp::SyncLanes(const Inst& inst, uint32_t members) {
@@ -368,6 +351,95 @@ Step Warp::ActTogether(const Inst& inst, const Operand& members, void (*act)(War
   return Step::kNext;
 }
 
+// Whether a split waits where the current one is.
+bool Warp::GathersWith(const Split& other) const {
+  const Split& now = *splits_[current_];
+  return other.state == Split::State::kTogether && other.pc == now.pc && other.frame == now.frame;
+}
+
+bool Warp::GatherLanes() {
+  if (mask_ == live_) return true;
+  Split& now = split();
+  // Lanes whose guard does not hold have been here.
+  if (now.alone_at == now.pc || mask_ != now.mask) return true;
+  uint32_t here = now.mask;
+  for (const auto& other : splits_) {
+    if (GathersWith(*other)) here |= other->mask;
+  }
+  if (here == live_) {
+    MergeGathered();
+    return true;
+  }
+  now.state = Split::State::kTogether;
+  ++gathering_;
+  counted_ = 0;
+  return false;
+}
+
+// All lanes of the warp are here, as several splits: they become the current one, and go on to the
+// nearest join that all of them have before them.
+void Warp::MergeGathered() {
+  Split* const now = splits_[current_].get();
+  const auto is_before = [](const Join* join, const Split& other) {
+    const Join* at = other.join;
+    while (at != nullptr && at != join) at = at->parent;
+    return at == join;
+  };
+  Join* common = now->join;
+  while (!std::ranges::all_of(splits_, [&](const auto& it) { return is_before(common, *it); })) {
+    common = common->parent;
+  }
+  for (const auto& other : splits_) RemoveLanes(other->join, common, other->mask);
+  now->join = common;
+  now->mask = mask_ = counted_ = live_;
+  gathering_ -= static_cast<uint32_t>(splits_.size()) - 1;
+  std::erase_if(splits_, [&](const auto& other) { return other.get() != now; });
+  current_ = 0;
+}
+
+bool Warp::StopGathering(bool all) {
+  if (gathering_ == 0 && !all) return false;
+  const auto may_come = [](const auto& split) {
+    return split->state != Split::State::kTogether && split->state != Split::State::kWarpSync;
+  };
+  if (!all && std::ranges::any_of(splits_, may_come)) return false;
+  bool any = false;
+  for (const auto& split : splits_) {
+    const Split::State state = split->state;
+    if (state != Split::State::kTogether && state != Split::State::kWgmma) continue;
+    split->state = Split::State::kReady;
+    split->alone_at = split->pc;
+    any = true;
+  }
+  gathering_ = 0;
+  return any;
+}
+
+bool Warp::AwaitWarpgroup(uint32_t group) {
+  Split& now = split();
+  if (now.alone_at == now.pc) return true;
+  const uint32_t first = number_ - number_ % kWarpgroupWarps;
+  const uint32_t end = std::min(first + kWarpgroupWarps, block_->warps());
+  for (uint32_t number = first; number < end; ++number) {
+    Warp& other = block_->warp(number);
+    if (other.wgmma().open > group || other.Done()) continue;
+    now.state = Split::State::kWgmma;
+    counted_ = 0;
+    return false;
+  }
+  return true;
+}
+
+void Warp::WakeForWarpgroup() {
+  for (const auto& split : splits_) {
+    if (split->state == Split::State::kWgmma) split->state = Split::State::kReady;
+  }
+}
+
+Step RunTogether(Warp& warp, const Inst& inst) {
+  return warp.GatherLanes() ? inst.behind(warp, inst) : Step::kMoved;
+}
+
 void Warp::NeedAligned(const Inst& inst) {
   const uint32_t missing = live_ & ~mask_;
   const uint32_t ended = kAllLanes & ~live_;
@@ -417,6 +489,7 @@ std::string Warp::DescribeWaits() const {
         text += "runs";
         break;
       case Split::State::kWarpSync:
+      case Split::State::kTogether:
         text += "lanes of its warp";
         break;
       case Split::State::kBarrier:
@@ -433,6 +506,9 @@ std::string Warp::DescribeWaits() const {
         break;
       case Split::State::kBulk:
         text += "bulk copies";
+        break;
+      case Split::State::kWgmma:
+        text += "wgmma of its warpgroup";
         break;
     }
     text += fmt::format(" (lanes 0x{:08x})", split->mask);

@@ -48,14 +48,9 @@ std::string WgmmaDescriptor::Fault(bool mn_major, uint32_t chunks) const {
     if (base_offset == 0) return "";
     return fmt::format("its base offset {} is of a swizzle, and it has none", base_offset);
   }
-  const uint32_t atom = kAtomRows * swizzle;
-  const uint32_t within = (start + atom * 8 - base_offset * kLineBytes) % atom;
-  if (within >= swizzle) {
-    return fmt::format(
-        "it starts {} bytes behind a multiple of {} (base offset {}), which is not in the first "
-        "row of the pattern of its swizzle of {} bytes",
-        within, atom, base_offset, swizzle);
-  }
+  // It may start in any line of the pattern, which goes by the addresses. (A start further on in a
+  // line of several rows is one beyond its own row as a rule.)
+  const uint32_t within = start % kLineBytes;
   const uint32_t row = mn_major ? std::min(chunks * kChunkBytes, swizzle) : chunks * kChunkBytes;
   if (within + row <= swizzle) return "";
   return fmt::format("it starts at byte {} of a row of its swizzle of {} bytes, and reads {} there",

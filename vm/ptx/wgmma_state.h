@@ -37,9 +37,13 @@ struct WgmmaState {
   void Join(const Inst& inst) {
     if (pending.empty() || pending.back().number != open) pending.push_back({open, &inst});
   }
-  // All groups that were committed, but for the newest `rest`, are complete.
+  // The newest of the groups that were committed, but for the newest `rest`; 0: there is none.
+  [[nodiscard]] uint32_t NewestBut(uint32_t rest) const {
+    return open - 1 - std::min(rest, open - 1);
+  }
+  // Those groups are complete.
   void Wait(uint32_t rest) {
-    if (open > rest) waited = std::max(waited, open - 1 - std::min(rest, open - 1));
+    waited = std::max(waited, NewestBut(rest));
     while (!pending.empty() && pending.front().number <= waited) pending.pop_front();
   }
 };

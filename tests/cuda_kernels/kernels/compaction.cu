@@ -23,8 +23,8 @@ extern "C" __global__ void compact(const int* in, int n, int* out, int* first, i
       of_warp[w] = sum;  // finds FAULT_MISSING_BARRIER: race
       sum += own;
     }
-    start = atomicAdd(count, sum);  // may find FAULT_MISSING_BARRIER: uninitialised
-    first[blockIdx.x] = start;  // may find FAULT_MISSING_BARRIER: uninitialised
+    start = atomicAdd(count, sum);  // may find FAULT_MISSING_BARRIER: uninitialised; may find FAULT_VOTES_AFTER_EXIT: uninitialised
+    first[blockIdx.x] = start;  // may find FAULT_MISSING_BARRIER: uninitialised; may find FAULT_VOTES_AFTER_EXIT: uninitialised
   }
   __syncthreads();
   const unsigned below = (1u << lane) - 1;

@@ -69,7 +69,7 @@ __device__ void Consume(float (&sums)[32], const Stage* stages, uint64_t* full, 
 #endif
     FenceProducts();
     for (int k = 0; k < kSide; k += 16) {
-      Multiply(sums, Descriptor(&stages[at].a[0][k]), Descriptor(&stages[at].b[0][k]));  // finds FAULT_WRONG_STRIDE: out_of_bounds; finds FAULT_WRONG_SWIZZLE: wgmma; finds FAULT_WRONG_BYTES: async
+      Multiply(sums, Descriptor(&stages[at].a[0][k]), Descriptor(&stages[at].b[0][k]));  // finds FAULT_WRONG_STRIDE: out_of_bounds; finds FAULT_WRONG_SWIZZLE: wgmma; finds FAULT_WRONG_BYTES: async; may find FAULT_WRONG_PARITY: async
     }
     CommitProducts();
 #ifdef FAULT_EARLY_RELEASE

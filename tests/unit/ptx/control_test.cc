@@ -113,6 +113,129 @@ ld.shared.u32 r9, [r1+4];
   ExpectEach(got, [](uint32_t) { return 41U; });
 }
 
+// What nvcc makes of an early return: a branch to the one `ret`. Who goes there ends, and holds up
+// neither barriers nor other .aligned instructions.
+TEST(Control, EarlyReturns) {
+  const std::string lines = R"(
+.visible .entry k(.param .u64 p, .param .u64 n) {
+.reg .pred p<4>; .reg .b32 r<8>; .reg .b64 rd<4>;
+.shared .b32 buf;
+ld.param.u64 rd0, [p]; ld.param.u32 r1, [n]; mov.u32 r0, %tid.x; setp.ge.u32 p1, r0, r1;
+@p1 bra END;
+setp.ne.u32 p2, r0, 0; @p2 bra L1;
+st.shared.u32 [buf], 7;
+L1: bar.sync 0;
+ld.shared.u32 r3, [buf]; mul.wide.u32 rd2, r0, 4; add.u64 rd2, rd2, rd0; st.global.u32 [rd2], r3;
+)";
+  for (const std::string end : {"END: ret;\n}\n", "END: bra.uni LAST;\nLAST: exit;\n}\n"}) {
+    for (const uint32_t count : {10, 40, 64}) {
+      Machine machine(kHeader + lines + end);
+      const uint64_t out = machine.Put(std::vector<uint32_t>(64, 1));
+      EXPECT_EQ(Text(machine.Run("k", {1}, {64}, {out, count})), "");
+      const auto got = machine.Get<uint32_t>(out, 64);
+      for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(got[i], i < count ? 7U : 1U);
+    }
+  }
+}
+
+// Lanes come to one barrier by several ways, some of which go past it: nvcc threads a jump so when
+// it knows that all threads take the way through the barrier.
+TEST(Control, WaysToOneBarrier) {
+  const auto got = RunThreads(R"(
+setp.eq.u32 p1, r0, 0; setp.gt.u32 p2, r0, 1000; setp.lt.u32 p3, r0, 40;
+@p1 bra first;
+@!p3 bra inner;
+@p2 bra store;
+bra meet;
+first:
+@p2 bra store;
+mov.u32 r9, 50;
+bra meet;
+inner:
+setp.lt.u32 p4, r0, 50; @p4 bra left;
+@p2 bra beside;
+bra meet;
+left:
+@p2 bra beside;
+mov.u32 r9, 300;
+bra meet;
+meet:
+bar.sync 0;
+behind:
+activemask.b32 r2; setp.eq.u32 p5, r2, -1; @p5 add.u32 r9, r9, 7;
+bra store;
+beside: mov.u32 r9, 9999; bra behind;
+)",
+                              64);
+  ExpectEach(got, [](uint32_t i) { return (i == 0 ? 50U : i >= 40 && i < 50 ? 300U : 0U) + 7; });
+}
+
+// Likewise where lanes may leave on the way, so that nothing but the end is behind all ways.
+TEST(Control, AlignedInstructionsGatherLanes) {
+  const auto got = RunThreads(R"(
+setp.lt.u32 p1, r0, 20; setp.gt.u32 p2, r0, 1000;
+@p1 bra low;
+@p2 bra leave;
+mov.u32 r1, 0x10001;
+bra both;
+low: mov.u32 r1, 0x10001;
+both:
+movmatrix.sync.aligned.m8n8.trans.b16 r2, r1;
+add.u32 r9, r2, r0;
+bra store;
+leave: st.shared.u32 [s], 1; ret;
+)",
+                              32, ".shared .b32 s;\n");
+  ExpectEach(got, [](uint32_t i) { return 0x10001U + i; });
+}
+
+// Lanes wait at a barrier for others of their warp that end first, and for one that sleeps.
+TEST(Control, LanesGatherBehindASleeper) {
+  const auto got = RunThreads(R"(
+mov.u32 r1, m; setp.ne.u32 p1, r0, 0; setp.gt.u32 p2, r0, 1000; setp.eq.u32 p3, r0, 32;
+@!p1 mbarrier.init.shared.b64 [r1], 1;
+bar.sync 0;
+@!p1 bra sleep;
+@p2 bra store;
+bra meet;
+sleep: mbarrier.try_wait.parity.shared.b64 p4, [r1], 0; @!p4 bra sleep;
+@p2 bra store;
+meet:
+@p3 mbarrier.arrive.shared.b64 rd2, [r1];
+setp.gt.u32 p5, r0, 60; @p5 bra out;
+bar.sync 0;
+mov.u32 r9, 5;
+bra store;
+out: exit;
+)",
+                              64, ".shared .align 8 .b64 m;\n");
+  ExpectEach(got, [](uint32_t i) { return i > 60 ? 0xABABABABU : 5U; });
+}
+
+// Lanes of a warp at barriers in both arms of a branch: each is told of, and all go on.
+TEST(Control, BarriersInBothArms) {
+  Machine machine(std::string(kHeader) + R"(
+.visible .entry k() {
+.reg .pred p; .reg .b32 r;
+mov.u32 r, %tid.x; setp.lt.u32 p, r, 16;
+@p bra other;
+bar.sync 0;
+bra done;
+other:
+bar.sync 0;
+mov.u32 r, 1;
+done: ret;
+}
+)");
+  const LaunchReport report = machine.Run("k", {1}, {32}, {});
+  EXPECT_TRUE(report.finished) << Text(report);
+  ASSERT_EQ(report.findings.size(), 2U) << Text(report);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kDivergence);
+  EXPECT_EQ(report.findings[0].location.line, 9U);
+  EXPECT_EQ(report.findings[1].kind, FindingKind::kDivergence);
+  EXPECT_EQ(report.findings[1].location.line, 12U);
+}
+
 TEST(Control, CallsRecursively) {
   const std::string factorial = R"(
 .func (.param .b32 result) factorial (.param .b32 n) {

@@ -91,6 +91,38 @@ TEST(Tensormap, ReplacesEveryField) {
   Covers(Op::kTensormapCopy);
 }
 
+// 128 zero bytes, and then every field: Triton makes its maps so.
+TEST(Tensormap, BeginsAsZeros) {
+  TensorMap::Tiles after;
+  after.type = MapType::kF16;
+  after.rank = 5;
+  after.address = 0x12340;
+  after.sizes = {48, 3, 5, 7, 9};
+  after.strides = {96, 4096, 16384, 32768};
+  after.box = {16, 2, 3, 4, 5};
+  after.element_strides = {1, 2, 1, 3, 1};
+  after.swizzle = MapSwizzle::k32B;
+  std::string body = "st.shared.u32 [r2], 0;\nbar.warp.sync -1;\n";
+  const auto replace = [&](const std::string& field, const std::string& type,
+                           const std::string& values) {
+    body += "@p1 tensormap.replace.tile." + field + ".shared::cta.b1024." + type + " [r1], " +
+            values + ";\n";
+  };
+  replace("global_address", "b64", "rd3");
+  replace("rank", "b32", "4");
+  for (size_t i = 0; i < 5; ++i) {
+    replace("box_dim", "b32", fmt::format("{}, {}", i, after.box[i]));
+    replace("global_dim", "b32", fmt::format("{}, {}", i, after.sizes[i]));
+    replace("element_stride", "b32", fmt::format("{}, {}", i, after.element_strides[i]));
+    if (i < 4) replace("global_stride", "b64", fmt::format("{}, {}", i, after.strides[i]));
+  }
+  replace("elemtype", "b32", "6");
+  replace("interleave_layout", "b32", "0");
+  replace("swizzle_mode", "b32", "1");
+  replace("fill_mode", "b32", "0");
+  EXPECT_EQ(Changed(body + Copy()), BytesOf(after));
+}
+
 // PTX numbers the types in an order of its own.
 TEST(Tensormap, KnowsEveryType) {
   const MapType types[] = {MapType::kU8,     MapType::kU16, MapType::kU32,  MapType::kS32,
@@ -134,6 +166,9 @@ TEST(Tensormap, FindsFaults) {
   };
   const std::string rank = "@p1 tensormap.replace.tile.rank.shared::cta.b1024.b32 ";
   expect(found("@p1 st.shared.u32 [r1+8], 77;\n" + rank + "[r1], 1;"), "are no tensor map");
+  // Bytes that nobody wrote are no zeros.
+  expect(found(".shared .align 128 .b8 raw[128];\nmov.u32 r1, raw;\n" + rank + "[r1], 1;"),
+         "the tensor map depends on bits that were never written");
   expect(found(rank + "[r1+64], 1;"), "out_of_bounds");
   expect(found(rank + "[r1+32], 1;"), "misaligned");
   expect(found(rank + "[r1], r5;"), "uninitialised");

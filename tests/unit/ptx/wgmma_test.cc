@@ -348,6 +348,46 @@ TEST(Wgmma, StartsWithinThePattern) {
   }
 }
 
+// A matrix that begins in any line of the pattern: its rows go by their addresses.
+TEST(Wgmma, StartsInAnyLineOfThePattern) {
+  for (const int swizzle : {32, 64, 128}) {
+    for (uint64_t line = 1; line < 8; ++line) {
+      Case c = Plain(32, kF32, kF16, kF16);
+      for (Placed* place : {&c.place_a, &c.place_b}) {
+        place->swizzle = swizzle;
+        place->stride = static_cast<uint64_t>(swizzle) * 8;
+        place->advance = line * 128;
+      }
+      c.place_b.start = 16384;
+      Check(c);
+    }
+  }
+}
+
+// A group completes for its warpgroup: behind its wait one thread has the asynchronous proxy write
+// over what all four warps read, while the others are still before theirs.
+TEST(Wgmma, OneThreadReleasesForTheWarpgroup) {
+  const Case c = Plain(8, kF32, kF16, kF16);
+  const auto body = [&](const std::string& wait) {
+    return ".shared .align 8 .b64 bar; .reg .b64 state; .reg .pred r;\n"
+           "mov.u32 s, bar; setp.ne.u32 r, t, 0;\n@!r mbarrier.init.shared.b64 [s], 1;\n"
+           "fence.proxy.async; bar.sync 0;\n"
+           "wgmma.fence.sync.aligned;\n" +
+           Instruction(c) + "wgmma.commit_group.sync.aligned;\n" + wait +
+           "@r bra over;\nld.param.u64 z, [image]; mov.u32 i, sm;\n"
+           "mbarrier.arrive.expect_tx.shared.b64 state, [s], 8192;\n"
+           "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [i], [z], 8192, "
+           "[s];\nover:\nwgmma.wait_group.sync.aligned 0;\n"
+           "again: mbarrier.try_wait.parity.shared.b64 q, [s], 0; @!q bra again;\n";
+  };
+  const Data data(c);
+  const Outcome outcome = RunKernel(c, data, body("wgmma.wait_group.sync.aligned 0;\n"));
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_EQ(outcome.d, RunKernel(c, data, Whole(c)).d);
+  const std::string early = RunKernel(c, data, body("")).findings;
+  EXPECT_NE(early.find(": async: "), std::string::npos) << early;
+}
+
 TEST(Wgmma, SaturatesIntegers) {
   for (const bool after : {false, true}) {
     for (const std::string word : {"", ".satfinite"}) {
@@ -508,15 +548,17 @@ TEST(WgmmaFinding, Descriptors) {
   ExpectFinding(with([](Placed* b) { b->base = 8; }), "wgmma", "mean nothing and must be 0");
   ExpectFinding(with([](Placed* b) {
                   b->swizzle = 128;
-                  b->start = 4096 + 256;
-                }),
-                "wgmma", "it starts 256 bytes behind a multiple of 1024");
-  ExpectFinding(with([](Placed* b) {
-                  b->swizzle = 128;
                   b->start = 4096 + 112;
                 }),
                 "wgmma",
                 "it starts at byte 112 of a row of its swizzle of 128 bytes, and reads 32 there");
+  // A step of K beyond the row.
+  ExpectFinding(with([](Placed* b) {
+                  b->swizzle = 64;
+                  b->start = 4096 + 64;
+                }),
+                "wgmma",
+                "it starts at byte 64 of a row of its swizzle of 64 bytes, and reads 32 there");
 }
 
 // Shared memory that nobody wrote makes the rows and columns undefined, nothing else.
