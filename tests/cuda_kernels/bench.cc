@@ -8,7 +8,9 @@ constexpr uint64_t kLimit = 3'000'000;
 
 }  // namespace
 
-Bench::Bench(const std::string& name, const std::string& text, bool faulty) : faulty_(faulty) {
+Bench::Bench(const std::string& name, const std::string& text, bool faulty,
+             const Schedule& schedule)
+    : schedule_(schedule), faulty_(faulty) {
   const SourceFile source(name, text);
   Diagnostics diagnostics;
   const auto module = ptx::ParseModule(source, &diagnostics);
@@ -48,6 +50,8 @@ void Bench::Launch(const std::string& entry, const Shape& shape, const Arguments
   config.dynamic_shared = shape.dynamic_shared;
   config.parameters = arguments.bytes();
   config.instruction_limit = kLimit;
+  config.host_threads = schedule_.host_threads;
+  config.seed = schedule_.seed;
   const auto report = ptx::Launch(*image_, entry, config);
   ASSERT_TRUE(report.ok()) << entry << ": " << report.error().message;
   findings_.insert(findings_.end(), report->findings.begin(), report->findings.end());

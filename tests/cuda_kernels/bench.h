@@ -42,10 +42,16 @@ struct Shape {
   uint64_t dynamic_shared = 0;
 };
 
+// In which order blocks begin, and on how many host threads.
+struct Schedule {
+  int host_threads = 1;
+  uint64_t seed = 0;
+};
+
 class Bench {
  public:
   // `text` is PTX of the file `name`; `faulty` says that a twin runs.
-  Bench(const std::string& name, const std::string& text, bool faulty);
+  Bench(const std::string& name, const std::string& text, bool faulty, const Schedule& schedule);
 
   [[nodiscard]] bool ok() const { return image_ != nullptr; }
   ptx::Memory& memory() { return memory_; }
@@ -108,6 +114,7 @@ class Bench {
   void Write(uint64_t address, std::span<const uint8_t> bytes);
   void Read(uint64_t address, std::span<uint8_t> bytes);
 
+  Schedule schedule_;
   bool faulty_;
   ptx::Memory memory_;
   std::unique_ptr<ptx::Image> image_;

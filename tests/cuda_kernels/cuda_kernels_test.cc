@@ -1,9 +1,11 @@
 // Runs every case as it is (right results, no finding), and every fault of it (found where a marker
-// of the source says, and nothing else).
+// of the source says, and nothing else). With TARSIA_LONG set: in ten orders of the blocks on each
+// of 1, 2 and 8 host threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -76,13 +78,28 @@ std::string Describe(const Bench& bench, const std::string& ptx, const std::stri
   return text;
 }
 
+std::vector<Schedule> Schedules() {
+  if (std::getenv("TARSIA_LONG") == nullptr) return {{}};
+  std::vector<Schedule> all;
+  for (const int host_threads : {1, 2, 8}) {
+    for (uint64_t seed = 0; seed < 10; ++seed) all.push_back({host_threads, seed});
+  }
+  return all;
+}
+
 class Kernels : public testing::TestWithParam<Variant> {
  protected:
   void SetUp() override {
     name_ = GetParam().Name();
     text_ = ReadText(kFolder + "ptx/" + name_ + ".ptx");
-    bench_ = std::make_unique<Bench>(name_ + ".ptx", text_, !GetParam().fault.empty());
+  }
+  void Run(const Schedule& schedule) {
+    bench_ = std::make_unique<Bench>(name_ + ".ptx", text_, !GetParam().fault.empty(), schedule);
     if (bench_->ok()) GetParam().of.run(*bench_);
+  }
+  static std::string NameOf(const Schedule& schedule) {
+    return std::to_string(schedule.host_threads) + " host threads, order " +
+           std::to_string(schedule.seed);
   }
 
   // The marker of a finding, or null.
@@ -97,6 +114,18 @@ class Kernels : public testing::TestWithParam<Variant> {
     return nullptr;
   }
 
+  // Something is found where it has to be, and nothing where it must not.
+  void ExpectFound() {
+    bool found = false;
+    for (const ptx::Finding& finding : bench_->findings()) {
+      const Marker* marker = MarkerOf(finding);
+      EXPECT_NE(marker, nullptr) << "not marked: " << ptx::ToString(finding, name_ + ".ptx");
+      found |= marker != nullptr && marker->required;
+    }
+    EXPECT_TRUE(found) << "not found: " << GetParam().fault;
+    if (HasFailure()) ADD_FAILURE() << Describe(*bench_, text_, name_);
+  }
+
   std::string name_;
   std::string text_;
   std::unique_ptr<Bench> bench_;
@@ -105,17 +134,19 @@ class Kernels : public testing::TestWithParam<Variant> {
 class Right : public Kernels {};
 class Faulty : public Kernels {};
 
-TEST_P(Right, RunsWithoutAFinding) { EXPECT_EQ(Describe(*bench_, text_, name_), ""); }
+TEST_P(Right, RunsWithoutAFinding) {
+  for (const Schedule& schedule : Schedules()) {
+    Run(schedule);
+    EXPECT_EQ(Describe(*bench_, text_, name_), "") << NameOf(schedule);
+  }
+}
 
 TEST_P(Faulty, IsFound) {
-  bool found = false;
-  for (const ptx::Finding& finding : bench_->findings()) {
-    const Marker* marker = MarkerOf(finding);
-    EXPECT_NE(marker, nullptr) << "not marked: " << ptx::ToString(finding, name_ + ".ptx");
-    found |= marker != nullptr && marker->required;
+  for (const Schedule& schedule : Schedules()) {
+    Run(schedule);
+    SCOPED_TRACE(NameOf(schedule));
+    ExpectFound();
   }
-  EXPECT_TRUE(found) << "not found: " << GetParam().fault;
-  if (HasFailure()) ADD_FAILURE() << Describe(*bench_, text_, name_);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, Right, testing::ValuesIn(Variants(false)), TestName);

@@ -6,8 +6,8 @@
 // file (tests/spec/README.md) for both; outputs are those of `right`. Lines at which something must
 // be found end with `// fault: check ID`, `// fault: ptx KIND` or both, separated by a comma: what
 // the interpreter calls it, and what the emulator does. Where bits that nobody wrote are moved
-// before they matter, the two are on different lines. The emulator runs warps and blocks in an
-// order of its own, in which what comes second is reported, and what a faulty program does
+// before they matter, the two are on different lines. The emulator reports a race at the later of
+// its two lines, the interpreter at the access that comes second; what a faulty program does
 // afterwards is reported too.
 #include <gtest/gtest.h>
 

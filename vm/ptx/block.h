@@ -57,6 +57,7 @@ struct Worker {
       : counter(launch->counters.Add()), steps(&launch->shadow.trails()) {}
   Counter* counter;  // null in a launch that does not count
   SlotSteps steps;
+  Conflicts conflicts;  // of the access that is being looked at
 };
 
 // A barrier of a block (bar, barrier).

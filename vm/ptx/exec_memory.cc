@@ -222,29 +222,35 @@ bool HandsOnUndef(Warp& warp, const Operand& source, int lane, uint64_t address,
   return !returns;
 }
 
+// All of a lane's, at an address within its space.
+void StoreElements(Warp& warp, const Inst& inst, Space space, int lane, uint64_t address,
+                   Place place) {
+  const auto size = static_cast<uint32_t>(BytesOf(inst.type[0]));
+  for (const Operand& source : inst.At(1)) {
+    if (space != Space::kGlobal) {
+      warp.NoteUndefStore(inst, source, space, lane, address, size);
+    } else if (HandsOnUndef(warp, source, lane, address, static_cast<int>(size), place)) {
+      warp.NeedDefinedStore(inst, source, lane, static_cast<int>(size));
+    }
+    StoreElement(warp, source, inst.type[0], lane, place);
+    place.data += size;
+    place.defined += size;
+    address += size;
+  }
+}
+
 // Lane by lane, with a finding wherever one is due.
 void StoreLanes(Warp& warp, const Inst& inst, Space space) {
   const Operand& address = inst[0];
-  const auto sources = inst.At(1);
-  const Type type = inst.type[0];
-  const auto size = static_cast<uint32_t>(BytesOf(type));
-  const auto whole = size * static_cast<uint32_t>(sources.size());
+  const auto whole = static_cast<uint32_t>(BytesOf(inst.type[0]) * inst.CountAt(1));
   ForLanes(warp.mask(), [&](int lane) {
     Place place;
     uint64_t at = warp.Address(address, lane);
-    if (!warp.Find(inst, space, lane, at, whole, Access::kWrite, &place)) return;
+    if (!warp.Locate(inst, space, lane, at, whole, Access::kWrite, &place)) return;
     const Space narrow = Warp::Narrow(space, &at);
-    for (const Operand& source : sources) {
-      if (narrow != Space::kGlobal) {
-        warp.NoteUndefStore(inst, source, narrow, lane, at, size);
-      } else if (HandsOnUndef(warp, source, lane, at, static_cast<int>(size), place)) {
-        warp.NeedDefinedStore(inst, source, lane, static_cast<int>(size));
-      }
-      StoreElement(warp, source, type, lane, place);
-      place.data += size;
-      place.defined += size;
-      at += size;
-    }
+    const auto store = [&] { StoreElements(warp, inst, narrow, lane, at, place); };
+    if (!warp.checking()) return store();
+    warp.NoteStore(inst, lane, narrow, at, whole, store);
   });
 }
 
@@ -278,7 +284,7 @@ Step Store(Warp& warp, const Inst& inst) {
   if ((undef & warp.mask()) == 0) {
     range = warp.FindMerged(space, address, bytes, Access::kWrite, offsets);
   }
-  if (range == nullptr) {
+  if (range == nullptr || warp.NeedsNotesByLane(*range)) {
     StoreLanes(warp, inst, space);
     return Step::kNext;
   }

@@ -74,16 +74,38 @@ std::vector<FindingGroup> GroupBySourceLine(const std::vector<Finding>& findings
   return groups;
 }
 
+namespace {
+
+// Which of two findings of one kind at one place is shown, whichever came first: of races the one
+// with the access that stands first in the text; then that of the least block, whose threads do all
+// in an order of their own, and of races, which threads of other blocks find too, the least thread.
+bool ComesBefore(const Finding& a, const Finding& b) {
+  const auto key = [](const Finding& of) {
+    const Location other = of.other ? of.other->location : Location{};
+    const Dim3& block = of.block;
+    const Dim3 thread = of.other ? of.thread : Dim3{};
+    return std::tuple(other.line, other.column, of.order, block.z, block.y, block.x, thread.z,
+                      thread.y, thread.x);
+  };
+  return key(a) < key(b);
+}
+
+}  // namespace
+
 void FindingLog::Add(Finding finding) {
   const std::lock_guard lock(mutex_);
   const std::tuple key(finding.location.line, finding.location.column, finding.kind);
   const auto known = findings_.find(key);
   if (known != findings_.end()) {
-    known->second.count += finding.count;
-    known->second.severity = std::min(known->second.severity, finding.severity);
+    const uint64_t count = known->second.count + finding.count;
+    const Severity severity = std::min(known->second.severity, finding.severity);
+    if (ComesBefore(finding, known->second)) known->second = std::move(finding);
+    known->second.count = count;
+    known->second.severity = severity;
     return;
   }
-  if (findings_.size() < kMaxFindings) findings_.emplace(key, std::move(finding));
+  findings_.emplace(key, std::move(finding));
+  if (findings_.size() > kMaxFindings) findings_.erase(std::prev(findings_.end()));
 }
 
 std::vector<Finding> FindingLog::Take() {

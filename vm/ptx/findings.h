@@ -47,8 +47,8 @@ inline uint64_t RavelIndex(const Dim3& at, const Dim3& extent) {
 enum class Severity : uint8_t { kCertain, kMemoryModel };
 std::string_view NameOf(Severity severity);
 
-// Of two accesses that nothing orders, which came second in this run: "raw" is a read after a
-// write.
+// Of two accesses that nothing orders: the second is where the finding is, which stands later in
+// the text as a rule. "raw" is a read after a write.
 enum class AccessOrder : uint8_t { kNone, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite };
 std::string_view NameOf(AccessOrder order);
 
@@ -65,14 +65,14 @@ struct Finding {
   uint32_t loc = 0;          // of Module::lines
   uint32_t source_file = 0;  // the user's own line by .loc; 0 if there is none
   uint32_t source_line = 0;
-  Dim3 block{0, 0, 0};  // the first that did it
+  Dim3 block{0, 0, 0};  // the least that did it
   Dim3 thread{0, 0, 0};
   std::string message;
   uint64_t count = 0;  // how often
   // Of undefined bits: where they come from, and what that is ("the ld").
   std::optional<FindingPlace> origin;
   std::string origin_name;
-  // Of two accesses that are not ordered: the first.
+  // Of two accesses that are not ordered: the other.
   std::optional<FindingPlace> other;
   AccessOrder order = AccessOrder::kNone;
 };

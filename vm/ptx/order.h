@@ -39,6 +39,11 @@ class Knowledge {
   [[nodiscard]] Clock Of(uint32_t block, uint32_t actor) const;
   // The clocks of a block's actors, as far as they are known; null if none is.
   [[nodiscard]] const std::vector<Clock>* OfBlock(uint32_t block) const;
+  // Whether any block but this is known.
+  [[nodiscard]] bool KnowsOtherThan(uint32_t block) const {
+    return parts_ != nullptr && !parts_->empty() &&
+           (parts_->size() > 1 || parts_->front().block != block);
+  }
   void Join(const Knowledge& other);
   // Makes an actor known up to a clock, at least. `actors`: how many the block has, a hint.
   void Raise(uint32_t block, uint32_t actor, Clock clock, uint32_t actors);

@@ -1,41 +1,55 @@
 #include "vm/ptx/race.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "vm/ptx/table.h"
+#include "vm/ptx/touch.h"
 
 namespace tarsia::ptx {
 namespace {
 
 bool IsSubset(uint8_t bytes, uint8_t of) { return (bytes & ~of) == 0; }
 
-std::optional<Conflict> ConflictWithWrite(const Mark& mark, uint8_t bytes, const Accessor& by) {
+std::optional<Hazard> HazardWithWrite(const Mark& mark, uint8_t bytes, const Accessor& by) {
   if ((mark.bytes & bytes) == 0) return std::nullopt;
-  if ((by.how & kNonCoherentBit) != 0) return Conflict{Hazard::kNonCoherent, mark, true};
+  if ((by.how & kNonCoherentBit) != 0) return Hazard::kNonCoherent;
   if (!by.IsAfter(mark)) {
     if (by.IsMorallyStrongWith(mark, bytes)) return std::nullopt;
-    return Conflict{Hazard::kUnordered, mark, true};
+    return Hazard::kUnordered;
   }
-  if (!by.Sees(mark)) return Conflict{Hazard::kUnfenced, mark, true};
+  if (!by.Sees(mark)) return Hazard::kUnfenced;
   return std::nullopt;
 }
 
 // Of a write with an earlier read.
-std::optional<Conflict> ConflictWithRead(const Mark& mark, uint8_t bytes, const Accessor& by) {
+std::optional<Hazard> HazardWithRead(const Mark& mark, uint8_t bytes, const Accessor& by) {
   if ((mark.bytes & bytes) == 0) return std::nullopt;
-  if ((mark.how & kNonCoherentBit) != 0) return Conflict{Hazard::kNonCoherent, mark, false};
+  if ((mark.how & kNonCoherentBit) != 0) return Hazard::kNonCoherent;
   if (by.IsAfter(mark) || by.IsMorallyStrongWith(mark, bytes)) return std::nullopt;
-  return Conflict{Hazard::kUnordered, mark, false};
+  return Hazard::kUnordered;
 }
 
-// With the oldest that there is one with.
-template <typename Check>
-std::optional<Conflict> FirstConflict(const Slot& slot, uint8_t bytes, const Accessor& by,
-                                      const Trails& trails, const Check& check) {
-  for (const Mark& mark : trails[slot.older].all()) {
-    if (auto conflict = check(mark.From(slot.newest), bytes, by)) return conflict;
-  }
-  return check(slot.newest, bytes, by);
+// Calls visit(mark) for all that a slot holds, the oldest first.
+template <typename Visit>
+void ForMarks(const Slot& slot, const Trails& trails, const Visit& visit) {
+  for (const Mark& mark : trails[slot.older].all()) visit(mark.From(slot.newest));
+  visit(slot.newest);
+}
+
+// Whether the access comes behind an atomic that saw a strong write (all of its bytes).
+bool ComesBehindSightOf(const Mark& write, const Slot& writes, const Accessor& by,
+                        const Trails& trails) {
+  if ((write.how & kStrengthBits) == 0) return false;
+  bool found = false;
+  bool later = false;
+  ForMarks(writes, trails, [&](const Mark& mark) {
+    found = found || (later && (mark.how & kAtomicBit) != 0 && IsSubset(write.bytes, mark.bytes) &&
+                      by.IsAfter(mark) && by.AreMorallyStrong(mark, write));
+    later = later || mark == write;
+  });
+  return found;
 }
 
 }  // namespace
@@ -64,27 +78,68 @@ bool Accessor::Sees(const Mark& mark) const {
   return past != nullptr && past->fenced.Of(mark.block, mark.actor) >= mark.clock;
 }
 
-Strength Accessor::NeededScope(uint32_t other) const {
-  if (other == block) return Strength::kCta;
-  return clusters != nullptr && clusters->Same(block, other) ? Strength::kCluster : Strength::kGpu;
+Strength Accessor::NeededScope(uint32_t one, uint32_t other) const {
+  if (other == one) return Strength::kCta;
+  return clusters != nullptr && clusters->Same(one, other) ? Strength::kCluster : Strength::kGpu;
 }
 
-bool Accessor::IsMorallyStrongWith(const Mark& mark, uint8_t bytes) const {
-  const auto mine = static_cast<Strength>(how & kStrengthBits);
-  const auto theirs = static_cast<Strength>(mark.how & kStrengthBits);
+bool Accessor::AreMorallyStrong(const Mark& a, const Mark& b) const {
+  const auto mine = static_cast<Strength>(a.how & kStrengthBits);
+  const auto theirs = static_cast<Strength>(b.how & kStrengthBits);
   if (mine == Strength::kWeak || theirs == Strength::kWeak) return false;
-  if (!IsSubset(mark.bytes, bytes) && !IsSubset(bytes, mark.bytes)) return false;
-  return std::min(mine, theirs) >= NeededScope(mark.block);
+  if (!IsSubset(a.bytes, b.bytes) && !IsSubset(b.bytes, a.bytes)) return false;
+  return std::min(mine, theirs) >= NeededScope(a.block, b.block);
 }
 
-std::optional<Conflict> ConflictWithWrites(const Slot& writes, uint8_t bytes, const Accessor& by,
-                                           const Trails& trails) {
-  return FirstConflict(writes, bytes, by, trails, ConflictWithWrite);
+void Conflicts::Add(const Conflict& conflict) {
+  const auto is_like = [&](const Conflict& other) {
+    return other.with.inst == conflict.with.inst && other.with.how == conflict.with.how &&
+           other.hazard == conflict.hazard && other.with_write == conflict.with_write;
+  };
+  const auto known = std::ranges::find_if(all_, is_like);
+  if (known == all_.end()) {
+    all_.push_back(conflict);
+  } else if (known->cell == conflict.cell && std::pair(conflict.with.block, conflict.with.actor) <
+                                                 std::pair(known->with.block, known->with.actor)) {
+    *known = conflict;
+  }
 }
 
-std::optional<Conflict> ConflictWithReads(const Slot& reads, uint8_t bytes, const Accessor& by,
-                                          const Trails& trails) {
-  return FirstConflict(reads, bytes, by, trails, ConflictWithRead);
+void AddConflictsWithWrites(const Slot& writes, uint64_t cell, uint8_t bytes, const Accessor& by,
+                            const Trails& trails, Conflicts* conflicts) {
+  ForMarks(writes, trails, [&](const Mark& mark) {
+    const auto hazard = HazardWithWrite(mark, bytes, by);
+    if (!hazard) return;
+    if (*hazard == Hazard::kUnordered && ComesBehindSightOf(mark, writes, by, trails)) return;
+    conflicts->Add({*hazard, mark, true, cell});
+  });
+}
+
+void AddConflictsWithReads(const Slot& reads, uint64_t cell, uint8_t bytes, const Accessor& by,
+                           const Trails& trails, Conflicts* conflicts) {
+  ForMarks(reads, trails, [&](const Mark& mark) {
+    if (const auto hazard = HazardWithRead(mark, bytes, by)) {
+      conflicts->Add({*hazard, mark, false, cell});
+    }
+  });
+}
+
+bool IsToldOf(const Slot& reads, uint8_t bytes, const Accessor& by, const Trails& trails) {
+  bool same = false;
+  int of_warp = 0;
+  const auto look_at = [&](const Mark& mark) {
+    same = same || IsSameAgain(mark, bytes, by);
+    const bool is_like = mark.actor / kLanes == by.actor / kLanes && mark.bytes == bytes;
+    if (is_like && mark.how == by.how) ++of_warp;
+  };
+  const Mark& newest = reads.newest;
+  const uint32_t block = by.block - newest.block;  // as trails have them
+  const Clock clock = by.clock - newest.clock;
+  for (const Mark& mark : trails[reads.older].all()) {
+    if (mark.block == block && mark.clock == clock) look_at(mark.From(newest));
+  }
+  if (block == 0 && clock == 0) look_at(newest);
+  return same || of_warp >= 2;
 }
 
 }  // namespace tarsia::ptx

@@ -3,13 +3,17 @@
 // Model"). Asynchronous work takes part as an actor of its own, and so does the asynchronous proxy,
 // which relies on what was fenced alone.
 //
-// Not a race here: threads that write the value that is there already, without order, as CUDA code
+// What is found does not depend on who came first. So a conflict is looked for with everything that
+// a cell holds, and is told of at the end that stands later in the text.
+//
+// Not a race here: threads that store the value that is there already, without order, as CUDA code
 // does on purpose (a flag that several set).
 #ifndef TARSIA_VM_PTX_RACE_H_
 #define TARSIA_VM_PTX_RACE_H_
 
 #include <cstdint>
-#include <optional>
+#include <span>
+#include <vector>
 
 #include "vm/ptx/shadow.h"
 
@@ -42,7 +46,11 @@ struct Accessor {
     if (mark.actor == issuer) return true;
     return own != nullptr && mark.actor < own->size() && (*own)[mark.actor] >= mark.clock;
   }
-  // Likewise, of all that a slot holds; false says nothing.
+  // Whether it may be behind accesses of other blocks at all.
+  [[nodiscard]] bool KnowsOtherBlocks() const {
+    return past != nullptr && past->all.KnowsOtherThan(block);
+  }
+  // Whether all that a slot holds happened before; false says nothing.
   [[nodiscard]] bool IsSurelyAfter(const Slot& slot, const Trails& trails) const {
     const Mark& newest = slot.newest;
     if (newest.block != block) return false;
@@ -51,15 +59,33 @@ struct Accessor {
     return newest.clock <= floor && (newest.how & kAsyncBit) == 0 &&
            (slot.older == 0 || trails[slot.older].plain);
   }
-  // Likewise, for a write through the generic proxy, within what this access's proxy sees.
+  // Whether a write through the generic proxy is within what this access's proxy sees.
   [[nodiscard]] bool Sees(const Mark& mark) const;
   // The narrowest scope that takes in this access's thread and one of another block.
-  [[nodiscard]] Strength NeededScope(uint32_t other) const;
+  [[nodiscard]] Strength NeededScope(uint32_t other) const { return NeededScope(block, other); }
+  [[nodiscard]] Strength NeededScope(uint32_t one, uint32_t other) const;
   // Whether both are strong, each is within the other's scope, and they overlap completely. PTX
   // wants them of one size; here one may lie within the other (a byte read from a word that others
   // update), which the hardware does in one step.
-  [[nodiscard]] bool IsMorallyStrongWith(const Mark& mark, uint8_t bytes) const;
+  [[nodiscard]] bool IsMorallyStrongWith(const Mark& mark, uint8_t bytes) const {
+    return AreMorallyStrong(MarkOf(bytes), mark);
+  }
+  // Likewise, of any two.
+  [[nodiscard]] bool AreMorallyStrong(const Mark& a, const Mark& b) const;
+  // Whether a mark says that the same instruction of the same thread did the same to these bytes,
+  // and that nobody can have learned of that in between.
+  [[nodiscard]] bool IsRepeatOf(const Mark& mark, uint8_t bytes) const {
+    return mark.inst == inst && mark.actor == actor && mark.clock == clock && mark.block == block &&
+           mark.how == how && (bytes & ~mark.bytes) == 0 && (how & kAsyncBit) == 0;
+  }
 };
+
+// Whether an access that comes behind another makes that superfluous, as far as strength goes:
+// whoever races with the other races with this. A strong access races with fewer.
+inline bool IsNoStronger(uint8_t how, uint8_t bytes, const Mark& than) {
+  const int strength = how & kStrengthBits;
+  return strength == 0 || (strength <= (than.how & kStrengthBits) && bytes == than.bytes);
+}
 
 // Asynchronous work as who accesses memory, with what its threads did and knew when they began it.
 struct AgentAccess {
@@ -85,14 +111,28 @@ struct Conflict {
   Hazard hazard = Hazard::kUnordered;
   Mark with;
   bool with_write = false;
+  uint64_t cell = 0;  // its number
 };
 
-// What an access to some bytes of a cell conflicts with among the writes there, or what a write
-// does among the reads; the oldest such.
-std::optional<Conflict> ConflictWithWrites(const Slot& writes, uint8_t bytes, const Accessor& by,
-                                           const Trails& trails);
-std::optional<Conflict> ConflictWithReads(const Slot& reads, uint8_t bytes, const Accessor& by,
-                                          const Trails& trails);
+// What an access conflicts with: for each instruction and way of access one thread's.
+class Conflicts {
+ public:
+  // Adds one, unless a lesser thread did the same there, or any in another cell.
+  void Add(const Conflict& conflict);
+  void Clear() { all_.clear(); }
+  [[nodiscard]] bool empty() const { return all_.empty(); }
+  [[nodiscard]] std::span<const Conflict> all() const { return all_; }
+
+ private:
+  std::vector<Conflict> all_;
+};
+
+// Adds what an access to some bytes of a cell conflicts with among the writes there, or what a
+// write does among the reads.
+void AddConflictsWithWrites(const Slot& writes, uint64_t cell, uint8_t bytes, const Accessor& by,
+                            const Trails& trails, Conflicts* conflicts);
+void AddConflictsWithReads(const Slot& reads, uint64_t cell, uint8_t bytes, const Accessor& by,
+                           const Trails& trails, Conflicts* conflicts);
 
 }  // namespace tarsia::ptx
 

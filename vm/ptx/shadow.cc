@@ -54,7 +54,7 @@ bool Trails::MakeRoom() {
   if (count_ % kChunk == 0) {
     const bool full = bytes_.load(std::memory_order_relaxed) + sizeof(Chunk) >
                       limit_.load(std::memory_order_relaxed);
-    if (full || count_ == kChunk * kMostChunks) return false;
+    if (full || count_ == kMost) return false;
     chunks_[count_ / kChunk] = std::make_unique<Chunk>();
     bytes_.fetch_add(sizeof(Chunk), std::memory_order_relaxed);
   }

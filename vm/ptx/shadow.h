@@ -23,6 +23,7 @@ inline constexpr uint8_t kAtomicBit = 8;        // an atomic read-modify-write
 inline constexpr uint8_t kAsyncBit = 16;        // by an agent
 inline constexpr uint8_t kAsyncProxyBit = 32;   // within the asynchronous proxy
 inline constexpr uint8_t kNonCoherentBit = 64;  // ld.global.nc
+inline constexpr uint8_t kStaleBit = 128;       // what it wrote has been written over
 
 // An access to some of the 4 bytes of a cell.
 struct Mark {
@@ -59,7 +60,7 @@ struct Mark {
 // Older accesses that count beside a newer one, as seen from that: cells that threads access alike
 // have the same trails, whoever the threads are and however often they come by.
 struct Trail {
-  static constexpr size_t kMost = 15;  // what is beyond forgets the oldest
+  static constexpr size_t kMost = 15;  // what is beyond forgets one
 
   uint8_t count = 0;
   uint8_t bytes = 0;              // of any
@@ -72,7 +73,11 @@ struct Trail {
 // Equal trails once, by numbers; 0 is the empty one. They stay until the launch ends. Thread-safe
 // once they are shared; who has a number may look without more ado.
 class Trails {
+  static constexpr uint32_t kChunk = 64;
+  static constexpr uint32_t kMostChunks = 1024;
+
  public:
+  static constexpr uint32_t kMost = kChunk * kMostChunks;
   // Whether several host threads are at work.
   void SetShared(bool shared) { shared_ = shared; }
   [[nodiscard]] const Trail& operator[](uint32_t number) const {
@@ -87,8 +92,6 @@ class Trails {
   [[nodiscard]] uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
-  static constexpr uint32_t kChunk = 64;
-  static constexpr uint32_t kMostChunks = 1024;
   struct Chunk {
     std::array<Trail, kChunk> trails;
   };

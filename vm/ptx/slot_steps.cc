@@ -17,11 +17,11 @@ struct Entry {
   Mark mark;
   bool after = false;    // it happened before the access
   bool of_warp = false;  // it is by the warp of the access
+  bool strong = false;   // both are strong for each other
 };
 class Entries {
  public:
   void Append(const Entry& entry) { entries_[count_++] = entry; }
-  void DropNewest() { --count_; }
   // Keeps those for which keep(entry) holds, which may change them.
   template <typename Keep>
   void Filter(const Keep& keep) {
@@ -32,19 +32,25 @@ class Entries {
     }
     count_ = kept;
   }
+  // Forgets one: of those that an instruction has most of, the oldest.
+  void ForgetOne() {
+    const auto count_like = [&](const Entry& entry) {
+      return std::ranges::count_if(all(), [&](const Entry& other) {
+        return other.mark.inst == entry.mark.inst && other.mark.how == entry.mark.how &&
+               other.mark.bytes == entry.mark.bytes;
+      });
+    };
+    const auto victim = std::ranges::max_element(all(), {}, count_like);
+    const auto at = entries_.begin() + (victim - all().begin());
+    std::move(at + 1, entries_.begin() + static_cast<ptrdiff_t>(count_), at);
+    --count_;
+  }
   [[nodiscard]] std::span<const Entry> all() const { return {entries_.data(), count_}; }
 
  private:
   size_t count_ = 0;
   std::array<Entry, Trail::kMost + 2> entries_;
 };
-
-void TakeOut(uint8_t bytes, Entries* entries) {
-  entries->Filter([&](Entry* entry) {
-    entry->mark.bytes &= static_cast<uint8_t>(~bytes);
-    return entry->mark.bytes != 0;
-  });
-}
 
 bool IsSelf(const Mark& mark, const Mark& added) {
   return mark.block == added.block && mark.actor == added.actor && mark.clock == added.clock &&
@@ -56,22 +62,34 @@ bool IsSameAccess(const Mark& a, const Mark& b) {
   return a.block == b.block && a.actor == b.actor && a.clock == b.clock && a.inst == b.inst;
 }
 
-// Whether an access makes an earlier one superfluous.
+// Whether an access makes an earlier one, or the bytes of it that both have, superfluous.
 bool IsPast(const Entry& entry, const Mark& added) {
-  return entry.after && IsSubset(entry.mark.bytes, added.bytes) &&
-         (entry.mark.how & ~added.how & kNonCoherentBit) == 0;
+  return entry.after && (entry.mark.how & ~added.how & kNonCoherentBit) == 0 &&
+         IsNoStronger(added.how, added.bytes, entry.mark);
+}
+
+// Takes the bytes of a weak write of a block out of what the block did before. Where it comes
+// behind nothing of that there has been a race, which is told of once.
+void TakeOut(uint8_t bytes, Entries* entries) {
+  entries->Filter([&](Entry* entry) {
+    if ((entry->mark.how & kNonCoherentBit) == 0) entry->mark.bytes &= static_cast<uint8_t>(~bytes);
+    return entry->mark.bytes != 0;
+  });
 }
 
 // Whether what is there says as much as an access: the same thread did as much, or of its warp's
 // accesses that nothing orders there are two, and whoever races with any of them races with one of
-// these.
-bool IsCovered(const Mark& added, std::span<const Entry> entries) {
+// these. `across`: each instruction counts by itself.
+bool IsCovered(const Mark& added, bool across, std::span<const Entry> entries) {
   int of_warp = 0;
   bool all_stay = true;
   for (const Entry& entry : entries) {
     const Mark& mark = entry.mark;
+    if (across && mark.inst != added.inst) continue;
     if (IsSelf(mark, added)) {
-      if (IsSubset(added.bytes, mark.bytes) && mark.how == added.how) return true;
+      // An atomic has seen what came since.
+      const bool atomic = (added.how & kAtomicBit) != 0;
+      if (IsSubset(added.bytes, mark.bytes) && mark.how == added.how && !atomic) return true;
       all_stay = false;
     } else if (IsPast(entry, added)) {
       all_stay = false;
@@ -83,14 +101,20 @@ bool IsCovered(const Mark& added, std::span<const Entry> entries) {
 }
 
 // Adds an access and drops what it makes superfluous.
-void Add(const Mark& added, Entries* entries) {
-  if (IsCovered(added, entries->all())) return;
+void Add(const Mark& added, bool across, Entries* entries) {
+  if (IsCovered(added, across, entries->all())) return;
   Mark fresh = added;
-  entries->Filter([&](const Entry* entry) {
-    if (!IsSelf(entry->mark, added)) return !IsPast(*entry, added);
-    fresh.bytes |= entry->mark.bytes;
-    fresh.how |= entry->mark.how & kNonCoherentBit;
-    return false;
+  entries->Filter([&](Entry* entry) {
+    Mark& mark = entry->mark;
+    if (across && mark.inst != added.inst) return true;
+    const bool atomic = (added.how & kAtomicBit) != 0;  // where it is newest says what it saw
+    if (IsSelf(mark, added) && !atomic && mark.how == (added.how | (mark.how & kNonCoherentBit))) {
+      fresh.bytes |= mark.bytes;
+      fresh.how |= mark.how & kNonCoherentBit;
+      return false;
+    }
+    if (IsPast(*entry, added)) mark.bytes &= static_cast<uint8_t>(~added.bytes);
+    return mark.bytes != 0;
   });
   entries->Append({fresh});
 }
@@ -100,21 +124,21 @@ Slot SlotOf(std::span<const Entry> entries, Trails* trails) {
   if (entries.empty()) return slot;
   slot.newest = entries.back().mark;
   std::array<Mark, Trail::kMost> older;
-  const size_t count = std::min(entries.size() - 1, older.size());
-  for (size_t i = 0; i < count; ++i) {
-    older[i] = entries[entries.size() - 1 - count + i].mark.SeenFrom(slot.newest);
-  }
+  const size_t count = entries.size() - 1;
+  for (size_t i = 0; i < count; ++i) older[i] = entries[i].mark.SeenFrom(slot.newest);
   slot.older = trails->Number({older.data(), count});
   return slot;
 }
 
 }  // namespace
 
-Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standing, Change change) {
+Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standing, Change change,
+                     bool across) {
   Entries entries;
   uint32_t bit = 1;
   const auto append = [&](const Mark& mark) {
-    entries.Append({mark, (standing.after & bit) != 0, (standing.of_warp & bit) != 0});
+    entries.Append({mark, (standing.after & bit) != 0, (standing.of_warp & bit) != 0,
+                    (standing.strong & bit) != 0});
     bit <<= 1;
   };
   for (const Mark& mark : (*trails_)[slot.older].all()) append(mark.From(slot.newest));
@@ -123,51 +147,82 @@ Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standi
     case Change::kUncover:
       TakeOut(added.bytes, &entries);
       break;
-    case Change::kReplace:
-      TakeOut(added.bytes, &entries);
-      Add(added, &entries);
+    case Change::kOutdate:
+      entries.Filter([&](Entry* entry) {
+        Mark& mark = entry->mark;
+        const bool other = !IsSameAccess(mark, added);
+        if (other && (mark.bytes & added.bytes) != 0) mark.how |= kStaleBit;
+        return true;
+      });
       break;
     case Change::kSeeAndAdd:
-      entries.DropNewest();
-      Add(added, &entries);
+      entries.Filter([&](const Entry* entry) {
+        return !entry->strong || !IsSubset(entry->mark.bytes, added.bytes) ||
+               (across && entry->mark.inst != added.inst);
+      });
+      Add(added, across, &entries);
       break;
     case Change::kAdd:
-      Add(added, &entries);
+      Add(added, across, &entries);
       break;
   }
+  if (entries.all().size() > Trail::kMost + 1) entries.ForgetOne();
   return SlotOf(entries.all(), trails_);
 }
 
-SlotSteps::Standing SlotSteps::StandingOf(const Slot& slot, const Accessor& by) const {
+SlotSteps::Standing SlotSteps::StandingOf(const Slot& slot, uint8_t bytes,
+                                          const Accessor& by) const {
   Standing standing;
   uint32_t bit = 1;
+  const bool atomic = (by.how & kAtomicBit) != 0;
+  const bool knows_others = by.KnowsOtherBlocks();
   const auto add = [&](const Mark& mark) {
     if (by.IsAfter(mark)) standing.after |= bit;
     if (IsSameWarp(mark, by)) standing.of_warp |= bit;
-    bit <<= 1;
+    if (atomic && by.IsMorallyStrongWith(mark, bytes)) standing.strong |= bit;
   };
-  for (const Mark& mark : (*trails_)[slot.older].all()) add(mark.From(slot.newest));
+  const uint32_t own_block = by.block - slot.newest.block;
+  for (const Mark& mark : (*trails_)[slot.older].all()) {
+    if (mark.block == own_block || knows_others || atomic) add(mark.From(slot.newest));
+    bit <<= 1;
+  }
   add(slot.newest);
   return standing;
 }
 
-void SlotSteps::Advance(Slot* slot, const Mark& added, const Standing& standing, Change change) {
+void SlotSteps::Uncover(Slot* slot, uint8_t bytes, const Accessor& by) {
+  if (IsWithin(*slot, bytes, by)) {
+    *slot = {};
+    return;
+  }
+  Mark covered = slot->newest;  // who writes does not matter
+  covered.bytes = bytes;
+  Advance(slot, covered, {}, Change::kUncover, false);
+}
+
+void SlotSteps::Outdate(Slot* slot, uint8_t bytes, const Accessor& by) {
+  if (!slot->empty()) Advance(slot, by.MarkOf(bytes), {}, Change::kOutdate, false);
+}
+
+void SlotSteps::Advance(Slot* slot, const Mark& added, const Standing& standing, Change change,
+                        bool across) {
   const Mark seen = slot->newest.SeenFrom(added);
   const auto pair = [](uint64_t high, uint32_t low) { return high << 32 | low; };
   Key key;
   key.words[0] = pair(seen.block, seen.clock);
   key.words[1] = pair(seen.inst, added.inst);
-  key.words[2] = pair(slot->older, standing.after << 16 | standing.of_warp);
-  key.words[3] =
-      pair(uint32_t{seen.actor} << 16 | uint32_t{seen.how} << 8 | added.how,
-           uint32_t{seen.bytes} << 16 | uint32_t{added.bytes} << 8 | static_cast<uint32_t>(change));
+  static_assert(Trails::kMost <= 1 << 16 && Trail::kMost < 16);
+  key.words[2] = pair(standing.strong << 16 | slot->older, standing.after << 16 | standing.of_warp);
+  key.words[3] = pair(uint32_t{seen.actor} << 16 | uint32_t{seen.how} << 8 | added.how,
+                      uint32_t{seen.bytes} << 16 | uint32_t{added.bytes} << 8 |
+                          static_cast<uint32_t>(change) << 1 | (across ? 1U : 0U));
   const uint64_t hash = (key.words[0] * 0x9E3779B97F4A7C15U) ^
                         (key.words[1] * 0xC2B2AE3D27D4EB4FU) ^
                         (key.words[2] * 0x165667B19E3779F9U) ^ (key.words[3] * 0xD6E8FEB86659FD93U);
   if (steps_.empty()) steps_.resize(kSteps);
   Step& step = steps_[hash >> 40 & (kSteps - 1)];
   if (!(step.key == key)) {
-    const Slot after = Next(*slot, added, standing, change);
+    const Slot after = Next(*slot, added, standing, change, across);
     const Mark& newest = after.newest;
     if (!after.empty() && !IsSameAccess(newest, added) && !IsSameAccess(newest, slot->newest)) {
       *slot = after;  // rare; not worth remembering
@@ -191,22 +246,6 @@ void SlotSteps::Advance(Slot* slot, const Mark& added, const Standing& standing,
   slot->newest.bytes = step.bytes;
   slot->newest.how = step.how;
   slot->older = step.older;
-}
-
-void SlotSteps::AddWrite(Slot* slot, uint8_t bytes, const Accessor& by) {
-  Change change = Change::kAdd;
-  if ((by.how & kStrengthBits) == 0) {
-    change = Change::kReplace;
-  } else if ((by.how & kAtomicBit) != 0 && by.IsMorallyStrongWith(slot->newest, bytes)) {
-    change = Change::kSeeAndAdd;
-  }
-  Advance(slot, by.MarkOf(bytes), StandingOf(*slot, by), change);
-}
-
-void SlotSteps::UncoverPart(Slot* slot, uint8_t bytes) {
-  Mark covered = slot->newest;  // who writes does not matter
-  covered.bytes = bytes;
-  Advance(slot, covered, {}, Change::kUncover);
 }
 
 }  // namespace tarsia::ptx

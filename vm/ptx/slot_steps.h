@@ -26,35 +26,39 @@ class SlotSteps {
   [[nodiscard]] uint8_t HowOf(const Slot& slot) const {
     return slot.older == 0 ? slot.newest.how : slot.newest.how | (*trails_)[slot.older].how;
   }
-  // A read of some bytes of a cell joins the reads there.
-  void Read(Slot* slot, uint8_t bytes, const Accessor& by) {
-    if (slot->empty() || Supersedes(*slot, bytes, by)) {
+  // A read of some bytes of a cell joins the reads there. `across`: other blocks come here too, in
+  // whatever order. What they find must not depend on that, so that of a thread's accesses each
+  // instruction's counts.
+  void Read(Slot* slot, uint8_t bytes, bool across, const Accessor& by) {
+    if (slot->empty() || Supersedes(*slot, bytes, across, by)) {
       *slot = {by.MarkOf(bytes)};
-    } else {
-      Advance(slot, by.MarkOf(bytes), StandingOf(*slot, by), Change::kAdd);
+    } else if (!by.IsRepeatOf(slot->newest, bytes)) {
+      Advance(slot, by.MarkOf(bytes), StandingOf(*slot, bytes, by), Change::kAdd, across);
     }
   }
-  // A write joins the writes there. Strong ones stand beside each other; a weak one is alone with
-  // its bytes. An atomic sees the last write, if both are strong for each other: whoever comes
-  // behind the atomic comes behind that too, which need not be kept.
-  void Write(Slot* slot, uint8_t bytes, const Accessor& by) {
-    if (slot->empty() || Supersedes(*slot, bytes, by)) {
+  // A write joins the writes there. An atomic sees those before it that are strong for it: whoever
+  // comes behind the atomic comes behind those too, which need not be kept.
+  void Write(Slot* slot, uint8_t bytes, bool across, const Accessor& by) {
+    if (slot->empty() || Supersedes(*slot, bytes, across, by)) {
       *slot = {by.MarkOf(bytes)};
-    } else {
-      AddWrite(slot, bytes, by);
+    } else if (!by.IsRepeatOf(slot->newest, bytes)) {
+      const bool sees = (by.how & kAtomicBit) != 0;
+      Advance(slot, by.MarkOf(bytes), StandingOf(*slot, bytes, by),
+              sees ? Change::kSeeAndAdd : Change::kAdd, across);
     }
   }
-  // Takes what a write covers out of the reads there.
-  void Uncover(Slot* slot, uint8_t bytes) {
-    if (IsWithin(*slot, bytes)) {
-      *slot = {};
-    } else {
-      UncoverPart(slot, bytes);
-    }
+  // Takes the bytes of a block's weak write, which is alone with them, out of what the block did
+  // before.
+  void Uncover(Slot* slot, uint8_t bytes, const Accessor& by);
+  // Whether a slot holds more than the newest access, which touched some of these bytes.
+  [[nodiscard]] bool HasOlder(const Slot& slot, uint8_t bytes) const {
+    return slot.older != 0 && ((*trails_)[slot.older].bytes & bytes) != 0;
   }
+  // An access has written other values to some bytes than all others that a slot holds.
+  void Outdate(Slot* slot, uint8_t bytes, const Accessor& by);
 
  private:
-  enum class Change : uint8_t { kAdd, kReplace, kSeeAndAdd, kUncover };
+  enum class Change : uint8_t { kAdd, kSeeAndAdd, kUncover, kOutdate };
   // What the next state of a slot follows from, packed: comparing and hashing it is most of the
   // work.
   struct Key {
@@ -68,6 +72,7 @@ class SlotSteps {
   struct Standing {
     uint32_t after = 0;    // it happened before
     uint32_t of_warp = 0;  // it is by the same warp
+    uint32_t strong = 0;   // both are strong for each other
   };
   // The newest of the next state: nothing, the newest of before, or the access itself; the last two
   // of the bytes and in the way that the step says.
@@ -82,20 +87,26 @@ class SlotSteps {
   static constexpr size_t kSteps = 4096;
 
   // `added`: the access as a mark.
-  void Advance(Slot* slot, const Mark& added, const Standing& standing, Change change);
+  void Advance(Slot* slot, const Mark& added, const Standing& standing, Change change, bool across);
   [[nodiscard]] Slot Next(const Slot& slot, const Mark& added, const Standing& standing,
-                          Change change);
-  [[nodiscard]] Standing StandingOf(const Slot& slot, const Accessor& by) const;
-  void AddWrite(Slot* slot, uint8_t bytes, const Accessor& by);
-  void UncoverPart(Slot* slot, uint8_t bytes);
-  // Whether a slot holds nothing of other bytes.
-  [[nodiscard]] bool IsWithin(const Slot& slot, uint8_t bytes) const {
+                          Change change, bool across);
+  [[nodiscard]] Standing StandingOf(const Slot& slot, uint8_t bytes, const Accessor& by) const;
+  // Whether a slot holds nothing of other bytes, and nothing that only ld.global.nc stands for.
+  [[nodiscard]] bool IsWithin(const Slot& slot, uint8_t bytes, const Accessor& by) const {
     const uint8_t older = slot.older == 0 ? uint8_t{0} : (*trails_)[slot.older].bytes;
-    return ((slot.newest.bytes | older) & ~bytes) == 0;
+    return ((slot.newest.bytes | older) & ~bytes) == 0 &&
+           (HowOf(slot) & ~by.how & kNonCoherentBit) == 0;
+  }
+  // Whether the access is no stronger than all that the slot holds; false says nothing.
+  static bool IsNoStronger(const Slot& slot, uint8_t bytes, const Accessor& by) {
+    return (by.how & kStrengthBits) == 0 ||
+           (slot.older == 0 && ptx::IsNoStronger(by.how, bytes, slot.newest));
   }
   // Whether the access makes all that the slot holds superfluous; false says nothing.
-  [[nodiscard]] bool Supersedes(const Slot& slot, uint8_t bytes, const Accessor& by) const {
-    return IsWithin(slot, bytes) && (HowOf(slot) & ~by.how & kNonCoherentBit) == 0 &&
+  [[nodiscard]] bool Supersedes(const Slot& slot, uint8_t bytes, bool across,
+                                const Accessor& by) const {
+    if (across && (slot.older != 0 || slot.newest.inst != by.inst)) return false;
+    return IsWithin(slot, bytes, by) && IsNoStronger(slot, bytes, by) &&
            by.IsSurelyAfter(slot, *trails_);
   }
 

@@ -2,31 +2,54 @@
 #ifndef TARSIA_VM_PTX_TOUCH_H_
 #define TARSIA_VM_PTX_TOUCH_H_
 
-#include <optional>
-
 #include "vm/ptx/race.h"
 #include "vm/ptx/slot_steps.h"
 
 namespace tarsia::ptx {
 
-// Takes note of an access to some of a cell's bytes. Sets what it conflicts with, if anything and
-// nothing has been before.
-inline void Touch(Cell* cell, uint8_t bytes, bool write, const Accessor& by, SlotSteps* steps,
-                  std::optional<Conflict>* conflict) {
+// Whether a mark says that the same thread did the same to these bytes, and that nobody can have
+// learned of that in between: whoever races with this access races with that.
+inline bool IsSameAgain(const Mark& mark, uint8_t bytes, const Accessor& by) {
+  return mark.actor == by.actor && mark.clock == by.clock && mark.block == by.block &&
+         mark.how == by.how && (bytes & ~mark.bytes) == 0 &&
+         (by.how & (kAsyncBit | kAtomicBit)) == 0;
+}
+
+// Whether reads say as much as one more: the same thread, or two of its warp, did the same at this
+// time. Whatever races with it was found to race with those, or will be.
+bool IsToldOf(const Slot& reads, uint8_t bytes, const Accessor& by, const Trails& trails);
+
+// Takes note of an access to some bytes of the cell with a number, and of what it conflicts with.
+// `across`: other blocks come here too, in whatever order.
+[[gnu::always_inline]] inline void Touch(Cell* cell, uint64_t number, uint8_t bytes, bool write,
+                                         bool across, const Accessor& by, SlotSteps* steps,
+                                         Conflicts* conflicts) {
   const Trails& trails = steps->trails();
+  if (across && !write) {
+    const Slot& reads = cell->read;
+    if (IsSameAgain(reads.newest, bytes, by)) return;
+    if (reads.older != 0 && IsToldOf(reads, bytes, by, trails)) return;
+  }
   // Behind a write, the asynchronous proxy wants a fence and ld.global.nc another launch.
   constexpr uint8_t kWantsMore = kAsyncProxyBit | kNonCoherentBit;
   const bool clear =
       cell->write.empty() || ((by.how & kWantsMore) == 0 && by.IsSurelyAfter(cell->write, trails));
-  if (!clear && !*conflict) *conflict = ConflictWithWrites(cell->write, bytes, by, trails);
-  if (!write) return steps->Read(&cell->read, bytes, by);
-  if (!cell->read.empty()) {
-    const bool free =
-        (steps->HowOf(cell->read) & kNonCoherentBit) == 0 && by.IsSurelyAfter(cell->read, trails);
-    if (!free && !*conflict) *conflict = ConflictWithReads(cell->read, bytes, by, trails);
-    steps->Uncover(&cell->read, bytes);
+  if (!clear) AddConflictsWithWrites(cell->write, number, bytes, by, trails, conflicts);
+  // A block's weak write is alone with its bytes: if it races with what was there, that is told of
+  // once. (Who comes behind the sight of a strong one need not come behind reads before that.)
+  const bool alone = write && !across && (by.how & kStrengthBits) == 0;
+  if (write && !cell->read.empty()) {
+    const bool after = by.IsSurelyAfter(cell->read, trails);
+    const bool free = after && (steps->HowOf(cell->read) & kNonCoherentBit) == 0;
+    if (!free) AddConflictsWithReads(cell->read, number, bytes, by, trails, conflicts);
+    if (alone) steps->Uncover(&cell->read, bytes, by);
   }
-  steps->Write(&cell->write, bytes, by);
+  if (alone && !clear) steps->Uncover(&cell->write, bytes, by);
+  if (write) {
+    steps->Write(&cell->write, bytes, across, by);
+  } else {
+    steps->Read(&cell->read, bytes, across, by);
+  }
 }
 
 }  // namespace tarsia::ptx

@@ -23,6 +23,7 @@ Warp::Warp(Block* block, uint32_t number, uint32_t lanes)
       local_defined_(kLanes),
       async_(kLanes),
       checking_(block->launch().config->checks),
+      across_(block->launch().config->grid.Count() > 1),
       order_(block->number(), number, block->threads(), block->clock()) {
   const EntryImage& entry = *block->launch().entry;
   const uint32_t function = block->launch().image->module().NumberOf(*entry.entry);

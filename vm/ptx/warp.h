@@ -245,6 +245,19 @@ class Warp {
   // Likewise, of what FindMerged found for the executing lanes.
   void NoteMerged(const Inst& inst, const MemoryRange& range, const uint64_t* offsets,
                   uint32_t bytes, Access access);
+  // Likewise, of a store by a lane, which store() does then: to other host threads the two are one.
+  template <typename Store>
+  void NoteStore(const Inst& inst, int lane, Space space, uint64_t address, uint32_t bytes,
+                 const Store& store) {
+    held_ = PageToHold(space, address, bytes);
+    const PageLock lock(held_, held_ != nullptr);
+    NoteAccess(inst, AccessorOf(inst, lane), lane, space, address, bytes, Access::kWrite);
+    store();
+    held_ = nullptr;
+  }
+  // Whether stores there must be noted so: other blocks come there too, and what is there when a
+  // store is noted tells whether it changes that.
+  [[nodiscard]] bool NeedsNotesByLane(const MemoryRange& range) const;
   // Strong accesses and fences hand order on. A write is told of before it is done, a read after.
   void NoteStrongWrite(const Inst& inst, int lane, Space space, uint64_t address);
   void NoteStrongRead(const Inst& inst, int lane, Space space, uint64_t address);
@@ -377,17 +390,40 @@ class Warp {
   const MemoryRange* FindGlobal(uint64_t address, uint64_t bytes);
   void NoteCells(const Inst& inst, const Accessor& accessor, int lane, ShadowRange* shadow,
                  uint64_t offset, uint32_t bytes, Access access, Space space, uint64_t base);
-  void ReportConflict(const Inst& inst, const Accessor& accessor, int lane, Space space,
-                      uint64_t address, uint32_t bytes, Access access, const Conflict& conflict);
+  // Of the access that the worker's conflicts are of. Whether it changed what others wrote.
+  bool ReportConflicts(const Inst& inst, const Accessor& accessor, int lane, Space space,
+                       uint64_t base, uint64_t offset, uint32_t bytes, Access access);
+  // One of two accesses that conflict, which a thread of its block is told to have made.
+  struct ConflictEnd {
+    const Inst* inst = nullptr;
+    Mark mark;
+    bool write = false;
+    uint32_t thread = 0;
+    uint64_t address = 0;
+    uint32_t bytes = 0;
+  };
+  static void FindAccess(uint64_t cell, ConflictEnd* end);
+  [[nodiscard]] bool IsToldAtOther(const Inst& inst, const Accessor& accessor,
+                                   const Conflict& conflict) const;
+  [[nodiscard]] Finding ConflictFinding(const ConflictEnd& at, const ConflictEnd& other,
+                                        Space space, Hazard hazard) const;
   [[nodiscard]] bool WritesSameValue(const Inst& inst, int lane, Space space, uint64_t address,
                                      const Conflict& conflict);
-  [[nodiscard]] std::string DescribeActor(const Mark& mark) const;
+  // Whether it is a store of what is there.
+  [[nodiscard]] bool ChangesNothing(const Inst& inst, int lane, Space space, uint64_t address);
+  // The page with the cells of an access that other host threads may be at, or null.
+  ShadowRange::Page* PageToHold(Space space, uint64_t address, uint32_t bytes);
+  // `block`: of whom it is told.
+  [[nodiscard]] std::string DescribeActor(const Mark& mark, uint32_t block) const;
+  // Whether nothing but the memory model demands an order that two accesses lack.
+  [[nodiscard]] bool IsOrderOfModel(const Accessor& accessor, const Conflict& conflict,
+                                    FindingKind kind) const;
   // Whether a machine keeps the order of an access behind another, as long as it does not use all
   // that the memory model allows it.
   [[nodiscard]] bool IsOrderedInPractice(const Accessor& accessor, const Mark& with) const;
   // A lane is about to read with strength: what it sees, for that.
   void NoteSeen(int lane, Space space, uint64_t address);
-  [[nodiscard]] FindingKind KindOf(const Accessor& accessor, const Conflict& conflict,
+  [[nodiscard]] FindingKind KindOf(const ConflictEnd& at, const ConflictEnd& other, Hazard hazard,
                                    std::string_view* why) const;
   // Whose shared memory an address of the shared space is in.
   [[nodiscard]] Block& OwnerOf(uint64_t address) const;
@@ -416,6 +452,8 @@ class Warp {
   const MemoryRange* last_range_ = nullptr;
   MemoryRange heap_range_;  // what FindGlobal found in the heap last
   bool checking_;
+  bool across_;                        // other blocks may touch the same global memory
+  ShadowRange::Page* held_ = nullptr;  // the page that is locked while a store is noted and done
   WarpOrder order_;
   std::unique_ptr<FenceState> fences_;
   uint64_t shadow_address_ = 0;  // of the range that shadow_ is of

@@ -4,6 +4,7 @@
 #include "vm/ptx/access.h"
 #include "vm/ptx/block.h"
 #include "vm/ptx/cluster.h"
+#include "vm/ptx/counter.h"
 #include "vm/ptx/touch.h"
 #include "vm/ptx/warp.h"
 
@@ -60,28 +61,51 @@ void Warp::NoteCells(const Inst& inst, const Accessor& accessor, int lane, Shado
                      uint64_t offset, uint32_t bytes, Access access, Space space, uint64_t base) {
   if (bytes == 0) return;
   const bool locked = space == Space::kGlobal && launch().shadow.shared();
+  const bool across = space == Space::kGlobal && across_;
   const bool write = access != Access::kRead;
-  SlotSteps* const steps = &block_->worker().steps;
+  Worker& worker = block_->worker();
+  const uint64_t first = offset / kCellBytes;
   const uint64_t last = (offset + bytes - 1) / kCellBytes;
+  const auto of_first = static_cast<uint8_t>(kAllBytes << offset % kCellBytes & kAllBytes);
   const auto of_last = static_cast<uint8_t>(kAllBytes >> (~(offset + bytes - 1) % kCellBytes));
-  auto of_cell = static_cast<uint8_t>(kAllBytes << offset % kCellBytes & kAllBytes);
-  std::optional<Conflict> conflict;
-  for (uint64_t cell = offset / kCellBytes; cell <= last;) {
+  const auto bytes_of = [&](uint64_t cell) {
+    const uint8_t behind = cell == first ? of_first : kAllBytes;
+    return static_cast<uint8_t>(cell == last ? behind & of_last : behind);
+  };
+  const bool joins = across && write;  // it may not stand for all before it
+  bool beside_others = false;
+  for (uint64_t cell = first; cell <= last;) {
     ShadowRange::Page& page = shadow->PageOf(cell);
     const uint64_t end = (cell / ShadowRange::kPageCells + 1) * ShadowRange::kPageCells;
-    const PageLock lock(&page, locked);
+    const PageLock lock(&page, locked && &page != held_);
     for (; cell < end && cell <= last; ++cell) {
-      if (cell == last) of_cell &= of_last;
-      Touch(&page.cells[cell % ShadowRange::kPageCells], of_cell, write, accessor, steps,
-            &conflict);
-      of_cell = kAllBytes;
+      Cell& at = page.cells[cell % ShadowRange::kPageCells];
+      Touch(&at, cell, bytes_of(cell), write, across, accessor, &worker.steps, &worker.conflicts);
+      if (joins) beside_others = beside_others || worker.steps.HasOlder(at.write, bytes_of(cell));
     }
   }
-  if (!conflict) return;
-  if (access == Access::kWrite && WritesSameValue(inst, lane, space, base + offset, *conflict)) {
-    return;
+  if (worker.conflicts.empty() && !beside_others) return;
+  const bool disputed = ReportConflicts(inst, accessor, lane, space, base, offset, bytes, access);
+  worker.conflicts.Clear();
+  if (!disputed && !(beside_others && !ChangesNothing(inst, lane, space, base + offset))) return;
+  for (uint64_t cell = first; cell <= last; ++cell) {
+    ShadowRange::Page& page = shadow->PageOf(cell);
+    const PageLock lock(&page, locked && &page != held_);
+    worker.steps.Outdate(&page.cells[cell % ShadowRange::kPageCells].write, bytes_of(cell),
+                         accessor);
   }
-  ReportConflict(inst, accessor, lane, space, base + offset, bytes, access, *conflict);
+}
+
+bool Warp::NeedsNotesByLane(const MemoryRange& range) const {
+  return checking_ && across_ && &range != &block_->shared();
+}
+
+ShadowRange::Page* Warp::PageToHold(Space space, uint64_t address, uint32_t bytes) {
+  if (space != Space::kGlobal || !launch().shadow.shared()) return nullptr;
+  const MemoryRange* range = FindGlobal(address, bytes);
+  if (range == nullptr) return nullptr;
+  ShadowRange& shadow = ShadowOf(*range);
+  return &shadow.PageOf((address - shadow_address_) / kCellBytes);
 }
 
 ShadowRange& Warp::ShadowOf(const MemoryRange& range) {
@@ -194,24 +218,33 @@ bool StoresWhatIsThere(const Warp& warp, const Inst& inst, int lane, uint8_t* da
 bool Warp::WritesSameValue(const Inst& inst, int lane, Space space, uint64_t address,
                            const Conflict& conflict) {
   const Mark& with = conflict.with;
+  const Inst* other = launch().image->module().FindInst(with.inst);
   if (inst.op != Op::kSt || !conflict.with_write || conflict.hazard != Hazard::kUnordered ||
-      (with.how & kAsyncBit) != 0) {
+      other == nullptr || other->op != Op::kSt) {
     return false;
   }
+  // What it wrote is not known any more. If an instruction writes several values, that is found
+  // where two of them follow each other.
+  if ((with.how & kStaleBit) != 0) return with.inst == inst.id;
   if (with.inst == inst.id && with.block == block_->number() && with.actor / kLanes == number_) {
-    const int other = static_cast<int>(with.actor % kLanes);
-    const bool together = (mask_ >> other & 1) != 0 && other != lane;
-    if (together && Address(inst[0], other) == Address(inst[0], lane)) {
-      return LanesStoreSame(*this, inst, lane, other);
+    const int sibling = static_cast<int>(with.actor % kLanes);
+    const bool together = (mask_ >> sibling & 1) != 0 && sibling != lane;
+    if (together && Address(inst[0], sibling) == Address(inst[0], lane)) {
+      return LanesStoreSame(*this, inst, lane, sibling);
     }
   }
+  return ChangesNothing(inst, lane, space, address);
+}
+
+bool Warp::ChangesNothing(const Inst& inst, int lane, Space space, uint64_t address) {
   Place place;
   const auto bytes = static_cast<uint32_t>(BytesOf(inst.type[0]) * inst.CountAt(1));
-  return Locate(inst, space, lane, address, bytes, Access::kWrite, &place) &&
+  return inst.op == Op::kSt && Locate(inst, space, lane, address, bytes, Access::kWrite, &place) &&
          StoresWhatIsThere(*this, inst, lane, place.data);
 }
 
-std::string Warp::DescribeActor(const Mark& mark) const {
+// As seen from a block.
+std::string Warp::DescribeActor(const Mark& mark, uint32_t block) const {
   const auto text = [](const Dim3& at) { return fmt::format("{},{},{}", at.x, at.y, at.z); };
   const uint32_t threads = block_->threads();
   std::string who;
@@ -223,14 +256,66 @@ std::string Warp::DescribeActor(const Mark& mark) const {
     who = fmt::format("{}thread {}", mark.actor < threads ? "" : "a cp.async of ",
                       text(UnravelIndex(mark.actor % threads, block_->shape())));
   }
-  if (mark.block == block_->number()) return who;
+  if (mark.block == block) return who;
   return who + " of block " + text(UnravelIndex(mark.block, launch().config->grid));
 }
 
-FindingKind Warp::KindOf(const Accessor& accessor, const Conflict& conflict,
-                         std::string_view* why) const {
+// Whether a conflict is told of at the access that was there before. Who came first is chance, but
+// for lanes of a warp and what a block does asynchronously: of others it is the end that stands
+// later in the text, or that a thread does.
+bool Warp::IsToldAtOther(const Inst& inst, const Accessor& accessor,
+                         const Conflict& conflict) const {
   const Mark& with = conflict.with;
-  switch (conflict.hazard) {
+  if (conflict.hazard == Hazard::kUnfenced) return false;
+  if (with.block == block_->number()) {
+    const bool of_warp = with.actor / kLanes == accessor.actor / kLanes;
+    if (of_warp || accessor.IsAgent() || (with.how & kAsyncBit) != 0) return false;
+  }
+  const uint32_t threads = 2 * block_->threads();
+  if (accessor.actor < threads && with.actor < threads) return with.inst > inst.id;
+  return with.actor < threads;
+}
+
+bool Warp::ReportConflicts(const Inst& inst, const Accessor& accessor, int lane, Space space,
+                           uint64_t base, uint64_t offset, uint32_t bytes, Access access) {
+  bool changes = false;
+  for (const Conflict& conflict : block_->worker().conflicts.all()) {
+    if (access == Access::kWrite && WritesSameValue(inst, lane, space, base + offset, conflict)) {
+      continue;
+    }
+    changes = changes || conflict.with_write;
+    const Inst* other = launch().image->module().FindInst(conflict.with.inst);
+    if (other == nullptr) continue;
+    ConflictEnd here{&inst,
+                     accessor.MarkOf(kAllBytes),
+                     access != Access::kRead,
+                     number_ * kLanes + static_cast<uint32_t>(lane),
+                     base + offset,
+                     bytes};
+    ConflictEnd there{
+        other, conflict.with, conflict.with_write, conflict.with.actor % block_->threads(), 0, 0};
+    FindAccess(base + conflict.cell * kCellBytes, &there);
+    if (IsToldAtOther(inst, accessor, conflict)) std::swap(here, there);
+    Finding finding = ConflictFinding(here, there, space, conflict.hazard);
+    if (IsOrderOfModel(accessor, conflict, finding.kind)) finding.severity = Severity::kMemoryModel;
+    AddFinding(std::move(finding), lane);
+  }
+  return changes && access != Access::kRead;
+}
+
+// The address and the bytes of an access that touched a cell.
+void Warp::FindAccess(uint64_t cell, ConflictEnd* end) {
+  end->address = cell + static_cast<uint64_t>(std::countr_zero(end->mark.bytes));
+  end->bytes = static_cast<uint32_t>(std::popcount(end->mark.bytes));
+  const uint32_t bytes = PlanCounts(*end->inst).bytes;
+  if (bytes == 0) return;
+  end->bytes = bytes;
+  end->address -= end->address % bytes;
+}
+
+FindingKind Warp::KindOf(const ConflictEnd& at, const ConflictEnd& other, Hazard hazard,
+                         std::string_view* why) const {
+  switch (hazard) {
     case Hazard::kUnordered:
       break;
     case Hazard::kUnfenced:
@@ -241,44 +326,42 @@ FindingKind Warp::KindOf(const Accessor& accessor, const Conflict& conflict,
       return FindingKind::kRace;
   }
   *why = "nothing orders the two";
-  if (!accessor.IsAgent() && (with.how & kAsyncBit) == 0) return FindingKind::kRace;
+  const bool is_agent = (at.mark.how & kAsyncBit) != 0;
+  if (!is_agent && (other.mark.how & kAsyncBit) == 0) return FindingKind::kRace;
   // What its own thread has waited for lacks a barrier, not a wait.
   const uint32_t threads = block_->threads();
-  const bool waited = with.block == block_->number() && with.actor >= threads &&
-                      with.actor < 2 * threads &&
-                      block_->AsyncDone(with.actor - threads) >= with.clock;
-  *why = waited               ? "its thread has waited, and nothing orders this behind that"
-         : accessor.IsAgent() ? "the copy may do so before that and after it"
-                              : "that has not been waited for";
+  const bool waited = other.mark.block == block_->number() && other.mark.actor >= threads &&
+                      other.mark.actor < 2 * threads &&
+                      block_->AsyncDone(other.mark.actor - threads) >= other.mark.clock;
+  *why = waited     ? "its thread has waited, and nothing orders this behind that"
+         : is_agent ? "the copy may do so before that and after it"
+                    : "that has not been waited for";
   return waited ? FindingKind::kRace : FindingKind::kAsync;
 }
 
-void Warp::ReportConflict(const Inst& inst, const Accessor& accessor, int lane, Space space,
-                          uint64_t address, uint32_t bytes, Access access,
-                          const Conflict& conflict) {
-  const Mark& with = conflict.with;
+Finding Warp::ConflictFinding(const ConflictEnd& at, const ConflictEnd& other, Space space,
+                              Hazard hazard) const {
+  const auto verb = [](const ConflictEnd& end) {
+    return (end.mark.how & kAtomicBit) != 0 ? "updates" : end.write ? "writes" : "reads";
+  };
   const Module& module = launch().image->module();
-  const Inst* other = module.FindInst(with.inst);
-  const std::string what =
-      fmt::format("which {} {} at {}", DescribeActor(with),
-                  (with.how & kAtomicBit) != 0 ? "updates"
-                  : conflict.with_write        ? "writes"
-                                               : "reads",
-                  other != nullptr ? module.LineText(other->location, other->loc) : "line 0");
   std::string_view why;
-  const FindingKind kind = KindOf(accessor, conflict, &why);
-  Finding finding =
-      MakeFinding(inst, kind, lane,
-                  AccessText(space, address, bytes, access, fmt::format("{}; {}", what, why)));
-  finding.order = access == Access::kRead ? AccessOrder::kReadAfterWrite
-                  : conflict.with_write   ? AccessOrder::kWriteAfterWrite
-                                          : AccessOrder::kWriteAfterRead;
-  if (other != nullptr) finding.other = FindingPlace{other->location, other->loc};
-  const bool modelled = conflict.hazard == Hazard::kUnfenced ||
-                        (kind == FindingKind::kRace && conflict.hazard == Hazard::kUnordered &&
-                         IsOrderedInPractice(accessor, with));
-  finding.severity = modelled ? Severity::kMemoryModel : Severity::kCertain;
-  AddFinding(std::move(finding), lane);
+  Finding finding;
+  finding.kind = KindOf(at, other, hazard, &why);
+  finding.location = at.inst->location;
+  SetSource(module, *at.inst, &finding);
+  finding.block = UnravelIndex(at.mark.block, launch().config->grid);
+  finding.thread = UnravelIndex(at.thread, block_->shape());
+  finding.message =
+      fmt::format("{} {} bytes at {} address 0x{:x}: which {} {} at {}; {}", verb(at), at.bytes,
+                  NameOf(space), at.address, DescribeActor(other.mark, at.mark.block), verb(other),
+                  module.LineText(other.inst->location, other.inst->loc), why);
+  finding.count = 1;
+  finding.order = !at.write     ? AccessOrder::kReadAfterWrite
+                  : other.write ? AccessOrder::kWriteAfterWrite
+                                : AccessOrder::kWriteAfterRead;
+  finding.other = FindingPlace{other.inst->location, other.inst->loc};
+  return finding;
 }
 
 // ---- severity --------------------------------------------------------------------------------
@@ -309,6 +392,19 @@ void Warp::NoteSeen(int lane, Space space, uint64_t address) {
   const bool own = seen.block == block_->number() && seen.actor == actor;
   if (seen.block == Mark::kNone || own || (seen.how & kStrengthBits) == 0) return;
   block_->strong_reads().Note({actor, order_.clock(), seen});
+}
+
+bool Warp::IsOrderOfModel(const Accessor& accessor, const Conflict& conflict,
+                          FindingKind kind) const {
+  switch (conflict.hazard) {
+    case Hazard::kUnfenced:
+      return true;
+    case Hazard::kUnordered:
+      return kind == FindingKind::kRace && IsOrderedInPractice(accessor, conflict.with);
+    case Hazard::kNonCoherent:
+      return false;
+  }
+  return false;
 }
 
 bool Warp::IsOrderedInPractice(const Accessor& accessor, const Mark& with) const {

@@ -28,5 +28,5 @@ extern "C" __global__ void compact(const int* in, int n, int* out, int* first, i
   }
   __syncthreads();
   const unsigned below = (1u << lane) - 1;
-  if (keep) out[start + of_warp[warp] + __popc(kept & below)] = in[i];  // may find FAULT_MISSING_BARRIER: uninitialised; may find FAULT_MISSING_BARRIER: race
+  if (keep) out[start + of_warp[warp] + __popc(kept & below)] = in[i];  // may find FAULT_MISSING_BARRIER: uninitialised; may find FAULT_MISSING_BARRIER: race; may find FAULT_VOTES_AFTER_EXIT: uninitialised
 }

@@ -31,12 +31,12 @@ extern "C" __global__ void swap_loops(const double* x, double* most, float* prod
   if (i >= n) return;
   auto* bits = reinterpret_cast<unsigned long long*>(most);
 #ifdef FAULT_PLAIN_FIRST_READ
-  unsigned long long seen = *bits;  // finds FAULT_PLAIN_FIRST_READ: race
+  unsigned long long seen = *bits;  // may find FAULT_PLAIN_FIRST_READ: race
 #else
   unsigned long long seen = atomicCAS(bits, 0, 0);
 #endif
   while (__longlong_as_double(seen) < x[i]) {
-    const unsigned long long before = atomicCAS(bits, seen, __double_as_longlong(x[i]));  // may find FAULT_PLAIN_FIRST_READ: race
+    const unsigned long long before = atomicCAS(bits, seen, __double_as_longlong(x[i]));  // finds FAULT_PLAIN_FIRST_READ: race
     if (before == seen) break;
     seen = before;
   }

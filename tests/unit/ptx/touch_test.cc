@@ -1,12 +1,15 @@
-// Cells of the shadow memory against a model that forgets nothing: random accesses of four warps to
-// one word, between barriers of random warps. (Where lanes of a warp go to barriers apart, the
-// cells may forget: two unordered accesses of a warp stand for all of it.)
+// Cells of the shadow memory against a model that forgets nothing: random accesses of four warps of
+// two blocks to one word, weak, strong and atomic, between barriers of random warps. (Where lanes
+// of a warp go to barriers apart, the cells may forget: two unordered accesses of a warp stand for
+// all of it.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <random>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "vm/ptx/order.h"
@@ -18,23 +21,39 @@ namespace {
 constexpr uint32_t kWarps = 4;
 constexpr uint32_t kThreads = kWarps * kLanes;
 
+constexpr uint8_t kCtaStrong = static_cast<uint8_t>(Strength::kCta);
+constexpr uint8_t kGpuStrong = static_cast<uint8_t>(Strength::kGpu);
+
 struct Event {
   uint32_t thread = 0;
   uint8_t bytes = 0;
   bool write = false;
+  uint8_t how = 0;
   uint32_t number = 0;  // among the thread's
+};
+
+// How the threads lie in blocks.
+struct Grid {
+  uint32_t warps_of_block = kWarps;
+  [[nodiscard]] uint32_t BlockOf(uint32_t thread) const { return thread / kLanes / warps_of_block; }
 };
 
 // Every access, and for each thread how many of each other's it knows to be done.
 class Model {
  public:
+  explicit Model(const Grid& grid) : grid_(grid) {}
   // Whether it races with any before.
-  bool Access(uint32_t thread, uint8_t bytes, bool write) {
-    const bool races = std::ranges::any_of(events_, [&](const Event& event) {
-      return event.thread != thread && (event.bytes & bytes) != 0 && (write || event.write) &&
-             known_[thread][event.thread] < event.number;
-    });
-    events_.push_back({thread, bytes, write, ++known_[thread][thread]});
+  bool Access(uint32_t thread, uint8_t bytes, bool write, uint8_t how) {
+    Event now{thread, bytes, write, how, known_[thread][thread] + 1};
+    bool races = false;
+    for (size_t i = 0; i < events_.size(); ++i) {
+      const Event& event = events_[i];
+      races = races ||
+              (event.thread != thread && (event.bytes & bytes) != 0 && (write || event.write) &&
+               !Knows(thread, event) && !AreStrong(now, event) && !ComesBehindSightOf(thread, i));
+    }
+    known_[thread][thread] = now.number;
+    events_.push_back(now);
     return races;
   }
   void Meet(uint32_t warps) {
@@ -51,6 +70,30 @@ class Model {
   }
 
  private:
+  [[nodiscard]] bool Knows(uint32_t thread, const Event& event) const {
+    return known_[thread][event.thread] >= event.number;
+  }
+  // The narrower scope of the two takes in both threads, and one lies within the other.
+  [[nodiscard]] bool AreStrong(const Event& a, const Event& b) const {
+    if ((a.how & kStrengthBits) == 0 || (b.how & kStrengthBits) == 0) return false;
+    const bool nested = (a.bytes & ~b.bytes) == 0 || (b.bytes & ~a.bytes) == 0;
+    const bool same_block = grid_.BlockOf(a.thread) == grid_.BlockOf(b.thread);
+    const bool wide =
+        (a.how & kStrengthBits) >= kGpuStrong && (b.how & kStrengthBits) >= kGpuStrong;
+    return nested && (same_block || wide);
+  }
+  // An atomic that the thread is behind saw (all of) a strong write that came before it.
+  [[nodiscard]] bool ComesBehindSightOf(uint32_t thread, size_t i) const {
+    const Event& event = events_[i];
+    return event.write && std::any_of(events_.begin() + static_cast<ptrdiff_t>(i), events_.end(),
+                                      [&](const Event& later) {
+                                        return (later.how & kAtomicBit) != 0 &&
+                                               (event.bytes & ~later.bytes) == 0 &&
+                                               Knows(thread, later) && AreStrong(later, event);
+                                      });
+  }
+
+  Grid grid_;
   std::vector<Event> events_;
   std::array<std::array<uint32_t, kThreads>, kThreads> known_{};
 };
@@ -58,21 +101,31 @@ class Model {
 // The same by what is tested.
 class Tested {
  public:
-  explicit Tested(SlotSteps* steps) : steps_(steps) {}
-  bool Access(uint32_t thread, uint8_t bytes, bool write) {
+  explicit Tested(SlotSteps* steps, const Grid& grid = {}, bool across = false)
+      : steps_(steps), grid_(grid), across_(across) {}
+  bool Access(uint32_t thread, uint8_t bytes, bool write, uint8_t how = 0) {
+    return !ConflictsOf(thread, bytes, write, how, write ? 1 : 2).empty();
+  }
+  // The instructions of what it races with.
+  std::set<uint32_t> ConflictsOf(uint32_t thread, uint8_t bytes, bool write, uint8_t how,
+                                 uint32_t inst) {
     WarpOrder& order = orders_[thread / kLanes];
     const int lane = static_cast<int>(thread % kLanes);
     Accessor accessor;
+    accessor.block = grid_.BlockOf(thread);
     accessor.actor = accessor.issuer = static_cast<uint16_t>(order.ActorOf(lane));
     accessor.issuer_async = static_cast<uint16_t>(order.AsyncActorOf(lane));
+    accessor.how = how;
     accessor.clock = order.clock();
     accessor.floor = order.FloorOf(lane);
     accessor.own = order.OwnBlock(lane);
     accessor.past = &order.PastOf(lane);
-    accessor.inst = write ? 1 : 2;
-    std::optional<Conflict> conflict;
-    Touch(&cell_, bytes, write, accessor, steps_, &conflict);
-    return conflict.has_value();
+    accessor.inst = inst;
+    Conflicts conflicts;
+    Touch(&cell_, 0, bytes, write, across_, accessor, steps_, &conflicts);
+    std::set<uint32_t> with;
+    for (const Conflict& conflict : conflicts.all()) with.insert(conflict.with.inst);
+    return with;
   }
   // Asynchronous work that nobody waits for reads the word.
   void ReadByAgent() {
@@ -83,9 +136,9 @@ class Tested {
     accessor.how = kAsyncBit;
     accessor.clock = 1;
     accessor.past = &past;
-    std::optional<Conflict> conflict;
-    Touch(&cell_, 15, false, accessor, steps_, &conflict);
-    EXPECT_FALSE(conflict.has_value());
+    Conflicts conflicts;
+    Touch(&cell_, 0, 15, false, across_, accessor, steps_, &conflicts);
+    EXPECT_TRUE(conflicts.empty());
   }
   void Meet(uint32_t warps) {
     Past past;
@@ -98,16 +151,21 @@ class Tested {
   }
 
  private:
+  WarpOrder OrderOf(uint32_t warp) {
+    const uint32_t warps = grid_.warps_of_block;
+    return {warp / warps, warp % warps, warps * kLanes, &clocks_[warp / warps]};
+  }
+
   SlotSteps* steps_;
-  Clock clock_ = 1;
-  std::array<WarpOrder, kWarps> orders_{
-      WarpOrder(0, 0, kThreads, &clock_), WarpOrder(0, 1, kThreads, &clock_),
-      WarpOrder(0, 2, kThreads, &clock_), WarpOrder(0, 3, kThreads, &clock_)};
+  Grid grid_;
+  bool across_;
+  std::array<Clock, kWarps> clocks_{1, 1, 1, 1};  // by block
+  std::array<WarpOrder, kWarps> orders_{OrderOf(0), OrderOf(1), OrderOf(2), OrderOf(3)};
   Cell cell_;
 };
 
-// Until the first race each: behind it, what a racing write replaces is forgotten on purpose.
-TEST(Touch, FindsTheFirstRaceAndNoOther) {
+// Until the first race each.
+void ExpectTheFirstRaceAndNoOther(const Grid& grid, bool across, const std::vector<uint8_t>& hows) {
   std::mt19937 generator(7);
   const auto random = [&] { return static_cast<uint32_t>(generator()); };
   const auto below = [&](uint32_t end) { return random() % end; };
@@ -121,10 +179,12 @@ TEST(Touch, FindsTheFirstRaceAndNoOther) {
       trails.emplace();
       steps.emplace(&*trails);
     }
-    Model model;
-    Tested tested(&*steps);
-    const uint32_t few = 2 + below(kThreads - 1);  // threads that take part
-    const uint32_t writes = 1 + below(40);         // one access of so many
+    Model model(grid);
+    Tested tested(&*steps, grid, across);
+    // Threads that take part: strong accesses of so many are not more than a cell remembers.
+    const uint32_t few = 2 + below(hows.size() == 1 ? kThreads - 1 : 7);
+    const uint32_t writes = 1 + below(40);  // one access of so many
+    const auto kinds = 1 + below(static_cast<uint32_t>(hows.size()));
     for (int step = 0; step < 60; ++step, ++steps_run) {
       if (below(4) == 0) {
         const uint32_t warps = below(2) == 0 ? 0xF : below(16);
@@ -133,10 +193,11 @@ TEST(Touch, FindsTheFirstRaceAndNoOther) {
         continue;
       }
       const uint32_t thread = below(few) * 37 % kThreads;
+      const uint8_t how = hows[hows.size() - 1 - below(kinds)];
       const uint8_t bytes = kBytes[below(4)];
-      const bool write = below(writes) == 0;
-      const bool expected = model.Access(thread, bytes, write);
-      ASSERT_EQ(tested.Access(thread, bytes, write), expected) << "round " << round;
+      const bool write = below(writes) == 0 || (how & kAtomicBit) != 0;
+      const bool expected = model.Access(thread, bytes, write, how);
+      ASSERT_EQ(tested.Access(thread, bytes, write, how), expected) << "round " << round;
       if (!expected) continue;
       ++races;
       break;
@@ -144,6 +205,92 @@ TEST(Touch, FindsTheFirstRaceAndNoOther) {
   }
   EXPECT_GT(races, 2000);
   EXPECT_GT(steps_run, 50000);
+}
+
+TEST(Touch, FindsTheFirstRaceAndNoOther) { ExpectTheFirstRaceAndNoOther({}, false, {0}); }
+
+// A strong access hides no weaker one, whoever made it; atomics are behind those that they saw, and
+// behind nothing else.
+TEST(Touch, FindsTheFirstRaceAmongStrongAccesses) {
+  for (const bool across : {false, true}) {
+    ExpectTheFirstRaceAndNoOther({}, across, {0, kGpuStrong, kCtaStrong, kGpuStrong | kAtomicBit});
+    ExpectTheFirstRaceAndNoOther({2}, across, {0, kGpuStrong, kGpuStrong | kAtomicBit});
+  }
+}
+
+// Two blocks that do random accesses one after the other and meet now and then, one before the
+// other or by turns: the instructions that race are the same ones.
+TEST(Touch, FindsTheSameInEveryOrderOfBlocks) {
+  struct Step {
+    uint32_t thread = 0;  // of all
+    uint32_t inst = 0;
+    bool write = false;
+    uint8_t how = 0;
+    uint32_t warps = 0;  // that meet; 0: an access
+  };
+  std::mt19937 generator(11);
+  const auto below = [&](uint32_t end) { return static_cast<uint32_t>(generator()) % end; };
+  using Pairs = std::set<std::pair<uint32_t, uint32_t>>;
+  int racy = 0;
+  for (int round = 0; round < 3000; ++round) {
+    std::array<std::vector<Step>, 2> blocks;
+    const uint32_t writes = 1 + below(6);
+    for (int part = 0; part < 3; ++part) {
+      for (uint32_t block = 0; block < 2; ++block) {
+        for (uint32_t i = below(4); i > 0; --i) {  // no more than a cell remembers
+          const uint32_t inst = below(8);
+          const uint32_t warp = 2 * block + below(2);
+          if (below(4) == 0) {
+            blocks[block].push_back({0, 0, false, 0, below(2) == 0 ? 1U << warp : 3U << 2 * block});
+            continue;
+          }
+          blocks[block].push_back({kLanes * warp + below(3), inst, inst % 7 < writes,
+                                   inst % 3 == 0 ? kGpuStrong : uint8_t{0}, 0});
+        }
+      }
+      const uint32_t both = (1U << below(2)) | (4U << below(2)) | below(16);
+      for (auto& block : blocks) block.push_back({0, 0, false, 0, both});
+    }
+    std::optional<Pairs> expected;
+    for (int order = 0; order < 12; ++order) {
+      Trails trails;
+      SlotSteps steps(&trails);
+      Tested tested(&steps, {2}, true);
+      Pairs found;
+      std::array<size_t, 2> at{};
+      const auto needs_both = [&](uint32_t block) {
+        const uint32_t warps = blocks[block][at[block]].warps;
+        return (warps & 3) != 0 && (warps & 12) != 0;
+      };
+      const auto can_run = [&](uint32_t block) {
+        return at[block] < blocks[block].size() && !needs_both(block);
+      };
+      while (at[0] < blocks[0].size() || at[1] < blocks[1].size()) {
+        if (!can_run(0) && !can_run(1)) {
+          tested.Meet(blocks[0][at[0]].warps);
+          ++at[0];
+          ++at[1];
+          continue;
+        }
+        const uint32_t first = order < 2 ? static_cast<uint32_t>(order) : below(2);
+        const uint32_t block = can_run(first) ? first : 1 - first;
+        const Step& step = blocks[block][at[block]++];
+        if (step.warps != 0) {
+          tested.Meet(step.warps);
+          continue;
+        }
+        for (const uint32_t with :
+             tested.ConflictsOf(step.thread, 15, step.write, step.how, step.inst)) {
+          found.emplace(std::max(with, step.inst), std::min(with, step.inst));
+        }
+      }
+      if (!expected) expected = found;
+      ASSERT_EQ(found, *expected) << "round " << round << " order " << order;
+    }
+    racy += expected->empty() ? 0 : 1;
+  }
+  EXPECT_GT(racy, 500);
+  EXPECT_LT(racy, 2900);
 }
 
 // What is remembered of one cell must not serve another that only looks like it.
