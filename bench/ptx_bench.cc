@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "compiler/workspace.h"
 #include "isa/parser.h"
 #include "isa/specialise.h"
+#include "runtime/workspace_plan.h"
 #include "vm/interpreter.h"
 #include "vm/ptx/emulator.h"
 
@@ -155,7 +155,13 @@ void Compiled(benchmark::State& state, const Case& item, compiler::Target target
       !vm::ResolveGrid(*program, item.scalars, grid).ok()) {
     return state.SkipWithError("the example does not compile");
   }
+  const auto workspace = runtime::WorkspacePlan::Make(*program, *kernel, 0);
+  runtime::WorkspaceLayout layout;
+  if (!workspace.ok() || !workspace->LayOut(*program, item.scalars.data(), &layout).ok()) {
+    return state.SkipWithError("the example has no workspace");
+  }
   size_t workspaces = 0;
+  uint64_t scratch = 0;
   for (size_t i = 0; i < kernel->parameters.size(); ++i) {
     const KernelParameter& parameter = kernel->parameters[i];
     uint64_t value = 0;
@@ -166,12 +172,10 @@ void Compiled(benchmark::State& state, const Case& item, compiler::Target target
       case KernelParameter::Kind::kPointer:
         value = device.Zeros(item.bytes);
         break;
-      case KernelParameter::Kind::kWorkspace: {
-        const auto bytes =
-            compiler::WorkspaceBytes(*program, kernel->workspace[workspaces++], item.scalars);
-        value = device.Zeros(bytes.ok() ? *bytes : 0);
+      case KernelParameter::Kind::kWorkspace:
+        if (scratch == 0) scratch = device.Zeros(layout.bytes);
+        value = scratch + layout.offsets[workspaces++];
         break;
-      }
       case KernelParameter::Kind::kReport:
         value = device.Zeros(1 << 16);
         break;

@@ -34,12 +34,13 @@ struct KernelParameter {
 };
 
 // Global memory that the kernel wants besides its parameters: scratch of `alloc.global`.
-// compiler/workspace.h tells its size.
 struct Workspace {
   uint32_t value = 0;   // of alloc.global
   bool zeroed = false;  // zero before the first launch; the kernel leaves it zero
 };
 inline constexpr uint64_t kWorkspaceAlignment = 256;
+// The most that all parameters together may take, on any target.
+inline constexpr uint64_t kMaxParameterBytes = 32764;
 
 struct CompiledKernel {
   std::string name;  // of the entry

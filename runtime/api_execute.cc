@@ -114,7 +114,7 @@ tarsia_status Finish(const tarsia_plan& plan, const runtime::LaunchResult& resul
 
 // What tarsia_execute and tarsia_workspace_report are given, as the runtime takes it.
 struct Request {
-  vm::LaunchArgs args;
+  vm::ArgumentList args;
   vm::LaunchOptions options;
   runtime::LaunchRequest launch;
 };
@@ -127,7 +127,7 @@ tarsia_status ReadRequest(const tarsia_plan* plan, const tarsia_arg* args, size_
   if (const auto s = ReadExecuteOptions(*plan, options, &out->options); s != TARSIA_STATUS_OK) {
     return s;
   }
-  out->launch.args = &out->args;
+  out->launch.args = out->args;
   out->launch.workspace = workspace;
   out->launch.stream = stream;
   out->launch.options = &out->options;
@@ -167,9 +167,9 @@ tarsia_status tarsia_workspace_init(const tarsia_plan* plan, const tarsia_arg* a
                                     void* stream) {
   return Guarded([&] {
     if (plan == nullptr) return NullArgument("plan");
-    vm::LaunchArgs launch;
+    vm::ArgumentList launch;
     if (const auto s = ReadArgs(*plan, args, arg_count, &launch); s != TARSIA_STATUS_OK) return s;
-    const std::vector<uint64_t> scalars = Scalars(launch);
+    const vm::CodeList scalars = Scalars(launch);
     const Result<uint64_t> bytes = plan->ready->WorkspaceBytes(scalars);
     if (!bytes.ok()) return FailWith(bytes.error(), TARSIA_STATUS_REJECTED);
     if (workspace_bytes < *bytes) {
@@ -177,7 +177,7 @@ tarsia_status tarsia_workspace_init(const tarsia_plan* plan, const tarsia_arg* a
     }
     if (*bytes == 0) return TARSIA_STATUS_OK;
     if (workspace == nullptr) return NullArgument("workspace");
-    const Status status = plan->ready->InitWorkspace(scalars, workspace, stream);
+    const Status status = plan->ready->InitWorkspace(scalars, workspace, workspace_bytes, stream);
     return status.ok() ? TARSIA_STATUS_OK
                        : FailWith(status.error(), TARSIA_STATUS_INVALID_ARGUMENT);
   });

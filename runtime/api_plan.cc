@@ -36,18 +36,21 @@ tarsia_status ReadOptions(const tarsia_plan_options* options, tarsia_plan_option
 
 tarsia_status MakePlan(const tarsia_module* module, std::shared_ptr<runtime::Device> device,
                        const std::string& kernel, const std::vector<Binding>& bindings,
-                       tarsia_plan** out, tarsia_diagnostics** errors) {
+                       const runtime::LoadOptions& options, tarsia_plan** out,
+                       tarsia_diagnostics** errors) {
   Diagnostics list;
   auto program = Specialise(module->valid, kernel, bindings, device->Limits(), list);
   if (!program) return Reject(TARSIA_STATUS_REJECTED, module->source, std::move(list), errors);
-  auto ready = device->Load(*program);
+  auto launch = vm::LaunchTemplate::Make(*program);
+  if (!launch.ok()) return RejectOne(*module, launch.TakeError(), errors);
+  auto ready = device->Load(*program, options);
   if (!ready.ok()) return RejectOne(*module, ready.TakeError(), errors);
   KernelText text = Describe(*program);
   if (LogWanted(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("plan of {} on {}", kernel, device->name()));
   }
-  *out = new tarsia_plan{module->source, *std::move(program), std::move(device), *std::move(ready),
-                         std::move(text)};
+  *out = new tarsia_plan{module->source,     *std::move(program), *std::move(launch),
+                         std::move(device), *std::move(ready),   std::move(text)};
   return TARSIA_STATUS_OK;
 }
 
@@ -56,10 +59,11 @@ tarsia_status FailQuery(const tarsia_plan& plan, const Diagnostic& error) {
   return FailText(TARSIA_STATUS_REJECTED, Render(error, *plan.source));
 }
 
-tarsia_status FillQuery(const tarsia_plan& plan, const std::vector<uint64_t>& scalars,
+tarsia_status FillQuery(const tarsia_plan& plan, const vm::CodeList& scalars,
                         tarsia_query* query) {
   int64_t grid[3] = {};
-  if (const Status status = vm::ResolveGrid(plan.program, scalars, grid); !status.ok()) {
+  if (const Status status = plan.launch.ResolveGrid(plan.program, scalars.data(), grid);
+      !status.ok()) {
     return FailQuery(plan, status.error());
   }
   std::copy(grid, grid + 3, query->geometry.grid);
@@ -68,7 +72,7 @@ tarsia_status FillQuery(const tarsia_plan& plan, const std::vector<uint64_t>& sc
   const auto workspace = plan.ready->WorkspaceBytes(scalars);
   if (!workspace.ok()) return FailQuery(plan, workspace.error());
   query->geometry.workspace_bytes = *workspace;
-  auto uses = vm::PointerUses(plan.program, scalars);
+  auto uses = plan.launch.Uses(plan.program, scalars.data());
   if (!uses.ok()) return FailQuery(plan, uses.error());
   query->uses = *std::move(uses);
   for (const ParamText& param : plan.text.params) {
@@ -104,7 +108,9 @@ tarsia_status tarsia_plan_create(const tarsia_module* module, const tarsia_plan_
     if (const auto s = FindKernelName(*module, with.kernel, &kernel); s != TARSIA_STATUS_OK) {
       return s;
     }
-    return MakePlan(module, *std::move(device), kernel, bindings, out, diagnostics);
+    runtime::LoadOptions load;
+    load.workspace_limit = with.workspace_limit;
+    return MakePlan(module, *std::move(device), kernel, bindings, load, out, diagnostics);
   });
 }
 
@@ -157,7 +163,7 @@ tarsia_status tarsia_query_create(const tarsia_plan* plan, const tarsia_arg* arg
     if (out == nullptr) return NullArgument("out");
     *out = nullptr;
     if (plan == nullptr) return NullArgument("plan");
-    vm::LaunchArgs launch;
+    vm::ArgumentList launch;
     if (const auto s = ReadArgs(*plan, args, arg_count, &launch); s != TARSIA_STATUS_OK) return s;
     auto query = std::make_unique<tarsia_query>();
     if (const auto s = FillQuery(*plan, Scalars(launch), query.get()); s != TARSIA_STATUS_OK) {

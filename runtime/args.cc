@@ -7,7 +7,7 @@ namespace tarsia::api {
 namespace {
 
 tarsia_status ReadArg(const ParamText& param, DType type, const tarsia_arg& arg,
-                      std::variant<vm::Buffer, vm::ScalarValue>* out) {
+                      vm::Argument* out) {
   const bool pointer = arg.kind == TARSIA_ARG_POINTER || arg.kind == TARSIA_ARG_CONST_POINTER;
   if (!pointer && arg.kind != TARSIA_ARG_SCALAR) {
     return Invalid(diag::kApiEnumValue, "args[].kind", static_cast<int>(arg.kind),
@@ -35,28 +35,27 @@ tarsia_status ReadArg(const ParamText& param, DType type, const tarsia_arg& arg,
 }  // namespace
 
 tarsia_status ReadArgs(const tarsia_plan& plan, const tarsia_arg* args, size_t count,
-                       vm::LaunchArgs* out) {
+                       vm::ArgumentList* out) {
   const auto& params = plan.text.params;
   if (args == nullptr && count != 0) return NullArgument("args");
   if (count != params.size()) {
     return Invalid(diag::kArgumentCount, plan.text.name, params.size(), count);
   }
-  out->params.resize(count);
   for (size_t i = 0; i < count; ++i) {
     tarsia_arg arg;
     if (const auto s = ReadElement(args, i, "args", &arg); s != TARSIA_STATUS_OK) return s;
     const DType type = plan.program.type(static_cast<uint32_t>(i)).dtype;
-    if (const auto s = ReadArg(params[i], type, arg, &out->params[i]); s != TARSIA_STATUS_OK) {
-      return s;
-    }
+    vm::Argument argument;
+    if (const auto s = ReadArg(params[i], type, arg, &argument); s != TARSIA_STATUS_OK) return s;
+    out->push_back(argument);
   }
   return TARSIA_STATUS_OK;
 }
 
-std::vector<uint64_t> Scalars(const vm::LaunchArgs& args) {
-  std::vector<uint64_t> out;
-  for (const auto& param : args.params) {
-    const auto* scalar = std::get_if<vm::ScalarValue>(&param);
+vm::CodeList Scalars(const vm::ArgumentList& args) {
+  vm::CodeList out;
+  for (const vm::Argument& arg : args) {
+    const auto* scalar = std::get_if<vm::ScalarValue>(&arg);
     out.push_back(scalar != nullptr ? scalar->code : 0);
   }
   return out;

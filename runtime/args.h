@@ -3,7 +3,6 @@
 #define TARSIA_RUNTIME_ARGS_H_
 
 #include <cstdint>
-#include <vector>
 
 #include "runtime/handles.h"
 #include "vm/interpreter.h"
@@ -12,9 +11,9 @@ namespace tarsia::api {
 
 // Checks number, kinds and types of the arguments; what a pointer points to is not looked at.
 tarsia_status ReadArgs(const tarsia_plan& plan, const tarsia_arg* args, size_t count,
-                       vm::LaunchArgs* out);
+                       vm::ArgumentList* out);
 // The codes of the scalars, by parameter; 0 for pointers.
-std::vector<uint64_t> Scalars(const vm::LaunchArgs& args);
+vm::CodeList Scalars(const vm::ArgumentList& args);
 
 }  // namespace tarsia::api
 

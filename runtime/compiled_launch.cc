@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
-#include "compiler/workspace.h"
 #include "runtime/diagnostics.h"
 #include "vm/diagnostics.h"
-#include "vm/plan.h"
 #include "vm/trace.h"
 
 namespace tarsia::runtime {
@@ -19,26 +18,8 @@ using compiler::KernelParameter;
 using compiler::ReportHeader;
 using compiler::ReportRecord;
 
-// Bytes of entries that one report buffer holds: of what is printed, and of extents to complain
-// about, of which a few will do.
-constexpr uint64_t kPrintRoom = uint64_t{1} << 20;
-constexpr uint64_t kExtentRoom = 2048;
 // What CUDA allows along y and z.
 constexpr int64_t kMaxGridYZ = 65535;
-
-uint64_t AlignUp(uint64_t bytes) {
-  constexpr uint64_t kMask = compiler::kWorkspaceAlignment - 1;
-  return (bytes + kMask) & ~kMask;
-}
-
-uint64_t ReportRoom(const CompiledKernel& kernel) {
-  const auto has = [&](ReportRecord::Kind kind) {
-    return std::any_of(kernel.records.begin(), kernel.records.end(),
-                       [kind](const ReportRecord& record) { return record.kind == kind; });
-  };
-  if (has(ReportRecord::Kind::kPrint)) return kPrintRoom;
-  return has(ReportRecord::Kind::kViewExtent) ? kExtentRoom : 0;
-}
 
 std::array<int64_t, 3> BlockOf(uint64_t linear, const std::array<int64_t, 3>& grid) {
   const auto x = static_cast<uint64_t>(std::max<int64_t>(1, grid[0]));
@@ -58,65 +39,63 @@ Status CheckGrid(const Program& program, const std::array<int64_t, 3>& grid) {
 
 }  // namespace
 
-Result<CompiledProgram> CompiledProgram::Make(const Program& program, compiler::Target target) {
+Result<CompiledProgram> CompiledProgram::Make(const Program& program, compiler::Target target,
+                                              const LoadOptions& options) {
+  TARSIA_TRY(vm::LaunchTemplate launch, vm::LaunchTemplate::Make(program));
   TARSIA_TRY(std::shared_ptr<const Code> code, Code::Make(program, target));
-  return CompiledProgram(program, std::move(code));
+  TARSIA_TRY(WorkspacePlan workspace,
+             WorkspacePlan::Make(program, code->kernel(), options.workspace_limit));
+  return CompiledProgram(program, std::move(code), std::move(launch), std::move(workspace));
 }
 
 // ---- workspace -----------------------------------------------------------------------------
 
-Result<WorkspaceLayout> CompiledProgram::LayOutWorkspace(
-    const std::vector<uint64_t>& scalars) const {
+Result<uint64_t> CompiledProgram::WorkspaceBytes(std::span<const uint64_t> scalars) const {
   WorkspaceLayout layout;
-  for (const compiler::Workspace& workspace : kernel().workspace) {
-    TARSIA_TRY(const uint64_t bytes, compiler::WorkspaceBytes(program_, workspace, scalars));
-    layout.areas.push_back({layout.bytes, bytes, workspace.zeroed});
-    layout.bytes = AlignUp(layout.bytes + bytes);
-  }
-  layout.has_report = !kernel().records.empty();
-  if (layout.has_report) {
-    layout.report = layout.bytes;
-    layout.report_room = ReportRoom(kernel());
-    layout.bytes = AlignUp(layout.report + sizeof(ReportHeader) + layout.report_room);
-  }
-  return layout;
+  TARSIA_CHECK(workspace_.LayOut(program_, scalars.data(), &layout));
+  return layout.bytes;
 }
 
-ReportHeader CompiledProgram::EmptyReport(const WorkspaceLayout& layout) {
-  ReportHeader header;
-  header.room = layout.report_room;
-  return header;
-}
-
-Status CompiledProgram::InitWorkspace(Device& device, const std::vector<uint64_t>& scalars,
-                                      DevicePointer workspace, StreamHandle stream) const {
-  TARSIA_TRY(const WorkspaceLayout layout, LayOutWorkspace(scalars));
+Status CompiledProgram::InitWorkspace(Device& device, std::span<const uint64_t> scalars,
+                                      DevicePointer workspace, uint64_t bytes,
+                                      StreamHandle stream) const {
+  WorkspaceLayout layout;
+  TARSIA_CHECK(workspace_.LayOut(program_, scalars.data(), &layout));
   auto* const base = static_cast<uint8_t*>(workspace);
-  for (const WorkspaceLayout::Area& area : layout.areas) {
-    if (area.zeroed) TARSIA_CHECK(device.Fill(base + area.offset, 0, area.bytes, stream));
+  // Where nothing else follows, scratch that is zero may grow up to the end.
+  const uint64_t end = workspace_.has_other() ? layout.other : std::max(layout.other, bytes);
+  if (!kernel().workspace.empty() && end > layout.zeroed) {
+    TARSIA_CHECK(device.Fill(base + layout.zeroed, 0, end - layout.zeroed, stream));
   }
-  if (!layout.has_report) return OkStatus();
-  const ReportHeader header = EmptyReport(layout);
-  return device.Write(base + layout.report, &header, sizeof(header), stream);
+  return workspace_.has_report() ? WriteEmptyReport(device, workspace, stream) : OkStatus();
+}
+
+// With fills, which a stream that is captured takes, unlike a copy from the host's memory that
+// somebody waits for.
+Status CompiledProgram::WriteEmptyReport(Device& device, DevicePointer workspace,
+                                         StreamHandle stream) const {
+  ReportHeader header;
+  auto* const base = static_cast<uint8_t*>(workspace);
+  static_assert(offsetof(ReportHeader, failure) == 0 && offsetof(ReportHeader, wanted) == 8 &&
+                offsetof(ReportHeader, room) == 16 && offsetof(ReportHeader, end) == 24);
+  TARSIA_CHECK(device.Fill(base, 0xff, sizeof(header), stream));
+  TARSIA_CHECK(device.Fill(base + offsetof(ReportHeader, wanted), 0,
+                           sizeof(header.wanted) + sizeof(header.room), stream));
+  return device.FillWords(base + offsetof(ReportHeader, room),
+                          static_cast<uint32_t>(workspace_.report_room()), 1, stream);
 }
 
 // ---- launch --------------------------------------------------------------------------------
 
-Status CompiledProgram::CheckPointers(const vm::LaunchArgs& args) const {
+Status CompiledProgram::CheckPointers(std::span<const vm::Argument> args) const {
   const Kernel& source = program_.kernel();
-  const std::vector<bool> written = vm::WrittenValues(program_);
-  for (const Inst& inst : source.code) {
-    if (inst.opcode != Opcode::kView || !source.Slots(inst)[0].is_value()) continue;
-    const uint32_t pointer = source.Slots(inst)[0].value();
-    if (pointer >= args.params.size() || !written[source.Results(inst)[0].value()]) continue;
-    const auto* buffer = std::get_if<vm::Buffer>(&args.params[pointer]);
-    if (buffer == nullptr || buffer->writable) continue;
-    return MakeDiagnostic(diag::kReadOnlyBuffer, source.LocationOf(inst), program_.name(),
-                          source.ValueName(pointer));
-  }
-  for (size_t i = 0; i < args.params.size(); ++i) {
-    const auto* buffer = std::get_if<vm::Buffer>(&args.params[i]);
+  for (size_t i = 0; i < args.size(); ++i) {
+    const auto* buffer = std::get_if<vm::Buffer>(&args[i]);
     if (buffer == nullptr) continue;
+    if (const Location* written = launch_.WrittenAt(i); written != nullptr && !buffer->writable) {
+      return MakeDiagnostic(diag::kReadOnlyBuffer, *written, program_.name(),
+                            source.ValueName(static_cast<uint32_t>(i)));
+    }
     const uint32_t alignment = kernel().parameters[i].alignment;
     const auto address = reinterpret_cast<uintptr_t>(buffer->data);
     if (address % alignment == 0) continue;
@@ -126,9 +105,10 @@ Status CompiledProgram::CheckPointers(const vm::LaunchArgs& args) const {
   return OkStatus();
 }
 
-Status CompiledProgram::PackParameters(const vm::LaunchArgs& args, DevicePointer workspace,
-                                       CompiledLaunch* launch) const {
-  launch->parameters.resize(kernel().parameter_bytes);
+void CompiledProgram::PackParameters(std::span<const vm::Argument> args, DevicePointer workspace,
+                                     CompiledLaunch* launch) const {
+  launch->parameter_bytes = kernel().parameter_bytes;
+  std::memset(launch->parameter_room.data(), 0, launch->parameter_bytes);
   const auto base = reinterpret_cast<uintptr_t>(workspace);
   size_t areas = 0;
   for (size_t i = 0; i < kernel().parameters.size(); ++i) {
@@ -136,34 +116,27 @@ Status CompiledProgram::PackParameters(const vm::LaunchArgs& args, DevicePointer
     uint64_t value = 0;
     switch (parameter.kind) {
       case KernelParameter::Kind::kPointer:
-        value = reinterpret_cast<uintptr_t>(std::get<vm::Buffer>(args.params[i]).data);
+        value = reinterpret_cast<uintptr_t>(std::get_if<vm::Buffer>(&args[i])->data);
         break;
       case KernelParameter::Kind::kScalar: {
-        const auto& scalar = std::get<vm::ScalarValue>(args.params[i]);
-        value = scalar.code & CodeMask(scalar.type);
+        const auto* scalar = std::get_if<vm::ScalarValue>(&args[i]);
+        value = scalar->code & CodeMask(scalar->type);
         break;
       }
       case KernelParameter::Kind::kWorkspace:
-        value = base + launch->workspace.areas[areas++].offset;
+        value = base + launch->workspace.offsets[areas++];
         break;
       case KernelParameter::Kind::kReport:
-        value = base + launch->workspace.report;
+        value = base;
         break;
     }
-    std::memcpy(launch->parameters.data() + parameter.offset, &value, parameter.bytes);
+    std::memcpy(launch->parameter_room.data() + parameter.offset, &value, parameter.bytes);
   }
-  return OkStatus();
 }
 
-Result<CompiledLaunch> CompiledProgram::Prepare(const LaunchRequest& request) const {
-  TARSIA_TRY(const vm::LaunchShape shape, vm::CheckLaunch(program_, *request.args));
-  CompiledLaunch launch;
-  launch.grid = shape.grid;
-  if (launch.Empty()) return launch;
-  TARSIA_CHECK(CheckGrid(program_, shape.grid));
-  TARSIA_CHECK(CheckPointers(*request.args));
-  TARSIA_TRY(launch.workspace, LayOutWorkspace(shape.scalars));
-  const auto address = reinterpret_cast<uintptr_t>(request.workspace);
+Status CompiledProgram::CheckWorkspace(const CompiledLaunch& launch,
+                                       DevicePointer workspace) const {
+  const auto address = reinterpret_cast<uintptr_t>(workspace);
   if (launch.workspace.bytes != 0 && address == 0) {
     return MakeDiagnostic(diag::kNoWorkspace, program_.kernel().location, program_.name(),
                           launch.workspace.bytes);
@@ -172,8 +145,30 @@ Result<CompiledLaunch> CompiledProgram::Prepare(const LaunchRequest& request) co
     return MakeDiagnostic(diag::kPointerAlignment, program_.kernel().location, "workspace", address,
                           compiler::kWorkspaceAlignment);
   }
-  TARSIA_CHECK(PackParameters(*request.args, request.workspace, &launch));
-  return launch;
+  return OkStatus();
+}
+
+Status CompiledProgram::Prepare(const LaunchRequest& request, CompiledLaunch* out) const {
+  vm::LaunchShape shape;
+  TARSIA_CHECK(launch_.Check(program_, request.args, &shape));
+  out->grid = shape.grid;
+  if (out->Empty()) return OkStatus();
+  TARSIA_CHECK(CheckGrid(program_, shape.grid));
+  TARSIA_CHECK(CheckPointers(request.args));
+  TARSIA_CHECK(workspace_.LayOut(program_, shape.scalars.data(), &out->workspace));
+  TARSIA_CHECK(CheckWorkspace(*out, request.workspace));
+  PackParameters(request.args, request.workspace, out);
+  return OkStatus();
+}
+
+Status CompiledProgram::FillBeforeLaunch(Device& device, const CompiledLaunch& launch,
+                                         const LaunchRequest& request) const {
+  const WorkspaceLayout& layout = launch.workspace;
+  if (!workspace_.ZeroesBeforeLaunch() || layout.other == layout.zeroed_by_scalars) {
+    return OkStatus();
+  }
+  return device.Fill(static_cast<uint8_t*>(request.workspace) + layout.zeroed_by_scalars, 0,
+                     layout.other - layout.zeroed_by_scalars, request.stream);
 }
 
 Status CheckOptions(const vm::LaunchOptions& options, std::string_view device) {
@@ -251,18 +246,17 @@ Status CompiledProgram::FailureOf(uint64_t failure, const std::vector<Entry>& en
 
 Status CompiledProgram::ReadReport(Device& device, const CompiledLaunch& launch,
                                    const LaunchRequest& request) const {
-  if (!launch.workspace.has_report) return OkStatus();
-  auto* const at = static_cast<uint8_t*>(request.workspace) + launch.workspace.report;
+  if (!workspace_.has_report()) return OkStatus();
+  auto* const at = static_cast<uint8_t*>(request.workspace);
   ReportHeader header;
   TARSIA_CHECK(device.Read(&header, at, sizeof(header), request.stream));
-  std::vector<uint8_t> bytes(std::min(header.EntryBytes(), launch.workspace.report_room));
+  std::vector<uint8_t> bytes(std::min(header.EntryBytes(), workspace_.report_room()));
   if (!bytes.empty()) {
     TARSIA_CHECK(device.Read(bytes.data(), at + sizeof(header), bytes.size(), request.stream));
   }
   const std::vector<Entry> entries = ReadEntries(bytes);
   if (header.wanted != 0 || header.failure != ReportHeader::kNoFailure) {
-    const ReportHeader empty = EmptyReport(launch.workspace);
-    TARSIA_CHECK(device.Write(at, &empty, sizeof(empty), request.stream));
+    TARSIA_CHECK(WriteEmptyReport(device, at, request.stream));
   }
   if (request.options != nullptr && request.options->print != nullptr) {
     Print(entries, launch.grid, request.options->print);

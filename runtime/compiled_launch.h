@@ -7,63 +7,69 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "runtime/code.h"
 #include "runtime/device.h"
+#include "runtime/workspace_plan.h"
+#include "vm/launch_template.h"
 
 namespace tarsia::runtime {
 
-// Where the parts of a workspace lie. All offsets are multiples of compiler::kWorkspaceAlignment.
-struct WorkspaceLayout {
-  struct Area {
-    uint64_t offset = 0;
-    uint64_t bytes = 0;
-    bool zeroed = false;
-  };
-  std::vector<Area> areas;  // by CompiledKernel::workspace
-  bool has_report = false;
-  uint64_t report = 0;       // offset of the report buffer
-  uint64_t report_room = 0;  // bytes of entries that it holds
-  uint64_t bytes = 0;        // of all
-};
-
-// What a device needs to know to launch.
+// What a device needs to know to launch. Lives on the stack: a launch allocates nothing.
 struct CompiledLaunch {
   std::array<int64_t, 3> grid = {1, 1, 1};
-  std::vector<uint8_t> parameters;
   WorkspaceLayout workspace;
+  size_t parameter_bytes = 0;
+  std::array<uint8_t, compiler::kMaxParameterBytes> parameter_room;  // the first of them count
+
+  CompiledLaunch() {}  // NOLINT(modernize-use-equals-default): leaves the room as it is
+  [[nodiscard]] std::span<const uint8_t> parameters() const {
+    return {parameter_room.data(), parameter_bytes};
+  }
   [[nodiscard]] bool Empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
 };
 
 class CompiledProgram {
  public:
-  // Errors: those of compiler::Compile.
-  static Result<CompiledProgram> Make(const Program& program, compiler::Target target);
+  // Errors: those of compiler::Compile and WorkspacePlan::Make.
+  static Result<CompiledProgram> Make(const Program& program, compiler::Target target,
+                                      const LoadOptions& options);
 
   [[nodiscard]] const std::shared_ptr<const Code>& code() const { return code_; }
   [[nodiscard]] const compiler::CompiledKernel& kernel() const { return code_->kernel(); }
   [[nodiscard]] const Program& program() const { return program_; }
 
   // Checks everything that can be checked without the device.
-  Result<CompiledLaunch> Prepare(const LaunchRequest& request) const;
-  Result<WorkspaceLayout> LayOutWorkspace(const std::vector<uint64_t>& scalars) const;
-  // The bytes of an empty report buffer up to its entries.
-  static compiler::ReportHeader EmptyReport(const WorkspaceLayout& layout);
-  // Fills what must be zero, and writes an empty report, on any device.
-  Status InitWorkspace(Device& device, const std::vector<uint64_t>& scalars,
-                       DevicePointer workspace, StreamHandle stream) const;
+  Status Prepare(const LaunchRequest& request, CompiledLaunch* out) const;
+  // What the device does before the kernel, on the same stream.
+  Status FillBeforeLaunch(Device& device, const CompiledLaunch& launch,
+                          const LaunchRequest& request) const;
+  Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const;
+  // Fills what must be zero, and writes an empty report, with fills alone.
+  Status InitWorkspace(Device& device, std::span<const uint64_t> scalars, DevicePointer workspace,
+                       uint64_t bytes, StreamHandle stream) const;
   // Reads the report of launches that are done and empties it. Lines of `print` go to the sink, in
   // the order in which the blocks wrote them; what stopped the program is the error.
   Status ReadReport(Device& device, const CompiledLaunch& launch,
                     const LaunchRequest& request) const;
+  [[nodiscard]] std::vector<vm::Finding> Overlaps(std::span<const vm::Argument> args) const {
+    return launch_.Overlaps(program_, args);
+  }
 
  private:
-  CompiledProgram(const Program& program, std::shared_ptr<const Code> code)
-      : program_(program), code_(std::move(code)) {}
-  Status CheckPointers(const vm::LaunchArgs& args) const;
-  Status PackParameters(const vm::LaunchArgs& args, DevicePointer workspace,
-                        CompiledLaunch* launch) const;
+  CompiledProgram(const Program& program, std::shared_ptr<const Code> code,
+                  vm::LaunchTemplate launch, WorkspacePlan workspace)
+      : program_(program),
+        code_(std::move(code)),
+        launch_(std::move(launch)),
+        workspace_(std::move(workspace)) {}
+  Status CheckPointers(std::span<const vm::Argument> args) const;
+  Status CheckWorkspace(const CompiledLaunch& launch, DevicePointer workspace) const;
+  void PackParameters(std::span<const vm::Argument> args, DevicePointer workspace,
+                      CompiledLaunch* launch) const;
+  Status WriteEmptyReport(Device& device, DevicePointer workspace, StreamHandle stream) const;
   // What an instruction left in the report buffer; points into its bytes.
   struct Entry {
     uint64_t record = 0;
@@ -78,6 +84,8 @@ class CompiledProgram {
 
   Program program_;
   std::shared_ptr<const Code> code_;
+  vm::LaunchTemplate launch_;
+  WorkspacePlan workspace_;
 };
 
 // Options that only the interpreter has are refused. `device` names the one that lacks them.

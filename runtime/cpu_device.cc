@@ -1,5 +1,6 @@
 #include "runtime/cpu_device.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -24,7 +25,7 @@ class CpuKernel final : public LoadedKernel {
     }
     const auto start = std::chrono::steady_clock::now();
     LaunchResult result;
-    TARSIA_TRY(result.report, vm::Launch(*plan_, *request.args,
+    TARSIA_TRY(result.report, vm::Launch(*plan_, request.args,
                                          request.options != nullptr ? *request.options : kNone));
     const auto spent = std::chrono::steady_clock::now() - start;
     result.nanoseconds =
@@ -47,7 +48,8 @@ class CpuDevice final : public Device {
   }
   [[nodiscard]] TargetLimits Limits() const override { return {}; }
 
-  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program) override {
+  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
+                                             const LoadOptions&) override {
     TARSIA_TRY(std::shared_ptr<const vm::Plan> plan, vm::Prepare(program));
     return std::unique_ptr<LoadedKernel>(new CpuKernel(std::move(plan)));
   }
@@ -78,6 +80,12 @@ class CpuDevice final : public Device {
   Status Fill(DevicePointer to, uint8_t value, uint64_t bytes, StreamHandle stream) override {
     TARSIA_CHECK(CheckNoStream(stream));
     if (bytes != 0) std::memset(to, value, bytes);
+    return OkStatus();
+  }
+  Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
+                   StreamHandle stream) override {
+    TARSIA_CHECK(CheckNoStream(stream));
+    std::fill_n(static_cast<uint32_t*>(to), words, value);
     return OkStatus();
   }
 };

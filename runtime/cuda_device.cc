@@ -50,13 +50,15 @@ class CudaKernel final : public LoadedKernel {
                               device_.name());
       }
     }
-    TARSIA_TRY(const CompiledLaunch launch, program_.Prepare(request));
+    CompiledLaunch launch;
+    TARSIA_CHECK(program_.Prepare(request, &launch));
     LaunchResult result;
     result.report.grid = launch.grid;
     if (launch.Empty()) return result;
     const cuda::CuStream stream = ToStream(request.stream);
+    TARSIA_CHECK(program_.FillBeforeLaunch(device_, launch, request));
     if (!request.wait) {
-      TARSIA_CHECK(kernel_->Launch(launch.grid, launch.parameters, stream));
+      TARSIA_CHECK(kernel_->Launch(launch.grid, launch.parameters(), stream));
       return result;
     }
     TARSIA_TRY(result.nanoseconds, LaunchAndWait(launch, stream));
@@ -67,18 +69,18 @@ class CudaKernel final : public LoadedKernel {
     return result;
   }
 
-  Result<uint64_t> WorkspaceBytes(const std::vector<uint64_t>& scalars) const override {
-    TARSIA_TRY(const WorkspaceLayout layout, program_.LayOutWorkspace(scalars));
-    return layout.bytes;
+  Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const override {
+    return program_.WorkspaceBytes(scalars);
   }
 
-  Status InitWorkspace(const std::vector<uint64_t>& scalars, DevicePointer workspace,
+  Status InitWorkspace(std::span<const uint64_t> scalars, DevicePointer workspace, uint64_t bytes,
                        StreamHandle stream) const override {
-    return program_.InitWorkspace(device_, scalars, workspace, stream);
+    return program_.InitWorkspace(device_, scalars, workspace, bytes, stream);
   }
 
   Result<LaunchResult> Collect(const LaunchRequest& request) const override {
-    TARSIA_TRY(const CompiledLaunch launch, program_.Prepare(request));
+    CompiledLaunch launch;
+    TARSIA_CHECK(program_.Prepare(request, &launch));
     LaunchResult result;
     result.report.grid = launch.grid;
     TARSIA_CHECK(cuda::Synchronize(*gpu_, ToStream(request.stream)));
@@ -94,7 +96,7 @@ class CudaKernel final : public LoadedKernel {
     TARSIA_TRY(const cuda::Event start, cuda::Event::Create(gpu_));
     TARSIA_TRY(const cuda::Event end, cuda::Event::Create(gpu_));
     TARSIA_CHECK(start.Record(stream));
-    TARSIA_CHECK(kernel_->Launch(launch.grid, launch.parameters, stream));
+    TARSIA_CHECK(kernel_->Launch(launch.grid, launch.parameters(), stream));
     TARSIA_CHECK(end.Record(stream));
     TARSIA_CHECK(cuda::Synchronize(*gpu_, stream));
     TARSIA_TRY(const double milliseconds, cuda::Milliseconds(start, end));
@@ -131,8 +133,9 @@ class CudaDevice final : public Device {
     return limits;
   }
 
-  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program) override {
-    TARSIA_TRY(CompiledProgram compiled, CompiledProgram::Make(program, target_));
+  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
+                                             const LoadOptions& options) override {
+    TARSIA_TRY(CompiledProgram compiled, CompiledProgram::Make(program, target_, options));
     const compiler::CompiledKernel& made = compiled.kernel();
     cuda::KernelCode code;
     code.entry = made.name;
@@ -177,6 +180,11 @@ class CudaDevice final : public Device {
 
   Status Fill(DevicePointer to, uint8_t value, uint64_t bytes, StreamHandle stream) override {
     return cuda::Fill(*gpu_, AddressOf(to), value, bytes, ToStream(stream));
+  }
+
+  Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
+                   StreamHandle stream) override {
+    return cuda::Fill(*gpu_, AddressOf(to), value, words, ToStream(stream));
   }
 
   Result<StreamHandle> CreateStream() override {

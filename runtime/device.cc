@@ -103,10 +103,10 @@ Result<std::shared_ptr<Device>> OpenDefault() {
 
 }  // namespace
 
-Result<uint64_t> LoadedKernel::WorkspaceBytes(const std::vector<uint64_t>&) const {
+Result<uint64_t> LoadedKernel::WorkspaceBytes(std::span<const uint64_t>) const {
   return uint64_t{0};
 }
-Status LoadedKernel::InitWorkspace(const std::vector<uint64_t>&, DevicePointer,
+Status LoadedKernel::InitWorkspace(std::span<const uint64_t>, DevicePointer, uint64_t,
                                    StreamHandle) const {
   return OkStatus();
 }

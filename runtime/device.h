@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +37,7 @@ using StreamHandle = void*;
 
 // One launch. Pointers among the arguments are the device's.
 struct LaunchRequest {
-  const vm::LaunchArgs* args = nullptr;
+  std::span<const vm::Argument> args;
   DevicePointer workspace = nullptr;  // of WorkspaceBytes, initialised; null if that is 0
   StreamHandle stream = nullptr;
   const vm::LaunchOptions* options = nullptr;
@@ -58,16 +59,17 @@ class LoadedKernel {
   virtual ~LoadedKernel() = default;
 
   // Errors: arguments that do not fit, assumptions that do not hold, options that the device does
-  // not have; of a launch that is waited for also what stopped the program. Does not allocate
-  // device memory, and may be captured into a graph where it does not wait.
+  // not have; of a launch that is waited for also what stopped the program. Where it does not wait
+  // and nothing is wrong, it allocates nothing and may be captured into a graph.
   virtual Result<LaunchResult> Launch(const LaunchRequest& request) const = 0;
 
   // Bytes of workspace that a launch with these scalars needs (codes by parameter; entries of
   // pointers are ignored).
-  virtual Result<uint64_t> WorkspaceBytes(const std::vector<uint64_t>& scalars) const;
-  // Makes a workspace ready, once; launches leave it ready. Enqueued on the stream.
-  virtual Status InitWorkspace(const std::vector<uint64_t>& scalars, DevicePointer workspace,
-                               StreamHandle stream) const;
+  virtual Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const;
+  // Makes a workspace of `bytes` ready, once; launches with any scalars for which it is large
+  // enough leave it ready. Enqueued on the stream, which may be captured.
+  virtual Status InitWorkspace(std::span<const uint64_t> scalars, DevicePointer workspace,
+                               uint64_t bytes, StreamHandle stream) const;
   // Waits for the stream, then tells what launches left in the workspace since the last look:
   // the lines of `print` go to the sink, and the assertion that failed is the error. `request` is
   // that of the launch.
@@ -75,6 +77,11 @@ class LoadedKernel {
 
   // The code that was made for the device; null if it runs the program as it is.
   [[nodiscard]] virtual std::shared_ptr<const Code> code() const { return nullptr; }
+};
+
+// How a program is made ready.
+struct LoadOptions {
+  uint64_t workspace_limit = 0;  // in bytes, of every launch; 0: none
 };
 
 class Device {
@@ -85,7 +92,9 @@ class Device {
   [[nodiscard]] virtual std::string Description() const = 0;  // one line
   // What specialisation of programs for this device has to keep.
   [[nodiscard]] virtual TargetLimits Limits() const = 0;
-  virtual Result<std::unique_ptr<LoadedKernel>> Load(const Program& program) = 0;
+  virtual Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
+                                                     const LoadOptions& options) = 0;
+  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program) { return Load(program, {}); }
 
   // Device memory. Addresses are multiples of 256; contents are undefined. Zero bytes give null.
   // Errors: out of memory, an address that Allocate did not give.
@@ -96,6 +105,9 @@ class Device {
   virtual Status Write(DevicePointer to, const void* from, uint64_t bytes, StreamHandle stream) = 0;
   virtual Status Read(void* to, DevicePointer from, uint64_t bytes, StreamHandle stream) = 0;
   virtual Status Fill(DevicePointer to, uint8_t value, uint64_t bytes, StreamHandle stream) = 0;
+  // `to` is a multiple of 4.
+  virtual Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
+                           StreamHandle stream) = 0;
 
   // Streams. Devices without any give the null stream.
   virtual Result<StreamHandle> CreateStream();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -48,10 +49,12 @@ class PtxKernel final : public LoadedKernel {
     if (request.stream != nullptr) {
       return MakeDiagnostic(diag::kApiStreamNotNull, Location(), device_.name());
     }
-    TARSIA_TRY(const CompiledLaunch launch, program_.Prepare(request));
+    CompiledLaunch launch;
+    TARSIA_CHECK(program_.Prepare(request, &launch));
     LaunchResult result;
     result.report.grid = launch.grid;
     if (launch.Empty()) return result;
+    TARSIA_CHECK(program_.FillBeforeLaunch(device_, launch, request));
     const auto start = std::chrono::steady_clock::now();
     TARSIA_TRY(ptx::LaunchReport report, Run(launch, options, request.counts != nullptr));
     if (request.counts != nullptr) *request.counts = std::move(report.counts);
@@ -69,20 +72,25 @@ class PtxKernel final : public LoadedKernel {
       result.report.findings.push_back(
           {ToDiagnostic(first), {first.block.x, first.block.y, first.block.z}, first.count});
     }
+    if (options.check) {
+      std::vector<vm::Finding> overlaps = program_.Overlaps(request.args);
+      result.report.findings.insert(result.report.findings.begin(),
+                                    std::make_move_iterator(overlaps.begin()),
+                                    std::make_move_iterator(overlaps.end()));
+    }
     if (result.report.findings.empty()) {
       TARSIA_CHECK(program_.ReadReport(device_, launch, request));
     }
     return result;
   }
 
-  Result<uint64_t> WorkspaceBytes(const std::vector<uint64_t>& scalars) const override {
-    TARSIA_TRY(const WorkspaceLayout layout, program_.LayOutWorkspace(scalars));
-    return layout.bytes;
+  Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const override {
+    return program_.WorkspaceBytes(scalars);
   }
 
-  Status InitWorkspace(const std::vector<uint64_t>& scalars, DevicePointer workspace,
+  Status InitWorkspace(std::span<const uint64_t> scalars, DevicePointer workspace, uint64_t bytes,
                        StreamHandle stream) const override {
-    return program_.InitWorkspace(device_, scalars, workspace, stream);
+    return program_.InitWorkspace(device_, scalars, workspace, bytes, stream);
   }
 
   [[nodiscard]] std::shared_ptr<const Code> code() const override { return program_.code(); }
@@ -96,7 +104,7 @@ class PtxKernel final : public LoadedKernel {
                    static_cast<uint32_t>(launch.grid[2])};
     config.block = {static_cast<uint32_t>(kernel.threads), 1, 1};
     config.dynamic_shared = kernel.shared_bytes;
-    config.parameters = launch.parameters;
+    config.parameters = launch.parameters();
     config.counts = counts;
     config.instruction_limit = options.max_instructions;
     config.max_shared = static_cast<uint64_t>(Row(program_.code()->target()).shared_bytes);
@@ -153,8 +161,9 @@ class PtxDevice final : public Device {
   }
   [[nodiscard]] TargetLimits Limits() const override { return compiler::LimitsOf(target_); }
 
-  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program) override {
-    TARSIA_TRY(CompiledProgram compiled, CompiledProgram::Make(program, target_));
+  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
+                                             const LoadOptions& options) override {
+    TARSIA_TRY(CompiledProgram compiled, CompiledProgram::Make(program, target_, options));
     const SourceFile text(compiled.kernel().name + ".ptx", compiled.kernel().ptx);
     Diagnostics diagnostics;
     std::shared_ptr<const ptx::Module> module = ptx::ParseModule(text, &diagnostics);
@@ -200,6 +209,13 @@ class PtxDevice final : public Device {
     if (bytes == 0) return OkStatus();
     const std::lock_guard lock(machine_->mutex);
     return machine_->memory.Fill(AddressOf(to), value, 1, bytes);
+  }
+
+  Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
+                   StreamHandle stream) override {
+    TARSIA_CHECK(CheckNoStream(stream));
+    const std::lock_guard lock(machine_->mutex);
+    return machine_->memory.Fill(AddressOf(to), value, sizeof(value), words);
   }
 
  private:

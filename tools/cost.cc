@@ -57,12 +57,12 @@ namespace {
 int Count(const tarsia_plan* plan, RunArgs* args, ptx::LaunchCounts* counts, CostReport* out) {
   DeviceArgs there;
   if (const int code = there.Upload(plan, *args); code != kDone) return code;
-  vm::LaunchArgs launch;
+  vm::ArgumentList launch;
   const auto read = api::ReadArgs(*plan, there.args().data(), there.args().size(), &launch);
   if (read != TARSIA_STATUS_OK) return ReportFailure(read);
   const vm::LaunchOptions options;
   runtime::LaunchRequest request;
-  request.args = &launch;
+  request.args = launch;
   request.workspace = there.workspace();
   request.options = &options;
   request.counts = counts;

@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "isa/program.h"
+#include "layout/inline_vector.h"
 #include "support/result.h"
 #include "vm/scheduler.h"
 
@@ -37,9 +39,17 @@ struct ScalarValue {
   uint64_t code = 0;
 };
 
+// One argument of a launch; arguments are given by parameter.
+using Argument = std::variant<Buffer, ScalarValue>;
 struct LaunchArgs {
-  std::vector<std::variant<Buffer, ScalarValue>> params;  // by parameter
+  std::vector<Argument> params;
+  // NOLINTNEXTLINE(google-explicit-constructor): whoever owns arguments can give them.
+  operator std::span<const Argument>() const { return params; }
 };
+// Arguments and codes of a launch: no allocation for kernels with so many parameters.
+inline constexpr size_t kInlineParameters = 64;
+using ArgumentList = InlineVector<Argument, kInlineParameters>;
+using CodeList = InlineVector<uint64_t, kInlineParameters>;
 
 // Receives lines without newline. Called from one thread at a time.
 using LineSink = std::function<void(std::string_view)>;
@@ -87,21 +97,21 @@ Result<std::shared_ptr<const Plan>> Prepare(const Program& program);
 // Runs the whole grid and waits for it. Errors: arguments that do not fit, assumptions that do not
 // hold, a failed assertion (of the lowest block that has one), deadlock, memory that cannot be had.
 // After an error the contents of writable buffers are unspecified.
-Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
+Result<LaunchReport> Launch(const Plan& plan, std::span<const Argument> args,
                             const LaunchOptions& options = {});
-Result<LaunchReport> Launch(const Program& program, const LaunchArgs& args,
+Result<LaunchReport> Launch(const Program& program, std::span<const Argument> args,
                             const LaunchOptions& options = {});
 
 // What is known of a launch before any block runs.
 struct LaunchShape {
   std::array<int64_t, 3> grid = {1, 1, 1};
-  std::vector<uint64_t> scalars;  // codes by parameter; of pointers 0
+  CodeList scalars;  // codes by parameter; of pointers 0
   [[nodiscard]] bool Empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
 };
 // All that Launch checks of its arguments before any block runs: number, kinds and types, every
-// assumption, the grid, and that buffers hold the views of them. For devices that run the program
-// in a way of their own.
-Result<LaunchShape> CheckLaunch(const Program& program, const LaunchArgs& args);
+// assumption, the grid, and that buffers hold the views of them. For many launches of one program
+// see LaunchTemplate (vm/launch_template.h).
+Result<LaunchShape> CheckLaunch(const Program& program, std::span<const Argument> args);
 
 // Extents of the grid. `scalars` are the scalar parameters' codes by parameter; entries of pointers
 // are ignored. Errors: extents outside of 0 to 2^31 - 1, more than 2^62 blocks.

@@ -1,170 +1,29 @@
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <new>
 #include <numeric>
 #include <optional>
 #include <tuple>
 
-#include "isa/prune.h"
 #include "support/first_exception.h"
 #include "vm/agent.h"
 #include "vm/diagnostics.h"
 #include "vm/interpreter.h"
 #include "vm/launch_context.h"
+#include "vm/launch_template.h"
 #include "vm/plan.h"
 #include "vm/worker_pool.h"
 
 namespace tarsia::vm {
 namespace {
 
-constexpr int64_t kMaxGridExtent = INT32_MAX;
-constexpr int64_t kMaxBlocks = int64_t{1} << 62;
-constexpr int64_t kMaxViewExtent = int64_t{1} << 40;
-
-// ---- grid ----------------------------------------------------------------------------------
-
-Status GridOf(const Program& program, const uint64_t* scalars, int64_t grid[3]) {
-  static constexpr char kAxes[] = {'x', 'y', 'z'};
-  const Kernel& kernel = program.kernel();
-  bool empty = false;
-  for (size_t d = 0; d < 3; ++d) {
-    grid[d] = 1;
-    if (kernel.grid[d].none()) continue;
-    TARSIA_TRY(const IndexExpr extent,
-               IndexExpr::Compile(program, kernel.grid[d], kernel.grid_location));
-    grid[d] = extent.Int(scalars);
-    if (grid[d] < 0 || grid[d] > kMaxGridExtent) {
-      return MakeDiagnostic(diag::kGridExtent, kernel.grid_location, grid[d], kAxes[d]);
-    }
-    empty = empty || grid[d] == 0;
-  }
-  const __int128 blocks = static_cast<__int128>(grid[0]) * grid[1] * grid[2];
-  if (!empty && blocks > kMaxBlocks) {
-    return MakeDiagnostic(diag::kGridTooLarge, kernel.grid_location, grid[0], grid[1], grid[2]);
-  }
-  return OkStatus();
-}
-
-// Codes by value number, as index expressions read them: parameters come first.
-std::vector<uint64_t> Codes(const Program& program, const std::vector<uint64_t>& scalars) {
-  std::vector<uint64_t> codes(program.types().size(), 0);
-  std::copy_n(scalars.begin(), std::min(scalars.size(), codes.size()), codes.begin());
-  return codes;
-}
 
 // ---- arguments -----------------------------------------------------------------------------
 
-Status CheckArgument(const Program& program, size_t i, const LaunchArgs& args) {
-  const Kernel& kernel = program.kernel();
-  const Location location = kernel.params[i].location;
-  const std::string_view name = kernel.ValueName(static_cast<uint32_t>(i));
-  const auto* buffer = std::get_if<Buffer>(&args.params[i]);
-  if ((buffer != nullptr) != kernel.params[i].is_pointer) {
-    return MakeDiagnostic(diag::kLaunchArgumentKind, location, name,
-                          kernel.params[i].is_pointer ? "pointer" : "scalar",
-                          buffer != nullptr ? "buffer" : "scalar");
-  }
-  if (buffer == nullptr) {
-    const DType given = std::get<ScalarValue>(args.params[i]).type;
-    const DType wanted = program.type(static_cast<uint32_t>(i)).dtype;
-    if (given == wanted) return OkStatus();
-    return MakeDiagnostic(diag::kArgumentType, location, name, DTypeName(wanted), DTypeName(given));
-  }
-  if (buffer->data == nullptr && buffer->bytes != 0) {
-    return MakeDiagnostic(diag::kNullBuffer, location, name, buffer->bytes);
-  }
-  return OkStatus();
-}
-
-// The codes of scalar arguments; of pointers 0.
-Result<std::vector<uint64_t>> ScalarCodes(const Program& program, const LaunchArgs& args) {
-  const Kernel& kernel = program.kernel();
-  if (args.params.size() != kernel.params.size()) {
-    return MakeDiagnostic(diag::kArgumentCount, kernel.location, program.name(),
-                          kernel.params.size(), args.params.size());
-  }
-  std::vector<uint64_t> scalars(args.params.size(), 0);
-  for (size_t i = 0; i < args.params.size(); ++i) {
-    TARSIA_CHECK(CheckArgument(program, i, args));
-    const auto* scalar = std::get_if<ScalarValue>(&args.params[i]);
-    if (scalar != nullptr) scalars[i] = scalar->code & CodeMask(scalar->type);
-  }
-  return scalars;
-}
-
-Status CheckAssumptions(const Program& program, const LaunchArgs& args,
-                        const std::vector<uint64_t>& scalars) {
-  const Kernel& kernel = program.kernel();
-  const std::vector<uint64_t> codes = Codes(program, scalars);
-  for (const Assume& assume : kernel.assumes) {
-    if (assume.alignment.none()) {
-      TARSIA_TRY(const IndexExpr condition,
-                 IndexExpr::Compile(program, assume.condition, assume.location));
-      if (condition.Bool(codes.data())) continue;
-      return MakeDiagnostic(diag::kAssumption, assume.location,
-                            ToString(program.pool(), assume.condition, &kernel));
-    }
-    TARSIA_TRY(const IndexExpr alignment,
-               IndexExpr::Compile(program, assume.alignment, assume.location));
-    const int64_t bytes = alignment.Int(codes.data());
-    if (!assume.condition.is_value() || assume.condition.value() >= args.params.size()) continue;
-    const auto* buffer = std::get_if<Buffer>(&args.params[assume.condition.value()]);
-    if (buffer == nullptr || bytes <= 0) continue;
-    if (std::bit_cast<uintptr_t>(buffer->data) % static_cast<uint64_t>(bytes) != 0) {
-      return MakeDiagnostic(diag::kAssumedAlignment, assume.location,
-                            kernel.ValueName(assume.condition.value()), bytes);
-    }
-  }
-  return OkStatus();
-}
-
-std::string UseText(const ConcreteType& type, const std::vector<int64_t>& shape) {
-  return "global<" + std::string(DTypeName(type.dtype)) + ">" + ToString(shape);
-}
-
-// Extents that depend on parameters alone, of slices and of views of tiles; PointerUses looks at
-// those of pointers. Compiled kernels rely on it.
-Status CheckExtents(const Program& program, const std::vector<uint64_t>& scalars) {
-  const Kernel& kernel = program.kernel();
-  const std::vector<uint64_t> codes = Codes(program, scalars);
-  const auto parameters = static_cast<uint32_t>(kernel.params.size());
-  for (const Inst& inst : kernel.code) {
-    if (inst.opcode != Opcode::kSlice && inst.opcode != Opcode::kView) continue;
-    const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
-    for (size_t d = 0; d < type.shape.size(); ++d) {
-      if (type.shape[d] >= 0) continue;
-      TARSIA_TRY(const IndexExpr expr,
-                 IndexExpr::Compile(program, type.shape_exprs[d], kernel.LocationOf(inst)));
-      if (!expr.UsesOnlyBelow(parameters)) continue;
-      const int64_t extent = expr.Int(codes.data());
-      if (extent >= 0 && extent <= kMaxViewExtent) continue;
-      const bool slice = inst.opcode == Opcode::kSlice;
-      return MakeDiagnostic(diag::kViewExtent,
-                            slice ? kernel.LocationOf(inst) : kernel.TypeLocation(inst), d, extent);
-    }
-  }
-  return OkStatus();
-}
-
-// What a launch that fits must hold before any block runs.
-Status CheckBuffers(const Program& program, const LaunchArgs& args,
-                    const std::vector<uint64_t>& scalars) {
-  TARSIA_TRY(const std::vector<PointerUse> uses, PointerUses(program, scalars));
-  for (const PointerUse& use : uses) {
-    const auto& buffer = std::get<Buffer>(args.params[use.parameter]);
-    if (!use.unconditional || use.bytes <= buffer.bytes) continue;
-    return MakeDiagnostic(diag::kBufferTooSmall, use.location,
-                          program.kernel().ValueName(use.parameter), buffer.bytes, use.text,
-                          use.bytes);
-  }
-  return OkStatus();
-}
-
 // Hands checked arguments to the blocks.
-void BindArguments(const LaunchArgs& args, LaunchState& state) {
-  for (size_t i = 0; i < args.params.size(); ++i) {
-    const auto* buffer = std::get_if<Buffer>(&args.params[i]);
+void BindArguments(std::span<const Argument> args, LaunchState& state) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    const auto* buffer = std::get_if<Buffer>(&args[i]);
     if (buffer == nullptr) continue;
     Region& region = state.pointers[i];
     region = Region();
@@ -345,6 +204,13 @@ class Workers final : private WorkerPool::Job {
   FirstException exception_;
 };
 
+// Codes for every parameter, 0 where none is given.
+std::vector<uint64_t> Codes(const Program& program, const std::vector<uint64_t>& scalars) {
+  std::vector<uint64_t> codes = scalars;
+  codes.resize(std::max(codes.size(), program.kernel().params.size()));
+  return codes;
+}
+
 // Scratch that was zero must be zero again.
 void CheckLeftZero(LaunchState& state) {
   for (size_t i = 0; i < state.scratch.size(); ++i) {
@@ -399,70 +265,21 @@ std::vector<Finding> LaunchState::TakeFindings() {
 Result<std::shared_ptr<const Plan>> Prepare(const Program& program) { return Plan::Make(program); }
 
 Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]) {
-  return GridOf(program, Codes(program, scalars).data(), grid);
+  TARSIA_TRY(const LaunchTemplate made, LaunchTemplate::Make(program));
+  return made.ResolveGrid(program, Codes(program, scalars).data(), grid);
 }
 
-Result<LaunchShape> CheckLaunch(const Program& program, const LaunchArgs& args) {
+Result<LaunchShape> CheckLaunch(const Program& program, std::span<const Argument> args) {
+  TARSIA_TRY(const LaunchTemplate made, LaunchTemplate::Make(program));
   LaunchShape shape;
-  TARSIA_TRY(shape.scalars, ScalarCodes(program, args));
-  TARSIA_CHECK(CheckAssumptions(program, args, shape.scalars));
-  TARSIA_CHECK(ResolveGrid(program, shape.scalars, shape.grid.data()));
-  if (shape.Empty()) return shape;
-  TARSIA_CHECK(CheckExtents(program, shape.scalars));
-  TARSIA_CHECK(CheckBuffers(program, args, shape.scalars));
+  TARSIA_CHECK(made.Check(program, args, &shape));
   return shape;
 }
 
 Result<std::vector<PointerUse>> PointerUses(const Program& program,
                                             const std::vector<uint64_t>& scalars) {
-  const Kernel& kernel = program.kernel();
-  const std::vector<uint64_t> codes = Codes(program, scalars);
-  const auto parameters = static_cast<uint32_t>(kernel.params.size());
-  const std::vector<bool> written = WrittenValues(program);
-  std::vector<PointerUse> uses;
-  size_t block_end = 0;
-  for (size_t i = 0; i < kernel.code.size(); ++i) {
-    const Inst& inst = kernel.code[i];
-    if (Row(inst.opcode).Has(kOpensBlock) && !RunsItsBlock(program.pool(), kernel, inst)) {
-      block_end = std::max<size_t>(block_end, inst.end);
-    }
-    if (inst.opcode != Opcode::kView || !kernel.Slots(inst)[0].is_value()) continue;
-    const uint32_t source = kernel.Slots(inst)[0].value();
-    if (program.type(source).kind != ValueKind::kPointer) continue;
-    const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
-    PointerUse use;
-    use.parameter = source;
-    use.location = kernel.LocationOf(inst);
-    use.type = type.dtype;
-    use.unconditional = i >= block_end;
-    use.written = written[kernel.Results(inst)[0].value()];
-    bool known = true;
-    for (size_t d = 0; d < type.shape.size() && known; ++d) {
-      int64_t extent = type.shape[d];
-      if (extent < 0) {
-        TARSIA_TRY(const IndexExpr expr,
-                   IndexExpr::Compile(program, type.shape_exprs[d], use.location));
-        known = expr.UsesOnlyBelow(parameters);
-        extent = known ? expr.Int(codes.data()) : 0;
-      }
-      if (extent < 0 || extent > int64_t{1} << 40) {
-        return MakeDiagnostic(diag::kViewExtent, kernel.TypeLocation(inst), d, extent);
-      }
-      use.shape.push_back(extent);
-    }
-    if (!known) continue;
-    Result<MemLayout> layout = Apply(type.mem_layout, use.shape, type.dtype);
-    if (!layout.ok()) {
-      Diagnostic error = layout.TakeError();
-      error.location = kernel.TypeLocation(inst);
-      return error;
-    }
-    use.bytes = layout->SizeBytes(type.dtype.bits);
-    use.row_major = layout->IsRowMajor();
-    use.text = UseText(type, use.shape);
-    uses.push_back(std::move(use));
-  }
-  return uses;
+  TARSIA_TRY(const LaunchTemplate made, LaunchTemplate::Make(program));
+  return made.Uses(program, Codes(program, scalars).data());
 }
 
 namespace {
@@ -488,8 +305,8 @@ class Borrowed {
   std::unique_ptr<LaunchContext> context_;
 };
 
-Result<LaunchReport> LaunchChecked(const Plan& plan, const LaunchArgs& args, LaunchShape& shape,
-                                   const LaunchOptions& options) {
+Result<LaunchReport> LaunchChecked(const Plan& plan, std::span<const Argument> args,
+                                   const LaunchShape& shape, const LaunchOptions& options) {
   LaunchReport report;
   report.grid = shape.grid;
   const int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
@@ -503,6 +320,11 @@ Result<LaunchReport> LaunchChecked(const Plan& plan, const LaunchArgs& args, Lau
   TARSIA_CHECK(workers.Run(threads));
   if (options.check) CheckLeftZero(state);
   report.findings = state.TakeFindings();
+  if (options.check) {
+    std::vector<Finding> overlaps = plan.launch.Overlaps(plan.program, args);
+    report.findings.insert(report.findings.begin(), std::make_move_iterator(overlaps.begin()),
+                           std::make_move_iterator(overlaps.end()));
+  }
   report.blocks = workers.blocks_run();
   report.instructions = workers.instructions();
   return report;
@@ -510,9 +332,10 @@ Result<LaunchReport> LaunchChecked(const Plan& plan, const LaunchArgs& args, Lau
 
 }  // namespace
 
-Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
+Result<LaunchReport> Launch(const Plan& plan, std::span<const Argument> args,
                             const LaunchOptions& options) {
-  TARSIA_TRY(LaunchShape shape, CheckLaunch(plan.program, args));
+  LaunchShape shape;
+  TARSIA_CHECK(plan.launch.Check(plan.program, args, &shape));
   if (shape.Empty()) {
     LaunchReport report;
     report.grid = shape.grid;
@@ -525,7 +348,7 @@ Result<LaunchReport> Launch(const Plan& plan, const LaunchArgs& args,
   }
 }
 
-Result<LaunchReport> Launch(const Program& program, const LaunchArgs& args,
+Result<LaunchReport> Launch(const Program& program, std::span<const Argument> args,
                             const LaunchOptions& options) {
   TARSIA_TRY(const std::shared_ptr<const Plan> plan, Plan::Make(program));
   return Launch(*plan, args, options);

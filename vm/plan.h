@@ -16,6 +16,7 @@
 #include "vm/code_pieces.h"
 #include "vm/host/scratch.h"
 #include "vm/index_expr.h"
+#include "vm/launch_template.h"
 #include "vm/memory_view.h"
 
 namespace tarsia::vm {
@@ -145,6 +146,7 @@ class Plan {
   static Result<std::shared_ptr<const Plan>> Make(const Program& program);
 
   Program program;
+  LaunchTemplate launch;
   std::vector<ValuePlan> values;
   std::vector<Storage> storages;  // by StorageId; the entry of kLogical is empty
   std::vector<PlannedInst> code;

@@ -30,7 +30,7 @@ std::string EntryName(std::string_view kernel) {
 // from there on.
 Status CheckParameters(const Program& program, const CompiledKernel& kernel,
                        const TargetRow& target) {
-  const uint64_t limit = target.ptx_version >= 81 ? 32764 : 4096;
+  const uint64_t limit = target.ptx_version >= 81 ? kMaxParameterBytes : 4096;
   if (kernel.parameter_bytes <= limit) return OkStatus();
   return MakeDiagnostic(diag::kParameterBytes, program.kernel().location, program.name(),
                         kernel.parameter_bytes, limit, target.name);

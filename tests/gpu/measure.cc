@@ -111,7 +111,7 @@ Result<double> TimeLaunches(const Bench& bench, const std::function<Status(void*
 Result<ordered_json> Run(const Bench& bench, const runtime::LoadedKernel& kernel,
                          const vm::LaunchArgs& args, const std::function<Result<bool>()>& verify) {
   runtime::LaunchRequest request;
-  request.args = &args;
+  request.args = args;
   const auto first = kernel.Launch(request);
   if (!first.ok()) return first.error();
   ordered_json out;

@@ -50,13 +50,13 @@ Result<runtime::LaunchResult> LaunchOn(Device& device, const runtime::LoadedKern
     scalars.push_back(0);
   }
   runtime::LaunchRequest request;
-  request.args = &args;
+  request.args = args;
   request.options = &options;
   // Extents that make no workspace are the launch's to explain.
   const Result<uint64_t> bytes = kernel.WorkspaceBytes(scalars);
   if (bytes.ok() && *bytes > 0) {
     TARSIA_TRY(request.workspace, memory.Allocate(*bytes));
-    TARSIA_CHECK(kernel.InitWorkspace(scalars, request.workspace, nullptr));
+    TARSIA_CHECK(kernel.InitWorkspace(scalars, request.workspace, *bytes, nullptr));
   }
   TARSIA_TRY(runtime::LaunchResult result, kernel.Launch(request));
   for (size_t i = 0; i < arguments.size(); ++i) {

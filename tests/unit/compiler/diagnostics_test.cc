@@ -13,7 +13,6 @@
 #include "compiler/ptx/assemble.h"
 #include "compiler/ptx/process.h"
 #include "compiler/ptx/tools.h"
-#include "compiler/workspace.h"
 #include "tests/unit/compiler/programs.h"
 
 namespace tarsia::compiler {
@@ -35,25 +34,6 @@ TEST(Diagnostics, TooManyReports) {
   ASSERT_FALSE(kernel.ok());
   EXPECT_EQ(kernel.error().message, "more than 65536 instructions that can report");
   EXPECT_EQ(kernel.error().location.line, (1 << 16) + 3);
-}
-
-TEST(Diagnostics, WorkspaceExtent) {
-  const Program program = MakeProgram(
-      "kernel k(%n: i64, %p: ptr<u3>)\n{\n  %w = alloc.global : global<u3>[%n, 7]\n"
-      "  %x = view %p : global<u3>[1]\n  %t = load %w[0, 0] : [1, 1]\n  %u = reshape %t : [1]\n"
-      "  store %x[0], %u\n}\n");
-  const auto kernel = Compile(program, Target::kSm80);
-  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-  ASSERT_EQ(kernel->workspace.size(), 1u);
-  const auto bytes = [&](int64_t n) {
-    return WorkspaceBytes(program, kernel->workspace[0], {static_cast<uint64_t>(n), 0});
-  };
-  EXPECT_EQ(bytes(0).value(), 0u);
-  EXPECT_EQ(bytes(97).value(), 256u);  // 2037 bits
-  EXPECT_EQ(bytes(98).value(), 512u);  // 2058 bits
-  EXPECT_EQ(bytes(-1).error().message, "extent 0 of scratch `%w` is -1, outside of 0 to 2^40");
-  EXPECT_EQ(bytes((int64_t{1} << 40) + 1).error().message,
-            "extent 0 of scratch `%w` is 1099511627777, outside of 0 to 2^40");
 }
 
 TEST(Diagnostics, LlvmInvalidModule) {

@@ -153,7 +153,7 @@ TEST_F(CudaDevice, RunsAProgramOnEveryGeneration) {
     const Arrays arrays(*device);
     const vm::LaunchArgs args = arrays.Args(100);
     LaunchRequest request;
-    request.args = &args;
+    request.args = args;
     const auto result = kernel->Launch(request);
     ASSERT_TRUE(result.ok()) << ErrorOf(result);
     EXPECT_EQ(result->report.grid, (std::array<int64_t, 3>{2, 1, 1}));
@@ -172,7 +172,7 @@ TEST_F(CudaDevice, PrefersMachineCode) {
   const Arrays arrays(*device);
   const vm::LaunchArgs args = arrays.Args(10);
   LaunchRequest request;
-  request.args = &args;
+  request.args = args;
   EXPECT_TRUE(kernel->Launch(request).ok());
   EXPECT_EQ(arrays.Sum(), 90);
 }
@@ -186,7 +186,7 @@ TEST_F(CudaDevice, EnqueuesOnStreams) {
   ASSERT_TRUE(stream.ok() && other.ok());
   const vm::LaunchArgs args = arrays.Args(100);
   LaunchRequest request;
-  request.args = &args;
+  request.args = args;
   request.stream = *stream;
   request.wait = false;
   EXPECT_TRUE(kernel->Launch(request).ok());
@@ -207,7 +207,7 @@ TEST_F(CudaDevice, IsCaptured) {
   const auto stream = cuda::Stream::Create(gpu);
   const vm::LaunchArgs args = arrays.Args(100);
   LaunchRequest request;
-  request.args = &args;
+  request.args = args;
   request.stream = stream->handle();
   request.wait = false;
   const auto graph = cuda::Graph::Capture(gpu, stream->handle(), [&]() -> Status {
@@ -224,21 +224,22 @@ TEST_F(CudaDevice, IsCaptured) {
 TEST_F(CudaDevice, PrintsAndAsserts) {
   const auto device = Open();
   const auto kernel = Load(*device, MakeProgram("talk", {}));
-  const auto bytes = kernel->WorkspaceBytes({0});
+  const std::vector<uint64_t> none(1);
+  const auto bytes = kernel->WorkspaceBytes(none);
   ASSERT_TRUE(bytes.ok());
   ASSERT_GT(*bytes, 0U);
   const auto workspace = device->Allocate(*bytes);
   ASSERT_TRUE(workspace.ok());
-  EXPECT_EQ(ErrorOf(kernel->InitWorkspace({0}, *workspace, nullptr)), "");
+  EXPECT_EQ(ErrorOf(kernel->InitWorkspace(none, *workspace, *bytes, nullptr)), "");
   std::vector<std::string> lines;
   vm::LaunchOptions options;
   options.print = [&](std::string_view line) { lines.emplace_back(line); };
   vm::LaunchArgs args;
+  args.params = {Int(2)};
   LaunchRequest request;
-  request.args = &args;
+  request.args = args;
   request.workspace = *workspace;
   request.options = &options;
-  args.params = {Int(2)};
   EXPECT_TRUE(kernel->Launch(request).ok());
   std::sort(lines.begin(), lines.end());
   EXPECT_EQ(lines, (std::vector<std::string>{"(0, 0, 0) n = 2", "(1, 0, 0) n = 3"}));
@@ -259,7 +260,7 @@ TEST_F(CudaDevice, RefusesWhatItLacks) {
   vm::LaunchArgs args = arrays.Args(100);
   vm::LaunchOptions options;
   LaunchRequest request;
-  request.args = &args;
+  request.args = args;
   request.options = &options;
   options.check = true;
   EXPECT_EQ(IdOf(kernel->Launch(request)), "option-of-interpreter");
@@ -270,6 +271,7 @@ TEST_F(CudaDevice, RefusesWhatItLacks) {
   std::get<vm::Buffer>(args.params[0]).bytes = 396;
   EXPECT_EQ(IdOf(kernel->Launch(request)), "buffer-too-small");
   args = arrays.Args(0);
+  request.args = args;
   EXPECT_TRUE(kernel->Launch(request).ok());
   EXPECT_EQ(ReadCounts().launches, 0U);
 }
@@ -283,7 +285,7 @@ TEST_F(CudaDevice, SaysThatTheDeviceIsLost) {
   vm::LaunchArgs args;
   args.params = {vm::Buffer{x, 400, true}, vm::Buffer{x, 400, true}, Int(100)};
   LaunchRequest request;
-  request.args = &args;
+  request.args = args;
   EXPECT_EQ(IdOf(kernel->Launch(request)), "device-lost");
   EXPECT_EQ(IdOf(device->Allocate(4)), "device-lost");
   EXPECT_EQ(IdOf(kernel->Launch(request)), "device-lost");

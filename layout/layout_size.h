@@ -1,0 +1,38 @@
+// How many bytes a tensor takes whose shape is known later than its layout.
+#ifndef TARSIA_LAYOUT_LAYOUT_SIZE_H_
+#define TARSIA_LAYOUT_LAYOUT_SIZE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "layout/mem_layout.h"
+
+namespace tarsia {
+
+// Immutable and thread-safe.
+class LayoutSize {
+ public:
+  LayoutSize() = default;  // row-major, of one-byte elements
+  LayoutSize(const MemLayoutFamily& family, DType type);
+
+  // Apply(family, shape, type)->SizeBytes(type.bits), and the errors of that; but nothing is
+  // allocated unless there is an error to tell.
+  [[nodiscard]] Result<uint64_t> Bytes(std::span<const int64_t> shape) const;
+
+ private:
+  // Nothing where Apply has to say what is wrong, or has to be asked.
+  [[nodiscard]] std::optional<uint64_t> QuickBits(std::span<const int64_t> shape) const;
+  [[nodiscard]] std::optional<uint64_t> DenseBits(std::span<const int64_t> shape) const;
+  [[nodiscard]] std::optional<uint64_t> PackedBits(std::span<const int64_t> shape) const;
+
+  MemLayoutFamily family_;
+  DType type_ = kU8;
+  bool quick_ = true;       // the family itself is as it must be
+  int64_t tile_bits_ = 0;   // of the packed form
+  uint64_t fixed_bits_ = 0;  // of a concrete layout
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_LAYOUT_LAYOUT_SIZE_H_

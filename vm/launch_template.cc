@@ -1,0 +1,334 @@
+#include "vm/launch_template.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "isa/prune.h"
+#include "vm/diagnostics.h"
+#include "vm/plan.h"
+
+namespace tarsia::vm {
+namespace {
+
+constexpr int64_t kMaxGridExtent = INT32_MAX;
+constexpr int64_t kMaxBlocks = int64_t{1} << 62;
+constexpr int64_t kMaxViewExtent = int64_t{1} << 40;
+
+std::string UseText(const ConcreteType& type, std::span<const int64_t> shape) {
+  return "global<" + std::string(DTypeName(type.dtype)) + ">" + ToString(shape);
+}
+
+// An expression of parameters alone.
+Result<IndexExpr> Compile(const Program& program, ExprId id, Location location) {
+  TARSIA_TRY(IndexExpr expr, IndexExpr::Compile(program, id, location));
+  if (expr.UsesOnlyBelow(static_cast<uint32_t>(program.kernel().params.size()))) return expr;
+  return MakeDiagnostic(diag::kNotRunnable, location, "an expression of more than parameters");
+}
+
+bool ShareBytes(const Buffer& a, const Buffer& b) {
+  const auto first = std::bit_cast<uintptr_t>(a.data);
+  const auto second = std::bit_cast<uintptr_t>(b.data);
+  if (a.bytes == 0 || b.bytes == 0) return false;
+  return first <= second ? second - first < a.bytes : first - second < b.bytes;
+}
+
+}  // namespace
+
+// ---- what is worked out once ---------------------------------------------------------------
+
+Result<LaunchTemplate> LaunchTemplate::Make(const Program& program) {
+  LaunchTemplate out;
+  out.writes_.resize(program.kernel().params.size());
+  TARSIA_CHECK(out.AddGrid(program));
+  TARSIA_CHECK(out.AddAssumptions(program));
+  TARSIA_CHECK(out.AddViews(program));
+  return out;
+}
+
+Status LaunchTemplate::AddGrid(const Program& program) {
+  const Kernel& kernel = program.kernel();
+  for (size_t d = 0; d < 3; ++d) {
+    if (kernel.grid[d].none()) continue;
+    TARSIA_TRY(grid_[d], Compile(program, kernel.grid[d], kernel.grid_location));
+  }
+  return OkStatus();
+}
+
+Status LaunchTemplate::AddAssumptions(const Program& program) {
+  const Kernel& kernel = program.kernel();
+  for (const Assume& assume : kernel.assumes) {
+    Assumption out;
+    out.index = static_cast<size_t>(&assume - kernel.assumes.data());
+    out.is_alignment = !assume.alignment.none();
+    const ExprId expr = out.is_alignment ? assume.alignment : assume.condition;
+    TARSIA_TRY(out.expr, Compile(program, expr, assume.location));
+    if (out.is_alignment) {
+      const bool known =
+          assume.condition.is_value() && assume.condition.value() < kernel.params.size();
+      if (!known) continue;
+      out.parameter = assume.condition.value();
+    }
+    assumptions_.push_back(std::move(out));
+  }
+  return OkStatus();
+}
+
+Status LaunchTemplate::AddViews(const Program& program) {
+  const Kernel& kernel = program.kernel();
+  const std::vector<bool> written = WrittenValues(program);
+  size_t block_end = 0;
+  for (size_t i = 0; i < kernel.code.size(); ++i) {
+    const Inst& inst = kernel.code[i];
+    if (Row(inst.opcode).Has(kOpensBlock) && !RunsItsBlock(program.pool(), kernel, inst)) {
+      block_end = std::max<size_t>(block_end, inst.end);
+    }
+    if (inst.opcode == Opcode::kSlice) TARSIA_CHECK(AddExtents(program, i, 0));
+    if (inst.opcode != Opcode::kView) continue;
+    const ExprId source = kernel.Slots(inst)[0];
+    if (!source.is_value() || program.type(source.value()).kind != ValueKind::kPointer) {
+      TARSIA_CHECK(AddExtents(program, i, 0));
+      continue;
+    }
+    View view;
+    view.parameter = source.value();
+    view.inst = i;
+    view.unconditional = i >= block_end;
+    view.written = written[kernel.Results(inst)[0].value()];
+    TARSIA_CHECK(AddView(program, std::move(view)));
+  }
+  return OkStatus();
+}
+
+Status LaunchTemplate::AddView(const Program& program, View view) {
+  const Kernel& kernel = program.kernel();
+  const Inst& inst = kernel.code[view.inst];
+  const auto parameters = static_cast<uint32_t>(kernel.params.size());
+  if (view.written && view.parameter < parameters && !writes_[view.parameter].written) {
+    writes_[view.parameter] = {true, kernel.LocationOf(inst)};
+  }
+  const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
+  if (type.shape.size() > static_cast<size_t>(kMaxLayoutRank)) {
+    return MakeDiagnostic(diag::kNotRunnable, kernel.TypeLocation(inst),
+                          "a tile of more than 8 dimensions");
+  }
+  for (size_t d = 0; d < type.shape.size() && view.known; ++d) {
+    IndexExpr extent = IndexExpr::Constant(type.shape[d]);
+    if (type.shape[d] < 0) {
+      TARSIA_TRY(extent, IndexExpr::Compile(program, type.shape_exprs[d], kernel.LocationOf(inst)));
+      view.known = extent.UsesOnlyBelow(parameters);
+    }
+    if (view.known) view.extents.push_back(std::move(extent));
+  }
+  view.size = LayoutSize(type.mem_layout, type.dtype);
+  TARSIA_CHECK(AddExtents(program, view.inst, view.extents.size()));
+  views_.push_back(std::move(view));
+  return OkStatus();
+}
+
+Status LaunchTemplate::AddExtents(const Program& program, size_t inst, size_t first) {
+  const Kernel& kernel = program.kernel();
+  const auto parameters = static_cast<uint32_t>(kernel.params.size());
+  const ConcreteType& type = program.type(kernel.Results(kernel.code[inst])[0].value());
+  for (size_t d = first; d < type.shape.size(); ++d) {
+    if (type.shape[d] >= 0) continue;
+    TARSIA_TRY(IndexExpr expr, IndexExpr::Compile(program, type.shape_exprs[d],
+                                                  kernel.LocationOf(kernel.code[inst])));
+    if (expr.UsesOnlyBelow(parameters)) extents_.push_back({inst, d, std::move(expr)});
+  }
+  return OkStatus();
+}
+
+// ---- a launch ------------------------------------------------------------------------------
+
+Status LaunchTemplate::CheckArgument(const Program& program, size_t i, const Argument& arg) {
+  const Kernel& kernel = program.kernel();
+  const Location location = kernel.params[i].location;
+  const auto name = [&] { return kernel.ValueName(static_cast<uint32_t>(i)); };
+  const auto* buffer = std::get_if<Buffer>(&arg);
+  if ((buffer != nullptr) != kernel.params[i].is_pointer) {
+    return MakeDiagnostic(diag::kLaunchArgumentKind, location, name(),
+                          kernel.params[i].is_pointer ? "pointer" : "scalar",
+                          buffer != nullptr ? "buffer" : "scalar");
+  }
+  if (buffer == nullptr) {
+    const DType given = std::get_if<ScalarValue>(&arg)->type;
+    const DType wanted = program.type(static_cast<uint32_t>(i)).dtype;
+    if (given == wanted) return OkStatus();
+    return MakeDiagnostic(diag::kArgumentType, location, name(), DTypeName(wanted),
+                          DTypeName(given));
+  }
+  if (buffer->data == nullptr && buffer->bytes != 0) {
+    return MakeDiagnostic(diag::kNullBuffer, location, name(), buffer->bytes);
+  }
+  return OkStatus();
+}
+
+Status LaunchTemplate::Check(const Program& program, std::span<const Argument> args,
+                             LaunchShape* out) const {
+  const Kernel& kernel = program.kernel();
+  if (args.size() != kernel.params.size()) {
+    return MakeDiagnostic(diag::kArgumentCount, kernel.location, program.name(),
+                          kernel.params.size(), args.size());
+  }
+  out->scalars = {};
+  for (size_t i = 0; i < args.size(); ++i) {
+    TARSIA_CHECK(CheckArgument(program, i, args[i]));
+    const auto* scalar = std::get_if<ScalarValue>(&args[i]);
+    out->scalars.push_back(scalar != nullptr ? scalar->code & CodeMask(scalar->type) : 0);
+  }
+  TARSIA_CHECK(CheckAssumptions(program, args, out->scalars.data()));
+  TARSIA_CHECK(ResolveGrid(program, out->scalars.data(), out->grid.data()));
+  if (!out->Empty()) TARSIA_CHECK(CheckExtents(program, out->scalars.data()));
+  return CheckViews(program, args, *out);
+}
+
+Status LaunchTemplate::CheckAssumptions(const Program& program, std::span<const Argument> args,
+                                        const uint64_t* scalars) const {
+  const Kernel& kernel = program.kernel();
+  for (const Assumption& assumption : assumptions_) {
+    const Assume& source = kernel.assumes[assumption.index];
+    if (!assumption.is_alignment) {
+      if (assumption.expr.Bool(scalars)) continue;
+      return MakeDiagnostic(diag::kAssumption, source.location,
+                            ToString(program.pool(), source.condition, &kernel));
+    }
+    const int64_t bytes = assumption.expr.Int(scalars);
+    const auto* buffer = std::get_if<Buffer>(&args[assumption.parameter]);
+    if (buffer == nullptr || bytes <= 0) continue;
+    if (std::bit_cast<uintptr_t>(buffer->data) % static_cast<uint64_t>(bytes) != 0) {
+      return MakeDiagnostic(diag::kAssumedAlignment, source.location,
+                            kernel.ValueName(assumption.parameter), bytes);
+    }
+  }
+  return OkStatus();
+}
+
+Status LaunchTemplate::ResolveGrid(const Program& program, const uint64_t* scalars,
+                                   int64_t grid[3]) const {
+  static constexpr char kAxes[] = {'x', 'y', 'z'};
+  const Location location = program.kernel().grid_location;
+  bool empty = false;
+  for (size_t d = 0; d < 3; ++d) {
+    grid[d] = grid_[d].Int(scalars);
+    if (grid[d] < 0 || grid[d] > kMaxGridExtent) {
+      return MakeDiagnostic(diag::kGridExtent, location, grid[d], kAxes[d]);
+    }
+    empty = empty || grid[d] == 0;
+  }
+  const __int128 blocks = static_cast<__int128>(grid[0]) * grid[1] * grid[2];
+  if (!empty && blocks > kMaxBlocks) {
+    return MakeDiagnostic(diag::kGridTooLarge, location, grid[0], grid[1], grid[2]);
+  }
+  return OkStatus();
+}
+
+// Compiled kernels rely on it.
+Status LaunchTemplate::CheckExtents(const Program& program, const uint64_t* scalars) const {
+  const Kernel& kernel = program.kernel();
+  for (const Extent& extent : extents_) {
+    const int64_t value = extent.expr.Int(scalars);
+    if (value >= 0 && value <= kMaxViewExtent) continue;
+    const Inst& inst = kernel.code[extent.inst];
+    return MakeDiagnostic(
+        diag::kViewExtent,
+        inst.opcode == Opcode::kSlice ? kernel.LocationOf(inst) : kernel.TypeLocation(inst),
+        extent.dimension, value);
+  }
+  return OkStatus();
+}
+
+// Extents that make no sense are errors even where the grid is empty: a count of -1 that rounds to
+// no blocks is a mistake of the caller's all the same.
+Status LaunchTemplate::CheckViews(const Program& program, std::span<const Argument> args,
+                                  const LaunchShape& launch) const {
+  const Kernel& kernel = program.kernel();
+  for (const View& view : views_) {
+    Shape shape;
+    TARSIA_CHECK(ShapeOf(program, view, launch.scalars.data(), &shape));
+    if (!view.known || launch.Empty()) continue;
+    TARSIA_TRY(const uint64_t bytes, BytesOf(program, view, shape));
+    const auto* buffer = std::get_if<Buffer>(&args[view.parameter]);
+    if (!view.unconditional || bytes <= buffer->bytes) continue;
+    const Inst& inst = kernel.code[view.inst];
+    const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
+    return MakeDiagnostic(diag::kBufferTooSmall, kernel.LocationOf(inst),
+                          kernel.ValueName(view.parameter), buffer->bytes,
+                          UseText(type, shape.span()), bytes);
+  }
+  return OkStatus();
+}
+
+Status LaunchTemplate::ShapeOf(const Program& program, const View& view, const uint64_t* scalars,
+                               Shape* out) {
+  for (const IndexExpr& expr : view.extents) {
+    const int64_t extent = expr.Int(scalars);
+    if (extent < 0 || extent > kMaxViewExtent) {
+      const Kernel& kernel = program.kernel();
+      return MakeDiagnostic(diag::kViewExtent, kernel.TypeLocation(kernel.code[view.inst]),
+                            out->rank, extent);
+    }
+    out->extents[out->rank++] = extent;
+  }
+  return OkStatus();
+}
+
+Result<uint64_t> LaunchTemplate::BytesOf(const Program& program, const View& view,
+                                         const Shape& shape) {
+  Result<uint64_t> bytes = view.size.Bytes(shape.span());
+  if (bytes.ok()) return bytes;
+  const Kernel& kernel = program.kernel();
+  Diagnostic error = bytes.TakeError();
+  error.location = kernel.TypeLocation(kernel.code[view.inst]);
+  return error;
+}
+
+// ---- queries and findings ------------------------------------------------------------------
+
+Result<std::vector<PointerUse>> LaunchTemplate::Uses(const Program& program,
+                                                     const uint64_t* scalars) const {
+  const Kernel& kernel = program.kernel();
+  std::vector<PointerUse> uses;
+  for (const View& view : views_) {
+    const Inst& inst = kernel.code[view.inst];
+    const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
+    Shape shape;
+    TARSIA_CHECK(ShapeOf(program, view, scalars, &shape));
+    if (!view.known) continue;
+    PointerUse use;
+    TARSIA_TRY(use.bytes, BytesOf(program, view, shape));
+    TARSIA_TRY(const MemLayout layout, Apply(type.mem_layout, shape.span(), type.dtype));
+    use.parameter = view.parameter;
+    use.location = kernel.LocationOf(inst);
+    use.type = type.dtype;
+    use.shape.assign(shape.span().begin(), shape.span().end());
+    use.unconditional = view.unconditional;
+    use.written = view.written;
+    use.row_major = layout.IsRowMajor();
+    use.text = UseText(type, shape.span());
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
+std::vector<Finding> LaunchTemplate::Overlaps(const Program& program,
+                                              std::span<const Argument> args) const {
+  const Kernel& kernel = program.kernel();
+  std::vector<Finding> findings;
+  for (size_t i = 0; i < args.size() && i < writes_.size(); ++i) {
+    const auto* written = std::get_if<Buffer>(&args[i]);
+    if (written == nullptr || !writes_[i].written) continue;
+    for (size_t j = 0; j < args.size(); ++j) {
+      const auto* other = std::get_if<Buffer>(&args[j]);
+      if (i == j || other == nullptr || !ShareBytes(*written, *other)) continue;
+      if (j < i && writes_[j].written) continue;  // said once, at the first of the two
+      Finding finding;
+      finding.diagnostic = MakeDiagnostic(diag::kBuffersOverlap, kernel.params[i].location,
+                                          kernel.ValueName(static_cast<uint32_t>(i)),
+                                          kernel.ValueName(static_cast<uint32_t>(j)));
+      findings.push_back(std::move(finding));
+    }
+  }
+  return findings;
+}
+
+}  // namespace tarsia::vm

@@ -1,0 +1,101 @@
+// What every launch of a program checks of its arguments and computes from them, worked out once:
+// assumptions, the grid, the views of pointers. A launch that fits allocates nothing here.
+#ifndef TARSIA_VM_LAUNCH_TEMPLATE_H_
+#define TARSIA_VM_LAUNCH_TEMPLATE_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "isa/program.h"
+#include "layout/layout_size.h"
+#include "support/result.h"
+#include "vm/index_expr.h"
+#include "vm/interpreter.h"
+
+namespace tarsia::vm {
+
+// Immutable and thread-safe. Every function wants the program that the template was made of.
+class LaunchTemplate {
+ public:
+  // Errors: expressions that are no scalar ones.
+  static Result<LaunchTemplate> Make(const Program& program);
+
+  // All that CheckLaunch checks.
+  Status Check(const Program& program, std::span<const Argument> args, LaunchShape* out) const;
+  // As vm::ResolveGrid and vm::PointerUses. `scalars`: codes by parameter.
+  Status ResolveGrid(const Program& program, const uint64_t* scalars, int64_t grid[3]) const;
+  Result<std::vector<PointerUse>> Uses(const Program& program, const uint64_t* scalars) const;
+  // A finding for each buffer that the program writes and that shares bytes with another argument.
+  [[nodiscard]] std::vector<Finding> Overlaps(const Program& program,
+                                              std::span<const Argument> args) const;
+  // The instruction that makes the first view of a parameter through which something is written;
+  // null where nothing is.
+  [[nodiscard]] const Location* WrittenAt(size_t parameter) const {
+    return writes_[parameter].written ? &writes_[parameter].view : nullptr;
+  }
+
+ private:
+  struct Assumption {
+    bool is_alignment = false;
+    IndexExpr expr;          // the condition, or the alignment in bytes
+    uint32_t parameter = 0;  // that is aligned
+    size_t index = 0;        // in Kernel::assumes
+  };
+  // A view of a pointer parameter whose shape follows from parameters.
+  struct View {
+    uint32_t parameter = 0;
+    size_t inst = 0;  // in Kernel::code
+    bool unconditional = true;
+    bool written = false;
+    // Extents follow from parameters up to the first that does not; then there are no bytes.
+    bool known = true;
+    std::vector<IndexExpr> extents;
+    LayoutSize size;
+  };
+  // Of a slice, or of a view where View::extents has none: follows from parameters.
+  struct Extent {
+    size_t inst = 0;  // in Kernel::code
+    size_t dimension = 0;
+    IndexExpr expr;
+  };
+  struct Shape {
+    std::array<int64_t, kMaxLayoutRank> extents{};
+    size_t rank = 0;
+    [[nodiscard]] std::span<const int64_t> span() const { return {extents.data(), rank}; }
+  };
+  struct Write {
+    bool written = false;
+    Location view;
+  };
+
+  Status AddGrid(const Program& program);
+  Status AddAssumptions(const Program& program);
+  Status AddViews(const Program& program);
+  Status AddView(const Program& program, View view);
+  // Those from dimension `first` on.
+  Status AddExtents(const Program& program, size_t inst, size_t first);
+
+  static Status CheckArgument(const Program& program, size_t i, const Argument& arg);
+  Status CheckAssumptions(const Program& program, std::span<const Argument> args,
+                          const uint64_t* scalars) const;
+  Status CheckExtents(const Program& program, const uint64_t* scalars) const;
+  Status CheckViews(const Program& program, std::span<const Argument> args,
+                    const LaunchShape& shape) const;
+  static Status ShapeOf(const Program& program, const View& view, const uint64_t* scalars,
+                        Shape* out);
+  static Result<uint64_t> BytesOf(const Program& program, const View& view, const Shape& shape);
+
+  std::array<IndexExpr, 3> grid_ = {IndexExpr::Constant(1), IndexExpr::Constant(1),
+                                    IndexExpr::Constant(1)};
+  std::vector<Assumption> assumptions_;
+  std::vector<View> views_;
+  std::vector<Extent> extents_;
+  std::vector<Write> writes_;  // by parameter
+};
+
+}  // namespace tarsia::vm
+
+#endif  // TARSIA_VM_LAUNCH_TEMPLATE_H_
