@@ -1,20 +1,168 @@
+// Compiling where somebody may give up: the work is done by a thread of its own, which owns all
+// that it needs, and whoever asked for it waits and asks now and then.
 #include "compiler/compile.h"
 
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
-#include "compiler/infer_layouts.h"
-#include "compiler/llvm/generate.h"
-#include "compiler/plan_shared.h"
+#include "compiler/compile_here.h"
+#include "compiler/diagnostics.h"
 
 namespace tarsia::compiler {
+namespace {
 
-Result<CompiledKernel> Compile(const Program& program, Target target,
-                               const CompileOptions& options) {
-  TARSIA_TRY(const LayoutPlan layouts, InferLayouts(program));
-  TARSIA_TRY(const SharedPlan shared, PlanShared(program, target));
-  TARSIA_TRY(CompiledKernel out, Generate(program, layouts, shared, target, options));
-  out.layouts = ToString(program, layouts);
+constexpr std::chrono::milliseconds kPatience{5};  // between two questions whether to go on
+
+// One compilation. The thread holds it as well as whoever waits.
+struct Job {
+  Job(const Program& p, Target t, const CompileOptions& o) : program(p), target(t), options(o) {}
+
+  void Run() noexcept {
+    try {
+      result.emplace(CompileHere(program, target, options, stop));
+    } catch (...) {
+      exception = std::current_exception();
+    }
+    const std::lock_guard lock(mutex);
+    done = true;
+    changed.notify_all();
+  }
+  [[nodiscard]] bool Done() {
+    const std::lock_guard lock(mutex);
+    return done;
+  }
+
+  const Program program;
+  const Target target;
+  const CompileOptions options;
+  StopFlag stop;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool done = false;
+  std::optional<Result<CompiledKernel>> result;
+  std::exception_ptr exception;
+  std::thread thread;
+  std::shared_ptr<Job> next;  // in Unwanted
+};
+
+// Compilations that nobody waits for. The process does not end, nor is the library unloaded, while
+// one is at work: LLVM's tables would go away below it.
+class Unwanted {
+ public:
+  static Unwanted& Get() {
+    static Unwanted unwanted;
+    return unwanted;
+  }
+  // Allocates nothing, since nothing may fail here.
+  void Keep(std::shared_ptr<Job> job) noexcept {
+    const std::lock_guard lock(mutex_);
+    Reap();
+    job->next = std::move(first_);
+    first_ = std::move(job);
+  }
+  int Count() {
+    const std::lock_guard lock(mutex_);
+    Reap();
+    int count = 0;
+    for (const Job* job = first_.get(); job != nullptr; job = job->next.get()) ++count;
+    return count;
+  }
+
+ private:
+  Unwanted() = default;
+  ~Unwanted() {
+    for (Job* job = first_.get(); job != nullptr; job = job->next.get()) {
+      job->stop.Set(StopReason::kExit);
+    }
+    while (first_ != nullptr) {
+      const std::shared_ptr<Job> job = std::exchange(first_, first_->next);
+      // A process that fork() made has none of the threads.
+      if (getpid() == process_) {
+        job->thread.join();
+      } else {
+        job->thread.detach();
+      }
+    }
+  }
+  // Lets go of those that are done.
+  void Reap() noexcept {
+    for (std::shared_ptr<Job>* at = &first_; *at != nullptr;) {
+      if (!(*at)->Done()) {
+        at = &(*at)->next;
+        continue;
+      }
+      (*at)->thread.join();
+      *at = std::exchange((*at)->next, nullptr);
+    }
+  }
+
+  const pid_t process_ = getpid();
+  std::mutex mutex_;
+  std::shared_ptr<Job> first_;
+};
+
+Diagnostic Stopped(const Program& program, const StopCheck& stop) {
+  if (stop.reason() == StopReason::kTimeLimit) {
+    return MakeDiagnostic(diag::kCompileLimit, program.kernel().location, program.name(),
+                          stop.limit().count());
+  }
+  return MakeDiagnostic(diag::kCompileCancelled, program.kernel().location, program.name());
+}
+
+// On this thread, where no other can be had: asked between passes alone.
+Result<CompiledKernel> CompileAsking(const Program& program, Target target,
+                                     const CompileOptions& options, StopCheck& stop) {
+  StopFlag flag(&stop);
+  Result<CompiledKernel> out = CompileHere(program, target, options, flag);
+  if (!out.ok() && stop.stopped()) return Stopped(program, stop);
   return out;
 }
+
+// Whether the job is done, and not given up before.
+bool WaitFor(Job& job, StopCheck& stop) {
+  while (true) {
+    {
+      std::unique_lock lock(job.mutex);
+      if (job.changed.wait_for(lock, kPatience, [&] { return job.done; })) return true;
+    }
+    if (stop.Ask() != StopReason::kNone) return false;
+  }
+}
+
+}  // namespace
+
+Result<CompiledKernel> Compile(const Program& program, Target target, const CompileOptions& options,
+                               StopCheck* stop) {
+  if (stop == nullptr || !stop->active()) {
+    StopFlag never;
+    return CompileHere(program, target, options, never);
+  }
+  if (stop->Ask() != StopReason::kNone) return Stopped(program, *stop);
+  auto job = std::make_shared<Job>(program, target, options);
+  try {
+    job->thread = std::thread([job] { job->Run(); });
+  } catch (const std::system_error&) {
+    return CompileAsking(program, target, options, *stop);
+  }
+  if (!WaitFor(*job, *stop)) {
+    job->stop.Set(stop->reason());
+    Unwanted::Get().Keep(std::move(job));
+    return Stopped(program, *stop);
+  }
+  job->thread.join();
+  if (job->exception != nullptr) std::rethrow_exception(job->exception);
+  return *std::move(job->result);
+}
+
+int UnwantedCompilations() { return Unwanted::Get().Count(); }
 
 }  // namespace tarsia::compiler

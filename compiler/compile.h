@@ -10,6 +10,7 @@
 #include "compiler/target.h"
 #include "isa/program.h"
 #include "support/result.h"
+#include "support/stop.h"
 
 namespace tarsia::compiler {
 
@@ -57,8 +58,15 @@ struct CompiledKernel {
 
 // Errors name the line: what a tile, a thread or a block cannot hold. A program that validates
 // compiles or is refused so.
+//
+// `stop`, if it is not null and has anything to ask, may end the compilation; then the call returns
+// at once, with an error that says so. A pass of LLVM that is at work goes on in a thread of its
+// own to its end, where all of the compilation is freed. The process ends only after that, unless
+// it leaves by std::_Exit.
 Result<CompiledKernel> Compile(const Program& program, Target target,
-                               const CompileOptions& options = {});
+                               const CompileOptions& options = {}, StopCheck* stop = nullptr);
+// How many compilations that nobody wants any more are still at work.
+int UnwantedCompilations();
 
 }  // namespace tarsia::compiler
 

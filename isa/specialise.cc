@@ -104,7 +104,7 @@ class Specialiser {
     Result<ExprId> value = ParseExpression(binding.text, module_.pool);
     if (!value.ok()) {
       Diagnostic error = value.TakeError();
-      error.message = fmt::format("--set {}={}: {}", binding.name, binding.text, error.message);
+      error.message = fmt::format("`{}={}`: {}", binding.name, binding.text, error.message);
       error.location = Location();
       diagnostics_.Add(std::move(error));
       return {};
@@ -120,7 +120,7 @@ class Specialiser {
     Result<ExprType> type = StaticType(module_.pool, *value, NoNames());
     if (!type.ok()) {
       Diagnostic error = type.TakeError();
-      error.message = fmt::format("--set {}={}: {}", binding.name, binding.text, error.message);
+      error.message = fmt::format("`{}={}`: {}", binding.name, binding.text, error.message);
       error.location = Location();
       diagnostics_.Add(std::move(error));
       return {};
@@ -142,7 +142,7 @@ class Specialiser {
     if (value.none()) value = constant.default_value;
     if (value.none()) {
       diagnostics_.Error(diag::kUnboundConstant, constant.location, name, name).help =
-          fmt::format("give it one with --set {}=...", name);
+          fmt::format("give it a value: {}=...", name);
       failed_.push_back(constant.name);
       return;
     }

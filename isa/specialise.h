@@ -30,8 +30,7 @@ struct TargetLimits {
 // Constants without binding take their default. What they say never runs is taken out first
 // (isa/prune.h), so that an arm of an `if` need not fit constants that do not take it. Errors
 // (unknown or missing constants, a requirement that fails, whatever validation finds) go to
-// `diagnostics`; places in a binding's text are reported against the pseudo-source `--set`.
-// Thread-safe.
+// `diagnostics`; those in a binding's text have no place, and begin with the binding. Thread-safe.
 std::optional<Program> Specialise(const ValidModule& module, std::string_view kernel,
                                   const std::vector<Binding>& bindings, const TargetLimits& limits,
                                   Diagnostics& diagnostics);

@@ -28,8 +28,8 @@ class LayoutSize {
 
   MemLayoutFamily family_;
   DType type_ = kU8;
-  bool quick_ = true;       // the family itself is as it must be
-  int64_t tile_bits_ = 0;   // of the packed form
+  bool quick_ = true;        // the family itself is as it must be
+  int64_t tile_bits_ = 0;    // of the packed form
   uint64_t fixed_bits_ = 0;  // of a concrete layout
 };
 

@@ -4,8 +4,11 @@
 #define TARSIA_RUNTIME_API_H_
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <exception>
+#include <functional>
 #include <new>
 #include <string>
 
@@ -44,6 +47,17 @@ inline tarsia_status BadIndex(const char* name, size_t index, size_t count) {
   return Invalid(diag::kApiIndexRange, name, index, count);
 }
 
+// What asks a caller's callback; null where there is none.
+inline std::function<bool()> Asker(tarsia_cancel_fn cancel, void* user) {
+  if (cancel == nullptr) return nullptr;
+  return [cancel, user] { return cancel(user); };
+}
+// Of options that compile. More than the clock can count is no limit.
+inline std::chrono::milliseconds CompileLimit(uint64_t ms) {
+  constexpr uint64_t kMost = uint64_t{1} << 40;
+  return std::chrono::milliseconds(static_cast<int64_t>(ms > kMost ? 0 : ms));
+}
+
 // Runs the body of an API function; no exception leaves it.
 template <typename Body>
 tarsia_status Guarded(const Body& body) noexcept {
@@ -62,6 +76,13 @@ tarsia_status Guarded(const Body& body) noexcept {
 // specialised to the size of the first version.
 template <typename T>
 inline constexpr size_t kFirstSize = sizeof(T);
+template <>
+inline constexpr size_t kFirstSize<tarsia_code_options> = offsetof(tarsia_code_options, cancel);
+template <>
+inline constexpr size_t kFirstSize<tarsia_plan_options> = offsetof(tarsia_plan_options, cancel);
+template <>
+inline constexpr size_t kFirstSize<tarsia_execute_options> =
+    offsetof(tarsia_execute_options, cancel);
 // No struct ever gets larger than this, so that a wild `size` is not followed.
 inline constexpr size_t kMaxStructSize = 4096;
 

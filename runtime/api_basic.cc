@@ -43,6 +43,8 @@ const char* tarsia_status_name(tarsia_status status) {
       return "TARSIA_STATUS_INTERNAL";
     case TARSIA_STATUS_DEVICE_LOST:
       return "TARSIA_STATUS_DEVICE_LOST";
+    case TARSIA_STATUS_CANCELLED:
+      return "TARSIA_STATUS_CANCELLED";
     case TARSIA_STATUS_FORCE_32BIT:
       break;
   }

@@ -17,13 +17,14 @@ namespace {
 
 tarsia_status MakeCode(const tarsia_module& module, const std::string& kernel,
                        const std::vector<Binding>& bindings, compiler::Target target,
-                       bool line_info, tarsia_code** out, tarsia_diagnostics** errors) {
+                       bool line_info, StopCheck* stop, tarsia_code** out,
+                       tarsia_diagnostics** errors) {
   Diagnostics list;
   const auto program = Specialise(module.valid, kernel, bindings, compiler::LimitsOf(target), list);
   if (!program) return Reject(TARSIA_STATUS_REJECTED, module.source, std::move(list), errors);
   compiler::CompileOptions options;
   options.line_info = line_info;
-  auto code = runtime::Code::Make(*program, target, options);
+  auto code = runtime::Code::Make(*program, target, options, stop);
   if (!code.ok()) return RejectOne(module, code.TakeError(), errors);
   if (LogWanted(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("code of {} for {}", kernel, Row(target).name));
@@ -68,7 +69,9 @@ tarsia_status tarsia_code_create(const tarsia_module* module, const tarsia_code_
     if (const auto s = FindKernelName(*module, with.kernel, &kernel); s != TARSIA_STATUS_OK) {
       return s;
     }
-    return MakeCode(*module, kernel, bindings, *target, !with.no_line_info, out, diagnostics);
+    StopCheck stop(Asker(with.cancel, with.cancel_user), CompileLimit(with.compile_limit_ms));
+    return MakeCode(*module, kernel, bindings, *target, !with.no_line_info, &stop, out,
+                    diagnostics);
   });
 }
 

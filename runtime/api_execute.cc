@@ -1,6 +1,7 @@
 // The C API: execution and its reports.
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,7 +45,7 @@ tarsia_status CheckTraceValue(const tarsia_plan& plan, std::string_view name) {
 }
 
 tarsia_status ReadExecuteOptions(const tarsia_plan& plan, const tarsia_execute_options* options,
-                                 vm::LaunchOptions* out) {
+                                 vm::LaunchOptions* out, std::optional<StopCheck>* stop) {
   if (options == nullptr) return TARSIA_STATUS_OK;
   tarsia_execute_options with = {};
   if (const auto s = ReadStruct(options, "options", &with); s != TARSIA_STATUS_OK) return s;
@@ -56,6 +57,9 @@ tarsia_status ReadExecuteOptions(const tarsia_plan& plan, const tarsia_execute_o
   out->threads = static_cast<int>(std::min(with.threads, kMaxThreads));
   out->max_instructions = with.max_instructions;
   out->print = Sink(with.print, with.print_user);
+  if (with.cancel != nullptr) {
+    out->stop = &stop->emplace(Asker(with.cancel, with.cancel_user));
+  }
   if (with.progress != nullptr) {
     out->progress = [callback = with.progress, user = with.progress_user](
                         uint64_t done, uint64_t total) { callback(user, done, total); };
@@ -115,6 +119,7 @@ tarsia_status Finish(const tarsia_plan& plan, const runtime::LaunchResult& resul
 // What tarsia_execute and tarsia_workspace_report are given, as the runtime takes it.
 struct Request {
   vm::ArgumentList args;
+  std::optional<StopCheck> stop;
   vm::LaunchOptions options;
   runtime::LaunchRequest launch;
 };
@@ -124,7 +129,8 @@ tarsia_status ReadRequest(const tarsia_plan* plan, const tarsia_arg* args, size_
                           bool report, Request* out) {
   if (plan == nullptr) return NullArgument("plan");
   if (const auto s = ReadArgs(*plan, args, arg_count, &out->args); s != TARSIA_STATUS_OK) return s;
-  if (const auto s = ReadExecuteOptions(*plan, options, &out->options); s != TARSIA_STATUS_OK) {
+  if (const auto s = ReadExecuteOptions(*plan, options, &out->options, &out->stop);
+      s != TARSIA_STATUS_OK) {
     return s;
   }
   out->launch.args = out->args;

@@ -49,7 +49,7 @@ tarsia_status MakePlan(const tarsia_module* module, std::shared_ptr<runtime::Dev
   if (LogWanted(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("plan of {} on {}", kernel, device->name()));
   }
-  *out = new tarsia_plan{module->source,     *std::move(program), *std::move(launch),
+  *out = new tarsia_plan{module->source,    *std::move(program), *std::move(launch),
                          std::move(device), *std::move(ready),   std::move(text)};
   return TARSIA_STATUS_OK;
 }
@@ -59,8 +59,7 @@ tarsia_status FailQuery(const tarsia_plan& plan, const Diagnostic& error) {
   return FailText(TARSIA_STATUS_REJECTED, Render(error, *plan.source));
 }
 
-tarsia_status FillQuery(const tarsia_plan& plan, const vm::CodeList& scalars,
-                        tarsia_query* query) {
+tarsia_status FillQuery(const tarsia_plan& plan, const vm::CodeList& scalars, tarsia_query* query) {
   int64_t grid[3] = {};
   if (const Status status = plan.launch.ResolveGrid(plan.program, scalars.data(), grid);
       !status.ok()) {
@@ -108,8 +107,10 @@ tarsia_status tarsia_plan_create(const tarsia_module* module, const tarsia_plan_
     if (const auto s = FindKernelName(*module, with.kernel, &kernel); s != TARSIA_STATUS_OK) {
       return s;
     }
+    StopCheck stop(Asker(with.cancel, with.cancel_user), CompileLimit(with.compile_limit_ms));
     runtime::LoadOptions load;
     load.workspace_limit = with.workspace_limit;
+    load.stop = &stop;
     return MakePlan(module, *std::move(device), kernel, bindings, load, out, diagnostics);
   });
 }

@@ -1,13 +1,38 @@
 #include "runtime/code.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "compiler/ptx/sass.h"
+#include "isa/bytecode.h"
+#include "runtime/code_cache.h"
 
 namespace tarsia::runtime {
 
+namespace {
+
+// All that code depends on; nothing for a program that has no bytecode.
+std::optional<std::string> KeyOf(const Program& program, compiler::Target target,
+                                 const compiler::CompileOptions& options) {
+  const Result<std::string> bytes = Encode(program.module());
+  if (!bytes.ok()) return std::nullopt;
+  const std::string& source = program.source_name();
+  return fmt::format("{} {} {} {} {}\n{}{}", Row(target).name, options.line_info,
+                     options.keep_llvm_ir, program.warps(), source.size(), source, *bytes);
+}
+
+}  // namespace
+
 Result<std::shared_ptr<const Code>> Code::Make(const Program& program, compiler::Target target,
-                                               const compiler::CompileOptions& options) {
-  TARSIA_TRY(compiler::CompiledKernel kernel, compiler::Compile(program, target, options));
-  return std::shared_ptr<const Code>(new Code(program, target, options, std::move(kernel)));
+                                               const compiler::CompileOptions& options,
+                                               StopCheck* stop) {
+  const auto make = [&]() -> Result<std::shared_ptr<const Code>> {
+    TARSIA_TRY(compiler::CompiledKernel kernel, compiler::Compile(program, target, options, stop));
+    return std::shared_ptr<const Code>(new Code(program, target, options, std::move(kernel)));
+  };
+  const std::optional<std::string> key = KeyOf(program, target, options);
+  return key ? CodeCache::Get().Find(*key, stop, make) : make();
 }
 
 Result<std::string> Code::LlvmIr() const {

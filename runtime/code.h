@@ -16,9 +16,11 @@ namespace tarsia::runtime {
 // Immutable to the outside; thread-safe. Machine code is made when it is first asked for.
 class Code {
  public:
-  // Errors: those of compiler::Compile.
+  // What was compiled from an equal program before, in this process, is not compiled again. Errors:
+  // those of compiler::Compile.
   static Result<std::shared_ptr<const Code>> Make(const Program& program, compiler::Target target,
-                                                  const compiler::CompileOptions& options = {});
+                                                  const compiler::CompileOptions& options = {},
+                                                  StopCheck* stop = nullptr);
 
   [[nodiscard]] compiler::Target target() const { return target_; }
   [[nodiscard]] const compiler::CompiledKernel& kernel() const { return kernel_; }

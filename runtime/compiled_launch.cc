@@ -42,7 +42,7 @@ Status CheckGrid(const Program& program, const std::array<int64_t, 3>& grid) {
 Result<CompiledProgram> CompiledProgram::Make(const Program& program, compiler::Target target,
                                               const LoadOptions& options) {
   TARSIA_TRY(vm::LaunchTemplate launch, vm::LaunchTemplate::Make(program));
-  TARSIA_TRY(std::shared_ptr<const Code> code, Code::Make(program, target));
+  TARSIA_TRY(std::shared_ptr<const Code> code, Code::Make(program, target, {}, options.stop));
   TARSIA_TRY(WorkspacePlan workspace,
              WorkspacePlan::Make(program, code->kernel(), options.workspace_limit));
   return CompiledProgram(program, std::move(code), std::move(launch), std::move(workspace));

@@ -48,8 +48,7 @@ class CpuDevice final : public Device {
   }
   [[nodiscard]] TargetLimits Limits() const override { return {}; }
 
-  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
-                                             const LoadOptions&) override {
+  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program, const LoadOptions&) override {
     TARSIA_TRY(std::shared_ptr<const vm::Plan> plan, vm::Prepare(program));
     return std::unique_ptr<LoadedKernel>(new CpuKernel(std::move(plan)));
   }
@@ -82,8 +81,7 @@ class CpuDevice final : public Device {
     if (bytes != 0) std::memset(to, value, bytes);
     return OkStatus();
   }
-  Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
-                   StreamHandle stream) override {
+  Status FillWords(DevicePointer to, uint32_t value, uint64_t words, StreamHandle stream) override {
     TARSIA_CHECK(CheckNoStream(stream));
     std::fill_n(static_cast<uint32_t*>(to), words, value);
     return OkStatus();

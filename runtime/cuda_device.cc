@@ -12,6 +12,7 @@
 #include "runtime/cuda/stream.h"
 #include "runtime/diagnostics.h"
 #include "runtime/log.h"
+#include "vm/diagnostics.h"
 
 namespace tarsia::runtime {
 namespace {
@@ -31,6 +32,14 @@ bool LeavesCodeToDriver() {
 bool RunsCubinsOf(const cuda::GpuProperties& gpu, compiler::Target target) {
   const int capability = Row(target).capability;
   return capability / 10 == gpu.major && capability <= gpu.capability();
+}
+
+// What waits for a stream fails here where the stream is captured: the driver would end the
+// capture.
+Status CheckNotCaptured(const cuda::Gpu& gpu, cuda::CuStream stream, std::string_view what) {
+  TARSIA_TRY(const bool captured, cuda::IsCapturing(gpu, stream));
+  if (!captured) return OkStatus();
+  return MakeDiagnostic(diag::kCudaCaptured, {}, what, "it has to wait for the stream");
 }
 
 class CudaKernel final : public LoadedKernel {
@@ -56,6 +65,8 @@ class CudaKernel final : public LoadedKernel {
     result.report.grid = launch.grid;
     if (launch.Empty()) return result;
     const cuda::CuStream stream = ToStream(request.stream);
+    if (request.wait) TARSIA_CHECK(CheckNotCaptured(*gpu_, stream, "waiting for a launch"));
+    TARSIA_CHECK(CheckWanted(request));
     TARSIA_CHECK(program_.FillBeforeLaunch(device_, launch, request));
     if (!request.wait) {
       TARSIA_CHECK(kernel_->Launch(launch.grid, launch.parameters(), stream));
@@ -83,6 +94,7 @@ class CudaKernel final : public LoadedKernel {
     TARSIA_CHECK(program_.Prepare(request, &launch));
     LaunchResult result;
     result.report.grid = launch.grid;
+    TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(request.stream), "reading a workspace"));
     TARSIA_CHECK(cuda::Synchronize(*gpu_, ToStream(request.stream)));
     if (!launch.Empty()) TARSIA_CHECK(program_.ReadReport(device_, launch, request));
     return result;
@@ -91,6 +103,13 @@ class CudaKernel final : public LoadedKernel {
   [[nodiscard]] std::shared_ptr<const Code> code() const override { return program_.code(); }
 
  private:
+  // Nothing ends a kernel that runs, so it is asked once, before.
+  Status CheckWanted(const LaunchRequest& request) const {
+    StopCheck* const stop = request.options != nullptr ? request.options->stop : nullptr;
+    if (stop == nullptr || stop->Ask() == StopReason::kNone) return OkStatus();
+    return MakeDiagnostic(diag::kLaunchCancelled, Location(), program_.program().name());
+  }
+
   // The time on the GPU, from before the kernel to behind it.
   Result<uint64_t> LaunchAndWait(const CompiledLaunch& launch, cuda::CuStream stream) const {
     TARSIA_TRY(const cuda::Event start, cuda::Event::Create(gpu_));
@@ -168,12 +187,14 @@ class CudaDevice final : public Device {
 
   Status Write(DevicePointer to, const void* from, uint64_t bytes, StreamHandle stream) override {
     if (bytes == 0) return OkStatus();
+    TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(stream), "writing memory"));
     TARSIA_CHECK(cuda::CopyIn(*gpu_, AddressOf(to), from, bytes, ToStream(stream)));
     return Synchronize(stream);
   }
 
   Status Read(void* to, DevicePointer from, uint64_t bytes, StreamHandle stream) override {
     if (bytes == 0) return OkStatus();
+    TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(stream), "reading memory"));
     TARSIA_CHECK(cuda::CopyOut(*gpu_, to, AddressOf(from), bytes, ToStream(stream)));
     return Synchronize(stream);
   }
@@ -182,8 +203,7 @@ class CudaDevice final : public Device {
     return cuda::Fill(*gpu_, AddressOf(to), value, bytes, ToStream(stream));
   }
 
-  Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
-                   StreamHandle stream) override {
+  Status FillWords(DevicePointer to, uint32_t value, uint64_t words, StreamHandle stream) override {
     return cuda::Fill(*gpu_, AddressOf(to), value, words, ToStream(stream));
   }
 
@@ -197,6 +217,7 @@ class CudaDevice final : public Device {
   }
 
   Status Synchronize(StreamHandle stream) override {
+    TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(stream), "waiting for a stream"));
     return cuda::Synchronize(*gpu_, ToStream(stream));
   }
 

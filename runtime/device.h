@@ -82,6 +82,7 @@ class LoadedKernel {
 // How a program is made ready.
 struct LoadOptions {
   uint64_t workspace_limit = 0;  // in bytes, of every launch; 0: none
+  StopCheck* stop = nullptr;     // asked while code is made; null: it is made to the end
 };
 
 class Device {

@@ -57,6 +57,7 @@ class PtxKernel final : public LoadedKernel {
     TARSIA_CHECK(program_.FillBeforeLaunch(device_, launch, request));
     const auto start = std::chrono::steady_clock::now();
     TARSIA_TRY(ptx::LaunchReport report, Run(launch, options, request.counts != nullptr));
+    if (options.stop != nullptr && options.stop->stopped()) return Cancelled();
     if (request.counts != nullptr) *request.counts = std::move(report.counts);
     const auto spent = std::chrono::steady_clock::now() - start;
     result.nanoseconds =
@@ -107,12 +108,17 @@ class PtxKernel final : public LoadedKernel {
     config.parameters = launch.parameters();
     config.counts = counts;
     config.instruction_limit = options.max_instructions;
+    config.stop = options.stop;
     config.max_shared = static_cast<uint64_t>(Row(program_.code()->target()).shared_bytes);
     config.host_threads = options.threads > 0
                               ? options.threads
                               : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     const std::lock_guard lock(machine_->mutex);
     return ptx::Launch(*image_, kernel.name, config);
+  }
+
+  [[nodiscard]] Diagnostic Cancelled() const {
+    return MakeDiagnostic(diag::kLaunchCancelled, Location(), program_.program().name());
   }
 
   // The instruction of a line of the text, as its line information names it.
@@ -211,8 +217,7 @@ class PtxDevice final : public Device {
     return machine_->memory.Fill(AddressOf(to), value, 1, bytes);
   }
 
-  Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
-                   StreamHandle stream) override {
+  Status FillWords(DevicePointer to, uint32_t value, uint64_t words, StreamHandle stream) override {
     TARSIA_CHECK(CheckNoStream(stream));
     const std::lock_guard lock(machine_->mutex);
     return machine_->memory.Fill(AddressOf(to), value, sizeof(value), words);

@@ -37,6 +37,14 @@ constexpr Meaning kMeanings[] = {
     {&ptx::diag::kBadCopy, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaNotDevicePointer, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaNotLoaded, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kCudaCaptured, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kScratchExtent, TARSIA_STATUS_INVALID_ARGUMENT},
+    // A value of a constant or a scalar wants more than is allowed.
+    {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
+    // The caller does not want it any more, or not for so long.
+    {&diag::kLaunchCancelled, TARSIA_STATUS_CANCELLED},
+    {&diag::kCompileCancelled, TARSIA_STATUS_CANCELLED},
+    {&diag::kCompileLimit, TARSIA_STATUS_CANCELLED},
     // The device does not have it.
     {&diag::kOptionOfInterpreter, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kCudaSharedMemory, TARSIA_STATUS_UNSUPPORTED},

@@ -55,7 +55,7 @@ class WorkspacePlan {
 
  private:
   struct Piece {
-    size_t index = 0;  // in CompiledKernel::workspace
+    size_t index = 0;    // in CompiledKernel::workspace
     uint32_t value = 0;  // of alloc.global
     bool zeroed = false;
     bool constant = true;

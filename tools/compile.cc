@@ -155,6 +155,7 @@ int Compile(const Args& args) {
   command.Value("-o,--output", "OUT", &request.out, "Where to; standard output if left out");
   command.Flag("--no-line-info", &request.no_line_info,
                "Leave out what ties the code to the lines of the text");
+  AddCompileLimit(&command, &request.plan.compile_limit);
   command.Flag("--resources", &request.resources,
                "Say what the machine code needs: registers, spills, shared memory");
   command.Flag("--time", &request.time, "Say how long each stage took");
@@ -168,7 +169,8 @@ int Compile(const Args& args) {
     return command.Misuse("--arg and --in are for --emit cost");
   }
   Handle<tarsia_code> code;
-  CodeRequest wanted{request.target, request.plan.kernel, request.plan.sets, !request.no_line_info};
+  CodeRequest wanted{request.target, request.plan.kernel, request.plan.sets, !request.no_line_info,
+                     request.plan.compile_limit};
   if (const int made = MakeCode(module.get(), wanted, &code); made != kDone) return made;
   watch.Lap("compile");
   return Emit(code.get(), request, &watch);

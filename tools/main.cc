@@ -3,15 +3,18 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string_view>
 
+#include "compiler/compile.h"
 #include "dtypes/simd.h"
 #include "support/temporary_file.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 
+using namespace tarsia;
 using namespace tarsia::tools;
 
 namespace {
@@ -83,6 +86,13 @@ int CloseStandardOutput(int code) {
   return kEnvironment;
 }
 
+// The process does not wait for a compilation that took too long.
+int Leave(int code) {
+  if (compiler::UnwantedCompilations() == 0) return code;
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -97,7 +107,7 @@ int main(int argc, char** argv) {
       PrintError(simd.error());
       return kUsage;
     }
-    return CloseStandardOutput(Dispatch(argv[1], Args(argv + 2, argv + argc)));
+    return Leave(CloseStandardOutput(Dispatch(argv[1], Args(argv + 2, argv + argc))));
   } catch (const std::bad_alloc&) {
     std::fputs("tarsia: error: out of memory\n", stderr);
   } catch (const std::exception& error) {

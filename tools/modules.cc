@@ -13,6 +13,7 @@ int ExitCode(tarsia_status status) {
     case TARSIA_STATUS_OK:
       return kDone;
     case TARSIA_STATUS_REJECTED:
+    case TARSIA_STATUS_CANCELLED:
     case TARSIA_STATUS_UNSUPPORTED:
     case TARSIA_STATUS_LAUNCH_FAILED:
     case TARSIA_STATUS_FINDINGS:
@@ -112,6 +113,11 @@ const char* OrNull(const std::string& text) { return text.empty() ? nullptr : te
 
 }  // namespace
 
+void AddCompileLimit(Command* command, uint32_t* seconds) {
+  command->Number("--compile-limit", "S", seconds,
+                  "Seconds that compiling may take; 60 if left out, 0 for as long as it takes");
+}
+
 int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,
              Handle<tarsia_diagnostics>* diagnostics) {
   Bindings bindings;
@@ -121,6 +127,7 @@ int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tar
   options.device = OrNull(request.device);
   options.bindings = bindings.list.data();
   options.binding_count = bindings.list.size();
+  options.compile_limit_ms = uint64_t{request.compile_limit} * 1000;
   tarsia_plan* plan = nullptr;
   tarsia_diagnostics* errors = nullptr;
   const auto status = tarsia_plan_create(module, &options, &plan, &errors);
@@ -137,6 +144,7 @@ int MakeCode(const tarsia_module* module, const CodeRequest& request, Handle<tar
   options.kernel = OrNull(request.kernel);
   options.bindings = bindings.list.data();
   options.binding_count = bindings.list.size();
+  options.compile_limit_ms = uint64_t{request.compile_limit} * 1000;
   options.no_line_info = !request.line_info;
   tarsia_code* made = nullptr;
   tarsia_diagnostics* errors = nullptr;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/command.h"
 #include "tools/handles.h"
 
 namespace tarsia::tools {
@@ -28,19 +29,27 @@ int LoadModule(const std::string& path, Handle<tarsia_module>* out,
 // Splits `NAME=REST` (a `%` before the name is dropped); false without a name or `=`.
 bool SplitAssignment(std::string_view text, std::string* name, std::string* rest);
 
+// Seconds that compiling one kernel may take unless the user says something else.
+inline constexpr uint32_t kCompileLimit = 60;
+
 struct PlanRequest {
   std::string kernel;             // "": the only one
   std::string device;             // "": the default one
   std::vector<std::string> sets;  // NAME=V
+  uint32_t compile_limit = kCompileLimit;
 };
 int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,
              Handle<tarsia_diagnostics>* diagnostics = nullptr);
+
+// Declares --compile-limit.
+void AddCompileLimit(Command* command, uint32_t* seconds);
 
 struct CodeRequest {
   std::string target;
   std::string kernel;             // "": the only one
   std::vector<std::string> sets;  // NAME=V
   bool line_info = true;
+  uint32_t compile_limit = kCompileLimit;
 };
 int MakeCode(const tarsia_module* module, const CodeRequest& request, Handle<tarsia_code>* out);
 

@@ -44,11 +44,28 @@ void PrintError(const Diagnostic& error, const SourceFile& source) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+namespace {
+
+// The command's own way to give constants their values, which the library does not know.
+bool LacksConstants(const tarsia_diagnostics* diagnostics) {
+  for (size_t i = 0; i < tarsia_diagnostics_count(diagnostics); ++i) {
+    auto diagnostic = Sized<tarsia_diagnostic>();
+    if (tarsia_diagnostics_get(diagnostics, i, &diagnostic) != TARSIA_STATUS_OK) continue;
+    if (diagnostic.id == std::string_view("unbound-constant")) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void PrintDiagnostics(const tarsia_diagnostics* diagnostics) {
   tarsia_blob* text = nullptr;
   if (tarsia_diagnostics_render(diagnostics, WantsColor(), &text) != TARSIA_STATUS_OK) return;
   const Handle<tarsia_blob> owned(text);
   std::fwrite(tarsia_blob_data(text), 1, tarsia_blob_size(text), stderr);
+  if (LacksConstants(diagnostics)) {
+    fmt::print(stderr, "tarsia: constants get their values with --set NAME=VALUE\n");
+  }
 }
 
 void PrintOut(std::string_view text) {

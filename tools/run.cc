@@ -252,6 +252,7 @@ void Declare(Command& command, RunRequest* request, std::string* block) {
   command.ValueOrFlag("--trace", "%NAME", &request->trace,
                       "Print what one block does as it goes; only where %NAME is made");
   command.Value("--block", "X,Y,Z", block, "The block to trace; 0,0,0 if left out");
+  AddCompileLimit(&command, &request->plan.compile_limit);
   command.Flag("--json", &request->json, "The summary as JSON");
 }
 

@@ -11,7 +11,9 @@
 namespace tarsia::vm {
 namespace {
 
-constexpr uint64_t kStopMask = 255;  // how often a block looks whether the launch has failed
+// How often a block looks whether the launch has failed, and whether anybody still wants it.
+constexpr uint64_t kStopMask = 255;
+constexpr uint64_t kStopMaskWhereAsked = 7;
 
 template <typename T>
 void GatherAs(const void* src, const std::vector<uint32_t>& index, void* dst) {
@@ -115,6 +117,7 @@ void Agent::Begin() {
   error_.reset();
   copies_.clear();
   open_group_ = 0;
+  stop_mask_ = options.stop != nullptr ? kStopMaskWhereAsked : kStopMask;
   const bool traced = options.trace.enabled && options.trace.block == block_.index;
   slow_ = options.check || traced || options.max_instructions != 0 || options.wait != nullptr;
 }
@@ -129,10 +132,7 @@ RunState Agent::Resume() {
     if (slow_ && !BeforeSlow(inst, state)) {
       return state == ExecState::kSuspend ? RunState::kSuspended : RunState::kFailed;
     }
-    if ((++executed_ & kStopMask) == 0 &&
-        launch().failed_block.load(std::memory_order_relaxed) < block_.linear) {
-      return RunState::kDone;
-    }
+    if ((++executed_ & stop_mask_) == 0 && launch().Stops(block_.linear)) return RunState::kDone;
     const uint32_t at = pc_++;
     state = inst.exec(*this, inst);
     switch (state) {

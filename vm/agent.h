@@ -145,6 +145,7 @@ class Agent final : public Resumable {
   uint32_t pc_ = 0;
   bool slow_ = false;
   uint64_t executed_ = 0;
+  uint64_t stop_mask_ = 0;  // a look whether to stop where these bits of executed_ are 0
   uint32_t stamp_ = 0;
   const WaitCondition* waiting_ = nullptr;
   std::optional<Diagnostic> error_;

@@ -20,6 +20,7 @@
 #include "isa/program.h"
 #include "layout/inline_vector.h"
 #include "support/result.h"
+#include "support/stop.h"
 #include "vm/scheduler.h"
 
 namespace tarsia::vm {
@@ -72,6 +73,7 @@ struct LaunchOptions {
   TraceOptions trace;
   LineSink print;  // of the instruction `print`; null: dropped
   ProgressSink progress;
+  StopCheck* stop = nullptr;  // asked while the launch goes on; null: it runs to its end
   // For tests of the scheduler: what an instruction (by its index in the kernel) waits for before
   // it runs, or null. The condition must outlive the launch.
   std::function<const WaitCondition*(const std::array<int64_t, 3>& block, size_t inst)> wait;
@@ -95,7 +97,8 @@ struct LaunchReport {
 Result<std::shared_ptr<const Plan>> Prepare(const Program& program);
 
 // Runs the whole grid and waits for it. Errors: arguments that do not fit, assumptions that do not
-// hold, a failed assertion (of the lowest block that has one), deadlock, memory that cannot be had.
+// hold, a failed assertion (of the lowest block that has one), deadlock, memory that cannot be had,
+// LaunchOptions::stop.
 // After an error the contents of writable buffers are unspecified.
 Result<LaunchReport> Launch(const Plan& plan, std::span<const Argument> args,
                             const LaunchOptions& options = {});

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <new>
 #include <numeric>
 #include <optional>
@@ -16,7 +17,6 @@
 
 namespace tarsia::vm {
 namespace {
-
 
 // ---- arguments -----------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class Workers final : private WorkerPool::Job {
   // The next block; false: there is none.
   bool RunBlock(BlockRunner& runner) {
     const int64_t linear = next_.fetch_add(1, std::memory_order_relaxed);
-    if (linear >= blocks_ || linear > state_.failed_block.load()) return false;
+    if (linear >= blocks_ || state_.Stops(linear)) return false;
     BlockState& block = runner.block;
     Resumable* const agents[] = {&runner.agent};
     block.Begin(linear);
@@ -317,7 +317,11 @@ Result<LaunchReport> LaunchChecked(const Plan& plan, std::span<const Argument> a
   state.scalars.assign(shape.scalars.begin(), shape.scalars.end());
   BindArguments(args, state);
   Workers workers(*context, blocks);
-  TARSIA_CHECK(workers.Run(threads));
+  Status ran = workers.Run(threads);
+  if (options.stop != nullptr && options.stop->stopped()) {
+    return MakeDiagnostic(diag::kLaunchCancelled, Location(), plan.program.name());
+  }
+  if (!ran.ok()) return ran.TakeError();
   if (options.check) CheckLeftZero(state);
   report.findings = state.TakeFindings();
   if (options.check) {

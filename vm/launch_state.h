@@ -55,6 +55,13 @@ class LaunchState {
   // The lowest block that failed: blocks above it need not go on.
   std::atomic<int64_t> failed_block{INT64_MAX};
 
+  // Whether a block need not go on. Asks, now and then, whether the launch is still wanted.
+  bool Stops(int64_t block) {
+    StopCheck* const stop = options_->stop;
+    if (stop != nullptr && stop->Ask() != StopReason::kNone) failed_block.store(-1);
+    return failed_block.load(std::memory_order_relaxed) < block;
+  }
+
   // Only with --check, on one thread.
   void Report(const DiagInfo& info, const PlannedInst& at, const PlannedInst* other,
               const std::array<int64_t, 3>& block, Diagnostic diagnostic);

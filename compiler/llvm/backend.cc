@@ -9,6 +9,8 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/OptBisect.h>
+#include <llvm/IR/PassInstrumentation.h>
 #include <llvm/IR/PassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -36,6 +38,7 @@
 #include <utility>
 
 #include "compiler/diagnostics.h"
+#include "compiler/llvm/isolation.h"
 
 // From LLVM's NVPTX library; llvm/Support/TargetSelect.h would want all targets.
 extern "C" {
@@ -84,6 +87,32 @@ class CollectErrors {
   llvm::LLVMContext& context_;
   std::unique_ptr<llvm::DiagnosticHandler> old_;
   std::string errors_;
+};
+
+// While it lives, passes of code generation that can be left out are, once nobody wants the result.
+class SkipPasses final : public llvm::OptPassGate {
+ public:
+  SkipPasses(llvm::LLVMContext& context, StopFlag& stop)
+      : context_(context), old_(context.getOptPassGate()), stop_(stop) {
+    context_.setOptPassGate(*this);
+  }
+  ~SkipPasses() override { context_.setOptPassGate(old_); }
+  SkipPasses(const SkipPasses&) = delete;
+  SkipPasses& operator=(const SkipPasses&) = delete;
+  bool shouldRunPass(llvm::StringRef, llvm::StringRef) override {
+    const StopReason reason = stop_.Ask();
+    // The process waits; what is left behind does not matter any more.
+    if (reason == StopReason::kExit) {
+      AbandonCompilation(MakeDiagnostic(diag::kCompileStopped, Location()));
+    }
+    return reason == StopReason::kNone;
+  }
+  [[nodiscard]] bool isEnabled() const override { return true; }
+
+ private:
+  llvm::LLVMContext& context_;
+  llvm::OptPassGate& old_;
+  StopFlag& stop_;
 };
 
 const llvm::Target* FindBackend(std::string& error) {
@@ -140,8 +169,11 @@ llvm::FunctionPassManager OurPasses() {
   return passes;
 }
 
-void RunPasses(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::PassBuilder builder(&machine);
+void RunPasses(llvm::Module& module, llvm::TargetMachine& machine, StopFlag& stop) {
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerShouldRunOptionalPassCallback(
+      [&stop](llvm::StringRef, llvm::Any) { return !stop.Stopped(); });
+  llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -164,10 +196,11 @@ Status Verify(const llvm::Module& module) {
   return MakeDiagnostic(diag::kLlvmInvalid, Location(), text);
 }
 
-Status RunOn(llvm::Module& module, Target target, llvm::TargetMachine& machine) {
+Status RunOn(llvm::Module& module, Target target, llvm::TargetMachine& machine, StopFlag& stop) {
   TARSIA_CHECK(Verify(module));
   CollectErrors collect(module.getContext());
-  RunPasses(module, machine);
+  RunPasses(module, machine, stop);
+  if (stop.Stopped()) return MakeDiagnostic(diag::kCompileStopped, Location());
   if (collect.errors().empty()) return OkStatus();
   return MakeDiagnostic(diag::kLlvmFailed, Location(), Row(target).name, collect.errors());
 }
@@ -182,13 +215,15 @@ void SetTriple(llvm::Module& module) {
 Status Optimize(llvm::Module& module, Target target) {
   SetTriple(module);
   TARSIA_TRY(auto machine, MakeMachine(target));
-  return RunOn(module, target, *machine);
+  StopFlag never;
+  return RunOn(module, target, *machine, never);
 }
 
-Result<std::string> EmitPtx(llvm::Module& module, Target target) {
+Result<std::string> EmitPtx(llvm::Module& module, Target target, StopFlag& stop) {
   SetTriple(module);
   TARSIA_TRY(auto machine, MakeMachine(target));
-  TARSIA_CHECK(RunOn(module, target, *machine));
+  TARSIA_CHECK(RunOn(module, target, *machine, stop));
+  const SkipPasses skip(module.getContext(), stop);
   CollectErrors collect(module.getContext());
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
@@ -198,6 +233,7 @@ Result<std::string> EmitPtx(llvm::Module& module, Target target) {
     return MakeDiagnostic(diag::kLlvmNoBackend, Location(), "no assembly printer");
   }
   code_generation.run(module);
+  if (stop.Stopped()) return MakeDiagnostic(diag::kCompileStopped, Location());
   if (!collect.errors().empty()) {
     return MakeDiagnostic(diag::kLlvmFailed, Location(), Row(target).name, collect.errors());
   }

@@ -7,6 +7,7 @@
 
 #include "compiler/target.h"
 #include "support/result.h"
+#include "support/stop.h"
 
 namespace llvm {
 class Module;
@@ -23,7 +24,12 @@ void SetTriple(llvm::Module& module);
 // No contraction and no flushing of subnormals but where the instructions' own flags allow it.
 // Errors: a module that does not verify, what LLVM cannot select. Thread-safe for modules of
 // different contexts. Where LLVM gives up or has no memory, see isolation.h.
-Result<std::string> EmitPtx(llvm::Module& module, Target target);
+// `stop` is looked at between passes; then the error is of kind diag::kCompileStopped.
+Result<std::string> EmitPtx(llvm::Module& module, Target target, StopFlag& stop);
+inline Result<std::string> EmitPtx(llvm::Module& module, Target target) {
+  StopFlag never;
+  return EmitPtx(module, target, never);
+}
 
 // Takes a kernel of nothing through all of it, so that LLVM makes what it makes once for the
 // process.

@@ -39,12 +39,13 @@ Status CheckParameters(const Program& program, const CompiledKernel& kernel,
 }  // namespace
 
 Emitter::Emitter(const Program& program, const LayoutPlan& layouts, const SharedPlan& shared,
-                 Target target, const CompileOptions& options)
+                 Target target, const CompileOptions& options, StopFlag& stop)
     : program_(program),
       layouts_(layouts),
       shared_(shared),
       target_(target),
       options_(options),
+      stop_(stop),
       context_(std::make_unique<llvm::LLVMContext>()),
       module_(std::make_unique<llvm::Module>(std::string(program.name()), *context_)),
       builder_(*context_),
@@ -242,6 +243,7 @@ void Emitter::MakeVariables() {
 
 Status Emitter::EmitBody(size_t begin, size_t end) {
   for (size_t i = begin; i < end;) {
+    if (stop_.Stopped()) return MakeDiagnostic(diag::kCompileStopped, Location());
     const Inst& inst = kernel().code[i];
     TARSIA_CHECK(EmitInst(i));
     i = std::max<size_t>(inst.end, i + 1);

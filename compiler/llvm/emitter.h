@@ -95,7 +95,7 @@ struct Address {
 class Emitter {
  public:
   Emitter(const Program& program, const LayoutPlan& layouts, const SharedPlan& shared,
-          Target target, const CompileOptions& options);
+          Target target, const CompileOptions& options, StopFlag& stop);
 
   // Everything; afterwards the module is whole and `kernel` says all but the PTX.
   Status EmitKernel();
@@ -315,6 +315,7 @@ class Emitter {
   const SharedPlan& shared_;
   const Target target_;
   const CompileOptions& options_;
+  StopFlag& stop_;
   CompiledKernel info_;
 
   std::unique_ptr<llvm::LLVMContext> context_;

@@ -20,8 +20,8 @@ uint64_t BytesToCompile(const llvm::Module& module) {
 
 Result<CompiledKernel> GenerateCode(const Program& program, const LayoutPlan& layouts,
                                     const SharedPlan& shared, Target target,
-                                    const CompileOptions& options) {
-  Emitter emitter(program, layouts, shared, target, options);
+                                    const CompileOptions& options, StopFlag& stop) {
+  Emitter emitter(program, layouts, shared, target, options, stop);
   TARSIA_CHECK(emitter.EmitKernel());
   CompiledKernel out = std::move(emitter.kernel_info());
   if (options.keep_llvm_ir) {
@@ -29,7 +29,7 @@ Result<CompiledKernel> GenerateCode(const Program& program, const LayoutPlan& la
     emitter.module().print(stream, nullptr);
   }
   TARSIA_CHECK(LookForMemory(BytesToCompile(emitter.module()), out.name));
-  TARSIA_TRY(out.ptx, EmitPtx(emitter.module(), target));
+  TARSIA_TRY(out.ptx, EmitPtx(emitter.module(), target, stop));
   return out;
 }
 
@@ -37,10 +37,10 @@ Result<CompiledKernel> GenerateCode(const Program& program, const LayoutPlan& la
 
 Result<CompiledKernel> Generate(const Program& program, const LayoutPlan& layouts,
                                 const SharedPlan& shared, Target target,
-                                const CompileOptions& options) {
+                                const CompileOptions& options, StopFlag& stop) {
   std::optional<Result<CompiledKernel>> out;
-  TARSIA_CHECK(
-      RunIsolated([&] { out.emplace(GenerateCode(program, layouts, shared, target, options)); }));
+  TARSIA_CHECK(RunIsolated(
+      [&] { out.emplace(GenerateCode(program, layouts, shared, target, options, stop)); }));
   return *std::move(out);
 }
 

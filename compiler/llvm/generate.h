@@ -11,7 +11,7 @@ namespace tarsia::compiler {
 // Everything of the result but CompiledKernel::layouts.
 Result<CompiledKernel> Generate(const Program& program, const LayoutPlan& layouts,
                                 const SharedPlan& shared, Target target,
-                                const CompileOptions& options);
+                                const CompileOptions& options, StopFlag& stop);
 
 }  // namespace tarsia::compiler
 

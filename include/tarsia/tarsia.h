@@ -67,6 +67,8 @@ typedef enum tarsia_status {
   TARSIA_STATUS_INTERNAL = 9,      /* a fault of the library */
   TARSIA_STATUS_DEVICE_LOST = 10,  /* a kernel failed on the GPU, or the GPU is gone: nothing more
                                       runs in this CUDA context */
+  TARSIA_STATUS_CANCELLED = 11,    /* a `cancel` callback said so, or compiling took longer than
+                                      `compile_limit_ms` */
   TARSIA_STATUS_FORCE_32BIT = 0x7fffffff
 } tarsia_status;
 
@@ -82,6 +84,11 @@ TARSIA_API const char* tarsia_last_error(void);
  * macros above, which are those of the header. Thread-safe. */
 TARSIA_API const char* tarsia_version(void);
 TARSIA_API uint32_t tarsia_version_number(void);
+
+/* Asked now and then, up to some hundred times a second, whether the call that it was given to is
+ * to stop: true ends it with TARSIA_STATUS_CANCELLED. May be called from any thread, one call at a
+ * time; must not call into the library and must not throw. */
+typedef bool (*tarsia_cancel_fn)(void* user);
 
 /* ---- Log ---------------------------------------------------------------------------------- */
 
@@ -486,12 +493,20 @@ typedef struct tarsia_code_options {
   const char* kernel;                    /* NULL: the only kernel of the module */
   const struct tarsia_binding* bindings; /* constants that are not named take their default */
   size_t binding_count;
-  bool no_line_info; /* leave out what ties the code to the lines of the text */
+  bool no_line_info;       /* leave out what ties the code to the lines of the text */
+  tarsia_cancel_fn cancel; /* ends the compilation; NULL: nothing does */
+  void* cancel_user;
+  uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
 } tarsia_code_options;
 
-/* Compiles a kernel; needs no device. `diagnostics` as in tarsia_module_create. Errors: REJECTED
- * (also of what the target cannot hold), NOT_FOUND, INVALID_ARGUMENT (an unknown target: the known
- * ones are listed), OUT_OF_MEMORY. Thread-safe. */
+/* Compiles a kernel; needs no device. What this process compiled before from the same program, with
+ * the same values, for the same target, is not compiled again: always while a plan or code of it
+ * lives, and for the newest few beyond that. `diagnostics` as in tarsia_module_create. Errors:
+ * REJECTED (also of what the target cannot hold), NOT_FOUND, INVALID_ARGUMENT (an unknown target:
+ * the known ones are listed), OUT_OF_MEMORY, CANCELLED. Thread-safe.
+ *
+ * With CANCELLED the call returns at once. What the compiler is at goes on in a thread until it can
+ * be left, and is freed there; a process that returns from main or calls exit() waits for that. */
 TARSIA_API tarsia_status tarsia_code_create(const tarsia_module* module,
                                             const tarsia_code_options* options, tarsia_code** out,
                                             tarsia_diagnostics** diagnostics);
@@ -559,13 +574,19 @@ typedef struct tarsia_plan_options {
   const tarsia_binding* bindings; /* constants that are not named take their default */
   size_t binding_count;
   uint64_t flags;           /* none yet: 0 */
-  uint64_t workspace_limit; /* in bytes; 0: no limit */
+  uint64_t workspace_limit; /* in bytes; 0: no limit. A kernel that cannot keep it is REJECTED, and
+                               so are scalars that would make a workspace larger. Lines of `print`
+                               have to do with the room that is left */
+  tarsia_cancel_fn cancel;  /* ends the compilation; NULL: nothing does */
+  void* cancel_user;
+  uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
 } tarsia_plan_options;
 
-/* Makes a plan. All work that can be done before the launch is done here. `options` may be NULL.
- * `diagnostics` as in tarsia_module_create. Errors: REJECTED (a constant is unknown, missing or
- * wrong, a `require` does not hold), NOT_FOUND (no such kernel), NO_DEVICE, UNSUPPORTED,
- * INVALID_ARGUMENT, OUT_OF_MEMORY. Thread-safe. */
+/* Makes a plan. All work that can be done before the launch is done here; code is made as by
+ * tarsia_code_create. `options` may be NULL. `diagnostics` as in tarsia_module_create. Errors:
+ * REJECTED (a constant is unknown, missing or wrong, a `require` does not hold, the workspace
+ * passes its limit), NOT_FOUND (no such kernel), NO_DEVICE, UNSUPPORTED, INVALID_ARGUMENT,
+ * OUT_OF_MEMORY, CANCELLED. Thread-safe. */
 TARSIA_API tarsia_status tarsia_plan_create(const tarsia_module* module,
                                             const tarsia_plan_options* options, tarsia_plan** out,
                                             tarsia_diagnostics** diagnostics);
@@ -734,8 +755,9 @@ typedef void (*tarsia_progress_fn)(void* user, uint64_t done, uint64_t total);
 
 typedef enum tarsia_execute_flags {
   TARSIA_EXECUTE_CHECK = 1, /* look for races, reads of bytes that nobody wrote, reads of
-                               asynchronous copies before their wait, accesses outside a buffer;
-                               slow. On "cpu"; "ptx" always checks the code that it runs */
+                               asynchronous copies before their wait, accesses outside a buffer,
+                               buffers that overlap; slow. On "cpu" and "ptx"; the latter always
+                               checks the code that it runs, and with this the buffers too */
   TARSIA_EXECUTE_FLAGS_FORCE_32BIT = 0x7fffffff
 } tarsia_execute_flags;
 
@@ -755,6 +777,9 @@ typedef struct tarsia_execute_options {
   tarsia_progress_fn progress; /* called a few times a second while a long launch goes on, from one
                                   thread at a time, with counts that never fall; NULL: never */
   void* progress_user;
+  tarsia_cancel_fn cancel; /* ends the launch, on "cpu" and "ptx"; on a GPU it is asked once, before
+                              the kernel is enqueued. NULL: nothing ends it */
+  void* cancel_user;
 } tarsia_execute_options;
 
 /* Runs the plan's kernel. On a GPU it is enqueued on `stream` (a CUstream; NULL is the default
@@ -780,18 +805,26 @@ typedef struct tarsia_execute_options {
  * signals. A child of fork() starts its own. A launch that is soon over runs on the calling thread
  * alone and waits for no other. On "ptx" one launch runs at a time.
  *
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (an option that the device does not have), NO_DEVICE (it
- * was lost), LAUNCH_FAILED and OUT_OF_MEMORY (after which the contents of writable buffers are
- * unspecified), FINDINGS. Thread-safe, as far as no launch writes what another one uses. */
+ * On a GPU a launch that is enqueued and succeeds makes no host allocation (of a kernel with at
+ * most 64 parameters and 32 pieces of scratch), and may be captured into a CUDA graph. A call that
+ * has to wait for a stream that is being captured is INVALID_ARGUMENT, and leaves the capture
+ * whole.
+ *
+ * Errors: INVALID_ARGUMENT, UNSUPPORTED (an option that the device does not have), REJECTED (the
+ * scalars want a workspace beyond the plan's limit), NO_DEVICE (it was lost), LAUNCH_FAILED,
+ * OUT_OF_MEMORY and CANCELLED (after which the contents of writable buffers are unspecified),
+ * FINDINGS. Thread-safe, as far as no launch writes what another one uses. */
 TARSIA_API tarsia_status tarsia_execute(const tarsia_plan* plan, const tarsia_arg* args,
                                         size_t arg_count, void* workspace, void* stream,
                                         const tarsia_execute_options* options,
                                         tarsia_report** report);
 
-/* Makes a workspace ready for the launches that follow: once for a workspace, a plan and the
- * scalars among `args` (of pointers nothing is looked at but the kind). `workspace_bytes` must be
- * at least what the query names. Enqueued on `stream`. Errors: INVALID_ARGUMENT, REJECTED (as of
- * tarsia_query_create). Thread-safe. */
+/* Makes a workspace of `workspace_bytes` ready for the launches that follow: once for a workspace
+ * and a plan. It then serves launches with any scalars for which the query names no more bytes than
+ * that; those among `args` are an example (of pointers nothing is looked at but the kind).
+ * `workspace_bytes` must be at least what the query names for them. Enqueued on `stream`, which may
+ * be captured into a CUDA graph. Errors: INVALID_ARGUMENT, REJECTED (as of tarsia_query_create).
+ * Thread-safe. */
 TARSIA_API tarsia_status tarsia_workspace_init(const tarsia_plan* plan, const tarsia_arg* args,
                                                size_t arg_count, void* workspace,
                                                uint64_t workspace_bytes, void* stream);

@@ -67,10 +67,15 @@ bool IsLost(CuResult error) {
   }
 }
 
+bool IsOfCapture(CuResult error) {
+  return error >= kErrorStreamCaptureUnsupported && error <= kErrorStreamCaptureWrongThread;
+}
+
 Status Driver::Check(CuResult result, std::string_view call) const {
   if (result == kSuccess) return OkStatus();
   const DiagInfo& info = result == kErrorOutOfMemory ? diag::kCudaOutOfMemory
                          : IsLost(result)            ? diag::kCudaDeviceLost
+                         : IsOfCapture(result)       ? diag::kCudaCaptured
                                                      : diag::kCudaError;
   return MakeDiagnostic(info, {}, call, ErrorText(result));
 }

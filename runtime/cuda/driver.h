@@ -52,6 +52,8 @@ class Driver {
 
 // Whether an error ends all work in its context: the GPU is gone, or a kernel did what stops it.
 bool IsLost(CuResult error);
+// Whether a call was wrong because a stream is captured.
+bool IsOfCapture(CuResult error);
 // "12.4" of 12040.
 std::string VersionText(int version);
 

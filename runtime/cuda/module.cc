@@ -89,7 +89,8 @@ Status Kernel::LoadImage(Loaded* loaded) const {
   CuResult result = kErrorNoBinaryForGpu;
   std::string log;
   if (!code_.cubin.empty()) result = LoadData(driver, code_.cubin, &loaded->module, &log);
-  const bool refused = result != kSuccess && result != kErrorOutOfMemory && !IsLost(result);
+  const bool refused =
+      result != kSuccess && result != kErrorOutOfMemory && !IsLost(result) && !IsOfCapture(result);
   if (!code_.ptx.empty() && refused) {
     if (!code_.cubin.empty()) {
       api::Log(TARSIA_LOG_WARNING,
@@ -102,7 +103,7 @@ Status Kernel::LoadImage(Loaded* loaded) const {
     loaded->from_ptx = true;
   }
   if (result == kSuccess) return OkStatus();
-  if (IsLost(result) || result == kErrorOutOfMemory) {
+  if (IsLost(result) || IsOfCapture(result) || result == kErrorOutOfMemory) {
     return driver.Check(result, "cuModuleLoadData");
   }
   const std::string why = driver.ErrorText(result) + (log.empty() ? "" : "\n") + log;

@@ -34,11 +34,11 @@ Stored OnFreshMemory(const std::string& text, const std::string& type, int64_t n
   args.params.emplace_back(vm::Buffer{memory, bytes, true});
   args.params.emplace_back(vm::ScalarValue{kI32, static_cast<uint64_t>(n)});
   runtime::LaunchRequest request;
-  request.args = &args;
+  request.args = args;
   const std::vector<uint64_t> scalars = {0, static_cast<uint64_t>(n)};
   const uint64_t workspace = *(*kernel)->WorkspaceBytes(scalars);
   request.workspace = *(*device)->Allocate(workspace);
-  EXPECT_TRUE((*kernel)->InitWorkspace(scalars, request.workspace, nullptr).ok());
+  EXPECT_TRUE((*kernel)->InitWorkspace(scalars, request.workspace, workspace, nullptr).ok());
   const auto result = (*kernel)->Launch(request);
   if (!result.ok()) {
     out.findings = result.error().message;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "support/stop.h"
 #include "vm/ptx/counts.h"
 #include "vm/ptx/findings.h"
 #include "vm/ptx/image.h"
@@ -49,6 +50,7 @@ struct LaunchConfig {
   uint64_t seed = 0;
   // Called when a block has ended, by one thread at a time.
   std::function<void(uint64_t done, uint64_t total)> progress;
+  StopCheck* stop = nullptr;  // asked while blocks run; the report is that of an unfinished launch
   // Programmatic dependent launch (griddepcontrol). The first is called once, when every block has
   // executed launch_dependents or ended; the second before the first thread goes on behind a wait.
   // Each may take as long as it likes.

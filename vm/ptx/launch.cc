@@ -80,6 +80,11 @@ void ReleaseDependents(const Cluster& cluster) {
   for (const auto& block : cluster.blocks()) block->ReleaseDependents();
 }
 
+bool NobodyWants(LaunchContext* launch) {
+  StopCheck* const stop = launch->config->stop;
+  return stop != nullptr && stop->Ask() != StopReason::kNone;
+}
+
 // Runs clusters (of one block, if nothing else is asked for) in the order that the seed says. One
 // that takes long may wait for another, so that further ones are begun beside it.
 void RunBlocks(LaunchContext* launch) {
@@ -105,7 +110,7 @@ void RunBlocks(LaunchContext* launch) {
     resident.pop_front();
     Block::State state = Block::State::kRunning;
     for (int turn = 0; turn < kPatience && state == Block::State::kRunning; ++turn) {
-      state = cluster->Run(kQuantum);
+      state = NobodyWants(launch) ? Block::State::kFailed : cluster->Run(kQuantum);
     }
     switch (state) {
       case Block::State::kRunning:

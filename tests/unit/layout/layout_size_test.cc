@@ -34,9 +34,24 @@ std::string Expected(const MemLayoutFamily& family, const std::vector<int64_t>& 
 }
 
 TEST(LayoutSize, IsThatOfTheLayout) {
-  const std::vector<int64_t> extents = {
-      -1, 0, 1, 2, 3, 4, 5, 7, 8, 9, 16, 33, 4096, int64_t{1} << 24, int64_t{1} << 40,
-      int64_t{1} << 48, (int64_t{1} << 48) + 1, INT64_MAX};
+  const std::vector<int64_t> extents = {-1,
+                                        0,
+                                        1,
+                                        2,
+                                        3,
+                                        4,
+                                        5,
+                                        7,
+                                        8,
+                                        9,
+                                        16,
+                                        33,
+                                        4096,
+                                        int64_t{1} << 24,
+                                        int64_t{1} << 40,
+                                        int64_t{1} << 48,
+                                        (int64_t{1} << 48) + 1,
+                                        INT64_MAX};
   std::mt19937 random(7);
   int good = 0;
   for (const char* text : kFamilies) {

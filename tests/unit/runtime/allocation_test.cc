@@ -310,7 +310,7 @@ TEST_P(DeviceMemory, ExecuteOnManyThreads) {
         tarsia_report_destroy(report);
         return status;
       },
-      2, /*all_threads=*/true);
+      1, /*all_threads=*/true);
   ExpectDoubles();
 }
 

@@ -12,6 +12,7 @@
 #include <random>
 #include <string>
 
+#include "runtime/code_cache.h"
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/failing_memory.h"
 
@@ -59,6 +60,7 @@ class CompileMemory : public testing::Test {
   void TearDown() override { tarsia_module_destroy(module_); }
 
   tarsia_status Compile(std::string* ptx) {
+    tarsia::runtime::CodeCache::Get().Clear();  // compiled each time
     tarsia_code_options options = {};
     options.size = sizeof options;
     options.target = "sm_80";
