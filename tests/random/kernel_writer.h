@@ -66,6 +66,8 @@ class KernelWriter {
   Type TypeOf(DType dtype);
   Type RandomType(TypeClass types);
   Shape RandomShape(size_t least_rank, size_t most_rank);
+  // The same, or a large one of two dimensions where the options allow that.
+  Shape TileShape(size_t least_rank, size_t most_rank);
   static std::vector<int64_t> Extents(const Shape& shape);  // of numbers
   static bool IsStatic(const Shape& shape);
   static int64_t Elements(const Shape& shape);

@@ -12,7 +12,7 @@ namespace tarsia {
 KernelWriter::KernelWriter(Rng& rng, const RandomOptions& options, std::string name)
     : rng_(rng), options_(options) {
   kernel_.name = std::move(name);
-  warps_ = rng_.Of({1, 1, 2, 4});
+  warps_ = options.large ? rng_.Of({8, 16}) : rng_.Of({1, 1, 2, 4});
   if (!executable()) return;
   kernel_.blocks = rng_.Between(1, 3);
   block_index_ = NewName("block");
@@ -130,6 +130,14 @@ KernelWriter::Shape KernelWriter::RandomShape(size_t least_rank, size_t most_ran
   while (IsStatic(shape) && Elements(shape) > 4096) shape.pop_back();
   while (shape.size() < least_rank) shape.emplace_back("1");
   return shape;
+}
+
+KernelWriter::Shape KernelWriter::TileShape(size_t least_rank, size_t most_rank) {
+  const bool fits = least_rank <= 2 && most_rank >= 2;
+  if (!options_.large || !fits || rng_.Chance(60)) return RandomShape(least_rank, most_rank);
+  static const std::vector<Shape> kLarge = {{"256", "64"},  {"128", "128"}, {"64", "256"},
+                                            {"256", "128"}, {"127", "130"}, {"3", "4096"}};
+  return rng_.Of(kLarge);
 }
 
 bool KernelWriter::IsStatic(const Shape& shape) {

@@ -17,6 +17,8 @@ struct RandomOptions {
   // write one element, sums of floats are exact in any order, no approximate function. Each kernel
   // stores what it computed through its output pointers; constants have defaults.
   bool executable = false;
+  // Now and then a tile or a tensor of up to 256 x 128, more than threads can exchange at once.
+  bool large = false;
   int max_kernels = 3;
   int targets = 12;  // pairs of instruction and element type drawn for a module
 };

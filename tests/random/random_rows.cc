@@ -188,7 +188,7 @@ void KernelWriter::EmitMemory(const InstRow& row, const Type& type) {
     Define(value, "slice %" + source, Text(value.shape));
   } else if (row.opcode == Opcode::kLoad) {
     const Value memory = MemoryOfRank(type, static_cast<size_t>(rng_.Between(0, 3)));
-    Value value = RegisterTile(type, RandomShape(memory.shape.size(), memory.shape.size()));
+    Value value = RegisterTile(type, TileShape(memory.shape.size(), memory.shape.size()));
     Define(value, fmt::format("load %{}{}{}", memory.name, Indices(memory), CacheHint()),
            Text(value.shape));
   } else if (row.opcode == Opcode::kLoadScalar) {
@@ -196,7 +196,7 @@ void KernelWriter::EmitMemory(const InstRow& row, const Type& type) {
     Define(ScalarOf(type),
            fmt::format("load.scalar %{}{}{}", memory.name, Indices(memory), CacheHint()));
   } else if (row.opcode == Opcode::kStore) {
-    const Value tile = Tile(type, RandomShape(0, 3));
+    const Value tile = Tile(type, TileShape(0, 3));
     if (executable()) return Output(tile);
     const Value memory = Target(type, tile.shape, RandomArgument::Kind::kOutput);
     Line(fmt::format("store %{}{}, %{}{}", memory.name, Indices(memory), tile.name, CacheHint()));
@@ -336,7 +336,7 @@ void KernelWriter::EmitAtomic(const InstRow& row, const Type& type) {
 
 void KernelWriter::EmitShape(const InstRow& row, const Type& type) {
   Value value = RegisterTile(type, {});
-  Shape shape = RandomShape(1, 3);
+  Shape shape = TileShape(1, 3);
   if (row.opcode == Opcode::kReshape) {
     if (!IsStatic(shape)) return;
     const Value source = Tile(type, shape);
@@ -445,7 +445,7 @@ void KernelWriter::EmitCast(const Type& type) {
   const bool scalar = rng_.Chance(15) && Contains(TypeClass::kScalarType, type.dtype);
   Type to = RandomType(scalar ? TypeClass::kScalarType : TypeClass::kAnyType);
   if (type.dtype.IsComplex() && !to.dtype.IsComplex()) to = TypeOf(rng_.Of({kC32, kC64}));
-  const Shape shape = RandomShape(0, 3);
+  const Shape shape = TileShape(0, 3);
   std::string layout;
   Value value = scalar ? Scalar(type) : Tile(type, shape, &layout);
   std::string text = "cast %" + value.name;
@@ -515,7 +515,7 @@ void KernelWriter::EmitReduce(const InstRow& row, const Type& type) {
   const bool sums = row.opcode == Opcode::kReduceSum || row.opcode == Opcode::kReduceProd;
   const bool exact = executable() && sums && !type.dtype.IsInteger();
   if (exact && (row.opcode == Opcode::kReduceProd || !type.dtype.IsFloat())) return;
-  const Shape shape = RandomShape(1, 3);
+  const Shape shape = TileShape(1, 3);
   const Value source = exact ? SmallIntegers(type, shape) : Tile(type, shape);
   const bool one_axis = row.AttrIndex(Attr::kAxis).has_value();
   const bool keep = rng_.Chance(40);

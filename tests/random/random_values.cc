@@ -267,7 +267,11 @@ KernelWriter::Value KernelWriter::MemoryOfRank(const Type& type, size_t rank) {
   })
                                              : nullptr;
   if (found != nullptr) return *found;
-  Shape shape = RandomShape(rank, rank);
+  Shape shape = TileShape(rank, rank);
+  // Too large for shared memory.
+  if (IsStatic(shape) && Elements(shape) > 4096) {
+    return ViewOf(type, shape, RandomArgument::Kind::kInput);
+  }
   if (rank > 0 && rng_.Chance(20)) {
     shape[0] = "%" + Parameter(TypeOf(kI32), false, RandomArgument::Kind::kScalar, 0);
     return ViewOf(type, shape, RandomArgument::Kind::kInput);
