@@ -110,20 +110,12 @@ class Unwanted {
   std::shared_ptr<Job> first_;
 };
 
-Diagnostic Stopped(const Program& program, const StopCheck& stop) {
-  if (stop.reason() == StopReason::kTimeLimit) {
-    return MakeDiagnostic(diag::kCompileLimit, program.kernel().location, program.name(),
-                          stop.limit().count());
-  }
-  return MakeDiagnostic(diag::kCompileCancelled, program.kernel().location, program.name());
-}
-
 // On this thread, where no other can be had: asked between passes alone.
 Result<CompiledKernel> CompileAsking(const Program& program, Target target,
                                      const CompileOptions& options, StopCheck& stop) {
   StopFlag flag(&stop);
   Result<CompiledKernel> out = CompileHere(program, target, options, flag);
-  if (!out.ok() && stop.stopped()) return Stopped(program, stop);
+  if (!out.ok() && stop.stopped()) return StoppedCompilation(program, stop);
   return out;
 }
 
@@ -140,13 +132,21 @@ bool WaitFor(Job& job, StopCheck& stop) {
 
 }  // namespace
 
+Diagnostic StoppedCompilation(const Program& program, const StopCheck& stop) {
+  if (stop.reason() == StopReason::kTimeLimit) {
+    return MakeDiagnostic(diag::kCompileLimit, program.kernel().location, program.name(),
+                          stop.limit().count());
+  }
+  return MakeDiagnostic(diag::kCompileCancelled, program.kernel().location, program.name());
+}
+
 Result<CompiledKernel> Compile(const Program& program, Target target, const CompileOptions& options,
                                StopCheck* stop) {
   if (stop == nullptr || !stop->active()) {
     StopFlag never;
     return CompileHere(program, target, options, never);
   }
-  if (stop->Ask() != StopReason::kNone) return Stopped(program, *stop);
+  if (stop->Ask() != StopReason::kNone) return StoppedCompilation(program, *stop);
   auto job = std::make_shared<Job>(program, target, options);
   try {
     job->thread = std::thread([job] { job->Run(); });
@@ -156,7 +156,7 @@ Result<CompiledKernel> Compile(const Program& program, Target target, const Comp
   if (!WaitFor(*job, *stop)) {
     job->stop.Set(stop->reason());
     Unwanted::Get().Keep(std::move(job));
-    return Stopped(program, *stop);
+    return StoppedCompilation(program, *stop);
   }
   job->thread.join();
   if (job->exception != nullptr) std::rethrow_exception(job->exception);

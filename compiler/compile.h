@@ -65,6 +65,8 @@ struct CompiledKernel {
 // it leaves by std::_Exit.
 Result<CompiledKernel> Compile(const Program& program, Target target,
                                const CompileOptions& options = {}, StopCheck* stop = nullptr);
+// What Compile says where `stop` has ended it.
+Diagnostic StoppedCompilation(const Program& program, const StopCheck& stop);
 // How many compilations that nobody wants any more are still at work.
 int UnwantedCompilations();
 

@@ -3,20 +3,22 @@
 #include <utility>
 
 #include "runtime/log.h"
+#include "support/per_thread.h"
 
 namespace tarsia::api {
 namespace {
 
-thread_local std::string error_text;          // the message, where there was memory for it
+PerThread<std::string> error_text;            // the message, where there was memory for it
 thread_local const char* error_pointer = "";  // what tarsia_last_error returns
 
 }  // namespace
 
 tarsia_status FailText(tarsia_status status, std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  error_text = std::move(text);
-  error_pointer = error_text.c_str();
-  Log(TARSIA_LOG_ERROR, error_text);
+  std::string& kept = error_text.Get();
+  kept = std::move(text);
+  error_pointer = kept.c_str();
+  Log(TARSIA_LOG_ERROR, kept);
   return status;
 }
 

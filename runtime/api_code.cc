@@ -105,9 +105,9 @@ tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form, t
       case TARSIA_CODE_LAYOUTS:
         return GiveBlob(kernel.layouts, out);
       case TARSIA_CODE_CUBIN: {
-        const auto& machine = code->code->Machine();
+        const auto machine = code->code->Machine();
         if (!machine.ok()) return FailWith(machine.error(), TARSIA_STATUS_INTERNAL);
-        return GiveBlob(machine->cubin, out);
+        return GiveBlob((*machine)->cubin, out);
       }
       case TARSIA_CODE_SASS:
         return GiveOrFail(code->code->Sass(), out);
@@ -123,12 +123,12 @@ tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form, t
 tarsia_status tarsia_code_assemble(const tarsia_code* code, tarsia_code_resources* out) {
   return Guarded([&] {
     if (code == nullptr) return NullArgument("code");
-    const auto& machine = code->code->Machine();
+    const auto machine = code->code->Machine();
     if (!machine.ok()) return FailWith(machine.error(), TARSIA_STATUS_INTERNAL);
     tarsia_code_resources info = {};
-    info.cubin_bytes = machine->cubin.size();
-    info.warning_count = machine->warnings.size();
-    if (const auto* kernel = machine->Find(code->code->kernel().name); kernel != nullptr) {
+    info.cubin_bytes = (*machine)->cubin.size();
+    info.warning_count = (*machine)->warnings.size();
+    if (const auto* kernel = (*machine)->Find(code->code->kernel().name); kernel != nullptr) {
       info.registers = static_cast<uint32_t>(kernel->registers);
       info.barriers = static_cast<uint32_t>(kernel->barriers);
       info.stack_bytes = static_cast<uint64_t>(kernel->stack_bytes);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "compiler/ptx/sass.h"
@@ -11,6 +12,8 @@
 namespace tarsia::runtime {
 
 namespace {
+
+constexpr std::chrono::milliseconds kPatience{5};  // between two questions whether to go on
 
 // All that code depends on; nothing for a program that has no bytecode.
 std::optional<std::string> KeyOf(const Program& program, compiler::Target target,
@@ -42,14 +45,22 @@ Result<std::string> Code::LlvmIr() const {
   return std::move(kernel.llvm_ir);
 }
 
-const Result<compiler::Assembled>& Code::Machine() const {
-  std::call_once(assembled_, [this] { machine_ = compiler::Assemble(kernel_.ptx, target_); });
-  return *machine_;
+Result<const compiler::Assembled*> Code::Machine(StopCheck* stop) const {
+  const auto stopped = [stop] { return stop != nullptr && stop->Ask() != StopReason::kNone; };
+  std::unique_lock lock(assembling_, std::defer_lock);
+  while (!lock.try_lock_for(kPatience)) {
+    if (stopped()) return compiler::StoppedCompilation(program_, *stop);
+  }
+  if (machine_) return &*machine_;
+  Result<compiler::Assembled> made =
+      compiler::Assemble(kernel_.ptx, target_, compiler::kToolLimit, stop);
+  if (!made.ok() && stopped()) return compiler::StoppedCompilation(program_, *stop);
+  if (!made.ok()) return made.TakeError();
+  return &machine_.emplace(*std::move(made));
 }
 
 Result<std::string> Code::Sass() const {
-  const Result<compiler::Assembled>& machine = Machine();
-  if (!machine.ok()) return machine.error();
+  TARSIA_TRY(const compiler::Assembled* const machine, Machine());
   return compiler::DisassembleText(machine->cubin);
 }
 

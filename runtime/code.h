@@ -26,8 +26,9 @@ class Code {
   [[nodiscard]] const compiler::CompiledKernel& kernel() const { return kernel_; }
   // LLVM IR before optimisation; compiles once more, since nobody else wants it kept.
   [[nodiscard]] Result<std::string> LlvmIr() const;
-  // The cubin and what ptxas says of it. The error is kept as well.
-  [[nodiscard]] const Result<compiler::Assembled>& Machine() const;
+  // The cubin and what ptxas says of it; lives as long as the code. Errors: those of
+  // compiler::Assemble, `stop` (may be null). After an error the next to ask tries again.
+  [[nodiscard]] Result<const compiler::Assembled*> Machine(StopCheck* stop = nullptr) const;
   // nvdisasm's text of the cubin.
   [[nodiscard]] Result<std::string> Sass() const;
   // How many instructions of each class it has, as compiler::MixText.
@@ -42,8 +43,8 @@ class Code {
   const compiler::Target target_;
   const compiler::CompileOptions options_;
   const compiler::CompiledKernel kernel_;
-  mutable std::once_flag assembled_;
-  mutable std::optional<Result<compiler::Assembled>> machine_;
+  mutable std::timed_mutex assembling_;
+  mutable std::optional<compiler::Assembled> machine_;
 };
 
 }  // namespace tarsia::runtime

@@ -88,12 +88,12 @@ void CodeCache::Keep(const std::shared_ptr<const Code>& code) {
   kept_bytes_ += code->kernel().ptx.size();
   while (newest_.size() > kMaxKept || (kept_bytes_ > kMaxKeptBytes && !newest_.empty())) {
     kept_bytes_ -= newest_.front()->kernel().ptx.size();
-    newest_.pop_front();
+    newest_.erase(newest_.begin());
   }
 }
 
 void CodeCache::Clear() {
-  std::deque<std::shared_ptr<const Code>> gone;
+  std::vector<std::shared_ptr<const Code>> gone;
   const std::lock_guard lock(mutex_);
   gone.swap(newest_);
   kept_bytes_ = 0;

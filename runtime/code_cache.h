@@ -4,12 +4,12 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "runtime/code.h"
 #include "support/result.h"
@@ -44,7 +44,7 @@ class CodeCache {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, Entry> entries_;
-  std::deque<std::shared_ptr<const Code>> newest_;
+  std::vector<std::shared_ptr<const Code>> newest_;  // the oldest first
   uint64_t kept_bytes_ = 0;
 };
 

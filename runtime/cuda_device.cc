@@ -163,9 +163,11 @@ class CudaDevice final : public Device {
     code.shared_bytes = made.shared_bytes;
     if (!LeavesCodeToDriver() && RunsCubinsOf(gpu_->properties(), target_)) {
       // Without an assembler the driver compiles, and says it if something is wrong.
-      const Result<compiler::Assembled>& machine = compiled.code()->Machine();
+      const Result<const compiler::Assembled*> machine = compiled.code()->Machine(options.stop);
       if (machine.ok()) {
-        code.cubin = machine->cubin;
+        code.cubin = (*machine)->cubin;
+      } else if (options.stop != nullptr && options.stop->stopped()) {
+        return machine.error();
       } else {
         api::Log(TARSIA_LOG_WARNING,
                  fmt::format("{} for {}: the driver compiles the PTX, since there is no machine "

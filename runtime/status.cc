@@ -37,6 +37,7 @@ constexpr Meaning kMeanings[] = {
     {&ptx::diag::kBadCopy, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaNotDevicePointer, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaNotLoaded, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kCudaCaptureEnded, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaCaptured, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kScratchExtent, TARSIA_STATUS_INVALID_ARGUMENT},
     // A value of a constant or a scalar wants more than is allowed.

@@ -102,7 +102,7 @@ void AddCounts(const ptx::LaunchCounts& counts, CostReport* report) {
 
 // False, with a warning, where there is no ptxas or no nvdisasm.
 bool AddMachineCode(const runtime::Code& code, CostReport* report) {
-  const auto& machine = code.Machine();
+  const auto machine = code.Machine();
   const auto text = code.Sass();
   if (!machine.ok() || !text.ok()) {
     const Diagnostic& error = machine.ok() ? text.error() : machine.error();
@@ -116,7 +116,7 @@ bool AddMachineCode(const runtime::Code& code, CostReport* report) {
       ++LineOf(report, inst.line)->machine[static_cast<size_t>(inst.sass_class)];
     }
   }
-  const compiler::KernelResources* resources = machine->Find(name);
+  const compiler::KernelResources* resources = (*machine)->Find(name);
   if (resources == nullptr) return true;
   report->resources = {resources->registers,
                        resources->spill_store_bytes + resources->spill_load_bytes,

@@ -100,6 +100,7 @@ class SkipPasses final : public llvm::OptPassGate {
   SkipPasses(const SkipPasses&) = delete;
   SkipPasses& operator=(const SkipPasses&) = delete;
   bool shouldRunPass(llvm::StringRef, llvm::StringRef) override {
+    AbandonIfOutOfMemory();
     const StopReason reason = stop_.Ask();
     // The process waits; what is left behind does not matter any more.
     if (reason == StopReason::kExit) {
@@ -173,6 +174,8 @@ void RunPasses(llvm::Module& module, llvm::TargetMachine& machine, StopFlag& sto
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback(
       [&stop](llvm::StringRef, llvm::Any) { return !stop.Stopped(); });
+  callbacks.registerBeforeNonSkippedPassCallback(
+      [](llvm::StringRef, llvm::Any) { AbandonIfOutOfMemory(); });
   llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

@@ -179,4 +179,8 @@ Status LookForMemory(uint64_t bytes, std::string_view kernel) {
 
 void AbandonCompilation(Diagnostic error) { throw Abandoned{std::move(error)}; }
 
+void AbandonIfOutOfMemory() {
+  if (reserve != nullptr && !reserve->ok()) throw std::bad_alloc();
+}
+
 }  // namespace tarsia::compiler

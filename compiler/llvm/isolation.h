@@ -8,10 +8,11 @@
 // folder are compiled without exceptions, too: their frames must not destroy on the way out what
 // LLVM has not finished. The price is memory, a few megabytes each time memory has run out.
 //
-// LLVM must not fail while it holds a lock or makes something for the whole process. What it makes
-// once is made first, on a kernel of nothing. After that, each compilation has a reserve that is
-// given up when `operator new` fails for the first time, so that the request succeeds after all.
-// And what a kernel is known to need is looked for before its passes begin.
+// LLVM must not fail while it holds a lock, which nobody would ever free, or makes something for the
+// whole process. What it makes once is made first, on a kernel of nothing. After that, each
+// compilation has a reserve that is given up when `operator new` fails for the first time, so that
+// the request and those after it succeed until the next pass, where the compilation ends. And what
+// a kernel is known to need is looked for before its passes begin.
 #ifndef TARSIA_COMPILER_LLVM_ISOLATION_H_
 #define TARSIA_COMPILER_LLVM_ISOLATION_H_
 
@@ -40,6 +41,10 @@ Status LookForMemory(uint64_t bytes, std::string_view kernel);
 // Leaves the RunIsolated that this thread is in, from within LLVM: from a callback of its passes,
 // say. RunIsolated returns the error.
 [[noreturn]] void AbandonCompilation(Diagnostic error);
+
+// Between passes, where LLVM holds no lock: leaves the RunIsolated of this thread in this way if its
+// reserve is given up.
+void AbandonIfOutOfMemory();
 
 }  // namespace tarsia::compiler
 

@@ -98,7 +98,8 @@ Status Judge(const ProcessOutput& run, bool has_cubin) {
 
 // With the program, or, where `ptxas` is "", with the library.
 Status MakeCubin(const std::string& ptxas, std::string_view ptx, Target target,
-                 std::chrono::milliseconds limit, std::string& cubin, std::string& log) {
+                 std::chrono::milliseconds limit, StopCheck* stop, std::string& cubin,
+                 std::string& log) {
   if (ptxas.empty()) {
     TARSIA_TRY(PtxLibraryOutput made, AssembleInProcess(ptx, target));
     cubin = std::move(made.cubin);
@@ -110,7 +111,7 @@ Status MakeCubin(const std::string& ptxas, std::string_view ptx, Target target,
   TARSIA_TRY(const ProcessOutput run, RunProcess(ptxas,
                                                  {"-v", "-arch=" + std::string(Row(target).name),
                                                   source.path(), "-o", object.path()},
-                                                 limit));
+                                                 limit, stop));
   log = run.out + run.err;
   TARSIA_TRY(cubin, object.Read());
   return Judge(run, IsWholeElf(cubin));
@@ -153,7 +154,8 @@ void ParsePtxasLog(std::string_view log, Assembled& out) {
   }
 }
 
-Result<Assembled> Assemble(std::string_view ptx, Target target, std::chrono::milliseconds limit) {
+Result<Assembled> Assemble(std::string_view ptx, Target target, std::chrono::milliseconds limit,
+                           StopCheck* stop) {
   const std::string library = PtxLibraryVersion();
   Result<std::string> found = FindTool(Tool::kPtxas);
   if (!found.ok() && library.empty()) return found.TakeError();
@@ -162,7 +164,7 @@ Result<Assembled> Assemble(std::string_view ptx, Target target, std::chrono::mil
   Assembled out;
   std::string log;
   if (!cache.Find(out.cubin, log)) {
-    TARSIA_CHECK(MakeCubin(ptxas, ptx, target, limit, out.cubin, log));
+    TARSIA_CHECK(MakeCubin(ptxas, ptx, target, limit, stop, out.cubin, log));
     cache.Keep(out.cubin, log);
   }
   ParsePtxasLog(log, out);

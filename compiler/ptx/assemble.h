@@ -38,9 +38,11 @@ struct Assembled {
 // Assembles a module of any number of kernels: a call costs about 0.1 s, so put many into one. The
 // folder that the environment variable TARSIA_CUBIN_CACHE names keeps results by a hash of the
 // text, the target and the assembler. Errors: neither ptxas (says where it was looked for)
-// nor the library, PTX that is refused (the messages), ptxas beyond the limit of time. Thread-safe.
+// nor the library, PTX that is refused (the messages), ptxas beyond the limit of time, or `stop`
+// (may be null), which ends ptxas but not the library. Thread-safe.
 Result<Assembled> Assemble(std::string_view ptx, Target target,
-                           std::chrono::milliseconds limit = kToolLimit);
+                           std::chrono::milliseconds limit = kToolLimit,
+                           StopCheck* stop = nullptr);
 
 // One PTX text of several of one target: one header, then their bodies. Names must differ.
 std::string JoinPtx(const std::vector<std::string>& modules);

@@ -142,20 +142,23 @@ class Streams {
   std::array<pollfd, 2> files_;
 };
 
-// Until the child has ended and nothing is left to read; false at the deadline.
-bool ReadAll(Child& child, Streams& streams, Clock::time_point deadline, ProcessOutput& output) {
+// Until the child has ended and nothing is left to read; false at the deadline or when `stop` says
+// so.
+bool ReadAll(Child& child, Streams& streams, Clock::time_point deadline, StopCheck* stop,
+             ProcessOutput& output) {
   while (true) {
     const bool ended = child.HasEnded();
     const milliseconds wait = ended ? milliseconds(0) : streams.open() ? kTick : kTickWithoutPipes;
     if (!streams.Read(wait, output) && ended) return true;
     if (Clock::now() >= deadline) return ended;
+    if (!ended && stop != nullptr && stop->Ask() != StopReason::kNone) return false;
   }
 }
 
 }  // namespace
 
 Result<ProcessOutput> RunProcess(const std::string& path, const std::vector<std::string>& arguments,
-                                 milliseconds limit) {
+                                 milliseconds limit, StopCheck* stop) {
   std::vector<char*> argv = {const_cast<char*>(path.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -174,7 +177,10 @@ Result<ProcessOutput> RunProcess(const std::string& path, const std::vector<std:
   err.CloseEnd(1);
   Streams streams(out, err);
   ProcessOutput output;
-  if (!ReadAll(child, streams, deadline, output)) {
+  if (!ReadAll(child, streams, deadline, stop, output)) {
+    if (stop != nullptr && stop->stopped()) {
+      return MakeDiagnostic(diag::kToolStopped, Location(), path);
+    }
     return MakeDiagnostic(diag::kToolTimeout, Location(), path,
                           static_cast<double>(limit.count()) / 1000);
   }

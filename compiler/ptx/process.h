@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/result.h"
+#include "support/stop.h"
 
 namespace tarsia::compiler {
 
@@ -24,10 +25,11 @@ struct ProcessOutput {
 };
 
 // Runs a program with arguments (no shell), waits until it ends, and returns what it printed till
-// then; children that it leaves behind are not waited for. It is ended by force at the limit.
-// Errors: it could not be started, the limit. Thread-safe.
+// then; children that it leaves behind are not waited for. It is ended by force at the limit, and
+// when `stop` (may be null) says so. Errors: it could not be started, the limit, `stop`. Thread-safe.
 Result<ProcessOutput> RunProcess(const std::string& path, const std::vector<std::string>& arguments,
-                                 std::chrono::milliseconds limit = kToolLimit);
+                                 std::chrono::milliseconds limit = kToolLimit,
+                                 StopCheck* stop = nullptr);
 
 }  // namespace tarsia::compiler
 

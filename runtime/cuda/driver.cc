@@ -71,13 +71,23 @@ bool IsOfCapture(CuResult error) {
   return error >= kErrorStreamCaptureUnsupported && error <= kErrorStreamCaptureWrongThread;
 }
 
+namespace {
+
+// How an error is told: by what it means for the caller.
+const DiagInfo& InfoOf(CuResult error) {
+  if (error == kErrorOutOfMemory) return diag::kCudaOutOfMemory;
+  if (IsLost(error)) return diag::kCudaDeviceLost;
+  if (error == kErrorStreamCaptureUnsupported || error == kErrorStreamCaptureImplicit) {
+    return diag::kCudaCaptured;
+  }
+  return IsOfCapture(error) ? diag::kCudaCaptureEnded : diag::kCudaError;
+}
+
+}  // namespace
+
 Status Driver::Check(CuResult result, std::string_view call) const {
   if (result == kSuccess) return OkStatus();
-  const DiagInfo& info = result == kErrorOutOfMemory ? diag::kCudaOutOfMemory
-                         : IsLost(result)            ? diag::kCudaDeviceLost
-                         : IsOfCapture(result)       ? diag::kCudaCaptured
-                                                     : diag::kCudaError;
-  return MakeDiagnostic(info, {}, call, ErrorText(result));
+  return MakeDiagnostic(InfoOf(result), {}, call, ErrorText(result));
 }
 
 Result<const Driver*> Driver::Open(const std::string& name) {

@@ -106,7 +106,7 @@ TEST(Workspace, ExtentsOfParametersAreCheckedBefore) {
     args.params.emplace_back(vm::Buffer{memory, bytes.size(), true});
     args.params.emplace_back(vm::ScalarValue{kI32, 1});
     runtime::LaunchRequest request;
-    request.args = &args;
+    request.args = args;
     const auto result = (*kernel)->Launch(request);
     ASSERT_FALSE(result.ok()) << name;
     EXPECT_EQ(Render(result.error(), source),

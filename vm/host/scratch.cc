@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "support/per_thread.h"
+
 namespace tarsia::host {
 namespace {
 
@@ -11,8 +13,8 @@ thread_local HostScratch* given = nullptr;
 
 HostScratch& ThreadScratch() {
   if (given != nullptr) return *given;
-  thread_local HostScratch own;
-  return own;
+  static PerThread<HostScratch> own;
+  return own.Get();
 }
 
 ScratchScope::ScratchScope(HostScratch& scratch) : before_(std::exchange(given, &scratch)) {}

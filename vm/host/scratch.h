@@ -83,7 +83,7 @@ class HostScratch {
   std::array<Buffer, kScratchUses> buffers_;
 };
 
-// That which this thread was given, else its own.
+// That which this thread was given, else its own. Throws std::bad_alloc.
 HostScratch& ThreadScratch();
 
 // Gives this thread a HostScratch until the end of the scope.

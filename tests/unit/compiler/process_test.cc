@@ -20,6 +20,7 @@
 #include <system_error>
 #include <thread>
 
+#include "compiler/diagnostics.h"
 #include "compiler/ptx/assemble.h"
 #include "compiler/ptx/tools.h"
 
@@ -147,6 +148,17 @@ TEST(Process, GivesBothStreamsAndTheExitCode) {
   EXPECT_EQ(run->err, "err\n");
   EXPECT_EQ(run->exit_code, 3);
   EXPECT_FALSE(RunProcess("/nowhere/program", {}).ok());
+}
+
+TEST(Process, IsEndedWhenNobodyWantsIt) {
+  int asked = 0;
+  StopCheck stop([&] { return ++asked == 3; });
+  const auto start = Clock::now();
+  const auto run = RunProcess("/bin/sh", {"-c", "sleep 60"}, kToolLimit, &stop);
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().info, &diag::kToolStopped) << run.error().message;
+  EXPECT_EQ(asked, 3);
+  EXPECT_LT(Since(start), milliseconds(10'000));
 }
 
 TEST(Process, TakesMoreThanAPipeHolds) {

@@ -9,8 +9,10 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "runtime/code_cache.h"
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/cuda_testing.h"
 #include "tests/unit/runtime/failing_memory.h"
@@ -230,7 +232,16 @@ class DeviceMemory : public testing::TestWithParam<const char*> {
     tarsia_plan_options options = {};
     options.size = sizeof options;
     options.device = GetParam();
+    options.compile_limit_ms = compile_limit_ms_;
     return tarsia_plan_create(module_, &options, plan, nullptr);
+  }
+
+  tarsia_status MakeAndDestroyPlan() {
+    tarsia_plan* plan = nullptr;
+    const auto status = MakePlan(&plan);
+    EXPECT_EQ(plan != nullptr, status == TARSIA_STATUS_OK);
+    tarsia_plan_destroy(plan);
+    return status;
   }
 
   tarsia_status Execute(const tarsia_execute_options* options, tarsia_report** report) {
@@ -250,6 +261,7 @@ class DeviceMemory : public testing::TestWithParam<const char*> {
 
   static constexpr size_t kCount = 36;
   static constexpr size_t kBytes = kCount * sizeof(float);
+  uint64_t compile_limit_ms_ = 0;
   tarsia_module* module_ = nullptr;
   tarsia_device* device_ = nullptr;
   tarsia_plan* plan_ = nullptr;
@@ -261,23 +273,28 @@ class DeviceMemory : public testing::TestWithParam<const char*> {
 // Where LLVM compiles, what it held is lost (compile_memory_test.cc), and there are too many
 // requests to try each.
 TEST_P(DeviceMemory, PlanCreate) {
+  tarsia_plan_destroy(std::exchange(plan_, nullptr));  // so that nobody holds its code
   const Call call = [&] {
-    tarsia_plan* plan = nullptr;
-    const auto status = MakePlan(&plan);
-    EXPECT_EQ(plan != nullptr, status == TARSIA_STATUS_OK);
-    tarsia_plan_destroy(plan);
-    return status;
+    tarsia::runtime::CodeCache::Get().Clear();
+    return MakeAndDestroyPlan();
   };
   if (GetParam() == std::string("cpu")) return FailAll(call, 10);
   tarsia::testing_memory::LeaksAreMeant();
-  for (const bool with_malloc : {false, true}) {
-    if (with_malloc && !MallocCanFail()) continue;
+  for (const int kind : {0, 1, 2, 3}) {
     Failures failures;
-    failures.with_malloc = with_malloc;
+    failures.with_malloc = kind % 2 != 0;
+    if (failures.with_malloc && !MallocCanFail()) continue;
+    failures.all_threads = kind >= 2;
+    compile_limit_ms_ = kind >= 2 ? 3'600'000 : 0;  // with a limit a thread of its own compiles
     const int64_t requests = With(failures, call).requests;
     EXPECT_GT(requests, 1000);
     FailSome(call, requests, failures);
   }
+}
+
+// One that was compiled before.
+TEST_P(DeviceMemory, PlanCreateAgain) {
+  FailAll([&] { return MakeAndDestroyPlan(); }, 10);
 }
 
 TEST_P(DeviceMemory, Query) {

@@ -38,6 +38,16 @@ std::atomic<int64_t> live{0};
 Failures failures;  // changed only while nothing is active
 thread_local bool watched = false;
 thread_local int exempt = 0;
+// What a handler of operator new is taken to have given up, of which requests are satisfied though
+// they would fail: what LLVM's isolation keeps for that.
+constexpr size_t kGivenUp = size_t{1} << 20;
+thread_local size_t given_up = 0;
+
+bool TakeGivenUp(size_t bytes) {
+  if (bytes > given_up) return false;
+  given_up -= bytes;
+  return true;
+}
 
 bool Fails() {
   if (!active.load(std::memory_order_acquire)) return false;
@@ -65,7 +75,7 @@ void* Raw(size_t size, size_t alignment) {
 // As the standard wants it: the handler is asked until there is memory or no handler.
 void* New(size_t size, size_t alignment) {
   while (true) {
-    void* const p = Fails() ? nullptr : Raw(size, alignment);
+    void* const p = Fails() && !TakeGivenUp(size) ? nullptr : Raw(size, alignment);
     if (p != nullptr) {
       live.fetch_add(1, std::memory_order_relaxed);
       return p;
@@ -73,6 +83,7 @@ void* New(size_t size, size_t alignment) {
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
     handler();
+    given_up = kGivenUp;
   }
 }
 
@@ -88,6 +99,7 @@ MemoryFails::MemoryFails(const Failures& wanted) {
   counted.store(0);
   failed.store(false);
   watched = true;
+  given_up = 0;
   active.store(true, std::memory_order_release);
 }
 

@@ -1,6 +1,7 @@
 // What the library logs where it falls back: each time one line, with the reason.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/code_cache.h"
 #include "runtime/device.h"
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/cuda_testing.h"
@@ -32,6 +34,7 @@ class FallBack : public tarsia::cuda::CudaTest {
     CudaTest::SetUp();
     Initialise();
     Unset("TARSIA_CUDA_CODE");
+    tarsia::runtime::CodeCache::Get().Clear();  // assembled each time
     ASSERT_EQ(tarsia_set_log_callback(Take, &lines_, TARSIA_LOG_INFO), TARSIA_STATUS_OK);
   }
   void TearDown() override {
@@ -111,6 +114,43 @@ TEST_F(FallBack, WithAnAssemblerThatFails) {
 }
 
 // The emulated driver takes no machine code, as a driver that is older than the assembler.
+// What failed once is tried again by the next plan.
+TEST_F(FallBack, IsNotRemembered) {
+  Set("TARSIA_PTXAS", "/nowhere/ptxas");
+  EXPECT_EQ(LinesOfPlan().size(), 1U);
+  Unset("TARSIA_PTXAS");
+  const std::vector<Line> lines = LinesOfPlan();
+  ASSERT_EQ(lines.size(), 2U);  // the emulated driver takes no machine code
+  EXPECT_NE(lines[1].text.find("since it refuses the machine code"), std::string::npos)
+      << lines[1].text;
+}
+
+// ptxas takes its time, and is ended with the plan that wants its result.
+TEST_F(FallBack, NoneAfterACancel) {
+  const std::string path = testing::TempDir() + "tarsia-slow-ptxas";
+  std::ofstream(path) << "#!/bin/sh\nexec sleep 60\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  Set("TARSIA_PTXAS", path);
+  tarsia_module* module = nullptr;
+  ASSERT_EQ(tarsia_module_create(kProgram, sizeof kProgram - 1, nullptr, &module, nullptr),
+            TARSIA_STATUS_OK);
+  const auto begin = std::chrono::steady_clock::now();
+  tarsia_plan_options options = {};
+  options.size = sizeof options;
+  options.device = "cuda";
+  options.compile_limit_ms = 2000;
+  tarsia_plan* plan = nullptr;
+  EXPECT_EQ(tarsia_plan_create(module, &options, &plan, nullptr), TARSIA_STATUS_CANCELLED)
+      << tarsia_last_error();
+  EXPECT_EQ(plan, nullptr);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  EXPECT_NE(std::string(tarsia_last_error()).find("took more than the 2000 ms"), std::string::npos)
+      << tarsia_last_error();
+  for (const Line& line : lines_) EXPECT_NE(line.level, TARSIA_LOG_WARNING) << line.text;
+  std::filesystem::remove(path);
+  tarsia_module_destroy(module);
+}
+
 TEST_F(FallBack, WithADriverThatRefusesTheMachineCode) {
   const std::string path = testing::TempDir() + "tarsia-other-ptxas";
   std::ofstream(path) << "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\ncp /bin/sh \"$2\"\n";
