@@ -257,6 +257,7 @@ Status CompiledProgram::ReadReport(Device& device, const CompiledLaunch& launch,
   const std::vector<Entry> entries = ReadEntries(bytes);
   if (header.wanted != 0 || header.failure != ReportHeader::kNoFailure) {
     TARSIA_CHECK(WriteEmptyReport(device, at, request.stream));
+    TARSIA_CHECK(device.Synchronize(request.stream));  // the caller may free the workspace
   }
   if (request.options != nullptr && request.options->print != nullptr) {
     Print(entries, launch.grid, request.options->print);

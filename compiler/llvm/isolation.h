@@ -8,8 +8,8 @@
 // folder are compiled without exceptions, too: their frames must not destroy on the way out what
 // LLVM has not finished. The price is memory, a few megabytes each time memory has run out.
 //
-// LLVM must not fail while it holds a lock, which nobody would ever free, or makes something for the
-// whole process. What it makes once is made first, on a kernel of nothing. After that, each
+// LLVM must not fail while it holds a lock, which nobody would ever free, or makes something for
+// the whole process. What it makes once is made first, on a kernel of nothing. After that, each
 // compilation has a reserve that is given up when `operator new` fails for the first time, so that
 // the request and those after it succeed until the next pass, where the compilation ends. And what
 // a kernel is known to need is looked for before its passes begin.
@@ -42,8 +42,8 @@ Status LookForMemory(uint64_t bytes, std::string_view kernel);
 // say. RunIsolated returns the error.
 [[noreturn]] void AbandonCompilation(Diagnostic error);
 
-// Between passes, where LLVM holds no lock: leaves the RunIsolated of this thread in this way if its
-// reserve is given up.
+// Between passes, where LLVM holds no lock: leaves the RunIsolated of this thread in this way if
+// its reserve is given up.
 void AbandonIfOutOfMemory();
 
 }  // namespace tarsia::compiler

@@ -41,8 +41,7 @@ struct Assembled {
 // nor the library, PTX that is refused (the messages), ptxas beyond the limit of time, or `stop`
 // (may be null), which ends ptxas but not the library. Thread-safe.
 Result<Assembled> Assemble(std::string_view ptx, Target target,
-                           std::chrono::milliseconds limit = kToolLimit,
-                           StopCheck* stop = nullptr);
+                           std::chrono::milliseconds limit = kToolLimit, StopCheck* stop = nullptr);
 
 // One PTX text of several of one target: one header, then their bodies. Names must differ.
 std::string JoinPtx(const std::vector<std::string>& modules);

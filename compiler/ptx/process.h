@@ -26,7 +26,8 @@ struct ProcessOutput {
 
 // Runs a program with arguments (no shell), waits until it ends, and returns what it printed till
 // then; children that it leaves behind are not waited for. It is ended by force at the limit, and
-// when `stop` (may be null) says so. Errors: it could not be started, the limit, `stop`. Thread-safe.
+// when `stop` (may be null) says so. Errors: it could not be started, the limit, `stop`.
+// Thread-safe.
 Result<ProcessOutput> RunProcess(const std::string& path, const std::vector<std::string>& arguments,
                                  std::chrono::milliseconds limit = kToolLimit,
                                  StopCheck* stop = nullptr);

@@ -207,9 +207,9 @@ class ExecuteOnGpu : public Execute {
     using namespace tarsia::cuda;
     Execute::SetUp();
     CuContext context = nullptr;
-    ASSERT_EQ(Symbol<decltype(Driver::DevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain")(
-                  &context, 0),
-              kSuccess);
+    ASSERT_EQ(
+        Symbol<decltype(Driver::DevicePrimaryCtxRetain)>("cuDevicePrimaryCtxRetain")(&context, 0),
+        kSuccess);
     ASSERT_EQ(Symbol<decltype(Driver::CtxPushCurrent)>("cuCtxPushCurrent_v2")(context), kSuccess);
   }
   void TearDown() override {

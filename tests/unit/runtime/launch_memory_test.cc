@@ -225,8 +225,8 @@ TEST(LaunchThreads, AreStartedOnce) {
   EXPECT_EQ(ThreadsOfProcess(), started);
 }
 
-// At most 5 us for y[1, 64] = x[1, 64] * w[64, 64], of which a matrix-vector product at the speed of
-// the second cache is 1 us. One undisturbed round is enough: other programs may be running.
+// At most 5 us for y[1, 64] = x[1, 64] * w[64, 64], of which a matrix-vector product at the speed
+// of the second cache is 1 us. One undisturbed round is enough: other programs may be running.
 TEST(LaunchTime, OfASmallMatmul) {
   if (!tarsia::testing_memory::MallocCanFail()) GTEST_SKIP() << "sanitizers take their time";
   const char* const unit = std::getenv("TARSIA_SIMD");
@@ -241,8 +241,7 @@ TEST(LaunchTime, OfASmallMatmul) {
   using Clock = std::chrono::steady_clock;
   constexpr int kLaunches = 20;
   double least = 1e9;
-  for (const auto end = Clock::now() + std::chrono::seconds(20);
-       least > 5 && Clock::now() < end;) {
+  for (const auto end = Clock::now() + std::chrono::seconds(20); least > 5 && Clock::now() < end;) {
     const auto start = Clock::now();
     for (int i = 0; i < kLaunches; ++i) {
       ASSERT_EQ(arguments.Execute(plan.get(), 0), TARSIA_STATUS_OK) << tarsia_last_error();
