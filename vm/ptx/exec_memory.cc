@@ -254,6 +254,20 @@ void StoreLanes(Warp& warp, const Inst& inst, Space space) {
   });
 }
 
+// A lane's registers, all of them defined.
+template <typename T>
+void StoreDefined(Warp& warp, std::span<const Operand> sources, int lane, Place place) {
+  for (const Operand& source : sources) {
+    T value;  // the low bytes of a wider register
+    std::memcpy(&value, warp.Values(source) + static_cast<size_t>(lane) * source.bytes,
+                sizeof value);
+    WriteAtomic<T>(place.data, value);
+    WriteAtomic<T>(place.defined, static_cast<T>(~T{0}));
+    place.data += sizeof(T);
+    place.defined += sizeof(T);
+  }
+}
+
 // One register of all executing lanes, all of it defined.
 template <typename T>
 void StoreRegister(Warp& warp, const Operand& source, const Place& base, const uint64_t* offsets,
@@ -284,8 +298,15 @@ Step Store(Warp& warp, const Inst& inst) {
   if ((undef & warp.mask()) == 0) {
     range = warp.FindMerged(space, address, bytes, Access::kWrite, offsets);
   }
-  if (range == nullptr || warp.NeedsNotesByLane(*range)) {
+  if (range == nullptr) {
     StoreLanes(warp, inst, space);
+    return Step::kNext;
+  }
+  if (warp.NeedsNotesByLane(*range)) {
+    warp.NoteStores(inst, *range, offsets, bytes, [&](int lane) {
+      StoreDefined<T>(warp, sources, lane,
+                      {range->data + offsets[lane], range->defined + offsets[lane]});
+    });
     return Step::kNext;
   }
   if (warp.checking()) warp.NoteMerged(inst, *range, offsets, bytes, Access::kWrite);

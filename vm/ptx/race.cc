@@ -41,7 +41,6 @@ void ForMarks(const Slot& slot, const Trails& trails, const Visit& visit) {
 // Whether the access comes behind an atomic that saw a strong write (all of its bytes).
 bool ComesBehindSightOf(const Mark& write, const Slot& writes, const Accessor& by,
                         const Trails& trails) {
-  if ((write.how & kStrengthBits) == 0) return false;
   bool found = false;
   bool later = false;
   ForMarks(writes, trails, [&](const Mark& mark) {

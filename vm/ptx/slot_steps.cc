@@ -17,7 +17,7 @@ struct Entry {
   Mark mark;
   bool after = false;    // it happened before the access
   bool of_warp = false;  // it is by the warp of the access
-  bool strong = false;   // both are strong for each other
+  bool seen = false;     // the access is an atomic that sees it
 };
 class Entries {
  public:
@@ -138,7 +138,7 @@ Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standi
   uint32_t bit = 1;
   const auto append = [&](const Mark& mark) {
     entries.Append({mark, (standing.after & bit) != 0, (standing.of_warp & bit) != 0,
-                    (standing.strong & bit) != 0});
+                    (standing.seen & bit) != 0});
     bit <<= 1;
   };
   for (const Mark& mark : (*trails_)[slot.older].all()) append(mark.From(slot.newest));
@@ -155,14 +155,11 @@ Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standi
         return true;
       });
       break;
-    case Change::kSeeAndAdd:
+    case Change::kAdd:
       entries.Filter([&](const Entry* entry) {
-        return !entry->strong || !IsSubset(entry->mark.bytes, added.bytes) ||
+        return !entry->seen || !IsSubset(entry->mark.bytes, added.bytes) ||
                (across && entry->mark.inst != added.inst);
       });
-      Add(added, across, &entries);
-      break;
-    case Change::kAdd:
       Add(added, across, &entries);
       break;
   }
@@ -173,20 +170,17 @@ Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standi
 SlotSteps::Standing SlotSteps::StandingOf(const Slot& slot, uint8_t bytes,
                                           const Accessor& by) const {
   Standing standing;
-  uint32_t bit = 1;
   const bool atomic = (by.how & kAtomicBit) != 0;
   const bool knows_others = by.KnowsOtherBlocks();
-  const auto add = [&](const Mark& mark) {
+  const std::span<const Mark> older = (*trails_)[slot.older].all();
+  for (size_t i = 0; i <= older.size(); ++i) {
+    const Mark mark = i < older.size() ? older[i].From(slot.newest) : slot.newest;
+    if (mark.block != by.block && !knows_others && !atomic) continue;
+    const uint32_t bit = uint32_t{1} << i;
     if (by.IsAfter(mark)) standing.after |= bit;
     if (IsSameWarp(mark, by)) standing.of_warp |= bit;
-    if (atomic && by.IsMorallyStrongWith(mark, bytes)) standing.strong |= bit;
-  };
-  const uint32_t own_block = by.block - slot.newest.block;
-  for (const Mark& mark : (*trails_)[slot.older].all()) {
-    if (mark.block == own_block || knows_others || atomic) add(mark.From(slot.newest));
-    bit <<= 1;
+    if (atomic && by.IsMorallyStrongWith(mark, bytes)) standing.seen |= bit;
   }
-  add(slot.newest);
   return standing;
 }
 
@@ -212,7 +206,7 @@ void SlotSteps::Advance(Slot* slot, const Mark& added, const Standing& standing,
   key.words[0] = pair(seen.block, seen.clock);
   key.words[1] = pair(seen.inst, added.inst);
   static_assert(Trails::kMost <= 1 << 16 && Trail::kMost < 16);
-  key.words[2] = pair(standing.strong << 16 | slot->older, standing.after << 16 | standing.of_warp);
+  key.words[2] = pair(standing.seen << 16 | slot->older, standing.after << 16 | standing.of_warp);
   key.words[3] = pair(uint32_t{seen.actor} << 16 | uint32_t{seen.how} << 8 | added.how,
                       uint32_t{seen.bytes} << 16 | uint32_t{added.bytes} << 8 |
                           static_cast<uint32_t>(change) << 1 | (across ? 1U : 0U));

@@ -26,25 +26,15 @@ class SlotSteps {
   [[nodiscard]] uint8_t HowOf(const Slot& slot) const {
     return slot.older == 0 ? slot.newest.how : slot.newest.how | (*trails_)[slot.older].how;
   }
-  // A read of some bytes of a cell joins the reads there. `across`: other blocks come here too, in
-  // whatever order. What they find must not depend on that, so that of a thread's accesses each
-  // instruction's counts.
-  void Read(Slot* slot, uint8_t bytes, bool across, const Accessor& by) {
+  // An access to some bytes of a cell joins those of its kind there. `across`: other blocks come
+  // here too, in whatever order. What they find must not depend on that, so that of a thread's
+  // accesses each instruction's counts. An atomic sees the writes before it that are strong for it:
+  // whoever comes behind the atomic comes behind those too, which need not be kept.
+  void Join(Slot* slot, uint8_t bytes, bool across, const Accessor& by) {
     if (slot->empty() || Supersedes(*slot, bytes, across, by)) {
       *slot = {by.MarkOf(bytes)};
     } else if (!by.IsRepeatOf(slot->newest, bytes)) {
       Advance(slot, by.MarkOf(bytes), StandingOf(*slot, bytes, by), Change::kAdd, across);
-    }
-  }
-  // A write joins the writes there. An atomic sees those before it that are strong for it: whoever
-  // comes behind the atomic comes behind those too, which need not be kept.
-  void Write(Slot* slot, uint8_t bytes, bool across, const Accessor& by) {
-    if (slot->empty() || Supersedes(*slot, bytes, across, by)) {
-      *slot = {by.MarkOf(bytes)};
-    } else if (!by.IsRepeatOf(slot->newest, bytes)) {
-      const bool sees = (by.how & kAtomicBit) != 0;
-      Advance(slot, by.MarkOf(bytes), StandingOf(*slot, bytes, by),
-              sees ? Change::kSeeAndAdd : Change::kAdd, across);
     }
   }
   // Takes the bytes of a block's weak write, which is alone with them, out of what the block did
@@ -58,7 +48,7 @@ class SlotSteps {
   void Outdate(Slot* slot, uint8_t bytes, const Accessor& by);
 
  private:
-  enum class Change : uint8_t { kAdd, kSeeAndAdd, kUncover, kOutdate };
+  enum class Change : uint8_t { kAdd, kUncover, kOutdate };
   // What the next state of a slot follows from, packed: comparing and hashing it is most of the
   // work.
   struct Key {
@@ -72,7 +62,7 @@ class SlotSteps {
   struct Standing {
     uint32_t after = 0;    // it happened before
     uint32_t of_warp = 0;  // it is by the same warp
-    uint32_t strong = 0;   // both are strong for each other
+    uint32_t seen = 0;     // the access is an atomic that sees it: both are strong for each other
   };
   // The newest of the next state: nothing, the newest of before, or the access itself; the last two
   // of the bytes and in the way that the step says.
@@ -84,7 +74,7 @@ class SlotSteps {
     uint8_t bytes = 0;
     uint8_t how = 0;
   };
-  static constexpr size_t kSteps = 4096;
+  static constexpr size_t kSteps = 8192;
 
   // `added`: the access as a mark.
   void Advance(Slot* slot, const Mark& added, const Standing& standing, Change change, bool across);

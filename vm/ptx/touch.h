@@ -45,11 +45,7 @@ bool IsToldOf(const Slot& reads, uint8_t bytes, const Accessor& by, const Trails
     if (alone) steps->Uncover(&cell->read, bytes, by);
   }
   if (alone && !clear) steps->Uncover(&cell->write, bytes, by);
-  if (write) {
-    steps->Write(&cell->write, bytes, across, by);
-  } else {
-    steps->Read(&cell->read, bytes, across, by);
-  }
+  steps->Join(write ? &cell->write : &cell->read, bytes, across, by);
 }
 
 }  // namespace tarsia::ptx

@@ -255,6 +255,21 @@ class Warp {
     store();
     held_ = nullptr;
   }
+  // Likewise, of stores by the executing lanes where FindMerged found, which store(lane) does then.
+  template <typename Store>
+  void NoteStores(const Inst& inst, const MemoryRange& range, const uint64_t* offsets,
+                  uint32_t bytes, const Store& store) {
+    ShadowRange& shadow = ShadowOf(range);
+    for (uint32_t lanes = mask_; lanes != 0; lanes &= lanes - 1) {
+      const int lane = std::countr_zero(lanes);
+      held_ = PageToHold(&shadow, offsets[lane]);
+      const PageLock lock(held_, held_ != nullptr);
+      NoteCells(inst, AccessorOf(inst, lane), lane, &shadow, offsets[lane], bytes, Access::kWrite,
+                Space::kGlobal, range.address);
+      store(lane);
+      held_ = nullptr;
+    }
+  }
   // Whether stores there must be noted so: other blocks come there too, and what is there when a
   // store is noted tells whether it changes that.
   [[nodiscard]] bool NeedsNotesByLane(const MemoryRange& range) const;
@@ -411,7 +426,8 @@ class Warp {
                                      const Conflict& conflict);
   // Whether it is a store of what is there.
   [[nodiscard]] bool ChangesNothing(const Inst& inst, int lane, Space space, uint64_t address);
-  // The page with the cells of an access that other host threads may be at, or null.
+  // The page with the cell of a byte that other host threads may be at, or null.
+  ShadowRange::Page* PageToHold(ShadowRange* shadow, uint64_t offset) const;
   ShadowRange::Page* PageToHold(Space space, uint64_t address, uint32_t bytes);
   // `block`: of whom it is told.
   [[nodiscard]] std::string DescribeActor(const Mark& mark, uint32_t block) const;

@@ -100,12 +100,15 @@ bool Warp::NeedsNotesByLane(const MemoryRange& range) const {
   return checking_ && across_ && &range != &block_->shared();
 }
 
+ShadowRange::Page* Warp::PageToHold(ShadowRange* shadow, uint64_t offset) const {
+  return launch().shadow.shared() ? &shadow->PageOf(offset / kCellBytes) : nullptr;
+}
+
 ShadowRange::Page* Warp::PageToHold(Space space, uint64_t address, uint32_t bytes) {
-  if (space != Space::kGlobal || !launch().shadow.shared()) return nullptr;
-  const MemoryRange* range = FindGlobal(address, bytes);
+  const MemoryRange* range = space == Space::kGlobal ? FindGlobal(address, bytes) : nullptr;
   if (range == nullptr) return nullptr;
   ShadowRange& shadow = ShadowOf(*range);
-  return &shadow.PageOf((address - shadow_address_) / kCellBytes);
+  return PageToHold(&shadow, address - shadow_address_);
 }
 
 ShadowRange& Warp::ShadowOf(const MemoryRange& range) {

@@ -189,13 +189,18 @@ leave: st.shared.u32 [s], 1; ret;
   ExpectEach(got, [](uint32_t i) { return 0x10001U + i; });
 }
 
-// Lanes wait at a barrier for others of their warp that end first, and for one that sleeps.
+// Lanes wait at a barrier for others of their warp that end first, and for one that sleeps until
+// the other warp comes, late.
 TEST(Control, LanesGatherBehindASleeper) {
   const auto got = RunThreads(R"(
 mov.u32 r1, m; setp.ne.u32 p1, r0, 0; setp.gt.u32 p2, r0, 1000; setp.eq.u32 p3, r0, 32;
 @!p1 mbarrier.init.shared.b64 [r1], 1;
 bar.sync 0;
 @!p1 bra sleep;
+setp.lt.u32 p6, r0, 32; @p6 bra near;
+mov.u32 r6, 0;
+late: add.u32 r6, r6, 1; setp.lt.u32 p6, r6, 5000; @p6 bra late;
+near:
 @p2 bra store;
 bra meet;
 sleep: mbarrier.try_wait.parity.shared.b64 p4, [r1], 0; @!p4 bra sleep;

@@ -282,6 +282,8 @@ TEST(Race, StrongAccessesHideNoWeakOnes) {
   // What an atomic left there is no excuse for a store of the same value.
   ExpectRace(first + "@p0 atom.global.exch.b32 r4, [rd0], 0;\n@!p0 st.global.u32 [rd0], 0;", {3}, 1,
              2);
+  ExpectRace(first + "@!p0 atom.global.exch.b32 r4, [rd0], 0;\n@p0 st.global.u32 [rd0], 0;", {3}, 1,
+             2);
 }
 
 // What is found, in whatever order the blocks come and on however many host threads.
@@ -323,10 +325,26 @@ TEST(Race, FindingsDoNotDependOnTheOrderOfBlocks) {
       {parity + "@p1 ld.global.u32 r5, [rd1];\n@!p1 ld.relaxed.gpu.global.u32 r5, [rd1];\n"
                 "@p1 red.cta.global.add.u32 [rd1], 1;\n@!p1 red.global.add.u32 [rd1], 1;",
        {{4, kWar, 3}, {5, kWar, 2}}},
+      // The last of all to count, with one instruction or another, sets the counter back.
+      {parity + "@p0 atom.global.add.u32 r4, [rd0], 1;\n@!p0 atom.global.add.u32 r4, [rd0], 1;\n"
+                "setp.eq.u32 p1, r4, 383; @p1 st.global.u32 [rd0], 0;",
+       {}},
       // All update in place what their neighbours read.
       {"xor.b32 r4, r0, 1; mul.wide.u32 rd2, r4, 4; add.u64 rd2, rd2, rd0;\n"
        "ld.global.u32 r5, [rd2];\nadd.u32 r5, r5, r1;\nbar.sync 0;\nst.global.u32 [rd1], r5;",
        {{5, kWar, 2}}},
+      // Two instructions read what a third writes.
+      {parity + "@p0 ld.global.u32 r5, [rd1];\n@!p0 ld.global.u32 r5, [rd1];\n"
+                "@p1 st.global.u32 [rd1], 0;",
+       {{4, kWar, 2}}},
+      // An atomic does not see a plain store before it.
+      {parity + "@p1 st.global.u32 [rd1], 1;\natom.global.add.u32 r5, [rd1], 1;\n"
+                "ld.global.u32 r5, [rd1];",
+       {{3, kWaw, 2}, {4, kRaw, 2}}},
+      // Stores of one value, beside others of two.
+      {"st.global.u16 [rd0], 1;\nst.global.u16 [rd0+2], 2;\nst.global.u16 [rd0+2], 3;\n"
+       "st.global.u16 [rd0], 1;",
+       {{3, kWaw, 2}}},
       // Everybody sets a flag, or two that lie in one word, again and again.
       {"st.global.u32 [rd0], 1;", {}},
       {"st.global.u16 [rd0], 1;\nst.global.u16 [rd0+2], 2;\nst.global.u16 [rd0], 1;\n"

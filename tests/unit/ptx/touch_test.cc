@@ -35,6 +35,7 @@ struct Event {
 // How the threads lie in blocks.
 struct Grid {
   uint32_t warps_of_block = kWarps;
+  const ClusterMap* clusters = nullptr;
   [[nodiscard]] uint32_t BlockOf(uint32_t thread) const { return thread / kLanes / warps_of_block; }
 };
 
@@ -113,6 +114,7 @@ class Tested {
     const int lane = static_cast<int>(thread % kLanes);
     Accessor accessor;
     accessor.block = grid_.BlockOf(thread);
+    accessor.clusters = grid_.clusters;
     accessor.actor = accessor.issuer = static_cast<uint16_t>(order.ActorOf(lane));
     accessor.issuer_async = static_cast<uint16_t>(order.AsyncActorOf(lane));
     accessor.how = how;
@@ -315,6 +317,38 @@ TEST(Touch, StepsDependOnTheWarps) {
   for (const uint32_t thread : {30, 31, 32}) EXPECT_FALSE(across.Access(thread, 15, false));
   across.Meet(0b0001);
   EXPECT_TRUE(across.Access(30, 15, true));
+}
+
+TEST(Touch, StepsDependOnOtherBlocks) {
+  Trails trails;
+  SlotSteps steps(&trails);
+  for (const bool across : {false, true}) {
+    Tested tested(&steps, {}, across);
+    EXPECT_TRUE(tested.ConflictsOf(0, 15, false, 0, 2).empty());
+    EXPECT_TRUE(tested.ConflictsOf(32, 15, false, 0, 3).empty());
+    tested.Meet(0b0001);
+    EXPECT_TRUE(tested.ConflictsOf(0, 15, false, 0, 4).empty());
+    const std::set<uint32_t> all = {2, 3, 4};
+    const std::set<uint32_t> last = {3, 4};
+    EXPECT_EQ(tested.ConflictsOf(64, 15, true, 0, 1), across ? all : last);
+  }
+}
+
+// Atomics of the scope of a cluster see those of their own.
+TEST(Touch, StepsDependOnTheClusters) {
+  constexpr auto kHow = static_cast<uint8_t>(static_cast<uint8_t>(Strength::kCluster) | kAtomicBit);
+  const ClusterMap clusters{{4}, {2}};
+  Trails trails;
+  SlotSteps steps(&trails);
+  for (const uint32_t first : {0U, 1U}) {
+    Tested tested(&steps, {1, &clusters});
+    EXPECT_TRUE(tested.ConflictsOf(first * kLanes, 15, true, kHow, 5).empty());
+    const bool seen = first == 0;
+    EXPECT_EQ(tested.ConflictsOf((first + 1) * kLanes, 15, true, kHow, 6).empty(), seen);
+    const std::set<uint32_t> both = {5, 6};
+    const std::set<uint32_t> last = {6};
+    EXPECT_EQ(tested.ConflictsOf(3 * kLanes, 15, true, 0, 7), seen ? last : both);
+  }
 }
 
 // A barrier lets every thread know every other, but not what asynchronous work does.
