@@ -68,6 +68,11 @@ TEST(SourceLines, FollowsInlinedPlacesToTheUsersOwn) {
   EXPECT_EQ(line_of(".loc 1 17 3\n.loc 2 900 5, function_name $L__info_string0, inlined_at 1 17 3\n"
                     ".loc 1 18 3\n.loc 2 900 5, function_name $L__info_string0, inlined_at 1 18 3"),
             "1:18");
+  // Likewise of what is inlined there in turn.
+  EXPECT_EQ(line_of(".loc 1 17 3\n.loc 2 700 5, function_name $L__info_string0, inlined_at 1 17 3\n"
+                    ".loc 1 18 3\n.loc 2 700 5, function_name $L__info_string0, inlined_at 1 18 3\n"
+                    ".loc 2 800 1, function_name $L__info_string1, inlined_at 2 700 5"),
+            "1:18");
   // A line without inlined_at is of no caller, whatever was said of the place before.
   EXPECT_EQ(line_of(".loc 3 40 5, function_name $L__info_string0, inlined_at 1 17 3\n"
                     ".loc 3 40 5\n.loc 3 41 5"),
