@@ -222,10 +222,8 @@ bool Warp::WritesSameValue(const Inst& inst, int lane, Space space, uint64_t add
                            const Conflict& conflict) {
   const Mark& with = conflict.with;
   const Inst* other = launch().image->module().FindInst(with.inst);
-  if (inst.op != Op::kSt || !conflict.with_write || conflict.hazard != Hazard::kUnordered ||
-      other == nullptr || other->op != Op::kSt) {
-    return false;
-  }
+  if (inst.op != Op::kSt || conflict.hazard != Hazard::kUnordered) return false;
+  if (other == nullptr || other->op != Op::kSt) return false;
   // What it wrote is not known any more. If an instruction writes several values, that is found
   // where two of them follow each other.
   if ((with.how & kStaleBit) != 0) return with.inst == inst.id;

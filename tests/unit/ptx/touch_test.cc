@@ -337,17 +337,48 @@ TEST(Touch, StepsDependOnOtherBlocks) {
 // Atomics of the scope of a cluster see those of their own.
 TEST(Touch, StepsDependOnTheClusters) {
   constexpr auto kHow = static_cast<uint8_t>(static_cast<uint8_t>(Strength::kCluster) | kAtomicBit);
-  const ClusterMap clusters{{4}, {2}};
+  const ClusterMap maps[] = {{{4}, {2}}, {{1, 4, 1}, {1, 2, 1}}, {{1, 1, 4}, {1, 1, 2}}};
   Trails trails;
   SlotSteps steps(&trails);
-  for (const uint32_t first : {0U, 1U}) {
-    Tested tested(&steps, {1, &clusters});
-    EXPECT_TRUE(tested.ConflictsOf(first * kLanes, 15, true, kHow, 5).empty());
-    const bool seen = first == 0;
-    EXPECT_EQ(tested.ConflictsOf((first + 1) * kLanes, 15, true, kHow, 6).empty(), seen);
-    const std::set<uint32_t> both = {5, 6};
-    const std::set<uint32_t> last = {6};
-    EXPECT_EQ(tested.ConflictsOf(3 * kLanes, 15, true, 0, 7), seen ? last : both);
+  for (const ClusterMap& clusters : maps) {
+    for (const uint32_t first : {0U, 1U}) {
+      Tested tested(&steps, {1, &clusters});
+      EXPECT_TRUE(tested.ConflictsOf(first * kLanes, 15, true, kHow, 5).empty());
+      const bool seen = first == 0;
+      EXPECT_EQ(tested.ConflictsOf((first + 1) * kLanes, 15, true, kHow, 6).empty(), seen);
+      const std::set<uint32_t> both = {5, 6};
+      const std::set<uint32_t> last = {6};
+      EXPECT_EQ(tested.ConflictsOf(3 * kLanes, 15, true, 0, 7), seen ? last : both);
+    }
+  }
+}
+
+// The asynchronous proxy wants a fence behind a write, however well that is known to be done.
+TEST(Touch, ProxiesWantAFence) {
+  for (const bool fenced : {false, true}) {
+    Trails trails;
+    SlotSteps steps(&trails);
+    Cell cell;
+    Conflicts conflicts;
+    Accessor writer;
+    writer.clock = 1;
+    Touch(&cell, 0, 15, true, false, writer, &steps, &conflicts);
+    EXPECT_TRUE(conflicts.empty());
+    Past past;
+    past.all.Raise(0, 0, 1, kThreads);
+    if (fenced) past.fenced.Raise(0, 0, 1, kThreads);
+    Accessor proxy;
+    proxy.actor = 2 * kThreads;
+    proxy.issuer = proxy.issuer_async = Accessor::kNobody;
+    proxy.how = kAsyncBit | kAsyncProxyBit;
+    proxy.clock = proxy.floor = 1;
+    proxy.past = &past;
+    proxy.own = past.all.OfBlock(0);
+    Touch(&cell, 0, 15, false, false, proxy, &steps, &conflicts);
+    ASSERT_EQ(conflicts.all().size(), fenced ? 0U : 1U);
+    if (!fenced) {
+      EXPECT_EQ(conflicts.all()[0].hazard, Hazard::kUnfenced);
+    }
   }
 }
 
