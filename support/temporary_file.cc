@@ -1,5 +1,6 @@
 #include "support/temporary_file.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -33,7 +34,25 @@ void Forget(int slot) {
   if (slot >= 0) std::free(remembered[static_cast<size_t>(slot)].exchange(nullptr));
 }
 
+// Process numbers, 0 where there is none.
+std::array<std::atomic<pid_t>, 64> processes{};
+static_assert(std::atomic<pid_t>::is_always_lock_free);
+
+int Remember(pid_t process) {
+  for (size_t i = 0; i < processes.size(); ++i) {
+    pid_t none = 0;
+    if (processes[i].compare_exchange_strong(none, process)) return static_cast<int>(i);
+  }
+  return -1;
+}
+
 extern "C" void RemoveAndEnd(int signal) {
+  for (std::atomic<pid_t>& slot : processes) {
+    const pid_t process = slot.exchange(0);
+    if (process == 0) continue;
+    kill(process, SIGKILL);
+    waitpid(process, nullptr, 0);
+  }
   for (std::atomic<char*>& slot : remembered) {
     const char* const name = slot.exchange(nullptr);
     if (name != nullptr) unlink(name);
@@ -63,6 +82,12 @@ TemporaryFile::~TemporaryFile() {
 void TemporaryFile::Release() {
   Forget(std::exchange(slot_, -1));
   path_.clear();
+}
+
+TemporaryProcess::TemporaryProcess(pid_t process) : slot_(Remember(process)) {}
+
+TemporaryProcess::~TemporaryProcess() {
+  if (slot_ >= 0) processes[static_cast<size_t>(slot_)].store(0);
 }
 
 void RemoveTemporaryFilesOnSignals() {

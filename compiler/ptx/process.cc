@@ -14,6 +14,7 @@
 #include <new>
 
 #include "compiler/diagnostics.h"
+#include "support/temporary_file.h"
 
 extern char** environ;
 
@@ -87,7 +88,7 @@ class Beginning {
 // A child; ended by force with the object if it still runs.
 class Child {
  public:
-  explicit Child(pid_t process) : process_(process) {}
+  explicit Child(pid_t process) : process_(process), ends_with_us_(process) {}
   ~Child() {
     if (HasEnded()) return;
     kill(process_, SIGKILL);
@@ -110,6 +111,7 @@ class Child {
 
  private:
   const pid_t process_;
+  const TemporaryProcess ends_with_us_;
   bool ended_ = false;
   std::optional<int> exit_code_;
 };

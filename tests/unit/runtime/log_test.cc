@@ -46,6 +46,7 @@ class FallBack : public tarsia::cuda::CudaTest {
         setenv(name, value.c_str(), 1);
       }
     }
+    if (!ptxas_.empty()) std::filesystem::remove(ptxas_);
     CudaTest::TearDown();
   }
   // The process has one driver, and this may not be the first reset of the emulated machine.
@@ -60,6 +61,14 @@ class FallBack : public tarsia::cuda::CudaTest {
   void Set(const char* name, const std::string& value) {
     Unset(name);
     setenv(name, value.c_str(), 1);
+  }
+
+  // A script that takes the place of ptxas.
+  void SetPtxas(const std::string& script) {
+    ptxas_ = testing::TempDir() + "tarsia-fall-back-ptxas";
+    std::ofstream(ptxas_) << "#!/bin/sh\n" << script << '\n';
+    std::filesystem::permissions(ptxas_, std::filesystem::perms::owner_all);
+    Set("TARSIA_PTXAS", ptxas_);
   }
 
   // What a plan on the emulated GPU logs.
@@ -86,6 +95,7 @@ class FallBack : public tarsia::cuda::CudaTest {
     static_cast<std::vector<Line>*>(user)->push_back({level, message});
   }
   std::vector<std::pair<const char*, std::string>> before_;
+  std::string ptxas_;
 };
 
 TEST_F(FallBack, WithoutAnAssembler) {
@@ -100,12 +110,8 @@ TEST_F(FallBack, WithoutAnAssembler) {
 }
 
 TEST_F(FallBack, WithAnAssemblerThatFails) {
-  const std::string path = testing::TempDir() + "tarsia-failing-ptxas";
-  std::ofstream(path) << "#!/bin/sh\necho no luck >&2\nexit 1\n";
-  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  Set("TARSIA_PTXAS", path);
+  SetPtxas("echo no luck >&2\nexit 1");
   const std::vector<Line> lines = LinesOfPlan();
-  std::filesystem::remove(path);
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0].level, TARSIA_LOG_WARNING);
   EXPECT_EQ(lines[0].text,
@@ -113,7 +119,6 @@ TEST_F(FallBack, WithAnAssemblerThatFails) {
             "refuses the code: no luck");
 }
 
-// The emulated driver takes no machine code, as a driver that is older than the assembler.
 // What failed once is tried again by the next plan.
 TEST_F(FallBack, IsNotRemembered) {
   Set("TARSIA_PTXAS", "/nowhere/ptxas");
@@ -127,10 +132,7 @@ TEST_F(FallBack, IsNotRemembered) {
 
 // ptxas takes its time, and is ended with the plan that wants its result.
 TEST_F(FallBack, NoneAfterACancel) {
-  const std::string path = testing::TempDir() + "tarsia-slow-ptxas";
-  std::ofstream(path) << "#!/bin/sh\nexec sleep 60\n";
-  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  Set("TARSIA_PTXAS", path);
+  SetPtxas("exec sleep 60");
   tarsia_module* module = nullptr;
   ASSERT_EQ(tarsia_module_create(kProgram, sizeof kProgram - 1, nullptr, &module, nullptr),
             TARSIA_STATUS_OK);
@@ -147,17 +149,13 @@ TEST_F(FallBack, NoneAfterACancel) {
   EXPECT_NE(std::string(tarsia_last_error()).find("took more than the 2000 ms"), std::string::npos)
       << tarsia_last_error();
   for (const Line& line : lines_) EXPECT_NE(line.level, TARSIA_LOG_WARNING) << line.text;
-  std::filesystem::remove(path);
   tarsia_module_destroy(module);
 }
 
+// The emulated driver takes no machine code, as a driver that is older than the assembler.
 TEST_F(FallBack, WithADriverThatRefusesTheMachineCode) {
-  const std::string path = testing::TempDir() + "tarsia-other-ptxas";
-  std::ofstream(path) << "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\ncp /bin/sh \"$2\"\n";
-  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-  Set("TARSIA_PTXAS", path);
+  SetPtxas("while [ \"$1\" != -o ]; do shift; done\ncp /bin/sh \"$2\"");
   const std::vector<Line> lines = LinesOfPlan();
-  std::filesystem::remove(path);
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0].level, TARSIA_LOG_WARNING);
   EXPECT_NE(lines[0].text.find("k for "), std::string::npos) << lines[0].text;

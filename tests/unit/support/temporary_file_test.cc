@@ -94,6 +94,36 @@ TEST_F(TemporaryFileTest, StaysWhereNobodyAskedForSignals) {
   EXPECT_TRUE(fs::exists(folder_ + "/one"));
 }
 
+// As an assembler that is at work when its caller is ended: what it writes later is not there.
+TEST_F(TemporaryFileTest, WhoWouldWriteItAgainIsEndedFirst) {
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t caller = fork();
+  if (caller == 0) {
+    const TemporaryFile file(Make("late"));
+    const pid_t writer = fork();
+    if (writer == 0) {
+      usleep(300'000);
+      Make("late");
+      _exit(0);
+    }
+    const TemporaryProcess ends_with_us(writer);
+    RemoveTemporaryFilesOnSignals();
+    if (write(ready[1], "r", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  kill(caller, SIGTERM);
+  int status = 0;
+  waitpid(caller, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  usleep(600'000);
+  EXPECT_FALSE(fs::exists(folder_ + "/late"));
+  close(ready[0]);
+  close(ready[1]);
+}
+
 TEST_F(TemporaryFileTest, ThereMayBeMoreThanAreRemembered) {
   std::vector<std::optional<TemporaryFile>> files(300);
   for (size_t i = 0; i < files.size(); ++i) files[i].emplace(Make(std::to_string(i)));
