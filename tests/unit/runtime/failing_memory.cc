@@ -59,8 +59,6 @@ bool Fails() {
   return fails;
 }
 
-bool MallocFails() { return failures.with_malloc && Fails(); }
-
 void* Raw(size_t size, size_t alignment) {
   if (size == 0) size = 1;
 #if TARSIA_OWN_MALLOC
@@ -72,8 +70,19 @@ void* Raw(size_t size, size_t alignment) {
 #endif
 }
 
+std::atomic<bool> leaks_are_meant{false};
+
+// The sanitizer is told by each thread for itself.
+void TellSanitizer() {
+  thread_local bool told = false;
+  if (told || __lsan_disable == nullptr || !leaks_are_meant.load(std::memory_order_relaxed)) return;
+  told = true;
+  __lsan_disable();
+}
+
 // As the standard wants it: the handler is asked until there is memory or no handler.
 void* New(size_t size, size_t alignment) {
+  TellSanitizer();
   while (true) {
     void* const p = Fails() && !TakeGivenUp(size) ? nullptr : Raw(size, alignment);
     if (p != nullptr) {
@@ -114,7 +123,8 @@ int64_t MemoryFails::requests() const { return counted.load(); }
 void BeginExempt() { ++exempt; }
 void EndExempt() { --exempt; }
 void LeaksAreMeant() {
-  if (__lsan_disable != nullptr) __lsan_disable();
+  leaks_are_meant.store(true);
+  TellSanitizer();
 }
 bool MallocCanFail() { return TARSIA_OWN_MALLOC != 0; }
 int64_t LiveAllocations() { return live.load(); }
@@ -148,6 +158,14 @@ void operator delete(void* p, std::align_val_t) noexcept { Delete(p); }
 void operator delete(void* p, size_t, std::align_val_t) noexcept { Delete(p); }
 
 #if TARSIA_OWN_MALLOC
+namespace tarsia::testing_memory {
+namespace {
+
+bool MallocFails() { return failures.with_malloc && Fails(); }
+
+}  // namespace
+}  // namespace tarsia::testing_memory
+
 namespace {
 
 void* OutOfMemory() {

@@ -33,7 +33,7 @@ class MemoryFails {
 // Requests of this thread between the two always succeed and do not count.
 void BeginExempt();
 void EndExempt();
-// What is not freed from here on is no leak to the sanitizer.
+// What is not freed from here on, in any thread, is no leak to the sanitizer.
 void LeaksAreMeant();
 // Whether malloc can be made to fail: not under the sanitizers, which have their own.
 bool MallocCanFail();
