@@ -23,6 +23,8 @@ namespace {
 using compiler::Target;
 
 constexpr size_t kKernelsOfCall = 256;
+// And so many bytes of text, which keep a call below a minute on a busy machine.
+constexpr size_t kBytesOfCall = size_t{8} << 20;
 constexpr size_t kOneInOfSame = 16;
 constexpr size_t kOneInOfOthers = 4;
 // Tiles that fill the registers spill some around their fullest place. More is bad code.
@@ -112,7 +114,8 @@ class Assembly {
     const size_t body = std::hash<std::string_view>()(std::string_view(kernel.ptx).substr(header));
     if (!seen_[target].insert(body).second) return;
     pending_[target].push_back({kernel, body});
-    if (pending_[target].size() >= kKernelsOfCall) Flush();
+    pending_bytes_ += kernel.ptx.size();
+    if (pending_[target].size() >= kKernelsOfCall || pending_bytes_ >= kBytesOfCall) Flush();
   }
 
   void AllowSpills() { allows_spills_ = true; }
@@ -121,6 +124,7 @@ class Assembly {
   }
 
   void Flush() {
+    pending_bytes_ = 0;
     const auto tool = compiler::FindTool(compiler::Tool::kPtxas);
     for (auto& [target, kernels] : pending_) {
       const std::vector<Pending> now = std::move(kernels);
@@ -195,6 +199,7 @@ class Assembly {
   bool allows_spills_ = false;
   std::map<Target, std::set<size_t>> seen_;
   std::map<Target, std::vector<Pending>> pending_;
+  size_t pending_bytes_ = 0;  // of their texts
   size_t missing_ = 0;
 };
 
