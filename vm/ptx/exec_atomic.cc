@@ -185,50 +185,55 @@ struct Found {
   bool changed = false;
 };
 
-// A lane's step; `address` becomes one within its space.
-Found UpdateLane(Warp& warp, const Inst& inst, const Shape& shape, int lane, uint64_t* address) {
+// A lane's step at an address within its space.
+void UpdatePlace(Warp& warp, const Inst& inst, const Shape& shape, int lane, Space space,
+                 uint64_t address, const Place& place, Found* found) {
   const Atomic atomic = AtomicOf(inst);
   const Type type = inst.type[0];
   const int bytes = BytesOf(type);
   const Operand& value = inst[shape.value];
   const Operand* swap = shape.swap >= 0 ? &inst[shape.swap] : nullptr;
-  Found found;
-  Place place;
-  if (!warp.Find(inst, inst.space, lane, *address, static_cast<uint32_t>(bytes), Access::kAtomic,
-                 &place)) {
-    return found;
-  }
-  found.there = true;
-  const Space narrow = Warp::Narrow(inst.space, address);
-  const bool global = narrow == Space::kGlobal;
+  const bool global = space == Space::kGlobal;
   uint64_t undef = warp.Undef(value, lane) | (swap != nullptr ? warp.Undef(*swap, lane) : 0);
   const auto size = static_cast<uint64_t>(bytes);
-  found.undef = ~ReadBytes(place.defined, bytes) & AllBits(bytes);
-  if (found.undef != 0) found.origin = warp.OriginOfLoad(inst, narrow, lane, *address, size);
+  found->undef = ~ReadBytes(place.defined, bytes) & AllBits(bytes);
+  if (found->undef != 0) found->origin = warp.OriginOfLoad(inst, space, lane, address, size);
   const bool at_home =
-      swap != nullptr && SwapsAtHome(warp, value, *swap, lane, *address, found.undef);
+      swap != nullptr && SwapsAtHome(warp, value, *swap, lane, address, found->undef);
   // What bitwise operations leave as it was is none of their business.
   const bool reads = atomic != Atomic::kExch && !IsBitwise(atomic);
-  if ((undef | (reads ? found.undef : 0)) != 0 && global && !at_home) {
+  if ((undef | (reads ? found->undef : 0)) != 0 && global && !at_home) {
     warp.ReportUndefined(inst, lane, "updates global memory with bits that were never written",
-                         undef != 0 ? warp.OriginOfResult(inst, lane) : found.origin);
-    undef = found.undef = 0;
+                         undef != 0 ? warp.OriginOfResult(inst, lane) : found->origin);
+    undef = found->undef = 0;
   } else if (undef != 0) {
-    warp.NoteUndefStore(inst, value, narrow, lane, *address, size);
+    warp.NoteUndefStore(inst, value, space, lane, address, size);
   }
-  if (warp.checking()) warp.NoteStrongWrite(inst, lane, narrow, *address);
+  if (warp.checking()) warp.NoteStrongWrite(inst, lane, space, address);
   const uint64_t b = warp.Bits(value, lane);
   const uint64_t c = swap != nullptr ? warp.Bits(*swap, lane) : 0;
   const Exchanged exchanged = ExchangeBytes(place.data, atomic, type, global, b, c);
-  found.old = exchanged.old;
-  found.changed = exchanged.now != exchanged.old;
-  if (warp.checking()) warp.NoteStrongRead(inst, lane, narrow, *address);
-  uint64_t undef_after = UndefAfter(atomic, found.old, found.undef, b, undef);
+  found->old = exchanged.old;
+  found->changed = exchanged.now != exchanged.old;
+  if (warp.checking()) warp.NoteStrongRead(inst, lane, space, address);
+  uint64_t undef_after = UndefAfter(atomic, found->old, found->undef, b, undef);
   if (at_home) {
-    undef_after = found.undef & (found.old == b ? warp.Undef(*swap, lane) : ~uint64_t{0});
-    if (warp.Undef(value, lane) != 0) warp.SetHome(value, lane, {*address * 8, true});
+    undef_after = found->undef & (found->old == b ? warp.Undef(*swap, lane) : ~uint64_t{0});
+    if (warp.Undef(value, lane) != 0) warp.SetHome(value, lane, {address * 8, true});
   }
   WriteBytes(place.defined, bytes, ~undef_after);
+}
+
+// A lane's step; `address` becomes one within its space.
+Found UpdateLane(Warp& warp, const Inst& inst, const Shape& shape, int lane, uint64_t* address) {
+  const uint64_t whole = *address;
+  const Space space = Warp::Narrow(inst.space, address);
+  Found found;
+  found.there =
+      warp.FindAndUpdate(inst, inst.space, lane, whole,
+                         static_cast<uint32_t>(BytesOf(inst.type[0])), [&](const Place& place) {
+                           UpdatePlace(warp, inst, shape, lane, space, *address, place, &found);
+                         });
   return found;
 }
 

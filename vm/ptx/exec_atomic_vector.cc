@@ -88,17 +88,16 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
   const auto elements = static_cast<size_t>(inst.CountAt(shape.value));
   const auto bytes = static_cast<uint32_t>(elements) * static_cast<uint32_t>(BytesOf(inst.type[0]));
   ForLanes(warp.mask(), [&](int lane) {
-    Place place;
-    if (!warp.Find(inst, Space::kGeneric, lane, warp.Address(address, lane), bytes, Access::kAtomic,
-                   &place)) {
-      if (shape.dest < 0) return;
-      for (const Operand& dest : inst.At(shape.dest)) {
-        warp.SetBits(dest, lane, 0);
-        warp.SetUndef(dest, lane, 0);
-      }
-      return;
+    const auto update = [&](const Place& place) {
+      for (size_t i = 0; i < elements; ++i) UpdateElement(warp, inst, shape, i, lane, place);
+    };
+    const uint64_t at = warp.Address(address, lane);
+    if (warp.FindAndUpdate(inst, Space::kGeneric, lane, at, bytes, update)) return;
+    if (shape.dest < 0) return;
+    for (const Operand& dest : inst.At(shape.dest)) {
+      warp.SetBits(dest, lane, 0);
+      warp.SetUndef(dest, lane, 0);
     }
-    for (size_t i = 0; i < elements; ++i) UpdateElement(warp, inst, shape, i, lane, place);
   });
   warp.NoteProgress();
   return Step::kNext;

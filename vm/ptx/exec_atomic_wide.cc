@@ -75,12 +75,11 @@ template <bool kCompares>
 Step Run(Warp& warp, const Inst& inst) {
   warp.NeedDefined(inst, inst[1], "the address");
   ForLanes(warp.mask(), [&](int lane) {
-    Place place;
     const uint64_t address = warp.Address(inst[1], lane);
-    if (warp.Find(inst, inst.space, lane, address, sizeof(Words), Access::kAtomic, &place)) {
-      return UpdateLane(warp, inst, lane, kCompares, place, address);
-    }
-    warp.SetUndef(inst[0], lane, 0);
+    const bool there = warp.FindAndUpdate(
+        inst, inst.space, lane, address, sizeof(Words),
+        [&](const Place& place) { UpdateLane(warp, inst, lane, kCompares, place, address); });
+    if (!there) warp.SetUndef(inst[0], lane, 0);
   });
   warp.NotePoll(16);
   return Step::kNext;

@@ -502,15 +502,17 @@ bool Warp::FindShared(const Inst& inst, int lane, uint64_t address, uint32_t byt
 bool Warp::Find(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
                 Access access, Place* place) {
   if (!Locate(inst, space, lane, address, bytes, access, place)) return false;
-  if (checking_) {
-    space = Narrow(space, &address);
-    // What `red` finds decides nothing.
-    if ((inst.how & kAtomicBit) != 0 && inst.operands.front().dest) {
-      NoteSeen(lane, space, address);
-    }
-    NoteAccess(inst, AccessorOf(inst, lane), lane, space, address, bytes, access);
-  }
+  NoteFound(inst, space, lane, address, bytes, access);
   return true;
+}
+
+void Warp::NoteFound(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
+                     Access access) {
+  if (!checking_) return;
+  space = Narrow(space, &address);
+  // What `red` finds decides nothing.
+  if ((inst.how & kAtomicBit) != 0 && inst.operands.front().dest) NoteSeen(lane, space, address);
+  NoteAccess(inst, AccessorOf(inst, lane), lane, space, address, bytes, access);
 }
 
 bool Warp::Locate(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,

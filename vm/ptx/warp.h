@@ -219,6 +219,20 @@ class Warp {
   // Likewise, without taking note.
   bool Locate(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
               Access access, Place* place);
+  // Likewise for a lane that reads and writes in one step, which update(place) does then: to other
+  // host threads the note and that are one, so that notes come in the order of the steps.
+  template <typename Update>
+  bool FindAndUpdate(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
+                     const Update& update) {
+    Place place;
+    if (!Locate(inst, space, lane, address, bytes, Access::kAtomic, &place)) return false;
+    uint64_t within = address;
+    const Space narrow = Narrow(space, &within);
+    const HeldPage held(this, checking_ ? PageToHold(narrow, within, bytes) : nullptr);
+    NoteFound(inst, space, lane, address, bytes, Access::kAtomic);
+    update(place);
+    return true;
+  }
   // The common case of a whole instruction: the executing lanes' accesses of `bytes` bytes are all
   // aligned and within one range, and nothing is to be reported. Fills the offset of each executing
   // lane's within it. Null says nothing: go lane by lane.
@@ -249,11 +263,9 @@ class Warp {
   template <typename Store>
   void NoteStore(const Inst& inst, int lane, Space space, uint64_t address, uint32_t bytes,
                  const Store& store) {
-    held_ = PageToHold(space, address, bytes);
-    const PageLock lock(held_, held_ != nullptr);
+    const HeldPage held(this, PageToHold(space, address, bytes));
     NoteAccess(inst, AccessorOf(inst, lane), lane, space, address, bytes, Access::kWrite);
     store();
-    held_ = nullptr;
   }
   // Likewise, of stores by the executing lanes where FindMerged found, which store(lane) does then.
   template <typename Store>
@@ -262,12 +274,10 @@ class Warp {
     ShadowRange& shadow = ShadowOf(range);
     for (uint32_t lanes = mask_; lanes != 0; lanes &= lanes - 1) {
       const int lane = std::countr_zero(lanes);
-      held_ = PageToHold(&shadow, offsets[lane]);
-      const PageLock lock(held_, held_ != nullptr);
+      const HeldPage held(this, PageToHold(&shadow, offsets[lane]));
       NoteCells(inst, AccessorOf(inst, lane), lane, &shadow, offsets[lane], bytes, Access::kWrite,
                 Space::kGlobal, range.address);
       store(lane);
-      held_ = nullptr;
     }
   }
   // Whether stores there must be noted so: other blocks come there too, and what is there when a
@@ -403,6 +413,9 @@ class Warp {
   bool FindShared(const Inst& inst, int lane, uint64_t address, uint32_t bytes, Access access,
                   Place* place);
   const MemoryRange* FindGlobal(uint64_t address, uint64_t bytes);
+  // Takes note of what Find found.
+  void NoteFound(const Inst& inst, Space space, int lane, uint64_t address, uint32_t bytes,
+                 Access access);
   void NoteCells(const Inst& inst, const Accessor& accessor, int lane, ShadowRange* shadow,
                  uint64_t offset, uint32_t bytes, Access access, Space space, uint64_t base);
   // Of the access that the worker's conflicts are of. Whether it changed what others wrote.
@@ -426,6 +439,21 @@ class Warp {
                                      const Conflict& conflict);
   // Whether it is a store of what is there.
   [[nodiscard]] bool ChangesNothing(const Inst& inst, int lane, Space space, uint64_t address);
+  // While it lives, other host threads keep away from a page (null: from none), and the warp's own
+  // notes there do not wait.
+  class HeldPage {
+   public:
+    HeldPage(Warp* warp, ShadowRange::Page* page) : warp_(warp), lock_(page, page != nullptr) {
+      warp_->held_ = page;
+    }
+    ~HeldPage() { warp_->held_ = nullptr; }
+    HeldPage(const HeldPage&) = delete;
+    HeldPage& operator=(const HeldPage&) = delete;
+
+   private:
+    Warp* const warp_;
+    const PageLock lock_;
+  };
   // The page with the cell of a byte that other host threads may be at, or null.
   ShadowRange::Page* PageToHold(ShadowRange* shadow, uint64_t offset) const;
   ShadowRange::Page* PageToHold(Space space, uint64_t address, uint32_t bytes);
@@ -469,7 +497,7 @@ class Warp {
   MemoryRange heap_range_;  // what FindGlobal found in the heap last
   bool checking_;
   bool across_;                        // other blocks may touch the same global memory
-  ShadowRange::Page* held_ = nullptr;  // the page that is locked while a store is noted and done
+  ShadowRange::Page* held_ = nullptr;  // the page that is locked while a write is noted and done
   WarpOrder order_;
   std::unique_ptr<FenceState> fences_;
   uint64_t shadow_address_ = 0;  // of the range that shadow_ is of

@@ -380,13 +380,14 @@ void Warp::NoteSeen(int lane, Space space, uint64_t address) {
     const MemoryRange* range = FindGlobal(address, 1);
     if (range == nullptr || range->read_only) return;
     shadow = &ShadowOf(*range);
-    offset = address - range->address;
+    offset = address - shadow_address_;
   }
   const uint64_t cell = offset / kCellBytes;
   ShadowRange::Page& page = shadow->PageOf(cell);
   Mark seen;
   {
-    const PageLock lock(&page, space != Space::kShared && launch().shadow.shared());
+    const bool locked = space != Space::kShared && launch().shadow.shared();
+    const PageLock lock(&page, locked && &page != held_);
     seen = page.cells[cell % ShadowRange::kPageCells].write.newest;
   }
   const auto actor = static_cast<uint16_t>(order_.ActorOf(lane));
