@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "vm/ptx/order.h"
@@ -182,7 +183,10 @@ class GlobalShadow {
 class PageLock {
  public:
   explicit PageLock(ShadowRange::Page* page, bool needed) : page_(needed ? page : nullptr) {
-    while (page_ != nullptr && page_->busy.test_and_set(std::memory_order_acquire)) {
+    if (page_ == nullptr) return;
+    // Who has it may not be running: there may be more host threads than cores.
+    for (int turn = 0; page_->busy.test_and_set(std::memory_order_acquire); ++turn) {
+      if (turn >= kTurnsBeforeYield) std::this_thread::yield();
     }
   }
   ~PageLock() {
@@ -192,6 +196,7 @@ class PageLock {
   PageLock& operator=(const PageLock&) = delete;
 
  private:
+  static constexpr int kTurnsBeforeYield = 100;
   ShadowRange::Page* page_;
 };
 
