@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/result.h"
@@ -87,6 +88,13 @@ class Cluster {
   [[nodiscard]] AsyncWork& async() { return async_; }
   // Something happened that threads may wait for.
   void NoteProgress() { rounds_ = 0; }
+  // A thread looks in vain for what may come from outside of the cluster.
+  void NotePollOutside() {
+    polled_ = true;
+    NoteProgress();
+  }
+  // Whether one has done so since this was asked last.
+  bool TakePolled() { return std::exchange(polled_, false); }
   // Work that threads may wait for was wrong and reported, and never comes: that they wait in vain
   // is not reported again.
   void NoteDropped() { dropped_ = true; }
@@ -104,6 +112,7 @@ class Cluster {
   std::vector<std::unique_ptr<Block>> blocks_;
   ClusterBarrier barrier_;
   AsyncWork async_;
+  bool polled_ = false;
   bool dropped_ = false;
   uint32_t rounds_ = 0;  // of waking threads that wait for nothing new, since there was progress
 };

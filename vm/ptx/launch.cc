@@ -111,6 +111,8 @@ void RunBlocks(LaunchContext* launch) {
     Block::State state = Block::State::kRunning;
     for (int turn = 0; turn < kPatience && state == Block::State::kRunning; ++turn) {
       state = NobodyWants(launch) ? Block::State::kFailed : cluster->Run(kQuantum);
+      // Whose turn it waits for may want the core: there may be more host threads than cores.
+      if (cluster->TakePolled()) std::this_thread::yield();
     }
     switch (state) {
       case Block::State::kRunning:

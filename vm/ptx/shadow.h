@@ -130,6 +130,7 @@ class ShadowRange {
   struct Page {
     std::array<Cell, kPageCells> cells;
     std::atomic_flag busy = ATOMIC_FLAG_INIT;
+    std::atomic<uint32_t> waiting{0};  // host threads
   };
 
   // `trails`, unless null, may grow with its pages; they must outlive it.
@@ -184,10 +185,17 @@ class PageLock {
  public:
   explicit PageLock(ShadowRange::Page* page, bool needed) : page_(needed ? page : nullptr) {
     if (page_ == nullptr) return;
+    // Who polls a flag there comes again and again, and lets those who wait go first.
+    for (int turn = 0; turn < kCourtesy && page_->waiting.load(std::memory_order_relaxed) != 0;) {
+      ++turn;
+    }
+    if (!page_->busy.test_and_set(std::memory_order_acquire)) return;
+    page_->waiting.fetch_add(1, std::memory_order_relaxed);
     // Who has it may not be running: there may be more host threads than cores.
     for (int turn = 0; page_->busy.test_and_set(std::memory_order_acquire); ++turn) {
       if (turn >= kTurnsBeforeYield) std::this_thread::yield();
     }
+    page_->waiting.fetch_sub(1, std::memory_order_relaxed);
   }
   ~PageLock() {
     if (page_ != nullptr) page_->busy.clear(std::memory_order_release);
@@ -197,6 +205,7 @@ class PageLock {
 
  private:
   static constexpr int kTurnsBeforeYield = 100;
+  static constexpr int kCourtesy = 1000;
   ShadowRange::Page* page_;
 };
 

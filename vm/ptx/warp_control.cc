@@ -126,7 +126,7 @@ Step Warp::BranchMany(const Inst& inst, const uint32_t* target) {
 
 void Warp::NotePoll(uint32_t weight, bool outside) {
   yield_ = true;
-  if (outside) block_->cluster().NoteProgress();
+  if (outside) block_->cluster().NotePollOutside();
   Join* join = split().join;
   while (join != nullptr && (join->arrived == 0 || join->callee != nullptr)) join = join->parent;
   if (join == nullptr) return;
