@@ -20,8 +20,6 @@
 namespace tarsia::compiler {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{5};  // between two questions whether to go on
-
 // One compilation. The thread holds it as well as whoever waits.
 struct Job {
   Job(const Program& p, Target t, const CompileOptions& o) : program(p), target(t), options(o) {}
@@ -124,7 +122,7 @@ bool WaitFor(Job& job, StopCheck& stop) {
   while (true) {
     {
       std::unique_lock lock(job.mutex);
-      if (job.changed.wait_for(lock, kPatience, [&] { return job.done; })) return true;
+      if (job.changed.wait_for(lock, StopCheck::kInterval, [&] { return job.done; })) return true;
     }
     if (stop.Ask() != StopReason::kNone) return false;
   }

@@ -13,8 +13,6 @@ namespace tarsia::runtime {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{5};  // between two questions whether to go on
-
 // All that code depends on; nothing for a program that has no bytecode.
 std::optional<std::string> KeyOf(const Program& program, compiler::Target target,
                                  const compiler::CompileOptions& options) {
@@ -48,7 +46,7 @@ Result<std::string> Code::LlvmIr() const {
 Result<const compiler::Assembled*> Code::Machine(StopCheck* stop) const {
   const auto stopped = [stop] { return stop != nullptr && stop->Ask() != StopReason::kNone; };
   std::unique_lock lock(assembling_, std::defer_lock);
-  while (!lock.try_lock_for(kPatience)) {
+  while (!lock.try_lock_for(StopCheck::kInterval)) {
     if (stopped()) return compiler::StoppedCompilation(program_, *stop);
   }
   if (machine_) return &*machine_;

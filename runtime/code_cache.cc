@@ -9,7 +9,6 @@ namespace {
 // What is kept though nobody holds it.
 constexpr size_t kMaxKept = 16;
 constexpr uint64_t kMaxKeptBytes = uint64_t{32} << 20;  // of PTX
-constexpr std::chrono::milliseconds kPatience{5};       // between two questions whether to go on
 
 }  // namespace
 
@@ -70,7 +69,7 @@ CodeCache::Made CodeCache::Find(const std::string& key, StopCheck* stop,
       changed_.wait(lock);
       continue;
     }
-    changed_.wait_for(lock, kPatience);
+    changed_.wait_for(lock, StopCheck::kInterval);
     lock.unlock();  // the callback may want anything
     const bool stopped = stop->Ask() != StopReason::kNone;
     if (stopped) return make();

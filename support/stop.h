@@ -22,6 +22,9 @@ enum class StopReason : uint8_t {
 // thread asks, one at a time and at most every few milliseconds.
 class StopCheck {
  public:
+  // Between two questions. Who waits for something else meanwhile asks as often.
+  static constexpr std::chrono::milliseconds kInterval{5};
+
   StopCheck() = default;  // always wanted
   // `cancel` may be null, and a limit of 0 is none. The time runs from here.
   explicit StopCheck(std::function<bool()> cancel,
@@ -54,7 +57,6 @@ class StopCheck {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::milliseconds kInterval{5};
 
   std::function<bool()> cancel_;
   std::chrono::milliseconds limit_{0};

@@ -11,9 +11,11 @@
 
 #include "runtime/code_cache.h"
 #include "tarsia/tarsia.h"
+#include "tools/handles.h"
 
 namespace {
 
+using tarsia::tools::Sized;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
@@ -36,13 +38,6 @@ kernel endless(%y: ptr<i32>)
   }
 }
 )";
-
-template <typename T>
-T Sized() {
-  T out = {};
-  out.size = sizeof(T);
-  return out;
-}
 
 tarsia_module* ModuleOf(std::string_view text) {
   tarsia_module* module = nullptr;

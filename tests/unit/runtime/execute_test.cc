@@ -12,6 +12,7 @@
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/cuda_testing.h"
 #include "tests/unit/runtime/failing_memory.h"
+#include "tools/handles.h"
 
 namespace {
 
@@ -20,6 +21,7 @@ using tarsia::testing_memory::EndExempt;
 using tarsia::testing_memory::Failures;
 using tarsia::testing_memory::MallocCanFail;
 using tarsia::testing_memory::MemoryFails;
+using tarsia::tools::Sized;
 
 constexpr std::string_view kText = R"(
 kernel scale(%x: ptr<i32>, %y: ptr<i32>, %m: i32, %f: i32)
@@ -86,13 +88,6 @@ kernel with_constants(%y: ptr<i32>)
   store %gy[0], %t
 }
 )";
-
-template <typename T>
-T Sized() {
-  T out = {};
-  out.size = sizeof(T);
-  return out;
-}
 
 class Execute : public testing::TestWithParam<const char*> {
  protected:

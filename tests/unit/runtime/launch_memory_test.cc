@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -17,16 +16,19 @@
 #include "runtime/cpu_device.h"
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/failing_memory.h"
+#include "tools/handles.h"
 
 namespace {
 
 using tarsia::testing_memory::Failures;
 using tarsia::testing_memory::MemoryFails;
+using tarsia::tools::Handle;
+using tarsia::tools::Sized;
 
 // A kernel with one scalar parameter, its last one, which says how much there is to do.
 struct Case {
   const char* name;
-  const char* library;  // its module in the standard library, or null
+  const char* standard;  // its module in the standard library, or null
   const char* text;
   std::vector<std::pair<const char*, const char*>> constants;
   bool scratch = false;  // it has alloc.global, whose size follows that parameter
@@ -110,27 +112,19 @@ std::vector<Case> Cases() {
   };
 }
 
-struct Free {
-  void operator()(tarsia_module* module) const { tarsia_module_destroy(module); }
-  void operator()(tarsia_plan* plan) const { tarsia_plan_destroy(plan); }
-  void operator()(tarsia_query* query) const { tarsia_query_destroy(query); }
-};
-using Plan = std::unique_ptr<tarsia_plan, Free>;
-
-Plan MakePlan(const Case& of) {
+Handle<tarsia_plan> MakePlan(const Case& wanted) {
   tarsia_module* made = nullptr;
   const tarsia_status status =
-      of.library != nullptr
-          ? tarsia_module_create_from_library(of.library, &made)
-          : tarsia_module_create(of.text, std::strlen(of.text), nullptr, &made, nullptr);
+      wanted.standard != nullptr
+          ? tarsia_module_create_from_library(wanted.standard, &made)
+          : tarsia_module_create(wanted.text, std::strlen(wanted.text), nullptr, &made, nullptr);
   EXPECT_EQ(status, TARSIA_STATUS_OK) << tarsia_last_error();
-  const std::unique_ptr<tarsia_module, Free> module(made);
+  const Handle<tarsia_module> module(made);
   std::vector<tarsia_binding> bindings;
-  for (const auto& [name, value] : of.constants) {
+  for (const auto& [name, value] : wanted.constants) {
     bindings.push_back({sizeof(tarsia_binding), name, value});
   }
-  tarsia_plan_options options = {};
-  options.size = sizeof options;
+  auto options = Sized<tarsia_plan_options>();
   options.device = "cpu";
   options.bindings = bindings.data();
   options.binding_count = bindings.size();
@@ -139,15 +133,14 @@ Plan MakePlan(const Case& of) {
     EXPECT_EQ(tarsia_plan_create(module.get(), &options, &plan, nullptr), TARSIA_STATUS_OK)
         << tarsia_last_error();
   }
-  return Plan(plan);
+  return Handle<tarsia_plan>(plan);
 }
 
 // Arguments for one size, with memory behind every pointer.
 class Arguments {
  public:
   Arguments(const tarsia_plan* plan, int32_t size) {
-    tarsia_plan_info info = {};
-    info.size = sizeof info;
+    auto info = Sized<tarsia_plan_info>();
     EXPECT_EQ(tarsia_plan_get(plan, &info), TARSIA_STATUS_OK);
     for (size_t i = 0; i + 1 < info.param_count; ++i) {
       args_.push_back(tarsia_arg_pointer(nullptr, 0));
@@ -156,7 +149,7 @@ class Arguments {
     tarsia_query* made = nullptr;
     EXPECT_EQ(tarsia_query_create(plan, args_.data(), args_.size(), &made), TARSIA_STATUS_OK)
         << tarsia_last_error();
-    const std::unique_ptr<tarsia_query, Free> query(made);
+    const Handle<tarsia_query> query(made);
     for (size_t i = 0; i + 1 < info.param_count; ++i) {
       uint64_t bytes = 0;
       EXPECT_EQ(tarsia_query_pointer_bytes(query.get(), i, &bytes), TARSIA_STATUS_OK);
@@ -165,8 +158,7 @@ class Arguments {
     }
   }
   [[nodiscard]] tarsia_status Execute(const tarsia_plan* plan, uint32_t threads) const {
-    tarsia_execute_options options = {};
-    options.size = sizeof options;
+    auto options = Sized<tarsia_execute_options>();
     options.threads = threads;
     return tarsia_execute(plan, args_.data(), args_.size(), nullptr, nullptr, &options, nullptr);
   }
@@ -186,10 +178,10 @@ class Launches : public testing::TestWithParam<Case> {};
 // The first launch is the smallest, so that all later ones have more to do and other extents; but
 // scratch that grows is asked for. Threads are there already: another plan has wanted them.
 TEST_P(Launches, AskForNoMemoryAfterTheFirst) {
-  const Plan other = MakePlan(Cases()[0]);
+  const Handle<tarsia_plan> other = MakePlan(Cases()[0]);
   ASSERT_EQ(Arguments(other.get(), 400).Execute(other.get(), 16), TARSIA_STATUS_OK);
   for (const uint32_t threads : {1u, 4u, 0u}) {
-    const Plan plan = MakePlan(GetParam());
+    const Handle<tarsia_plan> plan = MakePlan(GetParam());
     ASSERT_NE(plan, nullptr);
     std::vector<Arguments> sizes;
     for (const int32_t size : {1, 3, 40, 200, 17}) sizes.emplace_back(plan.get(), size);
@@ -216,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Launches, testing::ValuesIn(Cases()),
 
 // The threads of the first launch that wants some serve all that follow.
 TEST(LaunchThreads, AreStartedOnce) {
-  const Plan plan = MakePlan(Cases()[0]);
+  const Handle<tarsia_plan> plan = MakePlan(Cases()[0]);
   ASSERT_NE(plan, nullptr);
   const Arguments arguments(plan.get(), 400);
   for (int i = 0; i < 3; ++i) ASSERT_EQ(arguments.Execute(plan.get(), 4), TARSIA_STATUS_OK);
@@ -234,7 +226,7 @@ TEST(LaunchTime, OfASmallMatmul) {
   if (used.substr(0, 3) != "AVX" && used.substr(0, 3) != "avx") {
     GTEST_SKIP() << used << " has no conversion from f16";
   }
-  const Plan plan = MakePlan(
+  const Handle<tarsia_plan> plan = MakePlan(
       {"", "matmul", nullptr, {{"K", "64"}, {"N", "64"}, {"BM", "1"}, {"BN", "64"}, {"W", "u4"}}});
   ASSERT_NE(plan, nullptr);
   const Arguments arguments(plan.get(), 1);
