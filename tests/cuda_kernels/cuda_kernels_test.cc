@@ -16,6 +16,7 @@ namespace tarsia::cuda_kernels {
 namespace {
 
 const std::string kFolder = TARSIA_CUDA_KERNELS;
+const std::string kTwinsFolder = TARSIA_CUDA_TWINS;
 
 std::string SourceOf(const Case& of) { return kFolder + "kernels/" + of.name + ".cu"; }
 
@@ -91,7 +92,8 @@ class Kernels : public testing::TestWithParam<Variant> {
  protected:
   void SetUp() override {
     name_ = GetParam().Name();
-    text_ = ReadText(kFolder + "ptx/" + name_ + ".ptx");
+    const std::string& folder = GetParam().fault.empty() ? kFolder : kTwinsFolder;
+    text_ = ReadText(folder + "ptx/" + name_ + ".ptx");
   }
   void Run(const Schedule& schedule) {
     bench_ = std::make_unique<Bench>(name_ + ".ptx", text_, !GetParam().fault.empty(), schedule);

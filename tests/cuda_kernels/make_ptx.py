@@ -3,8 +3,9 @@
 
 A person runs it, after a change to a kernel; nothing else does, since another nvcc writes other PTX.
 A line `// arch: sm_90a` in a kernel names its target (sm_80 without), and the faults are those that
-its comments `finds FAULT_...` name. Paths in the PTX are made relative. COMMANDS.txt keeps nvcc's
-version and every command.
+its comments `finds FAULT_...` name. Paths in the PTX are made relative. Of the PTX with a fault only
+the patch is kept that makes it of the PTX without; the build applies it (make_twins.py).
+COMMANDS.txt keeps nvcc's version and every command.
 
 usage: make_ptx.py [--nvcc NVCC] [NAME...]   (all kernels without a name)
 """
@@ -15,6 +16,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import make_twins
 
 HERE = pathlib.Path(__file__).resolve().parent
 FLAGS = ["-ptx", "-lineinfo", "-O3", "-std=c++17"]
@@ -32,6 +35,10 @@ def command_of(nvcc, source, fault):
             "-o", f"ptx/{name}.ptx", f"kernels/{source.name}"]
 
 
+def output_of(command):
+    return HERE / command[command.index("-o") + 1]
+
+
 def relative(line):
     """A `.file` line without the folders of the machine that ran nvcc."""
     line = line.replace(str(HERE) + "/", "")
@@ -44,23 +51,34 @@ def compile_one(command):
     log = (done.stdout + done.stderr).strip()
     if done.returncode != 0:
         return False, log
-    out = HERE / command[command.index("-o") + 1]
+    out = output_of(command)
     lines = [relative(line) if line.lstrip().startswith(".file") else line.rstrip()
              for line in out.read_text().rstrip("\n").split("\n")]
     out.write_text("\n".join(lines) + "\n")
     return True, log
 
 
+def keep_patch(source, twin):
+    """Puts a patch of the kernel's PTX in place of its twin's."""
+    patch = twin.with_suffix(".patch")
+    patch.write_text(make_twins.make_patch(twin.with_name(f"{source.stem}.ptx"), twin))
+    twin.unlink()
+    make_twins.twin_of(patch)
+
+
 def write_commands(nvcc):
+    """Writes COMMANDS.txt, and returns the names of the files that belong into ptx/."""
     version = subprocess.run([nvcc, "--version"], capture_output=True, text=True).stdout
-    commands = [" ".join(["nvcc", *command_of(nvcc, source, fault)[1:]])
-                for source in sorted((HERE / "kernels").glob("*.cu"))
+    variants = [(source, fault) for source in sorted((HERE / "kernels").glob("*.cu"))
                 for fault in [None, *faults_of(source.read_text())]]
+    commands = [command_of("nvcc", source, fault) for source, fault in variants]
     release = re.search(r"release [^\n]*", version)
     (HERE / "ptx" / "COMMANDS.txt").write_text(
         f"# nvcc, {release.group(0) if release else version.strip()}; run in tests/cuda_kernels.\n"
-        + "\n".join(commands) + "\n")
-    return {re.search(r"-o ptx/(\S+)", command).group(1) for command in commands}
+        "# Of the PTX of a kernel with a fault (-DFAULT_...) a patch is kept: make_ptx.py.\n"
+        + "\n".join(" ".join(command) for command in commands) + "\n")
+    return {output_of(command).with_suffix(".patch" if fault else ".ptx").name
+            for (_, fault), command in zip(variants, commands)} | {"COMMANDS.txt"}
 
 
 def main():
@@ -70,8 +88,9 @@ def main():
     options = parser.parse_args()
     sources = [source for source in sorted((HERE / "kernels").glob("*.cu"))
                if not options.names or source.stem in options.names]
-    commands = [command_of(options.nvcc, source, fault) for source in sources
+    variants = [(source, fault) for source in sources
                 for fault in [None, *faults_of(source.read_text())]]
+    commands = [command_of(options.nvcc, source, fault) for source, fault in variants]
     (HERE / "ptx").mkdir(exist_ok=True)
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -79,12 +98,17 @@ def main():
             failures += not ok
             if log:
                 print(f"{' '.join(command)}\n{log}", file=sys.stderr)
+    print(f"{len(commands)} compiled, {failures} failed")
+    if failures:
+        return 1
+    for (source, fault), command in zip(variants, commands):
+        if fault:
+            keep_patch(source, output_of(command))
     wanted = write_commands(options.nvcc)
-    for file in (HERE / "ptx").glob("*.ptx"):
+    for file in (HERE / "ptx").iterdir():
         if file.name not in wanted:
             file.unlink()
-    print(f"{len(commands)} compiled, {failures} failed")
-    return 1 if failures else 0
+    return 0
 
 
 if __name__ == "__main__":
