@@ -3,9 +3,9 @@
 
 A person runs it, after a change to a kernel; nothing else does, since another nvcc writes other PTX.
 A line `// arch: sm_90a` in a kernel names its target (sm_80 without), and the faults are those that
-its comments `finds FAULT_...` name. Paths in the PTX are made relative. Of the PTX with a fault only
-the patch is kept that makes it of the PTX without; the build applies it (make_twins.py).
-COMMANDS.txt keeps nvcc's version and every command.
+its comments `finds FAULT_...` name. Paths in the PTX are made relative, and their hashes those of
+relative paths. Of the PTX with a fault only the patch is kept that makes it of the PTX without; the
+build applies it (make_twins.py). COMMANDS.txt keeps nvcc's version and every command.
 
 usage: make_ptx.py [--nvcc NVCC] [NAME...]   (all kernels without a name)
 """
@@ -16,6 +16,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import zlib
 
 import make_twins
 
@@ -45,6 +46,19 @@ def relative(line):
     return re.sub(r'"[^"]*/include/', '"', line)
 
 
+def with_relative_hash(text, source):
+    """The text with the CRC-32 of the source's relative path where nvcc writes that of the whole
+    path: in names of what is local to a source, which stand in debug data as bytes too."""
+    def part_of_name(path):
+        return f"_{zlib.crc32(str(path).encode()):08x}_"
+
+    old, new = part_of_name(source), part_of_name(source.relative_to(HERE))
+    as_bytes = r"(,|\n\.b8 )".join(str(ord(char)) for char in old)
+    text = re.sub(rf"\b{as_bytes}\b", lambda match: "".join(
+        between + str(ord(char)) for between, char in zip(["", *match.groups()], new)), text)
+    return text.replace(old, new)
+
+
 def compile_one(command):
     """Whether it compiled, and what nvcc said."""
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
@@ -54,7 +68,7 @@ def compile_one(command):
     out = output_of(command)
     lines = [relative(line) if line.lstrip().startswith(".file") else line.rstrip()
              for line in out.read_text().rstrip("\n").split("\n")]
-    out.write_text("\n".join(lines) + "\n")
+    out.write_text(with_relative_hash("\n".join(lines) + "\n", HERE / command[-1]))
     return True, log
 
 

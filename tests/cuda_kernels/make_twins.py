@@ -28,8 +28,9 @@ def label(file):
 
 def make_patch(base, twin):
     """The patch that makes the file `twin` of the file `base`."""
-    command = ["diff", "--minimal", "-U0", "--label", label(base), "--label", label(twin), base, twin]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    labels = ["--label", label(base), "--label", label(twin)]
+    done = subprocess.run(["diff", "--minimal", "-U0", *labels, base, twin],
+                          stdout=subprocess.PIPE, text=True)
     if done.returncode != 1:
         raise PatchError(f"{twin.name} does not differ from {base.name}, or diff failed")
     return done.stdout
