@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails on a tracked C or C++ file that is not formatted as .clang-format says, by the pinned
+# Fails on a tracked C, C++ or CUDA file that is not formatted as .clang-format says, by the pinned
 # version. With --fix it formats them. Tables (*.def) are laid out by hand.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -14,7 +14,7 @@ command -v "$formatter" >/dev/null || {
 mode=(--dry-run -Werror)
 [[ ${1:-} == --fix ]] && mode=(-i)
 
-mapfile -d '' files < <(git ls-files -z -- '*.h' '*.cc' '*.c')
+mapfile -d '' files < <(git ls-files -z -- '*.h' '*.cc' '*.c' '*.cu' '*.cuh')
 [[ ${#files[@]} -gt 0 ]] || { echo "format: error: no files" >&2; exit 1; }
 printf '%s\0' "${files[@]}" | xargs -0 -n 32 -P "$(nproc)" "$formatter" "${mode[@]}"
 echo "format: ${#files[@]} files"

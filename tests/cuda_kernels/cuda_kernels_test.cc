@@ -110,7 +110,7 @@ class Kernels : public testing::TestWithParam<Variant> {
     for (const Marker& marker : GetParam().markers) {
       if (marker.kind != ptx::NameOf(finding.kind)) continue;
       for (const SourcePlace& place : places) {
-        if (place.file == 1 && place.line == marker.line) return &marker;
+        if (place.file == 1 && marker.Names(place.line)) return &marker;
       }
     }
     return nullptr;

@@ -31,18 +31,35 @@ std::optional<Loc> ParseLoc(const std::string& text) {
   return loc;
 }
 
+// Whether a statement, or the head of a block, ends with this line.
+bool EndsStatement(const std::string& text) {
+  static const std::regex kEnd(R"([;{}]\s*(//.*)?$)");
+  return std::regex_search(text, kEnd);
+}
+
 }  // namespace
 
 std::map<std::string, std::vector<Marker>> MarkersOf(const std::string& source) {
   static const std::regex kMarker(R"((may find|finds) (FAULT_\w+): (\w+))");
   std::map<std::string, std::vector<Marker>> markers;
+  std::vector<std::pair<std::string, Marker>> open;  // markers whose code has not ended
   std::istringstream in(source);
   std::string text;
   for (uint32_t line = 1; std::getline(in, text); ++line) {
-    for (std::sregex_iterator at(text.begin(), text.end(), kMarker), end; at != end; ++at) {
-      markers[(*at)[2]].push_back({(*at)[3], line, (*at)[1] == "finds"});
+    std::smatch match;
+    if (std::regex_search(text, match, kMarker)) {
+      EXPECT_EQ(text.substr(text.find_first_not_of(' ')), "// " + match.str())
+          << "line " << line << ": a marker is a line of its own";
+      open.push_back({match[2], {match[3], line + 1, line + 1, match[1] == "finds"}});
+    } else if (EndsStatement(text)) {
+      for (auto& [fault, marker] : open) {
+        marker.last_line = line;
+        markers[fault].push_back(marker);
+      }
+      open.clear();
     }
   }
+  EXPECT_TRUE(open.empty()) << "no code follows the last marker";
   return markers;
 }
 

@@ -1,11 +1,15 @@
 // The comments of kernels/*.cu that say what an emulator must find in the twin with a fault:
 //
-//   tile[y][x] = in[i];  // finds FAULT_MISSING_BARRIER: race
-//   out[i] = tile[x][y];  // finds FAULT_MISSING_BARRIER: race; may find FAULT_MISSING_BARRIER:
-//   uninitialised
+//   // finds FAULT_MISSING_BARRIER: race
+//   tile[y][x] = in[i];
+//   // finds FAULT_MISSING_BARRIER: race
+//   // may find FAULT_MISSING_BARRIER: uninitialised
+//   out[i] = tile[x][y];
 //
-// One of the lines that `finds` names must be found, with this kind; a finding of another kind or
-// line is a failure, unless `may find` allows it, as a consequence of the fault.
+// A marker is a line of its own, and names the code after it, up to the first line that ends in
+// `;`, `{` or `}`. In the code of one marker with `finds` there must be a finding of its kind; a
+// finding of another kind or in other code is a failure, unless `may find` allows it, as a
+// consequence of the fault.
 #ifndef TARSIA_TESTS_CUDA_KERNELS_MARKERS_H_
 #define TARSIA_TESTS_CUDA_KERNELS_MARKERS_H_
 
@@ -18,8 +22,11 @@ namespace tarsia::cuda_kernels {
 
 struct Marker {
   std::string kind;  // as findings.def names it
-  uint32_t line = 0;
+  uint32_t first_line = 0;
+  uint32_t last_line = 0;
   bool required = false;
+
+  [[nodiscard]] bool Names(uint32_t line) const { return first_line <= line && line <= last_line; }
 };
 
 // The markers of a source text, by fault ("FAULT_MISSING_BARRIER").

@@ -16,11 +16,15 @@ extern "C" __global__ void bitonic(unsigned* keys) {
       const int low = 2 * threadIdx.x - (threadIdx.x & (step - 1));
       const int high = low + step;
       const bool up = (low & size) == 0;
-      const unsigned a = k[low];   // finds FAULT_MISSING_BARRIER: race
-      const unsigned b = k[high];  // finds FAULT_MISSING_BARRIER: race
+      // finds FAULT_MISSING_BARRIER: race
+      const unsigned a = k[low];
+      // finds FAULT_MISSING_BARRIER: race
+      const unsigned b = k[high];
       if ((a > b) == up) {
-        k[low] = b;   // finds FAULT_MISSING_BARRIER: race
-        k[high] = a;  // finds FAULT_MISSING_BARRIER: race
+        // finds FAULT_MISSING_BARRIER: race
+        k[low] = b;
+        // finds FAULT_MISSING_BARRIER: race
+        k[high] = a;
       }
     }
   }
@@ -35,7 +39,9 @@ extern "C" __global__ void bitonic_warp(int* keys) {
     for (int step = size / 2; step > 0; step /= 2) {
 #ifdef FAULT_SHUFFLE_IN_BRANCH
       if ((lane & step) == 0) {
-        const int other = __shfl_xor_sync(0xFFFFFFFF, key, step);  // finds FAULT_SHUFFLE_IN_BRANCH: divergence; may find FAULT_SHUFFLE_IN_BRANCH: deadlock
+        // finds FAULT_SHUFFLE_IN_BRANCH: divergence
+        // may find FAULT_SHUFFLE_IN_BRANCH: deadlock
+        const int other = __shfl_xor_sync(0xFFFFFFFF, key, step);
         key = (lane & size) == 0 ? min(key, other) : max(key, other);
       }
 #else

@@ -1,4 +1,4 @@
-// libcu++: a barrier of the block that is split into arrive and wait, and copies that complete on it.
+// libcu++: a barrier of the block, split into arrive and wait, and copies that complete on it.
 #include <cuda/barrier>
 
 // What init() does: a barrier in shared memory has no constructor that runs.
@@ -13,14 +13,18 @@ extern "C" __global__ void rotate(const int* in, int* out, int rounds) {
   __syncthreads();
   int own = in[threadIdx.x];
   for (int r = 0; r < rounds; ++r) {
-    values[r % 2][threadIdx.x] = own;  // finds FAULT_NO_WAIT: race
+    // finds FAULT_NO_WAIT: race
+    values[r % 2][threadIdx.x] = own;
     auto token = barrier.arrive();
 #ifndef FAULT_NO_WAIT
     barrier.wait(std::move(token));
 #endif
-    own = values[r % 2][(threadIdx.x + 33) % 64] + r;  // finds FAULT_NO_WAIT: race; may find FAULT_NO_WAIT: uninitialised
+    // finds FAULT_NO_WAIT: race
+    // may find FAULT_NO_WAIT: uninitialised
+    own = values[r % 2][(threadIdx.x + 33) % 64] + r;
   }
-  out[threadIdx.x] = own;  // may find FAULT_NO_WAIT: uninitialised
+  // may find FAULT_NO_WAIT: uninitialised
+  out[threadIdx.x] = own;
 }
 
 extern "C" __global__ void copy_on_barrier(const int4* in, int4* out) {

@@ -23,7 +23,11 @@ extern "C" __global__ void double_numbers(const int* in, int* out, int tiles) {
 #else
     Expect(&full[t % 2], bytes);
 #endif
-    CopyIn(buffers[t % 2], in + t * kTile, bytes, &full[t % 2]);  // finds FAULT_NO_STORE_WAIT: async; finds FAULT_NO_INIT_FENCE: mbarrier; may find FAULT_NO_PROXY_FENCE: proxy; may find FAULT_WRONG_PARITY: async
+    // finds FAULT_NO_STORE_WAIT: async
+    // finds FAULT_NO_INIT_FENCE: mbarrier
+    // may find FAULT_NO_PROXY_FENCE: proxy
+    // may find FAULT_WRONG_PARITY: async
+    CopyIn(buffers[t % 2], in + t * kTile, bytes, &full[t % 2]);
   };
   if (leader) fetch(0);
   for (int t = 0; t < tiles; ++t) {
@@ -35,20 +39,26 @@ extern "C" __global__ void double_numbers(const int* in, int* out, int tiles) {
       fetch(t + 1);
     }
 #ifdef FAULT_WRONG_PARITY
-    Wait(&full[t % 2], (t / 2 + 1) % 2);  // may find FAULT_WRONG_PARITY: deadlock
+    // may find FAULT_WRONG_PARITY: deadlock
+    Wait(&full[t % 2], (t / 2 + 1) % 2);
 #else
-    Wait(&full[t % 2], t / 2 % 2);  // finds FAULT_TOO_MANY_BYTES: deadlock
+    // finds FAULT_TOO_MANY_BYTES: deadlock
+    Wait(&full[t % 2], t / 2 % 2);
 #endif
     for (int i = threadIdx.x; i < kTile; i += blockDim.x) {
-      const int value = buffers[t % 2][i];  // finds FAULT_WRONG_PARITY: async
-      buffers[t % 2][i] = 2 * value;  // may find FAULT_WRONG_PARITY: async
+      // finds FAULT_WRONG_PARITY: async
+      const int value = buffers[t % 2][i];
+      // may find FAULT_WRONG_PARITY: async
+      buffers[t % 2][i] = 2 * value;
     }
 #ifndef FAULT_NO_PROXY_FENCE
     FenceProxy();
 #endif
     __syncthreads();
     if (leader) {
-      CopyOut(out + t * kTile, buffers[t % 2], bytes);  // finds FAULT_NO_PROXY_FENCE: proxy; may find FAULT_WRONG_PARITY: async
+      // finds FAULT_NO_PROXY_FENCE: proxy
+      // may find FAULT_WRONG_PARITY: async
+      CopyOut(out + t * kTile, buffers[t % 2], bytes);
       CommitStores();
     }
   }

@@ -1,6 +1,7 @@
 // Loads and stores with every cache operator that CUDA C++ has a function for.
 
-extern "C" __global__ void copy_hinted(const float4* in, float4* out, const int2* small, int2* small_out) {
+extern "C" __global__ void copy_hinted(const float4* in, float4* out, const int2* small,
+                                       int2* small_out) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const float4 a = __ldg(in + 6 * i);
   const float4 b = __ldcg(in + 6 * i + 1);
@@ -16,7 +17,9 @@ extern "C" __global__ void copy_hinted(const float4* in, float4* out, const int2
   out[6 * i] = f;
 #ifdef FAULT_MISALIGNED
   const int2* from = reinterpret_cast<const int2*>(reinterpret_cast<const int*>(small) + 1);
-  __stcs(small_out + i, __ldcs(from + i));  // finds FAULT_MISALIGNED: misaligned; may find FAULT_MISALIGNED: uninitialised
+  // finds FAULT_MISALIGNED: misaligned
+  // may find FAULT_MISALIGNED: uninitialised
+  __stcs(small_out + i, __ldcs(from + i));
 #else
   __stcs(small_out + i, __ldcs(small + i));
 #endif

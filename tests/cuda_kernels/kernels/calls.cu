@@ -12,7 +12,8 @@ __noinline__ __device__ Split DivideBy(long long value, int by) {
 __noinline__ __device__ unsigned Ackermann(unsigned m, unsigned n) {
   if (m == 0) return n + 1;
 #ifdef FAULT_NO_END
-  return Ackermann(m, n + 1) + 1;  // finds FAULT_NO_END: limit
+  // finds FAULT_NO_END: limit
+  return Ackermann(m, n + 1) + 1;
 #else
   if (n == 0) return Ackermann(m - 1, 1);
   return Ackermann(m - 1, Ackermann(m, n - 1));

@@ -12,26 +12,38 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) cluster_sum(const int* x, i
   if (threadIdx.x == 0) own = 0;
   __syncthreads();
   int sum = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += x[i];
-  atomicAdd(&own, sum);  // finds FAULT_MISSING_CLUSTER_BARRIER: race
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    sum += x[i];
+  }
+  // finds FAULT_MISSING_CLUSTER_BARRIER: race
+  atomicAdd(&own, sum);
 #ifdef FAULT_MISSING_CLUSTER_BARRIER
   __syncthreads();
 #else
   cluster.sync();
 #endif
   if (cluster.block_rank() == 0 && threadIdx.x < cluster.num_blocks()) {
-    const int part = *cluster.map_shared_rank(&own, threadIdx.x);  // finds FAULT_MISSING_CLUSTER_BARRIER: race; finds FAULT_NO_LAST_BARRIER: race; may find FAULT_MISSING_CLUSTER_BARRIER: uninitialised; may find FAULT_MISSING_CLUSTER_BARRIER: out_of_bounds; finds FAULT_NO_LAST_BARRIER: out_of_bounds
-    atomicAdd(sums + blockIdx.x / 4, part);  // may find FAULT_MISSING_CLUSTER_BARRIER: uninitialised; may find FAULT_NO_LAST_BARRIER: uninitialised
+    // finds FAULT_MISSING_CLUSTER_BARRIER: race
+    // finds FAULT_NO_LAST_BARRIER: race
+    // may find FAULT_MISSING_CLUSTER_BARRIER: uninitialised
+    // may find FAULT_MISSING_CLUSTER_BARRIER: out_of_bounds
+    // finds FAULT_NO_LAST_BARRIER: out_of_bounds
+    const int part = *cluster.map_shared_rank(&own, threadIdx.x);
+    // may find FAULT_MISSING_CLUSTER_BARRIER: uninitialised
+    // may find FAULT_NO_LAST_BARRIER: uninitialised
+    atomicAdd(sums + blockIdx.x / 4, part);
   }
 #ifndef FAULT_NO_LAST_BARRIER
   cluster.sync();  // nobody leaves while its memory is read
 #endif
 }
 
-extern "C" __global__ void __cluster_dims__(4, 1, 1) cluster_histogram(const unsigned char* data, int n, int* bins) {
+extern "C" __global__ void __cluster_dims__(4, 1, 1)
+    cluster_histogram(const unsigned char* data, int n, int* bins) {
   __shared__ int part[kBins / 4];
   const cg::cluster_group cluster = cg::this_cluster();
-  if (threadIdx.x < kBins / 4) part[threadIdx.x] = 0;  // finds FAULT_NO_FIRST_BARRIER: race
+  // finds FAULT_NO_FIRST_BARRIER: race
+  if (threadIdx.x < kBins / 4) part[threadIdx.x] = 0;
 #ifdef FAULT_NO_FIRST_BARRIER
   __syncthreads();
 #else
@@ -40,8 +52,13 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) cluster_histogram(const uns
   for (int i = cluster.thread_rank(); i < n; i += cluster.num_threads()) {
     const int bin = data[i] % kBins;
     int* of_block = cluster.map_shared_rank(part, bin / (kBins / 4));
-    atomicAdd(of_block + bin % (kBins / 4), 1);  // finds FAULT_NO_FIRST_BARRIER: race; may find FAULT_NO_FIRST_BARRIER: uninitialised
+    // finds FAULT_NO_FIRST_BARRIER: race
+    // may find FAULT_NO_FIRST_BARRIER: uninitialised
+    atomicAdd(of_block + bin % (kBins / 4), 1);
   }
   cluster.sync();
-  if (threadIdx.x < kBins / 4) bins[cluster.block_rank() * (kBins / 4) + threadIdx.x] = part[threadIdx.x];  // may find FAULT_NO_FIRST_BARRIER: uninitialised
+  if (threadIdx.x < kBins / 4) {
+    // may find FAULT_NO_FIRST_BARRIER: uninitialised
+    bins[cluster.block_rank() * (kBins / 4) + threadIdx.x] = part[threadIdx.x];
+  }
 }

@@ -11,22 +11,35 @@ extern "C" __global__ void compact(const int* in, int n, int* out, int* first, i
   if (i >= n) return;
 #endif
   const bool keep = i < n && in[i] > 0;
-  const unsigned kept = __ballot_sync(0xFFFFFFFF, keep);  // finds FAULT_VOTES_AFTER_EXIT: divergence; may find FAULT_VOTES_AFTER_EXIT: deadlock
-  if (lane == 0) of_warp[warp] = __popc(kept);  // finds FAULT_MISSING_BARRIER: race
+  // finds FAULT_VOTES_AFTER_EXIT: divergence
+  // may find FAULT_VOTES_AFTER_EXIT: deadlock
+  const unsigned kept = __ballot_sync(0xFFFFFFFF, keep);
+  // finds FAULT_MISSING_BARRIER: race
+  if (lane == 0) of_warp[warp] = __popc(kept);
 #ifndef FAULT_MISSING_BARRIER
-  __syncthreads();  // may find FAULT_VOTES_AFTER_EXIT: deadlock
+  // may find FAULT_VOTES_AFTER_EXIT: deadlock
+  __syncthreads();
 #endif
   if (threadIdx.x == 0) {
     int sum = 0;
     for (int w = 0; w < blockDim.x / 32; ++w) {
-      const int own = of_warp[w];  // finds FAULT_MISSING_BARRIER: race
-      of_warp[w] = sum;  // finds FAULT_MISSING_BARRIER: race
+      // finds FAULT_MISSING_BARRIER: race
+      const int own = of_warp[w];
+      // finds FAULT_MISSING_BARRIER: race
+      of_warp[w] = sum;
       sum += own;
     }
-    start = atomicAdd(count, sum);  // may find FAULT_MISSING_BARRIER: uninitialised; may find FAULT_VOTES_AFTER_EXIT: uninitialised
-    first[blockIdx.x] = start;  // may find FAULT_MISSING_BARRIER: uninitialised; may find FAULT_VOTES_AFTER_EXIT: uninitialised
+    // may find FAULT_MISSING_BARRIER: uninitialised
+    // may find FAULT_VOTES_AFTER_EXIT: uninitialised
+    start = atomicAdd(count, sum);
+    // may find FAULT_MISSING_BARRIER: uninitialised
+    // may find FAULT_VOTES_AFTER_EXIT: uninitialised
+    first[blockIdx.x] = start;
   }
   __syncthreads();
   const unsigned below = (1u << lane) - 1;
-  if (keep) out[start + of_warp[warp] + __popc(kept & below)] = in[i];  // may find FAULT_MISSING_BARRIER: uninitialised; may find FAULT_MISSING_BARRIER: race; may find FAULT_VOTES_AFTER_EXIT: uninitialised
+  // may find FAULT_MISSING_BARRIER: uninitialised
+  // may find FAULT_MISSING_BARRIER: race
+  // may find FAULT_VOTES_AFTER_EXIT: uninitialised
+  if (keep) out[start + of_warp[warp] + __popc(kept & below)] = in[i];
 }

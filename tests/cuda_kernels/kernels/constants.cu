@@ -19,8 +19,7 @@ __device__ T Horner(const T* c, T x) {
   return sum;
 }
 
-extern "C" __global__ void evaluate(Range range, const float* x, double* y, int n,
-                                    float* second) {
+extern "C" __global__ void evaluate(Range range, const float* x, double* y, int n, float* second) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   const float t = x[i] - range.low;
@@ -32,7 +31,8 @@ extern "C" __global__ void evaluate(Range range, const float* x, double* y, int 
   if (i < 2) flags[i] = ~0ull >> i;
   // `second` is the address of kCoefficients[1], as the host knows it.
 #ifdef FAULT_WRITES_CONSTANT
-  if (i == 3) *second = t;  // finds FAULT_WRITES_CONSTANT: out_of_bounds
+  // finds FAULT_WRITES_CONSTANT: out_of_bounds
+  if (i == 3) *second = t;
 #else
   if (i == 3) y[i] += *second;
 #endif

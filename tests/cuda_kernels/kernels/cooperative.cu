@@ -19,9 +19,13 @@ extern "C" __global__ void tile_max(const int* x, int* most) {
   const bool is_first = tile.any(own > 90) && tile.thread_rank() == 0;
   const unsigned where = tile.ballot(x[cg::this_grid().thread_rank()] == own);
 #ifdef FAULT_HALF_A_TILE
-  if (tile.thread_rank() < 4) tile.sync();  // finds FAULT_HALF_A_TILE: divergence; may find FAULT_HALF_A_TILE: deadlock
+  // finds FAULT_HALF_A_TILE: divergence
+  // may find FAULT_HALF_A_TILE: deadlock
+  if (tile.thread_rank() < 4) tile.sync();
 #else
   tile.sync();
 #endif
-  if (tile.thread_rank() == 0) most[cg::this_grid().thread_rank() / 8] = own + 1000 * is_first + 10000 * __ffs(where);
+  if (tile.thread_rank() == 0) {
+    most[cg::this_grid().thread_rank() / 8] = own + 1000 * is_first + 10000 * __ffs(where);
+  }
 }

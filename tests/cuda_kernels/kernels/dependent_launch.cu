@@ -11,10 +11,13 @@ extern "C" __global__ void first(const int* x, int* middle) {
 extern "C" __global__ void second(const int* middle, int* out, const int* weights) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   __shared__ int table[64];
-  table[threadIdx.x] = weights[threadIdx.x];  // finds FAULT_MISSING_BARRIER: race
+  // finds FAULT_MISSING_BARRIER: race
+  table[threadIdx.x] = weights[threadIdx.x];
 #ifndef FAULT_MISSING_BARRIER
   __syncthreads();
 #endif
   asm volatile("griddepcontrol.wait;" ::: "memory");
-  out[i] = middle[i] + table[63 - threadIdx.x];  // finds FAULT_MISSING_BARRIER: race; may find FAULT_MISSING_BARRIER: uninitialised
+  // finds FAULT_MISSING_BARRIER: race
+  // may find FAULT_MISSING_BARRIER: uninitialised
+  out[i] = middle[i] + table[63 - threadIdx.x];
 }

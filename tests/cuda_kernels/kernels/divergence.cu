@@ -7,16 +7,21 @@ extern "C" __global__ void collatz(const unsigned* start, unsigned* steps, int n
   unsigned long long x = start[i];
   unsigned count = 0;
 #ifdef FAULT_NEVER_ENDS
-  while (x != 0) {  // finds FAULT_NEVER_ENDS: limit
+  // finds FAULT_NEVER_ENDS: limit
+  while (x != 0) {
 #else
   while (x != 1) {
 #endif
-    if (x % 2 == 0) {  // finds FAULT_NEVER_ENDS: limit
-      x /= 2;  // finds FAULT_NEVER_ENDS: limit
+    // finds FAULT_NEVER_ENDS: limit
+    if (x % 2 == 0) {
+      // finds FAULT_NEVER_ENDS: limit
+      x /= 2;
     } else {
-      x = 3 * x + 1;  // finds FAULT_NEVER_ENDS: limit
+      // finds FAULT_NEVER_ENDS: limit
+      x = 3 * x + 1;
     }
-    ++count;  // finds FAULT_NEVER_ENDS: limit
+    // finds FAULT_NEVER_ENDS: limit
+    ++count;
   }
   steps[i] = count;
 }

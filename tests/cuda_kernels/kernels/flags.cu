@@ -4,7 +4,9 @@
 extern "C" __global__ void hand_over(int* data, unsigned* ready, int* out, int n) {
   cuda::atomic_ref<unsigned, cuda::thread_scope_device> flag(*ready);
   if (blockIdx.x == 0) {
-    for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = i * i;  // finds FAULT_RELAXED: race; finds FAULT_NO_BARRIER: race
+    // finds FAULT_RELAXED: race
+    // finds FAULT_NO_BARRIER: race
+    for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] = i * i;
 #ifndef FAULT_NO_BARRIER
     __syncthreads();
 #endif
@@ -21,14 +23,17 @@ extern "C" __global__ void hand_over(int* data, unsigned* ready, int* out, int n
       }
     }
     __syncthreads();
-    for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = data[n - 1 - i] + 1;  // finds FAULT_RELAXED: race; finds FAULT_NO_BARRIER: race
+    // finds FAULT_RELAXED: race
+    // finds FAULT_NO_BARRIER: race
+    for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = data[n - 1 - i] + 1;
   }
 }
 
 extern "C" __global__ void volatile_flag(int* data, volatile int* ready, int* out) {
   if (blockIdx.x == 0) {
     if (threadIdx.x == 0) {
-      data[0] = 4711;  // finds FAULT_NO_FENCE: race
+      // finds FAULT_NO_FENCE: race
+      data[0] = 4711;
 #ifndef FAULT_NO_FENCE
       __threadfence();
 #endif
@@ -38,7 +43,8 @@ extern "C" __global__ void volatile_flag(int* data, volatile int* ready, int* ou
     while (*ready == 0) {
     }
     __threadfence();
-    out[blockIdx.x - 1] = data[0];  // finds FAULT_NO_FENCE: race
+    // finds FAULT_NO_FENCE: race
+    out[blockIdx.x - 1] = data[0];
   }
 }
 
@@ -50,7 +56,8 @@ extern "C" __global__ void wait_for_sum(unsigned* sum, unsigned goal, unsigned* 
   goal += 1;
 #endif
   if (threadIdx.x == 0) {
-    while (counter.load(cuda::memory_order_acquire) < goal) {  // finds FAULT_GOAL_TOO_HIGH: limit
+    // finds FAULT_GOAL_TOO_HIGH: limit
+    while (counter.load(cuda::memory_order_acquire) < goal) {
     }
     out[blockIdx.x] = counter.load(cuda::memory_order_relaxed);
   }

@@ -16,11 +16,13 @@ __device__ const Function table[] = {
 #endif
 };
 
-extern "C" __global__ void apply(const unsigned* which, const unsigned* a, const unsigned* b, unsigned* d) {
+extern "C" __global__ void apply(const unsigned* which, const unsigned* a, const unsigned* b,
+                                 unsigned* d) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   unsigned value = a[i];
   for (int step = 0; step < 3; ++step) {
-    value = table[(which[i] + step) % 4](value, b[i]);  // finds FAULT_NO_FUNCTION: out_of_bounds
+    // finds FAULT_NO_FUNCTION: out_of_bounds
+    value = table[(which[i] + step) % 4](value, b[i]);
     value += __reduce_add_sync(0xFFFFFFFFu, value);  // all come back together
   }
   d[i] = value;

@@ -7,7 +7,9 @@ extern "C" __global__ void gather(const int2* table, const int* index, int2* out
   if (row >= rows) return;
   const int from = index[row];
 #ifdef FAULT_UNCHECKED_INDEX
-  out[row * kWidth + threadIdx.x] = table[from * kWidth + threadIdx.x];  // finds FAULT_UNCHECKED_INDEX: out_of_bounds; may find FAULT_UNCHECKED_INDEX: uninitialised
+  // finds FAULT_UNCHECKED_INDEX: out_of_bounds
+  // may find FAULT_UNCHECKED_INDEX: uninitialised
+  out[row * kWidth + threadIdx.x] = table[from * kWidth + threadIdx.x];
 #else
   const int2 none = {0, 0};
   out[row * kWidth + threadIdx.x] = from < 0 ? none : table[from * kWidth + threadIdx.x];
@@ -36,5 +38,6 @@ extern "C" __global__ void row_sums(const int2* in, int* sums, int rows) {
   if (row >= rows) return;
   int sum = 0;
   for (int k = 0; k < kWidth; ++k) sum += in[row * kWidth + k].x + in[row * kWidth + k].y;
-  sums[row] = sum;  // finds FAULT_FILLS_HALF: uninitialised
+  // finds FAULT_FILLS_HALF: uninitialised
+  sums[row] = sum;
 }

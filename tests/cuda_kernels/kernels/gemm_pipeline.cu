@@ -23,7 +23,13 @@ __device__ unsigned SharedAddress(const void* p) {
 }
 
 __device__ void CopyAsync(void* to, const void* from) {
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(SharedAddress(to)), "l"(from) : "memory");  // finds FAULT_TWO_BUFFERS: async; finds FAULT_NO_BARRIER: async; may find FAULT_NO_WAIT: async
+  // finds FAULT_TWO_BUFFERS: async
+  // finds FAULT_NO_BARRIER: async
+  // may find FAULT_NO_WAIT: async
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+               :
+               : "r"(SharedAddress(to)), "l"(from)
+               : "memory");
 }
 
 __device__ void Fill(Buffer& buffer, const __half* a, const __half* b, int n, int k, int k0) {
@@ -40,19 +46,41 @@ __device__ void Fill(Buffer& buffer, const __half* a, const __half* b, int n, in
 }
 
 __device__ void LoadMatrices(unsigned (&r)[4], const __half* at) {
+  // finds FAULT_EARLY_WAIT: async
+  // finds FAULT_NO_WAIT: async
+  // finds FAULT_NO_BARRIER: async
+  // finds FAULT_NO_BARRIER: race
+  // may find FAULT_TWO_BUFFERS: async
+  // may find FAULT_EARLY_WAIT: race
+  // may find FAULT_NO_WAIT: race
+  // may find FAULT_TWO_BUFFERS: race
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(SharedAddress(at)) : "memory");  // finds FAULT_EARLY_WAIT: async; finds FAULT_NO_WAIT: async; finds FAULT_NO_BARRIER: async; finds FAULT_NO_BARRIER: race; may find FAULT_TWO_BUFFERS: async; may find FAULT_EARLY_WAIT: race; may find FAULT_NO_WAIT: race; may find FAULT_TWO_BUFFERS: race
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(SharedAddress(at))
+               : "memory");
 }
 
 __device__ void LoadTransposed(unsigned (&r)[4], const __half* at) {
+  // finds FAULT_EARLY_WAIT: async
+  // finds FAULT_NO_WAIT: async
+  // finds FAULT_NO_BARRIER: async
+  // finds FAULT_NO_BARRIER: race
+  // may find FAULT_TWO_BUFFERS: async
+  // may find FAULT_EARLY_WAIT: race
+  // may find FAULT_NO_WAIT: race
+  // may find FAULT_TWO_BUFFERS: race
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(SharedAddress(at)) : "memory");  // finds FAULT_EARLY_WAIT: async; finds FAULT_NO_WAIT: async; finds FAULT_NO_BARRIER: async; finds FAULT_NO_BARRIER: race; may find FAULT_TWO_BUFFERS: async; may find FAULT_EARLY_WAIT: race; may find FAULT_NO_WAIT: race; may find FAULT_TWO_BUFFERS: race
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(SharedAddress(at))
+               : "memory");
 }
 
 __device__ void Multiply(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 // Four warps, 32 x 32 each.
@@ -84,10 +112,13 @@ extern "C" __global__ void gemm(const __half* a, const __half* b, float* c, int 
       unsigned fb[2][4];
       for (int i = 0; i < 2; ++i) {
         LoadMatrices(fa[i], &now.a[(warp_row + 16 * i + lane % 16) * kPitchA + kk + lane / 16 * 8]);
-        LoadTransposed(fb[i], &now.b[(kk + lane % 16) * kPitchB + warp_column + 16 * i + lane / 16 * 8]);
+        LoadTransposed(fb[i],
+                       &now.b[(kk + lane % 16) * kPitchB + warp_column + 16 * i + lane / 16 * 8]);
       }
       for (int i = 0; i < 2; ++i) {
-        for (int j = 0; j < 4; ++j) Multiply(sums[i][j], fa[i], fb[j / 2][j % 2 * 2], fb[j / 2][j % 2 * 2 + 1]);
+        for (int j = 0; j < 4; ++j) {
+          Multiply(sums[i][j], fa[i], fb[j / 2][j % 2 * 2], fb[j / 2][j % 2 * 2 + 1]);
+        }
       }
     }
   }
@@ -95,8 +126,15 @@ extern "C" __global__ void gemm(const __half* a, const __half* b, float* c, int 
     for (int j = 0; j < 4; ++j) {
       const int row = blockIdx.y * kM + warp_row + 16 * i + lane / 4;
       const int column = blockIdx.x * kN + warp_column + 8 * j + lane % 4 * 2;
-      *reinterpret_cast<float2*>(c + row * n + column) = make_float2(sums[i][j][0], sums[i][j][1]);  // may find FAULT_EARLY_WAIT: uninitialised; may find FAULT_NO_BARRIER: uninitialised; may find FAULT_NO_WAIT: uninitialised
-      *reinterpret_cast<float2*>(c + (row + 8) * n + column) = make_float2(sums[i][j][2], sums[i][j][3]);  // may find FAULT_EARLY_WAIT: uninitialised; may find FAULT_NO_BARRIER: uninitialised; may find FAULT_NO_WAIT: uninitialised
+      // may find FAULT_EARLY_WAIT: uninitialised
+      // may find FAULT_NO_BARRIER: uninitialised
+      // may find FAULT_NO_WAIT: uninitialised
+      *reinterpret_cast<float2*>(c + row * n + column) = make_float2(sums[i][j][0], sums[i][j][1]);
+      // may find FAULT_EARLY_WAIT: uninitialised
+      // may find FAULT_NO_BARRIER: uninitialised
+      // may find FAULT_NO_WAIT: uninitialised
+      *reinterpret_cast<float2*>(c + (row + 8) * n + column) =
+          make_float2(sums[i][j][2], sums[i][j][3]);
     }
   }
 }

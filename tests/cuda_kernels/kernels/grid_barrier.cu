@@ -31,7 +31,10 @@ extern "C" __global__ void smooth(int* a, int* b, int n, int rounds) {
   for (int r = 0; r < rounds; ++r) {
     const int* from = r % 2 == 0 ? a : b;
     int* to = r % 2 == 0 ? b : a;
-    if (i < n) to[i] = from[(i + n - 1) % n] + 2 * from[i] + from[(i + 1) % n];  // finds FAULT_BLOCK_FENCE: race; finds FAULT_NO_SECOND_BARRIER: race; may find FAULT_NO_SECOND_BARRIER: uninitialised
+    // finds FAULT_BLOCK_FENCE: race
+    // finds FAULT_NO_SECOND_BARRIER: race
+    // may find FAULT_NO_SECOND_BARRIER: uninitialised
+    if (i < n) to[i] = from[(i + n - 1) % n] + 2 * from[i] + from[(i + 1) % n];
     GridBarrier();
   }
 }

@@ -22,15 +22,20 @@ extern "C" __global__ void bfloat_axpy(const __nv_bfloat162* x, __nv_bfloat16* y
 }
 
 // Sums of halves by atomics: of one, of two, and of floats.
-extern "C" __global__ void sum_halves(const __half2* x, __half2* both, __half* first, float* all, int n) {
+extern "C" __global__ void sum_halves(const __half2* x, __half2* both, __half* first, float* all,
+                                      int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
 #ifdef FAULT_NO_BOUND
-  const __half2 v = x[i];  // finds FAULT_NO_BOUND: out_of_bounds
+  // finds FAULT_NO_BOUND: out_of_bounds
+  const __half2 v = x[i];
 #else
   if (i >= n) return;
   const __half2 v = x[i];
 #endif
-  atomicAdd(both, v);                              // may find FAULT_NO_BOUND: uninitialised
-  atomicAdd(first, __low2half(v));                 // may find FAULT_NO_BOUND: uninitialised
-  atomicAdd(all, __low2float(v) + __high2float(v));  // may find FAULT_NO_BOUND: uninitialised
+  // may find FAULT_NO_BOUND: uninitialised
+  atomicAdd(both, v);
+  // may find FAULT_NO_BOUND: uninitialised
+  atomicAdd(first, __low2half(v));
+  // may find FAULT_NO_BOUND: uninitialised
+  atomicAdd(all, __low2float(v) + __high2float(v));
 }

@@ -33,24 +33,31 @@ extern "C" __global__ void assign(const Point* points, int n, const Point* centr
         const float difference = p.at[d] - own_centres[c].at[d];
         distance += difference * difference;
       }
-      if (distance < least) {  // may find FAULT_ALL_CENTRES: uninitialised
+      // may find FAULT_ALL_CENTRES: uninitialised
+      if (distance < least) {
         least = distance;
         best = c;
       }
     }
-    nearest[i] = best;  // finds FAULT_ALL_CENTRES: uninitialised
-    for (int d = 0; d < kDimensions; ++d) atomicAdd(&own_sums[best].at[d], p.at[d]);  // may find FAULT_ALL_CENTRES: uninitialised
-    atomicAdd(own_counts + best, 1);  // may find FAULT_ALL_CENTRES: uninitialised
+    // finds FAULT_ALL_CENTRES: uninitialised
+    nearest[i] = best;
+    // may find FAULT_ALL_CENTRES: uninitialised
+    for (int d = 0; d < kDimensions; ++d) atomicAdd(&own_sums[best].at[d], p.at[d]);
+    // may find FAULT_ALL_CENTRES: uninitialised
+    atomicAdd(own_counts + best, 1);
   }
   __syncthreads();
   if (threadIdx.x < k) {
 #ifdef FAULT_PLAIN_SUM
-    counts[threadIdx.x] += own_counts[threadIdx.x];  // finds FAULT_PLAIN_SUM: race
+    // finds FAULT_PLAIN_SUM: race
+    counts[threadIdx.x] += own_counts[threadIdx.x];
 #else
-    atomicAdd(counts + threadIdx.x, own_counts[threadIdx.x]);  // may find FAULT_ALL_CENTRES: uninitialised
+    // may find FAULT_ALL_CENTRES: uninitialised
+    atomicAdd(counts + threadIdx.x, own_counts[threadIdx.x]);
 #endif
     for (int d = 0; d < kDimensions; ++d) {
-      atomicAdd(&sums[threadIdx.x].at[d], own_sums[threadIdx.x].at[d]);  // may find FAULT_ALL_CENTRES: uninitialised
+      // may find FAULT_ALL_CENTRES: uninitialised
+      atomicAdd(&sums[threadIdx.x].at[d], own_sums[threadIdx.x].at[d]);
     }
   }
 }

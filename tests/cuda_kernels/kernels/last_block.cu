@@ -9,18 +9,24 @@ extern "C" __global__ void sum_by_last(const int* x, int n, int* parts, int* sum
   if (threadIdx.x == 0) part = 0;
   __syncthreads();
   int own = 0;
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) own += x[i];
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
+    own += x[i];
+  }
   atomicAdd(&part, own);
   __syncthreads();
   if (threadIdx.x == 0) {
-    parts[blockIdx.x] = part;  // may find FAULT_BLOCK_ATOMIC: race; finds FAULT_MISSING_FENCE: race; finds FAULT_BLOCK_SCOPE: race
+    // may find FAULT_BLOCK_ATOMIC: race
+    // finds FAULT_MISSING_FENCE: race
+    // finds FAULT_BLOCK_SCOPE: race
+    parts[blockIdx.x] = part;
 #if defined(FAULT_BLOCK_SCOPE)
     __threadfence_block();
 #elif !defined(FAULT_MISSING_FENCE)
     __threadfence();
 #endif
 #ifdef FAULT_BLOCK_ATOMIC
-    const unsigned before = atomicAdd_block(&done, 1);  // finds FAULT_BLOCK_ATOMIC: race
+    // finds FAULT_BLOCK_ATOMIC: race
+    const unsigned before = atomicAdd_block(&done, 1);
 #else
     const unsigned before = atomicAdd(&done, 1);
 #endif
@@ -31,8 +37,12 @@ extern "C" __global__ void sum_by_last(const int* x, int n, int* parts, int* sum
   if (!last) return;
   if (threadIdx.x == 0) {
     int total = 0;
-    for (int b = 0; b < gridDim.x; ++b) total += parts[b];  // finds FAULT_MISSING_FENCE: race; finds FAULT_BLOCK_SCOPE: race; may find FAULT_BLOCK_ATOMIC: race
+    // finds FAULT_MISSING_FENCE: race
+    // finds FAULT_BLOCK_SCOPE: race
+    // may find FAULT_BLOCK_ATOMIC: race
+    for (int b = 0; b < gridDim.x; ++b) total += parts[b];
     *sum = total;
-    done = 0;  // finds FAULT_BLOCK_ATOMIC: race
+    // finds FAULT_BLOCK_ATOMIC: race
+    done = 0;
   }
 }

@@ -8,7 +8,8 @@ struct Moments {
 
 __device__ Moments Merge(const Moments& a, const Moments& b) {
   const float count = a.count + b.count;
-  if (count == 0) return a;  // finds FAULT_TOO_MANY_WARPS: uninitialised
+  // finds FAULT_TOO_MANY_WARPS: uninitialised
+  if (count == 0) return a;
   const float delta = b.mean - a.mean;
   return {count, a.mean + delta * (b.count / count),
           a.squares + b.squares + delta * delta * (a.count * b.count / count)};
@@ -33,15 +34,21 @@ extern "C" __global__ void layernorm(const float* x, const float2* weights, floa
   const int warps = blockDim.x / 32;
 #endif
   if (threadIdx.x == 0) {
-    for (int w = 1; w < warps; ++w) own = Merge(own, of_warp[w]);  // may find FAULT_TOO_MANY_WARPS: uninitialised
-    scale = make_float2(own.mean, rsqrtf(own.squares / own.count + 1e-5f));  // finds FAULT_MISSING_BARRIER: race
+    // may find FAULT_TOO_MANY_WARPS: uninitialised
+    for (int w = 1; w < warps; ++w) own = Merge(own, of_warp[w]);
+    // finds FAULT_MISSING_BARRIER: race
+    scale = make_float2(own.mean, rsqrtf(own.squares / own.count + 1e-5f));
   }
 #ifndef FAULT_MISSING_BARRIER
   __syncthreads();
 #endif
   for (int i = threadIdx.x; i < columns; i += blockDim.x) {
-    const float2 s = scale;  // finds FAULT_MISSING_BARRIER: race; may find FAULT_TOO_MANY_WARPS: uninitialised
+    // finds FAULT_MISSING_BARRIER: race
+    // may find FAULT_TOO_MANY_WARPS: uninitialised
+    const float2 s = scale;
     const float2 w = __ldg(weights + i);
-    y[blockIdx.x * columns + i] = (row[i] - s.x) * s.y * w.x + w.y;  // finds FAULT_TOO_MANY_WARPS: uninitialised; may find FAULT_MISSING_BARRIER: uninitialised
+    // finds FAULT_TOO_MANY_WARPS: uninitialised
+    // may find FAULT_MISSING_BARRIER: uninitialised
+    y[blockIdx.x * columns + i] = (row[i] - s.x) * s.y * w.x + w.y;
   }
 }

@@ -25,8 +25,10 @@ extern "C" __global__ void sort_own(const int* in, int* out, int* order, int gro
     from[at] = i;
   }
   for (int i = 0; i < kCount; ++i) {
-    out[group * kCount + i] = values[i];   // finds FAULT_UNFILLED: uninitialised
-    order[group * kCount + i] = from[i];   // finds FAULT_UNFILLED: uninitialised
+    // finds FAULT_UNFILLED: uninitialised
+    out[group * kCount + i] = values[i];
+    // finds FAULT_UNFILLED: uninitialised
+    order[group * kCount + i] = from[i];
   }
 }
 
@@ -37,7 +39,8 @@ extern "C" __global__ void count_own(const int* in, int* most, int kinds, int ea
   int count[16];
 #ifdef FAULT_STACK_BOUNDS
 #pragma unroll 1
-  for (int k = 0; k <= 16 * kinds; ++k) count[k] = 0;  // finds FAULT_STACK_BOUNDS: out_of_bounds
+  // finds FAULT_STACK_BOUNDS: out_of_bounds
+  for (int k = 0; k <= 16 * kinds; ++k) count[k] = 0;
 #else
 #pragma unroll 1
   for (int k = 0; k < kinds; ++k) count[k] = 0;

@@ -24,7 +24,8 @@ constexpr auto kLook = cuda::memory_order_relaxed;
 constexpr auto kLook = cuda::memory_order_acquire;
 #endif
 
-extern "C" __global__ void scan_lookback(const int* in, int* out, int n, Tile* tiles, unsigned* ticket) {
+extern "C" __global__ void scan_lookback(const int* in, int* out, int n, Tile* tiles,
+                                         unsigned* ticket) {
   __shared__ unsigned tile;
   __shared__ int sums[kThreads];
   __shared__ int before;
@@ -36,20 +37,28 @@ extern "C" __global__ void scan_lookback(const int* in, int* out, int n, Tile* t
   if (threadIdx.x == 0) {
     for (int k = 1; k < kThreads; ++k) sums[k] += sums[k - 1];
     const int own = sums[kThreads - 1];
-    tiles[tile].own = own;  // finds FAULT_RELAXED_FLAG: race; finds FAULT_RELAXED_LOOK: race
+    // finds FAULT_RELAXED_FLAG: race
+    // finds FAULT_RELAXED_LOOK: race
+    tiles[tile].own = own;
     Flag(tiles[tile].state).store(kOwn, kPublish);
     int sum = 0;
     for (int back = static_cast<int>(tile) - 1; back >= 0;) {
       const unsigned state = Flag(tiles[back].state).load(kLook);
       if (state == kNothing) continue;
       if (state == kInclusive) {
-        sum += tiles[back].inclusive;  // finds FAULT_RELAXED_FLAG: race; finds FAULT_RELAXED_LOOK: race
+        // finds FAULT_RELAXED_FLAG: race
+        // finds FAULT_RELAXED_LOOK: race
+        sum += tiles[back].inclusive;
         break;
       }
-      sum += tiles[back].own;  // finds FAULT_RELAXED_FLAG: race; finds FAULT_RELAXED_LOOK: race
+      // finds FAULT_RELAXED_FLAG: race
+      // finds FAULT_RELAXED_LOOK: race
+      sum += tiles[back].own;
       --back;
     }
-    tiles[tile].inclusive = sum + own;  // finds FAULT_RELAXED_FLAG: race; finds FAULT_RELAXED_LOOK: race
+    // finds FAULT_RELAXED_FLAG: race
+    // finds FAULT_RELAXED_LOOK: race
+    tiles[tile].inclusive = sum + own;
     Flag(tiles[tile].state).store(kInclusive, kPublish);
     before = sum;
   }

@@ -8,13 +8,17 @@ extern "C" __global__ void count_keys(const int* keys, int* counts, int* rank, i
 #else
   const unsigned active = __activemask();
 #endif
-  const unsigned same = __match_any_sync(active, keys[i]);  // finds FAULT_WRONG_MASK: divergence; may find FAULT_WRONG_MASK: deadlock
+  // finds FAULT_WRONG_MASK: divergence
+  // may find FAULT_WRONG_MASK: deadlock
+  const unsigned same = __match_any_sync(active, keys[i]);
   const int lane = threadIdx.x % 32;
   const int leader = __ffs(same) - 1;
   int first = 0;
   if (lane == leader) first = atomicAdd(counts + keys[i], __popc(same));
-  first = __shfl_sync(same, first, leader);  // may find FAULT_WRONG_MASK: divergence
-  rank[i] = first + __popc(same & ((1u << lane) - 1));  // may find FAULT_WRONG_MASK: uninitialised
+  // may find FAULT_WRONG_MASK: divergence
+  first = __shfl_sync(same, first, leader);
+  // may find FAULT_WRONG_MASK: uninitialised
+  rank[i] = first + __popc(same & ((1u << lane) - 1));
 }
 
 // Whether all lanes of a warp hold the same 64-bit number.

@@ -20,10 +20,14 @@ extern "C" __global__ void merge(const int* a, int a_count, const int* b, int b_
   int j = begin - low;
   for (int k = begin; k < min(total, begin + kEach); ++k) {
 #ifdef FAULT_NO_END_OF_B
-    const bool from_a = i < a_count && a[i] <= b[j];  // finds FAULT_NO_END_OF_B: out_of_bounds; may find FAULT_NO_END_OF_B: uninitialised
+    // finds FAULT_NO_END_OF_B: out_of_bounds
+    // may find FAULT_NO_END_OF_B: uninitialised
+    const bool from_a = i < a_count && a[i] <= b[j];
 #else
     const bool from_a = i < a_count && (j >= b_count || a[i] <= b[j]);
 #endif
-    out[k] = from_a ? a[i++] : b[j++];  // may find FAULT_NO_END_OF_B: out_of_bounds; may find FAULT_NO_END_OF_B: uninitialised
+    // may find FAULT_NO_END_OF_B: out_of_bounds
+    // may find FAULT_NO_END_OF_B: uninitialised
+    out[k] = from_a ? a[i++] : b[j++];
   }
 }

@@ -14,7 +14,8 @@ extern "C" __global__ void checked_root(const float* values, float* roots, int n
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
 #ifdef FAULT_ASSERT
-  assert(values[i] > 0);  // finds FAULT_ASSERT: trap
+  // finds FAULT_ASSERT: trap
+  assert(values[i] > 0);
 #else
   assert(values[i] >= 0 || i % 2 == 1);
 #endif

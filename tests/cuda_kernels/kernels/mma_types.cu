@@ -14,11 +14,15 @@ extern "C" __global__ void mma_bf16(const uint32_t* a, const uint32_t* b, float*
 #ifdef FAULT_HALF_A_WARP
     if (threadIdx.x < 16)
 #endif
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
-                 : "r"(low[0]), "r"(high[0]), "r"(low[4]), "r"(high[4]), "r"(column[0]), "r"(column[4]));  // finds FAULT_HALF_A_WARP: divergence
+      // finds FAULT_HALF_A_WARP: divergence
+      asm volatile(
+          "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+          "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+          : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
+          : "r"(low[0]), "r"(high[0]), "r"(low[4]), "r"(high[4]), "r"(column[0]), "r"(column[4]));
   }
-  for (int i = 0; i < 4; ++i) d[(group + i / 2 * 8) * 8 + within * 2 + i % 2] = s[i];  // may find FAULT_HALF_A_WARP: uninitialised
+  // may find FAULT_HALF_A_WARP: uninitialised
+  for (int i = 0; i < 4; ++i) d[(group + i / 2 * 8) * 8 + within * 2 + i % 2] = s[i];
 }
 
 // With tf32, k a multiple of 8: what does not fit is rounded before.
@@ -35,9 +39,12 @@ extern "C" __global__ void mma_tf32(const float* a, const float* b, float* d, in
     const float* low = a + group * k + k0 + within;
     const float* high = low + 8 * k;
     const float* column = b + group * k + k0 + within;
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
-                 : "r"(round(low[0])), "r"(round(high[0])), "r"(round(low[4])), "r"(round(high[4])), "r"(round(column[0])), "r"(round(column[4])));
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
+        : "r"(round(low[0])), "r"(round(high[0])), "r"(round(low[4])), "r"(round(high[4])),
+          "r"(round(column[0])), "r"(round(column[4])));
   }
   for (int i = 0; i < 4; ++i) d[(group + i / 2 * 8) * 8 + within * 2 + i % 2] = s[i];
 }
@@ -51,9 +58,11 @@ extern "C" __global__ void mma_s8(const uint32_t* a, const uint32_t* b, int* d, 
     const uint32_t* low = a + group * (k / 4) + k0 + within;
     const uint32_t* high = low + 8 * (k / 4);
     const uint32_t* column = b + group * (k / 4) + k0 + within;
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+r"(s[0]), "+r"(s[1]), "+r"(s[2]), "+r"(s[3])
-                 : "r"(low[0]), "r"(high[0]), "r"(low[4]), "r"(high[4]), "r"(column[0]), "r"(column[4]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+r"(s[0]), "+r"(s[1]), "+r"(s[2]), "+r"(s[3])
+        : "r"(low[0]), "r"(high[0]), "r"(low[4]), "r"(high[4]), "r"(column[0]), "r"(column[4]));
   }
   for (int i = 0; i < 4; ++i) d[(group + i / 2 * 8) * 8 + within * 2 + i % 2] = s[i];
 }
@@ -65,7 +74,8 @@ extern "C" __global__ void mma_f64(const double* a, const double* b, double* d, 
   double s[2] = {};
   for (int k0 = 0; k0 < k; k0 += 4) {
     asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
-                 : "+d"(s[0]), "+d"(s[1]) : "d"(a[group * k + k0 + within]), "d"(b[group * k + k0 + within]));
+                 : "+d"(s[0]), "+d"(s[1])
+                 : "d"(a[group * k + k0 + within]), "d"(b[group * k + k0 + within]));
   }
   d[group * 8 + within * 2] = s[0];
   d[group * 8 + within * 2 + 1] = s[1];

@@ -7,16 +7,18 @@
 
 namespace cg = cooperative_groups;
 
-constexpr int kRows = 16;     // of a tile
+constexpr int kRows = 16;  // of a tile
 constexpr int kColumns = 32;
 
-extern "C" __global__ void __cluster_dims__(2, 1, 1) column_sums(const __grid_constant__ CUtensorMap in, int* sums, int tiles) {
+extern "C" __global__ void __cluster_dims__(2, 1, 1)
+    column_sums(const __grid_constant__ CUtensorMap in, int* sums, int tiles) {
   __shared__ alignas(128) int tile[2][kRows / 2][kColumns];
   __shared__ uint64_t full;
   const cg::cluster_group cluster = cg::this_cluster();
   const int rank = cluster.block_rank();
   if (threadIdx.x == 0) {
-    Init(&full, 1);  // finds FAULT_OWN_BYTES: mbarrier
+    // finds FAULT_OWN_BYTES: mbarrier
+    Init(&full, 1);
     FenceInit();
   }
 #ifdef FAULT_NO_FIRST_BARRIER
@@ -35,12 +37,20 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) column_sums(const __grid_co
 #ifdef FAULT_ONLY_THE_OTHER
       LoadBoxes(tile[rank], in, 0, t * kRows + rank * (kRows / 2), &full, 2);
 #else
-      LoadBoxes(tile[rank], in, 0, t * kRows + rank * (kRows / 2), &full, 3);  // finds FAULT_NO_FIRST_BARRIER: mbarrier; finds FAULT_NO_BARRIER_OF_BOTH: async; may find FAULT_NO_FIRST_BARRIER: race; may find FAULT_OWN_BYTES: async
+      // finds FAULT_NO_FIRST_BARRIER: mbarrier
+      // finds FAULT_NO_BARRIER_OF_BOTH: async
+      // may find FAULT_NO_FIRST_BARRIER: race
+      // may find FAULT_OWN_BYTES: async
+      LoadBoxes(tile[rank], in, 0, t * kRows + rank * (kRows / 2), &full, 3);
 #endif
     }
-    Wait(&full, t % 2);  // finds FAULT_ONLY_THE_OTHER: deadlock; may find FAULT_NO_FIRST_BARRIER: deadlock
+    // finds FAULT_ONLY_THE_OTHER: deadlock
+    // may find FAULT_NO_FIRST_BARRIER: deadlock
+    Wait(&full, t % 2);
     for (int row = 0; row < kRows; ++row) {
-      sum += (row + 1 + 100 * rank) * tile[row / (kRows / 2)][row % (kRows / 2)][threadIdx.x];  // may find FAULT_NO_BARRIER_OF_BOTH: async; finds FAULT_OWN_BYTES: async
+      // may find FAULT_NO_BARRIER_OF_BOTH: async
+      // finds FAULT_OWN_BYTES: async
+      sum += (row + 1 + 100 * rank) * tile[row / (kRows / 2)][row % (kRows / 2)][threadIdx.x];
     }
 #ifdef FAULT_NO_BARRIER_OF_BOTH
     __syncthreads();
@@ -48,5 +58,6 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) column_sums(const __grid_co
     cluster.sync();  // both have read the tile
 #endif
   }
-  sums[blockIdx.x * kColumns + threadIdx.x] = sum;  // may find FAULT_OWN_BYTES: uninitialised
+  // may find FAULT_OWN_BYTES: uninitialised
+  sums[blockIdx.x * kColumns + threadIdx.x] = sum;
 }

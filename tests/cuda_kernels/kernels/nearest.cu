@@ -17,14 +17,19 @@ extern "C" __global__ void nearest(const float4* points, int n, const float4* qu
     index[k] = -1;
   }
   for (int base = 0; base < n; base += kTile) {
-    if (threadIdx.x < kTile && base + threadIdx.x < n) tile[threadIdx.x] = points[base + threadIdx.x];  // finds FAULT_WRITE_AFTER_READ: race
+    if (threadIdx.x < kTile && base + threadIdx.x < n) {
+      // finds FAULT_WRITE_AFTER_READ: race
+      tile[threadIdx.x] = points[base + threadIdx.x];
+    }
     __syncthreads();
 #ifdef FAULT_WHOLE_TILE
     for (int i = 0; i < kTile + 1; ++i) {
-      const float4 p = tile[i];  // finds FAULT_WHOLE_TILE: out_of_bounds
+      // finds FAULT_WHOLE_TILE: out_of_bounds
+      const float4 p = tile[i];
 #else
     for (int i = 0; i < min(kTile, n - base); ++i) {
-      const float4 p = tile[i];  // finds FAULT_WRITE_AFTER_READ: race
+      // finds FAULT_WRITE_AFTER_READ: race
+      const float4 p = tile[i];
 #endif
       const float x = p.x - query.x;
       const float y = p.y - query.y;
@@ -34,7 +39,8 @@ extern "C" __global__ void nearest(const float4* points, int n, const float4* qu
       int at = base + i;
 #pragma unroll
       for (int k = 0; k < kKept; ++k) {
-        if (distance < best[k]) {  // may find FAULT_WHOLE_TILE: uninitialised
+        // may find FAULT_WHOLE_TILE: uninitialised
+        if (distance < best[k]) {
           const float d = best[k];
           const int b = index[k];
           best[k] = distance;
@@ -51,7 +57,9 @@ extern "C" __global__ void nearest(const float4* points, int n, const float4* qu
   if (q >= count) return;
 #pragma unroll
   for (int k = 0; k < kKept; ++k) {
-    distances[q * kKept + k] = best[k];  // may find FAULT_WHOLE_TILE: uninitialised
-    indices[q * kKept + k] = index[k];   // may find FAULT_WHOLE_TILE: uninitialised
+    // may find FAULT_WHOLE_TILE: uninitialised
+    distances[q * kKept + k] = best[k];
+    // may find FAULT_WHOLE_TILE: uninitialised
+    indices[q * kKept + k] = index[k];
   }
 }

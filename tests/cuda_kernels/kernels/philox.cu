@@ -16,7 +16,8 @@ extern "C" __global__ void philox(uint2 key, uint4* out, int n) {
     key.x += 0x9E3779B9;
     key.y += 0xBB67AE85;
   }
-  out[i] = c;  // finds FAULT_NO_BOUND: out_of_bounds
+  // finds FAULT_NO_BOUND: out_of_bounds
+  out[i] = c;
 }
 
 // Uniform numbers in (0, 1] from words, and their logarithms' sum by the block.

@@ -10,7 +10,8 @@ extern "C" __global__ void dot_bytes(const int* a, const int* b, int* out, int w
 #else
   const unsigned lanes = 0xFFFFFFFF;
 #endif
-  sum = __reduce_add_sync(lanes, sum);  // finds FAULT_HALF_A_MASK: divergence
+  // finds FAULT_HALF_A_MASK: divergence
+  sum = __reduce_add_sync(lanes, sum);
   if (lane == 0) out[warp] = sum;
 }
 

@@ -5,7 +5,9 @@ constexpr int kBuffers = 2;
 constexpr int kHalf = 64;  // threads on each side
 
 __device__ void Sync(int barrier, int threads) {
-  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");  // finds FAULT_WRONG_COUNT: deadlock; may find FAULT_WRONG_COUNT: divergence
+  // finds FAULT_WRONG_COUNT: deadlock
+  // may find FAULT_WRONG_COUNT: divergence
+  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
 __device__ void Arrive(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "r"(threads) : "memory");

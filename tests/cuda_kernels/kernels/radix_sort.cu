@@ -22,7 +22,8 @@ extern "C" __global__ void radix_pass(const unsigned* in, unsigned* out, int shi
       counts[threadIdx.x][t] = sum;
       sum += count;
     }
-    totals[threadIdx.x] = sum;  // finds FAULT_MISSING_SYNCWARP: race
+    // finds FAULT_MISSING_SYNCWARP: race
+    totals[threadIdx.x] = sum;
   }
 #ifndef FAULT_MISSING_SYNCWARP
   // One warp wrote the totals, and reads them again.
@@ -31,8 +32,10 @@ extern "C" __global__ void radix_pass(const unsigned* in, unsigned* out, int shi
   if (threadIdx.x == 0) {
     unsigned sum = 0;
     for (int d = 0; d < kDigits; ++d) {
-      const unsigned count = totals[d];  // finds FAULT_MISSING_SYNCWARP: race
-      totals[d] = sum;  // finds FAULT_MISSING_SYNCWARP: race
+      // finds FAULT_MISSING_SYNCWARP: race
+      const unsigned count = totals[d];
+      // finds FAULT_MISSING_SYNCWARP: race
+      totals[d] = sum;
       sum += count;
     }
   }
@@ -44,7 +47,12 @@ extern "C" __global__ void radix_pass(const unsigned* in, unsigned* out, int shi
 #endif
   for (int i = 0; i < kEach; ++i) {
     const unsigned digit = keys[i] >> shift & (digits - 1);
-    const unsigned place = counts[digit][threadIdx.x]++;  // finds FAULT_WIDE_DIGIT: out_of_bounds; may find FAULT_WIDE_DIGIT: race
-    out[totals[digit] + place] = keys[i];  // finds FAULT_WIDE_DIGIT: out_of_bounds; may find FAULT_WIDE_DIGIT: uninitialised; may find FAULT_WIDE_DIGIT: race
+    // finds FAULT_WIDE_DIGIT: out_of_bounds
+    // may find FAULT_WIDE_DIGIT: race
+    const unsigned place = counts[digit][threadIdx.x]++;
+    // finds FAULT_WIDE_DIGIT: out_of_bounds
+    // may find FAULT_WIDE_DIGIT: uninitialised
+    // may find FAULT_WIDE_DIGIT: race
+    out[totals[digit] + place] = keys[i];
   }
 }

@@ -1,4 +1,4 @@
-// Prefix sums of a block: by doubling steps in two buffers, by shuffles, and with the sums of warps.
+// Prefix sums of a block: by doubling steps in two buffers, by shuffles, with the sums of warps.
 
 constexpr int kThreads = 128;
 
@@ -14,12 +14,17 @@ extern "C" __global__ void scan_steps(const int* in, int* out) {
 #else
     __syncthreads();
 #endif
-    int sum = buffers[from][t];  // may find FAULT_MISSING_BARRIER: race
-    if (t >= step) sum += buffers[from][t - step];  // finds FAULT_MISSING_BARRIER: race; may find FAULT_MISSING_BARRIER: uninitialised
+    // may find FAULT_MISSING_BARRIER: race
+    int sum = buffers[from][t];
+    // finds FAULT_MISSING_BARRIER: race
+    // may find FAULT_MISSING_BARRIER: uninitialised
+    if (t >= step) sum += buffers[from][t - step];
     from = 1 - from;
-    buffers[from][t] = sum;  // finds FAULT_MISSING_BARRIER: race
+    // finds FAULT_MISSING_BARRIER: race
+    buffers[from][t] = sum;
   }
-  out[blockIdx.x * kThreads + t] = buffers[from][t];  // may find FAULT_MISSING_BARRIER: uninitialised
+  // may find FAULT_MISSING_BARRIER: uninitialised
+  out[blockIdx.x * kThreads + t] = buffers[from][t];
 }
 
 // In place: every step needs two barriers.
@@ -29,11 +34,13 @@ extern "C" __global__ void scan_in_place(const int* in, int* out) {
   sums[t] = in[blockIdx.x * kThreads + t];
   __syncthreads();
   for (int step = 1; step < kThreads; step *= 2) {
-    const int other = t >= step ? sums[t - step] : 0;  // finds FAULT_WRITE_AFTER_READ: race
+    // finds FAULT_WRITE_AFTER_READ: race
+    const int other = t >= step ? sums[t - step] : 0;
 #ifndef FAULT_WRITE_AFTER_READ
     __syncthreads();
 #endif
-    sums[t] += other;  // finds FAULT_WRITE_AFTER_READ: race
+    // finds FAULT_WRITE_AFTER_READ: race
+    sums[t] += other;
     __syncthreads();
   }
   out[blockIdx.x * kThreads + t] = t == 0 ? 0 : sums[t - 1];  // exclusive
@@ -55,12 +62,15 @@ extern "C" __global__ void scan_warps(const int* in, int* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const int own = i < n ? in[i] : 0;
   int sum = InclusiveInWarp(own);
-  if (lane == 31) of_warp[warp] = sum;  // finds FAULT_SECOND_BARRIER: race
+  // finds FAULT_SECOND_BARRIER: race
+  if (lane == 31) of_warp[warp] = sum;
   __syncthreads();
-  if (warp == 0) of_warp[lane] = InclusiveInWarp(lane < blockDim.x / 32 ? of_warp[lane] : 0);  // finds FAULT_SECOND_BARRIER: race
+  // finds FAULT_SECOND_BARRIER: race
+  if (warp == 0) of_warp[lane] = InclusiveInWarp(lane < blockDim.x / 32 ? of_warp[lane] : 0);
 #ifndef FAULT_SECOND_BARRIER
   __syncthreads();
 #endif
-  if (warp > 0) sum += of_warp[warp - 1];  // finds FAULT_SECOND_BARRIER: race
+  // finds FAULT_SECOND_BARRIER: race
+  if (warp > 0) sum += of_warp[warp - 1];
   if (i < n) out[i] = sum;
 }

@@ -1,10 +1,12 @@
 // Atomics of every scope and kind: counters in 32 and 64 bits, floats, compare-and-swap loops.
 
-extern "C" __global__ void scopes(int* block_sums, int* device_sum, unsigned long long* system_sum, int n) {
+extern "C" __global__ void scopes(int* block_sums, int* device_sum, unsigned long long* system_sum,
+                                  int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
 #ifdef FAULT_BLOCK_SCOPE
-  atomicAdd_block(device_sum, i);  // finds FAULT_BLOCK_SCOPE: race
+  // finds FAULT_BLOCK_SCOPE: race
+  atomicAdd_block(device_sum, i);
 #else
   atomicAdd(device_sum, i);
 #endif
@@ -26,17 +28,20 @@ extern "C" __global__ void kinds(int* words, unsigned* bounded, int n) {
 }
 
 // What there is no instruction for: the largest double, a product of floats.
-extern "C" __global__ void swap_loops(const double* x, double* most, float* product, double* sum, float* float_sum, int n) {
+extern "C" __global__ void swap_loops(const double* x, double* most, float* product, double* sum,
+                                      float* float_sum, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   auto* bits = reinterpret_cast<unsigned long long*>(most);
 #ifdef FAULT_PLAIN_FIRST_READ
-  unsigned long long seen = *bits;  // may find FAULT_PLAIN_FIRST_READ: race
+  // may find FAULT_PLAIN_FIRST_READ: race
+  unsigned long long seen = *bits;
 #else
   unsigned long long seen = atomicCAS(bits, 0, 0);
 #endif
   while (__longlong_as_double(seen) < x[i]) {
-    const unsigned long long before = atomicCAS(bits, seen, __double_as_longlong(x[i]));  // finds FAULT_PLAIN_FIRST_READ: race
+    // finds FAULT_PLAIN_FIRST_READ: race
+    const unsigned long long before = atomicCAS(bits, seen, __double_as_longlong(x[i]));
     if (before == seen) break;
     seen = before;
   }
@@ -44,7 +49,8 @@ extern "C" __global__ void swap_loops(const double* x, double* most, float* prod
   unsigned old = atomicOr(word, 0);
   for (;;) {
     const unsigned assumed = old;
-    old = atomicCAS(word, assumed, __float_as_uint(__uint_as_float(assumed) * (i % 2 == 0 ? 2.0f : 0.5f)));
+    old = atomicCAS(word, assumed,
+                    __float_as_uint(__uint_as_float(assumed) * (i % 2 == 0 ? 2.0f : 0.5f)));
     if (old == assumed) break;
   }
   atomicAdd(sum, x[i]);

@@ -15,15 +15,23 @@ __device__ void LoadTile(Tiles& tiles, const float* a, const float* b, int n, in
     const int row = blockIdx.y * kTile + y;
     const int ka = k0 + threadIdx.x;
     const int kb = k0 + y;
-    tiles.a[y][threadIdx.x] = row < n && ka < n ? a[row * n + ka] : 0;  // finds FAULT_MISSING_BARRIER: race; finds FAULT_WRITE_AFTER_READ: race
-    tiles.b[y][threadIdx.x] = kb < n && column < n ? b[kb * n + column] : 0;  // finds FAULT_MISSING_BARRIER: race; finds FAULT_WRITE_AFTER_READ: race
+    // finds FAULT_MISSING_BARRIER: race
+    // finds FAULT_WRITE_AFTER_READ: race
+    tiles.a[y][threadIdx.x] = row < n && ka < n ? a[row * n + ka] : 0;
+    // finds FAULT_MISSING_BARRIER: race
+    // finds FAULT_WRITE_AFTER_READ: race
+    tiles.b[y][threadIdx.x] = kb < n && column < n ? b[kb * n + column] : 0;
   }
 }
 
 __device__ void MultiplyTile(const Tiles& tiles, float (&sum)[kTile / kRows]) {
   for (int k = 0; k < kTile; ++k) {
-    const float b = tiles.b[k][threadIdx.x];  // finds FAULT_MISSING_BARRIER: race; finds FAULT_WRITE_AFTER_READ: race
-    for (int i = 0; i < kTile / kRows; ++i) sum[i] += tiles.a[threadIdx.y + i * kRows][k] * b;  // finds FAULT_MISSING_BARRIER: race; finds FAULT_WRITE_AFTER_READ: race
+    // finds FAULT_MISSING_BARRIER: race
+    // finds FAULT_WRITE_AFTER_READ: race
+    const float b = tiles.b[k][threadIdx.x];
+    // finds FAULT_MISSING_BARRIER: race
+    // finds FAULT_WRITE_AFTER_READ: race
+    for (int i = 0; i < kTile / kRows; ++i) sum[i] += tiles.a[threadIdx.y + i * kRows][k] * b;
   }
 }
 
@@ -31,7 +39,9 @@ __device__ void StoreTile(float* c, int n, const float (&sum)[kTile / kRows]) {
   const int column = blockIdx.x * kTile + threadIdx.x;
   for (int i = 0; i < kTile / kRows; ++i) {
     const int row = blockIdx.y * kTile + threadIdx.y + i * kRows;
-    if (row < n && column < n) c[row * n + column] = sum[i];  // may find FAULT_MISSING_BARRIER: uninitialised; may find FAULT_WRITE_AFTER_READ: uninitialised
+    // may find FAULT_MISSING_BARRIER: uninitialised
+    // may find FAULT_WRITE_AFTER_READ: uninitialised
+    if (row < n && column < n) c[row * n + column] = sum[i];
   }
 }
 

@@ -2,11 +2,16 @@
 
 __device__ float BlockReduce(float value, bool largest, float* scratch) {
   const auto join = [largest](float a, float b) { return largest ? fmaxf(a, b) : a + b; };
-  for (int step = 16; step > 0; step /= 2) value = join(value, __shfl_xor_sync(0xFFFFFFFF, value, step));
-  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;  // finds FAULT_SCRATCH_REUSED: race
+  for (int step = 16; step > 0; step /= 2) {
+    value = join(value, __shfl_xor_sync(0xFFFFFFFF, value, step));
+  }
+  // finds FAULT_SCRATCH_REUSED: race
+  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = value;
   __syncthreads();
-  value = scratch[0];  // finds FAULT_SCRATCH_REUSED: race
-  for (int w = 1; w < blockDim.x / 32; ++w) value = join(value, scratch[w]);  // finds FAULT_SCRATCH_REUSED: race
+  // finds FAULT_SCRATCH_REUSED: race
+  value = scratch[0];
+  // finds FAULT_SCRATCH_REUSED: race
+  for (int w = 1; w < blockDim.x / 32; ++w) value = join(value, scratch[w]);
 #ifndef FAULT_SCRATCH_REUSED
   __syncthreads();
 #endif
@@ -49,7 +54,10 @@ extern "C" __global__ void softmax_online(const float* x, float* y, int rows, in
   }
 #ifdef FAULT_LOOP_BOUND
   for (int i = threadIdx.x; i <= columns + 31; i += 32) {
-    y[row * columns + i] = expf(x[row * columns + i] - most) / sum;  // finds FAULT_LOOP_BOUND: out_of_bounds; may find FAULT_LOOP_BOUND: race; may find FAULT_LOOP_BOUND: uninitialised
+    // finds FAULT_LOOP_BOUND: out_of_bounds
+    // may find FAULT_LOOP_BOUND: race
+    // may find FAULT_LOOP_BOUND: uninitialised
+    y[row * columns + i] = expf(x[row * columns + i] - most) / sum;
   }
 #else
   for (int i = threadIdx.x; i < columns; i += 32) {

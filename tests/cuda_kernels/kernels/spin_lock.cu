@@ -7,13 +7,19 @@ __device__ volatile unsigned now_serving;
 extern "C" __global__ void locked_sum(const int* x, long long* sum, int* most, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
-  while (atomicCAS(&lock_word, 0, 1) != 0) {  // finds FAULT_NEVER_RELEASED: limit; may find FAULT_NEVER_RELEASED: deadlock
+  // finds FAULT_NEVER_RELEASED: limit
+  // may find FAULT_NEVER_RELEASED: deadlock
+  while (atomicCAS(&lock_word, 0, 1) != 0) {
   }
 #ifndef FAULT_MISSING_ACQUIRE
   __threadfence();
 #endif
-  *sum += x[i];                 // finds FAULT_MISSING_ACQUIRE: race; finds FAULT_MISSING_RELEASE: race
-  if (x[i] > *most) *most = x[i];  // finds FAULT_MISSING_ACQUIRE: race; finds FAULT_MISSING_RELEASE: race
+  // finds FAULT_MISSING_ACQUIRE: race
+  // finds FAULT_MISSING_RELEASE: race
+  *sum += x[i];
+  // finds FAULT_MISSING_ACQUIRE: race
+  // finds FAULT_MISSING_RELEASE: race
+  if (x[i] > *most) *most = x[i];
 #ifndef FAULT_MISSING_RELEASE
   __threadfence();
 #endif

@@ -20,8 +20,13 @@ extern "C" __global__ void spmv_thread(const int* begin, const int* column, cons
   if (row >= rows) return;
 #endif
   float sum = 0;
-  for (int i = begin[row]; i < begin[row + 1]; ++i) {  // finds FAULT_ONE_ROW_MORE: out_of_bounds; may find FAULT_ONE_ROW_MORE: uninitialised
-    sum += value[i] * x[column[i]];  // may find FAULT_ONE_ROW_MORE: out_of_bounds
+  // finds FAULT_ONE_ROW_MORE: out_of_bounds
+  // may find FAULT_ONE_ROW_MORE: uninitialised
+  for (int i = begin[row]; i < begin[row + 1]; ++i) {
+    // may find FAULT_ONE_ROW_MORE: out_of_bounds
+    sum += value[i] * x[column[i]];
   }
-  y[row] = sum;  // may find FAULT_ONE_ROW_MORE: out_of_bounds; may find FAULT_ONE_ROW_MORE: uninitialised
+  // may find FAULT_ONE_ROW_MORE: out_of_bounds
+  // may find FAULT_ONE_ROW_MORE: uninitialised
+  y[row] = sum;
 }

@@ -16,8 +16,11 @@ extern "C" __global__ void stencil1d(const int* in, int* out, int n) {
 #endif
   __syncthreads();
   int sum = 0;
-  for (int k = -kRadius; k <= kRadius; ++k) sum += (kRadius + 1 - abs(k)) * tile[kRadius + threadIdx.x + k];
-  if (i < n) out[i] = sum;  // finds FAULT_NO_HALO: uninitialised
+  for (int k = -kRadius; k <= kRadius; ++k) {
+    sum += (kRadius + 1 - abs(k)) * tile[kRadius + threadIdx.x + k];
+  }
+  // finds FAULT_NO_HALO: uninitialised
+  if (i < n) out[i] = sum;
 }
 
 // Five points; the border stays as it is.
@@ -31,8 +34,11 @@ extern "C" __global__ void stencil2d(const float* in, float* out, int width, int
 #else
   const bool border = x == 0 || x == width - 1 || y == 0 || y == height - 1;
 #endif
-  out[at] = border ? in[at]  // may find FAULT_NO_BORDER: uninitialised
-                   : 0.5f * in[at] + 0.125f * (in[at - 1] + in[at + 1] + in[at - width] + in[at + width]);  // finds FAULT_NO_BORDER: out_of_bounds; may find FAULT_NO_BORDER: uninitialised
+  // may find FAULT_NO_BORDER: uninitialised
+  out[at] =
+      border ? in[at]
+             // finds FAULT_NO_BORDER: out_of_bounds
+             : 0.5f * in[at] + 0.125f * (in[at - 1] + in[at + 1] + in[at - width] + in[at + width]);
 }
 
 // Seven points; each thread walks along z with three values in registers, its plane in shared
@@ -51,13 +57,19 @@ extern "C" __global__ void stencil3d(const float* in, float* out, int nx, int ny
   float here = load(x, y, 0);
   for (int z = 0; z < nz; ++z) {
     const float above = load(x, y, z + 1);
-    plane[ty][tx] = here;  // finds FAULT_ONE_BARRIER: race
-    if (tx == 1) plane[ty][0] = load(x - 1, y, z);  // finds FAULT_ONE_BARRIER: race
-    if (tx == 16) plane[ty][17] = load(x + 1, y, z);  // finds FAULT_ONE_BARRIER: race
-    if (ty == 1) plane[0][tx] = load(x, y - 1, z);  // finds FAULT_ONE_BARRIER: race
-    if (ty == 8) plane[9][tx] = load(x, y + 1, z);  // finds FAULT_ONE_BARRIER: race
+    // finds FAULT_ONE_BARRIER: race
+    plane[ty][tx] = here;
+    // finds FAULT_ONE_BARRIER: race
+    if (tx == 1) plane[ty][0] = load(x - 1, y, z);
+    // finds FAULT_ONE_BARRIER: race
+    if (tx == 16) plane[ty][17] = load(x + 1, y, z);
+    // finds FAULT_ONE_BARRIER: race
+    if (ty == 1) plane[0][tx] = load(x, y - 1, z);
+    // finds FAULT_ONE_BARRIER: race
+    if (ty == 8) plane[9][tx] = load(x, y + 1, z);
     __syncthreads();
-    const float sum = plane[ty][tx - 1] + plane[ty][tx + 1] + plane[ty - 1][tx] + plane[ty + 1][tx];  // finds FAULT_ONE_BARRIER: race
+    // finds FAULT_ONE_BARRIER: race
+    const float sum = plane[ty][tx - 1] + plane[ty][tx + 1] + plane[ty - 1][tx] + plane[ty + 1][tx];
     if (x < nx && y < ny) out[(z * ny + y) * nx + x] = sum + below + above - 6 * here;
 #ifndef FAULT_ONE_BARRIER
     __syncthreads();

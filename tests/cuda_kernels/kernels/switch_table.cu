@@ -54,7 +54,8 @@ extern "C" __global__ void run_programs(const int* programs, int length, int* re
         results[i] = top;
         return;
       default:
-        __trap();  // finds FAULT_TAKES_ANY_CODE: trap
+        // finds FAULT_TAKES_ANY_CODE: trap
+        __trap();
     }
   }
 }

@@ -5,9 +5,9 @@
 
 #include "async.cuh"
 
-constexpr int kSide = 64;            // of a tile of d, and of its steps along k
+constexpr int kSide = 64;  // of a tile of d, and of its steps along k
 constexpr int kStages = 3;
-constexpr int kAtom = 8 * 128;       // bytes of 8 rows with that swizzle
+constexpr int kAtom = 8 * 128;  // bytes of 8 rows with that swizzle
 
 struct Stage {
   __half a[kSide][kSide];
@@ -29,21 +29,26 @@ __device__ uint64_t Descriptor(const __half* at) {
 }
 
 __device__ void Multiply(float (&d)[32], uint64_t a, uint64_t b) {
+  // may find FAULT_WRONG_STRIDE: async
   asm volatile(
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, 1, 1, 1, 0, 0;"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-        "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-        "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-        "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-      : "l"(a), "l"(b));  // may find FAULT_WRONG_STRIDE: async
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 "
+      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+      "%32, %33, 1, 1, 1, 0, 0;"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
+        "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
+        "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
+        "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
+        "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      : "l"(a), "l"(b));
 }
 
 __device__ void FenceProducts() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ void CommitProducts() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 __device__ void WaitProducts() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
 
-__device__ void Produce(Stage* stages, uint64_t* full, uint64_t* empty, const CUtensorMap& a, const CUtensorMap& b, int steps) {
+__device__ void Produce(Stage* stages, uint64_t* full, uint64_t* empty, const CUtensorMap& a,
+                        const CUtensorMap& b, int steps) {
   for (int t = 0; t < steps; ++t) {
     const int at = t % kStages;
 #ifndef FAULT_NO_EMPTY_WAIT
@@ -52,24 +57,40 @@ __device__ void Produce(Stage* stages, uint64_t* full, uint64_t* empty, const CU
 #ifdef FAULT_WRONG_BYTES
     Expect(&full[at], sizeof(Stage) / 2);
 #else
-    Expect(&full[at], sizeof(Stage));  // may find FAULT_NO_EMPTY_WAIT: mbarrier; may find FAULT_WRONG_PARITY: mbarrier
+    // may find FAULT_NO_EMPTY_WAIT: mbarrier
+    // may find FAULT_WRONG_PARITY: mbarrier
+    Expect(&full[at], sizeof(Stage));
 #endif
-    LoadBox(stages[at].a, a, t * kSide, blockIdx.y * kSide, &full[at]);  // finds FAULT_NO_EMPTY_WAIT: async; finds FAULT_EARLY_RELEASE: async; finds FAULT_WRONG_PARITY: async; may find FAULT_WRONG_BYTES: async
-    LoadBox(stages[at].b, b, t * kSide, blockIdx.x * kSide, &full[at]);  // may find FAULT_EARLY_RELEASE: async; may find FAULT_NO_EMPTY_WAIT: async; may find FAULT_WRONG_BYTES: async; may find FAULT_WRONG_PARITY: async
+    // finds FAULT_NO_EMPTY_WAIT: async
+    // finds FAULT_EARLY_RELEASE: async
+    // finds FAULT_WRONG_PARITY: async
+    // may find FAULT_WRONG_BYTES: async
+    LoadBox(stages[at].a, a, t * kSide, blockIdx.y * kSide, &full[at]);
+    // may find FAULT_EARLY_RELEASE: async
+    // may find FAULT_NO_EMPTY_WAIT: async
+    // may find FAULT_WRONG_BYTES: async
+    // may find FAULT_WRONG_PARITY: async
+    LoadBox(stages[at].b, b, t * kSide, blockIdx.x * kSide, &full[at]);
   }
 }
 
-__device__ void Consume(float (&sums)[32], const Stage* stages, uint64_t* full, uint64_t* empty, int steps) {
+__device__ void Consume(float (&sums)[32], const Stage* stages, uint64_t* full, uint64_t* empty,
+                        int steps) {
   for (int t = 0; t < steps; ++t) {
     const int at = t % kStages;
 #ifdef FAULT_WRONG_PARITY
     Wait(&full[at], (t / kStages + 1) % 2);
 #else
-    Wait(&full[at], t / kStages % 2);  // may find FAULT_NO_EMPTY_WAIT: deadlock
+    // may find FAULT_NO_EMPTY_WAIT: deadlock
+    Wait(&full[at], t / kStages % 2);
 #endif
     FenceProducts();
     for (int k = 0; k < kSide; k += 16) {
-      Multiply(sums, Descriptor(&stages[at].a[0][k]), Descriptor(&stages[at].b[0][k]));  // finds FAULT_WRONG_STRIDE: out_of_bounds; finds FAULT_WRONG_SWIZZLE: wgmma; finds FAULT_WRONG_BYTES: async; may find FAULT_WRONG_PARITY: async
+      // finds FAULT_WRONG_STRIDE: out_of_bounds
+      // finds FAULT_WRONG_SWIZZLE: wgmma
+      // finds FAULT_WRONG_BYTES: async
+      // may find FAULT_WRONG_PARITY: async
+      Multiply(sums, Descriptor(&stages[at].a[0][k]), Descriptor(&stages[at].b[0][k]));
     }
     CommitProducts();
 #ifdef FAULT_EARLY_RELEASE
@@ -79,7 +100,7 @@ __device__ void Consume(float (&sums)[32], const Stage* stages, uint64_t* full, 
 #ifdef FAULT_NO_WAIT
     if (t + 1 < steps)
 #endif
-    WaitProducts();
+      WaitProducts();
     Arrive(&empty[at]);
 #endif
   }
@@ -90,17 +111,24 @@ __device__ void StoreSums(float* d, const float (&sums)[32], int m, int n) {
   for (int i = 0; i < 32; i += 2) {
     const int y = row + i / 2 % 2 * 8;
     const int x = blockIdx.x * kSide + i / 4 * 8 + threadIdx.x % 4 * 2;
-    if (y < m) *reinterpret_cast<float2*>(d + y * n + x) = make_float2(sums[i], sums[i + 1]);  // finds FAULT_NO_WAIT: wgmma; may find FAULT_WRONG_BYTES: uninitialised; may find FAULT_WRONG_PARITY: uninitialised; may find FAULT_WRONG_STRIDE: uninitialised
+    // finds FAULT_NO_WAIT: wgmma
+    // may find FAULT_WRONG_BYTES: uninitialised
+    // may find FAULT_WRONG_PARITY: uninitialised
+    // may find FAULT_WRONG_STRIDE: uninitialised
+    if (y < m) *reinterpret_cast<float2*>(d + y * n + x) = make_float2(sums[i], sums[i + 1]);
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256, 1) tensor_gemm(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float* d, int m, int n, int k) {
+extern "C" __global__ void __launch_bounds__(256, 1)
+    tensor_gemm(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
+                float* d, int m, int n, int k) {
   extern __shared__ __align__(1024) Stage stages[];
   __shared__ uint64_t full[kStages];
   __shared__ uint64_t empty[kStages];
   if (threadIdx.x == 0) {
     for (int i = 0; i < kStages; ++i) {
-      Init(&full[i], 1);  // finds FAULT_WRONG_BYTES: mbarrier
+      // finds FAULT_WRONG_BYTES: mbarrier
+      Init(&full[i], 1);
       Init(&empty[i], 128);
     }
     FenceInit();
@@ -116,4 +144,5 @@ extern "C" __global__ void __launch_bounds__(256, 1) tensor_gemm(const __grid_co
     Consume(sums, stages, full, empty, steps);
     StoreSums(d, sums, m, n);
   }
-}  // may find FAULT_NO_WAIT: wgmma
+  // may find FAULT_NO_WAIT: wgmma
+}

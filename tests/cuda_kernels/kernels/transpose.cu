@@ -10,9 +10,11 @@ extern "C" __global__ void transpose(const float* in, float* out, int width, int
   for (int k = 0; k < kTile; k += kRows) {
     if (x < width && y + k < height) {
 #ifdef FAULT_SHARED_BOUNDS
-      tile[threadIdx.y + k + 1][threadIdx.x] = in[(y + k) * width + x];  // finds FAULT_SHARED_BOUNDS: out_of_bounds
+      // finds FAULT_SHARED_BOUNDS: out_of_bounds
+      tile[threadIdx.y + k + 1][threadIdx.x] = in[(y + k) * width + x];
 #else
-      tile[threadIdx.y + k][threadIdx.x] = in[(y + k) * width + x];  // finds FAULT_MISSING_BARRIER: race
+      // finds FAULT_MISSING_BARRIER: race
+      tile[threadIdx.y + k][threadIdx.x] = in[(y + k) * width + x];
 #endif
     }
   }
@@ -23,7 +25,10 @@ extern "C" __global__ void transpose(const float* in, float* out, int width, int
   y = blockIdx.x * kTile + threadIdx.y;
   for (int k = 0; k < kTile; k += kRows) {
     if (x < height && y + k < width) {
-      out[(y + k) * height + x] = tile[threadIdx.x][threadIdx.y + k];  // finds FAULT_MISSING_BARRIER: race; may find FAULT_MISSING_BARRIER: uninitialised; may find FAULT_SHARED_BOUNDS: uninitialised
+      // finds FAULT_MISSING_BARRIER: race
+      // may find FAULT_MISSING_BARRIER: uninitialised
+      // may find FAULT_SHARED_BOUNDS: uninitialised
+      out[(y + k) * height + x] = tile[threadIdx.x][threadIdx.y + k];
     }
   }
 }

@@ -12,7 +12,8 @@ extern "C" __global__ void unpack_u4(const unsigned char* packed, __half2* out, 
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= words) return;
 #ifdef FAULT_MISALIGNED
-  const unsigned w = *reinterpret_cast<const unsigned*>(packed + 3 * i);  // finds FAULT_MISALIGNED: misaligned
+  // finds FAULT_MISALIGNED: misaligned
+  const unsigned w = *reinterpret_cast<const unsigned*>(packed + 3 * i);
 #else
   const unsigned w = *reinterpret_cast<const unsigned*>(packed + 4 * i);
 #endif
@@ -20,7 +21,8 @@ extern "C" __global__ void unpack_u4(const unsigned char* packed, __half2* out, 
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
     const unsigned pair = Lop3OrAnd(w >> (4 * k), 0x000F000F, 0x64006400);
-    out[4 * i + k] = __hsub2(*reinterpret_cast<const __half2*>(&pair), bias);  // may find FAULT_MISALIGNED: uninitialised
+    // may find FAULT_MISALIGNED: uninitialised
+    out[4 * i + k] = __hsub2(*reinterpret_cast<const __half2*>(&pair), bias);
   }
 }
 
