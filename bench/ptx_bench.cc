@@ -15,9 +15,9 @@
 #include "compiler/compile.h"
 #include "isa/parser.h"
 #include "isa/specialise.h"
+#include "ptx/machine/emulator.h"
 #include "runtime/workspace_plan.h"
 #include "vm/interpreter.h"
-#include "vm/ptx/emulator.h"
 
 namespace tarsia {
 namespace {

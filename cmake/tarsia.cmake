@@ -40,11 +40,15 @@ if(TARSIA_FUZZ)
   target_compile_options(tarsia_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# tarsia_library(NAME DEPENDS folder... PRIVATE lib...): the static library tarsia_NAME of all *.cc
-# in this folder. DEPENDS names folders that stand before this one; PRIVATE names other libraries.
+# tarsia_library(NAME PARTS subfolder... DEPENDS folder... PRIVATE lib...): the static library
+# tarsia_NAME of all *.cc in this folder, and in those of its subfolders. DEPENDS names folders that stand before this one; PRIVATE names other libraries.
 function(tarsia_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  cmake_parse_arguments(ARG "" "" "PARTS;DEPENDS;PRIVATE" ${ARGN})
+  set(patterns *.cc)
+  foreach(part ${ARG_PARTS})
+    list(APPEND patterns ${part}/*.cc)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(sources)
     add_library(tarsia_${name} STATIC ${sources})
   else()  # headers only
@@ -76,8 +80,12 @@ endfunction()
 # gtest.h alone costs next to nothing more than its precompiled form, and without them ccache
 # serves a fresh clone. gmock.h costs a second a file: include it only where it is used.
 function(tarsia_unit_tests name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  cmake_parse_arguments(ARG "" "" "PARTS;DEPENDS;PRIVATE" ${ARGN})
+  set(patterns *.cc)
+  foreach(part ${ARG_PARTS})
+    list(APPEND patterns ${part}/*.cc)
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(NOT sources)
     return()
   endif()

@@ -8,10 +8,10 @@
 #include <mutex>
 #include <thread>
 
+#include "ptx/machine/emulator.h"
 #include "runtime/compiled_launch.h"
 #include "runtime/diagnostics.h"
 #include "vm/diagnostics.h"
-#include "vm/ptx/emulator.h"
 
 namespace tarsia::runtime {
 namespace {

@@ -1,4 +1,4 @@
-// The device `ptx`: runs the PTX that the compiler made on the emulator (vm/ptx/), which checks it
+// The device `ptx`: runs the PTX that the compiler made on the emulator (ptx/), which checks it
 // as it goes. It has one stream, the null one, and every launch is over when it returns.
 #ifndef TARSIA_RUNTIME_PTX_DEVICE_H_
 #define TARSIA_RUNTIME_PTX_DEVICE_H_

@@ -1,9 +1,9 @@
 // Which status of the C API an error of the runtime means: one table.
 #include "compiler/diagnostics.h"
+#include "ptx/table/diagnostics.h"
 #include "runtime/api.h"
 #include "runtime/diagnostics.h"
 #include "vm/diagnostics.h"
-#include "vm/ptx/diagnostics.h"
 
 namespace tarsia::api {
 namespace {

@@ -2,9 +2,11 @@
 """Fails on an include that the order of the folders forbids.
 
     support <- dtypes <- layout <- isa <- {vm, compiler} <- runtime <- {tools, bench}
+    support <- dtypes <- ptx <- runtime
+    within ptx: table <- {parse, race, count} <- machine <- exec
 
-A folder includes only what stands left of it; vm and compiler never see each other. Besides:
-vm/ptx knows PTX and nothing of isa; only compiler/llvm sees LLVM and only runtime/cuda sees CUDA;
+A folder includes only what stands left of it; vm, ptx and compiler never see each other. Besides:
+only compiler/llvm sees LLVM and only runtime/cuda sees CUDA;
 CLI11 belongs to tools, GoogleTest to tests, Google Benchmark and OpenBLAS to bench; the public
 header is plain C. An include in quotes names a path from the root of the repository, a header's
 guard is named after its path, and a tarsia_library() links only what its folder may include.
@@ -18,18 +20,25 @@ import re
 import sys
 
 FOUNDATION = ["support", "dtypes", "layout", "isa"]
-BELOW_RUNTIME = FOUNDATION + ["vm", "compiler"]
+BELOW_RUNTIME = FOUNDATION + ["vm", "ptx", "compiler"]
 PUBLIC = ["include", "tarsia"]  # include/tarsia/tarsia.h is included as "tarsia/tarsia.h"
 
-# What the files of a folder may include from this repository, besides their own folder. The
-# longest prefix of a file's path that is listed here decides.
+# What the files of a folder may include from this repository, besides their own folder with its
+# subfolders. Of a path's folders that are listed here, the longest decides.
 MAY_SEE = {
     "support": [],
     "dtypes": ["support"],
     "layout": ["support", "dtypes"],
     "isa": ["support", "dtypes", "layout"],
     "vm": FOUNDATION,
-    "vm/ptx": ["support", "dtypes", "layout"],
+    "ptx": ["support", "dtypes"],
+    "ptx/table": ["support", "dtypes"],
+    "ptx/parse": ["support", "dtypes", "ptx/table"],
+    "ptx/race": ["support", "dtypes", "ptx/table"],
+    "ptx/count": ["support", "dtypes", "ptx/table"],
+    "ptx/machine": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count"],
+    "ptx/exec": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count",
+                 "ptx/machine"],
     "compiler": FOUNDATION,
     "runtime": BELOW_RUNTIME + PUBLIC,
     "tools": BELOW_RUNTIME + ["runtime"] + PUBLIC,
@@ -72,13 +81,8 @@ def check_own(path, owner, target):
     known = {name.split("/")[0] for name in MAY_SEE} | set(PUBLIC)
     if "/" not in target or folder not in known:
         return f'"{target}" is not a path from the root of the repository'
-    if owner == "vm/ptx" or is_under(target, "vm/ptx"):
-        allowed = is_under(target, owner) or folder in MAY_SEE[owner]
-        # The interpreter and the emulator are two witnesses: neither may lean on the other.
-        if owner == "vm" or (owner == "vm/ptx" and is_under(target, "vm")):
-            allowed = owner == "vm/ptx" and is_under(target, "vm/ptx")
-    else:
-        allowed = is_under(target, owner.split("/")[0]) or folder in MAY_SEE[owner]
+    target_owner = owner_of(target) or folder
+    allowed = any(is_under(target_owner, seen) for seen in [owner, *MAY_SEE[owner]])
     return None if allowed else f'{owner}/ must not see "{target}"'
 
 
@@ -133,8 +137,7 @@ def check_links(path, text):
         for name in depends:
             if name in ("PUBLIC", "PRIVATE"):
                 break
-            # The library of vm/ptx is called ptx.
-            if name not in MAY_SEE[owner] and not (name == "ptx" and "vm" in MAY_SEE[owner]):
+            if name not in MAY_SEE[owner]:
                 errors.append(f"{path}: tarsia_{match.group(1)} must not link tarsia_{name}")
     return errors
 

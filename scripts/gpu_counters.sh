@@ -12,7 +12,7 @@ set -euo pipefail
 
 tarsia=./tarsia kernels=. examples=examples device=cuda:0
 
-# A count (vm/ptx/counts.def), and the metrics whose sum it predicts. Of instructions machine code has
+# A count (ptx/count/counts.def), and the metrics whose sum it predicts. Of instructions machine code has
 # other ones than PTX: their difference tells how near it comes, the others should be 0.
 readonly table='
 warp_instructions   smsp__inst_executed.sum

@@ -1,4 +1,4 @@
-// What a program costs, line by line of its text: the emulator's counts of one launch (vm/ptx), the
+// What a program costs, line by line of its text: the emulator's counts of one launch (ptx/), the
 // machine code of each line, and what ptxas says of the whole. `tarsia compile --emit cost` makes
 // it; the printers are in cost_text.cc and cost_html.cc.
 #ifndef TARSIA_TOOLS_COST_H_
@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "compiler/ptx/sass.h"
+#include "ptx/count/counts.h"
+#include "ptx/count/occupancy.h"
 #include "tools/handles.h"
 #include "tools/run_args.h"
-#include "vm/ptx/counts.h"
-#include "vm/ptx/occupancy.h"
 
 namespace tarsia::tools {
 

@@ -9,6 +9,8 @@
 #include <thread>
 
 #include "dtypes/convert.h"
+#include "ptx/count/occupancy.h"
+#include "ptx/machine/emulator.h"
 #include "runtime/file.h"
 #include "tools/commands.h"
 #include "tools/emulate_args.h"
@@ -19,8 +21,6 @@
 #include "tools/modules.h"
 #include "tools/output.h"
 #include "tools/progress.h"
-#include "vm/ptx/emulator.h"
-#include "vm/ptx/occupancy.h"
 
 namespace tarsia::tools {
 namespace {

@@ -25,9 +25,9 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx/machine/memory.h"
+#include "ptx/table/code.h"
 #include "tools/tensor_io.h"
-#include "vm/ptx/code.h"
-#include "vm/ptx/memory.h"
 
 namespace tarsia::tools {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "vm/ptx/module.h"
+#include "ptx/parse/module.h"
 
 namespace tarsia::tools {
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kKinds[] = {
 #define PTX_FINDING(constant, name) name,
-#include "vm/ptx/findings.def"
+#include "ptx/table/findings.def"
 #undef PTX_FINDING
 };
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ptx/machine/emulator.h"
 #include "tools/command.h"
-#include "vm/ptx/emulator.h"
 
 namespace tarsia::tools {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vm/ptx/findings.h"
+#include "ptx/table/findings.h"
 
 namespace tarsia::tools {
 

@@ -5,10 +5,10 @@
 
 #include <string>
 
+#include "ptx/count/occupancy.h"
+#include "ptx/machine/emulator.h"
 #include "support/diagnostic.h"
 #include "tools/output.h"
-#include "vm/ptx/emulator.h"
-#include "vm/ptx/occupancy.h"
 
 namespace tarsia::tools {
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "dtypes/convert.h"
-#include "vm/ptx/tensor_map.h"
+#include "ptx/machine/tensor_map.h"
 
 namespace tarsia::tools {
 namespace {
@@ -73,7 +73,7 @@ std::optional<ptx::MapType> MapTypeOf(const TensorInfo& tensor) {
   if (name == "i8" || name == "i16") name[0] = 'u';
   constexpr ptx::MapType kAll[] = {
 #define PTX_MAP_TYPE(constant, name, type, flushes) ptx::MapType::constant,
-#include "vm/ptx/tensor_types.def"
+#include "ptx/table/tensor_types.def"
 #undef PTX_MAP_TYPE
   };
   const auto* found =

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "vm/ptx/emulator.h"
+#include "ptx/machine/emulator.h"
 
 namespace tarsia::cuda_kernels {
 

@@ -1,9 +1,9 @@
 // Boxes of matrices by tensor maps: in and out, to all blocks of a cluster, and for wgmma.
+#include "ptx/machine/tensor_map.h"
 #include "tests/cuda_kernels/cases.h"
 #include "tests/cuda_kernels/data.h"
 #include "tests/cuda_kernels/numbers.h"
 #include "tests/cuda_kernels/product.h"
-#include "vm/ptx/tensor_map.h"
 
 namespace tarsia::cuda_kernels {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ptx/machine/tensor_map.h"
 #include "tests/emulated_driver/api.h"
-#include "vm/ptx/tensor_map.h"
 
 namespace tarsia::emulated {
 namespace {
@@ -18,7 +18,7 @@ bool ReadEnum(int number, E last, E* out) {
 
 constexpr int kMapTypes = 0
 #define PTX_MAP_TYPE(constant, name, type, flushes) +1
-#include "vm/ptx/tensor_types.def"
+#include "ptx/table/tensor_types.def"
 #undef PTX_MAP_TYPE
     ;
 

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "ptx/machine/emulator.h"
 #include "runtime/cuda/driver_types.h"
 #include "tests/emulated_driver/hooks.h"
 #include "tests/emulated_driver/settings.h"
 #include "tests/emulated_driver/work.h"
-#include "vm/ptx/emulator.h"
 
 namespace tarsia::emulated {
 

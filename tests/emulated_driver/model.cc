@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "vm/ptx/occupancy.h"
+#include "ptx/count/occupancy.h"
 
 namespace tarsia::emulated {
 namespace {

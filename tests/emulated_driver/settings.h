@@ -6,7 +6,8 @@
 //   TARSIA_EMULATED_MEMORY      bytes that each has: 17179869184
 //   TARSIA_EMULATED_LIMIT       instructions of warps before a launch times out: 500000000
 //   TARSIA_EMULATED_REPORT      a file that findings are added to: none (they go to stderr)
-//   TARSIA_EMULATED_TOLERATE    kinds of findings (vm/ptx/findings.def) that are only reported, as
+//   TARSIA_EMULATED_TOLERATE    kinds of findings (ptx/table/findings.def) that are only reported,
+//   as
 //                               a GPU does not notice them, "uninitialised,race": none
 //   TARSIA_EMULATED_FAULTS      what fails: nothing
 //

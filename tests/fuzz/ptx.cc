@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "vm/ptx/emulator.h"
+#include "ptx/machine/emulator.h"
 
 namespace tarsia::ptx {
 namespace {

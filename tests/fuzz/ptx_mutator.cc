@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "vm/ptx/table.h"
+#include "ptx/table/table.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 

@@ -40,11 +40,23 @@ class Folders(unittest.TestCase):
                     judge(f"{source}/a.cc", f'"{target}/b.h"')
 
     def test_the_emulator_and_the_interpreter_are_strangers(self):
-        self.accepts("vm/ptx/a.cc", '"vm/ptx/b.h"')
-        self.accepts("vm/ptx/a.cc", '"dtypes/b.h"')
-        self.rejects("vm/ptx/a.cc", '"isa/b.h"')
-        self.rejects("vm/ptx/a.cc", '"vm/b.h"')
-        self.rejects("vm/a.cc", '"vm/ptx/b.h"')
+        self.accepts("ptx/exec/a.cc", '"dtypes/b.h"')
+        self.accepts("runtime/a.cc", '"ptx/machine/b.h"')
+        self.rejects("ptx/exec/a.cc", '"layout/b.h"')
+        self.rejects("ptx/exec/a.cc", '"isa/b.h"')
+        self.rejects("ptx/exec/a.cc", '"vm/b.h"')
+        self.rejects("vm/a.cc", '"ptx/table/b.h"')
+        self.rejects("compiler/a.cc", '"ptx/table/b.h"')
+
+    def test_parts_of_the_emulator(self):
+        order = ["table", "parse", "machine", "exec"]
+        for i, source in enumerate(order):
+            for j, target in enumerate(order):
+                judge = self.accepts if j <= i else self.rejects
+                with self.subTest(source=source, target=target):
+                    judge(f"ptx/{source}/a.cc", f'"ptx/{target}/b.h"')
+        for source, target in [("parse", "race"), ("race", "parse"), ("count", "race")]:
+            self.rejects(f"ptx/{source}/a.cc", f'"ptx/{target}/b.h"')
 
     def test_paths_start_at_the_root(self):
         self.rejects("isa/a.cc", '"b.h"')

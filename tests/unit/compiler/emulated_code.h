@@ -1,4 +1,4 @@
-// Runs the IR of single elements as PTX kernels on the emulator (vm/ptx): the same arrays and
+// Runs the IR of single elements as PTX kernels on the emulator (ptx/): the same arrays and
 // operations as HostCode, for any target.
 #ifndef TARSIA_TESTS_UNIT_COMPILER_EMULATED_CODE_H_
 #define TARSIA_TESTS_UNIT_COMPILER_EMULATED_CODE_H_
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "ptx/machine/emulator.h"
 #include "tests/unit/compiler/host_code.h"
-#include "vm/ptx/emulator.h"
 
 namespace tarsia::compiler {
 

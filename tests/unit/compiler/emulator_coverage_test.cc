@@ -17,10 +17,10 @@
 #include "compiler/llvm/backend.h"
 #include "isa/parser.h"
 #include "isa/specialise.h"
+#include "ptx/parse/module.h"
+#include "ptx/table/table.h"
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/operations.h"
-#include "vm/ptx/module.h"
-#include "vm/ptx/table.h"
 
 namespace tarsia::compiler {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "compiler/ptx/process.h"
 #include "compiler/ptx/tools.h"
-#include "vm/ptx/module.h"
-#include "vm/ptx/table.h"
+#include "ptx/parse/module.h"
+#include "ptx/table/table.h"
 
 namespace tarsia::compiler {
 namespace {

@@ -4,9 +4,9 @@
 #include <random>
 #include <set>
 
+#include "ptx/count/transactions.h"
+#include "ptx/table/table.h"
 #include "tests/unit/ptx/run_testing.h"
-#include "vm/ptx/table.h"
-#include "vm/ptx/transactions.h"
 
 namespace tarsia::ptx {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "ptx/table/table.h"
 #include "tests/unit/ptx/row_testing.h"
-#include "vm/ptx/table.h"
 
 namespace tarsia::ptx {
 namespace {

@@ -1,5 +1,5 @@
 // malloc and free on the device.
-#include "vm/ptx/heap.h"
+#include "ptx/machine/heap.h"
 
 #include "tests/unit/ptx/run_testing.h"
 

@@ -5,8 +5,8 @@
 #include <iterator>
 #include <numeric>
 
+#include "ptx/machine/tensor_map.h"
 #include "tests/unit/ptx/run_testing.h"
-#include "vm/ptx/tensor_map.h"
 
 namespace tarsia::ptx {
 namespace {

@@ -1,5 +1,5 @@
 // Blocks a multiprocessor, against published examples and against arithmetic by hand.
-#include "vm/ptx/occupancy.h"
+#include "ptx/count/occupancy.h"
 
 #include <gtest/gtest.h>
 

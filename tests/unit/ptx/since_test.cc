@@ -1,12 +1,12 @@
 // Since which target and version: what a module's header does not have is an error that names it.
-#include "vm/ptx/since.h"
+#include "ptx/table/since.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
+#include "ptx/table/table.h"
 #include "tests/unit/ptx/run_testing.h"
-#include "vm/ptx/table.h"
 
 namespace tarsia::ptx {
 namespace {

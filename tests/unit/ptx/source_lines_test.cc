@@ -1,5 +1,5 @@
 // The user's own line behind an instruction, the other access of a race, groups and severities.
-#include "vm/ptx/source_lines.h"
+#include "ptx/parse/source_lines.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // Tensor maps and the copies that use them, against plain formulas over bytes.
 #include <random>
 
+#include "ptx/machine/tensor_map.h"
 #include "tests/unit/ptx/row_testing.h"
-#include "vm/ptx/tensor_map.h"
 
 namespace tarsia::ptx {
 namespace {

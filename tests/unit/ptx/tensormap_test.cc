@@ -1,7 +1,7 @@
 // Tensor maps that a kernel changes field by field: what comes out is the map that the driver would
 // have encoded.
+#include "ptx/machine/tensor_map.h"
 #include "tests/unit/ptx/row_testing.h"
-#include "vm/ptx/tensor_map.h"
 
 namespace tarsia::ptx {
 namespace {

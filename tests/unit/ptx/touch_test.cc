@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "vm/ptx/order.h"
-#include "vm/ptx/touch.h"
+#include "ptx/race/order.h"
+#include "ptx/race/touch.h"
 
 namespace tarsia::ptx {
 namespace {
@@ -28,7 +28,7 @@ struct Event {
   uint32_t thread = 0;
   uint8_t bytes = 0;
   bool write = false;
-  uint8_t how = 0;
+  uint8_t semantics = 0;
   uint32_t number = 0;  // among the thread's
 };
 
@@ -44,8 +44,8 @@ class Model {
  public:
   explicit Model(const Grid& grid) : grid_(grid) {}
   // Whether it races with any before.
-  bool Access(uint32_t thread, uint8_t bytes, bool write, uint8_t how) {
-    Event now{thread, bytes, write, how, known_[thread][thread] + 1};
+  bool Access(uint32_t thread, uint8_t bytes, bool write, uint8_t semantics) {
+    Event now{thread, bytes, write, semantics, known_[thread][thread] + 1};
     bool races = false;
     for (size_t i = 0; i < events_.size(); ++i) {
       const Event& event = events_[i];
@@ -76,11 +76,11 @@ class Model {
   }
   // The narrower scope of the two takes in both threads, and one lies within the other.
   [[nodiscard]] bool AreStrong(const Event& a, const Event& b) const {
-    if ((a.how & kStrengthBits) == 0 || (b.how & kStrengthBits) == 0) return false;
+    if ((a.semantics & kStrengthBits) == 0 || (b.semantics & kStrengthBits) == 0) return false;
     const bool nested = (a.bytes & ~b.bytes) == 0 || (b.bytes & ~a.bytes) == 0;
     const bool same_block = grid_.BlockOf(a.thread) == grid_.BlockOf(b.thread);
     const bool wide =
-        (a.how & kStrengthBits) >= kGpuStrong && (b.how & kStrengthBits) >= kGpuStrong;
+        (a.semantics & kStrengthBits) >= kGpuStrong && (b.semantics & kStrengthBits) >= kGpuStrong;
     return nested && (same_block || wide);
   }
   // An atomic that the thread is behind saw (all of) a strong write that came before it.
@@ -88,7 +88,7 @@ class Model {
     const Event& event = events_[i];
     return event.write && std::any_of(events_.begin() + static_cast<ptrdiff_t>(i), events_.end(),
                                       [&](const Event& later) {
-                                        return (later.how & kAtomicBit) != 0 &&
+                                        return (later.semantics & kAtomicBit) != 0 &&
                                                (event.bytes & ~later.bytes) == 0 &&
                                                Knows(thread, later) && AreStrong(later, event);
                                       });
@@ -104,11 +104,11 @@ class Tested {
  public:
   explicit Tested(SlotSteps* steps, const Grid& grid = {}, bool across = false)
       : steps_(steps), grid_(grid), across_(across) {}
-  bool Access(uint32_t thread, uint8_t bytes, bool write, uint8_t how = 0) {
-    return !ConflictsOf(thread, bytes, write, how, write ? 1 : 2).empty();
+  bool Access(uint32_t thread, uint8_t bytes, bool write, uint8_t semantics = 0) {
+    return !ConflictsOf(thread, bytes, write, semantics, write ? 1 : 2).empty();
   }
   // The instructions of what it races with.
-  std::set<uint32_t> ConflictsOf(uint32_t thread, uint8_t bytes, bool write, uint8_t how,
+  std::set<uint32_t> ConflictsOf(uint32_t thread, uint8_t bytes, bool write, uint8_t semantics,
                                  uint32_t inst) {
     WarpOrder& order = orders_[thread / kLanes];
     const int lane = static_cast<int>(thread % kLanes);
@@ -117,7 +117,7 @@ class Tested {
     accessor.clusters = grid_.clusters;
     accessor.actor = accessor.issuer = static_cast<uint16_t>(order.ActorOf(lane));
     accessor.issuer_async = static_cast<uint16_t>(order.AsyncActorOf(lane));
-    accessor.how = how;
+    accessor.semantics = semantics;
     accessor.clock = order.clock();
     accessor.floor = order.FloorOf(lane);
     accessor.own = order.OwnBlock(lane);
@@ -135,7 +135,7 @@ class Tested {
     Accessor accessor;
     accessor.actor = 2 * kThreads;
     accessor.issuer = accessor.issuer_async = Accessor::kNobody;
-    accessor.how = kAsyncBit;
+    accessor.semantics = kAsyncBit;
     accessor.clock = 1;
     accessor.past = &past;
     Conflicts conflicts;
@@ -195,11 +195,11 @@ void ExpectTheFirstRaceAndNoOther(const Grid& grid, bool across, const std::vect
         continue;
       }
       const uint32_t thread = below(few) * 37 % kThreads;
-      const uint8_t how = hows[hows.size() - 1 - below(kinds)];
+      const uint8_t semantics = hows[hows.size() - 1 - below(kinds)];
       const uint8_t bytes = kBytes[below(4)];
-      const bool write = below(writes) == 0 || (how & kAtomicBit) != 0;
-      const bool expected = model.Access(thread, bytes, write, how);
-      ASSERT_EQ(tested.Access(thread, bytes, write, how), expected) << "round " << round;
+      const bool write = below(writes) == 0 || (semantics & kAtomicBit) != 0;
+      const bool expected = model.Access(thread, bytes, write, semantics);
+      ASSERT_EQ(tested.Access(thread, bytes, write, semantics), expected) << "round " << round;
       if (!expected) continue;
       ++races;
       break;
@@ -227,7 +227,7 @@ TEST(Touch, FindsTheSameInEveryOrderOfBlocks) {
     uint32_t thread = 0;  // of all
     uint32_t inst = 0;
     bool write = false;
-    uint8_t how = 0;
+    uint8_t semantics = 0;
     uint32_t warps = 0;  // that meet; 0: an access
   };
   std::mt19937 generator(11);
@@ -282,7 +282,7 @@ TEST(Touch, FindsTheSameInEveryOrderOfBlocks) {
           continue;
         }
         for (const uint32_t with :
-             tested.ConflictsOf(step.thread, 15, step.write, step.how, step.inst)) {
+             tested.ConflictsOf(step.thread, 15, step.write, step.semantics, step.inst)) {
           found.emplace(std::max(with, step.inst), std::min(with, step.inst));
         }
       }
@@ -370,7 +370,7 @@ TEST(Touch, ProxiesWantAFence) {
     Accessor proxy;
     proxy.actor = 2 * kThreads;
     proxy.issuer = proxy.issuer_async = Accessor::kNobody;
-    proxy.how = kAsyncBit | kAsyncProxyBit;
+    proxy.semantics = kAsyncBit | kAsyncProxyBit;
     proxy.clock = proxy.floor = 1;
     proxy.past = &past;
     proxy.own = past.all.OfBlock(0);

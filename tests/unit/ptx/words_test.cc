@@ -1,7 +1,7 @@
 // What the words of memory instructions that only hint or order (scopes, caches, policies) must not
 // change: every word of a row in turn, on the same data.
+#include "ptx/table/table.h"
 #include "tests/unit/ptx/row_testing.h"
-#include "vm/ptx/table.h"
 
 namespace tarsia::ptx {
 namespace {

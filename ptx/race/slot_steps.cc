@@ -1,0 +1,248 @@
+#include "ptx/race/slot_steps.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tarsia::ptx {
+namespace {
+
+bool IsSubset(uint8_t bytes, uint8_t of) { return (bytes & ~of) == 0; }
+
+bool IsSameWarp(const Mark& mark, const Accessor& by) {
+  return mark.block == by.block && mark.actor / kLanes == by.actor / kLanes;
+}
+
+// What a slot holds, the oldest first, while it is being changed.
+struct Entry {
+  Mark mark;
+  bool after = false;    // it happened before the access
+  bool of_warp = false;  // it is by the warp of the access
+  bool seen = false;     // the access is an atomic that sees it
+};
+class Entries {
+ public:
+  void Append(const Entry& entry) { entries_[count_++] = entry; }
+  // Keeps those for which keep(entry) holds, which may change them.
+  template <typename Keep>
+  void Filter(const Keep& keep) {
+    size_t kept = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      Entry entry = entries_[i];
+      if (keep(&entry)) entries_[kept++] = entry;
+    }
+    count_ = kept;
+  }
+  // Forgets one: of those that an instruction has most of, the oldest.
+  void ForgetOne() {
+    const auto count_like = [&](const Entry& entry) {
+      return std::ranges::count_if(all(), [&](const Entry& other) {
+        return other.mark.inst == entry.mark.inst && other.mark.semantics == entry.mark.semantics &&
+               other.mark.bytes == entry.mark.bytes;
+      });
+    };
+    const auto victim = std::ranges::max_element(all(), {}, count_like);
+    const auto at = entries_.begin() + (victim - all().begin());
+    std::move(at + 1, entries_.begin() + static_cast<ptrdiff_t>(count_), at);
+    --count_;
+  }
+  [[nodiscard]] std::span<const Entry> all() const { return {entries_.data(), count_}; }
+
+ private:
+  size_t count_ = 0;
+  std::array<Entry, Trail::kMost + 2> entries_;
+};
+
+bool IsSelf(const Mark& mark, const Mark& added) {
+  return mark.block == added.block && mark.actor == added.actor && mark.clock == added.clock &&
+         (added.semantics & kAsyncBit) == 0;
+}
+
+// But for bytes and how.
+bool IsSameAccess(const Mark& a, const Mark& b) {
+  return a.block == b.block && a.actor == b.actor && a.clock == b.clock && a.inst == b.inst;
+}
+
+// Whether an access makes an earlier one, or the bytes of it that both have, superfluous.
+bool IsPast(const Entry& entry, const Mark& added) {
+  return entry.after && (entry.mark.semantics & ~added.semantics & kNonCoherentBit) == 0 &&
+         IsNoStronger(added.semantics, added.bytes, entry.mark);
+}
+
+// Takes the bytes of a weak write of a block out of what the block did before. Where it comes
+// behind nothing of that there has been a race, which is told of once.
+void TakeOut(uint8_t bytes, Entries* entries) {
+  entries->Filter([&](Entry* entry) {
+    if ((entry->mark.semantics & kNonCoherentBit) == 0)
+      entry->mark.bytes &= static_cast<uint8_t>(~bytes);
+    return entry->mark.bytes != 0;
+  });
+}
+
+// Whether what is there says as much as an access: the same thread did as much, or of its warp's
+// accesses that nothing orders there are two, and whoever races with any of them races with one of
+// these. `across`: each instruction counts by itself.
+bool IsCovered(const Mark& added, bool across, std::span<const Entry> entries) {
+  int of_warp = 0;
+  bool all_stay = true;
+  for (const Entry& entry : entries) {
+    const Mark& mark = entry.mark;
+    if (across && mark.inst != added.inst) continue;
+    if (IsSelf(mark, added)) {
+      // An atomic has seen what came since.
+      const bool atomic = (added.semantics & kAtomicBit) != 0;
+      if (IsSubset(added.bytes, mark.bytes) && mark.semantics == added.semantics && !atomic)
+        return true;
+      all_stay = false;
+    } else if (IsPast(entry, added)) {
+      all_stay = false;
+    } else if (entry.of_warp && mark.bytes == added.bytes && mark.semantics == added.semantics) {
+      ++of_warp;
+    }
+  }
+  return of_warp >= 2 && all_stay;
+}
+
+// Adds an access and drops what it makes superfluous.
+void Add(const Mark& added, bool across, Entries* entries) {
+  if (IsCovered(added, across, entries->all())) return;
+  Mark fresh = added;
+  entries->Filter([&](Entry* entry) {
+    Mark& mark = entry->mark;
+    if (across && mark.inst != added.inst) return true;
+    const bool atomic = (added.semantics & kAtomicBit) != 0;  // where it is newest says what it saw
+    if (IsSelf(mark, added) && !atomic &&
+        mark.semantics == (added.semantics | (mark.semantics & kNonCoherentBit))) {
+      fresh.bytes |= mark.bytes;
+      fresh.semantics |= mark.semantics & kNonCoherentBit;
+      return false;
+    }
+    if (IsPast(*entry, added)) mark.bytes &= static_cast<uint8_t>(~added.bytes);
+    return mark.bytes != 0;
+  });
+  entries->Append({fresh});
+}
+
+Slot SlotOf(std::span<const Entry> entries, Trails* trails) {
+  Slot slot;
+  if (entries.empty()) return slot;
+  slot.newest = entries.back().mark;
+  std::array<Mark, Trail::kMost> older;
+  const size_t count = entries.size() - 1;
+  for (size_t i = 0; i < count; ++i) older[i] = entries[i].mark.SeenFrom(slot.newest);
+  slot.older = trails->Number({older.data(), count});
+  return slot;
+}
+
+}  // namespace
+
+Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standing, Change change,
+                     bool across) {
+  Entries entries;
+  uint32_t bit = 1;
+  const auto append = [&](const Mark& mark) {
+    entries.Append({mark, (standing.after & bit) != 0, (standing.of_warp & bit) != 0,
+                    (standing.seen & bit) != 0});
+    bit <<= 1;
+  };
+  for (const Mark& mark : (*trails_)[slot.older].all()) append(mark.From(slot.newest));
+  append(slot.newest);
+  switch (change) {
+    case Change::kUncover:
+      TakeOut(added.bytes, &entries);
+      break;
+    case Change::kOutdate:
+      entries.Filter([&](Entry* entry) {
+        Mark& mark = entry->mark;
+        const bool other = !IsSameAccess(mark, added);
+        if (other && (mark.bytes & added.bytes) != 0) mark.semantics |= kStaleBit;
+        return true;
+      });
+      break;
+    case Change::kAdd:
+      entries.Filter([&](const Entry* entry) {
+        return !entry->seen || !IsSubset(entry->mark.bytes, added.bytes) ||
+               (across && entry->mark.inst != added.inst);
+      });
+      Add(added, across, &entries);
+      break;
+  }
+  if (entries.all().size() > Trail::kMost + 1) entries.ForgetOne();
+  return SlotOf(entries.all(), trails_);
+}
+
+SlotSteps::Standing SlotSteps::StandingOf(const Slot& slot, uint8_t bytes,
+                                          const Accessor& by) const {
+  Standing standing;
+  const bool atomic = (by.semantics & kAtomicBit) != 0;
+  const bool knows_others = by.KnowsOtherBlocks();
+  const std::span<const Mark> older = (*trails_)[slot.older].all();
+  for (size_t i = 0; i <= older.size(); ++i) {
+    const Mark mark = i < older.size() ? older[i].From(slot.newest) : slot.newest;
+    if (mark.block != by.block && !knows_others && !atomic) continue;
+    const uint32_t bit = uint32_t{1} << i;
+    if (by.IsAfter(mark)) standing.after |= bit;
+    if (IsSameWarp(mark, by)) standing.of_warp |= bit;
+    if (atomic && by.IsMorallyStrongWith(mark, bytes)) standing.seen |= bit;
+  }
+  return standing;
+}
+
+void SlotSteps::Uncover(Slot* slot, uint8_t bytes, const Accessor& by) {
+  if (IsWithin(*slot, bytes, by)) {
+    *slot = {};
+    return;
+  }
+  Mark covered = slot->newest;  // who writes does not matter
+  covered.bytes = bytes;
+  Advance(slot, covered, {}, Change::kUncover, false);
+}
+
+void SlotSteps::Outdate(Slot* slot, uint8_t bytes, const Accessor& by) {
+  if (!slot->empty()) Advance(slot, by.MarkOf(bytes), {}, Change::kOutdate, false);
+}
+
+void SlotSteps::Advance(Slot* slot, const Mark& added, const Standing& standing, Change change,
+                        bool across) {
+  const Mark seen = slot->newest.SeenFrom(added);
+  const auto pair = [](uint64_t high, uint32_t low) { return high << 32 | low; };
+  Key key;
+  key.words[0] = pair(seen.block, seen.clock);
+  key.words[1] = pair(seen.inst, added.inst);
+  static_assert(Trails::kMost <= 1 << 16 && Trail::kMost < 16);
+  key.words[2] = pair(standing.seen << 16 | slot->older, standing.after << 16 | standing.of_warp);
+  key.words[3] = pair(uint32_t{seen.actor} << 16 | uint32_t{seen.semantics} << 8 | added.semantics,
+                      uint32_t{seen.bytes} << 16 | uint32_t{added.bytes} << 8 |
+                          static_cast<uint32_t>(change) << 1 | (across ? 1U : 0U));
+  const uint64_t hash = (key.words[0] * 0x9E3779B97F4A7C15U) ^
+                        (key.words[1] * 0xC2B2AE3D27D4EB4FU) ^
+                        (key.words[2] * 0x165667B19E3779F9U) ^ (key.words[3] * 0xD6E8FEB86659FD93U);
+  if (steps_.empty()) steps_.resize(kSteps);
+  Step& step = steps_[hash >> 40 & (kSteps - 1)];
+  if (!(step.key == key)) {
+    const Slot after = Next(*slot, added, standing, change, across);
+    const Mark& newest = after.newest;
+    if (!after.empty() && !IsSameAccess(newest, added) && !IsSameAccess(newest, slot->newest)) {
+      *slot = after;  // rare; not worth remembering
+      return;
+    }
+    step = {key, after.older, Newest::kNone, newest.bytes, newest.semantics};
+    if (!after.empty()) {
+      step.newest = IsSameAccess(newest, added) ? Newest::kAdded : Newest::kOld;
+    }
+  }
+  switch (step.newest) {
+    case Newest::kNone:
+      *slot = {};
+      return;
+    case Newest::kAdded:
+      slot->newest = added;
+      break;
+    case Newest::kOld:
+      break;
+  }
+  slot->newest.bytes = step.bytes;
+  slot->newest.semantics = step.semantics;
+  slot->older = step.older;
+}
+
+}  // namespace tarsia::ptx
