@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "compiler/ptx/sass.h"
+#include "compiler/assemble/sass.h"
 #include "isa/bytecode.h"
 #include "runtime/code_cache.h"
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "compiler/assemble/assemble.h"
 #include "compiler/compile.h"
-#include "compiler/ptx/assemble.h"
 #include "isa/program.h"
 
 namespace tarsia::runtime {

@@ -53,7 +53,7 @@ MAY_SEE = {
 ONLY_IN = [
     (r"(llvm|llvm-c)/", ["compiler/llvm", "tests"]),
     (r"(cuda|cuda_runtime|cuda_runtime_api|nvrtc|nvJitLink|nvPTXCompiler|cublas_v2)\.h$",
-     ["runtime/cuda", "compiler/ptx", "bench", "tests"]),
+     ["runtime/cuda", "compiler/assemble", "bench", "tests"]),
     (r"CLI/", ["tools", "bench", "tests"]),
     (r"(gtest|gmock)/", ["tests"]),
     (r"benchmark/", ["bench"]),

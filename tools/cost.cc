@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "compiler/ptx/assemble.h"
+#include "compiler/assemble/assemble.h"
 #include "compiler/target.h"
 #include "runtime/args.h"
 #include "runtime/code.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ptx/sass.h"
+#include "compiler/assemble/sass.h"
 #include "ptx/count/counts.h"
 #include "ptx/count/occupancy.h"
 #include "tools/handles.h"

@@ -1,5 +1,5 @@
-// The memory semantics of accesses: scope and strength, atomicity, proxy (PTX ISA, "Memory Consistency
-// Model").
+// The memory semantics of accesses: scope and strength, atomicity, proxy (PTX ISA, "Memory
+// Consistency Model").
 #ifndef TARSIA_PTX_TABLE_SEMANTICS_H_
 #define TARSIA_PTX_TABLE_SEMANTICS_H_
 

@@ -2,10 +2,10 @@
 // the pinned ptxas and nvdisasm.
 #include <gtest/gtest.h>
 
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/sass.h"
+#include "compiler/assemble/tools.h"
 #include "compiler/compile.h"
-#include "compiler/ptx/assemble.h"
-#include "compiler/ptx/sass.h"
-#include "compiler/ptx/tools.h"
 #include "tests/harness/program.h"
 
 namespace tarsia::harness {

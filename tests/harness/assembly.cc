@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ptx/assemble.h"
-#include "compiler/ptx/tools.h"
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/tools.h"
 
 namespace tarsia::harness {
 namespace {

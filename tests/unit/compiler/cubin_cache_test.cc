@@ -1,5 +1,5 @@
 // The folder of machine code: what is kept comes back, and what was damaged does not.
-#include "compiler/ptx/cubin_cache.h"
+#include "compiler/assemble/cubin_cache.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/process.h"
+#include "compiler/assemble/tools.h"
 #include "compiler/compile.h"
 #include "compiler/llvm/backend.h"
-#include "compiler/ptx/assemble.h"
-#include "compiler/ptx/process.h"
-#include "compiler/ptx/tools.h"
 #include "tests/unit/compiler/programs.h"
 
 namespace tarsia::compiler {

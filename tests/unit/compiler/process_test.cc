@@ -1,6 +1,6 @@
 // Programs run as processes: in a process that has other children, other threads, and signals that
 // it treats in its own way.
-#include "compiler/ptx/process.h"
+#include "compiler/assemble/process.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@
 #include <system_error>
 #include <thread>
 
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/tools.h"
 #include "compiler/diagnostics.h"
-#include "compiler/ptx/assemble.h"
-#include "compiler/ptx/tools.h"
 
 extern char** environ;
 

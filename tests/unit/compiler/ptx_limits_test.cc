@@ -5,9 +5,9 @@
 #include <regex>
 #include <string>
 
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/tools.h"
 #include "compiler/compile.h"
-#include "compiler/ptx/assemble.h"
-#include "compiler/ptx/tools.h"
 #include "isa/parser.h"
 #include "isa/validate.h"
 #include "tests/unit/compiler/programs.h"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ptx/process.h"
-#include "compiler/ptx/tools.h"
+#include "compiler/assemble/process.h"
+#include "compiler/assemble/tools.h"
 #include "ptx/parse/module.h"
 #include "ptx/table/table.h"
 

@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 #include <llvm/IR/LLVMContext.h>
 
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/library.h"
+#include "compiler/assemble/sass.h"
+#include "compiler/assemble/tools.h"
 #include "compiler/llvm/backend.h"
-#include "compiler/ptx/assemble.h"
-#include "compiler/ptx/library.h"
-#include "compiler/ptx/sass.h"
-#include "compiler/ptx/tools.h"
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/operations.h"
 

@@ -3,9 +3,9 @@
 
 #include <cstdlib>
 
-#include "compiler/ptx/assemble.h"
-#include "compiler/ptx/sass.h"
-#include "compiler/ptx/tools.h"
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/sass.h"
+#include "compiler/assemble/tools.h"
 #include "compiler/target.h"
 
 namespace tarsia::compiler {

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/ptx/assemble.h"
-#include "compiler/ptx/sass.h"
-#include "compiler/ptx/tools.h"
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/sass.h"
+#include "compiler/assemble/tools.h"
 #include "layout/recipe.h"
 #include "tests/unit/compiler/recipe_kernel.h"
 

@@ -1,4 +1,4 @@
-#include "compiler/ptx/tools.h"
+#include "compiler/assemble/tools.h"
 
 #include <fcntl.h>
 #include <unistd.h>

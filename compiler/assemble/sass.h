@@ -1,6 +1,6 @@
 // Machine code as nvdisasm prints it: instructions of each kernel, and how many of each class.
-#ifndef TARSIA_COMPILER_PTX_SASS_H_
-#define TARSIA_COMPILER_PTX_SASS_H_
+#ifndef TARSIA_COMPILER_ASSEMBLE_SASS_H_
+#define TARSIA_COMPILER_ASSEMBLE_SASS_H_
 
 #include <array>
 #include <cstdint>
@@ -17,14 +17,14 @@ namespace tarsia::compiler {
 enum class SassClass : uint8_t {
 #define SASS_CLASS(constant, name) constant,
 #define SASS_OPCODE(opcode, constant)
-#include "compiler/ptx/sass.def"
+#include "compiler/assemble/sass.def"
 #undef SASS_OPCODE
 #undef SASS_CLASS
 };
 inline constexpr size_t kSassClasses = 0
 #define SASS_CLASS(constant, name) +1
 #define SASS_OPCODE(opcode, constant)
-#include "compiler/ptx/sass.def"
+#include "compiler/assemble/sass.def"
 #undef SASS_OPCODE
 #undef SASS_CLASS
     ;
@@ -77,4 +77,4 @@ std::vector<SassKernel> ParseSass(std::string_view text);
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_PTX_SASS_H_
+#endif  // TARSIA_COMPILER_ASSEMBLE_SASS_H_

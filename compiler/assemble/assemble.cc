@@ -1,4 +1,4 @@
-#include "compiler/ptx/assemble.h"
+#include "compiler/assemble/assemble.h"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -10,11 +10,11 @@
 #include <system_error>
 #include <utility>
 
+#include "compiler/assemble/cubin_cache.h"
+#include "compiler/assemble/library.h"
+#include "compiler/assemble/process.h"
+#include "compiler/assemble/tools.h"
 #include "compiler/diagnostics.h"
-#include "compiler/ptx/cubin_cache.h"
-#include "compiler/ptx/library.h"
-#include "compiler/ptx/process.h"
-#include "compiler/ptx/tools.h"
 
 namespace tarsia::compiler {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler/ptx/library.h"
+#include "compiler/assemble/library.h"
 
 #include "compiler/diagnostics.h"
 

@@ -1,6 +1,6 @@
 // The programs of the CUDA toolkit that are run as processes: where they are, and files for them.
-#ifndef TARSIA_COMPILER_PTX_TOOLS_H_
-#define TARSIA_COMPILER_PTX_TOOLS_H_
+#ifndef TARSIA_COMPILER_ASSEMBLE_TOOLS_H_
+#define TARSIA_COMPILER_ASSEMBLE_TOOLS_H_
 
 #include <cstdint>
 #include <string>
@@ -34,4 +34,4 @@ class ScratchFile {
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_PTX_TOOLS_H_
+#endif  // TARSIA_COMPILER_ASSEMBLE_TOOLS_H_

@@ -1,7 +1,7 @@
 // NVIDIA's PTX compiler as a library in this process: the code of ptxas without its process. It is
 // there where the build was made with it (the CMake option TARSIA_NVPTXCOMPILER).
-#ifndef TARSIA_COMPILER_PTX_LIBRARY_H_
-#define TARSIA_COMPILER_PTX_LIBRARY_H_
+#ifndef TARSIA_COMPILER_ASSEMBLE_LIBRARY_H_
+#define TARSIA_COMPILER_ASSEMBLE_LIBRARY_H_
 
 #include <string>
 #include <string_view>
@@ -24,4 +24,4 @@ Result<PtxLibraryOutput> AssembleInProcess(std::string_view ptx, Target target);
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_PTX_LIBRARY_H_
+#endif  // TARSIA_COMPILER_ASSEMBLE_LIBRARY_H_

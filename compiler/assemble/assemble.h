@@ -1,7 +1,7 @@
 // From PTX to machine code: by ptxas as a process, or where it is not found by the library of
-// compiler/ptx/library.h.
-#ifndef TARSIA_COMPILER_PTX_ASSEMBLE_H_
-#define TARSIA_COMPILER_PTX_ASSEMBLE_H_
+// compiler/assemble/library.h.
+#ifndef TARSIA_COMPILER_ASSEMBLE_ASSEMBLE_H_
+#define TARSIA_COMPILER_ASSEMBLE_ASSEMBLE_H_
 
 #include <chrono>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/ptx/process.h"
+#include "compiler/assemble/process.h"
 #include "compiler/target.h"
 #include "support/result.h"
 
@@ -51,4 +51,4 @@ void ParsePtxasLog(std::string_view log, Assembled& out);
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_PTX_ASSEMBLE_H_
+#endif  // TARSIA_COMPILER_ASSEMBLE_ASSEMBLE_H_

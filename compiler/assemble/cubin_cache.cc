@@ -1,4 +1,4 @@
-#include "compiler/ptx/cubin_cache.h"
+#include "compiler/assemble/cubin_cache.h"
 
 #include <unistd.h>
 #define XXH_INLINE_ALL

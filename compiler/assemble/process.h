@@ -1,7 +1,7 @@
 // Programs run as processes of their own. The process that this library is in may have other
 // threads that start children, may ignore the end of its children, or wait for all of them.
-#ifndef TARSIA_COMPILER_PTX_PROCESS_H_
-#define TARSIA_COMPILER_PTX_PROCESS_H_
+#ifndef TARSIA_COMPILER_ASSEMBLE_PROCESS_H_
+#define TARSIA_COMPILER_ASSEMBLE_PROCESS_H_
 
 #include <chrono>
 #include <optional>
@@ -34,4 +34,4 @@ Result<ProcessOutput> RunProcess(const std::string& path, const std::vector<std:
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_PTX_PROCESS_H_
+#endif  // TARSIA_COMPILER_ASSEMBLE_PROCESS_H_

@@ -1,4 +1,4 @@
-#include "compiler/ptx/sass.h"
+#include "compiler/assemble/sass.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/assemble/process.h"
+#include "compiler/assemble/tools.h"
 #include "compiler/diagnostics.h"
-#include "compiler/ptx/process.h"
-#include "compiler/ptx/tools.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kClassNames[] = {
 #define SASS_CLASS(constant, name) name,
 #define SASS_OPCODE(opcode, constant)
-#include "compiler/ptx/sass.def"
+#include "compiler/assemble/sass.def"
 #undef SASS_OPCODE
 #undef SASS_CLASS
 };
@@ -29,7 +29,7 @@ struct OpcodeRow {
 constexpr OpcodeRow kOpcodeRows[] = {
 #define SASS_CLASS(constant, name)
 #define SASS_OPCODE(opcode, constant) {opcode, SassClass::constant},
-#include "compiler/ptx/sass.def"
+#include "compiler/assemble/sass.def"
 #undef SASS_OPCODE
 #undef SASS_CLASS
 };

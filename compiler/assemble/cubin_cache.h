@@ -9,8 +9,8 @@
 //   rest     the cubin
 // HASH is the XXH3-128 of target, assembler and PTX. A file that is not what it was when it was
 // written counts as none, and the next result takes its place.
-#ifndef TARSIA_COMPILER_PTX_CUBIN_CACHE_H_
-#define TARSIA_COMPILER_PTX_CUBIN_CACHE_H_
+#ifndef TARSIA_COMPILER_ASSEMBLE_CUBIN_CACHE_H_
+#define TARSIA_COMPILER_ASSEMBLE_CUBIN_CACHE_H_
 
 #include <string>
 #include <string_view>
@@ -32,4 +32,4 @@ class CubinCache {
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_PTX_CUBIN_CACHE_H_
+#endif  // TARSIA_COMPILER_ASSEMBLE_CUBIN_CACHE_H_

@@ -1,4 +1,4 @@
-#include "compiler/ptx/process.h"
+#include "compiler/assemble/process.h"
 
 #include <fcntl.h>
 #include <poll.h>
