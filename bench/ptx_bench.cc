@@ -16,7 +16,7 @@
 #include "isa/parser.h"
 #include "isa/specialise.h"
 #include "ptx/machine/emulator.h"
-#include "runtime/workspace_plan.h"
+#include "runtime/devices/workspace_plan.h"
 #include "vm/interpreter.h"
 
 namespace tarsia {

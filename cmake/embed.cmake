@@ -1,5 +1,5 @@
 # cmake -DOUT=FILE -DFILES=A;B -P embed.cmake: writes a C++ source that holds the files as the table
-# of runtime/library.h. Numbers, not string literals, whose length compilers limit.
+# of runtime/api/library.h. Numbers, not string literals, whose length compilers limit.
 set(arrays "")
 set(rows "")
 set(count 0)
@@ -11,7 +11,7 @@ foreach(file ${FILES})
   string(APPEND rows "    {\"${name}\", {kText${count}, sizeof(kText${count}) - 1}},\n")
   math(EXPR count "${count} + 1")
 endforeach()
-set(source "// Made by cmake/embed.cmake.\n#include \"runtime/library.h\"\n\nnamespace tarsia::api {\n")
+set(source "// Made by cmake/embed.cmake.\n#include \"runtime/api/library.h\"\n\nnamespace tarsia::api {\n")
 if(count GREATER 0)
   string(APPEND source "namespace {\n${arrays}constexpr LibraryModule kModules[] = {\n${rows}};\n}  // namespace\n\n"
     "std::span<const LibraryModule> LibraryModules() { return kModules; }\n")

@@ -9,8 +9,6 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/api.h"
-
 namespace tarsia::api {
 namespace {
 
@@ -57,6 +55,19 @@ std::mutex set_mutex;
 
 }  // namespace
 
+void SetLogCallback(tarsia_log_fn callback, void* user, tarsia_log_level level) {
+  const std::lock_guard<std::mutex> lock(set_mutex);
+  Channel* to = channel.load(std::memory_order_acquire);
+  if (to == nullptr) {
+    to = new Channel;
+    channel.store(to, std::memory_order_release);
+  }
+  const bool off = callback == nullptr || level == TARSIA_LOG_OFF;
+  to->logger.set_level(off ? spdlog::level::off : ToSpdlog(level));
+  to->sink->Set(off ? nullptr : callback, user);
+  wanted_level.store(off ? kOff : static_cast<int>(level), std::memory_order_relaxed);
+}
+
 bool LogWanted(tarsia_log_level level) {
   return static_cast<int>(level) >= wanted_level.load(std::memory_order_relaxed);
 }
@@ -75,24 +86,3 @@ void Log(tarsia_log_level level, std::string_view message) noexcept {
 }
 
 }  // namespace tarsia::api
-
-tarsia_status tarsia_set_log_callback(tarsia_log_fn callback, void* user, tarsia_log_level level) {
-  using namespace tarsia;
-  using namespace tarsia::api;
-  return Guarded([&] {
-    if (level < TARSIA_LOG_TRACE || level > TARSIA_LOG_OFF) {
-      return Invalid(diag::kApiEnumValue, "level", static_cast<int>(level), "tarsia_log_level");
-    }
-    const std::lock_guard<std::mutex> lock(set_mutex);
-    Channel* to = channel.load(std::memory_order_acquire);
-    if (to == nullptr) {
-      to = new Channel;
-      channel.store(to, std::memory_order_release);
-    }
-    const bool off = callback == nullptr || level == TARSIA_LOG_OFF;
-    to->logger.set_level(off ? spdlog::level::off : ToSpdlog(level));
-    to->sink->Set(off ? nullptr : callback, user);
-    wanted_level.store(off ? kOff : static_cast<int>(level), std::memory_order_relaxed);
-    return TARSIA_STATUS_OK;
-  });
-}

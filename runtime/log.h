@@ -8,6 +8,9 @@
 
 namespace tarsia::api {
 
+// Messages of this level and above go to the callback from now on; null or TARSIA_LOG_OFF: none do.
+// May throw std::bad_alloc. Thread-safe.
+void SetLogCallback(tarsia_log_fn callback, void* user, tarsia_log_level level);
 // Whether a message of this level would be seen. Costs one relaxed load. Thread-safe.
 bool LogWanted(tarsia_log_level level);
 // Hands a message to the callback. Never throws. Thread-safe.

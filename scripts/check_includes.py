@@ -24,7 +24,8 @@ BELOW_RUNTIME = FOUNDATION + ["vm", "ptx", "compiler"]
 PUBLIC = ["include", "tarsia"]  # include/tarsia/tarsia.h is included as "tarsia/tarsia.h"
 
 # What the files of a folder may include from this repository, besides their own folder with its
-# subfolders. Of a path's folders that are listed here, the longest decides.
+# subfolders: folders with all that is in them, or single headers. Of a path's folders that are
+# listed here, the longest decides.
 MAY_SEE = {
     "support": [],
     "dtypes": ["support"],
@@ -41,6 +42,11 @@ MAY_SEE = {
                  "ptx/machine"],
     "compiler": FOUNDATION,
     "runtime": BELOW_RUNTIME + PUBLIC,
+    "runtime/files": ["support", "dtypes", "runtime/diagnostics.h"],
+    "runtime/cuda": ["support", "dtypes"] + PUBLIC + ["runtime/diagnostics.h", "runtime/log.h"],
+    "runtime/devices": BELOW_RUNTIME + PUBLIC + ["runtime/diagnostics.h", "runtime/log.h",
+                                                 "runtime/cuda", "runtime/files"],
+    "runtime/api": BELOW_RUNTIME + PUBLIC + ["runtime"],
     "tools": BELOW_RUNTIME + ["runtime"] + PUBLIC,
     "bench": BELOW_RUNTIME + ["runtime"] + PUBLIC,
     "tests": BELOW_RUNTIME + ["runtime", "tools", "bench"] + PUBLIC,
@@ -82,7 +88,8 @@ def check_own(path, owner, target):
     if "/" not in target or folder not in known:
         return f'"{target}" is not a path from the root of the repository'
     target_owner = owner_of(target) or folder
-    allowed = any(is_under(target_owner, seen) for seen in [owner, *MAY_SEE[owner]])
+    allowed = target in MAY_SEE[owner] or any(
+        is_under(target_owner, seen) for seen in [owner, *MAY_SEE[owner]])
     return None if allowed else f'{owner}/ must not see "{target}"'
 
 

@@ -1,7 +1,7 @@
 // tarsia as: text into bytecode.
 #include <cstdio>
 
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/output.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/bench/report.h"
 #include "tools/bench/suite.h"
 #include "tools/commands.h"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/cost.h"
 #include "tools/modules.h"

@@ -1,5 +1,5 @@
 // tarsia dis: bytecode as text.
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/output.h"

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "dtypes/convert.h"
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/dtype_card.h"
 #include "tools/handles.h"

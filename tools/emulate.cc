@@ -11,7 +11,7 @@
 #include "dtypes/convert.h"
 #include "ptx/count/occupancy.h"
 #include "ptx/machine/emulator.h"
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/emulate_args.h"
 #include "tools/emulate_entry.h"

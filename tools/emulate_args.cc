@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "dtypes/convert.h"
-#include "runtime/npy.h"
+#include "runtime/files/npy.h"
 #include "tools/command.h"
 #include "tools/emulate_tensor_map.h"
 #include "tools/output.h"

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "dtypes/convert.h"
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/diagnostics.h"
 #include "tools/modules.h"
 #include "tools/output.h"

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dtypes/convert.h"
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/command.h"
 #include "tools/diagnostics.h"
 #include "tools/modules.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/tensor_file.h"
+#include "runtime/files/tensor_file.h"
 
 namespace tarsia::tools {
 

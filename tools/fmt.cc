@@ -1,7 +1,7 @@
 // tarsia fmt: the formatter.
 #include <algorithm>
 
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/output.h"

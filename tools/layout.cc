@@ -9,7 +9,7 @@
 #include "layout/svg.h"
 #include "layout/vector_access.h"
 #include "layout/wgmma.h"
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/output.h"
 

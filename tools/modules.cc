@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tools/command.h"
 #include "tools/output.h"
 

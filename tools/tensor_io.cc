@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "dtypes/bits.h"
-#include "runtime/npy.h"
-#include "runtime/safetensors.h"
+#include "runtime/files/npy.h"
+#include "runtime/files/safetensors.h"
 #include "tools/command.h"
 #include "tools/output.h"
 

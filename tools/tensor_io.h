@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "dtypes/dtype.h"
-#include "runtime/file.h"
-#include "runtime/tensor_file.h"
+#include "runtime/files/file.h"
+#include "runtime/files/tensor_file.h"
 
 namespace tarsia::tools {
 

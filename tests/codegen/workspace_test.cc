@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device.h"
+#include "runtime/devices/device.h"
 #include "tests/harness/program.h"
 
 namespace tarsia::harness {

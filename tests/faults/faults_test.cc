@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "compiler/target.h"
-#include "runtime/device.h"
-#include "runtime/ptx_device.h"
+#include "runtime/devices/device.h"
+#include "runtime/devices/ptx_device.h"
 #include "tests/harness/device_launch.h"
 #include "tests/harness/run_case.h"
 #include "tests/spec/runner/spec_file.h"

@@ -1,5 +1,5 @@
 // Fuzzes the reader of .npy headers: whatever the bytes, an answer that lies within them.
-#include "runtime/npy.h"
+#include "runtime/files/npy.h"
 
 #include <cstdlib>
 

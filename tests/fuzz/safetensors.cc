@@ -1,5 +1,5 @@
 // Fuzzes the reader of .safetensors headers: whatever the bytes, tensors that lie within the file.
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "runtime/cuda/stream.h"
-#include "runtime/cuda_device.h"
+#include "runtime/devices/cuda_device.h"
 #include "tests/harness/program.h"
 
 namespace tarsia {

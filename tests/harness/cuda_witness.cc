@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime/cuda_device.h"
+#include "runtime/devices/cuda_device.h"
 #include "tests/emulated_driver/hooks.h"
 #include "tests/harness/device_launch.h"
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "runtime/device.h"
+#include "runtime/devices/device.h"
 #include "tests/harness/witness.h"
 
 namespace tarsia::harness {

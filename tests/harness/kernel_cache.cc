@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "isa/printer.h"
-#include "runtime/code.h"
-#include "runtime/ptx_device.h"
+#include "runtime/devices/code.h"
+#include "runtime/devices/ptx_device.h"
 #include "tests/harness/assembly.h"
 
 namespace tarsia::harness {

@@ -9,7 +9,7 @@
 
 #include "compiler/target.h"
 #include "isa/program.h"
-#include "runtime/device.h"
+#include "runtime/devices/device.h"
 
 namespace tarsia::harness {
 

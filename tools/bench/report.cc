@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 #include "tarsia/tarsia.h"
 #include "tools/command.h"
 #include "tools/output.h"

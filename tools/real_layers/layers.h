@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "dtypes/quantize.h"
-#include "runtime/file.h"
-#include "runtime/safetensors.h"
+#include "runtime/files/file.h"
+#include "runtime/files/safetensors.h"
 
 namespace tarsia::real_layers {
 

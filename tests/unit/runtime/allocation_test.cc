@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/code_cache.h"
+#include "runtime/devices/code_cache.h"
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/cuda_testing.h"
 #include "tests/unit/runtime/failing_memory.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/code_cache.h"
+#include "runtime/devices/code_cache.h"
 #include "tarsia/tarsia.h"
 #include "tools/handles.h"
 

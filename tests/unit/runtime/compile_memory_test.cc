@@ -12,7 +12,7 @@
 #include <random>
 #include <string>
 
-#include "runtime/code_cache.h"
+#include "runtime/devices/code_cache.h"
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/failing_memory.h"
 

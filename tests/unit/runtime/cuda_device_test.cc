@@ -1,9 +1,9 @@
 // The device cuda:N on the emulated driver: a program in, results out.
-#include "runtime/cuda_device.h"
+#include "runtime/devices/cuda_device.h"
 
 #include <algorithm>
 
-#include "runtime/code.h"
+#include "runtime/devices/code.h"
 #include "tests/harness/program.h"
 #include "tests/unit/runtime/cuda_testing.h"
 

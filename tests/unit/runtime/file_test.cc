@@ -1,5 +1,5 @@
 // Files: reads that stay within, and writes that are all or nothing.
-#include "runtime/file.h"
+#include "runtime/files/file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/cpu_device.h"
+#include "runtime/devices/cpu_device.h"
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/failing_memory.h"
 #include "tools/handles.h"

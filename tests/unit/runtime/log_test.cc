@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/code_cache.h"
-#include "runtime/device.h"
+#include "runtime/devices/code_cache.h"
+#include "runtime/devices/device.h"
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/cuda_testing.h"
 

@@ -1,5 +1,5 @@
 // .npy: headers as NumPy writes them, and everything that is refused.
-#include "runtime/npy.h"
+#include "runtime/files/npy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // .safetensors headers: what is read, and everything that is refused.
-#include "runtime/safetensors.h"
+#include "runtime/files/safetensors.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,21 @@
+// Which kernel of a module is meant, and with which constants: what plans and code are asked with.
+#ifndef TARSIA_RUNTIME_API_KERNEL_CHOICE_H_
+#define TARSIA_RUNTIME_API_KERNEL_CHOICE_H_
+
+#include <string>
+#include <vector>
+
+#include "isa/specialise.h"
+#include "runtime/api/handles.h"
+
+namespace tarsia::api {
+
+tarsia_status ReadBindings(const tarsia_binding* bindings, size_t count, std::vector<Binding>* out);
+// `wanted` may be null if there is only one.
+tarsia_status FindKernelName(const tarsia_module& module, const char* wanted, std::string* out);
+// Fails with one error of the program: as REJECTED with its place, unless the machine is to blame.
+tarsia_status RejectOne(const tarsia_module& module, Diagnostic error, tarsia_diagnostics** errors);
+
+}  // namespace tarsia::api
+
+#endif  // TARSIA_RUNTIME_API_KERNEL_CHOICE_H_

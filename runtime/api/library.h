@@ -1,0 +1,27 @@
+// The standard library: the modules of kernels/*.tsa, embedded at build time
+// (runtime/CMakeLists.txt).
+#ifndef TARSIA_RUNTIME_API_LIBRARY_H_
+#define TARSIA_RUNTIME_API_LIBRARY_H_
+
+#include <span>
+#include <string_view>
+
+#include "tarsia/tarsia.h"
+
+namespace tarsia::api {
+
+struct LibraryModule {
+  const char* name;       // the file's, without `.tsa`
+  std::string_view text;  // of the file
+};
+
+// By name. Made by the build.
+std::span<const LibraryModule> LibraryModules();
+// Null when there is none of that name.
+const LibraryModule* FindLibraryModule(std::string_view name);
+// Fails with NOT_FOUND and suggests the nearest name.
+tarsia_status UnknownLibraryModule(std::string_view name);
+
+}  // namespace tarsia::api
+
+#endif  // TARSIA_RUNTIME_API_LIBRARY_H_

@@ -1,0 +1,81 @@
+// Which status of the C API an error of the runtime means: one table.
+#include "compiler/diagnostics.h"
+#include "ptx/table/diagnostics.h"
+#include "runtime/api/api.h"
+#include "runtime/diagnostics.h"
+#include "vm/diagnostics.h"
+
+namespace tarsia::api {
+namespace {
+
+struct Meaning {
+  const DiagInfo* info;
+  tarsia_status status;
+};
+
+constexpr Meaning kMeanings[] = {
+    // The call is wrong.
+    {&diag::kApiArgumentNull, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kApiUnknownDevice, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kApiStreamNotNull, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kUnknownTarget, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kArgumentCount, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kLaunchArgumentKind, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kArgumentType, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kNullBuffer, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kBufferTooSmall, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kReadOnlyBuffer, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kAssumption, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kGridExtent, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kGridTooLarge, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kGridBeyondDevice, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kAssumedAlignment, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kPointerAlignment, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kNoWorkspace, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kViewExtent, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&ptx::diag::kNotAllocated, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&ptx::diag::kBadCopy, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kCudaNotDevicePointer, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kCudaNotLoaded, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kCudaCaptureEnded, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kCudaCaptured, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kScratchExtent, TARSIA_STATUS_INVALID_ARGUMENT},
+    // A value of a constant or a scalar wants more than is allowed.
+    {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
+    // The caller does not want it any more, or not for so long.
+    {&diag::kLaunchCancelled, TARSIA_STATUS_CANCELLED},
+    {&diag::kCompileCancelled, TARSIA_STATUS_CANCELLED},
+    {&diag::kCompileLimit, TARSIA_STATUS_CANCELLED},
+    // The device does not have it.
+    {&diag::kOptionOfInterpreter, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kCudaSharedMemory, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kCudaDeviceLost, TARSIA_STATUS_DEVICE_LOST},
+    // The machine lacks something.
+    {&diag::kCudaNoDriver, TARSIA_STATUS_NO_DEVICE},
+    {&diag::kCudaDriverOld, TARSIA_STATUS_NO_DEVICE},
+    {&diag::kCudaSymbol, TARSIA_STATUS_NO_DEVICE},
+    {&diag::kCudaNoDevice, TARSIA_STATUS_NO_DEVICE},
+    {&diag::kCudaOrdinal, TARSIA_STATUS_NO_DEVICE},
+    {&diag::kCudaCapability, TARSIA_STATUS_NO_DEVICE},
+    {&diag::kToolMissing, TARSIA_STATUS_NO_DEVICE},
+    {&diag::kScratchFile, TARSIA_STATUS_NO_DEVICE},
+    {&diag::kApiOutOfMemoryBytes, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&diag::kCudaOutOfMemory, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&diag::kCudaOutOfMemoryBytes, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&diag::kOutOfMemory, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&diag::kLlvmMemory, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&diag::kLlvmMemoryBytes, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&diag::kLlvmUnusable, TARSIA_STATUS_OUT_OF_MEMORY},
+    {&ptx::diag::kOutOfMemory, TARSIA_STATUS_OUT_OF_MEMORY},
+};
+
+}  // namespace
+
+tarsia_status StatusOf(const Diagnostic& error, tarsia_status other) {
+  for (const Meaning& meaning : kMeanings) {
+    if (meaning.info == error.info) return meaning.status;
+  }
+  return other;
+}
+
+}  // namespace tarsia::api

@@ -1,0 +1,73 @@
+#include "runtime/devices/code.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "compiler/assemble/sass.h"
+#include "isa/bytecode.h"
+#include "runtime/devices/code_cache.h"
+
+namespace tarsia::runtime {
+
+namespace {
+
+// All that code depends on; nothing for a program that has no bytecode.
+std::optional<std::string> KeyOf(const Program& program, compiler::Target target,
+                                 const compiler::CompileOptions& options) {
+  const Result<std::string> bytes = Encode(program.module());
+  if (!bytes.ok()) return std::nullopt;
+  const std::string& source = program.source_name();
+  return fmt::format("{} {} {} {} {}\n{}{}", Row(target).name, options.line_info,
+                     options.keep_llvm_ir, program.warps(), source.size(), source, *bytes);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Code>> Code::Make(const Program& program, compiler::Target target,
+                                               const compiler::CompileOptions& options,
+                                               StopCheck* stop) {
+  const auto make = [&]() -> Result<std::shared_ptr<const Code>> {
+    TARSIA_TRY(compiler::CompiledKernel kernel, compiler::Compile(program, target, options, stop));
+    return std::shared_ptr<const Code>(new Code(program, target, options, std::move(kernel)));
+  };
+  const std::optional<std::string> key = KeyOf(program, target, options);
+  return key ? CodeCache::Get().Find(*key, stop, make) : make();
+}
+
+Result<std::string> Code::LlvmIr() const {
+  compiler::CompileOptions options = options_;
+  options.keep_llvm_ir = true;
+  TARSIA_TRY(compiler::CompiledKernel kernel, compiler::Compile(program_, target_, options));
+  return std::move(kernel.llvm_ir);
+}
+
+Result<const compiler::Assembled*> Code::Machine(StopCheck* stop) const {
+  const auto stopped = [stop] { return stop != nullptr && stop->Ask() != StopReason::kNone; };
+  std::unique_lock lock(assembling_, std::defer_lock);
+  while (!lock.try_lock_for(StopCheck::kInterval)) {
+    if (stopped()) return compiler::StoppedCompilation(program_, *stop);
+  }
+  if (machine_) return &*machine_;
+  Result<compiler::Assembled> made =
+      compiler::Assemble(kernel_.ptx, target_, compiler::kToolLimit, stop);
+  if (!made.ok() && stopped()) return compiler::StoppedCompilation(program_, *stop);
+  if (!made.ok()) return made.TakeError();
+  return &machine_.emplace(*std::move(made));
+}
+
+Result<std::string> Code::Sass() const {
+  TARSIA_TRY(const compiler::Assembled* const machine, Machine());
+  return compiler::DisassembleText(machine->cubin);
+}
+
+Result<std::string> Code::Mix() const {
+  TARSIA_TRY(const std::string text, Sass());
+  for (const compiler::SassKernel& kernel : compiler::ParseSass(text)) {
+    if (kernel.name == kernel_.name) return compiler::MixText(kernel);
+  }
+  return std::string();
+}
+
+}  // namespace tarsia::runtime

@@ -1,0 +1,96 @@
+// The host's side of launching a compiled kernel, the same on every device that runs one: checking
+// the arguments, packing parameters, laying out the workspace, and reading what the kernel left in
+// its report buffer (compiler/report_buffer.h).
+#ifndef TARSIA_RUNTIME_DEVICES_COMPILED_LAUNCH_H_
+#define TARSIA_RUNTIME_DEVICES_COMPILED_LAUNCH_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/devices/code.h"
+#include "runtime/devices/device.h"
+#include "runtime/devices/workspace_plan.h"
+#include "vm/launch_template.h"
+
+namespace tarsia::runtime {
+
+// What a device needs to know to launch. Lives on the stack: a launch allocates nothing.
+struct CompiledLaunch {
+  std::array<int64_t, 3> grid = {1, 1, 1};
+  WorkspaceLayout workspace;
+  size_t parameter_bytes = 0;
+  std::array<uint8_t, compiler::kMaxParameterBytes> parameter_room;  // the first of them count
+
+  CompiledLaunch() {}  // NOLINT(modernize-use-equals-default): leaves the room as it is
+  [[nodiscard]] std::span<const uint8_t> parameters() const {
+    return {parameter_room.data(), parameter_bytes};
+  }
+  [[nodiscard]] bool Empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
+};
+
+class CompiledProgram {
+ public:
+  // Errors: those of compiler::Compile and WorkspacePlan::Make.
+  static Result<CompiledProgram> Make(const Program& program, compiler::Target target,
+                                      const LoadOptions& options);
+
+  [[nodiscard]] const std::shared_ptr<const Code>& code() const { return code_; }
+  [[nodiscard]] const compiler::CompiledKernel& kernel() const { return code_->kernel(); }
+  [[nodiscard]] const Program& program() const { return program_; }
+
+  // Checks everything that can be checked without the device.
+  Status Prepare(const LaunchRequest& request, CompiledLaunch* out) const;
+  // What the device does before the kernel, on the same stream.
+  Status FillBeforeLaunch(Device& device, const CompiledLaunch& launch,
+                          const LaunchRequest& request) const;
+  Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const;
+  // Fills what must be zero, and writes an empty report, with fills alone.
+  Status InitWorkspace(Device& device, std::span<const uint64_t> scalars, DevicePointer workspace,
+                       uint64_t bytes, StreamHandle stream) const;
+  // Reads the report of launches that are done and empties it. Lines of `print` go to the sink, in
+  // the order in which the blocks wrote them; what stopped the program is the error.
+  Status ReadReport(Device& device, const CompiledLaunch& launch,
+                    const LaunchRequest& request) const;
+  [[nodiscard]] std::vector<vm::Finding> Overlaps(std::span<const vm::Argument> args) const {
+    return launch_.Overlaps(program_, args);
+  }
+
+ private:
+  CompiledProgram(const Program& program, std::shared_ptr<const Code> code,
+                  vm::LaunchTemplate launch, WorkspacePlan workspace)
+      : program_(program),
+        code_(std::move(code)),
+        launch_(std::move(launch)),
+        workspace_(std::move(workspace)) {}
+  Status CheckPointers(std::span<const vm::Argument> args) const;
+  Status CheckWorkspace(const CompiledLaunch& launch, DevicePointer workspace) const;
+  void PackParameters(std::span<const vm::Argument> args, DevicePointer workspace,
+                      CompiledLaunch* launch) const;
+  Status WriteEmptyReport(Device& device, DevicePointer workspace, StreamHandle stream) const;
+  // What an instruction left in the report buffer; points into its bytes.
+  struct Entry {
+    uint64_t record = 0;
+    uint64_t block = 0;  // linear
+    const uint8_t* elements = nullptr;
+  };
+  std::vector<Entry> ReadEntries(const std::vector<uint8_t>& bytes) const;
+  void Print(const std::vector<Entry>& entries, const std::array<int64_t, 3>& grid,
+             const vm::LineSink& sink) const;
+  Status FailureOf(uint64_t failure, const std::vector<Entry>& entries,
+                   const std::array<int64_t, 3>& grid) const;
+
+  Program program_;
+  std::shared_ptr<const Code> code_;
+  vm::LaunchTemplate launch_;
+  WorkspacePlan workspace_;
+};
+
+// Options that only the interpreter has are refused. `device` names the one that lacks them.
+Status CheckOptions(const vm::LaunchOptions& options, std::string_view device);
+
+}  // namespace tarsia::runtime
+
+#endif  // TARSIA_RUNTIME_DEVICES_COMPILED_LAUNCH_H_

@@ -1,0 +1,262 @@
+#include "runtime/devices/cuda_device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "runtime/cuda/memory.h"
+#include "runtime/cuda/module.h"
+#include "runtime/cuda/stream.h"
+#include "runtime/devices/compiled_launch.h"
+#include "runtime/diagnostics.h"
+#include "runtime/log.h"
+#include "vm/diagnostics.h"
+
+namespace tarsia::runtime {
+namespace {
+
+using GpuPointer = std::shared_ptr<const cuda::Gpu>;
+
+cuda::CuDevicePtr AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+cuda::CuStream ToStream(StreamHandle stream) { return static_cast<cuda::CuStream>(stream); }
+
+bool LeavesCodeToDriver() {
+  const char* const text = std::getenv(kCudaCodeVariable);
+  return text != nullptr && std::string_view(text) == "ptx";
+}
+
+// Machine code runs on GPUs of its own generation, at least as new; what is made for one with an
+// `a` in its name on that alone.
+bool RunsCubinsOf(const cuda::GpuProperties& gpu, compiler::Target target) {
+  const int capability = Row(target).capability;
+  return capability / 10 == gpu.major && capability <= gpu.capability();
+}
+
+// What waits for a stream fails here where the stream is captured: the driver would end the
+// capture.
+Status CheckNotCaptured(const cuda::Gpu& gpu, cuda::CuStream stream, std::string_view what) {
+  TARSIA_TRY(const bool captured, cuda::IsCapturing(gpu, stream));
+  if (!captured) return OkStatus();
+  return MakeDiagnostic(diag::kCudaCaptured, {}, what, "it has to wait for the stream");
+}
+
+class CudaKernel final : public LoadedKernel {
+ public:
+  CudaKernel(Device& device, GpuPointer gpu, CompiledProgram program,
+             std::unique_ptr<cuda::Kernel> kernel)
+      : device_(device),
+        gpu_(std::move(gpu)),
+        program_(std::move(program)),
+        kernel_(std::move(kernel)) {}
+
+  Result<LaunchResult> Launch(const LaunchRequest& request) const override {
+    if (request.options != nullptr) {
+      TARSIA_CHECK(CheckOptions(*request.options, device_.name()));
+      if (request.options->max_instructions != 0) {
+        return MakeDiagnostic(diag::kOptionOfInterpreter, Location(), "a limit of instructions",
+                              device_.name());
+      }
+    }
+    CompiledLaunch launch;
+    TARSIA_CHECK(program_.Prepare(request, &launch));
+    LaunchResult result;
+    result.report.grid = launch.grid;
+    if (launch.Empty()) return result;
+    const cuda::CuStream stream = ToStream(request.stream);
+    if (request.wait) TARSIA_CHECK(CheckNotCaptured(*gpu_, stream, "waiting for a launch"));
+    TARSIA_CHECK(CheckWanted(request));
+    TARSIA_CHECK(program_.FillBeforeLaunch(device_, launch, request));
+    if (!request.wait) {
+      TARSIA_CHECK(kernel_->Launch(launch.grid, launch.parameters(), stream));
+      return result;
+    }
+    TARSIA_TRY(result.nanoseconds, LaunchAndWait(launch, stream));
+    result.report.blocks = static_cast<uint64_t>(launch.grid[0]) *
+                           static_cast<uint64_t>(launch.grid[1]) *
+                           static_cast<uint64_t>(launch.grid[2]);
+    TARSIA_CHECK(program_.ReadReport(device_, launch, request));
+    return result;
+  }
+
+  Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const override {
+    return program_.WorkspaceBytes(scalars);
+  }
+
+  Status InitWorkspace(std::span<const uint64_t> scalars, DevicePointer workspace, uint64_t bytes,
+                       StreamHandle stream) const override {
+    return program_.InitWorkspace(device_, scalars, workspace, bytes, stream);
+  }
+
+  Result<LaunchResult> Collect(const LaunchRequest& request) const override {
+    CompiledLaunch launch;
+    TARSIA_CHECK(program_.Prepare(request, &launch));
+    LaunchResult result;
+    result.report.grid = launch.grid;
+    TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(request.stream), "reading a workspace"));
+    TARSIA_CHECK(cuda::Synchronize(*gpu_, ToStream(request.stream)));
+    if (!launch.Empty()) TARSIA_CHECK(program_.ReadReport(device_, launch, request));
+    return result;
+  }
+
+  [[nodiscard]] std::shared_ptr<const Code> code() const override { return program_.code(); }
+
+ private:
+  // Nothing ends a kernel that runs, so it is asked once, before.
+  Status CheckWanted(const LaunchRequest& request) const {
+    StopCheck* const stop = request.options != nullptr ? request.options->stop : nullptr;
+    if (stop == nullptr || stop->Ask() == StopReason::kNone) return OkStatus();
+    return MakeDiagnostic(diag::kLaunchCancelled, Location(), program_.program().name());
+  }
+
+  // The time on the GPU, from before the kernel to behind it.
+  Result<uint64_t> LaunchAndWait(const CompiledLaunch& launch, cuda::CuStream stream) const {
+    TARSIA_TRY(const cuda::Event start, cuda::Event::Create(gpu_));
+    TARSIA_TRY(const cuda::Event end, cuda::Event::Create(gpu_));
+    TARSIA_CHECK(start.Record(stream));
+    TARSIA_CHECK(kernel_->Launch(launch.grid, launch.parameters(), stream));
+    TARSIA_CHECK(end.Record(stream));
+    TARSIA_CHECK(cuda::Synchronize(*gpu_, stream));
+    TARSIA_TRY(const double milliseconds, cuda::Milliseconds(start, end));
+    return static_cast<uint64_t>(milliseconds * 1e6);
+  }
+
+  Device& device_;
+  const GpuPointer gpu_;
+  const CompiledProgram program_;
+  const std::unique_ptr<cuda::Kernel> kernel_;
+};
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(GpuPointer gpu, compiler::Target target)
+      : gpu_(std::move(gpu)),
+        target_(target),
+        name_("cuda:" + std::to_string(gpu_->properties().ordinal)) {}
+
+  [[nodiscard]] const std::string& name() const override { return name_; }
+
+  [[nodiscard]] std::string Description() const override {
+    const cuda::GpuProperties& gpu = gpu_->properties();
+    return fmt::format("{}: compute capability {}.{}, {} multiprocessors, {:.1f} GiB", gpu.name,
+                       gpu.major, gpu.minor, gpu.multiprocessors,
+                       static_cast<double>(gpu.memory_bytes) / (1 << 30));
+  }
+
+  // GPUs that share a target may have less shared memory than its first.
+  [[nodiscard]] TargetLimits Limits() const override {
+    TargetLimits limits = compiler::LimitsOf(target_);
+    limits.shared_bytes =
+        std::min(limits.shared_bytes, static_cast<int64_t>(gpu_->properties().shared_bytes));
+    return limits;
+  }
+
+  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
+                                             const LoadOptions& options) override {
+    TARSIA_TRY(CompiledProgram compiled, CompiledProgram::Make(program, target_, options));
+    const compiler::CompiledKernel& made = compiled.kernel();
+    cuda::KernelCode code;
+    code.entry = made.name;
+    code.ptx = made.ptx;
+    code.threads = made.threads;
+    code.shared_bytes = made.shared_bytes;
+    if (!LeavesCodeToDriver() && RunsCubinsOf(gpu_->properties(), target_)) {
+      // Without an assembler the driver compiles, and says it if something is wrong.
+      const Result<const compiler::Assembled*> machine = compiled.code()->Machine(options.stop);
+      if (machine.ok()) {
+        code.cubin = (*machine)->cubin;
+      } else if (options.stop != nullptr && options.stop->stopped()) {
+        return machine.error();
+      } else {
+        api::Log(TARSIA_LOG_WARNING,
+                 fmt::format("{} for {}: the driver compiles the PTX, since there is no machine "
+                             "code: {}",
+                             made.name, name_, machine.error().message));
+      }
+    }
+    TARSIA_TRY(std::unique_ptr<cuda::Kernel> kernel, cuda::Kernel::Load(gpu_, std::move(code)));
+    return std::unique_ptr<LoadedKernel>(
+        new CudaKernel(*this, gpu_, std::move(compiled), std::move(kernel)));
+  }
+
+  Result<DevicePointer> Allocate(uint64_t bytes) override {
+    TARSIA_TRY(const cuda::CuDevicePtr address, cuda::AllocateMemory(*gpu_, bytes));
+    return reinterpret_cast<DevicePointer>(address);
+  }
+
+  Status Free(DevicePointer memory) override { return cuda::FreeMemory(*gpu_, AddressOf(memory)); }
+
+  Status Write(DevicePointer to, const void* from, uint64_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return OkStatus();
+    TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(stream), "writing memory"));
+    TARSIA_CHECK(cuda::CopyIn(*gpu_, AddressOf(to), from, bytes, ToStream(stream)));
+    return Synchronize(stream);
+  }
+
+  Status Read(void* to, DevicePointer from, uint64_t bytes, StreamHandle stream) override {
+    if (bytes == 0) return OkStatus();
+    TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(stream), "reading memory"));
+    TARSIA_CHECK(cuda::CopyOut(*gpu_, to, AddressOf(from), bytes, ToStream(stream)));
+    return Synchronize(stream);
+  }
+
+  Status Fill(DevicePointer to, uint8_t value, uint64_t bytes, StreamHandle stream) override {
+    return cuda::Fill(*gpu_, AddressOf(to), value, bytes, ToStream(stream));
+  }
+
+  Status FillWords(DevicePointer to, uint32_t value, uint64_t words, StreamHandle stream) override {
+    return cuda::Fill(*gpu_, AddressOf(to), value, words, ToStream(stream));
+  }
+
+  Result<StreamHandle> CreateStream() override {
+    TARSIA_TRY(cuda::Stream stream, cuda::Stream::Create(gpu_));
+    return static_cast<StreamHandle>(stream.Release());
+  }
+
+  Status DestroyStream(StreamHandle stream) override {
+    return stream == nullptr ? OkStatus() : cuda::DestroyStream(*gpu_, ToStream(stream));
+  }
+
+  Status Synchronize(StreamHandle stream) override {
+    TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(stream), "waiting for a stream"));
+    return cuda::Synchronize(*gpu_, ToStream(stream));
+  }
+
+ private:
+  const GpuPointer gpu_;
+  const compiler::Target target_;
+  const std::string name_;
+};
+
+}  // namespace
+
+Result<int> CudaDeviceCount() {
+  TARSIA_TRY(const cuda::Driver* const driver, cuda::Driver::Get());
+  return driver->device_count();
+}
+
+// PTX for a GPU without an `a` in its name serves every newer one, machine code its own generation.
+Result<compiler::Target> TargetFor(const cuda::GpuProperties& gpu) {
+  const int capability = gpu.capability();
+  if (capability < Row(compiler::Target::kSm80).capability) {
+    return MakeDiagnostic(diag::kCudaCapability, {}, gpu.Label(), gpu.major, gpu.minor);
+  }
+  if (capability < Row(compiler::Target::kSm89).capability) return compiler::Target::kSm80;
+  if (capability == Row(compiler::Target::kSm90a).capability) return compiler::Target::kSm90a;
+  return compiler::Target::kSm89;
+}
+
+Result<std::shared_ptr<Device>> OpenCudaDevice(int ordinal) {
+  TARSIA_TRY(const cuda::Driver* const driver, cuda::Driver::Get());
+  return OpenCudaDevice(*driver, ordinal);
+}
+
+Result<std::shared_ptr<Device>> OpenCudaDevice(const cuda::Driver& driver, int ordinal) {
+  TARSIA_TRY(const cuda::GpuProperties properties, cuda::ReadProperties(driver, ordinal));
+  TARSIA_TRY(const compiler::Target target, TargetFor(properties));
+  TARSIA_TRY(GpuPointer gpu, cuda::Gpu::Open(driver, ordinal));
+  return std::shared_ptr<Device>(std::make_shared<CudaDevice>(std::move(gpu), target));
+}
+
+}  // namespace tarsia::runtime

@@ -1,0 +1,147 @@
+#include "runtime/devices/workspace_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "runtime/diagnostics.h"
+
+namespace tarsia::runtime {
+namespace {
+
+using compiler::CompiledKernel;
+using compiler::ReportHeader;
+using compiler::ReportRecord;
+using compiler::Workspace;
+
+// Bytes of entries that one report buffer holds where nothing limits it: of what is printed, and of
+// extents to complain about, of which a few will do.
+constexpr uint64_t kPrintRoom = uint64_t{1} << 20;
+constexpr uint64_t kExtentRoom = 2048;
+constexpr int64_t kMaxExtent = int64_t{1} << 40;
+constexpr uint64_t kAlignment = compiler::kWorkspaceAlignment;
+
+uint64_t AlignUp(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+uint64_t WantedRoom(const CompiledKernel& kernel) {
+  const auto has = [&](ReportRecord::Kind kind) {
+    return std::any_of(kernel.records.begin(), kernel.records.end(),
+                       [kind](const ReportRecord& record) { return record.kind == kind; });
+  };
+  if (has(ReportRecord::Kind::kPrint)) return kPrintRoom;
+  return has(ReportRecord::Kind::kViewExtent) ? kExtentRoom : 0;
+}
+
+}  // namespace
+
+Result<WorkspacePlan> WorkspacePlan::Make(const Program& program, const CompiledKernel& kernel,
+                                          uint64_t limit) {
+  WorkspacePlan out;
+  out.limit_ = limit;
+  for (size_t i = 0; i < kernel.workspace.size(); ++i) {
+    TARSIA_TRY(Piece piece, MakePiece(program, kernel.workspace[i], i));
+    out.pieces_.push_back(std::move(piece));
+  }
+  const auto rank = [](const Piece& piece) { return !piece.zeroed ? 2 : piece.constant ? 0 : 1; };
+  std::stable_sort(out.pieces_.begin(), out.pieces_.end(),
+                   [&](const Piece& a, const Piece& b) { return rank(a) < rank(b); });
+  const auto has = [&](int wanted) {
+    return std::any_of(out.pieces_.begin(), out.pieces_.end(),
+                       [&](const Piece& piece) { return rank(piece) == wanted; });
+  };
+  out.has_other_ = has(2);
+  out.zeroes_before_launch_ = out.has_other_ && has(1);
+  TARSIA_CHECK(out.ChooseRoom(program, kernel));
+  return out;
+}
+
+Result<WorkspacePlan::Piece> WorkspacePlan::MakePiece(const Program& program,
+                                                      const Workspace& workspace, size_t index) {
+  Piece out;
+  out.index = index;
+  out.value = workspace.value;
+  out.zeroed = workspace.zeroed;
+  const ConcreteType& type = program.type(workspace.value);
+  const auto parameters = static_cast<uint32_t>(program.kernel().params.size());
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    vm::IndexExpr extent = vm::IndexExpr::Constant(type.shape[d]);
+    if (type.shape[d] < 0) {
+      out.constant = false;
+      TARSIA_TRY(extent, vm::IndexExpr::Compile(program, type.shape_exprs[d]));
+      if (!extent.UsesOnlyBelow(parameters)) {
+        return MakeDiagnostic(diag::kScratchExtentUnknown, {}, d,
+                              program.kernel().ValueName(workspace.value));
+      }
+    }
+    out.extents.push_back(std::move(extent));
+  }
+  out.size = LayoutSize(type.mem_layout, type.dtype);
+  return out;
+}
+
+uint64_t WorkspacePlan::ReportBytes(uint64_t room) const {
+  return has_report_ ? AlignUp(sizeof(ReportHeader) + room) : 0;
+}
+
+Result<uint64_t> WorkspacePlan::ConstantBytes(const Program& program, uint64_t room) const {
+  uint64_t bytes = ReportBytes(room);
+  for (const Piece& piece : pieces_) {
+    if (!piece.constant) continue;
+    TARSIA_TRY(const uint64_t more, BytesOf(program, piece, nullptr));
+    bytes += more;
+  }
+  return bytes;
+}
+
+// A limit leaves the report what scratch does not need, half of that where scratch may grow.
+Status WorkspacePlan::ChooseRoom(const Program& program, const CompiledKernel& kernel) {
+  has_report_ = !kernel.records.empty();
+  report_room_ = WantedRoom(kernel);
+  if (limit_ == 0) return OkStatus();
+  TARSIA_TRY(const uint64_t least, ConstantBytes(program, 0));
+  TARSIA_CHECK(CheckLimit(program, least));
+  const bool grows = std::any_of(pieces_.begin(), pieces_.end(),
+                                 [](const Piece& piece) { return !piece.constant; });
+  const uint64_t left = (limit_ - least) / kAlignment * kAlignment;
+  report_room_ = std::min(report_room_, grows ? left / 2 : left);
+  return OkStatus();
+}
+
+Status WorkspacePlan::CheckLimit(const Program& program, uint64_t bytes) const {
+  if (limit_ == 0 || bytes <= limit_) return OkStatus();
+  return MakeDiagnostic(diag::kWorkspaceLimit, program.kernel().location, program.name(), bytes,
+                        limit_);
+}
+
+Result<uint64_t> WorkspacePlan::BytesOf(const Program& program, const Piece& piece,
+                                        const uint64_t* scalars) {
+  std::array<int64_t, kMaxLayoutRank> shape{};
+  for (size_t d = 0; d < piece.extents.size(); ++d) {
+    shape[d] = piece.extents[d].Int(scalars);
+    if (shape[d] < 0 || shape[d] > kMaxExtent) {
+      return MakeDiagnostic(diag::kScratchExtent, {}, d, program.kernel().ValueName(piece.value),
+                            shape[d]);
+    }
+  }
+  TARSIA_TRY(const uint64_t bytes,
+             piece.size.Bytes(std::span<const int64_t>(shape.data(), piece.extents.size())));
+  return AlignUp(bytes);
+}
+
+Status WorkspacePlan::LayOut(const Program& program, const uint64_t* scalars,
+                             WorkspaceLayout* out) const {
+  *out = {};
+  for (size_t i = 0; i < pieces_.size(); ++i) out->offsets.push_back(0);
+  out->bytes = ReportBytes(report_room_);
+  out->zeroed = out->zeroed_by_scalars = out->other = out->bytes;
+  for (const Piece& piece : pieces_) {
+    out->offsets[piece.index] = out->bytes;
+    TARSIA_TRY(const uint64_t bytes, BytesOf(program, piece, scalars));
+    out->bytes += bytes;
+    if (piece.zeroed) out->other = out->bytes;
+    if (piece.zeroed && piece.constant) out->zeroed_by_scalars = out->bytes;
+  }
+  return CheckLimit(program, out->bytes);
+}
+
+}  // namespace tarsia::runtime

@@ -1,0 +1,85 @@
+// Where the parts of a kernel's workspace lie, worked out once up to the sizes that depend on the
+// scalars of a launch:
+//
+//   the report buffer, if there is one (compiler/report_buffer.h), at the beginning
+//   scratch that is zero between launches, of constant size
+//   scratch that is zero between launches, of sizes that depend on scalars
+//   other scratch
+//
+// All offsets are multiples of compiler::kWorkspaceAlignment. What must be ready lies in front, so
+// a workspace that was made ready once serves launches with other scalars too. Immutable and
+// thread-safe.
+#ifndef TARSIA_RUNTIME_DEVICES_WORKSPACE_PLAN_H_
+#define TARSIA_RUNTIME_DEVICES_WORKSPACE_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/compile.h"
+#include "isa/program.h"
+#include "layout/inline_vector.h"
+#include "layout/layout_size.h"
+#include "support/result.h"
+#include "vm/index_expr.h"
+
+namespace tarsia::runtime {
+
+// For the scalars of one launch.
+struct WorkspaceLayout {
+  // So many pieces of scratch need no allocation.
+  static constexpr size_t kInline = 32;
+  InlineVector<uint64_t, kInline> offsets;  // by CompiledKernel::workspace
+  uint64_t zeroed = 0;                      // where scratch that is zero between launches begins
+  uint64_t zeroed_by_scalars = 0;           // and where that whose size depends on scalars does
+  uint64_t other = 0;                       // where other scratch begins
+  uint64_t bytes = 0;                       // of all
+};
+
+class WorkspacePlan {
+ public:
+  // A `limit` of 0 bytes is none. Errors: no scalars would keep the limit; scratch whose size does
+  // not follow from parameters.
+  static Result<WorkspacePlan> Make(const Program& program, const compiler::CompiledKernel& kernel,
+                                    uint64_t limit);
+
+  // Allocates nothing for a layout without errors. `scalars`: codes by parameter. Errors: extents
+  // outside of 0 to 2^40, a layout that does not fit, more bytes than the limit.
+  Status LayOut(const Program& program, const uint64_t* scalars, WorkspaceLayout* out) const;
+
+  [[nodiscard]] bool has_report() const { return has_report_; }
+  [[nodiscard]] uint64_t report_room() const { return report_room_; }  // bytes of entries
+  // Whether other scratch follows zeroed scratch whose size depends on scalars. What one launch
+  // left there may be in the way of the next, so zeroed scratch is filled before every launch.
+  [[nodiscard]] bool ZeroesBeforeLaunch() const { return zeroes_before_launch_; }
+  [[nodiscard]] bool has_other() const { return has_other_; }
+
+ private:
+  struct Piece {
+    size_t index = 0;    // in CompiledKernel::workspace
+    uint32_t value = 0;  // of alloc.global
+    bool zeroed = false;
+    bool constant = true;
+    std::vector<vm::IndexExpr> extents;
+    LayoutSize size;
+  };
+  static Result<Piece> MakePiece(const Program& program, const compiler::Workspace& workspace,
+                                 size_t index);
+  static Result<uint64_t> BytesOf(const Program& program, const Piece& piece,
+                                  const uint64_t* scalars);
+  // The bytes that any scalars want; `room` of them for the entries of a report.
+  Result<uint64_t> ConstantBytes(const Program& program, uint64_t room) const;
+  Status ChooseRoom(const Program& program, const compiler::CompiledKernel& kernel);
+  [[nodiscard]] uint64_t ReportBytes(uint64_t room) const;
+  [[nodiscard]] Status CheckLimit(const Program& program, uint64_t bytes) const;
+
+  std::vector<Piece> pieces_;  // in the order in which they lie
+  uint64_t limit_ = 0;
+  bool has_report_ = false;
+  uint64_t report_room_ = 0;
+  bool zeroes_before_launch_ = false;
+  bool has_other_ = false;
+};
+
+}  // namespace tarsia::runtime
+
+#endif  // TARSIA_RUNTIME_DEVICES_WORKSPACE_PLAN_H_

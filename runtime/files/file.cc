@@ -1,0 +1,273 @@
+#include "runtime/files/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "runtime/diagnostics.h"
+
+namespace tarsia {
+namespace {
+
+constexpr size_t kChunk = size_t{1} << 20;
+
+Diagnostic FileError(const DiagInfo& info, const std::string& name, int error) {
+  return MakeDiagnostic(info, Location(), name, std::strerror(error));
+}
+
+// Reads until `size` bytes or the end; returns the bytes read, or -1 with errno.
+ssize_t ReadFully(int fd, uint8_t* out, size_t size, uint64_t offset) {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t n = pread(fd, out + done, std::min(size - done, size_t{1} << 30),
+                            static_cast<off_t>(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return -1;
+    if (n == 0) break;
+    done += static_cast<size_t>(n);
+  }
+  return static_cast<ssize_t>(done);
+}
+
+// All that comes out of a stream, at most `limit` bytes.
+Status ReadStream(int fd, const std::string& name, uint64_t limit, std::string* out) {
+  for (;;) {
+    const size_t before = out->size();
+    out->resize(before + kChunk);
+    const ssize_t n = read(fd, out->data() + before, kChunk);
+    const int error = errno;
+    out->resize(before + (n > 0 ? static_cast<size_t>(n) : 0));
+    if (n < 0 && error == EINTR) continue;
+    if (n < 0) return FileError(diag::kFileRead, name, error);
+    if (n == 0) return OkStatus();
+    if (out->size() > limit) return MakeDiagnostic(diag::kFileTooLarge, Location(), name, limit);
+  }
+}
+
+}  // namespace
+
+// ---- HostBuffer ----------------------------------------------------------------------------
+
+Result<HostBuffer> HostBuffer::Allocate(uint64_t bytes) {
+  HostBuffer out;
+  if (bytes == 0) return out;
+  void* const data = bytes > static_cast<uint64_t>(PTRDIFF_MAX)
+                         ? MAP_FAILED
+                         : mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (data == MAP_FAILED) return MakeDiagnostic(diag::kApiOutOfMemoryBytes, Location(), bytes);
+  out.data_ = static_cast<uint8_t*>(data);
+  out.size_ = bytes;
+  return out;
+}
+
+HostBuffer::HostBuffer(HostBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+HostBuffer::~HostBuffer() {
+  if (data_ != nullptr) munmap(data_, static_cast<size_t>(size_));
+}
+
+// ---- InputFile -----------------------------------------------------------------------------
+
+Result<InputFile> InputFile::Open(const std::string& path, uint64_t stream_limit) {
+  InputFile out;
+  const bool standard = path == "-";
+  out.name_ = standard ? "standard input" : path;
+  const int fd = standard ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return FileError(diag::kFileOpen, out.name_, errno);
+  if (!standard) out.fd_ = fd;  // closed with `out`
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) return FileError(diag::kFileRead, out.name_, errno);
+  if (S_ISDIR(info.st_mode)) return MakeDiagnostic(diag::kFileIsFolder, Location(), out.name_);
+  if (S_ISREG(info.st_mode) && !standard) {
+    out.size_ = static_cast<uint64_t>(info.st_size);
+    return out;
+  }
+  TARSIA_CHECK(ReadStream(fd, out.name_, stream_limit, &out.stream_));
+  if (out.fd_ >= 0) close(std::exchange(out.fd_, -1));
+  out.size_ = out.stream_.size();
+  return out;
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      stream_(std::move(other.stream_)),
+      name_(std::move(other.name_)),
+      size_(std::exchange(other.size_, 0)) {}
+
+InputFile& InputFile::operator=(InputFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  stream_ = std::move(other.stream_);
+  name_ = std::move(other.name_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+InputFile::~InputFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Status InputFile::Read(uint64_t offset, std::span<uint8_t> out) const {
+  if (offset > size_ || out.size() > size_ - offset) {
+    return MakeDiagnostic(diag::kFileRead, Location(), name_, "it ends too early");
+  }
+  if (fd_ < 0) {
+    if (!out.empty()) std::memcpy(out.data(), stream_.data() + offset, out.size());
+    return OkStatus();
+  }
+  const ssize_t n = ReadFully(fd_, out.data(), out.size(), offset);
+  if (n < 0) return FileError(diag::kFileRead, name_, errno);
+  if (static_cast<size_t>(n) != out.size()) {
+    return MakeDiagnostic(diag::kFileRead, Location(), name_, "it shrank while it was read");
+  }
+  return OkStatus();
+}
+
+Result<std::string> ReadFile(const std::string& path, uint64_t limit) {
+  TARSIA_TRY(const InputFile file, InputFile::Open(path, limit));
+  if (file.size() > limit) {
+    return MakeDiagnostic(diag::kFileTooLarge, Location(), file.name(), limit);
+  }
+  std::string out(static_cast<size_t>(file.size()), '\0');
+  TARSIA_CHECK(file.Read(0, {reinterpret_cast<uint8_t*>(out.data()), out.size()}));
+  return out;
+}
+
+// ---- OutputFile ----------------------------------------------------------------------------
+
+namespace {
+
+// The file that a chain of symbolic links leads to; the path itself where there is none.
+std::string Resolve(const std::string& path) {
+  char buffer[PATH_MAX];
+  return realpath(path.c_str(), buffer) != nullptr ? buffer : path;
+}
+
+// A name beside `target` that no other writer uses.
+std::string TemporaryName(const std::string& target) {
+  static std::atomic<unsigned> counter{0};
+  return target + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
+}
+
+// Makes the rename itself last: synchronises the folder. File systems that cannot are let be.
+void SyncFolderOf(const std::string& target) {
+  const size_t slash = target.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd);
+  close(fd);
+}
+
+}  // namespace
+
+Diagnostic OutputFile::Failure(int error) const {
+  return FileError(diag::kFileWrite, name_, error);
+}
+
+Result<OutputFile> OutputFile::Create(const std::string& path) {
+  OutputFile out;
+  out.name_ = path == "-" ? "standard output" : path;
+  if (path == "-") {
+    out.fd_ = STDOUT_FILENO;
+    return out;
+  }
+  const std::string target = Resolve(path);
+  struct stat info = {};
+  const bool exists = stat(target.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode)) return out.Failure(EISDIR);
+  const bool direct = exists && !S_ISREG(info.st_mode);
+  if (!direct) {
+    // A file that may not be written is not replaced either.
+    if (exists && access(target.c_str(), W_OK) != 0) return out.Failure(errno);
+    out.target_ = target;
+    out.temporary_ = TemporaryFile(TemporaryName(target));
+  }
+  const int flags = direct ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
+  const int fd = open((direct ? target : out.temporary_.path()).c_str(), flags, 0666);
+  if (fd < 0) {
+    const int error = errno;
+    out.temporary_.Release();  // what is there under that name is not ours
+    return out.Failure(error);
+  }
+  out.fd_ = fd;
+  out.owns_fd_ = true;
+  if (exists && !direct) fchmod(fd, info.st_mode & 07777);
+  return out;
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      owns_fd_(std::exchange(other.owns_fd_, false)),
+      name_(std::move(other.name_)),
+      target_(std::move(other.target_)),
+      temporary_(std::move(other.temporary_)) {}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(owns_fd_, other.owns_fd_);
+  name_.swap(other.name_);
+  target_.swap(other.target_);
+  std::swap(temporary_, other.temporary_);
+  return *this;
+}
+
+OutputFile::~OutputFile() { Abandon(); }
+
+void OutputFile::Abandon() {
+  if (owns_fd_ && fd_ >= 0) close(fd_);
+  fd_ = -1;
+  temporary_ = TemporaryFile();
+}
+
+Status OutputFile::Write(std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd_, bytes.data(), std::min(bytes.size(), size_t{1} << 30));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Failure(errno);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+  }
+  return OkStatus();
+}
+
+Status OutputFile::Write(std::string_view text) {
+  return Write({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+Status OutputFile::Commit() {
+  if (!owns_fd_) return OkStatus();
+  if (!target_.empty() && fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) {
+    return Failure(errno);
+  }
+  const int closed = close(std::exchange(fd_, -1));
+  if (closed != 0) return Failure(errno);
+  if (target_.empty()) return OkStatus();
+  if (rename(temporary_.path().c_str(), target_.c_str()) != 0) return Failure(errno);
+  temporary_.Release();
+  SyncFolderOf(target_);
+  return OkStatus();
+}
+
+Status WriteFile(const std::string& path, std::string_view bytes) {
+  TARSIA_TRY(OutputFile file, OutputFile::Create(path));
+  TARSIA_CHECK(file.Write(bytes));
+  return file.Commit();
+}
+
+}  // namespace tarsia

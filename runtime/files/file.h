@@ -1,0 +1,99 @@
+// Files: bounded reads, and writes that are all or nothing.
+#ifndef TARSIA_RUNTIME_FILES_FILE_H_
+#define TARSIA_RUNTIME_FILES_FILE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "support/result.h"
+#include "support/temporary_file.h"
+
+namespace tarsia {
+
+// Memory of the host, aligned to a page, zero where nobody wrote. Pages that are never touched cost
+// nothing.
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  // Errors: no memory, with the number of bytes.
+  static Result<HostBuffer> Allocate(uint64_t bytes);
+  HostBuffer(HostBuffer&& other) noexcept;
+  HostBuffer& operator=(HostBuffer&& other) noexcept;
+  HostBuffer(const HostBuffer&) = delete;
+  HostBuffer& operator=(const HostBuffer&) = delete;
+  ~HostBuffer();
+  // Null exactly when size() is 0.
+  [[nodiscard]] uint8_t* data() const { return data_; }
+  [[nodiscard]] uint64_t size() const { return size_; }
+  [[nodiscard]] std::span<uint8_t> bytes() const { return {data_, static_cast<size_t>(size_)}; }
+
+ private:
+  uint8_t* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+// A file open for reading at any place. What cannot be sought in (a pipe, "-" for standard input)
+// is read whole when it is opened. A file that shrinks meanwhile gives an error, never a signal.
+class InputFile {
+ public:
+  // Errors: it cannot be opened or is a folder, or is a stream of more than `stream_limit` bytes.
+  static Result<InputFile> Open(const std::string& path, uint64_t stream_limit = uint64_t{1} << 32);
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&& other) noexcept;
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+  [[nodiscard]] uint64_t size() const { return size_; }
+  // "standard input", or the path.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // Fills `out` with the bytes from `offset` on. Errors: the file ends before.
+  [[nodiscard]] Status Read(uint64_t offset, std::span<uint8_t> out) const;
+
+ private:
+  InputFile() = default;
+  int fd_ = -1;  // -1: the whole file is in stream_
+  std::string stream_;
+  std::string name_;
+  uint64_t size_ = 0;
+};
+
+// The whole of a file ("-": standard input). Errors: as InputFile, or larger than `limit`; of a
+// stream no more than that is read.
+Result<std::string> ReadFile(const std::string& path, uint64_t limit = uint64_t{256} << 20);
+
+// A file that appears under its name only when all of it is on disk: it is written beside it under
+// a temporary name, synchronised and renamed by Commit; without Commit nothing is left behind.
+// What is there already and is no regular file ("-" for standard output, a pipe, /dev/null) is
+// written to directly. A symbolic link is followed.
+class OutputFile {
+ public:
+  static Result<OutputFile> Create(const std::string& path);
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();
+  [[nodiscard]] Status Write(std::span<const uint8_t> bytes);
+  [[nodiscard]] Status Write(std::string_view text);
+  [[nodiscard]] Status Commit();
+
+ private:
+  OutputFile() = default;
+  [[nodiscard]] Diagnostic Failure(int error) const;
+  void Abandon();
+  int fd_ = -1;
+  bool owns_fd_ = false;
+  std::string name_;    // for messages
+  std::string target_;  // empty: written to directly
+  TemporaryFile temporary_;
+};
+
+// Writes a whole file in that way.
+Status WriteFile(const std::string& path, std::string_view bytes);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_RUNTIME_FILES_FILE_H_
