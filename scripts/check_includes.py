@@ -41,6 +41,8 @@ MAY_SEE = {
     "ptx/exec": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count",
                  "ptx/machine"],
     "compiler": FOUNDATION,
+    "compiler/assemble": ["support", "compiler/diagnostics.h", "compiler/target.h"],
+    "compiler/llvm/element": FOUNDATION + ["compiler/target.h"],
     "runtime": BELOW_RUNTIME + PUBLIC,
     "runtime/files": ["support", "dtypes", "runtime/diagnostics.h"],
     "runtime/cuda": ["support", "dtypes"] + PUBLIC + ["runtime/diagnostics.h", "runtime/log.h"],

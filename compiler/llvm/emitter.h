@@ -26,7 +26,7 @@
 #include "compiler/compile.h"
 #include "compiler/facts.h"
 #include "compiler/infer_layouts.h"
-#include "compiler/llvm/element.h"
+#include "compiler/llvm/element/element.h"
 #include "compiler/operands.h"
 #include "compiler/plan_shared.h"
 #include "compiler/target.h"

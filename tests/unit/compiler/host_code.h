@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/llvm/element.h"
+#include "compiler/llvm/element/element.h"
 
 namespace llvm::orc {
 class LLJIT;

@@ -1,6 +1,6 @@
 // Sine and cosine of any f32 or f64.
-#ifndef TARSIA_COMPILER_LLVM_TRIGONOMETRY_H_
-#define TARSIA_COMPILER_LLVM_TRIGONOMETRY_H_
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_TRIGONOMETRY_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_TRIGONOMETRY_H_
 
 namespace llvm {
 class IRBuilderBase;
@@ -15,4 +15,4 @@ llvm::Value* EmitCosine(llvm::IRBuilderBase& builder, llvm::Value* x);
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_LLVM_TRIGONOMETRY_H_
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_TRIGONOMETRY_H_

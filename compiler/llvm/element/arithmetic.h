@@ -1,6 +1,6 @@
 // Arithmetic on single elements; the rules are those of dtypes/arith.h.
-#ifndef TARSIA_COMPILER_LLVM_ARITHMETIC_H_
-#define TARSIA_COMPILER_LLVM_ARITHMETIC_H_
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_ARITHMETIC_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_ARITHMETIC_H_
 
 #include "dtypes/dtype.h"
 #include "isa/instruction.h"
@@ -21,4 +21,4 @@ llvm::Value* EmitFma(llvm::IRBuilderBase& builder, DType type, llvm::Value* a, l
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_LLVM_ARITHMETIC_H_
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_ARITHMETIC_H_

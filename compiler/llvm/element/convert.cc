@@ -1,4 +1,4 @@
-#include "compiler/llvm/convert.h"
+#include "compiler/llvm/element/convert.h"
 
 #include <llvm/IR/InlineAsm.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <vector>
 
-#include "compiler/llvm/float_codec.h"
-#include "compiler/llvm/ir.h"
+#include "compiler/llvm/element/float_codec.h"
+#include "compiler/llvm/element/ir.h"
 #include "dtypes/exact.h"
 #include "layout/bit_layout.h"
 

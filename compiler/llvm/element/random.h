@@ -1,6 +1,6 @@
 // Counter-based random numbers.
-#ifndef TARSIA_COMPILER_LLVM_RANDOM_H_
-#define TARSIA_COMPILER_LLVM_RANDOM_H_
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_RANDOM_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_RANDOM_H_
 
 namespace llvm {
 class IRBuilderBase;
@@ -16,4 +16,4 @@ llvm::Value* EmitRandom(llvm::IRBuilderBase& builder, llvm::Value* seed, llvm::V
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_LLVM_RANDOM_H_
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_RANDOM_H_

@@ -1,10 +1,10 @@
-#include "compiler/llvm/remainder.h"
+#include "compiler/llvm/element/remainder.h"
 
 #include <llvm/IR/Module.h>
 
 #include <string>
 
-#include "compiler/llvm/ir.h"
+#include "compiler/llvm/element/ir.h"
 #include "dtypes/dtype.h"
 
 namespace tarsia::compiler {

@@ -1,9 +1,9 @@
 // Conversions between any two element types, with one rounding; the rules are those of
 // dtypes/convert.h.
-#ifndef TARSIA_COMPILER_LLVM_CONVERT_H_
-#define TARSIA_COMPILER_LLVM_CONVERT_H_
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_CONVERT_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_CONVERT_H_
 
-#include "compiler/llvm/element.h"
+#include "compiler/llvm/element/element.h"
 
 namespace tarsia::compiler {
 
@@ -23,4 +23,4 @@ ElementEmitter::Unpacked EmitUnpack(llvm::IRBuilderBase& builder, Target target,
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_LLVM_CONVERT_H_
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_CONVERT_H_

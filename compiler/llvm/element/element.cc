@@ -1,9 +1,9 @@
-#include "compiler/llvm/element.h"
+#include "compiler/llvm/element/element.h"
 
-#include "compiler/llvm/arithmetic.h"
-#include "compiler/llvm/convert.h"
-#include "compiler/llvm/ir.h"
-#include "compiler/llvm/random.h"
+#include "compiler/llvm/element/arithmetic.h"
+#include "compiler/llvm/element/convert.h"
+#include "compiler/llvm/element/ir.h"
+#include "compiler/llvm/element/random.h"
 
 namespace tarsia::compiler {
 

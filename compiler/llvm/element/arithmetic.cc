@@ -1,8 +1,8 @@
-#include "compiler/llvm/arithmetic.h"
+#include "compiler/llvm/element/arithmetic.h"
 
-#include "compiler/llvm/approximate.h"
-#include "compiler/llvm/ir.h"
-#include "compiler/llvm/remainder.h"
+#include "compiler/llvm/element/approximate.h"
+#include "compiler/llvm/element/ir.h"
+#include "compiler/llvm/element/remainder.h"
 #include "dtypes/exact.h"
 
 namespace tarsia::compiler {

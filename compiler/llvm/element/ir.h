@@ -1,6 +1,6 @@
 // Short names for the IR that the files of single elements build.
-#ifndef TARSIA_COMPILER_LLVM_IR_H_
-#define TARSIA_COMPILER_LLVM_IR_H_
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_IR_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_IR_H_
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
@@ -124,4 +124,4 @@ class Ir {
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_LLVM_IR_H_
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_IR_H_

@@ -1,12 +1,12 @@
-#include "compiler/llvm/approximate.h"
+#include "compiler/llvm/element/approximate.h"
 
 #include <cmath>
 #include <limits>
 #include <span>
 #include <vector>
 
-#include "compiler/llvm/ir.h"
-#include "compiler/llvm/trigonometry.h"
+#include "compiler/llvm/element/ir.h"
+#include "compiler/llvm/element/trigonometry.h"
 
 namespace tarsia::compiler {
 namespace {

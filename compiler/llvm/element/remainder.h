@@ -1,6 +1,6 @@
 // The exact remainder of floats.
-#ifndef TARSIA_COMPILER_LLVM_REMAINDER_H_
-#define TARSIA_COMPILER_LLVM_REMAINDER_H_
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_REMAINDER_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_REMAINDER_H_
 
 namespace llvm {
 class IRBuilderBase;
@@ -15,4 +15,4 @@ llvm::Value* EmitRemainder(llvm::IRBuilderBase& builder, llvm::Value* a, llvm::V
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_LLVM_REMAINDER_H_
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_REMAINDER_H_

@@ -16,8 +16,8 @@
 // undefined for any operand: shifts, divisions and conversions never make poison. All code goes to
 // the builder's place, without new blocks; `rem` of floats, `sin` and `cos` call functions that are
 // added to the module once.
-#ifndef TARSIA_COMPILER_LLVM_ELEMENT_H_
-#define TARSIA_COMPILER_LLVM_ELEMENT_H_
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_ELEMENT_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_ELEMENT_H_
 
 #include <cstdint>
 
@@ -87,4 +87,4 @@ class ElementEmitter {
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_LLVM_ELEMENT_H_
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_ELEMENT_H_

@@ -1,10 +1,10 @@
 // Floats of any format as bits: from a code to an f32 (or f64) of exactly its value, and from there
 // rounded to another format. All in integers but for two exact tricks, so that every mode of
 // rounding and every format goes the same few ways.
-#ifndef TARSIA_COMPILER_LLVM_FLOAT_CODEC_H_
-#define TARSIA_COMPILER_LLVM_FLOAT_CODEC_H_
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_FLOAT_CODEC_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_FLOAT_CODEC_H_
 
-#include "compiler/llvm/ir.h"
+#include "compiler/llvm/element/ir.h"
 #include "dtypes/convert.h"
 #include "dtypes/dtype.h"
 
@@ -48,4 +48,4 @@ Value* WithSign(Ir& ir, Value* magnitude, Value* signed_bits, Value* is_nan, DTy
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_LLVM_FLOAT_CODEC_H_
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_FLOAT_CODEC_H_

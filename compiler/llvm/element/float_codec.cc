@@ -1,4 +1,4 @@
-#include "compiler/llvm/float_codec.h"
+#include "compiler/llvm/element/float_codec.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,11 @@
-#include "compiler/llvm/trigonometry.h"
+#include "compiler/llvm/element/trigonometry.h"
 
 #include <llvm/IR/Module.h>
 
 #include <string>
 #include <vector>
 
-#include "compiler/llvm/ir.h"
+#include "compiler/llvm/element/ir.h"
 
 namespace tarsia::compiler {
 namespace {

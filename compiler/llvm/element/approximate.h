@@ -1,7 +1,7 @@
 // The functions of isa.def with an error of some units in the last place: on f32 and f64 (f16 and
 // bf16 compute in f32).
-#ifndef TARSIA_COMPILER_LLVM_APPROXIMATE_H_
-#define TARSIA_COMPILER_LLVM_APPROXIMATE_H_
+#ifndef TARSIA_COMPILER_LLVM_ELEMENT_APPROXIMATE_H_
+#define TARSIA_COMPILER_LLVM_ELEMENT_APPROXIMATE_H_
 
 #include "isa/instruction.h"
 
@@ -18,4 +18,4 @@ llvm::Value* EmitApproximation(llvm::IRBuilderBase& builder, Opcode op, llvm::Va
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_LLVM_APPROXIMATE_H_
+#endif  // TARSIA_COMPILER_LLVM_ELEMENT_APPROXIMATE_H_

@@ -1,8 +1,8 @@
-#include "compiler/llvm/random.h"
+#include "compiler/llvm/element/random.h"
 
 #include <array>
 
-#include "compiler/llvm/ir.h"
+#include "compiler/llvm/element/ir.h"
 
 namespace tarsia::compiler {
 namespace {
