@@ -49,7 +49,7 @@ Result<RegLayout> Tiled(const RegLayout& warps, int64_t rows, int64_t columns,
 }
 
 // The fragments, from their description in the PTX manual: column_local(2, 2) * spatial(8, 4) *
-// local(1, 2) and so on; see layout/fragments.def.
+// local(1, 2) and so on; see layout/text/fragments.def.
 struct Fragments {
   RegLayout a, b, c;
 };

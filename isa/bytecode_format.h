@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "layout/expr.h"
+#include "layout/text/expr.h"
 
 namespace tarsia::bytecode {
 

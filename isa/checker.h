@@ -20,7 +20,7 @@
 #include "isa/module.h"
 #include "isa/specialise.h"
 #include "isa/validate.h"
-#include "layout/eval.h"
+#include "layout/text/eval.h"
 
 namespace tarsia {
 

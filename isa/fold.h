@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "layout/expr.h"
+#include "layout/text/expr.h"
 
 namespace tarsia {
 

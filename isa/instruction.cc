@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "layout/expr.h"
+#include "layout/text/expr.h"
 
 namespace tarsia {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "isa/instruction.h"
-#include "layout/expr.h"
+#include "layout/text/expr.h"
 #include "support/diagnostic.h"
 
 namespace tarsia {

@@ -5,7 +5,7 @@
 
 #include "dtypes/dtype.h"
 #include "isa/instruction.h"
-#include "layout/functions.h"
+#include "layout/text/functions.h"
 
 namespace tarsia {
 namespace {

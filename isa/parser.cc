@@ -7,8 +7,8 @@
 
 #include "isa/diagnostics.h"
 #include "isa/names.h"
-#include "layout/expr_parser.h"
-#include "layout/text_diagnostics.h"
+#include "layout/text/diagnostics.h"
+#include "layout/text/expr_parser.h"
 #include "support/printable.h"
 
 namespace tarsia {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "isa/module.h"
-#include "layout/lexer.h"
+#include "layout/text/lexer.h"
 
 namespace tarsia {
 

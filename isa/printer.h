@@ -5,7 +5,7 @@
 #include <string>
 
 #include "isa/module.h"
-#include "layout/lexer.h"
+#include "layout/text/lexer.h"
 
 namespace tarsia {
 

@@ -7,7 +7,7 @@
 
 #include "isa/checker.h"
 #include "isa/prune.h"
-#include "layout/expr_parser.h"
+#include "layout/text/expr_parser.h"
 
 namespace tarsia {
 

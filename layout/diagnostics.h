@@ -1,5 +1,5 @@
 // The diagnostics of layouts and of evaluation; see support/diagnostic.h. Those of the lexer and
-// the expression parser are in layout/text_diagnostics.h.
+// the expression parser are in layout/text/diagnostics.h.
 #ifndef TARSIA_LAYOUT_DIAGNOSTICS_H_
 #define TARSIA_LAYOUT_DIAGNOSTICS_H_
 

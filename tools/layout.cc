@@ -3,10 +3,10 @@
 #include <fmt/ranges.h>
 
 #include "dtypes/dtype.h"
-#include "layout/compare.h"
-#include "layout/eval.h"
-#include "layout/render.h"
-#include "layout/svg.h"
+#include "layout/picture/render.h"
+#include "layout/picture/svg.h"
+#include "layout/text/compare.h"
+#include "layout/text/eval.h"
 #include "layout/vector_access.h"
 #include "layout/wgmma.h"
 #include "runtime/files/file.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "isa/program.h"
-#include "layout/expr.h"
+#include "layout/text/expr.h"
 #include "support/result.h"
 
 namespace tarsia::vm {

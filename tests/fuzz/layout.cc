@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "layout/eval.h"
+#include "layout/text/eval.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto value =

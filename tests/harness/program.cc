@@ -8,7 +8,7 @@
 #include "isa/parser.h"
 #include "isa/prune.h"
 #include "isa/validate.h"
-#include "layout/eval.h"
+#include "layout/text/eval.h"
 #include "tests/harness/codec.h"
 
 namespace tarsia::harness {

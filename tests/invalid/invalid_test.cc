@@ -22,7 +22,7 @@
 #include "isa/specialise.h"
 #include "isa/validate.h"
 #include "layout/diagnostics.h"
-#include "layout/text_diagnostics.h"
+#include "layout/text/diagnostics.h"
 
 namespace tarsia {
 namespace {

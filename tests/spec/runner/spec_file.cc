@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "layout/lexer.h"
+#include "layout/text/lexer.h"
 #include "tests/harness/program.h"
 #include "tests/spec/runner/literal.h"
 

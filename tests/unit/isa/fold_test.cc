@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "layout/expr_parser.h"
+#include "layout/text/expr_parser.h"
 
 namespace tarsia {
 namespace {

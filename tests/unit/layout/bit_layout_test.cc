@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "layout/diagnostics.h"
-#include "layout/eval.h"
+#include "layout/text/eval.h"
 #include "tests/unit/layout/layout_testing.h"
 
 namespace tarsia {

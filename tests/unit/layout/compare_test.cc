@@ -1,5 +1,5 @@
 // Why layouts differ: the first place, in words.
-#include "layout/compare.h"
+#include "layout/text/compare.h"
 
 #include <gtest/gtest.h>
 

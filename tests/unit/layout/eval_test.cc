@@ -1,5 +1,5 @@
 // Evaluation of expressions and their static kinds: values by hand, every error with its place.
-#include "layout/eval.h"
+#include "layout/text/eval.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <string>
 
 #include "layout/diagnostics.h"
-#include "layout/expr_parser.h"
-#include "layout/text_diagnostics.h"
+#include "layout/text/diagnostics.h"
+#include "layout/text/expr_parser.h"
 #include "tests/unit/layout/layout_testing.h"
 
 namespace tarsia {

@@ -1,5 +1,5 @@
 // Every fragment against the formulas of the PTX manual (groupID = lane / 4, t = lane % 4).
-#include "layout/fragments.h"
+#include "layout/text/fragments.h"
 
 #include <gtest/gtest.h>
 

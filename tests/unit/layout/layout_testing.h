@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "layout/eval.h"
+#include "layout/text/eval.h"
 
 namespace tarsia::testing {
 

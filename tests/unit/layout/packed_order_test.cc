@@ -5,8 +5,8 @@
 #include <iterator>
 #include <string>
 
-#include "layout/eval.h"
 #include "layout/mem_layout.h"
+#include "layout/text/eval.h"
 #include "tests/unit/layout/layout_testing.h"
 
 namespace tarsia {

@@ -1,5 +1,5 @@
 // Grids, tables of accesses and JSON, to the letter.
-#include "layout/render.h"
+#include "layout/picture/render.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Pictures, by what they must contain.
-#include "layout/svg.h"
+#include "layout/picture/svg.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "dtypes/convert.h"
-#include "layout/eval.h"
+#include "layout/text/eval.h"
 #include "tests/unit/vm/run_testing.h"
 
 namespace tarsia::vm {

@@ -1,0 +1,208 @@
+// The static kinds of expressions: what they are whatever their names stand for.
+#include <fmt/format.h>
+
+#include "layout/diagnostics.h"
+#include "layout/text/arguments.h"
+#include "layout/text/diagnostics.h"
+#include "layout/text/eval.h"
+#include "layout/text/fragments.h"
+
+namespace tarsia {
+namespace {
+
+constexpr int kMaxSteps = 1 << 16;
+constexpr int kMaxDepth = 2 * ExprPool::kMaxDepth;
+
+bool Fits(ExprType type, ExprType wanted) { return type == wanted || type == ExprType::kUnknown; }
+
+bool IsNumber(ExprType type) { return type == ExprType::kInt || type == ExprType::kFloat; }
+
+// The kind of an arithmetic result; nothing where the operands do not go together.
+std::optional<ExprType> ArithmeticType(BinaryOp op, ExprType a, ExprType b) {
+  const bool layouts = op == BinaryOp::kMultiply || op == BinaryOp::kDivide;
+  if (a == ExprType::kUnknown && b == ExprType::kUnknown) return ExprType::kUnknown;
+  if (a == ExprType::kUnknown || b == ExprType::kUnknown) {
+    const ExprType known = a == ExprType::kUnknown ? b : a;
+    if (known == ExprType::kFloat) return ExprType::kFloat;
+    if (known == ExprType::kInt) return ExprType::kUnknown;  // the other may be a float
+    if (known == ExprType::kRegLayout && layouts) return ExprType::kRegLayout;
+    return std::nullopt;
+  }
+  if (IsNumber(a) && IsNumber(b)) {
+    return a == ExprType::kInt && b == ExprType::kInt ? ExprType::kInt : ExprType::kFloat;
+  }
+  if (layouts && a == ExprType::kRegLayout && b == ExprType::kRegLayout) {
+    return ExprType::kRegLayout;
+  }
+  return std::nullopt;
+}
+
+bool Comparable(BinaryOp op, ExprType a, ExprType b) {
+  const auto number = [](ExprType type) { return IsNumber(type) || type == ExprType::kUnknown; };
+  if (number(a) && number(b)) return true;
+  const bool equality = op == BinaryOp::kEqual || op == BinaryOp::kNotEqual;
+  return equality && (a == b || a == ExprType::kUnknown || b == ExprType::kUnknown);
+}
+
+class Typer {
+ public:
+  Typer(const ExprPool& pool, const TypeEnv& env) : pool_(pool), env_(env) {}
+
+  Result<ExprType> Visit(ExprId id) {
+    if (++depth_ > kMaxDepth) return Fail(id, MakeDiagnostic(diag::kTooDeep, {}, kMaxDepth));
+    if (++steps_ > kMaxSteps) {
+      return Fail(id, MakeDiagnostic(diag::kTooMany, {}, kMaxSteps, "steps"));
+    }
+    Result<ExprType> out = Dispatch(id);
+    --depth_;
+    if (!out.ok()) return Fail(id, out.TakeError());
+    return out;
+  }
+  [[nodiscard]] ExprId failed() const { return failed_; }
+
+ private:
+  Diagnostic Fail(ExprId id, Diagnostic error) {
+    if (failed_.none()) failed_ = id;
+    return error;
+  }
+
+  Result<ExprType> Dispatch(ExprId id) {
+    switch (pool_.kind(id)) {
+      case ExprKind::kNone:
+        return MakeDiagnostic(diag::kMisplaced, {}, "nothing");
+      case ExprKind::kValue: {
+        const std::optional<ExprType> type = env_.ValueType(id.value());
+        if (!type) return MakeDiagnostic(diag::kUnknownValue, {});
+        return *type;
+      }
+      case ExprKind::kInt:
+        return ExprType::kInt;
+      case ExprKind::kFloat:
+        return ExprType::kFloat;
+      case ExprKind::kBool:
+        return ExprType::kBool;
+      case ExprKind::kDType:
+        return ExprType::kDType;
+      case ExprKind::kString:
+        return ExprType::kUnknown;
+      case ExprKind::kName:
+      case ExprKind::kFragment:
+        return Name(id);
+      case ExprKind::kUnary:
+        return Unary(id);
+      case ExprKind::kBinary:
+        return Binary(id);
+      case ExprKind::kCall:
+        return Call(id);
+      case ExprKind::kKeyword:
+        return MakeDiagnostic(diag::kMisplaced, {}, "a keyword argument");
+      case ExprKind::kReplicate:
+        return MakeDiagnostic(diag::kMisplaced, {}, "a replication");
+      case ExprKind::kList:
+        return List(id, false);
+    }
+    return MakeDiagnostic(diag::kMisplaced, {}, "this");
+  }
+
+  // What is no name of the environment means what it means to the evaluator.
+  Result<ExprType> Name(ExprId id) {
+    if (const auto type = env_.NameType(static_cast<StringId>(pool_.node(id).payload))) {
+      return *type;
+    }
+    class OnlyNames : public EvalEnv {
+     public:
+      explicit OnlyNames(const TypeEnv& types) : types_(types) {}
+      [[nodiscard]] const EvalValue* FindName(StringId) const override { return nullptr; }
+      [[nodiscard]] const EvalValue* FindValue(uint32_t) const override { return nullptr; }
+      [[nodiscard]] std::vector<std::string_view> Names() const override { return types_.Names(); }
+
+     private:
+      const TypeEnv& types_;
+    };
+    const Result<EvalValue> value = Evaluate(pool_, id, OnlyNames(env_));
+    if (!value.ok()) return value.error();
+    return TypeOf(*value);
+  }
+
+  Result<ExprType> Unary(ExprId id) {
+    TARSIA_TRY(const ExprType operand, Visit(pool_.children(id)[0]));
+    const bool is_not = static_cast<UnaryOp>(pool_.node(id).code) == UnaryOp::kNot;
+    const bool fits = is_not ? Fits(operand, ExprType::kBool)
+                             : IsNumber(operand) || operand == ExprType::kUnknown;
+    if (!fits) {
+      return MakeDiagnostic(diag::kUnaryOperand, {}, is_not ? "not" : "-", ExprTypeName(operand));
+    }
+    return is_not ? ExprType::kBool : operand;
+  }
+
+  Result<ExprType> Binary(ExprId id) {
+    const auto op = static_cast<BinaryOp>(pool_.node(id).code);
+    TARSIA_TRY(const ExprType a, Visit(pool_.children(id)[0]));
+    TARSIA_TRY(const ExprType b, Visit(pool_.children(id)[1]));
+    std::optional<ExprType> out;
+    if (op == BinaryOp::kAnd || op == BinaryOp::kOr) {
+      if (Fits(a, ExprType::kBool) && Fits(b, ExprType::kBool)) out = ExprType::kBool;
+    } else if (op < BinaryOp::kAdd) {
+      if (Comparable(op, a, b)) out = ExprType::kBool;
+    } else {
+      out = ArithmeticType(op, a, b);
+    }
+    if (out) return *out;
+    return MakeDiagnostic(diag::kOperandKinds, {}, Spelling(op), ExprTypeName(a), ExprTypeName(b));
+  }
+
+  Result<ExprType> List(ExprId id, bool replications) {
+    for (const ExprId item : pool_.children(id)) {
+      const bool replication = replications && pool_.kind(item) == ExprKind::kReplicate;
+      const Result<ExprType> type = Visit(replication ? pool_.children(item)[0] : item);
+      if (!type.ok()) return type.error();
+    }
+    return ExprType::kList;
+  }
+
+  Result<ExprType> Call(ExprId id) {
+    const auto func = static_cast<Func>(pool_.node(id).code);
+    TARSIA_TRY(const BoundArguments bound, BindArguments(pool_, id));
+    const std::span<const FuncParameter> parameters = ParametersOf(func);
+    for (size_t i = 0; i < bound.size(); ++i) {
+      for (const ExprId argument : bound[i]) {
+        TARSIA_CHECK(Argument(func, parameters[i], argument));
+      }
+    }
+    return InfoOf(func).result;
+  }
+
+  Status Argument(Func func, const FuncParameter& parameter, ExprId id) {
+    if (parameter.flag && pool_.kind(id) == ExprKind::kName && pool_.Text(id) == parameter.name) {
+      return OkStatus();
+    }
+    const bool list = pool_.kind(id) == ExprKind::kList;
+    TARSIA_TRY(const ExprType type, list ? List(id, parameter.name == "spatial") : Visit(id));
+    if (Fits(type, parameter.type)) return OkStatus();
+    return MakeDiagnostic(
+        diag::kArgumentKind, {}, parameter.name, FuncName(func),
+        parameter.type == ExprType::kList ? "a list of integers" : ExprTypeName(parameter.type),
+        ExprTypeName(type));
+  }
+
+  const ExprPool& pool_;
+  const TypeEnv& env_;
+  ExprId failed_;
+  int depth_ = 0;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+Result<ExprType> StaticType(const ExprPool& pool, ExprId id, const TypeEnv& env, Location location,
+                            ExprId* failed) {
+  Typer typer(pool, env);
+  Result<ExprType> out = typer.Visit(id);
+  if (out.ok()) return out;
+  if (failed != nullptr) *failed = typer.failed();
+  Diagnostic error = out.TakeError();
+  error.location = location;
+  return error;
+}
+
+}  // namespace tarsia

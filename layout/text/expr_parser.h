@@ -1,0 +1,60 @@
+// Reads the expressions of layout/text/expr.h from a lexer.
+#ifndef TARSIA_LAYOUT_TEXT_EXPR_PARSER_H_
+#define TARSIA_LAYOUT_TEXT_EXPR_PARSER_H_
+
+#include <optional>
+#include <string_view>
+
+#include "layout/text/expr.h"
+#include "layout/text/lexer.h"
+#include "support/diagnostic.h"
+#include "support/result.h"
+
+namespace tarsia {
+
+// Gives the values (`%x`) of an expression their numbers. Reports what it does not know itself
+// and then returns nothing.
+class ValueResolver {
+ public:
+  virtual ~ValueResolver() = default;
+  virtual std::optional<ExprId> ResolveValue(std::string_view name, Location location) = 0;
+};
+
+class ExprParser {
+ public:
+  // `values` may be null: then a `%x` is an error.
+  ExprParser(Lexer& lexer, ExprPool& pool, ValueResolver* values, Diagnostics& diagnostics)
+      : lexer_(lexer), pool_(pool), values_(values), diagnostics_(diagnostics) {}
+
+  // Each returns a none id after reporting an error; the lexer then stands where it gave up.
+  ExprId Parse();
+  // A sum: everything above comparisons, for places where `<` and `>` mean something else.
+  ExprId ParseSum();
+  // `[a, b, ...]`, the lexer standing on `[`.
+  ExprId ParseList();
+
+ private:
+  ExprId ParseBinary(int precedence);
+  ExprId ParseBinaryRest(ExprId left, int precedence);
+  ExprId ParseUnary();
+  ExprId ParsePrimary();
+  ExprId ParseName();
+  ExprId ParseSequence(Token close, ExprKind kind, uint8_t code);
+  ExprId ParseArgument();
+  ExprId Expected(std::string_view what);
+  ExprId TooDeep();
+  ExprId Checked(ExprId id);
+
+  Lexer& lexer_;
+  ExprPool& pool_;
+  ValueResolver* values_;
+  Diagnostics& diagnostics_;
+  int depth_ = 0;
+};
+
+// A whole text as one expression without values; the first error if there is one.
+Result<ExprId> ParseExpression(std::string_view text, ExprPool& pool);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_LAYOUT_TEXT_EXPR_PARSER_H_

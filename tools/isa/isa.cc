@@ -1,0 +1,38 @@
+// tarsia isa: the reference.
+#include "tools/commands.h"
+#include "tools/isa/text.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+
+int ShowIsa(const Args& args) {
+  Command command("isa", "The reference of the instructions: all of them, or what one does.",
+                  {"tarsia isa", "tarsia isa load", "tarsia isa --markdown",
+                   "tarsia isa --grammar > tarsia.tmLanguage.json"});
+  std::string mnemonic;
+  bool markdown = false;
+  bool grammar = false;
+  bool json = false;
+  command.MaybePositional("MNEMONIC", &mnemonic, "The instruction");
+  command.Flag("--markdown", &markdown, "The whole reference (docs/isa.md)");
+  command.Flag("--grammar", &grammar, "The grammar for editors (TextMate, JSON)");
+  command.Flag("--json", &json, "The table as JSON");
+  if (const auto code = command.Parse(args)) return *code;
+  const int actions =
+      (mnemonic.empty() ? 0 : 1) + (markdown ? 1 : 0) + (grammar ? 1 : 0) + (json ? 1 : 0);
+  if (actions > 1)
+    return command.Misuse("MNEMONIC, --markdown, --grammar and --json exclude each other");
+  if (mnemonic.empty()) {
+    PrintOut(markdown ? IsaMarkdown() : grammar ? IsaGrammar() : json ? IsaJson() : IsaList());
+    return kDone;
+  }
+  const auto opcode = FindMnemonic(mnemonic);
+  if (!opcode) {
+    PrintError("there is no instruction `" + mnemonic + "`", DidYouMean(mnemonic, Mnemonics()));
+    return kRejected;
+  }
+  PrintOut(IsaCard(Row(*opcode)));
+  return kDone;
+}
+
+}  // namespace tarsia::tools

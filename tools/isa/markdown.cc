@@ -1,0 +1,110 @@
+// docs/isa.md, from the table of instructions and the rules of arithmetic.
+#include <fmt/format.h>
+
+#include "tools/isa/text.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+namespace {
+
+constexpr std::string_view kHead =
+    R"(<!-- Made by `tarsia isa --markdown > docs/isa.md` from isa/isa.def. Do not edit. -->
+# Instructions
+
+A program describes what one thread block does to tiles. An instruction acts on a whole tile; which
+thread holds which element is the layout's business. Scalars are the same in all threads of a block.
+How text is written is in [syntax.md](syntax.md), element types in [dtypes.md](dtypes.md), layouts
+in [layouts.md](layouts.md). `tarsia isa MNEMONIC` prints one entry of this page.
+
+## How to read this
+
+`%value` is a result, a plain word an operand, `[..]` around a word means that it may be left out.
+Behind `:` stands what the annotation must say; it may always say more, as long as that agrees with
+what is inferred, and may fix the layout of any register result. *Scalar* means a scalar value or a
+scalar expression of constants. `source[index, ..]` is a place in a memory tile: one index a
+dimension, exact in 64 bits.
+
+- A read that reaches outside of a view's shape yields all-zero bits there; a write outside is
+  dropped. No byte beyond the view's last is ever touched.
+- A register tile is a variable: assigning it again keeps its type.
+- *Codes* are the numbers in bytecode. They are never changed and never reused.
+
+## Arithmetic
+
+| what | rule |
+|---|---|
+| which types | arithmetic on i8 to i64, u8 to u64, f16, bf16, f32, f64; `fma` and `dot` on c32 and c64 too; every other type is loaded, stored, moved and cast |
+| integers | wrap; x / 0 gives all ones, and the least value / -1 gives itself; a shift count at or beyond the width gives 0, or the sign for `shr` of a signed type |
+| floats | one rounding an operation, to nearest, ties to even; subnormals are honoured; no a * b + c is contracted unless `fma` is written or the kernel says `fast`; `min` and `max` return the operand that is no NaN |
+| approximations | the column *error* below: the largest error in units in the last place; 0 is exact or correctly rounded |
+| accumulation | `dot` of f16, bf16, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` of f16 and bf16 accumulates in f32; the order of additions is free, everything else is not |
+| bool | one byte in memory, 0 or 1 |
+)";
+
+struct FamilyText {
+  Family family;
+  std::string_view title;
+  std::string_view text;
+};
+constexpr FamilyText kFamilyTexts[] = {
+    {Family::kControl, "Control",
+     "Block and grid indices, scalars, loops, branches. Control flow is the same for all threads "
+     "of "
+     "a block."},
+    {Family::kMemory, "Memory",
+     "Views of pointers, memory of the block, loads and stores, asynchronous copies, atomics."},
+    {Family::kShape, "Shape", "The same elements under another shape or layout."},
+    {Family::kElementwise, "Elementwise",
+     "One result element from the elements at the same place. Tiles of one instruction have the "
+     "same shape; a scalar counts as a tile of equal elements. Of scalars alone the result is a "
+     "scalar."},
+    {Family::kConvert, "Conversion", "From any type to any other."},
+    {Family::kMma, "Matrix product", ""},
+    {Family::kReduce, "Reduction", "Along one or more axes of a register tile."},
+    {Family::kSync, "Synchronisation", ""},
+};
+
+std::string Entry(const InstRow& row) {
+  std::string out =
+      fmt::format("\n### `{}`\n\n    {}\n\n{}\n", row.mnemonic, Signature(row), Wrap(row.doc, 100));
+  if (row.operands.size() + row.attrs.size() != 0) out += "\n";
+  for (const OperandRow& operand : row.operands) {
+    out += fmt::format("- `{}`: {}\n", operand.name, OperandText(operand));
+  }
+  for (const Attr attr : row.attrs) {
+    out += fmt::format("- `{}`: {}\n", AttributeText(attr), Row(attr).doc);
+  }
+  const std::string annotation = AnnotationText(row.annotation);
+  if (!annotation.empty()) out += fmt::format("- `: type` says {}\n", annotation);
+  return out;
+}
+
+std::string Family(const FamilyText& family) {
+  std::string out = fmt::format("\n## {}\n", family.title);
+  if (!family.text.empty()) out += fmt::format("\n{}\n", Wrap(family.text, 100));
+  for (const InstRow& row : AllInstructions()) {
+    if (row.family == family.family) out += Entry(row);
+  }
+  return out;
+}
+
+std::string CodeTable() {
+  std::string out =
+      "\n## By code\n\n| code | instruction | family | since | error (ulp) "
+      "|\n|---|---|---|---|---|\n";
+  for (const InstRow& row : AllInstructions()) {
+    out += fmt::format("| 0x{:02X} | `{}` | {} | 0.{} | {} |\n", row.code, row.mnemonic,
+                       FamilyName(row.family), row.since, row.ulp);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string IsaMarkdown() {
+  std::string out(kHead);
+  for (const FamilyText& family : kFamilyTexts) out += Family(family);
+  return out + CodeTable();
+}
+
+}  // namespace tarsia::tools
