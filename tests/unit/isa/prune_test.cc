@@ -101,6 +101,9 @@ TEST(Prune, LoopsWithoutATurnGo) {
   for %i = 0 to %n {
     %e = mov %i + 1
   }
+  for %i = 4 to 3 step -1 {
+    %f = mov %i
+  }
 }
 )"),
             R"({
@@ -111,6 +114,9 @@ TEST(Prune, LoopsWithoutATurnGo) {
   }
   for %i = 0 to %n {
     %e = mov %i + 1
+  }
+  for %i = 4 to 3 step -1 {
+    %f = mov %i
   }
 }
 )");
