@@ -7,6 +7,7 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/OptBisect.h>
@@ -154,6 +155,29 @@ void AddLoopPasses(llvm::FunctionPassManager& passes) {
                                                               /*OnlyWhenForced=*/true)));
 }
 
+// LLVM 19 converts the i1 of `sitofp` as 0 or 1, where true is -1 (llvm-project, pull request
+// 110866). InstCombine makes such out of conversions of sign-extended truth values.
+class ReplaceSignedTruth : public llvm::PassInfoMixin<ReplaceSignedTruth> {
+ public:
+  static llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
+    bool changed = false;
+    for (llvm::Instruction& instruction :
+         llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto* const cast = llvm::dyn_cast<llvm::SIToFPInst>(&instruction);
+      if (cast == nullptr || !cast->getSrcTy()->isIntegerTy(1)) continue;
+      llvm::Type* const type = cast->getDestTy();
+      auto* const value =
+          llvm::SelectInst::Create(cast->getOperand(0), llvm::ConstantFP::get(type, -1.0),
+                                   llvm::ConstantFP::get(type, 0.0), "", cast->getIterator());
+      value->setDebugLoc(cast->getDebugLoc());
+      cast->replaceAllUsesWith(value);
+      cast->eraseFromParent();
+      changed = true;
+    }
+    return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  }
+};
+
 // ptxas optimises again, so this has to do what it cannot: memory to registers, algebra, and loops
 // while they still have types. bench/results/compile.md holds it against LLVM's own lists.
 llvm::FunctionPassManager OurPasses() {
@@ -167,6 +191,7 @@ llvm::FunctionPassManager OurPasses() {
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::ADCEPass());
+  passes.addPass(ReplaceSignedTruth());
   return passes;
 }
 
