@@ -121,7 +121,7 @@ LOWER(For) {
   const IndexValue stop = e.Index(e.inst().operand[1].expr);
   const Operand& step_operand = e.inst().operand[2];
   const IndexValue step = step_operand.present() ? e.Index(step_operand.expr) : e.ConstantIndex(1);
-  if (step.facts.lo <= 0 && step.facts.hi >= 0 && !step.facts.IsExact()) {
+  if (step.facts.lo <= 0 && step.facts.hi >= 0) {
     ReportRecord record;
     record.kind = ReportRecord::Kind::kStepIsZero;
     TARSIA_CHECK(e.FailUnless(e.b().CreateICmpNE(step.value, e.Int64(0)), std::move(record)));
