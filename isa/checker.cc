@@ -169,8 +169,9 @@ void Checker::CheckParameters() {
 
 void Checker::CheckAssume(const Assume& assume) {
   if (assume.alignment.none()) {
-    if (ExpectKind(assume.condition, ExprType::kBool, "an assumption", assume.location)) {
-      OnlyParameters(assume.condition, assume.location);
+    if (ExpectKind(assume.condition, ExprType::kBool, "an assumption", assume.location) &&
+        OnlyParameters(assume.condition, assume.location)) {
+      ComputeConstant(assume.condition, assume.location);
     }
     return;
   }
@@ -192,8 +193,9 @@ void Checker::CheckAssume(const Assume& assume) {
 void Checker::CheckGridAndWarps() {
   for (const ExprId extent : kernel_.grid) {
     if (extent.none()) continue;
-    if (ExpectKind(extent, ExprType::kInt, "an extent of the grid", kernel_.grid_location)) {
-      OnlyParameters(extent, kernel_.grid_location);
+    if (ExpectKind(extent, ExprType::kInt, "an extent of the grid", kernel_.grid_location) &&
+        OnlyParameters(extent, kernel_.grid_location)) {
+      ComputeConstant(extent, kernel_.grid_location);
     }
   }
   if (kernel_.warps.none()) {
@@ -357,6 +359,15 @@ const EvalValue* Checker::TryEvaluate(ExprId id, Location location) {
   }
   slot = *std::move(value);
   return &*slot;
+}
+
+// Constants that are not numbers yet cannot be computed: the evaluator says why.
+bool Checker::ComputeConstant(ExprId id, Location location) {
+  const ExprKind kind = pool().kind(id);
+  const bool is_computed =
+      kind == ExprKind::kUnary || kind == ExprKind::kBinary || kind == ExprKind::kCall;
+  if (!closed() || !is_computed || pool().UsesValues(id)) return true;
+  return TryEvaluate(id, location) != nullptr;
 }
 
 std::optional<int64_t> Checker::Elements(ExprId shape) const {
@@ -763,7 +774,9 @@ bool Checker::CheckIndices(const Inst& inst, size_t i, const Operand& tile) {
   if (!InScope(list, location)) return false;
   bool ok = true;
   for (size_t d = 0; d < rank; ++d) {
-    ok &= ExpectKind(pool().children(list)[d], ExprType::kInt, "an index", location);
+    const ExprId index = pool().children(list)[d];
+    ok &=
+        ExpectKind(index, ExprType::kInt, "an index", location) && ComputeConstant(index, location);
   }
   return ok;
 }
@@ -772,7 +785,9 @@ bool Checker::CheckCondition(ExprId id, Location location) {
   const size_t before = diagnostics_.count();
   const ExprType found = TypeOfExpr(id, location);
   if (diagnostics_.count() != before) return false;
-  if (found == ExprType::kBool || found == ExprType::kUnknown) return true;
+  if (found == ExprType::kBool || found == ExprType::kUnknown) {
+    return ComputeConstant(id, location);
+  }
   Error(diag::kConditionType, location, ExprTypeName(found));
   return false;
 }
@@ -790,7 +805,8 @@ bool Checker::CheckExprOperand(const Inst& inst, const InstRow& row, size_t i,
       if (pool().kind(operand.id) == ExprKind::kString) return true;
       return WrongKind(inst, row, i, operand);
     case OperandKind::kIndex:
-      return ExpectKind(operand.id, ExprType::kInt, "`{}`", operand.location, operand.name);
+      return ExpectKind(operand.id, ExprType::kInt, "`{}`", operand.location, operand.name) &&
+             ComputeConstant(operand.id, operand.location);
     case OperandKind::kCondition:
       return CheckCondition(operand.id, operand.location);
     case OperandKind::kConstant:
@@ -821,7 +837,7 @@ bool Checker::CheckExprOperand(const Inst& inst, const InstRow& row, size_t i,
           row.operands[i].kind == OperandKind::kConstant ? "an integer" : "a number",
           pool().kind(operand.id) == ExprKind::kString ? "a string" : ExprTypeName(kind));
   }
-  return fits;
+  return fits && ComputeConstant(operand.id, operand.location);
 }
 
 bool Checker::CheckAttributes(const Inst& inst, const InstRow& row) {

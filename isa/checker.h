@@ -121,6 +121,8 @@ class Checker final : public TypeEnv {
 
   // A value of an expression where it can be computed; errors are reported once and at `location`.
   const EvalValue* TryEvaluate(ExprId id, Location location);
+  // False after an error: the expression is of constants alone, and has no value.
+  bool ComputeConstant(ExprId id, Location location);
   // The number of elements; nothing while it is open.
   [[nodiscard]] std::optional<int64_t> Elements(ExprId shape) const;
   // Static kind of an expression, checked; kUnknown after an error.

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "layout/text/arguments.h"
+#include "layout/text/arithmetic.h"
+#include "layout/text/eval.h"
+
 namespace tarsia {
 
 ExprId Folder::Fold(ExprId id) {
@@ -58,83 +62,82 @@ ExprId Folder::FoldUnary(UnaryOp op, ExprId a) {
   return pool_.Unary(op, a);
 }
 
-std::optional<ExprId> Folder::FoldInts(BinaryOp op, int64_t a, int64_t b) {
-  int64_t out = 0;
-  switch (op) {
-    case BinaryOp::kEqual:
-      return pool_.Bool(a == b);
-    case BinaryOp::kNotEqual:
-      return pool_.Bool(a != b);
-    case BinaryOp::kLess:
-      return pool_.Bool(a < b);
-    case BinaryOp::kLessEqual:
-      return pool_.Bool(a <= b);
-    case BinaryOp::kGreater:
-      return pool_.Bool(a > b);
-    case BinaryOp::kGreaterEqual:
-      return pool_.Bool(a >= b);
-    case BinaryOp::kAdd:
-      if (__builtin_add_overflow(a, b, &out)) return std::nullopt;
-      return pool_.Int(out);
-    case BinaryOp::kSubtract:
-      if (__builtin_sub_overflow(a, b, &out)) return std::nullopt;
-      return pool_.Int(out);
-    case BinaryOp::kMultiply:
-      if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
-      return pool_.Int(out);
-    case BinaryOp::kDivide:
-    case BinaryOp::kModulo:
-      if (b == 0 || (a == INT64_MIN && b == -1 && op == BinaryOp::kDivide)) return std::nullopt;
-      if (b == -1 && op == BinaryOp::kModulo) return pool_.Int(0);
-      return pool_.Int(op == BinaryOp::kDivide ? a / b : a % b);
-    case BinaryOp::kOr:
-    case BinaryOp::kAnd:
-      break;
-  }
-  return std::nullopt;
-}
-
-ExprId Folder::FoldBinary(BinaryOp op, ExprId a, ExprId b) {
+std::optional<ExprId> Folder::FoldNumbers(BinaryOp op, ExprId a, ExprId b) {
   const auto i = pool_.AsInt(a);
   const auto j = pool_.AsInt(b);
   if (i && j) {
-    if (const auto out = FoldInts(op, *i, *j)) return *out;
+    if (IsComparison(op)) return pool_.Bool(Compare(op, *i, *j));
+    // What has no value is left to the evaluator, which says so.
+    if (const auto out = CheckedArithmetic(op, *i, *j)) return pool_.Int(*out);
+    return std::nullopt;
   }
-  const auto p = pool_.AsBool(a);
-  const auto q = pool_.AsBool(b);
-  if (p && q) {
-    if (op == BinaryOp::kAnd) return pool_.Bool(*p && *q);
-    if (op == BinaryOp::kOr) return pool_.Bool(*p || *q);
-    if (op == BinaryOp::kEqual) return pool_.Bool(*p == *q);
-    if (op == BinaryOp::kNotEqual) return pool_.Bool(*p != *q);
-  }
-  const auto s = pool_.AsDType(a);
-  const auto t = pool_.AsDType(b);
-  if (s && t) {
-    if (op == BinaryOp::kEqual) return pool_.Bool(*s == *t);
-    if (op == BinaryOp::kNotEqual) return pool_.Bool(*s != *t);
-  }
-  return pool_.Binary(op, a, b);
+  const auto x = i ? static_cast<double>(*i) : pool_.AsFloat(a);
+  const auto y = j ? static_cast<double>(*j) : pool_.AsFloat(b);
+  if (!x || !y) return std::nullopt;
+  if (IsComparison(op)) return pool_.Bool(Compare(op, *x, *y));
+  return pool_.Float(FloatArithmetic(op, *x, *y));
 }
 
+std::optional<ExprId> Folder::FoldLogic(BinaryOp op, ExprId a, ExprId b) {
+  const auto left = pool_.AsBool(a);
+  if (!left) return std::nullopt;
+  // What the left side settles is not asked of the right one.
+  if (*left == (op == BinaryOp::kOr) && !pool_.UsesValues(b)) return a;
+  if (pool_.AsBool(b)) return *left == (op == BinaryOp::kOr) ? a : b;
+  return std::nullopt;
+}
+
+// Of types, layouts and whatever else can be equal.
+std::optional<ExprId> Folder::FoldEquality(BinaryOp op, ExprId a, ExprId b) {
+  if (op != BinaryOp::kEqual && op != BinaryOp::kNotEqual) return std::nullopt;
+  if (IsNumber(a) || IsNumber(b) || pool_.UsesValues(a) || pool_.UsesValues(b)) {
+    return std::nullopt;
+  }
+  const Result<EvalValue> left = Evaluate(pool_, a, EmptyEnv());
+  const Result<EvalValue> right = left.ok() ? Evaluate(pool_, b, EmptyEnv()) : left.error();
+  if (!right.ok() || left->index() != right->index()) return std::nullopt;
+  return pool_.Bool((*left == *right) == (op == BinaryOp::kEqual));
+}
+
+bool Folder::IsNumber(ExprId id) const {
+  return pool_.kind(id) == ExprKind::kInt || pool_.kind(id) == ExprKind::kFloat;
+}
+
+ExprId Folder::FoldBinary(BinaryOp op, ExprId a, ExprId b) {
+  const bool logic = op == BinaryOp::kAnd || op == BinaryOp::kOr;
+  std::optional<ExprId> out = logic ? FoldLogic(op, a, b) : FoldNumbers(op, a, b);
+  if (!out) out = FoldEquality(op, a, b);
+  return out ? *out : pool_.Binary(op, a, b);
+}
+
+// The functions of numbers, their arguments in the order of the parameters.
 ExprId Folder::FoldCall(Func func, const std::vector<ExprId>& arguments) {
-  if (func == Func::kBits && arguments.size() == 1) {
-    if (const auto type = pool_.AsDType(arguments[0])) return pool_.Int(type->bits);
+  const ExprId call = pool_.Call(func, arguments);
+  if (func != Func::kCeildiv && func != Func::kMin && func != Func::kMax && func != Func::kBits) {
+    return call;
   }
-  if (arguments.size() == 2) {
-    const auto a = pool_.AsInt(arguments[0]);
-    const auto b = pool_.AsInt(arguments[1]);
-    if (a && b) {
-      if (func == Func::kMin) return pool_.Int(std::min(*a, *b));
-      if (func == Func::kMax) return pool_.Int(std::max(*a, *b));
-      // What has no value is left to the evaluator, which says so.
-      if (func == Func::kCeildiv && *b != 0 && !(*a == INT64_MIN && *b == -1)) {
-        const bool up = *a % *b != 0 && (*a < 0) == (*b < 0);
-        return pool_.Int(*a / *b + (up ? 1 : 0));
-      }
-    }
+  const Result<BoundArguments> bound = BindArguments(pool_, call);
+  if (!bound.ok()) return call;
+  std::vector<ExprId> ordered;
+  for (const std::vector<ExprId>& given : *bound) {
+    ordered.insert(ordered.end(), given.begin(), given.end());
   }
-  return pool_.Call(func, arguments);
+  const auto out = FoldFunction(func, ordered);
+  return out ? *out : pool_.Call(func, ordered);
+}
+
+std::optional<ExprId> Folder::FoldFunction(Func func, const std::vector<ExprId>& arguments) {
+  if (func == Func::kBits) {
+    const auto type = pool_.AsDType(arguments[0]);
+    return type ? std::optional(pool_.Int(type->bits)) : std::nullopt;
+  }
+  const auto a = pool_.AsInt(arguments[0]);
+  const auto b = pool_.AsInt(arguments[1]);
+  if (!a || !b) return std::nullopt;
+  if (func == Func::kMin) return pool_.Int(std::min(*a, *b));
+  if (func == Func::kMax) return pool_.Int(std::max(*a, *b));
+  const auto quotient = CheckedCeilDivide(*a, *b);
+  return quotient ? std::optional(pool_.Int(*quotient)) : std::nullopt;
 }
 
 }  // namespace tarsia

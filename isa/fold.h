@@ -2,6 +2,7 @@
 #ifndef TARSIA_ISA_FOLD_H_
 #define TARSIA_ISA_FOLD_H_
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -9,9 +10,10 @@
 
 namespace tarsia {
 
-// Folds expressions of one pool, which it adds to. Integers, booleans and types are computed;
+// Folds expressions of one pool, which it adds to. Numbers, booleans and comparisons are computed;
 // what cannot be (a name without value, a `%value`, division by zero, overflow) stays as it is,
-// for the evaluator to report. Not thread-safe.
+// for the evaluator to report. The arguments of functions of numbers come into the order of the
+// parameters. Not thread-safe.
 class Folder {
  public:
   explicit Folder(ExprPool& pool) : pool_(pool) {}
@@ -24,7 +26,11 @@ class Folder {
   ExprId FoldUnary(UnaryOp op, ExprId a);
   ExprId FoldBinary(BinaryOp op, ExprId a, ExprId b);
   ExprId FoldCall(Func func, const std::vector<ExprId>& arguments);
-  std::optional<ExprId> FoldInts(BinaryOp op, int64_t a, int64_t b);
+  std::optional<ExprId> FoldNumbers(BinaryOp op, ExprId a, ExprId b);
+  std::optional<ExprId> FoldLogic(BinaryOp op, ExprId a, ExprId b);
+  std::optional<ExprId> FoldEquality(BinaryOp op, ExprId a, ExprId b);
+  std::optional<ExprId> FoldFunction(Func func, const std::vector<ExprId>& arguments);
+  [[nodiscard]] bool IsNumber(ExprId id) const;
 
   ExprPool& pool_;
   std::unordered_map<StringId, ExprId> bindings_;

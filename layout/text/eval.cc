@@ -9,6 +9,7 @@
 #include "layout/checked.h"
 #include "layout/diagnostics.h"
 #include "layout/text/arguments.h"
+#include "layout/text/arithmetic.h"
 #include "layout/text/diagnostics.h"
 #include "layout/text/expr_parser.h"
 #include "layout/text/fragments.h"
@@ -198,12 +199,9 @@ Result<EvalValue> CallPacked(const Arguments& a) {
 }
 
 Result<EvalValue> CallCeildiv(int64_t a, int64_t b) {
-  if (b == 0) return MakeDiagnostic(diag::kDivisionByZero, {}, fmt::format("ceildiv({}, 0)", a));
-  if (a == INT64_MIN && b == -1) {
-    return MakeDiagnostic(diag::kIntegerOverflow, {}, fmt::format("ceildiv({}, {})", a, b));
-  }
-  const bool up = a % b != 0 && (a < 0) == (b < 0);
-  return EvalValue(a / b + (up ? 1 : 0));
+  if (const auto out = CheckedCeilDivide(a, b)) return EvalValue(*out);
+  return MakeDiagnostic(b == 0 ? diag::kDivisionByZero : diag::kIntegerOverflow, {},
+                        fmt::format("ceildiv({}, {})", a, b));
 }
 
 Result<EvalValue> CallFunction(Func func, const Arguments& a) {
@@ -263,24 +261,10 @@ Result<EvalValue> CallFunction(Func func, const Arguments& a) {
 }
 
 Result<EvalValue> IntegerArithmetic(BinaryOp op, int64_t a, int64_t b) {
-  const auto text = [&] { return fmt::format("{} {} {}", a, Spelling(op), b); };
-  const bool divides = op == BinaryOp::kDivide || op == BinaryOp::kModulo;
-  if (divides && b == 0) return MakeDiagnostic(diag::kDivisionByZero, {}, text());
-  std::optional<int64_t> out;
-  if (op == BinaryOp::kAdd) out = CheckedAdd(a, b);
-  if (op == BinaryOp::kSubtract) out = CheckedSub(a, b);
-  if (op == BinaryOp::kMultiply) out = CheckedMul(a, b);
-  if (op == BinaryOp::kDivide && !(a == INT64_MIN && b == -1)) out = a / b;
-  if (op == BinaryOp::kModulo) out = b == -1 ? 0 : a % b;
-  if (!out) return MakeDiagnostic(diag::kIntegerOverflow, {}, text());
-  return EvalValue(*out);
-}
-
-double FloatArithmetic(BinaryOp op, double a, double b) {
-  if (op == BinaryOp::kAdd) return a + b;
-  if (op == BinaryOp::kSubtract) return a - b;
-  if (op == BinaryOp::kMultiply) return a * b;
-  return op == BinaryOp::kDivide ? a / b : std::fmod(a, b);
+  if (const auto out = CheckedArithmetic(op, a, b)) return EvalValue(*out);
+  const bool by_zero = (op == BinaryOp::kDivide || op == BinaryOp::kModulo) && b == 0;
+  return MakeDiagnostic(by_zero ? diag::kDivisionByZero : diag::kIntegerOverflow, {},
+                        fmt::format("{} {} {}", a, Spelling(op), b));
 }
 
 Diagnostic BadOperands(BinaryOp op, const EvalValue& a, const EvalValue& b) {
@@ -302,24 +286,12 @@ Result<EvalValue> Arithmetic(BinaryOp op, const EvalValue& a, const EvalValue& b
   return BadOperands(op, a, b);
 }
 
-bool Holds(BinaryOp op, bool less, bool equal) {
-  if (op == BinaryOp::kLess) return less;
-  if (op == BinaryOp::kLessEqual) return less || equal;
-  if (op == BinaryOp::kGreater) return !less && !equal;
-  return !less;
-}
-
-Result<EvalValue> Compare(BinaryOp op, const EvalValue& a, const EvalValue& b) {
+Result<EvalValue> CompareValues(BinaryOp op, const EvalValue& a, const EvalValue& b) {
   const bool equality = op == BinaryOp::kEqual || op == BinaryOp::kNotEqual;
   const auto* x = std::get_if<int64_t>(&a);
   const auto* y = std::get_if<int64_t>(&b);
-  if (x != nullptr && y != nullptr && !equality) return EvalValue(Holds(op, *x < *y, *x == *y));
-  if (IsNumber(a) && IsNumber(b) && (x == nullptr || y == nullptr)) {
-    const double u = AsDouble(a), v = AsDouble(b);
-    if (equality) return EvalValue((u == v) == (op == BinaryOp::kEqual));
-    if (std::isnan(u) || std::isnan(v)) return EvalValue(false);
-    return EvalValue(Holds(op, u < v, u == v));
-  }
+  if (x != nullptr && y != nullptr) return EvalValue(Compare(op, *x, *y));
+  if (IsNumber(a) && IsNumber(b)) return EvalValue(Compare(op, AsDouble(a), AsDouble(b)));
   if (!equality || a.index() != b.index()) return BadOperands(op, a, b);
   return EvalValue((a == b) == (op == BinaryOp::kEqual));
 }
@@ -434,7 +406,7 @@ class Evaluator {
     TARSIA_TRY(const EvalValue a, Visit(left));
     if (op == BinaryOp::kAnd || op == BinaryOp::kOr) return Logic(op, a, right);
     TARSIA_TRY(const EvalValue b, Visit(right));
-    if (op < BinaryOp::kAdd) return Compare(op, a, b);
+    if (IsComparison(op)) return CompareValues(op, a, b);
     return Arithmetic(op, a, b);
   }
 

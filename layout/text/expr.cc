@@ -102,9 +102,12 @@ ExprId ExprPool::Intern(ExprKind kind, uint8_t code, uint64_t payload,
     children_.insert(children_.end(), children.begin(), children.end());
   }
   int depth = 1;
-  for (size_t i = first; i < children_.size(); ++i)
+  bool uses_values = false;
+  for (size_t i = first; i < children_.size(); ++i) {
     depth = std::max(depth, Depth(children_[i]) + 1);
-  nodes_.push_back({kind, code, static_cast<uint8_t>(std::min(depth, 255)), first,
+    uses_values = uses_values || UsesValues(children_[i]);
+  }
+  nodes_.push_back({kind, code, static_cast<uint8_t>(std::min(depth, 255)), uses_values, first,
                     static_cast<uint32_t>(count), payload});
   index_.Insert(hash, id);
   return ExprId::Node(id);
@@ -135,14 +138,6 @@ std::optional<bool> ExprPool::AsBool(ExprId id) const {
 std::optional<DType> ExprPool::AsDType(ExprId id) const {
   if (kind(id) != ExprKind::kDType) return std::nullopt;
   return DTypeFromCode(static_cast<uint8_t>(node(id).payload));
-}
-
-bool ExprPool::UsesValues(ExprId id) const {
-  if (id.is_value()) return true;
-  for (const ExprId child : children(id)) {
-    if (UsesValues(child)) return true;
-  }
-  return false;
 }
 
 void ExprPool::Reserve(size_t nodes) {

@@ -166,6 +166,7 @@ struct ExprNode {
   ExprKind kind;
   uint8_t code = 0;
   uint8_t depth = 1;  // levels of the tree: 1 + the deepest child's, which are 1 for what has none
+  bool uses_values = false;  // a `%value` occurs in it
   uint32_t first_child = 0;
   uint32_t children = 0;
   uint64_t payload = 0;
@@ -233,7 +234,9 @@ class ExprPool {
   }
   [[nodiscard]] size_t size() const { return nodes_.size(); }
   // True when a `%value` occurs in it.
-  [[nodiscard]] bool UsesValues(ExprId id) const;
+  [[nodiscard]] bool UsesValues(ExprId id) const {
+    return id.is_value() || (id.is_node() && nodes_[id.index()].uses_values);
+  }
   void Reserve(size_t nodes);
 
  private:

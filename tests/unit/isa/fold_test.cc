@@ -45,6 +45,31 @@ TEST(Fold, ComparisonsAndTypes) {
   EXPECT_EQ(Folded("bits(f6e3m2) * 2"), "12");
 }
 
+TEST(Fold, Floats) {
+  EXPECT_EQ(Folded("0.5 + 1"), "1.5");
+  EXPECT_EQ(Folded("7.5 % -2"), "1.5");
+  EXPECT_EQ(Folded("0.5 < 0.25"), "false");
+  EXPECT_EQ(Folded("nan != nan"), "true");
+}
+
+TEST(Fold, LayoutsAndStringsThatAreEqual) {
+  EXPECT_EQ(Folded("spatial(2, 4) == spatial(4, 2)"), "false");
+  EXPECT_EQ(Folded("spatial(2) * local(1) == spatial(2)"), "true");
+  EXPECT_EQ(Folded("\"a\" != \"b\""), "true");
+}
+
+TEST(Fold, ArgumentsByName) {
+  EXPECT_EQ(Folded("ceildiv(b=2, a=7)"), "4");
+  EXPECT_EQ(Folded("min(b=K, a=1)"), "min(1, K)");
+  EXPECT_EQ(Folded("bits(type=f16)"), "16");
+}
+
+TEST(Fold, WhatTheLeftSideSettles) {
+  EXPECT_EQ(Folded("false and 1 / 0 == 1"), "false");
+  EXPECT_EQ(Folded("true or 1 / 0 == 1"), "true");
+  EXPECT_EQ(Folded("1 / 0 == 1 and false"), "1 / 0 == 1 and false");
+}
+
 // What has no value stays as it is: the evaluator says why.
 TEST(Fold, LeavesWhatHasNoValue) {
   EXPECT_EQ(Folded("1 / 0"), "1 / 0");
