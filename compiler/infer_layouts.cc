@@ -78,7 +78,9 @@ class Inference {
 
   // ---- who goes with whom ----------------------------------------------------------------------
 
-  void JoinTiles(const InstInfo& info, size_t first_operand, size_t last_operand) {
+  // Results among each other; where elements meet those at the same place alone, operands too,
+  // unless the layout of the result is written out.
+  void JoinClasses(const InstInfo& info) {
     std::optional<uint32_t> one;
     const auto join = [&](uint32_t value) {
       if (!IsRegisterTile(type(value))) return;
@@ -86,35 +88,11 @@ class Inference {
       one = value;
     };
     for (const uint32_t result : info.results) join(result);
-    for (size_t i = first_operand; i <= last_operand; ++i) {
-      if (info.operand[i].IsTile()) join(info.operand[i].value);
+    const bool all = info.row->Has(kByElement) && info.row->annotation != Annotation::kLayoutType;
+    for (size_t i = 0; i < kMaxOperands; ++i) {
+      const bool accumulator = info.row->family == Family::kMma && i == 2;
+      if ((all || accumulator) && info.operand[i].IsTile()) join(info.operand[i].value);
     }
-  }
-
-  void JoinClasses(const InstInfo& info) {
-    switch (info.row->family) {
-      case Family::kElementwise:
-      case Family::kConvert:
-        return JoinTiles(info, 0, kMaxOperands - 1);
-      case Family::kControl:
-        if (info.inst->opcode == Opcode::kMov) JoinTiles(info, 0, 0);
-        return;
-      case Family::kMma:
-        return JoinTiles(info, 2, 2);
-      case Family::kReduce:
-        return JoinTiles(info, kMaxOperands, kMaxOperands - 1);  // value and index
-      case Family::kMemory:
-        if (IsAtomic(info)) JoinTiles(info, 1, 2);
-        return;
-      case Family::kShape:
-      case Family::kSync:
-        return;
-    }
-  }
-
-  static bool IsAtomic(const InstInfo& info) {
-    return info.row->Has(kReadsMemory) && info.row->Has(kWritesMemory) &&
-           info.inst->opcode != Opcode::kCopyAsync;
   }
 
   // ---- what each class wants -------------------------------------------------------------------
@@ -160,17 +138,24 @@ class Inference {
 
   Status CollectWishes(size_t i) {
     const InstInfo& info = infos_[i];
-    const Opcode opcode = info.inst->opcode;
-    if (opcode == Opcode::kLoad || opcode == Opcode::kGather) {
-      WishAccess(info.operand[0].value, info.results[0]);
-    } else if (opcode == Opcode::kStore) {
-      WishAccess(info.operand[0].value, info.operand[1].value);
-    } else if (opcode == Opcode::kScatter) {
-      WishAccess(info.operand[0].value, info.operand[2].value);
-    } else if (opcode == Opcode::kDot) {
-      return WishFragments(i);
+    if (info.row->family == Family::kMma) return WishFragments(i);
+    if (info.operand[0].kind != Operand::Kind::kMemory) return OkStatus();
+    const uint32_t memory = info.operand[0].value;
+    const Role role = info.row->operands[0].role;
+    if (role == Role::kRead && !info.results.empty() && IsRegisterTile(type(info.results[0]))) {
+      WishAccess(memory, info.results[0]);
+    } else if (const auto stored = StoredTile(info); role == Role::kWritten && stored) {
+      WishAccess(memory, info.operand[*stored].value);
     }
     return OkStatus();
+  }
+
+  // The tile that goes to memory: the last one that is read.
+  static std::optional<size_t> StoredTile(const InstInfo& info) {
+    for (size_t i = info.row->operands.size(); i-- > 0;) {
+      if (info.operand[i].IsTile() && info.row->operands[i].role == Role::kRead) return i;
+    }
+    return std::nullopt;
   }
 
   Status WishFragments(size_t i) {
@@ -265,13 +250,12 @@ class Inference {
 
   // Of permute, reshape, squeeze and unsqueeze.
   Result<std::optional<TileLayout>> MovedLayout(const InstInfo& info, const TileLayout& source) {
-    const Opcode opcode = info.inst->opcode;
-    if (opcode == Opcode::kPermute) {
+    if (info.inst->opcode == Opcode::kPermute) {
       const auto order = ListAttr(program_, *info.inst, Attr::kOrder);
       TARSIA_TRY(TileLayout permuted, PermutedLayout(source, order));
       return std::optional<TileLayout>(std::move(permuted));
     }
-    if (opcode == Opcode::kReshape || opcode == Opcode::kSqueeze || opcode == Opcode::kUnsqueeze) {
+    if (info.row->Has(kKeepsOrder)) {
       return ReshapedLayout(source, type(info.results[0]).shape);
     }
     return std::optional<TileLayout>();
@@ -303,8 +287,7 @@ class Inference {
       case Family::kConvert:
         return PlanElementwise(info, out);
       case Family::kControl:
-        if (info.inst->opcode == Opcode::kMov) return PlanElementwise(info, out);
-        return OkStatus();
+        return info.row->Has(kByElement) ? PlanElementwise(info, out) : OkStatus();
       case Family::kReduce:
         return PlanReduce(info, out);
       case Family::kShape:
@@ -365,15 +348,16 @@ class Inference {
   }
 
   Status PlanMemory(const InstInfo& info, InstLayouts& out) {
-    const Opcode opcode = info.inst->opcode;
-    if (opcode == Opcode::kGather || opcode == Opcode::kScatter) {
-      const LayoutId tile = opcode == Opcode::kGather ? out.result[0] : out.operand[2];
-      TARSIA_TRY(out.operand[1], IndexLayout(info, layout(tile)));
-    } else if (IsAtomic(info)) {
-      const size_t value = info.operand[2].IsTile() ? 2 : 1;
-      out.operand[1] = out.operand[value];
-      if (!info.results.empty()) out.result[0] = out.operand[value];
-    } else if (opcode == Opcode::kCopyAsync) {
+    const auto indices = info.row->OperandWith(Role::kIndex);
+    const auto stored = StoredTile(info);
+    if (indices && info.operand[*indices].IsTile()) {
+      const LayoutId tile = stored ? out.operand[*stored] : out.result[0];
+      TARSIA_TRY(out.operand[*indices], IndexLayout(info, layout(tile)));
+    } else if (info.row->Has(kAtomic)) {
+      const LayoutId value = out.operand[*stored];
+      for (size_t i = 1; i <= *stored; ++i) out.operand[i] = value;
+      if (!info.results.empty()) out.result[0] = value;
+    } else if (info.inst->opcode == Opcode::kCopyAsync) {
       TARSIA_TRY(out.moved, CopyLayout(info));
     }
     return OkStatus();

@@ -155,8 +155,7 @@ Operand DescribeOperand(const Program& program, const Inst& inst, size_t i) {
 // condition of a select); of expressions alone, what their kind gives.
 DType ComputationType(const Program& program, const InstInfo& info) {
   const Opcode opcode = info.inst->opcode;
-  if ((opcode == Opcode::kMov || opcode == Opcode::kFill || opcode == Opcode::kFor) &&
-      !info.results.empty()) {
+  if (info.row->Has(kTypeOfResult) && !info.results.empty()) {
     return program.type(info.results[0]).dtype;
   }
   const size_t first = opcode == Opcode::kSelect ? 1 : 0;
@@ -227,7 +226,7 @@ namespace {
 // Marks what views and slices are made of where they are marked, and then all that is made of it.
 void MarkRoots(const Kernel& kernel, std::vector<bool>& marks) {
   const auto each = [&](const Inst& inst, bool towards_root) {
-    if (inst.opcode != Opcode::kView && inst.opcode != Opcode::kSlice) return;
+    if (!Row(inst.opcode).MakesView()) return;
     const uint32_t made = kernel.Results(inst)[0].value();
     const uint32_t source = kernel.Slots(inst)[0].value();
     if (marks[towards_root ? made : source]) marks[towards_root ? source : made] = true;
@@ -243,9 +242,7 @@ std::vector<bool> WrittenMemory(const Program& program) {
   const Kernel& kernel = program.kernel();
   std::vector<bool> written(program.types().size(), false);
   for (const Inst& inst : kernel.code) {
-    if (Row(inst.opcode).Has(kWritesMemory) && inst.slots > 0) {
-      written[kernel.Slots(inst)[0].value()] = true;
-    }
+    if (Row(inst.opcode).WritesMemory()) written[kernel.Slots(inst)[0].value()] = true;
   }
   MarkRoots(kernel, written);
   return written;

@@ -24,11 +24,11 @@ class Placer {
     const uint64_t bottom = top_;
     for (size_t i = begin; i < end;) {
       const Inst& inst = kernel_.code[i];
-      if (inst.opcode == Opcode::kAllocShared) TARSIA_CHECK(Place(inst, depth));
-      if (Row(inst.opcode).Has(kOpensBlock)) {
-        const bool branches = inst.opcode == Opcode::kIf;
-        TARSIA_CHECK(PlaceBlock(i + 1, branches ? inst.else_begin : inst.end, depth + 1));
-        if (branches) TARSIA_CHECK(PlaceBlock(inst.else_begin, inst.end, depth + 1));
+      const InstRow& row = Row(inst.opcode);
+      if (row.Allocates() == Space::kShared) TARSIA_CHECK(Place(inst, depth));
+      if (row.Has(kOpensBlock)) {
+        TARSIA_CHECK(PlaceBlock(i + 1, inst.else_begin, depth + 1));
+        TARSIA_CHECK(PlaceBlock(inst.else_begin, inst.end, depth + 1));
       }
       i = std::max<size_t>(inst.end, i + 1);
     }

@@ -12,6 +12,7 @@
 #include "isa/bytecode.h"
 #include "isa/bytecode_cursor.h"
 #include "isa/bytecode_format.h"
+#include "isa/limits.h"
 #include "isa/names.h"
 
 namespace tarsia {

@@ -11,14 +11,11 @@
 namespace tarsia {
 namespace {
 
-constexpr size_t kMaxRank = 8;
-constexpr int64_t kMaxExtent = int64_t{1} << 40;
-constexpr int64_t kMaxTileElements = int64_t{1} << 26;  // of register and shared tiles
-
 using Rule = void (*)(Checker&, const Inst&);
 constexpr Rule kRules[] = {
 #define INST(name, ...) &Validate##name,
 #include "isa/isa.def"
+#include "isa/limits.h"
 #undef INST
 };
 
@@ -36,8 +33,8 @@ std::string_view Example(const InstRow& row) {
     case Annotation::kLayoutType:
       return "[16, 8] spatial(8, 4) * local(2, 2)";
     case Annotation::kFullType:
-      if (row.opcode == Opcode::kAllocShared) return "shared<f16>[16, 8]";
-      return row.opcode == Opcode::kView ? "global<f16>[%m, K]" : "global<f16>[16, 8]";
+      if (row.Allocates() == Space::kShared) return "shared<f16>[16, 8]";
+      return row.MakesView() ? "global<f16>[%m, K]" : "global<f16>[16, 8]";
   }
   return "";
 }
@@ -184,7 +181,7 @@ void Checker::CheckAssume(const Assume& assume) {
     return;
   }
   const auto alignment = pool().AsInt(folder_.Fold(assume.alignment));
-  if (alignment && (*alignment < 1 || *alignment > 4096 ||
+  if (alignment && (*alignment < 1 || *alignment > kMaxAssumedAlignment ||
                     !std::has_single_bit(static_cast<uint64_t>(*alignment)))) {
     Error(diag::kAlignmentRange, assume.location, *alignment);
   }
@@ -210,7 +207,7 @@ void Checker::CheckGridAndWarps() {
     return;
   }
   warps_ = pool().AsInt(folder_.Fold(kernel_.warps));
-  const int max_warps = limits_ != nullptr ? limits_->max_warps : 32;
+  const int max_warps = limits_ != nullptr ? limits_->max_warps : kMaxWarps;
   if (warps_ && (*warps_ < 1 || *warps_ > max_warps)) {
     Error(diag::kWarpsRange, kernel_.warps_location, max_warps, *warps_);
     warps_.reset();
@@ -814,9 +811,7 @@ bool Checker::CheckExprOperand(const Inst& inst, const InstRow& row, size_t i,
     case OperandKind::kExpr:
       break;
   }
-  const bool scalar_expression = inst.opcode == Opcode::kMov || inst.opcode == Opcode::kAssert ||
-                                 inst.opcode == Opcode::kPrint;
-  if (!scalar_expression && pool().UsesValues(operand.id)) {
+  if (!row.Has(kScalarExpr) && pool().UsesValues(operand.id)) {
     if (const ExprId tile = FirstTile(operand.id); !tile.none()) {
       NotAScalar(tile, operand.location, operand.id);
       return false;
@@ -941,9 +936,7 @@ bool Checker::CheckAnnotation(const Inst& inst, const InstRow& row) {
     for (const ExprId extent : pool().children(type.shape)) {
       part(extent, ExprType::kInt, "an extent");
     }
-    const bool runtime = inst.opcode == Opcode::kView || inst.opcode == Opcode::kSlice ||
-                         inst.opcode == Opcode::kAllocGlobal;
-    ok = ok && CheckAnnotatedShape(inst, folder_.Fold(type.shape), runtime);
+    ok = ok && CheckAnnotatedShape(inst, folder_.Fold(type.shape), row.Has(kRuntimeShape));
   }
   if (!type.layout.none()) {
     const ExprType kind = TypeOfExpr(type.layout, location);

@@ -15,22 +15,26 @@ constexpr FixedList<T, n> List(Items... items) {
 
 // The vocabulary of isa.def.
 struct Results {
-  static constexpr ResultRow Tile(std::string_view name) { return {ResultKind::kTile, name}; }
-  static constexpr ResultRow Scalar(std::string_view name) { return {ResultKind::kScalar, name}; }
-  static constexpr ResultRow Same(std::string_view name) { return {ResultKind::kSame, name}; }
-  static constexpr ResultRow Memory(std::string_view name) { return {ResultKind::kMemory, name}; }
-  static constexpr ResultRow Any(std::string_view name) { return {ResultKind::kAny, name}; }
-  template <typename... Items>
-  static constexpr FixedList<ResultRow, kMaxResults> Of(Items... items) {
-    return List<ResultRow, kMaxResults>(items...);
+  using Name = std::string_view;
+  static constexpr ResultRow Tile(Name name) { return {ResultKind::kTile, name}; }
+  static constexpr ResultRow Scalar(Name name) { return {ResultKind::kScalar, name}; }
+  static constexpr ResultRow Same(Name name) { return {ResultKind::kSame, name}; }
+  static constexpr ResultRow Memory(Name name) { return {ResultKind::kMemory, name}; }
+  static constexpr ResultRow Allocated(Space space, Name name) {
+    return {ResultKind::kAllocated, name, space};
   }
+  static constexpr ResultRow Any(Name name) { return {ResultKind::kAny, name}; }
 };
 
 struct Operands {
   using enum TypeClass;
+  using enum Role;
   using Name = std::string_view;
   static constexpr OperandRow Tile(TypeClass types, Name name) {
     return {OperandKind::kTile, types, name};
+  }
+  static constexpr OperandRow IndexTile(Name name) {
+    return {OperandKind::kTile, kIntegerType, name, kIndex};
   }
   static constexpr OperandRow OptionalTile(TypeClass types, Name name) {
     return {OperandKind::kOptionalTile, types, name};
@@ -38,32 +42,49 @@ struct Operands {
   static constexpr OperandRow TileOrExpr(TypeClass types, Name name) {
     return {OperandKind::kTileOrExpr, types, name};
   }
+  static constexpr OperandRow TileOrCondition(Name name) {
+    return {OperandKind::kTileOrExpr, kBoolOnlyType, name, kCondition};
+  }
   static constexpr OperandRow Expr(TypeClass types, Name name) {
     return {OperandKind::kExpr, types, name};
   }
-  static constexpr OperandRow MemoryTile(TypeClass types, Name name) {
-    return {OperandKind::kMemoryTile, types, name};
+  static constexpr OperandRow MemoryTile(Role role, TypeClass types, Name name) {
+    return {OperandKind::kMemoryTile, types, name, role};
   }
-  static constexpr OperandRow Element(TypeClass types, Name name, Space space = Space::kNone) {
-    return {OperandKind::kElement, types, name, space};
+  static constexpr OperandRow Element(Role role, TypeClass types, Name name,
+                                      Space space = Space::kNone) {
+    return {OperandKind::kElement, types, name, role, space};
   }
-  static constexpr OperandRow Index(Name name) { return {OperandKind::kIndex, kIntegerType, name}; }
+  static constexpr OperandRow Source(Role role, Name name) {
+    return {OperandKind::kSource, kAnyType, name, role};
+  }
+  static constexpr OperandRow Index(Name name) {
+    return {OperandKind::kIndex, kIntegerType, name, kIndex};
+  }
   static constexpr OperandRow Condition(Name name) {
-    return {OperandKind::kCondition, kBoolOnlyType, name};
+    return {OperandKind::kCondition, kBoolOnlyType, name, kCondition};
   }
   static constexpr OperandRow Constant(Name name) {
-    return {OperandKind::kConstant, kIntegerType, name};
+    return {OperandKind::kConstant, kIntegerType, name, kIndex};
   }
-  static constexpr OperandRow Source(Name name) { return {OperandKind::kSource, kAnyType, name}; }
-  static constexpr OperandRow Text(Name name) { return {OperandKind::kText, kAnyType, name}; }
+  static constexpr OperandRow Text(Name name) {
+    return {OperandKind::kText, kAnyType, name, kText};
+  }
 };
 
-#define RESULTS(...)                                          \
-  [] {                                                        \
-    struct Scope : Results {                                  \
-      static constexpr auto Get() { return Of(__VA_ARGS__); } \
-    };                                                        \
-    return Scope::Get();                                      \
+struct TraitList {
+  uint32_t traits;
+};
+struct Error {
+  double ulp;
+};
+
+#define RESULTS(...)                                                                    \
+  [] {                                                                                  \
+    struct Scope : Results {                                                            \
+      static constexpr auto Get() { return List<ResultRow, kMaxResults>(__VA_ARGS__); } \
+    };                                                                                  \
+    return Scope::Get();                                                                \
   }()
 #define OPERANDS(...)                                                                     \
   [] {                                                                                    \
@@ -77,23 +98,45 @@ struct Operands {
     using enum Attr;                           \
     return List<Attr, kMaxAttrs>(__VA_ARGS__); \
   }()
+#define ANNOTATION(annotation) Annotation::annotation
+#define TRAITS(...) \
+  TraitList { __VA_ARGS__ }
+#define ULP(error) \
+  Error { error }
+#define DOC(text) std::string_view(text)
+
+// The parts of a row, each of a type of its own.
+constexpr void Add(InstRow& row, const FixedList<ResultRow, kMaxResults>& results) {
+  row.results = results;
+}
+constexpr void Add(InstRow& row, const FixedList<OperandRow, kMaxOperands>& operands) {
+  row.operands = operands;
+}
+constexpr void Add(InstRow& row, const FixedList<Attr, kMaxAttrs>& attrs) { row.attrs = attrs; }
+constexpr void Add(InstRow& row, Annotation annotation) { row.annotation = annotation; }
+constexpr void Add(InstRow& row, TraitList list) { row.traits = list.traits; }
+constexpr void Add(InstRow& row, Error error) { row.ulp = error.ulp; }
+constexpr void Add(InstRow& row, std::string_view doc) { row.doc = doc; }
+
+struct Head {
+  Opcode opcode;
+  uint8_t code;
+  uint8_t since;
+  std::string_view name;
+  std::string_view mnemonic;
+  Family family;
+};
+template <typename... Parts>
+constexpr InstRow MakeRow(const Head& head, const Parts&... parts) {
+  InstRow row{head.opcode, head.code, head.since, head.name, head.mnemonic, head.family, {}, {}, {},
+              {},          kNoTraits, 0,          {}};
+  (Add(row, parts), ...);
+  return row;
+}
 
 constexpr InstRow kRows[] = {
-#define INST(name, code, since, mnemonic, family, results, operands, attrs, annotation, traits, \
-             ulp, doc)                                                                          \
-  {Opcode::k##name,                                                                             \
-   code,                                                                                        \
-   since,                                                                                       \
-   #name,                                                                                       \
-   mnemonic,                                                                                    \
-   Family::k##family,                                                                           \
-   results,                                                                                     \
-   operands,                                                                                    \
-   attrs,                                                                                       \
-   Annotation::annotation,                                                                      \
-   traits,                                                                                      \
-   ulp,                                                                                         \
-   doc},
+#define INST(name, code, since, mnemonic, family, ...) \
+  MakeRow({Opcode::k##name, code, since, #name, mnemonic, Family::k##family}, __VA_ARGS__),
 #include "isa/isa.def"
 #undef INST
 };
@@ -109,6 +152,52 @@ static_assert(
       return true;
     }(),
     "two rows of isa.def share a code or a mnemonic");
+
+template <typename Holds>
+constexpr bool AllRows(const Holds& holds) {
+  return std::all_of(std::begin(kRows), std::end(kRows), holds);
+}
+constexpr size_t Count(const InstRow& row, Role role) {
+  return static_cast<size_t>(
+      std::count_if(row.operands.begin(), row.operands.end(),
+                    [role](const OperandRow& operand) { return operand.role == role; }));
+}
+constexpr bool OnlyOfMemory(Role role) {
+  return role == Role::kWritten || role == Role::kUpdated || role == Role::kViewed;
+}
+
+static_assert(AllRows([](const InstRow& row) { return row.since >= 1 && !row.doc.empty(); }),
+              "a row of isa.def lacks its version or what it does");
+static_assert(AllRows([](const InstRow& row) {
+                return std::all_of(row.operands.begin(), row.operands.end(), [](const auto& o) {
+                  return o.IsMemory() ? OnlyOfMemory(o.role) || o.role == Role::kRead
+                                      : !OnlyOfMemory(o.role);
+                });
+              }),
+              "the role of an operand does not go with its kind");
+static_assert(AllRows([](const InstRow& row) {
+                return Count(row, Role::kUpdated) == (row.Has(kAtomic) ? 1u : 0u);
+              }),
+              "atomic instructions, and they alone, update one operand");
+static_assert(AllRows([](const InstRow& row) {
+                return Count(row, Role::kViewed) == (row.MakesView() ? 1u : 0u) &&
+                       (!row.MakesView() || row.results.size() == 1);
+              }),
+              "what is viewed is operand 0, and the one result is the view");
+static_assert(AllRows([](const InstRow& row) {
+                return Count(row, Role::kWritten) + Count(row, Role::kUpdated) ==
+                       (row.WritesMemory() ? 1u : 0u);
+              }),
+              "what is written is operand 0");
+static_assert(AllRows([](const InstRow& row) {
+                return !row.Has(kPure) || !(row.Has(kHasEffect) || row.Has(kCollective) ||
+                                            row.Has(kReports) || row.Has(kAtomic));
+              }),
+              "what is pure has no effect");
+static_assert(AllRows([](const InstRow& row) {
+                return !(row.Has(kCollective) || row.Has(kReports)) || row.Has(kHasEffect);
+              }),
+              "a meeting of threads and a report are effects");
 static_assert(
     [] {
       for (size_t i = 0; i < std::size(kAttrRows); ++i) {

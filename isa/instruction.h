@@ -64,7 +64,7 @@ std::span<const std::string_view> AttrWords(AttrKind kind);
 enum class Space : uint8_t { kNone, kGlobal, kShared, kRegister };
 std::string_view SpaceName(Space space);  // "global"; "" for kNone
 
-// What an operand may be.
+// What an operand may be. How an instruction uses it is its Role.
 enum class OperandKind : uint8_t {
   kTile,          // a register tile
   kOptionalTile,  // a register tile, may be left out (only the last operand)
@@ -103,11 +103,23 @@ bool Contains(TypeClass types, DType type);
 std::string_view Describe(TypeClass types);
 
 enum class ResultKind : uint8_t {
-  kTile,    // a register tile
-  kScalar,  // a scalar
-  kSame,    // a tile if an operand is one, else a scalar
-  kMemory,  // a global or shared tile
-  kAny,     // as the annotation says
+  kTile,       // a register tile
+  kScalar,     // a scalar
+  kSame,       // a tile if an operand is one, else a scalar
+  kMemory,     // a global or shared tile: a view of operand 0
+  kAllocated,  // a tile in new memory of the row's space
+  kAny,        // as the annotation says
+};
+
+// What an instruction does with an operand.
+enum class Role : uint8_t {
+  kRead,       // uses its elements, or its value
+  kWritten,    // memory: writes elements
+  kUpdated,    // memory: reads and writes elements, in one step
+  kViewed,     // the result is a view of it: of its memory, or of its bits in registers
+  kIndex,      // takes it as indices, bounds or a count
+  kCondition,  // chooses by it: a block, or one of the other operands
+  kText,       // shows it to people
 };
 
 // What the annotation `: type` must say. Whatever more it says must agree with what is inferred;
@@ -122,30 +134,47 @@ enum class Annotation : uint8_t {
   kFullType,        // element type and shape, and the space where it is not plain
 };
 
-enum Traits : uint16_t {
+enum Traits : uint32_t {
   kNoTraits = 0,
-  kPure = 1,  // the result depends on the operands alone
-  kUniform = 2,
-  kOpensBlock = 4,
-  kEndsBlock = 8,
-  kHasEffect = 16,
-  kReadsMemory = 32,
-  kWritesMemory = 64,
-  kCommutes = 128,
-  kCompares = 256,  // the result is bool
+  kPure = 1u << 0,     // the result depends on the operands alone
+  kUniform = 1u << 1,  // the same in all threads of a block
+  kOpensBlock = 1u << 2,
+  kEndsBlock = 1u << 3,
+  kHasEffect = 1u << 4,
+  kCommutes = 1u << 5,
+  kCompares = 1u << 6,       // the result is bool
+  kAtomic = 1u << 7,         // updates each element of memory in one indivisible step
+  kAsynchronous = 1u << 8,   // goes on after the instruction, until something waits for it
+  kCollective = 1u << 9,     // the threads of a block meet
+  kRuntimeShape = 1u << 10,  // the annotated extents may depend on scalars
+  kScalarExpr = 1u << 11,    // operands may be expressions of scalars, not of constants alone
+  kTypeOfResult = 1u << 12,  // computes in the type of its result, not in that of its operands
+  kInFull = 1u << 13,        // computes expressions in 64 bits
+  kReports = 1u << 14,       // may say something to the host
+  kByElement = 1u << 15,     // elements of register tiles meet those at the same place alone
+  kKeepsOrder = 1u << 16,    // the same elements in row-major order under another shape
+  kReadsCodes = 1u << 17,    // takes the codes of operand 0 as bits
+  kGivesCodes = 1u << 18,    // gives the codes of its result as bits, as they were stored
 };
 
 struct OperandRow {
   OperandKind kind = OperandKind::kTile;
   TypeClass types = TypeClass::kAnyType;
   std::string_view name;
+  Role role = Role::kRead;
   Space space = Space::kNone;  // of tiles in memory: where they must be; kNone: global or shared
+  // A tile in memory, or whatever may be one.
+  [[nodiscard]] constexpr bool IsMemory() const {
+    return kind == OperandKind::kMemoryTile || kind == OperandKind::kElement ||
+           kind == OperandKind::kSource;
+  }
 };
 // "a global or shared tile", "a shared tile": the tile of a kMemoryTile or kElement operand.
 std::string_view DescribeMemory(const OperandRow& operand);
 struct ResultRow {
   ResultKind kind = ResultKind::kTile;
   std::string_view name;
+  Space space = Space::kNone;  // of kAllocated
 };
 
 inline constexpr size_t kMaxOperands = 3;
@@ -166,18 +195,38 @@ struct InstRow {
   Opcode opcode;
   uint8_t code;           // in bytecode
   uint8_t since;          // minor version of the bytecode
-  std::string_view name;  // CamelCase, of VALIDATE and EXEC
+  std::string_view name;  // CamelCase, of VALIDATE, EXEC and LOWER
   std::string_view mnemonic;
   Family family;
   FixedList<ResultRow, kMaxResults> results;
   FixedList<OperandRow, kMaxOperands> operands;
   FixedList<Attr, kMaxAttrs> attrs;
   Annotation annotation;
-  uint16_t traits;
-  double ulp;
+  uint32_t traits;
+  double ulp;  // the largest error; 0: exact or correctly rounded
   std::string_view doc;
 
-  [[nodiscard]] bool Has(Traits trait) const { return (traits & trait) != 0; }
+  [[nodiscard]] constexpr bool Has(Traits trait) const { return (traits & trait) != 0; }
+  // The first operand with the role.
+  [[nodiscard]] constexpr std::optional<size_t> OperandWith(Role role) const {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].role == role) return i;
+    }
+    return std::nullopt;
+  }
+  // It writes elements of a tile in memory, which is operand 0.
+  [[nodiscard]] constexpr bool WritesMemory() const {
+    return operands.size() != 0 &&
+           (operands[0].role == Role::kWritten || operands[0].role == Role::kUpdated);
+  }
+  // The result is a view of operand 0.
+  [[nodiscard]] constexpr bool MakesView() const {
+    return operands.size() != 0 && operands[0].role == Role::kViewed;
+  }
+  // The space in which it makes new memory; kNone: it makes none.
+  [[nodiscard]] constexpr Space Allocates() const {
+    return results.size() != 0 ? results[0].space : Space::kNone;
+  }
   // Argument slots of all operands: kElement takes two.
   [[nodiscard]] size_t MaxSlots() const;
   // The first argument slot of operand `i`.

@@ -1,5 +1,5 @@
-// Which names may stand where, and how deep blocks may nest: what text and bytecode hold a module
-// to alike, so that whatever is read from one can be written as the other.
+// Which names may stand where: what text and bytecode hold a module to alike, so that whatever is
+// read from one can be written as the other.
 #ifndef TARSIA_ISA_NAMES_H_
 #define TARSIA_ISA_NAMES_H_
 
@@ -7,8 +7,6 @@
 #include <string_view>
 
 namespace tarsia {
-
-inline constexpr int kMaxBlockDepth = 64;  // blocks inside of a kernel's body
 
 // [A-Za-z_][A-Za-z0-9_]*: kernels, constants, values.
 bool IsPlainName(std::string_view name);

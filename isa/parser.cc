@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "isa/diagnostics.h"
+#include "isa/limits.h"
 #include "isa/names.h"
 #include "layout/text/diagnostics.h"
 #include "layout/text/expr_parser.h"

@@ -275,7 +275,7 @@ class Printer {
       out_ += " {";
       End(line);
       PrintBlock(kernel, i + 1, inst.else_begin, indent + 2);
-      if (inst.opcode == Opcode::kIf && inst.else_begin != inst.end) {
+      if (inst.else_begin != inst.end) {
         const uint32_t else_line = LineOf(kernel.else_lines, i);
         Close(else_line, indent);
         out_ += "} else {";

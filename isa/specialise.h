@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/limits.h"
 #include "isa/program.h"
 #include "isa/validate.h"
 
@@ -24,7 +25,7 @@ struct Binding {
 struct TargetLimits {
   std::string_view name = "cpu";
   int64_t shared_bytes = 227 * 1024;  // a block
-  int max_warps = 32;                 // a block
+  int max_warps = kMaxWarps;          // a block
 };
 
 // Constants without binding take their default. What they say never runs is taken out first

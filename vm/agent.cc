@@ -316,7 +316,7 @@ Status Agent::UpdateMap(const PlannedInst& inst, std::shared_ptr<AddressMap>& ma
   const size_t rank = inst.extents.size();
   for (size_t d = 0; d < rank; ++d) {
     shape[d] = inst.extents[d].Int(codes_.data());
-    if (shape[d] < 0 || shape[d] > int64_t{1} << 40) {
+    if (shape[d] < 0 || shape[d] > kMaxExtent) {
       return MakeDiagnostic(diag::kViewExtent, plan().kernel().TypeLocation(*inst.inst), d,
                             shape[d]);
     }

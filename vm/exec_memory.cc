@@ -205,7 +205,7 @@ EXEC(Slice) {
   for (size_t d = 0; d < inst.extents.size(); ++d) {
     start[d] = source.indices[d].Int(agent.codes());
     shape[d] = inst.extents[d].Int(agent.codes());
-    if (shape[d] < 0 || shape[d] > int64_t{1} << 40) {
+    if (shape[d] < 0 || shape[d] > kMaxExtent) {
       return agent.Fail(diag::kViewExtent, inst, d, shape[d]);
     }
   }

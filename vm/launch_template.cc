@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/limits.h"
 #include "isa/prune.h"
 #include "vm/diagnostics.h"
 #include "vm/plan.h"
 
 namespace tarsia::vm {
 namespace {
-
-constexpr int64_t kMaxGridExtent = INT32_MAX;
-constexpr int64_t kMaxBlocks = int64_t{1} << 62;
-constexpr int64_t kMaxViewExtent = int64_t{1} << 40;
 
 std::string UseText(const ConcreteType& type, std::span<const int64_t> shape) {
   return "global<" + std::string(DTypeName(type.dtype)) + ">" + ToString(shape);
@@ -82,8 +79,7 @@ Status LaunchTemplate::AddViews(const Program& program) {
     if (Row(inst.opcode).Has(kOpensBlock) && !RunsItsBlock(program.pool(), kernel, inst)) {
       block_end = std::max<size_t>(block_end, inst.end);
     }
-    if (inst.opcode == Opcode::kSlice) TARSIA_CHECK(AddExtents(program, i, 0));
-    if (inst.opcode != Opcode::kView) continue;
+    if (!Row(inst.opcode).MakesView()) continue;
     const ExprId source = kernel.Slots(inst)[0];
     if (!source.is_value() || program.type(source.value()).kind != ValueKind::kPointer) {
       TARSIA_CHECK(AddExtents(program, i, 0));
@@ -107,7 +103,7 @@ Status LaunchTemplate::AddView(const Program& program, View view) {
     writes_[view.parameter] = {true, kernel.LocationOf(inst)};
   }
   const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
-  if (type.shape.size() > static_cast<size_t>(kMaxLayoutRank)) {
+  if (type.shape.size() > kMaxRank) {
     return MakeDiagnostic(diag::kNotRunnable, kernel.TypeLocation(inst),
                           "a tile of more than 8 dimensions");
   }
@@ -227,7 +223,7 @@ Status LaunchTemplate::CheckExtents(const Program& program, const uint64_t* scal
   const Kernel& kernel = program.kernel();
   for (const Extent& extent : extents_) {
     const int64_t value = extent.expr.Int(scalars);
-    if (value >= 0 && value <= kMaxViewExtent) continue;
+    if (value >= 0 && value <= kMaxExtent) continue;
     const Inst& inst = kernel.code[extent.inst];
     return MakeDiagnostic(
         diag::kViewExtent,
@@ -262,7 +258,7 @@ Status LaunchTemplate::ShapeOf(const Program& program, const View& view, const u
                                Shape* out) {
   for (const IndexExpr& expr : view.extents) {
     const int64_t extent = expr.Int(scalars);
-    if (extent < 0 || extent > kMaxViewExtent) {
+    if (extent < 0 || extent > kMaxExtent) {
       const Kernel& kernel = program.kernel();
       return MakeDiagnostic(diag::kViewExtent, kernel.TypeLocation(kernel.code[view.inst]),
                             out->rank, extent);

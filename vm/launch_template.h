@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "isa/limits.h"
 #include "isa/program.h"
 #include "layout/layout_size.h"
 #include "support/result.h"
@@ -62,7 +63,7 @@ class LaunchTemplate {
     IndexExpr expr;
   };
   struct Shape {
-    std::array<int64_t, kMaxLayoutRank> extents{};
+    std::array<int64_t, kMaxRank> extents{};
     size_t rank = 0;
     [[nodiscard]] std::span<const int64_t> span() const { return {extents.data(), rank}; }
   };

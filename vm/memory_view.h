@@ -15,14 +15,13 @@
 #include <vector>
 
 #include "dtypes/dtype.h"
+#include "isa/limits.h"
 #include "isa/module.h"
 #include "layout/mem_layout.h"
 #include "support/result.h"
 #include "vm/code_pieces.h"
 
 namespace tarsia::vm {
-
-inline constexpr int kMaxRank = 8;
 
 class Shadow;
 

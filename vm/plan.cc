@@ -19,7 +19,6 @@
 namespace tarsia::vm {
 namespace {
 
-constexpr int kMaxNesting = 512;
 constexpr uint64_t kTileAlignment = 64;
 constexpr uint64_t kSharedAlignment = 128;
 constexpr uint64_t kMaxSharedBytes = uint64_t{1} << 30;
@@ -30,6 +29,7 @@ ExecFunction FunctionOf(Opcode opcode) {
   static constexpr ExecFunction kFunctions[] = {
 #define INST(name, ...) &Exec##name,
 #include "isa/isa.def"
+#include "isa/limits.h"
 #undef INST
   };
   return kFunctions[static_cast<size_t>(opcode)];
@@ -156,7 +156,7 @@ class Planner {
   }
 
   Status EmitBlock(size_t begin, size_t end, int depth) {
-    if (depth > kMaxNesting) return NotRunnable(kernel_.location, "blocks are nested too deep");
+    if (depth > kMaxBlockDepth) return NotRunnable(kernel_.location, "blocks are nested too deep");
     for (size_t i = begin; i < end;) {
       const Inst& inst = kernel_.code[i];
       const size_t at = plan_.code.size();
@@ -308,9 +308,7 @@ class Planner {
   // The element type that the operands share: that of the first value among them (behind the
   // condition of a select); of constants alone, what their kind gives.
   DType ComputationType(const Inst& inst, const PlannedInst& out) const {
-    if ((inst.opcode == Opcode::kMov || inst.opcode == Opcode::kFill ||
-         inst.opcode == Opcode::kFor) &&
-        inst.results == 1) {
+    if (Row(inst.opcode).Has(kTypeOfResult)) {
       return plan_.values[out.result[0]].dtype;
     }
     const size_t first = inst.opcode == Opcode::kSelect ? 1 : 0;
@@ -348,9 +346,6 @@ class Planner {
 
   // How operands and results are stored, and what lies between them.
   void PlanStorage(const Inst& inst, PlannedInst& out) {
-    const Family family = Row(inst.opcode).family;
-    const bool by_element = family == Family::kElementwise || inst.opcode == Opcode::kMov ||
-                            inst.opcode == Opcode::kCast || inst.opcode == Opcode::kConvertLayout;
     for (size_t r = 0; r < out.results; ++r) {
       const ValuePlan& value = plan_.values[out.result[r]];
       if (!IsRegister(value)) continue;
@@ -365,7 +360,7 @@ class Planner {
     } else {
       out.count = out.operand[0].IsTile() ? plan_.values[out.operand[0].value].stored : 1;
     }
-    if (!out.tile_result || !by_element) return;
+    if (!out.tile_result || !Row(inst.opcode).Has(kByElement)) return;
     const StorageId storage = plan_.values[out.result[0]].storage;
     for (Operand& operand : out.operand) {
       if (!operand.IsTile()) continue;
@@ -661,13 +656,13 @@ std::vector<bool> WrittenValues(const Program& program) {
     return true;
   };
   for (const Inst& inst : kernel.code) {
-    if (Row(inst.opcode).Has(kWritesMemory) && inst.slots > 0) mark(kernel.Slots(inst)[0]);
+    if (Row(inst.opcode).WritesMemory()) mark(kernel.Slots(inst)[0]);
   }
   // Backwards, so that a chain of slices is done in one pass.
   for (bool changed = true; changed;) {
     changed = false;
     for (auto inst = kernel.code.rbegin(); inst != kernel.code.rend(); ++inst) {
-      if (inst->opcode != Opcode::kView && inst->opcode != Opcode::kSlice) continue;
+      if (!Row(inst->opcode).MakesView()) continue;
       if (inst->results == 0 || inst->slots == 0) continue;
       const ExprId result = kernel.Results(*inst)[0];
       if (!result.is_value() || !written[result.value()]) continue;

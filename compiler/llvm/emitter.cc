@@ -81,7 +81,7 @@ void Emitter::CollectFacts() {
   assignments_.assign(values, 0);
   for (uint32_t i = 0; i < values; ++i) facts_[i] = Facts::OfType(program_.type(i).dtype);
   for (const Inst& inst : kernel().code) {
-    uses_async_copies_ = uses_async_copies_ || inst.opcode == Opcode::kCopyAsync;
+    uses_async_copies_ = uses_async_copies_ || Row(inst.opcode).Has(kAsynchronous);
     for (const ExprId result : kernel().Results(inst)) ++assignments_[result.value()];
   }
   written_ = WrittenMemory(program_);
@@ -90,10 +90,10 @@ void Emitter::CollectFacts() {
   }
   // Who launches checks the extents that depend on parameters alone.
   for (const Inst& inst : kernel().code) {
-    if (inst.opcode != Opcode::kView && inst.opcode != Opcode::kSlice) continue;
+    if (!Row(inst.opcode).MakesView()) continue;
     for (const ExprId extent : program_.type(kernel().Results(inst)[0].value()).shape_exprs) {
       if (!extent.is_value() || extent.value() >= kernel().params.size()) continue;
-      facts_[extent.value()] = Both(facts_[extent.value()], Facts::Between(0, kMostExtent));
+      facts_[extent.value()] = Both(facts_[extent.value()], Facts::Between(0, kMaxExtent));
     }
   }
 }
@@ -165,7 +165,7 @@ void Emitter::MakeEntry() {
     }
   }
   for (const Inst& inst : kernel().code) {
-    if (inst.opcode != Opcode::kAllocGlobal) continue;
+    if (Row(inst.opcode).Allocates() != Space::kGlobal) continue;
     Workspace workspace;
     workspace.value = kernel().Results(inst)[0].value();
     workspace.zeroed = HasAttr(program_, inst, Attr::kZeroed);
@@ -411,14 +411,13 @@ void Emitter::FindWords() {
   const size_t values = program_.types().size();
   std::vector<bool> read(values, false), loaded(values, false);
   for (const Inst& inst : kernel().code) {
-    const bool comes = inst.opcode == Opcode::kLoad || inst.opcode == Opcode::kView;
+    const InstRow& row = Row(inst.opcode);
     for (const ExprId result : kernel().Results(inst)) {
-      loaded[result.value()] = loaded[result.value()] || comes;
+      loaded[result.value()] = loaded[result.value()] || row.Has(kGivesCodes);
     }
-    const bool reads = inst.opcode == Opcode::kCast || inst.opcode == Opcode::kUnpack ||
-                       inst.opcode == Opcode::kView;
     const auto slots = kernel().Slots(inst);
-    if (reads && !slots.empty() && slots[0].is_value()) read[slots[0].value()] = true;
+    if (row.Has(kReadsCodes) && !slots.empty() && slots[0].is_value())
+      read[slots[0].value()] = true;
   }
   keeps_words_.assign(values, false);
   for (uint32_t value = 0; value < values; ++value) {
@@ -606,6 +605,7 @@ LowerFunction LoweringOf(Opcode opcode) {
   static constexpr LowerFunction kFunctions[] = {
 #define INST(name, ...) &Lower##name,
 #include "isa/isa.def"
+#include "isa/limits.h"
 #undef INST
   };
   return kFunctions[static_cast<size_t>(opcode)];

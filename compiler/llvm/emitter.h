@@ -83,9 +83,6 @@ struct MemoryTile {
   [[nodiscard]] int bits() const { return type.bits; }
 };
 
-// The most that an extent may be.
-inline constexpr int64_t kMostExtent = int64_t{1} << 40;
-
 // An address that slots of one tile share but for a constant.
 struct Address {
   llvm::Value* base = nullptr;  // i64, of shared memory i32

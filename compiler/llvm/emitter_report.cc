@@ -11,14 +11,14 @@ namespace tarsia::compiler {
 // Whether some instruction may have something to say to the host.
 bool Emitter::NeedsReport() const {
   return std::any_of(kernel().code.begin(), kernel().code.end(), [&](const Inst& inst) {
-    if (inst.opcode == Opcode::kAssert || inst.opcode == Opcode::kPrint) return true;
+    if (Row(inst.opcode).Has(kReports)) return true;
     const auto slots = kernel().Slots(inst);
     // A step may be zero; a slice may not begin on a whole byte; an extent may be negative.
     if (inst.opcode == Opcode::kFor) {
       return slots.size() > 2 && program_.pool().UsesValues(slots[2]);
     }
     if (inst.opcode == Opcode::kView && IsMemoryTile(program_.type(slots[0].value()))) return true;
-    return (inst.opcode == Opcode::kView || inst.opcode == Opcode::kSlice) && ChecksExtents(inst);
+    return Row(inst.opcode).MakesView() && ChecksExtents(inst);
   });
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/lower.h"
 #include "compiler/llvm/tile_access.h"
+#include "isa/limits.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -35,7 +36,7 @@ std::vector<IndexValue> Extents64(Emitter& e, const ConcreteType& type) {
     IndexValue extent = e.Index(type.shape_exprs[d]);
     // Whoever launches sees to that, or CheckExtents.
     extent.facts.lo = std::max<int64_t>(0, extent.facts.lo);
-    extent.facts.hi = std::max(extent.facts.lo, std::min(extent.facts.hi, kMostExtent));
+    extent.facts.hi = std::max(extent.facts.lo, std::min(extent.facts.hi, kMaxExtent));
     out.push_back(extent);
   }
   return out;
@@ -49,13 +50,13 @@ Status CheckExtents(Emitter& e) {
   for (size_t d = 0; d < type.shape.size(); ++d) {
     if (type.shape[d] >= 0 || e.DependsOnParametersAlone(type.shape_exprs[d])) continue;
     const IndexValue extent = e.Index(type.shape_exprs[d]);
-    if (extent.facts.lo >= 0 && extent.facts.hi <= kMostExtent) continue;
+    if (extent.facts.lo >= 0 && extent.facts.hi <= kMaxExtent) continue;
     ReportRecord record;
     record.kind = ReportRecord::Kind::kViewExtent;
     record.type = kI64;
     record.shape = {1};
     record.dim = static_cast<int>(d);
-    TARSIA_CHECK(e.FailUnless(e.b().CreateICmpULE(extent.value, e.Int64(kMostExtent)),
+    TARSIA_CHECK(e.FailUnless(e.b().CreateICmpULE(extent.value, e.Int64(kMaxExtent)),
                               std::move(record), extent.value));
   }
   return OkStatus();

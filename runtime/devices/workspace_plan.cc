@@ -4,6 +4,7 @@
 #include <array>
 #include <span>
 
+#include "isa/limits.h"
 #include "runtime/diagnostics.h"
 
 namespace tarsia::runtime {
@@ -18,7 +19,6 @@ using compiler::Workspace;
 // extents to complain about, of which a few will do.
 constexpr uint64_t kPrintRoom = uint64_t{1} << 20;
 constexpr uint64_t kExtentRoom = 2048;
-constexpr int64_t kMaxExtent = int64_t{1} << 40;
 constexpr uint64_t kAlignment = compiler::kWorkspaceAlignment;
 
 uint64_t AlignUp(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }

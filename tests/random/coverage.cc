@@ -67,9 +67,7 @@ ExprId FirstValue(const Kernel& kernel, const Inst& inst, const InstRow& row, si
 std::optional<size_t> KeyOperand(const InstRow& row) {
   for (size_t i = 0; i < row.operands.size(); ++i) {
     const OperandRow& operand = row.operands[i];
-    const bool condition =
-        operand.types == TypeClass::kBoolOnlyType && row.opcode == Opcode::kSelect;
-    if (HasElementType(operand.kind) && !condition) return i;
+    if (HasElementType(operand.kind) && operand.role != Role::kCondition) return i;
   }
   return std::nullopt;
 }

@@ -167,9 +167,7 @@ void KernelWriter::EmitIf() {
 // ---- memory ----------------------------------------------------------------------------------
 
 void KernelWriter::EmitMemory(const InstRow& row, const Type& type) {
-  if (row.traits == (kReadsMemory | kWritesMemory) && row.opcode != Opcode::kCopyAsync) {
-    return EmitAtomic(row, type);
-  }
+  if (row.Has(kAtomic)) return EmitAtomic(row, type);
   if (row.opcode == Opcode::kView) return EmitView(type);
   if (row.opcode == Opcode::kAllocShared) {
     Shared(type, RandomShape(0, 3));

@@ -1,0 +1,27 @@
+// The limits of programs: what the language, the launch and every device hold them to.
+#ifndef TARSIA_ISA_LIMITS_H_
+#define TARSIA_ISA_LIMITS_H_
+
+#include <cstdint>
+
+#include "layout/reg_layout.h"
+
+namespace tarsia {
+
+// ---- of tiles
+inline constexpr int kMaxRank = kMaxLayoutRank;
+inline constexpr int64_t kMaxExtent = int64_t{1} << 40;
+inline constexpr int64_t kMaxTileElements = int64_t{1} << 26;  // of register and shared tiles
+
+// ---- of text and bytecode
+inline constexpr int kMaxBlockDepth = 64;  // blocks inside of a kernel's body
+
+// ---- of launches
+inline constexpr int kMaxWarps = 32;                   // of a block, on any device
+inline constexpr int64_t kMaxAssumedAlignment = 4096;  // bytes
+inline constexpr int64_t kMaxGridExtent = INT32_MAX;
+inline constexpr int64_t kMaxBlocks = int64_t{1} << 62;
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_LIMITS_H_
