@@ -2,30 +2,31 @@
  * The C API of Tarsia, a virtual machine for low-precision GPU compute. C11; the only public header
  * of libtarsia. docs/capi.md is the guide; tests/capi/ has a program that calls every function.
  *
- * The way through it:
+ * The order of calls:
  *   text or bytecode --tarsia_module_create--> module --tarsia_plan_create--> plan
- *   plan --tarsia_query_create--> query: launch geometry, the bytes behind every pointer
- *   device --tarsia_memory_alloc, tarsia_memory_write--> what the pointers point to
- *   plan --tarsia_execute--> results, and a report if one is asked for
- *   module --tarsia_code_create--> PTX and machine code, with no device at all
+ *   plan --tarsia_query_create--> query: launch geometry, required bytes of every pointer
+ *   device --tarsia_memory_alloc, tarsia_memory_write--> memory for the pointer arguments
+ *   plan --tarsia_execute--> results, and a report if the caller asks for one
+ *   module --tarsia_code_create--> PTX and machine code, without any device
  *
  * Conventions that hold for every function:
- * - A function that can fail returns a tarsia_status. On anything but TARSIA_STATUS_OK its outputs
- *   are NULL or untouched, and tarsia_last_error() says in words what was wrong, naming the
- *   argument. Functions that return void or a plain value cannot fail.
- * - Handles are opaque. What `*_create` made, `*_destroy` frees; destroying NULL does nothing.
- *   Using a handle after its destruction is the one mistake that is not caught.
- * - Every struct begins with its size: set it to sizeof, and all other members to zero unless you
- *   mean something by them (designated initialisers do that). A library that knows more members
- *   takes the missing ones as zero; one that knows fewer refuses what it does not know.
- *   The structs of one array must all have the same size.
- * - Enumerators have fixed values; new ones are added, none changes.
- * - Texts are UTF-8. Sizes are in bytes. Pointers returned into a handle live as long as the
- * handle.
- * - No exception leaves the library, and no wrong call corrupts memory: null handles, wrong sizes,
- *   wrong kinds all give TARSIA_STATUS_INVALID_ARGUMENT.
- * - Thread safety is said at every function. "Thread-safe" means: may be called from any number of
- *   threads at once, on the same handles.
+ * - A function that can fail returns a tarsia_status. If it is not TARSIA_STATUS_OK, the outputs
+ *   are NULL or unchanged, and tarsia_last_error() describes the error and names the argument.
+ *   Functions that return void or a plain value cannot fail.
+ * - Handles are opaque. `*_destroy` frees what `*_create` made; destroying NULL does nothing. The
+ *   library does not detect the use of a handle after its destruction; it detects all other
+ *   mistakes.
+ * - Every struct begins with its size. Set it to sizeof, and set members that you do not use to
+ *   zero (designated initialisers do that). A library that knows more members takes the missing
+ *   ones as zero. A library that knows fewer members refuses a struct that sets the others.
+ *   All structs of one array must have the same size.
+ * - Enumerators have fixed values. Later versions may add some, but never change one.
+ * - Texts are UTF-8. Sizes are in bytes. A pointer that points into a handle is valid as long as
+ *   the handle exists.
+ * - No exception leaves the library, and no wrong call corrupts memory: null handles, wrong sizes
+ *   and wrong kinds all give TARSIA_STATUS_INVALID_ARGUMENT.
+ * - The comment of every function states its thread safety. "Thread-safe" means that any number of
+ *   threads may call it at the same time, on the same handles.
  */
 #ifndef TARSIA_TARSIA_H_
 #define TARSIA_TARSIA_H_
@@ -52,42 +53,41 @@ extern "C" {
 
 typedef enum tarsia_status {
   TARSIA_STATUS_OK = 0,
-  TARSIA_STATUS_INVALID_ARGUMENT = 1, /* the call is wrong: an argument is null, has another type,
-                                         or a size that does not fit */
+  TARSIA_STATUS_INVALID_ARGUMENT = 1, /* the call is wrong: an argument is null, or has a wrong
+                                         type or size */
   TARSIA_STATUS_REJECTED = 2,         /* a text, a bytecode or a value of a constant is wrong; the
                                          diagnostics say where */
   TARSIA_STATUS_UNSUPPORTED = 3,      /* not in this build, or unknown to this version */
   TARSIA_STATUS_OUT_OF_MEMORY = 4,
   TARSIA_STATUS_NOT_FOUND = 5,     /* no kernel, type or library module of that name */
-  TARSIA_STATUS_NO_DEVICE = 6,     /* the device, or a library it needs, is not there */
+  TARSIA_STATUS_NO_DEVICE = 6,     /* the device, or a library that it needs, is missing */
   TARSIA_STATUS_LAUNCH_FAILED = 7, /* the program stopped: an assertion, a deadlock, a limit */
-  TARSIA_STATUS_FINDINGS = 8,      /* the program ran to its end, but the checks asked for by
-                                      TARSIA_EXECUTE_CHECK found faults; its results have no
-                                      meaning */
+  TARSIA_STATUS_FINDINGS = 8,      /* the program ran to its end, but TARSIA_EXECUTE_CHECK found
+                                      faults; its results have no meaning */
   TARSIA_STATUS_INTERNAL = 9,      /* a fault of the library */
-  TARSIA_STATUS_DEVICE_LOST = 10,  /* a kernel failed on the GPU, or the GPU is gone: nothing more
-                                      runs in this CUDA context */
-  TARSIA_STATUS_CANCELLED = 11,    /* a `cancel` callback said so, or compiling took longer than
-                                      `compile_limit_ms` */
+  TARSIA_STATUS_DEVICE_LOST = 10,  /* a kernel failed on the GPU, or the GPU was lost: this CUDA
+                                      context is unusable */
+  TARSIA_STATUS_CANCELLED = 11,    /* a `cancel` callback returned true, or compiling took longer
+                                      than `compile_limit_ms` */
   TARSIA_STATUS_FORCE_32BIT = 0x7fffffff
 } tarsia_status;
 
-/* The name of a status, "TARSIA_STATUS_OK"; of an unknown one "unknown status". Thread-safe. */
+/* The name of a status, such as "TARSIA_STATUS_OK", or "unknown status". Thread-safe. */
 TARSIA_API const char* tarsia_status_name(tarsia_status status);
 
-/* What went wrong in the last call of this thread that did not return TARSIA_STATUS_OK: text in one
- * or more lines, "" if none failed yet. Lives until this thread's next call into the library that
- * fails. Calls that succeed leave it alone. Thread-safe: every thread has its own. */
+/* Describes the error of the last call of this thread that did not return TARSIA_STATUS_OK, in one
+ * or more lines; "" if no call has failed yet. The text is valid until the next call of this thread
+ * that fails. Successful calls do not change it. Thread-safe: every thread has its own. */
 TARSIA_API const char* tarsia_last_error(void);
 
-/* The version of the library: "0.1.0", and major << 16 | minor << 8 | patch. Compare with the
- * macros above, which are those of the header. Thread-safe. */
+/* The version of the library, as "0.1.0" and as major << 16 | minor << 8 | patch. Compare it with
+ * the macros above, which are the version of the header. Thread-safe. */
 TARSIA_API const char* tarsia_version(void);
 TARSIA_API uint32_t tarsia_version_number(void);
 
-/* Asked now and then, up to some hundred times a second, whether the call that it was given to is
- * to stop: true ends it with TARSIA_STATUS_CANCELLED. May be called from any thread, one call at a
- * time; must not call into the library and must not throw. */
+/* Returns whether the call that received this callback must stop; true ends the call with
+ * TARSIA_STATUS_CANCELLED. The library calls it up to some hundred times per second, from any
+ * thread, one call at a time. It must not call into the library and must not throw. */
 typedef bool (*tarsia_cancel_fn)(void* user);
 
 /* ---- Log ---------------------------------------------------------------------------------- */
@@ -95,38 +95,38 @@ typedef bool (*tarsia_cancel_fn)(void* user);
 typedef enum tarsia_log_level {
   TARSIA_LOG_TRACE = 0,
   TARSIA_LOG_DEBUG = 1,   /* every plan, query and launch */
-  TARSIA_LOG_INFO = 2,    /* which device is the default one, where it is no GPU, and why */
-  TARSIA_LOG_WARNING = 3, /* every fall-back: code that the driver has to compile, for want of an
-                             assembler or because it refuses the machine code; a GPU that cannot be
-                             used */
+  TARSIA_LOG_INFO = 2,    /* the default device, if it is not a GPU, and the reason */
+  TARSIA_LOG_WARNING = 3, /* every fallback: the driver compiles the PTX, because there is no
+                             assembler or because the driver refuses the machine code; a GPU cannot
+                             be used */
   TARSIA_LOG_ERROR = 4,   /* every call that fails */
   TARSIA_LOG_OFF = 5,
   TARSIA_LOG_FORCE_32BIT = 0x7fffffff
 } tarsia_log_level;
 
-/* Receives one message without a newline. May be called from any thread, one call at a time; must
- * not call into the library and must not throw. */
+/* Receives one message without a newline. The library calls it from any thread, one call at a time.
+ * It must not call into the library and must not throw. */
 typedef void (*tarsia_log_fn)(void* user, tarsia_log_level level, const char* message);
 
-/* Sends messages of `level` and above to `callback`; NULL or TARSIA_LOG_OFF ends it. Nothing is
- * logged before the first call. When it returns, the callback of before is no longer running.
- * Errors: an unknown level. Thread-safe. */
+/* Sends messages of `level` and above to `callback`; NULL or TARSIA_LOG_OFF ends logging. Nothing
+ * is logged before the first call. When the call returns, the previous callback is no longer
+ * running. Errors: an unknown level. Thread-safe. */
 TARSIA_API tarsia_status tarsia_set_log_callback(tarsia_log_fn callback, void* user,
                                                  tarsia_log_level level);
 
 /* ---- Blobs -------------------------------------------------------------------------------- */
 
-/* Bytes made by the library. A zero byte follows them, so that a text is a C string. */
+/* Bytes that the library made. A zero byte follows them, so that a text is a C string. */
 typedef struct tarsia_blob tarsia_blob;
 
-/* The bytes and how many (without the final zero); NULL and 0 of NULL. Thread-safe. */
+/* The bytes and their number (without the final zero); NULL and 0 for NULL. Thread-safe. */
 TARSIA_API const char* tarsia_blob_data(const tarsia_blob* blob);
 TARSIA_API size_t tarsia_blob_size(const tarsia_blob* blob);
 TARSIA_API void tarsia_blob_destroy(tarsia_blob* blob);
 
 /* ---- Diagnostics -------------------------------------------------------------------------- */
 
-/* A list of errors, each with a place. Immutable. */
+/* A list of errors, each with a position. Immutable. */
 typedef struct tarsia_diagnostics tarsia_diagnostics;
 
 typedef enum tarsia_severity {
@@ -137,15 +137,15 @@ typedef enum tarsia_severity {
 typedef struct tarsia_diagnostic {
   size_t size;
   tarsia_severity severity;
-  uint32_t line;       /* from 1; 0: not a place in a text */
+  uint32_t line;       /* from 1; 0: no position in a text */
   uint32_t column;     /* from 1, in bytes; 0 without a line */
-  uint32_t length;     /* bytes that are meant, from `column` on; 0: no place at all */
-  uint64_t offset;     /* in bytecode: where, in bytes from the start */
-  const char* file;    /* the name the module was given, or "" */
-  const char* id;      /* stable and kebab-case: "unknown-mnemonic" */
+  uint32_t length;     /* number of bytes, starting at `column`; 0: no position at all */
+  uint64_t offset;     /* for bytecode: the position in bytes */
+  const char* file;    /* the name of the module, or "" */
+  const char* id;      /* stable and in kebab case: "unknown-mnemonic" */
   const char* message; /* one line */
-  const char* help;    /* what would help, or "" */
-  size_t note_count;   /* further places, see tarsia_diagnostics_note */
+  const char* help;    /* a remedy, or "" */
+  size_t note_count;   /* further positions; see tarsia_diagnostics_note */
 } tarsia_diagnostic;
 
 typedef struct tarsia_note {
@@ -156,25 +156,25 @@ typedef struct tarsia_note {
   const char* message;
 } tarsia_note;
 
-/* How many errors are listed. At most 100 are; tarsia_diagnostics_total counts the others too.
- * 0 of NULL. Thread-safe. */
+/* The number of errors in the list, at most 100. tarsia_diagnostics_total is the number of all
+ * errors. Both are 0 for NULL. Thread-safe. */
 TARSIA_API size_t tarsia_diagnostics_count(const tarsia_diagnostics* diagnostics);
 TARSIA_API size_t tarsia_diagnostics_total(const tarsia_diagnostics* diagnostics);
-/* Error `index`, in the order of their places. Thread-safe. */
+/* Error `index`, in the order of the positions. Thread-safe. */
 TARSIA_API tarsia_status tarsia_diagnostics_get(const tarsia_diagnostics* diagnostics, size_t index,
                                                 tarsia_diagnostic* out);
 /* Note `note` of error `index`. Thread-safe. */
 TARSIA_API tarsia_status tarsia_diagnostics_note(const tarsia_diagnostics* diagnostics,
                                                  size_t index, size_t note, tarsia_note* out);
-/* All of them as text: `file:line:column: error: message [id]`, the line, a caret, notes and help.
- * `color` adds the colours of a terminal. Thread-safe. */
+/* All errors as text: `file:line:column: error: message [id]`, the line, a caret, notes and help.
+ * `color` adds colours for a terminal. Thread-safe. */
 TARSIA_API tarsia_status tarsia_diagnostics_render(const tarsia_diagnostics* diagnostics,
                                                    bool color, tarsia_blob** out);
 TARSIA_API void tarsia_diagnostics_destroy(tarsia_diagnostics* diagnostics);
 
 /* ---- Element types ------------------------------------------------------------------------ */
 
-/* Element types by their frozen numbers, which are those of bytecode. */
+/* Element types by their frozen numbers, which bytecode also uses. */
 typedef enum tarsia_dtype {
   TARSIA_DTYPE_NONE = 0,
   TARSIA_DTYPE_U1 = 1,
@@ -261,11 +261,11 @@ typedef struct tarsia_dtype_info {
   tarsia_dtype_kind kind;
   uint32_t bits;          /* width in memory */
   uint32_t exponent_bits; /* of floats; of a component, for complex types */
-  uint32_t mantissa_bits; /* without the hidden one */
+  uint32_t mantissa_bits; /* without the hidden bit */
   int32_t bias;
   bool has_infinity;
   bool has_nan;
-  const char* name; /* "f8e4m3fn"; lives as long as the library */
+  const char* name; /* "f8e4m3fn"; valid as long as the library is loaded */
   const char* doc;  /* one line */
 } tarsia_dtype_info;
 
@@ -284,24 +284,24 @@ typedef enum tarsia_overflow {
   TARSIA_OVERFLOW_FORCE_32BIT = 0x7fffffff
 } tarsia_overflow;
 
-/* How many types there are, and type `index` of the table. Thread-safe. */
+/* The number of types, and type `index` of the table. Thread-safe. */
 TARSIA_API size_t tarsia_dtype_count(void);
 TARSIA_API tarsia_status tarsia_dtype_at(size_t index, tarsia_dtype* out);
-/* The type of a name; NOT_FOUND (the message suggests the nearest). Thread-safe. */
+/* The type with this name. Errors: NOT_FOUND (the message suggests the nearest). Thread-safe. */
 TARSIA_API tarsia_status tarsia_dtype_find(const char* name, tarsia_dtype* out);
 TARSIA_API tarsia_status tarsia_dtype_get(tarsia_dtype dtype, tarsia_dtype_info* out);
-/* The code of a value, rounded once; `random` is used by stochastic rounding alone. Thread-safe. */
+/* The code of a value, rounded once; only stochastic rounding uses `random`. Thread-safe. */
 TARSIA_API tarsia_status tarsia_dtype_encode(tarsia_dtype dtype, double value,
                                              tarsia_rounding rounding, tarsia_overflow overflow,
                                              uint32_t random, uint64_t* code);
-/* The value of a code (its low bits), exact except for 64-bit integers beyond 2^53, which are
- * rounded; of a complex number the real part. Thread-safe. */
+/* The value of a code (its low bits); for a complex number, the real part. It is exact, except that
+ * 64-bit integers beyond 2^53 are rounded. Thread-safe. */
 TARSIA_API tarsia_status tarsia_dtype_decode(tarsia_dtype dtype, uint64_t code, double* value);
 
 /* ---- Modules ------------------------------------------------------------------------------ */
 
-/* Kernels that were read, and found to obey every rule that can be decided before their constants
- * have values. Immutable: every function on a module is thread-safe. */
+/* Kernels that were read, and that obey every rule that can be checked before their constants have
+ * values. Immutable: every function on a module is thread-safe. */
 typedef struct tarsia_module tarsia_module;
 
 typedef enum tarsia_format {
@@ -314,13 +314,13 @@ typedef enum tarsia_format {
 typedef struct tarsia_module_options {
   size_t size;
   tarsia_format format;
-  const char* name; /* how messages call the input, such as a file name; NULL: "<input>" */
+  const char* name; /* the name of the input in messages, such as a file name; NULL: "<input>" */
 } tarsia_module_options;
 
-/* Reads a module. `data` need not end in a zero byte and is not kept. `options` may be NULL.
- * `diagnostics` may be NULL; else it receives the errors when the status is REJECTED (to be
- * destroyed), and NULL otherwise. Errors: REJECTED, OUT_OF_MEMORY, INVALID_ARGUMENT. Thread-safe.
- */
+/* Reads a module. `data` need not end in a zero byte, and the library does not keep it. `options`
+ * may be NULL. `diagnostics` may be NULL; otherwise it receives the errors if the status is
+ * REJECTED (the caller destroys them), and NULL if not. Errors: REJECTED, OUT_OF_MEMORY,
+ * INVALID_ARGUMENT. Thread-safe. */
 TARSIA_API tarsia_status tarsia_module_create(const void* data, size_t data_size,
                                               const tarsia_module_options* options,
                                               tarsia_module** out,
@@ -329,33 +329,34 @@ TARSIA_API tarsia_status tarsia_module_create(const void* data, size_t data_size
 TARSIA_API tarsia_status tarsia_module_create_from_library(const char* name, tarsia_module** out);
 TARSIA_API void tarsia_module_destroy(tarsia_module* module);
 
-/* The modules of the standard library, which are part of libtarsia: how many, the name of one (NULL
- * when there are no more), and its text. Thread-safe. */
+/* The modules of the standard library, which is part of libtarsia: their number, the name of one
+ * (NULL if `index` is too large), and its text. Thread-safe. */
 TARSIA_API size_t tarsia_library_count(void);
 TARSIA_API const char* tarsia_library_name(size_t index);
 TARSIA_API tarsia_status tarsia_library_text(const char* name, tarsia_blob** out);
 
-/* Whether the module came from TARSIA_FORMAT_TEXT or TARSIA_FORMAT_BYTECODE; AUTO of NULL. */
+/* TARSIA_FORMAT_TEXT or TARSIA_FORMAT_BYTECODE, the format that was read; AUTO for NULL. */
 TARSIA_API tarsia_format tarsia_module_format(const tarsia_module* module);
 
 /* The module as canonical text, without comments. */
 TARSIA_API tarsia_status tarsia_module_print(const tarsia_module* module, tarsia_blob** out);
 
-/* Text in canonical form, with its comments and its grouping. `diagnostics` as in
- * tarsia_module_create. Needs correct syntax, not a valid program. Thread-safe. */
+/* The text in canonical form, with its comments and its blank lines. `diagnostics` as in
+ * tarsia_module_create. The text needs correct syntax, but need not be a valid program.
+ * Thread-safe. */
 TARSIA_API tarsia_status tarsia_format_text(const char* text, size_t text_size, const char* name,
                                             tarsia_blob** out, tarsia_diagnostics** diagnostics);
 
 typedef struct tarsia_encode_options {
   size_t size;
-  bool strip;       /* leave out the places in the text */
-  bool has_version; /* write this version of the format, not the lowest that will do */
+  bool strip;       /* leave out the source locations */
+  bool has_version; /* write this version of the format, not the lowest that can express it */
   uint16_t version_major;
   uint16_t version_minor;
 } tarsia_encode_options;
 
 /* The module as bytecode; equal modules give equal bytes. `options` may be NULL. Errors:
- * UNSUPPORTED when the version asked for is unknown or cannot express the module. */
+ * UNSUPPORTED if the requested version is unknown or cannot express the module. */
 TARSIA_API tarsia_status tarsia_module_encode(const tarsia_module* module,
                                               const tarsia_encode_options* options,
                                               tarsia_blob** out);
@@ -381,7 +382,7 @@ typedef struct tarsia_param_info {
   size_t size;
   tarsia_param_kind kind;
   const char* name;       /* without the `%` */
-  const char* dtype_text; /* of the scalar, or of what is pointed to: a name or an expression */
+  const char* dtype_text; /* the type of the scalar or of the pointer: a name or an expression */
   tarsia_dtype dtype;     /* NONE while it depends on constants */
 } tarsia_param_info;
 
@@ -399,21 +400,21 @@ typedef struct tarsia_constant_info {
   size_t size;
   tarsia_constant_kind kind;
   const char* name;
-  const char* value_text; /* of a module: the default, or NULL; of a plan: the value */
-  size_t candidate_count; /* values for the tuner; 0 of a plan */
+  const char* value_text; /* in a module: the default, or NULL; in a plan: the value */
+  size_t candidate_count; /* values for a tuner; 0 in a plan */
 } tarsia_constant_info;
 
-TARSIA_API size_t tarsia_module_kernel_count(const tarsia_module* module); /* 0 of NULL */
+TARSIA_API size_t tarsia_module_kernel_count(const tarsia_module* module); /* 0 for NULL */
 TARSIA_API tarsia_status tarsia_module_kernel(const tarsia_module* module, size_t kernel,
                                               tarsia_kernel_info* out);
-/* The number of the kernel of that name; NOT_FOUND (the message suggests the nearest). */
+/* The index of the kernel with this name. Errors: NOT_FOUND (the message suggests the nearest). */
 TARSIA_API tarsia_status tarsia_module_find_kernel(const tarsia_module* module, const char* name,
                                                    size_t* kernel);
 TARSIA_API tarsia_status tarsia_module_param(const tarsia_module* module, size_t kernel,
                                              size_t param, tarsia_param_info* out);
 TARSIA_API tarsia_status tarsia_module_constant(const tarsia_module* module, size_t kernel,
                                                 size_t constant, tarsia_constant_info* out);
-/* The text of a candidate of a constant. */
+/* The text of one candidate of a constant. */
 TARSIA_API tarsia_status tarsia_module_candidate(const tarsia_module* module, size_t kernel,
                                                  size_t constant, size_t candidate,
                                                  const char** text);
@@ -422,15 +423,15 @@ TARSIA_API tarsia_status tarsia_module_candidate(const tarsia_module* module, si
 
 typedef struct tarsia_device_info {
   size_t size;
-  const char* name;        /* what tarsia_plan_options.device takes: "cpu", "cuda:0", "ptx" */
-  const char* description; /* one line; of a device that is not available, why */
+  const char* name;        /* a value of tarsia_plan_options.device: "cpu", "cuda:0", "ptx" */
+  const char* description; /* one line; if the device is not available, the reason */
   bool available;
   bool is_default;
-  uint32_t threads;        /* of a CPU: how many run at once */
+  uint32_t threads;        /* of a CPU: the number that run at the same time */
   const char* vector_unit; /* of a CPU: "AVX2"; "" otherwise */
 } tarsia_device_info;
 
-/* The devices that are here, and those that this version knows and does not find: "cpu" (the
+/* The devices of this machine, and those that this version knows but does not find: "cpu" (the
  * interpreter), "cuda:N" (a GPU), "ptx" (the PTX emulator). The first call looks for GPUs.
  * Thread-safe. */
 TARSIA_API size_t tarsia_device_count(void);
@@ -442,23 +443,24 @@ typedef struct tarsia_device tarsia_device;
 /* Opens a device by name: "cpu"; "ptx" or "ptx:TARGET" (the emulator, with code for that target);
  * "cuda" or "cuda:N"; NULL for the default one, which is the first GPU, else "cpu". All handles of
  * one name, and all plans for it, share one memory. Errors: INVALID_ARGUMENT (no such name),
- * NO_DEVICE (says what is missing). Thread-safe. */
+ * NO_DEVICE (the message names what is missing). Thread-safe. */
 TARSIA_API tarsia_status tarsia_device_open(const char* name, tarsia_device** out);
-/* Memory and streams of a device must be given back before its last handle is closed and the last
- * plan for it destroyed. */
+/* Closes a handle. Free the memory and the streams of a device before you close its last handle and
+ * destroy the last plan for it. */
 TARSIA_API void tarsia_device_close(tarsia_device* device);
-/* Its full name, "cuda:0"; "" of NULL. Thread-safe. */
+/* The full name of the device, such as "cuda:0"; "" for NULL. Thread-safe. */
 TARSIA_API const char* tarsia_device_name(const tarsia_device* device);
 
-/* Device memory, at a multiple of 256 bytes and with undefined contents; 0 bytes give NULL. On
- * "cpu" it is memory of this process. Errors: OUT_OF_MEMORY (with the bytes). Thread-safe. */
+/* Allocates device memory, aligned to 256 bytes and with undefined contents; 0 bytes give NULL. On
+ * "cpu" it is memory of this process. Errors: OUT_OF_MEMORY (the message gives the size).
+ * Thread-safe. */
 TARSIA_API tarsia_status tarsia_memory_alloc(tarsia_device* device, uint64_t bytes, void** out);
-/* Frees what tarsia_memory_alloc gave, which nothing may be using; NULL is fine. On a GPU the call
- * waits for the device. Errors: INVALID_ARGUMENT where the device can tell. Thread-safe. */
+/* Frees memory from tarsia_memory_alloc, which must not be in use; NULL is allowed. On a GPU the
+ * call waits for the device. Errors: INVALID_ARGUMENT, if the device detects it. Thread-safe. */
 TARSIA_API tarsia_status tarsia_memory_free(tarsia_device* device, void* memory);
-/* Copies from the host to the device, from the device to the host, and fills device memory with a
- * byte, in the order of the stream. The copies are over when they return; the fill may only be
- * enqueued. `stream` as in tarsia_execute. Thread-safe, as far as the bytes are not in use. */
+/* Copies from the host to the device, copies from the device to the host, or fills device memory
+ * with a byte, in the order of the stream. A copy is complete when the call returns; a fill may
+ * only be enqueued. `stream` as in tarsia_execute. Thread-safe, if the bytes are not in use. */
 TARSIA_API tarsia_status tarsia_memory_write(tarsia_device* device, void* to, const void* from,
                                              uint64_t bytes, void* stream);
 TARSIA_API tarsia_status tarsia_memory_read(tarsia_device* device, void* to, const void* from,
@@ -466,22 +468,21 @@ TARSIA_API tarsia_status tarsia_memory_read(tarsia_device* device, void* to, con
 TARSIA_API tarsia_status tarsia_memory_fill(tarsia_device* device, void* to, uint8_t value,
                                             uint64_t bytes, void* stream);
 
-/* A stream of the device: on a GPU a CUstream, and any other CUstream of it will do as well. The
- * devices "cpu" and "ptx" have one stream, NULL, and give that. Thread-safe. */
+/* A stream of the device. On a GPU it is a CUstream, and any other CUstream of the GPU can be used
+ * in its place. The devices "cpu" and "ptx" have one stream, NULL, and return it. Thread-safe. */
 TARSIA_API tarsia_status tarsia_stream_create(tarsia_device* device, void** out);
 TARSIA_API tarsia_status tarsia_stream_destroy(tarsia_device* device, void* stream);
-/* Waits until everything enqueued on the stream is done. Errors: LAUNCH_FAILED and NO_DEVICE, if
- * something on it went wrong. Thread-safe. */
+/* Waits until all work on the stream is complete. Errors: LAUNCH_FAILED and NO_DEVICE, if this work
+ * failed. Thread-safe. */
 TARSIA_API tarsia_status tarsia_stream_synchronize(tarsia_device* device, void* stream);
 
 /* ---- Code --------------------------------------------------------------------------------- */
 
-/* What the compiler made of a kernel for one target. Immutable: every function on it is
- * thread-safe. */
+/* A kernel that was compiled for one target. Immutable: every function on it is thread-safe. */
 typedef struct tarsia_code tarsia_code;
 
-/* The targets that code can be made for: how many, the name of one ("sm_90a"; NULL when there are
- * no more). Thread-safe. */
+/* The targets of the compiler: their number, and the name of one ("sm_90a"; NULL if `index` is too
+ * large). Thread-safe. */
 TARSIA_API size_t tarsia_target_count(void);
 TARSIA_API const char* tarsia_target_name(size_t index);
 
@@ -489,24 +490,25 @@ struct tarsia_binding;
 
 typedef struct tarsia_code_options {
   size_t size;
-  const char* target;                    /* "sm_80", "sm_89", "sm_90a"; must be given */
+  const char* target;                    /* "sm_80", "sm_89", "sm_90a"; required */
   const char* kernel;                    /* NULL: the only kernel of the module */
   const struct tarsia_binding* bindings; /* constants that are not named take their default */
   size_t binding_count;
-  bool no_line_info;       /* leave out what ties the code to the lines of the text */
-  tarsia_cancel_fn cancel; /* ends the compilation; NULL: nothing does */
+  bool no_line_info;       /* leave out the line information of the text */
+  tarsia_cancel_fn cancel; /* can end the compilation; may be NULL */
   void* cancel_user;
   uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
 } tarsia_code_options;
 
-/* Compiles a kernel; needs no device. What this process compiled before from the same program, with
- * the same values, for the same target, is not compiled again: always while a plan or code of it
- * lives, and for the newest few beyond that. `diagnostics` as in tarsia_module_create. Errors:
- * REJECTED (also of what the target cannot hold), NOT_FOUND, INVALID_ARGUMENT (an unknown target:
- * the known ones are listed), OUT_OF_MEMORY, CANCELLED. Thread-safe.
+/* Compiles a kernel; needs no device. A process does not compile the same program with the same
+ * values for the same target again, as long as a plan or code from this compilation exists, and for
+ * the newest few compilations beyond that. `diagnostics` as in tarsia_module_create. Errors:
+ * REJECTED (also if the kernel exceeds a limit of the target), NOT_FOUND, INVALID_ARGUMENT (for an
+ * unknown target, the message lists the known ones), OUT_OF_MEMORY, CANCELLED. Thread-safe.
  *
- * With CANCELLED the call returns at once. What the compiler is at goes on in a thread until it can
- * be left, and is freed there; a process that returns from main or calls exit() waits for that. */
+ * With CANCELLED the call returns at once. The current step of the compiler continues on a thread
+ * until it can be abandoned, and is freed there. A process that returns from main or calls exit()
+ * waits for it. */
 TARSIA_API tarsia_status tarsia_code_create(const tarsia_module* module,
                                             const tarsia_code_options* options, tarsia_code** out,
                                             tarsia_diagnostics** diagnostics);
@@ -529,17 +531,17 @@ typedef enum tarsia_code_form {
   TARSIA_CODE_LAYOUTS = 3, /* the layout of every tile, chosen or given */
   TARSIA_CODE_CUBIN = 4,   /* machine code; needs ptxas */
   TARSIA_CODE_SASS = 5,    /* its text; needs ptxas and nvdisasm */
-  TARSIA_CODE_MIX = 6,     /* a table: instructions of each class, in the main loop and in all;
-                              needs ptxas and nvdisasm */
+  TARSIA_CODE_MIX = 6,     /* a table of the number of instructions of each class, in the main
+                              loop and in total; needs ptxas and nvdisasm */
   TARSIA_CODE_FORCE_32BIT = 0x7fffffff
 } tarsia_code_form;
 
-/* The code in one form. Errors: NO_DEVICE when a tool is missing (says which, and where it was
- * looked for). */
+/* The code in one form. Errors: NO_DEVICE if a tool is missing (the message names it, and the
+ * places that were searched). */
 TARSIA_API tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form,
                                           tarsia_blob** out);
 
-/* What machine code needs, as ptxas says. */
+/* The resources of the machine code, as ptxas reports them. */
 typedef struct tarsia_code_resources {
   size_t size;
   uint32_t registers; /* of a thread */
@@ -551,14 +553,14 @@ typedef struct tarsia_code_resources {
   size_t warning_count; /* lines of warnings */
 } tarsia_code_resources;
 
-/* Errors: as of tarsia_code_emit for a cubin. */
+/* Assembles the code. Errors: those of tarsia_code_emit for a cubin. */
 TARSIA_API tarsia_status tarsia_code_assemble(const tarsia_code* code, tarsia_code_resources* out);
 
 /* ---- Plans -------------------------------------------------------------------------------- */
 
-/* A kernel with values for its constants, made ready for a device. Immutable: every function on a
- * plan is thread-safe, and a plan may be executed by many threads at once. It needs its module no
- * more. */
+/* A kernel with values for its constants, prepared for a device. Immutable: every function on a
+ * plan is thread-safe, and many threads may execute a plan at the same time. It does not need its
+ * module after its creation. */
 typedef struct tarsia_plan tarsia_plan;
 
 typedef struct tarsia_binding {
@@ -573,19 +575,19 @@ typedef struct tarsia_plan_options {
   const char* kernel;             /* NULL: the only kernel of the module */
   const tarsia_binding* bindings; /* constants that are not named take their default */
   size_t binding_count;
-  uint64_t flags;           /* none yet: 0 */
-  uint64_t workspace_limit; /* in bytes; 0: no limit. A kernel that cannot keep it is REJECTED, and
-                               so are scalars that would make a workspace larger. Lines of `print`
-                               have to do with the room that is left */
-  tarsia_cancel_fn cancel;  /* ends the compilation; NULL: nothing does */
+  uint64_t flags;           /* must be 0; there are no flags yet */
+  uint64_t workspace_limit; /* in bytes; 0: no limit. A kernel, or scalars, that need a larger
+                               workspace are REJECTED. Lines of `print` use the space that is left
+                               and are dropped beyond it */
+  tarsia_cancel_fn cancel;  /* can end the compilation; may be NULL */
   void* cancel_user;
   uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
 } tarsia_plan_options;
 
-/* Makes a plan. All work that can be done before the launch is done here; code is made as by
+/* Makes a plan. The call does all work that is possible before a launch; it compiles like
  * tarsia_code_create. `options` may be NULL. `diagnostics` as in tarsia_module_create. Errors:
  * REJECTED (a constant is unknown, missing or wrong, a `require` does not hold, the workspace
- * passes its limit), NOT_FOUND (no such kernel), NO_DEVICE, UNSUPPORTED, INVALID_ARGUMENT,
+ * exceeds its limit), NOT_FOUND (no such kernel), NO_DEVICE, UNSUPPORTED, INVALID_ARGUMENT,
  * OUT_OF_MEMORY, CANCELLED. Thread-safe. */
 TARSIA_API tarsia_status tarsia_plan_create(const tarsia_module* module,
                                             const tarsia_plan_options* options, tarsia_plan** out,
@@ -606,26 +608,26 @@ TARSIA_API tarsia_status tarsia_plan_param(const tarsia_plan* plan, size_t param
                                            tarsia_param_info* out);
 TARSIA_API tarsia_status tarsia_plan_constant(const tarsia_plan* plan, size_t constant,
                                               tarsia_constant_info* out);
-/* The code that the plan runs, to be destroyed. Errors: UNSUPPORTED on "cpu", which runs the
- * program itself. */
+/* The code that the plan runs; the caller destroys it. Errors: UNSUPPORTED on "cpu", which
+ * interprets the program. */
 TARSIA_API tarsia_status tarsia_plan_code(const tarsia_plan* plan, tarsia_code** out);
 
 /* ---- Arguments ---------------------------------------------------------------------------- */
 
 typedef enum tarsia_arg_kind {
   TARSIA_ARG_POINTER = 1,       /* memory that the kernel may read and write */
-  TARSIA_ARG_CONST_POINTER = 2, /* memory that it may only read: a write fails the launch */
+  TARSIA_ARG_CONST_POINTER = 2, /* memory that it may only read; a write makes the launch fail */
   TARSIA_ARG_SCALAR = 3,
   TARSIA_ARG_FORCE_32BIT = 0x7fffffff
 } tarsia_arg_kind;
 
-/* The argument of one parameter. Pointers are to memory of the plan's device (tarsia_memory_alloc,
- * or what the driver gave the caller); on "cpu", to any memory of this process. A null pointer is
- * allowed with 0 bytes. */
+/* The argument of one parameter. A pointer points to memory of the plan's device
+ * (tarsia_memory_alloc, or an allocation of the CUDA driver); on "cpu", to any memory of this
+ * process. A null pointer is allowed with 0 bytes. */
 typedef struct tarsia_arg {
   size_t size;
   tarsia_arg_kind kind;
-  tarsia_dtype dtype; /* of a scalar: must be that of the parameter */
+  tarsia_dtype dtype; /* of a scalar: the type of the parameter */
   union {
     struct {
       void* data;
@@ -646,7 +648,7 @@ typedef struct tarsia_arg {
   } value;
 } tarsia_arg;
 
-/* Makers of arguments. */
+/* Functions that make arguments. */
 static inline tarsia_arg tarsia_arg_scalar(tarsia_dtype dtype, uint64_t code) {
   tarsia_arg arg = {sizeof(tarsia_arg), TARSIA_ARG_SCALAR, dtype, {{0, 0}}};
   arg.value.code = code;
@@ -695,141 +697,143 @@ static inline tarsia_arg tarsia_arg_f64(double value) {
 
 /* ---- Queries ------------------------------------------------------------------------------ */
 
-/* What a plan needs and does for given scalars. Immutable: every function on it is thread-safe. */
+/* The requirements of a plan for given scalars. Immutable: every function on it is thread-safe. */
 typedef struct tarsia_query tarsia_query;
 
 #define TARSIA_MAX_RANK 8
 
 typedef struct tarsia_geometry {
   size_t size;
-  int64_t grid[3]; /* blocks along x, y, z; a 0 launches nothing */
+  int64_t grid[3]; /* blocks along x, y, z; if one is 0, nothing runs */
   uint32_t warps;  /* of a block */
   uint32_t threads;
-  uint64_t workspace_bytes; /* memory that tarsia_execute wants beside the arguments */
+  uint64_t workspace_bytes; /* memory that tarsia_execute needs in addition to the arguments */
 } tarsia_geometry;
 
-/* A view that the kernel makes of a pointer parameter, if its shape follows from scalars and
- * constants. (Others are checked when the program makes them.) */
+/* A view that the kernel makes of a pointer parameter. Only views whose shape follows from scalars
+ * and constants are listed; the program checks the others when it makes them. */
 typedef struct tarsia_view {
   size_t size;
   size_t param;
   tarsia_dtype dtype;
   size_t rank;
   int64_t shape[TARSIA_MAX_RANK];
-  uint64_t bytes;     /* what the pointer must have behind it */
-  bool row_major;     /* dense, the last dimension fastest */
-  bool unconditional; /* not within a loop, nor in a branch on what is no constant */
+  uint64_t bytes;     /* the size that the pointer's memory must have */
+  bool row_major;     /* dense, the last dimension varies fastest */
+  bool unconditional; /* not in a loop, and not in a branch whose condition is not constant */
   bool writes;        /* the program may write through it */
   const char* text;   /* "global<f16>[16, 64]" */
   uint32_t line;      /* in the text; 0 if unknown */
   uint32_t column;
 } tarsia_view;
 
-/* Asks. `args` are those of tarsia_execute; of pointers nothing is looked at but the kind, so they
- * may be null. Errors: INVALID_ARGUMENT (wrong number, kind or type of arguments), REJECTED (the
+/* Makes a query. `args` are those of tarsia_execute; of a pointer, only the kind is used, so it may
+ * be null. Errors: INVALID_ARGUMENT (wrong number, kind or type of arguments), REJECTED (the
  * scalars make a shape or a grid that is negative or too large). Thread-safe. */
 TARSIA_API tarsia_status tarsia_query_create(const tarsia_plan* plan, const tarsia_arg* args,
                                              size_t arg_count, tarsia_query** out);
 TARSIA_API void tarsia_query_destroy(tarsia_query* query);
 TARSIA_API tarsia_status tarsia_query_geometry(const tarsia_query* query, tarsia_geometry* out);
 /* The views of pointer parameters, in the order of the text; a parameter may have none, one or
- * several. 0 of NULL. */
+ * several. The count is 0 for NULL. */
 TARSIA_API size_t tarsia_query_view_count(const tarsia_query* query);
 TARSIA_API tarsia_status tarsia_query_view(const tarsia_query* query, size_t index,
                                            tarsia_view* out);
-/* The bytes that parameter `param` must have behind it: the most that one of its unconditional
- * views wants. Errors: it is no pointer. */
+/* The size that the memory of pointer parameter `param` must have: the largest size of its
+ * unconditional views. Errors: the parameter is not a pointer. */
 TARSIA_API tarsia_status tarsia_query_pointer_bytes(const tarsia_query* query, size_t param,
                                                     uint64_t* bytes);
 
 /* ---- Execution ---------------------------------------------------------------------------- */
 
-/* What happened in a launch. Immutable. */
+/* The report of a launch. Immutable. */
 typedef struct tarsia_report tarsia_report;
 
 /* Receives a line without a newline: `size` bytes and a zero byte. Must not throw. */
 typedef void (*tarsia_text_fn)(void* user, const char* text, size_t size);
 
-/* Receives how many blocks are done, of how many. Must not throw. */
+/* Receives the number of complete blocks and the number of all blocks. Must not throw. */
 typedef void (*tarsia_progress_fn)(void* user, uint64_t done, uint64_t total);
 
 typedef enum tarsia_execute_flags {
-  TARSIA_EXECUTE_CHECK = 1, /* look for races, reads of bytes that nobody wrote, reads of
-                               asynchronous copies before their wait, accesses outside a buffer,
-                               buffers that overlap; slow. On "cpu" and "ptx"; the latter always
-                               checks the code that it runs, and with this the buffers too */
+  TARSIA_EXECUTE_CHECK = 1, /* detects races, reads of bytes that were never written, reads of
+                               asynchronous copies before their wait, accesses outside a buffer, and
+                               overlapping buffers; slow. For "cpu" and "ptx"; "ptx" always checks
+                               the code that it runs, and with this flag also the buffers */
   TARSIA_EXECUTE_FLAGS_FORCE_32BIT = 0x7fffffff
 } tarsia_execute_flags;
 
 typedef struct tarsia_execute_options {
   size_t size;
   uint32_t flags;       /* of tarsia_execute_flags */
-  uint32_t threads;     /* to use at most; 0: all */
-  tarsia_text_fn print; /* receives what `print` instructions write; NULL: it is dropped.
-                           Called from one thread at a time */
+  uint32_t threads;     /* the largest number of CPU threads to use; 0: all */
+  tarsia_text_fn print; /* receives what `print` instructions write; NULL: it is dropped. The
+                           library calls it from one thread at a time */
   void* print_user;
-  tarsia_text_fn trace; /* receives every instruction of one block as it runs, with the value
-                           that it made; NULL: no trace */
+  tarsia_text_fn trace; /* receives every instruction of one block as it runs, with its result;
+                           NULL: no trace */
   void* trace_user;
-  const char* trace_value;     /* only instructions that make this value, without `%`; NULL: all */
-  int64_t trace_block[3];      /* the block to trace */
-  uint64_t max_instructions;   /* of all blocks together, then the launch fails; 0: no limit */
-  tarsia_progress_fn progress; /* called a few times a second while a long launch goes on, from one
-                                  thread at a time, with counts that never fall; NULL: never */
+  const char* trace_value; /* trace only assignments to this value, without `%`; NULL: all */
+  int64_t trace_block[3];  /* the block to trace */
+  uint64_t
+      max_instructions; /* limit for all blocks together; beyond it the launch fails. 0: none */
+  tarsia_progress_fn progress; /* called a few times per second during a long launch, from one
+                                  thread at a time, with counts that never decrease; may be NULL */
   void* progress_user;
-  tarsia_cancel_fn cancel; /* ends the launch, on "cpu" and "ptx"; on a GPU it is asked once, before
-                              the kernel is enqueued. NULL: nothing ends it */
+  tarsia_cancel_fn cancel; /* can end the launch, on "cpu" and "ptx"; on a GPU it is called once,
+                              before the kernel is enqueued. May be NULL */
   void* cancel_user;
 } tarsia_execute_options;
 
-/* Runs the plan's kernel. On a GPU it is enqueued on `stream` (a CUstream; NULL is the default
- * stream), and the call returns without waiting, unless `report` or `options->print` asks for
- * something that is known only at the end; on "cpu" and "ptx", where `stream` must be NULL, the
- * call returns when the launch is over. `args`: one for each parameter, in order. `workspace` must
- * have the bytes that the query names, at a multiple of 256, made ready by tarsia_workspace_init;
- * it may be NULL when there are none, and serves one stream at a time. `options` may be NULL.
- * `report` may be NULL; else it receives a report to be destroyed with OK, LAUNCH_FAILED and
- * FINDINGS, and NULL otherwise.
+/* Runs the plan's kernel. On a GPU the call enqueues it on `stream` (a CUstream; NULL is the
+ * default stream) and returns without waiting, unless `report` or `options->print` is set, whose
+ * contents are known only at the end. On "cpu" and "ptx" `stream` must be NULL, and the call
+ * returns when the launch is complete. `args` has one argument for each parameter, in order.
+ * `workspace` must have the size that the query gives, be aligned to 256 bytes, and be prepared by
+ * tarsia_workspace_init; it may be NULL if the size is 0, and serves one stream at a time.
+ * `options` may be NULL. `report` may be NULL; otherwise it receives a report with OK,
+ * LAUNCH_FAILED and FINDINGS (the caller destroys it), and NULL with any other status.
  *
- * Always checked: number, kinds and types of the arguments, every `assume`, and that every pointer
- * has the bytes that a view of it wants; no access leaves them. A buffer that the program writes
- * must not overlap another argument.
+ * Every call checks the number, kinds and types of the arguments, every `assume`, and that the
+ * memory of every pointer has the size that its views need. No access leaves this memory. A buffer
+ * that the program writes must not overlap another argument.
  *
- * On "cpu" the first launch of a plan makes what its blocks need, and the plan keeps it: for each
- * of the first 32 launches that run at once, the tiles of a block for every thread, up to 64 MiB. A
- * later launch allocates nothing for them, unless it is one of more at once than ever, asks for
- * more threads or for larger scratch (alloc.global) than any before, needs more than 16 MiB for all
- * threads, makes views of packed or swizzled layouts whose extents change, or has something to
- * tell: an error, a report, `print`, a trace, TARSIA_EXECUTE_CHECK. The threads that help are the
- * library's; they are started when they are first wanted, sleep between launches, and take no
- * signals. A child of fork() starts its own. A launch that is soon over runs on the calling thread
- * alone and waits for no other. On "ptx" one launch runs at a time.
+ * On "cpu" the first launch of a plan allocates the memory of its blocks, and the plan keeps it:
+ * for each of the first 32 launches that run at the same time, the tiles of one block for every
+ * thread, up to 64 MiB. A later launch allocates nothing for them, except in these cases: more
+ * launches than ever before run at the same time; the launch asks for more threads or for larger
+ * scratch (alloc.global) than any before; it needs more than 16 MiB for all threads; it makes views
+ * of packed or swizzled layouts whose extents change; or it has output: an error, a report,
+ * `print`, a trace, TARSIA_EXECUTE_CHECK. The library owns the helper threads. It starts them when
+ * they are first needed. They sleep between launches and receive no signals. A child of fork()
+ * starts its own. A short launch runs on the calling thread alone and waits for no other. On "ptx"
+ * one launch runs at a time.
  *
- * On a GPU a launch that is enqueued and succeeds makes no host allocation (of a kernel with at
- * most 64 parameters and 32 pieces of scratch), and may be captured into a CUDA graph. A call that
- * has to wait for a stream that is being captured is INVALID_ARGUMENT, and leaves the capture
- * whole.
+ * On a GPU a launch that is enqueued and succeeds makes no host allocation (for a kernel with at
+ * most 64 parameters and 32 scratch allocations), and may be captured into a CUDA graph. A call
+ * that would wait for a stream that is being captured returns INVALID_ARGUMENT, and the capture
+ * stays valid.
  *
  * Errors: INVALID_ARGUMENT, UNSUPPORTED (an option that the device does not have), REJECTED (the
- * scalars want a workspace beyond the plan's limit), NO_DEVICE (it was lost), LAUNCH_FAILED,
- * OUT_OF_MEMORY and CANCELLED (after which the contents of writable buffers are unspecified),
- * FINDINGS. Thread-safe, as far as no launch writes what another one uses. */
+ * scalars need a workspace beyond the plan's limit), NO_DEVICE (the device was lost),
+ * LAUNCH_FAILED, OUT_OF_MEMORY and CANCELLED (the contents of writable buffers are then
+ * unspecified), FINDINGS. Thread-safe, if no launch writes memory that another one uses. */
 TARSIA_API tarsia_status tarsia_execute(const tarsia_plan* plan, const tarsia_arg* args,
                                         size_t arg_count, void* workspace, void* stream,
                                         const tarsia_execute_options* options,
                                         tarsia_report** report);
 
-/* Makes a workspace of `workspace_bytes` ready for the launches that follow: once for a workspace
- * and a plan. It then serves launches with any scalars for which the query names no more bytes than
- * that; those among `args` are an example (of pointers nothing is looked at but the kind).
- * `workspace_bytes` must be at least what the query names for them. Enqueued on `stream`, which may
- * be captured into a CUDA graph. Errors: INVALID_ARGUMENT, REJECTED (as of tarsia_query_create).
- * Thread-safe. */
+/* Prepares a workspace of `workspace_bytes` for the launches that follow. Call it once for a
+ * workspace and a plan. The workspace then serves launches with any scalars whose query gives at
+ * most this size; the scalars among `args` are an example (of a pointer, only the kind is used).
+ * `workspace_bytes` must be at least the size that the query gives for them. The work is enqueued
+ * on `stream`, which may be captured into a CUDA graph. Errors: INVALID_ARGUMENT, REJECTED (as in
+ * tarsia_query_create). Thread-safe. */
 TARSIA_API tarsia_status tarsia_workspace_init(const tarsia_plan* plan, const tarsia_arg* args,
                                                size_t arg_count, void* workspace,
                                                uint64_t workspace_bytes, void* stream);
-/* Waits for the stream and tells what launches that nobody waited for left in the workspace:
- * assertions that failed, and the lines of `print` if `options->print` is set. `args` as given to
+/* Waits for the stream, and reports what earlier launches without a report left in the workspace:
+ * failed assertions, and the lines of `print` if `options->print` is set. `args` as in
  * tarsia_execute. `report` and errors as there. Thread-safe. */
 TARSIA_API tarsia_status tarsia_workspace_report(const tarsia_plan* plan, const tarsia_arg* args,
                                                  size_t arg_count, void* workspace, void* stream,
@@ -838,14 +842,15 @@ TARSIA_API tarsia_status tarsia_workspace_report(const tarsia_plan* plan, const 
 
 typedef struct tarsia_report_info {
   size_t size;
-  uint64_t blocks;       /* that ran; 0 if the program was stopped */
-  uint64_t instructions; /* of all blocks together; on "ptx" those of PTX, thread by thread; 0 on a
-                            GPU, which does not say */
-  uint64_t nanoseconds;  /* that the launch took */
+  uint64_t blocks;       /* number of blocks that ran; 0 if the program was stopped */
+  uint64_t instructions; /* of all blocks together; on "ptx", PTX instructions of all threads; on a
+                            GPU 0, as it does not count them */
+  uint64_t nanoseconds;  /* duration of the launch */
 } tarsia_report_info;
 
 TARSIA_API tarsia_status tarsia_report_get(const tarsia_report* report, tarsia_report_info* out);
-/* The findings of TARSIA_EXECUTE_CHECK, or what stopped the program; belongs to the report. */
+/* The findings of TARSIA_EXECUTE_CHECK, or the error that stopped the program; the report owns
+ * them. */
 TARSIA_API const tarsia_diagnostics* tarsia_report_findings(const tarsia_report* report);
 TARSIA_API void tarsia_report_destroy(tarsia_report* report);
 
