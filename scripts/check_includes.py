@@ -3,7 +3,7 @@
 
     support <- dtypes <- layout <- isa <- {vm, compiler} <- runtime <- {tools, bench}
     support <- dtypes <- ptx <- runtime
-    within ptx: table <- {parse, race, count} <- machine <- exec
+    within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
 
 A folder includes only what stands left of it; vm, ptx and compiler never see each other. Besides:
 only compiler/llvm sees LLVM and only runtime/cuda sees CUDA;
@@ -39,9 +39,11 @@ MAY_SEE = {
     "ptx/parse": ["support", "dtypes", "ptx/table"],
     "ptx/race": ["support", "dtypes", "ptx/table"],
     "ptx/count": ["support", "dtypes", "ptx/table"],
-    "ptx/machine": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count"],
+    "ptx/memory": ["support", "dtypes", "ptx/table", "ptx/parse"],
+    "ptx/machine": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count",
+                    "ptx/memory"],
     "ptx/exec": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count",
-                 "ptx/machine"],
+                 "ptx/memory", "ptx/machine"],
     "compiler": FOUNDATION + ["compiler/llvm/element"],
     "compiler/assemble": ["support", "compiler/diagnostics.h", "compiler/target.h"],
     "compiler/llvm/element": FOUNDATION + ["compiler/target.h"],

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "ptx/exec/exec.h"
-#include "ptx/machine/access.h"
 #include "ptx/machine/async_work.h"
 #include "ptx/machine/block.h"
+#include "ptx/memory/access.h"
 
 namespace tarsia::ptx {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "ptx/exec/exec.h"
-#include "ptx/machine/access.h"
 #include "ptx/machine/atomic.h"
 #include "ptx/machine/numeric.h"
+#include "ptx/memory/access.h"
 
 namespace tarsia::ptx {
 namespace {

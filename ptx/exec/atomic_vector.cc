@@ -3,8 +3,8 @@
 #include <atomic>
 
 #include "ptx/exec/exec.h"
-#include "ptx/machine/access.h"
 #include "ptx/machine/numeric.h"
+#include "ptx/memory/access.h"
 
 namespace tarsia::ptx {
 namespace {

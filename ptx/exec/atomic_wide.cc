@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "ptx/exec/exec.h"
-#include "ptx/machine/access.h"
+#include "ptx/memory/access.h"
 
 namespace tarsia::ptx {
 namespace {

@@ -2,9 +2,9 @@
 #include <atomic>
 
 #include "ptx/exec/exec.h"
-#include "ptx/machine/access.h"
 #include "ptx/machine/block.h"
 #include "ptx/machine/cluster.h"
+#include "ptx/memory/access.h"
 
 namespace tarsia::ptx {
 namespace {

@@ -5,7 +5,7 @@
 #include "ptx/exec/exec.h"
 #include "ptx/machine/async_work.h"
 #include "ptx/machine/cluster.h"
-#include "ptx/machine/tensor_map.h"
+#include "ptx/memory/tensor_map.h"
 
 namespace tarsia::ptx {
 namespace {

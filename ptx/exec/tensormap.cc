@@ -6,7 +6,7 @@
 
 #include "ptx/exec/exec.h"
 #include "ptx/machine/block.h"
-#include "ptx/machine/tensor_map.h"
+#include "ptx/memory/tensor_map.h"
 
 namespace tarsia::ptx {
 namespace {

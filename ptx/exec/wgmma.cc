@@ -6,10 +6,10 @@
 #include "ptx/exec/exec.h"
 #include "ptx/exec/matrix.h"
 #include "ptx/exec/wgmma_descriptor.h"
-#include "ptx/machine/access.h"
 #include "ptx/machine/block.h"
 #include "ptx/machine/warpgroup.h"
 #include "ptx/machine/wgmma_state.h"
+#include "ptx/memory/access.h"
 
 namespace tarsia::ptx {
 namespace {

@@ -6,7 +6,7 @@
 #include "ptx/exec/exec.h"
 #include "ptx/exec/matrix.h"
 #include "ptx/exec/round.h"
-#include "ptx/machine/access.h"
+#include "ptx/memory/access.h"
 
 namespace tarsia::ptx {
 namespace {

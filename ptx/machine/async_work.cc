@@ -5,10 +5,10 @@
 #include <span>
 
 #include "ptx/count/transactions.h"
-#include "ptx/machine/access.h"
 #include "ptx/machine/atomic.h"
 #include "ptx/machine/cluster.h"
 #include "ptx/machine/numeric.h"
+#include "ptx/memory/access.h"
 
 namespace tarsia::ptx {
 namespace {

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "ptx/count/counts.h"
-#include "ptx/machine/image.h"
-#include "ptx/machine/memory.h"
+#include "ptx/memory/image.h"
+#include "ptx/memory/memory.h"
 #include "ptx/parse/module.h"
 #include "ptx/table/findings.h"
 #include "support/result.h"

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "ptx/machine/bulk_groups.h"
-#include "ptx/machine/homes.h"
-#include "ptx/machine/image.h"
-#include "ptx/machine/memory.h"
-#include "ptx/machine/origin.h"
 #include "ptx/machine/wgmma_state.h"
+#include "ptx/memory/homes.h"
+#include "ptx/memory/image.h"
+#include "ptx/memory/memory.h"
+#include "ptx/memory/origin.h"
 #include "ptx/race/order.h"
 #include "ptx/race/race.h"
 #include "ptx/race/sync_table.h"

@@ -1,11 +1,11 @@
 // Where a warp's accesses meet the race detector.
 #include <algorithm>
 
-#include "ptx/machine/access.h"
 #include "ptx/machine/block.h"
 #include "ptx/machine/cluster.h"
 #include "ptx/machine/counter.h"
 #include "ptx/machine/warp.h"
+#include "ptx/memory/access.h"
 #include "ptx/race/touch.h"
 
 namespace tarsia::ptx {

@@ -1,5 +1,5 @@
 // Boxes of matrices by tensor maps: in and out, to all blocks of a cluster, and for wgmma.
-#include "ptx/machine/tensor_map.h"
+#include "ptx/memory/tensor_map.h"
 #include "tests/cuda_kernels/cases.h"
 #include "tests/cuda_kernels/data.h"
 #include "tests/cuda_kernels/numbers.h"

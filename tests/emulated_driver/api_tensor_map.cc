@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ptx/machine/tensor_map.h"
+#include "ptx/memory/tensor_map.h"
 #include "tests/emulated_driver/api.h"
 
 namespace tarsia::emulated {

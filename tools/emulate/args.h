@@ -25,7 +25,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ptx/machine/memory.h"
+#include "ptx/memory/memory.h"
 #include "ptx/table/code.h"
 #include "tools/tensor_io.h"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "dtypes/convert.h"
-#include "ptx/machine/tensor_map.h"
+#include "ptx/memory/tensor_map.h"
 
 namespace tarsia::tools {
 namespace {

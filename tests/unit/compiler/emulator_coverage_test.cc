@@ -84,8 +84,7 @@ std::vector<std::string> InstructionsIn(const std::string& literal) {
 
 TEST(EmulatorCoverage, KnowsInlineAssembly) {
   std::set<std::string> seen;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(TARSIA_COMPILER_SOURCES)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(TARSIA_COMPILER_SOURCES)) {
     if (!entry.is_regular_file()) continue;
     for (const std::string& literal : Literals(ReadAll(entry.path()))) {
       for (const std::string& instruction : InstructionsIn(literal)) {

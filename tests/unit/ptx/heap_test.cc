@@ -1,5 +1,5 @@
 // malloc and free on the device.
-#include "ptx/machine/heap.h"
+#include "ptx/memory/heap.h"
 
 #include "tests/unit/ptx/run_testing.h"
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <numeric>
 
-#include "ptx/machine/tensor_map.h"
+#include "ptx/memory/tensor_map.h"
 #include "tests/unit/ptx/run_testing.h"
 
 namespace tarsia::ptx {

@@ -1,7 +1,7 @@
 // Tensor maps and the copies that use them, against plain formulas over bytes.
 #include <random>
 
-#include "ptx/machine/tensor_map.h"
+#include "ptx/memory/tensor_map.h"
 #include "tests/unit/ptx/row_testing.h"
 
 namespace tarsia::ptx {

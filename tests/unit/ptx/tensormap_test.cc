@@ -1,6 +1,6 @@
 // Tensor maps that a kernel changes field by field: what comes out is the map that the driver would
 // have encoded.
-#include "ptx/machine/tensor_map.h"
+#include "ptx/memory/tensor_map.h"
 #include "tests/unit/ptx/row_testing.h"
 
 namespace tarsia::ptx {

@@ -1,8 +1,8 @@
 // The heap of a device, from which kernels take memory with malloc: its blocks lie at addresses
 // that are never given again, in host memory that is, so that what is used after it was freed is
 // found. Thread-safe.
-#ifndef TARSIA_PTX_MACHINE_HEAP_H_
-#define TARSIA_PTX_MACHINE_HEAP_H_
+#ifndef TARSIA_PTX_MEMORY_HEAP_H_
+#define TARSIA_PTX_MEMORY_HEAP_H_
 
 #include <cstdint>
 #include <cstdlib>
@@ -86,4 +86,4 @@ class Heap {
 
 }  // namespace tarsia::ptx
 
-#endif  // TARSIA_PTX_MACHINE_HEAP_H_
+#endif  // TARSIA_PTX_MEMORY_HEAP_H_

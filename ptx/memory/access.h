@@ -1,7 +1,7 @@
 // Reads and writes of emulated memory. Blocks of a launch run on several host threads and may touch
 // the same bytes, so that all of them are relaxed atomic accesses (which cost nothing).
-#ifndef TARSIA_PTX_MACHINE_ACCESS_H_
-#define TARSIA_PTX_MACHINE_ACCESS_H_
+#ifndef TARSIA_PTX_MEMORY_ACCESS_H_
+#define TARSIA_PTX_MEMORY_ACCESS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -47,4 +47,4 @@ inline void WriteBytes(uint8_t* at, int bytes, uint64_t bits) {
 
 }  // namespace tarsia::ptx
 
-#endif  // TARSIA_PTX_MACHINE_ACCESS_H_
+#endif  // TARSIA_PTX_MEMORY_ACCESS_H_

@@ -1,4 +1,4 @@
-#include "ptx/machine/image.h"
+#include "ptx/memory/image.h"
 #include "ptx/parse/function_address.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // Where undefined bits in registers were loaded from. Code that changes a part of a word (a 4-bit
 // code, one half of a pair) loads the word, replaces the part and stores all of it: the other bits
 // come back to where they were, and if they were undefined there, nobody has used them.
-#ifndef TARSIA_PTX_MACHINE_HOMES_H_
-#define TARSIA_PTX_MACHINE_HOMES_H_
+#ifndef TARSIA_PTX_MEMORY_HOMES_H_
+#define TARSIA_PTX_MEMORY_HOMES_H_
 
 #include <cstdint>
 #include <unordered_map>
@@ -39,4 +39,4 @@ class Homes {
 
 }  // namespace tarsia::ptx
 
-#endif  // TARSIA_PTX_MACHINE_HOMES_H_
+#endif  // TARSIA_PTX_MEMORY_HOMES_H_

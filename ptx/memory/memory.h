@@ -3,8 +3,8 @@
 //
 // Copies, fills, allocations and launches on one memory must not run at the same time, but blocks
 // of one launch may.
-#ifndef TARSIA_PTX_MACHINE_MEMORY_H_
-#define TARSIA_PTX_MACHINE_MEMORY_H_
+#ifndef TARSIA_PTX_MEMORY_MEMORY_H_
+#define TARSIA_PTX_MEMORY_MEMORY_H_
 
 #include <cstdint>
 #include <map>
@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "ptx/machine/heap.h"
+#include "ptx/memory/heap.h"
 #include "support/result.h"
 
 namespace tarsia::ptx {
@@ -79,4 +79,4 @@ class Memory {
 
 }  // namespace tarsia::ptx
 
-#endif  // TARSIA_PTX_MACHINE_MEMORY_H_
+#endif  // TARSIA_PTX_MEMORY_MEMORY_H_

@@ -9,8 +9,8 @@
 //   bytes 40-59   sizes less 1, 5 x u32
 //   bytes 64-95   strides in bytes, 4 x u64
 //   bytes 124-127 FNV-1a of the bytes before
-#ifndef TARSIA_PTX_MACHINE_TENSOR_MAP_H_
-#define TARSIA_PTX_MACHINE_TENSOR_MAP_H_
+#ifndef TARSIA_PTX_MEMORY_TENSOR_MAP_H_
+#define TARSIA_PTX_MEMORY_TENSOR_MAP_H_
 
 #include <array>
 #include <cstdint>
@@ -95,4 +95,4 @@ class TensorMap {
 
 }  // namespace tarsia::ptx
 
-#endif  // TARSIA_PTX_MACHINE_TENSOR_MAP_H_
+#endif  // TARSIA_PTX_MEMORY_TENSOR_MAP_H_

@@ -1,4 +1,4 @@
-#include "ptx/machine/memory.h"
+#include "ptx/memory/memory.h"
 
 #include <fmt/format.h>
 

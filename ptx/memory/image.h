@@ -1,6 +1,6 @@
 // A module in a memory: its variables have addresses, its constants are ready for the lanes.
-#ifndef TARSIA_PTX_MACHINE_IMAGE_H_
-#define TARSIA_PTX_MACHINE_IMAGE_H_
+#ifndef TARSIA_PTX_MEMORY_IMAGE_H_
+#define TARSIA_PTX_MEMORY_IMAGE_H_
 
 #include <map>
 #include <memory>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ptx/machine/memory.h"
+#include "ptx/memory/memory.h"
 #include "ptx/parse/module.h"
 #include "support/result.h"
 
@@ -83,4 +83,4 @@ class Image {
 
 }  // namespace tarsia::ptx
 
-#endif  // TARSIA_PTX_MACHINE_IMAGE_H_
+#endif  // TARSIA_PTX_MEMORY_IMAGE_H_

@@ -1,4 +1,4 @@
-#include "ptx/machine/origin.h"
+#include "ptx/memory/origin.h"
 
 #include <fmt/format.h>
 

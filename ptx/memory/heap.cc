@@ -1,4 +1,4 @@
-#include "ptx/machine/heap.h"
+#include "ptx/memory/heap.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ptx/machine/tensor_map.h"
+#include "ptx/memory/tensor_map.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 // Where undefined bits come from, kept beside those that are undefined and nothing else.
-#ifndef TARSIA_PTX_MACHINE_ORIGIN_H_
-#define TARSIA_PTX_MACHINE_ORIGIN_H_
+#ifndef TARSIA_PTX_MEMORY_ORIGIN_H_
+#define TARSIA_PTX_MEMORY_ORIGIN_H_
 
 #include <cstdint>
 #include <map>
@@ -66,4 +66,4 @@ class MemoryOrigins {
 
 }  // namespace tarsia::ptx
 
-#endif  // TARSIA_PTX_MACHINE_ORIGIN_H_
+#endif  // TARSIA_PTX_MEMORY_ORIGIN_H_
