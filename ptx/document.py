@@ -19,10 +19,10 @@ HEAD = """<!-- Made by `python3 ptx/document.py > docs/ptx.md` from ptx/*/*.def.
 Every form of every instruction that [the emulator](emulator.md) takes; a word, a type or an operand
 that is not here is an error that names it. PTX of any version up to 9.x is read.
 
-`[..]` may be left out, `a|b` is one of both, `*` stands for a number. Words behind a blank may stand
+`[..]` may be left out, `a|b` is one of both, `*` stands for a number. Words after a blank may stand
 in any order, as ptxas has it; types, state spaces, layouts (`.row`, `.col`) and operations (`.and`,
 `.popc`) keep theirs among themselves. Those before it stand as shown. `d` is a destination, `a`,
-`b`, `c`.. are sources, `p` a predicate, `{a..}` a list of registers; behind a colon stands the
+`b`, `c`.. are sources, `p` a predicate, `{a..}` a list of registers; after a colon stands the
 type of an operand that has one of its own. `.parts` are halves (`.h10`) or bytes (`.b3210`) by
 number. Behind `since` stand the first target and version of PTX that have the form, then the words
 of it that came later: in a module of an older target or version they are errors too. `sm_90a` is
@@ -107,7 +107,7 @@ def operand(shape, letters):
 
 
 def operands(text):
-    """The operands behind the mnemonic."""
+    """The operands after the mnemonic."""
     letters = iter("abcdefghijklm")
     parts = ""
     for shape in text.split():

@@ -38,7 +38,7 @@ enum class ClassRule : uint8_t {
   kCopy,              // asynchronous, or what orders such copies
   kProduct,           // of matrices, by a warp
   kFragments,         // loads, stores and products of matrices
-  kWarpgroupProduct,  // likewise by four
+  kWarpgroupProduct,  // a product by four
   kWarpWide,          // lanes that act together
   kBarrier,           // of a block, or of a warp
   kSynchronise,

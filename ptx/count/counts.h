@@ -1,5 +1,5 @@
 // What a launch does, in numbers that repeat exactly: by instruction, by line of the PTX, by line
-// of the source behind it (.loc), and in all. counts.def says what is counted and which counters of
+// of its source (.loc), and in all. counts.def says what is counted and which counters of
 // a GPU that predicts, transactions.h by which rules. Which work threads do that wait for memory to
 // change (a lock) depends on the host; no other number does.
 #ifndef TARSIA_PTX_COUNT_COUNTS_H_

@@ -21,15 +21,15 @@ uint32_t SourceBytes(Warp& warp, const Inst& inst, int lane, uint32_t bytes) {
 
 // The source is aligned as the whole copy is, and read in pieces that its length allows.
 bool ReadSource(Warp& warp, const Inst& inst, int lane, uint32_t count, const Accessor& agent,
-                Warp::AsyncCopy* copy) {
+                CpAsyncCopy* copy) {
   const uint64_t address = warp.Address(inst[1], lane);
   Place place;
   if (count == copy->bytes) {
-    if (!warp.Locate(inst, Space::kGlobal, lane, address, count, Access::kRead, &place)) {
+    if (!warp.memory().Locate(inst, Space::kGlobal, lane, address, count, Access::kRead, &place)) {
       return false;
     }
     if (warp.checking()) {
-      warp.NoteAccess(inst, agent, lane, Space::kGlobal, address, count, Access::kRead);
+      warp.races().NoteAccess(inst, agent, lane, Space::kGlobal, address, count, Access::kRead);
     }
     for (uint32_t i = 0; i < count; i += 4) {
       const auto data = static_cast<uint32_t>(ReadBytes(place.data + i, 4));
@@ -41,10 +41,10 @@ bool ReadSource(Warp& warp, const Inst& inst, int lane, uint32_t count, const Ac
   }
   std::memset(copy->defined, 0xFF, sizeof copy->defined);
   if (warp.checking() && count != 0) {
-    warp.NoteAccess(inst, agent, lane, Space::kGlobal, address, count, Access::kRead);
+    warp.races().NoteAccess(inst, agent, lane, Space::kGlobal, address, count, Access::kRead);
   }
   for (uint32_t i = 0; i < count; ++i) {
-    if (!warp.Locate(inst, Space::kGlobal, lane, address + i, 1, Access::kRead, &place)) {
+    if (!warp.memory().Locate(inst, Space::kGlobal, lane, address + i, 1, Access::kRead, &place)) {
       return false;
     }
     copy->data[i] = static_cast<uint8_t>(ReadBytes(place.data, 1));
@@ -54,28 +54,29 @@ bool ReadSource(Warp& warp, const Inst& inst, int lane, uint32_t count, const Ac
 }
 
 Step Copy(Warp& warp, const Inst& inst) {
-  warp.NeedDefined(inst, inst[0], "the address in shared memory");
-  warp.NeedDefined(inst, inst[1], "the address in global memory");
-  if (inst.CountAt(3) != 0) warp.NeedDefined(inst, inst[3], "the size of the source");
+  warp.undefined().Require(inst, inst[0], "the address in shared memory");
+  warp.undefined().Require(inst, inst[1], "the address in global memory");
+  if (inst.CountAt(3) != 0) warp.undefined().Require(inst, inst[3], "the size of the source");
   ForLanes(warp.mask(), [&](int lane) {
-    Warp::AsyncCopy copy;
+    CpAsyncCopy copy;
     copy.inst = &inst;
     copy.bytes = static_cast<uint8_t>(warp.Bits(inst[2], lane));
     copy.address = warp.Address(inst[0], lane);
     Place place;
-    if (!warp.Locate(inst, Space::kShared, lane, copy.address, copy.bytes, Access::kWrite,
-                     &place)) {
+    if (!warp.memory().Locate(inst, Space::kShared, lane, copy.address, copy.bytes, Access::kWrite,
+                              &place)) {
       return;
     }
-    Warp::AsyncState& state = warp.async(lane);
+    CpAsyncState& state = warp.async(lane);
     copy.group = state.open_group;
     copy.clock = state.clock;
-    const Accessor agent = warp.AsyncAccessorOf(inst, lane, copy.clock);
+    const Accessor agent = warp.races().AsyncAccessorOf(inst, lane, copy.clock);
     if (!ReadSource(warp, inst, lane, SourceBytes(warp, inst, lane, copy.bytes), agent, &copy)) {
       std::memset(copy.defined, 0xFF, sizeof copy.defined);  // that is reported
     }
     if (warp.checking()) {
-      warp.NoteAccess(inst, agent, lane, Space::kShared, copy.address, copy.bytes, Access::kWrite);
+      warp.races().NoteAccess(inst, agent, lane, Space::kShared, copy.address, copy.bytes,
+                              Access::kWrite);
     }
     state.copies.push_back(copy);
   });
@@ -84,15 +85,15 @@ Step Copy(Warp& warp, const Inst& inst) {
 
 // Delivers a lane's copies of groups before `end`.
 void Deliver(Warp& warp, int lane, uint64_t end) {
-  const std::deque<Warp::AsyncCopy>& copies = warp.async(lane).copies;
+  const std::deque<CpAsyncCopy>& copies = warp.async(lane).copies;
   while (!copies.empty() && copies.front().group < end) DeliverFirstCopy(warp, lane);
 }
 
 // The lane knows of all copies that have been delivered.
 void FinishCopies(Warp& warp, int lane) {
-  const Warp::AsyncState& state = warp.async(lane);
+  const CpAsyncState& state = warp.async(lane);
   const Clock open = state.copies.empty() ? state.clock : state.copies.front().clock;
-  warp.order().FinishAsync(lane, std::max(warp.AsyncDone(lane), open - 1));
+  warp.races().order().FinishAsync(lane, std::max(warp.races().order().AsyncDone(lane), open - 1));
 }
 
 Step Commit(Warp& warp, const Inst&) {
@@ -133,9 +134,9 @@ Handler CopyFor(const Inst& inst) {
 }  // namespace
 
 void DeliverFirstCopy(Warp& warp, int lane) {
-  Warp::AsyncState& state = warp.async(lane);
+  CpAsyncState& state = warp.async(lane);
   MemoryRange& shared = warp.block().shared();
-  const Warp::AsyncCopy& copy = state.copies.front();
+  const CpAsyncCopy& copy = state.copies.front();
   const uint64_t at = copy.address - kSharedBase;
   std::memcpy(shared.data + at, copy.data, copy.bytes);
   std::memcpy(shared.defined + at, copy.defined, copy.bytes);

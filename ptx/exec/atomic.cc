@@ -135,11 +135,12 @@ Exchanged ExchangeBytes(uint8_t* at, Atomic atomic, Type type, bool flush, uint6
 
 // Whether a compare-and-swap may do with undefined bits of memory: it compares them with an earlier
 // look at the same place, which asks if they have changed, and puts them back as they were.
-bool SwapsAtHome(Warp& warp, const Operand& expected, const Operand& swap, int lane,
-                 uint64_t address, uint64_t old_undef) {
-  const uint64_t undef = warp.Undef(expected, lane);
-  return (old_undef & ~undef) == 0 && (warp.Undef(swap, lane) & ~undef) == 0 &&
-         warp.IsAtHome(expected, lane, address) && warp.IsAtHome(swap, lane, address);
+bool SwapsInPlace(Warp& warp, const Operand& expected, const Operand& swap, int lane,
+                  uint64_t address, uint64_t old_undef) {
+  const uint64_t undef = warp.undefined().Bits(expected, lane);
+  return (old_undef & ~undef) == 0 && (warp.undefined().Bits(swap, lane) & ~undef) == 0 &&
+         warp.undefined().AreThoseAt(expected, lane, address) &&
+         warp.undefined().AreThoseAt(swap, lane, address);
 }
 
 // Which bits of memory are undefined afterwards. Bitwise operations keep to the bit; of others one
@@ -194,32 +195,37 @@ void UpdatePlace(Warp& warp, const Inst& inst, const Shape& shape, int lane, Spa
   const Operand& value = inst[shape.value];
   const Operand* swap = shape.swap >= 0 ? &inst[shape.swap] : nullptr;
   const bool global = space == Space::kGlobal;
-  uint64_t undef = warp.Undef(value, lane) | (swap != nullptr ? warp.Undef(*swap, lane) : 0);
+  uint64_t undef = warp.undefined().Bits(value, lane) |
+                   (swap != nullptr ? warp.undefined().Bits(*swap, lane) : 0);
   const auto size = static_cast<uint64_t>(bytes);
   found->undef = ~ReadBytes(place.defined, bytes) & AllBits(bytes);
-  if (found->undef != 0) found->origin = warp.OriginOfLoad(inst, space, lane, address, size);
-  const bool at_home =
-      swap != nullptr && SwapsAtHome(warp, value, *swap, lane, address, found->undef);
+  if (found->undef != 0)
+    found->origin = warp.undefined().OriginOfLoad(inst, space, lane, address, size);
+  const bool in_place =
+      swap != nullptr && SwapsInPlace(warp, value, *swap, lane, address, found->undef);
   // What bitwise operations leave as it was is none of their business.
   const bool reads = atomic != Atomic::kExch && !IsBitwise(atomic);
-  if ((undef | (reads ? found->undef : 0)) != 0 && global && !at_home) {
-    warp.ReportUndefined(inst, lane, "updates global memory with bits that were never written",
-                         undef != 0 ? warp.OriginOfResult(inst, lane) : found->origin);
+  if ((undef | (reads ? found->undef : 0)) != 0 && global && !in_place) {
+    warp.undefined().Report(
+        inst, lane, "updates global memory with bits that were never written",
+        undef != 0 ? warp.undefined().OriginOfResult(inst, lane) : found->origin);
     undef = found->undef = 0;
   } else if (undef != 0) {
-    warp.NoteUndefStore(inst, value, space, lane, address, size);
+    warp.undefined().NoteStore(inst, value, space, lane, address, size);
   }
-  if (warp.checking()) warp.NoteStrongWrite(inst, lane, space, address);
+  if (warp.checking()) warp.races().NoteStrongWrite(inst, lane, space, address);
   const uint64_t b = warp.Bits(value, lane);
   const uint64_t c = swap != nullptr ? warp.Bits(*swap, lane) : 0;
   const Exchanged exchanged = ExchangeBytes(place.data, atomic, type, global, b, c);
   found->old = exchanged.old;
   found->changed = exchanged.now != exchanged.old;
-  if (warp.checking()) warp.NoteStrongRead(inst, lane, space, address);
+  if (warp.checking()) warp.races().NoteStrongRead(inst, lane, space, address);
   uint64_t undef_after = UndefAfter(atomic, found->old, found->undef, b, undef);
-  if (at_home) {
-    undef_after = found->undef & (found->old == b ? warp.Undef(*swap, lane) : ~uint64_t{0});
-    if (warp.Undef(value, lane) != 0) warp.SetHome(value, lane, {address * 8, true});
+  if (in_place) {
+    undef_after =
+        found->undef & (found->old == b ? warp.undefined().Bits(*swap, lane) : ~uint64_t{0});
+    if (warp.undefined().Bits(value, lane) != 0)
+      warp.undefined().SetLoadSource(value, lane, {address * 8, true});
   }
   WriteBytes(place.defined, bytes, ~undef_after);
 }
@@ -227,19 +233,19 @@ void UpdatePlace(Warp& warp, const Inst& inst, const Shape& shape, int lane, Spa
 // A lane's step; `address` becomes one within its space.
 Found UpdateLane(Warp& warp, const Inst& inst, const Shape& shape, int lane, uint64_t* address) {
   const uint64_t whole = *address;
-  const Space space = Warp::Narrow(inst.space, address);
+  const Space space = ResolveGeneric(inst.space, address);
   Found found;
-  found.there =
-      warp.FindAndUpdate(inst, inst.space, lane, whole,
-                         static_cast<uint32_t>(BytesOf(inst.type[0])), [&](const Place& place) {
-                           UpdatePlace(warp, inst, shape, lane, space, *address, place, &found);
-                         });
+  found.there = warp.memory().FindAndUpdate(
+      inst, inst.space, lane, whole, static_cast<uint32_t>(BytesOf(inst.type[0])),
+      [&](const Place& place) {
+        UpdatePlace(warp, inst, shape, lane, space, *address, place, &found);
+      });
   return found;
 }
 
 Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
   const Operand& address = inst[shape.address];
-  warp.NeedDefined(inst, address, "the address");
+  warp.undefined().Require(inst, address, "the address");
   bool changes = false;
   ForLanes(warp.mask(), [&](int lane) {
     uint64_t at = warp.Address(address, lane);
@@ -247,13 +253,14 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
     changes = changes || found.changed;
     if (shape.dest < 0) return;
     warp.SetBits(inst[shape.dest], lane, found.old);
-    warp.SetUndef(inst[shape.dest], lane, found.undef, found.origin);
-    if (found.there && found.undef != 0) warp.SetHome(inst[shape.dest], lane, {at * 8});
+    warp.undefined().Set(inst[shape.dest], lane, found.undef, found.origin);
+    if (found.there && found.undef != 0)
+      warp.undefined().SetLoadSource(inst[shape.dest], lane, {at * 8});
   });
   if (changes) {
-    warp.NoteProgress();
+    warp.divergence().NoteProgress();
   } else {
-    warp.NotePoll(16);
+    warp.divergence().NotePoll(16);
   }
   return Step::kNext;
 }

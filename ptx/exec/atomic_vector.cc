@@ -66,10 +66,11 @@ void UpdateElement(Warp& warp, const Inst& inst, const Shape& shape, size_t elem
   uint8_t* const data = place.data + element * static_cast<size_t>(bytes);
   uint8_t* const defined = place.defined + element * static_cast<size_t>(bytes);
   const uint64_t old_undef = ~ReadBytes(defined, bytes) & AllBits(bytes);
-  const uint64_t undef = warp.Undef(value, lane);
+  const uint64_t undef = warp.undefined().Bits(value, lane);
   if ((old_undef | undef) != 0) {
-    warp.ReportUndefined(inst, lane, "updates global memory with bits that were never written",
-                         undef != 0 ? warp.OriginOfResult(inst, lane) : Origin::Of(inst));
+    warp.undefined().Report(
+        inst, lane, "updates global memory with bits that were never written",
+        undef != 0 ? warp.undefined().OriginOfResult(inst, lane) : Origin::Of(inst));
     WriteBytes(defined, bytes, AllBits(bytes));
   }
   const auto b = static_cast<uint32_t>(warp.Bits(value, lane));
@@ -79,12 +80,12 @@ void UpdateElement(Warp& warp, const Inst& inst, const Shape& shape, size_t elem
   if (shape.dest < 0) return;
   const Operand& dest = inst.At(shape.dest)[element];
   warp.SetBits(dest, lane, old);
-  warp.SetUndef(dest, lane, 0);
+  warp.undefined().Set(dest, lane, 0);
 }
 
 Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
   const Operand& address = inst[shape.address];
-  warp.NeedDefined(inst, address, "the address");
+  warp.undefined().Require(inst, address, "the address");
   const auto elements = static_cast<size_t>(inst.CountAt(shape.value));
   const auto bytes = static_cast<uint32_t>(elements) * static_cast<uint32_t>(BytesOf(inst.type[0]));
   ForLanes(warp.mask(), [&](int lane) {
@@ -92,14 +93,14 @@ Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
       for (size_t i = 0; i < elements; ++i) UpdateElement(warp, inst, shape, i, lane, place);
     };
     const uint64_t at = warp.Address(address, lane);
-    if (warp.FindAndUpdate(inst, Space::kGeneric, lane, at, bytes, update)) return;
+    if (warp.memory().FindAndUpdate(inst, Space::kGeneric, lane, at, bytes, update)) return;
     if (shape.dest < 0) return;
     for (const Operand& dest : inst.At(shape.dest)) {
       warp.SetBits(dest, lane, 0);
-      warp.SetUndef(dest, lane, 0);
+      warp.undefined().Set(dest, lane, 0);
     }
   });
-  warp.NoteProgress();
+  warp.divergence().NoteProgress();
   return Step::kNext;
 }
 

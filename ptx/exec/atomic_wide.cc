@@ -41,47 +41,48 @@ constexpr Words kDefined = {~uint64_t{0}, ~uint64_t{0}};
 uint32_t UndefOfOperands(const Warp& warp, const Inst& inst) {
   uint32_t lanes = 0;
   for (const Operand& operand : inst.operands) {
-    if (!operand.dest) lanes |= warp.UndefLanes(operand);
+    if (!operand.dest) lanes |= warp.undefined().Lanes(operand);
   }
   return lanes;
 }
 
 void UpdateLane(Warp& warp, const Inst& inst, int lane, bool compares, const Place& place,
                 uint64_t address) {
-  const Space narrow = Warp::Narrow(inst.space, &address);
+  const Space narrow = ResolveGeneric(inst.space, &address);
   const Operand& value = inst[compares ? 3 : 2];
   bool old_defined = ReadWords(place.defined) == kDefined;
   const Origin origin =
-      old_defined ? Origin() : warp.OriginOfLoad(inst, narrow, lane, address, sizeof(Words));
-  bool defined = warp.Undef(value, lane) == 0;
-  if (compares) defined = defined && old_defined && warp.Undef(inst[2], lane) == 0;
+      old_defined ? Origin()
+                  : warp.undefined().OriginOfLoad(inst, narrow, lane, address, sizeof(Words));
+  bool defined = warp.undefined().Bits(value, lane) == 0;
+  if (compares) defined = defined && old_defined && warp.undefined().Bits(inst[2], lane) == 0;
   if (!defined && narrow == Space::kGlobal) {
     const bool by_operand = (UndefOfOperands(warp, inst) >> lane & 1) != 0;
-    warp.ReportUndefined(inst, lane, "updates global memory with bits that were never written",
-                         by_operand ? warp.OriginOfResult(inst, lane) : origin);
+    warp.undefined().Report(inst, lane, "updates global memory with bits that were never written",
+                            by_operand ? warp.undefined().OriginOfResult(inst, lane) : origin);
     defined = old_defined = true;
   }
-  if (!defined) warp.NoteUndefStore(inst, value, narrow, lane, address, sizeof(Words));
-  if (warp.checking()) warp.NoteStrongWrite(inst, lane, narrow, address);
+  if (!defined) warp.undefined().NoteStore(inst, value, narrow, lane, address, sizeof(Words));
+  if (warp.checking()) warp.races().NoteStrongWrite(inst, lane, narrow, address);
   const Words compare = RegisterOf(warp, inst[2], lane);
   const Words old = Exchange(place, compares ? &compare : nullptr, RegisterOf(warp, value, lane));
-  if (warp.checking()) warp.NoteStrongRead(inst, lane, narrow, address);
+  if (warp.checking()) warp.races().NoteStrongRead(inst, lane, narrow, address);
   WriteWords(place.defined, defined ? kDefined : Words{});
   std::memcpy(warp.Dest(inst[0]) + lane * 16, old.data(), sizeof old);
-  warp.SetUndef(inst[0], lane, old_defined ? 0 : ~uint64_t{0}, origin);
+  warp.undefined().Set(inst[0], lane, old_defined ? 0 : ~uint64_t{0}, origin);
 }
 
 template <bool kCompares>
 Step Run(Warp& warp, const Inst& inst) {
-  warp.NeedDefined(inst, inst[1], "the address");
+  warp.undefined().Require(inst, inst[1], "the address");
   ForLanes(warp.mask(), [&](int lane) {
     const uint64_t address = warp.Address(inst[1], lane);
-    const bool there = warp.FindAndUpdate(
+    const bool there = warp.memory().FindAndUpdate(
         inst, inst.space, lane, address, sizeof(Words),
         [&](const Place& place) { UpdateLane(warp, inst, lane, kCompares, place, address); });
-    if (!there) warp.SetUndef(inst[0], lane, 0);
+    if (!there) warp.undefined().Set(inst[0], lane, 0);
   });
-  warp.NotePoll(16);
+  warp.divergence().NotePoll(16);
   return Step::kNext;
 }
 

@@ -13,7 +13,7 @@ constexpr uint64_t kMaxString = 4096;
 template <typename T>
 T Argument(Warp& warp, const CallSite& site, size_t n, int lane) {
   T value{};
-  const Place place = warp.LocalPlace(lane, warp.frame().local_base + site.arguments[n]);
+  const Place place = warp.memory().local().At(lane, warp.frame().local_base + site.arguments[n]);
   std::memcpy(&value, place.data, sizeof value);
   return value;
 }
@@ -24,7 +24,7 @@ uint32_t DefinedArguments(Warp& warp, const Inst& inst, const CallSite& site,
   uint32_t good = 0;
   ForLanes(warp.mask(), [&](int lane) {
     uint64_t defined = 0;
-    const Place place = warp.LocalPlace(lane, warp.frame().local_base + site.arguments[0]);
+    const Place place = warp.memory().local().At(lane, warp.frame().local_base + site.arguments[0]);
     std::memcpy(&defined, place.defined, sizeof defined);
     if (defined == UINT64_MAX) {
       good |= uint32_t{1} << lane;
@@ -39,7 +39,8 @@ std::string ReadString(Warp& warp, const Inst& inst, int lane, uint64_t address)
   std::string text;
   Place place;
   while (text.size() < kMaxString &&
-         warp.Find(inst, Space::kGeneric, lane, address + text.size(), 1, Access::kRead, &place) &&
+         warp.memory().Find(inst, Space::kGeneric, lane, address + text.size(), 1, Access::kRead,
+                            &place) &&
          *place.data != 0) {
     text += static_cast<char>(*place.data);
   }
@@ -56,7 +57,8 @@ class Arguments {
     address_ = (address_ + bytes - 1) / bytes * bytes;
     uint64_t value = 0;
     Place place;
-    if (warp_->Find(*inst_, Space::kGeneric, lane_, address_, bytes, Access::kRead, &place)) {
+    if (warp_->memory().Find(*inst_, Space::kGeneric, lane_, address_, bytes, Access::kRead,
+                             &place)) {
       std::memcpy(&value, place.data, bytes);
     }
     address_ += bytes;
@@ -166,7 +168,7 @@ Step Vprintf(Warp& warp, const Inst& inst, const CallSite& site) {
     const auto list = Argument<uint64_t>(warp, site, 1, lane);
     text += FormatText(warp, inst, lane, ReadString(warp, inst, lane, format),
                        Arguments(&warp, &inst, lane, list));
-    const Place result = warp.LocalPlace(lane, warp.frame().local_base + site.results[0]);
+    const Place result = warp.memory().local().At(lane, warp.frame().local_base + site.results[0]);
     std::memset(result.data, 0, 4);
     std::memset(result.defined, 0xFF, 4);
   });
@@ -193,7 +195,7 @@ Step Malloc(Warp& warp, const Inst& inst, const CallSite& site) {
   ForLanes(warp.mask(), [&](int lane) {
     const bool asks = (good >> lane & 1) != 0;
     const uint64_t address = asks ? heap.Allocate(Argument<uint64_t>(warp, site, 0, lane)) : 0;
-    const Place result = warp.LocalPlace(lane, warp.frame().local_base + site.results[0]);
+    const Place result = warp.memory().local().At(lane, warp.frame().local_base + site.results[0]);
     std::memcpy(result.data, &address, sizeof address);
     std::memset(result.defined, 0xFF, sizeof address);
   });
@@ -209,8 +211,8 @@ Step Free(Warp& warp, const Inst& inst, const CallSite& site) {
     if (address == 0) return;
     MemoryRange block;
     if (warp.checking() && heap.Find(address, &block) && block.address == address) {
-      warp.NoteAccess(inst, warp.AccessorOf(inst, lane), lane, Space::kGlobal, address,
-                      static_cast<uint32_t>(block.bytes), Access::kAtomic);
+      warp.races().NoteAccess(inst, warp.races().AccessorOf(inst, lane), lane, Space::kGlobal,
+                              address, static_cast<uint32_t>(block.bytes), Access::kAtomic);
     }
     if (heap.Free(address)) return;
     warp.Report(inst, FindingKind::kOutOfBounds, lane,

@@ -15,7 +15,8 @@ constexpr uint64_t kNoLimit = uint64_t{1} << 40;
 Issuer By(Warp& warp, const Inst& inst, int lane) { return {&warp, &inst, lane}; }
 
 void NeedOperands(Warp& warp, const Inst& inst) {
-  for (const Operand& operand : inst.operands) warp.NeedDefined(inst, operand, "an operand");
+  for (const Operand& operand : inst.operands)
+    warp.undefined().Require(inst, operand, "an operand");
 }
 
 // The address and size of a bulk operation are multiples of 16; what is larger than shared memory
@@ -139,13 +140,14 @@ void LearnOfGroups(Warp& warp, const Inst& inst) {
     const BulkGroups& groups = warp.bulk(lane);
     const auto clock = static_cast<Clock>(groups.CountBut(warp.Get<uint32_t>(inst[0], lane)));
     if (clock == 0) return;
-    warp.order().Learn(uint32_t{1} << lane, groups.reader(), clock);
-    if (!inst.Has(Mod::kRead)) warp.order().Learn(uint32_t{1} << lane, groups.writer(), clock);
+    WarpOrder& order = warp.races().order();
+    order.Learn(uint32_t{1} << lane, groups.reader(), clock);
+    if (!inst.Has(Mod::kRead)) order.Learn(uint32_t{1} << lane, groups.writer(), clock);
   });
 }
 
 Step WaitGroup(Warp& warp, const Inst& inst) {
-  warp.split().timed_out = false;
+  warp.divergence().split().timed_out = false;
   bool done = true;
   ForLanes(warp.mask(), [&](int lane) {
     const uint64_t left = warp.Get<uint32_t>(inst[0], lane);
@@ -155,7 +157,7 @@ Step WaitGroup(Warp& warp, const Inst& inst) {
     if (warp.checking()) LearnOfGroups(warp, inst);
     return Step::kNext;
   }
-  warp.Suspend(inst, Split::State::kBulk, nullptr, kNoLimit, true);
+  warp.divergence().Suspend(inst, Split::State::kBulk, nullptr, kNoLimit, true);
   return Step::kMoved;
 }
 
@@ -179,8 +181,8 @@ Step PrefetchBulk(Warp& warp, const Inst& inst) {
 
 // st.async and red.async: the values are those at the time of issue.
 Step StoreAsync(Warp& warp, const Inst& inst) {
-  warp.NeedDefined(inst, inst[0], "the address");
-  warp.NeedDefined(inst, inst[2], "the address of the mbarrier");
+  warp.undefined().Require(inst, inst[0], "the address");
+  warp.undefined().Require(inst, inst[2], "the address of the mbarrier");
   const auto size = static_cast<uint64_t>(BytesOf(inst.type[0]));
   const auto values = inst.At(1);
   const bool reduces = inst.op == Op::kRedAsync;
@@ -194,9 +196,9 @@ Step StoreAsync(Warp& warp, const Inst& inst) {
     if (reduces) operation.reduces = inst.type[0];
     for (size_t i = 0; i < values.size(); ++i) {
       const uint64_t bits = warp.Bits(values[i], lane);
-      const uint64_t undef = warp.Undef(values[i], lane);
+      const uint64_t undef = warp.undefined().Bits(values[i], lane);
       const uint64_t defined = ~undef;
-      if (undef != 0) operation.origin = warp.OriginOfResult(inst, lane);
+      if (undef != 0) operation.origin = warp.undefined().OriginOfResult(inst, lane);
       std::memcpy(operation.buffer.data() + i * size, &bits, size);
       std::memcpy(operation.defined.data() + i * size, &defined, size);
     }
@@ -215,7 +217,7 @@ Step StoreBulk(Warp& warp, const Inst& inst) {
     uint64_t to = warp.Address(inst[0], lane);
     const uint64_t bytes = warp.Get<uint64_t>(inst[1], lane);
     AsyncBytes target;
-    const bool shared = Warp::Narrow(inst.space, &to) == Space::kShared;
+    const bool shared = ResolveGeneric(inst.space, &to) == Space::kShared;
     if (!shared) by.Report(FindingKind::kOutOfBounds, "st.bulk outside of shared memory");
     const bool good = NeedMultiple(by, to, 8, "the address of the destination");
     if (!NeedMultiple(by, bytes, 8, "the size") || !good || !shared || bytes == 0) return;

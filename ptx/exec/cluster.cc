@@ -4,43 +4,6 @@
 
 namespace tarsia::ptx {
 
-// Takes the rank's tag off an address of another block's shared memory. Null, with a finding, if
-// there is no such block or it cannot be reached.
-Block* Warp::FindPeer(const Inst& inst, int lane, uint64_t* address, uint64_t bytes,
-                      Access access) {
-  Cluster& cluster = block_->cluster();
-  const uint64_t whole = *address;
-  const uint64_t rank = (whole >> kRankShift) - 1;
-  *address = whole & (kSharedPeers - 1);
-  if (rank == block_->rank()) return block_;
-  const auto report = [&](FindingKind kind, std::string_view where) {
-    ReportAccess(inst, kind, lane, Space::kShared, whole, static_cast<uint32_t>(bytes), access,
-                 where);
-  };
-  if (rank >= cluster.size()) {
-    report(FindingKind::kOutOfBounds,
-           fmt::format("the block of rank {} of a cluster of {} blocks", rank, cluster.size()));
-    return nullptr;
-  }
-  Block& peer = cluster.block(static_cast<uint32_t>(rank));
-  const bool own_only = inst.Has(Mod::kShared) || inst.Has(Mod::kSharedCta);
-  if (own_only && !inst.Has(Mod::kSharedCluster)) {
-    report(FindingKind::kOutOfBounds,
-           fmt::format("memory of the block of rank {}, without .shared::cluster", rank));
-    return nullptr;
-  }
-  if (peer.Done()) {
-    report(FindingKind::kRace, fmt::format("the block of rank {} has ended", rank));
-    return nullptr;
-  }
-  if (cluster.barrier().phase() == 0) {
-    report(FindingKind::kRace, fmt::format("the block of rank {} need not have begun: there was "
-                                           "no barrier.cluster yet",
-                                           rank));
-  }
-  return &peer;
-}
-
 namespace {
 
 // ---- the barrier -----------------------------------------------------------------------------
@@ -58,7 +21,7 @@ Step ArriveAtCluster(Warp& warp, const Inst& inst) {
   if (!inst.Has(Mod::kRelaxed)) block.mbarriers().FenceCluster();
   barrier.Arrive(block.rank(), warp, inst.Has(Mod::kRelaxed));
   block.cluster().ThreadsEnded();
-  warp.NoteProgress();
+  warp.divergence().NoteProgress();
   return Step::kNext;
 }
 
@@ -84,7 +47,7 @@ Step WaitForCluster(Warp& warp, const Inst& inst) {
 
 // The address within the shared space; false, with a finding, if a generic one is of another.
 bool SharedAddress(Warp& warp, const Inst& inst, int lane, uint64_t* address) {
-  if (inst.space == Space::kShared || Warp::Narrow(Space::kGeneric, address) == Space::kShared) {
+  if (inst.space == Space::kShared || ResolveGeneric(Space::kGeneric, address) == Space::kShared) {
     return true;
   }
   warp.Report(inst, FindingKind::kOutOfBounds, lane,

@@ -9,15 +9,15 @@
 namespace tarsia::ptx {
 
 PTX_BIND(Bra) {
-  return [](Warp& warp, const Inst& i) { return warp.Branch(i, warp.mask()); };
+  return [](Warp& warp, const Inst& i) { return warp.divergence().Branch(i, warp.mask()); };
 }
 
 PTX_BIND(Brx) {
   return [](Warp& warp, const Inst& i) {
-    warp.NeedDefined(i, i.operands[0], "the target of the branch");
+    warp.undefined().Require(i, i.operands[0], "the target of the branch");
     const std::vector<uint32_t>& table = warp.frame().function->tables[i.table];
     uint32_t targets[kLanes];
-    const uint32_t next = warp.split().pc + 1;
+    const uint32_t next = warp.divergence().split().pc + 1;
     for (int lane = 0; lane < kLanes; ++lane) targets[lane] = next;
     bool good = true;
     ForLanes(warp.mask(), [&](int lane) {
@@ -34,7 +34,7 @@ PTX_BIND(Brx) {
       warp.launch().stop.store(true);
       return Step::kMoved;
     }
-    return warp.BranchMany(i, targets);
+    return warp.divergence().BranchMany(i, targets);
   };
 }
 
@@ -42,7 +42,7 @@ namespace {
 
 // Whether all lanes have the address of a function that takes what the call gives.
 bool CanCall(Warp& warp, const Inst& inst, const CallSite& site) {
-  warp.NeedDefined(inst, inst.operands[0], "the address of the function");
+  warp.undefined().Require(inst, inst.operands[0], "the address of the function");
   const Module& module = warp.launch().image->module();
   bool good = true;
   ForLanes(warp.mask(), [&](int lane) {
@@ -74,7 +74,7 @@ PTX_BIND(Call) {
   if (!inst.operands.empty()) {
     return [](Warp& warp, const Inst& i) {
       const CallSite& site = warp.frame().function->calls[i.table];
-      return CanCall(warp, i, site) ? warp.Call(i) : Step::kMoved;
+      return CanCall(warp, i, site) ? warp.divergence().Call(i) : Step::kMoved;
     };
   }
   return [](Warp& warp, const Inst& i) {
@@ -82,7 +82,7 @@ PTX_BIND(Call) {
     const Function& callee = warp.launch().image->module().functions[site.function];
     switch (callee.builtin) {
       case Builtin::kNone:
-        return warp.Call(i);
+        return warp.divergence().Call(i);
       case Builtin::kVprintf:
         return Vprintf(warp, i, site);
       case Builtin::kAssertFail:
@@ -97,11 +97,11 @@ PTX_BIND(Call) {
 }
 
 PTX_BIND(Ret) {
-  return [](Warp& warp, const Inst&) { return warp.Return(); };
+  return [](Warp& warp, const Inst&) { return warp.divergence().Return(); };
 }
 
 PTX_BIND(Exit) {
-  return [](Warp& warp, const Inst&) { return warp.Exit(warp.mask()); };
+  return [](Warp& warp, const Inst&) { return warp.divergence().Exit(warp.mask()); };
 }
 
 PTX_BIND(Trap) {

@@ -13,11 +13,11 @@ bool IsLine(const Operand& size) { return size.bank != 0 && size.immediate == kH
 template <Access kAccess>
 Step OnLine(Warp& warp, const Inst& inst) {
   const Operand& address = inst[0];
-  warp.NeedDefined(inst, address, "the address");
+  warp.undefined().Require(inst, address, "the address");
   ForLanes(warp.mask(), [&](int lane) {
     Place place;
-    if (!warp.Find(inst, inst.space, lane, warp.Address(address, lane), kHintBytes, kAccess,
-                   &place)) {
+    if (!warp.memory().Find(inst, inst.space, lane, warp.Address(address, lane), kHintBytes,
+                            kAccess, &place)) {
       return;
     }
     if (kAccess == Access::kWrite) std::memset(place.defined, 0, kHintBytes);

@@ -9,7 +9,7 @@ namespace {
 // The handler of what the lanes of the mask in the n-th place do together.
 template <void (*act)(Warp&, const Inst&), int mask_at>
 Step Together(Warp& warp, const Inst& inst) {
-  return warp.ActTogether(inst, inst[mask_at], act);
+  return warp.divergence().ActTogether(inst, inst[mask_at], act);
 }
 
 // The lane that a lane of shfl reads, and whether it is within the segment.
@@ -35,9 +35,10 @@ int ShuffleSource(const Inst& inst, int lane, uint32_t b, uint32_t c, bool* insi
 
 // Where undefined bits that a lane gets from another come from; `from` is -1 if that takes no part.
 Origin ShuffleOrigin(const Warp& warp, const Inst& inst, int lane, int from) {
-  const bool by_choice = (warp.Undef(inst[3], lane) | warp.Undef(inst[4], lane)) != 0;
-  if (by_choice) return warp.OriginOfResult(inst, lane);
-  const Origin origin = from < 0 ? Origin() : warp.OriginOf(inst[2], from);
+  const bool by_choice =
+      (warp.undefined().Bits(inst[3], lane) | warp.undefined().Bits(inst[4], lane)) != 0;
+  if (by_choice) return warp.undefined().OriginOfResult(inst, lane);
+  const Origin origin = from < 0 ? Origin() : warp.undefined().OriginOf(inst[2], from);
   return origin.none() ? Origin::Of(inst) : origin;
 }
 
@@ -48,27 +49,29 @@ void Shuffle(Warp& warp, const Inst& inst) {
   uint32_t inside_lanes = 0;
   uint32_t unknown = 0;  // lanes whose predicate depends on undefined bits
   ForLanes(warp.mask(), [&](int lane) {
-    const uint64_t undef_lane = warp.Undef(inst[3], lane) | warp.Undef(inst[4], lane);
+    const uint64_t undef_lane =
+        warp.undefined().Bits(inst[3], lane) | warp.undefined().Bits(inst[4], lane);
     bool inside = false;
     const int from = ShuffleSource(inst, lane, warp.Get<uint32_t>(inst[3], lane),
                                    warp.Get<uint32_t>(inst[4], lane), &inside);
     values[lane] = warp.Get<uint32_t>(inst[2], from);
     const bool active = (warp.mask() >> from & 1) != 0;
     // What a lane holds that does not take part is undefined.
-    undef[lane] = undef_lane != 0 || !active ? AllBits(4) : warp.Undef(inst[2], from);
+    undef[lane] = undef_lane != 0 || !active ? AllBits(4) : warp.undefined().Bits(inst[2], from);
     if (undef[lane] != 0) origins[lane] = ShuffleOrigin(warp, inst, lane, active ? from : -1);
     inside_lanes |= static_cast<uint32_t>(inside) << lane;
     unknown |= static_cast<uint32_t>(undef_lane != 0) << lane;
   });
   ForLanes(warp.mask(), [&](int lane) {
     warp.SetBits(inst[0], lane, values[lane]);
-    if (undef[lane] != 0 || (warp.UndefLanes(inst[0]) >> lane & 1) != 0) {
-      warp.SetUndef(inst[0], lane, undef[lane], origins[lane]);
+    if (undef[lane] != 0 || (warp.undefined().Lanes(inst[0]) >> lane & 1) != 0) {
+      warp.undefined().Set(inst[0], lane, undef[lane], origins[lane]);
     }
   });
   if (inst.CountAt(1) != 0) {
     warp.SetPredicate(inst[1], inside_lanes);
-    ForLanes(warp.mask(), [&](int lane) { warp.SetUndef(inst[1], lane, unknown >> lane & 1); });
+    ForLanes(warp.mask(),
+             [&](int lane) { warp.undefined().Set(inst[1], lane, unknown >> lane & 1); });
   }
 }
 
@@ -76,12 +79,12 @@ void Shuffle(Warp& warp, const Inst& inst) {
 void SetAll(Warp& warp, const Operand& dest, uint64_t bits, bool undef) {
   ForLanes(warp.mask(), [&](int lane) {
     warp.SetBits(dest, lane, bits);
-    warp.SetUndef(dest, lane, undef ? AllBits(dest.bytes) : 0);
+    warp.undefined().Set(dest, lane, undef ? AllBits(dest.bytes) : 0);
   });
 }
 
 bool AnyUndef(const Warp& warp, const Operand& source) {
-  return (warp.UndefLanes(source) & warp.mask()) != 0;
+  return (warp.undefined().Lanes(source) & warp.mask()) != 0;
 }
 
 void Vote(Warp& warp, const Inst& inst) {
@@ -104,7 +107,7 @@ void MatchAnyLane(Warp& warp, const Inst& inst) {
   const bool undef = AnyUndef(warp, inst[1]);
   ForLanes(warp.mask(), [&](int lane) {
     warp.SetBits(inst[0], lane, groups[lane]);
-    warp.SetUndef(inst[0], lane, undef ? AllBits(4) : 0);
+    warp.undefined().Set(inst[0], lane, undef ? AllBits(4) : 0);
   });
 }
 

@@ -25,7 +25,8 @@ Space RowSpace(const Inst& inst) {
 
 bool FindRow(Warp& warp, const Inst& inst, const Operand& address, int lane, Access access,
              Place* place) {
-  return warp.Find(inst, RowSpace(inst), lane, warp.Address(address, lane), 16, access, place);
+  return warp.memory().Find(inst, RowSpace(inst), lane, warp.Address(address, lane), 16, access,
+                            place);
 }
 
 // Element e of register 0 in `lane` is at this row and column of the matrix.
@@ -48,8 +49,8 @@ uint32_t PairOf(const Inst& inst, const uint16_t (&matrix)[8][8], int lane) {
 }
 
 Step LoadMatrix(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
-  warp.NeedDefined(inst, inst[1], "the address");
+  warp.divergence().RequireAligned(inst);
+  warp.undefined().Require(inst, inst[1], "the address");
   for (int m = 0; m < MatricesOf(inst); ++m) {
     uint16_t data[8][8] = {};
     uint16_t defined[8][8] = {};
@@ -68,24 +69,24 @@ Step LoadMatrix(Warp& warp, const Inst& inst) {
         std::memcpy(&defined[row][4 * half], &known, 8);
         all_defined &= known;
         if (known == ~uint64_t{0} || !origin.none()) continue;
-        origin = warp.OriginOfLoad(inst, RowSpace(inst), 8 * m + row,
-                                   warp.Address(inst[1], 8 * m + row), 16);
+        origin = warp.undefined().OriginOfLoad(inst, RowSpace(inst), 8 * m + row,
+                                               warp.Address(inst[1], 8 * m + row), 16);
       }
     }
     const Operand& dest = inst.At(0)[static_cast<size_t>(m)];
     ForLanes(warp.mask(), [&](int lane) {
       warp.SetBits(dest, lane, PairOf(inst, data, lane));
       if (all_defined == ~uint64_t{0}) return;
-      warp.SetUndef(dest, lane, static_cast<uint32_t>(~PairOf(inst, defined, lane)), origin);
+      warp.undefined().Set(dest, lane, static_cast<uint32_t>(~PairOf(inst, defined, lane)), origin);
     });
-    if (all_defined == ~uint64_t{0}) warp.SetDefined(dest);
+    if (all_defined == ~uint64_t{0}) warp.undefined().Clear(dest, warp.mask());
   }
   return Step::kNext;
 }
 
 // Row `lane / 4` of the result is column `lane / 4` of the source.
 Step TransposeMatrix(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
+  warp.divergence().RequireAligned(inst);
   const Operand& source = inst[1];
   std::array<uint32_t, kLanes> words{};
   std::array<uint32_t, kLanes> undef{};
@@ -99,19 +100,19 @@ Step TransposeMatrix(Warp& warp, const Inst& inst) {
         return static_cast<uint32_t>(word >> shift & 0xFFFF) << (16 * e);
       };
       words[static_cast<size_t>(lane)] |= part(warp.Get<uint32_t>(source, from));
-      undef[static_cast<size_t>(lane)] |= part(warp.Undef(source, from));
+      undef[static_cast<size_t>(lane)] |= part(warp.undefined().Bits(source, from));
     }
   }
   ForLanes(warp.mask(), [&](int lane) {
     warp.SetBits(inst[0], lane, words[static_cast<size_t>(lane)]);
-    warp.SetUndef(inst[0], lane, undef[static_cast<size_t>(lane)]);
+    warp.undefined().Set(inst[0], lane, undef[static_cast<size_t>(lane)]);
   });
   return Step::kNext;
 }
 
 Step StoreMatrix(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
-  warp.NeedDefined(inst, inst[0], "the address");
+  warp.divergence().RequireAligned(inst);
+  warp.undefined().Require(inst, inst[0], "the address");
   for (int m = 0; m < MatricesOf(inst); ++m) {
     std::array<Place, 8> rows{};
     std::array<bool, 8> found{};
@@ -122,7 +123,7 @@ Step StoreMatrix(Warp& warp, const Inst& inst) {
     const Operand& source = inst.At(1)[static_cast<size_t>(m)];
     ForLanes(warp.mask(), [&](int lane) {
       const auto bits = warp.Get<uint32_t>(source, lane);
-      const auto undef = static_cast<uint32_t>(warp.Undef(source, lane));
+      const auto undef = static_cast<uint32_t>(warp.undefined().Bits(source, lane));
       for (int e = 0; e < 2; ++e) {
         int row = 0;
         int column = 0;
@@ -133,7 +134,7 @@ Step StoreMatrix(Warp& warp, const Inst& inst) {
         WriteBytes(rows[i].defined + 2 * column, 2, ~undef >> (16 * e));
         if (undef == 0) continue;
         const uint64_t at = warp.Address(inst[0], 8 * m + row) + static_cast<uint64_t>(2 * column);
-        warp.NoteUndefStore(inst, source, RowSpace(inst), lane, at, 2);
+        warp.undefined().NoteStore(inst, source, RowSpace(inst), lane, at, 2);
       }
     });
   }
@@ -195,9 +196,9 @@ template <typename Visit>
 void ForUndef(const Warp& warp, const Operand& reg, Type type, int per_register,
               const Visit& visit) {
   const int bits = InfoOf(type).bits;
-  ForLanes(warp.UndefLanes(reg), [&](int lane) {
+  ForLanes(warp.undefined().Lanes(reg), [&](int lane) {
     for (int e = 0; e < per_register; ++e) {
-      if ((warp.Undef(reg, lane) >> (e * bits) & AllBits(bits / 8)) != 0) visit(lane, e);
+      if ((warp.undefined().Bits(reg, lane) >> (e * bits) & AllBits(bits / 8)) != 0) visit(lane, e);
     }
   });
 }
@@ -324,7 +325,7 @@ void WriteAs(Warp& warp, const Inst& inst, const Fragment& at, const Sums<Acc>& 
       StoreLane(into, lane, static_cast<Word>(word));
     });
     if (undef == nullptr) {
-      warp.SetDefined(reg);
+      warp.undefined().Clear(reg, warp.mask());
       continue;
     }
     ForLanes(warp.mask(), [&](int lane) {
@@ -332,7 +333,7 @@ void WriteAs(Warp& warp, const Inst& inst, const Fragment& at, const Sums<Acc>& 
       for (int e = 0; e < at.per_register; ++e) {
         if ((*undef)[layout.Of(lane, e)]) unknown |= AllBits(bits / 8) << (e * bits);
       }
-      warp.SetUndef(reg, lane, unknown);
+      warp.undefined().Set(reg, lane, unknown);
     });
   }
 }
@@ -353,7 +354,7 @@ void WriteResult(Warp& warp, const Inst& inst, const Fragment& at, const Sums<Ac
 // T is what elements are multiplied as, Acc what they are summed in.
 template <typename T, typename Acc>
 Step Mma(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
+  warp.divergence().RequireAligned(inst);
   const MmaShape shape = ShapeOf(inst);
   Matrix<T, 16, kMostK> a;
   Matrix<T, kMostK, kColumnsOfC> b;

@@ -14,7 +14,7 @@ constexpr uint32_t kPollWeight = 64;
 bool SharedAddress(const Issuer& by, const Operand& operand, uint64_t* address) {
   *address = by.warp->Address(operand, by.lane);
   const uint64_t whole = *address;
-  if (Warp::Narrow(by.inst->space, address) == Space::kShared) return true;
+  if (ResolveGeneric(by.inst->space, address) == Space::kShared) return true;
   by.Report(FindingKind::kOutOfBounds,
             fmt::format("an mbarrier at 0x{:x}, which is not in shared memory", whole));
   return false;
@@ -23,7 +23,7 @@ bool SharedAddress(const Issuer& by, const Operand& operand, uint64_t* address) 
 // f(issuer, mbarrier) for each executing lane whose mbarrier is there.
 template <typename F>
 void ForMbarriers(Warp& warp, const Inst& inst, const Operand& operand, const F& f) {
-  warp.NeedDefined(inst, operand, "the address of the mbarrier");
+  warp.undefined().Require(inst, operand, "the address of the mbarrier");
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by{&warp, &inst, lane};
     uint64_t address = 0;
@@ -38,7 +38,7 @@ void ForMbarriers(Warp& warp, const Inst& inst, const Operand& operand, const F&
 // The same for an object of the own block, which need not be there.
 template <typename F>
 void ForOwnPlaces(Warp& warp, const Inst& inst, const F& f) {
-  warp.NeedDefined(inst, inst[0], "the address of the mbarrier");
+  warp.undefined().Require(inst, inst[0], "the address of the mbarrier");
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by{&warp, &inst, lane};
     uint64_t address = 0;
@@ -47,7 +47,7 @@ void ForOwnPlaces(Warp& warp, const Inst& inst, const F& f) {
 }
 
 Step Init(Warp& warp, const Inst& inst) {
-  warp.NeedDefined(inst, inst[1], "the count of the mbarrier");
+  warp.undefined().Require(inst, inst[1], "the count of the mbarrier");
   ForOwnPlaces(warp, inst, [&](const Issuer& by, uint64_t address) {
     warp.block().mbarriers().Init(by, address, warp.Get<uint32_t>(inst[1], by.lane));
   });
@@ -62,7 +62,7 @@ Step Inval(Warp& warp, const Inst& inst) {
 }
 
 Step ChangeBytes(Warp& warp, const Inst& inst) {
-  warp.NeedDefined(inst, inst[1], "the count of bytes");
+  warp.undefined().Require(inst, inst[1], "the count of bytes");
   ForMbarriers(warp, inst, inst[0], [&](const Issuer& by, Mbarrier& mbarrier) {
     const int64_t bytes = warp.Get<uint32_t>(inst[1], by.lane);
     inst.Has(Mod::kExpectTx) ? mbarrier.ExpectBytes(by, bytes)
@@ -73,10 +73,10 @@ Step ChangeBytes(Warp& warp, const Inst& inst) {
 
 Step Arrive(Warp& warp, const Inst& inst) {
   const bool has_value = inst.CountAt(2) != 0;
-  if (has_value) warp.NeedDefined(inst, inst[2], "the count");
+  if (has_value) warp.undefined().Require(inst, inst[2], "the count");
   const bool drop = inst.Has(Mod::kArriveDrop);
   ForLanes(warp.mask(), [&](int lane) { warp.SetBits(inst[0], lane, 0); });
-  warp.SetDefined(inst[0]);
+  warp.undefined().Clear(inst[0], warp.mask());
   ForMbarriers(warp, inst, inst[1], [&](const Issuer& by, Mbarrier& mbarrier) {
     const uint32_t value = has_value ? warp.Get<uint32_t>(inst[2], by.lane) : 1;
     uint64_t state = 0;
@@ -90,7 +90,7 @@ Step Arrive(Warp& warp, const Inst& inst) {
     }
     warp.SetBits(inst[0], by.lane, state);
   });
-  warp.NoteProgress();
+  warp.divergence().NoteProgress();
   return Step::kNext;
 }
 
@@ -129,23 +129,24 @@ Waited Test(Warp& warp, const Inst& inst) {
 // try_wait sleeps until the phase completes or its time is over, and runs again then. test_wait
 // says at once how it is; who tests in vain lets others have a turn.
 Step Wait(Warp& warp, const Inst& inst) {
-  warp.NeedDefined(inst, inst[2], inst.Has(Mod::kParity) ? "the parity" : "the state");
+  warp.undefined().Require(inst, inst[2], inst.Has(Mod::kParity) ? "the parity" : "the state");
   const Waited waited = Test(warp, inst);
-  Split& split = warp.split();
+  Split& split = warp.divergence().split();
   const bool tries = inst.Has(Mod::kTryWait);
   if (waited.done == 0 && tries && !split.timed_out) {
-    warp.Suspend(inst, Split::State::kMbarrier, waited.common, kTryTurns, true);
+    warp.divergence().Suspend(inst, Split::State::kMbarrier, waited.common, kTryTurns, true);
     return Step::kMoved;
   }
   split.timed_out = false;
   warp.SetPredicate(inst[0], waited.done);
-  warp.SetDefined(inst[0]);
+  warp.undefined().Clear(inst[0], warp.mask());
   if (waited.done != 0) {
-    warp.NoteProgress();
+    warp.divergence().NoteProgress();
     return Step::kNext;
   }
-  warp.NotePoll(kPollWeight, false);
-  if (!tries) warp.Suspend(inst, Split::State::kMbarrier, waited.common, kTestTurns, false);
+  warp.divergence().NotePoll(kPollWeight, false);
+  if (!tries)
+    warp.divergence().Suspend(inst, Split::State::kMbarrier, waited.common, kTestTurns, false);
   return Step::kNext;
 }
 
@@ -153,7 +154,7 @@ Step Wait(Warp& warp, const Inst& inst) {
 Step ArriveWithCopies(Warp& warp, const Inst& inst) {
   ForMbarriers(warp, inst, inst[0], [&](const Issuer& by, Mbarrier& mbarrier) {
     if (!inst.Has(Mod::kNoinc)) mbarrier.ExpectArrival(by);
-    Warp::AsyncState& state = warp.async(by.lane);
+    CpAsyncState& state = warp.async(by.lane);
     AsyncOperation operation;
     operation.by = by;
     operation.proxy = Proxy::kGeneric;
@@ -168,7 +169,7 @@ Step ArriveWithCopies(Warp& warp, const Inst& inst) {
 
 Step FenceInit(Warp& warp, const Inst& inst) {
   warp.block().mbarriers().FenceInit(warp);
-  if (warp.checking()) warp.NoteFence(inst, Strength::kCluster);
+  if (warp.checking()) warp.races().NoteFence(inst, Strength::kCluster);
   return Step::kNext;
 }
 

@@ -22,12 +22,12 @@ void NoteStrong(Warp& warp, const Inst& inst, const Operand& address, Space spac
   if (!warp.checking()) return;
   ForLanes(warp.mask(), [&](int lane) {
     uint64_t at = warp.Address(address, lane);
-    const Space narrow = Warp::Narrow(space, &at);
+    const Space narrow = ResolveGeneric(space, &at);
     if (narrow == Space::kShared && !IsOfCluster(warp, at)) return;  // the access is reported
     if (write) {
-      warp.NoteStrongWrite(inst, lane, narrow, at);
+      warp.races().NoteStrongWrite(inst, lane, narrow, at);
     } else {
-      warp.NoteStrongRead(inst, lane, narrow, at);
+      warp.races().NoteStrongRead(inst, lane, narrow, at);
     }
   });
 }
@@ -43,8 +43,8 @@ uint64_t Extend(uint64_t bits, Type type) {
 // Undefined bits: those of the value, and its sign in what it extends to.
 uint64_t ExtendUndef(uint64_t undef, Type type) { return Extend(undef, type); }
 
-// Whether what was loaded from a space can be stored there again, for others to see.
-bool IsHome(Space narrow) { return narrow == Space::kShared || narrow == Space::kGlobal; }
+// Whether bits that were loaded from a space can be stored there again, for others to see.
+bool IsSharedOrGlobal(Space narrow) { return narrow == Space::kShared || narrow == Space::kGlobal; }
 
 // An element of what a lane loads, at an address within its space.
 struct Element {
@@ -57,11 +57,11 @@ struct Element {
 // Undefined bits of a register that come from an element.
 void SetLoadedUndef(Warp& warp, const Operand& dest, const Element& element, uint64_t undef,
                     int size) {
-  warp.SetUndef(dest, element.lane, undef,
-                warp.OriginOfLoad(element.inst, element.space, element.lane, element.address,
-                                  static_cast<uint64_t>(size)));
-  if (size <= 8 && IsHome(element.space)) {
-    warp.SetHome(dest, element.lane, {element.address * 8});
+  warp.undefined().Set(dest, element.lane, undef,
+                       warp.undefined().OriginOfLoad(element.inst, element.space, element.lane,
+                                                     element.address, static_cast<uint64_t>(size)));
+  if (size <= 8 && IsSharedOrGlobal(element.space)) {
+    warp.undefined().SetLoadSource(dest, element.lane, {element.address * 8});
   }
 }
 
@@ -77,7 +77,7 @@ void LoadElement(Warp& warp, const Operand& dest, Type type, const Element& elem
       std::memcpy(at + half * 8, &bits, 8);
       defined = defined && ReadBytes(place.defined + half * 8, 8) == ~uint64_t{0};
     }
-    if (defined) return warp.SetUndef(dest, lane, 0);
+    if (defined) return warp.undefined().Set(dest, lane, 0);
     return SetLoadedUndef(warp, dest, element, ~uint64_t{0}, size);
   }
   const uint64_t bits = ReadBytes(place.data, size);
@@ -85,8 +85,8 @@ void LoadElement(Warp& warp, const Operand& dest, Type type, const Element& elem
   warp.SetBits(dest, lane, Extend(bits, type));
   if (undef != 0) {
     SetLoadedUndef(warp, dest, element, ExtendUndef(undef, type) & AllBits(dest.bytes), size);
-  } else if ((warp.UndefLanes(dest) >> lane & 1) != 0) {
-    warp.SetUndef(dest, lane, 0);
+  } else if ((warp.undefined().Lanes(dest) >> lane & 1) != 0) {
+    warp.undefined().Set(dest, lane, 0);
   }
 }
 
@@ -100,14 +100,14 @@ void LoadLanes(Warp& warp, const Inst& inst, Space space) {
   ForLanes(warp.mask(), [&](int lane) {
     Place place;
     uint64_t at = warp.Address(address, lane);
-    if (!warp.Find(inst, space, lane, at, whole, Access::kRead, &place)) {
+    if (!warp.memory().Find(inst, space, lane, at, whole, Access::kRead, &place)) {
       for (const Operand& dest : dests) {  // that is reported: its bits are no further fault
         warp.SetBits(dest, lane, 0);
-        warp.SetUndef(dest, lane, 0);
+        warp.undefined().Set(dest, lane, 0);
       }
       return;
     }
-    const Space narrow = Warp::Narrow(space, &at);
+    const Space narrow = ResolveGeneric(space, &at);
     Element element{inst, narrow, lane, at};
     for (const Operand& dest : dests) {
       LoadElement(warp, dest, type, element, place);
@@ -138,14 +138,14 @@ void LoadRegister(Warp& warp, const Inst& inst, const Operand& dest, const Memor
     const auto value = static_cast<T>(ReadAtomic<U>(base.data + at));
     StoreLane(into, lane, static_cast<Register>(value));
   });
-  if (missing == 0) return warp.SetDefined(dest);
+  if (missing == 0) return warp.undefined().Clear(dest, warp.mask());
   const Space space = &base == &warp.block().shared()           ? Space::kShared
                       : &base == &warp.launch().parameter_range ? Space::kParam
                                                                 : Space::kGlobal;
   ForLanes(warp.mask(), [&](int lane) {
     const uint64_t at = offsets[lane] + skip;
     const auto undef = static_cast<T>(~ReadAtomic<U>(base.defined + at));
-    if (undef == 0) return warp.SetUndef(dest, lane, 0);
+    if (undef == 0) return warp.undefined().Set(dest, lane, 0);
     SetLoadedUndef(warp, dest, {inst, space, lane, base.address + at},
                    static_cast<uint64_t>(undef) & AllBits(dest.bytes), sizeof(T));
   });
@@ -171,27 +171,28 @@ void LoadMerged(Warp& warp, const Inst& inst, const MemoryRange& base, const uin
 template <typename T>
 Step Load(Warp& warp, const Inst& inst) {
   const Operand& address = inst[1];
-  const Space space = warp.SpaceFor(inst, address);
+  const Space space = WarpMemory::SpaceFor(inst, address);
   const auto bytes = static_cast<uint32_t>(sizeof(T)) * static_cast<uint32_t>(inst.CountAt(0));
-  warp.NeedDefined(inst, address, "the address");
+  warp.undefined().Require(inst, address, "the address");
   uint64_t offsets[kLanes];
-  const MemoryRange* range = warp.FindMerged(space, address, bytes, Access::kRead, offsets);
+  const MemoryRange* range =
+      warp.memory().FindMerged(space, address, bytes, Access::kRead, offsets);
   if (range != nullptr) {
-    if (warp.checking()) warp.NoteMerged(inst, *range, offsets, bytes, Access::kRead);
+    if (warp.checking()) warp.races().NoteMerged(inst, *range, offsets, bytes, Access::kRead);
     LoadMerged<T>(warp, inst, *range, offsets);
   } else {
     LoadLanes(warp, inst, space);
   }
-  if ((inst.semantics & kStrengthBits) != 0) warp.NotePoll(1);
+  if ((inst.semantics & kStrengthBits) != 0) warp.divergence().NotePoll(1);
   NoteStrong(warp, inst, address, space, false);
   return Step::kNext;
 }
 
 // Of 128-bit elements.
 Step LoadWide(Warp& warp, const Inst& inst) {
-  warp.NeedDefined(inst, inst[1], "the address");
-  LoadLanes(warp, inst, warp.SpaceFor(inst, inst[1]));
-  NoteStrong(warp, inst, inst[1], warp.SpaceFor(inst, inst[1]), false);
+  warp.undefined().Require(inst, inst[1], "the address");
+  LoadLanes(warp, inst, WarpMemory::SpaceFor(inst, inst[1]));
+  NoteStrong(warp, inst, inst[1], WarpMemory::SpaceFor(inst, inst[1]), false);
   return Step::kNext;
 }
 
@@ -199,7 +200,7 @@ void StoreElement(Warp& warp, const Operand& source, Type type, int lane, const 
   const int size = BytesOf(type);
   if (size == 16) {
     const uint8_t* at = warp.Values(source) + lane * 16;
-    const uint64_t defined = warp.Undef(source, lane) == 0 ? ~uint64_t{0} : 0;
+    const uint64_t defined = warp.undefined().Bits(source, lane) == 0 ? ~uint64_t{0} : 0;
     for (int half = 0; half < 2; ++half) {
       WriteBytes(place.data + half * 8, 8, LoadLane<uint64_t>(at, half));
       WriteBytes(place.defined + half * 8, 8, defined);
@@ -207,7 +208,7 @@ void StoreElement(Warp& warp, const Operand& source, Type type, int lane, const 
     return;
   }
   WriteBytes(place.data, size, warp.Bits(source, lane));
-  WriteBytes(place.defined, size, ~warp.Undef(source, lane));
+  WriteBytes(place.defined, size, ~warp.undefined().Bits(source, lane));
 }
 
 // Whether an element has bits that nobody has ever written and that this store would hand on. Those
@@ -215,9 +216,10 @@ void StoreElement(Warp& warp, const Operand& source, Type type, int lane, const 
 bool HandsOnUndef(Warp& warp, const Operand& source, int lane, uint64_t address, int size,
                   const Place& place) {
   const uint64_t all = AllBits(size);
-  const uint64_t undef = warp.Undef(source, lane) & all;
+  const uint64_t undef = warp.undefined().Bits(source, lane) & all;
   if (undef == 0) return false;
-  const bool returns = size <= 8 && undef != all && warp.IsAtHome(source, lane, address) &&
+  const bool returns = size <= 8 && undef != all &&
+                       warp.undefined().AreThoseAt(source, lane, address) &&
                        (undef & ReadBytes(place.defined, size)) == 0;
   return !returns;
 }
@@ -228,9 +230,9 @@ void StoreElements(Warp& warp, const Inst& inst, Space space, int lane, uint64_t
   const auto size = static_cast<uint32_t>(BytesOf(inst.type[0]));
   for (const Operand& source : inst.At(1)) {
     if (space != Space::kGlobal) {
-      warp.NoteUndefStore(inst, source, space, lane, address, size);
+      warp.undefined().NoteStore(inst, source, space, lane, address, size);
     } else if (HandsOnUndef(warp, source, lane, address, static_cast<int>(size), place)) {
-      warp.NeedDefinedStore(inst, source, lane, static_cast<int>(size));
+      warp.undefined().RequireStored(inst, source, lane, static_cast<int>(size));
     }
     StoreElement(warp, source, inst.type[0], lane, place);
     place.data += size;
@@ -246,11 +248,11 @@ void StoreLanes(Warp& warp, const Inst& inst, Space space) {
   ForLanes(warp.mask(), [&](int lane) {
     Place place;
     uint64_t at = warp.Address(address, lane);
-    if (!warp.Locate(inst, space, lane, at, whole, Access::kWrite, &place)) return;
-    const Space narrow = Warp::Narrow(space, &at);
+    if (!warp.memory().Locate(inst, space, lane, at, whole, Access::kWrite, &place)) return;
+    const Space narrow = ResolveGeneric(space, &at);
     const auto store = [&] { StoreElements(warp, inst, narrow, lane, at, place); };
     if (!warp.checking()) return store();
-    warp.NoteStore(inst, lane, narrow, at, whole, store);
+    warp.races().NoteStore(inst, lane, narrow, at, whole, store);
   });
 }
 
@@ -286,30 +288,30 @@ void StoreRegister(Warp& warp, const Operand& source, const Place& base, const u
 template <typename T>
 Step Store(Warp& warp, const Inst& inst) {
   const Operand& address = inst[0];
-  const Space space = warp.SpaceFor(inst, address);
+  const Space space = WarpMemory::SpaceFor(inst, address);
   const auto sources = inst.At(1);
   const auto bytes = static_cast<uint32_t>(sizeof(T) * sources.size());
-  warp.NeedDefined(inst, address, "the address");
+  warp.undefined().Require(inst, address, "the address");
   NoteStrong(warp, inst, address, space, true);
   uint32_t undef = 0;
-  for (const Operand& source : sources) undef |= warp.UndefLanes(source);
+  for (const Operand& source : sources) undef |= warp.undefined().Lanes(source);
   uint64_t offsets[kLanes];
   const MemoryRange* range = nullptr;
   if ((undef & warp.mask()) == 0) {
-    range = warp.FindMerged(space, address, bytes, Access::kWrite, offsets);
+    range = warp.memory().FindMerged(space, address, bytes, Access::kWrite, offsets);
   }
   if (range == nullptr) {
     StoreLanes(warp, inst, space);
     return Step::kNext;
   }
-  if (warp.NeedsNotesByLane(*range)) {
-    warp.NoteStores(inst, *range, offsets, bytes, [&](int lane) {
+  if (warp.races().NeedsNotesByLane(*range)) {
+    warp.races().NoteStores(inst, warp.mask(), *range, offsets, bytes, [&](int lane) {
       StoreDefined<T>(warp, sources, lane,
                       {range->data + offsets[lane], range->defined + offsets[lane]});
     });
     return Step::kNext;
   }
-  if (warp.checking()) warp.NoteMerged(inst, *range, offsets, bytes, Access::kWrite);
+  if (warp.checking()) warp.races().NoteMerged(inst, *range, offsets, bytes, Access::kWrite);
   uint64_t skip = 0;
   for (const Operand& source : sources) {
     StoreRegister<T>(warp, source, {range->data, range->defined}, offsets, skip);
@@ -319,9 +321,9 @@ Step Store(Warp& warp, const Inst& inst) {
 }
 
 Step StoreWide(Warp& warp, const Inst& inst) {
-  warp.NeedDefined(inst, inst[0], "the address");
-  NoteStrong(warp, inst, inst[0], warp.SpaceFor(inst, inst[0]), true);
-  StoreLanes(warp, inst, warp.SpaceFor(inst, inst[0]));
+  warp.undefined().Require(inst, inst[0], "the address");
+  NoteStrong(warp, inst, inst[0], WarpMemory::SpaceFor(inst, inst[0]), true);
+  StoreLanes(warp, inst, WarpMemory::SpaceFor(inst, inst[0]));
   return Step::kNext;
 }
 
@@ -374,7 +376,7 @@ PTX_BIND(Prefetchu) {
 PTX_BIND(Createpolicy) {
   return [](Warp& warp, const Inst& i) {
     ForLanes(warp.mask(), [&](int lane) { warp.SetBits(i[0], lane, 0); });
-    warp.SetDefined(i[0]);
+    warp.undefined().Clear(i[0], warp.mask());
     return Step::kNext;
   };
 }

@@ -37,7 +37,7 @@ void Read(const Warp& warp, std::span<const Operand> registers, Type type, const
       const auto word = warp.Get<uint32_t>(reg, lane);
       const bool along_rows = at.matrix == 'A';
       const int line = along_rows ? at.Row(lane, r, 0) : at.Column(lane, r, 0);
-      lines->undef[line] |= warp.Undef(reg, lane) != 0;
+      lines->undef[line] |= warp.undefined().Bits(reg, lane) != 0;
       for (int e = 0; e < at.per_register; ++e) {
         const int k = along_rows ? at.Column(lane, r, e) : at.Row(lane, r, e);
         lines->value[line][k] = Narrow(type, word >> (e * bits) & mask);
@@ -61,7 +61,7 @@ int64_t Dot(const int8_t* a, const int8_t* b, int k) {
 
 template <Product kProduct>
 Step MmaNarrow(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
+  warp.divergence().RequireAligned(inst);
   const MmaShape shape = ShapeOf(inst);
   Lines a;
   Lines b;
@@ -76,10 +76,10 @@ Step MmaNarrow(Warp& warp, const Inst& inst) {
       const int column = into.Column(lane, r, 0);
       const int64_t sum =
           warp.Get<int32_t>(c, lane) + Dot<kProduct>(a.value[row], b.value[column], shape.k);
-      const bool undef = a.undef[row] || b.undef[column] || warp.Undef(c, lane) != 0;
+      const bool undef = a.undef[row] || b.undef[column] || warp.undefined().Bits(c, lane) != 0;
       StoreLane(warp.Dest(dest), lane,
                 static_cast<uint32_t>(EncodeResult(sum, Type::kS32, inst.Has(Mod::kSatfinite))));
-      warp.SetUndef(dest, lane, undef ? 0xFFFFFFFF : 0);
+      warp.undefined().Set(dest, lane, undef ? 0xFFFFFFFF : 0);
     });
   }
   return Step::kNext;

@@ -90,7 +90,7 @@ Step Isspacep(Warp& warp, const Inst& inst) {
   ForLanes(warp.mask(), [&](int lane) {
     auto address = warp.Get<uint64_t>(inst.operands[1], lane);
     const uint64_t generic = address;
-    Space space = Warp::Narrow(Space::kGeneric, &address);
+    Space space = ResolveGeneric(Space::kGeneric, &address);
     const MemoryRange* range = warp.launch().image->memory().Find(generic);
     if (space == Space::kGlobal && range != nullptr && range->read_only) space = Space::kConst;
     const bool own = address < kSharedPeers || address >> kRankShift == warp.block().rank() + 1;

@@ -8,7 +8,7 @@ namespace tarsia::ptx {
 namespace {
 
 Step SetMaxRegisters(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
+  warp.divergence().RequireAligned(inst);
   const auto wanted = static_cast<uint32_t>(inst[0].immediate);
   NoteWarpgroup(warp, {&inst, {}});
   RegisterPool& pool = warp.block().registers();
@@ -22,7 +22,7 @@ Step SetMaxRegisters(Warp& warp, const Inst& inst) {
     return Step::kNext;
   }
   if (!pool.Resize(warp.number(), wanted)) {
-    Split& split = warp.split();
+    Split& split = warp.divergence().split();
     split.state = Split::State::kRegisters;
     pool.Wait(&warp, &split, wanted);
     return Step::kMoved;

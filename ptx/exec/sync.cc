@@ -9,7 +9,7 @@ namespace {
 
 // The barrier's number and count of threads, which must be the same in all lanes.
 uint32_t UniformValue(Warp& warp, const Inst& inst, const Operand& operand, std::string_view what) {
-  warp.NeedDefined(inst, operand, what);
+  warp.undefined().Require(inst, operand, what);
   const int first = std::countr_zero(warp.mask());
   const auto value = warp.Get<uint32_t>(operand, first);
   ForLanes(warp.mask(), [&](int lane) {
@@ -26,13 +26,13 @@ Step ArriveAtBarrier(Warp& warp, const Inst& inst, int number_at, bool wait, uin
   if (inst.CountAt(number_at + 1) != 0) {
     threads = UniformValue(warp, inst, inst[number_at + 1], "the number of threads");
   }
-  const bool go_on = warp.block().ArriveAt(number, threads, wait, inst, &warp, predicate);
+  const bool go_on = warp.block().barriers().Arrive(number, threads, wait, inst, &warp, predicate);
   return go_on ? Step::kNext : Step::kMoved;
 }
 
 Step Reduce(Warp& warp, const Inst& inst) {
   const Operand& source = inst[3];
-  warp.NeedDefined(inst, source, "the predicate");
+  warp.undefined().Require(inst, source, "the predicate");
   return ArriveAtBarrier(warp, inst, 1, true, warp.Predicate(source));
 }
 
@@ -42,7 +42,7 @@ Step Arrive(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0
 // Threads of a launch are in one process: a fence of the host is one of all scopes.
 Step FenceAll(Warp& warp, const Inst& inst) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (warp.checking()) warp.NoteFence(inst, ScopeOf(inst));
+  if (warp.checking()) warp.races().NoteFence(inst, ScopeOf(inst));
   return Step::kNext;
 }
 
@@ -50,20 +50,20 @@ Step FenceAll(Warp& warp, const Inst& inst) {
 void OrderLanes(Warp& warp, const Inst&) {
   if (!warp.checking()) return;
   Past past;
-  warp.order().Release(warp.mask(), &past);
-  warp.order().Adopt(warp.mask(), past);
+  warp.races().order().Release(warp.mask(), &past);
+  warp.races().order().Adopt(warp.mask(), past);
 }
 
 Step FenceOfProxy(Warp& warp, const Inst&) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (warp.checking()) warp.order().FenceProxy(warp.mask());
+  if (warp.checking()) warp.races().order().FenceProxy(warp.mask());
   return Step::kNext;
 }
 
 }  // namespace
 
 void ReportMissingLanes(Warp& warp, const Inst& inst) {
-  const uint32_t missing = warp.live() & ~warp.mask();
+  const uint32_t missing = warp.divergence().live() & ~warp.mask();
   if (missing == 0) return;
   warp.Report(
       inst, FindingKind::kDivergence, std::countr_zero(warp.mask()),
@@ -79,7 +79,8 @@ PTX_BIND(BarrierArrive) { return &Arrive; }
 PTX_BIND(BarrierRedPopc) { return &Reduce; }
 PTX_BIND(BarrierRedPred) { return &Reduce; }
 PTX_BIND(BarWarpSync) {
-  return [](Warp& warp, const Inst& i) { return warp.ActTogether(i, i[0], &OrderLanes); };
+  return
+      [](Warp& warp, const Inst& i) { return warp.divergence().ActTogether(i, i[0], &OrderLanes); };
 }
 PTX_BIND(Membar) { return &FenceAll; }
 PTX_BIND(Fence) {
@@ -98,7 +99,7 @@ PTX_BIND(FenceProxy) {
 }
 PTX_BIND(Nanosleep) {
   return [](Warp& warp, const Inst&) {
-    warp.NotePoll(1, false);  // who sleeps waits for others
+    warp.divergence().NotePoll(1, false);  // who sleeps waits for others
     return Step::kNext;
   };
 }

@@ -19,8 +19,8 @@ std::optional<TensorMap> ReadMap(const Issuer& by, Space space, uint64_t address
   bool defined = true;
   for (uint64_t at = 0; at < TensorMap::kBytes; at += TensorMap::kAlign) {
     Place place;
-    if (!by.warp->Find(*by.inst, space, by.lane, address + at, TensorMap::kAlign, Access::kRead,
-                       &place)) {
+    if (!by.warp->memory().Find(*by.inst, space, by.lane, address + at, TensorMap::kAlign,
+                                Access::kRead, &place)) {
       return std::nullopt;
     }
     std::memcpy(bytes + at, place.data, TensorMap::kAlign);
@@ -28,8 +28,9 @@ std::optional<TensorMap> ReadMap(const Issuer& by, Space space, uint64_t address
                                      [](uint8_t byte) { return byte == 0xFF; });
   }
   if (!defined) {
-    by.ReportUndefined("the tensor map has bits that were never written",
-                       by.warp->OriginOfLoad(*by.inst, space, by.lane, address, TensorMap::kBytes));
+    by.ReportUndefined(
+        "the tensor map has bits that were never written",
+        by.warp->undefined().OriginOfLoad(*by.inst, space, by.lane, address, TensorMap::kBytes));
     return std::nullopt;
   }
   auto map = TensorMap::Decode(bytes);
@@ -215,7 +216,8 @@ class BoxCopy {
 // f(issuer, map, corner) for each executing lane whose map is one. The map is the n-th operand.
 template <typename F>
 void ForBoxes(Warp& warp, const Inst& inst, int n, const F& f) {
-  for (const Operand& operand : inst.operands) warp.NeedDefined(inst, operand, "an operand");
+  for (const Operand& operand : inst.operands)
+    warp.undefined().Require(inst, operand, "an operand");
   const auto operands = inst.At(n);
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by{&warp, &inst, lane};
@@ -300,7 +302,7 @@ Step PrefetchBox(Warp& warp, const Inst& inst) {
 }
 
 Step PrefetchMap(Warp& warp, const Inst& inst) {
-  warp.NeedDefined(inst, inst[0], "the address of the tensor map");
+  warp.undefined().Require(inst, inst[0], "the address of the tensor map");
   ForLanes(warp.mask(), [&](int lane) {
     (void)ReadMap({&warp, &inst, lane}, inst.space, warp.Address(inst[0], lane), 0);
   });

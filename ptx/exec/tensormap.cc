@@ -40,7 +40,7 @@ std::optional<MapPlace> FindMap(Warp& warp, const Inst& inst, const Operand& add
   MapPlace place;
   for (size_t i = 0; i < 2; ++i) {
     const uint64_t at = warp.Address(address, lane) + i * TensorMap::kAlign;
-    if (!warp.Find(inst, space, lane, at, TensorMap::kAlign, access, &place.halves[i])) {
+    if (!warp.memory().Find(inst, space, lane, at, TensorMap::kAlign, access, &place.halves[i])) {
       return std::nullopt;
     }
   }
@@ -79,8 +79,8 @@ void SetNumbered(const Inst& inst, TensorMap::Tiles* tiles, size_t number, uint6
 template <bool kNumbered>
 Step Replace(Warp& warp, const Inst& inst) {
   const Operand& value = inst[kNumbered ? 2 : 1];
-  warp.NeedDefined(inst, inst[0], "the address");
-  warp.NeedDefined(inst, value, "the new value");
+  warp.undefined().Require(inst, inst[0], "the address");
+  warp.undefined().Require(inst, value, "the new value");
   ForLanes(warp.mask(), [&](int lane) {
     const auto place = FindMap(warp, inst, inst[0], inst.space, lane, Access::kWrite);
     if (!place) return;
@@ -112,11 +112,11 @@ uint64_t CountOf(const Inst& inst) {
   return inst.Has(Mod::kFillMode) ? 2 : 0;
 }
 
-// By all lanes of a warp, once, and a fence of theirs behind it.
+// All lanes of a warp execute it together, once, and it ends with a fence of theirs.
 Step CopyAndFence(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
-  warp.NeedDefined(inst, inst[0], "the address");
-  warp.NeedDefined(inst, inst[1], "the address");
+  warp.divergence().RequireAligned(inst);
+  warp.undefined().Require(inst, inst[0], "the address");
+  warp.undefined().Require(inst, inst[1], "the address");
   const int lane = std::countr_zero(warp.mask());
   const auto from = FindMap(warp, inst, inst[1], Space::kShared, lane, Access::kRead);
   const auto to = FindMap(warp, inst, inst[0], Space::kGlobal, lane, Access::kWrite);
@@ -125,7 +125,7 @@ Step CopyAndFence(Warp& warp, const Inst& inst) {
   for (size_t i = 0; i < 2; ++i) {
     std::memcpy(to->halves[i].defined, from->halves[i].defined, TensorMap::kAlign);
   }
-  if (warp.checking()) warp.NoteFence(inst, ScopeOf(inst));
+  if (warp.checking()) warp.races().NoteFence(inst, ScopeOf(inst));
   return Step::kNext;
 }
 

@@ -35,7 +35,7 @@ void ReadChunks(Warp& warp, const Inst& inst, std::span<const uint32_t> addresse
   Block& block = warp.block();
   MemoryRange& shared = block.shared();
   const int lane = std::countr_zero(warp.mask());
-  const AgentAccess agent = warp.BeginAgent(
+  const AgentAccess agent = warp.races().BeginAgent(
       inst, warp.mask(), block, block.WgmmaActor(warp.number()), warp.wgmma().open, true);
   for (const uint32_t address : addresses) {
     Chunk& chunk = *chunks++;
@@ -48,7 +48,8 @@ void ReadChunks(Warp& warp, const Inst& inst, std::span<const uint32_t> addresse
       continue;
     }
     if (warp.checking()) {
-      warp.NoteAccess(inst, agent.Get(), lane, Space::kShared, address, kChunkBytes, Access::kRead);
+      warp.races().NoteAccess(inst, agent.Get(), lane, Space::kShared, address, kChunkBytes,
+                              Access::kRead);
     }
     const uint64_t at = address - kSharedBase;
     for (uint64_t half = 0; half < kChunkBytes; half += 8) {
@@ -162,7 +163,7 @@ void ReadFragments(Warp& warp, const Inst& inst, Tile<T, Acc>* tile) {
         const auto code = static_cast<uint32_t>(word >> (e * bits) & AllBits(bits / 8));
         tile->a[row][at.Column(lane, r, e)] = scale * DecodeAs(type, code, T{});
       }
-      if (warp.Undef(reg, lane) == 0) continue;
+      if (warp.undefined().Bits(reg, lane) == 0) continue;
       tile->undef_rows[row] = true;
       tile->undef_some = true;
     }
@@ -259,12 +260,13 @@ void WriteSums(Warp& warp, const Inst& inst, bool scale_d, const Tile<T, Acc>& t
     if (shift != last || (warp.mask() >> lane & 1) == 0) return;
     // An undefined element of D stays one.
     if (scale_d) {
-      const auto before = static_cast<uint32_t>(warp.Undef(reg, lane));
+      const auto before = static_cast<uint32_t>(warp.undefined().Bits(reg, lane));
       if ((before & mask) != 0) unknown |= mask;
       if (last != 0 && before >> last != 0) unknown |= mask << last;
     }
     StoreLane(warp.Dest(reg), lane, word);
-    warp.SetUndef(reg, lane, unknown, unknown != 0 ? warp.OriginOfResult(inst, lane) : Origin());
+    warp.undefined().Set(reg, lane, unknown,
+                         unknown != 0 ? warp.undefined().OriginOfResult(inst, lane) : Origin());
   });
 }
 
@@ -272,7 +274,7 @@ void WriteSums(Warp& warp, const Inst& inst, bool scale_d, const Tile<T, Acc>& t
 
 // A value that has to be the same in all lanes.
 uint64_t UniformBits(Warp& warp, const Inst& inst, const Operand& operand, std::string_view what) {
-  warp.NeedDefined(inst, operand, what);
+  warp.undefined().Require(inst, operand, what);
   const uint64_t value = warp.Bits(operand, std::countr_zero(warp.mask()));
   ForLanes(warp.mask(), [&](int lane) {
     if (warp.Bits(operand, lane) == value) return;
@@ -292,7 +294,7 @@ void TakeRegisters(Warp& warp, const Inst& inst) {
 
 template <typename T, typename Acc>
 Step MmaAsync(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
+  warp.divergence().RequireAligned(inst);
   const bool scale_d = UniformBits(warp, inst, inst[kScaleD], "scale-d") != 0;
   WarpgroupStep step{&inst, {scale_d ? 1U : 0U}};
   if (inst[kA].bytes == 8)
@@ -311,7 +313,7 @@ Step MmaAsync(Warp& warp, const Inst& inst) {
 }
 
 Step FenceRegisters(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
+  warp.divergence().RequireAligned(inst);
   NoteWarpgroup(warp, {&inst, {}});
   ++warp.wgmma().fences;
   return Step::kNext;
@@ -326,24 +328,25 @@ void ForWarpgroup(Warp& warp, const Visit& visit) {
 }
 
 Step CommitGroup(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
+  warp.divergence().RequireAligned(inst);
   NoteWarpgroup(warp, {&inst, {}});
   ++warp.wgmma().open;
-  ForWarpgroup(warp, [&](uint32_t number) { warp.block().warp(number).WakeForWarpgroup(); });
+  ForWarpgroup(warp,
+               [&](uint32_t number) { warp.block().warp(number).divergence().WakeForWarpgroup(); });
   return Step::kNext;
 }
 
 // A group is of the warpgroup: who has waited knows that the wgmma of all four warps are done.
 Step WaitForGroup(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
+  warp.divergence().RequireAligned(inst);
   WgmmaState& state = warp.wgmma();
   const auto rest = static_cast<uint32_t>(inst[0].immediate);
-  if (!warp.AwaitWarpgroup(state.NewestBut(rest))) return Step::kMoved;
+  if (!warp.divergence().AwaitWarpgroup(state.NewestBut(rest))) return Step::kMoved;
   NoteWarpgroup(warp, {&inst, {}});
   state.Wait(rest);
   if (!warp.checking() || state.waited == 0) return Step::kNext;
   ForWarpgroup(warp, [&](uint32_t number) {
-    warp.order().Learn(warp.mask(), warp.block().WgmmaActor(number), state.waited);
+    warp.races().order().Learn(warp.mask(), warp.block().WgmmaActor(number), state.waited);
   });
   return Step::kNext;
 }

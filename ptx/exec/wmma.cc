@@ -75,14 +75,14 @@ Matrix MatrixOf(const Inst& inst) {
 template <typename Each>
 void ForMemory(Warp& warp, const Inst& inst, int list, int address, Access access,
                const Each& each) {
-  warp.NeedAligned(inst);
-  warp.NeedDefined(inst, inst[address], "the address");
+  warp.divergence().RequireAligned(inst);
+  warp.undefined().Require(inst, inst[address], "the address");
   const Matrix matrix = MatrixOf(inst);
   const bool row_major = inst.Has(Mod::kRow);
   const auto bytes = static_cast<uint32_t>(BytesOf(matrix.type));
   const int stride_at = std::max(list, address) + 1;
   const bool strided = inst.CountAt(stride_at) != 0;
-  if (strided) warp.NeedDefined(inst, inst[stride_at], "the stride");
+  if (strided) warp.undefined().Require(inst, inst[stride_at], "the stride");
   const auto registers = inst.At(list);
   ForLanes(warp.mask(), [&](int lane) {
     const auto packed = static_cast<uint64_t>(row_major ? matrix.columns : matrix.rows);
@@ -95,7 +95,7 @@ void ForMemory(Warp& warp, const Inst& inst, int list, int address, Access acces
         const uint64_t at = row_major ? row * stride + column : column * stride + row;
         Place place;
         const uint64_t there = warp.Address(inst[address], lane) + at * bytes;
-        const bool found = warp.Find(inst, inst.space, lane, there, bytes, access, &place);
+        const bool found = warp.memory().Find(inst, inst.space, lane, there, bytes, access, &place);
         each(registers[static_cast<size_t>(r)], lane, e * matrix.bits(), found ? &place : nullptr,
              there);
       }
@@ -115,10 +115,11 @@ Step Load(Warp& warp, const Inst& inst) {
                 const uint64_t undef = ~ReadBytes(place->defined, bytes) & AllBits(bytes);
                 word |= ReadBytes(place->data, bytes) << shift;
                 unknown |= undef << shift;
-                if (undef != 0) origin = warp.OriginOfLoad(inst, inst.space, lane, address, 1);
+                if (undef != 0)
+                  origin = warp.undefined().OriginOfLoad(inst, inst.space, lane, address, 1);
               }
               warp.SetBits(reg, lane, word);
-              warp.SetUndef(reg, lane, unknown, origin);
+              warp.undefined().Set(reg, lane, unknown, origin);
             });
   return Step::kNext;
 }
@@ -129,13 +130,13 @@ Step Store(Warp& warp, const Inst& inst) {
   ForMemory(warp, inst, 1, 0, Access::kWrite,
             [&](const Operand& reg, int lane, int shift, const Place* place, uint64_t address) {
               if (place == nullptr) return;
-              if (Warp::Narrow(inst.space, &address) == Space::kGlobal) {
-                warp.NeedDefinedStore(inst, reg, lane, reg.bytes);
+              if (ResolveGeneric(inst.space, &address) == Space::kGlobal) {
+                warp.undefined().RequireStored(inst, reg, lane, reg.bytes);
               } else {
-                warp.NoteUndefStore(inst, reg, Space::kShared, lane, address, size);
+                warp.undefined().NoteStore(inst, reg, Space::kShared, lane, address, size);
               }
               WriteBytes(place->data, bytes, warp.Bits(reg, lane) >> shift);
-              WriteBytes(place->defined, bytes, ~warp.Undef(reg, lane) >> shift);
+              WriteBytes(place->defined, bytes, ~warp.undefined().Bits(reg, lane) >> shift);
             });
   return Step::kNext;
 }
@@ -161,7 +162,7 @@ void Read(const Warp& warp, std::span<const Operand> registers, const Matrix& ma
     for (int r = 0; r < matrix.Registers(); ++r) {
       const Operand& reg = registers[static_cast<size_t>(r)];
       const uint64_t word = warp.Bits(reg, lane);
-      const uint64_t unknown = warp.Undef(reg, lane);
+      const uint64_t unknown = warp.undefined().Bits(reg, lane);
       for (int e = 0; e < matrix.PerRegister(); ++e) {
         const int element = matrix.ElementAt(lane, r, e);
         const int shift = e * matrix.bits();
@@ -184,7 +185,7 @@ Types TypesOf(const Inst& inst) {
 
 template <typename T, typename Acc>
 Step Mma(Warp& warp, const Inst& inst) {
-  warp.NeedAligned(inst);
+  warp.divergence().RequireAligned(inst);
   const MmaShape shape = ShapeOf(inst);
   const Types types = TypesOf(inst);
   Values<T> a;
@@ -224,7 +225,7 @@ Step Mma(Warp& warp, const Inst& inst) {
         if (d.undef[element]) unknown |= AllBits(BytesOf(types.d)) << (e * into.bits());
       }
       warp.SetBits(inst.At(0)[static_cast<size_t>(r)], lane, word);
-      warp.SetUndef(inst.At(0)[static_cast<size_t>(r)], lane, unknown);
+      warp.undefined().Set(inst.At(0)[static_cast<size_t>(r)], lane, unknown);
     }
   });
   return Step::kNext;

@@ -121,9 +121,9 @@ void AsyncWork::Count(const AsyncOperation& operation) {
   if (copy.bytes != 0) AddBulkCopy(*operation.by.warp, *operation.by.inst, copy);
 }
 
-// The accesses of an operation happen at some time after it is issued. Who waits for its end knows
-// of them: those of a bulk group are of two agents of the thread, since one may wait for its reads
-// alone; those that complete at an mbarrier are of the mbarrier's agent.
+// The accesses of an operation happen at some time after it is issued. A thread that waits for its
+// end knows of them: those of a bulk group are of two agents of the thread, since one may wait for
+// its reads alone; those that complete at an mbarrier are of the mbarrier's agent.
 void AsyncWork::Note(const AsyncOperation& operation) {
   const Issuer& by = operation.by;
   const bool grouped = operation.ends == AsyncOperation::Ends::kWithGroup;
@@ -134,21 +134,22 @@ void AsyncWork::Note(const AsyncOperation& operation) {
     if (grouped) {
       const BulkGroups& groups = by.warp->bulk(by.lane);
       const uint32_t actor = access == Access::kRead ? groups.reader() : groups.writer();
-      agent = by.warp->BeginAgent(*by.inst, lane, by.warp->block(), actor,
-                                  static_cast<Clock>(operation.group + 1), true);
+      agent = by.warp->races().BeginAgent(*by.inst, lane, by.warp->block(), actor,
+                                          static_cast<Clock>(operation.group + 1), true);
     } else {
       const AsyncCompletion* completion = operation.CompletionOf(bytes.block);
       const Mbarrier* at = completion == nullptr
                                ? nullptr
                                : completion->block->mbarriers().Peek(completion->address);
       if (at == nullptr) return;
-      agent = by.warp->BeginAgent(*by.inst, lane, at->block(), at->actor(), completion->copy,
-                                  operation.proxy == Proxy::kAsync);
+      agent = by.warp->races().BeginAgent(*by.inst, lane, at->block(), at->actor(),
+                                          completion->copy, operation.proxy == Proxy::kAsync);
     }
     if (access == Access::kAtomic) {
       agent.accessor.semantics |= kAtomicBit | static_cast<uint8_t>(Strength::kGpu);
     }
-    by.warp->NoteAgent(*by.inst, agent, by.lane, bytes.block, bytes.address, piece.bytes, access);
+    by.warp->races().NoteByAgent(*by.inst, agent, by.lane, bytes.block, bytes.address, piece.bytes,
+                                 access);
   };
   const Access writes = operation.reduces == Type::kNone ? Access::kWrite : Access::kAtomic;
   for (const AsyncPiece& piece : operation.pieces) note(piece, piece.from, Access::kRead);
@@ -225,7 +226,7 @@ void AsyncWork::Read(AsyncOperation* operation) {
   }
   if (operation->ends == AsyncOperation::Ends::kWithGroup) {
     operation->by.warp->bulk(operation->by.lane).HasRead(operation->group);
-    operation->by.warp->WakeForBulk();
+    operation->by.warp->divergence().WakeForBulk();
   }
 }
 
@@ -255,7 +256,7 @@ void AsyncWork::Complete(const AsyncOperation& operation) {
       break;
     case AsyncOperation::Ends::kWithGroup:
       by.warp->bulk(by.lane).HasWritten(operation.group);
-      by.warp->WakeForBulk();
+      by.warp->divergence().WakeForBulk();
       break;
     case AsyncOperation::Ends::kWithArrival: {
       while (by.warp->async(by.lane).delivered < operation.copies) {
@@ -287,7 +288,7 @@ bool FindAsyncShared(const Issuer& by, uint64_t address, uint64_t bytes, Access 
   Block* block = &by.warp->block();
   const uint64_t whole = address;
   if (address >= kSharedPeers) {
-    block = by.warp->FindPeer(*by.inst, by.lane, &address, bytes, access);
+    block = by.warp->memory().FindPeer(*by.inst, by.lane, &address, bytes, access);
     if (block == nullptr) return false;
   }
   MemoryRange& shared = block->shared();
@@ -333,7 +334,8 @@ bool FindAsyncGlobal(const Issuer& by, uint64_t address, uint64_t bytes, Access 
 Mbarrier* FindMbarrier(const Issuer& by, uint64_t address) {
   Block* block = &by.warp->block();
   if (address >= kSharedPeers) {
-    block = by.warp->FindPeer(*by.inst, by.lane, &address, Mbarrier::kBytes, Access::kAtomic);
+    block =
+        by.warp->memory().FindPeer(*by.inst, by.lane, &address, Mbarrier::kBytes, Access::kAtomic);
   }
   return block == nullptr ? nullptr : block->mbarriers().Find(by, address);
 }

@@ -2,13 +2,13 @@
 #ifndef TARSIA_PTX_MACHINE_BLOCK_H_
 #define TARSIA_PTX_MACHINE_BLOCK_H_
 
-#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "ptx/machine/barriers.h"
 #include "ptx/machine/counter.h"
 #include "ptx/machine/emulator.h"
 #include "ptx/machine/mbarrier.h"
@@ -31,7 +31,7 @@ struct LaunchContext {
   const LaunchConfig* config = nullptr;
   std::vector<uint8_t> parameters;  // a few bytes longer than the entry's
   std::vector<uint8_t> parameters_defined;
-  MemoryRange parameter_range;  // both, without the bytes behind
+  MemoryRange parameter_range;  // both, without the extra bytes
   FindingLog findings;
   ClusterMap clusters;
   uint64_t grid_workspace = 0;  // the address of the grid's barrier; 0: there is none
@@ -60,26 +60,8 @@ struct Worker {
   Conflicts conflicts;  // of the access that is being looked at
 };
 
-// A barrier of a block (bar, barrier).
-struct Barrier {
-  struct Waiter {
-    Warp* warp = nullptr;
-    Split* split = nullptr;
-    const Inst* inst = nullptr;
-    Frame* frame = nullptr;
-    uint32_t mask = 0;
-  };
-  uint32_t threads = 0;  // that it takes; 0: all that have not ended
-  uint32_t arrived = 0;
-  uint32_t true_count = 0;              // barrier.red: how many predicates hold
-  std::vector<uint32_t> arrived_lanes;  // by warp
-  Past past;                            // what happened before the arrivals
-  std::vector<Waiter> waiters;
-};
-
 class Block {
  public:
-  static constexpr uint32_t kBarriers = 16;
   enum class State : uint8_t { kRunning, kIdle, kDone, kFailed };  // idle: all of it waits
 
   Block(LaunchContext* launch, Worker* worker, Cluster* cluster, uint32_t rank, const Dim3& index);
@@ -110,30 +92,27 @@ class Block {
   [[nodiscard]] WarpgroupLog& warpgroup(uint32_t number) { return warpgroups_[number]; }
   [[nodiscard]] RegisterPool& registers() { return registers_; }
 
-  // Lanes of a warp come to a barrier. True: the barrier is complete or is not waited for; go on.
-  bool ArriveAt(uint32_t barrier, uint32_t threads, bool wait, const Inst& inst, Warp* warp,
-                uint32_t predicate);
-  // Threads have ended: barriers that take all threads may be complete now.
+  [[nodiscard]] Barriers& barriers() { return barriers_; }
+  // Threads have ended: those that wait for them may go on.
   void ThreadsEnded();
-  // What threads did that have ended. Barriers that take all threads take them for arrived.
-  [[nodiscard]] Past& ended() { return ended_; }
+  [[nodiscard]] uint32_t LiveThreads() const;
 
   // The block's row-major number within the grid.
   [[nodiscard]] uint32_t number() const { return number_; }
-  // Of its threads, together.
+  // The one clock of its threads.
   [[nodiscard]] Clock* clock() { return &clock_; }
-  // Who touched its shared memory.
+  // The accesses to its shared memory.
   [[nodiscard]] ShadowRange& shadow() { return shadow_; }
-  // What its threads read last with strength.
+  // The last strong reads of its threads.
   [[nodiscard]] StrongReads& strong_reads() { return strong_reads_; }
   // Where undefined bits in its shared memory come from.
   [[nodiscard]] MemoryOrigins& origins() { return origins_; }
   // The agent of a warp's wgmma, and a fresh one.
   [[nodiscard]] uint32_t WgmmaActor(uint32_t warp) const { return 2 * threads_ + warp; }
   [[nodiscard]] uint32_t NewActor() { return WgmmaActor(warps()) + agents_++; }
-  // Up to where the cp.async of a thread have been waited for.
+  // The clock up to which the cp.async of a thread have been waited for.
   [[nodiscard]] Clock AsyncDone(uint32_t thread) const {
-    return warps_[thread / kLanes]->AsyncDone(static_cast<int>(thread % kLanes));
+    return warps_[thread / kLanes]->races().order().AsyncDone(static_cast<int>(thread % kLanes));
   }
   [[nodiscard]] Mbarriers& mbarriers() { return mbarriers_; }
   // The block has executed griddepcontrol.launch_dependents, or ended.
@@ -142,8 +121,6 @@ class Block {
   [[nodiscard]] uint64_t ran() const { return ran_; }
 
  private:
-  [[nodiscard]] uint32_t LiveThreads() const;
-  bool TryComplete(uint32_t barrier);
   void ReportLimit();
 
   LaunchContext* launch_;
@@ -166,8 +143,7 @@ class Block {
   MemoryRange shared_;
   Mbarriers mbarriers_{this};
   std::vector<std::unique_ptr<Warp>> warps_;
-  std::array<Barrier, kBarriers> barriers_;
-  Past ended_;
+  Barriers barriers_;
   std::vector<WarpgroupLog> warpgroups_;
   RegisterPool registers_;
 };

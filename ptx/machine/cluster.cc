@@ -64,18 +64,18 @@ Result<Dim3> ClusterShape(const Function& entry, const LaunchConfig& config) {
 // ---- the barrier -----------------------------------------------------------------------------
 
 void ClusterBarrier::Arrive(uint32_t rank, Warp& warp, bool relaxed) {
-  if (warp.checking()) warp.ReleaseTo(warp.mask(), relaxed, &arriving_);
+  if (warp.checking()) warp.races().ReleaseTo(warp.mask(), relaxed, &arriving_);
   lanes_[rank * warps_ + warp.number()].arrived |= warp.mask();
 }
 
 void ClusterBarrier::Pass(uint32_t rank, Warp& warp, uint32_t mask) {
   lanes_[rank * warps_ + warp.number()].ready &= ~mask;
-  if (warp.checking()) warp.order().Acquire(mask, passing_);
+  if (warp.checking()) warp.races().order().Acquire(mask, passing_);
 }
 
 void ClusterBarrier::Wait(uint32_t rank, Warp& warp) {
-  warp.split().state = Split::State::kCluster;
-  waiters_.push_back({rank, &warp, &warp.split()});
+  warp.divergence().split().state = Split::State::kCluster;
+  waiters_.push_back({rank, &warp, &warp.divergence().split()});
 }
 
 void ClusterBarrier::TryComplete(const std::vector<std::unique_ptr<Block>>& blocks) {
@@ -84,13 +84,13 @@ void ClusterBarrier::TryComplete(const std::vector<std::unique_ptr<Block>>& bloc
     for (uint32_t warp = 0; warp < warps_; ++warp) {
       const uint32_t arrived = Arrived(rank, warp);
       any = any || arrived != 0;
-      if ((blocks[rank]->warp(warp).live() & ~arrived) != 0) return;
+      if ((blocks[rank]->warp(warp).divergence().live() & ~arrived) != 0) return;
     }
   }
   if (!any) return;
   ++phase_;
   passing_ = std::move(arriving_);
-  for (const auto& block : blocks) passing_.Join(block->ended());
+  for (const auto& block : blocks) passing_.Join(block->barriers().ended());
   arriving_ = {};
   for (Lanes& lanes : lanes_) {
     lanes.ready |= lanes.arrived;
@@ -100,7 +100,7 @@ void ClusterBarrier::TryComplete(const std::vector<std::unique_ptr<Block>>& bloc
   waiters_.clear();
   for (const Waiter& waiter : waiters) {
     Pass(waiter.rank, *waiter.warp, waiter.split->mask);
-    waiter.warp->Wake(waiter.split);
+    waiter.warp->divergence().Wake(waiter.split);
   }
 }
 
@@ -110,7 +110,7 @@ std::string ClusterBarrier::Describe(const std::vector<std::unique_ptr<Block>>& 
   for (uint32_t rank = 0; rank < blocks.size(); ++rank) {
     for (uint32_t warp = 0; warp < warps_; ++warp) {
       arrived += std::popcount(Arrived(rank, warp));
-      live += std::popcount(blocks[rank]->warp(warp).live());
+      live += std::popcount(blocks[rank]->warp(warp).divergence().live());
     }
   }
   return arrived == 0 ? "" : fmt::format("barrier.cluster has {} of {} threads", arrived, live);
@@ -157,21 +157,21 @@ Block::State Cluster::Finish() {
   return Block::State::kDone;
 }
 
-// Who waits for an mbarrier with a limit of time may do something else when that is over. If all
-// they do is wait again, time and again, nobody ever goes on.
+// Threads whose wait for an mbarrier times out may do something else then. If all they do is wait
+// again, time and again, nobody ever goes on.
 Block::State Cluster::GoOnIdle() {
   bool woken = false;
   if (++rounds_ <= kMaxRounds) {
     for (const auto& block : blocks_) {
       for (uint32_t i = 0; i < block->warps(); ++i) {
-        woken = block->warp(i).WakeSuspended() || woken;
+        woken = block->warp(i).divergence().WakeSuspended() || woken;
       }
     }
   }
   if (woken) return Block::State::kRunning;
   for (const auto& block : blocks_) {
     for (uint32_t i = 0; i < block->warps(); ++i) {
-      woken = block->warp(i).StopGathering(true) || woken;
+      woken = block->warp(i).divergence().StopGathering(true) || woken;
     }
   }
   if (woken) return Block::State::kRunning;
@@ -189,7 +189,7 @@ void Cluster::ReportDeadlock() {
     if (block->Done()) continue;
     for (uint32_t warp = 0; first && warp < block->warps(); ++warp) {
       finding.block = block->index();
-      first = !block->warp(warp).FillPlace(&finding, false);
+      first = !block->warp(warp).divergence().FillPlace(&finding, false);
     }
     const Dim3 at = block->index();
     if (size() > 1) finding.message += fmt::format("; block {},{},{}", at.x, at.y, at.z);

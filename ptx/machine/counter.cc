@@ -117,7 +117,7 @@ CountPlans PlanCounts(const Module& module) {
 
 namespace {
 
-// Who touches what: a load reads, a store writes, an atomic writes and may read.
+// The direction of an access: a load reads, a store writes, an atomic writes and may read.
 struct Direction {
   bool reads = false;
   bool writes = false;
@@ -184,7 +184,7 @@ void CountLanes(Warp& warp, Space space, const Operand& address, uint32_t bytes,
   std::array<uint32_t, 6> lanes_in{};  // by space
   ForLanes(warp.mask(), [&](int lane) {
     uint64_t at = warp.Address(address, lane);
-    const Space in = Warp::Narrow(space, &at);
+    const Space in = ResolveGeneric(space, &at);
     access.address[static_cast<size_t>(lane)] = at;
     lanes_in[static_cast<size_t>(in)] |= uint32_t{1} << lane;
   });

@@ -52,7 +52,7 @@ struct LaunchConfig {
   std::function<void(uint64_t done, uint64_t total)> progress;
   StopCheck* stop = nullptr;  // asked while blocks run; the report is that of an unfinished launch
   // Programmatic dependent launch (griddepcontrol). The first is called once, when every block has
-  // executed launch_dependents or ended; the second before the first thread goes on behind a wait.
+  // executed launch_dependents or ended; the second before the first thread goes on after a wait.
   // Each may take as long as it likes.
   std::function<void()> dependents_may_start;
   std::function<void()> dependency_wait;

@@ -54,7 +54,7 @@ Status CheckLaunch(const EntryImage& image, const LaunchConfig& config) {
   return OkStatus();
 }
 
-// The numbers of the clusters that are to run, and behind the last of them; a block's number is
+// The numbers of the clusters that are to run, and the one after the last; a block's number is
 // that of its cluster, where these are of one block.
 uint64_t FirstCluster(const LaunchContext& launch) {
   return launch.config->first_block / launch.clusters.cluster.Count();

@@ -16,12 +16,13 @@ constexpr int kNumberShift = 52;
 
 void Issuer::Note(uint64_t address, Access access) const {
   if (!warp->checking()) return;
-  Accessor accessor = warp->AccessorOf(*inst, lane);
+  Accessor accessor = warp->races().AccessorOf(*inst, lane);
   accessor.semantics =
       access == Access::kAtomic
           ? static_cast<uint8_t>(kAtomicBit | static_cast<uint8_t>(Strength::kCluster))
           : 0;
-  warp->NoteAccess(*inst, accessor, lane, Space::kShared, address, Mbarrier::kBytes, access);
+  warp->races().NoteAccess(*inst, accessor, lane, Space::kShared, address, Mbarrier::kBytes,
+                           access);
 }
 
 Mbarrier::Mbarrier(Block* block, uint64_t address, uint32_t count, const Issuer& by,
@@ -54,7 +55,8 @@ void Mbarrier::Update() {
     ++phase_;
     pending_ = expected_;
     drained_ = expected_ == 0;
-    for (uint32_t i = 0; i < block_->warps(); ++i) block_->warp(i).WakeForMbarrier(this);
+    for (uint32_t i = 0; i < block_->warps(); ++i)
+      block_->warp(i).divergence().WakeForMbarrier(this);
   }
   const uint64_t state = State();
   MemoryRange& shared = block_->shared();
@@ -99,18 +101,18 @@ uint64_t Mbarrier::ArriveWithoutCompleting(const Issuer& by, uint32_t count, boo
 // another block's memory leaves the scope out.
 void Mbarrier::Release(const Issuer& by) {
   if (by.inst->op == Op::kCpAsyncMbarrier || !by.warp->checking()) return;
-  by.warp->ReleaseTo(uint32_t{1} << by.lane, by.inst->Has(Mod::kRelaxed), &arriving_);
+  by.warp->races().ReleaseTo(uint32_t{1} << by.lane, by.inst->Has(Mod::kRelaxed), &arriving_);
 }
 
 void Mbarrier::ReleaseCopies(const Issuer& by, Clock clock) {
   if (!by.warp->checking()) return;
-  const uint32_t actor = by.warp->order().AsyncActorOf(by.lane);
+  const uint32_t actor = by.warp->races().order().AsyncActorOf(by.lane);
   arriving_.all.Raise(by.warp->block().number(), actor, clock, actor + 1);
 }
 
 void Mbarrier::Acquire(const Issuer& by) {
   if (!by.warp->checking()) return;
-  by.warp->AcquireFrom(uint32_t{1} << by.lane, by.inst->Has(Mod::kRelaxed), completed_);
+  by.warp->races().AcquireFrom(uint32_t{1} << by.lane, by.inst->Has(Mod::kRelaxed), completed_);
 }
 
 void Mbarrier::ExpectArrival(const Issuer& by) {
@@ -150,14 +152,14 @@ bool Mbarrier::HasCompleted(const Issuer& by, uint64_t state) const {
     by.Report(FindingKind::kMbarrier, "the state is of another mbarrier");
     return true;
   }
-  const auto behind = static_cast<uint32_t>(phase_ - (state >> kPhaseShift));
-  if (behind > 1) {
+  const auto passed = static_cast<uint32_t>(phase_ - (state >> kPhaseShift));
+  if (passed > 1) {
     by.Report(FindingKind::kMbarrier,
               fmt::format("the state is {} phases old, and only that of the phase under way or the "
                           "one before can be waited for: {}",
-                          behind, Describe()));
+                          passed, Describe()));
   }
-  return behind != 0;
+  return passed != 0;
 }
 
 bool Mbarrier::NeedSeen(const Issuer& by, bool async) const {

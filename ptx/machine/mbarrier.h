@@ -26,7 +26,7 @@ struct Issuer {
     warp->Report(*inst, kind, lane, std::move(message), severity);
   }
   void ReportUndefined(std::string message, Origin origin) const {
-    warp->ReportUndefined(*inst, lane, std::move(message), origin);
+    warp->undefined().Report(*inst, lane, std::move(message), origin);
   }
   // Takes note of an access to an mbarrier at an address of the shared space: strong, unless the
   // object begins or ends.
@@ -47,7 +47,8 @@ class Mbarrier {
   [[nodiscard]] uint64_t phase() const { return phase_; }
   [[nodiscard]] int64_t missing_bytes() const { return bytes_; }
   [[nodiscard]] const Issuer& initialised_by() const { return by_; }
-  // Who does the copies that complete here; each has a clock of its own, and they end in order.
+  // The agent that does the copies that complete here; each copy has its own clock, and they end in
+  // order.
   [[nodiscard]] uint32_t actor() const { return actor_; }
   Clock BeginCopy() { return ++copies_begun_; }
   // "the mbarrier at 0x400 in phase 2: 1 of 4 arrivals and 128 bytes missing"
@@ -56,7 +57,7 @@ class Mbarrier {
   // ---- what changes it. Arrivals release, successful waits acquire; each has one place. ------
   // Takes `count` arrivals; `drop` takes as many from the phases to come. Returns the state before.
   uint64_t Arrive(const Issuer& by, uint32_t count, bool drop);
-  // Likewise, where it is an error if the phase completes.
+  // The same, where it is an error if the phase completes.
   uint64_t ArriveWithoutCompleting(const Issuer& by, uint32_t count, bool drop);
   // A wait has found its phase completed.
   void Acquire(const Issuer& by);
@@ -80,8 +81,8 @@ class Mbarrier {
   // ---- who can see its init --------------------------------------------------------------------
   void ShowToAsync() { seen_by_async_ = true; }
   void ShowToCluster() { seen_by_cluster_ = true; }
-  // Reports a use by an asynchronous copy, or from another block, that no fence orders behind init;
-  // false if it did.
+  // Reports a use by an asynchronous copy, or from another block, that no fence orders after init,
+  // and returns false.
   bool NeedSeen(const Issuer& by, bool async) const;
 
  private:
@@ -120,7 +121,7 @@ class Mbarriers {
   void Invalidate(const Issuer& by, uint64_t address);
   // The one at an address of the block's shared memory; null, with a finding, if there is none.
   Mbarrier* Find(const Issuer& by, uint64_t address);
-  // Likewise, or null.
+  // The same without a finding.
   [[nodiscard]] Mbarrier* Peek(uint64_t address) const {
     const auto found = live_.find(address);
     return found != live_.end() ? found->second.get() : nullptr;

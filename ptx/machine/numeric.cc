@@ -36,7 +36,7 @@ Uint128 ShiftRounded(Uint128 bits, int shift, RoundMode mode, bool negative) {
   return kept + (RoundsUp(mode, negative, (kept & 1) != 0, cut != 0, against) ? 1 : 0);
 }
 
-// Likewise for at most 53 bits, of which some are cut off.
+// The same for at most 53 bits, of which some are cut off.
 uint64_t CutRounded(uint64_t bits, int shift, RoundMode mode, bool negative) {
   if (shift > 60) return RoundsUp(mode, negative, false, bits != 0, -1) ? 1 : 0;
   const uint64_t kept = bits >> shift;

@@ -1,5 +1,5 @@
-// How undefined bits of the sources reach the destinations: precise where defined bits decide, and
-// otherwise on the safe side.
+// How undefined bits of the sources reach the destinations: exactly where defined bits decide, and
+// otherwise as an upper bound.
 #include <optional>
 
 #include "ptx/machine/bitops.h"
@@ -27,7 +27,7 @@ struct Sources {
   uint64_t value[kMost] = {};
   uint64_t undef[kMost] = {};
   int bytes[kMost] = {};
-  std::optional<Home> home[kMost];  // of what is undefined
+  std::optional<LoadSource> loaded[kMost];  // where the undefined bits were loaded from
   [[nodiscard]] uint64_t Any() const {
     uint64_t any = 0;
     for (int i = 0; i < count; ++i) any |= undef[i];
@@ -123,9 +123,9 @@ bool AsksForChange(const Inst& inst, const Sources& s) {
   std::optional<uint64_t> place;
   for (int i = 0; i < s.count; ++i) {
     if (s.undef[i] == 0) continue;
-    if (!s.home[i] || place.value_or(s.home[i]->first) != s.home[i]->first) return false;
-    place = s.home[i]->first;
-    compared = compared || s.home[i]->compared;
+    if (!s.loaded[i] || place.value_or(s.loaded[i]->first) != s.loaded[i]->first) return false;
+    place = s.loaded[i]->first;
+    compared = compared || s.loaded[i]->compared;
   }
   return compared;
 }
@@ -169,7 +169,7 @@ uint64_t ResultOf(const Inst& inst, const Sources& s, uint64_t all) {
   return everything;
 }
 
-// ---- homes -------------------------------------------------------------------------------------
+// ---- load sources ----------------------------------------------------------------------------
 
 // How far up the bits of source i move (down, if it is less than 0) where an instruction passes
 // those that are undefined on as they are; nothing where it does not.
@@ -219,17 +219,18 @@ std::optional<int64_t> MoveOf(const Inst& inst, const Sources& s, int i) {
   return std::nullopt;
 }
 
-// Where the undefined bits of a result are at home: where all of those that it is made of are.
-std::optional<Home> HomeAfter(const Inst& inst, const Sources& s) {
-  std::optional<Home> out;
+// Where the undefined bits of a result were loaded from, if all of those that it is made of were
+// loaded from there.
+std::optional<LoadSource> ResultSource(const Inst& inst, const Sources& s) {
+  std::optional<LoadSource> out;
   for (int i = 0; i < s.count; ++i) {
     if (s.undef[i] == 0) continue;
     if (inst.undef == UndefRule::kSelect && i != (s.value[2] != 0 ? 0 : 1)) continue;
     const auto by = MoveOf(inst, s, i);
-    if (!by || !s.home[i]) return std::nullopt;
-    const uint64_t first = s.home[i]->first - static_cast<uint64_t>(*by);
+    if (!by || !s.loaded[i]) return std::nullopt;
+    const uint64_t first = s.loaded[i]->first - static_cast<uint64_t>(*by);
     if (out && out->first != first) return std::nullopt;
-    out = Home{first, s.home[i]->compared};
+    out = LoadSource{first, s.loaded[i]->compared};
   }
   return out;
 }
@@ -239,15 +240,15 @@ void PropagateConcat(Warp& warp, const Inst& inst, int lane) {
   uint64_t low = 0;
   uint64_t high = 0;
   int at = 0;
-  bool at_home = true;
-  std::optional<Home> whole;
+  bool in_place = true;
+  std::optional<LoadSource> whole;
   for (const Operand& source : inst.At(1)) {
-    const uint64_t undef = warp.Undef(source, lane);
+    const uint64_t undef = warp.undefined().Bits(source, lane);
     if (undef != 0) {
-      const Home* home = warp.HomeOf(source, lane);
-      const uint64_t first = home == nullptr ? 0 : home->first - static_cast<uint64_t>(at);
-      at_home = at_home && home != nullptr && (!whole || whole->first == first);
-      whole = Home{first, home != nullptr && home->compared};
+      const LoadSource* loaded = warp.undefined().LoadSourceOf(source, lane);
+      const uint64_t first = loaded == nullptr ? 0 : loaded->first - static_cast<uint64_t>(at);
+      in_place = in_place && loaded != nullptr && (!whole || whole->first == first);
+      whole = LoadSource{first, loaded != nullptr && loaded->compared};
     }
     if (at < 64) {
       low |= undef << at;
@@ -259,9 +260,10 @@ void PropagateConcat(Warp& warp, const Inst& inst, int lane) {
   at = 0;
   for (const Operand& dest : inst.At(0)) {
     const uint64_t undef = at < 64 ? low >> at : high >> (at - 64);
-    warp.SetUndef(dest, lane, undef & AllBits(dest.bytes));
-    if (whole && at_home && (undef & AllBits(dest.bytes)) != 0) {
-      warp.SetHome(dest, lane, {whole->first + static_cast<uint64_t>(at), whole->compared});
+    warp.undefined().Set(dest, lane, undef & AllBits(dest.bytes));
+    if (whole && in_place && (undef & AllBits(dest.bytes)) != 0) {
+      warp.undefined().SetLoadSource(dest, lane,
+                                     {whole->first + static_cast<uint64_t>(at), whole->compared});
     }
     at += dest.bytes * 8;
   }
@@ -280,17 +282,18 @@ void PropagateUndef(Warp& warp, const Inst& inst, uint32_t lanes) {
     for (const Operand& operand : inst.operands) {
       if (operand.dest || sources.count == Sources::kMost) continue;
       sources.value[sources.count] = warp.Bits(operand, lane);
-      sources.undef[sources.count] = warp.Undef(operand, lane);
-      if (const Home* home = warp.HomeOf(operand, lane)) sources.home[sources.count] = *home;
+      sources.undef[sources.count] = warp.undefined().Bits(operand, lane);
+      if (const LoadSource* loaded = warp.undefined().LoadSourceOf(operand, lane))
+        sources.loaded[sources.count] = *loaded;
       sources.bytes[sources.count++] = operand.bytes;
     }
-    const std::optional<Home> home = HomeAfter(inst, sources);
+    const std::optional<LoadSource> source = ResultSource(inst, sources);
     for (const Operand& operand : inst.operands) {
       if (!operand.dest) continue;
       const uint64_t all = AllBits(operand.bytes);
       const uint64_t undef = ResultOf(inst, sources, all) & all;
-      warp.SetUndef(operand, lane, undef);
-      if (undef != 0 && home) warp.SetHome(operand, lane, *home);
+      warp.undefined().Set(operand, lane, undef);
+      if (undef != 0 && source) warp.undefined().SetLoadSource(operand, lane, *source);
     }
   }
 }

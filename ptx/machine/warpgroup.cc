@@ -50,7 +50,7 @@ bool RegisterPool::Resize(uint32_t warp, uint32_t registers) {
 void RegisterPool::Serve() {
   std::erase_if(waiters_, [&](const Waiter& waiter) {
     if (!Resize(waiter.warp->number(), waiter.registers)) return false;
-    waiter.warp->Wake(waiter.split);
+    waiter.warp->divergence().Wake(waiter.split);
     return true;
   });
 }

@@ -12,58 +12,58 @@ void Report(Warp& warp, const Inst& inst, std::string message) {
   warp.Report(inst, FindingKind::kWgmma, std::countr_zero(warp.mask()), std::move(message));
 }
 
-void ReportTouched(Warp& warp, const Inst& inst, const RegisterMark& mark, std::string_view verb) {
+void ReportInFlight(Warp& warp, const Inst& inst, const RegisterUse& use, std::string_view verb) {
   uint32_t line = 0;
   for (const WgmmaState::Group& group : warp.wgmma().pending) {
-    if (group.number == mark.group) line = group.inst->location.line;
+    if (group.number == use.group) line = group.inst->location.line;
   }
   Report(warp, inst,
          fmt::format("{} a register of {} that the wgmma of line {} has in flight: its group has "
                      "not been waited for",
-                     verb, mark.shape != 0 ? "the accumulator" : "matrix A", line));
+                     verb, use.shape != 0 ? "the accumulator" : "matrix A", line));
 }
 
 // mov, of one register or of several that make a whole.
-void CopyMarks(Warp& warp, const Inst& inst) {
+void CopyUses(Warp& warp, const Inst& inst) {
   const WgmmaState& state = warp.wgmma();
-  std::vector<RegisterMark>& marks = warp.frame().marks;
-  RegisterMark moved;
+  std::vector<RegisterUse>& uses = warp.frame().uses;
+  RegisterUse moved;
   bool any = false;
   for (const Operand& source : inst.At(1)) {
     if (source.bank != 0) continue;
-    const RegisterMark& mark = marks[source.flag];
-    if (!any || mark.group > moved.group) {
-      moved.group = mark.group;
-      moved.shape = mark.shape;
+    const RegisterUse& use = uses[source.flag];
+    if (!any || use.group > moved.group) {
+      moved.group = use.group;
+      moved.shape = use.shape;
     }
-    moved.written = std::max(moved.written, mark.written);
+    moved.written = std::max(moved.written, use.written);
     any = true;
   }
   if (!any) moved.written = state.fences;
   for (const Operand& dest : inst.At(0)) {
-    RegisterMark& mark = marks[dest.flag];
-    if (state.InFlight(mark) && !state.InFlight(moved)) ReportTouched(warp, inst, mark, "writes");
-    mark = moved;
+    RegisterUse& use = uses[dest.flag];
+    if (state.InFlight(use) && !state.InFlight(moved)) ReportInFlight(warp, inst, use, "writes");
+    use = moved;
   }
 }
 
 void TouchRegisters(Warp& warp, const Inst& inst) {
   const WgmmaState& state = warp.wgmma();
-  std::vector<RegisterMark>& marks = warp.frame().marks;
+  std::vector<RegisterUse>& uses = warp.frame().uses;
   for (const Operand& operand : inst.operands) {
     if (operand.bank != 0) continue;
-    RegisterMark& mark = marks[operand.flag];
-    if (state.InFlight(mark)) {
-      ReportTouched(warp, inst, mark, operand.dest ? "writes" : "reads");
+    RegisterUse& use = uses[operand.flag];
+    if (state.InFlight(use)) {
+      ReportInFlight(warp, inst, use, operand.dest ? "writes" : "reads");
     }
-    if (operand.dest) mark = {0, state.fences, 0};
+    if (operand.dest) use = {0, state.fences, 0};
   }
 }
 
 // A warp ends, and nobody has waited for its last groups.
 void CheckPending(Warp& warp, const Inst& inst) {
   WgmmaState& state = warp.wgmma();
-  if (state.pending.empty() || warp.mask() != warp.live()) return;
+  if (state.pending.empty() || warp.mask() != warp.divergence().live()) return;
   const Inst& first = *state.pending.front().inst;
   Report(warp, inst,
          fmt::format("the warp ends, and the group of the wgmma of line {} was never {}",
@@ -72,9 +72,9 @@ void CheckPending(Warp& warp, const Inst& inst) {
   state.pending.clear();
 }
 
-void CheckFence(Warp& warp, const Inst& inst, const RegisterMark& mark, std::string_view what) {
+void CheckFence(Warp& warp, const Inst& inst, const RegisterUse& use, std::string_view what) {
   const WgmmaState& state = warp.wgmma();
-  if (mark.written == state.fences) {
+  if (use.written == state.fences) {
     Report(warp, inst,
            fmt::format("{} was written after the last wgmma.fence: one has to come between", what));
   } else if (state.fences == 1) {
@@ -84,42 +84,41 @@ void CheckFence(Warp& warp, const Inst& inst, const RegisterMark& mark, std::str
 
 }  // namespace
 
-Step RunWatched(Warp& warp, const Inst& inst) {
+Step RunWgmmaChecked(Warp& warp, const Inst& inst) {
   if (inst.op == Op::kMov) {
-    CopyMarks(warp, inst);
+    CopyUses(warp, inst);
   } else if (inst.op == Op::kExit || (inst.op == Op::kRet && warp.frame().caller == nullptr)) {
     CheckPending(warp, inst);
   } else {
     TouchRegisters(warp, inst);
   }
-  return inst.watched(warp, inst);
+  return inst.wgmma_checked(warp, inst);
 }
 
 void UseAccumulators(Warp& warp, const Inst& inst, std::span<const Operand> registers,
                      uint32_t shape) {
   const WgmmaState& state = warp.wgmma();
-  std::vector<RegisterMark>& marks = warp.frame().marks;
+  std::vector<RegisterUse>& uses = warp.frame().uses;
   for (const Operand& operand : registers) {
-    RegisterMark& mark = marks[operand.flag];
-    if (state.InFlight(mark) && mark.shape != shape) {
-      ReportTouched(warp, inst, mark, "accumulates, in another shape, into");
+    RegisterUse& use = uses[operand.flag];
+    if (state.InFlight(use) && use.shape != shape) {
+      ReportInFlight(warp, inst, use, "accumulates, in another shape, into");
     }
-    CheckFence(warp, inst, mark, "the accumulator");
-    mark = {state.open, 0, shape};
+    CheckFence(warp, inst, use, "the accumulator");
+    use = {state.open, 0, shape};
   }
 }
 
 void UseFragments(Warp& warp, const Inst& inst, std::span<const Operand> registers) {
   const WgmmaState& state = warp.wgmma();
-  std::vector<RegisterMark>& marks = warp.frame().marks;
+  std::vector<RegisterUse>& uses = warp.frame().uses;
   for (const Operand& operand : registers) {
     if (operand.bank != 0) continue;
-    RegisterMark& mark = marks[operand.flag];
-    if (state.InFlight(mark) && mark.shape != 0)
-      ReportTouched(warp, inst, mark, "takes as matrix A");
-    CheckFence(warp, inst, mark, "a register of matrix A");
-    mark.group = state.open;
-    mark.shape = 0;
+    RegisterUse& use = uses[operand.flag];
+    if (state.InFlight(use) && use.shape != 0) ReportInFlight(warp, inst, use, "takes as matrix A");
+    CheckFence(warp, inst, use, "a register of matrix A");
+    use.group = state.open;
+    use.shape = 0;
   }
 }
 

@@ -1,7 +1,7 @@
 // The registers that wgmma has in flight, and which were written since the last wgmma.fence. In a
-// function that has wgmma every other instruction is watched: it must not touch what is in flight,
-// but for mov, which takes the mark along. (Compilers copy accumulators between wgmmas; ptxas makes
-// one register of them.)
+// function that has wgmma every other instruction is checked: it must not touch what is in flight,
+// but for mov, which copies the state along. (Compilers copy accumulators between wgmmas; ptxas
+// makes one register of them.)
 #ifndef TARSIA_PTX_MACHINE_WGMMA_STATE_H_
 #define TARSIA_PTX_MACHINE_WGMMA_STATE_H_
 
@@ -15,7 +15,7 @@
 namespace tarsia::ptx {
 
 // Of a register of a frame.
-struct RegisterMark {
+struct RegisterUse {
   uint32_t group = 0;    // of the last wgmma that uses it; in flight until that is waited for
   uint32_t written = 0;  // how many fences came before the last ordinary write; 0: none did
   uint32_t shape = 0;    // of the matrix that it accumulates; 0 in a register of A
@@ -32,7 +32,7 @@ struct WgmmaState {
   uint32_t waited = 0;  // groups up to this one are complete
   std::deque<Group> pending;
 
-  [[nodiscard]] bool InFlight(const RegisterMark& mark) const { return mark.group > waited; }
+  [[nodiscard]] bool InFlight(const RegisterUse& use) const { return use.group > waited; }
   // wgmma joins the open group.
   void Join(const Inst& inst) {
     if (pending.empty() || pending.back().number != open) pending.push_back({open, &inst});

@@ -115,7 +115,7 @@ std::string Heap::Describe(uint64_t address) const {
     return fmt::format("byte {} of the {} bytes of malloc at 0x{:x}", at, block.bytes, start);
   }
   if (at - block.bytes < kChunk) {
-    return fmt::format("{} bytes behind the {} bytes of malloc at 0x{:x}", at - block.bytes,
+    return fmt::format("{} bytes past the {} bytes of malloc at 0x{:x}", at - block.bytes,
                        block.bytes, start);
   }
   return "no block of malloc";

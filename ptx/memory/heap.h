@@ -61,7 +61,8 @@ class Heap {
 
  private:
   static constexpr uint64_t kAlign = 16;
-  static constexpr uint64_t kGap = 32;  // between blocks: what lies behind one is of no other
+  static constexpr uint64_t kGap =
+      32;  // between blocks: bytes past the end of one belong to no other
   static constexpr uint64_t kChunk = uint64_t{1} << 18;
   static constexpr size_t kMostFreed = 4096;
   struct Block {

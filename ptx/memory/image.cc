@@ -17,6 +17,24 @@ uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / 
 
 }  // namespace
 
+Space ResolveGeneric(Space space, uint64_t* address) {
+  if (space != Space::kGeneric) return space;
+  const auto within = [&](uint64_t window) { return *address - window < kWindowBytes; };
+  if (*address - kSharedWindow < kSharedWindowBytes) {
+    *address -= kSharedWindow;
+    return Space::kShared;
+  }
+  if (within(kLocalWindow)) {
+    *address -= kLocalWindow;
+    return Space::kLocal;
+  }
+  if (within(kParamWindow)) {
+    *address -= kParamWindow;
+    return Space::kParam;
+  }
+  return Space::kGlobal;
+}
+
 Result<std::unique_ptr<Image>> Image::Load(std::shared_ptr<const Module> module, Memory* memory) {
   std::unique_ptr<Image> image(new Image(std::move(module), memory));
   const auto on_heap = [](const Function& function) {

@@ -24,6 +24,10 @@ inline constexpr int kRankShift = 24;
 inline constexpr uint64_t kSharedPeers = uint64_t{1} << kRankShift;  // the first of these
 inline constexpr uint64_t kSharedWindowBytes = 32 * kSharedPeers;
 
+// The space that an address of a space is in: of the generic space, the one whose window holds it,
+// and the address becomes one within that.
+Space ResolveGeneric(Space space, uint64_t* address);
+
 // What a GPU keeps of a block's shared memory for itself and cooperative groups.
 inline constexpr uint64_t kReservedShared = 1024;
 
@@ -34,7 +38,7 @@ struct EntryImage {
   bool grid_workspace = false;             // it asks for the barrier of the grid
   uint64_t reserved = 0;                   // bytes in front of its variables, if it asks for them
   uint64_t static_shared = 0;              // bytes of the variables that it or its callees name
-  uint64_t dynamic_offset = 0;             // where extern shared memory begins, behind all of these
+  uint64_t dynamic_offset = 0;             // where extern shared memory begins, after all of these
   std::vector<uint64_t> shared_addresses;  // by variable
   std::vector<std::vector<uint8_t>> constants;  // banks by function; empty if it is never called
   std::vector<std::vector<uint8_t>> zeros;      // as long: no bit of a constant is undefined

@@ -122,14 +122,14 @@ std::string Memory::Describe(uint64_t address) const {
   const auto after = allocations_.upper_bound(address);
   if (after != allocations_.begin()) {
     const MemoryRange& range = std::prev(after)->second.range;
-    const uint64_t behind = address - range.address;
-    if (behind < range.bytes) {
-      return fmt::format("byte {} of the allocation of {} bytes at 0x{:x}", behind, range.bytes,
+    const uint64_t at = address - range.address;
+    if (at < range.bytes) {
+      return fmt::format("byte {} of the allocation of {} bytes at 0x{:x}", at, range.bytes,
                          range.address);
     }
-    if (behind - range.bytes < kGap) {
-      return fmt::format("{} bytes behind the allocation of {} bytes at 0x{:x}",
-                         behind - range.bytes, range.bytes, range.address);
+    if (at - range.bytes < kGap) {
+      return fmt::format("{} bytes past the allocation of {} bytes at 0x{:x}", at - range.bytes,
+                         range.bytes, range.address);
     }
   }
   const auto freed = freed_.upper_bound(address);

@@ -55,7 +55,7 @@ class Memory {
 
   // The allocation that holds an address, or null. Blocks of malloc are none.
   [[nodiscard]] const MemoryRange* Find(uint64_t address) const;
-  // What lies at an address, for messages: "12 bytes behind the allocation of 64 bytes at 0x..".
+  // What lies at an address, for messages: "12 bytes past the allocation of 64 bytes at 0x..".
   [[nodiscard]] std::string Describe(uint64_t address) const;
   [[nodiscard]] uint64_t capacity() const { return capacity_; }
   [[nodiscard]] uint64_t used() const { return used_; }

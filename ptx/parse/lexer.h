@@ -26,7 +26,7 @@ class Lexer {
   Lexer(std::string_view text, Diagnostics* diagnostics);
 
   void Next();
-  // Leaves the rest of the line behind, whatever it holds; the next token is of the next line.
+  // Skips the rest of the line, whatever it holds; the next token is one of the next line.
   void SkipLine();
 
   [[nodiscard]] Token token() const { return token_; }

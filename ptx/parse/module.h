@@ -41,7 +41,7 @@ class Module {
   [[nodiscard]] const Function* FindEntry(std::string_view name) const;
   // The variable of this name at module level, or null.
   [[nodiscard]] const Variable* FindVariable(std::string_view name) const;
-  // "line 12", with "(k.cu:7)" behind it where the source is known.
+  // "line 12", followed by "(k.cu:7)" where the source is known.
   [[nodiscard]] std::string LineText(const Location& location, uint32_t loc) const;
   // The name of a file of .file, or "".
   [[nodiscard]] std::string_view FileName(uint32_t file) const;
@@ -62,7 +62,7 @@ void SetSource(const Module& module, const Inst& inst, Finding* finding);
 // Parses PTX text. Null if there are errors, all of which are added to `diagnostics`.
 std::shared_ptr<const Module> ParseModule(const SourceFile& source, Diagnostics* diagnostics);
 
-// Likewise, but errors are kept with the function that they are in (Function::errors) or with the
+// The same, but errors are kept with the function that they are in (Function::errors) or with the
 // module, and other entries are good to launch. Null if there is no module at all: no .version.
 std::shared_ptr<const Module> ParseModuleInParts(const SourceFile& source,
                                                  Diagnostics* diagnostics);

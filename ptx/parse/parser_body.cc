@@ -41,14 +41,14 @@ bool IsParamAccess(const Inst& inst) { return inst.space == Space::kParam; }
 // Lets a function's instructions be watched if it has wgmma.
 void WatchRegisters(Function* function) {
   for (const Inst& inst : function->code) {
-    function->watched = function->watched || inst.Has(Mod::kMmaAsync);
+    function->has_wgmma = function->has_wgmma || inst.Has(Mod::kMmaAsync);
   }
-  if (!function->watched) return;
+  if (!function->has_wgmma) return;
   const Op wgmma[] = {Op::kWgmmaFence, Op::kWgmmaCommit, Op::kWgmmaWait};
   for (Inst& inst : function->code) {
     if (inst.Has(Mod::kMmaAsync) || std::ranges::find(wgmma, inst.op) != std::end(wgmma)) continue;
-    inst.watched = inst.run;
-    inst.run = &RunWatched;
+    inst.wgmma_checked = inst.handler;
+    inst.handler = &RunWgmmaChecked;
   }
 }
 
@@ -65,7 +65,7 @@ void Parser::ParseBody(Function* function) {
   Inst end;
   end.op = Op::kRet;
   end.undef = UndefRule::kOwn;
-  end.run = RowOf(Op::kRet).bind(end);
+  end.handler = RowOf(Op::kRet).bind(end);
   end.location = function->location;
   function->code.push_back(std::move(end));
   if (const auto missing = builder_->ResolveLabels()) {
@@ -351,7 +351,7 @@ bool Parser::ParseInstruction() {
 }
 
 void Parser::FinishInstruction(const Row& row, Inst inst) {
-  inst.run = row.bind(inst);
+  inst.handler = row.bind(inst);
   const auto is_clock = [&](const FrameValue& value) {
     return value.kind == FrameValue::Kind::kSpecial && IsClock(value.special) &&
            std::ranges::any_of(inst.operands, [&](const Operand& operand) {
@@ -360,15 +360,15 @@ void Parser::FinishInstruction(const Row& row, Inst inst) {
   };
   // bar is barrier.aligned, but for bar.warp.
   inst.aligned = inst.Has(Mod::kAligned) || (row.mnemonic == "bar" && !inst.Has(Mod::kWarp));
-  if (inst.run != nullptr && inst.aligned) {
-    inst.behind = inst.run;
-    inst.run = &RunTogether;
-  } else if (inst.run != nullptr &&
+  if (inst.handler != nullptr && inst.aligned) {
+    inst.wrapped = inst.handler;
+    inst.handler = &RunTogether;
+  } else if (inst.handler != nullptr &&
              std::ranges::any_of(builder_->function().frame_values, is_clock)) {
-    inst.behind = inst.run;
-    inst.run = &RunWithClock;
+    inst.wrapped = inst.handler;
+    inst.handler = &RunWithClock;
   }
-  if (inst.run == nullptr) {
+  if (inst.handler == nullptr) {
     diagnostics_.Error(diag::kNoSuchForm, inst.location, row.mnemonic);
     return;
   }
@@ -382,7 +382,7 @@ bool TakesOperands(const Row& row, int count) {
   int least = 0;
   int most = 0;
   for (const OperandShape& shape : row.shapes) {
-    if (shape.behind_bar) continue;
+    if (shape.after_bar) continue;
     ++most;
     if (!shape.optional) ++least;
   }
@@ -480,8 +480,8 @@ bool Parser::ParseOperands(const Row& row, Inst* inst) {
     // An optional operand is there if there are operands enough for it and all behind it.
     const auto wanted = static_cast<int>(row.shapes.size()) - inst->groups + 1;
     const bool left_out = shape.optional && OperandsLeft(first) < wanted;
-    if (shape.behind_bar ? !lexer_.Is('|') : left_out) continue;
-    if (shape.behind_bar) {
+    if (shape.after_bar ? !lexer_.Is('|') : left_out) continue;
+    if (shape.after_bar) {
       Take('|');
     } else if (!first && !Take(',')) {
       diagnostics_.Error(diag::kOperandCount, lexer_.location(), row.mnemonic);

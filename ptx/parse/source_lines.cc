@@ -6,7 +6,7 @@
 namespace tarsia::ptx {
 namespace {
 
-// How the names of the toolkit's headers begin, behind the folder they are in.
+// How the names of the toolkit's headers begin, after their folder.
 constexpr std::string_view kToolkitNames[] = {
     "cuda_",    "cooperative_groups", "sm_",      "device_",  "mma.h",
     "math_fun", "vector_fun",         "texture_", "surface_", "builtin_types",

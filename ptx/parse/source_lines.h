@@ -1,4 +1,4 @@
-// The lines of the source behind instructions, as .loc gives them, and where they were inlined.
+// The source lines of instructions, as .loc gives them, and where they were inlined.
 #ifndef TARSIA_PTX_PARSE_SOURCE_LINES_H_
 #define TARSIA_PTX_PARSE_SOURCE_LINES_H_
 

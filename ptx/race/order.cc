@@ -90,7 +90,7 @@ void WarpOrder::AddSelf(int lane, Knowledge* into) const {
 void WarpOrder::Release(uint32_t lanes, Past* into) {
   into->Join(JointPast(lanes));
   ForLanes(lanes, [&](int lane) { AddSelf(lane, &into->all); });
-  // At the end of time order is no longer told from its lack, and no race is made up.
+  // When the clock has reached its end, order is no longer known and no race is reported.
   if (*clock_ != UINT32_MAX) ++*clock_;
 }
 

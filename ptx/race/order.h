@@ -88,7 +88,7 @@ class WarpOrder {
   void Release(uint32_t lanes, Past* into);
   // The lanes learn of what happened.
   void Acquire(uint32_t lanes, const Past& past);
-  // Likewise, where what the lanes know already is part of it.
+  // The same, where what the lanes know already is part of it.
   void Adopt(uint32_t lanes, const Past& past);
   // The lanes learn that what an agent of their block did up to this clock is done.
   void Learn(uint32_t lanes, uint32_t actor, Clock clock);

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "ptx/race/touch.h"
+#include "ptx/race/record_access.h"
 #include "ptx/table/table.h"
 
 namespace tarsia::ptx {
@@ -12,51 +12,53 @@ namespace {
 
 bool IsSubset(uint8_t bytes, uint8_t of) { return (bytes & ~of) == 0; }
 
-std::optional<Hazard> HazardWithWrite(const Mark& mark, uint8_t bytes, const Accessor& by) {
-  if ((mark.bytes & bytes) == 0) return std::nullopt;
+std::optional<Hazard> HazardWithWrite(const AccessRecord& record, uint8_t bytes,
+                                      const Accessor& by) {
+  if ((record.bytes & bytes) == 0) return std::nullopt;
   if ((by.semantics & kNonCoherentBit) != 0) return Hazard::kNonCoherent;
-  if (!by.IsAfter(mark)) {
-    if (by.IsMorallyStrongWith(mark, bytes)) return std::nullopt;
+  if (!by.IsAfter(record)) {
+    if (by.IsMorallyStrongWith(record, bytes)) return std::nullopt;
     return Hazard::kUnordered;
   }
-  if (!by.Sees(mark)) return Hazard::kUnfenced;
+  if (!by.Sees(record)) return Hazard::kUnfenced;
   return std::nullopt;
 }
 
 // Of a write with an earlier read.
-std::optional<Hazard> HazardWithRead(const Mark& mark, uint8_t bytes, const Accessor& by) {
-  if ((mark.bytes & bytes) == 0) return std::nullopt;
-  if ((mark.semantics & kNonCoherentBit) != 0) return Hazard::kNonCoherent;
-  if (by.IsAfter(mark) || by.IsMorallyStrongWith(mark, bytes)) return std::nullopt;
+std::optional<Hazard> HazardWithRead(const AccessRecord& record, uint8_t bytes,
+                                     const Accessor& by) {
+  if ((record.bytes & bytes) == 0) return std::nullopt;
+  if ((record.semantics & kNonCoherentBit) != 0) return Hazard::kNonCoherent;
+  if (by.IsAfter(record) || by.IsMorallyStrongWith(record, bytes)) return std::nullopt;
   return Hazard::kUnordered;
 }
 
-// Calls visit(mark) for all that a slot holds, the oldest first.
+// Calls visit(record) for all that a slot holds, the oldest first.
 template <typename Visit>
-void ForMarks(const Slot& slot, const Trails& trails, const Visit& visit) {
-  for (const Mark& mark : trails[slot.older].all()) visit(mark.From(slot.newest));
+void ForRecords(const Slot& slot, const Trails& trails, const Visit& visit) {
+  for (const AccessRecord& record : trails[slot.older].all()) visit(record.From(slot.newest));
   visit(slot.newest);
 }
 
-// Whether the access comes behind an atomic that saw a strong write (all of its bytes).
-bool ComesBehindSightOf(const Mark& write, const Slot& writes, const Accessor& by,
-                        const Trails& trails) {
+// Whether the access is after an atomic that saw a strong write (all of its bytes).
+bool IsAfterAtomicThatSaw(const AccessRecord& write, const Slot& writes, const Accessor& by,
+                          const Trails& trails) {
   bool found = false;
   bool later = false;
-  ForMarks(writes, trails, [&](const Mark& mark) {
+  ForRecords(writes, trails, [&](const AccessRecord& record) {
     found = found ||
-            (later && (mark.semantics & kAtomicBit) != 0 && IsSubset(write.bytes, mark.bytes) &&
-             by.IsAfter(mark) && by.AreMorallyStrong(mark, write));
-    later = later || mark == write;
+            (later && (record.semantics & kAtomicBit) != 0 && IsSubset(write.bytes, record.bytes) &&
+             by.IsAfter(record) && by.AreMorallyStrong(record, write));
+    later = later || record == write;
   });
   return found;
 }
 
 }  // namespace
 
-bool Accessor::Sees(const Mark& mark) const {
-  if ((semantics & kAsyncProxyBit) == 0 || (mark.semantics & kAsyncProxyBit) != 0) return true;
-  return past != nullptr && past->fenced.Of(mark.block, mark.actor) >= mark.clock;
+bool Accessor::Sees(const AccessRecord& record) const {
+  if ((semantics & kAsyncProxyBit) == 0 || (record.semantics & kAsyncProxyBit) != 0) return true;
+  return past != nullptr && past->fenced.Of(record.block, record.actor) >= record.clock;
 }
 
 Strength Accessor::NeededScope(uint32_t one, uint32_t other) const {
@@ -64,7 +66,7 @@ Strength Accessor::NeededScope(uint32_t one, uint32_t other) const {
   return clusters != nullptr && clusters->Same(one, other) ? Strength::kCluster : Strength::kGpu;
 }
 
-bool Accessor::AreMorallyStrong(const Mark& a, const Mark& b) const {
+bool Accessor::AreMorallyStrong(const AccessRecord& a, const AccessRecord& b) const {
   const auto mine = static_cast<Strength>(a.semantics & kStrengthBits);
   const auto theirs = static_cast<Strength>(b.semantics & kStrengthBits);
   if (mine == Strength::kWeak || theirs == Strength::kWeak) return false;
@@ -89,36 +91,36 @@ void Conflicts::Add(const Conflict& conflict) {
 
 void AddConflictsWithWrites(const Slot& writes, uint64_t cell, uint8_t bytes, const Accessor& by,
                             const Trails& trails, Conflicts* conflicts) {
-  ForMarks(writes, trails, [&](const Mark& mark) {
-    const auto hazard = HazardWithWrite(mark, bytes, by);
+  ForRecords(writes, trails, [&](const AccessRecord& record) {
+    const auto hazard = HazardWithWrite(record, bytes, by);
     if (!hazard) return;
-    if (*hazard == Hazard::kUnordered && ComesBehindSightOf(mark, writes, by, trails)) return;
-    conflicts->Add({*hazard, mark, true, cell});
+    if (*hazard == Hazard::kUnordered && IsAfterAtomicThatSaw(record, writes, by, trails)) return;
+    conflicts->Add({*hazard, record, true, cell});
   });
 }
 
 void AddConflictsWithReads(const Slot& reads, uint64_t cell, uint8_t bytes, const Accessor& by,
                            const Trails& trails, Conflicts* conflicts) {
-  ForMarks(reads, trails, [&](const Mark& mark) {
-    if (const auto hazard = HazardWithRead(mark, bytes, by)) {
-      conflicts->Add({*hazard, mark, false, cell});
+  ForRecords(reads, trails, [&](const AccessRecord& record) {
+    if (const auto hazard = HazardWithRead(record, bytes, by)) {
+      conflicts->Add({*hazard, record, false, cell});
     }
   });
 }
 
-bool IsToldOf(const Slot& reads, uint8_t bytes, const Accessor& by, const Trails& trails) {
+bool IsRepresented(const Slot& reads, uint8_t bytes, const Accessor& by, const Trails& trails) {
   bool same = false;
   int of_warp = 0;
-  const auto look_at = [&](const Mark& mark) {
-    same = same || IsSameAgain(mark, bytes, by);
-    const bool is_like = mark.actor / kLanes == by.actor / kLanes && mark.bytes == bytes;
-    if (is_like && mark.semantics == by.semantics) ++of_warp;
+  const auto look_at = [&](const AccessRecord& record) {
+    same = same || IsSameAgain(record, bytes, by);
+    const bool is_like = record.actor / kLanes == by.actor / kLanes && record.bytes == bytes;
+    if (is_like && record.semantics == by.semantics) ++of_warp;
   };
-  const Mark& newest = reads.newest;
+  const AccessRecord& newest = reads.newest;
   const uint32_t block = by.block - newest.block;  // as trails have them
   const Clock clock = by.clock - newest.clock;
-  for (const Mark& mark : trails[reads.older].all()) {
-    if (mark.block == block && mark.clock == clock) look_at(mark.From(newest));
+  for (const AccessRecord& record : trails[reads.older].all()) {
+    if (record.block == block && record.clock == clock) look_at(record.From(newest));
   }
   if (block == 0 && clock == 0) look_at(newest);
   return same || of_warp >= 2;

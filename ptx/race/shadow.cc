@@ -6,12 +6,12 @@
 namespace tarsia::ptx {
 namespace {
 
-uint64_t HashOf(std::span<const Mark> marks) {
-  uint64_t hash = marks.size();
-  for (const Mark& mark : marks) {
+uint64_t HashOf(std::span<const AccessRecord> records) {
+  uint64_t hash = records.size();
+  for (const AccessRecord& record : records) {
     uint64_t words[2];
-    static_assert(sizeof mark == sizeof words);
-    std::memcpy(words, &mark, sizeof words);
+    static_assert(sizeof record == sizeof words);
+    std::memcpy(words, &record, sizeof words);
     for (const uint64_t word : words) {
       hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
       hash ^= hash >> 29;
@@ -20,14 +20,14 @@ uint64_t HashOf(std::span<const Mark> marks) {
   return hash;
 }
 
-Trail TrailOf(std::span<const Mark> marks) {
+Trail TrailOf(std::span<const AccessRecord> records) {
   Trail trail;
   trail.plain = true;
-  for (const Mark& mark : marks) {
-    trail.marks[trail.count++] = mark;
-    trail.bytes |= mark.bytes;
-    trail.semantics |= mark.semantics;
-    if (mark.block != 0 || (mark.semantics & kAsyncBit) != 0) trail.plain = false;
+  for (const AccessRecord& record : records) {
+    trail.records[trail.count++] = record;
+    trail.bytes |= record.bytes;
+    trail.semantics |= record.semantics;
+    if (record.block != 0 || (record.semantics & kAsyncBit) != 0) trail.plain = false;
   }
   return trail;
 }
@@ -40,10 +40,10 @@ Trails::Trails() : table_(256) {
   bytes_.store(sizeof(Chunk));
 }
 
-// Where the trail of these marks is named, or would be.
-uint32_t& Trails::PlaceOf(std::span<const Mark> marks) {
-  size_t at = HashOf(marks) & (table_.size() - 1);
-  while (table_[at] != 0 && !std::ranges::equal((*this)[table_[at]].all(), marks)) {
+// Where the trail of these records is named, or would be.
+uint32_t& Trails::PlaceOf(std::span<const AccessRecord> records) {
+  size_t at = HashOf(records) & (table_.size() - 1);
+  while (table_[at] != 0 && !std::ranges::equal((*this)[table_[at]].all(), records)) {
     at = (at + 1) & (table_.size() - 1);
   }
   return table_[at];
@@ -65,14 +65,14 @@ bool Trails::MakeRoom() {
   return true;
 }
 
-uint32_t Trails::Number(std::span<const Mark> marks) {
-  if (marks.empty()) return 0;
+uint32_t Trails::Number(std::span<const AccessRecord> records) {
+  if (records.empty()) return 0;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (shared_) lock.lock();
-  if (const uint32_t known = PlaceOf(marks)) return known;
+  if (const uint32_t known = PlaceOf(records)) return known;
   if (!MakeRoom()) return 0;
-  chunks_[count_ / kChunk]->trails[count_ % kChunk] = TrailOf(marks);
-  PlaceOf(marks) = count_;
+  chunks_[count_ / kChunk]->trails[count_ % kChunk] = TrailOf(records);
+  PlaceOf(records) = count_;
   return count_++;
 }
 

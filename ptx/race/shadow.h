@@ -1,5 +1,5 @@
-// Who touched memory last: for every 4 bytes of global and shared memory the writes and reads that
-// a later access may race with. Allocated a page at a time, when the page is first touched.
+// Shadow memory: for every 4 bytes of global and shared memory the writes and reads that a later
+// access may race with. Allocated a page at a time, when the page is first accessed.
 #ifndef TARSIA_PTX_RACE_SHADOW_H_
 #define TARSIA_PTX_RACE_SHADOW_H_
 
@@ -19,7 +19,7 @@
 namespace tarsia::ptx {
 
 // An access to some of the 4 bytes of a cell.
-struct Mark {
+struct AccessRecord {
   static constexpr uint32_t kNone = UINT32_MAX;
 
   uint32_t block = kNone;  // or kNone: no access
@@ -30,7 +30,7 @@ struct Mark {
   uint32_t inst = 0;  // Inst::id
 
   // As seen from another: the differences of block, actor and clock, which wrap around.
-  [[nodiscard]] Mark SeenFrom(const Mark& other) const {
+  [[nodiscard]] AccessRecord SeenFrom(const AccessRecord& other) const {
     return {block - other.block,
             static_cast<uint16_t>(actor - other.actor),
             bytes,
@@ -39,7 +39,7 @@ struct Mark {
             inst};
   }
   // The inverse.
-  [[nodiscard]] Mark From(const Mark& other) const {
+  [[nodiscard]] AccessRecord From(const AccessRecord& other) const {
     return {block + other.block,
             static_cast<uint16_t>(actor + other.actor),
             bytes,
@@ -47,20 +47,20 @@ struct Mark {
             clock + other.clock,
             inst};
   }
-  friend bool operator==(const Mark&, const Mark&) = default;
+  friend bool operator==(const AccessRecord&, const AccessRecord&) = default;
 };
 
-// Older accesses that count beside a newer one, as seen from that: cells that threads access alike
-// have the same trails, whoever the threads are and however often they come by.
+// Older accesses that count beside a newer one, relative to that: cells that threads access in the
+// same pattern have the same trails, whichever threads these are and however often they do so.
 struct Trail {
-  static constexpr size_t kMost = 15;  // what is beyond forgets one
+  static constexpr size_t kMost = 15;  // one more, and one is forgotten
 
   uint8_t count = 0;
-  uint8_t bytes = 0;              // of any
-  uint8_t semantics = 0;          // of any
-  bool plain = false;             // all are by threads of the newer one's block
-  std::array<Mark, kMost> marks;  // the oldest first
-  [[nodiscard]] std::span<const Mark> all() const { return {marks.data(), count}; }
+  uint8_t bytes = 0;                        // of any
+  uint8_t semantics = 0;                    // of any
+  bool plain = false;                       // all are by threads of the newer one's block
+  std::array<AccessRecord, kMost> records;  // the oldest first
+  [[nodiscard]] std::span<const AccessRecord> all() const { return {records.data(), count}; }
 };
 
 // Equal trails once, by numbers; 0 is the empty one. They stay until the launch ends. Thread-safe
@@ -79,7 +79,7 @@ class Trails {
   Trails();
   // The number of the trail of these, at most Trail::kMost; 0 when there is no more room: an access
   // that is forgotten is a race that may not be found.
-  [[nodiscard]] uint32_t Number(std::span<const Mark> marks);
+  [[nodiscard]] uint32_t Number(std::span<const AccessRecord> records);
   // They may take so much more memory.
   void Allow(uint64_t bytes) { limit_.fetch_add(bytes, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -89,7 +89,7 @@ class Trails {
     std::array<Trail, kChunk> trails;
   };
 
-  uint32_t& PlaceOf(std::span<const Mark> marks);
+  uint32_t& PlaceOf(std::span<const AccessRecord> records);
   bool MakeRoom();
 
   bool shared_ = false;
@@ -103,9 +103,9 @@ class Trails {
 
 // The accesses of one kind that count: the newest, and what it trails.
 struct Slot {
-  Mark newest;
+  AccessRecord newest;
   uint32_t older = 0;  // a trail
-  [[nodiscard]] bool empty() const { return newest.block == Mark::kNone; }
+  [[nodiscard]] bool empty() const { return newest.block == AccessRecord::kNone; }
 };
 
 struct Cell {
@@ -177,13 +177,13 @@ class PageLock {
  public:
   explicit PageLock(ShadowRange::Page* page, bool needed) : page_(needed ? page : nullptr) {
     if (page_ == nullptr) return;
-    // Who polls a flag there comes again and again, and lets those who wait go first.
+    // A thread that polls a flag there comes again and again, and lets those that wait go first.
     for (int turn = 0; turn < kCourtesy && page_->waiting.load(std::memory_order_relaxed) != 0;) {
       ++turn;
     }
     if (!page_->busy.test_and_set(std::memory_order_acquire)) return;
     page_->waiting.fetch_add(1, std::memory_order_relaxed);
-    // Who has it may not be running: there may be more host threads than cores.
+    // The thread that holds it may not be running: there may be more host threads than cores.
     for (int turn = 0; page_->busy.test_and_set(std::memory_order_acquire); ++turn) {
       if (turn >= kTurnsBeforeYield) std::this_thread::yield();
     }

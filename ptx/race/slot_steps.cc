@@ -8,13 +8,13 @@ namespace {
 
 bool IsSubset(uint8_t bytes, uint8_t of) { return (bytes & ~of) == 0; }
 
-bool IsSameWarp(const Mark& mark, const Accessor& by) {
-  return mark.block == by.block && mark.actor / kLanes == by.actor / kLanes;
+bool IsSameWarp(const AccessRecord& record, const Accessor& by) {
+  return record.block == by.block && record.actor / kLanes == by.actor / kLanes;
 }
 
 // What a slot holds, the oldest first, while it is being changed.
 struct Entry {
-  Mark mark;
+  AccessRecord record;
   bool after = false;    // it happened before the access
   bool of_warp = false;  // it is by the warp of the access
   bool seen = false;     // the access is an atomic that sees it
@@ -36,8 +36,9 @@ class Entries {
   void ForgetOne() {
     const auto count_like = [&](const Entry& entry) {
       return std::ranges::count_if(all(), [&](const Entry& other) {
-        return other.mark.inst == entry.mark.inst && other.mark.semantics == entry.mark.semantics &&
-               other.mark.bytes == entry.mark.bytes;
+        return other.record.inst == entry.record.inst &&
+               other.record.semantics == entry.record.semantics &&
+               other.record.bytes == entry.record.bytes;
       });
     };
     const auto victim = std::ranges::max_element(all(), {}, count_like);
@@ -52,50 +53,51 @@ class Entries {
   std::array<Entry, Trail::kMost + 2> entries_;
 };
 
-bool IsSelf(const Mark& mark, const Mark& added) {
-  return mark.block == added.block && mark.actor == added.actor && mark.clock == added.clock &&
-         (added.semantics & kAsyncBit) == 0;
+bool IsSelf(const AccessRecord& record, const AccessRecord& added) {
+  return record.block == added.block && record.actor == added.actor &&
+         record.clock == added.clock && (added.semantics & kAsyncBit) == 0;
 }
 
-// But for bytes and how.
-bool IsSameAccess(const Mark& a, const Mark& b) {
+// Apart from bytes and semantics.
+bool IsSameAccess(const AccessRecord& a, const AccessRecord& b) {
   return a.block == b.block && a.actor == b.actor && a.clock == b.clock && a.inst == b.inst;
 }
 
 // Whether an access makes an earlier one, or the bytes of it that both have, superfluous.
-bool IsPast(const Entry& entry, const Mark& added) {
-  return entry.after && (entry.mark.semantics & ~added.semantics & kNonCoherentBit) == 0 &&
-         IsNoStronger(added.semantics, added.bytes, entry.mark);
+bool IsPast(const Entry& entry, const AccessRecord& added) {
+  return entry.after && (entry.record.semantics & ~added.semantics & kNonCoherentBit) == 0 &&
+         IsNoStronger(added.semantics, added.bytes, entry.record);
 }
 
-// Takes the bytes of a weak write of a block out of what the block did before. Where it comes
-// behind nothing of that there has been a race, which is told of once.
+// Removes the bytes of a weak write of a block from the records of the block's earlier accesses.
+// Where it is after none of these there has been a race, which is reported once.
 void TakeOut(uint8_t bytes, Entries* entries) {
   entries->Filter([&](Entry* entry) {
-    if ((entry->mark.semantics & kNonCoherentBit) == 0)
-      entry->mark.bytes &= static_cast<uint8_t>(~bytes);
-    return entry->mark.bytes != 0;
+    if ((entry->record.semantics & kNonCoherentBit) == 0)
+      entry->record.bytes &= static_cast<uint8_t>(~bytes);
+    return entry->record.bytes != 0;
   });
 }
 
-// Whether what is there says as much as an access: the same thread did as much, or of its warp's
-// accesses that nothing orders there are two, and whoever races with any of them races with one of
+// Whether an access adds nothing to the records: the same thread did as much, or there are two
+// accesses of its warp that nothing orders, and what races with any of them races with one of
 // these. `across`: each instruction counts by itself.
-bool IsCovered(const Mark& added, bool across, std::span<const Entry> entries) {
+bool IsCovered(const AccessRecord& added, bool across, std::span<const Entry> entries) {
   int of_warp = 0;
   bool all_stay = true;
   for (const Entry& entry : entries) {
-    const Mark& mark = entry.mark;
-    if (across && mark.inst != added.inst) continue;
-    if (IsSelf(mark, added)) {
+    const AccessRecord& record = entry.record;
+    if (across && record.inst != added.inst) continue;
+    if (IsSelf(record, added)) {
       // An atomic has seen what came since.
       const bool atomic = (added.semantics & kAtomicBit) != 0;
-      if (IsSubset(added.bytes, mark.bytes) && mark.semantics == added.semantics && !atomic)
+      if (IsSubset(added.bytes, record.bytes) && record.semantics == added.semantics && !atomic)
         return true;
       all_stay = false;
     } else if (IsPast(entry, added)) {
       all_stay = false;
-    } else if (entry.of_warp && mark.bytes == added.bytes && mark.semantics == added.semantics) {
+    } else if (entry.of_warp && record.bytes == added.bytes &&
+               record.semantics == added.semantics) {
       ++of_warp;
     }
   }
@@ -103,21 +105,21 @@ bool IsCovered(const Mark& added, bool across, std::span<const Entry> entries) {
 }
 
 // Adds an access and drops what it makes superfluous.
-void Add(const Mark& added, bool across, Entries* entries) {
+void Add(const AccessRecord& added, bool across, Entries* entries) {
   if (IsCovered(added, across, entries->all())) return;
-  Mark fresh = added;
+  AccessRecord fresh = added;
   entries->Filter([&](Entry* entry) {
-    Mark& mark = entry->mark;
-    if (across && mark.inst != added.inst) return true;
+    AccessRecord& record = entry->record;
+    if (across && record.inst != added.inst) return true;
     const bool atomic = (added.semantics & kAtomicBit) != 0;  // where it is newest says what it saw
-    if (IsSelf(mark, added) && !atomic &&
-        mark.semantics == (added.semantics | (mark.semantics & kNonCoherentBit))) {
-      fresh.bytes |= mark.bytes;
-      fresh.semantics |= mark.semantics & kNonCoherentBit;
+    if (IsSelf(record, added) && !atomic &&
+        record.semantics == (added.semantics | (record.semantics & kNonCoherentBit))) {
+      fresh.bytes |= record.bytes;
+      fresh.semantics |= record.semantics & kNonCoherentBit;
       return false;
     }
-    if (IsPast(*entry, added)) mark.bytes &= static_cast<uint8_t>(~added.bytes);
-    return mark.bytes != 0;
+    if (IsPast(*entry, added)) record.bytes &= static_cast<uint8_t>(~added.bytes);
+    return record.bytes != 0;
   });
   entries->Append({fresh});
 }
@@ -125,26 +127,26 @@ void Add(const Mark& added, bool across, Entries* entries) {
 Slot SlotOf(std::span<const Entry> entries, Trails* trails) {
   Slot slot;
   if (entries.empty()) return slot;
-  slot.newest = entries.back().mark;
-  std::array<Mark, Trail::kMost> older;
+  slot.newest = entries.back().record;
+  std::array<AccessRecord, Trail::kMost> older;
   const size_t count = entries.size() - 1;
-  for (size_t i = 0; i < count; ++i) older[i] = entries[i].mark.SeenFrom(slot.newest);
+  for (size_t i = 0; i < count; ++i) older[i] = entries[i].record.SeenFrom(slot.newest);
   slot.older = trails->Number({older.data(), count});
   return slot;
 }
 
 }  // namespace
 
-Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standing, Change change,
-                     bool across) {
+Slot SlotSteps::Next(const Slot& slot, const AccessRecord& added, const Standing& standing,
+                     Change change, bool across) {
   Entries entries;
   uint32_t bit = 1;
-  const auto append = [&](const Mark& mark) {
-    entries.Append({mark, (standing.after & bit) != 0, (standing.of_warp & bit) != 0,
+  const auto append = [&](const AccessRecord& record) {
+    entries.Append({record, (standing.after & bit) != 0, (standing.of_warp & bit) != 0,
                     (standing.seen & bit) != 0});
     bit <<= 1;
   };
-  for (const Mark& mark : (*trails_)[slot.older].all()) append(mark.From(slot.newest));
+  for (const AccessRecord& record : (*trails_)[slot.older].all()) append(record.From(slot.newest));
   append(slot.newest);
   switch (change) {
     case Change::kUncover:
@@ -152,16 +154,16 @@ Slot SlotSteps::Next(const Slot& slot, const Mark& added, const Standing& standi
       break;
     case Change::kOutdate:
       entries.Filter([&](Entry* entry) {
-        Mark& mark = entry->mark;
-        const bool other = !IsSameAccess(mark, added);
-        if (other && (mark.bytes & added.bytes) != 0) mark.semantics |= kStaleBit;
+        AccessRecord& record = entry->record;
+        const bool other = !IsSameAccess(record, added);
+        if (other && (record.bytes & added.bytes) != 0) record.semantics |= kStaleBit;
         return true;
       });
       break;
     case Change::kAdd:
       entries.Filter([&](const Entry* entry) {
-        return !entry->seen || !IsSubset(entry->mark.bytes, added.bytes) ||
-               (across && entry->mark.inst != added.inst);
+        return !entry->seen || !IsSubset(entry->record.bytes, added.bytes) ||
+               (across && entry->record.inst != added.inst);
       });
       Add(added, across, &entries);
       break;
@@ -175,14 +177,14 @@ SlotSteps::Standing SlotSteps::StandingOf(const Slot& slot, uint8_t bytes,
   Standing standing;
   const bool atomic = (by.semantics & kAtomicBit) != 0;
   const bool knows_others = by.KnowsOtherBlocks();
-  const std::span<const Mark> older = (*trails_)[slot.older].all();
+  const std::span<const AccessRecord> older = (*trails_)[slot.older].all();
   for (size_t i = 0; i <= older.size(); ++i) {
-    const Mark mark = i < older.size() ? older[i].From(slot.newest) : slot.newest;
-    if (mark.block != by.block && !knows_others && !atomic) continue;
+    const AccessRecord record = i < older.size() ? older[i].From(slot.newest) : slot.newest;
+    if (record.block != by.block && !knows_others && !atomic) continue;
     const uint32_t bit = uint32_t{1} << i;
-    if (by.IsAfter(mark)) standing.after |= bit;
-    if (IsSameWarp(mark, by)) standing.of_warp |= bit;
-    if (atomic && by.IsMorallyStrongWith(mark, bytes)) standing.seen |= bit;
+    if (by.IsAfter(record)) standing.after |= bit;
+    if (IsSameWarp(record, by)) standing.of_warp |= bit;
+    if (atomic && by.IsMorallyStrongWith(record, bytes)) standing.seen |= bit;
   }
   return standing;
 }
@@ -192,18 +194,18 @@ void SlotSteps::Uncover(Slot* slot, uint8_t bytes, const Accessor& by) {
     *slot = {};
     return;
   }
-  Mark covered = slot->newest;  // who writes does not matter
+  AccessRecord covered = slot->newest;  // who writes does not matter
   covered.bytes = bytes;
   Advance(slot, covered, {}, Change::kUncover, false);
 }
 
 void SlotSteps::Outdate(Slot* slot, uint8_t bytes, const Accessor& by) {
-  if (!slot->empty()) Advance(slot, by.MarkOf(bytes), {}, Change::kOutdate, false);
+  if (!slot->empty()) Advance(slot, by.RecordOf(bytes), {}, Change::kOutdate, false);
 }
 
-void SlotSteps::Advance(Slot* slot, const Mark& added, const Standing& standing, Change change,
-                        bool across) {
-  const Mark seen = slot->newest.SeenFrom(added);
+void SlotSteps::Advance(Slot* slot, const AccessRecord& added, const Standing& standing,
+                        Change change, bool across) {
+  const AccessRecord seen = slot->newest.SeenFrom(added);
   const auto pair = [](uint64_t high, uint32_t low) { return high << 32 | low; };
   Key key;
   key.words[0] = pair(seen.block, seen.clock);
@@ -220,7 +222,7 @@ void SlotSteps::Advance(Slot* slot, const Mark& added, const Standing& standing,
   Step& step = steps_[hash >> 40 & (kSteps - 1)];
   if (!(step.key == key)) {
     const Slot after = Next(*slot, added, standing, change, across);
-    const Mark& newest = after.newest;
+    const AccessRecord& newest = after.newest;
     if (!after.empty() && !IsSameAccess(newest, added) && !IsSameAccess(newest, slot->newest)) {
       *slot = after;  // rare; not worth remembering
       return;

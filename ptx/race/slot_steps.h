@@ -1,9 +1,9 @@
 // What a slot holds after one more access.
 //
-// Cells go the same ways again and again: a tile is read and written by threads in the same order,
-// iteration by iteration and block by block. What a slot became is therefore remembered by all that
-// it depends on, seen from the access: what it held, how each of that stands to the access, and the
-// access itself, but not which threads they are of nor when.
+// Cells take the same states again and again: a tile is read and written by threads in the same
+// order, iteration by iteration and block by block. The next state of a slot is therefore cached by
+// all that it depends on, relative to the access: the records of the slot, the relation of each to
+// the access, and the access itself, but neither threads nor times.
 #ifndef TARSIA_PTX_RACE_SLOT_STEPS_H_
 #define TARSIA_PTX_RACE_SLOT_STEPS_H_
 
@@ -27,30 +27,30 @@ class SlotSteps {
     return slot.older == 0 ? slot.newest.semantics
                            : slot.newest.semantics | (*trails_)[slot.older].semantics;
   }
-  // An access to some bytes of a cell joins those of its kind there. `across`: other blocks come
-  // here too, in whatever order. What they find must not depend on that, so that of a thread's
-  // accesses each instruction's counts. An atomic sees the writes before it that are strong for it:
-  // whoever comes behind the atomic comes behind those too, which need not be kept.
+  // An access to some bytes of a cell joins those of its kind there. `across`: other blocks access
+  // the cell too, in any order. Their findings must not depend on that order, so that the access of
+  // each instruction is kept. An atomic sees the writes before it that are strong for it: an access
+  // after the atomic is after those too, which need not be kept.
   void Join(Slot* slot, uint8_t bytes, bool across, const Accessor& by) {
     if (slot->empty() || Supersedes(*slot, bytes, across, by)) {
-      *slot = {by.MarkOf(bytes)};
+      *slot = {by.RecordOf(bytes)};
     } else if (!by.IsRepeatOf(slot->newest, bytes)) {
-      Advance(slot, by.MarkOf(bytes), StandingOf(*slot, bytes, by), Change::kAdd, across);
+      Advance(slot, by.RecordOf(bytes), StandingOf(*slot, bytes, by), Change::kAdd, across);
     }
   }
-  // Takes the bytes of a block's weak write, which is alone with them, out of what the block did
-  // before.
+  // Removes the bytes of a block's weak write, which replaces them, from the records of the block's
+  // earlier accesses.
   void Uncover(Slot* slot, uint8_t bytes, const Accessor& by);
   // Whether a slot holds more than the newest access, which touched some of these bytes.
   [[nodiscard]] bool HasOlder(const Slot& slot, uint8_t bytes) const {
     return slot.older != 0 && ((*trails_)[slot.older].bytes & bytes) != 0;
   }
-  // An access has written other values to some bytes than all others that a slot holds.
+  // An access has written another value to some bytes than the other writes of a slot.
   void Outdate(Slot* slot, uint8_t bytes, const Accessor& by);
 
  private:
   enum class Change : uint8_t { kAdd, kUncover, kOutdate };
-  // What the next state of a slot follows from, packed: comparing and hashing it is most of the
+  // All that the next state of a slot depends on, packed: comparing and hashing it is most of the
   // work.
   struct Key {
     uint64_t words[4] = {};
@@ -59,7 +59,7 @@ class SlotSteps {
               (a.words[3] ^ b.words[3])) == 0;
     }
   };
-  // How what a slot holds stands to an access; a bit for each mark, the oldest first.
+  // The relation of the records of a slot to an access; a bit for each record, the oldest first.
   struct Standing {
     uint32_t after = 0;    // it happened before
     uint32_t of_warp = 0;  // it is by the same warp
@@ -77,9 +77,10 @@ class SlotSteps {
   };
   static constexpr size_t kSteps = 8192;
 
-  // `added`: the access as a mark.
-  void Advance(Slot* slot, const Mark& added, const Standing& standing, Change change, bool across);
-  [[nodiscard]] Slot Next(const Slot& slot, const Mark& added, const Standing& standing,
+  // `added`: the access as a record.
+  void Advance(Slot* slot, const AccessRecord& added, const Standing& standing, Change change,
+               bool across);
+  [[nodiscard]] Slot Next(const Slot& slot, const AccessRecord& added, const Standing& standing,
                           Change change, bool across);
   [[nodiscard]] Standing StandingOf(const Slot& slot, uint8_t bytes, const Accessor& by) const;
   // Whether a slot holds nothing of other bytes, and nothing that only ld.global.nc stands for.

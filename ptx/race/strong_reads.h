@@ -1,6 +1,6 @@
-// What the threads of a block saw with their last strong reads (a flag that is looked at, a ticket
-// that is drawn): it tells whether two accesses are ordered on a machine, though the memory model
-// does not say so.
+// What the threads of a block saw with their last strong reads (of a flag, or of a counter that
+// gives out tickets). It tells whether hardware orders two accesses that the memory model does not
+// order.
 #ifndef TARSIA_PTX_RACE_STRONG_READS_H_
 #define TARSIA_PTX_RACE_STRONG_READS_H_
 
@@ -16,10 +16,10 @@ namespace tarsia::ptx {
 struct StrongRead {
   uint16_t actor = 0;  // who reads, and when
   Clock clock = 0;
-  Mark seen;  // the strong write whose value that was
-  // Whether that was written behind an access: by the same thread, or by one of its block at a
-  // later time of the block.
-  [[nodiscard]] bool Saw(const Mark& access) const {
+  AccessRecord seen;  // the strong write whose value that was
+  // Whether that was written after an access: by the same thread, or by one of its block at a later
+  // time of the block.
+  [[nodiscard]] bool Saw(const AccessRecord& access) const {
     if (seen.block != access.block) return false;
     return seen.actor == access.actor ? seen.clock >= access.clock : seen.clock > access.clock;
   }
@@ -27,7 +27,7 @@ struct StrongRead {
 
 class StrongReads {
  public:
-  // Who sees the same again and again is noted once, as it was at first.
+  // A thread that sees the same write again is noted once, at its first read.
   void Note(const StrongRead& read) {
     if (count_ != 0) {
       const StrongRead& last = reads_[(count_ - 1) % kMost];

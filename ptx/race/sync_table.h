@@ -1,6 +1,6 @@
 // Locations that hand order from thread to thread: what was released on each, and to whom it may be
 // of use (PTX ISA, "Release and Acquire Patterns"). A fence before a strong write releases as a
-// release does; a fence behind a strong read acquires.
+// release does; a fence after a strong read acquires.
 #ifndef TARSIA_PTX_RACE_SYNC_TABLE_H_
 #define TARSIA_PTX_RACE_SYNC_TABLE_H_
 

@@ -10,14 +10,14 @@ namespace tarsia::ptx {
 #include "ptx/table/instructions.def"
 #undef PTX
 
-// The handler of instructions that read a clock: it sets the clocks, then runs Inst::behind.
+// The handler of instructions that read a clock: it sets the clocks, then runs Inst::wrapped.
 Step RunWithClock(Warp& warp, const Inst& inst);
 // The handler of .aligned instructions: lanes wait for the others of their warp, then run
-// Inst::behind together.
+// Inst::wrapped together.
 Step RunTogether(Warp& warp, const Inst& inst);
 // The handler of the other instructions of a function that has wgmma: it checks that they leave
-// alone the registers that are in flight, then runs Inst::watched.
-Step RunWatched(Warp& warp, const Inst& inst);
+// alone the registers that are in flight, then runs Inst::wgmma_checked.
+Step RunWgmmaChecked(Warp& warp, const Inst& inst);
 
 }  // namespace tarsia::ptx
 

@@ -20,7 +20,7 @@ inline constexpr uint32_t kAllLanes = 0xFFFFFFFFU;
 
 // What an instruction's handler says to the loop that called it.
 enum class Step : uint8_t {
-  kNext,   // go on behind the instruction
+  kNext,   // go on with the next instruction
   kMoved,  // the handler has set where to go on, or the threads wait
 };
 
@@ -38,7 +38,7 @@ enum class UndefRule : uint8_t {
   kCarry,    // each bit depends on the bits at and below it
   kHalves,   // 16-bit halves do not depend on each other
   kShift,    // by a defined amount: the bits move
-  kFunnel,   // likewise for shf
+  kFunnel,   // shf: by a defined amount, the bits move
   kPermute,  // prmt: by a defined selector, the bytes move
   kSelect,   // a defined predicate picks one source
   kField,    // bfe, bfi: by a defined position and length
@@ -83,9 +83,9 @@ inline constexpr int kMaxGroups = 8;
 inline constexpr uint32_t kNowhere = UINT32_MAX;
 
 struct Inst {
-  Handler run = nullptr;
-  Handler behind = nullptr;   // of one that reads a clock, or that a warp executes together
-  Handler watched = nullptr;  // of one whose registers are watched (wgmma_state.h)
+  Handler handler = nullptr;        // what the loop calls
+  Handler wrapped = nullptr;        // what RunWithClock or RunTogether calls
+  Handler wgmma_checked = nullptr;  // what RunWgmmaChecked calls
   Op op = Op{};
   UndefRule undef = UndefRule::kAll;
   Space space = Space::kGeneric;
@@ -99,7 +99,7 @@ struct Inst {
   std::array<OperandGroup, kMaxGroups> group{};
   std::vector<Operand> operands;
   uint32_t target = kNowhere;  // of a branch: an instruction's number
-  uint32_t join = kNowhere;    // where the ways of a branch meet again; kNowhere: at the end
+  uint32_t join = kNowhere;    // where the paths of a branch meet again; kNowhere: at the end
   uint32_t table = 0;          // of call and brx.idx: which call site or table of targets
   uint32_t id = 0;             // within its module
   uint8_t semantics = 0;       // of an access to memory: table/semantics.h
@@ -202,7 +202,7 @@ struct Function {
   std::vector<FrameSlot> frame_slots;  // what lies in it under a name
   std::vector<CallSite> calls;
   std::vector<std::vector<uint32_t>> tables;  // of brx.idx
-  bool watched = false;                       // it has wgmma: its registers are watched
+  bool has_wgmma = false;                     // its other instructions are checked too
 
   // What is wrong with its text, the first of it; such a function has no code.
   std::vector<Diagnostic> errors;

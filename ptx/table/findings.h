@@ -52,7 +52,7 @@ std::string_view NameOf(Severity severity);
 enum class AccessOrder : uint8_t { kNone, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite };
 std::string_view NameOf(AccessOrder order);
 
-// A place of the PTX, and of the source behind it (Module::lines; 0 if there is none).
+// A place in the PTX, and in its source (Module::lines; 0 if there is none).
 struct FindingPlace {
   Location location;
   uint32_t loc = 0;

@@ -56,7 +56,7 @@ void OrderKinds(std::vector<ModifierSlot>* slots) {
     const WordKind kind = KindOf((*slots)[i].words[0]);
     if (kind == WordKind::kOther) continue;
     int& before = last[static_cast<size_t>(kind)];
-    (*slots)[i].behind = before;
+    (*slots)[i].previous = before;
     before = static_cast<int>(i);
   }
 }
@@ -78,7 +78,7 @@ OperandShape ParseShape(std::string_view text) {
   shape.or_predicate = TakeSuffix(&text, '!');
   shape.relaxed = TakeSuffix(&text, '~');
   if (text[0] == '|') {
-    shape.behind_bar = true;
+    shape.after_bar = true;
     shape.optional = true;
     text.remove_prefix(1);
   }
@@ -198,7 +198,7 @@ class Taken {
   [[nodiscard]] bool IsOpen(size_t i) const {
     if (Has(i)) return false;
     if (slots_[i].leading) return leading_ && (taken_ == 0 || i > last_);
-    return slots_[i].behind < 0 || Has(static_cast<size_t>(slots_[i].behind));
+    return slots_[i].previous < 0 || Has(static_cast<size_t>(slots_[i].previous));
   }
 
   const std::vector<ModifierSlot>& slots_;

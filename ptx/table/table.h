@@ -15,12 +15,12 @@
 
 namespace tarsia::ptx {
 
-// One place behind the mnemonic: one of several words.
+// One place after the mnemonic: one of several words.
 struct ModifierSlot {
   std::vector<std::string_view> words;
   bool optional = false;
-  bool leading = false;  // belongs to the name: stands directly behind it
-  int behind = -1;       // the place that comes before this one, wherever both stand; -1: none
+  bool leading = false;  // belongs to the name: comes directly after it
+  int previous = -1;     // the place that comes before this one if both are there; -1: none
 };
 
 enum class OperandRole : uint8_t { kDest, kSource, kAddress, kBox, kLabel, kCall, kBrx };
@@ -35,8 +35,8 @@ struct OperandShape {
   bool relaxed = false;       // the register may be wider
   bool or_predicate = false;  // or a predicate in its place
   bool optional = false;
-  bool behind_bar = false;  // `|` instead of a comma
-  bool parts = false;       // of the register may be named
+  bool after_bar = false;  // `|` instead of a comma
+  bool parts = false;      // of the register may be named
 };
 
 // Picks the handler for an instruction of the row; null if the operands' numbers do not fit.
@@ -64,7 +64,7 @@ std::span<const Row* const> RowsOf(std::string_view mnemonic);
 // For "did you mean".
 std::span<const std::string_view> Mnemonics();
 
-// Fits the words behind a mnemonic to a row, in any order but for leading places and those that
+// Fits the words after a mnemonic to a row, in any order but for leading places and those that
 // keep theirs. Returns how many words fit (all of them if the row fits) and fills the modifiers and
 // types; `missing` is set to the place that a word is lacking for, if all words fit and the row is
 // still not complete.

@@ -20,7 +20,7 @@ constexpr std::string_view kMods[] = {
 };
 
 constexpr SpecialInfo kSpecials[] = {
-#define PTX_SPECIAL(constant, name, bytes) {name, bytes},
+#define PTX_SPECIAL(constant, name, bytes, ...) {name, bytes},
 #include "ptx/table/specials.def"
 #undef PTX_SPECIAL
 };
@@ -63,7 +63,7 @@ const SpecialInfo& InfoOf(Special special) { return kSpecials[static_cast<size_t
 
 std::optional<Special> FindSpecial(std::string_view name) {
   static const NameMap<Special> map = {
-#define PTX_SPECIAL(constant, name, bytes) {name, Special::constant},
+#define PTX_SPECIAL(constant, name, bytes, ...) {name, Special::constant},
 #include "ptx/table/specials.def"
 #undef PTX_SPECIAL
   };

@@ -50,7 +50,7 @@ std::string_view NameOf(Mod mod);
 std::optional<Mod> FindMod(std::string_view name);
 
 enum class Special : uint8_t {
-#define PTX_SPECIAL(constant, name, bytes) constant,
+#define PTX_SPECIAL(constant, name, bytes, ...) constant,
 #include "ptx/table/specials.def"
 #undef PTX_SPECIAL
 };

@@ -25,7 +25,7 @@ void RunEntry(const Image& image, const Function& entry) {
   LaunchConfig config;
   config.grid = {2};
   // A warp or a warpgroup, and part of another: enough to race, diverge and wait for each other.
-  config.block = {entry.watched ? 130U : 36U};
+  config.block = {entry.has_wgmma ? 130U : 36U};
   config.dynamic_shared = 256;
   config.parameters = parameters;
   config.instruction_limit = 3000;

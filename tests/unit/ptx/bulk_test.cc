@@ -339,7 +339,7 @@ TEST(Bulk, FindsMisuse) {
   // Ordered, but through the generic proxy.
   ExpectOne("st.shared.u32 [r3], 1; st.shared.u32 [r3+128], 1; bar.warp.sync -1;\n" + store +
                 "[rd1], [r2], 256;\n" + end,
-            FindingKind::kProxy, "behind a fence.proxy.async");
+            FindingKind::kProxy, "after a fence.proxy.async");
   ExpectOne(fill + store + "[rd1], [r2], 256;", FindingKind::kAsync,
             "it still reads shared memory of a block that has ended");
   ExpectOne(kExpect256 + load + "[r2], [rd0], 256, [r1];", FindingKind::kAsync,

@@ -61,11 +61,11 @@ TEST(Table, RowsAreWellFormed) {
     EXPECT_LE(row.slots.size(), 32U) << row.name;
     bool leading = true;
     for (const ModifierSlot& slot : row.slots) {
-      EXPECT_TRUE(leading || !slot.leading) << row.name << ": a leading place behind another";
+      EXPECT_TRUE(leading || !slot.leading) << row.name << ": a leading place after another";
       leading = slot.leading;
-      // What comes behind a place could otherwise never stand where that is left out.
-      if (slot.behind >= 0) {
-        EXPECT_FALSE(row.slots[static_cast<size_t>(slot.behind)].optional) << row.name;
+      // What comes after a place could otherwise never be used where that is left out.
+      if (slot.previous >= 0) {
+        EXPECT_FALSE(row.slots[static_cast<size_t>(slot.previous)].optional) << row.name;
       }
     }
     EXPECT_LE(row.shapes.size(), static_cast<size_t>(kMaxGroups)) << row.name;

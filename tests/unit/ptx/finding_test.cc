@@ -49,7 +49,7 @@ TEST(Finding, OutOfBounds) {
   EXPECT_EQ(finding.thread, (Dim3{1, 0, 0}));
   EXPECT_EQ(finding.count, 3U);
   EXPECT_EQ(finding.message,
-            fmt::format("reads 4 bytes at global address 0x{:x}: 0 bytes behind the allocation of "
+            fmt::format("reads 4 bytes at global address 0x{:x}: 0 bytes past the allocation of "
                         "256 bytes at 0x{:x}",
                         out.address + 256, out.address));
   ExpectOne(Entry("mov.u64 rd2, 0; st.u32 [rd2], 1;"), 1, FindingKind::kOutOfBounds,

@@ -52,7 +52,7 @@ TEST(Heap, FindsWhatIsWrong) {
   ExpectFinding(Malloc("d1", "20") + "ld.u32 r1, [d1];st.global.u32 [d0], r1;\n" + Free("d1"),
                 "uninitialised");
   ExpectFinding(Malloc("d1", "20") + "st.u32 [d1+20], 1;\n",
-                "out_of_bounds: writes 4 bytes at global address 0x50000000014: 0 bytes behind the "
+                "out_of_bounds: writes 4 bytes at global address 0x50000000014: 0 bytes past the "
                 "20 bytes of malloc at 0x50000000000");
   ExpectFinding(Malloc("d1", "20") + "st.u64 [d1+16], 1;\n", "byte 16 of the 20 bytes of malloc");
   ExpectFinding(Malloc("d1", "20") + Free("d1") + "st.u32 [d1+4], 1;\n",

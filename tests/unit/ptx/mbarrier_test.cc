@@ -215,8 +215,8 @@ TEST(Mbarrier, FindsMisuse) {
                 "mbarrier.test_wait.shared.b64 p2, [r2], rd2;",
             "of another mbarrier");
   ExpectOne(kInit1 + "mbarrier.try_wait.parity.shared.b64 p2, [r1], 3;", "a parity of 3");
-  ExpectOne(kInit1 + "ld.shared.u32 r5, [r1+4];", "it is of the mbarrier at 0x400");
-  ExpectOne(kInit1 + "st.shared.u32 [r1], 1;", "it is of the mbarrier at 0x400");
+  ExpectOne(kInit1 + "ld.shared.u32 r5, [r1+4];", "it belongs to the mbarrier at 0x400");
+  ExpectOne(kInit1 + "st.shared.u32 [r1], 1;", "it belongs to the mbarrier at 0x400");
   // That the count is 0 then follows from it.
   ExpectOne("mbarrier.init.shared.b64 [r1], r5;", "the count of the mbarrier depends on bits",
             FindingKind::kUninitialised);

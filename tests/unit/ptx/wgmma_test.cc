@@ -485,7 +485,7 @@ TEST(WgmmaFinding, MatricesWrittenInFlight) {
                 "a wgmma of warp 0 reads");
   // Written before, and no fence for the asynchronous proxy.
   ExpectFinding(FindingsOf(c, write + "bar.sync 0;\n" + both + kWait), "proxy",
-                "behind a fence.proxy.async");
+                "after a fence.proxy.async");
   EXPECT_EQ(FindingsOf(c, write + "fence.proxy.async; bar.sync 0;\n" + both + kWait), "");
 }
 

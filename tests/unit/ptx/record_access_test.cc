@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "ptx/race/order.h"
-#include "ptx/race/touch.h"
+#include "ptx/race/record_access.h"
 
 namespace tarsia::ptx {
 namespace {
@@ -51,7 +51,7 @@ class Model {
       const Event& event = events_[i];
       races = races ||
               (event.thread != thread && (event.bytes & bytes) != 0 && (write || event.write) &&
-               !Knows(thread, event) && !AreStrong(now, event) && !ComesBehindSightOf(thread, i));
+               !Knows(thread, event) && !AreStrong(now, event) && !IsAfterAtomicThatSaw(thread, i));
     }
     known_[thread][thread] = now.number;
     events_.push_back(now);
@@ -84,7 +84,7 @@ class Model {
     return nested && (same_block || wide);
   }
   // An atomic that the thread is behind saw (all of) a strong write that came before it.
-  [[nodiscard]] bool ComesBehindSightOf(uint32_t thread, size_t i) const {
+  [[nodiscard]] bool IsAfterAtomicThatSaw(uint32_t thread, size_t i) const {
     const Event& event = events_[i];
     return event.write && std::any_of(events_.begin() + static_cast<ptrdiff_t>(i), events_.end(),
                                       [&](const Event& later) {
@@ -124,7 +124,7 @@ class Tested {
     accessor.past = &order.PastOf(lane);
     accessor.inst = inst;
     Conflicts conflicts;
-    Touch(&cell_, 0, bytes, write, across_, accessor, steps_, &conflicts);
+    RecordAccess(&cell_, 0, bytes, write, across_, accessor, steps_, &conflicts);
     std::set<uint32_t> with;
     for (const Conflict& conflict : conflicts.all()) with.insert(conflict.with.inst);
     return with;
@@ -139,7 +139,7 @@ class Tested {
     accessor.clock = 1;
     accessor.past = &past;
     Conflicts conflicts;
-    Touch(&cell_, 0, 15, false, across_, accessor, steps_, &conflicts);
+    RecordAccess(&cell_, 0, 15, false, across_, accessor, steps_, &conflicts);
     EXPECT_TRUE(conflicts.empty());
   }
   void Meet(uint32_t warps) {
@@ -209,11 +209,11 @@ void ExpectTheFirstRaceAndNoOther(const Grid& grid, bool across, const std::vect
   EXPECT_GT(steps_run, 50000);
 }
 
-TEST(Touch, FindsTheFirstRaceAndNoOther) { ExpectTheFirstRaceAndNoOther({}, false, {0}); }
+TEST(RecordAccess, FindsTheFirstRaceAndNoOther) { ExpectTheFirstRaceAndNoOther({}, false, {0}); }
 
 // A strong access hides no weaker one, whoever made it; atomics are behind those that they saw, and
 // behind nothing else.
-TEST(Touch, FindsTheFirstRaceAmongStrongAccesses) {
+TEST(RecordAccess, FindsTheFirstRaceAmongStrongAccesses) {
   for (const bool across : {false, true}) {
     ExpectTheFirstRaceAndNoOther({}, across, {0, kGpuStrong, kCtaStrong, kGpuStrong | kAtomicBit});
     ExpectTheFirstRaceAndNoOther({2}, across, {0, kGpuStrong, kGpuStrong | kAtomicBit});
@@ -222,7 +222,7 @@ TEST(Touch, FindsTheFirstRaceAmongStrongAccesses) {
 
 // Two blocks that do random accesses one after the other and meet now and then, one before the
 // other or by turns: the instructions that race are the same ones.
-TEST(Touch, FindsTheSameInEveryOrderOfBlocks) {
+TEST(RecordAccess, FindsTheSameInEveryOrderOfBlocks) {
   struct Step {
     uint32_t thread = 0;  // of all
     uint32_t inst = 0;
@@ -296,7 +296,7 @@ TEST(Touch, FindsTheSameInEveryOrderOfBlocks) {
 }
 
 // What is remembered of one cell must not serve another that only looks like it.
-TEST(Touch, StepsDependOnWhatIsOrdered) {
+TEST(RecordAccess, StepsDependOnWhatIsOrdered) {
   Trails trails;
   SlotSteps steps(&trails);
   for (const bool together : {true, false}) {
@@ -308,7 +308,7 @@ TEST(Touch, StepsDependOnWhatIsOrdered) {
   }
 }
 
-TEST(Touch, StepsDependOnTheWarps) {
+TEST(RecordAccess, StepsDependOnTheWarps) {
   Trails trails;
   SlotSteps steps(&trails);
   Tested within(&steps);  // two of a warp stand for the third
@@ -319,7 +319,7 @@ TEST(Touch, StepsDependOnTheWarps) {
   EXPECT_TRUE(across.Access(30, 15, true));
 }
 
-TEST(Touch, StepsDependOnOtherBlocks) {
+TEST(RecordAccess, StepsDependOnOtherBlocks) {
   Trails trails;
   SlotSteps steps(&trails);
   for (const bool across : {false, true}) {
@@ -335,7 +335,7 @@ TEST(Touch, StepsDependOnOtherBlocks) {
 }
 
 // Atomics of the scope of a cluster see those of their own.
-TEST(Touch, StepsDependOnTheClusters) {
+TEST(RecordAccess, StepsDependOnTheClusters) {
   constexpr auto kHow = static_cast<uint8_t>(static_cast<uint8_t>(Strength::kCluster) | kAtomicBit);
   const ClusterMap maps[] = {{{4}, {2}}, {{1, 4, 1}, {1, 2, 1}}, {{1, 1, 4}, {1, 1, 2}}};
   Trails trails;
@@ -354,7 +354,7 @@ TEST(Touch, StepsDependOnTheClusters) {
 }
 
 // The asynchronous proxy wants a fence behind a write, however well that is known to be done.
-TEST(Touch, ProxiesWantAFence) {
+TEST(RecordAccess, ProxiesWantAFence) {
   for (const bool fenced : {false, true}) {
     Trails trails;
     SlotSteps steps(&trails);
@@ -362,7 +362,7 @@ TEST(Touch, ProxiesWantAFence) {
     Conflicts conflicts;
     Accessor writer;
     writer.clock = 1;
-    Touch(&cell, 0, 15, true, false, writer, &steps, &conflicts);
+    RecordAccess(&cell, 0, 15, true, false, writer, &steps, &conflicts);
     EXPECT_TRUE(conflicts.empty());
     Past past;
     past.all.Raise(0, 0, 1, kThreads);
@@ -374,7 +374,7 @@ TEST(Touch, ProxiesWantAFence) {
     proxy.clock = proxy.floor = 1;
     proxy.past = &past;
     proxy.own = past.all.OfBlock(0);
-    Touch(&cell, 0, 15, false, false, proxy, &steps, &conflicts);
+    RecordAccess(&cell, 0, 15, false, false, proxy, &steps, &conflicts);
     ASSERT_EQ(conflicts.all().size(), fenced ? 0U : 1U);
     if (!fenced) {
       EXPECT_EQ(conflicts.all()[0].hazard, Hazard::kUnfenced);
@@ -383,7 +383,7 @@ TEST(Touch, ProxiesWantAFence) {
 }
 
 // A barrier lets every thread know every other, but not what asynchronous work does.
-TEST(Touch, BarriersDoNotWaitForAgents) {
+TEST(RecordAccess, BarriersDoNotWaitForAgents) {
   Trails trails;
   SlotSteps steps(&trails);
   Tested tested(&steps);
@@ -394,7 +394,7 @@ TEST(Touch, BarriersDoNotWaitForAgents) {
 }
 
 // Cells that go the same way share their trails, whoever the threads are.
-TEST(Touch, TrailsDoNotGrowWithTheCells) {
+TEST(RecordAccess, TrailsDoNotGrowWithTheCells) {
   Trails trails;
   SlotSteps steps(&trails);
   const uint64_t before = trails.bytes();
