@@ -164,21 +164,18 @@ bool Mbarrier::HasCompleted(const Issuer& by, uint64_t state) const {
 
 bool Mbarrier::NeedSeen(const Issuer& by, bool async) const {
   const bool remote = &by.warp->block() != block_;
-  if (async && !seen_by_async_) {
+  const auto report = [&](std::string_view fence, std::string_view user) {
     by.Report(FindingKind::kMbarrier,
-              fmt::format("no fence.mbarrier_init or fence.proxy.async between the init in line {} "
-                          "and its use by an asynchronous copy",
-                          by_.inst->location.line),
+              fmt::format("no {} between the init in line {} and its use by {}", fence,
+                          by_.inst->location.line, user),
               Severity::kMemoryModel);
     return false;
+  };
+  if (async && !seen_by_async_) {
+    return report("fence.mbarrier_init or fence.proxy.async", "an asynchronous copy");
   }
   if (remote && !seen_by_cluster_) {
-    by.Report(FindingKind::kMbarrier,
-              fmt::format("no fence.mbarrier_init or release of the cluster's scope between the "
-                          "init in line {} and its use by another block",
-                          by_.inst->location.line),
-              Severity::kMemoryModel);
-    return false;
+    return report("fence.mbarrier_init or release of the cluster's scope", "another block");
   }
   return true;
 }

@@ -25,25 +25,21 @@ bool RoundsUp(RoundMode mode, bool negative, bool odd, bool any, int against_hal
   return false;
 }
 
-// Cuts the low `shift` bits off, rounded.
-Uint128 ShiftRounded(Uint128 bits, int shift, RoundMode mode, bool negative) {
-  if (shift <= 0) return bits << -shift;
-  if (shift > 127) return RoundsUp(mode, negative, false, bits != 0, -1) ? 1 : 0;
-  const Uint128 kept = bits >> shift;
-  const Uint128 cut = bits - (kept << shift);
-  const Uint128 half = Uint128{1} << (shift - 1);
+// Cuts the low `shift` bits off, rounded. The highest bit is not set.
+template <typename Bits>
+Bits CutRounded(Bits bits, int shift, RoundMode mode, bool negative) {
+  if (shift > static_cast<int>(sizeof(Bits)) * 8 - 1) {
+    return RoundsUp(mode, negative, false, bits != 0, -1) ? 1 : 0;
+  }
+  const Bits kept = bits >> shift;
+  const Bits cut = bits - (kept << shift);
+  const Bits half = Bits{1} << (shift - 1);
   const int against = cut > half ? 1 : cut == half ? 0 : -1;
   return kept + (RoundsUp(mode, negative, (kept & 1) != 0, cut != 0, against) ? 1 : 0);
 }
 
-// The same for at most 53 bits, of which some are cut off.
-uint64_t CutRounded(uint64_t bits, int shift, RoundMode mode, bool negative) {
-  if (shift > 60) return RoundsUp(mode, negative, false, bits != 0, -1) ? 1 : 0;
-  const uint64_t kept = bits >> shift;
-  const uint64_t cut = bits - (kept << shift);
-  const uint64_t half = uint64_t{1} << (shift - 1);
-  const int against = cut > half ? 1 : cut == half ? 0 : -1;
-  return kept + (RoundsUp(mode, negative, (kept & 1) != 0, cut != 0, against) ? 1 : 0);
+Uint128 ShiftRounded(Uint128 bits, int shift, RoundMode mode, bool negative) {
+  return shift <= 0 ? bits << -shift : CutRounded(bits, shift, mode, negative);
 }
 
 bool OverflowsToLargest(RoundMode mode, bool negative) {

@@ -17,14 +17,13 @@ namespace tarsia::ptx {
 
 // What a name stands for.
 struct Symbol {
-  // kBroken: its declaration is wrong or lacking, which has been said.
+  // kBroken: its declaration is wrong or lacking, which has been reported.
   enum class Kind : uint8_t { kRegister, kVariable, kLocal, kEntryParam, kFunction, kBroken };
   Kind kind = Kind::kRegister;
   Operand reg;          // kRegister
   uint32_t number = 0;  // kVariable, kFunction: which
   uint64_t offset = 0;  // kLocal: in the frame; kEntryParam: in the parameter block
   uint64_t bytes = 0;   // kLocal, kEntryParam
-  bool param = false;   // kLocal: a parameter of a call
 };
 
 class FunctionBuilder {
@@ -36,8 +35,6 @@ class FunctionBuilder {
 
   void PushScope();
   void PopScope();
-  // At the outermost scope there is nothing to pop.
-  [[nodiscard]] bool InScope() const { return current_ != 0; }
 
   // False if the name is taken in this scope.
   bool Declare(std::string_view name, const Symbol& symbol);

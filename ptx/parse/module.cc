@@ -79,11 +79,4 @@ const Function* Module::FindEntry(std::string_view name) const {
   return nullptr;
 }
 
-const Variable* Module::FindVariable(std::string_view name) const {
-  for (const Variable& variable : variables) {
-    if (variable.name == name) return &variable;
-  }
-  return nullptr;
-}
-
 }  // namespace tarsia::ptx

@@ -39,8 +39,6 @@ class Module {
 
   // The entry of this name, or null.
   [[nodiscard]] const Function* FindEntry(std::string_view name) const;
-  // The variable of this name at module level, or null.
-  [[nodiscard]] const Variable* FindVariable(std::string_view name) const;
   // "line 12", followed by "(k.cu:7)" where the source is known.
   [[nodiscard]] std::string LineText(const Location& location, uint32_t loc) const;
   // The name of a file of .file, or "".

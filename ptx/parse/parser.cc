@@ -1,8 +1,8 @@
 #include "ptx/parse/parser.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
+#include <string>
+#include <string_view>
 
 #include "ptx/parse/function_address.h"
 #include "ptx/table/builtins.h"
@@ -12,19 +12,7 @@
 namespace tarsia::ptx {
 namespace {
 
-constexpr uint64_t kMaxVariableBytes = uint64_t{1} << 30;
 constexpr int kNewestMajor = 9;  // of the versions of PTX
-constexpr uint64_t kMaxAlign = 4096;
-constexpr uint64_t kMaxInitialBytes = uint64_t{1} << 26;
-
-std::optional<Space> SpaceOf(std::string_view word) {
-  if (word == "global") return Space::kGlobal;
-  if (word == "const") return Space::kConst;
-  if (word == "shared") return Space::kShared;
-  if (word == "local") return Space::kLocal;
-  if (word == "param") return Space::kParam;
-  return std::nullopt;
-}
 
 uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
 
@@ -48,11 +36,6 @@ bool BeginsDirective(std::string_view word) {
 
 }  // namespace
 
-Parser::Parser(const SourceFile& source)
-    : source_(source), lexer_(source.text(), &diagnostics_), module_(std::make_shared<Module>()) {
-  module_->source_name = source.name();
-}
-
 std::vector<Diagnostic> Parser::TakeErrors() {
   const size_t count = diagnostics_.count();
   std::vector<Diagnostic> errors = diagnostics_.list();
@@ -60,73 +43,6 @@ std::vector<Diagnostic> Parser::TakeErrors() {
   for (size_t i = errors.size(); i < count; ++i) all_.Add({});  // counted, not kept
   diagnostics_ = {};
   return errors;
-}
-
-// ---- tokens ----------------------------------------------------------------------------------
-
-bool Parser::Expected(std::string_view what) {
-  std::string found = "the end of the text";
-  if (lexer_.token() != Token::kEnd) {
-    found = lexer_.token() == Token::kDot ? "`." : "`";
-    found += std::string(lexer_.text()) + "`";
-  }
-  diagnostics_.Error(diag::kUnexpected, lexer_.location(), what, found);
-  return false;
-}
-
-bool Parser::Take(char punctuation) {
-  if (!lexer_.Is(punctuation)) return false;
-  lexer_.Next();
-  return true;
-}
-
-bool Parser::Expect(char punctuation) {
-  if (Take(punctuation)) return true;
-  return Expected(std::string("`") + punctuation + "`");
-}
-
-std::optional<uint64_t> Parser::ParseCount() {
-  if (lexer_.token() != Token::kInteger) {
-    Expected("a number");
-    return std::nullopt;
-  }
-  const uint64_t value = lexer_.value();
-  lexer_.Next();
-  return value;
-}
-
-std::optional<std::string> Parser::ParseName() {
-  if (lexer_.token() != Token::kName) {
-    Expected("a name");
-    return std::nullopt;
-  }
-  std::string name(lexer_.text());
-  lexer_.Next();
-  return name;
-}
-
-// To the end of the statement, whatever lists in braces it has: behind its semicolon, or where one
-// is lacking to what cannot be of it, the end of the scope or the beginning of another.
-void Parser::SkipToSemicolon() {
-  while (lexer_.token() != Token::kEnd && !lexer_.Is(';')) {
-    if (lexer_.depth() <= statement_depth_) {
-      if (lexer_.Is('}')) return;
-      Lexer ahead = lexer_;
-      if (lexer_.Is('{')) ahead.Next();
-      if (ahead.token() == Token::kDot && lexer_.Is('{')) return;
-    }
-    lexer_.Next();
-  }
-  Take(';');
-}
-
-void Parser::SkipBraces() {
-  int depth = 0;
-  do {
-    if (lexer_.Is('{')) ++depth;
-    if (lexer_.Is('}')) --depth;
-    lexer_.Next();
-  } while (depth > 0 && lexer_.token() != Token::kEnd);
 }
 
 void Parser::SkipToDirective() {
@@ -146,22 +62,20 @@ void Parser::SkipToKnownDirective() {
   }
 }
 
-// ---- the module ------------------------------------------------------------------------------
-
 std::shared_ptr<Module> Parser::ParseModule(Diagnostics* diagnostics) {
   const bool has_header = ParseHeader();
   while (has_header && lexer_.token() != Token::kEnd) {
     ParseDirective();
-    for (Diagnostic& error : TakeErrors()) module_->errors.push_back(std::move(error));
+    for (Diagnostic& error : TakeErrors()) state_.module->errors.push_back(std::move(error));
   }
   CheckCalls();
-  module_->lines.FindOwn(module_->files);
+  state_.module->lines.FindOwn(state_.module->files);
   (void)TakeErrors();  // of a text without a header
   *diagnostics = std::move(all_);
   diagnostics->Sort();
   if (!has_header) return nullptr;
   uint32_t id = 0;
-  for (Function& function : module_->functions) {
+  for (Function& function : state_.module->functions) {
     if (!function.errors.empty()) continue;
     FindJoins(&function);
     for (Inst& inst : function.code) {
@@ -169,7 +83,7 @@ std::shared_ptr<Module> Parser::ParseModule(Diagnostics* diagnostics) {
       inst.semantics = SemanticsOf(inst);
     }
   }
-  return module_;
+  return state_.module;
 }
 
 bool Parser::ParseHeader() {
@@ -178,79 +92,35 @@ bool Parser::ParseHeader() {
     const bool version = lexer_.IsDot("version");
     const bool target = lexer_.IsDot("target");
     lexer_.Next();
-    if (version) module_->version = lexer_.text();
-    if (target) module_->targets.emplace_back(lexer_.text());
+    if (version) state_.module->version = lexer_.text();
+    if (target) state_.module->targets.emplace_back(lexer_.text());
     lexer_.Next();
     while (Take(',')) {
-      if (target) module_->targets.emplace_back(lexer_.text());
+      if (target) state_.module->targets.emplace_back(lexer_.text());
       lexer_.Next();
     }
   }
-  if (module_->version.empty() || module_->targets.empty()) {
+  if (state_.module->version.empty() || state_.module->targets.empty()) {
     diagnostics_.Error(diag::kNoVersion, location);
     return false;
   }
-  const auto version = ParseVersion(module_->version);
+  const auto version = ParseVersion(state_.module->version);
   if (!version || version->major < 1 || version->major > kNewestMajor) {
-    diagnostics_.Error(diag::kUnknownVersion, location, module_->version);
+    diagnostics_.Error(diag::kUnknownVersion, location, state_.module->version);
   }
-  version_ = version.value_or(PtxVersion{kNewestMajor, 0});
-  for (const std::string& name : module_->targets) {
-    if (const auto target = ParseTarget(name)) targets_.push_back(*target);
-  }
-  return true;
-}
-
-// .file 1 "name", ..
-void Parser::ParseFile() {
-  lexer_.Next();
-  if (lexer_.token() == Token::kInteger) {
-    const auto number = static_cast<uint32_t>(lexer_.value());
-    lexer_.Next();
-    if (lexer_.token() == Token::kString) module_->files.emplace(number, lexer_.text());
-  }
-  lexer_.SkipLine();
-}
-
-// The numbers of a place, as far as they stand in one line; the token behind them is of that line
-// or of another.
-bool Parser::ParsePlace(uint32_t line, SourceLines::Place* place) {
-  for (uint32_t& number : *place) {
-    if (lexer_.token() != Token::kInteger || lexer_.location().line != line) return false;
-    number = static_cast<uint32_t>(lexer_.value());
-    lexer_.Next();
+  state_.version = version.value_or(PtxVersion{kNewestMajor, 0});
+  for (const std::string& name : state_.module->targets) {
+    if (const auto target = ParseTarget(name)) state_.targets.push_back(*target);
   }
   return true;
-}
-
-// .loc FILE LINE COLUMN[, function_name LABEL, inlined_at FILE LINE COLUMN]
-void Parser::ParseLoc() {
-  const uint32_t line = lexer_.location().line;
-  const auto on_line = [&] {
-    return lexer_.token() != Token::kEnd && lexer_.location().line == line;
-  };
-  SourceLines::Place place{};
-  SourceLines::Place caller{};
-  lexer_.Next();
-  bool good = ParsePlace(line, &place);
-  bool inlined = false;
-  while (good && on_line()) {
-    const bool is_caller = lexer_.token() == Token::kName && lexer_.text() == "inlined_at";
-    lexer_.Next();
-    if (is_caller) good = inlined = ParsePlace(line, &caller);
-  }
-  if (place[0] != 0) {
-    loc_ = inlined ? module_->lines.AddInlined(place, caller) : module_->lines.Add(place);
-  }
-  if (on_line()) lexer_.SkipLine();
 }
 
 void Parser::ParseDirective() {
-  statement_depth_ = lexer_.depth();
-  Linkage linkage;
+  state_.statement_depth = lexer_.depth();
+  bool external = false;
   while (lexer_.IsDot("visible") || lexer_.IsDot("extern") || lexer_.IsDot("weak") ||
          lexer_.IsDot("common")) {
-    linkage.external |= lexer_.IsDot("extern");
+    external |= lexer_.IsDot("extern");
     lexer_.Next();
   }
   if (lexer_.token() != Token::kDot) {
@@ -261,14 +131,14 @@ void Parser::ParseDirective() {
     const bool entry = lexer_.IsDot("entry");
     lexer_.Next();
     ParseFunction(entry);
-    builder_.reset();
+    state_.builder.reset();
     return;
   }
   if (const auto space = SpaceOf(lexer_.text()); space && *space != Space::kParam) {
     lexer_.Next();
-    return ParseVariable(*space, linkage);
+    return ParseVariable(*space, external);
   }
-  if (lexer_.IsDot("file")) return ParseFile();
+  if (lexer_.IsDot("file")) return locations_.ParseFile();
   if (lexer_.IsDot("loc")) return lexer_.SkipLine();
   if (lexer_.IsDot("alias")) return ParseAlias();
   if (lexer_.IsDot("pragma")) return SkipToSemicolon();
@@ -291,28 +161,51 @@ void Parser::ParseAlias() {
   aliases_.insert_or_assign(number, FunctionNumber(*function));
 }
 
-uint32_t Parser::FunctionNumber(const std::string& name) {
-  if (const auto found = names_.find(name);
-      found != names_.end() && found->second.kind == Symbol::Kind::kFunction) {
-    return found->second.number;
+void Parser::ParseVariable(Space space, bool external) {
+  const auto declarator = declarations_.ParseDeclarator(false);
+  if (!declarator) return SkipToSemicolon();
+  Variable variable;
+  variable.name = declarator->name;
+  variable.space = space;
+  variable.location = declarator->location;
+  variable.align = declarator->align;
+  variable.bytes = declarator->bytes();
+  variable.external = external && space != Space::kShared;
+  variable.dynamic = space == Space::kShared && external && declarator->unsized;
+  if (Take('=') && !declarations_.ParseInitialiser(*declarator, &variable))
+    return SkipToSemicolon();
+  if (!lexer_.Is(';')) {
+    Expected("`;`");
+    return SkipToSemicolon();
   }
+  Take(';');
+  DeclareVariable(std::move(variable));
+}
+
+void Parser::DeclareVariable(Variable variable) {
   Symbol symbol;
-  symbol.kind = Symbol::Kind::kFunction;
-  symbol.number = static_cast<uint32_t>(module_->functions.size());
-  Function function;
-  function.name = name;
-  module_->functions.push_back(std::move(function));
-  names_.insert_or_assign(name, symbol);
-  return symbol.number;
+  symbol.kind = Symbol::Kind::kVariable;
+  if (const auto found = state_.names.find(variable.name); found != state_.names.end()) {
+    Symbol& known = found->second;
+    if (known.kind != Symbol::Kind::kVariable || !state_.module->variables[known.number].external) {
+      diagnostics_.Error(diag::kRedeclared, variable.location, variable.name);
+      return;
+    }
+    state_.module->variables[known.number] = std::move(variable);  // declared before, defined now
+    return;
+  }
+  const std::string name = variable.name;
+  symbol.number = AddVariable(std::move(variable));
+  state_.names.emplace(name, symbol);
 }
 
 // What is wrong with a function is kept with it, once its name is known.
 void Parser::ParseFunction(bool entry) {
-  for (Diagnostic& error : TakeErrors()) module_->errors.push_back(std::move(error));
+  for (Diagnostic& error : TakeErrors()) state_.module->errors.push_back(std::move(error));
   Function function;
   function.entry = entry;
   function.location = lexer_.location();
-  builder_ = std::make_unique<FunctionBuilder>(&function);
+  state_.builder = std::make_unique<FunctionBuilder>(&function);
   if (!ParseSignature(&function)) {
     SkipToDirective();
     function.defined = true;
@@ -322,18 +215,19 @@ void Parser::ParseFunction(bool entry) {
   function.builtin = BuiltinOf(function);
   if (Take(';')) {
     const uint32_t number = FunctionNumber(function.name);
-    if (!module_->functions[number].defined) module_->functions[number] = std::move(function);
+    if (!state_.module->functions[number].defined)
+      state_.module->functions[number] = std::move(function);
     return;
   }
   const uint32_t number = FunctionNumber(function.name);
-  if (module_->functions[number].defined) {
+  if (state_.module->functions[number].defined) {
     diagnostics_.Error(diag::kRedeclared, function.location, function.name);
   }
   function.defined = true;
   function.builtin = Builtin::kNone;
-  module_->functions[number].params = function.params;  // for calls of itself
-  module_->functions[number].results = function.results;
-  ParseBody(&function);
+  state_.module->functions[number].params = function.params;  // for calls of itself
+  state_.module->functions[number].results = function.results;
+  bodies_.Parse(&function);
   AddFunction(std::move(function));
 }
 
@@ -366,7 +260,7 @@ void Parser::AddFunction(Function function) {
     bare.errors = std::move(function.errors);
     function = std::move(bare);
   }
-  module_->functions[number] = std::move(function);
+  state_.module->functions[number] = std::move(function);
 }
 
 bool Parser::ParseFunctionParams(Function* function, std::vector<Param>* params, bool entry) {
@@ -375,7 +269,7 @@ bool Parser::ParseFunctionParams(Function* function, std::vector<Param>* params,
   do {
     if (!lexer_.IsDot("param")) return Expected("`.param`");
     lexer_.Next();
-    const auto declarator = ParseDeclarator(true);
+    const auto declarator = declarations_.ParseDeclarator(true);
     if (!declarator) return false;
     Param param{declarator->name, 0, declarator->bytes(), declarator->align};
     Symbol symbol;
@@ -385,12 +279,11 @@ bool Parser::ParseFunctionParams(Function* function, std::vector<Param>* params,
       function->param_bytes = param.offset + param.bytes;
       symbol.kind = Symbol::Kind::kEntryParam;
     } else {
-      param.offset = builder_->AddLocal(param.bytes, param.align);
+      param.offset = state_.builder->AddLocal(param.bytes, param.align);
       symbol.kind = Symbol::Kind::kLocal;
-      symbol.param = true;
     }
     symbol.offset = param.offset;
-    if (!builder_->Declare(param.name, symbol)) {
+    if (!state_.builder->Declare(param.name, symbol)) {
       diagnostics_.Error(diag::kRedeclared, declarator->location, param.name);
     }
     params->push_back(std::move(param));
@@ -441,204 +334,26 @@ bool Parser::ParseBounds(Function* function) {
   return true;
 }
 
-// `.align 8 .b8 name[16]`, `.u64 .ptr .global .align 16 name`, `.v4 .f32 name`
-std::optional<Parser::Declarator> Parser::ParseDeclarator(bool param) {
-  Declarator declarator;
-  bool aligned = false;
-  while (lexer_.token() == Token::kDot) {
-    const std::string_view word = lexer_.text();
-    if (word == "align") {
-      lexer_.Next();
-      const auto align = ParseCount();
-      if (!align) return std::nullopt;
-      // Behind a type it is that of what a pointer points to.
-      if (declarator.type == Type::kNone) {
-        declarator.align = *align;
-        aligned = true;
-      }
-      continue;
-    }
-    if (word == "v2" || word == "v4") {
-      declarator.vector = word == "v2" ? 2 : 4;
-    } else if (const auto type = FindType(word)) {
-      declarator.type = *type;
-    } else if (!(param && (word == "ptr" || SpaceOf(word)))) {
-      break;
-    }
-    lexer_.Next();
-  }
-  declarator.location = lexer_.location();
-  if (declarator.type == Type::kNone || declarator.type == Type::kPred) {
-    Expected("a type");
-    return std::nullopt;
-  }
-  if (!aligned) declarator.align = static_cast<uint64_t>(BytesOf(declarator.type));
-  if (!aligned) declarator.align *= static_cast<uint64_t>(declarator.vector);
-  const auto name = ParseName();
-  if (!name) return std::nullopt;
-  declarator.name = *name;
-  const bool sized = ParseSuffix(&declarator);
-  const bool aligns = std::has_single_bit(declarator.align) && declarator.align <= kMaxAlign;
-  if (sized && !aligns) diagnostics_.Error(diag::kTooLarge, declarator.location, "the alignment");
-  if (sized && aligns) return declarator;
-  if (builder_ != nullptr) builder_->DeclareBroken(*name);
-  return std::nullopt;
-}
-
-// `[4][8]`
-bool Parser::ParseSuffix(Declarator* declarator) {
-  while (Take('[')) {
-    if (Take(']')) {
-      declarator->unsized = true;
-      declarator->elements = 0;
-      continue;
-    }
-    const auto count = ParseCount();
-    if (!count || !Expect(']')) return false;
-    if (*count > kMaxVariableBytes || declarator->elements * *count > kMaxVariableBytes) {
-      diagnostics_.Error(diag::kTooLarge, declarator->location, "the variable");
-      return false;
-    }
-    declarator->elements *= *count;
-  }
-  return true;
-}
-
-uint32_t Parser::AddVariable(Variable variable) {
-  module_->variables.push_back(std::move(variable));
-  return static_cast<uint32_t>(module_->variables.size() - 1);
-}
-
-void Parser::ParseVariable(Space space, const Linkage& linkage) {
-  const auto declarator = ParseDeclarator(false);
-  if (!declarator) return SkipToSemicolon();
-  Variable variable;
-  variable.name = declarator->name;
-  variable.space = space;
-  variable.location = declarator->location;
-  variable.align = declarator->align;
-  variable.bytes = declarator->bytes();
-  variable.external = linkage.external && space != Space::kShared;
-  variable.dynamic = space == Space::kShared && linkage.external && declarator->unsized;
-  if (Take('=') && !ParseInitialiser(*declarator, &variable)) return SkipToSemicolon();
-  if (!lexer_.Is(';')) {
-    Expected("`;`");
-    return SkipToSemicolon();
-  }
-  Take(';');
-  Symbol symbol;
-  symbol.kind = Symbol::Kind::kVariable;
-  if (const auto found = names_.find(variable.name); found != names_.end()) {
-    Symbol& known = found->second;
-    if (known.kind != Symbol::Kind::kVariable || !module_->variables[known.number].external) {
-      diagnostics_.Error(diag::kRedeclared, variable.location, variable.name);
-      return;
-    }
-    module_->variables[known.number] = std::move(variable);  // declared before, defined now
-    return;
-  }
-  const std::string name = variable.name;
-  symbol.number = AddVariable(std::move(variable));
-  names_.emplace(name, symbol);
-}
-
-bool Parser::ParseInitialiser(const Declarator& declarator, Variable* variable) {
-  variable->has_initial = true;
-  if (declarator.bytes() > kMaxInitialBytes) {
-    diagnostics_.Error(diag::kTooLarge, declarator.location, "the initialiser");
-    return false;
-  }
-  variable->initial.assign(declarator.bytes(), 0);
-  uint64_t at = 0;
-  return ParseInitialValues(declarator, variable, &at);
-}
-
-// One value, or values in braces (nested ones of arrays of arrays follow each other).
-bool Parser::ParseInitialValues(const Declarator& declarator, Variable* variable, uint64_t* at) {
-  int depth = 0;
-  do {
-    while (Take('{')) ++depth;
-    const auto size = static_cast<uint64_t>(BytesOf(declarator.type));
-    if (declarator.unsized) variable->initial.resize(*at + size);
-    if (*at + size > variable->initial.size() || *at > kMaxInitialBytes) {
-      return Expected("no more values");
-    }
-    if (!ParseInitialValue(declarator, variable, *at)) return false;
-    *at += size;
-    while (depth > 0 && Take('}')) --depth;
-  } while (depth > 0 ? Take(',') : false);
-  if (declarator.unsized) variable->bytes = variable->initial.size();
-  return depth == 0 || Expected("`}`");
-}
-
-bool Parser::ParseInitialValue(const Declarator& declarator, Variable* variable, uint64_t at) {
-  const auto size = static_cast<size_t>(BytesOf(declarator.type));
-  const bool negative = Take('-');
-  if (lexer_.token() == Token::kName) {
-    Relocation relocation;
-    relocation.offset = at;
-    relocation.bytes = static_cast<uint8_t>(size);
-    std::string name(lexer_.text());
-    lexer_.Next();
-    if (name == "generic" && Take('(')) {
-      relocation.generic = true;
-      name = lexer_.text();
-      lexer_.Next();
-      if (!Expect(')')) return false;
-    }
-    const auto found = names_.find(name);
-    if (found != names_.end() && found->second.kind == Symbol::Kind::kFunction && size == 8) {
-      const uint64_t address = AddressOfFunction(found->second.number);
-      std::memcpy(variable->initial.data() + at, &address, size);
-      return true;
-    }
-    if (found == names_.end() || found->second.kind != Symbol::Kind::kVariable || size < 4 ||
-        size > 8) {
-      diagnostics_.Error(diag::kUnknownName, lexer_.location(), name);
-      return false;
-    }
-    relocation.variable = found->second.number;
-    const auto addend = ParseAddend();
-    if (!addend) return false;
-    relocation.addend = *addend;
-    variable->relocations.push_back(relocation);
-    return true;
-  }
-  uint64_t bits = lexer_.value();
-  if (lexer_.token() == Token::kFloat64 && declarator.type == Type::kF32) {
-    bits = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
-  } else if (lexer_.token() != Token::kInteger && lexer_.token() != Token::kFloat32 &&
-             lexer_.token() != Token::kFloat64) {
-    return Expected("a number");
-  }
-  if (negative) {
-    bits = lexer_.token() == Token::kInteger ? ~bits + 1 : bits ^ (uint64_t{1} << (size * 8 - 1));
-  }
-  lexer_.Next();
-  std::memcpy(variable->initial.data() + at, &bits, std::min<size_t>(size, 8));
-  return true;
-}
-
 void Parser::CheckCalls() {
-  for (const Call& call : calls_) {
-    Function& caller = module_->functions[call.caller];
+  for (const ParsedCall& call : state_.calls) {
+    Function& caller = state_.module->functions[call.caller];
     if (!caller.errors.empty()) continue;
     CheckCall(call);
     caller.errors = TakeErrors();
   }
-  for (Function& function : module_->functions) {
+  for (Function& function : state_.module->functions) {
     if (function.errors.empty()) continue;
     function.code.clear();  // calls what cannot be called
     function.calls.clear();
   }
 }
 
-void Parser::CheckCall(const Call& call) {
-  CallSite& site = module_->functions[call.caller].calls[call.site];
+void Parser::CheckCall(const ParsedCall& call) {
+  CallSite& site = state_.module->functions[call.caller].calls[call.site];
   if (site.function == kIndirect) return;  // known when it runs
   const auto alias = aliases_.find(site.function);
   if (alias != aliases_.end()) site.function = alias->second;
-  const Function& callee = module_->functions[site.function];
+  const Function& callee = state_.module->functions[site.function];
   if (!callee.errors.empty()) return;  // which is enough
   if (!callee.defined && callee.builtin == Builtin::kNone) {
     diagnostics_.Error(diag::kUndefinedFunction, call.location, callee.name);
@@ -668,7 +383,8 @@ std::shared_ptr<Module> ParseText(const SourceFile& source, Diagnostics* diagnos
     diagnostics->Error(diag::kNotAText, bad->location, bad->what, bad->at);
     return nullptr;
   }
-  return Parser(source).ParseModule(diagnostics);
+  ParserState state(source);
+  return Parser(&state).ParseModule(diagnostics);
 }
 
 }  // namespace
