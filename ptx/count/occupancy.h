@@ -22,7 +22,7 @@ struct SmLimits {
   uint64_t shared_bytes = 0;
   uint64_t block_shared_bytes = 0;
 };
-// Of "sm_90", "sm_90a" or "sm_90f"; null for a target that is not in the table.
+// The limits of "sm_90", "sm_90a" or "sm_90f"; null for a target that is not in the table.
 const SmLimits* FindSmLimits(std::string_view target);
 
 struct BlockNeeds {

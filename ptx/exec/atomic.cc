@@ -203,7 +203,7 @@ void UpdatePlace(Warp& warp, const Inst& inst, const Shape& shape, int lane, Spa
     found->origin = warp.undefined().OriginOfLoad(inst, space, lane, address, size);
   const bool in_place =
       swap != nullptr && SwapsInPlace(warp, value, *swap, lane, address, found->undef);
-  // What bitwise operations leave as it was is none of their business.
+  // Bits that bitwise operations leave as they were do not matter.
   const bool reads = atomic != Atomic::kExch && !IsBitwise(atomic);
   if ((undef | (reads ? found->undef : 0)) != 0 && global && !in_place) {
     warp.undefined().Report(

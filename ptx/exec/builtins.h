@@ -1,4 +1,4 @@
-// What the functions do that PTX calls and CUDA provides (table/builtins.def).
+// The functions that PTX calls and CUDA provides (table/builtins.def).
 #ifndef TARSIA_PTX_EXEC_BUILTINS_H_
 #define TARSIA_PTX_EXEC_BUILTINS_H_
 

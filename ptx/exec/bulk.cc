@@ -14,23 +14,23 @@ constexpr uint64_t kNoLimit = uint64_t{1} << 40;
 
 Issuer By(Warp& warp, const Inst& inst, int lane) { return {&warp, &inst, lane}; }
 
-void NeedOperands(Warp& warp, const Inst& inst) {
+void RequireOperands(Warp& warp, const Inst& inst) {
   for (const Operand& operand : inst.operands)
     warp.undefined().Require(inst, operand, "an operand");
 }
 
 // The address and size of a bulk operation are multiples of 16; what is larger than shared memory
 // gets no buffer.
-bool NeedBulkShape(const Issuer& by, uint64_t to, uint64_t from, uint64_t bytes) {
+bool RequireBulkShape(const Issuer& by, uint64_t to, uint64_t from, uint64_t bytes) {
   const uint64_t room = by.warp->block().shared().bytes;
   if (bytes > room) {
     by.Report(FindingKind::kOutOfBounds,
               fmt::format("a copy of {} bytes, and the block has {}", bytes, room));
     return false;
   }
-  const bool good = NeedMultiple(by, to, kBulkAlign, "the address of the destination");
-  const bool source = NeedMultiple(by, from, kBulkAlign, "the address of the source");
-  return NeedMultiple(by, bytes, kBulkAlign, "the size") && good && source;
+  const bool good = RequireMultiple(by, to, kBulkAlign, "the address of the destination");
+  const bool source = RequireMultiple(by, from, kBulkAlign, "the address of the source");
+  return RequireMultiple(by, bytes, kBulkAlign, "the size") && good && source;
 }
 
 AsyncOperation NewOperation(const Issuer& by, uint64_t bytes, AsyncOperation::Ends ends) {
@@ -54,7 +54,7 @@ bool AddTarget(AsyncOperation* operation, uint64_t address, uint64_t mbarrier_ad
   piece.bytes = bytes;
   Mbarrier* mbarrier = FindMbarrier(by, mbarrier_address);
   if (mbarrier == nullptr || !FindAsyncShared(by, address, bytes, access, &piece.to)) return false;
-  mbarrier->NeedSeen(by, operation->proxy == Proxy::kAsync);
+  mbarrier->RequireVisible(by, operation->proxy == Proxy::kAsync);
   if (&mbarrier->block() != piece.to.block) {
     by.Report(FindingKind::kMbarrier, "the mbarrier is not of the block that gets the bytes");
     return false;
@@ -64,7 +64,7 @@ bool AddTarget(AsyncOperation* operation, uint64_t address, uint64_t mbarrier_ad
   return true;
 }
 
-// What is wrong is reported, and nothing comes: that somebody waits for it is no further fault.
+// The error is reported and no bytes come: a thread that waits for them is no further fault.
 void NoteDropped(const Issuer& by) { by.warp->block().cluster().NoteDropped(); }
 
 void IssueIn(Warp& warp, AsyncOperation operation) {
@@ -73,7 +73,7 @@ void IssueIn(Warp& warp, AsyncOperation operation) {
 }
 
 Step Load(Warp& warp, const Inst& inst) {
-  NeedOperands(warp, inst);
+  RequireOperands(warp, inst);
   const bool from_shared = !inst.Has(Mod::kGlobal);
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by = By(warp, inst, lane);
@@ -82,7 +82,7 @@ Step Load(Warp& warp, const Inst& inst) {
     const uint64_t bytes = warp.Get<uint32_t>(inst[2], lane);
     AsyncBytes source;
     if (bytes == 0) return;
-    if (!NeedBulkShape(by, to, from, bytes)) return NoteDropped(by);
+    if (!RequireBulkShape(by, to, from, bytes)) return NoteDropped(by);
     const bool there = from_shared ? FindAsyncShared(by, from, bytes, Access::kRead, &source)
                                    : FindAsyncGlobal(by, from, bytes, Access::kRead, &source);
     if (!there) return NoteDropped(by);
@@ -108,13 +108,13 @@ Step Load(Warp& warp, const Inst& inst) {
 // ---- into global memory ----------------------------------------------------------------------
 
 Step Store(Warp& warp, const Inst& inst) {
-  NeedOperands(warp, inst);
+  RequireOperands(warp, inst);
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by = By(warp, inst, lane);
     const uint64_t to = warp.Address(inst[0], lane);
     const uint64_t from = warp.Address(inst[1], lane);
     const uint64_t bytes = warp.Get<uint32_t>(inst[2], lane);
-    if (!NeedBulkShape(by, to, from, bytes) || bytes == 0) return;
+    if (!RequireBulkShape(by, to, from, bytes) || bytes == 0) return;
     AsyncOperation operation = NewOperation(by, bytes, AsyncOperation::Ends::kWithGroup);
     if (inst.Has(Mod::kReduce)) operation.reduces = inst.type[0];
     const Access access = inst.Has(Mod::kReduce) ? Access::kAtomic : Access::kWrite;
@@ -134,7 +134,8 @@ Step Commit(Warp& warp, const Inst&) {
   return Step::kNext;
 }
 
-// What groups that are done read, and wrote unless only reads were waited for, happened before.
+// The reads of groups that are done happened before, and their writes unless only reads were waited
+// for.
 void LearnOfGroups(Warp& warp, const Inst& inst) {
   ForLanes(warp.mask(), [&](int lane) {
     const BulkGroups& groups = warp.bulk(lane);
@@ -163,14 +164,14 @@ Step WaitGroup(Warp& warp, const Inst& inst) {
 
 // A hint; but what it names is looked at.
 Step PrefetchBulk(Warp& warp, const Inst& inst) {
-  NeedOperands(warp, inst);
+  RequireOperands(warp, inst);
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by = By(warp, inst, lane);
     const uint64_t from = warp.Address(inst[0], lane);
     const uint64_t bytes = warp.Get<uint32_t>(inst[1], lane);
     AsyncBytes source;
-    const bool good = NeedMultiple(by, from, kBulkAlign, "the address of the source");
-    if (NeedMultiple(by, bytes, kBulkAlign, "the size") && good && bytes != 0) {
+    const bool good = RequireMultiple(by, from, kBulkAlign, "the address of the source");
+    if (RequireMultiple(by, bytes, kBulkAlign, "the size") && good && bytes != 0) {
       FindAsyncGlobal(by, from, bytes, Access::kRead, &source);
     }
   });
@@ -190,7 +191,7 @@ Step StoreAsync(Warp& warp, const Inst& inst) {
     const Issuer by = By(warp, inst, lane);
     const uint64_t bytes = size * values.size();
     const uint64_t to = warp.Address(inst[0], lane);
-    if (!NeedMultiple(by, to, bytes, "the address of the destination")) return NoteDropped(by);
+    if (!RequireMultiple(by, to, bytes, "the address of the destination")) return NoteDropped(by);
     AsyncOperation operation = NewOperation(by, bytes, AsyncOperation::Ends::kWithMbarrier);
     operation.proxy = Proxy::kGeneric;
     if (reduces) operation.reduces = inst.type[0];
@@ -211,7 +212,7 @@ Step StoreAsync(Warp& warp, const Inst& inst) {
 
 // Zeros, at once.
 Step StoreBulk(Warp& warp, const Inst& inst) {
-  NeedOperands(warp, inst);
+  RequireOperands(warp, inst);
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by = By(warp, inst, lane);
     uint64_t to = warp.Address(inst[0], lane);
@@ -219,8 +220,8 @@ Step StoreBulk(Warp& warp, const Inst& inst) {
     AsyncBytes target;
     const bool shared = ResolveGeneric(inst.space, &to) == Space::kShared;
     if (!shared) by.Report(FindingKind::kOutOfBounds, "st.bulk outside of shared memory");
-    const bool good = NeedMultiple(by, to, 8, "the address of the destination");
-    if (!NeedMultiple(by, bytes, 8, "the size") || !good || !shared || bytes == 0) return;
+    const bool good = RequireMultiple(by, to, 8, "the address of the destination");
+    if (!RequireMultiple(by, bytes, 8, "the size") || !good || !shared || bytes == 0) return;
     if (!FindAsyncShared(by, to, bytes, Access::kWrite, &target)) return;
     std::memset(target.place.data, 0, bytes);
     std::memset(target.place.defined, 0xFF, bytes);

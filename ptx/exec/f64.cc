@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kSign = uint64_t{1} << 63;
 
-// What an invalid operation gives is the positive quiet NaN; an operand's NaN goes through.
+// An invalid operation gives the positive quiet NaN; an operand's NaN is passed on.
 template <typename... S>
 double Settled(double value, S... sources) {
   if (!std::isnan(value) || (std::isnan(sources) || ...)) return value;

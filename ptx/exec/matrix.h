@@ -57,7 +57,7 @@ inline double Decode(Type type, uint64_t code, double) {
   if (type == Type::kBF16) return FromFormat(bits, kFormatBF16);
   if (type == Type::kE4M3) return FromFormat(bits, kFormatE4M3);
   if (type == Type::kE5M2) return FromFormat(bits, kFormatE5M2);
-  // Of a tf32 the low 13 bits are not looked at.
+  // The low 13 bits of a tf32 are ignored.
   return std::bit_cast<float>(type == Type::kTF32 ? bits & 0xFFFFE000 : bits);
 }
 inline int32_t Decode(Type type, uint64_t code, int32_t) {

@@ -30,7 +30,7 @@ void ForMbarriers(Warp& warp, const Inst& inst, const Operand& operand, const F&
     if (!SharedAddress(by, operand, &address)) return;
     Mbarrier* mbarrier = FindMbarrier(by, address);
     if (mbarrier == nullptr) return;
-    if (mbarrier->NeedSeen(by, false)) by.Note(address, Access::kAtomic);
+    if (mbarrier->RequireVisible(by, false)) by.Note(address, Access::kAtomic);
     f(by, *mbarrier);
   });
 }

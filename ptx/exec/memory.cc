@@ -14,7 +14,7 @@ bool IsOfCluster(Warp& warp, uint64_t address) {
   return address >> kRankShift <= warp.block().cluster().size();
 }
 
-// What a strong access hands on to other threads, or takes from them. Host threads follow suit.
+// A strong access releases to other threads, or acquires from them. Host threads do the same.
 void NoteStrong(Warp& warp, const Inst& inst, const Operand& address, Space space, bool write) {
   if ((inst.semantics & kStrengthBits) == 0) return;
   if (write) std::atomic_thread_fence(std::memory_order_release);
@@ -188,7 +188,7 @@ Step Load(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
-// Of 128-bit elements.
+// Loads of 128-bit elements.
 Step LoadWide(Warp& warp, const Inst& inst) {
   warp.undefined().Require(inst, inst[1], "the address");
   LoadLanes(warp, inst, WarpMemory::SpaceFor(inst, inst[1]));

@@ -236,7 +236,7 @@ Mbarrier* AddCompletion(BoxCopy* copy, const TensorMap& map, uint64_t address) {
   AsyncOperation& operation = copy->operation();
   Mbarrier* mbarrier = FindMbarrier(operation.by, address);
   if (mbarrier == nullptr) return nullptr;
-  mbarrier->NeedSeen(operation.by, true);
+  mbarrier->RequireVisible(operation.by, true);
   operation.completions.push_back(
       {&mbarrier->block(), mbarrier->address(), static_cast<int64_t>(map.BoxBytes())});
   return mbarrier;
@@ -247,7 +247,7 @@ Step Load(Warp& warp, const Inst& inst) {
   ForBoxes(warp, inst, 1, [&](const Issuer& by, const TensorMap& map, const auto& corner) {
     const uint64_t to = warp.Address(inst[0], by.lane);
     const uint64_t mbarrier = warp.Address(inst[2], by.lane);
-    if (!NeedMultiple(by, to, kTileAlign, "the address of the destination")) {
+    if (!RequireMultiple(by, to, kTileAlign, "the address of the destination")) {
       return warp.block().cluster().NoteDropped();
     }
     BoxCopy copy(by, map, corner, AsyncOperation::Ends::kWithMbarrier);
@@ -283,7 +283,7 @@ Step Store(Warp& warp, const Inst& inst) {
   ForBoxes(warp, inst, 0, [&](const Issuer& by, const TensorMap& map, const auto& corner) {
     const uint64_t from = warp.Address(inst[1], by.lane);
     const Type type = InfoOf(map.tiles().type).type;
-    if (!NeedMultiple(by, from, kTileAlign, "the address of the source")) return;
+    if (!RequireMultiple(by, from, kTileAlign, "the address of the source")) return;
     if (reduces && !Reduces(inst, type)) {
       by.Report(FindingKind::kUnknownInstruction,
                 fmt::format("there is no such reduction of {}", InfoOf(map.tiles().type).name));

@@ -37,7 +37,7 @@ struct Matrix {
   [[nodiscard]] int bits() const { return InfoOf(type).bits; }
   [[nodiscard]] int PerRegister() const { return std::max(1, 32 / bits()); }
   [[nodiscard]] int Registers() const {
-    // Of f16 as many in every shape.
+    // Every shape has as many of f16.
     if (type == Type::kF16 && name != 'c') return 8;
     return elements() / kLanes / PerRegister();
   }

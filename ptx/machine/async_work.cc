@@ -13,7 +13,7 @@
 namespace tarsia::ptx {
 namespace {
 
-constexpr uint64_t kPatience = 16;  // turns after which an operation goes on though threads run
+constexpr uint64_t kMostTurns = 16;  // turns after which an operation goes on though threads run
 
 // In words as large as the place allows: other host threads may touch the same bytes.
 void CopyOut(uint8_t* from, uint8_t* to, uint32_t bytes) {
@@ -171,7 +171,7 @@ bool AsyncWork::Turn(bool idle) {
     Step();
     return true;
   }
-  while (!queue_.empty() && turn_ - queue_.front().issued > kPatience) Step();
+  while (!queue_.empty() && turn_ - queue_.front().issued > kMostTurns) Step();
   return true;
 }
 
@@ -340,7 +340,7 @@ Mbarrier* FindMbarrier(const Issuer& by, uint64_t address) {
   return block == nullptr ? nullptr : block->mbarriers().Find(by, address);
 }
 
-bool NeedMultiple(const Issuer& by, uint64_t value, uint64_t align, std::string_view what) {
+bool RequireMultiple(const Issuer& by, uint64_t value, uint64_t align, std::string_view what) {
   if (value % align == 0) return true;
   by.Report(FindingKind::kMisaligned,
             fmt::format("{} (0x{:x}) is no multiple of {}", what, value, align));

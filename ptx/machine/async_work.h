@@ -63,7 +63,8 @@ struct AsyncOperation {
   uint64_t issued = 0;  // the turn of the cluster
   bool has_read = false;
 
-  // What completes at an mbarrier of a block, or the first if that has none; null without any.
+  // The completion at an mbarrier of a block, or the first if that block has none; null without
+  // any.
   [[nodiscard]] const AsyncCompletion* CompletionOf(const Block* block) const;
 };
 
@@ -103,7 +104,7 @@ inline uint64_t AddressOfRank(uint64_t address, uint32_t rank) {
   return (address & (kSharedPeers - 1)) | uint64_t{rank + 1} << kRankShift;
 }
 // Reports an address or a size that is no multiple of `align`.
-bool NeedMultiple(const Issuer& by, uint64_t value, uint64_t align, std::string_view what);
+bool RequireMultiple(const Issuer& by, uint64_t value, uint64_t align, std::string_view what);
 
 // Delivers the first of a lane's cp.async copies to shared memory (exec/async.cc).
 void DeliverFirstCopy(Warp& warp, int lane);

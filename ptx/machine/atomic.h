@@ -1,4 +1,4 @@
-// What atom and red do to memory, for others that do the same (exec/atomic.cc).
+// The update of memory by atom and red, for other instructions that do the same (exec/atomic.cc).
 #ifndef TARSIA_PTX_MACHINE_ATOMIC_H_
 #define TARSIA_PTX_MACHINE_ATOMIC_H_
 

@@ -36,7 +36,7 @@ class Barriers {
  public:
   static constexpr uint32_t kCount = 16;
 
-  // Of a block of so many warps, which outlives this.
+  // The block, of so many warps, must outlive this.
   Barriers(const Block* block, uint32_t warps);
 
   // The executing lanes of a warp arrive at a barrier. True: the barrier is complete or is not
@@ -45,7 +45,7 @@ class Barriers {
               uint32_t predicate);
   // Threads have ended: barriers that take all threads may be complete now.
   void ThreadsEnded();
-  // What threads did that have ended. Barriers that take all threads count them as arrived.
+  // The past of the threads that have ended. Barriers of all threads count them as arrived.
   [[nodiscard]] Past& ended() { return ended_; }
   // "; barrier 1 has 32 of 64 threads" and so on.
   [[nodiscard]] std::string Describe() const;

@@ -24,7 +24,7 @@ namespace tarsia::ptx {
 
 class Cluster;
 
-// What all blocks of a launch share.
+// The state that all blocks of a launch share.
 struct LaunchContext {
   const Image* image = nullptr;
   const EntryImage* entry = nullptr;
@@ -51,7 +51,7 @@ struct LaunchContext {
   std::atomic<bool> stop{false};
 };
 
-// What a host thread that runs blocks has for itself.
+// The state of one host thread that runs blocks.
 struct Worker {
   explicit Worker(LaunchContext* launch)
       : counter(launch->counters.Add()), steps(&launch->shadow.trails()) {}
@@ -70,7 +70,7 @@ class Block {
   State Run(uint64_t budget);
 
   [[nodiscard]] LaunchContext& launch() { return *launch_; }
-  // Of the host thread that runs the block.
+  // The worker of the host thread that runs the block.
   [[nodiscard]] Worker& worker() { return *worker_; }
   [[nodiscard]] Counter* counter() { return worker_->counter; }
   [[nodiscard]] Cluster& cluster() { return *cluster_; }
@@ -88,7 +88,7 @@ class Block {
   std::string DescribeWaits();
   // Reports lanes that wait for others of their warp, which never come.
   void ReportStuckLanes();
-  // Of four warps; the last may be incomplete.
+  // The log of four warps; the last warpgroup may be incomplete.
   [[nodiscard]] WarpgroupLog& warpgroup(uint32_t number) { return warpgroups_[number]; }
   [[nodiscard]] RegisterPool& registers() { return registers_; }
 

@@ -78,7 +78,7 @@ class Cluster {
   Block::State Run(uint64_t budget);
 
   [[nodiscard]] const Dim3& shape() const { return launch_->clusters.cluster; }
-  // Of the cluster in the grid of clusters, and the size of that.
+  // The cluster's place in the grid of clusters, and the size of that grid.
   [[nodiscard]] const Dim3& index() const { return index_; }
   [[nodiscard]] const Dim3& grid() const { return grid_; }
   [[nodiscard]] uint32_t size() const { return static_cast<uint32_t>(shape().Count()); }

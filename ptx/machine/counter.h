@@ -13,7 +13,7 @@
 
 namespace tarsia::ptx {
 
-// What there is to count of an instruction besides that it runs. Found once, before the launch.
+// How an instruction is counted, apart from its executions. Found once, before the launch.
 struct CountPlan {
   enum class Access : uint8_t { kNone, kLoad, kStore, kAtomic, kCopy, kLoadMatrix, kStoreMatrix };
   Access access = Access::kNone;

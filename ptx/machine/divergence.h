@@ -64,7 +64,7 @@ struct Split {
 
 class Divergence {
  public:
-  // Of a warp, which outlives this.
+  // The warp must outlive this.
   Divergence(Warp* warp, uint32_t lanes);
 
   // ---- the loop ----------------------------------------------------------------------------
@@ -117,7 +117,7 @@ class Divergence {
   // last they go on alone, as threads of a GPU do. `outside`: what is awaited need not come from
   // the cluster.
   void NotePoll(uint32_t weight, bool outside = true);
-  // What was read was not in vain.
+  // The lanes read what they waited for.
   void NoteProgress();
   // The current split sleeps for at most so many turns; if it `retries`, it then runs the
   // instruction again.

@@ -45,7 +45,7 @@ struct Frame {
 
 class Frames {
  public:
-  // Of a warp, which outlives this.
+  // The warp must outlive this.
   explicit Frames(Warp* warp) : warp_(*warp) {}
 
   // The frame of a function that lanes begin. `caller` is null for the entry.

@@ -162,7 +162,7 @@ bool Mbarrier::HasCompleted(const Issuer& by, uint64_t state) const {
   return passed != 0;
 }
 
-bool Mbarrier::NeedSeen(const Issuer& by, bool async) const {
+bool Mbarrier::RequireVisible(const Issuer& by, bool async) const {
   const bool remote = &by.warp->block() != block_;
   const auto report = [&](std::string_view fence, std::string_view user) {
     by.Report(FindingKind::kMbarrier,

@@ -83,7 +83,7 @@ class Mbarrier {
   void ShowToCluster() { seen_by_cluster_ = true; }
   // Reports a use by an asynchronous copy, or from another block, that no fence orders after init,
   // and returns false.
-  bool NeedSeen(const Issuer& by, bool async) const;
+  bool RequireVisible(const Issuer& by, bool async) const;
 
  private:
   [[nodiscard]] uint64_t State() const;

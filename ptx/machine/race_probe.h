@@ -23,7 +23,7 @@ class Warp;
 
 class RaceProbe {
  public:
-  // Of a warp, which outlives this.
+  // The warp must outlive this.
   explicit RaceProbe(Warp* warp);
 
   // ---- who accesses memory -----------------------------------------------------------------
@@ -40,16 +40,16 @@ class RaceProbe {
   // These note an access to shared or global memory that is known to be valid, and report what it
   // races with.
 
-  // By an accessor, on behalf of a lane.
+  // An access by an accessor, on behalf of a lane.
   void NoteAccess(const Inst& inst, const Accessor& accessor, int lane, Space space,
                   uint64_t address, uint32_t bytes, Access access);
-  // By a lane that executes the instruction, at an address of any space.
+  // An access by a lane that executes the instruction, at an address of any space.
   void NoteByLane(const Inst& inst, int lane, Space space, uint64_t address, uint32_t bytes,
                   Access access);
-  // By an agent, to the shared memory of a block or (null) global memory.
+  // An access by an agent, to the shared memory of a block or (null) global memory.
   void NoteByAgent(const Inst& inst, const AgentAccess& agent, int lane, Block* block,
                    uint64_t address, uint64_t bytes, Access access);
-  // By the executing lanes, at the offsets that WarpMemory::FindMerged found in a range.
+  // Accesses by the executing lanes, at the offsets that WarpMemory::FindMerged found in a range.
   void NoteMerged(const Inst& inst, const MemoryRange& range, const uint64_t* offsets,
                   uint32_t bytes, Access access);
   // A store by a lane, which store() does. No other host thread sees one without the other.

@@ -18,7 +18,7 @@ class Warp;
 
 class UndefinedBits {
  public:
-  // Of a warp, which outlives this.
+  // The warp must outlive this.
   explicit UndefinedBits(Warp* warp);
 
   // The frame of the lanes that execute.
@@ -64,7 +64,7 @@ class UndefinedBits {
   }
 
   // ---- findings ----------------------------------------------------------------------------
-  // What has been reported counts as defined from then on.
+  // Bits that have been reported count as defined from then on.
 
   // Reports the executing lanes in which an operand that decides something is undefined.
   void Require(const Inst& inst, const Operand& operand, std::string_view what);
@@ -79,7 +79,7 @@ class UndefinedBits {
   // ---- origins -----------------------------------------------------------------------------
   // Where undefined bits of a lane of a register come from: none if nobody wrote it.
   [[nodiscard]] Origin OriginOf(const Operand& operand, int lane) const;
-  // Of a lane's result: from the sources, of this lane first, else from the instruction.
+  // The origin of a lane's result: that of the sources, in this lane first, else the instruction.
   [[nodiscard]] Origin OriginOfResult(const Inst& inst, int lane) const;
   // Where undefined bits that an instruction reads in memory come from.
   [[nodiscard]] Origin OriginOfLoad(const Inst& inst, Space space, int lane, uint64_t address,

@@ -56,7 +56,7 @@ class Warp {
   [[nodiscard]] RaceProbe& races() { return races_; }
   [[nodiscard]] UndefinedBits& undefined() { return undefined_; }
   [[nodiscard]] const UndefinedBits& undefined() const { return undefined_; }
-  // What a lane has begun asynchronously, and what the warp has.
+  // The asynchronous work of a lane, and of the warp.
   [[nodiscard]] CpAsyncState& async(int lane) { return async_[static_cast<size_t>(lane)]; }
   [[nodiscard]] BulkGroups& bulk(int lane);
   [[nodiscard]] WgmmaState& wgmma() { return wgmma_; }

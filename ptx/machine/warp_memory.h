@@ -20,7 +20,7 @@ class Warp;
 
 class WarpMemory {
  public:
-  // Of a warp and its probe, which outlive this.
+  // Both must outlive this.
   WarpMemory(Warp* warp, RaceProbe* races) : warp_(*warp), races_(*races) {}
 
   // Finds `bytes` bytes; false, with a finding, if they are not all there or not aligned. Notes the

@@ -14,14 +14,14 @@
 
 namespace tarsia::ptx {
 
-// Of a register of a frame.
+// The use of a register of a frame by wgmma.
 struct RegisterUse {
   uint32_t group = 0;    // of the last wgmma that uses it; in flight until that is waited for
   uint32_t written = 0;  // how many fences came before the last ordinary write; 0: none did
   uint32_t shape = 0;    // of the matrix that it accumulates; 0 in a register of A
 };
 
-// Of a warp.
+// The wgmma groups of a warp.
 struct WgmmaState {
   struct Group {
     uint32_t number = 0;

@@ -143,7 +143,7 @@ void Image::FillBank(const EntryImage& entry, const Function& function,
   }
 }
 
-// What special registers ask for that not every entry has.
+// What special registers need that not every entry has.
 void Image::FindSpecials(const std::vector<uint32_t>& functions, EntryImage* image) const {
   for (const uint32_t function : functions) {
     for (const FrameValue& value : module_->functions[function].frame_values) {

@@ -28,7 +28,7 @@ inline constexpr uint64_t kSharedWindowBytes = 32 * kSharedPeers;
 // and the address becomes one within that.
 Space ResolveGeneric(Space space, uint64_t* address);
 
-// What a GPU keeps of a block's shared memory for itself and cooperative groups.
+// The bytes of a block's shared memory that a GPU keeps for itself and cooperative groups.
 inline constexpr uint64_t kReservedShared = 1024;
 
 // What an entry needs besides its code; by function number.

@@ -46,7 +46,7 @@ class Memory {
   // Makes an allocation one that kernels may not write (.const).
   Status SetReadOnly(uint64_t address);
 
-  // What malloc takes from on the device: made by the first that asks, of as many bytes as it was
+  // The heap of malloc on the device: made by the first call, of as many bytes as it was
   // given before that.
   void SetHeapBytes(uint64_t bytes) { heap_bytes_ = bytes; }
   Status MakeHeap();

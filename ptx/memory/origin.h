@@ -35,9 +35,9 @@ class Origin {
   uint32_t code_ = 0;  // Inst::id plus one, or the number of a variable
 };
 
-// The origins of undefined bits that lie in memory of a block or of threads, as far as they were
-// brought there: bytes that nobody wrote have none. What is said of bytes that have been written
-// since is not taken away; nobody asks for it.
+// The origins of undefined bits in the memory of a block or of threads, if instructions stored them
+// there: bytes that nobody wrote have none. The origin of bytes that have become defined since
+// stays, and has no meaning.
 class MemoryOrigins {
  public:
   static constexpr size_t kMostPieces = 65536;  // what is beyond is not noted
@@ -45,7 +45,7 @@ class MemoryOrigins {
   [[nodiscard]] bool empty() const { return pieces_.empty(); }
   // Threads have a memory each, by the number of the lane; a block has that of lane 0.
   void Set(int lane, uint64_t address, uint64_t bytes, Origin origin);
-  // Of the first of these bytes of which one is known.
+  // The origin of the first of these bytes that has a known one.
   [[nodiscard]] Origin Find(int lane, uint64_t address, uint64_t bytes) const;
   // Forgets a lane's from an address on.
   void Forget(int lane, uint64_t address);

@@ -45,7 +45,7 @@ class TensorMap {
   static constexpr uint64_t kBytes = 128;
   static constexpr uint64_t kAlign = 64;
 
-  // What cuTensorMapEncodeTiled takes. Dimension 0 is the innermost.
+  // The arguments of cuTensorMapEncodeTiled. Dimension 0 is the innermost.
   struct Tiles {
     MapType type = MapType::kU8;
     int rank = 1;
@@ -76,7 +76,7 @@ class TensorMap {
   [[nodiscard]] uint32_t Extent(int dimension) const;
   // Elements apart in global memory that are neighbours in the box.
   [[nodiscard]] uint32_t Step(int dimension) const;
-  // Of a whole box, as they count for an mbarrier.
+  // The bytes of a whole box, as an mbarrier counts them.
   [[nodiscard]] uint64_t BoxBytes() const;
   // Bytes from one row of the innermost dimension to the next in shared memory: a swizzle takes its
   // whole span.

@@ -55,7 +55,7 @@ class FlowGraph {
         }
       }
     }
-    // What never comes to the end has no meeting point.
+    // An instruction from which the end is never reached has no meeting point.
     for (uint32_t& block : idom) block = block == kUnknown ? End() : block;
     return idom;
   }

@@ -40,7 +40,7 @@ class Lexer {
   }
   // Whether the token follows the one before with nothing in between.
   [[nodiscard]] bool adjacent() const { return adjacent_; }
-  // Of a number: an integer, or the bits of a float.
+  // The value of a number: an integer, or the bits of a float.
   [[nodiscard]] uint64_t value() const { return value_; }
   [[nodiscard]] Location location() const { return location_; }
   // Braces that are open before the token.

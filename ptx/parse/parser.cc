@@ -53,7 +53,7 @@ void Parser::SkipToDirective() {
   Take(';');
 }
 
-// What is wrong at the level of the module is wrong up to the next directive.
+// An error at the level of the module reaches to the next directive.
 void Parser::SkipToKnownDirective() {
   SkipToDirective();
   while (lexer_.token() != Token::kEnd) {
@@ -199,7 +199,7 @@ void Parser::DeclareVariable(Variable variable) {
   state_.names.emplace(name, symbol);
 }
 
-// What is wrong with a function is kept with it, once its name is known.
+// Errors of a function are kept with it, once its name is known.
 void Parser::ParseFunction(bool entry) {
   for (Diagnostic& error : TakeErrors()) state_.module->errors.push_back(std::move(error));
   Function function;
@@ -302,7 +302,7 @@ bool Parser::ParseDimensions(std::array<uint32_t, 3>* dimensions) {
   return true;
 }
 
-// What stands between the parameters and the body.
+// The directives between the parameters and the body.
 bool Parser::ParseBounds(Function* function) {
   std::array<uint32_t, 3> dimensions{};
   while (lexer_.token() == Token::kDot) {

@@ -19,7 +19,7 @@ namespace tarsia::ptx {
 
 class Parser : ParserPart {
  public:
-  // Of a state that outlives this.
+  // The state must outlive this.
   explicit Parser(ParserState* state)
       : ParserPart(state), locations_(state), declarations_(state), bodies_(state) {}
   // The module with its errors, and all of them (of each function the first) in `diagnostics`.

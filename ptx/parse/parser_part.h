@@ -45,7 +45,7 @@ struct ParserState {
 
 class ParserPart {
  protected:
-  // Of a state that outlives the part.
+  // The state must outlive this.
   explicit ParserPart(ParserState* state)
       : state_(*state), lexer_(state->lexer), diagnostics_(state->diagnostics) {}
 

@@ -32,7 +32,7 @@ struct ClusterMap {
   [[nodiscard]] bool Same(uint32_t a, uint32_t b) const;
 };
 
-// Up to which clock the actors of which blocks are known. A value; copies share what they hold.
+// The clocks up to which actors of blocks are known. A value type; copies share their contents.
 class Knowledge {
  public:
   // 0 for an actor that is not known.
@@ -63,8 +63,8 @@ class Knowledge {
   std::shared_ptr<Parts> parts_;
 };
 
-// What an actor knows to have happened, and which of it the asynchronous proxy may rely on: that
-// for which a fence.proxy.async stands between.
+// What an actor knows to have happened, and the part of it that the asynchronous proxy may rely on:
+// that which a fence.proxy.async has followed.
 struct Past {
   Knowledge all;
   Knowledge fenced;
@@ -78,7 +78,7 @@ struct Past {
   }
 };
 
-// Of the lanes of a warp. Lane i is actor 32 * warp + i of its block.
+// The order of the lanes of a warp. Lane i is actor 32 * warp + i of its block.
 class WarpOrder {
  public:
   // `threads`: of the block. `clock`: theirs, which must outlive this.
@@ -92,7 +92,7 @@ class WarpOrder {
   void Adopt(uint32_t lanes, const Past& past);
   // The lanes learn that what an agent of their block did up to this clock is done.
   void Learn(uint32_t lanes, uint32_t actor, Clock clock);
-  // What the lanes did so far and know together.
+  // All that the lanes did so far and know.
   [[nodiscard]] Past PastSoFar(uint32_t lanes) const;
   // fence.proxy.async: the asynchronous proxy may rely on all that the lanes know.
   void FenceProxy(uint32_t lanes);

@@ -137,7 +137,7 @@ class ShadowRange {
     Page* page = slot.load(std::memory_order_acquire);
     return page != nullptr ? *page : *NewPage(&slot);
   }
-  // What its pages take, and how much memory they are of.
+  // The bytes that its pages take, and the bytes of memory that they describe.
   [[nodiscard]] uint64_t bytes() const { return count_.load() * sizeof(Page); }
   [[nodiscard]] uint64_t touched() const { return count_.load() * kPageCells * kCellBytes; }
 
@@ -161,7 +161,7 @@ class GlobalShadow {
   [[nodiscard]] bool shared() const { return shared_; }
   ShadowRange& Of(uint64_t address, uint64_t bytes);
   [[nodiscard]] Trails& trails() { return trails_; }
-  // What cells of global memory and trails take, and how much memory the cells are of.
+  // The bytes that cells of global memory and trails take, and the bytes that the cells describe.
   [[nodiscard]] uint64_t bytes();
   [[nodiscard]] uint64_t touched();
 
@@ -178,7 +178,8 @@ class PageLock {
   explicit PageLock(ShadowRange::Page* page, bool needed) : page_(needed ? page : nullptr) {
     if (page_ == nullptr) return;
     // A thread that polls a flag there comes again and again, and lets those that wait go first.
-    for (int turn = 0; turn < kCourtesy && page_->waiting.load(std::memory_order_relaxed) != 0;) {
+    for (int turn = 0;
+         turn < kTurnsForWaiting && page_->waiting.load(std::memory_order_relaxed) != 0;) {
       ++turn;
     }
     if (!page_->busy.test_and_set(std::memory_order_acquire)) return;
@@ -197,7 +198,7 @@ class PageLock {
 
  private:
   static constexpr int kTurnsBeforeYield = 100;
-  static constexpr int kCourtesy = 1000;
+  static constexpr int kTurnsForWaiting = 1000;
   ShadowRange::Page* page_;
 };
 

@@ -1,4 +1,4 @@
-// What a slot holds after one more access.
+// The state of a slot after one more access.
 //
 // Cells take the same states again and again: a tile is read and written by threads in the same
 // order, iteration by iteration and block by block. The next state of a slot is therefore cached by

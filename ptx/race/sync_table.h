@@ -29,7 +29,7 @@ using Releases = std::vector<Release>;  // one for each block and scope
 bool IsWithinScope(const Release& release, Strength scope, const Accessor& accessor);
 void AddRelease(const Release& release, Releases* to);
 
-// By address. Thread-safe.
+// What was released, by address. Thread-safe.
 class SyncTable {
  public:
   // A strong write: what was released before is overwritten.
@@ -45,14 +45,14 @@ class SyncTable {
   std::atomic<size_t> size_{0};
 };
 
-// What fences of a warp's lanes have to do with their strong accesses.
+// The state that connects fences of a warp's lanes with their strong accesses.
 class FenceState {
  public:
   // A fence: the lanes acquire what their strong reads have seen and release what they know.
   void Fence(uint32_t lanes, Strength scope, const Accessor& accessor, WarpOrder* order);
   // A strong read of a lane saw these.
   void Saw(int lane, Strength scope, const Releases& releases);
-  // What a strong write of a lane hands on, if there was a fence before.
+  // What a strong write of a lane releases, if there was a fence before.
   [[nodiscard]] bool Released(int lane, Release* release) const;
 
  private:

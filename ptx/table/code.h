@@ -18,7 +18,7 @@ namespace tarsia::ptx {
 inline constexpr int kLanes = 32;
 inline constexpr uint32_t kAllLanes = 0xFFFFFFFFU;
 
-// What an instruction's handler says to the loop that called it.
+// What an instruction's handler returns to the loop.
 enum class Step : uint8_t {
   kNext,   // go on with the next instruction
   kMoved,  // the handler has set where to go on, or the threads wait
@@ -204,7 +204,7 @@ struct Function {
   std::vector<std::vector<uint32_t>> tables;  // of brx.idx
   bool has_wgmma = false;                     // its other instructions are checked too
 
-  // What is wrong with its text, the first of it; such a function has no code.
+  // The first errors of its text; such a function has no code.
   std::vector<Diagnostic> errors;
 };
 

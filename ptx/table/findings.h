@@ -47,8 +47,8 @@ inline uint64_t RavelIndex(const Dim3& at, const Dim3& extent) {
 enum class Severity : uint8_t { kCertain, kMemoryModel };
 std::string_view NameOf(Severity severity);
 
-// Of two accesses that nothing orders: the second is where the finding is, which stands later in
-// the text as a rule. "raw" is a read after a write.
+// The order of two accesses that nothing orders: the second is where the finding is, which comes
+// later in the text as a rule. "raw" is a read after a write.
 enum class AccessOrder : uint8_t { kNone, kReadAfterWrite, kWriteAfterRead, kWriteAfterWrite };
 std::string_view NameOf(AccessOrder order);
 

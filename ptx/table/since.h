@@ -29,7 +29,7 @@ struct Target {
 // "sm_90a"; none if it is no target.
 std::optional<Target> ParseTarget(std::string_view text);
 
-// What a form asks for. Written "sm_80 7.0": that target or a later one, that version or a later
+// What a form requires. Written "sm_80 7.0": that target or a later one, that version or a later
 // one; "sm_90a 8.0": only that target; "sm_90a+ 8.0": it or any later one with a suffix.
 struct Since {
   Target target;
