@@ -47,14 +47,16 @@ struct Wish {
 class Inference {
  public:
   explicit Inference(const Program& program)
-      : program_(program), kernel_(program.kernel()), classes_(program.types().size()) {}
+      : program_(program),
+        kernel_(program.kernel()),
+        infos_(program.instructions()),
+        classes_(program.types().size()) {}
 
   Result<LayoutPlan> Run() {
-    for (const Inst& inst : kernel_.code) infos_.push_back(Describe(program_, inst));
     plan_.values.resize(program_.types().size());
     plan_.insts.resize(infos_.size());
     wishes_.resize(program_.types().size());
-    for (const InstInfo& info : infos_) JoinClasses(info);
+    for (const ResolvedInst& info : infos_) JoinClasses(info);
     TakeWritten();
     for (size_t i = 0; i < infos_.size(); ++i) TARSIA_CHECK(CollectWishes(i));
     for (size_t i = 0; i < infos_.size(); ++i) {
@@ -67,6 +69,9 @@ class Inference {
  private:
   [[nodiscard]] int64_t threads() const { return int64_t{program_.warps()} * 32; }
   [[nodiscard]] const ConcreteType& type(uint32_t value) const { return program_.type(value); }
+  [[nodiscard]] Location LocationOf(const ResolvedInst& info) const {
+    return kernel_.LocationOf(*info.inst);
+  }
   [[nodiscard]] const TileLayout& layout(LayoutId id) const { return plan_.layouts[id]; }
 
   LayoutId Intern(TileLayout layout) {
@@ -80,7 +85,7 @@ class Inference {
 
   // Results among each other; where elements meet those at the same place alone, operands too,
   // unless the layout of the result is written out.
-  void JoinClasses(const InstInfo& info) {
+  void JoinClasses(const ResolvedInst& info) {
     std::optional<uint32_t> one;
     const auto join = [&](uint32_t value) {
       if (!IsRegisterTile(type(value))) return;
@@ -137,12 +142,12 @@ class Inference {
   }
 
   Status CollectWishes(size_t i) {
-    const InstInfo& info = infos_[i];
+    const ResolvedInst& info = infos_[i];
     if (info.row->family == Family::kMma) return WishFragments(i);
     if (info.operand[0].kind != Operand::Kind::kMemory) return OkStatus();
     const uint32_t memory = info.operand[0].value;
     const Role role = info.row->operands[0].role;
-    if (role == Role::kRead && !info.results.empty() && IsRegisterTile(type(info.results[0]))) {
+    if (role == Role::kRead && info.results.size() != 0 && IsRegisterTile(type(info.results[0]))) {
       WishAccess(memory, info.results[0]);
     } else if (const auto stored = StoredTile(info); role == Role::kWritten && stored) {
       WishAccess(memory, info.operand[*stored].value);
@@ -151,7 +156,7 @@ class Inference {
   }
 
   // The tile that goes to memory: the last one that is read.
-  static std::optional<size_t> StoredTile(const InstInfo& info) {
+  static std::optional<size_t> StoredTile(const ResolvedInst& info) {
     for (size_t i = info.row->operands.size(); i-- > 0;) {
       if (info.operand[i].IsTile() && info.row->operands[i].role == Role::kRead) return i;
     }
@@ -159,7 +164,7 @@ class Inference {
   }
 
   Status WishFragments(size_t i) {
-    const InstInfo& info = infos_[i];
+    const ResolvedInst& info = infos_[i];
     const DType a = info.operand[0].type;
     if ((a != kF16 && a != kBF16) || info.operand[1].type != a) return OkStatus();
     const auto& sa = type(info.operand[0].value).shape;
@@ -183,7 +188,7 @@ class Inference {
 
   // ---- choosing --------------------------------------------------------------------------------
 
-  Status Choose(const InstInfo& info, size_t r) {
+  Status Choose(const ResolvedInst& info, size_t r) {
     const uint32_t value = info.results[r];
     if (!IsRegisterTile(type(value)) || plan_.values[value].layout != kNoLayout) return OkStatus();
     ValueLayout& out = plan_.values[value];
@@ -197,13 +202,13 @@ class Inference {
       out.why = wish.why;
     }
     if (layout(out.layout).slots() > kMaxSlots) {
-      return MakeDiagnostic(diag::kTooManySlots, info.location, kernel_.ValueName(value),
+      return MakeDiagnostic(diag::kTooManySlots, LocationOf(info), kernel_.ValueName(value),
                             layout(out.layout).slots(), +kMaxSlots);
     }
     return OkStatus();
   }
 
-  Status ChooseForClass(const InstInfo& info, uint32_t value, Wish& wish) {
+  Status ChooseForClass(const ResolvedInst& info, uint32_t value, Wish& wish) {
     if (wish.access_bits == 0) {
       TARSIA_TRY(wish.layout, NaturalLayout(info));
       if (wish.layout && wish.layout->slots() <= kMaxSlots) {
@@ -224,7 +229,7 @@ class Inference {
   }
 
   // The layout a result has if nothing moves; nothing where that is not the instruction's way.
-  Result<std::optional<TileLayout>> NaturalLayout(const InstInfo& info) {
+  Result<std::optional<TileLayout>> NaturalLayout(const ResolvedInst& info) {
     const auto none = std::optional<TileLayout>();
     if (!info.operand[0].IsTile()) return none;
     const LayoutId from = plan_.values[info.operand[0].value].layout;
@@ -232,7 +237,7 @@ class Inference {
     const TileLayout& source = layout(from);
     switch (info.row->family) {
       case Family::kReduce: {
-        TARSIA_TRY(TileLayout reduced, ReducedLayout(source, ReducedAxes(info), Keeps(info)));
+        TARSIA_TRY(TileLayout reduced, ReducedLayout(source, info.axes, info.keepdims));
         return std::optional<TileLayout>(std::move(reduced));
       }
       case Family::kShape:
@@ -249,10 +254,10 @@ class Inference {
   }
 
   // Of permute, reshape, squeeze and unsqueeze.
-  Result<std::optional<TileLayout>> MovedLayout(const InstInfo& info, const TileLayout& source) {
-    if (info.inst->opcode == Opcode::kPermute) {
-      const auto order = ListAttr(program_, *info.inst, Attr::kOrder);
-      TARSIA_TRY(TileLayout permuted, PermutedLayout(source, order));
+  Result<std::optional<TileLayout>> MovedLayout(const ResolvedInst& info,
+                                                const TileLayout& source) {
+    if (info.opcode() == Opcode::kPermute) {
+      TARSIA_TRY(TileLayout permuted, PermutedLayout(source, info.axes));
       return std::optional<TileLayout>(std::move(permuted));
     }
     if (info.row->Has(kKeepsOrder)) {
@@ -261,17 +266,11 @@ class Inference {
     return std::optional<TileLayout>();
   }
 
-  std::vector<int64_t> ReducedAxes(const InstInfo& info) const {
-    if (info.row->AttrIndex(Attr::kAxes)) return ListAttr(program_, *info.inst, Attr::kAxes);
-    return {IntAttr(program_, *info.inst, Attr::kAxis, 0)};
-  }
-  bool Keeps(const InstInfo& info) const { return HasAttr(program_, *info.inst, Attr::kKeepdims); }
-
   // ---- how each instruction takes and gives its tiles
   // --------------------------------------------
 
   Status PlanInst(size_t i) {
-    const InstInfo& info = infos_[i];
+    const ResolvedInst& info = infos_[i];
     InstLayouts& out = plan_.insts[i];
     // Unless an instruction says otherwise, tiles are taken and given as they are.
     for (size_t o = 0; o < kMaxOperands; ++o) {
@@ -304,8 +303,8 @@ class Inference {
   }
 
   // Operands as the result is; `unpack` and stochastic casts too. Bits are viewed in place.
-  Status PlanElementwise(const InstInfo& info, InstLayouts& out) {
-    if (info.inst->opcode == Opcode::kUnpack) {
+  Status PlanElementwise(const ResolvedInst& info, InstLayouts& out) {
+    if (info.opcode() == Opcode::kUnpack) {
       out.result[0] = out.result[1] = out.operand[0];
       return OkStatus();
     }
@@ -315,27 +314,26 @@ class Inference {
     return OkStatus();
   }
 
-  Status PlanReduce(const InstInfo& info, InstLayouts& out) {
-    TARSIA_TRY(TileLayout natural,
-               ReducedLayout(layout(out.operand[0]), ReducedAxes(info), Keeps(info)));
+  Status PlanReduce(const ResolvedInst& info, InstLayouts& out) {
+    TARSIA_TRY(TileLayout natural, ReducedLayout(layout(out.operand[0]), info.axes, info.keepdims));
     const LayoutId id = Intern(std::move(natural));
     for (size_t r = 0; r < info.results.size(); ++r) out.result[r] = id;
     return OkStatus();
   }
 
-  Status PlanShape(const InstInfo& info, InstLayouts& out) {
-    if (info.inst->opcode == Opcode::kConvertLayout) {
+  Status PlanShape(const ResolvedInst& info, InstLayouts& out) {
+    if (info.opcode() == Opcode::kConvertLayout) {
       out.operand[0] = out.result[0];
       return OkStatus();
     }
-    if (info.inst->opcode == Opcode::kBroadcast) return PlanBroadcast(info, out);
+    if (info.opcode() == Opcode::kBroadcast) return PlanBroadcast(info, out);
     TARSIA_TRY(std::optional<TileLayout> moved, MovedLayout(info, layout(out.operand[0])));
     if (moved) out.result[0] = Intern(*std::move(moved));
     return OkStatus();
   }
 
   // The source is wanted as the result is after a reduction of the axes that are repeated.
-  Status PlanBroadcast(const InstInfo& info, InstLayouts& out) {
+  Status PlanBroadcast(const ResolvedInst& info, InstLayouts& out) {
     const Extents& from = type(info.operand[0].value).shape;
     const Extents& to = type(info.results[0]).shape;
     std::vector<int64_t> axes;
@@ -347,7 +345,7 @@ class Inference {
     return OkStatus();
   }
 
-  Status PlanMemory(const InstInfo& info, InstLayouts& out) {
+  Status PlanMemory(const ResolvedInst& info, InstLayouts& out) {
     const auto indices = info.row->OperandWith(Role::kIndex);
     const auto stored = StoredTile(info);
     if (indices && info.operand[*indices].IsTile()) {
@@ -356,36 +354,31 @@ class Inference {
     } else if (info.row->Has(kAtomic)) {
       const LayoutId value = out.operand[*stored];
       for (size_t i = 1; i <= *stored; ++i) out.operand[i] = value;
-      if (!info.results.empty()) out.result[0] = value;
-    } else if (info.inst->opcode == Opcode::kCopyAsync) {
+      if (info.results.size() != 0) out.result[0] = value;
+    } else if (info.opcode() == Opcode::kCopyAsync) {
       TARSIA_TRY(out.moved, CopyLayout(info));
     }
     return OkStatus();
   }
 
   // Each thread has the indices of the elements that it moves.
-  Result<LayoutId> IndexLayout(const InstInfo& info, const TileLayout& tile) {
-    const int64_t axis = IntAttr(program_, *info.inst, Attr::kAxis, 0);
+  Result<LayoutId> IndexLayout(const ResolvedInst& info, const TileLayout& tile) {
     std::vector<int64_t> others;
     for (int64_t d = 0; d < tile.rank(); ++d) {
-      if (d != axis) others.push_back(d);
+      if (d != info.axis) others.push_back(d);
     }
     TARSIA_TRY(TileLayout indices, ReducedLayout(tile, others, false));
     return Intern(std::move(indices));
   }
 
-  Result<LayoutId> CopyLayout(const InstInfo& info) {
-    Extents shape;
-    const TypeExpr& note = program_.module().type(info.inst->type);
-    for (const ExprId extent : program_.pool().children(note.shape)) {
-      shape.push_back(program_.pool().AsInt(extent).value_or(0));
-    }
+  Result<LayoutId> CopyLayout(const ResolvedInst& info) {
+    const Extents shape(info.shape.begin(), info.shape.end());
     int64_t vector = 1;
     while (vector * 2 * info.operand[0].type.bits <= kVectorBits) vector *= 2;
     const int fast = FastDimension(info.operand[1].value);
     TARSIA_TRY(TileLayout copy, BlockedLayout(shape, threads(), vector, fast));
     if (copy.slots() > kMaxSlots) {
-      return MakeDiagnostic(diag::kTooManySlots, info.location,
+      return MakeDiagnostic(diag::kTooManySlots, LocationOf(info),
                             kernel_.ValueName(info.operand[0].value), copy.slots(), +kMaxSlots);
     }
     return Intern(std::move(copy));
@@ -393,17 +386,17 @@ class Inference {
 
   const Program& program_;
   const Kernel& kernel_;
-  std::vector<InstInfo> infos_;
+  const std::vector<ResolvedInst>& infos_;
   Classes classes_;
   std::vector<Wish> wishes_;  // by the value that stands for a class
   LayoutPlan plan_;
 };
 
-void AppendConversion(const Program& program, const LayoutPlan& plan, const InstInfo& info,
+void AppendConversion(const Program& program, const LayoutPlan& plan, const ResolvedInst& info,
                       uint32_t value, LayoutId from, LayoutId to, bool before, std::string& out) {
   if (from == to || from == kNoLayout || to == kNoLayout) return;
-  out += "  line " + std::to_string(info.location.line) + ": `" + std::string(info.row->mnemonic) +
-         "` " + (before ? "takes" : "gives") + " %" +
+  out += "  line " + std::to_string(program.kernel().LocationOf(*info.inst).line) + ": `" +
+         std::string(info.row->mnemonic) + "` " + (before ? "takes" : "gives") + " %" +
          std::string(program.kernel().ValueName(value)) + " as " +
          ToString(plan.layouts[before ? to : from]) + "\n";
 }
@@ -424,7 +417,7 @@ std::string ToString(const Program& program, const LayoutPlan& plan) {
            ToString(plan.layouts[layout.layout]) + " (" + layout.why + ")\n";
   }
   for (size_t i = 0; i < plan.insts.size(); ++i) {
-    const InstInfo info = Describe(program, kernel.code[i]);
+    const ResolvedInst& info = program.instructions()[i];
     for (size_t o = 0; o < kMaxOperands; ++o) {
       if (!info.operand[o].IsTile()) continue;
       const uint32_t value = info.operand[o].value;

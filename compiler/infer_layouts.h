@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "compiler/operands.h"
 #include "compiler/tile_layout.h"
 #include "isa/program.h"
 #include "support/result.h"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "isa/module.h"
+#include "isa/resolved.h"
 #include "layout/bit_layout.h"
 #include "layout/mem_layout.h"
 #include "layout/reg_layout.h"
@@ -46,6 +47,11 @@ struct ConcreteType {
   }
 };
 
+inline bool IsRegisterTile(const ConcreteType& type) { return type.IsTile(Space::kRegister); }
+inline bool IsMemoryTile(const ConcreteType& type) {
+  return type.kind == ValueKind::kTile && type.space != Space::kRegister;
+}
+
 struct BoundConstant {
   std::string name;
   ConstKind kind{};
@@ -62,6 +68,11 @@ class Program {
   [[nodiscard]] std::string_view name() const { return module_->Name(kernel()); }
   [[nodiscard]] const ConcreteType& type(uint32_t value) const { return types_[value]; }
   [[nodiscard]] const std::vector<ConcreteType>& types() const { return types_; }
+  // What follows from the types, instruction by instruction.
+  [[nodiscard]] const ResolvedCode& resolved() const { return *resolved_; }
+  [[nodiscard]] const std::vector<ResolvedInst>& instructions() const {
+    return resolved_->instructions();
+  }
   [[nodiscard]] const std::vector<BoundConstant>& constants() const { return constants_; }
   [[nodiscard]] int warps() const { return warps_; }
   [[nodiscard]] const std::string& source_name() const { return module_->source_name; }
@@ -71,6 +82,7 @@ class Program {
   Program() = default;
   std::shared_ptr<const Module> module_;  // of one kernel
   std::vector<ConcreteType> types_;
+  std::shared_ptr<const ResolvedCode> resolved_;
   std::vector<BoundConstant> constants_;
   int warps_ = 4;
 };

@@ -36,6 +36,7 @@ class Specialiser {
     if (diagnostics_.count() != before) return Fail();
     program.constants_ = std::move(constants_);
     program.module_ = std::make_shared<const Module>(std::move(module_));
+    program.resolved_ = Resolve(program);
     return program;
   }
 

@@ -211,7 +211,7 @@ ExecState Agent::Fail(Diagnostic error) {
 // ---- values --------------------------------------------------------------------------------
 
 uint64_t Agent::Code(const PlannedInst& inst, size_t operand) {
-  const Operand& o = inst.operand[operand];
+  const PlannedOperand& o = inst.operand[operand];
   switch (o.kind) {
     case Operand::Kind::kScalar:
       return codes_[o.value];
@@ -229,7 +229,7 @@ uint64_t Agent::Code(const PlannedInst& inst, size_t operand) {
 }
 
 Agent::Source Agent::Elements(const PlannedInst& inst, size_t operand) {
-  const Operand& o = inst.operand[operand];
+  const PlannedOperand& o = inst.operand[operand];
   switch (o.kind) {
     case Operand::Kind::kTile: {
       const uint8_t* tile = tiles_[o.value];
@@ -256,7 +256,7 @@ Agent::Source Agent::Elements(const PlannedInst& inst, size_t operand) {
 }
 
 const void* Agent::RowMajor(const PlannedInst& inst, size_t operand) {
-  const Operand& o = inst.operand[operand];
+  const PlannedOperand& o = inst.operand[operand];
   const uint8_t* tile = tiles_[o.value];
   if (o.to_logical == nullptr) return tile;
   if (check()) CheckReplicas(inst, o.value);
@@ -331,7 +331,7 @@ Status Agent::UpdateMap(const PlannedInst& inst, std::shared_ptr<AddressMap>& ma
 }
 
 Box Agent::BoxOf(const PlannedInst& inst, size_t operand, const int64_t* shape) {
-  const Operand& o = inst.operand[operand];
+  const PlannedOperand& o = inst.operand[operand];
   int64_t start[kMaxRank];
   for (size_t d = 0; d < o.indices.size(); ++d) start[d] = o.indices[d].Int(codes_.data());
   return ClipBox(views_[o.value], start, shape);

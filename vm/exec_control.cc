@@ -37,7 +37,7 @@ EXEC(GridZ) { return SetIndex(agent, inst, agent.launch().grid[2]); }
 
 // A lone scalar may change its integer type; it keeps its low bits, as expressions do.
 EXEC(Mov) {
-  const Operand& source = inst.operand[0];
+  const PlannedOperand& source = inst.operand[0];
   if (inst.tile_result) {
     const void* data = agent.Elements(inst, 0).data;
     const ValuePlan& type = agent.plan().values[inst.result[0]];
@@ -119,7 +119,7 @@ EXEC(Print) {
   if (!launch.options().print) return ExecState::kNext;
   const std::string prefix =
       BlockName(agent.block().index) + " " + std::string(inst.operand[0].text);
-  const Operand& value = inst.operand[1];
+  const PlannedOperand& value = inst.operand[1];
   if (value.IsTile()) {
     const void* tile = agent.RowMajor(inst, 1);
     const std::lock_guard lock(launch.mutex);

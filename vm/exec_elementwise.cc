@@ -87,7 +87,7 @@ EXEC(Iota) {
 }
 
 EXEC(Fill) {
-  const Operand& element = inst.operand[0];
+  const PlannedOperand& element = inst.operand[0];
   uint64_t code = agent.Code(inst, 0);
   if (element.type != inst.type) code = CastCode(element.type, code, inst.type);
   host::Fill(agent.plan().values[inst.result[0]].container, code, agent.Tile(inst.result[0]),

@@ -166,7 +166,7 @@ ExecState Atomic(Agent& agent, const PlannedInst& inst) {
 }  // namespace
 
 EXEC(View) {
-  const Operand& source = inst.operand[0];
+  const PlannedOperand& source = inst.operand[0];
   if (source.IsTile()) {
     ViewRegisters(agent, inst);
     return ExecState::kNext;
@@ -199,7 +199,7 @@ EXEC(AllocGlobal) {
 }
 
 EXEC(Slice) {
-  const Operand& source = inst.operand[0];
+  const PlannedOperand& source = inst.operand[0];
   int64_t start[kMaxRank];
   int64_t shape[kMaxRank];
   for (size_t d = 0; d < inst.extents.size(); ++d) {

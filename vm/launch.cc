@@ -32,7 +32,8 @@ void BindArguments(std::span<const Argument> args, LaunchState& state) {
     region.writable = buffer->writable;
     region.value = static_cast<uint32_t>(i);
     // Bytes that nobody writes need no watching.
-    if (state.options().check && buffer->writable && state.plan.written[i]) {
+    if (state.options().check && buffer->writable &&
+        state.plan.program.resolved().WritesThrough(region.value)) {
       state.shadows.push_back(std::make_unique<Shadow>(buffer->bytes, true, true));
       region.shadow = state.shadows.back().get();
     }

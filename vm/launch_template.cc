@@ -72,24 +72,23 @@ Status LaunchTemplate::AddAssumptions(const Program& program) {
 
 Status LaunchTemplate::AddViews(const Program& program) {
   const Kernel& kernel = program.kernel();
-  const std::vector<bool> written = WrittenValues(program);
   size_t block_end = 0;
   for (size_t i = 0; i < kernel.code.size(); ++i) {
-    const Inst& inst = kernel.code[i];
-    if (Row(inst.opcode).Has(kOpensBlock) && !RunsItsBlock(program.pool(), kernel, inst)) {
-      block_end = std::max<size_t>(block_end, inst.end);
+    const ResolvedInst& inst = program.instructions()[i];
+    if (inst.row->Has(kOpensBlock) && !RunsItsBlock(program.pool(), kernel, *inst.inst)) {
+      block_end = std::max<size_t>(block_end, inst.inst->end);
     }
-    if (!Row(inst.opcode).MakesView()) continue;
-    const ExprId source = kernel.Slots(inst)[0];
-    if (!source.is_value() || program.type(source.value()).kind != ValueKind::kPointer) {
+    if (!inst.row->MakesView()) continue;
+    const uint32_t source = inst.operand[0].value;
+    if (program.type(source).kind != ValueKind::kPointer) {
       TARSIA_CHECK(AddExtents(program, i, 0));
       continue;
     }
     View view;
-    view.parameter = source.value();
+    view.parameter = source;
     view.inst = i;
     view.unconditional = i >= block_end;
-    view.written = written[kernel.Results(inst)[0].value()];
+    view.written = program.resolved().WritesThrough(inst.results[0]);
     TARSIA_CHECK(AddView(program, std::move(view)));
   }
   return OkStatus();

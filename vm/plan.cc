@@ -37,11 +37,6 @@ ExecFunction FunctionOf(Opcode opcode) {
 
 uint64_t AlignUp(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
 
-bool IsMemory(const ValuePlan& value) {
-  return value.kind == ValueKind::kPointer ||
-         (value.kind == ValueKind::kTile && value.space != Space::kRegister);
-}
-
 bool IsRegister(const ValuePlan& value) {
   return value.kind == ValueKind::kTile && value.space == Space::kRegister;
 }
@@ -56,7 +51,6 @@ class Planner {
     plan_.storages.emplace_back();
     TARSIA_CHECK(PlanValues());
     TARSIA_CHECK(EmitBlock(0, kernel_.code.size(), 0));
-    plan_.written = WrittenValues(plan_.program);
     for (const PlannedInst& inst : plan_.code) {
       if (inst.inst != nullptr) ReserveScratch(inst);
     }
@@ -158,21 +152,20 @@ class Planner {
   Status EmitBlock(size_t begin, size_t end, int depth) {
     if (depth > kMaxBlockDepth) return NotRunnable(kernel_.location, "blocks are nested too deep");
     for (size_t i = begin; i < end;) {
-      const Inst& inst = kernel_.code[i];
+      const ResolvedInst& inst = plan_.program.instructions()[i];
       const size_t at = plan_.code.size();
       PlannedInst planned;
       TARSIA_CHECK(PlanInst(inst, planned));
       plan_.code.push_back(std::move(planned));
-      if (Row(inst.opcode).Has(kOpensBlock)) TARSIA_CHECK(EmitBody(i, at, depth));
-      i = std::max<size_t>(inst.end, i + 1);
+      if (inst.row->Has(kOpensBlock)) TARSIA_CHECK(EmitBody(i, at, depth));
+      i = std::max<size_t>(inst.inst->end, i + 1);
     }
     return OkStatus();
   }
 
   Status EmitBody(size_t i, size_t at, int depth) {
     const Inst& inst = kernel_.code[i];
-    const size_t body_end = inst.opcode == Opcode::kIf ? inst.else_begin : inst.end;
-    TARSIA_CHECK(EmitBlock(i + 1, body_end, depth + 1));
+    TARSIA_CHECK(EmitBlock(i + 1, inst.else_begin, depth + 1));
     if (inst.opcode == Opcode::kIf) {
       if (inst.else_begin < inst.end) {
         const size_t jump = EmitJump(&ExecJump, 0, 0);
@@ -206,152 +199,72 @@ class Planner {
     return plan_.code.size() - 1;
   }
 
-  Status PlanInst(const Inst& inst, PlannedInst& out) {
-    const InstRow& row = Row(inst.opcode);
-    out.exec = FunctionOf(inst.opcode);
-    out.inst = &inst;
-    out.results = inst.results;
-    for (size_t r = 0; r < inst.results; ++r) {
-      const ExprId id = kernel_.Results(inst)[r];
-      if (!id.is_value() || id.value() >= plan_.values.size()) {
-        return NotRunnable(kernel_.LocationOf(inst), "a result that is no value");
-      }
-      out.result[r] = id.value();
+  Status PlanInst(const ResolvedInst& inst, PlannedInst& out) {
+    out.exec = FunctionOf(inst.opcode());
+    out.inst = inst.inst;
+    out.results = static_cast<uint32_t>(inst.results.size());
+    std::copy(inst.results.begin(), inst.results.end(), out.result);
+    out.tile_result = out.results > 0 && IsRegister(plan_.values[out.result[0]]);
+    out.type = inst.type;
+    out.cast = inst.cast;
+    out.axis = inst.axis;
+    out.axes.assign(inst.axes.begin(), inst.axes.end());
+    out.zeroed = inst.zeroed;
+    for (size_t i = 0; i < inst.row->operands.size(); ++i) {
+      TARSIA_CHECK(PlanOperand(inst, i, out.operand[i]));
     }
-    out.tile_result = inst.results > 0 && IsRegister(plan_.values[out.result[0]]);
-    for (size_t i = 0; i < row.operands.size(); ++i) TARSIA_CHECK(PlanOperand(inst, i, out));
-    out.type = ComputationType(inst, out);
-    EncodeConstants(out);
     PlanStorage(inst, out);
-    TARSIA_CHECK(PlanAttributes(inst, out));
-    if (inst.opcode == Opcode::kFor) out.loop = plan_.loops++;
+    if (inst.row->family == Family::kMemory) TARSIA_CHECK(PlanMemory(inst, out));
+    if (inst.opcode() == Opcode::kUnpack) TARSIA_CHECK(PlanUnpack(*inst.inst, out));
+    if (inst.opcode() == Opcode::kFor) out.loop = plan_.loops++;
     return OkStatus();
   }
 
-  Status PlanOperand(const Inst& inst, size_t i, PlannedInst& out) {
-    const OperandRow& row = Row(inst.opcode).operands[i];
-    const auto slots = kernel_.Slots(inst);
-    const size_t slot = Row(inst.opcode).Slot(i);
-    if (slot >= slots.size()) return OkStatus();
-    const ExprId id = slots[slot];
-    const Location location = kernel_.ArgLocation(inst, inst.results + slot);
-    Operand& operand = out.operand[i];
-    switch (row.kind) {
-      case OperandKind::kText:
-        operand.kind = Operand::Kind::kText;
-        operand.text = pool().Text(id);
+  Status PlanOperand(const ResolvedInst& inst, size_t i, PlannedOperand& out) {
+    const Operand& operand = inst.operand[i];
+    out.kind = operand.kind;
+    out.value = operand.value;
+    out.type = operand.type;
+    const size_t slot = inst.results.size() + inst.row->Slot(i);
+    switch (operand.kind) {
+      case Operand::Kind::kNone:
+      case Operand::Kind::kScalar:
         return OkStatus();
-      case OperandKind::kTile:
-      case OperandKind::kOptionalTile:
-      case OperandKind::kMemoryTile:
-      case OperandKind::kSource:
-      case OperandKind::kElement:
-        if (!id.is_value()) return NotRunnable(location, "an operand that is no value");
-        break;
-      case OperandKind::kIndex:
-      case OperandKind::kCondition:
-      case OperandKind::kConstant: {
-        operand.kind = Operand::Kind::kExpr;
-        TARSIA_TRY(operand.expr, IndexExpr::Compile(plan_.program, id, location));
+      case Operand::Kind::kTile:
+        out.to_logical = Convert(plan_.values[operand.value].storage, kLogical);
+        return OkStatus();
+      case Operand::Kind::kConstant:
+      case Operand::Kind::kExpr: {
+        const Location location = kernel_.ArgLocation(*inst.inst, slot);
+        TARSIA_TRY(out.expr, IndexExpr::Compile(plan_.program, operand.expr, location));
+        if (operand.kind == Operand::Kind::kConstant) out.code = out.expr.Code(nullptr, out.type);
         return OkStatus();
       }
-      case OperandKind::kTileOrExpr:
-      case OperandKind::kExpr: {
-        if (id.is_value()) break;
-        TARSIA_TRY(operand.expr, IndexExpr::Compile(plan_.program, id, location));
-        operand.kind = operand.expr.IsConstant() ? Operand::Kind::kConstant : Operand::Kind::kExpr;
+      case Operand::Kind::kMemory:
+        return PlanIndices(operand, kernel_.ArgLocation(*inst.inst, slot + 1), out);
+      case Operand::Kind::kText:
+        out.text = pool().Text(operand.expr);
         return OkStatus();
-      }
-    }
-    return PlanValueOperand(inst, i, id.value(), location, operand);
-  }
-
-  Status PlanValueOperand(const Inst& inst, size_t i, uint32_t id, Location location,
-                          Operand& operand) {
-    const ValuePlan& value = plan_.values[id];
-    operand.value = id;
-    operand.type = value.dtype;
-    if (IsRegister(value)) {
-      operand.kind = Operand::Kind::kTile;
-      operand.to_logical = Convert(value.storage, kLogical);
-    } else {
-      operand.kind = IsMemory(value) ? Operand::Kind::kMemory : Operand::Kind::kScalar;
-    }
-    if (Row(inst.opcode).operands[i].kind != OperandKind::kElement) return OkStatus();
-    const size_t slot = Row(inst.opcode).Slot(i) + 1;
-    const auto slots = kernel_.Slots(inst);
-    if (slot >= slots.size()) return NotRunnable(location, "an element without indices");
-    for (const ExprId index : pool().children(slots[slot])) {
-      TARSIA_TRY(
-          IndexExpr expr,
-          IndexExpr::Compile(plan_.program, index, kernel_.ArgLocation(inst, inst.results + slot)));
-      operand.indices.push_back(std::move(expr));
-    }
-    if (static_cast<int>(operand.indices.size()) != value.rank) {
-      return NotRunnable(location, "an element with the wrong number of indices");
     }
     return OkStatus();
   }
 
-  static DType TypeOfConstant(const IndexExpr& expr) {
-    switch (expr.type()) {
-      case IndexExpr::Type::kBool:
-        return kBoolType;
-      case IndexExpr::Type::kFloat:
-        return kF32;
-      case IndexExpr::Type::kInt:
-        return kI32;
+  Status PlanIndices(const Operand& operand, Location location, PlannedOperand& out) {
+    for (const ExprId index : pool().children(operand.indices)) {
+      TARSIA_TRY(IndexExpr expr, IndexExpr::Compile(plan_.program, index, location));
+      out.indices.push_back(std::move(expr));
     }
-    return kI32;
-  }
-
-  // The element type that the operands share: that of the first value among them (behind the
-  // condition of a select); of constants alone, what their kind gives.
-  DType ComputationType(const Inst& inst, const PlannedInst& out) const {
-    if (Row(inst.opcode).Has(kTypeOfResult)) {
-      return plan_.values[out.result[0]].dtype;
-    }
-    const size_t first = inst.opcode == Opcode::kSelect ? 1 : 0;
-    for (size_t i = first; i < kMaxOperands; ++i) {
-      const Operand& operand = out.operand[i];
-      if (operand.kind == Operand::Kind::kTile || operand.kind == Operand::Kind::kScalar ||
-          operand.kind == Operand::Kind::kMemory) {
-        return operand.type;
-      }
-    }
-    for (size_t i = first; i < kMaxOperands; ++i) {
-      const Operand& operand = out.operand[i];
-      if (operand.kind != Operand::Kind::kConstant && operand.kind != Operand::Kind::kExpr) {
-        continue;
-      }
-      // What is only shown is shown in full.
-      if (inst.opcode != Opcode::kPrint) return TypeOfConstant(operand.expr);
-      return operand.expr.type() == IndexExpr::Type::kInt     ? kI64
-             : operand.expr.type() == IndexExpr::Type::kFloat ? kF64
-                                                              : kBoolType;
-    }
-    return inst.results > 0 ? plan_.values[out.result[0]].dtype : kI32;
-  }
-
-  static void EncodeConstants(PlannedInst& out) {
-    const bool select = out.inst->opcode == Opcode::kSelect;
-    for (size_t i = 0; i < kMaxOperands; ++i) {
-      Operand& operand = out.operand[i];
-      if (operand.kind == Operand::Kind::kExpr) operand.type = out.type;
-      if (operand.kind != Operand::Kind::kConstant) continue;
-      operand.type = select && i == 0 ? kBoolType : out.type;
-      operand.code = operand.expr.Code(nullptr, operand.type);
-    }
+    return OkStatus();
   }
 
   // How operands and results are stored, and what lies between them.
-  void PlanStorage(const Inst& inst, PlannedInst& out) {
+  void PlanStorage(const ResolvedInst& inst, PlannedInst& out) {
     for (size_t r = 0; r < out.results; ++r) {
       const ValuePlan& value = plan_.values[out.result[r]];
       if (!IsRegister(value)) continue;
       out.from_logical[r] = Convert(kLogical, value.storage);
       out.direct[r] = value.storage == kLogical;
-      for (const Operand& operand : out.operand) {
+      for (const PlannedOperand& operand : out.operand) {
         if (operand.IsTile() && operand.value == out.result[r]) out.direct[r] = false;
       }
     }
@@ -360,80 +273,36 @@ class Planner {
     } else {
       out.count = out.operand[0].IsTile() ? plan_.values[out.operand[0].value].stored : 1;
     }
-    if (!out.tile_result || !Row(inst.opcode).Has(kByElement)) return;
+    if (!out.tile_result || !inst.row->Has(kByElement)) return;
     const StorageId storage = plan_.values[out.result[0]].storage;
-    for (Operand& operand : out.operand) {
+    for (PlannedOperand& operand : out.operand) {
       if (!operand.IsTile()) continue;
       operand.to_result = Convert(plan_.values[operand.value].storage, storage);
     }
   }
 
-  // ---- attributes and annotations ----------------------------------------------------------
+  // ---- memory ------------------------------------------------------------------------------
 
-  std::optional<int64_t> IntAttr(const Inst& inst, Attr attr) const {
-    return pool().AsInt(kernel_.AttrOf(inst, attr));
-  }
-
-  std::vector<int64_t> ListAttr(const Inst& inst, Attr attr) const {
-    std::vector<int64_t> out;
-    for (const ExprId item : pool().children(kernel_.AttrOf(inst, attr))) {
-      out.push_back(pool().AsInt(item).value_or(0));
-    }
-    return out;
-  }
-
-  Status PlanAttributes(const Inst& inst, PlannedInst& out) {
-    out.axis = IntAttr(inst, Attr::kAxis).value_or(0);
-    out.axes = ListAttr(inst, Attr::kAxes);
-    if (inst.opcode == Opcode::kPermute) out.axes = ListAttr(inst, Attr::kOrder);
-    out.zeroed = !kernel_.AttrOf(inst, Attr::kZeroed).none();
-    if (const auto rounding = IntAttr(inst, Attr::kRounding)) {
-      out.cast.rounding = static_cast<Rounding>(*rounding);
-    }
-    if (!kernel_.AttrOf(inst, Attr::kSat).none()) out.cast.overflow = Overflow::kSaturate;
-    if (!kernel_.AttrOf(inst, Attr::kNoSat).none()) out.cast.overflow = Overflow::kNonSaturating;
-    if (!kernel_.AttrOf(inst, Attr::kWrap).none()) out.cast.overflow = Overflow::kWrap;
-    switch (Row(inst.opcode).family) {
-      case Family::kMemory:
-        return PlanMemory(inst, out);
-      case Family::kConvert:
-        return inst.opcode == Opcode::kUnpack ? PlanUnpack(inst, out) : OkStatus();
-      case Family::kControl:
-      case Family::kShape:
-      case Family::kElementwise:
-      case Family::kMma:
-      case Family::kReduce:
-      case Family::kSync:
-        break;
-    }
-    return OkStatus();
-  }
-
-  Status PlanMemory(const Inst& inst, PlannedInst& out) {
-    const bool makes_memory = out.results > 0 && IsMemory(plan_.values[out.result[0]]);
-    if (inst.opcode == Opcode::kCopyAsync) {
-      for (const ExprId extent : pool().children(plan_.program.module().type(inst.type).shape)) {
-        const auto value = pool().AsInt(extent);
-        if (!value) return NotRunnable(kernel_.LocationOf(inst), "a copy of unknown shape");
-        out.shape.push_back(*value);
-      }
-    } else if (inst.opcode == Opcode::kSlice || makes_memory) {
+  Status PlanMemory(const ResolvedInst& inst, PlannedInst& out) {
+    if (out.results == 0) {
+      out.shape.assign(inst.shape.begin(), inst.shape.end());
+    } else if (IsMemoryTile(plan_.program.type(out.result[0]))) {
       TARSIA_CHECK(PlanMemoryTile(inst, out));
-    } else if (inst.opcode == Opcode::kView) {
-      TARSIA_CHECK(PlanRegisterView(inst, out));
-    } else if (out.results > 0) {
+    } else if (inst.row->MakesView()) {
+      TARSIA_CHECK(PlanRegisterView(*inst.inst, out));
+    } else {
       out.shape = plan_.values[out.result[0]].shape;
     }
-    if (inst.opcode == Opcode::kAllocShared) return PlanAllocShared(inst, out);
-    if (inst.opcode == Opcode::kAllocGlobal) {
+    if (inst.row->Allocates() == Space::kShared) return PlanAllocShared(*inst.inst, out);
+    if (inst.row->Allocates() == Space::kGlobal) {
       out.allocation = static_cast<uint32_t>(plan_.global.size());
-      plan_.global.push_back({out.result[0], &inst, 0, 0, out.zeroed});
+      plan_.global.push_back({out.result[0], inst.inst, 0, 0, out.zeroed});
     }
     return OkStatus();
   }
 
   // Views, slices and allocations: extents, and the addresses where all extents are known.
-  Status PlanMemoryTile(const Inst& inst, PlannedInst& out) {
+  Status PlanMemoryTile(const ResolvedInst& inst, PlannedInst& out) {
     const ConcreteType& type = plan_.program.type(out.result[0]);
     bool constant = true;
     for (size_t d = 0; d < type.shape.size(); ++d) {
@@ -441,17 +310,17 @@ class Planner {
         out.extents.push_back(IndexExpr::Constant(type.shape[d]));
         continue;
       }
-      TARSIA_TRY(IndexExpr extent,
-                 IndexExpr::Compile(plan_.program, type.shape_exprs[d], kernel_.LocationOf(inst)));
+      TARSIA_TRY(IndexExpr extent, IndexExpr::Compile(plan_.program, type.shape_exprs[d],
+                                                      kernel_.LocationOf(*inst.inst)));
       constant = constant && extent.IsConstant();
       out.extents.push_back(std::move(extent));
     }
-    if (!constant || inst.opcode == Opcode::kSlice) return OkStatus();
+    if (!constant || inst.opcode() == Opcode::kSlice) return OkStatus();
     Result<std::shared_ptr<AddressMap>> map =
         AddressMap::Make(type.mem_layout, type.shape, type.dtype);
     if (!map.ok()) {
       Diagnostic error = map.TakeError();
-      error.location = kernel_.TypeLocation(inst);
+      error.location = kernel_.TypeLocation(*inst.inst);
       return error;
     }
     out.map = *std::move(map);
@@ -480,7 +349,7 @@ class Planner {
   // What the functions of Agent and the EXECs ask for, for this instruction.
   void ReserveScratch(const PlannedInst& inst) {
     for (size_t i = 0; i < kMaxOperands; ++i) {
-      const Operand& operand = inst.operand[i];
+      const PlannedOperand& operand = inst.operand[i];
       if (!operand.IsTile()) continue;
       const ValuePlan& value = plan_.values[operand.value];
       if (operand.to_logical != nullptr) Reserve(i, value.elements * value.container);
@@ -511,14 +380,14 @@ class Planner {
   }
 
   void ReserveForMemory(const PlannedInst& inst) {
-    if (inst.inst->opcode == Opcode::kView && inst.operand[0].IsTile()) {
+    if (Row(inst.inst->opcode).MakesView() && inst.operand[0].IsTile()) {
       const ValuePlan& from = plan_.values[inst.operand[0].value];
       const auto bits = static_cast<uint64_t>(from.stored) * from.dtype.bits;
       const int64_t stream = static_cast<int64_t>(BytesForBits(bits)) + 1;
       const auto* table = inst.register_bits.get();
       Reserve(0, table != nullptr ? table->threads * table->words * 4 : stream);
     }
-    if (inst.inst->opcode == Opcode::kCopyAsync) {
+    if (Row(inst.inst->opcode).Has(kAsynchronous)) {
       int64_t bytes = ContainerBytes(plan_.values[inst.operand[1].value].dtype);
       for (const int64_t extent : inst.shape) {
         if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kMaxRegisterTileBytes) return;
@@ -549,11 +418,8 @@ class Planner {
 
   void ReserveForReduction(const PlannedInst& inst) {
     const ValuePlan& source = plan_.values[inst.operand[0].value];
-    const Opcode opcode = inst.inst->opcode;
-    const bool finds = opcode == Opcode::kReduceArgmin || opcode == Opcode::kReduceArgmax;
-    const std::span<const int64_t> axes =
-        finds ? std::span<const int64_t>(&inst.axis, 1) : std::span<const int64_t>(inst.axes);
-    plan_.host_scratch.Include(host::ReduceScratch(opcode, source.dtype, source.shape, axes));
+    plan_.host_scratch.Include(
+        host::ReduceScratch(inst.inst->opcode, source.dtype, source.shape, inst.axes));
   }
 
   // ---- bits of registers -------------------------------------------------------------------
@@ -646,31 +512,6 @@ class Planner {
   const Kernel& kernel_;
   std::map<std::pair<StorageId, StorageId>, Conversion> conversions_;
 };
-
-std::vector<bool> WrittenValues(const Program& program) {
-  const Kernel& kernel = program.kernel();
-  std::vector<bool> written(program.types().size(), false);
-  const auto mark = [&](ExprId id) {
-    if (!id.is_value() || id.value() >= written.size() || written[id.value()]) return false;
-    written[id.value()] = true;
-    return true;
-  };
-  for (const Inst& inst : kernel.code) {
-    if (Row(inst.opcode).WritesMemory()) mark(kernel.Slots(inst)[0]);
-  }
-  // Backwards, so that a chain of slices is done in one pass.
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto inst = kernel.code.rbegin(); inst != kernel.code.rend(); ++inst) {
-      if (!Row(inst->opcode).MakesView()) continue;
-      if (inst->results == 0 || inst->slots == 0) continue;
-      const ExprId result = kernel.Results(*inst)[0];
-      if (!result.is_value() || !written[result.value()]) continue;
-      changed = mark(kernel.Slots(*inst)[0]) || changed;
-    }
-  }
-  return written;
-}
 
 Plan::Plan(Program p) : program(std::move(p)), contexts_(std::make_unique<LaunchContexts>()) {}
 Plan::~Plan() = default;

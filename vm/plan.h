@@ -53,26 +53,18 @@ struct ValuePlan {
 // Entry i of the target's storage comes from entry (*index)[i] of the source's; null: the same.
 using Conversion = std::shared_ptr<const std::vector<uint32_t>>;
 
-struct Operand {
-  enum class Kind : uint8_t {
-    kNone,
-    kTile,      // a register tile: `value`
-    kScalar,    // a scalar value: `value`
-    kConstant,  // `code` in `type`
-    kExpr,      // `expr`, rounded to `type` where a code is asked for
-    kMemory,    // a memory tile (with `indices` for elements of it) or pointer: `value`
-    kText,      // `text`
-  };
-  Kind kind = Kind::kNone;
+// An operand (isa/resolved.h) made ready to be read.
+struct PlannedOperand {
+  Operand::Kind kind = Operand::Kind::kNone;
   uint32_t value = 0;
   DType type;
-  uint64_t code = 0;
-  IndexExpr expr;
-  std::vector<IndexExpr> indices;
-  std::string_view text;
-  Conversion to_logical;  // kTile: from its storage to row-major order
-  Conversion to_result;   // kTile: from its storage to that of result 0
-  [[nodiscard]] bool IsTile() const { return kind == Kind::kTile; }
+  uint64_t code = 0;               // kConstant: in `type`
+  IndexExpr expr;                  // kExpr: rounded to `type` where a code is asked for
+  std::vector<IndexExpr> indices;  // kMemory
+  std::string_view text;           // kText
+  Conversion to_logical;           // kTile: from its storage to row-major order
+  Conversion to_result;            // kTile: from its storage to that of result 0
+  [[nodiscard]] bool IsTile() const { return kind == Operand::Kind::kTile; }
 };
 
 // Tables of `view` of registers and `unpack`.
@@ -115,7 +107,7 @@ struct PlannedInst {
   bool tile_result = false;       // of result 0
   bool direct[kMaxResults] = {};  // row-major storage, and no operand is the same variable
   Conversion from_logical[kMaxResults];
-  Operand operand[kMaxOperands];
+  PlannedOperand operand[kMaxOperands];
   DType type;         // of the computation: the operands' element type
   int64_t count = 0;  // elements stored of result 0, or of operand 0 without a result
 
@@ -159,7 +151,6 @@ class Plan {
   // What one thread that runs blocks needs of all these.
   [[nodiscard]] uint64_t BytesOfRunner() const;
   uint32_t loops = 0;
-  std::vector<bool> written;  // by value: memory that some instruction writes through it
 
   [[nodiscard]] const Kernel& kernel() const { return program.kernel(); }
   [[nodiscard]] Location LocationOf(const PlannedInst& inst) const {
@@ -179,9 +170,6 @@ class Plan {
  private:
   const std::unique_ptr<LaunchContexts> contexts_;
 };
-
-// By value: whether some instruction writes memory through it, or through a view or slice of it.
-std::vector<bool> WrittenValues(const Program& program);
 
 }  // namespace tarsia::vm
 

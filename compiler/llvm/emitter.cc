@@ -80,18 +80,17 @@ void Emitter::CollectFacts() {
   facts_.resize(values);
   assignments_.assign(values, 0);
   for (uint32_t i = 0; i < values; ++i) facts_[i] = Facts::OfType(program_.type(i).dtype);
-  for (const Inst& inst : kernel().code) {
-    uses_async_copies_ = uses_async_copies_ || Row(inst.opcode).Has(kAsynchronous);
-    for (const ExprId result : kernel().Results(inst)) ++assignments_[result.value()];
+  for (const ResolvedInst& inst : program_.instructions()) {
+    uses_async_copies_ = uses_async_copies_ || inst.row->Has(kAsynchronous);
+    for (const uint32_t result : inst.results) ++assignments_[result];
   }
-  written_ = WrittenMemory(program_);
   for (const Assume& assume : kernel().assumes) {
     if (assume.alignment.none()) Assumed(assume.condition);
   }
   // Who launches checks the extents that depend on parameters alone.
-  for (const Inst& inst : kernel().code) {
-    if (!Row(inst.opcode).MakesView()) continue;
-    for (const ExprId extent : program_.type(kernel().Results(inst)[0].value()).shape_exprs) {
+  for (const ResolvedInst& inst : program_.instructions()) {
+    if (!inst.row->MakesView()) continue;
+    for (const ExprId extent : program_.type(inst.results[0]).shape_exprs) {
       if (!extent.is_value() || extent.value() >= kernel().params.size()) continue;
       facts_[extent.value()] = Both(facts_[extent.value()], Facts::Between(0, kMaxExtent));
     }
@@ -164,11 +163,11 @@ void Emitter::MakeEntry() {
       RequireAlignment(assume.condition.value(), Facts::Exactly(*bytes).PowerOfTwo(1u << 20));
     }
   }
-  for (const Inst& inst : kernel().code) {
-    if (Row(inst.opcode).Allocates() != Space::kGlobal) continue;
+  for (const ResolvedInst& inst : program_.instructions()) {
+    if (inst.row->Allocates() != Space::kGlobal) continue;
     Workspace workspace;
-    workspace.value = kernel().Results(inst)[0].value();
-    workspace.zeroed = HasAttr(program_, inst, Attr::kZeroed);
+    workspace.value = inst.results[0];
+    workspace.zeroed = inst.zeroed;
     info_.workspace.push_back(workspace);
     add(KernelParameter::Kind::kWorkspace, kU8, I(64), 8, kWorkspaceAlignment);
   }
@@ -252,15 +251,14 @@ Status Emitter::EmitBody(size_t begin, size_t end) {
 }
 
 Status Emitter::EmitInst(size_t number) {
-  const InstInfo info = Describe(program_, kernel().code[number]);
-  const InstInfo* outer = inst_;
+  const ResolvedInst* outer = inst_;
   const InstLayouts* outer_layouts = inst_layouts_;
   const size_t outer_number = inst_number_;
-  inst_ = &info;
+  inst_ = &program_.instructions()[number];
   inst_layouts_ = &layouts_.insts[number];
   inst_number_ = number;
-  SetLine(info.location);
-  Status status = LoweringOf(info.inst->opcode)(*this);
+  SetLine(InstLocation());
+  Status status = LoweringOf(inst_->opcode())(*this);
   inst_ = outer;
   inst_layouts_ = outer_layouts;
   inst_number_ = outer_number;
@@ -410,19 +408,16 @@ void Emitter::WriteTile(uint32_t value, const Slots& slots, const Slots& words) 
 void Emitter::FindWords() {
   const size_t values = program_.types().size();
   std::vector<bool> read(values, false), loaded(values, false);
-  for (const Inst& inst : kernel().code) {
-    const InstRow& row = Row(inst.opcode);
-    for (const ExprId result : kernel().Results(inst)) {
-      loaded[result.value()] = loaded[result.value()] || row.Has(kGivesCodes);
+  for (const ResolvedInst& inst : program_.instructions()) {
+    for (const uint32_t result : inst.results) {
+      loaded[result] = loaded[result] || inst.row->Has(kGivesCodes);
     }
-    const auto slots = kernel().Slots(inst);
-    if (row.Has(kReadsCodes) && !slots.empty() && slots[0].is_value())
-      read[slots[0].value()] = true;
+    if (inst.row->Has(kReadsCodes) && inst.operand[0].IsTile()) read[inst.operand[0].value] = true;
   }
   keeps_words_.assign(values, false);
   for (uint32_t value = 0; value < values; ++value) {
     const ConcreteType& type = program_.type(value);
-    if (!read[value] || !IsRegisterTile(type) || !LowPrecision(type.dtype)) continue;
+    if (!read[value] || !LowPrecision(type.dtype)) continue;
     const Result<BitLayout> bits = CodeBits(value);
     keeps_words_[value] = bits.ok() && bits->count() == Layout(LayoutOf(value)).slots() &&
                           (bits->order() == BitOrder::kLanes || loaded[value]);

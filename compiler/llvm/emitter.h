@@ -27,7 +27,6 @@
 #include "compiler/facts.h"
 #include "compiler/infer_layouts.h"
 #include "compiler/llvm/element/element.h"
-#include "compiler/operands.h"
 #include "compiler/plan_shared.h"
 #include "compiler/target.h"
 #include "layout/mem_layout.h"
@@ -102,7 +101,8 @@ class Emitter {
   // ---- what is compiled --------------------------------------------------------------------
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Kernel& kernel() const { return program_.kernel(); }
-  [[nodiscard]] const InstInfo& inst() const { return *inst_; }
+  [[nodiscard]] const ResolvedInst& inst() const { return *inst_; }
+  [[nodiscard]] Location InstLocation() const { return kernel().LocationOf(*inst_->inst); }
   [[nodiscard]] const InstLayouts& inst_layouts() const { return *inst_layouts_; }
   [[nodiscard]] const TileLayout& Layout(LayoutId id) const { return layouts_.layouts[id]; }
   // The number of a layout that the plan may not have.
@@ -270,9 +270,11 @@ class Emitter {
   // Of an alloc.global: i64 address.
   llvm::Value* WorkspaceAddress(uint32_t value);
   // Whether some instruction writes this value's memory.
-  [[nodiscard]] bool IsWritten(uint32_t value) const { return written_[value]; }
+  [[nodiscard]] bool IsWritten(uint32_t value) const {
+    return program_.resolved().WritesMemoryOf(value);
+  }
   // Whether a view or slice has extents that nobody can look at before the launch.
-  [[nodiscard]] bool ChecksExtents(const Inst& inst) const;
+  [[nodiscard]] bool ChecksExtents(const ResolvedInst& inst) const;
   // Whether the host can compute an expression before the launch.
   [[nodiscard]] bool DependsOnParametersAlone(ExprId expr) const;
 
@@ -339,14 +341,13 @@ class Emitter {
   std::vector<bool> keeps_words_;                      // by value
   std::vector<Facts> facts_;                           // by value, of scalars assigned once
   std::vector<int> assignments_;                       // by value
-  std::vector<bool> written_;
   std::map<uint32_t, MemoryTile> memory_;
   std::map<std::pair<LayoutId, int>, llvm::Value*> thread_index_;
   std::map<LayoutId, llvm::Value*> linear_thread_;
   std::map<LayoutId, llvm::Value*> first_holder_;
 
   size_t inst_number_ = 0;
-  const InstInfo* inst_ = nullptr;
+  const ResolvedInst* inst_ = nullptr;
   const InstLayouts* inst_layouts_ = nullptr;
 };
 

@@ -10,20 +10,22 @@ namespace tarsia::compiler {
 
 // Whether some instruction may have something to say to the host.
 bool Emitter::NeedsReport() const {
-  return std::any_of(kernel().code.begin(), kernel().code.end(), [&](const Inst& inst) {
-    if (Row(inst.opcode).Has(kReports)) return true;
-    const auto slots = kernel().Slots(inst);
+  const auto& code = program_.instructions();
+  return std::any_of(code.begin(), code.end(), [&](const ResolvedInst& inst) {
+    if (inst.row->Has(kReports)) return true;
     // A step may be zero; a slice may not begin on a whole byte; an extent may be negative.
-    if (inst.opcode == Opcode::kFor) {
-      return slots.size() > 2 && program_.pool().UsesValues(slots[2]);
+    if (inst.opcode() == Opcode::kFor) {
+      return inst.operand[2].present() && program_.pool().UsesValues(inst.operand[2].expr);
     }
-    if (inst.opcode == Opcode::kView && IsMemoryTile(program_.type(slots[0].value()))) return true;
-    return Row(inst.opcode).MakesView() && ChecksExtents(inst);
+    if (inst.opcode() == Opcode::kView && IsMemoryTile(program_.type(inst.operand[0].value))) {
+      return true;
+    }
+    return inst.row->MakesView() && ChecksExtents(inst);
   });
 }
 
-bool Emitter::ChecksExtents(const Inst& inst) const {
-  const ConcreteType& type = program_.type(kernel().Results(inst)[0].value());
+bool Emitter::ChecksExtents(const ResolvedInst& inst) const {
+  const ConcreteType& type = program_.type(inst.results[0]);
   for (size_t d = 0; d < type.shape.size(); ++d) {
     if (type.shape[d] < 0 && !DependsOnParametersAlone(type.shape_exprs[d])) return true;
   }
@@ -45,9 +47,9 @@ bool Emitter::DependsOnParametersAlone(ExprId expr) const {
 
 Result<uint32_t> Emitter::AddRecord(ReportRecord record) {
   if (info_.records.size() >> kRecordBits != 0) {
-    return MakeDiagnostic(diag::kTooManyReports, inst_->location, 1 << kRecordBits);
+    return MakeDiagnostic(diag::kTooManyReports, InstLocation(), 1 << kRecordBits);
   }
-  record.location = inst_->location;
+  record.location = InstLocation();
   info_.records.push_back(std::move(record));
   return static_cast<uint32_t>(info_.records.size() - 1);
 }

@@ -37,7 +37,7 @@ class Atomics {
       });
       out.push_back(b_.CreateLoad(type, old));
     }
-    if (!e_.inst().results.empty()) e_.SetResult(0, Shared(layout, out));
+    if (e_.inst().results.size() != 0) e_.SetResult(0, Shared(layout, out));
     return OkStatus();
   }
 

@@ -98,7 +98,7 @@ LOWER(Mov) {
   const DType type = e.inst().type;
   llvm::Value* element = e.ScalarOperand(0);
   Facts facts;
-  if (source.kind == Operand::Kind::kExpr) {
+  if (source.IsExpr()) {
     const ScalarValue value = e.Evaluate(source.expr);
     if (value.kind == ScalarKind::kInt && e.program().pool().UsesValues(source.expr)) {
       facts = Truncated(value.facts, type);
@@ -188,7 +188,7 @@ LOWER(Assert) {
   }
   ReportRecord record;
   record.kind = ReportRecord::Kind::kAssert;
-  record.text = std::string(e.inst().operand[1].text);
+  record.text = std::string(e.program().pool().Text(e.inst().operand[1].expr));
   return e.FailUnless(holds, std::move(record));
 }
 
@@ -196,7 +196,7 @@ LOWER(Print) {
   const Operand& value = e.inst().operand[1];
   ReportRecord record;
   record.kind = ReportRecord::Kind::kPrint;
-  record.text = std::string(e.inst().operand[0].text);
+  record.text = std::string(e.program().pool().Text(e.inst().operand[0].expr));
   record.type = value.type;
   if (value.IsTile()) record.shape = e.program().type(value.value).shape;
   const uint64_t bytes = record.EntryBytes();

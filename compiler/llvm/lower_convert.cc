@@ -47,7 +47,7 @@ LOWER(Cast) {
   const Operand& source = e.inst().operand[0];
   const uint32_t result = e.inst().results[0];
   const DType to = e.program().type(result).dtype;
-  const CastOptions options = CastOptionsOf(e.program(), *e.inst().inst);
+  const CastOptions options = e.inst().cast;
   if (!IsRegisterTile(e.program().type(result))) {
     e.WriteScalar(result, e.elements().Cast(e.ScalarOperand(0), source.type, to, options));
     return OkStatus();

@@ -22,7 +22,7 @@ void Finish(Emitter& e, const Slots& slots, const Facts& facts = {}) {
 Status Unary(Emitter& e) {
   Slots slots = e.TileOperand(0, ResultSlots(e));
   for (llvm::Value*& slot : slots) {
-    slot = e.elements().Unary(e.inst().inst->opcode, e.inst().type, slot);
+    slot = e.elements().Unary(e.inst().opcode(), e.inst().type, slot);
   }
   Finish(e, slots);
   return OkStatus();
@@ -34,7 +34,7 @@ Status Binary(Emitter& e, const Facts& facts = {}) {
   const Slots y = e.TileOperand(1, count);
   Slots out;
   for (size_t i = 0; i < count; ++i) {
-    out.push_back(e.elements().Binary(e.inst().inst->opcode, e.inst().type, x[i], y[i]));
+    out.push_back(e.elements().Binary(e.inst().opcode(), e.inst().type, x[i], y[i]));
   }
   Finish(e, out, facts);
   return OkStatus();
@@ -66,7 +66,7 @@ Slots Positions(Emitter& e, LayoutId layout, int dim) {
 
 // The index rounded to the type as a cast from i64 does it.
 LOWER(Iota) {
-  const int64_t axis = IntAttr(e.program(), *e.inst().inst, Attr::kAxis, 0);
+  const int64_t axis = e.inst().axis;
   const DType type = e.program().type(e.inst().results[0]).dtype;
   const LayoutId layout = e.inst_layouts().result[0];
   Slots slots = Positions(e, layout, static_cast<int>(axis));

@@ -14,9 +14,7 @@ namespace {
 
 size_t Size(int64_t x) { return static_cast<size_t>(x); }
 
-Emitter::Cache CacheOf(Emitter& e) {
-  return static_cast<Emitter::Cache>(IntAttr(e.program(), *e.inst().inst, Attr::kCache, 0));
-}
+Emitter::Cache CacheOf(Emitter& e) { return static_cast<Emitter::Cache>(e.inst().cache); }
 
 // The power of two that a number of bytes is a multiple of: what an address of such elements
 // needs.
@@ -45,7 +43,7 @@ std::vector<IndexValue> Extents64(Emitter& e, const ConcreteType& type) {
 // Ends the block where an extent of a view or slice is outside of 0 to 2^40. Whoever launches has
 // seen to those that depend on parameters alone.
 Status CheckExtents(Emitter& e) {
-  if (!e.ChecksExtents(*e.inst().inst)) return OkStatus();
+  if (!e.ChecksExtents(e.inst())) return OkStatus();
   const ConcreteType& type = e.program().type(e.inst().results[0]);
   for (size_t d = 0; d < type.shape.size(); ++d) {
     if (type.shape[d] >= 0 || e.DependsOnParametersAlone(type.shape_exprs[d])) continue;
@@ -239,7 +237,7 @@ LOWER(AllocGlobal) {
   const ConcreteType& type = e.program().type(result);
   for (const ExprId extent : type.shape_exprs) {
     if (!e.DependsOnParametersAlone(extent)) {
-      return MakeDiagnostic(diag::kWorkspaceSize, e.inst().location, e.kernel().ValueName(result));
+      return MakeDiagnostic(diag::kWorkspaceSize, e.InstLocation(), e.kernel().ValueName(result));
     }
   }
   TARSIA_TRY(MemoryTile tile, e.WholeTile(type, Extents64(e, type)));
@@ -341,7 +339,7 @@ LOWER(CopyWait) {
 
 LOWER(Gather) {
   const MemoryTile& memory = e.Memory(e.inst().operand[0].value);
-  const auto axis = static_cast<int>(IntAttr(e.program(), *e.inst().inst, Attr::kAxis, 0));
+  const auto axis = static_cast<int>(e.inst().axis);
   const LayoutId layout = e.inst_layouts().result[0];
   TileAccess access(e, memory, layout, Zeros(e, memory.rank()));
   access.SetAxis(axis, AxisIndices(e, layout, axis));
@@ -351,7 +349,7 @@ LOWER(Gather) {
 
 LOWER(Scatter) {
   const MemoryTile& memory = e.Memory(e.inst().operand[0].value);
-  const auto axis = static_cast<int>(IntAttr(e.program(), *e.inst().inst, Attr::kAxis, 0));
+  const auto axis = static_cast<int>(e.inst().axis);
   const LayoutId layout = e.inst_layouts().operand[2];
   const Slots slots = e.TileOperand(2);
   TileAccess access(e, memory, layout, Zeros(e, memory.rank()));

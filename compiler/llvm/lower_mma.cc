@@ -134,7 +134,7 @@ class ScalarDot {
     // At most 16 bytes lie between a and b.
     slab_ = room == whole ? k_ : (room - 16) / (a_bytes + b_bytes);
     if (slab_ <= 0) {
-      return MakeDiagnostic(diag::kDotTooWide, e_.inst().location, a_bytes + b_bytes, room - 16);
+      return MakeDiagnostic(diag::kDotTooWide, e_.InstLocation(), a_bytes + b_bytes, room - 16);
     }
     b_offset_ = place_of_b(slab_);
     e_.TakeScratch(static_cast<uint64_t>(b_offset_ + b_bytes * slab_));

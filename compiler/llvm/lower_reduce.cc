@@ -19,9 +19,9 @@ class Reduction {
   using Bundle = Slots;
   using Combine = std::function<Bundle(const Bundle&, const Bundle&)>;
 
-  Reduction(Emitter& e, std::vector<int64_t> axes)
+  explicit Reduction(Emitter& e)
       : e_(e),
-        axes_(std::move(axes)),
+        axes_(e.inst().axes),
         source_(e.inst_layouts().operand[0]),
         result_(e.inst_layouts().result[0]) {}
 
@@ -128,14 +128,10 @@ class Reduction {
   }
 
   Emitter& e_;
-  const std::vector<int64_t> axes_;
+  const std::span<const int64_t> axes_;
   const LayoutId source_;
   const LayoutId result_;
 };
-
-std::vector<int64_t> AxesOf(Emitter& e) {
-  return ListAttr(e.program(), *e.inst().inst, Attr::kAxes);
-}
 
 // The elementwise instruction that joins two parts.
 Opcode JoinOf(Opcode reduce) {
@@ -166,11 +162,11 @@ uint64_t EmptyCode(Opcode reduce, DType type) {
 
 Status Reduce(Emitter& e) {
   llvm::IRBuilder<>& b = e.b();
-  const Opcode opcode = e.inst().inst->opcode;
+  const Opcode opcode = e.inst().opcode();
   const DType type = e.inst().operand[0].type;
   const bool adds = opcode == Opcode::kReduceSum || opcode == Opcode::kReduceProd;
   const DType wide = adds && (type == kF16 || type == kBF16) ? kF32 : type;
-  Reduction reduction(e, AxesOf(e));
+  Reduction reduction(e);
   llvm::Value* empty = ToCode(b, e.Constant(wide, EmptyCode(opcode, wide)), wide);
   std::vector<Slots> parts;
   for (llvm::Value* slot : e.TileOperand(0)) {
@@ -207,9 +203,9 @@ llvm::Value* KeyOf(llvm::IRBuilder<>& b, llvm::Value* code, DType type) {
 Status ReduceArg(Emitter& e) {
   llvm::IRBuilder<>& b = e.b();
   const DType type = e.inst().operand[0].type;
-  const bool least = e.inst().inst->opcode == Opcode::kReduceArgmin;
-  const int64_t axis = IntAttr(e.program(), *e.inst().inst, Attr::kAxis, 0);
-  Reduction reduction(e, {axis});
+  const bool least = e.inst().opcode() == Opcode::kReduceArgmin;
+  const int64_t axis = e.inst().axis;
+  Reduction reduction(e);
   llvm::Value* worst = KeyOf(b, ToCode(b, e.Constant(type, ExtremeCode(type, least)), type), type);
   const Slots empty = {worst, e.Int32(-1)};
   std::vector<Slots> parts;

@@ -102,7 +102,7 @@ Result<MemoryTile> Emitter::WholeTile(const ConcreteType& type, std::vector<Inde
 
 std::vector<IndexValue> Emitter::Indices(const Operand& operand) {
   std::vector<IndexValue> out;
-  for (const ExprId index : operand.indices) out.push_back(Index(index));
+  for (const ExprId index : program_.pool().children(operand.indices)) out.push_back(Index(index));
   return out;
 }
 

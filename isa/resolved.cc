@@ -1,0 +1,337 @@
+#include "isa/resolved.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "isa/program.h"
+
+namespace tarsia {
+namespace {
+
+// What expressions compute, and whether they depend on scalars. Parts that expressions share are
+// looked at once: a short text can share so much that a walk of the tree would not end.
+class Expressions {
+ public:
+  explicit Expressions(const Program& program)
+      : program_(program), pool_(program.pool()), known_(pool_.size()) {}
+
+  struct Facts {
+    bool known = false;
+    bool uses_values = false;
+    ScalarKind kind = ScalarKind::kInt;
+  };
+
+  Facts Of(ExprId expr) {
+    if (!expr.is_node()) return OfLeaf(expr);
+    if (known_[expr.index()].known) return known_[expr.index()];
+    Facts facts;
+    bool has_float = false;
+    for (const ExprId child : pool_.children(expr)) {
+      const Facts part = Of(child);
+      facts.uses_values = facts.uses_values || part.uses_values;
+      has_float = has_float || part.kind == ScalarKind::kFloat;
+    }
+    facts.known = true;
+    facts.kind = KindOfNode(expr, has_float ? ScalarKind::kFloat : ScalarKind::kInt);
+    return known_[expr.index()] = facts;
+  }
+
+ private:
+  [[nodiscard]] Facts OfLeaf(ExprId expr) const {
+    if (!expr.is_value()) return {};
+    const DType type = program_.type(expr.value()).dtype;
+    if (type.IsBool()) return {true, true, ScalarKind::kBool};
+    return {true, true, type.IsInteger() ? ScalarKind::kInt : ScalarKind::kFloat};
+  }
+
+  // `joined`: float where one of the parts is, else an integer.
+  [[nodiscard]] ScalarKind KindOfNode(ExprId expr, ScalarKind joined) const {
+    switch (pool_.kind(expr)) {
+      case ExprKind::kFloat:
+        return ScalarKind::kFloat;
+      case ExprKind::kBool:
+        return ScalarKind::kBool;
+      case ExprKind::kUnary:
+        if (static_cast<UnaryOp>(pool_.node(expr).code) == UnaryOp::kNot) return ScalarKind::kBool;
+        return joined;
+      case ExprKind::kBinary:
+        return IsTruth(static_cast<BinaryOp>(pool_.node(expr).code)) ? ScalarKind::kBool : joined;
+      case ExprKind::kCall:
+        return joined;
+      case ExprKind::kNone:
+      case ExprKind::kValue:
+      case ExprKind::kInt:
+      case ExprKind::kDType:
+      case ExprKind::kString:
+      case ExprKind::kName:
+      case ExprKind::kFragment:
+      case ExprKind::kKeyword:
+      case ExprKind::kReplicate:
+      case ExprKind::kList:
+        return ScalarKind::kInt;
+    }
+    return ScalarKind::kInt;
+  }
+
+  static bool IsTruth(BinaryOp op) {
+    switch (op) {
+      case BinaryOp::kOr:
+      case BinaryOp::kAnd:
+      case BinaryOp::kEqual:
+      case BinaryOp::kNotEqual:
+      case BinaryOp::kLess:
+      case BinaryOp::kLessEqual:
+      case BinaryOp::kGreater:
+      case BinaryOp::kGreaterEqual:
+        return true;
+      case BinaryOp::kAdd:
+      case BinaryOp::kSubtract:
+      case BinaryOp::kMultiply:
+      case BinaryOp::kDivide:
+      case BinaryOp::kModulo:
+        return false;
+    }
+    return false;
+  }
+
+  const Program& program_;
+  const ExprPool& pool_;
+  std::vector<Facts> known_;  // by node
+};
+
+DType TypeOfKind(ScalarKind kind, bool in_full) {
+  switch (kind) {
+    case ScalarKind::kInt:
+      return in_full ? kI64 : kI32;
+    case ScalarKind::kBool:
+      return kBoolType;
+    case ScalarKind::kFloat:
+      return in_full ? kF64 : kF32;
+  }
+  return kI32;
+}
+
+}  // namespace
+
+class Resolver {
+ public:
+  Resolver(const Program& program, ResolvedCode& out)
+      : program_(program),
+        module_(program.module()),
+        kernel_(program.kernel()),
+        pool_(program.pool()),
+        expressions_(program),
+        out_(out) {}
+
+  void Run() {
+    out_.numbers_.reserve(CountNumbers());  // spans point into it
+    out_.instructions_.reserve(kernel_.code.size());
+    for (const Inst& inst : kernel_.code) out_.instructions_.push_back(ResolveInst(inst));
+    FindRoots();
+    FindWritten();
+  }
+
+ private:
+  // ---- operands ------------------------------------------------------------------------------
+
+  ResolvedInst ResolveInst(const Inst& inst) {
+    ResolvedInst out;
+    out.inst = &inst;
+    out.row = &Row(inst.opcode);
+    for (const ExprId result : kernel_.Results(inst)) {
+      out.results.items[out.results.count++] = result.value();
+    }
+    for (size_t i = 0; i < out.row->operands.size(); ++i) {
+      out.operand[i] = ResolveOperand(inst, *out.row, i);
+    }
+    out.type = ComputationType(out);
+    for (Operand& operand : out.operand) {
+      if (!operand.IsExpr()) continue;
+      operand.type = operand.role == Role::kCondition ? kBoolType : out.type;
+    }
+    ResolveAttributes(out);
+    return out;
+  }
+
+  Operand ResolveOperand(const Inst& inst, const InstRow& row, size_t i) {
+    const auto slots = kernel_.Slots(inst);
+    const size_t slot = row.Slot(i);
+    Operand out;
+    out.role = row.operands[i].role;
+    if (slot >= slots.size()) return out;
+    out.expr = slots[slot];
+    switch (row.operands[i].kind) {
+      case OperandKind::kText:
+        out.kind = Operand::Kind::kText;
+        return out;
+      case OperandKind::kIndex:
+      case OperandKind::kCondition:
+      case OperandKind::kConstant:
+        out.kind = Operand::Kind::kExpr;
+        return out;
+      case OperandKind::kTileOrExpr:
+      case OperandKind::kExpr:
+        if (out.expr.is_value()) break;
+        out.kind =
+            expressions_.Of(out.expr).uses_values ? Operand::Kind::kExpr : Operand::Kind::kConstant;
+        return out;
+      case OperandKind::kElement:
+        out.indices = slots[slot + 1];
+        break;
+      case OperandKind::kTile:
+      case OperandKind::kOptionalTile:
+      case OperandKind::kMemoryTile:
+      case OperandKind::kSource:
+        break;
+    }
+    ResolveValue(out);
+    return out;
+  }
+
+  void ResolveValue(Operand& out) const {
+    out.value = out.expr.value();
+    const ConcreteType& type = program_.type(out.value);
+    out.type = type.dtype;
+    out.kind = type.kind == ValueKind::kScalar ? Operand::Kind::kScalar
+               : IsRegisterTile(type)          ? Operand::Kind::kTile
+                                               : Operand::Kind::kMemory;
+  }
+
+  // That of the result where the row says so; else that of the first value among the operands; of
+  // expressions alone, what their kind gives. Conditions come last: they choose.
+  DType ComputationType(const ResolvedInst& inst) {
+    const bool has_result = inst.results.size() != 0;
+    if (inst.row->Has(kTypeOfResult)) return program_.type(inst.results[0]).dtype;
+    for (const bool conditions : {false, true}) {
+      const auto counts = [&](const Operand& operand) {
+        return (operand.role == Role::kCondition) == conditions;
+      };
+      for (const Operand& operand : inst.operand) {
+        if (operand.IsValue() && counts(operand)) return operand.type;
+      }
+      for (const Operand& operand : inst.operand) {
+        if (!operand.IsExpr() || !counts(operand)) continue;
+        return TypeOfKind(expressions_.Of(operand.expr).kind, inst.row->Has(kInFull));
+      }
+    }
+    return has_result ? program_.type(inst.results[0]).dtype : kI32;
+  }
+
+  // ---- attributes ----------------------------------------------------------------------------
+
+  // The list of axes, or the one axis, that an instruction has.
+  [[nodiscard]] ExprId AxesOf(const Inst& inst) const {
+    const ExprId axes = kernel_.AttrOf(inst, Attr::kAxes);
+    return axes.none() ? kernel_.AttrOf(inst, Attr::kOrder) : axes;
+  }
+
+  size_t CountNumbers() const {
+    size_t count = 0;
+    for (const Inst& inst : kernel_.code) {
+      count += pool_.children(AxesOf(inst)).size() + 1;
+      count += pool_.children(module_.type(inst.type).shape).size();
+    }
+    return count;
+  }
+
+  [[nodiscard]] int64_t IntAttr(const Inst& inst, Attr attr) const {
+    return pool_.AsInt(kernel_.AttrOf(inst, attr)).value_or(0);
+  }
+  [[nodiscard]] bool Flag(const Inst& inst, Attr attr) const {
+    return !kernel_.AttrOf(inst, attr).none();
+  }
+
+  std::span<const int64_t> Since(size_t begin) const {
+    return {out_.numbers_.data() + begin, out_.numbers_.size() - begin};
+  }
+
+  void ResolveAttributes(ResolvedInst& out) {
+    const Inst& inst = *out.inst;
+    if (out.row->attrs.size() != 0) {
+      out.axis = IntAttr(inst, Attr::kAxis);
+      out.axes = Axes(inst, out);
+      out.cast = CastOptionsOf(inst);
+      out.cache = static_cast<uint8_t>(IntAttr(inst, Attr::kCache));
+      out.keepdims = Flag(inst, Attr::kKeepdims);
+      out.zeroed = Flag(inst, Attr::kZeroed);
+    }
+    out.shape = AnnotatedShape(inst);
+  }
+
+  std::span<const int64_t> Axes(const Inst& inst, const ResolvedInst& out) {
+    const size_t begin = out_.numbers_.size();
+    if (out.row->AttrIndex(Attr::kAxis)) {
+      out_.numbers_.push_back(out.axis);
+    } else {
+      for (const ExprId item : pool_.children(AxesOf(inst))) {
+        out_.numbers_.push_back(pool_.AsInt(item).value_or(0));
+      }
+    }
+    return Since(begin);
+  }
+
+  // Nothing where an extent is known only at run time.
+  std::span<const int64_t> AnnotatedShape(const Inst& inst) {
+    const size_t begin = out_.numbers_.size();
+    for (const ExprId extent : pool_.children(module_.type(inst.type).shape)) {
+      const auto number = pool_.AsInt(extent);
+      if (!number) {
+        out_.numbers_.resize(begin);
+        break;
+      }
+      out_.numbers_.push_back(*number);
+    }
+    return Since(begin);
+  }
+
+  [[nodiscard]] CastOptions CastOptionsOf(const Inst& inst) const {
+    CastOptions out;
+    out.rounding = static_cast<Rounding>(IntAttr(inst, Attr::kRounding));
+    if (Flag(inst, Attr::kSat)) out.overflow = Overflow::kSaturate;
+    if (Flag(inst, Attr::kNoSat)) out.overflow = Overflow::kNonSaturating;
+    if (Flag(inst, Attr::kWrap)) out.overflow = Overflow::kWrap;
+    return out;
+  }
+
+  // ---- memory --------------------------------------------------------------------------------
+
+  // A tile in memory is defined once, before it is used: one pass finds every root.
+  void FindRoots() {
+    out_.roots_.resize(program_.types().size());
+    std::iota(out_.roots_.begin(), out_.roots_.end(), 0u);
+    for (const ResolvedInst& inst : out_.instructions_) {
+      if (MakesViewOfMemory(inst)) {
+        out_.roots_[inst.results[0]] = out_.roots_[inst.operand[0].value];
+      }
+    }
+  }
+
+  // For the same reason one pass from the end marks all that is written through.
+  void FindWritten() {
+    out_.written_.resize(program_.types().size());
+    for (size_t i = out_.instructions_.size(); i-- > 0;) {
+      const ResolvedInst& inst = out_.instructions_[i];
+      const bool through = MakesViewOfMemory(inst) && out_.written_[inst.results[0]];
+      if (through || inst.row->WritesMemory()) out_.written_[inst.operand[0].value] = true;
+    }
+  }
+
+  static bool MakesViewOfMemory(const ResolvedInst& inst) {
+    return inst.row->MakesView() && inst.operand[0].kind == Operand::Kind::kMemory;
+  }
+
+  const Program& program_;
+  const Module& module_;
+  const Kernel& kernel_;
+  const ExprPool& pool_;
+  Expressions expressions_;
+  ResolvedCode& out_;
+};
+
+std::shared_ptr<const ResolvedCode> Resolve(const Program& program) {
+  auto out = std::make_shared<ResolvedCode>();
+  Resolver(program, *out).Run();
+  return out;
+}
+
+}  // namespace tarsia

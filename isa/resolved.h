@@ -1,0 +1,92 @@
+// The instructions of a program with all that follows from their types: what each operand is, the
+// type of the computation, attributes as values, and which memory is whose. Worked out once, at the
+// end of Specialise; the interpreter and the compiler read it and derive none of it.
+#ifndef TARSIA_ISA_RESOLVED_H_
+#define TARSIA_ISA_RESOLVED_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dtypes/convert.h"
+#include "isa/module.h"
+
+namespace tarsia {
+
+class Program;
+
+// What a scalar expression computes: an integer of 64 bits, a truth value, or an f64.
+enum class ScalarKind : uint8_t { kInt, kBool, kFloat };
+
+struct Operand {
+  enum class Kind : uint8_t {
+    kNone,      // left out
+    kTile,      // a register tile: `value`
+    kScalar,    // a scalar value: `value`
+    kConstant,  // an expression of constants alone: `expr`
+    kExpr,      // an expression of scalars, or one that is used as a number or a condition: `expr`
+    kMemory,    // a tile in memory (with `indices` for elements of it) or a pointer: `value`
+    kText,      // `expr` is the text
+  };
+  Kind kind = Kind::kNone;
+  Role role = Role::kRead;
+  DType type;  // of the value's elements; of an expression, what it is rounded to
+  uint32_t value = 0;
+  ExprId expr;
+  ExprId indices;  // a list
+
+  [[nodiscard]] bool present() const { return kind != Kind::kNone; }
+  [[nodiscard]] bool IsTile() const { return kind == Kind::kTile; }
+  [[nodiscard]] bool IsExpr() const { return kind == Kind::kConstant || kind == Kind::kExpr; }
+  [[nodiscard]] bool IsValue() const {
+    return kind == Kind::kTile || kind == Kind::kScalar || kind == Kind::kMemory;
+  }
+};
+
+struct ResolvedInst {
+  const Inst* inst = nullptr;
+  const InstRow* row = nullptr;
+  FixedList<uint32_t, kMaxResults> results;  // values
+  Operand operand[kMaxOperands];
+  DType type;  // of the computation: the element type that the operands share
+
+  // Attributes; where the row has none or it is not set, what it means then.
+  int64_t axis = 0;
+  std::span<const int64_t> axes;   // of `axes` or `order`; of `axis` that one
+  std::span<const int64_t> shape;  // the annotated extents, where they are numbers
+  CastOptions cast;
+  uint8_t cache = 0;  // which of kCacheWords
+  bool keepdims = false;
+  bool zeroed = false;
+
+  [[nodiscard]] Opcode opcode() const { return inst->opcode; }
+};
+
+// Of one program, whose module it points into.
+class ResolvedCode {
+ public:
+  // One for each instruction of the kernel, in its order.
+  [[nodiscard]] const std::vector<ResolvedInst>& instructions() const { return instructions_; }
+  // The value whose memory a tile in memory lies in: a pointer parameter or an allocation. Of
+  // every other value itself.
+  [[nodiscard]] uint32_t root(uint32_t value) const { return roots_[value]; }
+  // Whether an instruction writes elements through the value or through a view that is made of it.
+  [[nodiscard]] bool WritesThrough(uint32_t value) const { return written_[value]; }
+  // Whether an instruction writes to the memory that the value lies in, through whatever view.
+  [[nodiscard]] bool WritesMemoryOf(uint32_t value) const { return written_[roots_[value]]; }
+
+ private:
+  friend class Resolver;
+  std::vector<ResolvedInst> instructions_;
+  std::vector<int64_t> numbers_;  // of the instructions' lists
+  std::vector<uint32_t> roots_;   // by value
+  std::vector<bool> written_;     // by value
+};
+
+// For Specialise. Takes time and memory by the size of the program.
+std::shared_ptr<const ResolvedCode> Resolve(const Program& program);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_RESOLVED_H_
