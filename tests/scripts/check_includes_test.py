@@ -49,13 +49,14 @@ class Folders(unittest.TestCase):
         self.rejects("compiler/a.cc", '"ptx/table/b.h"')
 
     def test_parts_of_the_emulator(self):
-        order = ["table", "parse", "machine", "exec"]
+        order = ["table", "parse", "memory", "machine", "exec"]
         for i, source in enumerate(order):
             for j, target in enumerate(order):
                 judge = self.accepts if j <= i else self.rejects
                 with self.subTest(source=source, target=target):
                     judge(f"ptx/{source}/a.cc", f'"ptx/{target}/b.h"')
-        for source, target in [("parse", "race"), ("race", "parse"), ("count", "race")]:
+        for source, target in [("parse", "race"), ("race", "parse"), ("count", "race"),
+                               ("memory", "race")]:
             self.rejects(f"ptx/{source}/a.cc", f'"ptx/{target}/b.h"')
 
     def test_paths_start_at_the_root(self):
