@@ -25,7 +25,7 @@ std::string List(char name, int count) {
   return text + "}";
 }
 
-// Words behind atom or red, in either order.
+// Words after atom or red, in either order.
 std::string Words(const Case& c, bool vector_first) {
   const std::string noftz = c.element.bits == 16 ? ".noftz" : "";
   const std::string vector = fmt::format(".v{}", c.length);

@@ -90,8 +90,8 @@ meet: activemask.b32 r2; setp.eq.u32 p2, r2, 0xFFFFFFF0; @p2 add.u32 r9, r9, 10;
   ExpectEach(got, [](uint32_t i) { return i < 4 ? 0xABABABABU : i < 16 ? 12U : 11U; });
 }
 
-// Every lane takes a lock that other lanes of its warp wait for: who has it must not wait for them
-// behind the loop. Afterwards all are together again.
+// Every lane takes a lock that other lanes of its warp wait for: the lane that has it must not wait
+// for them after the loop. Afterwards all are together again.
 TEST(Control, LanesHandALockAround) {
   const auto got = RunThreads(R"(
 mov.u32 r1, lock; setp.ne.u32 p1, r0, 0;
@@ -113,8 +113,8 @@ ld.shared.u32 r9, [r1+4];
   ExpectEach(got, [](uint32_t) { return 41U; });
 }
 
-// What nvcc makes of an early return: a branch to the one `ret`. Who goes there ends, and holds up
-// neither barriers nor other .aligned instructions.
+// What nvcc makes of an early return: a branch to the one `ret`. A lane that goes there ends, and
+// holds up neither barriers nor other .aligned instructions.
 TEST(Control, EarlyReturns) {
   const std::string lines = R"(
 .visible .entry k(.param .u64 p, .param .u64 n) {
@@ -170,7 +170,7 @@ beside: mov.u32 r9, 9999; bra behind;
   ExpectEach(got, [](uint32_t i) { return (i == 0 ? 50U : i >= 40 && i < 50 ? 300U : 0U) + 7; });
 }
 
-// Likewise where lanes may leave on the way, so that nothing but the end is behind all ways.
+// The same where lanes may leave on the way, so that nothing but the end comes after all paths.
 TEST(Control, AlignedInstructionsGatherLanes) {
   const auto got = RunThreads(R"(
 setp.lt.u32 p1, r0, 20; setp.gt.u32 p2, r0, 1000;
@@ -217,7 +217,7 @@ out: exit;
   ExpectEach(got, [](uint32_t i) { return i > 60 ? 0xABABABABU : 5U; });
 }
 
-// Lanes of a warp at barriers in both arms of a branch: each is told of, and all go on.
+// Lanes of a warp at barriers in both arms of a branch: each is reported, and all go on.
 TEST(Control, BarriersInBothArms) {
   Machine machine(std::string(kHeader) + R"(
 .visible .entry k() {

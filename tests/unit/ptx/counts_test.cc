@@ -71,7 +71,7 @@ TEST(Counts, GlobalSectorsOfLoads) {
   const Case cases[] = {
       // 32 words side by side: 128 bytes, 4 sectors.
       {"ld.global.u32 r3, [rd1];", 32, 4, 4, 128},
-      // Likewise, 4 bytes further: the last word is in a fifth sector.
+      // The same, 4 bytes further: the last word is in a fifth sector.
       {"ld.global.u32 r3, [rd1+4];", 32, 5, 4, 128},
       // Half a warp: 64 bytes.
       {"ld.global.u32 r3, [rd1];", 16, 2, 2, 64},

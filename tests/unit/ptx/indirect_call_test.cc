@@ -60,7 +60,7 @@ TEST(IndirectCall, OfOneFunction) {
       [](uint32_t i) { return i * i; });
 }
 
-// Lanes of different functions meet behind the call, and those that do not call wait there.
+// Lanes of different functions meet after the call, and those that do not call wait there.
 TEST(IndirectCall, OfDifferentFunctions) {
   const std::string choose =
       "and.b32 r1, r0, 1; mul.wide.u32 rd2, r1, 8; mov.u64 rd3, table; add.u64 rd2, rd2, rd3;\n"

@@ -14,7 +14,7 @@ constexpr char kMmaHeader[] = ".version 8.7\n.target sm_90a\n.address_size 64\n"
 
 struct MmaCase {
   Op op;
-  std::string name;  // behind mma.sync.aligned.
+  std::string name;  // after mma.sync.aligned.
   int m, n, k;
   DType a, b, c;
   bool integer = false;
@@ -218,7 +218,7 @@ ret; }
 }
 
 TEST(Mma, MovesMatrices) {
-  // Four 8x8 matrices of numbers 64 m + 8 row + column, rows of 16 bytes one behind the other.
+  // Four 8x8 matrices of numbers 64 m + 8 row + column, rows of 16 bytes one after the other.
   for (const bool trans : {false, true}) {
     for (const int count : {1, 2, 4}) {
       std::string regs = "{r4";

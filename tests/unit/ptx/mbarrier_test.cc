@@ -6,7 +6,7 @@ namespace {
 
 constexpr char kHeader86[] = ".version 8.6\n.target sm_90a\n.address_size 64\n";
 
-// An entry whose thread number is in r0; rd1 is the address of its word behind the parameter, r1
+// An entry whose thread number is in r0; rd1 is the address of its word after the parameter, r1
 // that of an mbarrier in shared memory, r2 that of another, r3 that of 64 words.
 std::string Entry(const std::string& body) {
   return std::string(kHeader86) + R"(
@@ -294,7 +294,7 @@ st.global.u32 [rd1], r5;
                                  64);
   EXPECT_EQ(Text(out.report), "");
   EXPECT_EQ(out.words, std::vector<uint32_t>(64, 10));
-  // Lane 0 waits for an arrival of the others, who wait for it behind the loop.
+  // Lane 0 waits for an arrival of the others, which wait for it after the loop.
   const Outcome lanes = RunThreads(Entry(R"(
 @p1 mbarrier.init.shared.b64 [r1], 31;
 bar.sync 0;

@@ -1,4 +1,4 @@
-// The order of the words behind a mnemonic, as ptxas has it. tests/unit/compiler/ptx_order_test.cc
+// The order of the words after a mnemonic, as ptxas has it. tests/unit/compiler/ptx_order_test.cc
 // asks ptxas itself.
 #include "tests/unit/ptx/run_testing.h"
 

@@ -180,7 +180,8 @@ TEST(OneFault, AnUndefinedAddressIsNotOutOfBounds) {
   }
 }
 
-// Who waits for what never comes, because its copy was wrong, waits for that fault.
+// A thread that waits for bytes that never come, because their copy was wrong, waits for that
+// fault.
 TEST(OneFault, NobodyIsToldThatABadCopyDoesNotCome) {
   const std::string begin =
       "mov.u32 r1, x; mbarrier.init.shared.b64 [x], 1; fence.mbarrier_init.release.cluster;\n"

@@ -38,7 +38,7 @@ void ExpectClean(const std::string& body, uint32_t threads, uint32_t blocks = 1,
 }
 
 // One finding at least, and all of them of this kind, at one of these lines of the body (from 1): a
-// race has two ends, and is told of at the one that stands later.
+// race has two ends, and is reported at the one that comes later.
 void ExpectRace(const std::string& body, std::set<uint32_t> lines, uint32_t threads,
                 uint32_t blocks = 1, FindingKind kind = FindingKind::kRace, uint32_t cluster = 1) {
   const LaunchReport report = RunProgram(body, threads, {blocks}, cluster);
@@ -66,7 +66,7 @@ TEST(Race, SharedMemoryNeedsABarrier) {
       std::string::npos)
       << Text(report);
   ExpectClean(write + "bar.sync 0;\n" + read, 64);
-  // A write behind a read needs one as well.
+  // A write after a read needs one as well.
   EXPECT_EQ(
       RunProgram(write + "bar.sync 0;\n" + read + "\nst.shared.u32 [r3], 1;", 64).findings.size(),
       1U);
@@ -194,7 +194,7 @@ TEST(Race, WhatIsReleasedLastsUntilTheNextWrite) {
   }
 }
 
-// The reader sees two releases of the other block before its fence: it comes behind both.
+// The reader sees two releases of the other block before its fence: it is ordered after both.
 TEST(Race, FencesAcquireAllThatWasSeen) {
   ExpectClean(
       "setp.ne.u32 p0, r1, 0;\n@p0 bra reader;\nst.release.gpu.global.u32 [rd0+64], 1;\n"
@@ -207,7 +207,7 @@ TEST(Race, FencesAcquireAllThatWasSeen) {
       1, 2);
 }
 
-// A strong write leaves the mark of another block's, which it is not ordered behind.
+// A strong write leaves the record of another block's, which it is not ordered after.
 TEST(Race, StrongWritesAreAllRemembered) {
   ExpectRace(
       "setp.eq.u32 p0, r1, 1;\n@p0 bra second;\nsetp.eq.u32 p0, r1, 2;\n@p0 bra third;\n"
@@ -251,7 +251,8 @@ TEST(Race, AtomicsAreHarmlessAmongThemselvesAndOrderNothing) {
   EXPECT_EQ(report.findings.size(), 3U) << Text(report);
 }
 
-// The last block to add one is behind the atomics of all others, and of nothing else of theirs.
+// The last block to add one is ordered after the atomics of all others, and of nothing else of
+// theirs.
 TEST(Race, AnAtomicIsBehindThoseThatItSaw) {
   const std::string last =
       "atom.global.add.u32 r4, [rd0], 1;\nsetp.ne.u32 p1, r4, 4; @p1 bra end;\n"
@@ -363,7 +364,7 @@ TEST(Race, FindingsDoNotDependOnTheOrderOfBlocks) {
   }
 }
 
-// Of equal findings that of the least block and thread is told of.
+// Of equal findings the one of the least block and thread is reported.
 TEST(Race, NamesTheLeastBlockAndThread) {
   const std::string body = "setp.gt.u32 p0, r1, 3;\nmov.u64 rd3, 64; @p0 ld.global.u32 r4, [rd3];";
   for (const uint64_t seed : {0, 1, 2, 3, 4}) {
@@ -417,7 +418,7 @@ TEST(Race, ReadersAreAllRemembered) {
   // Thread 40 reads what 5 readers of other warps read after it; then thread 0 writes.
   ExpectRace("setp.eq.u32 p0, r0, 0;\n@!p0 ld.shared.u32 r4, [s];\n@p0 st.shared.u32 [s], 1;",
              {2, 3}, 64);
-  // Readers of both warps come to the barrier, but for one of them that reads behind it.
+  // Readers of both warps come to the barrier, but for one of them that reads after it.
   ExpectRace(
       "st.shared.u32 [r3], 0;\nbar.sync 0;\nld.shared.u32 r4, [s];\nbar.sync 0;\n"
       "setp.eq.u32 p0, r0, 33;\n@p0 ld.shared.u32 r4, [s];\nsetp.eq.u32 p1, r0, 0;\n"

@@ -83,7 +83,7 @@ class Model {
         (a.semantics & kStrengthBits) >= kGpuStrong && (b.semantics & kStrengthBits) >= kGpuStrong;
     return nested && (same_block || wide);
   }
-  // An atomic that the thread is behind saw (all of) a strong write that came before it.
+  // An atomic that the thread is ordered after saw (all of) a strong write that came before it.
   [[nodiscard]] bool IsAfterAtomicThatSaw(uint32_t thread, size_t i) const {
     const Event& event = events_[i];
     return event.write && std::any_of(events_.begin() + static_cast<ptrdiff_t>(i), events_.end(),
@@ -211,8 +211,8 @@ void ExpectTheFirstRaceAndNoOther(const Grid& grid, bool across, const std::vect
 
 TEST(RecordAccess, FindsTheFirstRaceAndNoOther) { ExpectTheFirstRaceAndNoOther({}, false, {0}); }
 
-// A strong access hides no weaker one, whoever made it; atomics are behind those that they saw, and
-// behind nothing else.
+// A strong access hides no weaker one, whoever made it; atomics come after those that they saw, and
+// after nothing else.
 TEST(RecordAccess, FindsTheFirstRaceAmongStrongAccesses) {
   for (const bool across : {false, true}) {
     ExpectTheFirstRaceAndNoOther({}, across, {0, kGpuStrong, kCtaStrong, kGpuStrong | kAtomicBit});
@@ -353,7 +353,7 @@ TEST(RecordAccess, StepsDependOnTheClusters) {
   }
 }
 
-// The asynchronous proxy wants a fence behind a write, however well that is known to be done.
+// The asynchronous proxy needs a fence after a write, however well that is known to be done.
 TEST(RecordAccess, ProxiesWantAFence) {
   for (const bool fenced : {false, true}) {
     Trails trails;

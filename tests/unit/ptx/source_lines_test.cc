@@ -1,4 +1,4 @@
-// The user's own line behind an instruction, the other access of a race, groups and severities.
+// The user's own line of an instruction, the other access of a race, groups and severities.
 #include "ptx/parse/source_lines.h"
 
 #include <algorithm>
@@ -68,7 +68,7 @@ TEST(SourceLines, FollowsInlinedPlacesToTheUsersOwn) {
   EXPECT_EQ(line_of(".loc 1 17 3\n.loc 2 900 5, function_name $L__info_string0, inlined_at 1 17 3\n"
                     ".loc 1 18 3\n.loc 2 900 5, function_name $L__info_string0, inlined_at 1 18 3"),
             "1:18");
-  // Likewise of what is inlined there in turn.
+  // The same for what is inlined there in turn.
   EXPECT_EQ(line_of(".loc 1 17 3\n.loc 2 700 5, function_name $L__info_string0, inlined_at 1 17 3\n"
                     ".loc 1 18 3\n.loc 2 700 5, function_name $L__info_string0, inlined_at 1 18 3\n"
                     ".loc 2 800 1, function_name $L__info_string1, inlined_at 2 700 5"),
@@ -110,7 +110,7 @@ TEST(RaceFinding, NamesTheOtherAccessAndTheOrder) {
     EXPECT_NE(finding.message.find("(kernel.cu:10)"), std::string::npos) << finding.message;
     EXPECT_EQ(finding.severity, Severity::kCertain);
   };
-  // Warp 0 goes first, and behind a barrier the warp that came to it last.
+  // Warp 0 goes first, and after a barrier the warp that came to it last.
   const std::string first = "xor.b32 r3, r2, 128; setp.lt.u32 p1, r0, 32;\n";
   const std::string here = "\n.loc 1 12 3\n";
   expect(first + ".loc 1 10 3\n@p1 st.shared.u32 [r2], r0;" + here + "@!p1 ld.shared.u32 r4, [r3];",

@@ -89,8 +89,8 @@ std::vector<uint64_t> WordsOf(const TensorMap& map, uint64_t out,
   return words;
 }
 
-// f(offset in a tensor or nothing, place in shared memory behind the box's address) of every
-// element. `base` is where the box begins behind a multiple of 1024.
+// f(offset in a tensor or nothing, place in shared memory after the box's address) of every
+// element. `base` is where the box begins after a multiple of 1024.
 template <typename F>
 void ForElements(const TensorMap::Tiles& t, const std::vector<int32_t>& corner, uint64_t base,
                  const F& f) {

@@ -249,7 +249,7 @@ void Check(const Case& c) {
   }
 }
 
-// A without a swizzle at the beginning, B behind it.
+// A without a swizzle at the beginning, B after it.
 Case Plain(int n, const Element& d, const Element& a, const Element& b) {
   Case c;
   c.n = n;
@@ -364,7 +364,7 @@ TEST(Wgmma, StartsInAnyLineOfThePattern) {
   }
 }
 
-// A group completes for its warpgroup: behind its wait one thread has the asynchronous proxy write
+// A group completes for its warpgroup: after its wait one thread has the asynchronous proxy write
 // over what all four warps read, while the others are still before theirs.
 TEST(Wgmma, OneThreadReleasesForTheWarpgroup) {
   const Case c = Plain(8, kF32, kF16, kF16);

@@ -15,7 +15,7 @@ struct Case {
   Element ab = kF16, c = kF32, d = kF32;
   bool row_a = true, row_b = false, row_c = true;
   std::string space;  // of the loads and stores
-  std::string types;  // of mma, behind the shape
+  std::string types;  // of mma, after the shape
 };
 
 // A matrix in memory: rows or columns of `stride` elements.
