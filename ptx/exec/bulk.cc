@@ -56,7 +56,8 @@ bool AddTarget(AsyncOperation* operation, uint64_t address, uint64_t mbarrier_ad
   if (mbarrier == nullptr || !FindAsyncShared(by, address, bytes, access, &piece.to)) return false;
   mbarrier->RequireVisible(by, operation->proxy == Proxy::kAsync);
   if (&mbarrier->block() != piece.to.block) {
-    by.Report(FindingKind::kMbarrier, "the mbarrier is not of the block that gets the bytes");
+    by.Report(FindingKind::kMbarrier,
+              "the mbarrier does not belong to the block that gets the bytes");
     return false;
   }
   operation->pieces.push_back(piece);

@@ -36,7 +36,7 @@ std::optional<TensorMap> ReadMap(const Issuer& by, Space space, uint64_t address
   auto map = TensorMap::Decode(bytes);
   if (!map) {
     by.Report(FindingKind::kOutOfBounds,
-              fmt::format("the 128 bytes at 0x{:x} are no tensor map", address));
+              fmt::format("the 128 bytes at 0x{:x} are not a tensor map", address));
   } else if (rank != 0 && map->tiles().rank != rank) {
     by.Report(FindingKind::kOutOfBounds,
               fmt::format("a tensor map of {} dimensions, used with {}", map->tiles().rank, rank));

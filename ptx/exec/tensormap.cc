@@ -92,7 +92,7 @@ Step Replace(Warp& warp, const Inst& inst) {
     if (!tiles) {
       return warp.Report(
           inst, FindingKind::kOutOfBounds, lane,
-          fmt::format("the 128 bytes at 0x{:x} are no tensor map", warp.Address(inst[0], lane)));
+          fmt::format("the 128 bytes at 0x{:x} are not a tensor map", warp.Address(inst[0], lane)));
     }
     if (kNumbered) {
       SetNumbered(inst, &*tiles, inst[1].immediate, warp.Bits(value, lane));

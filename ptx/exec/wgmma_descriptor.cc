@@ -46,7 +46,7 @@ std::string WgmmaDescriptor::Fault(bool mn_major, uint32_t chunks) const {
   if (rest != 0) return fmt::format("its bits 0x{:x} mean nothing and must be 0", rest);
   if (swizzle == 0) {
     if (base_offset == 0) return "";
-    return fmt::format("its base offset {} is of a swizzle, and it has none", base_offset);
+    return fmt::format("its base offset {} needs a swizzle, and it has none", base_offset);
   }
   // It may start in any line of the pattern, which goes by the addresses. (A start further on in a
   // line of several rows is one beyond its own row as a rule.)

@@ -343,7 +343,7 @@ Mbarrier* FindMbarrier(const Issuer& by, uint64_t address) {
 bool RequireMultiple(const Issuer& by, uint64_t value, uint64_t align, std::string_view what) {
   if (value % align == 0) return true;
   by.Report(FindingKind::kMisaligned,
-            fmt::format("{} (0x{:x}) is no multiple of {}", what, value, align));
+            fmt::format("{} (0x{:x}) is not a multiple of {}", what, value, align));
   return false;
 }
 

@@ -103,7 +103,7 @@ Mbarrier* FindMbarrier(const Issuer& by, uint64_t address);
 inline uint64_t AddressOfRank(uint64_t address, uint32_t rank) {
   return (address & (kSharedPeers - 1)) | uint64_t{rank + 1} << kRankShift;
 }
-// Reports an address or a size that is no multiple of `align`.
+// Reports an address or a size that is not a multiple of `align`.
 bool RequireMultiple(const Issuer& by, uint64_t value, uint64_t align, std::string_view what);
 
 // Delivers the first of a lane's cp.async copies to shared memory (exec/async.cc).

@@ -55,8 +55,8 @@ Result<Dim3> ClusterShape(const Function& entry, const LaunchConfig& config) {
   }
   const Dim3& grid = config.grid;
   if (grid.x % shape.x != 0 || grid.y % shape.y != 0 || grid.z % shape.z != 0) {
-    return bad(fmt::format("the grid of {} x {} x {} blocks is no multiple of it", grid.x, grid.y,
-                           grid.z));
+    return bad(fmt::format("the grid of {} x {} x {} blocks is not a multiple of it", grid.x,
+                           grid.y, grid.z));
   }
   return shape;
 }

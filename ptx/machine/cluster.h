@@ -18,7 +18,7 @@
 namespace tarsia::ptx {
 
 // The shape of the clusters of a launch: what the launch asks for or the entry requires, {1, 1, 1}
-// if neither does. An error if they do not agree, or the grid is no multiple of it.
+// if neither does. An error if they do not agree, or the grid is not a multiple of it.
 Result<Dim3> ClusterShape(const Function& entry, const LaunchConfig& config);
 
 // Whether the launch or its entry says anything of clusters.

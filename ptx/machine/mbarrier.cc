@@ -149,7 +149,7 @@ void Mbarrier::CompleteBytes(const Issuer& by, int64_t bytes, Clock copy) {
 
 bool Mbarrier::HasCompleted(const Issuer& by, uint64_t state) const {
   if (state >> kNumberShift != (number_ & 0xFFF)) {
-    by.Report(FindingKind::kMbarrier, "the state is of another mbarrier");
+    by.Report(FindingKind::kMbarrier, "the state belongs to another mbarrier");
     return true;
   }
   const auto passed = static_cast<uint32_t>(phase_ - (state >> kPhaseShift));
@@ -185,7 +185,7 @@ bool Mbarrier::RequireVisible(const Issuer& by, bool async) const {
 bool Mbarriers::CheckPlace(const Issuer& by, uint64_t address) const {
   if (address % Mbarrier::kBytes != 0) {
     by.Report(FindingKind::kMisaligned,
-              fmt::format("the mbarrier's address 0x{:x} is no multiple of 8", address));
+              fmt::format("the mbarrier's address 0x{:x} is not a multiple of 8", address));
     return false;
   }
   const MemoryRange& shared = block_->shared();

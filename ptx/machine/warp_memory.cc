@@ -119,7 +119,7 @@ bool WarpMemory::Locate(const Inst& inst, Space space, int lane, uint64_t addres
   const Failure failure{inst, lane, space, whole, bytes, access};
   if ((address & (bytes - 1)) != 0) {
     Report(failure, FindingKind::kMisaligned,
-           fmt::format("the address is no multiple of {}", bytes));
+           fmt::format("the address is not a multiple of {}", bytes));
     return false;
   }
   switch (space) {

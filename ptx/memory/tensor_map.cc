@@ -29,7 +29,7 @@ uint64_t SpanOf(MapSwizzle swizzle) {
 Status CheckGlobal(const TensorMap::Tiles& tiles) {
   const uint64_t align = tiles.interleave == MapInterleave::k32B ? 32 : 16;
   if (tiles.address % align != 0) {
-    return Bad(fmt::format("the address 0x{:x} is no multiple of {}", tiles.address, align));
+    return Bad(fmt::format("the address 0x{:x} is not a multiple of {}", tiles.address, align));
   }
   for (int i = 0; i < tiles.rank; ++i) {
     const uint64_t size = tiles.sizes[static_cast<size_t>(i)];
@@ -40,8 +40,8 @@ Status CheckGlobal(const TensorMap::Tiles& tiles) {
   for (int i = 1; i < tiles.rank; ++i) {
     const uint64_t stride = tiles.strides[static_cast<size_t>(i - 1)];
     if (stride % align != 0 || stride >= uint64_t{1} << 40) {
-      return Bad(fmt::format("stride {} of dimension {} is no multiple of {} below 2^40", stride, i,
-                             align));
+      return Bad(fmt::format("stride {} of dimension {} is not a multiple of {} below 2^40", stride,
+                             i, align));
     }
   }
   return OkStatus();
@@ -62,7 +62,7 @@ Status CheckBox(const TensorMap::Tiles& tiles) {
   const uint64_t inner =
       uint64_t{tiles.box[0]} * static_cast<uint64_t>(BytesOf(InfoOf(tiles.type).type));
   if (inner % 16 != 0) {
-    return Bad(fmt::format("the box's {} bytes of dimension 0 are no multiple of 16", inner));
+    return Bad(fmt::format("the box's {} bytes of dimension 0 are not a multiple of 16", inner));
   }
   const uint64_t span = SpanOf(tiles.swizzle);
   if (span != 0 && inner > span) {

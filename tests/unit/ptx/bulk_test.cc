@@ -368,7 +368,7 @@ TEST(Bulk, FindsMisuse) {
       "setp.eq.u32 p2, r4, 0; and.pred p3, p1, p2;\n"
       "@p3 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [r5], [rd0], 16, "
       "[r6];\nbarrier.cluster.arrive; barrier.cluster.wait;",
-      FindingKind::kMbarrier, "not of the block that gets the bytes", true, 2);
+      FindingKind::kMbarrier, "not belong to the block that gets the bytes", true, 2);
   ExpectOne("mapa.shared::cluster.u32 r5, r2, 1; setp.eq.u32 p2, r4, 0; and.pred p1, p1, p2;\n" +
                 store + "[rd1], [r5], 256;\nbarrier.cluster.arrive; barrier.cluster.wait;",
             FindingKind::kOutOfBounds, "without .shared::cluster", true, 2);

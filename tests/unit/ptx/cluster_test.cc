@@ -179,13 +179,13 @@ TEST(Cluster, RefusesBadShapes) {
                        shape.z);
   };
   EXPECT_EQ(RefusalOf("", {6}, {4, 1, 1}),
-            starts({4, 1, 1}) + "the grid of 6 x 1 x 1 blocks is no multiple of it");
+            starts({4, 1, 1}) + "the grid of 6 x 1 x 1 blocks is not a multiple of it");
   EXPECT_EQ(RefusalOf("", {64}, {32, 1, 1}), starts({32, 1, 1}) + "a cluster has 1 to 16 blocks");
   EXPECT_EQ(RefusalOf("", {64}, {2, 0, 1}), starts({2, 0, 1}) + "a cluster has 1 to 16 blocks");
   EXPECT_EQ(RefusalOf(".reqnctapercluster 2, 2 ", {4, 4}, {4, 1, 1}),
             starts({4, 1, 1}) + "the entry requires 2 x 2 x 1");
   EXPECT_EQ(RefusalOf(".reqnctapercluster 2, 2 ", {4, 3}, {0, 0, 0}),
-            starts({2, 2, 1}) + "the grid of 4 x 3 x 1 blocks is no multiple of it");
+            starts({2, 2, 1}) + "the grid of 4 x 3 x 1 blocks is not a multiple of it");
   EXPECT_EQ(RefusalOf(".explicitcluster ", {4}, {0, 0, 0}),
             starts({0, 0, 0}) + "the entry wants a launch that names its clusters");
   EXPECT_EQ(RefusalOf(".explicitcluster .maxclusterrank 4 ", {16}, {8, 1, 1}),

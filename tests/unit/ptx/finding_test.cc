@@ -79,7 +79,8 @@ TEST(Finding, StrongAccessesOutOfBounds) {
 }
 
 TEST(Finding, Misaligned) {
-  ExpectOne(Entry("ld.global.u32 r1, [rd0+2];"), 1, FindingKind::kMisaligned, "no multiple of 4");
+  ExpectOne(Entry("ld.global.u32 r1, [rd0+2];"), 1, FindingKind::kMisaligned,
+            "is not a multiple of 4");
   ExpectOne(Entry("ld.global.v4.u32 {r1, r2, r3, r4}, [rd0+8];"), 1, FindingKind::kMisaligned,
             "reads 16 bytes");
 }

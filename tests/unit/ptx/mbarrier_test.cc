@@ -191,7 +191,8 @@ TEST(Mbarrier, FindsMisuse) {
   ExpectOne("mbarrier.init.shared.b64 [r1], 0;", "a count of 0 is not in 1 to 1048575");
   ExpectOne("mbarrier.init.shared.b64 [r1], 0x100000;", "a count of 1048576");
   ExpectOne(kInit1 + kInit1, "initialised again without an inval");
-  ExpectOne("mbarrier.init.shared.b64 [r1+4], 1;", "is no multiple of 8", FindingKind::kMisaligned);
+  ExpectOne("mbarrier.init.shared.b64 [r1+4], 1;", "is not a multiple of 8",
+            FindingKind::kMisaligned);
   ExpectOne("mbarrier.init.shared.b64 [r1+272], 1;", "the block has 272 bytes",
             FindingKind::kOutOfBounds);
   ExpectOne("mbarrier.init.b64 [rd0], 1;", "not in shared memory", FindingKind::kOutOfBounds);
@@ -213,7 +214,7 @@ TEST(Mbarrier, FindsMisuse) {
   ExpectOne(kInit1 +
                 "mbarrier.init.shared.b64 [r2], 1; mbarrier.arrive.shared.b64 rd2, [r1];\n"
                 "mbarrier.test_wait.shared.b64 p2, [r2], rd2;",
-            "of another mbarrier");
+            "the state belongs to another mbarrier");
   ExpectOne(kInit1 + "mbarrier.try_wait.parity.shared.b64 p2, [r1], 3;", "a parity of 3");
   ExpectOne(kInit1 + "ld.shared.u32 r5, [r1+4];", "it belongs to the mbarrier at 0x400");
   ExpectOne(kInit1 + "st.shared.u32 [r1], 1;", "it belongs to the mbarrier at 0x400");

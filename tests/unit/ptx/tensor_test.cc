@@ -455,14 +455,14 @@ TEST(Tensor, FindsMisuse) {
   };
   const std::string good = load("[r2]", "2d", "{c0, c1}");
   expect_one(RunFaulty(load("[r2+64]", "2d", "{c0, c1}"), tensor), FindingKind::kMisaligned,
-             "is no multiple of 128");
+             "is not a multiple of 128");
   expect_one(RunFaulty(load("[r2]", "3d", "{c0, c1, c2}"), tensor), FindingKind::kOutOfBounds,
              "a tensor map of 2 dimensions, used with 3");
-  expect_one(RunFaulty(good, tensor, false), FindingKind::kOutOfBounds, "are no tensor map");
+  expect_one(RunFaulty(good, tensor, false), FindingKind::kOutOfBounds, "are not a tensor map");
   expect_one(RunFaulty("@p1 add.u64 rd0, rd0, 8;\n" + good, tensor), FindingKind::kMisaligned,
-             "no multiple of 64");
+             "is not a multiple of 64");
   expect_one(RunFaulty(load("[r2+8128]", "2d", "{c0, c1}"), tensor), FindingKind::kMisaligned,
-             "no multiple of 128");
+             "is not a multiple of 128");
   expect_one(RunFaulty(expect + load("[r2+8192]", "2d", "{c0, c1}") + wait, tensor),
              FindingKind::kOutOfBounds, "writes 32 bytes at shared address");
   expect_one(RunFaulty(expect + good + "ld.shared.u32 r5, [r2];\n" + wait, tensor),
@@ -526,18 +526,18 @@ TEST(TensorMap, RefusesWhatADriverRefuses) {
   EXPECT_EQ(refusal([](Tiles&) {}), "");
   EXPECT_EQ(refusal([](Tiles& t) { t.rank = 0; }), "rank 0 is not in 1 to 5");
   EXPECT_EQ(refusal([](Tiles& t) { t.rank = 6; }), "rank 6 is not in 1 to 5");
-  EXPECT_EQ(refusal([](Tiles& t) { t.address = 8; }), "the address 0x8 is no multiple of 16");
+  EXPECT_EQ(refusal([](Tiles& t) { t.address = 8; }), "the address 0x8 is not a multiple of 16");
   EXPECT_EQ(refusal([](Tiles& t) { t.sizes[1] = 0; }), "size 0 of dimension 1 is not in 1 to 2^32");
   EXPECT_EQ(refusal([](Tiles& t) { t.sizes[1] = (uint64_t{1} << 32) + 1; }),
             "size 4294967297 of dimension 1 is not in 1 to 2^32");
   EXPECT_EQ(refusal([](Tiles& t) { t.strides[0] = 136; }),
-            "stride 136 of dimension 1 is no multiple of 16 below 2^40");
+            "stride 136 of dimension 1 is not a multiple of 16 below 2^40");
   EXPECT_EQ(refusal([](Tiles& t) { t.strides[1] = uint64_t{1} << 40; }),
-            "stride 1099511627776 of dimension 2 is no multiple of 16 below 2^40");
+            "stride 1099511627776 of dimension 2 is not a multiple of 16 below 2^40");
   EXPECT_EQ(refusal([](Tiles& t) { t.box[1] = 0; }), "box 0 of dimension 1 is not in 1 to 256");
   EXPECT_EQ(refusal([](Tiles& t) { t.box[1] = 257; }), "box 257 of dimension 1 is not in 1 to 256");
   EXPECT_EQ(refusal([](Tiles& t) { t.box[0] = 20; }),
-            "the box's 40 bytes of dimension 0 are no multiple of 16");
+            "the box's 40 bytes of dimension 0 are not a multiple of 16");
   EXPECT_EQ(refusal([](Tiles& t) { t.element_strides[2] = 9; }),
             "element stride 9 of dimension 2 is not in 1 to 8");
   EXPECT_EQ(refusal([](Tiles& t) { t.swizzle = MapSwizzle::k32B; }),
@@ -560,7 +560,7 @@ TEST(TensorMap, RefusesWhatADriverRefuses) {
               t.swizzle = MapSwizzle::k32B;
               t.strides[0] = 144;
             }),
-            "stride 144 of dimension 1 is no multiple of 32 below 2^40");
+            "stride 144 of dimension 1 is not a multiple of 32 below 2^40");
 }
 
 }  // namespace

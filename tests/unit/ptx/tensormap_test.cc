@@ -165,7 +165,7 @@ TEST(Tensormap, FindsFaults) {
     EXPECT_NE(text.find(words), std::string::npos) << text;
   };
   const std::string rank = "@p1 tensormap.replace.tile.rank.shared::cta.b1024.b32 ";
-  expect(found("@p1 st.shared.u32 [r1+8], 77;\n" + rank + "[r1], 1;"), "are no tensor map");
+  expect(found("@p1 st.shared.u32 [r1+8], 77;\n" + rank + "[r1], 1;"), "are not a tensor map");
   // Bytes that nobody wrote are no zeros.
   expect(found(".shared .align 128 .b8 raw[128];\nmov.u32 r1, raw;\n" + rank + "[r1], 1;"),
          "the tensor map depends on bits that were never written");

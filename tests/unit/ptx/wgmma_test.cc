@@ -544,7 +544,7 @@ TEST(WgmmaFinding, Descriptors) {
                   b->leading = 0x3FFF0;
                 }),
                 "out_of_bounds", "a matrix reads 16 bytes");
-  ExpectFinding(with([](Placed* b) { b->base = 1; }), "wgmma", "its base offset 1 is of a swizzle");
+  ExpectFinding(with([](Placed* b) { b->base = 1; }), "wgmma", "its base offset 1 needs a swizzle");
   ExpectFinding(with([](Placed* b) { b->base = 8; }), "wgmma", "mean nothing and must be 0");
   ExpectFinding(with([](Placed* b) {
                   b->swizzle = 128;
