@@ -742,13 +742,13 @@ class Reader {
     uint32_t before_else = 0;
     if (!in_.U32(inside)) return false;
     if (inside > blocks_.back().end - index - 1) {
-      return in_.Fail(diag::kBytecodeForm, "a block ends behind the one that it stands in");
+      return in_.Fail(diag::kBytecodeForm, "a block ends after its enclosing block");
     }
     inst.end = inst.else_begin = index + 1 + inside;
     if ((form & kHasElse) == 0) return true;
     if (!in_.U32(before_else)) return false;
     if (before_else >= inside) {
-      return in_.Fail(diag::kBytecodeForm, "an else block begins behind its end");
+      return in_.Fail(diag::kBytecodeForm, "an else block begins after its end");
     }
     inst.else_begin = index + 1 + before_else;
     return true;

@@ -40,10 +40,11 @@ int Assemble(const Args& args) {
   std::string version;
   auto options = Sized<tarsia_encode_options>();
   command.Positional("FILE", &file, "The program; - is standard input");
-  command.Value("-o,--output", "OUT", &output, "Where to; FILE with .tsb if left out");
-  command.Flag("--strip", &options.strip, "Leave out the places in the text");
+  command.Value("-o,--output", "OUT", &output,
+                "The output file; the default is FILE with the extension .tsb");
+  command.Flag("--strip", &options.strip, "Leave out the source locations");
   command.Value("--format-version", "X.Y", &version,
-                "Write this version of the format, not the lowest that will do");
+                "Version of the format; the default is the lowest that can express the program");
   if (const auto code = command.Parse(args)) return *code;
   if (!version.empty() && !ReadVersion(version, &options)) {
     return command.Misuse("--format-version " + version + ": no version such as 0.1");

@@ -90,7 +90,8 @@ int CompareResults(const Args& args) {
 
 int Bench(const Args& args) {
   if (!args.empty() && args[0] == "compare") return CompareResults({args.begin() + 1, args.end()});
-  Command command("bench", "Runs a suite of benchmarks; `tarsia bench compare A B` compares two.",
+  Command command("bench",
+                  "Runs a suite of benchmarks; `tarsia bench compare A B` compares two results.",
                   {"tarsia bench host --filter u4/1x --json before.json",
                    "tarsia bench compile --filter read --json a.json && "
                    "tarsia bench compile --filter read --json b.json && "
@@ -102,10 +103,10 @@ int Bench(const Args& args) {
   for (const bench::Suite& one : kSuites) {
     names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", one.name, one.summary);
   }
-  const std::string help = "What to run: " + names;
+  const std::string help = "The suite: " + names;
   command.Positional("SUITE", &suite, help.c_str());
   command.Value("--filter", "TEXT", &filter, "Only cases with this text in their name");
-  command.Value("--json", "FILE", &json, "Write the results as JSON as well");
+  command.Value("--json", "FILE", &json, "Also write the results as JSON");
   if (const auto code = command.Parse(args)) return *code;
   const bench::Suite* const found = FindSuite(suite);
   if (found == nullptr)

@@ -100,7 +100,7 @@ int CheckFile(const std::string& path, const PlanRequest& request, bool speciali
 int Check(const Args& args) {
   Command command(
       "check",
-      "Reads programs (text or bytecode) and reports every error. Prints nothing when there is "
+      "Reads programs (text or bytecode) and reports every error. Prints nothing if there is "
       "none.",
       {"tarsia check examples/matmul.tsa", "tarsia check examples/matmul.tsa --set K=64 --set N=32",
        "tarsia check --json examples/matmul.tsa"});
@@ -112,7 +112,7 @@ int Check(const Args& args) {
                 "Also check this kernel with values for its constants");
   command.Values("--set", "NAME=V", &request.sets,
                  "Value of a constant; the others take their defaults");
-  command.Flag("--json", &as_json, "Kernels and errors as JSON on standard output");
+  command.Flag("--json", &as_json, "Print kernels and errors as JSON");
   if (const auto code = command.Parse(args)) return *code;
   const bool specialise = !request.kernel.empty() || !request.sets.empty();
   Json json;

@@ -31,7 +31,7 @@ Command::Command(std::string name, std::string summary, std::vector<std::string>
   app.name(impl_->name);
   app.description(std::move(summary));
   app.get_formatter()->column_width(kHelpColumn);
-  app.set_help_flag("-h,--help", "This text");
+  app.set_help_flag("-h,--help", "Print this help");
   std::string footer = examples.size() == 1 ? "Example:" : "Examples:";
   for (const std::string& example : examples) footer += "\n  " + example;
   app.footer(footer);

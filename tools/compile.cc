@@ -81,7 +81,7 @@ int PrintResources(const tarsia_code* code) {
   tarsia_code_get(code, &info);
   fmt::print(stderr,
              "{} for {}: {} registers, {} bytes spilled ({} stored, {} loaded), stack {}, shared "
-             "{}, {} threads a block, PTX {} bytes, cubin {} bytes\n",
+             "{}, {} threads per block, PTX {} bytes, cubin {} bytes\n",
              info.entry, info.target, resources.registers,
              resources.spill_store_bytes + resources.spill_load_bytes, resources.spill_store_bytes,
              resources.spill_load_bytes, resources.stack_bytes, info.shared_bytes, info.threads,
@@ -129,7 +129,7 @@ int EmitCost(const tarsia_module* module, CompileRequest request, Stopwatch* wat
 }  // namespace
 
 int Compile(const Args& args) {
-  Command command("compile", "Compiles a kernel for a GPU; needs none.",
+  Command command("compile", "Compiles a kernel for a GPU; this machine needs no GPU.",
                   {"tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 "
                    "--target sm_90a -o matmul.ptx",
                    "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --emit "
@@ -138,27 +138,28 @@ int Compile(const Args& args) {
                    "sm_80 --arg m=64 --emit cost-html -o cost.html"});
   CompileRequest request;
   command.Positional("FILE", &request.file, "The program, text or bytecode; - is standard input");
-  command.Value("--kernel", "K", &request.plan.kernel,
-                "The kernel; may be left out if there is only one");
+  command.Value("--kernel", "K", &request.plan.kernel, "The kernel; optional if there is only one");
   command.Values("--set", "NAME=V", &request.plan.sets, "Value of a constant: W=u4, K=384");
-  command.Value("--target", "T", &request.target, "What to make code for: sm_80, sm_89, sm_90a");
+  command.Value("--target", "T", &request.target,
+                "The target: sm_80, sm_89 or sm_90a; the default is sm_90a");
   command.Choice(
       "--emit", &request.emit,
       {"ptx", "llvm", "cubin", "sass", "layouts", "mix", "cost", "cost-json", "cost-html"},
-      "What to write: PTX, LLVM IR before optimisation, machine code or its text (with "
-      "ptxas and nvdisasm), the layouts of all tiles, how many instructions of each class, what a "
-      "launch costs by line of the program");
+      "The output: PTX (the default), LLVM IR before optimisation, machine code or its text (with "
+      "ptxas and nvdisasm), the layouts of all tiles, the number of machine instructions of each "
+      "class, the cost of a launch by line of the program");
   command.Values("--arg", "NAME=V", &request.specs.scalars,
                  "Value of a scalar parameter, for a cost report");
   command.Values("--in", "PTR=FILE", &request.specs.inputs,
-                 "What a pointer reads, for a cost report; zeros if left out");
-  command.Value("-o,--output", "OUT", &request.out, "Where to; standard output if left out");
+                 "Contents of a pointer's memory, for a cost report; the default is zeros");
+  command.Value("-o,--output", "OUT", &request.out,
+                "The output file; the default is standard output");
   command.Flag("--no-line-info", &request.no_line_info,
-               "Leave out what ties the code to the lines of the text");
+               "Leave out the line information that connects the code to the text");
   AddCompileLimit(&command, &request.plan.compile_limit);
   command.Flag("--resources", &request.resources,
-               "Say what the machine code needs: registers, spills, shared memory");
-  command.Flag("--time", &request.time, "Say how long each stage took");
+               "Print what the machine code needs: registers, spills, shared memory");
+  command.Flag("--time", &request.time, "Print the time of each stage");
   if (const auto code = command.Parse(args)) return *code;
   Stopwatch watch(request.time);
   Handle<tarsia_module> module;

@@ -261,11 +261,11 @@ std::string Cards(const CostReport& report) {
         "of wavefronts needed", counts.shared_wavefronts > counts.shared_ideal_wavefronts);
   }
   if (report.resources) {
-    out += Card(std::to_string(report.resources->registers), "registers a thread");
-    out += Card(fmt::format("{} B", report.resources->spill_bytes), "spilled a thread",
+    out += Card(std::to_string(report.resources->registers), "registers per thread");
+    out += Card(fmt::format("{} B", report.resources->spill_bytes), "spilled per thread",
                 report.resources->spill_bytes != 0);
   }
-  out += Card(fmt::format("{} B", Digits(report.shared_bytes)), "shared memory a block");
+  out += Card(fmt::format("{} B", Digits(report.shared_bytes)), "shared memory per block");
   out += Card(fmt::format("{} / {}", report.occupancy.warps, report.occupancy.most_warps),
               fmt::format("warps, limited by {}", ptx::NameOf(report.occupancy.limit)));
   return out;

@@ -34,7 +34,7 @@ int ShowDevices(const Args& args) {
   Command command("devices", "Lists the devices that programs can run on.",
                   {"tarsia devices", "tarsia devices --json"});
   bool as_json = false;
-  command.Flag("--json", &as_json, "As JSON");
+  command.Flag("--json", &as_json, "Print JSON");
   if (const auto code = command.Parse(args)) return *code;
   Json json;
   json.Begin('[');

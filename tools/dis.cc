@@ -13,7 +13,7 @@ int Disassemble(const Args& args) {
   std::string file;
   std::string output = "-";
   command.Positional("FILE", &file, "The program; - is standard input");
-  command.Value("-o,--output", "OUT", &output, "Where to; standard output if left out");
+  command.Value("-o,--output", "OUT", &output, "The output file; the default is standard output");
   if (const auto code = command.Parse(args)) return *code;
   Handle<tarsia_module> module;
   if (const int code = LoadModule(file, &module); code != kDone) return code;

@@ -200,27 +200,30 @@ int CheckRequest(const Command& command, const DTypeRequest& request) {
 }  // namespace
 
 int ShowDType(const Args& args) {
-  Command command("dtype",
-                  "Shows a type, all its codes, or converts values. Without a name: all types.",
-                  {"tarsia dtype f4e2m1 --table", "tarsia dtype f8e4m3fn --table --json",
-                   "printf '1.5\\n0x1.8p3\\n' | tarsia dtype f6e3m2 --encode -",
-                   "printf '12\\n0x1F\\n' | tarsia dtype f6e3m2 --decode -"});
+  Command command(
+      "dtype",
+      "Shows a type or all its codes, or converts values. Without a name, lists all types.",
+      {"tarsia dtype f4e2m1 --table", "tarsia dtype f8e4m3fn --table --json",
+       "printf '1.5\\n0x1.8p3\\n' | tarsia dtype f6e3m2 --encode -",
+       "printf '12\\n0x1F\\n' | tarsia dtype f6e3m2 --decode -"});
   DTypeRequest request;
   command.MaybePositional("NAME", &request.name, "The type");
-  command.Flag("--table", &request.table, "Every code and its exact value");
+  command.Flag("--table", &request.table, "Print every code and its exact value");
   command.Flag("--json", &request.json,
-               "As JSON; a table and conversions as [[code, \"value\"], ..]");
+               "Print JSON; a table and conversions as [[code, \"value\"], ..]");
   command.Value(
       "--encode", "FILE", &request.encode,
-      "Print the code of each value: one a line, decimal or hexadecimal, taken as f64, or "
-      "as the integer that it is");
+      "Print the code of each value: one per line, decimal or hexadecimal; integers are exact, "
+      "others are read as f64");
   command.Value("--decode", "FILE", &request.decode, "Print the value of each code");
   command.Choice("--rounding", &request.rounding, {"nearest", "toward_zero", "stochastic"},
-                 "How to round; nearest (to even) if left out");
+                 "How to round; the default is nearest (ties to even)");
   command.Number("--random", "N", &request.random, "The random operand of stochastic rounding");
-  command.Flag("--sat", &request.sat, "Too large becomes the largest finite value");
-  command.Flag("--nosat", &request.nosat, "Too large becomes infinity or NaN, where there is one");
-  command.Flag("--wrap", &request.wrap, "Integers keep their low bits");
+  command.Flag("--sat", &request.sat,
+               "Turn values that are too large into the largest finite value");
+  command.Flag("--nosat", &request.nosat,
+               "Turn values that are too large into infinity or NaN, if the type has one");
+  command.Flag("--wrap", &request.wrap, "Keep the low bits of integers that are too large");
   if (const auto code = command.Parse(args)) return *code;
   if (const int code = CheckRequest(command, request); code != kDone) return code;
   if (request.name.empty()) {

@@ -51,8 +51,7 @@ int FormatFile(const std::string& path, Mode mode) {
 }  // namespace
 
 int Format(const Args& args) {
-  Command command("fmt",
-                  "Prints programs in the one form that everybody writes, comments included.",
+  Command command("fmt", "Prints programs in canonical form, with their comments.",
                   {"tarsia fmt examples/matmul.tsa", "tarsia fmt --check examples/matmul.tsa",
                    "tarsia fmt - < examples/matmul.tsa"});
   std::vector<std::string> files;

@@ -82,7 +82,7 @@ int DeliverLine(const Result<std::string>& line) {
 int ReadIndex(const Command& command, const char* option, const std::string& text,
               const std::vector<int64_t>& extents, std::vector<int64_t>* out) {
   if (!ParseNumbers(text, out) || out->size() != extents.size()) {
-    return command.Misuse(fmt::format("{} {}: {} numbers such as {} are wanted", option, text,
+    return command.Misuse(fmt::format("{} {}: {} numbers such as {} are required", option, text,
                                       extents.size(),
                                       Join(std::vector<int64_t>(extents.size(), 0))));
   }
@@ -152,17 +152,17 @@ int ShowWidest(const Command& command, const LayoutRequest& request, const RegLa
   AccessFacts facts;
   std::vector<int64_t> align;
   if (request.align && (!ParseNumbers(*request.align, &align) || align.size() != 1)) {
-    return command.Misuse("--align " + *request.align + ": one number of bytes is wanted");
+    return command.Misuse("--align " + *request.align + ": one number of bytes is required");
   }
   if (!align.empty()) facts.pointer_alignment = align[0];
   if (request.multiples && !ParseNumbers(*request.multiples, &facts.index_multiples)) {
     return command.Misuse("--multiples " + *request.multiples +
-                          ": numbers such as 16,64 are wanted");
+                          ": numbers such as 16,64 are required");
   }
   const auto bytes = WidestAccess(tile, layout, bits, facts);
   if (!bytes.ok()) return Complain(bytes.error());
   PrintOut(request.json ? fmt::format("{{\"bytes\": {}}}\n", *bytes)
-                        : fmt::format("{} bytes a thread and access\n", *bytes));
+                        : fmt::format("{} bytes per thread and access\n", *bytes));
   return kDone;
 }
 
@@ -354,8 +354,9 @@ int Show(const Command& command, const LayoutRequest& request) {
 int ShowLayout(const Args& args) {
   Command command(
       "layout",
-      "Draws a layout: cells `thread:slot` of a register layout, banks of a memory "
-      "layout; answers questions about it; compares two.",
+      "Draws a layout (cells `thread:slot` of a register layout, banks of a memory layout), "
+      "answers "
+      "questions about it, or compares two layouts.",
       {"tarsia layout 'spatial(2, 4) * local(2, 1)'", "tarsia layout mma.m16n8k16.f16.a --at 9,3",
        "tarsia layout 'local(2, 1) * spatial(8, 4) == spatial(8, 4) * local(2, 1)'",
        "tarsia layout 'swizzle(row_major(8, 64), 4, 3, 3)' --through 'spatial(8, 4) * local(1, "
@@ -365,25 +366,28 @@ int ShowLayout(const Args& args) {
        "tarsia layout mma.m16n8k16.f16.c --svg c.svg"});
   LayoutRequest request;
   command.Positional("EXPR", &request.text, "The layout, or `A == B`; see docs/layouts.md");
-  command.Value("--at", "I,J", &request.at,
-                "The thread,slot pairs that hold an element; of a memory layout its address");
-  command.Value("--of", "T,S", &request.of, "The element that a thread holds in a slot");
-  command.Value("--shape", "M,N", &request.shape, "The shape, for layouts that fit any");
-  command.Value("--dtype", "T", &request.dtype, "The element type in memory; f16 if left out");
-  command.Values("--through,--tile", "REGLAYOUT", &request.through,
-                 "The accesses of a warp that moves this tile through the memory layout");
+  command.Value(
+      "--at", "I,J", &request.at,
+      "Print the thread,slot pairs that hold an element; for a memory layout, its address");
+  command.Value("--of", "T,S", &request.of, "Print the element that a thread holds in a slot");
+  command.Value("--shape", "M,N", &request.shape, "The shape, for layouts that fit any shape");
+  command.Value("--dtype", "T", &request.dtype, "The element type in memory; the default is f16");
+  command.Values(
+      "--through,--tile", "REGLAYOUT", &request.through,
+      "Show the accesses of a warp that loads or stores this tile through the memory layout");
   command.Number("--access", "N", &request.access,
-                 "Which access of --through to draw; 0 if left out");
+                 "The access of --through to draw; the default is 0");
   command.Flag("--best-swizzle", &request.best_swizzle,
-               "The swizzle with the fewest bank conflicts over all --through");
+               "Find the swizzle with the fewest bank conflicts for all --through tiles");
   command.Value("--align", "BYTES", &request.align,
-                "The widest access of --through where the pointer is aligned so");
-  command.Value("--multiples", "I,J", &request.multiples,
-                "The widest access of --through where the tile begins at multiples of these");
+                "Print the widest access of --through if the pointer has this alignment");
+  command.Value(
+      "--multiples", "I,J", &request.multiples,
+      "Print the widest access of --through if the tile begins at multiples of these indices");
   command.Value("--wgmma", "DIM", &request.k_dim,
-                "How wgmma reads the matrix; DIM is the dimension that is k");
-  command.Value("--svg", "FILE", &request.svg, "Draw it into a file; - is standard output");
-  command.Flag("--json", &request.json, "The canonical form, or the answer, as JSON");
+                "Print the wgmma descriptor of the matrix; DIM is the dimension that is k");
+  command.Value("--svg", "FILE", &request.svg, "Draw the layout into a file; - is standard output");
+  command.Flag("--json", &request.json, "Print the canonical form, or the answer, as JSON");
   if (const auto code = command.Parse(args)) return *code;
   return Show(command, request);
 }

@@ -29,15 +29,15 @@ constexpr Entry kCommands[] = {
     {"run", Run, "run a kernel on .npy and .safetensors files"},
     {"check", Check, "report every error of a program"},
     {"compile", Compile, "compile a kernel to PTX or machine code"},
-    {"emulate", Emulate, "run PTX on the CPU, check and count what it does"},
+    {"emulate", Emulate, "run PTX on the CPU, check and count its operations"},
     {"fmt", Format, "format a program"},
     {"as", Assemble, "assemble text into bytecode"},
     {"dis", Disassemble, "print bytecode as text"},
-    {"layout", ShowLayout, "draw a layout"},
+    {"layout", ShowLayout, "draw a layout, answer questions about it"},
     {"dtype", ShowDType, "show a type, encode and decode its values"},
-    {"isa", ShowIsa, "the reference of the instructions"},
-    {"devices", ShowDevices, "what programs can run on here"},
-    {"bench", Bench, "time suites of benchmarks, compare results"},
+    {"isa", ShowIsa, "describe the instructions"},
+    {"devices", ShowDevices, "list the devices that programs can run on"},
+    {"bench", Bench, "run benchmarks, compare results"},
 };
 
 std::string Overview() {
@@ -47,9 +47,8 @@ std::string Overview() {
   for (const Entry& entry : kCommands) out += fmt::format("  {:<9}{}\n", entry.name, entry.summary);
   out +=
       "\n`tarsia COMMAND --help` shows the options of a command, with examples. `-` is standard\n"
-      "input or output. Exit status: 0 done, 1 the input was rejected, 2 bad usage, 3 something "
-      "is\n"
-      "missing on this machine.\n";
+      "input or output. Exit status: 0 success, 1 the input was rejected, 2 bad usage, 3 this\n"
+      "machine lacks something.\n";
   return out;
 }
 

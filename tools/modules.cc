@@ -115,7 +115,7 @@ const char* OrNull(const std::string& text) { return text.empty() ? nullptr : te
 
 void AddCompileLimit(Command* command, uint32_t* seconds) {
   command->Number("--compile-limit", "S", seconds,
-                  "Seconds that compiling may take; 60 if left out, 0 for as long as it takes");
+                  "Limit in seconds for compiling; the default is 60; 0 means no limit");
 }
 
 int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,

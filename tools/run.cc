@@ -233,33 +233,36 @@ int Launch(const tarsia_plan* plan, const RunRequest& request, RunArgs* args) {
 void Declare(Command& command, RunRequest* request, std::string* block) {
   command.Positional("FILE", &request->file, "The program, text or bytecode; - is standard input");
   command.Value("--kernel", "K", &request->plan.kernel,
-                "The kernel; may be left out if there is only one");
+                "The kernel; optional if there is only one");
   command.Values("--set", "NAME=V", &request->plan.sets,
                  "Value of a constant: W=u4, K=384, 'L=spatial(8, 4)'");
   command.Values("--arg", "NAME=V", &request->specs.scalars, "Value of a scalar parameter");
   command.Values("--in", "PTR=FILE", &request->specs.inputs,
-                 "What a pointer parameter reads: a.npy, m.safetensors:TENSOR, - for a .npy on "
+                 "Contents of a pointer's memory: a.npy, m.safetensors:TENSOR, - for a .npy on "
                  "standard input");
-  command.Values("--out", "PTR=FILE", &request->specs.outputs,
-                 "Where to write what the kernel left there, as .npy: b.npy, b.npy:f16[16,128], - "
-                 "for standard output; with --in of the same pointer it starts as that");
+  command.Values(
+      "--out", "PTR=FILE", &request->specs.outputs,
+      "File for the final contents of a pointer's memory, as .npy: b.npy, "
+      "b.npy:f16[16,128], - for standard output; with --in of the same pointer, the memory "
+      "starts with that input");
   command.Value("--device", "D", &request->plan.device, "The device; see `tarsia devices`");
-  command.Number("--threads", "N", &request->threads,
-                 "How many threads of the CPU; all if left out");
+  command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
   command.Flag("--check", &request->check,
-               "Look for races, reads of what nobody wrote, accesses outside; slow");
-  command.Flag("--time", &request->time, "Run it again for a second, and print the median");
-  command.ValueOrFlag("--trace", "%NAME", &request->trace,
-                      "Print what one block does as it goes; only where %NAME is made");
-  command.Value("--block", "X,Y,Z", block, "The block to trace; 0,0,0 if left out");
+               "Detect races, reads of unwritten bytes, accesses outside a buffer; slow");
+  command.Flag("--time", &request->time,
+               "Repeat the launch for up to a second and print the median time");
+  command.ValueOrFlag(
+      "--trace", "%NAME", &request->trace,
+      "Print the instructions of one block as they run; or only those that assign %NAME");
+  command.Value("--block", "X,Y,Z", block, "The block to trace; the default is 0,0,0");
   AddCompileLimit(&command, &request->plan.compile_limit);
-  command.Flag("--json", &request->json, "The summary as JSON");
+  command.Flag("--json", &request->json, "Print the summary as JSON");
 }
 
 }  // namespace
 
 int Run(const Args& args) {
-  Command command("run", "Runs a kernel on files and writes what it made.",
+  Command command("run", "Runs a kernel on files and writes its outputs.",
                   {"tarsia run examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --arg m=4 "
                    "--in x=x.npy --in w=w.npy --out y=y.npy"});
   RunRequest request;

@@ -303,9 +303,9 @@ int RunArgs::BindZeros(const tarsia_query* query, size_t param) {
   // Enough for every branch.
   for (const tarsia_view& view : ViewsOf(query, param)) bytes = std::max(bytes, view.bytes);
   if (bytes == 0) {
-    return Usage(
-        fmt::format("how much is behind `%{}` depends on what the kernel computes", bound.name),
-        fmt::format("give it a file with --in {}=FILE.npy", bound.name));
+    return Usage(fmt::format("the size of the memory of `%{}` depends on what the kernel computes",
+                             bound.name),
+                 fmt::format("give it a file with --in {}=FILE.npy", bound.name));
   }
   auto buffer = HostBuffer::Allocate(bytes);
   if (!buffer.ok()) {

@@ -96,7 +96,7 @@ Result<std::string> RenderAccesses(const RegLayout& tile, const MemLayout& memor
   if (bytes == 0) return std::string("no aligned access moves whole bytes: bits go one by one\n");
   const int64_t units = access.Units(bytes);
   std::string out =
-      fmt::format("{} bytes a thread and access, {} accesses a thread\n", bytes, units);
+      fmt::format("{} bytes per thread and access, {} accesses per thread\n", bytes, units);
   constexpr int64_t kMaxShown = 32;
   for (int64_t unit = 0; unit < std::min(units, kMaxShown); ++unit) {
     out += fmt::format("access {}: {} wavefronts, {} sectors; byte addresses\n", unit,

@@ -36,7 +36,7 @@ class HeaderScanner {
     while (!Take('}')) {
       std::string key;
       if (!TakeString(&key)) return BadHeader("a key is no string");
-      if (!Take(':')) return BadHeader("no `:` behind a key");
+      if (!Take(':')) return BadHeader("no `:` after a key");
       unsigned bit = 0;
       if (key == "descr") {
         bit = 1;
@@ -53,11 +53,11 @@ class HeaderScanner {
       }
       if ((seen & bit) != 0) return BadHeader("a key stands twice");
       seen |= bit;
-      if (!Take(',') && Peek() != '}') return BadHeader("no `,` behind a value");
+      if (!Take(',') && Peek() != '}') return BadHeader("no `,` after a value");
     }
     if (seen != 7) return BadHeader("`descr`, `fortran_order` or `shape` is missing");
     SkipBlanks();
-    return at_ == text_.size() ? OkStatus() : BadHeader("something stands behind `}`");
+    return at_ == text_.size() ? OkStatus() : BadHeader("unexpected text after `}`");
   }
 
  private:

@@ -331,7 +331,7 @@ int EmulateArgs::BindOne(const std::string& spec) {
   const auto* memory = std::ranges::find(kMemoryForms, name, &MemoryForm::name);
   const bool is_form = value != std::end(kValueForms) || memory != std::end(kMemoryForms);
   if (is_form && rest.empty() && name != "null") {
-    return Misuse("there is nothing behind the colon", kFormsHelp);
+    return Misuse("there is nothing after the colon", kFormsHelp);
   }
   if (value != std::end(kValueForms)) return (this->*value->bind)(rest);
   if (memory != std::end(kMemoryForms)) {

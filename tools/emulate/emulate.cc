@@ -427,55 +427,59 @@ class Session {
 
 void Declare(Command& command, EmulateRequest* request) {
   command.Positional("FILE", &request->file, "The PTX; - is standard input");
-  command.Value("--entry", "NAME", &request->entry,
-                "The kernel, as the PTX or C++ names it, or a part of that which no other has; may "
-                "be left out if there is only one");
-  command.Value("--grid", "X[,Y,Z]", &request->grid, "How many blocks; 1 if left out");
+  command.Value(
+      "--entry", "NAME", &request->entry,
+      "The kernel: its name in PTX or C++, or a part of the name that no other kernel has; "
+      "optional if there is only one");
+  command.Value("--grid", "X[,Y,Z]", &request->grid, "Number of blocks; the default is 1");
   command.Value("--block", "X[,Y,Z]", &request->block,
-                "How many threads a block; what .reqntid says if left out, else 1");
-  command.Value("--cluster", "X[,Y,Z]", &request->cluster, "How many blocks a cluster");
+                "Threads per block; the default is the value of .reqntid, or 1");
+  command.Value("--cluster", "X[,Y,Z]", &request->cluster, "Blocks per cluster");
   command.Number("--shared", "BYTES", &request->shared, "Dynamic shared memory of a block");
   command.Number("--heap", "BYTES", &request->heap,
-                 "What malloc on the device takes from; 8388608 if left out");
+                 "Size of the heap for malloc on the device; the default is 8388608");
   command.Values("--arg", "ARG", &request->args,
-                 "A parameter, in the kernel's order: i32:5, f32:1.5, bytes:HEX, null, in:a.npy, "
+                 "An argument, in the order of the kernel's parameters: i32:5, f32:1.5, bytes:HEX, "
+                 "null, in:a.npy, "
                  "out:c.npy:f32[16,16], inout:b.npy, zeros:BYTES, room:BYTES (never written), "
                  "alias:N+BYTES (into the memory of argument N, from 0), "
                  "tmap:a.npy:box=64,64:swizzle=128, struct:ARG;ARG");
   command.Value("--launch", "FILE", &request->launches,
-                "Several launches on one memory, as JSON: [{\"entry\", \"grid\", \"block\", "
+                "Run several launches on one memory, from JSON: [{\"entry\", \"grid\", \"block\", "
                 "\"cluster\", \"shared\", \"args\"}, ..]");
   command.Flag("--counts", &request->counts,
-               "Count instructions, sectors, wavefronts, bytes, by line");
+               "Count instructions, sectors, wavefronts and bytes, by line");
   command.Number("--registers", "N", &request->registers,
-                 "Registers of a thread, as ptxas says, for the occupancy that --counts prints");
+                 "Registers per thread that ptxas reports, for the occupancy that --counts prints");
   command.Value("--blocks", "A..B", &request->blocks,
-                "Run only the blocks of these numbers, x fastest, B excluded");
+                "Run only the blocks with these linear indices (x varies fastest), B excluded");
   command.Values("--ignore", "KIND[@FILE:LINE]", &request->ignored,
-                 "Drop findings of a kind, such as race, or those at a line");
-  command.Values("--suppressions", "FILE", &request->suppressions,
-                 "Drop what the file says, one KIND or KIND@FILE:LINE a line, # for comments");
-  command.Number("--limit", "N", &request->limit,
-                 "Stop a launch after so many instructions of warps and say where each warp "
-                 "stands; 100000000 if left out, 0 for no limit");
+                 "Suppress findings of a kind, such as race, or only those at a line");
+  command.Values(
+      "--suppressions", "FILE", &request->suppressions,
+      "Read suppressions from a file: KIND or KIND@FILE:LINE on each line, # for comments");
+  command.Number(
+      "--limit", "N", &request->limit,
+      "Stop a launch after this many warp instructions and print where each warp is; the "
+      "default is 100000000; 0 means no limit");
   command.Number("--seed", "N", &request->seed,
-                 "Begin the blocks in another order for each N; 0, the default, is that of their "
-                 "numbers");
-  command.Flag("--keep", &request->keep, "Write outputs also when something was found");
-  command.Flag("--no-checks", &request->no_checks, "Look for no faults; faster");
-  command.Number("--threads", "N", &request->threads,
-                 "How many threads of the CPU; all if left out");
-  command.Flag("--json", &request->json, "Findings and counts as JSON");
+                 "Start the blocks in another order for each N; 0, the default, is the order of "
+                 "their indices");
+  command.Flag("--keep", &request->keep, "Write outputs even after findings");
+  command.Flag("--no-checks", &request->no_checks, "Do not check for faults; faster");
+  command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
+  command.Flag("--json", &request->json, "Print findings and counts as JSON");
 }
 
 }  // namespace
 
 int Emulate(const Args& args) {
-  Command command("emulate",
-                  "Runs a kernel of PTX on the CPU, checks all that it does, and counts.",
-                  {"tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
-                   "sm_80 -o m.ptx && tarsia emulate m.ptx --shared 16384 --arg in:x.npy --arg "
-                   "in:w.npy --arg out:y.npy:f16[4,32] --arg i32:4 --counts"});
+  Command command(
+      "emulate",
+      "Runs a kernel in PTX on the CPU, checks all its accesses, and counts its operations.",
+      {"tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
+       "sm_80 -o m.ptx && tarsia emulate m.ptx --shared 16384 --arg in:x.npy --arg "
+       "in:w.npy --arg out:y.npy:f16[4,32] --arg i32:4 --counts"});
   EmulateRequest request;
   Declare(command, &request);
   if (const auto code = command.Parse(args)) return *code;

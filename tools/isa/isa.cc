@@ -6,7 +6,7 @@
 namespace tarsia::tools {
 
 int ShowIsa(const Args& args) {
-  Command command("isa", "The reference of the instructions: all of them, or what one does.",
+  Command command("isa", "Lists the instructions, or describes one.",
                   {"tarsia isa", "tarsia isa load", "tarsia isa --markdown",
                    "tarsia isa --grammar > tarsia.tmLanguage.json"});
   std::string mnemonic;
@@ -14,9 +14,9 @@ int ShowIsa(const Args& args) {
   bool grammar = false;
   bool json = false;
   command.MaybePositional("MNEMONIC", &mnemonic, "The instruction");
-  command.Flag("--markdown", &markdown, "The whole reference (docs/isa.md)");
-  command.Flag("--grammar", &grammar, "The grammar for editors (TextMate, JSON)");
-  command.Flag("--json", &json, "The table as JSON");
+  command.Flag("--markdown", &markdown, "Print the whole reference (docs/isa.md)");
+  command.Flag("--grammar", &grammar, "Print the grammar for text editors (TextMate, JSON)");
+  command.Flag("--json", &json, "Print the table as JSON");
   if (const auto code = command.Parse(args)) return *code;
   const int actions =
       (mnemonic.empty() ? 0 : 1) + (markdown ? 1 : 0) + (grammar ? 1 : 0) + (json ? 1 : 0);

@@ -189,7 +189,7 @@ class MainJob {
         PrintCodeRow(module_.get(), job, tarsia_target_name(i));
       }
     }
-    fmt::print("\nPTX, cubin, spilled: bytes; registers: of a thread; -: ptxas is not there.\n");
+    fmt::print("\nPTX, cubin, spilled: bytes; registers: per thread; -: ptxas is not available.\n");
   }
 
   // One case of the size of a tile on the emulator; whether it is right.

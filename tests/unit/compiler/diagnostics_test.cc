@@ -21,10 +21,11 @@ namespace {
 TEST(Diagnostics, UnknownTarget) {
   const auto target = FindTarget("sm_70");
   ASSERT_FALSE(target.ok());
-  EXPECT_EQ(Render(target.error(), SourceFile("", "")),
-            "error: `sm_70` is no target; known are sm_80, sm_89, sm_90a [unknown-target]\n"
-            "  help: PTX for sm_80 or sm_89 runs on newer GPUs too, whose driver compiles it; that "
-            "for sm_90a on Hopper alone\n");
+  EXPECT_EQ(
+      Render(target.error(), SourceFile("", "")),
+      "error: `sm_70` is not a target; the targets are sm_80, sm_89, sm_90a [unknown-target]\n"
+      "  help: PTX for sm_80 or sm_89 runs on newer GPUs too, whose driver compiles it; that "
+      "for sm_90a on Hopper alone\n");
 }
 
 TEST(Diagnostics, TooManyReports) {
@@ -32,7 +33,7 @@ TEST(Diagnostics, TooManyReports) {
   for (int i = 0; i <= 1 << 16; ++i) text += "assert %n > 0, \"\"\n";
   const auto kernel = Compile(MakeProgram(text + "}\n"), Target::kSm80);
   ASSERT_FALSE(kernel.ok());
-  EXPECT_EQ(kernel.error().message, "more than 65536 instructions that can report");
+  EXPECT_EQ(kernel.error().message, "the kernel has more than 65536 instructions that can report");
   EXPECT_EQ(kernel.error().location.line, (1 << 16) + 3);
 }
 

@@ -156,7 +156,7 @@ TEST(Tools, AMissingOneSaysWhatToDo) {
   unsetenv("TARSIA_PTXAS");
   ASSERT_FALSE(tool.ok());
   EXPECT_EQ(tool.error().message,
-            "ptxas is not found; looked at TARSIA_PTXAS=/nowhere/ptxas; install the CUDA toolkit "
+            "ptxas is not found; searched TARSIA_PTXAS=/nowhere/ptxas; install the CUDA toolkit "
             "or the Python wheel nvidia-cuda-nvcc, or set TARSIA_PTXAS to its path");
 }
 
@@ -166,7 +166,8 @@ TEST(Targets, AreFoundByName) {
   EXPECT_EQ(*target, Target::kSm90a);
   const auto unknown = FindTarget("sm_90");
   ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.error().message, "`sm_90` is no target; known are sm_80, sm_89, sm_90a");
+  EXPECT_EQ(unknown.error().message,
+            "`sm_90` is not a target; the targets are sm_80, sm_89, sm_90a");
 }
 
 }  // namespace

@@ -332,7 +332,7 @@ TEST(Bytecode, Versions) {
   options.version = BytecodeVersion{0, 0};
   const auto old = Encode(module, options);
   ASSERT_FALSE(old.ok());
-  EXPECT_EQ(old.error().message, "`kernel` needs bytecode of version 0.1, and 0.0 was asked for");
+  EXPECT_EQ(old.error().message, "`kernel` needs bytecode of version 0.1, but 0.0 was requested");
   options.version = BytecodeVersion{7, 0};  // a ceiling: the lowest that will do is written
   EXPECT_EQ(Encoded(module, options), Encoded(module));
 

@@ -61,7 +61,7 @@ TEST(RenderTest, Accesses) {
       RenderAccesses(Reg("spatial(32)"), Memory("strided(shape=[32], strides=[2])"), 32);
   ASSERT_TRUE(text.ok());
   EXPECT_EQ(*text,
-            "4 bytes a thread and access, 1 accesses a thread\n"
+            "4 bytes per thread and access, 1 accesses per thread\n"
             "access 0: 2 wavefronts, 8 sectors; byte addresses\n"
             "  thread  0:      0      8     16     24     32     40     48     56\n"
             "  thread  8:     64     72     80     88     96    104    112    120\n"

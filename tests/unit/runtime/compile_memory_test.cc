@@ -182,7 +182,8 @@ TEST_F(CompileMemory, IsLookedForBeforeThePasses) {
         ASSERT_EQ(Compile(nullptr), TARSIA_STATUS_OK);
         std::exit(status == TARSIA_STATUS_OUT_OF_MEMORY ? 0 : 1);
       },
-      testing::ExitedWithCode(0), "out of memory: [0-9]+ bytes were wanted to compile `softmax`");
+      testing::ExitedWithCode(0),
+      "out of memory: [0-9]+ bytes were requested to compile `softmax`");
 }
 
 // ---- the first compilation of a process ------------------------------------------------------

@@ -136,7 +136,7 @@ TEST_F(CudaDevice, ChoosesATarget) {
   EXPECT_EQ(target(9, 0), "sm_90a");
   EXPECT_EQ(target(10, 0), "sm_89");
   EXPECT_EQ(target(12, 1), "sm_89");
-  EXPECT_EQ(target(7, 5), "cuda:0 (X) has compute capability 7.5, and 8.0 or later is wanted");
+  EXPECT_EQ(target(7, 5), "cuda:0 (X) has compute capability 7.5, and 8.0 or later is required");
 }
 
 TEST_F(CudaDevice, RefusesOldGpus) {

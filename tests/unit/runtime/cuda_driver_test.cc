@@ -24,7 +24,7 @@ TEST_F(CudaDriver, OpensWithItsVersionAndDevices) {
 TEST_F(CudaDriver, SaysThatThereIsNone) {
   const auto opened = OpenDriver("/nowhere/libcuda.so.1");
   EXPECT_EQ(IdOf(opened), "no-cuda-driver");
-  EXPECT_NE(ErrorOf(opened).find("/nowhere/libcuda.so.1 of version 12.0 or later is wanted"),
+  EXPECT_NE(ErrorOf(opened).find("/nowhere/libcuda.so.1 of version 12.0 or later is required"),
             std::string::npos)
       << ErrorOf(opened);
 }
@@ -37,7 +37,7 @@ TEST_F(CudaDriver, SaysWhichFunctionIsMissing) {
   EXPECT_EQ(IdOf(opened), "cuda-symbol-missing");
   EXPECT_EQ(ErrorOf(opened), library +
                                  " has no function `cuGraphInstantiateWithFlags`: version 12.0 or "
-                                 "later is wanted, it says that it has 12.4");
+                                 "later is required, it says that it has 12.4");
   EXPECT_EQ(IdOf(OpenDriver(EmulatedLibrary("_without_errors"))), "cuda-symbol-missing");
 }
 
@@ -46,7 +46,7 @@ TEST_F(CudaDriver, SaysThatItIsTooOld) {
   const auto opened = OpenDriver(EmulatedLibrary());
   EXPECT_EQ(IdOf(opened), "cuda-driver-too-old");
   EXPECT_EQ(ErrorOf(opened), "the CUDA driver is too old: " + EmulatedLibrary() +
-                                 " has version 11.8, and 12.0 or later is wanted");
+                                 " has version 11.8, and 12.0 or later is required");
 }
 
 TEST_F(CudaDriver, SaysThatThereIsNoGpu) {

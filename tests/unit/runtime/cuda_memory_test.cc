@@ -34,7 +34,7 @@ TEST_F(CudaMemory, SaysWhatWasWantedAndIsFree) {
   const auto more = AllocateMemory(*gpu, 600001);
   EXPECT_EQ(IdOf(more), "out-of-memory");
   EXPECT_EQ(ErrorOf(more),
-            "600001 bytes of memory of cuda:0 (Emulated GPU 9.0) were wanted: 600000 of 1000000 "
+            "600001 bytes of memory of cuda:0 (Emulated GPU 9.0) were requested: 600000 of 1000000 "
             "are free");
 }
 

@@ -52,9 +52,10 @@ TEST_F(CudaModule, OptsInToSharedMemory) {
   const auto kernel = LoadKernel(gpu, "large", 227 * 1024);
   EXPECT_EQ(ErrorOf(kernel->Launch({1, 1, 1}, Parameters(0), nullptr)), "");
   EXPECT_EQ(ErrorOf(Synchronize(*gpu, nullptr)), "");
-  EXPECT_EQ(ErrorOf(Kernel::Load(gpu, TestCode("large", 228 * 1024))),
-            "the kernel `large` wants 233472 bytes of shared memory a block, but cuda:0 (Emulated "
-            "GPU 9.0) has 232448");
+  EXPECT_EQ(
+      ErrorOf(Kernel::Load(gpu, TestCode("large", 228 * 1024))),
+      "the kernel `large` needs 233472 bytes of shared memory per block, but cuda:0 (Emulated "
+      "GPU 9.0) has 232448");
 }
 
 // Without opting in a launch with more than 48 KiB is refused, as by a GPU.

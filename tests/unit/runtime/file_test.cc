@@ -150,7 +150,7 @@ TEST(HostBuffer, IsZeroAndAligned) {
   EXPECT_EQ(moved.size(), uint64_t{1} << 20);
   EXPECT_EQ(HostBuffer::Allocate(0)->data(), nullptr);
   EXPECT_EQ(HostBuffer::Allocate(uint64_t{1} << 60).error().message,
-            "out of memory: 1152921504606846976 bytes were wanted");
+            "out of memory: 1152921504606846976 bytes were requested");
   EXPECT_FALSE(HostBuffer::Allocate(UINT64_MAX).ok());
 }
 

@@ -105,7 +105,7 @@ TEST_F(FallBack, WithoutAnAssembler) {
   EXPECT_EQ(lines[0].level, TARSIA_LOG_WARNING);
   EXPECT_TRUE(lines[0].text.starts_with(
       "k for cuda:0: the driver compiles the PTX, since there is no machine code: ptxas is not "
-      "found; looked at TARSIA_PTXAS=/nowhere/ptxas"))
+      "found; searched TARSIA_PTXAS=/nowhere/ptxas"))
       << lines[0].text;
 }
 

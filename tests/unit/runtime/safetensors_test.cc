@@ -142,7 +142,7 @@ TEST(Safetensors, HeaderLength) {
   EXPECT_EQ(SafetensorsHeaderLength(length, 23).error().message,
             "the header would have 16 bytes, but only 15 follow");
   EXPECT_EQ(SafetensorsHeaderLength({length, 3}, 3).error().message,
-            "not a .safetensors file: it has 3 bytes, the header's length alone has 8");
+            "not a .safetensors file: it has 3 bytes, but the header's length alone takes 8");
   const uint8_t huge[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
   EXPECT_EQ(SafetensorsHeaderLength(huge, 1 << 20).error().message,
             "the header would have 18446744073709551615 bytes, but the format allows 100000000");

@@ -67,7 +67,7 @@ TEST(Check, FindingsAreCountedAndNameBothPlaces) {
   const Finding& finding = report.findings[0];
   EXPECT_EQ(finding.count, 3u);
   EXPECT_EQ(finding.diagnostic.message,
-            "`load` reads bytes of `%s` that `store` wrote with no `sync` in between");
+            "`load` reads bytes of `%s` that `store` wrote without a `sync` in between");
   ASSERT_EQ(finding.diagnostic.notes.size(), 1u);
   EXPECT_EQ(finding.diagnostic.notes[0].location.line, 7u);
 }

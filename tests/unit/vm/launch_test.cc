@@ -77,7 +77,7 @@ TEST(Launch, ABufferTooSmallNamesBothSizes) {
   ASSERT_FALSE(report.ok());
   EXPECT_STREQ(report.error().info->id, "buffer-too-small");
   EXPECT_EQ(report.error().message,
-            "the buffer for `%y` has 30 bytes, and its view global<f16>[2, 8] needs 32");
+            "the buffer for `%y` has 30 bytes, but its view global<f16>[2, 8] needs 32");
 }
 
 // A view whose shape is computed, or that stands in a block, is checked when it is made.
