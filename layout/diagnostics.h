@@ -3,22 +3,14 @@
 #ifndef TARSIA_LAYOUT_DIAGNOSTICS_H_
 #define TARSIA_LAYOUT_DIAGNOSTICS_H_
 
-#include <span>
-
 #include "support/diagnostic.h"
 
-namespace tarsia {
-namespace diag {
+namespace tarsia::diag {
 
 #define DIAG(name, id, format, help) inline constexpr DiagInfo name{id, format, help};
 #include "layout/diagnostics.def"
 #undef DIAG
 
-}  // namespace diag
-
-// Every row, for registries.
-std::span<const DiagInfo* const> LayoutDiagnostics();
-
-}  // namespace tarsia
+}  // namespace tarsia::diag
 
 #endif  // TARSIA_LAYOUT_DIAGNOSTICS_H_

@@ -2,20 +2,14 @@
 #ifndef TARSIA_LAYOUT_TEXT_DIAGNOSTICS_H_
 #define TARSIA_LAYOUT_TEXT_DIAGNOSTICS_H_
 
-#include <span>
-
 #include "support/diagnostic.h"
 
-namespace tarsia {
-namespace diag {
+namespace tarsia::diag {
+
 #define DIAG(name, id, format, help) inline constexpr DiagInfo name{id, format, help};
 #include "layout/text/diagnostics.def"
 #undef DIAG
-}  // namespace diag
 
-// Every row, for the registry.
-std::span<const DiagInfo* const> TextDiagnostics();
-
-}  // namespace tarsia
+}  // namespace tarsia::diag
 
 #endif  // TARSIA_LAYOUT_TEXT_DIAGNOSTICS_H_

@@ -12,6 +12,7 @@
 #include "layout/text/arithmetic.h"
 #include "layout/text/diagnostics.h"
 #include "layout/text/expr_parser.h"
+#include "layout/text/expr_visitor.h"
 #include "layout/text/fragments.h"
 #include "layout/wgmma.h"
 
@@ -62,9 +63,6 @@ const EvalEnv& EmptyEnv() {
 }
 
 namespace {
-
-constexpr int kMaxSteps = 1 << 16;
-constexpr int kMaxDepth = 2 * ExprPool::kMaxDepth;
 
 constexpr std::string_view kFamilies[] = {"row_major", "column_major", "contiguous"};
 
@@ -296,66 +294,23 @@ Result<EvalValue> CompareValues(BinaryOp op, const EvalValue& a, const EvalValue
   return EvalValue((a == b) == (op == BinaryOp::kEqual));
 }
 
-class Evaluator {
+class Evaluator : public internal::ExprVisitor<Evaluator, EvalValue> {
  public:
-  Evaluator(const ExprPool& pool, const EvalEnv& env) : pool_(pool), env_(env) {}
-
-  Result<EvalValue> Visit(ExprId id) {
-    if (++depth_ > kMaxDepth) return Fail(id, MakeDiagnostic(diag::kTooDeep, {}, kMaxDepth));
-    if (++steps_ > kMaxSteps)
-      return Fail(id, MakeDiagnostic(diag::kTooMany, {}, kMaxSteps, "steps"));
-    Result<EvalValue> out = Dispatch(id);
-    --depth_;
-    if (!out.ok()) return Fail(id, out.TakeError());
-    return out;
-  }
-  [[nodiscard]] ExprId failed() const { return failed_; }
+  Evaluator(const ExprPool& pool, const EvalEnv& env) : ExprVisitor(pool), env_(env) {}
 
  private:
-  // Remembers the innermost expression that failed.
-  Diagnostic Fail(ExprId id, Diagnostic error) {
-    if (failed_.none()) failed_ = id;
-    return error;
-  }
+  friend ExprVisitor;
 
-  Result<EvalValue> Dispatch(ExprId id) {
-    switch (pool_.kind(id)) {
-      case ExprKind::kNone:
-        return MakeDiagnostic(diag::kMisplaced, {}, "nothing");
-      case ExprKind::kValue: {
-        const EvalValue* value = env_.FindValue(id.value());
-        if (value == nullptr) return MakeDiagnostic(diag::kUnknownValue, {});
-        return *value;
-      }
-      case ExprKind::kInt:
-        return EvalValue(*pool_.AsInt(id));
-      case ExprKind::kFloat:
-        return EvalValue(*pool_.AsFloat(id));
-      case ExprKind::kBool:
-        return EvalValue(*pool_.AsBool(id));
-      case ExprKind::kDType:
-        return EvalValue(pool_.AsDType(id).value_or(DType{}));
-      case ExprKind::kString:
-        return EvalValue(std::string(pool_.Text(id)));
-      case ExprKind::kName:
-        return Name(id);
-      case ExprKind::kFragment:
-        return Fragment(id);
-      case ExprKind::kUnary:
-        return Unary(id);
-      case ExprKind::kBinary:
-        return Binary(id);
-      case ExprKind::kCall:
-        return Call(id);
-      case ExprKind::kKeyword:
-        return MakeDiagnostic(diag::kMisplaced, {}, "a keyword argument");
-      case ExprKind::kReplicate:
-        return MakeDiagnostic(diag::kMisplaced, {}, "a replication");
-      case ExprKind::kList:
-        return List(id);
-    }
-    return MakeDiagnostic(diag::kMisplaced, {}, "this");
+  Result<EvalValue> Value(ExprId id) {
+    const EvalValue* value = env_.FindValue(id.value());
+    if (value == nullptr) return MakeDiagnostic(diag::kUnknownValue, {});
+    return *value;
   }
+  Result<EvalValue> Int(ExprId id) { return EvalValue(*pool_.AsInt(id)); }
+  Result<EvalValue> Float(ExprId id) { return EvalValue(*pool_.AsFloat(id)); }
+  Result<EvalValue> Bool(ExprId id) { return EvalValue(*pool_.AsBool(id)); }
+  Result<EvalValue> Type(ExprId id) { return EvalValue(pool_.AsDType(id).value_or(DType{})); }
+  Result<EvalValue> String(ExprId id) { return EvalValue(std::string(pool_.Text(id))); }
 
   Result<EvalValue> Name(ExprId id) {
     const EvalValue* value = env_.FindName(static_cast<StringId>(pool_.node(id).payload));
@@ -485,24 +440,14 @@ class Evaluator {
     return CallFunction(func, Arguments(std::move(values)));
   }
 
-  const ExprPool& pool_;
   const EvalEnv& env_;
-  ExprId failed_;
-  int depth_ = 0;
-  int steps_ = 0;
 };
 
 }  // namespace
 
 Result<EvalValue> Evaluate(const ExprPool& pool, ExprId id, const EvalEnv& env, Location location,
                            ExprId* failed) {
-  Evaluator evaluator(pool, env);
-  Result<EvalValue> out = evaluator.Visit(id);
-  if (out.ok()) return out;
-  if (failed != nullptr) *failed = evaluator.failed();
-  Diagnostic error = out.TakeError();
-  error.location = location;
-  return error;
+  return Evaluator(pool, env).Run(id, location, failed);
 }
 
 namespace {

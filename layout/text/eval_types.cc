@@ -5,13 +5,11 @@
 #include "layout/text/arguments.h"
 #include "layout/text/diagnostics.h"
 #include "layout/text/eval.h"
+#include "layout/text/expr_visitor.h"
 #include "layout/text/fragments.h"
 
 namespace tarsia {
 namespace {
-
-constexpr int kMaxSteps = 1 << 16;
-constexpr int kMaxDepth = 2 * ExprPool::kMaxDepth;
 
 bool Fits(ExprType type, ExprType wanted) { return type == wanted || type == ExprType::kUnknown; }
 
@@ -44,65 +42,24 @@ bool Comparable(BinaryOp op, ExprType a, ExprType b) {
   return equality && (a == b || a == ExprType::kUnknown || b == ExprType::kUnknown);
 }
 
-class Typer {
+class Typer : public internal::ExprVisitor<Typer, ExprType> {
  public:
-  Typer(const ExprPool& pool, const TypeEnv& env) : pool_(pool), env_(env) {}
-
-  Result<ExprType> Visit(ExprId id) {
-    if (++depth_ > kMaxDepth) return Fail(id, MakeDiagnostic(diag::kTooDeep, {}, kMaxDepth));
-    if (++steps_ > kMaxSteps) {
-      return Fail(id, MakeDiagnostic(diag::kTooMany, {}, kMaxSteps, "steps"));
-    }
-    Result<ExprType> out = Dispatch(id);
-    --depth_;
-    if (!out.ok()) return Fail(id, out.TakeError());
-    return out;
-  }
-  [[nodiscard]] ExprId failed() const { return failed_; }
+  Typer(const ExprPool& pool, const TypeEnv& env) : ExprVisitor(pool), env_(env) {}
 
  private:
-  Diagnostic Fail(ExprId id, Diagnostic error) {
-    if (failed_.none()) failed_ = id;
-    return error;
-  }
+  friend ExprVisitor;
 
-  Result<ExprType> Dispatch(ExprId id) {
-    switch (pool_.kind(id)) {
-      case ExprKind::kNone:
-        return MakeDiagnostic(diag::kMisplaced, {}, "nothing");
-      case ExprKind::kValue: {
-        const std::optional<ExprType> type = env_.ValueType(id.value());
-        if (!type) return MakeDiagnostic(diag::kUnknownValue, {});
-        return *type;
-      }
-      case ExprKind::kInt:
-        return ExprType::kInt;
-      case ExprKind::kFloat:
-        return ExprType::kFloat;
-      case ExprKind::kBool:
-        return ExprType::kBool;
-      case ExprKind::kDType:
-        return ExprType::kDType;
-      case ExprKind::kString:
-        return ExprType::kUnknown;
-      case ExprKind::kName:
-      case ExprKind::kFragment:
-        return Name(id);
-      case ExprKind::kUnary:
-        return Unary(id);
-      case ExprKind::kBinary:
-        return Binary(id);
-      case ExprKind::kCall:
-        return Call(id);
-      case ExprKind::kKeyword:
-        return MakeDiagnostic(diag::kMisplaced, {}, "a keyword argument");
-      case ExprKind::kReplicate:
-        return MakeDiagnostic(diag::kMisplaced, {}, "a replication");
-      case ExprKind::kList:
-        return List(id, false);
-    }
-    return MakeDiagnostic(diag::kMisplaced, {}, "this");
+  Result<ExprType> Value(ExprId id) {
+    const std::optional<ExprType> type = env_.ValueType(id.value());
+    if (!type) return MakeDiagnostic(diag::kUnknownValue, {});
+    return *type;
   }
+  Result<ExprType> Int(ExprId /*id*/) { return ExprType::kInt; }
+  Result<ExprType> Float(ExprId /*id*/) { return ExprType::kFloat; }
+  Result<ExprType> Bool(ExprId /*id*/) { return ExprType::kBool; }
+  Result<ExprType> Type(ExprId /*id*/) { return ExprType::kDType; }
+  Result<ExprType> String(ExprId /*id*/) { return ExprType::kUnknown; }
+  Result<ExprType> Fragment(ExprId id) { return Name(id); }
 
   // What is no name of the environment means what it means to the evaluator.
   Result<ExprType> Name(ExprId id) {
@@ -151,7 +108,9 @@ class Typer {
     return MakeDiagnostic(diag::kOperandKinds, {}, Spelling(op), ExprTypeName(a), ExprTypeName(b));
   }
 
-  Result<ExprType> List(ExprId id, bool replications) {
+  Result<ExprType> List(ExprId id) { return ListOf(id, false); }
+
+  Result<ExprType> ListOf(ExprId id, bool replications) {
     for (const ExprId item : pool_.children(id)) {
       const bool replication = replications && pool_.kind(item) == ExprKind::kReplicate;
       const Result<ExprType> type = Visit(replication ? pool_.children(item)[0] : item);
@@ -177,7 +136,7 @@ class Typer {
       return OkStatus();
     }
     const bool list = pool_.kind(id) == ExprKind::kList;
-    TARSIA_TRY(const ExprType type, list ? List(id, parameter.name == "spatial") : Visit(id));
+    TARSIA_TRY(const ExprType type, list ? ListOf(id, parameter.name == "spatial") : Visit(id));
     if (Fits(type, parameter.type)) return OkStatus();
     return MakeDiagnostic(
         diag::kArgumentKind, {}, parameter.name, FuncName(func),
@@ -185,24 +144,14 @@ class Typer {
         ExprTypeName(type));
   }
 
-  const ExprPool& pool_;
   const TypeEnv& env_;
-  ExprId failed_;
-  int depth_ = 0;
-  int steps_ = 0;
 };
 
 }  // namespace
 
 Result<ExprType> StaticType(const ExprPool& pool, ExprId id, const TypeEnv& env, Location location,
                             ExprId* failed) {
-  Typer typer(pool, env);
-  Result<ExprType> out = typer.Visit(id);
-  if (out.ok()) return out;
-  if (failed != nullptr) *failed = typer.failed();
-  Diagnostic error = out.TakeError();
-  error.location = location;
-  return error;
+  return Typer(pool, env).Run(id, location, failed);
 }
 
 }  // namespace tarsia

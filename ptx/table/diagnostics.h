@@ -2,22 +2,14 @@
 #ifndef TARSIA_PTX_TABLE_DIAGNOSTICS_H_
 #define TARSIA_PTX_TABLE_DIAGNOSTICS_H_
 
-#include <span>
-
 #include "support/diagnostic.h"
 
-namespace tarsia::ptx {
-namespace diag {
+namespace tarsia::ptx::diag {
 
 #define DIAG(name, id, format, help) inline constexpr DiagInfo name{id, format, help};
 #include "ptx/table/diagnostics.def"
 #undef DIAG
 
-}  // namespace diag
-
-// All rows, for registries.
-std::span<const DiagInfo* const> PtxDiagnostics();
-
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::diag
 
 #endif  // TARSIA_PTX_TABLE_DIAGNOSTICS_H_

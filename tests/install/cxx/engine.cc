@@ -13,7 +13,7 @@
 #include <vector>
 
 namespace tarsia {
-std::string CompilerDiagnostics() { return "the engine's"; }
+std::string DTypeNames() { return "the engine's"; }
 }  // namespace tarsia
 
 namespace {
@@ -107,6 +107,6 @@ int main() {
   std::printf("%s cpu %s ptx %s %s\n", tarsia_version(),
               IsProductRight(module.get(), "cpu") ? "right" : "wrong",
               IsProductRight(module.get(), "ptx") ? "right" : "wrong",
-              tarsia::CompilerDiagnostics().c_str());
+              tarsia::DTypeNames().c_str());
   return 0;
 }
