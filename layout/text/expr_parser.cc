@@ -196,78 +196,52 @@ ExprId ExprParser::ParseUnary() {
 }
 
 ExprId ExprParser::ParsePrimary() {
-  switch (lexer_.token()) {
-    case Token::kValue: {
-      std::optional<ExprId> value;
-      if (values_ == nullptr) {
-        diagnostics_.Error(diag::kNoValuesHere, lexer_.location(), lexer_.text());
-      } else {
-        value = values_->ResolveValue(lexer_.text(), lexer_.location());
-      }
-      lexer_.Next();
-      return value.value_or(ExprId());
-    }
-    case Token::kInteger: {
-      if (lexer_.integer() > static_cast<uint64_t>(INT64_MAX)) {
-        diagnostics_.Error(diag::kBadNumber, lexer_.location(), lexer_.text());
-        lexer_.Next();
-        return {};
-      }
-      const ExprId id = pool_.Int(static_cast<int64_t>(lexer_.integer()));
-      lexer_.Next();
-      return id;
-    }
-    case Token::kFloat: {
-      const ExprId id = pool_.Float(lexer_.number());
-      lexer_.Next();
-      return id;
-    }
-    case Token::kString: {
-      const ExprId id = pool_.String(lexer_.StringValue());
-      lexer_.Next();
-      return id;
-    }
-    case Token::kLeftParen: {
-      const Level level(depth_);
-      if (level.TooDeep()) return TooDeep();
-      lexer_.Next();
-      const ExprId id = Parse();
-      if (id.none()) return {};
-      if (lexer_.token() != Token::kRightParen) return Expected("`)`");
-      lexer_.Next();
-      return id;
-    }
-    case Token::kLeftBracket:
-      return ParseList();
-    case Token::kName:
-      return ParseName();
-    case Token::kEnd:
-    case Token::kNewline:
-    case Token::kError:
-    case Token::kRightParen:
-    case Token::kRightBracket:
-    case Token::kLeftBrace:
-    case Token::kRightBrace:
-    case Token::kLess:
-    case Token::kGreater:
-    case Token::kLessEqual:
-    case Token::kGreaterEqual:
-    case Token::kEqualEqual:
-    case Token::kNotEqual:
-    case Token::kAssign:
-    case Token::kComma:
-    case Token::kColon:
-    case Token::kPlus:
-    case Token::kMinus:
-    case Token::kStar:
-    case Token::kSlash:
-    case Token::kPercent:
-    case Token::kTilde:
-    case Token::kArrow:
-    case Token::kDotDot:
-      return Expected("an expression");
+  const Token token = lexer_.token();
+  if (token == Token::kLeftParen) return ParseParentheses();
+  if (token == Token::kLeftBracket) return ParseList();
+  if (token == Token::kName) return ParseName();
+  ExprId id;
+  if (token == Token::kValue) {
+    id = ResolveValue();
+  } else if (token == Token::kInteger) {
+    id = ConvertInteger();
+  } else if (token == Token::kFloat) {
+    id = pool_.Float(lexer_.number());
+  } else if (token == Token::kString) {
+    id = pool_.String(lexer_.StringValue());
+  } else {
+    return Expected("an expression");
   }
+  lexer_.Next();
+  return id;
+}
+
+// The value that the token names; none, with an error, if there is none of that name.
+ExprId ExprParser::ResolveValue() {
+  if (values_ != nullptr) {
+    return values_->ResolveValue(lexer_.text(), lexer_.location()).value_or(ExprId());
+  }
+  diagnostics_.Error(diag::kNoValuesHere, lexer_.location(), lexer_.text());
   return {};
+}
+
+ExprId ExprParser::ConvertInteger() {
+  if (lexer_.integer() <= static_cast<uint64_t>(INT64_MAX)) {
+    return pool_.Int(static_cast<int64_t>(lexer_.integer()));
+  }
+  diagnostics_.Error(diag::kBadNumber, lexer_.location(), lexer_.text());
+  return {};
+}
+
+ExprId ExprParser::ParseParentheses() {
+  const Level level(depth_);
+  if (level.TooDeep()) return TooDeep();
+  lexer_.Next();
+  const ExprId id = Parse();
+  if (id.none()) return {};
+  if (lexer_.token() != Token::kRightParen) return Expected("`)`");
+  lexer_.Next();
+  return id;
 }
 
 ExprId ExprParser::ParseList() {

@@ -38,6 +38,9 @@ class ExprParser {
   ExprId ParseBinaryRest(ExprId left, int precedence);
   ExprId ParseUnary();
   ExprId ParsePrimary();
+  ExprId ResolveValue();
+  ExprId ConvertInteger();
+  ExprId ParseParentheses();
   ExprId ParseName();
   ExprId ParseSequence(Token close, ExprKind kind, uint8_t code);
   ExprId ParseArgument();

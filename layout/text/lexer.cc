@@ -29,6 +29,28 @@ bool IsHex(char c) {
 }
 int HexDigit(char c) { return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10; }
 
+struct Punctuation {
+  std::string_view spelling;
+  Token token;
+};
+constexpr Punctuation kPunctuation[] = {
+#define WORD(constant, name)
+#define PUNCTUATION(constant, spelling) {spelling, Token::constant},
+#include "layout/text/tokens.def"
+#undef WORD
+#undef PUNCTUATION
+};
+
+// The longest one that a text begins with, or null.
+const Punctuation* FindPunctuation(std::string_view text) {
+  const Punctuation* found = nullptr;
+  for (const Punctuation& row : kPunctuation) {
+    const bool longer = found == nullptr || row.spelling.size() > found->spelling.size();
+    if (longer && text.starts_with(row.spelling)) found = &row;
+  }
+  return found;
+}
+
 }  // namespace
 
 Lexer::Lexer(std::string_view text, Diagnostics* diagnostics, bool keep_comments)
@@ -200,85 +222,20 @@ std::string Lexer::StringValue() const {
   return out;
 }
 
+// A brace closes what brackets were left open, so that one slip does not swallow the file.
+void Lexer::NoteBracket(Token token) {
+  if (token == Token::kLeftParen || token == Token::kLeftBracket) ++depth_;
+  if (token == Token::kRightParen || token == Token::kRightBracket) depth_ -= depth_ > 0;
+  if (token == Token::kLeftBrace || token == Token::kRightBrace) depth_ = 0;
+}
+
 void Lexer::ScanPunctuation() {
   const size_t begin = position_;
   const char c = input_[begin];
-  const char next = At(begin + 1);
-  ++position_;
-  const auto two = [&](char second, Token both, Token one) {
-    if (next != second) return one;
-    ++position_;
-    return both;
-  };
-  Token token = Token::kError;
-  switch (c) {
-    case '(':
-      ++depth_;
-      token = Token::kLeftParen;
-      break;
-    case ')':
-      depth_ -= depth_ > 0;
-      token = Token::kRightParen;
-      break;
-    case '[':
-      ++depth_;
-      token = Token::kLeftBracket;
-      break;
-    case ']':
-      depth_ -= depth_ > 0;
-      token = Token::kRightBracket;
-      break;
-    // A brace closes what brackets were left open, so that one slip does not swallow the file.
-    case '{':
-      depth_ = 0;
-      token = Token::kLeftBrace;
-      break;
-    case '}':
-      depth_ = 0;
-      token = Token::kRightBrace;
-      break;
-    case '<':
-      token = two('=', Token::kLessEqual, Token::kLess);
-      break;
-    case '>':
-      token = two('=', Token::kGreaterEqual, Token::kGreater);
-      break;
-    case '=':
-      token = two('=', Token::kEqualEqual, Token::kAssign);
-      break;
-    case '!':
-      token = two('=', Token::kNotEqual, Token::kError);
-      break;
-    case '-':
-      token = two('>', Token::kArrow, Token::kMinus);
-      break;
-    case '.':
-      token = two('.', Token::kDotDot, Token::kError);
-      break;
-    case ',':
-      token = Token::kComma;
-      break;
-    case ':':
-      token = Token::kColon;
-      break;
-    case '+':
-      token = Token::kPlus;
-      break;
-    case '*':
-      token = Token::kStar;
-      break;
-    case '/':
-      token = Token::kSlash;
-      break;
-    case '%':
-      token = Token::kPercent;
-      break;
-    case '~':
-      token = Token::kTilde;
-      break;
-    default:
-      break;
-  }
+  const Punctuation* found = FindPunctuation(input_.substr(begin, 2));
+  const Token token = found != nullptr ? found->token : Token::kError;
+  position_ += found != nullptr ? found->spelling.size() : 1;
+  NoteBracket(token);
   // The bytes of one character beyond ASCII are one error.
   const auto byte = static_cast<unsigned char>(c);
   if (byte >= 0x80) {
@@ -315,71 +272,14 @@ void Lexer::SkipLine() {
 }
 
 std::string_view TokenName(Token token) {
-  switch (token) {
-    case Token::kEnd:
-      return "the end of the text";
-    case Token::kNewline:
-      return "the end of the line";
-    case Token::kError:
-      return "something else";
-    case Token::kName:
-      return "a name";
-    case Token::kValue:
-      return "a value such as `%x`";
-    case Token::kInteger:
-      return "an integer";
-    case Token::kFloat:
-      return "a number";
-    case Token::kString:
-      return "a string";
-    case Token::kLeftParen:
-      return "`(`";
-    case Token::kRightParen:
-      return "`)`";
-    case Token::kLeftBracket:
-      return "`[`";
-    case Token::kRightBracket:
-      return "`]`";
-    case Token::kLeftBrace:
-      return "`{`";
-    case Token::kRightBrace:
-      return "`}`";
-    case Token::kLess:
-      return "`<`";
-    case Token::kGreater:
-      return "`>`";
-    case Token::kLessEqual:
-      return "`<=`";
-    case Token::kGreaterEqual:
-      return "`>=`";
-    case Token::kEqualEqual:
-      return "`==`";
-    case Token::kNotEqual:
-      return "`!=`";
-    case Token::kAssign:
-      return "`=`";
-    case Token::kComma:
-      return "`,`";
-    case Token::kColon:
-      return "`:`";
-    case Token::kPlus:
-      return "`+`";
-    case Token::kMinus:
-      return "`-`";
-    case Token::kStar:
-      return "`*`";
-    case Token::kSlash:
-      return "`/`";
-    case Token::kPercent:
-      return "`%`";
-    case Token::kTilde:
-      return "`~`";
-    case Token::kArrow:
-      return "`->`";
-    case Token::kDotDot:
-      return "`..`";
-  }
-  return "?";
+  static constexpr std::string_view kTokenNames[] = {
+#define WORD(constant, name) name,
+#define PUNCTUATION(constant, spelling) "`" spelling "`",
+#include "layout/text/tokens.def"
+#undef WORD
+#undef PUNCTUATION
+  };
+  return kTokenNames[static_cast<size_t>(token)];
 }
 
 }  // namespace tarsia

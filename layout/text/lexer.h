@@ -1,9 +1,12 @@
 // Splits Tarsia text (programs, layout expressions) into tokens.
 //
-//   name     [A-Za-z_][A-Za-z0-9_]* ( '.' [A-Za-z0-9_]+ )*        matmul, reduce.sum,
-//   mma.m16n8k16.f16.a value    '%' name                                             %acc  (so
-//   modulo needs a blank: K % 2) integer  decimal or 0x hexadecimal, at most 64 bits float digits
-//   with '.' and/or exponent; `inf` and `nan` are names string   "..." with \n \t \" \\ \xHH
+//   name     [A-Za-z_][A-Za-z0-9_]* ( '.' [A-Za-z0-9_]+ )*
+//            such as matmul, reduce.sum, mma.m16n8k16.f16.a
+//   value    '%' name
+//            such as %acc, so that modulo needs a blank: K % 2
+//   integer  decimal or 0x hexadecimal, at most 64 bits
+//   float    digits with '.' and/or exponent; `inf` and `nan` are names
+//   string   "..." with \n \t \" \\ \xHH
 //   newline  ends a statement; inside ( ) and [ ] newlines are blanks
 //   comment  // to the end of the line, kept aside for the formatter
 //
@@ -22,37 +25,11 @@
 namespace tarsia {
 
 enum class Token : uint8_t {
-  kEnd,
-  kNewline,
-  kError,
-  kName,
-  kValue,
-  kInteger,
-  kFloat,
-  kString,
-  kLeftParen,
-  kRightParen,
-  kLeftBracket,
-  kRightBracket,
-  kLeftBrace,
-  kRightBrace,
-  kLess,
-  kGreater,
-  kLessEqual,
-  kGreaterEqual,
-  kEqualEqual,
-  kNotEqual,
-  kAssign,
-  kComma,
-  kColon,
-  kPlus,
-  kMinus,
-  kStar,
-  kSlash,
-  kPercent,
-  kTilde,
-  kArrow,
-  kDotDot,
+#define WORD(constant, name) constant,
+#define PUNCTUATION(constant, spelling) constant,
+#include "layout/text/tokens.def"
+#undef WORD
+#undef PUNCTUATION
 };
 
 struct Comment {
@@ -101,6 +78,7 @@ class Lexer {
   void ScanNumber(size_t begin);
   void ScanString(size_t begin);
   void ScanPunctuation();
+  void NoteBracket(Token token);
   void Finish(Token token, size_t begin);
   [[nodiscard]] char At(size_t i) const { return i < input_.size() ? input_[i] : '\0'; }
 
