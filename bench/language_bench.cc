@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "isa/bytecode.h"
+#include "isa/bytecode/bytecode.h"
 #include "isa/parser.h"
 #include "isa/printer.h"
 #include "isa/validate.h"

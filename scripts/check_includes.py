@@ -33,6 +33,7 @@ MAY_SEE = {
     "layout/text": ["support", "dtypes", "layout"],
     "layout/picture": ["support", "dtypes", "layout"],
     "isa": ["support", "dtypes", "layout"],
+    "isa/bytecode": ["support", "dtypes", "layout", "isa"],
     "vm": FOUNDATION,
     "ptx": ["support", "dtypes"],
     "ptx/table": ["support", "dtypes"],

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <string_view>
 
-#include "isa/bytecode.h"
-#include "isa/bytecode_format.h"
+#include "isa/bytecode/bytecode.h"
+#include "isa/bytecode/format.h"
 #include "isa/parser.h"
 #include "isa/printer.h"
 #include "runtime/api/api.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "compiler/assemble/sass.h"
-#include "isa/bytecode.h"
+#include "isa/bytecode/bytecode.h"
 #include "runtime/devices/code_cache.h"
 
 namespace tarsia::runtime {

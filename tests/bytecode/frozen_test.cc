@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-#include "isa/bytecode.h"
+#include "isa/bytecode/bytecode.h"
 #include "isa/parser.h"
 #include "isa/printer.h"
 

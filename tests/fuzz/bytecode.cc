@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "isa/bytecode_format.h"
+#include "isa/bytecode/format.h"
 #include "tests/fuzz/module_checks.h"
 
 namespace tarsia {

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "isa/bytecode.h"
+#include "isa/bytecode/bytecode.h"
 #include "isa/parser.h"
 #include "isa/printer.h"
 #include "isa/specialise.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "isa/bytecode.h"
+#include "isa/bytecode/bytecode.h"
 #include "isa/parser.h"
 #include "isa/printer.h"
 #include "tests/harness/run_case.h"

@@ -1,6 +1,6 @@
 // The bytecode, byte by byte: expectations are written out by hand from docs/bytecode.md, with a
-// writer of their own, so that neither side of isa/bytecode.h judges the other.
-#include "isa/bytecode.h"
+// writer of their own, so that neither side of isa/bytecode/bytecode.h judges the other.
+#include "isa/bytecode/bytecode.h"
 
 #define XXH_INLINE_ALL
 #include <gtest/gtest.h>
@@ -515,7 +515,7 @@ TEST(Bytecode, BlocksNestAsDeepAsInText) {
 TEST(Bytecode, EveryDiagnosticHasItsOwnId) {
   const std::vector<std::string> ids = {
 #define DIAG(name, id, format, help) id,
-#include "isa/bytecode_diagnostics.def"
+#include "isa/bytecode/diagnostics.def"
 #undef DIAG
   };
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), ids.size());

@@ -7,7 +7,7 @@
 namespace tarsia::diag {
 
 #define DIAG(name, id, format, help) inline constexpr DiagInfo name{id, format, help};
-#include "isa/bytecode_diagnostics.def"
+#include "isa/bytecode/diagnostics.def"
 #undef DIAG
 
 }  // namespace tarsia::diag

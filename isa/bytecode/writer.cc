@@ -1,4 +1,4 @@
-// Module to bytecode; see isa/bytecode_format.h and docs/bytecode.md.
+// Module to bytecode; see isa/bytecode/format.h and docs/bytecode.md.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -6,9 +6,9 @@
 #include <bit>
 #include <cstring>
 
-#include "isa/bytecode.h"
-#include "isa/bytecode_diagnostics.h"
-#include "isa/bytecode_format.h"
+#include "isa/bytecode/bytecode.h"
+#include "isa/bytecode/diagnostics.h"
+#include "isa/bytecode/format.h"
 
 namespace tarsia {
 namespace {

@@ -1,7 +1,7 @@
 // Module to bytes and back. The format: docs/bytecode.md; in short at the head of
-// isa/bytecode_format.h.
-#ifndef TARSIA_ISA_BYTECODE_H_
-#define TARSIA_ISA_BYTECODE_H_
+// isa/bytecode/format.h.
+#ifndef TARSIA_ISA_BYTECODE_BYTECODE_H_
+#define TARSIA_ISA_BYTECODE_BYTECODE_H_
 
 #include <cstdint>
 #include <optional>
@@ -45,4 +45,4 @@ Result<Module> Decode(std::span<const uint8_t> bytes, std::string name);
 
 }  // namespace tarsia
 
-#endif  // TARSIA_ISA_BYTECODE_H_
+#endif  // TARSIA_ISA_BYTECODE_BYTECODE_H_

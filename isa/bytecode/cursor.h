@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "isa/bytecode_diagnostics.h"
+#include "isa/bytecode/diagnostics.h"
 #include "support/diagnostic.h"
 
 namespace tarsia::bytecode {
