@@ -482,6 +482,8 @@ TEST_P(ExecuteChecked, OverlapsAreFound) {
   EXPECT_EQ(run(0, 0, 512), found);
   EXPECT_EQ(run(0, 496, 512), found);
   EXPECT_EQ(run(496, 0, 512), found);
+  EXPECT_EQ(run(0, 512, 513), found);  // one byte
+  EXPECT_EQ(run(512, 0, 513), found);
   EXPECT_EQ(run(0, 512, 512), "");
   EXPECT_EQ(run(512, 0, 512), "");
 }
