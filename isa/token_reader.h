@@ -1,0 +1,48 @@
+// What every part of the parser asks of the lexer. Internal to isa/.
+#ifndef TARSIA_ISA_TOKEN_READER_H_
+#define TARSIA_ISA_TOKEN_READER_H_
+
+#include <string_view>
+
+#include "layout/text/lexer.h"
+#include "support/diagnostic.h"
+
+namespace tarsia {
+
+class TokenReader {
+ public:
+  TokenReader(std::string_view text, Diagnostics* diagnostics, bool keep_comments)
+      : diagnostics_(*diagnostics), lexer_(text, diagnostics, keep_comments) {}
+
+  [[nodiscard]] Lexer& lexer() { return lexer_; }
+  [[nodiscard]] const Lexer& lexer() const { return lexer_; }
+  [[nodiscard]] Diagnostics& diagnostics() { return diagnostics_; }
+
+  // Reports that something else stands here, unless an error of this place is known; false.
+  bool Expected(std::string_view what);
+  // Takes a token if it is of this kind.
+  bool Accept(Token token) {
+    if (lexer_.token() != token) return false;
+    lexer_.Next();
+    return true;
+  }
+  // Likewise; false, with an error, if it is not.
+  bool Expect(Token token) { return Accept(token) || Expected(TokenName(token)); }
+  bool ExpectEndOfLine();
+  [[nodiscard]] bool AtEndOfOperands() const;
+  void SkipNewlines() {
+    while (lexer_.token() == Token::kNewline) lexer_.Next();
+  }
+  // To the brace that closes the block.
+  void SkipBraces();
+  // From `begin` to the end of the token before the current one, on one line.
+  [[nodiscard]] Location Until(Location begin) const;
+
+ private:
+  Diagnostics& diagnostics_;
+  Lexer lexer_;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_TOKEN_READER_H_

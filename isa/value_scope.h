@@ -1,0 +1,45 @@
+// Which values the names of a kernel's text mean, by scope. Internal to isa/.
+#ifndef TARSIA_ISA_VALUE_SCOPE_H_
+#define TARSIA_ISA_VALUE_SCOPE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "isa/module.h"
+#include "layout/text/expr_parser.h"
+
+namespace tarsia {
+
+class ValueScope final : public ValueResolver {
+ public:
+  static constexpr uint32_t kUnbound = UINT32_MAX;
+
+  ValueScope(Module* module, Diagnostics* diagnostics)
+      : module_(*module), diagnostics_(*diagnostics) {}
+
+  // Values are those of this kernel from now on; null: there are none.
+  void Enter(Kernel* kernel) { kernel_ = kernel; }
+  std::optional<ExprId> ResolveValue(std::string_view name, Location location) override;
+  // A value of the kernel, which the name means to the end of the scope.
+  uint32_t NewValue(std::string_view name);
+  // What a name means here, or kUnbound.
+  [[nodiscard]] uint32_t Bound(std::string_view name) const;
+  // How many names mean something; LeaveScope forgets those that came after so many.
+  [[nodiscard]] size_t scope() const { return scope_.size(); }
+  void LeaveScope(size_t size);
+
+ private:
+  [[nodiscard]] std::vector<std::string_view> VisibleNames() const;
+
+  Module& module_;
+  Diagnostics& diagnostics_;
+  Kernel* kernel_ = nullptr;
+  std::vector<uint32_t> bindings_;  // by StringId: the value that a name means now
+  std::vector<StringId> scope_;     // names bound, innermost last
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_VALUE_SCOPE_H_
