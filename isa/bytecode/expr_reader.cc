@@ -258,8 +258,7 @@ bool ExprReader::DTypeNode(ExprId& out) {
 
 bool ExprReader::Items(uint32_t& count) {
   if (!in_.Count(count, 1, "items")) return false;
-  return count <= ExprPool::kMaxItems ||
-         in_.Fail(diag::kBytecodeCount, count, "items", in_.left());
+  return count <= ExprPool::kMaxItems || in_.Fail(diag::kBytecodeCount, count, "items", in_.left());
 }
 
 bool ExprReader::Call(int depth, ExprId& out) {
@@ -271,7 +270,7 @@ bool ExprReader::Call(int depth, ExprId& out) {
 }
 
 bool ExprReader::Children(ExprKind kind, uint8_t code, uint64_t payload, uint32_t count, int depth,
-              ExprId& out) {
+                          ExprId& out) {
   if (depth > ExprPool::kMaxDepth) {
     return in_.Fail(diag::kBytecodeDepth, "expressions", +ExprPool::kMaxDepth);
   }

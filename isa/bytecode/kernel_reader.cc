@@ -52,7 +52,8 @@ bool KernelReader::ReadParameters() {
     if (pointer > 1) return in_.Fail(diag::kBytecodeForm, "a flag is neither 0 nor 1");
     param.is_pointer = pointer != 0;
     StringId name = 0;
-    if (!exprs_.Expr(param.dtype) || !exprs_.Name(name, kValueName) || !NewValue(name)) return false;
+    if (!exprs_.Expr(param.dtype) || !exprs_.Name(name, kValueName) || !NewValue(name))
+      return false;
   }
   return true;
 }
@@ -107,7 +108,8 @@ bool KernelReader::ReadAssumes() {
   kernel_->assumes.resize(count);
   for (Assume& assume : kernel_->assumes) {
     assume.location = Here();
-    if (!exprs_.Expr(assume.condition) || !exprs_.Expr(assume.alignment, kOptionalExpr)) return false;
+    if (!exprs_.Expr(assume.condition) || !exprs_.Expr(assume.alignment, kOptionalExpr))
+      return false;
   }
   return true;
 }
@@ -193,8 +195,7 @@ bool KernelReader::ReadInst(uint32_t index) {
   const RowForm& row = rows_[code];
   if (!row.known) return in_.Fail(diag::kBytecodeCode, +code, "instruction");
   if (form > 0x7F || (form & kAttrMask) >> row.attrs != 0 ||
-      ((form & kLacksLast) != 0 && !row.optional_last) ||
-      ((form & kHasElse) != 0 && !row.is_if)) {
+      ((form & kLacksLast) != 0 && !row.optional_last) || ((form & kHasElse) != 0 && !row.is_if)) {
     return in_.Fail(diag::kBytecodeForm, "an instruction has flags that it cannot have");
   }
   lowest_.minor = std::max<uint16_t>(lowest_.minor, row.since);

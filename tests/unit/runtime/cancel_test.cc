@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/devices/code_cache.h"
+#include "support/stop.h"
 #include "tarsia/tarsia.h"
 #include "tools/handles.h"
 
@@ -267,6 +268,35 @@ TEST(CompiledOnce, WhatWasGivenUpIsTriedAgain) {
   EXPECT_EQ(MakeCode(module, nullptr, 0, &code), TARSIA_STATUS_OK) << tarsia_last_error();
   tarsia_code_destroy(code);
   tarsia_module_destroy(module);
+}
+
+// A thread that waits for another's code makes it itself when the other fails.
+TEST(CompiledOnce, WhoWaitedForWhatFailedTriesAgain) {
+  using tarsia::runtime::CodeCache;
+  std::atomic<bool> begun = false;
+  std::atomic<bool> wanted = false;
+  std::thread first([&] {
+    const auto fail = [&]() -> CodeCache::Made {
+      begun = true;
+      while (!wanted) std::this_thread::yield();
+      std::this_thread::sleep_for(milliseconds(100));
+      return tarsia::Diagnostic{};
+    };
+    EXPECT_FALSE(CodeCache::Get().Find("never made", nullptr, fail).ok());
+  });
+  while (!begun) std::this_thread::yield();
+  bool tried = false;
+  tarsia::StopCheck stop(nullptr, std::chrono::seconds(30));
+  const auto begin = Clock::now();
+  wanted = true;
+  const auto try_again = [&]() -> CodeCache::Made {
+    tried = true;
+    return tarsia::Diagnostic{};
+  };
+  EXPECT_FALSE(CodeCache::Get().Find("never made", &stop, try_again).ok());
+  EXPECT_TRUE(tried);
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(20));
+  first.join();
 }
 
 // ---- programs made for the library of before ------------------------------------------------

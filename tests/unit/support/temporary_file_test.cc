@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -105,6 +106,7 @@ TEST_F(TemporaryFileTest, WhoWouldWriteItAgainIsEndedFirst) {
     if (writer == 0) {
       usleep(300'000);
       Make("late");
+      sleep(20);
       _exit(0);
     }
     const TemporaryProcess ends_with_us(writer);
@@ -114,10 +116,13 @@ TEST_F(TemporaryFileTest, WhoWouldWriteItAgainIsEndedFirst) {
   }
   char byte = 0;
   ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  const auto begin = std::chrono::steady_clock::now();
   kill(caller, SIGTERM);
   int status = 0;
   waitpid(caller, &status, 0);
   EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10))
+      << "it was waited for";
   usleep(600'000);
   EXPECT_FALSE(fs::exists(folder_ + "/late"));
   close(ready[0]);
