@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
-#include "isa/printer.h"
 #include "vm/diagnostics.h"
 #include "vm/trace.h"
 
@@ -38,39 +37,9 @@ void GatherContainers(int container_bytes, const void* src, const std::vector<ui
   }
 }
 
-// ---- block ---------------------------------------------------------------------------------
-
-BlockState::BlockState(LaunchState& state) : launch(state) {
-  const Plan& plan = launch.plan;
-  uint8_t* base = shared_memory.Ensure(plan.shared_bytes);
-  std::memset(base, 0, plan.shared_bytes);
-  for (const Allocation& allocation : plan.shared) {
-    Region region;
-    region.data = base + allocation.offset;
-    region.bytes = allocation.bytes;
-    region.space = Space::kShared;
-    region.value = allocation.value;
-    if (launch.options().check) {
-      shadows.push_back(std::make_unique<Shadow>(allocation.bytes, false, false));
-      region.shadow = shadows.back().get();
-    }
-    shared.push_back(region);
-  }
-}
-
-void BlockState::Begin(int64_t linear_index) {
-  linear = linear_index;
-  index = {linear_index % launch.grid[0], linear_index / launch.grid[0] % launch.grid[1],
-           linear_index / launch.grid[0] / launch.grid[1]};
-  epoch = 0;
-  for (const Region& region : shared) {
-    if (region.shadow != nullptr) region.shadow->Forget(0, region.bytes);
-  }
-}
-
 // ---- life ----------------------------------------------------------------------------------
 
-Agent::Agent(BlockState& block) : block_(block) {
+Agent::Agent(BlockState& block) : block_(block), checker_(block) {
   const Plan& p = plan();
   codes_.assign(p.values.size(), 0);
   tiles_.assign(p.values.size(), nullptr);
@@ -107,7 +76,7 @@ void Agent::BeginLaunch() {
 // Views let go of their addresses, so that the next launch can make them anew in place.
 void Agent::EndLaunch() {
   for (MemoryView& view : views_) view.map.reset();
-  copies_.clear();
+  checker_.Begin();
 }
 
 void Agent::Begin() {
@@ -115,8 +84,7 @@ void Agent::Begin() {
   pc_ = 0;
   waiting_ = nullptr;
   error_.reset();
-  copies_.clear();
-  open_group_ = 0;
+  checker_.Begin();
   stop_mask_ = options.stop != nullptr ? kStopMaskWhereAsked : kStopMask;
   const bool traced = options.trace.enabled && options.trace.block == block_.index;
   slow_ = options.check || traced || options.max_instructions != 0 || options.wait != nullptr;
@@ -154,7 +122,7 @@ RunState Agent::Resume() {
 // What only some launches need before each instruction. False: stop with `state`.
 bool Agent::BeforeSlow(const PlannedInst& inst, ExecState& state) {
   const LaunchOptions& options = launch().options();
-  stamp_ = ++launch().next_stamp;
+  checker_.Step();
   if (inst.inst == nullptr) return true;
   if (options.max_instructions != 0 &&
       launch().budget_used.fetch_add(1, std::memory_order_relaxed) >= options.max_instructions) {
@@ -186,13 +154,8 @@ void Agent::Trace(const PlannedInst& inst) {
   const Location location = plan().LocationOf(inst);
   std::string head = location.line != 0 ? std::to_string(location.line) + ": " : std::string();
   const std::lock_guard lock(launch().mutex);
-  trace.sink(head + Text(inst));
+  trace.sink(head + TextOf(plan(), inst));
   for (uint32_t r = 0; r < inst.results; ++r) TraceResult(*this, inst.result[r], trace.sink);
-}
-
-std::string Agent::Text(const PlannedInst& inst) const {
-  if (inst.inst == nullptr) return "}";
-  return PrintInst(plan().program.module(), plan().kernel(), *inst.inst);
 }
 
 std::string Agent::Place() const {
@@ -200,7 +163,7 @@ std::string Agent::Place() const {
   const PlannedInst& inst = plan().code[pc_];
   const Location location = plan().LocationOf(inst);
   return (location.line != 0 ? "line " + std::to_string(location.line) + ": " : std::string()) +
-         Text(inst);
+         TextOf(plan(), inst);
 }
 
 ExecState Agent::Fail(Diagnostic error) {
@@ -342,110 +305,6 @@ bool Agent::MayWrite(const PlannedInst& inst, const MemoryView& view) {
   Fail(diag::kReadOnlyBuffer, inst, Row(inst.inst->opcode).mnemonic,
        plan().ValueName(view.region->value));
   return false;
-}
-
-Accessor Agent::Me(const PlannedInst& inst) const {
-  Accessor me;
-  me.inst = static_cast<uint32_t>(&inst - plan().code.data());
-  me.stamp = stamp_;
-  me.epoch = block_.epoch;
-  me.block = block_.linear;
-  return me;
-}
-
-void Agent::CheckAccess(const PlannedInst& inst, const MemoryView& view, const Box& box,
-                        Access access) {
-  Shadow* shadow = view.region->shadow;
-  if (shadow == nullptr || access == Access::kNone) return;
-  Accessor me = Me(inst);
-  me.atomic = access == Access::kAtomic;
-  unsigned found = 0;
-  const auto report = [&](FindingKind kind, const Accessor& other) {
-    ReportAccess(inst, view, static_cast<int>(kind), other);
-  };
-  VisitBits(view, box, [&](uint64_t bit, uint64_t count) {
-    if (access != Access::kWrite) shadow->Read(bit, count, me, found, report);
-    if (access != Access::kRead) shadow->Write(bit, count, me, found, report);
-  });
-}
-
-void Agent::ReportAccess(const PlannedInst& inst, const MemoryView& view, int kind,
-                         const Accessor& other) {
-  const std::string name = plan().ValueName(view.region->value);
-  const std::string_view mnemonic = Row(inst.inst->opcode).mnemonic;
-  const Location location = plan().LocationOf(inst);
-  const PlannedInst* earlier = other.stamp != 0 ? &plan().code[other.inst] : nullptr;
-  const auto report = [&](const DiagInfo& info, Diagnostic diagnostic) {
-    if (earlier != nullptr && plan().LocationOf(*earlier).line != 0) {
-      diagnostic.notes.push_back({plan().LocationOf(*earlier), Text(*earlier)});
-    }
-    launch().Report(info, inst, earlier, block_.index, std::move(diagnostic));
-  };
-  const auto race = [&](std::string_view did, std::string_view had_done) {
-    const std::string_view by = Row(earlier->inst->opcode).mnemonic;
-    if (other.block == block_.linear) {
-      return report(diag::kRace,
-                    MakeDiagnostic(diag::kRace, location, mnemonic, did, name, by, had_done));
-    }
-    const auto& grid = launch().grid;
-    report(diag::kRaceBetweenBlocks,
-           MakeDiagnostic(diag::kRaceBetweenBlocks, location, mnemonic, did, name, by,
-                          other.block % grid[0], other.block / grid[0] % grid[1],
-                          other.block / grid[0] / grid[1], had_done));
-  };
-  switch (static_cast<FindingKind>(kind)) {
-    case FindingKind::kReadBeforeWait:
-      return report(diag::kReadBeforeWait,
-                    MakeDiagnostic(diag::kReadBeforeWait, location, mnemonic, name));
-    case FindingKind::kWriteBeforeWait:
-      return report(diag::kWriteBeforeWait,
-                    MakeDiagnostic(diag::kWriteBeforeWait, location, mnemonic, name));
-    case FindingKind::kUnwritten:
-      return report(diag::kUnwritten, MakeDiagnostic(diag::kUnwritten, location, mnemonic, name));
-    case FindingKind::kWriteAfterWrite:
-      return race("writes", "wrote");
-    case FindingKind::kWriteAfterRead:
-      return race("writes", "read");
-    case FindingKind::kReadAfterWrite:
-      return race("reads", "wrote");
-  }
-}
-
-// Until its wait, the target holds a pattern that is no likely value.
-void Agent::StartCopy(PendingCopy copy) {
-  copy.group = open_group_;
-  std::vector<uint8_t> poison(copy.data.size(), 0xA5);
-  int64_t elements = 1;
-  for (int d = 0; d < copy.target.rank; ++d) elements *= copy.inst->shape[static_cast<size_t>(d)];
-  const auto mask = static_cast<uint8_t>(CodeMask(copy.target.map->type()));
-  for (uint8_t& byte : poison) byte &= mask;
-  if (elements > 0) StoreBox(copy.target, copy.box, copy.inst->shape.data(), poison.data());
-  if (Shadow* shadow = copy.target.region->shadow; shadow != nullptr) {
-    const Accessor me = Me(*copy.inst);
-    unsigned found = 0;
-    VisitBits(copy.target, copy.box, [&](uint64_t bit, uint64_t count) {
-      shadow->WriteLater(bit, count, me, found, [&](FindingKind kind, const Accessor& other) {
-        ReportAccess(*copy.inst, copy.target, static_cast<int>(kind), other);
-      });
-    });
-  }
-  copies_.push_back(std::move(copy));
-}
-
-void Agent::WaitForCopies(int64_t pending) {
-  while (!copies_.empty()) {
-    const PendingCopy& copy = copies_.front();
-    const uint64_t newer = open_group_ - copy.group;  // groups committed since, its own included
-    if (copy.group >= open_group_ || newer <= static_cast<uint64_t>(pending)) return;
-    StoreBox(copy.target, copy.box, copy.inst->shape.data(), copy.data.data());
-    if (Shadow* shadow = copy.target.region->shadow; shadow != nullptr) {
-      Accessor me = Me(*copy.inst);
-      me.stamp = stamp_;
-      VisitBits(copy.target, copy.box,
-                [&](uint64_t bit, uint64_t count) { shadow->Deliver(bit, count, me); });
-    }
-    copies_.pop_front();
-  }
 }
 
 }  // namespace tarsia::vm

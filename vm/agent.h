@@ -4,43 +4,20 @@
 #define TARSIA_VM_AGENT_H_
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "vm/access_checker.h"
 #include "vm/aligned_buffer.h"
+#include "vm/block_state.h"
 #include "vm/launch_state.h"
 #include "vm/memory_view.h"
 #include "vm/plan.h"
 #include "vm/scheduler.h"
 
 namespace tarsia::vm {
-
-// What the agents of a block share. Serves one block after the other, of one launch after the
-// other.
-struct BlockState {
-  explicit BlockState(LaunchState& launch);
-  void Begin(int64_t linear_index);
-
-  LaunchState& launch;
-  std::array<int64_t, 3> index = {0, 0, 0};
-  int64_t linear = 0;
-  uint32_t epoch = 0;  // `sync`s so far
-  AlignedBuffer shared_memory;
-  std::vector<Region> shared;  // by allocation
-  std::vector<std::unique_ptr<Shadow>> shadows;
-};
-
-// An asynchronous copy that --check has started and not delivered.
-struct PendingCopy {
-  const PlannedInst* inst = nullptr;
-  MemoryView target;
-  Box box;
-  std::vector<uint8_t> data;
-  uint64_t group = 0;
-};
 
 class Agent final : public Resumable {
  public:
@@ -113,16 +90,13 @@ class Agent final : public Resumable {
   Result<std::shared_ptr<const AddressMap>> MapOf(const PlannedInst& inst);
   // Makes `map` that of the instruction's result.
   Status UpdateMap(const PlannedInst& inst, std::shared_ptr<AddressMap>& map);
-  // The box of an element operand. Checks, with --check, the access of the given kind.
-  enum class Access : uint8_t { kRead, kWrite, kAtomic, kNone };
+  // The box of an element operand.
   Box BoxOf(const PlannedInst& inst, size_t operand, const int64_t* shape);
-  void CheckAccess(const PlannedInst& inst, const MemoryView& view, const Box& box, Access access);
+  // With --check, for every access. Copies then come with the wait.
+  using Access = AccessChecker::Access;
+  AccessChecker& checker() { return checker_; }
   // False when the instruction failed, because the region must not be written.
   bool MayWrite(const PlannedInst& inst, const MemoryView& view);
-
-  void StartCopy(PendingCopy copy);
-  void CommitCopies() { ++open_group_; }
-  void WaitForCopies(int64_t pending);
 
   // Reports a finding at an instruction.
   template <typename... Args>
@@ -130,23 +104,18 @@ class Agent final : public Resumable {
     launch().Report(info, inst, nullptr, block_.index,
                     MakeDiagnostic(info, plan().LocationOf(inst), args...));
   }
-  [[nodiscard]] std::string Text(const PlannedInst& inst) const;
 
  private:
   void ReserveMaps();
   bool BeforeSlow(const PlannedInst& inst, ExecState& state);
   void Trace(const PlannedInst& inst);
   void CheckReplicas(const PlannedInst& inst, uint32_t value);
-  [[nodiscard]] Accessor Me(const PlannedInst& inst) const;
-  void ReportAccess(const PlannedInst& inst, const MemoryView& view, int kind,
-                    const Accessor& other);
 
   BlockState& block_;
   uint32_t pc_ = 0;
   bool slow_ = false;
   uint64_t executed_ = 0;
   uint64_t stop_mask_ = 0;  // a look whether to stop where these bits of executed_ are 0
-  uint32_t stamp_ = 0;
   const WaitCondition* waiting_ = nullptr;
   std::optional<Diagnostic> error_;
   std::vector<uint64_t> codes_;
@@ -157,8 +126,7 @@ class Agent final : public Resumable {
   std::array<AlignedBuffer, kScratchBuffers> scratch_;
   uint64_t temporary_[kMaxOperands] = {};
   std::vector<std::shared_ptr<AddressMap>> maps_;  // by instruction of the plan
-  std::deque<PendingCopy> copies_;
-  uint64_t open_group_ = 0;
+  AccessChecker checker_;
 };
 
 // dst[i] = src[index[i]].

@@ -142,7 +142,7 @@ ExecState Atomic(Agent& agent, const PlannedInst& inst) {
   const DType type = view.map->type();
   const std::vector<int64_t>& shape = ShapeOf(agent, inst, compares ? 2 : 1);
   const Box box = agent.BoxOf(inst, 0, shape.data());
-  if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kAtomic);
+  if (agent.check()) agent.checker().Check(inst, view, box, Agent::Access::kAtomic);
   const void* value = agent.RowMajor(inst, compares ? 2 : 1);
   const void* expected = compares ? agent.RowMajor(inst, 1) : nullptr;
   void* old = inst.results > 0 ? agent.BeginResult(inst) : nullptr;
@@ -216,7 +216,7 @@ EXEC(Slice) {
 EXEC(Load) {
   const MemoryView& view = agent.View(inst.operand[0].value);
   const Box box = agent.BoxOf(inst, 0, inst.shape.data());
-  if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kRead);
+  if (agent.check()) agent.checker().Check(inst, view, box, Agent::Access::kRead);
   LoadBox(view, box, inst.shape.data(), agent.BeginResult(inst));
   agent.EndResult(inst);
   return ExecState::kNext;
@@ -226,7 +226,7 @@ EXEC(LoadScalar) {
   static constexpr int64_t kOnes[kMaxRank] = {1, 1, 1, 1, 1, 1, 1, 1};
   const MemoryView& view = agent.View(inst.operand[0].value);
   const Box box = agent.BoxOf(inst, 0, kOnes);
-  if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kRead);
+  if (agent.check()) agent.checker().Check(inst, view, box, Agent::Access::kRead);
   uint64_t code = 0;
   LoadBox(view, box, kOnes, &code);
   agent.Scalar(inst.result[0]) = code;
@@ -238,7 +238,7 @@ EXEC(Store) {
   if (!agent.MayWrite(inst, view)) return ExecState::kFail;
   const std::vector<int64_t>& shape = ShapeOf(agent, inst, 1);
   const Box box = agent.BoxOf(inst, 0, shape.data());
-  if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kWrite);
+  if (agent.check()) agent.checker().Check(inst, view, box, Agent::Access::kWrite);
   StoreBox(view, box, shape.data(), agent.RowMajor(inst, 1));
   return ExecState::kNext;
 }
@@ -257,14 +257,14 @@ EXEC(CopyAsync) {
     }
   }
   if (agent.check()) {
-    agent.CheckAccess(inst, source, from, Agent::Access::kRead);
+    agent.checker().Check(inst, source, from, Agent::Access::kRead);
     PendingCopy copy;
     copy.inst = &inst;
     copy.target = target;
     copy.box = to;
     copy.data.resize(static_cast<size_t>(bytes));
     LoadBox(source, from, shape, copy.data.data());
-    agent.StartCopy(std::move(copy));
+    agent.checker().StartCopy(std::move(copy));
     return ExecState::kNext;
   }
   uint8_t* staging = agent.Scratch(kFirstFreeScratch, bytes);
@@ -274,12 +274,12 @@ EXEC(CopyAsync) {
 }
 
 EXEC(CopyCommit) {
-  agent.CommitCopies();
+  agent.checker().CommitCopies();
   return ExecState::kNext;
 }
 
 EXEC(CopyWait) {
-  agent.WaitForCopies(std::max<int64_t>(0, agent.Index(inst, 0)));
+  agent.checker().WaitForCopies(std::max<int64_t>(0, agent.Index(inst, 0)));
   return ExecState::kNext;
 }
 
@@ -289,7 +289,7 @@ EXEC(Gather) {
   auto* out = static_cast<uint8_t*>(agent.BeginResult(inst));
   std::memset(out, 0, static_cast<size_t>(result.elements * result.container));
   ForIndices(agent, inst, result.shape, [&](const Box& box, const int64_t* strides, int64_t at) {
-    if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kRead);
+    if (agent.check()) agent.checker().Check(inst, view, box, Agent::Access::kRead);
     LoadBoxStrided(view, box, strides, out + at * result.container);
   });
   agent.EndResult(inst);
@@ -303,7 +303,7 @@ EXEC(Scatter) {
   const int container = ContainerBytes(view.map->type());
   ForIndices(agent, inst, ShapeOf(agent, inst, 2),
              [&](const Box& box, const int64_t* strides, int64_t at) {
-               if (agent.check()) agent.CheckAccess(inst, view, box, Agent::Access::kWrite);
+               if (agent.check()) agent.checker().Check(inst, view, box, Agent::Access::kWrite);
                StoreBoxStrided(view, box, strides, value + at * container);
              });
   return ExecState::kNext;

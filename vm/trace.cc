@@ -5,6 +5,7 @@
 
 #include "dtypes/bulk.h"
 #include "dtypes/convert.h"
+#include "isa/printer.h"
 #include "layout/reg_layout.h"
 #include "vm/agent.h"
 
@@ -80,6 +81,11 @@ void TraceResult(Agent& agent, uint32_t value, const LineSink& sink) {
   sink(prefix + " : " + std::string(SpaceName(type.space)) + "<" +
        std::string(DTypeName(type.dtype)) + ">" +
        ToString(std::span<const int64_t>(view.shape, static_cast<size_t>(view.rank))));
+}
+
+std::string TextOf(const Plan& plan, const PlannedInst& inst) {
+  if (inst.inst == nullptr) return "}";
+  return PrintInst(plan.program.module(), plan.kernel(), *inst.inst);
 }
 
 }  // namespace tarsia::vm

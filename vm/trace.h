@@ -11,6 +11,11 @@
 namespace tarsia::vm {
 
 class Agent;
+class Plan;
+struct PlannedInst;
+
+// An instruction as text; "}" where a block ends.
+std::string TextOf(const Plan& plan, const PlannedInst& inst);
 
 // Longest runs of rows and of elements in a row that are shown whole by traces; of longer ones,
 // the two halves of so many, with dots between.

@@ -1,0 +1,55 @@
+// What `--check` sees of an agent's accesses to memory: reads of what nobody has written, races,
+// and asynchronous copies, whose bytes come with the wait.
+#ifndef TARSIA_VM_ACCESS_CHECKER_H_
+#define TARSIA_VM_ACCESS_CHECKER_H_
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "vm/block_state.h"
+#include "vm/memory_view.h"
+#include "vm/plan.h"
+#include "vm/shadow.h"
+
+namespace tarsia::vm {
+
+// An asynchronous copy that has been started and not delivered.
+struct PendingCopy {
+  const PlannedInst* inst = nullptr;
+  MemoryView target;
+  Box box;
+  std::vector<uint8_t> data;
+  uint64_t group = 0;
+};
+
+// Of one agent. Reports to the launch.
+class AccessChecker {
+ public:
+  enum class Access : uint8_t { kRead, kWrite, kAtomic, kNone };
+
+  explicit AccessChecker(BlockState& block) : block_(block) {}
+  // Forgets the copies of the block before.
+  void Begin();
+  // Before each instruction.
+  void Step() { stamp_ = ++block_.launch.next_stamp; }
+
+  void Check(const PlannedInst& inst, const MemoryView& view, const Box& box, Access access);
+  void StartCopy(PendingCopy copy);
+  void CommitCopies() { ++open_group_; }
+  void WaitForCopies(int64_t pending);
+
+ private:
+  [[nodiscard]] Accessor Me(const PlannedInst& inst) const;
+  void Report(const PlannedInst& inst, const MemoryView& view, FindingKind kind,
+              const Accessor& other);
+
+  BlockState& block_;
+  uint32_t stamp_ = 0;
+  std::deque<PendingCopy> copies_;
+  uint64_t open_group_ = 0;
+};
+
+}  // namespace tarsia::vm
+
+#endif  // TARSIA_VM_ACCESS_CHECKER_H_
