@@ -39,7 +39,7 @@ void OpenBlas(benchmark::State& state) {
   openblas_set_num_threads(1);
   const int n = static_cast<int>(state.range(0));
   const std::vector<float> a = Values(int64_t{n} * n);
-  const std::vector<float> b = a;
+  const std::vector<float> b = Values(int64_t{n} * n);
   std::vector<float> c(a.size());
   for (auto _ : state) {
     cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1.0f, a.data(), n, b.data(), n,

@@ -39,7 +39,7 @@ const SourceFile& Text() {
 
 Module Parsed() {
   Diagnostics diagnostics;
-  return *Parse(Text(), diagnostics);
+  return Parse(Text(), diagnostics).value();
 }
 
 void SetBytes(benchmark::State& state) {

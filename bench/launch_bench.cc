@@ -53,8 +53,8 @@ class Matmul {
 void Execute(benchmark::State& state, const char* type) {
   const auto m = static_cast<size_t>(state.range(0));
   const Matmul matmul(type);
-  std::vector<uint16_t> x(m * 64, 0x3C00);  // 1 in f16
-  std::vector<uint8_t> w(64 * 64, 0x11);    // 1 in u4 and in i4; 17 in u8
+  std::vector<uint16_t> x(m * 64, 0x3C00);        // 1 in f16
+  std::vector<uint8_t> w(size_t{64} * 64, 0x11);  // 1 in u4 and in i4; 17 in u8
   std::vector<uint16_t> y(m * 64);
   if (!matmul.Run(x, w, y)) return state.SkipWithError("tarsia_execute failed");
   const uint16_t wanted = std::string(type) == "u8" ? 0x6440 : 0x5400;  // 64 times 17 and 1

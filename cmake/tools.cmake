@@ -14,8 +14,10 @@ if(TARSIA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(TARSIA_CCACHE_PROGRAM ccache)
   mark_as_advanced(TARSIA_CCACHE_PROGRAM)
   if(TARSIA_CCACHE_PROGRAM)
-    set(CMAKE_C_COMPILER_LAUNCHER ${TARSIA_CCACHE_PROGRAM})
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${TARSIA_CCACHE_PROGRAM})
+    # Paths below the source folder count as relative, so that the cache serves other clones too.
+    set(launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TARSIA_CCACHE_PROGRAM})
+    set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
   endif()
 endif()
 

@@ -3,8 +3,9 @@
 # Prints a summary (also to build/nightly/summary.txt), which is committed with work that needs it.
 #
 #   scripts/nightly.sh [--fuzz-seconds N] [--random-seconds N] [--seed N] [STEP...]
-#     STEP            rehearse fuzz random asan tsan mutants (default: all, in this order); rehearse
-#                     is the check of a GPU (gpu_check.sh) as a whole, on the emulated driver
+#     STEP            rehearse fuzz random asan tsan tidy mutants (default: all, in this order);
+#                     rehearse is the check of a GPU (gpu_check.sh) as a whole, on the emulated
+#                     driver; tidy is clang-tidy on every source
 #     --fuzz-seconds  how long each fuzzer runs (default 600)
 #     --random-seconds  how long each random test runs (default 3600)
 #     --seed          where random tests start (default: taken from the clock, and printed)
@@ -23,11 +24,11 @@ while [[ $# -gt 0 ]]; do
     --random-seconds) random_seconds=${2:?} && shift 2 ;;
     --seed) seed=${2:?} && shift 2 ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" && exit 0 ;;
-    rehearse | fuzz | random | asan | tsan | mutants) steps+=("$1") && shift ;;
+    rehearse | fuzz | random | asan | tsan | tidy | mutants) steps+=("$1") && shift ;;
     *) echo "nightly: error: unknown argument $1; see --help" >&2 && exit 2 ;;
   esac
 done
-[[ ${#steps[@]} -gt 0 ]] || steps=(rehearse fuzz random asan tsan mutants)
+[[ ${#steps[@]} -gt 0 ]] || steps=(rehearse fuzz random asan tsan tidy mutants)
 
 readonly logs=build/nightly
 mkdir -p "$logs"
@@ -89,6 +90,11 @@ sanitized() {
   TARSIA_SEED=$seed run "$1" ctest --preset "$1" --timeout 3600
 }
 
+tidy() {
+  run configure-clang cmake --preset clang
+  run tidy scripts/check_tidy.py --all
+}
+
 scripts/setup.sh check || exit 1
 note "commit $(git rev-parse --short HEAD), $(nproc) cores, seed $seed"
 for step in "${steps[@]}"; do
@@ -97,6 +103,7 @@ for step in "${steps[@]}"; do
     fuzz) fuzz ;;
     random) random ;;
     asan | tsan) sanitized "$step" ;;
+    tidy) tidy ;;
     mutants) run mutants scripts/mutate.sh ;;
   esac
 done

@@ -7,27 +7,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 
 #include "isa/bytecode/bytecode.h"
 #include "isa/parser.h"
 #include "isa/printer.h"
+#include "tests/data/test_data.h"
 
 namespace tarsia {
 namespace {
 
-const std::filesystem::path kSource = TARSIA_SOURCE_DIR;
-const std::filesystem::path kSamples = kSource / "tests/bytecode/v0";
-
-std::string ReadFile(const std::filesystem::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  EXPECT_TRUE(in) << path;
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+const std::filesystem::path kSamples = TestData("tests/bytecode/v0");
 
 Module ParseFile(const std::filesystem::path& path) {
-  const SourceFile source(path.filename(), ReadFile(path));
+  const SourceFile source(path.filename(), ReadTestFile(path));
   Diagnostics diagnostics;
   auto module = Parse(source, diagnostics);
   EXPECT_TRUE(module) << diagnostics.Render(source);
@@ -54,7 +47,7 @@ TEST(FrozenBytecode, Loads) {
     if (std::getenv("TARSIA_REWRITE") != nullptr) {
       std::ofstream(path, std::ios::binary) << *encoded;
     }
-    const std::string bytes = ReadFile(path);
+    const std::string bytes = ReadTestFile(path);
     EXPECT_EQ(*encoded, bytes);
     const auto decoded =
         Decode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, path);
@@ -79,7 +72,7 @@ TEST(FrozenBytecode, HasEveryInstruction) {
 
 // The page's lists of numbers, with their lines joined.
 std::string Documentation() {
-  std::string text = ReadFile(kSource / "docs/bytecode.md");
+  std::string text = ReadTestFile(TestData("docs/bytecode.md"));
   for (char& c : text) {
     if (c == '\n') c = ' ';
   }

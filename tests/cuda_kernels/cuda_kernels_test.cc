@@ -11,12 +11,13 @@
 
 #include "tests/cuda_kernels/cases.h"
 #include "tests/cuda_kernels/markers.h"
+#include "tests/data/test_data.h"
 
 namespace tarsia::cuda_kernels {
 namespace {
 
-const std::string kFolder = TARSIA_CUDA_KERNELS;
-const std::string kTwinsFolder = TARSIA_CUDA_TWINS;
+const std::string kFolder = TestData("tests/cuda_kernels/");
+const std::string kTwinsFolder = MadeTestData("tests/cuda_kernels/");
 
 std::string SourceOf(const Case& of) { return kFolder + "kernels/" + of.name + ".cu"; }
 

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
@@ -23,6 +22,7 @@
 #include "compiler/target.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/ptx_device.h"
+#include "tests/data/test_data.h"
 #include "tests/harness/device_launch.h"
 #include "tests/harness/run_case.h"
 #include "tests/spec/runner/spec_file.h"
@@ -49,18 +49,10 @@ std::string Entry(uint32_t line, std::string_view kind) {
 
 const std::vector<SpecFile>& Files() {
   static const std::vector<SpecFile> files = [] {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(TARSIA_FAULTS_FOLDER)) {
-      const std::string name = entry.path().filename().string();
-      if (name.ends_with(".tsa")) names.push_back(name);
-    }
-    std::sort(names.begin(), names.end());
+    const std::filesystem::path folder = TestData("tests/faults");
     std::vector<SpecFile> out;
-    for (const std::string& name : names) {
-      std::ifstream in(std::string(TARSIA_FAULTS_FOLDER "/") + name, std::ios::binary);
-      std::ostringstream text;
-      text << in.rdbuf();
-      out.push_back(spec::ParseSpecFile(name, text.str(), "tests/faults"));
+    for (const std::string& name : NamesIn(folder, ".tsa")) {
+      out.push_back(spec::ParseSpecFile(name, ReadTestFile(folder / name), "tests/faults"));
     }
     return out;
   }();

@@ -1,14 +1,13 @@
 #include "tests/harness/program.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "isa/parser.h"
 #include "isa/prune.h"
 #include "isa/validate.h"
 #include "layout/text/eval.h"
+#include "tests/data/test_data.h"
 #include "tests/harness/codec.h"
 
 namespace tarsia::harness {
@@ -58,10 +57,7 @@ std::optional<Shape> ShapeOf(const Program& program, const ConcreteType& type,
 }  // namespace
 
 SourceFile ReadExample(const std::string& name) {
-  std::ifstream in(TARSIA_EXAMPLES_FOLDER "/" + name, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return {"examples/" + name, text.str()};
+  return {"examples/" + name, ReadTestFile(TestData("examples/" + name))};
 }
 
 Made MakeProgram(const SourceFile& source, std::string_view kernel,

@@ -19,20 +19,12 @@
 #include "isa/parser.h"
 #include "isa/specialise.h"
 #include "isa/validate.h"
+#include "tests/data/test_data.h"
 
 namespace tarsia {
 namespace {
 
 namespace fs = std::filesystem;
-
-const fs::path kSource(TARSIA_SOURCE_DIR);
-
-std::string ReadFile(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 struct Case {
   std::string program;     // without the lines below
@@ -63,7 +55,7 @@ void ReadDirective(const std::string& line, Case& out) {
 
 Case ReadCase(const fs::path& path) {
   Case out;
-  const std::string text = ReadFile(path);
+  const std::string text = ReadTestFile(path);
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size() - 1) + 1;
     const std::string line = text.substr(begin, end - begin);
@@ -114,7 +106,7 @@ void Rewrite(const fs::path& path, const Case& test, const std::string& said) {
 
 std::vector<fs::path> Files() {
   std::vector<fs::path> out;
-  for (const auto& entry : fs::directory_iterator(kSource / "tests/invalid")) {
+  for (const auto& entry : fs::directory_iterator(TestData("tests/invalid"))) {
     if (entry.path().extension() == ".tsa") out.push_back(entry.path());
   }
   std::sort(out.begin(), out.end());
@@ -246,11 +238,11 @@ std::vector<fs::path> TablesOf(const fs::path& folder) {
 // object to the linker.
 TEST(Invalid, NamesOfDiagnosticsAreUnique) {
   std::map<std::string, fs::path> seen;
-  for (const auto& folder : fs::directory_iterator(kSource)) {
+  for (const auto& folder : fs::directory_iterator(TestData(""))) {
     const std::string name = folder.path().filename().string();
     if (!folder.is_directory() || name == "build" || name == "ptx" || name[0] == '.') continue;
     for (const fs::path& table : TablesOf(folder)) {
-      std::istringstream lines(ReadFile(table));
+      std::istringstream lines(ReadTestFile(table));
       for (std::string line; std::getline(lines, line);) {
         if (!line.starts_with("DIAG(")) continue;
         const std::string row = line.substr(5, line.find(',') - 5);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <utility>
 
@@ -353,15 +352,6 @@ SpecFile ParseSpecFile(std::string name, std::string text, std::string folder) {
     file.cases.push_back({common[0].line, file.mnemonic, common});
   }
   file.source = SourceFile(file.folder + "/" + file.name, std::move(text));
-  return file;
-}
-
-SpecFile ReadSpecFile(const std::string& folder, const std::string& name) {
-  std::ifstream in(folder + "/" + name, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  SpecFile file = ParseSpecFile(name, text.str());
-  if (!in) file.errors.push_back(folder + "/" + name + ": cannot be read");
   return file;
 }
 

@@ -34,7 +34,6 @@ struct SpecFile {
   std::vector<std::string> errors;  // of the directives, with file and line
 };
 
-SpecFile ReadSpecFile(const std::string& folder, const std::string& name);
 SpecFile ParseSpecFile(std::string name, std::string text, std::string folder = "tests/spec");
 
 // The case for the harness, whose types and shapes come from the kernel's views. Nothing and an

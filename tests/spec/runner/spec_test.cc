@@ -11,6 +11,7 @@
 #include "isa/bytecode/bytecode.h"
 #include "isa/parser.h"
 #include "isa/printer.h"
+#include "tests/data/test_data.h"
 #include "tests/harness/run_case.h"
 #include "tests/spec/runner/spec_file.h"
 
@@ -19,14 +20,11 @@ namespace {
 
 const std::vector<SpecFile>& Files() {
   static const std::vector<SpecFile> files = [] {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(TARSIA_SPEC_FOLDER)) {
-      const std::string name = entry.path().filename().string();
-      if (name.ends_with(".tsa")) names.push_back(name);
-    }
-    std::sort(names.begin(), names.end());
+    const std::filesystem::path folder = TestData("tests/spec");
     std::vector<SpecFile> out;
-    for (const std::string& name : names) out.push_back(ReadSpecFile(TARSIA_SPEC_FOLDER, name));
+    for (const std::string& name : NamesIn(folder, ".tsa")) {
+      out.push_back(ParseSpecFile(name, ReadTestFile(folder / name)));
+    }
     return out;
   }();
   return files;

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <regex>
 #include <set>
@@ -19,16 +17,12 @@
 #include "isa/specialise.h"
 #include "ptx/parse/module.h"
 #include "ptx/table/table.h"
+#include "tests/data/test_data.h"
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/operations.h"
 
 namespace tarsia::compiler {
 namespace {
-
-std::string ReadAll(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 // ---- inline assembly ---------------------------------------------------------------------------
 
@@ -84,9 +78,10 @@ std::vector<std::string> InstructionsIn(const std::string& literal) {
 
 TEST(EmulatorCoverage, KnowsInlineAssembly) {
   std::set<std::string> seen;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(TARSIA_COMPILER_SOURCES)) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(TestData("compiler/llvm"))) {
     if (!entry.is_regular_file()) continue;
-    for (const std::string& literal : Literals(ReadAll(entry.path()))) {
+    for (const std::string& literal : Literals(ReadTestFile(entry.path()))) {
       for (const std::string& instruction : InstructionsIn(literal)) {
         seen.insert(instruction);
         EXPECT_EQ(WrongWith(instruction), "")
@@ -136,7 +131,7 @@ TEST_P(EmulatorKnows, ElementwiseOperations) {
 
 void ExpectExampleKnown(const std::string& name, const std::vector<Binding>& constants,
                         Target target) {
-  const SourceFile source(name, ReadAll(std::filesystem::path(TARSIA_EXAMPLES) / name));
+  const SourceFile source(name, ReadTestFile(TestData("examples/" + name)));
   Diagnostics diagnostics;
   auto module = Parse(source, diagnostics);
   ASSERT_TRUE(module) << diagnostics.Render(source);

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
@@ -16,6 +15,7 @@
 #include "compiler/assemble/sass.h"
 #include "compiler/assemble/tools.h"
 #include "layout/recipe.h"
+#include "tests/data/test_data.h"
 #include "tests/unit/compiler/recipe_kernel.h"
 
 namespace tarsia::compiler {
@@ -136,7 +136,7 @@ const std::map<std::string, double>& Measure() {
 
 // Rows "| `u3` | .66 | .." of the table: the name, then a cell a column.
 std::map<std::string, std::vector<std::string>> Documented() {
-  std::ifstream file(TARSIA_DTYPES_PAGE);
+  std::istringstream file(ReadTestFile(TestData("docs/dtypes.md")));
   std::map<std::string, std::vector<std::string>> rows;
   bool in_table = false;
   for (std::string line; std::getline(file, line);) {

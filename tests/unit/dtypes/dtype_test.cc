@@ -1,10 +1,9 @@
 #include "dtypes/dtype.h"
+#include "tests/data/test_data.h"
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <set>
-#include <sstream>
 #include <string>
 
 namespace tarsia {
@@ -34,10 +33,7 @@ TEST(DTypeTest, TableHoldsEveryDocumentedName) {
 }
 
 TEST(DTypeTest, TheManualNamesEveryTypeWithItsFields) {
-  std::ifstream file(TARSIA_SOURCE_DIR "/docs/dtypes.md");
-  std::stringstream manual;
-  manual << file.rdbuf();
-  const std::string text = manual.str();
+  const std::string text = ReadTestFile(TestData("docs/dtypes.md"));
   ASSERT_FALSE(text.empty());
   for (const DTypeRow& row : AllDTypes()) {
     std::string wanted = "`" + std::string(row.name) + "`";

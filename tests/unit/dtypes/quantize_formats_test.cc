@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <random>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +14,7 @@
 #include "dtypes/codebook.h"
 #include "dtypes/convert.h"
 #include "dtypes/quantize.h"
+#include "tests/data/test_data.h"
 #include "tests/unit/dtypes/oracle.h"
 
 namespace tarsia {
@@ -303,10 +302,7 @@ TEST(CodebookTest, TheOthers) {
 }
 
 TEST(CodebookTest, TheManualHasEveryValue) {
-  std::ifstream file(TARSIA_SOURCE_DIR "/docs/dtypes.md");
-  std::stringstream manual;
-  manual << file.rdbuf();
-  const std::string text = manual.str();
+  const std::string text = ReadTestFile(TestData("docs/dtypes.md"));
   for (size_t code = 0; code < 16; ++code) {
     std::string row = "| " + std::to_string(code) + " |";
     for (const Codebook& book : AllCodebooks()) {

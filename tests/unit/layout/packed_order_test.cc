@@ -1,12 +1,13 @@
 // The table of packed orders of docs/dtypes.md.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 
 #include "layout/mem_layout.h"
 #include "layout/text/eval.h"
+#include "tests/data/test_data.h"
 #include "tests/unit/layout/layout_testing.h"
 
 namespace tarsia {
@@ -18,7 +19,7 @@ using testing::Ints;
 // codes fill words, and above 3 bits, and at 3, pieces of 16 bytes.
 TEST(PackedOrders, FillWordsForEveryWidth) {
   constexpr DType kTypes[] = {kU1, kU2, kU3, kU4, kU5, kU6, kU7, kU8};
-  std::ifstream file(TARSIA_DTYPES_PAGE);
+  std::istringstream file(ReadTestFile(TestData("docs/dtypes.md")));
   size_t width = 0;
   for (std::string line; std::getline(file, line);) {
     const size_t begin = line.find("`packed(permute(");
