@@ -9,11 +9,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "isa/module.h"
 #include "isa/resolved.h"
+#include "isa/scalar_expr.h"
 #include "layout/bit_layout.h"
 #include "layout/mem_layout.h"
 #include "layout/reg_layout.h"
@@ -73,6 +75,9 @@ class Program {
   [[nodiscard]] const std::vector<ResolvedInst>& instructions() const {
     return resolved_->instructions();
   }
+  // A scalar expression of the kernel: an index, a bound, a condition, an operand that is more than
+  // a value, an extent that is no number, an extent of the grid, what is assumed.
+  [[nodiscard]] const ScalarExpr& scalar(ExprId id) const { return scalars_->at(id.raw()); }
   [[nodiscard]] const std::vector<BoundConstant>& constants() const { return constants_; }
   [[nodiscard]] int warps() const { return warps_; }
   [[nodiscard]] const std::string& source_name() const { return module_->source_name; }
@@ -83,6 +88,7 @@ class Program {
   std::shared_ptr<const Module> module_;  // of one kernel
   std::vector<ConcreteType> types_;
   std::shared_ptr<const ResolvedCode> resolved_;
+  std::shared_ptr<const std::unordered_map<uint32_t, ScalarExpr>> scalars_;  // by ExprId
   std::vector<BoundConstant> constants_;
   int warps_ = 4;
 };

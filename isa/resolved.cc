@@ -8,97 +8,6 @@
 namespace tarsia {
 namespace {
 
-// What expressions compute, and whether they depend on scalars. Parts that expressions share are
-// looked at once: a short text can share so much that a walk of the tree would not end.
-class Expressions {
- public:
-  explicit Expressions(const Program& program)
-      : program_(program), pool_(program.pool()), known_(pool_.size()) {}
-
-  struct Facts {
-    bool known = false;
-    bool uses_values = false;
-    ScalarKind kind = ScalarKind::kInt;
-  };
-
-  Facts Of(ExprId expr) {
-    if (!expr.is_node()) return OfLeaf(expr);
-    if (known_[expr.index()].known) return known_[expr.index()];
-    Facts facts;
-    bool has_float = false;
-    for (const ExprId child : pool_.children(expr)) {
-      const Facts part = Of(child);
-      facts.uses_values = facts.uses_values || part.uses_values;
-      has_float = has_float || part.kind == ScalarKind::kFloat;
-    }
-    facts.known = true;
-    facts.kind = KindOfNode(expr, has_float ? ScalarKind::kFloat : ScalarKind::kInt);
-    return known_[expr.index()] = facts;
-  }
-
- private:
-  [[nodiscard]] Facts OfLeaf(ExprId expr) const {
-    if (!expr.is_value()) return {};
-    const DType type = program_.type(expr.value()).dtype;
-    if (type.IsBool()) return {true, true, ScalarKind::kBool};
-    return {true, true, type.IsInteger() ? ScalarKind::kInt : ScalarKind::kFloat};
-  }
-
-  // `joined`: float where one of the parts is, else an integer.
-  [[nodiscard]] ScalarKind KindOfNode(ExprId expr, ScalarKind joined) const {
-    switch (pool_.kind(expr)) {
-      case ExprKind::kFloat:
-        return ScalarKind::kFloat;
-      case ExprKind::kBool:
-        return ScalarKind::kBool;
-      case ExprKind::kUnary:
-        if (static_cast<UnaryOp>(pool_.node(expr).code) == UnaryOp::kNot) return ScalarKind::kBool;
-        return joined;
-      case ExprKind::kBinary:
-        return IsTruth(static_cast<BinaryOp>(pool_.node(expr).code)) ? ScalarKind::kBool : joined;
-      case ExprKind::kCall:
-        return joined;
-      case ExprKind::kNone:
-      case ExprKind::kValue:
-      case ExprKind::kInt:
-      case ExprKind::kDType:
-      case ExprKind::kString:
-      case ExprKind::kName:
-      case ExprKind::kFragment:
-      case ExprKind::kKeyword:
-      case ExprKind::kReplicate:
-      case ExprKind::kList:
-        return ScalarKind::kInt;
-    }
-    return ScalarKind::kInt;
-  }
-
-  static bool IsTruth(BinaryOp op) {
-    switch (op) {
-      case BinaryOp::kOr:
-      case BinaryOp::kAnd:
-      case BinaryOp::kEqual:
-      case BinaryOp::kNotEqual:
-      case BinaryOp::kLess:
-      case BinaryOp::kLessEqual:
-      case BinaryOp::kGreater:
-      case BinaryOp::kGreaterEqual:
-        return true;
-      case BinaryOp::kAdd:
-      case BinaryOp::kSubtract:
-      case BinaryOp::kMultiply:
-      case BinaryOp::kDivide:
-      case BinaryOp::kModulo:
-        return false;
-    }
-    return false;
-  }
-
-  const Program& program_;
-  const ExprPool& pool_;
-  std::vector<Facts> known_;  // by node
-};
-
 DType TypeOfKind(ScalarKind kind, bool in_full) {
   switch (kind) {
     case ScalarKind::kInt:
@@ -120,7 +29,6 @@ class Resolver {
         module_(program.module()),
         kernel_(program.kernel()),
         pool_(program.pool()),
-        expressions_(program),
         out_(out) {}
 
   void Run() {
@@ -172,8 +80,7 @@ class Resolver {
       case OperandKind::kTileOrExpr:
       case OperandKind::kExpr:
         if (out.expr.is_value()) break;
-        out.kind =
-            expressions_.Of(out.expr).uses_values ? Operand::Kind::kExpr : Operand::Kind::kConstant;
+        out.kind = pool_.UsesValues(out.expr) ? Operand::Kind::kExpr : Operand::Kind::kConstant;
         return out;
       case OperandKind::kElement:
         out.indices = slots[slot + 1];
@@ -211,7 +118,7 @@ class Resolver {
       }
       for (const Operand& operand : inst.operand) {
         if (!operand.IsExpr() || !counts(operand)) continue;
-        return TypeOfKind(expressions_.Of(operand.expr).kind, inst.row->Has(kInFull));
+        return TypeOfKind(program_.scalar(operand.expr).kind(), inst.row->Has(kInFull));
       }
     }
     return has_result ? program_.type(inst.results[0]).dtype : kI32;
@@ -324,7 +231,6 @@ class Resolver {
   const Module& module_;
   const Kernel& kernel_;
   const ExprPool& pool_;
-  Expressions expressions_;
   ResolvedCode& out_;
 };
 

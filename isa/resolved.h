@@ -16,9 +16,6 @@ namespace tarsia {
 
 class Program;
 
-// What a scalar expression computes: an integer of 64 bits, a truth value, or an f64.
-enum class ScalarKind : uint8_t { kInt, kBool, kFloat };
-
 struct Operand {
   enum class Kind : uint8_t {
     kNone,      // left out

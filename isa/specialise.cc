@@ -33,7 +33,10 @@ class Specialiser {
     program.warps_ = static_cast<int>(checker.warps().value_or(4));
     const std::vector<ValueType> types = checker.TakeTypes();
     for (const ValueType& type : types) program.types_.push_back(Concrete(type));
+    auto scalars = std::make_shared<std::unordered_map<uint32_t, ScalarExpr>>();
+    AddScalars(program.types_, *scalars);
     if (diagnostics_.count() != before) return Fail();
+    program.scalars_ = std::move(scalars);
     program.constants_ = std::move(constants_);
     program.module_ = std::make_shared<const Module>(std::move(module_));
     program.resolved_ = Resolve(program);
@@ -263,6 +266,68 @@ class Specialiser {
         out.bit_layout = *std::move(layout);
       } else {
         diagnostics_.Add(layout.TakeError());
+      }
+    }
+  }
+
+  // ---- scalar expressions ------------------------------------------------------------------
+
+  using Scalars = std::unordered_map<uint32_t, ScalarExpr>;
+
+  void AddScalars(const std::vector<ConcreteType>& types, Scalars& out) {
+    const auto type_of = [&](uint32_t value) -> std::optional<DType> {
+      if (value >= types.size() || types[value].kind != ValueKind::kScalar) return std::nullopt;
+      return types[value].dtype;
+    };
+    const auto add = [&](ExprId id, Location location) {
+      if (id.none() || out.count(id.raw()) != 0) return;
+      auto made = ScalarExpr::Make(module_.pool, id, type_of);
+      if (made) {
+        out.emplace(id.raw(), *std::move(made));
+      } else {
+        diagnostics_.Error(diag::kExpressionKind, location, ToString(module_.pool, id, &kernel()),
+                           "a number", "something else");
+      }
+    };
+    for (const ExprId extent : kernel().grid) add(extent, kernel().grid_location);
+    for (const Assume& assume : kernel().assumes) {
+      add(assume.alignment.none() ? assume.condition : assume.alignment, assume.location);
+    }
+    for (const ConcreteType& type : types) {
+      for (size_t d = 0; d < type.shape.size(); ++d) {
+        if (type.shape[d] < 0) add(type.shape_exprs[d], Location());
+      }
+    }
+    for (const Inst& inst : kernel().code) AddOperands(inst, add);
+  }
+
+  template <typename Add>
+  void AddOperands(const Inst& inst, const Add& add) {
+    const InstRow& row = Row(inst.opcode);
+    const auto slots = kernel().Slots(inst);
+    for (size_t i = 0; i < row.operands.size(); ++i) {
+      const size_t slot = row.Slot(i);
+      if (slot >= slots.size()) continue;
+      const Location location = kernel().ArgLocation(inst, inst.results + slot);
+      switch (row.operands[i].kind) {
+        case OperandKind::kIndex:
+        case OperandKind::kCondition:
+        case OperandKind::kConstant:
+          add(slots[slot], location);
+          break;
+        case OperandKind::kTileOrExpr:
+        case OperandKind::kExpr:
+          if (!slots[slot].is_value()) add(slots[slot], location);
+          break;
+        case OperandKind::kElement:
+          for (const ExprId index : module_.pool.children(slots[slot + 1])) add(index, location);
+          break;
+        case OperandKind::kTile:
+        case OperandKind::kOptionalTile:
+        case OperandKind::kMemoryTile:
+        case OperandKind::kSource:
+        case OperandKind::kText:
+          break;
       }
     }
   }

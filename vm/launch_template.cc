@@ -16,8 +16,8 @@ std::string UseText(const ConcreteType& type, std::span<const int64_t> shape) {
 }
 
 // An expression of parameters alone.
-Result<IndexExpr> Compile(const Program& program, ExprId id, Location location) {
-  TARSIA_TRY(IndexExpr expr, IndexExpr::Compile(program, id, location));
+Result<ScalarExpr> OfParameters(const Program& program, ExprId id, Location location) {
+  const ScalarExpr& expr = program.scalar(id);
   if (expr.UsesOnlyBelow(static_cast<uint32_t>(program.kernel().params.size()))) return expr;
   return MakeDiagnostic(diag::kNotRunnable, location, "an expression of more than parameters");
 }
@@ -46,7 +46,7 @@ Status LaunchTemplate::AddGrid(const Program& program) {
   const Kernel& kernel = program.kernel();
   for (size_t d = 0; d < 3; ++d) {
     if (kernel.grid[d].none()) continue;
-    TARSIA_TRY(grid_[d], Compile(program, kernel.grid[d], kernel.grid_location));
+    TARSIA_TRY(grid_[d], OfParameters(program, kernel.grid[d], kernel.grid_location));
   }
   return OkStatus();
 }
@@ -58,7 +58,7 @@ Status LaunchTemplate::AddAssumptions(const Program& program) {
     out.index = static_cast<size_t>(&assume - kernel.assumes.data());
     out.is_alignment = !assume.alignment.none();
     const ExprId expr = out.is_alignment ? assume.alignment : assume.condition;
-    TARSIA_TRY(out.expr, Compile(program, expr, assume.location));
+    TARSIA_TRY(out.expr, OfParameters(program, expr, assume.location));
     if (out.is_alignment) {
       const bool known =
           assume.condition.is_value() && assume.condition.value() < kernel.params.size();
@@ -107,12 +107,13 @@ Status LaunchTemplate::AddView(const Program& program, View view) {
                           "a tile of more than 8 dimensions");
   }
   for (size_t d = 0; d < type.shape.size() && view.known; ++d) {
-    IndexExpr extent = IndexExpr::Constant(type.shape[d]);
-    if (type.shape[d] < 0) {
-      TARSIA_TRY(extent, IndexExpr::Compile(program, type.shape_exprs[d], kernel.LocationOf(inst)));
-      view.known = extent.UsesOnlyBelow(parameters);
+    if (type.shape[d] >= 0) {
+      view.extents.push_back(ScalarExpr::Constant(type.shape[d]));
+      continue;
     }
-    if (view.known) view.extents.push_back(std::move(extent));
+    const ScalarExpr& extent = program.scalar(type.shape_exprs[d]);
+    view.known = extent.UsesOnlyBelow(parameters);
+    if (view.known) view.extents.push_back(extent);
   }
   view.size = LayoutSize(type.mem_layout, type.dtype);
   TARSIA_CHECK(AddExtents(program, view.inst, view.extents.size()));
@@ -126,9 +127,8 @@ Status LaunchTemplate::AddExtents(const Program& program, size_t inst, size_t fi
   const ConcreteType& type = program.type(kernel.Results(kernel.code[inst])[0].value());
   for (size_t d = first; d < type.shape.size(); ++d) {
     if (type.shape[d] >= 0) continue;
-    TARSIA_TRY(IndexExpr expr, IndexExpr::Compile(program, type.shape_exprs[d],
-                                                  kernel.LocationOf(kernel.code[inst])));
-    if (expr.UsesOnlyBelow(parameters)) extents_.push_back({inst, d, std::move(expr)});
+    const ScalarExpr& expr = program.scalar(type.shape_exprs[d]);
+    if (expr.UsesOnlyBelow(parameters)) extents_.push_back({inst, d, expr});
   }
   return OkStatus();
 }
@@ -255,7 +255,7 @@ Status LaunchTemplate::CheckViews(const Program& program, std::span<const Argume
 
 Status LaunchTemplate::ShapeOf(const Program& program, const View& view, const uint64_t* scalars,
                                Shape* out) {
-  for (const IndexExpr& expr : view.extents) {
+  for (const ScalarExpr& expr : view.extents) {
     const int64_t extent = expr.Int(scalars);
     if (extent < 0 || extent > kMaxExtent) {
       const Kernel& kernel = program.kernel();

@@ -13,7 +13,6 @@
 #include "isa/program.h"
 #include "layout/layout_size.h"
 #include "support/result.h"
-#include "vm/index_expr.h"
 #include "vm/interpreter.h"
 
 namespace tarsia::vm {
@@ -21,7 +20,7 @@ namespace tarsia::vm {
 // Immutable and thread-safe. Every function wants the program that the template was made of.
 class LaunchTemplate {
  public:
-  // Errors: expressions that are no scalar ones.
+  // Errors: expressions of more than parameters.
   static Result<LaunchTemplate> Make(const Program& program);
 
   // All that CheckLaunch checks.
@@ -41,7 +40,7 @@ class LaunchTemplate {
  private:
   struct Assumption {
     bool is_alignment = false;
-    IndexExpr expr;          // the condition, or the alignment in bytes
+    ScalarExpr expr;         // the condition, or the alignment in bytes
     uint32_t parameter = 0;  // that is aligned
     size_t index = 0;        // in Kernel::assumes
   };
@@ -53,14 +52,14 @@ class LaunchTemplate {
     bool written = false;
     // Extents follow from parameters up to the first that does not; then there are no bytes.
     bool known = true;
-    std::vector<IndexExpr> extents;
+    std::vector<ScalarExpr> extents;
     LayoutSize size;
   };
   // Of a slice, or of a view where View::extents has none: follows from parameters.
   struct Extent {
     size_t inst = 0;  // in Kernel::code
     size_t dimension = 0;
-    IndexExpr expr;
+    ScalarExpr expr;
   };
   struct Shape {
     std::array<int64_t, kMaxRank> extents{};
@@ -89,8 +88,8 @@ class LaunchTemplate {
                         Shape* out);
   static Result<uint64_t> BytesOf(const Program& program, const View& view, const Shape& shape);
 
-  std::array<IndexExpr, 3> grid_ = {IndexExpr::Constant(1), IndexExpr::Constant(1),
-                                    IndexExpr::Constant(1)};
+  std::array<ScalarExpr, 3> grid_ = {ScalarExpr::Constant(1), ScalarExpr::Constant(1),
+                                     ScalarExpr::Constant(1)};
   std::vector<Assumption> assumptions_;
   std::vector<View> views_;
   std::vector<Extent> extents_;

@@ -211,7 +211,7 @@ class Planner {
     out.axes.assign(inst.axes.begin(), inst.axes.end());
     out.zeroed = inst.zeroed;
     for (size_t i = 0; i < inst.row->operands.size(); ++i) {
-      TARSIA_CHECK(PlanOperand(inst, i, out.operand[i]));
+      PlanOperand(inst, i, out.operand[i]);
     }
     PlanStorage(inst, out);
     if (inst.row->family == Family::kMemory) TARSIA_CHECK(PlanMemory(inst, out));
@@ -220,41 +220,32 @@ class Planner {
     return OkStatus();
   }
 
-  Status PlanOperand(const ResolvedInst& inst, size_t i, PlannedOperand& out) {
+  void PlanOperand(const ResolvedInst& inst, size_t i, PlannedOperand& out) {
     const Operand& operand = inst.operand[i];
     out.kind = operand.kind;
     out.value = operand.value;
     out.type = operand.type;
-    const size_t slot = inst.results.size() + inst.row->Slot(i);
     switch (operand.kind) {
       case Operand::Kind::kNone:
       case Operand::Kind::kScalar:
-        return OkStatus();
+        break;
       case Operand::Kind::kTile:
         out.to_logical = Convert(plan_.values[operand.value].storage, kLogical);
-        return OkStatus();
+        break;
       case Operand::Kind::kConstant:
-      case Operand::Kind::kExpr: {
-        const Location location = kernel_.ArgLocation(*inst.inst, slot);
-        TARSIA_TRY(out.expr, IndexExpr::Compile(plan_.program, operand.expr, location));
+      case Operand::Kind::kExpr:
+        out.expr = plan_.program.scalar(operand.expr);
         if (operand.kind == Operand::Kind::kConstant) out.code = out.expr.Code(nullptr, out.type);
-        return OkStatus();
-      }
+        break;
       case Operand::Kind::kMemory:
-        return PlanIndices(operand, kernel_.ArgLocation(*inst.inst, slot + 1), out);
+        for (const ExprId index : pool().children(operand.indices)) {
+          out.indices.push_back(plan_.program.scalar(index));
+        }
+        break;
       case Operand::Kind::kText:
         out.text = pool().Text(operand.expr);
-        return OkStatus();
+        break;
     }
-    return OkStatus();
-  }
-
-  Status PlanIndices(const Operand& operand, Location location, PlannedOperand& out) {
-    for (const ExprId index : pool().children(operand.indices)) {
-      TARSIA_TRY(IndexExpr expr, IndexExpr::Compile(plan_.program, index, location));
-      out.indices.push_back(std::move(expr));
-    }
-    return OkStatus();
   }
 
   // How operands and results are stored, and what lies between them.
@@ -307,13 +298,11 @@ class Planner {
     bool constant = true;
     for (size_t d = 0; d < type.shape.size(); ++d) {
       if (type.shape[d] >= 0) {
-        out.extents.push_back(IndexExpr::Constant(type.shape[d]));
+        out.extents.push_back(ScalarExpr::Constant(type.shape[d]));
         continue;
       }
-      TARSIA_TRY(IndexExpr extent, IndexExpr::Compile(plan_.program, type.shape_exprs[d],
-                                                      kernel_.LocationOf(*inst.inst)));
-      constant = constant && extent.IsConstant();
-      out.extents.push_back(std::move(extent));
+      constant = false;
+      out.extents.push_back(plan_.program.scalar(type.shape_exprs[d]));
     }
     if (!constant || inst.opcode() == Opcode::kSlice) return OkStatus();
     Result<std::shared_ptr<AddressMap>> map =

@@ -15,7 +15,6 @@
 #include "support/result.h"
 #include "vm/code_pieces.h"
 #include "vm/host/scratch.h"
-#include "vm/index_expr.h"
 #include "vm/launch_template.h"
 #include "vm/memory_view.h"
 
@@ -58,12 +57,12 @@ struct PlannedOperand {
   Operand::Kind kind = Operand::Kind::kNone;
   uint32_t value = 0;
   DType type;
-  uint64_t code = 0;               // kConstant: in `type`
-  IndexExpr expr;                  // kExpr: rounded to `type` where a code is asked for
-  std::vector<IndexExpr> indices;  // kMemory
-  std::string_view text;           // kText
-  Conversion to_logical;           // kTile: from its storage to row-major order
-  Conversion to_result;            // kTile: from its storage to that of result 0
+  uint64_t code = 0;                // kConstant: in `type`
+  ScalarExpr expr;                  // kExpr: rounded to `type` where a code is asked for
+  std::vector<ScalarExpr> indices;  // kMemory
+  std::string_view text;            // kText
+  Conversion to_logical;            // kTile: from its storage to row-major order
+  Conversion to_result;             // kTile: from its storage to that of result 0
   [[nodiscard]] bool IsTile() const { return kind == Operand::Kind::kTile; }
 };
 
@@ -116,8 +115,8 @@ struct PlannedInst {
   int64_t axis = 0;
   std::vector<int64_t> axes;
   std::vector<int64_t> shape;
-  std::vector<IndexExpr> extents;  // of a view
-  uint32_t allocation = 0;         // of alloc.*
+  std::vector<ScalarExpr> extents;  // of a view
+  uint32_t allocation = 0;          // of alloc.*
   bool zeroed = false;
   std::shared_ptr<const RegisterBits> register_bits;
   std::shared_ptr<const UnpackTable> unpack;

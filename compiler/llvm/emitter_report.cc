@@ -1,6 +1,5 @@
 // What kernels say to the host (compiler/report_buffer.h): lines of `print`, and why they stopped.
 #include <algorithm>
-#include <set>
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/emitter.h"
@@ -33,16 +32,7 @@ bool Emitter::ChecksExtents(const ResolvedInst& inst) const {
 }
 
 bool Emitter::DependsOnParametersAlone(ExprId expr) const {
-  std::vector<ExprId> todo = {expr};
-  std::set<uint32_t> seen;
-  while (!todo.empty()) {
-    const ExprId next = todo.back();
-    todo.pop_back();
-    if (next.is_value() && next.value() >= kernel().params.size()) return false;
-    if (!seen.insert(next.raw()).second) continue;
-    for (const ExprId child : program_.pool().children(next)) todo.push_back(child);
-  }
-  return true;
+  return program_.scalar(expr).UsesOnlyBelow(static_cast<uint32_t>(kernel().params.size()));
 }
 
 Result<uint32_t> Emitter::AddRecord(ReportRecord record) {

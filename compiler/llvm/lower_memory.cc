@@ -235,8 +235,8 @@ LOWER(AllocShared) {
 LOWER(AllocGlobal) {
   const uint32_t result = e.inst().results[0];
   const ConcreteType& type = e.program().type(result);
-  for (const ExprId extent : type.shape_exprs) {
-    if (!e.DependsOnParametersAlone(extent)) {
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    if (type.shape[d] < 0 && !e.DependsOnParametersAlone(type.shape_exprs[d])) {
       return MakeDiagnostic(diag::kWorkspaceSize, e.InstLocation(), e.kernel().ValueName(result));
     }
   }

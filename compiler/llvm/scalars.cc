@@ -1,10 +1,9 @@
-// Scalars of the Emitter: variables, expressions of them, arithmetic on indices with what is known
-// of them. Integers are 64 bits and wrap; x / 0 is -1 and x % 0 is x; / and % truncate. Where a
-// float takes part, both sides are f64.
+// Scalars of the Emitter: variables, expressions of them (isa/scalar_expr.h), arithmetic on indices
+// with what is known of them.
 #include <algorithm>
-#include <cmath>
 
 #include "compiler/llvm/emitter.h"
+#include "layout/text/arithmetic.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -12,205 +11,130 @@ namespace {
 // No index of a tile comes near.
 constexpr int64_t kFar = int64_t{1} << 60;
 
-int64_t Divide(int64_t a, int64_t b) {
-  if (b == 0) return -1;
-  return b == -1 ? static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(a)) : a / b;
-}
-
-int64_t Modulo(int64_t a, int64_t b) {
-  if (b == 0) return a;
-  return b == -1 ? 0 : a % b;
-}
-
 bool NeverZeroNorMinusOne(const Facts& x) { return x.lo > 0 || x.hi < -1; }
 
-// Translates one expression; parts that it shares are computed once.
+// Emits one expression, node by node.
 class Evaluation {
  public:
   explicit Evaluation(Emitter& emitter) : e_(emitter), b_(emitter.b()) {}
 
-  ScalarValue Of(ExprId expr) {
-    const auto known = known_.find(expr.raw());
-    if (known != known_.end()) return known->second;
-    const ScalarValue value = Make(expr);
-    known_[expr.raw()] = value;
-    return value;
+  ScalarValue Of(const ScalarExpr& expr) {
+    const llvm::IRBuilder<>::FastMathFlagGuard guard(b_);
+    b_.clearFastMathFlags();  // expressions of scalars are never contracted
+    for (const ScalarNode& node : expr.nodes()) values_.push_back(Emit(node));
+    return values_.back();
   }
 
  private:
-  const ExprPool& pool() const { return e_.program().pool(); }
-
   static ScalarValue Int(const IndexValue& x) { return {ScalarKind::kInt, x.value, x.facts}; }
   static ScalarValue Truth(llvm::Value* x) { return {ScalarKind::kBool, x, Facts::Between(0, 1)}; }
   static ScalarValue Float(llvm::Value* x) { return {ScalarKind::kFloat, x, {}}; }
 
-  // As i64, i1 or double, whatever it was.
-  IndexValue AsInt(const ScalarValue& x) {
+  // A result as i64; a truth value, which is i1, is 0 or 1.
+  IndexValue AsInt(uint32_t node) {
+    const ScalarValue& x = values_[node];
     if (x.kind == ScalarKind::kBool) return {b_.CreateZExt(x.value, e_.I(64)), x.facts};
     return {x.value, x.facts};
   }
-  llvm::Value* AsBool(const ScalarValue& x) {
-    if (x.kind == ScalarKind::kBool) return x.value;
-    return b_.CreateICmpNE(x.value, llvm::Constant::getNullValue(x.value->getType()));
-  }
-  llvm::Value* AsFloat(const ScalarValue& x) {
-    if (x.kind == ScalarKind::kFloat) return x.value;
-    return b_.CreateSIToFP(AsInt(x).value, b_.getDoubleTy());
-  }
 
-  ScalarValue Make(ExprId expr) {
-    switch (pool().kind(expr)) {
-      case ExprKind::kInt:
-        return Int(e_.ConstantIndex(*pool().AsInt(expr)));
-      case ExprKind::kFloat:
-        return Float(llvm::ConstantFP::get(b_.getDoubleTy(), *pool().AsFloat(expr)));
-      case ExprKind::kBool:
-        return Truth(e_.Bool(*pool().AsBool(expr)));
-      case ExprKind::kValue:
-        return Read(expr.value());
-      case ExprKind::kUnary:
-        return MakeUnary(expr);
-      case ExprKind::kBinary:
-        return MakeBinary(expr);
-      case ExprKind::kCall:
-        return MakeCall(expr);
-      case ExprKind::kNone:
-      case ExprKind::kDType:
-      case ExprKind::kString:
-      case ExprKind::kName:
-      case ExprKind::kFragment:
-      case ExprKind::kKeyword:
-      case ExprKind::kReplicate:
-      case ExprKind::kList:
-        break;  // no scalar expression: validation lets none through
-    }
-    return Int(e_.ConstantIndex(0));
-  }
-
-  ScalarValue Read(uint32_t value) {
-    const DType type = e_.program().type(value).dtype;
-    if (type.IsBool()) return Truth(e_.ReadScalar(value));
-    if (type.IsInteger()) return Int(e_.ReadIndex(value));
-    return Float(e_.elements().Cast(e_.ReadScalar(value), type, kF64));
-  }
-
-  ScalarValue MakeUnary(ExprId expr) {
-    const ScalarValue x = Of(pool().children(expr)[0]);
-    if (static_cast<UnaryOp>(pool().node(expr).code) == UnaryOp::kNot) {
-      return Truth(b_.CreateNot(AsBool(x)));
-    }
-    if (x.kind == ScalarKind::kFloat) return Float(b_.CreateFNeg(x.value));
-    return Int(e_.Subtract(e_.ConstantIndex(0), AsInt(x)));
-  }
-
-  ScalarValue MakeBinary(ExprId expr) {
-    const auto op = static_cast<BinaryOp>(pool().node(expr).code);
-    const ScalarValue x = Of(pool().children(expr)[0]);
-    const ScalarValue y = Of(pool().children(expr)[1]);
-    if (op == BinaryOp::kOr) return Truth(b_.CreateOr(AsBool(x), AsBool(y)));
-    if (op == BinaryOp::kAnd) return Truth(b_.CreateAnd(AsBool(x), AsBool(y)));
-    if (x.kind == ScalarKind::kFloat || y.kind == ScalarKind::kFloat) {
-      return FloatBinary(op, AsFloat(x), AsFloat(y));
-    }
-    return IntBinary(op, AsInt(x), AsInt(y));
-  }
-
-  ScalarValue IntBinary(BinaryOp op, const IndexValue& x, const IndexValue& y) {
-    switch (op) {
-      case BinaryOp::kOr:
-      case BinaryOp::kAnd:
+  ScalarValue Constant(const ScalarNode& node) {
+    switch (node.kind) {
+      case ScalarKind::kInt:
+        return Int(e_.ConstantIndex(node.constant.i));
+      case ScalarKind::kBool:
+        return Truth(e_.Bool(node.constant.i != 0));
+      case ScalarKind::kFloat:
         break;
-      case BinaryOp::kEqual:
-        return Truth(b_.CreateICmpEQ(x.value, y.value));
-      case BinaryOp::kNotEqual:
-        return Truth(b_.CreateICmpNE(x.value, y.value));
-      case BinaryOp::kLess:
-        return Truth(b_.CreateICmpSLT(x.value, y.value));
-      case BinaryOp::kLessEqual:
-        return Truth(b_.CreateICmpSLE(x.value, y.value));
-      case BinaryOp::kGreater:
-        return Truth(b_.CreateICmpSGT(x.value, y.value));
-      case BinaryOp::kGreaterEqual:
-        return Truth(b_.CreateICmpSGE(x.value, y.value));
-      case BinaryOp::kAdd:
-        return Int(e_.Add(x, y));
-      case BinaryOp::kSubtract:
-        return Int(e_.Subtract(x, y));
-      case BinaryOp::kMultiply:
-        return Int(e_.Multiply(x, y));
-      case BinaryOp::kDivide:
-        return Int(DivideInt(x, y));
-      case BinaryOp::kModulo:
-        return Int(ModuloInt(x, y));
     }
-    return Int(x);
+    return Float(llvm::ConstantFP::get(b_.getDoubleTy(), node.constant.f));
   }
 
-  ScalarValue FloatBinary(BinaryOp op, llvm::Value* x, llvm::Value* y) {
-    const llvm::IRBuilder<>::FastMathFlagGuard guard(b_);
-    b_.clearFastMathFlags();  // expressions of scalars are never contracted
-    switch (op) {
-      case BinaryOp::kOr:
-      case BinaryOp::kAnd:
+  ScalarValue Read(const ScalarNode& node) {
+    switch (node.kind) {
+      case ScalarKind::kInt:
+        return Int(e_.ReadIndex(node.a));
+      case ScalarKind::kBool:
+        return Truth(e_.ReadScalar(node.a));
+      case ScalarKind::kFloat:
         break;
-      case BinaryOp::kEqual:
-        return Truth(b_.CreateFCmpOEQ(x, y));
-      case BinaryOp::kNotEqual:
-        return Truth(b_.CreateFCmpUNE(x, y));
-      case BinaryOp::kLess:
-        return Truth(b_.CreateFCmpOLT(x, y));
-      case BinaryOp::kLessEqual:
-        return Truth(b_.CreateFCmpOLE(x, y));
-      case BinaryOp::kGreater:
-        return Truth(b_.CreateFCmpOGT(x, y));
-      case BinaryOp::kGreaterEqual:
-        return Truth(b_.CreateFCmpOGE(x, y));
-      case BinaryOp::kAdd:
-        return Float(b_.CreateFAdd(x, y));
-      case BinaryOp::kSubtract:
-        return Float(b_.CreateFSub(x, y));
-      case BinaryOp::kMultiply:
-        return Float(b_.CreateFMul(x, y));
-      case BinaryOp::kDivide:
-        return Float(b_.CreateFDiv(x, y));
-      case BinaryOp::kModulo:
-        return FloatModulo(x, y);
     }
-    return Float(x);
+    return Float(e_.elements().Cast(e_.ReadScalar(node.a), node.type, kF64));
   }
 
-  ScalarValue FloatModulo(llvm::Value* x, llvm::Value* y) {
-    const auto* a = llvm::dyn_cast<llvm::ConstantFP>(x);
-    const auto* c = llvm::dyn_cast<llvm::ConstantFP>(y);
-    if (a != nullptr && c != nullptr) {
-      const double value =
-          std::fmod(a->getValueAPF().convertToDouble(), c->getValueAPF().convertToDouble());
-      return Float(llvm::ConstantFP::get(b_.getDoubleTy(), value));
-    }
-    return Float(e_.elements().Binary(Opcode::kRem, kF64, x, y));
+  ScalarValue Comparison(llvm::CmpInst::Predicate ints, llvm::CmpInst::Predicate floats,
+                         const ScalarNode& node) {
+    if (node.is_float) return Truth(b_.CreateFCmp(floats, Result(node.a), Result(node.b)));
+    const IndexValue x = AsInt(node.a);
+    const IndexValue y = AsInt(node.b);
+    return Truth(b_.CreateICmp(ints, x.value, y.value));
   }
 
-  ScalarValue MakeCall(ExprId expr) {
-    const auto children = pool().children(expr);
-    const auto func = static_cast<Func>(pool().node(expr).code);
-    if (func == Func::kBits) {
-      const auto type = pool().AsDType(children[0]);
-      return Int(e_.ConstantIndex(type ? type->bits : 0));
+  llvm::Value* Result(uint32_t node) const { return values_[node].value; }
+
+  ScalarValue Emit(const ScalarNode& node) {
+    switch (node.op) {
+      case ScalarOp::kConstant:
+        return Constant(node);
+      case ScalarOp::kScalar:
+        return Read(node);
+      case ScalarOp::kIntToFloat:
+        return Float(b_.CreateSIToFP(AsInt(node.a).value, b_.getDoubleTy()));
+      case ScalarOp::kNot:
+        return Truth(b_.CreateNot(Result(node.a)));
+      case ScalarOp::kAnd:
+        return Truth(b_.CreateAnd(Result(node.a), Result(node.b)));
+      case ScalarOp::kOr:
+        return Truth(b_.CreateOr(Result(node.a), Result(node.b)));
+      case ScalarOp::kEqual:
+        return Comparison(llvm::CmpInst::ICMP_EQ, llvm::CmpInst::FCMP_OEQ, node);
+      case ScalarOp::kNotEqual:
+        return Comparison(llvm::CmpInst::ICMP_NE, llvm::CmpInst::FCMP_UNE, node);
+      case ScalarOp::kLess:
+        return Comparison(llvm::CmpInst::ICMP_SLT, llvm::CmpInst::FCMP_OLT, node);
+      case ScalarOp::kLessEqual:
+        return Comparison(llvm::CmpInst::ICMP_SLE, llvm::CmpInst::FCMP_OLE, node);
+      case ScalarOp::kGreater:
+        return Comparison(llvm::CmpInst::ICMP_SGT, llvm::CmpInst::FCMP_OGT, node);
+      case ScalarOp::kGreaterEqual:
+        return Comparison(llvm::CmpInst::ICMP_SGE, llvm::CmpInst::FCMP_OGE, node);
+      case ScalarOp::kNegate:
+      case ScalarOp::kAdd:
+      case ScalarOp::kSubtract:
+      case ScalarOp::kMultiply:
+      case ScalarOp::kDivide:
+      case ScalarOp::kModulo:
+      case ScalarOp::kCeilDivide:
+      case ScalarOp::kMin:
+      case ScalarOp::kMax:
+        break;
     }
-    const ScalarValue x = Of(children[0]);
-    const ScalarValue y = Of(children[1]);
-    if (x.kind == ScalarKind::kFloat || y.kind == ScalarKind::kFloat) {
-      const Opcode op = func == Func::kMin ? Opcode::kMin : Opcode::kMax;
-      return Float(e_.elements().Binary(op, kF64, AsFloat(x), AsFloat(y)));
-    }
-    if (func == Func::kMin) return Int(e_.Min(AsInt(x), AsInt(y)));
-    if (func == Func::kMax) return Int(e_.Max(AsInt(x), AsInt(y)));
-    return Int(CeilDivideInt(AsInt(x), AsInt(y)));
+    if (node.is_float) return Float(FloatArithmetic(node.op, Result(node.a), Result(node.b)));
+    return Int(IntArithmetic(node.op, AsInt(node.a), AsInt(node.b)));
+  }
+
+  llvm::Value* FloatArithmetic(ScalarOp op, llvm::Value* x, llvm::Value* y) {
+    if (op == ScalarOp::kNegate) return b_.CreateFNeg(x);
+    if (op == ScalarOp::kAdd) return b_.CreateFAdd(x, y);
+    if (op == ScalarOp::kSubtract) return b_.CreateFSub(x, y);
+    if (op == ScalarOp::kMultiply) return b_.CreateFMul(x, y);
+    if (op == ScalarOp::kDivide) return b_.CreateFDiv(x, y);
+    return e_.elements().Binary(Opcode::kRem, kF64, x, y);
+  }
+
+  IndexValue IntArithmetic(ScalarOp op, const IndexValue& x, const IndexValue& y) {
+    if (op == ScalarOp::kNegate) return e_.Subtract(e_.ConstantIndex(0), x);
+    if (op == ScalarOp::kAdd) return e_.Add(x, y);
+    if (op == ScalarOp::kSubtract) return e_.Subtract(x, y);
+    if (op == ScalarOp::kMultiply) return e_.Multiply(x, y);
+    if (op == ScalarOp::kDivide) return DivideInt(x, y);
+    if (op == ScalarOp::kModulo) return ModuloInt(x, y);
+    if (op == ScalarOp::kCeilDivide) return CeilDivideInt(x, y);
+    return op == ScalarOp::kMin ? e_.Min(x, y) : e_.Max(x, y);
   }
 
   IndexValue DivideInt(const IndexValue& x, const IndexValue& y) {
     if (x.facts.IsExact() && y.facts.IsExact()) {
-      return e_.ConstantIndex(Divide(x.facts.lo, y.facts.lo));
+      return e_.ConstantIndex(WrapDivide(x.facts.lo, y.facts.lo));
     }
     const Facts facts = Quotient(x.facts, y.facts);
     if (NeverZeroNorMinusOne(y.facts)) return {b_.CreateSDiv(x.value, y.value), facts};
@@ -224,7 +148,7 @@ class Evaluation {
 
   IndexValue ModuloInt(const IndexValue& x, const IndexValue& y) {
     if (x.facts.IsExact() && y.facts.IsExact()) {
-      return e_.ConstantIndex(Modulo(x.facts.lo, y.facts.lo));
+      return e_.ConstantIndex(WrapModulo(x.facts.lo, y.facts.lo));
     }
     const Facts facts = Remainder(x.facts, y.facts);
     if (NeverZeroNorMinusOne(y.facts)) return {b_.CreateSRem(x.value, y.value), facts};
@@ -253,7 +177,7 @@ class Evaluation {
 
   Emitter& e_;
   llvm::IRBuilder<>& b_;
-  std::map<uint32_t, ScalarValue> known_;
+  std::vector<ScalarValue> values_;  // by node
 };
 
 // The code of a constant, if it is one.
@@ -291,7 +215,7 @@ IndexValue Emitter::ReadIndex(uint32_t value) {
           facts_[value]};
 }
 
-ScalarValue Emitter::Evaluate(ExprId expr) { return Evaluation(*this).Of(expr); }
+ScalarValue Emitter::Evaluate(ExprId expr) { return Evaluation(*this).Of(program_.scalar(expr)); }
 
 IndexValue Emitter::Index(ExprId expr) {
   const ScalarValue x = Evaluate(expr);
@@ -312,7 +236,7 @@ llvm::Value* Emitter::ScalarOperand(size_t i) {
   if (operand.kind == Operand::Kind::kScalar) return ReadScalar(operand.value);
   const DType type = operand.type;
   const ScalarValue x = Evaluate(operand.expr);
-  const bool wrap = program_.pool().UsesValues(operand.expr) && type.IsInteger();
+  const bool wrap = !program_.scalar(operand.expr).IsConstant() && type.IsInteger();
   if (const auto code = ConstantCode(x, type, wrap)) return Constant(type, *code);
   switch (x.kind) {
     case ScalarKind::kFloat:

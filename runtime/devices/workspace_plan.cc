@@ -64,16 +64,16 @@ Result<WorkspacePlan::Piece> WorkspacePlan::MakePiece(const Program& program,
   const ConcreteType& type = program.type(workspace.value);
   const auto parameters = static_cast<uint32_t>(program.kernel().params.size());
   for (size_t d = 0; d < type.shape.size(); ++d) {
-    vm::IndexExpr extent = vm::IndexExpr::Constant(type.shape[d]);
-    if (type.shape[d] < 0) {
-      out.constant = false;
-      TARSIA_TRY(extent, vm::IndexExpr::Compile(program, type.shape_exprs[d]));
-      if (!extent.UsesOnlyBelow(parameters)) {
-        return MakeDiagnostic(diag::kScratchExtentUnknown, {}, d,
-                              program.kernel().ValueName(workspace.value));
-      }
+    if (type.shape[d] >= 0) {
+      out.extents.push_back(ScalarExpr::Constant(type.shape[d]));
+      continue;
     }
-    out.extents.push_back(std::move(extent));
+    out.constant = false;
+    out.extents.push_back(program.scalar(type.shape_exprs[d]));
+    if (!out.extents.back().UsesOnlyBelow(parameters)) {
+      return MakeDiagnostic(diag::kScratchExtentUnknown, {}, d,
+                            program.kernel().ValueName(workspace.value));
+    }
   }
   out.size = LayoutSize(type.mem_layout, type.dtype);
   return out;

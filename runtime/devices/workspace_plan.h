@@ -20,7 +20,6 @@
 #include "layout/inline_vector.h"
 #include "layout/layout_size.h"
 #include "support/result.h"
-#include "vm/index_expr.h"
 
 namespace tarsia::runtime {
 
@@ -59,7 +58,7 @@ class WorkspacePlan {
     uint32_t value = 0;  // of alloc.global
     bool zeroed = false;
     bool constant = true;
-    std::vector<vm::IndexExpr> extents;
+    std::vector<ScalarExpr> extents;
     LayoutSize size;
   };
   static Result<Piece> MakePiece(const Program& program, const compiler::Workspace& workspace,
