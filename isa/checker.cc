@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "dtypes/convert.h"
+#include "isa/limits.h"
 #include "layout/diagnostics.h"
 
 namespace tarsia {
@@ -15,7 +16,6 @@ using Rule = void (*)(Checker&, const Inst&);
 constexpr Rule kRules[] = {
 #define INST(name, ...) &Validate##name,
 #include "isa/isa.def"
-#include "isa/limits.h"
 #undef INST
 };
 

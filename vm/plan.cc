@@ -10,6 +10,7 @@
 #include "dtypes/bits.h"
 #include "dtypes/bulk.h"
 #include "dtypes/cast_table.h"
+#include "isa/limits.h"
 #include "vm/diagnostics.h"
 #include "vm/exec.h"
 #include "vm/host/dot.h"
@@ -29,7 +30,6 @@ ExecFunction FunctionOf(Opcode opcode) {
   static constexpr ExecFunction kFunctions[] = {
 #define INST(name, ...) &Exec##name,
 #include "isa/isa.def"
-#include "isa/limits.h"
 #undef INST
   };
   return kFunctions[static_cast<size_t>(opcode)];

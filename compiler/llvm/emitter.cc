@@ -11,6 +11,7 @@
 #include "compiler/llvm/backend.h"
 #include "compiler/llvm/lower.h"
 #include "compiler/llvm/tile_access.h"
+#include "isa/limits.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -600,7 +601,6 @@ LowerFunction LoweringOf(Opcode opcode) {
   static constexpr LowerFunction kFunctions[] = {
 #define INST(name, ...) &Lower##name,
 #include "isa/isa.def"
-#include "isa/limits.h"
 #undef INST
   };
   return kFunctions[static_cast<size_t>(opcode)];
