@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/version.h"
 #include "layout/text/expr.h"
 
 namespace tarsia {
@@ -166,8 +167,12 @@ constexpr bool OnlyOfMemory(Role role) {
   return role == Role::kWritten || role == Role::kUpdated || role == Role::kViewed;
 }
 
-static_assert(AllRows([](const InstRow& row) { return row.since >= 1 && !row.doc.empty(); }),
-              "a row of isa.def lacks its version or what it does");
+static_assert(AllRows([](const InstRow& row) {
+                return row.since >= 1 && row.since <= kBytecodeVersion.minor;
+              }),
+              "a row of isa.def names no version of the bytecode; the newest is in isa/bytecode/");
+static_assert(AllRows([](const InstRow& row) { return !row.doc.empty(); }),
+              "a row of isa.def lacks what it does");
 static_assert(AllRows([](const InstRow& row) {
                 return std::all_of(row.operands.begin(), row.operands.end(), [](const auto& o) {
                   return o.IsMemory() ? OnlyOfMemory(o.role) || o.role == Role::kRead

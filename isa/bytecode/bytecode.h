@@ -9,16 +9,10 @@
 #include <string>
 
 #include "isa/module.h"
+#include "isa/version.h"
 #include "support/result.h"
 
 namespace tarsia {
-
-struct BytecodeVersion {
-  uint16_t major = 0;
-  uint16_t minor = 1;
-  friend auto operator<=>(const BytecodeVersion&, const BytecodeVersion&) = default;
-};
-inline constexpr BytecodeVersion kBytecodeVersion{0, 1};  // the newest that is written and read
 
 // The lowest version that can express the module: the one that is written. `needs`, if given,
 // receives the first instruction that needs it (unchanged if any version would do).

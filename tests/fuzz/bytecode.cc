@@ -20,12 +20,13 @@ void Check(const std::string& bytes) {
   CheckModule(*std::move(module), SourceFile("fuzz.tsb", ""));
 }
 
-std::string Sealed(std::string bytes) {
+// With the header that the rest needs, of a version of the format.
+std::string Sealed(std::string bytes, uint16_t minor) {
   using namespace bytecode;  // NOLINT
   if (bytes.size() < kHeaderBytes) bytes.resize(kHeaderBytes);
   kMagic.copy(bytes.data(), kMagic.size());
   std::memset(bytes.data() + kMagic.size(), 0, kLengthOffset - kMagic.size());
-  std::memcpy(bytes.data() + kMagic.size() + 2, &kBytecodeVersion.minor, 2);
+  std::memcpy(bytes.data() + kMagic.size() + 2, &minor, 2);
   const uint64_t length = bytes.size();
   std::memcpy(bytes.data() + kLengthOffset, &length, sizeof length);
   const uint64_t checksum = XXH3_64bits(bytes.data() + kHeaderBytes, bytes.size() - kHeaderBytes);
@@ -39,6 +40,8 @@ std::string Sealed(std::string bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   tarsia::Check(bytes);
-  tarsia::Check(tarsia::Sealed(bytes));
+  for (uint16_t minor = 1; minor <= tarsia::kBytecodeVersion.minor; ++minor) {
+    tarsia::Check(tarsia::Sealed(bytes, minor));
+  }
   return 0;
 }

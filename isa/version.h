@@ -1,0 +1,20 @@
+// Versions of the bytecode. Rows of isa.def say since which minor version they exist.
+#ifndef TARSIA_ISA_VERSION_H_
+#define TARSIA_ISA_VERSION_H_
+
+#include <compare>
+#include <cstdint>
+
+namespace tarsia {
+
+struct BytecodeVersion {
+  uint16_t major = 0;
+  uint16_t minor = 1;
+  friend auto operator<=>(const BytecodeVersion&, const BytecodeVersion&) = default;
+};
+// The newest that is written and read.
+inline constexpr BytecodeVersion kBytecodeVersion{0, 2};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_VERSION_H_
