@@ -106,6 +106,11 @@ class KernelWriter {
   std::string BlockIndex();
 
   // ---- random_rows.cc: instructions, one function a family
+  void EmitPlain(const InstRow& row, const Type& type);
+  std::string PlainOperand(const InstRow& row, const OperandRow& operand, const Type& type,
+                           const Shape& shape);
+  // A row that is none of those that follow from the table, and that no function here knows.
+  [[noreturn]] static void Refuse(const InstRow& row);
   void EmitControl(const InstRow& row, const Type& type);
   void EmitFor(const Type& type);
   void EmitWhile();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "tests/random/coverage.h"
 #include "tests/random/kernel_writer.h"
@@ -52,8 +53,43 @@ void KernelWriter::Emit(Opcode opcode, DType dtype) {
     case Family::kReduce:
       return EmitReduce(row, type);
     case Family::kSync:
-      return Line(std::string(row.mnemonic));
+      return EmitPlain(row, type);
   }
+}
+
+// ---- rows of the usual kinds -----------------------------------------------------------------
+
+// Operands that are read, no result, at most a shape to annotate.
+void KernelWriter::EmitPlain(const InstRow& row, const Type& type) {
+  const bool shaped = row.annotation == Annotation::kShapeType;
+  if (row.results.size() != 0 || !(shaped || row.annotation == Annotation::kNoType)) Refuse(row);
+  const Shape shape = shaped ? RandomShape(0, 3) : Shape();
+  std::vector<std::string> operands;
+  for (const OperandRow& operand : row.operands) {
+    operands.push_back(PlainOperand(row, operand, type, shape));
+  }
+  std::string text(row.mnemonic);
+  if (!operands.empty()) text += fmt::format(" {}", fmt::join(operands, ", "));
+  Line(shaped ? text + " : " + Text(shape) : text);
+}
+
+std::string KernelWriter::PlainOperand(const InstRow& row, const OperandRow& operand,
+                                       const Type& type, const Shape& shape) {
+  if (operand.kind == OperandKind::kTile && operand.role == Role::kRead) {
+    return "%" + Tile(type, shape).name;
+  }
+  if (operand.kind == OperandKind::kIndex) return Index();
+  const bool element = operand.kind == OperandKind::kElement && operand.role == Role::kRead;
+  if (!element || operand.space == Space::kShared) Refuse(row);
+  const Value memory =
+      operand.space == Space::kGlobal
+          ? ViewOf(type, RandomShape(shape.size(), shape.size()), RandomArgument::Kind::kInput)
+          : MemoryOfRank(type, shape.size());
+  return "%" + memory.name + Indices(memory);
+}
+
+void KernelWriter::Refuse(const InstRow& row) {
+  throw std::logic_error(fmt::format("tests/random does not know how to write `{}`", row.mnemonic));
 }
 
 // ---- control ---------------------------------------------------------------------------------
@@ -82,6 +118,7 @@ void KernelWriter::EmitControl(const InstRow& row, const Type& type) {
                         : (rng_.Chance(50) ? "%" + Scalar(boolean).name : Condition());
     return Line(fmt::format("assert {}, \"must \\\"hold\\\"\\n\"", condition));
   }
+  if (row.opcode != Opcode::kPrint) return EmitPlain(row, type);
   const Value tile = Tile(type, RandomShape(0, 3));
   Line(fmt::format("print \"value\", %{}", tile.name));
   if (rng_.Chance(20)) Line("print \"sum\", 1 + " + Index());
@@ -204,8 +241,10 @@ void KernelWriter::EmitMemory(const InstRow& row, const Type& type) {
     Line("copy.commit");
   } else if (row.opcode == Opcode::kCopyWait) {
     Line(fmt::format("copy.wait {}", rng_.Chance(50) ? "0" : Constant(ConstKind::kInt, "2")));
-  } else {
+  } else if (row.opcode == Opcode::kGather || row.opcode == Opcode::kScatter) {
     EmitGatherScatter(row, type);
+  } else {
+    EmitPlain(row, type);
   }
 }
 
@@ -362,7 +401,7 @@ void KernelWriter::EmitShape(const InstRow& row, const Type& type) {
     shape[rng_.Below(shape.size())] = "1";
     const Value source = Tile(type, shape);
     Define(value, "broadcast %" + source.name, Text(value.shape));
-  } else {  // convert_layout
+  } else if (row.opcode == Opcode::kConvertLayout) {
     value.shape = shape;
     value.layout = RandomLayout(shape);
     if (value.layout.empty()) {
@@ -371,6 +410,8 @@ void KernelWriter::EmitShape(const InstRow& row, const Type& type) {
     }
     const Value source = Tile(type, value.shape);
     Define(value, "convert_layout %" + source.name, Text(value.shape) + " " + value.layout);
+  } else {
+    EmitPlain(row, type);
   }
 }
 
@@ -436,7 +477,8 @@ void KernelWriter::EmitElementwise(const InstRow& row, const Type& type) {
 
 void KernelWriter::EmitConvert(const InstRow& row, const Type& type) {
   if (row.opcode == Opcode::kCast) return EmitCast(type);
-  EmitUnpack(type);
+  if (row.opcode == Opcode::kUnpack) return EmitUnpack(type);
+  EmitPlain(row, type);
 }
 
 void KernelWriter::EmitCast(const Type& type) {
@@ -488,6 +530,7 @@ void KernelWriter::EmitUnpack(const Type& type) {
 }
 
 void KernelWriter::EmitMma(const InstRow& row, const Type& type) {
+  if (row.opcode != Opcode::kDot) return EmitPlain(row, type);
   const DType a = type.dtype;
   if (executable() && a.IsComplex()) return;  // the order of additions is free
   Type other = type;
