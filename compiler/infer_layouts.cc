@@ -6,12 +6,15 @@
 #include <utility>
 
 #include "compiler/diagnostics.h"
+#include "layout/access.h"
 
 namespace tarsia::compiler {
 namespace {
 
 // What a thread moves at once.
 constexpr int64_t kVectorBits = 128;
+// What a cache takes at once.
+constexpr int64_t kSectorBits = kSectorBytes * 8;
 // Of f16 operands on tensor cores; beyond it the scalar path stages through shared memory.
 constexpr int64_t kMaxFragmentSlots = 512;
 
@@ -355,8 +358,8 @@ class Inference {
       const LayoutId value = out.operand[*stored];
       for (size_t i = 1; i <= *stored; ++i) out.operand[i] = value;
       if (info.results.size() != 0) out.result[0] = value;
-    } else if (info.opcode() == Opcode::kCopyAsync) {
-      TARSIA_TRY(out.moved, CopyLayout(info));
+    } else if (info.results.size() == 0 && info.row->annotation == Annotation::kShapeType) {
+      TARSIA_TRY(out.moved, MovedElements(info));
     }
     return OkStatus();
   }
@@ -371,11 +374,14 @@ class Inference {
     return Intern(std::move(indices));
   }
 
-  Result<LayoutId> CopyLayout(const ResolvedInst& info) {
+  // Who takes which elements of the annotated shape, where they go through no register tile: those
+  // of a vector where they are written, else those of a sector.
+  Result<LayoutId> MovedElements(const ResolvedInst& info) {
     const Extents shape(info.shape.begin(), info.shape.end());
+    const int64_t bits = info.row->WritesMemory() ? kVectorBits : kSectorBits;
     int64_t vector = 1;
-    while (vector * 2 * info.operand[0].type.bits <= kVectorBits) vector *= 2;
-    const int fast = FastDimension(info.operand[1].value);
+    while (vector * 2 * info.operand[0].type.bits <= bits) vector *= 2;
+    const int fast = FastDimension(info.operand[*info.row->OperandWith(Role::kRead)].value);
     TARSIA_TRY(TileLayout copy, BlockedLayout(shape, threads(), vector, fast));
     if (copy.slots() > kMaxSlots) {
       return MakeDiagnostic(diag::kTooManySlots, LocationOf(info),

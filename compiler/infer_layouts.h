@@ -36,7 +36,7 @@ struct ValueLayout {
 struct InstLayouts {
   LayoutId operand[kMaxOperands] = {kNoLayout, kNoLayout, kNoLayout};
   LayoutId result[kMaxResults] = {kNoLayout, kNoLayout};
-  LayoutId moved = kNoLayout;  // of copy.async: who copies what
+  LayoutId moved = kNoLayout;  // elements that go through no register tile: who takes which
   bool tensor_core = false;    // of dot: fragments of m16n8k16
 };
 

@@ -39,11 +39,13 @@ class TileAccess {
 
   // i1, or null for always: whether slot's element exists in memory.
   llvm::Value* Exists(int64_t slot);
-  // Of an element of whole bytes.
+  // Of the byte where an element begins.
   Address ByteAddress(int64_t slot);
   // Bytes that addresses of single elements are known to be multiples of.
   [[nodiscard]] uint64_t ElementAlignment() const;
 
+  // The dimension along which elements follow each other in memory; -1: none that is known.
+  [[nodiscard]] int ContiguousDim() const;
   // Slots that move at once, each group neighbours in memory and in the slot order.
   [[nodiscard]] int64_t vector() const { return vector_; }
   // Bytes of one access of a vector.
@@ -59,7 +61,6 @@ class TileAccess {
   llvm::Value* RootIndex(int64_t slot, int dim);
   void ChooseVector();
   [[nodiscard]] bool MayVector(int dim, int64_t v) const;
-  [[nodiscard]] int ContiguousDim() const;
   [[nodiscard]] bool Inside(int dim, bool low) const;
   llvm::Value* LinearOffset(int64_t slot, int64_t* constant);
   llvm::Value* ModesOffset(int64_t slot);
