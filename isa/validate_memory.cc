@@ -224,6 +224,15 @@ VALIDATE(Scatter) {
   }
 }
 
+VALIDATE(Prefetch) {
+  const Checker::Operand source = check.Get(inst, 0);
+  const ExprId shape = check.Annotation(inst).shape;
+  const size_t rank = check.Rank(source.type->shape);
+  if (check.Rank(shape) == rank) return;
+  check.Error(diag::kRankDiffers, check.AtType(inst), Quoted(check, source), rank, "the annotation",
+              check.Rank(shape));
+}
+
 VALIDATE(AtomicAdd) { Atomic(check, inst, 1, true); }
 VALIDATE(AtomicMin) { Atomic(check, inst, 1, true); }
 VALIDATE(AtomicMax) { Atomic(check, inst, 1, true); }

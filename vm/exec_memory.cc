@@ -309,6 +309,9 @@ EXEC(Scatter) {
   return ExecState::kNext;
 }
 
+// A hint: nothing is read, and bytes that nobody has written are no finding.
+EXEC(Prefetch) { return ExecState::kNext; }
+
 EXEC(AtomicAdd) { return Atomic(agent, inst); }
 EXEC(AtomicMin) { return Atomic(agent, inst); }
 EXEC(AtomicMax) { return Atomic(agent, inst); }

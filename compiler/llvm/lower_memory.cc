@@ -3,11 +3,14 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/lower.h"
 #include "compiler/llvm/tile_access.h"
 #include "isa/limits.h"
+#include "layout/access.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -168,6 +171,17 @@ Slots AxisIndices(Emitter& e, LayoutId tile, int axis) {
 
 std::vector<IndexValue> Zeros(Emitter& e, int rank) {
   return std::vector<IndexValue>(Size(rank), e.ConstantIndex(0));
+}
+
+// ---- hints -------------------------------------------------------------------------------------
+
+void PrefetchSector(Emitter& e, const Address& address, llvm::Value* condition) {
+  llvm::IRBuilder<>& b = e.b();
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), {e.I(64)}, false);
+  e.If(condition, [&] {
+    b.CreateCall(type, llvm::InlineAsm::get(type, "prefetch.global.L2 [$0];", "l", true),
+                 {b.CreateAdd(address.base, e.Int64(address.offset))});
+  });
 }
 
 // ---- asynchronous copies -----------------------------------------------------------------------
@@ -355,6 +369,34 @@ LOWER(Scatter) {
   TileAccess access(e, memory, layout, Zeros(e, memory.rank()));
   access.SetAxis(axis, AxisIndices(e, layout, axis));
   access.Store(slots, Emitter::Cache::kDefault);
+  return OkStatus();
+}
+
+// Whether an element lies in a sector that begins at another one.
+bool IsInSector(const Extents& begin, const Extents& at, int dim, int64_t elements) {
+  for (size_t d = 0; d < at.size(); ++d) {
+    const int64_t distance = at[d] - begin[d];
+    if (d == Size(dim) ? distance < 0 || distance >= elements : distance != 0) return false;
+  }
+  return dim >= 0;
+}
+
+// One thread names each sector, by its first element. Codes of packed tiles have no such order.
+LOWER(Prefetch) {
+  const Operand& source = e.inst().operand[0];
+  const MemoryTile& memory = e.Memory(source.value);
+  if (memory.form == MemoryTile::Form::kPacked) return OkStatus();
+  const LayoutId layout = e.inst_layouts().moved;
+  TileAccess access(e, memory, layout, e.Indices(source));
+  const int64_t elements = kSectorBytes * 8 / memory.bits();
+  std::optional<Extents> begin;
+  for (int64_t slot = 0; slot < e.Layout(layout).slots(); ++slot) {
+    Extents at = e.Layout(layout).SlotOffset(slot);
+    if (begin && IsInSector(*begin, at, access.ContiguousDim(), elements)) continue;
+    begin = std::move(at);
+    llvm::Value* named = e.And(access.Exists(slot), e.IsElement(layout, slot));
+    PrefetchSector(e, access.ByteAddress(slot), e.And(named, e.IsFirstHolder(layout)));
+  }
   return OkStatus();
 }
 
