@@ -15,6 +15,7 @@
 #include "compiler/compile.h"
 #include "isa/parser.h"
 #include "isa/specialise.h"
+#include "launch/launch_template.h"
 #include "ptx/machine/emulator.h"
 #include "runtime/devices/workspace_plan.h"
 #include "vm/interpreter.h"
@@ -152,7 +153,7 @@ void Compiled(benchmark::State& state, const Case& item, compiler::Target target
   int64_t grid[3];
   Device device;
   if (!kernel.ok() || !device.Load(kernel->ptx) ||
-      !vm::ResolveGrid(*program, item.scalars, grid).ok()) {
+      !launch::ResolveGrid(*program, item.scalars, grid).ok()) {
     return state.SkipWithError("the example does not compile");
   }
   const auto workspace = runtime::WorkspacePlan::Make(*program, *kernel, 0);

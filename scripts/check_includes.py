@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fails on an include that the order of the folders forbids.
 
-    support <- dtypes <- layout <- isa <- {vm, compiler} <- runtime <- {tools, bench}
+    support <- dtypes <- layout <- isa <- {launch <- vm, compiler} <- runtime <- {tools, bench}
     support <- dtypes <- ptx <- runtime
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
 
@@ -20,7 +20,7 @@ import re
 import sys
 
 FOUNDATION = ["support", "dtypes", "layout", "isa"]
-BELOW_RUNTIME = FOUNDATION + ["vm", "ptx", "compiler"]
+BELOW_RUNTIME = FOUNDATION + ["launch", "vm", "ptx", "compiler"]
 PUBLIC = ["include", "tarsia"]  # include/tarsia/tarsia.h is included as "tarsia/tarsia.h"
 
 # What the files of a folder may include from this repository, besides their own folder: folders
@@ -34,7 +34,8 @@ MAY_SEE = {
     "layout/picture": ["support", "dtypes", "layout"],
     "isa": ["support", "dtypes", "layout"],
     "isa/bytecode": ["support", "dtypes", "layout", "isa"],
-    "vm": FOUNDATION,
+    "launch": FOUNDATION,
+    "vm": FOUNDATION + ["launch"],
     "ptx": ["support", "dtypes"],
     "ptx/table": ["support", "dtypes"],
     "ptx/parse": ["support", "dtypes", "ptx/table"],

@@ -57,7 +57,7 @@ namespace {
 int Count(const tarsia_plan* plan, RunArgs* args, ptx::LaunchCounts* counts, CostReport* out) {
   DeviceArgs there;
   if (const int code = there.Upload(plan, *args); code != kDone) return code;
-  vm::ArgumentList launch;
+  launch::ArgumentList launch;
   const auto read = api::ReadArgs(*plan, there.args().data(), there.args().size(), &launch);
   if (read != TARSIA_STATUS_OK) return ReportFailure(read);
   const vm::LaunchOptions options;
@@ -71,7 +71,7 @@ int Count(const tarsia_plan* plan, RunArgs* args, ptx::LaunchCounts* counts, Cos
     PrintError(result.error(), *plan->source);
     return kRejected;
   }
-  for (const vm::Finding& finding : result->report.findings) {
+  for (const launch::Finding& finding : result->report.findings) {
     PrintError(finding.diagnostic, *plan->source);
   }
   if (!result->report.findings.empty()) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "dtypes/convert.h"
+#include "launch/diagnostics.h"
 #include "vm/diagnostics.h"
 #include "vm/trace.h"
 

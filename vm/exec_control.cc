@@ -123,12 +123,12 @@ EXEC(Print) {
   if (value.IsTile()) {
     const void* tile = agent.RowMajor(inst, 1);
     const std::lock_guard lock(launch.mutex);
-    WriteRows(prefix, value.type, agent.plan().values[value.value].shape, tile, 0,
-              launch.options().print);
+    launch::WriteRows(prefix, value.type, agent.plan().values[value.value].shape, tile, 0,
+                      launch.options().print);
   } else {
     const uint64_t code = agent.Code(inst, 1);
     const std::lock_guard lock(launch.mutex);
-    WriteRows(prefix, value.type, {}, &code, 0, launch.options().print);
+    launch::WriteRows(prefix, value.type, {}, &code, 0, launch.options().print);
   }
   return ExecState::kNext;
 }

@@ -4,6 +4,7 @@
 
 #include "dtypes/bits.h"
 #include "dtypes/bulk.h"
+#include "launch/diagnostics.h"
 #include "vm/diagnostics.h"
 #include "vm/exec.h"
 #include "vm/host/atomic.h"

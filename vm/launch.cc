@@ -11,7 +11,6 @@
 #include "vm/diagnostics.h"
 #include "vm/interpreter.h"
 #include "vm/launch_context.h"
-#include "vm/launch_template.h"
 #include "vm/plan.h"
 #include "vm/worker_pool.h"
 
@@ -21,9 +20,9 @@ namespace {
 // ---- arguments -----------------------------------------------------------------------------
 
 // Hands checked arguments to the blocks.
-void BindArguments(std::span<const Argument> args, LaunchState& state) {
+void BindArguments(std::span<const launch::Argument> args, LaunchState& state) {
   for (size_t i = 0; i < args.size(); ++i) {
-    const auto* buffer = std::get_if<Buffer>(&args[i]);
+    const auto* buffer = std::get_if<launch::Buffer>(&args[i]);
     if (buffer == nullptr) continue;
     Region& region = state.pointers[i];
     region = Region();
@@ -205,13 +204,6 @@ class Workers final : private WorkerPool::Job {
   FirstException exception_;
 };
 
-// Codes for every parameter, 0 where none is given.
-std::vector<uint64_t> Codes(const Program& program, const std::vector<uint64_t>& scalars) {
-  std::vector<uint64_t> codes = scalars;
-  codes.resize(std::max(codes.size(), program.kernel().params.size()));
-  return codes;
-}
-
 // Scratch that was zero must be zero again.
 void CheckLeftZero(LaunchState& state) {
   for (size_t i = 0; i < state.scratch.size(); ++i) {
@@ -246,7 +238,7 @@ void LaunchState::Report(const DiagInfo& info, const PlannedInst& at, const Plan
   findings_.push_back({std::move(diagnostic), block, 1});
 }
 
-std::vector<Finding> LaunchState::TakeFindings() {
+std::vector<launch::Finding> LaunchState::TakeFindings() {
   std::vector<size_t> order(findings_.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -254,7 +246,7 @@ std::vector<Finding> LaunchState::TakeFindings() {
     const Location& y = findings_[b].diagnostic.location;
     return std::tie(x.line, x.column, a) < std::tie(y.line, y.column, b);
   });
-  std::vector<Finding> sorted;
+  std::vector<launch::Finding> sorted;
   for (const size_t i : order) sorted.push_back(std::move(findings_[i]));
   findings_.clear();
   known_.clear();
@@ -264,24 +256,6 @@ std::vector<Finding> LaunchState::TakeFindings() {
 // ---- API -----------------------------------------------------------------------------------
 
 Result<std::shared_ptr<const Plan>> Prepare(const Program& program) { return Plan::Make(program); }
-
-Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]) {
-  TARSIA_TRY(const LaunchTemplate made, LaunchTemplate::Make(program));
-  return made.ResolveGrid(program, Codes(program, scalars).data(), grid);
-}
-
-Result<LaunchShape> CheckLaunch(const Program& program, std::span<const Argument> args) {
-  TARSIA_TRY(const LaunchTemplate made, LaunchTemplate::Make(program));
-  LaunchShape shape;
-  TARSIA_CHECK(made.Check(program, args, &shape));
-  return shape;
-}
-
-Result<std::vector<PointerUse>> PointerUses(const Program& program,
-                                            const std::vector<uint64_t>& scalars) {
-  TARSIA_TRY(const LaunchTemplate made, LaunchTemplate::Make(program));
-  return made.Uses(program, Codes(program, scalars).data());
-}
 
 namespace {
 
@@ -306,8 +280,8 @@ class Borrowed {
   std::unique_ptr<LaunchContext> context_;
 };
 
-Result<LaunchReport> LaunchChecked(const Plan& plan, std::span<const Argument> args,
-                                   const LaunchShape& shape, const LaunchOptions& options) {
+Result<LaunchReport> LaunchChecked(const Plan& plan, std::span<const launch::Argument> args,
+                                   const launch::LaunchShape& shape, const LaunchOptions& options) {
   LaunchReport report;
   report.grid = shape.grid;
   const int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
@@ -326,7 +300,7 @@ Result<LaunchReport> LaunchChecked(const Plan& plan, std::span<const Argument> a
   if (options.check) CheckLeftZero(state);
   report.findings = state.TakeFindings();
   if (options.check) {
-    std::vector<Finding> overlaps = plan.launch.Overlaps(plan.program, args);
+    std::vector<launch::Finding> overlaps = plan.launch.Overlaps(plan.program, args);
     report.findings.insert(report.findings.begin(), std::make_move_iterator(overlaps.begin()),
                            std::make_move_iterator(overlaps.end()));
   }
@@ -337,9 +311,9 @@ Result<LaunchReport> LaunchChecked(const Plan& plan, std::span<const Argument> a
 
 }  // namespace
 
-Result<LaunchReport> Launch(const Plan& plan, std::span<const Argument> args,
+Result<LaunchReport> Launch(const Plan& plan, std::span<const launch::Argument> args,
                             const LaunchOptions& options) {
-  LaunchShape shape;
+  launch::LaunchShape shape;
   TARSIA_CHECK(plan.launch.Check(plan.program, args, &shape));
   if (shape.Empty()) {
     LaunchReport report;
@@ -353,7 +327,7 @@ Result<LaunchReport> Launch(const Plan& plan, std::span<const Argument> args,
   }
 }
 
-Result<LaunchReport> Launch(const Program& program, std::span<const Argument> args,
+Result<LaunchReport> Launch(const Program& program, std::span<const launch::Argument> args,
                             const LaunchOptions& options) {
   TARSIA_TRY(const std::shared_ptr<const Plan> plan, Plan::Make(program));
   return Launch(*plan, args, options);

@@ -65,14 +65,14 @@ class LaunchState {
   // Only with --check, on one thread.
   void Report(const DiagInfo& info, const PlannedInst& at, const PlannedInst* other,
               const std::array<int64_t, 3>& block, Diagnostic diagnostic);
-  std::vector<Finding> TakeFindings();
+  std::vector<launch::Finding> TakeFindings();
   uint32_t next_stamp = 0;
 
  private:
   const LaunchOptions* options_ = nullptr;
   using Key = std::tuple<const DiagInfo*, const PlannedInst*, const PlannedInst*>;
   std::map<Key, size_t> known_;
-  std::vector<Finding> findings_;
+  std::vector<launch::Finding> findings_;
 };
 
 }  // namespace tarsia::vm

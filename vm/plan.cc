@@ -513,7 +513,7 @@ uint64_t Plan::BytesOfRunner() const {
 
 Result<std::shared_ptr<const Plan>> Plan::Make(const Program& program) {
   auto plan = std::make_shared<Plan>(program);
-  TARSIA_TRY(plan->launch, LaunchTemplate::Make(program));
+  plan->launch = launch::LaunchTemplate::Make(program);
   TARSIA_CHECK(Planner(*plan).Run());
   return std::shared_ptr<const Plan>(std::move(plan));
 }

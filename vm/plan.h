@@ -12,10 +12,10 @@
 
 #include "dtypes/convert.h"
 #include "isa/program.h"
+#include "launch/launch_template.h"
 #include "support/result.h"
 #include "vm/code_pieces.h"
 #include "vm/host/scratch.h"
-#include "vm/launch_template.h"
 #include "vm/memory_view.h"
 
 namespace tarsia::vm {
@@ -137,7 +137,7 @@ class Plan {
   static Result<std::shared_ptr<const Plan>> Make(const Program& program);
 
   Program program;
-  LaunchTemplate launch;
+  launch::LaunchTemplate launch;
   std::vector<ValuePlan> values;
   std::vector<Storage> storages;  // by StorageId; the entry of kLogical is empty
   std::vector<PlannedInst> code;

@@ -1,13 +1,13 @@
 #include "runtime/api/args.h"
 
+#include "launch/diagnostics.h"
 #include "runtime/api/api.h"
-#include "vm/diagnostics.h"
 
 namespace tarsia::api {
 namespace {
 
 tarsia_status ReadArg(const ParamText& param, DType type, const tarsia_arg& arg,
-                      vm::Argument* out) {
+                      launch::Argument* out) {
   const bool pointer = arg.kind == TARSIA_ARG_POINTER || arg.kind == TARSIA_ARG_CONST_POINTER;
   if (!pointer && arg.kind != TARSIA_ARG_SCALAR) {
     return Invalid(diag::kApiEnumValue, "args[].kind", static_cast<int>(arg.kind),
@@ -19,8 +19,8 @@ tarsia_status ReadArg(const ParamText& param, DType type, const tarsia_arg& arg,
                    pointer ? "pointer" : "scalar");
   }
   if (pointer) {
-    *out =
-        vm::Buffer{arg.value.pointer.data, arg.value.pointer.bytes, arg.kind == TARSIA_ARG_POINTER};
+    *out = launch::Buffer{arg.value.pointer.data, arg.value.pointer.bytes,
+                          arg.kind == TARSIA_ARG_POINTER};
     return TARSIA_STATUS_OK;
   }
   if (arg.dtype != param.dtype) {
@@ -28,14 +28,14 @@ tarsia_status ReadArg(const ParamText& param, DType type, const tarsia_arg& arg,
     return Invalid(diag::kArgumentType, param.name, DTypeName(type),
                    given ? DTypeName(*given) : "no type");
   }
-  *out = vm::ScalarValue{type, arg.value.code & CodeMask(type)};
+  *out = launch::ScalarValue{type, arg.value.code & CodeMask(type)};
   return TARSIA_STATUS_OK;
 }
 
 }  // namespace
 
 tarsia_status ReadArgs(const tarsia_plan& plan, const tarsia_arg* args, size_t count,
-                       vm::ArgumentList* out) {
+                       launch::ArgumentList* out) {
   const auto& params = plan.text.params;
   if (args == nullptr && count != 0) return NullArgument("args");
   if (count != params.size()) {
@@ -45,20 +45,11 @@ tarsia_status ReadArgs(const tarsia_plan& plan, const tarsia_arg* args, size_t c
     tarsia_arg arg;
     if (const auto s = ReadElement(args, i, "args", &arg); s != TARSIA_STATUS_OK) return s;
     const DType type = plan.program.type(static_cast<uint32_t>(i)).dtype;
-    vm::Argument argument;
+    launch::Argument argument;
     if (const auto s = ReadArg(params[i], type, arg, &argument); s != TARSIA_STATUS_OK) return s;
     out->push_back(argument);
   }
   return TARSIA_STATUS_OK;
-}
-
-vm::CodeList Scalars(const vm::ArgumentList& args) {
-  vm::CodeList out;
-  for (const vm::Argument& arg : args) {
-    const auto* scalar = std::get_if<vm::ScalarValue>(&arg);
-    out.push_back(scalar != nullptr ? scalar->code : 0);
-  }
-  return out;
 }
 
 }  // namespace tarsia::api

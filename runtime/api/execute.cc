@@ -10,7 +10,6 @@
 #include "runtime/api/handles.h"
 #include "runtime/devices/device.h"
 #include "runtime/log.h"
-#include "vm/diagnostics.h"
 #include "vm/interpreter.h"
 
 using namespace tarsia;
@@ -25,7 +24,7 @@ namespace {
 
 constexpr uint32_t kKnownFlags = TARSIA_EXECUTE_CHECK;
 
-vm::LineSink Sink(tarsia_text_fn callback, void* user) {
+launch::LineSink Sink(tarsia_text_fn callback, void* user) {
   if (callback == nullptr) return nullptr;
   return [callback, user](std::string_view line) {
     const std::string text(line);
@@ -74,7 +73,7 @@ tarsia_status ReadExecuteOptions(const tarsia_plan& plan, const tarsia_execute_o
 }
 
 // A finding says how often it was met, and in which block first.
-Diagnostic Describe(const vm::Finding& finding) {
+Diagnostic Describe(const launch::Finding& finding) {
   Diagnostic out = finding.diagnostic;
   const auto [x, y, z] = finding.block;
   std::string where = fmt::format("in block ({}, {}, {})", x, y, z);
@@ -100,7 +99,8 @@ tarsia_status Finish(const tarsia_plan& plan, const runtime::LaunchResult& resul
                      tarsia_report** report) {
   tarsia_diagnostics findings;
   findings.source = plan.source;
-  for (const vm::Finding& finding : result.report.findings) findings.list.Add(Describe(finding));
+  for (const launch::Finding& finding : result.report.findings)
+    findings.list.Add(Describe(finding));
   tarsia_status status = TARSIA_STATUS_OK;
   if (!result.report.findings.empty()) {
     status = FailText(TARSIA_STATUS_FINDINGS, findings.list.Render(*plan.source));
@@ -118,7 +118,7 @@ tarsia_status Finish(const tarsia_plan& plan, const runtime::LaunchResult& resul
 
 // What tarsia_execute and tarsia_workspace_report are given, as the runtime takes it.
 struct Request {
-  vm::ArgumentList args;
+  launch::ArgumentList args;
   std::optional<StopCheck> stop;
   vm::LaunchOptions options;
   runtime::LaunchRequest launch;
@@ -173,9 +173,9 @@ tarsia_status tarsia_workspace_init(const tarsia_plan* plan, const tarsia_arg* a
                                     void* stream) {
   return Guarded([&] {
     if (plan == nullptr) return NullArgument("plan");
-    vm::ArgumentList launch;
+    launch::ArgumentList launch;
     if (const auto s = ReadArgs(*plan, args, arg_count, &launch); s != TARSIA_STATUS_OK) return s;
-    const vm::CodeList scalars = Scalars(launch);
+    const launch::CodeList scalars = launch::CodesOf(launch);
     const Result<uint64_t> bytes = plan->ready->WorkspaceBytes(scalars);
     if (!bytes.ok()) return FailWith(bytes.error(), TARSIA_STATUS_REJECTED);
     if (workspace_bytes < *bytes) {

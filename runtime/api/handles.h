@@ -9,9 +9,9 @@
 
 #include "isa/program.h"
 #include "isa/validate.h"
+#include "launch/launch_template.h"
 #include "support/diagnostic.h"
 #include "tarsia/tarsia.h"
-#include "vm/launch_template.h"
 
 struct tarsia_blob {
   std::string bytes;
@@ -78,7 +78,7 @@ struct tarsia_module {
 struct tarsia_plan {
   std::shared_ptr<const tarsia::SourceFile> source;
   tarsia::Program program;
-  tarsia::vm::LaunchTemplate launch;
+  tarsia::launch::LaunchTemplate launch;
   std::shared_ptr<tarsia::runtime::Device> device;
   std::unique_ptr<tarsia::runtime::LoadedKernel> ready;
   tarsia::api::KernelText text;

@@ -5,21 +5,20 @@
 #include <string_view>
 
 #include "isa/specialise.h"
+#include "launch/launch_template.h"
 #include "runtime/api/api.h"
 #include "runtime/api/args.h"
 #include "runtime/api/handles.h"
 #include "runtime/api/kernel_choice.h"
 #include "runtime/devices/device.h"
 #include "runtime/log.h"
-#include "vm/diagnostics.h"
-#include "vm/interpreter.h"
 
 using namespace tarsia;
 using namespace tarsia::api;
 
 struct tarsia_query {
   tarsia_geometry geometry = {};
-  std::vector<vm::PointerUse> uses;
+  std::vector<launch::PointerUse> uses;
   std::vector<uint64_t> pointer_bytes;  // by parameter; of scalars 0
   std::vector<bool> is_pointer;
 };
@@ -41,15 +40,14 @@ tarsia_status MakePlan(const tarsia_module* module, std::shared_ptr<runtime::Dev
   Diagnostics list;
   auto program = Specialise(module->valid, kernel, bindings, device->Limits(), list);
   if (!program) return Reject(TARSIA_STATUS_REJECTED, module->source, std::move(list), errors);
-  auto launch = vm::LaunchTemplate::Make(*program);
-  if (!launch.ok()) return RejectOne(*module, launch.TakeError(), errors);
   auto ready = device->Load(*program, options);
   if (!ready.ok()) return RejectOne(*module, ready.TakeError(), errors);
   KernelText text = Describe(*program);
+  auto checks = launch::LaunchTemplate::Make(*program);
   if (LogWanted(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("plan of {} on {}", kernel, device->name()));
   }
-  *out = new tarsia_plan{module->source,    *std::move(program), *std::move(launch),
+  *out = new tarsia_plan{module->source,    *std::move(program), std::move(checks),
                          std::move(device), *std::move(ready),   std::move(text)};
   return TARSIA_STATUS_OK;
 }
@@ -59,7 +57,8 @@ tarsia_status FailQuery(const tarsia_plan& plan, const Diagnostic& error) {
   return FailText(TARSIA_STATUS_REJECTED, Render(error, *plan.source));
 }
 
-tarsia_status FillQuery(const tarsia_plan& plan, const vm::CodeList& scalars, tarsia_query* query) {
+tarsia_status FillQuery(const tarsia_plan& plan, const launch::CodeList& scalars,
+                        tarsia_query* query) {
   int64_t grid[3] = {};
   if (const Status status = plan.launch.ResolveGrid(plan.program, scalars.data(), grid);
       !status.ok()) {
@@ -78,7 +77,7 @@ tarsia_status FillQuery(const tarsia_plan& plan, const vm::CodeList& scalars, ta
     query->is_pointer.push_back(param.kind == TARSIA_PARAM_POINTER);
   }
   query->pointer_bytes.assign(plan.text.params.size(), 0);
-  for (const vm::PointerUse& use : query->uses) {
+  for (const launch::PointerUse& use : query->uses) {
     uint64_t& bytes = query->pointer_bytes[use.parameter];
     if (use.unconditional) bytes = std::max(bytes, use.bytes);
   }
@@ -164,10 +163,11 @@ tarsia_status tarsia_query_create(const tarsia_plan* plan, const tarsia_arg* arg
     if (out == nullptr) return NullArgument("out");
     *out = nullptr;
     if (plan == nullptr) return NullArgument("plan");
-    vm::ArgumentList launch;
+    launch::ArgumentList launch;
     if (const auto s = ReadArgs(*plan, args, arg_count, &launch); s != TARSIA_STATUS_OK) return s;
     auto query = std::make_unique<tarsia_query>();
-    if (const auto s = FillQuery(*plan, Scalars(launch), query.get()); s != TARSIA_STATUS_OK) {
+    if (const auto s = FillQuery(*plan, launch::CodesOf(launch), query.get());
+        s != TARSIA_STATUS_OK) {
       return s;
     }
     *out = query.release();
@@ -191,7 +191,7 @@ tarsia_status tarsia_query_view(const tarsia_query* query, size_t index, tarsia_
   return Guarded([&] {
     if (query == nullptr) return NullArgument("query");
     if (index >= query->uses.size()) return BadIndex("index", index, query->uses.size());
-    const vm::PointerUse& use = query->uses[index];
+    const launch::PointerUse& use = query->uses[index];
     static_assert(kMaxLayoutRank == TARSIA_MAX_RANK);
     tarsia_view view = {};
     view.param = use.parameter;

@@ -1,5 +1,6 @@
 // Which status of the C API an error of the runtime means: one table.
 #include "compiler/diagnostics.h"
+#include "launch/diagnostics.h"
 #include "ptx/table/diagnostics.h"
 #include "runtime/api/api.h"
 #include "runtime/diagnostics.h"

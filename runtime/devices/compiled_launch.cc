@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstring>
 
+#include "launch/diagnostics.h"
+#include "launch/launch_template.h"
+#include "launch/rows.h"
 #include "runtime/diagnostics.h"
 #include "vm/diagnostics.h"
-#include "vm/trace.h"
 
 namespace tarsia::runtime {
 namespace {
@@ -41,7 +43,7 @@ Status CheckGrid(const Program& program, const std::array<int64_t, 3>& grid) {
 
 Result<CompiledProgram> CompiledProgram::Make(const Program& program, compiler::Target target,
                                               const LoadOptions& options) {
-  TARSIA_TRY(vm::LaunchTemplate launch, vm::LaunchTemplate::Make(program));
+  launch::LaunchTemplate launch = launch::LaunchTemplate::Make(program);
   TARSIA_TRY(std::shared_ptr<const Code> code, Code::Make(program, target, {}, options.stop));
   TARSIA_TRY(WorkspacePlan workspace,
              WorkspacePlan::Make(program, code->kernel(), options.workspace_limit));
@@ -87,10 +89,10 @@ Status CompiledProgram::WriteEmptyReport(Device& device, DevicePointer workspace
 
 // ---- launch --------------------------------------------------------------------------------
 
-Status CompiledProgram::CheckPointers(std::span<const vm::Argument> args) const {
+Status CompiledProgram::CheckPointers(std::span<const launch::Argument> args) const {
   const Kernel& source = program_.kernel();
   for (size_t i = 0; i < args.size(); ++i) {
-    const auto* buffer = std::get_if<vm::Buffer>(&args[i]);
+    const auto* buffer = std::get_if<launch::Buffer>(&args[i]);
     if (buffer == nullptr) continue;
     if (const Location* written = launch_.WrittenAt(i); written != nullptr && !buffer->writable) {
       return MakeDiagnostic(diag::kReadOnlyBuffer, *written, program_.name(),
@@ -105,8 +107,8 @@ Status CompiledProgram::CheckPointers(std::span<const vm::Argument> args) const 
   return OkStatus();
 }
 
-void CompiledProgram::PackParameters(std::span<const vm::Argument> args, DevicePointer workspace,
-                                     CompiledLaunch* launch) const {
+void CompiledProgram::PackParameters(std::span<const launch::Argument> args,
+                                     DevicePointer workspace, CompiledLaunch* launch) const {
   launch->parameter_bytes = kernel().parameter_bytes;
   std::memset(launch->parameter_room.data(), 0, launch->parameter_bytes);
   const auto base = reinterpret_cast<uintptr_t>(workspace);
@@ -116,10 +118,10 @@ void CompiledProgram::PackParameters(std::span<const vm::Argument> args, DeviceP
     uint64_t value = 0;
     switch (parameter.kind) {
       case KernelParameter::Kind::kPointer:
-        value = reinterpret_cast<uintptr_t>(std::get_if<vm::Buffer>(&args[i])->data);
+        value = reinterpret_cast<uintptr_t>(std::get_if<launch::Buffer>(&args[i])->data);
         break;
       case KernelParameter::Kind::kScalar: {
-        const auto* scalar = std::get_if<vm::ScalarValue>(&args[i]);
+        const auto* scalar = std::get_if<launch::ScalarValue>(&args[i]);
         value = scalar->code & CodeMask(scalar->type);
         break;
       }
@@ -149,7 +151,7 @@ Status CompiledProgram::CheckWorkspace(const CompiledLaunch& launch,
 }
 
 Status CompiledProgram::Prepare(const LaunchRequest& request, CompiledLaunch* out) const {
-  vm::LaunchShape shape;
+  launch::LaunchShape shape;
   TARSIA_CHECK(launch_.Check(program_, request.args, &shape));
   out->grid = shape.grid;
   if (out->Empty()) return OkStatus();
@@ -201,13 +203,13 @@ std::vector<CompiledProgram::Entry> CompiledProgram::ReadEntries(
 }
 
 void CompiledProgram::Print(const std::vector<Entry>& entries, const std::array<int64_t, 3>& grid,
-                            const vm::LineSink& sink) const {
+                            const launch::LineSink& sink) const {
   for (const Entry& entry : entries) {
     const ReportRecord& record = kernel().records[entry.record];
     if (record.kind != ReportRecord::Kind::kPrint) continue;
     const auto [x, y, z] = BlockOf(entry.block, grid);
-    vm::WriteRows(fmt::format("({}, {}, {}) {}", x, y, z, record.text), record.type, record.shape,
-                  entry.elements, 0, sink);
+    launch::WriteRows(fmt::format("({}, {}, {}) {}", x, y, z, record.text), record.type,
+                      record.shape, entry.elements, 0, sink);
   }
 }
 

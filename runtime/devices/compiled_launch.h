@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "launch/launch_template.h"
 #include "runtime/devices/code.h"
 #include "runtime/devices/device.h"
 #include "runtime/devices/workspace_plan.h"
-#include "vm/launch_template.h"
 
 namespace tarsia::runtime {
 
@@ -54,20 +54,21 @@ class CompiledProgram {
   // the order in which the blocks wrote them; what stopped the program is the error.
   Status ReadReport(Device& device, const CompiledLaunch& launch,
                     const LaunchRequest& request) const;
-  [[nodiscard]] std::vector<vm::Finding> Overlaps(std::span<const vm::Argument> args) const {
+  [[nodiscard]] std::vector<launch::Finding> Overlaps(
+      std::span<const launch::Argument> args) const {
     return launch_.Overlaps(program_, args);
   }
 
  private:
   CompiledProgram(const Program& program, std::shared_ptr<const Code> code,
-                  vm::LaunchTemplate launch, WorkspacePlan workspace)
+                  launch::LaunchTemplate launch, WorkspacePlan workspace)
       : program_(program),
         code_(std::move(code)),
         launch_(std::move(launch)),
         workspace_(std::move(workspace)) {}
-  Status CheckPointers(std::span<const vm::Argument> args) const;
+  Status CheckPointers(std::span<const launch::Argument> args) const;
   Status CheckWorkspace(const CompiledLaunch& launch, DevicePointer workspace) const;
-  void PackParameters(std::span<const vm::Argument> args, DevicePointer workspace,
+  void PackParameters(std::span<const launch::Argument> args, DevicePointer workspace,
                       CompiledLaunch* launch) const;
   Status WriteEmptyReport(Device& device, DevicePointer workspace, StreamHandle stream) const;
   // What an instruction left in the report buffer; points into its bytes.
@@ -78,13 +79,13 @@ class CompiledProgram {
   };
   std::vector<Entry> ReadEntries(const std::vector<uint8_t>& bytes) const;
   void Print(const std::vector<Entry>& entries, const std::array<int64_t, 3>& grid,
-             const vm::LineSink& sink) const;
+             const launch::LineSink& sink) const;
   Status FailureOf(uint64_t failure, const std::vector<Entry>& entries,
                    const std::array<int64_t, 3>& grid) const;
 
   Program program_;
   std::shared_ptr<const Code> code_;
-  vm::LaunchTemplate launch_;
+  launch::LaunchTemplate launch_;
   WorkspacePlan workspace_;
 };
 

@@ -37,7 +37,7 @@ using StreamHandle = void*;
 
 // One launch. Pointers among the arguments are the device's.
 struct LaunchRequest {
-  std::span<const vm::Argument> args;
+  std::span<const launch::Argument> args;
   DevicePointer workspace = nullptr;  // of WorkspaceBytes, initialised; null if that is 0
   StreamHandle stream = nullptr;
   const vm::LaunchOptions* options = nullptr;

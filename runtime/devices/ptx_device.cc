@@ -74,7 +74,7 @@ class PtxKernel final : public LoadedKernel {
           {ToDiagnostic(first), {first.block.x, first.block.y, first.block.z}, first.count});
     }
     if (options.check) {
-      std::vector<vm::Finding> overlaps = program_.Overlaps(request.args);
+      std::vector<launch::Finding> overlaps = program_.Overlaps(request.args);
       result.report.findings.insert(result.report.findings.begin(),
                                     std::make_move_iterator(overlaps.begin()),
                                     std::make_move_iterator(overlaps.end()));

@@ -30,9 +30,9 @@ Stored OnFreshMemory(const std::string& text, const std::string& type, int64_t n
   EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
   if (!kernel.ok()) return out;
   const runtime::DevicePointer memory = *(*device)->Allocate(bytes);
-  vm::LaunchArgs args;
-  args.params.emplace_back(vm::Buffer{memory, bytes, true});
-  args.params.emplace_back(vm::ScalarValue{kI32, static_cast<uint64_t>(n)});
+  launch::LaunchArgs args;
+  args.params.emplace_back(launch::Buffer{memory, bytes, true});
+  args.params.emplace_back(launch::ScalarValue{kI32, static_cast<uint64_t>(n)});
   runtime::LaunchRequest request;
   request.args = args;
   const std::vector<uint64_t> scalars = {0, static_cast<uint64_t>(n)};
@@ -43,7 +43,7 @@ Stored OnFreshMemory(const std::string& text, const std::string& type, int64_t n
   if (!result.ok()) {
     out.findings = result.error().message;
   } else {
-    for (const vm::Finding& finding : result->report.findings) {
+    for (const launch::Finding& finding : result->report.findings) {
       out.findings += finding.diagnostic.message + "\n";
     }
   }

@@ -102,9 +102,9 @@ TEST(Workspace, ExtentsOfParametersAreCheckedBefore) {
     std::vector<uint8_t> bytes(16, 7);
     const runtime::DevicePointer memory = *(*device)->Allocate(bytes.size());
     ASSERT_TRUE((*device)->Write(memory, bytes.data(), bytes.size(), nullptr).ok());
-    vm::LaunchArgs args;
-    args.params.emplace_back(vm::Buffer{memory, bytes.size(), true});
-    args.params.emplace_back(vm::ScalarValue{kI32, 1});
+    launch::LaunchArgs args;
+    args.params.emplace_back(launch::Buffer{memory, bytes.size(), true});
+    args.params.emplace_back(launch::ScalarValue{kI32, 1});
     runtime::LaunchRequest request;
     request.args = args;
     const auto result = (*kernel)->Launch(request);

@@ -124,7 +124,7 @@ class Recorder final : public harness::Witness {
       Record(result.error());
       return out;
     }
-    for (const vm::Finding& finding : result->report.findings) Record(finding.diagnostic);
+    for (const launch::Finding& finding : result->report.findings) Record(finding.diagnostic);
     return out;
   }
 

@@ -35,18 +35,18 @@ Result<runtime::LaunchResult> LaunchOn(Device& device, const runtime::LoadedKern
                                        std::span<const Argument> arguments,
                                        const vm::LaunchOptions& options) {
   Memory memory(device);
-  vm::LaunchArgs args;
+  launch::LaunchArgs args;
   std::vector<uint64_t> scalars;
   for (const Argument& argument : arguments) {
     if (const auto* const scalar = std::get_if<ScalarArgument>(&argument)) {
-      args.params.emplace_back(vm::ScalarValue{scalar->type, scalar->code});
+      args.params.emplace_back(launch::ScalarValue{scalar->type, scalar->code});
       scalars.push_back(scalar->code);
       continue;
     }
     const auto& host = std::get<MemoryArgument>(argument);
     TARSIA_TRY(const DevicePointer pointer, memory.Allocate(host.bytes));
     TARSIA_CHECK(device.Write(pointer, host.data, host.bytes, nullptr));
-    args.params.emplace_back(vm::Buffer{pointer, host.bytes, host.writable});
+    args.params.emplace_back(launch::Buffer{pointer, host.bytes, host.writable});
     scalars.push_back(0);
   }
   runtime::LaunchRequest request;
@@ -62,7 +62,7 @@ Result<runtime::LaunchResult> LaunchOn(Device& device, const runtime::LoadedKern
   for (size_t i = 0; i < arguments.size(); ++i) {
     const auto* const host = std::get_if<MemoryArgument>(&arguments[i]);
     if (host == nullptr) continue;
-    const auto& buffer = std::get<vm::Buffer>(args.params[i]);
+    const auto& buffer = std::get<launch::Buffer>(args.params[i]);
     TARSIA_CHECK(device.Read(host->data, buffer.data, host->bytes, nullptr));
   }
   return result;

@@ -33,7 +33,7 @@ Outcome EmulatorWitness::Run(const Program& program, const SourceFile& source,
   options.print = [&out](std::string_view line) { out.lines.emplace_back(line); };
   const auto launched = LaunchOn(*made->device, *made->kernel, arguments, options);
   if (launched.ok()) {
-    for (const vm::Finding& finding : launched->report.findings) {
+    for (const launch::Finding& finding : launched->report.findings) {
       out.fault += Render(finding.diagnostic, source);
     }
   } else {

@@ -10,14 +10,14 @@ namespace {
 // No case comes near; a loop without end does.
 constexpr uint64_t kMaxInstructions = 50'000'000;
 
-vm::LaunchArgs ToLaunchArgs(std::span<const Argument> arguments) {
-  vm::LaunchArgs out;
+launch::LaunchArgs ToLaunchArgs(std::span<const Argument> arguments) {
+  launch::LaunchArgs out;
   for (const Argument& argument : arguments) {
     if (const auto* memory = std::get_if<MemoryArgument>(&argument)) {
-      out.params.emplace_back(vm::Buffer{memory->data, memory->bytes, memory->writable});
+      out.params.emplace_back(launch::Buffer{memory->data, memory->bytes, memory->writable});
     } else {
       const auto& scalar = std::get<ScalarArgument>(argument);
-      out.params.emplace_back(vm::ScalarValue{scalar.type, scalar.code});
+      out.params.emplace_back(launch::ScalarValue{scalar.type, scalar.code});
     }
   }
   return out;
@@ -41,7 +41,7 @@ Outcome InterpreterWitness::Run(const Program& program, const SourceFile& source
     out.error = Render(report.error(), source);
     return out;
   }
-  for (const vm::Finding& finding : report->findings) {
+  for (const launch::Finding& finding : report->findings) {
     out.findings.push_back({finding.diagnostic.info->id, Render(finding.diagnostic, source)});
   }
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "launch/launch_template.h"
 #include "tests/random/rng.h"
 #include "vm/interpreter.h"
 
@@ -40,7 +41,7 @@ RandomArguments::RandomArguments(const Program& program, const RandomKernel& ker
   }
   // Layouts take more than the elements.
   std::vector<uint64_t> sizes(kernel.arguments.size());
-  const auto uses = vm::PointerUses(program, scalars);
+  const auto uses = launch::PointerUses(program, scalars);
   for (size_t i = 0; uses.ok() && i < uses->size(); ++i) {
     uint64_t& size = sizes[(*uses)[i].parameter];
     size = std::max(size, (*uses)[i].bytes);

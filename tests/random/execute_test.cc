@@ -26,19 +26,19 @@ uint64_t FromEnvironment(const char* name, uint64_t fallback) {
 
 struct Outcome {
   std::vector<std::vector<uint8_t>> buffers;
-  std::vector<vm::Finding> findings;
+  std::vector<launch::Finding> findings;
 };
 
 void Run(const Program& program, const RandomKernel& kernel, uint64_t seed,
          const vm::LaunchOptions& options, Outcome& outcome) {
   const RandomArguments made(program, kernel, seed);
-  vm::LaunchArgs args;
+  launch::LaunchArgs args;
   for (const harness::Argument& argument : made.arguments()) {
     if (const auto* memory = std::get_if<harness::MemoryArgument>(&argument)) {
-      args.params.emplace_back(vm::Buffer{memory->data, memory->bytes, memory->writable});
+      args.params.emplace_back(launch::Buffer{memory->data, memory->bytes, memory->writable});
     } else {
       const auto& scalar = std::get<harness::ScalarArgument>(argument);
-      args.params.emplace_back(vm::ScalarValue{scalar.type, scalar.code});
+      args.params.emplace_back(launch::ScalarValue{scalar.type, scalar.code});
     }
   }
   const auto report = vm::Launch(program, args, options);
@@ -56,7 +56,7 @@ void CheckKernel(const Program& program, const RandomKernel& kernel, uint64_t se
   Run(program, kernel, seed, {}, plain);
   Run(program, kernel, seed, one_thread, alone);
   Run(program, kernel, seed, checked, found);
-  for (const vm::Finding& finding : found.findings) {
+  for (const launch::Finding& finding : found.findings) {
     ADD_FAILURE() << kernel.name << ":" << finding.diagnostic.location.line << ": "
                   << finding.diagnostic.message;
   }

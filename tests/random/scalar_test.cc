@@ -21,6 +21,7 @@
 #include "isa/parser.h"
 #include "isa/specialise.h"
 #include "isa/validate.h"
+#include "launch/launch_template.h"
 #include "runtime/devices/device.h"
 #include "tests/harness/codec.h"
 #include "tests/harness/device_launch.h"
@@ -539,11 +540,11 @@ void ExpectQueries(const LaunchTrees& launch, const Program& program, const Code
                    const runtime::LoadedKernel& compiled) {
   int64_t grid[3] = {};
   const bool grid_fits = launch.errors.count("grid-extent") == 0;
-  EXPECT_EQ(vm::ResolveGrid(program, scalars, grid).ok(), grid_fits);
+  EXPECT_EQ(launch::ResolveGrid(program, scalars, grid).ok(), grid_fits);
   for (size_t d = 0; d < 3 && grid_fits; ++d) EXPECT_EQ(grid[d], launch.blocks[d]);
   const int64_t extent = ValueOf(launch.extent).i;
   const bool extent_fits = extent >= 0 && extent <= kMostExtent;
-  const auto uses = vm::PointerUses(program, scalars);
+  const auto uses = launch::PointerUses(program, scalars);
   EXPECT_EQ(uses.ok(), extent_fits);
   if (uses.ok()) {
     EXPECT_EQ(uses->back().shape, std::vector<int64_t>{extent});

@@ -68,7 +68,7 @@ class CudaDevice : public cuda::CudaTest {
     return kernel.ok() ? *std::move(kernel) : nullptr;
   }
 
-  static vm::ScalarValue Int(int32_t value) { return {kI32, static_cast<uint32_t>(value)}; }
+  static launch::ScalarValue Int(int32_t value) { return {kI32, static_cast<uint32_t>(value)}; }
 };
 
 // 100 words that count, one and a half blocks of them, and as many zeros.
@@ -90,10 +90,10 @@ struct Arrays {
     EXPECT_TRUE(pointer.ok()) << ErrorOf(pointer);
     return pointer.ok() ? *pointer : nullptr;
   }
-  [[nodiscard]] vm::LaunchArgs Args(int32_t n) const {
-    vm::LaunchArgs args;
-    args.params = {vm::Buffer{x, 400, false}, vm::Buffer{y, 400, true},
-                   vm::ScalarValue{kI32, static_cast<uint32_t>(n)}};
+  [[nodiscard]] launch::LaunchArgs Args(int32_t n) const {
+    launch::LaunchArgs args;
+    args.params = {launch::Buffer{x, 400, false}, launch::Buffer{y, 400, true},
+                   launch::ScalarValue{kI32, static_cast<uint32_t>(n)}};
     return args;
   }
   // The sum of y: 0 until the kernel ran, then factor * (0 + 1 + .. + n - 1).
@@ -151,7 +151,7 @@ TEST_F(CudaDevice, RunsAProgramOnEveryGeneration) {
     const auto device = Open();
     const auto kernel = Load(*device, MakeProgram("scale", {{"F", "3"}}));
     const Arrays arrays(*device);
-    const vm::LaunchArgs args = arrays.Args(100);
+    const launch::LaunchArgs args = arrays.Args(100);
     LaunchRequest request;
     request.args = args;
     const auto result = kernel->Launch(request);
@@ -170,7 +170,7 @@ TEST_F(CudaDevice, PrefersMachineCode) {
   const auto kernel = Load(*device, MakeProgram("scale", {{"F", "2"}}));
   ASSERT_NE(kernel->code(), nullptr);
   const Arrays arrays(*device);
-  const vm::LaunchArgs args = arrays.Args(10);
+  const launch::LaunchArgs args = arrays.Args(10);
   LaunchRequest request;
   request.args = args;
   EXPECT_TRUE(kernel->Launch(request).ok());
@@ -184,7 +184,7 @@ TEST_F(CudaDevice, EnqueuesOnStreams) {
   const auto stream = device->CreateStream();
   const auto other = device->CreateStream();
   ASSERT_TRUE(stream.ok() && other.ok());
-  const vm::LaunchArgs args = arrays.Args(100);
+  const launch::LaunchArgs args = arrays.Args(100);
   LaunchRequest request;
   request.args = args;
   request.stream = *stream;
@@ -205,7 +205,7 @@ TEST_F(CudaDevice, IsCaptured) {
   const auto kernel = Load(*device, MakeProgram("scale", {{"F", "1"}}));
   const Arrays arrays(*device);
   const auto stream = cuda::Stream::Create(gpu);
-  const vm::LaunchArgs args = arrays.Args(100);
+  const launch::LaunchArgs args = arrays.Args(100);
   LaunchRequest request;
   request.args = args;
   request.stream = stream->handle();
@@ -234,7 +234,7 @@ TEST_F(CudaDevice, PrintsAndAsserts) {
   std::vector<std::string> lines;
   vm::LaunchOptions options;
   options.print = [&](std::string_view line) { lines.emplace_back(line); };
-  vm::LaunchArgs args;
+  launch::LaunchArgs args;
   args.params = {Int(2)};
   LaunchRequest request;
   request.args = args;
@@ -257,7 +257,7 @@ TEST_F(CudaDevice, RefusesWhatItLacks) {
   const auto device = Open();
   const auto kernel = Load(*device, MakeProgram("scale", {{"F", "1"}}));
   const Arrays arrays(*device);
-  vm::LaunchArgs args = arrays.Args(100);
+  launch::LaunchArgs args = arrays.Args(100);
   vm::LaunchOptions options;
   LaunchRequest request;
   request.args = args;
@@ -268,7 +268,7 @@ TEST_F(CudaDevice, RefusesWhatItLacks) {
   options.max_instructions = 5;
   EXPECT_EQ(IdOf(kernel->Launch(request)), "option-of-interpreter");
   request.options = nullptr;
-  std::get<vm::Buffer>(args.params[0]).bytes = 396;
+  std::get<launch::Buffer>(args.params[0]).bytes = 396;
   EXPECT_EQ(IdOf(kernel->Launch(request)), "buffer-too-small");
   args = arrays.Args(0);
   request.args = args;
@@ -282,8 +282,8 @@ TEST_F(CudaDevice, SaysThatTheDeviceIsLost) {
   const auto device = Open();
   const auto kernel = Load(*device, MakeProgram("scale", {{"F", "1"}}));
   DevicePointer x = Arrays::Take(device->Allocate(400));
-  vm::LaunchArgs args;
-  args.params = {vm::Buffer{x, 400, true}, vm::Buffer{x, 400, true}, Int(100)};
+  launch::LaunchArgs args;
+  args.params = {launch::Buffer{x, 400, true}, launch::Buffer{x, 400, true}, Int(100)};
   LaunchRequest request;
   request.args = args;
   EXPECT_EQ(IdOf(kernel->Launch(request)), "device-lost");

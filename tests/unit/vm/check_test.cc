@@ -64,7 +64,7 @@ TEST(Check, FindingsAreCountedAndNameBothPlaces) {
                "  }\n"),
       Args().Out(x), options);
   ASSERT_EQ(report.findings.size(), 1u);
-  const Finding& finding = report.findings[0];
+  const launch::Finding& finding = report.findings[0];
   EXPECT_EQ(finding.count, 3u);
   EXPECT_EQ(finding.diagnostic.message,
             "`load` reads bytes of `%s` that `store` wrote without a `sync` in between");

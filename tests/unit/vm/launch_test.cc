@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/launch_template.h"
 #include "tests/unit/vm/run_testing.h"
 
 namespace tarsia::vm {
@@ -64,8 +65,8 @@ TEST(Launch, AlignmentIsChecked) {
   const auto odd = reinterpret_cast<uintptr_t>(bytes.data()) % 2 == 0 ? 1 : 0;
   const auto program = Compile(kFill);
   ASSERT_TRUE(program);
-  LaunchArgs args = Args().I32(0).I32(2).Scalar(kI64, 4).get();
-  args.params[0] = Buffer{bytes.data() + odd, 16, true};
+  launch::LaunchArgs args = Args().I32(0).I32(2).Scalar(kI64, 4).get();
+  args.params[0] = launch::Buffer{bytes.data() + odd, 16, true};
   const auto report = Launch(*program, args);
   ASSERT_FALSE(report.ok());
   EXPECT_STREQ(report.error().info->id, "assumed-alignment");
@@ -148,7 +149,7 @@ kernel k(%x: ptr<f16>, %w: ptr<u8>, %y: ptr<f32>, %m: i32)
 }
 )");
   ASSERT_TRUE(program);
-  const auto uses = PointerUses(*program, {0, 0, 0, 5});
+  const auto uses = launch::PointerUses(*program, {0, 0, 0, 5});
   ASSERT_TRUE(uses.ok());
   ASSERT_EQ(uses->size(), 4u);
   EXPECT_EQ((*uses)[0].text, "global<f16>[5, 6]");

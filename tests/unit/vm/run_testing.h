@@ -36,26 +36,27 @@ class Args {
  public:
   template <typename T>
   Args& In(const std::vector<T>& data) {
-    args_.params.push_back(Buffer{const_cast<T*>(data.data()), data.size() * sizeof(T), false});
+    args_.params.push_back(
+        launch::Buffer{const_cast<T*>(data.data()), data.size() * sizeof(T), false});
     return *this;
   }
   template <typename T>
   Args& Out(std::vector<T>& data) {
-    args_.params.push_back(Buffer{data.data(), data.size() * sizeof(T), true});
+    args_.params.push_back(launch::Buffer{data.data(), data.size() * sizeof(T), true});
     return *this;
   }
   Args& I32(int32_t value) {
-    args_.params.push_back(ScalarValue{kI32, static_cast<uint32_t>(value)});
+    args_.params.push_back(launch::ScalarValue{kI32, static_cast<uint32_t>(value)});
     return *this;
   }
   Args& Scalar(DType type, uint64_t code) {
-    args_.params.push_back(ScalarValue{type, code});
+    args_.params.push_back(launch::ScalarValue{type, code});
     return *this;
   }
-  [[nodiscard]] const LaunchArgs& get() const { return args_; }
+  [[nodiscard]] const launch::LaunchArgs& get() const { return args_; }
 
  private:
-  LaunchArgs args_;
+  launch::LaunchArgs args_;
 };
 
 inline Result<LaunchReport> RunText(std::string_view text, const Args& args,
@@ -92,7 +93,7 @@ inline std::string Findings(std::string_view text, const Args& args) {
   LaunchOptions options;
   options.check = true;
   std::string out;
-  for (const Finding& finding : RunOk(text, args, options).findings) {
+  for (const launch::Finding& finding : RunOk(text, args, options).findings) {
     if (!out.empty()) out += ' ';
     out += finding.diagnostic.info->id;
     out += '@';

@@ -1,25 +1,17 @@
-#include "vm/launch_template.h"
+#include "launch/launch_template.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "isa/limits.h"
 #include "isa/prune.h"
-#include "vm/diagnostics.h"
-#include "vm/plan.h"
+#include "launch/diagnostics.h"
 
-namespace tarsia::vm {
+namespace tarsia::launch {
 namespace {
 
 std::string UseText(const ConcreteType& type, std::span<const int64_t> shape) {
   return "global<" + std::string(DTypeName(type.dtype)) + ">" + ToString(shape);
-}
-
-// An expression of parameters alone.
-Result<ScalarExpr> OfParameters(const Program& program, ExprId id, Location location) {
-  const ScalarExpr& expr = program.scalar(id);
-  if (expr.UsesOnlyBelow(static_cast<uint32_t>(program.kernel().params.size()))) return expr;
-  return MakeDiagnostic(diag::kNotRunnable, location, "an expression of more than parameters");
 }
 
 bool ShareBytes(const Buffer& a, const Buffer& b) {
@@ -33,44 +25,35 @@ bool ShareBytes(const Buffer& a, const Buffer& b) {
 
 // ---- what is worked out once ---------------------------------------------------------------
 
-Result<LaunchTemplate> LaunchTemplate::Make(const Program& program) {
+LaunchTemplate LaunchTemplate::Make(const Program& program) {
   LaunchTemplate out;
   out.writes_.resize(program.kernel().params.size());
-  TARSIA_CHECK(out.AddGrid(program));
-  TARSIA_CHECK(out.AddAssumptions(program));
-  TARSIA_CHECK(out.AddViews(program));
+  out.AddGrid(program);
+  out.AddAssumptions(program);
+  out.AddViews(program);
   return out;
 }
 
-Status LaunchTemplate::AddGrid(const Program& program) {
+void LaunchTemplate::AddGrid(const Program& program) {
   const Kernel& kernel = program.kernel();
   for (size_t d = 0; d < 3; ++d) {
-    if (kernel.grid[d].none()) continue;
-    TARSIA_TRY(grid_[d], OfParameters(program, kernel.grid[d], kernel.grid_location));
+    if (!kernel.grid[d].none()) grid_[d] = program.scalar(kernel.grid[d]);
   }
-  return OkStatus();
 }
 
-Status LaunchTemplate::AddAssumptions(const Program& program) {
+void LaunchTemplate::AddAssumptions(const Program& program) {
   const Kernel& kernel = program.kernel();
   for (const Assume& assume : kernel.assumes) {
     Assumption out;
     out.index = static_cast<size_t>(&assume - kernel.assumes.data());
     out.is_alignment = !assume.alignment.none();
-    const ExprId expr = out.is_alignment ? assume.alignment : assume.condition;
-    TARSIA_TRY(out.expr, OfParameters(program, expr, assume.location));
-    if (out.is_alignment) {
-      const bool known =
-          assume.condition.is_value() && assume.condition.value() < kernel.params.size();
-      if (!known) continue;
-      out.parameter = assume.condition.value();
-    }
+    out.expr = program.scalar(out.is_alignment ? assume.alignment : assume.condition);
+    if (out.is_alignment) out.parameter = assume.condition.value();
     assumptions_.push_back(std::move(out));
   }
-  return OkStatus();
 }
 
-Status LaunchTemplate::AddViews(const Program& program) {
+void LaunchTemplate::AddViews(const Program& program) {
   const Kernel& kernel = program.kernel();
   size_t block_end = 0;
   for (size_t i = 0; i < kernel.code.size(); ++i) {
@@ -81,7 +64,7 @@ Status LaunchTemplate::AddViews(const Program& program) {
     if (!inst.row->MakesView()) continue;
     const uint32_t source = inst.operand[0].value;
     if (program.type(source).kind != ValueKind::kPointer) {
-      TARSIA_CHECK(AddExtents(program, i, 0));
+      AddExtents(program, i, 0);
       continue;
     }
     View view;
@@ -89,12 +72,11 @@ Status LaunchTemplate::AddViews(const Program& program) {
     view.inst = i;
     view.unconditional = i >= block_end;
     view.written = program.resolved().WritesThrough(inst.results[0]);
-    TARSIA_CHECK(AddView(program, std::move(view)));
+    AddView(program, std::move(view));
   }
-  return OkStatus();
 }
 
-Status LaunchTemplate::AddView(const Program& program, View view) {
+void LaunchTemplate::AddView(const Program& program, View view) {
   const Kernel& kernel = program.kernel();
   const Inst& inst = kernel.code[view.inst];
   const auto parameters = static_cast<uint32_t>(kernel.params.size());
@@ -102,10 +84,6 @@ Status LaunchTemplate::AddView(const Program& program, View view) {
     writes_[view.parameter] = {true, kernel.LocationOf(inst)};
   }
   const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
-  if (type.shape.size() > kMaxRank) {
-    return MakeDiagnostic(diag::kNotRunnable, kernel.TypeLocation(inst),
-                          "a tile of more than 8 dimensions");
-  }
   for (size_t d = 0; d < type.shape.size() && view.known; ++d) {
     if (type.shape[d] >= 0) {
       view.extents.push_back(ScalarExpr::Constant(type.shape[d]));
@@ -116,12 +94,11 @@ Status LaunchTemplate::AddView(const Program& program, View view) {
     if (view.known) view.extents.push_back(extent);
   }
   view.size = LayoutSize(type.mem_layout, type.dtype);
-  TARSIA_CHECK(AddExtents(program, view.inst, view.extents.size()));
+  AddExtents(program, view.inst, view.extents.size());
   views_.push_back(std::move(view));
-  return OkStatus();
 }
 
-Status LaunchTemplate::AddExtents(const Program& program, size_t inst, size_t first) {
+void LaunchTemplate::AddExtents(const Program& program, size_t inst, size_t first) {
   const Kernel& kernel = program.kernel();
   const auto parameters = static_cast<uint32_t>(kernel.params.size());
   const ConcreteType& type = program.type(kernel.Results(kernel.code[inst])[0].value());
@@ -130,7 +107,6 @@ Status LaunchTemplate::AddExtents(const Program& program, size_t inst, size_t fi
     const ScalarExpr& expr = program.scalar(type.shape_exprs[d]);
     if (expr.UsesOnlyBelow(parameters)) extents_.push_back({inst, d, expr});
   }
-  return OkStatus();
 }
 
 // ---- a launch ------------------------------------------------------------------------------
@@ -165,12 +141,8 @@ Status LaunchTemplate::Check(const Program& program, std::span<const Argument> a
     return MakeDiagnostic(diag::kArgumentCount, kernel.location, program.name(),
                           kernel.params.size(), args.size());
   }
-  out->scalars = {};
-  for (size_t i = 0; i < args.size(); ++i) {
-    TARSIA_CHECK(CheckArgument(program, i, args[i]));
-    const auto* scalar = std::get_if<ScalarValue>(&args[i]);
-    out->scalars.push_back(scalar != nullptr ? scalar->code & CodeMask(scalar->type) : 0);
-  }
+  for (size_t i = 0; i < args.size(); ++i) TARSIA_CHECK(CheckArgument(program, i, args[i]));
+  out->scalars = CodesOf(args);
   TARSIA_CHECK(CheckAssumptions(program, args, out->scalars.data()));
   TARSIA_CHECK(ResolveGrid(program, out->scalars.data(), out->grid.data()));
   if (!out->Empty()) TARSIA_CHECK(CheckExtents(program, out->scalars.data()));
@@ -326,4 +298,32 @@ std::vector<Finding> LaunchTemplate::Overlaps(const Program& program,
   return findings;
 }
 
-}  // namespace tarsia::vm
+// ---- one launch ----------------------------------------------------------------------------
+
+namespace {
+
+// Codes for every parameter, 0 where none is given.
+std::vector<uint64_t> Codes(const Program& program, const std::vector<uint64_t>& scalars) {
+  std::vector<uint64_t> codes = scalars;
+  codes.resize(std::max(codes.size(), program.kernel().params.size()));
+  return codes;
+}
+
+}  // namespace
+
+Result<LaunchShape> CheckLaunch(const Program& program, std::span<const Argument> args) {
+  LaunchShape shape;
+  TARSIA_CHECK(LaunchTemplate::Make(program).Check(program, args, &shape));
+  return shape;
+}
+
+Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]) {
+  return LaunchTemplate::Make(program).ResolveGrid(program, Codes(program, scalars).data(), grid);
+}
+
+Result<std::vector<PointerUse>> PointerUses(const Program& program,
+                                            const std::vector<uint64_t>& scalars) {
+  return LaunchTemplate::Make(program).Uses(program, Codes(program, scalars).data());
+}
+
+}  // namespace tarsia::launch

@@ -1,7 +1,7 @@
 // What every launch of a program checks of its arguments and computes from them, worked out once:
 // assumptions, the grid, the views of pointers. A launch that fits allocates nothing here.
-#ifndef TARSIA_VM_LAUNCH_TEMPLATE_H_
-#define TARSIA_VM_LAUNCH_TEMPLATE_H_
+#ifndef TARSIA_LAUNCH_LAUNCH_TEMPLATE_H_
+#define TARSIA_LAUNCH_LAUNCH_TEMPLATE_H_
 
 #include <array>
 #include <cstdint>
@@ -11,22 +11,25 @@
 
 #include "isa/limits.h"
 #include "isa/program.h"
+#include "launch/arguments.h"
 #include "layout/layout_size.h"
 #include "support/result.h"
-#include "vm/interpreter.h"
 
-namespace tarsia::vm {
+namespace tarsia::launch {
 
 // Immutable and thread-safe. Every function wants the program that the template was made of.
 class LaunchTemplate {
  public:
-  // Errors: expressions of more than parameters.
-  static Result<LaunchTemplate> Make(const Program& program);
+  static LaunchTemplate Make(const Program& program);
 
-  // All that CheckLaunch checks.
+  // All that is checked of arguments before any block runs: number, kinds and types, every
+  // assumption, the grid, and that buffers hold the views of them.
   Status Check(const Program& program, std::span<const Argument> args, LaunchShape* out) const;
-  // As vm::ResolveGrid and vm::PointerUses. `scalars`: codes by parameter.
+  // Extents of the grid. `scalars` are the scalar parameters' codes by parameter; entries of
+  // pointers are ignored. Errors: extents outside of 0 to 2^31 - 1, more than 2^62 blocks.
   Status ResolveGrid(const Program& program, const uint64_t* scalars, int64_t grid[3]) const;
+  // The views of pointers in the order of the text. Errors: extents outside of 0 to 2^40, a layout
+  // that does not fit the shape.
   Result<std::vector<PointerUse>> Uses(const Program& program, const uint64_t* scalars) const;
   // A finding for each buffer that the program writes and that shares bytes with another argument.
   [[nodiscard]] std::vector<Finding> Overlaps(const Program& program,
@@ -71,12 +74,12 @@ class LaunchTemplate {
     Location view;
   };
 
-  Status AddGrid(const Program& program);
-  Status AddAssumptions(const Program& program);
-  Status AddViews(const Program& program);
-  Status AddView(const Program& program, View view);
+  void AddGrid(const Program& program);
+  void AddAssumptions(const Program& program);
+  void AddViews(const Program& program);
+  void AddView(const Program& program, View view);
   // Those from dimension `first` on.
-  Status AddExtents(const Program& program, size_t inst, size_t first);
+  void AddExtents(const Program& program, size_t inst, size_t first);
 
   static Status CheckArgument(const Program& program, size_t i, const Argument& arg);
   Status CheckAssumptions(const Program& program, std::span<const Argument> args,
@@ -96,6 +99,12 @@ class LaunchTemplate {
   std::vector<Write> writes_;  // by parameter
 };
 
-}  // namespace tarsia::vm
+// The same for one launch of a program.
+Result<LaunchShape> CheckLaunch(const Program& program, std::span<const Argument> args);
+Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]);
+Result<std::vector<PointerUse>> PointerUses(const Program& program,
+                                            const std::vector<uint64_t>& scalars);
 
-#endif  // TARSIA_VM_LAUNCH_TEMPLATE_H_
+}  // namespace tarsia::launch
+
+#endif  // TARSIA_LAUNCH_LAUNCH_TEMPLATE_H_
