@@ -6,9 +6,8 @@
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
 
 A folder includes only what stands left of it; vm, ptx and compiler never see each other. Besides:
-only compiler/llvm sees LLVM and only runtime/cuda sees CUDA;
-CLI11 belongs to tools, GoogleTest to tests, Google Benchmark and OpenBLAS to bench; the public
-header is plain C. An include in quotes names a path from the root of the repository, a header's
+only compiler/llvm sees LLVM and only runtime/cuda sees CUDA; CLI11 belongs to tools, GoogleTest to
+tests, Google Benchmark and OpenBLAS to bench; the public header is plain C. An include in quotes names a path from the root of the repository, a header's
 guard is named after its path, and a tarsia_library() links only what its folder may include.
 
 usage: check_includes.py [--root DIR]

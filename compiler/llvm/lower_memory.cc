@@ -175,6 +175,15 @@ std::vector<IndexValue> Zeros(Emitter& e, int rank) {
 
 // ---- hints -------------------------------------------------------------------------------------
 
+// Whether an element lies in a sector that begins at another one.
+bool IsInSector(const Extents& begin, const Extents& at, int dim, int64_t elements) {
+  for (size_t d = 0; d < at.size(); ++d) {
+    const int64_t distance = at[d] - begin[d];
+    if (d == Size(dim) ? distance < 0 || distance >= elements : distance != 0) return false;
+  }
+  return dim >= 0;
+}
+
 void PrefetchSector(Emitter& e, const Address& address, llvm::Value* condition) {
   llvm::IRBuilder<>& b = e.b();
   auto* type = llvm::FunctionType::get(b.getVoidTy(), {e.I(64)}, false);
@@ -370,15 +379,6 @@ LOWER(Scatter) {
   access.SetAxis(axis, AxisIndices(e, layout, axis));
   access.Store(slots, Emitter::Cache::kDefault);
   return OkStatus();
-}
-
-// Whether an element lies in a sector that begins at another one.
-bool IsInSector(const Extents& begin, const Extents& at, int dim, int64_t elements) {
-  for (size_t d = 0; d < at.size(); ++d) {
-    const int64_t distance = at[d] - begin[d];
-    if (d == Size(dim) ? distance < 0 || distance >= elements : distance != 0) return false;
-  }
-  return dim >= 0;
 }
 
 // One thread names each sector, by its first element. Codes of packed tiles have no such order.
