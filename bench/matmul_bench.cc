@@ -15,8 +15,8 @@
 
 #include "dtypes/bits.h"
 #include "dtypes/bulk.h"
-#include "isa/parser.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
 #include "vm/interpreter.h"
 
 extern "C" void openblas_set_num_threads(int count);

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "isa/parser.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
 #include "launch/launch_template.h"
 #include "ptx/machine/emulator.h"
 #include "runtime/devices/workspace_plan.h"

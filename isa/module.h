@@ -1,5 +1,6 @@
 // A module: kernels as they were written, before anyone has judged them. It comes from text
-// (isa/parser.h) or bytecode (isa/bytecode/bytecode.h) and becomes a ValidModule (isa/validate.h).
+// (isa/text/parser.h) or bytecode (isa/bytecode/bytecode.h) and becomes a ValidModule
+// (isa/validate.h).
 //
 // Everything is flat: an instruction is a plain record, its arguments are ids in one array of the
 // kernel, blocks are ranges of instructions. Decoding and walking a module allocate little.

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "isa/checker.h"
 #include "isa/prune.h"
+#include "isa/validate/checker.h"
 #include "layout/text/expr_parser.h"
 
 namespace tarsia {

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "isa/printer.h"
+#include "isa/text/printer.h"
 #include "layout/reg_layout.h"
 #include "vm/agent.h"
 

@@ -4,8 +4,8 @@
 
 #include "isa/bytecode/bytecode.h"
 #include "isa/bytecode/format.h"
-#include "isa/parser.h"
-#include "isa/printer.h"
+#include "isa/text/parser.h"
+#include "isa/text/printer.h"
 #include "runtime/api/api.h"
 #include "runtime/api/handles.h"
 #include "runtime/api/library.h"

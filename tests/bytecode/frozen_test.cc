@@ -10,8 +10,8 @@
 #include <string>
 
 #include "isa/bytecode/bytecode.h"
-#include "isa/parser.h"
-#include "isa/printer.h"
+#include "isa/text/parser.h"
+#include "isa/text/printer.h"
 #include "tests/data/test_data.h"
 
 namespace tarsia {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "isa/printer.h"
+#include "isa/text/printer.h"
 #include "runtime/devices/code.h"
 #include "runtime/devices/ptx_device.h"
 #include "tests/harness/assembly.h"

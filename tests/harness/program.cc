@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "isa/parser.h"
 #include "isa/prune.h"
+#include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "layout/text/eval.h"
 #include "tests/data/test_data.h"

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "compiler/compile.h"
-#include "isa/parser.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "tests/data/test_data.h"
 

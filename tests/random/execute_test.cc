@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "isa/parser.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "tests/random/arguments.h"
 #include "tests/random/random_module.h"

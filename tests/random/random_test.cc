@@ -9,9 +9,9 @@
 #include <string>
 
 #include "isa/bytecode/bytecode.h"
-#include "isa/parser.h"
-#include "isa/printer.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
+#include "isa/text/printer.h"
 #include "isa/validate.h"
 #include "tests/random/coverage.h"
 #include "tests/random/random_module.h"

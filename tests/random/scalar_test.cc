@@ -18,8 +18,8 @@
 
 #include "compiler/target.h"
 #include "dtypes/convert.h"
-#include "isa/parser.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "launch/launch_template.h"
 #include "runtime/devices/device.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "isa/bytecode/bytecode.h"
-#include "isa/parser.h"
-#include "isa/printer.h"
+#include "isa/text/parser.h"
+#include "isa/text/printer.h"
 #include "tests/data/test_data.h"
 #include "tests/harness/run_case.h"
 #include "tests/spec/runner/spec_file.h"

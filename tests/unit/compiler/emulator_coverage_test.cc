@@ -13,8 +13,8 @@
 
 #include "compiler/compile.h"
 #include "compiler/llvm/backend.h"
-#include "isa/parser.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
 #include "ptx/parse/module.h"
 #include "ptx/table/table.h"
 #include "tests/data/test_data.h"

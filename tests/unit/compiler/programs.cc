@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "isa/parser.h"
+#include "isa/text/parser.h"
 #include "isa/validate.h"
 
 namespace tarsia::compiler {

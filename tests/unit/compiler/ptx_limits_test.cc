@@ -8,7 +8,7 @@
 #include "compiler/assemble/assemble.h"
 #include "compiler/assemble/tools.h"
 #include "compiler/compile.h"
-#include "isa/parser.h"
+#include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "tests/unit/compiler/programs.h"
 

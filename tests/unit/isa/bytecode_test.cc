@@ -11,8 +11,8 @@
 #include <set>
 #include <vector>
 
-#include "isa/parser.h"
-#include "isa/printer.h"
+#include "isa/text/parser.h"
+#include "isa/text/printer.h"
 #include "isa/validate.h"
 
 namespace tarsia {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "isa/parser.h"
-#include "isa/printer.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
+#include "isa/text/printer.h"
 #include "isa/validate.h"
 
 namespace tarsia {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "isa/parser.h"
 #include "isa/program.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
 #include "isa/validate.h"
 
 namespace tarsia {

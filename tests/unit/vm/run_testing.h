@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "isa/parser.h"
 #include "isa/specialise.h"
+#include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "vm/interpreter.h"
 

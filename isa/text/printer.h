@@ -1,6 +1,6 @@
 // Module to text: canonical, and Parse(Print(m)) equals m up to locations.
-#ifndef TARSIA_ISA_PRINTER_H_
-#define TARSIA_ISA_PRINTER_H_
+#ifndef TARSIA_ISA_TEXT_PRINTER_H_
+#define TARSIA_ISA_TEXT_PRINTER_H_
 
 #include <string>
 
@@ -21,4 +21,4 @@ std::string PrintType(const Module& module, const Kernel& kernel, const TypeExpr
 
 }  // namespace tarsia
 
-#endif  // TARSIA_ISA_PRINTER_H_
+#endif  // TARSIA_ISA_TEXT_PRINTER_H_

@@ -1,6 +1,6 @@
 // Rules of the elementwise family: one element type, one shape, one written layout; scalars and
 // constants go with every element.
-#include "isa/checker.h"
+#include "isa/validate/checker.h"
 
 namespace tarsia {
 namespace {

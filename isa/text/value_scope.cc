@@ -1,4 +1,4 @@
-#include "isa/value_scope.h"
+#include "isa/text/value_scope.h"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 // Text to Module. Grammar: docs/syntax.md.
-#ifndef TARSIA_ISA_PARSER_H_
-#define TARSIA_ISA_PARSER_H_
+#ifndef TARSIA_ISA_TEXT_PARSER_H_
+#define TARSIA_ISA_TEXT_PARSER_H_
 
 #include <optional>
 #include <string_view>
@@ -18,4 +18,4 @@ std::optional<Module> Parse(const SourceFile& source, Diagnostics& diagnostics,
 
 }  // namespace tarsia
 
-#endif  // TARSIA_ISA_PARSER_H_
+#endif  // TARSIA_ISA_TEXT_PARSER_H_

@@ -1,5 +1,5 @@
 // Rules of the sync family.
-#include "isa/checker.h"
+#include "isa/validate/checker.h"
 
 namespace tarsia {
 

@@ -1,4 +1,4 @@
-#include "isa/token_reader.h"
+#include "isa/text/token_reader.h"
 
 #include "layout/text/diagnostics.h"
 

@@ -1,4 +1,4 @@
-#include "isa/inst_parser.h"
+#include "isa/text/inst_parser.h"
 
 #include <algorithm>
 #include <string>

@@ -1,10 +1,10 @@
-#include "isa/printer.h"
+#include "isa/text/printer.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "isa/parser.h"
+#include "isa/text/parser.h"
 
 namespace tarsia {
 namespace {

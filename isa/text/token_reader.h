@@ -1,6 +1,6 @@
 // What every part of the parser asks of the lexer. Internal to isa/.
-#ifndef TARSIA_ISA_TOKEN_READER_H_
-#define TARSIA_ISA_TOKEN_READER_H_
+#ifndef TARSIA_ISA_TEXT_TOKEN_READER_H_
+#define TARSIA_ISA_TEXT_TOKEN_READER_H_
 
 #include <string_view>
 
@@ -45,4 +45,4 @@ class TokenReader {
 
 }  // namespace tarsia
 
-#endif  // TARSIA_ISA_TOKEN_READER_H_
+#endif  // TARSIA_ISA_TEXT_TOKEN_READER_H_

@@ -1,6 +1,6 @@
 #include "isa/validate.h"
 
-#include "isa/checker.h"
+#include "isa/validate/checker.h"
 
 namespace tarsia {
 

@@ -1,13 +1,13 @@
 // Reads what stands after a mnemonic: operands, attributes, annotation. Internal to isa/.
-#ifndef TARSIA_ISA_INST_PARSER_H_
-#define TARSIA_ISA_INST_PARSER_H_
+#ifndef TARSIA_ISA_TEXT_INST_PARSER_H_
+#define TARSIA_ISA_TEXT_INST_PARSER_H_
 
 #include <span>
 #include <vector>
 
 #include "isa/module.h"
-#include "isa/token_reader.h"
-#include "isa/value_scope.h"
+#include "isa/text/token_reader.h"
+#include "isa/text/value_scope.h"
 #include "layout/text/expr_parser.h"
 
 namespace tarsia {
@@ -74,4 +74,4 @@ std::string Plural(size_t n, std::string_view noun);
 
 }  // namespace tarsia
 
-#endif  // TARSIA_ISA_INST_PARSER_H_
+#endif  // TARSIA_ISA_TEXT_INST_PARSER_H_

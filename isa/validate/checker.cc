@@ -1,4 +1,4 @@
-#include "isa/checker.h"
+#include "isa/validate/checker.h"
 
 #include <fmt/format.h>
 

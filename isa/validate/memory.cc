@@ -1,7 +1,7 @@
 // Rules of the memory family.
 #include <algorithm>
 
-#include "isa/checker.h"
+#include "isa/validate/checker.h"
 
 namespace tarsia {
 namespace {

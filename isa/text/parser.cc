@@ -1,4 +1,4 @@
-#include "isa/parser.h"
+#include "isa/text/parser.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,11 +6,11 @@
 #include <unordered_set>
 
 #include "isa/diagnostics.h"
-#include "isa/inst_parser.h"
 #include "isa/limits.h"
 #include "isa/names.h"
-#include "isa/token_reader.h"
-#include "isa/value_scope.h"
+#include "isa/text/inst_parser.h"
+#include "isa/text/token_reader.h"
+#include "isa/text/value_scope.h"
 #include "layout/text/diagnostics.h"
 #include "layout/text/expr_parser.h"
 #include "support/printable.h"

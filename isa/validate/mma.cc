@@ -1,5 +1,5 @@
 // Rules of the mma family.
-#include "isa/checker.h"
+#include "isa/validate/checker.h"
 
 namespace tarsia {
 namespace {

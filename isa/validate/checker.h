@@ -1,11 +1,11 @@
-// What the rules of the validator (isa/validate_<family>.cc) are written in. Internal to isa/.
+// What the rules of the validator (isa/validate/<family>.cc) are written in. Internal to isa/.
 //
 // A rule gets an instruction whose operands are of the right kinds and element types already
 // (that follows from isa.def) and says the rest: how operands agree, and what the results are.
 // Comparisons have three outcomes while constants are open: only what is certainly wrong is
 // reported, the rest is decided when the kernel is specialised.
-#ifndef TARSIA_ISA_CHECKER_H_
-#define TARSIA_ISA_CHECKER_H_
+#ifndef TARSIA_ISA_VALIDATE_CHECKER_H_
+#define TARSIA_ISA_VALIDATE_CHECKER_H_
 
 #include <initializer_list>
 #include <map>
@@ -196,7 +196,7 @@ class Checker final : public TypeEnv {
   Location shared_location_;
 };
 
-// One function a row of isa.def, in isa/validate_<family>.cc.
+// One function a row of isa.def, in isa/validate/<family>.cc.
 #define VALIDATE(name) \
   void Validate##name([[maybe_unused]] Checker& check, [[maybe_unused]] const Inst& inst)
 #define INST(name, ...) VALIDATE(name);
@@ -205,4 +205,4 @@ class Checker final : public TypeEnv {
 
 }  // namespace tarsia
 
-#endif  // TARSIA_ISA_CHECKER_H_
+#endif  // TARSIA_ISA_VALIDATE_CHECKER_H_

@@ -1,6 +1,6 @@
 // Which values the names of a kernel's text mean, by scope. Internal to isa/.
-#ifndef TARSIA_ISA_VALUE_SCOPE_H_
-#define TARSIA_ISA_VALUE_SCOPE_H_
+#ifndef TARSIA_ISA_TEXT_VALUE_SCOPE_H_
+#define TARSIA_ISA_TEXT_VALUE_SCOPE_H_
 
 #include <cstdint>
 #include <optional>
@@ -42,4 +42,4 @@ class ValueScope final : public ValueResolver {
 
 }  // namespace tarsia
 
-#endif  // TARSIA_ISA_VALUE_SCOPE_H_
+#endif  // TARSIA_ISA_TEXT_VALUE_SCOPE_H_

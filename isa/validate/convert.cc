@@ -1,5 +1,5 @@
 // Rules of the convert family.
-#include "isa/checker.h"
+#include "isa/validate/checker.h"
 #include "layout/diagnostics.h"
 
 namespace tarsia {
