@@ -136,25 +136,23 @@ enum class Annotation : uint8_t {
 
 enum Traits : uint32_t {
   kNoTraits = 0,
-  kPure = 1u << 0,     // the result depends on the operands alone
-  kUniform = 1u << 1,  // the same in all threads of a block
-  kOpensBlock = 1u << 2,
-  kEndsBlock = 1u << 3,
-  kHasEffect = 1u << 4,
-  kCommutes = 1u << 5,
-  kCompares = 1u << 6,       // the result is bool
-  kAtomic = 1u << 7,         // updates each element of memory in one indivisible step
-  kAsynchronous = 1u << 8,   // goes on after the instruction, until something waits for it
-  kCollective = 1u << 9,     // the threads of a block meet
-  kRuntimeShape = 1u << 10,  // the annotated extents may depend on scalars
-  kScalarExpr = 1u << 11,    // operands may be expressions of scalars, not of constants alone
-  kTypeOfResult = 1u << 12,  // computes in the type of its result, not in that of its operands
-  kInFull = 1u << 13,        // computes expressions in 64 bits
-  kReports = 1u << 14,       // may say something to the host
-  kByElement = 1u << 15,     // elements of register tiles meet those at the same place alone
-  kKeepsOrder = 1u << 16,    // the same elements in row-major order under another shape
-  kReadsCodes = 1u << 17,    // takes the codes of operand 0 as bits
-  kGivesCodes = 1u << 18,    // gives the codes of its result as bits, as they were stored
+  kPure = 1u << 0,  // the result depends on the operands alone
+  kOpensBlock = 1u << 1,
+  kEndsBlock = 1u << 2,
+  kHasEffect = 1u << 3,
+  kCompares = 1u << 4,       // the result is bool
+  kAtomic = 1u << 5,         // updates each element of memory in one indivisible step
+  kAsynchronous = 1u << 6,   // goes on after the instruction, until something waits for it
+  kCollective = 1u << 7,     // the threads of a block meet
+  kRuntimeShape = 1u << 8,   // the annotated extents may depend on scalars
+  kScalarExpr = 1u << 9,     // operands may be expressions of scalars, not of constants alone
+  kTypeOfResult = 1u << 10,  // computes in the type of its result, not in that of its operands
+  kInFull = 1u << 11,        // computes expressions in 64 bits
+  kReports = 1u << 12,       // may say something to the host
+  kByElement = 1u << 13,     // elements of register tiles meet those at the same place alone
+  kKeepsOrder = 1u << 14,    // the same elements in row-major order under another shape
+  kReadsCodes = 1u << 15,    // takes the codes of operand 0 as bits
+  kGivesCodes = 1u << 16,    // gives the codes of its result as bits, as they were stored
 };
 
 struct OperandRow {
