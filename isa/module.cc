@@ -19,12 +19,51 @@ std::string_view SpaceName(Space space) {
   return "";
 }
 
-ExprId Kernel::AttrOf(const Inst& inst, Attr attr) const {
+ExprType ExprTypeOf(ConstKind kind) {
+  switch (kind) {
+    case ConstKind::kInt:
+      return ExprType::kInt;
+    case ConstKind::kBool:
+      return ExprType::kBool;
+    case ConstKind::kDType:
+      return ExprType::kDType;
+    case ConstKind::kRegLayout:
+      return ExprType::kRegLayout;
+    case ConstKind::kMemLayout:
+      return ExprType::kMemLayout;
+    case ConstKind::kBitLayout:
+      return ExprType::kBitLayout;
+  }
+  return ExprType::kUnknown;
+}
+
+namespace {
+
+// Where the attribute stands among the arguments, counted from first_arg; nothing when it is not
+// set.
+std::optional<size_t> AttrPosition(const Inst& inst, Attr attr) {
+  if (inst.attrs == 0) return std::nullopt;
   const std::optional<size_t> index = Row(inst.opcode).AttrIndex(attr);
-  if (!index || (inst.attrs >> *index & 1) == 0) return {};
+  if (!index || (inst.attrs >> *index & 1) == 0) return std::nullopt;
   const auto before = static_cast<unsigned>(inst.attrs) & ((1u << *index) - 1);
-  return args[inst.first_arg + inst.results + inst.slots +
-              static_cast<size_t>(std::popcount(before))];
+  return static_cast<size_t>(inst.results) + inst.slots +
+         static_cast<size_t>(std::popcount(before));
+}
+
+}  // namespace
+
+ExprId Kernel::AttrOf(const Inst& inst, Attr attr) const {
+  const std::optional<size_t> position = AttrPosition(inst, attr);
+  return position ? args[inst.first_arg + *position] : ExprId();
+}
+
+Location Kernel::AttrLocation(const Inst& inst, Attr attr) const {
+  const std::optional<size_t> position = AttrPosition(inst, attr);
+  return position ? ArgLocation(inst, *position) : LocationOf(inst);
+}
+
+int64_t IntAttr(const ExprPool& pool, const Kernel& kernel, const Inst& inst, Attr attr) {
+  return pool.AsInt(kernel.AttrOf(inst, attr)).value_or(0);
 }
 
 TypeId Module::Intern(const TypeExpr& type) {

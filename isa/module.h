@@ -49,6 +49,8 @@ struct Inst {
 enum class ConstKind : uint8_t { kInt, kBool, kDType, kRegLayout, kMemLayout, kBitLayout };
 inline constexpr std::string_view kConstKindNames[] = {"int",       "bool",      "dtype",
                                                        "reglayout", "memlayout", "bitlayout"};
+// The static kind of a constant's value.
+ExprType ExprTypeOf(ConstKind kind);
 
 struct Constant {
   StringId name = 0;
@@ -89,7 +91,7 @@ struct Kernel final : ValueNames {
   std::vector<Require> requires_;
   std::vector<Assume> assumes;
   ExprId grid[3];     // none: 1
-  ExprId warps;       // none: 4
+  ExprId warps;       // none: kDefaultWarps
   bool fast = false;  // contraction of a * b + c into fma is allowed
 
   std::vector<std::string_view> value_names;  // by value number; views into the module's strings
@@ -120,6 +122,9 @@ struct Kernel final : ValueNames {
   // The attribute's value, or none when it is not set. A flag that is set is `true`; words are
   // their index in AttrWords.
   [[nodiscard]] ExprId AttrOf(const Inst& inst, Attr attr) const;
+  [[nodiscard]] bool HasAttr(const Inst& inst, Attr attr) const {
+    return !AttrOf(inst, attr).none();
+  }
   [[nodiscard]] Location LocationOf(const Inst& inst) const {
     const auto i = static_cast<size_t>(&inst - code.data());
     return i < locations.size() ? locations[i] : Location();
@@ -134,7 +139,12 @@ struct Kernel final : ValueNames {
     return i < type_locations.size() && type_locations[i].length != 0 ? type_locations[i]
                                                                       : LocationOf(inst);
   }
+  // Falls back to the instruction.
+  [[nodiscard]] Location AttrLocation(const Inst& inst, Attr attr) const;
 };
+
+// The number of an attribute, or the index of its word; 0 when it is not set, and while it is open.
+int64_t IntAttr(const ExprPool& pool, const Kernel& kernel, const Inst& inst, Attr attr);
 
 // A bytecode section this version does not know, kept as it came.
 struct OpaqueSection {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/limits.h"
 #include "isa/module.h"
 #include "isa/resolved.h"
 #include "isa/scalar_expr.h"
@@ -90,7 +91,7 @@ class Program {
   std::shared_ptr<const ResolvedCode> resolved_;
   std::shared_ptr<const std::unordered_map<uint32_t, ScalarExpr>> scalars_;  // by ExprId
   std::vector<BoundConstant> constants_;
-  int warps_ = 4;
+  int warps_ = kDefaultWarps;
 };
 
 }  // namespace tarsia

@@ -141,13 +141,6 @@ class Resolver {
     return count;
   }
 
-  [[nodiscard]] int64_t IntAttr(const Inst& inst, Attr attr) const {
-    return pool_.AsInt(kernel_.AttrOf(inst, attr)).value_or(0);
-  }
-  [[nodiscard]] bool Flag(const Inst& inst, Attr attr) const {
-    return !kernel_.AttrOf(inst, attr).none();
-  }
-
   std::span<const int64_t> Since(size_t begin) const {
     return {out_.numbers_.data() + begin, out_.numbers_.size() - begin};
   }
@@ -155,12 +148,12 @@ class Resolver {
   void ResolveAttributes(ResolvedInst& out) {
     const Inst& inst = *out.inst;
     if (out.row->attrs.size() != 0) {
-      out.axis = IntAttr(inst, Attr::kAxis);
+      out.axis = IntAttr(pool_, kernel_, inst, Attr::kAxis);
       out.axes = Axes(inst, out);
       out.cast = CastOptionsOf(inst);
-      out.cache = static_cast<uint8_t>(IntAttr(inst, Attr::kCache));
-      out.keepdims = Flag(inst, Attr::kKeepdims);
-      out.zeroed = Flag(inst, Attr::kZeroed);
+      out.cache = static_cast<uint8_t>(IntAttr(pool_, kernel_, inst, Attr::kCache));
+      out.keepdims = kernel_.HasAttr(inst, Attr::kKeepdims);
+      out.zeroed = kernel_.HasAttr(inst, Attr::kZeroed);
     }
     out.shape = AnnotatedShape(inst);
   }
@@ -193,10 +186,10 @@ class Resolver {
 
   [[nodiscard]] CastOptions CastOptionsOf(const Inst& inst) const {
     CastOptions out;
-    out.rounding = static_cast<Rounding>(IntAttr(inst, Attr::kRounding));
-    if (Flag(inst, Attr::kSat)) out.overflow = Overflow::kSaturate;
-    if (Flag(inst, Attr::kNoSat)) out.overflow = Overflow::kNonSaturating;
-    if (Flag(inst, Attr::kWrap)) out.overflow = Overflow::kWrap;
+    out.rounding = static_cast<Rounding>(IntAttr(pool_, kernel_, inst, Attr::kRounding));
+    if (kernel_.HasAttr(inst, Attr::kSat)) out.overflow = Overflow::kSaturate;
+    if (kernel_.HasAttr(inst, Attr::kNoSat)) out.overflow = Overflow::kNonSaturating;
+    if (kernel_.HasAttr(inst, Attr::kWrap)) out.overflow = Overflow::kWrap;
     return out;
   }
 

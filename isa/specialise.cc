@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/diagnostics.h"
+#include "isa/fold.h"
 #include "isa/prune.h"
-#include "isa/validate/checker.h"
+#include "isa/validate/check_kernel.h"
+#include "layout/text/eval.h"
 #include "layout/text/expr_parser.h"
 
 namespace tarsia {
@@ -26,13 +29,11 @@ class Specialiser {
     if (diagnostics_.count() != before) return std::nullopt;
     Substitute();
     Prune(module_, kernel());
-    Checker checker(module_, kernel(), &limits_, diagnostics_);
-    checker.Run();
+    const KernelFacts facts = CheckKernel(module_, kernel(), &limits_, diagnostics_);
     if (diagnostics_.count() != before) return Fail();
     Program program;
-    program.warps_ = static_cast<int>(checker.warps().value_or(4));
-    const std::vector<ValueType> types = checker.TakeTypes();
-    for (const ValueType& type : types) program.types_.push_back(Concrete(type));
+    program.warps_ = static_cast<int>(facts.warps.value_or(kDefaultWarps));
+    for (const ValueType& type : facts.types) program.types_.push_back(Concrete(type));
     auto scalars = std::make_shared<std::unordered_map<uint32_t, ScalarExpr>>();
     AddScalars(program.types_, *scalars);
     if (diagnostics_.count() != before) return Fail();

@@ -3,6 +3,7 @@
 
     support <- dtypes <- layout <- isa <- {launch <- vm, compiler} <- runtime <- {tools, bench}
     support <- dtypes <- ptx <- runtime
+    within isa: its own files <- {text, bytecode, validate}
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
 
 A folder includes only what stands left of it; vm, ptx and compiler never see each other. Besides:
@@ -31,7 +32,7 @@ MAY_SEE = {
     "layout": ["support", "dtypes"],
     "layout/text": ["support", "dtypes", "layout"],
     "layout/picture": ["support", "dtypes", "layout"],
-    "isa": ["support", "dtypes", "layout", "isa/validate/checker.h"],
+    "isa": ["support", "dtypes", "layout", "isa/validate/check_kernel.h"],
     "isa/text": ["support", "dtypes", "layout", "isa"],
     "isa/bytecode": ["support", "dtypes", "layout", "isa"],
     "isa/validate": ["support", "dtypes", "layout", "isa"],

@@ -1,98 +1,103 @@
 // Rules of the elementwise family: one element type, one shape, one written layout; scalars and
 // constants go with every element.
-#include "isa/validate/checker.h"
+#include "isa/validate/rule_context.h"
 
 namespace tarsia {
 namespace {
 
-ExprId TypeOfConstant(Checker& check, const Checker::Operand& operand) {
-  const ExprType kind = check.TypeOfExpr(operand.id, operand.location);
-  return check.pool().Type(kind == ExprType::kBool    ? kBoolType
-                           : kind == ExprType::kFloat ? kF32
-                                                      : kI32);
+ExprId TypeOfConstant(RuleContext& check, const CheckedOperand& operand) {
+  const ExprType kind = check.expressions.TypeOf(operand.id, operand.location);
+  return check.pool.Type(kind == ExprType::kBool    ? kBoolType
+                         : kind == ExprType::kFloat ? kF32
+                                                    : kI32);
 }
 
 // Checks operands [first, count) against each other. Returns the type they share, as a tile if
 // one of them is a tile; nothing after an error.
-std::optional<ValueType> Join(Checker& check, const Inst& inst, size_t first, size_t count) {
-  std::optional<Checker::Operand> typed, tile;
+std::optional<ValueType> Join(RuleContext& check, const Inst& inst, size_t first, size_t count) {
+  std::optional<CheckedOperand> typed, tile;
   bool ok = true;
   for (size_t i = first; i < count; ++i) {
-    const Checker::Operand operand = check.Get(inst, i);
+    const CheckedOperand operand = check.operands.Get(inst, i);
     if (operand.type == nullptr) continue;
-    if (typed) ok &= check.SameDType(inst, *typed, operand);
+    if (typed) ok &= check.operands.SameDType(inst, *typed, operand);
     if (!typed) typed = operand;
     if (!operand.IsTile()) continue;
-    if (tile) ok &= check.SameShape(inst, *tile, operand) && check.SameLayout(inst, *tile, operand);
-    if (!tile) tile = operand;
+    if (tile) {
+      ok &= check.operands.SameShape(inst, *tile, operand) &&
+            check.operands.SameLayout(inst, *tile, operand);
+    } else {
+      tile = operand;
+    }
   }
   if (!ok) return std::nullopt;
-  const ExprId dtype = typed ? typed->type->dtype : TypeOfConstant(check, check.Get(inst, first));
+  const ExprId dtype =
+      typed ? typed->type->dtype : TypeOfConstant(check, check.operands.Get(inst, first));
   for (size_t i = first; i < count; ++i) {
-    Checker::Operand operand = check.Get(inst, i);
+    CheckedOperand operand = check.operands.Get(inst, i);
     if (operand.type != nullptr) continue;
-    operand.constant = check.TypeOfExpr(operand.id, operand.location);
-    const auto type = check.DTypeOf(dtype);
+    operand.constant = check.expressions.TypeOf(operand.id, operand.location);
+    const auto type = check.pool.AsDType(dtype);
     const TypeClass types = Row(inst.opcode).operands[i].types;
     if (type && !Contains(types, *type)) {
-      check.Error(diag::kOperandType, operand.location, operand.name, Row(inst.opcode).mnemonic,
-                  Describe(types), DTypeName(*type));
+      check.context.Error(diag::kOperandType, operand.location, operand.name,
+                          Row(inst.opcode).mnemonic, Describe(types), DTypeName(*type));
       return std::nullopt;
     }
-    if (!check.LiteralFits(operand, dtype)) return std::nullopt;
+    if (!check.operands.LiteralFits(operand, dtype)) return std::nullopt;
   }
-  ValueType out = tile ? *tile->type : check.Scalar(dtype);
+  ValueType out = tile ? *tile->type : ScalarType(dtype);
   out.bits = ExprId();
   return out;
 }
 
 // The result has the written layout of the operands unless it has its own, which must agree.
-void DefineLike(Checker& check, const Inst& inst, ValueType type, ExprId dtype) {
+void DefineLike(RuleContext& check, const Inst& inst, ValueType type, ExprId dtype) {
   const ExprId operand_layout = type.layout;
   type.dtype = dtype;
   type.layout = ExprId();
-  const ExprId own = check.Annotation(inst).layout;
-  if (!check.SameLayout(inst, operand_layout, "the operands", own, "the result",
-                        check.AtType(inst))) {
+  const ExprId own = check.annotations.Get(inst).layout;
+  if (!check.layouts.Agree(inst, operand_layout, "the operands", own, "the result",
+                           check.kernel.TypeLocation(inst))) {
     return;
   }
-  check.Define(inst, 0, type);
+  check.results.Define(inst, 0, type);
 }
 
-void Elementwise(Checker& check, const Inst& inst) {
+void Elementwise(RuleContext& check, const Inst& inst) {
   const InstRow& row = Row(inst.opcode);
   const auto type = Join(check, inst, 0, row.operands.size());
   if (!type) return;
-  DefineLike(check, inst, *type, row.Has(kCompares) ? check.pool().Type(kBoolType) : type->dtype);
+  DefineLike(check, inst, *type, row.Has(kCompares) ? check.pool.Type(kBoolType) : type->dtype);
 }
 
-void Made(Checker& check, const Inst& inst, TypeClass types) {
-  const TypeExpr note = check.Annotation(inst);
-  const auto dtype = check.DTypeOf(note.dtype);
+void Made(RuleContext& check, const Inst& inst, TypeClass types) {
+  const TypeExpr note = check.annotations.Get(inst);
+  const auto dtype = check.pool.AsDType(note.dtype);
   if (dtype && !Contains(types, *dtype)) {
-    check
-        .Error(diag::kDTypeNotHere, check.AtType(inst), Row(inst.opcode).mnemonic,
+    check.context
+        .Error(diag::kDTypeNotHere, check.kernel.TypeLocation(inst), Row(inst.opcode).mnemonic,
                DTypeName(*dtype))
         .help = "it gives " + std::string(Describe(types));
     return;
   }
-  check.Define(inst, 0, check.RegisterTile(note.dtype, note.shape));
+  check.results.Define(inst, 0, RegisterTile(note.dtype, note.shape));
 }
 
 }  // namespace
 
 VALIDATE(Iota) {
-  if (check.Axis(inst, std::max<size_t>(1, check.Rank(check.Annotation(inst).shape)))) {
-    Made(check, inst, TypeClass::kArithmeticType);
-  }
+  const size_t rank = Rank(check.pool, check.annotations.Get(inst).shape);
+  if (!check.attributes.Axis(inst, std::max<size_t>(1, rank))) return;
+  Made(check, inst, TypeClass::kArithmeticType);
 }
 
 VALIDATE(Fill) {
-  Checker::Operand element = check.Get(inst, 0);
-  const TypeExpr note = check.Annotation(inst);
+  CheckedOperand element = check.operands.Get(inst, 0);
+  const TypeExpr note = check.annotations.Get(inst);
   if (element.type == nullptr) {
-    element.constant = check.TypeOfExpr(element.id, element.location);
-    if (!check.LiteralFits(element, note.dtype)) return;
+    element.constant = check.expressions.TypeOf(element.id, element.location);
+    if (!check.operands.LiteralFits(element, note.dtype)) return;
   }
   Made(check, inst, TypeClass::kAnyType);
 }
@@ -140,11 +145,11 @@ VALIDATE(Ge) { Elementwise(check, inst); }
 VALIDATE(Fma) { Elementwise(check, inst); }
 
 VALIDATE(Select) {
-  const Checker::Operand condition = check.Get(inst, 0);
+  const CheckedOperand condition = check.operands.Get(inst, 0);
   if (condition.type == nullptr) {
-    const ExprType kind = check.TypeOfExpr(condition.id, condition.location);
+    const ExprType kind = check.expressions.TypeOf(condition.id, condition.location);
     if (kind != ExprType::kBool && kind != ExprType::kUnknown) {
-      check.Error(diag::kConditionType, condition.location, ExprTypeName(kind));
+      check.context.Error(diag::kConditionType, condition.location, ExprTypeName(kind));
       return;
     }
   }
@@ -152,9 +157,9 @@ VALIDATE(Select) {
   if (!type) return;
   if (condition.IsTile()) {
     for (size_t i = 1; i < 3; ++i) {
-      const Checker::Operand operand = check.Get(inst, i);
-      if (!check.SameShape(inst, condition, operand) ||
-          !check.SameLayout(inst, condition, operand)) {
+      const CheckedOperand operand = check.operands.Get(inst, i);
+      if (!check.operands.SameShape(inst, condition, operand) ||
+          !check.operands.SameLayout(inst, condition, operand)) {
         return;
       }
     }

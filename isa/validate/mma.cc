@@ -1,5 +1,5 @@
 // Rules of the mma family.
-#include "isa/validate/checker.h"
+#include "isa/validate/rule_context.h"
 
 namespace tarsia {
 namespace {
@@ -18,30 +18,32 @@ std::optional<DType> AccumulatorOf(DType a, DType b) {
 }  // namespace
 
 VALIDATE(Dot) {
-  const Checker::Operand a = check.Get(inst, 0);
-  const Checker::Operand b = check.Get(inst, 1);
-  const Checker::Operand c = check.Get(inst, 2);
+  const CheckedOperand a = check.operands.Get(inst, 0);
+  const CheckedOperand b = check.operands.Get(inst, 1);
+  const CheckedOperand c = check.operands.Get(inst, 2);
   const ExprId sa = a.type->shape, sb = b.type->shape, sc = c.type->shape;
-  const bool fits = check.Rank(sa) == 2 && check.Rank(sb) == 2 && check.Rank(sc) == 2 &&
-                    !check.Differ(check.Extent(sa, 0), check.Extent(sc, 0)) &&
-                    !check.Differ(check.Extent(sa, 1), check.Extent(sb, 0)) &&
-                    !check.Differ(check.Extent(sb, 1), check.Extent(sc, 1));
+  const ExprPool& pool = check.pool;
+  const bool fits = Rank(pool, sa) == 2 && Rank(pool, sb) == 2 && Rank(pool, sc) == 2 &&
+                    !Differ(pool, Extent(pool, sa, 0), Extent(pool, sc, 0)) &&
+                    !Differ(pool, Extent(pool, sa, 1), Extent(pool, sb, 0)) &&
+                    !Differ(pool, Extent(pool, sb, 1), Extent(pool, sc, 1));
   if (!fits) {
-    check.Error(diag::kDotShapes, check.At(inst), check.Text(sa), check.Text(sb), check.Text(sc));
+    check.context.Error(diag::kDotShapes, check.kernel.LocationOf(inst), check.context.Text(sa),
+                        check.context.Text(sb), check.context.Text(sc));
     return;
   }
-  const auto ta = check.DTypeOf(a.type->dtype);
-  const auto tb = check.DTypeOf(b.type->dtype);
-  const auto tc = check.DTypeOf(c.type->dtype);
+  const auto ta = pool.AsDType(a.type->dtype);
+  const auto tb = pool.AsDType(b.type->dtype);
+  const auto tc = pool.AsDType(c.type->dtype);
   if (ta && tb && tc && AccumulatorOf(*ta, *tb) != *tc) {
-    Diagnostic& error = check.Error(diag::kDotTypes, check.At(inst), DTypeName(*ta), DTypeName(*tb),
-                                    DTypeName(*tc));
+    Diagnostic& error = check.context.Error(diag::kDotTypes, check.kernel.LocationOf(inst),
+                                            DTypeName(*ta), DTypeName(*tb), DTypeName(*tc));
     const auto right = AccumulatorOf(*ta, *tb);
     error.help = right ? "they accumulate in " + std::string(DTypeName(*right))
                        : "`cast` one of them to the type of the other";
     return;
   }
-  check.Define(inst, 0, check.RegisterTile(c.type->dtype, sc));
+  check.results.Define(inst, 0, RegisterTile(c.type->dtype, sc));
 }
 
 }  // namespace tarsia

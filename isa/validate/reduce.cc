@@ -1,41 +1,41 @@
 // Rules of the reduce family.
 #include <algorithm>
 
-#include "isa/validate/checker.h"
+#include "isa/validate/rule_context.h"
 
 namespace tarsia {
 namespace {
 
-ExprId ReducedShape(Checker& check, const Inst& inst, ExprId shape,
+ExprId ReducedShape(RuleContext& check, const Inst& inst, ExprId shape,
                     const std::vector<size_t>& axes) {
-  const bool keep = check.Flag(inst, Attr::kKeepdims);
+  const bool keep = check.kernel.HasAttr(inst, Attr::kKeepdims);
   std::vector<ExprId> extents;
-  for (size_t d = 0; d < check.Rank(shape); ++d) {
+  for (size_t d = 0; d < Rank(check.pool, shape); ++d) {
     if (std::find(axes.begin(), axes.end(), d) == axes.end()) {
-      extents.push_back(check.Extent(shape, d));
+      extents.push_back(Extent(check.pool, shape, d));
     } else if (keep) {
       extents.push_back(ExprId::Small(1));
     }
   }
-  return check.Shape(extents);
+  return check.pool.List(extents);
 }
 
-void Reduce(Checker& check, const Inst& inst) {
-  const Checker::Operand source = check.Get(inst, 0);
-  const auto axes = check.Axes(inst, Attr::kAxes, check.Rank(source.type->shape));
+void Reduce(RuleContext& check, const Inst& inst) {
+  const CheckedOperand source = check.operands.Get(inst, 0);
+  const auto axes = check.attributes.Axes(inst, Attr::kAxes, Rank(check.pool, source.type->shape));
   if (!axes) return;
-  check.Define(
+  check.results.Define(
       inst, 0,
-      check.RegisterTile(source.type->dtype, ReducedShape(check, inst, source.type->shape, *axes)));
+      RegisterTile(source.type->dtype, ReducedShape(check, inst, source.type->shape, *axes)));
 }
 
-void ReduceArg(Checker& check, const Inst& inst) {
-  const Checker::Operand source = check.Get(inst, 0);
-  const auto axis = check.Axis(inst, check.Rank(source.type->shape));
+void ReduceArg(RuleContext& check, const Inst& inst) {
+  const CheckedOperand source = check.operands.Get(inst, 0);
+  const auto axis = check.attributes.Axis(inst, Rank(check.pool, source.type->shape));
   if (!axis) return;
   const ExprId shape = ReducedShape(check, inst, source.type->shape, {*axis});
-  check.Define(inst, 0, check.RegisterTile(source.type->dtype, shape));
-  check.Define(inst, 1, check.RegisterTile(check.pool().Type(kI32), shape));
+  check.results.Define(inst, 0, RegisterTile(source.type->dtype, shape));
+  check.results.Define(inst, 1, RegisterTile(check.pool.Type(kI32), shape));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Rules of the sync family.
-#include "isa/validate/checker.h"
+#include "isa/validate/rule_context.h"
 
 namespace tarsia {
 

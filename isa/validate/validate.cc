@@ -1,6 +1,7 @@
 #include "isa/validate.h"
 
-#include "isa/validate/checker.h"
+#include "isa/diagnostics.h"
+#include "isa/validate/check_kernel.h"
 
 namespace tarsia {
 
@@ -8,13 +9,11 @@ std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics) {
   const size_t before = diagnostics.count();
   ValidModule out;
   for (size_t k = 0; k < module.kernels.size(); ++k) {
-    Kernel& kernel = module.kernels[k];
+    const Kernel& kernel = module.kernels[k];
     if (!out.kernel_of_name_.try_emplace(kernel.name, k).second) {
       diagnostics.Error(diag::kRedefinition, kernel.location, "kernel", module.Name(kernel));
     }
-    Checker checker(module, kernel, nullptr, diagnostics);
-    checker.Run();
-    out.types_.push_back(checker.TakeTypes());
+    out.types_.push_back(CheckKernel(module, kernel, nullptr, diagnostics).types);
   }
   if (diagnostics.count() != before) {
     diagnostics.Sort();

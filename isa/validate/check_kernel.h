@@ -1,0 +1,27 @@
+// Checks one kernel, before or after its constants are known. Internal to isa/.
+#ifndef TARSIA_ISA_VALIDATE_CHECK_KERNEL_H_
+#define TARSIA_ISA_VALIDATE_CHECK_KERNEL_H_
+
+#include <optional>
+#include <vector>
+
+#include "isa/module.h"
+#include "isa/specialise.h"
+#include "isa/validate.h"
+
+namespace tarsia {
+
+// What the check finds out.
+struct KernelFacts {
+  std::vector<ValueType> types;  // by value
+  std::optional<int64_t> warps;  // where they are known
+};
+
+// Reports every independent error of the kernel, which is one of the module. `limits` is null while
+// constants are open. Adds expressions to the module's pool.
+KernelFacts CheckKernel(Module& module, const Kernel& kernel, const TargetLimits* limits,
+                        Diagnostics& diagnostics);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_VALIDATE_CHECK_KERNEL_H_

@@ -1,0 +1,46 @@
+// What a kernel says before its body: constants, parameters, requirements, assumptions, the grid
+// and the number of warps.
+#ifndef TARSIA_ISA_VALIDATE_HEADER_H_
+#define TARSIA_ISA_VALIDATE_HEADER_H_
+
+#include <optional>
+#include <string_view>
+
+#include "isa/validate/expressions.h"
+
+namespace tarsia {
+
+class HeaderChecker {
+ public:
+  HeaderChecker(KernelContext& context, Expressions& expressions)
+      : context_(context), expressions_(expressions) {}
+
+  // Also makes the constants known to the expressions, and the types of the parameters to the
+  // context.
+  void Check();
+  // The kernel's warps where they are known.
+  [[nodiscard]] std::optional<int64_t> warps() const { return warps_; }
+
+ private:
+  void CheckConstant(size_t index);
+  // A default or a candidate of the constant; `what` as for Expressions::ExpectKind.
+  void CheckConstantValue(const Constant& constant, ExprId value, const char* what,
+                          Location location);
+  void CheckParameter(uint32_t index);
+  void CheckRequire(const Require& require);
+  void CheckAssume(const Assume& assume);
+  void CheckAlignment(const Assume& assume);
+  void CheckGrid();
+  void CheckWarps();
+  // False after an error: the expression uses values that are not parameters.
+  bool ExpectParameters(ExprId id, Location location);
+  [[nodiscard]] bool UsesNonParameter(ExprId id) const;
+
+  KernelContext& context_;
+  Expressions& expressions_;
+  std::optional<int64_t> warps_;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_VALIDATE_HEADER_H_

@@ -1,0 +1,42 @@
+// Holds operands to the table: kinds, memory spaces, indices and element types.
+#ifndef TARSIA_ISA_VALIDATE_OPERAND_CHECKER_H_
+#define TARSIA_ISA_VALIDATE_OPERAND_CHECKER_H_
+
+#include "isa/validate/operands.h"
+#include "isa/validate/scopes.h"
+
+namespace tarsia {
+
+// Every function is false after an error.
+class OperandChecker {
+ public:
+  OperandChecker(KernelContext& context, Expressions& expressions, Scopes& scopes,
+                 const Operands& operands)
+      : context_(context), expressions_(expressions), scopes_(scopes), operands_(operands) {}
+
+  // All operands of an instruction; each one is checked, whatever is wrong with others.
+  bool Check(const Inst& inst, const InstRow& row);
+
+ private:
+  bool CheckValue(const Inst& inst, const InstRow& row, size_t i, const CheckedOperand& operand);
+  bool CheckValueKind(const InstRow& row, size_t i, const CheckedOperand& operand);
+  bool CheckDType(const InstRow& row, size_t i, const CheckedOperand& operand);
+  bool CheckIndices(const Inst& inst, size_t i, const CheckedOperand& tile);
+  bool CheckExpression(const InstRow& row, size_t i, const CheckedOperand& operand);
+  bool CheckCondition(ExprId id, Location location);
+  bool CheckNumber(const InstRow& row, size_t i, const CheckedOperand& operand);
+  // Reports an operand that depends on values where it must be a constant.
+  bool NotConstant(const CheckedOperand& operand);
+  bool WrongKind(const InstRow& row, size_t i, const CheckedOperand& operand);
+  // A tile that the expression uses; none if there is none.
+  [[nodiscard]] ExprId FirstTile(ExprId id) const;
+
+  KernelContext& context_;
+  Expressions& expressions_;
+  Scopes& scopes_;
+  const Operands& operands_;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_VALIDATE_OPERAND_CHECKER_H_

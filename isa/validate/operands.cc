@@ -1,0 +1,106 @@
+#include "isa/validate/operands.h"
+
+#include <fmt/format.h>
+
+#include "dtypes/convert.h"
+#include "isa/validate/value_types.h"
+
+namespace tarsia {
+namespace {
+
+// Whether a number that is none of a type of integers is one of a type: it does not overflow, and
+// infinity or NaN only where the type has them.
+bool IsNumberOf(DType dtype, const ExprPool& pool, ExprId number) {
+  if (const auto whole = pool.AsInt(number)) {
+    return ParseValue(dtype, std::to_string(*whole)).has_value();
+  }
+  const auto real = pool.AsFloat(number);
+  return !real || ParseValue(dtype, FloatToString(*real)).has_value();
+}
+
+bool InRange(DType dtype, int64_t value) {
+  if (dtype.kind == DTypeKind::kSigned) {
+    return dtype.bits == 64 ||
+           (value >= -(int64_t{1} << (dtype.bits - 1)) && value < (int64_t{1} << (dtype.bits - 1)));
+  }
+  return value >= 0 && (dtype.bits >= 63 || value < (int64_t{1} << dtype.bits));
+}
+
+}  // namespace
+
+CheckedOperand Operands::Get(const Inst& inst, size_t operand) const {
+  const Kernel& kernel = context_.kernel();
+  const InstRow& row = Row(inst.opcode);
+  const size_t slot = row.Slot(operand);
+  CheckedOperand out;
+  out.name = row.operands[operand].name;
+  if (slot >= inst.slots) return out;
+  out.id = kernel.Slots(inst)[slot];
+  out.location = kernel.ArgLocation(inst, inst.results + slot);
+  if (out.id.is_value() && out.id.value() < context_.value_count()) {
+    out.type = &context_.type(out.id.value());
+  }
+  return out;
+}
+
+ExprId Operands::Indices(const Inst& inst, size_t operand) const {
+  return context_.kernel().Slots(inst)[Row(inst.opcode).Slot(operand) + 1];
+}
+
+std::string Operands::Describe(const CheckedOperand& operand) const {
+  if (operand.type != nullptr) return context_.Describe(*operand.type);
+  return fmt::format("the constant {}", context_.Text(operand.id));
+}
+
+bool Operands::SameDType(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b) {
+  if (a.type == nullptr || b.type == nullptr) return true;
+  if (!Differ(context_.pool(), a.type->dtype, b.type->dtype)) return true;
+  context_.Error(diag::kTypesDiffer, b.location, Row(inst.opcode).mnemonic, a.name,
+                 context_.Text(a.type->dtype), b.name, context_.Text(b.type->dtype));
+  return false;
+}
+
+bool Operands::SameShape(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b) {
+  if (!a.IsTile() || !b.IsTile()) return true;
+  if (!ShapesDiffer(context_.pool(), a.type->shape, b.type->shape)) return true;
+  context_.Error(diag::kShapesDiffer, b.location, Row(inst.opcode).mnemonic, a.name,
+                 context_.Text(a.type->shape), b.name, context_.Text(b.type->shape));
+  return false;
+}
+
+bool Operands::SameLayout(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b) {
+  if (!a.IsTile() || !b.IsTile()) return true;
+  if (a.type->layout == b.type->layout) return true;  // as most often: spares the names
+  return layouts_.Agree(inst, a.type->layout, fmt::format("`{}`", a.name), b.type->layout,
+                        fmt::format("`{}`", b.name), b.location);
+}
+
+bool Operands::IsValueOf(DType dtype, const CheckedOperand& operand) {
+  const ExprId folded = context_.Fold(operand.id);
+  if (operand.constant == ExprType::kBool) return dtype == kBoolType;
+  if (dtype == kBoolType) return false;
+  const ExprPool& pool = context_.pool();
+  if (operand.constant == ExprType::kFloat) {
+    return !dtype.IsInteger() && IsNumberOf(dtype, pool, folded);
+  }
+  if (operand.constant != ExprType::kInt) return false;
+  if (!dtype.IsInteger()) return IsNumberOf(dtype, pool, folded);
+  const auto value = pool.AsInt(folded);
+  return !value || InRange(dtype, *value);
+}
+
+bool Operands::LiteralFits(const CheckedOperand& operand, ExprId dtype_id) {
+  const auto dtype = context_.pool().AsDType(dtype_id);
+  const ExprType kind = operand.constant;
+  if (!dtype || kind == ExprType::kUnknown || IsValueOf(*dtype, operand)) return true;
+  Diagnostic& error = context_.Error(diag::kLiteralType, operand.location,
+                                     context_.Text(operand.id), DTypeName(*dtype));
+  const bool number = kind == ExprType::kFloat || kind == ExprType::kInt;
+  if (number && dtype->IsFloat()) {
+    error.help = fmt::format("the largest finite value is {}",
+                             DecodeToString(*dtype, MaxFiniteCode(*dtype)));
+  }
+  return false;
+}
+
+}  // namespace tarsia

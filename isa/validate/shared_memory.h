@@ -1,0 +1,33 @@
+// How much shared memory the block of a kernel takes.
+#ifndef TARSIA_ISA_VALIDATE_SHARED_MEMORY_H_
+#define TARSIA_ISA_VALIDATE_SHARED_MEMORY_H_
+
+#include "isa/validate/expressions.h"
+
+namespace tarsia {
+
+// Tiles lie one after the other, each alive to the end of its block of code.
+class SharedMemory {
+ public:
+  SharedMemory(KernelContext& context, Expressions& expressions)
+      : context_(context), expressions_(expressions) {}
+
+  // One more tile is alive, which the instruction makes.
+  void Add(const Inst& inst, const ValueType& type);
+  // The bytes of the tiles that are alive.
+  [[nodiscard]] int64_t now() const { return now_; }
+  // Of the tiles that are alive, those remain that took the first `bytes`.
+  void ShrinkTo(int64_t bytes) { now_ = bytes; }
+  // Reports a kernel that needs more than there is.
+  void CheckPeak();
+
+ private:
+  KernelContext& context_;
+  Expressions& expressions_;
+  int64_t now_ = 0, peak_ = 0;
+  Location peak_location_;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_VALIDATE_SHARED_MEMORY_H_

@@ -1,0 +1,31 @@
+// Types and shapes of values while constants may be open: making and comparing them. Comparisons
+// have three outcomes then: what is not certainly different may still turn out equal.
+#ifndef TARSIA_ISA_VALIDATE_VALUE_TYPES_H_
+#define TARSIA_ISA_VALIDATE_VALUE_TYPES_H_
+
+#include <optional>
+
+#include "isa/validate.h"
+
+namespace tarsia {
+
+ValueType ScalarType(ExprId dtype);
+ValueType RegisterTile(ExprId dtype, ExprId shape);
+ValueType MemoryTile(Space space, ExprId dtype, ExprId shape);
+
+// A shape is a list of extents.
+inline size_t Rank(const ExprPool& pool, ExprId shape) { return pool.children(shape).size(); }
+inline ExprId Extent(const ExprPool& pool, ExprId shape, size_t dim) {
+  return pool.children(shape)[dim];
+}
+// The number of elements; nothing while it is open.
+std::optional<int64_t> Elements(const ExprPool& pool, ExprId shape);
+
+// Two numbers or element types are certainly different.
+bool Differ(const ExprPool& pool, ExprId a, ExprId b);
+// The same of ranks or of an extent.
+bool ShapesDiffer(const ExprPool& pool, ExprId a, ExprId b);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_ISA_VALIDATE_VALUE_TYPES_H_
