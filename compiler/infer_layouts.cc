@@ -11,11 +11,12 @@
 namespace tarsia::compiler {
 namespace {
 
-// What a thread moves at once.
+// The bits that a thread moves in one access.
 constexpr int64_t kVectorBits = 128;
-// What a cache takes at once.
+// The bits that a cache transfers at once.
 constexpr int64_t kSectorBits = kSectorBytes * 8;
-// Of f16 operands on tensor cores; beyond it the scalar path stages through shared memory.
+// The limit for f16 operands on tensor cores; above it the scalar path stages through shared
+// memory.
 constexpr int64_t kMaxFragmentSlots = 512;
 
 // Tiles that share a layout.
@@ -28,7 +29,7 @@ class Classes {
     while (parent_[value] != value) value = parent_[value] = parent_[parent_[value]];
     return value;
   }
-  // The lower number stands for both, so that names follow the text.
+  // The lower number represents both, so that names follow the text.
   void Join(uint32_t a, uint32_t b) {
     a = Find(a);
     b = Find(b);
@@ -39,8 +40,8 @@ class Classes {
   std::vector<uint32_t> parent_;
 };
 
-// What is known of a class before its layout is chosen.
-struct Wish {
+// The preferences of a class before its layout is chosen.
+struct Preference {
   std::optional<TileLayout> layout;
   int64_t access_bits = 0;  // of the widest element that is moved to or from memory
   int fast = -1;            // the dimension along which memory runs
@@ -58,7 +59,7 @@ class Inference {
   Result<LayoutPlan> Run() {
     plan_.values.resize(program_.types().size());
     plan_.insts.resize(infos_.size());
-    wishes_.resize(program_.types().size());
+    preferences_.resize(program_.types().size());
     for (const ResolvedInst& info : infos_) JoinClasses(info);
     TakeWritten();
     for (size_t i = 0; i < infos_.size(); ++i) TARSIA_CHECK(CollectWishes(i));
@@ -86,8 +87,8 @@ class Inference {
 
   // ---- who goes with whom ----------------------------------------------------------------------
 
-  // Results among each other; where elements meet those at the same place alone, operands too,
-  // unless the layout of the result is written out.
+  // Joins the results; also the operands, if the instruction combines only elements at the same
+  // place and the layout of the result is not written out.
   void JoinClasses(const ResolvedInst& info) {
     std::optional<uint32_t> one;
     const auto join = [&](uint32_t value) {
@@ -105,26 +106,27 @@ class Inference {
 
   // ---- what each class wants -------------------------------------------------------------------
 
-  Wish& WishOf(uint32_t value) { return wishes_[classes_.Find(value)]; }
+  Preference& PreferenceOf(uint32_t value) { return preferences_[classes_.Find(value)]; }
 
   // The first layout that the text writes for a tile of a class is that of the class.
   void TakeWritten() {
     for (uint32_t value = 0; value < program_.types().size(); ++value) {
       if (!type(value).reg_layout) continue;
-      Wish& wish = WishOf(value);
-      if (wish.layout) continue;
-      wish.layout = TileLayout::Exact(*type(value).reg_layout);
-      wish.why = "as `%" + std::string(kernel_.ValueName(value)) + "`, whose layout is written";
+      Preference& preference = PreferenceOf(value);
+      if (preference.layout) continue;
+      preference.layout = TileLayout::Exact(*type(value).reg_layout);
+      preference.why =
+          "as `%" + std::string(kernel_.ValueName(value)) + "`, whose layout is written";
     }
   }
 
   void WishAccess(uint32_t memory, uint32_t tile) {
-    Wish& wish = WishOf(tile);
-    wish.access_bits = std::max<int64_t>(wish.access_bits, type(tile).dtype.bits);
-    if (wish.fast < 0 && !type(tile).shape.empty()) wish.fast = FastDimension(memory);
+    Preference& preference = PreferenceOf(tile);
+    preference.access_bits = std::max<int64_t>(preference.access_bits, type(tile).dtype.bits);
+    if (preference.fast < 0 && !type(tile).shape.empty()) preference.fast = FastDimension(memory);
   }
 
-  // The dimension along which elements of a memory tile follow each other.
+  // The dimension along which elements of a memory tile are contiguous.
   int FastDimension(uint32_t memory) const {
     const MemLayoutFamily& family = type(memory).mem_layout;
     const int last = static_cast<int>(type(memory).shape.size()) - 1;
@@ -181,10 +183,10 @@ class Inference {
     out.operand[0] = Intern(mma.a);
     out.operand[1] = Intern(mma.b);
     out.operand[2] = out.result[0] = Intern(mma.c);
-    Wish& wish = WishOf(info.results[0]);
-    if (!wish.layout) {
-      wish.layout = layout(out.result[0]);
-      wish.why = "the accumulator of m16n8k16 fragments";
+    Preference& preference = PreferenceOf(info.results[0]);
+    if (!preference.layout) {
+      preference.layout = layout(out.result[0]);
+      preference.why = "the accumulator of m16n8k16 fragments";
     }
     return OkStatus();
   }
@@ -199,10 +201,10 @@ class Inference {
       out.layout = Intern(TileLayout::Exact(*type(value).reg_layout));
       out.why = "written";
     } else {
-      Wish& wish = WishOf(value);
-      if (!wish.layout) TARSIA_CHECK(ChooseForClass(info, value, wish));
-      out.layout = Intern(*wish.layout);
-      out.why = wish.why;
+      Preference& preference = PreferenceOf(value);
+      if (!preference.layout) TARSIA_CHECK(ChooseForClass(info, value, preference));
+      out.layout = Intern(*preference.layout);
+      out.why = preference.why;
     }
     if (layout(out.layout).slots() > kMaxSlots) {
       return MakeDiagnostic(diag::kTooManySlots, LocationOf(info), kernel_.ValueName(value),
@@ -211,27 +213,28 @@ class Inference {
     return OkStatus();
   }
 
-  Status ChooseForClass(const ResolvedInst& info, uint32_t value, Wish& wish) {
-    if (wish.access_bits == 0) {
-      TARSIA_TRY(wish.layout, NaturalLayout(info));
-      if (wish.layout && wish.layout->slots() <= kMaxSlots) {
-        wish.why = "what `" + std::string(info.row->mnemonic) + "` makes of its source";
+  Status ChooseForClass(const ResolvedInst& info, uint32_t value, Preference& preference) {
+    if (preference.access_bits == 0) {
+      TARSIA_TRY(preference.layout, NaturalLayout(info));
+      if (preference.layout && preference.layout->slots() <= kMaxSlots) {
+        preference.why = "what `" + std::string(info.row->mnemonic) + "` makes of its source";
         return OkStatus();
       }
     }
     const Extents& shape = type(value).shape;
-    const int64_t bits = wish.access_bits != 0 ? wish.access_bits : type(value).dtype.bits;
+    const int64_t bits =
+        preference.access_bits != 0 ? preference.access_bits : type(value).dtype.bits;
     const int last = static_cast<int>(shape.size()) - 1;
     // Codes of a few bits in groups that fill bytes.
     int64_t vector = 1;
     while (vector * 2 * bits <= kVectorBits) vector *= 2;
-    TARSIA_TRY(wish.layout, BlockedLayout(shape, threads(), std::min<int64_t>(vector, 16),
-                                          wish.fast < 0 ? last : wish.fast));
-    wish.why = wish.access_bits != 0 ? "wide accesses to memory" : "rows side by side";
+    TARSIA_TRY(preference.layout, BlockedLayout(shape, threads(), std::min<int64_t>(vector, 16),
+                                                preference.fast < 0 ? last : preference.fast));
+    preference.why = preference.access_bits != 0 ? "wide accesses to memory" : "rows side by side";
     return OkStatus();
   }
 
-  // The layout a result has if nothing moves; nothing where that is not the instruction's way.
+  // The layout of a result if no data move; empty if the instruction moves data.
   Result<std::optional<TileLayout>> NaturalLayout(const ResolvedInst& info) {
     const auto none = std::optional<TileLayout>();
     if (!info.operand[0].IsTile()) return none;
@@ -256,7 +259,7 @@ class Inference {
     return none;
   }
 
-  // Of permute, reshape, squeeze and unsqueeze.
+  // The layout for permute, reshape, squeeze and unsqueeze.
   Result<std::optional<TileLayout>> MovedLayout(const ResolvedInst& info,
                                                 const TileLayout& source) {
     if (info.opcode() == Opcode::kPermute) {
@@ -275,7 +278,7 @@ class Inference {
   Status PlanInst(size_t i) {
     const ResolvedInst& info = infos_[i];
     InstLayouts& out = plan_.insts[i];
-    // Unless an instruction says otherwise, tiles are taken and given as they are.
+    // By default, operands and results have the layouts of their values.
     for (size_t o = 0; o < kMaxOperands; ++o) {
       if (info.operand[o].IsTile() && out.operand[o] == kNoLayout) {
         out.operand[o] = plan_.values[info.operand[o].value].layout;
@@ -305,7 +308,8 @@ class Inference {
     return OkStatus();
   }
 
-  // Operands as the result is; `unpack` and stochastic casts too. Bits are viewed in place.
+  // Operands have the layout of the result, also for `unpack` and stochastic casts. Bits are viewed
+  // in place.
   Status PlanElementwise(const ResolvedInst& info, InstLayouts& out) {
     if (info.opcode() == Opcode::kUnpack) {
       out.result[0] = out.result[1] = out.operand[0];
@@ -335,7 +339,7 @@ class Inference {
     return OkStatus();
   }
 
-  // The source is wanted as the result is after a reduction of the axes that are repeated.
+  // The source has the layout of the result reduced along the repeated axes.
   Status PlanBroadcast(const ResolvedInst& info, InstLayouts& out) {
     const Extents& from = type(info.operand[0].value).shape;
     const Extents& to = type(info.results[0]).shape;
@@ -374,8 +378,8 @@ class Inference {
     return Intern(std::move(indices));
   }
 
-  // Who takes which elements of the annotated shape, where they go through no register tile: those
-  // of a vector where they are written, else those of a sector.
+  // Assigns the elements of the annotated shape to threads if they do not go through a register
+  // tile: by vectors if they are written, else by sectors.
   Result<LayoutId> MovedElements(const ResolvedInst& info) {
     const Extents shape(info.shape.begin(), info.shape.end());
     const int64_t bits = info.row->WritesMemory() ? kVectorBits : kSectorBits;
@@ -394,7 +398,7 @@ class Inference {
   const Kernel& kernel_;
   const std::vector<ResolvedInst>& infos_;
   Classes classes_;
-  std::vector<Wish> wishes_;  // by the value that stands for a class
+  std::vector<Preference> preferences_;  // by the value that represents a class
   LayoutPlan plan_;
 };
 

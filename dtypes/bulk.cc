@@ -30,7 +30,7 @@ void StoreAt(void* dst, size_t index, T value) {
   std::memcpy(static_cast<uint8_t*>(dst) + index * sizeof(T), &value, sizeof(T));
 }
 
-// Calls visit(T{}) with the unsigned container type of so many bytes.
+// Calls visit(T{}) with the unsigned container type of this many bytes.
 template <typename Visit>
 void VisitContainer(int bytes, const Visit& visit) {
   if (bytes == 1) return visit(uint8_t{});
@@ -39,8 +39,8 @@ void VisitContainer(int bytes, const Visit& visit) {
   visit(uint64_t{});
 }
 
-// Calls visit(T{}) with the native type that a container of this integer type is read as. Below
-// 8 bits codes are no native integers; such sources never come here.
+// Calls visit(T{}) with the native type that a container of this integer type is read as. Codes
+// below 8 bits are not native integers; such sources do not occur here.
 template <typename Visit>
 void VisitNative(DType type, const Visit& visit) {
   VisitContainer(ContainerBytes(type), [&](auto container) {
@@ -69,7 +69,7 @@ constexpr size_t kVariants = 8;     // nearest or toward zero, four kinds of ove
 constexpr size_t kTableCodes = 64;  // fewer are converted without a table, if there is none yet
 using TableSlot = std::atomic<const uint8_t*>;
 
-// One slot a pair of types and variant. Tables are built once and kept to the end of the process.
+// One slot per pair of types and variant. Tables are built once and kept until the process ends.
 TableSlot* FindSlot(DType from, DType to, CastOptions options) {
   static std::array<TableSlot, kMaxTypes * kMaxTypes * kVariants> slots;
   const size_t a = DTypeIndex(from), b = DTypeIndex(to);
@@ -158,8 +158,9 @@ void CastIntegers(DType from, const void* src, DType to, void* dst, size_t n, bo
 
 // --- through f32 ---
 
-// Toward zero to 24 bits, and the last bit set when anything was lost: a further rounding to at
-// least two bits fewer is then as if from the double itself. Too large for f32: its largest.
+// Rounds toward zero to 24 bits and sets the last bit if anything was lost: a further rounding to
+// at least two bits fewer is then the same as from the double. Values too large for f32 become its
+// largest.
 float RoundToOdd(double value) {
   const float nearest = static_cast<float>(value);
   if (std::isnan(value) || static_cast<double>(nearest) == value) return nearest;
@@ -168,7 +169,7 @@ float RoundToOdd(double value) {
   return std::bit_cast<float>(bits | 1);
 }
 
-// 64-bit integers lose bits in double already: first to odd there.
+// 64-bit integers lose bits already in double, so they are rounded to odd there first.
 template <typename T>
 double IntegerToDoubleOdd(T value) {
   if constexpr (sizeof(T) < 8) {
@@ -212,21 +213,21 @@ internal::IntegerRange RangeOf(DType to) {
   return {to.IsSigned() ? -most - 1 : 0.0f, most, static_cast<uint32_t>(CodeMask(to))};
 }
 
-// Whether FromF32 makes this type, and the 24 bits of an f32 rounded to odd suffice for it.
+// Whether FromF32 makes this type and the 24 bits of an f32 rounded to odd are enough for it.
 bool IsNarrowTarget(DType to) {
   return (to.IsFloat() && to.mantissa <= 10) || (to.IsInteger() && to.bits <= 16) || to.IsBool() ||
          to.IsExponent();
 }
 
-// 2^127, or the infinity behind it, as f32.
+// 2^127, or infinity, as f32.
 uint32_t ExponentLimit(Overflow overflow) {
   return internal::Saturates(kE8M0, overflow) ? 0x7F000000 : 0x7F800000;
 }
 
-void FromF32(const void* src, DType to, void* dst, size_t n, const internal::Narrowing& how,
+void FromF32(const void* src, DType to, void* dst, size_t n, const internal::Narrowing& narrowing,
              Overflow overflow) {
   if (to.IsFloat()) {
-    internal::NarrowF32(src, dst, n, how, ContainerBytes(to));
+    internal::NarrowF32(src, dst, n, narrowing, ContainerBytes(to));
   } else if (to.IsInteger()) {
     internal::F32ToInteger(src, dst, n, RangeOf(to), ContainerBytes(to));
   } else if (to.IsExponent()) {
@@ -237,22 +238,22 @@ void FromF32(const void* src, DType to, void* dst, size_t n, const internal::Nar
 }
 
 void CastThroughF32(DType from, const void* src, DType to, void* dst, size_t n, Overflow overflow) {
-  internal::Narrowing how{};
-  if (to.IsFloat()) how = internal::MakeNarrowing(to, overflow);
-  if (from == kF32) return FromF32(src, to, dst, n, how, overflow);
+  internal::Narrowing narrowing{};
+  if (to.IsFloat()) narrowing = internal::MakeNarrowing(to, overflow);
+  if (from == kF32) return FromF32(src, to, dst, n, narrowing, overflow);
   float chunk[kChunk];
   const auto from_bytes = static_cast<size_t>(ContainerBytes(from));
   const auto to_bytes = static_cast<size_t>(ContainerBytes(to));
   for (size_t i = 0; i < n; i += kChunk) {
     const size_t count = std::min(kChunk, n - i);
     ToF32Chunk(from, static_cast<const uint8_t*>(src) + i * from_bytes, chunk, count);
-    FromF32(chunk, to, static_cast<uint8_t*>(dst) + i * to_bytes, count, how, overflow);
+    FromF32(chunk, to, static_cast<uint8_t*>(dst) + i * to_bytes, count, narrowing, overflow);
   }
 }
 
 // --- to f32, f64 and wide integers ---
 
-// The sign and the quiet NaN; compilers differ in what a converted NaN keeps.
+// The quiet NaN with the sign; compilers differ in which bits a converted NaN keeps.
 template <typename T>
 T Canonical(T value) {
   return std::isnan(value) ? std::copysign(std::numeric_limits<T>::quiet_NaN(), value) : value;
@@ -306,8 +307,8 @@ void CastToWideInteger(DType from, const void* src, DType to, void* dst, size_t 
 
 bool IsNamed(DType type) { return DTypeIndex(type) != kNoDTypeIndex; }
 
-// Codes of at most 8 bits to f32, which holds every one of their values. No cast with saturation:
-// that makes numbers of infinities.
+// Codes of at most 8 bits to f32, which holds every one of their values. Not for casts with
+// saturation, which turn infinities into numbers.
 bool WidenSmall(DType from, const void* src, DType to, void* dst, size_t n, Overflow overflow) {
   if (from.bits > 8 || to != kF32 || overflow == Overflow::kSaturate || !IsNamed(from))
     return false;
@@ -336,13 +337,13 @@ bool IsWideReal(DType type) {
   return type.bits > 8 && (type.IsInteger() || type.IsFloat()) && IsNamed(type);
 }
 
-// Whether codes are copied as they are. Below 8 bits and in tf32 there are bits to clear.
+// Whether codes are copied unchanged. Below 8 bits and in tf32 some bits must be cleared.
 bool IsPlainCopy(DType from, DType to, CastOptions options) {
   return from == to && options.overflow == Overflow::kDefault && from.bits >= 8 && !from.IsBool() &&
          from != kTF32;
 }
 
-// The fast ways from wide types, for rounding to nearest (which integers ignore).
+// The fast paths from wide types, for rounding to nearest (which integers ignore).
 bool CastWide(DType from, const void* src, DType to, void* dst, size_t n, Overflow overflow) {
   if (!IsWideReal(from) || !IsNamed(to)) return false;
   if (from.IsInteger() && to.IsInteger()) {
@@ -400,7 +401,7 @@ void CastBulk(DType from, const void* src, DType to, void* dst, size_t n, CastOp
   }
   if (!stochastic && WidenSmall(from, src, to, dst, n, options.overflow)) return;
   if (!stochastic && CastByTable(from, src, to, dst, n, options)) return;
-  // Rounding changes nothing between integers, nor toward zero to them.
+  // Rounding has no effect between integers; to integers, to nearest also means toward zero.
   const bool rounds_to_nearest = options.rounding == Rounding::kNearestEven ||
                                  (to.IsInteger() && (from.IsInteger() || !stochastic));
   if (rounds_to_nearest && CastWide(from, src, to, dst, n, options.overflow)) return;

@@ -94,7 +94,7 @@ HWY_INLINE void ConvertStep(const uint8_t* in, uint8_t* out, const Op& op) {
   StoreNarrow<Out>(lanes, out);
 }
 
-// Applies `op` to all lanes of n elements; what is left at the end goes through a buffer.
+// Applies `op` to all lanes of n elements; the rest at the end goes through a buffer.
 template <typename In, typename Out, typename Op>
 HWY_INLINE void ForEachVector(const void* src, void* dst, size_t n, const Op& op) {
   const auto* in = static_cast<const uint8_t*>(src);
@@ -128,93 +128,93 @@ HWY_INLINE auto Above(VU32 lanes, uint32_t bound) {
 constexpr uint32_t kInfinity = 0x7F800000, kQuietNan = 0x7FC00000, kMagnitude = 0x7FFFFFFF;
 
 // The magnitude code of an f32 without sign; NaNs become that of `limit`.
-HWY_INLINE VU32 NarrowMagnitude(VU32 any, const Narrowing& how) {
-  const VU32 magnitude = MinMagnitude(any, how.limit);
-  const int shift = static_cast<int>(how.shift);
+HWY_INLINE VU32 NarrowMagnitude(VU32 any, const Narrowing& params) {
+  const VU32 magnitude = MinMagnitude(any, params.limit);
+  const int shift = static_cast<int>(params.shift);
   // Normal numbers: add just under half of the last place, one more when the last place is odd.
   // The new bias goes in the same addition; below the normal range the result is too small.
   const VU32 odd = hn::And(hn::ShiftRightSame(magnitude, shift), Constant(1));
-  const uint32_t addend = (uint32_t{1} << (shift - 1)) - 1 - (how.rebias << shift);
+  const uint32_t addend = (uint32_t{1} << (shift - 1)) - 1 - (params.rebias << shift);
   const VU32 rounded = hn::Add(hn::Add(magnitude, Constant(addend)), odd);
   const auto normal = hn::ShiftRightSame(hn::BitCast(I32(), rounded), shift);
-  // Subnormal ones: the float unit rounds to the last place of `magic`. From the normal range on
-  // all are taken for the least normal number, whose code is not above that of any of them.
-  const VU32 small = MinMagnitude(magnitude, how.least_normal);
-  const auto sum = hn::Add(hn::BitCast(F32(), small), hn::BitCast(F32(), Constant(how.magic)));
-  const auto subnormal = hn::Sub(hn::BitCast(I32(), sum), hn::Set(I32(), int32_t(how.magic)));
+  // Subnormal ones: the float unit rounds to the last place of `magic`. All normal numbers are
+  // replaced by the least one, whose code is not above that of any of them.
+  const VU32 small = MinMagnitude(magnitude, params.least_normal);
+  const auto sum = hn::Add(hn::BitCast(F32(), small), hn::BitCast(F32(), Constant(params.magic)));
+  const auto subnormal = hn::Sub(hn::BitCast(I32(), sum), hn::Set(I32(), int32_t(params.magic)));
   return hn::BitCast(U32(), hn::Max(normal, subnormal));
 }
 
-// In types without NaN it is the positive largest number: a sign belongs to the bits up to those of
-// -infinity alone.
+// In types without NaN it is the largest positive number: only bits up to those of -infinity have a
+// sign.
 HWY_INLINE auto NegativeNumber(VU32 bits) {
   const auto negative = hn::Lt(hn::BitCast(I32(), bits), hn::Set(I32(), int32_t{-0x7FFFFF}));
   return hn::RebindMask(U32(), negative);
 }
 
 // f16, bf16, tf32: the latter two have the exponents of f32, so that nothing larger can be added.
-HWY_INLINE VU32 NarrowToWide(VU32 bits, const Narrowing& how) {
+HWY_INLINE VU32 NarrowToWide(VU32 bits, const Narrowing& params) {
   const VU32 any = hn::And(bits, Constant(kMagnitude));
-  const VU32 code = NarrowMagnitude(any, how);
+  const VU32 code = NarrowMagnitude(any, params);
   const VU32 sign =
-      hn::And(hn::ShiftRightSame(bits, static_cast<int>(how.sign_shift)), Constant(how.sign));
+      hn::And(hn::ShiftRightSame(bits, static_cast<int>(params.sign_shift)), Constant(params.sign));
   // The code of NaN is above all others.
-  const VU32 nan = hn::IfThenElseZero(Above(any, kInfinity), Constant(how.nan));
+  const VU32 nan = hn::IfThenElseZero(Above(any, kInfinity), Constant(params.nan));
   return hn::Or(hn::BitCast(U32(), hn::Max(hn::BitCast(I32(), code), hn::BitCast(I32(), nan))),
                 sign);
 }
 
 // Powers of two and zero, which are all finite: with no mantissa a tie goes by the exponent's last
 // bit, which only NarrowMagnitude looks at.
-HWY_INLINE VU32 NarrowToPower(VU32 bits, const Narrowing& how) {
-  const VU32 code = NarrowMagnitude(hn::And(bits, Constant(kMagnitude)), how);
-  return hn::Or(code, hn::IfThenElseZero(NegativeNumber(bits), Constant(how.sign)));
+HWY_INLINE VU32 NarrowToPower(VU32 bits, const Narrowing& params) {
+  const VU32 code = NarrowMagnitude(hn::And(bits, Constant(kMagnitude)), params);
+  return hn::Or(code, hn::IfThenElseZero(NegativeNumber(bits), Constant(params.sign)));
 }
 
 // The same for other targets of at most 8 bits in fewer steps. Adding 2^shift times a number's own
 // power of two rounds it to the target's last place; from the least normal number down that power
-// stays the same. The sum less what was added counts last places, 2^mantissa of them more a binade.
+// stays the same. The sum minus the addend counts last places, 2^mantissa more of them per binade.
 template <Specials kSpecials>
-HWY_INLINE VU32 NarrowToByte(VU32 bits, const Narrowing& how) {
+HWY_INLINE VU32 NarrowToByte(VU32 bits, const Narrowing& params) {
   const VU32 any = hn::And(bits, Constant(kMagnitude));
-  const VU32 magnitude = MinMagnitude(any, how.limit);
+  const VU32 magnitude = MinMagnitude(any, params.limit);
   const auto power = hn::BitCast(I32(), hn::And(magnitude, Constant(kInfinity)));
-  const uint32_t steps = how.shift << 23;
+  const uint32_t steps = params.shift << 23;
   const VU32 added =
-      hn::Add(hn::BitCast(U32(), hn::Max(power, hn::Set(I32(), int32_t(how.least_normal)))),
+      hn::Add(hn::BitCast(U32(), hn::Max(power, hn::Set(I32(), int32_t(params.least_normal)))),
               Constant(steps));
   const auto sum = hn::Add(hn::BitCast(F32(), magnitude), hn::BitCast(F32(), added));
   const VU32 places = hn::Sub(hn::BitCast(U32(), sum), added);
-  // Too large by `extra`, which goes where the sign comes.
-  VU32 code = hn::Add(places, hn::ShiftRightSame(added, static_cast<int>(how.shift)));
-  const uint32_t extra = (how.least_normal + steps) >> how.shift;
-  const VU32 positive = Constant(0u - extra), negative = Constant(how.sign - extra);
+  // Too large by `extra`, which is in the place of the sign.
+  VU32 code = hn::Add(places, hn::ShiftRightSame(added, static_cast<int>(params.shift)));
+  const uint32_t extra = (params.least_normal + steps) >> params.shift;
+  const VU32 positive = Constant(0u - extra), negative = Constant(params.sign - extra);
   if constexpr (kSpecials == Specials::kFinite) {
     return hn::Add(code, hn::IfThenElse(NegativeNumber(bits), negative, positive));
   }
   const auto is_nan = Above(any, kInfinity);
   if constexpr (kSpecials == Specials::kFnuz) {
-    // Neither zero nor the code of NaN, also as what lies past the largest number, takes a sign.
-    const VU32 from_least = hn::Sub(bits, Constant(how.signed_from));
-    const uint32_t bound = 0x80000000 + how.signed_to - how.signed_from;
+    // Neither zero nor the code of NaN, also when it stands for overflow, has a sign.
+    const VU32 from_least = hn::Sub(bits, Constant(params.signed_from));
+    const uint32_t bound = 0x80000000 + params.signed_to - params.signed_from;
     const auto minus = hn::Lt(hn::BitCast(I32(), from_least), hn::Set(I32(), int32_t(bound)));
     const VU32 shift = hn::IfThenElse(hn::RebindMask(U32(), minus), negative, positive);
-    return hn::IfThenElse(is_nan, Constant(how.nan), hn::Add(code, shift));
+    return hn::IfThenElse(is_nan, Constant(params.nan), hn::Add(code, shift));
   }
   const auto minus = hn::RebindMask(U32(), hn::Lt(hn::BitCast(I32(), bits), hn::Zero(I32())));
-  code = hn::IfThenElse(is_nan, Constant(how.nan + extra), code);
+  code = hn::IfThenElse(is_nan, Constant(params.nan + extra), code);
   return hn::Add(code, hn::IfThenElse(minus, negative, positive));
 }
 
 template <Specials kSpecials>
-HWY_INLINE void NarrowBytes(const void* src, void* dst, size_t n, const Narrowing& how) {
-  const Narrowing local = how;  // which no store can be thought to change
+HWY_INLINE void NarrowBytes(const void* src, void* dst, size_t n, const Narrowing& params) {
+  const Narrowing local = params;  // a copy, so that no store can alias it
   ForEachVector<uint32_t, uint8_t>(
       src, dst, n, [&local](VU32 lanes) HWY_ATTR { return NarrowToByte<kSpecials>(lanes, local); });
 }
 
-void Narrow(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes) {
-  const Narrowing local = how;
+void Narrow(const void* src, void* dst, size_t n, const Narrowing& params, int container_bytes) {
+  const Narrowing local = params;
   if (container_bytes == 2) {
     return ForEachVector<uint32_t, uint16_t>(
         src, dst, n, [&local](VU32 lanes) HWY_ATTR { return NarrowToWide(lanes, local); });
@@ -224,24 +224,24 @@ void Narrow(const void* src, void* dst, size_t n, const Narrowing& how, int cont
       return hn::ShiftLeftSame(NarrowToWide(lanes, local), static_cast<int>(local.left));
     });
   }
-  if (how.shift == 23) {
+  if (params.shift == 23) {
     return ForEachVector<uint32_t, uint8_t>(
         src, dst, n, [&local](VU32 lanes) HWY_ATTR { return NarrowToPower(lanes, local); });
   }
-  switch (how.specials) {
+  switch (params.specials) {
     case Specials::kFinite:
-      return NarrowBytes<Specials::kFinite>(src, dst, n, how);
+      return NarrowBytes<Specials::kFinite>(src, dst, n, params);
     case Specials::kFnuz:
-      return NarrowBytes<Specials::kFnuz>(src, dst, n, how);
+      return NarrowBytes<Specials::kFnuz>(src, dst, n, params);
     case Specials::kNone:
     case Specials::kIeee:
     case Specials::kFn:
-      return NarrowBytes<Specials::kIeee>(src, dst, n, how);
+      return NarrowBytes<Specials::kIeee>(src, dst, n, params);
   }
 }
 
-// The exponent field of an f32 is the code, rounded like a last place that is all there is. A
-// subnormal f32 is 2^-127 or less, but for those above 1.5 * 2^-127, which are nearer to 2^-126.
+// The exponent field of an f32 is the code; it is rounded as if it were the last place. A subnormal
+// f32 is 2^-127 or less, but for those above 1.5 * 2^-127, which are nearer to 2^-126.
 void ToExponent(const void* src, void* dst, size_t n, uint32_t limit) {
   ForEachVector<uint32_t, uint8_t>(src, dst, n, [limit](VU32 bits) HWY_ATTR {
     const VU32 any = hn::And(bits, Constant(kMagnitude));
@@ -264,46 +264,46 @@ void ToBool(const void* src, void* dst, size_t n) {
 // ---- to f32 ----
 
 template <Specials kSpecials>
-HWY_INLINE VU32 WidenLanes(VU32 lanes, const Widening& how) {
-  const VU32 magnitude = hn::And(lanes, Constant(how.magnitude));
+HWY_INLINE VU32 WidenLanes(VU32 lanes, const Widening& params) {
+  const VU32 magnitude = hn::And(lanes, Constant(params.magnitude));
   const VU32 sign =
-      hn::And(hn::ShiftLeftSame(lanes, static_cast<int>(how.sign_shift)), Constant(0x80000000));
-  const VU32 normal =
-      hn::Add(hn::ShiftLeftSame(magnitude, static_cast<int>(how.shift)), Constant(how.rebias));
+      hn::And(hn::ShiftLeftSame(lanes, static_cast<int>(params.sign_shift)), Constant(0x80000000));
+  const VU32 normal = hn::Add(hn::ShiftLeftSame(magnitude, static_cast<int>(params.shift)),
+                              Constant(params.rebias));
   const auto subnormal =
-      hn::Mul(hn::ConvertTo(F32(), hn::BitCast(I32(), magnitude)), hn::Set(F32(), how.step));
-  VU32 out =
-      hn::IfThenElse(Above(magnitude, how.least_normal - 1), normal, hn::BitCast(U32(), subnormal));
+      hn::Mul(hn::ConvertTo(F32(), hn::BitCast(I32(), magnitude)), hn::Set(F32(), params.step));
+  VU32 out = hn::IfThenElse(Above(magnitude, params.least_normal - 1), normal,
+                            hn::BitCast(U32(), subnormal));
   if constexpr (kSpecials == Specials::kIeee || kSpecials == Specials::kFn) {
-    out = hn::IfThenElse(Above(magnitude, how.most), Constant(kQuietNan), out);
+    out = hn::IfThenElse(Above(magnitude, params.most), Constant(kQuietNan), out);
   }
   if constexpr (kSpecials == Specials::kIeee) {
-    out = hn::IfThenElse(hn::Eq(magnitude, Constant(how.most + 1)), Constant(kInfinity), out);
+    out = hn::IfThenElse(hn::Eq(magnitude, Constant(params.most + 1)), Constant(kInfinity), out);
   }
   if constexpr (kSpecials == Specials::kFnuz) {  // all of the code: the sign alone
-    out = hn::IfThenElse(hn::Eq(lanes, Constant(how.magnitude + 1)), Constant(kQuietNan), out);
+    out = hn::IfThenElse(hn::Eq(lanes, Constant(params.magnitude + 1)), Constant(kQuietNan), out);
   }
   return hn::Or(out, sign);
 }
 
 template <Specials kSpecials>
-HWY_INLINE void WidenAll(const void* src, void* dst, size_t n, const Widening& how) {
-  const Widening local = how;
+HWY_INLINE void WidenAll(const void* src, void* dst, size_t n, const Widening& params) {
+  const Widening local = params;
   ForEachVector<uint8_t, uint32_t>(
       src, dst, n, [&local](VU32 lanes) HWY_ATTR { return WidenLanes<kSpecials>(lanes, local); });
 }
 
-void WidenFloat(const void* src, void* dst, size_t n, const Widening& how) {
-  switch (how.specials) {
+void WidenFloat(const void* src, void* dst, size_t n, const Widening& params) {
+  switch (params.specials) {
     case Specials::kFinite:
-      return WidenAll<Specials::kFinite>(src, dst, n, how);
+      return WidenAll<Specials::kFinite>(src, dst, n, params);
     case Specials::kFn:
-      return WidenAll<Specials::kFn>(src, dst, n, how);
+      return WidenAll<Specials::kFn>(src, dst, n, params);
     case Specials::kFnuz:
-      return WidenAll<Specials::kFnuz>(src, dst, n, how);
+      return WidenAll<Specials::kFnuz>(src, dst, n, params);
     case Specials::kNone:
     case Specials::kIeee:
-      return WidenAll<Specials::kIeee>(src, dst, n, how);
+      return WidenAll<Specials::kIeee>(src, dst, n, params);
   }
 }
 
@@ -324,7 +324,7 @@ void WidenInteger(const void* src, void* dst, size_t n, int bits, bool is_signed
   }
 }
 
-// Code e is the f32 of exponent field e, but for 2^-127, which is subnormal, and NaN.
+// Code e is the f32 with exponent field e, except for 2^-127, which is subnormal, and NaN.
 void WidenE8m0(const void* src, void* dst, size_t n) {
   ForEachVector<uint8_t, uint32_t>(src, dst, n, [](VU32 lanes) HWY_ATTR {
     const auto placed =
@@ -353,7 +353,7 @@ void WidenF16Lanes(const void* src, void* dst, size_t n) {
     const VU32 magnitude = hn::And(half, Constant(0x7FFF));
     const VU32 sign = hn::ShiftLeft<16>(hn::And(half, Constant(0x8000)));
     const VU32 placed = hn::ShiftLeft<13>(magnitude);
-    // f16 has exponents 15 - 127 = -112 off; infinity and NaN go all the way up.
+    // The bias of f16 differs by 15 - 127 = -112; infinity and NaN get the largest exponent.
     const VU32 normal = hn::Add(placed, Constant(112u << 23));
     const VU32 special = hn::Add(placed, Constant(224u << 23));
     // A subnormal m * 2^-24 is (2^-14 + m * 2^-24) - 2^-14.
@@ -386,8 +386,9 @@ HWY_INLINE VU32 ToIntegerLanes(VU32 bits, const IntegerRange& range) {
   return hn::And(hn::BitCast(U32(), hn::ConvertTo(I32(), clamped)), Constant(range.mask));
 }
 
-void ToInteger(const void* src, void* dst, size_t n, const IntegerRange& how, int container_bytes) {
-  const IntegerRange range = how;
+void ToInteger(const void* src, void* dst, size_t n, const IntegerRange& params,
+               int container_bytes) {
+  const IntegerRange range = params;
   const auto op = [&range](VU32 lanes) HWY_ATTR { return ToIntegerLanes(lanes, range); };
   if (container_bytes == 1) {
     ForEachVector<uint32_t, uint8_t>(src, dst, n, op);
@@ -456,8 +457,8 @@ HWY_EXPORT(ToInteger);
 HWY_EXPORT(LookUp);
 HWY_EXPORT(Name);
 
-void NarrowF32(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes) {
-  TARSIA_DISPATCH(Narrow)(src, dst, n, how, container_bytes);
+void NarrowF32(const void* src, void* dst, size_t n, const Narrowing& params, int container_bytes) {
+  TARSIA_DISPATCH(Narrow)(src, dst, n, params, container_bytes);
 }
 
 void F32ToExponent(const void* src, void* dst, size_t n, uint32_t limit) {
@@ -466,8 +467,8 @@ void F32ToExponent(const void* src, void* dst, size_t n, uint32_t limit) {
 
 void F32ToBool(const void* src, void* dst, size_t n) { TARSIA_DISPATCH(ToBool)(src, dst, n); }
 
-void WidenSmallFloat(const void* src, void* dst, size_t n, const Widening& how) {
-  TARSIA_DISPATCH(WidenFloat)(src, dst, n, how);
+void WidenSmallFloat(const void* src, void* dst, size_t n, const Widening& params) {
+  TARSIA_DISPATCH(WidenFloat)(src, dst, n, params);
 }
 
 void WidenSmallInteger(const void* src, void* dst, size_t n, int bits, bool is_signed) {
@@ -498,8 +499,8 @@ const char* BulkTargetName() { return TARSIA_DISPATCH(Name)(); }
 
 // A normal f32 shifted right by `shift` has its exponent field above `mantissa` bits, too large by
 // 127 - bias. In f32 + magic the last place is magic * 2^-23, so magic is 2^(23 + least subnormal).
-// What saturates is clamped to the largest number; what does not, to the number that would come
-// next, whose code is that of infinity or NaN.
+// With saturation, larger values are clamped to the largest number; without, to the number that
+// would come next, whose code is that of infinity or NaN.
 Narrowing MakeNarrowing(DType to, Overflow overflow) {
   Narrowing out{};
   const int least = 1 - to.bias;  // exponent of the least normal number

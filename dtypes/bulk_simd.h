@@ -1,4 +1,4 @@
-// The vector kernels behind bulk.h. Counts are any; pointers need no alignment.
+// The vector kernels of bulk.h. Any counts; pointers need no alignment.
 #ifndef TARSIA_DTYPES_BULK_SIMD_H_
 #define TARSIA_DTYPES_BULK_SIMD_H_
 
@@ -12,11 +12,11 @@ namespace tarsia::internal {
 
 // How an f32 becomes a float with fewer mantissa bits, to nearest even: see MakeNarrowing.
 struct Narrowing {
-  uint32_t shift;         // mantissa bits that go
+  uint32_t shift;         // mantissa bits that are dropped
   uint32_t rebias;        // taken from the shifted code of a normal number
   uint32_t least_normal;  // as an f32
   uint32_t magic;         // f32 whose last place is the target's smallest subnormal
-  uint32_t limit;         // f32 bits that larger magnitudes, infinity included, are taken for
+  uint32_t limit;         // f32 bits that replace larger magnitudes, including infinity
   uint32_t nan;           // what a positive NaN becomes
   uint32_t sign;          // the sign bit of the target
   uint32_t sign_shift;    // from bit 31 to it
@@ -29,8 +29,8 @@ struct Narrowing {
 Narrowing MakeNarrowing(DType to, Overflow overflow);
 
 // f32 to a float of at most 8, of 16, or of 32 bits (tf32).
-void NarrowF32(const void* src, void* dst, size_t n, const Narrowing& how, int container_bytes);
-// f32 to e8m0; magnitudes beyond `limit` (f32 bits) are taken for it.
+void NarrowF32(const void* src, void* dst, size_t n, const Narrowing& params, int container_bytes);
+// f32 to e8m0; larger magnitudes become `limit` (f32 bits).
 void F32ToExponent(const void* src, void* dst, size_t n, uint32_t limit);
 // f32 to bool.
 void F32ToBool(const void* src, void* dst, size_t n);
@@ -50,7 +50,7 @@ struct Widening {
 Widening MakeWidening(DType from);
 
 // Codes in bytes to f32; bits above the width of the type are ignored.
-void WidenSmallFloat(const void* src, void* dst, size_t n, const Widening& how);
+void WidenSmallFloat(const void* src, void* dst, size_t n, const Widening& params);
 void WidenSmallInteger(const void* src, void* dst, size_t n, int bits, bool is_signed);
 void WidenExponent(const void* src, void* dst, size_t n);
 void WidenBool(const void* src, void* dst, size_t n);
@@ -69,7 +69,7 @@ void F32ToInteger(const void* src, void* dst, size_t n, IntegerRange range, int 
 // dst[i] = entry codes[i] mod 16 of a table of 16 containers of 1 or 2 bytes.
 void LookUp16(const void* codes, const uint8_t* table, void* dst, size_t n, int container_bytes);
 
-// What the vector code runs on: the name of the instruction set chosen at run time.
+// The name of the instruction set that was chosen at run time.
 const char* BulkTargetName();
 
 }  // namespace tarsia::internal
