@@ -17,10 +17,10 @@ namespace tarsia {
 using Digit = RegLayout::Digit;
 using Digits = RegLayout::Digits;
 
-// Makes layouts of digits; the one place that canonicalises and holds the limits.
+// Makes layouts of digits; the only place that canonicalises and checks the limits.
 class RegLayoutBuilder {
  public:
-  // `spatial` and `local` together factor every dimension of `shape`: the callers see to that.
+  // The callers ensure that `spatial` and `local` together factor every dimension of `shape`.
   static Result<RegLayout> Build(Extents shape, Digits spatial, Digits local) {
     if (shape.size() > static_cast<size_t>(kMaxLayoutRank)) {
       return MakeDiagnostic(diag::kLayoutRank, {}, shape.size(), kMaxLayoutRank);
@@ -49,8 +49,8 @@ class RegLayoutBuilder {
     return out;
   }
 
-  // Drops digits of extent 1, joins neighbours that count on: the outer one steps exactly where
-  // the inner one is through. (For replications that is 0 = k * 0.)
+  // Drops digits of extent 1 and merges neighbours where the stride of the outer digit is the
+  // extent times the stride of the inner one. (For replications that is 0 = k * 0.)
   static void Merge(Digits& digits) {
     size_t kept = 0;
     for (const Digit digit : digits) {
@@ -58,7 +58,7 @@ class RegLayoutBuilder {
       Digit* const last = kept == 0 ? nullptr : &digits[kept - 1];
       if (last != nullptr && last->dim == digit.dim &&
           last->stride == digit.extent * digit.stride) {
-        // Saturating is enough: Count refuses what comes near.
+        // Saturating is enough: Count refuses values near the limit.
         int64_t extent = 0;
         if (__builtin_mul_overflow(last->extent, digit.extent, &extent)) extent = INT64_MAX;
         *last = {digit.dim, extent, digit.stride};
@@ -107,7 +107,7 @@ Status CheckShape(std::span<const int64_t> shape) {
   return OkStatus();
 }
 
-// Deals the modes out to the dimensions: the digit of each mode.
+// Assigns the modes to the dimensions: the digit of each mode.
 Status DigitsOfModes(std::span<const int64_t> shape, std::span<const int64_t> modes,
                      Digits& digits) {
   for (size_t mode = 0; mode < modes.size(); ++mode) digits.push_back({});
@@ -155,7 +155,7 @@ Status Select(std::span<const int64_t> list, const Digits& digits, bool local, u
     }
     const auto mode = static_cast<size_t>(entry);
     if ((used >> mode & 1) != 0) {
-      // If it is not the list at hand that has it already, it is `spatial`, the first one.
+      // If this list does not have the mode, `spatial`, which comes first, has it.
       const bool here = std::find(out.begin(), out.end(), digits[mode]) != out.end();
       return MakeDiagnostic(diag::kLayoutModeTwice, {}, entry, digits[mode].extent,
                             !here   ? "in spatial and in local"
@@ -170,7 +170,7 @@ Status Select(std::span<const int64_t> list, const Digits& digits, bool local, u
 
 enum class Order { kFirstSlowest, kFirstFastest };
 
-// One mode a dimension, all in one list.
+// One mode per dimension, all in one list.
 Result<RegLayout> Primitive(std::span<const int64_t> extents, bool local, Order order) {
   TARSIA_CHECK(CheckShape(extents));
   Digits digits;
@@ -253,8 +253,8 @@ RegLayout::Written RegLayout::Write() const {
 
 namespace {
 
-// Everything a layout counts is below 2^24, where division of 32 bits is the faster one; and most
-// of what is divided by is a power of two.
+// All counts of a layout are below 2^24, so the faster 32-bit division is enough; most divisors are
+// powers of two.
 static_assert(kMaxLayoutCells < (int64_t{1} << 31));
 int64_t Quotient(int64_t a, int64_t b) {
   const auto x = static_cast<uint32_t>(a), y = static_cast<uint32_t>(b);
@@ -387,7 +387,8 @@ Digits Join(const Digits& a, const Digits& b) {
   return out;
 }
 
-// Shapes of the two operands of a product or division, a rank of 0 made to fit the other.
+// Shapes of the two operands of a product or division; a shape of rank 0 is extended to the other
+// rank.
 struct ShapePair {
   Extents a, b;
 };
@@ -455,7 +456,7 @@ Result<Digits> DropPrefix(const Digits& a, const Digits& b, const char* list) {
     const bool part = i + 1 == b.size() && first != nullptr && first->dim == b[i].dim &&
                       first->extent % b[i].extent == 0 &&
                       first->stride * (first->extent / b[i].extent) == b[i].stride;
-    if (!part) return NoQuotient(list, "goes on with", first, &b[i]);
+    if (!part) return NoQuotient(list, "continues with", first, &b[i]);
     Digits out(a.begin() + next, a.end());
     out.front() = {b[i].dim, first->extent / b[i].extent, first->stride};
     return out;

@@ -12,14 +12,14 @@ namespace tarsia::tools {
 struct Command::Impl {
   std::string name;
   CLI::App app;
-  std::vector<std::string> value_or_flag;  // names of options that may stand without a value
+  std::vector<std::string> value_or_flag;  // names of options whose value is optional
 };
 
 namespace {
 
 constexpr size_t kHelpColumn = 22;
 
-// CLI11 indents what stands behind a newline.
+// CLI11 indents the text after a newline.
 std::string WrapHelp(std::string_view text) { return Wrap(text, 100 - kHelpColumn); }
 
 }  // namespace
@@ -107,7 +107,7 @@ int Command::Misuse(const std::string& message, const std::string& help) const {
 std::optional<int> Command::Parse(const Args& args) {
   Args reversed(args.rbegin(), args.rend());
   for (std::string& arg : reversed) {
-    // Left as it is, such an option would take the next argument as its value.
+    // Otherwise such an option would take the next argument as its value.
     const auto& bare = impl_->value_or_flag;
     if (std::find(bare.begin(), bare.end(), arg) != bare.end()) arg += "=*";
   }
@@ -135,7 +135,7 @@ std::optional<int> Command::Parse(const Args& args) {
   } catch (const CLI::ConversionError& error) {
     const std::string_view text = error.what();  // "Could not convert: --random = x"
     const size_t colon = text.find(": ");
-    return Misuse("this is no number: " + std::string(text.substr(colon + 2)));
+    return Misuse("this is not a number: " + std::string(text.substr(colon + 2)));
   } catch (const CLI::ParseError& error) {
     return Misuse(error.what());
   }

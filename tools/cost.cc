@@ -22,7 +22,7 @@ size_t CostLine::MachineCount() const {
   return std::accumulate(machine.begin(), machine.end(), size_t{0});
 }
 
-// The compiler puts nothing into local memory itself.
+// The compiler itself does not use local memory.
 size_t CostLine::Spills() const {
   return machine[static_cast<size_t>(compiler::SassClass::kLocal)];
 }
@@ -75,7 +75,7 @@ int Count(const tarsia_plan* plan, RunArgs* args, ptx::LaunchCounts* counts, Cos
     PrintError(finding.diagnostic, *plan->source);
   }
   if (!result->report.findings.empty()) {
-    PrintError("the program has faults, so that its costs say nothing");
+    PrintError("the program has faults, so its costs are meaningless");
     return kRejected;
   }
   out->grid = result->report.grid;
@@ -100,7 +100,7 @@ void AddCounts(const ptx::LaunchCounts& counts, CostReport* report) {
   }
 }
 
-// False, with a warning, where there is no ptxas or no nvdisasm.
+// False, with a warning, if there is no ptxas or no nvdisasm.
 bool AddMachineCode(const runtime::Code& code, CostReport* report) {
   const auto machine = code.Machine();
   const auto text = code.Sass();
@@ -132,8 +132,8 @@ void AddTotals(CostReport* report) {
   }
 }
 
-// All lines of the text between the first and the last that cost something. What belongs to no line
-// comes first, as line 0.
+// All lines of the text from the first to the last one with a cost. Costs without a line come
+// first, as line 0.
 void FillLines(const SourceFile& source, CostReport* report) {
   uint32_t first = UINT32_MAX;
   uint32_t last = 0;

@@ -1,4 +1,4 @@
-// The cost report as a page: one row a line of the program, bars beside the numbers.
+// The cost report as a page: one row per line of the program, with bars beside the numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -139,7 +139,7 @@ double Percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// The instructions of a line by group, as wide as they are many beside the line with most.
+// The instructions of a line by group; the width is relative to the line with the most.
 std::string StackedBar(const CostLine& line, uint64_t most) {
   const Groups groups = GroupsOf(line);
   std::string out = "<div class=bars>";
@@ -151,8 +151,8 @@ std::string StackedBar(const CostLine& line, uint64_t most) {
   return out + "</div>";
 }
 
-// A number, its ideal, and how both compare with the line that has most: what is over the ideal is
-// in another colour.
+// A number, its ideal, and a bar for both relative to the line with the most: the part above the
+// ideal has another colour.
 std::string IdealCell(uint64_t actual, uint64_t ideal, uint64_t most) {
   if (actual == 0) return "<td></td>";
   const bool over = actual > ideal;
@@ -176,7 +176,7 @@ std::string Card(std::string_view value, std::string_view what, bool bad = false
 // ---- the page
 // ------------------------------------------------------------------------------------
 
-// Which columns have anything in them, and the largest number of each that has bars.
+// Which columns are not empty, and the largest number of each column with bars.
 struct Scale {
   uint64_t instructions = 1;
   uint64_t sectors = 0;
@@ -299,9 +299,12 @@ std::string CostHtml(const CostReport& report) {
   for (const CostLine& line : report.lines) out += LineRow(line, scale);
   out += "</tbody>\n<tfoot>" + FootRow(report, scale) + "</tfoot>\n</table></div>\n";
   return out +
-         "<p class=sub>Sectors are 32 bytes of global memory, wavefronts passes over the banks of "
-         "shared memory; the ideal is what the same data would need if it lay well. Instructions "
-         "are those of PTX that warps execute, machine code those that stand in it.</p>\n"
+         "<p class=sub>Sectors are 32 bytes of global memory, wavefronts are passes over the banks "
+         "of "
+         "shared memory; the ideal is the number for the same data in the best layout. "
+         "Instructions "
+         "are PTX instructions that warps execute; machine code counts the instructions in "
+         "it.</p>\n"
          "</body>\n</html>\n";
 }
 

@@ -1,4 +1,4 @@
-// tarsia dtype: what a type is, every code of it, and conversion of values.
+// tarsia dtype: describes a type, lists its codes, and converts values.
 #include <fmt/format.h>
 
 #include <bit>
@@ -46,7 +46,7 @@ int ListTypes(bool as_json) {
   return kDone;
 }
 
-// The card: a line a fact.
+// Prints the card: one line per fact.
 void PrintCard(DType type, std::string_view doc) {
   std::string out = fmt::format("{}: {}\n", DTypeName(type), doc);
   for (const Fact& fact : FactsOf(type)) out += fmt::format("  {:<16}{}\n", fact.name, fact.text);
@@ -111,7 +111,7 @@ bool ParseCode(const std::string& line, DType type, uint64_t* out) {
   return errno == 0 && end == line.c_str() + line.size() && *out <= CodeMask(type);
 }
 
-// A whole number that 64 bits hold, however it is written. Not -0, which only floats have.
+// An integer that fits in 64 bits, in any notation. Not -0, which only floats have.
 bool ParseWhole(const std::string& line, DType* type, uint64_t* code) {
   const bool negative = line[0] == '-';
   *type = negative ? kI64 : kU64;
@@ -130,7 +130,7 @@ CastOptions OptionsOf(const DTypeRequest& request) {
   return options;
 }
 
-// The code of one line of input; nothing if it is not what is wanted.
+// The code of one line of input; empty if the line is not valid.
 std::optional<uint64_t> EncodeLine(const DTypeRequest& request, DType type,
                                    const std::string& line) {
   double value = 0;
@@ -174,7 +174,7 @@ int Convert(const DTypeRequest& request, DType type) {
     const auto code = CodeOfLine(request, type, line);
     if (!code) {
       if (!request.json && number > 0) PrintOut(out + "\n");
-      PrintError(fmt::format("{}:{}: `{}` is no {} of {}", DisplayName(path), number + 1,
+      PrintError(fmt::format("{}:{}: `{}` is not a {} of {}", DisplayName(path), number + 1,
                              line.substr(0, 60), encode ? "number for a value" : "code",
                              request.name));
       return kRejected;

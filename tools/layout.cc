@@ -37,7 +37,7 @@ int Complain(const Diagnostic& error, const std::string& text = "") {
   return kRejected;
 }
 
-// "9,3" into numbers; false if it is no such list.
+// Parses "9,3"; false if it is not such a list.
 bool ParseNumbers(const std::string& text, std::vector<int64_t>* out) {
   int64_t value = -1;
   for (const char c : text + ",") {
@@ -70,7 +70,7 @@ int Deliver(const Result<std::string>& picture, const std::string& svg) {
   return kEnvironment;
 }
 
-// Prints one line or says what is wrong.
+// Prints one line or the error.
 int DeliverLine(const Result<std::string>& line) {
   if (!line.ok()) return Complain(line.error());
   PrintOut(*line + "\n");
@@ -146,7 +146,7 @@ int ShowAddress(const Command& command, const LayoutRequest& request, const MemL
   return kDone;
 }
 
-// The widest access wherever the tile may begin.
+// Prints the widest access for all places where the tile may begin.
 int ShowWidest(const Command& command, const LayoutRequest& request, const RegLayout& tile,
                const MemLayout& layout, int bits) {
   AccessFacts facts;
@@ -180,7 +180,7 @@ int ShowThrough(const Command& command, const LayoutRequest& request,
   return Deliver(RenderAccesses(tile, layout, bits), "");
 }
 
-// How wgmma reads the matrix, if it can.
+// Prints how wgmma reads the matrix, if it can.
 int ShowDescriptor(const Command& command, const LayoutRequest& request, const MemLayout& layout,
                    int bits) {
   if (*request.k_dim != "0" && *request.k_dim != "1") {
@@ -213,7 +213,8 @@ std::optional<int> ReadTiles(const Command& command, const LayoutRequest& reques
     auto value = EvaluateText(text);
     if (!value.ok()) return Complain(value.error(), text);
     const auto* found = std::get_if<RegLayout>(&*value);
-    if (found == nullptr) return command.Misuse("--through: `" + text + "` is no register layout");
+    if (found == nullptr)
+      return command.Misuse("--through: `" + text + "` is not a register layout");
     out->push_back(*found);
   }
   return std::nullopt;
@@ -250,7 +251,7 @@ int ShowMemLayout(const Command& command, const LayoutRequest& request,
 int ShowBitLayout(const Command& command, const LayoutRequest& request,
                   const BitLayoutFamily& family) {
   if (request.at || request.of || request.json) {
-    return command.Misuse("`" + request.text + "` is no register or memory layout");
+    return command.Misuse("`" + request.text + "` is not a register or memory layout");
   }
   if (request.svg.empty()) {
     PrintOut(ToString(family) + "\n");
@@ -261,7 +262,7 @@ int ShowBitLayout(const Command& command, const LayoutRequest& request,
   return Deliver(RenderSvg(*layout, request.text), request.svg);
 }
 
-// Why two memory layouts differ; of families, for the shape of --shape.
+// The difference of two memory layouts; for families, with the shape of --shape.
 Result<std::optional<std::string>> WhyDifferent(const MemLayoutFamily& left,
                                                 const MemLayoutFamily& right,
                                                 const LayoutRequest& request, DType type) {
@@ -274,7 +275,7 @@ Result<std::optional<std::string>> WhyDifferent(const MemLayoutFamily& left,
   } else if (request.shape.empty() || !ParseNumbers(request.shape, &shape)) {
     return std::optional<std::string>("both fit any shape: --shape M,N compares them for one");
   }
-  // Of two concrete ones each keeps its own shape.
+  // Two concrete layouts keep their own shapes.
   const auto shape_of = [&](const MemLayoutFamily& family) {
     return family.kind == concrete ? family.concrete.shape() : shape;
   };
@@ -285,7 +286,7 @@ Result<std::optional<std::string>> WhyDifferent(const MemLayoutFamily& left,
   return found;
 }
 
-// Why the two sides differ; nothing where they are no layouts.
+// The difference of the two sides; empty if they are not layouts.
 Result<std::optional<std::string>> WhyDifferent(const Equation& equation,
                                                 const LayoutRequest& request, DType type) {
   using Found = std::optional<std::string>;
@@ -304,7 +305,7 @@ Result<std::optional<std::string>> WhyDifferent(const Equation& equation,
   return Found(Difference(a, b));
 }
 
-// The sides are of one kind: others cannot be compared.
+// Both sides have the same kind: others cannot be compared.
 int ShowEquation(const LayoutRequest& request, const Equation& equation, bool holds, DType type) {
   Result<std::optional<std::string>> why = std::optional<std::string>();
   if (holds != equation.equal) why = WhyDifferent(equation, request, type);
@@ -343,7 +344,7 @@ int Show(const Command& command, const LayoutRequest& request) {
     if (equation.ok() && *equation) return ShowEquation(request, **equation, *holds, *type);
   }
   if (request.at || request.of || request.json || !request.svg.empty()) {
-    return command.Misuse("`" + request.text + "` is no register or memory layout");
+    return command.Misuse("`" + request.text + "` is not a register or memory layout");
   }
   PrintOut(ToString(*value) + "\n");  // a number, a type: its canonical text
   return kDone;

@@ -27,7 +27,8 @@ DType TypeOf(tarsia_dtype dtype) {
   return DTypeFromCode(static_cast<uint8_t>(dtype)).value_or(DType());
 }
 
-// The views that the kernel makes of a parameter; those outside of loops and branches, if any.
+// The views that the kernel makes of a parameter; only those outside of loops and branches, if
+// there are any.
 std::vector<tarsia_view> ViewsOf(const tarsia_query* query, size_t param) {
   std::vector<tarsia_view> all;
   for (size_t i = 0; i < tarsia_query_view_count(query); ++i) {
@@ -131,8 +132,8 @@ int RunArgs::ParseScalars() {
     }
     const auto code = ParseValue(TypeOf(param.dtype), *param.scalar);
     if (!code) {
-      return Usage(fmt::format("--arg {}={}: this is no value of {}", param.name, *param.scalar,
-                               DTypeName(TypeOf(param.dtype))));
+      return Usage(fmt::format("--arg {}={}: this is not a value of type {}", param.name,
+                               *param.scalar, DTypeName(TypeOf(param.dtype))));
     }
     args_.push_back(tarsia_arg_scalar(param.dtype, *code));
   }
@@ -147,8 +148,8 @@ std::string Describe(const InputTensor& tensor) {
   return fmt::format("{}{}", tensor.info.type_name, ShapeText(tensor.info.shape));
 }
 
-// Whether the tensor can stand behind the view, by type: the same one, or raw memory for a type
-// that the file's format cannot name.
+// Whether the view can read the tensor, by type: the same one, or raw memory for a type that the
+// file's format cannot name.
 bool FitsType(const InputTensor& tensor, DType type) {
   return tensor.info.type == type || !tensor.CanName(type);
 }
@@ -166,17 +167,17 @@ int CheckSize(const InputTensor& tensor, const std::string& name, const tarsia_v
                   raw ? "is" : "needs", view.bytes));
 }
 
-// Floats that are taken as the raw bytes of another type are legal, but rarely what was meant.
+// Floats used as the raw bytes of another type are legal, but rarely intended.
 void WarnAboutType(const InputTensor& tensor, const std::string& name, const tarsia_view& view) {
   const DType type = TypeOf(view.dtype);
   const auto held = tensor.info.type;
   if (!held || *held == type || held->IsInteger() || held->IsBool()) return;
-  if (*held == kF32 && type == kTF32) return;  // how such data is usually kept
+  if (*held == kF32 && type == kTF32) return;  // the usual storage of such data
   PrintWarning(fmt::format("--in {}={}: the file holds {}; its bytes are taken as {}", name,
                            tensor.source, DTypeName(*held), DTypeName(type)));
 }
 
-// Nor is data of the right size in another shape.
+// Data of the right size in another shape is also rarely intended.
 void WarnAboutShape(const InputTensor& tensor, const std::string& name, const tarsia_view& view) {
   const std::vector<int64_t> shape = ShapeOf(view);
   const bool typed = tensor.info.type == TypeOf(view.dtype);
@@ -234,7 +235,7 @@ int RunArgs::BindInput(const tarsia_query* query, size_t param) {
 
 namespace {
 
-// The views that can tell what an output is: those that are written, else all.
+// The views that determine the type of an output: those that are written, else all.
 std::vector<tarsia_view> TellingViews(std::vector<tarsia_view> views) {
   std::vector<tarsia_view> written;
   std::copy_if(views.begin(), views.end(), std::back_inserter(written),

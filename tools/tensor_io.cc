@@ -20,7 +20,7 @@ int Complain(const std::string& source, const Diagnostic& error) {
   return kRejected;
 }
 
-// The first names of a file's tensors, for whoever gave none.
+// The first names of a file's tensors, for the error if none is given.
 std::string SomeNames(const std::vector<NamedTensor>& tensors) {
   constexpr size_t kShown = 8;
   std::string out;
@@ -138,7 +138,7 @@ int ParseOutputSpec(const std::string& text, OutputSpec* out) {
     return kUsage;
   }
   if (ParseShape(std::string_view(text).substr(bracket), &out->shape)) return kDone;
-  PrintError(fmt::format("--out: `{}` is no shape such as [16, 128]", text.substr(bracket)));
+  PrintError(fmt::format("--out: `{}` is not a shape such as [16, 128]", text.substr(bracket)));
   return kUsage;
 }
 

@@ -19,7 +19,7 @@ struct Destroy {
   void operator()(Handle* handle) const { nvPTXCompilerDestroy(&handle); }
 };
 
-// Both logs are had the same way. Without a log, "".
+// Reads either log in the same way. Without a log, "".
 std::string Log(nvPTXCompilerHandle compiler, decltype(&nvPTXCompilerGetInfoLogSize) size_of,
                 decltype(&nvPTXCompilerGetInfoLog) get) {
   size_t size = 0;
@@ -34,7 +34,7 @@ Diagnostic Refused(nvPTXCompilerHandle compiler, nvPTXCompileResult code) {
   std::string text = compiler == nullptr
                          ? ""
                          : Log(compiler, nvPTXCompilerGetErrorLogSize, nvPTXCompilerGetErrorLog);
-  if (text.empty()) text = "nvptxcompiler gives code " + std::to_string(code);
+  if (text.empty()) text = "nvptxcompiler returned code " + std::to_string(code);
   while (text.ends_with('\n')) text.pop_back();
   return MakeDiagnostic(diag::kAssembleFailed, Location(), PtxLibraryVersion(), text);
 }

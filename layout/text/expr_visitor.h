@@ -1,5 +1,5 @@
-// A walk over an expression that gives every node a meaning of one type: what evaluation and static
-// kinds share. Internal to layout/text.
+// A walk over an expression that computes a value of one type for every node; evaluation and static
+// kinds share it. Internal to layout/text.
 #ifndef TARSIA_LAYOUT_TEXT_EXPR_VISITOR_H_
 #define TARSIA_LAYOUT_TEXT_EXPR_VISITOR_H_
 
@@ -11,8 +11,8 @@
 namespace tarsia::internal {
 
 // `Self` derives from this and has a function from ExprId to Result<T> for each kind of node that
-// means something where it stands alone: Value, Int, Float, Bool, Type, String, Name, Fragment,
-// Unary, Binary, Call, List. They call Visit for the nodes below. Walks of too many steps fail.
+// has a value of its own: Value, Int, Float, Bool, Type, String, Name, Fragment, Unary, Binary,
+// Call, List. They call Visit for the nodes below. Walks of too many steps fail.
 template <typename Self, typename T>
 class ExprVisitor {
  public:
@@ -27,8 +27,8 @@ class ExprVisitor {
     return out;
   }
 
-  // As Visit; an error gets the location, and `failed` (if not null) the innermost expression that
-  // failed.
+  // As Visit; sets the location of an error, and `failed` (if not null) to the innermost expression
+  // that failed.
   Result<T> Run(ExprId id, Location location, ExprId* failed) {
     Result<T> out = Visit(id);
     if (out.ok()) return out;
@@ -56,7 +56,7 @@ class ExprVisitor {
     Self& self = static_cast<Self&>(*this);
     switch (pool_.kind(id)) {
       case ExprKind::kNone:
-        return MakeDiagnostic(diag::kMisplaced, {}, "nothing");
+        return MakeDiagnostic(diag::kMisplaced, {}, "an empty expression");
       case ExprKind::kValue:
         return self.Value(id);
       case ExprKind::kInt:

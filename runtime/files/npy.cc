@@ -25,7 +25,7 @@ Diagnostic BadHeader(std::string_view why) {
   return MakeDiagnostic(diag::kNpyHeader, Location(), why);
 }
 
-// Reads the Python literal of the header; a scanner of just what NumPy writes.
+// Reads the Python literal of the header; accepts only what NumPy writes.
 class HeaderScanner {
  public:
   explicit HeaderScanner(std::string_view text) : text_(text) {}
@@ -35,13 +35,13 @@ class HeaderScanner {
     unsigned seen = 0;
     while (!Take('}')) {
       std::string key;
-      if (!TakeString(&key)) return BadHeader("a key is no string");
+      if (!TakeString(&key)) return BadHeader("a key is not a string");
       if (!Take(':')) return BadHeader("no `:` after a key");
       unsigned bit = 0;
       if (key == "descr") {
         bit = 1;
         if (!TakeString(descr))
-          return BadHeader("`descr` is no string (structured types are not read)");
+          return BadHeader("`descr` is not a string (structured types are not read)");
       } else if (key == "fortran_order") {
         bit = 2;
         if (!TakeBool(fortran)) return BadHeader("`fortran_order` is neither True nor False");
@@ -108,15 +108,16 @@ class HeaderScanner {
     return true;
   }
   Status TakeShape(std::vector<int64_t>* out) {
-    if (!Take('(')) return BadHeader("`shape` is no tuple");
+    if (!Take('(')) return BadHeader("`shape` is not a tuple");
     while (!Take(')')) {
       int64_t extent = 0;
-      if (!TakeExtent(&extent)) return BadHeader("an extent of `shape` is no number of 63 bits");
+      if (!TakeExtent(&extent))
+        return BadHeader("an extent of `shape` is not a number of at most 63 bits");
       if (out->size() == kMaxTensorRank) return BadHeader("more than 64 dimensions");
       out->push_back(extent);
       const bool comma = Take(',');
       if (!comma && (Peek() != ')' || out->size() == 1)) {
-        return BadHeader("`shape` is no tuple");
+        return BadHeader("`shape` is not a tuple");
       }
     }
     return OkStatus();
@@ -126,7 +127,7 @@ class HeaderScanner {
   size_t at_ = 0;
 };
 
-// What `descr` names: sets type and item_bytes.
+// Sets type and item_bytes from `descr`.
 Status FindType(const std::string& descr, TensorInfo* out) {
   out->type_name = descr;
   const auto unknown = [&] { return MakeDiagnostic(diag::kNpyType, Location(), descr); };

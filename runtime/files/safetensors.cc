@@ -20,8 +20,8 @@ constexpr NamedType kTypes[] = {
     {"F8_E8M0", kE8M0},
 };
 
-// Takes the JSON event by event and builds nothing but the list of tensors: neither depth nor
-// repetition of the input costs memory. Every handler returns false to stop.
+// Handles the JSON event by event and builds only the list of tensors: neither depth nor repetition
+// of the input costs memory. Every handler returns false to stop.
 class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
  public:
   std::vector<NamedTensor> tensors;
@@ -113,7 +113,7 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
                    const nlohmann::detail::exception& /*error*/) override {
     if (error.empty()) {
       position_ = position;
-      error = "this is no JSON";
+      error = "this is not JSON";
     }
     return false;
   }

@@ -1,5 +1,5 @@
-// The harness itself: codes and tolerances against numbers worked out by hand, and witnesses that
-// lie, of which each must be caught.
+// Tests of the harness: codes and tolerances against numbers computed by hand, and faulty
+// witnesses, each of which must be caught.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -59,7 +59,7 @@ TEST(Codec, EncodesWhatATypeHoldsAndNothingElse) {
   EXPECT_EQ(EncodeInteger(kU64, false, ~uint64_t{0}), ~uint64_t{0});
 }
 
-// Every code of every type of at most 16 bits goes to its number and back.
+// Every code of every type of at most 16 bits is decoded and encoded again.
 TEST(Codec, RoundTrip) {
   for (const DTypeRow& row : AllDTypes()) {
     if (row.type.bits > 16 || row.type.IsComplex()) continue;
@@ -89,7 +89,7 @@ TEST(Compare, ExactMeansBits) {
   EXPECT_EQ(Compare(e, {kF16, {3}, {0x0000, 0xFE01, 0x3C00}}), "");  // another NaN
   EXPECT_EQ(Compare(e, {kF16, {3}, {0x8000, 0x7E00, 0x3C00}}),
             "at [0]: expected 0 (0x0000), got -0 (0x8000); 1 of 3 elements differ");
-  EXPECT_NE(Compare(e, {kF16, {3}, {0x0000, 0x7C00, 0x3C00}}), "");  // infinity is no NaN
+  EXPECT_NE(Compare(e, {kF16, {3}, {0x0000, 0x7C00, 0x3C00}}), "");  // infinity is not NaN
   EXPECT_NE(Compare(e, {kF16, {3}, {0x0000, 0x7E00, 0x3C01}}), "");
   EXPECT_NE(Compare(e, {kF16, {1, 3}, {0x0000, 0x7E00, 0x3C00}}), "");
   EXPECT_NE(Compare(e, {kBF16, {3}, {0x0000, 0x7E00, 0x3C00}}), "");
@@ -115,7 +115,8 @@ TEST(Compare, BoundsAreElementwise) {
   EXPECT_EQ(Compare(e, {kF32, {2}, {0x3FA00000, 0x40000000}}), "");  // 1.25
   EXPECT_NE(Compare(e, {kF32, {2}, {0x3FA00001, 0x40000000}}), "");
   EXPECT_NE(Compare(e, {kF32, {2}, {0x3F800000, 0x40000001}}), "");
-  // Infinity only where the truth is so near to the largest value that it may overflow.
+  // Infinity is accepted only if the true value is so near to the largest value that it may
+  // overflow.
   const Expectation near = Expectation::WithinBounds(kF16, {1}, {65500}, {8});
   EXPECT_EQ(Compare(near, {kF16, {1}, {0x7C00}}), "");
   EXPECT_NE(Compare(near, {kF16, {1}, {0xFC00}}), "");
@@ -127,7 +128,7 @@ TEST(Bound, ByHand) {
   EXPECT_EQ(AccumulationBound(4, kF32, 8), 0x1p-16);
   // Besides half an ulp of f16 at 1: 2^-11.
   EXPECT_EQ(OutputBound(4, kF32, 8, kF16, 1.0), 0x1p-16 + 0x1p-11);
-  // Just below 2 the result may round up to where ulps are wider.
+  // Just below 2 the result may round up to the binade with wider ulps.
   EXPECT_EQ(OutputBound(4, kF32, 8, kF16, 2 - 0x1p-17), 0x1p-16 + 0x1p-10);
   EXPECT_EQ(OutputBound(4, kF32, 8, kF16, 1.0, 0.25), 0.25 + 0x1p-16 + 0x1p-11);
 }
@@ -157,7 +158,7 @@ MemLayout Plain(Shape shape) { return *MemLayout::RowMajor(shape); }
 
 TEST(Memory, SubByteElementsAreAStreamOfBits) {
   GuardedMemory memory(Plain({3}), kU3, 0, Poison::kNan);
-  memory.Write({kU3, {3}, {1, 2, 7}});  // 1 | 2 << 3 | 7 << 6, and ones behind
+  memory.Write({kU3, {3}, {1, 2, 7}});  // 1 | 2 << 3 | 7 << 6, then ones
   EXPECT_EQ(memory.bytes(), 2);
   EXPECT_EQ(memory.data()[0], 0b11010001);
   EXPECT_EQ(memory.data()[1], 0b11111111);
@@ -166,7 +167,7 @@ TEST(Memory, SubByteElementsAreAStreamOfBits) {
   EXPECT_EQ(memory.Read().codes, (std::vector<uint64_t>{1, 2, 3}));
   EXPECT_EQ(memory.FindDamage(true), "");
   EXPECT_EQ(memory.FindDamage(false), "an input was changed at byte 1");
-  memory.data()[1] = 0b11111101;  // beyond the last element
+  memory.data()[1] = 0b11111101;  // after the last element
   EXPECT_EQ(memory.FindDamage(true), "byte 1 has bits that belong to no element and changed");
 }
 
@@ -176,10 +177,10 @@ TEST(Memory, GuardsOnBothSides) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.data()) % GuardedMemory::kAlignment, 0);
   EXPECT_NE(reinterpret_cast<uintptr_t>(memory.data()) % (2 * GuardedMemory::kAlignment), 0);
   memory.data()[-1] = 0;
-  EXPECT_EQ(memory.FindDamage(true), "byte 1 before its first was overwritten");
+  EXPECT_EQ(memory.FindDamage(true), "byte 1 before the start was overwritten");
   memory.data()[-1] = 0xFF;
   memory.data()[20] = 0;
-  EXPECT_EQ(memory.FindDamage(true), "byte 1 behind its last was overwritten");
+  EXPECT_EQ(memory.FindDamage(true), "byte 1 past the end was overwritten");
 }
 
 TEST(Memory, GapsOfStridesAreNobodys) {
@@ -247,13 +248,13 @@ TEST(Case, MistakesInTheCaseAreTold) {
   EXPECT_EQ(failure(c), "`%x` is viewed as i32[3], and i32[4] is given");
   c = DoubleCase();
   c.inputs.clear();
-  EXPECT_EQ(failure(c), "the case says nothing of `%x`");
+  EXPECT_EQ(failure(c), "the case does not mention `%x`");
   c = DoubleCase();
   c.inputs[0].name = "z";
   EXPECT_EQ(failure(c), "the kernel has no pointer `%z`");
   c = DoubleCase();
   c.scalars.clear();
-  EXPECT_EQ(failure(c), "the case gives no value for `%n`");
+  EXPECT_EQ(failure(c), "the case has no value for `%n`");
   c = DoubleCase();
   c.error = "nothing of the kind";
   EXPECT_EQ(failure(c), "must fail with \"nothing of the kind\", and did not");
@@ -277,13 +278,13 @@ TEST(Case, ExpectedErrors) {
   EXPECT_EQ(RunEverywhere(c).Text(c), "");
   c.error = "ever so often";
   // Both interpreters, the compiled code on the emulator, which is the same for all targets, and
-  // through the driver.
+  // the driver.
   EXPECT_EQ(RunEverywhere(c).failures.size(), 4u);
   c.error = "";
   EXPECT_EQ(RunEverywhere(c).failures.size(), 4u);
 }
 
-// A witness that gets y right for `DoubleCase`, and then does something it should not.
+// A witness that computes y correctly for `DoubleCase`, and then does something wrong.
 class LyingWitness final : public Witness {
  public:
   explicit LyingWitness(std::function<void(std::span<const Argument>, Outcome&)> lie)
@@ -323,7 +324,7 @@ TEST(Case, LiesAreCaught) {
   EXPECT_TRUE(caught([](auto, Outcome& out) { out.findings.push_back({"race", "a race"}); }));
 }
 
-// An element nobody writes is found even where the poison happens to be the right value.
+// An unwritten element is found even if the poison happens to be the correct value.
 TEST(Case, UnwrittenIsFoundWithOneOfThePoisons) {
   Case c = DoubleCase();
   c.source = SourceFile("empty.tsa", R"(

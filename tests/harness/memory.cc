@@ -36,7 +36,7 @@ GuardedMemory::GuardedMemory(uint64_t bytes, Poison poison) : type_(kU8), plain_
 void GuardedMemory::Allocate(uint64_t alignment, uint8_t background) {
   const uint64_t guard = std::max(kGuardBytes, alignment);
   storage_.assign(bytes_ + 2 * guard + 2 * alignment, 0xFF);
-  // The first address behind the guard that is aligned to `alignment` and not to twice as much.
+  // The first address after the guard that is aligned to `alignment` but not to twice that.
   const auto start = std::bit_cast<uintptr_t>(storage_.data());
   uint64_t at = start + guard;
   at += (alignment + 2 * alignment - at % (2 * alignment)) % (2 * alignment);
@@ -60,7 +60,7 @@ void GuardedMemory::MarkOwned() {
       owned_[at / 8] = static_cast<uint8_t>(owned_[at / 8] | 1u << at % 8);
     }
   }
-  // What lies behind the elements belongs to other views of the pointer.
+  // The bytes after the elements belong to other views of the pointer.
   const uint64_t size = layout_.SizeBytes(type_.bits);
   std::fill(owned_.begin() + static_cast<std::ptrdiff_t>(size), owned_.end(), 0xFF);
 }
@@ -109,11 +109,11 @@ std::string GuardedMemory::FindDamage(bool writable) const {
     const auto changed = static_cast<uint8_t>(storage_[i] ^ sealed_[i]);
     if (changed == 0) continue;
     if (i < base_) {
-      return "byte " + std::to_string(base_ - i) + " before its first was overwritten";
+      return "byte " + std::to_string(base_ - i) + " before the start was overwritten";
     }
     const uint64_t at = i - base_;
     if (at >= bytes_) {
-      return "byte " + std::to_string(at - bytes_ + 1) + " behind its last was overwritten";
+      return "byte " + std::to_string(at - bytes_ + 1) + " past the end was overwritten";
     }
     if (!writable) return "an input was changed at byte " + std::to_string(at);
     if ((changed & ~owned_[at]) != 0) {

@@ -16,7 +16,7 @@ namespace {
 
 std::string Quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
 
-// One launch of one case: its memory, its arguments, and everything that was wrong.
+// One launch of one case: its memory, its arguments, and its failures.
 class Launcher {
  public:
   Launcher(const Program& program, const Case& c, const Witness& witness, Poison poison)
@@ -27,7 +27,7 @@ class Launcher {
     BindPointers();
     if (!result_.ok()) return std::move(result_);
     const Outcome outcome = witness_.Run(program_, case_.source, Arguments());
-    // A program with a finding has no meaning; only those who find it out are judged.
+    // A program with a finding has undefined behaviour; only checking witnesses are judged.
     if (!case_.findings.empty() && !witness_.checks() && !outcome.fault.empty()) {
       return std::move(result_);
     }
@@ -70,7 +70,7 @@ class Launcher {
     }
     for (uint32_t i = 0; i < kernel().params.size(); ++i) {
       if (kernel().params[i].is_pointer || bound.contains(i) || !case_.error.empty()) continue;
-      Fail("the case gives no value for `%" + NameOf(i) + "`");
+      Fail("the case has no value for `%" + NameOf(i) + "`");
     }
   }
 
@@ -95,14 +95,14 @@ class Launcher {
       if (pointer.memory == nullptr) continue;
       pointer.memory->Seal();
       if (bound.contains(i) || pointer.writable) continue;
-      pointer.writable = true;  // nothing is said of it: it may do what it likes
+      pointer.writable = true;  // the case does not mention it: it may be written
       if (pointer.viewed && case_.error.empty()) {
-        Fail("the case says nothing of `%" + NameOf(i) + "`");
+        Fail("the case does not mention `%" + NameOf(i) + "`");
       }
     }
   }
 
-  // The first view of a pointer says what it holds; others may reach further.
+  // The first view of a pointer defines its contents; other views may be larger.
   void MakeMemory(uint32_t i) {
     const PointerView* first = nullptr;
     uint64_t bytes = 0;
@@ -165,7 +165,7 @@ class Launcher {
     }
   }
 
-  // Whether there is something left to judge.
+  // Returns whether there is more to judge.
   bool JudgeError(const Outcome& outcome) {
     if (case_.error.empty()) {
       if (!outcome.error.empty()) Fail("failed: " + outcome.error);

@@ -100,7 +100,7 @@ int EmulateArgs::PutArea(const Area& area) {
 
 int EmulateArgs::BindScalar(DType type, const std::string& text) {
   const auto code = ParseValue(type, text);
-  if (!code) return Misuse(fmt::format("`{}` is no value of {}", text, DTypeName(type)));
+  if (!code) return Misuse(fmt::format("`{}` is not a value of type {}", text, DTypeName(type)));
   if (type.bits % 8 != 0 || type.bits > 64) {
     return Misuse(fmt::format("{} has {} bits, and a parameter whole bytes", DTypeName(type),
                               int{type.bits}));
@@ -192,7 +192,7 @@ int EmulateArgs::MakeOut(const std::string& rest, Area* area) {
 
 int EmulateArgs::MakeRoom(const std::string& text, Area* area) {
   const auto count = ParseCount(text);
-  if (!count) return Misuse(fmt::format("`{}` is no number of bytes", text));
+  if (!count) return Misuse(fmt::format("`{}` is not a number of bytes", text));
   return Allocate(*count, area);
 }
 
@@ -210,9 +210,9 @@ int EmulateArgs::FindArgument(std::string_view number, const Area** area) const 
   const auto n = ParseCount(number.substr(0, dot));
   const auto m =
       dot == number.size() ? std::optional<uint64_t>(0) : ParseCount(number.substr(dot + 1));
-  if (!n || !m) return Misuse(fmt::format("`{}` is no number of an argument", number));
+  if (!n || !m) return Misuse(fmt::format("`{}` is not an argument number", number));
   if (*n >= bound_.size() || (*n + 1 == bound_.size() && !members_)) {
-    return Misuse(fmt::format("argument {} does not stand before this one", *n),
+    return Misuse(fmt::format("argument {} does not come before this one", *n),
                   "they are numbered from 0, through all launches");
   }
   const Bound& bound = bound_[*n];
@@ -237,7 +237,7 @@ int EmulateArgs::MakeAlias(const std::string& rest, Area* area) {
   *area = *found;
   if (plus == rest.size()) return kDone;
   const auto offset = ParseCount(std::string_view(rest).substr(plus + 1));
-  if (!offset) return Misuse(fmt::format("`{}` is no number of bytes", rest.substr(plus + 1)));
+  if (!offset) return Misuse(fmt::format("`{}` is not a number of bytes", rest.substr(plus + 1)));
   if (*offset > area->bytes) {
     return Misuse(fmt::format("argument {} has {} bytes", rest.substr(0, plus), area->bytes));
   }
@@ -249,7 +249,7 @@ int EmulateArgs::MakeAlias(const std::string& rest, Area* area) {
 
 // ---- tensor maps -------------------------------------------------------------------------------
 
-// What a tensor map is over: FILE, in:FILE, inout:FILE, out:FILE:TYPE[SHAPE],
+// The memory of a tensor map: FILE, in:FILE, inout:FILE, out:FILE:TYPE[SHAPE],
 // alias:N[+BYTES][:TYPE[SHAPE]].
 int EmulateArgs::FindTensor(const std::string& text, Area* area) {
   const size_t colon = std::min(text.find(':'), text.size());
@@ -296,11 +296,11 @@ int EmulateArgs::BindMember(std::string text) {
   if (text.starts_with('@') && equals != std::string::npos) {
     members_->next = ParseCount(std::string_view(text).substr(1, equals - 1));
     if (!members_->next)
-      return Misuse(fmt::format("`{}` is no offset", text.substr(1, equals - 1)));
+      return Misuse(fmt::format("`{}` is not an offset", text.substr(1, equals - 1)));
     members_->placed = true;
     text.erase(0, equals + 1);
   }
-  if (text.starts_with("struct:")) return Misuse("a member of a struct is no struct");
+  if (text.starts_with("struct:")) return Misuse("a member of a struct cannot be a struct");
   return BindOne(text);
 }
 
@@ -341,7 +341,7 @@ int EmulateArgs::BindOne(const std::string& spec) {
   }
   const auto type = FindDType(name);
   if (type && colon != std::string::npos) return BindScalar(*type, rest);
-  return Misuse("this is no argument", kFormsHelp);
+  return Misuse("this is not an argument", kFormsHelp);
 }
 
 int EmulateArgs::Bind(const ptx::Function& entry, const std::vector<std::string>& specs,

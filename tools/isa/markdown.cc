@@ -11,17 +11,17 @@ constexpr std::string_view kHead =
     R"(<!-- Made by `tarsia isa --markdown > docs/isa.md` from isa/isa.def. Do not edit. -->
 # Instructions
 
-A program describes what one thread block does to tiles. An instruction acts on a whole tile; which
-thread holds which element is the layout's business. Scalars are the same in all threads of a block.
-How text is written is in [syntax.md](syntax.md), element types in [dtypes.md](dtypes.md), layouts
-in [layouts.md](layouts.md). `tarsia isa MNEMONIC` prints one entry of this page.
+A program describes what one thread block does to tiles. An instruction acts on a whole tile; the
+layout says which thread holds which element. Scalars are the same in all threads of a block. How
+text is written is in [syntax.md](syntax.md), element types in [dtypes.md](dtypes.md), layouts in
+[layouts.md](layouts.md). `tarsia isa MNEMONIC` prints one entry of this page.
 
 ## How to read this
 
 `%value` is a result, a plain word an operand, `[..]` around a word means that it may be left out.
-Behind `:` stands what the annotation must say; it may always say more, as long as that agrees with
+After `:` stands what the annotation must say; it may always say more, as long as that agrees with
 what is inferred, and may fix the layout of any register result. *Scalar* means a scalar value or a
-scalar expression of constants. `source[index, ..]` is a place in a memory tile: one index a
+scalar expression of constants. `source[index, ..]` is a place in a memory tile: one index per
 dimension, exact in 64 bits.
 
 - A read that reaches outside of a view's shape yields all-zero bits there; a write outside is
@@ -34,8 +34,8 @@ dimension, exact in 64 bits.
 | what | rule |
 |---|---|
 | which types | arithmetic on i8 to i64, u8 to u64, f16, bf16, f32, f64; `fma` and `dot` on c32 and c64 too; every other type is loaded, stored, moved and cast |
-| integers | wrap; x / 0 gives all ones, and the least value / -1 gives itself; a shift count at or beyond the width gives 0, or the sign for `shr` of a signed type |
-| floats | one rounding an operation, to nearest, ties to even; subnormals are honoured; no a * b + c is contracted unless `fma` is written or the kernel says `fast`; `min` and `max` return the operand that is no NaN |
+| integers | wrap; x / 0 is all ones, and the least value / -1 is itself; a shift by the width or more gives 0, or the sign for `shr` of a signed type |
+| floats | one rounding per operation, to nearest, ties to even; subnormals are honoured; no a * b + c is contracted unless `fma` is written or the kernel says `fast`; if one operand of `min` or `max` is a NaN, they return the other one |
 | approximations | the column *error* below: the largest error in units in the last place; 0 is exact or correctly rounded |
 | accumulation | `dot` of f16, bf16, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` of f16 and bf16 accumulates in f32; the order of additions is free, everything else is not |
 | bool | one byte in memory, 0 or 1 |
@@ -56,8 +56,8 @@ constexpr FamilyText kFamilyTexts[] = {
     {Family::kShape, "Shape", "The same elements under another shape or layout."},
     {Family::kElementwise, "Elementwise",
      "One result element from the elements at the same place. Tiles of one instruction have the "
-     "same shape; a scalar counts as a tile of equal elements. Of scalars alone the result is a "
-     "scalar."},
+     "same shape; a scalar counts as a tile of equal elements. If all operands are scalars, the "
+     "result is a scalar."},
     {Family::kConvert, "Conversion", "From any type to any other."},
     {Family::kMma, "Matrix product", ""},
     {Family::kReduce, "Reduction", "Along one or more axes of a register tile."},

@@ -1,4 +1,4 @@
-// The reader of spec files: what it reads, and the mistakes that it must not let pass.
+// The reader of spec files: what it accepts, and the errors that it must detect.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,7 +22,7 @@ kernel add_tiles(%x: ptr<T>, %y: ptr<T>, %n: i32)
 }
 )";
 
-// "" if every case holds, else the first thing that is wrong.
+// "" if every case holds, else the first error.
 std::string RunCases(const std::string& directives) {
   const SpecFile file = ParseSpecFile("add.tsa", kKernel + directives);
   if (!file.errors.empty()) return file.errors[0];
@@ -81,17 +81,17 @@ TEST(SpecFile, MistakesInDirectives) {
   EXPECT_TRUE(Fails(in + "//: out y = [2, 0]\n", "viewed as [1, 2], and [2] is given"));
   EXPECT_TRUE(Fails(in + "//: out y = [[2], [0, 1]]\n", "rows of different length"));
   EXPECT_TRUE(Fails(in + "//: out y = [[2, [0]]]\n", "a list among numbers"));
-  EXPECT_TRUE(Fails(in + "//: out y = [[2, 0]] + 1\n", "is too much"));
+  EXPECT_TRUE(Fails(in + "//: out y = [[2, 0]] + 1\n", "is left over"));
   EXPECT_TRUE(Fails(in + "//: out y = [[2, 0]\n", "a bracket is not closed"));
   EXPECT_TRUE(Fails(in + "//: out y ~ [[2, 0]]\n", "expected `ulp N` or `abs X`"));
   EXPECT_TRUE(Fails(in + "//: out z = [[2, 0]]\n", "no top-level view of `%z`"));
   EXPECT_TRUE(Fails(in + "//: inout y = [[2, 0]]\n//: out x = [[2, 0]]\n", "has no `out y`"));
   EXPECT_TRUE(Fails("//: arg n = 1.5\n" + in, "i32 does not hold 1.5"));
-  EXPECT_TRUE(Fails("//: arg m = 1\n" + in, "`m` is no scalar parameter"));
+  EXPECT_TRUE(Fails("//: arg m = 1\n" + in, "`m` is not a scalar parameter"));
   EXPECT_TRUE(Fails("//: set T\n" + in, "expected NAME=EXPR"));
   EXPECT_TRUE(Fails("//: set T=u9\n" + in, "error"));
   EXPECT_TRUE(Fails(in + "//: in x = bytes(\"00\")\n//: out y = [[0, 0]]\n", "has 4 bytes"));
-  EXPECT_TRUE(Fails("//: arg n = 1\n//: out y = [[2, 0]]\n", "says nothing of `%x`"));
+  EXPECT_TRUE(Fails("//: arg n = 1\n//: out y = [[2, 0]]\n", "does not mention `%x`"));
 }
 
 TEST(SpecFile, ComplexNumbers) {

@@ -27,7 +27,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// Takes the first word off.
+// Removes and returns the first word.
 std::string_view TakeWord(std::string_view& text) {
   text = Trim(text);
   const size_t end = std::min(text.find_first_of(" \t"), text.size());
@@ -36,7 +36,8 @@ std::string_view TakeWord(std::string_view& text) {
   return word;
 }
 
-// Brackets still open outside of strings: the directive goes on in the next line.
+// The number of open brackets outside of strings: if there are any, the directive continues in the
+// next line.
 int OpenBrackets(std::string_view text) {
   int open = 0;
   bool quoted = false;
@@ -89,7 +90,7 @@ class CaseMaker {
     return false;
   }
 
-  // A failing specialisation may be what the case is about.
+  // The case may expect a failing specialisation.
   std::optional<Case> WithoutProgram(const std::string& why) {
     if (!case_.error.empty()) return case_;
     error_ = case_.where + ": " + case_.title + ": " + why;
@@ -125,7 +126,7 @@ class CaseMaker {
     return true;
   }
 
-  // NAME=EXPR separated by blanks; 'NAME=EXPR' where the expression has blanks.
+  // NAME=EXPR separated by blanks; 'NAME=EXPR' if the expression has blanks.
   bool ReadSet(const Directive& d) {
     std::string_view rest = Trim(d.rest);
     while (!rest.empty()) {
@@ -152,10 +153,10 @@ class CaseMaker {
     Lexer lexer(d.rest, &diagnostics);
     if (lexer.token() != Token::kString || !diagnostics.ok()) return Fail(d, "expected a string");
     out = lexer.StringValue();
-    return out.empty() ? Fail(d, "an empty string says nothing") : true;
+    return out.empty() ? Fail(d, "the string is empty") : true;
   }
 
-  // `NAME = `; takes it off.
+  // Reads and removes `NAME = `.
   bool ReadName(const Directive& d, std::string_view& rest, std::string& name) {
     rest = Trim(rest);
     const size_t end = std::min(rest.find_first_of(" \t=~"), rest.size());
@@ -180,7 +181,7 @@ class CaseMaker {
   }
 
   bool AtEnd(const Directive& d, std::string_view rest) {
-    return rest.empty() ? true : Fail(d, "`" + std::string(rest) + "` is too much");
+    return rest.empty() ? true : Fail(d, "`" + std::string(rest) + "` is left over");
   }
 
   bool ReadArg(const Directive& d) {
@@ -193,7 +194,7 @@ class CaseMaker {
     }
     const auto i = harness::FindParameter(*program_, name);
     if (!i || program_->kernel().params[*i].is_pointer || !value.shape.empty()) {
-      return Fail(d, "`" + name + "` is no scalar parameter, or this no scalar");
+      return Fail(d, "`" + name + "` is not a scalar parameter, or its value is not a scalar");
     }
     std::string why;
     const auto code = ExactCode(program_->type(*i).dtype, value.numbers[0], why);

@@ -1,5 +1,5 @@
 // The bytecode, byte by byte: expectations are written out by hand from docs/bytecode.md, with a
-// writer of their own, so that neither side of isa/bytecode/bytecode.h judges the other.
+// separate writer, so that neither side of isa/bytecode/bytecode.h is tested only by the other.
 #include "isa/bytecode/bytecode.h"
 
 #define XXH_INLINE_ALL
@@ -143,7 +143,7 @@ std::string File(const std::vector<Section>& sections, uint16_t major = 0, uint1
          Fixed(uint64_t{XXH3_64bits(rest.data(), rest.size())}) + rest;
 }
 
-// Puts right what a change to the bytes made wrong.
+// Corrects length and checksum after a change of the bytes.
 std::string Sealed(std::string bytes) {
   if (bytes.size() < 32) return bytes;
   bytes.replace(16, 8, Fixed(uint64_t{bytes.size()}));
@@ -206,7 +206,7 @@ TEST(Bytecode, BlocksAndExpressionsByHand) {
   const std::string strings = "\x05\x01k\x01i\x01s\x01K\x01"s + "a";
   const std::string body =
       "\x02\x06\x09"                  // values, instructions, arguments
-      "\x09\x40\x02\x01\x10"          // if: 2 inside, else behind 1; true
+      "\x09\x40\x02\x01\x10"          // if: 2 inside, else after 1; true
       "\xc0\x00"                      // sync
       "\x0a\x00"                      // exit
       "\x07\x02\x00\x00\x01\x16"s     // for: attribute 1, 0 inside, new, named 1; small -3
@@ -237,7 +237,7 @@ TEST(Bytecode, DebugLocationsByHand) {
 TEST(Bytecode, EqualModulesGiveEqualBytes) {
   const Module module = Parsed(kMatmul);
   const std::string bytes = Encoded(module, NoDebug());
-  // Comments, other places, and pools that were filled in another order do not show.
+  // Comments, other locations, and pools that were filled in another order have no effect.
   const Module moved = Parsed("// moved\n\n" + Print(module));
   EXPECT_EQ(Encoded(moved, NoDebug()), bytes);
   const Module second =
@@ -333,14 +333,15 @@ TEST(Bytecode, Versions) {
   const auto old = Encode(module, options);
   ASSERT_FALSE(old.ok());
   EXPECT_EQ(old.error().message, "`kernel` needs bytecode of version 0.1, but 0.0 was requested");
-  options.version = BytecodeVersion{7, 0};  // a ceiling: the lowest that will do is written
+  options.version =
+      BytecodeVersion{7, 0};  // an upper limit: the lowest sufficient version is written
   EXPECT_EQ(Encoded(module, options), Encoded(module));
 
   const std::vector<Section> sections = {
       {1, 0x300, "\1\1k"s}, {2, 0x300, "\0"s}, {3, 0x300, Kernel("\0\0\0"s)}};
   EXPECT_EQ(ErrorOf(File(sections, 0, 1)), "");
   EXPECT_EQ(ErrorOf(File(sections, 0, 0)), "bytecode-older");
-  EXPECT_EQ(ErrorOf(File(sections, 0, 2)), "bytecode-older");  // 0.1 would do
+  EXPECT_EQ(ErrorOf(File(sections, 0, 2)), "bytecode-older");  // 0.1 is enough
   EXPECT_EQ(ErrorOf(File(sections, 0, kBytecodeVersion.minor + 1)), "bytecode-newer");
   EXPECT_EQ(ErrorOf(File(sections, 1, 0)), "bytecode-newer");
 }
@@ -362,7 +363,7 @@ TEST(Bytecode, BadFiles) {
   padded[12] = 1;
   EXPECT_EQ(ErrorOf(padded), "bytecode-form");
   padded = good;
-  padded[51] = 1;  // behind the strings
+  padded[51] = 1;  // after the strings
   EXPECT_EQ(ErrorOf(Sealed(padded)), "bytecode-form");
 }
 
@@ -525,14 +526,14 @@ TEST(Bytecode, EveryDiagnosticHasItsOwnId) {
 TEST(Bytecode, ErrorsHaveByteOffsets) {
   const auto module = Decoded(File("\1\1k"s, "\0"s, Kernel("\0\1\0\xee\0"s)));
   ASSERT_FALSE(module.ok());
-  EXPECT_EQ(module.error().message, "238 is no instruction");
+  EXPECT_EQ(module.error().message, "238 is not a valid instruction");
   EXPECT_FALSE(module.error().location.IsText());
-  EXPECT_EQ(module.error().location.column, 111u);  // behind the two bytes of the instruction
+  EXPECT_EQ(module.error().location.column, 111u);  // after the two bytes of the instruction
 }
 
 // ---- damage ----------------------------------------------------------------------------------
 
-// Whatever is done to good bytes: an error, or a module that is written as the same bytes.
+// Damaged bytes cause an error, or make a module that is written as the same bytes.
 void CheckDamaged(const std::string& bytes, int& accepted) {
   const auto module = Decoded(bytes);
   if (!module.ok()) return;

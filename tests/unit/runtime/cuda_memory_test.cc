@@ -68,7 +68,7 @@ TEST_F(CudaMemory, IsCopiedWhenSomebodyWaits) {
   EXPECT_EQ(ErrorOf(CopyIn(*gpu, words.address(), news.data(), 12, stream->handle())), "");
   std::vector<uint32_t> out = {0, 0, 0};
   EXPECT_EQ(ErrorOf(CopyOut(*gpu, out.data(), words.address(), 12, stream->handle())), "");
-  EXPECT_EQ(words.Peek(), (std::vector<uint32_t>{1, 2, 3}));  // nobody has waited
+  EXPECT_EQ(words.Peek(), (std::vector<uint32_t>{1, 2, 3}));  // nothing has waited
   EXPECT_EQ(out, (std::vector<uint32_t>{0, 0, 0}));
   EXPECT_EQ(ErrorOf(Synchronize(*gpu, stream->handle())), "");
   EXPECT_EQ(words.Peek(), news);
@@ -112,10 +112,10 @@ TEST_F(CudaMemory, TellsWhoseAPointerIs) {
   EXPECT_EQ(range->bytes, 12U);
   EXPECT_EQ(IdOf(FindRange(*other, words.address())), "not-device-memory");
   EXPECT_EQ(ErrorOf(FindRange(*gpu, 0x1234)),
-            "0x1234 is no address in the memory of cuda:0 (Emulated GPU 9.0)");
+            "0x1234 is not an address in the memory of cuda:0 (Emulated GPU 9.0)");
 }
 
-// A free does not wait for work that uses the memory: whoever frees has waited, or it shows.
+// A free does not wait for work that uses the memory: a missing wait is detected.
 TEST_F(CudaMemory, FreedTooEarlyShows) {
   ExpectLost();
   const auto gpu = OpenGpu();

@@ -1,4 +1,4 @@
-// .npy: headers as NumPy writes them, and everything that is refused.
+// .npy: headers of NumPy, and all errors.
 #include "runtime/files/npy.h"
 
 #include <gtest/gtest.h>
@@ -104,7 +104,7 @@ TEST(NpyRead, RefusesSizes) {
   EXPECT_EQ(ErrorOf(File(Header("<f4", "(4611686018427387904, 4)"), 0)).substr(0, 16),
             "tensor-too-large");
   EXPECT_EQ(ErrorOf(File(Header("<f4", "(9223372036854775808,)"), 0)),
-            "npy-header: bad .npy header: an extent of `shape` is no number of 63 bits");
+            "npy-header: bad .npy header: an extent of `shape` is not a number of at most 63 bits");
   std::string many = "(";
   for (int i = 0; i < 65; ++i) many += "1, ";
   EXPECT_EQ(ErrorOf(File(Header("<f4", many + ")"), 4)),

@@ -21,7 +21,7 @@ class Flag final : public WaitCondition {
   std::string name_;
 };
 
-// Does one step a turn: sets a flag, or waits for one, and writes down its name.
+// Does one step at a time: sets a flag, or waits for one, and records its name.
 class Worker final : public Resumable {
  public:
   struct Step {
@@ -85,7 +85,7 @@ kernel k(%y: ptr<i32>)
 }
 )";
 
-// An instruction of a real program waits, runs on where it stood, and does its work once.
+// An instruction of a real program waits, continues where it stopped, and does its work once.
 TEST(Scheduler, ABlockRunsOnWhereItWaited) {
   class Later final : public WaitCondition {
    public:
@@ -100,8 +100,8 @@ TEST(Scheduler, ABlockRunsOnWhereItWaited) {
     return block[0] == 1 && inst == 3 ? &later : nullptr;
   };
   const Result<LaunchReport> report = RunText(kStores, Args().Out(y), options);
-  // Asked by the instruction and by the scheduler: the second question of the scheduler finds no
-  // agent that could go on.
+  // The instruction and the scheduler check the condition: the second check of the scheduler finds
+  // no agent that can continue.
   ASSERT_FALSE(report.ok());
   EXPECT_STREQ(report.error().info->id, "deadlock");
 
@@ -121,7 +121,7 @@ TEST(Scheduler, ADeadlockedBlockIsReported) {
   const Result<LaunchReport> report = RunText(kStores, Args().Out(y), options);
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.error().message,
-            "block (1, 0, 0) cannot go on: line 8: store %g[%b], %v waits for what never comes");
+            "block (1, 0, 0) cannot continue: line 8: store %g[%b], %v waits for what never comes");
   EXPECT_EQ(y[0], 5);
 }
 
