@@ -1,5 +1,5 @@
-// Compiling where somebody may give up: the work is done by a thread of its own, which owns all
-// that it needs, and whoever asked for it waits and asks now and then.
+// Compiling with cancellation: a separate thread, which owns all of its data, does the work, and
+// the caller waits and checks from time to time whether to stop.
 #include "compiler/compile.h"
 
 #include <unistd.h>
@@ -20,7 +20,7 @@
 namespace tarsia::compiler {
 namespace {
 
-// One compilation. The thread holds it as well as whoever waits.
+// One compilation. The thread and the waiting caller share it.
 struct Job {
   Job(const Program& p, Target t, const CompileOptions& o) : program(p), target(t), options(o) {}
 
@@ -52,15 +52,15 @@ struct Job {
   std::shared_ptr<Job> next;  // in Unwanted
 };
 
-// Compilations that nobody waits for. The process does not end, nor is the library unloaded, while
-// one is at work: LLVM's tables would go away below it.
+// Cancelled compilations. The process does not end and the library is not unloaded while one runs:
+// that would destroy LLVM's tables under it.
 class Unwanted {
  public:
   static Unwanted& Get() {
     static Unwanted unwanted;
     return unwanted;
   }
-  // Allocates nothing, since nothing may fail here.
+  // Allocates nothing, because this must not fail.
   void Keep(std::shared_ptr<Job> job) noexcept {
     const std::lock_guard lock(mutex_);
     Reap();
@@ -91,7 +91,7 @@ class Unwanted {
       }
     }
   }
-  // Lets go of those that are done.
+  // Releases the finished ones.
   void Reap() noexcept {
     for (std::shared_ptr<Job>* at = &first_; *at != nullptr;) {
       if (!(*at)->Done()) {
@@ -108,7 +108,7 @@ class Unwanted {
   std::shared_ptr<Job> first_;
 };
 
-// On this thread, where no other can be had: asked between passes alone.
+// Compiles on this thread if no other can be started: checks only between passes.
 Result<CompiledKernel> CompileAsking(const Program& program, Target target,
                                      const CompileOptions& options, StopCheck& stop) {
   StopFlag flag(&stop);
@@ -117,7 +117,7 @@ Result<CompiledKernel> CompileAsking(const Program& program, Target target,
   return out;
 }
 
-// Whether the job is done, and not given up before.
+// Whether the job is done and was not cancelled before.
 bool WaitFor(Job& job, StopCheck& stop) {
   while (true) {
     {

@@ -19,7 +19,7 @@ struct CompileOptions {
   bool keep_llvm_ir = false;  // CompiledKernel::llvm_ir
 };
 
-// A parameter of the entry, as it lies in the parameter bytes.
+// A parameter of the entry and its place in the parameter bytes.
 struct KernelParameter {
   enum class Kind : uint8_t {
     kPointer,    // a device address
@@ -28,46 +28,45 @@ struct KernelParameter {
     kReport,     // hidden: address of a report buffer (report_buffer.h)
   };
   Kind kind = Kind::kScalar;
-  DType type;              // of the scalar, or of what is pointed to
+  DType type;              // of the scalar, or of the elements pointed to
   uint32_t offset = 0;     // bytes
   uint32_t bytes = 0;      // 8 for addresses
-  uint32_t alignment = 1;  // pointers: what the address must be a multiple of
+  uint32_t alignment = 1;  // pointers: the required alignment of the address
 };
 
-// Global memory that the kernel wants besides its parameters: scratch of `alloc.global`.
+// Global memory that the kernel needs besides its parameters: scratch of `alloc.global`.
 struct Workspace {
   uint32_t value = 0;   // of alloc.global
   bool zeroed = false;  // zero before the first launch; the kernel leaves it zero
 };
 inline constexpr uint64_t kWorkspaceAlignment = 256;
-// The most that all parameters together may take, on any target.
+// The most bytes of all parameters together, on any target.
 inline constexpr uint64_t kMaxParameterBytes = 32764;
 
 struct CompiledKernel {
   std::string name;  // of the entry
   std::string ptx;
-  std::string llvm_ir;        // if asked for: before optimisation
-  std::string layouts;        // what was inferred, and why
-  int threads = 0;            // a block, along x
-  uint64_t shared_bytes = 0;  // dynamic, to be given at launch; there is no static part
+  std::string llvm_ir;                      // if requested: before optimisation
+  std::string layouts;                      // the inferred layouts and their reasons
+  int threads = 0;                          // per block, along x
+  uint64_t shared_bytes = 0;                // dynamic, set at launch; there is no static part
   std::vector<KernelParameter> parameters;  // those of the kernel, then hidden ones
   uint64_t parameter_bytes = 0;
   std::vector<Workspace> workspace;
   std::vector<ReportRecord> records;
 };
 
-// Errors name the line: what a tile, a thread or a block cannot hold. A program that validates
-// compiles or is refused so.
+// Errors: a tile, a thread or a block exceeds a limit; they name the line. A valid program has no
+// other errors.
 //
-// `stop`, if it is not null and has anything to ask, may end the compilation; then the call returns
-// at once, with an error that says so. A pass of LLVM that is at work goes on in a thread of its
-// own to its end, where all of the compilation is freed. The process ends only after that, unless
-// it leaves by std::_Exit.
+// `stop`, if it is not null and active, can cancel the compilation; then the call returns at once
+// with an error. A running pass of LLVM continues to its end in a separate thread, which then frees
+// the compilation. The process ends only after that, unless it calls std::_Exit.
 Result<CompiledKernel> Compile(const Program& program, Target target,
                                const CompileOptions& options = {}, StopCheck* stop = nullptr);
-// What Compile says where `stop` has ended it.
+// The error of Compile after a cancellation by `stop`.
 Diagnostic StoppedCompilation(const Program& program, const StopCheck& stop);
-// How many compilations that nobody wants any more are still at work.
+// The number of cancelled compilations that are still running.
 int UnwantedCompilations();
 
 }  // namespace tarsia::compiler

@@ -1,4 +1,4 @@
-// Compiling on the thread that asks.
+// Compiling on the calling thread.
 #ifndef TARSIA_COMPILER_COMPILE_HERE_H_
 #define TARSIA_COMPILER_COMPILE_HERE_H_
 
@@ -6,8 +6,8 @@
 
 namespace tarsia::compiler {
 
-// As Compile. Looks at `stop` between passes and between the instructions of the program; the error
-// is then of kind diag::kCompileStopped.
+// As Compile. Checks `stop` between passes and between the instructions of the program; the error
+// is then diag::kCompileStopped.
 Result<CompiledKernel> CompileHere(const Program& program, Target target,
                                    const CompileOptions& options, StopFlag& stop);
 

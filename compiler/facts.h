@@ -1,5 +1,5 @@
-// What is known of an integer at compile time: a range, and what divides it. From this follow wide
-// accesses, masks that are idle, and loops that cannot overflow.
+// Facts about an integer at compile time: a range and a divisor. They allow wide accesses, unneeded
+// masks to be omitted, and loops that cannot overflow.
 #ifndef TARSIA_COMPILER_FACTS_H_
 #define TARSIA_COMPILER_FACTS_H_
 
@@ -10,7 +10,7 @@
 
 namespace tarsia::compiler {
 
-// lo <= x <= hi, and `multiple` divides x; 0 for what is always 0 (everything divides it).
+// lo <= x <= hi, and `multiple` divides x; 0 if x is always 0 (everything divides it).
 struct Facts {
   int64_t lo = INT64_MIN;
   int64_t hi = INT64_MAX;
@@ -18,7 +18,7 @@ struct Facts {
 
   static Facts Exactly(int64_t x);
   static Facts Between(int64_t low, int64_t high) { return {low, high, 1}; }
-  // What an integer of a type (or a bool) can be.
+  // The facts of any integer of a type (or a bool).
   static Facts OfType(DType type);
 
   [[nodiscard]] bool IsExact() const { return lo == hi; }
@@ -28,7 +28,7 @@ struct Facts {
   friend bool operator==(const Facts&, const Facts&) = default;
 };
 
-// Of arithmetic in 64 bits that wraps.
+// Facts of wrapping 64-bit arithmetic.
 Facts operator+(const Facts& a, const Facts& b);
 Facts operator-(const Facts& a, const Facts& b);
 Facts operator*(const Facts& a, const Facts& b);
@@ -36,9 +36,9 @@ Facts Quotient(const Facts& a, const Facts& b);  // truncating
 Facts Remainder(const Facts& a, const Facts& b);
 Facts Smaller(const Facts& a, const Facts& b);
 Facts Larger(const Facts& a, const Facts& b);
-// After x was cut to the low bits of an integer type.
+// The facts of x truncated to the low bits of an integer type.
 Facts Truncated(const Facts& x, DType type);
-// What both say of one x.
+// The facts of an x for which both hold.
 Facts Both(const Facts& a, const Facts& b);
 
 }  // namespace tarsia::compiler

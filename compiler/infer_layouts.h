@@ -1,11 +1,10 @@
 // Gives every register tile of a program a layout over the threads of a block.
 //
-// A layout that the text fixes is kept as it is. The others are solved for: tiles that elementwise
-// instructions take and give together share one layout, chosen from what is done with them (tensor
-// core fragments, wide accesses to memory), else from where the first of them comes from. Where an
-// instruction wants a tile otherwise than its value has it, the difference is written down here
-// and becomes a conversion. Deterministic, and right for every shape; layouts change speed, never
-// a result.
+// A layout that the text fixes is kept as it is. The others are inferred: the tiles of elementwise
+// instructions share one layout, chosen by their uses (tensor core fragments, wide accesses to
+// memory), else by the source of the first one. If an instruction needs a tile in another layout
+// than that of its value, the difference is recorded here and becomes a conversion. Deterministic,
+// and correct for every shape; layouts change speed, never a result.
 #ifndef TARSIA_COMPILER_INFER_LAYOUTS_H_
 #define TARSIA_COMPILER_INFER_LAYOUTS_H_
 
@@ -23,20 +22,20 @@ namespace tarsia::compiler {
 using LayoutId = uint32_t;
 inline constexpr LayoutId kNoLayout = UINT32_MAX;
 
-// The most elements a thread may hold of one tile: code is made for each.
+// The most elements of one tile per thread: code is made for each.
 inline constexpr int64_t kMaxSlots = 1024;
 
 struct ValueLayout {
-  LayoutId layout = kNoLayout;  // none: no register tile
+  LayoutId layout = kNoLayout;  // none: not a register tile
   std::string why;
 };
 
-// How an instruction itself takes its operands and gives its results; where that is not how the
-// value lies, there is a conversion before or after it.
+// The layouts in which an instruction itself needs its operands and makes its results; if the value
+// has another one, there is a conversion before or after it.
 struct InstLayouts {
   LayoutId operand[kMaxOperands] = {kNoLayout, kNoLayout, kNoLayout};
   LayoutId result[kMaxResults] = {kNoLayout, kNoLayout};
-  LayoutId moved = kNoLayout;  // elements that go through no register tile: who takes which
+  LayoutId moved = kNoLayout;  // elements that do not go through a register tile: their threads
   bool tensor_core = false;    // of dot: fragments of m16n8k16
 };
 
@@ -48,7 +47,7 @@ struct LayoutPlan {
 
 Result<LayoutPlan> InferLayouts(const Program& program);
 
-// One line a register tile: its layout and why; and one a conversion.
+// One line per register tile: its layout and the reason; and one per conversion.
 std::string ToString(const Program& program, const LayoutPlan& plan);
 
 }  // namespace tarsia::compiler

@@ -10,7 +10,7 @@ namespace tarsia::compiler {
 namespace {
 
 constexpr uint64_t kTileAlignment = 16;
-// More scratch than this buys little: exchanges go in rounds.
+// More scratch than this helps little: exchanges are done in rounds.
 constexpr uint64_t kMostScratch = 32 * 1024;
 
 uint64_t AlignUp(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }

@@ -1,4 +1,4 @@
-// The GPUs that code is made for: one table, from which names, limits and errors follow.
+// The target GPUs: one table, from which names, limits and errors follow.
 #ifndef TARSIA_COMPILER_TARGET_H_
 #define TARSIA_COMPILER_TARGET_H_
 
@@ -14,14 +14,14 @@ namespace tarsia::compiler {
 enum class Target : uint8_t {
   kSm80,   // A100
   kSm89,   // Ada
-  kSm90a,  // Hopper, with wgmma; its code runs on nothing else
+  kSm90a,  // Hopper, with wgmma; its code runs only there
 };
 
 struct TargetRow {
   Target target = Target::kSm80;
   std::string_view name;     // of .target, and of LLVM's CPU
   int capability = 0;        // 80 for compute capability 8.0
-  int ptx_version = 0;       // 84 for `.version 8.4`: the least that has what we emit
+  int ptx_version = 0;       // 84 for `.version 8.4`: the least for the code we emit
   int64_t shared_bytes = 0;  // of a block, at most
   int max_registers = 255;   // of a thread
   int max_warps = 32;        // of a block
@@ -31,7 +31,7 @@ std::span<const TargetRow> AllTargets();
 const TargetRow& Row(Target target);
 // By name ("sm_90a"); the error lists the known ones.
 Result<Target> FindTarget(std::string_view name);
-// What specialisation for the target has to keep.
+// The limits of specialisation for the target.
 TargetLimits LimitsOf(Target target);
 
 }  // namespace tarsia::compiler

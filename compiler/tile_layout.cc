@@ -11,7 +11,7 @@ size_t Size(int64_t x) { return static_cast<size_t>(x); }
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// The divisor of `threads` that makes the fewest turns over `units`, and of those the smallest.
+// The divisor of `threads` that needs the fewest rounds over `units`, and of those the smallest.
 int64_t ThreadsAlong(int64_t units, int64_t threads) {
   int64_t best = 1;
   for (int64_t t = 1; t <= threads; ++t) {
@@ -28,7 +28,7 @@ int64_t VectorOf(int64_t extent, int64_t limit) {
 }
 
 Result<RegLayout> WarpGrid(int64_t rows, int64_t columns, int64_t row_warps, int64_t column_warps) {
-  // Warps along rows outermost; those of a dimension that is not there replicate.
+  // Warps along rows outermost; those of a missing dimension replicate.
   const Extents shape = {rows, columns};
   const Extents modes = {rows, columns};
   Extents spatial;

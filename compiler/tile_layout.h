@@ -1,9 +1,9 @@
 // How a register tile of any shape lies in the threads of a block.
 //
-// A RegLayout factors its extents exactly; shapes of programs are of any extent (0, 1, odd). So a
+// A RegLayout factors its extents exactly; shapes of programs have any extents (0, 1, odd). So a
 // tile layout is a RegLayout of a padded shape, each extent rounded up, and the true shape. Slots
-// whose element is outside of the true shape are padding: what they hold is never stored, reduced
-// or shown. A tile without elements has no slots.
+// whose element is outside of the true shape are padding: their contents are never stored, reduced
+// or printed. A tile without elements has no slots.
 //
 // Pure values; safe from any thread.
 #ifndef TARSIA_COMPILER_TILE_LAYOUT_H_
@@ -40,8 +40,8 @@ class TileLayout {
   [[nodiscard]] bool padded() const { return reg_.shape() != shape_; }
   [[nodiscard]] bool replicated() const { return reg_.replication() > 1; }
 
-  // The part of an element's index that its slot gives, and the part that its thread gives; the
-  // index is their sum.
+  // The part of an element's index that depends on its slot, and the part that depends on its
+  // thread; the index is their sum.
   [[nodiscard]] Extents SlotOffset(int64_t slot) const;
   [[nodiscard]] Extents ThreadOffset(int64_t thread) const;
 
@@ -53,20 +53,20 @@ class TileLayout {
   bool empty_ = false;
 };
 
-// The layout as text; padded ones say so: `spatial(..) of [3, 5]`.
+// The layout as text; padded ones include the shape: `spatial(..) of [3, 5]`.
 std::string ToString(const TileLayout& layout);
 
 // ---- what inference chooses from -------------------------------------------------------------
 
 // Rows of the dimension `fast` in vectors of up to `vector` elements, neighbouring threads side by
-// side along it, then along the other dimensions from the last to the first; what threads are left
+// side along it, then along the other dimensions from the last to the first; the remaining threads
 // hold replicas.
 Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t vector, int fast);
 
 // Fragments of m16n8k16 tiled over the warps, for c [m, n] += a [m, k] * b [k, n].
 struct MmaLayouts {
   TileLayout a, b, c;
-  int64_t m = 1, n = 1, k = 1;  // instructions a warp along each
+  int64_t m = 1, n = 1, k = 1;  // instructions per warp along each
 };
 Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t warps);
 
@@ -77,17 +77,16 @@ Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t warps);
 Result<TileLayout> ReducedLayout(const TileLayout& source, std::span<const int64_t> axes,
                                  bool keepdims);
 Result<TileLayout> PermutedLayout(const TileLayout& source, std::span<const int64_t> order);
-// Nothing where the elements would change their place.
+// Empty if the elements would change their place.
 std::optional<TileLayout> ReshapedLayout(const TileLayout& source, const Extents& shape);
 
-// Where slot i of `to` comes from, if every thread has its elements itself: the same threads hold
-// the same elements in another order. -1 for slots that are padding in `from`.
+// The source of slot i of `to`, if every thread already has its elements, in another order. -1 for
+// slots that are padding in `from`.
 std::optional<std::vector<int64_t>> SlotPermutation(const TileLayout& from, const TileLayout& to);
 
-// How threads that hold parts of one result find each other: first within warps, by exchanging
-// with lane ^ mask for each mask; then, through shared memory, `parts` partial results each, of
-// which a thread's is number sum of (thread / stride % extent), mixed radix in the order of
-// `cross`.
+// How threads combine the parts of one result: first within warps, by exchanges with lane ^ mask
+// for each mask; then through shared memory, with `parts` partial results each. The number of a
+// thread's part is the sum of (thread / stride % extent), mixed radix in the order of `cross`.
 struct ThreadReduction {
   struct Cross {
     int64_t stride = 1;  // of threads

@@ -14,7 +14,7 @@ bool IsNanCode(DType type, uint64_t code) {
   return internal::DecodeExact(type, code).number_class == internal::NumberClass::kNan;
 }
 
-// The place of a code among the ordered numbers, 2^63 for zero.
+// The position of a code in the order of numbers; zero is at 2^63.
 uint64_t OrderOf(DType type, uint64_t code) {
   const uint64_t bits = (code & CodeMask(type)) >> internal::UnusedLowBits(type);
   const int magnitude_bits = type.exponent + type.mantissa;

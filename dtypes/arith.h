@@ -1,10 +1,10 @@
-// Scalar arithmetic, exactly as programs mean it, on native integers, float, double, and the two
-// 16-bit floats F16 and BF16 below.
+// Scalar arithmetic with the exact meaning of the instructions, on native integers, float, double,
+// and the two 16-bit floats F16 and BF16 below.
 // - Integers wrap. x / 0 is all ones, the least value / -1 is itself; x % 0 is x, and the least
-//   value % -1 is 0. Division and remainder truncate. A shift count is taken as unsigned; at or
-//   beyond the width the result is 0 (arithmetic right shift: the sign).
-// - Floats: one rounding an operation, to nearest even, subnormals honoured. Min and Max return
-//   the operand that is no NaN, the canonical NaN for two NaNs, and take -0 as less than +0.
+//   value % -1 is 0. Division and remainder truncate. A shift count is unsigned; if it is the width
+//   or more, the result is 0 (arithmetic right shift: the sign).
+// - Floats: one rounding per operation, to nearest even, subnormals honoured. If one operand of Min
+//   or Max is a NaN, they return the other one; for two NaNs the canonical NaN. -0 is less than +0.
 //   Otherwise the code of a NaN result is unspecified.
 // F16 and BF16 compute in double: sums and products of F16 are exact there, and for +, -, *, /
 // and square root of p-bit operands a first rounding to 2p + 2 bits or more changes nothing
@@ -51,8 +51,8 @@ inline float ToFloat(F16 x) {
   if (magnitude >= 0x7C00) {  // infinity, NaN
     return std::bit_cast<float>(sign | 0x7F800000u | (magnitude & 0x3FFu) << 13);
   }
-  // As an f32 exponent field the value is 2^-112 of what it should be; the product is exact,
-  // subnormals included.
+  // With the exponent field of f16 in that of f32, the value is too small by 2^-112; the product is
+  // exact, also for subnormals.
   const float scaled = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(scaled) | sign);
 }
@@ -86,7 +86,7 @@ uint16_t RoundToHalf(double value) {
   const uint64_t base =
       lost_to_subnormal != 0 ? 0 : static_cast<uint64_t>(exponent + kBias - 1) << kMantissa;
   const uint64_t up = rest > half || (rest == half && (kept & 1) != 0) ? 1 : 0;
-  return static_cast<uint16_t>(sign | (base + kept + up));  // a carry goes up to infinity
+  return static_cast<uint16_t>(sign | (base + kept + up));  // a carry may reach infinity
 }
 
 inline void FromDouble(double value, F16& out) { out.bits = RoundToHalf<5, 10>(value); }
@@ -434,14 +434,15 @@ To IntegerToFloat(From value) {
 
 // --- units in the last place ---
 
-// Steps between two codes of a float type along its ordered numbers; -0 and +0 are one number.
-// Two NaNs are 0 apart, a NaN and a number 2^64 - 1. Infinity is one step past the largest.
+// Steps between two codes of a float type along its ordered numbers; -0 and +0 are one number. The
+// distance of two NaNs is 0, that of a NaN and a number 2^64 - 1. Infinity is one step past the
+// largest number.
 uint64_t UlpDistance(DType type, uint64_t a, uint64_t b);
 
-// |value(code) - truth| in units of the spacing of the type at `truth` (the spacing of the
-// smallest normal numbers below them). 0 when both are NaN, when both are the same infinity, or
-// when the code is the infinity that truth overflows to; infinite when only one is NaN or the
-// infinities differ.
+// |value(code) - truth| in units of the spacing of the type at `truth` (below the smallest normal
+// number, the spacing there). 0 when both are NaN, when both are the same infinity, or when the
+// code is the infinity that truth overflows to; infinite when only one is NaN or the infinities
+// differ.
 double UlpError(DType type, uint64_t code, long double truth);
 
 }  // namespace tarsia::arith

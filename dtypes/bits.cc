@@ -25,7 +25,7 @@ uint64_t LoadBytes(const uint8_t* p, size_t count) {
   return value;
 }
 
-// Eight codes next to each other in the low bits of a word, to one a byte.
+// Spreads eight adjacent codes in the low bits of a word to one per byte.
 uint64_t Spread(const Step* steps, uint64_t word) {
   for (int i = 0; i < 3; ++i) {
     word = (word & steps[i].low) | (word << steps[i].shift & steps[i].high);
@@ -41,9 +41,9 @@ uint64_t Gather(const Step* steps, uint64_t word) {
   return word;
 }
 
-// Whole groups of 8 elements take `width` bytes each, so a group's bit offset in its first byte is
-// that of the stream, and below 8 * 7 + 8 = 64 bits one load holds it all. Vectors read what they
-// can, words the rest.
+// Groups of 8 elements take `width` bytes each, so the bit offset of a group in its first byte is
+// that of the stream, and one load of 64 bits holds the at most 8 * 7 + 7 bits. Vectors read as
+// many groups as possible, words the rest.
 size_t UnpackGroups(const uint8_t* src, int offset, int width, size_t n, uint8_t* dst) {
   const auto group = static_cast<size_t>(width);
   const auto bytes = static_cast<size_t>(BytesForBits(static_cast<uint64_t>(offset) + n * group));
@@ -80,7 +80,7 @@ constexpr size_t ContainerOfWidth(int width) {
   return width <= 8 ? 1 : width <= 16 ? 2 : width <= 32 ? 4 : 8;
 }
 
-// Whether the stream is an array of containers as it lies.
+// Whether the stream is already an array of containers.
 constexpr bool IsPlainArray(uint64_t bit_offset, int width) {
   return bit_offset % 8 == 0 && (width == 8 || width == 16 || width == 32 || width == 64);
 }

@@ -1,7 +1,7 @@
 // Bit streams: element k of width N occupies bits [k*N, (k+1)*N), least significant bit first,
-// bytes in ascending order. No function touches a byte that holds none of the bits named. Writers
-// of different bits of one byte must be ordered by the caller. Widths are 1 to 64; nothing is
-// checked: ranges are the caller's business.
+// bytes in ascending order. No function accesses a byte that holds none of the given bits. The
+// caller must order writers of different bits of one byte. Widths are 1 to 64; ranges are not
+// checked.
 #ifndef TARSIA_DTYPES_BITS_H_
 #define TARSIA_DTYPES_BITS_H_
 

@@ -24,8 +24,8 @@ size_t Pack(const uint8_t*, int, size_t, uint8_t*) { return 0; }
 
 #else
 
-// A block of 128 bits holds two words of eight codes, 2 * width bytes of the stream. One or two
-// blocks a vector.
+// A block of 128 bits holds two words of eight codes, 2 * width bytes of the stream. A vector holds
+// one or two blocks.
 using Block = hn::FixedTag<uint8_t, 16>;
 using Bytes = hn::CappedTag<uint8_t, 32>;
 using Words = hn::Repartition<uint64_t, Bytes>;

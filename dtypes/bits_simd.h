@@ -1,4 +1,4 @@
-// The vector kernels behind bits.h: codes of 1 to 7 bits between a stream and bytes.
+// The vector kernels of bits.h: codes of 1 to 7 bits between a stream and bytes.
 #ifndef TARSIA_DTYPES_BITS_SIMD_H_
 #define TARSIA_DTYPES_BITS_SIMD_H_
 
@@ -7,8 +7,8 @@
 
 namespace tarsia::internal {
 
-// Eight codes of N bits, next to each other in the low 8 N bits of a word, and one a byte: each of
-// three steps moves the upper half of every field to where it belongs.
+// Converts between eight adjacent codes of N bits in the low 8 N bits of a word and one code per
+// byte: each of three steps moves the upper half of every field to its place.
 //   step  field of the stream  field of the bytes
 //   0     4 N                  32
 //   1     2 N                  16
@@ -30,12 +30,12 @@ constexpr Step MakeStep(int width, int step) {
   return out;
 }
 
-// Reads as many of n codes as whole vectors hold, from bit `offset` of 0 to 7 on, and returns how
-// many: a multiple of 8. Reads none of the bytes past `bytes`.
+// Reads as many of n codes as fill whole vectors, starting at bit `offset` (0 to 7), and returns
+// their number, a multiple of 8. Reads no byte past `bytes`.
 size_t UnpackVectors(const uint8_t* src, size_t bytes, int offset, int width, size_t n,
                      uint8_t* dst);
-// Writes as many of n codes as whole vectors hold, from the first bit of dst on, and returns how
-// many: a multiple of 8. Bytes after theirs that belong to later groups of 8 codes may change.
+// Writes as many of n codes as fill whole vectors, starting at the first bit of dst, and returns
+// their number, a multiple of 8. Later bytes that belong to later groups of 8 codes may change.
 size_t PackVectors(const uint8_t* src, int width, size_t n, uint8_t* dst);
 
 }  // namespace tarsia::internal

@@ -1,6 +1,6 @@
-// Codebooks: what codes of a few bits mean where no formula says it. A code is an index into a list
-// of numbers; the codes themselves are plain unsigned integers (`u4` for sixteen values) and are
-// packed, loaded and moved as such.
+// Codebooks: the meaning of codes of a few bits that no formula describes. A code is an index into
+// a list of numbers; the codes themselves are plain unsigned integers (`u4` for sixteen values) and
+// are packed, loaded and moved as such.
 #ifndef TARSIA_DTYPES_CODEBOOK_H_
 #define TARSIA_DTYPES_CODEBOOK_H_
 
@@ -23,8 +23,8 @@ std::span<const Codebook> AllCodebooks();
 // The codebook of a name; null if there is none.
 const Codebook* FindCodebook(std::string_view name);
 
-// The type of a codebook's codes: u1 to u8 for 2 to 256 values. Nothing where the number of values
-// is no such power of two, or where one of them is not finite.
+// The type of a codebook's codes: u1 to u8 for 2 to 256 values. Empty if the number of values is
+// not such a power of two, or if a value is not finite.
 std::optional<DType> CodeTypeOf(const Codebook& book);
 
 }  // namespace tarsia

@@ -33,7 +33,7 @@ constexpr bool CodesAndTypesAreDistinct() {
 }
 static_assert(CodesAndTypesAreDistinct());
 
-// The rule of the small floats: N = 1 + X + Y, and the bias that the specials ask for.
+// The rule of the small floats: N = 1 + X + Y, and the bias that belongs to the specials.
 constexpr bool FieldsAreConsistent(const DTypeRow& row) {
   const DType t = row.type;
   if (t.kind != DTypeKind::kFloat) return true;
@@ -101,8 +101,8 @@ std::span<const DTypeRow> AllDTypes() { return kRows; }
 std::span<const std::string_view> DTypeNames() { return kNames; }
 
 std::optional<DType> FindDType(std::string_view name) {
-  // Names of the language are asked for far more often than types: all types but `bool` have a
-  // digit in the second or third place.
+  // Most look-ups are of names that are not types: all types except `bool` have a digit as second
+  // or third character.
   const auto digit = [&](size_t i) { return i < name.size() && name[i] >= '0' && name[i] <= '9'; };
   if (!digit(1) && !digit(2) && name != "bool") return std::nullopt;
   if (const DTypeRow* row = FindRow(name)) return row->type;

@@ -1,5 +1,5 @@
-// Element types as data: what a code of N bits means. One table (dtypes.def) names them all; no
-// type is a class of its own. All functions here are pure, and may be called from any thread.
+// Element types as data: the meaning of a code of N bits. One table (dtypes.def) lists them all; no
+// type has its own class. All functions here are pure, and may be called from any thread.
 #ifndef TARSIA_DTYPES_DTYPE_H_
 #define TARSIA_DTYPES_DTYPE_H_
 
@@ -40,7 +40,7 @@ struct DType {
   friend constexpr bool operator==(const DType&, const DType&) = default;
 
   [[nodiscard]] constexpr bool IsUnsigned() const { return kind == DTypeKind::kUnsigned; }
-  // A two's complement integer (floats, which have a sign too, are not meant).
+  // A two's complement integer (not a float, although floats have a sign too).
   [[nodiscard]] constexpr bool IsSigned() const { return kind == DTypeKind::kSigned; }
   [[nodiscard]] constexpr bool IsInteger() const { return IsUnsigned() || IsSigned(); }
   [[nodiscard]] constexpr bool IsBool() const { return kind == DTypeKind::kBool; }
@@ -75,12 +75,12 @@ std::span<const DTypeRow> AllDTypes();
 // All canonical names in the same order, for suggestions.
 std::span<const std::string_view> DTypeNames();
 
-// The type of a name. Besides the canonical names, `fn` after a float of fewer than 8 bits is
-// accepted and means the same type.
+// The type with this name. Besides the canonical names, a float of fewer than 8 bits may be
+// followed by `fn`, which does not change the type.
 std::optional<DType> FindDType(std::string_view name);
 // The canonical name; "?" for a type that is not in the table. Constant time.
 std::string_view DTypeName(DType type);
-// The place in AllDTypes(), dense from 0; kNoDTypeIndex for a type that is not in the table.
+// The index in AllDTypes(); kNoDTypeIndex for a type that is not in the table.
 inline constexpr uint8_t kNoDTypeIndex = 0xFF;
 uint8_t DTypeIndex(DType type);
 // The frozen number; 0 for a type that is not in the table.
@@ -97,7 +97,7 @@ constexpr uint64_t CodeMask(DType type) {
   return type.bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << type.bits) - 1;
 }
 
-// An integer or float of at most 8 bits: what weights may be.
+// An integer or float of at most 8 bits: the types of weights.
 constexpr bool LowPrecision(DType type) {
   return type.bits >= 1 && type.bits <= 8 && (type.IsInteger() || type.IsFloat());
 }

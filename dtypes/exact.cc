@@ -93,7 +93,7 @@ uint64_t EncodeExponent(DType type, const Exact& value, CastOptions options, uin
   return EncodeFloat(type, value, options, random);
 }
 
-// The magnitude of a finite value without its fraction; UINT64_MAX when it does not fit.
+// The integer part of the magnitude of a finite value; UINT64_MAX if it does not fit.
 uint64_t IntegerMagnitude(const Exact& value, Rounding rounding, uint32_t random) {
   if (value.significand == 0) return 0;
   if (value.exponent >= 0) {

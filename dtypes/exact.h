@@ -1,5 +1,5 @@
-// Numbers on their way from one type to another: an exact dyadic value and what rounds it. The
-// inside of convert.h; users call that.
+// An exact dyadic value between two types, and its rounding. The implementation of convert.h, which
+// users call.
 #ifndef TARSIA_DTYPES_EXACT_H_
 #define TARSIA_DTYPES_EXACT_H_
 
@@ -30,8 +30,8 @@ Exact DecodeExact(DType type, uint64_t code);
 // Rounds a value to any type but complex ones, by the rules of convert.h. kWrap saturates.
 uint64_t EncodeExact(DType type, const Exact& value, CastOptions options, uint32_t random);
 
-// The magnitude code that a nonzero finite value rounds to when the exponent field of the type
-// (a float or e8m0) has no end. UINT64_MAX stands for all values far above the type's range.
+// The magnitude code that a nonzero finite value rounds to if the exponent field of the type (a
+// float or e8m0) were unbounded. UINT64_MAX stands for all values far above the type's range.
 uint64_t RoundMagnitude(DType type, uint64_t significand, int exponent, Rounding rounding,
                         uint32_t random);
 
@@ -58,7 +58,8 @@ constexpr bool Saturates(DType type, Overflow overflow) {
 
 // Code of the quiet NaN; of the largest finite value for finite-only floats.
 uint64_t NanCode(DType type, bool negative);
-// What a float or e8m0 that does not saturate overflows to: infinity, or NaN where there is none.
+// The overflow result of a float or e8m0 that does not saturate: infinity, or NaN if the type has
+// no infinity.
 uint64_t OverflowCode(DType type, bool negative);
 
 }  // namespace tarsia::internal

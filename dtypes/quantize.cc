@@ -92,7 +92,7 @@ std::vector<double> WeightsOf(std::span<const float> w, const Block& block) {
   return out;
 }
 
-// What all blocks of a matrix share.
+// The parameters that all blocks of a matrix share.
 struct Chooser {
   const QuantiseSpec& spec;
   const Levels levels;
@@ -129,7 +129,7 @@ Affine Chooser::AbsmaxAffine(double least, double most) const {
     least = std::min(least, 0.0);
     most = std::max(most, 0.0);
   }
-  // A constant block is one step of its own size away from the zero point.
+  // The value of a constant block is one step from the zero point; the step is its magnitude.
   const double range = most > least ? (most - least) / (high - low) : std::fabs(least);
   const double scale = RoundTo(spec.scale_type, range);
   if (scale == 0) return {0, integer_zero ? std::clamp(0.0, low, high) : 0.0};
@@ -185,7 +185,7 @@ void QuantiseAll(std::span<const float> w, Quantised& out) {
   }
 }
 
-// Blocks side by side in a row of the scales.
+// The number of blocks in a row of the scales.
 int64_t BlocksAcross(int64_t n, const QuantiseSpec& spec) {
   return n / spec.columns + (n % spec.columns != 0 ? 1 : 0);
 }

@@ -11,18 +11,18 @@ namespace {
 
 // ---- the exact search without zero points ----------------------------------------------------
 //
-// While the levels that weights are rounded to stay the same, the error is a parabola in the step
-// s: W - 2 A s + B s^2, with W = sum w^2, A = sum w v, B = sum v^2. They change only where some
-// w / s meets the middle of two levels. Coming down from infinity, where every w / s is 0, each
-// such event moves one weight one level outwards, so that A and B of all pieces follow from one
-// sorted list. The best s of the scale type for the levels of a piece is a neighbour of A / B. It
-// may lie outside of the piece; its true error is then lower still and found in its own piece, so
-// that the least of all these is the least error there is.
+// As long as the weights are rounded to the same levels, the error is a parabola in the step s: W -
+// 2 A s + B s^2, with W = sum w^2, A = sum w v, B = sum v^2. They change only where some w / s
+// meets the middle of two levels. Coming down from infinity, where every w / s is 0, each such
+// event moves one weight one level outwards, so A and B of all pieces follow from one sorted list.
+// The best s of the scale type for the levels of a piece is a neighbour of A / B. It may lie
+// outside of the piece; its true error is then lower still and found in its own piece, so the least
+// of all these errors is the minimum.
 
 struct Event {
   double step;      // at and below which the weight has its new level
-  uint32_t weight;  // whose
-  uint32_t level;   // the place that it leaves for one further from 0
+  uint32_t weight;  // the one that changes its level
+  uint32_t level;   // the level that it leaves for one further from 0
 };
 
 struct Parabola {
@@ -36,7 +36,7 @@ struct Parabola {
     a -= w * level;
     b -= level * level;
   }
-  // Error less W.
+  // The error minus W.
   [[nodiscard]] double At(double step) const { return step * (b * step - 2 * a); }
   [[nodiscard]] double Least() const { return a > 0 && b > 0 ? -a * a / b : 0; }
 };
@@ -49,7 +49,7 @@ std::vector<double> MiddlesOf(const Levels& levels) {
   return middles;
 }
 
-// Below this step the weight that is clipped most has a larger error than `most` all by itself.
+// Below this step the error of the most clipped weight alone exceeds `most`.
 double LeastStep(std::span<const double> weights, const Levels& levels, double most) {
   const double root = std::sqrt(most) * (1 + 1e-9);
   double least = 0;
@@ -100,8 +100,8 @@ double RoundZero(const QuantiseSpec& spec, const Levels& levels, double zero) {
   return std::clamp(std::nearbyint(zero), levels.Least(), levels.Most());
 }
 
-// Scale and zero point of the straight line through (level, weight) of the levels that `affine`
-// gives; a scale of 0 where there is none.
+// Scale and zero point of the regression line through (level, weight) for the levels of `affine`; a
+// scale of 0 if there is no line.
 Affine Regress(std::span<const double> weights, const Levels& levels, const QuantiseSpec& spec,
                const Affine& affine) {
   const auto count = static_cast<double>(weights.size());
@@ -193,7 +193,7 @@ double LeastSquaresScale(std::span<const double> weights, const Levels& levels, 
     sums.Add(w, levels.values[w > 0 ? event.level + 1 : event.level - 1]);
     consider();
   }
-  // The sums drift by rounding; what they found must hold against the errors themselves.
+  // The sums accumulate rounding errors, so their result is compared by its true error.
   return SquaredError(weights, levels, {best, 0}, tensor_scale) < start_error ? best : start;
 }
 

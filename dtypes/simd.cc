@@ -19,7 +19,7 @@ constinit hwy::ChosenTarget chosen_simd;
 
 namespace {
 
-std::atomic<Simd> running = Simd::kBaseline;  // what chosen_simd stands for
+std::atomic<Simd> running = Simd::kBaseline;  // the instruction set of chosen_simd
 
 struct Entry {
   SimdRow row;
@@ -61,7 +61,7 @@ std::string Names(bool of_processor) {
   return out.empty() ? "none of them" : out;
 }
 
-// What TARSIA_SIMD asks for; nothing if it is not set.
+// The instruction set that TARSIA_SIMD requests; empty if it is not set.
 Result<std::optional<Simd>> Wanted() {
   const char* const text = std::getenv(kSimdVariable);
   if (text == nullptr || *text == '\0') return std::optional<Simd>();
@@ -73,7 +73,7 @@ Result<std::optional<Simd>> Wanted() {
   return MakeDiagnostic(diag::kSimdUnknown, Location(), kSimdVariable, text, Names(false));
 }
 
-// Read once, as the choice is made once.
+// Read once, because the choice is made once.
 const Result<std::optional<Simd>>& WantedOnce() {
   static const auto wanted = Wanted();
   return wanted;

@@ -98,7 +98,7 @@ std::string DecimalDigits(Natural number) {
 
 // --- printing ---
 
-// 0.digits * 10^point as text. Positional where that is short, else d.ddde+-x.
+// 0.digits * 10^point as text. Positional if that is short, else d.ddde+-x.
 std::string PlaceDigits(const std::string& digits, int point, bool positional) {
   const int count = static_cast<int>(digits.size());
   if (!positional && (point > 17 || point < -4)) {
@@ -145,7 +145,7 @@ std::string MagnitudeToString(DType type, uint64_t code, const Exact& value) {
 
 // --- parsing ---
 
-// Far outside of every type, and far from overflowing an int.
+// Far outside of the range of every type, and far from overflow of an int.
 constexpr int kFar = 1 << 20;
 
 // A cursor over the text of a number.
@@ -168,8 +168,7 @@ int DigitValue(char c, int base) {
   return value < base ? value : -1;
 }
 
-// Digits around an optional point: the significant ones, and how many of the digits read stand
-// behind the point.
+// Digits around an optional point: the significant ones, and the number of digits after the point.
 struct Digits {
   std::vector<uint8_t> values;  // no leading zeros
   int64_t behind_point = 0;
@@ -209,7 +208,8 @@ std::optional<int> ReadExponent(Reader& reader, char mark) {
 }
 
 // A number as read, its magnitude rounded to odd in 64 bits: exact, or inexact with the last bit
-// set for what was lost. Rounding that once more to fewer than 63 bits is as if from the exact one.
+// set for what was lost. Rounding it again to fewer than 63 bits is the same as rounding the exact
+// number.
 struct Number : Exact {
   bool inexact = false;
 };
@@ -237,7 +237,7 @@ Number DivideToOdd(Natural numerator, Natural denominator) {
   return out;
 }
 
-// Stands for a value beyond all types.
+// A value outside of the range of all types.
 Number FarValue(bool large) {
   return {{NumberClass::kFinite, false, 1, large ? 5000 : -5000}, true};
 }
@@ -272,7 +272,7 @@ Number FromHexadecimal(const Digits& digits, int exponent) {
   int64_t scale = exponent - free_bits - 4 * digits.behind_point;
   for (size_t i = kept; i < digits.values.size(); ++i) {
     scale += 4;
-    // With free bits left, the first dropped digit still has its say in them.
+    // If bits are left, the first dropped digit still contributes to them.
     if (i == kept && free_bits > 0) {
       out.significand |= uint64_t{digits.values[i]} >> (4 - free_bits);
     }
@@ -318,7 +318,7 @@ std::optional<uint64_t> WholeMagnitude(const Exact& value) {
 }
 
 std::optional<uint64_t> ParseInteger(DType type, const Number& value) {
-  // What 64 bits cannot hold has a fraction or is too large.
+  // A value that 64 bits cannot hold has a fraction or is too large.
   if (value.number_class != NumberClass::kFinite || value.inexact) return std::nullopt;
   const std::optional<uint64_t> magnitude = WholeMagnitude(value);
   if (!magnitude) return std::nullopt;

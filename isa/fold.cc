@@ -67,7 +67,7 @@ std::optional<ExprId> Folder::FoldNumbers(BinaryOp op, ExprId a, ExprId b) {
   const auto j = pool_.AsInt(b);
   if (i && j) {
     if (IsComparison(op)) return pool_.Bool(Compare(op, *i, *j));
-    // What has no value is left to the evaluator, which says so.
+    // An expression without a value is left to the evaluator, which reports it.
     if (const auto out = CheckedArithmetic(op, *i, *j)) return pool_.Int(*out);
     return std::nullopt;
   }
@@ -81,13 +81,13 @@ std::optional<ExprId> Folder::FoldNumbers(BinaryOp op, ExprId a, ExprId b) {
 std::optional<ExprId> Folder::FoldLogic(BinaryOp op, ExprId a, ExprId b) {
   const auto left = pool_.AsBool(a);
   if (!left) return std::nullopt;
-  // What the left side settles is not asked of the right one.
+  // The right side is not needed if the left one decides.
   if (*left == (op == BinaryOp::kOr) && !pool_.UsesValues(b)) return a;
   if (pool_.AsBool(b)) return *left == (op == BinaryOp::kOr) ? a : b;
   return std::nullopt;
 }
 
-// Of types, layouts and whatever else can be equal.
+// Folds the equality of types, layouts and other values.
 std::optional<ExprId> Folder::FoldEquality(BinaryOp op, ExprId a, ExprId b) {
   if (op != BinaryOp::kEqual && op != BinaryOp::kNotEqual) return std::nullopt;
   if (IsNumber(a) || IsNumber(b) || pool_.UsesValues(a) || pool_.UsesValues(b)) {
@@ -110,7 +110,7 @@ ExprId Folder::FoldBinary(BinaryOp op, ExprId a, ExprId b) {
   return out ? *out : pool_.Binary(op, a, b);
 }
 
-// The functions of numbers, their arguments in the order of the parameters.
+// Folds functions of numbers, with the arguments in the order of the parameters.
 ExprId Folder::FoldCall(Func func, const std::vector<ExprId>& arguments) {
   const ExprId call = pool_.Call(func, arguments);
   if (func != Func::kCeildiv && func != Func::kMin && func != Func::kMax && func != Func::kBits) {

@@ -1,4 +1,4 @@
-// Puts the values of constants into expressions and computes what is then known.
+// Substitutes the values of constants in expressions and computes what is then known.
 #ifndef TARSIA_ISA_FOLD_H_
 #define TARSIA_ISA_FOLD_H_
 
@@ -10,14 +10,14 @@
 
 namespace tarsia {
 
-// Folds expressions of one pool, which it adds to. Numbers, booleans and comparisons are computed;
-// what cannot be (a name without value, a `%value`, division by zero, overflow) stays as it is,
-// for the evaluator to report. The arguments of functions of numbers come into the order of the
-// parameters. Not thread-safe.
+// Folds expressions of one pool, to which it adds nodes. Computes numbers, booleans and
+// comparisons; anything else (a name without value, a `%value`, division by zero, overflow) stays
+// unchanged, and the evaluator reports it. The arguments of functions of numbers are put in the
+// order of the parameters. Not thread-safe.
 class Folder {
  public:
   explicit Folder(ExprPool& pool) : pool_(pool) {}
-  // From now on the name stands for the expression. Bind before folding.
+  // From now on the name means the expression. Bind before folding.
   void Bind(StringId name, ExprId value) { bindings_[name] = value; }
   ExprId Fold(ExprId id);
 

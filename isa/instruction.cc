@@ -106,7 +106,7 @@ struct Error {
   Error { error }
 #define DOC(text) std::string_view(text)
 
-// The parts of a row, each of a type of its own.
+// Adds a part of a row; each kind of part has its own type.
 constexpr void Add(InstRow& row, const FixedList<ResultRow, kMaxResults>& results) {
   row.results = results;
 }
@@ -220,7 +220,7 @@ constexpr std::array<uint8_t, 256> kByCode = [] {
 }();
 static_assert(kOpcodes < 0xFF);
 
-// Perfect enough: the mnemonics in an open-addressed table of a fixed size.
+// The mnemonics in an open-addressed hash table of fixed size.
 struct MnemonicTable {
   static constexpr size_t kSize = 512;
   std::array<uint8_t, kSize> slots;

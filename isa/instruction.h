@@ -55,16 +55,16 @@ inline constexpr AttrRow kAttrRows[] = {
 };
 inline const AttrRow& Row(Attr attr) { return kAttrRows[static_cast<size_t>(attr)]; }
 std::optional<Attr> FindAttr(std::string_view text);
-// The words an attribute of kind kRounding or kCache takes; their index is the value.
+// The words for an attribute of kind kRounding or kCache; their index is the value.
 inline constexpr std::string_view kRoundingWords[] = {"nearest", "toward_zero", "stochastic"};
 inline constexpr std::string_view kCacheWords[] = {"default", "evict_first", "no_allocate"};
-// The words of a kind; empty for kinds that take none.
+// The words of a kind; empty for kinds without words.
 std::span<const std::string_view> AttrWords(AttrKind kind);
 
 enum class Space : uint8_t { kNone, kGlobal, kShared, kRegister };
 std::string_view SpaceName(Space space);  // "global"; "" for kNone
 
-// What an operand may be. How an instruction uses it is its Role.
+// The kinds of operands. The Role is how an instruction uses an operand.
 enum class OperandKind : uint8_t {
   kTile,          // a register tile
   kOptionalTile,  // a register tile, may be left out (only the last operand)
@@ -79,7 +79,7 @@ enum class OperandKind : uint8_t {
   kText,          // a string
 };
 
-// Which element types an operand may have.
+// The element types that an operand may have.
 enum class TypeClass : uint8_t {
   kAnyType,
   kArithmeticType,      // i/u 8, 16, 32, 64, f16, bf16, f32, f64
@@ -90,7 +90,7 @@ enum class TypeClass : uint8_t {
   kBitsType,            // arithmetic integers and bool
   kBoolOnlyType,
   kComparableType,    // arithmetic types and bool
-  kScalarType,        // what a scalar can be: arithmetic types and bool
+  kScalarType,        // the types of scalars: arithmetic types and bool
   kAtomicAddType,     // i/u 32, 64, f16, bf16, f32, f64
   kAtomicIntType,     // i/u 32, 64
   kRandomType,        // u32
@@ -111,48 +111,48 @@ enum class ResultKind : uint8_t {
   kAny,        // as the annotation says
 };
 
-// What an instruction does with an operand.
+// How an instruction uses an operand.
 enum class Role : uint8_t {
   kRead,       // uses its elements, or its value
   kWritten,    // memory: writes elements
   kUpdated,    // memory: reads and writes elements, in one step
   kViewed,     // the result is a view of it: of its memory, or of its bits in registers
-  kIndex,      // takes it as indices, bounds or a count
-  kCondition,  // chooses by it: a block, or one of the other operands
+  kIndex,      // uses it as indices, bounds or a count
+  kCondition,  // chooses a block or one of the other operands by it
   kText,       // shows it to people
 };
 
-// What the annotation `: type` must say. Whatever more it says must agree with what is inferred;
-// a register layout may be fixed on every register result, behind its shape.
+// What the annotation `: type` must say. Anything more must agree with what is inferred; every
+// register result may have a register layout after its shape.
 enum class Annotation : uint8_t {
   kNoType,          // nothing
-  kTypeIfExpr,      // element type, where a scalar expression has none of its own
+  kTypeIfExpr,      // element type, if a scalar expression has none of its own
   kDTypeType,       // element type
   kShapeType,       // shape
   kDTypeShapeType,  // element type and shape
   kLayoutType,      // shape and layout
-  kFullType,        // element type and shape, and the space where it is not plain
+  kFullType,        // element type and shape, and the space if it does not follow
 };
 
 enum Traits : uint32_t {
   kNoTraits = 0,
-  kPure = 1u << 0,  // the result depends on the operands alone
+  kPure = 1u << 0,  // the result depends only on the operands
   kOpensBlock = 1u << 1,
   kEndsBlock = 1u << 2,
   kHasEffect = 1u << 3,
   kCompares = 1u << 4,       // the result is bool
   kAtomic = 1u << 5,         // updates each element of memory in one indivisible step
-  kAsynchronous = 1u << 6,   // goes on after the instruction, until something waits for it
+  kAsynchronous = 1u << 6,   // continues after the instruction, until something waits for it
   kCollective = 1u << 7,     // the threads of a block meet
   kRuntimeShape = 1u << 8,   // the annotated extents may depend on scalars
-  kScalarExpr = 1u << 9,     // operands may be expressions of scalars, not of constants alone
+  kScalarExpr = 1u << 9,     // operands may be expressions of scalars, not only of constants
   kTypeOfResult = 1u << 10,  // computes in the type of its result, not in that of its operands
   kInFull = 1u << 11,        // computes expressions in 64 bits
-  kReports = 1u << 12,       // may say something to the host
-  kByElement = 1u << 13,     // elements of register tiles meet those at the same place alone
+  kReports = 1u << 12,       // may report something to the host
+  kByElement = 1u << 13,     // combines only elements at the same place of register tiles
   kKeepsOrder = 1u << 14,    // the same elements in row-major order under another shape
-  kReadsCodes = 1u << 15,    // takes the codes of operand 0 as bits
-  kGivesCodes = 1u << 16,    // gives the codes of its result as bits, as they were stored
+  kReadsCodes = 1u << 15,    // reads the codes of operand 0 as bits
+  kGivesCodes = 1u << 16,    // returns the codes of its result as bits, as they were stored
 };
 
 struct OperandRow {
@@ -160,8 +160,8 @@ struct OperandRow {
   TypeClass types = TypeClass::kAnyType;
   std::string_view name;
   Role role = Role::kRead;
-  Space space = Space::kNone;  // of tiles in memory: where they must be; kNone: global or shared
-  // A tile in memory, or whatever may be one.
+  Space space = Space::kNone;  // of tiles in memory: the required space; kNone: global or shared
+  // A tile in memory, or an operand that may be one.
   [[nodiscard]] constexpr bool IsMemory() const {
     return kind == OperandKind::kMemoryTile || kind == OperandKind::kElement ||
            kind == OperandKind::kSource;
@@ -221,7 +221,7 @@ struct InstRow {
   [[nodiscard]] constexpr bool MakesView() const {
     return operands.size() != 0 && operands[0].role == Role::kViewed;
   }
-  // The space in which it makes new memory; kNone: it makes none.
+  // The space in which it allocates memory; kNone: it does not.
   [[nodiscard]] constexpr Space Allocates() const {
     return results.size() != 0 ? results[0].space : Space::kNone;
   }

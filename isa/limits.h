@@ -1,4 +1,4 @@
-// The limits of programs: what the language, the launch and every device hold them to.
+// The limits of programs in the language, in launches and on every device.
 #ifndef TARSIA_ISA_LIMITS_H_
 #define TARSIA_ISA_LIMITS_H_
 

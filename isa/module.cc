@@ -71,7 +71,7 @@ TypeId Module::Intern(const TypeExpr& type) {
   const uint32_t words[] = {static_cast<uint32_t>(type.space), type.dtype.raw(), type.shape.raw(),
                             type.layout.raw(), type.bits.raw()};
   const uint64_t hash = HashBytes(words, sizeof words);
-  // Index 0 of the hash index stands for type 1: type 0 is never looked up.
+  // Index 0 of the hash index means type 1: type 0 is never looked up.
   const uint32_t found =
       type_index_.Find(hash, [&](uint32_t id) { return types_[id + 1] == type; });
   if (found != HashIndex::kNone) return found + 1;
@@ -105,7 +105,7 @@ Module Module::Clone() const {
 
 namespace {
 
-// Whether the payload of such a node is a StringId.
+// Whether the payload of a node of this kind is a StringId.
 bool HoldsText(ExprKind kind) {
   switch (kind) {
     case ExprKind::kString:

@@ -1,6 +1,5 @@
-// A module: kernels as they were written, before anyone has judged them. It comes from text
-// (isa/text/parser.h) or bytecode (isa/bytecode/bytecode.h) and becomes a ValidModule
-// (isa/validate.h).
+// A module: kernels as written, before validation. It comes from text (isa/text/parser.h) or
+// bytecode (isa/bytecode/bytecode.h) and becomes a ValidModule (isa/validate.h).
 //
 // Everything is flat: an instruction is a plain record, its arguments are ids in one array of the
 // kernel, blocks are ranges of instructions. Decoding and walking a module allocate little.
@@ -20,7 +19,7 @@
 
 namespace tarsia {
 
-// What `: type` says; what is left out is none. Interned: equal annotations have equal ids.
+// The parts of `: type`; omitted parts are none. Interned: equal annotations have equal ids.
 //   [ space "<" dtype ">" | dtype ] [ "[" shape "]" [ layout ] [ "bits" bitlayout ] ]
 struct TypeExpr {
   Space space = Space::kNone;
@@ -33,7 +32,7 @@ struct TypeExpr {
 using TypeId = uint32_t;
 inline constexpr TypeId kNoTypeId = 0;  // nothing was annotated
 
-// One instruction. Its arguments stand in Kernel::args from `first_arg`: results (as values),
+// One instruction. Its arguments are in Kernel::args from `first_arg` on: results (as values),
 // operands (kElement takes two slots: tile and list), then the attributes that are set.
 struct Inst {
   Opcode opcode{};
@@ -42,7 +41,7 @@ struct Inst {
   uint8_t attrs = 0;  // bit i: attribute i of the row is set
   uint32_t first_arg = 0;
   TypeId type = kNoTypeId;
-  uint32_t end = 0;         // index behind the last instruction of the block(s); else own index + 1
+  uint32_t end = 0;         // index after the last instruction of the block(s); else own index + 1
   uint32_t else_begin = 0;  // of an `if`: where the else block begins; `end` when there is none
 };
 
@@ -58,7 +57,7 @@ struct Constant {
   ExprId default_value;  // may be none
   ExprId candidates;     // a list for the tuner; may be none
   Location location;
-  Location default_location;  // of the default; none where it was not read from text
+  Location default_location;  // of the default; none if it was not read from text
   [[nodiscard]] Location DefaultLocation() const {
     return default_location.IsText() ? default_location : location;
   }
@@ -66,7 +65,7 @@ struct Constant {
 
 struct Parameter {
   bool is_pointer = false;
-  ExprId dtype;  // of the scalar, or of what is pointed to
+  ExprId dtype;  // of the scalar, or of the elements pointed to
   Location location;
 };
 
@@ -76,7 +75,7 @@ struct Require {
   Location location;
 };
 
-// What the caller promises; checked at launch.
+// A guarantee of the caller; checked at launch.
 struct Assume {
   ExprId condition;   // a boolean expression of scalar parameters and constants; or, if `align`
   ExprId alignment;   // is not none, `condition` is a pointer parameter and this its alignment
@@ -99,12 +98,12 @@ struct Kernel final : ValueNames {
   std::vector<Inst> code;
   std::vector<ExprId> args;
 
-  // Of text, or restored from debug locations; else empty. Parallel to code, args and code.
+  // From text, or restored from debug locations; else empty. Parallel to code, args and code.
   std::vector<Location> locations;
   std::vector<Location> arg_locations;
   std::vector<Location> type_locations;
-  // Line of the closing brace of instruction i's block (0 where it has none), and of its `else`;
-  // only from text.
+  // Line of the closing brace of instruction i's block (0 if it has none), and of its `else`; only
+  // from text.
   std::vector<uint32_t> close_lines;
   std::vector<uint32_t> else_lines;
   uint32_t close_line = 0;
@@ -129,7 +128,7 @@ struct Kernel final : ValueNames {
     const auto i = static_cast<size_t>(&inst - code.data());
     return i < locations.size() ? locations[i] : Location();
   }
-  // Of result or operand slot `i` counted from first_arg; falls back to the instruction.
+  // The location of result or operand slot `i` counted from first_arg, or else of the instruction.
   [[nodiscard]] Location ArgLocation(const Inst& inst, size_t i) const {
     const size_t at = inst.first_arg + i;
     return at < arg_locations.size() ? arg_locations[at] : LocationOf(inst);
@@ -139,19 +138,19 @@ struct Kernel final : ValueNames {
     return i < type_locations.size() && type_locations[i].length != 0 ? type_locations[i]
                                                                       : LocationOf(inst);
   }
-  // Falls back to the instruction.
+  // The location of an attribute, or else of the instruction.
   [[nodiscard]] Location AttrLocation(const Inst& inst, Attr attr) const;
 };
 
-// The number of an attribute, or the index of its word; 0 when it is not set, and while it is open.
+// The number of an attribute, or the index of its word; 0 if it is not set or still open.
 int64_t IntAttr(const ExprPool& pool, const Kernel& kernel, const Inst& inst, Attr attr);
 
-// A bytecode section this version does not know, kept as it came.
+// A bytecode section that this version does not know, kept unchanged.
 struct OpaqueSection {
   uint32_t id = 0;
   uint32_t flags = 0;
   std::string bytes;
-  size_t position = 0;  // how many known sections stood before it
+  size_t position = 0;  // the number of known sections before it
 };
 
 class Module {
@@ -185,7 +184,7 @@ class Module {
   HashIndex type_index_;
 };
 
-// Whether two modules say the same, up to locations, comments and the numbering of pools.
+// Whether two modules are equal up to locations, comments and the numbering of pools.
 bool Equal(const Module& a, const Module& b);
 
 }  // namespace tarsia

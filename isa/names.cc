@@ -13,7 +13,7 @@ namespace {
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Words that an expression understands by itself, then those of the syntax around it.
+// The words of expressions, then those of the syntax around them.
 constexpr std::array<std::string_view, 7> kExpressionWords = {"true", "false", "inf", "nan",
                                                               "and",  "or",    "not"};
 constexpr std::array<std::string_view, 11> kSyntaxWords = {

@@ -1,5 +1,5 @@
-// Which names may stand where: what text and bytecode hold a module to alike, so that whatever is
-// read from one can be written as the other.
+// The rules for names, the same for text and bytecode, so that a module read from one can be
+// written as the other.
 #ifndef TARSIA_ISA_NAMES_H_
 #define TARSIA_ISA_NAMES_H_
 
@@ -12,20 +12,20 @@ namespace tarsia {
 bool IsPlainName(std::string_view name);
 // A plain name, or one with dots as in `mma.m16n8k16.f16.a`.
 bool IsDottedName(std::string_view name);
-// A plain name that an expression reads as a name, and not as a type, a truth value, a float or an
+// A plain name that an expression reads as a name, not as a type, a truth value, a float or an
 // operator.
 bool IsExpressionName(std::string_view name);
-// What a constant cannot be called because of: "a type", "the name of an attribute", ...; empty
-// when it can.
+// The reason why a constant cannot have a name: "a type", "the name of an attribute", ...; empty if
+// it can.
 std::string_view ReservedAs(std::string_view name);
 
-// What other languages call something that is an instruction here, or several, or none.
+// A name in other languages for something that is one instruction here, several, or none.
 struct OtherName {
   std::string_view name;
   std::string_view help;  // how to write it
 };
 std::span<const OtherName> OtherNames();
-// The help for a name of other languages; "" for one that is not among them.
+// The help for a name of other languages; "" for an unknown one.
 std::string_view HelpForOtherName(std::string_view name);
 
 }  // namespace tarsia

@@ -1,6 +1,7 @@
-// A program: one kernel made concrete. Every constant has its value, every shape but that of a
-// global view is numbers, every type and every written layout is resolved. Only `Specialise`
-// (isa/specialise.h) makes one, from a ValidModule; the interpreter and the compiler start here.
+// A program: one kernel made concrete. Every constant has its value, every shape except that of a
+// global view consists of numbers, every type and every written layout is resolved. Only
+// `Specialise` (isa/specialise.h) makes one, from a ValidModule; the interpreter and the compiler
+// start here.
 #ifndef TARSIA_ISA_PROGRAM_H_
 #define TARSIA_ISA_PROGRAM_H_
 
@@ -34,15 +35,15 @@ struct ConcreteType {
   // kRuntimeExtent, and `shape_exprs` has its expression (evaluated where the view is made).
   std::vector<int64_t> shape;
   std::vector<ExprId> shape_exprs;
-  // Registers: present exactly where the text fixes the layout.
+  // Registers: present exactly if the text fixes the layout.
   std::optional<RegLayout> reg_layout;
   std::optional<BitLayout> bit_layout;
-  // Global and shared: the family that the view's shape is put into (row-major by default).
+  // Global and shared: the layout family for the view's shape (row-major by default).
   MemLayoutFamily mem_layout;
 
   static constexpr int64_t kRuntimeExtent = -1;
   [[nodiscard]] bool IsTile(Space s) const { return kind == ValueKind::kTile && space == s; }
-  // Product of the extents; only where none is a runtime extent.
+  // Product of the extents; only if none is a runtime extent.
   [[nodiscard]] int64_t Elements() const {
     int64_t n = 1;
     for (const int64_t extent : shape) n *= extent;
@@ -65,19 +66,20 @@ struct BoundConstant {
 class Program {
  public:
   [[nodiscard]] const Module& module() const { return *module_; }
-  // The kernel with constants put in: every expression is a number, or depends on scalars alone.
+  // The kernel with its constants substituted: every expression is a number, or depends only on
+  // scalars.
   [[nodiscard]] const Kernel& kernel() const { return module_->kernels[0]; }
   [[nodiscard]] const ExprPool& pool() const { return module_->pool; }
   [[nodiscard]] std::string_view name() const { return module_->Name(kernel()); }
   [[nodiscard]] const ConcreteType& type(uint32_t value) const { return types_[value]; }
   [[nodiscard]] const std::vector<ConcreteType>& types() const { return types_; }
-  // What follows from the types, instruction by instruction.
+  // The resolved instructions.
   [[nodiscard]] const ResolvedCode& resolved() const { return *resolved_; }
   [[nodiscard]] const std::vector<ResolvedInst>& instructions() const {
     return resolved_->instructions();
   }
-  // A scalar expression of the kernel: an index, a bound, a condition, an operand that is more than
-  // a value, an extent that is no number, an extent of the grid, what is assumed.
+  // A scalar expression of the kernel: an index, a bound, a condition, an operand that is not a
+  // single value, an extent that is not a number, an extent of the grid, an assumption.
   [[nodiscard]] const ScalarExpr& scalar(ExprId id) const { return scalars_->at(id.raw()); }
   [[nodiscard]] const std::vector<BoundConstant>& constants() const { return constants_; }
   [[nodiscard]] int warps() const { return warps_; }

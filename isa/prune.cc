@@ -26,7 +26,7 @@ class Pruner {
               live_.begin() + static_cast<std::ptrdiff_t>(end), false);
   }
 
-  // Whether nothing behind these instructions runs.
+  // Whether nothing after these instructions runs.
   bool Walk(size_t begin, size_t end) {
     for (size_t i = begin; i < end; i = kernel_.code[i].end) {
       if (!WalkInst(i)) continue;
@@ -93,7 +93,7 @@ class Pruner {
     return *step > 0 ? *start >= *stop : *step < 0 && *start <= *stop;
   }
 
-  // Where what is parallel to the code or to the arguments keeps what lives.
+  // Keeps the live entries of an array that is parallel to the code or to the arguments.
   template <typename T>
   static void Keep(std::vector<T>& all, const std::vector<bool>& live) {
     size_t kept = 0;
@@ -104,7 +104,7 @@ class Pruner {
   }
 
   void Compact() {
-    std::vector<uint32_t> index(live_.size() + 1, 0);  // how many live before
+    std::vector<uint32_t> index(live_.size() + 1, 0);  // the number of live ones before
     for (size_t i = 0; i < live_.size(); ++i) index[i + 1] = index[i] + (live_[i] ? 1 : 0);
     std::vector<bool> live_args(kernel_.args.size(), false);
     uint32_t args = 0;

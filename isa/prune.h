@@ -1,6 +1,6 @@
-// Takes out of a kernel what its constants say never runs: the arm of an `if` that is not taken,
-// loops without a turn, and what stands behind a block that does not end or ends the kernel. What
-// remains is all that the rest of the system sees: checks, views of pointers, memory, code.
+// Removes the code of a kernel that never runs with its constants: the arm of an `if` that is not
+// taken, loops without an iteration, and code after a block that does not end or ends the kernel.
+// The rest of the system sees only what remains: checks, views of pointers, memory, code.
 #ifndef TARSIA_ISA_PRUNE_H_
 #define TARSIA_ISA_PRUNE_H_
 
@@ -8,8 +8,8 @@
 
 namespace tarsia {
 
-// The constants of the kernel have been put in and its expressions folded. Where an arm of an `if`
-// remains, it is the first one and the condition is `true`. Values are numbered anew.
+// The constants of the kernel must be substituted and its expressions folded. If one arm of an `if`
+// remains, it becomes the first one and the condition `true`. Values are renumbered.
 void Prune(Module& module, Kernel& kernel);
 
 // Whether the block of an instruction runs exactly once whenever the instruction does.

@@ -104,8 +104,9 @@ class Resolver {
                                                : Operand::Kind::kMemory;
   }
 
-  // That of the result where the row says so; else that of the first value among the operands; of
-  // expressions alone, what their kind gives. Conditions come last: they choose.
+  // The type of the result if the row says so; else that of the first value among the operands; for
+  // only expressions the type that follows from their kind. Conditions come last, because they only
+  // choose.
   DType ComputationType(const ResolvedInst& inst) {
     const bool has_result = inst.results.size() != 0;
     if (inst.row->Has(kTypeOfResult)) return program_.type(inst.results[0]).dtype;
@@ -126,7 +127,7 @@ class Resolver {
 
   // ---- attributes ----------------------------------------------------------------------------
 
-  // The list of axes, or the one axis, that an instruction has.
+  // The list of axes, or the single axis, of an instruction.
   [[nodiscard]] ExprId AxesOf(const Inst& inst) const {
     const ExprId axes = kernel_.AttrOf(inst, Attr::kAxes);
     return axes.none() ? kernel_.AttrOf(inst, Attr::kOrder) : axes;
@@ -170,7 +171,7 @@ class Resolver {
     return Since(begin);
   }
 
-  // Nothing where an extent is known only at run time.
+  // Empty if an extent is known only at run time.
   std::span<const int64_t> AnnotatedShape(const Inst& inst) {
     const size_t begin = out_.numbers_.size();
     for (const ExprId extent : pool_.children(module_.type(inst.type).shape)) {
@@ -206,7 +207,7 @@ class Resolver {
     }
   }
 
-  // For the same reason one pass from the end marks all that is written through.
+  // For the same reason one pass from the end marks all values that are written through.
   void FindWritten() {
     out_.written_.resize(program_.types().size());
     for (size_t i = out_.instructions_.size(); i-- > 0;) {

@@ -1,6 +1,6 @@
-// The instructions of a program with all that follows from their types: what each operand is, the
-// type of the computation, attributes as values, and which memory is whose. Worked out once, at the
-// end of Specialise; the interpreter and the compiler read it and derive none of it.
+// The instructions of a program with everything that follows from their types: the kind of each
+// operand, the type of the computation, attributes as values, and the memory that each value refers
+// to. Computed once, at the end of Specialise, for the interpreter and the compiler.
 #ifndef TARSIA_ISA_RESOLVED_H_
 #define TARSIA_ISA_RESOLVED_H_
 
@@ -21,14 +21,14 @@ struct Operand {
     kNone,      // left out
     kTile,      // a register tile: `value`
     kScalar,    // a scalar value: `value`
-    kConstant,  // an expression of constants alone: `expr`
+    kConstant,  // an expression of constants only: `expr`
     kExpr,      // an expression of scalars, or one that is used as a number or a condition: `expr`
     kMemory,    // a tile in memory (with `indices` for elements of it) or a pointer: `value`
     kText,      // `expr` is the text
   };
   Kind kind = Kind::kNone;
   Role role = Role::kRead;
-  DType type;  // of the value's elements; of an expression, what it is rounded to
+  DType type;  // of the value's elements; of an expression, the type it is rounded to
   uint32_t value = 0;
   ExprId expr;
   ExprId indices;  // a list
@@ -48,12 +48,12 @@ struct ResolvedInst {
   Operand operand[kMaxOperands];
   DType type;  // of the computation: the element type that the operands share
 
-  // Attributes; where the row has none or it is not set, what it means then.
+  // Attributes; the default if the row has none or it is not set.
   int64_t axis = 0;
-  std::span<const int64_t> axes;   // of `axes` or `order`; of `axis` that one
-  std::span<const int64_t> shape;  // the annotated extents, where they are numbers
+  std::span<const int64_t> axes;   // of `axes` or `order`; or the one of `axis`
+  std::span<const int64_t> shape;  // the annotated extents, if they are numbers
   CastOptions cast;
-  uint8_t cache = 0;  // which of kCacheWords
+  uint8_t cache = 0;  // index in kCacheWords
   bool keepdims = false;
   bool zeroed = false;
 
@@ -65,12 +65,12 @@ class ResolvedCode {
  public:
   // One for each instruction of the kernel, in its order.
   [[nodiscard]] const std::vector<ResolvedInst>& instructions() const { return instructions_; }
-  // The value whose memory a tile in memory lies in: a pointer parameter or an allocation. Of
-  // every other value itself.
+  // The value whose memory holds a memory tile: a pointer parameter or an allocation. For every
+  // other value, itself.
   [[nodiscard]] uint32_t root(uint32_t value) const { return roots_[value]; }
-  // Whether an instruction writes elements through the value or through a view that is made of it.
+  // Whether an instruction writes elements through the value or through a view of it.
   [[nodiscard]] bool WritesThrough(uint32_t value) const { return written_[value]; }
-  // Whether an instruction writes to the memory that the value lies in, through whatever view.
+  // Whether an instruction writes to the memory of the value, through any view.
   [[nodiscard]] bool WritesMemoryOf(uint32_t value) const { return written_[roots_[value]]; }
 
  private:

@@ -10,7 +10,7 @@
 namespace tarsia {
 namespace {
 
-// So many nodes are computed on the stack.
+// Up to this many nodes are computed on the stack.
 constexpr size_t kInlineCells = 256;
 
 ScalarOp OpOf(BinaryOp op) {
@@ -67,7 +67,7 @@ class ScalarExpr::Builder {
   Builder(const ExprPool& pool, const TypeOfScalar& type_of, std::vector<ScalarNode>& nodes)
       : pool_(pool), type_of_(type_of), nodes_(nodes) {}
 
-  // The node of the result; nothing for what is no scalar expression.
+  // The node of the result; empty if it is not a scalar expression.
   std::optional<uint32_t> Visit(ExprId id) {
     const auto known = known_.find(id.raw());
     if (known != known_.end()) return known->second;
@@ -234,12 +234,12 @@ ScalarCell ReadScalar(const ScalarNode& node, const uint64_t* codes) {
   return IntCell(CodeToInt(node.type, code));
 }
 
-// The row of isa/scalar_ops.def that an operation is.
+// The row of isa/scalar_ops.def of an operation.
 constexpr unsigned RowOf(ScalarOp op, bool is_float) {
   return static_cast<unsigned>(op) * 2 + (is_float ? 1 : 0);
 }
 
-// Room for more results than the stack takes; kept, so that the next run allocates nothing.
+// Memory for more results than fit on the stack; kept, so that the next run allocates nothing.
 ScalarCell* LargeRoom(size_t cells) {
   thread_local std::vector<ScalarCell> room;
   if (room.size() < cells) room.resize(cells);

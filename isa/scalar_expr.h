@@ -1,9 +1,9 @@
-// Scalar expressions (indices, bounds, conditions, extents) with the types of all their parts:
-// what the interpreter and the host compute and what the compiler emits. `Specialise` makes one for
-// each expression of a program (Program::scalar).
+// Scalar expressions (indices, bounds, conditions, extents) with the types of all their parts: the
+// interpreter and the host compute them, the compiler emits them. `Specialise` makes one for each
+// expression of a program (Program::scalar).
 //
-// The arithmetic is that of layout/text/arithmetic.h: integers are 64 bits and wrap; where a float
-// takes part, both sides are f64. Conditions are 0 or 1.
+// The arithmetic is that of layout/text/arithmetic.h: integers have 64 bits and wrap; if one side
+// is a float, both sides are f64. Conditions are 0 or 1.
 #ifndef TARSIA_ISA_SCALAR_EXPR_H_
 #define TARSIA_ISA_SCALAR_EXPR_H_
 
@@ -27,9 +27,9 @@ inline int64_t CodeToInt(DType type, uint64_t code) {
   return static_cast<int64_t>(code & CodeMask(type));
 }
 
-// What a scalar expression computes: an integer of 64 bits, a truth value, or an f64.
+// The kind of the value: an integer of 64 bits, a truth value, or an f64.
 enum class ScalarKind : uint8_t { kInt, kBool, kFloat };
-// What a scalar of a type is in an expression.
+// The kind of a scalar of a type in an expression.
 ScalarKind KindOfScalar(DType type);
 
 // Operations on integers, on truth values, or (ScalarNode::is_float) on floats.
@@ -46,10 +46,10 @@ enum class ScalarOp : uint8_t {
   kMultiply,
   kDivide,
   kModulo,
-  kCeilDivide,  // of integers only, as kMin and kMax
+  kCeilDivide,  // integers only, as are kMin and kMax
   kMin,
   kMax,
-  kEqual,  // of truth values too, as kNotEqual
+  kEqual,  // also truth values, as is kNotEqual
   kNotEqual,
   kLess,
   kLessEqual,
@@ -57,13 +57,13 @@ enum class ScalarOp : uint8_t {
   kGreaterEqual,
 };
 
-// A number of an expression: the integer, also of truth values, or the float.
+// A number of an expression: the integer (also for truth values) or the float.
 union ScalarCell {
   int64_t i;
   double f;
 };
 
-// One operation; its operands are nodes that stand before it.
+// One operation; its operands are earlier nodes.
 struct ScalarNode {
   ScalarOp op = ScalarOp::kConstant;
   ScalarKind kind = ScalarKind::kInt;  // of the result
@@ -78,9 +78,9 @@ class ScalarExpr {
  public:
   ScalarExpr() = default;  // the integer 0
   static ScalarExpr Constant(int64_t value);
-  // Parts that the expression shares become one node: it takes time by the nodes of the pool, not
-  // by the length of the text. `type_of` gives the type of a scalar by its number, nothing for what
-  // is no scalar. Nothing for what is no scalar expression.
+  // Shared parts of the expression become one node: the time depends on the nodes of the pool, not
+  // on the length of the text. `type_of` returns the type of a scalar by its number, empty for
+  // other values. The result is empty if it is not a scalar expression.
   using TypeOfScalar = std::function<std::optional<DType>(uint32_t value)>;
   static std::optional<ScalarExpr> Make(const ExprPool& pool, ExprId id,
                                         const TypeOfScalar& type_of);
@@ -89,7 +89,7 @@ class ScalarExpr {
   [[nodiscard]] std::span<const ScalarNode> nodes() const { return nodes_; }
   [[nodiscard]] ScalarKind kind() const { return kind_; }
   [[nodiscard]] bool IsConstant() const { return form_ == Form::kConstant; }
-  // True when it depends on these values alone.
+  // Whether it depends only on these values.
   [[nodiscard]] bool UsesOnlyBelow(uint32_t value) const { return end_value_ <= value; }
 
   // `codes`: the scalars' codes by value number.
@@ -103,7 +103,7 @@ class ScalarExpr {
   [[nodiscard]] double Float(const uint64_t* codes) const {
     return form_ == Form::kConstant ? constant_.f : Run(codes).f;
   }
-  // The value rounded once to a type, as `cast` from i64, f64 or bool does it; integers that are no
+  // The value rounded once to a type, as by `cast` from i64, f64 or bool; integers that are not
   // constants keep their low bits.
   [[nodiscard]] uint64_t Code(const uint64_t* codes, DType type) const;
 

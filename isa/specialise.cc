@@ -151,7 +151,7 @@ class Specialiser {
       failed_.push_back(constant.name);
       return;
     }
-    // What follows from a constant without value is not told again.
+    // Errors that follow from a constant without value are not reported.
     for (const StringId name_of_failed : failed_) {
       if (!Mentions(value, module_.pool.strings()[name_of_failed])) continue;
       failed_.push_back(constant.name);
@@ -189,7 +189,7 @@ class Specialiser {
     }
   }
 
-  // "K = 100, BK = 64", of the constants that an expression names.
+  // "K = 100, BK = 64", for the constants in an expression.
   std::string ConstantsIn(ExprId id) const {
     std::string out;
     for (const BoundConstant& constant : constants_) {

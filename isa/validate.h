@@ -1,6 +1,6 @@
-// Judges a module, from text or bytecode alike, and reports every independent error. It checks
-// kinds and types of operands, shapes (symbolically where constants are open), layouts, spaces,
-// scopes, attributes. One file a family: isa/validate/<family>.cc.
+// Validates a module, from text or bytecode, and reports every independent error. It checks kinds
+// and types of operands, shapes (symbolically where constants are open), layouts, spaces, scopes,
+// attributes. One file a family: isa/validate/<family>.cc.
 #ifndef TARSIA_ISA_VALIDATE_H_
 #define TARSIA_ISA_VALIDATE_H_
 
@@ -16,9 +16,10 @@
 
 namespace tarsia {
 
-// The type of a value while constants may be open: parts are expressions, folded as far as known.
+// The type of a value while constants may be open: its parts are expressions, folded as far as
+// possible.
 struct ValueType {
-  bool known = false;  // false after an error: whatever uses it stays silent
+  bool known = false;  // false after an error: its uses report nothing
   ValueKind kind = ValueKind::kScalar;
   Space space = Space::kNone;
   ExprId dtype;
@@ -27,7 +28,7 @@ struct ValueType {
   ExprId bits;    // none where not written
 };
 
-// A module that obeys every rule that can be decided before its constants are known. Immutable;
+// A module that obeys every rule that can be checked before its constants are known. Immutable;
 // safe to share between threads.
 class ValidModule {
  public:
@@ -45,7 +46,7 @@ class ValidModule {
   std::unordered_map<StringId, size_t> kernel_of_name_;
 };
 
-// Nothing exactly when errors were reported.
+// Empty exactly if errors were reported.
 std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics);
 
 }  // namespace tarsia

@@ -1,4 +1,4 @@
-// Versions of the bytecode. Rows of isa.def say since which minor version they exist.
+// Versions of the bytecode. Each row of isa.def names the minor version that introduced it.
 #ifndef TARSIA_ISA_VERSION_H_
 #define TARSIA_ISA_VERSION_H_
 
@@ -12,7 +12,7 @@ struct BytecodeVersion {
   uint16_t minor = 1;
   friend auto operator<=>(const BytecodeVersion&, const BytecodeVersion&) = default;
 };
-// The newest that is written and read.
+// The newest version that is written and read.
 inline constexpr BytecodeVersion kBytecodeVersion{0, 2};
 
 }  // namespace tarsia

@@ -1,5 +1,5 @@
-// What a launch is given, and what is known of it before any block runs: the contract of everything
-// that launches a program, the interpreter and compiled code alike.
+// The arguments of a launch, and what is known of it before any block runs. The interpreter and
+// compiled code share this contract.
 #ifndef TARSIA_LAUNCH_ARGUMENTS_H_
 #define TARSIA_LAUNCH_ARGUMENTS_H_
 
@@ -33,20 +33,20 @@ struct ScalarValue {
 using Argument = std::variant<Buffer, ScalarValue>;
 struct LaunchArgs {
   std::vector<Argument> params;
-  // NOLINTNEXTLINE(google-explicit-constructor): whoever owns arguments can give them.
+  // NOLINTNEXTLINE(google-explicit-constructor): owned arguments convert to spans.
   operator std::span<const Argument>() const { return params; }
 };
-// Arguments and codes of a launch: no allocation for kernels with so many parameters.
+// Arguments and codes of a launch need no allocation for kernels with up to this many parameters.
 inline constexpr size_t kInlineParameters = 64;
 using ArgumentList = InlineVector<Argument, kInlineParameters>;
 using CodeList = InlineVector<uint64_t, kInlineParameters>;
 // The codes of the scalars, by parameter; 0 for pointers.
 CodeList CodesOf(std::span<const Argument> args);
 
-// What is known of a launch before any block runs.
+// The properties of a launch that are known before any block runs.
 struct LaunchShape {
   std::array<int64_t, 3> grid = {1, 1, 1};
-  CodeList scalars;  // codes by parameter; of pointers 0
+  CodeList scalars;  // codes by parameter; 0 for pointers
   [[nodiscard]] bool Empty() const { return grid[0] == 0 || grid[1] == 0 || grid[2] == 0; }
 };
 
@@ -56,17 +56,16 @@ struct PointerUse {
   Location location;
   DType type;
   std::vector<int64_t> shape;
-  uint64_t bytes = 0;         // what a buffer must have at least
+  uint64_t bytes = 0;         // the least size of a buffer
   bool row_major = false;     // whole, dense, the last dimension fastest
   bool unconditional = true;  // not within a loop or a branch, unless its condition is constant
   bool written = false;       // some instruction stores through it
   std::string text;           // "global<f16>[16, 64]"
 };
 
-// What was found wrong with a launch that goes on. Findings of one kind at one place are one, and
-// counted.
+// A fault of a launch that continues. Findings of one kind at one place are combined and counted.
 struct Finding {
-  Diagnostic diagnostic;  // of the first
+  Diagnostic diagnostic;  // the first of them
   std::array<int64_t, 3> block = {0, 0, 0};
   uint64_t count = 1;
 };

@@ -204,8 +204,8 @@ Status LaunchTemplate::CheckExtents(const Program& program, const uint64_t* scal
   return OkStatus();
 }
 
-// Extents that make no sense are errors even where the grid is empty: a count of -1 that rounds to
-// no blocks is a mistake of the caller's all the same.
+// Invalid extents are errors even if the grid is empty: a count of -1 that rounds to no blocks is
+// still an error of the caller.
 Status LaunchTemplate::CheckViews(const Program& program, std::span<const Argument> args,
                                   const LaunchShape& launch) const {
   const Kernel& kernel = program.kernel();
@@ -287,7 +287,7 @@ std::vector<Finding> LaunchTemplate::Overlaps(const Program& program,
     for (size_t j = 0; j < args.size(); ++j) {
       const auto* other = std::get_if<Buffer>(&args[j]);
       if (i == j || other == nullptr || !ShareBytes(*written, *other)) continue;
-      if (j < i && writes_[j].written) continue;  // said once, at the first of the two
+      if (j < i && writes_[j].written) continue;  // reported once, at the first of the two
       Finding finding;
       finding.diagnostic = MakeDiagnostic(diag::kBuffersOverlap, kernel.params[i].location,
                                           kernel.ValueName(static_cast<uint32_t>(i)),
@@ -302,7 +302,7 @@ std::vector<Finding> LaunchTemplate::Overlaps(const Program& program,
 
 namespace {
 
-// Codes for every parameter, 0 where none is given.
+// Codes for every parameter, 0 if none is given.
 std::vector<uint64_t> Codes(const Program& program, const std::vector<uint64_t>& scalars) {
   std::vector<uint64_t> codes = scalars;
   codes.resize(std::max(codes.size(), program.kernel().params.size()));

@@ -1,5 +1,5 @@
-// What every launch of a program checks of its arguments and computes from them, worked out once:
-// assumptions, the grid, the views of pointers. A launch that fits allocates nothing here.
+// The checks and computations that every launch of a program makes with its arguments, prepared
+// once: assumptions, the grid, the views of pointers. A valid launch allocates nothing here.
 #ifndef TARSIA_LAUNCH_LAUNCH_TEMPLATE_H_
 #define TARSIA_LAUNCH_LAUNCH_TEMPLATE_H_
 
@@ -17,13 +17,13 @@
 
 namespace tarsia::launch {
 
-// Immutable and thread-safe. Every function wants the program that the template was made of.
+// Immutable and thread-safe. Every function takes the program that the template was made from.
 class LaunchTemplate {
  public:
   static LaunchTemplate Make(const Program& program);
 
-  // All that is checked of arguments before any block runs: number, kinds and types, every
-  // assumption, the grid, and that buffers hold the views of them.
+  // All checks of arguments before any block runs: number, kinds and types, every assumption, the
+  // grid, and that buffers hold their views.
   Status Check(const Program& program, std::span<const Argument> args, LaunchShape* out) const;
   // Extents of the grid. `scalars` are the scalar parameters' codes by parameter; entries of
   // pointers are ignored. Errors: extents outside of 0 to 2^31 - 1, more than 2^62 blocks.
@@ -44,7 +44,7 @@ class LaunchTemplate {
   struct Assumption {
     bool is_alignment = false;
     ScalarExpr expr;         // the condition, or the alignment in bytes
-    uint32_t parameter = 0;  // that is aligned
+    uint32_t parameter = 0;  // the aligned one
     size_t index = 0;        // in Kernel::assumes
   };
   // A view of a pointer parameter whose shape follows from parameters.
@@ -53,12 +53,13 @@ class LaunchTemplate {
     size_t inst = 0;  // in Kernel::code
     bool unconditional = true;
     bool written = false;
-    // Extents follow from parameters up to the first that does not; then there are no bytes.
+    // False if an extent does not follow from parameters; `extents` then ends before it, and there
+    // is no size.
     bool known = true;
     std::vector<ScalarExpr> extents;
     LayoutSize size;
   };
-  // Of a slice, or of a view where View::extents has none: follows from parameters.
+  // An extent of a slice, or of a view past its View::extents, that follows from parameters.
   struct Extent {
     size_t inst = 0;  // in Kernel::code
     size_t dimension = 0;
@@ -78,7 +79,7 @@ class LaunchTemplate {
   void AddAssumptions(const Program& program);
   void AddViews(const Program& program);
   void AddView(const Program& program, View view);
-  // Those from dimension `first` on.
+  // Adds the extents from dimension `first` on.
   void AddExtents(const Program& program, size_t inst, size_t first);
 
   static Status CheckArgument(const Program& program, size_t i, const Argument& arg);
@@ -99,7 +100,7 @@ class LaunchTemplate {
   std::vector<Write> writes_;  // by parameter
 };
 
-// The same for one launch of a program.
+// Checks one launch of a program.
 Result<LaunchShape> CheckLaunch(const Program& program, std::span<const Argument> args);
 Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]);
 Result<std::vector<PointerUse>> PointerUses(const Program& program,

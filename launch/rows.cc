@@ -9,7 +9,7 @@
 namespace tarsia::launch {
 namespace {
 
-// Numbers 0 to n, or the first and last halves of `edge` with -1 between.
+// The numbers below n, or the first and last `edge` / 2 of them with -1 between.
 std::vector<int64_t> Shown(int64_t n, int64_t edge) {
   std::vector<int64_t> out;
   for (int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// Tiles as lines of text: what `print` writes, wherever a program runs.
+// Tiles as lines of text: the output of `print` on every device.
 #ifndef TARSIA_LAUNCH_ROWS_H_
 #define TARSIA_LAUNCH_ROWS_H_
 

@@ -10,8 +10,8 @@
 namespace tarsia {
 namespace {
 
-// The element in each place of the register stream is moved whole where nothing can split it:
-// then addresses are kept for every element instead of every bit.
+// Whether each element of the register stream is moved whole; addresses are then kept for every
+// element instead of every bit.
 bool MovesWhole(const MemLayout& memory, int width, const BitLayout* bits) {
   const bool contiguous = bits == nullptr || bits->order() == BitOrder::kContiguous;
   // Powers of two fit units and swizzled chunks, all powers of two themselves.
@@ -224,8 +224,8 @@ TileAccess::LdMatrix TileAccess::LdMatrixShape() const {
   if (threads_ % kWarpThreads != 0 || stream_bits_ == 0 || stream_bits_ % 32 != 0) {
     return LdMatrix::kNo;
   }
-  // A thread holds a pair of 16-bit units: row t / 4, columns 2 * (t % 4) and the next; for the
-  // transposed form rows and columns change places.
+  // A thread holds a pair of 16-bit units: row t / 4, columns 2 * (t % 4) and the next; the
+  // transposed form swaps rows and columns.
   const auto rows_are_runs = [this](bool transposed) {
     for (int64_t thread = 0; thread < threads_; ++thread) {
       const int64_t warp = thread / kWarpThreads * kWarpThreads, lane = thread % kWarpThreads;

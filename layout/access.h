@@ -1,6 +1,6 @@
 // What it costs to move a register tile through a memory layout: the widest vector access, shared
 // memory wavefronts (bank conflicts), ldmatrix shape, global sectors. The model: shared memory has
-// 32 banks of 4 bytes; an access of 4 bytes a thread or less is one phase of 32 threads, of 8
+// 32 banks of 4 bytes; an access of at most 4 bytes per thread is one phase of 32 threads, of 8
 // bytes two phases of 16, of 16 bytes four phases of 8; a phase takes as many wavefronts as the
 // busiest bank has distinct words. Global memory moves sectors of 32 bytes.
 //
@@ -26,8 +26,9 @@ inline constexpr int kBankBytes = 4;
 inline constexpr int kWarpThreads = 32;
 inline constexpr int64_t kSectorBytes = 32;
 
-// The bytes that a tile's threads touch: for every thread the bit stream of its registers (slot s
-// of a tile of N bits is at [s*N, (s+1)*N), or where `bits` says), each bit with its address.
+// The bytes that the threads of a tile access: for every thread the bit stream of its registers
+// (slot s of a tile of N bits is at [s*N, (s+1)*N), or where `bits` says), each bit with its
+// address.
 class TileAccess {
  public:
   // `bits`: the bit layout of the register tile, or null for contiguous codes of `width` bits.
@@ -52,7 +53,7 @@ class TileAccess {
   };
   [[nodiscard]] Cost SharedWavefronts(int bytes) const;
   [[nodiscard]] Cost GlobalSectors(int bytes) const;
-  // Of one access (unit) of one warp.
+  // The cost of one access (unit) of one warp.
   [[nodiscard]] int64_t Wavefronts(int64_t warp, int64_t unit, int bytes) const;
   [[nodiscard]] int64_t Sectors(int64_t warp, int64_t unit, int bytes) const;
 
@@ -61,7 +62,7 @@ class TileAccess {
   enum class LdMatrix : uint8_t { kNo, kPlain, kTransposed };
   [[nodiscard]] LdMatrix LdMatrixShape() const;
   // For a shape other than kNo: the eight rows of the matrix in register `unit` (of 32 bits) of a
-  // warp, 16 bytes each; an ldmatrix reads a matrix at a time, so a matrix is an access of its own.
+  // warp, 16 bytes each; an ldmatrix reads a matrix at a time, so each matrix is a separate access.
   [[nodiscard]] std::vector<uint64_t> MatrixRows(LdMatrix shape, int64_t warp, int64_t unit) const;
   [[nodiscard]] Cost LdMatrixWavefronts(LdMatrix shape) const;
   // The byte addresses of one access of one warp, thread by thread.
@@ -75,7 +76,8 @@ class TileAccess {
   std::vector<uint64_t> addresses_;  // in bits, [thread][stream_bits_ / grain_]
 };
 
-// Of one phase of an access: how many lanes it has, and how many words each bank delivers.
+// The number of lanes in a phase of an access, and the number of words that each bank delivers in
+// it.
 size_t PhaseLanes(int bytes);
 std::array<int64_t, kBanks> BankLoads(std::span<const uint64_t> addresses, int bytes);
 // The number of wavefronts of one access of a warp: 32 byte addresses (or fewer), `bytes` each.

@@ -43,7 +43,7 @@ struct LaneTable {
   CodeBit code_at[8][kWordBits];
 };
 
-// Which bit of its lane a code's bit stands at.
+// The bit of its lane that holds a bit of a code.
 int TargetBit(const LaneRow& row, int bit) {
   if (row.exponent == 0) return row.position + bit;
   if (bit == row.bits - 1) return kLaneBits - 1;
@@ -161,7 +161,7 @@ CodeBit BitLayout::CodeAt(int64_t word, int bit) const {
 }
 
 uint64_t BitLayout::Complement(int64_t /*slot*/) const {
-  // Where a byte permutation puts the magic number in, no `lop3` is left to flip the sign.
+  // Where a byte permutation inserts the magic number, no `lop3` is left that could flip the sign.
   const bool permuted = order_ == BitOrder::kLanes && compute_ == kF16 && type_ == kI8;
   return permuted ? 0x80 : 0;
 }
@@ -177,8 +177,8 @@ Result<UnpackForm> BitLayout::Unpack(int64_t slot, DType compute) const {
   }
   UnpackForm out;
   if (type_.IsFloat()) {
-    // Where the largest exponent is that of the infinities of the compute type, but holds numbers,
-    // the code is cast.
+    // If the largest exponent holds numbers, but is that of infinity in the compute type, the code
+    // is cast.
     const bool clash = type_.exponent == compute.exponent && type_.specials != Specials::kIeee;
     if (!clash) out.exponent = static_cast<int16_t>(compute.bias - type_.bias);
     return out;
@@ -247,7 +247,7 @@ std::string ToString(const BitLayoutFamily& family) {
   if (family.type) add(DTypeName(*family.type));
   if (family.count) add((family.type ? "" : "count=") + fmt::format("{}", *family.count));
   if (lanes) {
-    // Positions hold only when what stands before is there too, or nothing does.
+    // The compute type is positional only after both the type and the count, or neither.
     const bool keyword = family.type.has_value() != family.count.has_value();
     add((keyword ? "compute=" : "") + std::string(DTypeName(family.compute)));
   }

@@ -4,14 +4,14 @@
 // one to one, and may complement bits (the complement is part of the map). Two families exist:
 //
 //   contiguous   slot s occupies bits [s*N, (s+1)*N): what `view` of bytes means.
-//   lanes        made for fast dequantisation: neighbours (slots 2j and 2j+1) come to stand at the
+//   lanes        made for fast dequantisation: neighbours (slots 2j and 2j+1) are placed at the
 //                same bits of the two 16-bit lanes of a register, each code where one `lop3` turns
 //                it into a float, by as few instructions as a search could find. It exists for
 //                multiples of 32 codes of at most 8 bits and is made for one compute type, f16 or
 //                bf16, because their magic numbers differ. The places come from a table
 //                (layout/lanes.def) with a version; layout/recipe.h makes the instructions.
 //
-// `unpack` gives for a code of value v: v + bias for integers, v * 2^-exponent for floats. In
+// `unpack` returns for a code of value v: v + bias for integers, v * 2^-exponent for floats. In
 // lanes, slots 4i to 4i+3 share their bias: with the rows of a fragment in slot bit 1, the bias
 // depends on k alone.
 //
@@ -30,7 +30,7 @@
 
 namespace tarsia {
 
-// Part of the identity of packed data: goes up whenever a place in layout/lanes.def changes.
+// Part of the identity of packed data: incremented whenever a place in layout/lanes.def changes.
 inline constexpr int kLanesVersion = 2;
 inline constexpr int64_t kMaxBitLayoutCodes = int64_t{1} << 20;
 
@@ -54,9 +54,9 @@ struct UnpackForm {
   friend bool operator==(const UnpackForm&, const UnpackForm&) = default;
 };
 
-// How the codes of slots 2j and 2j+1 come to their target in lanes: bit b of a code stands at bit
-// target[b] of its lane. Each piece brings the code's bits of a mask: they are at their target, or
-// `offset` bits above it (modulo 32), in the word turned right by `turn` bits.
+// How the codes of slots 2j and 2j+1 are moved to their target in lanes: bit b of a code belongs at
+// bit target[b] of its lane. Each piece moves the bits of the code in a mask: they are at their
+// target, or `offset` bits above it (modulo 32), in the word turned right by `turn` bits.
 struct LanePiece {
   uint8_t word = 0;  // within the period of 32 codes
   uint8_t turn = 0;
@@ -77,11 +77,11 @@ enum class BitOrder : uint8_t { kContiguous, kLanes };
 
 class BitLayout {
  public:
-  BitLayout() = default;  // of no codes
-  // `count` codes from 0 to the limit, of any type.
+  BitLayout() = default;  // for no codes
+  // `count` is from 0 to the limit, `type` any type.
   static Result<BitLayout> Contiguous(DType type, int64_t count);
-  // `count` a multiple of 32, `type` an integer or float of at most 8 bits, `compute` f16 or bf16;
-  // floats with more than 5 exponent bits do not fit f16 and are refused for it.
+  // `count` is a multiple of 32, `type` an integer or float of at most 8 bits, `compute` f16 or
+  // bf16. Floats with more than 5 exponent bits do not fit f16 and are refused for it.
   static Result<BitLayout> Lanes(DType type, int64_t count, DType compute);
 
   [[nodiscard]] BitOrder order() const { return order_; }
@@ -105,7 +105,8 @@ class BitLayout {
   // Lanes only: how the code of a slot is put together.
   [[nodiscard]] const LaneCode& Code(int64_t slot) const;
 
-  // Words from codes (one a slot, in the low bits) and back. `words` has words() places.
+  // Packs codes (one per slot, in the low bits) into words. `words` has words() elements. Unpack is
+  // the inverse.
   void Pack(std::span<const uint64_t> codes, std::span<uint32_t> words) const;
   void Unpack(std::span<const uint32_t> words, std::span<uint64_t> codes) const;
 
@@ -126,9 +127,9 @@ struct BitLayoutFamily {
   DType compute;  // lanes only
 
   [[nodiscard]] bool IsConcrete() const { return type.has_value() && count.has_value(); }
-  // The layout for these codes; an error if the family is fixed to others.
+  // The layout for these codes. Errors: the family fixes another type or count.
   [[nodiscard]] Result<BitLayout> Apply(DType codes_type, int64_t codes_count) const;
-  // Of a concrete family.
+  // The layout of a concrete family.
   [[nodiscard]] Result<BitLayout> Concrete() const;
   static BitLayoutFamily Of(const BitLayout& layout);
   friend bool operator==(const BitLayoutFamily&, const BitLayoutFamily&) = default;

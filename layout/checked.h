@@ -1,4 +1,4 @@
-// Integer arithmetic that says when it overflows.
+// Integer arithmetic that detects overflow.
 #ifndef TARSIA_LAYOUT_CHECKED_H_
 #define TARSIA_LAYOUT_CHECKED_H_
 

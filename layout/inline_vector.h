@@ -1,5 +1,5 @@
-// A vector whose first N elements need no allocation: layouts have few modes, and making one is
-// mostly a matter of what it allocates.
+// A vector whose first N elements need no allocation: layouts have few modes, and most of the cost
+// of making one is allocation.
 #ifndef TARSIA_LAYOUT_INLINE_VECTOR_H_
 #define TARSIA_LAYOUT_INLINE_VECTOR_H_
 
@@ -12,7 +12,7 @@
 
 namespace tarsia {
 
-// The elements are in the array while they fit, else all of them in the vector.
+// The elements are in the array while they fit; otherwise all of them are in the vector.
 template <typename T, size_t N>
 class InlineVector {
   static_assert(std::is_trivially_copyable_v<T>);

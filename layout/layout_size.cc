@@ -7,8 +7,8 @@
 namespace tarsia {
 namespace {
 
-// Whether every extent is one that a layout takes, and the product of those above 0 is small enough
-// for the strides too.
+// Whether a layout accepts every extent, and the product of the nonzero ones is small enough for
+// the strides.
 bool IsSmallEnough(std::span<const int64_t> shape) {
   if (shape.size() > static_cast<size_t>(kMaxLayoutRank)) return false;
   int64_t product = 1;
@@ -30,7 +30,7 @@ LayoutSize::LayoutSize(const MemLayoutFamily& family, DType type) : family_(fami
   switch (family_.kind) {
     case MemLayoutFamily::Kind::kRowMajor:
     case MemLayoutFamily::Kind::kColumnMajor:
-      quick_ = Apply(family_, {}, type_).ok();  // the swizzles are what can be wrong
+      quick_ = Apply(family_, {}, type_).ok();  // only the swizzles can be wrong
       return;
     case MemLayoutFamily::Kind::kPacked: {
       const Result<BitLayout> bits = family_.bits.Apply(type_, family_.tile.slots());

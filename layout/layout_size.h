@@ -16,19 +16,19 @@ class LayoutSize {
   LayoutSize() = default;  // row-major, of one-byte elements
   LayoutSize(const MemLayoutFamily& family, DType type);
 
-  // Apply(family, shape, type)->SizeBytes(type.bits), and the errors of that; but nothing is
-  // allocated unless there is an error to tell.
+  // Apply(family, shape, type)->SizeBytes(type.bits) and its errors. Allocates only to report an
+  // error.
   [[nodiscard]] Result<uint64_t> Bytes(std::span<const int64_t> shape) const;
 
  private:
-  // Nothing where Apply has to say what is wrong, or has to be asked.
+  // Empty if Apply has to report an error or to compute the size.
   [[nodiscard]] std::optional<uint64_t> QuickBits(std::span<const int64_t> shape) const;
   [[nodiscard]] std::optional<uint64_t> DenseBits(std::span<const int64_t> shape) const;
   [[nodiscard]] std::optional<uint64_t> PackedBits(std::span<const int64_t> shape) const;
 
   MemLayoutFamily family_;
   DType type_ = kU8;
-  bool quick_ = true;        // the family itself is as it must be
+  bool quick_ = true;        // the family itself is valid
   int64_t tile_bits_ = 0;    // of the packed form
   uint64_t fixed_bits_ = 0;  // of a concrete layout
 };

@@ -37,7 +37,7 @@ bool HasZero(std::span<const int64_t> shape) {
   return std::find(shape.begin(), shape.end(), 0) != shape.end();
 }
 
-// Refuses strides whose largest offset is beyond the limit.
+// Refuses strides whose largest offset exceeds the limit.
 Status CheckReach(const std::vector<std::vector<Mode>>& dims) {
   int64_t reach = 0;
   for (const auto& modes : dims) {
@@ -57,7 +57,7 @@ Status CheckReach(const std::vector<std::vector<Mode>>& dims) {
   return OkStatus();
 }
 
-// Drops modes of extent 1 and joins neighbours that count on.
+// Drops modes of extent 1 and merges neighbours that form one stride.
 std::vector<Mode> Merged(const std::vector<Mode>& modes) {
   std::vector<Mode> out;
   for (const Mode& mode : modes) {

@@ -1,4 +1,4 @@
-// Memory layouts: at which address the element of an index lies.
+// Memory layouts: the address of the element at an index.
 //
 // Strided form: each dimension is cut into modes (outermost first), each mode has a stride in
 // elements; the element's bits form a stream, element offset * width; then a chain of XOR swizzles
@@ -44,7 +44,7 @@ struct Swizzle {
     const uint64_t mask = ((uint64_t{1} << bits) - 1) << (base + shift);
     return byte ^ ((byte & mask) >> shift);
   }
-  // The map repeats after so many bytes.
+  // The map repeats after this many bytes.
   [[nodiscard]] int64_t Period() const { return int64_t{1} << (base + bits + shift); }
   // It moves bytes only within aligned blocks of this size.
   [[nodiscard]] int64_t Block() const { return int64_t{1} << (base + bits); }
@@ -54,7 +54,7 @@ Result<Swizzle> MakeSwizzle(int64_t base, int64_t bits, int64_t shift);
 // Whether T and B make a packed layout.
 Status CheckPacked(const RegLayout& tile, const BitLayout& bits);
 
-// One tile of packed(T, B), tabulated.
+// The table of one tile of packed(T, B).
 struct PackedTile {
   RegLayout tile;
   BitLayout bits;
@@ -75,13 +75,13 @@ class MemLayout {
 
   MemLayout() = default;  // rank 0: one element at address 0
 
-  // Extents may be 0. Errors: negative extents or strides, sizes beyond the limits.
+  // Extents may be 0. Errors: negative extents or strides, sizes above the limits.
   static Result<MemLayout> RowMajor(std::span<const int64_t> shape);
   static Result<MemLayout> ColumnMajor(std::span<const int64_t> shape);
-  // `modes` flat over the dimensions as in RegLayout::Make, one stride a mode.
+  // `modes` is flat over the dimensions as in RegLayout::Make, with one stride per mode.
   static Result<MemLayout> Strided(std::span<const int64_t> shape, std::span<const int64_t> modes,
                                    std::span<const int64_t> strides);
-  // One stride a dimension.
+  // One stride per dimension.
   static Result<MemLayout> Strided(std::span<const int64_t> shape,
                                    std::span<const int64_t> strides);
   static Result<MemLayout> Packed(const RegLayout& tile, const BitLayout& bits,
@@ -125,13 +125,14 @@ class MemLayout {
   // form and of swizzled blocks); 0 for an empty one.
   [[nodiscard]] uint64_t SizeBits(int bits) const;
   [[nodiscard]] uint64_t SizeBytes(int bits) const;
-  // Bytes that the address 0 must be aligned to: the period of the swizzles, 16 if packed, else 1.
+  // The alignment of address 0 in bytes: the period of the swizzles, 16 if packed, else 1.
   [[nodiscard]] int64_t Alignment() const;
 
-  // Strided, one mode a dimension, no swizzles: then address = (offset + sum index * stride) * N.
+  // A strided layout with one mode per dimension and no swizzles: address = (offset + sum index *
+  // stride) * N.
   struct Affine {
     int64_t offset = 0;  // elements
-    Extents strides;     // elements, one a dimension
+    Extents strides;     // elements, one per dimension
   };
   [[nodiscard]] std::optional<Affine> AsAffine() const;
   // Whole, dense, the last dimension fastest.
@@ -160,7 +161,7 @@ class MemLayout {
   std::shared_ptr<const PackedTile> packed_;
 };
 
-// A memory layout that is not yet applied to a shape, as constants of kind memlayout are.
+// A memory layout that is not yet applied to a shape, such as a constant of kind memlayout.
 struct MemLayoutFamily {
   enum class Kind : uint8_t { kRowMajor, kColumnMajor, kPacked, kConcrete };
   Kind kind = Kind::kRowMajor;
@@ -175,8 +176,8 @@ struct MemLayoutFamily {
 // The layout of a tensor of this shape and element type. A concrete layout must have that shape.
 Result<MemLayout> Apply(const MemLayoutFamily& family, std::span<const int64_t> shape, DType type);
 
-// The text that makes it (for a slice: that of the whole tensor). Row- and column-major layouts
-// print as such.
+// The text that makes the layout (for a slice, that of the whole tensor). Row- and column-major
+// layouts print as such.
 std::string ToString(const MemLayout& layout);
 std::string ToString(const MemLayoutFamily& family);
 

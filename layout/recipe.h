@@ -11,9 +11,9 @@
 //   kAdd      add.u32
 //   kFma      fma.rn.f16x2, fma.rn.bf16x2, by the recipe's compute type
 //
-// `unpack` gives what BitLayout::Unpack promises, `cast` the codes' values; both to the bit, the
-// NaN of the compute type included. The CPU runs recipes here (RunRecipe); the code generator emits
-// them as they are.
+// `unpack` computes what BitLayout::Unpack specifies, `cast` the values of the codes; both bit for
+// bit, including the NaN of the compute type. The CPU runs recipes here (RunRecipe); the code
+// generator emits them as they are.
 #ifndef TARSIA_LAYOUT_RECIPE_H_
 #define TARSIA_LAYOUT_RECIPE_H_
 

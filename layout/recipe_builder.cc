@@ -114,8 +114,8 @@ void RecipeBuilder::EndInteger(Register q, std::array<double, 2> excess,
   End(Fma(q, Both(Code(1)), Lanes(Code(add[0]), Code(add[1]))));
 }
 
-// As a bfloat's code an integer below 2^15 is itself times the least subnormal number, 2^-133. That
-// takes two factors to undo.
+// As a bfloat's code an integer below 2^15 is itself times the least subnormal number, 2^-133.
+// Undoing that needs two factors.
 void RecipeBuilder::EndWideInteger(Register bits) {
   const int least = 1 - compute_.bias - compute_.mantissa;
   const int half = compute_.bias;
@@ -178,7 +178,7 @@ uint32_t RecipeBuilder::Infinity() const {
 
 uint32_t RecipeBuilder::QuietNan() const { return Infinity() | 1U << (compute_.mantissa - 1); }
 
-// Exponents all ones become those of the compute type; of NaNs the mantissa becomes the quiet one.
+// Exponents of all ones become those of the compute type; NaNs get the quiet mantissa.
 Register RecipeBuilder::MendIeee(Register value, Register magnitude, int scale) {
   const int shift = compute_.mantissa - type().mantissa;
   const uint32_t exponent = (1U << type().exponent) - 1;
@@ -191,7 +191,7 @@ Register RecipeBuilder::MendIeee(Register value, Register magnitude, int scale) 
   return OrWhere(value, is_nan, Both(1U << (compute_.mantissa - 1)));
 }
 
-// The one NaN has all bits of the magnitude set; what has become of it is known.
+// The one NaN has all bits of the magnitude set; the value it was converted to is known.
 Register RecipeBuilder::MendFn(Register value, Register magnitude, int scale) {
   const int shift = compute_.mantissa - type().mantissa;
   const uint32_t nan = ((1U << (type().bits - 1)) - 1) << shift;
@@ -200,7 +200,7 @@ Register RecipeBuilder::MendFn(Register value, Register magnitude, int scale) {
   return XorWhere(value, AtLeast(magnitude, nan), Both(now ^ QuietNan()));
 }
 
-// The one NaN is what would be -0.
+// The one NaN has the code of -0.
 Register RecipeBuilder::MendFnuz(Register value, Register bits, Register magnitude) {
   const Register not_zero = Add(magnitude, Both(0x7FFF));
   const Register is_nan = SpreadSigns(AndNot(bits, not_zero));

@@ -1,5 +1,5 @@
-// Writing recipes: registers, the few functions of three bits that they need, and what all bit
-// layouts share: from codes at their target to the values. Internal to layout/.
+// Builds recipes: registers, the functions of three bits that they need, and the steps that all bit
+// layouts share, from codes at their target to the values. Internal to layout/.
 #ifndef TARSIA_LAYOUT_RECIPE_BUILDER_H_
 #define TARSIA_LAYOUT_RECIPE_BUILDER_H_
 
@@ -28,7 +28,7 @@ class RecipeBuilder {
   [[nodiscard]] DType type() const { return layout_.type(); }
   [[nodiscard]] DType compute() const { return compute_; }
 
-  // (b:a) >> bits; with bits = 0 it is a. This and Permute are made once for the same operands.
+  // (b:a) >> bits; with bits = 0 it is a. Equal calls of Turn and Permute share one step.
   Register Turn(Register a, Register b, uint32_t bits);
   Register Permute(Register a, Register b, uint32_t selector);
   Register PermuteConstant(Register a, uint32_t b, uint32_t selector);
@@ -45,14 +45,14 @@ class RecipeBuilder {
 
   // The bits that turn a code at lane bit `position` (under a mask) into an integer's float.
   [[nodiscard]] uint32_t Magic(int position) const;
-  // Ends a pair. Integers: what bits hold as floats, minus `excess`, is the code's value; excess is
-  // of the low and the high lane.
+  // Ends a pair of integers: the value of the bits as floats, minus `excess` of the low and the
+  // high lane, is the value of the code.
   void EndInteger(Register q, std::array<double, 2> excess, std::array<double, 2> bias);
   // Integers of more bits than the mantissa has, in the low bits of each lane: subnormal numbers.
   void EndWideInteger(Register bits);
   // Floats: sign and rest at their target.
   void EndFloat(Register bits);
-  // A pair that is done.
+  // Ends a pair whose value is complete.
   void End(Register value) { recipe_.pairs.push_back(value); }
 
   Recipe Take() { return std::move(recipe_); }
@@ -63,13 +63,15 @@ class RecipeBuilder {
   // All ones in the lanes whose magnitude is at least `threshold`.
   Register AtLeast(Register magnitude, uint32_t threshold);
   Register SpreadSigns(Register x);
-  // Specials of floats: `value` is right but for the codes that are no finite numbers in the type.
+  // Specials of floats: `value` is right except for the codes that are not finite numbers in the
+  // type.
   Register MendIeee(Register value, Register magnitude, int scale);
   Register MendFn(Register value, Register magnitude, int scale);
   Register MendFnuz(Register value, Register bits, Register magnitude);
-  // f16 and 5 exponent bits that are all numbers: the largest exponent is none of f16's.
+  // f16, and 5 exponent bits of a type where all are numbers: f16 has no numbers with the largest
+  // exponent.
   Register MendLargest(Register bits, Register magnitude);
-  // Of the compute type: the code of a value, of infinity, of NaN.
+  // The code of a value, of infinity, and of NaN in the compute type.
   [[nodiscard]] uint32_t Code(double value) const;
   [[nodiscard]] uint32_t Infinity() const;
   [[nodiscard]] uint32_t QuietNan() const;

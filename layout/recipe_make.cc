@@ -1,4 +1,4 @@
-// From a bit layout to its recipe: how the codes of each pair of slots come to their target.
+// From a bit layout to its recipe: how the codes of each pair of slots are moved to their target.
 #include <algorithm>
 #include <optional>
 
@@ -12,7 +12,7 @@ using internal::Lanes;
 using internal::RecipeBuilder;
 using Register = RecipeBuilder::Register;
 
-// Codes of 8 bits become an f16 by a byte of their own and one of 0x64.
+// An 8-bit code becomes an f16 as the low byte below the byte 0x64.
 constexpr uint32_t kMagicBytes = 0x64646464;
 
 bool IsWide(const RecipeBuilder& b) {
@@ -56,7 +56,7 @@ class LaneRecipe {
     b_.EndInteger(q, {bias, bias}, {bias, bias});
   }
 
-  // Bits of a code's mask, as bits of a register where they stand `offset` above their target.
+  // Bits of a code's mask, as bits of a register where they lie `offset` above their target.
   static uint32_t Standing(const LaneCode& code, uint8_t mask) {
     uint32_t out = 0;
     for (size_t bit = 0; bit < code.target.size(); ++bit) {
@@ -163,7 +163,7 @@ class StreamRecipe {
     }
   }
 
-  // The window that serves most of what is not served yet.
+  // The window that covers the most codes that are not covered yet.
   [[nodiscard]] std::optional<int64_t> BestWindow() const {
     const auto missing =
         std::find_if(homes_.begin(), homes_.end(), [](const Home& home) { return !home.found; });
@@ -186,7 +186,7 @@ class StreamRecipe {
     return best;
   }
 
-  // Bits before the stream's first and behind its last are anything.
+  // Bits before the first and after the last bit of the stream are unspecified.
   Register Window(int64_t first) {
     const int64_t most = b_.layout().words() - 1;
     const int64_t word = (first + 32) / 32 - 1;
@@ -195,7 +195,7 @@ class StreamRecipe {
     return b_.Turn(low, high, static_cast<uint32_t>(first + 32) % 32);
   }
 
-  // Two bytes of each home. A byte that holds nothing of the code may be any.
+  // Two bytes of each home. A byte that holds no bit of the code may have any value.
   Register Gather(const Home& low, const Home& high) {
     const auto pick = [](const Home& home, int base) {
       const uint32_t first = static_cast<uint32_t>(std::max(home.byte, 0) + base);
@@ -206,7 +206,8 @@ class StreamRecipe {
     return b_.Permute(low.window, high.window, pick(high, base) << 8 | pick(low, 0));
   }
 
-  // The sign is in place; the rest stands as high as it can, above what the exponent leaves free.
+  // The sign is in place; the other bits are as high as possible, above the free bits of the
+  // exponent.
   void FloatPair(const Home& low, const Home& high) {
     const Register bits = Gather(low, high);
     const auto down = static_cast<uint32_t>(b_.compute().exponent - b_.type().exponent);

@@ -58,12 +58,12 @@ class RegLayout {
   // One element of rank 0, in slot 0 of thread 0.
   RegLayout() = default;
 
-  // The general form. `modes` is flat over the dimensions, outermost first; a dimension takes as
-  // many modes as its extent needs (of modes of extent 1 at a border, those before the next
-  // larger mode stay with the earlier dimension). An entry of `spatial` or `local` is the number
-  // of a mode; in `spatial`, a negative entry ~k (that is, -k - 1) replicates by k. Errors: modes
-  // that do not multiply to the shape, a mode that is missing or used twice, extents below 1, and
-  // sizes beyond the limits above.
+  // The general form. `modes` is flat over the dimensions, outermost first; a dimension has as many
+  // modes as its extent needs (of modes of extent 1 at a border, those before the next larger mode
+  // stay with the earlier dimension). An entry of `spatial` or `local` is the number of a mode; in
+  // `spatial`, a negative entry ~k (that is, -k - 1) replicates by k. Errors: modes that do not
+  // multiply to the shape, a mode that is missing or used twice, extents below 1, and sizes above
+  // the limits above.
   static Result<RegLayout> Make(std::span<const int64_t> shape, std::span<const int64_t> modes,
                                 std::span<const int64_t> spatial, std::span<const int64_t> local);
 
@@ -85,7 +85,7 @@ class RegLayout {
   [[nodiscard]] const Digits& spatial() const { return spatial_; }
   [[nodiscard]] const Digits& local() const { return local_; }
 
-  // The canonical form as it is written.
+  // The canonical form as text writes it.
   struct Written {
     Extents shape;
     Extents modes;

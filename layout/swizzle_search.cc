@@ -14,10 +14,10 @@ namespace {
 constexpr int kFirstBit = 4;
 constexpr int kLastBit = 7;
 
-// More than the shared memory of any device holds in bytes; each is tried with every swizzle.
+// More than the bytes of shared memory of any device; each address is tried with every swizzle.
 constexpr int64_t kMaxAddresses = int64_t{1} << 18;
 
-// What the warps of all accesses send to shared memory: `bytes` from each address.
+// The requests of the warps of all accesses to shared memory: `bytes` from each address.
 struct Request {
   std::vector<uint64_t> addresses;
   int bytes = 0;

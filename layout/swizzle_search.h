@@ -28,9 +28,9 @@ struct SwizzleChoice {
 };
 
 // Tries every swizzle that moves chunks of 16 bytes within a row of 128 bytes by bits of the tile's
-// addresses; of equally good ones takes none before any, then fewer bits, then the shorter period.
-// Errors: packed layouts, tiles that move no whole bytes, more
-// than 2^18 addresses, those of TileAccess.
+// addresses. Of equally good choices it prefers no swizzle, then fewer bits, then the shorter
+// period. Errors: packed layouts, tiles that move no whole bytes, more than 2^18 addresses, those
+// of TileAccess.
 Result<SwizzleChoice> BestSwizzle(const MemLayout& memory, int bits,
                                   std::span<const SharedAccess> accesses);
 

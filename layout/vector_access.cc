@@ -14,8 +14,8 @@ namespace {
 constexpr int kWidest = 16;  // bytes
 // More places than this are not tried one by one.
 constexpr int64_t kMaxPlaces = int64_t{1} << 12;
-// Odd, so that a multiple of it is divisible by no more twos than what is multiplied, and so large
-// that no two elements of a tile are neighbours by accident.
+// Odd, so that a multiple of it has no more factors of two than the other factor, and so large that
+// no two elements of a tile are neighbours by accident.
 constexpr int64_t kOpenStride = 1000003;
 
 Status CheckFacts(const MemLayout& tensor, const AccessFacts& facts) {
@@ -34,8 +34,8 @@ Status CheckFacts(const MemLayout& tensor, const AccessFacts& facts) {
   return OkStatus();
 }
 
-// The tensor with each open stride as a number that has no more in common with powers of two than
-// what is known to divide it. A swizzle moves whole units of 16 bytes: it changes no answer.
+// The tensor with each open stride replaced by a number that is divisible by no larger power of two
+// than is known. A swizzle moves whole units of 16 bytes, so it does not change the result.
 Result<MemLayout> WithOpenStrides(const MemLayout& tensor, const Extents& multiples) {
   if (std::all_of(multiples.begin(), multiples.end(), [](int64_t m) { return m == 0; })) {
     return tensor;
@@ -53,8 +53,8 @@ Result<MemLayout> WithOpenStrides(const MemLayout& tensor, const Extents& multip
   return MemLayout::Strided(tensor.shape(), strides);
 }
 
-// Where a tile can begin in a dimension, as far as it matters, and by how many elements the
-// others are apart from these.
+// The places where a tile can begin in a dimension, as far as they matter, and the distance in
+// elements from these to all others.
 struct Places {
   Extents begins{0};
   int64_t apart = 0;  // elements of memory; 0: there are no others
@@ -64,7 +64,7 @@ Places PlacesOf(const MemLayout& tensor, int dim, int64_t extent, int64_t multip
   Places out;
   const int64_t last = tensor.shape()[static_cast<size_t>(dim)] - extent;
   if (multiple == 0 || last < multiple) return out;
-  // The part of the index that decides more than a shift of all addresses.
+  // The part of the index that does more than shift all addresses.
   int64_t period = 1;
   if (tensor.IsPacked()) {
     period = tensor.packed().tile.shape()[static_cast<size_t>(dim)];
@@ -80,7 +80,7 @@ Places PlacesOf(const MemLayout& tensor, int dim, int64_t extent, int64_t multip
   return out;
 }
 
-// The largest power of two up to kWidest that divides `bits`, in bytes; 0 where not even 1 does.
+// The largest power of two of bytes, up to kWidest, that divides `bits`; 0 if not even 1 does.
 int BytesDividing(int64_t bits) {
   if (bits % 8 != 0) return 0;
   const int64_t bytes = bits / 8;

@@ -21,7 +21,7 @@ constexpr int64_t kMaxOffset = int64_t{1} << 18;  // what the descriptor's field
 // Bytes of a row of the atom.
 int64_t RowBytes(int swizzle) { return swizzle == 0 ? kChunk : swizzle; }
 
-// The swizzle as memory layouts have it; 0 bits for none.
+// The `bits` of the swizzle in memory layouts; 0: no swizzle.
 int SwizzleBits(int swizzle) {
   return swizzle == 0 ? 0 : swizzle == 32 ? 1 : swizzle == 64 ? 2 : 3;
 }
@@ -55,7 +55,7 @@ Status CheckTile(const WgmmaTile& tile) {
 Result<MemLayout> WgmmaLayout(const WgmmaTile& tile) {
   TARSIA_CHECK(CheckTile(tile));
   const int64_t run = RowBytes(tile.swizzle) * 8 / tile.bits;  // elements of an atom's row
-  // Along the major dimension: runs, then atoms beside each other; across it: rows of atoms.
+  // Along the major dimension: runs, then adjacent atoms; across it: rows of atoms.
   const bool k_major = tile.major == WgmmaMajor::kK;
   const int64_t along = k_major ? tile.k : tile.mn, across = k_major ? tile.mn : tile.k;
   const bool along_first = tile.k_first == k_major;
@@ -82,7 +82,7 @@ std::vector<std::string_view> Parts(std::string_view name) {
   return out;
 }
 
-// Eats a letter word and a number from the front of `text`.
+// Removes a word and a number from the front of `text`.
 bool Eat(std::string_view& text, std::string_view word, int64_t& number) {
   if (!text.starts_with(word)) return false;
   const char* const begin = text.data() + word.size();
@@ -127,7 +127,7 @@ uint64_t WgmmaDescriptor::Encode(uint32_t address) const {
 
 namespace {
 
-// A matrix in shared memory, asked by m (or n) and k.
+// A matrix in shared memory, indexed by m (or n) and k.
 struct Operand {
   const MemLayout& memory;
   int bits;
@@ -146,7 +146,7 @@ struct Operand {
   }
 };
 
-// Where the instruction looks for an element of a step, before the swizzle.
+// The address at which the instruction reads an element of a step, before the swizzle.
 int64_t Wanted(const WgmmaDescriptor& d, int bits, int64_t i, int64_t k) {
   const int64_t chunk = kChunk * 8 / bits, row = RowBytes(d.swizzle), run = row * 8 / bits;
   if (d.major == WgmmaMajor::kK) {
@@ -165,13 +165,13 @@ int64_t Swizzled(int64_t address, int swizzle) {
       Swizzle{4, SwizzleBits(swizzle), 3}.Apply(static_cast<uint64_t>(address)));
 }
 
-// The descriptor of this form, its strides read off the first elements that need them.
+// The descriptor of this form; its strides follow from the first elements that use them.
 WgmmaDescriptor Candidate(const Operand& x, WgmmaMajor major, int swizzle) {
   WgmmaDescriptor out;
   out.major = major;
   out.swizzle = swizzle;
   const int64_t run = RowBytes(swizzle) * 8 / x.bits, step = kStep * 8 / x.bits;
-  // An extent that never takes the stride leaves it 0.
+  // A stride that no element uses stays 0.
   const auto at = [&](int64_t i, int64_t k) { return i < x.mn && k < x.k ? x.Linear(i, k) : 0; };
   const int64_t origin = x.Linear(0, 0);
   const auto apart = [&](int64_t i, int64_t k) {
@@ -188,14 +188,14 @@ WgmmaDescriptor Candidate(const Operand& x, WgmmaMajor major, int swizzle) {
   return out;
 }
 
-// An element that does not lie where the instruction looks for it.
+// An element that does not lie where the instruction reads it.
 struct Stray {
   std::array<int64_t, 2> index{};
   int64_t found = 0;
   int64_t wanted = 0;
 };
 
-// The number of elements that lie where they should; `stray` becomes the first that does not.
+// The number of elements that lie where they should; sets `stray` to the first one that does not.
 int64_t Fitting(const Operand& x, const WgmmaDescriptor& d, std::optional<Stray>& stray) {
   const int64_t step = kStep * 8 / x.bits;
   int64_t fitting = 0;
@@ -248,7 +248,7 @@ Result<WgmmaDescriptor> DescribeForWgmma(const MemLayout& memory, int bits, int 
   WgmmaDescriptor closest;
   std::optional<Stray> why;
   int64_t most = -1;
-  bool beyond = false;  // one fits but for the size of its fields
+  bool beyond = false;  // a descriptor fits except for the size of its fields
   for (const WgmmaMajor major : {WgmmaMajor::kK, WgmmaMajor::kMn}) {
     if (major == WgmmaMajor::kMn && bits != 16) continue;
     for (const int swizzle : kSwizzles) {

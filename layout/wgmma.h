@@ -41,11 +41,11 @@ struct WgmmaTile {
 Result<MemLayout> WgmmaLayout(const WgmmaTile& tile);
 
 // `wgmma.m64k64.f16.k128` is A, [64, 64], K-major with the swizzle of 128 bytes;
-// `wgmma.k64n128.bf16.mn32` is B, [64, 128]. Nothing if the text is no such name.
+// `wgmma.k64n128.bf16.mn32` is B, [64, 128]. Empty if the text is not such a name.
 std::optional<Result<MemLayout>> FindWgmmaLayout(std::string_view name);
 
-// What an instruction is told, in bytes. The base must be aligned to the swizzle's period (256, 512
-// or 1024 bytes; 16 without one): then the base offset of the descriptor is 0.
+// The fields of the descriptor, in bytes. The base must be aligned to the swizzle's period (256,
+// 512 or 1024 bytes; 16 without one): then the base offset of the descriptor is 0.
 struct WgmmaDescriptor {
   WgmmaMajor major = WgmmaMajor::kK;
   int swizzle = 0;
@@ -60,8 +60,8 @@ struct WgmmaDescriptor {
 };
 
 // How wgmma reads a matrix of elements of `bits` bits through this layout; `k_dim` is the dimension
-// that is k. Errors: shapes that are no operand, and layouts that no descriptor fits, with the
-// first element that lies elsewhere.
+// that is k. Errors: shapes that cannot be an operand, and layouts that no descriptor fits; the
+// error names the first element that lies elsewhere.
 Result<WgmmaDescriptor> DescribeForWgmma(const MemLayout& memory, int bits, int k_dim);
 
 }  // namespace tarsia

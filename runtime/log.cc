@@ -77,7 +77,7 @@ void Log(tarsia_log_level level, std::string_view message) noexcept {
   Channel* const to = channel.load(std::memory_order_acquire);
   if (to == nullptr) return;
   try {
-    // One line, whatever a tool said in several.
+    // One line, even if a tool wrote several.
     std::string line(message);
     std::ranges::replace(line, '\n', ' ');
     to->logger.log(ToSpdlog(level), line);

@@ -1,4 +1,4 @@
-// The library's log: goes to the callback of tarsia_set_log_callback, and nowhere without one.
+// The library's log, for the callback of tarsia_set_log_callback.
 #ifndef TARSIA_RUNTIME_LOG_H_
 #define TARSIA_RUNTIME_LOG_H_
 
@@ -11,7 +11,7 @@ namespace tarsia::api {
 // Messages of this level and above go to the callback from now on; null or TARSIA_LOG_OFF: none do.
 // May throw std::bad_alloc. Thread-safe.
 void SetLogCallback(tarsia_log_fn callback, void* user, tarsia_log_level level);
-// Whether a message of this level would be seen. Costs one relaxed load. Thread-safe.
+// Whether a message of this level reaches the callback. Costs one relaxed load. Thread-safe.
 bool LogWanted(tarsia_log_level level);
 // Hands a message to the callback. Never throws. Thread-safe.
 void Log(tarsia_log_level level, std::string_view message) noexcept;

@@ -12,9 +12,9 @@
 namespace tarsia {
 namespace {
 
-// Bytes of a text that stands in a message. Longer ones (a name of a megabyte) are cut.
+// The most bytes of a text argument in a message. Longer ones (a name of a megabyte) are cut.
 constexpr size_t kMaxArgument = 400;
-constexpr size_t kMaxLines = 16384;  // the output of a tool, below the message
+constexpr size_t kMaxLines = 16384;  // for the output of a tool after the message
 
 // An argument of a message, with a text made safe to show.
 struct ShownArgument {
@@ -22,7 +22,7 @@ struct ShownArgument {
   bool lines;  // texts may have several
 
   void operator()(fmt::monostate) const {}
-  // No message takes a type with a formatter of its own; one that did would show its format.
+  // No message has an argument with its own formatter; such a message would show its format.
   void operator()(fmt::basic_format_arg<fmt::format_context>::handle) const {}
   void operator()(const char* text) const { (*this)(fmt::string_view(text)); }
   void operator()(fmt::string_view text) const {
@@ -35,7 +35,7 @@ struct ShownArgument {
   }
 };
 
-// A row whose format has several lines ends in a text that may have them too.
+// A format of several lines ends in a text that may also have several.
 std::string Message(std::string_view format, fmt::format_args args) {
   const bool lines = format.find('\n') != std::string_view::npos;
   fmt::dynamic_format_arg_store<fmt::format_context> shown;
@@ -78,7 +78,7 @@ constexpr size_t kWindow = 120;  // bytes of a long line that are shown
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-// Appends `text`, '?' in place of what a terminal may not be given, and its caret line.
+// Appends `text`, with '?' for characters that a terminal must not receive, and its caret line.
 void AppendLineAndCaret(std::string& out, std::string_view text, Location at, bool color) {
   size_t begin = std::min<size_t>(at.column > 0 ? at.column - 1 : 0, text.size());
   size_t end = std::min<size_t>(begin + std::max<uint32_t>(at.length, 1), text.size());
@@ -176,7 +176,7 @@ namespace {
 // The optimal string alignment distance: letters added, left out, changed, or two exchanged.
 size_t EditDistance(std::string_view a, std::string_view b) {
   constexpr size_t kMost = 64;
-  if (a.size() > kMost || b.size() > kMost) return SIZE_MAX;  // too long to be a slip
+  if (a.size() > kMost || b.size() > kMost) return SIZE_MAX;  // too long for a typing error
   std::array<std::array<size_t, kMost + 1>, 3> rows{};        // i mod 3
   for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -197,7 +197,7 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-// Near enough is one slip in three letters of the name, and one in all of a short name.
+// A name is near enough with one typing error per three letters; a short name may have one.
 std::string_view Nearest(std::string_view name, std::span<const std::string_view> candidates) {
   std::string_view best;
   size_t best_distance = std::max<size_t>(1, (name.size() + 1) / 3) + 1;

@@ -1,5 +1,5 @@
-// What a user is told when something is wrong: an id from a table, a place, a message, and what
-// would help. Every folder keeps its own table (`<folder>/diagnostics.def`), of the form
+// Diagnostics: an id from a table, a place, a message, and help. Every folder has its own table
+// (`<folder>/diagnostics.def`), of the form
 //   DIAG(kName, "kebab-id", "message with {} per argument", "what would help, or empty")
 // and declares its rows in `<folder>/diagnostics.h` (see the end of this file).
 #ifndef TARSIA_SUPPORT_DIAGNOSTIC_H_
@@ -50,8 +50,8 @@ struct Diagnostic {
   std::vector<Note> notes;
 };
 
-// From a row and its arguments; texts are made printable, long ones cut. A bad row shows its
-// format.
+// Makes a diagnostic from a row and its arguments; texts are made printable, long ones cut. A row
+// that does not fit the arguments shows its format.
 Diagnostic MakeDiagnosticV(const DiagInfo& info, Location location, fmt::format_args args);
 
 template <typename... Args>
@@ -78,7 +78,7 @@ class SourceFile {
 // `color` adds ANSI colours. Long lines are shortened around the caret; all text is made printable.
 std::string Render(const Diagnostic& diagnostic, const SourceFile& source, bool color = false);
 
-// Collects independent errors; past `kMaxDiagnostics` further ones are counted, not kept.
+// Collects independent errors; after `kMaxDiagnostics`, further ones are counted but not kept.
 class Diagnostics {
  public:
   static constexpr size_t kMaxDiagnostics = 100;

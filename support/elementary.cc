@@ -8,7 +8,7 @@
 namespace tarsia {
 namespace {
 
-// 64 bits of precision on x86-64, so that what follows has 11 bits to spare; elsewhere more.
+// 64 bits of precision on x86-64, 11 more than a double; elsewhere more.
 using Long = long double;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -32,7 +32,7 @@ constexpr auto kInverseFactorial = [] {
   return out;
 }();
 
-// x - k * (parts[0] + parts[1] + parts[2]), where that is small.
+// x - k * (parts[0] + parts[1] + parts[2]), which is small.
 Long Reduced(Long x, Long k, const Long (&parts)[3]) {
   return ((x - k * parts[0]) - k * parts[1]) - k * parts[2];
 }
@@ -66,7 +66,7 @@ Long LogReduced(double x, int& exponent) {
   return p * s;
 }
 
-// What logarithms give where the argument is no positive finite number.
+// The logarithm of an argument that is not a positive finite number.
 double LogSpecial(double x) {
   if (x == 0) return -kInfinity;
   return x > 0 ? x : kNan;
@@ -90,7 +90,7 @@ Long CosReduced(Long r) {
 double SinShifted(double x, int quadrants) {
   constexpr double kLimit = 0x1p23;
   if (!std::isfinite(x)) return kNan;
-  if (std::fabs(x) > kLimit) {  // by the C library's, which for long double is one code for all
+  if (std::fabs(x) > kLimit) {  // sinl and cosl have one implementation for all processors
     const Long y = static_cast<Long>(x);
     return static_cast<double>(quadrants == 0 ? std::sin(y) : std::cos(y));
   }
@@ -138,7 +138,8 @@ double Log2(double x) {
 double Sin(double x) { return x == 0 ? x : SinShifted(x, 0); }
 double Cos(double x) { return SinShifted(x, 1); }
 
-// (exp(2a) - 1) / (exp(2a) + 1), where that cancels by the series of exp(2a) - 1. tanh(22) is 1.
+// (exp(2a) - 1) / (exp(2a) + 1), by the series of exp(2a) - 1 where the difference cancels.
+// tanh(22) is 1.
 double Tanh(double x) {
   if (std::isnan(x)) return x;
   const Long twice = 2 * std::fabs(static_cast<Long>(x));
@@ -152,8 +153,8 @@ double Tanh(double x) {
   return std::copysign(static_cast<double>(result), x);
 }
 
-// 2 / sqrt(pi) exp(-x^2) times the sum of 2^n x^(2n+1) / (1 * 3 * .. * (2n+1)), which has no term
-// of the other sign. erf(6) is 1.
+// 2 / sqrt(pi) exp(-x^2) times the sum of 2^n x^(2n+1) / (1 * 3 * .. * (2n+1)), whose terms all
+// have the same sign. erf(6) is 1.
 double Erf(double x) {
   if (std::isnan(x)) return x;
   const Long a = std::fabs(static_cast<Long>(x));

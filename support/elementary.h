@@ -1,7 +1,7 @@
 // Elementary functions of double with the same result on every processor. Those of the C library
-// choose their code by what the processor has, and differ in the last place. Errors are below 0.51
-// ulp: each is computed in long double by additions, multiplications and divisions, and rounded
-// once.
+// choose code by the instruction set of the processor and differ in the last place. Errors are
+// below 0.51 ulp: each is computed in long double by additions, multiplications and divisions, and
+// rounded once.
 #ifndef TARSIA_SUPPORT_ELEMENTARY_H_
 #define TARSIA_SUPPORT_ELEMENTARY_H_
 

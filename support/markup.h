@@ -7,7 +7,7 @@
 
 namespace tarsia {
 
-// What would end an element or an attribute is written as an entity.
+// Replaces the characters that would end an element or an attribute by entities.
 std::string EscapeMarkup(std::string_view text);
 
 }  // namespace tarsia

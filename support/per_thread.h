@@ -1,4 +1,4 @@
-// An object of each thread's own.
+// An object that each thread has its own instance of.
 #ifndef TARSIA_SUPPORT_PER_THREAD_H_
 #define TARSIA_SUPPORT_PER_THREAD_H_
 
@@ -9,9 +9,10 @@
 
 namespace tarsia {
 
-// Made when a thread first wants it, and destroyed when the thread ends. Unlike a thread_local with
-// a destructor, for which the C library ends the process where it has no memory, Get fails. For
-// objects of static storage; what other threads have when such an object is destroyed is lost.
+// The instance is made when a thread first needs it and destroyed when the thread ends. Get fails
+// if there is no memory; for a thread_local with a destructor the C library would end the process.
+// For objects of static storage; instances of other threads that exist when such an object is
+// destroyed are lost.
 template <typename T>
 class PerThread {
  public:

@@ -9,7 +9,8 @@ unsigned char ByteAt(std::string_view text, size_t at) {
   return static_cast<unsigned char>(text[at]);
 }
 
-// A character of UTF-8: its number and its bytes; of a byte that begins none, 0 bytes.
+// A character of UTF-8: its code point and its length in bytes; 0 bytes if no character begins
+// here.
 struct Decoded {
   char32_t code = 0;
   size_t bytes = 0;

@@ -1,4 +1,4 @@
-// Status and Result<T>: how a function that can fail says so. The error is a Diagnostic.
+// Status and Result<T>: the return types of functions that can fail. The error is a Diagnostic.
 #ifndef TARSIA_SUPPORT_RESULT_H_
 #define TARSIA_SUPPORT_RESULT_H_
 
@@ -77,7 +77,7 @@ class [[nodiscard]] Result {
 #define TARSIA_CONCAT_(a, b) a##b
 #define TARSIA_CONCAT(a, b) TARSIA_CONCAT_(a, b)
 
-// Leaves the function with the error of a Status, if it has one.
+// Returns the error of a Status from the function, if it has one.
 #define TARSIA_CHECK(expr)                                    \
   do {                                                        \
     if (auto tarsia_status_ = (expr); !tarsia_status_.ok()) { \
@@ -85,7 +85,7 @@ class [[nodiscard]] Result {
     }                                                         \
   } while (false)
 
-// TARSIA_TRY(auto x, F()): x is F()'s value, or leave the function with its error.
+// TARSIA_TRY(auto x, F()): x is the value of F(); returns its error if it fails.
 #define TARSIA_TRY(declaration, expr)                           \
   auto TARSIA_CONCAT(tarsia_result_, __LINE__) = (expr);        \
   if (!TARSIA_CONCAT(tarsia_result_, __LINE__).ok()) {          \

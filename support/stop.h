@@ -1,4 +1,4 @@
-// Work that nobody may want any more: because a callback says so, or because it takes too long.
+// Cancelling work: because a callback requests it, or because it takes too long.
 #ifndef TARSIA_SUPPORT_STOP_H_
 #define TARSIA_SUPPORT_STOP_H_
 
@@ -13,20 +13,20 @@ namespace tarsia {
 
 enum class StopReason : uint8_t {
   kNone,
-  kCancelled,  // the callback said so
+  kCancelled,  // the callback requested it
   kTimeLimit,
   kExit,  // the process ends
 };
 
-// Asks whether work is still wanted. All functions are thread-safe; the callback runs on whatever
-// thread asks, one at a time and at most every few milliseconds.
+// Checks whether work is to be cancelled. All functions are thread-safe; the callback runs on the
+// thread that checks, one call at a time and at most every few milliseconds.
 class StopCheck {
  public:
-  // Between two questions. Who waits for something else meanwhile asks as often.
+  // The time between two checks. Code that waits for something else checks as often.
   static constexpr std::chrono::milliseconds kInterval{5};
 
-  StopCheck() = default;  // always wanted
-  // `cancel` may be null, and a limit of 0 is none. The time runs from here.
+  StopCheck() = default;  // never cancels
+  // `cancel` may be null, and 0 means no limit. The time starts here.
   explicit StopCheck(std::function<bool()> cancel,
                      std::chrono::milliseconds limit = std::chrono::milliseconds(0))
       : cancel_(std::move(cancel)), limit_(limit) {}
@@ -35,7 +35,7 @@ class StopCheck {
 
   [[nodiscard]] bool active() const { return cancel_ != nullptr || limit_.count() != 0; }
   [[nodiscard]] std::chrono::milliseconds limit() const { return limit_; }
-  // Why the work is to stop; once it is, it stays so.
+  // Why the work is to stop. Once there is a reason, it does not change.
   StopReason Ask() {
     const StopReason known = reason();
     if (known != StopReason::kNone || !active()) return known;
@@ -51,7 +51,7 @@ class StopCheck {
     next_.store((Clock::now() + kInterval).time_since_epoch().count());
     return reason();
   }
-  // What was found so far.
+  // The result of the checks so far.
   [[nodiscard]] StopReason reason() const { return reason_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool stopped() const { return reason() != StopReason::kNone; }
 
@@ -66,7 +66,8 @@ class StopCheck {
   std::mutex mutex_;
 };
 
-// What the work itself looks at: set by whoever asks, or, with a check, asked from here.
+// The flag that the work itself reads. Another thread sets it, or, with a check, reading it makes
+// the check.
 class StopFlag {
  public:
   explicit StopFlag(StopCheck* check = nullptr) : check_(check) {}

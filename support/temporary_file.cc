@@ -13,12 +13,12 @@
 namespace tarsia {
 namespace {
 
-// What a signal handler may touch: names in memory of their own, taken out by an exchange, so that
-// the one who takes a name out is the only one to use it.
+// The data of the signal handler: names in memory of their own. They are taken out by an exchange,
+// so only one thread uses a name.
 std::array<std::atomic<char*>, 256> remembered{};
 static_assert(std::atomic<char*>::is_always_lock_free);
 
-// The slot of the name, or -1 where there is no room.
+// The slot of the name, or -1 if there is no room.
 int Remember(const std::string& path) {
   char* const name = strdup(path.c_str());
   if (name == nullptr) return -1;
@@ -34,7 +34,7 @@ void Forget(int slot) {
   if (slot >= 0) std::free(remembered[static_cast<size_t>(slot)].exchange(nullptr));
 }
 
-// Process numbers, 0 where there is none.
+// Process numbers; 0: an empty slot.
 std::array<std::atomic<pid_t>, 64> processes{};
 static_assert(std::atomic<pid_t>::is_always_lock_free);
 

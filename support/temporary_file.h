@@ -10,8 +10,8 @@
 
 namespace tarsia {
 
-// The name of a temporary file, which somebody else makes and writes. Objects are independent of
-// each other: any threads may make and destroy them.
+// The name of a temporary file, which other code creates and writes. Objects are independent: any
+// threads may make and destroy them.
 class TemporaryFile {
  public:
   TemporaryFile() = default;  // none
@@ -22,34 +22,34 @@ class TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   // Removes the file, if it is there.
   ~TemporaryFile();
-  // "": none.
+  // Empty: no file.
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Gives the file up without removing it: it has another name now.
+  // Releases the file without removing it, because it has another name now.
   void Release();
 
  private:
   std::string path_;
-  int slot_ = -1;  // in the list that the signals go through; -1: it is not there
+  int slot_ = -1;  // in the list of the signal handler; -1: not in it
 };
 
-// A child that would write temporary files again: while the object lives, the signals end it by
-// force before they remove files. Thread-safe like temporary files.
+// A child process that writes temporary files: while the object lives, the signal handler kills it
+// before it removes files. Thread-safe like temporary files.
 class TemporaryProcess {
  public:
   explicit TemporaryProcess(pid_t process);
   TemporaryProcess(const TemporaryProcess&) = delete;
   TemporaryProcess& operator=(const TemporaryProcess&) = delete;
-  // The process has ended, or may live on.
+  // Call it when the process has ended or may continue.
   ~TemporaryProcess();
 
  private:
-  int slot_;  // as that of a file
+  int slot_;  // as for a file
 };
 
 // From now on SIGINT, SIGTERM and SIGHUP remove the temporary files before they end the process as
-// they always do. For programs; a library leaves the signals of its process alone. Signals that
-// are ignored stay so. 256 files and 64 processes are remembered at one time; more than those a
-// signal leaves.
+// usual. For programs; a library must not change the signals of its process. Ignored signals stay
+// ignored. At most 256 files and 64 processes are recorded at a time; a signal ignores further
+// ones.
 void RemoveTemporaryFilesOnSignals();
 
 }  // namespace tarsia

@@ -9,7 +9,7 @@
 namespace tarsia::tools {
 namespace {
 
-// "0.1" into the options; false if it is no version.
+// "0.1" into the options; false if it is not a version.
 bool ReadVersion(const std::string& text, tarsia_encode_options* options) {
   unsigned major = 0;
   unsigned minor = 0;

@@ -56,8 +56,8 @@ bool HasAllDefaults(const tarsia_module* module, size_t kernel, size_t constants
   return true;
 }
 
-// Checks each kernel whose constants all have defaults with them: with sizes known, more can be
-// wrong. Stops at the first kernel that is.
+// Checks each kernel whose constants all have defaults with these values: with known sizes, more
+// errors can be found. Stops at the first kernel with errors.
 int CheckDefaults(const tarsia_module* module, Handle<tarsia_diagnostics>* out) {
   for (size_t i = 0; i < tarsia_module_kernel_count(module); ++i) {
     auto info = Sized<tarsia_kernel_info>();

@@ -1,5 +1,5 @@
-// The options of one subcommand: declares, parses, prints --help. The only way from here to CLI11,
-// whose header is slow to compile, is command.cc.
+// The options of one subcommand: declares, parses, prints --help. Only command.cc includes CLI11,
+// whose header is slow to compile.
 #ifndef TARSIA_TOOLS_COMMAND_H_
 #define TARSIA_TOOLS_COMMAND_H_
 
@@ -11,7 +11,7 @@
 
 namespace tarsia::tools {
 
-// What a process returns.
+// Exit codes.
 inline constexpr int kDone = 0;
 inline constexpr int kRejected = 1;     // the input is wrong
 inline constexpr int kUsage = 2;        // the command line is wrong
@@ -21,14 +21,14 @@ using Args = std::vector<std::string>;
 
 class Command {
  public:
-  // `examples`: command lines that work, as --help shows them; a test runs them.
+  // `examples`: valid command lines for --help; a test runs them.
   Command(std::string name, std::string summary, std::vector<std::string> examples);
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
   ~Command();
 
-  // Each fills what it points to when Parse succeeds, and leaves it alone where it is not given.
-  void Positional(const char* name, std::string* out, const char* help);  // must be given
+  // Each sets its variable when Parse succeeds, and does not change it if the option is not given.
+  void Positional(const char* name, std::string* out, const char* help);  // required
   void MaybePositional(const char* name, std::string* out, const char* help);
   void Positionals(const char* name, std::vector<std::string>* out,
                    const char* help);  // one or more
@@ -39,17 +39,17 @@ class Command {
   void Number(const char* names, const char* what, uint32_t* out, const char* help);
   void Choice(const char* names, std::string* out, std::vector<std::string> words,
               const char* help);
-  // May be repeated, one value each.
+  // May be repeated, with one value each.
   void Values(const char* names, const char* what, std::vector<std::string>* out, const char* help);
-  // `--name` alone gives "", `--name=value` the value.
+  // `--name` alone sets "", `--name=value` sets the value.
   void ValueOrFlag(const char* name, const char* what, std::optional<std::string>* out,
                    const char* help);
 
-  // The exit code when there is nothing left to do: after --help, and after a misuse, which is
-  // reported on standard error.
+  // The exit code if there is nothing left to do: after --help, and after a usage error, which is
+  // printed on standard error.
   std::optional<int> Parse(const Args& args);
 
-  // Reports a misuse that only the subcommand can see; returns kUsage.
+  // Reports a usage error that the subcommand detects; returns kUsage.
   int Misuse(const std::string& message, const std::string& help = "") const;
 
  private:

@@ -1,5 +1,5 @@
-// The subcommands of `tarsia`, each in the file of its name. They take the arguments behind the
-// name and return an exit code (tools/command.h).
+// The subcommands of `tarsia`, each in the file of its name. They take the arguments after the name
+// and return an exit code (tools/command.h).
 #ifndef TARSIA_TOOLS_COMMANDS_H_
 #define TARSIA_TOOLS_COMMANDS_H_
 

@@ -1,4 +1,4 @@
-// tarsia compile: a kernel as code for a GPU, with no GPU.
+// tarsia compile: compiles a kernel for a GPU; needs no GPU.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -41,7 +41,7 @@ tarsia_code_form FormOf(const std::string& name) {
   return TARSIA_CODE_PTX;
 }
 
-// The forms of a cost report, which takes a launch.
+// The forms of a cost report, which needs a launch.
 struct CostForm {
   const char* name;
   std::string (*print)(const CostReport& report);
@@ -108,7 +108,7 @@ int Emit(const tarsia_code* code, const CompileRequest& request, Stopwatch* watc
   return Write(request, {tarsia_blob_data(made), tarsia_blob_size(made)});
 }
 
-// Runs the kernel once on the emulator; pointers without an --in are to zeros.
+// Runs the kernel once on the emulator; pointers without an --in point to zeros.
 int EmitCost(const tarsia_module* module, CompileRequest request, Stopwatch* watch) {
   request.plan.device = "ptx:" + request.target;
   request.specs.zeros = true;

@@ -1,6 +1,6 @@
-// What a program costs, line by line of its text: the emulator's counts of one launch (ptx/), the
-// machine code of each line, and what ptxas says of the whole. `tarsia compile --emit cost` makes
-// it; the printers are in cost_text.cc and cost_html.cc.
+// The costs of a program by line of its text: the emulator's counts of one launch (ptx/), the
+// machine code of each line, and the report of ptxas. `tarsia compile --emit cost` makes it; the
+// printers are in cost_text.cc and cost_html.cc.
 #ifndef TARSIA_TOOLS_COST_H_
 #define TARSIA_TOOLS_COST_H_
 
@@ -25,13 +25,13 @@ struct CostLine {
   ptx::ClassCounts classes{};  // instructions of PTX that warps executed
   std::array<size_t, compiler::kSassClasses> machine{};
 
-  // Instructions of machine code, each once; of those, loads and stores of spilled registers.
+  // The number of instructions of machine code, and of those that load or store spilled registers.
   [[nodiscard]] size_t MachineCount() const;
   [[nodiscard]] size_t Spills() const;
   [[nodiscard]] bool Empty() const;
 };
 
-// What ptxas says.
+// The resources that ptxas reports.
 struct CostResources {
   int registers = 0;
   int64_t spill_bytes = 0;
@@ -45,23 +45,23 @@ struct CostReport {
   std::array<int64_t, 3> grid{};
   uint32_t threads = 0;
   uint64_t shared_bytes = 0;
-  std::optional<CostResources> resources;  // nothing without ptxas and nvdisasm
+  std::optional<CostResources> resources;  // empty without ptxas and nvdisasm
   ptx::Occupancy occupancy;
-  std::vector<CostLine> lines;  // of the kernel's text, from the first to the last that costs
+  std::vector<CostLine> lines;  // of the kernel's text, from the first to the last with a cost
   CostLine total;
 };
 
-// Runs the plan, which is one of a device ptx:TARGET, with these arguments, and adds what the
-// machine code says. Returns an exit code; what is wrong is printed.
+// Runs the plan, which is for a device ptx:TARGET, with these arguments, and adds the costs of the
+// machine code. Returns an exit code; errors are printed.
 int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args, CostReport* out);
 
-// What is to be said of a line: "8 times the ideal sectors", "1.25 times the ideal wavefronts",
-// "12 spill instructions".
+// The remarks on a line: "8 times the ideal sectors", "1.25 times the ideal wavefronts", "12 spill
+// instructions".
 std::vector<std::string> RemarksOn(const CostLine& line);
 
 std::string CostText(const CostReport& report);
 std::string CostJson(const CostReport& report);
-// A page that stands alone: no script, nothing from elsewhere; light and dark.
+// A self-contained page without scripts or external files, for light and dark mode.
 std::string CostHtml(const CostReport& report);
 
 }  // namespace tarsia::tools

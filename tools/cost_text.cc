@@ -9,7 +9,7 @@
 namespace tarsia::tools {
 namespace {
 
-// A column of numbers; left out where all of them are 0.
+// A column of numbers; omitted if all of them are 0.
 struct Column {
   std::string_view head;
   uint64_t (*value)(const CostLine& line);

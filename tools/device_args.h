@@ -1,6 +1,6 @@
-// The arguments of a launch in the memory of its device: what `tarsia run` binds on the host is
-// copied there, and copied back after the launch. On the device cpu the host's memory is the
-// device's, and nothing is copied.
+// The arguments of a launch in the memory of its device: the arguments of `tarsia run` are copied
+// there from the host, and back after the launch. On the device cpu the host's memory is used and
+// nothing is copied.
 #ifndef TARSIA_TOOLS_DEVICE_ARGS_H_
 #define TARSIA_TOOLS_DEVICE_ARGS_H_
 
@@ -19,9 +19,8 @@ class DeviceArgs {
   DeviceArgs& operator=(const DeviceArgs&) = delete;
   ~DeviceArgs();
 
-  // Every function returns an exit code; what is wrong is printed. Call in this order.
-  // Allocates, copies inputs, and makes the workspace ready. Bytes of outputs that are no inputs
-  // stay undefined.
+  // Every function returns an exit code; errors are printed. Call in this order. Allocates, copies
+  // inputs, and initialises the workspace. Outputs that are not inputs stay undefined.
   int Upload(const tarsia_plan* plan, const RunArgs& host);
   // Copies the outputs to the host.
   int Download(RunArgs* host) const;

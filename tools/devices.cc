@@ -1,4 +1,4 @@
-// tarsia devices: what programs can run on.
+// tarsia devices: lists the devices that can run programs.
 #include <fmt/format.h>
 
 #include "tools/commands.h"

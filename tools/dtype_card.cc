@@ -18,19 +18,19 @@ std::optional<int> PowerOfTwo(double value) {
   return exponent - 1;
 }
 
-// The value of a code: an exact decimal where that is short, beside a power of two where it is one.
+// The value of a code: an exact decimal if that is short, and as a power of two if it is one.
 std::string Number(DType type, uint64_t code) {
   constexpr size_t kLong = 24;
   const auto power = PowerOfTwo(DecodeToDouble(type, code));
   const std::string decimal = DecodeToString(type, code);
-  // f32 and f64 print the shortest decimal that reads back, which is not the number itself.
+  // f32 and f64 print the shortest decimal that reads back, which may not be the exact number.
   const bool exact = type.bits <= 16 && decimal.size() <= kLong;
   if (!power) return decimal;
   if (*power >= 0 && *power < 10) return decimal;
   return exact ? fmt::format("2^{} = {}", *power, decimal) : fmt::format("2^{}", *power);
 }
 
-// From the least to the largest finite number of a float, as a formula where decimals are long.
+// From the least to the largest finite number of a float, as a formula if decimals are long.
 std::string RangeText(DType type) {
   constexpr size_t kLong = 12;
   const uint64_t code = MaxFiniteCode(type);
@@ -91,7 +91,7 @@ std::string SubnormalText(DType type) {
   return fmt::format("{} of each sign, in steps of {}", count, Number(type, FloatCode(type, 0, 1)));
 }
 
-// How many codes are numbers, of a type of at most 16 bits.
+// The number of finite codes of a type of at most 16 bits.
 std::string FiniteText(DType type) {
   uint64_t finite = 0;
   for (uint64_t code = 0; code <= CodeMask(type); ++code) {
@@ -122,9 +122,9 @@ void AddInteger(DType type, std::vector<Fact>& facts) {
   facts.push_back({"range", fmt::format("{} to {}", least, DecodeToString(type, most))});
 }
 
-// What it costs to make values for tensor cores of packed codes.
+// The cost of converting packed codes to values for tensor cores.
 void AddRecipes(DType type, std::vector<Fact>& facts) {
-  constexpr int64_t kCodes = 32;  // the fewest that `lanes` has
+  constexpr int64_t kCodes = 32;  // the least count of `lanes`
   for (const DType compute : {kF16, kBF16}) {
     const Result<BitLayout> bits = BitLayout::Lanes(type, kCodes, compute);
     if (!bits.ok()) continue;

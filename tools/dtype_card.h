@@ -1,4 +1,4 @@
-// What there is to know of an element type, as rows of text: `tarsia dtype NAME` prints them.
+// The facts of an element type as rows of text; `tarsia dtype NAME` prints them.
 #ifndef TARSIA_TOOLS_DTYPE_CARD_H_
 #define TARSIA_TOOLS_DTYPE_CARD_H_
 
@@ -10,14 +10,14 @@
 
 namespace tarsia::tools {
 
-// A fact of a type: its name in words, and what it is.
+// A fact of a type: its name and its value.
 struct Fact {
   std::string_view name;
   std::string text;
 };
 
-// The facts that the kind of the type has, in the order to show them. A number stands as an exact
-// decimal where that is short, and beside it as a power of two where it is one.
+// The facts of the type's kind, in order of display. A number is an exact decimal if that is short,
+// followed by its power of two if it is one.
 std::vector<Fact> FactsOf(DType type);
 
 }  // namespace tarsia::tools

@@ -77,7 +77,7 @@ int Dispatch(std::string_view name, Args args) {
   return UnknownCommand(name);
 }
 
-// Output that did not arrive is an error, not a success.
+// Output that could not be written is an error.
 int CloseStandardOutput(int code) {
   const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   if (!failed || code != kDone) return code;

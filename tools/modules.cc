@@ -35,7 +35,7 @@ int ReportFailure(tarsia_status status) {
   const std::string_view text = tarsia_last_error();
   if (text.find(": error: ") == std::string_view::npos) {
     PrintError(text);
-  } else {  // it names a file and says so itself
+  } else {  // the error names the file itself
     PrintText(stderr, text);
     std::fputc('\n', stderr);
   }
@@ -90,7 +90,7 @@ bool SplitAssignment(std::string_view text, std::string* name, std::string* rest
 
 namespace {
 
-// --set as bindings; the texts stay here.
+// --set as bindings; holds their texts.
 struct Bindings {
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<tarsia_binding> list;

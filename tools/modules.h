@@ -1,5 +1,5 @@
-// Reads modules from files and makes plans of them; what goes wrong is reported on standard error
-// and becomes an exit code.
+// Reads modules from files and makes plans of them; errors are printed on standard error and become
+// exit codes.
 #ifndef TARSIA_TOOLS_MODULES_H_
 #define TARSIA_TOOLS_MODULES_H_
 
@@ -18,18 +18,18 @@ int ExitCode(tarsia_status status);
 // Prints the last error of the C API; returns the exit code of `status`.
 int ReportFailure(tarsia_status status);
 
-// How messages call a file: "<stdin>" for "-".
+// The name of a file in messages: "<stdin>" for "-".
 std::string DisplayName(const std::string& path);
 
-// A module from text or bytecode ("-": standard input). Returns an exit code. Rejections are
-// printed unless `diagnostics` is given, which then receives them.
+// A module from text or bytecode ("-": standard input). Returns an exit code. Errors in the program
+// are printed unless `diagnostics` is given, which then receives them.
 int LoadModule(const std::string& path, Handle<tarsia_module>* out,
                Handle<tarsia_diagnostics>* diagnostics = nullptr);
 
 // Splits `NAME=REST` (a `%` before the name is dropped); false without a name or `=`.
 bool SplitAssignment(std::string_view text, std::string* name, std::string* rest);
 
-// Seconds that compiling one kernel may take unless the user says something else.
+// The default limit of the time to compile one kernel, in seconds.
 inline constexpr uint32_t kCompileLimit = 60;
 
 struct PlanRequest {

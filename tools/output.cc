@@ -46,7 +46,7 @@ void PrintError(const Diagnostic& error, const SourceFile& source) {
 
 namespace {
 
-// The command's own way to give constants their values, which the library does not know.
+// Whether a constant lacks its value; the command then prints its own help.
 bool LacksConstants(const tarsia_diagnostics* diagnostics) {
   for (size_t i = 0; i < tarsia_diagnostics_count(diagnostics); ++i) {
     auto diagnostic = Sized<tarsia_diagnostic>();
@@ -130,8 +130,8 @@ Json& Json::Key(std::string_view key) {
 
 namespace {
 
-// RFC 8259, section 7. What is no UTF-8 cannot stand in JSON and becomes U+FFFD; what a terminal
-// obeys is written as its number.
+// RFC 8259, section 7. Bytes that are not UTF-8 are not allowed in JSON and become U+FFFD;
+// characters that control a terminal are written as numbers.
 void AppendJsonCharacter(std::string_view bytes, bool printable, std::string* out) {
   const auto first = static_cast<unsigned char>(bytes[0]);
   if (bytes == "\"" || bytes == "\\") {

@@ -1,4 +1,4 @@
-// What the subcommands print: errors on standard error, results on standard output, JSON.
+// Output of the subcommands: errors on standard error, results on standard output, JSON.
 #ifndef TARSIA_TOOLS_OUTPUT_H_
 #define TARSIA_TOOLS_OUTPUT_H_
 
@@ -12,7 +12,7 @@
 
 namespace tarsia::tools {
 
-// Whether standard error is a terminal that wants colours (NO_COLOR is not set).
+// Whether standard error is a terminal for colours (NO_COLOR is not set).
 bool WantsColor();
 // `tarsia: error: message`, and a line of help if there is one.
 void PrintError(std::string_view message, std::string_view help = "");
@@ -22,16 +22,16 @@ void PrintNote(std::string_view message);
 void PrintError(const Diagnostic& error, const SourceFile& source);
 inline void PrintError(const Diagnostic& error) { PrintError(error.message, error.help); }
 void PrintDiagnostics(const tarsia_diagnostics* diagnostics);
-// A result on standard output: to the letter, unless that is a terminal, which is given nothing
-// that it would obey.
+// Prints a result on standard output: unchanged, except that a terminal receives no control
+// characters.
 void PrintOut(std::string_view text);
-// Lines of a message, made printable wherever they go: what a program prints, names, summaries.
+// Prints lines of a message, always made printable: output of programs, names, summaries.
 void PrintText(std::FILE* to, std::string_view text);
 // Breaks a text at blanks into lines of at most `width` bytes, `indent` blanks before each but the
 // first.
 std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
 
-// Builds one JSON value; commas and escapes are its business. `Key` before each value of an object.
+// Builds one JSON value; adds commas and escapes. Call `Key` before each value of an object.
 class Json {
  public:
   Json& Begin(char bracket);  // '{' or '['
@@ -41,8 +41,8 @@ class Json {
   Json& Number(int64_t value);
   Json& Bool(bool value);
   Json& Null();
-  Json& Raw(std::string_view json);  // a value that is JSON already
-  // With a newline.
+  Json& Raw(std::string_view json);  // a value that is already JSON
+  // The value with a newline.
   [[nodiscard]] std::string Take();
 
  private:

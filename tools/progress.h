@@ -1,5 +1,5 @@
-// A bar on standard error that shows how far long work is. Only a terminal sees it, only after a
-// moment, and it wipes itself off at the end.
+// A progress bar on standard error. It is shown only on a terminal and only after a moment, and is
+// erased at the end.
 #ifndef TARSIA_TOOLS_PROGRESS_H_
 #define TARSIA_TOOLS_PROGRESS_H_
 
@@ -14,16 +14,16 @@ namespace tarsia::tools {
 std::string ProgressLine(uint64_t done, uint64_t total, double seconds, std::string_view what,
                          size_t width);
 
-// Call from one thread at a time.
+// Used by one thread at a time.
 class ProgressBar {
  public:
-  // `what` is counted: "blocks". The text must outlive the bar.
+  // `what` is the unit: "blocks". The text must outlive the bar.
   explicit ProgressBar(std::string_view what) : what_(what) {}
   ~ProgressBar() { Clear(); }
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // Whether anybody would see it.
+  // Whether it would be visible.
   [[nodiscard]] static bool wanted();
   void Show(uint64_t done, uint64_t total);
   void Clear();

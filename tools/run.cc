@@ -1,4 +1,4 @@
-// tarsia run: a kernel on files, on a device.
+// tarsia run: runs a kernel on a device, with files as arguments.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ bool ParseBlock(const std::string& text, int64_t block[3]) {
   return true;
 }
 
-// Whether an output takes standard output, so that text must go elsewhere.
+// Whether an output uses standard output, so that text must go elsewhere.
 bool TakesStdout(const RunArgs& args) {
   return std::any_of(args.params().begin(), args.params().end(), [](const BoundParam& param) {
     return param.output && param.output->path == "-";
@@ -61,7 +61,7 @@ std::string TimeText(uint64_t nanoseconds) {
   return fmt::format("{:.2f} s", ns / 1e9);
 }
 
-// "cpu (2 threads, AVX2)", and why if nobody chose it.
+// "cpu (2 threads, AVX2)", and the reason if the user did not choose it.
 std::string DeviceText(const RunRequest& request, const std::string& name) {
   std::string detail;
   if (name == "cpu") {
@@ -124,7 +124,7 @@ tarsia_status Execute(const tarsia_plan* plan, const RunRequest& request, const 
   return status;
 }
 
-// Runs again and again, for a second or 100 times, at least 3 times.
+// Repeats the launch for a second or 100 times, at least 3 times.
 tarsia_status Repeat(const tarsia_plan* plan, const RunRequest& request, const DeviceArgs& args,
                      Launched* out) {
   uint64_t total = 0;
@@ -196,7 +196,7 @@ std::string SummaryJson(const tarsia_plan* plan, const tarsia_plan_info& info,
 
 int LaunchFailure(tarsia_status status, const Launched& launched) {
   if (launched.report == nullptr) {
-    // A wrong call here means that the inputs do not fit the program.
+    // An invalid argument here means that the inputs do not fit the program.
     const int code = ReportFailure(status);
     return status == TARSIA_STATUS_INVALID_ARGUMENT ? kRejected : code;
   }

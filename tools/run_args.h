@@ -11,12 +11,12 @@
 
 namespace tarsia::tools {
 
-// What stands on the command line, each as NAME=REST.
+// The options on the command line, each as NAME=REST.
 struct RunSpecs {
   std::vector<std::string> scalars;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  bool zeros = false;  // pointers that nothing is said of point to zeros
+  bool zeros = false;  // pointers without an option point to zeros
 };
 
 // One parameter and what it is bound to.
@@ -27,7 +27,7 @@ struct BoundParam {
   std::optional<std::string> scalar;       // text of --arg
   std::optional<std::string> input;
   std::optional<OutputSpec> output;
-  bool zeros = false;  // neither, and it needs none
+  bool zeros = false;  // neither --in nor --out, but zeros
   // Made by BindBuffers.
   HostBuffer buffer;
   DType out_type = {};
@@ -38,12 +38,12 @@ struct BoundParam {
 
 class RunArgs {
  public:
-  // Every function returns an exit code; what is wrong is printed. Call in this order.
-  // Says which --arg, --in, --out belongs to which parameter, and that none is missing.
+  // Every function returns an exit code; errors are printed. Call in this order. Assigns --arg,
+  // --in, --out to parameters and checks that none is missing.
   int Assign(const tarsia_plan* plan, const RunSpecs& specs);
   // Reads the scalars' values.
   int ParseScalars();
-  // Reads inputs, finds types and shapes of outputs, makes the buffers.
+  // Reads inputs, determines types and shapes of outputs, makes the buffers.
   int BindBuffers(const tarsia_plan* plan);
   // Writes the outputs.
   int WriteOutputs() const;

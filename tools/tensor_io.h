@@ -1,4 +1,4 @@
-// Tensors that `tarsia run` takes in and gives out: .npy, .safetensors.
+// Input and output tensors of `tarsia run`: .npy, .safetensors.
 #ifndef TARSIA_TOOLS_TENSOR_IO_H_
 #define TARSIA_TOOLS_TENSOR_IO_H_
 
@@ -20,25 +20,25 @@ struct InputTensor {
   TensorInfo info;
   HostBuffer data;
   bool npy = true;
-  // Whether the file's format can name a type: then another one in its place is an error, and raw
-  // bytes are taken for the others only.
+  // Whether the file's format can name a type. If so, another type is an error; raw bytes are
+  // accepted only for the other types.
   [[nodiscard]] bool CanName(DType type) const;
 };
 
 // Reads `a.npy`, `m.safetensors:TENSOR`, or `-` (a .npy on standard input). Returns an exit code;
-// what is wrong is printed.
+// errors are printed.
 int ReadInput(const std::string& spec, InputTensor* out);
 
-// `y.npy` or `y.npy:f16[16, 128]`, the part behind the last colon naming type and shape.
+// `y.npy` or `y.npy:f16[16, 128]`; the part after the last colon is the type and the shape.
 struct OutputSpec {
   std::string path;
   std::optional<DType> type;
   std::vector<int64_t> shape;
 };
-// Prints what is wrong; returns an exit code.
+// Prints errors; returns an exit code.
 int ParseOutputSpec(const std::string& text, OutputSpec* out);
 
-// Bytes of a dense tensor; nothing beyond 2^62.
+// Bytes of a dense tensor; empty above 2^62.
 std::optional<uint64_t> DenseBytes(DType type, std::span<const int64_t> shape);
 
 // Writes a tensor as .npy. A type of at least 8 bits that NumPy cannot name becomes raw elements

@@ -1,4 +1,4 @@
-// What a plan needs in device memory beside its arguments.
+// The device memory that a plan needs besides its arguments.
 #ifndef TARSIA_TOOLS_WORKSPACE_H_
 #define TARSIA_TOOLS_WORKSPACE_H_
 
@@ -8,8 +8,8 @@
 
 namespace tarsia::tools {
 
-// Allocates a workspace for launches with these arguments and makes it ready; null where the plan
-// needs none. The caller frees it.
+// Allocates and initialises a workspace for launches with these arguments; null if the plan needs
+// none. The caller frees it.
 tarsia_status MakeWorkspace(tarsia_device* device, const tarsia_plan* plan, const tarsia_arg* args,
                             size_t count, void** out);
 

@@ -81,7 +81,7 @@ void AccessChecker::Report(const PlannedInst& inst, const MemoryView& view, Find
   }
 }
 
-// Until its wait, the target holds a pattern that is no likely value.
+// Until the wait, the target holds a pattern that is not a likely value.
 void AccessChecker::StartCopy(PendingCopy copy) {
   copy.group = open_group_;
   std::vector<uint8_t> poison(copy.data.size(), 0xA5);
@@ -105,7 +105,7 @@ void AccessChecker::StartCopy(PendingCopy copy) {
 void AccessChecker::WaitForCopies(int64_t pending) {
   while (!copies_.empty()) {
     const PendingCopy& copy = copies_.front();
-    const uint64_t newer = open_group_ - copy.group;  // groups committed since, its own included
+    const uint64_t newer = open_group_ - copy.group;  // groups committed since, including its own
     if (copy.group >= open_group_ || newer <= static_cast<uint64_t>(pending)) return;
     StoreBox(copy.target, copy.box, copy.inst->shape.data(), copy.data.data());
     if (Shadow* shadow = copy.target.region->shadow; shadow != nullptr) {

@@ -1,5 +1,5 @@
-// What `--check` sees of an agent's accesses to memory: reads of what nobody has written, races,
-// and asynchronous copies, whose bytes come with the wait.
+// Checks an agent's memory accesses for `--check`: reads of bytes that were never written, races,
+// and asynchronous copies, whose bytes arrive at the wait.
 #ifndef TARSIA_VM_ACCESS_CHECKER_H_
 #define TARSIA_VM_ACCESS_CHECKER_H_
 
@@ -23,13 +23,13 @@ struct PendingCopy {
   uint64_t group = 0;
 };
 
-// Of one agent. Reports to the launch.
+// The checker of one agent. Reports to the launch.
 class AccessChecker {
  public:
   enum class Access : uint8_t { kRead, kWrite, kAtomic, kNone };
 
   explicit AccessChecker(BlockState& block) : block_(block) {}
-  // Forgets the copies of the block before.
+  // Forgets the copies of the previous block.
   void Begin();
   // Before each instruction.
   void Step() { stamp_ = ++block_.launch.next_stamp; }

@@ -11,7 +11,7 @@
 namespace tarsia::vm {
 namespace {
 
-// How often a block looks whether the launch has failed, and whether anybody still wants it.
+// How often a block checks whether the launch has failed or was cancelled.
 constexpr uint64_t kStopMask = 255;
 constexpr uint64_t kStopMaskWhereAsked = 7;
 
@@ -58,7 +58,8 @@ Agent::Agent(BlockState& block) : block_(block), checker_(block) {
   ReserveMaps();
 }
 
-// Dense views whose extents are known at run time: what MapOf then makes anew in place.
+// Reserves the maps of dense views whose extents are known at run time; MapOf then remakes them in
+// place.
 void Agent::ReserveMaps() {
   const std::vector<PlannedInst>& code = plan().code;
   for (size_t i = 0; i < code.size(); ++i) {
@@ -74,7 +75,7 @@ void Agent::BeginLaunch() {
   std::copy(launch().scalars.begin(), launch().scalars.end(), codes_.begin());
 }
 
-// Views let go of their addresses, so that the next launch can make them anew in place.
+// Views release their addresses, so that the next launch can remake them in place.
 void Agent::EndLaunch() {
   for (MemoryView& view : views_) view.map.reset();
   checker_.Begin();
@@ -120,7 +121,7 @@ RunState Agent::Resume() {
   return RunState::kDone;
 }
 
-// What only some launches need before each instruction. False: stop with `state`.
+// The work that only some launches need before each instruction. False: stop with `state`.
 bool Agent::BeforeSlow(const PlannedInst& inst, ExecState& state) {
   const LaunchOptions& options = launch().options();
   checker_.Step();
@@ -269,7 +270,7 @@ void Agent::CheckReplicas(const PlannedInst& inst, uint32_t value) {
 
 Result<std::shared_ptr<const AddressMap>> Agent::MapOf(const PlannedInst& inst) {
   if (inst.map != nullptr) return inst.map;
-  views_[inst.result[0]].map.reset();  // that of an earlier turn, which ends here
+  views_[inst.result[0]].map.reset();  // the map of an earlier iteration, which ends here
   std::shared_ptr<AddressMap>& map = maps_[static_cast<size_t>(&inst - plan().code.data())];
   TARSIA_CHECK(UpdateMap(inst, map));
   return std::shared_ptr<const AddressMap>(map);

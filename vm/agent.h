@@ -1,5 +1,4 @@
-// An agent runs the instructions of one block (later: of one warp group of it). It can stop at any
-// instruction and go on later.
+// An agent runs the instructions of one block. It can stop at any instruction and continue later.
 #ifndef TARSIA_VM_AGENT_H_
 #define TARSIA_VM_AGENT_H_
 
@@ -25,7 +24,7 @@ class Agent final : public Resumable {
   // Begins and ends a launch, before and after all of its blocks.
   void BeginLaunch();
   void EndLaunch();
-  // Starts the block anew.
+  // Starts a block from the beginning.
   void Begin();
 
   RunState Resume() override;
@@ -60,8 +59,8 @@ class Agent final : public Resumable {
   [[nodiscard]] uint8_t* Tile(uint32_t value) const { return tiles_[value]; }
   MemoryView& View(uint32_t value) { return views_[value]; }
 
-  // An operand of an elementwise instruction, stored as its result is. `uniform`: one code stands
-  // for all elements.
+  // An operand of an elementwise instruction, stored like its result. `uniform`: one code for all
+  // elements.
   struct Source {
     const void* data = nullptr;
     bool uniform = false;
@@ -69,10 +68,10 @@ class Agent final : public Resumable {
   Source Elements(const PlannedInst& inst, size_t operand);
   // A tile operand in row-major order.
   const void* RowMajor(const PlannedInst& inst, size_t operand);
-  // Where a row-major result goes, and the step that puts it into the variable.
+  // The memory for a row-major result, and the step that stores it in the variable.
   void* BeginResult(const PlannedInst& inst, size_t result = 0);
   void EndResult(const PlannedInst& inst, size_t result = 0);
-  // A row-major array becomes the result.
+  // Stores a row-major array as the result.
   void SetResult(const PlannedInst& inst, const void* row_major, size_t result = 0);
   // The code of a scalar or constant operand, in the computation's type.
   uint64_t Code(const PlannedInst& inst, size_t operand);
@@ -86,16 +85,17 @@ class Agent final : public Resumable {
 
   // ---- for EXECs: memory -------------------------------------------------------------------
 
-  // The addresses of a view's root, for extents known at run time; kept while they stay the same.
+  // The addresses of a view's root, for extents known at run time; kept while the extents do not
+  // change.
   Result<std::shared_ptr<const AddressMap>> MapOf(const PlannedInst& inst);
-  // Makes `map` that of the instruction's result.
+  // Sets `map` to that of the instruction's result.
   Status UpdateMap(const PlannedInst& inst, std::shared_ptr<AddressMap>& map);
   // The box of an element operand.
   Box BoxOf(const PlannedInst& inst, size_t operand, const int64_t* shape);
-  // With --check, for every access. Copies then come with the wait.
+  // Called for every access with --check. Copies then take effect at the wait.
   using Access = AccessChecker::Access;
   AccessChecker& checker() { return checker_; }
-  // False when the instruction failed, because the region must not be written.
+  // False if the instruction failed because the region is read-only.
   bool MayWrite(const PlannedInst& inst, const MemoryView& view);
 
   // Reports a finding at an instruction.
@@ -115,7 +115,7 @@ class Agent final : public Resumable {
   uint32_t pc_ = 0;
   bool slow_ = false;
   uint64_t executed_ = 0;
-  uint64_t stop_mask_ = 0;  // a look whether to stop where these bits of executed_ are 0
+  uint64_t stop_mask_ = 0;  // checks whether to stop when these bits of executed_ are 0
   const WaitCondition* waiting_ = nullptr;
   std::optional<Diagnostic> error_;
   std::vector<uint64_t> codes_;

@@ -1,4 +1,4 @@
-// Memory that grows, aligned for vector code, contents not kept.
+// Memory that grows, aligned for vector code; growing does not keep the contents.
 #ifndef TARSIA_VM_ALIGNED_BUFFER_H_
 #define TARSIA_VM_ALIGNED_BUFFER_H_
 

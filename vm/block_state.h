@@ -1,4 +1,4 @@
-// What the agents of a block share.
+// The state that the agents of a block share.
 #ifndef TARSIA_VM_BLOCK_STATE_H_
 #define TARSIA_VM_BLOCK_STATE_H_
 
@@ -13,7 +13,7 @@
 
 namespace tarsia::vm {
 
-// Serves one block after the other, of one launch after the other.
+// Used for one block after another, and for one launch after another.
 struct BlockState {
   explicit BlockState(LaunchState& launch);
   void Begin(int64_t linear_index);

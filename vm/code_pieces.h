@@ -1,5 +1,5 @@
-// A bit map from codes to 32-bit words as straight runs of bits: what packed memory tiles and
-// `view` of registers in the `lanes` order are read and written with.
+// A bit map from codes to 32-bit words as contiguous runs of bits, for packed memory tiles and
+// `view` of registers in the `lanes` order.
 #ifndef TARSIA_VM_CODE_PIECES_H_
 #define TARSIA_VM_CODE_PIECES_H_
 
@@ -26,7 +26,7 @@ class CodePieces {
              const std::function<uint64_t(int64_t)>& complement);
 
   [[nodiscard]] int64_t codes() const { return static_cast<int64_t>(begin_.size()) - 1; }
-  // True when every code is one piece: then piece i is that of code i.
+  // True if every code is one piece; piece i is then that of code i.
   [[nodiscard]] bool single() const { return single_; }
   [[nodiscard]] const CodePiece* begin(int64_t code) const { return pieces_.data() + begin_[code]; }
   [[nodiscard]] const CodePiece* end(int64_t code) const {
@@ -36,7 +36,7 @@ class CodePieces {
     return complement_.empty() ? 0 : complement_[static_cast<size_t>(code)];
   }
 
-  // The code in words that lie at `words`, little-endian, at any alignment.
+  // The code in the little-endian words at `words`, at any alignment.
   [[nodiscard]] uint64_t Read(const uint8_t* words, int64_t code) const;
   // ORs a code's bits into words whose bits there are zero. Not atomic.
   void Or(uint8_t* words, int64_t code, uint64_t value) const;

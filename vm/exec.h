@@ -1,4 +1,4 @@
-// One function for each row of isa.def, in exec_<family>.cc: a row without one does not link.
+// One function for each row of isa.def, in exec_<family>.cc; a row without one does not link.
 #ifndef TARSIA_VM_EXEC_H_
 #define TARSIA_VM_EXEC_H_
 
@@ -14,7 +14,7 @@ namespace tarsia::vm {
 #include "isa/isa.def"
 #undef INST
 
-// The jumps that close blocks: the next turn of a `for`, and on to `target`.
+// The jumps that close blocks: the next iteration of a `for`, and the jump to `target`.
 EXEC(NextTurn);
 EXEC(Jump);
 

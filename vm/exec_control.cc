@@ -35,7 +35,7 @@ EXEC(GridX) { return SetIndex(agent, inst, agent.launch().grid[0]); }
 EXEC(GridY) { return SetIndex(agent, inst, agent.launch().grid[1]); }
 EXEC(GridZ) { return SetIndex(agent, inst, agent.launch().grid[2]); }
 
-// A lone scalar may change its integer type; it keeps its low bits, as expressions do.
+// A single scalar may change its integer type; it keeps its low bits, as in expressions.
 EXEC(Mov) {
   const PlannedOperand& source = inst.operand[0];
   if (inst.tile_result) {
@@ -76,7 +76,7 @@ EXEC(For) {
 
 EXEC(NextTurn) {
   Agent::Counter& counter = agent.loop(inst.loop);
-  // Beyond 64 bits there is no further turn.
+  // There is no further iteration after an overflow of 64 bits.
   if (__builtin_add_overflow(counter.value, counter.step, &counter.value)) return ExecState::kNext;
   if (!Turns(counter)) return ExecState::kNext;
   SetCounter(agent, inst, counter.value);

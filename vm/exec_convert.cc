@@ -17,7 +17,7 @@ EXEC(Cast) {
   return ExecState::kNext;
 }
 
-// By thread and slot: the bit layout says for each slot what q stands for.
+// By thread and slot: the bit layout defines the meaning of q for each slot.
 EXEC(Unpack) {
   const UnpackTable& table = *inst.unpack;
   const uint32_t source = inst.operand[0].value;

@@ -1,5 +1,5 @@
-// The elementwise family. Operands and result are stored alike, so that one loop over their
-// containers does it; a scalar is a tile of one element.
+// The elementwise family. Operands and result are stored the same way, so one loop over their
+// containers is enough; a scalar is a tile of one element.
 #include <algorithm>
 #include <cstring>
 
@@ -9,7 +9,7 @@
 namespace tarsia::vm {
 namespace {
 
-// Where the result goes, and how many elements it has.
+// The memory of the result and its number of elements.
 struct Target {
   Target(Agent& a, const PlannedInst& i) : agent(a), inst(i) {
     data = inst.tile_result ? static_cast<void*>(agent.Tile(inst.result[0])) : &code;
@@ -41,7 +41,7 @@ ExecState Binary(Agent& agent, const PlannedInst& inst) {
   return out.Done();
 }
 
-// Index arithmetic is the commonest thing on scalars: integers of at most 32 bits need no call.
+// Most scalar instructions are index arithmetic: integers of at most 32 bits need no call.
 template <typename Compute>
 ExecState Integer(Agent& agent, const PlannedInst& inst, Compute compute) {
   if (inst.tile_result || !inst.type.IsInteger() || inst.type.bits > 32) {

@@ -45,7 +45,7 @@ ExecState ViewMemory(Agent& agent, const PlannedInst& inst, std::shared_ptr<cons
   return ExecState::kNext;
 }
 
-// Zeros for all blocks, in memory that an earlier launch left if that is large enough.
+// Zeros for all blocks, in memory of an earlier launch if that is large enough.
 Status MakeScratch(Agent& agent, const PlannedInst& inst, GlobalScratch& scratch) {
   TARSIA_CHECK(agent.UpdateMap(inst, scratch.map));
   const uint64_t bytes = scratch.map->size_bytes();
@@ -78,7 +78,7 @@ void ViewRegisters(Agent& agent, const PlannedInst& inst) {
   const uint8_t* source = agent.Tile(inst.operand[0].value);
   uint8_t* target = agent.Tile(inst.result[0]);
   if (inst.register_bits == nullptr) {
-    // Equal bits a thread: the threads' streams, one behind the other, are one stream.
+    // Threads have equal numbers of bits: their concatenated streams are one stream.
     const auto bits = static_cast<uint64_t>(from.stored) * from.dtype.bits;
     uint8_t* stream = agent.Scratch(0, static_cast<int64_t>(BytesForBits(bits)) + 1);
     PackBits(source, from.dtype.bits, static_cast<size_t>(from.stored), stream, 0);
@@ -107,7 +107,7 @@ void ViewRegisters(Agent& agent, const PlannedInst& inst) {
 
 // ---- gather and scatter ------------------------------------------------------------------------
 
-// Calls each(i, box, tile strides, tile offset) for the part of the tile that index i names.
+// Calls each(i, box, tile strides, tile offset) for the part of the tile that index i selects.
 template <typename Each>
 void ForIndices(Agent& agent, const PlannedInst& inst, const std::vector<int64_t>& shape,
                 const Each& each) {
@@ -128,7 +128,7 @@ void ForIndices(Agent& agent, const PlannedInst& inst, const std::vector<int64_t
   for (int64_t i = 0; i < shape[axis]; ++i) {
     const uint64_t code = LoadContainer(type, indices, static_cast<size_t>(i));
     start[axis] = CodeToInt(type, code);
-    if (start[axis] < 0) continue;  // outside; so is what 64 bits without sign cannot name
+    if (start[axis] < 0) continue;  // outside; unsigned indices of 2^63 and more are negative here
     each(ClipBox(view, start, part), strides, i * strides[axis]);
   }
 }
@@ -244,7 +244,7 @@ EXEC(Store) {
   return ExecState::kNext;
 }
 
-// Plainly, the copy is done at once; with --check its bytes come with the wait.
+// Without --check the copy is done at once; with --check its bytes arrive at the wait.
 EXEC(CopyAsync) {
   const MemoryView& target = agent.View(inst.operand[0].value);
   const MemoryView& source = agent.View(inst.operand[1].value);
@@ -310,7 +310,7 @@ EXEC(Scatter) {
   return ExecState::kNext;
 }
 
-// A hint: nothing is read, and bytes that nobody has written are no finding.
+// A hint: nothing is read, and bytes that were never written are not reported.
 EXEC(Prefetch) { return ExecState::kNext; }
 
 EXEC(AtomicAdd) { return Atomic(agent, inst); }

@@ -1,4 +1,4 @@
-// The shape family: elements move, none changes. Where source and result are stored in row-major
+// The shape family: elements move but do not change. If source and result are stored in row-major
 // order, a change of shape is a plain copy.
 #include <algorithm>
 

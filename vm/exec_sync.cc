@@ -3,7 +3,7 @@
 
 namespace tarsia::vm {
 
-// One agent runs all threads of the block, in order: what they wrote is there. `--check` counts.
+// One agent runs all threads of the block in order, so their writes are visible. `--check` counts.
 EXEC(Sync) {
   ++agent.block().epoch;
   return ExecState::kNext;

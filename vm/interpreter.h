@@ -1,8 +1,8 @@
-// The interpreter: what a program means, and what runs it where there is no GPU.
+// The interpreter: it defines the meaning of programs, and runs them if there is no GPU.
 //
 // Blocks run on all cores, in no particular order; within a block, instructions run one after the
-// other on whole tiles. `--check` (LaunchOptions::check) runs on one thread and reports what would
-// be undefined on a machine. Everything here is thread-safe: a plan may be launched from several
+// other on whole tiles. `--check` (LaunchOptions::check) runs on one thread and reports behaviour
+// that is undefined on a GPU. Everything here is thread-safe: a plan may be launched from several
 // threads at once.
 #ifndef TARSIA_VM_INTERPRETER_H_
 #define TARSIA_VM_INTERPRETER_H_
@@ -27,8 +27,8 @@ namespace tarsia::vm {
 
 class Plan;
 
-// Receives how many blocks are done, of how many. Called from one thread at a time, a few times a
-// second, with counts that never fall; not called for launches that are over sooner.
+// Receives the number of blocks that are done and the total. Called from one thread at a time, a
+// few times per second, with counts that never decrease; not called for shorter launches.
 using ProgressSink = std::function<void(uint64_t done, uint64_t total)>;
 
 // Shows the instructions of one block as they run, with their results.
@@ -42,13 +42,13 @@ struct TraceOptions {
 struct LaunchOptions {
   bool check = false;
   int threads = 0;                // 0: all cores
-  uint64_t max_instructions = 0;  // of all blocks together; 0: no limit
+  uint64_t max_instructions = 0;  // for all blocks together; 0: no limit
   TraceOptions trace;
-  launch::LineSink print;  // of the instruction `print`; null: dropped
+  launch::LineSink print;  // receives the lines of `print`; null: dropped
   ProgressSink progress;
-  StopCheck* stop = nullptr;  // asked while the launch goes on; null: it runs to its end
-  // For tests of the scheduler: what an instruction (by its index in the kernel) waits for before
-  // it runs, or null. The condition must outlive the launch.
+  StopCheck* stop = nullptr;  // checked during the launch; null: it runs to its end
+  // For tests of the scheduler: the condition that an instruction (by its index in the kernel)
+  // waits for before it runs, or null. The condition must outlive the launch.
   std::function<const WaitCondition*(const std::array<int64_t, 3>& block, size_t inst)> wait;
 };
 
@@ -63,9 +63,8 @@ struct LaunchReport {
 Result<std::shared_ptr<const Plan>> Prepare(const Program& program);
 
 // Runs the whole grid and waits for it. Errors: arguments that do not fit, assumptions that do not
-// hold, a failed assertion (of the lowest block that has one), deadlock, memory that cannot be had,
-// LaunchOptions::stop.
-// After an error the contents of writable buffers are unspecified.
+// hold, a failed assertion (of the lowest block that has one), deadlock, memory that cannot be
+// allocated, LaunchOptions::stop. After an error the contents of writable buffers are unspecified.
 Result<LaunchReport> Launch(const Plan& plan, std::span<const launch::Argument> args,
                             const LaunchOptions& options = {});
 Result<LaunchReport> Launch(const Program& program, std::span<const launch::Argument> args,

@@ -19,7 +19,7 @@ namespace {
 
 // ---- arguments -----------------------------------------------------------------------------
 
-// Hands checked arguments to the blocks.
+// Passes checked arguments to the blocks.
 void BindArguments(std::span<const launch::Argument> args, LaunchState& state) {
   for (size_t i = 0; i < args.size(); ++i) {
     const auto* buffer = std::get_if<launch::Buffer>(&args[i]);
@@ -30,7 +30,7 @@ void BindArguments(std::span<const launch::Argument> args, LaunchState& state) {
     region.bytes = buffer->bytes;
     region.writable = buffer->writable;
     region.value = static_cast<uint32_t>(i);
-    // Bytes that nobody writes need no watching.
+    // Bytes that are never written need no check.
     if (state.options().check && buffer->writable &&
         state.plan.program.resolved().WritesThrough(region.value)) {
       state.shadows.push_back(std::make_unique<Shadow>(buffer->bytes, true, true));
@@ -41,7 +41,7 @@ void BindArguments(std::span<const launch::Argument> args, LaunchState& state) {
 
 // ---- blocks --------------------------------------------------------------------------------
 
-// Tells the caller now and then how far a launch is.
+// Reports the progress of a launch to the caller from time to time.
 class ProgressMeter {
  public:
   ProgressMeter(const ProgressSink& sink, int64_t total)
@@ -80,8 +80,8 @@ class Workers final : private WorkerPool::Job {
         blocks_(blocks),
         progress_(context.state().options().progress, blocks) {}
 
-  // On as many threads, if that is worth while. Errors: that of the lowest block; memory for the
-  // blocks that cannot be had.
+  // Runs on as many threads, if that pays off. Errors: that of the lowest block; out of memory for
+  // the blocks.
   Status Run(int threads) {
     const int helpers = threads - 1;
     if (helpers == 0) {
@@ -104,8 +104,8 @@ class Workers final : private WorkerPool::Job {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // The thread that launches: it runs blocks too, and calls others for help when there is more to
-  // do than it takes to wake them. That is known from the launch before, or found out on the way.
+  // The launching thread: it also runs blocks, and calls others for help if the work takes longer
+  // than waking them. It knows that from the previous launch, or finds out during this one.
   class Caller {
    public:
     Caller(Workers& workers, int helpers)
@@ -144,8 +144,8 @@ class Workers final : private WorkerPool::Job {
 
   void Help(int seat) noexcept override { Work(seat, nullptr); }
 
-  // Whatever is thrown, for want of memory most of all, is kept for the thread that waits: another
-  // request here could fail again.
+  // An exception, mostly std::bad_alloc, is kept for the waiting thread: another allocation here
+  // could fail again.
   void Work(int thread, Caller* caller) noexcept {
     BlockRunner& runner = context_.runner(thread);
     runner.agent.BeginLaunch();
@@ -157,13 +157,13 @@ class Workers final : private WorkerPool::Job {
       instructions_.fetch_add(runner.agent.executed());
     } catch (...) {
       exception_.Keep();
-      state_.failed_block.store(-1);  // all others need not go on
+      state_.failed_block.store(-1);  // all others can stop
     }
     if (caller != nullptr) caller->AllDone();
     runner.agent.EndLaunch();
   }
 
-  // The next block; false: there is none.
+  // Runs the next block; false: there is none.
   bool RunBlock(BlockRunner& runner) {
     const int64_t linear = next_.fetch_add(1, std::memory_order_relaxed);
     if (linear >= blocks_ || state_.Stops(linear)) return false;
@@ -259,7 +259,7 @@ Result<std::shared_ptr<const Plan>> Prepare(const Program& program) { return Pla
 
 namespace {
 
-// The memory of a launch, given back at its end. What --check remembers is not kept.
+// The memory of a launch, returned at its end. The data of --check is not kept.
 class Borrowed {
  public:
   Borrowed(const Plan& plan, bool check)

@@ -8,12 +8,12 @@
 namespace tarsia::vm {
 namespace {
 
-// What the threads of one launch may use together.
+// The most memory that the threads of one launch use together.
 constexpr uint64_t kMaxMemory = uint64_t{1} << 33;
-// What a plan keeps of it between launches, and as much scratch of alloc.global.
+// The part of it that a plan keeps between launches, and as much scratch of alloc.global.
 constexpr uint64_t kMaxKept = uint64_t{64} << 20;
-// Up to this, threads get memory although there are too few blocks for them: the next launch may
-// have more.
+// Up to this size, threads get memory even if there are too few blocks for them: the next launch
+// may have more.
 constexpr uint64_t kMaxAhead = uint64_t{16} << 20;
 
 int64_t ThreadsWanted(const LaunchOptions& options) {

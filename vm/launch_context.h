@@ -1,5 +1,5 @@
-// The memory of a launch: what its blocks share, and for each thread that runs blocks their tiles.
-// It is made for the first launch of a plan and serves those that follow, so that they allocate
+// The memory of a launch: the state that its blocks share, and the tiles of each thread that runs
+// blocks. It is made for the first launch of a plan and reused by later ones, so that they allocate
 // nothing.
 #ifndef TARSIA_VM_LAUNCH_CONTEXT_H_
 #define TARSIA_VM_LAUNCH_CONTEXT_H_
@@ -17,7 +17,7 @@
 
 namespace tarsia::vm {
 
-// What one thread runs blocks with.
+// The state of a thread that runs blocks.
 struct BlockRunner {
   explicit BlockRunner(LaunchState& launch);
   BlockState block;
@@ -25,13 +25,13 @@ struct BlockRunner {
   host::HostScratch scratch;
 };
 
-// For one launch at a time.
+// Used by one launch at a time.
 class LaunchContext {
  public:
   explicit LaunchContext(const Plan& plan);
 
-  // Readies it for a launch of so many blocks. Returns how many threads may run them: all that
-  // there is memory for, but at least one, for want of which std::bad_alloc is thrown.
+  // Prepares it for a launch of this many blocks. Returns the number of threads that there is
+  // memory for; throws std::bad_alloc if there is not enough for one.
   int Begin(const LaunchOptions& options, int64_t blocks);
   void End();
 
@@ -47,7 +47,7 @@ class LaunchContext {
 // The contexts of a plan that no launch uses. Thread-safe, and no thread waits for another.
 class LaunchContexts {
  public:
-  // As many launches of one plan at once find their memory again.
+  // This many concurrent launches of one plan reuse their memory.
   static constexpr size_t kKept = 32;
 
   LaunchContexts() = default;
@@ -56,10 +56,10 @@ class LaunchContexts {
   ~LaunchContexts();
 
   std::unique_ptr<LaunchContext> Take(const Plan& plan);
-  // Keeps it for another launch, or drops it.
+  // Keeps the context for another launch, or destroys it.
   void Return(std::unique_ptr<LaunchContext> context);
 
-  // How long a block took in an earlier launch, in nanoseconds; 0: not known.
+  // The time of a block in an earlier launch, in nanoseconds; 0: unknown.
   std::atomic<uint64_t> block_time{0};
 
  private:

@@ -1,4 +1,4 @@
-// What the blocks of one launch share.
+// The state that the blocks of one launch share.
 #ifndef TARSIA_VM_LAUNCH_STATE_H_
 #define TARSIA_VM_LAUNCH_STATE_H_
 
@@ -20,7 +20,7 @@ struct FreeMemory {
   void operator()(void* data) const { std::free(data); }
 };
 
-// Scratch of alloc.global, made by the first block of a launch that gets there.
+// Scratch of alloc.global, made by the first block of a launch that reaches the instruction.
 struct GlobalScratch {
   bool ready = false;  // in this launch
   Region region;
@@ -30,7 +30,7 @@ struct GlobalScratch {
   std::unique_ptr<Shadow> shadow;
 };
 
-// Serves one launch after the other.
+// Used for one launch after another.
 class LaunchState {
  public:
   explicit LaunchState(const Plan& p)
@@ -49,20 +49,20 @@ class LaunchState {
   std::vector<uint64_t> scalars;  // by parameter
   std::vector<std::unique_ptr<Shadow>> shadows;
 
-  std::mutex mutex;  // of `scratch`, and of the sinks
+  std::mutex mutex;  // guards `scratch` and the sinks
   std::vector<GlobalScratch> scratch;
   std::atomic<uint64_t> budget_used{0};
-  // The lowest block that failed: blocks above it need not go on.
+  // The lowest block that failed: blocks above it can stop.
   std::atomic<int64_t> failed_block{INT64_MAX};
 
-  // Whether a block need not go on. Asks, now and then, whether the launch is still wanted.
+  // Whether a block can stop. Checks from time to time whether the launch was cancelled.
   bool Stops(int64_t block) {
     StopCheck* const stop = options_->stop;
     if (stop != nullptr && stop->Ask() != StopReason::kNone) failed_block.store(-1);
     return failed_block.load(std::memory_order_relaxed) < block;
   }
 
-  // Only with --check, on one thread.
+  // Used only with --check, on one thread.
   void Report(const DiagInfo& info, const PlannedInst& at, const PlannedInst* other,
               const std::array<int64_t, 3>& block, Diagnostic diagnostic);
   std::vector<launch::Finding> TakeFindings();

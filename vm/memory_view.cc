@@ -12,7 +12,7 @@
 namespace tarsia::vm {
 namespace {
 
-constexpr int64_t kFar = int64_t{1} << 62;  // no index of a tile comes near
+constexpr int64_t kFar = int64_t{1} << 62;  // larger than any index of a tile
 constexpr int64_t kMaxTableExtent = int64_t{1} << 16;
 
 int64_t Saturate(__int128 x) {
@@ -80,8 +80,8 @@ void StoreBitRow(uint8_t* base, uint64_t bit, int width, int64_t n, const uint8_
   }
 }
 
-// The existing part of a box in an affine root as nested loops, neighbours merged where both
-// sides run on. Offsets and strides in elements.
+// The existing part of a box in an affine root as nested loops; neighbours that are contiguous on
+// both sides are merged. Offsets and strides in elements.
 struct Loops {
   int n = 0;
   int64_t count[kMaxRank];
@@ -254,8 +254,8 @@ void WriteSwizzled(const AddressMap& map, uint8_t* base, uint64_t bit, uint64_t 
   }
 }
 
-// Elements from i on, of n, that follow each other in memory up to the next border of 16 bytes,
-// which no swizzle moves apart. `offset` is that of element i.
+// The number of elements from i on, of n, that are contiguous in memory up to the next 16-byte
+// boundary; no swizzle separates them. `offset` is that of element i.
 int64_t RunLength(const AddressMap& map, const int64_t* root, int64_t i, int64_t n, int64_t offset,
                   int bytes) {
   if (map.rank() == 0) return 1;
@@ -319,7 +319,8 @@ void StoreStrided(const MemoryView& view, const Box& box, const int64_t* tile_st
       [&](uint64_t bit, int64_t at) { WriteSwizzled(*view.map, base, bit, in[at]); });
 }
 
-// Where an element lies in the packed form: the tile's first byte and the number in it.
+// The place of an element in the packed form: the first byte of the tile and the element's number
+// in it.
 struct PackedPlace {
   uint64_t byte = 0;
   int64_t element = 0;
@@ -412,8 +413,8 @@ void RowMajorStrides(int rank, const int64_t* shape, int64_t* strides) {
 
 }  // namespace
 
-// Row- and column-major tiles without a swizzle, within the limits of their layouts: no layout is
-// made of them. False for others.
+// Handles row- and column-major tiles without a swizzle, within the limits of their layouts,
+// without making a layout. False for others.
 bool AddressMap::SetDense(const MemLayoutFamily& family, std::span<const int64_t> shape,
                           DType type) {
   const bool last_fastest = family.kind == MemLayoutFamily::Kind::kRowMajor;

@@ -1,9 +1,10 @@
 // Tiles in memory at run time: where their bytes are, which of their elements exist, and how a box
-// of them is read into and written from arrays of native containers.
+// is copied to and from arrays of native containers.
 //
 // A view is a window into a root tile: slices keep the root's addresses and narrow the range of
-// elements that exist. Elements outside read as zero bits and are not written; no byte beyond the
-// root's last is ever touched. Writers of different bits of one byte do not lose each other's.
+// elements that exist. Elements outside read as zero bits and are not written; no byte past the end
+// of the root is ever accessed. Concurrent writers of different bits of one byte do not lose each
+// other's bits.
 #ifndef TARSIA_VM_MEMORY_VIEW_H_
 #define TARSIA_VM_MEMORY_VIEW_H_
 
@@ -25,7 +26,7 @@ namespace tarsia::vm {
 
 class Shadow;
 
-// A run of bytes that a tile lies in: a parameter's buffer, shared memory, or scratch.
+// The bytes that a tile lies in: a parameter's buffer, shared memory, or scratch.
 struct Region {
   uint8_t* data = nullptr;
   uint64_t bytes = 0;
@@ -35,17 +36,17 @@ struct Region {
   Shadow* shadow = nullptr;  // only with --check
 };
 
-// How the elements of a root tile of one shape are addressed. What others share is not changed any
-// more.
+// How the elements of a root tile of one shape are addressed. A map that is shared does not change
+// any more.
 class AddressMap {
  public:
   static Result<std::shared_ptr<AddressMap>> Make(const MemLayoutFamily& family,
                                                   std::span<const int64_t> shape, DType type);
-  // The map of a dense tile, for Remake to change; null for other forms.
+  // A map for a dense tile that Remake can change; null for other forms.
   static std::shared_ptr<AddressMap> Reserve(const MemLayoutFamily& family,
                                              std::span<const int64_t> shape, DType type);
-  // Makes `map` that of this tile: the object it holds anew if nobody else has it, so that dense
-  // tiles whose extents change allocate nothing; else another one. On errors it is unchanged.
+  // Sets `map` to that of this tile. It reuses the object if nothing else holds it, so that dense
+  // tiles whose extents change allocate nothing. Unchanged after an error.
   static Status Remake(const MemLayoutFamily& family, std::span<const int64_t> shape, DType type,
                        std::shared_ptr<AddressMap>& map);
 
@@ -64,8 +65,8 @@ class AddressMap {
     const auto& table = offsets_[static_cast<size_t>(dim)];
     return table.empty() ? SlowDimOffset(dim, i) : table[static_cast<size_t>(i)];
   }
-  // Strided forms: how many elements from index i of the last dimension on follow each other
-  // without gaps (at least 1; no more than are known).
+  // Strided forms: the number of contiguous elements from index i of the last dimension on (at
+  // least 1; no more than are known).
   [[nodiscard]] int64_t RunFrom(int64_t i) const {
     return runs_.empty() ? 1 : runs_[static_cast<size_t>(i)];
   }
@@ -73,7 +74,7 @@ class AddressMap {
     for (const Swizzle& swizzle : layout_.swizzles()) byte = swizzle.Apply(byte);
     return byte;
   }
-  // Of other forms than dense ones.
+  // For other forms than dense ones.
   [[nodiscard]] const MemLayout& layout() const { return layout_; }
   // Packed form.
   [[nodiscard]] const CodePieces& pieces() const { return pieces_; }
@@ -85,7 +86,7 @@ class AddressMap {
   bool SetDense(const MemLayoutFamily& family, std::span<const int64_t> shape, DType type);
   void SetTables();
   Extents shape_;
-  MemLayout layout_;  // the default one of what SetDense made
+  MemLayout layout_;  // the default one for a map that SetDense made
   DType type_;
   uint64_t size_bytes_ = 0;
   std::optional<MemLayout::Affine> affine_;
@@ -108,18 +109,18 @@ struct MemoryView {
   [[nodiscard]] uint8_t* base() const { return region->data + offset; }
 };
 
-// A whole tile of `map` that begins `offset` bytes into a region, which must hold it.
+// A view of a whole tile of `map` at `offset` bytes in a region, which must hold it.
 MemoryView MakeView(Region* region, uint64_t offset, std::shared_ptr<const AddressMap> map);
-// The part that begins at `start` and has `shape`; what is outside of the source does not exist.
+// The part that begins at `start` and has `shape`; elements outside of the source do not exist.
 MemoryView SliceView(const MemoryView& source, const int64_t* start, const int64_t* shape);
-// The byte (from the region's start) where a view's bytes begin, if it is a whole root tile or one
-// run of whole bytes; nothing otherwise.
+// The first byte of a view (from the region's start), if it is a whole root tile or one run of
+// whole bytes; empty otherwise.
 std::optional<uint64_t> FirstByte(const MemoryView& view);
 
 // A box of a view, clipped to the elements that exist.
 struct Box {
   int rank = 0;
-  bool empty = false;            // no element of it exists (or it has none)
+  bool empty = false;            // none of its elements exist (or it has none)
   bool full = true;              // all of them exist
   int64_t root[kMaxRank] = {};   // root index of the box's element 0; meaningless if empty
   int64_t first[kMaxRank] = {};  // elements of the box that exist: first <= e < last
@@ -129,9 +130,10 @@ Box ClipBox(const MemoryView& view, const int64_t* start, const int64_t* shape);
 
 // Reads a box of `shape` into row-major containers; zeros where nothing exists.
 void LoadBox(const MemoryView& view, const Box& box, const int64_t* shape, void* tile);
-// Writes it.
+// Writes a box.
 void StoreBox(const MemoryView& view, const Box& box, const int64_t* shape, const void* tile);
-// The same with strides (in elements) of the tile; LoadBox does not write what does not exist.
+// The same with strides (in elements) of the tile; LoadBoxStrided does not write elements that do
+// not exist.
 void LoadBoxStrided(const MemoryView& view, const Box& box, const int64_t* tile_strides,
                     void* tile);
 void StoreBoxStrided(const MemoryView& view, const Box& box, const int64_t* tile_strides,
@@ -140,8 +142,8 @@ void StoreBoxStrided(const MemoryView& view, const Box& box, const int64_t* tile
 // Bit address from the region's start of one bit of the element with a root index that exists.
 uint64_t ElementBit(const MemoryView& view, const int64_t* root, int bit);
 
-// Calls visit(bit, count) for runs of bits, counted from the region's start, that together are the
-// existing elements of the box.
+// Calls visit(bit, count) for the runs of bits of all existing elements of the box, counted from
+// the region's start.
 void VisitBits(const MemoryView& view, const Box& box,
                const std::function<void(uint64_t, uint64_t)>& visit);
 

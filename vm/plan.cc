@@ -108,7 +108,7 @@ class Planner {
                             +kMaxRegisterTileBytes);
     }
     value.arena_offset = plan_.arena_bytes;
-    // One vector more than asked for: host code may be tempted to read whole vectors.
+    // One vector more than needed: host code may read whole vectors.
     plan_.arena_bytes += AlignUp(static_cast<uint64_t>(bytes) + kTileAlignment, kTileAlignment);
     return OkStatus();
   }
@@ -248,7 +248,7 @@ class Planner {
     }
   }
 
-  // How operands and results are stored, and what lies between them.
+  // How operands and results are stored, and the conversions between them.
   void PlanStorage(const ResolvedInst& inst, PlannedInst& out) {
     for (size_t r = 0; r < out.results; ++r) {
       const ValuePlan& value = plan_.values[out.result[r]];
@@ -335,7 +335,7 @@ class Planner {
     size = std::max(size, static_cast<uint64_t>(std::max<int64_t>(bytes, 0)));
   }
 
-  // What the functions of Agent and the EXECs ask for, for this instruction.
+  // The scratch that the functions of Agent and the EXECs use for this instruction.
   void ReserveScratch(const PlannedInst& inst) {
     for (size_t i = 0; i < kMaxOperands; ++i) {
       const PlannedOperand& operand = inst.operand[i];
@@ -483,12 +483,12 @@ class Planner {
     return OkStatus();
   }
 
-  // q = (value + bias) * 2^-exponent, and what takes it back: the bias, or the power of two.
+  // q = (value + bias) * 2^-exponent, and the bias or the power of two that inverts it.
   static void AddForm(DType type, DType compute, UnpackForm form, UnpackTable& table) {
     std::vector<uint16_t> codes;
     const double down = std::ldexp(1.0, -form.exponent);
     for (uint64_t code = 0; code <= CodeMask(type); ++code) {
-      double value = DecodeToDouble(type, code) * down;  // of floats -0 stays -0
+      double value = DecodeToDouble(type, code) * down;  // -0 of a float stays -0
       if (form.bias != 0) value += form.bias;
       codes.push_back(static_cast<uint16_t>(EncodeFromDouble(compute, value)));
     }

@@ -23,8 +23,8 @@ namespace tarsia::vm {
 inline constexpr int64_t kMaxRegisterTileBytes = int64_t{1} << 30;
 inline constexpr int64_t kMaxBlockTileBytes = int64_t{1} << 32;
 
-// How the elements of a register tile are stored: as a row-major array (kLogical) or, where the
-// text fixes the layout, by thread and slot, replicas apart.
+// How the elements of a register tile are stored: as a row-major array (kLogical) or, if the text
+// fixes the layout, by thread and slot, with separate replicas.
 using StorageId = uint32_t;
 inline constexpr StorageId kLogical = 0;
 
@@ -35,7 +35,7 @@ struct Storage {
   bool replicated = false;
 };
 
-// What is known of a value. Register tiles: all of it; memory tiles: dtype alone.
+// The storage of a value. Memory tiles have only the dtype.
 struct ValuePlan {
   ValueKind kind = ValueKind::kScalar;
   Space space = Space::kNone;
@@ -44,7 +44,7 @@ struct ValuePlan {
   int rank = 0;
   std::vector<int64_t> shape;
   int64_t elements = 0;
-  int64_t stored = 0;  // containers in storage: more than elements where there are replicas
+  int64_t stored = 0;  // containers in storage: more than elements if there are replicas
   StorageId storage = kLogical;
   uint64_t arena_offset = 0;  // bytes, in the block's arena of tiles
 };
@@ -52,13 +52,13 @@ struct ValuePlan {
 // Entry i of the target's storage comes from entry (*index)[i] of the source's; null: the same.
 using Conversion = std::shared_ptr<const std::vector<uint32_t>>;
 
-// An operand (isa/resolved.h) made ready to be read.
+// An operand (isa/resolved.h) prepared for reading.
 struct PlannedOperand {
   Operand::Kind kind = Operand::Kind::kNone;
   uint32_t value = 0;
   DType type;
   uint64_t code = 0;                // kConstant: in `type`
-  ScalarExpr expr;                  // kExpr: rounded to `type` where a code is asked for
+  ScalarExpr expr;                  // kExpr: rounded to `type` if a code is needed
   std::vector<ScalarExpr> indices;  // kMemory
   std::string_view text;            // kText
   Conversion to_logical;            // kTile: from its storage to row-major order
@@ -69,7 +69,7 @@ struct PlannedOperand {
 // Tables of `view` of registers and `unpack`.
 struct RegisterBits {
   int64_t threads = 0;
-  int64_t words = 0;  // 32-bit words a thread
+  int64_t words = 0;  // 32-bit words per thread
   CodePieces source;  // of one thread's slots
   CodePieces target;
 };
@@ -80,15 +80,15 @@ struct UnpackTable {
   int64_t slots = 0;
 };
 
-// An agent's buffers for operands and results that are stored another way than they are computed
-// with, and those that instructions use as they like.
+// An agent's buffers for operands and results whose storage differs from that of the computation,
+// and those for free use by instructions.
 inline constexpr size_t kFirstFreeScratch = kMaxOperands + kMaxResults;
 inline constexpr size_t kScratchBuffers = kFirstFreeScratch + 1;
 
 class Agent;
 class LaunchContexts;
 enum class ExecState : uint8_t {
-  kNext,     // go on at the agent's pc
+  kNext,     // continue at the agent's pc
   kExit,     // the block is done
   kSuspend,  // the agent waits; the instruction runs again
   kFail,     // the agent holds the error
@@ -147,7 +147,7 @@ class Plan {
   uint64_t arena_bytes = 0;
   std::array<uint64_t, kScratchBuffers> scratch_bytes{};  // of an agent
   host::ScratchSizes host_scratch;                        // of a thread that runs blocks
-  // What one thread that runs blocks needs of all these.
+  // The memory of all these that one thread that runs blocks needs.
   [[nodiscard]] uint64_t BytesOfRunner() const;
   uint32_t loops = 0;
 

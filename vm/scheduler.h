@@ -1,5 +1,5 @@
-// Runs the agents of one block in turn. An agent runs until it is done or must wait; when all that
-// are left wait for something that has not come, the block is in deadlock.
+// Runs the agents of one block in turn. An agent runs until it is done or must wait; if no
+// remaining agent's condition holds, the block is in deadlock.
 #ifndef TARSIA_VM_SCHEDULER_H_
 #define TARSIA_VM_SCHEDULER_H_
 
@@ -8,7 +8,7 @@
 
 namespace tarsia::vm {
 
-// What an agent waits for.
+// The condition that an agent waits for.
 class WaitCondition {
  public:
   virtual ~WaitCondition() = default;
@@ -19,13 +19,13 @@ class WaitCondition {
 
 enum class RunState { kDone, kSuspended, kFailed };
 
-// Something that runs in pieces.
+// A task that can be suspended.
 class Resumable {
  public:
   virtual ~Resumable() = default;
-  // Runs on from where it stopped.
+  // Continues where it stopped.
   virtual RunState Resume() = 0;
-  // What it waits for after kSuspended.
+  // The condition it waits for after kSuspended.
   [[nodiscard]] virtual const WaitCondition* waiting() const = 0;
   // "line 12: barrier.wait", for the report of a deadlock.
   [[nodiscard]] virtual std::string Place() const = 0;
@@ -34,14 +34,14 @@ class Resumable {
 struct ScheduleResult {
   enum class Outcome { kDone, kFailed, kDeadlock };
   Outcome outcome = Outcome::kDone;
-  size_t agent = 0;      // that failed
-  std::string deadlock;  // who waits for what
+  size_t agent = 0;      // the one that failed
+  std::string deadlock;  // which agent waits for which condition
 };
 
-// Of one block.
+// The most agents of a block.
 inline constexpr size_t kMaxAgents = 64;
 
-// Round robin over at most kMaxAgents agents until all are done, one fails, or none can go on.
+// Runs at most kMaxAgents agents round robin until all are done, one fails, or none can continue.
 ScheduleResult RunAgents(std::span<Resumable* const> agents);
 
 }  // namespace tarsia::vm

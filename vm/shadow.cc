@@ -62,11 +62,11 @@ void Shadow::Read(uint64_t bit, uint64_t count, const Accessor& by, unsigned& fo
       }
     } else if ((mask & ~cell.written) != 0) {
       if (First(FindingKind::kUnwritten, found)) report(FindingKind::kUnwritten, {});
-      cell.written |= mask;  // one fault, one finding
+      cell.written |= mask;  // report one fault only once
     } else if (Races(cell.write, by, mask) && First(FindingKind::kReadAfterWrite, found)) {
       report(FindingKind::kReadAfterWrite, other(cell.write));
     }
-    if (by.atomic) return;  // remembered as a write
+    if (by.atomic) return;  // recorded as a write
     Touch& read = cell.read;
     if (read.block == by.block && read.epoch == by.epoch) {
       read.mask |= mask;

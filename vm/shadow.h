@@ -1,6 +1,7 @@
-// What `--check` remembers of each byte of memory: who wrote and read it last, in which stretch
-// between two `sync`s, whether anybody wrote it at all, and whether an asynchronous copy still owes
-// it. Kept by bit where elements share bytes. Pages are made when first touched.
+// The state of each byte of memory for `--check`: the last write and read, the interval between two
+// `sync`s in which they happened, whether the byte was ever written, and whether an asynchronous
+// copy to it is pending. Kept by bit where elements share bytes. Pages are made at the first
+// access.
 #ifndef TARSIA_VM_SHADOW_H_
 #define TARSIA_VM_SHADOW_H_
 
@@ -33,16 +34,16 @@ inline constexpr int kFindingKinds = 6;
 // Not thread-safe: `--check` runs on one thread.
 class Shadow {
  public:
-  // Called at most once an access and a kind; `other` is the earlier access (of a race).
+  // Called at most once per access and kind; `other` is the earlier access (of a race).
   using Report = std::function<void(FindingKind, const Accessor& other)>;
 
   // `defined`: the bytes have values from the start. `replaceable` (global memory): without a
-  // `sync` a block may write what it has read, and an instruction what it wrote in an earlier turn
-  // of a loop.
+  // `sync` a block may write what it has read, and an instruction may write what it wrote in an
+  // earlier iteration of a loop.
   Shadow(uint64_t bytes, bool defined, bool replaceable);
 
-  // Bits [bit, bit + count), counted from the region's start. `found` keeps what the same access
-  // has reported already (bits by kind).
+  // Bits [bit, bit + count), counted from the region's start. `found` holds the kinds that this
+  // access has already reported (one bit per kind).
   void Read(uint64_t bit, uint64_t count, const Accessor& by, unsigned& found,
             const Report& report);
   void Write(uint64_t bit, uint64_t count, const Accessor& by, unsigned& found,
@@ -52,7 +53,7 @@ class Shadow {
   void WriteLater(uint64_t bit, uint64_t count, const Accessor& by, unsigned& found,
                   const Report& report);
   void Deliver(uint64_t bit, uint64_t count, const Accessor& by);
-  // Bytes whose contents and history end here.
+  // Forgets the contents and the history of these bytes.
   void Forget(uint64_t byte, uint64_t bytes);
 
  private:
@@ -67,7 +68,7 @@ class Shadow {
   struct Cell {
     Touch write;
     Touch read;
-    Touch other_read;  // the last by another block than that of `read`
+    Touch other_read;  // the last one by another block than that of `read`
     uint8_t written = 0;
     uint8_t pending = 0;
   };

@@ -15,8 +15,8 @@ struct PlannedInst;
 // An instruction as text; "}" where a block ends.
 std::string TextOf(const Plan& plan, const PlannedInst& inst);
 
-// Longest runs of rows and of elements in a row that are shown whole by traces; of longer ones,
-// the two halves of so many, with dots between.
+// Traces show up to this many rows, and elements of a row, in full; of more, only the first and the
+// last half of this many, with dots between.
 inline constexpr int64_t kTraceEdge = 8;
 
 // The lines of a result in a trace, indented.

@@ -10,7 +10,8 @@
 namespace tarsia::vm {
 namespace {
 
-// Signals are for the program's own threads: a thread that is started meanwhile gets none.
+// Blocks signals, which are for the program's own threads: a thread that is started while it lives
+// receives none.
 class NoSignals {
  public:
   NoSignals() {
@@ -33,8 +34,8 @@ int HardwareThreads() {
   return threads;
 }
 
-// Ends the threads before their code is unloaded. The pool itself stays: some thread may still be
-// within a launch when the process ends.
+// Ends the threads before their code is unloaded. The pool itself is not destroyed: a thread may
+// still be in a launch when the process ends.
 class WorkerPool::Stopper {
  public:
   explicit Stopper(WorkerPool& pool) : pool_(pool) {}
@@ -92,7 +93,7 @@ void WorkerPool::Remove(Job& job) {
 
 // ---- threads -------------------------------------------------------------------------------
 
-// Where a thread cannot be had, fewer do the same.
+// If a thread cannot be started, fewer threads do the work.
 void WorkerPool::StartThreads(size_t count) {
   count += lost_;
   if (stopped_ || workers_.size() >= count) return;
@@ -126,8 +127,8 @@ void WorkerPool::Serve(Worker& self) {
   }
 }
 
-// Threads that sleep are joined. One that is at work is left alone: the process ends, or its launch
-// was not waited for.
+// Sleeping threads are joined. A working one is left alone: the process ends, or nothing waited for
+// its launch.
 void WorkerPool::Stop() {
   std::vector<Worker*> sleeping;
   {
@@ -146,8 +147,8 @@ void WorkerPool::Stop() {
 void WorkerPool::BeforeFork() { Get().mutex_.lock(); }
 void WorkerPool::AfterForkInParent() { Get().mutex_.unlock(); }
 
-// The child has none of the threads, and none of the launches that other threads were in. What
-// waiting threads left in the condition variable would stop it, so it is made anew.
+// The child has none of the threads and none of the launches of other threads. The state of waiting
+// threads in the condition variable would block it, so it is replaced.
 void WorkerPool::AfterForkInChild() {
   WorkerPool& pool = Get();
   new (&pool.wake_) std::condition_variable;

@@ -1,6 +1,6 @@
-// Threads of the process that help with launches. They are started when they are first wanted,
-// sleep while there is nothing to do, and are joined when the library is unloaded. A process that
-// fork() made starts its own.
+// Threads of the process that help with launches. They are started when first needed, sleep while
+// there is nothing to do, and are joined when the library is unloaded. A process made by fork()
+// starts its own.
 #ifndef TARSIA_VM_WORKER_POOL_H_
 #define TARSIA_VM_WORKER_POOL_H_
 
@@ -12,18 +12,18 @@
 
 namespace tarsia::vm {
 
-// How many threads run at once on this machine, asked once.
+// The number of threads that can run at once on this machine, read once.
 int HardwareThreads();
 
 // All functions are thread-safe.
 class WorkerPool {
  public:
-  // Something that several threads do together. It lies in its caller's memory and is done with
-  // when the call is destroyed.
+  // Work that several threads share. It lies in the memory of the caller and is finished when the
+  // call is destroyed.
   class Job {
    public:
     virtual ~Job() = default;
-    // On one of the pool's threads. `seat` counts from 1 and is each thread's own.
+    // Runs on a thread of the pool. `seat` counts from 1 and differs for each thread.
     virtual void Help(int seat) noexcept = 0;
 
    private:
@@ -35,8 +35,8 @@ class WorkerPool {
     std::condition_variable left_;
   };
 
-  // A call for help. The caller goes on with its own part of the job; threads that are free join
-  // in, none if none is. The end of the call waits for those that did.
+  // A call for help. The caller continues with its own part of the job; idle threads join in, if
+  // there are any. The destructor waits for those that did.
   class Call {
    public:
     explicit Call(Job& job) : job_(job) {}
@@ -45,7 +45,7 @@ class WorkerPool {
     ~Call() {
       if (made_) Get().End(job_);
     }
-    // Asks for at most so many threads; once.
+    // Requests at most this many threads; call it once.
     void Make(int helpers) {
       made_ = true;
       Get().Begin(job_, helpers);
@@ -76,11 +76,11 @@ class WorkerPool {
   static void AfterForkInParent();
   static void AfterForkInChild();
 
-  std::mutex mutex_;  // of all that follows, and of the jobs' members
+  std::mutex mutex_;  // guards all members below, and those of jobs
   std::condition_variable wake_;
   Job* first_ = nullptr;  // jobs with seats left, the oldest first
   std::vector<Worker*> workers_;
-  size_t lost_ = 0;  // the first of them, which stayed behind in the process that made this one
+  size_t lost_ = 0;  // the first of them, which stayed in the parent process
   bool stopped_ = false;
 };
 

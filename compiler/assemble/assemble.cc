@@ -32,7 +32,7 @@ bool Contains(std::string_view line, std::string_view part) {
   return line.find(part) != std::string_view::npos;
 }
 
-// The number that stands before `what`, as in "16 bytes stack frame"; or 0.
+// The number before `what`, as in "16 bytes stack frame"; or 0.
 int64_t NumberBefore(std::string_view line, std::string_view what) {
   const size_t end = line.find(what);
   if (end == std::string_view::npos) return 0;
@@ -43,7 +43,7 @@ int64_t NumberBefore(std::string_view line, std::string_view what) {
   return number;
 }
 
-// What stands between the first two single quotes; or nothing.
+// The text between the first two single quotes, if any.
 std::optional<std::string> Quoted(std::string_view line) {
   const size_t begin = line.find('\'');
   const size_t end = begin == std::string_view::npos ? begin : line.find('\'', begin + 1);
@@ -62,7 +62,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// Path, size and time of the program stand for its version: asking it would cost a process.
+// Path, size and time of the program identify its version: running it to ask would cost a process.
 std::string IdentityOf(const std::string& program) {
   std::error_code error;
   const auto path = std::filesystem::canonical(program, error);
@@ -82,7 +82,7 @@ bool IsWholeElf(std::string_view bytes) {
          header.e_shoff <= bytes.size() - table;
 }
 
-// Nobody may know how ptxas ended: then what it made tells.
+// The exit code of ptxas may be unknown: then its output decides.
 Status Judge(const ProcessOutput& run, bool has_cubin) {
   const bool ended_well = run.exit_code ? *run.exit_code == 0 : has_cubin;
   if (ended_well && has_cubin) return OkStatus();
@@ -96,7 +96,7 @@ Status Judge(const ProcessOutput& run, bool has_cubin) {
                                       : "it wrote no cubin and said nothing");
 }
 
-// With the program, or, where `ptxas` is "", with the library.
+// Uses the program, or the library if `ptxas` is "".
 Status MakeCubin(const std::string& ptxas, std::string_view ptx, Target target,
                  std::chrono::milliseconds limit, StopCheck* stop, std::string& cubin,
                  std::string& log) {
@@ -127,8 +127,8 @@ const KernelResources* Assembled::Find(std::string_view name) const {
 }
 
 void ParsePtxasLog(std::string_view log, Assembled& out) {
-  KernelResources* kernel = nullptr;  // the one that the next lines are of
-  KernelResources ignored;            // of a function that is no kernel
+  KernelResources* kernel = nullptr;  // the one that the next lines describe
+  KernelResources ignored;            // for a function that is not a kernel
   while (!log.empty()) {
     const std::string_view line = TakeLine(log);
     if (IsWarning(line)) {

@@ -86,7 +86,7 @@ bool CubinCache::Find(std::string& cubin, std::string& log) const {
   return true;
 }
 
-// Under another name first, so that no reader sees half of it.
+// Written under another name first, so that no reader sees an incomplete file.
 void CubinCache::Keep(const std::string& cubin, const std::string& log) const {
   if (path_.empty()) return;
   static std::atomic<unsigned> counter{0};

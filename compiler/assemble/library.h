@@ -1,5 +1,5 @@
 // NVIDIA's PTX compiler as a library in this process: the code of ptxas without its process. It is
-// there where the build was made with it (the CMake option TARSIA_NVPTXCOMPILER).
+// available if the build includes it (the CMake option TARSIA_NVPTXCOMPILER).
 #ifndef TARSIA_COMPILER_ASSEMBLE_LIBRARY_H_
 #define TARSIA_COMPILER_ASSEMBLE_LIBRARY_H_
 
@@ -11,7 +11,7 @@
 
 namespace tarsia::compiler {
 
-// "nvptxcompiler 13.5"; "" where it was not built in.
+// "nvptxcompiler 13.5"; "" if the build does not include it.
 std::string PtxLibraryVersion();
 
 struct PtxLibraryOutput {

@@ -24,8 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// How often a process is looked at: whether it has ended, which its pipes need not tell, since
-// others may hold them, and whether its time is over.
+// How often a process is checked: whether it has ended, which its pipes may not show, because other
+// processes may hold them, and whether its time is over.
 constexpr milliseconds kTick{20};
 constexpr milliseconds kTickWithoutPipes{1};
 
@@ -46,7 +46,7 @@ struct Pipe {
   bool ok = false;
 };
 
-// What a child begins with: its standard streams, and signals as a program expects them.
+// The initial state of a child: its standard streams, and default signals.
 class Beginning {
  public:
   Beginning(const Pipe& out, const Pipe& err) {
@@ -85,7 +85,7 @@ class Beginning {
   int error_ = 0;
 };
 
-// A child; ended by force with the object if it still runs.
+// A child process; killed with the object if it still runs.
 class Child {
  public:
   explicit Child(pid_t process) : process_(process), ends_with_us_(process) {}
@@ -116,7 +116,7 @@ class Child {
   std::optional<int> exit_code_;
 };
 
-// Reads what is there; false at the end of the stream.
+// Reads the available data; false at the end of the stream.
 bool ReadSome(int file, std::string& text) {
   std::array<char, 65536> buffer;
   const ssize_t count = read(file, buffer.data(), buffer.size());
@@ -130,7 +130,7 @@ class Streams {
   Streams(const Pipe& out, const Pipe& err)
       : files_{{{out.ends[0], POLLIN, 0}, {err.ends[0], POLLIN, 0}}} {}
   [[nodiscard]] bool open() const { return files_[0].fd >= 0 || files_[1].fd >= 0; }
-  // Waits so long for something to read; false if nothing was there.
+  // Waits this long for something to read; false if there was nothing.
   bool Read(milliseconds wait, ProcessOutput& output) {
     if (poll(files_.data(), files_.size(), static_cast<int>(wait.count())) <= 0) return false;
     for (size_t i = 0; i < files_.size(); ++i) {
@@ -144,8 +144,8 @@ class Streams {
   std::array<pollfd, 2> files_;
 };
 
-// Until the child has ended and nothing is left to read; false at the deadline or when `stop` says
-// so.
+// Reads until the child has ended and nothing is left to read; false at the deadline or if `stop`
+// requests it.
 bool ReadAll(Child& child, Streams& streams, Clock::time_point deadline, StopCheck* stop,
              ProcessOutput& output) {
   while (true) {

@@ -54,7 +54,7 @@ std::string_view TakeWord(std::string_view& text) {
   return word;
 }
 
-// `.section .text.NAME,"ax"..` gives NAME.
+// Returns NAME of `.section .text.NAME,"ax"..`.
 std::optional<std::string> KernelOf(std::string_view line) {
   constexpr std::string_view kSection = ".section\t.text.";
   const size_t begin = line.find(kSection);
@@ -63,7 +63,7 @@ std::optional<std::string> KernelOf(std::string_view line) {
   return std::string(line.substr(0, line.find(',')));
 }
 
-// `//## File "x.tsa", line 12` gives 12.
+// Returns 12 for `//## File "x.tsa", line 12`.
 std::optional<uint32_t> SourceLineOf(std::string_view line) {
   if (!line.starts_with("//## File")) return std::nullopt;
   const size_t place = line.find(", line ");
@@ -93,7 +93,7 @@ std::optional<SassInstruction> InstructionOf(std::string_view line, uint32_t sou
   return out;
 }
 
-// Behind the end stand a jump to itself and NOPs, up to a whole number of cache lines.
+// The end is followed by a jump to itself and NOPs, up to a whole number of cache lines.
 void DropPadding(SassKernel& kernel) {
   auto& code = kernel.instructions;
   while (!code.empty() && code.back().opcode == "NOP") code.pop_back();
@@ -222,7 +222,7 @@ Result<std::string> DisassembleText(const std::string& cubin) {
   TARSIA_TRY(const std::string nvdisasm, FindTool(Tool::kNvdisasm));
   TARSIA_TRY(const ScratchFile file, ScratchFile::Make(".cubin", cubin));
   TARSIA_TRY(ProcessOutput run, RunProcess(nvdisasm, {"-c", "-g", file.path()}));
-  // Where nobody knows how it ended, what it printed tells.
+  // If the exit code is unknown, the output decides.
   const bool good = run.exit_code ? *run.exit_code == 0 : !run.out.empty() && Trim(run.err).empty();
   if (!good) return MakeDiagnostic(diag::kToolFailed, Location(), "nvdisasm", Trim(run.err));
   return std::move(run.out);

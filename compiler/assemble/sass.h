@@ -1,4 +1,5 @@
-// Machine code as nvdisasm prints it: instructions of each kernel, and how many of each class.
+// Machine code from the output of nvdisasm: the instructions of each kernel, and their number in
+// each class.
 #ifndef TARSIA_COMPILER_ASSEMBLE_SASS_H_
 #define TARSIA_COMPILER_ASSEMBLE_SASS_H_
 
@@ -13,7 +14,7 @@
 
 namespace tarsia::compiler {
 
-// What an instruction is for. SASS_CLASS(constant, name) of sass.def.
+// The classes of instructions: SASS_CLASS(constant, name) of sass.def.
 enum class SassClass : uint8_t {
 #define SASS_CLASS(constant, name) constant,
 #define SASS_OPCODE(opcode, constant)
@@ -29,7 +30,7 @@ inline constexpr size_t kSassClasses = 0
 #undef SASS_CLASS
     ;
 std::string_view SassClassName(SassClass sass_class);  // "tensor"
-// By the opcode up to its first dot ("HMMA"); kOther for one that the table does not have.
+// The class of an opcode, which is cut at its first dot ("HMMA"); kOther for an unknown one.
 SassClass ClassOf(std::string_view opcode);
 
 struct SassInstruction {
@@ -38,15 +39,15 @@ struct SassInstruction {
   std::string opcode;    // "HMMA.16816.F32"
   std::string operands;  // "R4, R8, R12, R4"
   SassClass sass_class{};
-  uint32_t line = 0;  // of the source, 0 where there is no line information
+  uint32_t line = 0;  // of the source; 0 without line information
 };
 
 struct SassLabel {
   std::string name;
-  size_t instruction = 0;  // the one it stands before
+  size_t instruction = 0;  // the one after it
 };
 
-// A kernel up to the padding behind its last instruction.
+// A kernel without the padding after its last instruction.
 struct SassKernel {
   std::string name;
   std::vector<SassInstruction> instructions;
@@ -54,25 +55,25 @@ struct SassKernel {
 
   [[nodiscard]] size_t Count(SassClass sass_class) const;
   [[nodiscard]] std::array<size_t, kSassClasses> Counts() const;
-  // The main loop: of the loops that hold no other, the one with the most tensor instructions, and
-  // of those the longest. All its instructions, or nothing if there is no loop.
+  // The instructions of the main loop: of the innermost loops the one with the most tensor
+  // instructions, and of those the longest. Empty if there is no loop.
   [[nodiscard]] std::span<const SassInstruction> MainLoop() const;
-  // Opcodes that begin with the prefix, as "LDG.E.128".
+  // The number of opcodes that begin with the prefix, such as "LDG.E.128".
   [[nodiscard]] size_t CountOpcode(std::string_view prefix) const;
 };
 
-// The instruction mix as a table: a line for each class that occurs, then their sum; how many stand
-// in the main loop, and in all.
+// The instruction mix as a table: one line for each class that occurs, then their sum; the numbers
+// in the main loop and in the kernel.
 std::string MixText(const SassKernel& kernel);
 
-// How many there are of each class.
+// The number of instructions of each class.
 std::array<size_t, kSassClasses> CountClasses(std::span<const SassInstruction> instructions);
 
-// Runs nvdisasm on a cubin. Errors: no nvdisasm (says where it was looked for), or it fails.
+// Runs nvdisasm on a cubin. Errors: no nvdisasm (with the places searched), or it fails.
 Result<std::vector<SassKernel>> Disassemble(const std::string& cubin);
 // The same as text.
 Result<std::string> DisassembleText(const std::string& cubin);
-// Reads such text (`nvdisasm -c -g`).
+// Reads the text of `nvdisasm -c -g`.
 std::vector<SassKernel> ParseSass(std::string_view text);
 
 }  // namespace tarsia::compiler

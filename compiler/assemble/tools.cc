@@ -28,7 +28,7 @@ constexpr ToolRow kTools[] = {
 
 bool IsProgram(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 
-// The first of the folders, which `separator` keeps apart, that holds the program; or "".
+// The first of the folders, separated by `separator`, that has the program; or "".
 std::string FindIn(std::string_view folders, char separator, const char* name) {
   while (!folders.empty()) {
     const size_t end = folders.find(separator);

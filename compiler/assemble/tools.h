@@ -1,4 +1,4 @@
-// The programs of the CUDA toolkit that are run as processes: where they are, and files for them.
+// The programs of the CUDA toolkit that are run as processes: their paths, and files for them.
 #ifndef TARSIA_COMPILER_ASSEMBLE_TOOLS_H_
 #define TARSIA_COMPILER_ASSEMBLE_TOOLS_H_
 
@@ -15,11 +15,11 @@ namespace tarsia::compiler {
 enum class Tool : uint8_t { kPtxas, kNvdisasm };
 
 // The path of a tool: the environment variable TARSIA_PTXAS or TARSIA_NVDISASM, else the pinned
-// one, a Python wheel in the build's .venv, else the first on PATH. The error says what was looked
-// at and what to install.
+// one, a Python wheel in the build's .venv, else the first on PATH. The error says where it was
+// searched and what to install.
 Result<std::string> FindTool(Tool tool);
 
-// A file of its own in the folder for temporary files, removed with the object.
+// A separate file in the folder for temporary files, removed with the object.
 class ScratchFile {
  public:
   // The file holds `content`; its name ends in `suffix`.

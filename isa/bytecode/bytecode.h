@@ -14,27 +14,28 @@
 
 namespace tarsia {
 
-// The lowest version that can express the module: the one that is written. `needs`, if given,
-// receives the first instruction that needs it (unchanged if any version would do).
+// The lowest version that can express the module, which is written by default. `needs`, if given,
+// is set to the first instruction that needs it (unchanged if every version can express the
+// module).
 BytecodeVersion LowestVersion(const Module& module, const InstRow** needs = nullptr);
 
 struct EncodeOptions {
   // The newest version that the reader knows; a module that needs a newer one is an error.
   std::optional<BytecodeVersion> version;
   bool debug = true;     // write the debug locations if the module has them
-  std::string producer;  // what wrote it, for people; replaces what the module brought along
+  std::string producer;  // the program that wrote it, for people; replaces that of the module
 };
 
-// Canonical: modules that are Equal give equal bytes, up to debug locations. The module must be one
-// that Parse or Decode could have made (values numbered in the order of their definition, names
-// that are names), else the bytes will not decode. Errors: see EncodeOptions::version; more than
-// 256 MiB.
+// Canonical: modules that are Equal have equal bytes, up to debug locations. The module must be one
+// that Parse or Decode could have made (values numbered in the order of their definition, valid
+// names), otherwise the bytes will not decode. Errors: see EncodeOptions::version; more than 256
+// MiB.
 Result<std::string> Encode(const Module& module, const EncodeOptions& options = {});
 
 // Treats its input as hostile: checks every count before it allocates, and accepts exactly what
 // Encode writes, so that encoding the module again gives the same bytes. Time and memory are linear
-// in the size. Where there are no debug locations, those of the module are byte offsets and its
-// source_name is `name`. Errors have byte offsets for locations.
+// in the size. Without debug locations, those of the module are byte offsets and its source_name is
+// `name`. Errors have byte offsets as locations.
 Result<Module> Decode(std::span<const uint8_t> bytes, std::string name);
 
 }  // namespace tarsia

@@ -1,4 +1,4 @@
-// Reads the primitives of the bytecode from bytes that may be anything. Internal to isa/.
+// Reads the primitives of the bytecode from untrusted bytes. Internal to isa/.
 #ifndef TARSIA_ISA_BYTECODE_CURSOR_H_
 #define TARSIA_ISA_BYTECODE_CURSOR_H_
 
@@ -13,8 +13,8 @@
 
 namespace tarsia::bytecode {
 
-// Every function returns false after the first error, which is then in error(). A false means that
-// the caller returns false too: nothing that was read counts any more.
+// Every function returns false after the first error, which is then in error(). The caller must
+// then return false too; all results are invalid.
 class Cursor {
  public:
   Cursor() = default;
@@ -25,7 +25,7 @@ class Cursor {
   [[nodiscard]] size_t offset() const { return static_cast<size_t>(p_ - file_); }
   [[nodiscard]] const std::optional<Diagnostic>& error() const { return error_; }
 
-  // What is read from here on, for messages.
+  // Names the part that is read from here on, for messages.
   void Within(std::string_view what) { what_ = what; }
 
   template <typename... Args>
@@ -70,7 +70,7 @@ class Cursor {
     p_ += count;
     return true;
   }
-  // A number of things that take at least `least` bytes each of those that are left.
+  // A count of things of at least `least` bytes each, which must fit in the bytes that are left.
   bool Count(uint32_t& out, size_t least, std::string_view things) {
     if (!U32(out)) return false;
     return out <= left() / least || Fail(diag::kBytecodeCount, out, things, left());
@@ -84,7 +84,7 @@ class Cursor {
     }
     return true;
   }
-  // Leaves exactly `count` bytes to read; the ones behind are given back by Unlimit.
+  // Limits reading to the next `count` bytes; Unlimit removes the limit.
   const uint8_t* Limit(size_t count) {
     const uint8_t* const end = end_;
     end_ = p_ + count;

@@ -13,7 +13,7 @@
 
 namespace tarsia::bytecode {
 
-// What a string has been found fit to name, one bit each.
+// The uses for which a string was found to be a valid name, one bit each.
 enum NameUse : uint8_t {
   kKernelName,
   kConstantName,
@@ -23,11 +23,12 @@ enum NameUse : uint8_t {
   kKeywordName
 };
 
-// Where an expression stands: some places may lack one, and arguments may be keywords.
+// The place of an expression: in some it is optional, and arguments may be keywords.
 enum ExprUse : uint8_t { kPlainExpr, kOptionalExpr, kArgument };
 
-// Reads from a cursor into a module. References are to what was used before, or to the next one, so
-// that a module has one form. Every function returns false after an error, like the cursor's.
+// Reads from a cursor into a module. A reference is to something that was used before, or to the
+// next one, so that a module has only one form. Every function returns false after an error, like
+// the cursor's.
 class ExprReader {
  public:
   ExprReader(Cursor* in, Module* module) : in_(*in), module_(*module) {}
@@ -47,7 +48,7 @@ class ExprReader {
     if (!String(out)) return false;
     return (names_[out] >> use & 1) != 0 || CheckName(out, use);
   }
-  // The values of a type must be visible here.
+  // The values in a type must be visible here.
   bool Type(TypeId& out);
   bool Expr(ExprId& out, ExprUse use = kPlainExpr, int depth = 1);
   // The node of `true` or `false`.
@@ -55,10 +56,10 @@ class ExprReader {
 
   [[nodiscard]] size_t string_count() const { return texts_.size(); }
   [[nodiscard]] std::string_view text(StringId id) const { return texts_[id]; }
-  // The beginning of a name, as messages show it.
+  // The beginning of a name, for messages.
   [[nodiscard]] static std::string Shown(std::string_view name);
 
-  // Which values of the kernel expressions may use: the next one, one that was hidden, none.
+  // Sets which values of the kernel expressions may use: adds the next one, hides one, removes all.
   void AddVisible() { visible_.push_back(1); }
   void Hide(uint32_t value) { visible_[value] = 0; }
   void ForgetValues() { visible_.clear(); }
@@ -87,8 +88,8 @@ class ExprReader {
 
   uint32_t next_string_ = 0;             // strings below it have been used
   std::vector<std::string_view> texts_;  // by string
-  std::vector<ExprId> name_terms_;       // by string: it as a name in an expression, once made
-  std::vector<uint8_t> names_;           // by string: NameUse bits
+  std::vector<ExprId> name_terms_;  // by string: its node as a name in an expression, once made
+  std::vector<uint8_t> names_;      // by string: NameUse bits
 
   uint32_t next_type_ = 0;             // types below it have been used
   std::vector<uint32_t> collected_;    // the values in types

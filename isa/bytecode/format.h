@@ -14,7 +14,7 @@
 //   location = 0 | 1 + zigzag(line - previous line) column length
 //
 // Unless a width is given, a number is an unsigned LEB128 in its shortest form. Nothing here may
-// change its meaning: numbers are only ever added.
+// change its meaning: numbers are only added.
 #ifndef TARSIA_ISA_BYTECODE_FORMAT_H_
 #define TARSIA_ISA_BYTECODE_FORMAT_H_
 
@@ -26,7 +26,7 @@
 
 namespace tarsia::bytecode {
 
-// Not text to any tool, and broken by whatever changes line ends or drops the high bit.
+// Not text for any tool; a tool that changes line ends or drops the high bit corrupts it.
 inline constexpr std::string_view kMagic("\x89TSB\r\n\x1a\n", 8);
 inline constexpr size_t kHeaderBytes = 32;
 inline constexpr size_t kLengthOffset = 16;
@@ -39,7 +39,7 @@ enum Section : uint32_t {
   kTypes = 2,
   kKernels = 3,
   kDebug = 4,
-  kProducer = 5,  // kept as it came, like a section that is not known
+  kProducer = 5,  // kept unchanged, like an unknown section
 };
 inline constexpr uint32_t kSkippable = 1;
 inline constexpr uint32_t kAlignmentShift = 8;  // flags, bits 8 to 15: log2 of the alignment
@@ -60,7 +60,7 @@ inline constexpr uint8_t kHasShape = 0x08;
 inline constexpr uint8_t kHasLayout = 0x10;
 inline constexpr uint8_t kHasBits = 0x20;
 
-// An expression's head: its low two bits say what the rest is.
+// The head of an expression: its low two bits define the rest.
 inline constexpr uint32_t kNodeHead = 0;   // one of the tags below
 inline constexpr uint32_t kValueHead = 1;  // the number of a value
 inline constexpr uint32_t kSmallHead = 2;  // zigzag of an integer from -2^29 to 2^29 - 1

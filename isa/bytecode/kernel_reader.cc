@@ -11,7 +11,7 @@ namespace tarsia::bytecode {
 // ---- kernels -----------------------------------------------------------------------------
 
 bool KernelReader::Read() {
-  constexpr size_t kLeastKernel = 12;  // bytes of the shortest
+  constexpr size_t kLeastKernel = 12;  // bytes of the shortest kernel
   uint32_t count = 0;
   if (!in_.Count(count, kLeastKernel, "kernels")) return false;
   bound_.assign(exprs_.string_count(), 0);
@@ -161,7 +161,7 @@ bool KernelReader::ReadBody() {
   if (values < params || values - params > in_.left() / 2) {
     return in_.Fail(diag::kBytecodeCount, values, "values", in_.left());
   }
-  // Only flags that are set take no byte, and an instruction of two bytes has at most four.
+  // Only set flags take no byte, and an instruction of two bytes has at most four of them.
   if (args > in_.left() * 2) return in_.Fail(diag::kBytecodeCount, args, "arguments", in_.left());
   kernel_->code.reserve(insts);
   kernel_->args.reserve(args);
@@ -232,7 +232,7 @@ bool KernelReader::ReadExtent(uint32_t index, uint8_t form, Inst& inst) {
 bool KernelReader::ReadArgs(const RowForm& row, const Inst& inst) {
   struct New {
     bool is_new;
-    uint32_t number;  // of the value, or the name of the new one
+    uint32_t number;  // of the value, or of the name of the new one
   } results[kMaxResults];
   for (size_t i = 0; i < row.results; ++i) {
     uint32_t number = 0;

@@ -1,7 +1,7 @@
 // The kernels of bytecode. Internal to isa/bytecode.
 //
-// What is accepted is what the text can say: the rules of the parser (names, scopes, the kinds of
-// arguments, limits) hold here too.
+// Accepts only what text can express: the rules of the parser (names, scopes, the kinds of
+// arguments, limits) also apply here.
 #ifndef TARSIA_ISA_BYTECODE_KERNEL_READER_H_
 #define TARSIA_ISA_BYTECODE_KERNEL_READER_H_
 

@@ -1,8 +1,8 @@
 // Bytecode to module; see isa/bytecode/format.h and docs/bytecode.md.
 //
-// What the reader accepts is what the writer writes, byte for byte, and what the text can say: the
-// rules of the parser (names, scopes, the kinds of arguments, limits) hold here too, while whether
-// a module means something is left to the validator, as it is for text.
+// The reader accepts exactly what the writer writes, and only what text can express: the rules of
+// the parser (names, scopes, the kinds of arguments, limits) also apply here. The validator checks
+// the rest, as it does for text.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -195,7 +195,7 @@ class Reader {
     return true;
   }
 
-  // Leaves the location as it is (the byte offset) where there is none.
+  // Does not change the location (the byte offset) if there is none.
   bool ReadLocation(Location& location, int64_t& line, bool& any) {
     uint64_t delta = 0;
     if (!in_.U64(delta)) return false;

@@ -1,4 +1,4 @@
-// The rows of isa.def, as far as the reader of bytecode needs them. Internal to isa/bytecode.
+// The parts of the rows of isa.def that the reader of bytecode needs. Internal to isa/bytecode.
 #ifndef TARSIA_ISA_BYTECODE_ROW_FORMS_H_
 #define TARSIA_ISA_BYTECODE_ROW_FORMS_H_
 
@@ -9,7 +9,7 @@
 
 namespace tarsia::bytecode {
 
-// What a slot of an instruction must be for the text to say it.
+// The required form of a slot of an instruction, so that text can express it.
 enum class SlotForm : uint8_t { kValue, kList, kText, kAny };
 
 struct RowForm {

@@ -72,7 +72,8 @@ class Writer {
         strings_(module.pool.strings().size()),
         types_(module.type_count()) {}
 
-  // Types are numbered by the code alone, and written before it: strings by both, in that order.
+  // Types are numbered by their use in code and written before it; strings by their use in types,
+  // then in code.
   std::string Types() {
     for (const Kernel& kernel : module_.kernels) {
       for (const Inst& inst : kernel.code) {
@@ -190,7 +191,7 @@ class Writer {
   void Attribute(AttrKind kind, ExprId value) {
     switch (kind) {
       case AttrKind::kFlag:
-        return;  // that it is there says it all
+        return;  // its presence is the value
       case AttrKind::kInt:
       case AttrKind::kIntList:
         return Expr(value, body_);
@@ -330,7 +331,7 @@ void Append(const OutSection& section, ByteWriter& out) {
   out.Pad(8);
 }
 
-// Sections nobody here knows go where they were: behind as many known ones, or at the end.
+// Unknown sections keep their position: after as many known ones, or at the end.
 std::vector<OutSection> WithOpaque(const Module& module, const std::vector<OutSection>& known,
                                    const EncodeOptions& options) {
   std::vector<OutSection> out;
@@ -390,7 +391,7 @@ Result<std::string> Encode(const Module& module, const EncodeOptions& options) {
   out.Fixed(version.major);
   out.Fixed(version.minor);
   out.Fixed(uint32_t{0});
-  out.Fixed(uint64_t{0});  // length and checksum, once they are known
+  out.Fixed(uint64_t{0});  // length and checksum, written when they are known
   out.Fixed(uint64_t{0});
   for (const OutSection& section : WithOpaque(module, known, options)) Append(section, out);
   if (out.size() > kMaxBytes) {

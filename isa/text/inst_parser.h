@@ -1,4 +1,4 @@
-// Reads what stands after a mnemonic: operands, attributes, annotation. Internal to isa/.
+// Reads the text after a mnemonic: operands, attributes, annotation. Internal to isa/.
 #ifndef TARSIA_ISA_TEXT_INST_PARSER_H_
 #define TARSIA_ISA_TEXT_INST_PARSER_H_
 
@@ -12,7 +12,7 @@
 
 namespace tarsia {
 
-// An instruction as far as it has been read.
+// The parts of an instruction that have been read.
 struct PendingInst {
   Inst inst;
   Location location;
@@ -41,7 +41,7 @@ class InstParser {
   bool ParseOperands(const InstRow& row, const PendingInst& pending);
   bool ParseAttributes(const InstRow& row, PendingInst& pending);
   bool ParseAnnotation(PendingInst& pending);
-  // An expression as the next operand.
+  // Reads an expression as the next operand.
   bool ParseSlot();
   void AddSlot(ExprId id, Location location) { slots_.push_back({id, location}); }
   ExprId ParseDType();

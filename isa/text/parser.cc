@@ -130,7 +130,7 @@ class Parser {
     return true;
   }
 
-  // A sum, so that `>` closes; a bare unknown name is most likely a mistyped type.
+  // Reads a sum, so that `>` closes; a bare unknown name is most likely a mistyped type.
   void ParseClauses() {
     tokens_.SkipNewlines();
     while (lexer_.token() == Token::kName && !lexer_.IsName("kernel")) {
@@ -289,7 +289,7 @@ class Parser {
 
   // ---- body --------------------------------------------------------------------------------
 
-  // Up to the closing brace, which is left to the caller.
+  // Reads up to the closing brace, which the caller reads.
   void ParseBlock(int depth) {
     if (depth > kMaxBlockDepth) {
       diagnostics_.Error(diag::kNestedTooDeep, lexer_.location(), +kMaxBlockDepth);
@@ -303,7 +303,7 @@ class Parser {
       const size_t outside = names_.scope();
       const uint32_t line = lexer_.location().line;
       if (!ParseStatement(depth)) {
-        // The counter of a bad `for` means something in its block, and nothing behind it.
+        // The counter of a bad `for` is defined in its block, but not after it.
         const bool loop = bad_loop_;
         bad_loop_ = false;
         Recover(depth, line);
@@ -332,8 +332,8 @@ class Parser {
 
   bool AtKernel() const { return lexer_.IsName("kernel") && lexer_.location().column == 1; }
 
-  // Whether this can only be the beginning of a statement: then what stands before it, though
-  // some bracket may still be open, has ended with its line.
+  // Whether this can only be the beginning of a statement. Then the previous statement has ended
+  // with its line, even if a bracket is still open.
   bool AtStatement() const {
     if (lexer_.token() == Token::kValue) return lexer_.AssignFollows();
     const auto opcode = lexer_.token() == Token::kName ? FindMnemonic(lexer_.text()) : std::nullopt;
@@ -393,7 +393,7 @@ class Parser {
     return true;
   }
 
-  // After an error, so that what follows is not blamed for it.
+  // Defines the results after an error, so that their uses cause no further errors.
   void DefineResults() {
     for (const ResultName& result : results_) {
       if (names_.Bound(result.name) == kUnbound) names_.NewValue(result.name);
@@ -405,7 +405,7 @@ class Parser {
     kernel_->arg_locations.push_back(location);
   }
 
-  // Results are bound only after the operands were read: `%x = add %x, 1` reads the old one.
+  // Results are bound only after the operands have been read: `%x = add %x, 1` reads the old one.
   bool ParseInst(const InstRow& row, PendingInst& pending, int depth) {
     const std::vector<ResultName> results = std::move(results_);
     results_ = results;

@@ -11,7 +11,7 @@
 
 namespace tarsia {
 
-// Reports every independent error; returns a module exactly when there was none. `comments`, if
+// Reports every independent error; returns a module exactly if there was none. `comments`, if
 // given, receives the comments in order (for the formatter); they point into the text.
 std::optional<Module> Parse(const SourceFile& source, Diagnostics& diagnostics,
                             std::vector<Comment>* comments = nullptr);

@@ -9,7 +9,7 @@
 namespace tarsia {
 namespace {
 
-// Comments and blank lines of a text, handed out to the printed lines they belong to.
+// Assigns the comments and blank lines of a text to the printed lines they belong to.
 class Trivia {
  public:
   Trivia() = default;
@@ -35,8 +35,8 @@ class Trivia {
     }
   }
 
-  // Appends the comments in front of the item of a line and the blank line that sets it apart.
-  // `first`: nothing stands before it in its block, so no blank line does either.
+  // Appends the comments before the item of a line and the blank line before it. `first`: it is the
+  // first of its block, which has no blank line before it.
   void Before(uint32_t line, int indent, bool first, std::string& out) {
     const auto found = leading_.find(line);
     if (found != leading_.end()) {
@@ -50,7 +50,7 @@ class Trivia {
     }
     if (!first && BlankAbove(line)) out += '\n';
   }
-  // The comment behind the item of a line; taken once.
+  // The comment after the item of a line; taken once.
   std::string Behind(uint32_t line) {
     const auto found = trailing_.find(line);
     if (found == trailing_.end()) return "";
@@ -117,7 +117,7 @@ class Printer {
     }
   }
 
-  // Parts are separated by blanks only where there are parts before.
+  // A blank separates a part from the one before it.
   void PrintAnnotation(const TypeExpr& type) {
     if (type.space != Space::kNone) {
       out_ += SpaceName(type.space);
@@ -142,7 +142,7 @@ class Printer {
  private:
   void Expr(ExprId id) { Print(module_.pool, id, kernel_, out_); }
 
-  // Where the grammar takes a sum: anything weaker is put in parentheses.
+  // Prints an expression where the grammar has a sum: weaker operators get parentheses.
   void Sum(ExprId id) {
     const bool weak = (module_.pool.kind(id) == ExprKind::kBinary &&
                        Precedence(static_cast<BinaryOp>(module_.pool.node(id).code)) <
@@ -167,7 +167,7 @@ class Printer {
 
   void PrintKernel(const Kernel& kernel, bool first) {
     const uint32_t line = kernel.location.line;
-    // Two kernels are always set apart by one blank line, written already.
+    // Two kernels are always separated by one blank line, which is already written.
     if (trivia_ != nullptr) trivia_->Before(line, 0, true, out_);
     static_cast<void>(first);
     out_ += "kernel ";
@@ -294,7 +294,7 @@ class Printer {
     return i < lines.size() ? lines[i] : 0;
   }
 
-  // Comments at the end of a block stand inside of it.
+  // Comments at the end of a block are inside of it.
   void Close(uint32_t line, int indent) {
     if (trivia_ != nullptr) trivia_->Before(line, indent + 2, true, out_);
     out_.append(static_cast<size_t>(indent), ' ');
@@ -355,7 +355,7 @@ class Printer {
   const Kernel* kernel_ = nullptr;
 };
 
-// The lines that the printer starts something on.
+// The lines on which the printer starts an item.
 std::set<uint32_t> ItemLines(const Module& module) {
   std::set<uint32_t> lines;
   for (const Kernel& kernel : module.kernels) {

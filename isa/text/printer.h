@@ -11,8 +11,8 @@ namespace tarsia {
 
 std::string Print(const Module& module);
 
-// The canonical text of `source` with its comments and its grouping by blank lines. Nothing
-// exactly when the text has errors, which are reported. Idempotent.
+// The canonical text of `source` with its comments and its grouping by blank lines. Empty exactly
+// if the text has errors, which are reported. Idempotent.
 std::optional<std::string> Format(const SourceFile& source, Diagnostics& diagnostics);
 
 // One instruction (the head of a block, without its body) as text, for messages and traces.

@@ -5,7 +5,7 @@
 namespace tarsia {
 
 bool TokenReader::Expected(std::string_view what) {
-  // One error a place: what the lexer or an inner rule said there comes first.
+  // One error per place: that of the lexer or of an inner rule comes first.
   const bool said = lexer_.token() == Token::kError ||
                     (!diagnostics_.ok() && diagnostics_.last().location == lexer_.location());
   if (!said) diagnostics_.Error(diag::kExpected, lexer_.location(), what, lexer_.Found());

@@ -1,4 +1,4 @@
-// What every part of the parser asks of the lexer. Internal to isa/.
+// Token functions for all parts of the parser. Internal to isa/.
 #ifndef TARSIA_ISA_TEXT_TOKEN_READER_H_
 #define TARSIA_ISA_TEXT_TOKEN_READER_H_
 
@@ -18,7 +18,7 @@ class TokenReader {
   [[nodiscard]] const Lexer& lexer() const { return lexer_; }
   [[nodiscard]] Diagnostics& diagnostics() { return diagnostics_; }
 
-  // Reports that something else stands here, unless an error of this place is known; false.
+  // Reports that something else was found, unless this place already has an error. Returns false.
   bool Expected(std::string_view what);
   // Takes a token if it is of this kind.
   bool Accept(Token token) {
@@ -26,14 +26,14 @@ class TokenReader {
     lexer_.Next();
     return true;
   }
-  // Likewise; false, with an error, if it is not.
+  // As Accept; reports an error and returns false if it is not.
   bool Expect(Token token) { return Accept(token) || Expected(TokenName(token)); }
   bool ExpectEndOfLine();
   [[nodiscard]] bool AtEndOfOperands() const;
   void SkipNewlines() {
     while (lexer_.token() == Token::kNewline) lexer_.Next();
   }
-  // To the brace that closes the block.
+  // Skips to the brace that closes the block.
   void SkipBraces();
   // From `begin` to the end of the token before the current one, on one line.
   [[nodiscard]] Location Until(Location begin) const;

@@ -1,4 +1,4 @@
-// Which values the names of a kernel's text mean, by scope. Internal to isa/.
+// The values of the names in a kernel's text, by scope. Internal to isa/.
 #ifndef TARSIA_ISA_TEXT_VALUE_SCOPE_H_
 #define TARSIA_ISA_TEXT_VALUE_SCOPE_H_
 
@@ -19,14 +19,14 @@ class ValueScope final : public ValueResolver {
   ValueScope(Module* module, Diagnostics* diagnostics)
       : module_(*module), diagnostics_(*diagnostics) {}
 
-  // Values are those of this kernel from now on; null: there are none.
+  // Sets the kernel whose values are used; null: none.
   void Enter(Kernel* kernel) { kernel_ = kernel; }
   std::optional<ExprId> ResolveValue(std::string_view name, Location location) override;
-  // A value of the kernel, which the name means to the end of the scope.
+  // Makes a value of the kernel and binds the name to it until the end of the scope.
   uint32_t NewValue(std::string_view name);
-  // What a name means here, or kUnbound.
+  // The value of a name here, or kUnbound.
   [[nodiscard]] uint32_t Bound(std::string_view name) const;
-  // How many names mean something; LeaveScope forgets those that came after so many.
+  // The number of bound names; LeaveScope removes those after the given number.
   [[nodiscard]] size_t scope() const { return scope_.size(); }
   void LeaveScope(size_t size);
 
@@ -36,7 +36,7 @@ class ValueScope final : public ValueResolver {
   Module& module_;
   Diagnostics& diagnostics_;
   Kernel* kernel_ = nullptr;
-  std::vector<uint32_t> bindings_;  // by StringId: the value that a name means now
+  std::vector<uint32_t> bindings_;  // by StringId: the current value of a name
   std::vector<StringId> scope_;     // names bound, innermost last
 };
 

@@ -32,7 +32,7 @@ Result<Grid> GridOf(std::span<const int64_t> shape);
 std::string HoldersText(const RegLayout& layout, std::span<const int64_t> index);
 // The bank of an element's first byte.
 int64_t BankOf(const MemLayout& layout, std::span<const int64_t> index, int bits);
-// Whether the layout can be asked for elements of this width.
+// An error if the layout cannot hold elements of this width.
 Status CheckDrawnWidth(const MemLayout& layout, int bits);
 
 }  // namespace tarsia

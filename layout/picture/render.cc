@@ -76,7 +76,7 @@ std::string_view LdMatrixName(TileAccess::LdMatrix shape) {
   return "?";
 }
 
-// The byte addresses of one access of the first warp, eight threads a line.
+// The byte addresses of one access of the first warp, eight threads per line.
 std::string AddressLines(const TileAccess& access, int64_t unit, int bytes) {
   std::string out;
   const int64_t threads = std::min<int64_t>(access.threads(), kWarpThreads);

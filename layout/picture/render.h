@@ -19,18 +19,18 @@ Result<std::string> RenderText(const RegLayout& layout);
 // Cells with the bank of each element of `bits` bits.
 Result<std::string> RenderText(const MemLayout& layout, int bits);
 // The accesses of the first warp that move `tile` through `memory`: addresses, wavefronts, sectors,
-// and whether ldmatrix could do it.
+// and whether ldmatrix can do it.
 Result<std::string> RenderAccesses(const RegLayout& tile, const MemLayout& memory, int bits);
-// The same in numbers: {"bytes": n, "accesses": n, "wavefronts": n, "ideal_wavefronts": n,
-// "sectors": n, "ideal_sectors": n, "ldmatrix": "no" | "plain" | "transposed"}, of all warps; bytes
-// 0 and nothing else where bits go one by one.
+// The same as JSON: {"bytes": n, "accesses": n, "wavefronts": n, "ideal_wavefronts": n, "sectors":
+// n, "ideal_sectors": n, "ldmatrix": "no" | "plain" | "transposed"}, for all warps; only "bytes": 0
+// if bits are moved one by one.
 Result<std::string> RenderAccessesJson(const RegLayout& tile, const MemLayout& memory, int bits);
 // The swizzle that costs these tiles, at the origin of the memory, the fewest wavefronts.
 Result<std::string> RenderBestSwizzle(std::span<const RegLayout> tiles, const MemLayout& memory,
                                       int bits);
 
 // {"shape": [..], "modes": [..], "spatial": [..], "local": [..], "threads": n, "slots": n} in
-// canonical form, a replication by k being the string "~k". No newline at the end.
+// canonical form; a replication by k is the string "~k". No newline at the end.
 std::string RenderJson(const RegLayout& layout);
 std::string RenderJson(const MemLayout& layout, int bits);
 

@@ -37,11 +37,11 @@ std::string Hex(double hue, double saturation, double lightness) {
   return fmt::format("#{:02x}{:02x}{:02x}", channel(0), channel(8), channel(4));
 }
 
-// Eight hues that keep apart for most eyes, in an order that puts contrasts side by side.
+// Eight hues that most people can tell apart, in an order that puts contrasts side by side.
 constexpr std::array kHues = {212.0, 38.0, 140.0, 340.0, 265.0, 62.0, 180.0, 15.0};
 constexpr int kShades = 4;
 
-// One of 32 light colours that dark letters stand out from.
+// One of 32 light colours on which dark letters are readable.
 std::string Colour(int64_t hue, int64_t shade) {
   return Hex(kHues[static_cast<size_t>(hue) % kHues.size()], 0.72,
              0.90 - 0.065 * static_cast<double>(shade % kShades));
@@ -54,7 +54,7 @@ std::string ThreadColour(int64_t thread, int64_t threads) {
   return Colour(thread / kShades, thread);
 }
 
-// Calm for one word, warmer the more a bank has to deliver.
+// A cool colour for one word, warmer the more words a bank delivers.
 std::string LoadColour(int64_t load) {
   if (load == 1) return Hex(140, 0.45, 0.86);
   return Hex(28, 0.95, std::max(0.58, 0.82 - 0.03 * static_cast<double>(load)));
@@ -70,7 +70,7 @@ class Document {
                           y, width, height, fill);
     Reach(x + width, y + height);
   }
-  // What holds nothing: it follows the ground.
+  // An area without content; it has the colour of the background.
   void Ground(int64_t x, int64_t y, int64_t width, int64_t height) {
     boxes_ += fmt::format("<rect class=\"m\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", x,
                           y, width, height);
@@ -135,7 +135,7 @@ class Document {
   int64_t height_ = 0;
 };
 
-// The title; returns where the picture goes on.
+// Draws the title; returns the y position below it.
 int64_t Title(Document& document, std::string_view title, std::string_view subtitle) {
   int64_t y = kMargin;
   if (!title.empty()) {

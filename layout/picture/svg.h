@@ -1,5 +1,5 @@
-// Pictures of layouts as SVG, legible on light and on dark ground: cells are light with dark
-// letters on both, what is around them follows `prefers-color-scheme`.
+// Pictures of layouts as SVG, readable on a light and on a dark background: cells are light with
+// dark letters on both, and everything else follows `prefers-color-scheme`.
 #ifndef TARSIA_LAYOUT_PICTURE_SVG_H_
 #define TARSIA_LAYOUT_PICTURE_SVG_H_
 
@@ -14,8 +14,8 @@
 
 namespace tarsia {
 
-// `title` stands above the picture; empty for none. All refuse what has more than kMaxDrawnElements
-// cells (layout/picture/render.h).
+// `title` is above the picture; empty: no title. All refuse more than kMaxDrawnElements cells
+// (layout/picture/render.h).
 
 // Cells `thread:slot`, threads by colour, the cells of a thread outlined together.
 Result<std::string> RenderSvg(const RegLayout& layout, std::string_view title = {});
@@ -25,8 +25,8 @@ Result<std::string> RenderSvg(const MemLayout& layout, int bits, std::string_vie
 // stored complemented.
 Result<std::string> RenderSvg(const BitLayout& layout, std::string_view title = {});
 // What access `unit` of the first warp does to shared memory: a line for each 128 bytes that it
-// touches, 32 banks across, the place of each lane, and below it how many words each bank has to
-// deliver in each phase. Errors: those of TileAccess, no access of whole bytes, no such access.
+// touches, 32 banks across, the place of each lane, and below it the number of words that each bank
+// delivers in each phase. Errors: those of TileAccess, no access of whole bytes, no such access.
 Result<std::string> RenderAccessSvg(const RegLayout& tile, const MemLayout& memory, int bits,
                                     int64_t unit = 0, std::string_view title = {});
 

@@ -71,7 +71,7 @@ Result<BoundArguments> BindArguments(const ExprPool& pool, ExprId call) {
   const std::span<const FuncParameter> parameters = ParametersOf(func);
   const std::span<const ExprId> arguments = pool.children(call);
   BoundArguments out(parameters.size());
-  // Alone, the argument of `lanes` is what the codes are unpacked to.
+  // A single argument of `lanes` is the type that the codes are unpacked to.
   size_t next = func == Func::kLanes && arguments.size() == 1 ? 2 : 0;
   for (const ExprId argument : arguments) {
     size_t at = parameters.size();

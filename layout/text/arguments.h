@@ -1,5 +1,5 @@
-// Deals the arguments of a call out to the parameters of layout/text/functions.def. Purely
-// syntactic: the evaluator and the static kinds both start from here.
+// Assigns the arguments of a call to the parameters of layout/text/functions.def. Purely syntactic:
+// the evaluator and the static kinds both use it.
 #ifndef TARSIA_LAYOUT_TEXT_ARGUMENTS_H_
 #define TARSIA_LAYOUT_TEXT_ARGUMENTS_H_
 
@@ -24,8 +24,8 @@ struct FuncParameter {
 // The parameters of a function, in order. Thread-safe.
 std::span<const FuncParameter> ParametersOf(Func func);
 
-// For each parameter the expressions given for it: none, one, or (variadic) several. A bare flag
-// is given by its own name.
+// For each parameter its expressions: none, one, or (variadic) several. A bare flag is represented
+// by its own name.
 using BoundArguments = std::vector<std::vector<ExprId>>;
 Result<BoundArguments> BindArguments(const ExprPool& pool, ExprId call);
 

@@ -14,17 +14,17 @@
 
 namespace tarsia {
 
-// Nothing where they are the same map; else a line without its end: differing shapes or counts of
-// threads and slots, or the row-major first element that has other holders.
+// Empty if they are the same map; otherwise a line without a newline: the shapes or the counts of
+// threads and slots that differ, or the row-major first element that has other holders.
 std::optional<std::string> Difference(const RegLayout& a, const RegLayout& b);
-// Of elements of `bits` bits, by their addresses, whatever the layouts look like; of more than
-// kMaxLayoutCells elements the first ones, which the line says where they do not differ. Errors: a
-// width that a packed layout does not have.
+// Compares the addresses of elements of `bits` bits, whatever the form of the layouts. Of more than
+// kMaxLayoutCells elements only the first ones are compared; if those do not differ, the line says
+// so. Errors: a width that differs from that of a packed layout.
 Result<std::optional<std::string>> Difference(const MemLayout& a, const MemLayout& b, int bits);
-// The first bit of a slot that lies elsewhere or is complemented in one of them alone.
+// The first bit of a slot that lies elsewhere, or is complemented in only one of them.
 std::optional<std::string> Difference(const BitLayout& a, const BitLayout& b);
 
-// The two sides of a text `A == B` or `A != B`; nothing if it is none. Errors point into the text.
+// The two sides of a text `A == B` or `A != B`; empty for other texts. Errors point into the text.
 struct Equation {
   EvalValue left, right;
   bool equal = true;  // `==`

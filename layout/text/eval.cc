@@ -126,7 +126,7 @@ class Arguments {
   std::vector<std::vector<EvalValue>> values_;
 };
 
-// Wraps what a layout function returns.
+// Wraps the result of a layout function.
 template <typename T>
 Result<EvalValue> Wrap(Result<T> result) {
   if (!result.ok()) return result.TakeError();
@@ -167,7 +167,7 @@ Result<EvalValue> CallSwizzle(const Arguments& a) {
   return Wrap(family.concrete.WithSwizzle(swizzle));
 }
 
-// A bit layout, whole or open; what is fixed is checked now.
+// A bit layout, complete or open; the parts that are fixed are checked now.
 Result<EvalValue> CallBits(const Arguments& a, BitOrder order) {
   BitLayoutFamily out;
   out.order = order;
@@ -176,7 +176,7 @@ Result<EvalValue> CallBits(const Arguments& a, BitOrder order) {
   if (order == BitOrder::kLanes) {
     out.compute = a.Type(2);
   }
-  // u1 and 0 codes stand for what is still open.
+  // u1 and 0 codes stand for the parts that are still open.
   const Result<BitLayout> checked =
       order == BitOrder::kLanes
           ? BitLayout::Lanes(out.type.value_or(kU1), out.count.value_or(0), out.compute)
@@ -365,7 +365,7 @@ class Evaluator : public internal::ExprVisitor<Evaluator, EvalValue> {
     return Arithmetic(op, a, b);
   }
 
-  // What the left operand settles is not asked of the right one.
+  // The right operand is not evaluated if the left one decides.
   Result<EvalValue> Logic(BinaryOp op, const EvalValue& a, ExprId right) {
     const auto* x = std::get_if<bool>(&a);
     if (x != nullptr && *x == (op == BinaryOp::kOr)) return a;
@@ -403,7 +403,7 @@ class Evaluator : public internal::ExprVisitor<Evaluator, EvalValue> {
     return EvalValue(std::move(out));
   }
 
-  // One argument, of the kind that the parameter asks for.
+  // One argument, of the kind of the parameter.
   Result<EvalValue> Argument(Func func, const FuncParameter& parameter, ExprId id) {
     if (parameter.flag && pool_.kind(id) == ExprKind::kName && pool_.Text(id) == parameter.name) {
       return EvalValue(true);

@@ -31,22 +31,22 @@ ExprType TypeOf(const EvalValue& value);
 // Its text, which evaluates to the same value.
 std::string ToString(const EvalValue& value);
 
-// What names and values stand for. Null: not known here, which is an error that suggests `Names`.
+// The values of names and `%values`. Null: not known here, an error that suggests one of `Names`.
 class EvalEnv {
  public:
   virtual ~EvalEnv() = default;
   [[nodiscard]] virtual const EvalValue* FindName(StringId name) const = 0;
   [[nodiscard]] virtual const EvalValue* FindValue(uint32_t value) const = 0;
-  // Names that could have been meant, for suggestions.
+  // All known names, for suggestions.
   [[nodiscard]] virtual std::vector<std::string_view> Names() const { return {}; }
 };
 // An environment that knows nothing.
 const EvalEnv& EmptyEnv();
 
-// Every error has `location`; `failed`, if not null, becomes the innermost expression that had it.
-// Integer arithmetic is checked: overflow and division by zero are errors; / and % of integers
-// truncate towards zero. Work is bounded: an expression that shares its parts so much that it
-// would take more than 2^16 steps is refused. Thread-safe for a pool nobody changes.
+// Every error has `location`; `failed`, if not null, is set to the innermost expression that
+// failed. Integer arithmetic is checked: overflow and division by zero are errors; / and % of
+// integers truncate towards zero. Work is bounded: an expression that needs more than 2^16 steps,
+// because it shares its parts, is refused. Thread-safe while the pool does not change.
 Result<EvalValue> Evaluate(const ExprPool& pool, ExprId id, const EvalEnv& env,
                            Location location = {}, ExprId* failed = nullptr);
 
@@ -59,8 +59,8 @@ class TypeEnv {
   [[nodiscard]] virtual std::vector<std::string_view> Names() const { return {}; }
 };
 
-// The kind an expression has whatever its names stand for; errors where there is none. A name
-// whose kind is kUnknown fits everywhere.
+// The kind of an expression for all values of its names; an error if there is none. A name whose
+// kind is kUnknown fits everywhere.
 Result<ExprType> StaticType(const ExprPool& pool, ExprId id, const TypeEnv& env,
                             Location location = {}, ExprId* failed = nullptr);
 

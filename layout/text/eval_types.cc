@@ -1,4 +1,4 @@
-// The static kinds of expressions: what they are whatever their names stand for.
+// The static kinds of expressions: their kinds for all values of their names.
 #include <fmt/format.h>
 
 #include "layout/diagnostics.h"
@@ -15,7 +15,7 @@ bool Fits(ExprType type, ExprType wanted) { return type == wanted || type == Exp
 
 bool IsNumber(ExprType type) { return type == ExprType::kInt || type == ExprType::kFloat; }
 
-// The kind of an arithmetic result; nothing where the operands do not go together.
+// The kind of an arithmetic result; empty if the operands cannot be combined.
 std::optional<ExprType> ArithmeticType(BinaryOp op, ExprType a, ExprType b) {
   const bool layouts = op == BinaryOp::kMultiply || op == BinaryOp::kDivide;
   if (a == ExprType::kUnknown && b == ExprType::kUnknown) return ExprType::kUnknown;
@@ -61,7 +61,7 @@ class Typer : public internal::ExprVisitor<Typer, ExprType> {
   Result<ExprType> String(ExprId /*id*/) { return ExprType::kUnknown; }
   Result<ExprType> Fragment(ExprId id) { return Name(id); }
 
-  // What is no name of the environment means what it means to the evaluator.
+  // A name that the environment does not know means what it means to the evaluator.
   Result<ExprType> Name(ExprId id) {
     if (const auto type = env_.NameType(static_cast<StringId>(pool_.node(id).payload))) {
       return *type;

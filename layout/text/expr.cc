@@ -13,7 +13,7 @@
 namespace tarsia {
 
 uint64_t HashBytes(const void* data, size_t size, uint64_t seed) {
-  // A multiply-rotate mix over 8-byte words (in the manner of wyhash); only for tables in memory.
+  // A multiply-rotate mix over 8-byte words (as in wyhash); only for tables in memory.
   constexpr uint64_t kMul = 0x9E3779B97F4A7C15u;
   uint64_t h = seed ^ (size * kMul);
   const auto* p = static_cast<const unsigned char*>(data);
@@ -114,7 +114,7 @@ ExprId ExprPool::Intern(ExprKind kind, uint8_t code, uint64_t payload,
 }
 
 ExprId ExprPool::Float(double value) {
-  // All NaNs are one, so that equality of ids is equality of texts.
+  // All NaNs become one code, so that equal ids mean equal texts.
   if (std::isnan(value)) value = std::numeric_limits<double>::quiet_NaN();
   return Intern(ExprKind::kFloat, 0, std::bit_cast<uint64_t>(value), {});
 }
@@ -259,7 +259,7 @@ class Printer {
     const ExprId child = pool_.children(id)[0];
     if (own < parent) out_ += '(';
     out_ += is_not ? "not " : "-";
-    // A literal behind a minus keeps its parentheses: `-(5)` is not the number -5.
+    // A literal after a minus keeps its parentheses: `-(5)` is not the number -5.
     const ExprKind kind = pool_.kind(child);
     const bool literal = !is_not && (kind == ExprKind::kInt || kind == ExprKind::kFloat);
     if (literal) out_ += '(';

@@ -1,4 +1,4 @@
-// Expressions: the one language of shapes, types, layouts, constants and indices.
+// Expressions: the language of shapes, types, layouts, constants and indices.
 //
 //   expr     = or
 //   or       = and { "or" and }
@@ -165,7 +165,7 @@ class ExprId {
 struct ExprNode {
   ExprKind kind;
   uint8_t code = 0;
-  uint8_t depth = 1;  // levels of the tree: 1 + the deepest child's, which are 1 for what has none
+  uint8_t depth = 1;         // levels of the tree: 1 for a leaf, else 1 + that of the deepest child
   bool uses_values = false;  // a `%value` occurs in it
   uint32_t first_child = 0;
   uint32_t children = 0;
@@ -254,7 +254,7 @@ class ValueNames {
 };
 
 // Appends the text of an expression: minimal parentheses, one blank around binary operators.
-// Parsing it gives the same expression. `names` may be null when there are no values.
+// Parsing it makes the same expression. `names` may be null when there are no values.
 void Print(const ExprPool& pool, ExprId id, const ValueNames* names, std::string& out);
 std::string ToString(const ExprPool& pool, ExprId id, const ValueNames* names = nullptr);
 // The shortest text that reads back as the same double, always with a '.', an exponent, or a name.

@@ -8,11 +8,11 @@
 namespace tarsia {
 namespace {
 
-// Brackets, operators and arguments within each other. A tree of kMaxDepth levels is written with
-// at most two a level.
+// Nested brackets, operators and arguments. The text of a tree of kMaxDepth levels has at most two
+// per level.
 constexpr int kMaxNesting = 2 * ExprPool::kMaxDepth + 16;
 
-// Items of a list under construction; on the stack for all but the longest.
+// Items of a list under construction; on the stack unless the list is very long.
 class Items {
  public:
   void Add(ExprId id) {
@@ -107,13 +107,13 @@ ExprId ExprParser::TooDeep() {
   return {};
 }
 
-// A chain `a + b + c ...` nests to the left, so levels are counted in what was built.
+// A chain `a + b + c ...` nests to the left, so the levels of the result are counted.
 ExprId ExprParser::Checked(ExprId id) {
   return pool_.Depth(id) > ExprPool::kMaxDepth ? TooDeep() : id;
 }
 
 ExprId ExprParser::Expected(std::string_view what) {
-  if (lexer_.token() != Token::kError) {  // that one is reported already
+  if (lexer_.token() != Token::kError) {  // that error is reported already
     diagnostics_.Error(diag::kExpected, lexer_.location(), what, lexer_.Found());
   }
   return {};
@@ -216,7 +216,7 @@ ExprId ExprParser::ParsePrimary() {
   return id;
 }
 
-// The value that the token names; none, with an error, if there is none of that name.
+// The value that the token names; none, after an error, if there is no such value.
 ExprId ExprParser::ResolveValue() {
   if (values_ != nullptr) {
     return values_->ResolveValue(lexer_.text(), lexer_.location()).value_or(ExprId());

@@ -12,8 +12,8 @@
 
 namespace tarsia {
 
-// Gives the values (`%x`) of an expression their numbers. Reports what it does not know itself
-// and then returns nothing.
+// Maps the values (`%x`) of an expression to their numbers. Reports an unknown value and then
+// returns nothing.
 class ValueResolver {
  public:
   virtual ~ValueResolver() = default;
@@ -26,11 +26,13 @@ class ExprParser {
   ExprParser(Lexer& lexer, ExprPool& pool, ValueResolver* values, Diagnostics& diagnostics)
       : lexer_(lexer), pool_(pool), values_(values), diagnostics_(diagnostics) {}
 
-  // Each returns a none id after reporting an error; the lexer then stands where it gave up.
+  // Each returns a none id after reporting an error; the lexer is then at the token that was not
+  // accepted.
   ExprId Parse();
-  // A sum: everything above comparisons, for places where `<` and `>` mean something else.
+  // A sum: everything that binds tighter than comparisons, for places where `<` and `>` mean
+  // something else.
   ExprId ParseSum();
-  // `[a, b, ...]`, the lexer standing on `[`.
+  // `[a, b, ...]`; the lexer is at `[`.
   ExprId ParseList();
 
  private:

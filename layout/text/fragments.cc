@@ -49,8 +49,7 @@ bool WgmmaHasN(std::string_view type, int n) {
   return !integer || n % 16 == 0 || n == 8 || n == 24;
 }
 
-// Names and layouts. The texts of the table are layouts: a test holds each against the manual's
-// formula.
+// Names and layouts. A test compares each text of the table with the formula in the manual.
 class Table {
  public:
   Table() {

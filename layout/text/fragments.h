@@ -17,7 +17,7 @@
 
 namespace tarsia {
 
-// Thread-safe; the reference lives for ever. Null for an unknown name.
+// Null for an unknown name. Thread-safe; the layout is never destroyed.
 const RegLayout* FindFragment(std::string_view name);
 // All names, in the order of the table.
 std::span<const std::string_view> FragmentNames();

@@ -1,5 +1,5 @@
-// The functions that layout text can call: one table (layout/text/functions.def) for the parser's
-// names, the evaluator, the static kinds and the documentation.
+// The functions that layout text can call: one table (layout/text/functions.def) for the parser,
+// the evaluator, the static kinds and the documentation.
 #ifndef TARSIA_LAYOUT_TEXT_FUNCTIONS_H_
 #define TARSIA_LAYOUT_TEXT_FUNCTIONS_H_
 
@@ -10,7 +10,7 @@
 
 namespace tarsia {
 
-// Static kinds of expressions. kMemLayout is a family or a concrete memory layout alike.
+// Static kinds of expressions. kMemLayout is a family or a concrete memory layout.
 enum class ExprType : uint8_t {
   kUnknown,
   kBool,
@@ -45,7 +45,7 @@ std::span<const FuncInfo> Functions();
 const FuncInfo& InfoOf(Func func);
 inline std::string_view FuncName(Func func) { return InfoOf(func).name; }
 std::optional<Func> FindFunc(std::string_view name);
-// The names alone, for suggestions.
+// Only the names, for suggestions.
 std::span<const std::string_view> FuncNames();
 
 }  // namespace tarsia

@@ -41,7 +41,7 @@ constexpr Punctuation kPunctuation[] = {
 #undef PUNCTUATION
 };
 
-// The longest one that a text begins with, or null.
+// The longest punctuation at the beginning of a text, or null.
 const Punctuation* FindPunctuation(std::string_view text) {
   const Punctuation* found = nullptr;
   for (const Punctuation& row : kPunctuation) {
@@ -222,7 +222,8 @@ std::string Lexer::StringValue() const {
   return out;
 }
 
-// A brace closes what brackets were left open, so that one slip does not swallow the file.
+// A brace closes all open brackets, so that one missing bracket does not affect the rest of the
+// file.
 void Lexer::NoteBracket(Token token) {
   if (token == Token::kLeftParen || token == Token::kLeftBracket) ++depth_;
   if (token == Token::kRightParen || token == Token::kRightBracket) depth_ -= depth_ > 0;

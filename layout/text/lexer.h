@@ -3,7 +3,7 @@
 //   name     [A-Za-z_][A-Za-z0-9_]* ( '.' [A-Za-z0-9_]+ )*
 //            such as matmul, reduce.sum, mma.m16n8k16.f16.a
 //   value    '%' name
-//            such as %acc, so that modulo needs a blank: K % 2
+//            such as %acc; modulo therefore needs a blank: K % 2
 //   integer  decimal or 0x hexadecimal, at most 64 bits
 //   float    digits with '.' and/or exponent; `inf` and `nan` are names
 //   string   "..." with \n \t \" \\ \xHH
@@ -58,7 +58,7 @@ class Lexer {
   [[nodiscard]] std::string Found() const;
   // True when the token after this one is `=`.
   [[nodiscard]] bool AssignFollows() const;
-  // Just behind the previous token.
+  // Just after the previous token.
   [[nodiscard]] Location previous_end() const { return previous_end_; }
 
   void Next();
@@ -99,7 +99,7 @@ class Lexer {
   std::vector<Comment> comments_;
 };
 
-// How a token is called in a message: "`->`", "a name", "the end of the line".
+// The name of a token in a message: "`->`", "a name", "the end of the line".
 std::string_view TokenName(Token token);
 
 }  // namespace tarsia

@@ -8,8 +8,8 @@
 namespace tarsia::api {
 namespace {
 
-PerThread<std::string> error_text;            // the message, where there was memory for it
-thread_local const char* error_pointer = "";  // what tarsia_last_error returns
+PerThread<std::string> error_text;            // the message, if there was memory for it
+thread_local const char* error_pointer = "";  // the result of tarsia_last_error
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What every file of the C API shares: how a call fails, how exceptions are stopped, how structs
-// with a size are read and written.
+// Shared by all files of the C API: how a call fails, how exceptions are caught, how structs with a
+// size are read and written.
 #ifndef TARSIA_RUNTIME_API_API_H_
 #define TARSIA_RUNTIME_API_API_H_
 
@@ -20,14 +20,14 @@ namespace tarsia::api {
 // Sets this thread's last error, logs it, and returns `status`.
 tarsia_status Fail(tarsia_status status, const Diagnostic& error);
 tarsia_status FailText(tarsia_status status, std::string text);
-// The status that an error of the runtime means: what is missing on the machine gives NO_DEVICE,
-// memory OUT_OF_MEMORY, arguments that do not fit INVALID_ARGUMENT; `other` is for the rest.
+// The status of an error of the runtime: NO_DEVICE if the machine lacks something, OUT_OF_MEMORY,
+// INVALID_ARGUMENT for arguments that do not fit; `other` for the rest.
 tarsia_status StatusOf(const Diagnostic& error, tarsia_status other);
-// Fails with that status.
+// Fails with the status of StatusOf.
 inline tarsia_status FailWith(const Diagnostic& error, tarsia_status other) {
   return Fail(StatusOf(error, other), error);
 }
-// The same without any allocation.
+// Fails with OUT_OF_MEMORY without any allocation.
 tarsia_status FailOutOfMemory() noexcept;
 tarsia_status FailInternal(const char* what) noexcept;
 
@@ -39,7 +39,7 @@ template <typename... Args>
 tarsia_status Invalid(const DiagInfo& info, const Args&... args) {
   return Fail(TARSIA_STATUS_INVALID_ARGUMENT, info, args...);
 }
-// `name` is the argument's.
+// `name` is the name of the argument.
 inline tarsia_status NullArgument(const char* name) {
   return Invalid(diag::kApiArgumentNull, name);
 }
@@ -47,12 +47,12 @@ inline tarsia_status BadIndex(const char* name, size_t index, size_t count) {
   return Invalid(diag::kApiIndexRange, name, index, count);
 }
 
-// What asks a caller's callback; null where there is none.
+// A function that calls the caller's callback; null if there is none.
 inline std::function<bool()> Asker(tarsia_cancel_fn cancel, void* user) {
   if (cancel == nullptr) return nullptr;
   return [cancel, user] { return cancel(user); };
 }
-// Of options that compile. More than the clock can count is no limit.
+// The compile limit in options. A time that the clock cannot represent means no limit.
 inline std::chrono::milliseconds CompileLimit(uint64_t ms) {
   constexpr uint64_t kMost = uint64_t{1} << 40;
   return std::chrono::milliseconds(static_cast<int64_t>(ms > kMost ? 0 : ms));
@@ -83,7 +83,7 @@ inline constexpr size_t kFirstSize<tarsia_plan_options> = offsetof(tarsia_plan_o
 template <>
 inline constexpr size_t kFirstSize<tarsia_execute_options> =
     offsetof(tarsia_execute_options, cancel);
-// No struct ever gets larger than this, so that a wild `size` is not followed.
+// No struct is ever larger than this, so that an invalid `size` is not used.
 inline constexpr size_t kMaxStructSize = 4096;
 
 inline tarsia_status CheckStructSize(size_t size, size_t first, size_t now, const char* name) {
@@ -91,7 +91,7 @@ inline tarsia_status CheckStructSize(size_t size, size_t first, size_t now, cons
   return Invalid(diag::kApiStructSize, name, size, now);
 }
 
-// Copies what the caller's struct has and takes the rest as zero. `in` is not null.
+// Copies the members that the caller's struct has; the rest is zero. `in` is not null.
 template <typename T>
 tarsia_status ReadStruct(const T* in, const char* name, T* out) {
   const size_t size = in->size;
@@ -110,7 +110,7 @@ tarsia_status ReadStruct(const T* in, const char* name, T* out) {
   return TARSIA_STATUS_OK;
 }
 
-// Gives the caller as much as its struct has room for.
+// Copies as many members as the caller's struct has room for.
 template <typename T>
 tarsia_status WriteStruct(T value, const char* name, T* out) {
   if (out == nullptr) return NullArgument(name);

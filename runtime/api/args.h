@@ -1,4 +1,4 @@
-// Arguments of the C API as launches take them.
+// Converts arguments of the C API to those of launches.
 #ifndef TARSIA_RUNTIME_API_ARGS_H_
 #define TARSIA_RUNTIME_API_ARGS_H_
 
@@ -9,7 +9,7 @@
 
 namespace tarsia::api {
 
-// Checks number, kinds and types of the arguments; what a pointer points to is not looked at.
+// Checks number, kinds and types of the arguments; does not read through pointers.
 tarsia_status ReadArgs(const tarsia_plan& plan, const tarsia_arg* args, size_t count,
                        launch::ArgumentList* out);
 

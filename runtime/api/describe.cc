@@ -1,4 +1,4 @@
-// Kernels, parameters and constants as the texts that the C API hands out.
+// Kernels, parameters and constants as the texts that the C API returns.
 #include "runtime/api/api.h"
 #include "runtime/api/handles.h"
 

@@ -49,7 +49,7 @@ const std::vector<Listed>& Devices() {
   return all;
 }
 
-// Runs an action on an open device; errors are the caller's unless the machine is to blame.
+// Runs an action on an open device; errors are INVALID_ARGUMENT unless the machine causes them.
 template <typename Action>
 tarsia_status OnDevice(tarsia_device* device, const Action& action) {
   return Guarded([&] {

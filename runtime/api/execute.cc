@@ -72,7 +72,7 @@ tarsia_status ReadExecuteOptions(const tarsia_plan& plan, const tarsia_execute_o
   return CheckTraceValue(plan, out->trace.value);
 }
 
-// A finding says how often it was met, and in which block first.
+// A finding says how often it occurred, and in which block first.
 Diagnostic Describe(const launch::Finding& finding) {
   Diagnostic out = finding.diagnostic;
   const auto [x, y, z] = finding.block;
@@ -116,7 +116,7 @@ tarsia_status Finish(const tarsia_plan& plan, const runtime::LaunchResult& resul
   return status;
 }
 
-// What tarsia_execute and tarsia_workspace_report are given, as the runtime takes it.
+// The arguments of tarsia_execute and tarsia_workspace_report in the form of the runtime.
 struct Request {
   launch::ArgumentList args;
   std::optional<StopCheck> stop;

@@ -1,4 +1,4 @@
-// What the opaque handles of the C API hold. All are immutable once made.
+// The contents of the opaque handles of the C API. All are immutable once made.
 #ifndef TARSIA_RUNTIME_API_HANDLES_H_
 #define TARSIA_RUNTIME_API_HANDLES_H_
 
@@ -60,9 +60,10 @@ inline tarsia_dtype ToC(DType type) { return static_cast<tarsia_dtype>(DTypeCode
 
 tarsia_status WriteParam(const KernelText& kernel, size_t param, tarsia_param_info* out);
 tarsia_status WriteConstant(const KernelText& kernel, size_t constant, tarsia_constant_info* out);
-// Hands bytes to the caller.
+// Passes bytes to the caller.
 tarsia_status GiveBlob(std::string bytes, tarsia_blob** out);
-// Fails with the rendered diagnostics as last error, and hands them over if `out` is not null.
+// Fails with the rendered diagnostics as last error, and passes them to the caller if `out` is not
+// null.
 tarsia_status Reject(tarsia_status status, std::shared_ptr<const SourceFile> source,
                      Diagnostics list, tarsia_diagnostics** out);
 

@@ -1,4 +1,4 @@
-// Which kernel of a module is meant, and with which constants: what plans and code are asked with.
+// Chooses a kernel of a module and its constants, for plans and code.
 #ifndef TARSIA_RUNTIME_API_KERNEL_CHOICE_H_
 #define TARSIA_RUNTIME_API_KERNEL_CHOICE_H_
 
@@ -13,7 +13,7 @@ namespace tarsia::api {
 tarsia_status ReadBindings(const tarsia_binding* bindings, size_t count, std::vector<Binding>* out);
 // `wanted` may be null if there is only one.
 tarsia_status FindKernelName(const tarsia_module& module, const char* wanted, std::string* out);
-// Fails with one error of the program: as REJECTED with its place, unless the machine is to blame.
+// Fails with one error of the program: as REJECTED with its place, unless the machine causes it.
 tarsia_status RejectOne(const tarsia_module& module, Diagnostic error, tarsia_diagnostics** errors);
 
 }  // namespace tarsia::api

@@ -17,7 +17,7 @@ struct LibraryModule {
 
 // By name. Made by the build.
 std::span<const LibraryModule> LibraryModules();
-// Null when there is none of that name.
+// Null if there is no module of that name.
 const LibraryModule* FindLibraryModule(std::string_view name);
 // Fails with NOT_FOUND and suggests the nearest name.
 tarsia_status UnknownLibraryModule(std::string_view name);

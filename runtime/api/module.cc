@@ -16,7 +16,7 @@ using namespace tarsia::api;
 
 namespace {
 
-// What a text or bytecode is read from; gives the module or says what is wrong.
+// A text or bytecode to read; makes the module or reports the errors.
 struct Input {
   std::string_view bytes;
   std::string name;
@@ -39,7 +39,7 @@ std::optional<Module> ReadBytecode(std::shared_ptr<const SourceFile>* source, co
     list.Add(decoded.TakeError());
     return std::nullopt;
   }
-  // From here on places are those of the text that the bytecode was made from.
+  // From here on locations refer to the text that the bytecode was made from.
   if (!decoded->source_name.empty()) {
     *source = std::make_shared<SourceFile>(decoded->source_name, std::string());
   }
@@ -78,7 +78,7 @@ tarsia_status FindFormat(tarsia_format wanted, std::string_view bytes, tarsia_fo
   return TARSIA_STATUS_OK;
 }
 
-// The kernel of a number, or an error.
+// The kernel with a number, or an error.
 tarsia_status FindKernel(const tarsia_module* module, size_t kernel, const KernelText** out) {
   if (module == nullptr) return NullArgument("module");
   if (kernel >= module->kernels.size()) {

@@ -19,7 +19,7 @@ using namespace tarsia::api;
 struct tarsia_query {
   tarsia_geometry geometry = {};
   std::vector<launch::PointerUse> uses;
-  std::vector<uint64_t> pointer_bytes;  // by parameter; of scalars 0
+  std::vector<uint64_t> pointer_bytes;  // by parameter; 0 for scalars
   std::vector<bool> is_pointer;
 };
 
@@ -52,7 +52,7 @@ tarsia_status MakePlan(const tarsia_module* module, std::shared_ptr<runtime::Dev
   return TARSIA_STATUS_OK;
 }
 
-// Whatever the scalars make wrong is the caller's to mend, so its text is the last error.
+// Errors that the scalars cause are errors of the caller, so their text is the last error.
 tarsia_status FailQuery(const tarsia_plan& plan, const Diagnostic& error) {
   return FailText(TARSIA_STATUS_REJECTED, Render(error, *plan.source));
 }

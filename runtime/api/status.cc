@@ -1,4 +1,4 @@
-// Which status of the C API an error of the runtime means: one table.
+// The status of the C API for each error of the runtime: one table.
 #include "compiler/diagnostics.h"
 #include "launch/diagnostics.h"
 #include "ptx/table/diagnostics.h"
@@ -41,13 +41,13 @@ constexpr Meaning kMeanings[] = {
     {&diag::kCudaCaptureEnded, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaCaptured, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kScratchExtent, TARSIA_STATUS_INVALID_ARGUMENT},
-    // A value of a constant or a scalar wants more than is allowed.
+    // A value of a constant or a scalar needs more than is allowed.
     {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
-    // The caller does not want it any more, or not for so long.
+    // The caller cancelled it, or it exceeded the caller's time limit.
     {&diag::kLaunchCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kCompileCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kCompileLimit, TARSIA_STATUS_CANCELLED},
-    // The device does not have it.
+    // The device does not support it.
     {&diag::kOptionOfInterpreter, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kCudaSharedMemory, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kCudaDeviceLost, TARSIA_STATUS_DEVICE_LOST},

@@ -1,5 +1,5 @@
-// GPUs and the contexts that calls for them run in: the caller's current one where it belongs to
-// the GPU, else the primary one, which this library shares with everybody else in the process.
+// GPUs and the contexts of their calls: the caller's current context if it belongs to the GPU, else
+// the primary one, which the library shares with the rest of the process.
 #ifndef TARSIA_RUNTIME_CUDA_CONTEXT_H_
 #define TARSIA_RUNTIME_CUDA_CONTEXT_H_
 
@@ -12,7 +12,7 @@
 
 namespace tarsia::cuda {
 
-// What the driver says of a GPU; sizes in bytes.
+// Properties of a GPU from the driver; sizes in bytes.
 struct GpuProperties {
   int ordinal = 0;
   std::string name;  // "NVIDIA H100 80GB HBM3"
@@ -29,13 +29,13 @@ struct GpuProperties {
   [[nodiscard]] std::string Label() const;
 };
 
-// Makes no context, which costs time and memory. Errors: there is no such GPU.
+// Does not create a context, which would cost time and memory. Errors: there is no such GPU.
 Result<GpuProperties> ReadProperties(const Driver& driver, int ordinal);
 
 // A GPU with its primary context, which it holds while it lives. Immutable and thread-safe.
 class Gpu {
  public:
-  // Errors: there is no such GPU, its context cannot be had.
+  // Errors: there is no such GPU, its context cannot be created.
   static Result<std::shared_ptr<const Gpu>> Open(const Driver& driver, int ordinal);
   ~Gpu();
   Gpu(const Gpu&) = delete;
@@ -58,19 +58,19 @@ class Gpu {
 };
 
 // While it lives, driver calls of this thread run in `context()`; then the caller's current context
-// is what it was. Legal while a stream is captured; allocates nothing. Belongs to one thread.
+// is restored. Legal while a stream is captured; allocates nothing. Used by one thread.
 class CurrentContext {
  public:
   // The caller's current context if it is one of this GPU, else the primary one.
   static Result<CurrentContext> Enter(const Gpu& gpu);
-  // This context, of the GPU.
+  // Enters this context of the GPU.
   static Result<CurrentContext> Enter(const Gpu& gpu, CuContext context);
   CurrentContext(CurrentContext&& other) noexcept;
   CurrentContext& operator=(CurrentContext&&) = delete;
   ~CurrentContext();
 
   [[nodiscard]] CuContext context() const { return context_; }
-  // A number that no other context of this process ever has, unlike the handle.
+  // A number that is unique for the life of the process, unlike the handle.
   [[nodiscard]] Result<uint64_t> Id() const;
 
  private:

@@ -73,7 +73,7 @@ bool IsOfCapture(CuResult error) {
 
 namespace {
 
-// How an error is told: by what it means for the caller.
+// The diagnostic of an error, by its meaning for the caller.
 const DiagInfo& InfoOf(CuResult error) {
   if (error == kErrorOutOfMemory) return diag::kCudaOutOfMemory;
   if (IsLost(error)) return diag::kCudaDeviceLost;
@@ -99,7 +99,7 @@ Result<const Driver*> Driver::Open(const std::string& name) {
   }
   auto driver = std::make_unique<Driver>();
   driver->library_ = name;
-  // Old drivers lack functions, so the version is the better message and is asked for first.
+  // Old drivers lack functions; an error about the version is clearer, so it is checked first.
   const auto get_version = reinterpret_cast<decltype(driver->DriverGetVersion)>(
       dlsym(library.get(), "cuDriverGetVersion"));
   if (get_version != nullptr && get_version(&driver->version_) == kSuccess &&

@@ -1,5 +1,5 @@
-// The CUDA driver, opened at run time: a build needs no CUDA, and a machine without a GPU only
-// learns that it has none.
+// The CUDA driver, opened at run time: a build needs no CUDA, and on a machine without a GPU
+// opening it fails.
 #ifndef TARSIA_RUNTIME_CUDA_DRIVER_H_
 #define TARSIA_RUNTIME_CUDA_DRIVER_H_
 
@@ -12,11 +12,11 @@
 
 namespace tarsia::cuda {
 
-// The library's name for the loader, and a variable of the environment that names another one
-// (the tests' emulated driver; a driver in an unusual place).
+// The library's name for the loader, and an environment variable that names another one (the tests'
+// emulated driver; a driver in an unusual place).
 inline constexpr const char* kDriverLibrary = "libcuda.so.1";
 inline constexpr const char* kDriverVariable = "TARSIA_CUDA_DRIVER";
-// The oldest driver that loads what we make, as cuDriverGetVersion tells it: 12.0.
+// The oldest driver that loads our code, as cuDriverGetVersion reports it: 12.0.
 inline constexpr int kOldestDriver = 12000;
 
 // The functions of runtime/cuda/driver.def as members: driver.MemAlloc(&pointer, bytes). All may be
@@ -29,10 +29,10 @@ class Driver {
 
   // Opens the library and initialises it. Errors: the library cannot be opened, a function is
   // missing, the driver is older than kOldestDriver, it cannot be initialised, or there is no GPU;
-  // each names the library, and the version wanted and found where that is the matter.
+  // each names the library and, if it matters, the version that is required and the one found.
   static Result<const Driver*> Open(const std::string& library);
-  // The one that this process uses: from kDriverVariable, else kDriverLibrary. The first call
-  // opens it; success and failure are kept. Thread-safe.
+  // The driver of this process: from kDriverVariable, else kDriverLibrary. The first call opens it;
+  // its result is kept. Thread-safe.
   static Result<const Driver*> Get();
 
   [[nodiscard]] const std::string& file() const { return library_; }
@@ -40,8 +40,8 @@ class Driver {
   [[nodiscard]] int device_count() const { return device_count_; }
   // "CUDA_ERROR_OUT_OF_MEMORY (out of memory)".
   [[nodiscard]] std::string ErrorText(CuResult error) const;
-  // Success, or an error that names the call: "cuMemAlloc: CUDA_ERROR_..". Its id tells out of
-  // memory and a lost device from the rest.
+  // Success, or an error that names the call: "cuMemAlloc: CUDA_ERROR_..". Its id distinguishes out
+  // of memory and a lost device from other errors.
   [[nodiscard]] Status Check(CuResult result, std::string_view call) const;
 
  private:
@@ -50,9 +50,9 @@ class Driver {
   int device_count_ = 0;
 };
 
-// Whether an error ends all work in its context: the GPU is gone, or a kernel did what stops it.
+// Whether an error ends all work in its context: the GPU is lost, or a kernel failed.
 bool IsLost(CuResult error);
-// Whether a call was wrong because a stream is captured.
+// Whether a call failed because a stream is captured.
 bool IsOfCapture(CuResult error);
 // "12.4" of 12040.
 std::string VersionText(int version);

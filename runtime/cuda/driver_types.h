@@ -1,6 +1,6 @@
-// The part of the CUDA driver API that the runtime calls: its types and the numbers that matter,
-// declared here so that a build needs no CUDA. Names and values are those of the driver API
-// reference (docs.nvidia.com/cuda/cuda-driver-api), whose binary interface is stable.
+// The part of the CUDA driver API that the runtime calls: its types and constants, declared here so
+// that a build needs no CUDA. Names and values are those of the driver API reference
+// (docs.nvidia.com/cuda/cuda-driver-api), whose binary interface is stable.
 #ifndef TARSIA_RUNTIME_CUDA_DRIVER_TYPES_H_
 #define TARSIA_RUNTIME_CUDA_DRIVER_TYPES_H_
 
@@ -93,8 +93,7 @@ enum CuFunctionAttribute : int {
   kFunctionNonPortableClusterSizeAllowed = 14,
 };
 
-// What a launch may ask for besides its shape: a name, and a value of 64 bytes of which each name
-// reads some.
+// A launch attribute: a name, and a value of 64 bytes, part of which each name uses.
 enum CuLaunchAttributeId : int {
   kLaunchIgnore = 0,
   kLaunchCooperative = 2,                      // int
@@ -121,12 +120,12 @@ struct CuLaunchConfig {
 };
 static_assert(sizeof(CuLaunchConfig) == 56);
 
-// What kernels know of a tensor and its boxes, by value; made by the driver.
+// The description of a tensor and its boxes for kernels, passed by value; made by the driver.
 struct alignas(64) CuTensorMap {
   unsigned char bytes[128];
 };
 
-// When a stream's wait for a value in memory is over.
+// The condition that ends a stream's wait for a value in memory.
 enum CuStreamWaitFlags : unsigned {
   kWaitGreaterEqual = 0,  // cyclic: as a signed difference
   kWaitEqual = 1,
@@ -143,8 +142,8 @@ enum CuJitOption : int {
   kJitGenerateLineInfo = 13,
 };
 
-// Streams that have no object of their own: the legacy default stream, which is also what a null
-// stream means, and the default stream of the calling thread.
+// Streams without an object: the legacy default stream, which a null stream also means, and the
+// default stream of the calling thread.
 inline constexpr uintptr_t kStreamLegacy = 1;
 inline constexpr uintptr_t kStreamPerThread = 2;
 
@@ -152,7 +151,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventDisableTiming = 2;
 
-// What `extra` of a launch may hold: names, each with a value behind it, up to the end.
+// The names in `extra` of a launch, each followed by a value, up to the end.
 inline constexpr uintptr_t kLaunchParamEnd = 0;
 inline constexpr uintptr_t kLaunchParamBufferPointer = 1;
 inline constexpr uintptr_t kLaunchParamBufferSize = 2;

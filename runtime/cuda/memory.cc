@@ -7,7 +7,7 @@
 namespace tarsia::cuda {
 namespace {
 
-// Calls the driver in the context of the rule; no bytes are no call.
+// Calls the driver in the context that context.h defines; does not call it for 0 bytes.
 template <typename F>
 Status InContext(const Gpu& gpu, uint64_t count, const char* name, F call) {
   if (count == 0) return OkStatus();

@@ -10,11 +10,11 @@
 
 namespace tarsia::cuda {
 
-// Addresses are multiples of 256 at least; contents are undefined. Zero bytes give the null
-// address. Errors: out of memory (says how much was wanted and is free), a capture that forbids it.
+// Addresses are multiples of at least 256; contents are undefined. For zero bytes returns the null
+// address. Errors: out of memory (with the bytes requested and free), a capture that forbids it.
 Result<CuDevicePtr> AllocateMemory(const Gpu& gpu, uint64_t bytes);
-// Of what AllocateMemory gave; the null address is free already. The caller has waited for whatever
-// uses the memory.
+// Frees memory of AllocateMemory; ignores the null address. The caller has waited for all uses of
+// the memory.
 Status FreeMemory(const Gpu& gpu, CuDevicePtr pointer);
 
 struct MemoryInfo {
@@ -28,10 +28,11 @@ struct PointerRange {
   CuDevicePtr start = 0;
   uint64_t bytes = 0;
 };
-// Errors: no memory of this GPU.
+// Errors: the address is not in memory of this GPU.
 Result<PointerRange> FindRange(const Gpu& gpu, CuDevicePtr pointer);
 
-// Enqueued on the stream: the host's memory must stay as it is until the stream was waited for.
+// Enqueued on the stream: the host's memory must not change until the caller has waited for the
+// stream.
 Status CopyIn(const Gpu& gpu, CuDevicePtr to, const void* from, uint64_t bytes, CuStream stream);
 Status CopyOut(const Gpu& gpu, void* to, CuDevicePtr from, uint64_t bytes, CuStream stream);
 Status CopyWithin(const Gpu& gpu, CuDevicePtr to, CuDevicePtr from, uint64_t bytes,

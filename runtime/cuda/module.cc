@@ -16,7 +16,7 @@ void* FromNumber(uintptr_t number) {
   return reinterpret_cast<void*>(number);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// The driver's result and its compiler's log.
+// Returns the driver's result and its compiler's log.
 CuResult LoadData(const Driver& driver, const std::string& image, CuModule* module,
                   std::string* log) {
   std::vector<char> buffer(kLogBytes);
@@ -110,7 +110,7 @@ Status Kernel::LoadImage(Loaded* loaded) const {
   return MakeDiagnostic(diag::kCudaLoad, {}, gpu_->Label(), code_.entry, why);
 }
 
-// Asks for attributes, so that the function is loaded even where the driver loads lazily.
+// Reads attributes, so that the function is loaded even if the driver loads lazily.
 Status Kernel::LoadFunction(Loaded* loaded) const {
   const Driver& driver = gpu_->driver();
   TARSIA_CHECK(

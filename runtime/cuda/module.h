@@ -14,41 +14,41 @@
 
 namespace tarsia::cuda {
 
-// What a kernel is made of. One of cubin and PTX may be empty.
+// The code of a kernel. One of cubin and PTX may be empty.
 struct KernelCode {
   std::string entry;
   std::string cubin;          // preferred
-  std::string ptx;            // where there is no cubin, or the GPU is not the one it was made for
-  int threads = 0;            // a block, along x
-  uint64_t shared_bytes = 0;  // a block, dynamic
+  std::string ptx;            // used if there is no cubin, or it does not fit the GPU
+  int threads = 0;            // per block, along x
+  uint64_t shared_bytes = 0;  // per block, dynamic
 };
 
-// What the driver says of a loaded kernel.
+// Attributes of a loaded kernel from the driver.
 struct KernelAttributes {
   int registers = 0;                  // a thread
-  int local_bytes = 0;                // a thread: stack and spills
+  int local_bytes = 0;                // per thread: stack and spills
   int static_shared_bytes = 0;        // a block
-  int blocks_per_multiprocessor = 0;  // that run at once
+  int blocks_per_multiprocessor = 0;  // resident at once
   bool from_ptx = false;              // compiled by the driver
 };
 
-// A kernel that is loaded, in any number of contexts of one GPU. Thread-safe. Destroy it when its
-// launches are done, and before a context of one's own in which it was loaded.
+// A kernel that is loaded, in any number of contexts of one GPU. Thread-safe. Destroy it after its
+// launches are done, and before any context of the caller's in which it was loaded.
 class Kernel {
  public:
-  // Loads it completely in the caller's context, so that launches there may be captured. Errors:
+  // Loads it completely in the caller's context, so that launches there can be captured. Errors:
   // too much shared memory for the GPU, code that the driver refuses (with its log).
   static Result<std::unique_ptr<Kernel>> Load(std::shared_ptr<const Gpu> gpu, KernelCode code);
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  // Loads it in the caller's context as well, if that is another one.
+  // Also loads it in the caller's context, if that is another one.
   Status Prepare() const;
   [[nodiscard]] Result<KernelAttributes> Attributes() const;
-  // Enqueues the kernel and returns; `parameters` may go at once. No allocation, no lock and no
-  // wait in a context where it is loaded; in another one it is loaded first. An empty grid is no
-  // launch.
+  // Enqueues the kernel and returns; `parameters` may be freed at once. Neither allocates nor locks
+  // nor waits in a context where it is loaded; in another one it is loaded first. Ignores an empty
+  // grid.
   Status Launch(const std::array<int64_t, 3>& grid, std::span<const uint8_t> parameters,
                 CuStream stream) const;
 
@@ -56,7 +56,7 @@ class Kernel {
   [[nodiscard]] const KernelCode& code() const { return code_; }
 
  private:
-  // What was loaded in one context. Only ever added, at the front.
+  // The kernel as loaded in one context. Entries are only added, at the front.
   struct Loaded {
     uint64_t context_id = 0;
     CuContext context = nullptr;

@@ -11,7 +11,7 @@ Status InContext(const Gpu& gpu, const char* name, F call) {
   return gpu.driver().Check(call(gpu.driver()), name);
 }
 
-// In the context that a handle was made in.
+// Runs in the context in which a handle was made.
 template <typename F>
 Status InContext(const Gpu& gpu, CuContext context, const char* name, F call) {
   TARSIA_TRY(const CurrentContext current, CurrentContext::Enter(gpu, context));
@@ -134,7 +134,7 @@ Result<Graph> Graph::Capture(std::shared_ptr<const Gpu> gpu, CuStream stream,
                              const std::function<Status()>& enqueue) {
   TARSIA_TRY(const CurrentContext current, CurrentContext::Enter(*gpu));
   const Driver& driver = gpu->driver();
-  // What other threads do meanwhile is none of this capture's business.
+  // Calls of other threads do not affect this capture.
   TARSIA_CHECK(
       driver.Check(driver.StreamBeginCapture(stream, kCaptureThreadLocal), "cuStreamBeginCapture"));
   const Status enqueued = enqueue();

@@ -1,6 +1,6 @@
-// Streams, events and graphs. Functions take raw handles, so that a caller's own stream serves as
-// well as one made here; 0 is the legacy default stream. All are thread-safe, but a stream that is
-// being captured belongs to one thread.
+// Streams, events and graphs. Functions take raw handles, so that a caller's own stream can be
+// used; 0 is the legacy default stream. All are thread-safe, but a stream that is being captured
+// must be used by one thread.
 #ifndef TARSIA_RUNTIME_CUDA_STREAM_H_
 #define TARSIA_RUNTIME_CUDA_STREAM_H_
 
@@ -11,8 +11,8 @@
 
 namespace tarsia::cuda {
 
-// A stream of its own that does not wait for the legacy default stream. Destroyed with the object;
-// what was enqueued is still done.
+// A stream that does not wait for the legacy default stream. Destroyed with the object; enqueued
+// work still completes.
 class Stream {
  public:
   static Result<Stream> Create(std::shared_ptr<const Gpu> gpu);
@@ -21,7 +21,7 @@ class Stream {
   ~Stream();
 
   [[nodiscard]] CuStream handle() const { return handle_; }
-  // Gives the handle away: whoever takes it destroys it.
+  // Releases the handle; the caller must destroy it.
   CuStream Release();
 
  private:
@@ -31,28 +31,28 @@ class Stream {
   CuStream handle_ = nullptr;
 };
 
-// Destroys a stream that was given away.
+// Destroys a released stream.
 Status DestroyStream(const Gpu& gpu, CuStream stream);
 
-// Waits for all that was enqueued. Errors: also those of kernels that ran before.
+// Waits for all enqueued work. Errors include those of earlier kernels.
 Status Synchronize(const Gpu& gpu, CuStream stream);
-// Whether all that was enqueued is done; does not wait.
+// Whether all enqueued work is done; does not wait.
 Result<bool> IsDone(const Gpu& gpu, CuStream stream);
-// Whether what is enqueued goes into a graph.
+// Whether the stream is being captured into a graph.
 Result<bool> IsCapturing(const Gpu& gpu, CuStream stream);
 
 class Event {
  public:
-  // Without timing it costs less, and has no Milliseconds.
+  // An event without timing costs less but cannot be used with Milliseconds.
   static Result<Event> Create(std::shared_ptr<const Gpu> gpu, bool timing = true);
   Event(Event&& other) noexcept;
   Event& operator=(Event&&) = delete;
   ~Event();
 
   [[nodiscard]] CuEvent handle() const { return handle_; }
-  // Marks what is in the stream so far; a second record replaces the first.
+  // Marks the work in the stream so far; a second record replaces the first.
   Status Record(CuStream stream) const;
-  // Waits for what the last record marks; an event never recorded is done.
+  // Waits for the work that the last record marks; an event that was never recorded is done.
   Status Synchronize() const;
   [[nodiscard]] Result<bool> IsDone() const;
   // Work enqueued on the stream from now on waits for it.
@@ -66,15 +66,15 @@ class Event {
   friend Result<double> Milliseconds(const Event& start, const Event& end);
 };
 
-// Between two events with timing that were recorded and are done, with a resolution of about half a
-// microsecond. Errors: they are not.
+// The time between two events with timing that were recorded and are done, with a resolution of
+// about half a microsecond. Errors: they are not.
 Result<double> Milliseconds(const Event& start, const Event& end);
 
-// Work that was captured once and is enqueued again and again with one call.
+// Work that was captured once and can be enqueued repeatedly with one call.
 class Graph {
  public:
-  // What `enqueue` puts into the stream, which runs nothing. Calls of this thread that a capture
-  // forbids (allocating, waiting, loading) make it fail. `stream` is none of the default ones.
+  // Captures the work that `enqueue` puts into the stream; nothing runs. Fails if this thread makes
+  // calls that a capture forbids (allocating, waiting, loading). `stream` is not a default stream.
   static Result<Graph> Capture(std::shared_ptr<const Gpu> gpu, CuStream stream,
                                const std::function<Status()>& enqueue);
   Graph(Graph&& other) noexcept;

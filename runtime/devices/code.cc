@@ -13,7 +13,7 @@ namespace tarsia::runtime {
 
 namespace {
 
-// All that code depends on; nothing for a program that has no bytecode.
+// Everything that code depends on; empty for a program without bytecode.
 std::optional<std::string> KeyOf(const Program& program, compiler::Target target,
                                  const compiler::CompileOptions& options) {
   const Result<std::string> bytes = Encode(program.module());

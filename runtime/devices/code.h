@@ -1,4 +1,4 @@
-// The code of one kernel for one target, in every form that can be asked for.
+// The code of one kernel for one target, in all its forms.
 #ifndef TARSIA_RUNTIME_DEVICES_CODE_H_
 #define TARSIA_RUNTIME_DEVICES_CODE_H_
 
@@ -13,25 +13,25 @@
 
 namespace tarsia::runtime {
 
-// Immutable to the outside; thread-safe. Machine code is made when it is first asked for.
+// Logically immutable; thread-safe. Machine code is made on first use.
 class Code {
  public:
-  // What was compiled from an equal program before, in this process, is not compiled again. Errors:
-  // those of compiler::Compile.
+  // An equal program that this process has already compiled is not compiled again. Errors: those of
+  // compiler::Compile.
   static Result<std::shared_ptr<const Code>> Make(const Program& program, compiler::Target target,
                                                   const compiler::CompileOptions& options = {},
                                                   StopCheck* stop = nullptr);
 
   [[nodiscard]] compiler::Target target() const { return target_; }
   [[nodiscard]] const compiler::CompiledKernel& kernel() const { return kernel_; }
-  // LLVM IR before optimisation; compiles once more, since nobody else wants it kept.
+  // LLVM IR before optimisation; compiles again, because it is not kept.
   [[nodiscard]] Result<std::string> LlvmIr() const;
-  // The cubin and what ptxas says of it; lives as long as the code. Errors: those of
-  // compiler::Assemble, `stop` (may be null). After an error the next to ask tries again.
+  // The cubin and the report of ptxas; lives as long as the code. Errors: those of
+  // compiler::Assemble, `stop` (may be null). After an error the next call tries again.
   [[nodiscard]] Result<const compiler::Assembled*> Machine(StopCheck* stop = nullptr) const;
   // nvdisasm's text of the cubin.
   [[nodiscard]] Result<std::string> Sass() const;
-  // How many instructions of each class it has, as compiler::MixText.
+  // The number of instructions of each class, as in compiler::MixText.
   [[nodiscard]] Result<std::string> Mix() const;
 
  private:

@@ -6,13 +6,13 @@
 namespace tarsia::runtime {
 namespace {
 
-// What is kept though nobody holds it.
+// The most unused code that is kept.
 constexpr size_t kMaxKept = 16;
 constexpr uint64_t kMaxKeptBytes = uint64_t{32} << 20;  // of PTX
 
 }  // namespace
 
-// The time that a thread spends in Find. Its end is that of the entry's work, whatever happened.
+// A thread's use of an entry in Find. The destructor ends its work on the entry in all cases.
 class CodeCache::Turn {
  public:
   Turn(CodeCache& cache, std::map<std::string, Entry>::iterator at) : cache_(cache), at_(at) {
@@ -28,8 +28,8 @@ class CodeCache::Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  // With the lock held: the code if it is there. Else it is for this thread to make, or, while
-  // another does, nothing.
+  // Call with the lock held. Returns the code if it is there. Otherwise this thread must make it,
+  // unless another thread already does.
   std::shared_ptr<const Code> Take() {
     Entry& entry = at_->second;
     if (auto code = entry.code.lock()) return code;
@@ -70,7 +70,7 @@ CodeCache::Made CodeCache::Find(const std::string& key, StopCheck* stop,
       continue;
     }
     changed_.wait_for(lock, StopCheck::kInterval);
-    lock.unlock();  // the callback may want anything
+    lock.unlock();  // the callback may do anything
     const bool stopped = stop->Ask() != StopReason::kNone;
     if (stopped) return make();
     lock.lock();
@@ -81,7 +81,7 @@ CodeCache::Made CodeCache::Find(const std::string& key, StopCheck* stop,
   return made;
 }
 
-// The oldest go first.
+// Removes the oldest first.
 void CodeCache::Keep(const std::shared_ptr<const Code>& code) {
   newest_.push_back(code);
   kept_bytes_ += code->kernel().ptx.size();

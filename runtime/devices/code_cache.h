@@ -1,4 +1,4 @@
-// Code that this process has compiled and may want again.
+// Code that this process has compiled and may need again.
 #ifndef TARSIA_RUNTIME_DEVICES_CODE_CACHE_H_
 #define TARSIA_RUNTIME_DEVICES_CODE_CACHE_H_
 
@@ -17,18 +17,18 @@
 
 namespace tarsia::runtime {
 
-// Finds code by a key while anybody holds it, and the newest pieces for longer. Thread-safe: of
-// threads that want the same code, one makes it and the others wait.
+// Finds code by a key while it is in use, and the newest entries for longer. Thread-safe: if
+// several threads need the same code, one makes it and the others wait.
 class CodeCache {
  public:
   using Made = Result<std::shared_ptr<const Code>>;
 
   static CodeCache& Get();
 
-  // The code of a key, or what `make` makes. Errors are not kept: the next that asks tries again.
-  // `stop` may be null; it ends the wait for another thread, and then `make` is to say so.
+  // The code of a key, or the result of `make`. Errors are not kept: the next call tries again.
+  // `stop` may be null; it ends the wait for another thread, and `make` must then report that.
   Made Find(const std::string& key, StopCheck* stop, const std::function<Made()>& make);
-  // Lets go of everything that nobody else holds.
+  // Releases all entries that are not in use.
   void Clear();
 
  private:

@@ -20,7 +20,7 @@ using compiler::KernelParameter;
 using compiler::ReportHeader;
 using compiler::ReportRecord;
 
-// What CUDA allows along y and z.
+// The limit of CUDA along y and z.
 constexpr int64_t kMaxGridYZ = 65535;
 
 std::array<int64_t, 3> BlockOf(uint64_t linear, const std::array<int64_t, 3>& grid) {
@@ -64,7 +64,7 @@ Status CompiledProgram::InitWorkspace(Device& device, std::span<const uint64_t> 
   WorkspaceLayout layout;
   TARSIA_CHECK(workspace_.LayOut(program_, scalars.data(), &layout));
   auto* const base = static_cast<uint8_t*>(workspace);
-  // Where nothing else follows, scratch that is zero may grow up to the end.
+  // If nothing follows it, zeroed scratch may grow up to the end.
   const uint64_t end = workspace_.has_other() ? layout.other : std::max(layout.other, bytes);
   if (!kernel().workspace.empty() && end > layout.zeroed) {
     TARSIA_CHECK(device.Fill(base + layout.zeroed, 0, end - layout.zeroed, stream));
@@ -72,8 +72,7 @@ Status CompiledProgram::InitWorkspace(Device& device, std::span<const uint64_t> 
   return workspace_.has_report() ? WriteEmptyReport(device, workspace, stream) : OkStatus();
 }
 
-// With fills, which a stream that is captured takes, unlike a copy from the host's memory that
-// somebody waits for.
+// Uses fills, which can be captured, unlike a copy from the host's memory that needs a wait.
 Status CompiledProgram::WriteEmptyReport(Device& device, DevicePointer workspace,
                                          StreamHandle stream) const {
   ReportHeader header;
@@ -192,7 +191,7 @@ std::vector<CompiledProgram::Entry> CompiledProgram::ReadEntries(
     Entry entry;
     std::memcpy(&entry.record, bytes.data() + at, sizeof(entry.record));
     std::memcpy(&entry.block, bytes.data() + at + sizeof(entry.record), sizeof(entry.block));
-    if (entry.record >= kernel().records.size()) break;  // not what a kernel writes
+    if (entry.record >= kernel().records.size()) break;  // not written by a kernel
     const uint64_t size = kernel().records[entry.record].EntryBytes();
     if (at + size > bytes.size()) break;
     entry.elements = bytes.data() + at + compiler::kEntryHeaderBytes;
@@ -230,7 +229,7 @@ Status CompiledProgram::FailureOf(uint64_t failure, const std::vector<Entry>& en
     case ReportRecord::Kind::kViewOfSlice:
       return MakeDiagnostic(diag::kViewOfSlice, record.location, record.text);
     case ReportRecord::Kind::kViewExtent: {
-      // That of this block, or of another one where this one found no room.
+      // The entry of this block, or of another one if there was no room for this one's.
       const Entry* told = nullptr;
       for (const Entry& entry : entries) {
         if (entry.record != number) continue;

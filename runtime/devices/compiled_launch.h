@@ -1,6 +1,6 @@
 // The host's side of launching a compiled kernel, the same on every device that runs one: checking
-// the arguments, packing parameters, laying out the workspace, and reading what the kernel left in
-// its report buffer (compiler/report_buffer.h).
+// the arguments, packing parameters, laying out the workspace, and reading the kernel's report
+// buffer (compiler/report_buffer.h).
 #ifndef TARSIA_RUNTIME_DEVICES_COMPILED_LAUNCH_H_
 #define TARSIA_RUNTIME_DEVICES_COMPILED_LAUNCH_H_
 
@@ -17,14 +17,15 @@
 
 namespace tarsia::runtime {
 
-// What a device needs to know to launch. Lives on the stack: a launch allocates nothing.
+// The data that a device needs for a launch. Lives on the stack: a launch allocates nothing.
 struct CompiledLaunch {
   std::array<int64_t, 3> grid = {1, 1, 1};
   WorkspaceLayout workspace;
   size_t parameter_bytes = 0;
-  std::array<uint8_t, compiler::kMaxParameterBytes> parameter_room;  // the first of them count
+  std::array<uint8_t, compiler::kMaxParameterBytes>
+      parameter_room;  // only the first of them are used
 
-  CompiledLaunch() {}  // NOLINT(modernize-use-equals-default): leaves the room as it is
+  CompiledLaunch() {}  // NOLINT(modernize-use-equals-default): leaves parameter_room uninitialised
   [[nodiscard]] std::span<const uint8_t> parameters() const {
     return {parameter_room.data(), parameter_bytes};
   }
@@ -43,15 +44,15 @@ class CompiledProgram {
 
   // Checks everything that can be checked without the device.
   Status Prepare(const LaunchRequest& request, CompiledLaunch* out) const;
-  // What the device does before the kernel, on the same stream.
+  // The work of the device before the kernel, on the same stream.
   Status FillBeforeLaunch(Device& device, const CompiledLaunch& launch,
                           const LaunchRequest& request) const;
   Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const;
-  // Fills what must be zero, and writes an empty report, with fills alone.
+  // Fills the parts that must be zero and writes an empty report, using only fills.
   Status InitWorkspace(Device& device, std::span<const uint64_t> scalars, DevicePointer workspace,
                        uint64_t bytes, StreamHandle stream) const;
-  // Reads the report of launches that are done and empties it. Lines of `print` go to the sink, in
-  // the order in which the blocks wrote them; what stopped the program is the error.
+  // Reads the report of finished launches and empties it. Lines of `print` go to the sink in the
+  // order in which the blocks wrote them; the failure that stopped the program is the error.
   Status ReadReport(Device& device, const CompiledLaunch& launch,
                     const LaunchRequest& request) const;
   [[nodiscard]] std::vector<launch::Finding> Overlaps(
@@ -71,7 +72,7 @@ class CompiledProgram {
   void PackParameters(std::span<const launch::Argument> args, DevicePointer workspace,
                       CompiledLaunch* launch) const;
   Status WriteEmptyReport(Device& device, DevicePointer workspace, StreamHandle stream) const;
-  // What an instruction left in the report buffer; points into its bytes.
+  // An entry that an instruction wrote to the report buffer; points into its bytes.
   struct Entry {
     uint64_t record = 0;
     uint64_t block = 0;  // linear
@@ -89,7 +90,8 @@ class CompiledProgram {
   WorkspacePlan workspace_;
 };
 
-// Options that only the interpreter has are refused. `device` names the one that lacks them.
+// Refuses options that only the interpreter supports. `device` is the name of the device for the
+// error.
 Status CheckOptions(const vm::LaunchOptions& options, std::string_view device);
 
 }  // namespace tarsia::runtime

@@ -1,5 +1,5 @@
-// The device `cpu`: the interpreter. Device memory is memory of this process; there is one stream,
-// the null one, and every launch is over when it returns.
+// The device `cpu`: the interpreter. Device memory is memory of this process; there is only the
+// null stream, and every launch is done when it returns.
 #ifndef TARSIA_RUNTIME_DEVICES_CPU_DEVICE_H_
 #define TARSIA_RUNTIME_DEVICES_CPU_DEVICE_H_
 
@@ -9,12 +9,12 @@
 
 namespace tarsia::runtime {
 
-// The vector unit that the interpreter's loops run on (dtypes/simd.h).
+// The vector unit of the interpreter's loops (dtypes/simd.h).
 const char* VectorUnit();
-// How many threads run at once.
+// The number of threads that run at once.
 unsigned CpuThreads();
 
-// An error if TARSIA_SIMD asks for a vector unit that there is not.
+// Errors: TARSIA_SIMD requests a vector unit that is not available.
 Result<std::shared_ptr<Device>> MakeCpuDevice();
 
 }  // namespace tarsia::runtime

@@ -27,15 +27,14 @@ bool LeavesCodeToDriver() {
   return text != nullptr && std::string_view(text) == "ptx";
 }
 
-// Machine code runs on GPUs of its own generation, at least as new; what is made for one with an
-// `a` in its name on that alone.
+// Machine code runs on GPUs of its generation that are at least as new; code for a target with an
+// `a` in its name runs only on that GPU.
 bool RunsCubinsOf(const cuda::GpuProperties& gpu, compiler::Target target) {
   const int capability = Row(target).capability;
   return capability / 10 == gpu.major && capability <= gpu.capability();
 }
 
-// What waits for a stream fails here where the stream is captured: the driver would end the
-// capture.
+// A wait for a stream that is captured fails here: the driver would end the capture.
 Status CheckNotCaptured(const cuda::Gpu& gpu, cuda::CuStream stream, std::string_view what) {
   TARSIA_TRY(const bool captured, cuda::IsCapturing(gpu, stream));
   if (!captured) return OkStatus();
@@ -103,14 +102,14 @@ class CudaKernel final : public LoadedKernel {
   [[nodiscard]] std::shared_ptr<const Code> code() const override { return program_.code(); }
 
  private:
-  // Nothing ends a kernel that runs, so it is asked once, before.
+  // A running kernel cannot be stopped, so this is checked once, before the launch.
   Status CheckWanted(const LaunchRequest& request) const {
     StopCheck* const stop = request.options != nullptr ? request.options->stop : nullptr;
     if (stop == nullptr || stop->Ask() == StopReason::kNone) return OkStatus();
     return MakeDiagnostic(diag::kLaunchCancelled, Location(), program_.program().name());
   }
 
-  // The time on the GPU, from before the kernel to behind it.
+  // Measures the time on the GPU, from before to after the kernel.
   Result<uint64_t> LaunchAndWait(const CompiledLaunch& launch, cuda::CuStream stream) const {
     TARSIA_TRY(const cuda::Event start, cuda::Event::Create(gpu_));
     TARSIA_TRY(const cuda::Event end, cuda::Event::Create(gpu_));
@@ -144,7 +143,7 @@ class CudaDevice final : public Device {
                        static_cast<double>(gpu.memory_bytes) / (1 << 30));
   }
 
-  // GPUs that share a target may have less shared memory than its first.
+  // GPUs that share a target may have less shared memory than the first one.
   [[nodiscard]] TargetLimits Limits() const override {
     TargetLimits limits = compiler::LimitsOf(target_);
     limits.shared_bytes =
@@ -162,7 +161,7 @@ class CudaDevice final : public Device {
     code.threads = made.threads;
     code.shared_bytes = made.shared_bytes;
     if (!LeavesCodeToDriver() && RunsCubinsOf(gpu_->properties(), target_)) {
-      // Without an assembler the driver compiles, and says it if something is wrong.
+      // Without an assembler the driver compiles and reports errors.
       const Result<const compiler::Assembled*> machine = compiled.code()->Machine(options.stop);
       if (machine.ok()) {
         code.cubin = (*machine)->cubin;
@@ -236,7 +235,8 @@ Result<int> CudaDeviceCount() {
   return driver->device_count();
 }
 
-// PTX for a GPU without an `a` in its name serves every newer one, machine code its own generation.
+// PTX for a target without an `a` in its name runs on every newer GPU, machine code on its
+// generation.
 Result<compiler::Target> TargetFor(const cuda::GpuProperties& gpu) {
   const int capability = gpu.capability();
   if (capability < Row(compiler::Target::kSm80).capability) {

@@ -1,6 +1,6 @@
-// The device `cuda:N`: a GPU, through the driver (runtime/cuda/). Kernels are made into machine
-// code by ptxas where it is found and knows the GPU, else by the driver from PTX; the environment
-// variable TARSIA_CUDA_CODE=ptx leaves it to the driver always.
+// The device `cuda:N`: a GPU, through the driver (runtime/cuda/). ptxas compiles kernels to machine
+// code if it is found and supports the GPU, else the driver compiles the PTX; with the environment
+// variable TARSIA_CUDA_CODE=ptx always the driver.
 #ifndef TARSIA_RUNTIME_DEVICES_CUDA_DEVICE_H_
 #define TARSIA_RUNTIME_DEVICES_CUDA_DEVICE_H_
 
@@ -15,14 +15,14 @@ namespace tarsia::runtime {
 
 inline constexpr const char* kCudaCodeVariable = "TARSIA_CUDA_CODE";
 
-// How many GPUs there are. Errors: no driver, or one that will not do (says what is missing).
+// The number of GPUs. Errors: no driver, or one that cannot be used (with the reason).
 Result<int> CudaDeviceCount();
 // Errors: those of CudaDeviceCount, no such GPU, one that is too old.
 Result<std::shared_ptr<Device>> OpenCudaDevice(int ordinal);
-// Likewise through a driver that is not the process's own.
+// The same with another driver than that of the process.
 Result<std::shared_ptr<Device>> OpenCudaDevice(const cuda::Driver& driver, int ordinal);
 
-// The target whose code serves a GPU best. Errors: an older GPU than any of them.
+// The best target for a GPU. Errors: the GPU is older than all targets.
 Result<compiler::Target> TargetFor(const cuda::GpuProperties& gpu);
 
 }  // namespace tarsia::runtime

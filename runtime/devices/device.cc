@@ -20,7 +20,7 @@ constexpr std::string_view kPtx = "ptx";
 constexpr std::string_view kCuda = "cuda";
 constexpr compiler::Target kPtxDefault = compiler::Target::kSm90a;
 
-// The devices that somebody holds, by full name.
+// The devices in use, by full name.
 class Registry {
  public:
   template <typename Make>
@@ -85,7 +85,7 @@ Result<std::shared_ptr<Device>> OpenCpu() {
   return Registry::Instance().Get(std::string(kCpu), [] { return MakeCpuDevice(); });
 }
 
-// A machine without a GPU is nothing to warn of; a GPU that cannot be used is.
+// A machine without a GPU is not worth a warning; a GPU that cannot be used is.
 Result<std::shared_ptr<Device>> OpenDefault() {
   const Status has_gpu = DefaultIsGpu();
   if (!has_gpu.ok()) {

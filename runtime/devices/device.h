@@ -1,12 +1,12 @@
-// What programs run on: devices by name, their memory, and kernels made ready for them.
+// Devices that run programs: devices by name, their memory, and kernels prepared for them.
 //
 //   name                  runs on
 //   cpu                   the interpreter
 //   ptx, ptx:TARGET       the PTX emulator, with code for sm_90a or the target named
 //   cuda, cuda:N          GPU 0 or N, through the driver
 //
-// Everything here is thread-safe unless it says otherwise. A device lives as long as something
-// holds it; what it made (kernels, memory, streams) must not be used after that.
+// Everything here is thread-safe unless it says otherwise. A device lives as long as it is
+// referenced; its kernels, memory and streams must not be used after that.
 #ifndef TARSIA_RUNTIME_DEVICES_DEVICE_H_
 #define TARSIA_RUNTIME_DEVICES_DEVICE_H_
 
@@ -41,48 +41,48 @@ struct LaunchRequest {
   DevicePointer workspace = nullptr;  // of WorkspaceBytes, initialised; null if that is 0
   StreamHandle stream = nullptr;
   const vm::LaunchOptions* options = nullptr;
-  // Return when the launch is done, with what it reports. Otherwise a device with streams enqueues
-  // and returns; those without one always wait.
+  // Wait for the launch and return its report. Otherwise a device with streams enqueues and
+  // returns; devices without streams always wait.
   bool wait = true;
-  // Filled by devices that count what PTX does: those of the emulator.
+  // Filled by devices that count PTX instructions: those of the emulator.
   ptx::LaunchCounts* counts = nullptr;
 };
 
 struct LaunchResult {
   vm::LaunchReport report;
-  uint64_t nanoseconds = 0;  // that the launch took; 0 if nobody waited for it
+  uint64_t nanoseconds = 0;  // the time of the launch; 0 without a wait
 };
 
-// A program made ready for a device.
+// A program prepared for a device.
 class LoadedKernel {
  public:
   virtual ~LoadedKernel() = default;
 
   // Errors: arguments that do not fit, assumptions that do not hold, options that the device does
-  // not have; of a launch that is waited for also what stopped the program. Where it does not wait
-  // and nothing is wrong, it allocates nothing and may be captured into a graph.
+  // not support; after a wait also a failure of the program. Without a wait and without errors it
+  // allocates nothing and can be captured into a graph.
   virtual Result<LaunchResult> Launch(const LaunchRequest& request) const = 0;
 
   // Bytes of workspace that a launch with these scalars needs (codes by parameter; entries of
   // pointers are ignored).
   virtual Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const;
-  // Makes a workspace of `bytes` ready, once; launches with any scalars for which it is large
-  // enough leave it ready. Enqueued on the stream, which may be captured.
+  // Initialises a workspace of `bytes` once; launches with any scalars for which it is large enough
+  // leave it initialised. Enqueued on the stream, which may be captured.
   virtual Status InitWorkspace(std::span<const uint64_t> scalars, DevicePointer workspace,
                                uint64_t bytes, StreamHandle stream) const;
-  // Waits for the stream, then tells what launches left in the workspace since the last look:
-  // the lines of `print` go to the sink, and the assertion that failed is the error. `request` is
-  // that of the launch.
+  // Waits for the stream, then reports what launches wrote to the workspace since the last call:
+  // lines of `print` go to the sink, and a failed assertion is the error. `request` is that of the
+  // launch.
   virtual Result<LaunchResult> Collect(const LaunchRequest& request) const;
 
-  // The code that was made for the device; null if it runs the program as it is.
+  // The code for the device; null if it runs the program without code.
   [[nodiscard]] virtual std::shared_ptr<const Code> code() const { return nullptr; }
 };
 
-// How a program is made ready.
+// Options of Load.
 struct LoadOptions {
   uint64_t workspace_limit = 0;  // in bytes, of every launch; 0: none
-  StopCheck* stop = nullptr;     // asked while code is made; null: it is made to the end
+  StopCheck* stop = nullptr;     // checked while code is made; null: never stopped
 };
 
 class Device {
@@ -91,18 +91,18 @@ class Device {
 
   [[nodiscard]] virtual const std::string& name() const = 0;  // in full: "cuda:0"
   [[nodiscard]] virtual std::string Description() const = 0;  // one line
-  // What specialisation of programs for this device has to keep.
+  // The limits of specialisation for this device.
   [[nodiscard]] virtual TargetLimits Limits() const = 0;
   virtual Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
                                                      const LoadOptions& options) = 0;
   Result<std::unique_ptr<LoadedKernel>> Load(const Program& program) { return Load(program, {}); }
 
-  // Device memory. Addresses are multiples of 256; contents are undefined. Zero bytes give null.
-  // Errors: out of memory, an address that Allocate did not give.
+  // Device memory. Addresses are multiples of 256; contents are undefined. For zero bytes returns
+  // null. Errors: out of memory, an address that is not from Allocate.
   virtual Result<DevicePointer> Allocate(uint64_t bytes) = 0;
   virtual Status Free(DevicePointer memory) = 0;
-  // Copies and fills are in the stream's order. Write and Read have taken or given the host's bytes
-  // when they return; Fill is enqueued.
+  // Copies and fills are in stream order. Write and Read are done with the host's memory when they
+  // return; Fill is enqueued.
   virtual Status Write(DevicePointer to, const void* from, uint64_t bytes, StreamHandle stream) = 0;
   virtual Status Read(void* to, DevicePointer from, uint64_t bytes, StreamHandle stream) = 0;
   virtual Status Fill(DevicePointer to, uint8_t value, uint64_t bytes, StreamHandle stream) = 0;
@@ -110,21 +110,21 @@ class Device {
   virtual Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
                            StreamHandle stream) = 0;
 
-  // Streams. Devices without any give the null stream.
+  // Streams. Devices without streams return the null stream.
   virtual Result<StreamHandle> CreateStream();
   virtual Status DestroyStream(StreamHandle stream);
   virtual Status Synchronize(StreamHandle stream);
 
  protected:
-  // An error unless the stream is null: for devices without streams.
+  // For devices without streams: an error unless the stream is null.
   [[nodiscard]] Status CheckNoStream(StreamHandle stream) const;
 };
 
 // The device of a name; "" is the default one: the first GPU if there is one, else cpu. Two calls
-// give the same device while anything holds it. Errors: an unknown name (the known ones are
-// listed), a device that is not there (says what is missing).
+// return the same device while it is in use. Errors: an unknown name (with the known ones), a
+// device that is not available (with the reason).
 Result<std::shared_ptr<Device>> OpenDevice(std::string_view name);
-// Whether OpenDevice("") gives a GPU; if not, why not.
+// Whether OpenDevice("") returns a GPU; the error says why not.
 Status DefaultIsGpu();
 
 }  // namespace tarsia::runtime

@@ -18,7 +18,7 @@ namespace {
 
 uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
-// The memory of the device and what runs in it, one thing at a time.
+// The memory of the device and its launches, one at a time.
 struct Machine {
   std::mutex mutex;
   ptx::Memory memory;
@@ -67,7 +67,7 @@ class PtxKernel final : public LoadedKernel {
     for (const ptx::Finding& finding : report.findings) {
       if (StopsTheProgram(finding)) return ToDiagnostic(finding);
     }
-    // Findings of one kind on one line of the text are one, as on the device cpu.
+    // Findings of one kind on one line of the text are combined, as on the device cpu.
     for (const ptx::FindingGroup& group : ptx::GroupBySourceLine(report.findings)) {
       const ptx::Finding& first = group.first;
       result.report.findings.push_back(
@@ -121,7 +121,7 @@ class PtxKernel final : public LoadedKernel {
     return MakeDiagnostic(diag::kLaunchCancelled, Location(), program_.program().name());
   }
 
-  // The instruction of a line of the text, as its line information names it.
+  // The instruction at a line of the text, from the line information.
   Location PlaceOf(uint32_t line) const {
     const Kernel& kernel = program_.program().kernel();
     for (const Inst& inst : kernel.code) {
@@ -134,7 +134,7 @@ class PtxKernel final : public LoadedKernel {
     return PlaceOf(image_->module().lines.Own(place.loc).line);
   }
 
-  // In the text of the program; the line of the PTX is a note.
+  // The diagnostic points into the text of the program; the line of the PTX is a note.
   Diagnostic ToDiagnostic(const ptx::Finding& finding) const {
     Diagnostic out = MakeDiagnostic(diag::kPtxFinding, PlaceOf(finding.source_line),
                                     ptx::NameOf(finding.kind), finding.message);

@@ -1,5 +1,5 @@
-// The device `ptx`: runs the PTX that the compiler made on the emulator (ptx/), which checks it
-// as it goes. It has one stream, the null one, and every launch is over when it returns.
+// The device `ptx`: runs the compiler's PTX on the emulator (ptx/), which checks every instruction.
+// It has only the null stream, and every launch is done when it returns.
 #ifndef TARSIA_RUNTIME_DEVICES_PTX_DEVICE_H_
 #define TARSIA_RUNTIME_DEVICES_PTX_DEVICE_H_
 

@@ -15,8 +15,8 @@ using compiler::ReportHeader;
 using compiler::ReportRecord;
 using compiler::Workspace;
 
-// Bytes of entries that one report buffer holds where nothing limits it: of what is printed, and of
-// extents to complain about, of which a few will do.
+// Bytes of entries in a report buffer without a limit: for printed values, and for wrong extents,
+// of which a few are enough.
 constexpr uint64_t kPrintRoom = uint64_t{1} << 20;
 constexpr uint64_t kExtentRoom = 2048;
 constexpr uint64_t kAlignment = compiler::kWorkspaceAlignment;
@@ -93,7 +93,8 @@ Result<uint64_t> WorkspacePlan::ConstantBytes(const Program& program, uint64_t r
   return bytes;
 }
 
-// A limit leaves the report what scratch does not need, half of that where scratch may grow.
+// With a limit the report gets the space that scratch does not need, half of it if scratch may
+// grow.
 Status WorkspacePlan::ChooseRoom(const Program& program, const CompiledKernel& kernel) {
   has_report_ = !kernel.records.empty();
   report_room_ = WantedRoom(kernel);

@@ -1,14 +1,14 @@
-// Where the parts of a kernel's workspace lie, worked out once up to the sizes that depend on the
-// scalars of a launch:
+// The layout of a kernel's workspace, computed once except for the sizes that depend on the scalars
+// of a launch:
 //
 //   the report buffer, if there is one (compiler/report_buffer.h), at the beginning
 //   scratch that is zero between launches, of constant size
 //   scratch that is zero between launches, of sizes that depend on scalars
 //   other scratch
 //
-// All offsets are multiples of compiler::kWorkspaceAlignment. What must be ready lies in front, so
-// a workspace that was made ready once serves launches with other scalars too. Immutable and
-// thread-safe.
+// All offsets are multiples of compiler::kWorkspaceAlignment. The parts that must be initialised
+// come first, so an initialised workspace can be used by launches with other scalars too. Immutable
+// and thread-safe.
 #ifndef TARSIA_RUNTIME_DEVICES_WORKSPACE_PLAN_H_
 #define TARSIA_RUNTIME_DEVICES_WORKSPACE_PLAN_H_
 
@@ -23,9 +23,9 @@
 
 namespace tarsia::runtime {
 
-// For the scalars of one launch.
+// The layout for the scalars of one launch.
 struct WorkspaceLayout {
-  // So many pieces of scratch need no allocation.
+  // Up to this many pieces of scratch need no allocation.
   static constexpr size_t kInline = 32;
   InlineVector<uint64_t, kInline> offsets;  // by CompiledKernel::workspace
   uint64_t zeroed = 0;                      // where scratch that is zero between launches begins
@@ -36,8 +36,8 @@ struct WorkspaceLayout {
 
 class WorkspacePlan {
  public:
-  // A `limit` of 0 bytes is none. Errors: no scalars would keep the limit; scratch whose size does
-  // not follow from parameters.
+  // A `limit` of 0 bytes means none. Errors: no scalars could meet the limit; scratch whose size
+  // does not follow from parameters.
   static Result<WorkspacePlan> Make(const Program& program, const compiler::CompiledKernel& kernel,
                                     uint64_t limit);
 
@@ -47,8 +47,8 @@ class WorkspacePlan {
 
   [[nodiscard]] bool has_report() const { return has_report_; }
   [[nodiscard]] uint64_t report_room() const { return report_room_; }  // bytes of entries
-  // Whether other scratch follows zeroed scratch whose size depends on scalars. What one launch
-  // left there may be in the way of the next, so zeroed scratch is filled before every launch.
+  // Whether other scratch follows zeroed scratch whose size depends on scalars. Then one launch may
+  // write where the next has zeroed scratch, so zeroed scratch is filled before every launch.
   [[nodiscard]] bool ZeroesBeforeLaunch() const { return zeroes_before_launch_; }
   [[nodiscard]] bool has_other() const { return has_other_; }
 
@@ -65,13 +65,13 @@ class WorkspacePlan {
                                  size_t index);
   static Result<uint64_t> BytesOf(const Program& program, const Piece& piece,
                                   const uint64_t* scalars);
-  // The bytes that any scalars want; `room` of them for the entries of a report.
+  // The least bytes for any scalars; `room` of them for the entries of a report.
   Result<uint64_t> ConstantBytes(const Program& program, uint64_t room) const;
   Status ChooseRoom(const Program& program, const compiler::CompiledKernel& kernel);
   [[nodiscard]] uint64_t ReportBytes(uint64_t room) const;
   [[nodiscard]] Status CheckLimit(const Program& program, uint64_t bytes) const;
 
-  std::vector<Piece> pieces_;  // in the order in which they lie
+  std::vector<Piece> pieces_;  // in the order of their addresses
   uint64_t limit_ = 0;
   bool has_report_ = false;
   uint64_t report_room_ = 0;

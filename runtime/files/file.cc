@@ -38,7 +38,7 @@ ssize_t ReadFully(int fd, uint8_t* out, size_t size, uint64_t offset) {
   return static_cast<ssize_t>(done);
 }
 
-// All that comes out of a stream, at most `limit` bytes.
+// Reads a stream to its end, at most `limit` bytes.
 Status ReadStream(int fd, const std::string& name, uint64_t limit, std::string* out) {
   for (;;) {
     const size_t before = out->size();
@@ -159,13 +159,14 @@ std::string Resolve(const std::string& path) {
   return realpath(path.c_str(), buffer) != nullptr ? buffer : path;
 }
 
-// A name beside `target` that no other writer uses.
+// A name in the folder of `target` that no other writer uses.
 std::string TemporaryName(const std::string& target) {
   static std::atomic<unsigned> counter{0};
   return target + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
 }
 
-// Makes the rename itself last: synchronises the folder. File systems that cannot are let be.
+// Makes the rename durable: synchronises the folder. Errors of file systems that cannot are
+// ignored.
 void SyncFolderOf(const std::string& target) {
   const size_t slash = target.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);
@@ -194,7 +195,7 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
   if (exists && S_ISDIR(info.st_mode)) return out.Failure(EISDIR);
   const bool direct = exists && !S_ISREG(info.st_mode);
   if (!direct) {
-    // A file that may not be written is not replaced either.
+    // A file that may not be written must not be replaced either.
     if (exists && access(target.c_str(), W_OK) != 0) return out.Failure(errno);
     out.target_ = target;
     out.temporary_ = TemporaryFile(TemporaryName(target));
@@ -203,7 +204,7 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
   const int fd = open((direct ? target : out.temporary_.path()).c_str(), flags, 0666);
   if (fd < 0) {
     const int error = errno;
-    out.temporary_.Release();  // what is there under that name is not ours
+    out.temporary_.Release();  // the file with that name is not ours
     return out.Failure(error);
   }
   out.fd_ = fd;

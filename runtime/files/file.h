@@ -1,4 +1,4 @@
-// Files: bounded reads, and writes that are all or nothing.
+// Files: bounded reads, and atomic writes.
 #ifndef TARSIA_RUNTIME_FILES_FILE_H_
 #define TARSIA_RUNTIME_FILES_FILE_H_
 
@@ -13,7 +13,7 @@
 
 namespace tarsia {
 
-// Memory of the host, aligned to a page, zero where nobody wrote. Pages that are never touched cost
+// Memory of the host, aligned to a page, initially zero. Pages that are never accessed cost
 // nothing.
 class HostBuffer {
  public:
@@ -35,8 +35,8 @@ class HostBuffer {
   uint64_t size_ = 0;
 };
 
-// A file open for reading at any place. What cannot be sought in (a pipe, "-" for standard input)
-// is read whole when it is opened. A file that shrinks meanwhile gives an error, never a signal.
+// A file open for reading at any offset. A file without seek (a pipe, "-" for standard input) is
+// read completely when it is opened. A file that shrinks meanwhile causes an error, never a signal.
 class InputFile {
  public:
   // Errors: it cannot be opened or is a folder, or is a stream of more than `stream_limit` bytes.
@@ -49,7 +49,7 @@ class InputFile {
   [[nodiscard]] uint64_t size() const { return size_; }
   // "standard input", or the path.
   [[nodiscard]] const std::string& name() const { return name_; }
-  // Fills `out` with the bytes from `offset` on. Errors: the file ends before.
+  // Fills `out` with the bytes from `offset` on. Errors: the file is too short.
   [[nodiscard]] Status Read(uint64_t offset, std::span<uint8_t> out) const;
 
  private:
@@ -60,14 +60,14 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
-// The whole of a file ("-": standard input). Errors: as InputFile, or larger than `limit`; of a
-// stream no more than that is read.
+// The whole of a file ("-": standard input). Errors: as InputFile, or larger than `limit`; no more
+// than that is read from a stream.
 Result<std::string> ReadFile(const std::string& path, uint64_t limit = uint64_t{256} << 20);
 
 // A file that appears under its name only when all of it is on disk: it is written beside it under
-// a temporary name, synchronised and renamed by Commit; without Commit nothing is left behind.
-// What is there already and is no regular file ("-" for standard output, a pipe, /dev/null) is
-// written to directly. A symbolic link is followed.
+// a temporary name, synchronised and renamed by Commit; without Commit nothing remains. An existing
+// target that is not a regular file ("-" for standard output, a pipe, /dev/null) is written to
+// directly. A symbolic link is followed.
 class OutputFile {
  public:
   static Result<OutputFile> Create(const std::string& path);
@@ -91,7 +91,7 @@ class OutputFile {
   TemporaryFile temporary_;
 };
 
-// Writes a whole file in that way.
+// Writes a whole file with OutputFile.
 Status WriteFile(const std::string& path, std::string_view bytes);
 
 }  // namespace tarsia

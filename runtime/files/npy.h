@@ -4,8 +4,8 @@
 //   header  = a Python literal { 'descr': '<f2', 'fortran_order': False, 'shape': (16, 128), },
 //             then blanks and a newline
 //
-// Types: f2, f4, f8, i1 to i8, u1 to u8, b1, c8, and V1 to V16 as raw bytes of no type. Anything
-// else, big-endian data and Fortran order of more than one dimension are refused.
+// Types: f2, f4, f8, i1 to i8, u1 to u8, b1, c8, and V1 to V16 as untyped bytes. Anything else,
+// big-endian data and Fortran order of more than one dimension are refused.
 #ifndef TARSIA_RUNTIME_FILES_NPY_H_
 #define TARSIA_RUNTIME_FILES_NPY_H_
 
@@ -20,17 +20,17 @@
 namespace tarsia {
 
 // Reads the header of a file that has `file_bytes` bytes, of which `head` are the first (all of it,
-// or at least kNpyMaxHeader). Treats it as hostile; checks that the data is there, all of it and
-// nothing more.
+// or at least kNpyMaxHeader). Treats it as hostile; checks that the file has exactly the bytes of
+// the data.
 inline constexpr size_t kNpyMaxHeader = 1 << 16;
 Result<TensorInfo> ParseNpyHeader(std::span<const uint8_t> head, uint64_t file_bytes);
 Result<TensorInfo> ReadNpyHeader(const InputFile& file);
 
-// How NumPy calls a type; empty if it cannot.
+// NumPy's name of a type; empty if it has none.
 std::string NpyTypeName(DType type);
 // The header of an array, padded so that the data begins at a multiple of 64 bytes.
 std::string NpyHeader(const std::string& type_name, std::span<const int64_t> shape);
-// Writes an array: all of it or nothing.
+// Writes an array atomically.
 Status WriteNpy(const std::string& path, const std::string& type_name,
                 std::span<const int64_t> shape, std::span<const uint8_t> data);
 

@@ -36,7 +36,7 @@ Status CountBytes(TensorInfo* tensor) {
 }
 
 Result<HostBuffer> ReadTensor(const InputFile& file, const TensorInfo& tensor) {
-  // Checked before memory is asked for, so that a header that lies costs nothing.
+  // Checked before memory is allocated, so that a wrong header costs nothing.
   if (tensor.offset > file.size() || tensor.bytes > file.size() - tensor.offset) {
     return MakeDiagnostic(diag::kFileRead, Location(), file.name(), "it ends too early");
   }

@@ -1,4 +1,4 @@
-// The suite `compile`: how long it takes from text to a checked module, to PTX, to machine code.
+// The suite `compile`: the time from text to a checked module, to PTX, to machine code.
 #include <fmt/format.h>
 
 #include "tools/bench/kernel.h"
@@ -11,7 +11,7 @@ std::string ErrorOf(tarsia_status status) {
   return status == TARSIA_STATUS_OK ? "" : tarsia_last_error();
 }
 
-// What a case measures, each from the text on.
+// The stages that a case measures, all starting from text.
 enum class Stage : uint8_t { kRead, kPtx, kCubin };
 
 class CompileCase final : public Case {
@@ -40,7 +40,7 @@ class CompileCase final : public Case {
     return error;
   }
 
-  // The same program, compiled for the same target and run on the emulator, must be right.
+  // The same program, compiled for the same target, must run correctly on the emulator.
   std::string Verify() override {
     if (stage_ == Stage::kRead) return Run();
     MatmulKernel kernel(type_, bits_, 3, 40, 70);

@@ -24,9 +24,9 @@ class MatmulKernel {
   // "" or what went wrong.
   std::string Prepare(const char* device);
   std::string Run();
-  // Runs with y poisoned before, and compares every element with a plain integer product.
+  // Runs after poisoning y, and compares every element with a plain integer product.
   std::string Verify();
-  // Of x, w and y.
+  // The bytes of x, w and y.
   [[nodiscard]] uint64_t bytes() const;
 
  private:

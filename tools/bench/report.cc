@@ -36,14 +36,14 @@ std::string Now() {
   return text;
 }
 
-// What Compare needs of a case.
+// The data of a case that Compare needs.
 struct Row {
   std::string name;
   double median = 0;  // seconds
   double spread = 0;
 };
 
-// Reads a file that ToJson wrote; an exit code, and what is wrong is printed.
+// Reads a file that ToJson wrote. Returns an exit code; errors are printed.
 int ReadRows(const std::string& path, std::vector<Row>* out) {
   const auto text = ReadFile(path);
   if (!text.ok()) {

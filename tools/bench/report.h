@@ -1,4 +1,4 @@
-// Results of a suite as JSON, and two of them side by side.
+// Results of a suite as JSON, and the comparison of two.
 #ifndef TARSIA_TOOLS_BENCH_REPORT_H_
 #define TARSIA_TOOLS_BENCH_REPORT_H_
 
@@ -24,12 +24,12 @@ struct SuiteResult {
   std::vector<CaseResult> cases;
 };
 
-// Date and machine are filled in.
+// Fills in date and machine.
 SuiteResult Begin(const std::string& suite);
 std::string ToJson(const SuiteResult& result);
 
-// A table of the medians of two JSON files by case: ratio, and whether it is beyond both spreads.
-// Returns an exit code; what is wrong with a file is printed.
+// A table of the medians of two JSON files by case: ratio, and whether it exceeds both spreads.
+// Returns an exit code; errors in a file are printed.
 int Compare(const std::string& before, const std::string& after);
 
 }  // namespace tarsia::tools::bench

@@ -1,5 +1,5 @@
-// Benchmarks of the command: a case is verified before it is timed, prints the line that repeats
-// it, and says how far it is from its floor.
+// Benchmarks of the command: a case is verified before it is timed, prints the command line that
+// repeats it, and its distance from its floor.
 #ifndef TARSIA_TOOLS_BENCH_SUITE_H_
 #define TARSIA_TOOLS_BENCH_SUITE_H_
 
@@ -10,13 +10,13 @@
 
 namespace tarsia::tools::bench {
 
-// The least that a case can take on this machine, from something measured here.
+// The least time that a case can take on this machine, from a measurement here.
 struct Floor {
-  double seconds = 0;  // 0: none is known
+  double seconds = 0;  // 0: unknown
   std::string what;    // "5.2 MB at the measured 11.3 GB/s"
 };
 
-// A case holds its data from Prepare on. Functions return "" or say what went wrong.
+// A case holds its data from Prepare on. Functions return "" or an error message.
 class Case {
  public:
   virtual ~Case() = default;
@@ -41,17 +41,17 @@ struct Times {
   std::vector<double> sorted;
   [[nodiscard]] double Median() const { return sorted[sorted.size() / 2]; }
   [[nodiscard]] double Least() const { return sorted.front(); }
-  // Between the quartiles, as a part of the median.
+  // The distance of the quartiles, as a fraction of the median.
   [[nodiscard]] double Spread() const {
     const size_t n = sorted.size();
     return (sorted[n - 1 - n / 4] - sorted[n / 4]) / Median();
   }
 };
-// Runs once to warm up, then until half a second is over, 5 to 1000 times. A failure ends it.
+// Runs once to warm up, then for half a second, 5 to 1000 times. Stops after a failure.
 std::string Measure(Case& one, Times* out);
 
-// Bytes a second that copying memory moves on this machine (read plus written), measured at the
-// first call: the best of 5 copies of 64 MiB.
+// Bytes per second of copying memory on this machine (read plus written), measured at the first
+// call: the best of 5 copies of 64 MiB.
 double CopyBandwidth();
 
 }  // namespace tarsia::tools::bench

@@ -1,17 +1,17 @@
-// The arguments of PTX kernels for `tarsia emulate`: what stands behind each --arg becomes bytes of
-// the parameter block, and memory of the emulated device.
+// The arguments of PTX kernels for `tarsia emulate`: each --arg becomes bytes of the parameter
+// block, and memory of the emulated device.
 //
 //   TYPE:VALUE              a scalar: i32:5, u64:0x10, f32:1.5, bf16:2
-//   bytes:HEX               a parameter as it lies in memory
+//   bytes:HEX               the bytes of a parameter
 //   null                    a null pointer
-//   in:FILE                 a pointer to what a .npy or .safetensors file holds
-//   inout:FILE[:OUT.npy]    likewise, and its bytes afterwards go to OUT, or back to FILE
-//   out:FILE:TYPE[SHAPE]    a pointer to memory that nobody wrote, whose bytes go to FILE
+//   in:FILE                 a pointer to the tensor of a .npy or .safetensors file
+//   inout:FILE[:OUT.npy]    as in:, and its bytes are written to OUT, or back to FILE
+//   out:FILE:TYPE[SHAPE]    a pointer to unwritten memory, whose bytes are written to FILE
 //   zeros:BYTES  room:BYTES a pointer to scratch memory, of zeros or never written
 //   alias:N[+BYTES]         a pointer into the memory of argument N; N.M: of member M of a struct
 //   tmap:MEMORY:box=N,M[:swizzle=BYTES]   a tensor map by value, over a FILE, or over in:, inout:,
 //                           out: or alias:N[+BYTES][:TYPE[SHAPE]]
-//   struct:ARG;ARG;..       a parameter that is a struct, each member aligned as its type is, or at
+//   struct:ARG;ARG;..       a parameter that is a struct, each member aligned like its type, or at
 //                           an offset: @OFFSET=ARG
 //
 // Arguments are numbered from 0, through all launches that share the memory.
@@ -35,15 +35,15 @@ class EmulateArgs {
  public:
   explicit EmulateArgs(ptx::Memory* memory) : memory_(memory) {}
 
-  // Every function returns an exit code; what is wrong is printed.
-  // Reads the arguments of a launch, in the order of the entry's parameters, and fills the memory.
-  // `label`: what messages call them, as "--arg ".
+  // Every function returns an exit code; errors are printed. Reads the arguments of a launch, in
+  // the order of the entry's parameters, and fills the memory. `label`: their name in messages,
+  // such as "--arg ".
   int Bind(const ptx::Function& entry, const std::vector<std::string>& specs,
            const std::string& label);
-  // Writes the outputs, each all or nothing.
+  // Writes the outputs, each atomically.
   int WriteOutputs() const;
 
-  // The parameter block of what was bound last.
+  // The parameter block of the last Bind.
   [[nodiscard]] std::span<const uint8_t> block() const { return block_; }
 
   struct Output {
@@ -55,17 +55,17 @@ class EmulateArgs {
     uint64_t bytes = 0;
   };
   [[nodiscard]] const std::vector<Output>& outputs() const { return outputs_; }
-  // Whether an output takes standard output, so that text must go elsewhere.
+  // Whether an output uses standard output, so that text must go elsewhere.
   [[nodiscard]] bool TakesStdout() const;
 
  private:
-  // The memory of an argument, and the tensor in it as far as that is known.
+  // The memory of an argument, and the tensor in it if it is known.
   struct Area {
     uint64_t address = 0;
     uint64_t bytes = 0;
     std::optional<TensorInfo> tensor;
   };
-  // An argument that was bound: its own memory, or that of its members.
+  // A bound argument: its own memory, or that of its members.
   struct Bound {
     std::optional<Area> area;
     std::vector<std::optional<Area>> members;
@@ -108,19 +108,19 @@ class EmulateArgs {
   int FindArgument(std::string_view number, const Area** area) const;
 
   ptx::Memory* memory_;
-  const ptx::Param* param_ = nullptr;  // that is being bound
+  const ptx::Param* param_ = nullptr;  // the one being bound
   std::string spec_;                   // its argument, as given
-  std::string label_;                  // and what stands before it in messages
+  std::string label_;                  // and its prefix in messages
   std::vector<uint8_t> block_;
   std::vector<Bound> bound_;
   std::vector<Output> outputs_;
 
-  // While the members of a struct are bound.
+  // The state while the members of a struct are bound.
   struct Members {
-    uint64_t end = 0;              // of those so far
+    uint64_t end = 0;              // of the members so far
     uint64_t align = 1;            // the largest
-    std::optional<uint64_t> next;  // the offset that the next is given
-    bool placed = false;           // one was given an offset
+    std::optional<uint64_t> next;  // the explicit offset of the next member
+    bool placed = false;           // some member has an explicit offset
   };
   std::optional<Members> members_;
 };

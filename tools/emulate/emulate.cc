@@ -1,4 +1,4 @@
-// tarsia emulate: PTX of any producer on the PTX emulator, with its checks and counts.
+// tarsia emulate: runs PTX from any producer on the PTX emulator, with its checks and counts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace tarsia::tools {
 namespace {
 
-// Ends what does not end by itself in about a minute.
+// Ends an endless kernel after about a minute.
 constexpr uint32_t kDefaultLimit = 100'000'000;
 
 struct EmulateRequest {
@@ -63,7 +63,7 @@ bool ParseRange(const std::string& text, ptx::LaunchConfig* config) {
   return true;
 }
 
-// What all launches have in common.
+// The options that all launches have in common.
 int ConfigOf(const EmulateRequest& request, const Command& command, ptx::LaunchConfig* config) {
   if (request.blocks && !ParseRange(*request.blocks, config)) {
     return command.Misuse("--blocks " + *request.blocks + ": no range such as 0..16");
@@ -77,7 +77,7 @@ int ConfigOf(const EmulateRequest& request, const Command& command, ptx::LaunchC
   return kDone;
 }
 
-// The launch that the command line says.
+// The launch of the command line.
 int LaunchOf(const EmulateRequest& request, const Command& command, EmulatedLaunch* out) {
   const auto parse = [&](const char* option, const char* such, const std::string& text,
                          ptx::Dim3* dim) {
@@ -115,7 +115,7 @@ int LaunchesOf(const EmulateRequest& request, const Command& command,
 
 // ---- the module --------------------------------------------------------------------------------
 
-// A module in a memory, and what is needed to talk of it.
+// A module in memory, and the data for messages about it.
 struct Loaded {
   SourceFile source;
   std::shared_ptr<const ptx::Module> module;
@@ -124,7 +124,7 @@ struct Loaded {
   std::vector<const ptx::Function*> entries;  // of the launches
 };
 
-// {"ok": false, "findings": [..], "errors": [..]}: what the table lacks is a finding as well.
+// {"ok": false, "findings": [..], "errors": [..]}: an unknown instruction is also a finding.
 std::string ErrorsJson(const Diagnostics& diagnostics) {
   constexpr std::string_view kUnknown[] = {"unknown-instruction", "unknown-modifier",
                                            "missing-modifier", "no-such-form", "unknown-directive"};
@@ -164,7 +164,7 @@ int Parse(const EmulateRequest& request, Loaded* out) {
   return out->module != nullptr ? kDone : Reject(request, *out, diagnostics);
 }
 
-// What is wrong with the functions that an entry comes to.
+// Reports the errors of the functions that an entry reaches.
 int CheckEntry(const EmulateRequest& request, const Loaded& loaded, const ptx::Function& entry) {
   Diagnostics diagnostics;
   for (const ptx::Function* function : loaded.module->BrokenFrom(entry)) {
@@ -174,7 +174,7 @@ int CheckEntry(const EmulateRequest& request, const Loaded& loaded, const ptx::F
   return diagnostics.ok() ? kDone : Reject(request, loaded, diagnostics);
 }
 
-// What is wrong elsewhere does not keep the entries from being run.
+// Warns of errors elsewhere, which do not prevent the entries from running.
 void WarnOfOthers(const Loaded& loaded) {
   for (const Diagnostic& error : loaded.module->errors) {
     PrintWarning(fmt::format("{}:{}:{}: {}", loaded.source.name(), error.location.line,
@@ -188,7 +188,7 @@ void WarnOfOthers(const Loaded& loaded) {
   }
 }
 
-// The entries of the launches, all of them usable.
+// Finds the entries of the launches and checks that all can run.
 int ChooseEntries(const EmulateRequest& request, const std::vector<EmulatedLaunch>& launches,
                   Loaded* out) {
   const bool none = std::ranges::none_of(out->module->functions, &ptx::Function::entry);
@@ -251,7 +251,7 @@ void AddOccupancy(const EmulateRequest& request, const Loaded& loaded,
                                    image->dynamic_offset + config.dynamic_shared});
 }
 
-// Says of a launch that was stopped by the limit which option that is.
+// Names the option of the limit in the report of a launch that the limit stopped.
 void NameLimit(const EmulateRequest& request, ptx::LaunchReport* report) {
   if (request.limit == 0 || report->warp_instructions <= request.limit) return;
   for (ptx::Finding& finding : report->findings) {
@@ -266,7 +266,7 @@ std::string TimeText(double seconds) {
   return seconds < 1 ? fmt::format("{:.2f} ms", seconds * 1e3) : fmt::format("{:.2f} s", seconds);
 }
 
-// `outputs`: those that are named in the line, or null.
+// `outputs`: the outputs that the line names, or null.
 std::string SummaryText(const Loaded& loaded, const EmulateArgs* outputs, const Outcome& outcome) {
   const ptx::LaunchReport& report = outcome.report;
   std::string text = Demangled(outcome.entry->name) + ":";
@@ -318,7 +318,7 @@ std::string AllSummariesJson(const Loaded& loaded, const std::vector<Outcome>& o
   return json.End(']').End('}').Take();
 }
 
-// All launches of a command on one memory.
+// All launches of a command in one memory.
 class Session {
  public:
   Session(const EmulateRequest& request, ptx::LaunchConfig config, Loaded* loaded,
@@ -332,7 +332,7 @@ class Session {
   int Run(const std::vector<EmulatedLaunch>& launches) {
     for (const EmulatedLaunch& launch : launches) {
       if (const int code = RunOne(launch); code != kDone) return code;
-      if (!outcomes_.back().report.finished) break;  // what follows would see half its work
+      if (!outcomes_.back().report.finished) break;  // later launches would see incomplete results
     }
     all_ran_ = outcomes_.size() == launches.size();
     return Finish();
@@ -370,7 +370,7 @@ class Session {
     return kDone;
   }
 
-  // Prints what there is to say and writes the outputs; returns the exit code.
+  // Prints the results and writes the outputs; returns the exit code.
   int Finish() {
     const bool ok = all_ran_ && std::ranges::all_of(outcomes_, [](const Outcome& outcome) {
                       return outcome.report.ok();

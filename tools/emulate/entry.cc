@@ -50,7 +50,7 @@ std::string ListText(const std::vector<const Entry*>& entries) {
   return text;
 }
 
-// The entries that a name fits best: wholly as it stands, wholly as C++ has it, or in part.
+// The entries that match a name best: the whole PTX name, the whole C++ name, or a part.
 std::vector<const Entry*> Matching(const std::vector<Entry>& entries, std::string_view wanted) {
   using Fits = bool (*)(const Entry&, std::string_view);
   constexpr Fits kFits[] = {

@@ -1,5 +1,5 @@
-// Which entry of a module `tarsia emulate` is asked for: by its name in the PTX, by the name that
-// C++ has for it, or by a part of either.
+// Chooses the entry of a module for `tarsia emulate`: by its name in the PTX, by its C++ name, or
+// by a part of either.
 #ifndef TARSIA_TOOLS_EMULATE_ENTRY_H_
 #define TARSIA_TOOLS_EMULATE_ENTRY_H_
 
@@ -9,10 +9,10 @@
 
 namespace tarsia::tools {
 
-// "void add<float>(float*)" of a name that a C++ compiler made; other names as they are.
+// "void add<float>(float*)" for a mangled C++ name; other names are unchanged.
 std::string Demangled(const std::string& name);
 
-// Returns an exit code; what is wrong is printed. "" is the only entry.
+// Returns an exit code; errors are printed. "" means the only entry.
 int ChooseEntry(const ptx::Module& module, const std::string& wanted, const ptx::Function** out);
 
 }  // namespace tarsia::tools

@@ -26,7 +26,7 @@ struct Problem {
   std::string help;
 };
 
-// KIND or KIND@FILE:LINE; what is wrong with it, if anything.
+// Parses KIND or KIND@FILE:LINE; returns the problem, if there is one.
 std::optional<Problem> Parse(std::string_view text, Suppression* out) {
   const size_t at = std::min(text.find('@'), text.size());
   out->kind = text.substr(0, at);
@@ -55,7 +55,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
 }
 
-// Whether `end` is all of a path, or what stands behind one of its slashes.
+// Whether `end` is a whole path, or its end after a slash.
 bool IsEndOf(std::string_view end, std::string_view path) {
   if (!path.ends_with(end)) return false;
   return path.size() == end.size() || path[path.size() - end.size() - 1] == '/';

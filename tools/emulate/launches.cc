@@ -19,7 +19,7 @@ using JsonValue = nlohmann::json;
 
 constexpr std::string_view kKeys[] = {"entry", "grid", "block", "cluster", "shared", "args"};
 
-// Reads the values of one file; says what is wrong at which of them.
+// Reads the values of one file; errors name the value.
 class LaunchReader {
  public:
   explicit LaunchReader(std::string file) : file_(std::move(file)) {}
@@ -89,7 +89,7 @@ class LaunchReader {
     return true;
   }
 
-  // Each as --arg takes it; an array is a struct.
+  // Each argument has the form of --arg; an array is a struct.
   bool ReadArgs(const JsonValue& value, const std::string& place, std::vector<std::string>* out) {
     if (!value.is_array()) return Fail(place, "expected an array of arguments");
     for (size_t i = 0; i < value.size(); ++i) {
@@ -111,7 +111,7 @@ class LaunchReader {
   std::string file_;
 };
 
-// The place of a byte, counted from 1, in a text.
+// The location of a byte, counted from 1, in a text.
 Location PlaceOf(const std::string& text, size_t byte) {
   const size_t at = std::min(byte == 0 ? 0 : byte - 1, text.size());
   const auto begin = text.begin();

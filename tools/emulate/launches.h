@@ -1,4 +1,4 @@
-// The launches of `tarsia emulate`: one from the command line, or several of a file of JSON.
+// The launches of `tarsia emulate`: one from the command line, or several from a JSON file.
 #ifndef TARSIA_TOOLS_EMULATE_LAUNCHES_H_
 #define TARSIA_TOOLS_EMULATE_LAUNCHES_H_
 
@@ -24,8 +24,8 @@ struct EmulatedLaunch {
 // "16", "16,4" or "16,4,2".
 bool ParseDim(std::string_view text, ptx::Dim3* out);
 
-// Reads [{"entry", "grid", "block", "cluster", "shared", "args"}, ..]. Returns an exit code; what
-// is wrong is printed with its place.
+// Reads [{"entry", "grid", "block", "cluster", "shared", "args"}, ..]. Returns an exit code; errors
+// are printed with their place.
 int ReadLaunches(const std::string& path, std::vector<EmulatedLaunch>* out);
 
 }  // namespace tarsia::tools

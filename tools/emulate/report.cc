@@ -34,8 +34,8 @@ std::string IndexText(const ptx::Dim3& index) {
 
 namespace {
 
-// "line 12 of k.cu, inlined at line 40 of k.cu", from the user's own line outwards; what lies
-// within that before it: "line 80 of lib.h, inlined at ..".
+// "line 12 of k.cu, inlined at line 40 of k.cu", from the user's own line outwards; inner lines
+// come first: "line 80 of lib.h, inlined at ..".
 std::string ChainText(const ptx::Module& module, uint32_t loc) {
   std::string text;
   for (uint32_t at = loc; at != 0; at = module.lines[at].caller) {
@@ -108,7 +108,7 @@ void AppendPlace(std::string_view key, const ptx::Module& module, const ptx::Fin
   json->End('}');
 }
 
-// All lines of the source behind an inlined instruction, the innermost first.
+// All source lines of an inlined instruction, the innermost first.
 void AppendChain(const ptx::Module& module, uint32_t loc, Json* json) {
   if (loc == 0 || module.lines[loc].caller == 0) return;
   json->Key("inlined").Begin('[');
@@ -158,7 +158,7 @@ void AppendFindings(const ptx::LaunchReport& report, const ptx::Module& module, 
 
 namespace {
 
-// A column of the table of lines; those of zeros alone are left out.
+// A column of the table of lines; columns of only zeros are omitted.
 struct Column {
   std::string_view head;
   uint64_t ptx::Counts::* field;
@@ -186,7 +186,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(0, kTextWidth);
 }
 
-// A row: the line's number, its counts, its text. A number of 0 is a dot.
+// A row: the line number, its counts, its text. A count of 0 is a dot.
 std::string RowText(std::string_view line, const ptx::Counts& counts,
                     const std::vector<Column>& columns, const std::vector<size_t>& widths,
                     std::string_view text) {
@@ -208,7 +208,7 @@ std::string ClassesText(const ptx::ClassCounts& classes) {
   return text;
 }
 
-// The numbers that the table has no room for.
+// The numbers that are not in the table.
 std::string BytesText(const ptx::Counts& counts) {
   std::string text;
   for (const ptx::CountInfo& info : ptx::CountInfos()) {

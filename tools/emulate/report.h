@@ -1,5 +1,5 @@
-// What `tarsia emulate` says of a launch: findings at their lines of the PTX, counts by line, as
-// text and as JSON.
+// The report of `tarsia emulate` on a launch: findings with their lines of the PTX, counts by line,
+// as text and as JSON.
 #ifndef TARSIA_TOOLS_EMULATE_REPORT_H_
 #define TARSIA_TOOLS_EMULATE_REPORT_H_
 
@@ -12,8 +12,7 @@
 
 namespace tarsia::tools {
 
-// Prints findings on standard error, those of one line of the source as one, each with its line of
-// the PTX.
+// Prints findings on standard error, combined by line of the source, each with its line of the PTX.
 void PrintFindings(const ptx::LaunchReport& report, const ptx::Module& module,
                    const SourceFile& source);
 // A table of the lines that ran, then totals.
@@ -22,10 +21,10 @@ std::string CountsText(const ptx::LaunchCounts& counts, const SourceFile& source
 std::string OccupancyText(const std::string& target, const ptx::Occupancy& occupancy);
 
 // [{"kind", "severity", "line", "column", "thread", "block", "message", "count", "lines", "file",
-// "source_line", "inlined", "origin", "other", "order"}, ..], those of one line of the source as
-// one; from "lines" on where there is such a thing.
+// "source_line", "inlined", "origin", "other", "order"}, ..], combined by line of the source; the
+// keys from "lines" on only if they apply.
 void AppendFindings(const ptx::LaunchReport& report, const ptx::Module& module, Json* json);
-// {"total", "classes", "lines", "source_lines"}; numbers that are 0 are left out of lines.
+// {"total", "classes", "lines", "source_lines"}; lines omit numbers that are 0.
 void AppendCounts(const ptx::LaunchCounts& counts, const ptx::Module& module, Json* json);
 void AppendOccupancy(const std::string& target, const ptx::Occupancy& occupancy, Json* json);
 

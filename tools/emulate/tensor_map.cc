@@ -21,7 +21,7 @@ bool ParseNumbers(std::string_view text, std::vector<uint32_t>* out) {
   }
 }
 
-// One part behind the file's name.
+// One part after the name of the file.
 bool ParsePart(std::string_view part, TensorMapSpec* out) {
   if (part.starts_with("box=")) return out->box.empty() && ParseNumbers(part.substr(4), &out->box);
   if (part == "swizzle=0") return true;
@@ -33,7 +33,7 @@ bool ParsePart(std::string_view part, TensorMapSpec* out) {
 
 }  // namespace
 
-// The parts at the end that say how, as far as there are such; what is before them is the memory.
+// Reads the options from the end of the text; the rest before them is the memory.
 bool ParseTensorMap(const std::string& text, TensorMapSpec* out) {
   std::string_view rest = text;
   while (true) {
@@ -65,7 +65,7 @@ std::optional<ptx::MapSwizzle> SwizzleOf(uint32_t bytes) {
   }
 }
 
-// The first element type of maps of that name in PTX (i8 has none of its own: u8 moves it as well).
+// The first element type of maps with that name in PTX (i8 uses u8).
 std::optional<ptx::MapType> MapTypeOf(const TensorInfo& tensor) {
   if (!tensor.type) return std::nullopt;
   std::string name(DTypeName(*tensor.type));

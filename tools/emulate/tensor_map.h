@@ -12,7 +12,7 @@ namespace tarsia::tools {
 
 // tmap:MEMORY:box=64,64:swizzle=128
 struct TensorMapSpec {
-  std::string memory;         // what it is over, as written
+  std::string memory;         // the memory, as written
   std::vector<uint32_t> box;  // the innermost dimension last, as in the shape of the file
   uint32_t swizzle = 0;       // bytes
 };
@@ -20,8 +20,7 @@ struct TensorMapSpec {
 // False if the text is not of that form.
 bool ParseTensorMap(const std::string& text, TensorMapSpec* out);
 
-// The map of a dense tensor at an address of the emulated device. Says what is wrong in `error` if
-// there is none.
+// The map of a dense tensor at an address of the emulated device. Sets `error` if there is none.
 bool EncodeTensorMap(const TensorMapSpec& spec, const TensorInfo& tensor, uint64_t address,
                      std::vector<uint8_t>* out, std::string* error);
 

@@ -14,7 +14,7 @@ namespace tarsia::tools {
 namespace {
 
 // A regular expression of the words, longest first; dots are literal, and a word does not end
-// where a dot goes on.
+// before a dot.
 std::string Words(std::vector<std::string_view> words) {
   std::stable_sort(words.begin(), words.end(),
                    [](std::string_view a, std::string_view b) { return a.size() > b.size(); });
@@ -47,7 +47,7 @@ void StringPattern(Json* json) {
   json->End(']').End('}');
 }
 
-// One pattern a line, so that a change of the table is a change of one line.
+// One pattern per line, so that a change of the table changes one line.
 std::string Break(std::string json) {
   std::string out;
   for (size_t i = 0; i < json.size(); ++i) {

@@ -7,7 +7,7 @@
 namespace tarsia::tools {
 namespace {
 
-// How an operand stands in the text of an instruction.
+// The form of an operand in the text of an instruction.
 std::string Placeholder(const OperandRow& operand) {
   switch (operand.kind) {
     case OperandKind::kElement:

@@ -9,18 +9,18 @@
 
 namespace tarsia::tools {
 
-// How it is written: "%value = load source[index, ..] [cache default|..] : [shape]".
+// Its form: "%value = load source[index, ..] [cache default|..] : [shape]".
 std::string Signature(const InstRow& row);
 // "a register tile of any type".
 std::string OperandText(const OperandRow& operand);
-// What an attribute may be: "keepdims", "axis N", "rounding nearest|toward_zero|stochastic".
+// The form of an attribute: "keepdims", "axis N", "rounding nearest|toward_zero|stochastic".
 std::string AttributeText(Attr attr);
-// What `: type` must say; empty where nothing may be written.
+// What `: type` must say; empty if it must not be written.
 std::string AnnotationText(Annotation annotation);
 
-// All of `tarsia isa MNEMONIC`.
+// The output of `tarsia isa MNEMONIC`.
 std::string IsaCard(const InstRow& row);
-// One line an instruction, by family.
+// One line per instruction, by family.
 std::string IsaList();
 std::string IsaJson();
 std::string IsaMarkdown();

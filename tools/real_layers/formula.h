@@ -1,4 +1,4 @@
-// The direct formula that results are held against.
+// The direct formula that results are compared with.
 #ifndef TARSIA_TOOLS_REAL_LAYERS_FORMULA_H_
 #define TARSIA_TOOLS_REAL_LAYERS_FORMULA_H_
 
@@ -13,7 +13,7 @@ struct Verdict {
   double against_full = 0;   // relative to the norm of the full-precision result
   double largest_error = 0;  // against the formula
   double largest_bound = 0;
-  double worst_share = 0;  // of its bound that an element uses; at most 1
+  double worst_share = 0;  // the largest fraction of its bound that an element uses; at most 1
 };
 
 // y = x * ((code value - zero) * scale) in double. An element may differ by

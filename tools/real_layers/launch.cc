@@ -22,7 +22,7 @@ double Milliseconds(Clock::time_point since) {
   return std::chrono::duration<double, std::milli>(Clock::now() - since).count();
 }
 
-// The constants of the kernel for a job; keeps their texts.
+// The constants of the kernel for a job; holds their texts.
 class Bindings {
  public:
   explicit Bindings(const Job& job)
@@ -42,7 +42,7 @@ class Bindings {
   std::vector<tarsia_binding> list_;
 };
 
-// Device memory that holds what a vector holds.
+// Device memory with the contents of a vector.
 class DeviceVector {
  public:
   template <typename T>
@@ -91,7 +91,7 @@ Run Execute(const tarsia_module* module, const char* device_name, const Job& job
   const std::vector<uint16_t> scales = ToF16(q.scales);
   Run run;
   run.weight_bytes = packed.size() + scales.size() * 2 + zeros.size();
-  run.y.assign(static_cast<size_t>(job.m * q.n), 0x7E00);  // NaN: nothing may stay as it was
+  run.y.assign(static_cast<size_t>(job.m * q.n), 0x7E00);  // NaN: every element must be written
 
   const DeviceVector x(opened, job.x), w(opened, packed), s(opened, scales), z(opened, zeros),
       y(opened, run.y);
@@ -99,7 +99,7 @@ Run Execute(const tarsia_module* module, const char* device_name, const Job& job
                              z.Input(), y.Output(), tarsia_arg_i32(static_cast<int32_t>(job.m))};
   void* workspace = nullptr;
   Check(tools::MakeWorkspace(opened, made, args, std::size(args), &workspace));
-  for (int turn = 0; turn < 2; ++turn) {  // the second one finds everything warm
+  for (int turn = 0; turn < 2; ++turn) {  // the second one is warm
     const auto begin = Clock::now();
     Check(tarsia_execute(made, args, std::size(args), workspace, nullptr, nullptr, nullptr));
     Check(tarsia_stream_synchronize(opened, nullptr));

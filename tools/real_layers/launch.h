@@ -20,11 +20,11 @@ struct Run {
 // Runs examples/matmul_scaled.tsa on the device. Ends the program when a call fails.
 Run Execute(const tarsia_module* module, const char* device, const Job& job);
 
-// What the job's kernel is as code for a target.
+// Figures of the job's kernel compiled for a target.
 struct CodeFigures {
   double compile_ms = 0;
   size_t ptx_bytes = 0;
-  bool assembled = false;  // ptxas was found; the rest is only known then
+  bool assembled = false;  // ptxas was found; the rest is known only then
   tarsia_code_resources machine = {};
 };
 CodeFigures CompileFor(const tarsia_module* module, const char* target, const Job& job);

@@ -1,4 +1,4 @@
-// The data of the main job: weights of a real model, activations, and how the job fails.
+// The data of the main job: weights of a real model, activations, and failure of the job.
 #ifndef TARSIA_TOOLS_REAL_LAYERS_LAYERS_H_
 #define TARSIA_TOOLS_REAL_LAYERS_LAYERS_H_
 
@@ -24,7 +24,7 @@ struct Matrix {
 // Reads [outputs, inputs] and turns it into w[K, N].
 Matrix ReadLayer(const InputFile& file, const std::vector<NamedTensor>& tensors,
                  std::string_view name);
-// Its first rows and columns.
+// The first rows and columns of a matrix.
 Matrix Corner(const Matrix& matrix, int64_t k, int64_t n);
 
 // Activations in [-2, 2] with three decimals, from a fixed linear congruential generator.

@@ -18,7 +18,8 @@ std::mutex& LockFor(const void* address) {
   return locks[(reinterpret_cast<uintptr_t>(address) >> 3) % locks.size()];
 }
 
-// Replaces the element by update(element); returns what stood there. U: unsigned, of its size.
+// Replaces the element by update(element); returns the old value. U: unsigned, of the element's
+// size.
 template <typename U, typename Update>
 U Exchange(void* address, const Update& update) {
   if (reinterpret_cast<uintptr_t>(address) % std::atomic_ref<U>::required_alignment != 0) {
@@ -36,7 +37,7 @@ U Exchange(void* address, const Update& update) {
   return old;
 }
 
-// T: the value type of the same size, as arith.h computes on it.
+// T: the value type of the same size, for arith.h.
 template <typename T, typename U, typename Operation>
 U Combine(void* address, U value, const Operation& operation) {
   return Exchange<U>(address, [&](U old) {

@@ -20,7 +20,7 @@
 namespace tarsia::host::internal {
 namespace {
 
-// Operations on one pair. Each is inlined into the loops of every vector unit.
+// Operations on one pair of elements. Each is inlined into the loops of every vector unit.
 #define TARSIA_BINARY_OP(Name)  \
   struct Name##Op {             \
     template <typename T>       \
@@ -50,7 +50,7 @@ inline int64_t OrderedBits(double x) {
   return bits ^ ((bits >> 63) & 0x7FFFFFFFFFFFFFFF);
 }
 
-// `ordered` is what two numbers give.
+// `ordered` is the result for two numbers.
 template <typename T>
 inline T PassNan(T a, T b, T ordered) {
   T result = ordered;
@@ -144,7 +144,7 @@ constexpr BinaryKernel Get() {
   return &Map<T, decltype(Op::Run(T{}, T{})), Op>;
 }
 
-// Operations that do not tell signed from unsigned.
+// Operations that are the same for signed and unsigned integers.
 template <typename Op>
 constexpr BinaryRow Bits(Opcode op, BinaryKernel f32 = nullptr, BinaryKernel f64 = nullptr) {
   return {op,

@@ -60,8 +60,8 @@ void CopyRow(const uint8_t* src, int64_t src_stride, uint8_t* dst, int64_t dst_s
   }
 }
 
-// A transposition of [rows, columns] where the source is contiguous along rows and the target
-// along columns, in squares that stay in the first cache.
+// A transposition of [rows, columns] where the source is contiguous along rows and the target along
+// columns, in squares that fit in the L1 cache.
 template <typename T>
 void TransposePlane(const uint8_t* src, int64_t src_stride, uint8_t* dst, int64_t dst_stride,
                     int64_t rows, int64_t columns) {
@@ -110,11 +110,11 @@ void Execute(const Move& given, const uint8_t* src, uint8_t* dst) {
   }
   Move m = given;
   const size_t last = m.rank - 1;
-  // The axis along which the source is contiguous, if that is not the innermost one.
+  // The axis along which the source is contiguous, if it is not the innermost one.
   const auto* const found = std::find(m.src.data(), m.src.data() + last, kSize);
   const auto along = static_cast<size_t>(found - m.src.data());
   if (m.dst[last] == kSize && m.src[last] != 0 && m.src[last] != kSize && along < last) {
-    // Bring it next to the innermost axis; the order of positions is free.
+    // Move it next to the innermost axis; the order of positions is free.
     std::rotate(&m.extent[along], &m.extent[along + 1], &m.extent[last]);
     std::rotate(&m.src[along], &m.src[along + 1], &m.src[last]);
     std::rotate(&m.dst[along], &m.dst[along + 1], &m.dst[last]);

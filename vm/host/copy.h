@@ -1,6 +1,6 @@
 // Moves of containers without arithmetic: boxes between strided rows, permutations and broadcasts
-// of contiguous tiles. Sources and targets may not overlap; any alignment; thread-safe; nothing
-// is allocated. Ranks are at most kMaxCopyRank; a caller that has more gets nothing copied.
+// of contiguous tiles. Sources and targets may not overlap; any alignment; thread-safe; nothing is
+// allocated. Ranks are at most kMaxCopyRank; for a higher rank nothing is copied.
 #ifndef TARSIA_VM_HOST_COPY_H_
 #define TARSIA_VM_HOST_COPY_H_
 

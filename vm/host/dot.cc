@@ -1,6 +1,6 @@
-// Brings the operands of a matrix product to f32 or f64 and splits it into blocks that stay in the
-// caches. i8 and u8 go by way of f32 too: over kMaxBlockK = 256 products of at most 2^16 - 2^9 + 1
-// in magnitude, every partial sum is an integer below 2^24, hence exact.
+// Converts the operands of a matrix product to f32 or f64 and splits it into blocks that fit in the
+// caches. i8 and u8 are computed in f32 too: over kMaxBlockK = 256 products of at most 2^16 - 2^9 +
+// 1 in magnitude, every partial sum is an integer below 2^24, hence exact.
 #include "vm/host/dot.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 using internal::GemmArgs;
 using internal::kMaxBlockK;
 
-// Rows of A that are used together: with kMaxBlockK columns of f32 they stay in the second cache.
+// Rows of A that are used together: with kMaxBlockK columns of f32 they fit in the L2 cache.
 constexpr int64_t kMaxBlockM = 192;
 
 bool IsHalf(DType type) { return type == kF16 || type == kBF16; }
@@ -43,7 +43,7 @@ void CopyMatrix(Matrix<const T> src, Matrix<T> out, int64_t m, int64_t n) {
   }
 }
 
-// out = c + a * b; elements of b have `b_type`, which is T's own, f16 or bf16.
+// out = c + a * b; elements of b have `b_type`: the type of T, f16 or bf16.
 template <typename T>
 void Gemm(Matrix<const T> a, Matrix<const uint8_t> b, DType b_type, Matrix<const T> c,
           Matrix<T> out, int64_t m, int64_t n, int64_t k) {
@@ -103,7 +103,7 @@ void DotInteger(DType a_type, DType b_type, const void* a, const void* b, const 
   const auto* old = static_cast<const uint32_t*>(c);
   auto* result = static_cast<uint32_t*>(out);
   int64_t k0 = 0;
-  do {  // once at least, for k = 0
+  do {  // at least once, for k = 0
     const int64_t depth = std::min<int64_t>(kMaxBlockK, k - k0);
     Gemm<float>({a_f32 + k0, k}, Bytes(b_f32 + k0 * n, n), kF32, {}, {sums, n}, m, n, depth);
     internal::AddAsInteger(sums, old, result, static_cast<size_t>(m * n));
@@ -112,10 +112,10 @@ void DotInteger(DType a_type, DType b_type, const void* a, const void* b, const 
   } while (k0 < k);
 }
 
-// Splits pairs into a plane of real parts and, behind it, one of imaginary parts, in f32.
+// Splits pairs into a plane of real parts followed by one of imaginary parts, in f32.
 float* SplitComplex(DType type, const void* src, int64_t count, ScratchUse use) {
   const auto n = static_cast<size_t>(count);
-  float* planes = ThreadScratch().Get<float>(use, 4 * n);  // the pairs stand in the second half
+  float* planes = ThreadScratch().Get<float>(use, 4 * n);  // the pairs are in the second half
   float* pairs = planes + 2 * n;
   if (src == nullptr) {
     std::fill_n(pairs, 2 * n, 0.0f);

@@ -14,17 +14,17 @@ namespace tarsia::host {
 //   f32, 8-bit and smaller floats), also mixed. The arithmetic is f32, in an unspecified order.
 // - i32: a and b of integer types of at most 8 bits, also mixed; exact modulo 2^32.
 // - f64: a and b f64. c64: a and b c32 or c64; the four real products each as for f32.
-// `c` may be null and counts as zero; `out` may be `c`, and overlaps nothing else. m, n, k may be
-// 0. Arrays are aligned to their container. Runs on the calling thread, in its scratch;
-// thread-safe. Other type combinations leave `out` as it is.
+// `c` may be null, which means zero; `out` may be `c`, and may not overlap anything else. m, n, k
+// may be 0. Arrays are aligned to their container. Runs on the calling thread, in its scratch;
+// thread-safe. Other type combinations leave `out` unchanged.
 void Dot(DType a_type, DType b_type, DType acc_type, const void* a, const void* b, const void* c,
          void* out, int64_t m, int64_t n, int64_t k);
 
-// The scratch that it takes.
+// The scratch that Dot needs.
 ScratchSizes DotScratch(DType a_type, DType b_type, DType acc_type, int64_t m, int64_t n,
                         int64_t k);
 
-// The same for f32 operands with strides between rows (in elements).
+// Dot for f32 operands with strides between rows (in elements).
 void DotF32(const float* a, int64_t a_stride, const float* b, int64_t b_stride, const float* c,
             int64_t c_stride, float* out, int64_t out_stride, int64_t m, int64_t n, int64_t k);
 

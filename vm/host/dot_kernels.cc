@@ -34,7 +34,7 @@ constexpr size_t kRows = 6;
 #endif
 constexpr size_t kVectors = 2;
 
-// Up to this many rows each element of B is read so rarely that packing f32 does not pay.
+// Up to this many rows each element of B is read too rarely for packing f32 to pay off.
 constexpr size_t kRowsWithoutPacking = 2 * kRows;
 
 template <typename T>
@@ -114,7 +114,7 @@ HWY_INLINE void ComputeTile(const Tile<T>& t) {
   for (size_t i = 0; i < rows; ++i) {
 #pragma GCC unroll 4
     for (size_t v = 0; v < kVectors; ++v) {
-      // Which of two NaNs a sum keeps depends on the vector unit: all become one.
+      // Which of two NaNs a sum keeps depends on the vector unit, so all become the same one.
       const V sum = hn::IfThenElse(hn::IsNaN(acc[i][v]), nan, acc[i][v]);
       hn::StoreU(sum, d, t.out + i * t.out_stride + v * lanes);
     }
@@ -134,7 +134,7 @@ constexpr std::array<TileFunction<T>, sizeof...(i)> TileTable(std::index_sequenc
   return {&TileOfRows<i + 1, T>...};
 }
 
-// A block of rows x columns, columns less than kVectors vectors: by way of a full one.
+// A block of rows x columns with less than kVectors vectors of columns: computed as a full one.
 template <typename T>
 void PartialTile(TileFunction<T> function, Tile<T> t, size_t rows, size_t columns) {
   HWY_ALIGN T full[kRows * kVectors * HWY_MAX_BYTES / sizeof(T)];
@@ -176,8 +176,8 @@ HWY_INLINE hn::Vec<hn::ScalableTag<float>> Widen(const hwy::float16_t* from) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<hwy::float16_t, decltype(d)>(), from));
 #else
-  // Highway's replacement for the missing instruction gives numbers for infinities and NaNs. Here:
-  // as an f32 exponent field the value is 2^-112 of what it should be, and the product is exact.
+  // Highway's replacement for the missing instruction returns numbers for infinities and NaNs. Here
+  // the exponent field of f16 in that of f32 is too small by 2^-112, and the product is exact.
   const hn::RebindToUnsigned<decltype(d)> du;
   const auto* codes = reinterpret_cast<const uint16_t*>(from);
   const auto code = hn::PromoteTo(du, hn::LoadU(hn::Rebind<uint16_t, decltype(d)>(), codes));

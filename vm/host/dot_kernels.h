@@ -1,6 +1,6 @@
-// The inner part of a matrix product, compiled for several vector units of which one is chosen at
-// run time: a block of C of a few rows and two or three vectors of columns stays in registers
-// while k runs.
+// The inner part of a matrix product, compiled for several vector units, one of which is chosen at
+// run time: a block of C of a few rows and two or three vectors of columns stays in registers while
+// k runs.
 #ifndef TARSIA_VM_HOST_DOT_KERNELS_H_
 #define TARSIA_VM_HOST_DOT_KERNELS_H_
 

@@ -1,5 +1,5 @@
-// Splits arrays into runs that the loops of kernels.h take: uniform operands are spread into a
-// small buffer once, f16 and bf16 are widened to f32 and narrowed again run by run.
+// Splits arrays into runs for the loops of kernels.h: uniform operands are copied into a small
+// buffer once, f16 and bf16 are widened to f32 and narrowed again run by run.
 #include "vm/host/elementwise.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ struct alignas(64) RunBuffer {
 
 bool IsHalf(DType type) { return type == kF16 || type == kBF16; }
 
-// The loops that compute a type; those of f32 for f16 and bf16.
+// The loops that compute a type; f16 and bf16 use those of f32.
 std::optional<Lane> LaneOf(DType type) {
   if (type == kF32 || IsHalf(type)) return Lane::kF32;
   if (type == kF64) return Lane::kF64;
@@ -38,10 +38,10 @@ std::optional<Lane> LaneOf(DType type) {
 
 size_t BytesOf(DType type) { return static_cast<size_t>(ContainerBytes(type)); }
 
-// One input, run by run, in the type that is computed in.
+// One input, run by run, in the type of the computation.
 class Input {
  public:
-  // `n`: how many elements will be asked for in all.
+  // `n`: the total number of elements that will be read.
   Input(DType type, const void* data, bool uniform, size_t n)
       : type_(type), data_(static_cast<const uint8_t*>(data)), uniform_(uniform) {
     if (!uniform_) return;
@@ -96,7 +96,7 @@ void UnaryHalf(DType type, UnaryKernel kernel, const void* a, void* out, size_t 
   });
 }
 
-// Components one after the other, each step rounded: what FindFmaComplex does for c64.
+// One component after the other, each step rounded, as FindFmaComplex does for c64.
 void FmaHalfComplex(const arith::F16* a, const arith::F16* b, const arith::F16* c,
                     arith::F16* out) {
   const arith::F16 re = arith::Fma(arith::Neg(a[1]), b[1], arith::Fma(a[0], b[0], c[0]));

@@ -1,11 +1,11 @@
 // Elementwise arithmetic on contiguous arrays of native containers: each element in 1, 2, 4 or 8
 // bytes (ContainerBytes), sub-byte codes one a byte, f16 and bf16 as their 16-bit codes, bool one
-// byte 0 or 1. The meaning of every operation is its row of isa.def and dtypes/arith.h; errors of
-// approximations stay within the ulp column.
-// All functions are thread-safe and allocate nothing. Arrays are aligned to their container. `out`
-// may be the same array as an input whose container has the same size, and may not overlap one
-// otherwise. The vector unit is chosen at run time. An operation or type that the row does not
-// allow is the caller's mistake (the validator refuses it) and leaves `out` as it is.
+// byte 0 or 1. isa.def and dtypes/arith.h define every operation; errors of approximations are
+// within the ULP of the row. All functions are thread-safe and allocate nothing. Arrays are aligned
+// to their container. `out` may be the same array as an input whose container has the same size,
+// and may not overlap one otherwise. The vector unit is chosen at run time. An operation or type
+// that the row does not allow is an error of the caller (the validator refuses it) and leaves `out`
+// unchanged.
 #ifndef TARSIA_VM_HOST_ELEMENTWISE_H_
 #define TARSIA_VM_HOST_ELEMENTWISE_H_
 
@@ -21,8 +21,8 @@ namespace tarsia::host {
 // floor, ceil, round, trunc, popc, clz.
 void Unary(Opcode op, DType type, const void* a, void* out, size_t n);
 
-// out[i] = a[i] op b[i] for add to shr, and eq to ge, which write one bool byte an element.
-// A uniform operand is one element that stands for n.
+// out[i] = a[i] op b[i] for add to shr, and eq to ge, which write one bool byte per element. A
+// uniform operand is one element that is used n times.
 void Binary(Opcode op, DType type, const void* a, bool a_uniform, const void* b, bool b_uniform,
             void* out, size_t n);
 
@@ -32,7 +32,7 @@ void Binary(Opcode op, DType type, const void* a, bool a_uniform, const void* b,
 void Fma(DType type, const void* a, bool a_uniform, const void* b, bool b_uniform, const void* c,
          bool c_uniform, void* out, size_t n);
 
-// out[i] = condition[i] ? a[i] : b[i]; any byte but 0 holds.
+// out[i] = condition[i] ? a[i] : b[i]; any nonzero byte is true.
 void Select(int container_bytes, const uint8_t* condition, bool condition_uniform, const void* a,
             bool a_uniform, const void* b, bool b_uniform, void* out, size_t n);
 

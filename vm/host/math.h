@@ -1,7 +1,7 @@
 // Elementary functions of f32, written so that a loop over them becomes vector code: no calls, no
 // tables, no branches. Each computes in f64 with an error far below the last place of f32 and
-// rounds once, so that its error stays below 0.51 ulp (tests/unit/vm/host_math_test.cc sweeps
-// them) and results do not depend on the vector unit. Derivations stand at each function.
+// rounds once, so that its error stays below 0.51 ulp (tests/unit/vm/host_math_test.cc sweeps them)
+// and results do not depend on the vector unit. Each function has its derivation.
 #ifndef TARSIA_VM_HOST_MATH_H_
 #define TARSIA_VM_HOST_MATH_H_
 
@@ -14,8 +14,8 @@
 
 namespace tarsia::host::internal {
 
-// Adding and subtracting it rounds a double of magnitude below 2^51 to an integer, which then
-// stands in the low bits of the sum.
+// Adding and subtracting it rounds a double of magnitude below 2^51 to an integer, which is in the
+// low bits of the sum.
 inline constexpr double kRoundMagic = 0x1.8p52;
 
 // exp(r) for |r| <= ln(2) / 2: Taylor to r^9 / 9!; the rest is below 7e-12 of the result.
@@ -55,7 +55,7 @@ TARSIA_MATH_INLINE double Clamp(double x, double low, double high) {
   return x > high ? high : x;
 }
 
-// Beyond the clamp the result is 0 or infinity in f32 either way.
+// Outside of the clamp the result is 0 or infinity in f32 in any case.
 TARSIA_MATH_INLINE float ExpF32(float x) {
   return static_cast<float>(ExpDouble(Clamp(x, -110.0, 100.0)));
 }
@@ -92,7 +92,7 @@ TARSIA_MATH_INLINE double LogReduced(double x, double& exponent) {
   return p * s;
 }
 
-// What both logarithms give where the argument is no positive finite number.
+// The result of both logarithms for an argument that is not a positive finite number.
 TARSIA_MATH_INLINE float LogSpecial(float x, float result) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   result = x == kInfinity ? kInfinity : result;

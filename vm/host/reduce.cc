@@ -18,8 +18,8 @@ using internal::ReduceKernels;
 using internal::ReduceLane;
 using internal::Reduction;
 
-// Rows added up before the result joins the total, so that rounding errors do not pile up over a
-// long axis.
+// Rows that are summed before the result is added to the total, so that rounding errors do not
+// accumulate over a long axis.
 constexpr int64_t kRowsOfBlock = 64;
 
 // any and all are max and min of bytes that are 0 or 1.
@@ -60,7 +60,7 @@ ReduceKernels Kernels(Opcode op, DType type) {
   return internal::FindReduce(*reduction, *lane);
 }
 
-// Which of two NaNs an addition keeps depends on the vector unit: all become one.
+// Which of two NaNs an addition keeps depends on the vector unit, so all become the same one.
 template <typename T>
 void MakeNansOne(void* values, size_t n) {
   T* const x = static_cast<T*>(values);
@@ -107,7 +107,7 @@ void ReduceNative(const ReduceKernels& kernels, DType type, const void* src, int
   }
 }
 
-// f16 and bf16 by way of f32, one slab at a time.
+// Reduces f16 and bf16 in f32, one slab at a time.
 void ReduceWide(const ReduceKernels& kernels, DType type, const void* src, int64_t outer,
                 int64_t axis, int64_t inner, void* out) {
   HostScratch& scratch = ThreadScratch();
@@ -124,7 +124,8 @@ void ReduceWide(const ReduceKernels& kernels, DType type, const void* src, int64
   CastBulk(kF32, narrow, type, out, static_cast<size_t>(outer) * results);
 }
 
-// A shape as alternating groups of axes that stay and axes that go: extents[0] stays.
+// A shape as alternating groups of axes that are kept and axes that are reduced; extents[0] is
+// kept.
 struct Groups {
   std::array<int64_t, kMaxReduceRank + 2> extents{};
   size_t count = 0;
@@ -146,21 +147,21 @@ Groups GroupAxes(std::span<const int64_t> shape, std::span<const int64_t> axes) 
   return groups;
 }
 
-// Of the first `count` groups.
+// The number of elements of the first `count` groups.
 int64_t Product(const Groups& groups, size_t count) {
   int64_t product = 1;
   for (size_t i = 0; i < count; ++i) product *= groups.extents[i];
   return product;
 }
 
-// Elements of the result.
+// The number of elements of the result.
 int64_t Results(const Groups& groups) {
   int64_t results = 1;
   for (size_t g = 0; g < groups.count; g += 2) results *= groups.extents[g];
   return results;
 }
 
-// Reduces the groups that go from the last to the first, in the type given.
+// Reduces the groups from the last to the first, in the given type.
 void ReduceGroups(const ReduceKernels& kernels, DType type, const void* src, Groups& groups,
                   void* out) {
   HostScratch& scratch = ThreadScratch();
@@ -210,8 +211,8 @@ void FindFirst(int container_bytes, const void* src, const void* value, int64_t 
   }
 }
 
-// The same where the rows of several reductions lie side by side: from the end, so that the first
-// is marked last.
+// The same for interleaved rows of several reductions: from the end, so that the first position is
+// marked last.
 void MarkFirst(DType type, const void* src, const void* value, int64_t outer, int64_t axis,
                int64_t inner, int32_t* index) {
   const internal::MarkKernel mark = internal::FindMark(ContainerBytes(type));
@@ -239,7 +240,7 @@ ScratchSizes ReduceScratch(Opcode op, DType type, std::span<const int64_t> shape
   const auto elements = static_cast<uint64_t>(Product(groups, groups.count));
   const bool wide = AccumulatesWide(*reduction, type);
   const uint64_t bytes = wide ? sizeof(float) : BytesOf(type);
-  // What is left once the last group that goes is gone; further groups leave less.
+  // The size after the last group is reduced; it shrinks with each further group.
   const size_t last = (groups.count / 2) * 2 - 1;
   const uint64_t left = groups.count < 2 || elements == 0
                             ? 0

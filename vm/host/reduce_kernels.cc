@@ -80,7 +80,7 @@ struct ProdTag {
   static constexpr int kEmpty = 1;
   template <typename T>
   static T Run(T a, T b) {
-    if constexpr (std::is_integral_v<T>) {  // in 64 bits: 16-bit factors would promote to int
+    if constexpr (std::is_integral_v<T>) {  // in 64 bits: 16-bit factors would be promoted to int
       return static_cast<T>(uint64_t{a} * uint64_t{b});
     } else {
       return a * b;
@@ -132,7 +132,7 @@ void ExtremeInto(const void* src, void* out, size_t n) {
 template <typename Order, typename Tag>
 constexpr ReduceKernels Extreme() {
   using Code = std::make_unsigned_t<typename Order::Code>;
-  // ToCode of the empty value, written out because it is wanted at compile time.
+  // ToCode of the empty value, written out because it is needed at compile time.
   constexpr auto kKey = Tag::template kEmpty<Order>;
   constexpr bool kFlip = !std::is_same_v<Order, IntegerOrder<typename Order::Code>> && kKey < 0;
   constexpr auto kFlips = static_cast<Code>(kFlip ? static_cast<Code>(~Code{0}) >> 1 : 0);
@@ -159,12 +159,13 @@ HWY_INLINE V Apply(ProdTag, V a, V b) {
   return hn::Mul(a, b);
 }
 
-// Partial results of a block: element i joins number i % kPartials. They are 256 bytes on every
-// instruction set, four vectors of the longest, so that sums are the same on each of them.
+// Partial results of a block: element i is added to number i % kPartials. They are 256 bytes on
+// every instruction set, four of the longest vectors, so that sums are the same on all of them.
 template <typename T>
 inline constexpr size_t kPartials = 256 / sizeof(T);
 
-// Joins the upper half of `count` results to the lower until one is left; count is a power of two.
+// Combines the upper half of `count` results with the lower until one is left; count is a power of
+// two.
 template <typename T, typename Tag>
 T CombinePartials(T* values, size_t count) {
   const hn::ScalableTag<T> d;
@@ -201,7 +202,7 @@ T FloatBlock(const T* x, size_t n) {
   HWY_ALIGN T values[kCount];
 #pragma GCC unroll 64
   for (size_t v = 0; v < kVectors; ++v) hn::Store(p[v], d, values + v * lanes);
-  // Nobody joined the partial results beyond the block: to leave those out changes nothing.
+  // Partial results past the end of the block hold no elements and are left out.
   const size_t used = i != 0 ? kCount : std::bit_ceil(std::max<size_t>(n, 1));
   size_t j = 0;
   for (; i + lanes <= n; i += lanes, j += lanes) {
@@ -211,7 +212,7 @@ T FloatBlock(const T* x, size_t n) {
   return CombinePartials<T, Tag>(values, used);
 }
 
-// In blocks, so that no partial result collects more than a few hundred roundings.
+// In blocks, so that no partial result has more than a few hundred roundings.
 template <typename T, typename Tag>
 void FloatRow(const void* src, size_t n, void* out) {
   constexpr size_t kBlock = 4096;

@@ -1,5 +1,5 @@
-// Loops of the reductions over one native type, each compiled for several vector units of which
-// one is chosen at run time.
+// Loops of the reductions over one native type, each compiled for several vector units, one of
+// which is chosen at run time.
 #ifndef TARSIA_VM_HOST_REDUCE_KERNELS_H_
 #define TARSIA_VM_HOST_REDUCE_KERNELS_H_
 
@@ -33,7 +33,7 @@ struct ReduceKernels {
   void (*row)(const void* src, size_t n, void* out) = nullptr;
   // out[i] = out[i] op src[i].
   void (*into)(const void* src, void* out, size_t n) = nullptr;
-  // The code of the reduction of nothing.
+  // The code of the reduction of no elements.
   uint64_t empty = 0;
 };
 

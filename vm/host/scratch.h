@@ -1,6 +1,6 @@
-// Memory that matrix products and reductions work in. A caller that runs many of them gives its
-// thread a HostScratch with room for each, so that none allocates; else a thread has one of its
-// own, which grows as it is needed.
+// Working memory of matrix products and reductions. A caller that runs many of them gives its
+// thread a HostScratch with room for each, so that none allocates; otherwise a thread has one of
+// its own, which grows as needed.
 #ifndef TARSIA_VM_HOST_SCRATCH_H_
 #define TARSIA_VM_HOST_SCRATCH_H_
 
@@ -13,7 +13,7 @@
 
 namespace tarsia::host {
 
-// What a buffer is for.
+// The use of a buffer.
 enum class ScratchUse : uint8_t {
   kLeft,    // of a product: A in f32
   kRight,   // B in f32
@@ -27,7 +27,7 @@ enum class ScratchUse : uint8_t {
 };
 inline constexpr size_t kScratchUses = 9;
 
-// Bytes by use.
+// Bytes per use.
 struct ScratchSizes {
   std::array<uint64_t, kScratchUses> bytes{};
 
@@ -83,7 +83,7 @@ class HostScratch {
   std::array<Buffer, kScratchUses> buffers_;
 };
 
-// That which this thread was given, else its own. Throws std::bad_alloc.
+// The HostScratch that this thread was given, else its own. Throws std::bad_alloc.
 HostScratch& ThreadScratch();
 
 // Gives this thread a HostScratch until the end of the scope.

@@ -155,8 +155,7 @@ void Map(const void* a, void* out, size_t n) {
   for (size_t i = 0; i < n; ++i) y[i] = Op::Run(x[i]);
 }
 
-// Sine and cosine of f32: the vector form where all arguments of a run are small enough, else by
-// way of f64.
+// Sine and cosine of f32: the vector form if all arguments of a run are small enough, else in f64.
 template <typename Op>
 void MapSinCos(const void* a, void* out, size_t n) {
   constexpr size_t kRun = 64;
@@ -177,7 +176,7 @@ void MapSinCos(const void* a, void* out, size_t n) {
   }
 }
 
-// Operations that do not tell signed from unsigned.
+// Operations that are the same for signed and unsigned integers.
 template <typename Op>
 constexpr UnaryRow Bits(Opcode op) {
   return {op,
