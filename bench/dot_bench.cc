@@ -1,5 +1,5 @@
-// The interpreter's matrix product of tiles against OpenBLAS, one thread each. The figure to look
-// at is the rate (items are multiply-adds): Tile/... in relation to OpenBlas/2048.
+// The interpreter's matrix product of tiles against OpenBLAS, one thread each. The relevant figure
+// is the rate (items are multiply-adds): Tile/... relative to OpenBlas/2048.
 //   bench_dot --benchmark_min_time=1
 #include <benchmark/benchmark.h>
 #include <cblas.h>
@@ -11,7 +11,7 @@
 #include "dtypes/dtype.h"
 #include "vm/host/dot.h"
 
-// cblas.h of OpenBLAS; other libraries have no such call.
+// In cblas.h of OpenBLAS; other libraries do not have this call.
 extern "C" void openblas_set_num_threads(int count);
 
 namespace tarsia {

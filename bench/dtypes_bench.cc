@@ -1,8 +1,8 @@
-// Rates of bulk conversion and packing, beside memcpy measured in turns with each: f32 to every
-// type of at most 8 bits and back, and codes of 1 to 7 bits to bit streams and back.
+// Rates of bulk conversion and packing, with memcpy measured alternately: f32 to every type of at
+// most 8 bits and back, and codes of 1 to 7 bits to bit streams and back.
 //   bench_dtypes --benchmark_filter=encode/f4
-// The counter `f32_per_s` (`codes_per_s` for streams) is bytes of f32 (of one-byte codes) a second
-// of processor time; `of_memcpy` is that as a fraction of what memcpy copies of the same array.
+// The counter `f32_per_s` (`codes_per_s` for streams) is bytes of f32 (of one-byte codes) per
+// second of processor time; `of_memcpy` is that as a fraction of memcpy's rate for the same array.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -19,7 +19,7 @@
 namespace tarsia {
 namespace {
 
-constexpr size_t kSmall = size_t{1} << 15;  // elements: 128 KiB of f32, in the second cache
+constexpr size_t kSmall = size_t{1} << 15;  // elements: 128 KiB of f32, in the L2 cache
 constexpr size_t kLarge = size_t{1} << 24;  // 64 MiB, in memory
 
 double Seconds() {
@@ -66,7 +66,7 @@ Array<uint8_t> Codes(size_t n) {
   return out;
 }
 
-// Bytes a second of one run of `work`, which moves `bytes`, repeated to at least 32 MiB.
+// Bytes per second of one run of `work`, which moves `bytes`, repeated to at least 32 MiB.
 template <typename Work>
 double Rate(size_t bytes, const Work& work) {
   const size_t repeats = std::max<size_t>(1, (size_t{32} << 20) / bytes);
@@ -75,8 +75,8 @@ double Rate(size_t bytes, const Work& work) {
   return static_cast<double>(bytes * repeats) / (Seconds() - start);
 }
 
-// Runs `work`, which moves `bytes` of the kind that `counter` names, and memcpy of as many in
-// turns, so that what else the machine does slows both. The best of all runs of each counts.
+// Runs `work`, which moves `bytes` of the kind that `counter` names, alternately with memcpy of as
+// many, so that other load on the machine slows both. The best run of each counts.
 template <typename Work>
 void Measure(benchmark::State& state, const char* counter, size_t bytes, const Work& work) {
   constexpr int kRuns = 20;

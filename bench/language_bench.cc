@@ -1,5 +1,5 @@
-// Reading programs: text to module, text to valid module, bytecode to module, module to text.
-// Bytes a second are bytes of text in every row, so that rows compare.
+// Reading programs: text to module, text to valid module, bytecode to module, module to text. Bytes
+// per second are bytes of text in every row, so that rows can be compared.
 //   bench_language --benchmark_min_time=1
 #include <benchmark/benchmark.h>
 
@@ -16,7 +16,7 @@
 namespace tarsia {
 namespace {
 
-// The two matmuls of examples/, over and over under new names, without their comments: 2 MB.
+// The two matmuls of examples/, repeated under new names, without their comments: 2 MB.
 const SourceFile& Text() {
   static const SourceFile* const source = [] {
     std::string all;

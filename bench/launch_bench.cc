@@ -1,5 +1,5 @@
-// What a launch on the device cpu costs beside its arithmetic: tarsia_execute of matmuls from the
-// standard library that are as small as those of a decoder in its steps, on all threads.
+// The cost of a launch on the device cpu besides its arithmetic: tarsia_execute of matmuls from the
+// standard library that are as small as those in the steps of a decoder, on all threads.
 //   bench_launch --benchmark_min_time=1
 #include <benchmark/benchmark.h>
 

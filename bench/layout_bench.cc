@@ -1,6 +1,6 @@
 // Register layouts: canonicalise, compare, multiply and divide two layouts of eight modes each, and
-// find elements. Wanted: canonicalise and compare two layouts below 1 microsecond, locate below
-// 50 ns.
+// find elements. Goals: canonicalise and compare two layouts below 1 microsecond, locate below 50
+// ns.
 //   bench_layout --benchmark_min_time=0.5
 #include <benchmark/benchmark.h>
 
@@ -45,8 +45,8 @@ void Compare(benchmark::State& state) {
 }
 BENCHMARK(Compare);
 
-// 256 pairs below these bounds, in an order that a predictor does not learn; made before the clock
-// runs.
+// 256 pairs below these bounds, in an order that a branch predictor does not learn; made before the
+// timing.
 using Pair = std::array<int64_t, 2>;
 std::array<Pair, 256> Pairs(int64_t first, int64_t second) {
   std::array<Pair, 256> out{};

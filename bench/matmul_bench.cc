@@ -1,6 +1,7 @@
 // The main job on the device cpu: y[16, 4096] = x[16, 4096] * w[4096, 4096], weights of several
-// types, by the program of examples/matmul.tsa, beside OpenBLAS's sgemm on dequantised weights with
-// the same threads. Every type is checked on small integers, bit for bit, before it is timed.
+// types, by the program of examples/matmul.tsa, compared with OpenBLAS's sgemm on dequantised
+// weights with the same threads. Every type is checked on small integers, bit for bit, before it is
+// timed.
 //   bench_matmul --benchmark_min_time=1
 #include <benchmark/benchmark.h>
 #include <cblas.h>
@@ -46,7 +47,7 @@ std::vector<float> Activations() {
   return x;
 }
 
-// Codes below 4, which are themselves in every integer type of at least 3 bits.
+// Codes below 4, which equal their values in every integer type of at least 3 bits.
 std::vector<uint8_t> Weights() {
   std::vector<uint8_t> w(kK * kN);
   for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<uint8_t>((i * 2654435761u >> 13) % 4);

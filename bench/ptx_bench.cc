@@ -1,5 +1,5 @@
-// How many instructions of threads a second the PTX emulator runs on one core: compiled kernels of
-// the language, and a hand-written mix, with all checks, with checks and counts, and with neither.
+// Thread instructions per second of the PTX emulator on one core: compiled kernels of the language,
+// and a hand-written mix, with all checks, with checks and counts, and with neither.
 //   bench_ptx --benchmark_min_time=1
 #include <benchmark/benchmark.h>
 
@@ -104,7 +104,7 @@ class Device {
   std::vector<uint8_t> parameters_;
 };
 
-// What an emulated launch does beside running.
+// What an emulated launch does besides running.
 enum class Mode : uint8_t { kChecked, kCounted, kPlain };
 
 void Set(Mode mode, ptx::LaunchConfig* config) {
@@ -131,7 +131,7 @@ struct Case {
   const char* kernel;
   std::vector<Binding> constants;
   std::vector<uint64_t> scalars;  // by parameter; 0 for a pointer
-  uint64_t bytes;                 // behind every pointer
+  uint64_t bytes;                 // at every pointer
   Mode mode = Mode::kChecked;
 };
 

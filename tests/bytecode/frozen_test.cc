@@ -1,6 +1,6 @@
-// Frozen bytecode: v<N>/NAME.tsb was written by version N of the format from NAME.tsa beside it,
-// without debug locations. Every version loads those of every other from 1.0 on. Until then
-// TARSIA_REWRITE=1 writes the samples of v0 anew where the format had to change.
+// Frozen bytecode: v<N>/NAME.tsb was written by version N of the format from NAME.tsa in the same
+// folder, without debug locations. From 1.0 on every version loads those of all others. Until then
+// TARSIA_REWRITE=1 rewrites the samples of v0 if the format had to change.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

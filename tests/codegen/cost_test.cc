@@ -1,5 +1,5 @@
-// What the machine code of the matmul costs, so that a change that makes it worse is seen. Needs
-// the pinned ptxas and nvdisasm.
+// The cost of the machine code of the matmul, to detect changes that make it worse. Needs the
+// pinned ptxas and nvdisasm.
 #include <gtest/gtest.h>
 
 #include "compiler/assemble/assemble.h"
@@ -29,7 +29,8 @@ TEST(Cost, LoopOfTheMatmul) {
   ASSERT_TRUE(sass.ok());
   const auto loop = sass->front().MainLoop();
   const auto counts = compiler::CountClasses(loop);
-  // 16 x 128 by 64 a turn in products of 16 x 8 x 16: 4 warps share the 16 along n, 4 each along k.
+  // 16 x 128 by 64 per iteration in products of 16 x 8 x 16: 4 warps share the 16 along n, 4 each
+  // along k.
   EXPECT_EQ(counts[static_cast<size_t>(SassClass::kTensor)], 16U);
   EXPECT_LE(loop.size(), 600U);  // 580 when this was written
 }

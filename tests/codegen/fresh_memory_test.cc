@@ -1,5 +1,5 @@
-// Codes that share bytes, stored into memory that nobody has written: the emulator finds nothing
-// wrong with what the compiler emits to leave their neighbours alone, and the codes are right.
+// Codes that share bytes, stored to unwritten memory: the emulator finds no fault in the code that
+// preserves their neighbours, and the codes are correct.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Stored {
   std::vector<uint8_t> bytes;
 };
 
-// Runs a kernel of one pointer, to so many fresh bytes, and one scalar %n.
+// Runs a kernel with one pointer, to this many fresh bytes, and one scalar %n.
 Stored OnFreshMemory(const std::string& text, const std::string& type, int64_t n, uint64_t bytes,
                      const char* target = "ptx:sm_80") {
   Stored out;
@@ -116,7 +116,7 @@ kernel k(%y: ptr<u8>, %n: i32)
   }
 }
 
-// Writers of one element, and of its neighbours, compare words of which most was never written.
+// Writers of one element, and of its neighbours, compare words that were mostly never written.
 TEST(FreshMemory, Scatter) {
   const char* const text = R"(
 kernel k(%y: ptr<u8>, %n: i32)
@@ -165,7 +165,7 @@ kernel k(%y: ptr<u8>, %n: i32)
   for (const int width : {3, 4}) ExpectCodes(text, width, 13, 13);
 }
 
-// What is really undefined is told: a code of scratch that nobody wrote.
+// Undefined codes are reported: a code of scratch that was never written.
 TEST(FreshMemory, CodesThatNobodyWroteAreFound) {
   const char* const text = R"(
 kernel k(%y: ptr<u8>, %n: i32)

@@ -1,4 +1,4 @@
-// What compiled kernels compute, against plain formulas.
+// Results of compiled kernels against plain formulas.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -34,7 +34,7 @@ void Check(const std::string& text, std::vector<Input> inputs, const std::string
   EXPECT_TRUE(result.ok()) << result.Text(c);
 }
 
-// Seven codes of 3 bits lie in three bytes, and each is written by a block of its own.
+// Seven codes of 3 bits lie in three bytes, and each is written by a different block.
 TEST(Kernels, BlocksShareTheLastBytes) {
   const char* const text = R"(
 kernel k(%y: ptr<u3>)
@@ -52,7 +52,7 @@ kernel k(%y: ptr<u3>)
   Check(text, {}, "y", Made(kU3, {7}, [](int64_t k) { return k; }));
 }
 
-// A shared tile of a loop is another one each turn, in the same bytes.
+// A shared tile in a loop is a new one in each iteration, in the same bytes.
 TEST(Kernels, TurnsReuseSharedMemory) {
   const char* const text = R"(
 kernel k(%y: ptr<i32>)
@@ -112,13 +112,13 @@ TEST(Kernels, DotOfManyFragments) {
   CheckDot(kF16, kF32, 16, 17, 8, 2);
 }
 
-// 1 KiB of operands a step, so that the 100 steps do not fit into the scratch at once.
+// 1 KiB of operands per step, so that the 100 steps do not fit into the scratch at once.
 TEST(Kernels, DotOfManySlabs) {
   CheckDot(kF64, kF64, 64, 100, 64, 4);
   CheckDot(kI8, kI32, 37, 65, 29, 1);
 }
 
-// The scalar that thread 0 loads is the same in all threads, and they see it after it is there.
+// The scalar that thread 0 loads is the same in all threads, and they read it after it is stored.
 TEST(Kernels, ScalarsFromMemoryThatChanges) {
   const char* const text = R"(
 kernel k(%y: ptr<i32>)
@@ -141,7 +141,7 @@ kernel k(%y: ptr<i32>)
   Check(text, {}, "y", Made(kI32, {8}, [](int64_t k) { return k * (k - 1) / 2; }));
 }
 
-// Codes of 5 bits that a swizzle tears apart at a boundary of 16 bytes.
+// Codes of 5 bits that a swizzle splits at a boundary of 16 bytes.
 TEST(Kernels, SwizzledCodesThatCrossBytes) {
   const char* const text = R"(
 kernel k(%x: ptr<u5>, %y: ptr<u5>)
@@ -185,7 +185,7 @@ kernel k(%x: ptr<u5>, %y: ptr<u8>)
   Check(bytes, {{"x", codes}}, "y", expected);
 }
 
-// Packed codes whose bits lie apart, read and written where no packed tile begins.
+// Packed codes whose bits are scattered, read and written where no packed tile begins.
 void CheckPacked(DType type, const std::string& bits) {
   const std::string t(DTypeName(type));
   const std::string tensor =
@@ -214,7 +214,7 @@ TEST(Kernels, PackedCodesAnywhere) {
   }
 }
 
-// A vector of four begins at a multiple of four, and these begin one behind.
+// A vector of four begins at a multiple of four, and these begin one after it.
 TEST(Kernels, VectorsBeginAtTheirIndex) {
   const char* const text = R"(
 kernel k(%y: ptr<i32>)

@@ -1,4 +1,4 @@
-// What stands in the PTX besides instructions: names and lines by which people find their way.
+// PTX text besides instructions: names and lines for readers.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// What kernels say to the host: which block, in which order, and when there is no room left.
+// Reports of kernels to the host: which block, in which order, and when there is no room left.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -63,8 +63,8 @@ TEST(Reports, PrintsOfBlocksCarryTheirIndex) {
   EXPECT_EQ(outcome.lines, expected);
 }
 
-// The buffer has 2^20 bytes for entries, and each takes 16 and 8 * 4096: 31 of 40 fit. Behind them
-// there is room for the short one, and yet nothing but how much is missing: 9 long, one short.
+// The buffer has 2^20 bytes for entries, and each takes 16 and 8 * 4096: 31 of 40 fit. After them
+// there is room for the short one, but the report only says how much is missing: 9 long, one short.
 TEST(Reports, WhatDoesNotFitIsLeftOut) {
   const Outcome outcome = Emulate(R"(kernel k()
   warps 4

@@ -1,5 +1,5 @@
-// Which kernels want a workspace: those that print, assert or allocate, and those that may have to
-// say why they stopped. What depends on parameters alone is checked before the launch.
+// Which kernels need a workspace: those that print, assert or allocate, and those that may have to
+// report why they stopped. Extents that depend only on parameters are checked before the launch.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace tarsia::harness {
 namespace {
 
-// Of a kernel of which every parameter but %n is a pointer.
+// The workspace of a kernel whose parameters except %n are pointers.
 uint64_t WorkspaceOf(const SourceFile& source, const std::vector<Binding>& constants = {}) {
   const Made made = MakeProgram(source, "", constants);
   EXPECT_TRUE(made.program) << made.error;
@@ -52,7 +52,7 @@ TEST(Workspace, NoneWithoutAWordToSay) {
   %k = slice %h[%n] : [%n / 2]
   %u = fill 1 : u8 [8]
   store %k[0], %u)",
-           // Extents that are never too small, whoever computes them.
+           // Extents that are never too small.
            R"(
   %x = block.x
   %g = view %p : global<u8>[%x + 1]

@@ -8,7 +8,7 @@
 
 namespace tarsia::cuda_kernels {
 
-// The value of `fraction` bits behind the point that is nearest; no overflow, no subnormals.
+// The nearest value with `fraction` bits after the point; no overflow, no subnormals.
 inline double RoundTo(double value, int fraction) {
   if (value == 0) return value;
   int exponent = 0;

@@ -99,7 +99,7 @@ CuResult CtxGetDevice(CuDevice* device) {
   });
 }
 
-// Handles are never used twice here; of a driver's contexts only the id is so.
+// Handles are never reused here; a real driver guarantees that only for the ids of contexts.
 CuResult CtxGetId(CuContext context, unsigned long long* id) {
   return Call(symbols::kCtxGetId, [&](Machine& machine) {
     if (context == nullptr) {

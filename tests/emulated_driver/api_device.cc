@@ -45,7 +45,7 @@ CuResult Attribute(const Settings& settings, CuDeviceAttribute attribute, int* v
     case kAttributeClockRate:
     case kAttributeMemoryClockRate:
     case kAttributeGlobalMemoryBusWidth:
-      return *value = 0, kSuccess;  // it has no speed
+      return *value = 0, kSuccess;  // the emulator has no clock rate
     case kAttributeMultiprocessorCount:
       return *value = model.multiprocessors, kSuccess;
     case kAttributeL2CacheSize:

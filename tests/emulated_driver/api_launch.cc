@@ -1,4 +1,4 @@
-// Launches, and how many blocks of them the device holds.
+// Launches, and the number of resident blocks.
 #include <span>
 
 #include "tests/emulated_driver/api.h"
@@ -7,7 +7,7 @@
 namespace tarsia::emulated {
 namespace {
 
-// Reads what a launch asks for besides its shape.
+// Reads the attributes of a launch.
 CuResult ReadAttributes(std::span<const CuLaunchAttribute> attributes, LaunchShape* shape) {
   for (const CuLaunchAttribute& attribute : attributes) {
     switch (attribute.id) {
@@ -41,7 +41,7 @@ CuResult ReadConfig(const CuLaunchConfig* config, LaunchShape* shape) {
   return ReadAttributes({config->attributes, config->attribute_count}, shape);
 }
 
-// `parameters` and `extra` as cuLaunchKernel takes them.
+// `parameters` and `extra` are those of cuLaunchKernel.
 CuResult Launch(Machine& machine, Context& context, CuFunction function, const LaunchShape& shape,
                 CuStream stream, void** parameters, void** extra) {
   const std::shared_ptr<Function> found = Find(machine.functions, function);

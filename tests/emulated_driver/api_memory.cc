@@ -22,7 +22,7 @@ CuResult Copy(Machine& machine, CuDevicePtr target, CuDevicePtr source, uint64_t
   return error != kSuccess ? error : StatusToResult(to->memory.CopyIn(target, buffer));
 }
 
-// Each of these is an operation of a stream, after a check that a driver makes at once.
+// Each is a stream operation, after a check that a driver makes at once.
 CuResult EnqueueIn(Machine& machine, const std::shared_ptr<Stream>& stream, CuDevicePtr target,
                    const void* source, uint64_t bytes) {
   if (machine.Owner(target, bytes) == nullptr || source == nullptr) return kErrorInvalidValue;
@@ -64,7 +64,7 @@ CuResult EnqueueFill(Machine& machine, const std::shared_ptr<Stream>& stream, Cu
   });
 }
 
-// Calls `enqueue` with the caller's stream. Nothing to do is nothing done.
+// Calls `enqueue` with the caller's stream, unless there is nothing to do.
 template <typename F>
 CuResult InStream(const char* symbol, CuStream stream, uint64_t count, F enqueue) {
   return CallInContext(symbol, [&](Machine& machine, Context& context) -> CuResult {
@@ -74,7 +74,7 @@ CuResult InStream(const char* symbol, CuStream stream, uint64_t count, F enqueue
   });
 }
 
-// A call without a stream: in the legacy one; `wait`: until it is done.
+// A call without a stream runs in the legacy one; `wait`: wait until it is done.
 template <typename F>
 CuResult InLegacy(const char* symbol, uint64_t count, bool wait, F enqueue) {
   return CallInContext(symbol, [&](Machine& machine, Context& context) -> CuResult {
@@ -104,7 +104,8 @@ CuResult MemAlloc(CuDevicePtr* pointer, size_t bytes) {
   });
 }
 
-// Does not wait for work that uses the memory, as a driver may: it would hide that nobody did.
+// Does not wait for work that uses the memory, although a driver may: that would hide a missing
+// wait.
 CuResult MemFree(CuDevicePtr pointer) {
   return CallInContext(symbols::kMemFree, [&](Machine& machine, Context& context) -> CuResult {
     if (pointer == 0) return kSuccess;

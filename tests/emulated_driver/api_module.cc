@@ -8,7 +8,7 @@
 namespace tarsia::emulated {
 namespace {
 
-// The buffer for a log that the options of a load name, and the place of its size.
+// The log buffer in the options of a load, and the option with its size.
 struct LogBuffer {
   char* text = nullptr;
   void** size = nullptr;
@@ -100,7 +100,7 @@ CuResult ModuleGetFunction(CuFunction* function, CuModule module, const char* na
       });
 }
 
-// Registers are 0: they are the machine code's, and there is none.
+// Registers are 0, because there is no machine code.
 CuResult FuncGetAttribute(int* value, CuFunctionAttribute attribute, CuFunction function) {
   return CallInContext(symbols::kFuncGetAttribute, [&](Machine& machine, Context& /*context*/) {
     const std::shared_ptr<Function> found = Find(machine.functions, function);

@@ -26,14 +26,14 @@ CuResult WithEvent(const char* symbol, CuEvent event, F body) {
   });
 }
 
-// To wait for a captured stream means nothing, and ends the capture.
+// A wait for a captured stream is an error and ends the capture.
 CuResult CheckWaitable(const Stream& stream) {
   if (!stream.capture) return kSuccess;
   stream.capture->invalid = true;
   return kErrorStreamCaptureUnsupported;
 }
 
-// Of the legacy stream, which waits for all blocking ones, captured ones among them.
+// The legacy stream waits for all blocking streams, including captured ones.
 CuResult CheckWaitable(const std::shared_ptr<Stream>& stream) {
   if (!stream->legacy) return CheckWaitable(*stream);
   for (const std::shared_ptr<Stream>& other : stream->context->queues) {
@@ -54,7 +54,7 @@ CuResult StreamCreate(CuStream* stream, unsigned flags) {
   });
 }
 
-// Its work is still done.
+// The work of the stream is still done.
 CuResult StreamDestroy(CuStream stream) {
   return CallInContext(symbols::kStreamDestroy, [&](Machine& machine, Context& /*context*/) {
     const std::shared_ptr<Stream> queue = Find(machine.streams, stream);
@@ -73,7 +73,7 @@ CuResult StreamSynchronize(CuStream stream) {
   });
 }
 
-// Runs one operation, so that who asks again and again comes to an end.
+// Runs one operation, so that repeated queries finish the work.
 CuResult StreamQuery(CuStream stream) {
   return WithStream(symbols::kStreamQuery, stream, [](Machine& /*machine*/, auto& queue) {
     if (const CuResult error = CheckWaitable(queue)) return error;
@@ -90,7 +90,7 @@ CuResult StreamWaitEvent(CuStream stream, CuEvent event, unsigned /*flags*/) {
   });
 }
 
-// Of a stream with an object of its own; the default ones are the current context's.
+// The context of a stream with an object; the default streams belong to the current context.
 CuResult StreamGetCtx(CuStream stream, CuContext* context) {
   return Call(symbols::kStreamGetCtx, [&](Machine& machine) {
     const std::shared_ptr<Stream> queue = Find(machine.streams, stream);

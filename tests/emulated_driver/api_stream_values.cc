@@ -31,7 +31,7 @@ uint64_t ReadValue(const Context& context, CuDevicePtr address, int bytes) {
   return value;
 }
 
-// Something of another stream that can run, if there is any.
+// Runs an operation of another stream, if one can run.
 bool RunAnother(const Context& context) {
   for (const std::shared_ptr<Stream>& other :
        std::vector<std::shared_ptr<Stream>>(context.queues)) {
@@ -40,7 +40,7 @@ bool RunAnother(const Context& context) {
   return false;
 }
 
-// Runs other streams until the value is there. Where none can go on it never will be.
+// Runs other streams until the value is there. If none can run, it never will be.
 CuResult WaitForValue(Machine& machine, Context& context, CuDevicePtr address, uint64_t value,
                       int bytes, CuStreamWaitFlags condition) {
   while (!IsReached(ReadValue(context, address, bytes), value, bytes, condition)) {

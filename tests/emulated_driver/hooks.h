@@ -1,5 +1,5 @@
-// What a test may ask of the emulated driver besides CUDA: functions that the library exports under
-// these names (dlsym), with C linkage. All are thread-safe.
+// Functions for tests that the emulated driver exports besides CUDA, under these names (dlsym),
+// with C linkage. All are thread-safe.
 #ifndef TARSIA_TESTS_EMULATED_DRIVER_HOOKS_H_
 #define TARSIA_TESTS_EMULATED_DRIVER_HOOKS_H_
 
@@ -7,9 +7,9 @@
 
 namespace tarsia::emulated {
 
-// What is alive, and what was done since the library was loaded or reset.
+// The objects that are alive, and the calls since the library was loaded or reset.
 struct Counts {
-  uint64_t contexts = 0;  // alive, primary ones among them
+  uint64_t contexts = 0;  // alive, including primary ones
   uint64_t retained = 0;  // retains of primary contexts that were not released
   uint64_t allocations = 0;
   uint64_t allocated_bytes = 0;
@@ -18,12 +18,12 @@ struct Counts {
   uint64_t events = 0;
   uint64_t graphs = 0;
   uint64_t graph_execs = 0;
-  uint64_t pending = 0;    // operations that nobody has waited for
+  uint64_t pending = 0;    // operations without a wait
   uint64_t abandoned = 0;  // objects that were alive when their context was destroyed
   uint64_t calls = 0;
   uint64_t launches = 0;  // kernels that were run
 
-  // Nothing is alive, and nothing was left to a context to clean up.
+  // Whether nothing is alive, and no object was destroyed with its context.
   [[nodiscard]] bool Clean() const {
     return contexts + retained + allocations + modules + streams + events + graphs + graph_execs +
                abandoned ==
@@ -31,8 +31,8 @@ struct Counts {
   }
 };
 
-// As a new process: destroys every object, forgets counts and reports, reads the environment
-// (settings.h) again. cuInit is to be called anew.
+// Starts over like a new process: destroys every object, clears counts and reports, reads the
+// environment (settings.h) again. cuInit must be called again.
 inline constexpr const char* kResetHook = "tarsia_emulated_reset";
 using ResetHook = void (*)();
 inline constexpr const char* kCountsHook = "tarsia_emulated_counts";
@@ -41,9 +41,9 @@ using CountsHook = void (*)(Counts* counts);
 // the length of the whole text.
 inline constexpr const char* kReportHook = "tarsia_emulated_report";
 using ReportHook = uint64_t (*)(char* buffer, uint64_t size);
-// Calls `enter` before every function of the driver does its work and `leave` behind it, on the
-// thread that called; null: nothing. A test that lets memory run out leaves the simulation out of
-// it with these: a GPU runs kernels without the host's memory.
+// Calls `enter` before and `leave` after the work of every driver function, on the calling thread;
+// null: nothing. Tests of failing allocations exclude the simulation with them, because a GPU runs
+// kernels without the host's memory.
 inline constexpr const char* kAroundCallsHook = "tarsia_emulated_around_calls";
 using AroundCallsHook = void (*)(void (*enter)(), void (*leave)());
 

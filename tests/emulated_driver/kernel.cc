@@ -56,7 +56,7 @@ CuResult CheckModule(const Settings& settings, const ptx::Module& module, std::s
   return kSuccess;
 }
 
-// What a GPU answers to what the emulator found.
+// The error of a GPU for a finding of the emulator.
 CuResult ErrorOf(ptx::FindingKind kind) {
   using ptx::FindingKind;
   switch (kind) {
@@ -82,7 +82,7 @@ CuResult ErrorOf(ptx::FindingKind kind) {
   return kErrorUnknown;
 }
 
-// The blocks of a cluster: 8 run everywhere, 16 where the function says that it is made for that.
+// Checks the blocks of a cluster: 8 are always allowed, 16 if the function opts in.
 CuResult CheckCluster(const Settings& settings, const Function& function,
                       const LaunchShape& shape) {
   const auto& required = function.entry->entry->required_cluster;

@@ -1,4 +1,4 @@
-// Modules of the emulated driver, and launches of what is in them.
+// Modules of the emulated driver, and launches of their functions.
 #ifndef TARSIA_TESTS_EMULATED_DRIVER_KERNEL_H_
 #define TARSIA_TESTS_EMULATED_DRIVER_KERNEL_H_
 
@@ -14,7 +14,7 @@ namespace tarsia::emulated {
 // The largest block's shared memory on these GPUs, once a function has opted in.
 uint64_t MaxSharedOptIn(int capability);
 
-// Loads PTX text. On an error `log` says why. Machine code is refused as that of another GPU.
+// Loads PTX text. On an error `log` says why. Machine code is refused like that for another GPU.
 cuda::CuResult LoadModule(Machine& machine, Context& context, const void* image, std::string* log,
                           std::shared_ptr<Module>* module);
 
@@ -22,15 +22,15 @@ struct LaunchShape {
   ptx::Dim3 grid;
   ptx::Dim3 block;
   unsigned dynamic_shared = 0;
-  ptx::Dim3 cluster{0, 0, 0};  // zeros: what the function requires
+  ptx::Dim3 cluster{0, 0, 0};  // zeros: as the function requires
   bool cooperative = false;    // all blocks run at once
-  bool programmatic = false;   // may begin before the kernel before it has ended
+  bool programmatic = false;   // may begin before the previous kernel has ended
 };
 
-// The parameter bytes of a launch, from either form in which a caller gives them.
+// The parameter bytes of a launch, from either form in which a caller passes them.
 cuda::CuResult ReadParameters(const Function& function, void** parameters, void** extra,
                               std::vector<uint8_t>* out);
-// What a driver refuses at once.
+// The checks that a driver makes at once.
 cuda::CuResult CheckShape(const Machine& machine, const Function& function,
                           const LaunchShape& shape);
 // The launch as an operation of a stream.

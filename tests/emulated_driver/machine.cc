@@ -9,7 +9,8 @@ namespace {
 
 using namespace tarsia::cuda;
 
-// Contexts have addresses of their own, so that one's are never valid in another's kernels.
+// Contexts have separate address ranges, so that an address is never valid in kernels of another
+// context.
 constexpr uint64_t kContextSpan = uint64_t{1} << 40;
 
 struct ThreadState {
@@ -32,7 +33,8 @@ void Machine::Reset() {
   events.clear();
   streams.clear();
   for (auto& [handle, context] : contexts) {
-    for (auto& stream : context->queues) stream->pending.clear();  // may hold one another
+    for (auto& stream : context->queues)
+      stream->pending.clear();  // operations may reference each other
   }
   contexts.clear();
   primaries.clear();

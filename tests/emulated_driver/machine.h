@@ -1,5 +1,5 @@
-// The state of the emulated driver: GPUs, contexts and what belongs to them. Handles are numbers
-// that are never used twice, so that a stale one is found out.
+// The state of the emulated driver: GPUs, contexts and their objects. Handles are numbers that are
+// never reused, so that stale ones are detected.
 #ifndef TARSIA_TESTS_EMULATED_DRIVER_MACHINE_H_
 #define TARSIA_TESTS_EMULATED_DRIVER_MACHINE_H_
 
@@ -43,11 +43,11 @@ struct Context {
   uintptr_t handle;
   cuda::CuDevice device;
   ptx::Memory memory;
-  cuda::CuResult error = cuda::kSuccess;     // once there is one, it stays
+  cuda::CuResult error = cuda::kSuccess;     // never reset once set
   std::map<uint64_t, uint64_t> allocations;  // of clients: address and bytes
   std::shared_ptr<Stream> legacy;
   std::map<std::thread::id, std::shared_ptr<Stream>> per_thread;
-  // Streams that exist, and such as were destroyed before their work was done.
+  // Streams that exist, and those destroyed before their work was done.
   std::vector<std::shared_ptr<Stream>> queues;
 
   std::shared_ptr<Stream> NewQueue(bool blocking);
@@ -60,13 +60,13 @@ class Machine {
   Machine() : settings(Settings::Read()), faults(settings.faults) {}
   void Reset();
   void Count(Counts* counts) const;
-  // Adds lines to what tests and users see.
+  // Adds lines to the report for tests and users.
   void Report(const std::string& text);
 
   uintptr_t NewHandle() { return next_handle_ += 16; }
   Context* NewContext(cuda::CuDevice device);
   void DestroyContext(uintptr_t handle);
-  // The stack of the calling thread's contexts; what was there before a reset is gone.
+  // The stack of the calling thread's contexts; a reset empties it.
   std::vector<uintptr_t>& Stack();
   // The current context, or null.
   Context* Current();
@@ -117,7 +117,7 @@ Handle ToHandle(uintptr_t number) {
   return reinterpret_cast<Handle>(number);  // NOLINT(performance-no-int-to-ptr)
 }
 
-// Adds an object and gives its handle.
+// Adds an object and returns its handle.
 template <typename Handle, typename T>
 Handle Add(Machine& machine, Table<T>* table, std::shared_ptr<T> object) {
   const uintptr_t handle = machine.NewHandle();
@@ -125,8 +125,7 @@ Handle Add(Machine& machine, Table<T>* table, std::shared_ptr<T> object) {
   return ToHandle<Handle>(handle);
 }
 
-// While one lives, a function of the driver is at work: holds the lock, and tells who asked to
-// know.
+// Lives during the work of a driver function: holds the lock, and calls the hooks.
 class AtWork {
  public:
   explicit AtWork(Machine& machine) : lock_(machine.mutex), leave_(machine.leave_call) {
@@ -143,7 +142,7 @@ class AtWork {
   void (*const leave_)();
 };
 
-// A function of the driver: takes the lock, counts, fails if it is told to, and calls `body`.
+// A function of the driver: takes the lock, counts, fails if the settings say so, and calls `body`.
 template <typename Body>
 cuda::CuResult Call(const char* symbol, Body body) {
   Machine& machine = Machine::Get();
@@ -154,7 +153,7 @@ cuda::CuResult Call(const char* symbol, Body body) {
   return body(machine);
 }
 
-// Likewise one that needs a current context, and fails once that has failed.
+// The same for a function that needs a current context; fails once that context has failed.
 template <typename Body>
 cuda::CuResult CallInContext(const char* symbol, Body body) {
   return Call(symbol, [&](Machine& machine) -> cuda::CuResult {
@@ -165,8 +164,8 @@ cuda::CuResult CallInContext(const char* symbol, Body body) {
   });
 }
 
-// The stream that a caller means: one of its own, or a default one of the context; null if it is
-// none of this context.
+// The stream of a handle: a stream object, or a default stream of the context; null if it is not a
+// stream of this context.
 std::shared_ptr<Stream> FindStream(Machine& machine, Context& context, cuda::CuStream stream);
 
 }  // namespace tarsia::emulated

@@ -12,7 +12,7 @@ constexpr uint32_t kNeighbours = 16;
 
 int CapabilityOf(const Settings& settings) { return settings.major * 10 + settings.minor; }
 
-// Of a capability that no table has: what every GPU has at least.
+// For a capability that is not in the table, the limits that every GPU has.
 ptx::SmLimits LimitsOf(int capability) {
   const ptx::SmLimits* const known = ptx::FindSmLimits("sm_" + std::to_string(capability));
   if (known != nullptr) return *known;

@@ -1,4 +1,4 @@
-// What differs between the GPUs of a generation, and how many blocks they hold.
+// The differences between the GPUs of a generation, and the number of resident blocks.
 #ifndef TARSIA_TESTS_EMULATED_DRIVER_MODEL_H_
 #define TARSIA_TESTS_EMULATED_DRIVER_MODEL_H_
 
@@ -7,21 +7,21 @@
 
 namespace tarsia::emulated {
 
-// Sizes as NVIDIA's tuning guides give them.
+// Sizes from NVIDIA's tuning guides.
 struct Model {
   int multiprocessors;
-  int threads;        // a multiprocessor
-  int shared_memory;  // likewise, bytes
+  int threads;        // per multiprocessor
+  int shared_memory;  // per multiprocessor, bytes
   int l2_bytes;
 };
 Model ModelOf(int capability);
 
-// How many blocks of a function a multiprocessor holds, by threads and shared memory: registers are
-// the machine code's, and there is none.
+// The number of resident blocks of a function per multiprocessor, by threads and shared memory;
+// registers are unknown, because there is no machine code.
 uint32_t BlocksPerMultiprocessor(const Settings& settings, const Function& function,
                                  uint64_t threads, uint64_t dynamic_shared);
-// How many clusters of so many blocks the device holds. The blocks of one run on neighbouring
-// multiprocessors, of which 16 are taken to be neighbours.
+// The number of resident clusters of a size on the device. The blocks of a cluster run on
+// neighbouring multiprocessors; groups of 16 are assumed to be neighbours.
 uint32_t ClustersOfDevice(const Settings& settings, uint32_t blocks_per_multiprocessor,
                           uint64_t cluster);
 

@@ -10,22 +10,23 @@ namespace {
 
 using namespace tarsia::cuda;
 
-// Two threads of which one runs: the primary kernel's, until it lets the other go.
+// Two threads, one of which runs at a time: that of the primary kernel, until it lets the other one
+// run.
 class Baton {
  public:
-  // By the primary: hands over, and goes on when the other waits or has ended.
+  // Called by the primary: hands over, and continues when the other waits or has ended.
   void LetSecondaryRun() {
     std::unique_lock lock(mutex_);
     secondary_runs_ = true;
     changed_.notify_all();
     changed_.wait(lock, [this] { return !secondary_runs_; });
   }
-  // By the secondary: goes on when the primary hands over.
+  // Called by the secondary: continues when the primary hands over.
   void AwaitTurn() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return secondary_runs_; });
   }
-  // By the secondary: hands over.
+  // Called by the secondary: hands over.
   void LetPrimaryRun() {
     const std::lock_guard lock(mutex_);
     secondary_runs_ = false;
@@ -60,7 +61,7 @@ CuResult Run(std::span<const KernelAction> kernels, const std::function<void()>&
     });
     baton.LetSecondaryRun();
   };
-  // A kernel has ended when those before it have, too.
+  // A kernel ends only after the earlier ones.
   const CuResult own = kernels[0](overlap);
   if (wait) wait();
   if (!secondary.joinable()) return own;

@@ -1,7 +1,7 @@
-// Kernels of a stream of which each may begin before the one before it has ended (programmatic
-// dependent launch), one of them running at any time: the next one begins as soon as it may, runs
-// until it waits for the one before it, and goes on when that has ended. So it sees nothing of what
-// that writes at its end, unless it waits.
+// Kernels of a stream that may each begin before the previous one has ended (programmatic dependent
+// launch). One runs at a time: the next one begins as soon as it may, runs until it waits for the
+// previous one, and continues when that has ended. So without a wait it does not see the last
+// writes of the previous one.
 #ifndef TARSIA_TESTS_EMULATED_DRIVER_OVERLAP_H_
 #define TARSIA_TESTS_EMULATED_DRIVER_OVERLAP_H_
 
@@ -11,7 +11,7 @@
 
 namespace tarsia::emulated {
 
-// The error of the first kernel that has one, behind which none begins.
+// Returns the error of the first kernel that fails; no later one begins.
 cuda::CuResult RunOverlapped(std::span<const KernelAction> kernels);
 
 }  // namespace tarsia::emulated

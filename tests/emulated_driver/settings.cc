@@ -14,7 +14,7 @@ bool ParseNumber(std::string_view text, T* out) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-// What stands before the first `mark`, which is taken off together with it.
+// Removes and returns the text before the first `mark`, and removes the mark.
 std::string_view TakeUpTo(char mark, std::string_view* text) {
   const size_t at = text->find(mark);
   const std::string_view out = text->substr(0, at);

@@ -1,22 +1,23 @@
-// What the emulated driver reads from the environment, when it is loaded and at every reset:
+// Environment variables of the emulated driver, read when it is loaded and at every reset, with
+// defaults:
 //
-//   TARSIA_EMULATED_VERSION     what cuDriverGetVersion says: 12040
-//   TARSIA_EMULATED_DEVICES     how many GPUs there are: 1
+//   TARSIA_EMULATED_VERSION     the result of cuDriverGetVersion: 12040
+//   TARSIA_EMULATED_DEVICES     the number of GPUs: 1
 //   TARSIA_EMULATED_CAPABILITY  of all of them: 9.0
-//   TARSIA_EMULATED_MEMORY      bytes that each has: 17179869184
+//   TARSIA_EMULATED_MEMORY      bytes of memory of each: 17179869184
 //   TARSIA_EMULATED_LIMIT       instructions of warps before a launch times out: 500000000
 //   TARSIA_EMULATED_REPORT      a file that findings are added to: none (they go to stderr)
 //   TARSIA_EMULATED_TOLERATE    kinds of findings (ptx/table/findings.def) that are only reported,
 //   as
 //                               a GPU does not notice them, "uninitialised,race": none
-//   TARSIA_EMULATED_FAULTS      what fails: nothing
+//   TARSIA_EMULATED_FAULTS      calls that fail: none
 //
 //   faults = fault { "," fault }        fault = what "@" n [ "+" ] "=" code
 //
 // The n-th call of the function `what` ("cuMemAlloc_v2"; with "+" each from the n-th on) does
 // nothing and returns the code, a number. `*` stands for any call but those that explain errors:
 // "*@100+=999" is a GPU that is lost at the 100th call. `kernel` is the run of a kernel, not its
-// launch: its error shows at the next wait and stays with the context.
+// launch: its error is returned by the next wait and stays in the context.
 //
 // A symbol that is missing cannot be a setting, as dlsym has to fail: CMakeLists.txt makes
 // libraries that lack one.
@@ -50,13 +51,13 @@ struct Settings {
   std::string report;
   std::vector<std::string> tolerated;
   std::vector<Fault> faults;
-  std::string problem;  // with the environment; cuInit prints it and fails
+  std::string problem;  // a problem in the environment; cuInit prints it and fails
 
   static Settings Read();
   [[nodiscard]] bool Tolerates(std::string_view finding) const;
 };
 
-// Counts calls and says which are to fail.
+// Counts calls and selects those that fail.
 class FaultPlan {
  public:
   explicit FaultPlan(std::vector<Fault> faults) : faults_(std::move(faults)) {}

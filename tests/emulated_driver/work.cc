@@ -26,7 +26,7 @@ void AddTail(const std::shared_ptr<Stream>& stream, std::vector<Point>* after) {
   if (!stream->pending.empty()) after->push_back({stream, stream->enqueued});
 }
 
-// The rule of the legacy stream, as points to wait for.
+// Adds the points that the rule of the legacy stream makes a stream wait for.
 CuResult AddImplicit(const std::shared_ptr<Stream>& stream, std::vector<Point>* after) {
   Context& context = *stream->context;
   if (!stream->legacy) {
@@ -56,8 +56,8 @@ CuResult AddNode(Stream& stream, Action action) {
   return kSuccess;
 }
 
-// Runs what the stream's next operation has to follow. False: there is none, or something that it
-// follows cannot go on.
+// Runs the operations that the stream's next operation must follow. False: there is no next one, or
+// one that it follows cannot run.
 bool ReachFront(Stream& stream) {
   if (stream.pending.empty()) return false;
   for (const Point& point : std::vector<Point>(stream.pending.front().after)) {

@@ -1,5 +1,5 @@
-// Work of an emulated device: streams of operations that run when somebody waits for them and no
-// sooner, so that a result that is read too early is the old one; captures of streams as graphs.
+// Work of an emulated device: streams of operations that run only when a call waits for them, so
+// that a result that is read too early is the old one; captures of streams as graphs.
 #ifndef TARSIA_TESTS_EMULATED_DRIVER_WORK_H_
 #define TARSIA_TESTS_EMULATED_DRIVER_WORK_H_
 
@@ -18,17 +18,17 @@ struct Context;
 struct Stream;
 struct Capture;
 
-// What an operation does when its turn comes. An error stays with the context.
+// The work of an operation. An error stays in the context.
 using Action = std::function<cuda::CuResult()>;
 
-// A place in a stream: behind its first `number` operations.
+// A place in a stream: after its first `number` operations.
 struct Point {
   std::shared_ptr<Stream> stream;
   uint64_t number = 0;
 };
 
-// The places at which a kernel and the one behind it in its stream may overlap (programmatic
-// dependent launch): see ptx::LaunchConfig.
+// The places at which a kernel and the next one in its stream may overlap (programmatic dependent
+// launch): see ptx::LaunchConfig.
 struct Overlap {
   std::function<void()> dependents_may_start;
   std::function<void()> dependency_wait;
@@ -36,13 +36,13 @@ struct Overlap {
 using KernelAction = std::function<cuda::CuResult(const Overlap&)>;
 
 struct Operation {
-  std::vector<Point> after;  // besides what stands before it in its stream
+  std::vector<Point> after;  // besides the earlier operations of its stream
   Action run;
   KernelAction kernel;        // instead of `run`
-  bool programmatic = false;  // a kernel that may begin before the one before it has ended
+  bool programmatic = false;  // a kernel that may begin before the previous one has ended
 };
 
-// Operations in an order in which they may run, and which of them each has to follow.
+// Operations in an order in which they may run, and for each the ones it must follow.
 struct Graph {
   struct Node {
     std::vector<size_t> after;
@@ -68,9 +68,9 @@ struct Stream {
   Context* context = nullptr;
   bool blocking = true;  // waits for the legacy stream, which waits for it
   bool legacy = false;
-  bool destroyed = false;  // goes once its work is done
+  bool destroyed = false;  // removed once its work is done
   std::deque<Operation> pending;
-  bool running = false;  // an operation of it
+  bool running = false;  // one of its operations runs
   uint64_t enqueued = 0;
   uint64_t done = 0;
   // While it is captured: the nodes that the next one follows.
@@ -78,7 +78,8 @@ struct Stream {
   std::vector<size_t> frontier;
 };
 
-// A record of an event: what it stands behind, and when that had run (milliseconds of the host).
+// A record of an event: the work before it, and the time when that was done (milliseconds of the
+// host).
 struct Record {
   bool done = false;
   double milliseconds = 0;
@@ -95,20 +96,20 @@ struct Event {
 };
 
 // Adds an operation, to the graph if the stream is captured. The legacy stream waits for all
-// blocking ones, and they for it. Errors: a capture that would be waited for.
+// blocking ones, and they wait for it. Errors: a wait for a captured stream.
 cuda::CuResult Enqueue(const std::shared_ptr<Stream>& stream, Action action,
                        std::vector<Point> after = {});
-// Likewise a kernel. Captured, it waits for the one before it in any case.
+// Adds a kernel. If captured, it always waits for the previous one.
 cuda::CuResult EnqueueKernel(const std::shared_ptr<Stream>& stream, KernelAction kernel,
                              bool programmatic);
-// Runs a stream up to a place, and what that waits for.
+// Runs a stream up to a place, and the work that this waits for.
 void RunUpTo(const Point& point);
-// Runs all that is in a stream. Returns the context's error.
+// Runs all work of a stream. Returns the context's error.
 cuda::CuResult Drain(const std::shared_ptr<Stream>& stream);
-// Runs all that is in a context, of destroyed streams as well.
+// Runs all work of a context, including destroyed streams.
 cuda::CuResult DrainAll(Context& context);
-// Runs one operation; whether there was one that can run: not one behind another that is just being
-// run and waits.
+// Runs one operation and returns whether one could run; an operation cannot run while an earlier
+// one of its stream is running and waits.
 bool RunOne(const std::shared_ptr<Stream>& stream);
 
 cuda::CuResult RecordEvent(const std::shared_ptr<Event>& event,
@@ -116,10 +117,10 @@ cuda::CuResult RecordEvent(const std::shared_ptr<Event>& event,
 cuda::CuResult WaitForEvent(const std::shared_ptr<Stream>& stream, const Event& event);
 
 cuda::CuResult BeginCapture(const std::shared_ptr<Stream>& stream, cuda::CuStreamCaptureMode mode);
-// Gives the graph, or an error and no graph; either way the capture is over.
+// Returns the graph, or an error and no graph; ends the capture in both cases.
 cuda::CuResult EndCapture(const std::shared_ptr<Stream>& stream, std::shared_ptr<Graph>* graph);
-// A call that may wait for the device or change its memory, and is not enqueued. An error if a
-// capture forbids it, which then comes to nothing.
+// Checks a call that may wait for the device or change its memory and is not enqueued. An error if
+// a capture forbids it; the capture is then invalid.
 cuda::CuResult CheckUncaptured(Context& context);
 
 }  // namespace tarsia::emulated

@@ -1,4 +1,4 @@
-// examples/softmax.tsa against the formula in f64, with rows of every awkward kind.
+// examples/softmax.tsa against the formula in f64, with all kinds of difficult rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,7 +87,7 @@ TEST(Softmax, AgreesWithTheFormula) {
   }
 }
 
-// Without the largest element taken off first, exp would overflow f32 here.
+// Without subtracting the largest element first, exp would overflow f32 here.
 TEST(Softmax, LargeValues) {
   Tensor x = RandomRows(9, 40, 640, 5);
   for (uint64_t& code : x.codes) code = Code(1000 + std::floor(Decode(kF16, code)));

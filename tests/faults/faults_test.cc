@@ -1,14 +1,13 @@
 // Programs with a planted fault: the interpreter's --check and the emulator over the code for every
-// target must say what is wrong and in which line of the program, and nothing else. Beside each
-// stands its correct twin, of which neither may say anything.
+// target must report the fault and its line of the program, and nothing else. Each has a correct
+// twin, for which neither may report anything.
 //
 // A file has two kernels of the same parameters, `faulty` and `right`, and directives as a spec
-// file (tests/spec/README.md) for both; outputs are those of `right`. Lines at which something must
-// be found end with `// fault: check ID`, `// fault: ptx KIND` or both, separated by a comma: what
-// the interpreter calls it, and what the emulator does. Where bits that nobody wrote are moved
-// before they matter, the two are on different lines. The emulator reports a race at the later of
-// its two lines, the interpreter at the access that comes second; what a faulty program does
-// afterwards is reported too.
+// file (tests/spec/README.md) for both; outputs are those of `right`. Lines with a finding end with
+// `// fault: check ID`, `// fault: ptx KIND` or both, separated by a comma: the name of the
+// interpreter and that of the emulator. If unwritten bits are moved before they matter, the two are
+// on different lines. The emulator reports a race at the later of its two lines, the interpreter at
+// the second access; later faults of a faulty program are reported too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,13 +32,13 @@ namespace {
 using harness::Case;
 using spec::SpecFile;
 
-// No program here comes near, but for those that do not end.
+// Only endless programs here reach it.
 constexpr uint64_t kMaxInstructions = 20'000;
 
-// "12: race", what was found or must be, by line of the program.
+// "12: race": the actual or expected findings by line of the program.
 using FindingSet = std::set<std::string>;
 
-// A program that does not end is stopped wherever it happens to be.
+// An endless program is stopped at an arbitrary line.
 std::string Entry(uint32_t line, std::string_view kind) {
   const bool somewhere = kind == "instruction-budget" || kind == "limit";
   return (somewhere ? "somewhere" : std::to_string(line)) + ": " + std::string(kind);
@@ -59,7 +58,7 @@ const std::vector<SpecFile>& Files() {
   return files;
 }
 
-// What the file says of one side, "check" or "ptx".
+// The expected findings of one side, "check" or "ptx".
 FindingSet Marked(const SpecFile& file, std::string_view side) {
   constexpr std::string_view kMark = "// fault: ";
   FindingSet out;
@@ -96,7 +95,7 @@ std::optional<Case> CaseOf(const SpecFile& file, const std::string& kernel) {
 
 // ---- what is found -----------------------------------------------------------------------------
 
-// Runs programs on a device of the runtime and keeps what it says of them.
+// Runs programs on a device of the runtime and keeps its findings.
 class Recorder final : public harness::Witness {
  public:
   explicit Recorder(std::shared_ptr<runtime::Device> device) : device_(std::move(device)) {}
@@ -145,7 +144,7 @@ class Recorder final : public harness::Witness {
 
 FindingSet FindingsOn(std::shared_ptr<runtime::Device> device, const Case& c) {
   const Recorder recorder(std::move(device));
-  const harness::CaseResult result = harness::RunCase(c, recorder);  // its outputs mean nothing
+  const harness::CaseResult result = harness::RunCase(c, recorder);  // its outputs are not used
   EXPECT_TRUE(recorder.ran()) << result.Text(c);
   return recorder.found();
 }
@@ -187,7 +186,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(FaultTest);
 INSTANTIATE_TEST_SUITE_P(File, FaultTest, testing::Range<size_t>(0, Files().size()),
                          [](const auto& one) { return Files()[one.param].mnemonic; });
 
-// What a program of the VM can do wrong occurs, by each of the two.
+// Every kind of fault that a program can have occurs, on both sides.
 TEST(Faults, EveryKindOccurs) {
   const std::vector<std::pair<std::string_view, std::vector<std::string_view>>> sides = {
       {"check",

@@ -1,6 +1,6 @@
 // Fuzzes the bytecode: whatever the bytes, an error or a module that is written as the same bytes.
-// Each input is tried as it is, and again with its magic, length and checksum put right, so that
-// those keep nothing from being tried.
+// Each input is tried unchanged, and again with correct magic, length and checksum, so that those
+// do not hide the rest.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -20,7 +20,7 @@ void Check(const std::string& bytes) {
   CheckModule(*std::move(module), SourceFile("fuzz.tsb", ""));
 }
 
-// With the header that the rest needs, of a version of the format.
+// The bytes with a valid header of a version of the format.
 std::string Sealed(std::string bytes, uint16_t minor) {
   using namespace bytecode;  // NOLINT
   if (bytes.size() < kHeaderBytes) bytes.resize(kHeaderBytes);

@@ -1,5 +1,4 @@
-// What must hold of any module that the fuzzers get to see. A breach aborts, with a line that says
-// which one.
+// The properties of every module of the fuzzers. A violation aborts with a line that names it.
 #ifndef TARSIA_TESTS_FUZZ_MODULE_CHECKS_H_
 #define TARSIA_TESTS_FUZZ_MODULE_CHECKS_H_
 
@@ -25,7 +24,7 @@ inline std::span<const uint8_t> BytesOf(const std::string& text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
-// A valid module survives both forms, and specialises or says why not.
+// A valid module survives both forms, and specialises or fails with an error.
 inline void CheckValid(const ValidModule& valid) {
   const Module& module = valid.module();
   Diagnostics diagnostics;

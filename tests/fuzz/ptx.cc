@@ -53,7 +53,8 @@ bool Check(const std::string& text) {
 }  // namespace
 }  // namespace tarsia::ptx
 
-// What is no PTX is run, but not kept to be changed further (-1): it would soon outnumber the rest.
+// Texts that are not PTX are run, but not kept in the corpus (-1): they would soon outnumber the
+// rest.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   return tarsia::ptx::Check(std::string(reinterpret_cast<const char*>(data), size)) ? 0 : -1;
 }

@@ -1,6 +1,6 @@
-// How libFuzzer changes PTX: as text that mostly stays PTX. Statements come, go, change places and
-// have words replaced, and new ones are made from the table of instructions. Some changes are of
-// bytes all the same, so that the lexer gets its share.
+// How libFuzzer changes PTX: as text that mostly stays PTX. Statements are added, removed and
+// moved, words are replaced, and new statements are made from the table of instructions. Some
+// changes are of bytes, to test the lexer.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -48,7 +48,7 @@ class Mutator {
     }
   }
 
-  // Mostly a statement of a body, which begins with its registers, and not what holds it together.
+  // Mostly a statement of a body, which begins with its registers, not the lines around it.
   size_t PickStatement() {
     if (OneIn(16)) return Pick(statements_.size());
     size_t first = 0;
@@ -110,7 +110,7 @@ class Mutator {
     return Any(kNumbers);
   }
 
-  // By a number, or by a word from anywhere.
+  // Replaces it by a number, or by a word from anywhere.
   void ReplaceWord(std::string* statement) {
     const auto words = WordsOf(*statement);
     if (words.empty()) return;
@@ -157,7 +157,7 @@ class Mutator {
     return text + "}";
   }
 
-  // The words behind a mnemonic, as far as operands depend on them.
+  // The modifiers of a mnemonic that operands depend on.
   struct Chosen {
     std::vector<Type> types;
     size_t vector = 1;

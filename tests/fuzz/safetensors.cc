@@ -1,4 +1,4 @@
-// Fuzzes the reader of .safetensors headers: whatever the bytes, tensors that lie within the file.
+// Fuzzes the reader of .safetensors headers: for any bytes, the tensors lie within the file.
 #include "runtime/files/safetensors.h"
 
 #include <algorithm>

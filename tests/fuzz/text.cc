@@ -1,4 +1,4 @@
-// Fuzzes parser, printer, formatter and validator: whatever the text, errors or a module that
+// Fuzzes parser, printer, formatter and validator: any text causes errors or makes a module that
 // survives every form.
 #include "tests/fuzz/module_checks.h"
 

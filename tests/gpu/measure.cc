@@ -3,8 +3,8 @@
 //
 //   gpu_measure [--folder DIR] [--small]
 //
-// DIR holds copy.tsa and rate.tsa. `--small` is for the emulated driver: little work, which is
-// timed but whose times are not told.
+// DIR holds copy.tsa and rate.tsa. `--small` is for the emulated driver: little work, whose times
+// are not reported.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Options {
   [[nodiscard]] int launches_a_round() const { return small ? 2 : 10; }
 };
 
-// What a measurement needs of the GPU.
+// The GPU and its objects for a measurement.
 struct Bench {
   const cuda::Driver* driver = nullptr;
   std::shared_ptr<const cuda::Gpu> gpu;
@@ -84,7 +84,7 @@ Result<std::unique_ptr<runtime::LoadedKernel>> LoadKernel(const Bench& bench,
   return bench.device->Load(*made.program);
 }
 
-// The median over rounds of the milliseconds that a launch takes, as part of a graph of launches.
+// The median over rounds of the milliseconds of a launch in a graph of launches.
 Result<double> TimeLaunches(const Bench& bench, const std::function<Status(void*)>& launch) {
   const int launches = bench.options.launches_a_round();
   TARSIA_TRY(const cuda::Stream stream, cuda::Stream::Create(bench.gpu));
@@ -109,7 +109,7 @@ Result<double> TimeLaunches(const Bench& bench, const std::function<Status(void*
   return times[times.size() / 2];
 }
 
-// Launches once and waits, then times further launches; the times of a rehearsal mean nothing.
+// Launches once and waits, then times further launches; the times with --small are meaningless.
 Result<ordered_json> Run(const Bench& bench, const runtime::LoadedKernel& kernel,
                          const launch::LaunchArgs& args,
                          const std::function<Result<bool>()>& verify) {

@@ -23,11 +23,12 @@ namespace {
 using compiler::Target;
 
 constexpr size_t kKernelsOfCall = 256;
-// And so many bytes of text, which keep a call below a minute on a busy machine.
+// The most bytes of text, so that a call takes less than a minute on a busy machine.
 constexpr size_t kBytesOfCall = size_t{8} << 20;
 constexpr size_t kOneInOfSame = 16;
 constexpr size_t kOneInOfOthers = 4;
-// Tiles that fill the registers spill some around their fullest place. More is bad code.
+// Tiles that fill the registers may spill a little at the point of highest pressure. More is bad
+// code.
 constexpr int64_t kMostSpillBytes = 4096;
 
 // ---- one text of many --------------------------------------------------------------------------
@@ -54,14 +55,14 @@ std::string Renamed(const std::string& text, const std::string& name, const std:
   return out.append(text, from);
 }
 
-// The names that a module gives to its entry, functions and variables, but for the shared array.
+// The names of the entry, functions and variables of a module, except the shared array.
 std::set<std::string> NamesOf(const compiler::CompiledKernel& kernel) {
   std::set<std::string> names = {kernel.name};
   std::istringstream lines(kernel.ptx);
   for (std::string line; std::getline(lines, line);) {
     const bool function = line.starts_with(".func") || line.starts_with(".visible .func");
     if (!function && !line.starts_with(".global") && !line.starts_with(".const")) continue;
-    // Behind the name of a variable stands `[`, ` =` or `;`.
+    // The name of a variable is followed by `[`, ` =` or `;`.
     const size_t end = function ? std::min(line.find_last_not_of("( ") + 1, line.size())
                                 : line.find_last_not_of(' ', line.find_first_of("[=;") - 1) + 1;
     const size_t begin = line.rfind(' ', end - 1) + 1;
@@ -88,7 +89,7 @@ std::string WithoutLines(const std::string& ptx) {
 
 struct Pending {
   compiler::CompiledKernel kernel;
-  size_t body = 0;  // hash of the PTX but for its header
+  size_t body = 0;  // hash of the PTX without its header
 };
 
 enum class Amount : uint8_t { kNone, kCover, kAll };
@@ -184,7 +185,7 @@ class Assembly {
     }
   }
 
-  // A failing text is kept, for it has many kernels.
+  // Keeps a failing text, which has many kernels.
   static std::string Keep(const std::string& ptx) {
     const std::string path =
         testing::TempDir() + "assembly-" + std::to_string(std::hash<std::string>()(ptx)) + ".ptx";

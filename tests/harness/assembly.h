@@ -1,11 +1,10 @@
-// Every PTX that a test program makes goes through ptxas, where there is one: it must be taken,
-// with no warning, and spill no more than a few registers. A test program collects what it makes
-// and has it assembled at its end, many kernels in one call.
+// If ptxas is available, it assembles all PTX that a test program makes: it must accept it without
+// a warning and spill no more than a few registers. A test program collects its PTX and has it
+// assembled at its end, many kernels in one call.
 //
-// TARSIA_ASSEMBLE says how much: `all` is everything for every target; `cover` (the default)
-// everything for sm_90a, and for the others one in four, or in sixteen of what is the same text
-// for sm_90a; `none`.
-// TARSIA_LONG=1 is `all`.
+// TARSIA_ASSEMBLE selects how much: `all` is everything for every target; `cover` (the default) is
+// everything for sm_90a, and for the other targets one in four, or one in sixteen of the texts that
+// equal those for sm_90a; `none`. TARSIA_LONG=1 is `all`.
 #ifndef TARSIA_TESTS_HARNESS_ASSEMBLY_H_
 #define TARSIA_TESTS_HARNESS_ASSEMBLY_H_
 
@@ -16,10 +15,10 @@ namespace tarsia::harness {
 // Remembers a kernel for the end of the tests. The same text twice counts once.
 void Collect(const compiler::CompiledKernel& kernel, compiler::Target target);
 
-// For programs that nobody wrote: their tiles may well take more registers than there are.
+// For generated programs, whose tiles may need more registers than there are.
 void AllowSpills();
 
-// For tests about what ptxas takes: `cover` is everything too.
+// For tests about what ptxas accepts: `cover` then means everything.
 void AssembleEverything();
 
 }  // namespace tarsia::harness

@@ -1,5 +1,5 @@
-// A case: a program, what it is given, and what must come out. It is written once and run by every
-// witness that exists (tests/harness/witness.h), with no change.
+// A case: a program, its inputs, and its expected results. It is written once and run unchanged by
+// every witness (tests/harness/witness.h).
 #ifndef TARSIA_TESTS_HARNESS_CASE_H_
 #define TARSIA_TESTS_HARNESS_CASE_H_
 
@@ -20,8 +20,8 @@ struct ScalarInput {
   uint64_t code = 0;
 };
 
-// What a pointer parameter holds before the launch: a tensor of the type and shape of the kernel's
-// view of it, put into memory in the order that the view names; or, if `raw`, bytes as they are.
+// The contents of a pointer parameter before the launch: a tensor of the type and shape of the
+// kernel's view, stored in the layout of the view; or, if `raw`, plain bytes.
 struct Input {
   std::string name;
   Tensor value;
@@ -29,7 +29,8 @@ struct Input {
   std::vector<uint8_t> bytes = {};
 };
 
-// What a pointer parameter holds after it. One that is also an input is read and written.
+// The contents of a pointer parameter after the launch. One that is also an input is read and
+// written.
 struct Output {
   std::string name;
   Expectation expected;
@@ -47,12 +48,12 @@ struct Case {
   // If not empty, specialisation or launch must fail with a message that contains it.
   std::string error;
   // Ids of the findings that a checking witness must report, and no others. A program with a
-  // finding has no meaning, so that its outputs are then compared by checking witnesses only.
+  // finding has undefined behaviour, so only checking witnesses compare its outputs.
   std::vector<std::string> findings;
   // If not empty, all lines that must be printed.
   std::vector<std::string> lines;
-  // Which of the witnesses that compile run it. One in turn: which follows from the program, so
-  // that many programs spread over all. With TARSIA_LONG set it is all of them.
+  // Which of the compiling witnesses run it. kOneInTurn: one, chosen by the program, so that many
+  // programs use all of them. With TARSIA_LONG set, all of them.
   enum class Compiled : uint8_t { kAll, kOneInTurn, kNone };
   Compiled compiled = Compiled::kAll;
 };

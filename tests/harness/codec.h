@@ -1,5 +1,5 @@
-// Codes and numbers by plain formulas, for expectations: nothing here goes through the library's
-// own conversions. All functions are pure.
+// Codes and numbers by plain formulas, for expectations: nothing here uses the library's own
+// conversions. All functions are pure.
 #ifndef TARSIA_TESTS_HARNESS_CODEC_H_
 #define TARSIA_TESTS_HARNESS_CODEC_H_
 
@@ -16,14 +16,14 @@ double Decode(DType type, uint64_t code);
 // The imaginary part of a complex code; 0 for all other types.
 double DecodeImaginary(DType type, uint64_t code);
 
-// The code of a number that the type holds exactly (bit for bit: -0 is not 0); nothing otherwise.
-// NaN gives the positive quiet NaN. Complex types: the imaginary part is 0.
+// The code of a number that the type holds exactly (bit for bit: -0 is not 0); empty otherwise. For
+// NaN, the positive quiet NaN. Complex types: the imaginary part is 0.
 std::optional<uint64_t> EncodeExact(DType type, double value);
 
-// The code of an integer, sign and magnitude; nothing where the integer type cannot hold it.
+// The code of an integer, given as sign and magnitude; empty if the integer type cannot hold it.
 std::optional<uint64_t> EncodeInteger(DType type, bool negative, uint64_t magnitude);
 
-// The code of an integer value as a number; for every integer type and bool.
+// The integer value of a code, for every integer type and bool.
 int64_t DecodeInteger(DType type, uint64_t code);
 
 bool IsNan(DType type, uint64_t code);

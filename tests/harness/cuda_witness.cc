@@ -13,7 +13,7 @@ namespace tarsia::harness {
 
 using runtime::Device;
 
-// The device, opened anew after a kernel has ended its context, where that can be done.
+// The device, reopened after a kernel has destroyed its context, if that is possible.
 class CudaWitness::Machine {
  public:
   explicit Machine(std::string library) : library_(std::move(library)) {
@@ -36,12 +36,12 @@ class CudaWitness::Machine {
     return OkStatus();
   }
 
-  // After a kernel did what stops a context.
+  // Call after a kernel has destroyed the context.
   void Drop() {
     if (reset_ != nullptr) device_ = nullptr;
   }
 
-  // What the emulated driver found since it was opened.
+  // The findings of the emulated driver since it was opened.
   [[nodiscard]] std::string Findings() const {
     if (report_ == nullptr) return "";
     std::string text(report_(nullptr, 0) + 1, '\0');
@@ -69,7 +69,7 @@ Status Launch(Device& device, const Program& program, std::span<const Argument> 
   return launched.ok() ? OkStatus() : Status(launched.error());
 }
 
-// No case comes near; a loop without end does.
+// More than any case needs; stops endless loops.
 constexpr const char* kMaxInstructions = "20000000";
 
 std::string_view Which() {
@@ -87,7 +87,7 @@ CudaWitness::CudaWitness() {
   emulated_ = Which() != "gpu";
   name_ = emulated_ ? "cuda:0 over the emulated driver" : "cuda:0";
   if (emulated_) {
-    setenv(runtime::kCudaCodeVariable, "ptx", 0);  // do not ask an assembler in vain
+    setenv(runtime::kCudaCodeVariable, "ptx", 0);  // do not search for an assembler
     setenv("TARSIA_EMULATED_LIMIT", kMaxInstructions, 0);
   }
   machine_ = std::make_unique<Machine>(emulated_ ? TARSIA_EMULATED_DRIVER : "");

@@ -52,7 +52,7 @@ Result<runtime::LaunchResult> LaunchOn(Device& device, const runtime::LoadedKern
   runtime::LaunchRequest request;
   request.args = args;
   request.options = &options;
-  // Extents that make no workspace are the launch's to explain.
+  // The launch reports extents for which there is no workspace.
   const Result<uint64_t> bytes = kernel.WorkspaceBytes(scalars);
   if (bytes.ok() && *bytes > 0) {
     TARSIA_TRY(request.workspace, memory.Allocate(*bytes));

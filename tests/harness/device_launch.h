@@ -1,4 +1,4 @@
-// Launches on a device of the runtime, for the witnesses that are one.
+// Launches on a device of the runtime, for witnesses that use one.
 #ifndef TARSIA_TESTS_HARNESS_DEVICE_LAUNCH_H_
 #define TARSIA_TESTS_HARNESS_DEVICE_LAUNCH_H_
 
@@ -10,7 +10,7 @@
 namespace tarsia::harness {
 
 // Copies the host's memory to the device, launches with a workspace of the kernel's size, waits,
-// and copies back what came of it.
+// and copies back the results.
 Result<runtime::LaunchResult> LaunchOn(runtime::Device& device, const runtime::LoadedKernel& kernel,
                                        std::span<const Argument> arguments,
                                        const vm::LaunchOptions& options);

@@ -8,7 +8,7 @@
 namespace tarsia::harness {
 namespace {
 
-// No case comes near; a loop without end does.
+// More than any case needs; stops endless loops.
 constexpr uint64_t kMaxInstructions = 4'000'000;
 
 }  // namespace

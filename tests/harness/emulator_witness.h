@@ -1,6 +1,6 @@
 // The compiler and the PTX emulator as a witness: a program is compiled for one target, its PTX is
-// run on the CPU. What the emulator finds (an access outside of a buffer, a use of bits that nobody
-// wrote, a race, a barrier that not all reach) is a fault.
+// run on the CPU. A finding of the emulator (an access outside of a buffer, a use of unwritten
+// bits, a race, a barrier that not all threads reach) is a fault.
 #ifndef TARSIA_TESTS_HARNESS_EMULATOR_WITNESS_H_
 #define TARSIA_TESTS_HARNESS_EMULATOR_WITNESS_H_
 

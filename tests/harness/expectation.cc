@@ -8,8 +8,8 @@
 namespace tarsia::harness {
 namespace {
 
-// A result for a true value, `slack` away at most. A value may overflow to infinity only where the
-// slack reaches beyond the largest finite one.
+// Whether a result is within `slack` of the true value. It may be infinite only if the slack
+// extends past the largest finite value.
 bool Within(DType type, double truth, double got, double slack) {
   if (std::isnan(truth) || std::isnan(got)) return std::isnan(truth) && std::isnan(got);
   if (std::isinf(truth)) return got == truth;

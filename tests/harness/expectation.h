@@ -1,4 +1,4 @@
-// What an output must be, how near a result must come to it, and whether it does.
+// The expected value of an output, its tolerance, and the comparison with a result.
 #ifndef TARSIA_TESTS_HARNESS_EXPECTATION_H_
 #define TARSIA_TESTS_HARNESS_EXPECTATION_H_
 
@@ -33,18 +33,18 @@ struct Expectation {
 // Whether element `k` may be `code`.
 bool Accepts(const Expectation& expected, size_t k, uint64_t code);
 
-// "" if the result is as expected; otherwise the first element that differs, what was expected and
-// what came, and how many differ.
+// "" if the result is as expected; otherwise the first element that differs, its expected and
+// actual value, and the number of differences.
 std::string Compare(const Expectation& expected, const Tensor& got);
 
-// How far a sum of `k` products may be from the truth when it is accumulated in `accumulator`, in
-// any order: (4 sqrt(k) + 8) * eps * magnitude, eps the distance from 1 to the next value and
-// magnitude the sum of |x| |w|. (Rounding errors are taken as independent, four standard deviations
-// wide, with a little more for short sums.)
+// The error bound of a sum of `k` products that is accumulated in `accumulator` in any order: (4
+// sqrt(k) + 8) * eps * magnitude, eps the distance from 1 to the next value and magnitude the sum
+// of |x| |w|. (Rounding errors are assumed independent; four standard deviations, with a little
+// more for short sums.)
 double AccumulationBound(int64_t k, DType accumulator, double magnitude);
 
-// The whole bound of an output: the above, plus half a unit in the last place of the output where
-// the sum may end, plus the roundings on the way that the caller writes out.
+// The whole bound of an output: AccumulationBound, plus half a unit in the last place of the output
+// for the final rounding, plus other roundings that the caller lists.
 double OutputBound(int64_t k, DType accumulator, double magnitude, DType output, double value,
                    double other_roundings = 0);
 

@@ -1,5 +1,5 @@
-// Faults on purpose. A comparison that accepts one of them proves nothing, so tests put faults into
-// right results and show that each is rejected.
+// Deliberate faults. A comparison that accepts one of them proves nothing, so tests put faults into
+// correct results and show that each is rejected.
 #ifndef TARSIA_TESTS_HARNESS_FAULTS_H_
 #define TARSIA_TESTS_HARNESS_FAULTS_H_
 
@@ -12,20 +12,20 @@ namespace tarsia::harness {
 
 struct Fault {
   std::string name;
-  Tensor output;  // a right result made wrong
+  Tensor output;  // a correct result with a fault
 };
 
 // Of a matrix (or any tensor of rank 2 or more; leading dimensions are rows):
 // - all zero;
-// - the first and the last tile of `tile_rows` x `tile_columns` left zero, as if nobody wrote it;
+// - the first and the last tile of `tile_rows` x `tile_columns` left zero, as if never written;
 // - one element that holds another one's value (one that is not nearly the same), at `positions`
 //   places spread over the tensor;
 // - the same places left NaN.
-// Faults that would change nothing (zeros that are right) are left out.
+// Faults that would change nothing (correct zeros) are left out.
 std::vector<Fault> OutputFaults(const Tensor& right, int64_t tile_rows, int64_t tile_columns,
                                 int positions = 8);
 
-// "" when the right result is accepted and every fault is rejected; otherwise which was not.
+// "" if the correct result is accepted and every fault is rejected; otherwise the one that was not.
 std::string ProveRejection(const Expectation& expected, const Tensor& right,
                            const std::vector<Fault>& faults);
 

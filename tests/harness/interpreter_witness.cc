@@ -7,7 +7,7 @@
 namespace tarsia::harness {
 namespace {
 
-// No case comes near; a loop without end does.
+// More than any case needs; stops endless loops.
 constexpr uint64_t kMaxInstructions = 50'000'000;
 
 launch::LaunchArgs ToLaunchArgs(std::span<const Argument> arguments) {

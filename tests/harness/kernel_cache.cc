@@ -17,10 +17,10 @@
 namespace tarsia::harness {
 namespace {
 
-// Of a test that goes on to other programs, the last ones are enough.
+// The last kernels are enough for tests of many programs.
 constexpr size_t kMostKernels = 64;
 
-// For a look at what was run: a file for each program in the folder that the variable names.
+// For debugging: writes a file for each program to the folder that the variable names.
 void Keep(const compiler::CompiledKernel& kernel, std::string_view target) {
   const char* folder = std::getenv("TARSIA_KEEP_PTX");
   if (folder == nullptr) return;
@@ -69,7 +69,7 @@ std::shared_ptr<const CachedKernel> Make(const Program& program, const SourceFil
 
 std::shared_ptr<const CachedKernel> LoadCached(const Program& program, const SourceFile& source,
                                                compiler::Target target) {
-  // The most recent first. Lines of the source are in what the compiler makes.
+  // The most recent first. The key includes line numbers, because the compiler's output has them.
   static std::list<std::pair<std::string, std::shared_ptr<const CachedKernel>>> cache;
   std::string key = std::string(Row(target).name) + "\n" + source.name() + "\n" +
                     std::string(source.text()) + "\n" + Print(program.module());

@@ -1,6 +1,5 @@
-// Kernels made ready for the devices ptx:TARGET, once in a process for each text: tests launch one
-// program many times. Every PTX that is made here is handed to the assembly of
-// tests/harness/assembly.h.
+// Kernels prepared for the devices ptx:TARGET, once per process for each text: tests launch one
+// program many times. All PTX made here is passed to tests/harness/assembly.h.
 #ifndef TARSIA_TESTS_HARNESS_KERNEL_CACHE_H_
 #define TARSIA_TESTS_HARNESS_KERNEL_CACHE_H_
 
@@ -18,7 +17,7 @@ struct CachedKernel {
   std::string fault;  // the emulator does not know the code
   std::shared_ptr<runtime::Device> device;
   std::unique_ptr<runtime::LoadedKernel> kernel;  // null after an error or a fault
-  std::string body;  // the PTX but for the lines that name its version and target
+  std::string body;  // the PTX without the lines that name its version and target
 };
 
 // Single-threaded, as tests are.

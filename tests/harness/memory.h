@@ -1,5 +1,5 @@
-// The memory behind a pointer parameter: guarded on both sides, poisoned where nothing was given,
-// and searched afterwards for anything that should not have changed.
+// The memory of a pointer parameter: guarded on both sides, poisoned where there is no input, and
+// checked afterwards for unexpected changes.
 #ifndef TARSIA_TESTS_HARNESS_MEMORY_H_
 #define TARSIA_TESTS_HARNESS_MEMORY_H_
 
@@ -12,8 +12,8 @@
 
 namespace tarsia::harness {
 
-// What elements hold that nobody has written: two patterns that differ in every type, so that an
-// element left unwritten is found with one of them, whatever it ought to be.
+// The contents of unwritten elements: two patterns that differ in every type, so that an unwritten
+// element is found with one of them, whatever its correct value.
 enum class Poison : uint8_t {
   kNan,      // NaN where the type has one, else all ones
   kPattern,  // bits of 0x5A..
@@ -23,25 +23,25 @@ uint64_t PoisonCode(Poison poison, DType type);
 class GuardedMemory {
  public:
   static constexpr uint64_t kGuardBytes = 4096;
-  // Addresses are aligned to this or what the layout wants, and to no more.
+  // Addresses are aligned to this or to the layout's alignment, and to no more.
   static constexpr uint64_t kAlignment = 256;
 
-  // `bytes` at least those of the layout. Every element is poisoned; padding of packed layouts is
-  // zero; all else is all ones, which is NaN to whoever reads too far.
+  // `bytes` is at least the size of the layout. Every element is poisoned; padding of packed
+  // layouts is zero; all other bits are ones, which reads past the end see as NaN.
   GuardedMemory(const MemLayout& layout, DType type, uint64_t bytes, Poison poison);
-  // Of bytes without a meaning.
+  // Memory of plain bytes.
   GuardedMemory(uint64_t bytes, Poison poison);
 
   void Write(const Tensor& tensor);
   void WriteBytes(const std::vector<uint8_t>& bytes);
-  // Call before the launch: remembers what is there.
+  // Call before the launch: records the contents.
   void Seal();
 
   [[nodiscard]] uint8_t* data() { return storage_.data() + base_; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
   [[nodiscard]] Tensor Read() const;
 
-  // "" or what changed that should not have: guards and padding, and if not `writable` anything.
+  // "" or the unexpected change: to guards or padding, or, if not `writable`, to anything.
   [[nodiscard]] std::string FindDamage(bool writable) const;
 
  private:

@@ -13,7 +13,7 @@
 namespace tarsia::harness {
 namespace {
 
-// Knows the scalar parameters and nothing else.
+// Knows only the scalar parameters.
 class ScalarEnv final : public EvalEnv {
  public:
   ScalarEnv(const Program& program, const std::vector<uint64_t>& scalars) {

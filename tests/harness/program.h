@@ -1,4 +1,4 @@
-// From a text to a program that can be launched, and what it makes of its pointers.
+// Makes a launchable program from a text, and finds the views of its pointers.
 #ifndef TARSIA_TESTS_HARNESS_PROGRAM_H_
 #define TARSIA_TESTS_HARNESS_PROGRAM_H_
 
@@ -24,7 +24,7 @@ struct Made {
 // A program of the folder examples/.
 SourceFile ReadExample(const std::string& name);
 
-// Parses, validates and specialises. `kernel` may be empty where the text has only one.
+// Parses, validates and specialises. `kernel` may be empty if the text has only one.
 Made MakeProgram(const SourceFile& source, std::string_view kernel,
                  const std::vector<Binding>& constants);
 

@@ -1,4 +1,4 @@
-// Runs a case on a witness and judges what came out.
+// Runs a case on a witness and judges the result.
 #ifndef TARSIA_TESTS_HARNESS_RUN_CASE_H_
 #define TARSIA_TESTS_HARNESS_RUN_CASE_H_
 
@@ -16,18 +16,18 @@ struct CaseResult {
   std::vector<std::string> failures;  // none: the case holds
   std::vector<Tensor> outputs;        // of Case::outputs; none when the launch failed
   [[nodiscard]] bool ok() const { return failures.empty(); }
-  // The failures, one a line, with the place and title of the case.
+  // The failures, one per line, with the place and title of the case.
   [[nodiscard]] std::string Text(const Case& c) const;
 };
 
 // Outputs are poisoned, every buffer is guarded, inputs must not change.
 CaseResult RunCase(const Case& c, const Witness& witness, Poison poison = Poison::kNan);
-// The same with a program that was made from the case before, for cases that share one.
+// The same with an existing program, for cases that share one.
 CaseResult RunProgram(const Program& program, const Case& c, const Witness& witness,
                       Poison poison = Poison::kNan);
 
-// Runs a case on every witness, the poisons taking turns; the failures of all, with their names.
-// The case holds if there are none. `program` may be null.
+// Runs a case on every witness, with alternating poisons; returns all failures with the names of
+// the witnesses. The case holds if there are none. `program` may be null.
 CaseResult RunEverywhere(const Case& c, const Program* program = nullptr);
 
 }  // namespace tarsia::harness

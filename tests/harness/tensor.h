@@ -1,4 +1,4 @@
-// A tensor as a case holds it: codes in row-major order, whatever its order in memory will be.
+// A tensor of a case: codes in row-major order, independent of its order in memory.
 #ifndef TARSIA_TESTS_HARNESS_TENSOR_H_
 #define TARSIA_TESTS_HARNESS_TENSOR_H_
 

@@ -11,7 +11,7 @@
 namespace tarsia::harness {
 namespace {
 
-// Whether the environment asks for a witness of this name.
+// Whether the environment selects a witness of this name.
 bool IsWanted(std::string_view name) {
   const char* const text = std::getenv("TARSIA_WITNESSES");
   if (text == nullptr || text[0] == '\0') return true;
@@ -22,7 +22,7 @@ bool IsWanted(std::string_view name) {
   return false;
 }
 
-// The one list of witnesses.
+// The list of witnesses.
 std::vector<const Witness*> Available() {
   static const InterpreterWitness plain(false);
   static const InterpreterWitness checking(true);

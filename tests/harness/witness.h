@@ -1,5 +1,5 @@
-// Who runs programs: the interpreter, and the compiler with the PTX emulator; whoever comes later
-// (a GPU) derives from Witness, is added to AllWitnesses(), and sees every case of every test.
+// A witness runs programs: the interpreter, the compiler with the PTX emulator, the driver. A new
+// one derives from Witness, is added to AllWitnesses(), and runs every case of every test.
 #ifndef TARSIA_TESTS_HARNESS_WITNESS_H_
 #define TARSIA_TESTS_HARNESS_WITNESS_H_
 
@@ -15,7 +15,7 @@
 
 namespace tarsia::harness {
 
-// Host memory behind a pointer parameter. A witness with a memory of its own copies both ways.
+// Host memory of a pointer parameter. A witness with its own memory copies in both directions.
 struct MemoryArgument {
   uint8_t* data = nullptr;
   uint64_t bytes = 0;
@@ -32,10 +32,10 @@ struct Found {
   std::string text;  // rendered
 };
 
-// What a launch came to.
+// The outcome of a launch.
 struct Outcome {
   std::string error;  // rendered; empty when it ran to its end
-  std::string fault;  // what the witness itself did wrong; a program with findings may cause it
+  std::string fault;  // a fault of the witness itself; a program with findings may cause it
   std::vector<Found> findings;     // of checking witnesses
   std::vector<std::string> lines;  // printed
 };
@@ -44,29 +44,29 @@ class Witness {
  public:
   virtual ~Witness() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
-  // "" when it can run here, otherwise why not.
+  // "" if it can run here, otherwise the reason why not.
   [[nodiscard]] virtual std::string Unavailable() const { return ""; }
-  // It reports findings, and runs blocks one after the other.
+  // Whether it reports findings and runs blocks one after the other.
   [[nodiscard]] virtual bool checks() const { return false; }
-  // What this witness compiles for, as one of many; 0 for none.
+  // The number of the witness's compilation target; 0: none.
   [[nodiscard]] virtual int target_number() const { return 0; }
-  // What is run to run a program: of witnesses that say the same, one is enough. "" says nothing.
+  // The code that runs for a program: of witnesses with the same code, one is enough. "": unknown.
   [[nodiscard]] virtual std::string CodeOf(const Program& /*program*/,
                                            const SourceFile& /*source*/) const {
     return "";
   }
-  // It outlives programs with findings, which may do anything.
+  // Whether it survives programs with findings, which may do anything.
   [[nodiscard]] virtual bool bears_findings() const { return true; }
   // Arguments by parameter. Writes the outputs in place.
   virtual Outcome Run(const Program& program, const SourceFile& source,
                       std::span<const Argument> arguments) const = 0;
 };
 
-// Those that can run here, at least one of them checking. They live as long as the process. The
-// environment variable TARSIA_WITNESSES leaves only those whose names contain one of its words
+// The witnesses that can run here, at least one of them checking. They live as long as the process.
+// The environment variable TARSIA_WITNESSES selects those whose names contain one of its words
 // (separated by commas): `interpreter,cuda`.
 std::span<const Witness* const> AllWitnesses();
-// The fastest one, for tests that need just any right result.
+// The fastest one, for tests that need any correct result.
 const Witness& AnyWitness();
 
 }  // namespace tarsia::harness

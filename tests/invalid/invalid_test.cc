@@ -1,8 +1,8 @@
-// Runs tests/invalid/bad-*.tsa: a refused program and, behind `//~`, all that is said about it,
-// character by character. `//~~ set K=3 L=row_major` sets constants (values without blanks);
-// `//~~ kernel name` picks a kernel other than the first; `//~~ target sm_80` compiles for it what
-// nothing is wrong with before. With TARSIA_REWRITE set, the files are
-// rewritten to what is said now: read the difference before you keep it.
+// Runs tests/invalid/bad-*.tsa: a refused program and, after `//~`, all of its messages, character
+// by character. `//~~ set K=3 L=row_major` sets constants (values without blanks); `//~~ kernel
+// name` picks a kernel other than the first; `//~~ target sm_80` compiles a program without earlier
+// errors for it. With TARSIA_REWRITE set, the files are rewritten with the current messages: read
+// the difference before you keep it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 struct Case {
   std::string program;     // without the lines below
-  std::string directives;  // the `//~~` lines as they are
+  std::string directives;  // the `//~~` lines
   std::string expected;    // the `//~` lines without their mark
   std::string kernel;
   std::string target;  // empty: it is not compiled
@@ -72,8 +72,8 @@ Case ReadCase(const fs::path& path) {
   return out;
 }
 
-// All that is said about a program: by the parser, else by the validator, else on specialisation,
-// else by the compiler.
+// All messages about a program: of the parser, else of the validator, else of specialisation, else
+// of the compiler.
 Diagnostics Judge(const Case& test, const SourceFile& source) {
   Diagnostics out;
   std::optional<Module> module = Parse(source, out);
@@ -206,7 +206,7 @@ std::set<std::string> IdsWithFiles() {
   return out;
 }
 
-// All that can be said of a program.
+// The ids of all messages about programs.
 constexpr const char* kIdsOfPrograms[] = {
 #define DIAG(name, id, format, help) id,
 #include "compiler/diagnostics.def"
@@ -234,8 +234,8 @@ std::vector<fs::path> TablesOf(const fs::path& folder) {
   return tables;
 }
 
-// Rows of all tables share one namespace, but for those of the emulator: two of a name would be one
-// object to the linker.
+// Rows of all tables share one namespace, except those of the emulator: two rows of one name would
+// be one object for the linker.
 TEST(Invalid, NamesOfDiagnosticsAreUnique) {
   std::map<std::string, fs::path> seen;
   for (const auto& folder : fs::directory_iterator(TestData(""))) {

@@ -57,7 +57,7 @@ TEST_P(ScaledTest, ZeroPoints) {
   CheckBoth(spec, {16, 128, 64, PackedOrder(spec.x)});
 }
 
-// A scale or a zero point of another group or column must show.
+// A scale or a zero point of another group or column must be detected.
 TEST_P(ScaledTest, TwinSeesTheWrongScale) {
   Spec spec = SpecOf();
   spec.m = 5;

@@ -80,13 +80,13 @@ TEST_P(MatmulTest, PackedWeights) {
 
 TEST_P(MatmulTest, OtherActivations) {
   Spec spec = SpecOf(37, 45);
-  if (spec.x == kBF16) return;  // it has no other
+  if (spec.x == kBF16) return;  // it has only one
   spec.x = kBF16;
   constexpr int64_t kFew[] = {17};
   CheckBoth(spec, {16, 64, 16, ""}, kFew, Compiled::kOneInTurn);
 }
 
-// One bit of one weight, at every place of the code: the twin must see it.
+// One bit of one weight, at every place of the code: the twin must detect it.
 TEST_P(MatmulTest, TwinSeesAFlippedBit) {
   Spec spec = SpecOf(37, 45);
   spec.m = 5;
@@ -110,7 +110,8 @@ TEST_P(MatmulTest, TwinSeesAFlippedBit) {
   }
 }
 
-// A step of k that is left out, as if its tile had not been loaded: both comparisons must see it.
+// A step of k that is left out, as if its tile had not been loaded: both comparisons must detect
+// it.
 TEST_P(MatmulTest, BothSeeADroppedStep) {
   Spec spec = SpecOf(130, 67);
   spec.m = 17;
@@ -128,8 +129,8 @@ TEST_P(MatmulTest, BothSeeADroppedStep) {
   }
 }
 
-// Weights that are no numbers spoil their own column and nothing else, though tiles reach beyond
-// the edges of the matrices.
+// Weights that are not finite affect only their own column, although tiles extend past the edges of
+// the matrices.
 TEST_P(MatmulTest, InfinitiesAndNansStayInTheirColumn) {
   Spec spec = SpecOf(37, 45);
   uint64_t special = 0;

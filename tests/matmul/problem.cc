@@ -96,7 +96,7 @@ double RandomScale(DType type, Random& random) {
                     exponent);
 }
 
-// What w - z loses when it is rounded to the type of the activations.
+// The rounding error of w - z in the type of the activations.
 double RoundingOfDifference(const Problem& p, int64_t k, int64_t n) {
   if (!p.spec.zero_points) return 0;
   const size_t at = At(k / p.spec.group, n, p.spec.n);
@@ -162,8 +162,8 @@ class TwinMaker {
     }
   }
 
-  // The least weight there is, but not so small that large ones would be left out: 2^-6. The codes
-  // to choose from are those whose weights are multiples of it, up to a quarter of the sums.
+  // The least weight, but at least 2^-6, so that large ones are not excluded. The codes to choose
+  // from are those whose weights are multiples of it, up to a quarter of the sums.
   void FindUnit() {
     double least = 1;
     for (const uint64_t code : FiniteCodes(p_.spec.w)) {
@@ -178,8 +178,8 @@ class TwinMaker {
     unit_ = p_.spec.group > 0 ? unit / 2 : unit;  // scales are 1/2, 1 and 2
   }
 
-  // Each k meets up to four rows, with factors of 1 and 2: with more, sums would grow beyond what
-  // the output holds exactly. No k is without a row, so that no weight goes unseen.
+  // Each k meets up to four rows, with factors of 1 and 2: with more, sums would exceed what the
+  // output holds exactly. Every k has a row, so that every weight is tested.
   void MakeActivations() {
     const Spec& s = p_.spec;
     x_.assign(static_cast<size_t>(s.m * s.k), 0);
@@ -193,7 +193,7 @@ class TwinMaker {
     for (const double value : x_) p_.x.codes.push_back(Code(s.x, value));
   }
 
-  // Goes down each column with the sums so far, and takes only weights that keep them small.
+  // Goes down each column with the sums so far, and chooses only weights that keep them small.
   void MakeWeights() {
     const Spec& s = p_.spec;
     p_.w.codes.assign(static_cast<size_t>(s.k * s.n), 0);

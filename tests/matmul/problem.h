@@ -1,6 +1,6 @@
-// Matrix products with their answers: y[m, n] = x[m, k] * v[k, n], where v is the weights, or with
-// scales and zero points (w - z) * s. Weights are decoded, products summed, and bounds computed
-// here, by plain formulas in double, with nothing of the library.
+// Matrix products with their expected results: y[m, n] = x[m, k] * v[k, n], where v is the weights,
+// or with scales and zero points (w - z) * s. Weights are decoded, products summed, and bounds
+// computed here, by plain formulas in double, without the library.
 //
 // A problem comes in two kinds. A random one is compared within the bound that its arithmetic
 // gives. Its exact twin is made of small integers times one power of two, such that every partial
@@ -49,8 +49,7 @@ Problem ExactTwin(const Spec& spec, uint64_t seed);
 // The weight that a code at [k, n] stands for, with zero point and scale.
 double Weight(const Problem& p, int64_t k, int64_t n, uint64_t code);
 
-// The codes as they lie in memory, a stream of bits, for pointers whose view the harness cannot
-// see.
+// The codes as a stream of bits in memory, for pointers whose view the harness does not know.
 std::vector<uint8_t> Bytes(const harness::Tensor& tensor);
 
 }  // namespace tarsia::matmul

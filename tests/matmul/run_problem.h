@@ -11,7 +11,7 @@
 
 namespace tarsia::matmul {
 
-// How the program is made from the text: tile sizes, and how the weights lie in memory.
+// The constants of the program: tile sizes, and the layout of the weights.
 struct Shape {
   int64_t bm = 16;
   int64_t bn = 128;
@@ -19,11 +19,11 @@ struct Shape {
   std::string pack;  // a memory layout; empty: row-major bits
 };
 
-// One program for any m, as a problem's spec and a shape ask for it.
+// One program for any m, for a problem's spec and a shape.
 class Matmul {
  public:
   Matmul(const Spec& spec, const Shape& shape);
-  // Not ok where the program could not be made; a failure has been reported then.
+  // Whether the program could be made; if not, a failure has been reported.
   [[nodiscard]] bool ok() const { return made_.program.has_value(); }
 
   [[nodiscard]] const Program& program() const { return *made_.program; }  // where ok()
@@ -31,7 +31,7 @@ class Matmul {
   // Runs the problem on every witness and shows that its comparison rejects faults in the output.
   void Check(const Problem& p,
              harness::Case::Compiled compiled = harness::Case::Compiled::kAll) const;
-  // Whether any one witness gets the problem as it expects.
+  // Whether a witness computes the expected result of the problem.
   [[nodiscard]] bool Holds(const Problem& p) const;
 
  private:
@@ -41,8 +41,8 @@ class Matmul {
   harness::Made made_;
 };
 
-// Of these types the compiled kernels run every problem; of the others, which share their code, a
-// few. With TARSIA_LONG set all of them do.
+// Whether the compiled kernels run every problem of a type; for the other types, which share their
+// code, only a few, or all with TARSIA_LONG.
 bool IsRepresentative(DType w);
 // Every integer and float of at most 8 bits.
 std::vector<DType> WeightTypes();

@@ -1,8 +1,8 @@
-// Tile sizes of examples/matmul.tsa over weight types, orders in memory and targets: each gives PTX
-// that ptxas takes, or is refused with the line, an id, and what helps.
+// Tile sizes of examples/matmul.tsa over weight types, orders in memory and targets: each makes PTX
+// that ptxas accepts, or is refused with the line, an id, and help.
 //
-// With TARSIA_LONG all of 10 types, 18 tiles, two orders and two targets; else some of each type,
-// chosen so that every type meets every width and depth of a tile, both orders and both targets.
+// With TARSIA_LONG all of 10 types, 18 tiles, two orders and two targets; otherwise a subset in
+// which every type occurs with every width and depth of a tile, both orders and both targets.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,7 +23,7 @@ constexpr int64_t kRows[] = {16, 64};
 constexpr int64_t kSides[] = {64, 128, 256};
 constexpr Target kTargets[] = {Target::kSm80, Target::kSm90a};
 
-// One of the tiles, by its place in the lists.
+// One of the tiles, by its index in the lists.
 struct Choice {
   size_t bm, bn, bk, packed, target;
 };
@@ -40,12 +40,12 @@ std::vector<Choice> AllChoices() {
   return out;
 }
 
-// Three of them: a square of which each row and column is met once, shifted from type to type.
+// Three of them: a square in which each row and column occurs once, shifted from type to type.
 std::vector<Choice> SomeChoices(size_t type) {
   std::vector<Choice> out;
   for (size_t turn = 0; turn < std::size(kSides); ++turn) {
     const size_t bk = (turn + type) % std::size(kSides);
-    // ptxas takes ten seconds for a wide packed tile: one type has it.
+    // ptxas takes ten seconds for a wide packed tile, so only one type has it.
     const bool packed = turn == 0 || (type == 1 && turn == 1);
     out.push_back({(turn + type) % 2, turn, bk, packed ? 1U : 0U, (turn + type / 2) % 2});
   }
@@ -55,7 +55,7 @@ std::vector<Choice> SomeChoices(size_t type) {
 class TilesTest : public testing::TestWithParam<size_t> {
  protected:
   static void SetUpTestSuite() {
-    harness::AllowSpills();  // 64 x 256 sums are all registers of 4 warps
+    harness::AllowSpills();  // 64 x 256 sums fill all registers of 4 warps
     harness::AssembleEverything();
   }
 };

@@ -39,7 +39,7 @@ RandomArguments::RandomArguments(const Program& program, const RandomKernel& ker
     const bool scalar = argument.kind == RandomArgument::Kind::kScalar;
     scalars.push_back(scalar ? ScalarCode(argument.dtype, argument.value) : 0);
   }
-  // Layouts take more than the elements.
+  // Layouts may need more bytes than the elements.
   std::vector<uint64_t> sizes(kernel.arguments.size());
   const auto uses = launch::PointerUses(program, scalars);
   for (size_t i = 0; uses.ok() && i < uses->size(); ++i) {

@@ -1,4 +1,4 @@
-// What a random kernel is launched with: small scalars, and buffers of random bytes.
+// The arguments of a random kernel: small scalars, and buffers of random bytes.
 #ifndef TARSIA_TESTS_RANDOM_ARGUMENTS_H_
 #define TARSIA_TESTS_RANDOM_ARGUMENTS_H_
 
@@ -11,7 +11,7 @@
 
 namespace tarsia {
 
-// The same for the same seed. Buffers are as aligned as a program may assume them to be.
+// Equal seeds make equal arguments. Buffers have the largest alignment that a program may assume.
 class RandomArguments {
  public:
   RandomArguments(const Program& program, const RandomKernel& kernel, uint64_t seed);
@@ -19,7 +19,7 @@ class RandomArguments {
   RandomArguments& operator=(const RandomArguments&) = delete;
 
   [[nodiscard]] const std::vector<harness::Argument>& arguments() const { return arguments_; }
-  // What the buffer of a parameter holds now; empty for scalars.
+  // The contents of a parameter's buffer; empty for scalars.
   [[nodiscard]] std::vector<uint8_t> Bytes(size_t parameter) const;
   [[nodiscard]] std::vector<std::vector<uint8_t>> AllBytes() const;
 

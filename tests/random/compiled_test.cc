@@ -1,9 +1,9 @@
-// Random programs, compiled and run on the emulator, mean what the interpreter says that they do:
-// bit for bit, but for the bits of NaNs. A difference is shrunk and printed. ptxas takes each. One
-// program in 25 has large tiles, and offsets beyond what its threads exchange at once.
+// Random programs, compiled and run on the emulator, have the results of the interpreter, bit for
+// bit except for the bits of NaNs. A difference is shrunk and printed. ptxas accepts each program.
+// One program in 25 has large tiles, and offsets larger than its threads exchange at once.
 //
-// TARSIA_RANDOM_MODULES says how many programs, each of one to three kernels (500; with TARSIA_LONG
-// 20,000), TARSIA_SEED where they begin. Targets come in turn.
+// TARSIA_RANDOM_MODULES is the number of programs, each of one to three kernels (500; with
+// TARSIA_LONG 20,000), TARSIA_SEED the first seed. Targets alternate.
 #include <gtest/gtest.h>
 
 #include <cstdint>

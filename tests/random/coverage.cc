@@ -22,7 +22,7 @@ bool HasElementType(OperandKind kind) {
   return false;
 }
 
-// What the results of an instruction without key operand can be of.
+// The element types of the results of an instruction without key operand.
 std::optional<TypeClass> ResultTypes(Opcode opcode) {
   if (opcode == Opcode::kFor) return TypeClass::kIntegerType;
   if (opcode == Opcode::kIota) return TypeClass::kArithmeticType;
@@ -53,7 +53,7 @@ uint8_t CodeOf(const Module& module, const std::vector<ValueType>& types, ExprId
   return type ? DTypeCode(*type) : 0;
 }
 
-// The first operand from `first` on that is no constant: they have one type.
+// The first operand from `first` on that is not a constant: all have one type.
 ExprId FirstValue(const Kernel& kernel, const Inst& inst, const InstRow& row, size_t first) {
   for (size_t i = first; i < row.operands.size() && row.Slot(i) < inst.slots; ++i) {
     const ExprId operand = kernel.Slots(inst)[row.Slot(i)];

@@ -1,4 +1,4 @@
-// Which element type an instruction is about, and all pairs of instruction and type that can be.
+// The element type of an instruction, and all possible pairs of instruction and type.
 #ifndef TARSIA_TESTS_RANDOM_COVERAGE_H_
 #define TARSIA_TESTS_RANDOM_COVERAGE_H_
 
@@ -14,16 +14,16 @@
 
 namespace tarsia {
 
-// A mnemonic and the code of an element type; 0 for instructions that are about none.
+// A mnemonic and the code of an element type; 0 for instructions without one.
 using Pair = std::pair<Opcode, uint8_t>;
 
-// The operand whose element type is the instruction's; none where the result's is.
+// The operand whose element type is the instruction's; empty if that of the result is.
 std::optional<size_t> KeyOperand(const InstRow& row);
 // Every pair that a valid program can have.
 const std::vector<Pair>& AllPairs();
 std::string PairName(const Pair& pair);
 
-// Adds the pairs of a module's instructions. Those whose type is still open count for nothing.
+// Adds the pairs of a module's instructions. Those whose type is still open are not counted.
 void CountPairs(const ValidModule& module, std::map<Pair, int>& counts);
 
 }  // namespace tarsia

@@ -16,7 +16,7 @@
 namespace tarsia {
 namespace {
 
-// Refusals that are about the size of a program, and not about what it says.
+// Refusals because of the size of a program, not of its contents.
 constexpr const char* kMayRefuse[] = {"[too-many-slots]", "[shared-plan]", "[dot-too-wide]"};
 
 uint64_t CodeAt(const std::vector<uint8_t>& bytes, DType type, size_t i) {
@@ -25,7 +25,7 @@ uint64_t CodeAt(const std::vector<uint8_t>& bytes, DType type, size_t i) {
   return code & CodeMask(type);
 }
 
-// Whether two codes are one value: any NaN is as good as another.
+// Whether two codes are the same value: all NaNs are equal.
 bool Same(DType type, uint64_t a, uint64_t b) {
   if (!type.IsComplex()) return a == b || (harness::IsNan(type, a) && harness::IsNan(type, b));
   const DType part = ComponentOf(type);
@@ -105,7 +105,7 @@ std::vector<std::string> KernelLines(const std::string& text, const std::string&
   return out;
 }
 
-// Takes away runs of lines, long ones first. Returns whether any went.
+// Removes runs of lines, long ones first. Returns whether any were removed.
 bool DropLines(std::vector<std::string>& lines, const Keeps& keeps) {
   bool any = false;
   for (size_t length = lines.size() / 2; length > 0; length /= 2) {
@@ -124,7 +124,7 @@ bool DropLines(std::vector<std::string>& lines, const Keeps& keeps) {
   return any;
 }
 
-// Every number of the text, and where it stands: the same number everywhere is often one extent.
+// Shrinks every number of the text at all its places: equal numbers are often one extent.
 void ShrinkNumbers(std::vector<std::string>& lines, const Keeps& keeps) {
   for (const char* const from : {"32", "16", "8", "7", "5", "4", "3", "2"}) {
     for (const char* const to : {"1", "2"}) {
@@ -160,7 +160,7 @@ std::string Shrink(const std::string& text, const RandomKernel& kernel, uint64_t
     const SourceFile source("random.tsa", Join(lines));
     const harness::Made made = harness::MakeProgram(source, kernel.name, {});
     if (!made.program) return false;
-    // What is left must still mean one thing.
+    // The remaining program must still have one meaning.
     const RandomArguments arguments(*made.program, kernel, seed);
     const harness::Outcome checked =
         harness::InterpreterWitness(true).Run(*made.program, source, arguments.arguments());

@@ -1,5 +1,5 @@
-// Holds compiled kernels against the interpreter over random programs, and makes a program that
-// shows a difference small.
+// Compares compiled kernels with the interpreter on random programs, and shrinks a program that
+// shows a difference.
 #ifndef TARSIA_TESTS_RANDOM_DIFFER_H_
 #define TARSIA_TESTS_RANDOM_DIFFER_H_
 
@@ -13,21 +13,21 @@ namespace tarsia {
 
 enum class Agreement : uint8_t {
   kSame,
-  kRefused,    // the compiler refuses it, as it may
-  kDifferent,  // another result, a fault of the code, or a refusal that must not be
-  kNoMeaning,  // the text is no program, or one without a single meaning
+  kRefused,    // the compiler refuses it, which is allowed
+  kDifferent,  // another result, a fault of the code, or an invalid refusal
+  kNoMeaning,  // the text is not a program, or not one with a single meaning
 };
 
 struct Judgement {
   Agreement agreement = Agreement::kSame;
-  std::string text;  // of kDifferent and kRefused: what was said
+  std::string text;  // the message for kDifferent and kRefused
 };
 
-// One kernel of a text, with the arguments that the seed gives.
+// Compares one kernel of a text, with the arguments of the seed.
 Judgement Compare(const std::string& text, const RandomKernel& kernel, uint64_t seed,
                   compiler::Target target);
 
-// The kernel alone with lines and numbers taken away while Compare still finds it kDifferent.
+// The kernel alone, with lines and numbers removed as long as Compare returns kDifferent.
 std::string Shrink(const std::string& text, const RandomKernel& kernel, uint64_t seed,
                    compiler::Target target);
 

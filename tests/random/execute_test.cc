@@ -1,6 +1,6 @@
-// Runs random executable programs on the interpreter: nothing is found by `--check`, and what they
-// compute depends neither on checking nor on the number of threads. TARSIA_RANDOM_MODULES says how
-// many (a third of it), TARSIA_RANDOM_SEED where they begin.
+// Runs random executable programs on the interpreter: `--check` finds nothing, and results depend
+// neither on checking nor on the number of threads. A third of TARSIA_RANDOM_MODULES is the number
+// of programs, TARSIA_RANDOM_SEED the first seed.
 #include <gtest/gtest.h>
 
 #include <cstdint>

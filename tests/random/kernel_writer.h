@@ -1,8 +1,8 @@
-// Writes one random kernel. Internal to the generator: random_module.h is its face.
+// Writes one random kernel. Internal to the generator, whose interface is random_module.h.
 //
-// Statements are written in order; whatever an instruction needs and is not at hand (a tile of a
-// type and shape, a view, a scalar, a parameter, a constant) is made in front of it. Parameters and
-// constants are collected on the way and the header is written last.
+// Statements are written in order. Operands of an instruction that do not exist yet (a tile of a
+// type and shape, a view, a scalar, a parameter, a constant) are made before it. Parameters and
+// constants are collected and the header is written last.
 #ifndef TARSIA_TESTS_RANDOM_KERNEL_WRITER_H_
 #define TARSIA_TESTS_RANDOM_KERNEL_WRITER_H_
 
@@ -23,14 +23,14 @@ class KernelWriter {
  public:
   KernelWriter(Rng& rng, const RandomOptions& options, std::string name);
 
-  // Writes an instruction of the row (and what it needs) about elements of the type.
+  // Writes an instruction of the row (and its operands) for elements of the type.
   void Emit(Opcode opcode, DType type);
   // The kernel's text. Call once, at the end.
   std::string Finish();
   const RandomKernel& kernel() const { return kernel_; }
 
  private:
-  // An element type as it is written: a name of dtypes.def, or of a constant.
+  // An element type as written: a name of dtypes.def, or of a constant.
   struct Type {
     std::string text;
     DType dtype;
@@ -45,7 +45,7 @@ class KernelWriter {
     Space space = Space::kNone;
     Type type;
     Shape shape;
-    std::string layout;  // as written; empty where it is not
+    std::string layout;  // as written; empty if it is not
     std::string bits;
     bool fixed = false;      // cannot be assigned again
     bool writable = false;   // a memory tile that may be written
@@ -59,20 +59,21 @@ class KernelWriter {
   [[nodiscard]] bool executable() const { return options_.executable; }
   void Line(const std::string& text);
   std::string NewName(std::string_view stem);
-  // Writes `[%name =] text [: annotation]` for a new value, or for one at hand of the same type.
+  // Writes `[%name =] text [: annotation]` for a new value, or for an existing one of the same
+  // type.
   Value Define(Value value, const std::string& text, const std::string& annotation = "");
   std::string Annotated(const Value& value, std::string annotation);
   void Scope(const std::function<void()>& body);
   Type TypeOf(DType dtype);
   Type RandomType(TypeClass types);
   Shape RandomShape(size_t least_rank, size_t most_rank);
-  // The same, or a large one of two dimensions where the options allow that.
+  // The same, or a large shape of two dimensions if the options allow that.
   Shape TileShape(size_t least_rank, size_t most_rank);
   static std::vector<int64_t> Extents(const Shape& shape);  // of numbers
   static bool IsStatic(const Shape& shape);
   static int64_t Elements(const Shape& shape);
   static std::string Text(const Shape& shape);
-  // A register layout for the shape and the kernel's threads; empty where there is none.
+  // A register layout for the shape and the kernel's threads; empty if there is none.
   std::string RandomLayout(const Shape& shape);
   Value* Find(const std::function<bool(const Value&)>& fits);
   std::string Parameter(const Type& type, bool pointer, RandomArgument::Kind kind,
@@ -82,7 +83,7 @@ class KernelWriter {
   std::string Header();
 
   // ---- random_values.cc: operands
-  // A visible register tile, or a new one. `layout` is the one written on the tiles it goes with.
+  // A visible register tile, or a new one. `layout` is the written layout of the other operands.
   Value Tile(const Type& type, const Shape& shape, std::string* layout = nullptr);
   Value MakeTile(const Type& type, const Shape& shape);
   // A new tile of integers from -1 to 2.
@@ -96,7 +97,7 @@ class KernelWriter {
   // A memory tile to read from: everything in it is defined in executable programs.
   Value Memory(const Type& type, const Shape& shape, Space space = Space::kNone);
   Value MemoryOfRank(const Type& type, size_t rank);
-  // One to write to; of its own for each place and block in executable programs.
+  // A memory tile to write to; a separate one for each place and block in executable programs.
   Value Target(const Type& type, const Shape& shape, RandomArgument::Kind kind);
   std::string MemoryLayout(const Type& type, const Shape& shape, Space space);
   Value ViewOf(const Type& type, const Shape& shape, RandomArgument::Kind kind);
@@ -105,11 +106,11 @@ class KernelWriter {
   Value WithBlockAxis(const Value& tile);
   std::string BlockIndex();
 
-  // ---- random_rows.cc: instructions, one function a family
+  // ---- random_rows.cc: instructions, one function per family
   void EmitPlain(const InstRow& row, const Type& type);
   std::string PlainOperand(const InstRow& row, const OperandRow& operand, const Type& type,
                            const Shape& shape);
-  // A row that is none of those that follow from the table, and that no function here knows.
+  // Refuses a row that does not follow from the table and that no function here handles.
   [[noreturn]] static void Refuse(const InstRow& row);
   void EmitControl(const InstRow& row, const Type& type);
   void EmitFor(const Type& type);
@@ -132,7 +133,7 @@ class KernelWriter {
   void EmitReduce(const InstRow& row, const Type& type);
   void EmitBlock(int statements);
   std::string CacheHint();
-  // Stores a tile where the caller of an executable program looks.
+  // Stores a tile in an output of an executable program.
   void Output(const Value& tile);
 
   Rng& rng_;

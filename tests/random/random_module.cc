@@ -35,7 +35,7 @@ std::string KernelWriter::NewName(std::string_view stem) {
   return fmt::format("{}{}{}", stem, rng_.Chance(5) ? "." : "", names_++);
 }
 
-// Extra parts of an annotation say what is so anyway.
+// Extra parts of an annotation repeat what is inferred.
 std::string KernelWriter::Annotated(const Value& value, std::string annotation) {
   if (!annotation.empty() || rng_.Chance(80)) return annotation;
   if (value.kind != Kind::kTile || value.space != Space::kRegister) {
@@ -161,7 +161,7 @@ std::string KernelWriter::Text(const Shape& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
-// Threads go to powers of two in the extents; those left over hold copies.
+// Threads are assigned to powers of two in the extents; the remaining ones hold copies.
 std::string KernelWriter::RandomLayout(const Shape& shape) {
   if (!IsStatic(shape) || shape.empty() || Elements(shape) == 0) return "";
   int64_t threads = 32 * warps_;

@@ -1,5 +1,5 @@
 // Random valid programs, made from the table of instructions (isa/isa.def): a row whose operands
-// are of the usual kinds needs nothing here. A program is a function of its seed alone.
+// are of the usual kinds needs nothing here. A program depends only on its seed.
 #ifndef TARSIA_TESTS_RANDOM_RANDOM_MODULE_H_
 #define TARSIA_TESTS_RANDOM_RANDOM_MODULE_H_
 
@@ -15,9 +15,9 @@ struct RandomOptions {
   // Programs whose meaning is fully defined and the same for every witness, bit for bit: all loops
   // end, nothing is read before it is written, asynchronous copies are waited for, no two blocks
   // write one element, sums of floats are exact in any order, no approximate function. Each kernel
-  // stores what it computed through its output pointers; constants have defaults.
+  // stores its results through its output pointers; constants have defaults.
   bool executable = false;
-  // Now and then a tile or a tensor of up to 256 x 128, more than threads can exchange at once.
+  // Occasionally a tile or a tensor of up to 256 x 128, more than threads can exchange at once.
   bool large = false;
   int max_kernels = 3;
   int targets = 12;  // pairs of instruction and element type drawn for a module
@@ -34,7 +34,7 @@ struct RandomArgument {
 
 struct RandomKernel {
   std::string name;
-  std::vector<RandomArgument> arguments;  // only of executable programs
+  std::vector<RandomArgument> arguments;  // only for executable programs
   int64_t blocks = 1;
 };
 

@@ -1,5 +1,5 @@
-// Instructions of random programs, one function a family. Elementwise rows, reductions and atomics
-// follow from the table alone.
+// Instructions of random programs, one function per family. Elementwise rows, reductions and
+// atomics follow from the table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ std::string List(const std::vector<size_t>& items) {
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
-// The types of a width. Of the bytes of a bool some mean nothing.
+// The types of a width. Some bytes are not valid codes of bool.
 std::vector<DType> SameWidth(DType type, bool executable) {
   std::vector<DType> out;
   for (const DTypeRow& row : AllDTypes()) {
@@ -32,7 +32,7 @@ std::vector<DType> SameWidth(DType type, bool executable) {
 void KernelWriter::Emit(Opcode opcode, DType dtype) {
   const InstRow& row = Row(opcode);
   Type type = TypeOf(dtype);
-  // Now and then the type is a constant: the module stays generic.
+  // Occasionally the type is a constant: the module stays generic.
   const bool arithmetic = Contains(TypeClass::kArithmeticType, dtype);
   if (rng_.Chance(4) && arithmetic && row.family == Family::kElementwise) {
     type.text = Constant(ConstKind::kDType, type.text, {type.text});
@@ -110,7 +110,7 @@ void KernelWriter::EmitControl(const InstRow& row, const Type& type) {
     return Line("}");
   }
   if (row.opcode == Opcode::kAssert) {
-    // One that fails ends all.
+    // A failing assertion ends the launch.
     if (executable() && rng_.Chance(85)) return Line("assert 1 < 2, \"holds\"");
     const Type boolean = TypeOf(kBoolType);
     const std::string condition =
@@ -159,7 +159,7 @@ void KernelWriter::EmitFor(const Type& type) {
   std::string head = fmt::format("for %{}{} = ", name,
                                  type.dtype == kI32 && rng_.Chance(70) ? "" : ": " + type.text);
   if (executable() && type.dtype == kI32 && rng_.Chance(40)) {
-    // Few turns, whatever the scalars are.
+    // Few iterations, for any scalars.
     head += down ? fmt::format("min({}, 4) to -1 step -2", Index())
                  : fmt::format("-1 to min({}, 4) step 2", Index());
   } else if (executable()) {
@@ -219,7 +219,7 @@ void KernelWriter::EmitMemory(const InstRow& row, const Type& type) {
     Value value = MemoryOfRank(type, static_cast<size_t>(rng_.Between(0, 3)));
     const std::string source = value.name + Indices(value);
     value.shape = RandomShape(value.shape.size(), value.shape.size());
-    value.layout = "of its source";  // which no view may take for its own
+    value.layout = "of its source";  // which no view may use as its own
     Define(value, "slice %" + source, Text(value.shape));
   } else if (row.opcode == Opcode::kLoad) {
     const Value memory = MemoryOfRank(type, static_cast<size_t>(rng_.Between(0, 3)));
@@ -269,7 +269,7 @@ void KernelWriter::EmitView(const Type& type) {
   ViewOf(type, shape, RandomArgument::Kind::kInput);
 }
 
-// Scratch of each block: what is written there is read back.
+// Scratch of each block: values are written and read back.
 void KernelWriter::EmitScratch(const Type& type) {
   const Shape shape = RandomShape(0, 3);
   if (depth_ > 0 || !IsStatic(shape)) return;
@@ -298,7 +298,7 @@ void KernelWriter::EmitScratch(const Type& type) {
   Line(fmt::format("store {}, %{}", place, none.name));
 }
 
-// Same threads, same bits a thread: the same layout under a type of the same width.
+// Same threads, same bits per thread: the same layout under a type of the same width.
 void KernelWriter::EmitRegisterView(const Type& type) {
   const Shape shape = RandomShape(1, 3);
   const std::string layout = RandomLayout(shape);
@@ -418,7 +418,7 @@ void KernelWriter::EmitShape(const InstRow& row, const Type& type) {
 // ---- elementwise -----------------------------------------------------------------------------
 
 void KernelWriter::EmitElementwise(const InstRow& row, const Type& type) {
-  if (row.annotation == Annotation::kDTypeShapeType) {  // makes a tile of nothing but scalars
+  if (row.annotation == Annotation::kDTypeShapeType) {  // makes a tile from scalars only
     Value value = RegisterTile(type, RandomShape(row.opcode == Opcode::kIota ? 1 : 0, 3));
     std::string text(row.mnemonic);
     for (size_t i = 0; i < row.operands.size(); ++i) {
@@ -508,7 +508,7 @@ void KernelWriter::EmitCast(const Type& type) {
   Define(value, text, to.text);
 }
 
-// Codes in a written layout of 32 a thread, in one of the two bit layouts.
+// Codes in a written layout of 32 per thread, in one of the two bit layouts.
 void KernelWriter::EmitUnpack(const Type& type) {
   const bool wide = type.dtype.IsFloat() && type.dtype.exponent > 5;
   const Type to = TypeOf(wide || rng_.Chance(50) ? kBF16 : kF16);
@@ -538,7 +538,7 @@ void KernelWriter::EmitMma(const InstRow& row, const Type& type) {
   if (a.IsFloat() && a.bits == 8) other = TypeOf(rng_.Of({kF8E4M3FN, kF8E5M2, a}));
   const Type to = TypeOf(a.IsComplex() ? kC64 : a.IsInteger() ? kI32 : a == kF64 ? kF64 : kF32);
   const Shape extents = RandomShape(3, 3);
-  // Of small integers every sum is exact, in any order.
+  // Sums of small integers are exact in any order.
   const bool exact = executable() && a.IsFloat();
   const auto tile = [&](const Type& t, const Shape& shape) {
     return exact ? SmallIntegers(t, shape) : Tile(t, shape);

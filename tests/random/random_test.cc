@@ -1,7 +1,7 @@
-// What must hold of every program, over random ones: printing and parsing, encoding and decoding,
-// formatting, validation. TARSIA_RANDOM_MODULES says how many modules (300), TARSIA_RANDOM_SEED
-// where they begin; besides, one whose seed is new each time is tried and its seed printed. From
-// 10,000 modules on, every pair of instruction and element type must have occurred 20 times.
+// Properties of every program, tested on random ones: printing and parsing, encoding and decoding,
+// formatting, validation. TARSIA_RANDOM_MODULES is the number of modules (300), TARSIA_RANDOM_SEED
+// the first seed. In addition, one module with a new seed each time is tried and its seed printed.
+// From 10,000 modules on, every pair of instruction and element type must have occurred 20 times.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -75,7 +75,7 @@ void CheckBytecode(const Module& module) {
   }
 }
 
-// The module's pairs go into `counts`.
+// Adds the module's pairs to `counts`.
 void CheckSeed(uint64_t seed, const RandomOptions& options, std::map<Pair, int>& counts) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   const RandomProgram program = MakeRandomProgram(seed, options);
@@ -123,7 +123,7 @@ TEST(Random, NewSeed) {
   CheckSeed(seed, {}, counts);
 }
 
-// A program is a function of its seed, so that a seed names it.
+// A program depends only on its seed, so a seed identifies it.
 TEST(Random, SameSeedSameProgram) {
   EXPECT_EQ(MakeRandomProgram(7).text, MakeRandomProgram(7).text);
   EXPECT_NE(MakeRandomProgram(7).text, MakeRandomProgram(8).text);

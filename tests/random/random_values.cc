@@ -1,4 +1,4 @@
-// Operands of random programs: what is at hand, or made on the spot.
+// Operands of random programs: existing values or new ones.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,7 +83,7 @@ KernelWriter::Value KernelWriter::Scalar(const Type& type) {
   Value value = ScalarOf(type);
   if (rng_.Chance(25)) {
     value.name = Parameter(type, false, RandomArgument::Kind::kScalar, 0);
-    return value;  // visible everywhere, but only known to those who ask
+    return value;  // visible everywhere, but not in the list of values
   }
   return Define(value, "mov " + Literal(type.dtype), type.text);
 }
@@ -96,7 +96,8 @@ std::string KernelWriter::Literal(DType dtype) {
     const int64_t least = dtype.IsSigned() ? -most - 1 : 0;
     return std::to_string(rng_.Chance(20) ? rng_.Of({least, most}) : rng_.Between(least, most));
   }
-  // What a type cannot hold is an error: 1e10 in f16, infinity or a number below 0 in others.
+  // A value that the type cannot hold is an error: 1e10 in f16, infinity or a number below 0 in
+  // others.
   while (true) {
     std::string text = std::to_string(rng_.Between(-4, 9));
     if (rng_.Chance(60)) {
@@ -112,8 +113,8 @@ std::string KernelWriter::CacheHint() {
   return rng_.Of({" cache evict_first", " cache no_allocate", " cache default"});
 }
 
-// An integer expression with parentheses where the precedence would group otherwise, and where it
-// would not: both must be read back as they were meant.
+// An integer expression with necessary and with redundant parentheses: both must read back with the
+// same meaning.
 std::string KernelWriter::Nested(int depth) {
   if (depth == 0 || rng_.Chance(20)) {
     return rng_.Chance(60) ? std::to_string(rng_.Between(0, 9)) : fmt::format("{} % 8", Index());
@@ -225,8 +226,8 @@ KernelWriter::Value KernelWriter::ViewOf(const Type& type, const Shape& shape,
       fmt::format("global<{}>{}{}{}", type.text, Text(shape), layout.empty() ? "" : " ", layout));
 }
 
-// In executable programs a shared tile is filled at once; what it reuses the memory of may still be
-// read by others until then.
+// In executable programs a shared tile is filled at once, after a `sync`: other threads may still
+// read the tile whose memory it reuses.
 KernelWriter::Value KernelWriter::Shared(const Type& type, const Shape& shape) {
   Value value = MemoryTile(Space::kShared, type, shape);
   value.layout = MemoryLayout(type, shape, Space::kShared);

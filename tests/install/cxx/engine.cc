@@ -1,6 +1,6 @@
 // An engine in C++: a product of the standard library on the interpreter and, through the compiler,
 // on the PTX emulator. It has a function of the same name as one of the library: they must not
-// meet.
+// clash.
 #include <tarsia/tarsia.h>
 
 #include <cstddef>
@@ -55,7 +55,7 @@ Plan MakePlan(const tarsia_module* module, const char* device) {
   return Plan(made);
 }
 
-// Memory of a device, with what `values` holds.
+// Memory of a device with the contents of `values`.
 template <typename T>
 class Memory {
  public:

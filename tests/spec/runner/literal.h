@@ -1,4 +1,4 @@
-// The values that directives give: nested lists of numbers, and the short forms of regular ones.
+// The values in directives: nested lists of numbers, and short forms for regular ones.
 //
 //   value  = number | list | call
 //   list   = "[" [ value { "," value } ] "]"            nested as deep as the tensor has dimensions
@@ -19,7 +19,7 @@
 
 namespace tarsia::spec {
 
-// A number as it was written.
+// A number as written.
 struct Number {
   std::string text;       // the real part
   std::string imaginary;  // empty unless written as (re, im)
@@ -32,13 +32,13 @@ struct Literal {
   std::vector<uint8_t> bytes;  // if raw
 };
 
-// Reads a value at the start of `text` and takes it off. On failure `error` says why.
+// Reads a value at the start of `text` and removes it. On failure sets `error`.
 std::optional<Literal> ReadLiteral(std::string_view& text, std::string& error);
 
-// The code of a number that the type holds exactly; otherwise nothing and an error.
+// The code of a number that the type holds exactly; otherwise empty, with an error.
 std::optional<uint64_t> ExactCode(DType type, const Number& number, std::string& error);
 
-// The number as a double, rounded; nothing where it is none.
+// The number as a double, rounded; empty if it is not a number.
 std::optional<double> ToDouble(const Number& number);
 
 }  // namespace tarsia::spec

@@ -16,7 +16,7 @@ namespace tarsia::spec {
 struct Directive {
   int line = 0;
   std::string keyword;  // set, arg, in, ..
-  std::string rest;     // what stands behind it, with lines that continue it
+  std::string rest;     // the rest, with the lines that continue it
 };
 
 struct SpecCase {
@@ -36,8 +36,8 @@ struct SpecFile {
 
 SpecFile ParseSpecFile(std::string name, std::string text, std::string folder = "tests/spec");
 
-// The case for the harness, whose types and shapes come from the kernel's views. Nothing and an
-// error, with file and line, where the directives make none.
+// The case for the harness, whose types and shapes come from the kernel's views. Empty, with an
+// error with file and line, if the directives are not valid.
 std::optional<harness::Case> MakeCase(const SpecFile& file, const SpecCase& spec,
                                       std::string& error);
 

@@ -1,4 +1,4 @@
-// Every spec file of tests/spec: its text and bytecode go round, its cases hold on every witness,
+// Every spec file of tests/spec: its text and bytecode round-trip, its cases hold on every witness,
 // and every instruction has one.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ const std::vector<SpecFile>& Files() {
   return files;
 }
 
-// A name that GoogleTest takes.
+// A name that GoogleTest accepts.
 std::string TestName(const std::string& mnemonic) {
   std::string out = mnemonic;
   std::replace(out.begin(), out.end(), '.', '_');

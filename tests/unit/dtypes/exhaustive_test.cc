@@ -30,7 +30,7 @@ using rational::Value;
 const std::vector<uint32_t> kOperands = {0, 1, 0x7FFFFFFF, 0x80000000, 0xC0000001, 0xFFFFFFFF};
 constexpr std::array kWideFloats = {kF16, kBF16, kF32, kF64};
 
-// What is being tested, and both views of it.
+// The pair under test, in both representations.
 struct Pair {
   DType from, to;
   rational::Type source, target;

@@ -1,5 +1,5 @@
-// What a float type means, written a second time and without the library: from its name to a
-// plain formula for decoding, and a search over all decoded values for encoding.
+// A second definition of float types, without the library: from its name to a plain formula for
+// decoding, and a search over all decoded values for encoding.
 #ifndef TARSIA_TESTS_UNIT_DTYPES_ORACLE_H_
 #define TARSIA_TESTS_UNIT_DTYPES_ORACLE_H_
 
@@ -70,7 +70,7 @@ inline double Decode(const Format& f, uint64_t code) {
   return negative ? -value : value;
 }
 
-// All non-negative finite values; the place of each is its magnitude code. One more at the end: the
+// All non-negative finite values; the index of each is its magnitude code. One more at the end: the
 // number that would come next.
 inline std::vector<double> Values(const Format& f) {
   std::vector<double> values;

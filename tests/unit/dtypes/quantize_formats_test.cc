@@ -1,5 +1,5 @@
-// Least-squares scales against a search over every scale there is, blocks of several columns, and
-// codebooks. Expected values are found by plain loops over all levels and scales.
+// Least-squares scales against a search over all scales, blocks of several columns, and codebooks.
+// Expected values are found by plain loops over all levels and scales.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace tarsia {
 namespace {
 
-// Normal numbers, now and then one far out.
+// Normally distributed numbers, with occasional outliers.
 std::vector<float> Weights(size_t n, uint32_t seed) {
   std::mt19937 rng(seed);
   std::normal_distribution<float> normal(0.0f, 0.04f);
@@ -29,7 +29,7 @@ std::vector<float> Weights(size_t n, uint32_t seed) {
   return out;
 }
 
-// What the codes of a type mean, from its name alone.
+// The values of the codes of a type, from its name alone.
 std::vector<double> ValuesOf(DType type) {
   std::vector<double> out;
   const auto size = static_cast<int64_t>(1) << type.bits;
@@ -171,7 +171,7 @@ TEST(LeastSquaresTest, BlockFormats) {
   for (const DType type : {kF4E2M1, kF6E2M3, kF6E3M2, kF8E4M3FN, kF8E5M2}) {
     EXPECT_LE(ErrorOf(w, *QuantiseMx(w, k, n, type, rule)), ErrorOf(w, *QuantiseMx(w, k, n, type)));
   }
-  // In NVFP4 every block is as good as its scales allow, given the tensor's scale.
+  // In NVFP4 every block is as good as its scales allow with the tensor's scale.
   const Quantised q = *QuantiseNvfp4(w, k, n, rule);
   const double tensor = static_cast<double>(q.tensor_scale);
   const std::vector<double> values = ValuesOf(kF4E2M1);
@@ -202,7 +202,7 @@ TEST(LeastSquaresTest, DegenerateGroups) {
   QuantiseSpec spec{kU3, 8, ZeroPoint::kFloat, kF32};
   spec.rule = ScaleRule::kLeastSquares;
   EXPECT_EQ(*Dequantise(*QuantiseGroups(constant, 8, 1, spec)), constant);
-  // i1 holds 0 and -1: positive weights stay 0 whatever the scale.
+  // i1 holds 0 and -1: positive weights stay 0 for every scale.
   const Quantised q =
       *QuantiseGroups(std::vector<float>{-3, 5, -1, 2}, 4, 1, LeastSquares(kI1, 4, kF32));
   EXPECT_EQ(q.scales, std::vector<float>{3});  // -1 at 0 costs 1; both at -2 would cost 2

@@ -1,6 +1,6 @@
-// Conversion as the manual defines it, written a second time over exact numbers m * 2^e and nothing
-// else: no floating point, no table of values, no code of the library. A code is decoded by the
-// formula of its type, and found by a search for the two neighbours of a value and one comparison.
+// A second implementation of conversion as the manual defines it, only with exact numbers m * 2^e:
+// no floating point, no table of values, no code of the library. A code is decoded by the formula
+// of its type, and found by a search for the two neighbours of a value and one comparison.
 #ifndef TARSIA_TESTS_UNIT_DTYPES_RATIONAL_H_
 #define TARSIA_TESTS_UNIT_DTYPES_RATIONAL_H_
 
@@ -48,7 +48,7 @@ struct Value {
 
 enum class Family : uint8_t { kUnsigned, kSigned, kBool, kScale, kIeee, kFinite, kFn, kFnuz };
 
-// What a name says.
+// The type of a name.
 struct Type {
   Family family = Family::kUnsigned;
   int bits = 0;
@@ -88,8 +88,8 @@ inline Type TypeOf(std::string_view name) {
 
 inline uint64_t Power(int n) { return uint64_t{1} << n; }
 
-// The number that a code without sign stands for when no code is special and the exponent field has
-// no end. Ascending in the code.
+// The number that a code without sign stands for if no code were special and the exponent field
+// were unbounded. Ascending in the code.
 inline Dyadic MagnitudeAt(const Type& t, uint64_t code) {
   if (t.family == Family::kScale) return {1, static_cast<int>(code) - t.bias};
   const uint64_t field = code >> t.y, fraction = code & (Power(t.y) - 1);
@@ -151,7 +151,7 @@ inline uint64_t NanOf(const Type& t, bool negative) {
   return LargestCode(t);  // finite only
 }
 
-// Where too large a number goes.
+// The result for a number that is too large.
 inline uint64_t TooLarge(const Type& t, bool negative, bool saturate) {
   if (saturate || t.family == Family::kFinite) return Signed(t, negative, LargestCode(t));
   if (t.family == Family::kIeee) return Signed(t, negative, LargestCode(t) + 1);
@@ -163,7 +163,7 @@ inline Dyadic Middle(const Dyadic& lo, const Dyadic& hi) {
   return {lo.m + (hi.m << (hi.e - lo.e)), lo.e - 1};
 }
 
-// lo + (hi - lo) * (2^32 - random) / 2^32: from here on stochastic rounding gives hi.
+// lo + (hi - lo) * (2^32 - random) / 2^32: from here on stochastic rounding returns hi.
 inline Dyadic StochasticThreshold(const Dyadic& lo, const Dyadic& hi, uint32_t random) {
   const Wide step = (hi.m << (hi.e - lo.e)) - lo.m;
   return {(lo.m << 32) + step * (Power(32) - random), lo.e - 32};
@@ -242,7 +242,7 @@ inline uint64_t Encode(const Type& t, const Value& v, const Rules& rules) {
 }
 
 // Every number without sign at which a conversion to the type changes its result: the type's own
-// numbers, the middles between two, and where stochastic rounding with some operands turns.
+// numbers, the middles between two, and the thresholds of stochastic rounding with some operands.
 inline std::vector<Dyadic> Boundaries(const Type& t, const std::vector<uint32_t>& operands) {
   std::vector<Dyadic> out;
   const bool integer = t.IsInteger() || t.family == Family::kBool;

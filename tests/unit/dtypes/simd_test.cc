@@ -1,5 +1,5 @@
-// dtypes/simd.h: which vector code runs. What TARSIA_SIMD says is read once by a process, so that
-// each of its values has a process of its own: tests/cli/devices.test.
+// dtypes/simd.h: which vector code runs. A process reads TARSIA_SIMD once, so each of its values is
+// tested in a separate process: tests/cli/devices.test.
 #include "dtypes/simd.h"
 
 #include <gtest/gtest.h>

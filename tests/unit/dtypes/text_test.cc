@@ -83,7 +83,7 @@ TEST(TextTest, DecimalsRoundAsTheCLibraryDoes) {
 }
 
 TEST(TextTest, RoundsOnceFromTheTextItself) {
-  // Half way between 1 and the next f16, and a hair beside: f64 sees the tie in all three.
+  // Half way between 1 and the next f16, and just beside: in f64 all three are the tie.
   const std::string tie = "1.00048828125";
   EXPECT_EQ(ParseValue(kF16, tie), 0x3C00u);
   EXPECT_EQ(ParseValue(kF16, tie + "0000000000000000000000001"), 0x3C01u);

@@ -1,5 +1,5 @@
-// Folding against plain arithmetic: truncating division, the sign of a remainder, what is left
-// alone.
+// Folding against plain arithmetic: truncating division, the sign of a remainder, and what is not
+// folded.
 #include "isa/fold.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace tarsia {
 namespace {
 
-// The text of what an expression becomes.
+// The text of the folded expression.
 std::string Folded(std::string_view text) {
   ExprPool pool;
   const Result<ExprId> parsed = ParseExpression(text, pool);
@@ -70,7 +70,7 @@ TEST(Fold, WhatTheLeftSideSettles) {
   EXPECT_EQ(Folded("1 / 0 == 1 and false"), "1 / 0 == 1 and false");
 }
 
-// What has no value stays as it is: the evaluator says why.
+// An expression without a value is unchanged: the evaluator reports it.
 TEST(Fold, LeavesWhatHasNoValue) {
   EXPECT_EQ(Folded("1 / 0"), "1 / 0");
   EXPECT_EQ(Folded("1 % 0"), "1 % 0");

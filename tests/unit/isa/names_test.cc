@@ -20,7 +20,7 @@ TEST(OtherNames, AreNoMnemonicsAndStandOnce) {
   EXPECT_GT(names.size(), 50u);
 }
 
-// What stands between backquotes begins with an instruction of the table.
+// Text in backquotes begins with an instruction of the table.
 TEST(OtherNames, AdviseWhatIsThere) {
   for (const OtherName& other : OtherNames()) {
     std::string_view rest = other.help;

@@ -1,4 +1,4 @@
-// What the constants of a kernel say never runs is not in the program.
+// Code that never runs with the constants of a kernel is not in the program.
 #include "isa/prune.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace tarsia {
 namespace {
 
-// The program's text behind its header, or the errors.
+// The program's text after its header, or the errors.
 std::string Specialised(const std::string& text, const std::vector<Binding>& bindings = {}) {
   const SourceFile source("test.tsa", text);
   Diagnostics diagnostics;
@@ -122,7 +122,7 @@ TEST(Prune, LoopsWithoutATurnGo) {
 )");
 }
 
-// What stands behind the end of the kernel does not run either.
+// Code after the end of the kernel does not run either.
 TEST(Prune, NothingFollowsTheEnd) {
   EXPECT_EQ(Specialised(R"(kernel k(%n: i32)
   const EARLY: bool = true
@@ -163,7 +163,8 @@ TEST(Prune, NothingFollowsTheEnd) {
 )");
 }
 
-// An arm need not fit the constants that do not take it; one that is taken, or may be, must.
+// An arm that is not taken need not be valid for the constants; one that is or may be taken must
+// be.
 TEST(Prune, OnlyWhatRunsMustFit) {
   const std::string text = R"(kernel k(%n: i32)
   const B: int = 12

@@ -1,4 +1,4 @@
-// What Specialise works out of each instruction: operands, types, attributes, and whose memory is
+// The resolved instructions of Specialise: operands, types, attributes, and which memory is
 // written.
 #include "isa/resolved.h"
 
@@ -73,8 +73,8 @@ TEST(Resolved, RootsOfViews) {
   EXPECT_EQ(root("x"), "x");
 }
 
-// Through a view is one thing, to the memory that the view lies in another: what a view reads can
-// change although nobody writes through it.
+// Writes through a view differ from writes to its memory: the contents of a view can change
+// although nothing writes through it.
 TEST(Resolved, WrittenMemory) {
   const auto program = Specialised(kViews);
   ASSERT_TRUE(program);
@@ -140,8 +140,8 @@ TEST(Resolved, TypesOfComputations) {
   EXPECT_EQ(code[2].type, kF32);
   EXPECT_EQ(code[3].type, kI32);   // of the result
   EXPECT_EQ(code[4].type, kF32);   // not of the condition
-  EXPECT_EQ(code[8].type, kF32);   // what is cast, not what it becomes
-  EXPECT_EQ(code[9].type, kF64);   // what is shown is shown in full
+  EXPECT_EQ(code[8].type, kF32);   // the source type of the cast, not the result type
+  EXPECT_EQ(code[9].type, kF64);   // printed values are computed in 64 bits
   EXPECT_EQ(code[11].type, kI32);  // of the count
 }
 
@@ -151,7 +151,7 @@ TEST(Resolved, Attributes) {
   const auto& code = program->instructions();
   EXPECT_EQ(kCacheWords[code[1].cache], "evict_first");
   EXPECT_EQ(List(code[1].shape), (std::vector<int64_t>{2, 4}));
-  EXPECT_TRUE(code[0].shape.empty());  // %n is no number
+  EXPECT_TRUE(code[0].shape.empty());  // %n is not a number
   EXPECT_EQ(List(code[5].axes), (std::vector<int64_t>{1, 0}));
   EXPECT_TRUE(code[5].keepdims);
   EXPECT_EQ(List(code[6].axes), (std::vector<int64_t>{1}));

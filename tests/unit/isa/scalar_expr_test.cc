@@ -1,4 +1,4 @@
-// Typed scalar expressions: their kinds, what they are worth, and that shared parts stay one.
+// Typed scalar expressions: their kinds, their values, and that shared parts become one node.
 #include "isa/scalar_expr.h"
 
 #include <gtest/gtest.h>

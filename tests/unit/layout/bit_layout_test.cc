@@ -1,5 +1,5 @@
-// Bit layouts: one to one for every type, contiguous by formula. What lanes are for is tested with
-// their recipes.
+// Bit layouts: one to one for every type, contiguous by formula. The purpose of lanes is tested
+// with their recipes.
 #include "layout/bit_layout.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +89,8 @@ TEST(BitLayoutTest, PackAndUnpackAreInverse) {
   }
 }
 
-// Turning a word may take a code's bit across the middle, its neighbour's the other way.
+// Turning a word may move a bit of a code across the middle, and that of its neighbour the other
+// way.
 TEST(BitLayoutTest, NeighboursAreHalfAWordApartAndFourShareABias) {
   for (const DType type : kSigned) {
     for (const DType compute : {kF16, kBF16}) {
@@ -107,7 +108,7 @@ TEST(BitLayoutTest, NeighboursAreHalfAWordApartAndFourShareABias) {
   }
 }
 
-// `i8` for f16 alone stores a bit complemented: the one that its byte permutation cannot flip.
+// Only `i8` for f16 stores a bit complemented: the one that its byte permutation cannot flip.
 TEST(BitLayoutTest, Complements) {
   for (const DType type : kSigned) {
     for (const DType compute : {kF16, kBF16}) {

@@ -40,7 +40,7 @@ TEST(CompareTest, RegisterLayouts) {
             "right");
 }
 
-// The place that is named is the first one, and there is one exactly where the layouts differ.
+// The reported place is the first one, and there is one exactly if the layouts differ.
 TEST(CompareTest, FindsTheFirstElement) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 20);
@@ -75,7 +75,7 @@ TEST(CompareTest, MemoryLayouts) {
             "right");
   // A swizzle of address bits that these bytes do not have changes nothing.
   EXPECT_EQ(Memories("row_major(8, 8)", "swizzle(row_major(8, 8), 4, 3, 3)", 16), "");
-  // Large ones are not looked through to their ends.
+  // Large layouts are not compared completely.
   EXPECT_EQ(Memories("row_major(1099511627776, 2)", "column_major(1099511627776, 2)", 8),
             "bit 0 of element [0, 1] is at byte 1, bit 0 on the left, at byte 1099511627776, bit 0 "
             "on the right");

@@ -36,7 +36,7 @@ TEST(EvalTest, Booleans) {
   EXPECT_TRUE(Eval<bool>("local(2) * local(3) == local(6)"));
   EXPECT_TRUE(Eval<bool>("1 == 1.0 and 1 < 1.5"));
   EXPECT_FALSE(Eval<bool>("nan == nan or nan < 1.0 or nan >= 1.0"));
-  // What the left side settles is not evaluated.
+  // The right side is not evaluated if the left one decides.
   EXPECT_FALSE(Eval<bool>("false and 1 / 0 == 0"));
   EXPECT_TRUE(Eval<bool>("true or 1 / 0 == 0"));
 }

@@ -1,5 +1,5 @@
-// Packed memory layouts against a second writing of their definition: every type of at most 8 bits,
-// tiles of 32, 64 and 128 threads, whole and ragged shapes.
+// Packed memory layouts against a second implementation of their definition: every type of at most
+// 8 bits, tiles of 32, 64 and 128 threads, whole and ragged shapes.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -67,7 +67,7 @@ class PackedTensor {
     }
   }
 
-  // What threads pack, each its slots, is read back element by element.
+  // Codes that threads pack, each its slots, are read back element by element.
   void ExpectRoundTrip(const MemLayout& layout) const {
     std::mt19937_64 random(testing::Seed());
     std::vector<uint64_t> codes(static_cast<size_t>(shape_[0] * shape_[1]));
@@ -90,7 +90,7 @@ class PackedTensor {
     return ExpectedWord(tile_.threads(), bits_.words(), thread, v);
   }
 
-  // The first word of an element's tile, and who holds it there.
+  // The first word of an element's tile, and the holder of the element.
   [[nodiscard]] std::pair<int64_t, Holder> Find(int64_t i, int64_t j) const {
     const int64_t number = i / tile_.shape()[0] * across_ + j / tile_.shape()[1];
     return {number * tile_words_,

@@ -1,5 +1,5 @@
 // Recipes, run on the CPU: for every type, compute type, bit layout and form, all codes in all
-// slots give the values that are promised; and the costs that the table of lanes claims.
+// slots have the specified values; and the costs in the table of lanes.
 #include "layout/recipe.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 namespace tarsia {
 namespace {
 
-// What a code becomes: (value + bias) * 2^-exponent, or its value, in double and rounded once.
+// The expected value of a code: (value + bias) * 2^-exponent, or its value, in double and rounded
+// once.
 uint64_t Wanted(const BitLayout& layout, int64_t slot, DType compute, RecipeForm form,
                 uint64_t code) {
   double value = DecodeToDouble(layout.type(), code);
@@ -33,7 +34,7 @@ void ExpectRight(const BitLayout& layout, DType compute, RecipeForm form) {
   std::vector<uint32_t> words(static_cast<size_t>(layout.words()));
   std::vector<uint16_t> values(count);
   for (uint64_t first = 0; first <= CodeMask(layout.type()); ++first) {
-    // Neighbours differ in all bits, so that nothing leaks from one to the other unseen.
+    // Neighbours differ in all bits, so that leaks from one to the other are detected.
     for (size_t slot = 0; slot < count; ++slot) {
       const uint64_t code = slot % 2 == 0 ? first + slot : ~(first + slot);
       codes[slot] = code & CodeMask(layout.type());
@@ -89,7 +90,7 @@ DType TypeOf(const CostRow& row) {
   return {};
 }
 
-// Bringing codes to their target is what `unpack` does, but for whole bytes and for special values.
+// `unpack` only moves codes to their target, except for whole bytes and for special values.
 TEST(RecipeTest, CostsOfTheTable) {
   int rows = 0;
   for (const CostRow& row : kCosts) {

@@ -25,7 +25,7 @@ using testing::Reg;
 using testing::Seed;
 using testing::TableOf;
 
-// How many random layouts each law is held against.
+// The number of random layouts for each law.
 constexpr int kRounds = 10000;
 
 const DiagInfo* ErrorOf(const Result<RegLayout>& result) {
@@ -83,7 +83,7 @@ TEST(RegLayoutTest, ReplicationFitsAnyRank) {
             Reg("spatial(2, 3) * replicate(2)"));
 }
 
-// What Make makes is what the definition says, whatever the writing.
+// Make follows the definition for every notation.
 TEST(RegLayoutTest, MeansWhatTheDefinitionSays) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed());
@@ -494,7 +494,7 @@ TEST(RegLayoutTest, HugeSizesAreRefused) {
   EXPECT_EQ(ErrorOf(Concat(big, Reg("spatial(1048576)"))), &diag::kLayoutTooLarge);
 }
 
-// The reason in numbers, also where a product no longer fits 64 bits.
+// The error has the numbers, also if a product does not fit in 64 bits.
 TEST(RegLayoutTest, SaysHowMuchIsTooMuch) {
   const int64_t huge = INT64_MAX;
   EXPECT_EQ(RegLayout::Local(Ints{huge, 2}).error().message,

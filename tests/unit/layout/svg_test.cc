@@ -1,4 +1,4 @@
-// Pictures, by what they must contain.
+// Required contents of pictures.
 #include "layout/picture/svg.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ size_t Count(std::string_view text, std::string_view part) {
   return out;
 }
 
-// What every picture is.
+// Properties of every picture.
 void ExpectPicture(const Result<std::string>& svg) {
   ASSERT_TRUE(svg.ok()) << svg.error().message;
   EXPECT_TRUE(svg->starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));

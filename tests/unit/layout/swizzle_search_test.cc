@@ -1,4 +1,4 @@
-// Conflicts and the best swizzle, against a simulation of the banks written out here.
+// Conflicts and the best swizzle, against a simulation of the banks in this file.
 #include "layout/swizzle_search.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ Accesses Simulate(const RegLayout& tile, const MemLayout& memory, int bits, int 
   return out;
 }
 
-// Cycle by cycle: in each, every bank delivers one word to all lanes of the phase that want it.
+// Cycle by cycle: in each, every bank delivers one word to all lanes of the phase that need it.
 int64_t Cycles(const std::vector<int64_t>& lanes, int bytes) {
   const size_t phase = bytes == 16 ? 8 : bytes == 8 ? 16 : 32;
   int64_t out = 0;
@@ -130,7 +130,7 @@ TEST(SwizzleSearchTest, NoneWhereNoneIsNeeded) {
   EXPECT_EQ(choice->before, choice->wavefronts);
 }
 
-// The best of all swizzles of chunks, found by laying the memory out anew for each.
+// The best of all swizzles of chunks, found by making the memory layout for each.
 TEST(SwizzleSearchTest, IsTheBestOfAll) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 41);

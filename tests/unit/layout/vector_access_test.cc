@@ -1,4 +1,4 @@
-// The widest access where little is known, against every place that the facts allow.
+// The widest access with partial knowledge, against every place that the facts allow.
 #include "layout/vector_access.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ int Widest(const char* tile, const char* tensor, int bits, const AccessFacts& fa
 TEST(VectorAccessTest, ByHand) {
   const char* const tile = "spatial(16, 8) * local(1, 8)";
   EXPECT_EQ(Widest(tile, "row_major(16, 64)", 16), 16);
-  // The pointer alone.
+  // Only the pointer.
   EXPECT_EQ(Widest(tile, "row_major(16, 64)", 16, {.pointer_alignment = 8}), 8);
   EXPECT_EQ(Widest(tile, "row_major(16, 64)", 16, {.pointer_alignment = 24}), 8);
   EXPECT_EQ(Widest(tile, "row_major(16, 64)", 16, {.pointer_alignment = 1}), 1);
@@ -47,7 +47,7 @@ TEST(VectorAccessTest, ByHand) {
   EXPECT_EQ(Widest(tile, "row_major(16, 64)", 16, {.stride_multiples = {8, 0}}), 16);
   // An open stride along the vectors leaves single elements.
   EXPECT_EQ(Widest(tile, "row_major(16, 64)", 16, {.stride_multiples = {0, 1}}), 2);
-  // Swizzles keep what 16 bytes hold together.
+  // Swizzles keep 16 bytes together.
   EXPECT_EQ(Widest(tile, "swizzle(row_major(64, 64), 4, 3, 3)", 16, {.index_multiples = {16, 0}}),
             16);
 }
@@ -73,7 +73,7 @@ bool Fits(const RegLayout& tile, const MemLayout& tensor, int bits, const Ints& 
   return true;
 }
 
-// Random tiles in random tensors: the answer is right at every place, and twice as much is not.
+// Random tiles in random tensors: the result is legal at every place, and twice as much is not.
 TEST(VectorAccessTest, AgreesWithEveryPlace) {
   SCOPED_TRACE(Seed());
   std::mt19937_64 random(Seed() + 30);

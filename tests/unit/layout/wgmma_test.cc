@@ -1,5 +1,5 @@
-// wgmma's operands in shared memory: every form against the offsets of the manual written out here,
-// descriptors bit by bit, and what is no operand.
+// wgmma's operands in shared memory: every form against the offsets in the manual, descriptors bit
+// by bit, and matrices that cannot be operands.
 #include "layout/wgmma.h"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@ namespace {
 using testing::Ints;
 using testing::Memory;
 
-// Where the hardware finds element (i, k) of an operand, in bytes, by the manual: chunks of 16
-// bytes, and for each form the strides of the chunk's coordinates. `leading` and `stride` are the
-// descriptor's offsets; `begin` is the start address of the step that k counts from.
+// The place of element (i, k) of an operand in bytes, from the manual: chunks of 16 bytes, and for
+// each form the strides of the chunk's coordinates. `leading` and `stride` are the descriptor's
+// offsets; `begin` is the start address of the step that k counts from.
 int64_t ManualAddress(bool k_major, int swizzle, int64_t leading, int64_t stride, int bits,
                       int64_t begin, int64_t i, int64_t k) {
   const int64_t per_chunk = 128 / bits;
@@ -148,7 +148,7 @@ TEST(WgmmaTest, SaysWhyNoDescriptorFits) {
   EXPECT_EQ(error("row_major(64, 64)", 4, 1).info, &diag::kWgmmaWidth);
   EXPECT_EQ(error("row_major(64)", 16, 0).info, &diag::kWgmmaOperand);
   EXPECT_EQ(error("row_major(1048576, 1048576)", 16, 0).info, &diag::kLayoutTooLarge);
-  // Eight rows and the next eight lie further apart than the field of the descriptor can say.
+  // Eight rows and the next eight lie further apart than the field of the descriptor can hold.
   EXPECT_EQ(
       error("strided(shape=[16, 16], modes=[2, 8, 2, 8], strides=[200000, 8, 64, 1])", 16, 1).info,
       &diag::kWgmmaFields);

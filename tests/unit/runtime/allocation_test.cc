@@ -1,6 +1,6 @@
-// Memory that runs out: requests of the C API fail alone, in pairs, or all from one on, on this
-// thread and on all, and each time the call says so, leaves nothing behind, and works when it is
-// called again. What happens inside of LLVM has its own file, compile_memory_test.cc.
+// Out of memory: allocations of the C API fail alone, in pairs, or all from one on, on this thread
+// and on all. Each time the call must report it, leak nothing, and work when it is called again.
+// compile_memory_test.cc tests failures in LLVM.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -55,7 +55,7 @@ tarsia_module* Module() {
   return module;
 }
 
-// What one failure did: the outcome of the call, and whether anything failed at all.
+// The result of one failure: the outcome of the call, and whether any allocation failed.
 struct Outcome {
   tarsia_status status = TARSIA_STATUS_OK;
   bool failed = false;
@@ -79,7 +79,7 @@ std::string Text(const Failures& failures) {
               : " and request " + std::to_string(failures.second));
 }
 
-// A call with some requests failing: it works or says that memory is out, leaves nothing behind but
+// A call while some allocations fail: it works or reports out of memory, leaks nothing except
 // tables that are made once, and works afterwards.
 Outcome Try(const Failures& failures, const Call& call) {
   const int64_t before = LiveAllocations();
@@ -96,7 +96,7 @@ Outcome Try(const Failures& failures, const Call& call) {
 
 void ExpectWorks(const Call& call) { EXPECT_EQ(call(), TARSIA_STATUS_OK) << tarsia_last_error(); }
 
-// Every request alone; returns how many there are.
+// Fails every allocation alone; returns their number.
 int64_t FailEachAlone(const Call& call, Failures failures = {}) {
   for (failures.first = 0; failures.first < 1'000'000; ++failures.first) {
     if (!Try(failures, call).failed || testing::Test::HasFailure()) break;
@@ -105,7 +105,7 @@ int64_t FailEachAlone(const Call& call, Failures failures = {}) {
   return failures.first;
 }
 
-// All requests from each on.
+// Fails all allocations from each one on.
 void FailFromEach(const Call& call, Failures failures = {}) {
   failures.all_after = true;
   for (failures.first = 0; failures.first < 1'000'000; ++failures.first) {
@@ -125,8 +125,8 @@ void FailPairs(const Call& call, int64_t requests, int pairs, Failures failures 
   ExpectWorks(call);
 }
 
-// Requests here and there: alone, with another one, with all that follow. What leaks is not looked
-// at.
+// Fails a sample of allocations: alone, with another one, with all later ones. Does not check
+// leaks.
 void FailSome(const Call& call, int64_t requests, Failures failures) {
   std::mt19937_64 random(Seed());
   std::uniform_int_distribution<int64_t> any(0, requests);
@@ -146,7 +146,7 @@ void FailSome(const Call& call, int64_t requests, Failures failures) {
 
 // All three, without and with malloc. At least `least` requests are expected.
 void FailAll(const Call& call, int64_t least, bool all_threads = false) {
-  ExpectWorks(call);  // once first: what is made once for the process is made
+  ExpectWorks(call);  // first, to make everything that is made once per process
   for (const bool with_malloc : {false, true}) {
     if (with_malloc && !MallocCanFail()) continue;
     Failures failures;
@@ -219,7 +219,7 @@ class DeviceMemory : public testing::TestWithParam<const char*> {
     LeaveDriverOut(false);
   }
 
-  // The emulated driver simulates a GPU, which needs no memory of the host to run a kernel.
+  // The emulated driver simulates a GPU, which runs kernels without memory of the host.
   static void LeaveDriverOut(bool out) {
     if (GetParam() != std::string("cuda")) return;
     using namespace tarsia::emulated;
@@ -248,7 +248,7 @@ class DeviceMemory : public testing::TestWithParam<const char*> {
     return tarsia_execute(plan_, args_.data(), args_.size(), nullptr, nullptr, options, report);
   }
 
-  // Fills y with something else, runs, and looks.
+  // Fills y with other values, runs, and checks y.
   void ExpectDoubles() {
     std::array<float, kCount> values{};
     ASSERT_EQ(tarsia_memory_fill(device_, y_, 0xFF, kBytes, nullptr), TARSIA_STATUS_OK);
@@ -270,10 +270,10 @@ class DeviceMemory : public testing::TestWithParam<const char*> {
   std::array<tarsia_arg, 3> args_{};
 };
 
-// Where LLVM compiles, what it held is lost (compile_memory_test.cc), and there are too many
-// requests to try each.
+// After a failure in LLVM its memory is lost (compile_memory_test.cc), and there are too many
+// allocations to try each.
 TEST_P(DeviceMemory, PlanCreate) {
-  tarsia_plan_destroy(std::exchange(plan_, nullptr));  // so that nobody holds its code
+  tarsia_plan_destroy(std::exchange(plan_, nullptr));  // so that its code is not in use
   const Call call = [&] {
     tarsia::runtime::CodeCache::Get().Clear();
     return MakeAndDestroyPlan();
@@ -285,14 +285,14 @@ TEST_P(DeviceMemory, PlanCreate) {
     failures.with_malloc = kind % 2 != 0;
     if (failures.with_malloc && !MallocCanFail()) continue;
     failures.all_threads = kind >= 2;
-    compile_limit_ms_ = kind >= 2 ? 3'600'000 : 0;  // with a limit a thread of its own compiles
+    compile_limit_ms_ = kind >= 2 ? 3'600'000 : 0;  // with a limit a separate thread compiles
     const int64_t requests = With(failures, call).requests;
     EXPECT_GT(requests, 1000);
     FailSome(call, requests, failures);
   }
 }
 
-// One that was compiled before.
+// A plan that was compiled before.
 TEST_P(DeviceMemory, PlanCreateAgain) {
   FailAll([&] { return MakeAndDestroyPlan(); }, 10);
 }
@@ -314,7 +314,7 @@ TEST_P(DeviceMemory, Execute) {
   ExpectDoubles();
 }
 
-// With a report, which waits for the end; in all threads, so that workers fail and fail again.
+// With a report, which waits for the end; in all threads, so that workers fail repeatedly.
 TEST_P(DeviceMemory, ExecuteOnManyThreads) {
   tarsia_execute_options options = {};
   options.size = sizeof options;
@@ -355,7 +355,7 @@ TEST_P(DeviceMemory, Copies) {
 }
 
 TEST_P(DeviceMemory, AllocateAndFree) {
-  std::vector<void*> kept;  // what could not be freed while memory was out
+  std::vector<void*> kept;  // memory that could not be freed during the failure
   kept.reserve(1'000'000);
   FailAll(
       [&] {

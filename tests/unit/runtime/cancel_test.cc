@@ -1,4 +1,4 @@
-// Calls that somebody does not want any more, and code that is compiled once.
+// Cancelled calls, and code that is compiled only once.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -20,7 +20,7 @@ using tarsia::tools::Sized;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-// As long as it takes a machine that does a lot besides to get round to us.
+// The most that a busy machine delays us.
 constexpr milliseconds kAtOnce{5000};
 
 constexpr std::string_view kEndless = R"(
@@ -48,7 +48,7 @@ tarsia_module* ModuleOf(std::string_view text) {
   return module;
 }
 
-// Says stop after a while, and counts how often it was asked.
+// Requests a stop after a while, and counts its calls.
 struct Caller {
   explicit Caller(milliseconds after) : until(Clock::now() + after) {}
   static bool Ask(void* user) {
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(On, Cancel, testing::Values("cpu", "ptx"),
 
 // ---- compiling -------------------------------------------------------------------------------
 
-// Mathematics on 512 elements a thread: minutes of work for LLVM.
+// Mathematics on 512 elements per thread: minutes of work for LLVM.
 std::string LongText() {
   std::string text =
       "kernel long(%x: ptr<f32>)\n  warps 4\n{\n  %g = view %x : global<f32>[65536]\n"
@@ -181,7 +181,7 @@ kernel small(%y: ptr<i32>)
 }
 )";
 
-// A callback is asked where a kernel is compiled, and only there.
+// The callback is called only if a kernel is compiled.
 int TimesAsked(const tarsia_module* module, const char* value, const char* device,
                tarsia_plan** out) {
   Caller caller{kNever};
@@ -230,7 +230,7 @@ TEST(CompiledOnce, OtherPlacesAreOtherCode) {
   tarsia_module_destroy(moved);
 }
 
-// Threads that want the same at the same time get the same.
+// Threads that need the same code at the same time get the same code.
 TEST(CompiledOnce, ByManyThreads) {
   tarsia::runtime::CodeCache::Get().Clear();
   tarsia_module* const module = ModuleOf(kSmall);
@@ -259,7 +259,7 @@ TEST(CompiledOnce, ByManyThreads) {
   tarsia_module_destroy(module);
 }
 
-// A compilation that was given up leaves nothing that others would take for code.
+// A cancelled compilation leaves nothing that others would use as code.
 TEST(CompiledOnce, WhatWasGivenUpIsTriedAgain) {
   tarsia::runtime::CodeCache::Get().Clear();
   tarsia_module* const module = ModuleOf(kSmall);

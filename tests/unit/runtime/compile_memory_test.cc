@@ -1,5 +1,5 @@
-// Memory that runs out inside of LLVM: the compilation fails and says so, and the next one works,
-// with the same code. What LLVM held is lost each time (compiler/llvm/isolation.h).
+// Out of memory in LLVM: the compilation fails with an error, and the next one makes the same code.
+// LLVM's memory is lost each time (compiler/llvm/isolation.h).
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -29,7 +29,7 @@ uint64_t Seed() {
   return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
 }
 
-// A loop, an exchange between threads, a cast, a reduction, masks: most of what LLVM has to do.
+// A loop, an exchange between threads, a cast, a reduction, masks: most of the work of LLVM.
 constexpr char kProgram[] = R"(kernel k(%x: ptr<f16>, %y: ptr<f32>, %n: i32)
   const L: reglayout = spatial(16, 8) * local(1, 2)
   grid (ceildiv(%n, 16))
@@ -102,7 +102,8 @@ class CompileMemory : public testing::Test {
     return true;
   }
 
-  // Fails requests all over a compilation; after each one the next compilation must be right.
+  // Fails allocations throughout a compilation; after each one the next compilation must be
+  // correct.
   void Sweep(Failures failures, int samples, bool pairs) {
     ASSERT_EQ(Compile(&ptx_), TARSIA_STATUS_OK) << tarsia_last_error();
     const int64_t requests = Requests(failures);
@@ -120,11 +121,11 @@ class CompileMemory : public testing::Test {
       ASSERT_EQ(after, ptx_) << "request " << failures.first;
     }
     RecordProperty("failed", failed);
-    // Single failures of operator new are made good by the reserve; all others end it.
+    // The reserve covers single failures of operator new; all others end the compilation.
     EXPECT_GT(failed, failures.all_after ? samples * 9 / 10 : -1);
   }
 
-  // Lets the process have so many bytes more than it has now.
+  // Lets the process allocate this many bytes more than now.
   static void LimitAddressSpace(uint64_t more) {
     std::ifstream file("/proc/self/statm");
     uint64_t pages = 0;
@@ -158,7 +159,7 @@ TEST_F(CompileMemory, AnyRequestOfMallocMayFail) {
   Sweep(failures, IsLong() ? 5000 : 60, false);
 }
 
-// The limit is on address space, which a sanitizer has no end of.
+// The limit is on address space, which sanitizers use without limit.
 TEST_F(CompileMemory, IsLookedForBeforeThePasses) {
   if (!MallocCanFail()) GTEST_SKIP() << "no limit is possible under the sanitizer";
   tarsia_blob* text = nullptr;
@@ -200,7 +201,7 @@ TEST_F(FirstCompilation, MayFailAnywhere) {
   const int samples = IsLong() ? 2000 : 12;
   for (int i = 0; i < samples; ++i) {
     failures.all_after = i % 2 == 0;
-    // Log-uniform: more of what comes first.
+    // Log-uniform: more of the first ones.
     const double most = 11;
     failures.first =
         static_cast<int64_t>(std::exp(std::uniform_real_distribution<double>(0, most)(random)) - 1);

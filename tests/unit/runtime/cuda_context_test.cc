@@ -1,4 +1,4 @@
-// Properties of GPUs, and whose context calls run in.
+// Properties of GPUs, and the context of calls.
 #include <thread>
 
 #include "tests/unit/runtime/cuda_testing.h"
@@ -71,7 +71,7 @@ TEST_F(CudaContext, IsTheCallersIfItBelongsToTheGpu) {
     ASSERT_TRUE(current.ok());
     EXPECT_EQ(current->context(), own);
     EXPECT_EQ(Current(), own);
-    // What is made here belongs to the caller's context.
+    // Objects made here belong to the caller's context.
     const Words words(gpu, {1, 2});
     CuContext owner = nullptr;
     EXPECT_EQ(driver().PointerGetAttribute(&owner, kPointerContext, words.address()), kSuccess);

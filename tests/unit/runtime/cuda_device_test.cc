@@ -190,7 +190,7 @@ TEST_F(CudaDevice, EnqueuesOnStreams) {
   request.stream = *stream;
   request.wait = false;
   EXPECT_TRUE(kernel->Launch(request).ok());
-  EXPECT_EQ(arrays.Sum(*other), 0);  // nobody has waited for the first
+  EXPECT_EQ(arrays.Sum(*other), 0);  // the first has not been waited for
   EXPECT_TRUE(kernel->Collect(request).ok());
   EXPECT_EQ(arrays.Sum(*other), 4950);
   EXPECT_EQ(ErrorOf(device->DestroyStream(*stream)), "");
@@ -245,7 +245,7 @@ TEST_F(CudaDevice, PrintsAndAsserts) {
   EXPECT_EQ(lines, (std::vector<std::string>{"(0, 0, 0) n = 2", "(1, 0, 0) n = 3"}));
   args.params = {Int(1)};
   EXPECT_EQ(IdOf(kernel->Launch(request)), "assert-failed");
-  // Later, of a launch that nobody waited for; then the workspace is as new.
+  // Later, for a launch without a wait; then the workspace is as new.
   request.wait = false;
   EXPECT_TRUE(kernel->Launch(request).ok());
   EXPECT_EQ(IdOf(kernel->Collect(request)), "assert-failed");

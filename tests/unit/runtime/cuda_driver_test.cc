@@ -1,4 +1,4 @@
-// Opening the driver: what is there, and every way in which it is not.
+// Opening the driver: success, and every way to fail.
 #include "tests/unit/runtime/cuda_testing.h"
 
 #if __has_include(<cuda.h>)
@@ -76,7 +76,7 @@ TEST_F(CudaDriver, TellsALostDeviceFromOtherErrors) {
             "cuX: CUDA_ERROR_INVALID_VALUE (invalid argument)");
 }
 
-// Nothing works before cuInit, and a setting that means nothing is found.
+// Nothing works before cuInit, and an invalid setting is detected.
 TEST_F(CudaDriver, TheEmulatedOneIsStrict) {
   int count = 0;
   EXPECT_EQ(Symbol<CuResult (*)(int*)>("cuDeviceGetCount")(&count), kErrorNotInitialized);

@@ -1,6 +1,6 @@
-// What the emulated driver does for kernels of other compilers: clusters, cooperative launches,
-// programmatic dependent launch, values that streams write and wait for. By the driver's functions,
-// as a client calls them.
+// Features of the emulated driver for kernels of other compilers: clusters, cooperative launches,
+// programmatic dependent launch, values that streams write and wait for. Uses the driver's
+// functions, like a client.
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -151,8 +151,8 @@ TEST_F(CudaLaunch, LargeClustersAreAllowedByTheFunction) {
   EXPECT_EQ(words.Peek()[15], 15U);
 }
 
-// By hand, for the H100 that it plays: 2048 threads, 32 blocks, 228 KiB of which a block takes 1
-// KiB more than it asks for; 8 times 16 multiprocessors and 4.
+// Computed by hand for the emulated H100: 2048 threads, 32 blocks, 228 KiB, of which a block takes
+// 1 KiB more than it requests; 8 times 16 multiprocessors and 4.
 TEST_F(CudaLaunch, TellsOccupancy) {
   const CuFunction ranks = Function("ranks");
   int count = 0;
@@ -190,7 +190,7 @@ TEST_F(CudaLaunch, ADependentKernelThatDoesNotWaitComesTooEarly) {
   EXPECT_EQ(LaunchEx(Function("rushes"), 3, {kEarly}, {p.address(), q.address()}), kSuccess);
   EXPECT_EQ(driver().CtxSynchronize(), kSuccess);
   EXPECT_EQ(p.Peek(), (Values{7, 8, 9}));
-  // The last block let it go before it wrote; the others had written by then.
+  // The last block released it before its write; the others had written by then.
   EXPECT_EQ(q.Peek(), (Values{7, 8, 1}));
 }
 
@@ -211,7 +211,7 @@ TEST_F(CudaLaunch, KernelsInOrderNeedNoWait) {
   EXPECT_EQ(LaunchEx(Function("rushes"), 3, {}, {p.address(), q.address()}), kSuccess);
   EXPECT_EQ(driver().CtxSynchronize(), kSuccess);
   EXPECT_EQ(q.Peek(), (Values{7, 8, 9}));
-  // Nor does one behind a kernel that never lets it go.
+  // Nor does one after a kernel that never releases it.
   EXPECT_EQ(LaunchEx(Function("late"), 3, {}, {q.address()}), kSuccess);
   EXPECT_EQ(LaunchEx(Function("rushes"), 3, {kEarly}, {q.address(), p.address()}), kSuccess);
   EXPECT_EQ(driver().CtxSynchronize(), kSuccess);

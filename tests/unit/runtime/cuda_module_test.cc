@@ -1,4 +1,4 @@
-// Loading and launching kernels, and all that goes wrong with them.
+// Loading and launching kernels, and their errors.
 #include "tests/unit/runtime/cuda_testing.h"
 
 namespace tarsia::cuda {
@@ -6,8 +6,8 @@ namespace {
 
 class CudaModule : public CudaTest {
  protected:
-  // Runs an entry that takes a pointer to four bytes, alone in a new process as it were; what the
-  // wait says.
+  // Runs an entry that takes a pointer to four bytes on a fresh machine; returns the result of the
+  // wait.
   Status RunBad(const std::string& entry) {
     const auto gpu = OpenGpu();
     const auto kernel = LoadKernel(gpu, entry);
@@ -29,7 +29,7 @@ TEST_F(CudaModule, RunsAKernel) {
   const Words words(gpu, values);
   std::vector<uint8_t> parameters = Parameters(words.address(), 69, 1000);
   EXPECT_EQ(ErrorOf(kernel->Launch({3, 1, 1}, parameters, nullptr)), "");
-  std::fill(parameters.begin(), parameters.end(), 0xEE);  // they were taken
+  std::fill(parameters.begin(), parameters.end(), 0xEE);  // they were copied
   EXPECT_EQ(ErrorOf(kernel->Launch({0, 1, 1}, parameters, nullptr)), "");
   EXPECT_EQ(words.Peek(), values);
   EXPECT_EQ(ErrorOf(Synchronize(*gpu, nullptr)), "");
@@ -44,7 +44,7 @@ TEST_F(CudaModule, TellsAttributes) {
   ASSERT_TRUE(attributes.ok()) << ErrorOf(attributes);
   EXPECT_TRUE(attributes->from_ptx);
   EXPECT_EQ(attributes->static_shared_bytes, 0);
-  EXPECT_EQ(attributes->blocks_per_multiprocessor, 2);  // 228 KiB, 101 of them a block
+  EXPECT_EQ(attributes->blocks_per_multiprocessor, 2);  // 228 KiB, 101 KiB per block
 }
 
 TEST_F(CudaModule, OptsInToSharedMemory) {
@@ -117,7 +117,7 @@ TEST_F(CudaModule, RefusesPtxForOthers) {
   KernelCode code = TestCode("add");
   code.ptx = TestPtx("8.0", "sm_90a");
   EXPECT_NE(ErrorOf(Kernel::Load(newer, code)).find("PTX for sm_90a"), std::string::npos);
-  ExpectLost();  // the first one went with the machine
+  ExpectLost();  // the first one was destroyed with the machine
 }
 
 TEST_F(CudaModule, FallsBackFromCubinToPtx) {
@@ -266,7 +266,7 @@ TEST_F(CudaModule, IsLoadedOnceInEachContext) {
   EXPECT_EQ(Symbol<CuResult (*)(CuContext)>("cuCtxDestroy_v2")(own), kSuccess);
 }
 
-// Memory of one context is no other's, though a copy may go between them.
+// Memory of one context is not valid in another, but copies between them are possible.
 TEST_F(CudaModule, AContextsMemoryIsItsOwn) {
   ExpectLost();
   const auto gpu = OpenGpu();

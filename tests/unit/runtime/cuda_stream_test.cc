@@ -1,4 +1,4 @@
-// Streams, events, graphs: order, waiting, what a capture takes and what it forbids.
+// Streams, events, graphs: order, waits, and what a capture allows and forbids.
 #include <thread>
 
 #include "tests/unit/runtime/cuda_testing.h"
@@ -25,7 +25,7 @@ TEST_F(CudaStream, RunsWhenWaitedFor) {
   EXPECT_EQ(ErrorOf(Add(*kernel, words, 1, stream->handle())), "");
   EXPECT_EQ(ReadCounts().pending, 2U);
   EXPECT_EQ(words.Peek(), std::vector<uint32_t>{1});
-  // Whoever asks whether it is done comes to an end.
+  // Repeated queries finish the work.
   int asked = 0;
   for (Result<bool> done = false; !*done && asked < 10; ++asked) {
     done = IsDone(*gpu, stream->handle());
@@ -129,7 +129,7 @@ TEST_F(CudaStream, EventsTellTime) {
   EXPECT_FALSE(Milliseconds(*start, *untimed).ok());
 }
 
-// The legacy stream waits for blocking streams, and they for it; ours are none of them.
+// The legacy stream waits for blocking streams, and they wait for it; ours are not blocking.
 TEST_F(CudaStream, TheLegacyStreamHasItsRule) {
   const auto gpu = OpenGpu();
   const auto kernel = LoadKernel(gpu, "add");
@@ -154,7 +154,7 @@ TEST_F(CudaStream, TheLegacyStreamHasItsRule) {
   EXPECT_EQ(d.StreamDestroy(blocking), kSuccess);
 }
 
-// Synchronous copies and fills of a client beside the runtime.
+// Synchronous copies and fills of another client of the driver.
 TEST_F(CudaStream, CallsWithoutAStreamWait) {
   const auto gpu = OpenGpu();
   const Words words(gpu, {1, 2});
@@ -238,7 +238,7 @@ TEST_F(CudaStream, ACaptureForbids) {
       TARSIA_CHECK(Add(*kernel, words, 1, stream->handle()));
       Status status = call();
       EXPECT_FALSE(status.ok());
-      return OkStatus();  // whoever overlooks it has no graph either
+      return OkStatus();  // even if the error is ignored, there is no graph
     }));
   };
   const std::string invalidated =
@@ -254,7 +254,7 @@ TEST_F(CudaStream, ACaptureForbids) {
   EXPECT_NE(ErrorOf(Graph::Capture(gpu, Legacy(), [] { return OkStatus(); }))
                 .find("STREAM_CAPTURE_UNSUPPORTED"),
             std::string::npos);
-  // An error of what is captured is the capture's.
+  // An error of captured calls is an error of the capture.
   EXPECT_NE(ErrorOf(Graph::Capture(gpu, stream->handle(),
                                    [&] { return Fill(*gpu, 4, uint8_t{0}, 1, stream->handle()); }))
                 .find("cuMemsetD8Async"),
@@ -303,7 +303,7 @@ TEST_F(CudaStream, ACaptureIsItsThreads) {
   ASSERT_EQ(d.StreamBeginCapture(stream->handle(), kCaptureThreadLocal), kSuccess);
   std::thread([&] {
     const auto inner = CurrentContext::Enter(*gpu);
-    EXPECT_TRUE(Buffer::Allocate(gpu, 4).ok());  // forbidden to the other thread alone
+    EXPECT_TRUE(Buffer::Allocate(gpu, 4).ok());  // forbidden only to the other thread
     CuGraph graph = nullptr;
     EXPECT_EQ(d.StreamEndCapture(stream->handle(), &graph), kErrorStreamCaptureWrongThread);
   }).join();
@@ -312,7 +312,7 @@ TEST_F(CudaStream, ACaptureIsItsThreads) {
   EXPECT_EQ(d.StreamEndCapture(stream->handle(), &graph), kErrorInvalidValue);
 }
 
-// In a context where it is not loaded, a kernel cannot be captured, but launched.
+// In a context where it is not loaded, a kernel can be launched but not captured.
 TEST_F(CudaStream, AKernelIsLoadedBeforeTheCapture) {
   const auto gpu = OpenGpu();
   auto kernel = LoadKernel(gpu, "add");

@@ -1,4 +1,4 @@
-// Tensor maps that the emulated driver makes, given to a kernel by value.
+// Tensor maps of the emulated driver, passed to a kernel by value.
 #include <optional>
 
 #include "tests/unit/runtime/cuda_testing.h"
@@ -11,7 +11,7 @@ using Encode = CuResult (*)(CuTensorMap*, int, uint32_t, void*, const uint64_t*,
 
 constexpr int kTypeU32 = 2;
 
-// Brings the box of 4 x 2 words at column 3, row 1 to shared memory and copies it to y.
+// Loads the box of 4 x 2 words at column 3, row 1 to shared memory and copies it to y.
 constexpr char kPtx[] = R"(.version 8.0
 .target sm_90
 .address_size 64
@@ -71,7 +71,7 @@ TEST_F(CudaTensorMap, BringsABox) {
   EXPECT_EQ(driver().LaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
             kSuccess);
   EXPECT_EQ(driver().CtxSynchronize(), kSuccess);
-  // Rows 1 and 2 from column 3 on; zeros behind the fifth.
+  // Rows 1 and 2 from column 3 on; zeros after the fifth.
   EXPECT_EQ(y.Peek(), (std::vector<uint32_t>{111, 112, 0, 0, 119, 120, 0, 0}));
   EXPECT_EQ(driver().ModuleUnload(module), kSuccess);
 }

@@ -1,5 +1,5 @@
 // Tests of runtime/cuda on the emulated driver, opened as the runtime opens a driver. Each test
-// begins with a fresh emulated machine and must leave nothing alive on it.
+// begins with a fresh emulated machine and must leave no object alive on it.
 #ifndef TARSIA_TESTS_UNIT_RUNTIME_CUDA_TESTING_H_
 #define TARSIA_TESTS_UNIT_RUNTIME_CUDA_TESTING_H_
 
@@ -26,7 +26,7 @@ inline std::string EmulatedLibrary(const std::string& variant = "") {
   return std::string(TARSIA_EMULATED_DRIVER_FOLDER) + "/libtarsia_emulated_cuda" + variant + ".so";
 }
 
-// Opens a library; what is opened lives on, as in the runtime, and is remembered here.
+// Opens a library once; as in the runtime, it stays open.
 inline Result<const Driver*> OpenDriver(const std::string& library) {
   static std::deque<const Driver*>& opened = *new std::deque<const Driver*>;
   Result<const Driver*> driver = Driver::Open(library);
@@ -87,7 +87,7 @@ class CudaTest : public testing::Test {
     Symbol<emulated::ResetHook>(emulated::kResetHook)();
   }
 
-  // A fresh machine, told this by its environment (NAME without TARSIA_EMULATED_, value).
+  // Makes a fresh machine with these environment variables (NAME without TARSIA_EMULATED_, value).
   void Reset(const std::vector<std::pair<std::string, std::string>>& settings) {
     for (const auto& [name, value] : settings) {
       set_.push_back("TARSIA_EMULATED_" + name);
@@ -108,7 +108,7 @@ class CudaTest : public testing::Test {
     return gpu.ok() ? *gpu : nullptr;
   }
 
-  // A context is lost with what is in it: nothing can be destroyed in order.
+  // A lost context takes its objects with it: they cannot be destroyed in order.
   void ExpectLost() { expect_clean_ = false; }
 
  private:
@@ -116,7 +116,7 @@ class CudaTest : public testing::Test {
   bool expect_clean_ = true;
 };
 
-// `add`: p[i] += v for the 32-bit words i < n; a thread each, in blocks of 32. `wild` stores behind
+// `add`: p[i] += v for the 32-bit words i < n; one thread each, in blocks of 32. `wild` stores past
 // the end of p, `odd` at an odd address, `loop` never ends, `fresh` adds p[n] to itself.
 inline std::string TestPtx(const std::string& version = "8.0",
                            const std::string& target = "sm_80") {
@@ -196,7 +196,7 @@ class Words {
   }
   [[nodiscard]] CuDevicePtr address() const { return buffer_.address(); }
   [[nodiscard]] uint32_t count() const { return static_cast<uint32_t>(count_); }
-  // What is there for one who does not wait for anybody else's streams.
+  // The contents as seen without waiting for other streams.
   [[nodiscard]] std::vector<uint32_t> Peek() const {
     std::vector<uint32_t> out(count_);
     auto stream = Stream::Create(gpu_);

@@ -1,5 +1,5 @@
-// tarsia_execute as a serving loop calls it: what it allocates, workspaces that serve many sizes,
-// graphs, limits, and arguments that cannot be right. The device cuda is the emulated driver.
+// tarsia_execute in a serving loop: allocations, workspaces for many sizes, graphs, limits, and
+// invalid arguments. The device cuda is the emulated driver.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -150,7 +150,7 @@ class Execute : public testing::TestWithParam<const char*> {
     return {tarsia_arg_const_pointer(x_, kBytes), tarsia_arg_pointer(y_, kBytes),
             tarsia_arg_i32(n)};
   }
-  // The bytes of workspace for these arguments; 0 and a failure where the query fails.
+  // The bytes of workspace for these arguments; 0 and a test failure if the query fails.
   static uint64_t WorkspaceOf(const tarsia_plan* plan, const std::vector<tarsia_arg>& args) {
     tarsia_query* query = nullptr;
     EXPECT_EQ(tarsia_query_create(plan, args.data(), args.size(), &query), TARSIA_STATUS_OK)
@@ -177,7 +177,7 @@ class Execute : public testing::TestWithParam<const char*> {
     return out;
   }
 
-  // What the driver itself allocates, which a real one does elsewhere, does not count.
+  // Allocations of the emulated driver itself are not counted.
   static void LeaveDriverOut(bool out) {
     using namespace tarsia::emulated;
     tarsia::cuda::Symbol<AroundCallsHook>(kAroundCallsHook)(out ? BeginExempt : nullptr,
@@ -197,7 +197,7 @@ class Execute : public testing::TestWithParam<const char*> {
 
 class ExecuteOnGpu : public Execute {
  protected:
-  // The caller's own calls of the driver need a current context, as anybody's.
+  // The caller's own calls of the driver need a current context.
   void SetUp() override {
     using namespace tarsia::cuda;
     Execute::SetUp();
@@ -235,7 +235,7 @@ class ExecuteOnGpu : public Execute {
         begin(static_cast<tarsia::cuda::CuStream>(stream_), tarsia::cuda::kCaptureThreadLocal),
         tarsia::cuda::kSuccess);
   }
-  // Whether the capture went well; then what it holds is run so many times.
+  // Ends a capture and runs its graph this many times; returns whether it succeeded.
   bool EndCapture(int runs) {
     using namespace tarsia::cuda;
     CuGraph graph = nullptr;
@@ -265,7 +265,7 @@ TEST_F(ExecuteOnGpu, ALaunchAllocatesNothing) {
   const auto args = Scale(64);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Allocations([&] { return Run(plan, args); }), 0);
   EXPECT_EQ(Read(64 * 8), Expected(64 * 8, 3));
-  // That the count counts: a query makes a handle.
+  // Checks the counter: a query makes a handle.
   EXPECT_GT(Allocations([&] {
               tarsia_query* query = nullptr;
               const auto status = tarsia_query_create(plan, args.data(), args.size(), &query);
@@ -296,7 +296,7 @@ TEST_F(ExecuteOnGpu, ALaunchWithAWorkspaceAllocatesNothing) {
 
 class ExecuteCompiled : public Execute {};
 
-// Made ready once, for one size, and used for others, larger and smaller.
+// Initialised once, for one size, and used for larger and smaller ones.
 TEST_P(ExecuteCompiled, AWorkspaceServesEverySize) {
   tarsia_plan* const plan = Plan("tidy");
   const uint64_t bytes = WorkspaceOf(plan, Tidy(1000));
@@ -339,7 +339,7 @@ TEST_P(ExecuteCompiled, AWorkspaceBeyondItsLimitIsRefused) {
             TARSIA_STATUS_REJECTED);
 }
 
-// `print` makes do with the room that the limit leaves, and says what did not fit.
+// `print` uses the room that the limit leaves, and reports what did not fit.
 TEST_P(ExecuteCompiled, ALimitCutsWhatIsPrinted) {
   tarsia_plan* const plan = Plan("talk", 512);
   const std::vector<tarsia_arg> args = {tarsia_arg_i32(100)};
@@ -381,7 +381,7 @@ TEST_F(ExecuteOnGpu, AGraphMakesItsWorkspaceReady) {
   EXPECT_EQ(Read(500), Expected(500, 1));
 }
 
-// What has to wait says so, always in the same way, and the capture goes on.
+// Calls that have to wait fail with the same error, and the capture continues.
 TEST_F(ExecuteOnGpu, CallsThatWaitAreRefusedWithinACapture) {
   tarsia_plan* const plan = Plan("scale");
   const auto args = Scale(32);
@@ -427,7 +427,7 @@ TEST_F(ExecuteOnGpu, WhatTheDriverRefusesWithinACaptureHasTheSameStatus) {
 
 class ExecuteEverywhere : public Execute {};
 
-// ceildiv(-1, 16) is 0, which is a grid; -1 rows are none.
+// ceildiv(-1, 16) is 0, which is a valid grid; -1 rows are not valid.
 TEST_P(ExecuteEverywhere, ANegativeCountIsRefused) {
   tarsia_plan* const plan = Plan("scale");
   EXPECT_EQ(Run(plan, Scale(-2)), TARSIA_STATUS_INVALID_ARGUMENT);

@@ -18,7 +18,7 @@
 
 #if TARSIA_OWN_MALLOC
 extern "C" {
-// What the C library's own malloc is called besides.
+// The other name of malloc in the C library.
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
 void* __libc_realloc(void* old, size_t size);
@@ -38,8 +38,8 @@ std::atomic<int64_t> live{0};
 Failures failures;  // changed only while nothing is active
 thread_local bool watched = false;
 thread_local int exempt = 0;
-// What a handler of operator new is taken to have given up, of which requests are satisfied though
-// they would fail: what LLVM's isolation keeps for that.
+// The memory that a handler of operator new is assumed to release, like the reserve of LLVM's
+// isolation: it satisfies allocations that would fail.
 constexpr size_t kGivenUp = size_t{1} << 20;
 thread_local size_t given_up = 0;
 
@@ -72,7 +72,7 @@ void* Raw(size_t size, size_t alignment) {
 
 std::atomic<bool> leaks_are_meant{false};
 
-// The sanitizer is told by each thread for itself.
+// Each thread must tell the sanitizer.
 void TellSanitizer() {
   thread_local bool told = false;
   if (told || __lsan_disable == nullptr || !leaks_are_meant.load(std::memory_order_relaxed)) return;
@@ -80,7 +80,7 @@ void TellSanitizer() {
   __lsan_disable();
 }
 
-// As the standard wants it: the handler is asked until there is memory or no handler.
+// As the standard requires: calls the handler until there is memory or no handler.
 void* New(size_t size, size_t alignment) {
   TellSanitizer();
   while (true) {

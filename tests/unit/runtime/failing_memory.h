@@ -1,5 +1,5 @@
-// Memory that runs out on purpose. This test binary has an operator new and, but for the
-// sanitizers, a malloc, calloc and realloc of its own, which fail where a MemoryFails says so.
+// Simulates out of memory. This test binary has its own operator new and, except with sanitizers,
+// malloc, calloc and realloc, which fail as a MemoryFails requests.
 #ifndef TARSIA_TESTS_UNIT_RUNTIME_FAILING_MEMORY_H_
 #define TARSIA_TESTS_UNIT_RUNTIME_FAILING_MEMORY_H_
 
@@ -9,35 +9,35 @@ namespace tarsia::testing_memory {
 
 inline constexpr int64_t kNever = INT64_MAX;
 
-// Which requests for memory fail, by their number from 0.
+// Which allocations fail, by their number from 0.
 struct Failures {
   int64_t first = kNever;
   int64_t second = kNever;
-  bool all_after = false;    // whatever follows `first` fails, too
+  bool all_after = false;    // all after `first` fail, too
   bool all_threads = false;  // count the requests of every thread; otherwise of this one
-  bool with_malloc = false;  // and not of operator new alone
+  bool with_malloc = false;  // and not only operator new
 };
 
-// While one lives, memory fails as it says. One at a time.
+// While it lives, allocations fail as it requests. One at a time.
 class MemoryFails {
  public:
   explicit MemoryFails(const Failures& failures);
   ~MemoryFails();
   MemoryFails(const MemoryFails&) = delete;
   MemoryFails& operator=(const MemoryFails&) = delete;
-  // Whether some request has failed, and how many there were.
+  // Whether an allocation has failed, and the number of allocations.
   [[nodiscard]] bool happened() const;
   [[nodiscard]] int64_t requests() const;
 };
 
-// Requests of this thread between the two always succeed and do not count.
+// Allocations of this thread between the two always succeed and are not counted.
 void BeginExempt();
 void EndExempt();
-// What is not freed from here on, in any thread, is no leak to the sanitizer.
+// From here on, in any thread, the sanitizer does not report leaks.
 void LeaksAreMeant();
 // Whether malloc can be made to fail: not under the sanitizers, which have their own.
 bool MallocCanFail();
-// Requests of operator new in all threads that were not freed.
+// Allocations of operator new in all threads that were not freed.
 int64_t LiveAllocations();
 
 }  // namespace tarsia::testing_memory

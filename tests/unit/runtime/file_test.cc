@@ -1,4 +1,4 @@
-// Files: reads that stay within, and writes that are all or nothing.
+// Files: bounded reads, and atomic writes.
 #include "runtime/files/file.h"
 
 #include <fcntl.h>
@@ -120,7 +120,7 @@ TEST_F(FileTest, ReadsWithinBounds) {
   EXPECT_EQ(four[3], '9');
   EXPECT_FALSE(file->Read(7, four).ok());
   EXPECT_FALSE(file->Read(UINT64_MAX, four).ok());
-  // The file shrinks behind our back: an error, no signal.
+  // The file shrinks meanwhile: an error, not a signal.
   fs::resize_file(Path("a"), 3);
   EXPECT_EQ(file->Read(2, four).error().message,
             "cannot read " + Path("a") + ": it shrank while it was read");

@@ -1,5 +1,5 @@
-// Launches on the device cpu after the first of a plan: they ask for no memory, in no thread, for
-// whatever sizes; they start no threads; and a small one is soon over.
+// Launches on the device cpu after the first of a plan: they allocate nothing in any thread, for
+// all sizes; they start no threads; and a small one is fast.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ using tarsia::testing_memory::MemoryFails;
 using tarsia::tools::Handle;
 using tarsia::tools::Sized;
 
-// A kernel with one scalar parameter, its last one, which says how much there is to do.
+// A kernel with one scalar parameter, its last one, which is the amount of work.
 struct Case {
   const char* name;
   const char* standard;  // its module in the standard library, or null
@@ -136,7 +136,7 @@ Handle<tarsia_plan> MakePlan(const Case& wanted) {
   return Handle<tarsia_plan>(plan);
 }
 
-// Arguments for one size, with memory behind every pointer.
+// Arguments for one size, with memory for every pointer.
 class Arguments {
  public:
   Arguments(const tarsia_plan* plan, int32_t size) {
@@ -176,7 +176,7 @@ size_t ThreadsOfProcess() {
 class Launches : public testing::TestWithParam<Case> {};
 
 // The first launch is the smallest, so that all later ones have more to do and other extents; but
-// scratch that grows is asked for. Threads are there already: another plan has wanted them.
+// scratch that grows is allocated. The threads exist already, for another plan.
 TEST_P(Launches, AskForNoMemoryAfterTheFirst) {
   const Handle<tarsia_plan> other = MakePlan(Cases()[0]);
   ASSERT_EQ(Arguments(other.get(), 400).Execute(other.get(), 16), TARSIA_STATUS_OK);
@@ -206,7 +206,7 @@ TEST_P(Launches, AskForNoMemoryAfterTheFirst) {
 INSTANTIATE_TEST_SUITE_P(Cpu, Launches, testing::ValuesIn(Cases()),
                          [](const auto& of) { return std::string(of.param.name); });
 
-// The threads of the first launch that wants some serve all that follow.
+// The threads of the first launch that needs some are used by all later ones.
 TEST(LaunchThreads, AreStartedOnce) {
   const Handle<tarsia_plan> plan = MakePlan(Cases()[0]);
   ASSERT_NE(plan, nullptr);
@@ -218,7 +218,7 @@ TEST(LaunchThreads, AreStartedOnce) {
 }
 
 // At most 5 us for y[1, 64] = x[1, 64] * w[64, 64], of which a matrix-vector product at the speed
-// of the second cache is 1 us. One undisturbed round is enough: other programs may be running.
+// of the L2 cache is 1 us. One undisturbed round is enough: other programs may be running.
 TEST(LaunchTime, OfASmallMatmul) {
   if (!tarsia::testing_memory::MallocCanFail()) GTEST_SKIP() << "sanitizers take their time";
   const char* const unit = std::getenv("TARSIA_SIMD");

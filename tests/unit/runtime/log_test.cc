@@ -1,4 +1,4 @@
-// What the library logs where it falls back: each time one line, with the reason.
+// The log when the library falls back: each time one line, with the reason.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -63,7 +63,7 @@ class FallBack : public tarsia::cuda::CudaTest {
     setenv(name, value.c_str(), 1);
   }
 
-  // A script that takes the place of ptxas.
+  // Replaces ptxas by a script.
   void SetPtxas(const std::string& script) {
     ptxas_ = testing::TempDir() + "tarsia-fall-back-ptxas";
     std::ofstream(ptxas_) << "#!/bin/sh\n" << script << '\n';
@@ -71,7 +71,7 @@ class FallBack : public tarsia::cuda::CudaTest {
     Set("TARSIA_PTXAS", ptxas_);
   }
 
-  // What a plan on the emulated GPU logs.
+  // The log of a plan on the emulated GPU.
   std::vector<Line> LinesOfPlan() {
     tarsia_module* module = nullptr;
     EXPECT_EQ(tarsia_module_create(kProgram, sizeof kProgram - 1, nullptr, &module, nullptr),
@@ -119,18 +119,18 @@ TEST_F(FallBack, WithAnAssemblerThatFails) {
             "refuses the code: no luck");
 }
 
-// What failed once is tried again by the next plan.
+// The next plan tries again after a failure.
 TEST_F(FallBack, IsNotRemembered) {
   Set("TARSIA_PTXAS", "/nowhere/ptxas");
   EXPECT_EQ(LinesOfPlan().size(), 1U);
   Unset("TARSIA_PTXAS");
   const std::vector<Line> lines = LinesOfPlan();
-  ASSERT_EQ(lines.size(), 2U);  // the emulated driver takes no machine code
+  ASSERT_EQ(lines.size(), 2U);  // the emulated driver does not accept machine code
   EXPECT_NE(lines[1].text.find("since it refuses the machine code"), std::string::npos)
       << lines[1].text;
 }
 
-// ptxas takes its time, and is ended with the plan that wants its result.
+// A slow ptxas is ended with the plan that needs its result.
 TEST_F(FallBack, NoneAfterACancel) {
   SetPtxas("exec sleep 60");
   tarsia_module* module = nullptr;
@@ -153,7 +153,7 @@ TEST_F(FallBack, NoneAfterACancel) {
   tarsia_module_destroy(module);
 }
 
-// The emulated driver takes no machine code, as a driver that is older than the assembler.
+// The emulated driver does not accept machine code, like a driver older than the assembler.
 TEST_F(FallBack, WithADriverThatRefusesTheMachineCode) {
   SetPtxas("while [ \"$1\" != -o ]; do shift; done\ncp /bin/sh \"$2\"");
   const std::vector<Line> lines = LinesOfPlan();

@@ -1,4 +1,4 @@
-// .safetensors headers: what is read, and everything that is refused.
+// .safetensors headers: valid ones, and all errors.
 #include "runtime/files/safetensors.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a user reads: place, message, the line, the caret, notes, help.
+// Rendered diagnostics: place, message, the line, the caret, notes, help.
 #include "support/diagnostic.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// support/elementary.h against values that were worked out with 140 decimal digits, and rounded.
+// support/elementary.h against values that were computed with 140 decimal digits, and rounded.
 #include "support/elementary.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a terminal may be given. The expected texts are written by hand.
+// Text that is safe for a terminal. The expected texts are written by hand.
 #include "support/printable.h"
 
 #include <gtest/gtest.h>

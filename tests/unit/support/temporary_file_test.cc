@@ -1,4 +1,4 @@
-// Temporary files go with their objects, and with the signals that end a process.
+// Temporary files are removed with their objects, and by the signals that end a process.
 #include "support/temporary_file.h"
 
 #include <gtest/gtest.h>
@@ -95,7 +95,7 @@ TEST_F(TemporaryFileTest, StaysWhereNobodyAskedForSignals) {
   EXPECT_TRUE(fs::exists(folder_ + "/one"));
 }
 
-// As an assembler that is at work when its caller is ended: what it writes later is not there.
+// Like an assembler that is running when its caller is ended: its later output is not there.
 TEST_F(TemporaryFileTest, WhoWouldWriteItAgainIsEndedFirst) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);

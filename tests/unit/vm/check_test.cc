@@ -1,4 +1,4 @@
-// What --check finds, and what it must not.
+// Findings of --check, and programs without findings.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -180,8 +180,8 @@ TEST(Check, BlocksMustNotShareWhatTheyWrite) {
             "race-between-blocks@10");
 }
 
-// In global memory a block may replace what it has read, and a loop what it wrote a turn before;
-// what it has written it must not read or write elsewhere before a sync.
+// In global memory a block may replace what it has read, and a loop what it wrote in the previous
+// iteration; it must not read or write its writes elsewhere before a sync.
 TEST(Check, ABlockMayReplaceWhatItRead) {
   const auto kernel = [](const std::string& body) {
     return "kernel k(%x: ptr<i32>)\n{\n  %g = view %x : global<i32>[64]\n"
@@ -210,7 +210,7 @@ TEST(Check, ScratchMustBeWrittenOrLeftZero) {
 }
 
 TEST(Check, ReplicasThatDifferAreFound) {
-  // Two threads hold each element of the target, and each brought a byte of its own.
+  // Two threads hold each element of the target, and each has its own byte.
   const std::string text = R"(
 kernel k(%x: ptr<i32>)
   warps 1

@@ -78,7 +78,7 @@ kernel k(%y: ptr<i32>)
   EXPECT_EQ(y, (I32s{3, 18}));
 }
 
-// The last turn is the one before the counter would leave 64 bits.
+// The last iteration is the one before the counter would overflow 64 bits.
 TEST(Control, CountersEndWhere64BitsEnd) {
   std::vector<int64_t> y(2);
   RunOk(R"(

@@ -1,4 +1,4 @@
-// vm/host/atomic.h: each operation once, and sums that many threads add up.
+// vm/host/atomic.h: each operation once, and sums of many threads.
 #include "vm/host/atomic.h"
 
 #include <gtest/gtest.h>
@@ -86,7 +86,7 @@ TEST(HostAtomic, NoAdditionIsLost) {
     for (int t = 0; t < 4; ++t) {
       threads.emplace_back([&, type] {
         const uint64_t one = type.IsFloat() ? EncodeFromDouble(type, 1) : 1;
-        // The second f16 of a word, so that its neighbour is there to be damaged.
+        // The second f16 of a word, to detect damage to its neighbour.
         for (int i = 0; i < each; ++i) AtomicRmw(Opcode::kRedAdd, type, memory + 4, one);
       });
     }

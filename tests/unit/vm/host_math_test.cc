@@ -83,7 +83,7 @@ TEST(HostMath, F32StaysFarBelowItsBound) {
         ASSERT_LE(ulp, 0.51) << x[i] << " gives " << out[i] << ", not " << truth[i];
         worst = std::max(worst, ulp);
       }
-      EXPECT_GE(worst, 0.45);  // else nothing was measured
+      EXPECT_GE(worst, 0.45);  // otherwise nothing was measured
       EXPECT_LE(worst, Row(f.op).ulp);
     });
   }
@@ -133,7 +133,7 @@ TEST(HostMath, F64WithinItsBound) {
 }
 
 float Apply(Opcode op, float x) {
-  // Long enough for whole vectors, so that these go the way that arrays go.
+  // Long enough for whole vectors, to use the code for arrays.
   const std::vector<float> in(67, x);
   std::vector<float> out(67);
   Unary(op, kF32, in.data(), out.data(), in.size());

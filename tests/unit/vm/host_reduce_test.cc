@@ -126,7 +126,7 @@ TEST(HostReduce, NansArePassedOverByMinAndMaxOnly) {
   ForEachTarget([] {
     for (DType type : {kF16, kBF16, kF32, kF64}) {
       for (int64_t inner : {1, 2}) {
-        // Columns side by side when inner is 2: the second holds NaNs alone.
+        // Interleaved columns if inner is 2: the second holds only NaNs.
         std::vector<double> values;
         for (double x : {kNan, 3.0, -kInfinity, kNan, 7.0, -0.0, 0.0}) {
           values.push_back(x);
@@ -169,7 +169,7 @@ TEST(HostReduce, HalvesAccumulateInF32) {
         EXPECT_EQ(out.Value(0), 4096);
       }
     }
-    // 300 * 300 / 300: the product is beyond f16 on the way.
+    // 300 * 300 / 300: an intermediate product exceeds f16.
     const Array factors = Array::OfDoubles(kF16, {256, 512, 1.0 / 256});
     Array out(kF16, 1);
     Reduce(Opcode::kReduceProd, kF16, factors.data(), 1, 3, 1, out.data());
@@ -191,7 +191,7 @@ TEST(HostReduce, LongF32SumsStayNearTheTruth) {
       std::vector<float> out(static_cast<size_t>(inner));
       Reduce(Opcode::kReduceSum, kF32, values.data(), 1, axis, inner, out.data());
       for (size_t i = 0; i < out.size(); ++i) {
-        // At most 64 + 100000 / 64 roundings stand behind an element: 1e-4; one by one: 6e-3.
+        // An element has at most 64 + 100000 / 64 roundings: 1e-4; summed one by one: 6e-3.
         EXPECT_NEAR(out[i], sums[i], sums[i] * 1e-5);
       }
     }

@@ -1,5 +1,5 @@
-// What the loops of vm/host compute is the same bit for bit on every vector unit that this machine
-// has: any codes, infinities, NaNs and subnormal numbers among them.
+// The loops of vm/host compute the same bits on every vector unit of this machine, for any codes,
+// including infinities, NaNs and subnormal numbers.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr DType kTypes[] = {kU8, kU16, kU32, kU64, kI8, kI16, kI32, kI64, kF16, kBF16, kF32, kF64};
 
-// Codes as they come for every other element; else numbers of about one size, of which sums and
-// products stay finite and lose digits.
+// Arbitrary codes for every other element; else numbers of about one size, whose sums and products
+// stay finite and lose digits.
 Array Any(DType type, size_t n, uint64_t seed) {
   Random random(seed);
   std::vector<uint64_t> codes;

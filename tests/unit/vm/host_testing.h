@@ -1,5 +1,5 @@
 // Help for the tests of vm/host: every vector unit of this machine in turn, random codes, and
-// arrays of containers with a guard behind them.
+// arrays of containers followed by a guard.
 #ifndef TARSIA_TESTS_UNIT_VM_HOST_TESTING_H_
 #define TARSIA_TESTS_UNIT_VM_HOST_TESTING_H_
 
@@ -47,7 +47,7 @@ class Random {
   uint64_t state_;
 };
 
-// n codes of a type in containers, and eight more bytes that nobody may write.
+// n codes of a type in containers, and eight more bytes that must not be written.
 class Array {
  public:
   Array(DType type, size_t n) : type_(type), n_(n), words_((Bytes() + 7) / 8 + 1) {

@@ -1,5 +1,5 @@
-// What lets a launch after the first allocate nothing: addresses that are made anew in place, and
-// scratch whose size is known beforehand.
+// Why a launch after the first allocates nothing: addresses are remade in place, and the size of
+// scratch is known beforehand.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@ namespace {
 
 // ---- addresses -----------------------------------------------------------------------------
 
-// Against the layout, of which dense tiles are no longer made.
+// Compares dense maps with the layout that they replace.
 TEST(AddressMap, DenseTilesAreWhereTheirLayoutSays) {
   host::Random random(1);
   for (int round = 0; round < 300; ++round) {
@@ -39,7 +39,7 @@ TEST(AddressMap, DenseTilesAreWhereTheirLayoutSays) {
   }
 }
 
-// The largest tensor, and those beyond it, whose error is that of the layout.
+// The largest tensor, and larger ones, whose error is that of the layout.
 TEST(AddressMap, LimitsAreThoseOfTheLayout) {
   const MemLayoutFamily family;
   const std::vector<std::vector<int64_t>> shapes = {{kMaxMemoryElements},
@@ -79,7 +79,7 @@ TEST(AddressMap, IsMadeAnewInPlaceUnlessSomebodyElseHasIt) {
   EXPECT_EQ(map->size_bytes(), 224u);
 }
 
-// What an agent has of its views before it runs.
+// The maps of an agent's views before it runs.
 TEST(AddressMap, IsReservedForDenseTilesAlone) {
   MemLayoutFamily family;
   const std::array<int64_t, 2> empty = {0, 0};
@@ -156,7 +156,7 @@ TEST(HostScratch, ReductionsKeepToTheSizesNamed) {
   }
 }
 
-// Without a scope a thread has scratch of its own, and gets it back after one.
+// Without a scope a thread uses its own scratch, also after a scope has ended.
 TEST(HostScratch, AScopeLendsOne) {
   host::HostScratch& own = host::ThreadScratch();
   {

@@ -1,4 +1,4 @@
-// Arguments, grids, assumptions, buffers, and what the runtime asks of a program.
+// Arguments, grids, assumptions, buffers, and the queries of the runtime.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -81,7 +81,7 @@ TEST(Launch, ABufferTooSmallNamesBothSizes) {
             "the buffer for `%y` has 30 bytes, but its view global<f16>[2, 8] needs 32");
 }
 
-// A view whose shape is computed, or that stands in a block, is checked when it is made.
+// A view whose shape is computed, or that is in a block, is checked when it is made.
 TEST(Launch, ViewsAreCheckedWhereTheyAreMade) {
   constexpr std::string_view kText = R"(
 kernel k(%y: ptr<f16>, %m: i32)
@@ -117,7 +117,7 @@ kernel k(%y: ptr<i32>)
 }
 
 TEST(Launch, NoByteBeyondTheViewIsTouched) {
-  // 5 x 3 codes of 3 bits are 45 bits: 6 bytes, of which the last 3 bits belong to nobody.
+  // 5 x 3 codes of 3 bits are 45 bits: 6 bytes, of which the last 3 bits are unused.
   std::vector<uint8_t> y(8, 0xFF);
   RunOk(R"(
 kernel k(%y: ptr<u8>)

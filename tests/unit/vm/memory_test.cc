@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         CopyCase{"row_major", 7, 13, 0, 0, 7, 13},     // whole
         CopyCase{"row_major", 7, 13, 2, 3, 4, 5},      // inside
-        CopyCase{"row_major", 7, 13, 5, 9, 4, 8},      // beyond the end
+        CopyCase{"row_major", 7, 13, 5, 9, 4, 8},      // past the end
         CopyCase{"row_major", 7, 13, -2, -3, 4, 8},    // before the start
         CopyCase{"row_major", 7, 13, -2, -3, 20, 30},  // all around
         CopyCase{"row_major", 7, 13, 7, 0, 3, 3},      // outside

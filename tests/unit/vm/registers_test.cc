@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// What thread t holds, seen as one row of bytes a thread, says what the layout did.
+// The contents of thread t, viewed as one row of bytes per thread, show the layout.
 TEST(Registers, AViewOfBitsFollowsTheLayout) {
   // Element (i, j) is in thread (i % 8) * 4 + j / 2, slot (i / 8) * 2 + j % 2.
   Bytes x(16 * 8);
@@ -42,7 +42,7 @@ kernel k(%x: ptr<u8>, %y: ptr<u8>)
   }
 }
 
-// 5 bytes a thread are 8 codes of 5 bits.
+// 5 bytes per thread are 8 codes of 5 bits.
 TEST(Registers, AViewRegroupsBitsAcrossBytes) {
   Bytes x(32 * 5);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(37 * i + 11);
@@ -167,7 +167,7 @@ class Unpack : public testing::TestWithParam<UnpackCase> {};
 TEST_P(Unpack, GivesTheValueOfEveryCode) {
   const DType dtype = *FindDType(GetParam().type);
   const DType compute = *FindDType(GetParam().compute);
-  Bytes codes(32 * 32);  // one a byte
+  Bytes codes(32 * 32);  // one per byte
   for (size_t i = 0; i < codes.size(); ++i) {
     codes[i] = static_cast<uint8_t>(i * 7 + i / 32) & static_cast<uint8_t>(CodeMask(dtype));
   }

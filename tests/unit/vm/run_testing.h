@@ -81,7 +81,7 @@ inline LaunchReport RunOk(std::string_view text, const Args& args,
   return *report;
 }
 
-// The id of the error, or "" where there is none.
+// The id of the error, or "" if there is none.
 inline std::string ErrorId(std::string_view text, const Args& args,
                            const LaunchOptions& options = {}) {
   const Result<LaunchReport> report = RunText(text, args, options);

@@ -1,5 +1,5 @@
-// The threads that help with launches: that they come, that they go, that they stay the same ones,
-// and that they are there after a fork.
+// The threads that help with launches: they start, they end, they are reused, and they work after a
+// fork.
 #include "vm/worker_pool.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ size_t ThreadsOfProcess() {
   return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-// Notes who comes. One thread may take a second seat when it is done with the first.
+// Records the threads that join. A thread may take a second seat after it is done with the first.
 class Meeting : public WorkerPool::Job {
  public:
   explicit Meeting(int wanted) : wanted_(wanted) {}
@@ -171,7 +171,7 @@ bool AddsOne(const Plan& plan, int32_t n, int threads) {
   return true;
 }
 
-// Launches of one plan, of all sizes and on different numbers of threads, beside each other.
+// Concurrent launches of one plan, of all sizes and on different numbers of threads.
 TEST(WorkerPool, LaunchesOfOnePlanShareThreadsAndMemory) {
   const auto program = Compile(kSlow);
   ASSERT_TRUE(program);
