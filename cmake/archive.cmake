@@ -1,12 +1,12 @@
-# libtarsia.a for programs outside of this project: one object file of everything that libtarsia.so
-# is made of, in which only tarsia_* can be seen. A program may so have libfmt, Highway or, where
-# LLVM is linked statically, LLVM of its own, and functions of any name. What is left open are the
-# C and C++ libraries and, where LLVM is a shared library, LLVM.
+# libtarsia.a for programs outside of this project: one object file with everything in libtarsia.so,
+# in which only tarsia_* is visible. So a program may have its own libfmt, Highway or, if LLVM is
+# linked statically, LLVM, and functions of any name. Undefined symbols remain only of the C and C++
+# libraries and, if LLVM is a shared library, of LLVM.
 
 find_program(TARSIA_LD ld.bfd)  # lld and gold cannot merge the copies of an inline function
 mark_as_advanced(TARSIA_LD)
 
-# The archives among the libraries named and those that they need, and what else they need.
+# The archives among the given libraries and their dependencies, and the other dependencies.
 function(tarsia_archives_of out_archives out_system)
   set(archives "")
   set(system "")
@@ -35,7 +35,7 @@ function(tarsia_archives_of out_archives out_system)
   set(${out_system} ${system} PARENT_SCOPE)
 endfunction()
 
-# What a C program has to name besides libtarsia.a, without `-l`.
+# The libraries that a C program must link besides libtarsia.a, without `-l`.
 function(tarsia_system_libraries out)
   set(libraries ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
   list(REMOVE_ITEM libraries ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
@@ -44,9 +44,9 @@ function(tarsia_system_libraries out)
   set(${out} ${libraries} PARENT_SCOPE)
 endfunction()
 
-# tarsia_archive(NAME WHOLE archive... NEEDED archive...): NAME.a of all members of WHOLE and of
-# those of NEEDED that they need, made with everything else. Symbols of C++ are weakened first:
-# objcopy takes unique ones for something that it cannot make local.
+# tarsia_archive(NAME WHOLE archive... NEEDED archive...): NAME.a of all members of WHOLE and of the
+# members of NEEDED that they need. Symbols of C++ are weakened first, because objcopy cannot make
+# unique ones local.
 function(tarsia_archive name)
   cmake_parse_arguments(ARG "" "" "WHOLE;NEEDED" ${ARGN})
   set(object ${PROJECT_BINARY_DIR}/lib/${name}.o)

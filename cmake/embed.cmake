@@ -1,5 +1,5 @@
-# cmake -DOUT=FILE -DFILES=A;B -P embed.cmake: writes a C++ source that holds the files as the table
-# of runtime/api/library.h. Numbers, not string literals, whose length compilers limit.
+# cmake -DOUT=FILE -DFILES=A;B -P embed.cmake: writes a C++ source with the files as the table of
+# runtime/api/library.h. Numbers, not string literals, whose length compilers limit.
 set(arrays "")
 set(rows "")
 set(count 0)

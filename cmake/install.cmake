@@ -1,11 +1,11 @@
-# What `cmake --install` copies: libraries, header, command, the CMake package, tarsia.pc, licence.
-# The CMake package and tarsia.pc find their files from where they lie themselves, so that an
-# installation may be moved.
+# Files of `cmake --install`: libraries, header, command, the CMake package, tarsia.pc, licence. The
+# CMake package and tarsia.pc use paths relative to themselves, so that an installation can be
+# moved.
 
 include(CMakePackageConfigHelpers)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tarsia)
-set(TARSIA_ARCHIVE_LLVM "")  # the shared library that libtarsia.a needs, and where it was found
+set(TARSIA_ARCHIVE_LLVM "")  # the shared library that libtarsia.a needs, and its path
 if(NOT TARSIA_STATIC)
   set(TARSIA_ARCHIVE_LLVM LLVM-${LLVM_VERSION_MAJOR})
 endif()
@@ -17,7 +17,7 @@ configure_package_config_file(
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/tarsia-config-version.cmake
   COMPATIBILITY SameMajorVersion)
 
-# From the folder of tarsia.pc to the prefix, where both are in one tree.
+# From the folder of tarsia.pc to the prefix, if both are in one tree.
 if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
   set(pc_prefix ${CMAKE_INSTALL_PREFIX})
   set(pc_libdir ${CMAKE_INSTALL_LIBDIR})

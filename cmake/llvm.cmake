@@ -1,11 +1,11 @@
-# LLVM: its dynamic library for daily work (links in a tenth of a second), its archives in a static
-# build, so that a binary runs where no LLVM is installed.
+# LLVM: its shared library for daily work (links in a tenth of a second), its archives in a static
+# build, so that a binary runs without an installed LLVM.
 
 find_package(LLVM ${TARSIA_LLVM_VERSION} CONFIG REQUIRED)
 
 if(TARSIA_STATIC)
   # Debian's export of LLVMSupport names shared libraries. Z3 is for the static analyser of Clang
-  # and nothing of it is linked here; zlib and zstd have archives.
+  # and is not linked here; zlib and zstd have archives.
   find_library(TARSIA_ZLIB_ARCHIVE libz.a REQUIRED)
   find_library(TARSIA_ZSTD_ARCHIVE libzstd.a REQUIRED)
   mark_as_advanced(TARSIA_ZLIB_ARCHIVE TARSIA_ZSTD_ARCHIVE)

@@ -1,6 +1,6 @@
-# Libraries without shared libraries but those of the C library, so that a binary runs where it is
-# copied to and libtarsia.a is whole. Debian has libfmt and libhwy as shared libraries only: the
-# compiled part of each is made here, against the headers of the package.
+# Replaces shared libraries other than the C library, so that a binary runs where it is copied to
+# and libtarsia.a is complete. Debian has libfmt and libhwy only as shared libraries: the compiled
+# part of each is built here, with the headers of the package.
 
 # The static library tarsia_NAME of the source file NAME.cc, which is the compiled part of TARGET.
 function(tarsia_compiled_part target source)
@@ -14,7 +14,7 @@ function(tarsia_compiled_part target source)
     -fvisibility=hidden -ffunction-sections -fdata-sections)
 endfunction()
 
-# Makes the imported shared library TARGET the static one of the source file named.
+# Replaces the imported shared library TARGET by the static one of the given source file.
 function(tarsia_make_static target source)
   get_filename_component(name ${source} NAME_WE)
   set_target_properties(${target} PROPERTIES

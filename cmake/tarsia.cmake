@@ -1,4 +1,4 @@
-# Helpers shared by every folder: one static library a folder, warnings as errors, tests, fuzzers.
+# Helpers shared by every folder: one static library per folder, warnings as errors, tests, fuzzers.
 
 include(${CMAKE_CURRENT_LIST_DIR}/tools.cmake)
 
@@ -19,12 +19,12 @@ target_compile_options(tarsia_options INTERFACE
   -Wimplicit-fallthrough -Wswitch-enum -Wundef -fvisibility=hidden -ffp-contract=off
   -ffunction-sections -fdata-sections)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
-  # These see faults in std::string and std::vector themselves once those are inlined.
+  # These report faults in std::string and std::vector themselves once those are inlined.
   target_compile_options(tarsia_options INTERFACE
     -Wno-array-bounds -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow
     -Wno-stringop-overread)
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # libstdc++ 12 uses a deprecated function of its own in std::stable_sort.
+  # std::stable_sort of libstdc++ 12 uses a deprecated function.
   target_compile_options(tarsia_options INTERFACE -Wno-deprecated-declarations)
 endif()
 target_link_options(tarsia_options INTERFACE -Wl,--gc-sections)
@@ -41,7 +41,8 @@ if(TARSIA_FUZZ)
 endif()
 
 # tarsia_library(NAME PARTS subfolder... DEPENDS folder... PRIVATE lib...): the static library
-# tarsia_NAME of all *.cc in this folder, and in those of its subfolders. DEPENDS names folders that stand before this one; PRIVATE names other libraries.
+# tarsia_NAME of all *.cc in this folder, and in those of its subfolders. DEPENDS names folders
+# before this one; PRIVATE names other libraries.
 function(tarsia_library name)
   cmake_parse_arguments(ARG "" "" "PARTS;DEPENDS;PRIVATE" ${ARGN})
   set(patterns *.cc)
@@ -64,8 +65,8 @@ function(tarsia_library name)
   endif()
 endfunction()
 
-# tarsia_sharded_test(NAME TARGET COUNT): a GoogleTest binary that takes minutes as so many tests
-# NAME.0, NAME.1, .. that run side by side.
+# tarsia_sharded_test(NAME TARGET COUNT): a GoogleTest binary that takes minutes, as COUNT tests
+# NAME.0, NAME.1, .. that run in parallel.
 function(tarsia_sharded_test name target count)
   math(EXPR last "${count} - 1")
   foreach(shard RANGE ${last})
@@ -77,8 +78,8 @@ endfunction()
 
 # tarsia_unit_tests(FOLDER DEPENDS folder... PRIVATE lib...): the test binary unit_FOLDER of all
 # *.cc in this folder, and the test unit.FOLDER that runs it. There are no precompiled headers:
-# gtest.h alone costs next to nothing more than its precompiled form, and without them ccache
-# serves a fresh clone. gmock.h costs a second a file: include it only where it is used.
+# gtest.h alone costs little more than its precompiled form, and without them ccache works for a
+# fresh clone. gmock.h costs a second per file: include it only where it is used.
 function(tarsia_unit_tests name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)

@@ -1,4 +1,4 @@
-# The compiler cache and the linker, where they are there. Nothing depends on either.
+# The compiler cache and the linker, if available. Both are optional.
 
 option(TARSIA_CCACHE "Use ccache if it is there" ON)
 option(TARSIA_LLD "Link with lld if it is there" ON)
@@ -14,7 +14,7 @@ if(TARSIA_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   find_program(TARSIA_CCACHE_PROGRAM ccache)
   mark_as_advanced(TARSIA_CCACHE_PROGRAM)
   if(TARSIA_CCACHE_PROGRAM)
-    # Paths below the source folder count as relative, so that the cache serves other clones too.
+    # Paths in the source folder are treated as relative, so that other clones share the cache.
     set(launcher env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${TARSIA_CCACHE_PROGRAM})
     set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})

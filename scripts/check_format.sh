@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fails on a tracked C, C++ or CUDA file that is not formatted as .clang-format says, by the pinned
-# version. With --fix it formats them. Tables (*.def) are laid out by hand.
+# version. With --fix it formats them. Tables (*.def) are formatted by hand.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=versions.env

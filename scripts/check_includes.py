@@ -23,9 +23,8 @@ FOUNDATION = ["support", "dtypes", "layout", "isa"]
 BELOW_RUNTIME = FOUNDATION + ["launch", "vm", "ptx", "compiler"]
 PUBLIC = ["include", "tarsia"]  # include/tarsia/tarsia.h is included as "tarsia/tarsia.h"
 
-# What the files of a folder may include from this repository, besides their own folder: folders
-# with all that is in them, or single headers. Of a path's folders that are listed here, the longest
-# is the one that counts.
+# What the files of a folder may include from this repository, besides their own folder: whole
+# folders or single headers. For a path the entry with the longest folder applies.
 MAY_SEE = {
     "support": [],
     "dtypes": ["support"],
@@ -143,7 +142,7 @@ def check_source(path, text):
 
 
 def check_links(path, text):
-    """Errors about what a folder's CMakeLists.txt links."""
+    """Errors in the libraries that a folder's CMakeLists.txt links."""
     owner = owner_of(path)
     if owner is None or owner == "tests":
         return []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails on what has grown too large to be read at once.
+"""Fails on functions, classes, files and folders that are too large.
 
 - A folder outside of tests/ and bench/ with more than 45 .h, .cc and .def files of its own.
 - A class or struct with more than 60 declarations: members, functions, types within it.
@@ -37,19 +37,19 @@ STATEMENT = re.compile(r"\b(?:if|for|while|switch|catch)\s*(?:constexpr\s*)?\(.*
 
 
 def blank(match):
-    """As many lines as were there, and nothing else."""
+    """The same number of lines, without their contents."""
     return "\n" * match.group(0).count("\n") or " "
 
 
 class Block:
-    """What stands between two braces."""
+    """The text between two braces."""
 
     def __init__(self, kind, name, line):
         self.kind, self.name, self.line, self.declarations = kind, name, line, 0
 
 
 def kind_of(head, parent):
-    """What a brace opens whose statement begins with `head`, within a block of a kind."""
+    """The kind of block that a brace opens after the statement `head`, within a block of a kind."""
     if parent in ("function", "values"):
         return "values"
     if re.search(r"\bnamespace\b[^;(]*$", head) or head.strip() == 'extern':
@@ -113,7 +113,7 @@ def sources(root):
 
 
 def measure(root):
-    """(size, limit, text) of everything that has a limit."""
+    """(size, limit, text) for everything that has a limit."""
     files = {}
     for path in sources(root):
         folder = path.parent.relative_to(root).as_posix()

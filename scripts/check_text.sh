@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Fails on what no tracked file should hold: paths of somebody's machine, blanks at the end of a
-# line, carriage returns, merge marks, notes of unfinished work, more than a megabyte, no newline
-# at the end.
+# Fails on text that no tracked file should have: paths of one machine, blanks at the end of a line,
+# carriage returns, merge marks, notes of unfinished work, more than a megabyte, no newline at the
+# end.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 failures=0
-# Tests of bad input hold bad text on purpose; this file holds the patterns.
+# Tests of bad input have bad text on purpose; this file has the patterns.
 readonly excluded=(':!scripts/check_text.sh' ':!tests/fuzz/corpus' ':!tests/invalid' ':!tests/cli/*.test' ':!LICENSE')
 
 # refuse WHAT PATTERN: fails on lines of text files that match an extended regular expression.

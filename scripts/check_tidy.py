@@ -28,7 +28,7 @@ def git(*arguments):
 
 
 def default_base():
-    """The commit 20 before this one, or the first there is."""
+    """The commit 20 before this one, or the first one."""
     return git("rev-list", f"--max-count={DEFAULT_COMMITS + 1}", "HEAD").split()[-1]
 
 
@@ -52,7 +52,7 @@ def compiled_files(build):
 
 
 def check(name, build):
-    """What clang-tidy says of a file; "" if nothing."""
+    """The output of clang-tidy for a file; "" if there is none."""
     done = subprocess.run([f"clang-tidy-{VERSION}", "--quiet", "-p", str(build), name], cwd=ROOT,
                           capture_output=True, text=True, check=False)
     if done.returncode == 0:

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Runs a command in a fresh clone of this repository inside a Debian where nothing was installed but
-# git and the certificates, and prints how long it took. It proves the commands of the README.
+# Runs a command in a fresh clone of this repository, in a Debian with only git and the certificates
+# installed, and prints its time. It tests the commands of the README.
 #
 #   scripts/clean_root.sh [--root DIR] [--base FILE] [--keep] [--] COMMAND [ARGUMENT...]
-#     --root DIR    where the Debian is made (default: a new temporary folder); must not exist
-#     --base FILE   a .tar.zst of the bare Debian: made if it is not there, reused if it is
-#     --keep        leave DIR behind; without it, it is removed at the end
+#     --root DIR    the folder of the Debian (default: a new temporary folder); must not exist
+#     --base FILE   a .tar.zst of the bare Debian: reused if it exists, else made
+#     --keep        keep DIR; otherwise it is removed at the end
 #
 # For example
 #   scripts/clean_root.sh --base /var/tmp/bookworm.tar.zst scripts/quickstart.sh
 #   scripts/clean_root.sh --base /var/tmp/bookworm.tar.zst scripts/test.sh
 #
-# Only what is committed is cloned. How this machine reaches Debian's packages and PyPI (apt's
-# sources, pip's configuration, proxies, certificates, name servers) is copied: that belongs to the
-# network, not to the project. Needs root and the packages debootstrap and zstd.
+# Only commits are cloned. This machine's access to Debian's packages and PyPI (apt's sources, pip's
+# configuration, proxies, certificates, name servers) is copied: that belongs to the network, not to
+# the project. Needs root and the packages debootstrap and zstd.
 set -euo pipefail
 
 fail() {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Packs what scripts/gpu_check.sh needs on a machine that has a GPU and its driver and nothing else:
-# programs linked statically but for the C library, kernels, cases. Makes gpu-bundle/tarsia-gpu.tar.xz
-# and the same unpacked in gpu-bundle/tarsia-gpu/.
+# Packs the files that scripts/gpu_check.sh needs on a machine that has only a GPU and its driver:
+# programs linked statically except for the C library, kernels, cases. Makes
+# gpu-bundle/tarsia-gpu.tar.xz and the same unpacked in gpu-bundle/tarsia-gpu/.
 #
-#   scripts/gpu_bundle.sh            then, over there:
+#   scripts/gpu_bundle.sh            then, on the other machine:
 #   tar xf tarsia-gpu.tar.xz && tarsia-gpu/gpu_check.sh --out result.json
 #
 # TARSIA_GPU_BUILD names the build folder (build/gpu), TARSIA_GPU_FLAGS the compiler's flags.

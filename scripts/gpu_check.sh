@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Checks and measures Tarsia on this machine's GPU, from the folder that scripts/gpu_bundle.sh packs.
-# Needs the driver, bash and coreutils; uses compute-sanitizer, ncu and PyTorch where they are there.
+# Checks and measures Tarsia on this machine's GPU, from the folder that scripts/gpu_bundle.sh
+# packs. Needs the driver, bash and coreutils; uses compute-sanitizer, ncu and PyTorch if available.
 #
 #   gpu_check.sh [--out FILE] [--minutes N] [--jobs N] [--only REGEX] [--rehearse LIBRARY]
 #
 # Runs every case on the GPU against the interpreter and the expected values, each group of cases in
-# a process of its own, as a fault of a kernel ends all further work of its process. Writes one JSON
-# file: device, driver, commit, measurements, counters against the emulator's (gpu_counters.sh), groups.
-# Ends within N minutes (9): groups that would begin later are recorded as skipped. `--only` takes
-# groups whose names match. `--rehearse` runs on the emulated driver, a library, with little work and
-# no times, and skips no group, however long that takes. Exit status: 0 all that ran holds, 1 not, 3
-# no GPU.
+# a separate process, because a fault of a kernel ends all further work of its process. Writes one
+# JSON file: device, driver, commit, measurements, counters against the emulator's
+# (gpu_counters.sh), groups. Ends within N minutes (9): groups that would begin later are recorded
+# as skipped. `--only` selects groups whose names match. `--rehearse` runs on the emulated driver, a
+# library, with little work and no times, and skips no group. Exit status: 0 all cases hold, 1 some
+# fail, 3 no GPU.
 set -euo pipefail
 
 out=gpu_check.json minutes=9 jobs=4 only=. rehearse= per_group=120
@@ -39,7 +39,7 @@ export TARSIA_WITNESSES=interpreter,cuda TARSIA_CUDA_WITNESS=gpu
 measure_options=()
 if [[ -n $rehearse ]]; then
   export TARSIA_CUDA_DRIVER=$rehearse TARSIA_CUDA_CODE=ptx TARSIA_EMULATED_LIMIT=20000000
-  export TARSIA_EMULATED_TOLERATE=uninitialised,race  # which no GPU notices
+  export TARSIA_EMULATED_TOLERATE=uninitialised,race  # which GPUs do not detect
   measure_options=(--small)
   minutes=1440 per_group=3600
 fi
@@ -60,14 +60,14 @@ json_file() {
   if [[ -s $1 && $(head -c 1 "$1") == '{' ]]; then cat "$1"; else printf null; fi
 }
 
-# The cases of a filter, one a line.
+# The cases of a filter, one per line.
 list_cases() {
   ./gpu_cases --gtest_list_tests --gtest_filter="$1" |
     awk '/^[^ ]/ { suite = $1 } /^ / { print suite $1 }'
 }
 
-# failing_alone FILTER: a JSON list of those cases that fail in a process of their own: where one
-# ended its context, the rest of the group has failed for nothing.
+# failing_alone FILTER: a JSON list of the cases that fail in a separate process: after one that
+# destroys its context, the rest of the group fails without a fault.
 failing_alone() {
   local one comma=
   printf '['
@@ -132,7 +132,7 @@ join_groups() {
   printf ']'
 }
 
-# A few groups again, with every access of the kernels watched.
+# A few groups again, with compute-sanitizer.
 run_sanitizer() {
   local tool status=0 path
   for path in compute-sanitizer /usr/local/cuda/bin/compute-sanitizer; do
@@ -154,7 +154,7 @@ run_sanitizer() {
   printf '}'
 }
 
-# What ncu counts, against what the emulator predicts.
+# The counts of ncu against the predictions of the emulator.
 run_counters() {
   if [[ -n $rehearse ]]; then
     printf '{"skipped": "a rehearsal"}'

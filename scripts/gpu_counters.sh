@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Holds what the emulator counts against what Nsight Compute's ncu counts on this machine's GPU, over
-# a few kernels. Prints a JSON list with one object a kernel: for each count its prediction, what was
-# measured, and the difference; or {"skipped": why}.
+# Compares the counts of the emulator with those of Nsight Compute's ncu on this machine's GPU, for
+# a few kernels. Prints a JSON list with one object per kernel: for each count the prediction, the
+# measurement, and the difference; or {"skipped": why}.
 #
 #   gpu_counters.sh [--tarsia PROGRAM] [--kernels FOLDER] [--examples FOLDER] [--device D] [--parse COUNT FILE]
 #
-# ncu is looked for on PATH and in /usr/local/cuda/bin; TARSIA_NCU names another one. `--parse` only
-# prints what a file that ncu wrote says of one count. Exit status: 0, also where something was
-# skipped; differences are for people to judge, as machine code is not PTX.
+# Searches ncu on PATH and in /usr/local/cuda/bin; TARSIA_NCU names another one. `--parse` only
+# prints the value of one count in a file of ncu. Exit status: 0, also if something was skipped;
+# people judge the differences, because machine code is not PTX.
 set -euo pipefail
 
 tarsia=./tarsia kernels=. examples=examples device=cuda:0
 
-# A count (ptx/count/counts.def), and the metrics whose sum it predicts. Of instructions machine code has
-# other ones than PTX: their difference tells how near it comes, the others should be 0.
+# A count (ptx/count/counts.def), and the metrics whose sum it predicts. Machine code has other
+# instructions than PTX, so their difference is only informative; the others should be 0.
 readonly table='
 warp_instructions   smsp__inst_executed.sum
 thread_instructions smsp__thread_inst_executed_pred_on.sum
@@ -22,7 +22,8 @@ shared_wavefronts   l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
 local_sectors       l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum
 '
 
-# Kernels: a name, a file, what `tarsia compile` and `tarsia run` both take, and the pointers.
+# Kernels: a name, a file, the common arguments of `tarsia compile` and `tarsia run`, and the
+# pointers.
 readonly cases='
 copy    kernels/copy.tsa     --arg,n=10000                                  x,y
 softmax examples/softmax.tsa --set,D=128,--arg,rows=64                      x,y
@@ -33,9 +34,9 @@ counts() { awk 'NF > 1 { print $1 }' <<< "$table"; }
 metrics_of() { awk -v name="$1" '$1 == name { for (i = 2; i <= NF; ++i) print $i }' <<< "$table"; }
 all_metrics() { awk '{ for (i = 2; i <= NF; ++i) print $i }' <<< "$table" | paste -sd, -; }
 
-# measured COUNT FILE: the sum of the count's metrics over the launches that ncu's CSV tells of, or
-# null where one of them is missing. Fields stand in quotes, numbers with commas; lines without quotes
-# are of ncu or the program.
+# measured COUNT FILE: the sum of the count's metrics over the launches in ncu's CSV, or null if one
+# of them is missing. Fields are in quotes, numbers have commas; lines without quotes are messages
+# of ncu or the program.
 measured() {
   awk -v wanted="$(metrics_of "$1" | paste -sd' ' -)" '
     BEGIN { needed = split(wanted, list, " "); for (i in list) is_wanted[list[i]] = 1 }
@@ -63,7 +64,7 @@ measured() {
     END { if (found == needed) printf "%.0f", sum; else printf "null" }' "$2"
 }
 
-# predicted COUNT FILE: the count in all, of what `tarsia compile --emit cost-json` wrote.
+# predicted COUNT FILE: the total of the count in a file of `tarsia compile --emit cost-json`.
 predicted() {
   sed -n 's/.*"total": {\([^{}]*\).*/\1/p' "$2" | tr ',' '\n' |
     awk -F': ' -v name="\"$1\"" '{ gsub(/^ */, "", $1) } $1 == name { print $2; found = 1; exit }
@@ -140,7 +141,7 @@ compare() {
   printf '}}'
 }
 
-# The code that the device runs is what is emulated: the target of its compute capability.
+# Emulates the code that the device runs: the target of its compute capability.
 capability=$("$tarsia" devices 2> /dev/null |
   sed -n 's/^cuda.*compute capability \([0-9]*\)\.\([0-9]*\).*/\1\2/p' | head -n 1)
 case ${capability:-90} in

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the pictures of the documentation, or says which are out of date.
+"""Draws the pictures of the documentation, or reports those that are out of date.
 
     scripts/make_pictures.py [--write] TARSIA
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts small faults into the source, one at a time, and shows that the tests named kill each.
+"""Puts small faults into the source, one at a time, and checks that the named tests detect each.
 
 The faults stand in scripts/mutants/<folder>.toml, each as
 
@@ -10,7 +10,7 @@ The faults stand in scripts/mutants/<folder>.toml, each as
     new = "row[j - 1] + 9"                  # use '''...''' for text of several lines
     target = "unit_support"                 # what to build (one name, or a list)
     test = "^unit.support$"                 # the tests that should kill it, as in ctest -R
-    filter = "Facts.*"                      # which cases of them, as in --gtest_filter; may be left out
+    filter = "Facts.*"                      # which cases of them, as in --gtest_filter; optional
 
 A mutant must compile: one that does not proves nothing, and counts as a failure, as does one whose
 old text is no longer there. The sources are copied to a folder of their own, so the checkout is
@@ -31,7 +31,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FIELDS = {"name", "file", "old", "new", "target", "test", "filter"}
-TEST_TIMEOUT_S = 300  # a mutant may well make a loop endless
+TEST_TIMEOUT_S = 300  # a mutant may make a loop endless
 
 
 class Unusable(Exception):
@@ -76,7 +76,7 @@ def mutated(root, mutant):
 
 
 def copy_sources(work):
-    """Copies tracked and new files to work/source; what has not changed keeps its time there."""
+    """Copies tracked and new files to work/source; unchanged files keep their time there."""
     listing = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -100,7 +100,7 @@ TEST_ENVIRONMENT = {**os.environ, "GTEST_FAIL_FAST": "1", "TARSIA_ASSEMBLE": "no
 
 
 def run(command, log, timeout=None, cases="*"):
-    """Whether a command succeeds; its output goes to the file `log`. A timeout is no success."""
+    """Whether a command succeeds; its output goes to the file `log`. A timeout is a failure."""
     with open(log, "w", encoding="utf-8") as out:
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out,
@@ -136,7 +136,7 @@ class Workshop:
                     "--timeout", str(TEST_TIMEOUT_S)], self.log, 4 * TEST_TIMEOUT_S, cases)
 
     def check_unchanged(self, mutants):
-        """The tests must pass before a fault is there, else they would kill anything."""
+        """The tests must pass without a fault; otherwise they would kill every mutant."""
         self.configure()
         if not self.compiles(sorted({name for m in mutants for name in m["target"]})):
             raise Unusable(f"the unchanged sources do not build; see {self.log}")
@@ -145,7 +145,7 @@ class Workshop:
                 raise Unusable(f"without any fault, {test} fails; see {self.log}")
 
     def kills(self, mutant):
-        """Whether the tests notice the fault. The file is put back in any case."""
+        """Whether the tests detect the fault. The file is restored in any case."""
         path = self.source / mutant["file"]
         original = path.read_text(encoding="utf-8")
         path.write_text(mutated(self.source, mutant), encoding="utf-8")

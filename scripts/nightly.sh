@@ -10,9 +10,9 @@
 #     --random-seconds  how long each random test runs (default 3600)
 #     --seed          where random tests start (default: taken from the clock, and printed)
 #
-# Tests take their long form from the environment: TARSIA_RANDOM_SECONDS is how long a test of
-# random cases goes on, TARSIA_SEED is its seed, TARSIA_LONG=1 asks for exhaustive ranges. The random
-# programs that are compiled are counted: 20,000, or TARSIA_RANDOM_MODULES of them; for those alone:
+# Tests take their long form from the environment: TARSIA_RANDOM_SECONDS is the time of a test of
+# random cases, TARSIA_SEED its seed, TARSIA_LONG=1 selects exhaustive ranges. The number of
+# compiled random programs is 20,000, or TARSIA_RANDOM_MODULES; to run only those:
 #   TARSIA_LONG=1 TARSIA_SEED=7 build/dev/tests/random/random_compiled_test
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
@@ -37,7 +37,7 @@ failures=0
 
 note() { printf '%s\n' "$*" | tee -a "$logs/summary.txt"; }
 
-# run NAME COMMAND...: runs it with its output in a log of its own, and notes how it ended.
+# run NAME COMMAND...: runs it with its output in a separate log, and records how it ended.
 run() {
   local name=$1 start=$SECONDS outcome=ok
   shift
@@ -50,7 +50,7 @@ run() {
 
 build() { cmake --preset "$1" && cmake --build --preset "$1"; }
 
-# Each fuzzer starts from its committed corpus and keeps what it finds under build/.
+# Each fuzzer starts from its committed corpus and writes its findings to build/.
 fuzz_one() {
   local name=$1 found=$logs/corpus/$1
   mkdir -p "$found" "$logs/findings/$name"

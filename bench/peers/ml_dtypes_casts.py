@@ -39,7 +39,7 @@ def best_rate(count, work):
 
 
 def peer_rate(way, name, count):
-    """What ml_dtypes does with `count` elements, or None where it has no such type."""
+    """The rate of ml_dtypes for `count` elements, or None if it does not have the type."""
     if not hasattr(ml_dtypes, PEERS.get(name, "")):
         return None
     dtype = getattr(ml_dtypes, PEERS[name])

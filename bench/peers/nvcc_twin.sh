@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# How long `nvcc -ptx` takes for a CUDA C++ twin of examples/matmul.tsa, and `tarsia compile` for the
-# program itself: the median of so many processes each (default 7).
+# The time of `nvcc -ptx` for a CUDA C++ twin of examples/matmul.tsa, and of `tarsia compile` for
+# the program itself: the median of COUNT processes each (default 7).
 #
 #   bench/peers/nvcc_twin.sh [TARSIA] [COUNT]
 #
@@ -26,7 +26,7 @@ if [ -z "$nvcc" ]; then
   fi
 fi
 
-# median COMMAND...: the median of the times of so many runs, in milliseconds.
+# median COMMAND...: the median of the times of COUNT runs, in milliseconds.
 median() {
   for _ in $(seq "$count"); do
     local begin end

@@ -42,8 +42,8 @@ class Shape:
     def positions(self):
         if self.exponent:
             return [0]
-        # The best places first: a small bias is exact for longer. Whole bytes stay at 0, where a
-        # byte permutation moves them and puts the magic number in; bf16 has no room for them.
+        # The best places first: a small bias keeps more values exact. Whole bytes stay at 0, where
+        # a byte permutation moves them and inserts the magic number; bf16 has no room for them.
         return [0] if self.bits == 8 else list(range(self.mantissa - self.bits, -1, -1))
 
     def target(self, position):
@@ -62,10 +62,10 @@ def turned(bits, turn):
 
 
 class Pattern:
-    """Whole codes of a word: (position, ((turn, code mask), ..)), and what they leave over."""
+    """Whole codes of a word: (position, ((turn, code mask), ..)), and the bits that are left."""
 
     def __init__(self, turns, codes, used):
-        self.turns = turns  # of the views beside the word itself
+        self.turns = turns  # of the views besides the word itself
         self.codes = codes
         self.left = tuple(b for b in range(LANE) if not used >> b & 1)
         self.parity = 0
@@ -132,7 +132,7 @@ def patterns(shape):
 
 
 def one_view(pattern, bits, spots):
-    """Ways to bring leftover `bits` to the spots by one view: (price, pieces, code mask)."""
+    """Ways to move leftover `bits` to the spots by one view: (price, pieces, code mask)."""
     out = []
     for turn in range(LANE):
         landed = [(b - turn) % LANE for b in bits]
@@ -144,7 +144,7 @@ def one_view(pattern, bits, spots):
 
 
 def places(pattern, bits, target, offset, fine=False):
-    """The same by one view or, where that cannot be, by two that are merged; or bit by bit."""
+    """The same by one view or, if that is impossible, by two that are merged; or bit by bit."""
     spots = [(t + offset) % LANE for t in target]
     out = one_view(pattern, bits, spots)
     if fine:
@@ -176,7 +176,7 @@ def bit_by_bit_places(pattern, bits, spots):
 
 
 def choices(shape, candidates, target, offset):
-    """What a word can give to a collected code, the cheapest way: (parity, mask) -> .."""
+    """The bits that a word can provide for a collected code, at the least cost: (parity, mask) -> .."""
     out = {}
     for pattern in candidates:
         parity = 0 if shape.exponent else pattern.parity
@@ -188,7 +188,7 @@ def choices(shape, candidates, target, offset):
 
 
 def share_out(states, options, words):
-    """Lets each of `words` words give something; (parity, covered) -> (cost, what they give)."""
+    """Lets each of `words` words provide bits; (parity, covered) -> (cost, the bits)."""
     for _ in range(words):
         after = {}
         for (parity, covered), (cost, trace) in states.items():
@@ -262,7 +262,7 @@ def four_bits_each(shape, fine=False):
     for position in shape.positions():
         target = shape.target(position)
         for offset in range(LANE):
-            # For each set of code bits the cheapest word that gives it.
+            # For each set of code bits the cheapest word that provides it.
             fours, twos = {}, {}
             for pattern in candidates:
                 for price, pieces, mask in places(pattern, pattern.left, target, offset, fine):
@@ -289,7 +289,7 @@ def four_bits_each(shape, fine=False):
                 total = 4 * cost4 + 2 * cost2 + 4 * (2 + (offset != 0))
                 if best is None or total < best[0]:
                     best = (total, position, offset, nibble, pieces, pair, ends)
-    if best is None:  # no bits that one view or two can bring
+    if best is None:  # no bits that one view or two can move
         return four_bits_each(shape, True)
     _, position, offset, nibble, pieces, pair, ends = best
     codes = []
@@ -328,7 +328,7 @@ def no_leftovers(shape):
                 codes = bit_by_bit(shape, turns)
                 if codes:
                     return [Pattern(turns, codes, 0xFFFF)], []
-    # An even number of equal words makes pairs of its own.
+    # An even number of equal words forms pairs.
     found = patterns(shape)
     return [min(found, key=preference)] * shape.bits, []
 
@@ -339,7 +339,7 @@ def preference(pattern):
 
 
 def in_pairs(codes):
-    """Codes of one position next to each other, else in their order."""
+    """Sorts codes by position, otherwise in their order."""
     out, rest = [], list(codes)
     while rest:
         code = rest.pop(0)

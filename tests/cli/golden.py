@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """Runs golden tests of the command line: files that hold inputs, commands and expected output.
 
-    # What is tested.
+    # The subject of the test.
     --- file p.tsa                      a text file
     --- npy x.npy <f2 [2, 3]            a .npy file of numbers, or of `= a Python expression`
     --- safetensors m.safetensors       lines `name F32 [2, 3] = expression`
     --- hex h.bin                       bytes
     --- $ tarsia check p.tsa            a command, run by sh in a folder with the files
-    --- stdout                          what it must print; left out where that is nothing
+    --- stdout                          what it must print; omitted if that is nothing
     --- stderr
-    --- exit 1                          left out for 0
+    --- exit 1                          omitted for 0
 
 Besides `tarsia`, commands may call `npy FILE...`, which prints type, shape and elements of .npy
-files, and `emulated COMMAND...`, which runs a command where the GPU is the emulated driver, or
-the one of $DRIVERS that DRIVER names. Times and what depends on the machine are replaced by words before comparison. A line that
-begins with `---` in an input or output is written with a backslash before it.
+files, and `emulated COMMAND...`, which runs a command with the emulated driver as GPU, or
+with the one of $DRIVERS that DRIVER names. Times and other values that depend on the machine are
+replaced by words before comparison. A line that begins with `---` in an input or output is written with a backslash before it.
 
 usage: golden.py --tarsia PATH --driver PATH [--update] FILE...
 """
@@ -162,7 +162,7 @@ def write_script(path, line):
 
 
 def actual_text(path, tarsia, driver):
-    """The test file as it would have to be, given what the commands do."""
+    """The test file that matches the output of the commands."""
     lines = []
     with tempfile.TemporaryDirectory() as scratch:
         bins, folder = pathlib.Path(scratch, "bin"), pathlib.Path(scratch, "work")

@@ -71,7 +71,7 @@ def check_files(arguments, prefix):
 
 
 def check_origins(arguments, prefix):
-    """Nothing that is installed needs the trees it came from."""
+    """No installed file needs the source or build tree."""
     trees = [arguments.build, arguments.source]
     for binary in (prefix / arguments.libdir / "libtarsia.so", prefix / "bin/tarsia"):
         for path in dynamic(binary, "RUNPATH") + dynamic(binary, "RPATH"):
@@ -83,7 +83,7 @@ def check_origins(arguments, prefix):
 
 
 def check_archive(arguments, prefix):
-    """The static library gives its users the functions of the header and nothing else."""
+    """The static library exports exactly the functions of the header."""
     frozen = (HERE.parent / "capi/symbols.txt").read_text().split()
     wanted = {symbol.split("@")[0] for symbol in frozen}
     archive = prefix / arguments.libdir / "libtarsia.a"
@@ -143,7 +143,7 @@ def check_guide(arguments, prefix, folder):
 
 
 def check_messages(arguments, prefix, folder):
-    """What find_package says when it cannot give what is asked for."""
+    """The error of find_package if a request cannot be met."""
     def find(name, text):
         source = folder / name
         source.mkdir()

@@ -1,4 +1,4 @@
-"""scripts/check_includes.py must reject each thing that it names, and accept the rest."""
+"""scripts/check_includes.py must reject each kind of error that it names, and accept the rest."""
 
 import pathlib
 import sys

@@ -1,4 +1,4 @@
-"""scripts/gpu_counters.sh must read what ncu writes, and say why where it cannot."""
+"""scripts/gpu_counters.sh must read the output of ncu, and say why if it cannot."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCRIPT = ROOT / "scripts" / "gpu_counters.sh"
 
-# As ncu --csv prints it, with its own lines and the program's around it.
+# Output of ncu --csv, with its own lines and those of the program around it.
 SAMPLE = """==PROF== Connected to process 4711 (/tmp/tarsia)
 ==PROF== Profiling "copy" - 0: 0%....50%....100% - 1 pass
 y: i32[10000], 0.1 ms, cuda:0
@@ -28,7 +28,7 @@ y: i32[10000], 0.1 ms, cuda:0
 "0","4711","tarsia","127.0.0.1","copy","1","7","(256, 1, 1)","(3, 1, 1)","0","9.0","Command line profiler metrics","smsp__thread_inst_executed_pred_on.sum","inst","66,080"
 """
 
-# What stands in for tarsia: counts as `compile --emit cost-json` says them.
+# Replaces tarsia: counts as in `compile --emit cost-json`.
 TARSIA = """#!/bin/sh
 [ "$1" = compile ] || exit 0
 case "$2" in *softmax*) exit 2 ;; esac
@@ -40,7 +40,7 @@ echo '{"file": "copy.tsa", "occupancy": {"warps": 48}, "total": {"warp_instructi
 
 
 class Folder:
-    """A folder with programs that stand in for tarsia and ncu."""
+    """A folder with programs that replace tarsia and ncu."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory()
