@@ -1,6 +1,6 @@
 // Validates a module, from text or bytecode, and reports every independent error. It checks kinds
 // and types of operands, shapes (symbolically where constants are open), layouts, spaces, scopes,
-// attributes. One file a family: isa/validate/<family>.cc.
+// attributes. One file per family: isa/validate/<family>.cc.
 #ifndef TARSIA_ISA_VALIDATE_H_
 #define TARSIA_ISA_VALIDATE_H_
 

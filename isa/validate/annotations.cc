@@ -7,7 +7,7 @@
 namespace tarsia {
 namespace {
 
-// An annotation that says all that the instruction needs to know.
+// An annotation with everything that the instruction needs.
 std::string_view Example(const InstRow& row) {
   switch (row.annotation) {
     case Annotation::kNoType:
@@ -27,7 +27,7 @@ std::string_view Example(const InstRow& row) {
   return "";
 }
 
-// The first part that the annotation must have and lacks; null: none.
+// The first required part that the annotation lacks; null: none.
 const char* MissingPart(Annotation annotation, const TypeExpr& type) {
   bool needs_dtype = false, needs_shape = false, needs_layout = false;
   switch (annotation) {
@@ -142,7 +142,7 @@ bool Annotations::CheckShape(const Inst& inst, ExprId shape, bool runtime_allowe
       return false;
     }
     if (!value && context_.closed() && !pool.UsesValues(extent)) {
-      // Nothing is open, and still it is no number: the evaluator says why.
+      // Nothing is open, but it is not a number: the evaluator reports why.
       expressions_.TryEvaluate(extent, location);
       return false;
     }

@@ -18,7 +18,7 @@ class Annotations {
   bool Check(const Inst& inst, const InstRow& row);
   // The annotation with its parts folded.
   TypeExpr Get(const Inst& inst);
-  // Space, element type and shape as they are written.
+  // Space, element type and shape as written.
   [[nodiscard]] std::string Text(const Inst& inst) const;
 
  private:

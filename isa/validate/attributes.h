@@ -15,17 +15,17 @@ class Attributes {
   Attributes(KernelContext& context, Expressions& expressions)
       : context_(context), expressions_(expressions) {}
 
-  // False after an error: an attribute is not of the kind that isa/attributes.def says.
+  // False after an error: an attribute is not of its kind in isa/attributes.def.
   bool Check(const Inst& inst, const InstRow& row);
 
   // ---- for rules ---------------------------------------------------------------------------
 
-  // The number where it is known; `fallback` where the attribute is not set.
+  // The number if it is known; `fallback` if the attribute is not set.
   std::optional<int64_t> KnownInt(const Inst& inst, Attr attr, int64_t fallback);
   [[nodiscard]] std::string_view Word(const Inst& inst, Attr attr) const;
-  // The axis below `rank`, 0 where it is not set; nothing after an error.
+  // The axis below `rank`, 0 if it is not set; empty after an error.
   std::optional<size_t> Axis(const Inst& inst, size_t rank);
-  // A list attribute as axes below `rank`, each at most once; nothing after an error.
+  // A list attribute as axes below `rank`, each at most once; empty after an error.
   std::optional<std::vector<size_t>> Axes(const Inst& inst, Attr attr, size_t rank);
 
  private:

@@ -70,7 +70,7 @@ class BodyChecker {
     shared_memory_.ShrinkTo(shared_before);
   }
 
-  // The results of an instruction with blocks are visible within these alone.
+  // The results of an instruction with blocks are visible only in these blocks.
   void CheckBlocksOf(const Inst& inst, size_t index) {
     const size_t scope_before = scopes_.size();
     scopes_.ShowResults(inst);

@@ -11,14 +11,14 @@
 
 namespace tarsia {
 
-// What the check finds out.
+// The results of the check.
 struct KernelFacts {
   std::vector<ValueType> types;  // by value
-  std::optional<int64_t> warps;  // where they are known
+  std::optional<int64_t> warps;  // if they are known
 };
 
-// Reports every independent error of the kernel, which is one of the module. `limits` is null while
-// constants are open. Adds expressions to the module's pool.
+// Reports every independent error of the kernel, which belongs to the module. `limits` is null
+// while constants are open. Adds expressions to the module's pool.
 KernelFacts CheckKernel(Module& module, const Kernel& kernel, const TargetLimits* limits,
                         Diagnostics& diagnostics);
 

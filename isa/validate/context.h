@@ -1,4 +1,4 @@
-// What all parts of the validator share about one kernel.
+// The state of one kernel that all parts of the validator share.
 #ifndef TARSIA_ISA_VALIDATE_CONTEXT_H_
 #define TARSIA_ISA_VALIDATE_CONTEXT_H_
 
@@ -14,7 +14,7 @@
 
 namespace tarsia {
 
-// The kernel that is validated, the types found for its values so far, and where errors go.
+// The kernel under validation, the types of its values so far, and the list of errors.
 class KernelContext {
  public:
   // `limits` is null while constants are open.

@@ -28,7 +28,7 @@ VALIDATE(GridX) { DefineIndex(check, inst); }
 VALIDATE(GridY) { DefineIndex(check, inst); }
 VALIDATE(GridZ) { DefineIndex(check, inst); }
 
-// A lone value is copied; anything else is a scalar expression, i32, f32 or bool by its kind
+// A single value is copied; anything else is a scalar expression, i32, f32 or bool by its kind
 // unless the annotation names a type that can hold it.
 VALIDATE(Mov) {
   CheckedOperand source = check.operands.Get(inst, 0);

@@ -1,5 +1,5 @@
 // Rules of the elementwise family: one element type, one shape, one written layout; scalars and
-// constants go with every element.
+// constants are combined with every element.
 #include "isa/validate/rule_context.h"
 
 namespace tarsia {
@@ -12,8 +12,8 @@ ExprId TypeOfConstant(RuleContext& check, const CheckedOperand& operand) {
                                                     : kI32);
 }
 
-// Checks operands [first, count) against each other. Returns the type they share, as a tile if
-// one of them is a tile; nothing after an error.
+// Checks operands [first, count) against each other. Returns the type they share, as a tile if one
+// of them is a tile; empty after an error.
 std::optional<ValueType> Join(RuleContext& check, const Inst& inst, size_t first, size_t count) {
   std::optional<CheckedOperand> typed, tile;
   bool ok = true;

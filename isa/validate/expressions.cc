@@ -114,7 +114,7 @@ const EvalValue* Expressions::TryEvaluate(ExprId id, Location location) {
   const auto known = evaluated_.find(id);
   if (known != evaluated_.end()) return known->second ? &*known->second : nullptr;
   std::optional<EvalValue>& slot = evaluated_[id];
-  // Open names: not now. What cannot be evaluated although nothing is open is an error.
+  // With open names there is no value yet. If nothing is open, a failed evaluation is an error.
   const ExprPool& pool = context_.pool();
   Result<ExprType> type = StaticType(pool, id, *this, location);
   if (!type.ok() || IsOpen(id)) return nullptr;
@@ -134,7 +134,7 @@ std::optional<int64_t> Expressions::KnownInt(ExprId id, Location location) {
   return value;
 }
 
-// Constants that are not numbers yet cannot be computed: the evaluator says why.
+// Constants that do not fold to numbers cannot be computed: the evaluator reports why.
 bool Expressions::ComputeConstant(ExprId id, Location location) {
   const ExprPool& pool = context_.pool();
   const ExprKind kind = pool.kind(id);

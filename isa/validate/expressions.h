@@ -1,5 +1,4 @@
-// Expressions of a kernel under validation: what kind they are of, and what value they have where
-// that is known.
+// Expressions of a kernel under validation: their kinds, and their values if known.
 #ifndef TARSIA_ISA_VALIDATE_EXPRESSIONS_H_
 #define TARSIA_ISA_VALIDATE_EXPRESSIONS_H_
 
@@ -14,7 +13,7 @@
 
 namespace tarsia {
 
-// Each error in an expression is reported at the location that is given.
+// Each error in an expression is reported at the given location.
 class Expressions final : public TypeEnv {
  public:
   explicit Expressions(KernelContext& context) : context_(context) {}
@@ -32,16 +31,16 @@ class Expressions final : public TypeEnv {
                   std::string_view name = {});
   // False after an error: the expression depends on values.
   bool ExpectConstant(ExprId id, std::string_view what, Location location, std::string_view help);
-  // The error that `value`, a part of the expression, is no scalar.
+  // Reports that `value`, a part of the expression, is not a scalar.
   void ReportNonScalar(ExprId value, ExprId expression, Location location);
 
   // ---- values ------------------------------------------------------------------------------
 
-  // The value where it can be computed; errors are reported once.
+  // The value if it can be computed; errors are reported once.
   const EvalValue* TryEvaluate(ExprId id, Location location);
-  // The number it folds to; what can have no value although nothing is open is an error.
+  // The number it folds to; an expression without a value is an error if nothing is open.
   std::optional<int64_t> KnownInt(ExprId id, Location location);
-  // False after an error: the expression is of constants alone, and has no value.
+  // False after an error: the expression has only constants, but no value.
   bool ComputeConstant(ExprId id, Location location);
 
   // TypeEnv
@@ -56,7 +55,7 @@ class Expressions final : public TypeEnv {
   KernelContext& context_;
   std::vector<std::pair<StringId, ConstKind>> constants_;
   std::map<ExprId, std::optional<EvalValue>> evaluated_;
-  std::vector<uint8_t> types_;  // by node: 1 + ExprType, 0 where not asked yet
+  std::vector<uint8_t> types_;  // by node: 1 + ExprType; 0: not computed yet
 };
 
 }  // namespace tarsia

@@ -37,7 +37,7 @@ void HeaderChecker::CheckConstant(size_t index) {
   for (const ExprId candidate : context_.pool().children(constant.candidates)) {
     CheckConstantValue(constant, candidate, "a candidate of constant `{}`", constant.location);
   }
-  // Only from here on: a default may use the constants before it.
+  // Only from here on, because a default may use only earlier constants.
   expressions_.AddConstant(constant.name, constant.kind);
 }
 

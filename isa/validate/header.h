@@ -1,5 +1,5 @@
-// What a kernel says before its body: constants, parameters, requirements, assumptions, the grid
-// and the number of warps.
+// The header of a kernel: constants, parameters, requirements, assumptions, the grid and the number
+// of warps.
 #ifndef TARSIA_ISA_VALIDATE_HEADER_H_
 #define TARSIA_ISA_VALIDATE_HEADER_H_
 
@@ -15,15 +15,14 @@ class HeaderChecker {
   HeaderChecker(KernelContext& context, Expressions& expressions)
       : context_(context), expressions_(expressions) {}
 
-  // Also makes the constants known to the expressions, and the types of the parameters to the
-  // context.
+  // Also adds the constants to the expressions, and the types of the parameters to the context.
   void Check();
-  // The kernel's warps where they are known.
+  // The number of warps if it is known.
   [[nodiscard]] std::optional<int64_t> warps() const { return warps_; }
 
  private:
   void CheckConstant(size_t index);
-  // A default or a candidate of the constant; `what` as for Expressions::ExpectKind.
+  // Checks a default or a candidate of the constant; `what` as for Expressions::ExpectKind.
   void CheckConstantValue(const Constant& constant, ExprId value, const char* what,
                           Location location);
   void CheckParameter(uint32_t index);

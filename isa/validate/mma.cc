@@ -4,7 +4,7 @@
 namespace tarsia {
 namespace {
 
-// What products of the two types accumulate in; nothing where they do not go together.
+// The accumulator type of products of the two types; empty if they cannot be combined.
 std::optional<DType> AccumulatorOf(DType a, DType b) {
   const bool small = a.IsFloat() && b.IsFloat() && a.bits == 8 && b.bits == 8;
   const bool integers = a.IsInteger() && b.IsInteger();

@@ -1,4 +1,4 @@
-// Holds operands to the table: kinds, memory spaces, indices and element types.
+// Checks operands against the table: kinds, memory spaces, indices and element types.
 #ifndef TARSIA_ISA_VALIDATE_OPERAND_CHECKER_H_
 #define TARSIA_ISA_VALIDATE_OPERAND_CHECKER_H_
 
@@ -14,7 +14,7 @@ class OperandChecker {
                  const Operands& operands)
       : context_(context), expressions_(expressions), scopes_(scopes), operands_(operands) {}
 
-  // All operands of an instruction; each one is checked, whatever is wrong with others.
+  // Checks all operands of an instruction, also after errors in some of them.
   bool Check(const Inst& inst, const InstRow& row);
 
  private:
@@ -25,7 +25,7 @@ class OperandChecker {
   bool CheckExpression(const InstRow& row, size_t i, const CheckedOperand& operand);
   bool CheckCondition(ExprId id, Location location);
   bool CheckNumber(const InstRow& row, size_t i, const CheckedOperand& operand);
-  // Reports an operand that depends on values where it must be a constant.
+  // Reports an operand that depends on values but must be a constant.
   bool NotConstant(const CheckedOperand& operand);
   bool WrongKind(const InstRow& row, size_t i, const CheckedOperand& operand);
   // A tile that the expression uses; none if there is none.

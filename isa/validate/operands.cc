@@ -8,8 +8,8 @@
 namespace tarsia {
 namespace {
 
-// Whether a number that is none of a type of integers is one of a type: it does not overflow, and
-// infinity or NaN only where the type has them.
+// Whether a number is a value of a type other than an integer: it does not overflow, and the type
+// has infinity or NaN if the number is one.
 bool IsNumberOf(DType dtype, const ExprPool& pool, ExprId number) {
   if (const auto whole = pool.AsInt(number)) {
     return ParseValue(dtype, std::to_string(*whole)).has_value();
@@ -70,7 +70,7 @@ bool Operands::SameShape(const Inst& inst, const CheckedOperand& a, const Checke
 
 bool Operands::SameLayout(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b) {
   if (!a.IsTile() || !b.IsTile()) return true;
-  if (a.type->layout == b.type->layout) return true;  // as most often: spares the names
+  if (a.type->layout == b.type->layout) return true;  // the usual case, which needs no names
   return layouts_.Agree(inst, a.type->layout, fmt::format("`{}`", a.name), b.type->layout,
                         fmt::format("`{}`", b.name), b.location);
 }

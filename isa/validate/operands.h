@@ -1,4 +1,4 @@
-// The operands of an instruction, as rules see them.
+// The operands of an instruction, for rules.
 #ifndef TARSIA_ISA_VALIDATE_OPERANDS_H_
 #define TARSIA_ISA_VALIDATE_OPERANDS_H_
 
@@ -39,7 +39,7 @@ class Operands {
   bool LiteralFits(const CheckedOperand& operand, ExprId dtype);
 
  private:
-  // Whether the constant, a number or a truth value, is one of the type.
+  // Whether the constant, a number or a truth value, is a value of the type.
   bool IsValueOf(DType dtype, const CheckedOperand& operand);
 
   KernelContext& context_;

@@ -17,8 +17,8 @@ class Results {
         layouts_(layouts),
         counters_(context.kernel().value_names.size()) {}
 
-  // Merges the annotation into the inferred type, checks layouts and sizes, and gives the type
-  // to the result's value for life.
+  // Merges the annotation into the inferred type, checks layouts and sizes, and sets the permanent
+  // type of the result's value.
   void Define(const Inst& inst, size_t result, ValueType type);
 
  private:
@@ -26,7 +26,7 @@ class Results {
   bool CheckTile(const Inst& inst, const ValueType& type);
   bool CheckSize(const Inst& inst, const ValueType& type);
   bool CheckWritable(uint32_t value, Location location);
-  // The value has a type already, and keeps it.
+  // The value already has a type, and keeps it.
   void Assign(const Inst& inst, uint32_t value, const ValueType& type, Location location);
 
   KernelContext& context_;

@@ -1,8 +1,8 @@
-// What the rules of the validator (isa/validate/<family>.cc) are written in. Internal to isa/.
+// The functions for the rules of the validator (isa/validate/<family>.cc). Internal to isa/.
 //
-// A rule gets an instruction whose operands are of the right kinds and element types already
-// (that follows from isa.def) and says the rest: how operands agree, and what the results are.
-// Comparisons have three outcomes while constants are open: only what is certainly wrong is
+// A rule receives an instruction whose operands already have the right kinds and element types
+// (that follows from isa.def) and checks the rest: how operands agree, and the types of the
+// results. Comparisons have three outcomes while constants are open: only certain errors are
 // reported, the rest is decided when the kernel is specialised.
 #ifndef TARSIA_ISA_VALIDATE_RULE_CONTEXT_H_
 #define TARSIA_ISA_VALIDATE_RULE_CONTEXT_H_
@@ -22,7 +22,7 @@ namespace tarsia {
 
 struct RuleContext {
   KernelContext& context;  // errors, and the types of values
-  const Kernel& kernel;    // the kernel as it is written
+  const Kernel& kernel;    // the kernel as written
   ExprPool& pool;          // its expressions
   Expressions& expressions;
   const Scopes& scopes;
@@ -34,7 +34,7 @@ struct RuleContext {
   SharedMemory& shared_memory;
 };
 
-// One function a row of isa.def, in isa/validate/<family>.cc.
+// One function per row of isa.def, in isa/validate/<family>.cc.
 #define VALIDATE(name) \
   void Validate##name([[maybe_unused]] RuleContext& check, [[maybe_unused]] const Inst& inst)
 #define INST(name, ...) VALIDATE(name);

@@ -3,7 +3,7 @@
 namespace tarsia::cuda_kernels {
 namespace {
 
-// Instructions of warps; no case needs so many, and what hangs is ended soon.
+// Warp instructions: more than any case needs; stops endless loops.
 constexpr uint64_t kLimit = 3'000'000;
 
 }  // namespace

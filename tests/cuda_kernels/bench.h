@@ -1,5 +1,5 @@
-// What a case has to run its kernels with: a module of its own on the emulator, arrays, launches
-// and comparisons. The twin with a fault runs the same case, and then nothing is compared.
+// The tools of a case to run its kernels: a separate module on the emulator, arrays, launches and
+// comparisons. The faulty twin runs the same case without comparisons.
 #ifndef TARSIA_TESTS_CUDA_KERNELS_BENCH_H_
 #define TARSIA_TESTS_CUDA_KERNELS_BENCH_H_
 
@@ -42,7 +42,7 @@ struct Shape {
   uint64_t dynamic_shared = 0;
 };
 
-// In which order blocks begin, and on how many host threads.
+// The order in which blocks begin, and the number of host threads.
 struct Schedule {
   int host_threads = 1;
   uint64_t seed = 0;
@@ -56,7 +56,7 @@ class Bench {
   [[nodiscard]] bool ok() const { return image_ != nullptr; }
   ptx::Memory& memory() { return memory_; }
 
-  // An array with values, and one that nobody wrote.
+  // An array with values, and an unwritten one.
   template <typename T>
   uint64_t Put(const std::vector<T>& values) {
     const uint64_t address = Room<T>(values.size());
@@ -105,7 +105,7 @@ class Bench {
     }
   }
   [[nodiscard]] bool faulty() const { return faulty_; }
-  // What all launches found, and what they printed.
+  // The findings and the printed text of all launches.
   [[nodiscard]] const std::vector<ptx::Finding>& findings() const { return findings_; }
   [[nodiscard]] const std::string& output() const { return output_; }
 

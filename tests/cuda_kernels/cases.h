@@ -1,4 +1,4 @@
-// The table of cases: a file of kernels, and what runs it and compares.
+// The table of cases: a file of kernels, and the function that runs it and compares.
 #ifndef TARSIA_TESTS_CUDA_KERNELS_CASES_H_
 #define TARSIA_TESTS_CUDA_KERNELS_CASES_H_
 

@@ -1,4 +1,4 @@
-// Kernels whose subject is what one thread computes: calls, jumps, loops, packed and odd types.
+// Kernels about the work of one thread: calls, jumps, loops, packed and unusual types.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -32,7 +32,7 @@ void Calls(Bench& bench) {
   bench.Expect(at_ackermann, ackermann);
 }
 
-// Programs that compute something of their number, in four ways.
+// Programs that compute a function of their number in four ways.
 void SwitchTable(Bench& bench) {
   enum Code { kPush, kAdd, kSub, kMul, kSwap, kDup, kNeg, kAnd, kXor, kDrop, kEnd };
   const int n = 70;
@@ -99,7 +99,7 @@ void Mandelbrot(Bench& bench) {
     for (int px = 0; px < width; ++px) {
       const float cx = std::fma(static_cast<float>(px), 3.0F / 64, -2.0F);
       const float cy = std::fma(static_cast<float>(py), 2.0F / 32, -1.0F);
-      // Each product and sum is stored, so that no compiler joins them.
+      // Each product and sum is stored, so that no compiler contracts them.
       volatile float x = 0;
       volatile float y = 0;
       int turn = 0;

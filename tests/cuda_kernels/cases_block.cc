@@ -1,4 +1,4 @@
-// Kernels whose subject is a block: shared memory, barriers, and what goes through them.
+// Kernels about a block: shared memory, barriers, and data exchanged through them.
 #include <algorithm>
 #include <numeric>
 

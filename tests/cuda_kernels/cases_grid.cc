@@ -13,7 +13,7 @@ void LastBlock(Bench& bench) {
   const auto x = Wholes<int32_t>(n, 1, -1000, 2000);
   const uint64_t at = bench.Put(x);
   const uint64_t parts = bench.Room<int32_t>(5);
-  // Twice: the counter is left as it was found.
+  // Twice: the counter is unchanged after a run.
   for (int turn = 0; turn < 2; ++turn) {
     const uint64_t sum = bench.Room<int32_t>(1);
     bench.Launch("sum_by_last", {{5}, {64}}, Arguments(at, n, parts, sum));

@@ -1,4 +1,4 @@
-// What compute capability 9.0 brought: clusters, wgmma, bulk copies.
+// Features of compute capability 9.0: clusters, wgmma, bulk copies.
 #include <numeric>
 
 #include "tests/cuda_kernels/cases.h"

@@ -1,4 +1,4 @@
-// Products of matrices by tensor cores, and copies that run ahead of what uses them.
+// Products of matrices on tensor cores, and copies that run ahead of their use.
 #include "tests/cuda_kernels/cases.h"
 #include "tests/cuda_kernels/data.h"
 #include "tests/cuda_kernels/numbers.h"

@@ -8,7 +8,7 @@
 namespace tarsia::cuda_kernels {
 namespace {
 
-// A CUtensorMap of cuda.h as a kernel takes it.
+// A CUtensorMap of cuda.h as a kernel argument.
 struct alignas(128) Map {
   std::array<uint8_t, ptx::TensorMap::kBytes> bytes{};
 };

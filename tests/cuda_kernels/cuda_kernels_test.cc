@@ -1,6 +1,6 @@
-// Runs every case as it is (right results, no finding), and every fault of it (found where a marker
-// of the source says, and nothing else). With TARSIA_LONG set: in ten orders of the blocks on each
-// of 1, 2 and 8 host threads.
+// Runs every case without a fault (correct results, no finding), and with each of its faults
+// (findings exactly at the markers of the source). With TARSIA_LONG set: in ten orders of the
+// blocks on each of 1, 2 and 8 host threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ const std::string kTwinsFolder = MadeTestData("tests/cuda_kernels/");
 
 std::string SourceOf(const Case& of) { return kFolder + "kernels/" + of.name + ".cu"; }
 
-// A case with a fault, or with none ("").
+// A case with a fault, or without one ("").
 struct Variant {
   Case of;
   std::string fault;
@@ -117,7 +117,7 @@ class Kernels : public testing::TestWithParam<Variant> {
     return nullptr;
   }
 
-  // Something is found where it has to be, and nothing where it must not.
+  // Every marker has its finding, and there are no others.
   void ExpectFound() {
     bool found = false;
     for (const ptx::Finding& finding : bench_->findings()) {

@@ -1,4 +1,4 @@
-// The comments of kernels/*.cu that say what an emulator must find in the twin with a fault:
+// The comments of kernels/*.cu with the expected findings in the faulty twin:
 //
 //   // finds FAULT_MISSING_BARRIER: race
 //   tile[y][x] = in[i];
@@ -6,8 +6,8 @@
 //   // may find FAULT_MISSING_BARRIER: uninitialised
 //   out[i] = tile[x][y];
 //
-// A marker is a line of its own, and names the code after it, up to the first line that ends in
-// `;`, `{` or `}`. In the code of one marker with `finds` there must be a finding of its kind; a
+// A marker is on a separate line, and refers to the code after it, up to the first line that ends
+// in `;`, `{` or `}`. In the code of one marker with `finds` there must be a finding of its kind; a
 // finding of another kind or in other code is a failure, unless `may find` allows it, as a
 // consequence of the fault.
 #ifndef TARSIA_TESTS_CUDA_KERNELS_MARKERS_H_
@@ -21,7 +21,7 @@
 namespace tarsia::cuda_kernels {
 
 struct Marker {
-  std::string kind;  // as findings.def names it
+  std::string kind;  // its name in findings.def
   uint32_t first_line = 0;
   uint32_t last_line = 0;
   bool required = false;
@@ -40,7 +40,7 @@ struct SourcePlace {
   friend auto operator<=>(const SourcePlace&, const SourcePlace&) = default;
 };
 
-// Where a line of PTX comes from: the place itself, then, if it was inlined, the call, the call of
+// The source of a line of PTX: the place itself, then, if it was inlined, the call, the call of
 // that function, and so on.
 std::vector<SourcePlace> PlacesOf(const std::string& ptx, uint32_t line);
 

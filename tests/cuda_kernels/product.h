@@ -6,7 +6,8 @@
 
 namespace tarsia::cuda_kernels {
 
-// d[m, n] = a[m, k] b[k, n], of which `b_at` gives elements; whole numbers, so that sums are exact.
+// d[m, n] = a[m, k] b[k, n], where `b_at` returns elements of b; whole numbers, so that sums are
+// exact.
 template <typename T, typename A, typename B>
 std::vector<T> Product(const A& a, int m, int n, int k, const B& b_at) {
   std::vector<T> d(m * n);
@@ -19,7 +20,7 @@ std::vector<T> Product(const A& a, int m, int n, int k, const B& b_at) {
   return d;
 }
 
-// Likewise d[m, n] = a[m, k] b[n, k]'.
+// The same for d[m, n] = a[m, k] b[n, k]'.
 template <typename T>
 std::vector<T> ProductOfRows(const std::vector<T>& a, const std::vector<T>& b, int m, int n,
                              int k) {

@@ -1,4 +1,4 @@
-// Which codes of a type the tests of casts try.
+// The codes of a type for tests of casts.
 #ifndef TARSIA_TESTS_UNIT_COMPILER_CAST_CASES_H_
 #define TARSIA_TESTS_UNIT_COMPILER_CAST_CASES_H_
 

@@ -1,4 +1,4 @@
-// The folder of machine code: what is kept comes back, and what was damaged does not.
+// The folder of machine code: kept results are found again, damaged ones are not.
 #include "compiler/assemble/cubin_cache.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class CubinCacheTest : public testing::Test {
     fs::remove_all(folder_);
   }
 
-  // The one file that there is.
+  // The only file.
   fs::path File() const {
     const fs::recursive_directory_iterator all(folder_);
     for (const auto& entry : all) {

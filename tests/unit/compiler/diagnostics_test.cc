@@ -1,4 +1,4 @@
-// What the compiler says where no text of a program can show it (the others: tests/invalid).
+// Diagnostics of the compiler that no program text can cause (the others: tests/invalid).
 #include <gtest/gtest.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>

@@ -210,7 +210,7 @@ Operands Sample(const Operands& all, size_t count, uint32_t seed) {
   return {Codes(type, a), Codes(type, b)};
 }
 
-// The host does not order zeros in min and max as PTX does.
+// The host does not order zeros in min and max like PTX.
 bool ZerosAreUnordered(Opcode op, DType type, uint64_t a, uint64_t b) {
   const bool extreme = op == Opcode::kMin || op == Opcode::kMax;
   return extreme && type.IsFloat() && type != kF64 && ((a | b) & CodeMask(type) >> 1) == 0;
@@ -274,7 +274,7 @@ TEST_P(Elementwise, EveryRowOnTheHost) {
   CheckRows(type, rows, operations, UnaryOperands(type), BinaryOperands(type), code, false);
 }
 
-// The emulator is slow: each target gets operands of its own, a few of all.
+// The emulator is slow: each target gets different operands, a few of all.
 TEST_P(Elementwise, EveryRowAsPtx) {
   const DType type = GetParam().type;
   const std::vector<const InstRow*> rows = ElementwiseRows(type);

@@ -15,7 +15,7 @@ namespace tarsia::compiler {
 class EmulatedCode {
  public:
   EmulatedCode(const std::vector<Operation>& operations, Target target);
-  // Why there is no code, or what the last run did wrong, or "".
+  // Why there is no code, or the error of the last run, or "".
   [[nodiscard]] const std::string& error() const { return error_; }
   // Results for as many elements as the first operand has.
   void Run(const Operation& operation, const std::vector<const Codes*>& operands, Codes& result);

@@ -1,5 +1,5 @@
-// What the compiler can emit, the emulator knows: the inline assembly in its sources, word by word,
-// and the PTX of the examples and of every operation on single elements.
+// The emulator supports everything that the compiler emits: the inline assembly in its sources,
+// word by word, and the PTX of the examples and of every operation on single elements.
 #include <gtest/gtest.h>
 #include <llvm/IR/LLVMContext.h>
 
@@ -38,7 +38,7 @@ std::vector<std::string> Literals(const std::string& source) {
   return literals;
 }
 
-// The word of a row's modifiers that a whole or cut-off word of a source may be.
+// The modifier of a row that matches a whole or partial word of a source.
 bool RowsTake(std::string_view mnemonic, std::string_view word) {
   return std::ranges::any_of(ptx::RowsOf(mnemonic), [&](const ptx::Row* row) {
     return std::ranges::any_of(row->slots, [&](const ptx::ModifierSlot& slot) {
@@ -47,7 +47,7 @@ bool RowsTake(std::string_view mnemonic, std::string_view word) {
   });
 }
 
-// What is wrong with "cvt.rn.f16x2.e5m2x2", a mnemonic with words, or "".
+// The error in "cvt.rn.f16x2.e5m2x2", a mnemonic with modifiers, or "".
 std::string WrongWith(const std::string& instruction) {
   const size_t dot = std::min(instruction.find('.'), instruction.size());
   const std::string mnemonic = instruction.substr(0, dot);
@@ -61,8 +61,8 @@ std::string WrongWith(const std::string& instruction) {
   return "";
 }
 
-// Instructions at the beginnings of statements in a literal. What begins with a known mnemonic and
-// goes on behind a dot is one, too: a piece that code puts together.
+// Instructions at the beginnings of statements in a literal. A text that begins with a known
+// mnemonic and continues after a dot is one, too: a part that code completes.
 std::vector<std::string> InstructionsIn(const std::string& literal) {
   static const std::regex kStatement(
       R"re((?:^|[;{}] *|@!?[%$\w]+ )([a-z][a-z0-9]*(?:\.[A-Za-z0-9_:]+)*)(?= [%$[{]|$|\.$))re");
@@ -89,7 +89,7 @@ TEST(EmulatorCoverage, KnowsInlineAssembly) {
       }
     }
   }
-  // The scan sees something.
+  // The scan finds instructions.
   EXPECT_TRUE(seen.contains("cvt.rn.f16x2.e5m2x2"));
   EXPECT_TRUE(seen.contains("cp.async") || seen.contains("cp.async.cg"));
 }

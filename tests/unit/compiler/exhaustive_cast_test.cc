@@ -1,9 +1,9 @@
 // Casts between every type of at most 8 bits and f16, bf16 and f32, as PTX on the emulator, against
 // the scalar reference of dtypes/convert.h: all codes of the narrow type one way; the other way all
-// 2^16 codes of f16 and bf16, and of f32 every upper half with three lower ones and what lies
+// 2^16 codes of f16 and bf16, and of f32 every upper half with three lower ones and the codes
 // around the places where rounding to the narrow type changes. That is the long form
-// (TARSIA_LONG=1). Without it each narrow type has its turn on one of the targets, with all of its
-// codes, the rounding boundaries, and one in sixty-one of the rest.
+// (TARSIA_LONG=1). Without it each narrow type runs on one of the targets, with all of its codes,
+// the rounding boundaries, and one in sixty-one of the rest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ std::vector<uint64_t> Boundaries(DType narrow, DType wide) {
   std::sort(values.begin(), values.end());
   const size_t count = values.size();
   for (size_t i = 0; i + 1 < count; ++i) values.push_back((values[i] + values[i + 1]) / 2);
-  // Beyond the largest value, by half of the last step and by a whole one.
+  // Above the largest value, by half of the last step and by a whole one.
   const double last = values[count - 1];
   const double step = count > 1 ? last - values[count - 2] : last;
   for (const double factor : {0.5, 1.0}) values.push_back(last + factor * step);

@@ -1,4 +1,4 @@
-// Facts against every pair of numbers that they are about.
+// Facts against every pair of numbers for which they hold.
 #include "compiler/facts.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(Facts, HoldOfWhatIsComputed) {
            [](int64_t x, int64_t y) { return x < y ? x : y; });
   CheckAll([](F a, F b) { return Larger(a, b); },
            [](int64_t x, int64_t y) { return x > y ? x : y; });
-  // Division by zero gives all ones, and the number itself for a remainder.
+  // Division by zero is all ones, and the remainder is the number itself.
   CheckAll([](F a, F b) { return Quotient(a, b); },
            [](int64_t x, int64_t y) { return y == 0 ? -1 : x / y; });
   CheckAll([](F a, F b) { return Remainder(a, b); },

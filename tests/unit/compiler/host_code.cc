@@ -16,7 +16,7 @@ namespace {
 
 std::string Text(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-// Half numbers come and go in a vector register, as the ABI of _Float16 says, bf16 too.
+// Half numbers are passed in a vector register, as in the ABI of _Float16, also bf16.
 _Float16 HalfOf(DType type, double value) {
   const auto code = static_cast<uint16_t>(EncodeFromDouble(type, value));
   _Float16 half;
@@ -26,8 +26,8 @@ _Float16 HalfOf(DType type, double value) {
 
 }  // namespace
 
-// What code for the baseline calls for conversions. f16 has no other way there; of bf16, f32 is cut
-// off by the code itself.
+// The functions that baseline code calls for conversions. f16 always needs them; the code itself
+// truncates f32 to bf16.
 extern "C" {
 float TarsiaTestHalfToFloat(_Float16 half) {
   uint16_t code = 0;
@@ -42,8 +42,8 @@ _Float16 TarsiaTestDoubleToBfloat(double value) { return HalfOf(kBF16, value); }
 
 namespace {
 
-// Code for any processor of this architecture, so that it means the same on each of them: what a
-// processor adds may differ, as the conversions to bf16 of AVX-512 do, which give zeros for
+// Code for any processor of this architecture, so that results are the same on each of them:
+// extensions may differ, such as the conversions to bf16 of AVX-512, which return zeros for
 // subnormal numbers.
 llvm::orc::JITTargetMachineBuilder Baseline() {
   llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(llvm::sys::getProcessTriple())};

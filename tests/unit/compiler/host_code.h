@@ -1,6 +1,6 @@
 // Runs the IR of single elements on the host: a loop over arrays of codes, compiled by LLVM's ORC
-// JIT for the baseline of the architecture, whatever this processor has. What uses instructions of
-// the GPU alone cannot run here.
+// JIT for the baseline of the architecture, independent of this processor. Code with GPU
+// instructions cannot run here.
 #ifndef TARSIA_TESTS_UNIT_COMPILER_HOST_CODE_H_
 #define TARSIA_TESTS_UNIT_COMPILER_HOST_CODE_H_
 
@@ -74,7 +74,7 @@ class HostCode {
 // loop over arrays.
 void AddLoop(llvm::Module& module, const Operation& operation, Target target);
 
-// The same as a kernel: block and thread say the element.
+// The same as a kernel: block and thread select the element.
 void AddKernel(llvm::Module& module, const Operation& operation, Target target);
 
 }  // namespace tarsia::compiler

@@ -12,10 +12,10 @@ namespace tarsia::compiler {
 
 // Operands: the source and a u32 of random bits.
 Operation CastOperation(DType from, DType to, CastOptions options);
-// Whether programs can ask for the cast.
+// Whether programs can have the cast.
 bool CastAllowed(DType from, DType to, CastOptions options);
 
-// The unary and binary elementwise rows that take the type, but for select.
+// The unary and binary elementwise rows for the type, except select.
 std::vector<const InstRow*> ElementwiseRows(DType type);
 Operation ElementwiseOperation(const InstRow& row, DType type);
 

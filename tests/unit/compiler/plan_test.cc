@@ -1,4 +1,4 @@
-// Where shared tiles lie, and which layouts tiles get.
+// The places of shared tiles, and the layouts of tiles.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -47,14 +47,14 @@ kernel k(%n: i32)
   EXPECT_EQ(plan.tile_bytes, 1120u);
 }
 
-// Shared memory is what tiles and exchanges take, and no more.
+// Shared memory is exactly what tiles and exchanges need.
 TEST(PlanShared, ScratchIsWhatIsUsed) {
   struct Wanted {
     const char* body;
     uint64_t bytes;
   };
   const Wanted all[] = {
-      // Nothing moves between threads: a transposition of names alone.
+      // Nothing moves between threads: the transposition only renames dimensions.
       {R"(
   %g = view %p : global<f32>[64, 64]
   %t = load %g[0, 0] : [64, 64]
@@ -75,14 +75,14 @@ TEST(PlanShared, ScratchIsWhatIsUsed) {
   %u = convert_layout %t : [128, 64] column_spatial(8, 4) * local(16, 16)
   print "u", %u)",
        32 * 1024},
-      // Behind a swizzled tile of 1 KiB, which lies at the start.
+      // After a swizzled tile of 1 KiB, which is at the start.
       {R"(
   %s = alloc.shared : shared<u8>[8, 128] swizzle(row_major(8, 128), 4, 3, 3)
   %t = iota : i64 [4, 8] spatial(4, 8)
   %u = convert_layout %t : [4, 8] column_spatial(4, 8)
   print "u", %u)",
        1024 + 4 * 8 * 8},
-      // What one thread says to all.
+      // A value that one thread broadcasts to all.
       {R"(
   print "n", %n)",
        16},

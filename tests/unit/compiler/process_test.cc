@@ -1,5 +1,5 @@
-// Programs run as processes: in a process that has other children, other threads, and signals that
-// it treats in its own way.
+// Programs run as processes: in a process with other children, other threads, and its own signal
+// handling.
 #include "compiler/assemble/process.h"
 
 #include <fcntl.h>
@@ -64,7 +64,7 @@ class Sleeper {
   Sleeper(const Sleeper&) = delete;
   Sleeper& operator=(const Sleeper&) = delete;
 
-  // What it has open, once it runs its own program.
+  // Its open files when it runs its own program.
   [[nodiscard]] std::set<std::string> OpenFiles() const {
     const std::string process = "/proc/" + std::to_string(process_);
     while (std::filesystem::read_symlink(process + "/exe").filename() == Own()) {
@@ -80,7 +80,7 @@ class Sleeper {
   pid_t process_ = 0;
 };
 
-// While one lives, the process treats the end of its children so.
+// While it lives, the process handles the end of its children this way.
 class ChildSignal {
  public:
   explicit ChildSignal(void (*handler)(int), int flags = 0) {
@@ -212,7 +212,7 @@ TEST(Process, HasItWhenTheStreamsAreClosed) {
   EXPECT_LT(Since(start), milliseconds(10'000));
 }
 
-// Nobody can know the exit code where the parent ignores the end of its children.
+// The exit code is unknown if the parent ignores the end of its children.
 TEST(Process, HasNoExitCodeWhereChildrenAreIgnored) {
   const ChildSignal ignored(SIG_IGN);
   const auto run = Shell("echo out; exit 0");
@@ -223,7 +223,7 @@ TEST(Process, HasNoExitCodeWhereChildrenAreIgnored) {
 
 TEST(Process, ItsProgramDoesNotIgnoreItsOwnChildren) {
   const ChildSignal ignored(SIG_IGN);
-  // A shell that ignores SIGCHLD cannot tell how its child ended, or waits for ever.
+  // A shell that ignores SIGCHLD cannot know how its child ended, or waits for ever.
   const auto run = Shell("grep SigIgn /proc/self/status");
   ASSERT_TRUE(run.ok());
   const uint64_t mask = std::stoull(run->out.substr(run->out.find(':') + 1), nullptr, 16);

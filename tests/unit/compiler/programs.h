@@ -10,7 +10,7 @@
 
 namespace tarsia::compiler {
 
-// The first kernel of a text that is right; ends the test program otherwise.
+// The first kernel of a correct text; ends the test program on errors.
 Program MakeProgram(const std::string& text, const std::vector<Binding>& constants = {});
 
 }  // namespace tarsia::compiler

@@ -1,5 +1,5 @@
-// What ptxas refuses must not leave the compiler: texts that it does not parse, and parameters
-// beyond what a target passes.
+// The compiler must not emit PTX that ptxas refuses: texts that it does not parse, and more
+// parameters than a target passes.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -61,7 +61,7 @@ TEST(PtxLimits, ParametersUpToWhatTheTargetPasses) {
   }
 }
 
-// Names that mean something else in PTX, and names of what the compiler puts beside the kernel.
+// Names with another meaning in PTX, and names of other objects that the compiler emits.
 TEST(PtxLimits, AnyNameOfAKernel) {
   for (const char* const name : {"_", "WARP_SZ", "ld", "reg", "entry", "tarsia_shared", "place"}) {
     const std::string text = "kernel " + std::string(name) +
@@ -75,7 +75,7 @@ TEST(PtxLimits, AnyNameOfAKernel) {
   }
 }
 
-// The name of the source stands in the PTX.
+// The name of the source is in the PTX.
 TEST(PtxLimits, AnyNameOfAFile) {
   for (const char* const name : {"a\"b.tsa", "a\\b.tsa", "a\nb.tsa", "a b.tsa", "\xC3\xBC.tsa"}) {
     const SourceFile source(name, "kernel k()\n{\n  sync\n}\n");

@@ -1,5 +1,5 @@
-// The order of the words behind a mnemonic: every order of a form of each row is taken where ptxas
-// takes it, and refused where ptxas refuses it.
+// The order of the modifiers of a mnemonic: every order of a form of each row is accepted exactly
+// if ptxas accepts it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -314,8 +314,8 @@ std::string Header(const std::string& target) {
   return ".version 9.0\n.target " + target + "\n.address_size 64\n";
 }
 
-// The numbers of the instructions that ptxas refuses. It does not report all at once, so that it is
-// asked again without them.
+// The numbers of the instructions that ptxas refuses. It does not report all at once, so it is run
+// again without them.
 std::set<size_t> RefusedByPtxas(const std::string& ptxas, const std::string& target,
                                 const std::vector<std::string>& instructions) {
   const std::string head = Header(target) + ".visible .entry k() {\n" + kRegisters;
@@ -348,7 +348,7 @@ std::set<size_t> RefusedByPtxas(const std::string& ptxas, const std::string& tar
   }
 }
 
-// An entry for each instruction, so that each has its errors by itself.
+// An entry for each instruction, so that each has its own errors.
 std::shared_ptr<const ptx::Module> ParseEach(const std::string& target,
                                              const std::vector<std::string>& instructions) {
   std::string text = Header(target);

@@ -1,5 +1,5 @@
-// All operations on single elements as kernels: LLVM takes them, ptxas takes them for every target,
-// and nothing spills.
+// All operations on single elements as kernels: LLVM and ptxas accept them for every target, and
+// nothing spills.
 #include <gtest/gtest.h>
 #include <llvm/IR/LLVMContext.h>
 
@@ -95,7 +95,7 @@ TEST_P(EveryTarget, ReadsMachineCode) {
   EXPECT_EQ(kernel.Count(SassClass::kOther), 0U);
 }
 
-// The library makes what ptxas makes, where it is built in.
+// The library, if it is built in, makes the same as ptxas.
 TEST_P(EveryTarget, AssemblesInProcess) {
   if (PtxLibraryVersion().empty()) {
     EXPECT_FALSE(AssembleInProcess("", GetParam().target).ok());

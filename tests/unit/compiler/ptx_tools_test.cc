@@ -1,4 +1,4 @@
-// The readers of what ptxas and nvdisasm print, and finding the programs.
+// The readers of the output of ptxas and nvdisasm, and finding the programs.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

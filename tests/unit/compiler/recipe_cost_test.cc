@@ -1,4 +1,4 @@
-// What recipes cost in machine code, held against the table of docs/dtypes.md: instructions a
+// The cost of recipes in machine code, compared with the table of docs/dtypes.md: instructions per
 // weight as the slope of a loop between two tiles and four, without its loads and its tensor
 // instructions, of the pinned ptxas for sm_90a. All types and contiguous codes too with
 // TARSIA_LONG=1; a row that differs is printed as it should be.
@@ -45,7 +45,7 @@ bool Exists(DType type, const Column& column) {
   return !type.IsFloat() || type.exponent <= column.compute.exponent;
 }
 
-// Codes a tile: the least whole number of tensor fragments and of periods.
+// Codes per tile: the least whole number of tensor fragments and of periods.
 int64_t CodesOf(const Column& column) { return column.order == BitOrder::kLanes ? 32 : 64; }
 
 Recipe RecipeOf(DType type, const Column& column) {
@@ -65,8 +65,8 @@ bool IsMeasured(DType type, size_t column) {
   return Exists(type, kColumns[column]) && (Long() || (type.IsInteger() && column < kLaneColumns));
 }
 
-// A constant that ptxas puts into a register, within the loop or before it, as it likes. How many
-// there are does not depend on the tiles.
+// A constant that ptxas loads into a register, in the loop or before it. Their number does not
+// depend on the tiles.
 bool IsConstantMove(const SassInstruction& instruction) {
   const bool from_zero = instruction.operands.find("RZ, RZ, ") != std::string::npos;
   bool moves = instruction.opcode.starts_with("MOV");
@@ -174,7 +174,8 @@ TEST(RecipeCost, IsWhatTheTableSays) {
   }
 }
 
-// The most that `unpack` to f16 may cost, in hundredths; signed types the same, `cast` half more.
+// The limits of the cost of `unpack` to f16, in hundredths; the same for signed types, half more
+// for `cast`.
 TEST(RecipeCost, IsWithinItsBounds) {
   if (const auto tool = FindTool(Tool::kPtxas); !tool.ok()) GTEST_SKIP() << tool.error().message;
   if (const auto tool = FindTool(Tool::kNvdisasm); !tool.ok()) GTEST_SKIP() << tool.error().message;

@@ -1,5 +1,5 @@
 // Kernels use the recipes of bit layouts: the PTX of a `cast` or `unpack` has as many of each
-// instruction as the recipe has steps, and takes the words as they were loaded.
+// instruction as the recipe has steps, and uses the words as loaded.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ int64_t Steps(const Recipe& recipe, RecipeOp op) {
                        [&](const RecipeStep& step) { return step.op == op; });
 }
 
-// A packed tile of 64 by 16 codes: 32 a thread.
+// A packed tile of 64 by 16 codes: 32 per thread.
 std::string Kernel(std::string_view type, std::string_view compute, std::string_view bits,
                    RecipeForm form) {
   constexpr std::string_view kTile = "permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0])";
@@ -52,7 +52,7 @@ void ExpectRecipe(DType type, DType compute, const BitLayout& layout, RecipeForm
   EXPECT_EQ(Occurrences(ptx, "fma.rn." + std::string(DTypeName(compute)) + "x2"),
             Steps(recipe, RecipeOp::kFma))
       << text;
-  // Nothing takes codes out of words beside it: halves of registers are stored as they are.
+  // No other code extracts codes from words: halves of registers are stored directly.
   EXPECT_EQ(Occurrences(ptx, "and.b16"), 0) << text;
 }
 

@@ -1,4 +1,4 @@
-// Kernels that do nothing but decode: PTX made straight from recipes, to count the machine code of.
+// Kernels that only decode: PTX made directly from recipes, to count their machine code.
 #ifndef TARSIA_TESTS_UNIT_COMPILER_RECIPE_KERNEL_H_
 #define TARSIA_TESTS_UNIT_COMPILER_RECIPE_KERNEL_H_
 
@@ -8,7 +8,7 @@
 
 namespace tarsia::compiler {
 
-// A kernel whose loop reads the words of `tiles` tiles, runs the recipe on each and gives the
+// A kernel whose loop reads the words of `tiles` tiles, runs the recipe on each and passes the
 // values to the tensor core. The recipe's layout holds a multiple of 8 codes.
 std::string RecipeKernel(const std::string& name, const Recipe& recipe, int tiles);
 
