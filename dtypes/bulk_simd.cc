@@ -145,8 +145,8 @@ HWY_INLINE VU32 NarrowMagnitude(VU32 any, const Narrowing& params) {
   return hn::BitCast(U32(), hn::Max(normal, subnormal));
 }
 
-// In types without NaN it is the largest positive number: only bits up to those of -infinity have a
-// sign.
+// In types without NaN a NaN becomes the largest positive number: only bits up to those of
+// -infinity have a sign.
 HWY_INLINE auto NegativeNumber(VU32 bits) {
   const auto negative = hn::Lt(hn::BitCast(I32(), bits), hn::Set(I32(), int32_t{-0x7FFFFF}));
   return hn::RebindMask(U32(), negative);

@@ -62,7 +62,7 @@ std::string Names(bool of_processor) {
 }
 
 // The instruction set that TARSIA_SIMD requests; empty if it is not set.
-Result<std::optional<Simd>> Wanted() {
+Result<std::optional<Simd>> Requested() {
   const char* const text = std::getenv(kSimdVariable);
   if (text == nullptr || *text == '\0') return std::optional<Simd>();
   for (const Entry& entry : kEntries) {
@@ -74,9 +74,9 @@ Result<std::optional<Simd>> Wanted() {
 }
 
 // Read once, because the choice is made once.
-const Result<std::optional<Simd>>& WantedOnce() {
-  static const auto wanted = Wanted();
-  return wanted;
+const Result<std::optional<Simd>>& RequestedOnce() {
+  static const auto requested = Requested();
+  return requested;
 }
 
 }  // namespace
@@ -84,8 +84,8 @@ const Result<std::optional<Simd>>& WantedOnce() {
 namespace internal {
 
 void ChooseSimd() {
-  const auto& wanted = WantedOnce();
-  UseSimd(wanted.ok() && wanted->has_value() ? **wanted : Best());
+  const auto& requested = RequestedOnce();
+  UseSimd(requested.ok() && requested->has_value() ? **requested : Best());
 }
 
 }  // namespace internal
@@ -109,8 +109,8 @@ const SimdRow& ChosenSimd() {
 }
 
 Status CheckSimd() {
-  const auto& wanted = WantedOnce();
-  return wanted.ok() ? OkStatus() : Status(wanted.error());
+  const auto& requested = RequestedOnce();
+  return requested.ok() ? OkStatus() : Status(requested.error());
 }
 
 void UseSimd(Simd simd) {

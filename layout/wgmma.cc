@@ -147,7 +147,7 @@ struct Operand {
 };
 
 // The address at which the instruction reads an element of a step, before the swizzle.
-int64_t Wanted(const WgmmaDescriptor& d, int bits, int64_t i, int64_t k) {
+int64_t ReadAddress(const WgmmaDescriptor& d, int bits, int64_t i, int64_t k) {
   const int64_t chunk = kChunk * 8 / bits, row = RowBytes(d.swizzle), run = row * 8 / bits;
   if (d.major == WgmmaMajor::kK) {
     const int64_t rows = i % kAtomRows * row + i / kAtomRows * d.stride;
@@ -202,7 +202,7 @@ int64_t Fitting(const Operand& x, const WgmmaDescriptor& d, std::optional<Stray>
   for (int64_t i = 0; i < x.mn; ++i) {
     for (int64_t k = 0; k < x.k; ++k) {
       const int64_t begin = d.steps[static_cast<size_t>(k / step)];
-      const int64_t wanted = Swizzled(begin + Wanted(d, x.bits, i, k % step), d.swizzle);
+      const int64_t wanted = Swizzled(begin + ReadAddress(d, x.bits, i, k % step), d.swizzle);
       const int64_t found = x.Address(i, k);
       if (wanted == found) {
         ++fitting;

@@ -236,7 +236,7 @@ int RunArgs::BindInput(const tarsia_query* query, size_t param) {
 namespace {
 
 // The views that determine the type of an output: those that are written, else all.
-std::vector<tarsia_view> TellingViews(std::vector<tarsia_view> views) {
+std::vector<tarsia_view> DefiningViews(std::vector<tarsia_view> views) {
   std::vector<tarsia_view> written;
   std::copy_if(views.begin(), views.end(), std::back_inserter(written),
                [](const tarsia_view& view) { return view.writes; });
@@ -278,7 +278,7 @@ int RunArgs::BindOutput(const tarsia_query* query, size_t param) {
     bound.out_shape = bound.output->shape;
     bound.out_bytes = *bytes;
   } else {
-    const auto views = TellingViews(ViewsOf(query, param));
+    const auto views = DefiningViews(ViewsOf(query, param));
     if (const int code = DescribeOutput(&bound, views); code != kDone) return code;
   }
   uint64_t needed = 0;

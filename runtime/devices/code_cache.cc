@@ -13,20 +13,20 @@ constexpr uint64_t kMaxKeptBytes = uint64_t{32} << 20;  // of PTX
 }  // namespace
 
 // A thread's use of an entry in Find. The destructor ends its work on the entry in all cases.
-class CodeCache::Turn {
+class CodeCache::Use {
  public:
-  Turn(CodeCache& cache, std::map<std::string, Entry>::iterator at) : cache_(cache), at_(at) {
+  Use(CodeCache& cache, std::map<std::string, Entry>::iterator at) : cache_(cache), at_(at) {
     ++at_->second.users;
   }
-  ~Turn() {
+  ~Use() {
     const std::lock_guard lock(cache_.mutex_);
     Entry& entry = at_->second;
     if (made_) entry.busy = false;
     if (--entry.users == 0 && entry.code.expired()) cache_.entries_.erase(at_);
     if (made_) cache_.changed_.notify_all();
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
 
   // Call with the lock held. Returns the code if it is there. Otherwise this thread must make it,
   // unless another thread already does.
@@ -58,13 +58,13 @@ CodeCache& CodeCache::Get() {
 CodeCache::Made CodeCache::Find(const std::string& key, StopCheck* stop,
                                 const std::function<Made()>& make) {
   std::unique_lock lock(mutex_);
-  Turn turn(*this, entries_.try_emplace(key).first);
+  Use use(*this, entries_.try_emplace(key).first);
   while (true) {
-    if (auto code = turn.Take()) {
+    if (auto code = use.Take()) {
       lock.unlock();
       return code;
     }
-    if (turn.makes()) break;
+    if (use.makes()) break;
     if (stop == nullptr) {
       changed_.wait(lock);
       continue;
@@ -77,7 +77,7 @@ CodeCache::Made CodeCache::Find(const std::string& key, StopCheck* stop,
   }
   lock.unlock();
   Made made = make();
-  if (made.ok()) turn.Store(*made);
+  if (made.ok()) use.Store(*made);
   return made;
 }
 

@@ -37,7 +37,7 @@ class CodeCache {
     int users = 0;  // threads in Find
     bool busy = false;
   };
-  class Turn;
+  class Use;
 
   void Keep(const std::shared_ptr<const Code>& code);
 

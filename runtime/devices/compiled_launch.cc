@@ -230,13 +230,13 @@ Status CompiledProgram::FailureOf(uint64_t failure, const std::vector<Entry>& en
       return MakeDiagnostic(diag::kViewOfSlice, record.location, record.text);
     case ReportRecord::Kind::kViewExtent: {
       // The entry of this block, or of another one if there was no room for this one's.
-      const Entry* told = nullptr;
+      const Entry* found = nullptr;
       for (const Entry& entry : entries) {
         if (entry.record != number) continue;
-        if (told == nullptr || entry.block == block) told = &entry;
+        if (found == nullptr || entry.block == block) found = &entry;
       }
       int64_t extent = -1;
-      if (told != nullptr) std::memcpy(&extent, told->elements, sizeof(extent));
+      if (found != nullptr) std::memcpy(&extent, found->elements, sizeof(extent));
       return MakeDiagnostic(diag::kViewExtent, record.location, record.dim, extent);
     }
     case ReportRecord::Kind::kPrint:

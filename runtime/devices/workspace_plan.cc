@@ -23,7 +23,7 @@ constexpr uint64_t kAlignment = compiler::kWorkspaceAlignment;
 
 uint64_t AlignUp(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-uint64_t WantedRoom(const CompiledKernel& kernel) {
+uint64_t RequestedRoom(const CompiledKernel& kernel) {
   const auto has = [&](ReportRecord::Kind kind) {
     return std::any_of(kernel.records.begin(), kernel.records.end(),
                        [kind](const ReportRecord& record) { return record.kind == kind; });
@@ -97,7 +97,7 @@ Result<uint64_t> WorkspacePlan::ConstantBytes(const Program& program, uint64_t r
 // grow.
 Status WorkspacePlan::ChooseRoom(const Program& program, const CompiledKernel& kernel) {
   has_report_ = !kernel.records.empty();
-  report_room_ = WantedRoom(kernel);
+  report_room_ = RequestedRoom(kernel);
   if (limit_ == 0) return OkStatus();
   TARSIA_TRY(const uint64_t least, ConstantBytes(program, 0));
   TARSIA_CHECK(CheckLimit(program, least));
