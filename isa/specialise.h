@@ -24,8 +24,8 @@ struct Binding {
 // The limits of the machine that a program is made for.
 struct TargetLimits {
   std::string_view name = "cpu";
-  int64_t shared_bytes = 227 * 1024;  // a block
-  int max_warps = kMaxWarps;          // a block
+  int64_t shared_bytes = int64_t{227} * 1024;  // a block
+  int max_warps = kMaxWarps;                   // a block
 };
 
 // Constants without binding have their default value. Code that never runs with them is removed

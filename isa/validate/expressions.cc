@@ -28,6 +28,7 @@ std::optional<ExprType> Expressions::ValueType(uint32_t value) const {
 
 std::vector<std::string_view> Expressions::Names() const {
   std::vector<std::string_view> names;
+  names.reserve(constants_.size());
   for (const auto& [name, kind] : constants_) names.push_back(context_.pool().strings()[name]);
   return names;
 }
@@ -111,9 +112,9 @@ bool Expressions::IsOpen(ExprId id) const {
 
 const EvalValue* Expressions::TryEvaluate(ExprId id, Location location) {
   id = context_.Fold(id);
-  const auto known = evaluated_.find(id);
-  if (known != evaluated_.end()) return known->second ? &*known->second : nullptr;
-  std::optional<EvalValue>& slot = evaluated_[id];
+  const auto [known, is_new] = evaluated_.try_emplace(id);
+  std::optional<EvalValue>& slot = known->second;
+  if (!is_new) return slot ? &*slot : nullptr;
   // With open names there is no value yet. If nothing is open, a failed evaluation is an error.
   const ExprPool& pool = context_.pool();
   Result<ExprType> type = StaticType(pool, id, *this, location);

@@ -20,7 +20,8 @@ void SharedMemory::Add(const Inst& inst, const ValueType& type) {
                                : expressions_.TryEvaluate(type.layout, kernel.TypeLocation(inst));
   if (const auto* family = value != nullptr ? std::get_if<MemLayoutFamily>(value) : nullptr) {
     std::vector<int64_t> shape;
-    for (const ExprId extent : pool.children(type.shape)) shape.push_back(*pool.AsInt(extent));
+    for (const ExprId extent : pool.children(type.shape))
+      shape.push_back(pool.AsInt(extent).value_or(0));
     if (Result<MemLayout> layout = Apply(*family, shape, *dtype); layout.ok()) {
       bytes = static_cast<int64_t>(layout->SizeBytes(dtype->bits));
       alignment = std::max<int64_t>(alignment, layout->Alignment());
