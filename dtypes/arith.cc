@@ -10,19 +10,6 @@
 namespace tarsia::arith {
 namespace {
 
-bool IsNanCode(DType type, uint64_t code) {
-  return internal::DecodeExact(type, code).number_class == internal::NumberClass::kNan;
-}
-
-// The position of a code in the order of numbers; zero is at 2^63.
-uint64_t OrderOf(DType type, uint64_t code) {
-  const uint64_t bits = (code & CodeMask(type)) >> internal::UnusedLowBits(type);
-  const int magnitude_bits = type.exponent + type.mantissa;
-  const uint64_t magnitude = bits & ((uint64_t{1} << magnitude_bits) - 1);
-  const uint64_t zero = uint64_t{1} << 63;
-  return (bits >> magnitude_bits & 1) != 0 ? zero - magnitude : zero + magnitude;
-}
-
 // The value of a code, infinities included.
 long double ValueOf(const internal::Exact& value) {
   if (value.number_class == internal::NumberClass::kInfinity) {
@@ -35,13 +22,6 @@ long double ValueOf(const internal::Exact& value) {
 }
 
 }  // namespace
-
-uint64_t UlpDistance(DType type, uint64_t a, uint64_t b) {
-  const bool a_nan = IsNanCode(type, a), b_nan = IsNanCode(type, b);
-  if (a_nan || b_nan) return a_nan && b_nan ? 0 : UINT64_MAX;
-  const uint64_t x = OrderOf(type, a), y = OrderOf(type, b);
-  return x > y ? x - y : y - x;
-}
 
 double UlpError(DType type, uint64_t code, long double truth) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();

@@ -395,49 +395,7 @@ To FloatToInteger(double value) {
   return static_cast<To>(value);
 }
 
-// Integer to integer, saturating.
-template <Integer To, Integer From>
-constexpr To SaturateInteger(From value) {
-  constexpr To kMost = std::numeric_limits<To>::max();
-  constexpr To kLeast = std::numeric_limits<To>::min();
-  if constexpr (std::is_signed_v<From>) {
-    if (value < 0) {
-      if constexpr (!std::is_signed_v<To>) return 0;
-      const auto wide = static_cast<int64_t>(value);
-      return wide < static_cast<int64_t>(kLeast) ? kLeast : static_cast<To>(wide);
-    }
-  }
-  return static_cast<uint64_t>(value) > static_cast<uint64_t>(kMost) ? kMost
-                                                                     : static_cast<To>(value);
-}
-
-// One rounding, to nearest even.
-template <Float To, Integer From>
-To IntegerToFloat(From value) {
-  if constexpr (Native<To>) {
-    return static_cast<To>(value);
-  } else if constexpr (sizeof(From) <= 4) {
-    return RoundTo<To>(static_cast<double>(value));
-  } else {
-    // Keep 53 bits of a 64-bit integer and mark in the last whether any were lost.
-    const bool negative = value < From{0};
-    uint64_t magnitude =
-        negative ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
-    if (magnitude >> 53 != 0) {
-      magnitude = (magnitude & ~uint64_t{0x7FF}) |
-                  ((magnitude & 0x7FF) != 0 ? uint64_t{0x800} : uint64_t{0});
-    }
-    const double exact = static_cast<double>(magnitude);
-    return RoundTo<To>(negative ? -exact : exact);
-  }
-}
-
 // --- units in the last place ---
-
-// Steps between two codes of a float type along its ordered numbers; -0 and +0 are one number. The
-// distance of two NaNs is 0, that of a NaN and a number 2^64 - 1. Infinity is one step past the
-// largest number.
-uint64_t UlpDistance(DType type, uint64_t a, uint64_t b);
 
 // |value(code) - truth| in units of the spacing of the type at `truth` (below the smallest normal
 // number, the spacing there). 0 when both are NaN, when both are the same infinity, or when the

@@ -13,6 +13,7 @@
 
 #include "dtypes/arith.h"
 #include "dtypes/bulk_simd.h"
+#include "dtypes/container.h"
 #include "dtypes/exact.h"
 
 namespace tarsia {
@@ -28,15 +29,6 @@ T LoadAt(const void* src, size_t index) {
 template <typename T>
 void StoreAt(void* dst, size_t index, T value) {
   std::memcpy(static_cast<uint8_t*>(dst) + index * sizeof(T), &value, sizeof(T));
-}
-
-// Calls visit(T{}) with the unsigned container type of this many bytes.
-template <typename Visit>
-void VisitContainer(int bytes, const Visit& visit) {
-  if (bytes == 1) return visit(uint8_t{});
-  if (bytes == 2) return visit(uint16_t{});
-  if (bytes == 4) return visit(uint32_t{});
-  visit(uint64_t{});
 }
 
 // Calls visit(T{}) with the native type that a container of this integer type is read as. Codes

@@ -5,6 +5,7 @@
 
 #include "dtypes/bulk.h"
 #include "dtypes/convert.h"
+#include "support/extents.h"
 
 namespace tarsia::launch {
 namespace {
@@ -38,8 +39,7 @@ std::string RowName(std::span<const int64_t> shape, int64_t row) {
 
 void WriteRows(std::string_view prefix, DType type, std::span<const int64_t> shape,
                const void* tile, int64_t edge, const LineSink& sink) {
-  int64_t rows = 1;
-  for (size_t d = 0; d + 1 < shape.size(); ++d) rows *= shape[d];
+  const int64_t rows = shape.empty() ? 1 : Product(shape.first(shape.size() - 1));
   const int64_t columns = shape.empty() ? 1 : shape.back();
   for (const int64_t row : Shown(rows, edge)) {
     if (row < 0) {

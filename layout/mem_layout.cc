@@ -8,6 +8,7 @@
 
 #include "layout/checked.h"
 #include "layout/diagnostics.h"
+#include "support/extents.h"
 
 namespace tarsia {
 
@@ -339,9 +340,7 @@ std::vector<uint32_t> MemLayout::UsedBits(int64_t tile) const {
 uint64_t MemLayout::SizeBits(int bits) const {
   if (HasZero(whole_)) return 0;
   if (IsPacked()) {
-    int64_t tiles = 1;
-    for (const int64_t count : tiles_) tiles *= count;
-    return static_cast<uint64_t>(tiles * packed_->tile_bits);
+    return static_cast<uint64_t>(Product(tiles_) * packed_->tile_bits);
   }
   int64_t last = 0;
   for (const auto& modes : dims_) {

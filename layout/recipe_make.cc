@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "layout/recipe_builder.h"
+#include "support/extents.h"
 
 namespace tarsia {
 namespace {
@@ -126,7 +127,6 @@ class StreamRecipe {
     int bit = 0;  // of the 16 bits that begin with the byte
   };
 
-  static size_t Size(int64_t x) { return static_cast<size_t>(x); }
   static Register Word(int64_t at) { return static_cast<Register>(at); }
 
   [[nodiscard]] double Bias(const Home& home) const {

@@ -11,6 +11,7 @@
 
 #include "layout/checked.h"
 #include "layout/diagnostics.h"
+#include "support/extents.h"
 
 namespace tarsia {
 
@@ -45,7 +46,7 @@ class RegLayoutBuilder {
     out.local_ = std::move(local);
     out.threads_ = threads;
     out.slots_ = slots;
-    for (const int64_t extent : out.shape_) out.elements_ *= extent;
+    out.elements_ = Product(out.shape_);
     return out;
   }
 
@@ -326,14 +327,9 @@ std::vector<Holder> RegLayout::Locate(std::span<const int64_t> index) const {
 
 namespace {
 
-// Row-major strides of a shape.
 Extents RowMajorStrides(std::span<const int64_t> shape) {
   Extents strides(shape.size());
-  int64_t stride = 1;
-  for (size_t dim = shape.size(); dim-- > 0;) {
-    strides[dim] = stride;
-    stride *= shape[dim];
-  }
+  tarsia::RowMajorStrides(shape, strides.data());
   return strides;
 }
 
@@ -618,8 +614,7 @@ Result<Digits> Recut(const Digits& list, const Extents& old_shape, std::span<con
 
 Result<RegLayout> Reshape(const RegLayout& a, std::span<const int64_t> shape) {
   TARSIA_CHECK(CheckShape(shape));
-  int64_t elements = 1;
-  for (const int64_t extent : shape) elements *= extent;
+  const int64_t elements = Product(shape);
   if (elements != a.elements()) {
     return MakeDiagnostic(diag::kLayoutReshapeSize, {}, ToString(a.shape()), ToString(shape),
                           a.elements(), elements);

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "support/extents.h"
 #include "vm/diagnostics.h"
 #include "vm/trace.h"
 
@@ -85,8 +86,7 @@ void AccessChecker::Report(const PlannedInst& inst, const MemoryView& view, Find
 void AccessChecker::StartCopy(PendingCopy copy) {
   copy.group = open_group_;
   std::vector<uint8_t> poison(copy.data.size(), 0xA5);
-  int64_t elements = 1;
-  for (int d = 0; d < copy.target.rank; ++d) elements *= copy.inst->shape[static_cast<size_t>(d)];
+  const int64_t elements = Product(copy.inst->shape);
   const auto mask = static_cast<uint8_t>(CodeMask(copy.target.map->type()));
   for (uint8_t& byte : poison) byte &= mask;
   if (elements > 0) StoreBox(copy.target, copy.box, copy.inst->shape.data(), poison.data());

@@ -2,7 +2,9 @@
 // containers is enough; a scalar is a tile of one element.
 #include <algorithm>
 #include <cstring>
+#include <span>
 
+#include "support/extents.h"
 #include "vm/exec.h"
 #include "vm/host/elementwise.h"
 
@@ -54,19 +56,14 @@ ExecState Integer(Agent& agent, const PlannedInst& inst, Compute compute) {
   return ExecState::kNext;
 }
 
-int64_t Product(const std::vector<int64_t>& shape, size_t begin, size_t end) {
-  int64_t product = 1;
-  for (size_t d = begin; d < end && d < shape.size(); ++d) product *= shape[d];
-  return product;
-}
-
 }  // namespace
 
 EXEC(Iota) {
   const ValuePlan& type = agent.plan().values[inst.result[0]];
-  const auto axis = static_cast<size_t>(inst.axis);
-  const int64_t extent = axis < type.shape.size() ? type.shape[axis] : 1;
-  const int64_t inner = Product(type.shape, axis + 1, type.shape.size());
+  const std::span<const int64_t> shape = type.shape;
+  const size_t axis = std::min(Size(inst.axis), shape.size());
+  const int64_t extent = axis < shape.size() ? shape[axis] : 1;
+  const int64_t inner = axis < shape.size() ? Product(shape.subspan(axis + 1)) : 1;
   auto* out = static_cast<uint8_t*>(agent.BeginResult(inst));
   const auto period = static_cast<size_t>(extent * inner * type.container);
   if (type.elements > 0) {
@@ -77,7 +74,7 @@ EXEC(Iota) {
                  static_cast<size_t>(inner));
     }
     if (inner == 1) host::IotaRun(type.dtype, 0, out, static_cast<size_t>(extent));
-    const int64_t outer = Product(type.shape, 0, axis);
+    const int64_t outer = Product(shape.first(axis));
     for (int64_t i = 1; i < outer; ++i) {
       std::memcpy(out + static_cast<size_t>(i) * period, out, period);
     }

@@ -1,4 +1,7 @@
 // The reduce family.
+#include <span>
+
+#include "support/extents.h"
 #include "vm/exec.h"
 #include "vm/host/reduce.h"
 
@@ -16,18 +19,14 @@ ExecState Reduce(Agent& agent, const PlannedInst& inst) {
 
 ExecState ReduceArg(Agent& agent, const PlannedInst& inst) {
   const ValuePlan& source = agent.plan().values[inst.operand[0].value];
-  int64_t outer = 1;
-  int64_t inner = 1;
-  const auto axis = static_cast<size_t>(inst.axis);
-  for (size_t d = 0; d < source.shape.size(); ++d) {
-    if (d < axis) outer *= source.shape[d];
-    if (d > axis) inner *= source.shape[d];
-  }
+  const std::span<const int64_t> shape = source.shape;
+  const size_t axis = Size(inst.axis);
+  const int64_t outer = Product(shape.first(axis));
+  const int64_t inner = Product(shape.subspan(axis + 1));
   const void* data = agent.RowMajor(inst, 0);
   void* value = agent.BeginResult(inst, 0);
   auto* index = static_cast<int32_t*>(agent.BeginResult(inst, 1));
-  host::ReduceArg(inst.inst->opcode, source.dtype, data, outer, source.shape[axis], inner, value,
-                  index);
+  host::ReduceArg(inst.inst->opcode, source.dtype, data, outer, shape[axis], inner, value, index);
   agent.EndResult(inst, 0);
   agent.EndResult(inst, 1);
   return ExecState::kNext;

@@ -7,6 +7,7 @@
 
 #include "dtypes/bits.h"
 #include "dtypes/bulk.h"
+#include "support/extents.h"
 #include "vm/host/copy.h"
 
 namespace tarsia::vm {
@@ -20,8 +21,6 @@ int64_t Saturate(__int128 x) {
   if (x < -kFar) return -kFar;
   return static_cast<int64_t>(x);
 }
-
-size_t Size(int64_t x) { return static_cast<size_t>(x); }
 
 // Sets the bits of one byte that `mask` names, while others may set its other bits.
 void MergeByte(uint8_t* byte, uint8_t mask, uint8_t bits) {
@@ -403,14 +402,6 @@ void StorePacked(const MemoryView& view, const Box& box, const int64_t* tile_str
   });
 }
 
-void RowMajorStrides(int rank, const int64_t* shape, int64_t* strides) {
-  int64_t stride = 1;
-  for (int d = rank - 1; d >= 0; --d) {
-    strides[d] = stride;
-    stride *= shape[d];
-  }
-}
-
 }  // namespace
 
 // Handles row- and column-major tiles without a swizzle, within the limits of their layouts,
@@ -602,10 +593,9 @@ void StoreBoxStrided(const MemoryView& view, const Box& box, const int64_t* tile
 
 void LoadBox(const MemoryView& view, const Box& box, const int64_t* shape, void* tile) {
   int64_t strides[kMaxRank];
-  RowMajorStrides(view.rank, shape, strides);
+  RowMajorStrides({shape, Size(view.rank)}, strides);
   if (box.empty || !box.full) {
-    int64_t elements = 1;
-    for (int d = 0; d < view.rank; ++d) elements *= shape[d];
+    const int64_t elements = Product({shape, Size(view.rank)});
     if (elements > 0) std::memset(tile, 0, Size(elements * ContainerBytes(view.map->type())));
   }
   LoadBoxStrided(view, box, strides, tile);
@@ -613,7 +603,7 @@ void LoadBox(const MemoryView& view, const Box& box, const int64_t* shape, void*
 
 void StoreBox(const MemoryView& view, const Box& box, const int64_t* shape, const void* tile) {
   int64_t strides[kMaxRank];
-  RowMajorStrides(view.rank, shape, strides);
+  RowMajorStrides({shape, Size(view.rank)}, strides);
   StoreBoxStrided(view, box, strides, tile);
 }
 
@@ -635,7 +625,7 @@ void VisitBits(const MemoryView& view, const Box& box,
   const AddressMap& map = *view.map;
   const auto bits = static_cast<uint64_t>(map.bits());
   int64_t strides[kMaxRank];
-  RowMajorStrides(view.rank, box.last, strides);
+  RowMajorStrides({box.last, Size(view.rank)}, strides);
   if (map.affine() != nullptr) {
     const Loops loops = MakeLoops(*map.affine(), box, strides);
     const int inner = loops.n - 1;

@@ -11,6 +11,7 @@
 #include "dtypes/bulk.h"
 #include "dtypes/cast_table.h"
 #include "isa/limits.h"
+#include "support/extents.h"
 #include "vm/diagnostics.h"
 #include "vm/exec.h"
 #include "vm/host/dot.h"
@@ -23,8 +24,6 @@ namespace {
 constexpr uint64_t kTileAlignment = 64;
 constexpr uint64_t kSharedAlignment = 128;
 constexpr uint64_t kMaxSharedBytes = uint64_t{1} << 30;
-
-size_t Size(int64_t x) { return static_cast<size_t>(x); }
 
 ExecFunction FunctionOf(Opcode opcode) {
   static constexpr ExecFunction kFunctions[] = {

@@ -29,7 +29,6 @@ enum class FindingKind : uint8_t {
   kReadAfterWrite,
   kUnwritten,
 };
-inline constexpr int kFindingKinds = 6;
 
 // Not thread-safe: `--check` runs on one thread.
 class Shadow {

@@ -8,6 +8,7 @@
 #include "layout/access.h"
 #include "layout/diagnostics.h"
 #include "layout/picture/render.h"
+#include "support/extents.h"
 
 namespace tarsia {
 
@@ -42,7 +43,7 @@ Result<Grid> GridOf(std::span<const int64_t> shape) {
     }
     elements *= extent;
   }
-  for (const int64_t extent : out.leading) out.matrices *= extent;
+  out.matrices = Product(out.leading);
   return out;
 }
 

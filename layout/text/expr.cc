@@ -34,12 +34,6 @@ uint64_t HashBytes(const void* data, size_t size, uint64_t seed) {
 
 void HashIndex::Grow() { Rehash(slots_.empty() ? 16 : slots_.size() * 2); }
 
-void HashIndex::Reserve(size_t count) {
-  const size_t wanted = std::bit_ceil(count * 2 + 2);
-  if (wanted > slots_.size()) Rehash(wanted);
-  hashes_.reserve(count);
-}
-
 void HashIndex::Rehash(size_t slots) {
   slots_.assign(slots, Slot{});
   mask_ = slots - 1;
@@ -138,12 +132,6 @@ std::optional<bool> ExprPool::AsBool(ExprId id) const {
 std::optional<DType> ExprPool::AsDType(ExprId id) const {
   if (kind(id) != ExprKind::kDType) return std::nullopt;
   return DTypeFromCode(static_cast<uint8_t>(node(id).payload));
-}
-
-void ExprPool::Reserve(size_t nodes) {
-  nodes_.reserve(nodes);
-  children_.reserve(nodes);
-  index_.Reserve(nodes);
 }
 
 std::string_view Spelling(BinaryOp op) {

@@ -55,7 +55,6 @@ class HashIndex {
     Place(hash & mask_, static_cast<uint32_t>(hash >> 32), hash, id);
     ++count_;
   }
-  void Reserve(size_t count);
 
  private:
   struct Slot {
@@ -140,7 +139,6 @@ int Precedence(BinaryOp op);
 class ExprId {
  public:
   constexpr ExprId() = default;
-  static constexpr ExprId FromRaw(uint32_t raw) { return ExprId(raw); }
   static constexpr ExprId Value(uint32_t number) { return ExprId(number << 2 | 1); }
   static constexpr bool FitsSmall(int64_t i) { return i >= -(1 << 29) && i < (1 << 29); }
   static constexpr ExprId Small(int64_t i) {
@@ -237,7 +235,6 @@ class ExprPool {
   [[nodiscard]] bool UsesValues(ExprId id) const {
     return id.is_value() || (id.is_node() && nodes_[id.index()].uses_values);
   }
-  void Reserve(size_t nodes);
 
  private:
   StringPool strings_;

@@ -79,47 +79,22 @@ struct MaxOp {
     }
   }
 };
-struct EqOp {
-  template <typename T>
-  static uint8_t Run(T a, T b) {
-    return a == b ? 1 : 0;
-  }
-};
-struct NeOp {
-  template <typename T>
-  static uint8_t Run(T a, T b) {
-    return a != b ? 1 : 0;
-  }
-};
-struct LtOp {
-  template <typename T>
-  static uint8_t Run(T a, T b) {
-    return a < b ? 1 : 0;
-  }
-};
-struct LeOp {
-  template <typename T>
-  static uint8_t Run(T a, T b) {
-    return a <= b ? 1 : 0;
-  }
-};
-struct GtOp {
-  template <typename T>
-  static uint8_t Run(T a, T b) {
-    return a > b ? 1 : 0;
-  }
-};
-struct GeOp {
-  template <typename T>
-  static uint8_t Run(T a, T b) {
-    return a >= b ? 1 : 0;
-  }
-};
+#define TARSIA_COMPARISON(Name, compare) \
+  struct Name##Op {                      \
+    template <typename T>                \
+    static uint8_t Run(T a, T b) {       \
+      return a compare b ? 1 : 0;        \
+    }                                    \
+  };
+TARSIA_COMPARISON(Eq, ==)
+TARSIA_COMPARISON(Ne, !=)
+TARSIA_COMPARISON(Lt, <)
+TARSIA_COMPARISON(Le, <=)
+TARSIA_COMPARISON(Gt, >)
+TARSIA_COMPARISON(Ge, >=)
+#undef TARSIA_COMPARISON
 
-struct BinaryRow {
-  Opcode op;
-  BinaryKernel kernels[kLanes];
-};
+using BinaryRow = KernelRow<BinaryKernel>;
 
 }  // namespace
 }  // namespace tarsia::host::internal
@@ -194,12 +169,7 @@ constexpr BinaryRow kRows[] = {
 
 }  // namespace
 
-BinaryKernel BinaryFor(Opcode op, Lane lane) {
-  for (const BinaryRow& row : kRows) {
-    if (row.op == op) return row.kernels[static_cast<size_t>(lane)];
-  }
-  return nullptr;
-}
+BinaryKernel BinaryFor(Opcode op, Lane lane) { return FindKernel(kRows, op, lane); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tarsia::host::internal

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "dtypes/container.h"
+#include "support/extents.h"
 #include "vm/host/elementwise.h"
 
 namespace tarsia::host {
@@ -128,30 +130,7 @@ void Execute(const Move& given, const uint8_t* src, uint8_t* dst) {
   });
 }
 
-// Row-major strides in elements.
-void RowMajor(std::span<const int64_t> shape, int64_t* strides) {
-  int64_t step = 1;
-  for (size_t axis = shape.size(); axis-- > 0;) {
-    strides[axis] = step;
-    step *= shape[axis];
-  }
-}
-
 }  // namespace
-
-void CopyRows(const void* src, int64_t src_stride, void* dst, int64_t dst_stride, int64_t rows,
-              int64_t row_bytes) {
-  if (rows <= 0 || row_bytes <= 0) return;
-  const auto* from = static_cast<const uint8_t*>(src);
-  auto* to = static_cast<uint8_t*>(dst);
-  if (src_stride == row_bytes && dst_stride == row_bytes) {
-    std::memcpy(to, from, static_cast<size_t>(rows * row_bytes));
-    return;
-  }
-  for (int64_t row = 0; row < rows; ++row) {
-    std::memcpy(to + row * dst_stride, from + row * src_stride, static_cast<size_t>(row_bytes));
-  }
-}
 
 void CopyStrided(int container_bytes, const void* src, std::span<const int64_t> src_strides,
                  void* dst, std::span<const int64_t> dst_strides, std::span<const int64_t> shape) {
@@ -163,18 +142,8 @@ void CopyStrided(int container_bytes, const void* src, std::span<const int64_t> 
   }
   const auto* from = static_cast<const uint8_t*>(src);
   auto* to = static_cast<uint8_t*>(dst);
-  switch (container_bytes) {
-    case 1:
-      return Execute<uint8_t>(m, from, to);
-    case 2:
-      return Execute<uint16_t>(m, from, to);
-    case 4:
-      return Execute<uint32_t>(m, from, to);
-    case 8:
-      return Execute<uint64_t>(m, from, to);
-    default:
-      return;
-  }
+  VisitContainer(container_bytes,
+                 [&](auto container) { Execute<decltype(container)>(m, from, to); });
 }
 
 void Permute(int container_bytes, const void* src, std::span<const int64_t> shape,
@@ -185,12 +154,12 @@ void Permute(int container_bytes, const void* src, std::span<const int64_t> shap
   int64_t src_strides[kMaxCopyRank];
   int64_t dst_strides[kMaxCopyRank];
   int64_t extents[kMaxCopyRank];
-  RowMajor(shape, source);
+  RowMajorStrides(shape, source);
   for (size_t d = 0; d < rank; ++d) {
     extents[d] = shape[static_cast<size_t>(order[d])];
     src_strides[d] = source[order[d]];
   }
-  RowMajor({extents, rank}, dst_strides);
+  RowMajorStrides({extents, rank}, dst_strides);
   CopyStrided(container_bytes, src, {src_strides, rank}, out, {dst_strides, rank}, {extents, rank});
 }
 
@@ -200,11 +169,11 @@ void Broadcast(int container_bytes, const void* src, std::span<const int64_t> sh
   if (rank > kMaxCopyRank) return;
   int64_t src_strides[kMaxCopyRank];
   int64_t dst_strides[kMaxCopyRank];
-  RowMajor(shape, src_strides);
+  RowMajorStrides(shape, src_strides);
   for (size_t d = 0; d < rank; ++d) {
     if (shape[d] == 1) src_strides[d] = 0;
   }
-  RowMajor(out_shape, dst_strides);
+  RowMajorStrides(out_shape, dst_strides);
   CopyStrided(container_bytes, src, {src_strides, rank}, out, {dst_strides, rank}, out_shape);
 }
 

@@ -1,5 +1,5 @@
-// Moves of containers without arithmetic: boxes between strided rows, permutations and broadcasts
-// of contiguous tiles. Sources and targets may not overlap; any alignment; thread-safe; nothing is
+// Moves of containers without arithmetic: between strided tiles, permutations and broadcasts of
+// contiguous tiles. Sources and targets may not overlap; any alignment; thread-safe; nothing is
 // allocated. Ranks are at most kMaxCopyRank; for a higher rank nothing is copied.
 #ifndef TARSIA_VM_HOST_COPY_H_
 #define TARSIA_VM_HOST_COPY_H_
@@ -11,10 +11,6 @@
 namespace tarsia::host {
 
 inline constexpr size_t kMaxCopyRank = 16;
-
-// Copies `rows` rows of `row_bytes` bytes; strides between rows in bytes, negative allowed.
-void CopyRows(const void* src, int64_t src_stride, void* dst, int64_t dst_stride, int64_t rows,
-              int64_t row_bytes);
 
 // dst[i, ..] = src[i, ..] over `shape`, with strides in elements of container_bytes (1, 2, 4, 8);
 // a source stride of 0 repeats. Picks row copies, fills or blocked transposition.

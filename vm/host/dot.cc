@@ -209,10 +209,4 @@ void Dot(DType a_type, DType b_type, DType acc_type, const void* a, const void* 
   }
 }
 
-void DotF32(const float* a, int64_t a_stride, const float* b, int64_t b_stride, const float* c,
-            int64_t c_stride, float* out, int64_t out_stride, int64_t m, int64_t n, int64_t k) {
-  if (m <= 0 || n <= 0 || k < 0) return;
-  Gemm<float>({a, a_stride}, Bytes(b, b_stride), kF32, {c, c_stride}, {out, out_stride}, m, n, k);
-}
-
 }  // namespace tarsia::host

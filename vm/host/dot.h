@@ -24,10 +24,6 @@ void Dot(DType a_type, DType b_type, DType acc_type, const void* a, const void* 
 ScratchSizes DotScratch(DType a_type, DType b_type, DType acc_type, int64_t m, int64_t n,
                         int64_t k);
 
-// Dot for f32 operands with strides between rows (in elements).
-void DotF32(const float* a, int64_t a_stride, const float* b, int64_t b_stride, const float* c,
-            int64_t c_stride, float* out, int64_t out_stride, int64_t m, int64_t n, int64_t k);
-
 }  // namespace tarsia::host
 
 #endif  // TARSIA_VM_HOST_DOT_H_

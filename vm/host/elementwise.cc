@@ -9,6 +9,7 @@
 
 #include "dtypes/arith.h"
 #include "dtypes/bulk.h"
+#include "dtypes/container.h"
 #include "vm/host/kernels.h"
 
 namespace tarsia::host {
@@ -190,22 +191,10 @@ void Select(int container_bytes, const uint8_t* condition, bool condition_unifor
 }
 
 void Fill(int container_bytes, uint64_t code, void* out, size_t n) {
-  switch (container_bytes) {
-    case 1:
-      std::fill_n(static_cast<uint8_t*>(out), n, static_cast<uint8_t>(code));
-      break;
-    case 2:
-      std::fill_n(static_cast<uint16_t*>(out), n, static_cast<uint16_t>(code));
-      break;
-    case 4:
-      std::fill_n(static_cast<uint32_t*>(out), n, static_cast<uint32_t>(code));
-      break;
-    case 8:
-      std::fill_n(static_cast<uint64_t*>(out), n, code);
-      break;
-    default:
-      break;
-  }
+  VisitContainer(container_bytes, [&](auto container) {
+    using T = decltype(container);
+    std::fill_n(static_cast<T*>(out), n, static_cast<T>(code));
+  });
 }
 
 void IotaRun(DType type, int64_t first, void* out, size_t n) {

@@ -27,6 +27,20 @@ using UnaryKernel = void (*)(const void* a, void* out, size_t n);
 using BinaryKernel = void (*)(const void* a, const void* b, void* out, size_t n);
 using TernaryKernel = void (*)(const void* a, const void* b, const void* c, void* out, size_t n);
 
+// The loops of one operation, by Lane.
+template <typename Kernel>
+struct KernelRow {
+  Opcode op;
+  Kernel kernels[kLanes];
+};
+template <typename Kernel, size_t n>
+Kernel FindKernel(const KernelRow<Kernel> (&rows)[n], Opcode op, Lane lane) {
+  for (const KernelRow<Kernel>& row : rows) {
+    if (row.op == op) return row.kernels[static_cast<size_t>(lane)];
+  }
+  return nullptr;
+}
+
 // Null if the operation has no loop for the type.
 UnaryKernel FindUnary(Opcode op, Lane lane);
 BinaryKernel FindBinary(Opcode op, Lane lane);

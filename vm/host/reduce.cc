@@ -8,6 +8,8 @@
 
 #include "dtypes/arith.h"
 #include "dtypes/bulk.h"
+#include "dtypes/container.h"
+#include "support/extents.h"
 #include "vm/host/elementwise.h"
 #include "vm/host/reduce_kernels.h"
 
@@ -149,9 +151,7 @@ Groups GroupAxes(std::span<const int64_t> shape, std::span<const int64_t> axes) 
 
 // The number of elements of the first `count` groups.
 int64_t Product(const Groups& groups, size_t count) {
-  int64_t product = 1;
-  for (size_t i = 0; i < count; ++i) product *= groups.extents[i];
-  return product;
+  return tarsia::Product({groups.extents.data(), count});
 }
 
 // The number of elements of the result.
@@ -199,16 +199,9 @@ void FindFirstIn(const void* src, const void* value, int64_t outer, int64_t axis
 
 void FindFirst(int container_bytes, const void* src, const void* value, int64_t outer, int64_t axis,
                int32_t* index) {
-  switch (container_bytes) {
-    case 1:
-      return FindFirstIn<uint8_t>(src, value, outer, axis, index);
-    case 2:
-      return FindFirstIn<uint16_t>(src, value, outer, axis, index);
-    case 4:
-      return FindFirstIn<uint32_t>(src, value, outer, axis, index);
-    default:
-      return FindFirstIn<uint64_t>(src, value, outer, axis, index);
-  }
+  VisitContainer(container_bytes, [&](auto container) {
+    FindFirstIn<decltype(container)>(src, value, outer, axis, index);
+  });
 }
 
 // The same for interleaved rows of several reductions: from the end, so that the first position is

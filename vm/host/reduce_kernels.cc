@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "dtypes/container.h"
 #include "vm/host/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -285,16 +286,8 @@ ReduceKernels ReduceFor(Reduction reduction, ReduceLane lane) {
 }
 
 MarkKernel MarkFor(int container_bytes) {
-  switch (container_bytes) {
-    case 1:
-      return &MarkLoop<uint8_t>;
-    case 2:
-      return &MarkLoop<uint16_t>;
-    case 4:
-      return &MarkLoop<uint32_t>;
-    default:
-      return &MarkLoop<uint64_t>;
-  }
+  return VisitContainer(
+      container_bytes, [](auto container) -> MarkKernel { return &MarkLoop<decltype(container)>; });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "dtypes/arith.h"
+#include "dtypes/container.h"
 #include "vm/host/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -72,18 +73,9 @@ TernaryKernel FmaFor(Lane lane) {
 TernaryKernel FmaComplexFor() { return &FmaComplexLoop; }
 
 TernaryKernel SelectFor(int container_bytes) {
-  switch (container_bytes) {
-    case 1:
-      return &SelectLoop<uint8_t>;
-    case 2:
-      return &SelectLoop<uint16_t>;
-    case 4:
-      return &SelectLoop<uint32_t>;
-    case 8:
-      return &SelectLoop<uint64_t>;
-    default:
-      return nullptr;
-  }
+  return VisitContainer(container_bytes, [](auto container) -> TernaryKernel {
+    return &SelectLoop<decltype(container)>;
+  });
 }
 
 }  // namespace HWY_NAMESPACE

@@ -22,106 +22,51 @@ namespace tarsia::host::internal {
 namespace {
 
 // Operations on one element. Each is inlined into the loops of every vector unit.
-struct NegOp {
-  template <typename T>
-  static T Run(T a) {
-    return arith::Neg(a);
-  }
-};
-struct AbsOp {
-  template <typename T>
-  static T Run(T a) {
-    return arith::Abs(a);
-  }
-};
-struct NotOp {
-  template <typename T>
-  static T Run(T a) {
-    return arith::Not(a);
-  }
-};
-struct PopcOp {
-  template <typename T>
-  static T Run(T a) {
-    return static_cast<T>(std::popcount(a));
-  }
-};
-struct ClzOp {
-  template <typename T>
-  static T Run(T a) {
-    return static_cast<T>(std::countl_zero(a));
-  }
-};
+#define TARSIA_UNARY_OP(Name, result) \
+  struct Name##Op {                   \
+    template <typename T>             \
+    static T Run(T a) {               \
+      return result;                  \
+    }                                 \
+  };
+TARSIA_UNARY_OP(Neg, arith::Neg(a))
+TARSIA_UNARY_OP(Abs, arith::Abs(a))
+TARSIA_UNARY_OP(Not, arith::Not(a))
+TARSIA_UNARY_OP(Popc, static_cast<T>(std::popcount(a)))
+TARSIA_UNARY_OP(Clz, static_cast<T>(std::countl_zero(a)))
+TARSIA_UNARY_OP(Sqrt, std::sqrt(a))
+TARSIA_UNARY_OP(Rcp, T{1} / a)
+TARSIA_UNARY_OP(Floor, std::floor(a))
+TARSIA_UNARY_OP(Ceil, std::ceil(a))
+TARSIA_UNARY_OP(Round, std::rint(a))  // in the default mode: ties to even
+TARSIA_UNARY_OP(Trunc, std::trunc(a))
+#undef TARSIA_UNARY_OP
+
 struct HalfNegOp {
   static uint16_t Run(uint16_t a) { return static_cast<uint16_t>(a ^ 0x8000); }
 };
 struct HalfAbsOp {
   static uint16_t Run(uint16_t a) { return static_cast<uint16_t>(a & 0x7FFF); }
 };
-struct SqrtOp {
-  template <typename T>
-  static T Run(T a) {
-    return std::sqrt(a);
-  }
-};
 struct RsqrtOp {
   static float Run(float a) { return static_cast<float>(1.0 / std::sqrt(static_cast<double>(a))); }
   static double Run(double a) { return 1.0 / std::sqrt(a); }
 };
-struct RcpOp {
-  template <typename T>
-  static T Run(T a) {
-    return T{1} / a;
-  }
-};
-struct FloorOp {
-  template <typename T>
-  static T Run(T a) {
-    return std::floor(a);
-  }
-};
-struct CeilOp {
-  template <typename T>
-  static T Run(T a) {
-    return std::ceil(a);
-  }
-};
-struct RoundOp {
-  template <typename T>
-  static T Run(T a) {
-    return std::rint(a);  // in the default mode: ties to even
-  }
-};
-struct TruncOp {
-  template <typename T>
-  static T Run(T a) {
-    return std::trunc(a);
-  }
-};
-struct ExpOp {
-  static float Run(float a) { return ExpF32(a); }
-  static double Run(double a) { return tarsia::Exp(a); }
-};
-struct Exp2Op {
-  static float Run(float a) { return Exp2F32(a); }
-  static double Run(double a) { return tarsia::Exp2(a); }
-};
-struct LogOp {
-  static float Run(float a) { return LogF32(a); }
-  static double Run(double a) { return tarsia::Log(a); }
-};
-struct Log2Op {
-  static float Run(float a) { return Log2F32(a); }
-  static double Run(double a) { return tarsia::Log2(a); }
-};
-struct TanhOp {
-  static float Run(float a) { return TanhF32(a); }
-  static double Run(double a) { return tarsia::Tanh(a); }
-};
-struct ErfOp {
-  static float Run(float a) { return ErfF32(a); }
-  static double Run(double a) { return tarsia::Erf(a); }
-};
+
+// Functions of support/elementary.h, which have a form for f32 in math.h.
+#define TARSIA_ELEMENTARY_OP(Name)                          \
+  struct Name##Op {                                         \
+    static float Run(float a) { return Name##F32(a); }      \
+    static double Run(double a) { return tarsia::Name(a); } \
+  };
+TARSIA_ELEMENTARY_OP(Exp)
+TARSIA_ELEMENTARY_OP(Exp2)
+TARSIA_ELEMENTARY_OP(Log)
+TARSIA_ELEMENTARY_OP(Log2)
+TARSIA_ELEMENTARY_OP(Tanh)
+TARSIA_ELEMENTARY_OP(Erf)
+#undef TARSIA_ELEMENTARY_OP
+
 struct SinOp {
   static constexpr int kQuadrants = 0;
   static float Run(float a) { return static_cast<float>(tarsia::Sin(static_cast<double>(a))); }
@@ -133,10 +78,7 @@ struct CosOp {
   static double Run(double a) { return tarsia::Cos(a); }
 };
 
-struct UnaryRow {
-  Opcode op;
-  UnaryKernel kernels[kLanes];
-};
+using UnaryRow = KernelRow<UnaryKernel>;
 
 }  // namespace
 }  // namespace tarsia::host::internal
@@ -229,12 +171,7 @@ constexpr UnaryRow kRows[] = {
 
 }  // namespace
 
-UnaryKernel UnaryFor(Opcode op, Lane lane) {
-  for (const UnaryRow& row : kRows) {
-    if (row.op == op) return row.kernels[static_cast<size_t>(lane)];
-  }
-  return nullptr;
-}
+UnaryKernel UnaryFor(Opcode op, Lane lane) { return FindKernel(kRows, op, lane); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace tarsia::host::internal

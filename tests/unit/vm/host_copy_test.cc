@@ -5,28 +5,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <vector>
 
+#include "tests/harness/tensor.h"
 #include "tests/unit/vm/host_testing.h"
 
 namespace tarsia::host {
 namespace {
 
+using harness::Elements;
+using harness::IndexOf;
+
 constexpr DType kContainers[] = {kU8, kU16, kU32, kU64};
-
-int64_t Elements(const std::vector<int64_t>& shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-}
-
-std::vector<int64_t> IndexOf(int64_t element, const std::vector<int64_t>& shape) {
-  std::vector<int64_t> index(shape.size());
-  for (size_t d = shape.size(); d-- > 0;) {
-    index[d] = element % shape[d];
-    element /= shape[d];
-  }
-  return index;
-}
 
 int64_t ElementOf(const std::vector<int64_t>& index, const std::vector<int64_t>& shape) {
   int64_t element = 0;
@@ -50,7 +40,7 @@ void CheckPermute(DType type, const std::vector<int64_t>& shape,
   std::vector<int64_t> out_shape;
   for (int64_t d : order) out_shape.push_back(shape[static_cast<size_t>(d)]);
   for (int64_t i = 0; i < n; ++i) {
-    const std::vector<int64_t> index = IndexOf(i, out_shape);
+    const std::vector<int64_t> index = IndexOf(out_shape, i);
     std::vector<int64_t> from(shape.size());
     for (size_t d = 0; d < shape.size(); ++d) from[static_cast<size_t>(order[d])] = index[d];
     ASSERT_EQ(out[static_cast<size_t>(i)], src[static_cast<size_t>(ElementOf(from, shape))]);
@@ -88,7 +78,7 @@ TEST(HostBroadcast, RepeatsAxesOfExtentOne) {
       Array out(type, 120);
       Broadcast(ContainerBytes(type), src.data(), shape, out_shape, out.data());
       for (int64_t i = 0; i < 120; ++i) {
-        std::vector<int64_t> index = IndexOf(i, out_shape);
+        std::vector<int64_t> index = IndexOf(out_shape, i);
         for (size_t d = 0; d < 4; ++d) index[d] = shape[d] == 1 ? 0 : index[d];
         ASSERT_EQ(out[static_cast<size_t>(i)], src[static_cast<size_t>(ElementOf(index, shape))]);
       }
@@ -121,29 +111,6 @@ TEST(HostCopyStrided, WalksBackward) {
   const int64_t back[] = {-1}, forth[] = {1}, shape[] = {4};
   CopyStrided(2, static_cast<const uint16_t*>(src.data()) + 3, back, out.data(), forth, shape);
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(out[i], 4 - i);
-}
-
-TEST(HostCopyRows, CopiesOnlyTheRows) {
-  const Array src = Numbered(kU8, 60);
-  for (const int64_t dst_stride : {7, 11}) {
-    Array out(kU8, 60);
-    CopyRows(src.data(), 12, out.data(), dst_stride, 5, 7);
-    for (int64_t r = 0; r < 5; ++r) {
-      for (int64_t i = 0; i < 7; ++i) {
-        EXPECT_EQ(out[static_cast<size_t>(r * dst_stride + i)],
-                  src[static_cast<size_t>(r * 12 + i)]);
-      }
-      if (dst_stride > 7) {
-        EXPECT_EQ(out[static_cast<size_t>(r * dst_stride + 7)], 0xA5u);
-      }
-    }
-  }
-  Array out(kU8, 14);
-  CopyRows(static_cast<const uint8_t*>(src.data()) + 12, -12, out.data(), 7, 2, 7);
-  EXPECT_EQ(out[0], src[12]);
-  EXPECT_EQ(out[7], src[0]);
-  CopyRows(nullptr, 1, nullptr, 1, 0, 5);
-  CopyRows(nullptr, 1, nullptr, 1, 5, 0);
 }
 
 }  // namespace

@@ -490,22 +490,27 @@ double ExpectedUnary(Opcode op, double x) {
   return std::copysign(fraction > 0.5 || (fraction == 0.5 && odd) ? below + 1 : below, x);
 }
 
+void ExpectExactUnary(DType type, const std::vector<uint64_t>& codes) {
+  const Array in(type, codes);
+  for (Opcode op : {Opcode::kNeg, Opcode::kAbs, Opcode::kSqrt, Opcode::kRcp, Opcode::kFloor,
+                    Opcode::kCeil, Opcode::kTrunc, Opcode::kRound}) {
+    SCOPED_TRACE(Name(op, type));
+    Array out(type, codes.size());
+    Unary(op, type, in.data(), out.data(), codes.size());
+    for (size_t i = 0; i < codes.size(); ++i) {
+      const uint64_t expected = EncodeFromDouble(type, ExpectedUnary(op, in.Value(i)));
+      ASSERT_TRUE(SameFloat(type, out[i], expected)) << in.Value(i) << ": " << out.Value(i);
+    }
+    EXPECT_TRUE(out.GuardIsWhole());
+  }
+}
+
 TEST(HostUnary, ExactFloatOperationsOnAllHalves) {
   ForEachTarget([] {
     for (DType type : kHalves) {
       std::vector<uint64_t> codes;
       for (uint64_t code = 0; code < 65536; ++code) codes.push_back(code);
-      const Array in(type, codes);
-      for (Opcode op : {Opcode::kNeg, Opcode::kAbs, Opcode::kSqrt, Opcode::kRcp, Opcode::kFloor,
-                        Opcode::kCeil, Opcode::kTrunc, Opcode::kRound}) {
-        SCOPED_TRACE(Name(op, type));
-        Array out(type, codes.size());
-        Unary(op, type, in.data(), out.data(), codes.size());
-        for (size_t i = 0; i < codes.size(); ++i) {
-          const uint64_t expected = EncodeFromDouble(type, ExpectedUnary(op, in.Value(i)));
-          ASSERT_TRUE(SameFloat(type, out[i], expected)) << in.Value(i) << ": " << out.Value(i);
-        }
-      }
+      ExpectExactUnary(type, codes);
     }
   });
 }
@@ -517,18 +522,7 @@ TEST(HostUnary, ExactNativeFloatOperations) {
       for (double x : {0.5, 1.5, 2.5, -0.5, -1.5, 0.49999999, 8388607.5, 4503599627370495.5}) {
         codes.push_back(EncodeFromDouble(type, x));
       }
-      const Array in(type, codes);
-      for (Opcode op : {Opcode::kNeg, Opcode::kAbs, Opcode::kSqrt, Opcode::kRcp, Opcode::kFloor,
-                        Opcode::kCeil, Opcode::kTrunc, Opcode::kRound}) {
-        SCOPED_TRACE(Name(op, type));
-        Array out(type, codes.size());
-        Unary(op, type, in.data(), out.data(), codes.size());
-        for (size_t i = 0; i < codes.size(); ++i) {
-          const uint64_t expected = EncodeFromDouble(type, ExpectedUnary(op, in.Value(i)));
-          ASSERT_TRUE(SameFloat(type, out[i], expected)) << in.Value(i) << ": " << out.Value(i);
-        }
-        EXPECT_TRUE(out.GuardIsWhole());
-      }
+      ExpectExactUnary(type, codes);
     }
   });
 }
