@@ -92,7 +92,7 @@ TEST(Reports, AnExtentThatIsNoneIsTold) {
   %s = slice %g[0, 0] : [4, %n - %x * 4]
 }
 )",
-                                  {MemoryArgument{bytes, 64, false}, ScalarArgument{kI32, 3}});
+                                  {launch::Buffer{bytes, 64, false}, launch::ScalarValue{kI32, 3}});
   EXPECT_EQ(outcome.fault, "");
   EXPECT_EQ(outcome.error,
             "test.tsa:7:8: error: extent 1 of the view is -1, outside of 0 to 2^40 [view-extent]\n"

@@ -106,7 +106,7 @@ class Recorder final : public harness::Witness {
   [[nodiscard]] const FindingSet& found() const { return found_; }
 
   harness::Outcome Run(const Program& program, const SourceFile& source,
-                       std::span<const harness::Argument> arguments) const override {
+                       std::span<const launch::Argument> arguments) const override {
     harness::Outcome out;
     const auto kernel = device_->Load(program);
     if (!kernel.ok()) {

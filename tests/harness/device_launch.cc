@@ -35,20 +35,16 @@ Result<runtime::LaunchResult> LaunchOn(Device& device, const runtime::LoadedKern
                                        std::span<const Argument> arguments,
                                        const vm::LaunchOptions& options) {
   Memory memory(device);
-  launch::LaunchArgs args;
-  std::vector<uint64_t> scalars;
-  for (const Argument& argument : arguments) {
-    if (const auto* const scalar = std::get_if<ScalarArgument>(&argument)) {
-      args.params.emplace_back(launch::ScalarValue{scalar->type, scalar->code});
-      scalars.push_back(scalar->code);
-      continue;
-    }
-    const auto& host = std::get<MemoryArgument>(argument);
-    TARSIA_TRY(const DevicePointer pointer, memory.Allocate(host.bytes));
-    TARSIA_CHECK(device.Write(pointer, host.data, host.bytes, nullptr));
-    args.params.emplace_back(launch::Buffer{pointer, host.bytes, host.writable});
-    scalars.push_back(0);
+  std::vector<Argument> args(arguments.begin(), arguments.end());
+  for (Argument& argument : args) {
+    auto* const buffer = std::get_if<launch::Buffer>(&argument);
+    if (buffer == nullptr) continue;
+    const void* const host = buffer->data;
+    TARSIA_TRY(buffer->data, memory.Allocate(buffer->bytes));
+    TARSIA_CHECK(device.Write(buffer->data, host, buffer->bytes, nullptr));
   }
+  const launch::CodeList codes = launch::CodesOf(args);
+  const std::span<const uint64_t> scalars(codes.data(), codes.size());
   runtime::LaunchRequest request;
   request.args = args;
   request.options = &options;
@@ -60,10 +56,10 @@ Result<runtime::LaunchResult> LaunchOn(Device& device, const runtime::LoadedKern
   }
   TARSIA_TRY(runtime::LaunchResult result, kernel.Launch(request));
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const auto* const host = std::get_if<MemoryArgument>(&arguments[i]);
+    const auto* const host = std::get_if<launch::Buffer>(&arguments[i]);
     if (host == nullptr) continue;
-    const auto& buffer = std::get<launch::Buffer>(args.params[i]);
-    TARSIA_CHECK(device.Read(host->data, buffer.data, host->bytes, nullptr));
+    const DevicePointer from = std::get<launch::Buffer>(args[i]).data;
+    TARSIA_CHECK(device.Read(host->data, from, host->bytes, nullptr));
   }
   return result;
 }

@@ -295,7 +295,7 @@ class LyingWitness final : public Witness {
               std::span<const Argument> arguments) const override {
     Outcome out;
     const int32_t y[] = {2, 4, 6};
-    std::memcpy(std::get<MemoryArgument>(arguments[1]).data, y, sizeof(y));
+    std::memcpy(std::get<launch::Buffer>(arguments[1]).data, y, sizeof(y));
     lie_(arguments, out);
     return out;
   }
@@ -307,7 +307,7 @@ class LyingWitness final : public Witness {
 TEST(Case, LiesAreCaught) {
   using Lie = std::function<void(std::span<const Argument>, Outcome&)>;
   const auto data = [](std::span<const Argument> a, size_t i) {
-    return std::get<MemoryArgument>(a[i]).data;
+    return static_cast<uint8_t*>(std::get<launch::Buffer>(a[i]).data);
   };
   const auto caught = [](const Lie& lie) {
     const Case c = DoubleCase();

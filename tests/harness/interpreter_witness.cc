@@ -10,19 +10,6 @@ namespace {
 // More than any case needs; stops endless loops.
 constexpr uint64_t kMaxInstructions = 50'000'000;
 
-launch::LaunchArgs ToLaunchArgs(std::span<const Argument> arguments) {
-  launch::LaunchArgs out;
-  for (const Argument& argument : arguments) {
-    if (const auto* memory = std::get_if<MemoryArgument>(&argument)) {
-      out.params.emplace_back(launch::Buffer{memory->data, memory->bytes, memory->writable});
-    } else {
-      const auto& scalar = std::get<ScalarArgument>(argument);
-      out.params.emplace_back(launch::ScalarValue{scalar.type, scalar.code});
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 Outcome InterpreterWitness::Run(const Program& program, const SourceFile& source,
@@ -36,7 +23,7 @@ Outcome InterpreterWitness::Run(const Program& program, const SourceFile& source
   options.check = check_;
   options.max_instructions = kMaxInstructions;
   options.print = [&out](std::string_view line) { out.lines.emplace_back(line); };
-  const auto report = vm::Launch(program, ToLaunchArgs(arguments), options);
+  const auto report = vm::Launch(program, arguments, options);
   if (!report.ok()) {
     out.error = Render(report.error(), source);
     return out;

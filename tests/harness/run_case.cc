@@ -149,9 +149,9 @@ class Launcher {
     for (uint32_t i = 0; i < pointers_.size(); ++i) {
       if (pointers_[i].memory != nullptr) {
         GuardedMemory& memory = *pointers_[i].memory;
-        out.emplace_back(MemoryArgument{memory.data(), memory.bytes(), pointers_[i].writable});
+        out.emplace_back(launch::Buffer{memory.data(), memory.bytes(), pointers_[i].writable});
       } else {
-        out.emplace_back(ScalarArgument{program_.type(i).dtype, scalars_[i]});
+        out.emplace_back(launch::ScalarValue{program_.type(i).dtype, scalars_[i]});
       }
     }
     return out;

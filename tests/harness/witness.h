@@ -7,25 +7,16 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "isa/program.h"
+#include "launch/arguments.h"
 #include "support/diagnostic.h"
 
 namespace tarsia::harness {
 
-// Host memory of a pointer parameter. A witness with its own memory copies in both directions.
-struct MemoryArgument {
-  uint8_t* data = nullptr;
-  uint64_t bytes = 0;
-  bool writable = false;
-};
-struct ScalarArgument {
-  DType type;
-  uint64_t code = 0;
-};
-using Argument = std::variant<MemoryArgument, ScalarArgument>;
+// By parameter. Buffers are host memory; a witness with its own memory copies in both directions.
+using launch::Argument;
 
 struct Found {
   std::string id;    // of the diagnostic
@@ -57,7 +48,7 @@ class Witness {
   }
   // Whether it survives programs with findings, which may do anything.
   [[nodiscard]] virtual bool bears_findings() const { return true; }
-  // Arguments by parameter. Writes the outputs in place.
+  // Writes the outputs in place.
   virtual Outcome Run(const Program& program, const SourceFile& source,
                       std::span<const Argument> arguments) const = 0;
 };

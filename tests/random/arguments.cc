@@ -50,7 +50,7 @@ RandomArguments::RandomArguments(const Program& program, const RandomKernel& ker
   for (size_t i = 0; i < kernel.arguments.size(); ++i) {
     const RandomArgument& argument = kernel.arguments[i];
     if (argument.kind == RandomArgument::Kind::kScalar) {
-      arguments_.emplace_back(harness::ScalarArgument{argument.dtype, scalars[i]});
+      arguments_.emplace_back(launch::ScalarValue{argument.dtype, scalars[i]});
       continue;
     }
     rooms_[i].resize(sizes[i] + kAlignment);
@@ -61,14 +61,15 @@ RandomArguments::RandomArguments(const Program& program, const RandomKernel& ker
       data[b] = static_cast<uint8_t>(rng.Next() & (argument.dtype.IsBool() ? 1 : 0xFF));
     }
     const bool writable = argument.kind != RandomArgument::Kind::kInput;
-    arguments_.emplace_back(harness::MemoryArgument{data, sizes[i], writable});
+    arguments_.emplace_back(launch::Buffer{data, sizes[i], writable});
   }
 }
 
 std::vector<uint8_t> RandomArguments::Bytes(size_t parameter) const {
-  const auto* memory = std::get_if<harness::MemoryArgument>(&arguments_[parameter]);
+  const auto* memory = std::get_if<launch::Buffer>(&arguments_[parameter]);
   if (memory == nullptr) return {};
-  return {memory->data, memory->data + memory->bytes};
+  const auto* const data = static_cast<const uint8_t*>(memory->data);
+  return {data, data + memory->bytes};
 }
 
 std::vector<std::vector<uint8_t>> RandomArguments::AllBytes() const {

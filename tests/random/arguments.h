@@ -18,14 +18,14 @@ class RandomArguments {
   RandomArguments(const RandomArguments&) = delete;
   RandomArguments& operator=(const RandomArguments&) = delete;
 
-  [[nodiscard]] const std::vector<harness::Argument>& arguments() const { return arguments_; }
+  [[nodiscard]] const std::vector<launch::Argument>& arguments() const { return arguments_; }
   // The contents of a parameter's buffer; empty for scalars.
   [[nodiscard]] std::vector<uint8_t> Bytes(size_t parameter) const;
   [[nodiscard]] std::vector<std::vector<uint8_t>> AllBytes() const;
 
  private:
   std::vector<std::vector<uint8_t>> rooms_;
-  std::vector<harness::Argument> arguments_;
+  std::vector<launch::Argument> arguments_;
 };
 
 }  // namespace tarsia

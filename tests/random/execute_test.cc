@@ -32,16 +32,7 @@ struct Outcome {
 void Run(const Program& program, const RandomKernel& kernel, uint64_t seed,
          const vm::LaunchOptions& options, Outcome& outcome) {
   const RandomArguments made(program, kernel, seed);
-  launch::LaunchArgs args;
-  for (const harness::Argument& argument : made.arguments()) {
-    if (const auto* memory = std::get_if<harness::MemoryArgument>(&argument)) {
-      args.params.emplace_back(launch::Buffer{memory->data, memory->bytes, memory->writable});
-    } else {
-      const auto& scalar = std::get<harness::ScalarArgument>(argument);
-      args.params.emplace_back(launch::ScalarValue{scalar.type, scalar.code});
-    }
-  }
-  const auto report = vm::Launch(program, args, options);
+  const auto report = vm::Launch(program, made.arguments(), options);
   ASSERT_TRUE(report.ok()) << report.error().message;
   outcome.findings = report->findings;
   outcome.buffers = made.AllBytes();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/harness/tensor.h"
 #include "tests/random/coverage.h"
 #include "tests/random/kernel_writer.h"
 
@@ -151,11 +152,7 @@ std::vector<int64_t> KernelWriter::Extents(const Shape& shape) {
   return extents;
 }
 
-int64_t KernelWriter::Elements(const Shape& shape) {
-  int64_t n = 1;
-  for (const int64_t extent : Extents(shape)) n *= extent;
-  return n;
-}
+int64_t KernelWriter::Elements(const Shape& shape) { return harness::Elements(Extents(shape)); }
 
 std::string KernelWriter::Text(const Shape& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));

@@ -111,16 +111,14 @@ class ScalarKernel {
     return out + "}\n";
   }
   // Arguments by parameter, with memory of the kernel's own.
-  std::vector<harness::Argument> Arguments() {
+  std::vector<launch::Argument> Arguments() {
     for (int64_t i = 0; i < kInputs; ++i) in_[static_cast<size_t>(i)] = kFirstInput + i;
     out_.fill(0);
-    std::vector<harness::Argument> arguments;
-    arguments.emplace_back(
-        harness::MemoryArgument{reinterpret_cast<uint8_t*>(in_.data()), sizeof(in_), false});
-    arguments.emplace_back(
-        harness::MemoryArgument{reinterpret_cast<uint8_t*>(out_.data()), sizeof(out_), true});
+    std::vector<launch::Argument> arguments;
+    arguments.emplace_back(launch::Buffer{in_.data(), sizeof(in_), false});
+    arguments.emplace_back(launch::Buffer{out_.data(), sizeof(out_), true});
     for (size_t i = 0; i < types_.size(); ++i) {
-      arguments.emplace_back(harness::ScalarArgument{types_[i], codes_[i + 2]});
+      arguments.emplace_back(launch::ScalarValue{types_[i], codes_[i + 2]});
     }
     return arguments;
   }
