@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "isa/limits.h"
 #include "isa/prune.h"
@@ -61,6 +62,7 @@ void LaunchTemplate::AddViews(const Program& program) {
     if (inst.row->Has(kOpensBlock) && !RunsItsBlock(program.pool(), kernel, *inst.inst)) {
       block_end = std::max<size_t>(block_end, inst.inst->end);
     }
+    if (inst.row->Allocates() == Space::kGlobal) AddExtents(program, i, 0);
     if (!inst.row->MakesView()) continue;
     const uint32_t source = inst.operand[0].value;
     if (program.type(source).kind != ValueKind::kPointer) {
@@ -69,7 +71,7 @@ void LaunchTemplate::AddViews(const Program& program) {
     }
     View view;
     view.parameter = source;
-    view.inst = i;
+    view.size = TileSize(program, i);
     view.unconditional = i >= block_end;
     view.written = program.resolved().WritesThrough(inst.results[0]);
     AddView(program, std::move(view));
@@ -78,23 +80,10 @@ void LaunchTemplate::AddViews(const Program& program) {
 
 void LaunchTemplate::AddView(const Program& program, View view) {
   const Kernel& kernel = program.kernel();
-  const Inst& inst = kernel.code[view.inst];
-  const auto parameters = static_cast<uint32_t>(kernel.params.size());
-  if (view.written && view.parameter < parameters && !writes_[view.parameter].written) {
-    writes_[view.parameter] = {true, kernel.LocationOf(inst)};
+  if (view.written && view.parameter < kernel.params.size() && !writes_[view.parameter].written) {
+    writes_[view.parameter] = {true, kernel.LocationOf(kernel.code[view.size.inst()])};
   }
-  const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
-  for (size_t d = 0; d < type.shape.size() && view.known; ++d) {
-    if (type.shape[d] >= 0) {
-      view.extents.push_back(ScalarExpr::Constant(type.shape[d]));
-      continue;
-    }
-    const ScalarExpr& extent = program.scalar(type.shape_exprs[d]);
-    view.known = extent.UsesOnlyBelow(parameters);
-    if (view.known) view.extents.push_back(extent);
-  }
-  view.size = LayoutSize(type.mem_layout, type.dtype);
-  AddExtents(program, view.inst, view.extents.size());
+  AddExtents(program, view.size.inst(), view.size.rank());
   views_.push_back(std::move(view));
 }
 
@@ -191,15 +180,10 @@ Status LaunchTemplate::ResolveGrid(const Program& program, const uint64_t* scala
 
 // Compiled kernels rely on it.
 Status LaunchTemplate::CheckExtents(const Program& program, const uint64_t* scalars) const {
-  const Kernel& kernel = program.kernel();
   for (const Extent& extent : extents_) {
     const int64_t value = extent.expr.Int(scalars);
     if (value >= 0 && value <= kMaxExtent) continue;
-    const Inst& inst = kernel.code[extent.inst];
-    return MakeDiagnostic(
-        diag::kViewExtent,
-        inst.opcode == Opcode::kSlice ? kernel.LocationOf(inst) : kernel.TypeLocation(inst),
-        extent.dimension, value);
+    return ExtentError(program, program.kernel().code[extent.inst], extent.dimension, value);
   }
   return OkStatus();
 }
@@ -210,43 +194,19 @@ Status LaunchTemplate::CheckViews(const Program& program, std::span<const Argume
                                   const LaunchShape& launch) const {
   const Kernel& kernel = program.kernel();
   for (const View& view : views_) {
-    Shape shape;
-    TARSIA_CHECK(ShapeOf(program, view, launch.scalars.data(), &shape));
-    if (!view.known || launch.Empty()) continue;
-    TARSIA_TRY(const uint64_t bytes, BytesOf(program, view, shape));
+    TileSize::Shape shape;
+    TARSIA_CHECK(view.size.ShapeOf(program, launch.scalars.data(), &shape));
+    if (!view.size.known() || launch.Empty()) continue;
+    TARSIA_TRY(const uint64_t bytes, view.size.BytesOf(program, shape));
     const auto* buffer = std::get_if<Buffer>(&args[view.parameter]);
     if (!view.unconditional || bytes <= buffer->bytes) continue;
-    const Inst& inst = kernel.code[view.inst];
+    const Inst& inst = kernel.code[view.size.inst()];
     const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
     return MakeDiagnostic(diag::kBufferTooSmall, kernel.LocationOf(inst),
                           kernel.ValueName(view.parameter), buffer->bytes,
                           UseText(type, shape.span()), bytes);
   }
   return OkStatus();
-}
-
-Status LaunchTemplate::ShapeOf(const Program& program, const View& view, const uint64_t* scalars,
-                               Shape* out) {
-  for (const ScalarExpr& expr : view.extents) {
-    const int64_t extent = expr.Int(scalars);
-    if (extent < 0 || extent > kMaxExtent) {
-      const Kernel& kernel = program.kernel();
-      return MakeDiagnostic(diag::kViewExtent, kernel.TypeLocation(kernel.code[view.inst]),
-                            out->rank, extent);
-    }
-    out->extents[out->rank++] = extent;
-  }
-  return OkStatus();
-}
-
-Result<uint64_t> LaunchTemplate::BytesOf(const Program& program, const View& view,
-                                         const Shape& shape) {
-  Result<uint64_t> bytes = view.size.Bytes(shape.span());
-  if (bytes.ok()) return bytes;
-  const Kernel& kernel = program.kernel();
-  Diagnostic error = bytes.TakeError();
-  error.location = kernel.TypeLocation(kernel.code[view.inst]);
-  return error;
 }
 
 // ---- queries and findings ------------------------------------------------------------------
@@ -256,13 +216,13 @@ Result<std::vector<PointerUse>> LaunchTemplate::Uses(const Program& program,
   const Kernel& kernel = program.kernel();
   std::vector<PointerUse> uses;
   for (const View& view : views_) {
-    const Inst& inst = kernel.code[view.inst];
+    const Inst& inst = kernel.code[view.size.inst()];
     const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
-    Shape shape;
-    TARSIA_CHECK(ShapeOf(program, view, scalars, &shape));
-    if (!view.known) continue;
+    TileSize::Shape shape;
+    TARSIA_CHECK(view.size.ShapeOf(program, scalars, &shape));
+    if (!view.size.known()) continue;
     PointerUse use;
-    TARSIA_TRY(use.bytes, BytesOf(program, view, shape));
+    TARSIA_TRY(use.bytes, view.size.BytesOf(program, shape));
     TARSIA_TRY(const MemLayout layout, Apply(type.mem_layout, shape.span(), type.dtype));
     use.parameter = view.parameter;
     use.location = kernel.LocationOf(inst);
@@ -277,10 +237,10 @@ Result<std::vector<PointerUse>> LaunchTemplate::Uses(const Program& program,
   return uses;
 }
 
-std::vector<Finding> LaunchTemplate::Overlaps(const Program& program,
-                                              std::span<const Argument> args) const {
+void LaunchTemplate::AddOverlaps(const Program& program, std::span<const Argument> args,
+                                 std::vector<Finding>* findings) const {
   const Kernel& kernel = program.kernel();
-  std::vector<Finding> findings;
+  std::vector<Finding> overlaps;
   for (size_t i = 0; i < args.size() && i < writes_.size(); ++i) {
     const auto* written = std::get_if<Buffer>(&args[i]);
     if (written == nullptr || !writes_[i].written) continue;
@@ -292,10 +252,11 @@ std::vector<Finding> LaunchTemplate::Overlaps(const Program& program,
       finding.diagnostic = MakeDiagnostic(diag::kBuffersOverlap, kernel.params[i].location,
                                           kernel.ValueName(static_cast<uint32_t>(i)),
                                           kernel.ValueName(static_cast<uint32_t>(j)));
-      findings.push_back(std::move(finding));
+      overlaps.push_back(std::move(finding));
     }
   }
-  return findings;
+  findings->insert(findings->begin(), std::make_move_iterator(overlaps.begin()),
+                   std::make_move_iterator(overlaps.end()));
 }
 
 // ---- one launch ----------------------------------------------------------------------------
@@ -310,12 +271,6 @@ std::vector<uint64_t> Codes(const Program& program, const std::vector<uint64_t>&
 }
 
 }  // namespace
-
-Result<LaunchShape> CheckLaunch(const Program& program, std::span<const Argument> args) {
-  LaunchShape shape;
-  TARSIA_CHECK(LaunchTemplate::Make(program).Check(program, args, &shape));
-  return shape;
-}
 
 Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]) {
   return LaunchTemplate::Make(program).ResolveGrid(program, Codes(program, scalars).data(), grid);

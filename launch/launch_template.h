@@ -9,10 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "isa/limits.h"
 #include "isa/program.h"
 #include "launch/arguments.h"
-#include "layout/layout_size.h"
+#include "launch/tile_size.h"
 #include "support/result.h"
 
 namespace tarsia::launch {
@@ -31,9 +30,10 @@ class LaunchTemplate {
   // The views of pointers in the order of the text. Errors: extents outside of 0 to 2^40, a layout
   // that does not fit the shape.
   Result<std::vector<PointerUse>> Uses(const Program& program, const uint64_t* scalars) const;
-  // A finding for each buffer that the program writes and that shares bytes with another argument.
-  [[nodiscard]] std::vector<Finding> Overlaps(const Program& program,
-                                              std::span<const Argument> args) const;
+  // Puts a finding before the others for each buffer that the program writes and that shares bytes
+  // with another argument.
+  void AddOverlaps(const Program& program, std::span<const Argument> args,
+                   std::vector<Finding>* findings) const;
   // The instruction that makes the first view of a parameter through which something is written;
   // null where nothing is.
   [[nodiscard]] const Location* WrittenAt(size_t parameter) const {
@@ -50,25 +50,16 @@ class LaunchTemplate {
   // A view of a pointer parameter whose shape follows from parameters.
   struct View {
     uint32_t parameter = 0;
-    size_t inst = 0;  // in Kernel::code
     bool unconditional = true;
     bool written = false;
-    // False if an extent does not follow from parameters; `extents` then ends before it, and there
-    // is no size.
-    bool known = true;
-    std::vector<ScalarExpr> extents;
-    LayoutSize size;
+    TileSize size;
   };
-  // An extent of a slice, or of a view past its View::extents, that follows from parameters.
+  // An extent of a slice, of scratch, or of a view past the rank of its View::size, that follows
+  // from parameters.
   struct Extent {
     size_t inst = 0;  // in Kernel::code
     size_t dimension = 0;
     ScalarExpr expr;
-  };
-  struct Shape {
-    std::array<int64_t, kMaxRank> extents{};
-    size_t rank = 0;
-    [[nodiscard]] std::span<const int64_t> span() const { return {extents.data(), rank}; }
   };
   struct Write {
     bool written = false;
@@ -88,9 +79,6 @@ class LaunchTemplate {
   Status CheckExtents(const Program& program, const uint64_t* scalars) const;
   Status CheckViews(const Program& program, std::span<const Argument> args,
                     const LaunchShape& shape) const;
-  static Status ShapeOf(const Program& program, const View& view, const uint64_t* scalars,
-                        Shape* out);
-  static Result<uint64_t> BytesOf(const Program& program, const View& view, const Shape& shape);
 
   std::array<ScalarExpr, 3> grid_ = {ScalarExpr::Constant(1), ScalarExpr::Constant(1),
                                      ScalarExpr::Constant(1)};
@@ -100,8 +88,7 @@ class LaunchTemplate {
   std::vector<Write> writes_;  // by parameter
 };
 
-// Checks one launch of a program.
-Result<LaunchShape> CheckLaunch(const Program& program, std::span<const Argument> args);
+// For one launch of a program.
 Status ResolveGrid(const Program& program, const std::vector<uint64_t>& scalars, int64_t grid[3]);
 Result<std::vector<PointerUse>> PointerUses(const Program& program,
                                             const std::vector<uint64_t>& scalars);

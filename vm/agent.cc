@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dtypes/container.h"
 #include "dtypes/convert.h"
 #include "launch/diagnostics.h"
 #include "vm/diagnostics.h"
@@ -26,16 +27,8 @@ void GatherAs(const void* src, const std::vector<uint32_t>& index, void* dst) {
 
 void GatherContainers(int container_bytes, const void* src, const std::vector<uint32_t>& index,
                       void* dst) {
-  switch (container_bytes) {
-    case 1:
-      return GatherAs<uint8_t>(src, index, dst);
-    case 2:
-      return GatherAs<uint16_t>(src, index, dst);
-    case 4:
-      return GatherAs<uint32_t>(src, index, dst);
-    default:
-      return GatherAs<uint64_t>(src, index, dst);
-  }
+  VisitContainer(container_bytes,
+                 [&](auto container) { GatherAs<decltype(container)>(src, index, dst); });
 }
 
 // ---- life ----------------------------------------------------------------------------------
@@ -282,8 +275,7 @@ Status Agent::UpdateMap(const PlannedInst& inst, std::shared_ptr<AddressMap>& ma
   for (size_t d = 0; d < rank; ++d) {
     shape[d] = inst.extents[d].Int(codes_.data());
     if (shape[d] < 0 || shape[d] > kMaxExtent) {
-      return MakeDiagnostic(diag::kViewExtent, plan().kernel().TypeLocation(*inst.inst), d,
-                            shape[d]);
+      return launch::ExtentError(plan().program, *inst.inst, d, shape[d]);
     }
   }
   if (map != nullptr && std::equal(shape, shape + rank, map->shape().begin())) return OkStatus();

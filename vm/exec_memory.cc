@@ -5,6 +5,7 @@
 #include "dtypes/bits.h"
 #include "dtypes/bulk.h"
 #include "launch/diagnostics.h"
+#include "support/extents.h"
 #include "vm/diagnostics.h"
 #include "vm/exec.h"
 #include "vm/host/atomic.h"
@@ -118,12 +119,8 @@ void ForIndices(Agent& agent, const PlannedInst& inst, const std::vector<int64_t
   int64_t strides[kMaxRank];
   int64_t part[kMaxRank];
   int64_t start[kMaxRank] = {};
-  int64_t stride = 1;
-  for (size_t d = shape.size(); d-- > 0;) {
-    strides[d] = stride;
-    stride *= shape[d];
-    part[d] = shape[d];
-  }
+  RowMajorStrides(shape, strides);
+  std::copy(shape.begin(), shape.end(), part);
   part[axis] = 1;
   for (int64_t i = 0; i < shape[axis]; ++i) {
     const uint64_t code = LoadContainer(type, indices, static_cast<size_t>(i));
@@ -207,7 +204,7 @@ EXEC(Slice) {
     start[d] = source.indices[d].Int(agent.codes());
     shape[d] = inst.extents[d].Int(agent.codes());
     if (shape[d] < 0 || shape[d] > kMaxExtent) {
-      return agent.Fail(diag::kViewExtent, inst, d, shape[d]);
+      return agent.Fail(launch::ExtentError(agent.plan().program, *inst.inst, d, shape[d]));
     }
   }
   agent.View(inst.result[0]) = SliceView(agent.View(source.value), start, shape);

@@ -1,11 +1,12 @@
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <new>
 #include <numeric>
 #include <optional>
 #include <tuple>
 
+#include "launch/cancel.h"
+#include "support/elapsed.h"
 #include "support/first_exception.h"
 #include "vm/agent.h"
 #include "vm/diagnostics.h"
@@ -122,19 +123,15 @@ class Workers final : private WorkerPool::Job {
     void BlockDone() {
       ++blocks_;
       if (call_.made()) return;
-      if (Elapsed() > kWorthWhile) call_.Make(helpers_);
+      if (NanosecondsSince(start_) > kWorthWhile) call_.Make(helpers_);
     }
     void AllDone() {
-      if (blocks_ != 0) block_time_.store(std::max<uint64_t>(1, Elapsed() / blocks_));
+      if (blocks_ == 0) return;
+      block_time_.store(std::max<uint64_t>(1, NanosecondsSince(start_) / blocks_));
     }
 
    private:
     static constexpr uint64_t kWorthWhile = 30'000;  // nanoseconds
-    [[nodiscard]] uint64_t Elapsed() const {
-      return static_cast<uint64_t>(
-          std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count());
-    }
-
     const int helpers_;
     const Clock::time_point start_ = Clock::now();
     uint64_t blocks_ = 0;
@@ -293,16 +290,12 @@ Result<LaunchReport> LaunchChecked(const Plan& plan, std::span<const launch::Arg
   BindArguments(args, state);
   Workers workers(*context, blocks);
   Status ran = workers.Run(threads);
-  if (options.stop != nullptr && options.stop->stopped()) {
-    return MakeDiagnostic(diag::kLaunchCancelled, Location(), plan.program.name());
-  }
+  TARSIA_CHECK(launch::CheckNotStopped(plan.program, options.stop));
   if (!ran.ok()) return ran.TakeError();
   if (options.check) CheckLeftZero(state);
   report.findings = state.TakeFindings();
   if (options.check) {
-    std::vector<launch::Finding> overlaps = plan.launch.Overlaps(plan.program, args);
-    report.findings.insert(report.findings.begin(), std::make_move_iterator(overlaps.begin()),
-                           std::make_move_iterator(overlaps.end()));
+    plan.launch.AddOverlaps(plan.program, args, &report.findings);
   }
   report.blocks = workers.blocks_run();
   report.instructions = workers.instructions();

@@ -34,13 +34,13 @@ constexpr Meaning kMeanings[] = {
     {&diag::kPointerAlignment, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kNoWorkspace, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kViewExtent, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kScratchExtent, TARSIA_STATUS_INVALID_ARGUMENT},
     {&ptx::diag::kNotAllocated, TARSIA_STATUS_INVALID_ARGUMENT},
     {&ptx::diag::kBadCopy, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaNotDevicePointer, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaNotLoaded, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaCaptureEnded, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaCaptured, TARSIA_STATUS_INVALID_ARGUMENT},
-    {&diag::kScratchExtent, TARSIA_STATUS_INVALID_ARGUMENT},
     // A value of a constant or a scalar needs more than is allowed.
     {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
     // The caller cancelled it, or it exceeded the caller's time limit.

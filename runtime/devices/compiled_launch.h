@@ -55,9 +55,9 @@ class CompiledProgram {
   // order in which the blocks wrote them; the failure that stopped the program is the error.
   Status ReadReport(Device& device, const CompiledLaunch& launch,
                     const LaunchRequest& request) const;
-  [[nodiscard]] std::vector<launch::Finding> Overlaps(
-      std::span<const launch::Argument> args) const {
-    return launch_.Overlaps(program_, args);
+  void AddOverlaps(std::span<const launch::Argument> args,
+                   std::vector<launch::Finding>* findings) const {
+    launch_.AddOverlaps(program_, args, findings);
   }
 
  private:

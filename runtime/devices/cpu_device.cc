@@ -8,6 +8,7 @@
 
 #include "dtypes/simd.h"
 #include "runtime/diagnostics.h"
+#include "support/elapsed.h"
 
 namespace tarsia::runtime {
 namespace {
@@ -16,24 +17,20 @@ constexpr size_t kAlignment = 256;
 
 class CpuKernel final : public LoadedKernel {
  public:
-  explicit CpuKernel(std::shared_ptr<const vm::Plan> plan) : plan_(std::move(plan)) {}
+  CpuKernel(Device& device, std::shared_ptr<const vm::Plan> plan)
+      : device_(device), plan_(std::move(plan)) {}
 
   Result<LaunchResult> Launch(const LaunchRequest& request) const override {
-    static const vm::LaunchOptions kNone;
-    if (request.stream != nullptr) {
-      return MakeDiagnostic(diag::kApiStreamNotNull, Location(), "cpu");
-    }
+    TARSIA_CHECK(device_.CheckNoStream(request.stream));
     const auto start = std::chrono::steady_clock::now();
     LaunchResult result;
-    TARSIA_TRY(result.report, vm::Launch(*plan_, request.args,
-                                         request.options != nullptr ? *request.options : kNone));
-    const auto spent = std::chrono::steady_clock::now() - start;
-    result.nanoseconds =
-        static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
+    TARSIA_TRY(result.report, vm::Launch(*plan_, request.args, request.OptionsOrDefault()));
+    result.nanoseconds = NanosecondsSince(start);
     return result;
   }
 
  private:
+  Device& device_;
   const std::shared_ptr<const vm::Plan> plan_;
 };
 
@@ -50,7 +47,7 @@ class CpuDevice final : public Device {
 
   Result<std::unique_ptr<LoadedKernel>> Load(const Program& program, const LoadOptions&) override {
     TARSIA_TRY(std::shared_ptr<const vm::Plan> plan, vm::Prepare(program));
-    return std::unique_ptr<LoadedKernel>(new CpuKernel(std::move(plan)));
+    return std::unique_ptr<LoadedKernel>(new CpuKernel(*this, std::move(plan)));
   }
 
   Result<DevicePointer> Allocate(uint64_t bytes) override {

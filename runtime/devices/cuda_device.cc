@@ -6,13 +6,13 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "launch/cancel.h"
 #include "runtime/cuda/memory.h"
 #include "runtime/cuda/module.h"
 #include "runtime/cuda/stream.h"
-#include "runtime/devices/compiled_launch.h"
+#include "runtime/devices/loaded_code.h"
 #include "runtime/diagnostics.h"
 #include "runtime/log.h"
-#include "vm/diagnostics.h"
 
 namespace tarsia::runtime {
 namespace {
@@ -41,72 +41,51 @@ Status CheckNotCaptured(const cuda::Gpu& gpu, cuda::CuStream stream, std::string
   return MakeDiagnostic(diag::kCudaCaptured, {}, what, "it has to wait for the stream");
 }
 
-class CudaKernel final : public LoadedKernel {
+class CudaKernel final : public LoadedCode {
  public:
   CudaKernel(Device& device, GpuPointer gpu, CompiledProgram program,
              std::unique_ptr<cuda::Kernel> kernel)
-      : device_(device),
-        gpu_(std::move(gpu)),
-        program_(std::move(program)),
-        kernel_(std::move(kernel)) {}
-
-  Result<LaunchResult> Launch(const LaunchRequest& request) const override {
-    if (request.options != nullptr) {
-      TARSIA_CHECK(CheckOptions(*request.options, device_.name()));
-      if (request.options->max_instructions != 0) {
-        return MakeDiagnostic(diag::kOptionOfInterpreter, Location(), "a limit of instructions",
-                              device_.name());
-      }
-    }
-    CompiledLaunch launch;
-    TARSIA_CHECK(program_.Prepare(request, &launch));
-    LaunchResult result;
-    result.report.grid = launch.grid;
-    if (launch.Empty()) return result;
-    const cuda::CuStream stream = ToStream(request.stream);
-    if (request.wait) TARSIA_CHECK(CheckNotCaptured(*gpu_, stream, "waiting for a launch"));
-    TARSIA_CHECK(CheckWanted(request));
-    TARSIA_CHECK(program_.FillBeforeLaunch(device_, launch, request));
-    if (!request.wait) {
-      TARSIA_CHECK(kernel_->Launch(launch.grid, launch.parameters(), stream));
-      return result;
-    }
-    TARSIA_TRY(result.nanoseconds, LaunchAndWait(launch, stream));
-    result.report.blocks = static_cast<uint64_t>(launch.grid[0]) *
-                           static_cast<uint64_t>(launch.grid[1]) *
-                           static_cast<uint64_t>(launch.grid[2]);
-    TARSIA_CHECK(program_.ReadReport(device_, launch, request));
-    return result;
-  }
-
-  Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const override {
-    return program_.WorkspaceBytes(scalars);
-  }
-
-  Status InitWorkspace(std::span<const uint64_t> scalars, DevicePointer workspace, uint64_t bytes,
-                       StreamHandle stream) const override {
-    return program_.InitWorkspace(device_, scalars, workspace, bytes, stream);
-  }
+      : LoadedCode(device, std::move(program)), gpu_(std::move(gpu)), kernel_(std::move(kernel)) {}
 
   Result<LaunchResult> Collect(const LaunchRequest& request) const override {
     CompiledLaunch launch;
-    TARSIA_CHECK(program_.Prepare(request, &launch));
+    TARSIA_CHECK(program().Prepare(request, &launch));
     LaunchResult result;
     result.report.grid = launch.grid;
     TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(request.stream), "reading a workspace"));
     TARSIA_CHECK(cuda::Synchronize(*gpu_, ToStream(request.stream)));
-    if (!launch.Empty()) TARSIA_CHECK(program_.ReadReport(device_, launch, request));
+    if (!launch.Empty()) TARSIA_CHECK(program().ReadReport(device(), launch, request));
     return result;
   }
 
-  [[nodiscard]] std::shared_ptr<const Code> code() const override { return program_.code(); }
-
  private:
+  [[nodiscard]] Status CheckRequest(const LaunchRequest& request) const override {
+    const vm::LaunchOptions& options = request.OptionsOrDefault();
+    TARSIA_CHECK(CheckOptions(options, device().name()));
+    if (options.max_instructions == 0) return OkStatus();
+    return MakeDiagnostic(diag::kOptionOfInterpreter, Location(), "a limit of instructions",
+                          device().name());
+  }
+
+  Status Run(const CompiledLaunch& launch, const LaunchRequest& request,
+             LaunchResult* result) const override {
+    const cuda::CuStream stream = ToStream(request.stream);
+    if (request.wait) TARSIA_CHECK(CheckNotCaptured(*gpu_, stream, "waiting for a launch"));
+    TARSIA_CHECK(CheckWanted(request));
+    TARSIA_CHECK(program().FillBeforeLaunch(device(), launch, request));
+    if (!request.wait) return kernel_->Launch(launch.grid, launch.parameters(), stream);
+    TARSIA_TRY(result->nanoseconds, LaunchAndWait(launch, stream));
+    result->report.blocks = static_cast<uint64_t>(launch.grid[0]) *
+                            static_cast<uint64_t>(launch.grid[1]) *
+                            static_cast<uint64_t>(launch.grid[2]);
+    return program().ReadReport(device(), launch, request);
+  }
+
   // A running kernel cannot be stopped, so this is checked once, before the launch.
-  Status CheckWanted(const LaunchRequest& request) const {
-    StopCheck* const stop = request.options != nullptr ? request.options->stop : nullptr;
-    if (stop == nullptr || stop->Ask() == StopReason::kNone) return OkStatus();
-    return MakeDiagnostic(diag::kLaunchCancelled, Location(), program_.program().name());
+  [[nodiscard]] Status CheckWanted(const LaunchRequest& request) const {
+    StopCheck* const stop = request.OptionsOrDefault().stop;
+    if (stop != nullptr) (void)stop->Ask();
+    return launch::CheckNotStopped(program().program(), stop);
   }
 
   // Measures the time on the GPU, from before to after the kernel.
@@ -121,9 +100,7 @@ class CudaKernel final : public LoadedKernel {
     return static_cast<uint64_t>(milliseconds * 1e6);
   }
 
-  Device& device_;
   const GpuPointer gpu_;
-  const CompiledProgram program_;
   const std::unique_ptr<cuda::Kernel> kernel_;
 };
 

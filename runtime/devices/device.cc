@@ -103,6 +103,11 @@ Result<std::shared_ptr<Device>> OpenDefault() {
 
 }  // namespace
 
+const vm::LaunchOptions& LaunchRequest::OptionsOrDefault() const {
+  static const vm::LaunchOptions kDefault;
+  return options != nullptr ? *options : kDefault;
+}
+
 Result<uint64_t> LoadedKernel::WorkspaceBytes(std::span<const uint64_t>) const {
   return uint64_t{0};
 }

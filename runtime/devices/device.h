@@ -46,6 +46,9 @@ struct LaunchRequest {
   bool wait = true;
   // Filled by devices that count PTX instructions: those of the emulator.
   ptx::LaunchCounts* counts = nullptr;
+
+  // The default ones where none are given.
+  [[nodiscard]] const vm::LaunchOptions& OptionsOrDefault() const;
 };
 
 struct LaunchResult {
@@ -114,8 +117,6 @@ class Device {
   virtual Result<StreamHandle> CreateStream();
   virtual Status DestroyStream(StreamHandle stream);
   virtual Status Synchronize(StreamHandle stream);
-
- protected:
   // For devices without streams: an error unless the stream is null.
   [[nodiscard]] Status CheckNoStream(StreamHandle stream) const;
 };

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <mutex>
 #include <thread>
+#include <vector>
 
+#include "launch/cancel.h"
 #include "ptx/machine/emulator.h"
-#include "runtime/devices/compiled_launch.h"
+#include "runtime/devices/loaded_code.h"
 #include "runtime/diagnostics.h"
-#include "vm/diagnostics.h"
+#include "support/elapsed.h"
 
 namespace tarsia::runtime {
 namespace {
@@ -29,77 +30,61 @@ bool StopsTheProgram(const ptx::Finding& finding) {
          finding.kind == ptx::FindingKind::kLimit;
 }
 
-class PtxKernel final : public LoadedKernel {
+class PtxKernel final : public LoadedCode {
  public:
   PtxKernel(Device& device, std::shared_ptr<Machine> machine, CompiledProgram program,
             std::unique_ptr<ptx::Image> image)
-      : device_(device),
+      : LoadedCode(device, std::move(program)),
         machine_(std::move(machine)),
-        program_(std::move(program)),
         image_(std::move(image)) {}
   ~PtxKernel() override {
     const std::lock_guard lock(machine_->mutex);
     image_.reset();
   }
 
-  Result<LaunchResult> Launch(const LaunchRequest& request) const override {
-    static const vm::LaunchOptions kNone;
-    const vm::LaunchOptions& options = request.options != nullptr ? *request.options : kNone;
-    if (options.trace.enabled) TARSIA_CHECK(CheckOptions(options, device_.name()));
-    if (request.stream != nullptr) {
-      return MakeDiagnostic(diag::kApiStreamNotNull, Location(), device_.name());
-    }
-    CompiledLaunch launch;
-    TARSIA_CHECK(program_.Prepare(request, &launch));
-    LaunchResult result;
-    result.report.grid = launch.grid;
-    if (launch.Empty()) return result;
-    TARSIA_CHECK(program_.FillBeforeLaunch(device_, launch, request));
+ private:
+  [[nodiscard]] Status CheckRequest(const LaunchRequest& request) const override {
+    const vm::LaunchOptions& options = request.OptionsOrDefault();
+    if (options.trace.enabled) TARSIA_CHECK(CheckOptions(options, device().name()));
+    return device().CheckNoStream(request.stream);
+  }
+
+  Status Run(const CompiledLaunch& launch, const LaunchRequest& request,
+             LaunchResult* result) const override {
+    const vm::LaunchOptions& options = request.OptionsOrDefault();
+    TARSIA_CHECK(program().FillBeforeLaunch(device(), launch, request));
     const auto start = std::chrono::steady_clock::now();
-    TARSIA_TRY(ptx::LaunchReport report, Run(launch, options, request.counts != nullptr));
-    if (options.stop != nullptr && options.stop->stopped()) return Cancelled();
+    TARSIA_TRY(ptx::LaunchReport report, Emulate(launch, options, request.counts != nullptr));
+    TARSIA_CHECK(launch::CheckNotStopped(program().program(), options.stop));
+    result->nanoseconds = NanosecondsSince(start);
     if (request.counts != nullptr) *request.counts = std::move(report.counts);
-    const auto spent = std::chrono::steady_clock::now() - start;
-    result.nanoseconds =
-        static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count());
-    result.report.blocks = report.blocks;
-    result.report.instructions = report.thread_instructions;
+    result->report.blocks = report.blocks;
+    result->report.instructions = report.thread_instructions;
+    TARSIA_TRY(result->report.findings, FindingsOf(report));
+    if (options.check) program().AddOverlaps(request.args, &result->report.findings);
+    if (!result->report.findings.empty()) return OkStatus();
+    return program().ReadReport(device(), launch, request);
+  }
+
+  // Errors: the finding that stopped the program. Findings of one kind on one line of the text are
+  // combined, as on the device cpu.
+  [[nodiscard]] Result<std::vector<launch::Finding>> FindingsOf(
+      const ptx::LaunchReport& report) const {
     for (const ptx::Finding& finding : report.findings) {
       if (StopsTheProgram(finding)) return ToDiagnostic(finding);
     }
-    // Findings of one kind on one line of the text are combined, as on the device cpu.
+    std::vector<launch::Finding> findings;
     for (const ptx::FindingGroup& group : ptx::GroupBySourceLine(report.findings)) {
       const ptx::Finding& first = group.first;
-      result.report.findings.push_back(
+      findings.push_back(
           {ToDiagnostic(first), {first.block.x, first.block.y, first.block.z}, first.count});
     }
-    if (options.check) {
-      std::vector<launch::Finding> overlaps = program_.Overlaps(request.args);
-      result.report.findings.insert(result.report.findings.begin(),
-                                    std::make_move_iterator(overlaps.begin()),
-                                    std::make_move_iterator(overlaps.end()));
-    }
-    if (result.report.findings.empty()) {
-      TARSIA_CHECK(program_.ReadReport(device_, launch, request));
-    }
-    return result;
+    return findings;
   }
 
-  Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const override {
-    return program_.WorkspaceBytes(scalars);
-  }
-
-  Status InitWorkspace(std::span<const uint64_t> scalars, DevicePointer workspace, uint64_t bytes,
-                       StreamHandle stream) const override {
-    return program_.InitWorkspace(device_, scalars, workspace, bytes, stream);
-  }
-
-  [[nodiscard]] std::shared_ptr<const Code> code() const override { return program_.code(); }
-
- private:
-  Result<ptx::LaunchReport> Run(const CompiledLaunch& launch, const vm::LaunchOptions& options,
-                                bool counts) const {
-    const compiler::CompiledKernel& kernel = program_.kernel();
+  Result<ptx::LaunchReport> Emulate(const CompiledLaunch& launch, const vm::LaunchOptions& options,
+                                    bool counts) const {
+    const compiler::CompiledKernel& kernel = program().kernel();
     ptx::LaunchConfig config;
     config.grid = {static_cast<uint32_t>(launch.grid[0]), static_cast<uint32_t>(launch.grid[1]),
                    static_cast<uint32_t>(launch.grid[2])};
@@ -109,7 +94,7 @@ class PtxKernel final : public LoadedKernel {
     config.counts = counts;
     config.instruction_limit = options.max_instructions;
     config.stop = options.stop;
-    config.max_shared = static_cast<uint64_t>(Row(program_.code()->target()).shared_bytes);
+    config.max_shared = static_cast<uint64_t>(Row(program().code()->target()).shared_bytes);
     config.host_threads = options.threads > 0
                               ? options.threads
                               : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -117,13 +102,9 @@ class PtxKernel final : public LoadedKernel {
     return ptx::Launch(*image_, kernel.name, config);
   }
 
-  [[nodiscard]] Diagnostic Cancelled() const {
-    return MakeDiagnostic(diag::kLaunchCancelled, Location(), program_.program().name());
-  }
-
   // The instruction at a line of the text, from the line information.
   Location PlaceOf(uint32_t line) const {
-    const Kernel& kernel = program_.program().kernel();
+    const Kernel& kernel = program().program().kernel();
     for (const Inst& inst : kernel.code) {
       if (const Location place = kernel.LocationOf(inst); place.line == line) return place;
     }
@@ -150,9 +131,7 @@ class PtxKernel final : public LoadedKernel {
     return out;
   }
 
-  Device& device_;
   const std::shared_ptr<Machine> machine_;
-  const CompiledProgram program_;
   std::unique_ptr<ptx::Image> image_;
 };
 

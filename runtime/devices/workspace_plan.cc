@@ -1,10 +1,8 @@
 #include "runtime/devices/workspace_plan.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
 
-#include "isa/limits.h"
+#include "compiler/diagnostics.h"
 #include "runtime/diagnostics.h"
 
 namespace tarsia::runtime {
@@ -32,6 +30,16 @@ uint64_t RequestedRoom(const CompiledKernel& kernel) {
   return has(ReportRecord::Kind::kViewExtent) ? kExtentRoom : 0;
 }
 
+// The alloc.global that makes a value.
+size_t AllocationOf(const Program& program, uint32_t value) {
+  const std::vector<ResolvedInst>& instructions = program.instructions();
+  const auto found =
+      std::find_if(instructions.begin(), instructions.end(), [value](const ResolvedInst& inst) {
+        return inst.row->Allocates() == Space::kGlobal && inst.results[0] == value;
+      });
+  return static_cast<size_t>(found - instructions.begin());
+}
+
 }  // namespace
 
 Result<WorkspacePlan> WorkspacePlan::Make(const Program& program, const CompiledKernel& kernel,
@@ -42,7 +50,9 @@ Result<WorkspacePlan> WorkspacePlan::Make(const Program& program, const Compiled
     TARSIA_TRY(Piece piece, MakePiece(program, kernel.workspace[i], i));
     out.pieces_.push_back(std::move(piece));
   }
-  const auto rank = [](const Piece& piece) { return !piece.zeroed ? 2 : piece.constant ? 0 : 1; };
+  const auto rank = [](const Piece& piece) {
+    return !piece.zeroed ? 2 : piece.size.constant() ? 0 : 1;
+  };
   std::stable_sort(out.pieces_.begin(), out.pieces_.end(),
                    [&](const Piece& a, const Piece& b) { return rank(a) < rank(b); });
   const auto has = [&](int wanted) {
@@ -59,23 +69,12 @@ Result<WorkspacePlan::Piece> WorkspacePlan::MakePiece(const Program& program,
                                                       const Workspace& workspace, size_t index) {
   Piece out;
   out.index = index;
-  out.value = workspace.value;
   out.zeroed = workspace.zeroed;
-  const ConcreteType& type = program.type(workspace.value);
-  const auto parameters = static_cast<uint32_t>(program.kernel().params.size());
-  for (size_t d = 0; d < type.shape.size(); ++d) {
-    if (type.shape[d] >= 0) {
-      out.extents.push_back(ScalarExpr::Constant(type.shape[d]));
-      continue;
-    }
-    out.constant = false;
-    out.extents.push_back(program.scalar(type.shape_exprs[d]));
-    if (!out.extents.back().UsesOnlyBelow(parameters)) {
-      return MakeDiagnostic(diag::kScratchExtentUnknown, {}, d,
-                            program.kernel().ValueName(workspace.value));
-    }
+  out.size = launch::TileSize(program, AllocationOf(program, workspace.value));
+  if (!out.size.known()) {
+    return MakeDiagnostic(diag::kWorkspaceSize, program.kernel().location,
+                          program.kernel().ValueName(workspace.value));
   }
-  out.size = LayoutSize(type.mem_layout, type.dtype);
   return out;
 }
 
@@ -86,7 +85,7 @@ uint64_t WorkspacePlan::ReportBytes(uint64_t room) const {
 Result<uint64_t> WorkspacePlan::ConstantBytes(const Program& program, uint64_t room) const {
   uint64_t bytes = ReportBytes(room);
   for (const Piece& piece : pieces_) {
-    if (!piece.constant) continue;
+    if (!piece.size.constant()) continue;
     TARSIA_TRY(const uint64_t more, BytesOf(program, piece, nullptr));
     bytes += more;
   }
@@ -102,7 +101,7 @@ Status WorkspacePlan::ChooseRoom(const Program& program, const CompiledKernel& k
   TARSIA_TRY(const uint64_t least, ConstantBytes(program, 0));
   TARSIA_CHECK(CheckLimit(program, least));
   const bool grows = std::any_of(pieces_.begin(), pieces_.end(),
-                                 [](const Piece& piece) { return !piece.constant; });
+                                 [](const Piece& piece) { return !piece.size.constant(); });
   const uint64_t left = (limit_ - least) / kAlignment * kAlignment;
   report_room_ = std::min(report_room_, grows ? left / 2 : left);
   return OkStatus();
@@ -116,16 +115,9 @@ Status WorkspacePlan::CheckLimit(const Program& program, uint64_t bytes) const {
 
 Result<uint64_t> WorkspacePlan::BytesOf(const Program& program, const Piece& piece,
                                         const uint64_t* scalars) {
-  std::array<int64_t, kMaxLayoutRank> shape{};
-  for (size_t d = 0; d < piece.extents.size(); ++d) {
-    shape[d] = piece.extents[d].Int(scalars);
-    if (shape[d] < 0 || shape[d] > kMaxExtent) {
-      return MakeDiagnostic(diag::kScratchExtent, {}, d, program.kernel().ValueName(piece.value),
-                            shape[d]);
-    }
-  }
-  TARSIA_TRY(const uint64_t bytes,
-             piece.size.Bytes(std::span<const int64_t>(shape.data(), piece.extents.size())));
+  launch::TileSize::Shape shape;
+  TARSIA_CHECK(piece.size.ShapeOf(program, scalars, &shape));
+  TARSIA_TRY(const uint64_t bytes, piece.size.BytesOf(program, shape));
   return AlignUp(bytes);
 }
 
@@ -140,7 +132,7 @@ Status WorkspacePlan::LayOut(const Program& program, const uint64_t* scalars,
     TARSIA_TRY(const uint64_t bytes, BytesOf(program, piece, scalars));
     out->bytes += bytes;
     if (piece.zeroed) out->other = out->bytes;
-    if (piece.zeroed && piece.constant) out->zeroed_by_scalars = out->bytes;
+    if (piece.zeroed && piece.size.constant()) out->zeroed_by_scalars = out->bytes;
   }
   return CheckLimit(program, out->bytes);
 }

@@ -17,8 +17,8 @@
 
 #include "compiler/compile.h"
 #include "isa/program.h"
+#include "launch/tile_size.h"
 #include "layout/inline_vector.h"
-#include "layout/layout_size.h"
 #include "support/result.h"
 
 namespace tarsia::runtime {
@@ -54,12 +54,9 @@ class WorkspacePlan {
 
  private:
   struct Piece {
-    size_t index = 0;    // in CompiledKernel::workspace
-    uint32_t value = 0;  // of alloc.global
+    size_t index = 0;  // in CompiledKernel::workspace
     bool zeroed = false;
-    bool constant = true;
-    std::vector<ScalarExpr> extents;
-    LayoutSize size;
+    launch::TileSize size;
   };
   static Result<Piece> MakePiece(const Program& program, const compiler::Workspace& workspace,
                                  size_t index);

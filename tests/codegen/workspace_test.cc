@@ -78,21 +78,11 @@ TEST(Workspace, EnoughToSayWhy) {
   EXPECT_GT(WorkspaceOf("  print \"n\", %n"), uint64_t{1} << 20);
 }
 
-// The same words on every device, before any block has run.
-TEST(Workspace, ExtentsOfParametersAreCheckedBefore) {
-  const SourceFile source("test.tsa", R"(kernel k(%p: ptr<u8>, %n: i32)
-  grid (2)
-  warps 1
-{
-  %g = view %p : global<u8>[16]
-  %t = fill 1 : u8 [4]
-  store %g[0], %t
-  for %i = 0 to 2 {
-    %s = slice %g[%i] : [%n - 3]
-    store %s[0], %t
-  }
-}
-)");
+// The same words on every device, before any block has run. The kernel has a pointer and an i32
+// of 1.
+void ExpectRefused(const std::string& body, const std::string& error) {
+  const SourceFile source(
+      "test.tsa", "kernel k(%p: ptr<u8>, %n: i32)\n  grid (2)\n  warps 1\n{" + body + "\n}\n");
   const Made made = MakeProgram(source, "", {});
   ASSERT_TRUE(made.program) << made.error;
   for (const char* name : {"cpu", "ptx:sm_80"}) {
@@ -102,23 +92,71 @@ TEST(Workspace, ExtentsOfParametersAreCheckedBefore) {
     std::vector<uint8_t> bytes(16, 7);
     const runtime::DevicePointer memory = *(*device)->Allocate(bytes.size());
     ASSERT_TRUE((*device)->Write(memory, bytes.data(), bytes.size(), nullptr).ok());
-    launch::LaunchArgs args;
-    args.params.emplace_back(launch::Buffer{memory, bytes.size(), true});
-    args.params.emplace_back(launch::ScalarValue{kI32, 1});
+    const std::vector<launch::Argument> args = {launch::Buffer{memory, bytes.size(), true},
+                                                launch::ScalarValue{kI32, 1}};
     runtime::LaunchRequest request;
     request.args = args;
     const auto result = (*kernel)->Launch(request);
     ASSERT_FALSE(result.ok()) << name;
-    EXPECT_EQ(Render(result.error(), source),
-              "test.tsa:9:10: error: extent 0 of the view is -2, outside of 0 to 2^40 "
-              "[view-extent]\n"
-              "      %s = slice %g[%i] : [%n - 3]\n"
-              "           ^~~~~\n")
-        << name;
+    EXPECT_EQ(Render(result.error(), source), error) << name;
     ASSERT_TRUE((*device)->Read(bytes.data(), memory, bytes.size(), nullptr).ok());
     EXPECT_EQ(bytes, std::vector<uint8_t>(16, 7)) << name;
     EXPECT_TRUE((*device)->Free(memory).ok());
   }
+}
+
+TEST(Workspace, ExtentsOfParametersAreCheckedBefore) {
+  ExpectRefused(R"(
+  %g = view %p : global<u8>[16]
+  %t = fill 1 : u8 [4]
+  store %g[0], %t
+  for %i = 0 to 2 {
+    %s = slice %g[%i] : [%n - 3]
+    store %s[0], %t
+  })",
+                "test.tsa:9:10: error: extent 0 of the view is -2, outside of 0 to 2^40 "
+                "[view-extent]\n"
+                "      %s = slice %g[%i] : [%n - 3]\n"
+                "           ^~~~~\n");
+}
+
+TEST(Workspace, ExtentsOfScratchAreCheckedBefore) {
+  ExpectRefused(R"(
+  %g = view %p : global<u8>[16]
+  %t = fill 1 : u8 [4]
+  store %g[0], %t
+  %w = alloc.global : global<u8>[4, %n - 3]
+  %u = fill 1 : u8 [4, 4]
+  store %w[0, 0], %u)",
+                "test.tsa:8:23: error: extent 1 of scratch `%w` is -2, outside of 0 to 2^40 "
+                "[scratch-extent]\n"
+                "    %w = alloc.global : global<u8>[4, %n - 3]\n"
+                "                        ^~~~~~~~~~~~~~~~~~~~~\n");
+}
+
+// Who asks for the size is told the same.
+TEST(Workspace, SizesOfScratchSayWhatIsWrong) {
+  const SourceFile source("test.tsa", R"(kernel k(%n: i64)
+  warps 1
+{
+  %w = alloc.global : global<u8>[%n + 1]
+}
+)");
+  const Made made = MakeProgram(source, "", {});
+  ASSERT_TRUE(made.program) << made.error;
+  const auto device = runtime::OpenDevice("ptx:sm_80");
+  const auto kernel = (*device)->Load(*made.program);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const auto most = (*kernel)->WorkspaceBytes(std::vector<uint64_t>{(uint64_t{1} << 40) - 1});
+  ASSERT_TRUE(most.ok()) << most.error().message;
+  EXPECT_EQ(*most, uint64_t{1} << 40);
+  const auto more = (*kernel)->WorkspaceBytes(std::vector<uint64_t>{uint64_t{1} << 40});
+  ASSERT_FALSE(more.ok());
+  EXPECT_EQ(Render(more.error(), source),
+            "test.tsa:4:23: error: extent 0 of scratch `%w` is 1099511627777, outside of 0 to 2^40 "
+            "[scratch-extent]\n"
+            "    %w = alloc.global : global<u8>[%n + 1]\n"
+            "                        ^~~~~~~~~~~~~~~~~~\n");
 }
 
 }  // namespace

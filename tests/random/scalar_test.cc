@@ -520,11 +520,7 @@ LaunchTrees MakeLaunch(ScalarKernel& k) {
   if (extent < 0 || extent > kMostExtent) out.errors.insert("view-extent");
   auto& where_blocks_run = out.empty ? out.may_errors : out.errors;
   if (extent > kInputs) where_blocks_run.insert("buffer-too-small");
-  // Of a scratch tile, the interpreter's and the workspace's.
-  if (scratch < 0 || scratch > kMostExtent) {
-    where_blocks_run.insert("scratch-extent");
-    where_blocks_run.insert("view-extent");
-  }
+  if (scratch < 0 || scratch > kMostExtent) where_blocks_run.insert("scratch-extent");
   k.clauses.push_back("assume " + TextOf(out.condition));
   k.clauses.push_back("grid (" + TextOf(out.grid[0]) + ", " + TextOf(out.grid[1]) + ", " +
                       TextOf(out.grid[2]) + ")");
