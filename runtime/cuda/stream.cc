@@ -1,7 +1,5 @@
 #include "runtime/cuda/stream.h"
 
-#include <utility>
-
 namespace tarsia::cuda {
 namespace {
 
@@ -18,6 +16,11 @@ Status InContext(const Gpu& gpu, CuContext context, const char* name, F call) {
   return gpu.driver().Check(call(gpu.driver()), name);
 }
 
+template <typename Handle, typename F>
+Status InContext(const Owned<Handle>& handle, const char* name, F call) {
+  return InContext(handle.gpu(), handle.context(), name, call);
+}
+
 Result<bool> ToBool(const Gpu& gpu, CuResult result, const char* name) {
   if (result == kErrorNotReady) return false;
   TARSIA_CHECK(gpu.driver().Check(result, name));
@@ -26,37 +29,36 @@ Result<bool> ToBool(const Gpu& gpu, CuResult result, const char* name) {
 
 }  // namespace
 
+Status DestroyIn(const Gpu& gpu, CuContext context, CuStream stream) {
+  return InContext(gpu, context, "cuStreamDestroy",
+                   [&](const Driver& driver) { return driver.StreamDestroy(stream); });
+}
+
+Status DestroyIn(const Gpu& gpu, CuContext context, CuEvent event) {
+  return InContext(gpu, context, "cuEventDestroy",
+                   [&](const Driver& driver) { return driver.EventDestroy(event); });
+}
+
+Status DestroyIn(const Gpu& gpu, CuContext context, CuGraphExec graph) {
+  return InContext(gpu, context, "cuGraphExecDestroy",
+                   [&](const Driver& driver) { return driver.GraphExecDestroy(graph); });
+}
+
 Result<Stream> Stream::Create(std::shared_ptr<const Gpu> gpu) {
   TARSIA_TRY(const CurrentContext current, CurrentContext::Enter(*gpu));
-  Stream out(std::move(gpu));
-  out.context_ = current.context();
-  const Driver& driver = out.gpu_->driver();
+  Owned<CuStream> handle(std::move(gpu), current.context());
+  const Driver& driver = handle.gpu().driver();
   TARSIA_CHECK(
-      driver.Check(driver.StreamCreate(&out.handle_, kStreamNonBlocking), "cuStreamCreate"));
-  return out;
+      driver.Check(driver.StreamCreate(handle.out(), kStreamNonBlocking), "cuStreamCreate"));
+  return Stream(std::move(handle));
 }
-
-Stream::Stream(Stream&& other) noexcept
-    : gpu_(std::move(other.gpu_)),
-      context_(other.context_),
-      handle_(std::exchange(other.handle_, nullptr)) {}
-
-Stream::~Stream() {
-  if (handle_ == nullptr) return;
-  (void)InContext(*gpu_, context_, "cuStreamDestroy", [&](const Driver& driver) {
-    return driver.StreamDestroy(handle_);
-  }).ok();
-}
-
-CuStream Stream::Release() { return std::exchange(handle_, nullptr); }
 
 Status DestroyStream(const Gpu& gpu, CuStream stream) {
   CuContext owner = nullptr;
   TARSIA_CHECK(InContext(gpu, "cuStreamGetCtx", [&](const Driver& driver) {
     return driver.StreamGetCtx(stream, &owner);
   }));
-  return InContext(gpu, owner, "cuStreamDestroy",
-                   [&](const Driver& driver) { return driver.StreamDestroy(stream); });
+  return DestroyIn(gpu, owner, stream);
 }
 
 Status Synchronize(const Gpu& gpu, CuStream stream) {
@@ -79,54 +81,41 @@ Result<bool> IsCapturing(const Gpu& gpu, CuStream stream) {
 
 Result<Event> Event::Create(std::shared_ptr<const Gpu> gpu, bool timing) {
   TARSIA_TRY(const CurrentContext current, CurrentContext::Enter(*gpu));
-  Event out(std::move(gpu));
-  out.context_ = current.context();
-  const Driver& driver = out.gpu_->driver();
+  Owned<CuEvent> handle(std::move(gpu), current.context());
+  const Driver& driver = handle.gpu().driver();
   TARSIA_CHECK(
-      driver.Check(driver.EventCreate(&out.handle_, timing ? kEventDefault : kEventDisableTiming),
+      driver.Check(driver.EventCreate(handle.out(), timing ? kEventDefault : kEventDisableTiming),
                    "cuEventCreate"));
-  return out;
-}
-
-Event::Event(Event&& other) noexcept
-    : gpu_(std::move(other.gpu_)),
-      context_(other.context_),
-      handle_(std::exchange(other.handle_, nullptr)) {}
-
-Event::~Event() {
-  if (handle_ == nullptr) return;
-  (void)InContext(*gpu_, context_, "cuEventDestroy", [&](const Driver& driver) {
-    return driver.EventDestroy(handle_);
-  }).ok();
+  return Event(std::move(handle));
 }
 
 Status Event::Record(CuStream stream) const {
-  return InContext(*gpu_, context_, "cuEventRecord",
-                   [&](const Driver& driver) { return driver.EventRecord(handle_, stream); });
+  return InContext(handle_, "cuEventRecord",
+                   [&](const Driver& driver) { return driver.EventRecord(handle(), stream); });
 }
 
 Status Event::Synchronize() const {
-  return InContext(*gpu_, context_, "cuEventSynchronize",
-                   [&](const Driver& driver) { return driver.EventSynchronize(handle_); });
+  return InContext(handle_, "cuEventSynchronize",
+                   [&](const Driver& driver) { return driver.EventSynchronize(handle()); });
 }
 
 Result<bool> Event::IsDone() const {
-  TARSIA_TRY(const CurrentContext current, CurrentContext::Enter(*gpu_, context_));
-  return ToBool(*gpu_, gpu_->driver().EventQuery(handle_), "cuEventQuery");
+  const Gpu& gpu = handle_.gpu();
+  TARSIA_TRY(const CurrentContext current, CurrentContext::Enter(gpu, handle_.context()));
+  return ToBool(gpu, gpu.driver().EventQuery(handle()), "cuEventQuery");
 }
 
 Status Event::MakeWait(CuStream stream) const {
-  return InContext(*gpu_, context_, "cuStreamWaitEvent", [&](const Driver& driver) {
-    return driver.StreamWaitEvent(stream, handle_, 0);
+  return InContext(handle_, "cuStreamWaitEvent", [&](const Driver& driver) {
+    return driver.StreamWaitEvent(stream, handle(), 0);
   });
 }
 
 Result<double> Milliseconds(const Event& start, const Event& end) {
   float out = 0;
-  TARSIA_CHECK(
-      InContext(*start.gpu_, start.context_, "cuEventElapsedTime", [&](const Driver& driver) {
-        return driver.EventElapsedTime(&out, start.handle_, end.handle_);
-      }));
+  TARSIA_CHECK(InContext(start.handle_, "cuEventElapsedTime", [&](const Driver& driver) {
+    return driver.EventElapsedTime(&out, start.handle(), end.handle());
+  }));
   return double{out};
 }
 
@@ -140,32 +129,19 @@ Result<Graph> Graph::Capture(std::shared_ptr<const Gpu> gpu, CuStream stream,
   const Status enqueued = enqueue();
   CuGraph graph = nullptr;
   const CuResult ended = driver.StreamEndCapture(stream, &graph);
-  Graph out(std::move(gpu));
-  out.context_ = current.context();
+  Owned<CuGraphExec> handle(gpu, current.context());
   CuResult made = ended;
-  if (ended == kSuccess && enqueued.ok()) made = driver.GraphInstantiate(&out.handle_, graph, 0);
+  if (ended == kSuccess && enqueued.ok()) made = driver.GraphInstantiate(handle.out(), graph, 0);
   if (graph != nullptr) driver.GraphDestroy(graph);
   if (!enqueued.ok()) return enqueued.error();
   TARSIA_CHECK(driver.Check(ended, "cuStreamEndCapture"));
   TARSIA_CHECK(driver.Check(made, "cuGraphInstantiate"));
-  return out;
-}
-
-Graph::Graph(Graph&& other) noexcept
-    : gpu_(std::move(other.gpu_)),
-      context_(other.context_),
-      handle_(std::exchange(other.handle_, nullptr)) {}
-
-Graph::~Graph() {
-  if (handle_ == nullptr) return;
-  (void)InContext(*gpu_, context_, "cuGraphExecDestroy", [&](const Driver& driver) {
-    return driver.GraphExecDestroy(handle_);
-  }).ok();
+  return Graph(std::move(handle));
 }
 
 Status Graph::Launch(CuStream stream) const {
-  return InContext(*gpu_, context_, "cuGraphLaunch",
-                   [&](const Driver& driver) { return driver.GraphLaunch(handle_, stream); });
+  return InContext(handle_, "cuGraphLaunch",
+                   [&](const Driver& driver) { return driver.GraphLaunch(handle_.get(), stream); });
 }
 
 }  // namespace tarsia::cuda

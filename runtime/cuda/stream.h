@@ -6,29 +6,57 @@
 
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "runtime/cuda/context.h"
 
 namespace tarsia::cuda {
+
+// Destroys an object of the driver in the context in which it was made.
+Status DestroyIn(const Gpu& gpu, CuContext context, CuStream stream);
+Status DestroyIn(const Gpu& gpu, CuContext context, CuEvent event);
+Status DestroyIn(const Gpu& gpu, CuContext context, CuGraphExec graph);
+
+// A handle of the driver, destroyed with the object in the context in which it was made.
+template <typename Handle>
+class Owned {
+ public:
+  Owned(std::shared_ptr<const Gpu> gpu, CuContext context)
+      : gpu_(std::move(gpu)), context_(context) {}
+  Owned(Owned&& other) noexcept
+      : gpu_(std::move(other.gpu_)), context_(other.context_), handle_(other.Release()) {}
+  Owned& operator=(Owned&&) = delete;
+  ~Owned() {
+    if (handle_ != nullptr) (void)DestroyIn(*gpu_, context_, handle_).ok();
+  }
+
+  [[nodiscard]] const Gpu& gpu() const { return *gpu_; }
+  [[nodiscard]] CuContext context() const { return context_; }
+  [[nodiscard]] Handle get() const { return handle_; }
+  // For the call of the driver that makes the handle.
+  [[nodiscard]] Handle* out() { return &handle_; }
+  // Releases the handle; the caller must destroy it.
+  Handle Release() { return std::exchange(handle_, nullptr); }
+
+ private:
+  std::shared_ptr<const Gpu> gpu_;
+  CuContext context_ = nullptr;
+  Handle handle_ = nullptr;
+};
 
 // A stream that does not wait for the legacy default stream. Destroyed with the object; enqueued
 // work still completes.
 class Stream {
  public:
   static Result<Stream> Create(std::shared_ptr<const Gpu> gpu);
-  Stream(Stream&& other) noexcept;
-  Stream& operator=(Stream&&) = delete;
-  ~Stream();
 
-  [[nodiscard]] CuStream handle() const { return handle_; }
+  [[nodiscard]] CuStream handle() const { return handle_.get(); }
   // Releases the handle; the caller must destroy it.
-  CuStream Release();
+  CuStream Release() { return handle_.Release(); }
 
  private:
-  explicit Stream(std::shared_ptr<const Gpu> gpu) : gpu_(std::move(gpu)) {}
-  std::shared_ptr<const Gpu> gpu_;
-  CuContext context_ = nullptr;
-  CuStream handle_ = nullptr;
+  explicit Stream(Owned<CuStream> handle) : handle_(std::move(handle)) {}
+  Owned<CuStream> handle_;
 };
 
 // Destroys a released stream.
@@ -45,11 +73,8 @@ class Event {
  public:
   // An event without timing costs less but cannot be used with Milliseconds.
   static Result<Event> Create(std::shared_ptr<const Gpu> gpu, bool timing = true);
-  Event(Event&& other) noexcept;
-  Event& operator=(Event&&) = delete;
-  ~Event();
 
-  [[nodiscard]] CuEvent handle() const { return handle_; }
+  [[nodiscard]] CuEvent handle() const { return handle_.get(); }
   // Marks the work in the stream so far; a second record replaces the first.
   Status Record(CuStream stream) const;
   // Waits for the work that the last record marks; an event that was never recorded is done.
@@ -59,10 +84,8 @@ class Event {
   Status MakeWait(CuStream stream) const;
 
  private:
-  explicit Event(std::shared_ptr<const Gpu> gpu) : gpu_(std::move(gpu)) {}
-  std::shared_ptr<const Gpu> gpu_;
-  CuContext context_ = nullptr;
-  CuEvent handle_ = nullptr;
+  explicit Event(Owned<CuEvent> handle) : handle_(std::move(handle)) {}
+  Owned<CuEvent> handle_;
   friend Result<double> Milliseconds(const Event& start, const Event& end);
 };
 
@@ -77,17 +100,12 @@ class Graph {
   // calls that a capture forbids (allocating, waiting, loading). `stream` is not a default stream.
   static Result<Graph> Capture(std::shared_ptr<const Gpu> gpu, CuStream stream,
                                const std::function<Status()>& enqueue);
-  Graph(Graph&& other) noexcept;
-  Graph& operator=(Graph&&) = delete;
-  ~Graph();
 
   Status Launch(CuStream stream) const;
 
  private:
-  explicit Graph(std::shared_ptr<const Gpu> gpu) : gpu_(std::move(gpu)) {}
-  std::shared_ptr<const Gpu> gpu_;
-  CuContext context_ = nullptr;
-  CuGraphExec handle_ = nullptr;
+  explicit Graph(Owned<CuGraphExec> handle) : handle_(std::move(handle)) {}
+  Owned<CuGraphExec> handle_;
 };
 
 }  // namespace tarsia::cuda
