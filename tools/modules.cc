@@ -111,6 +111,17 @@ int ReadSets(const std::vector<std::string>& sets, Bindings* out) {
 
 const char* OrNull(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
+// What plans and code are asked for alike. The texts are those of the request and of `bindings`.
+template <typename Request, typename Options>
+int FillOptions(const Request& request, Bindings* bindings, Options* options) {
+  if (const int code = ReadSets(request.sets, bindings); code != kDone) return code;
+  options->kernel = OrNull(request.kernel);
+  options->bindings = bindings->list.data();
+  options->binding_count = bindings->list.size();
+  options->compile_limit_ms = uint64_t{request.compile_limit} * 1000;
+  return kDone;
+}
+
 }  // namespace
 
 void AddCompileLimit(Command* command, uint32_t* seconds) {
@@ -121,13 +132,9 @@ void AddCompileLimit(Command* command, uint32_t* seconds) {
 int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,
              Handle<tarsia_diagnostics>* diagnostics) {
   Bindings bindings;
-  if (const int code = ReadSets(request.sets, &bindings); code != kDone) return code;
   auto options = Sized<tarsia_plan_options>();
-  options.kernel = OrNull(request.kernel);
+  if (const int code = FillOptions(request, &bindings, &options); code != kDone) return code;
   options.device = OrNull(request.device);
-  options.bindings = bindings.list.data();
-  options.binding_count = bindings.list.size();
-  options.compile_limit_ms = uint64_t{request.compile_limit} * 1000;
   tarsia_plan* plan = nullptr;
   tarsia_diagnostics* errors = nullptr;
   const auto status = tarsia_plan_create(module, &options, &plan, &errors);
@@ -138,13 +145,9 @@ int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tar
 
 int MakeCode(const tarsia_module* module, const CodeRequest& request, Handle<tarsia_code>* out) {
   Bindings bindings;
-  if (const int code = ReadSets(request.sets, &bindings); code != kDone) return code;
   auto options = Sized<tarsia_code_options>();
+  if (const int code = FillOptions(request, &bindings, &options); code != kDone) return code;
   options.target = request.target.c_str();
-  options.kernel = OrNull(request.kernel);
-  options.bindings = bindings.list.data();
-  options.binding_count = bindings.list.size();
-  options.compile_limit_ms = uint64_t{request.compile_limit} * 1000;
   options.no_line_info = !request.line_info;
   tarsia_code* made = nullptr;
   tarsia_diagnostics* errors = nullptr;

@@ -88,6 +88,16 @@ tarsia_status FindKernel(const tarsia_module* module, size_t kernel, const Kerne
   return TARSIA_STATUS_OK;
 }
 
+// A call that asks about one kernel: what use(text) returns, or the error of FindKernel.
+template <typename Use>
+tarsia_status WithKernel(const tarsia_module* module, size_t kernel, const Use& use) {
+  return Guarded([&] {
+    const KernelText* text = nullptr;
+    const auto status = FindKernel(module, kernel, &text);
+    return status != TARSIA_STATUS_OK ? status : use(*text);
+  });
+}
+
 }  // namespace
 
 tarsia_status tarsia_module_create(const void* data, size_t data_size,
@@ -188,16 +198,13 @@ size_t tarsia_module_kernel_count(const tarsia_module* module) {
 
 tarsia_status tarsia_module_kernel(const tarsia_module* module, size_t kernel,
                                    tarsia_kernel_info* out) {
-  return Guarded([&] {
-    const KernelText* text = nullptr;
-    const auto status = FindKernel(module, kernel, &text);
-    if (status != TARSIA_STATUS_OK) return status;
+  return WithKernel(module, kernel, [&](const KernelText& text) {
     tarsia_kernel_info info = {};
-    info.name = text->name.c_str();
-    info.param_count = text->params.size();
-    info.constant_count = text->constants.size();
-    info.line = text->location.line;
-    info.column = text->location.IsText() ? text->location.column : 0;
+    info.name = text.name.c_str();
+    info.param_count = text.params.size();
+    info.constant_count = text.constants.size();
+    info.line = text.location.line;
+    info.column = text.location.IsText() ? text.location.column : 0;
     return WriteStruct(info, "out", out);
   });
 }
@@ -223,33 +230,24 @@ tarsia_status tarsia_module_find_kernel(const tarsia_module* module, const char*
 
 tarsia_status tarsia_module_param(const tarsia_module* module, size_t kernel, size_t param,
                                   tarsia_param_info* out) {
-  return Guarded([&] {
-    const KernelText* text = nullptr;
-    const auto status = FindKernel(module, kernel, &text);
-    return status != TARSIA_STATUS_OK ? status : WriteParam(*text, param, out);
-  });
+  return WithKernel(module, kernel,
+                    [&](const KernelText& text) { return WriteParam(text, param, out); });
 }
 
 tarsia_status tarsia_module_constant(const tarsia_module* module, size_t kernel, size_t constant,
                                      tarsia_constant_info* out) {
-  return Guarded([&] {
-    const KernelText* text = nullptr;
-    const auto status = FindKernel(module, kernel, &text);
-    return status != TARSIA_STATUS_OK ? status : WriteConstant(*text, constant, out);
-  });
+  return WithKernel(module, kernel,
+                    [&](const KernelText& text) { return WriteConstant(text, constant, out); });
 }
 
 tarsia_status tarsia_module_candidate(const tarsia_module* module, size_t kernel, size_t constant,
                                       size_t candidate, const char** text) {
-  return Guarded([&] {
-    const KernelText* found = nullptr;
-    const auto status = FindKernel(module, kernel, &found);
-    if (status != TARSIA_STATUS_OK) return status;
+  return WithKernel(module, kernel, [&](const KernelText& found) {
     if (text == nullptr) return NullArgument("text");
-    if (constant >= found->constants.size()) {
-      return BadIndex("constant", constant, found->constants.size());
+    if (constant >= found.constants.size()) {
+      return BadIndex("constant", constant, found.constants.size());
     }
-    const auto& candidates = found->constants[constant].candidates;
+    const auto& candidates = found.constants[constant].candidates;
     if (candidate >= candidates.size()) {
       return BadIndex("candidate", candidate, candidates.size());
     }
