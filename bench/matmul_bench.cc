@@ -88,11 +88,10 @@ void Quantised(benchmark::State& state, const char* type_name) {
   std::vector<uint8_t> packed((w.size() * static_cast<size_t>(bits) + 7) / 8);
   PackBits(w.data(), bits, w.size(), packed.data(), 0);
   std::vector<uint16_t> y(kM * kN, 0x7E00);
-  launch::LaunchArgs args;
-  args.params = {launch::Buffer{xh.data(), xh.size() * 2, false},
-                 launch::Buffer{packed.data(), packed.size(), false},
-                 launch::Buffer{y.data(), y.size() * 2, true},
-                 launch::ScalarValue{kI32, static_cast<uint64_t>(kM)}};
+  const std::vector<launch::Argument> args = {launch::Buffer{xh.data(), xh.size() * 2, false},
+                                              launch::Buffer{packed.data(), packed.size(), false},
+                                              launch::Buffer{y.data(), y.size() * 2, true},
+                                              launch::ScalarValue{kI32, static_cast<uint64_t>(kM)}};
   for (auto _ : state) {
     if (!vm::Launch(*plan, args).ok()) state.SkipWithError("the launch failed");
   }

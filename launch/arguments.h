@@ -31,11 +31,6 @@ struct ScalarValue {
 
 // One argument of a launch; arguments are given by parameter.
 using Argument = std::variant<Buffer, ScalarValue>;
-struct LaunchArgs {
-  std::vector<Argument> params;
-  // NOLINTNEXTLINE(google-explicit-constructor): owned arguments convert to spans.
-  operator std::span<const Argument>() const { return params; }
-};
 // Arguments and codes of a launch need no allocation for kernels with up to this many parameters.
 inline constexpr size_t kInlineParameters = 64;
 using ArgumentList = InlineVector<Argument, kInlineParameters>;

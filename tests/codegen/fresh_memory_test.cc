@@ -30,9 +30,8 @@ Stored OnFreshMemory(const std::string& text, const std::string& type, int64_t n
   EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
   if (!kernel.ok()) return out;
   const runtime::DevicePointer memory = *(*device)->Allocate(bytes);
-  launch::LaunchArgs args;
-  args.params.emplace_back(launch::Buffer{memory, bytes, true});
-  args.params.emplace_back(launch::ScalarValue{kI32, static_cast<uint64_t>(n)});
+  const std::vector<launch::Argument> args = {launch::Buffer{memory, bytes, true},
+                                              launch::ScalarValue{kI32, static_cast<uint64_t>(n)}};
   runtime::LaunchRequest request;
   request.args = args;
   const std::vector<uint64_t> scalars = {0, static_cast<uint64_t>(n)};

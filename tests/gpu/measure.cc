@@ -111,7 +111,7 @@ Result<double> TimeLaunches(const Bench& bench, const std::function<Status(void*
 
 // Launches once and waits, then times further launches; the times with --small are meaningless.
 Result<ordered_json> Run(const Bench& bench, const runtime::LoadedKernel& kernel,
-                         const launch::LaunchArgs& args,
+                         const std::vector<launch::Argument>& args,
                          const std::function<Result<bool>()>& verify) {
   runtime::LaunchRequest request;
   request.args = args;
@@ -139,9 +139,8 @@ Result<ordered_json> MeasureCopy(const Bench& bench) {
   std::vector<uint32_t> values(static_cast<size_t>(words));
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<uint32_t>(i) * 2654435761U;
   TARSIA_CHECK(bench.device->Write(x.Argument(false).data, values.data(), bytes, nullptr));
-  launch::LaunchArgs args;
-  args.params = {x.Argument(false), y.Argument(true),
-                 launch::ScalarValue{kI32, static_cast<uint32_t>(words)}};
+  std::vector<launch::Argument> args = {x.Argument(false), y.Argument(true),
+                                        launch::ScalarValue{kI32, static_cast<uint32_t>(words)}};
   TARSIA_TRY(
       ordered_json out, Run(bench, *kernel, args, [&]() -> Result<bool> {
         std::vector<uint32_t> copied(values.size());
@@ -189,10 +188,9 @@ Result<ordered_json> MeasureRate(const Bench& bench) {
   TARSIA_TRY(const Memory from, Memory::Allocate(*bench.device, x.size() * 2));
   TARSIA_TRY(const Memory to, Memory::Allocate(*bench.device, y.size() * 4));
   TARSIA_CHECK(bench.device->Write(from.Argument(false).data, x.data(), x.size() * 2, nullptr));
-  launch::LaunchArgs args;
-  args.params = {from.Argument(false), to.Argument(true),
-                 launch::ScalarValue{kI32, static_cast<uint32_t>(blocks)},
-                 launch::ScalarValue{kI32, static_cast<uint32_t>(turns)}};
+  std::vector<launch::Argument> args = {from.Argument(false), to.Argument(true),
+                                        launch::ScalarValue{kI32, static_cast<uint32_t>(blocks)},
+                                        launch::ScalarValue{kI32, static_cast<uint32_t>(turns)}};
   TARSIA_TRY(
       ordered_json out, Run(bench, *kernel, args, [&]() -> Result<bool> {
         TARSIA_CHECK(bench.device->Read(y.data(), to.Argument(false).data, y.size() * 4, nullptr));

@@ -2,6 +2,7 @@
 #include "runtime/devices/cuda_device.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "runtime/devices/code.h"
 #include "tests/harness/program.h"
@@ -90,11 +91,9 @@ struct Arrays {
     EXPECT_TRUE(pointer.ok()) << ErrorOf(pointer);
     return pointer.ok() ? *pointer : nullptr;
   }
-  [[nodiscard]] launch::LaunchArgs Args(int32_t n) const {
-    launch::LaunchArgs args;
-    args.params = {launch::Buffer{x, 400, false}, launch::Buffer{y, 400, true},
-                   launch::ScalarValue{kI32, static_cast<uint32_t>(n)}};
-    return args;
+  [[nodiscard]] std::vector<launch::Argument> Args(int32_t n) const {
+    return {launch::Buffer{x, 400, false}, launch::Buffer{y, 400, true},
+            launch::ScalarValue{kI32, static_cast<uint32_t>(n)}};
   }
   // The sum of y: 0 until the kernel ran, then factor * (0 + 1 + .. + n - 1).
   [[nodiscard]] int32_t Sum(StreamHandle stream = nullptr) const {
@@ -151,7 +150,7 @@ TEST_F(CudaDevice, RunsAProgramOnEveryGeneration) {
     const auto device = Open();
     const auto kernel = Load(*device, MakeProgram("scale", {{"F", "3"}}));
     const Arrays arrays(*device);
-    const launch::LaunchArgs args = arrays.Args(100);
+    const std::vector<launch::Argument> args = arrays.Args(100);
     LaunchRequest request;
     request.args = args;
     const auto result = kernel->Launch(request);
@@ -170,7 +169,7 @@ TEST_F(CudaDevice, PrefersMachineCode) {
   const auto kernel = Load(*device, MakeProgram("scale", {{"F", "2"}}));
   ASSERT_NE(kernel->code(), nullptr);
   const Arrays arrays(*device);
-  const launch::LaunchArgs args = arrays.Args(10);
+  const std::vector<launch::Argument> args = arrays.Args(10);
   LaunchRequest request;
   request.args = args;
   EXPECT_TRUE(kernel->Launch(request).ok());
@@ -184,7 +183,7 @@ TEST_F(CudaDevice, EnqueuesOnStreams) {
   const auto stream = device->CreateStream();
   const auto other = device->CreateStream();
   ASSERT_TRUE(stream.ok() && other.ok());
-  const launch::LaunchArgs args = arrays.Args(100);
+  const std::vector<launch::Argument> args = arrays.Args(100);
   LaunchRequest request;
   request.args = args;
   request.stream = *stream;
@@ -205,7 +204,7 @@ TEST_F(CudaDevice, IsCaptured) {
   const auto kernel = Load(*device, MakeProgram("scale", {{"F", "1"}}));
   const Arrays arrays(*device);
   const auto stream = cuda::Stream::Create(gpu);
-  const launch::LaunchArgs args = arrays.Args(100);
+  const std::vector<launch::Argument> args = arrays.Args(100);
   LaunchRequest request;
   request.args = args;
   request.stream = stream->handle();
@@ -234,8 +233,7 @@ TEST_F(CudaDevice, PrintsAndAsserts) {
   std::vector<std::string> lines;
   vm::LaunchOptions options;
   options.print = [&](std::string_view line) { lines.emplace_back(line); };
-  launch::LaunchArgs args;
-  args.params = {Int(2)};
+  std::vector<launch::Argument> args = {Int(2)};
   LaunchRequest request;
   request.args = args;
   request.workspace = *workspace;
@@ -243,7 +241,7 @@ TEST_F(CudaDevice, PrintsAndAsserts) {
   EXPECT_TRUE(kernel->Launch(request).ok());
   std::sort(lines.begin(), lines.end());
   EXPECT_EQ(lines, (std::vector<std::string>{"(0, 0, 0) n = 2", "(1, 0, 0) n = 3"}));
-  args.params = {Int(1)};
+  args = {Int(1)};
   EXPECT_EQ(IdOf(kernel->Launch(request)), "assert-failed");
   // Later, for a launch without a wait; then the workspace is as new.
   request.wait = false;
@@ -257,7 +255,7 @@ TEST_F(CudaDevice, RefusesWhatItLacks) {
   const auto device = Open();
   const auto kernel = Load(*device, MakeProgram("scale", {{"F", "1"}}));
   const Arrays arrays(*device);
-  launch::LaunchArgs args = arrays.Args(100);
+  std::vector<launch::Argument> args = arrays.Args(100);
   vm::LaunchOptions options;
   LaunchRequest request;
   request.args = args;
@@ -268,7 +266,7 @@ TEST_F(CudaDevice, RefusesWhatItLacks) {
   options.max_instructions = 5;
   EXPECT_EQ(IdOf(kernel->Launch(request)), "option-of-interpreter");
   request.options = nullptr;
-  std::get<launch::Buffer>(args.params[0]).bytes = 396;
+  std::get<launch::Buffer>(args[0]).bytes = 396;
   EXPECT_EQ(IdOf(kernel->Launch(request)), "buffer-too-small");
   args = arrays.Args(0);
   request.args = args;
@@ -282,8 +280,8 @@ TEST_F(CudaDevice, SaysThatTheDeviceIsLost) {
   const auto device = Open();
   const auto kernel = Load(*device, MakeProgram("scale", {{"F", "1"}}));
   DevicePointer x = Arrays::Take(device->Allocate(400));
-  launch::LaunchArgs args;
-  args.params = {launch::Buffer{x, 400, true}, launch::Buffer{x, 400, true}, Int(100)};
+  std::vector<launch::Argument> args = {launch::Buffer{x, 400, true}, launch::Buffer{x, 400, true},
+                                        Int(100)};
   LaunchRequest request;
   request.args = args;
   EXPECT_EQ(IdOf(kernel->Launch(request)), "device-lost");

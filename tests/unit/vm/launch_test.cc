@@ -65,8 +65,8 @@ TEST(Launch, AlignmentIsChecked) {
   const auto odd = reinterpret_cast<uintptr_t>(bytes.data()) % 2 == 0 ? 1 : 0;
   const auto program = Compile(kFill);
   ASSERT_TRUE(program);
-  launch::LaunchArgs args = Args().I32(0).I32(2).Scalar(kI64, 4).get();
-  args.params[0] = launch::Buffer{bytes.data() + odd, 16, true};
+  std::vector<launch::Argument> args = Args().I32(0).I32(2).Scalar(kI64, 4).get();
+  args[0] = launch::Buffer{bytes.data() + odd, 16, true};
   const auto report = Launch(*program, args);
   ASSERT_FALSE(report.ok());
   EXPECT_STREQ(report.error().info->id, "assumed-alignment");

@@ -36,27 +36,26 @@ class Args {
  public:
   template <typename T>
   Args& In(const std::vector<T>& data) {
-    args_.params.push_back(
-        launch::Buffer{const_cast<T*>(data.data()), data.size() * sizeof(T), false});
+    args_.push_back(launch::Buffer{const_cast<T*>(data.data()), data.size() * sizeof(T), false});
     return *this;
   }
   template <typename T>
   Args& Out(std::vector<T>& data) {
-    args_.params.push_back(launch::Buffer{data.data(), data.size() * sizeof(T), true});
+    args_.push_back(launch::Buffer{data.data(), data.size() * sizeof(T), true});
     return *this;
   }
   Args& I32(int32_t value) {
-    args_.params.push_back(launch::ScalarValue{kI32, static_cast<uint32_t>(value)});
+    args_.push_back(launch::ScalarValue{kI32, static_cast<uint32_t>(value)});
     return *this;
   }
   Args& Scalar(DType type, uint64_t code) {
-    args_.params.push_back(launch::ScalarValue{type, code});
+    args_.push_back(launch::ScalarValue{type, code});
     return *this;
   }
-  [[nodiscard]] const launch::LaunchArgs& get() const { return args_; }
+  [[nodiscard]] const std::vector<launch::Argument>& get() const { return args_; }
 
  private:
-  launch::LaunchArgs args_;
+  std::vector<launch::Argument> args_;
 };
 
 inline Result<LaunchReport> RunText(std::string_view text, const Args& args,
