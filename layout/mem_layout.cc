@@ -8,6 +8,7 @@
 
 #include "layout/checked.h"
 #include "layout/diagnostics.h"
+#include "layout/packed_words.h"
 #include "support/extents.h"
 
 namespace tarsia {
@@ -175,24 +176,6 @@ Result<MemLayout> MemLayout::WithSwizzle(Swizzle swizzle) const {
   return out;
 }
 
-namespace {
-
-// The word of a tile where word `v` of thread `p` lies: pieces of 4, 2 and 1 words, piece-major,
-// then thread.
-int64_t WordInTile(int64_t threads, int64_t words, int64_t p, int64_t v) {
-  int64_t first = v / 4 * 4;  // of v's piece
-  int64_t size = 4;
-  if (words - first < 4) {
-    const int64_t rest = words - first;
-    const bool in_pair = rest >= 2 && v - first < 2;
-    size = in_pair ? 2 : 1;
-    if (!in_pair && rest >= 2) first += 2;
-  }
-  return threads * first + size * p + (v - first);
-}
-
-}  // namespace
-
 Status CheckPacked(const RegLayout& tile, const BitLayout& bits) {
   if (tile.replication() != 1) {
     return MakeDiagnostic(diag::kPackedReplication, {}, tile.replication());
@@ -215,8 +198,11 @@ std::shared_ptr<const PackedTile> Tabulate(const RegLayout& tile, const BitLayou
   auto out = std::make_shared<PackedTile>();
   out->tile = tile;
   out->bits = bits;
-  const int64_t words = bits.words();
-  out->tile_bits = tile.threads() * words * 32;
+  out->tile_bits = tile.threads() * bits.words() * 32;
+  std::vector<PackedWord> words;
+  for (int64_t word = 0; word < bits.words(); ++word) {
+    words.push_back(PlaceOfPackedWord(tile.threads(), bits.words(), word));
+  }
   const int width = bits.bits();
   out->places.resize(static_cast<size_t>(tile.elements() * width));
   std::vector<uint8_t> complement(static_cast<size_t>(tile.elements()));
@@ -229,7 +215,7 @@ std::shared_ptr<const PackedTile> Tabulate(const RegLayout& tile, const BitLayou
       any = any || complement[element] != 0;
       for (int bit = 0; bit < width; ++bit) {
         const BitPlace place = bits.Place(slot, bit);
-        const int64_t word = WordInTile(tile.threads(), words, thread, place.word);
+        const int64_t word = words[place.word].first + thread * words[place.word].piece;
         out->places[element * static_cast<size_t>(width) + static_cast<size_t>(bit)] =
             static_cast<uint32_t>(word * 32 + place.bit);
       }

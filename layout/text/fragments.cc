@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -49,7 +50,14 @@ bool WgmmaHasN(std::string_view type, int n) {
   return !integer || n % 16 == 0 || n == 8 || n == 24;
 }
 
-// Names and layouts. A test compares each text of the table with the formula in the manual.
+// A test compares each text of the table with the formula in the manual.
+RegLayout Evaluate(const std::string& text) {
+  const Result<EvalValue> value = EvaluateText(text);
+  const auto* layout = value.ok() ? std::get_if<RegLayout>(&*value) : nullptr;
+  return layout != nullptr ? *layout : RegLayout();
+}
+
+// Names and layouts. A text is evaluated when its name is first asked for.
 class Table {
  public:
   Table() {
@@ -64,31 +72,36 @@ class Table {
                                      n / 8));
       }
     }
-    for (const auto& entry : order_) names_.push_back(entry->first);
   }
-  [[nodiscard]] const RegLayout* Find(std::string_view name) const {
-    const auto found = layouts_.find(name);
-    return found == layouts_.end() ? nullptr : &found->second;
+  [[nodiscard]] const RegLayout* Find(std::string_view name) {
+    const auto found = entries_.find(name);
+    if (found == entries_.end()) return nullptr;
+    Entry& entry = found->second;
+    std::call_once(entry.evaluated, [&] { entry.layout = Evaluate(entry.text); });
+    return &entry.layout;
   }
   [[nodiscard]] std::span<const std::string_view> names() const { return names_; }
 
  private:
-  using Layouts = std::map<std::string, RegLayout, std::less<>>;
+  struct Entry {
+    std::string text;
+    std::once_flag evaluated;
+    RegLayout layout;
+  };
 
-  void Add(std::string name, const std::string& text) {
-    const Result<EvalValue> value = EvaluateText(text);
-    const auto* layout = value.ok() ? std::get_if<RegLayout>(&*value) : nullptr;
-    order_.push_back(
-        layouts_.emplace(std::move(name), layout != nullptr ? *layout : RegLayout()).first);
+  void Add(std::string name, std::string text) {
+    const auto [entry, is_new] = entries_.try_emplace(std::move(name));
+    if (!is_new) return;
+    entry->second.text = std::move(text);
+    names_.push_back(entry->first);
   }
 
-  Layouts layouts_;
-  std::vector<Layouts::const_iterator> order_;
-  std::vector<std::string_view> names_;
+  std::map<std::string, Entry, std::less<>> entries_;
+  std::vector<std::string_view> names_;  // in the order of the table
 };
 
-const Table& Fragments() {
-  static const auto* const table = new Table;
+Table& Fragments() {
+  static auto* const table = new Table;
   return *table;
 }
 
