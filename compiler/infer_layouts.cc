@@ -363,7 +363,7 @@ class Inference {
       for (size_t i = 1; i <= *stored; ++i) out.operand[i] = value;
       if (info.results.size() != 0) out.result[0] = value;
     } else if (info.results.size() == 0 && info.row->annotation == Annotation::kShapeType) {
-      TARSIA_TRY(out.moved, MovedElements(info));
+      TARSIA_TRY(out.access, AccessLayout(info));
     }
     return OkStatus();
   }
@@ -380,7 +380,7 @@ class Inference {
 
   // Assigns the elements of the annotated shape to threads if they do not go through a register
   // tile: by vectors if they are written, else by sectors.
-  Result<LayoutId> MovedElements(const ResolvedInst& info) {
+  Result<LayoutId> AccessLayout(const ResolvedInst& info) {
     const Extents shape(info.shape.begin(), info.shape.end());
     const int64_t bits = info.row->WritesMemory() ? kVectorBits : kSectorBits;
     int64_t vector = 1;

@@ -35,8 +35,8 @@ struct ValueLayout {
 struct InstLayouts {
   LayoutId operand[kMaxOperands] = {kNoLayout, kNoLayout, kNoLayout};
   LayoutId result[kMaxResults] = {kNoLayout, kNoLayout};
-  LayoutId moved = kNoLayout;  // elements that do not go through a register tile: their threads
-  bool tensor_core = false;    // of dot: fragments of m16n8k16
+  LayoutId access = kNoLayout;  // of accesses without a register tile: threads of the elements
+  bool tensor_core = false;     // of dot: fragments of m16n8k16
 };
 
 struct LayoutPlan {

@@ -23,7 +23,6 @@ struct TargetRow {
   int capability = 0;        // 80 for compute capability 8.0
   int ptx_version = 0;       // 84 for `.version 8.4`: the least for the code we emit
   int64_t shared_bytes = 0;  // of a block, at most
-  int max_registers = 255;   // of a thread
   int max_warps = 32;        // of a block
 };
 

@@ -1,13 +1,14 @@
 #include "compiler/tile_layout.h"
+#include "layout/text/fragments.h"
+#include "support/extents.h"
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace tarsia::compiler {
 namespace {
-
-size_t Size(int64_t x) { return static_cast<size_t>(x); }
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -40,33 +41,17 @@ Result<RegLayout> WarpGrid(int64_t rows, int64_t columns, int64_t row_warps, int
   return RegLayout::Make(shape, modes, spatial, local);
 }
 
+// Of mma.sync.m16n8k16 with operands of 16 bits.
+const RegLayout& Fragment(std::string_view operand) {
+  return *FindFragment("mma.m16n8k16.f16." + std::string(operand));
+}
+
 Result<RegLayout> Tiled(const RegLayout& warps, int64_t rows, int64_t columns,
                         const RegLayout& fragment) {
   const Extents turns = {rows, columns};
   TARSIA_TRY(const RegLayout local, RegLayout::Local(turns));
   TARSIA_TRY(const RegLayout outer, Product(warps, local));
   return Product(outer, fragment);
-}
-
-// The fragments, from their description in the PTX manual: column_local(2, 2) * spatial(8, 4) *
-// local(1, 2) and so on; see layout/text/fragments.def.
-struct Fragments {
-  RegLayout a, b, c;
-};
-Result<Fragments> MakeFragments() {
-  const Extents e22 = {2, 2}, e84 = {8, 4}, e12 = {1, 2}, e21 = {2, 1}, e48 = {4, 8};
-  TARSIA_TRY(const RegLayout corner, RegLayout::ColumnLocal(e22));
-  TARSIA_TRY(const RegLayout rows, RegLayout::Spatial(e84));
-  TARSIA_TRY(const RegLayout pair, RegLayout::Local(e12));
-  TARSIA_TRY(const RegLayout halves, RegLayout::Local(e21));
-  TARSIA_TRY(const RegLayout columns, RegLayout::ColumnSpatial(e48));
-  Fragments out;
-  TARSIA_TRY(const RegLayout row_pairs, Product(rows, pair));
-  TARSIA_TRY(out.a, Product(corner, row_pairs));
-  TARSIA_TRY(out.c, Product(halves, row_pairs));
-  TARSIA_TRY(const RegLayout column_pairs, Product(columns, halves));
-  TARSIA_TRY(out.b, Product(halves, column_pairs));
-  return out;
 }
 
 Extents WithoutAxes(const Extents& shape, std::span<const int64_t> axes, bool keepdims) {
@@ -169,13 +154,12 @@ Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t warps) 
   out.m = CeilDiv(rows, along_m);
   out.n = CeilDiv(columns, along_n);
   out.k = steps;
-  TARSIA_TRY(const Fragments fragments, MakeFragments());
   TARSIA_TRY(const RegLayout warps_a, WarpGrid(along_m, 1, along_m, along_n));
   TARSIA_TRY(const RegLayout warps_b, WarpGrid(1, along_n, along_m, along_n));
   TARSIA_TRY(const RegLayout warps_c, WarpGrid(along_m, along_n, along_m, along_n));
-  TARSIA_TRY(RegLayout a, Tiled(warps_a, out.m, out.k, fragments.a));
-  TARSIA_TRY(RegLayout b, Tiled(warps_b, out.k, out.n, fragments.b));
-  TARSIA_TRY(RegLayout c, Tiled(warps_c, out.m, out.n, fragments.c));
+  TARSIA_TRY(RegLayout a, Tiled(warps_a, out.m, out.k, Fragment("a")));
+  TARSIA_TRY(RegLayout b, Tiled(warps_b, out.k, out.n, Fragment("b")));
+  TARSIA_TRY(RegLayout c, Tiled(warps_c, out.m, out.n, Fragment("c")));
   out.a = TileLayout::Padded(std::move(a), {m, k});
   out.b = TileLayout::Padded(std::move(b), {k, n});
   out.c = TileLayout::Padded(std::move(c), {m, n});

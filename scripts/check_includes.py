@@ -5,6 +5,7 @@
     support <- dtypes <- ptx <- runtime
     within isa: its own files <- {text, bytecode, validate}
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
+    within compiler/llvm: element <- code <- lower
 
 A folder includes only what stands left of it; vm, ptx and compiler never see each other. Besides:
 only compiler/llvm sees LLVM and only runtime/cuda sees CUDA; CLI11 belongs to tools, GoogleTest to
@@ -21,6 +22,10 @@ import sys
 
 FOUNDATION = ["support", "dtypes", "layout", "isa"]
 BELOW_RUNTIME = FOUNDATION + ["launch", "vm", "ptx", "compiler"]
+# What the compiler knows of a program before any code is made.
+COMPILER_PLANS = [f"compiler/{name}.h" for name in (
+    "compile", "diagnostics", "entry", "facts", "infer_layouts", "plan_shared", "report_buffer",
+    "runtime_checks", "scalar_facts", "target", "tile_layout")]
 PUBLIC = ["include", "tarsia"]  # include/tarsia/tarsia.h is included as "tarsia/tarsia.h"
 
 # What the files of a folder may include from this repository, besides their own folder: whole
@@ -47,9 +52,13 @@ MAY_SEE = {
                     "ptx/memory"],
     "ptx/exec": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count",
                  "ptx/memory", "ptx/machine"],
-    "compiler": FOUNDATION + ["compiler/llvm/element"],
+    "compiler": FOUNDATION + ["compiler/llvm/element", "compiler/llvm/lower"],
     "compiler/assemble": ["support", "compiler/diagnostics.h", "compiler/target.h"],
     "compiler/llvm/element": FOUNDATION + ["compiler/target.h"],
+    "compiler/llvm/code": FOUNDATION + COMPILER_PLANS + ["compiler/llvm/element",
+                                                         "compiler/llvm/backend.h"],
+    "compiler/llvm/lower": FOUNDATION + COMPILER_PLANS + ["compiler/llvm/element",
+                                                          "compiler/llvm/code"],
     "runtime": BELOW_RUNTIME + PUBLIC,
     "runtime/files": ["support", "dtypes", "runtime/diagnostics.h"],
     "runtime/cuda": ["support", "dtypes"] + PUBLIC + ["runtime/diagnostics.h", "runtime/log.h"],

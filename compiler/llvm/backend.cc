@@ -90,7 +90,8 @@ class CollectErrors {
   std::string errors_;
 };
 
-// While it lives, passes of code generation that can be left out are, once nobody wants the result.
+// While it lives, passes of code generation that can be left out are, once the compilation is
+// cancelled.
 class SkipPasses final : public llvm::OptPassGate {
  public:
   SkipPasses(llvm::LLVMContext& context, StopFlag& stop)
@@ -103,7 +104,7 @@ class SkipPasses final : public llvm::OptPassGate {
   bool shouldRunPass(llvm::StringRef, llvm::StringRef) override {
     AbandonIfOutOfMemory();
     const StopReason reason = stop_.Ask();
-    // The process waits; what is left behind does not matter any more.
+    // The process waits, and what is left of the compilation does not matter any more.
     if (reason == StopReason::kExit) {
       AbandonCompilation(MakeDiagnostic(diag::kCompileStopped, Location()));
     }
@@ -179,7 +180,7 @@ class ReplaceSignedTruth : public llvm::PassInfoMixin<ReplaceSignedTruth> {
 };
 
 // ptxas optimises again, so this has to do what it cannot: memory to registers, algebra, and loops
-// while they still have types. bench/results/compile.md holds it against LLVM's own lists.
+// while they still have types. bench/results/compile.md compares it with LLVM's own lists.
 llvm::FunctionPassManager OurPasses() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
@@ -238,13 +239,6 @@ Status RunOn(llvm::Module& module, Target target, llvm::TargetMachine& machine, 
 void SetTriple(llvm::Module& module) {
   module.setTargetTriple(kTriple);
   module.setDataLayout(kDataLayout);
-}
-
-Status Optimize(llvm::Module& module, Target target) {
-  SetTriple(module);
-  TARSIA_TRY(auto machine, MakeMachine(target));
-  StopFlag never;
-  return RunOn(module, target, *machine, never);
 }
 
 Result<std::string> EmitPtx(llvm::Module& module, Target target, StopFlag& stop) {

@@ -21,22 +21,19 @@ void SetTriple(llvm::Module& module);
 // Verifies the module, optimises it (which changes it) and prints PTX. Source lines (.loc) survive
 // where the module's compile unit is of kind DebugDirectivesOnly; a fuller kind would mark the
 // code `debug`, which makes ptxas optimise nothing.
-// No contraction and no flushing of subnormals but where the instructions' own flags allow it.
+// Contracts and flushes subnormals only where the flags of the instructions allow it.
 // Errors: a module that does not verify, what LLVM cannot select. Thread-safe for modules of
 // different contexts. Where LLVM gives up or has no memory, see isolation.h.
-// `stop` is looked at between passes; then the error is of kind diag::kCompileStopped.
+// `stop` is checked between passes; if it says so, the error is diag::kCompileStopped.
 Result<std::string> EmitPtx(llvm::Module& module, Target target, StopFlag& stop);
 inline Result<std::string> EmitPtx(llvm::Module& module, Target target) {
   StopFlag never;
   return EmitPtx(module, target, never);
 }
 
-// Takes a kernel of nothing through all of it, so that LLVM makes what it makes once for the
-// process.
+// Compiles an empty kernel, so that LLVM makes what it makes once for the process. Do this before
+// anything else.
 void MakeOnceForAll();
-
-// The same passes without code generation, for looking at the optimised module.
-Status Optimize(llvm::Module& module, Target target);
 
 }  // namespace tarsia::compiler
 

@@ -5,15 +5,16 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/entry.h"
 #include "compiler/llvm/backend.h"
-#include "compiler/llvm/emitter.h"
 #include "compiler/llvm/isolation.h"
+#include "compiler/llvm/lower/emitter.h"
 
 namespace tarsia::compiler {
 namespace {
 
-// What LLVM takes to compile a module that is emitted: with the emission 0.9 KB an instruction were
-// measured for kernels of 8,000 to 53,000 instructions, and 1.1 MB for one of 276.
+// The memory that LLVM takes to compile a module that is emitted. Measured, with the emission: 0.9
+// KB an instruction for kernels of 8,000 to 53,000 instructions, and 1.1 MB for one of 276.
 uint64_t BytesToCompile(const llvm::Module& module) {
   return (uint64_t{1} << 19) + (uint64_t{1} << 10) * module.getInstructionCount();
 }
@@ -21,9 +22,10 @@ uint64_t BytesToCompile(const llvm::Module& module) {
 Result<CompiledKernel> GenerateCode(const Program& program, const LayoutPlan& layouts,
                                     const SharedPlan& shared, Target target,
                                     const CompileOptions& options, StopFlag& stop) {
-  Emitter emitter(program, layouts, shared, target, options, stop);
+  TARSIA_TRY(CompiledKernel entry, DescribeEntry(program, target));
+  Emitter emitter(program, layouts, shared, target, std::move(entry), options.line_info, stop);
   TARSIA_CHECK(emitter.EmitKernel());
-  CompiledKernel out = std::move(emitter.kernel_info());
+  CompiledKernel out = std::move(emitter.compiled());
   if (options.keep_llvm_ir) {
     llvm::raw_string_ostream stream(out.llvm_ir);
     emitter.module().print(stream, nullptr);

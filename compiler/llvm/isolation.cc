@@ -18,10 +18,10 @@
 namespace tarsia::compiler {
 namespace {
 
-// More than any one thing takes that LLVM does behind a lock.
+// More than any single operation takes that LLVM does under a lock.
 constexpr size_t kReserve = size_t{1} << 20;
 
-// Memory that nobody uses, to be given up. Mapped, because what is freed to malloc changes how
+// Unused memory, to be given up. It is mapped, because memory that is freed to malloc changes how
 // malloc treats the rest of the process.
 class Reserve {
  public:

@@ -2,17 +2,17 @@
 // compilations beside it and after it.
 //
 // LLVM is built without exceptions. Where it gets no memory, or gives up for a reason of its own,
-// the only way out is an exception through frames that put nothing in order. So whatever such a
-// compilation holds is abandoned: its context, module and passes stay where they are for good, half
-// made as they may be, and nobody touches them again. For the same reason the other files of this
-// folder are compiled without exceptions, too: their frames must not destroy on the way out what
-// LLVM has not finished. The price is memory, a few megabytes each time memory has run out.
+// the only way out is an exception through frames that do not clean up. So everything that such a
+// compilation holds is abandoned: its context, module and passes stay in memory for ever, perhaps
+// half made, and are never used again. For the same reason the other files of this folder are
+// compiled without exceptions, too: when the exception passes their frames, these must not destroy
+// what LLVM has not finished. The price is memory, a few megabytes each time memory has run out.
 //
-// LLVM must not fail while it holds a lock, which nobody would ever free, or makes something for
-// the whole process. What it makes once is made first, on a kernel of nothing. After that, each
-// compilation has a reserve that is given up when `operator new` fails for the first time, so that
-// the request and those after it succeed until the next pass, where the compilation ends. And what
-// a kernel is known to need is looked for before its passes begin.
+// LLVM must not fail while it holds a lock, which would never be released, or makes something for
+// the whole process. What it makes once is made first, by compiling an empty kernel. After that,
+// each compilation has a reserve that is given up when `operator new` fails for the first time, so
+// that the request and those after it succeed until the next pass, where the compilation ends.
+// Before the passes begin, the memory that a kernel is known to need is tested for.
 #ifndef TARSIA_COMPILER_LLVM_ISOLATION_H_
 #define TARSIA_COMPILER_LLVM_ISOLATION_H_
 

@@ -59,6 +59,18 @@ class Folders(unittest.TestCase):
                                ("memory", "race")]:
             self.rejects(f"ptx/{source}/a.cc", f'"ptx/{target}/b.h"')
 
+    def test_parts_of_code_generation(self):
+        order = ["element", "code", "lower"]
+        for i, source in enumerate(order):
+            for j, target in enumerate(order):
+                judge = self.accepts if j <= i else self.rejects
+                with self.subTest(source=source, target=target):
+                    judge(f"compiler/llvm/{source}/a.cc", f'"compiler/llvm/{target}/b.h"')
+        self.accepts("compiler/llvm/code/a.cc", '"compiler/facts.h"')
+        self.rejects("compiler/llvm/code/a.cc", '"compiler/llvm/generate.h"')
+        self.accepts("compiler/llvm/a.cc", '"compiler/llvm/lower/b.h"')
+        self.rejects("compiler/llvm/a.cc", '"compiler/llvm/code/b.h"')
+
     def test_paths_start_at_the_root(self):
         self.rejects("isa/a.cc", '"b.h"')
         self.rejects("isa/a.cc", '"../layout/b.h"')

@@ -160,7 +160,7 @@ class Approximation {
   llvm::Type* IntType() { return ir_.IntType(p_.width); }
   Value* Int(uint64_t bits) { return llvm::ConstantInt::get(IntType(), bits); }
 
-  // A NaN stays.
+  // A NaN stays a NaN.
   Value* Clamp(Value* x, double low, double high) {
     x = ir_.Select(b_.CreateFCmpOLT(x, Real(low)), Real(low), x);
     return ir_.Select(b_.CreateFCmpOGT(x, Real(high)), Real(high), x);
@@ -242,7 +242,7 @@ class Approximation {
     Value* half_square = ir_.FMul(ir_.FMul(f, 0.5), f);
     Value* high = ir_.FSub(f, half_square);
     Value* low = ir_.FSub(ir_.FSub(f, high), half_square);
-    // What rounding the half square lost.
+    // The rounding error of the half square.
     Value* lost = ir_.Fma(ir_.FMul(f, 0.5), f, ir_.FNeg(half_square));
     low = ir_.FAdd(ir_.FSub(low, lost), ir_.FMul(s, ir_.FAdd(half_square, tail)));
     return {exponent, high, low};

@@ -9,7 +9,6 @@
 #include "compiler/llvm/element/float_codec.h"
 #include "compiler/llvm/element/ir.h"
 #include "dtypes/exact.h"
-#include "layout/bit_layout.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -205,7 +204,7 @@ class Caster {
     if (from_ == kBF16) return {ir_.Shl(ir_.Zext(ir_.Bits(value_), 32), 16)};
     if (from_ == kTF32) return {ir_.And(value_, ~uint64_t{0x1FFF} & 0xFFFFFFFFu)};
     if (from_ != kF16) return {ir_.Bits(value_)};
-    // What sign the hardware gives a NaN is not said.
+    // The PTX manual does not say which sign the hardware gives a NaN.
     Value* wide = b_.CreateFPExt(value_, b_.getFloatTy());
     return {ir_.Or(ir_.And(ir_.Bits(wide), 0x7FFFFFFF), SignOfHalf()), wide};
   }
@@ -270,7 +269,7 @@ class Caster {
     return from_.HasInfinity() && Saturates(to_, mode_.overflow);
   }
 
-  // To a format that has every value of the hub: only NaN and infinity want a word.
+  // To a format that has every value of the hub: only NaN and infinity need more than a move.
   Value* Widen(HubFloat hub) {
     Value* x = RealOf(hub);
     if (to_ == kF64 && !hub.wide()) x = b_.CreateFPExt(x, b_.getDoubleTy());
@@ -279,15 +278,15 @@ class Caster {
     return ir_.AsFloat(Mend(ir_.Bits(x), hub));
   }
 
-  // By the one instruction that there is for it.
+  // By the single instruction that PTX has for the cast.
   Value* RoundNatively(HubFloat hub) {
     Value* x = b_.CreateFPTrunc(RealOf(hub), ElementOf(to_));
     const bool mends = from_.HasNan() || Saturates(to_, mode_.overflow);
     return mends ? FromCode(b_, Mend(ir_.Bits(x), hub), to_) : x;
   }
 
-  // The bits of a result that is right but for the code of a NaN, and for infinities where they
-  // saturate.
+  // Corrects the bits of a result whose only errors are the code of a NaN, and infinities where
+  // they saturate.
   Value* Mend(Value* bits, HubFloat hub) {
     Value* is_nan = ir_.IsNan(RealOf(hub));
     if (!Saturates(to_, mode_.overflow)) {
@@ -353,30 +352,6 @@ llvm::Value* EmitCast(llvm::IRBuilderBase& builder, Target target, const CastReq
   }
   if (cast.to.IsComplex()) return CastToComplex(ir, target, cast);
   return Caster(ir, target, cast).Run();
-}
-
-ElementEmitter::Unpacked EmitUnpack(llvm::IRBuilderBase& builder, Target target, llvm::Value* code,
-                                    DType type, DType compute) {
-  Ir ir(builder);
-  const auto constant = [&](double value) {
-    return ElementConstant(ir.context(), compute, EncodeFromDouble(compute, value));
-  };
-  UnpackForm form;
-  if (const auto layout = BitLayout::Contiguous(type, 1); layout.ok()) {
-    if (const auto known = layout->Unpack(0, compute); known.ok()) form = *known;
-  }
-  if (form.bias == 0 && form.exponent == 0) {
-    return {EmitCast(builder, target, {code, type, compute, {}, nullptr}),
-            constant(type.IsFloat() ? 1 : 0)};
-  }
-  if (type.IsFloat()) {
-    Value* q = MoveSmallFloat(ir, code, type, compute);
-    return {FromCode(builder, q, compute), constant(std::ldexp(1.0, form.exponent))};
-  }
-  const uint64_t sign = type.IsSigned() ? uint64_t{1} << (type.bits - 1) : 0;
-  const auto magic = static_cast<uint64_t>(compute.bias + compute.mantissa) << compute.mantissa;
-  Value* q = ir.Or(ir.Zext(ir.Xor(code, sign), 16), magic);
-  return {FromCode(builder, q, compute), constant(form.bias)};
 }
 
 }  // namespace tarsia::compiler

@@ -17,10 +17,6 @@ struct CastRequest {
 
 llvm::Value* EmitCast(llvm::IRBuilderBase& builder, Target target, const CastRequest& cast);
 
-// See ElementEmitter::Unpack.
-ElementEmitter::Unpacked EmitUnpack(llvm::IRBuilderBase& builder, Target target, llvm::Value* code,
-                                    DType type, DType compute);
-
 }  // namespace tarsia::compiler
 
 #endif  // TARSIA_COMPILER_LLVM_ELEMENT_CONVERT_H_

@@ -75,8 +75,4 @@ llvm::Value* ElementEmitter::Random(llvm::Value* seed, llvm::Value* number) {
   return EmitRandom(builder_, seed, number);
 }
 
-ElementEmitter::Unpacked ElementEmitter::Unpack(llvm::Value* code, DType type, DType compute) {
-  return EmitUnpack(builder_, target_, code, type, compute);
-}
-
 }  // namespace tarsia::compiler

@@ -1,5 +1,5 @@
-// The LLVM IR of single elements: what value holds an element of a type, and every elementwise
-// operation and conversion on such values, to the bit of docs/isa.md and docs/dtypes.md.
+// The LLVM IR of single elements: the value that holds an element of a type, and every elementwise
+// operation and conversion on such values, bit for bit as in docs/isa.md and docs/dtypes.md.
 //
 // An element is held in
 //   bool                                   i1
@@ -71,14 +71,6 @@ class ElementEmitter {
 
   // Element `number` (an i64) of `rand` with the seed (an i64), as an i32.
   llvm::Value* Random(llvm::Value* seed, llvm::Value* number);
-
-  // What `unpack` gives for a code in `contiguous` order: q, and the constant that takes it to the
-  // code's value (q - b of integers, q * b of floats). `compute` is f16 or bf16.
-  struct Unpacked {
-    llvm::Value* q = nullptr;
-    llvm::Constant* b = nullptr;
-  };
-  Unpacked Unpack(llvm::Value* code, DType type, DType compute);
 
  private:
   llvm::IRBuilderBase& builder_;

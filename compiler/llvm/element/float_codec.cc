@@ -123,8 +123,8 @@ class MagnitudeRounder {
 Value* LimitMagnitude(Ir& ir, Value* code, Value* infinite, DType to, const RoundingMode& mode) {
   const uint64_t most = MaxMagnitude(to);
   if (Saturates(to, mode.overflow)) return ir.Umin(code, most);
-  // Infinity, and the NaN of fn types, is the code behind the largest. That of fnuz is 0 with the
-  // sign set: see FnuzOverflow.
+  // Infinity, and the NaN of fn types, is the code after the largest. That of fnuz is 0 with the
+  // sign set: see FnuzCode.
   if (mode.rounding != Rounding::kTowardZero) return ir.Umin(code, most + 1);
   return ir.Select(infinite, most + 1, ir.Umin(code, most));
 }
@@ -158,7 +158,7 @@ Value* MoveSign(Ir& ir, Value* code, DType type, DType format) {
   return ir.And(moved, uint64_t{1} << (format.bits - 1));
 }
 
-// One multiplication mends the exponent: exact, subnormals included.
+// One multiplication corrects the exponent. It is exact, subnormals included.
 Value* MoveBits(Ir& ir, Value* code, DType type, DType format) {
   Value* bits = MoveMagnitude(ir, code, type, format);
   if (format.bias != type.bias) {
@@ -168,7 +168,7 @@ Value* MoveBits(Ir& ir, Value* code, DType type, DType format) {
   return ir.Or(bits, MoveSign(ir, code, type, format));
 }
 
-// Replaces what moving bits makes of codes that are no finite numbers.
+// Replaces the bits of codes that are no finite numbers, for which moving bits is wrong.
 Value* MendSpecials(Ir& ir, Value* bits, Value* code, DType type, DType format) {
   if (!type.HasNan()) return bits;
   const uint64_t sign = uint64_t{1} << (format.bits - 1);
@@ -195,11 +195,6 @@ Value* DecodeSmallFloat(Ir& ir, Value* code, DType type) {
 
 Value* DecodeSmallFloatToHalf(Ir& ir, Value* code, DType type) {
   return MendSpecials(ir, MoveBits(ir, code, type, kF16), code, type, kF16);
-}
-
-Value* MoveSmallFloat(Ir& ir, Value* code, DType type, DType format) {
-  Value* bits = ir.Or(MoveMagnitude(ir, code, type, format), MoveSign(ir, code, type, format));
-  return MendSpecials(ir, bits, code, type, format);
 }
 
 Value* DecodeExponent(Ir& ir, Value* code) {
@@ -229,7 +224,7 @@ Value* EncodeFloat(Ir& ir, HubFloat from, DType to, const RoundingMode& mode) {
   Value* code = MagnitudeRounder(ir, hub, to).Round(magnitude, mode);
   code = LimitMagnitude(ir, code, ir.Eq(magnitude, hub.Infinity()), to, mode);
   const unsigned width = static_cast<unsigned>(ContainerBytes(to)) * 8;
-  // A type of 8 bits and less has room in 32 for the compares that follow, and PTX no shorter ones.
+  // Types of at most 8 bits are compared in 32 bits, because PTX has no shorter comparisons.
   const unsigned working = std::min(hub.width, std::max(width, 32u));
   code = ir.Shl(ir.Zext(code, working), static_cast<unsigned>(UnusedLowBits(to)));
   code = WithSign(ir, code, from.bits, ir.Ugt(magnitude, hub.Infinity()), to);

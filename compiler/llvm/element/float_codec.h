@@ -1,6 +1,6 @@
 // Floats of any format as bits: from a code to an f32 (or f64) of exactly its value, and from there
-// rounded to another format. All in integers but for two exact tricks, so that every mode of
-// rounding and every format goes the same few ways.
+// rounded to another format. All of it is integer arithmetic, except for two exact operations on
+// floats, so that all modes of rounding and all formats share the code.
 #ifndef TARSIA_COMPILER_LLVM_ELEMENT_FLOAT_CODEC_H_
 #define TARSIA_COMPILER_LLVM_ELEMENT_FLOAT_CODEC_H_
 
@@ -29,9 +29,6 @@ struct RoundingMode {
 Value* DecodeSmallFloat(Ir& ir, Value* code, DType type);
 // The same as bits of an f16 (an i16), for types that fit (FitsHalf).
 Value* DecodeSmallFloatToHalf(Ir& ir, Value* code, DType type);
-// A code's fields moved to the places of f16 or bf16 (as an i16): its value times 2^(bias of the
-// type - bias of the format), infinities and NaNs as such.
-Value* MoveSmallFloat(Ir& ir, Value* code, DType type, DType format);
 // Whether every value of a float of at most 8 bits is one of f16, found by moving bits and one
 // multiplication.
 bool FitsHalf(DType type);

@@ -1,4 +1,4 @@
-// Short names for the IR that the files of single elements build.
+// Short names for building the IR of single elements.
 #ifndef TARSIA_COMPILER_LLVM_ELEMENT_IR_H_
 #define TARSIA_COMPILER_LLVM_ELEMENT_IR_H_
 

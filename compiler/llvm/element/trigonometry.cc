@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kConstantSpace = 4;  // of NVPTX's address spaces
 
-// 64 zero bits, then the bits of 2 / pi behind the binary point: enough that 256 of them can be
+// 64 zero bits, then the bits of 2 / pi after the binary point: enough that 256 of them can be
 // taken from wherever the exponent of an f64 says.
 constexpr uint64_t kTwoOverPi[] = {0,
                                    0xA2F9836E4E441529u,

@@ -1,0 +1,91 @@
+#include "compiler/entry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/diagnostics.h"
+#include "compiler/facts.h"
+#include "compiler/runtime_checks.h"
+
+namespace tarsia::compiler {
+namespace {
+
+// The most that `assume %x align n` can promise.
+constexpr uint64_t kMaxAssumedAlignment = 1u << 20;
+
+// What an entry is called: the kernel's name, except for the two names that PTX has taken. No
+// kernel's name has a dollar sign.
+std::string EntryName(std::string_view kernel) {
+  const bool taken = kernel == "_" || kernel == "WARP_SZ";
+  return std::string(kernel) + (taken ? "$" : "");
+}
+
+// Places a parameter after those that are there.
+void AddParameter(CompiledKernel& kernel, KernelParameter::Kind kind, DType type, uint32_t bytes,
+                  uint32_t alignment) {
+  KernelParameter parameter;
+  parameter.kind = kind;
+  parameter.type = type;
+  parameter.bytes = bytes;
+  parameter.alignment = alignment;
+  parameter.offset = static_cast<uint32_t>((kernel.parameter_bytes + bytes - 1) / bytes * bytes);
+  kernel.parameter_bytes = parameter.offset + bytes;
+  kernel.parameters.push_back(parameter);
+}
+
+void AddProgramParameters(const Program& program, CompiledKernel& kernel) {
+  const auto& params = program.kernel().params;
+  for (uint32_t i = 0; i < params.size(); ++i) {
+    const DType type = program.type(i).dtype;
+    const auto bytes = static_cast<uint32_t>(ContainerBytes(type));
+    if (params[i].is_pointer) {
+      AddParameter(kernel, KernelParameter::Kind::kPointer, type, 8, bytes);
+    } else {
+      AddParameter(kernel, KernelParameter::Kind::kScalar, type, bytes, bytes);
+    }
+  }
+  for (const Assume& assume : program.kernel().assumes) {
+    if (assume.alignment.none() || !assume.condition.is_value()) continue;
+    const auto bytes = program.pool().AsInt(assume.alignment);
+    if (!bytes || *bytes <= 0) continue;
+    uint32_t& alignment = kernel.parameters[assume.condition.value()].alignment;
+    alignment = std::max(
+        alignment, static_cast<uint32_t>(Facts::Exactly(*bytes).PowerOfTwo(kMaxAssumedAlignment)));
+  }
+}
+
+void AddHiddenParameters(const Program& program, CompiledKernel& kernel) {
+  for (const ResolvedInst& inst : program.instructions()) {
+    if (inst.row->Allocates() != Space::kGlobal) continue;
+    Workspace workspace;
+    workspace.value = inst.results[0];
+    workspace.zeroed = inst.zeroed;
+    kernel.workspace.push_back(workspace);
+    AddParameter(kernel, KernelParameter::Kind::kWorkspace, kU8, 8, kWorkspaceAlignment);
+  }
+  if (NeedsReport(program)) AddParameter(kernel, KernelParameter::Kind::kReport, kU64, 8, 8);
+}
+
+// Drivers that know PTX 8.1 launch with more than 4096 bytes of parameters, and ptxas takes more
+// from there on.
+Status CheckParameters(const Program& program, const CompiledKernel& kernel,
+                       const TargetRow& target) {
+  const uint64_t limit = target.ptx_version >= 81 ? kMaxParameterBytes : 4096;
+  if (kernel.parameter_bytes <= limit) return OkStatus();
+  return MakeDiagnostic(diag::kParameterBytes, program.kernel().location, program.name(),
+                        kernel.parameter_bytes, limit, target.name);
+}
+
+}  // namespace
+
+Result<CompiledKernel> DescribeEntry(const Program& program, Target target) {
+  CompiledKernel out;
+  out.name = EntryName(program.name());
+  out.threads = program.warps() * 32;
+  AddProgramParameters(program, out);
+  AddHiddenParameters(program, out);
+  TARSIA_CHECK(CheckParameters(program, out, Row(target)));
+  return out;
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,251 @@
+#include "compiler/llvm/code/access_emitter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "layout/packed_words.h"
+#include "support/extents.h"
+
+namespace tarsia::compiler {
+
+AccessEmitter::AccessEmitter(FunctionBuilder& function, Memory& memory, Layouts& layouts,
+                             TileWindow window)
+    : f_(function),
+      b_(function.b()),
+      memory_(memory),
+      window_(std::move(window)),
+      tile_(window_.memory),
+      width_(WidthOf(window_)),
+      addresses_(function, layouts, window_) {}
+
+Slots AccessEmitter::Load(CachePolicy cache) {
+  if (tile_.form == MemoryTile::Form::kPacked) return LoadPacked();
+  if (width_.unit != 0) return LoadVectors(cache);
+  Slots out;
+  for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
+    out.push_back(FromCode(b_, LoadBits(slot, addresses_.LoadMask(slot)), tile_.type));
+  }
+  return out;
+}
+
+void AccessEmitter::Store(const Slots& slots, CachePolicy cache) {
+  if (tile_.form == MemoryTile::Form::kPacked) return StorePacked(slots);
+  if (width_.unit != 0) return StoreVectors(slots, cache);
+  StoreBits(slots);
+}
+
+Slots AccessEmitter::WordsOf(const BitLayout& bits) const {
+  const bool same = words_order_ && words_order_->order == bits.order() &&
+                    words_order_->compute == bits.compute() && bits.type() == tile_.type &&
+                    static_cast<int64_t>(words_.size()) == bits.words();
+  return same ? words_ : Slots();
+}
+
+// ---- vectors -----------------------------------------------------------------------------------
+
+Slots AccessEmitter::LoadVectors(CachePolicy cache) {
+  const int bits = tile_.bits();
+  const int unit = width_.unit;
+  const int word = std::min(unit, 4);
+  const int64_t bytes = width_.vector * bits / 8;
+  Slots out;
+  for (int64_t slot = 0; slot < window_.tile.slots(); slot += width_.vector) {
+    llvm::Value* condition = addresses_.LoadMask(slot);
+    const Address address = ByteAddress(slot);
+    Slots words;
+    for (int64_t at = 0; at < bytes; at += unit) {
+      const Slots part = memory_.LoadWords(tile_.space, {address.base, address.offset + at}, unit,
+                                           condition, cache);
+      words.insert(words.end(), part.begin(), part.end());
+    }
+    for (int64_t i = 0; i < width_.vector; ++i) {
+      llvm::Value* code = CodeInRun(b_, words, word * 8, static_cast<int>(i) * bits, bits);
+      out.push_back(FromCode(b_, code, tile_.type));
+    }
+    if (word == 4) words_.insert(words_.end(), words.begin(), words.end());
+  }
+  if (word == 4) words_order_ = BitLayoutFamily{};
+  return out;
+}
+
+void AccessEmitter::StoreVectors(const Slots& slots, CachePolicy cache) {
+  const int unit = width_.unit;
+  const int word = std::min(unit, 4);
+  const int64_t bytes = width_.vector * tile_.bits() / 8;
+  for (int64_t slot = 0; slot < window_.tile.slots(); slot += width_.vector) {
+    Slots codes;
+    for (int64_t i = 0; i < width_.vector; ++i) {
+      codes.push_back(ToCode(b_, slots[Size(slot + i)], tile_.type));
+    }
+    const Slots words = RunOfCodes(b_, codes, tile_.bits(), word * 8);
+    llvm::Value* condition = addresses_.StoreMask(slot);
+    const Address address = ByteAddress(slot);
+    for (int64_t at = 0; at < bytes; at += unit) {
+      const auto first = words.begin() + at / word;
+      memory_.StoreWords(tile_.space, {address.base, address.offset + at}, unit,
+                         Slots(first, first + std::max(1, unit / word)), condition, cache);
+    }
+  }
+}
+
+// ---- codes that share bytes --------------------------------------------------------------------
+
+// Threads that write the neighbours of a code change its bytes meanwhile.
+CachePolicy AccessEmitter::CacheOfSharedBytes() const {
+  return tile_.written ? CachePolicy::kStrong : CachePolicy::kDefault;
+}
+
+// A code of fewer than 8 bits lies in one byte or in two.
+llvm::Value* AccessEmitter::LoadBits(int64_t slot, llvm::Value* condition) {
+  const int bits = tile_.bits();
+  const TileAddresses::Place place = addresses_.PlaceOf(slot);
+  const CachePolicy cache = CacheOfSharedBytes();
+  llvm::Value* pair =
+      b_.CreateZExt(memory_.LoadWords(tile_.space, place.byte, 1, condition, cache)[0], f_.I(32));
+  if (8 % bits != 0) {
+    llvm::Value* spills = b_.CreateICmpUGT(place.bit, f_.Int32(8 - bits));
+    llvm::Value* second =
+        memory_.LoadWords(tile_.space, place.next, 1, f_.And(condition, spills), cache)[0];
+    pair = b_.CreateOr(pair, b_.CreateShl(b_.CreateZExt(second, f_.I(32)), uint64_t{8}));
+  }
+  llvm::Value* code = b_.CreateAnd(b_.CreateLShr(pair, place.bit), CodeMask(tile_.type));
+  return b_.CreateTrunc(code, f_.I(8));
+}
+
+void AccessEmitter::StoreBits(const Slots& slots) {
+  BitMerger merger(f_, memory_, tile_, window_.axis >= 0);
+  merger.Begin();
+  const auto store = [&](int64_t slot, llvm::Value* code, llvm::Value* condition) {
+    const TileAddresses::Place place = addresses_.PlaceOf(slot);
+    f_.If(condition, [&] { merger.Merge(place, code); });
+  };
+  for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
+    store(slot, ToCode(b_, slots[Size(slot)], tile_.type), addresses_.StoreMask(slot));
+  }
+  merger.End();
+}
+
+// ---- packed tiles ------------------------------------------------------------------------------
+
+Slots AccessEmitter::LoadPacked() {
+  PackedMap map(f_, tile_);
+  if (const auto outer = OuterLayout(window_)) return LoadPackedTiles(map, *outer);
+  Slots out;
+  for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
+    out.push_back(FromCode(b_, LoadPackedCode(map, slot), tile_.type));
+  }
+  return out;
+}
+
+llvm::Value* AccessEmitter::LoadPackedCode(PackedMap& map, int64_t slot) {
+  const PackedMap::Home home = map.HomeOf(addresses_.RootIndices(slot));
+  llvm::Value* exists = addresses_.LoadMask(slot);
+  llvm::Value* code = f_.Int64(0);
+  for (const PackedMap::Run& run : map.Runs()) {
+    const PackedMap::BitAddress at = map.Bit(home, run.first);
+    llvm::Value* word = memory_.LoadWords(tile_.space, addresses_.AddressOf(at.word_byte), 4,
+                                          exists, CacheOfSharedBytes())[0];
+    llvm::Value* part = b_.CreateAnd(b_.CreateLShr(word, at.bit), run.mask());
+    code = b_.CreateOr(
+        code, b_.CreateShl(b_.CreateZExt(part, f_.I(64)), static_cast<uint64_t>(run.first)));
+  }
+  code = b_.CreateXor(code, map.Complement(home));
+  if (exists != nullptr) code = b_.CreateSelect(exists, code, f_.Int64(0));
+  return b_.CreateTrunc(code, CodeType(b_.getContext(), tile_.type));
+}
+
+// i1, or null for always: whether the packed tile of an element exists.
+llvm::Value* AccessEmitter::PackedTileExists(const Slots& root) {
+  llvm::Value* exists = nullptr;
+  for (int d = 0; d < tile_.rank(); ++d) {
+    if (window_.IsInside(d)) continue;
+    llvm::Value* extent = f_.Int64(tile_.layout->packed().tile.shape()[Size(d)]);
+    llvm::Value* number = b_.CreateSDiv(root[Size(d)], extent);
+    llvm::Value* in = b_.CreateICmpULT(number, tile_.dims[Size(d)].tiles.value);
+    exists = f_.And(exists, in);
+  }
+  return exists;
+}
+
+// The words of a thread in the packed tile at a byte offset; zeros where the packed tile does not
+// exist.
+Slots AccessEmitter::LoadPackedWords(llvm::Value* tile_byte, llvm::Value* thread,
+                                     llvm::Value* exists) {
+  const PackedTile& packed = tile_.layout->packed();
+  Slots out;
+  for (int64_t word = 0; word < packed.bits.words();) {
+    const PackedWord place = PlaceOfPackedWord(packed.tile.threads(), packed.bits.words(), word);
+    const auto bytes = static_cast<int>(place.piece) * 4;
+    llvm::Value* byte =
+        b_.CreateAdd(f_.Int32(place.first * 4), b_.CreateMul(thread, f_.Int32(bytes)));
+    const Slots part = memory_.LoadWords(
+        tile_.space, addresses_.AddressOf(b_.CreateAdd(tile_byte, b_.CreateZExt(byte, f_.I(64)))),
+        bytes, exists);
+    out.insert(out.end(), part.begin(), part.end());
+    word += place.piece;
+  }
+  return out;
+}
+
+// Zeros instead of words where the packed tile does not exist are code 0 already, except for bits
+// that are stored complemented.
+void AccessEmitter::CodesOfNothing(llvm::Value* exists, Slots& words) {
+  const PackedTile& packed = tile_.layout->packed();
+  const Slots zeros = WordsOfCodes(b_, packed.bits, Slots(Size(packed.tile.slots()), f_.Int32(0)));
+  for (size_t i = 0; i < words.size(); ++i) {
+    const auto* constant = llvm::dyn_cast<llvm::Constant>(zeros[i]);
+    if (constant != nullptr && constant->isNullValue()) continue;
+    words[i] = b_.CreateSelect(exists, words[i], zeros[i]);
+  }
+}
+
+Slots AccessEmitter::LoadPackedTiles(PackedMap& map, const RegLayout& outer) {
+  const PackedTile& packed = tile_.layout->packed();
+  const int64_t inner_slots = packed.tile.slots();
+  llvm::Value* thread = b_.CreateURem(f_.Thread(), f_.Int32(packed.tile.threads()));
+  const bool whole = PackedTilesAreWhole(window_);
+  if (whole && inner_slots * tile_.bits() % 32 == 0) {
+    words_order_ = BitLayoutFamily{packed.bits.order(), {}, {}, packed.bits.compute()};
+  }
+  Slots out;
+  for (int64_t turn = 0; turn < outer.slots(); ++turn) {
+    const Slots root = addresses_.RootIndices(turn * inner_slots);
+    llvm::Value* exists = PackedTileExists(root);
+    Slots loaded = LoadPackedWords(map.HomeOf(root).tile_byte, thread, exists);
+    if (whole && exists != nullptr) CodesOfNothing(exists, loaded);
+    words_.insert(words_.end(), loaded.begin(), loaded.end());
+    for (int64_t slot = 0; slot < inner_slots; ++slot) {
+      const int64_t at = turn * inner_slots + slot;
+      llvm::Value* code = CodeOfWords(b_, packed.bits, slot, loaded);
+      if (llvm::Value* mask = whole ? nullptr : addresses_.LoadMask(at)) {
+        code = b_.CreateSelect(mask, code, llvm::Constant::getNullValue(code->getType()));
+      }
+      out.push_back(FromCode(b_, code, tile_.type));
+    }
+  }
+  return out;
+}
+
+void AccessEmitter::StorePacked(const Slots& slots) {
+  PackedMap map(f_, tile_);
+  BitMerger merger(f_, memory_, tile_, window_.axis >= 0);
+  for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
+    llvm::Value* code = b_.CreateZExt(ToCode(b_, slots[Size(slot)], tile_.type), f_.I(64));
+    const Slots root = addresses_.RootIndices(slot);
+    f_.If(addresses_.StoreMask(slot), [&] {
+      const PackedMap::Home home = map.HomeOf(root);
+      llvm::Value* stored = b_.CreateXor(code, map.Complement(home));
+      for (const PackedMap::Run& run : map.Runs()) {
+        const PackedMap::BitAddress at = map.Bit(home, run.first);
+        llvm::Value* part = b_.CreateAnd(
+            b_.CreateTrunc(b_.CreateLShr(stored, static_cast<uint64_t>(run.first)), f_.I(32)),
+            run.mask());
+        llvm::Value* mask = f_.Int32(static_cast<int64_t>(run.mask()));
+        merger.MergeWord(addresses_.AddressOf(at.word_byte).base, b_.CreateShl(mask, at.bit),
+                         b_.CreateShl(part, at.bit));
+      }
+    });
+  }
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,70 @@
+// Loads and stores of register tiles: which slots move at once, under which mask, to and from which
+// address.
+//
+// Where no width can be proven (access_width.h), elements move one by one, and codes narrower than
+// a byte by the bytes that hold them.
+#ifndef TARSIA_COMPILER_LLVM_CODE_ACCESS_EMITTER_H_
+#define TARSIA_COMPILER_LLVM_CODE_ACCESS_EMITTER_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "compiler/llvm/code/access_width.h"
+#include "compiler/llvm/code/bit_merger.h"
+#include "compiler/llvm/code/packed_map.h"
+#include "compiler/llvm/code/tile_addresses.h"
+#include "layout/bit_layout.h"
+
+namespace tarsia::compiler {
+
+class AccessEmitter {
+ public:
+  AccessEmitter(FunctionBuilder& function, Memory& memory, Layouts& layouts, TileWindow window);
+  AccessEmitter(const AccessEmitter&) = delete;
+  AccessEmitter& operator=(const AccessEmitter&) = delete;
+
+  // Elements by slot; zero bits where nothing exists.
+  Slots Load(CachePolicy cache);
+  // After Load: the words that hold the codes, as they were read, if those are the words of `bits`
+  // (slot by slot); else nothing.
+  [[nodiscard]] Slots WordsOf(const BitLayout& bits) const;
+  // Each element once, by its first holder; what does not exist is dropped.
+  void Store(const Slots& slots, CachePolicy cache);
+
+  // For what moves otherwise.
+  TileAddresses& addresses() { return addresses_; }
+  // Of the byte where an element begins.
+  Address ByteAddress(int64_t slot) { return addresses_.PlaceOf(slot).byte; }
+  [[nodiscard]] const AccessWidth& width() const { return width_; }
+
+ private:
+  // Elements of whole bytes, and vectors of codes that fill bytes.
+  Slots LoadVectors(CachePolicy cache);
+  void StoreVectors(const Slots& slots, CachePolicy cache);
+  // Codes that share bytes with others.
+  [[nodiscard]] CachePolicy CacheOfSharedBytes() const;
+  llvm::Value* LoadBits(int64_t slot, llvm::Value* condition);
+  void StoreBits(const Slots& slots);
+  // Packed memory tiles: code by code, or whole packed tiles where the layouts agree.
+  Slots LoadPacked();
+  llvm::Value* LoadPackedCode(PackedMap& map, int64_t slot);
+  Slots LoadPackedTiles(PackedMap& map, const RegLayout& outer);
+  llvm::Value* PackedTileExists(const Slots& root);
+  Slots LoadPackedWords(llvm::Value* tile_byte, llvm::Value* thread, llvm::Value* exists);
+  void CodesOfNothing(llvm::Value* exists, Slots& words);
+  void StorePacked(const Slots& slots);
+
+  FunctionBuilder& f_;
+  llvm::IRBuilder<>& b_;
+  Memory& memory_;
+  const TileWindow window_;
+  const MemoryTile& tile_;  // in memory
+  const AccessWidth width_;
+  TileAddresses addresses_;
+  Slots words_;  // what was read, if the slots fill whole words
+  std::optional<BitLayoutFamily> words_order_;
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_CODE_ACCESS_EMITTER_H_

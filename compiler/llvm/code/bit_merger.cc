@@ -1,0 +1,163 @@
+#include "compiler/llvm/code/bit_merger.h"
+
+#include <llvm/IR/InlineAsm.h>
+
+#include <string>
+#include <vector>
+
+namespace tarsia::compiler {
+namespace {
+
+constexpr char kLockName[] = "tarsia_lock";
+
+// A word of the module, for writers of bytes at the end of a buffer to take turns: i64 address of 4
+// bytes, 0 while no thread holds it.
+llvm::Constant* LockWord(FunctionBuilder& f) {
+  llvm::GlobalVariable* word = f.module().getGlobalVariable(kLockName, /*AllowInternal=*/true);
+  if (word == nullptr) {
+    word = new llvm::GlobalVariable(f.module(), f.I(32), false, llvm::GlobalValue::InternalLinkage,
+                                    f.b().getInt32(0), kLockName, nullptr,
+                                    llvm::GlobalValue::NotThreadLocal, 1);
+    word->setAlignment(llvm::Align(4));
+  }
+  return llvm::ConstantExpr::getPtrToInt(word, f.I(64));
+}
+
+// Trying the lock ($1), merging the bits ($4) of a mask ($3) into the bytes of the word at $2, and
+// giving the lock back; $0 is 0 if the lock was taken. A byte is read only if it has bits that this
+// thread does not store. All are one run of predicated instructions: threads of a warp that wait
+// for each other at the end of a branch could not take the lock in turns otherwise.
+std::string TailText() {
+  std::string text =
+      "{ .reg .pred taken, mine, shares; .reg .b32 seen, held, part; "
+      "atom.global.cas.b32 held, [$1], 0, 1; setp.eq.u32 taken, held, 0; @taken membar.gl; ";
+  for (int i = 0; i < 4; ++i) {
+    const std::string byte = std::to_string(0xFFu << (i * 8));
+    const std::string place = std::to_string(i * 8);
+    const std::string at = "[$2+" + std::to_string(i) + "]";
+    text += "and.b32 part, $3, " + byte + "; setp.ne.and.u32 mine, part, 0, taken; " +
+            "setp.ne.and.u32 shares, part, " + byte + ", mine; mov.b32 seen, 0; " +
+            "@shares ld.volatile.global.u8 seen, " + at + "; " +  //
+            "@mine shl.b32 seen, seen, " + place + "; " +
+            "@mine not.b32 part, part; @mine and.b32 seen, seen, part; " +
+            "@mine or.b32 seen, seen, $4; @mine shr.u32 seen, seen, " + place + "; " +
+            "@mine st.volatile.global.u8 " + at + ", seen; ";
+  }
+  return text +
+         "@taken membar.gl; @taken atom.global.exch.b32 held, [$1], 0; "
+         "selp.b32 $0, 1, 0, taken; }";
+}
+
+}  // namespace
+
+// Where each element has one writer, its bits may be cleared and set by two operations, because no
+// thread may read it in between. Of several writers one must win as a whole, which takes one
+// operation.
+void BitMerger::MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* bits) {
+  llvm::Value* pointer = memory_.Pointer(tile_.space, address);
+  const auto relaxed = llvm::AtomicOrdering::Monotonic;
+  if (!contested_) {
+    b_.CreateAtomicRMW(llvm::AtomicRMWInst::And, pointer, b_.CreateNot(mask), llvm::MaybeAlign(4),
+                       relaxed);
+    b_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, pointer, bits, llvm::MaybeAlign(4), relaxed);
+    return;
+  }
+  llvm::AllocaInst* expected = f_.Variable(f_.I(32), "expected");
+  llvm::BasicBlock* again = f_.NewBlock("merge");
+  llvm::BasicBlock* done = f_.NewBlock("merged");
+  b_.CreateStore(memory_.LoadWords(tile_.space, {address, 0}, 4, nullptr, CachePolicy::kStrong)[0],
+                 expected);
+  b_.CreateBr(again);
+  b_.SetInsertPoint(again);
+  llvm::Value* old = b_.CreateLoad(f_.I(32), expected);
+  llvm::Value* next = b_.CreateOr(b_.CreateAnd(old, b_.CreateNot(mask)), bits);
+  llvm::Value* result =
+      b_.CreateAtomicCmpXchg(pointer, old, next, llvm::MaybeAlign(4), relaxed, relaxed);
+  b_.CreateStore(b_.CreateExtractValue(result, 0), expected);
+  b_.CreateCondBr(b_.CreateExtractValue(result, 1), done, again);
+  b_.SetInsertPoint(done);
+}
+
+// ---- codes of fewer than 8 bits
+// ------------------------------------------------------------------
+
+void BitMerger::Begin() {
+  if (!MayHaveTail()) return;
+  for (llvm::AllocaInst** variable : {&tail_mask_, &tail_bits_}) {
+    *variable = f_.Variable(f_.I(32), "tail");
+    b_.CreateStore(f_.Int32(0), *variable);
+  }
+}
+
+void BitMerger::Merge(const TileAddresses::Place& place, llvm::Value* code) {
+  const int bits = tile_.bits();
+  llvm::Value* byte = place.byte.base;
+  llvm::Type* type = byte->getType();
+  const auto number = [&](uint64_t x) { return llvm::ConstantInt::get(type, x); };
+  llvm::Value* in_word = b_.CreateAnd(byte, number(3));
+  llvm::Value* word = b_.CreateSub(byte, in_word);
+  llvm::Value* shift =
+      b_.CreateAdd(b_.CreateZExtOrTrunc(b_.CreateShl(in_word, number(3)), f_.I(64)),
+                   b_.CreateZExt(place.bit, f_.I(64)));
+  llvm::Value* mask = b_.CreateShl(f_.Int64((int64_t{1} << bits) - 1), shift);
+  llvm::Value* value = b_.CreateShl(b_.CreateZExt(code, f_.I(64)), shift);
+  const auto half = [&](llvm::Value* x, bool high) {
+    return b_.CreateTrunc(high ? b_.CreateLShr(x, uint64_t{32}) : x, f_.I(32));
+  };
+  MergeOrKeep(word, half(mask, false), half(value, false));
+  if (8 % bits == 0) return;
+  llvm::Value* high = half(mask, true);
+  llvm::Value* next = b_.CreateAdd(word, number(4));
+  if (!tile_.swizzles.empty()) next = b_.CreateAnd(place.next.base, number(~uint64_t{3}));
+  f_.If(b_.CreateICmpNE(high, f_.Int32(0)), [&] { MergeOrKeep(next, high, half(value, true)); });
+}
+
+void BitMerger::End() {
+  if (!MayHaveTail()) return;
+  llvm::Value* mask = b_.CreateLoad(f_.I(32), tail_mask_);
+  f_.If(b_.CreateICmpNE(mask, f_.Int32(0)), [&] { MergeTail(mask); });
+}
+
+// ---- memory that ends within a word
+// --------------------------------------------------------------
+
+// A word that reaches beyond the buffer is not touched as a whole.
+bool BitMerger::MayHaveTail() const {
+  return tile_.space != Space::kShared && !tile_.padded_to_words;
+}
+
+llvm::Value* BitMerger::EndOfMemory() { return b_.CreateAdd(tile_.base, tile_.root_bytes.value); }
+
+void BitMerger::MergeOrKeep(llvm::Value* address, llvm::Value* mask, llvm::Value* bits) {
+  if (!MayHaveTail()) return MergeWord(address, mask, bits);
+  llvm::Value* whole = b_.CreateICmpULE(b_.CreateAdd(address, f_.Int64(4)), EndOfMemory());
+  f_.If(whole, [&] { MergeWord(address, mask, bits); });
+  f_.If(b_.CreateNot(whole), [&] { KeepForTail(mask, bits); });
+}
+
+void BitMerger::KeepForTail(llvm::Value* mask, llvm::Value* bits) {
+  llvm::Value* old_mask = b_.CreateLoad(f_.I(32), tail_mask_);
+  llvm::Value* old_bits = b_.CreateLoad(f_.I(32), tail_bits_);
+  b_.CreateStore(b_.CreateOr(old_mask, mask), tail_mask_);
+  b_.CreateStore(b_.CreateOr(b_.CreateAnd(old_bits, b_.CreateNot(mask)), bits), tail_bits_);
+}
+
+// The bytes of the last word that the buffer has, one writer of the grid at a time.
+void BitMerger::MergeTail(llvm::Value* mask) {
+  const std::vector<llvm::Value*> arguments = {LockWord(f_),
+                                               b_.CreateAnd(EndOfMemory(), ~uint64_t{3}), mask,
+                                               b_.CreateLoad(f_.I(32), tail_bits_)};
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+  auto* type = llvm::FunctionType::get(f_.I(32), types, false);
+  llvm::BasicBlock* again = f_.NewBlock("lock");
+  llvm::BasicBlock* done = f_.NewBlock("unlocked");
+  b_.CreateBr(again);
+  b_.SetInsertPoint(again);
+  llvm::Value* merged = b_.CreateCall(
+      type, llvm::InlineAsm::get(type, TailText(), "=&r,l,l,r,r,~{memory}", true), arguments);
+  b_.CreateCondBr(b_.CreateICmpNE(merged, f_.Int32(0)), done, again);
+  b_.SetInsertPoint(done);
+}
+
+}  // namespace tarsia::compiler

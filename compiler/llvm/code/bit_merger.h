@@ -1,0 +1,47 @@
+// Stores of codes into words that hold other codes besides: by atomic operations that leave the
+// bits of those alone.
+#ifndef TARSIA_COMPILER_LLVM_CODE_BIT_MERGER_H_
+#define TARSIA_COMPILER_LLVM_CODE_BIT_MERGER_H_
+
+#include "compiler/llvm/code/memory.h"
+#include "compiler/llvm/code/tile_addresses.h"
+
+namespace tarsia::compiler {
+
+class BitMerger {
+ public:
+  // `contested`: several threads may store the same element.
+  BitMerger(FunctionBuilder& function, Memory& memory, const MemoryTile& tile, bool contested)
+      : f_(function), b_(function.b()), memory_(memory), tile_(tile), contested_(contested) {}
+
+  // Replaces the bits of a mask in the word at an address.
+  void MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
+
+  // Codes of fewer than 8 bits, each in one byte or in two. Where memory may end within a word,
+  // the thread keeps what it stores to that word until all codes are merged. Begin, one Merge for
+  // each code, End.
+  void Begin();
+  void Merge(const TileAddresses::Place& place, llvm::Value* code);
+  void End();
+
+ private:
+  [[nodiscard]] bool MayHaveTail() const;
+  llvm::Value* EndOfMemory();
+  void MergeOrKeep(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
+  void KeepForTail(llvm::Value* mask, llvm::Value* bits);
+  void MergeTail(llvm::Value* mask);
+
+  FunctionBuilder& f_;
+  llvm::IRBuilder<>& b_;
+  Memory& memory_;
+  const MemoryTile& tile_;
+  const bool contested_;
+  // What this thread stores to the last word of memory that ends within it: which bits, and their
+  // values.
+  llvm::AllocaInst* tail_mask_ = nullptr;
+  llvm::AllocaInst* tail_bits_ = nullptr;
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_CODE_BIT_MERGER_H_

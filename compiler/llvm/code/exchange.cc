@@ -1,0 +1,97 @@
+#include "compiler/llvm/code/exchange.h"
+
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace tarsia::compiler {
+
+Slots Exchange::Codes(const Slots& codes, int bytes, int64_t count, std::span<const Place> put,
+                      std::span<const Place> get) {
+  Slots out(get.size(), llvm::Constant::getNullValue(f_.I(static_cast<unsigned>(bytes) * 8)));
+  if (count == 0) return out;
+  const auto wanted = static_cast<uint64_t>(count) * static_cast<uint64_t>(bytes);
+  const int64_t room = static_cast<int64_t>(shared_.ScratchRoom(wanted)) / bytes;
+  shared_.TakeScratch(static_cast<uint64_t>(std::min(count, room)) * static_cast<uint64_t>(bytes));
+  const bool whole = count <= room;
+  for (int64_t first = 0; first < count; first += room) {
+    std::map<llvm::Value*, llvm::Value*> bases;  // by the part of a place that a thread gives
+    const auto here = [&](const Place& place) -> std::pair<Address, llvm::Value*> {
+      llvm::Value*& base = bases[place.number.thread];
+      if (base == nullptr) {
+        base = b_.CreateAdd(shared_.Scratch(), b_.CreateMul(place.number.thread, f_.Int32(bytes)));
+      }
+      const int64_t offset = place.number.slot - first;
+      llvm::Value* in = nullptr;
+      if (!whole) {
+        in = b_.CreateICmpULT(b_.CreateAdd(place.number.thread, f_.Int32(offset)), f_.Int32(room));
+      }
+      return {Address{base, offset * bytes}, f_.And(place.condition, in)};
+    };
+    f_.Barrier();
+    for (size_t i = 0; i < put.size(); ++i) {
+      const auto [address, condition] = here(put[i]);
+      memory_.StoreCode(Space::kShared, address, bytes, static_cast<uint64_t>(bytes), codes[i],
+                        condition);
+    }
+    f_.Barrier();
+    for (size_t i = 0; i < get.size(); ++i) {
+      const auto [address, condition] = here(get[i]);
+      llvm::Value* code =
+          memory_.LoadCode(Space::kShared, address, bytes, static_cast<uint64_t>(bytes), condition);
+      out[i] = first == 0 ? code : b_.CreateSelect(condition, code, out[i]);
+    }
+  }
+  return out;
+}
+
+Slots Exchange::Elements(const Slots& slots, DType type, int64_t count, std::span<const Place> put,
+                         std::span<const Place> get) {
+  Slots codes;
+  for (llvm::Value* slot : slots) codes.push_back(ToCode(b_, slot, type));
+  Slots out = Codes(codes, ContainerBytes(type), count, put, get);
+  for (llvm::Value*& code : out) code = FromCode(b_, code, type);
+  return out;
+}
+
+Slots Exchange::Convert(const Slots& slots, DType type, LayoutId from, LayoutId to) {
+  std::vector<Place> put, get;
+  for (int64_t slot = 0; slot < layouts_[from].slots(); ++slot) {
+    put.push_back({layouts_.Linear(from, slot),
+                   f_.And(layouts_.IsElement(from, slot), layouts_.IsFirstHolder(from))});
+  }
+  for (int64_t slot = 0; slot < layouts_[to].slots(); ++slot) {
+    get.push_back({layouts_.Linear(to, slot), layouts_.IsElement(to, slot)});
+  }
+  return Elements(slots, type, layouts_.ElementCount(to), put, get);
+}
+
+llvm::Value* Exchange::ShuffleXor(llvm::Value* code, int mask) {
+  const unsigned bits = code->getType()->getIntegerBitWidth();
+  const auto shuffle = [&](llvm::Value* word) {
+    return f_.CallIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
+                            {f_.Int32(-1), word, f_.Int32(mask), f_.Int32(31)}, true);
+  };
+  if (bits <= 32) {
+    return b_.CreateTrunc(shuffle(b_.CreateZExt(code, f_.I(32))), f_.I(bits));
+  }
+  llvm::Value* low = shuffle(b_.CreateTrunc(code, f_.I(32)));
+  llvm::Value* high = shuffle(b_.CreateTrunc(b_.CreateLShr(code, uint64_t{32}), f_.I(32)));
+  return b_.CreateOr(b_.CreateZExt(low, f_.I(64)),
+                     b_.CreateShl(b_.CreateZExt(high, f_.I(64)), uint64_t{32}));
+}
+
+llvm::Value* Exchange::FromThreadZero(llvm::Value* code) {
+  const auto bytes = static_cast<int>(code->getType()->getIntegerBitWidth() / 8);
+  const Address address{shared_.Scratch(), 0};
+  shared_.TakeScratch(static_cast<uint64_t>(bytes));
+  f_.Barrier();
+  memory_.StoreCode(Space::kShared, address, bytes, 16, code,
+                    b_.CreateICmpEQ(f_.Thread(), f_.Int32(0)));
+  f_.Barrier();
+  return memory_.LoadCode(Space::kShared, address, bytes, 16, nullptr);
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,50 @@
+// Elements that change threads: by shuffles within a warp, else through scratch in shared memory.
+#ifndef TARSIA_COMPILER_LLVM_CODE_EXCHANGE_H_
+#define TARSIA_COMPILER_LLVM_CODE_EXCHANGE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "compiler/llvm/code/layouts.h"
+#include "compiler/llvm/code/memory.h"
+#include "compiler/llvm/code/shared_memory.h"
+
+namespace tarsia::compiler {
+
+class Exchange {
+ public:
+  Exchange(FunctionBuilder& function, Memory& memory, Layouts& layouts, SharedMemory& shared)
+      : f_(function), b_(function.b()), memory_(memory), layouts_(layouts), shared_(shared) {}
+
+  // Where a slot's code is written to, or read from: its number among all, and whether the thread
+  // takes part.
+  struct Place {
+    LinearIndex number;
+    llvm::Value* condition = nullptr;  // null: always
+  };
+  // Each thread writes slot i to place put[i], then reads get[i]. Numbers are below `count`. Where
+  // a place is not read the result is unspecified. `codes` are integers of `bytes` bytes.
+  Slots Codes(const Slots& codes, int bytes, int64_t count, std::span<const Place> put,
+              std::span<const Place> get);
+  // The same of elements of a type.
+  Slots Elements(const Slots& slots, DType type, int64_t count, std::span<const Place> put,
+                 std::span<const Place> get);
+  // From one layout to another of as many elements, in row-major order.
+  Slots Convert(const Slots& slots, DType type, LayoutId from, LayoutId to);
+
+  // The integer of 8 to 64 bits that the thread whose lane differs by `mask` has.
+  llvm::Value* ShuffleXor(llvm::Value* code, int mask);
+  // What thread 0 has, in all threads. `code` is an integer of 8 to 64 bits.
+  llvm::Value* FromThreadZero(llvm::Value* code);
+
+ private:
+  FunctionBuilder& f_;
+  llvm::IRBuilder<>& b_;
+  Memory& memory_;
+  Layouts& layouts_;
+  SharedMemory& shared_;
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_CODE_EXCHANGE_H_

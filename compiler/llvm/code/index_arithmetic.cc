@@ -1,0 +1,90 @@
+#include "compiler/llvm/code/index_arithmetic.h"
+
+#include "layout/text/arithmetic.h"
+
+namespace tarsia::compiler {
+namespace {
+
+constexpr int64_t kSaturation = int64_t{1} << 60;
+
+// A divisor for which LLVM's division is defined whatever is divided.
+bool NeverZeroNorMinusOne(const Facts& x) { return x.lo > 0 || x.hi < -1; }
+
+}  // namespace
+
+IndexValue IndexArithmetic::Constant(int64_t x) {
+  return {b_.getInt64(static_cast<uint64_t>(x)), Facts::Exactly(x)};
+}
+
+llvm::Value* IndexArithmetic::Extend(llvm::Value* x, DType type) {
+  return type.IsSigned() ? b_.CreateSExt(x, b_.getInt64Ty()) : b_.CreateZExt(x, b_.getInt64Ty());
+}
+
+IndexValue IndexArithmetic::Add(const IndexValue& x, const IndexValue& y) {
+  return {b_.CreateAdd(x.value, y.value), x.facts + y.facts};
+}
+
+IndexValue IndexArithmetic::Subtract(const IndexValue& x, const IndexValue& y) {
+  return {b_.CreateSub(x.value, y.value), x.facts - y.facts};
+}
+
+IndexValue IndexArithmetic::Multiply(const IndexValue& x, const IndexValue& y) {
+  return {b_.CreateMul(x.value, y.value), x.facts * y.facts};
+}
+
+IndexValue IndexArithmetic::Divide(const IndexValue& x, const IndexValue& y) {
+  if (x.facts.IsExact() && y.facts.IsExact()) return Constant(WrapDivide(x.facts.lo, y.facts.lo));
+  const Facts facts = Quotient(x.facts, y.facts);
+  if (NeverZeroNorMinusOne(y.facts)) return {b_.CreateSDiv(x.value, y.value), facts};
+  llvm::Value* zero = b_.CreateICmpEQ(y.value, b_.getInt64(0));
+  llvm::Value* minus = b_.CreateICmpEQ(y.value, Constant(-1).value);
+  llvm::Value* safe = b_.CreateSelect(b_.CreateOr(zero, minus), b_.getInt64(1), y.value);
+  llvm::Value* out = b_.CreateSDiv(x.value, safe);
+  out = b_.CreateSelect(minus, b_.CreateNeg(x.value), out);
+  return {b_.CreateSelect(zero, Constant(-1).value, out), facts};
+}
+
+IndexValue IndexArithmetic::Modulo(const IndexValue& x, const IndexValue& y) {
+  if (x.facts.IsExact() && y.facts.IsExact()) return Constant(WrapModulo(x.facts.lo, y.facts.lo));
+  const Facts facts = Remainder(x.facts, y.facts);
+  if (NeverZeroNorMinusOne(y.facts)) return {b_.CreateSRem(x.value, y.value), facts};
+  llvm::Value* zero = b_.CreateICmpEQ(y.value, b_.getInt64(0));
+  llvm::Value* minus = b_.CreateICmpEQ(y.value, Constant(-1).value);
+  llvm::Value* safe = b_.CreateSelect(b_.CreateOr(zero, minus), b_.getInt64(1), y.value);
+  llvm::Value* out = b_.CreateSRem(x.value, safe);  // x % -1 = x % 1 = 0
+  return {b_.CreateSelect(zero, x.value, out), facts};
+}
+
+IndexValue IndexArithmetic::CeilDivide(const IndexValue& x, const IndexValue& y) {
+  const IndexValue quotient = Divide(x, y);
+  const IndexValue rest = Modulo(x, y);
+  llvm::Value* inexact = b_.CreateICmpNE(rest.value, b_.getInt64(0));
+  llvm::Value* same_sign = b_.CreateICmpSGE(b_.CreateXor(x.value, y.value), b_.getInt64(0));
+  llvm::Value* divides = b_.CreateICmpNE(y.value, b_.getInt64(0));
+  llvm::Value* up = b_.CreateAnd(b_.CreateAnd(inexact, same_sign), divides);
+  IndexValue out = Add(quotient, {b_.CreateZExt(up, b_.getInt64Ty()), Facts::Between(0, 1)});
+  if (const auto* folded = llvm::dyn_cast<llvm::ConstantInt>(out.value)) {
+    out.facts = Facts::Exactly(folded->getSExtValue());
+  }
+  return out;
+}
+
+IndexValue IndexArithmetic::Min(const IndexValue& x, const IndexValue& y) {
+  if (x.facts.hi <= y.facts.lo) return x;
+  if (y.facts.hi <= x.facts.lo) return y;
+  return {b_.CreateSelect(b_.CreateICmpSLT(x.value, y.value), x.value, y.value),
+          Smaller(x.facts, y.facts)};
+}
+
+IndexValue IndexArithmetic::Max(const IndexValue& x, const IndexValue& y) {
+  if (x.facts.lo >= y.facts.hi) return x;
+  if (y.facts.lo >= x.facts.hi) return y;
+  return {b_.CreateSelect(b_.CreateICmpSGT(x.value, y.value), x.value, y.value),
+          Larger(x.facts, y.facts)};
+}
+
+IndexValue IndexArithmetic::Saturate(const IndexValue& x) {
+  return Min(Max(x, Constant(-kSaturation)), Constant(kSaturation));
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,182 @@
+// Accesses are PTX in inline assembly: only there can a load or store be predicated without a
+// branch, carry a constant offset and a cache hint.
+#include "compiler/llvm/code/memory.h"
+
+#include <llvm/IR/InlineAsm.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace tarsia::compiler {
+namespace {
+
+// How a run of bytes moves: `count` registers of `bits` bits.
+struct Shape {
+  int count = 1;
+  int bits = 32;
+};
+Shape ShapeOf(int bytes) {
+  if (bytes >= 4) return {bytes / 4, 32};
+  return {1, bytes * 8};
+}
+
+std::string TypeText(const Shape& shape) {
+  const std::string scalar = ".b" + std::to_string(shape.bits);
+  return shape.count == 1 ? scalar : ".v" + std::to_string(shape.count) + scalar;
+}
+
+std::string SpaceText(Space space) { return space == Space::kShared ? ".shared" : ".global"; }
+
+std::string OrderText(CachePolicy cache) {
+  return cache == CachePolicy::kStrong ? ".relaxed.gpu" : "";
+}
+
+std::string CacheText(Space space, CachePolicy cache) {
+  if (space != Space::kGlobal) return "";
+  switch (cache) {
+    case CachePolicy::kDefault:
+    case CachePolicy::kStrong:
+      return "";
+    case CachePolicy::kEvictFirst:
+      return ".L1::evict_first";
+    case CachePolicy::kNoAllocate:
+      return ".L1::no_allocate";
+  }
+  return "";
+}
+
+// "{$0, $1}", or "$0".
+std::string Registers(int first, int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += (i == 0 ? "$" : ", $") + std::to_string(first + i);
+  return count == 1 ? out : "{" + out + "}";
+}
+
+// "[$0]", "[$0+4]" or "[$0+-4]": PTX has no register minus a constant.
+std::string AddressText(int number, int64_t offset) {
+  const std::string reg = "[$" + std::to_string(number);
+  return offset == 0 ? reg + "]" : reg + "+" + std::to_string(offset) + "]";
+}
+
+const char* RegisterOf(int bits) { return bits == 32 ? "r" : "h"; }
+
+llvm::Value* Resize(llvm::IRBuilder<>& b, llvm::Value* x, unsigned bits) {
+  return b.CreateZExtOrTrunc(x, b.getIntNTy(bits));
+}
+
+}  // namespace
+
+llvm::Value* Memory::Sum(const Address& address) {
+  return b_.CreateAdd(
+      address.base,
+      llvm::ConstantInt::get(address.base->getType(), static_cast<uint64_t>(address.offset), true));
+}
+
+llvm::Value* Memory::Pointer(Space space, llvm::Value* address) {
+  const unsigned number = space == Space::kShared ? 3 : 1;
+  return b_.CreateIntToPtr(address, llvm::PointerType::get(b_.getContext(), number));
+}
+
+// An offset that is too large for an instruction is added to the register.
+Address Memory::WithinReach(const Address& address) {
+  constexpr int64_t kReach = 1 << 20;
+  if (address.offset > -kReach && address.offset < kReach) return address;
+  return {Sum(address), 0};
+}
+
+Slots Memory::LoadWords(Space space, Address address, int bytes, llvm::Value* condition,
+                        CachePolicy cache) {
+  address = WithinReach(address);
+  const Shape shape = ShapeOf(bytes);
+  // A byte comes in a register of 16 bits.
+  llvm::Type* reg = b_.getIntNTy(shape.bits == 32 ? 32 : 16);
+  const bool shared = space == Space::kShared;
+  std::string text, constraints;
+  const int at = shape.count;
+  if (condition != nullptr) {
+    for (int i = 0; i < shape.count; ++i) {
+      text += std::string(shape.bits == 32 ? "mov.b32" : "mov.b16") + " $" + std::to_string(i) +
+              ", 0; ";
+    }
+    text += "@$" + std::to_string(at + 1) + " ";
+  }
+  text += "ld" + OrderText(cache) + SpaceText(space) + CacheText(space, cache) + TypeText(shape) +
+          " " + Registers(0, shape.count) + ", " + AddressText(at, address.offset) + ";";
+  for (int i = 0; i < shape.count; ++i) {
+    constraints += std::string(condition != nullptr ? "=&" : "=") + RegisterOf(shape.bits) + ",";
+  }
+  constraints += shared ? "r" : "l";
+  std::vector<llvm::Value*> arguments = {address.base};
+  std::vector<llvm::Type*> types = {address.base->getType()};
+  if (condition != nullptr) {
+    constraints += ",b";
+    arguments.push_back(condition);
+    types.push_back(condition->getType());
+  }
+  constraints += ",~{memory}";
+  llvm::Type* result =
+      shape.count == 1
+          ? reg
+          : llvm::StructType::get(b_.getContext(),
+                                  std::vector<llvm::Type*>(static_cast<size_t>(shape.count), reg));
+  auto* type = llvm::FunctionType::get(result, types, false);
+  llvm::Value* call =
+      b_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), arguments);
+  if (shape.count == 1) return {Resize(b_, call, static_cast<unsigned>(shape.bits))};
+  Slots out;
+  for (int i = 0; i < shape.count; ++i) {
+    out.push_back(b_.CreateExtractValue(call, static_cast<unsigned>(i)));
+  }
+  return out;
+}
+
+void Memory::StoreWords(Space space, Address address, int bytes, const Slots& words,
+                        llvm::Value* condition, CachePolicy cache) {
+  address = WithinReach(address);
+  const Shape shape = ShapeOf(bytes);
+  std::string text, constraints = space == Space::kShared ? "r" : "l";
+  std::vector<llvm::Value*> arguments = {address.base};
+  if (condition != nullptr) text = "@$" + std::to_string(shape.count + 1) + " ";
+  text += "st" + OrderText(cache) + SpaceText(space) + CacheText(space, cache) + TypeText(shape) +
+          " " + AddressText(0, address.offset) + ", " + Registers(1, shape.count) + ";";
+  for (llvm::Value* word : words) {
+    constraints += std::string(",") + RegisterOf(shape.bits);
+    arguments.push_back(Resize(b_, word, shape.bits == 32 ? 32 : 16));
+  }
+  if (condition != nullptr) {
+    constraints += ",b";
+    arguments.push_back(condition);
+  }
+  constraints += ",~{memory}";
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+  auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
+  b_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), arguments);
+}
+
+llvm::Value* Memory::LoadCode(Space space, Address address, int bytes, uint64_t alignment,
+                              llvm::Value* condition, CachePolicy cache) {
+  const int unit = static_cast<int>(std::min<uint64_t>(alignment, static_cast<uint64_t>(bytes)));
+  Slots words;
+  for (int at = 0; at < bytes; at += unit) {
+    const Slots part =
+        LoadWords(space, {address.base, address.offset + at}, unit, condition, cache);
+    words.insert(words.end(), part.begin(), part.end());
+  }
+  return CodeInRun(b_, words, std::min(unit, 4) * 8, 0, bytes * 8);
+}
+
+void Memory::StoreCode(Space space, Address address, int bytes, uint64_t alignment,
+                       llvm::Value* code, llvm::Value* condition, CachePolicy cache) {
+  const int unit = static_cast<int>(std::min<uint64_t>(alignment, static_cast<uint64_t>(bytes)));
+  const int word = std::min(unit, 4);
+  const Slots words = RunOfCodes(b_, {code}, bytes * 8, word * 8);
+  for (int at = 0; at < bytes; at += unit) {
+    const auto first = words.begin() + at / word;
+    StoreWords(space, {address.base, address.offset + at}, unit,
+               Slots(first, first + std::max(1, unit / word)), condition, cache);
+  }
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,52 @@
+// Accesses to memory by address: predicated loads and stores of 1 to 16 bytes.
+#ifndef TARSIA_COMPILER_LLVM_CODE_MEMORY_H_
+#define TARSIA_COMPILER_LLVM_CODE_MEMORY_H_
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <cstdint>
+
+#include "compiler/llvm/code/words.h"
+#include "isa/instruction.h"
+
+namespace tarsia::compiler {
+
+// A base that the slots of one tile share, and a constant.
+struct Address {
+  llvm::Value* base = nullptr;  // i64, of shared memory i32
+  int64_t offset = 0;           // bytes
+};
+
+// The first three are those of kCacheWords. kStrong: a relaxed access of the device's scope, for
+// memory that other threads change by atomic operations.
+enum class CachePolicy : uint8_t { kDefault, kEvictFirst, kNoAllocate, kStrong };
+
+class Memory {
+ public:
+  explicit Memory(llvm::IRBuilder<>& builder) : b_(builder) {}
+
+  // The address as one value, and as a pointer to its space.
+  llvm::Value* Sum(const Address& address);
+  llvm::Value* Pointer(Space space, llvm::Value* address);
+
+  // `bytes` (1, 2, 4, 8 or 16) from an aligned address, as integers: i8, i16, or i32 for each four
+  // bytes. Zero where `condition` (null: true) does not hold; then nothing is read.
+  Slots LoadWords(Space space, Address address, int bytes, llvm::Value* condition,
+                  CachePolicy cache = CachePolicy::kDefault);
+  void StoreWords(Space space, Address address, int bytes, const Slots& words,
+                  llvm::Value* condition, CachePolicy cache = CachePolicy::kDefault);
+  // A container of up to 8 bytes, at an address that is a multiple of `alignment`.
+  llvm::Value* LoadCode(Space space, Address address, int bytes, uint64_t alignment,
+                        llvm::Value* condition, CachePolicy cache = CachePolicy::kDefault);
+  void StoreCode(Space space, Address address, int bytes, uint64_t alignment, llvm::Value* code,
+                 llvm::Value* condition, CachePolicy cache = CachePolicy::kDefault);
+
+ private:
+  Address WithinReach(const Address& address);
+
+  llvm::IRBuilder<>& b_;
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_CODE_MEMORY_H_

@@ -1,0 +1,43 @@
+// The shared memory of a block (compiler/plan_shared.h): where it begins, and the scratch in it
+// through which threads exchange what they have.
+#ifndef TARSIA_COMPILER_LLVM_CODE_SHARED_MEMORY_H_
+#define TARSIA_COMPILER_LLVM_CODE_SHARED_MEMORY_H_
+
+#include <cstdint>
+
+#include "compiler/llvm/code/function_builder.h"
+#include "compiler/plan_shared.h"
+
+namespace tarsia::compiler {
+
+class SharedMemory {
+ public:
+  SharedMemory(const Program& program, const SharedPlan& plan, FunctionBuilder& function);
+
+  [[nodiscard]] const SharedTile& Tile(uint32_t value) const { return *plan_.Find(value); }
+  // i32 address of what the block has.
+  llvm::Value* Base();
+  // Waits until no thread uses what was in memory that a new tile takes.
+  void AwaitReuse();
+
+  // i32 address of the scratch.
+  llvm::Value* Scratch();
+  // How many of so many bytes of scratch there is room for.
+  [[nodiscard]] uint64_t ScratchRoom(uint64_t wanted) const;
+  // So many bytes are used, from the start of the scratch.
+  void TakeScratch(uint64_t bytes);
+  [[nodiscard]] uint64_t scratch_bytes() const { return scratch_bytes_; }  // the most taken
+
+ private:
+  const SharedPlan& plan_;
+  FunctionBuilder& f_;
+  bool has_async_copies_ = false;
+  // Values of the entry block.
+  llvm::Value* base_ = nullptr;
+  llvm::Value* scratch_ = nullptr;
+  uint64_t scratch_bytes_ = 0;
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_CODE_SHARED_MEMORY_H_

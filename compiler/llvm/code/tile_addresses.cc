@@ -1,0 +1,182 @@
+#include "compiler/llvm/code/tile_addresses.h"
+
+#include <algorithm>
+
+#include "support/extents.h"
+
+namespace tarsia::compiler {
+
+TileAddresses::TileAddresses(FunctionBuilder& function, Layouts& layouts, const TileWindow& window)
+    : f_(function),
+      b_(function.b()),
+      layouts_(layouts),
+      window_(window),
+      memory_(window.memory),
+      of_thread_(window.memory.dims.size()) {}
+
+// ---- indices and masks -------------------------------------------------------------------------
+
+TileAddresses::Coordinate TileAddresses::CoordinateOf(int64_t slot, int dim) {
+  if (dim == window_.axis) {
+    llvm::Value* origin = memory_.dims[Size(dim)].origin.value;
+    return {b_.CreateAdd(origin, window_.axis_indices[Size(slot)]), 0};
+  }
+  llvm::Value*& of_thread = of_thread_[Size(dim)];
+  if (of_thread == nullptr) {
+    llvm::Value* thread = b_.CreateZExt(layouts_.ThreadIndex(window_.layout, dim), f_.I(64));
+    of_thread = b_.CreateAdd(window_.root[Size(dim)].value, thread);
+  }
+  return {of_thread, window_.tile.SlotOffset(slot)[Size(dim)]};
+}
+
+llvm::Value* TileAddresses::RootIndex(int64_t slot, int dim) {
+  const Coordinate at = CoordinateOf(slot, dim);
+  return b_.CreateAdd(at.value, f_.Int64(at.constant));
+}
+
+std::vector<llvm::Value*> TileAddresses::RootIndices(int64_t slot) {
+  std::vector<llvm::Value*> out;
+  for (int d = 0; d < memory_.rank(); ++d) out.push_back(RootIndex(slot, d));
+  return out;
+}
+
+llvm::Value* TileAddresses::Exists(int64_t slot) {
+  llvm::Value* out = nullptr;
+  for (int d = 0; d < memory_.rank(); ++d) {
+    const MemoryTile::Dim& dim = memory_.dims[Size(d)];
+    const int64_t key = d == window_.axis ? slot : window_.tile.SlotOffset(slot)[Size(d)];
+    if (!window_.IsAboveLow(d)) {
+      llvm::Value*& mask = low_masks_[{d, key}];
+      if (mask == nullptr) mask = b_.CreateICmpSGE(RootIndex(slot, d), dim.low.value);
+      out = f_.And(out, mask);
+    }
+    if (!window_.IsBelowHigh(d)) {
+      llvm::Value*& mask = high_masks_[{d, key}];
+      if (mask == nullptr) mask = b_.CreateICmpSLT(RootIndex(slot, d), dim.high.value);
+      out = f_.And(out, mask);
+    }
+  }
+  return out;
+}
+
+llvm::Value* TileAddresses::LoadMask(int64_t slot) {
+  return f_.And(Exists(slot), layouts_.IsElement(window_.layout, slot));
+}
+
+llvm::Value* TileAddresses::StoreMask(int64_t slot) {
+  llvm::Value* mask = LoadMask(slot);
+  return f_.And(mask, layouts_.IsFirstHolder(window_.layout));
+}
+
+// ---- offsets in elements
+// -------------------------------------------------------------------------
+
+// A value, and a constant for what is known of strides. The value of slots that differ only by
+// constants is one.
+llvm::Value* TileAddresses::LinearOffset(int64_t slot, int64_t* constant) {
+  llvm::Value* out = linear_;
+  const auto add = [&](llvm::Value* part) {
+    out = out == nullptr ? part : b_.CreateAdd(out, part);
+  };
+  if (out == nullptr) {
+    for (int d = 0; d < memory_.rank(); ++d) {
+      if (d == window_.axis) continue;
+      add(b_.CreateMul(CoordinateOf(slot, d).value, memory_.dims[Size(d)].stride.value));
+    }
+    if (out == nullptr) out = f_.Int64(0);
+    linear_ = out;
+  }
+  for (int d = 0; d < memory_.rank(); ++d) {
+    const IndexValue& stride = memory_.dims[Size(d)].stride;
+    if (d == window_.axis) {
+      add(b_.CreateMul(CoordinateOf(slot, d).value, stride.value));
+      continue;
+    }
+    const int64_t offset = window_.tile.SlotOffset(slot)[Size(d)];
+    if (stride.facts.IsExact()) {
+      *constant += offset * stride.facts.lo;
+    } else if (offset != 0) {
+      llvm::Value*& part = strides_[{d, offset}];
+      if (part == nullptr) part = b_.CreateMul(stride.value, f_.Int64(offset));
+      add(part);
+    }
+  }
+  return out;
+}
+
+llvm::Value* TileAddresses::ModesOffset(int64_t slot) {
+  llvm::Value* out = f_.Int64(0);
+  for (int d = 0; d < memory_.rank(); ++d) {
+    llvm::Value* index = RootIndex(slot, d);
+    const auto& modes = memory_.layout->modes(d);
+    for (auto mode = modes.rbegin(); mode != modes.rend(); ++mode) {
+      llvm::Value* extent = f_.Int64(mode->extent);
+      llvm::Value* digit = mode + 1 == modes.rend() ? index : b_.CreateURem(index, extent);
+      out = b_.CreateAdd(out, b_.CreateMul(digit, f_.Int64(mode->stride)));
+      index = b_.CreateUDiv(index, extent);
+    }
+  }
+  return out;
+}
+
+// ---- addresses
+// -----------------------------------------------------------------------------------
+
+llvm::Value* TileAddresses::Swizzled(llvm::Value* byte) {
+  for (const Swizzle& swizzle : memory_.swizzles) {
+    const uint64_t mask = ((uint64_t{1} << swizzle.bits) - 1) << (swizzle.base + swizzle.shift);
+    const auto shift = static_cast<uint64_t>(swizzle.shift);
+    byte = b_.CreateXor(byte, b_.CreateLShr(b_.CreateAnd(byte, mask), shift));
+  }
+  return byte;
+}
+
+// Whether the part of an address that is no constant is an address already: in shared memory an
+// instruction adds its constant without wrapping.
+bool TileAddresses::ConstantsMayFollow() const {
+  if (memory_.space != Space::kShared) return true;
+  const auto& root = window_.root;
+  return window_.axis < 0 &&
+         std::all_of(root.begin(), root.end(), [](const IndexValue& i) { return i.facts.lo >= 0; });
+}
+
+Address TileAddresses::AddressOf(llvm::Value* byte) {
+  if (memory_.space == Space::kShared) byte = b_.CreateTrunc(byte, f_.I(32));
+  return {b_.CreateAdd(memory_.base, byte), 0};
+}
+
+Address TileAddresses::AddressOf(llvm::Value* byte, int64_t constant) {
+  if (!ConstantsMayFollow()) return AddressOf(b_.CreateAdd(byte, f_.Int64(constant)));
+  return {AddressOf(byte).base, constant};
+}
+
+TileAddresses::Place TileAddresses::PlaceOf(int64_t slot) {
+  int64_t constant = 0;
+  llvm::Value* offset =
+      memory_.form == MemoryTile::Form::kAffine ? LinearOffset(slot, &constant) : ModesOffset(slot);
+  if (memory_.bits() % 8 == 0) return PlaceOfBytes(offset, constant);
+  llvm::Value* bit =
+      b_.CreateMul(b_.CreateAdd(offset, f_.Int64(constant)), f_.Int64(memory_.bits()));
+  llvm::Value* byte = b_.CreateLShr(bit, uint64_t{3});
+  const Address first = AddressOf(Swizzled(byte), 0);
+  const Address next = memory_.swizzles.empty()
+                           ? Address{first.base, first.offset + 1}
+                           : AddressOf(Swizzled(b_.CreateAdd(byte, f_.Int64(1))), 0);
+  return {first, next, b_.CreateTrunc(b_.CreateAnd(bit, uint64_t{7}), f_.I(32))};
+}
+
+// Of elements of whole bytes.
+TileAddresses::Place TileAddresses::PlaceOfBytes(llvm::Value* offset, int64_t constant) {
+  const int64_t bytes = memory_.bits() / 8;
+  const bool plain = memory_.form == MemoryTile::Form::kAffine && memory_.swizzles.empty();
+  if (plain && offset == linear_ && ConstantsMayFollow()) {
+    if (address_ == nullptr) address_ = AddressOf(b_.CreateMul(offset, f_.Int64(bytes))).base;
+    return {{address_, constant * bytes}, {}, nullptr};
+  }
+  llvm::Value* byte = b_.CreateMul(offset, f_.Int64(bytes));
+  if (memory_.swizzles.empty()) return {AddressOf(byte, constant * bytes), {}, nullptr};
+  byte = Swizzled(b_.CreateAdd(byte, f_.Int64(constant * bytes)));
+  return {AddressOf(byte, 0), {}, nullptr};
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,70 @@
+// The address of each slot's element in a memory tile, and whether it exists there. What slots
+// share is computed once.
+#ifndef TARSIA_COMPILER_LLVM_CODE_TILE_ADDRESSES_H_
+#define TARSIA_COMPILER_LLVM_CODE_TILE_ADDRESSES_H_
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "compiler/llvm/code/access_width.h"
+#include "compiler/llvm/code/layouts.h"
+#include "compiler/llvm/code/memory.h"
+
+namespace tarsia::compiler {
+
+class TileAddresses {
+ public:
+  TileAddresses(FunctionBuilder& function, Layouts& layouts, const TileWindow& window);
+
+  // i1, or null for always: whether the slot's element exists in memory.
+  llvm::Value* Exists(int64_t slot);
+  // Besides, whether it is the register tile's, and this thread its first holder.
+  llvm::Value* LoadMask(int64_t slot);
+  llvm::Value* StoreMask(int64_t slot);
+
+  // Where the code of an element begins.
+  struct Place {
+    Address byte;                // of the byte that holds the first bit
+    Address next;                // of the byte that follows, which a swizzle may put elsewhere
+    llvm::Value* bit = nullptr;  // i32, 0 to 7: where in the byte; null: elements of whole bytes
+  };
+  Place PlaceOf(int64_t slot);
+  // By dimension, i64.
+  std::vector<llvm::Value*> RootIndices(int64_t slot);
+  // Of a byte (i64) of the root.
+  Address AddressOf(llvm::Value* byte);
+
+ private:
+  // The root index of a slot's element along a dimension: value + constant.
+  struct Coordinate {
+    llvm::Value* value = nullptr;  // i64
+    int64_t constant = 0;
+  };
+  Coordinate CoordinateOf(int64_t slot, int dim);
+  llvm::Value* RootIndex(int64_t slot, int dim);
+  llvm::Value* LinearOffset(int64_t slot, int64_t* constant);
+  llvm::Value* ModesOffset(int64_t slot);
+  llvm::Value* Swizzled(llvm::Value* byte);
+  [[nodiscard]] bool ConstantsMayFollow() const;
+  Address AddressOf(llvm::Value* byte, int64_t constant);
+  Place PlaceOfBytes(llvm::Value* offset, int64_t constant);
+
+  FunctionBuilder& f_;
+  llvm::IRBuilder<>& b_;
+  Layouts& layouts_;
+  const TileWindow& window_;
+  const MemoryTile& memory_;
+  // By dimension and offset.
+  std::map<std::pair<int, int64_t>, llvm::Value*> low_masks_, high_masks_;
+  std::map<std::pair<int, int64_t>, llvm::Value*> strides_;  // offset * stride
+  // Of the thread's slot at 0: root indices by dimension, the offset in elements, the address.
+  Slots of_thread_;
+  llvm::Value* linear_ = nullptr;
+  llvm::Value* address_ = nullptr;
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_CODE_TILE_ADDRESSES_H_

@@ -1,0 +1,197 @@
+// The atomic instructions: one element at a time, by the first thread that holds it.
+#include <llvm/IR/InlineAsm.h>
+
+#include "compiler/llvm/lower/lower.h"
+
+namespace tarsia::compiler {
+namespace {
+
+enum class Action : uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kExchange, kCompare };
+
+class Atomics {
+ public:
+  Atomics(Emitter& e, Action action)
+      : emitter_(e),
+        layouts_(e.layouts()),
+        f_(e.function()),
+        b_(f_.b()),
+        action_(action),
+        memory_(e.memory_tiles()[e.inst().operand[0].value]) {}
+
+  Status Run() {
+    const size_t last = action_ == Action::kCompare ? 2 : 1;
+    const LayoutId layout = emitter_.inst_layouts().operand[last];
+    AccessEmitter access = emitter_.Access(
+        emitter_.Window(memory_, layout, emitter_.scalars().Indices(emitter_.inst().operand[0])));
+    const Slots values = emitter_.TileOperand(last);
+    const Slots expected = last == 2 ? emitter_.TileOperand(1) : Slots();
+    Slots out;
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto slot = static_cast<int64_t>(i);
+      llvm::Value* condition = access.addresses().StoreMask(slot);
+      llvm::Value* at = emitter_.memory().Sum(access.ByteAddress(slot));
+      llvm::Type* type = f_.TypeOf(memory_.type);
+      llvm::AllocaInst* old = f_.Variable(type, "old");
+      b_.CreateStore(llvm::Constant::getNullValue(type), old);
+      f_.If(condition, [&] {
+        b_.CreateStore(One(at, expected.empty() ? nullptr : expected[i], values[i]), old);
+      });
+      out.push_back(b_.CreateLoad(type, old));
+    }
+    if (emitter_.inst().results.size() != 0) emitter_.SetResult(0, Shared(layout, out));
+    return OkStatus();
+  }
+
+ private:
+  // Gives all holders of an element the result of the first holder.
+  Slots Shared(LayoutId layout, const Slots& slots) {
+    if (!layouts_[layout].replicated()) return slots;
+    std::vector<Exchange::Place> put, get;
+    for (size_t i = 0; i < slots.size(); ++i) {
+      const auto slot = static_cast<int64_t>(i);
+      const LinearIndex at = layouts_.Linear(layout, slot);
+      llvm::Value* element = layouts_.IsElement(layout, slot);
+      put.push_back({at, f_.And(element, layouts_.IsFirstHolder(layout))});
+      get.push_back({at, element});
+    }
+    return emitter_.exchange().Elements(slots, memory_.type, layouts_.ElementCount(layout), put,
+                                        get);
+  }
+
+  llvm::Value* Pointer(llvm::Value* at) { return emitter_.memory().Pointer(memory_.space, at); }
+
+  llvm::Value* One(llvm::Value* at, llvm::Value* expected, llvm::Value* value) {
+    const auto relaxed = llvm::AtomicOrdering::Monotonic;
+    const llvm::MaybeAlign align(static_cast<uint64_t>(memory_.type.bits / 8));
+    if (action_ == Action::kCompare) {
+      return b_.CreateExtractValue(
+          b_.CreateAtomicCmpXchg(Pointer(at), expected, value, align, relaxed, relaxed), 0);
+    }
+    if (memory_.type.IsInteger() || memory_.type == kF64) {
+      return b_.CreateAtomicRMW(Operation(), Pointer(at), value, align, relaxed);
+    }
+    if (memory_.type == kF32) return AddF32(at, value);
+    return AddHalf(at, value);
+  }
+
+  llvm::AtomicRMWInst::BinOp Operation() const {
+    using Op = llvm::AtomicRMWInst;
+    const bool is_signed = memory_.type.IsSigned();
+    switch (action_) {
+      case Action::kAdd:
+        return memory_.type == kF64 ? Op::FAdd : Op::Add;
+      case Action::kMin:
+        return is_signed ? Op::Min : Op::UMin;
+      case Action::kMax:
+        return is_signed ? Op::Max : Op::UMax;
+      case Action::kAnd:
+        return Op::And;
+      case Action::kOr:
+        return Op::Or;
+      case Action::kXor:
+        return Op::Xor;
+      case Action::kExchange:
+      case Action::kCompare:
+        break;
+    }
+    return Op::Xchg;
+  }
+
+  // In global memory `atom.add.f32` flushes subnormals to zero, so the sum is made here.
+  llvm::Value* AddF32(llvm::Value* at, llvm::Value* value) {
+    llvm::Value* old = b_.CreateBitCast(LoadSeen(at, 4), b_.getFloatTy());
+    const auto relaxed = llvm::AtomicOrdering::Monotonic;
+    return CompareLoop(
+        old, f_.I(32),
+        [&](llvm::Value* expected, llvm::Value* next) {
+          return b_.CreateExtractValue(
+              b_.CreateAtomicCmpXchg(Pointer(at), expected, next, llvm::MaybeAlign(4), relaxed,
+                                     relaxed),
+              0);
+        },
+        value);
+  }
+
+  // The value with which a loop of compare-and-swap begins.
+  llvm::Value* LoadSeen(llvm::Value* at, int bytes) {
+    return emitter_.memory().LoadWords(memory_.space, {at, 0}, bytes, nullptr,
+                                       CachePolicy::kStrong)[0];
+  }
+
+  llvm::Value* AddHalf(llvm::Value* at, llvm::Value* value) {
+    const std::string space = memory_.space == Space::kShared ? ".shared" : ".global";
+    const std::string reg = memory_.space == Space::kShared ? "r" : "l";
+    const bool bf16 = memory_.type == kBF16;
+    if (!bf16 || Row(emitter_.target()).capability >= 90) {
+      const std::string text =
+          "atom" + space + ".add.noftz" + (bf16 ? ".bf16" : ".f16") + " $0, [$1], $2;";
+      return FromCode(
+          b_, Asm16(text, "=h," + reg + ",h,~{memory}", {at, ToCode(b_, value, memory_.type)}),
+          memory_.type);
+    }
+    const std::string text = "atom" + space + ".cas.b16 $0, [$1], $2, $3;";
+    llvm::Value* old = FromCode(b_, LoadSeen(at, 2), memory_.type);
+    return CompareLoop(
+        old, f_.I(16),
+        [&](llvm::Value* expected, llvm::Value* next) {
+          return Asm16(text, "=h," + reg + ",h,h,~{memory}", {at, expected, next});
+        },
+        value);
+  }
+
+  llvm::Value* Asm16(const std::string& text, const std::string& constraints,
+                     std::vector<llvm::Value*> arguments) {
+    std::vector<llvm::Type*> types;
+    for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+    auto* type = llvm::FunctionType::get(f_.I(16), types, false);
+    return b_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), arguments);
+  }
+
+  // Adds until no other thread has stored in between; gives the value before.
+  template <typename CompareAndSwap>
+  llvm::Value* CompareLoop(llvm::Value* first, llvm::Type* code_type,
+                           const CompareAndSwap& compare_and_swap, llvm::Value* value) {
+    llvm::AllocaInst* seen = f_.Variable(code_type, "seen");
+    b_.CreateStore(ToCode(b_, first, memory_.type), seen);
+    llvm::BasicBlock* again = f_.NewBlock("add");
+    llvm::BasicBlock* done = f_.NewBlock("added");
+    b_.CreateBr(again);
+    b_.SetInsertPoint(again);
+    llvm::Value* expected = b_.CreateLoad(code_type, seen);
+    llvm::Value* sum = emitter_.elements().Binary(Opcode::kAdd, memory_.type,
+                                                  FromCode(b_, expected, memory_.type), value);
+    llvm::Value* old = compare_and_swap(expected, ToCode(b_, sum, memory_.type));
+    b_.CreateStore(old, seen);
+    b_.CreateCondBr(b_.CreateICmpEQ(old, expected), done, again);
+    b_.SetInsertPoint(done);
+    return FromCode(b_, old, memory_.type);
+  }
+
+  Emitter& emitter_;
+  Layouts& layouts_;
+  FunctionBuilder& f_;
+  llvm::IRBuilder<>& b_;
+  const Action action_;
+  const MemoryTile& memory_;
+};
+
+Status Atomic(Emitter& e, Action action) { return Atomics(e, action).Run(); }
+
+}  // namespace
+
+LOWER(AtomicAdd) { return Atomic(e, Action::kAdd); }
+LOWER(AtomicMin) { return Atomic(e, Action::kMin); }
+LOWER(AtomicMax) { return Atomic(e, Action::kMax); }
+LOWER(AtomicAnd) { return Atomic(e, Action::kAnd); }
+LOWER(AtomicOr) { return Atomic(e, Action::kOr); }
+LOWER(AtomicXor) { return Atomic(e, Action::kXor); }
+LOWER(AtomicExch) { return Atomic(e, Action::kExchange); }
+LOWER(AtomicCas) { return Atomic(e, Action::kCompare); }
+LOWER(RedAdd) { return Atomic(e, Action::kAdd); }
+LOWER(RedMin) { return Atomic(e, Action::kMin); }
+LOWER(RedMax) { return Atomic(e, Action::kMax); }
+LOWER(RedAnd) { return Atomic(e, Action::kAnd); }
+LOWER(RedOr) { return Atomic(e, Action::kOr); }
+LOWER(RedXor) { return Atomic(e, Action::kXor); }
+
+}  // namespace tarsia::compiler

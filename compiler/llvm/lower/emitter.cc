@@ -1,0 +1,105 @@
+#include "compiler/llvm/lower/emitter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/diagnostics.h"
+#include "compiler/llvm/lower/lower.h"
+
+namespace tarsia::compiler {
+
+Emitter::Emitter(const Program& program, const LayoutPlan& plan, const SharedPlan& shared,
+                 Target target, CompiledKernel entry, bool line_info, StopFlag& stop)
+    : program_(program),
+      plan_(plan),
+      shared_plan_(shared),
+      target_(target),
+      stop_(stop),
+      compiled_(std::move(entry)),
+      function_(program, compiled_, line_info),
+      elements_(function_.b(), target),
+      arguments_(function_, compiled_),
+      memory_(function_.b()),
+      index_(function_.b()),
+      scalars_(program, function_, elements_, index_),
+      layouts_(function_, plan.layouts),
+      shared_(program, shared, function_),
+      exchange_(function_, memory_, layouts_, shared_),
+      register_tiles_(program, plan, function_, layouts_, exchange_),
+      memory_tiles_(program),
+      reports_(function_, memory_, exchange_, arguments_, compiled_.records) {}
+
+// ---- the walk over the instructions
+// --------------------------------------------------------------
+
+Status Emitter::EmitKernel() {
+  TARSIA_CHECK(EmitBlock(0, kernel().code.size()));
+  function_.Finish();
+  TARSIA_TRY(compiled_.shared_bytes,
+             TotalShared(program_, shared_plan_, target_, shared_.scratch_bytes()));
+  return OkStatus();
+}
+
+Status Emitter::EmitBlock(size_t begin, size_t end) {
+  for (size_t i = begin; i < end;) {
+    if (stop_.Stopped()) return MakeDiagnostic(diag::kCompileStopped, Location());
+    TARSIA_CHECK(EmitInst(i));
+    i = std::max<size_t>(kernel().code[i].end, i + 1);
+  }
+  return OkStatus();
+}
+
+Status Emitter::EmitInst(size_t number) {
+  const size_t outer = std::exchange(number_, number);
+  function_.SetLine(location());
+  Status status = LoweringOf(inst().opcode())(*this);
+  number_ = outer;
+  return status;
+}
+
+// ---- the instruction
+// -----------------------------------------------------------------------------
+
+ReportRecord Emitter::NewRecord(ReportRecord::Kind kind) const {
+  ReportRecord record;
+  record.kind = kind;
+  record.location = location();
+  return record;
+}
+
+Slots Emitter::TileOperand(size_t i, size_t slots) {
+  const Operand& operand = inst().operand[i];
+  if (!operand.IsTile()) return Slots(slots, ScalarOperand(i));
+  return register_tiles_.Convert(register_tiles_.Read(operand.value), operand.type,
+                                 register_tiles_.LayoutOf(operand.value),
+                                 inst_layouts().operand[i]);
+}
+
+void Emitter::SetResult(size_t r, const Slots& slots, const Slots& words) {
+  const uint32_t value = inst().results[r];
+  const LayoutId from = inst_layouts().result[r];
+  const LayoutId to = register_tiles_.LayoutOf(value);
+  if (from == to) return register_tiles_.Write(value, slots, words);
+  register_tiles_.Write(value,
+                        register_tiles_.Convert(slots, program_.type(value).dtype, from, to));
+}
+
+TileWindow Emitter::Window(const MemoryTile& memory, LayoutId layout,
+                           const std::vector<IndexValue>& start) {
+  TileWindow window{.memory = memory, .layout = layout, .tile = layouts_[layout]};
+  for (size_t d = 0; d < start.size(); ++d) {
+    window.root.push_back(index_.Add(memory.dims[d].origin, index_.Saturate(start[d])));
+  }
+  return window;
+}
+
+LowerFunction LoweringOf(Opcode opcode) {
+  static constexpr LowerFunction kFunctions[] = {
+#define INST(name, ...) &Lower##name,
+#include "isa/isa.def"
+#undef INST
+  };
+  return kFunctions[static_cast<size_t>(opcode)];
+}
+
+}  // namespace tarsia::compiler
