@@ -40,6 +40,15 @@ if(TARSIA_FUZZ)
   target_compile_options(tarsia_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# tarsia_compile_together(TARGET): compiles the sources of a target in groups, which takes less than
+# half the time, since most of it goes into the headers that they share. CMake leaves out sources
+# with options of their own.
+function(tarsia_compile_together target)
+  if(TARSIA_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
+  endif()
+endfunction()
+
 # tarsia_library(NAME PARTS subfolder... DEPENDS folder... PRIVATE lib...): the static library
 # tarsia_NAME of all *.cc in this folder, and in those of its subfolders. DEPENDS names folders
 # before this one; PRIVATE names other libraries.
@@ -52,6 +61,7 @@ function(tarsia_library name)
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
   if(sources)
     add_library(tarsia_${name} STATIC ${sources})
+    tarsia_compile_together(tarsia_${name})
   else()  # headers only
     add_library(tarsia_${name} STATIC ${PROJECT_SOURCE_DIR}/cmake/empty.cc)
   endif()
@@ -77,9 +87,9 @@ function(tarsia_sharded_test name target count)
 endfunction()
 
 # tarsia_unit_tests(FOLDER DEPENDS folder... PRIVATE lib...): the test binary unit_FOLDER of all
-# *.cc in this folder, and the test unit.FOLDER that runs it. There are no precompiled headers:
-# gtest.h alone costs little more than its precompiled form, and without them ccache works for a
-# fresh clone. gmock.h costs a second per file: include it only where it is used.
+# *.cc in this folder, and the test unit.FOLDER that runs it. The names of NAME_test.cc are in a
+# namespace NAME_test, so that files can be compiled together. gmock.h costs a second per group of
+# files: include it only where it is used.
 function(tarsia_unit_tests name)
   cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.cc)
@@ -87,6 +97,7 @@ function(tarsia_unit_tests name)
     return()
   endif()
   add_executable(unit_${name} ${sources})
+  tarsia_compile_together(unit_${name})
   target_link_libraries(unit_${name} PRIVATE tarsia_options tarsia_test_data ${ARG_PRIVATE}
     GTest::gmock GTest::gtest_main)
   foreach(dep ${ARG_DEPENDS})

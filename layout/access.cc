@@ -6,6 +6,7 @@
 
 #include "layout/checked.h"
 #include "layout/diagnostics.h"
+#include "support/align.h"
 
 namespace tarsia {
 namespace {
@@ -125,8 +126,6 @@ std::vector<uint64_t> Blocks(std::span<const uint64_t> addresses, int bytes, uin
 int64_t Warps(const TileAccess& access) {
   return (access.threads() + kWarpThreads - 1) / kWarpThreads;
 }
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 

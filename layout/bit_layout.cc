@@ -30,7 +30,7 @@ struct LaneRow {
   LanePiece { word, turn, mask }
 #define LANE(compute, bits, exponent, position, offset, ...) \
   {compute, bits, exponent, position, offset, {__VA_ARGS__}},
-constexpr LaneRow kRows[] = {
+constexpr LaneRow kLaneRows[] = {
 #include "layout/lanes.def"
 };
 #undef LANE
@@ -77,7 +77,7 @@ using LaneTables = std::array<std::array<std::array<LaneTable, kMostExponent>, 9
 LaneTables MakeTables() {
   LaneTables tables;
   std::array<std::array<std::array<uint8_t, kMostExponent>, 9>, 2> filled{};
-  for (const LaneRow& row : kRows) {
+  for (const LaneRow& row : kLaneRows) {
     const size_t compute = row.compute == kF16 ? 0 : 1;
     LaneTable& table = tables[compute][row.bits][row.exponent];
     const uint8_t pair = filled[compute][row.bits][row.exponent]++;

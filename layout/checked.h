@@ -2,6 +2,7 @@
 #ifndef TARSIA_LAYOUT_CHECKED_H_
 #define TARSIA_LAYOUT_CHECKED_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,12 +28,14 @@ inline std::optional<int64_t> CheckedMul(int64_t a, int64_t b) {
   return out;
 }
 
+inline bool HasZero(std::span<const int64_t> values) {
+  return std::ranges::find(values, 0) != values.end();
+}
+
 // The product of values that are not negative, if it is at most `limit`; 0 if one of them is 0.
 inline std::optional<int64_t> BoundedProduct(std::span<const int64_t> values, int64_t limit) {
+  if (HasZero(values)) return 0;
   int64_t out = 1;
-  for (const int64_t value : values) {
-    if (value == 0) return 0;
-  }
   for (const int64_t value : values) {
     if (__builtin_mul_overflow(out, value, &out) || out > limit) return std::nullopt;
   }

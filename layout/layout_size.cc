@@ -20,10 +20,6 @@ bool IsSmallEnough(std::span<const int64_t> shape) {
   return true;
 }
 
-bool HasZero(std::span<const int64_t> shape) {
-  return std::find(shape.begin(), shape.end(), 0) != shape.end();
-}
-
 }  // namespace
 
 LayoutSize::LayoutSize(const MemLayoutFamily& family, DType type) : family_(family), type_(type) {

@@ -17,7 +17,7 @@ using Mode = MemLayout::Mode;
 
 namespace {
 
-Status CheckShape(std::span<const int64_t> shape) {
+Status CheckMemoryShape(std::span<const int64_t> shape) {
   if (shape.size() > static_cast<size_t>(kMaxLayoutRank)) {
     return MakeDiagnostic(diag::kLayoutRank, {}, shape.size(), kMaxLayoutRank);
   }
@@ -33,10 +33,6 @@ Status CheckShape(std::span<const int64_t> shape) {
                           "elements");
   }
   return OkStatus();
-}
-
-bool HasZero(std::span<const int64_t> shape) {
-  return std::find(shape.begin(), shape.end(), 0) != shape.end();
 }
 
 // Refuses strides whose largest offset exceeds the limit.
@@ -74,7 +70,7 @@ std::vector<Mode> Merged(const std::vector<Mode>& modes) {
 }
 
 Result<MemLayout> Dense(std::span<const int64_t> shape, bool last_fastest) {
-  TARSIA_CHECK(CheckShape(shape));
+  TARSIA_CHECK(CheckMemoryShape(shape));
   Extents strides(shape.size());
   int64_t stride = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -101,7 +97,7 @@ Result<Swizzle> MakeSwizzle(int64_t base, int64_t bits, int64_t shift) {
 
 Result<MemLayout> MemLayout::FromModes(std::span<const int64_t> shape,
                                        std::vector<std::vector<Mode>> dims) {
-  TARSIA_CHECK(CheckShape(shape));
+  TARSIA_CHECK(CheckMemoryShape(shape));
   TARSIA_CHECK(CheckReach(dims));
   MemLayout out;
   out.shape_.assign(shape.begin(), shape.end());
@@ -136,7 +132,7 @@ Result<MemLayout> MemLayout::Strided(std::span<const int64_t> shape, std::span<c
   if (strides.size() != modes.size()) {
     return MakeDiagnostic(diag::kLayoutStrides, {}, strides.size(), modes.size());
   }
-  TARSIA_CHECK(CheckShape(shape));
+  TARSIA_CHECK(CheckMemoryShape(shape));
   std::vector<std::vector<Mode>> dims(shape.size());
   size_t next = 0;
   for (size_t dim = 0; dim < shape.size(); ++dim) {
@@ -229,7 +225,7 @@ std::shared_ptr<const PackedTile> Tabulate(const RegLayout& tile, const BitLayou
 
 Result<MemLayout> MemLayout::Packed(const RegLayout& tile, const BitLayout& bits,
                                     std::span<const int64_t> shape) {
-  TARSIA_CHECK(CheckShape(shape));
+  TARSIA_CHECK(CheckMemoryShape(shape));
   if (tile.shape().size() != shape.size()) {
     return MakeDiagnostic(diag::kPackedRank, {}, tile.rank(), shape.size());
   }

@@ -123,7 +123,8 @@ class Workshop:
     def configure(self):
         command = ["cmake", "-S", str(self.source), "-B", str(self.build), "-G", "Ninja",
                    "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1",
-                   "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1", "-DTARSIA_BENCH=OFF", "-DTARSIA_WERROR=OFF"]
+                   "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1", "-DTARSIA_BENCH=OFF", "-DTARSIA_WERROR=OFF",
+                   "-DTARSIA_UNITY=OFF"]
         if not run(command, self.log):
             raise Unusable(f"the unchanged sources do not configure; see {self.log}")
 

@@ -11,6 +11,7 @@
 #include "dtypes/bulk.h"
 #include "dtypes/cast_table.h"
 #include "isa/limits.h"
+#include "support/align.h"
 #include "support/extents.h"
 #include "vm/diagnostics.h"
 #include "vm/exec.h"
@@ -33,8 +34,6 @@ ExecFunction FunctionOf(Opcode opcode) {
   };
   return kFunctions[static_cast<size_t>(opcode)];
 }
-
-uint64_t AlignUp(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
 
 bool IsRegister(const ValuePlan& value) {
   return value.kind == ValueKind::kTile && value.space == Space::kRegister;

@@ -15,18 +15,12 @@
 #include "compiler/assemble/process.h"
 #include "compiler/assemble/tools.h"
 #include "compiler/diagnostics.h"
+#include "support/text.h"
 
 namespace tarsia::compiler {
 namespace {
 
 // --- the log ---
-
-std::string_view TakeLine(std::string_view& text) {
-  const size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  return line;
-}
 
 bool Contains(std::string_view line, std::string_view part) {
   return line.find(part) != std::string_view::npos;
@@ -57,11 +51,6 @@ bool IsWarning(std::string_view line) {
          (line.starts_with("ptxas warning") || Contains(line, "(C7") || Contains(line, "(C6"));
 }
 
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  return text;
-}
-
 // Path, size and time of the program identify its version: running it to ask would cost a process.
 std::string IdentityOf(const std::string& program) {
   std::error_code error;
@@ -89,7 +78,7 @@ Status Judge(const ProcessOutput& run, bool has_cubin) {
   if (ended_well) {
     return MakeDiagnostic(diag::kToolFailed, Location(), "ptxas", "it wrote no whole cubin");
   }
-  const std::string_view text = Trim(run.err.empty() ? run.out : run.err);
+  const std::string_view text = Trimmed(run.err.empty() ? run.out : run.err);
   if (!text.empty()) return MakeDiagnostic(diag::kAssembleFailed, Location(), "ptxas", text);
   return MakeDiagnostic(diag::kToolFailed, Location(), "ptxas",
                         run.exit_code ? fmt::format("it ended with exit code {}", *run.exit_code)

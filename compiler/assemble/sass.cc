@@ -30,27 +30,15 @@ constexpr OpcodeRow kOpcodeRows[] = {
 #define SASS_CLASS(constant, name)
 #define SASS_OPCODE(opcode, constant) {opcode, SassClass::constant},
 #include "compiler/assemble/sass.def"
+#include "support/text.h"
 #undef SASS_OPCODE
 #undef SASS_CLASS
 };
 
-std::string_view TakeLine(std::string_view& text) {
-  const size_t end = text.find('\n');
-  const std::string_view line = text.substr(0, end);
-  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-  return line;
-}
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 std::string_view TakeWord(std::string_view& text) {
   const size_t end = text.find(' ');
   const std::string_view word = text.substr(0, end);
-  text = end == std::string_view::npos ? std::string_view() : Trim(text.substr(end + 1));
+  text = end == std::string_view::npos ? std::string_view() : Trimmed(text.substr(end + 1));
   return word;
 }
 
@@ -82,8 +70,8 @@ std::optional<SassInstruction> InstructionOf(std::string_view line, uint32_t sou
   if (std::from_chars(line.data() + 2, address_end, out.address, 16).ptr != address_end) {
     return std::nullopt;
   }
-  std::string_view rest = Trim(line.substr(end + 2));
-  rest = Trim(rest.substr(0, rest.rfind(';')));
+  std::string_view rest = Trimmed(line.substr(end + 2));
+  rest = Trimmed(rest.substr(0, rest.rfind(';')));
   if (rest.starts_with("@")) out.guard = TakeWord(rest);
   out.opcode = TakeWord(rest);
   out.operands = rest;
@@ -196,7 +184,7 @@ std::vector<SassKernel> ParseSass(std::string_view text) {
   uint32_t source_line = 0;
   while (!text.empty()) {
     const std::string_view raw = TakeLine(text);
-    const std::string_view line = Trim(raw);
+    const std::string_view line = Trimmed(raw);
     if (line.starts_with(".section\t")) {
       const auto name = KernelOf(raw);
       in_code = name.has_value();
@@ -223,8 +211,8 @@ Result<std::string> DisassembleText(const std::string& cubin) {
   TARSIA_TRY(const ScratchFile file, ScratchFile::Make(".cubin", cubin));
   TARSIA_TRY(ProcessOutput run, RunProcess(nvdisasm, {"-c", "-g", file.path()}));
   // If the exit code is unknown, the output decides.
-  const bool good = run.exit_code ? *run.exit_code == 0 : !run.out.empty() && Trim(run.err).empty();
-  if (!good) return MakeDiagnostic(diag::kToolFailed, Location(), "nvdisasm", Trim(run.err));
+  const bool good = run.exit_code ? *run.exit_code == 0 : !run.out.empty() && Trimmed(run.err).empty();
+  if (!good) return MakeDiagnostic(diag::kToolFailed, Location(), "nvdisasm", Trimmed(run.err));
   return std::move(run.out);
 }
 

@@ -12,12 +12,12 @@
 namespace tarsia {
 namespace {
 
-struct Row {
+struct FragmentRow {
   std::string_view name;
   std::string_view text;
 };
 
-constexpr Row kRows[] = {
+constexpr FragmentRow kFragmentRows[] = {
 #define MMA(shape, type, a, b, c) \
   {"mma." shape "." type ".a", a}, {"mma." shape "." type ".b", b}, {"mma." shape "." type ".c", c},
 #define FRAGMENT(name, text) {name, text},
@@ -61,7 +61,7 @@ RegLayout Evaluate(const std::string& text) {
 class Table {
  public:
   Table() {
-    for (const Row& row : kRows) Add(std::string(row.name), std::string(row.text));
+    for (const FragmentRow& row : kFragmentRows) Add(std::string(row.name), std::string(row.text));
     for (const WgmmaRow& row : kWgmmaRows) {
       for (int n = 8; n <= 256; n += 8) {
         if (!WgmmaHasN(row.type, n)) continue;

@@ -17,14 +17,14 @@ void Add(const InstructionCounts& one, LineCounts* line) {
   line->classes[static_cast<size_t>(one.kind)] += one.counts.warp_instructions;
 }
 
-using Place = std::pair<uint32_t, uint32_t>;  // file, line
+using SourceLine = std::pair<uint32_t, uint32_t>;  // file, line
 
 // `place_of` gives the line that an instruction belongs to.
 template <typename F>
 std::vector<LineCounts> Group(const std::vector<InstructionCounts>& all, const F& place_of) {
-  std::map<Place, LineCounts> lines;
+  std::map<SourceLine, LineCounts> lines;
   for (const InstructionCounts& one : all) {
-    const Place place = place_of(one);
+    const SourceLine place = place_of(one);
     LineCounts& line = lines[place];
     line.file = place.first;
     line.line = place.second;
@@ -53,12 +53,12 @@ LineCounts LaunchCounts::Total() const {
 
 std::vector<LineCounts> LaunchCounts::ByLine() const {
   return Group(instructions,
-               [](const InstructionCounts& one) { return Place(0, one.location.line); });
+               [](const InstructionCounts& one) { return SourceLine(0, one.location.line); });
 }
 
 std::vector<LineCounts> LaunchCounts::BySourceLine() const {
   return Group(instructions, [](const InstructionCounts& one) {
-    return Place(one.source_file, one.source_line);
+    return SourceLine(one.source_file, one.source_line);
   });
 }
 

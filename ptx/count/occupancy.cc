@@ -2,6 +2,9 @@
 
 #include <cstddef>
 
+#include "ptx/table/types.h"
+#include "support/align.h"
+
 namespace tarsia::ptx {
 namespace {
 
@@ -10,7 +13,6 @@ constexpr uint32_t kQuarters = 4;
 constexpr uint32_t kRegisterUnit = 256;
 constexpr uint32_t kMostRegisters = 255;  // of a thread
 constexpr uint64_t kSharedUnit = 128;
-constexpr uint64_t kReservedShared = 1024;
 constexpr uint32_t kMostThreads = 1024;
 
 constexpr SmLimits kLimits[] = {
@@ -20,22 +22,17 @@ constexpr SmLimits kLimits[] = {
 #undef PTX_SM
 };
 
-template <typename T>
-T RoundUp(T value, T unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
 // Blocks that the registers are enough for.
 uint32_t ByRegisters(const SmLimits& limits, const BlockNeeds& needs, uint32_t warps) {
   if (needs.registers == 0) return limits.blocks;
   if (needs.registers > kMostRegisters) return 0;
-  const uint32_t of_warp = RoundUp(needs.registers * kWarpThreads, kRegisterUnit);
+  const uint32_t of_warp = AlignUp(needs.registers * kWarpThreads, kRegisterUnit);
   return limits.registers / kQuarters / of_warp * kQuarters / warps;
 }
 
 uint32_t BySharedMemory(const SmLimits& limits, const BlockNeeds& needs) {
   if (needs.shared_bytes > limits.block_shared_bytes) return 0;
-  const uint64_t of_block = RoundUp(needs.shared_bytes + kReservedShared, kSharedUnit);
+  const uint64_t of_block = AlignUp(needs.shared_bytes + kReservedShared, kSharedUnit);
   return static_cast<uint32_t>(limits.shared_bytes / of_block);
 }
 

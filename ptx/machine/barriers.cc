@@ -10,7 +10,7 @@ namespace tarsia::ptx {
 namespace {
 
 // The result of barrier.red, of `total` threads of which the predicate holds in `true_count`.
-uint32_t Reduced(const Inst& inst, uint32_t true_count, uint32_t total) {
+uint32_t BarrierResult(const Inst& inst, uint32_t true_count, uint32_t total) {
   if (inst.Has(Mod::kAnd)) return true_count == total ? 1 : 0;
   if (inst.Has(Mod::kOr)) return true_count != 0 ? 1 : 0;
   return true_count;
@@ -78,7 +78,7 @@ bool Barriers::TryComplete(Barrier* barrier) {
     Warp& warp = *waiter.warp;
     if (warp.checking()) warp.races().order().Adopt(waiter.mask, past);
     if (waiter.inst->Has(Mod::kRed)) {
-      const uint32_t value = Reduced(*waiter.inst, true_count, total);
+      const uint32_t value = BarrierResult(*waiter.inst, true_count, total);
       warp.FinishReduction(*waiter.inst, waiter.frame, waiter.mask, value);
     }
     Divergence::Wake(waiter.split);

@@ -10,11 +10,10 @@
 #include "ptx/machine/counter.h"
 #include "ptx/machine/warp.h"
 #include "ptx/memory/access.h"
+#include "ptx/race/race.h"
 
 namespace tarsia::ptx {
 namespace {
-
-constexpr uint8_t kAllBytes = 0xF;  // of a cell
 
 // ---- harmless conflicts ----------------------------------------------------------------------
 

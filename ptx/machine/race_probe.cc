@@ -7,13 +7,13 @@
 #include "ptx/machine/cluster.h"
 #include "ptx/machine/conflict_report.h"
 #include "ptx/machine/warp.h"
+#include "ptx/race/race.h"
 #include "ptx/race/record_access.h"
 
 namespace tarsia::ptx {
 namespace {
 
 constexpr uint64_t kCellBytes = ShadowRange::kCellBytes;
-constexpr uint8_t kAllBytes = 0xF;  // of a cell
 
 Strength StrengthOf(const Inst& inst) {
   return static_cast<Strength>(inst.semantics & kStrengthBits);

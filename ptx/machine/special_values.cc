@@ -29,6 +29,7 @@ uint64_t SpecialValue(Warp& warp, Special special, int lane) {
     return value;
 #define PTX_SPECIAL_ZERO(constant, name, bytes) PTX_SPECIAL(constant, name, bytes, 0)
 #include "ptx/table/specials.def"
+#include "ptx/table/types.h"
 #undef PTX_SPECIAL
   }
   return 0;

@@ -6,12 +6,10 @@
 #include <cstring>
 #include <iterator>
 
+#include "support/align.h"
+
 namespace tarsia::ptx {
-namespace {
-
-uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
-
-}  // namespace
+namespace {}  // namespace
 
 Heap::Heap(uint64_t bytes, CBytes data, CBytes defined)
     : capacity_(bytes), data_(std::move(data)), defined_(std::move(defined)) {
@@ -30,17 +28,17 @@ std::unique_ptr<Heap> Heap::Make(uint64_t bytes) {
 
 // A block of at most a chunk lies within one; a larger one begins with a chunk.
 uint64_t Heap::NextAddress(uint64_t bytes) {
-  if (next_ % kChunk + bytes > kChunk) next_ = RoundUp(next_, kChunk);
+  if (next_ % kChunk + bytes > kChunk) next_ = AlignUp(next_, kChunk);
   const uint64_t address = next_;
-  next_ += RoundUp(bytes, kAlign) + kGap;
-  if (bytes > kChunk) next_ = RoundUp(next_, kChunk);
+  next_ += AlignUp(bytes, kAlign) + kGap;
+  if (bytes > kChunk) next_ = AlignUp(next_, kChunk);
   return address;
 }
 
 uint64_t Heap::Allocate(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes == 0 || bytes > capacity_) return 0;
-  const uint64_t size = RoundUp(bytes, kAlign);
+  const uint64_t size = AlignUp(bytes, kAlign);
   const auto found =
       std::ranges::find_if(room_, [&](const auto& hole) { return hole.second >= size; });
   if (found == room_.end() || next_ - kHeapBase > kHeapWindow / 2) return 0;
@@ -67,7 +65,7 @@ bool Heap::Free(uint64_t address) {
 // Joins a block's room to what lies beside it.
 void Heap::GiveBack(const Block& block) {
   uint64_t offset = block.offset;
-  uint64_t size = RoundUp(block.bytes, kAlign);
+  uint64_t size = AlignUp(block.bytes, kAlign);
   auto after = room_.lower_bound(offset);
   if (after != room_.end() && after->first == offset + size) {
     size += after->second;

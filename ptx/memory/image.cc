@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "ptx/table/diagnostics.h"
+#include "ptx/table/types.h"
+#include "support/align.h"
 
 namespace tarsia::ptx {
 namespace {
@@ -12,8 +14,6 @@ namespace {
 bool IsGlobal(const Variable& variable) {
   return variable.space == Space::kGlobal || variable.space == Space::kConst;
 }
-
-uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
 
 }  // namespace
 
@@ -111,12 +111,12 @@ void Image::PlaceShared(const std::vector<uint32_t>& functions, EntryImage* imag
       dynamic_align = std::max(dynamic_align, variables[i].align);
       continue;
     }
-    at = RoundUp(at, variables[i].align);
+    at = AlignUp(at, variables[i].align);
     image->shared_addresses[i] = at;
     at += variables[i].bytes;
   }
   image->static_shared = at - kSharedBase - image->reserved;
-  image->dynamic_offset = RoundUp(at, dynamic_align) - kSharedBase;
+  image->dynamic_offset = AlignUp(at, dynamic_align) - kSharedBase;
   for (size_t i = 0; i < variables.size(); ++i) {
     if (variables[i].dynamic) image->shared_addresses[i] = kSharedBase + image->dynamic_offset;
   }

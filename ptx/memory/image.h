@@ -28,9 +28,6 @@ inline constexpr uint64_t kSharedWindowBytes = 32 * kSharedPeers;
 // and the address becomes one within that.
 Space ResolveGeneric(Space space, uint64_t* address);
 
-// The bytes of a block's shared memory that a GPU keeps for itself and cooperative groups.
-inline constexpr uint64_t kReservedShared = 1024;
-
 // What an entry needs besides its code; by function number.
 struct EntryImage {
   const Function* entry = nullptr;

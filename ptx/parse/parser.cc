@@ -7,14 +7,13 @@
 #include "ptx/parse/function_address.h"
 #include "ptx/table/builtins.h"
 #include "ptx/table/semantics.h"
+#include "support/align.h"
 #include "support/printable.h"
 
 namespace tarsia::ptx {
 namespace {
 
 constexpr int kNewestMajor = 9;  // of the versions of PTX
-
-uint64_t RoundUp(uint64_t value, uint64_t align) { return (value + align - 1) / align * align; }
 
 // Which function of CUDA a declaration is of.
 Builtin BuiltinOf(const Function& function) {
@@ -275,7 +274,7 @@ bool Parser::ParseFunctionParams(Function* function, std::vector<Param>* params,
     Symbol symbol;
     symbol.bytes = param.bytes;
     if (entry) {
-      param.offset = RoundUp(function->param_bytes, param.align);
+      param.offset = AlignUp(function->param_bytes, param.align);
       function->param_bytes = param.offset + param.bytes;
       symbol.kind = Symbol::Kind::kEntryParam;
     } else {

@@ -10,8 +10,6 @@
 namespace tarsia::ptx {
 namespace {
 
-bool IsSubset(uint8_t bytes, uint8_t of) { return (bytes & ~of) == 0; }
-
 std::optional<Hazard> HazardWithWrite(const AccessRecord& record, uint8_t bytes,
                                       const Accessor& by) {
   if ((record.bytes & bytes) == 0) return std::nullopt;

@@ -19,6 +19,11 @@
 
 namespace tarsia::ptx {
 
+// The bytes of a cell, a bit each.
+inline constexpr uint8_t kAllBytes = 0xF;
+
+[[nodiscard]] inline bool IsSubset(uint8_t bytes, uint8_t of) { return (bytes & ~of) == 0; }
+
 // The actor of an access.
 struct Accessor {
   uint32_t block = 0;

@@ -6,8 +6,6 @@
 namespace tarsia::ptx {
 namespace {
 
-bool IsSubset(uint8_t bytes, uint8_t of) { return (bytes & ~of) == 0; }
-
 bool IsSameWarp(const AccessRecord& record, const Accessor& by) {
   return record.block == by.block && record.actor / kLanes == by.actor / kLanes;
 }

@@ -6,7 +6,7 @@
 namespace tarsia::ptx {
 namespace {
 
-constexpr TypeInfo kTypes[] = {
+constexpr TypeInfo kTypeInfos[] = {
     {"", 0, TypeKind::kNone},
 #define PTX_TYPE(constant, name, bits, kind) {name, bits, TypeKind::kind},
 #include "ptx/table/types.def"
@@ -37,7 +37,7 @@ std::optional<Enum> FindIn(const NameMap<Enum>& map, std::string_view name) {
 
 }  // namespace
 
-const TypeInfo& InfoOf(Type type) { return kTypes[static_cast<size_t>(type)]; }
+const TypeInfo& InfoOf(Type type) { return kTypeInfos[static_cast<size_t>(type)]; }
 
 std::optional<Type> FindType(std::string_view name) {
   static const NameMap<Type> map = {

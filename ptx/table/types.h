@@ -49,6 +49,9 @@ inline constexpr int kModCount = 0
 std::string_view NameOf(Mod mod);
 std::optional<Mod> FindMod(std::string_view name);
 
+// The bytes of a block's shared memory that a GPU keeps for itself and cooperative groups.
+inline constexpr uint64_t kReservedShared = 1024;
+
 enum class Special : uint8_t {
 #define PTX_SPECIAL(constant, name, bytes, ...) constant,
 #include "ptx/table/specials.def"

@@ -73,7 +73,7 @@ tarsia_status ReadExecuteOptions(const tarsia_plan& plan, const tarsia_execute_o
 }
 
 // A finding says how often it occurred, and in which block first.
-Diagnostic Describe(const launch::Finding& finding) {
+Diagnostic ToDiagnostic(const launch::Finding& finding) {
   Diagnostic out = finding.diagnostic;
   const auto [x, y, z] = finding.block;
   std::string where = fmt::format("in block ({}, {}, {})", x, y, z);
@@ -100,7 +100,7 @@ tarsia_status Finish(const tarsia_plan& plan, const runtime::LaunchResult& resul
   tarsia_diagnostics findings;
   findings.source = plan.source;
   for (const launch::Finding& finding : result.report.findings)
-    findings.list.Add(Describe(finding));
+    findings.list.Add(ToDiagnostic(finding));
   tarsia_status status = TARSIA_STATUS_OK;
   if (!result.report.findings.empty()) {
     status = FailText(TARSIA_STATUS_FINDINGS, findings.list.Render(*plan.source));

@@ -8,6 +8,7 @@
 
 #include "dtypes/simd.h"
 #include "runtime/diagnostics.h"
+#include "support/align.h"
 #include "support/elapsed.h"
 
 namespace tarsia::runtime {
@@ -52,10 +53,9 @@ class CpuDevice final : public Device {
 
   Result<DevicePointer> Allocate(uint64_t bytes) override {
     if (bytes == 0) return DevicePointer{nullptr};
-    void* const memory =
-        bytes > SIZE_MAX - kAlignment
-            ? nullptr
-            : std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    void* const memory = bytes > SIZE_MAX - kAlignment
+                             ? nullptr
+                             : std::aligned_alloc(kAlignment, AlignUp(bytes, kAlignment));
     if (memory == nullptr) return MakeDiagnostic(diag::kApiOutOfMemoryBytes, Location(), bytes);
     return memory;
   }

@@ -19,7 +19,9 @@ namespace {
 
 using GpuPointer = std::shared_ptr<const cuda::Gpu>;
 
-cuda::CuDevicePtr AddressOf(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+cuda::CuDevicePtr DeviceAddress(const void* pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
+}
 cuda::CuStream ToStream(StreamHandle stream) { return static_cast<cuda::CuStream>(stream); }
 
 bool LeavesCodeToDriver() {
@@ -161,28 +163,30 @@ class CudaDevice final : public Device {
     return reinterpret_cast<DevicePointer>(address);
   }
 
-  Status Free(DevicePointer memory) override { return cuda::FreeMemory(*gpu_, AddressOf(memory)); }
+  Status Free(DevicePointer memory) override {
+    return cuda::FreeMemory(*gpu_, DeviceAddress(memory));
+  }
 
   Status Write(DevicePointer to, const void* from, uint64_t bytes, StreamHandle stream) override {
     if (bytes == 0) return OkStatus();
     TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(stream), "writing memory"));
-    TARSIA_CHECK(cuda::CopyIn(*gpu_, AddressOf(to), from, bytes, ToStream(stream)));
+    TARSIA_CHECK(cuda::CopyIn(*gpu_, DeviceAddress(to), from, bytes, ToStream(stream)));
     return Synchronize(stream);
   }
 
   Status Read(void* to, DevicePointer from, uint64_t bytes, StreamHandle stream) override {
     if (bytes == 0) return OkStatus();
     TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(stream), "reading memory"));
-    TARSIA_CHECK(cuda::CopyOut(*gpu_, to, AddressOf(from), bytes, ToStream(stream)));
+    TARSIA_CHECK(cuda::CopyOut(*gpu_, to, DeviceAddress(from), bytes, ToStream(stream)));
     return Synchronize(stream);
   }
 
   Status Fill(DevicePointer to, uint8_t value, uint64_t bytes, StreamHandle stream) override {
-    return cuda::Fill(*gpu_, AddressOf(to), value, bytes, ToStream(stream));
+    return cuda::Fill(*gpu_, DeviceAddress(to), value, bytes, ToStream(stream));
   }
 
   Status FillWords(DevicePointer to, uint32_t value, uint64_t words, StreamHandle stream) override {
-    return cuda::Fill(*gpu_, AddressOf(to), value, words, ToStream(stream));
+    return cuda::Fill(*gpu_, DeviceAddress(to), value, words, ToStream(stream));
   }
 
   Result<StreamHandle> CreateStream() override {

@@ -4,11 +4,13 @@
 
 #include "compiler/diagnostics.h"
 #include "runtime/diagnostics.h"
+#include "support/align.h"
 
 namespace tarsia::runtime {
 namespace {
 
 using compiler::CompiledKernel;
+using compiler::kWorkspaceAlignment;
 using compiler::ReportHeader;
 using compiler::ReportRecord;
 using compiler::Workspace;
@@ -17,9 +19,6 @@ using compiler::Workspace;
 // of which a few are enough.
 constexpr uint64_t kPrintRoom = uint64_t{1} << 20;
 constexpr uint64_t kExtentRoom = 2048;
-constexpr uint64_t kAlignment = compiler::kWorkspaceAlignment;
-
-uint64_t AlignUp(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
 uint64_t RequestedRoom(const CompiledKernel& kernel) {
   const auto has = [&](ReportRecord::Kind kind) {
@@ -79,7 +78,7 @@ Result<WorkspacePlan::Piece> WorkspacePlan::MakePiece(const Program& program,
 }
 
 uint64_t WorkspacePlan::ReportBytes(uint64_t room) const {
-  return has_report_ ? AlignUp(sizeof(ReportHeader) + room) : 0;
+  return has_report_ ? AlignUp(sizeof(ReportHeader) + room, kWorkspaceAlignment) : 0;
 }
 
 Result<uint64_t> WorkspacePlan::ConstantBytes(const Program& program, uint64_t room) const {
@@ -102,7 +101,7 @@ Status WorkspacePlan::ChooseRoom(const Program& program, const CompiledKernel& k
   TARSIA_CHECK(CheckLimit(program, least));
   const bool grows = std::any_of(pieces_.begin(), pieces_.end(),
                                  [](const Piece& piece) { return !piece.size.constant(); });
-  const uint64_t left = (limit_ - least) / kAlignment * kAlignment;
+  const uint64_t left = (limit_ - least) / kWorkspaceAlignment * kWorkspaceAlignment;
   report_room_ = std::min(report_room_, grows ? left / 2 : left);
   return OkStatus();
 }
@@ -118,7 +117,7 @@ Result<uint64_t> WorkspacePlan::BytesOf(const Program& program, const Piece& pie
   launch::TileSize::Shape shape;
   TARSIA_CHECK(piece.size.ShapeOf(program, scalars, &shape));
   TARSIA_TRY(const uint64_t bytes, piece.size.BytesOf(program, shape));
-  return AlignUp(bytes);
+  return AlignUp(bytes, kWorkspaceAlignment);
 }
 
 Status WorkspacePlan::LayOut(const Program& program, const uint64_t* scalars,

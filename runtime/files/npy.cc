@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-struct NamedType {
+struct NpyType {
   std::string_view name;  // without the byte order
   DType type;
 };
-constexpr NamedType kTypes[] = {
+constexpr NpyType kNpyTypes[] = {
     {"f2", kF16},      {"f4", kF32}, {"f8", kF64}, {"i1", kI8},  {"i2", kI16},
     {"i4", kI32},      {"i8", kI64}, {"u1", kU8},  {"u2", kU16}, {"u4", kU32},
     {"b1", kBoolType}, {"u8", kU64}, {"c8", kC64},
@@ -147,7 +147,7 @@ Status FindType(const std::string& descr, TensorInfo* out) {
     out->item_bytes = static_cast<uint64_t>(bytes);
     return OkStatus();
   }
-  for (const NamedType& row : kTypes) {
+  for (const NpyType& row : kNpyTypes) {
     if (row.name != name) continue;
     if (order == '>' && row.type.bits > 8) {
       return MakeDiagnostic(diag::kNpyByteOrder, Location(), descr);
@@ -204,7 +204,7 @@ Result<TensorInfo> ReadNpyHeader(const InputFile& file) {
 }
 
 std::string NpyTypeName(DType type) {
-  for (const NamedType& row : kTypes) {
+  for (const NpyType& row : kNpyTypes) {
     if (row.type == type) return (type.bits == 8 ? "|" : "<") + std::string(row.name);
   }
   return "";

@@ -8,11 +8,11 @@
 namespace tarsia {
 namespace {
 
-struct NamedType {
+struct SafetensorsType {
   std::string_view name;
   DType type;
 };
-constexpr NamedType kTypes[] = {
+constexpr SafetensorsType kSafetensorsTypes[] = {
     {"F16", kF16},       {"BF16", kBF16}, {"F32", kF32},          {"F64", kF64},
     {"I8", kI8},         {"I16", kI16},   {"I32", kI32},          {"I64", kI64},
     {"U8", kU8},         {"U16", kU16},   {"U32", kU32},          {"U64", kU64},
@@ -73,7 +73,7 @@ class HeaderHandler final : public nlohmann::json_sax<nlohmann::json> {
     if (state_ != State::kDType) return Bad("a text where none belongs");
     TensorInfo& tensor = tensors.back().tensor;
     tensor.type_name = text.substr(0, 32);
-    for (const NamedType& row : kTypes) {
+    for (const SafetensorsType& row : kSafetensorsTypes) {
       if (row.name != text) continue;
       tensor.type = row.type;
       tensor.item_bytes = row.type.bits / 8;
@@ -268,7 +268,7 @@ Result<TensorInfo> FindTensor(const std::vector<NamedTensor>& tensors, std::stri
 }
 
 std::string_view SafetensorsTypeName(DType type) {
-  for (const NamedType& row : kTypes) {
+  for (const SafetensorsType& row : kSafetensorsTypes) {
     if (row.type == type) return row.name;
   }
   return "";

@@ -70,7 +70,7 @@ Status Launch(Device& device, const Program& program, std::span<const Argument> 
 }
 
 // More than any case needs; stops endless loops.
-constexpr const char* kMaxInstructions = "20000000";
+constexpr const char* kDriverLimit = "20000000";
 
 std::string_view Which() {
   const char* const text = std::getenv("TARSIA_CUDA_WITNESS");
@@ -88,7 +88,7 @@ CudaWitness::CudaWitness() {
   name_ = emulated_ ? "cuda:0 over the emulated driver" : "cuda:0";
   if (emulated_) {
     setenv(runtime::kCudaCodeVariable, "ptx", 0);  // do not search for an assembler
-    setenv("TARSIA_EMULATED_LIMIT", kMaxInstructions, 0);
+    setenv("TARSIA_EMULATED_LIMIT", kDriverLimit, 0);
   }
   machine_ = std::make_unique<Machine>(emulated_ ? TARSIA_EMULATED_DRIVER : "");
   const Status opened = machine_->Open();

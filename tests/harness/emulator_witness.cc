@@ -9,7 +9,7 @@ namespace tarsia::harness {
 namespace {
 
 // More than any case needs; stops endless loops.
-constexpr uint64_t kMaxInstructions = 4'000'000;
+constexpr uint64_t kEmulatorLimit = 4'000'000;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Outcome EmulatorWitness::Run(const Program& program, const SourceFile& source,
   if (made->kernel == nullptr) return out;
   vm::LaunchOptions options;
   options.threads = 1;
-  options.max_instructions = kMaxInstructions;
+  options.max_instructions = kEmulatorLimit;
   options.print = [&out](std::string_view line) { out.lines.emplace_back(line); };
   const auto launched = LaunchOn(*made->device, *made->kernel, arguments, options);
   if (launched.ok()) {

@@ -8,7 +8,7 @@ namespace tarsia::harness {
 namespace {
 
 // More than any case needs; stops endless loops.
-constexpr uint64_t kMaxInstructions = 50'000'000;
+constexpr uint64_t kInterpreterLimit = 50'000'000;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Outcome InterpreterWitness::Run(const Program& program, const SourceFile& source
   }
   vm::LaunchOptions options;
   options.check = check_;
-  options.max_instructions = kMaxInstructions;
+  options.max_instructions = kInterpreterLimit;
   options.print = [&out](std::string_view line) { out.lines.emplace_back(line); };
   const auto report = vm::Launch(program, arguments, options);
   if (!report.ok()) {

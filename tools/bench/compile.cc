@@ -7,10 +7,6 @@
 namespace tarsia::tools::bench {
 namespace {
 
-std::string ErrorOf(tarsia_status status) {
-  return status == TARSIA_STATUS_OK ? "" : tarsia_last_error();
-}
-
 // The stages that a case measures, all starting from text.
 enum class Stage : uint8_t { kRead, kPtx, kCubin };
 

@@ -6,6 +6,7 @@
 
 #include "dtypes/bits.h"
 #include "dtypes/convert.h"
+#include "tools/bench/suite.h"
 #include "tools/workspace.h"
 
 namespace tarsia::tools::bench {
@@ -13,10 +14,6 @@ namespace {
 
 constexpr uint16_t kPoison = 0x7E00;  // a NaN of f16
 constexpr uint16_t kOneF16 = 0x3C00;
-
-std::string ErrorOf(tarsia_status status) {
-  return status == TARSIA_STATUS_OK ? "" : tarsia_last_error();
-}
 
 }  // namespace
 

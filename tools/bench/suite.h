@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tarsia/tarsia.h"
+
 namespace tarsia::tools::bench {
 
 // The least time that a case can take on this machine, from a measurement here.
@@ -15,6 +17,11 @@ struct Floor {
   double seconds = 0;  // 0: unknown
   std::string what;    // "5.2 MB at the measured 11.3 GB/s"
 };
+
+// The message of the call that returned `status`; "" if it succeeded.
+inline std::string ErrorOf(tarsia_status status) {
+  return status == TARSIA_STATUS_OK ? "" : tarsia_last_error();
+}
 
 // A case holds its data from Prepare on. Functions return "" or an error message.
 class Case {

@@ -8,6 +8,7 @@
 
 #include "dtypes/convert.h"
 #include "runtime/files/file.h"
+#include "support/text.h"
 #include "tools/diagnostics.h"
 #include "tools/modules.h"
 #include "tools/output.h"
@@ -47,12 +48,6 @@ std::optional<Problem> Parse(std::string_view text, Suppression* out) {
   out->file = place.substr(0, colon);
   out->line = static_cast<uint32_t>(*line);
   return std::nullopt;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
 }
 
 // Whether `end` is a whole path, or its end after a slash.

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "runtime/diagnostics.h"
+#include "support/text.h"
 
 namespace tarsia::tools {
 namespace {
@@ -159,11 +160,11 @@ void AppendFindings(const ptx::LaunchReport& report, const ptx::Module& module, 
 namespace {
 
 // A column of the table of lines; columns of only zeros are omitted.
-struct Column {
+struct LineColumn {
   std::string_view head;
   uint64_t ptx::Counts::* field;
 };
-constexpr Column kColumns[] = {
+constexpr LineColumn kLineColumns[] = {
     {"warps", &ptx::Counts::warp_instructions},
     {"threads", &ptx::Counts::thread_instructions},
     {"sectors", &ptx::Counts::global_sectors},
@@ -179,16 +180,9 @@ constexpr Column kColumns[] = {
 
 constexpr size_t kTextWidth = 60;
 
-std::string_view Trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return "";
-  text = text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
-  return text.substr(0, kTextWidth);
-}
-
 // A row: the line number, its counts, its text. A count of 0 is a dot.
 std::string RowText(std::string_view line, const ptx::Counts& counts,
-                    const std::vector<Column>& columns, const std::vector<size_t>& widths,
+                    const std::vector<LineColumn>& columns, const std::vector<size_t>& widths,
                     std::string_view text) {
   std::string row = fmt::format("{:>6}", line);
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -224,10 +218,10 @@ std::string BytesText(const ptx::Counts& counts) {
 
 std::string CountsText(const ptx::LaunchCounts& counts, const SourceFile& source) {
   const ptx::LineCounts total = counts.Total();
-  std::vector<Column> columns;
+  std::vector<LineColumn> columns;
   std::vector<size_t> widths;
   std::string text = fmt::format("{:>6}", "line");
-  for (const Column& column : kColumns) {
+  for (const LineColumn& column : kLineColumns) {
     if (total.counts.*column.field == 0) continue;
     columns.push_back(column);
     widths.push_back(
@@ -237,7 +231,7 @@ std::string CountsText(const ptx::LaunchCounts& counts, const SourceFile& source
   text += "\n";
   for (const ptx::LineCounts& line : counts.ByLine()) {
     text += RowText(std::to_string(line.line), line.counts, columns, widths,
-                    Trimmed(source.Line(line.line)));
+                    Trimmed(source.Line(line.line)).substr(0, kTextWidth));
   }
   text += RowText("total", total.counts, columns, widths, "");
   text += "classes of instructions: " + ClassesText(total.classes) + "\n";

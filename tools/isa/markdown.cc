@@ -64,7 +64,7 @@ constexpr FamilyText kFamilyTexts[] = {
     {Family::kSync, "Synchronisation", ""},
 };
 
-std::string Entry(const InstRow& row) {
+std::string RowEntry(const InstRow& row) {
   std::string out =
       fmt::format("\n### `{}`\n\n    {}\n\n{}\n", row.mnemonic, Signature(row), Wrap(row.doc, 100));
   if (row.operands.size() + row.attrs.size() != 0) out += "\n";
@@ -83,7 +83,7 @@ std::string Family(const FamilyText& family) {
   std::string out = fmt::format("\n## {}\n", family.title);
   if (!family.text.empty()) out += fmt::format("\n{}\n", Wrap(family.text, 100));
   for (const InstRow& row : AllInstructions()) {
-    if (row.family == family.family) out += Entry(row);
+    if (row.family == family.family) out += RowEntry(row);
   }
   return out;
 }

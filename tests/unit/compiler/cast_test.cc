@@ -9,7 +9,7 @@
 #include "tests/unit/compiler/host_code.h"
 #include "tests/unit/compiler/operations.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::cast_test {
 namespace {
 
 struct CastList {
@@ -114,4 +114,4 @@ INSTANTIATE_TEST_SUITE_P(AllTypes, Casts, testing::ValuesIn(AllDTypes().begin(),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::cast_test

@@ -10,7 +10,7 @@
 #include <iterator>
 #include <string>
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::cubin_cache_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -112,4 +112,4 @@ TEST_F(CubinCacheTest, KeepsNothingWithoutTheVariable) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::cubin_cache_test

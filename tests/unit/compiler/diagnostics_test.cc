@@ -15,7 +15,7 @@
 #include "compiler/llvm/backend.h"
 #include "tests/unit/compiler/programs.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::diagnostics_test {
 namespace {
 
 TEST(Diagnostics, UnknownTarget) {
@@ -98,4 +98,4 @@ TEST(Diagnostics, AssembleFailed) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::diagnostics_test

@@ -17,7 +17,7 @@
 #include "tests/unit/compiler/host_code.h"
 #include "tests/unit/compiler/operations.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::elementwise_test {
 namespace {
 
 using arith::BF16;
@@ -361,4 +361,4 @@ TEST(Fma, RoundsOnce) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::elementwise_test

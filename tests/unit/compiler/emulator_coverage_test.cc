@@ -21,7 +21,7 @@
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/operations.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::emulator_coverage_test {
 namespace {
 
 // ---- inline assembly ---------------------------------------------------------------------------
@@ -164,4 +164,4 @@ INSTANTIATE_TEST_SUITE_P(Target, EmulatorKnows,
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::emulator_coverage_test

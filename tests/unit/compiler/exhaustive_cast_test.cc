@@ -14,7 +14,7 @@
 #include "tests/unit/compiler/emulated_code.h"
 #include "tests/unit/compiler/operations.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::exhaustive_cast_test {
 namespace {
 
 constexpr DType kWide[] = {kF16, kBF16, kF32};
@@ -132,4 +132,4 @@ INSTANTIATE_TEST_SUITE_P(Target, ExhaustiveCasts,
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::exhaustive_cast_test

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::facts_test {
 namespace {
 
 constexpr int64_t kMost = 24;
@@ -91,4 +91,4 @@ TEST(Facts, WrapAndCut) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::facts_test

@@ -10,7 +10,7 @@
 #include "compiler/tile_layout.h"
 #include "tests/unit/compiler/programs.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::plan_test {
 namespace {
 
 SharedPlan PlanOf(const std::string& text) {
@@ -176,4 +176,4 @@ kernel k(%x: ptr<f32>)
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::plan_test

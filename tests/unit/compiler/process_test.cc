@@ -26,7 +26,7 @@
 
 extern char** environ;
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::process_test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -329,4 +329,4 @@ TEST(ScratchFile, IsOpenInNoOtherChild) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::process_test

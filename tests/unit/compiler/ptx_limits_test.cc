@@ -12,7 +12,7 @@
 #include "isa/validate.h"
 #include "tests/unit/compiler/programs.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::ptx_limits_test {
 namespace {
 
 void ExpectAssembles(const CompiledKernel& kernel, Target target) {
@@ -94,4 +94,4 @@ TEST(PtxLimits, AnyNameOfAFile) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::ptx_limits_test

@@ -15,7 +15,7 @@
 #include "ptx/parse/module.h"
 #include "ptx/table/table.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::ptx_order_test {
 namespace {
 
 constexpr char kHopper[] = R"(cvta.to.global.u64 %d3, %d4;
@@ -418,4 +418,4 @@ TEST(PtxOrder, EveryRowWithSeveralWordsHasAForm) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::ptx_order_test

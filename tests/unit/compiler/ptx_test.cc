@@ -11,7 +11,7 @@
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/operations.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::ptx_test {
 namespace {
 
 std::string PtxOf(const std::vector<Operation>& operations, Target target) {
@@ -133,4 +133,4 @@ TEST(Assemble, SaysWhatPtxasRefuses) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::ptx_test

@@ -8,7 +8,7 @@
 #include "compiler/assemble/tools.h"
 #include "compiler/target.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::ptx_tools_test {
 namespace {
 
 TEST(PtxasLog, GivesResourcesByKernel) {
@@ -171,4 +171,4 @@ TEST(Targets, AreFoundByName) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::ptx_tools_test

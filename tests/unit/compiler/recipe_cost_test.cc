@@ -18,7 +18,7 @@
 #include "tests/data/test_data.h"
 #include "tests/unit/compiler/recipe_kernel.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::recipe_cost_test {
 namespace {
 
 constexpr int kTiles[] = {2, 4};
@@ -194,4 +194,4 @@ TEST(RecipeCost, IsWithinItsBounds) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::recipe_cost_test

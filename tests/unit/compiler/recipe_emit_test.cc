@@ -10,7 +10,7 @@
 #include "layout/recipe.h"
 #include "tests/unit/compiler/programs.h"
 
-namespace tarsia::compiler {
+namespace tarsia::compiler::recipe_emit_test {
 namespace {
 
 constexpr RecipeForm kForms[] = {RecipeForm::kUnpack, RecipeForm::kCast};
@@ -76,4 +76,4 @@ TEST(RecipeEmit, ContiguousCodesThatComeAsWords) {
 }
 
 }  // namespace
-}  // namespace tarsia::compiler
+}  // namespace tarsia::compiler::recipe_emit_test

@@ -11,7 +11,7 @@
 
 #include "tests/unit/dtypes/oracle.h"
 
-namespace tarsia::arith {
+namespace tarsia::arith::arith_test {
 namespace {
 
 constexpr float kInfF = std::numeric_limits<float>::infinity();
@@ -305,4 +305,4 @@ TEST(ArithTest, UlpError) {
 }
 
 }  // namespace
-}  // namespace tarsia::arith
+}  // namespace tarsia::arith::arith_test

@@ -9,7 +9,7 @@
 
 #include "dtypes/simd.h"
 
-namespace tarsia {
+namespace tarsia::bits_test {
 namespace {
 
 // Bit k of a stream, by definition.
@@ -163,4 +163,4 @@ TEST(BitsTest, BytesForBits) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::bits_test

@@ -16,7 +16,7 @@
 #include "dtypes/simd.h"
 #include "tests/unit/dtypes/oracle.h"
 
-namespace tarsia {
+namespace tarsia::bulk_test {
 namespace {
 
 std::vector<uint8_t> Containers(DType type, const std::vector<uint64_t>& codes) {
@@ -241,4 +241,4 @@ TEST(BulkTest, EveryInstructionSetAgrees) {
 TEST(BulkTest, TellsItsInstructionSet) { EXPECT_GT(std::strlen(internal::BulkTargetName()), 0u); }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::bulk_test

@@ -11,7 +11,7 @@
 #include "dtypes/dtype.h"
 #include "tests/unit/dtypes/oracle.h"
 
-namespace tarsia {
+namespace tarsia::convert_test {
 namespace {
 
 using oracle::kInf;
@@ -352,4 +352,4 @@ TEST(ConvertTest, BoolAndComplex) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::convert_test

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace tarsia {
+namespace tarsia::dtype_test {
 namespace {
 
 TEST(DTypeTest, TableHoldsEveryDocumentedName) {
@@ -128,4 +128,4 @@ TEST(DTypeTest, Containers) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::dtype_test

@@ -19,7 +19,7 @@
 #include "dtypes/convert.h"
 #include "tests/unit/dtypes/rational.h"
 
-namespace tarsia {
+namespace tarsia::exhaustive_test {
 namespace {
 
 using rational::Dyadic;
@@ -302,4 +302,4 @@ INSTANTIATE_TEST_SUITE_P(Types, AllOfF32Test, testing::ValuesIn(SmallTypes()),
                          [](const auto& row) { return std::string(DTypeName(row.param)); });
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::exhaustive_test

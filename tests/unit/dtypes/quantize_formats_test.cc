@@ -17,7 +17,7 @@
 #include "tests/data/test_data.h"
 #include "tests/unit/dtypes/oracle.h"
 
-namespace tarsia {
+namespace tarsia::quantize_formats_test {
 namespace {
 
 // Normally distributed numbers, with occasional outliers.
@@ -384,4 +384,4 @@ TEST(CodebookTest, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::quantize_formats_test

@@ -11,7 +11,7 @@
 
 #include "dtypes/convert.h"
 
-namespace tarsia {
+namespace tarsia::quantize_test {
 namespace {
 
 std::vector<float> Gaussian(size_t n, uint32_t seed, float mean = 0) {
@@ -269,4 +269,4 @@ TEST(DiagnosticsTest, IdsAreDistinct) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::quantize_test

@@ -9,7 +9,7 @@
 
 #include "dtypes/bulk_simd.h"
 
-namespace tarsia {
+namespace tarsia::simd_test {
 namespace {
 
 TEST(Simd, TheChosenOneRuns) {
@@ -47,4 +47,4 @@ TEST(Simd, TheBestOneRunsUnlessAnotherIsAskedFor) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::simd_test

@@ -11,7 +11,7 @@
 #include "dtypes/convert.h"
 #include "tests/unit/dtypes/oracle.h"
 
-namespace tarsia {
+namespace tarsia::text_test {
 namespace {
 
 uint64_t Bits(float x) { return std::bit_cast<uint32_t>(x); }
@@ -184,4 +184,4 @@ TEST(TextTest, NotNumbers) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::text_test

@@ -15,7 +15,7 @@
 #include "isa/text/printer.h"
 #include "isa/validate.h"
 
-namespace tarsia {
+namespace tarsia::bytecode_test {
 namespace {
 
 using namespace std::string_literals;  // NOLINT: "\0"s
@@ -592,4 +592,4 @@ TEST(Bytecode, DamageIsNoticed) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::bytecode_test

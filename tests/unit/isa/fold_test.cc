@@ -9,7 +9,7 @@
 
 #include "layout/text/expr_parser.h"
 
-namespace tarsia {
+namespace tarsia::fold_test {
 namespace {
 
 // The text of the folded expression.
@@ -115,4 +115,4 @@ TEST(Fold, PutsConstantsIn) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::fold_test

@@ -8,7 +8,7 @@
 
 #include "isa/instruction.h"
 
-namespace tarsia {
+namespace tarsia::names_test {
 namespace {
 
 TEST(OtherNames, AreNoMnemonicsAndStandOnce) {
@@ -40,4 +40,4 @@ TEST(OtherNames, AreFound) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::names_test

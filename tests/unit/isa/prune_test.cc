@@ -11,7 +11,7 @@
 #include "isa/text/printer.h"
 #include "isa/validate.h"
 
-namespace tarsia {
+namespace tarsia::prune_test {
 namespace {
 
 // The program's text after its header, or the errors.
@@ -188,4 +188,4 @@ TEST(Prune, OnlyWhatRunsMustFit) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::prune_test

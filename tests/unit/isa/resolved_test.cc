@@ -14,7 +14,7 @@
 #include "isa/text/parser.h"
 #include "isa/validate.h"
 
-namespace tarsia {
+namespace tarsia::resolved_test {
 namespace {
 
 using Kind = Operand::Kind;
@@ -164,4 +164,4 @@ TEST(Resolved, Attributes) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::resolved_test

@@ -9,7 +9,7 @@
 
 #include "layout/text/expr_parser.h"
 
-namespace tarsia {
+namespace tarsia::scalar_expr_test {
 namespace {
 
 // %a: i32, %u: u64, %f: f32, %p: bool, by number.
@@ -107,4 +107,4 @@ TEST(ScalarExpr, RoundsOnceToATypeAndKeepsLowBits) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::scalar_expr_test

@@ -6,7 +6,7 @@
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::access_test {
 namespace {
 
 using testing::Eval;
@@ -134,4 +134,4 @@ TEST(AccessTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::access_test

@@ -13,7 +13,7 @@
 #include "layout/text/eval.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::bit_layout_test {
 namespace {
 
 constexpr DType kUnsigned[] = {kU1, kU2, kU3, kU4, kU5, kU6, kU7, kU8};
@@ -171,4 +171,4 @@ TEST(BitLayoutTest, TextRoundTrip) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::bit_layout_test

@@ -8,7 +8,7 @@
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::compare_test {
 namespace {
 
 using testing::Eval;
@@ -109,4 +109,4 @@ TEST(CompareTest, ReadsEquations) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::compare_test

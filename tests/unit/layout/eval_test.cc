@@ -11,7 +11,7 @@
 #include "layout/text/expr_parser.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::eval_test {
 namespace {
 
 using testing::Eval;
@@ -321,4 +321,4 @@ TEST(EvalTest, ValuesPrintAsTextThatEvaluatesToThem) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::eval_test

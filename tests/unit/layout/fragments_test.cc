@@ -10,7 +10,7 @@
 
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::fragments_test {
 namespace {
 
 using testing::Ints;
@@ -210,4 +210,4 @@ TEST(FragmentsTest, UnknownNames) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::fragments_test

@@ -9,7 +9,7 @@
 
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::layout_size_test {
 namespace {
 
 constexpr const char* kFamilies[] = {
@@ -73,4 +73,4 @@ TEST(LayoutSize, IsThatOfTheLayout) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::layout_size_test

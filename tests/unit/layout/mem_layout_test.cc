@@ -10,7 +10,7 @@
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::mem_layout_test {
 namespace {
 
 using testing::Eval;
@@ -217,4 +217,4 @@ TEST(MemLayoutTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::mem_layout_test

@@ -8,7 +8,7 @@
 #include "layout/mem_layout.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::packed_layout_test {
 namespace {
 
 using testing::Eval;
@@ -176,4 +176,4 @@ TEST(PackedLayoutTest, EveryWidthInManyTilesAndShapes) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::packed_layout_test

@@ -10,7 +10,7 @@
 #include "tests/data/test_data.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::packed_order_test {
 namespace {
 
 using testing::Ints;
@@ -40,4 +40,4 @@ TEST(PackedOrders, FillWordsForEveryWidth) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::packed_order_test

@@ -10,7 +10,7 @@
 #include "dtypes/convert.h"
 #include "layout/diagnostics.h"
 
-namespace tarsia {
+namespace tarsia::recipe_test {
 namespace {
 
 // The expected value of a code: (value + bias) * 2^-exponent, or its value, in double and rounded
@@ -140,4 +140,4 @@ TEST(RecipeTest, Text) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::recipe_test

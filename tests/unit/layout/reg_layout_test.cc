@@ -14,7 +14,7 @@
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::reg_layout_test {
 namespace {
 
 using testing::AllModels;
@@ -534,4 +534,4 @@ TEST(RegLayoutTest, OperationsRefuse) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::reg_layout_test

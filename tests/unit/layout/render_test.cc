@@ -9,7 +9,7 @@
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::render_test {
 namespace {
 
 using testing::Memory;
@@ -79,4 +79,4 @@ TEST(RenderTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::render_test

@@ -9,7 +9,7 @@
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::svg_test {
 namespace {
 
 using testing::Eval;
@@ -112,4 +112,4 @@ TEST(SvgTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::svg_test

@@ -11,7 +11,7 @@
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::swizzle_search_test {
 namespace {
 
 using testing::Ints;
@@ -209,4 +209,4 @@ TEST(SwizzleSearchTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::swizzle_search_test

@@ -8,7 +8,7 @@
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::vector_access_test {
 namespace {
 
 using testing::Ints;
@@ -150,4 +150,4 @@ TEST(VectorAccessTest, Refusals) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::vector_access_test

@@ -10,7 +10,7 @@
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
-namespace tarsia {
+namespace tarsia::wgmma_test {
 namespace {
 
 using testing::Ints;
@@ -169,4 +169,4 @@ TEST(WgmmaTest, Names) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::wgmma_test

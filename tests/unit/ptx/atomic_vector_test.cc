@@ -5,7 +5,7 @@
 #include "tests/unit/ptx/element_testing.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::atomic_vector_test {
 namespace {
 
 using namespace elements;
@@ -160,4 +160,4 @@ ret; }
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::atomic_vector_test

@@ -1,7 +1,7 @@
 // Atomics of 128 bits.
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::atomic_wide_test {
 namespace {
 
 std::string Entry(const std::string& body) {
@@ -122,4 +122,4 @@ TEST(AtomicWide, FindsFaults) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::atomic_wide_test

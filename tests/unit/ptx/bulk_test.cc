@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::bulk_test {
 namespace {
 
 constexpr uint32_t kWords = 256;
@@ -413,4 +413,4 @@ end:
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::bulk_test

@@ -1,7 +1,7 @@
 // Clusters: shapes, special registers, memory of other blocks, their barrier, and misuse.
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::cluster_test {
 namespace {
 
 constexpr char kShared[] = ".shared .align 16 .b8 x[256];\n";
@@ -252,4 +252,4 @@ TEST(Cluster, CountsDependentLaunches) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::cluster_test

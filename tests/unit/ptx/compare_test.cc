@@ -5,7 +5,7 @@
 #include "dtypes/convert.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::compare_test {
 namespace {
 
 // Whether the comparison of this name holds for values of which `nan` says that one is NaN.
@@ -151,4 +151,4 @@ TEST(Compare, TestsProperties) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::compare_test

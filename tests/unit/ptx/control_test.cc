@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::control_test {
 namespace {
 
 // Runs a kernel over `threads` threads that stores r9 of each thread.
@@ -419,4 +419,4 @@ st.param.b32 [n], r9; call (d), shift, (n); ld.param.b32 r9, [d]; }
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::control_test

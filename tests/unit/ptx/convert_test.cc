@@ -6,7 +6,7 @@
 #include "dtypes/convert.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::convert_test {
 namespace {
 
 using Wide = __int128;
@@ -257,4 +257,4 @@ TEST(Convert, Packs) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::convert_test

@@ -2,7 +2,7 @@
 // of shared memory that is kept for them.
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::cooperative_test {
 namespace {
 
 // A barrier of the grid, of one thread a block: the first block adds what makes the sign flip when
@@ -99,4 +99,4 @@ ret; }
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::cooperative_test

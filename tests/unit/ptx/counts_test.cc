@@ -8,7 +8,7 @@
 #include "ptx/table/table.h"
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::counts_test {
 namespace {
 
 LaunchConfig Counting(int host_threads = 1) {
@@ -521,4 +521,4 @@ TEST(Transactions, BankConflictsOfRandomAddresses) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::counts_test

@@ -7,7 +7,7 @@
 #include "ptx/table/table.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::coverage_test {
 namespace {
 
 // Whether an instruction has a word in the slot, the n-th of those that hold types.
@@ -77,4 +77,4 @@ TEST(Table, RowsAreWellFormed) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::coverage_test

@@ -1,7 +1,7 @@
 // bmsk and szext, bit by bit.
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::field_test {
 namespace {
 
 TEST(Field, Masks) {
@@ -43,4 +43,4 @@ TEST(Field, Extensions) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::field_test

@@ -2,7 +2,7 @@
 // not report.
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::finding_test {
 namespace {
 
 std::string Entry(const std::string& body, const std::string& before = "") {
@@ -317,4 +317,4 @@ TEST(Finding, NamesTheLineOfTheSource) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::finding_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::float_test {
 namespace {
 
 struct Mode {
@@ -380,4 +380,4 @@ TEST(F32, DividesApproximately) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::float_test

@@ -5,7 +5,7 @@
 #include "dtypes/convert.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::half_test {
 namespace {
 
 struct Half {
@@ -153,4 +153,4 @@ TEST(Half, Approximates) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::half_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::heap_test {
 namespace {
 
 constexpr char kDeclarations[] = R"(
@@ -153,4 +153,4 @@ TEST(Heap, AModuleMayHaveItsOwn) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::heap_test

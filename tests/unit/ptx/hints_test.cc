@@ -1,7 +1,7 @@
 // Instructions that hint: what they leave alone, and what they do not.
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::hints_test {
 namespace {
 
 constexpr char kStart[] = R"(
@@ -53,4 +53,4 @@ TEST(Hints, Numbers) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::hints_test

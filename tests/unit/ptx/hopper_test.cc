@@ -8,7 +8,7 @@
 #include "ptx/memory/tensor_map.h"
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::hopper_test {
 namespace {
 
 // The text, with one line of it changed where it stands for the n-th time (from 0).
@@ -126,4 +126,4 @@ TEST(Hopper, TriplesThroughTwoBuffers) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::hopper_test

@@ -1,7 +1,7 @@
 // Calls through registers, and addresses of functions.
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::indirect_call_test {
 namespace {
 
 constexpr const char* kFunctions = R"(
@@ -112,4 +112,4 @@ TEST(IndirectCall, FindsWhatIsNoFunction) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::indirect_call_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::integer_test {
 namespace {
 
 using Wide = __int128;
@@ -288,4 +288,4 @@ TEST(Integer, TakesDotProducts) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::integer_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::kernel_test {
 namespace {
 
 TEST(Kernel, AddsVectors) {
@@ -94,4 +94,4 @@ done:
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::kernel_test

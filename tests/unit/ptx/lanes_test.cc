@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::lanes_test {
 namespace {
 
 // One warp: s0, s1.. of lane i are tuple i.
@@ -185,4 +185,4 @@ add.u32 d, d, r1;)",
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::lanes_test

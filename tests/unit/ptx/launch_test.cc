@@ -1,7 +1,7 @@
 // Launches: which blocks run, how far they are, and where a launch stands that is stopped.
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::launch_test {
 namespace {
 
 // Thread 0 of each block adds 1 to the word of its number.
@@ -147,4 +147,4 @@ ret; }
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::launch_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::logic_test {
 namespace {
 
 TEST(Logic, WorksBitByBit) {
@@ -160,4 +160,4 @@ TEST(Move, ConvertsAddresses) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::logic_test

@@ -6,7 +6,7 @@
 #include "dtypes/convert.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::matrix_test {
 namespace {
 
 // The newest of the forms came with 8.7.
@@ -269,4 +269,4 @@ ret; }}
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::matrix_test

@@ -1,7 +1,7 @@
 // mbarrier: phases, states, bytes, waits, and misuse.
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::mbarrier_test {
 namespace {
 
 constexpr char kHeader86[] = ".version 8.6\n.target sm_90a\n.address_size 64\n";
@@ -314,4 +314,4 @@ st.global.u32 [rd1], 1;
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::mbarrier_test

@@ -4,7 +4,7 @@
 #include "dtypes/convert.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::memory_test {
 namespace {
 
 // An entry with one parameter `p` (a pointer) and common registers.
@@ -249,4 +249,4 @@ TEST(Memory, AllocatesFreesAndCopies) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::memory_test

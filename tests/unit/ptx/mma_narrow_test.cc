@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::mma_narrow_test {
 namespace {
 
 struct Shape {
@@ -164,4 +164,4 @@ ret; }
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::mma_narrow_test

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::occupancy_test {
 namespace {
 
 std::string Of(const char* target, uint32_t threads, uint32_t registers, uint64_t shared) {
@@ -68,4 +68,4 @@ TEST(Occupancy, OtherLimits) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::occupancy_test

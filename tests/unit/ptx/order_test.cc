@@ -2,7 +2,7 @@
 // asks ptxas itself.
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::order_test {
 namespace {
 
 constexpr char kRegisters[] =
@@ -131,4 +131,4 @@ TEST(Lists, HavePartsOfOneWidth) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::order_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::origin_test {
 namespace {
 
 constexpr uint32_t kFirstLine = 8;  // of a body
@@ -200,4 +200,4 @@ TEST(OneFault, NobodyIsToldThatABadCopyDoesNotCome) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::origin_test

@@ -4,7 +4,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::pair_test {
 namespace {
 
 const std::vector<uint64_t>& Values() {
@@ -70,4 +70,4 @@ TEST(Pair, Arithmetic) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::pair_test

@@ -1,7 +1,7 @@
 // Errors of the text, as they are shown, and what parsing gives.
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::parser_test {
 namespace {
 
 std::string Body(const std::string& text) {
@@ -186,4 +186,4 @@ TEST(Image, PlacesVariables) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::parser_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::parts_test {
 namespace {
 
 std::string Body(const std::string& text) {
@@ -208,4 +208,4 @@ TEST(Recovery, ArgumentsAreAsWideAsParameters) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::parts_test

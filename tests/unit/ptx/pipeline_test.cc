@@ -5,7 +5,7 @@
 
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::pipeline_test {
 namespace {
 
 constexpr uint32_t kTiles = 21;      // of a block
@@ -125,4 +125,4 @@ TEST(Pipeline, FindsItsFaults) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::pipeline_test

@@ -6,7 +6,7 @@
 
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::race_test {
 namespace {
 
 // r0 the thread, r1 the block, rd0 an array of 64 words in global memory, rd1 the thread's word of
@@ -484,4 +484,4 @@ TEST(Race, NothingIsLookedForWithoutChecks) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::race_test

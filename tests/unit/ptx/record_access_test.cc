@@ -15,7 +15,7 @@
 #include "ptx/race/order.h"
 #include "ptx/race/record_access.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::record_access_test {
 namespace {
 
 constexpr uint32_t kWarps = 4;
@@ -408,4 +408,4 @@ TEST(RecordAccess, TrailsDoNotGrowWithTheCells) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::record_access_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::setmaxnreg_test {
 namespace {
 
 // A block of `warps` warps of `registers` registers a thread (0: not said).
@@ -76,4 +76,4 @@ TEST(Setmaxnreg, Numbers) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::setmaxnreg_test

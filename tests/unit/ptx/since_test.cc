@@ -8,7 +8,7 @@
 #include "ptx/table/table.h"
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::since_test {
 namespace {
 
 std::string ErrorOf(const std::string& version, const std::string& target,
@@ -103,4 +103,4 @@ TEST(Since, VersionsUpToNine) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::since_test

@@ -5,7 +5,7 @@
 
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::source_lines_test {
 namespace {
 
 std::string Entry(const std::string& body, const std::string& before = "") {
@@ -256,4 +256,4 @@ TEST(Seed, OrdersTheBlocks) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::source_lines_test

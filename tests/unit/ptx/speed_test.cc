@@ -4,7 +4,7 @@
 
 #include "tests/unit/ptx/run_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::speed_test {
 namespace {
 
 // Integer, float and shared-memory work in a loop of 8 warps. The floor is far below what is
@@ -41,4 +41,4 @@ ret; }
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::speed_test

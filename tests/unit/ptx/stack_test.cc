@@ -1,7 +1,7 @@
 // Memory that a thread takes from its stack while it runs.
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::stack_test {
 namespace {
 
 // A thread's number times 8 bytes, in which it keeps numbers, while a function that it calls has
@@ -93,4 +93,4 @@ TEST(Stack, FindsMisuse) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::stack_test

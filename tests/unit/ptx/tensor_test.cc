@@ -4,7 +4,7 @@
 #include "ptx/memory/tensor_map.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::tensor_test {
 namespace {
 
 constexpr uint32_t kBoxBytes = 8192;  // of shared memory that is looked at
@@ -564,4 +564,4 @@ TEST(TensorMap, RefusesWhatADriverRefuses) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::tensor_test

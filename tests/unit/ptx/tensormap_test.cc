@@ -3,7 +3,7 @@
 #include "ptx/memory/tensor_map.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::tensormap_test {
 namespace {
 
 std::vector<uint8_t> BytesOf(const TensorMap::Tiles& tiles) {
@@ -186,4 +186,4 @@ TEST(Tensormap, FindsFaults) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::tensormap_test

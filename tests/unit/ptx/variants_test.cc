@@ -7,7 +7,7 @@
 #include "dtypes/convert.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::variants_test {
 namespace {
 
 const std::vector<std::string> kTypes = {"b16", "b32", "b64", "u16", "u32", "u64",
@@ -575,4 +575,4 @@ end: ret.uni; }
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::variants_test

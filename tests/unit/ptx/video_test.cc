@@ -4,7 +4,7 @@
 
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::video_test {
 namespace {
 
 using Parts = std::vector<int64_t>;
@@ -165,4 +165,4 @@ TEST(Video, RefusesWhatIsNoSelection) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::video_test

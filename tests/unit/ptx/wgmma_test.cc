@@ -7,7 +7,7 @@
 #include "tests/unit/ptx/element_testing.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::wgmma_test {
 namespace {
 
 using namespace elements;
@@ -613,4 +613,4 @@ TEST(Wgmma, FormsThatDoNotExist) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::wgmma_test

@@ -5,7 +5,7 @@
 #include "tests/unit/ptx/element_testing.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::wmma_test {
 namespace {
 
 using namespace elements;
@@ -256,4 +256,4 @@ TEST(Wmma, FormsThatDoNotExist) {
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::wmma_test

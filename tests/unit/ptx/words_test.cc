@@ -3,7 +3,7 @@
 #include "ptx/table/table.h"
 #include "tests/unit/ptx/row_testing.h"
 
-namespace tarsia::ptx {
+namespace tarsia::ptx::words_test {
 namespace {
 
 // An entry over one thread: a pointer in rd0, whose allocation begins with `words`.
@@ -277,4 +277,4 @@ ret; }
 }
 
 }  // namespace
-}  // namespace tarsia::ptx
+}  // namespace tarsia::ptx::words_test

@@ -17,6 +17,7 @@
 #include "tests/unit/runtime/cuda_testing.h"
 #include "tests/unit/runtime/failing_memory.h"
 
+namespace allocation_test {
 namespace {
 
 using tarsia::testing_memory::Failures;
@@ -383,3 +384,4 @@ const int kSetDriver = [] {
 }();
 
 }  // namespace
+}  // namespace allocation_test

@@ -14,6 +14,7 @@
 #include "tarsia/tarsia.h"
 #include "tools/handles.h"
 
+namespace cancel_test {
 namespace {
 
 using tarsia::tools::Sized;
@@ -330,3 +331,4 @@ TEST(Cancel, HasAStatus) {
 }
 
 }  // namespace
+}  // namespace cancel_test

@@ -16,6 +16,7 @@
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/failing_memory.h"
 
+namespace compile_memory_test {
 namespace {
 
 using tarsia::testing_memory::Failures;
@@ -221,3 +222,4 @@ TEST_F(FirstCompilation, MayFailAnywhere) {
 }
 
 }  // namespace
+}  // namespace compile_memory_test

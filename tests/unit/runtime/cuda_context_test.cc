@@ -3,7 +3,7 @@
 
 #include "tests/unit/runtime/cuda_testing.h"
 
-namespace tarsia::cuda {
+namespace tarsia::cuda::cuda_context_test {
 namespace {
 
 class CudaContext : public CudaTest {
@@ -145,4 +145,4 @@ TEST_F(CudaContext, SaysWhatTheDriverSays) {
 }
 
 }  // namespace
-}  // namespace tarsia::cuda
+}  // namespace tarsia::cuda::cuda_context_test

@@ -8,7 +8,7 @@
 #include "tests/harness/program.h"
 #include "tests/unit/runtime/cuda_testing.h"
 
-namespace tarsia::runtime {
+namespace tarsia::runtime::cuda_device_test {
 namespace {
 
 using cuda::ErrorOf;
@@ -301,4 +301,4 @@ TEST_F(CudaDevice, GivesAndTakesMemory) {
 }
 
 }  // namespace
-}  // namespace tarsia::runtime
+}  // namespace tarsia::runtime::cuda_device_test

@@ -5,7 +5,7 @@
 #include <cuda.h>
 #endif
 
-namespace tarsia::cuda {
+namespace tarsia::cuda::cuda_driver_test {
 namespace {
 
 class CudaDriver : public CudaTest {};
@@ -143,4 +143,4 @@ TEST(CudaTypes, AreThoseOfCuda) {
 #endif
 
 }  // namespace
-}  // namespace tarsia::cuda
+}  // namespace tarsia::cuda::cuda_driver_test

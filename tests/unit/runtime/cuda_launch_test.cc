@@ -7,7 +7,7 @@
 
 #include "tests/unit/runtime/cuda_testing.h"
 
-namespace tarsia::cuda {
+namespace tarsia::cuda::cuda_launch_test {
 namespace {
 
 // The functions, by dlsym.
@@ -252,4 +252,4 @@ TEST_F(CudaLaunch, AWaitThatNobodyEndsIsADeadlock) {
 }
 
 }  // namespace
-}  // namespace tarsia::cuda
+}  // namespace tarsia::cuda::cuda_launch_test

@@ -1,7 +1,7 @@
 // Device memory: allocation, copies, fills, and that they are enqueued.
 #include "tests/unit/runtime/cuda_testing.h"
 
-namespace tarsia::cuda {
+namespace tarsia::cuda::cuda_memory_test {
 namespace {
 
 class CudaMemory : public CudaTest {};
@@ -132,4 +132,4 @@ TEST_F(CudaMemory, FreedTooEarlyShows) {
 }
 
 }  // namespace
-}  // namespace tarsia::cuda
+}  // namespace tarsia::cuda::cuda_memory_test

@@ -1,7 +1,7 @@
 // Loading and launching kernels, and their errors.
 #include "tests/unit/runtime/cuda_testing.h"
 
-namespace tarsia::cuda {
+namespace tarsia::cuda::cuda_module_test {
 namespace {
 
 class CudaModule : public CudaTest {
@@ -284,4 +284,4 @@ TEST_F(CudaModule, AContextsMemoryIsItsOwn) {
 }
 
 }  // namespace
-}  // namespace tarsia::cuda
+}  // namespace tarsia::cuda::cuda_module_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/runtime/cuda_testing.h"
 
-namespace tarsia::cuda {
+namespace tarsia::cuda::cuda_stream_test {
 namespace {
 
 class CudaStream : public CudaTest {
@@ -393,4 +393,4 @@ TEST_F(CudaStream, SaysWhatTheDriverSays) {
 }
 
 }  // namespace
-}  // namespace tarsia::cuda
+}  // namespace tarsia::cuda::cuda_stream_test

@@ -3,7 +3,7 @@
 
 #include "tests/unit/runtime/cuda_testing.h"
 
-namespace tarsia::cuda {
+namespace tarsia::cuda::cuda_tensor_map_test {
 namespace {
 
 using Encode = CuResult (*)(CuTensorMap*, int, uint32_t, void*, const uint64_t*, const uint64_t*,
@@ -95,4 +95,4 @@ TEST_F(CudaTensorMap, NeedsHopper) {
 }
 
 }  // namespace
-}  // namespace tarsia::cuda
+}  // namespace tarsia::cuda::cuda_tensor_map_test

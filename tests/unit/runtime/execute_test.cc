@@ -14,6 +14,7 @@
 #include "tests/unit/runtime/failing_memory.h"
 #include "tools/handles.h"
 
+namespace execute_test {
 namespace {
 
 using tarsia::testing_memory::BeginExempt;
@@ -492,3 +493,4 @@ INSTANTIATE_TEST_SUITE_P(On, ExecuteChecked, testing::Values("cpu", "ptx"),
                          [](const auto& of) { return std::string(of.param); });
 
 }  // namespace
+}  // namespace execute_test

@@ -13,7 +13,7 @@
 #include <sstream>
 #include <thread>
 
-namespace tarsia {
+namespace tarsia::file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ TEST(HostBuffer, IsZeroAndAligned) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::file_test

@@ -18,6 +18,7 @@
 #include "tests/unit/runtime/failing_memory.h"
 #include "tools/handles.h"
 
+namespace launch_memory_test {
 namespace {
 
 using tarsia::testing_memory::Failures;
@@ -246,3 +247,4 @@ TEST(LaunchTime, OfASmallMatmul) {
 }
 
 }  // namespace
+}  // namespace launch_memory_test

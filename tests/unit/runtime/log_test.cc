@@ -14,6 +14,7 @@
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/cuda_testing.h"
 
+namespace log_test {
 namespace {
 
 constexpr char kProgram[] = R"(kernel k(%x: ptr<f32>)
@@ -180,3 +181,4 @@ TEST_F(FallBack, OfTheDefaultDevice) {
 }
 
 }  // namespace
+}  // namespace log_test

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-namespace tarsia {
+namespace tarsia::npy_test {
 namespace {
 
 // A file made by hand: prefix, header as given, then `data` bytes of zeros.
@@ -184,4 +184,4 @@ TEST(NpyWrite, TypeNames) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::npy_test

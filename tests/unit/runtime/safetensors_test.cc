@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tarsia {
+namespace tarsia::safetensors_test {
 namespace {
 
 // Parses a header before `data` bytes of data.
@@ -149,4 +149,4 @@ TEST(Safetensors, HeaderLength) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::safetensors_test

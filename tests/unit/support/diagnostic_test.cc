@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tarsia {
+namespace tarsia::diagnostic_test {
 namespace {
 
 constexpr DiagInfo kUnknown{"unknown-name", "no `{}` among {} names", ""};
@@ -142,4 +142,4 @@ TEST(Diagnostics, KeepsAHundredAndCountsTheRest) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::diagnostic_test

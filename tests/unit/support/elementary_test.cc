@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tarsia {
+namespace tarsia::elementary_test {
 namespace {
 
 struct Value {
@@ -125,4 +125,4 @@ TEST(Elementary, SpecialValues) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::elementary_test

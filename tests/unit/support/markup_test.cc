@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tarsia {
+namespace tarsia::markup_test {
 namespace {
 
 TEST(Markup, EscapesWhatEndsAnElement) {
@@ -11,4 +11,4 @@ TEST(Markup, EscapesWhatEndsAnElement) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::markup_test

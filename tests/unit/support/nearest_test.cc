@@ -7,7 +7,7 @@
 
 #include "support/diagnostic.h"
 
-namespace tarsia {
+namespace tarsia::nearest_test {
 namespace {
 
 using std::string_view;
@@ -64,4 +64,4 @@ TEST(DidYouMean, AsksOrSaysNothing) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::nearest_test

@@ -7,7 +7,7 @@
 
 #include "support/diagnostic.h"
 
-namespace tarsia {
+namespace tarsia::printable_test {
 namespace {
 
 using namespace std::string_literals;
@@ -104,4 +104,4 @@ TEST(Messages, ShowNamesAndLinesAsText) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::printable_test

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace tarsia {
+namespace tarsia::result_test {
 namespace {
 
 constexpr DiagInfo kOdd{"odd-number", "{} is odd", ""};
@@ -85,4 +85,4 @@ TEST(Macros, LeaveTheFunctionAtTheFirstError) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::result_test

@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-namespace tarsia {
+namespace tarsia::temporary_file_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,4 +137,4 @@ TEST_F(TemporaryFileTest, ThereMayBeMoreThanAreRemembered) {
 }
 
 }  // namespace
-}  // namespace tarsia
+}  // namespace tarsia::temporary_file_test

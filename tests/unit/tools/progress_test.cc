@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tarsia::tools {
+namespace tarsia::tools::progress_test {
 namespace {
 
 TEST(ProgressLine, ShowsShareCountAndTimeLeft) {
@@ -30,4 +30,4 @@ TEST(ProgressLine, FitsTheWidth) {
 }
 
 }  // namespace
-}  // namespace tarsia::tools
+}  // namespace tarsia::tools::progress_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/vm/run_testing.h"
 
-namespace tarsia::vm {
+namespace tarsia::vm::check_test {
 namespace {
 
 std::string InShared(const std::string& body) {
@@ -234,4 +234,4 @@ TEST(Check, PlainRunsFindNothing) {
 }
 
 }  // namespace
-}  // namespace tarsia::vm
+}  // namespace tarsia::vm::check_test

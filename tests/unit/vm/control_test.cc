@@ -7,7 +7,7 @@
 
 #include "tests/unit/vm/run_testing.h"
 
-namespace tarsia::vm {
+namespace tarsia::vm::control_test {
 namespace {
 
 using I32s = std::vector<int32_t>;
@@ -334,4 +334,4 @@ kernel k()
 }
 
 }  // namespace
-}  // namespace tarsia::vm
+}  // namespace tarsia::vm::control_test

@@ -10,7 +10,7 @@
 
 #include "dtypes/convert.h"
 
-namespace tarsia::host {
+namespace tarsia::host::host_atomic_test {
 namespace {
 
 struct Case {
@@ -99,4 +99,4 @@ TEST(HostAtomic, NoAdditionIsLost) {
 }
 
 }  // namespace
-}  // namespace tarsia::host
+}  // namespace tarsia::host::host_atomic_test

@@ -10,7 +10,7 @@
 #include "tests/harness/tensor.h"
 #include "tests/unit/vm/host_testing.h"
 
-namespace tarsia::host {
+namespace tarsia::host::host_copy_test {
 namespace {
 
 using harness::Elements;
@@ -114,4 +114,4 @@ TEST(HostCopyStrided, WalksBackward) {
 }
 
 }  // namespace
-}  // namespace tarsia::host
+}  // namespace tarsia::host::host_copy_test

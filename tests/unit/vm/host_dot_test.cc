@@ -11,7 +11,7 @@
 #include "support/extents.h"
 #include "tests/unit/vm/host_testing.h"
 
-namespace tarsia::host {
+namespace tarsia::host::host_dot_test {
 namespace {
 
 std::vector<double> SmallIntegers(int64_t count, uint64_t seed, int64_t low, int64_t high) {
@@ -228,4 +228,4 @@ TEST(HostDot, RefusesOtherTypes) {
 }
 
 }  // namespace
-}  // namespace tarsia::host
+}  // namespace tarsia::host::host_dot_test

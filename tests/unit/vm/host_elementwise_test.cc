@@ -11,7 +11,7 @@
 
 #include "tests/unit/vm/host_testing.h"
 
-namespace tarsia::host {
+namespace tarsia::host::host_elementwise_test {
 namespace {
 
 __extension__ typedef __int128 Wide;
@@ -598,4 +598,4 @@ TEST(HostElementwise, RefusesWhatTheTableRefuses) {
 }
 
 }  // namespace
-}  // namespace tarsia::host
+}  // namespace tarsia::host::host_elementwise_test

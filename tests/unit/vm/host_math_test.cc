@@ -10,7 +10,7 @@
 #include "tests/unit/vm/host_testing.h"
 #include "vm/host/elementwise.h"
 
-namespace tarsia::host {
+namespace tarsia::host::host_math_test {
 namespace {
 
 struct Function {
@@ -186,4 +186,4 @@ TEST(HostMath, SpecialValues) {
 }
 
 }  // namespace
-}  // namespace tarsia::host
+}  // namespace tarsia::host::host_math_test

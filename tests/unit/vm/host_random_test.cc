@@ -6,7 +6,7 @@
 
 #include "vm/host/elementwise.h"
 
-namespace tarsia::host {
+namespace tarsia::host::host_random_test {
 namespace {
 
 struct KnownAnswer {
@@ -56,4 +56,4 @@ TEST(HostPhilox, WordsAreNumberedFromTheOffset) {
 }
 
 }  // namespace
-}  // namespace tarsia::host
+}  // namespace tarsia::host::host_random_test

@@ -10,7 +10,7 @@
 
 #include "tests/unit/vm/host_testing.h"
 
-namespace tarsia::host {
+namespace tarsia::host::host_reduce_test {
 namespace {
 
 constexpr Opcode kOps[] = {Opcode::kReduceSum, Opcode::kReduceProd, Opcode::kReduceMin,
@@ -340,4 +340,4 @@ TEST(HostReduceArg, NansNothingAndInfinities) {
 }
 
 }  // namespace
-}  // namespace tarsia::host
+}  // namespace tarsia::host::host_reduce_test

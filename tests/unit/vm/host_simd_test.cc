@@ -12,7 +12,7 @@
 #include "vm/host/elementwise.h"
 #include "vm/host/reduce.h"
 
-namespace tarsia::host {
+namespace tarsia::host::host_simd_test {
 namespace {
 
 constexpr DType kTypes[] = {kU8, kU16, kU32, kU64, kI8, kI16, kI32, kI64, kF16, kBF16, kF32, kF64};
@@ -142,4 +142,4 @@ TEST(HostSimd, Dots) {
 }
 
 }  // namespace
-}  // namespace tarsia::host
+}  // namespace tarsia::host::host_simd_test

@@ -13,7 +13,7 @@
 #include "vm/launch_context.h"
 #include "vm/memory_view.h"
 
-namespace tarsia::vm {
+namespace tarsia::vm::launch_memory_test {
 namespace {
 
 // ---- addresses -----------------------------------------------------------------------------
@@ -189,4 +189,4 @@ TEST(LaunchContexts, AreFoundAgainAndDroppedBeyondTheirNumber) {
 }
 
 }  // namespace
-}  // namespace tarsia::vm
+}  // namespace tarsia::vm::launch_memory_test

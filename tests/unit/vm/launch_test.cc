@@ -8,7 +8,7 @@
 #include "launch/launch_template.h"
 #include "tests/unit/vm/run_testing.h"
 
-namespace tarsia::vm {
+namespace tarsia::vm::launch_test {
 namespace {
 
 constexpr std::string_view kFill = R"(
@@ -184,4 +184,4 @@ TEST(Launch, APlanServesManyLaunchesAtOnce) {
 }
 
 }  // namespace
-}  // namespace tarsia::vm
+}  // namespace tarsia::vm::launch_test

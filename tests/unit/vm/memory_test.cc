@@ -10,7 +10,7 @@
 #include "layout/text/eval.h"
 #include "tests/unit/vm/run_testing.h"
 
-namespace tarsia::vm {
+namespace tarsia::vm::memory_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -432,4 +432,4 @@ kernel k(%x: ptr<u16>, %y: ptr<u16>)
 }
 
 }  // namespace
-}  // namespace tarsia::vm
+}  // namespace tarsia::vm::memory_test

@@ -10,7 +10,7 @@
 #include "layout/text/eval.h"
 #include "tests/unit/vm/run_testing.h"
 
-namespace tarsia::vm {
+namespace tarsia::vm::registers_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -346,4 +346,4 @@ kernel k(%x: ptr<f32>, %s: ptr<f32>, %v: ptr<f32>, %i: ptr<i32>)
 }
 
 }  // namespace
-}  // namespace tarsia::vm
+}  // namespace tarsia::vm::registers_test

@@ -7,7 +7,7 @@
 
 #include "tests/unit/vm/run_testing.h"
 
-namespace tarsia::vm {
+namespace tarsia::vm::scheduler_test {
 namespace {
 
 class Flag final : public WaitCondition {
@@ -126,4 +126,4 @@ TEST(Scheduler, ADeadlockedBlockIsReported) {
 }
 
 }  // namespace
-}  // namespace tarsia::vm
+}  // namespace tarsia::vm::scheduler_test

@@ -15,7 +15,7 @@
 
 #include "tests/unit/vm/run_testing.h"
 
-namespace tarsia::vm {
+namespace tarsia::vm::worker_pool_test {
 namespace {
 
 #if defined(__SANITIZE_THREAD__)
@@ -210,4 +210,4 @@ TEST(WorkerPool, ALaunchWorksInAChildOfFork) {
 }
 
 }  // namespace
-}  // namespace tarsia::vm
+}  // namespace tarsia::vm::worker_pool_test
