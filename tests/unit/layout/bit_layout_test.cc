@@ -16,7 +16,6 @@
 namespace tarsia::bit_layout_test {
 namespace {
 
-constexpr DType kUnsigned[] = {kU1, kU2, kU3, kU4, kU5, kU6, kU7, kU8};
 constexpr DType kSigned[] = {kI1, kI2, kI3, kI4, kI5, kI6, kI7, kI8};
 
 void ExpectOneToOne(const BitLayout& layout) {
