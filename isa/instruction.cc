@@ -15,7 +15,7 @@ constexpr FixedList<T, n> List(Items... items) {
 }
 
 // The vocabulary of isa.def.
-struct Results {
+struct ResultWords {
   using Name = std::string_view;
   static constexpr ResultRow Tile(Name name) { return {ResultKind::kTile, name}; }
   static constexpr ResultRow Scalar(Name name) { return {ResultKind::kScalar, name}; }
@@ -27,7 +27,7 @@ struct Results {
   static constexpr ResultRow Any(Name name) { return {ResultKind::kAny, name}; }
 };
 
-struct Operands {
+struct OperandWords {
   using enum TypeClass;
   using enum Role;
   using Name = std::string_view;
@@ -82,14 +82,14 @@ struct Error {
 
 #define RESULTS(...)                                                                    \
   [] {                                                                                  \
-    struct Scope : Results {                                                            \
+    struct Scope : ResultWords {                                                        \
       static constexpr auto Get() { return List<ResultRow, kMaxResults>(__VA_ARGS__); } \
     };                                                                                  \
     return Scope::Get();                                                                \
   }()
 #define OPERANDS(...)                                                                     \
   [] {                                                                                    \
-    struct Scope : Operands {                                                             \
+    struct Scope : OperandWords {                                                         \
       static constexpr auto Get() { return List<OperandRow, kMaxOperands>(__VA_ARGS__); } \
     };                                                                                    \
     return Scope::Get();                                                                  \

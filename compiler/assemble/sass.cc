@@ -211,7 +211,8 @@ Result<std::string> DisassembleText(const std::string& cubin) {
   TARSIA_TRY(const ScratchFile file, ScratchFile::Make(".cubin", cubin));
   TARSIA_TRY(ProcessOutput run, RunProcess(nvdisasm, {"-c", "-g", file.path()}));
   // If the exit code is unknown, the output decides.
-  const bool good = run.exit_code ? *run.exit_code == 0 : !run.out.empty() && Trimmed(run.err).empty();
+  const bool good =
+      run.exit_code ? *run.exit_code == 0 : !run.out.empty() && Trimmed(run.err).empty();
   if (!good) return MakeDiagnostic(diag::kToolFailed, Location(), "nvdisasm", Trimmed(run.err));
   return std::move(run.out);
 }
