@@ -127,7 +127,7 @@ static void TestValues(void) {
   CHECK(value == 1.0);
   CHECK_INVALID("null", tarsia_dtype_encode(TARSIA_DTYPE_F16, 1.0, nearest, usual, 0, NULL));
   CHECK_INVALID("null", tarsia_dtype_decode(TARSIA_DTYPE_F16, 1, NULL));
-  CHECK_INVALID("no element type", tarsia_dtype_decode(TARSIA_DTYPE_NONE, 1, &value));
+  CHECK_INVALID("not an element type", tarsia_dtype_decode(TARSIA_DTYPE_NONE, 1, &value));
   CHECK_INVALID("tarsia_rounding",
                 tarsia_dtype_encode(TARSIA_DTYPE_F16, 1.0, (tarsia_rounding)9, usual, 0, &code));
   CHECK_INVALID("tarsia_overflow",
@@ -482,7 +482,7 @@ static void TestQuery(void) {
   uint64_t bytes = 0;
   CHECK_OK(tarsia_query_pointer_bytes(query, 1, &bytes));
   CHECK(bytes == 84);
-  CHECK_INVALID("no pointer", tarsia_query_pointer_bytes(query, 2, &bytes));
+  CHECK_INVALID("not a pointer", tarsia_query_pointer_bytes(query, 2, &bytes));
   CHECK_INVALID("`param` is 4", tarsia_query_pointer_bytes(query, 4, &bytes));
   CHECK_INVALID("null", tarsia_query_pointer_bytes(NULL, 0, &bytes));
   CHECK_INVALID("null", tarsia_query_pointer_bytes(query, 0, NULL));

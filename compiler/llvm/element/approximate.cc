@@ -261,24 +261,24 @@ class Approximation {
   const Precision& p_;
 };
 
-struct Row {
+struct ApproximationRow {
   Opcode op;
   Value* (*emit)(Ir& ir, Value* x);
 };
 
 template <Value* (Approximation::*method)()>
-Value* Run(Ir& ir, Value* x) {
+Value* EmitMethod(Ir& ir, Value* x) {
   return (Approximation(ir, x).*method)();
 }
 
-constexpr Row kRows[] = {
-    {Opcode::kRsqrt, Run<&Approximation::Rsqrt>},
-    {Opcode::kExp, Run<&Approximation::Exp>},
-    {Opcode::kExp2, Run<&Approximation::Exp2>},
-    {Opcode::kLog, Run<&Approximation::Log>},
-    {Opcode::kLog2, Run<&Approximation::Log2>},
-    {Opcode::kTanh, Run<&Approximation::Tanh>},
-    {Opcode::kErf, Run<&Approximation::Erf>},
+constexpr ApproximationRow kApproximations[] = {
+    {Opcode::kRsqrt, EmitMethod<&Approximation::Rsqrt>},
+    {Opcode::kExp, EmitMethod<&Approximation::Exp>},
+    {Opcode::kExp2, EmitMethod<&Approximation::Exp2>},
+    {Opcode::kLog, EmitMethod<&Approximation::Log>},
+    {Opcode::kLog2, EmitMethod<&Approximation::Log2>},
+    {Opcode::kTanh, EmitMethod<&Approximation::Tanh>},
+    {Opcode::kErf, EmitMethod<&Approximation::Erf>},
     {Opcode::kSin, [](Ir& ir, Value* x) { return EmitSine(ir.b, x); }},
     {Opcode::kCos, [](Ir& ir, Value* x) { return EmitCosine(ir.b, x); }},
 };
@@ -287,7 +287,7 @@ constexpr Row kRows[] = {
 
 llvm::Value* EmitApproximation(llvm::IRBuilderBase& builder, Opcode op, llvm::Value* x) {
   Ir ir(builder);
-  for (const Row& row : kRows) {
+  for (const ApproximationRow& row : kApproximations) {
     if (row.op == op) return row.emit(ir, x);
   }
   return nullptr;

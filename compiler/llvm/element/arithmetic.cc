@@ -228,7 +228,7 @@ struct BinaryRow {
   BinaryEmitter integer;  // and bool, where the row takes it
   BinaryEmitter real;     // null where the row takes none
 };
-using Inst = llvm::Instruction;
+using LlvmInst = llvm::Instruction;
 using Cmp = llvm::CmpInst;
 constexpr BinaryEmitter kEq = Comparison<Cmp::FCMP_OEQ, Cmp::ICMP_EQ, Cmp::ICMP_EQ>;
 constexpr BinaryEmitter kNe = Comparison<Cmp::FCMP_UNE, Cmp::ICMP_NE, Cmp::ICMP_NE>;
@@ -237,16 +237,16 @@ constexpr BinaryEmitter kLe = Comparison<Cmp::FCMP_OLE, Cmp::ICMP_SLE, Cmp::ICMP
 constexpr BinaryEmitter kGt = Comparison<Cmp::FCMP_OGT, Cmp::ICMP_SGT, Cmp::ICMP_UGT>;
 constexpr BinaryEmitter kGe = Comparison<Cmp::FCMP_OGE, Cmp::ICMP_SGE, Cmp::ICMP_UGE>;
 constexpr BinaryRow kBinary[] = {
-    {Opcode::kAdd, Plain<Inst::Add>, Plain<Inst::FAdd>},
-    {Opcode::kSub, Plain<Inst::Sub>, Plain<Inst::FSub>},
-    {Opcode::kMul, Plain<Inst::Mul>, Plain<Inst::FMul>},
+    {Opcode::kAdd, Plain<LlvmInst::Add>, Plain<LlvmInst::FAdd>},
+    {Opcode::kSub, Plain<LlvmInst::Sub>, Plain<LlvmInst::FSub>},
+    {Opcode::kMul, Plain<LlvmInst::Mul>, Plain<LlvmInst::FMul>},
     {Opcode::kDiv, Divide, DivideFloats},
     {Opcode::kRem, RemainderOfIntegers, RemainderOfFloats},
     {Opcode::kMin, IntegerExtreme<false>, FloatExtreme<false>},
     {Opcode::kMax, IntegerExtreme<true>, FloatExtreme<true>},
-    {Opcode::kAnd, Plain<Inst::And>, nullptr},
-    {Opcode::kOr, Plain<Inst::Or>, nullptr},
-    {Opcode::kXor, Plain<Inst::Xor>, nullptr},
+    {Opcode::kAnd, Plain<LlvmInst::And>, nullptr},
+    {Opcode::kOr, Plain<LlvmInst::Or>, nullptr},
+    {Opcode::kXor, Plain<LlvmInst::Xor>, nullptr},
     {Opcode::kShl, ShiftLeft, nullptr},
     {Opcode::kShr, ShiftRight, nullptr},
     {Opcode::kEq, kEq, kEq},

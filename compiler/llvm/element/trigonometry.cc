@@ -39,7 +39,7 @@ constexpr uint64_t kTwoOverPi[] = {0,
 constexpr double kPiHalf[] = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
 
 // What differs between f32 and f64.
-struct Precision {
+struct ReductionPrecision {
   const char* name;
   double limit;                // up to which pi / 2 in three parts is exact enough
   double pi_half[3];           // their sum
@@ -61,11 +61,11 @@ std::vector<double> Series(int first, int terms) {
 }
 
 // |r| <= pi / 4: the first term left out is below 2^-28 and 2^-62 of the result.
-Precision SinglePrecision() {
+ReductionPrecision SinglePrecision() {
   return {
       "f32", 65536, {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50}, Series(3, 4), Series(2, 5)};
 }
-Precision DoublePrecision() {
+ReductionPrecision DoublePrecision() {
   return {"f64",
           1048576,
           {kPiHalf[0], kPiHalf[1], -0x1.f1976b7ed8fbcp-110},
@@ -311,7 +311,7 @@ class SineFunction {
   llvm::Type* type_;
   llvm::IRBuilder<> builder_;
   Ir ir_;
-  Precision p_;
+  ReductionPrecision p_;
   Value* x_ = nullptr;
 };
 

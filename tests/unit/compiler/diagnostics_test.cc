@@ -24,8 +24,8 @@ TEST(Diagnostics, UnknownTarget) {
   EXPECT_EQ(
       Render(target.error(), SourceFile("", "")),
       "error: `sm_70` is not a target; the targets are sm_80, sm_89, sm_90a [unknown-target]\n"
-      "  help: PTX for sm_80 or sm_89 runs on newer GPUs too, whose driver compiles it; that "
-      "for sm_90a on Hopper alone\n");
+      "  help: PTX for sm_80 or sm_89 also runs on newer GPUs, whose driver compiles it; "
+      "PTX for sm_90a runs on Hopper only\n");
 }
 
 TEST(Diagnostics, TooManyReports) {
