@@ -196,9 +196,7 @@ class DeviceMemory : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     LeaveDriverOut(true);
-    if (GetParam() == std::string("cuda")) {  // another test may have reset the emulated machine
-      ASSERT_EQ(tarsia::cuda::Symbol<tarsia::cuda::CuResult (*)(unsigned)>("cuInit")(0), 0);
-    }
+    if (GetParam() == std::string("cuda")) tarsia::cuda::InitialiseDriver();
     module_ = Module();
     ASSERT_NE(module_, nullptr);
     ASSERT_EQ(tarsia_device_open(GetParam(), &device_), TARSIA_STATUS_OK) << tarsia_last_error();

@@ -42,6 +42,9 @@ F Symbol(const char* name, const std::string& variant = "") {
   return reinterpret_cast<F>(dlsym(library, name));
 }
 
+// A process has one driver, which an earlier test may have reset. Then cuInit must be called again.
+inline void InitialiseDriver() { EXPECT_EQ(Symbol<CuResult (*)(unsigned)>("cuInit")(0), kSuccess); }
+
 inline emulated::Counts ReadCounts() {
   emulated::Counts counts;
   Symbol<emulated::CountsHook>(emulated::kCountsHook)(&counts);

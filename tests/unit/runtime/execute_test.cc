@@ -93,6 +93,7 @@ kernel with_constants(%y: ptr<i32>)
 class Execute : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
+    if (Device() == std::string_view("cuda")) tarsia::cuda::InitialiseDriver();
     ASSERT_EQ(tarsia_module_create(kText.data(), kText.size(), nullptr, &module_, nullptr),
               TARSIA_STATUS_OK)
         << tarsia_last_error();

@@ -33,7 +33,7 @@ class FallBack : public tarsia::cuda::CudaTest {
  protected:
   void SetUp() override {
     CudaTest::SetUp();
-    Initialise();
+    tarsia::cuda::InitialiseDriver();
     Unset("TARSIA_CUDA_CODE");
     tarsia::runtime::CodeCache::Get().Clear();  // assembled each time
     ASSERT_EQ(tarsia_set_log_callback(Take, &lines_, TARSIA_LOG_INFO), TARSIA_STATUS_OK);
@@ -49,10 +49,6 @@ class FallBack : public tarsia::cuda::CudaTest {
     }
     if (!ptxas_.empty()) std::filesystem::remove(ptxas_);
     CudaTest::TearDown();
-  }
-  // The process has one driver, and this may not be the first reset of the emulated machine.
-  static void Initialise() {
-    ASSERT_EQ(tarsia::cuda::Symbol<tarsia::cuda::CuResult (*)(unsigned)>("cuInit")(0), 0);
   }
   void Unset(const char* name) {
     const char* const value = std::getenv(name);
@@ -169,7 +165,7 @@ TEST_F(FallBack, WithADriverThatRefusesTheMachineCode) {
 
 TEST_F(FallBack, OfTheDefaultDevice) {
   Reset({{"FAULTS", "cuDevicePrimaryCtxRetain@1=2"}});
-  Initialise();
+  tarsia::cuda::InitialiseDriver();
   const auto device = tarsia::runtime::OpenDevice("");
   ASSERT_TRUE(device.ok());
   EXPECT_EQ((*device)->name(), "cpu");
