@@ -10,6 +10,7 @@
 #include "compiler/assemble/process.h"
 #include "compiler/assemble/tools.h"
 #include "compiler/diagnostics.h"
+#include "support/text.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -30,7 +31,6 @@ constexpr OpcodeRow kOpcodeRows[] = {
 #define SASS_CLASS(constant, name)
 #define SASS_OPCODE(opcode, constant) {opcode, SassClass::constant},
 #include "compiler/assemble/sass.def"
-#include "support/text.h"
 #undef SASS_OPCODE
 #undef SASS_CLASS
 };
