@@ -170,7 +170,7 @@ bool IsBitwise(Atomic atomic) {
   return atomic == Atomic::kAnd || atomic == Atomic::kOr || atomic == Atomic::kXor;
 }
 
-struct Shape {
+struct AtomicShape {
   int dest = -1;
   int address = 0;
   int value = 1;
@@ -187,7 +187,7 @@ struct Found {
 };
 
 // A lane's step at an address within its space.
-void UpdatePlace(Warp& warp, const Inst& inst, const Shape& shape, int lane, Space space,
+void UpdatePlace(Warp& warp, const Inst& inst, const AtomicShape& shape, int lane, Space space,
                  uint64_t address, const Place& place, Found* found) {
   const Atomic atomic = AtomicOf(inst);
   const Type type = inst.type[0];
@@ -231,7 +231,8 @@ void UpdatePlace(Warp& warp, const Inst& inst, const Shape& shape, int lane, Spa
 }
 
 // A lane's step; `address` becomes one within its space.
-Found UpdateLane(Warp& warp, const Inst& inst, const Shape& shape, int lane, uint64_t* address) {
+Found UpdateLane(Warp& warp, const Inst& inst, const AtomicShape& shape, int lane,
+                 uint64_t* address) {
   const uint64_t whole = *address;
   const Space space = ResolveGeneric(inst.space, address);
   Found found;
@@ -243,7 +244,7 @@ Found UpdateLane(Warp& warp, const Inst& inst, const Shape& shape, int lane, uin
   return found;
 }
 
-Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
+Step RunAtomic(Warp& warp, const Inst& inst, const AtomicShape& shape) {
   const Operand& address = inst[shape.address];
   warp.undefined().Require(inst, address, "the address");
   bool changes = false;
@@ -300,14 +301,14 @@ uint64_t UpdateMemory(const Inst& inst, Type type, uint8_t* at, uint64_t operand
 
 PTX_BIND(Atom) {
   if (!Takes(inst)) return nullptr;
-  return [](Warp& warp, const Inst& i) { return Run(warp, i, {0, 1, 2, -1}); };
+  return [](Warp& warp, const Inst& i) { return RunAtomic(warp, i, {0, 1, 2, -1}); };
 }
 PTX_BIND(AtomCas) {
-  return [](Warp& warp, const Inst& i) { return Run(warp, i, {0, 1, 2, 3}); };
+  return [](Warp& warp, const Inst& i) { return RunAtomic(warp, i, {0, 1, 2, 3}); };
 }
 PTX_BIND(Red) {
   if (!Takes(inst)) return nullptr;
-  return [](Warp& warp, const Inst& i) { return Run(warp, i, {-1, 0, 1, -1}); };
+  return [](Warp& warp, const Inst& i) { return RunAtomic(warp, i, {-1, 0, 1, -1}); };
 }
 
 }  // namespace tarsia::ptx

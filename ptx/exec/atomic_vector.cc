@@ -16,7 +16,7 @@ Update UpdateOf(const Inst& inst) {
   return inst.Has(Mod::kMin) ? Update::kMin : Update::kMax;
 }
 
-const FloatFormat& FormatOf(Type type) {
+const FloatFormat& VectorFormatOf(Type type) {
   if (type == Type::kF32) return kFormatF32;
   return type == Type::kF16 || type == Type::kF16X2 ? kFormatF16 : kFormatBF16;
 }
@@ -36,7 +36,7 @@ uint32_t Updated(Update update, const FloatFormat& format, uint32_t a, uint32_t 
 // An element: one number, or two halves.
 template <typename T>
 uint32_t Exchange(uint8_t* at, Update update, Type type, uint32_t b) {
-  const FloatFormat& format = FormatOf(type);
+  const FloatFormat& format = VectorFormatOf(type);
   const int width = format.exponent_bits + format.mantissa_bits + 1;
   const auto mask = static_cast<uint32_t>(AllBits(width / 8));
   std::atomic_ref<T> memory(*reinterpret_cast<T*>(at));
@@ -52,13 +52,13 @@ uint32_t Exchange(uint8_t* at, Update update, Type type, uint32_t b) {
 }
 
 // The places of the operands; no destination in red.
-struct Shape {
+struct VectorShape {
   int dest = -1;
   int address = 0;
   int value = 1;
 };
 
-void UpdateElement(Warp& warp, const Inst& inst, const Shape& shape, size_t element, int lane,
+void UpdateElement(Warp& warp, const Inst& inst, const VectorShape& shape, size_t element, int lane,
                    const Place& place) {
   const Type type = inst.type[0];
   const int bytes = BytesOf(type);
@@ -83,7 +83,7 @@ void UpdateElement(Warp& warp, const Inst& inst, const Shape& shape, size_t elem
   warp.undefined().Set(dest, lane, 0);
 }
 
-Step Run(Warp& warp, const Inst& inst, const Shape& shape) {
+Step RunVectorAtomic(Warp& warp, const Inst& inst, const VectorShape& shape) {
   const Operand& address = inst[shape.address];
   warp.undefined().Require(inst, address, "the address");
   const auto elements = static_cast<size_t>(inst.CountAt(shape.value));
@@ -114,11 +114,11 @@ bool Fits(const Inst& inst) {
 
 Handler AtomFor(const Inst& inst) {
   if (!Fits(inst)) return nullptr;
-  return [](Warp& warp, const Inst& i) { return Run(warp, i, {0, 1, 2}); };
+  return [](Warp& warp, const Inst& i) { return RunVectorAtomic(warp, i, {0, 1, 2}); };
 }
 Handler RedFor(const Inst& inst) {
   if (!Fits(inst)) return nullptr;
-  return [](Warp& warp, const Inst& i) { return Run(warp, i, {-1, 0, 1}); };
+  return [](Warp& warp, const Inst& i) { return RunVectorAtomic(warp, i, {-1, 0, 1}); };
 }
 
 }  // namespace

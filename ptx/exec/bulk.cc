@@ -73,7 +73,7 @@ void IssueIn(Warp& warp, AsyncOperation operation) {
   warp.block().cluster().async().Issue(std::move(operation));
 }
 
-Step Load(Warp& warp, const Inst& inst) {
+Step LoadBulk(Warp& warp, const Inst& inst) {
   RequireOperands(warp, inst);
   const bool from_shared = !inst.Has(Mod::kGlobal);
   ForLanes(warp.mask(), [&](int lane) {
@@ -108,7 +108,7 @@ Step Load(Warp& warp, const Inst& inst) {
 
 // ---- into global memory ----------------------------------------------------------------------
 
-Step Store(Warp& warp, const Inst& inst) {
+Step CopyOut(Warp& warp, const Inst& inst) {
   RequireOperands(warp, inst);
   ForLanes(warp.mask(), [&](int lane) {
     const Issuer by = By(warp, inst, lane);
@@ -130,7 +130,7 @@ Step Store(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
-Step Commit(Warp& warp, const Inst&) {
+Step CommitBulk(Warp& warp, const Inst&) {
   ForLanes(warp.mask(), [&](int lane) { warp.bulk(lane).Commit(); });
   return Step::kNext;
 }
@@ -148,7 +148,7 @@ void LearnOfGroups(Warp& warp, const Inst& inst) {
   });
 }
 
-Step WaitGroup(Warp& warp, const Inst& inst) {
+Step WaitBulkGroup(Warp& warp, const Inst& inst) {
   warp.divergence().split().timed_out = false;
   bool done = true;
   ForLanes(warp.mask(), [&](int lane) {
@@ -249,14 +249,14 @@ Step Nothing(Warp&, const Inst&) { return Step::kNext; }
 
 }  // namespace
 
-PTX_BIND(BulkLoad) { return &Load; }
-PTX_BIND(BulkMulticast) { return &Load; }
-PTX_BIND(BulkShared) { return &Load; }
-PTX_BIND(BulkStore) { return &Store; }
-PTX_BIND(BulkReduceShared) { return Reduces(inst, false) ? &Load : nullptr; }
-PTX_BIND(BulkReduceGlobal) { return Reduces(inst, true) ? &Store : nullptr; }
-PTX_BIND(BulkCommit) { return &Commit; }
-PTX_BIND(BulkWait) { return &WaitGroup; }
+PTX_BIND(BulkLoad) { return &LoadBulk; }
+PTX_BIND(BulkMulticast) { return &LoadBulk; }
+PTX_BIND(BulkShared) { return &LoadBulk; }
+PTX_BIND(BulkStore) { return &CopyOut; }
+PTX_BIND(BulkReduceShared) { return Reduces(inst, false) ? &LoadBulk : nullptr; }
+PTX_BIND(BulkReduceGlobal) { return Reduces(inst, true) ? &CopyOut : nullptr; }
+PTX_BIND(BulkCommit) { return &CommitBulk; }
+PTX_BIND(BulkWait) { return &WaitBulkGroup; }
 PTX_BIND(BulkPrefetch) { return &PrefetchBulk; }
 PTX_BIND(StAsync) { return inst.CountAt(1) * BytesOf(inst.type[0]) > 16 ? nullptr : &StoreAsync; }
 PTX_BIND(RedAsync) { return Reduces(inst, false) ? &StoreAsync : nullptr; }

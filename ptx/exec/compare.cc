@@ -203,8 +203,6 @@ bool Compares(const Inst& inst, Type type) {
   return InfoOf(type).kind != TypeKind::kBits || inst.Has(Mod::kEq) || inst.Has(Mod::kNe);
 }
 
-bool IsF16(Type type) { return type == Type::kF16 || type == Type::kF16X2; }
-
 }  // namespace
 
 PTX_BIND(SetpInt) {

@@ -16,6 +16,8 @@
 
 namespace tarsia::ptx {
 
+inline bool IsF16(Type type) { return type == Type::kF16 || type == Type::kF16X2; }
+
 // Reports that lanes of the warp do not come to a barrier that is .aligned.
 void ReportMissingLanes(Warp& warp, const Inst& inst);
 

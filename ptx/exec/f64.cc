@@ -36,11 +36,11 @@ Handler Rounded(const Inst& inst) {
   return &Map<&Compute<F, RoundMode::kNearest, S...>, double, S...>;
 }
 
-constexpr auto kSub = [](double a, double b, RoundMode mode) { return AddF64(a, -b, mode); };
+constexpr auto kSubF64 = [](double a, double b, RoundMode mode) { return AddF64(a, -b, mode); };
 constexpr auto kRcp = [](double a, RoundMode mode) { return DivideF64(1, a, mode); };
 
 template <bool kLess>
-double Extreme(double a, double b) {
+double ExtremeF64(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) {
     if (std::isnan(a) && std::isnan(b)) return std::bit_cast<double>(uint64_t{0x7FF8000000000000});
     return std::isnan(a) ? b : a;
@@ -62,7 +62,7 @@ constexpr Handler kUnaryBits = &Map<F, uint64_t, uint64_t>;
 }  // namespace
 
 PTX_BIND(AddF64) { return Rounded<&AddF64, double, double>(inst); }
-PTX_BIND(SubF64) { return Rounded<kSub, double, double>(inst); }
+PTX_BIND(SubF64) { return Rounded<kSubF64, double, double>(inst); }
 PTX_BIND(MulF64) { return Rounded<&MulF64, double, double>(inst); }
 PTX_BIND(FmaF64) { return Rounded<&FmaF64, double, double, double>(inst); }
 PTX_BIND(MadF64) { return Rounded<&FmaF64, double, double, double>(inst); }
@@ -84,8 +84,8 @@ PTX_BIND(AbsF64) {
 PTX_BIND(NegF64) {
   return kUnaryBits<[](uint64_t a) { return a ^ kSign; }>;
 }
-PTX_BIND(MinF64) { return &Map<&Extreme<true>, double, double, double>; }
-PTX_BIND(MaxF64) { return &Map<&Extreme<false>, double, double, double>; }
+PTX_BIND(MinF64) { return &Map<&ExtremeF64<true>, double, double, double>; }
+PTX_BIND(MaxF64) { return &Map<&ExtremeF64<false>, double, double, double>; }
 PTX_BIND(CopysignF64) {
   return &Map<[](uint64_t a, uint64_t b) { return (a & kSign) | (b & ~kSign); }, uint64_t, uint64_t,
               uint64_t>;

@@ -68,14 +68,14 @@ struct Arithmetic {
 
 // 53 bits are more than twice as many as both formats have and two: the second rounding of a sum
 // gives what one would have given (S. A. Figueroa, "When is double rounding innocuous?").
-constexpr auto kAdd = [](double a, double b) { return a + b; };
-constexpr auto kSub = [](double a, double b) { return a - b; };
-constexpr auto kMul = [](double a, double b) { return a * b; };
+constexpr auto kAddHalf = [](double a, double b) { return a + b; };
+constexpr auto kSubHalf = [](double a, double b) { return a - b; };
+constexpr auto kMulHalf = [](double a, double b) { return a * b; };
 constexpr auto kFma = [](double a, double b, double c) {
   return FmaOdd(a, b, c, RoundMode::kNearest);
 };
-constexpr auto kEx2 = [](double a) { return tarsia::Exp2(a); };
-constexpr auto kTanh = [](double a) { return tarsia::Tanh(a); };
+constexpr auto kEx2Half = [](double a) { return tarsia::Exp2(a); };
+constexpr auto kTanhHalf = [](double a) { return tarsia::Tanh(a); };
 
 template <typename H>
 struct Abs {
@@ -92,7 +92,7 @@ struct Neg {
 };
 
 template <typename H, bool kLess>
-struct Extreme {
+struct ExtremeHalf {
   static uint16_t Pick(uint16_t a, uint16_t b, bool nan) {
     if (IsNan<H>(a) || IsNan<H>(b)) {
       if (nan || (IsNan<H>(a) && IsNan<H>(b))) return 0x7FFF;
@@ -145,8 +145,6 @@ Handler ByWidth(Type type) {
                             : &RunWithFlags<Operation, uint32_t, kSources>;
 }
 
-bool IsF16(Type type) { return type == Type::kF16 || type == Type::kF16X2; }
-
 // bf16 knows neither .ftz nor .sat, and .sat does not go with .relu.
 bool FlagsFit(const Inst& inst) {
   if (!IsF16(inst.type[0]) && (inst.Has(Mod::kFtz) || inst.Has(Mod::kSat))) return false;
@@ -171,22 +169,22 @@ template <bool kLess>
 Handler ExtremeFor(const Inst& inst) {
   if (!FlagsFit(inst)) return nullptr;
   const Type type = inst.type[0];
-  return IsF16(type) ? ByWidth<Extreme<F16, kLess>, 2>(type)
-                     : ByWidth<Extreme<BF16, kLess>, 2>(type);
+  return IsF16(type) ? ByWidth<ExtremeHalf<F16, kLess>, 2>(type)
+                     : ByWidth<ExtremeHalf<BF16, kLess>, 2>(type);
 }
 
 }  // namespace
 
-PTX_BIND(AddHalf) { return FlagsFit(inst) ? ArithmeticFor<kAdd, 2>(inst) : nullptr; }
-PTX_BIND(SubHalf) { return FlagsFit(inst) ? ArithmeticFor<kSub, 2>(inst) : nullptr; }
-PTX_BIND(MulHalf) { return FlagsFit(inst) ? ArithmeticFor<kMul, 2>(inst) : nullptr; }
+PTX_BIND(AddHalf) { return FlagsFit(inst) ? ArithmeticFor<kAddHalf, 2>(inst) : nullptr; }
+PTX_BIND(SubHalf) { return FlagsFit(inst) ? ArithmeticFor<kSubHalf, 2>(inst) : nullptr; }
+PTX_BIND(MulHalf) { return FlagsFit(inst) ? ArithmeticFor<kMulHalf, 2>(inst) : nullptr; }
 PTX_BIND(FmaHalf) { return FlagsFit(inst) ? ArithmeticFor<kFma, 3>(inst) : nullptr; }
 // bf16 always flushes, f16 never does.
 PTX_BIND(Ex2Half) {
   if (inst.Has(Mod::kFtz) == IsF16(inst.type[0])) return nullptr;
-  return ArithmeticFor<kEx2, 1>(inst);
+  return ArithmeticFor<kEx2Half, 1>(inst);
 }
-PTX_BIND(TanhHalf) { return ArithmeticFor<kTanh, 1>(inst); }
+PTX_BIND(TanhHalf) { return ArithmeticFor<kTanhHalf, 1>(inst); }
 PTX_BIND(AbsHalf) { return SignFor<Abs>(inst); }
 PTX_BIND(NegHalf) { return SignFor<Neg>(inst); }
 PTX_BIND(MinHalf) { return ExtremeFor<true>(inst); }

@@ -7,19 +7,21 @@
 namespace tarsia::ptx {
 namespace {
 
-constexpr auto kAdd = []<typename T>(T a, T b) -> T {
+constexpr auto kAddInteger = []<typename T>(T a, T b) -> T {
   return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
 };
-constexpr auto kSub = []<typename T>(T a, T b) -> T {
+constexpr auto kSubInteger = []<typename T>(T a, T b) -> T {
   return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
 };
-constexpr auto kMul = []<typename T>(T a, T b) -> T {
+constexpr auto kMulInteger = []<typename T>(T a, T b) -> T {
   return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
 };
 constexpr auto kMulHi = []<typename T>(T a, T b) -> T {
   return static_cast<T>((static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b)) >> (sizeof(T) * 8));
 };
-constexpr auto kMad = []<typename T>(T a, T b, T c) -> T { return kAdd(kMul(a, b), c); };
+constexpr auto kMad = []<typename T>(T a, T b, T c) -> T {
+  return kAddInteger(kMulInteger(a, b), c);
+};
 
 int32_t Saturate(int64_t value) {
   return static_cast<int32_t>(std::clamp<int64_t>(value, std::numeric_limits<int32_t>::min(),
@@ -62,7 +64,7 @@ Wide<T> MulWide(T a, T b) {
 constexpr auto kDiv = []<typename T>(T a, T b) -> T {
   if (b == 0) return static_cast<T>(-1);
   if constexpr (std::is_signed_v<T>) {
-    if (b == -1) return kSub(T{0}, a);  // the least number has no negative
+    if (b == -1) return kSubInteger(T{0}, a);  // the least number has no negative
   }
   return static_cast<T>(a / b);
 };
@@ -73,15 +75,15 @@ constexpr auto kRem = []<typename T>(T a, T b) -> T {
   }
   return static_cast<T>(a % b);
 };
-constexpr auto kNeg = []<typename T>(T a) -> T { return kSub(T{0}, a); };
-constexpr auto kAbs = []<typename T>(T a) -> T { return a < 0 ? kSub(T{0}, a) : a; };
-constexpr auto kMin = []<typename T>(T a, T b) -> T { return std::min(a, b); };
-constexpr auto kMax = []<typename T>(T a, T b) -> T { return std::max(a, b); };
+constexpr auto kNeg = []<typename T>(T a) -> T { return kSubInteger(T{0}, a); };
+constexpr auto kAbs = []<typename T>(T a) -> T { return a < 0 ? kSubInteger(T{0}, a) : a; };
+constexpr auto kMinInteger = []<typename T>(T a, T b) -> T { return std::min(a, b); };
+constexpr auto kMaxInteger = []<typename T>(T a, T b) -> T { return std::max(a, b); };
 constexpr auto kMinRelu = []<typename T>(T a, T b) -> T { return std::max<T>(std::min(a, b), 0); };
 constexpr auto kMaxRelu = []<typename T>(T a, T b) -> T { return std::max<T>(std::max(a, b), 0); };
-constexpr auto kMadHi = []<typename T>(T a, T b, T c) -> T { return kAdd(kMulHi(a, b), c); };
+constexpr auto kMadHi = []<typename T>(T a, T b, T c) -> T { return kAddInteger(kMulHi(a, b), c); };
 constexpr auto kSad = []<typename T>(T a, T b, T c) -> T {
-  return kAdd(c, a < b ? kSub(b, a) : kSub(a, b));
+  return kAddInteger(c, a < b ? kSubInteger(b, a) : kSubInteger(a, b));
 };
 
 // The low 24 bits of a source, extended by its sign.
@@ -97,8 +99,12 @@ constexpr auto kMul24Lo = []<typename T>(T a, T b) -> T {
 constexpr auto kMul24Hi = []<typename T>(T a, T b) -> T {
   return static_cast<T>((Low24(a) * Low24(b)) >> 16);
 };
-constexpr auto kMad24Lo = []<typename T>(T a, T b, T c) -> T { return kAdd(kMul24Lo(a, b), c); };
-constexpr auto kMad24Hi = []<typename T>(T a, T b, T c) -> T { return kAdd(kMul24Hi(a, b), c); };
+constexpr auto kMad24Lo = []<typename T>(T a, T b, T c) -> T {
+  return kAddInteger(kMul24Lo(a, b), c);
+};
+constexpr auto kMad24Hi = []<typename T>(T a, T b, T c) -> T {
+  return kAddInteger(kMul24Hi(a, b), c);
+};
 
 // ---- extended precision ------------------------------------------------------------------------
 
@@ -147,7 +153,7 @@ Step MadCarry(Warp& warp, const Inst& inst) {
   ForLanes(warp.mask(), [&](int lane) {
     const T a = warp.Get<T>(inst.operands[1], lane);
     const T b = warp.Get<T>(inst.operands[2], lane);
-    product[lane] = static_cast<U>(inst.Has(Mod::kHi) ? kMulHi(a, b) : kMul(a, b));
+    product[lane] = static_cast<U>(inst.Has(Mod::kHi) ? kMulHi(a, b) : kMulInteger(a, b));
   });
   AddLanes<U, false>(warp, inst, nullptr, &inst.operands[3], product, kTake, inst.Has(Mod::kCc));
   return Step::kNext;
@@ -205,8 +211,8 @@ Handler TernaryOf32(Type type) {
 
 }  // namespace
 
-PTX_BIND(AddInt) { return BinaryOrHalves<kAdd>(inst.type[0]); }
-PTX_BIND(SubInt) { return BinaryOrHalves<kSub>(inst.type[0]); }
+PTX_BIND(AddInt) { return BinaryOrHalves<kAddInteger>(inst.type[0]); }
+PTX_BIND(SubInt) { return BinaryOrHalves<kSubInteger>(inst.type[0]); }
 PTX_BIND(AddSat) {
   return &Map<[](int32_t a, int32_t b) { return Saturate(int64_t{a} + b); }, int32_t, int32_t,
               int32_t>;
@@ -215,7 +221,7 @@ PTX_BIND(SubSat) {
   return &Map<[](int32_t a, int32_t b) { return Saturate(int64_t{a} - b); }, int32_t, int32_t,
               int32_t>;
 }
-PTX_BIND(MulLo) { return IntegerBinary<kMul>(inst.type[0]); }
+PTX_BIND(MulLo) { return IntegerBinary<kMulInteger>(inst.type[0]); }
 PTX_BIND(MulHi) { return IntegerBinary<kMulHi>(inst.type[0]); }
 PTX_BIND(MulWide) {
   return ForWide(inst.type[0], []<typename T>(T) -> Handler {
@@ -225,7 +231,8 @@ PTX_BIND(MulWide) {
 PTX_BIND(MadLo) { return IntegerTernary<kMad>(inst.type[0]); }
 PTX_BIND(MadWide) {
   return ForWide(inst.type[0], []<typename T>(T) -> Handler {
-    return &Map<[](T a, T b, Wide<T> c) { return kAdd(MulWide(a, b), c); }, Wide<T>, T, T, Wide<T>>;
+    return &Map<[](T a, T b, Wide<T> c) { return kAddInteger(MulWide(a, b), c); }, Wide<T>, T, T,
+                Wide<T>>;
   });
 }
 
@@ -246,8 +253,8 @@ PTX_BIND(DivInt) { return IntegerBinary<kDiv>(inst.type[0]); }
 PTX_BIND(RemInt) { return IntegerBinary<kRem>(inst.type[0]); }
 PTX_BIND(AbsInt) { return IntegerUnary<kAbs>(inst.type[0]); }
 PTX_BIND(NegInt) { return IntegerUnary<kNeg>(inst.type[0]); }
-PTX_BIND(MinInt) { return BinaryOrHalves<kMin>(inst.type[0]); }
-PTX_BIND(MaxInt) { return BinaryOrHalves<kMax>(inst.type[0]); }
+PTX_BIND(MinInt) { return BinaryOrHalves<kMinInteger>(inst.type[0]); }
+PTX_BIND(MaxInt) { return BinaryOrHalves<kMaxInteger>(inst.type[0]); }
 PTX_BIND(MinRelu) { return BinaryOrHalves<kMinRelu>(inst.type[0]); }
 PTX_BIND(MaxRelu) { return BinaryOrHalves<kMaxRelu>(inst.type[0]); }
 PTX_BIND(Sad) { return IntegerTernary<kSad>(inst.type[0]); }

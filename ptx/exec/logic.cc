@@ -8,9 +8,9 @@
 namespace tarsia::ptx {
 namespace {
 
-constexpr auto kAnd = [](auto a, auto b) { return static_cast<decltype(a)>(a & b); };
-constexpr auto kOr = [](auto a, auto b) { return static_cast<decltype(a)>(a | b); };
-constexpr auto kXor = [](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); };
+constexpr auto kAndBits = [](auto a, auto b) { return static_cast<decltype(a)>(a & b); };
+constexpr auto kOrBits = [](auto a, auto b) { return static_cast<decltype(a)>(a | b); };
+constexpr auto kXorBits = [](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); };
 constexpr auto kNot = [](auto a) { return static_cast<decltype(a)>(~a); };
 
 template <auto F>
@@ -30,9 +30,9 @@ constexpr auto kShl = []<typename T>(T a, uint32_t by) -> T {
   return by >= sizeof(T) * 8 ? T{0} : static_cast<T>(static_cast<uint64_t>(a) << by);
 };
 constexpr auto kShr = []<typename T>(T a, uint32_t by) -> T {
-  constexpr uint32_t kBits = sizeof(T) * 8;
-  if constexpr (std::is_signed_v<T>) return static_cast<T>(a >> std::min(by, kBits - 1));
-  return by >= kBits ? T{0} : static_cast<T>(a >> by);
+  constexpr uint32_t kTypeBits = sizeof(T) * 8;
+  if constexpr (std::is_signed_v<T>) return static_cast<T>(a >> std::min(by, kTypeBits - 1));
+  return by >= kTypeBits ? T{0} : static_cast<T>(a >> by);
 };
 
 template <auto F>
@@ -145,13 +145,16 @@ Handler FindOf(Type type) {
 }  // namespace
 
 PTX_BIND(And) {
-  return inst.type[0] == Type::kPred ? &PredicateBinary<kAnd> : IntegerBinary<kAnd>(inst.type[0]);
+  return inst.type[0] == Type::kPred ? &PredicateBinary<kAndBits>
+                                     : IntegerBinary<kAndBits>(inst.type[0]);
 }
 PTX_BIND(Or) {
-  return inst.type[0] == Type::kPred ? &PredicateBinary<kOr> : IntegerBinary<kOr>(inst.type[0]);
+  return inst.type[0] == Type::kPred ? &PredicateBinary<kOrBits>
+                                     : IntegerBinary<kOrBits>(inst.type[0]);
 }
 PTX_BIND(Xor) {
-  return inst.type[0] == Type::kPred ? &PredicateBinary<kXor> : IntegerBinary<kXor>(inst.type[0]);
+  return inst.type[0] == Type::kPred ? &PredicateBinary<kXorBits>
+                                     : IntegerBinary<kXorBits>(inst.type[0]);
 }
 PTX_BIND(Not) {
   return inst.type[0] == Type::kPred ? &NotPredicate : IntegerUnary<kNot>(inst.type[0]);

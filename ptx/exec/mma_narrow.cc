@@ -5,9 +5,9 @@
 namespace tarsia::ptx {
 namespace {
 
-constexpr int kMostK = 256;
+constexpr int kMostNarrowK = 256;
 
-MmaShape ShapeOf(const Inst& inst) {
+MmaShape NarrowShapeOf(const Inst& inst) {
   if (inst.Has(Mod::kM8N8K32)) return {8, 8, 32};
   if (inst.Has(Mod::kM16N8K32)) return {16, 8, 32};
   if (inst.Has(Mod::kM16N8K64)) return {16, 8, 64};
@@ -18,7 +18,7 @@ MmaShape ShapeOf(const Inst& inst) {
 
 // A and B as rows and columns along K.
 struct Lines {
-  int8_t value[16][kMostK] = {};
+  int8_t value[16][kMostNarrowK] = {};
   bool undef[16] = {};
 };
 
@@ -62,7 +62,7 @@ int64_t Dot(const int8_t* a, const int8_t* b, int k) {
 template <Product kProduct>
 Step MmaNarrow(Warp& warp, const Inst& inst) {
   warp.divergence().RequireAligned(inst);
-  const MmaShape shape = ShapeOf(inst);
+  const MmaShape shape = NarrowShapeOf(inst);
   Lines a;
   Lines b;
   Read(warp, inst.At(1), inst.type[1], {'A', shape, PerRegister(inst.type[1])}, &a);
@@ -85,8 +85,8 @@ Step MmaNarrow(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
-bool CountsFit(const Inst& inst) {
-  const MmaShape shape = ShapeOf(inst);
+bool NarrowCountsFit(const Inst& inst) {
+  const MmaShape shape = NarrowShapeOf(inst);
   const int bits = InfoOf(inst.type[1]).bits;
   return inst.CountAt(0) == shape.m * shape.n / kLanes && inst.CountAt(3) == inst.CountAt(0) &&
          inst.CountAt(1) == shape.m * shape.k * bits / 32 / kLanes &&
@@ -95,9 +95,9 @@ bool CountsFit(const Inst& inst) {
 
 }  // namespace
 
-PTX_BIND(MmaInt4) { return CountsFit(inst) ? &MmaNarrow<Product::kTimes> : nullptr; }
+PTX_BIND(MmaInt4) { return NarrowCountsFit(inst) ? &MmaNarrow<Product::kTimes> : nullptr; }
 PTX_BIND(MmaBit) {
-  if (!CountsFit(inst)) return nullptr;
+  if (!NarrowCountsFit(inst)) return nullptr;
   return inst.Has(Mod::kXor) ? &MmaNarrow<Product::kXor> : &MmaNarrow<Product::kAnd>;
 }
 

@@ -37,7 +37,7 @@ Step Reduce(Warp& warp, const Inst& inst) {
 }
 
 Step Sync(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0, true, 0); }
-Step Arrive(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0, false, 0); }
+Step ArriveOnly(Warp& warp, const Inst& inst) { return ArriveAtBarrier(warp, inst, 0, false, 0); }
 
 // Threads of a launch are in one process: a fence of the host is one of all scopes.
 Step FenceAll(Warp& warp, const Inst& inst) {
@@ -71,11 +71,11 @@ void ReportMissingLanes(Warp& warp, const Inst& inst) {
 }
 
 PTX_BIND(BarSync) { return &Sync; }
-PTX_BIND(BarArrive) { return &Arrive; }
+PTX_BIND(BarArrive) { return &ArriveOnly; }
 PTX_BIND(BarRedPopc) { return &Reduce; }
 PTX_BIND(BarRedPred) { return &Reduce; }
 PTX_BIND(BarrierSync) { return &Sync; }
-PTX_BIND(BarrierArrive) { return &Arrive; }
+PTX_BIND(BarrierArrive) { return &ArriveOnly; }
 PTX_BIND(BarrierRedPopc) { return &Reduce; }
 PTX_BIND(BarrierRedPred) { return &Reduce; }
 PTX_BIND(BarWarpSync) {

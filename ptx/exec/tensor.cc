@@ -242,7 +242,7 @@ Mbarrier* AddCompletion(BoxCopy* copy, const TensorMap& map, uint64_t address) {
   return mbarrier;
 }
 
-Step Load(Warp& warp, const Inst& inst) {
+Step LoadTensor(Warp& warp, const Inst& inst) {
   const bool multicast = inst.Has(Mod::kMulticastCluster);
   ForBoxes(warp, inst, 1, [&](const Issuer& by, const TensorMap& map, const auto& corner) {
     const uint64_t to = warp.Address(inst[0], by.lane);
@@ -278,7 +278,7 @@ bool Reduces(const Inst& inst, Type type) {
   return whole;
 }
 
-Step Store(Warp& warp, const Inst& inst) {
+Step StoreTensor(Warp& warp, const Inst& inst) {
   const bool reduces = inst.Has(Mod::kReduce);
   ForBoxes(warp, inst, 0, [&](const Issuer& by, const TensorMap& map, const auto& corner) {
     const uint64_t from = warp.Address(inst[1], by.lane);
@@ -316,10 +316,10 @@ Handler WithRank(const Inst& inst, int n, Handler handler) {
 
 }  // namespace
 
-PTX_BIND(TensorLoad) { return WithRank(inst, 1, &Load); }
-PTX_BIND(TensorMulticast) { return WithRank(inst, 1, &Load); }
-PTX_BIND(TensorStore) { return WithRank(inst, 0, &Store); }
-PTX_BIND(TensorReduce) { return WithRank(inst, 0, &Store); }
+PTX_BIND(TensorLoad) { return WithRank(inst, 1, &LoadTensor); }
+PTX_BIND(TensorMulticast) { return WithRank(inst, 1, &LoadTensor); }
+PTX_BIND(TensorStore) { return WithRank(inst, 0, &StoreTensor); }
+PTX_BIND(TensorReduce) { return WithRank(inst, 0, &StoreTensor); }
 PTX_BIND(TensorPrefetch) { return WithRank(inst, 0, &PrefetchBox); }
 PTX_BIND(PrefetchTensormap) { return &PrefetchMap; }
 

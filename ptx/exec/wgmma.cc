@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kRows = 16;  // of a warp
 constexpr int kMostColumns = 256;
-constexpr int kMostK = 32;
+constexpr int kMostWgmmaK = 32;
 constexpr int kKBytes = 32;  // K is as many bytes of every type
 
 // The numbers of the operands.
@@ -124,8 +124,8 @@ void ReadShared(Warp& warp, const Inst& inst, const MatrixSource& source, const 
 // floats are exact, and so are sums of those of integers.
 template <typename T, typename Acc>
 struct Tile {
-  T a[kRows][kMostK];
-  T b[kMostK][kMostColumns];
+  T a[kRows][kMostWgmmaK];
+  T b[kMostWgmmaK][kMostColumns];
   Acc sums[kRows][kMostColumns];
   bool undef_rows[kRows] = {};
   bool undef_columns[kMostColumns] = {};

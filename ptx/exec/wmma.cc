@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMostElements = 32 * 16;
 
-MmaShape ShapeOf(const Inst& inst) {
+MmaShape WmmaShapeOf(const Inst& inst) {
   if (inst.Has(Mod::kM16N16K16)) return {16, 16, 16};
   if (inst.Has(Mod::kM8N32K16)) return {8, 32, 16};
   if (inst.Has(Mod::kM32N8K16)) return {32, 8, 16};
@@ -22,13 +22,13 @@ MmaShape ShapeOf(const Inst& inst) {
 }
 
 // One of the matrices A (M x K), B (K x N), C and D (M x N).
-struct Matrix {
+struct WmmaMatrix {
   char name = 'a';
   int rows = 0;
   int columns = 0;
   Type type = Type::kNone;
 
-  Matrix(char matrix, const MmaShape& shape, Type element)
+  WmmaMatrix(char matrix, const MmaShape& shape, Type element)
       : name(matrix),
         rows(matrix == 'b' ? shape.k : shape.m),
         columns(matrix == 'a' ? shape.k : shape.n),
@@ -48,7 +48,7 @@ struct Matrix {
 };
 
 // Whether the type and the shape have fragments.
-bool Exists(const Matrix& matrix, const MmaShape& shape) {
+bool Exists(const WmmaMatrix& matrix, const MmaShape& shape) {
   const bool sum = matrix.name == 'c';
   switch (shape.k) {
     case 4:
@@ -66,9 +66,9 @@ bool Exists(const Matrix& matrix, const MmaShape& shape) {
 
 // ---- load and store ----------------------------------------------------------------------------
 
-Matrix MatrixOf(const Inst& inst) {
+WmmaMatrix WmmaMatrixOf(const Inst& inst) {
   const char name = inst.Has(Mod::kA) ? 'a' : inst.Has(Mod::kB) ? 'b' : 'c';
-  return {name, ShapeOf(inst), inst.type[0]};
+  return {name, WmmaShapeOf(inst), inst.type[0]};
 }
 
 // Calls each(register, lane, part's shift, place of the element in memory, its address).
@@ -77,7 +77,7 @@ void ForMemory(Warp& warp, const Inst& inst, int list, int address, Access acces
                const Each& each) {
   warp.divergence().RequireAligned(inst);
   warp.undefined().Require(inst, inst[address], "the address");
-  const Matrix matrix = MatrixOf(inst);
+  const WmmaMatrix matrix = WmmaMatrixOf(inst);
   const bool row_major = inst.Has(Mod::kRow);
   const auto bytes = static_cast<uint32_t>(BytesOf(matrix.type));
   const int stride_at = std::max(list, address) + 1;
@@ -103,7 +103,7 @@ void ForMemory(Warp& warp, const Inst& inst, int list, int address, Access acces
   });
 }
 
-Step Load(Warp& warp, const Inst& inst) {
+Step LoadWmma(Warp& warp, const Inst& inst) {
   const int bytes = BytesOf(inst.type[0]);
   uint64_t word = 0;
   uint64_t unknown = 0;
@@ -124,7 +124,7 @@ Step Load(Warp& warp, const Inst& inst) {
   return Step::kNext;
 }
 
-Step Store(Warp& warp, const Inst& inst) {
+Step StoreWmma(Warp& warp, const Inst& inst) {
   const int bytes = BytesOf(inst.type[0]);
   const auto size = static_cast<uint64_t>(bytes);
   ForMemory(warp, inst, 1, 0, Access::kWrite,
@@ -142,8 +142,8 @@ Step Store(Warp& warp, const Inst& inst) {
 }
 
 bool MemoryFits(const Inst& inst, int list) {
-  const Matrix matrix = MatrixOf(inst);
-  return Exists(matrix, ShapeOf(inst)) && inst.CountAt(list) == matrix.Registers();
+  const WmmaMatrix matrix = WmmaMatrixOf(inst);
+  return Exists(matrix, WmmaShapeOf(inst)) && inst.CountAt(list) == matrix.Registers();
 }
 
 // ---- multiply ----------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ struct Values {
 };
 
 template <typename T>
-void Read(const Warp& warp, std::span<const Operand> registers, const Matrix& matrix,
+void Read(const Warp& warp, std::span<const Operand> registers, const WmmaMatrix& matrix,
           Values<T>* values) {
   const uint64_t mask = AllBits(BytesOf(matrix.type));
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -184,9 +184,9 @@ Types TypesOf(const Inst& inst) {
 }
 
 template <typename T, typename Acc>
-Step Mma(Warp& warp, const Inst& inst) {
+Step MultiplyWmma(Warp& warp, const Inst& inst) {
   warp.divergence().RequireAligned(inst);
-  const MmaShape shape = ShapeOf(inst);
+  const MmaShape shape = WmmaShapeOf(inst);
   const Types types = TypesOf(inst);
   Values<T> a;
   Values<T> b;
@@ -194,7 +194,7 @@ Step Mma(Warp& warp, const Inst& inst) {
   Read(warp, inst.At(1), {'a', shape, types.a}, &a);
   Read(warp, inst.At(2), {'b', shape, types.b}, &b);
   Read(warp, inst.At(3), {'c', shape, types.c}, &c);
-  const Matrix into('c', shape, types.d);
+  const WmmaMatrix into('c', shape, types.d);
   Values<uint64_t> d;
   for (int element = 0; element < into.elements(); ++element) {
     const int row = element / shape.n;
@@ -232,9 +232,9 @@ Step Mma(Warp& warp, const Inst& inst) {
 }
 
 bool MmaFits(const Inst& inst) {
-  const MmaShape shape = ShapeOf(inst);
+  const MmaShape shape = WmmaShapeOf(inst);
   const Types types = TypesOf(inst);
-  const Matrix matrices[] = {
+  const WmmaMatrix matrices[] = {
       {'c', shape, types.d}, {'a', shape, types.a}, {'b', shape, types.b}, {'c', shape, types.c}};
   for (int i = 0; i < 4; ++i) {
     if (!Exists(matrices[i], shape) || inst.CountAt(i) != matrices[i].Registers()) return false;
@@ -244,19 +244,19 @@ bool MmaFits(const Inst& inst) {
 
 }  // namespace
 
-PTX_BIND(WmmaLoad) { return MemoryFits(inst, 0) ? &Load : nullptr; }
-PTX_BIND(WmmaLoadF64) { return MemoryFits(inst, 0) ? &Load : nullptr; }
-PTX_BIND(WmmaStore) { return MemoryFits(inst, 1) ? &Store : nullptr; }
-PTX_BIND(WmmaStoreF64) { return MemoryFits(inst, 1) ? &Store : nullptr; }
-PTX_BIND(WmmaHalf) { return MmaFits(inst) ? &Mma<double, double> : nullptr; }
+PTX_BIND(WmmaLoad) { return MemoryFits(inst, 0) ? &LoadWmma : nullptr; }
+PTX_BIND(WmmaLoadF64) { return MemoryFits(inst, 0) ? &LoadWmma : nullptr; }
+PTX_BIND(WmmaStore) { return MemoryFits(inst, 1) ? &StoreWmma : nullptr; }
+PTX_BIND(WmmaStoreF64) { return MemoryFits(inst, 1) ? &StoreWmma : nullptr; }
+PTX_BIND(WmmaHalf) { return MmaFits(inst) ? &MultiplyWmma<double, double> : nullptr; }
 PTX_BIND(WmmaFloat) {
   const bool same = inst.type[1] == inst.type[2];
-  return same && MmaFits(inst) ? &Mma<double, double> : nullptr;
+  return same && MmaFits(inst) ? &MultiplyWmma<double, double> : nullptr;
 }
 PTX_BIND(WmmaInt) {
   const bool same = inst.type[1] == inst.type[2];
-  return same && MmaFits(inst) ? &Mma<int32_t, int64_t> : nullptr;
+  return same && MmaFits(inst) ? &MultiplyWmma<int32_t, int64_t> : nullptr;
 }
-PTX_BIND(WmmaF64) { return MmaFits(inst) ? &Mma<double, double> : nullptr; }
+PTX_BIND(WmmaF64) { return MmaFits(inst) ? &MultiplyWmma<double, double> : nullptr; }
 
 }  // namespace tarsia::ptx
