@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "compiler/diagnostics.h"
-#include "compiler/facts.h"
+#include "compiler/facts/facts.h"
 #include "compiler/runtime_checks.h"
 
 namespace tarsia::compiler {

@@ -5,7 +5,7 @@
     support <- dtypes <- ptx <- runtime
     within isa: its own files <- {text, bytecode, validate}
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
-    within compiler/llvm: element <- code <- lower
+    within compiler: facts <- its own files; within compiler/llvm: element <- code <- lower
 
 A folder includes only what stands left of it; vm, ptx and compiler never see each other. Besides:
 only compiler/llvm sees LLVM and only runtime/cuda sees CUDA; CLI11 belongs to tools, GoogleTest to
@@ -24,8 +24,8 @@ FOUNDATION = ["support", "dtypes", "layout", "isa"]
 BELOW_RUNTIME = FOUNDATION + ["launch", "vm", "ptx", "compiler"]
 # What the compiler knows of a program before any code is made.
 COMPILER_PLANS = [f"compiler/{name}.h" for name in (
-    "compile", "diagnostics", "entry", "facts", "infer_layouts", "plan_shared", "report_buffer",
-    "runtime_checks", "scalar_facts", "target", "tile_layout")]
+    "compile", "diagnostics", "entry", "infer_layouts", "plan_shared", "report_buffer",
+    "runtime_checks", "target", "tile_layout")] + ["compiler/facts"]
 PUBLIC = ["include", "tarsia"]  # include/tarsia/tarsia.h is included as "tarsia/tarsia.h"
 
 # What the files of a folder may include from this repository, besides their own folder: whole
@@ -52,7 +52,8 @@ MAY_SEE = {
                     "ptx/memory"],
     "ptx/exec": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count",
                  "ptx/memory", "ptx/machine"],
-    "compiler": FOUNDATION + ["compiler/llvm/element", "compiler/llvm/lower"],
+    "compiler": FOUNDATION + ["compiler/facts", "compiler/llvm/element", "compiler/llvm/lower"],
+    "compiler/facts": FOUNDATION,
     "compiler/assemble": ["support", "compiler/diagnostics.h", "compiler/target.h"],
     "compiler/llvm/element": FOUNDATION + ["compiler/target.h"],
     "compiler/llvm/code": FOUNDATION + COMPILER_PLANS + ["compiler/llvm/element",

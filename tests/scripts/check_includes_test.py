@@ -66,7 +66,7 @@ class Folders(unittest.TestCase):
                 judge = self.accepts if j <= i else self.rejects
                 with self.subTest(source=source, target=target):
                     judge(f"compiler/llvm/{source}/a.cc", f'"compiler/llvm/{target}/b.h"')
-        self.accepts("compiler/llvm/code/a.cc", '"compiler/facts.h"')
+        self.accepts("compiler/llvm/code/a.cc", '"compiler/facts/facts.h"')
         self.rejects("compiler/llvm/code/a.cc", '"compiler/llvm/generate.h"')
         self.accepts("compiler/llvm/a.cc", '"compiler/llvm/lower/b.h"')
         self.rejects("compiler/llvm/a.cc", '"compiler/llvm/code/b.h"')

@@ -2,7 +2,7 @@
 //
 // Wide accesses need proof: that the elements of a vector follow each other in memory, that their
 // address is aligned, and that either all or none of them exist. The proofs come from layouts and
-// from what is known of indices and extents (compiler/facts.h).
+// from what is known of indices and extents (compiler/facts/facts.h).
 #ifndef TARSIA_COMPILER_LLVM_CODE_ACCESS_WIDTH_H_
 #define TARSIA_COMPILER_LLVM_CODE_ACCESS_WIDTH_H_
 

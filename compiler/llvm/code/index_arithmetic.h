@@ -1,5 +1,5 @@
 // Arithmetic on indices: integers of 64 bits that are the same in all threads, with what is known
-// of them (compiler/facts.h).
+// of them (compiler/facts/facts.h).
 #ifndef TARSIA_COMPILER_LLVM_CODE_INDEX_ARITHMETIC_H_
 #define TARSIA_COMPILER_LLVM_CODE_INDEX_ARITHMETIC_H_
 
@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "compiler/facts.h"
+#include "compiler/facts/facts.h"
 
 namespace tarsia::compiler {
 

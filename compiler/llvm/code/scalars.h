@@ -5,10 +5,10 @@
 
 #include <vector>
 
+#include "compiler/facts/scalar_facts.h"
 #include "compiler/llvm/code/function_builder.h"
 #include "compiler/llvm/code/index_arithmetic.h"
 #include "compiler/llvm/element/element.h"
-#include "compiler/scalar_facts.h"
 #include "isa/program.h"
 
 namespace tarsia::compiler {

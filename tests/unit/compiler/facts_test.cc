@@ -1,5 +1,5 @@
 // Facts against every pair of numbers for which they hold.
-#include "compiler/facts.h"
+#include "compiler/facts/facts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Facts about an integer at compile time: a range and a divisor. They allow wide accesses, unneeded
 // masks to be omitted, and loops that cannot overflow.
-#ifndef TARSIA_COMPILER_FACTS_H_
-#define TARSIA_COMPILER_FACTS_H_
+#ifndef TARSIA_COMPILER_FACTS_FACTS_H_
+#define TARSIA_COMPILER_FACTS_FACTS_H_
 
 #include <cstdint>
 #include <numeric>
@@ -43,4 +43,4 @@ Facts Both(const Facts& a, const Facts& b);
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_FACTS_H_
+#endif  // TARSIA_COMPILER_FACTS_FACTS_H_

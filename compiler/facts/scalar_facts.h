@@ -1,11 +1,11 @@
 // What is known of the scalars of a program before any code is made: from their types, from what
 // `assume` says and from what every launch checks.
-#ifndef TARSIA_COMPILER_SCALAR_FACTS_H_
-#define TARSIA_COMPILER_SCALAR_FACTS_H_
+#ifndef TARSIA_COMPILER_FACTS_SCALAR_FACTS_H_
+#define TARSIA_COMPILER_FACTS_SCALAR_FACTS_H_
 
 #include <vector>
 
-#include "compiler/facts.h"
+#include "compiler/facts/facts.h"
 #include "isa/program.h"
 
 namespace tarsia::compiler {
@@ -19,4 +19,4 @@ ScalarFacts CollectScalarFacts(const Program& program);
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_SCALAR_FACTS_H_
+#endif  // TARSIA_COMPILER_FACTS_SCALAR_FACTS_H_

@@ -1,4 +1,4 @@
-#include "compiler/scalar_facts.h"
+#include "compiler/facts/scalar_facts.h"
 
 #include "isa/limits.h"
 

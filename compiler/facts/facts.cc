@@ -1,4 +1,4 @@
-#include "compiler/facts.h"
+#include "compiler/facts/facts.h"
 
 #include <algorithm>
 
