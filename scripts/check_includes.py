@@ -5,7 +5,8 @@
     support <- dtypes <- ptx <- runtime
     within isa: its own files <- {text, bytecode, validate}
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
-    within compiler: facts <- its own files; within compiler/llvm: element <- code <- lower
+    within compiler: {facts, tile} <- passes <- its own files
+    within compiler/llvm: element <- code <- lower
 
 A folder includes only what stands left of it; vm, ptx and compiler never see each other. Besides:
 only compiler/llvm sees LLVM and only runtime/cuda sees CUDA; CLI11 belongs to tools, GoogleTest to
@@ -52,8 +53,11 @@ MAY_SEE = {
                     "ptx/memory"],
     "ptx/exec": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count",
                  "ptx/memory", "ptx/machine"],
-    "compiler": FOUNDATION + ["compiler/facts", "compiler/llvm/element", "compiler/llvm/lower"],
+    "compiler": FOUNDATION + ["compiler/facts", "compiler/tile", "compiler/passes",
+                              "compiler/llvm/element", "compiler/llvm/lower"],
     "compiler/facts": FOUNDATION,
+    "compiler/tile": FOUNDATION,
+    "compiler/passes": FOUNDATION + ["compiler/facts", "compiler/tile"],
     "compiler/assemble": ["support", "compiler/diagnostics.h", "compiler/target.h"],
     "compiler/llvm/element": FOUNDATION + ["compiler/target.h"],
     "compiler/llvm/code": FOUNDATION + COMPILER_PLANS + ["compiler/llvm/element",

@@ -1,12 +1,15 @@
 #include "tests/harness/witness.h"
 
 #include <cstdlib>
+#include <deque>
 #include <sstream>
 #include <string>
 
+#include "compiler/pass.h"
 #include "tests/harness/cuda_witness.h"
 #include "tests/harness/emulator_witness.h"
 #include "tests/harness/interpreter_witness.h"
+#include "tests/harness/pass_witness.h"
 
 namespace tarsia::harness {
 namespace {
@@ -30,8 +33,13 @@ std::vector<const Witness*> Available() {
   static const EmulatorWitness sm89(compiler::Target::kSm89);
   static const EmulatorWitness sm90a(compiler::Target::kSm90a);
   static const CudaWitness cuda;
-  const std::initializer_list<const Witness*> all = {&plain, &checking, &sm80,
-                                                     &sm89,  &sm90a,    &cuda};
+  static const std::deque<PassWitness> passes = [] {
+    std::deque<PassWitness> made;
+    for (const compiler::Pass& pass : compiler::AllPasses()) made.emplace_back(pass.name);
+    return made;
+  }();
+  std::vector<const Witness*> all = {&plain, &checking, &sm80, &sm89, &sm90a, &cuda};
+  for (const PassWitness& pass : passes) all.push_back(&pass);
   std::vector<const Witness*> out;
   for (const Witness* const witness : all) {
     if (witness->Unavailable().empty() && IsWanted(witness->name())) out.push_back(witness);

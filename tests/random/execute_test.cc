@@ -1,6 +1,7 @@
 // Runs random executable programs on the interpreter: `--check` finds nothing, and results depend
-// neither on checking nor on the number of threads. A third of TARSIA_RANDOM_MODULES is the number
-// of programs, TARSIA_RANDOM_SEED the first seed.
+// neither on checking, nor on the number of threads, nor on the passes of the compiler (the program
+// after each of them is run with `--check`; after `build` it is the same program). A third of
+// TARSIA_RANDOM_MODULES is the number of programs, TARSIA_RANDOM_SEED the first seed.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -9,8 +10,12 @@
 #include <variant>
 #include <vector>
 
+#include "compiler/pass.h"
+#include "compiler/tile/to_program.h"
+#include "compiler/tile/verify.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
+#include "isa/text/printer.h"
 #include "isa/validate.h"
 #include "tests/random/arguments.h"
 #include "tests/random/random_module.h"
@@ -38,6 +43,27 @@ void Run(const Program& program, const RandomKernel& kernel, uint64_t seed,
   outcome.buffers = made.AllBytes();
 }
 
+void CheckAfter(const compiler::Pass& pass, const Program& program, const RandomKernel& kernel,
+                uint64_t seed, const std::vector<std::vector<uint8_t>>& expected) {
+  compiler::PassOptions options;
+  options.last = pass.name;
+  const compiler::tile::Form form = compiler::RunPasses(program, options);
+  ASSERT_EQ(compiler::tile::FindFault(form), "") << pass.name << " of " << kernel.name;
+  const Result<Program> after = compiler::tile::ToProgram(form, {});
+  ASSERT_TRUE(after.ok()) << pass.name << ": " << after.error().message << "\n"
+                          << Print(compiler::tile::ToModule(form));
+  if (pass.name == "build") {
+    EXPECT_EQ(Print(program.module()), Print(after->module()));
+    EXPECT_TRUE(Equal(program.module(), after->module()));
+  }
+  vm::LaunchOptions checked;
+  checked.check = true;
+  Outcome found;
+  Run(*after, kernel, seed, checked, found);
+  EXPECT_TRUE(found.findings.empty()) << pass.name << " of " << kernel.name;
+  EXPECT_EQ(expected, found.buffers) << "after " << pass.name << ":\n" << Print(after->module());
+}
+
 void CheckKernel(const Program& program, const RandomKernel& kernel, uint64_t seed) {
   vm::LaunchOptions one_thread;
   one_thread.threads = 1;
@@ -53,6 +79,9 @@ void CheckKernel(const Program& program, const RandomKernel& kernel, uint64_t se
   }
   EXPECT_EQ(plain.buffers, alone.buffers) << kernel.name;
   EXPECT_EQ(plain.buffers, found.buffers) << kernel.name;
+  for (const compiler::Pass& pass : compiler::AllPasses()) {
+    CheckAfter(pass, program, kernel, seed, plain.buffers);
+  }
 }
 
 TEST(RandomExecute, ProgramsMeanOneThing) {

@@ -1,0 +1,87 @@
+#include "compiler/pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "compiler/diagnostics.h"
+#include "compiler/tile/build.h"
+#include "compiler/tile/to_program.h"
+#include "compiler/tile/verify.h"
+
+namespace tarsia::compiler {
+namespace {
+
+void Nothing(tile::Form& /*form*/) {}
+
+constexpr Pass kPasses[] = {
+    {"build", false, "a program", "the tile form of the same program", &Nothing},
+};
+
+// "build, simplify".
+std::string Names(bool only_optional) {
+  std::string out;
+  for (const Pass& pass : kPasses) {
+    if (only_optional && !pass.optional) continue;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", pass.name);
+  }
+  return out;
+}
+
+void Verify(const Pass& pass, const tile::Form& form) {
+#ifndef NDEBUG
+  const std::string fault = tile::FindFault(form);
+  if (fault.empty()) return;
+  fmt::print(stderr, "the tile form is wrong after the pass `{}`: {}\n", pass.name, fault);
+  std::abort();
+#else
+  static_cast<void>(pass);
+  static_cast<void>(form);
+#endif
+}
+
+}  // namespace
+
+std::span<const Pass> AllPasses() { return kPasses; }
+
+Result<const Pass*> FindPass(std::string_view name) {
+  for (const Pass& pass : kPasses) {
+    if (pass.name == name) return &pass;
+  }
+  return MakeDiagnostic(diag::kUnknownPass, Location(), name, Names(false));
+}
+
+Status CheckOptional(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    TARSIA_TRY(const Pass* const pass, FindPass(name));
+    if (pass->optional) continue;
+    const std::string optional = Names(true);
+    return MakeDiagnostic(diag::kRequiredPass, Location(), name,
+                          optional.empty() ? "none" : optional);
+  }
+  return OkStatus();
+}
+
+tile::Form RunPasses(const Program& program, const PassOptions& options) {
+  tile::Form form = tile::Build(program);
+  for (const Pass& pass : kPasses) {
+    const bool left_out = std::find(options.without.begin(), options.without.end(), pass.name) !=
+                          options.without.end();
+    if (!left_out) {
+      pass.run(form);
+      Verify(pass, form);
+      if (options.after) options.after(pass, form);
+    }
+    if (pass.name == options.last) break;
+  }
+  return form;
+}
+
+Result<Program> ProgramAfter(const Program& program, const PassOptions& options,
+                             const TargetLimits& limits) {
+  return tile::ToProgram(RunPasses(program, options), limits);
+}
+
+}  // namespace tarsia::compiler
