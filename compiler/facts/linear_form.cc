@@ -44,9 +44,7 @@ uint64_t LinearForm::FactorDivisor() const {
   return out;
 }
 
-uint64_t LinearForm::Divisor() const {
-  return std::gcd(FactorDivisor(), AbsoluteValue(constant_));
-}
+uint64_t LinearForm::Divisor() const { return std::gcd(FactorDivisor(), AbsoluteValue(constant_)); }
 
 std::optional<LinearForm> LinearForm::Combine(int64_t a, const LinearForm& x, int64_t b,
                                               const LinearForm& y) {

@@ -1,5 +1,5 @@
-// Sums of symbols: c + a1 * s1 + a2 * s2 + .., over the integers, without wrapping. What the symbols
-// stand for is kept elsewhere (relations.h).
+// Sums of symbols: c + a1 * s1 + a2 * s2 + .., over the integers, without wrapping. What the
+// symbols stand for is kept elsewhere (relations.h).
 #ifndef TARSIA_COMPILER_FACTS_LINEAR_FORM_H_
 #define TARSIA_COMPILER_FACTS_LINEAR_FORM_H_
 

@@ -2,8 +2,9 @@
 // are not negative.
 //
 // A search with a fixed number of steps, the same on every run: to prove f >= 0, either the ranges
-// show it, or a known c >= 0 that shares a symbol is subtracted so that the symbol vanishes, and the
-// difference is proven. It finds no proof that needs more; what it proves is true of all integers.
+// show it, or a known c >= 0 that shares a symbol is subtracted so that the symbol vanishes, and
+// the difference is proven. It finds no proof that needs more; what it proves is true of all
+// integers.
 #ifndef TARSIA_COMPILER_FACTS_PROOF_H_
 #define TARSIA_COMPILER_FACTS_PROOF_H_
 

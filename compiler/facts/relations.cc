@@ -24,7 +24,8 @@ std::optional<LinearForm> Sum(const LinearForm& x, int64_t factor, const LinearF
 
 }  // namespace
 
-// ---- symbols -------------------------------------------------------------------------------------
+// ---- symbols
+// -------------------------------------------------------------------------------------
 
 LinearForm Relations::NewSymbol(const Facts& facts, std::string name) {
   if (facts.IsExact()) return LinearForm::Constant(facts.lo);
@@ -66,7 +67,8 @@ LinearForm Relations::Opaque(const Key& key, const Facts& facts) {
   return out;
 }
 
-// ---- arithmetic ----------------------------------------------------------------------------------
+// ---- arithmetic
+// ----------------------------------------------------------------------------------
 
 bool Relations::FitsIn64Bits(const LinearForm& x) {
   const Interval by_range = IntervalOf(x, state_.ranges);
@@ -219,7 +221,8 @@ LinearForm Relations::Truncated(const LinearForm& x, DType type) {
   return Opaque({Op::kTruncated, Canonical(x), key}, compiler::Truncated(facts, type));
 }
 
-// ---- what is made known --------------------------------------------------------------------------
+// ---- what is made known
+// --------------------------------------------------------------------------
 
 void Relations::AssumeLess(const LinearForm& x, const LinearForm& y, int64_t margin) {
   const auto difference = Sum(Canonical(y), -1, Canonical(x));
@@ -286,7 +289,8 @@ void Relations::Substitute(uint32_t symbol, const LinearForm& value) {
   for (const LinearForm& form : known) AssumeNonNegative(form);
 }
 
-// ---- proofs --------------------------------------------------------------------------------------
+// ---- proofs
+// --------------------------------------------------------------------------------------
 
 bool Relations::ProvesLessEqual(const LinearForm& x, const LinearForm& y, int64_t margin) {
   const auto difference = Sum(Canonical(y), -1, Canonical(x));
@@ -344,7 +348,8 @@ Facts Relations::FactsOf(const LinearForm& x) const {
   return out;
 }
 
-// ---- scopes and text -----------------------------------------------------------------------------
+// ---- scopes and text
+// -----------------------------------------------------------------------------
 
 Relations::Mark Relations::Here() const { return {state_}; }
 
@@ -366,7 +371,8 @@ std::string Relations::NameOf(const Key& key) const {
       return fmt::format("({}) * ({})", a, b);
     case Op::kDivide:
     case Op::kFloor:
-      return fmt::format("({} / {})", x.terms().size() == 1 && x.constant() == 0 ? a : "(" + a + ")", b);
+      return fmt::format("({} / {})",
+                         x.terms().size() == 1 && x.constant() == 0 ? a : "(" + a + ")", b);
     case Op::kModulo:
       return fmt::format("(({}) % {})", a, b);
     case Op::kCeilDivide:
@@ -393,7 +399,8 @@ std::string Relations::Text(const LinearForm& x) const {
   }
   if (out.empty()) return fmt::format("{}", x.constant());
   if (x.constant() > 0) out += fmt::format(" + {}", x.constant());
-  if (x.constant() < 0) out += fmt::format(" - {}", uint64_t{0} - static_cast<uint64_t>(x.constant()));
+  if (x.constant() < 0)
+    out += fmt::format(" - {}", uint64_t{0} - static_cast<uint64_t>(x.constant()));
   return out;
 }
 

@@ -47,7 +47,8 @@ class Relations {
   void AssumeLess(const LinearForm& x, const LinearForm& y) { AssumeLess(x, y, 1); }
   void AssumeEqual(const LinearForm& x, const LinearForm& y);
 
-  // What is true for all values of the symbols for which all that is known holds. False: not proven.
+  // What is true for all values of the symbols for which all that is known holds. False: not
+  // proven.
   bool ProvesLessEqual(const LinearForm& x, const LinearForm& y, int64_t margin = 0);
   bool ProvesLess(const LinearForm& x, const LinearForm& y) { return ProvesLessEqual(x, y, 1); }
   [[nodiscard]] bool IsMultipleOf(const LinearForm& x, int64_t n) const;

@@ -189,7 +189,7 @@ class Builder {
   const Kernel& kernel_;
   Form form_;
   std::vector<ValueId> current_;  // by variable
-  std::vector<uint8_t> defined_;     // by variable: it has had a value
+  std::vector<uint8_t> defined_;  // by variable: it has had a value
 };
 
 }  // namespace

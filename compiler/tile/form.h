@@ -37,7 +37,7 @@ inline constexpr uint32_t kNone = UINT32_MAX;
 inline constexpr RegionId kBody = 0;  // the region of the whole kernel
 
 struct Value {
-  uint32_t type = 0;         // in Form::types
+  uint32_t type = 0;          // in Form::types
   uint32_t variable = kNone;  // what the author's text calls it; kNone: a pass made it
   StringId name = 0;
   Location location;  // of its definition
@@ -53,12 +53,12 @@ struct Definition {
 
 struct Operation {
   Opcode opcode{};
-  DType type;                      // of the computation, as ResolvedInst::type
-  Operand operand[kMaxOperands];   // `expr` is none where `value` is meant
-  ExprId attr[kMaxAttrs];          // by attribute of the row; none: not set
-  TypeExpr annotation;             // what the text says after `:`
-  std::vector<ValueId> results;    // those of the row (but not the counter of a `for`), or carried
-  std::vector<ValueId> inits;      // of `for` and `while`
+  DType type;                     // of the computation, as ResolvedInst::type
+  Operand operand[kMaxOperands];  // `expr` is none where `value` is meant
+  ExprId attr[kMaxAttrs];         // by attribute of the row; none: not set
+  TypeExpr annotation;            // what the text says after `:`
+  std::vector<ValueId> results;   // those of the row (but not the counter of a `for`), or carried
+  std::vector<ValueId> inits;     // of `for` and `while`
   RegionId region[2] = {kNone, kNone};  // `if`: then and else, both present; loops: the first
 
   Location location;
@@ -86,7 +86,7 @@ struct Form {
   std::string source_name;
   std::vector<ConcreteType> types;
   std::vector<Value> values;
-  std::vector<Operation> ops;      // those in no region are dead
+  std::vector<Operation> ops;  // those in no region are dead
   std::vector<Region> regions;
 
   [[nodiscard]] const ConcreteType& TypeOf(ValueId value) const {

@@ -1,6 +1,8 @@
 #include "compiler/tile/live_ranges.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace tarsia::compiler::tile {
 namespace {

@@ -24,11 +24,11 @@ LiveRange Merged(const LiveRange& a, const LiveRange& b);
 // The places of a kernel are numbered in the order of its text: before and after each operation,
 // and at both ends of each region.
 struct LiveRanges {
-  std::vector<LiveRange> range;          // by value
-  std::vector<Definition> definition;    // by value
-  std::vector<uint32_t> defined_at;      // by value
-  std::vector<uint32_t> before, after;   // by operation
-  std::vector<uint32_t> begin, end;      // by region
+  std::vector<LiveRange> range;         // by value
+  std::vector<Definition> definition;   // by value
+  std::vector<uint32_t> defined_at;     // by value
+  std::vector<uint32_t> before, after;  // by operation
+  std::vector<uint32_t> begin, end;     // by region
   // A value that a loop takes as `init`, whose bounds use it too, must not share a variable with
   // another argument of the loop.
   std::vector<std::pair<ValueId, ValueId>> apart;

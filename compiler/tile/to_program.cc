@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -194,8 +195,7 @@ class Writer {
       if (next == copies.size()) {
         next = 0;
         const ExprId old = Number(copies[0].to);
-        const ExprId saved =
-            ExprId::Value(AddName(form_.values[copies[0].to].name));
+        const ExprId saved = ExprId::Value(AddName(form_.values[copies[0].to].name));
         WriteCopy(saved, old, location);
         std::replace(from.begin(), from.end(), old, saved);
       }

@@ -123,8 +123,7 @@ class Verifier {
     const auto& rows = op.row().operands;
     for (size_t i = 0; i < kMaxOperands; ++i) {
       const Operand& operand = op.operand[i];
-      const bool optional =
-          i < rows.size() && rows.items[i].kind == OperandKind::kOptionalTile;
+      const bool optional = i < rows.size() && rows.items[i].kind == OperandKind::kOptionalTile;
       if (i >= rows.size() ? operand.present() : !operand.present() && !optional) {
         return Fault("{}: operand {} is {}", Describe(id), i,
                      operand.present() ? "too many" : "left out");

@@ -15,7 +15,8 @@ namespace {
 
 LinearForm Number(int64_t x) { return LinearForm::Constant(x); }
 
-// ---- nothing false is proven ---------------------------------------------------------------------
+// ---- nothing false is proven
+// ---------------------------------------------------------------------
 
 // A value beside what it is for each choice of the symbols.
 struct Value {
@@ -126,8 +127,9 @@ class World {
         with(relations_.Max(a.form, b.form), [](int64_t x, int64_t y) { return std::max(x, y); });
         break;
       case 8:
-        with(relations_.Truncated(a.form, kI4),
-             [](int64_t x, int64_t) { return static_cast<int64_t>(static_cast<uint64_t>(x) << 60) >> 60; });
+        with(relations_.Truncated(a.form, kI4), [](int64_t x, int64_t) {
+          return static_cast<int64_t>(static_cast<uint64_t>(x) << 60) >> 60;
+        });
         break;
     }
     values_.push_back(std::move(out));
@@ -181,8 +183,7 @@ class World {
     if (!relations_.IsMultipleOf(a.form, n)) return;
     ++proven_;
     for (size_t w = 0; w < possible_.size(); ++w) {
-      ASSERT_TRUE(!possible_[w] || a.numbers[w] % n == 0)
-          << relations_.Text(a.form) << " by " << n;
+      ASSERT_TRUE(!possible_[w] || a.numbers[w] % n == 0) << relations_.Text(a.form) << " by " << n;
     }
   }
 
@@ -204,13 +205,12 @@ TEST(Relations, ProveNothingFalse) {
   EXPECT_GT(proven, 30000);
 }
 
-// ---- what kernels need ---------------------------------------------------------------------------
+// ---- what kernels need
+// ---------------------------------------------------------------------------
 
 class Kernels : public testing::Test {
  protected:
-  LinearForm Parameter(const char* name) {
-    return r.NewSymbol(Facts::Between(0, INT32_MAX), name);
-  }
+  LinearForm Parameter(const char* name) { return r.NewSymbol(Facts::Between(0, INT32_MAX), name); }
   // An index of blocks along a dimension of `extent` in tiles of b.
   LinearForm Block(const LinearForm& extent, int64_t b) {
     const LinearForm grid = r.CeilDivide(extent, Number(b));

@@ -14,8 +14,8 @@ namespace tarsia::compiler::tile_test {
 namespace {
 
 using tile::Form;
-using tile::OpId;
 using tile::Operation;
+using tile::OpId;
 using tile::ValueId;
 
 Form Made(const std::string& body, const std::vector<Binding>& constants = {}) {
