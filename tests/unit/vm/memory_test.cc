@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         PackedCase{"u4", "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))"},
         PackedCase{"i2", "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(bf16))"},
-        PackedCase{"u3", "packed(permute(local(1, 16) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))"},
+        PackedCase{"u3", "packed(permute(local(2, 8) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))"},
         PackedCase{"f6e3m2",
                    "packed(permute(local(1, 8) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))"},
         PackedCase{"u5", "packed(spatial(8, 4) * local(3, 2), contiguous)"},
