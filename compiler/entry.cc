@@ -10,9 +10,6 @@
 namespace tarsia::compiler {
 namespace {
 
-// The most that `assume %x align n` can promise.
-constexpr uint64_t kMaxAssumedAlignment = 1u << 20;
-
 // What an entry is called: the kernel's name, except for the two names that PTX has taken. No
 // kernel's name has a dollar sign.
 std::string EntryName(std::string_view kernel) {
@@ -39,18 +36,11 @@ void AddProgramParameters(const Program& program, CompiledKernel& kernel) {
     const DType type = program.type(i).dtype;
     const auto bytes = static_cast<uint32_t>(ContainerBytes(type));
     if (params[i].is_pointer) {
-      AddParameter(kernel, KernelParameter::Kind::kPointer, type, 8, bytes);
+      AddParameter(kernel, KernelParameter::Kind::kPointer, type, 8,
+                   static_cast<uint32_t>(program.PointerAlignment(i)));
     } else {
       AddParameter(kernel, KernelParameter::Kind::kScalar, type, bytes, bytes);
     }
-  }
-  for (const Assume& assume : program.kernel().assumes) {
-    if (assume.alignment.none() || !assume.condition.is_value()) continue;
-    const auto bytes = program.pool().AsInt(assume.alignment);
-    if (!bytes || *bytes <= 0) continue;
-    uint32_t& alignment = kernel.parameters[assume.condition.value()].alignment;
-    alignment = std::max(
-        alignment, static_cast<uint32_t>(Facts::Exactly(*bytes).PowerOfTwo(kMaxAssumedAlignment)));
   }
 }
 

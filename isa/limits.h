@@ -19,6 +19,7 @@ inline constexpr int kMaxBlockDepth = 64;  // blocks inside of a kernel's body
 // ---- of launches
 inline constexpr int kMaxWarps = 32;                   // of a block, on any device
 inline constexpr int kDefaultWarps = 4;                // where a kernel does not say
+inline constexpr int64_t kPointerAlignment = 16;       // bytes, where `assume` does not say
 inline constexpr int64_t kMaxAssumedAlignment = 4096;  // bytes
 inline constexpr int64_t kMaxGridExtent = INT32_MAX;
 inline constexpr int64_t kMaxBlocks = int64_t{1} << 62;

@@ -81,6 +81,8 @@ class Program {
   // A scalar expression of the kernel: an index, a bound, a condition, an operand that is not a
   // single value, an extent that is not a number, an extent of the grid, an assumption.
   [[nodiscard]] const ScalarExpr& scalar(ExprId id) const { return scalars_->at(id.raw()); }
+  // The bytes to which a pointer parameter is aligned at every launch.
+  [[nodiscard]] int64_t PointerAlignment(uint32_t parameter) const;
   [[nodiscard]] const std::vector<BoundConstant>& constants() const { return constants_; }
   [[nodiscard]] int warps() const { return warps_; }
   [[nodiscard]] const std::string& source_name() const { return module_->source_name; }

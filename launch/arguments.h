@@ -16,7 +16,8 @@
 
 namespace tarsia::launch {
 
-// Bound to a pointer parameter. `data` may be null if `bytes` is 0. Any alignment.
+// Bound to a pointer parameter. `data` may be null if `bytes` is 0, and is aligned as
+// Program::PointerAlignment says.
 struct Buffer {
   void* data = nullptr;
   uint64_t bytes = 0;

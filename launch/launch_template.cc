@@ -45,12 +45,9 @@ void LaunchTemplate::AddGrid(const Program& program) {
 void LaunchTemplate::AddAssumptions(const Program& program) {
   const Kernel& kernel = program.kernel();
   for (const Assume& assume : kernel.assumes) {
-    Assumption out;
-    out.index = static_cast<size_t>(&assume - kernel.assumes.data());
-    out.is_alignment = !assume.alignment.none();
-    out.expr = program.scalar(out.is_alignment ? assume.alignment : assume.condition);
-    if (out.is_alignment) out.parameter = assume.condition.value();
-    assumptions_.push_back(std::move(out));
+    if (!assume.alignment.none()) continue;
+    assumptions_.push_back({.condition = program.scalar(assume.condition),
+                            .index = static_cast<size_t>(&assume - kernel.assumes.data())});
   }
 }
 
@@ -132,29 +129,33 @@ Status LaunchTemplate::Check(const Program& program, std::span<const Argument> a
   }
   for (size_t i = 0; i < args.size(); ++i) TARSIA_CHECK(CheckArgument(program, i, args[i]));
   out->scalars = CodesOf(args);
-  TARSIA_CHECK(CheckAssumptions(program, args, out->scalars.data()));
+  TARSIA_CHECK(CheckAlignment(program, args));
+  TARSIA_CHECK(CheckAssumptions(program, out->scalars.data()));
   TARSIA_CHECK(ResolveGrid(program, out->scalars.data(), out->grid.data()));
   if (!out->Empty()) TARSIA_CHECK(CheckExtents(program, out->scalars.data()));
   return CheckViews(program, args, *out);
 }
 
-Status LaunchTemplate::CheckAssumptions(const Program& program, std::span<const Argument> args,
-                                        const uint64_t* scalars) const {
+Status LaunchTemplate::CheckAlignment(const Program& program, std::span<const Argument> args) {
+  for (uint32_t i = 0; i < args.size(); ++i) {
+    const auto* buffer = std::get_if<Buffer>(&args[i]);
+    if (buffer == nullptr) continue;
+    const auto address = std::bit_cast<uintptr_t>(buffer->data);
+    const int64_t alignment = program.PointerAlignment(i);
+    if (address % static_cast<uint64_t>(alignment) == 0) continue;
+    return MakeDiagnostic(diag::kPointerAlignment, program.kernel().params[i].location,
+                          program.kernel().ValueName(i), address, alignment);
+  }
+  return OkStatus();
+}
+
+Status LaunchTemplate::CheckAssumptions(const Program& program, const uint64_t* scalars) const {
   const Kernel& kernel = program.kernel();
   for (const Assumption& assumption : assumptions_) {
+    if (assumption.condition.Bool(scalars)) continue;
     const Assume& source = kernel.assumes[assumption.index];
-    if (!assumption.is_alignment) {
-      if (assumption.expr.Bool(scalars)) continue;
-      return MakeDiagnostic(diag::kAssumption, source.location,
-                            ToString(program.pool(), source.condition, &kernel));
-    }
-    const int64_t bytes = assumption.expr.Int(scalars);
-    const auto* buffer = std::get_if<Buffer>(&args[assumption.parameter]);
-    if (buffer == nullptr || bytes <= 0) continue;
-    if (std::bit_cast<uintptr_t>(buffer->data) % static_cast<uint64_t>(bytes) != 0) {
-      return MakeDiagnostic(diag::kAssumedAlignment, source.location,
-                            kernel.ValueName(assumption.parameter), bytes);
-    }
+    return MakeDiagnostic(diag::kAssumption, source.location,
+                          ToString(program.pool(), source.condition, &kernel));
   }
   return OkStatus();
 }

@@ -42,10 +42,8 @@ class LaunchTemplate {
 
  private:
   struct Assumption {
-    bool is_alignment = false;
-    ScalarExpr expr;         // the condition, or the alignment in bytes
-    uint32_t parameter = 0;  // the aligned one
-    size_t index = 0;        // in Kernel::assumes
+    ScalarExpr condition;
+    size_t index = 0;  // in Kernel::assumes
   };
   // A view of a pointer parameter whose shape follows from parameters.
   struct View {
@@ -73,9 +71,9 @@ class LaunchTemplate {
   // Adds the extents from dimension `first` on.
   void AddExtents(const Program& program, size_t inst, size_t first);
 
+  static Status CheckAlignment(const Program& program, std::span<const Argument> args);
   static Status CheckArgument(const Program& program, size_t i, const Argument& arg);
-  Status CheckAssumptions(const Program& program, std::span<const Argument> args,
-                          const uint64_t* scalars) const;
+  Status CheckAssumptions(const Program& program, const uint64_t* scalars) const;
   Status CheckExtents(const Program& program, const uint64_t* scalars) const;
   Status CheckViews(const Program& program, std::span<const Argument> args,
                     const LaunchShape& shape) const;

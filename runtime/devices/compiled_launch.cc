@@ -100,7 +100,7 @@ Status CompiledProgram::CheckPointers(std::span<const launch::Argument> args) co
     const uint32_t alignment = kernel().parameters[i].alignment;
     const auto address = reinterpret_cast<uintptr_t>(buffer->data);
     if (address % alignment == 0) continue;
-    return MakeDiagnostic(diag::kPointerAlignment, source.params[i].location,
+    return MakeDiagnostic(diag::kDeviceAlignment, source.params[i].location,
                           source.ValueName(static_cast<uint32_t>(i)), address, alignment);
   }
   return OkStatus();
@@ -143,7 +143,7 @@ Status CompiledProgram::CheckWorkspace(const CompiledLaunch& launch,
                           launch.workspace.bytes);
   }
   if (address % compiler::kWorkspaceAlignment != 0) {
-    return MakeDiagnostic(diag::kPointerAlignment, program_.kernel().location, "workspace", address,
+    return MakeDiagnostic(diag::kDeviceAlignment, program_.kernel().location, "workspace", address,
                           compiler::kWorkspaceAlignment);
   }
   return OkStatus();

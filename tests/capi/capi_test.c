@@ -574,10 +574,13 @@ static void TestExecuteMisuse(void) {
   CHECK_INVALID("options.size", tarsia_execute(plan, good, 4, NULL, NULL, &options, NULL));
   /* No argument of a wrong call was written to. */
   for (int i = 0; i < 16; ++i) CHECK(y[i] == 0.0f);
-  /* Any alignment is legal on this device. */
-  char raw[68];
+  /* Pointers are aligned to 16 bytes. */
+  _Alignas(16) char raw[80];
   args[0] = tarsia_arg_const_pointer(x, sizeof x);
-  args[1] = tarsia_arg_pointer(raw + 1, 64);
+  args[1] = tarsia_arg_pointer(raw + 8, 64);
+  CHECK_INVALID("is not a multiple of 16 bytes",
+                tarsia_execute(plan, args, 4, NULL, NULL, NULL, NULL));
+  args[1] = tarsia_arg_pointer(raw + 16, 64);
   CHECK_OK(tarsia_execute(plan, args, 4, NULL, NULL, NULL, NULL));
   /* Nothing to do: a grid of zero blocks, null pointers of zero bytes. */
   args[0] = tarsia_arg_pointer(NULL, 0);

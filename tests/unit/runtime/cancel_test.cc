@@ -313,7 +313,7 @@ TEST(Cancel, StructsWithoutTheNewMembersAreTaken) {
   tarsia_plan* plan = nullptr;
   EXPECT_EQ(tarsia_plan_create(module, &options, &plan, nullptr), TARSIA_STATUS_OK)
       << tarsia_last_error();
-  int32_t value = 0;
+  alignas(16) int32_t value = 0;
   const tarsia_arg arg = tarsia_arg_pointer(&value, sizeof value);
   tarsia_execute_options execute = {};
   execute.size = offsetof(tarsia_execute_options, cancel);

@@ -60,16 +60,28 @@ TEST(Launch, WrongArgumentsAreErrors) {
   EXPECT_EQ(id(FillArgs(y, 2, int64_t{1} << 40)), "grid-extent");
 }
 
-TEST(Launch, AlignmentIsChecked) {
-  std::vector<uint8_t> bytes(64);
-  const auto odd = reinterpret_cast<uintptr_t>(bytes.data()) % 2 == 0 ? 1 : 0;
-  const auto program = Compile(kFill);
-  ASSERT_TRUE(program);
-  std::vector<launch::Argument> args = Args().I32(0).I32(2).Scalar(kI64, 4).get();
-  args[0] = launch::Buffer{bytes.data() + odd, 16, true};
+// The id of the error of a launch whose buffer begins so many bytes after a multiple of 64.
+std::string AlignmentErrorAt(const std::string& assumes, size_t offset) {
+  alignas(64) uint8_t bytes[128];
+  const auto program = Compile("kernel k(%y: ptr<f16>)\n" + assumes +
+                               "{\n  %g = view %y : global<f16>[4]\n}\n");
+  if (!program) return "no program";
+  const std::vector<launch::Argument> args = {launch::Buffer{bytes + offset, 16, true}};
   const auto report = Launch(*program, args);
-  ASSERT_FALSE(report.ok());
-  EXPECT_STREQ(report.error().info->id, "assumed-alignment");
+  return report.ok() ? "" : report.error().info->id;
+}
+
+TEST(Launch, PointersAreAlignedTo16BytesUnlessTheKernelSaysOtherwise) {
+  EXPECT_EQ(AlignmentErrorAt("", 48), "");
+  for (const size_t offset : {1, 2, 4, 8, 24}) {
+    EXPECT_EQ(AlignmentErrorAt("", offset), "pointer-alignment") << offset;
+  }
+  EXPECT_EQ(AlignmentErrorAt("assume %y align 2\n", 2), "");
+  EXPECT_EQ(AlignmentErrorAt("assume %y align 2\n", 1), "pointer-alignment");
+  EXPECT_EQ(AlignmentErrorAt("assume %y align 1\n", 1), "");
+  EXPECT_EQ(AlignmentErrorAt("assume %y align 64\n", 48), "pointer-alignment");
+  EXPECT_EQ(AlignmentErrorAt("assume %y align 64\nassume %y align 2\n", 48), "pointer-alignment");
+  EXPECT_EQ(AlignmentErrorAt("assume %y align 64\n", 64), "");
 }
 
 TEST(Launch, ABufferTooSmallNamesBothSizes) {
