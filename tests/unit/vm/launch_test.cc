@@ -63,8 +63,8 @@ TEST(Launch, WrongArgumentsAreErrors) {
 // The id of the error of a launch whose buffer begins so many bytes after a multiple of 64.
 std::string AlignmentErrorAt(const std::string& assumes, size_t offset) {
   alignas(64) uint8_t bytes[128];
-  const auto program = Compile("kernel k(%y: ptr<f16>)\n" + assumes +
-                               "{\n  %g = view %y : global<f16>[4]\n}\n");
+  const auto program =
+      Compile("kernel k(%y: ptr<f16>)\n" + assumes + "{\n  %g = view %y : global<f16>[4]\n}\n");
   if (!program) return "no program";
   const std::vector<launch::Argument> args = {launch::Buffer{bytes + offset, 16, true}};
   const auto report = Launch(*program, args);
