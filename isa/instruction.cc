@@ -212,12 +212,6 @@ static_assert(
     }(),
     "attributes.def is out of order");
 
-constexpr std::array<uint8_t, 256> kByCode = [] {
-  std::array<uint8_t, 256> table{};
-  table.fill(0xFF);
-  for (size_t i = 0; i < kOpcodes; ++i) table[kRows[i].code] = static_cast<uint8_t>(i);
-  return table;
-}();
 static_assert(kOpcodes < 0xFF);
 
 // The mnemonics in an open-addressed hash table of fixed size.
@@ -249,11 +243,6 @@ std::optional<Opcode> FindMnemonic(std::string_view mnemonic) {
     if (row.mnemonic == mnemonic) return row.opcode;
   }
   return std::nullopt;
-}
-
-std::optional<Opcode> OpcodeFromCode(uint8_t code) {
-  if (kByCode[code] == 0xFF) return std::nullopt;
-  return static_cast<Opcode>(kByCode[code]);
 }
 
 std::span<const std::string_view> Mnemonics() {

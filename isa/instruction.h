@@ -235,7 +235,6 @@ struct InstRow {
 std::span<const InstRow> AllInstructions();
 const InstRow& Row(Opcode opcode);
 std::optional<Opcode> FindMnemonic(std::string_view mnemonic);
-std::optional<Opcode> OpcodeFromCode(uint8_t code);
 std::span<const std::string_view> Mnemonics();
 std::string_view FamilyName(Family family);  // "control"
 

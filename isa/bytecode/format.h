@@ -31,7 +31,6 @@ inline constexpr std::string_view kMagic("\x89TSB\r\n\x1a\n", 8);
 inline constexpr size_t kHeaderBytes = 32;
 inline constexpr size_t kLengthOffset = 16;
 inline constexpr size_t kChecksumOffset = 24;
-inline constexpr size_t kSectionHeaderBytes = 16;
 inline constexpr size_t kMaxBytes = size_t{256} << 20;
 
 enum Section : uint32_t {

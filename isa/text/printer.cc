@@ -399,12 +399,4 @@ std::string PrintInst(const Module& module, const Kernel& kernel, const Inst& in
   return out;
 }
 
-std::string PrintType(const Module& module, const Kernel& kernel, const TypeExpr& type) {
-  std::string out;
-  Printer printer(module, nullptr, out);
-  printer.SetKernel(kernel);
-  printer.PrintAnnotation(type);
-  return out;
-}
-
 }  // namespace tarsia

@@ -17,7 +17,6 @@ std::optional<std::string> Format(const SourceFile& source, Diagnostics& diagnos
 
 // One instruction (the head of a block, without its body) as text, for messages and traces.
 std::string PrintInst(const Module& module, const Kernel& kernel, const Inst& inst);
-std::string PrintType(const Module& module, const Kernel& kernel, const TypeExpr& type);
 
 }  // namespace tarsia
 

@@ -172,7 +172,6 @@ struct ExprNode {
 
 class ExprPool {
  public:
-  static constexpr uint32_t kMaxNodes = 1u << 28;
   static constexpr uint32_t kMaxValues = 1u << 28;
   static constexpr int kMaxDepth = 128;        // levels of a tree; readers refuse more
   static constexpr uint32_t kMaxItems = 4096;  // of one list or call; readers refuse more

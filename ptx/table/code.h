@@ -53,12 +53,6 @@ enum class Op : uint16_t {
 #undef PTX
 };
 
-inline constexpr int kOpCount = 0
-#define PTX(name, ...) +1
-#include "ptx/table/instructions.def"
-#undef PTX
-    ;
-
 // A register, or a constant, which is 32 equal lanes in another bank.
 struct Operand {
   uint8_t bank = 0;   // 0 registers of the frame, 1 constants
