@@ -30,8 +30,9 @@ struct Form {
   tarsia_code_form form;
 };
 constexpr Form kForms[] = {
-    {"ptx", TARSIA_CODE_PTX},   {"llvm", TARSIA_CODE_LLVM},       {"cubin", TARSIA_CODE_CUBIN},
-    {"sass", TARSIA_CODE_SASS}, {"layouts", TARSIA_CODE_LAYOUTS}, {"mix", TARSIA_CODE_MIX},
+    {"ptx", TARSIA_CODE_PTX},     {"llvm", TARSIA_CODE_LLVM},       {"cubin", TARSIA_CODE_CUBIN},
+    {"sass", TARSIA_CODE_SASS},   {"layouts", TARSIA_CODE_LAYOUTS}, {"mix", TARSIA_CODE_MIX},
+    {"facts", TARSIA_CODE_FACTS},
 };
 
 tarsia_code_form FormOf(const std::string& name) {
@@ -144,9 +145,11 @@ int Compile(const Args& args) {
                 "The target: sm_80, sm_89 or sm_90a; the default is sm_90a");
   command.Choice(
       "--emit", &request.emit,
-      {"ptx", "llvm", "cubin", "sass", "layouts", "mix", "cost", "cost-json", "cost-html"},
+      {"ptx", "llvm", "cubin", "sass", "layouts", "facts", "mix", "cost", "cost-json", "cost-html"},
       "The output: PTX (the default), LLVM IR before optimisation, machine code or its text (with "
-      "ptxas and nvdisasm), the layouts of all tiles, the number of machine instructions of each "
+      "ptxas and nvdisasm), the layouts of all tiles, what is proven of each access to memory and "
+      "what would help, "
+      "the number of machine instructions of each "
       "class, the cost of a launch by line of the program");
   command.Values("--arg", "NAME=V", &request.specs.scalars,
                  "Value of a scalar parameter, for a cost report");

@@ -68,9 +68,9 @@ bool Proof::Search(const LinearForm& form, int depth) {
   if (depth == 0) return false;
   for (auto term = goal.terms().rbegin(); term != goal.terms().rend(); ++term) {
     for (const LinearForm& c : known_) {
+      if (--steps_ <= 0) return false;
       const auto next = Eliminated(goal, c, term->symbol);
       if (!next) continue;
-      if (--steps_ <= 0) return false;
       if (Search(*next, depth - 1)) return true;
     }
   }

@@ -12,6 +12,9 @@ namespace tarsia::compiler {
 namespace {
 
 constexpr int kMaxSplits = 4;
+// More is forgotten, so that proofs and scopes of long programs stay short.
+constexpr size_t kMaxKnown = 256;
+constexpr size_t kMaxMade = 1024;
 
 int64_t Clamped(__int128 x) {
   return static_cast<int64_t>(
@@ -63,7 +66,7 @@ const LinearForm* Relations::Made(const Key& key) const {
 LinearForm Relations::Opaque(const Key& key, const Facts& facts) {
   if (const LinearForm* made = Made(key)) return *made;
   LinearForm out = NewSymbol(facts, NameOf(key));
-  state_.made.emplace(key, out);
+  if (state_.made.size() < kMaxMade) state_.made.emplace(key, out);
   return out;
 }
 
@@ -235,6 +238,7 @@ void Relations::AssumeNonNegative(const LinearForm& x) {
   if (IntervalOf(form, state_.ranges).lo >= 0) return;
   if (form.terms().size() != 1) {
     const auto& known = state_.known;
+    if (known.size() >= kMaxKnown) return;
     if (!form.IsConstant() && std::find(known.begin(), known.end(), form) == known.end()) {
       state_.known.push_back(form);
     }

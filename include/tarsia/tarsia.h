@@ -533,6 +533,7 @@ typedef enum tarsia_code_form {
   TARSIA_CODE_SASS = 5,    /* its text; needs ptxas and nvdisasm */
   TARSIA_CODE_MIX = 6,     /* a table of the number of instructions of each class, in the main
                               loop and in total; needs ptxas and nvdisasm */
+  TARSIA_CODE_FACTS = 7,   /* for each access to memory, what is proven of it and what would help */
   TARSIA_CODE_FORCE_32BIT = 0x7fffffff
 } tarsia_code_form;
 

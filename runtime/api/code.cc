@@ -104,6 +104,8 @@ tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form, t
         return GiveOrFail(code->code->LlvmIr(), out);
       case TARSIA_CODE_LAYOUTS:
         return GiveBlob(kernel.layouts, out);
+      case TARSIA_CODE_FACTS:
+        return GiveBlob(code->code->Facts(), out);
       case TARSIA_CODE_CUBIN: {
         const auto machine = code->code->Machine();
         if (!machine.ok()) return FailWith(machine.error(), TARSIA_STATUS_INTERNAL);

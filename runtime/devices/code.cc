@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/assemble/sass.h"
+#include "compiler/facts/program_facts.h"
 #include "isa/bytecode/bytecode.h"
 #include "runtime/devices/code_cache.h"
 
@@ -42,6 +43,8 @@ Result<std::string> Code::LlvmIr() const {
   TARSIA_TRY(compiler::CompiledKernel kernel, compiler::Compile(program_, target_, options));
   return std::move(kernel.llvm_ir);
 }
+
+std::string Code::Facts() const { return compiler::FactsText(program_); }
 
 Result<const compiler::Assembled*> Code::Machine(StopCheck* stop) const {
   const auto stopped = [stop] { return stop != nullptr && stop->Ask() != StopReason::kNone; };

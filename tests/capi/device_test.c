@@ -288,6 +288,7 @@ static void CheckCode(const tarsia_code* code) {
   CheckText(code, TARSIA_CODE_PTX, info.target);
   CheckText(code, TARSIA_CODE_LLVM, "define ");
   CheckText(code, TARSIA_CODE_LAYOUTS, "kernel scale");
+  CheckText(code, TARSIA_CODE_FACTS, "kernel scale");
   tarsia_blob* blob = NULL;
   CHECK_INVALID("`form`", tarsia_code_emit(code, (tarsia_code_form)77, &blob));
   CHECK_INVALID("`code`", tarsia_code_emit(NULL, TARSIA_CODE_PTX, &blob));

@@ -54,11 +54,16 @@ bool MayVector(const TileWindow& window, int dim, int64_t v) {
 
 bool TileWindow::IsAboveLow(int dim) const {
   if (dim == axis) return false;
+  if (proven != nullptr && proven->dims[Size(dim)].above_low) return true;
   return root[Size(dim)].facts.lo >= memory.dims[Size(dim)].low.facts.hi;
 }
 
 bool TileWindow::IsBelowHigh(int dim) const {
   if (dim == axis) return false;
+  // What is proven is proven of the true extent alone.
+  if (proven != nullptr && proven->dims[Size(dim)].below_high && !tile.PaddedAlong(dim)) {
+    return true;
+  }
   const int64_t steps = std::max<int64_t>(0, tile.reg().shape()[Size(dim)] - 1);
   const Facts last = root[Size(dim)].facts + Facts::Exactly(steps);
   return last.hi < memory.dims[Size(dim)].high.facts.lo;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/facts/program_facts.h"
 #include "compiler/infer_layouts.h"
 #include "compiler/llvm/code/memory_tiles.h"
 #include "compiler/llvm/code/words.h"
@@ -25,6 +26,7 @@ struct TileWindow {
   std::vector<IndexValue> root = {};
   int axis = -1;  // along it, slot i has the index axis_indices[i] (i64) instead
   Slots axis_indices = {};
+  const AccessFacts* proven = nullptr;  // null: nothing besides the facts of indices
 
   // Whether all indices of the tile along a dimension are known to be at least the first index that
   // exists, or below the end.

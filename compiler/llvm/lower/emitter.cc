@@ -13,6 +13,7 @@ Emitter::Emitter(const Program& program, const LayoutPlan& plan, const SharedPla
     : program_(program),
       plan_(plan),
       shared_plan_(shared),
+      facts_(CollectProgramFacts(program)),
       target_(target),
       stop_(stop),
       compiled_(std::move(entry)),
@@ -85,12 +86,21 @@ void Emitter::SetResult(size_t r, const Slots& slots, const Slots& words) {
 }
 
 TileWindow Emitter::Window(const MemoryTile& memory, LayoutId layout,
-                           const std::vector<IndexValue>& start) {
+                           const std::vector<IndexValue>& start, const AccessFacts* proven) {
   TileWindow window{.memory = memory, .layout = layout, .tile = layouts_[layout]};
+  window.proven = proven;
   for (size_t d = 0; d < start.size(); ++d) {
-    window.root.push_back(index_.Add(memory.dims[d].origin, index_.Saturate(start[d])));
+    IndexValue first = index_.Add(memory.dims[d].origin, index_.Saturate(start[d]));
+    if (proven != nullptr) first.facts = Both(first.facts, proven->dims[d].first);
+    window.root.push_back(first);
   }
   return window;
+}
+
+TileWindow Emitter::OperandWindow(size_t i, LayoutId layout) {
+  const Operand& operand = inst().operand[i];
+  return Window(memory_tiles_[operand.value], layout, scalars_.Indices(operand),
+                facts_.Find(number_, i));
 }
 
 LowerFunction LoweringOf(Opcode opcode) {

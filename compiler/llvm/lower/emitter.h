@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "compiler/facts/program_facts.h"
 #include "compiler/infer_layouts.h"
 #include "compiler/llvm/code/access_emitter.h"
 #include "compiler/llvm/code/arguments.h"
@@ -82,8 +83,10 @@ class Emitter {
   void SetResult(size_t r, const Slots& slots, const Slots& words = {});
 
   // The elements of a memory tile from `start` on, for a register tile of a layout.
-  TileWindow Window(const MemoryTile& memory, LayoutId layout,
-                    const std::vector<IndexValue>& start);
+  TileWindow Window(const MemoryTile& memory, LayoutId layout, const std::vector<IndexValue>& start,
+                    const AccessFacts* proven = nullptr);
+  // The same for memory operand `i`, from its indices on.
+  TileWindow OperandWindow(size_t i, LayoutId layout);
   AccessEmitter Access(TileWindow window) {
     return {function_, memory_, layouts_, std::move(window)};
   }
@@ -98,6 +101,7 @@ class Emitter {
   const Program& program_;
   const LayoutPlan& plan_;
   const SharedPlan& shared_plan_;
+  const ProgramFacts facts_;
   const Target target_;
   StopFlag& stop_;
   CompiledKernel compiled_;

@@ -187,9 +187,9 @@ TileWindow IndexedWindow(Emitter& e, LayoutId layout) {
   return window;
 }
 
-// The elements of a memory operand from its indices on.
-AccessEmitter AccessOf(Emitter& e, const Operand& operand, LayoutId layout) {
-  return e.Access(e.Window(e.memory_tiles()[operand.value], layout, e.scalars().Indices(operand)));
+// The elements of memory operand `i` from its indices on.
+AccessEmitter AccessOf(Emitter& e, size_t i, LayoutId layout) {
+  return e.Access(e.OperandWindow(i, layout));
 }
 
 // ---- hints -------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ LOWER(Slice) {
 }
 
 LOWER(Load) {
-  AccessEmitter access = AccessOf(e, e.inst().operand[0], e.inst_layouts().result[0]);
+  AccessEmitter access = AccessOf(e, 0, e.inst_layouts().result[0]);
   const Slots slots = access.Load(CacheOf(e));
   TARSIA_TRY(const BitLayout bits, e.register_tiles().CodeBits(e.inst().results[0]));
   e.SetResult(0, slots, access.WordsOf(bits));
@@ -320,7 +320,7 @@ LOWER(LoadScalar) {
   const Extents ones(Size(memory.rank()), 1);
   TARSIA_TRY(TileLayout layout, BlockedLayout(ones, e.function().threads(), 1, memory.rank() - 1));
   const LayoutId unit = e.layouts().Add(std::move(layout));
-  AccessEmitter access = AccessOf(e, source, unit);
+  AccessEmitter access = AccessOf(e, 0, unit);
   llvm::Value* element = access.Load(CacheOf(e))[0];
   if (e.memory_tiles().IsWritten(source.value)) {
     const DType type = memory.type;
@@ -332,7 +332,7 @@ LOWER(LoadScalar) {
 
 LOWER(Store) {
   const Slots slots = e.TileOperand(1);
-  AccessEmitter access = AccessOf(e, e.inst().operand[0], e.inst_layouts().operand[1]);
+  AccessEmitter access = AccessOf(e, 0, e.inst_layouts().operand[1]);
   access.Store(slots, CacheOf(e));
   return OkStatus();
 }
@@ -340,8 +340,8 @@ LOWER(Store) {
 LOWER(CopyAsync) {
   const Operand& source = e.inst().operand[1];
   const LayoutId layout = e.inst_layouts().access;
-  AccessEmitter to = AccessOf(e, e.inst().operand[0], layout);
-  AccessEmitter from = AccessOf(e, source, layout);
+  AccessEmitter to = AccessOf(e, 0, layout);
+  AccessEmitter from = AccessOf(e, 1, layout);
   const int64_t vector = std::min(to.width().vector, from.width().vector);
   const int64_t bits = vector * source.type.bits;
   const int unit = std::min(to.width().unit, from.width().unit);
@@ -392,7 +392,7 @@ LOWER(Prefetch) {
   const MemoryTile& memory = e.memory_tiles()[source.value];
   if (memory.form == MemoryTile::Form::kPacked) return OkStatus();
   const LayoutId layout = e.inst_layouts().access;
-  AccessEmitter access = AccessOf(e, source, layout);
+  AccessEmitter access = AccessOf(e, 0, layout);
   const int64_t elements = kSectorBytes * 8 / memory.bits();
   std::optional<Extents> begin;
   for (int64_t slot = 0; slot < e.layouts()[layout].slots(); ++slot) {
