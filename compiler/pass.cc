@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "compiler/diagnostics.h"
+#include "compiler/passes/simplify.h"
 #include "compiler/tile/build.h"
 #include "compiler/tile/to_program.h"
 #include "compiler/tile/verify.h"
@@ -18,6 +19,8 @@ void Nothing(tile::Form& /*form*/) {}
 
 constexpr Pass kPasses[] = {
     {"build", false, "a program", "the tile form of the same program", &Nothing},
+    {"simplify", true, "the tile form", "nothing is computed in vain or twice in one place",
+     &Simplify},
 };
 
 // "build, simplify".

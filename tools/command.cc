@@ -77,7 +77,11 @@ void Command::Choice(const char* names, std::string* out, std::vector<std::strin
   for (const std::string& word : words) what += (what.empty() ? "" : "|") + word;
   impl_->app.add_option(names, *out, WrapHelp(help))
       ->check([words = std::move(words), what](const std::string& text) {
-        const bool known = std::find(words.begin(), words.end(), text) != words.end();
+        const bool known = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+          const size_t colon = word.find(':');
+          return colon == std::string::npos ? text == word
+                                            : text.starts_with(word.substr(0, colon + 1));
+        });
         return known ? std::string() : "`" + text + "` is none of " + what;
       })
       ->type_name(what);

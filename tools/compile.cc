@@ -3,12 +3,15 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/cost.h"
 #include "tools/modules.h"
 #include "tools/output.h"
+#include "tools/passes.h"
 
 namespace tarsia::tools {
 namespace {
@@ -22,7 +25,8 @@ struct CompileRequest {
   bool no_line_info = false;
   bool time = false;
   bool resources = false;
-  RunSpecs specs;  // of the launch that a cost report counts
+  std::vector<std::string> without;  // passes
+  RunSpecs specs;                    // of the launch that a cost report counts
 };
 
 struct Form {
@@ -61,7 +65,7 @@ const CostForm* FindCostForm(const std::string& name) {
 class Stopwatch {
  public:
   explicit Stopwatch(bool wanted) : wanted_(wanted) {}
-  void Lap(const char* stage) {
+  void Lap(std::string_view stage) {
     const auto now = Clock::now();
     const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
     if (wanted_) fmt::print(stderr, "{:<9}{:8.2f} ms\n", stage, ms);
@@ -102,7 +106,7 @@ int Emit(const tarsia_code* code, const CompileRequest& request, Stopwatch* watc
   const auto status = tarsia_code_emit(code, FormOf(request.emit), &made);
   const Handle<tarsia_blob> blob(made);
   if (status != TARSIA_STATUS_OK) return ReportFailure(status);
-  watch->Lap(request.emit.c_str());
+  watch->Lap(request.emit);
   if (request.resources) {
     if (const int printed = PrintResources(code); printed != kDone) return printed;
   }
@@ -123,8 +127,71 @@ int EmitCost(const tarsia_module* module, CompileRequest request, Stopwatch* wat
   CostReport report;
   if (code == kDone) code = MakeCost(module, plan.get(), &args, &report);
   if (code != kDone) return code;
-  watch->Lap(request.emit.c_str());
+  watch->Lap(request.emit);
   return Write(request, FindCostForm(request.emit)->print(report));
+}
+
+constexpr std::string_view kTextForm = "tsa:";
+
+bool IsTextForm(const std::string& form) { return form.starts_with(kTextForm); }
+
+// The program after a pass.
+int EmitText(const tarsia_module* module, const CompileRequest& request, Stopwatch* watch) {
+  PassRequest wanted;
+  wanted.target = request.target;
+  wanted.kernel = request.plan.kernel;
+  wanted.sets = request.plan.sets;
+  wanted.last = request.emit.substr(kTextForm.size());
+  wanted.without = request.without;
+  wanted.after = [watch](std::string_view pass) { watch->Lap(pass); };
+  std::string text;
+  if (const int code = TextAfterPass(module, wanted, &text); code != kDone) return code;
+  watch->Lap("print");
+  return Write(request, text);
+}
+
+void DeclareOptions(Command* command, CompileRequest* request) {
+  command->Positional("FILE", &request->file, "The program, text or bytecode; - is standard input");
+  command->Value("--kernel", "K", &request->plan.kernel,
+                 "The kernel; optional if there is only one");
+  command->Values("--set", "NAME=V", &request->plan.sets, "Value of a constant: W=u4, K=384");
+  command->Value("--target", "T", &request->target,
+                 "The target: sm_80, sm_89 or sm_90a; the default is sm_90a");
+  command->Choice(
+      "--emit", &request->emit,
+      {"ptx", "llvm", "cubin", "sass", "layouts", "facts", "mix", "cost", "cost-json", "cost-html",
+       "tsa:PASS"},
+      "The output: PTX (the default), LLVM IR before optimisation, machine code or its text (with "
+      "ptxas and nvdisasm), the layouts of all tiles, what is proven of each access to memory and "
+      "what would help, the number of machine instructions of each class, the cost of a launch by "
+      "line of the program, the program after a pass of the "
+      "compiler");
+  command->Values("--arg", "NAME=V", &request->specs.scalars,
+                  "Value of a scalar parameter, for a cost report");
+  command->Values("--in", "PTR=FILE", &request->specs.inputs,
+                  "Contents of a pointer's memory, for a cost report; the default is zeros");
+  command->Value("-o,--output", "OUT", &request->out,
+                 "The output file; the default is standard output");
+  command->Flag("--no-line-info", &request->no_line_info,
+                "Leave out the line information that connects the code to the text");
+  command->Values("--without", "PASS", &request->without,
+                  "Leave out a pass that only makes code faster, for --emit tsa:PASS");
+  AddCompileLimit(command, &request->plan.compile_limit);
+  command->Flag("--resources", &request->resources,
+                "Print what the machine code needs: registers, spills, shared memory");
+  command->Flag("--time", &request->time, "Print the time of each stage");
+}
+
+// "" if the options fit each other.
+std::string FindMisuse(const CompileRequest& request) {
+  const bool launches = FindCostForm(request.emit) != nullptr;
+  if (!launches && (!request.specs.scalars.empty() || !request.specs.inputs.empty())) {
+    return "--arg and --in are for --emit cost";
+  }
+  if (!IsTextForm(request.emit) && !request.without.empty()) {
+    return "--without is for --emit tsa:PASS";
+  }
+  return "";
 }
 
 }  // namespace
@@ -138,40 +205,17 @@ int Compile(const Args& args) {
                    "tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
                    "sm_80 --arg m=64 --emit cost-html -o cost.html"});
   CompileRequest request;
-  command.Positional("FILE", &request.file, "The program, text or bytecode; - is standard input");
-  command.Value("--kernel", "K", &request.plan.kernel, "The kernel; optional if there is only one");
-  command.Values("--set", "NAME=V", &request.plan.sets, "Value of a constant: W=u4, K=384");
-  command.Value("--target", "T", &request.target,
-                "The target: sm_80, sm_89 or sm_90a; the default is sm_90a");
-  command.Choice(
-      "--emit", &request.emit,
-      {"ptx", "llvm", "cubin", "sass", "layouts", "facts", "mix", "cost", "cost-json", "cost-html"},
-      "The output: PTX (the default), LLVM IR before optimisation, machine code or its text (with "
-      "ptxas and nvdisasm), the layouts of all tiles, what is proven of each access to memory and "
-      "what would help, "
-      "the number of machine instructions of each "
-      "class, the cost of a launch by line of the program");
-  command.Values("--arg", "NAME=V", &request.specs.scalars,
-                 "Value of a scalar parameter, for a cost report");
-  command.Values("--in", "PTR=FILE", &request.specs.inputs,
-                 "Contents of a pointer's memory, for a cost report; the default is zeros");
-  command.Value("-o,--output", "OUT", &request.out,
-                "The output file; the default is standard output");
-  command.Flag("--no-line-info", &request.no_line_info,
-               "Leave out the line information that connects the code to the text");
-  AddCompileLimit(&command, &request.plan.compile_limit);
-  command.Flag("--resources", &request.resources,
-               "Print what the machine code needs: registers, spills, shared memory");
-  command.Flag("--time", &request.time, "Print the time of each stage");
+  DeclareOptions(&command, &request);
   if (const auto code = command.Parse(args)) return *code;
   Stopwatch watch(request.time);
   Handle<tarsia_module> module;
   if (const int code = LoadModule(request.file, &module); code != kDone) return code;
   watch.Lap("read");
-  if (FindCostForm(request.emit) != nullptr) return EmitCost(module.get(), request, &watch);
-  if (!request.specs.scalars.empty() || !request.specs.inputs.empty()) {
-    return command.Misuse("--arg and --in are for --emit cost");
+  if (const std::string misuse = FindMisuse(request); !misuse.empty()) {
+    return command.Misuse(misuse);
   }
+  if (FindCostForm(request.emit) != nullptr) return EmitCost(module.get(), request, &watch);
+  if (IsTextForm(request.emit)) return EmitText(module.get(), request, &watch);
   Handle<tarsia_code> code;
   CodeRequest wanted{request.target, request.plan.kernel, request.plan.sets, !request.no_line_info,
                      request.plan.compile_limit};

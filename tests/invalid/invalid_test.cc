@@ -150,6 +150,8 @@ TEST(Invalid, EveryFileSaysExactlyThis) {
 // Ids that no program text can show, and why.
 const std::map<std::string, std::string>& OutOfReach() {
   static const std::map<std::string, std::string> kIds = {
+      {"unknown-pass", "of options, not of programs"},
+      {"required-pass", "of options, not of programs"},
       {"value-order", "the parser numbers values by their definition; bytecode may not"},
       {"not-a-parameter", "the header of a text sees parameters alone; that of bytecode may not"},
       {"unknown-value", "programs say `not-a-scalar` or `not-constant`; this is for layouts"},

@@ -34,9 +34,10 @@ struct Outcome {
   std::vector<launch::Finding> findings;
 };
 
-void Run(const Program& program, const RandomKernel& kernel, uint64_t seed,
+// `original`: the program whose views say what the arguments are.
+void Run(const Program& original, const Program& program, const RandomKernel& kernel, uint64_t seed,
          const vm::LaunchOptions& options, Outcome& outcome) {
-  const RandomArguments made(program, kernel, seed);
+  const RandomArguments made(original, kernel, seed);
   const auto report = vm::Launch(program, made.arguments(), options);
   ASSERT_TRUE(report.ok()) << report.error().message;
   outcome.findings = report->findings;
@@ -59,7 +60,7 @@ void CheckAfter(const compiler::Pass& pass, const Program& program, const Random
   vm::LaunchOptions checked;
   checked.check = true;
   Outcome found;
-  Run(*after, kernel, seed, checked, found);
+  Run(program, *after, kernel, seed, checked, found);
   EXPECT_TRUE(found.findings.empty()) << pass.name << " of " << kernel.name;
   EXPECT_EQ(expected, found.buffers) << "after " << pass.name << ":\n" << Print(after->module());
 }
@@ -70,9 +71,9 @@ void CheckKernel(const Program& program, const RandomKernel& kernel, uint64_t se
   vm::LaunchOptions checked;
   checked.check = true;
   Outcome plain, alone, found;
-  Run(program, kernel, seed, {}, plain);
-  Run(program, kernel, seed, one_thread, alone);
-  Run(program, kernel, seed, checked, found);
+  Run(program, program, kernel, seed, {}, plain);
+  Run(program, program, kernel, seed, one_thread, alone);
+  Run(program, program, kernel, seed, checked, found);
   for (const launch::Finding& finding : found.findings) {
     ADD_FAILURE() << kernel.name << ":" << finding.diagnostic.location.line << ": "
                   << finding.diagnostic.message;

@@ -1,0 +1,76 @@
+#include "tools/passes.h"
+
+#include <optional>
+#include <utility>
+
+#include "compiler/pass.h"
+#include "compiler/target.h"
+#include "isa/specialise.h"
+#include "isa/text/printer.h"
+#include "runtime/api/handles.h"
+#include "runtime/api/kernel_choice.h"
+#include "tools/modules.h"
+#include "tools/output.h"
+
+namespace tarsia::tools {
+namespace {
+
+int UsageError(const Diagnostic& error) {
+  PrintError(error);
+  return kUsage;
+}
+
+int ReadBindings(const std::vector<std::string>& sets, std::vector<Binding>* out) {
+  for (const std::string& set : sets) {
+    Binding binding;
+    if (!SplitAssignment(set, &binding.name, &binding.text)) {
+      PrintError("--set " + set + ": this is not of the form NAME=VALUE");
+      return kUsage;
+    }
+    out->push_back(std::move(binding));
+  }
+  return kDone;
+}
+
+int Refuse(const tarsia_module& module, const Diagnostics& diagnostics) {
+  for (const Diagnostic& error : diagnostics.list()) PrintError(error, *module.source);
+  return kRejected;
+}
+
+}  // namespace
+
+int TextAfterPass(const tarsia_module* module, const PassRequest& request, std::string* out) {
+  const auto target = compiler::FindTarget(request.target);
+  if (!target.ok()) return UsageError(target.error());
+  const auto last = compiler::FindPass(request.last);
+  if (!last.ok()) return UsageError(last.error());
+  if (const Status s = compiler::CheckOptional(request.without); !s.ok()) {
+    return UsageError(s.error());
+  }
+  std::string kernel;
+  const char* const wanted = request.kernel.empty() ? nullptr : request.kernel.c_str();
+  if (const auto s = api::FindKernelName(*module, wanted, &kernel); s != TARSIA_STATUS_OK) {
+    return ReportFailure(s);
+  }
+  std::vector<Binding> bindings;
+  if (const int code = ReadBindings(request.sets, &bindings); code != kDone) return code;
+  const TargetLimits limits = compiler::LimitsOf(*target);
+  Diagnostics diagnostics;
+  const auto program = Specialise(module->valid, kernel, bindings, limits, diagnostics);
+  if (!program) return Refuse(*module, diagnostics);
+  compiler::PassOptions options;
+  options.without = request.without;
+  options.last = request.last;
+  options.after = [&](const compiler::Pass& pass, const compiler::tile::Form& /*form*/) {
+    if (request.after) request.after(pass.name);
+  };
+  const Result<Program> after = compiler::ProgramAfter(*program, options, limits);
+  if (!after.ok()) {
+    diagnostics.Add(after.error());
+    return Refuse(*module, diagnostics);
+  }
+  *out = Print(after->module());
+  return kDone;
+}
+
+}  // namespace tarsia::tools
