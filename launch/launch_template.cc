@@ -28,7 +28,11 @@ bool ShareBytes(const Buffer& a, const Buffer& b) {
 
 LaunchTemplate LaunchTemplate::Make(const Program& program) {
   LaunchTemplate out;
-  out.writes_.resize(program.kernel().params.size());
+  const auto parameters = static_cast<uint32_t>(program.kernel().params.size());
+  out.writes_.resize(parameters);
+  for (uint32_t i = 0; i < parameters; ++i) {
+    out.alignments_.push_back(program.PointerAlignment(i));
+  }
   out.AddGrid(program);
   out.AddAssumptions(program);
   out.AddViews(program);
@@ -136,15 +140,15 @@ Status LaunchTemplate::Check(const Program& program, std::span<const Argument> a
   return CheckViews(program, args, *out);
 }
 
-Status LaunchTemplate::CheckAlignment(const Program& program, std::span<const Argument> args) {
+Status LaunchTemplate::CheckAlignment(const Program& program,
+                                      std::span<const Argument> args) const {
   for (uint32_t i = 0; i < args.size(); ++i) {
     const auto* buffer = std::get_if<Buffer>(&args[i]);
     if (buffer == nullptr) continue;
     const auto address = std::bit_cast<uintptr_t>(buffer->data);
-    const int64_t alignment = program.PointerAlignment(i);
-    if (address % static_cast<uint64_t>(alignment) == 0) continue;
+    if (address % static_cast<uint64_t>(alignments_[i]) == 0) continue;
     return MakeDiagnostic(diag::kPointerAlignment, program.kernel().params[i].location,
-                          program.kernel().ValueName(i), address, alignment);
+                          program.kernel().ValueName(i), address, alignments_[i]);
   }
   return OkStatus();
 }

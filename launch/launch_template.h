@@ -71,7 +71,7 @@ class LaunchTemplate {
   // Adds the extents from dimension `first` on.
   void AddExtents(const Program& program, size_t inst, size_t first);
 
-  static Status CheckAlignment(const Program& program, std::span<const Argument> args);
+  Status CheckAlignment(const Program& program, std::span<const Argument> args) const;
   static Status CheckArgument(const Program& program, size_t i, const Argument& arg);
   Status CheckAssumptions(const Program& program, const uint64_t* scalars) const;
   Status CheckExtents(const Program& program, const uint64_t* scalars) const;
@@ -80,6 +80,7 @@ class LaunchTemplate {
 
   std::array<ScalarExpr, 3> grid_ = {ScalarExpr::Constant(1), ScalarExpr::Constant(1),
                                      ScalarExpr::Constant(1)};
+  std::vector<int64_t> alignments_;  // by parameter: Program::PointerAlignment
   std::vector<Assumption> assumptions_;
   std::vector<View> views_;
   std::vector<Extent> extents_;
