@@ -114,7 +114,7 @@ class Inference {
       if (!type(value).reg_layout) continue;
       Preference& preference = PreferenceOf(value);
       if (preference.layout) continue;
-      preference.layout = TileLayout::Exact(*type(value).reg_layout);
+      preference.layout = TileLayout::Padded(*type(value).reg_layout, type(value).shape);
       preference.why =
           "as `%" + std::string(kernel_.ValueName(value)) + "`, whose layout is written";
     }
@@ -198,7 +198,7 @@ class Inference {
     if (!IsRegisterTile(type(value)) || plan_.values[value].layout != kNoLayout) return OkStatus();
     ValueLayout& out = plan_.values[value];
     if (type(value).reg_layout) {
-      out.layout = Intern(TileLayout::Exact(*type(value).reg_layout));
+      out.layout = Intern(TileLayout::Padded(*type(value).reg_layout, type(value).shape));
       out.why = "written";
     } else {
       Preference& preference = PreferenceOf(value);

@@ -252,6 +252,7 @@ void Agent::CheckReplicas(const PlannedInst& inst, uint32_t value) {
   if (!storage.replicated) return;
   const auto bytes = static_cast<size_t>(type.container);
   for (size_t i = 0; i < storage.element.size(); ++i) {
+    if (storage.element[i] == Storage::kPadding) continue;
     const size_t first = storage.holder[storage.element[i]];
     if (std::memcmp(tiles_[value] + i * bytes, tiles_[value] + first * bytes, bytes) == 0) continue;
     return Find(diag::kReplicasDiffer, inst, Row(inst.inst->opcode).mnemonic,

@@ -94,8 +94,8 @@ class Planner {
       overflow |= __builtin_mul_overflow(value.elements, extent, &value.elements);
     }
     value.stored = value.elements;
-    if (type.reg_layout) {
-      value.storage = StorageOf(*type.reg_layout);
+    if (type.reg_layout && value.elements != 0) {
+      value.storage = StorageOf(*type.reg_layout, type.shape);
       value.stored = type.reg_layout->threads() * type.reg_layout->slots();
     }
     int64_t bytes = 0;
@@ -111,18 +111,42 @@ class Planner {
     return OkStatus();
   }
 
-  StorageId StorageOf(const RegLayout& layout) {
+  // Row-major numbers in the shape of a layout become those in the tile's shape.
+  static void NumberWithin(const Extents& from, const std::vector<int64_t>& to,
+                           std::vector<uint32_t>& numbers) {
+    for (uint32_t& number : numbers) {
+      int64_t rest = number;
+      int64_t stride = 1;
+      int64_t out = 0;
+      bool inside = true;
+      for (size_t d = from.size(); d-- > 0;) {
+        const int64_t index = rest % from[d];
+        rest /= from[d];
+        inside = inside && index < to[d];
+        out += index * stride;
+        stride *= to[d];
+      }
+      number = inside ? static_cast<uint32_t>(out) : Storage::kPadding;
+    }
+  }
+
+  StorageId StorageOf(const RegLayout& layout, const std::vector<int64_t>& shape) {
     for (StorageId i = 1; i < plan_.storages.size(); ++i) {
-      if (plan_.storages[i].layout == layout) return i;
+      if (plan_.storages[i].layout == layout && plan_.storages[i].shape == shape) return i;
     }
     Storage storage;
     storage.layout = layout;
+    storage.shape = shape;
     storage.element = layout.LinearTable();
-    storage.holder.assign(Size(layout.elements()), 0);
+    if (layout.shape() != shape) NumberWithin(layout.shape(), shape, storage.element);
+    int64_t elements = 1;
+    for (const int64_t extent : shape) elements *= extent;
+    storage.holder.assign(Size(elements), 0);
     for (size_t i = storage.element.size(); i-- > 0;) {
+      if (storage.element[i] == Storage::kPadding) continue;
       storage.holder[storage.element[i]] = static_cast<uint32_t>(i);
     }
-    storage.replicated = storage.element.size() != storage.holder.size();
+    storage.replicated = layout.replication() > 1;
     plan_.storages.push_back(std::move(storage));
     return static_cast<StorageId>(plan_.storages.size() - 1);
   }
@@ -134,6 +158,7 @@ class Planner {
     const Storage& source = plan_.storages[from];
     const Storage& target = plan_.storages[to];
     std::vector<uint32_t> index = to == kLogical ? source.holder : target.element;
+    std::replace(index.begin(), index.end(), Storage::kPadding, 0U);
     if (from != kLogical && to != kLogical) {
       for (uint32_t& i : index) i = source.holder[i];
     }

@@ -24,13 +24,16 @@ inline constexpr int64_t kMaxRegisterTileBytes = int64_t{1} << 30;
 inline constexpr int64_t kMaxBlockTileBytes = int64_t{1} << 32;
 
 // How the elements of a register tile are stored: as a row-major array (kLogical) or, if the text
-// fixes the layout, by thread and slot, with separate replicas.
+// fixes the layout, by thread and slot, with separate replicas. What is in places beyond the tile
+// is unspecified; conversions put element 0 there.
 using StorageId = uint32_t;
 inline constexpr StorageId kLogical = 0;
 
 struct Storage {
+  static constexpr uint32_t kPadding = UINT32_MAX;
   RegLayout layout;
-  std::vector<uint32_t> element;  // by thread * slots + slot: row-major number of the element
+  std::vector<int64_t> shape;     // of the tile: at most that of the layout
+  std::vector<uint32_t> element;  // by thread * slots + slot: row-major number, or kPadding
   std::vector<uint32_t> holder;   // by element: its place in storage, of the lowest thread
   bool replicated = false;
 };

@@ -56,6 +56,15 @@ void ViewMemory(RuleContext& check, const Inst& inst, const CheckedOperand& sour
   check.results.Define(inst, 0, to);
 }
 
+// Bits of padding would become elements.
+bool HasNoPadding(RuleContext& check, const RegLayout& layout, ExprId shape, std::string_view what,
+                  Location location) {
+  if (!SurelyPadded(check.pool, shape, layout.shape())) return true;
+  check.context.Error(diag::kViewPadding, location, what, check.context.Text(shape),
+                      ToString(layout.shape()));
+  return false;
+}
+
 void ViewRegisters(RuleContext& check, const Inst& inst, const CheckedOperand& source,
                    const TypeExpr& note) {
   const ValueType& from = *source.type;
@@ -71,6 +80,11 @@ void ViewRegisters(RuleContext& check, const Inst& inst, const CheckedOperand& s
   const auto* b = y != nullptr ? std::get_if<RegLayout>(y) : nullptr;
   const auto s = check.pool.AsDType(from.dtype);
   const auto t = check.pool.AsDType(note.dtype);
+  if (a != nullptr && !HasNoPadding(check, *a, from.shape, "the source", source.location)) return;
+  if (b != nullptr &&
+      !HasNoPadding(check, *b, note.shape, "the result", check.kernel.TypeLocation(inst))) {
+    return;
+  }
   if (a != nullptr && b != nullptr && s && t) {
     const int64_t bits_from = a->slots() * s->bits;
     const int64_t bits_to = b->slots() * t->bits;

@@ -1,7 +1,6 @@
 #include "isa/validate/tile_layouts.h"
 
 #include <utility>
-#include <vector>
 
 #include "isa/validate/value_types.h"
 
@@ -31,12 +30,8 @@ bool TileLayouts::CheckRegister(const ValueType& type, Location location) {
   if (context_.error_count() != before) return false;
   const RegLayout* layout = value != nullptr ? std::get_if<RegLayout>(value) : nullptr;
   if (layout == nullptr) return true;
-  ExprPool& pool = context_.pool();
-  std::vector<ExprId> extents;
-  for (const int64_t extent : layout->shape()) extents.push_back(pool.Int(extent));
-  const ExprId shape = pool.List(extents);
-  if (ShapesDiffer(pool, shape, type.shape)) {
-    context_.Error(diag::kTileLayoutShape, location, context_.Text(shape),
+  if (SurelyExceeds(context_.pool(), type.shape, layout->shape())) {
+    context_.Error(diag::kTileLayoutShape, location, ToString(layout->shape()),
                    context_.Text(type.shape));
     return false;
   }

@@ -51,4 +51,23 @@ bool ShapesDiffer(const ExprPool& pool, ExprId a, ExprId b) {
   return false;
 }
 
+bool SurelyExceeds(const ExprPool& pool, ExprId shape, const Extents& layout) {
+  const auto extents = pool.children(shape);
+  if (extents.size() != layout.size()) return true;
+  for (size_t d = 0; d < layout.size(); ++d) {
+    const auto extent = pool.AsInt(extents[d]);
+    if (extent && *extent > layout[d]) return true;
+  }
+  return false;
+}
+
+bool SurelyPadded(const ExprPool& pool, ExprId shape, const Extents& layout) {
+  const auto extents = pool.children(shape);
+  for (size_t d = 0; d < layout.size(); ++d) {
+    const auto extent = pool.AsInt(extents[d]);
+    if (extent && *extent < layout[d]) return true;
+  }
+  return false;
+}
+
 }  // namespace tarsia

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "isa/validate.h"
+#include "layout/reg_layout.h"
 
 namespace tarsia {
 
@@ -25,6 +26,11 @@ std::optional<int64_t> Elements(const ExprPool& pool, ExprId shape);
 bool Differ(const ExprPool& pool, ExprId a, ExprId b);
 // The same of ranks or of an extent.
 bool ShapesDiffer(const ExprPool& pool, ExprId a, ExprId b);
+// Whether a register layout of shape `layout` surely does not contain a tile's shape: another rank,
+// or an extent that is known and larger than the layout's.
+bool SurelyExceeds(const ExprPool& pool, ExprId shape, const Extents& layout);
+// Whether it surely has more elements than the tile.
+bool SurelyPadded(const ExprPool& pool, ExprId shape, const Extents& layout);
 
 }  // namespace tarsia
 
