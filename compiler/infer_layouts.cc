@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/diagnostics.h"
+#include "compiler/select/mma.h"
 #include "layout/access.h"
 
 namespace tarsia::compiler {
@@ -168,10 +169,23 @@ class Inference {
     return std::nullopt;
   }
 
+  // Whether the written layouts of all tiles of a `dot` are fragments: they are used as they are.
+  bool WrittenAsFragments(const ResolvedInst& info) const {
+    const auto written = [&](uint32_t value) -> std::optional<TileLayout> {
+      if (!type(value).reg_layout) return std::nullopt;
+      return TileLayout::Padded(*type(value).reg_layout, type(value).shape);
+    };
+    const auto a = written(info.operand[0].value);
+    const auto b = written(info.operand[1].value);
+    const auto c = written(info.operand[2].value);
+    return a && b && c && written(info.results[0]) == c && SelectMma(*a, *b, *c);
+  }
+
   Status WishFragments(size_t i) {
     const ResolvedInst& info = infos_[i];
     const DType a = info.operand[0].type;
-    if ((a != kF16 && a != kBF16) || info.operand[1].type != a) return OkStatus();
+    if (!HasMma(a, info.operand[1].type, info.operand[2].type)) return OkStatus();
+    if (WrittenAsFragments(info)) return OkStatus();
     const auto& sa = type(info.operand[0].value).shape;
     const auto& sb = type(info.operand[1].value).shape;
     TARSIA_TRY(MmaLayouts mma, LayoutsOfMma(sa[0], sb[1], sa[1], program_.warps()));
@@ -179,7 +193,6 @@ class Inference {
       return OkStatus();
     }
     InstLayouts& out = plan_.insts[i];
-    out.tensor_core = true;
     out.operand[0] = Intern(mma.a);
     out.operand[1] = Intern(mma.b);
     out.operand[2] = out.result[0] = Intern(mma.c);
@@ -300,7 +313,7 @@ class Inference {
       case Family::kMemory:
         return PlanMemory(info, out);
       case Family::kMma:
-        if (!out.tensor_core) out.operand[2] = out.result[0];
+        out.operand[2] = out.result[0];
         return OkStatus();
       case Family::kSync:
         return OkStatus();

@@ -36,7 +36,6 @@ struct InstLayouts {
   LayoutId operand[kMaxOperands] = {kNoLayout, kNoLayout, kNoLayout};
   LayoutId result[kMaxResults] = {kNoLayout, kNoLayout};
   LayoutId access = kNoLayout;  // of accesses without a register tile: threads of the elements
-  bool tensor_core = false;     // of dot: fragments of m16n8k16
 };
 
 struct LayoutPlan {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "compiler/diagnostics.h"
+#include "compiler/passes/layouts.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/tile/build.h"
 #include "compiler/tile/to_program.h"
@@ -21,6 +22,9 @@ constexpr Pass kPasses[] = {
     {"build", false, "a program", "the tile form of the same program", &Nothing},
     {"simplify", true, "the tile form", "nothing is computed in vain or twice in one place",
      &Simplify},
+    {"layouts", false, "the tile form",
+     "every register tile has a layout, in which the instructions that use it need it",
+     &AssignLayouts},
 };
 
 // "build, simplify".

@@ -136,8 +136,7 @@ Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t 
 Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t warps) {
   const int64_t rows = std::max<int64_t>(1, CeilDiv(m, 16));
   const int64_t columns = std::max<int64_t>(1, CeilDiv(n, 8));
-  const int64_t steps = std::max<int64_t>(1, CeilDiv(k, 16));
-  // The split of the warps that issues the fewest instructions, then loads the fewest fragments.
+  // The fewest instructions, then the fewest fragments to load.
   int64_t along_m = 1;
   std::pair<int64_t, int64_t> best{INT64_MAX, INT64_MAX};
   for (int64_t w = 1; w <= warps; ++w) {
@@ -149,11 +148,14 @@ Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t warps) 
     best = cost;
     along_m = w;
   }
-  const int64_t along_n = warps / along_m;
+  return LayoutsOfMma(m, n, k, along_m, warps / along_m);
+}
+
+Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t along_m, int64_t along_n) {
   MmaLayouts out;
-  out.m = CeilDiv(rows, along_m);
-  out.n = CeilDiv(columns, along_n);
-  out.k = steps;
+  out.m = CeilDiv(std::max<int64_t>(1, CeilDiv(m, 16)), along_m);
+  out.n = CeilDiv(std::max<int64_t>(1, CeilDiv(n, 8)), along_n);
+  out.k = std::max<int64_t>(1, CeilDiv(k, 16));
   TARSIA_TRY(const RegLayout warps_a, WarpGrid(along_m, 1, along_m, along_n));
   TARSIA_TRY(const RegLayout warps_b, WarpGrid(1, along_n, along_m, along_n));
   TARSIA_TRY(const RegLayout warps_c, WarpGrid(along_m, along_n, along_m, along_n));

@@ -68,7 +68,10 @@ struct MmaLayouts {
   TileLayout a, b, c;
   int64_t m = 1, n = 1, k = 1;  // instructions per warp along each
 };
+// With the split of the warps that issues the fewest instructions.
 Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t warps);
+// With so many warps along m and along n.
+Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t along_m, int64_t along_n);
 
 // ---- the layout that a result has without moving data, from that of a source -----------------
 

@@ -5,7 +5,7 @@
     support <- dtypes <- ptx <- runtime
     within isa: its own files <- {text, bytecode, validate}
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
-    within compiler: {facts, tile} <- passes <- its own files
+    within compiler: {facts, tile, select, rules, cost <- solve} <- passes <- its own files
     within compiler/llvm: element <- code <- lower
 
 A folder includes only what stands left of it; vm, ptx and compiler never see each other. Besides:
@@ -26,7 +26,7 @@ BELOW_RUNTIME = FOUNDATION + ["launch", "vm", "ptx", "compiler"]
 # What the compiler knows of a program before any code is made.
 COMPILER_PLANS = [f"compiler/{name}.h" for name in (
     "compile", "diagnostics", "entry", "infer_layouts", "plan_shared", "report_buffer",
-    "runtime_checks", "target", "tile_layout")] + ["compiler/facts"]
+    "runtime_checks", "target", "tile_layout")] + ["compiler/facts", "compiler/select"]
 PUBLIC = ["include", "tarsia"]  # include/tarsia/tarsia.h is included as "tarsia/tarsia.h"
 
 # What the files of a folder may include from this repository, besides their own folder: whole
@@ -53,11 +53,18 @@ MAY_SEE = {
                     "ptx/memory"],
     "ptx/exec": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count",
                  "ptx/memory", "ptx/machine"],
-    "compiler": FOUNDATION + ["compiler/facts", "compiler/tile", "compiler/passes",
+    "compiler": FOUNDATION + ["compiler/facts", "compiler/select", "compiler/tile",
+                              "compiler/passes",
                               "compiler/llvm/element", "compiler/llvm/lower"],
     "compiler/facts": FOUNDATION,
+    "compiler/select": FOUNDATION + ["compiler/tile_layout.h"],
+    "compiler/rules": FOUNDATION + ["compiler/tile_layout.h"],
+    "compiler/cost": FOUNDATION + ["compiler/tile_layout.h"],
+    "compiler/solve": ["compiler/cost"],
     "compiler/tile": FOUNDATION,
-    "compiler/passes": FOUNDATION + ["compiler/facts", "compiler/tile"],
+    "compiler/passes": FOUNDATION + ["compiler/tile_layout.h", "compiler/facts", "compiler/tile",
+                                     "compiler/select", "compiler/rules", "compiler/cost",
+                                     "compiler/solve"],
     "compiler/assemble": ["support", "compiler/diagnostics.h", "compiler/target.h"],
     "compiler/llvm/element": FOUNDATION + ["compiler/target.h"],
     "compiler/llvm/code": FOUNDATION + COMPILER_PLANS + ["compiler/llvm/element",

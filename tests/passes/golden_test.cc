@@ -52,7 +52,8 @@ TEST(Passes, MakeTheProgramsOfTheirFiles) {
 TEST(Passes, ThatAreUnknownOrNeededAreErrors) {
   const auto unknown = compiler::FindPass("simplfy");
   ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.error().message, "`simplfy` is not a pass; the passes are build, simplify");
+  EXPECT_EQ(unknown.error().message,
+            "`simplfy` is not a pass; the passes are build, simplify, layouts");
   EXPECT_TRUE(compiler::CheckOptional({"simplify"}).ok());
   EXPECT_FALSE(compiler::CheckOptional({"simplify", "build"}).ok());
 }
@@ -64,6 +65,7 @@ TEST(Passes, ThatAreLeftOutDoNothing) {
   ASSERT_TRUE(made.program) << made.error;
   compiler::PassOptions options;
   options.without = {"simplify"};
+  options.last = "simplify";
   const Result<Program> after = compiler::ProgramAfter(*made.program, options, {});
   ASSERT_TRUE(after.ok());
   EXPECT_TRUE(Equal(made.program->module(), after->module()));

@@ -1,11 +1,14 @@
-// The mma family: `dot` on tensor cores where inference chose their fragments. Everywhere else each
-// thread computes its own elements, and both operands pass through shared scratch in slabs along k.
+// The mma family: `dot` on tensor cores where the layouts are those of fragments. Everywhere else
+// each thread computes its own elements, and both operands pass through shared scratch in slabs
+// along k.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/lower/lower.h"
+#include "compiler/select/mma.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
@@ -31,46 +34,30 @@ Slots FragmentWords(Emitter& e, size_t operand, int k_dim) {
   return RunOfCodes(b, codes, 16, 32);
 }
 
-Status TensorCoreDot(Emitter& e) {
+Status TensorCoreDot(Emitter& e, const MmaSelection& selection) {
   FunctionBuilder& f = e.function();
   llvm::IRBuilder<>& b = f.b();
   const bool bf16 = e.inst().operand[0].type == kBF16;
-  const Slots a = FragmentWords(e, 0, 1);
-  const Slots w = FragmentWords(e, 1, 0);
+  Slots left = FragmentWords(e, 0, 1);
+  Slots right = FragmentWords(e, 1, 0);
+  if (selection.transposed) std::swap(left, right);
   Slots c = e.TileOperand(2);
-  if (a.empty() || w.empty()) {  // nothing to add
-    e.SetResult(0, c);
-    return OkStatus();
-  }
-  // A warp has m * k fragments of a, k * n of b and m * n of c.
-  const auto words_a = static_cast<int64_t>(a.size() / 4);
-  const auto words_b = static_cast<int64_t>(w.size() / 2);
-  const auto& shape_a = e.layouts()[e.inst_layouts().operand[0]].reg().shape();
-  const int64_t steps = shape_a[1] / 16;
-  const int64_t rows = words_a / steps;
-  const int64_t columns = words_b / steps;
   llvm::Type* pair = llvm::FixedVectorType::get(b.getHalfTy(), 2);
-  const auto word = [&](llvm::Value* x) { return bf16 ? x : b.CreateBitCast(x, pair); };
   const unsigned intrinsic = bf16 ? llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16
                                   : llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32;
-  for (int64_t k = 0; k < steps; ++k) {
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < columns; ++j) {
-        std::vector<llvm::Value*> arguments;
-        for (int64_t r = 0; r < 4; ++r) {
-          arguments.push_back(word(a[Size((i * steps + k) * 4 + r)]));
-        }
-        for (int64_t r = 0; r < 2; ++r) {
-          arguments.push_back(word(w[Size((k * columns + j) * 2 + r)]));
-        }
-        const size_t first = Size((i * columns + j) * 4);
-        for (size_t r = 0; r < 4; ++r) arguments.push_back(c[first + r]);
-        llvm::Value* sum = f.CallIntrinsic(intrinsic, {}, arguments, true);
-        for (size_t r = 0; r < 4; ++r) {
-          c[first + r] = b.CreateExtractValue(sum, static_cast<unsigned>(r));
-        }
+  for (const MmaStep& step : selection.steps) {
+    std::vector<llvm::Value*> arguments;
+    const auto add_words = [&](const Slots& words, int64_t slot, size_t count) {
+      for (size_t i = Size(slot / 2); count > 0; ++i, --count) {
+        arguments.push_back(bf16 ? words[i] : b.CreateBitCast(words[i], pair));
       }
-    }
+    };
+    add_words(left, step.left, 4);
+    add_words(right, step.right, 2);
+    const size_t first = Size(step.sum);
+    for (size_t r = 0; r < 4; ++r) arguments.push_back(c[first + r]);
+    llvm::Value* sum = f.CallIntrinsic(intrinsic, {}, arguments, true);
+    for (unsigned r = 0; r < 4; ++r) c[first + r] = b.CreateExtractValue(sum, r);
   }
   e.SetResult(0, c);
   return OkStatus();
@@ -222,6 +209,15 @@ class ScalarDot {
 
 }  // namespace
 
-LOWER(Dot) { return e.inst_layouts().tensor_core ? TensorCoreDot(e) : ScalarDot(e).Run(); }
+LOWER(Dot) {
+  const InstLayouts& layouts = e.inst_layouts();
+  if (HasMma(e.inst().operand[0].type, e.inst().operand[1].type, e.inst().operand[2].type)) {
+    const auto selection =
+        SelectMma(e.layouts()[layouts.operand[0]], e.layouts()[layouts.operand[1]],
+                  e.layouts()[layouts.operand[2]]);
+    if (selection) return TensorCoreDot(e, *selection);
+  }
+  return ScalarDot(e).Run();
+}
 
 }  // namespace tarsia::compiler

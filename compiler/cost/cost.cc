@@ -1,0 +1,156 @@
+#include "compiler/cost/cost.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "layout/access.h"
+#include "support/extents.h"
+
+namespace tarsia::compiler {
+namespace {
+
+// The schedulers of a multiprocessor; the CUDA programming guide, compute capabilities 8.0 to 9.0.
+constexpr Cost kSchedulers = 4;
+// 128 bytes of shared memory a cycle (the same guide: 32 banks of 4 bytes).
+constexpr Cost kWavefront = kSchedulers;
+// 4 sectors of 32 bytes a cycle from the first-level cache.
+constexpr Cost kSector = 1;
+// m16n8k16: 2,048 of the 1,024 products a cycle of a multiprocessor of compute capability 8.0, by
+// one of four schedulers.
+constexpr Cost kMma = 8;
+// A barrier costs little to issue, but all warps wait for the slowest one.
+constexpr Cost kBarrier = 20;
+// The address of an access, and its mask where there is one.
+constexpr Cost kAddress = 1;
+// A code that is loaded or stored by itself, and one of a packed tile: counted in the code that is
+// emitted today.
+constexpr Cost kLoneCode = 6;
+constexpr Cost kLonePackedCode = 20;
+
+// Places that are far apart: another one for each dimension.
+int64_t StrideOf(const AccessedMemory& memory, size_t dim) {
+  const int64_t stride = memory.strides[dim];
+  return stride != AccessedMemory::kFar ? stride
+                                        : (int64_t{1} << 20) * static_cast<int64_t>(dim + 1);
+}
+
+// The byte addresses of the first elements of the first warp.
+std::vector<uint64_t> WarpAddresses(const TileLayout& layout, std::span<const int64_t> strides,
+                                    int bits) {
+  std::vector<uint64_t> out;
+  const int64_t lanes = std::min<int64_t>(kWarpThreads, layout.threads());
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const Extents at = layout.ThreadOffset(lane);
+    int64_t element = 0;
+    for (size_t d = 0; d < at.size(); ++d) element += at[d] * strides[d];
+    out.push_back(static_cast<uint64_t>(element) * static_cast<uint64_t>(bits) / 8);
+  }
+  return out;
+}
+
+// Slots that one access moves.
+int64_t VectorOf(const AccessedMemory& memory, const TileLayout& layout) {
+  const int bits = memory.type.bits;
+  if (memory.fast < 0 || layout.empty() || layout.reg().local().empty()) return 1;
+  const RegLayout::Digit& inner = layout.reg().local().back();
+  if (inner.dim != memory.fast || inner.stride != 1) return 1;
+  const auto fits = [&](int64_t v) {
+    if (v * bits > 128 || inner.extent % v != 0) return false;
+    if (layout.PaddedAlong(memory.fast) && layout.shape()[Size(memory.fast)] % v != 0) return false;
+    for (const RegLayout::Digit& digit : layout.reg().spatial()) {
+      if (digit.dim == memory.fast && digit.stride % v != 0) return false;
+    }
+    for (size_t d = 0; d < memory.strides.size(); ++d) {
+      if (d == Size(memory.fast)) continue;
+      if (memory.strides[d] == AccessedMemory::kFar || memory.strides[d] % v != 0) return false;
+    }
+    return true;
+  };
+  int64_t vector = 1;
+  for (int64_t v = 2; fits(v); v *= 2) vector = v;
+  return vector * bits % 8 == 0 ? vector : 1;
+}
+
+// The words of a packed tile in accesses of 16, 8 and 4 bytes.
+Cost PackedCost(const AccessedMemory& memory, int64_t turns) {
+  const int64_t words = memory.packed_words;
+  const int64_t accesses = words / 4 + words % 4 / 2 + words % 2;
+  return turns * (accesses + words * 4 * kSector);
+}
+
+// The accesses of a tile, without what takes its elements out of registers.
+Cost AccessesCost(const AccessedMemory& memory, const TileLayout& layout, int64_t vector) {
+  const int bits = memory.type.bits;
+  std::vector<int64_t> strides;
+  for (size_t d = 0; d < memory.strides.size(); ++d) strides.push_back(StrideOf(memory, d));
+  const int64_t bytes = std::max<int64_t>(1, vector * bits / 8);
+  const int unit = static_cast<int>(std::min<int64_t>(16, bytes));
+  const std::vector<uint64_t> addresses = WarpAddresses(layout, strides, bits);
+  const Cost moved = memory.space == Space::kShared ? kWavefront * WavefrontsOf(addresses, unit)
+                                                    : kSector * SectorsOf(addresses, unit);
+  const bool known = std::find(memory.strides.begin(), memory.strides.end(),
+                               AccessedMemory::kFar) == memory.strides.end();
+  const Cost accesses = layout.slots() / vector * ((bytes + unit - 1) / unit);
+  return accesses * (1 + (known ? 0 : kAddress) + moved);
+}
+
+// Values of 64 bits take two registers and two instructions.
+Cost Registers(DType type) { return type.bits > 32 ? 2 : 1; }
+
+}  // namespace
+
+bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout) {
+  return memory.packed && !layout.empty() && Divide(layout.reg(), *memory.packed).ok();
+}
+
+Cost AccessCost(const AccessedMemory& memory, const TileLayout& layout) {
+  const int64_t slots = layout.slots();
+  if (slots == 0) return 0;
+  if (memory.packed) {
+    if (!LoadsPackedWords(memory, layout)) return slots * kLonePackedCode;
+    return PackedCost(memory, slots / memory.packed->slots());
+  }
+  const int bits = memory.type.bits;
+  const int64_t vector = VectorOf(memory, layout);
+  const Cost accesses = AccessesCost(memory, layout, vector);
+  if (vector * bits % 8 != 0) return accesses + slots * kLoneCode;
+  // Elements of less than a register are taken out of their words.
+  return accesses + (bits >= 32 ? 0 : bits < 8 ? slots : slots / 4);
+}
+
+Cost ConversionCost(const TileLayout& from, const TileLayout& to, DType type) {
+  if (from == to || from.empty()) return 0;
+  if (from.shape() == to.shape() && from.reg().spatial() == to.reg().spatial()) {
+    return to.slots() / 4;
+  }
+  // Element by element through shared memory, in row-major order; neighbours move together.
+  AccessedMemory scratch;
+  scratch.space = Space::kShared;
+  scratch.type = type.bits >= 8 ? type : kU8;
+  scratch.strides.resize(to.shape().size());
+  scratch.fast = to.rank() - 1;
+  RowMajorStrides(to.shape(), scratch.strides.data());
+  return 2 * kBarrier + AccessesCost(scratch, from, VectorOf(scratch, from)) +
+         AccessesCost(scratch, to, VectorOf(scratch, to));
+}
+
+Cost ElementwiseCost(Opcode opcode, DType type, const TileLayout& layout) {
+  const bool moves = opcode == Opcode::kMov || opcode == Opcode::kFill;
+  return moves ? layout.slots() / 4 : layout.slots() * Registers(type);
+}
+
+Cost ReductionCost(const TileLayout& source, std::span<const int64_t> axes, int64_t result_slots) {
+  const ThreadReduction threads = ReduceThreads(source, axes);
+  const auto shuffles = static_cast<Cost>(threads.lane_masks.size());
+  Cost out = source.slots() + 2 * shuffles * result_slots;
+  if (threads.parts > 1) {
+    out += 2 * kBarrier + result_slots * (1 + 2 * threads.parts) * (1 + kWavefront);
+  }
+  return out;
+}
+
+Cost LoneCodesCost(int64_t slots) { return 2 * slots; }
+
+Cost MmaCost(int64_t count) { return count * kMma; }
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,384 @@
+#include "compiler/passes/layout_candidates.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/select/mma.h"
+#include "support/extents.h"
+
+namespace tarsia::compiler {
+namespace {
+
+using tile::Form;
+using tile::kNone;
+using tile::Operation;
+
+// More than these help little and cost time.
+constexpr size_t kMostCandidates = 12;
+// The slots that a thread may have of one tile: of an operand of tensor cores, and of any tile.
+constexpr int64_t kMostFragmentSlots = 512;
+constexpr int64_t kMostSlots = 1024;
+constexpr int64_t kWidestBits = 128;
+constexpr int64_t kTurned[] = {1, 0};
+
+class Search {
+ public:
+  Search(const Form& form, const LayoutGraph& graph)
+      : form_(form), graph_(graph), definitions_(form.Definitions()) {
+    out_.of.resize(graph.variables.size());
+    out_.ways.resize(graph.variables.size());
+    spread_.resize(graph.ties.size() + graph.carries.size());
+  }
+
+  LayoutCandidates Run() {
+    for (uint32_t v = 0; v < graph_.variables.size(); ++v) {
+      const std::optional<TileLayout>& written = graph_.variables[v].written;
+      if (written) Add(v, *written, {LayoutSource::Kind::kWritten, kNone});
+    }
+    for (const LayoutOp& op : graph_.ops) AddWays(op);
+    for (const LayoutOp& op : graph_.ops) AddAccesses(op);
+    Spread();
+    for (const LayoutOp& op : graph_.ops) AddWaysOfOthers(op);
+    Spread();
+    AddWhatIsMissing();
+    for (const LayoutOp& op : graph_.ops) AddScalarWays(op);
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] const ConcreteType& TypeOf(uint32_t variable) const {
+    return form_.types[graph_.variables[variable].type];
+  }
+  [[nodiscard]] uint32_t TileAt(const LayoutOp& op, size_t operand) const {
+    return graph_.of_value[form_.ops[op.op].operand[operand].value];
+  }
+  [[nodiscard]] uint32_t ResultOf(const LayoutOp& op) const {
+    return graph_.of_value[form_.ops[op.op].results[0]];
+  }
+  [[nodiscard]] int64_t threads() const { return graph_.warps * 32; }
+
+  // ---- lists -------------------------------------------------------------------------------
+
+  bool Add(uint32_t variable, const TileLayout& layout, LayoutSource source) {
+    std::vector<LayoutCandidate>& list = out_.of[variable];
+    const bool fixed = graph_.variables[variable].written.has_value();
+    if (fixed && !list.empty()) return false;
+    if (!fixed && (layout.slots() > kMostSlots || layout.threads() != threads())) return false;
+    const LayoutNumber number = out_.table.Add(layout);
+    if (list.size() >= kMostCandidates) return false;
+    for (const LayoutCandidate& known : list) {
+      if (known.layout == number) return false;
+    }
+    list.push_back({number, source});
+    return true;
+  }
+
+  // What the candidates of one end of a tie or a carry mean for the other end. `done` counts those
+  // that are spread already.
+  struct Done {
+    size_t there = 0;
+    size_t back = 0;
+    size_t ways = 0;
+  };
+
+  void Spread() {
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (size_t i = 0; i < graph_.ties.size(); ++i) {
+        changed |= SpreadTie(graph_.ties[i], spread_[i]);
+      }
+      for (size_t i = 0; i < graph_.carries.size(); ++i) {
+        changed |= SpreadCarry(graph_.carries[i], spread_[graph_.ties.size() + i]);
+      }
+    }
+  }
+
+  bool SpreadTie(const LayoutTie& tie, Done& done) {
+    const LayoutOp& op = graph_.ops[tie.op];
+    if (graph_.variables[op.anchor].kind == LayoutVariable::Kind::kDot) {
+      return SpreadWays(op, tie, done);
+    }
+    bool changed = false;
+    for (; done.there < out_.of[op.anchor].size(); ++done.there) {
+      const LayoutCandidate from = out_.of[op.anchor][done.there];
+      const auto to = LayoutAt(op.rule, tie.port, out_.table[from.layout]);
+      if (to) changed |= Add(tie.tile, *to, from.source);
+    }
+    for (; done.back < out_.of[tie.tile].size(); ++done.back) {
+      const LayoutCandidate from = out_.of[tie.tile][done.back];
+      const auto to = AnchorFor(op.rule, tie.port, out_.table[from.layout]);
+      if (to) changed |= Add(op.anchor, *to, from.source);
+    }
+    return changed;
+  }
+
+  bool SpreadWays(const LayoutOp& op, const LayoutTie& tie, Done& done) {
+    bool changed = false;
+    for (; done.ways < out_.ways[op.anchor].size(); ++done.ways) {
+      const DotWay way = out_.ways[op.anchor][done.ways];
+      const LayoutNumber there =
+          tie.port == Port::Operand(0) ? way.a : tie.port == Port::Operand(1) ? way.b : way.c;
+      if (there == kNone) continue;
+      changed |= Add(tie.tile, out_.table[there], {LayoutSource::Kind::kFragments, op.op});
+    }
+    return changed;
+  }
+
+  bool SpreadCarry(const LayoutCarry& carry, Done& done) {
+    bool changed = false;
+    for (; done.there < out_.of[carry.from].size(); ++done.there) {
+      const LayoutCandidate from = out_.of[carry.from][done.there];
+      changed |= Add(carry.to, out_.table[from.layout], from.source);
+    }
+    for (; done.back < out_.of[carry.to].size(); ++done.back) {
+      const LayoutCandidate from = out_.of[carry.to][done.back];
+      changed |= Add(carry.from, out_.table[from.layout], from.source);
+    }
+    return changed;
+  }
+
+  // ---- tensor cores ------------------------------------------------------------------------
+
+  void AddWay(uint32_t dot, const TileLayout& a, const TileLayout& b, const TileLayout& c,
+              int64_t mma) {
+    if (std::max({a.slots(), b.slots(), c.slots()}) > kMostFragmentSlots) return;
+    DotWay way;
+    way.a = out_.table.Add(a);
+    way.b = out_.table.Add(b);
+    way.c = out_.table.Add(c);
+    way.mma = mma;
+    for (const DotWay& known : out_.ways[dot]) {
+      if (known.a == way.a && known.b == way.b && known.c == way.c) return;
+    }
+    out_.ways[dot].push_back(way);
+  }
+
+  [[nodiscard]] bool UsesMma(const LayoutOp& op) const {
+    const RuleOp& rule = op.rule;
+    return op.rule.opcode == Opcode::kDot &&
+           HasMma(rule.operand[0]->dtype, rule.operand[1]->dtype, rule.operand[2]->dtype);
+  }
+
+  // All splits of the warps over rows and columns, plain and transposed.
+  void AddWays(const LayoutOp& op) {
+    if (!UsesMma(op)) return;
+    const std::vector<int64_t>& a = op.rule.operand[0]->shape;
+    const int64_t n = op.rule.operand[1]->shape[1];
+    for (int64_t along = graph_.warps; along >= 1; --along) {
+      if (graph_.warps % along != 0) continue;
+      const int64_t others = graph_.warps / along;
+      if (auto plain = LayoutsOfMma(a[0], n, a[1], along, others); plain.ok()) {
+        AddWay(op.anchor, plain->a, plain->b, plain->c, plain->m * plain->n * plain->k);
+      }
+      auto turned = LayoutsOfMma(n, a[0], a[1], along, others);
+      if (!turned.ok()) continue;
+      auto left = PermutedLayout(turned->b, kTurned);
+      auto right = PermutedLayout(turned->a, kTurned);
+      auto sum = PermutedLayout(turned->c, kTurned);
+      if (!left.ok() || !right.ok() || !sum.ok()) continue;
+      AddWay(op.anchor, *left, *right, *sum, turned->m * turned->n * turned->k);
+    }
+  }
+
+  // Layouts of a tile that come from elsewhere and may be fragments in another order.
+  [[nodiscard]] std::vector<LayoutNumber> Others(uint32_t variable) const {
+    std::vector<LayoutNumber> out;
+    for (const LayoutCandidate& candidate : out_.of[variable]) {
+      const bool fixed = candidate.source.kind == LayoutSource::Kind::kWritten ||
+                         candidate.source.kind == LayoutSource::Kind::kPacked;
+      if (fixed) out.push_back(candidate.layout);
+    }
+    return out;
+  }
+
+  // Ways in which some tiles have layouts that come from elsewhere.
+  void AddWaysOfOthers(const LayoutOp& op) {
+    if (!UsesMma(op)) return;
+    const std::vector<LayoutNumber> a = Others(TileAt(op, 0));
+    const std::vector<LayoutNumber> b = Others(TileAt(op, 1));
+    std::vector<LayoutNumber> c = Others(TileAt(op, 2));
+    const std::vector<LayoutNumber> result = Others(ResultOf(op));
+    c.insert(c.end(), result.begin(), result.end());
+    if (a.empty() && b.empty() && c.empty()) return;
+    const std::vector<DotWay> ways = out_.ways[op.anchor];
+    const auto with = [](std::vector<LayoutNumber> list, LayoutNumber usual) {
+      list.push_back(usual);
+      return list;
+    };
+    for (const DotWay& way : ways) {
+      for (const LayoutNumber left : with(a, way.a)) {
+        for (const LayoutNumber right : with(b, way.b)) {
+          for (const LayoutNumber sum : with(c, way.c)) TryWay(op, left, right, sum);
+        }
+      }
+    }
+  }
+
+  void TryWay(const LayoutOp& op, LayoutNumber a, LayoutNumber b, LayoutNumber c) {
+    for (const DotWay& known : out_.ways[op.anchor]) {
+      if (known.a == a && known.b == b && known.c == c) return;
+    }
+    const auto selection = SelectMma(out_.table[a], out_.table[b], out_.table[c]);
+    if (!selection) return;
+    AddWay(op.anchor, TileLayout(out_.table[a]), TileLayout(out_.table[b]),
+           TileLayout(out_.table[c]), static_cast<int64_t>(selection->steps.size()));
+  }
+
+  // Where tensor cores cannot: each thread computes its elements of the result, in any layout.
+  void AddScalarWays(const LayoutOp& op) {
+    if (op.rule.opcode != Opcode::kDot || !out_.ways[op.anchor].empty()) return;
+    for (const LayoutCandidate& candidate : out_.of[ResultOf(op)]) {
+      out_.ways[op.anchor].push_back({kNone, kNone, candidate.layout, 0});
+    }
+  }
+
+  // ---- memory ------------------------------------------------------------------------------
+
+  void AddAccesses(const LayoutOp& op) {
+    const Operation& operation = form_.ops[op.op];
+    if (operation.operand[0].kind != Operand::Kind::kMemory) return;
+    if (graph_.variables[op.anchor].written) return;
+    const AccessedMemory memory = MemoryOf(form_, definitions_, operation);
+    if (memory.packed) AddPacked(op, *memory.packed);
+    AddBlocked(op, memory);
+  }
+
+  void AddBlocked(const LayoutOp& op, const AccessedMemory& memory) {
+    const Extents& shape = TypeOf(op.anchor).shape;
+    int64_t vector = 1;
+    while (vector * 2 * memory.type.bits <= kWidestBits) vector *= 2;
+    const int fast = memory.fast >= 0 ? memory.fast : static_cast<int>(shape.size()) - 1;
+    auto layout = BlockedLayout(shape, threads(), vector, fast);
+    if (layout.ok()) Add(op.anchor, *layout, {LayoutSource::Kind::kAccess, op.op});
+  }
+
+  // Whole packed tiles, with the warps along one dimension or the other; the last dimension
+  // outermost in a thread, as fragments have it.
+  void AddPacked(const LayoutOp& op, const RegLayout& inner) {
+    const Extents& shape = TypeOf(op.anchor).shape;
+    if (shape.size() != 2 || inner.rank() != 2 || threads() % inner.threads() != 0) return;
+    const int64_t groups = threads() / inner.threads();
+    if (shape[0] % inner.shape()[0] != 0 || shape[1] % inner.shape()[1] != 0) return;
+    const int64_t rows = shape[0] / inner.shape()[0];
+    const int64_t columns = shape[1] / inner.shape()[1];
+    for (int64_t along = groups; along >= 1; --along) {
+      if (groups % along != 0) continue;
+      for (const bool by_column : {true, false}) {
+        const int64_t across = by_column ? along : 1;
+        const int64_t down = by_column ? 1 : along;
+        if (rows % down != 0 || columns % across != 0) continue;
+        const auto spread = RegLayout::Spatial(Extents{down, across});
+        const auto turns = RegLayout::ColumnLocal(Extents{rows / down, columns / across});
+        const auto replicas = RegLayout::Replicate(groups / along);
+        if (!spread.ok() || !turns.ok() || !replicas.ok()) continue;
+        auto layout = Product(*replicas, *spread);
+        if (layout.ok()) layout = Product(*layout, *turns);
+        if (layout.ok()) layout = Product(*layout, inner);
+        if (!layout.ok()) continue;
+        Add(op.anchor, TileLayout::Exact(*layout), {LayoutSource::Kind::kPacked, op.op});
+      }
+    }
+  }
+
+  // ---- the rest ----------------------------------------------------------------------------
+
+  // Tiles that nothing has asked anything of, from the first one on.
+  void AddWhatIsMissing() {
+    for (uint32_t v = 0; v < out_.of.size(); ++v) {
+      if (graph_.variables[v].kind == LayoutVariable::Kind::kDot || !out_.of[v].empty()) continue;
+      const ConcreteType& type = TypeOf(v);
+      int64_t vector = 1;
+      while (vector * 2 * type.dtype.bits <= kWidestBits && vector < 16) vector *= 2;
+      auto layout = BlockedLayout(type.shape, threads(), vector,
+                                  static_cast<int>(type.shape.size()) - 1);
+      const LayoutNumber number = out_.table.Add(layout.ok() ? *layout : TileLayout());
+      out_.of[v].push_back({number, {LayoutSource::Kind::kRows, kNone}});
+      Spread();
+    }
+  }
+
+  const Form& form_;
+  const LayoutGraph& graph_;
+  const std::vector<tile::Definition> definitions_;
+  LayoutCandidates out_;
+  std::vector<Done> spread_;  // by tie, then by carry
+};
+
+// The strides of a tile in memory, from the fastest dimension on.
+void SetStrides(AccessedMemory& memory, const std::vector<int64_t>& shape, bool by_column) {
+  const size_t rank = shape.size();
+  memory.strides.assign(rank, AccessedMemory::kFar);
+  int64_t stride = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t d = by_column ? i : rank - 1 - i;
+    if (i == 0) memory.fast = static_cast<int>(d);
+    memory.strides[d] = stride;
+    if (shape[d] < 0) return;
+    stride *= shape[d];
+  }
+}
+
+void SetModes(AccessedMemory& memory, const MemLayout& layout) {
+  memory.strides.assign(Size(layout.rank()), AccessedMemory::kFar);
+  for (int d = layout.rank() - 1; d >= 0; --d) {
+    const auto& modes = layout.modes(d);
+    if (modes.empty()) continue;
+    if (modes.size() == 1) memory.strides[Size(d)] = modes[0].stride;
+    if (modes.back().stride == 1 && memory.fast < 0) memory.fast = d;
+  }
+}
+
+}  // namespace
+
+LayoutNumber LayoutTable::Add(TileLayout layout) {
+  const auto found = std::find(layouts_.begin(), layouts_.end(), layout);
+  if (found != layouts_.end()) return static_cast<LayoutNumber>(found - layouts_.begin());
+  layouts_.push_back(std::move(layout));
+  return static_cast<LayoutNumber>(layouts_.size() - 1);
+}
+
+LayoutCandidates FindLayoutCandidates(const Form& form, const LayoutGraph& graph) {
+  return Search(form, graph).Run();
+}
+
+AccessedMemory MemoryOf(const Form& form, const std::vector<tile::Definition>& definitions,
+                        const Operation& op) {
+  tile::ValueId value = op.operand[0].value;
+  while (definitions[value].op != kNone &&
+         form.ops[definitions[value].op].opcode == Opcode::kSlice) {
+    value = form.ops[definitions[value].op].operand[0].value;
+  }
+  const ConcreteType& type = form.TypeOf(value);
+  AccessedMemory out;
+  out.space = type.space;
+  out.type = type.dtype;
+  switch (type.mem_layout.kind) {
+    case MemLayoutFamily::Kind::kRowMajor:
+      SetStrides(out, type.shape, false);
+      break;
+    case MemLayoutFamily::Kind::kColumnMajor:
+      SetStrides(out, type.shape, true);
+      break;
+    case MemLayoutFamily::Kind::kPacked: {
+      out.packed = type.mem_layout.tile;
+      out.packed_bits = type.mem_layout.bits;
+      const auto bits = out.packed_bits.Apply(type.dtype, out.packed->slots());
+      out.packed_words = bits.ok() ? bits->words() : 0;
+      break;
+    }
+    case MemLayoutFamily::Kind::kConcrete:
+      if (type.mem_layout.concrete.IsPacked()) {
+        out.packed = type.mem_layout.concrete.packed().tile;
+        const BitLayout& bits = type.mem_layout.concrete.packed().bits;
+        out.packed_bits = {bits.order(), {}, {}, bits.compute()};
+        out.packed_words = bits.words();
+      } else {
+        SetModes(out, type.mem_layout.concrete);
+      }
+      break;
+  }
+  return out;
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,69 @@
+// The layouts that are worth trying for each variable of a layout graph: those that are written,
+// those that a tensor core or a wide access asks for, and what follows from them through the rules.
+#ifndef TARSIA_COMPILER_PASSES_LAYOUT_CANDIDATES_H_
+#define TARSIA_COMPILER_PASSES_LAYOUT_CANDIDATES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compiler/cost/cost.h"
+#include "compiler/passes/layout_graph.h"
+
+namespace tarsia::compiler {
+
+using LayoutNumber = uint32_t;
+
+// Different layouts, by number.
+class LayoutTable {
+ public:
+  LayoutNumber Add(TileLayout layout);
+  const TileLayout& operator[](LayoutNumber number) const { return layouts_[number]; }
+
+ private:
+  std::vector<TileLayout> layouts_;
+};
+
+// Where a candidate comes from.
+struct LayoutSource {
+  enum class Kind : uint8_t {
+    kWritten,
+    kFragments,  // of a `dot`
+    kPacked,     // the tiles of packed memory
+    kAccess,     // wide accesses to memory
+    kRows,       // nothing asks for anything
+  };
+  Kind kind = Kind::kRows;
+  tile::OpId op = tile::kNone;  // that asks for it
+  friend bool operator==(const LayoutSource&, const LayoutSource&) = default;
+};
+
+struct LayoutCandidate {
+  LayoutNumber layout = 0;
+  LayoutSource source;
+};
+
+// A way of doing a `dot`.
+struct DotWay {
+  // Where the operands are needed; kNone: anywhere.
+  LayoutNumber a = tile::kNone;
+  LayoutNumber b = tile::kNone;
+  LayoutNumber c = 0;  // also of the result
+  int64_t mma = 0;     // tensor-core instructions of a warp; 0: each thread computes its elements
+};
+
+struct LayoutCandidates {
+  LayoutTable table;
+  std::vector<std::vector<LayoutCandidate>> of;  // by variable; none is empty but those of a `dot`
+  std::vector<std::vector<DotWay>> ways;         // by variable: of a `dot`
+};
+
+LayoutCandidates FindLayoutCandidates(const tile::Form& form, const LayoutGraph& graph);
+
+// The memory of operand 0, a tile in memory.
+AccessedMemory MemoryOf(const tile::Form& form, const std::vector<tile::Definition>& definitions,
+                        const tile::Operation& op);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_PASSES_LAYOUT_CANDIDATES_H_

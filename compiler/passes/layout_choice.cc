@@ -1,0 +1,180 @@
+#include "compiler/passes/layout_choice.h"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "compiler/solve/pairwise.h"
+#include "support/extents.h"
+
+namespace tarsia::compiler {
+namespace {
+
+using tile::Form;
+using tile::kNone;
+using tile::Operation;
+
+// Of the tables that the solver builds.
+constexpr size_t kMostEntries = 1 << 14;
+
+LayoutNumber NumberAt(const DotWay& way, Port port) {
+  if (port == Port::Operand(0)) return way.a;
+  return port == Port::Operand(1) ? way.b : way.c;
+}
+
+class Pricing {
+ public:
+  Pricing(const Form& form, const LayoutGraph& graph, LayoutCandidates& candidates)
+      : form_(form),
+        graph_(graph),
+        candidates_(candidates),
+        table_(candidates.table),
+        definitions_(form.Definitions()) {}
+
+  PairwiseProblem Run() {
+    for (uint32_t v = 0; v < graph_.variables.size(); ++v) {
+      problem_.own.emplace_back(CandidatesOf(v), 0);
+    }
+    for (const LayoutOp& op : graph_.ops) AddWork(op);
+    for (const LayoutTie& tie : graph_.ties) AddTie(tie);
+    for (const LayoutCarry& carry : graph_.carries) AddCarry(carry);
+    return std::move(problem_);
+  }
+
+ private:
+  [[nodiscard]] bool IsDot(uint32_t variable) const {
+    return graph_.variables[variable].kind == LayoutVariable::Kind::kDot;
+  }
+  [[nodiscard]] size_t CandidatesOf(uint32_t v) const {
+    return IsDot(v) ? candidates_.ways[v].size() : candidates_.of[v].size();
+  }
+  [[nodiscard]] DType DTypeOf(uint32_t variable) const {
+    return form_.types[graph_.variables[variable].type].dtype;
+  }
+
+  // ---- instructions ------------------------------------------------------------------------
+
+  void AddWork(const LayoutOp& op) {
+    std::vector<Cost>& own = problem_.own[op.anchor];
+    if (IsDot(op.anchor)) {
+      for (size_t i = 0; i < own.size(); ++i) {
+        own[i] += op.turns * DotCost(op, candidates_.ways[op.anchor][i]);
+      }
+      return;
+    }
+    const Operation& operation = form_.ops[op.op];
+    const bool moves = operation.operand[0].kind == Operand::Kind::kMemory;
+    AccessedMemory memory;
+    if (moves) memory = MemoryOf(form_, definitions_, operation);
+    for (size_t i = 0; i < own.size(); ++i) {
+      const TileLayout& layout = table_[candidates_.of[op.anchor][i].layout];
+      own[i] += op.turns * (moves ? AccessCost(memory, layout) : WorkCost(op, layout));
+    }
+  }
+
+  [[nodiscard]] Cost WorkCost(const LayoutOp& op, const TileLayout& layout) const {
+    const DType type = DTypeOf(op.anchor);
+    if (op.rule.row().family == Family::kReduce) {
+      const auto reduced = LayoutAt(op.rule, Port::Result(0), layout);
+      return ReductionCost(layout, op.rule.axes, reduced ? reduced->slots() : 1);
+    }
+    if (op.rule.row().family == Family::kShape) return 0;
+    return ElementwiseCost(op.rule.opcode, type, layout);
+  }
+
+  // By a thread itself: an operand from shared memory for each row and column, and the products.
+  [[nodiscard]] Cost DotCost(const LayoutOp& op, const DotWay& way) const {
+    if (way.mma != 0) return MmaCost(way.mma);
+    return 2 * table_[way.c].slots() * op.rule.operand[0]->shape[1];
+  }
+
+  // ---- conversions -------------------------------------------------------------------------
+
+  Cost Conversion(LayoutNumber from, LayoutNumber to, DType type) {
+    if (from == to) return 0;
+    const auto [known, is_new] = conversions_.try_emplace({from, to, type.bits}, 0);
+    if (is_new) known->second = ConversionCost(table_[from], table_[to], type);
+    return known->second;
+  }
+
+  void AddTie(const LayoutTie& tie) {
+    const LayoutOp& op = graph_.ops[tie.op];
+    const DType type = DTypeOf(tie.tile);
+    // An operand that does not change is converted where it is made.
+    const Cost turns = tie.port.is_result ? op.turns : graph_.variables[tie.tile].turns;
+    const bool reads_codes =
+        op.rule.row().Has(kReadsCodes) && tie.port == Port::Operand(0) && type.bits < 8;
+    PairwiseProblem::Factor factor{op.anchor, tie.tile, {}};
+    for (size_t i = 0; i < CandidatesOf(op.anchor); ++i) {
+      const LayoutNumber there = NeededBy(op, tie.port, i);
+      for (const LayoutCandidate& candidate : candidates_.of[tie.tile]) {
+        Cost cost = 0;
+        if (there != kNone) {
+          cost = tie.port.is_result ? Conversion(there, candidate.layout, type)
+                                    : Conversion(candidate.layout, there, type);
+          if (reads_codes && there != candidate.layout) {
+            cost += LoneCodesCost(table_[there].slots());
+          }
+        } else if (tie.port.is_result) {
+          cost = 4 * kMoved * table_[candidate.layout].slots();
+        }
+        factor.cost.push_back(turns * cost);
+      }
+    }
+    problem_.factors.push_back(std::move(factor));
+  }
+
+  LayoutNumber NeededBy(const LayoutOp& op, Port port, size_t i) {
+    if (IsDot(op.anchor)) return NumberAt(candidates_.ways[op.anchor][i], port);
+    auto layout = LayoutAt(op.rule, port, table_[candidates_.of[op.anchor][i].layout]);
+    return layout ? table_.Add(*std::move(layout)) : kNone;
+  }
+
+  void AddCarry(const LayoutCarry& carry) {
+    if (carry.from == carry.to) return;
+    PairwiseProblem::Factor factor{carry.from, carry.to, {}};
+    for (const LayoutCandidate& from : candidates_.of[carry.from]) {
+      for (const LayoutCandidate& to : candidates_.of[carry.to]) {
+        factor.cost.push_back(carry.turns *
+                              Conversion(from.layout, to.layout, DTypeOf(carry.to)));
+      }
+    }
+    problem_.factors.push_back(std::move(factor));
+  }
+
+  // An element that an instruction moves through shared memory by itself.
+  static constexpr Cost kMoved = 5;
+
+  const Form& form_;
+  const LayoutGraph& graph_;
+  LayoutCandidates& candidates_;
+  LayoutTable& table_;
+  const std::vector<tile::Definition> definitions_;
+  PairwiseProblem problem_;
+  std::map<std::tuple<LayoutNumber, LayoutNumber, int>, Cost> conversions_;
+};
+
+}  // namespace
+
+LayoutChoice ChooseLayouts(const Form& form, const LayoutGraph& graph) {
+  LayoutChoice out;
+  out.candidates = FindLayoutCandidates(form, graph);
+  const PairwiseProblem problem = Pricing(form, graph, out.candidates).Run();
+  PairwiseChoice best = Minimise(problem, kMostEntries);
+  out.chosen = std::move(best.chosen);
+  out.cost = best.cost;
+  out.exact = best.exact;
+  return out;
+}
+
+std::optional<TileLayout> LayoutNeeded(const LayoutGraph& graph, const LayoutChoice& choice,
+                                       const LayoutOp& op, Port port) {
+  if (graph.variables[op.anchor].kind != LayoutVariable::Kind::kDot) {
+    return LayoutAt(op.rule, port, choice.LayoutOf(op.anchor));
+  }
+  const LayoutNumber number = NumberAt(choice.WayOf(op.anchor), port);
+  if (number == kNone) return std::nullopt;
+  return choice.candidates.table[number];
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,36 @@
+// The cheapest layouts for the variables of a layout graph.
+#ifndef TARSIA_COMPILER_PASSES_LAYOUT_CHOICE_H_
+#define TARSIA_COMPILER_PASSES_LAYOUT_CHOICE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/passes/layout_candidates.h"
+#include "compiler/passes/layout_graph.h"
+
+namespace tarsia::compiler {
+
+struct LayoutChoice {
+  LayoutCandidates candidates;
+  std::vector<uint32_t> chosen;  // by variable: a candidate, or a way of a `dot`
+  Cost cost = 0;                 // of the kernel, as far as layouts change it
+  bool exact = true;             // no choice among the candidates is cheaper
+
+  // Of a variable that is no `dot`.
+  [[nodiscard]] const TileLayout& LayoutOf(uint32_t variable) const {
+    return candidates.table[candidates.of[variable][chosen[variable]].layout];
+  }
+  [[nodiscard]] const DotWay& WayOf(uint32_t variable) const {
+    return candidates.ways[variable][chosen[variable]];
+  }
+};
+
+LayoutChoice ChooseLayouts(const tile::Form& form, const LayoutGraph& graph);
+
+// The layout in which an instruction takes or gives the tile at a port; empty: in any.
+std::optional<TileLayout> LayoutNeeded(const LayoutGraph& graph, const LayoutChoice& choice,
+                                       const LayoutOp& op, Port port);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_PASSES_LAYOUT_CHOICE_H_

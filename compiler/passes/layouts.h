@@ -1,0 +1,18 @@
+// The pass `layouts`.
+#ifndef TARSIA_COMPILER_PASSES_LAYOUTS_H_
+#define TARSIA_COMPILER_PASSES_LAYOUTS_H_
+
+#include <string>
+
+#include "compiler/tile/form.h"
+
+namespace tarsia::compiler {
+
+// Gives every register tile a layout over the threads of a block. Written layouts stay; for the
+// others it takes the cheapest of those that instructions ask for (layout_candidates.h). Where an
+// instruction needs a tile in another layout it inserts `convert_layout`. Deterministic.
+void AssignLayouts(tile::Form& form);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_PASSES_LAYOUTS_H_
