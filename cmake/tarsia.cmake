@@ -44,8 +44,9 @@ endif()
 # half the time, since most of it goes into the headers that they share. CMake leaves out sources
 # with options of their own.
 function(tarsia_compile_together target)
-  if(TARSIA_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  if(TARSIA_UNITY_BATCH)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON
+                          UNITY_BUILD_BATCH_SIZE ${TARSIA_UNITY_BATCH})
   endif()
 endfunction()
 

@@ -6,6 +6,7 @@
 #include "compiler/diagnostics.h"
 #include "compiler/facts/facts.h"
 #include "compiler/runtime_checks.h"
+#include "support/align.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -25,7 +26,7 @@ void AddParameter(CompiledKernel& kernel, KernelParameter::Kind kind, DType type
   parameter.type = type;
   parameter.bytes = bytes;
   parameter.alignment = alignment;
-  parameter.offset = static_cast<uint32_t>((kernel.parameter_bytes + bytes - 1) / bytes * bytes);
+  parameter.offset = static_cast<uint32_t>(AlignUp(kernel.parameter_bytes, bytes));
   kernel.parameter_bytes = parameter.offset + bytes;
   kernel.parameters.push_back(parameter);
 }

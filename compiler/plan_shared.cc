@@ -5,15 +5,15 @@
 
 #include "compiler/diagnostics.h"
 #include "layout/mem_layout.h"
+#include "support/align.h"
 
 namespace tarsia::compiler {
 namespace {
 
 constexpr uint64_t kTileAlignment = 16;
 // More scratch than this helps little: exchanges are done in rounds.
-constexpr uint64_t kMostScratch = 32 * 1024;
+constexpr uint64_t kMostScratch = 32768;
 
-uint64_t AlignUp(uint64_t x, uint64_t to) { return (x + to - 1) / to * to; }
 // Tiles as a stack of blocks of code.
 class Placer {
  public:

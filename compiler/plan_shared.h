@@ -20,7 +20,7 @@ namespace tarsia::compiler {
 inline constexpr uint64_t kSharedAlignment = 1024;
 // Exchanges of more bytes are done in rounds if there is less space, but with no fewer bytes than
 // this.
-inline constexpr uint64_t kLeastScratch = 4 * 1024;
+inline constexpr uint64_t kLeastScratch = 4096;
 
 struct SharedTile {
   uint32_t value = 0;

@@ -1,5 +1,6 @@
 #include "compiler/tile_layout.h"
 #include "layout/text/fragments.h"
+#include "support/align.h"
 #include "support/extents.h"
 
 #include <algorithm>
@@ -9,8 +10,6 @@
 
 namespace tarsia::compiler {
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // The divisor of `threads` that needs the fewest rounds over `units`, and of those the smallest.
 int64_t ThreadsAlong(int64_t units, int64_t threads) {

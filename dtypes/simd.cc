@@ -2,13 +2,13 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <string>
 
 #include "dtypes/diagnostics.h"
 #include "dtypes/simd_dispatch.h"
+#include "support/environment.h"
 
 namespace tarsia {
 namespace internal {
@@ -63,8 +63,8 @@ std::string Names(bool of_processor) {
 
 // The instruction set that TARSIA_SIMD requests; empty if it is not set.
 Result<std::optional<Simd>> Requested() {
-  const char* const text = std::getenv(kSimdVariable);
-  if (text == nullptr || *text == '\0') return std::optional<Simd>();
+  const std::string_view text = Environment(kSimdVariable);
+  if (text.empty()) return std::optional<Simd>();
   for (const Entry& entry : kEntries) {
     if (entry.row.name != text) continue;
     if (HasSimd(entry.row.simd)) return std::optional<Simd>(entry.row.simd);

@@ -124,7 +124,7 @@ class Workshop:
         command = ["cmake", "-S", str(self.source), "-B", str(self.build), "-G", "Ninja",
                    "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1",
                    "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1", "-DTARSIA_BENCH=OFF", "-DTARSIA_WERROR=OFF",
-                   "-DTARSIA_UNITY=OFF"]
+                   "-DTARSIA_UNITY_BATCH=0"]
         if not run(command, self.log):
             raise Unusable(f"the unchanged sources do not configure; see {self.log}")
 

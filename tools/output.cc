@@ -5,15 +5,15 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 
+#include "support/environment.h"
 #include "support/printable.h"
 #include "tools/handles.h"
 
 namespace tarsia::tools {
 
 bool WantsColor() {
-  static const bool wants = isatty(STDERR_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
+  static const bool wants = isatty(STDERR_FILENO) == 1 && Environment("NO_COLOR").empty();
   return wants;
 }
 

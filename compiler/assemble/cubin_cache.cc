@@ -5,12 +5,12 @@
 #include <xxhash.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <system_error>
 
+#include "support/environment.h"
 #include "support/temporary_file.h"
 
 namespace tarsia::compiler {
@@ -59,8 +59,8 @@ std::string ReadAll(const std::string& path) {
 }  // namespace
 
 CubinCache::CubinCache(std::string_view ptx, std::string_view target, std::string_view assembler) {
-  const char* const folder = std::getenv("TARSIA_CUBIN_CACHE");
-  if (folder == nullptr || *folder == '\0') return;
+  const std::string_view folder = Environment("TARSIA_CUBIN_CACHE");
+  if (folder.empty()) return;
   XXH3_state_t state;
   XXH3_128bits_reset(&state);
   for (const std::string_view part :

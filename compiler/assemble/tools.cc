@@ -6,11 +6,11 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "compiler/diagnostics.h"
+#include "support/environment.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -43,14 +43,13 @@ std::string FindIn(std::string_view folders, char separator, const char* name) {
 
 Result<std::string> FindTool(Tool tool) {
   const ToolRow& row = kTools[static_cast<size_t>(tool)];
-  if (const char* path = std::getenv(row.variable); path != nullptr && *path != '\0') {
-    if (IsProgram(path)) return std::string(path);
+  if (const std::string path(Environment(row.variable)); !path.empty()) {
+    if (IsProgram(path)) return path;
     return MakeDiagnostic(diag::kToolMissing, Location(), row.name,
                           std::string(row.variable) + "=" + path, row.wheel, row.variable);
   }
-  const char* folders = std::getenv("PATH");
   std::string path = FindIn(TARSIA_PTX_TOOLS, ';', row.name);
-  if (path.empty()) path = FindIn(folders != nullptr ? folders : "", ':', row.name);
+  if (path.empty()) path = FindIn(Environment("PATH"), ':', row.name);
   if (!path.empty()) return path;
   const std::string pinned = TARSIA_PTX_TOOLS;
   return MakeDiagnostic(diag::kToolMissing, Location(), row.name,
@@ -58,9 +57,9 @@ Result<std::string> FindTool(Tool tool) {
 }
 
 Result<ScratchFile> ScratchFile::Make(std::string_view suffix, std::string_view content) {
-  const char* folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") +
-                     "/tarsia-XXXXXX" + std::string(suffix);
+  const std::string_view folder = Environment("TMPDIR");
+  std::string path =
+      std::string(!folder.empty() ? folder : "/tmp") + "/tarsia-XXXXXX" + std::string(suffix);
   const int file = mkostemps(path.data(), static_cast<int>(suffix.size()), O_CLOEXEC);
   if (file < 0) {
     return MakeDiagnostic(diag::kScratchFile, Location(), "make", path, std::strerror(errno));

@@ -67,22 +67,16 @@ std::optional<LinearForm> LinearForm::Combine(int64_t a, const LinearForm& x, in
   return out;
 }
 
-LinearForm LinearForm::FloorDividedEach(int64_t n) const {
-  LinearForm out = Constant(FloorDivide(constant_, n));
+LinearForm LinearForm::MapEach(int64_t (*map)(int64_t, int64_t), int64_t n) const {
+  LinearForm out = Constant(map(constant_, n));
   for (const Term& term : terms_) {
-    const int64_t factor = FloorDivide(term.factor, n);
+    const int64_t factor = map(term.factor, n);
     if (factor != 0) out.terms_.push_back({term.symbol, factor});
   }
   return out;
 }
 
-LinearForm LinearForm::RemainderEach(int64_t n) const {
-  LinearForm out = Constant(FloorModulo(constant_, n));
-  for (const Term& term : terms_) {
-    const int64_t factor = FloorModulo(term.factor, n);
-    if (factor != 0) out.terms_.push_back({term.symbol, factor});
-  }
-  return out;
-}
+LinearForm LinearForm::FloorDividedEach(int64_t n) const { return MapEach(FloorDivide, n); }
+LinearForm LinearForm::RemainderEach(int64_t n) const { return MapEach(FloorModulo, n); }
 
 }  // namespace tarsia::compiler

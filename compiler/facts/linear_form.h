@@ -44,6 +44,9 @@ class LinearForm {
   friend auto operator<=>(const LinearForm&, const LinearForm&) = default;
 
  private:
+  // The sum with every number x replaced by map(x, n).
+  [[nodiscard]] LinearForm MapEach(int64_t (*map)(int64_t, int64_t), int64_t n) const;
+
   std::vector<Term> terms_;
   int64_t constant_ = 0;
 };

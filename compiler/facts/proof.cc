@@ -62,8 +62,8 @@ bool Proof::NonNegative(const LinearForm& form) {
   return false;
 }
 
-bool Proof::Search(const LinearForm& form, int depth) {
-  const LinearForm goal = Tightened(form);
+bool Proof::Search(const LinearForm& sum, int depth) {
+  const LinearForm goal = Tightened(sum);
   if (IntervalOf(goal, ranges_).lo >= 0) return true;
   if (depth == 0) return false;
   for (auto term = goal.terms().rbegin(); term != goal.terms().rend(); ++term) {

@@ -39,7 +39,7 @@ class Proof {
   bool NonNegative(const LinearForm& form);
 
  private:
-  bool Search(const LinearForm& goal, int depth);
+  bool Search(const LinearForm& sum, int depth);
 
   static constexpr int kMaxDepth = 5;
   static constexpr int kMaxSteps = 6000;  // looks at a known sum

@@ -3,11 +3,11 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <mutex>
 #include <optional>
 
 #include "runtime/diagnostics.h"
+#include "support/environment.h"
 
 namespace tarsia::cuda {
 namespace {
@@ -125,8 +125,8 @@ Result<const Driver*> Driver::Get() {
   static std::optional<Result<const Driver*>> opened;
   const std::lock_guard lock(mutex);
   if (!opened) {
-    const char* const other = std::getenv(kDriverVariable);
-    opened = Open(other != nullptr && other[0] != '\0' ? other : kDriverLibrary);
+    const std::string other(Environment(kDriverVariable));
+    opened = Open(!other.empty() ? other : kDriverLibrary);
   }
   return *opened;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 
 #include "launch/cancel.h"
@@ -13,6 +12,7 @@
 #include "runtime/devices/loaded_code.h"
 #include "runtime/diagnostics.h"
 #include "runtime/log.h"
+#include "support/environment.h"
 
 namespace tarsia::runtime {
 namespace {
@@ -24,10 +24,7 @@ cuda::CuDevicePtr DeviceAddress(const void* pointer) {
 }
 cuda::CuStream ToStream(StreamHandle stream) { return static_cast<cuda::CuStream>(stream); }
 
-bool LeavesCodeToDriver() {
-  const char* const text = std::getenv(kCudaCodeVariable);
-  return text != nullptr && std::string_view(text) == "ptx";
-}
+bool LeavesCodeToDriver() { return Environment(kCudaCodeVariable) == "ptx"; }
 
 // Machine code runs on GPUs of its generation that are at least as new; code for a target with an
 // `a` in its name runs only on that GPU.

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -13,6 +12,7 @@
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"
 #include "tests/data/test_data.h"
+#include "tests/settings.h"
 
 namespace tarsia {
 namespace {
@@ -44,7 +44,7 @@ TEST(FrozenBytecode, Loads) {
     const auto encoded = Encode(module, {.version = {}, .debug = false, .producer = ""});
     ASSERT_TRUE(encoded.ok());
     path.replace_extension(".tsb");
-    if (std::getenv("TARSIA_REWRITE") != nullptr) {
+    if (IsRewriting()) {
       std::ofstream(path, std::ios::binary) << *encoded;
     }
     const std::string bytes = ReadTestFile(path);

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "tests/cuda_kernels/cases.h"
 #include "tests/cuda_kernels/markers.h"
 #include "tests/data/test_data.h"
+#include "tests/settings.h"
 
 namespace tarsia::cuda_kernels {
 namespace {
@@ -81,7 +81,7 @@ std::string Describe(const Bench& bench, const std::string& ptx, const std::stri
 }
 
 std::vector<Schedule> Schedules() {
-  if (std::getenv("TARSIA_LONG") == nullptr) return {{}};
+  if (!IsLong()) return {{}};
   std::vector<Schedule> all;
   for (const int host_threads : {1, 2, 8}) {
     for (uint64_t seed = 0; seed < 10; ++seed) all.push_back({host_threads, seed});

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <optional>
+
+#include "support/environment.h"
 
 namespace tarsia::emulated {
 namespace {
@@ -46,29 +47,24 @@ class Reader {
  public:
   template <typename T>
   void Number(const char* name, T* out) {
-    const char* const text = std::getenv(name);
-    if (text != nullptr && !ParseNumber(std::string_view(text), out)) Complain(name, text);
+    const std::string_view text = Environment(name);
+    if (!text.empty() && !ParseNumber(text, out)) Complain(name, text);
   }
 
   void Capability(const char* name, int* major, int* minor) {
-    const char* const value = std::getenv(name);
-    if (value == nullptr) return;
+    const std::string_view value = Environment(name);
+    if (value.empty()) return;
     std::string_view text = value;
     const std::string_view first = TakeUpTo('.', &text);
     if (!ParseNumber(first, major) || !ParseNumber(text, minor)) Complain(name, value);
   }
 
   void Faults(const char* name, std::vector<Fault>* out) {
-    for (const std::string_view item : Split(Text(name))) {
+    for (const std::string_view item : Split(Environment(name))) {
       std::optional<Fault> fault = ParseFault(item);
       if (!fault) return Complain(name, item);
       out->push_back(*std::move(fault));
     }
-  }
-
-  static std::string_view Text(const char* name) {
-    const char* const text = std::getenv(name);
-    return text != nullptr ? text : "";
   }
 
   std::string problem;
@@ -90,8 +86,8 @@ Settings Settings::Read() {
   reader.Number("TARSIA_EMULATED_MEMORY", &out.memory);
   reader.Number("TARSIA_EMULATED_LIMIT", &out.instruction_limit);
   reader.Faults("TARSIA_EMULATED_FAULTS", &out.faults);
-  out.report = Reader::Text("TARSIA_EMULATED_REPORT");
-  for (const std::string_view kind : Split(Reader::Text("TARSIA_EMULATED_TOLERATE"))) {
+  out.report = Environment("TARSIA_EMULATED_REPORT");
+  for (const std::string_view kind : Split(Environment("TARSIA_EMULATED_TOLERATE"))) {
     out.tolerated.emplace_back(kind);
   }
   out.problem = reader.problem;

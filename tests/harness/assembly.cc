@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <set>
@@ -16,6 +15,7 @@
 
 #include "compiler/assemble/assemble.h"
 #include "compiler/assemble/tools.h"
+#include "tests/settings.h"
 
 namespace tarsia::harness {
 namespace {
@@ -95,10 +95,9 @@ struct Pending {
 enum class Amount : uint8_t { kNone, kCover, kAll };
 
 Amount AmountWanted() {
-  const char* const text = std::getenv("TARSIA_ASSEMBLE");
-  const std::string_view wanted = text != nullptr ? text : "";
+  const std::string_view wanted = Environment("TARSIA_ASSEMBLE");
   if (wanted == "none") return Amount::kNone;
-  if (wanted == "all" || std::getenv("TARSIA_LONG") != nullptr) return Amount::kAll;
+  if (wanted == "all" || IsLong()) return Amount::kAll;
   return Amount::kCover;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/devices/cuda_device.h"
+#include "support/environment.h"
 #include "tests/emulated_driver/hooks.h"
 #include "tests/harness/device_launch.h"
 
@@ -73,8 +74,8 @@ Status Launch(Device& device, const Program& program, std::span<const Argument> 
 constexpr const char* kDriverLimit = "20000000";
 
 std::string_view Which() {
-  const char* const text = std::getenv("TARSIA_CUDA_WITNESS");
-  return text != nullptr ? text : "emulated";
+  const std::string_view text = Environment("TARSIA_CUDA_WITNESS");
+  return text.empty() ? "emulated" : text;
 }
 
 }  // namespace

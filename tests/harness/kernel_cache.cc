@@ -1,6 +1,5 @@
 #include "tests/harness/kernel_cache.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <list>
@@ -12,6 +11,7 @@
 #include "isa/text/printer.h"
 #include "runtime/devices/code.h"
 #include "runtime/devices/ptx_device.h"
+#include "support/environment.h"
 #include "tests/harness/assembly.h"
 
 namespace tarsia::harness {
@@ -22,8 +22,8 @@ constexpr size_t kMostKernels = 64;
 
 // For debugging: writes a file for each program to the folder that the variable names.
 void Keep(const compiler::CompiledKernel& kernel, std::string_view target) {
-  const char* folder = std::getenv("TARSIA_KEEP_PTX");
-  if (folder == nullptr) return;
+  const std::string_view folder = Environment("TARSIA_KEEP_PTX");
+  if (folder.empty()) return;
   static int number = 0;
   const auto path = std::filesystem::path(folder) / (std::to_string(++number) + "." + kernel.name +
                                                      "." + std::string(target) + ".ptx");

@@ -1,7 +1,6 @@
 #include "tests/harness/run_case.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include "compiler/target.h"
 #include "tests/harness/codec.h"
+#include "tests/settings.h"
 
 namespace tarsia::harness {
 namespace {
@@ -264,7 +264,7 @@ namespace {
 // Whether a case is for a witness.
 bool IsFor(const Witness& witness, const Case& c) {
   const auto target = static_cast<size_t>(witness.target_number());
-  if (target == 0 || std::getenv("TARSIA_LONG") != nullptr) return true;
+  if (target == 0 || IsLong()) return true;
   switch (c.compiled) {
     case Case::Compiled::kAll:
       return true;

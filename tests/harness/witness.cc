@@ -1,11 +1,11 @@
 #include "tests/harness/witness.h"
 
-#include <cstdlib>
 #include <deque>
 #include <sstream>
 #include <string>
 
 #include "compiler/pass.h"
+#include "support/environment.h"
 #include "tests/harness/cuda_witness.h"
 #include "tests/harness/emulator_witness.h"
 #include "tests/harness/interpreter_witness.h"
@@ -16,9 +16,9 @@ namespace {
 
 // Whether the environment selects a witness of this name.
 bool IsWanted(std::string_view name) {
-  const char* const text = std::getenv("TARSIA_WITNESSES");
-  if (text == nullptr || text[0] == '\0') return true;
-  std::istringstream words(text);
+  const std::string_view text = Environment("TARSIA_WITNESSES");
+  if (text.empty()) return true;
+  std::istringstream words{std::string(text)};
   for (std::string word; std::getline(words, word, ',');) {
     if (name.find(word) != std::string_view::npos) return true;
   }

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -20,6 +19,7 @@
 #include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "tests/data/test_data.h"
+#include "tests/settings.h"
 
 namespace tarsia {
 namespace {
@@ -130,7 +130,7 @@ TEST(Invalid, EveryFileSaysExactlyThis) {
     const Diagnostics diagnostics = Judge(test, source);
     const std::string said = diagnostics.Render(source);
     EXPECT_FALSE(diagnostics.ok()) << "nothing is wrong with this program";
-    if (std::getenv("TARSIA_REWRITE") != nullptr)
+    if (IsRewriting())
       Rewrite(path, test, said);
     else
       EXPECT_EQ(said, test.expected);

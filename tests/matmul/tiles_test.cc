@@ -5,13 +5,13 @@
 // which every type occurs with every width and depth of a tile, both orders and both targets.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iterator>
 #include <string>
 
 #include "compiler/compile.h"
 #include "tests/harness/assembly.h"
 #include "tests/matmul/run_problem.h"
+#include "tests/settings.h"
 
 namespace tarsia::matmul {
 namespace {
@@ -84,8 +84,7 @@ void CheckTile(DType w, const Choice& choice) {
 }
 
 TEST_P(TilesTest, AreTakenOrRefused) {
-  const bool all = std::getenv("TARSIA_LONG") != nullptr;
-  for (const Choice& choice : all ? AllChoices() : SomeChoices(GetParam())) {
+  for (const Choice& choice : IsLong() ? AllChoices() : SomeChoices(GetParam())) {
     CheckTile(kWeights[GetParam()], choice);
   }
 }

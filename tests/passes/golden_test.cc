@@ -3,7 +3,6 @@
 // anew: read them before you commit them.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +11,7 @@
 #include "isa/text/printer.h"
 #include "tests/data/test_data.h"
 #include "tests/harness/program.h"
+#include "tests/settings.h"
 
 namespace tarsia {
 namespace {
@@ -31,7 +31,7 @@ void CheckFile(const std::filesystem::path& path, std::string_view pass) {
   const size_t middle = text.find(line);
   const std::string before = text.substr(0, middle);
   const std::string after = After(SourceFile(path.filename().string(), before), pass);
-  if (std::getenv("TARSIA_REWRITE") != nullptr) {
+  if (IsRewriting()) {
     std::ofstream(path) << before << line << after;
     return;
   }

@@ -8,25 +8,19 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "tests/harness/assembly.h"
 #include "tests/random/differ.h"
 #include "tests/random/random_module.h"
+#include "tests/settings.h"
 
 namespace tarsia {
 namespace {
 
-uint64_t FromEnvironment(const char* name, uint64_t fallback) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
 TEST(RandomCompiled, AgreesWithTheInterpreter) {
-  const uint64_t first = FromEnvironment("TARSIA_SEED", 1);
-  const bool is_long = std::getenv("TARSIA_LONG") != nullptr;
-  const uint64_t count = FromEnvironment("TARSIA_RANDOM_MODULES", is_long ? 20'000 : 500);
+  const uint64_t first = Seed(1);
+  const uint64_t count = NumberFrom("TARSIA_RANDOM_MODULES", IsLong() ? 20'000 : 500);
   RandomOptions options;
   options.executable = true;
   RandomOptions large = options;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <variant>
 #include <vector>
@@ -19,15 +18,11 @@
 #include "isa/validate.h"
 #include "tests/random/arguments.h"
 #include "tests/random/random_module.h"
+#include "tests/settings.h"
 #include "vm/interpreter.h"
 
 namespace tarsia {
 namespace {
-
-uint64_t FromEnvironment(const char* name, uint64_t fallback) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
-}
 
 struct Outcome {
   std::vector<std::vector<uint8_t>> buffers;
@@ -86,8 +81,8 @@ void CheckKernel(const Program& program, const RandomKernel& kernel, uint64_t se
 }
 
 TEST(RandomExecute, ProgramsMeanOneThing) {
-  const uint64_t first = FromEnvironment("TARSIA_RANDOM_SEED", 1);
-  const uint64_t count = FromEnvironment("TARSIA_RANDOM_MODULES", 300) / 3;
+  const uint64_t first = Seed(1);
+  const uint64_t count = NumberFrom("TARSIA_RANDOM_MODULES", 300) / 3;
   RandomOptions options;
   options.executable = true;
   for (uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {

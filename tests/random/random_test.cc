@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <string>
 
 #include "isa/bytecode/bytecode.h"
@@ -15,16 +14,12 @@
 #include "isa/validate.h"
 #include "tests/random/coverage.h"
 #include "tests/random/random_module.h"
+#include "tests/settings.h"
 
 namespace tarsia {
 namespace {
 
 constexpr int kLongRun = 10000;
-
-uint64_t FromEnvironment(const char* name, uint64_t fallback) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
-}
 
 std::optional<Module> ParseText(const std::string& text) {
   const SourceFile source("random.tsa", text);
@@ -96,8 +91,8 @@ void CheckSeed(uint64_t seed, const RandomOptions& options, std::map<Pair, int>&
 }
 
 TEST(Random, ModulesSurviveEveryForm) {
-  const uint64_t first = FromEnvironment("TARSIA_RANDOM_SEED", 1);
-  const uint64_t count = FromEnvironment("TARSIA_RANDOM_MODULES", 300);
+  const uint64_t first = Seed(1);
+  const uint64_t count = NumberFrom("TARSIA_RANDOM_MODULES", 300);
   std::map<Pair, int> counts;
   for (uint64_t i = 0; i < count && !HasFatalFailure(); ++i) {
     CheckSeed(first + i, {}, counts);
@@ -107,8 +102,8 @@ TEST(Random, ModulesSurviveEveryForm) {
 }
 
 TEST(Random, ExecutableModulesCanBeSpecialised) {
-  const uint64_t first = FromEnvironment("TARSIA_RANDOM_SEED", 1);
-  const uint64_t count = FromEnvironment("TARSIA_RANDOM_MODULES", 300) / 3;
+  const uint64_t first = Seed(1);
+  const uint64_t count = NumberFrom("TARSIA_RANDOM_MODULES", 300) / 3;
   RandomOptions options;
   options.executable = true;
   std::map<Pair, int> counts;
@@ -117,7 +112,7 @@ TEST(Random, ExecutableModulesCanBeSpecialised) {
 
 TEST(Random, NewSeed) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const uint64_t seed = FromEnvironment("TARSIA_RANDOM_SEED", static_cast<uint64_t>(now.count()));
+  const uint64_t seed = Seed(static_cast<uint64_t>(now.count()));
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   std::map<Pair, int> counts;
   CheckSeed(seed, {}, counts);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string>
@@ -27,6 +26,7 @@
 #include "tests/harness/device_launch.h"
 #include "tests/random/rng.h"
 #include "tests/random/scalar_tree.h"
+#include "tests/settings.h"
 #include "vm/interpreter.h"
 
 namespace tarsia {
@@ -40,11 +40,6 @@ constexpr size_t kOutputs = 64;  // places of 8 bytes in %out
 constexpr int kDepth = 4;
 
 using Codes = std::vector<uint64_t>;
-
-uint64_t FromEnvironment(const char* name, uint64_t fallback) {
-  const char* const text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : fallback;
-}
 
 constexpr DType kScalarTypes[] = {kI8,  kI16, kI32,  kI64, kU8,  kU16,     kU32,
                                   kU64, kF16, kBF16, kF32, kF64, kBoolType};
@@ -392,9 +387,8 @@ void ExpectResults(const ScalarOutcome& got, const ScalarOutcome& want) {
 // Runs `make(seed)` for seeds from TARSIA_SEED on.
 template <typename Test>
 void ForEachSeed(const Test& test) {
-  const uint64_t first = FromEnvironment("TARSIA_SEED", 1);
-  const bool is_long = std::getenv("TARSIA_LONG") != nullptr;
-  const uint64_t count = FromEnvironment("TARSIA_RANDOM_MODULES", is_long ? 2'000 : 40);
+  const uint64_t first = Seed(1);
+  const uint64_t count = NumberFrom("TARSIA_RANDOM_MODULES", IsLong() ? 2'000 : 40);
   for (uint64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("TARSIA_SEED=" + std::to_string(seed) + " TARSIA_RANDOM_MODULES=1");
     test(seed);

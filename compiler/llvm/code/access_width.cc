@@ -14,9 +14,9 @@ uint64_t Unsigned(int64_t x) { return static_cast<uint64_t>(x); }
 
 // The largest power of two, at most 16, that divides a number of bytes.
 int UnitOf(int64_t bytes) {
-  int unit = 1;
+  int64_t unit = 1;
   while (unit < 16 && bytes % (unit * 2) == 0) unit *= 2;
-  return unit;
+  return static_cast<int>(unit);
 }
 
 // Whether places in memory of vectors of v elements along `dim` are multiples of v.

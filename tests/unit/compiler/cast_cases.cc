@@ -2,11 +2,11 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <random>
 #include <string_view>
 
 #include "dtypes/convert.h"
+#include "tests/settings.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -17,7 +17,7 @@ const std::vector<double>& Boundaries() {
     std::vector<double> values;
     for (const DTypeRow& row : AllDTypes()) {
       const DType type = row.type;
-      const int limit = LongTests() ? 16 : 8;
+      const int limit = IsLong() ? 16 : 8;
       if ((!type.IsFloat() && !type.IsExponent()) || type.bits > limit) continue;
       const uint64_t most = MaxFiniteCode(type);
       for (uint64_t code = 0; code <= most; ++code) {
@@ -70,11 +70,6 @@ void AddIntegers(DType type, std::vector<uint64_t>& codes) {
 
 }  // namespace
 
-bool LongTests() {
-  const char* value = std::getenv("TARSIA_LONG");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
 std::vector<uint64_t> InterestingCodes(DType type) {
   std::vector<uint64_t> codes;
   if (type.IsBool()) return {0, 1};
@@ -85,7 +80,7 @@ std::vector<uint64_t> InterestingCodes(DType type) {
   std::mt19937_64 random(type.bits);
   if (type.IsFloat()) AddFloats(type, codes);
   if (type.IsInteger()) AddIntegers(type, codes);
-  const int count = LongTests() ? 1000000 : 3000;
+  const int count = IsLong() ? 1000000 : 3000;
   for (int i = 0; i < count; ++i) {
     const uint64_t bits = random();
     codes.push_back(bits & CodeMask(type));

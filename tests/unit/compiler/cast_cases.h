@@ -9,9 +9,6 @@
 
 namespace tarsia::compiler {
 
-// TARSIA_LONG=1 in the environment.
-bool LongTests();
-
 // All codes of a type of at most 16 bits. Of wider ones: the values of every type of at most 8 bits
 // (16 in long tests), half way between neighbours of them, each with its own neighbours, special
 // values, and random codes.

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "tests/settings.h"
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/emulated_code.h"
 #include "tests/unit/compiler/host_code.h"
@@ -78,8 +79,7 @@ TEST_P(Casts, RoundingAndOverflow) {
       all.push_back({rounding, overflow});
     }
   }
-  if (!LongTests())
-    all = {all[DTypeIndex(GetParam().type) % all.size()]};  // one, others for others
+  if (!IsLong()) all = {all[DTypeIndex(GetParam().type) % all.size()]};  // one, others for others
   CheckOnHost(GetParam().type, all);
 }
 
@@ -89,7 +89,7 @@ TEST_P(Casts, AsPtx) {
   const std::vector<uint64_t> all = InterestingCodes(from);
   std::vector<uint64_t> some;
   std::mt19937 random(DTypeIndex(from));
-  const size_t count = LongTests() ? 8192 : 128;
+  const size_t count = IsLong() ? 8192 : 128;
   for (size_t i = 0; i < count; ++i) {
     some.push_back(all.size() <= count ? all[i % all.size()] : all[random() % all.size()]);
   }
@@ -97,7 +97,7 @@ TEST_P(Casts, AsPtx) {
     CastList list;
     for (const DTypeRow& row : AllDTypes()) {
       const size_t place = DTypeIndex(from) + 5U * DTypeIndex(row.type);
-      const bool turn = LongTests() || place % 3 == static_cast<size_t>(target.target) ||
+      const bool turn = IsLong() || place % 3 == static_cast<size_t>(target.target) ||
                         row.type == kF8E4M3FN || row.type == kF8E5M2 || row.type == kF16;
       if (!turn) continue;
       list.Add(from, row.type, {});

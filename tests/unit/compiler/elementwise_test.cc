@@ -12,6 +12,7 @@
 
 #include "dtypes/arith.h"
 #include "isa/instruction.h"
+#include "tests/settings.h"
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/emulated_code.h"
 #include "tests/unit/compiler/host_code.h"
@@ -152,7 +153,7 @@ struct Operands {
 // gets, for most n.
 Operands UnaryOperands(DType type) {
   std::vector<uint64_t> codes = InterestingCodes(type);
-  for (int n = 1; type.IsFloat() && n < 100000; n += LongTests() ? 1 : 13) {
+  for (int n = 1; type.IsFloat() && n < 100000; n += IsLong() ? 1 : 13) {
     const long double multiple = n * 1.57079632679489661923L;
     const uint64_t code = EncodeFromDouble(type, static_cast<double>(multiple));
     for (const uint64_t near : {code, code - 1, code + 1}) codes.push_back(near & CodeMask(type));
@@ -172,7 +173,7 @@ Operands BinaryOperands(DType type) {
       b.insert(b.end(), codes.begin(), codes.end());
     }
   }
-  const int count = LongTests() ? 1000000 : 50000;
+  const int count = IsLong() ? 1000000 : 50000;
   for (int i = 0; i < count; ++i) {
     a.push_back(codes[random() % codes.size()]);
     // Half of the second operands are small, or near the first.
@@ -281,7 +282,7 @@ TEST_P(Elementwise, EveryRowAsPtx) {
   std::vector<Operation> operations;
   for (const InstRow* row : rows) operations.push_back(ElementwiseOperation(*row, type));
   if (rows.empty()) GTEST_SKIP() << "no arithmetic";
-  const size_t count = LongTests() ? 20000 : 400;
+  const size_t count = IsLong() ? 20000 : 400;
   for (const TargetRow& target : AllTargets()) {
     EmulatedCode code(operations, target.target);
     ASSERT_EQ(code.error(), "");
@@ -329,7 +330,7 @@ TEST(Fma, RoundsOnce) {
                                  }};
     const DType part = type.IsComplex() ? ComponentOf(type) : type;
     std::mt19937_64 random(1);
-    const size_t count = LongTests() ? 100000 : 3000;
+    const size_t count = IsLong() ? 100000 : 3000;
     Codes a(type, count), b(type, count), c(type, count);
     // Moderate exponents, so that no term vanishes beside the others: near half of the range.
     const auto draw = [&](int spread) {

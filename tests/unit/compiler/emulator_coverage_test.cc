@@ -18,6 +18,7 @@
 #include "ptx/parse/module.h"
 #include "ptx/table/table.h"
 #include "tests/data/test_data.h"
+#include "tests/settings.h"
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/operations.h"
 
@@ -120,7 +121,7 @@ TEST_P(EmulatorKnows, ElementwiseOperations) {
     for (const InstRow* row : ElementwiseRows(type.type)) {
       // Without the long form, types take turns on the targets.
       const size_t turn = (DTypeIndex(type.type) + static_cast<size_t>(row->opcode)) % 9;
-      if (!LongTests() && turn != static_cast<size_t>(GetParam().target)) continue;
+      if (!IsLong() && turn != static_cast<size_t>(GetParam().target)) continue;
       AddKernel(module, ElementwiseOperation(*row, type.type), GetParam().target);
     }
   }

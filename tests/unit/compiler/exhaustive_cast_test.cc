@@ -10,6 +10,7 @@
 #include <bit>
 #include <cmath>
 
+#include "tests/settings.h"
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/emulated_code.h"
 #include "tests/unit/compiler/operations.h"
@@ -65,8 +66,8 @@ std::vector<uint64_t> Boundaries(DType narrow, DType wide) {
 
 std::vector<uint64_t> CodesOfWide(DType narrow, DType wide) {
   std::vector<uint64_t> codes = Boundaries(narrow, wide);
-  const size_t step = LongTests() ? 1 : kStride;
-  const size_t start = LongTests() ? 0 : DTypeIndex(narrow) % kStride;
+  const size_t step = IsLong() ? 1 : kStride;
+  const size_t start = IsLong() ? 0 : DTypeIndex(narrow) % kStride;
   for (size_t high = start; high < 0x10000; high += step) {
     if (wide != kF32) {
       codes.push_back(high);
@@ -115,7 +116,7 @@ class ExhaustiveCasts : public testing::TestWithParam<TargetRow> {};
 
 TEST_P(ExhaustiveCasts, OfNarrowTypes) {
   std::vector<DType> types = NarrowTypes();
-  if (!LongTests()) {
+  if (!IsLong()) {
     const auto turn = static_cast<size_t>(GetParam().target);
     std::erase_if(types,
                   [&](DType type) { return DTypeIndex(type) % AllTargets().size() != turn; });

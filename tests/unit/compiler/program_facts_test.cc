@@ -87,6 +87,9 @@ TEST(ProgramFacts, ConditionsOnTheWay) {
   EXPECT_EQ(Summary(Kernel("", view + "  if %k >= 0 and %k + 8 <= %m {\n" + access +
                                    "  } else {\n" + access + "  }\n" + access)),
             "in 1 | in 1 | low-high 1 | low-high 1 | low-high 1 | low-high 1");
+  EXPECT_EQ(Summary(Kernel("", view + access + "  if %k >= 0 and %k + 8 <= %m {\n" + access +
+                                   "  }\n" + access)),
+            "low-high 1 | low-high 1 | in 1 | in 1 | low-high 1 | low-high 1");
   EXPECT_EQ(Summary(Kernel("", view + "  if %k < 0 or %k > %m - 8 {\n    exit\n  }\n" + access)),
             "in 1 | in 1");
   EXPECT_EQ(Summary(Kernel("", view + "  if %k < 0 {\n    exit\n  }\n" + access)),

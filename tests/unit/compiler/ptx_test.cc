@@ -8,6 +8,7 @@
 #include "compiler/assemble/sass.h"
 #include "compiler/assemble/tools.h"
 #include "compiler/llvm/backend.h"
+#include "tests/settings.h"
 #include "tests/unit/compiler/cast_cases.h"
 #include "tests/unit/compiler/operations.h"
 
@@ -65,7 +66,7 @@ TEST_P(EveryTarget, AssemblesCasts) {
     for (const DTypeRow& to : AllDTypes()) {
       // One in 24 of them, so that each type is from and to often; all in the long form.
       const int place = DTypeIndex(from.type) * 7 + DTypeIndex(to.type) * 11;
-      if (!LongTests() && place % 24 != static_cast<int>(GetParam().target)) continue;
+      if (!IsLong() && place % 24 != static_cast<int>(GetParam().target)) continue;
       const Rounding rounding = static_cast<Rounding>(place / 24 % 3);
       const CastOptions options = {rounding, Overflow::kDefault};
       if (!CastAllowed(from.type, to.type, options)) continue;

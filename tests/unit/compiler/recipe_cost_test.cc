@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <sstream>
 #include <string>
@@ -16,6 +15,7 @@
 #include "compiler/assemble/tools.h"
 #include "layout/recipe.h"
 #include "tests/data/test_data.h"
+#include "tests/settings.h"
 #include "tests/unit/compiler/recipe_kernel.h"
 
 namespace tarsia::compiler::recipe_cost_test {
@@ -56,13 +56,9 @@ Recipe RecipeOf(DType type, const Column& column) {
   return *MakeRecipe(*layout, column.compute, column.form);
 }
 
-bool Long() {
-  const char* value = std::getenv("TARSIA_LONG");
-  return value != nullptr && *value != '\0' && *value != '0';
-}
-
 bool IsMeasured(DType type, size_t column) {
-  return Exists(type, kColumns[column]) && (Long() || (type.IsInteger() && column < kLaneColumns));
+  return Exists(type, kColumns[column]) &&
+         (IsLong() || (type.IsInteger() && column < kLaneColumns));
 }
 
 // A constant that ptxas loads into a register, in the loop or before it. Their number does not

@@ -9,7 +9,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 
 #include "dtypes/bulk.h"
 #include "dtypes/convert.h"
+#include "tests/settings.h"
 #include "tests/unit/dtypes/rational.h"
 
 namespace tarsia::exhaustive_test {
@@ -224,11 +224,6 @@ TEST(ExhaustiveTest, EveryPairOfIntegersFromEveryCode) {
 
 // --- all of f32 ---
 
-bool LongTests() {
-  const char* value = std::getenv("TARSIA_LONG");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
 // Where runs of f32 codes of one sign with one result begin: found by halving between the
 // boundaries, so a run ends where the exact arithmetic says.
 struct Run {
@@ -291,7 +286,7 @@ void ExpectAllOfF32(DType to, const Rules& rules) {
 class AllOfF32Test : public testing::TestWithParam<DType> {};
 
 TEST_P(AllOfF32Test, BecomesWhatExactArithmeticSays) {
-  if (!LongTests()) GTEST_SKIP() << "2^32 codes a type: set TARSIA_LONG=1";
+  if (!IsLong()) GTEST_SKIP() << "2^32 codes a type: set TARSIA_LONG=1";
   for (const bool saturate : {true, false}) {
     ExpectAllOfF32(GetParam(), {Mode::kNearest, saturate, 0});
     if (HasFatalFailure()) return;

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string_view>
 
 #include "dtypes/bulk_simd.h"
+#include "support/environment.h"
 
 namespace tarsia::simd_test {
 namespace {
@@ -31,8 +31,8 @@ TEST(Simd, TheChosenOneRuns) {
 
 TEST(Simd, TheBestOneRunsUnlessAnotherIsAskedFor) {
   ASSERT_TRUE(CheckSimd().ok()) << CheckSimd().error().message;
-  const char* const wanted = std::getenv(kSimdVariable);
-  if (wanted != nullptr && *wanted != '\0') {
+  const std::string_view wanted = Environment(kSimdVariable);
+  if (!wanted.empty()) {
     EXPECT_EQ(ChosenSimd().name, wanted);
     return;
   }

@@ -1,7 +1,6 @@
 #include "tests/unit/layout/layout_testing.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <numeric>
 
 namespace tarsia::testing {
@@ -157,16 +156,6 @@ std::vector<Model> AllModels(const Ints& shape, bool replicated) {
 Ints TableOf(const RegLayout& layout) {
   const std::vector<uint32_t> table = layout.LinearTable();
   return {table.begin(), table.end()};
-}
-
-uint64_t Seed() {
-  const char* const text = std::getenv("TARSIA_SEED");
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : 20240607;
-}
-
-bool LongRun() {
-  const char* const value = std::getenv("TARSIA_LONG");
-  return value != nullptr && std::string_view(value) == "1";
 }
 
 }  // namespace tarsia::testing

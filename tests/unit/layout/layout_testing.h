@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "layout/text/eval.h"
+#include "tests/settings.h"
 
 namespace tarsia::testing {
 
@@ -64,10 +65,7 @@ std::vector<Model> AllModels(const Ints& shape, bool replicated = true);
 Ints TableOf(const RegLayout& layout);
 
 // A seed that is printed when a test fails; fixed unless TARSIA_SEED is set.
-uint64_t Seed();
-
-// Whether the tests that go through everything do so (TARSIA_LONG=1).
-bool LongRun();
+inline uint64_t Seed() { return tarsia::Seed(20240607); }
 
 }  // namespace tarsia::testing
 

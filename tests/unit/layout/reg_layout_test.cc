@@ -165,7 +165,7 @@ std::vector<Model> EveryLayout(const Ints& shape, bool all) {
 // Two layouts are equal exactly when they are the same function: over all layouts of every shape of
 // up to 16 elements.
 TEST(RegLayoutTest, CanonicalFormIsComplete) {
-  const bool all = testing::LongRun();
+  const bool all = IsLong();
   int64_t compared = 0, functions = 0;
   for (int64_t elements = 1; elements <= 16; ++elements) {
     for (const Ints& shape : testing::Factorisations(elements)) {

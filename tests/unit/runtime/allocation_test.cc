@@ -14,6 +14,7 @@
 
 #include "runtime/devices/code_cache.h"
 #include "tarsia/tarsia.h"
+#include "tests/settings.h"
 #include "tests/unit/runtime/cuda_testing.h"
 #include "tests/unit/runtime/failing_memory.h"
 
@@ -26,13 +27,6 @@ using tarsia::testing_memory::MallocCanFail;
 using tarsia::testing_memory::MemoryFails;
 
 using Call = std::function<tarsia_status()>;
-
-bool IsLong() { return std::getenv("TARSIA_LONG") != nullptr; }
-
-uint64_t Seed() {
-  const char* const text = std::getenv("TARSIA_SEED");
-  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
-}
 
 constexpr char kProgram[] = R"(kernel k(%x: ptr<f32>, %y: ptr<f32>, %n: i32)
   const B: int = 8 tune {8, 16}
@@ -116,7 +110,7 @@ void FailFromEach(const Call& call, Failures failures = {}) {
 }
 
 void FailPairs(const Call& call, int64_t requests, int pairs, Failures failures = {}) {
-  std::mt19937_64 random(Seed());
+  std::mt19937_64 random(tarsia::Seed(1));
   std::uniform_int_distribution<int64_t> any(0, requests);
   for (int i = 0; i < pairs && !testing::Test::HasFailure(); ++i) {
     failures.first = any(random);
@@ -129,9 +123,9 @@ void FailPairs(const Call& call, int64_t requests, int pairs, Failures failures 
 // Fails a sample of allocations: alone, with another one, with all later ones. Does not check
 // leaks.
 void FailSome(const Call& call, int64_t requests, Failures failures) {
-  std::mt19937_64 random(Seed());
+  std::mt19937_64 random(tarsia::Seed(1));
   std::uniform_int_distribution<int64_t> any(0, requests);
-  const int samples = IsLong() ? 2000 : 15;
+  const int samples = tarsia::IsLong() ? 2000 : 15;
   for (int i = 0; i < samples * 3 && !testing::Test::HasFailure(); ++i) {
     failures.first = any(random);
     failures.second = i % 3 == 1 ? any(random) : tarsia::testing_memory::kNever;
@@ -156,7 +150,7 @@ void FailAll(const Call& call, int64_t least, bool all_threads = false) {
     const int64_t requests = FailEachAlone(call, failures);
     EXPECT_GE(requests, least);
     FailFromEach(call, failures);
-    FailPairs(call, requests, IsLong() ? 2000 : 100, failures);
+    FailPairs(call, requests, tarsia::IsLong() ? 2000 : 100, failures);
   }
 }
 

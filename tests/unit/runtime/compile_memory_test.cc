@@ -14,6 +14,7 @@
 
 #include "runtime/devices/code_cache.h"
 #include "tarsia/tarsia.h"
+#include "tests/settings.h"
 #include "tests/unit/runtime/failing_memory.h"
 
 namespace compile_memory_test {
@@ -22,13 +23,6 @@ namespace {
 using tarsia::testing_memory::Failures;
 using tarsia::testing_memory::MallocCanFail;
 using tarsia::testing_memory::MemoryFails;
-
-bool IsLong() { return std::getenv("TARSIA_LONG") != nullptr; }
-
-uint64_t Seed() {
-  const char* const text = std::getenv("TARSIA_SEED");
-  return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
-}
 
 // A loop, an exchange between threads, a cast, a reduction, masks: most of the work of LLVM.
 constexpr char kProgram[] = R"(kernel k(%x: ptr<f16>, %y: ptr<f32>, %n: i32)
@@ -109,7 +103,7 @@ class CompileMemory : public testing::Test {
     ASSERT_EQ(Compile(&ptx_), TARSIA_STATUS_OK) << tarsia_last_error();
     const int64_t requests = Requests(failures);
     ASSERT_GT(requests, 1000);
-    std::mt19937_64 random(Seed());
+    std::mt19937_64 random(tarsia::Seed(1));
     std::uniform_int_distribution<int64_t> any(0, requests - 1);
     int failed = 0;
     for (int i = 0; i < samples; ++i) {
@@ -141,23 +135,23 @@ class CompileMemory : public testing::Test {
   std::string ptx_;
 };
 
-TEST_F(CompileMemory, AnyRequestMayFail) { Sweep({}, IsLong() ? 5000 : 60, false); }
+TEST_F(CompileMemory, AnyRequestMayFail) { Sweep({}, tarsia::IsLong() ? 5000 : 60, false); }
 
-TEST_F(CompileMemory, AnyTwoRequestsMayFail) { Sweep({}, IsLong() ? 5000 : 60, true); }
+TEST_F(CompileMemory, AnyTwoRequestsMayFail) { Sweep({}, tarsia::IsLong() ? 5000 : 60, true); }
 
 TEST_F(CompileMemory, MemoryMayEndAnywhere) {
   Failures failures;
   failures.all_after = true;
-  Sweep(failures, IsLong() ? 5000 : 60, false);
+  Sweep(failures, tarsia::IsLong() ? 5000 : 60, false);
 }
 
 TEST_F(CompileMemory, AnyRequestOfMallocMayFail) {
   if (!MallocCanFail()) GTEST_SKIP() << "the sanitizer has its own malloc";
   Failures failures;
   failures.with_malloc = true;
-  Sweep(failures, IsLong() ? 5000 : 60, false);
+  Sweep(failures, tarsia::IsLong() ? 5000 : 60, false);
   failures.all_after = true;
-  Sweep(failures, IsLong() ? 5000 : 60, false);
+  Sweep(failures, tarsia::IsLong() ? 5000 : 60, false);
 }
 
 // The limit is on address space, which sanitizers use without limit.
@@ -198,8 +192,8 @@ TEST_F(FirstCompilation, MayFailAnywhere) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Failures failures;
   failures.with_malloc = MallocCanFail();
-  std::mt19937_64 random(Seed());
-  const int samples = IsLong() ? 2000 : 12;
+  std::mt19937_64 random(tarsia::Seed(1));
+  const int samples = tarsia::IsLong() ? 2000 : 12;
   for (int i = 0; i < samples; ++i) {
     failures.all_after = i % 2 == 0;
     // Log-uniform: more of the first ones.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "runtime/devices/cpu_device.h"
+#include "support/environment.h"
 #include "tarsia/tarsia.h"
 #include "tests/unit/runtime/failing_memory.h"
 #include "tools/handles.h"
@@ -222,8 +222,8 @@ TEST(LaunchThreads, AreStartedOnce) {
 // of the L2 cache is 1 us. One undisturbed round is enough: other programs may be running.
 TEST(LaunchTime, OfASmallMatmul) {
   if (!tarsia::testing_memory::MallocCanFail()) GTEST_SKIP() << "sanitizers take their time";
-  const char* const unit = std::getenv("TARSIA_SIMD");
-  const std::string_view used = unit != nullptr ? unit : tarsia::runtime::VectorUnit();
+  const std::string_view unit = tarsia::Environment("TARSIA_SIMD");
+  const std::string_view used = !unit.empty() ? unit : tarsia::runtime::VectorUnit();
   if (used.substr(0, 3) != "AVX" && used.substr(0, 3) != "avx") {
     GTEST_SKIP() << used << " has no conversion from f16";
   }
