@@ -37,7 +37,7 @@ ScalarForms::ScalarForms(const Program& program)
 LinearForm ScalarForms::Block(int axis) { return block_[axis]; }
 
 LinearForm ScalarForms::Read(uint32_t value) {
-  if (forms_[value]) return *forms_[value];
+  if (const auto& known = forms_[value]; known) return *known;
   const LinearForm form = relations_.NewSymbol(
       constant_[value] ? known_.facts[value] : Facts::OfType(program_.type(value).dtype),
       "%" + std::string(program_.kernel().ValueName(value)));

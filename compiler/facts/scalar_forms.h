@@ -21,7 +21,7 @@ class ScalarForms {
   // An integer scalar. One that several instructions assign is another symbol at every use.
   LinearForm Read(uint32_t value);
   // An integer expression in 64 bits.
-  LinearForm Evaluate(ExprId expr);
+  LinearForm Evaluate(ExprId id);
   // An operand as an integer of a type; nothing if it may be rounded.
   std::optional<LinearForm> Element(const Operand& operand, DType type);
   // What the one instruction that assigns it gives.
@@ -54,7 +54,7 @@ class ScalarForms {
   LinearForm OfNode(const ScalarNode& node, const std::vector<std::optional<LinearForm>>& made);
   std::vector<std::optional<LinearForm>> OfNodes(const ScalarExpr& expr);
   void AssumeNode(const ScalarExpr& expr, const std::vector<std::optional<LinearForm>>& made,
-                  uint32_t node, bool holds, std::vector<uint8_t>& seen);
+                  uint32_t number, bool holds, std::vector<uint8_t>& seen);
   void AssumeComparison(ScalarOp op, const LinearForm& x, const LinearForm& y, bool holds);
   void Leave(Relations::Mark mark, size_t written);
 

@@ -117,8 +117,9 @@ class Search {
     bool changed = false;
     for (; done.ways < out_.ways[op.anchor].size(); ++done.ways) {
       const DotWay way = out_.ways[op.anchor][done.ways];
-      const LayoutNumber there =
-          tie.port == Port::Operand(0) ? way.a : tie.port == Port::Operand(1) ? way.b : way.c;
+      const LayoutNumber there = tie.port == Port::Operand(0)   ? way.a
+                                 : tie.port == Port::Operand(1) ? way.b
+                                                                : way.c;
       if (there == kNone) continue;
       changed |= Add(tie.tile, out_.table[there], {LayoutSource::Kind::kFragments, op.op});
     }
@@ -290,8 +291,8 @@ class Search {
       const ConcreteType& type = TypeOf(v);
       int64_t vector = 1;
       while (vector * 2 * type.dtype.bits <= kWidestBits && vector < 16) vector *= 2;
-      auto layout = BlockedLayout(type.shape, threads(), vector,
-                                  static_cast<int>(type.shape.size()) - 1);
+      auto layout =
+          BlockedLayout(type.shape, threads(), vector, static_cast<int>(type.shape.size()) - 1);
       const LayoutNumber number = out_.table.Add(layout.ok() ? *layout : TileLayout());
       out_.of[v].push_back({number, {LayoutSource::Kind::kRows, kNone}});
       Spread();

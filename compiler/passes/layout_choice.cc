@@ -135,8 +135,7 @@ class Pricing {
     PairwiseProblem::Factor factor{carry.from, carry.to, {}};
     for (const LayoutCandidate& from : candidates_.of[carry.from]) {
       for (const LayoutCandidate& to : candidates_.of[carry.to]) {
-        factor.cost.push_back(carry.turns *
-                              Conversion(from.layout, to.layout, DTypeOf(carry.to)));
+        factor.cost.push_back(carry.turns * Conversion(from.layout, to.layout, DTypeOf(carry.to)));
       }
     }
     problem_.factors.push_back(std::move(factor));

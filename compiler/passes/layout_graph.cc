@@ -134,7 +134,7 @@ class Maker {
     if (!anchor && !is_dot) return;
     if (anchor && anchor->is_result) {
       out.anchor = graph_.of_value[op.results[anchor->index]];
-    } else if (op.opcode == Opcode::kUnpack) {
+    } else if (anchor && op.opcode == Opcode::kUnpack) {
       // It reads codes as they lie, in a bit layout that a conversion would lose.
       out.anchor = graph_.of_value[op.operand[anchor->index].value];
     } else {

@@ -130,7 +130,7 @@ class Writer {
     types_.push_back(std::move(type));
     value.type = static_cast<uint32_t>(types_.size() - 1);
     value.variable = kNone;
-    form_.values.push_back(std::move(value));
+    form_.values.push_back(value);
     return static_cast<ValueId>(form_.values.size() - 1);
   }
 
@@ -196,9 +196,8 @@ class Writer {
   }
 
   [[nodiscard]] bool IsCarried(ValueId value) const {
-    return std::any_of(graph_.carries.begin(), graph_.carries.end(), [&](const LayoutCarry& c) {
-      return c.from == graph_.of_value[value];
-    });
+    return std::any_of(graph_.carries.begin(), graph_.carries.end(),
+                       [&](const LayoutCarry& c) { return c.from == graph_.of_value[value]; });
   }
 
   void Annotate() {
@@ -217,7 +216,7 @@ class Writer {
     std::vector<ExprId> extents;
     for (const int64_t extent : type.shape) extents.push_back(form_.pool.Int(extent));
     op.annotation.shape = form_.pool.List(extents);
-    op.annotation.layout = Parsed(ToString(*type.reg_layout));
+    if (type.reg_layout) op.annotation.layout = Parsed(ToString(*type.reg_layout));
     if (type.bit_layout) op.annotation.bits = Parsed(ToString(*type.bit_layout));
   }
 

@@ -69,7 +69,6 @@ class Sweep {
 
   void RemoveFrom(Operation& op) {
     std::vector<bool> keep;
-    keep.reserve(op.results.size());
     for (const ValueId result : op.results) keep.push_back(used_[result] != 0);
     Keep(keep, 0, op.results);
     Keep(keep, 0, op.inits);

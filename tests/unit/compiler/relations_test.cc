@@ -126,7 +126,7 @@ class World {
       case 7:
         with(relations_.Max(a.form, b.form), [](int64_t x, int64_t y) { return std::max(x, y); });
         break;
-      case 8:
+      default:
         with(relations_.Truncated(a.form, kI4), [](int64_t x, int64_t) {
           return static_cast<int64_t>(static_cast<uint64_t>(x) << 60) >> 60;
         });

@@ -261,6 +261,12 @@ TEST(Race, AnAtomicIsBehindThoseThatItSaw) {
   ExpectRace("st.global.u32 [rd0+4], r1;\n" + last + "ld.global.u32 r5, [rd0+4];\nend:", {1, 5}, 1,
              5);
   ExpectRace("atom.cta.global.add.u32 r4, [rd0], 1;", {1}, 1, 5);
+  // Block 1 saw the weak store of block 0, which orders nothing: block 2 races with it, too.
+  const LaunchReport report = RunProgram(
+      "setp.ne.u32 p0, r1, 0; setp.ne.u32 p1, r1, 2;\n@!p0 st.global.u32 [rd0], 0;\n"
+      "@p0 atom.global.add.u32 r4, [rd0], 1;\n@!p1 st.global.u32 [rd0], 0;",
+      1, {3});
+  EXPECT_EQ(report.findings.size(), 2U) << Text(report);
 }
 
 // A thread's own atomic, or any strong access, does not hide what it did before.
