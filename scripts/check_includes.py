@@ -59,7 +59,7 @@ MAY_SEE = {
     "compiler/facts": FOUNDATION,
     "compiler/select": FOUNDATION + ["compiler/tile_layout.h"],
     "compiler/rules": FOUNDATION + ["compiler/tile_layout.h"],
-    "compiler/cost": FOUNDATION + ["compiler/tile_layout.h"],
+    "compiler/cost": FOUNDATION + ["compiler/tile_layout.h", "compiler/select"],
     "compiler/solve": ["compiler/cost"],
     "compiler/tile": FOUNDATION,
     "compiler/passes": FOUNDATION + ["compiler/tile_layout.h", "compiler/facts", "compiler/tile",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "compiler/select/scratch.h"
 #include "layout/access.h"
 #include "support/extents.h"
 
@@ -19,7 +20,7 @@ constexpr Cost kSector = 1;
 // one of four schedulers.
 constexpr Cost kMma = 8;
 // A barrier costs little to issue, but all warps wait for the slowest one.
-constexpr Cost kBarrier = 20;
+constexpr Cost kBarrier = 40;
 // The address of an access, and its mask where there is one.
 constexpr Cost kAddress = 1;
 // A code that is loaded or stored by itself, and one of a packed tile: counted in the code that is
@@ -123,15 +124,16 @@ Cost ConversionCost(const TileLayout& from, const TileLayout& to, DType type) {
   if (from.shape() == to.shape() && from.reg().spatial() == to.reg().spatial()) {
     return to.slots() / 4;
   }
-  // Element by element through shared memory, in row-major order; neighbours move together.
-  AccessedMemory scratch;
-  scratch.space = Space::kShared;
-  scratch.type = type.bits >= 8 ? type : kU8;
-  scratch.strides.resize(to.shape().size());
-  scratch.fast = to.rank() - 1;
-  RowMajorStrides(to.shape(), scratch.strides.data());
-  return 2 * kBarrier + AccessesCost(scratch, from, VectorOf(scratch, from)) +
-         AccessesCost(scratch, to, VectorOf(scratch, to));
+  // Through shared memory, without conflicts (compiler/select/scratch.h).
+  const int bytes = std::max(1, type.bits / 8);
+  if (to.rank() == 0) return 2 * kBarrier + 2 * (1 + kWavefront);
+  const int fast = FastDimension(from, to, bytes);
+  const auto side = [&](const TileLayout& layout) {
+    const int64_t run = RunAlong(layout, fast, bytes);
+    const int64_t wavefronts = std::max<int64_t>(1, run * bytes / kBankBytes);
+    return layout.slots() / run * (1 + kWavefront * wavefronts);
+  };
+  return 2 * kBarrier + side(from) + side(to);
 }
 
 Cost ElementwiseCost(Opcode opcode, DType type, const TileLayout& layout) {

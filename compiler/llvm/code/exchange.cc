@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "compiler/select/scratch.h"
+
 namespace tarsia::compiler {
 
 Slots Exchange::Codes(const Slots& codes, int bytes, int64_t count, std::span<const Place> put,
@@ -57,15 +59,21 @@ Slots Exchange::Elements(const Slots& slots, DType type, int64_t count, std::spa
 }
 
 Slots Exchange::Convert(const Slots& slots, DType type, LayoutId from, LayoutId to) {
+  const TileLayout& source = layouts_[from];
+  const TileLayout& target = layouts_[to];
+  const bool same = source.shape() == target.shape() && source.rank() != 0;
+  const ScratchOrder in =
+      same ? OrderOfScratch(source, target, ContainerBytes(type)) : RowMajorScratch(source.shape());
+  const ScratchOrder out = same ? in : RowMajorScratch(target.shape());
   std::vector<Place> put, get;
-  for (int64_t slot = 0; slot < layouts_[from].slots(); ++slot) {
-    put.push_back({layouts_.Linear(from, slot),
+  for (int64_t slot = 0; slot < source.slots(); ++slot) {
+    put.push_back({layouts_.Strided(from, slot, in.strides),
                    f_.And(layouts_.IsElement(from, slot), layouts_.IsFirstHolder(from))});
   }
-  for (int64_t slot = 0; slot < layouts_[to].slots(); ++slot) {
-    get.push_back({layouts_.Linear(to, slot), layouts_.IsElement(to, slot)});
+  for (int64_t slot = 0; slot < target.slots(); ++slot) {
+    get.push_back({layouts_.Strided(to, slot, out.strides), layouts_.IsElement(to, slot)});
   }
-  return Elements(slots, type, layouts_.ElementCount(to), put, get);
+  return Elements(slots, type, out.elements, put, get);
 }
 
 llvm::Value* Exchange::ShuffleXor(llvm::Value* code, int mask) {

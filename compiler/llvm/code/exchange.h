@@ -29,7 +29,7 @@ class Exchange {
   // The same of elements of a type.
   Slots Elements(const Slots& slots, DType type, int64_t count, std::span<const Place> put,
                  std::span<const Place> get);
-  // From one layout to another of as many elements, in row-major order.
+  // From one layout to another of as many elements, in row-major order if the shapes differ.
   Slots Convert(const Slots& slots, DType type, LayoutId from, LayoutId to);
 
   // The integer of 8 to 64 bits that the thread whose lane differs by `mask` has.

@@ -69,20 +69,25 @@ llvm::Value* Layouts::IsFirstHolder(LayoutId layout) {
 }
 
 LinearIndex Layouts::Linear(LayoutId layout, int64_t slot) {
+  Extents strides(layouts_[layout].shape().size());
+  RowMajorStrides(layouts_[layout].shape(), strides.data());
+  return Strided(layout, slot, strides);
+}
+
+LinearIndex Layouts::Strided(LayoutId layout, int64_t slot, const Extents& strides) {
   const TileLayout& tile = layouts_[layout];
   const Extents offset = tile.SlotOffset(slot);
-  llvm::Value*& thread = linear_thread_[layout];
+  llvm::Value*& thread = linear_thread_[{layout, strides}];
   const bool known = thread != nullptr;
   if (!known) thread = f_.Int32(0);
   const FunctionBuilder::EntryScope scope(f_);
   LinearIndex out;
-  int64_t stride = 1;
   for (int d = tile.rank() - 1; d >= 0; --d) {
+    const int64_t stride = strides[Size(d)];
     out.slot += offset[Size(d)] * stride;
     if (!known) {
       thread = b_.CreateAdd(thread, b_.CreateMul(ThreadIndex(layout, d), f_.Int32(stride)));
     }
-    stride *= tile.shape()[Size(d)];
   }
   out.thread = thread;
   return out;

@@ -42,6 +42,8 @@ class Layouts {
   llvm::Value* IsFirstHolder(LayoutId layout);
   // The row-major number of the slot's element in the true shape; of padding any number.
   LinearIndex Linear(LayoutId layout, int64_t slot);
+  // The sum of its indices times these strides.
+  LinearIndex Strided(LayoutId layout, int64_t slot, const Extents& strides);
   llvm::Value* LinearValue(LayoutId layout, int64_t slot);
 
  private:
@@ -50,7 +52,7 @@ class Layouts {
   std::deque<TileLayout> layouts_;
   // Values of the entry block.
   std::map<std::pair<LayoutId, int>, llvm::Value*> thread_index_;
-  std::map<LayoutId, llvm::Value*> linear_thread_;
+  std::map<std::pair<LayoutId, Extents>, llvm::Value*> linear_thread_;
   std::map<LayoutId, llvm::Value*> first_holder_;
 };
 
