@@ -3,10 +3,14 @@
 
     scripts/check_docs.py TARSIA FILE.md...
 
-In the files, a block fenced as `tsa` must pass `tarsia check` and be in canonical form (`tarsia fmt`
-prints it as it is), and one fenced as `tsa NAME` becomes the file of that name; a block fenced as `tsa-error` must be rejected by `tarsia check`. In a block fenced as
-`console`, lines that begin with `$ tarsia` are run in an empty folder that also holds the examples, and what
-they print (standard output, then standard error) must be the lines below them; `...` stands for any lines.
+TARSIA is the command. The files have these blocks:
+
+- A block fenced as `tsa` must pass `tarsia check` and be in canonical form, so that `tarsia fmt` does
+  not change it. A block fenced as `tsa NAME` also becomes the file of that name.
+- A block fenced as `tsa-error` must be rejected by `tarsia check`.
+- In a block fenced as `console`, lines that begin with `$ ` are commands. They run in a new folder
+  with these files and the folder examples/. A command must print (to standard output, then to
+  standard error) the lines below it; `...` stands for any lines.
 """
 import os
 import re
@@ -64,6 +68,9 @@ def check_console(tarsia, lines, folder):
 
 
 def main():
+    if len(sys.argv) < 3 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__.strip())
+        return 0 if len(sys.argv) == 2 else 2
     tarsia, files = sys.argv[1], sys.argv[2:]
     examples = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "examples")
     failed = passed = 0

@@ -1,7 +1,19 @@
 #!/usr/bin/env bash
-# Fails on a tracked C, C++ or CUDA file that is not formatted as .clang-format says, by the pinned
-# version. With --fix it formats them. Tables (*.def) are formatted by hand.
+# Checks that the pinned clang-format would leave every tracked C, C++ and CUDA file as it is. Tables
+# (*.def) are formatted by hand and are not checked.
+#
+#   scripts/check_format.sh [--fix]    --fix formats the files
+#
+# Exit status: 0 all files are formatted, 1 some are not, 2 bad usage.
 set -euo pipefail
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+  sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+  exit 0
+fi
+if [[ $# -gt 1 || ${1:---fix} != --fix ]]; then
+  echo "format: error: unknown argument $*; see --help" >&2
+  exit 2
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=versions.env
 source versions.env

@@ -1,14 +1,23 @@
 #!/usr/bin/env bash
-# Regenerates each file of scripts/generated.txt and fails if what is committed differs. With
-# --write it rewrites them instead.
+# Runs the command of each file in scripts/generated.txt and fails if its output differs from the
+# file. The commands need a build with the tarsia command.
 #
 #   scripts/check_generated.sh [--write] [BUILD_FOLDER]    (default: build/dev)
+#     --write  rewrites the files instead
 set -euo pipefail
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+  sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+  exit 0
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 write=0
 [[ ${1:-} == --write ]] && write=1 && shift
 readonly build=${1:-build/dev}
+if [[ ! -x $build/tools/tarsia ]]; then
+  echo "generated: error: $build has no tarsia command; build it first, or name another build folder" >&2
+  exit 2
+fi
 fresh=$(mktemp)
 trap 'rm -f "$fresh"' EXIT
 

@@ -8,12 +8,15 @@
     within compiler: {facts, tile, select, rules, cost <- solve} <- passes <- its own files
     within compiler/llvm: element <- code <- lower
 
-A folder includes only what stands left of it; vm, ptx and compiler never see each other. Besides:
-only compiler/llvm sees LLVM and only runtime/cuda sees CUDA; CLI11 belongs to tools, GoogleTest to
-tests, Google Benchmark and OpenBLAS to bench; the public header is plain C. An include in quotes names a path from the root of the repository, a header's
-guard is named after its path, and a tarsia_library() links only what its folder may include.
+A folder includes only folders to its left; vm, ptx and compiler never see each other. The table
+MAY_SEE in this file has the rules. It also checks that
 
-usage: check_includes.py [--root DIR]
+- only compiler/llvm includes LLVM, only runtime/cuda CUDA, only tools CLI11, only tests GoogleTest,
+  and only bench Google Benchmark and OpenBLAS;
+- the public header is plain C;
+- an include in quotes names a path from the root of the repository;
+- the guard of a header is named after its path;
+- a tarsia_library() links only what its folder may include.
 """
 
 import argparse
@@ -194,9 +197,11 @@ def check(root):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--root", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parent.parent)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=pathlib.Path, metavar="DIR",
+                        default=pathlib.Path(__file__).resolve().parent.parent,
+                        help="the folder of the sources (default: this repository)")
     errors, count = check(parser.parse_args().root)
     for error in errors:
         print(error, file=sys.stderr)

@@ -4,13 +4,9 @@
 - A folder outside of tests/ and bench/ with more than 45 .h, .cc and .def files of its own.
 - A class or struct with more than 60 declarations: members, functions, types within it.
 - A function of more than 60 lines, its head and its closing brace included. Tables may be longer:
-  files *.def do not count, nor does what stands outside of functions.
+  files *.def do not count, nor does code outside of functions.
 
-It reads the sources as text: comments, strings and preprocessor lines are taken out, braces are
-counted.
-
-usage: check_sizes.py [--root DIR] [--list]
-  --list  prints the largest of each kind, whether they are too large or not
+It reads the sources as text: it removes comments, strings and preprocessor lines, and counts braces.
 """
 
 import argparse
@@ -133,9 +129,11 @@ def measure(root):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--root", type=pathlib.Path,
-                        default=pathlib.Path(__file__).resolve().parent.parent)
-    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--root", type=pathlib.Path, metavar="DIR",
+                        default=pathlib.Path(__file__).resolve().parent.parent,
+                        help="the folder of the sources (default: this repository)")
+    parser.add_argument("--list", action="store_true",
+                        help="print the largest of each kind, whether too large or not")
     arguments = parser.parse_args()
     measured = list(measure(arguments.root))
     if arguments.list:

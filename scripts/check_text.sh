@@ -1,8 +1,18 @@
 #!/usr/bin/env bash
-# Fails on text that no tracked file should have: paths of one machine, blanks at the end of a line,
-# carriage returns, merge marks, notes of unfinished work, more than a megabyte, no newline at the
-# end.
+# Refuses tracked files with text that no file should have: paths of one machine, blanks at the end
+# of a line, carriage returns, merge marks, notes of unfinished work. Also refuses files of more than
+# a megabyte and files that do not end with a newline.
+#
+#   scripts/check_text.sh
 set -euo pipefail
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+  sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+  exit 0
+fi
+if [[ $# -gt 0 ]]; then
+  echo "text: error: unknown argument $*; see --help" >&2
+  exit 2
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 failures=0

@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Runs clang-tidy on the C++ sources that changed last, with the checks of .clang-tidy.
 
-Files are those that differ from BASE (default: 20 commits ago, as far as there are that many), the
-most changed ones first, at most --most of them; --all takes every file. They need compile commands
-of clang: `cmake --preset clang` writes them to build/clang.
+Without FILE it takes the files that differ from the base commit, those with the most changes first.
+clang-tidy needs the compile commands of clang: `cmake --preset clang` writes them to build/clang.
 
-usage: check_tidy.py [--base COMMIT] [--most N] [--all] [--build DIR] [-j N] [FILE...]
 exit status: 0 nothing found, 1 something found, 2 bad usage
 """
 
@@ -63,12 +61,16 @@ def check(name, build):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", metavar="FILE")
-    parser.add_argument("--base", metavar="COMMIT")
-    parser.add_argument("--most", type=int, default=40, metavar="N")
-    parser.add_argument("--all", action="store_true")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "clang")
-    parser.add_argument("-j", "--jobs", type=int, default=2)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a source to check")
+    parser.add_argument("--base", metavar="COMMIT",
+                        help="the base commit (default: 20 commits ago, or the first one)")
+    parser.add_argument("--most", type=int, default=40, metavar="N",
+                        help="check at most this many files (default: %(default)s)")
+    parser.add_argument("--all", action="store_true", help="check every source")
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "clang", metavar="DIR",
+                        help="the build folder with the compile commands")
+    parser.add_argument("-j", "--jobs", type=int, default=2, metavar="N",
+                        help="processes at a time (default: %(default)s)")
     return parser.parse_args()
 
 

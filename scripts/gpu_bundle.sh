@@ -8,6 +8,10 @@
 #
 # TARSIA_GPU_BUILD names the build folder (build/gpu), TARSIA_GPU_FLAGS the compiler's flags.
 set -euo pipefail
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+  sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+  exit 0
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 readonly build=${TARSIA_GPU_BUILD:-build/gpu}

@@ -3,9 +3,10 @@
 
     scripts/make_pictures.py [--write] TARSIA
 
-In the pages docs/*.md, a line `<!-- tarsia layout ... -->` is the command that draws the picture of
-the next line, `![text](pictures/NAME.svg)`. Without --write nothing is changed: pictures that differ
-from what their command draws, lack one, or are shown nowhere are named, and the exit code is 1.
+TARSIA is the command. In the pages docs/*.md, a line `<!-- tarsia layout ... -->` is the command that
+draws the picture of the next line, `![text](pictures/NAME.svg)`. With --write the pictures are drawn
+again. Without it nothing is changed, and the exit status is 1 if a picture differs from what its
+command draws, has no command, or is shown on no page.
 """
 import pathlib
 import re
@@ -36,6 +37,9 @@ def draw(tarsia, arguments):
 
 
 def main():
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__.strip())
+        return 0
     arguments = [a for a in sys.argv[1:] if a != "--write"]
     write = len(arguments) < len(sys.argv) - 1
     if len(arguments) != 1:

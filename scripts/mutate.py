@@ -12,9 +12,9 @@ The faults stand in scripts/mutants/<folder>.toml, each as
     test = "^unit.support$"                 # the tests that should kill it, as in ctest -R
     filter = "Facts.*"                      # which cases of them, as in --gtest_filter; optional
 
-A mutant must compile: one that does not proves nothing, and counts as a failure, as does one whose
-old text is no longer there. The sources are copied to a folder of their own, so the checkout is
-never touched; one build folder is kept there, so that only what changed is built.
+A mutant that does not compile, or whose old text is no longer there, counts as a failure. The
+sources are copied to a folder of their own, so the checkout is never changed. The copy keeps its
+build folder, so that only changed files are built.
 
 exit status: 0 all killed, 1 a survivor or a mutant that cannot be tried, 2 bad usage
 """
@@ -193,13 +193,16 @@ def check_only(mutants):
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", metavar="NAME", action="append", help="try only this one")
+    parser.add_argument("--only", metavar="NAME", action="append", help="try only this one; may be repeated")
     parser.add_argument("--check", action="store_true",
                         help="only check that each fault still fits the source")
     parser.add_argument("--list", action="store_true", help="print the names")
-    parser.add_argument("--mutants", type=pathlib.Path, default=ROOT / "scripts" / "mutants")
-    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "mutate")
-    parser.add_argument("-j", "--jobs", type=int, default=2)
+    parser.add_argument("--mutants", type=pathlib.Path, default=ROOT / "scripts" / "mutants", metavar="DIR",
+                        help="the folder of the faults (default: scripts/mutants)")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "mutate", metavar="DIR",
+                        help="the folder for the copy of the sources (default: build/mutate)")
+    parser.add_argument("-j", "--jobs", type=int, default=2, metavar="N",
+                        help="processes of the build and the tests (default: %(default)s)")
     return parser.parse_args()
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The long forms of what CI runs short: fuzzers, random and exhaustive tests, sanitizers, mutants.
-# Prints a summary (also to build/nightly/summary.txt), which is committed with work that needs it.
+# Runs the long tests: fuzzers, random and exhaustive tests, sanitizers, mutants. Continuous
+# integration runs short forms of them. Prints a summary, and writes it to build/nightly/summary.txt.
 #
 #   scripts/nightly.sh [--fuzz-seconds N] [--random-seconds N] [--seed N] [STEP...]
 #     STEP            rehearse fuzz random asan tsan tidy mutants (default: all, in this order);
@@ -23,7 +23,7 @@ while [[ $# -gt 0 ]]; do
     --fuzz-seconds) fuzz_seconds=${2:?} && shift 2 ;;
     --random-seconds) random_seconds=${2:?} && shift 2 ;;
     --seed) seed=${2:?} && shift 2 ;;
-    -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" && exit 0 ;;
+    -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' scripts/nightly.sh && exit 0 ;;
     rehearse | fuzz | random | asan | tsan | tidy | mutants) steps+=("$1") && shift ;;
     *) echo "nightly: error: unknown argument $1; see --help" >&2 && exit 2 ;;
   esac

@@ -1,8 +1,17 @@
 #!/usr/bin/env bash
-# Sets up, builds the tarsia command (preset release) and runs the main job: layers of a real model
-# are quantised, multiplied by a VM program on the default device, and checked. Arguments go to the
-# main job: --m 16, --group 128, or --help.
+# Installs what the build needs, builds the tarsia command (preset release), and runs the example
+# program real_layers on the default device: it quantises the weight matrices of a real model,
+# multiplies by them with a program in assembly text, and checks the products.
+#
+#   scripts/quickstart.sh [--m ROWS] [--group SIZE] [--device D]
+#     --m       the rows of the activations (default 16)
+#     --group   the weights that share a scale (default 128)
+#     --device  the device; `tarsia devices` lists them
 set -euo pipefail
+if [[ ${1:-} == -h || ${1:-} == --help ]]; then
+  sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+  exit 0
+fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 scripts/setup.sh build

@@ -114,6 +114,10 @@ install_ptx_compiler() {
 
 main() {
   local group=${1:-check} packages
+  if [[ $group == -h || $group == --help ]]; then
+    sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' scripts/setup.sh
+    return
+  fi
   packages=$(packages_of "$group") || fail "usage: scripts/setup.sh [build|test|check|ptxcompiler]"
   mapfile -t packages <<<"$packages"
   install_packages "${packages[@]}"
