@@ -26,12 +26,14 @@ bool ShareBytes(const Buffer& a, const Buffer& b) {
 
 // ---- what is worked out once ---------------------------------------------------------------
 
-LaunchTemplate LaunchTemplate::Make(const Program& program) {
+LaunchTemplate LaunchTemplate::Make(const Program& program,
+                                    std::span<const int64_t> code_alignments) {
   LaunchTemplate out;
   const auto parameters = static_cast<uint32_t>(program.kernel().params.size());
   out.writes_.resize(parameters);
   for (uint32_t i = 0; i < parameters; ++i) {
-    out.alignments_.push_back(program.PointerAlignment(i));
+    const int64_t code = i < code_alignments.size() ? code_alignments[i] : 1;
+    out.alignments_.push_back(std::max(program.PointerAlignment(i), code));
   }
   out.AddGrid(program);
   out.AddAssumptions(program);

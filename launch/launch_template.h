@@ -19,7 +19,9 @@ namespace tarsia::launch {
 // Immutable and thread-safe. Every function takes the program that the template was made from.
 class LaunchTemplate {
  public:
-  static LaunchTemplate Make(const Program& program);
+  // `code_alignments`: the alignment in bytes that the code of the program needs of each pointer,
+  // by parameter; empty if nothing needs more than Program::PointerAlignment.
+  static LaunchTemplate Make(const Program& program, std::span<const int64_t> code_alignments = {});
 
   // All checks of arguments before any block runs: number, kinds and types, every assumption, the
   // grid, and that buffers hold their views.
@@ -80,7 +82,7 @@ class LaunchTemplate {
 
   std::array<ScalarExpr, 3> grid_ = {ScalarExpr::Constant(1), ScalarExpr::Constant(1),
                                      ScalarExpr::Constant(1)};
-  std::vector<int64_t> alignments_;  // by parameter: Program::PointerAlignment
+  std::vector<int64_t> alignments_;  // by parameter: bytes, of pointers
   std::vector<Assumption> assumptions_;
   std::vector<View> views_;
   std::vector<Extent> extents_;

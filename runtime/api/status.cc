@@ -31,7 +31,7 @@ constexpr Meaning kMeanings[] = {
     {&diag::kGridTooLarge, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kGridBeyondDevice, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kPointerAlignment, TARSIA_STATUS_INVALID_ARGUMENT},
-    {&diag::kDeviceAlignment, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMisalignedWorkspace, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kNoWorkspace, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kViewExtent, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kScratchExtent, TARSIA_STATUS_INVALID_ARGUMENT},

@@ -39,12 +39,22 @@ Status CheckGrid(const Program& program, const std::array<int64_t, 3>& grid) {
   return OkStatus();
 }
 
+// The alignments that the code needs of the addresses of pointers, by parameter.
+std::vector<int64_t> PointerAlignments(const CompiledKernel& kernel) {
+  std::vector<int64_t> out;
+  for (const KernelParameter& parameter : kernel.parameters) {
+    out.push_back(parameter.kind == KernelParameter::Kind::kPointer ? parameter.alignment : 1);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<CompiledProgram> CompiledProgram::Make(const Program& program, compiler::Target target,
                                               const LoadOptions& options) {
-  launch::LaunchTemplate launch = launch::LaunchTemplate::Make(program);
   TARSIA_TRY(std::shared_ptr<const Code> code, Code::Make(program, target, {}, options.stop));
+  launch::LaunchTemplate launch =
+      launch::LaunchTemplate::Make(program, PointerAlignments(code->kernel()));
   TARSIA_TRY(WorkspacePlan workspace,
              WorkspacePlan::Make(program, code->kernel(), options.workspace_limit));
   return CompiledProgram(program, std::move(code), std::move(launch), std::move(workspace));
@@ -88,7 +98,7 @@ Status CompiledProgram::WriteEmptyReport(Device& device, DevicePointer workspace
 
 // ---- launch --------------------------------------------------------------------------------
 
-Status CompiledProgram::CheckPointers(std::span<const launch::Argument> args) const {
+Status CompiledProgram::CheckWritable(std::span<const launch::Argument> args) const {
   const Kernel& source = program_.kernel();
   for (size_t i = 0; i < args.size(); ++i) {
     const auto* buffer = std::get_if<launch::Buffer>(&args[i]);
@@ -97,11 +107,6 @@ Status CompiledProgram::CheckPointers(std::span<const launch::Argument> args) co
       return MakeDiagnostic(diag::kReadOnlyBuffer, *written, program_.name(),
                             source.ValueName(static_cast<uint32_t>(i)));
     }
-    const uint32_t alignment = kernel().parameters[i].alignment;
-    const auto address = reinterpret_cast<uintptr_t>(buffer->data);
-    if (address % alignment == 0) continue;
-    return MakeDiagnostic(diag::kDeviceAlignment, source.params[i].location,
-                          source.ValueName(static_cast<uint32_t>(i)), address, alignment);
   }
   return OkStatus();
 }
@@ -143,7 +148,7 @@ Status CompiledProgram::CheckWorkspace(const CompiledLaunch& launch,
                           launch.workspace.bytes);
   }
   if (address % compiler::kWorkspaceAlignment != 0) {
-    return MakeDiagnostic(diag::kDeviceAlignment, program_.kernel().location, "workspace", address,
+    return MakeDiagnostic(diag::kMisalignedWorkspace, program_.kernel().location, address,
                           compiler::kWorkspaceAlignment);
   }
   return OkStatus();
@@ -155,7 +160,7 @@ Status CompiledProgram::Prepare(const LaunchRequest& request, CompiledLaunch* ou
   out->grid = shape.grid;
   if (out->Empty()) return OkStatus();
   TARSIA_CHECK(CheckGrid(program_, shape.grid));
-  TARSIA_CHECK(CheckPointers(request.args));
+  TARSIA_CHECK(CheckWritable(request.args));
   TARSIA_CHECK(workspace_.LayOut(program_, shape.scalars.data(), &out->workspace));
   TARSIA_CHECK(CheckWorkspace(*out, request.workspace));
   PackParameters(request.args, request.workspace, out);

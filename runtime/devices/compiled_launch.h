@@ -67,7 +67,7 @@ class CompiledProgram {
         code_(std::move(code)),
         launch_(std::move(launch)),
         workspace_(std::move(workspace)) {}
-  Status CheckPointers(std::span<const launch::Argument> args) const;
+  Status CheckWritable(std::span<const launch::Argument> args) const;
   Status CheckWorkspace(const CompiledLaunch& launch, DevicePointer workspace) const;
   void PackParameters(std::span<const launch::Argument> args, DevicePointer workspace,
                       CompiledLaunch* launch) const;

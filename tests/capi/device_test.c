@@ -186,6 +186,29 @@ static void TestLaunch(void) {
   tarsia_plan_destroy(plan);
 }
 
+/* Compiled code needs the alignment of the elements, even if the kernel assumes less. The
+ * interpreter needs what the kernel assumes. */
+static void TestAlignment(void) {
+  tarsia_plan* const plan = Plan(
+      "kernel k(%y: ptr<f32>)\n  assume %y align 1\n{\n"
+      "  %g = view %y : global<f32>[4]\n"
+      "  %t = fill 1.5 : f32 [4]\n"
+      "  store %g[0], %t\n"
+      "}\n");
+  char* const memory = Allocate(32);
+  for (int offset = 0; offset <= 4; ++offset) {
+    const tarsia_arg y = tarsia_arg_pointer(memory + offset, 16);
+    if (is_cpu || offset % 4 == 0) {
+      CHECK_OK(tarsia_execute(plan, &y, 1, NULL, NULL, NULL, NULL));
+    } else {
+      CHECK_INVALID("is not a multiple of 4 bytes",
+                    tarsia_execute(plan, &y, 1, NULL, NULL, NULL, NULL));
+    }
+  }
+  CHECK_OK(tarsia_memory_free(device, memory));
+  tarsia_plan_destroy(plan);
+}
+
 /* ---- reports ------------------------------------------------------------------------------- */
 
 struct Lines {
@@ -367,6 +390,7 @@ int main(int argc, char** argv) {
   TestMemory();
   TestStreams();
   TestLaunch();
+  TestAlignment();
   TestReports();
   TestScratch();
   TestCode();
