@@ -212,7 +212,7 @@ class Inference {
     ValueLayout& out = plan_.values[value];
     if (type(value).reg_layout) {
       out.layout = Intern(TileLayout::Padded(*type(value).reg_layout, type(value).shape));
-      out.why = "written";
+      out.why = "stated in the program";
     } else {
       Preference& preference = PreferenceOf(value);
       if (!preference.layout) TARSIA_CHECK(ChooseForClass(info, value, preference));
@@ -230,7 +230,7 @@ class Inference {
     if (preference.access_bits == 0) {
       TARSIA_TRY(preference.layout, NaturalLayout(info));
       if (preference.layout && preference.layout->slots() <= kMaxSlots) {
-        preference.why = "what `" + std::string(info.row->mnemonic) + "` makes of its source";
+        preference.why = "from the source of `" + std::string(info.row->mnemonic) + "`";
         return OkStatus();
       }
     }
@@ -285,8 +285,7 @@ class Inference {
     return std::optional<TileLayout>();
   }
 
-  // ---- how each instruction takes and gives its tiles
-  // --------------------------------------------
+  // ---- how each instruction takes and gives its tiles ---------------------------------------
 
   Status PlanInst(size_t i) {
     const ResolvedInst& info = infos_[i];

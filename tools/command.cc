@@ -82,7 +82,7 @@ void Command::Choice(const char* names, std::string* out, std::vector<std::strin
           return colon == std::string::npos ? text == word
                                             : text.starts_with(word.substr(0, colon + 1));
         });
-        return known ? std::string() : "`" + text + "` is none of " + what;
+        return known ? std::string() : "`" + text + "` is not one of " + what;
       })
       ->type_name(what);
 }

@@ -161,25 +161,29 @@ void DeclareOptions(Command* command, CompileRequest* request) {
       "--emit", &request->emit,
       {"ptx", "llvm", "cubin", "sass", "layouts", "facts", "mix", "cost", "cost-json", "cost-html",
        "tsa:PASS"},
-      "The output: PTX (the default), LLVM IR before optimisation, machine code or its text (with "
-      "ptxas and nvdisasm), the layouts of all tiles, what is proven of each access to memory and "
-      "what would help, the number of machine instructions of each class, the cost of a launch by "
-      "line of the program, the program after a pass of the "
-      "compiler");
+      ("The output. ptx: PTX, the default; llvm: LLVM IR before optimisation; cubin, sass: machine "
+       "code and its text (need ptxas and nvdisasm); layouts: the layout of every tile, with the "
+       "reason; facts: what is proven of each access to memory, and what would help; mix: the "
+       "number of machine instructions of each class; cost, cost-json, cost-html: the cost of a "
+       "launch by line of the program; tsa:PASS: the program after a pass of the compiler, one "
+       "of " +
+       PassNames())
+          .c_str());
   command->Values("--arg", "NAME=V", &request->specs.scalars,
-                  "Value of a scalar parameter, for a cost report");
+                  "With --emit cost: value of a scalar parameter");
   command->Values("--in", "PTR=FILE", &request->specs.inputs,
-                  "Contents of a pointer's memory, for a cost report; the default is zeros");
+                  "With --emit cost: contents of a pointer's memory; the default is zeros");
   command->Value("-o,--output", "OUT", &request->out,
                  "The output file; the default is standard output");
   command->Flag("--no-line-info", &request->no_line_info,
                 "Leave out the line information that connects the code to the text");
   command->Values("--without", "PASS", &request->without,
-                  "Leave out a pass that only makes code faster, for --emit tsa:PASS");
+                  "With --emit tsa:PASS: leave out a pass that only makes code faster");
   AddCompileLimit(command, &request->plan.compile_limit);
   command->Flag("--resources", &request->resources,
                 "Print what the machine code needs: registers, spills, shared memory");
-  command->Flag("--time", &request->time, "Print the time of each stage");
+  command->Flag("--time", &request->time,
+                "Print the time of each stage, with --emit tsa:PASS of each pass");
 }
 
 // "" if the options fit each other.
@@ -197,13 +201,15 @@ std::string FindMisuse(const CompileRequest& request) {
 }  // namespace
 
 int Compile(const Args& args) {
-  Command command("compile", "Compiles a kernel for a GPU; this machine needs no GPU.",
-                  {"tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 "
-                   "--target sm_90a -o matmul.ptx",
-                   "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --emit "
-                   "layouts",
-                   "tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
-                   "sm_80 --arg m=64 --emit cost-html -o cost.html"});
+  Command command(
+      "compile", "Compiles a kernel for a GPU. Needs no GPU.",
+      {"tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 "
+       "--target sm_90a -o matmul.ptx",
+       "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --emit "
+       "layouts",
+       "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --emit tsa:simplify",
+       "tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
+       "sm_80 --arg m=64 --emit cost-html -o cost.html"});
   CompileRequest request;
   DeclareOptions(&command, &request);
   if (const auto code = command.Parse(args)) return *code;

@@ -39,6 +39,15 @@ int Refuse(const tarsia_module& module, const Diagnostics& diagnostics) {
 
 }  // namespace
 
+std::string PassNames() {
+  std::string out;
+  for (const compiler::Pass& pass : compiler::AllPasses()) {
+    if (!out.empty()) out += ", ";
+    out += pass.name;
+  }
+  return out;
+}
+
 int TextAfterPass(const tarsia_module* module, const PassRequest& request, std::string* out) {
   const auto target = compiler::FindTarget(request.target);
   if (!target.ok()) return UsageError(target.error());

@@ -15,10 +15,13 @@ struct PassRequest {
   std::string target;
   std::string kernel;                                // "": the only one
   std::vector<std::string> sets;                     // NAME=V
-  std::string last;                                  // the pass after which the program is wanted
+  std::string last;                                  // the last pass that runs
   std::vector<std::string> without;                  // passes to leave out
   std::function<void(std::string_view pass)> after;  // called after each pass
 };
+
+// "build, simplify".
+std::string PassNames();
 
 // Errors are printed on standard error and become exit codes.
 int TextAfterPass(const tarsia_module* module, const PassRequest& request, std::string* out);

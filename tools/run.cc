@@ -248,7 +248,8 @@ void Declare(Command& command, RunRequest* request, std::string* block) {
   command.Value("--device", "D", &request->plan.device, "The device; see `tarsia devices`");
   command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
   command.Flag("--check", &request->check,
-               "Detect races, reads of unwritten bytes, accesses outside a buffer; slow");
+               "On cpu: also detect races, reads of bytes that were never written, and reads of "
+               "asynchronous copies before their wait; slow");
   command.Flag("--time", &request->time,
                "Repeat the launch for up to a second and print the median time");
   command.ValueOrFlag(

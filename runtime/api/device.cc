@@ -41,8 +41,8 @@ const std::vector<Listed>& Devices() {
     const bool gpu = !out.empty() && out.front().is_default;
     out.insert(out.begin(), {"cpu", "the interpreter, on the processor", true, !gpu, true});
     out.push_back({"ptx",
-                   "the PTX emulator, which runs and checks the code that is made: ptx:TARGET, or "
-                   "sm_90a",
+                   "the PTX emulator, which runs and checks compiled code: `ptx` for sm_90a, or "
+                   "`ptx:TARGET`",
                    true, false, false});
     return out;
   }();

@@ -171,8 +171,8 @@ kernel k(%x: ptr<f32>)
             "accesses to memory)\n"
             "  %u : f32[32, 4] layout(shape=[32, 4], modes=[32, 4], spatial=[0], local=[1]) (wide "
             "accesses to memory)\n"
-            "  %r : f32[32] layout(shape=[32], modes=[32], spatial=[0], local=[]) (what "
-            "`reduce.sum` makes of its source)\n");
+            "  %r : f32[32] layout(shape=[32], modes=[32], spatial=[0], local=[]) (from "
+            "the source of `reduce.sum`)\n");
 }
 
 }  // namespace
