@@ -49,35 +49,35 @@ struct Job {
   std::optional<Result<CompiledKernel>> result;
   std::exception_ptr exception;
   std::thread thread;
-  std::shared_ptr<Job> next;  // in Unwanted
+  std::shared_ptr<Job> next;  // in AbandonedJobs
 };
 
 // Cancelled compilations. The process does not end and the library is not unloaded while one runs:
 // that would destroy LLVM's tables under it.
-class Unwanted {
+class AbandonedJobs {
  public:
-  static Unwanted& Get() {
-    static Unwanted unwanted;
-    return unwanted;
+  static AbandonedJobs& Get() {
+    static AbandonedJobs jobs;
+    return jobs;
   }
   // Allocates nothing, because this must not fail.
   void Keep(std::shared_ptr<Job> job) noexcept {
     const std::lock_guard lock(mutex_);
-    Reap();
+    ReleaseFinished();
     job->next = std::move(first_);
     first_ = std::move(job);
   }
   int Count() {
     const std::lock_guard lock(mutex_);
-    Reap();
+    ReleaseFinished();
     int count = 0;
     for (const Job* job = first_.get(); job != nullptr; job = job->next.get()) ++count;
     return count;
   }
 
  private:
-  Unwanted() = default;
-  ~Unwanted() {
+  AbandonedJobs() = default;
+  ~AbandonedJobs() {
     for (Job* job = first_.get(); job != nullptr; job = job->next.get()) {
       job->stop.Set(StopReason::kExit);
     }
@@ -91,8 +91,7 @@ class Unwanted {
       }
     }
   }
-  // Releases the finished ones.
-  void Reap() noexcept {
+  void ReleaseFinished() noexcept {
     for (std::shared_ptr<Job>* at = &first_; *at != nullptr;) {
       if (!(*at)->Done()) {
         at = &(*at)->next;
@@ -153,7 +152,7 @@ Result<CompiledKernel> Compile(const Program& program, Target target, const Comp
   }
   if (!WaitFor(*job, *stop)) {
     job->stop.Set(stop->reason());
-    Unwanted::Get().Keep(std::move(job));
+    AbandonedJobs::Get().Keep(std::move(job));
     return StoppedCompilation(program, *stop);
   }
   job->thread.join();
@@ -161,6 +160,6 @@ Result<CompiledKernel> Compile(const Program& program, Target target, const Comp
   return *std::move(job->result);
 }
 
-int UnwantedCompilations() { return Unwanted::Get().Count(); }
+int AbandonedCompilations() { return AbandonedJobs::Get().Count(); }
 
 }  // namespace tarsia::compiler

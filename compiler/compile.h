@@ -67,7 +67,7 @@ Result<CompiledKernel> Compile(const Program& program, Target target,
 // The error of Compile after a cancellation by `stop`.
 Diagnostic StoppedCompilation(const Program& program, const StopCheck& stop);
 // The number of cancelled compilations that are still running.
-int UnwantedCompilations();
+int AbandonedCompilations();
 
 }  // namespace tarsia::compiler
 

@@ -11,8 +11,8 @@
 namespace tarsia::compiler {
 namespace {
 
-// What an entry is called: the kernel's name, except for the two names that PTX has taken. No
-// kernel's name has a dollar sign.
+// The name of the entry: the kernel's name, except for the two names that PTX reserves. No kernel's
+// name has a dollar sign.
 std::string EntryName(std::string_view kernel) {
   const bool taken = kernel == "_" || kernel == "WARP_SZ";
   return std::string(kernel) + (taken ? "$" : "");

@@ -20,8 +20,8 @@ void Nothing(tile::Form& /*form*/) {}
 
 constexpr Pass kPasses[] = {
     {"build", false, "a program", "the tile form of the same program", &Nothing},
-    {"simplify", true, "the tile form", "nothing is computed in vain or twice in one place",
-     &Simplify},
+    {"simplify", true, "the tile form",
+     "no result is unused, and none is computed twice in one place", &Simplify},
     {"layouts", false, "the tile form",
      "every register tile has a layout, in which the instructions that use it need it",
      &AssignLayouts},

@@ -1,4 +1,4 @@
-// The passes of the middle, in the order in which they run. Each takes a program in tile form
+// The passes over the tile form, in the order in which they run. Each takes a program in tile form
 // (compiler/tile/form.h) and leaves one; after any of them the form can become a program again.
 #ifndef TARSIA_COMPILER_PASS_H_
 #define TARSIA_COMPILER_PASS_H_

@@ -27,27 +27,12 @@ ExprId Folder::FoldNode(ExprId id) {
   const auto children = pool_.children(id);
   std::vector<ExprId> folded(children.begin(), children.end());
   for (ExprId& child : folded) child = Fold(child);
-  switch (node.kind) {
-    case ExprKind::kUnary:
-      return FoldUnary(static_cast<UnaryOp>(node.code), folded[0]);
-    case ExprKind::kBinary:
-      return FoldBinary(static_cast<BinaryOp>(node.code), folded[0], folded[1]);
-    case ExprKind::kCall:
-      return FoldCall(static_cast<Func>(node.code), folded);
-    case ExprKind::kNone:
-    case ExprKind::kValue:
-    case ExprKind::kInt:
-    case ExprKind::kFloat:
-    case ExprKind::kBool:
-    case ExprKind::kDType:
-    case ExprKind::kString:
-    case ExprKind::kName:
-    case ExprKind::kFragment:
-    case ExprKind::kKeyword:
-    case ExprKind::kReplicate:
-    case ExprKind::kList:
-      break;
+  if (node.kind == ExprKind::kUnary) return FoldUnary(static_cast<UnaryOp>(node.code), folded[0]);
+  if (node.kind == ExprKind::kBinary) {
+    return FoldBinary(static_cast<BinaryOp>(node.code), folded[0], folded[1]);
   }
+  if (node.kind == ExprKind::kCall) return FoldCall(static_cast<Func>(node.code), folded);
+  // Every other kind stays what it is, with folded children.
   return pool_.Intern(node.kind, node.code, node.payload, folded);
 }
 

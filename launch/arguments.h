@@ -1,5 +1,5 @@
-// The arguments of a launch, and what is known of it before any block runs. The interpreter and
-// compiled code share this contract.
+// The arguments of a launch, and its properties that are known before any block runs. The
+// interpreter and compiled code share this contract.
 #ifndef TARSIA_LAUNCH_ARGUMENTS_H_
 #define TARSIA_LAUNCH_ARGUMENTS_H_
 

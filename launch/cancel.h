@@ -1,4 +1,4 @@
-// Launches that their caller stopped.
+// Launches that their caller cancelled.
 #ifndef TARSIA_LAUNCH_CANCEL_H_
 #define TARSIA_LAUNCH_CANCEL_H_
 
@@ -8,7 +8,7 @@
 
 namespace tarsia::launch {
 
-// An error where the launch of a program was stopped. `stop` may be null.
+// An error if the launch of a program was cancelled. `stop` may be null.
 Status CheckNotStopped(const Program& program, const StopCheck* stop);
 
 }  // namespace tarsia::launch

@@ -15,11 +15,11 @@
 
 namespace tarsia::launch {
 
-// That an extent of the tile that an instruction makes is outside of 0 to 2^40.
+// The error for an extent, outside of 0 to 2^40, of the tile that an instruction makes.
 Diagnostic ExtentError(const Program& program, const Inst& inst, size_t dimension, int64_t extent);
 
-// Of the tile that one instruction makes. Immutable and thread-safe. Every function wants the
-// program that it was made of; `scalars` are codes by parameter.
+// The size of the tile that one instruction makes. Immutable and thread-safe. Every function takes
+// the program from which it was made; `scalars` are codes by parameter.
 class TileSize {
  public:
   struct Shape {
@@ -29,14 +29,14 @@ class TileSize {
   };
 
   TileSize() = default;
-  // Of the first result of instruction `inst` of the kernel.
+  // The size of the first result of instruction `inst` of the kernel.
   TileSize(const Program& program, size_t inst);
 
   [[nodiscard]] size_t inst() const { return inst_; }
-  // Every extent follows from parameters. Otherwise the shape ends before the first that does not,
-  // and there are no bytes.
+  // Whether every extent follows from parameters. If not, the shape ends before the first extent
+  // that does not, and the bytes are not known.
   [[nodiscard]] bool known() const { return known_; }
-  // Every extent is a number.
+  // Whether every extent is a number.
   [[nodiscard]] bool constant() const { return constant_; }
   [[nodiscard]] size_t rank() const { return extents_.size(); }
 

@@ -49,7 +49,7 @@ struct Channel {
   spdlog::logger logger{"tarsia", sink};
 };
 
-std::atomic<int> wanted_level{kOff};
+std::atomic<int> enabled_level{kOff};
 std::atomic<Channel*> channel{nullptr};
 std::mutex set_mutex;
 
@@ -65,15 +65,15 @@ void SetLogCallback(tarsia_log_fn callback, void* user, tarsia_log_level level) 
   const bool off = callback == nullptr || level == TARSIA_LOG_OFF;
   to->logger.set_level(off ? spdlog::level::off : ToSpdlog(level));
   to->sink->Set(off ? nullptr : callback, user);
-  wanted_level.store(off ? kOff : static_cast<int>(level), std::memory_order_relaxed);
+  enabled_level.store(off ? kOff : static_cast<int>(level), std::memory_order_relaxed);
 }
 
-bool LogWanted(tarsia_log_level level) {
-  return static_cast<int>(level) >= wanted_level.load(std::memory_order_relaxed);
+bool IsLogEnabled(tarsia_log_level level) {
+  return static_cast<int>(level) >= enabled_level.load(std::memory_order_relaxed);
 }
 
 void Log(tarsia_log_level level, std::string_view message) noexcept {
-  if (!LogWanted(level)) return;
+  if (!IsLogEnabled(level)) return;
   Channel* const to = channel.load(std::memory_order_acquire);
   if (to == nullptr) return;
   try {

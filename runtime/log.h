@@ -12,7 +12,7 @@ namespace tarsia::api {
 // May throw std::bad_alloc. Thread-safe.
 void SetLogCallback(tarsia_log_fn callback, void* user, tarsia_log_level level);
 // Whether a message of this level reaches the callback. Costs one relaxed load. Thread-safe.
-bool LogWanted(tarsia_log_level level);
+bool IsLogEnabled(tarsia_log_level level);
 // Hands a message to the callback. Never throws. Thread-safe.
 void Log(tarsia_log_level level, std::string_view message) noexcept;
 

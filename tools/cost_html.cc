@@ -10,8 +10,7 @@
 namespace tarsia::tools {
 namespace {
 
-// ---- classes of instructions, by colour
-// ----------------------------------------------------------
+// ---- classes of instructions, by colour -----------------------------------------------------
 
 struct Group {
   std::string_view css;
@@ -75,8 +74,7 @@ Groups GroupsOf(const CostLine& line) {
   return groups;
 }
 
-// ---- pieces of HTML
-// ------------------------------------------------------------------------------
+// ---- pieces of HTML -------------------------------------------------------------------------
 
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark;
@@ -173,8 +171,7 @@ std::string Card(std::string_view value, std::string_view what, bool bad = false
                      value, what);
 }
 
-// ---- the page
-// ------------------------------------------------------------------------------------
+// ---- the page -------------------------------------------------------------------------------
 
 // Which columns are not empty, and the largest number of each column with bars.
 struct Scale {

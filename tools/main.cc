@@ -87,7 +87,7 @@ int CloseStandardOutput(int code) {
 
 // The process does not wait for a compilation that took too long.
 int Leave(int code) {
-  if (compiler::UnwantedCompilations() == 0) return code;
+  if (compiler::AbandonedCompilations() == 0) return code;
   std::fflush(nullptr);
   std::_Exit(code);
 }

@@ -12,16 +12,16 @@
 
 namespace tarsia::tools {
 
-bool WantsColor() {
-  static const bool wants = isatty(STDERR_FILENO) == 1 && Environment("NO_COLOR").empty();
-  return wants;
+bool IsColorTerminal() {
+  static const bool result = isatty(STDERR_FILENO) == 1 && Environment("NO_COLOR").empty();
+  return result;
 }
 
 namespace {
 
 void PrintLabelled(std::string_view label, const char* color, std::string_view message) {
   const std::string shown = Printable(message, Keep::kNewlines);
-  if (WantsColor()) {
+  if (IsColorTerminal()) {
     fmt::print(stderr, "tarsia: {}{}:\x1b[0m {}\n", color, label, shown);
   } else {
     fmt::print(stderr, "tarsia: {}: {}\n", label, shown);
@@ -40,7 +40,7 @@ void PrintWarning(std::string_view message) { PrintLabelled("warning", "\x1b[1;3
 void PrintNote(std::string_view message) { PrintLabelled("note", "\x1b[1;36m", message); }
 
 void PrintError(const Diagnostic& error, const SourceFile& source) {
-  const std::string text = Render(error, source, WantsColor());
+  const std::string text = Render(error, source, IsColorTerminal());
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -60,7 +60,7 @@ bool LacksConstants(const tarsia_diagnostics* diagnostics) {
 
 void PrintDiagnostics(const tarsia_diagnostics* diagnostics) {
   tarsia_blob* text = nullptr;
-  if (tarsia_diagnostics_render(diagnostics, WantsColor(), &text) != TARSIA_STATUS_OK) return;
+  if (tarsia_diagnostics_render(diagnostics, IsColorTerminal(), &text) != TARSIA_STATUS_OK) return;
   const Handle<tarsia_blob> owned(text);
   std::fwrite(tarsia_blob_data(text), 1, tarsia_blob_size(text), stderr);
   if (LacksConstants(diagnostics)) {

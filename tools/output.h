@@ -12,8 +12,8 @@
 
 namespace tarsia::tools {
 
-// Whether standard error is a terminal for colours (NO_COLOR is not set).
-bool WantsColor();
+// Whether standard error is a terminal and NO_COLOR is not set.
+bool IsColorTerminal();
 // `tarsia: error: message`, and a line of help if there is one.
 void PrintError(std::string_view message, std::string_view help = "");
 void PrintWarning(std::string_view message);

@@ -59,8 +59,7 @@ class Walk {
     Scalar(inst);
   }
 
-  // ---- scalars
-  // -------------------------------------------------------------------------------------
+  // ---- scalars ------------------------------------------------------------------------------
 
   void Scalar(const ResolvedInst& inst) {
     if (inst.results.size() == 0) return;
@@ -93,8 +92,7 @@ class Walk {
     return relations().Truncated((relations().*combine)(*x, *y), type);
   }
 
-  // ---- control
-  // -------------------------------------------------------------------------------------
+  // ---- control ------------------------------------------------------------------------------
 
   void Loop(size_t number) {
     const ResolvedInst& inst = Of(number);
@@ -110,7 +108,7 @@ class Walk {
     });
   }
 
-  // What is found out meanwhile holds only there.
+  // Facts that `body` adds are forgotten afterwards.
   template <typename Body>
   void Inside(const Body& body) {
     const size_t views = views_.size();
@@ -121,7 +119,7 @@ class Walk {
     for (; views_.size() > views; views_.pop_back()) windows_.erase(views_.back());
   }
 
-  // start + step * turn, or any integer between start and stop.
+  // start + step * iteration, or any integer between start and stop.
   LinearForm Counter(uint32_t value, const LinearForm& start, const LinearForm& stop,
                      const LinearForm& step) {
     const std::string name = "%" + std::string(program_.kernel().ValueName(value));
@@ -133,9 +131,9 @@ class Walk {
       const __int128 last = (static_cast<__int128>(to.hi) - 1 - from.lo) / steps.lo;
       const auto most = static_cast<int64_t>(std::clamp<__int128>(last, 0, INT64_MAX));
       const bool plain = start == LinearForm() && steps.lo == 1;
-      const LinearForm turn =
-          relations().NewSymbol(Facts::Between(0, most), plain ? name : "turn(" + name + ")");
-      i = LinearForm::Combine(1, start, steps.lo, turn);
+      const LinearForm iteration =
+          relations().NewSymbol(Facts::Between(0, most), plain ? name : "iteration(" + name + ")");
+      i = LinearForm::Combine(1, start, steps.lo, iteration);
     }
     if (!i) i = relations().NewSymbol({}, name);
     if (steps.lo > 0) {
@@ -168,7 +166,7 @@ class Walk {
     };
     side(number + 1, otherwise, true);
     side(otherwise, inst.end, false);
-    // What ends with `exit` goes no further.
+    // Code after the `if` runs only if the side that ends with `exit` did not run.
     if (Exits(number + 1, otherwise)) forms_.Assume(condition, false);
     if (Exits(otherwise, inst.end)) forms_.Assume(condition, true);
   }
@@ -185,8 +183,7 @@ class Walk {
     return last == end - 1;
   }
 
-  // ---- memory
-  // --------------------------------------------------------------------------------------
+  // ---- memory -------------------------------------------------------------------------------
 
   LinearForm Extent(const ConcreteType& type, size_t d) {
     if (type.shape[d] >= 0) return LinearForm::Constant(type.shape[d]);

@@ -1,5 +1,5 @@
-// What is proven of each access to a tile in memory, from relations between the scalars of a
-// program: which of its elements exist, and ranges and divisors of its indices.
+// What is proven of each access to a tile in memory: which of its elements exist, and ranges and
+// divisors of its indices. The proofs use relations between the scalars of a program (relations.h).
 #ifndef TARSIA_COMPILER_FACTS_PROGRAM_FACTS_H_
 #define TARSIA_COMPILER_FACTS_PROGRAM_FACTS_H_
 
@@ -12,17 +12,17 @@
 
 namespace tarsia::compiler {
 
-// Of an access of `count` elements along one dimension. Indices count from the beginning of the
+// An access of `count` elements along one dimension. Indices count from the beginning of the
 // whole tile, not of a slice of it; those that exist are low <= i < high.
 struct IndexFacts {
   int64_t count = 0;
   Facts first;              // the index of the first element
   bool above_low = false;   // all elements are at least `low`
   bool below_high = false;  // all elements are below `high`
-  // For people; only where they are asked for.
+  // Texts for a report; empty unless CollectProgramFacts was called with `text`.
   std::string first_text;
   std::string high_text;
-  std::string advice;  // what would prove `below_high`; empty if nothing is known to
+  std::string advice;  // what would prove `below_high`; empty if no such assumption is known
 };
 
 struct AccessFacts {
@@ -34,16 +34,16 @@ struct AccessFacts {
 struct ProgramFacts {
   std::vector<AccessFacts> accesses;  // in the order of the program
 
-  // Null: nothing is known.
+  // Null: nothing is known of this access.
   [[nodiscard]] const AccessFacts* Find(size_t inst, size_t operand) const;
 };
 
-// They hold in every block of every launch that the host accepts. `text`: with the parts for
-// people.
+// The facts hold in every block of every launch that the host accepts. `text`: also write the texts
+// of IndexFacts.
 ProgramFacts CollectProgramFacts(const Program& program, bool text = false);
 
-// For each access by its line: what is proven along each dimension, what is not, and what would
-// help.
+// The report of `--emit facts`: for each access, by line, what is proven along each dimension, what
+// is not, and which assumption would prove it.
 std::string FactsText(const Program& program);
 
 }  // namespace tarsia::compiler

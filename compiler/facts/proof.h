@@ -42,7 +42,7 @@ class Proof {
   bool Search(const LinearForm& sum, int depth);
 
   static constexpr int kMaxDepth = 5;
-  static constexpr int kMaxSteps = 6000;  // looks at a known sum
+  static constexpr int kMaxSteps = 6000;  // visits of a known sum
   const std::vector<SymbolRange>& ranges_;
   const std::vector<LinearForm>& known_;
   int steps_ = 0;

@@ -27,8 +27,7 @@ std::optional<LinearForm> Sum(const LinearForm& x, int64_t factor, const LinearF
 
 }  // namespace
 
-// ---- symbols
-// -------------------------------------------------------------------------------------
+// ---- symbols --------------------------------------------------------------------------------
 
 LinearForm Relations::NewSymbol(const Facts& facts, std::string name) {
   if (facts.IsExact()) return LinearForm::Constant(facts.lo);
@@ -70,8 +69,7 @@ LinearForm Relations::Opaque(const Key& key, const Facts& facts) {
   return out;
 }
 
-// ---- arithmetic
-// ----------------------------------------------------------------------------------
+// ---- arithmetic -----------------------------------------------------------------------------
 
 bool Relations::FitsIn64Bits(const LinearForm& x) {
   const Interval by_range = IntervalOf(x, state_.ranges);
@@ -224,8 +222,7 @@ LinearForm Relations::Truncated(const LinearForm& x, DType type) {
   return Opaque({Op::kTruncated, Canonical(x), key}, compiler::Truncated(facts, type));
 }
 
-// ---- what is made known
-// --------------------------------------------------------------------------
+// ---- what is made known ---------------------------------------------------------------------
 
 void Relations::AssumeLess(const LinearForm& x, const LinearForm& y, int64_t margin) {
   const auto difference = Sum(Canonical(y), -1, Canonical(x));
@@ -293,8 +290,7 @@ void Relations::Substitute(uint32_t symbol, const LinearForm& value) {
   for (const LinearForm& form : known) AssumeNonNegative(form);
 }
 
-// ---- proofs
-// --------------------------------------------------------------------------------------
+// ---- proofs ---------------------------------------------------------------------------------
 
 bool Relations::ProvesLessEqual(const LinearForm& x, const LinearForm& y, int64_t margin) {
   const auto difference = Sum(Canonical(y), -1, Canonical(x));
@@ -352,8 +348,7 @@ Facts Relations::FactsOf(const LinearForm& x) const {
   return out;
 }
 
-// ---- scopes and text
-// -----------------------------------------------------------------------------
+// ---- scopes and text ------------------------------------------------------------------------
 
 Relations::Mark Relations::Here() const { return {state_}; }
 

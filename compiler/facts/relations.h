@@ -42,21 +42,21 @@ class Relations {
   // Cut to the low bits of an integer type.
   LinearForm Truncated(const LinearForm& x, DType type);
 
-  // Makes known. What contradicts something known is ignored or makes anything provable.
+  // Adds a relation. If it contradicts what is known, it is ignored or makes anything provable.
   void AssumeLessEqual(const LinearForm& x, const LinearForm& y) { AssumeLess(x, y, 0); }
   void AssumeLess(const LinearForm& x, const LinearForm& y) { AssumeLess(x, y, 1); }
   void AssumeEqual(const LinearForm& x, const LinearForm& y);
 
-  // What is true for all values of the symbols for which all that is known holds. False: not
-  // proven.
+  // Whether a relation is proven for all values of the symbols that satisfy every known relation.
+  // False: not proven.
   bool ProvesLessEqual(const LinearForm& x, const LinearForm& y, int64_t margin = 0);
   bool ProvesLess(const LinearForm& x, const LinearForm& y) { return ProvesLessEqual(x, y, 1); }
   [[nodiscard]] bool IsMultipleOf(const LinearForm& x, int64_t n) const;
   // A range and a divisor of the value.
   [[nodiscard]] Facts FactsOf(const LinearForm& x) const;
 
-  // A scope: Return forgets what was made known, and the operations made, since Here. Values that
-  // were made in between must not be used any more.
+  // A scope: Return forgets the relations and the operations that were added since Here. Values
+  // that were made in between must not be used any more.
   struct Mark;
   [[nodiscard]] Mark Here() const;
   void Return(Mark mark);

@@ -59,8 +59,7 @@ void ScalarForms::Leave(Relations::Mark mark, size_t written) {
   for (; written_.size() > written; written_.pop_back()) forms_[written_.back()].reset();
 }
 
-// ---- expressions
-// ---------------------------------------------------------------------------------
+// ---- expressions ----------------------------------------------------------------------------
 
 LinearForm ScalarForms::OfNode(const ScalarNode& node,
                                const std::vector<std::optional<LinearForm>>& made) {
@@ -140,8 +139,7 @@ std::optional<LinearForm> ScalarForms::Element(const Operand& operand, DType typ
   return cut;
 }
 
-// ---- conditions
-// ----------------------------------------------------------------------------------
+// ---- conditions -----------------------------------------------------------------------------
 
 void ScalarForms::Assume(ExprId condition, bool holds) {
   const ScalarExpr& expr = program_.scalar(condition);

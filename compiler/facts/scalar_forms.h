@@ -14,28 +14,28 @@ namespace tarsia::compiler {
 
 class ScalarForms {
  public:
-  // Knows what every launch checks of the scalar parameters.
+  // Starts with what every launch checks of the scalar parameters.
   explicit ScalarForms(const Program& program);
 
   Relations& relations() { return relations_; }
-  // An integer scalar. One that several instructions assign is another symbol at every use.
+  // An integer scalar. If several instructions assign it, each use is a new symbol.
   LinearForm Read(uint32_t value);
   // An integer expression in 64 bits.
   LinearForm Evaluate(ExprId id);
   // An operand as an integer of a type; nothing if it may be rounded.
   std::optional<LinearForm> Element(const Operand& operand, DType type);
-  // What the one instruction that assigns it gives.
+  // Sets the form of a scalar that only one instruction assigns.
   void Write(uint32_t value, const LinearForm& form);
-  // The index of a loop, within the loop.
+  // Sets the form of a loop counter, within the loop.
   void Bind(uint32_t value, const LinearForm& form);
-  // From here on the condition holds, or does not.
+  // The condition holds, or does not hold, from here on.
   void Assume(ExprId condition, bool holds);
 
   // The index of the block along an axis, and the number of blocks.
   LinearForm Block(int axis);
   LinearForm Grid(int axis) const { return grid_[axis]; }
 
-  // What holds only in a block of instructions.
+  // While it lives, new knowledge holds only in a block of instructions.
   class Scope {
    public:
     explicit Scope(ScalarForms& forms)

@@ -6,9 +6,9 @@
 
 namespace tarsia::compiler {
 
-// Removes what need not be computed, and moves what need not be computed here: copies, results that
-// are already there, constants in indices, bounds and conditions, results that nothing uses, and
-// operations that are the same in every turn of a loop. Touches no memory and no effect.
+// Replaces copies, repeated operations on the same operands, and constants in indices, bounds and
+// conditions; moves operations that do not change within a loop in front of it; removes results
+// that nothing uses. Leaves accesses to memory and operations with effects as they are.
 void Simplify(tile::Form& form);
 
 }  // namespace tarsia::compiler

@@ -4,11 +4,12 @@
 //
 // - A value is defined once: by a parameter, a result of an operation, or an argument of a region.
 //   It is visible after its definition, in the region of its definition and in the regions inside.
-// - What an author assigns again is carried. A `for` or `while` takes `inits`; they are the first
+// - A variable that the author assigns again is carried. A `for` or `while` takes `inits`; they are
+// the first
 //   values of the arguments of its region, whose `yields` are their next values; its results are
 //   their last ones. An `if` takes nothing; its results are the `yields` of the region that ran.
 // - The first argument of the region of a `for` is its counter; the carried ones follow. The
-//   condition of a `while` is computed before each turn, from the arguments of its region.
+//   condition of a `while` is computed before each iteration, from the arguments of its region.
 // - A region whose last operation ends the block of threads yields nothing.
 // - Indices, bounds, conditions and other scalar expressions stay expressions, whose `%value`
 //   leaves are values of the form. Two expressions are equal if their ids are.

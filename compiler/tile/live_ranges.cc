@@ -79,7 +79,7 @@ class Finder {
     }
   }
 
-  // What a loop uses from outside must last through all of its turns.
+  // What a loop uses from outside stays live through all of its iterations.
   void AddUse(ValueId value, RegionId region, uint32_t place) {
     const RegionId home = out_.definition[value].region;
     while (region != home) {

@@ -1,4 +1,4 @@
-// Where each value of a tile form is needed.
+// The live ranges of the values of a tile form.
 #ifndef TARSIA_COMPILER_TILE_LIVE_RANGES_H_
 #define TARSIA_COMPILER_TILE_LIVE_RANGES_H_
 
@@ -10,7 +10,7 @@
 
 namespace tarsia::compiler::tile {
 
-// Both ends belong to it.
+// From `begin` to `end`, both included.
 struct Interval {
   uint32_t begin = 0;
   uint32_t end = 0;

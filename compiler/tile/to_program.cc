@@ -184,8 +184,8 @@ class Writer {
     Add(draft, nullptr);
   }
 
-  // Copies that happen at once, one after another. What still has to be read is not written; in a
-  // cycle one variable is saved first.
+  // Makes simultaneous copies one after another. A variable is not written while another copy still
+  // has to read it; in a cycle one variable is saved first.
   void WriteCopies(std::vector<Copy> copies, Location location) {
     std::vector<ExprId> from;
     for (const Copy& copy : copies) from.push_back(Number(copy.from));

@@ -90,7 +90,7 @@ class Assigner {
   // Whether the operation is reached from the body: its regions know their places.
   [[nodiscard]] bool Alive(const Operation& op) const { return live_.end[op.region[0]] != 0; }
 
-  // The result of a loop is its argument after the last turn: they never overlap.
+  // The result of a loop is its argument after the last iteration: they never overlap.
   void JoinResults() {
     ForEachBlock([&](OpId id) {
       const Operation& op = form_.ops[id];

@@ -35,9 +35,9 @@ class Trivia {
     }
   }
 
-  // Appends the comments before the item of a line and the blank line before it. `first`: it is the
-  // first of its block, which has no blank line before it.
-  void Before(uint32_t line, int indent, bool first, std::string& out) {
+  // Appends the comments before the item of a line and the blank line before it, and forgets them.
+  // `first`: the item is the first of its block, which has no blank line before it.
+  void TakeLeading(uint32_t line, int indent, bool first, std::string& out) {
     const auto found = leading_.find(line);
     if (found != leading_.end()) {
       for (const Line& comment : found->second) {
@@ -50,8 +50,8 @@ class Trivia {
     }
     if (!first && BlankAbove(line)) out += '\n';
   }
-  // The comment after the item of a line; taken once.
-  std::string Behind(uint32_t line) {
+  // Returns the comment after the item of a line, and forgets it.
+  std::string TakeTrailing(uint32_t line) {
     const auto found = trailing_.find(line);
     if (found == trailing_.end()) return "";
     std::string text = " " + found->second;
@@ -85,7 +85,7 @@ class Printer {
       PrintKernel(kernel, first);
       first = false;
     }
-    if (trivia_ != nullptr) trivia_->Before(UINT32_MAX, 0, first, out_);
+    if (trivia_ != nullptr) trivia_->TakeLeading(UINT32_MAX, 0, first, out_);
   }
 
   void SetKernel(const Kernel& kernel) { kernel_ = &kernel; }
@@ -157,18 +157,18 @@ class Printer {
   std::string_view Text(StringId id) const { return module_.pool.strings()[id]; }
 
   void Begin(uint32_t line, int indent, bool first) {
-    if (trivia_ != nullptr) trivia_->Before(line, indent, first, out_);
+    if (trivia_ != nullptr) trivia_->TakeLeading(line, indent, first, out_);
     out_.append(static_cast<size_t>(indent), ' ');
   }
   void End(uint32_t line) {
-    if (trivia_ != nullptr) out_ += trivia_->Behind(line);
+    if (trivia_ != nullptr) out_ += trivia_->TakeTrailing(line);
     out_ += '\n';
   }
 
   void PrintKernel(const Kernel& kernel, bool first) {
     const uint32_t line = kernel.location.line;
     // Two kernels are always separated by one blank line, which is already written.
-    if (trivia_ != nullptr) trivia_->Before(line, 0, true, out_);
+    if (trivia_ != nullptr) trivia_->TakeLeading(line, 0, true, out_);
     static_cast<void>(first);
     out_ += "kernel ";
     out_ += Text(kernel.name);
@@ -189,7 +189,7 @@ class Printer {
     Begin(0, 0, true);
     out_ += "{\n";
     PrintBlock(kernel, 0, kernel.code.size(), 2);
-    if (trivia_ != nullptr) trivia_->Before(kernel.close_line, 2, true, out_);
+    if (trivia_ != nullptr) trivia_->TakeLeading(kernel.close_line, 2, true, out_);
     out_ += '}';
     End(kernel.close_line);
   }
@@ -296,7 +296,7 @@ class Printer {
 
   // Comments at the end of a block are inside of it.
   void Close(uint32_t line, int indent) {
-    if (trivia_ != nullptr) trivia_->Before(line, indent + 2, true, out_);
+    if (trivia_ != nullptr) trivia_->TakeLeading(line, indent + 2, true, out_);
     out_.append(static_cast<size_t>(indent), ' ');
   }
 

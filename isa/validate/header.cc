@@ -49,7 +49,7 @@ void HeaderChecker::CheckConstantValue(const Constant& constant, ExprId value, c
   }
 }
 
-// ---- parameters and what holds of them -------------------------------------------------------
+// ---- parameters, requirements, assumptions ---------------------------------------------------
 
 void HeaderChecker::CheckParameter(uint32_t index) {
   const Parameter& param = context_.kernel().params[index];

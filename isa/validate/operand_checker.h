@@ -7,7 +7,7 @@
 
 namespace tarsia {
 
-// Every function is false after an error.
+// Every function returns false after an error.
 class OperandChecker {
  public:
   OperandChecker(KernelContext& context, Expressions& expressions, Scopes& scopes,

@@ -1,4 +1,4 @@
-// How much shared memory the block of a kernel takes.
+// The shared memory that a block of a kernel needs.
 #ifndef TARSIA_ISA_VALIDATE_SHARED_MEMORY_H_
 #define TARSIA_ISA_VALIDATE_SHARED_MEMORY_H_
 
@@ -6,17 +6,17 @@
 
 namespace tarsia {
 
-// Tiles lie one after the other, each alive to the end of its block of code.
+// Tiles lie one after the other; each lives until the end of its block of code.
 class SharedMemory {
  public:
   SharedMemory(KernelContext& context, Expressions& expressions)
       : context_(context), expressions_(expressions) {}
 
-  // One more tile is alive, which the instruction makes.
+  // Adds the tile that the instruction makes.
   void Add(const Inst& inst, const ValueType& type);
-  // The bytes of the tiles that are alive.
+  // The bytes of the tiles that are live.
   [[nodiscard]] int64_t now() const { return now_; }
-  // Of the tiles that are alive, those remain that took the first `bytes`.
+  // Ends the lifetime of the tiles above the first `bytes`.
   void ShrinkTo(int64_t bytes) { now_ = bytes; }
   // Reports a kernel that needs more than there is.
   void CheckPeak();

@@ -1,4 +1,4 @@
-// Layouts of tiles: whether they go with the tile, and with each other.
+// Checks that layouts fit their tiles, and agree with each other.
 #ifndef TARSIA_ISA_VALIDATE_TILE_LAYOUTS_H_
 #define TARSIA_ISA_VALIDATE_TILE_LAYOUTS_H_
 
@@ -9,14 +9,14 @@
 
 namespace tarsia {
 
-// Every function is false after an error.
+// Every function returns false after an error.
 class TileLayouts {
  public:
-  // `warps`: of the kernel, where they are known.
+  // `warps`: of the kernel, if they are known.
   TileLayouts(KernelContext& context, Expressions& expressions, std::optional<int64_t> warps)
       : context_(context), expressions_(expressions), warps_(warps) {}
 
-  // The layouts in the type of a result are of the right kind, and go with its shape and elements.
+  // The layouts in the type of a result are of the right kind, and fit its shape and elements.
   bool Check(const Inst& inst, const ValueType& type);
   // Two written layouts are the same; `what_a` and `what_b` name them in the message.
   bool Agree(const Inst& inst, ExprId a, const std::string& what_a, ExprId b,

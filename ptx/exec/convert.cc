@@ -162,8 +162,7 @@ Handler ExtendFor(const Inst& inst) {
   return ForInteger(kept, [&]<typename T>(T) -> Handler { return ExtendFrom<T>(inst); });
 }
 
-// ---- the common cases that round, without other modifiers
-// ----------------------------------------
+// ---- the common cases that round, without other modifiers -----------------------------------
 
 // From f32 in its own register to 16 bits, to nearest.
 template <FloatFormat kInto>

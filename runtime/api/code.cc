@@ -26,7 +26,7 @@ tarsia_status MakeCode(const tarsia_module& module, const std::string& kernel,
   options.line_info = line_info;
   auto code = runtime::Code::Make(*program, target, options, stop);
   if (!code.ok()) return RejectOne(module, code.TakeError(), errors);
-  if (LogWanted(TARSIA_LOG_DEBUG)) {
+  if (IsLogEnabled(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("code of {} for {}", kernel, Row(target).name));
   }
   *out = new tarsia_code{*std::move(code)};

@@ -144,7 +144,7 @@ tarsia_status ReadRequest(const tarsia_plan* plan, const tarsia_arg* args, size_
 tarsia_status Finish(const tarsia_plan& plan, Result<runtime::LaunchResult> result,
                      tarsia_report** report) {
   if (!result.ok()) return FailLaunch(plan, result.TakeError(), report);
-  if (LogWanted(TARSIA_LOG_DEBUG)) {
+  if (IsLogEnabled(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("{}: {} blocks in {} us", plan.text.name,
                                       result->report.blocks, result->nanoseconds / 1000));
   }

@@ -44,7 +44,7 @@ tarsia_status MakePlan(const tarsia_module* module, std::shared_ptr<runtime::Dev
   if (!ready.ok()) return RejectOne(*module, ready.TakeError(), errors);
   KernelText text = Describe(*program);
   auto checks = launch::LaunchTemplate::Make(*program);
-  if (LogWanted(TARSIA_LOG_DEBUG)) {
+  if (IsLogEnabled(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("plan of {} on {}", kernel, device->name()));
   }
   *out = new tarsia_plan{module->source,    *std::move(program), std::move(checks),

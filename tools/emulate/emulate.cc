@@ -147,7 +147,7 @@ std::string ErrorsJson(const Diagnostics& diagnostics) {
 
 int Reject(const EmulateRequest& request, const Loaded& loaded, const Diagnostics& diagnostics) {
   if (request.json) PrintOut(ErrorsJson(diagnostics));
-  const std::string errors = diagnostics.Render(loaded.source, WantsColor());
+  const std::string errors = diagnostics.Render(loaded.source, IsColorTerminal());
   std::fwrite(errors.data(), 1, errors.size(), stderr);
   return kRejected;
 }

@@ -28,12 +28,12 @@ class AccessEmitter {
   // After Load: the words that hold the codes, as they were read, if those are the words of `bits`
   // (slot by slot); else nothing.
   [[nodiscard]] Slots WordsOf(const BitLayout& bits) const;
-  // Each element once, by its first holder; what does not exist is dropped.
+  // Stores each element once, by its first holder, and only where it exists.
   void Store(const Slots& slots, CachePolicy cache);
 
-  // For what moves otherwise.
+  // For accesses that this class does not emit.
   TileAddresses& addresses() { return addresses_; }
-  // Of the byte where an element begins.
+  // The address of the byte where an element begins.
   Address ByteAddress(int64_t slot) { return addresses_.PlaceOf(slot).byte; }
   [[nodiscard]] const AccessWidth& width() const { return width_; }
 

@@ -17,16 +17,16 @@
 
 namespace tarsia::compiler {
 
-// The elements of a memory tile that a register tile stands for.
+// The elements of a memory tile that an access moves from or to a register tile.
 struct TileWindow {
   const MemoryTile& memory;
   LayoutId layout = kNoLayout;
-  const TileLayout& tile;  // that of the number
+  const TileLayout& tile;  // that of `layout`
   // By dimension: the root index of the register tile's element 0.
   std::vector<IndexValue> root = {};
   int axis = -1;  // along it, slot i has the index axis_indices[i] (i64) instead
   Slots axis_indices = {};
-  const AccessFacts* proven = nullptr;  // null: nothing besides the facts of indices
+  const AccessFacts* proven = nullptr;  // null: only the facts of `root`
 
   // Whether all indices of the tile along a dimension are known to be at least the first index that
   // exists, or below the end.
@@ -44,11 +44,12 @@ AccessWidth WidthOf(const TileWindow& window);
 // The dimension along which elements follow each other in memory; -1: none that is known.
 int ContiguousDim(const MemoryTile& memory);
 
-// Of a packed memory tile. The layout C with C * T = the register tile's layout, where T is that of
-// a packed tile and the register tile begins at a multiple of T's shape: then each thread reads
-// whole words as they lie, and the slot of each bit is known.
+// For a packed memory tile: the layout C with C * T = the register tile's layout, where T is the
+// layout of one packed tile. Nothing if there is none, or if the register tile does not begin at a
+// multiple of T's shape. With it each thread reads whole words, and the slot of each bit is known.
 std::optional<RegLayout> OuterLayout(const TileWindow& window);
-// Whether of each packed tile all elements exist or none, and all belong to the register tile.
+// Whether every packed tile either exists as a whole or not at all, and lies within the register
+// tile.
 bool PackedTilesAreWhole(const TileWindow& window);
 
 }  // namespace tarsia::compiler

@@ -1,4 +1,4 @@
-// What the kernel is launched with (compiler/entry.h) as values.
+// The arguments of the kernel (compiler/entry.h) as LLVM values.
 #ifndef TARSIA_COMPILER_LLVM_CODE_ARGUMENTS_H_
 #define TARSIA_COMPILER_LLVM_CODE_ARGUMENTS_H_
 
@@ -11,7 +11,7 @@ namespace tarsia::compiler {
 
 class Arguments {
  public:
-  // Of `entry` it changes the alignments that pointers must have.
+  // Changes the required alignments of pointers in `entry`.
   Arguments(FunctionBuilder& function, CompiledKernel& entry) : f_(function), entry_(entry) {}
 
   // i64 address of a pointer parameter, and the bytes that it is a multiple of.

@@ -78,8 +78,7 @@ void BitMerger::MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* 
   b_.SetInsertPoint(done);
 }
 
-// ---- codes of fewer than 8 bits
-// ------------------------------------------------------------------
+// ---- codes of fewer than 8 bits -------------------------------------------------------------
 
 void BitMerger::Begin() {
   if (!MayHaveTail()) return;
@@ -118,8 +117,7 @@ void BitMerger::End() {
   f_.If(b_.CreateICmpNE(mask, f_.Int32(0)), [&] { MergeTail(mask); });
 }
 
-// ---- memory that ends within a word
-// --------------------------------------------------------------
+// ---- memory that ends within a word ---------------------------------------------------------
 
 // A word that reaches beyond the buffer is not touched as a whole.
 bool BitMerger::MayHaveTail() const {

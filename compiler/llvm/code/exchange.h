@@ -1,4 +1,4 @@
-// Elements that change threads: by shuffles within a warp, else through scratch in shared memory.
+// Moves elements between threads: by shuffles within a warp, else through scratch in shared memory.
 #ifndef TARSIA_COMPILER_LLVM_CODE_EXCHANGE_H_
 #define TARSIA_COMPILER_LLVM_CODE_EXCHANGE_H_
 
@@ -26,15 +26,15 @@ class Exchange {
   // a place is not read the result is unspecified. `codes` are integers of `bytes` bytes.
   Slots Codes(const Slots& codes, int bytes, int64_t count, std::span<const Place> put,
               std::span<const Place> get);
-  // The same of elements of a type.
+  // The same for elements of a type.
   Slots Elements(const Slots& slots, DType type, int64_t count, std::span<const Place> put,
                  std::span<const Place> get);
   // From one layout to another of as many elements, in row-major order if the shapes differ.
   Slots Convert(const Slots& slots, DType type, LayoutId from, LayoutId to);
 
-  // The integer of 8 to 64 bits that the thread whose lane differs by `mask` has.
+  // Returns `code` of the thread whose lane is this lane ^ mask; an integer of 8 to 64 bits.
   llvm::Value* ShuffleXor(llvm::Value* code, int mask);
-  // What thread 0 has, in all threads. `code` is an integer of 8 to 64 bits.
+  // Returns `code` of thread 0 in all threads; an integer of 8 to 64 bits.
   llvm::Value* FromThreadZero(llvm::Value* code);
 
  private:

@@ -66,9 +66,8 @@ class FunctionBuilder {
   // What follows is the code of a line of the source.
   void SetLine(Location location);
 
-  // ---- instructions
-  // ------------------------------------------------------------------------------ Of i1 values;
-  // null stands for true.
+  // ---- instructions -------------------------------------------------------------------------
+  // Of i1 values; null stands for true.
   llvm::Value* And(llvm::Value* a, llvm::Value* c);
   llvm::Value* CallIntrinsic(unsigned id, llvm::ArrayRef<llvm::Type*> types,
                              llvm::ArrayRef<llvm::Value*> arguments, bool convergent = false);
@@ -76,8 +75,7 @@ class FunctionBuilder {
   llvm::Value* ReadRegister(unsigned id);
   void Barrier();
 
-  // ---- threads
-  // -----------------------------------------------------------------------------------
+  // ---- threads ------------------------------------------------------------------------------
   [[nodiscard]] int64_t threads() const { return threads_; }  // of a block
   llvm::Value* Thread() { return thread_; }                   // i32, in the block
   llvm::Value* LinearBlock();                                 // i64, x fastest

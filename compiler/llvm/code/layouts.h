@@ -13,8 +13,8 @@
 
 namespace tarsia::compiler {
 
-// The row-major number of an element: the part that the thread gives (i32) and the part that the
-// slot gives. Their sum is the number.
+// The row-major number of an element: the sum of a part that depends on the thread (i32) and a part
+// that depends on the slot.
 struct LinearIndex {
   llvm::Value* thread = nullptr;
   int64_t slot = 0;
@@ -32,7 +32,7 @@ class Layouts {
   // Elements of the true shape.
   [[nodiscard]] int64_t ElementCount(LayoutId layout) const;
 
-  // i32: the part of an element's index along `dim` that the thread gives.
+  // i32: the part of an element's index along `dim` that depends on the thread.
   llvm::Value* ThreadIndex(LayoutId layout, int dim);
   // i32: the index of the slot's element along `dim`.
   llvm::Value* ElementIndex(LayoutId layout, int64_t slot, int dim);

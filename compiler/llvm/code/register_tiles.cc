@@ -63,8 +63,7 @@ Slots RegisterTiles::Convert(const Slots& slots, DType type, LayoutId from, Layo
   return out;
 }
 
-// ---- words of codes
-// ------------------------------------------------------------------------------
+// ---- words of codes -------------------------------------------------------------------------
 
 // Words are worth keeping where a recipe reads them: codes in lanes always, others if an
 // instruction gives them as words.

@@ -22,10 +22,10 @@ class Reports {
         arguments_(arguments),
         records_(records) {}
 
-  // The number of a new record. Errors: more records than numbers.
+  // The number of a new record. Errors: too many records.
   Result<uint32_t> Add(ReportRecord record);
-  // Thread 0 takes room for an entry of the record. Gives all threads its address (i64), 0 where
-  // there is no room.
+  // Thread 0 reserves an entry of the record. Returns its address (i64) in all threads; 0 if there
+  // is no room.
   llvm::Value* TakeEntry(uint32_t record, uint64_t bytes);
   // Ends the block with the record's failure unless `holds` (i1, the same in all threads).
   // `detail` (i64), if given, is the one element of the record's entry.

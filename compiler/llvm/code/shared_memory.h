@@ -15,18 +15,20 @@ class SharedMemory {
   SharedMemory(const Program& program, const SharedPlan& plan, FunctionBuilder& function);
 
   [[nodiscard]] const SharedTile& Tile(uint32_t value) const { return *plan_.Find(value); }
-  // i32 address of what the block has.
+  // i32 address of the block's shared memory.
   llvm::Value* Base();
-  // Waits until no thread uses what was in memory that a new tile takes.
+  // A barrier before a new tile takes memory that threads may still use for an earlier one.
   void AwaitReuse();
 
   // i32 address of the scratch.
   llvm::Value* Scratch();
-  // How many of so many bytes of scratch there is room for.
+  // The bytes of scratch that a use gets which asks for `wanted` bytes.
   [[nodiscard]] uint64_t ScratchRoom(uint64_t wanted) const;
-  // So many bytes are used, from the start of the scratch.
+  // Notes that `bytes` of the scratch are used, from its start.
   void TakeScratch(uint64_t bytes);
-  [[nodiscard]] uint64_t scratch_bytes() const { return scratch_bytes_; }  // the most taken
+  [[nodiscard]] uint64_t scratch_bytes() const {
+    return scratch_bytes_;
+  }  // the most that one use takes
 
  private:
   const SharedPlan& plan_;

@@ -68,8 +68,7 @@ llvm::Value* TileAddresses::StoreMask(int64_t slot) {
   return f_.And(mask, layouts_.IsFirstHolder(window_.layout));
 }
 
-// ---- offsets in elements
-// -------------------------------------------------------------------------
+// ---- offsets in elements --------------------------------------------------------------------
 
 // A value, and a constant for what is known of strides. The value of slots that differ only by
 // constants is one.
@@ -119,8 +118,7 @@ llvm::Value* TileAddresses::ModesOffset(int64_t slot) {
   return out;
 }
 
-// ---- addresses
-// -----------------------------------------------------------------------------------
+// ---- addresses ------------------------------------------------------------------------------
 
 llvm::Value* TileAddresses::Swizzled(llvm::Value* byte) {
   for (const Swizzle& swizzle : memory_.swizzles) {

@@ -20,7 +20,8 @@ class TileAddresses {
 
   // i1, or null for always: whether the slot's element exists in memory.
   llvm::Value* Exists(int64_t slot);
-  // Besides, whether it is the register tile's, and this thread its first holder.
+  // The mask of a load: the element also belongs to the register tile. The mask of a store: this
+  // thread is also its first holder.
   llvm::Value* LoadMask(int64_t slot);
   llvm::Value* StoreMask(int64_t slot);
 
@@ -31,9 +32,9 @@ class TileAddresses {
     llvm::Value* bit = nullptr;  // i32, 0 to 7: where in the byte; null: elements of whole bytes
   };
   Place PlaceOf(int64_t slot);
-  // By dimension, i64.
+  // The root indices of the slot's element by dimension, i64.
   std::vector<llvm::Value*> RootIndices(int64_t slot);
-  // Of a byte (i64) of the root.
+  // The address of a byte (i64) of the root.
   Address AddressOf(llvm::Value* byte);
 
  private:

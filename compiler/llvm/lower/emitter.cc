@@ -30,8 +30,7 @@ Emitter::Emitter(const Program& program, const LayoutPlan& plan, const SharedPla
       memory_tiles_(program),
       reports_(function_, memory_, exchange_, arguments_, compiled_.records) {}
 
-// ---- the walk over the instructions
-// --------------------------------------------------------------
+// ---- the walk over the instructions ---------------------------------------------------------
 
 Status Emitter::EmitKernel() {
   TARSIA_CHECK(EmitBlock(0, kernel().code.size()));
@@ -58,8 +57,7 @@ Status Emitter::EmitInst(size_t number) {
   return status;
 }
 
-// ---- the instruction
-// -----------------------------------------------------------------------------
+// ---- the instruction ------------------------------------------------------------------------
 
 ReportRecord Emitter::NewRecord(ReportRecord::Kind kind) const {
   ReportRecord record;

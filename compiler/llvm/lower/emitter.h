@@ -62,8 +62,7 @@ class Emitter {
   MemoryTiles& memory_tiles() { return memory_tiles_; }
   Reports& reports() { return reports_; }
 
-  // ---- the instruction
-  // ---------------------------------------------------------------------------
+  // ---- the instruction ----------------------------------------------------------------------
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Kernel& kernel() const { return program_.kernel(); }
   [[nodiscard]] Target target() const { return target_; }

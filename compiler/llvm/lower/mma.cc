@@ -63,8 +63,7 @@ Status TensorCoreDot(Emitter& e, const MmaSelection& selection) {
   return OkStatus();
 }
 
-// ---- scalar arithmetic
-// ---------------------------------------------------------------------------
+// ---- scalar arithmetic ----------------------------------------------------------------------
 
 class ScalarDot {
  public:

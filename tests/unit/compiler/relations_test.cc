@@ -15,8 +15,7 @@ namespace {
 
 LinearForm Number(int64_t x) { return LinearForm::Constant(x); }
 
-// ---- nothing false is proven
-// ---------------------------------------------------------------------
+// ---- nothing false is proven ----------------------------------------------------------------
 
 // A value beside what it is for each choice of the symbols.
 struct Value {
@@ -205,8 +204,7 @@ TEST(Relations, ProveNothingFalse) {
   EXPECT_GT(proven, 30000);
 }
 
-// ---- what kernels need
-// ---------------------------------------------------------------------------
+// ---- what kernels need ----------------------------------------------------------------------
 
 class Kernels : public testing::Test {
  protected:

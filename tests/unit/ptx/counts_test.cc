@@ -462,8 +462,7 @@ TEST(Counts, EveryRowHasAClass) {
   }
 }
 
-// ---- the rules, by themselves
-// --------------------------------------------------------------------
+// ---- the rules, by themselves ---------------------------------------------------------------
 
 WarpAccess Strided(uint32_t mask, uint32_t bytes, uint64_t first, uint64_t stride) {
   WarpAccess access{mask, bytes, {}};
