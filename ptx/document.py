@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints docs/ptx.md: what of PTX the emulator runs, from the tables in this folder.
+"""Prints docs/ptx.md, the list of the PTX that the emulator runs, from the tables in this folder.
 
 usage: python3 ptx/document.py [--check FILE]
 
@@ -14,19 +14,23 @@ FOLDER = pathlib.Path(__file__).parent / "table"
 WIDTH = 96
 
 HEAD = """<!-- Made by `python3 ptx/document.py > docs/ptx.md` from ptx/*/*.def. Do not edit. -->
-# What of PTX the emulator runs
+# The PTX that the emulator runs
 
-Every form of every instruction that [the emulator](emulator.md) takes; a word, a type or an operand
-that is not here is an error that names it. PTX of any version up to 9.x is read.
+This page lists every form of every instruction that [the emulator](emulator.md) accepts. A modifier, a
+type or an operand that is not listed is an error. The emulator reads PTX of any version up to 9.x.
 
-`[..]` may be left out, `a|b` is one of both, `*` stands for a number. Words after a blank may stand
-in any order, as ptxas has it; types, state spaces, layouts (`.row`, `.col`) and operations (`.and`,
-`.popc`) keep theirs among themselves. Those before it stand as shown. `d` is a destination, `a`,
-`b`, `c`.. are sources, `p` a predicate, `{a..}` a list of registers; after a colon stands the
-type of an operand that has one of its own. `.parts` are halves (`.h10`) or bytes (`.b3210`) by
-number. Behind `since` stand the first target and version of PTX that have the form, then the words
-of it that came later: in a module of an older target or version they are errors too. `sm_90a` is
-that target alone, `sm_90a+` it and any later one with a suffix.
+| notation | meaning |
+|---|---|
+| `[..]` | an optional part |
+| `a\\|b` | one of the alternatives |
+| `*` | a number |
+| modifiers directly after the mnemonic | they have this order |
+| modifiers after a blank | they may have any order, as in ptxas; but types, state spaces, layouts (`.row`, `.col`) and operations (`.and`, `.popc`) keep their order among themselves |
+| `d`; `a`, `b`, `c`, ..; `p`; `{a..}` | a destination; sources; a predicate; a list of registers |
+| `:type` | the type of an operand, if it is not that of the instruction |
+| `.parts` | halves (`.h10`) or bytes (`.b3210`), by number |
+| `since` | the first target and version of PTX that have the form, and then the modifiers of the form that were added later. In a module of an older target or version they are errors |
+| `sm_90a`, `sm_90a+` | only this target; this target and all later ones with a suffix |
 
 Not covered: textures and surfaces, `multimem`, `tcgen05`, sparse matrices (`mma.sp`,
 `wgmma.mma_async.sp`), `mma.m8n8k4` of f16, im2col, video instructions on one value.

@@ -11,21 +11,21 @@ constexpr std::string_view kHead =
     R"(<!-- Made by `tarsia isa --markdown > docs/isa.md` from isa/isa.def. Do not edit. -->
 # Instructions
 
-A program describes what one thread block does to tiles. An instruction acts on a whole tile; the
-layout says which thread holds which element. Scalars are the same in all threads of a block. How
-text is written is in [syntax.md](syntax.md), element types in [dtypes.md](dtypes.md), layouts in
-[layouts.md](layouts.md). `tarsia isa MNEMONIC` prints one entry of this page.
+A program describes what one thread block does to tiles. An instruction acts on a whole tile; a
+layout assigns the elements of the tile to threads. Scalars are the same in all threads of a block.
+[syntax.md](syntax.md) describes the text of programs, [dtypes.md](dtypes.md) the element types, and
+[layouts.md](layouts.md) the layouts. `tarsia isa MNEMONIC` prints one entry of this page.
 
 ## How to read this
 
-`%value` is a result, a plain word an operand, `[..]` around a word means that it may be left out.
-After `:` stands what the annotation must say; it may always say more, as long as that agrees with
-what is inferred, and may fix the layout of any register result. *Scalar* means a scalar value or a
-scalar expression of constants. `source[index, ..]` is a place in a memory tile: one index per
-dimension, exact in 64 bits.
+`%value` is a result, and a plain word is an operand. A part in `[..]` is optional. After `:` comes
+what the annotation must state. It may state more, if that agrees with what is inferred, and it may
+fix the layout of any register result. *Scalar* means a scalar value or a scalar expression of
+constants. `source[index, ..]` is a position in a memory tile: one index per dimension, exact in 64
+bits.
 
-- A read that reaches outside of a view's shape yields all-zero bits there; a write outside is
-  dropped. No byte beyond the view's last is ever touched.
+- A read outside of a view's shape yields all-zero bits; a write outside has no effect. No byte after
+  the view's last byte is ever accessed.
 - A register tile is a variable: assigning it again keeps its type.
 - *Codes* are the numbers in bytecode. They are never changed and never reused.
 
@@ -33,9 +33,9 @@ dimension, exact in 64 bits.
 
 | what | rule |
 |---|---|
-| which types | arithmetic on i8 to i64, u8 to u64, f16, bf16, f32, f64; `fma` and `dot` on c32 and c64 too; every other type is loaded, stored, moved and cast |
-| integers | wrap; x / 0 is all ones, and the least value / -1 is itself; a shift by the width or more gives 0, or the sign for `shr` of a signed type |
-| floats | one rounding per operation, to nearest, ties to even; subnormals are honoured; no a * b + c is contracted unless `fma` is written or the kernel says `fast`; if one operand of `min` or `max` is a NaN, they return the other one |
+| which types | arithmetic on i8 to i64, u8 to u64, f16, bf16, f32, f64; `fma` and `dot` on c32 and c64 too; all other types can be loaded, stored, moved and cast |
+| integers | results wrap; x / 0 is all ones, and the least value / -1 is itself; a shift by the width or more gives 0, or the sign for `shr` of a signed type |
+| floats | one rounding per operation, to nearest, ties to even; subnormals are honoured; a * b + c is contracted only in `fma` and in kernels with `fast`; if one operand of `min` or `max` is a NaN, they return the other one |
 | approximations | the column *error* below: the largest error in units in the last place; 0 is exact or correctly rounded |
 | accumulation | `dot` of f16, bf16, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` of f16 and bf16 accumulates in f32; the order of additions is free, everything else is not |
 | bool | one byte in memory, 0 or 1 |
@@ -49,13 +49,13 @@ struct FamilyText {
 constexpr FamilyText kFamilyTexts[] = {
     {Family::kControl, "Control",
      "Block and grid indices, scalars, loops, branches. Control flow is the same for all threads "
-     "of "
-     "a block."},
+     "of a block."},
     {Family::kMemory, "Memory",
      "Views of pointers, memory of the block, loads and stores, asynchronous copies, atomics."},
     {Family::kShape, "Shape", "The same elements under another shape or layout."},
     {Family::kElementwise, "Elementwise",
-     "One result element from the elements at the same place. Tiles of one instruction have the "
+     "Each result element depends on the operands' elements at the same indices. Tiles of one "
+     "instruction have the "
      "same shape; a scalar counts as a tile of equal elements. If all operands are scalars, the "
      "result is a scalar."},
     {Family::kConvert, "Conversion", "From any type to any other."},
@@ -67,15 +67,15 @@ constexpr FamilyText kFamilyTexts[] = {
 std::string RowEntry(const InstRow& row) {
   std::string out =
       fmt::format("\n### `{}`\n\n    {}\n\n{}\n", row.mnemonic, Signature(row), Wrap(row.doc, 100));
-  if (row.operands.size() + row.attrs.size() != 0) out += "\n";
+  const std::string annotation = AnnotationText(row.annotation);
+  if (row.operands.size() + row.attrs.size() != 0 || !annotation.empty()) out += "\n";
   for (const OperandRow& operand : row.operands) {
     out += fmt::format("- `{}`: {}\n", operand.name, OperandText(operand));
   }
   for (const Attr attr : row.attrs) {
     out += fmt::format("- `{}`: {}\n", AttributeText(attr), Row(attr).doc);
   }
-  const std::string annotation = AnnotationText(row.annotation);
-  if (!annotation.empty()) out += fmt::format("- `: type` says {}\n", annotation);
+  if (!annotation.empty()) out += fmt::format("- `: type`: {}\n", annotation);
   return out;
 }
 

@@ -60,7 +60,7 @@ std::string KindText(const OperandRow& operand) {
     case OperandKind::kTile:
       return "a register tile";
     case OperandKind::kOptionalTile:
-      return "a register tile, may be left out,";
+      return "an optional register tile";
     case OperandKind::kTileOrExpr:
       return "a register tile or a scalar";
     case OperandKind::kExpr:
@@ -74,11 +74,11 @@ std::string KindText(const OperandRow& operand) {
     case OperandKind::kMemoryTile:
       return std::string(DescribeMemory(operand));
     case OperandKind::kElement:
-      return fmt::format("a place in {}", DescribeMemory(operand));
+      return fmt::format("a position in {}", DescribeMemory(operand));
     case OperandKind::kSource:
       return "a pointer or a tile of any space";
     case OperandKind::kText:
-      return "a text in quotes";
+      return "a string in quotes";
   }
   return "";
 }
@@ -111,7 +111,7 @@ std::string AnnotationText(Annotation annotation) {
     case Annotation::kNoType:
       break;
     case Annotation::kTypeIfExpr:
-      return "the element type, where a scalar expression is assigned";
+      return "the element type, if a scalar expression is assigned";
     case Annotation::kDTypeType:
       return "the element type";
     case Annotation::kShapeType:
@@ -121,7 +121,7 @@ std::string AnnotationText(Annotation annotation) {
     case Annotation::kLayoutType:
       return "the shape and the layout";
     case Annotation::kFullType:
-      return "the element type and the shape, and the space where there is a choice";
+      return "the element type and the shape, and the space if several are possible";
   }
   return "";
 }
@@ -186,7 +186,7 @@ std::string IsaList() {
     }
     out += fmt::format("  {}\n", Signature(row));
   }
-  return out + "\n`tarsia isa MNEMONIC` says what one does.\n";
+  return out + "\n`tarsia isa MNEMONIC` describes one instruction.\n";
 }
 
 std::string IsaJson() {
