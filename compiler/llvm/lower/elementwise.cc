@@ -2,6 +2,9 @@
 // itself. A scalar is a tile of one slot.
 #include "compiler/llvm/lower/lower.h"
 
+#include <algorithm>
+#include <cassert>
+
 namespace tarsia::compiler {
 namespace {
 
@@ -12,6 +15,8 @@ size_t ResultSlots(Emitter& e) {
 }
 
 void Finish(Emitter& e, const Slots& slots, const Facts& facts = {}) {
+  assert(std::find(slots.begin(), slots.end(), nullptr) == slots.end() &&
+         "a table of compiler/llvm/element/arithmetic.cc lacks this instruction");
   if (e.inst_layouts().result[0] == kNoLayout) {
     e.scalars().Write(e.inst().results[0], slots[0], facts);
   } else {
