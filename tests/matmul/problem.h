@@ -35,7 +35,7 @@ struct Problem {
   harness::Tensor x;      // [m, k]
   harness::Tensor w;      // [k, n]
   harness::Tensor scale;  // [k / group, n], if group > 0
-  harness::Tensor zero;   // likewise, if zero_points
+  harness::Tensor zero;   // the zero points, if zero_points
   harness::Expectation expected;
 };
 

@@ -155,7 +155,7 @@ void PartialTile(TileFunction<T> function, Tile<T> t, size_t rows, size_t column
   }
 }
 
-// --- packing: [k, columns] of B into rows of `width` elements, zeros behind `columns` ---
+// --- packing: [k, columns] of B into rows of `width` elements, zeros after `columns` ---
 
 template <typename T>
 void PackSame(const T* b, size_t b_stride, size_t k, size_t columns, size_t width, T* panel) {

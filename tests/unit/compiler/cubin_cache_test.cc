@@ -79,7 +79,7 @@ TEST_F(CubinCacheTest, NoticesEveryChangedByteAndEveryLength) {
     Write(File(), damaged);
     EXPECT_FALSE(Found(cache)) << "byte " << i;
     Write(File(), whole.substr(0, i));
-    EXPECT_FALSE(Found(cache)) << "cut behind " << i;
+    EXPECT_FALSE(Found(cache)) << "cut after " << i;
   }
   Write(File(), whole + "x");
   EXPECT_FALSE(Found(cache));

@@ -588,7 +588,7 @@ TEST(Bytecode, DamageIsNoticed) {
       CheckDamaged(Sealed(good.substr(0, size)), accepted);
     }
   }
-  EXPECT_GT(accepted, 100) << "the damage is such that nothing behind it is tried";
+  EXPECT_GT(accepted, 100) << "the damage hides everything after it";
 }
 
 }  // namespace
