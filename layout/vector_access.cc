@@ -18,7 +18,7 @@ constexpr int64_t kMaxPlaces = int64_t{1} << 12;
 // no two elements of a tile are neighbours by accident.
 constexpr int64_t kOpenStride = 1000003;
 
-Status CheckFacts(const MemLayout& tensor, const AccessFacts& facts) {
+Status CheckFacts(const MemLayout& tensor, const AddressFacts& facts) {
   const auto rank = static_cast<size_t>(tensor.rank());
   for (const Extents* list : {&facts.index_multiples, &facts.stride_multiples}) {
     if (!list->empty() && list->size() != rank) {
@@ -91,7 +91,7 @@ int BytesDividing(int64_t bits) {
 }  // namespace
 
 Result<int> WidestAccess(const RegLayout& tile, const MemLayout& tensor, int bits,
-                         const AccessFacts& facts) {
+                         const AddressFacts& facts) {
   TARSIA_CHECK(CheckFacts(tensor, facts));
   if (tile.rank() != tensor.rank()) {
     return MakeDiagnostic(diag::kAccessShape, {}, ToString(tile.shape()), ToString(tensor.shape()));

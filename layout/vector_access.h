@@ -12,7 +12,7 @@
 
 namespace tarsia {
 
-struct AccessFacts {
+struct AddressFacts {
   int64_t pointer_alignment = 16;  // bytes that divide the address of the tensor
   // The tile begins at any index that is a multiple of these, one per dimension, and lies within
   // the tensor. Empty: at the origin; 0 in a dimension: at its beginning.
@@ -27,7 +27,7 @@ struct AccessFacts {
 // 0 where bits must be moved one by one. Errors: those of TileAccess, ranks that differ, negative
 // facts, strides said to be open where modes or packing fix them.
 Result<int> WidestAccess(const RegLayout& tile, const MemLayout& tensor, int bits,
-                         const AccessFacts& facts);
+                         const AddressFacts& facts);
 
 }  // namespace tarsia
 

@@ -183,7 +183,7 @@ void DeclareOptions(Command* command, CompileRequest* request) {
   command->Flag("--resources", &request->resources,
                 "Print what the machine code needs: registers, spills, shared memory");
   command->Flag("--time", &request->time,
-                "Print the time of each stage, with --emit tsa:PASS of each pass");
+                "Print the time of each stage, and with --emit tsa:PASS of each pass");
 }
 
 // "" if the options fit each other.

@@ -149,7 +149,7 @@ int ShowAddress(const Command& command, const LayoutRequest& request, const MemL
 // Prints the widest access for all places where the tile may begin.
 int ShowWidest(const Command& command, const LayoutRequest& request, const RegLayout& tile,
                const MemLayout& layout, int bits) {
-  AccessFacts facts;
+  AddressFacts facts;
   std::vector<int64_t> align;
   if (request.align && (!ParseNumbers(*request.align, &align) || align.size() != 1)) {
     return command.Misuse("--align " + *request.align + ": one number of bytes is required");

@@ -17,7 +17,7 @@ using testing::RandomModel;
 using testing::Reg;
 using testing::Seed;
 
-int Widest(const char* tile, const char* tensor, int bits, const AccessFacts& facts = {}) {
+int Widest(const char* tile, const char* tensor, int bits, const AddressFacts& facts = {}) {
   const auto out = WidestAccess(Reg(tile), Memory(tensor), bits, facts);
   EXPECT_TRUE(out.ok()) << (out.ok() ? "" : out.error().message);
   return out.ok() ? *out : -1;
@@ -93,7 +93,7 @@ TEST(VectorAccessTest, AgreesWithEveryPlace) {
     const MemLayout tensor = Memory(tensors[below(6)]);
     if (tile.shape()[0] > 24 || tile.shape()[1] > 32) continue;
     const int bits = widths[below(4)];
-    AccessFacts facts;
+    AddressFacts facts;
     facts.pointer_alignment = int64_t{1} << below(6);
     facts.index_multiples = {below(9), int64_t{1} << below(5)};
     const auto widest = WidestAccess(tile, tensor, bits, facts);
@@ -133,7 +133,7 @@ TEST(VectorAccessTest, PackedTensors) {
 }
 
 TEST(VectorAccessTest, Refusals) {
-  const auto error = [](const char* tile, const char* tensor, const AccessFacts& facts) {
+  const auto error = [](const char* tile, const char* tensor, const AddressFacts& facts) {
     return WidestAccess(Reg(tile), Memory(tensor), 16, facts).error().info;
   };
   EXPECT_EQ(error("local(4)", "row_major(4, 4)", {}), &diag::kAccessShape);
