@@ -78,7 +78,7 @@ class LaunchTemplate {
   Status CheckAssumptions(const Program& program, const uint64_t* scalars) const;
   Status CheckExtents(const Program& program, const uint64_t* scalars) const;
   Status CheckViews(const Program& program, std::span<const Argument> args,
-                    const LaunchShape& shape) const;
+                    const LaunchShape& launch) const;
 
   std::array<ScalarExpr, 3> grid_ = {ScalarExpr::Constant(1), ScalarExpr::Constant(1),
                                      ScalarExpr::Constant(1)};

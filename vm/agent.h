@@ -30,7 +30,7 @@ class Agent final : public Resumable {
   RunState Resume() override;
   [[nodiscard]] const WaitCondition* waiting() const override { return waiting_; }
   [[nodiscard]] std::string Place() const override;
-  [[nodiscard]] Diagnostic TakeError() { return std::move(*error_); }
+  [[nodiscard]] Diagnostic TakeError() { return *std::move(error_); }
   [[nodiscard]] uint64_t executed() const { return executed_; }
 
   // ---- for EXECs: control ------------------------------------------------------------------

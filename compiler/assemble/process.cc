@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <new>
+#include <system_error>
 
 #include "compiler/diagnostics.h"
 #include "support/temporary_file.h"
@@ -172,7 +173,8 @@ Result<ProcessOutput> RunProcess(const std::string& path, const std::vector<std:
       out.ok && err.ok ? Beginning(out, err).Spawn(path, argv.data(), &process) : errno;
   if (error == ENOMEM) throw std::bad_alloc();
   if (error != 0) {
-    return MakeDiagnostic(diag::kToolFailed, Location(), path, std::strerror(error));
+    return MakeDiagnostic(diag::kToolFailed, Location(), path,
+                          std::generic_category().message(error));
   }
   Child child(process);
   out.CloseEnd(1);

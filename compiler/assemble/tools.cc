@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "compiler/diagnostics.h"
@@ -62,7 +63,8 @@ Result<ScratchFile> ScratchFile::Make(std::string_view suffix, std::string_view 
       std::string(!folder.empty() ? folder : "/tmp") + "/tarsia-XXXXXX" + std::string(suffix);
   const int file = mkostemps(path.data(), static_cast<int>(suffix.size()), O_CLOEXEC);
   if (file < 0) {
-    return MakeDiagnostic(diag::kScratchFile, Location(), "make", path, std::strerror(errno));
+    return MakeDiagnostic(diag::kScratchFile, Location(), "make", path,
+                          std::generic_category().message(errno));
   }
   ScratchFile scratch((TemporaryFile(path)));
   bool ok = true;
@@ -73,7 +75,8 @@ Result<ScratchFile> ScratchFile::Make(std::string_view suffix, std::string_view 
   }
   const int error = errno;
   if (close(file) == 0 && ok) return scratch;
-  return MakeDiagnostic(diag::kScratchFile, Location(), "write", path, std::strerror(error));
+  return MakeDiagnostic(diag::kScratchFile, Location(), "write", path,
+                        std::generic_category().message(error));
 }
 
 Result<std::string> ScratchFile::Read() const {
@@ -89,7 +92,8 @@ Result<std::string> ScratchFile::Read() const {
   const int error = errno;
   if (file != nullptr) std::fclose(file);
   if (ok) return text;
-  return MakeDiagnostic(diag::kScratchFile, Location(), "read", path(), std::strerror(error));
+  return MakeDiagnostic(diag::kScratchFile, Location(), "read", path(),
+                        std::generic_category().message(error));
 }
 
 }  // namespace tarsia::compiler

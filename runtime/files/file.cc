@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "runtime/diagnostics.h"
@@ -21,7 +22,7 @@ namespace {
 constexpr size_t kChunk = size_t{1} << 20;
 
 Diagnostic FileError(const DiagInfo& info, const std::string& name, int error) {
-  return MakeDiagnostic(info, Location(), name, std::strerror(error));
+  return MakeDiagnostic(info, Location(), name, std::generic_category().message(error));
 }
 
 // Reads until `size` bytes or the end; returns the bytes read, or -1 with errno.

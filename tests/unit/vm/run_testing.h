@@ -19,7 +19,8 @@
 namespace tarsia::vm {
 
 // A program from text with one kernel `k`; fails the test with the diagnostics if there is none.
-inline std::optional<Program> Compile(std::string_view text, std::vector<Binding> bindings = {}) {
+inline std::optional<Program> Compile(std::string_view text,
+                                      const std::vector<Binding>& bindings = {}) {
   const SourceFile source("test.tsa", std::string(text));
   Diagnostics diagnostics;
   std::optional<Module> module = Parse(source, diagnostics);
