@@ -12,7 +12,7 @@ constexpr CountInfo kInfos[] = {
 #undef PTX_COUNT
 };
 
-void Add(const InstructionCounts& one, LineCounts* line) {
+void AddCounts(const InstructionCounts& one, LineCounts* line) {
   line->counts += one.counts;
   line->classes[static_cast<size_t>(one.kind)] += one.counts.warp_instructions;
 }
@@ -28,7 +28,7 @@ std::vector<LineCounts> Group(const std::vector<InstructionCounts>& all, const F
     LineCounts& line = lines[place];
     line.file = place.first;
     line.line = place.second;
-    Add(one, &line);
+    AddCounts(one, &line);
   }
   std::vector<LineCounts> list;
   list.reserve(lines.size());
@@ -47,7 +47,7 @@ Counts& Counts::operator+=(const Counts& other) {
 
 LineCounts LaunchCounts::Total() const {
   LineCounts total;
-  for (const InstructionCounts& one : instructions) Add(one, &total);
+  for (const InstructionCounts& one : instructions) AddCounts(one, &total);
   return total;
 }
 

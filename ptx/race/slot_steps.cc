@@ -103,7 +103,7 @@ bool IsCovered(const AccessRecord& added, bool across, std::span<const Entry> en
 }
 
 // Adds an access and drops what it makes superfluous.
-void Add(const AccessRecord& added, bool across, Entries* entries) {
+void AddEntry(const AccessRecord& added, bool across, Entries* entries) {
   if (IsCovered(added, across, entries->all())) return;
   AccessRecord fresh = added;
   entries->Filter([&](Entry* entry) {
@@ -163,7 +163,7 @@ Slot SlotSteps::Next(const Slot& slot, const AccessRecord& added, const Standing
         return !entry->seen || !IsSubset(entry->record.bytes, added.bytes) ||
                (across && entry->record.inst != added.inst);
       });
-      Add(added, across, &entries);
+      AddEntry(added, across, &entries);
       break;
   }
   if (entries.all().size() > Trail::kMost + 1) entries.ForgetOne();
