@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "compiler/solve/pairwise.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
@@ -16,6 +15,8 @@ using tile::Operation;
 
 // Of the tables that the solver builds.
 constexpr size_t kMostEntries = 1 << 14;
+// More than any kernel costs.
+constexpr Cost kForbidden = Cost{1} << 50;
 
 LayoutNumber NumberAt(const DotWay& way, Port port) {
   if (port == Port::Operand(0)) return way.a;
@@ -158,12 +159,19 @@ class Pricing {
 LayoutChoice ChooseLayouts(const Form& form, const LayoutGraph& graph) {
   LayoutChoice out;
   out.candidates = FindLayoutCandidates(form, graph);
-  const PairwiseProblem problem = Pricing(form, graph, out.candidates).Run();
-  PairwiseChoice best = Minimise(problem, kMostEntries);
+  out.problem = Pricing(form, graph, out.candidates).Run();
+  PairwiseChoice best = Minimise(out.problem, kMostEntries);
   out.chosen = std::move(best.chosen);
   out.cost = best.cost;
   out.exact = best.exact;
   return out;
+}
+
+std::optional<Cost> CostWithout(const LayoutChoice& choice, uint32_t variable) {
+  if (choice.problem.own[variable].size() < 2) return std::nullopt;
+  PairwiseProblem others = choice.problem;
+  others.own[variable][choice.chosen[variable]] += kForbidden;
+  return Minimise(others, kMostEntries).cost;
 }
 
 std::optional<TileLayout> LayoutNeeded(const LayoutGraph& graph, const LayoutChoice& choice,

@@ -1,0 +1,18 @@
+// What the pass `layouts` decides, for people.
+#ifndef TARSIA_COMPILER_PASSES_LAYOUT_REPORT_H_
+#define TARSIA_COMPILER_PASSES_LAYOUT_REPORT_H_
+
+#include <string>
+
+#include "compiler/tile/form.h"
+
+namespace tarsia::compiler {
+
+// For each register tile of a form before the pass: its layout, who asked for it, and what the
+// kernel would cost more with the best other one; and each conversion. Costs are in issue slots of a
+// warp (compiler/cost/cost.h).
+std::string LayoutReport(const tile::Form& form);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_PASSES_LAYOUT_REPORT_H_
