@@ -24,7 +24,7 @@ constexpr Pass kPasses[] = {
      "no result is unused, and none is computed twice in one place", &Simplify},
     {"layouts", false, "the tile form",
      "every register tile has a layout, in which the instructions that use it need it",
-     &AssignLayouts},
+     &AssignLayouts, &FindLayoutFault},
 };
 
 // "build, simplify".
@@ -39,7 +39,7 @@ std::string Names(bool only_optional) {
 
 void Verify(const Pass& pass, const tile::Form& form) {
 #ifndef NDEBUG
-  const std::string fault = tile::FindFault(form);
+  const std::string fault = FindFaultAfter(pass, form);
   if (fault.empty()) return;
   fmt::print(stderr, "the tile form is wrong after the pass `{}`: {}\n", pass.name, fault);
   std::abort();
@@ -52,6 +52,12 @@ void Verify(const Pass& pass, const tile::Form& form) {
 }  // namespace
 
 std::span<const Pass> AllPasses() { return kPasses; }
+
+std::string FindFaultAfter(const Pass& pass, const tile::Form& form) {
+  std::string fault = tile::FindFault(form);
+  if (fault.empty() && pass.fault != nullptr) fault = pass.fault(form);
+  return fault;
+}
 
 Result<const Pass*> FindPass(std::string_view name) {
   for (const Pass& pass : kPasses) {

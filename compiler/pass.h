@@ -22,10 +22,15 @@ struct Pass {
   std::string_view needs;     // what must hold before
   std::string_view promises;  // what holds afterwards
   void (*run)(tile::Form& form) = nullptr;
+  // The first exception to what it promises, for tests; null: its text is all there is.
+  std::string (*fault)(const tile::Form& form) = nullptr;
 };
 
 // The first one is `build`, which makes the form.
 std::span<const Pass> AllPasses();
+// The first fault of a form after a pass: of the form (tile/verify.h), or of what the pass
+// promises. Empty if there is none.
+std::string FindFaultAfter(const Pass& pass, const tile::Form& form);
 // By name; the error lists the passes.
 Result<const Pass*> FindPass(std::string_view name);
 // Success if all names are of optional passes; the error lists these.

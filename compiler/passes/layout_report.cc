@@ -75,8 +75,7 @@ class Report {
 
   void AddTile(ValueId value) {
     const uint32_t variable = graph_.of_value[value];
-    const LayoutCandidate& chosen =
-        choice_.candidates.of[variable][choice_.chosen[variable]];
+    const LayoutCandidate& chosen = choice_.candidates.of[variable][choice_.chosen[variable]];
     const ConcreteType& type = form_.TypeOf(value);
     out_ += fmt::format("  %{} : {}{} {} ({}", NameOf(value), DTypeName(type.dtype),
                         tarsia::ToString(type.shape), ToString(choice_.LayoutOf(variable)),

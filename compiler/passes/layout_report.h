@@ -9,8 +9,8 @@
 namespace tarsia::compiler {
 
 // For each register tile of a form before the pass: its layout, who asked for it, and what the
-// kernel would cost more with the best other one; and each conversion. Costs are in issue slots of a
-// warp (compiler/cost/cost.h).
+// kernel would cost more with the best other one; and each conversion. Costs are in issue slots of
+// a warp (compiler/cost/cost.h).
 std::string LayoutReport(const tile::Form& form);
 
 }  // namespace tarsia::compiler

@@ -13,6 +13,10 @@ namespace tarsia::compiler {
 // instruction needs a tile in another layout it inserts `convert_layout`. Deterministic.
 void AssignLayouts(tile::Form& form);
 
+// What the pass promises: every register tile has a layout, and each instruction meets its tiles
+// where its rule needs them. The first exception; empty if there is none.
+std::string FindLayoutFault(const tile::Form& form);
+
 }  // namespace tarsia::compiler
 
 #endif  // TARSIA_COMPILER_PASSES_LAYOUTS_H_

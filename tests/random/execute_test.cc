@@ -11,7 +11,6 @@
 
 #include "compiler/pass.h"
 #include "compiler/tile/to_program.h"
-#include "compiler/tile/verify.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"
@@ -44,7 +43,7 @@ void CheckAfter(const compiler::Pass& pass, const Program& program, const Random
   compiler::PassOptions options;
   options.last = pass.name;
   const compiler::tile::Form form = compiler::RunPasses(program, options);
-  ASSERT_EQ(compiler::tile::FindFault(form), "") << pass.name << " of " << kernel.name;
+  ASSERT_EQ(compiler::FindFaultAfter(pass, form), "") << pass.name << " of " << kernel.name;
   const Result<Program> after = compiler::tile::ToProgram(form, {});
   ASSERT_TRUE(after.ok()) << pass.name << ": " << after.error().message << "\n"
                           << Print(compiler::tile::ToModule(form));

@@ -129,8 +129,8 @@ TEST(Rules, ReshapeKeepsPlacesOrMoves) {
   }
   EXPECT_EQ(AnchorFor(made->op, Port::Result(0), *to), rows);
   const auto ragged = Make(Opcode::kReshape, {7, 8}, {56});
-  EXPECT_FALSE(LayoutAt(ragged->op, Port::Result(0),
-                        LayoutOf("spatial(8, 4) * local(1, 2)", {7, 8})));
+  EXPECT_FALSE(
+      LayoutAt(ragged->op, Port::Result(0), LayoutOf("spatial(8, 4) * local(1, 2)", {7, 8})));
 }
 
 TEST(Rules, IndicesAreWhereTheirElementsAre) {

@@ -28,7 +28,8 @@ Extents ElementAt(const TileLayout& layout, int64_t thread, int64_t slot) {
 // Follows the definition: the registers of an m16n8k16 hold the elements that the PTX manual gives
 // (groups g = lane / 4, t = lane % 4), and every product of the whole is computed once by each warp
 // that holds its sum.
-void CheckSelection(const TileLayout& a, const TileLayout& b, const TileLayout& c, bool transposed) {
+void CheckSelection(const TileLayout& a, const TileLayout& b, const TileLayout& c,
+                    bool transposed) {
   const auto selection = SelectMma(a, b, c);
   ASSERT_TRUE(selection);
   EXPECT_EQ(selection->transposed, transposed);
@@ -71,17 +72,16 @@ TEST(SelectMma, TakesFragmentsInAnyOrderOfSlotsAndWarps) {
                  LayoutOf("replicate(2) * spatial(1, 2) * local(3, 2) * mma.m16n8k16.f16.b"),
                  LayoutOf("spatial(2, 2) * local(2, 2) * mma.m16n8k16.f16.c"), false);
   // The slots of a by columns, those of c by columns, the warps of c the other way around.
-  CheckSelection(
-      LayoutOf("replicate(2) * spatial(2, 1) * column_local(2, 3) * mma.m16n8k16.f16.a"),
-      LayoutOf("spatial(1, 2) * replicate(2) * local(3, 2) * mma.m16n8k16.f16.b"),
-      LayoutOf("column_spatial(2, 2) * column_local(2, 2) * mma.m16n8k16.f16.c"), false);
+  CheckSelection(LayoutOf("replicate(2) * spatial(2, 1) * column_local(2, 3) * mma.m16n8k16.f16.a"),
+                 LayoutOf("spatial(1, 2) * replicate(2) * local(3, 2) * mma.m16n8k16.f16.b"),
+                 LayoutOf("column_spatial(2, 2) * column_local(2, 2) * mma.m16n8k16.f16.c"), false);
 }
 
 TEST(SelectMma, TransposesWhereTheRightOperandHasTheRows) {
-  CheckSelection(
-      LayoutOf("permute(replicate(4) * local(4, 2) * mma.m16n8k16.f16.b, [1, 0])"),
-      LayoutOf("permute(spatial(4, 1) * local(2, 4) * mma.m16n8k16.f16.a, [1, 0])"),
-      LayoutOf("permute(spatial(4, 1) * local(2, 2) * mma.m16n8k16.f16.c, [1, 0])"), true);
+  CheckSelection(LayoutOf("permute(replicate(4) * local(4, 2) * mma.m16n8k16.f16.b, [1, 0])"),
+                 LayoutOf("permute(spatial(4, 1) * local(2, 4) * mma.m16n8k16.f16.a, [1, 0])"),
+                 LayoutOf("permute(spatial(4, 1) * local(2, 2) * mma.m16n8k16.f16.c, [1, 0])"),
+                 true);
 }
 
 TEST(SelectMma, RefusesWhatNoWarpCanDo) {
