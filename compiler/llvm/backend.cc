@@ -199,9 +199,9 @@ llvm::FunctionPassManager OurPasses() {
 void RunPasses(llvm::Module& module, llvm::TargetMachine& machine, StopFlag& stop) {
   llvm::PassInstrumentationCallbacks callbacks;
   callbacks.registerShouldRunOptionalPassCallback(
-      [&stop](llvm::StringRef, llvm::Any) { return !stop.Stopped(); });
+      [&stop](llvm::StringRef, const llvm::Any&) { return !stop.Stopped(); });
   callbacks.registerBeforeNonSkippedPassCallback(
-      [](llvm::StringRef, llvm::Any) { AbandonIfOutOfMemory(); });
+      [](llvm::StringRef, const llvm::Any&) { AbandonIfOutOfMemory(); });
   llvm::PassBuilder builder(&machine, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
