@@ -47,6 +47,10 @@ Status CheckTile(const WgmmaTile& tile) {
   if (tile.k < 1 || tile.k % k_unit != 0) {
     return MakeDiagnostic(diag::kWgmmaExtent, {}, "k", tile.k, k_unit);
   }
+  const int64_t extent = std::max(tile.mn, tile.k);
+  if (extent > kMaxMemoryElements) {
+    return MakeDiagnostic(diag::kLayoutTooLarge, {}, extent, kMaxMemoryElements, "elements");
+  }
   return OkStatus();
 }
 

@@ -165,7 +165,8 @@ TEST(WgmmaTest, Names) {
   EXPECT_EQ(FindWgmmaLayout("wgmma.m64k32.f16.k128")->error().info, &diag::kWgmmaExtent);
   EXPECT_EQ(FindWgmmaLayout("wgmma.m64k0.f16.k0")->error().info, &diag::kWgmmaExtent);
   EXPECT_EQ(FindWgmmaLayout("wgmma.m64k64.u4.k0")->error().info, &diag::kWgmmaWidth);
-  EXPECT_FALSE(FindWgmmaLayout("wgmma.m9223372036854775800k64.f16.k0")->ok());
+  EXPECT_EQ(FindWgmmaLayout("wgmma.m9223372036854775800k64.f16.k0")->error().info,
+            &diag::kLayoutTooLarge);
 }
 
 }  // namespace
