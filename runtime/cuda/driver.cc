@@ -5,6 +5,8 @@
 
 #include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "runtime/diagnostics.h"
 #include "support/environment.h"
@@ -83,6 +85,14 @@ const DiagInfo& InfoOf(CuResult error) {
   return IsOfCapture(error) ? diag::kCudaCaptureEnded : diag::kCudaError;
 }
 
+// Open drivers stay open until the process ends, since code may run while it does.
+const Driver* KeepOpen(std::unique_ptr<Driver> driver) {
+  static std::mutex mutex;
+  static auto& all = *new std::vector<std::unique_ptr<const Driver>>();
+  const std::lock_guard lock(mutex);
+  return all.emplace_back(std::move(driver)).get();
+}
+
 }  // namespace
 
 Status Driver::Check(CuResult result, std::string_view call) const {
@@ -116,8 +126,8 @@ Result<const Driver*> Driver::Open(const std::string& name) {
   TARSIA_CHECK(driver->Check(initialised, "cuInit"));
   TARSIA_CHECK(driver->Check(driver->DeviceGetCount(&driver->device_count_), "cuDeviceGetCount"));
   if (driver->device_count_ <= 0) return MakeDiagnostic(diag::kCudaNoDevice, {}, name);
-  library.release();  // stays open as long as the process lives
-  return static_cast<const Driver*>(driver.release());
+  library.release();
+  return KeepOpen(std::move(driver));
 }
 
 Result<const Driver*> Driver::Get() {
