@@ -1,14 +1,21 @@
-// From a program to PTX: infer layouts, plan shared memory, generate code. Thread-safe.
+// From a program to PTX: the passes, layouts, places in shared memory, code. Thread-safe.
+//
+// The code is that of the program after the last pass. A launch checks its arguments against the
+// program that the caller gave (launch/launch_template.h); all that it needs besides is in
+// CompiledKernel, by parameter and in expressions of parameters.
 #ifndef TARSIA_COMPILER_COMPILE_H_
 #define TARSIA_COMPILER_COMPILE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/report_buffer.h"
 #include "compiler/target.h"
 #include "isa/program.h"
+#include "isa/tile_size.h"
 #include "support/result.h"
 #include "support/stop.h"
 
@@ -17,6 +24,8 @@ namespace tarsia::compiler {
 struct CompileOptions {
   bool line_info = true;      // `.loc` lines that name the source
   bool keep_llvm_ir = false;  // CompiledKernel::llvm_ir
+  // Names of passes to leave out, which only make code faster (compiler/pass.h, CheckOptional).
+  std::vector<std::string> without;
 };
 
 // A parameter of the entry and its place in the parameter bytes.
@@ -36,12 +45,20 @@ struct KernelParameter {
 
 // Global memory that the kernel needs besides its parameters: scratch of `alloc.global`.
 struct Workspace {
-  uint32_t value = 0;   // of alloc.global
+  std::string name;  // of the tile, and the place of its type, for messages
+  Location location;
   bool zeroed = false;  // zero before the first launch; the kernel leaves it zero
+  TileSize size;        // follows from the parameters
 };
 inline constexpr uint64_t kWorkspaceAlignment = 256;
 // The most bytes of all parameters together, on any target.
 inline constexpr uint64_t kMaxParameterBytes = 32764;
+
+// A step of a compilation and how long it took.
+struct CompileStep {
+  std::string_view name;  // a literal: of a pass, or `program`, `layouts`, `shared`, `emit`, `llvm`
+  std::chrono::nanoseconds time{};
+};
 
 struct CompiledKernel {
   std::string name;  // of the entry
@@ -54,6 +71,7 @@ struct CompiledKernel {
   uint64_t parameter_bytes = 0;
   std::vector<Workspace> workspace;
   std::vector<ReportRecord> records;
+  std::vector<CompileStep> steps;  // in their order
 };
 
 // Errors: a tile, a thread or a block exceeds a limit; they name the line. A valid program has no

@@ -5,7 +5,6 @@
 
 #include "compiler/diagnostics.h"
 #include "compiler/facts/facts.h"
-#include "compiler/runtime_checks.h"
 #include "support/align.h"
 
 namespace tarsia::compiler {
@@ -45,16 +44,23 @@ void AddProgramParameters(const Program& program, CompiledKernel& kernel) {
   }
 }
 
-void AddHiddenParameters(const Program& program, CompiledKernel& kernel) {
+Status AddWorkspace(const Program& program, CompiledKernel& kernel) {
+  const Kernel& source = program.kernel();
   for (const ResolvedInst& inst : program.instructions()) {
     if (inst.row->Allocates() != Space::kGlobal) continue;
+    const uint32_t value = inst.results[0];
     Workspace workspace;
-    workspace.value = inst.results[0];
+    workspace.name = source.ValueName(value);
+    workspace.location = source.TypeLocation(*inst.inst);
     workspace.zeroed = inst.zeroed;
-    kernel.workspace.push_back(workspace);
+    workspace.size = TileSize(program, value);
+    if (!workspace.size.known()) {
+      return MakeDiagnostic(diag::kWorkspaceSize, source.LocationOf(*inst.inst), workspace.name);
+    }
+    kernel.workspace.push_back(std::move(workspace));
     AddParameter(kernel, KernelParameter::Kind::kWorkspace, kU8, 8, kWorkspaceAlignment);
   }
-  if (NeedsReport(program)) AddParameter(kernel, KernelParameter::Kind::kReport, kU64, 8, 8);
+  return OkStatus();
 }
 
 // Drivers that know PTX 8.1 launch with more than 4096 bytes of parameters, and ptxas takes more
@@ -69,12 +75,14 @@ Status CheckParameters(const Program& program, const CompiledKernel& kernel,
 
 }  // namespace
 
-Result<CompiledKernel> DescribeEntry(const Program& program, Target target) {
+Result<CompiledKernel> DescribeEntry(const Program& program, const RuntimeChecks& checks,
+                                     Target target) {
   CompiledKernel out;
   out.name = EntryName(program.name());
   out.threads = program.warps() * 32;
   AddProgramParameters(program, out);
-  AddHiddenParameters(program, out);
+  TARSIA_CHECK(AddWorkspace(program, out));
+  if (checks.NeedsReport()) AddParameter(out, KernelParameter::Kind::kReport, kU64, 8, 8);
   TARSIA_CHECK(CheckParameters(program, out, Row(target)));
   return out;
 }

@@ -4,12 +4,15 @@
 #define TARSIA_COMPILER_ENTRY_H_
 
 #include "compiler/compile.h"
+#include "compiler/runtime_checks.h"
 
 namespace tarsia::compiler {
 
 // A kernel of which the name, the threads, the parameters and the workspace are set. Errors: more
-// bytes of parameters than a launch on the target may have.
-Result<CompiledKernel> DescribeEntry(const Program& program, Target target);
+// bytes of parameters than a launch on the target may have; scratch whose size does not follow from
+// parameters.
+Result<CompiledKernel> DescribeEntry(const Program& program, const RuntimeChecks& checks,
+                                     Target target);
 
 }  // namespace tarsia::compiler
 

@@ -37,15 +37,17 @@ std::string Names(bool only_optional) {
   return out;
 }
 
-void Verify(const Pass& pass, const tile::Form& form) {
+void Verify(const Pass& pass, const tile::Form& form, const Program& program) {
 #ifndef NDEBUG
-  const std::string fault = FindFaultAfter(pass, form);
+  std::string fault = FindFaultAfter(pass, form);
+  if (fault.empty()) fault = tile::FindChange(form, program);
   if (fault.empty()) return;
   fmt::print(stderr, "the tile form is wrong after the pass `{}`: {}\n", pass.name, fault);
   std::abort();
 #else
   static_cast<void>(pass);
   static_cast<void>(form);
+  static_cast<void>(program);
 #endif
 }
 
@@ -84,7 +86,7 @@ tile::Form RunPasses(const Program& program, const PassOptions& options) {
                           options.without.end();
     if (!left_out) {
       pass.run(form);
-      Verify(pass, form);
+      Verify(pass, form, program);
       if (options.after) options.after(pass, form);
     }
     if (pass.name == options.last) break;

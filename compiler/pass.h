@@ -1,5 +1,6 @@
 // The passes over the tile form, in the order in which they run. Each takes a program in tile form
-// (compiler/tile/form.h) and leaves one; after any of them the form can become a program again.
+// (compiler/tile/form.h) and leaves one; after any of them the form can become a program again. The
+// code generator takes the program after kLastForCode.
 #ifndef TARSIA_COMPILER_PASS_H_
 #define TARSIA_COMPILER_PASS_H_
 
@@ -26,6 +27,11 @@ struct Pass {
   std::string (*fault)(const tile::Form& form) = nullptr;
 };
 
+// Code is made of the program after this pass. `layouts` follows as soon as a pass stages what
+// tensor cores read in shared memory: without that it makes slower code than the code generator's
+// own choice (compiler/infer_layouts.h).
+inline constexpr std::string_view kLastForCode = "simplify";
+
 // The first one is `build`, which makes the form.
 std::span<const Pass> AllPasses();
 // The first fault of a form after a pass: of the form (tile/verify.h), or of what the pass
@@ -43,8 +49,8 @@ struct PassOptions {
   std::function<void(const Pass& pass, const tile::Form& form)> after;
 };
 
-// Runs the passes in their order. Debug builds check the form after each of them, and end the
-// process at a fault. Thread-safe.
+// Runs the passes in their order. Debug builds check the form after each of them, and that it is
+// launched as the program is (tile/verify.h); they end the process at a fault. Thread-safe.
 tile::Form RunPasses(const Program& program, const PassOptions& options);
 
 // The program after the passes, within the limits of its target.

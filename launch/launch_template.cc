@@ -7,6 +7,7 @@
 #include "isa/limits.h"
 #include "isa/prune.h"
 #include "launch/diagnostics.h"
+#include "launch/extent_error.h"
 
 namespace tarsia::launch {
 namespace {
@@ -73,8 +74,9 @@ void LaunchTemplate::AddViews(const Program& program) {
       continue;
     }
     View view;
+    view.inst = i;
     view.parameter = source;
-    view.size = TileSize(program, i);
+    view.size = TileSize(program, inst.results[0]);
     view.unconditional = i >= block_end;
     view.written = program.resolved().WritesThrough(inst.results[0]);
     AddView(program, std::move(view));
@@ -84,9 +86,9 @@ void LaunchTemplate::AddViews(const Program& program) {
 void LaunchTemplate::AddView(const Program& program, View view) {
   const Kernel& kernel = program.kernel();
   if (view.written && view.parameter < kernel.params.size() && !writes_[view.parameter].written) {
-    writes_[view.parameter] = {true, kernel.LocationOf(kernel.code[view.size.inst()])};
+    writes_[view.parameter] = {true, kernel.LocationOf(kernel.code[view.inst])};
   }
-  AddExtents(program, view.size.inst(), view.size.rank());
+  AddExtents(program, view.inst, view.size.rank());
   views_.push_back(std::move(view));
 }
 
@@ -195,6 +197,22 @@ Status LaunchTemplate::CheckExtents(const Program& program, const uint64_t* scal
   return OkStatus();
 }
 
+Status LaunchTemplate::ShapeOf(const Program& program, const View& view, const uint64_t* scalars,
+                               TileSize::Shape* out) {
+  if (view.size.ShapeOf(scalars, out)) return OkStatus();
+  const size_t last = out->rank - 1;
+  return ExtentError(program, program.kernel().code[view.inst], last, out->extents[last]);
+}
+
+Result<uint64_t> LaunchTemplate::BytesOf(const Program& program, const View& view,
+                                         const TileSize::Shape& shape) {
+  Result<uint64_t> bytes = view.size.BytesOf(shape);
+  if (bytes.ok()) return bytes;
+  Diagnostic error = bytes.TakeError();
+  error.location = program.kernel().TypeLocation(program.kernel().code[view.inst]);
+  return error;
+}
+
 // Invalid extents are errors even if the grid is empty: a count of -1 that rounds to no blocks is
 // still an error of the caller.
 Status LaunchTemplate::CheckViews(const Program& program, std::span<const Argument> args,
@@ -202,12 +220,12 @@ Status LaunchTemplate::CheckViews(const Program& program, std::span<const Argume
   const Kernel& kernel = program.kernel();
   for (const View& view : views_) {
     TileSize::Shape shape;
-    TARSIA_CHECK(view.size.ShapeOf(program, launch.scalars.data(), &shape));
+    TARSIA_CHECK(ShapeOf(program, view, launch.scalars.data(), &shape));
     if (!view.size.known() || launch.Empty()) continue;
-    TARSIA_TRY(const uint64_t bytes, view.size.BytesOf(program, shape));
+    TARSIA_TRY(const uint64_t bytes, BytesOf(program, view, shape));
     const auto* buffer = std::get_if<Buffer>(&args[view.parameter]);
     if (!view.unconditional || bytes <= buffer->bytes) continue;
-    const Inst& inst = kernel.code[view.size.inst()];
+    const Inst& inst = kernel.code[view.inst];
     const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
     return MakeDiagnostic(diag::kBufferTooSmall, kernel.LocationOf(inst),
                           kernel.ValueName(view.parameter), buffer->bytes,
@@ -223,13 +241,13 @@ Result<std::vector<PointerUse>> LaunchTemplate::Uses(const Program& program,
   const Kernel& kernel = program.kernel();
   std::vector<PointerUse> uses;
   for (const View& view : views_) {
-    const Inst& inst = kernel.code[view.size.inst()];
+    const Inst& inst = kernel.code[view.inst];
     const ConcreteType& type = program.type(kernel.Results(inst)[0].value());
     TileSize::Shape shape;
-    TARSIA_CHECK(view.size.ShapeOf(program, scalars, &shape));
+    TARSIA_CHECK(ShapeOf(program, view, scalars, &shape));
     if (!view.size.known()) continue;
     PointerUse use;
-    TARSIA_TRY(use.bytes, view.size.BytesOf(program, shape));
+    TARSIA_TRY(use.bytes, BytesOf(program, view, shape));
     TARSIA_TRY(const MemLayout layout, Apply(type.mem_layout, shape.span(), type.dtype));
     use.parameter = view.parameter;
     use.location = kernel.LocationOf(inst);

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "isa/program.h"
+#include "isa/tile_size.h"
 #include "launch/arguments.h"
-#include "launch/tile_size.h"
 #include "support/result.h"
 
 namespace tarsia::launch {
@@ -49,6 +49,7 @@ class LaunchTemplate {
   };
   // A view of a pointer parameter whose shape follows from parameters.
   struct View {
+    size_t inst = 0;  // in Kernel::code
     uint32_t parameter = 0;
     bool unconditional = true;
     bool written = false;
@@ -79,6 +80,11 @@ class LaunchTemplate {
   Status CheckExtents(const Program& program, const uint64_t* scalars) const;
   Status CheckViews(const Program& program, std::span<const Argument> args,
                     const LaunchShape& launch) const;
+  // Errors as those of Uses.
+  static Status ShapeOf(const Program& program, const View& view, const uint64_t* scalars,
+                        TileSize::Shape* out);
+  static Result<uint64_t> BytesOf(const Program& program, const View& view,
+                                  const TileSize::Shape& shape);
 
   std::array<ScalarExpr, 3> grid_ = {ScalarExpr::Constant(1), ScalarExpr::Constant(1),
                                      ScalarExpr::Constant(1)};

@@ -6,6 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/compile.h"
+#include "runtime/api/handles.h"
+#include "runtime/devices/code.h"
+#include "runtime/devices/device.h"
 #include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/cost.h"
@@ -68,11 +72,22 @@ class Stopwatch {
   void Lap(std::string_view stage) {
     const auto now = Clock::now();
     const double ms = std::chrono::duration<double, std::milli>(now - last_).count();
-    if (wanted_) fmt::print(stderr, "{:<9}{:8.2f} ms\n", stage, ms);
+    Print("", stage, ms);
     last_ = Clock::now();
+  }
+  // Likewise, after a line for each step of it.
+  void Lap(std::string_view stage, const std::vector<compiler::CompileStep>& steps) {
+    for (const compiler::CompileStep& step : steps) {
+      Print("  ", step.name, std::chrono::duration<double, std::milli>(step.time).count());
+    }
+    Lap(stage);
   }
 
  private:
+  void Print(std::string_view indent, std::string_view stage, double ms) const {
+    if (wanted_) fmt::print(stderr, "{}{:<9}{:8.2f} ms\n", indent, stage, ms);
+  }
+
   using Clock = std::chrono::steady_clock;
   const bool wanted_;
   Clock::time_point last_ = Clock::now();
@@ -116,10 +131,11 @@ int Emit(const tarsia_code* code, const CompileRequest& request, Stopwatch* watc
 // Runs the kernel once on the emulator; pointers without an --in point to zeros.
 int EmitCost(const tarsia_module* module, CompileRequest request, Stopwatch* watch) {
   request.plan.device = "ptx:" + request.target;
+  request.plan.without = request.without;
   request.specs.zeros = true;
   Handle<tarsia_plan> plan;
   if (const int made = MakePlan(module, request.plan, &plan); made != kDone) return made;
-  watch->Lap("compile");
+  watch->Lap("compile", plan->ready->code()->kernel().steps);
   RunArgs args;
   int code = args.Assign(plan.get(), request.specs);
   if (code == kDone) code = args.ParseScalars();
@@ -178,12 +194,11 @@ void DeclareOptions(Command* command, CompileRequest* request) {
   command->Flag("--no-line-info", &request->no_line_info,
                 "Leave out the line information that connects the code to the text");
   command->Values("--without", "PASS", &request->without,
-                  "With --emit tsa:PASS: leave out a pass that only makes code faster");
+                  "Leave out a pass of the compiler that only makes code faster");
   AddCompileLimit(command, &request->plan.compile_limit);
   command->Flag("--resources", &request->resources,
                 "Print what the machine code needs: registers, spills, shared memory");
-  command->Flag("--time", &request->time,
-                "Print the time of each stage, and with --emit tsa:PASS of each pass");
+  command->Flag("--time", &request->time, "Print the time of each stage and of each pass");
 }
 
 // "" if the options fit each other.
@@ -191,9 +206,6 @@ std::string FindMisuse(const CompileRequest& request) {
   const bool launches = FindCostForm(request.emit) != nullptr;
   if (!launches && (!request.specs.scalars.empty() || !request.specs.inputs.empty())) {
     return "--arg and --in are for --emit cost";
-  }
-  if (!IsTextForm(request.emit) && !request.without.empty()) {
-    return "--without is for --emit tsa:PASS";
   }
   return "";
 }
@@ -223,10 +235,10 @@ int Compile(const Args& args) {
   if (FindCostForm(request.emit) != nullptr) return EmitCost(module.get(), request, &watch);
   if (IsTextForm(request.emit)) return EmitText(module.get(), request, &watch);
   Handle<tarsia_code> code;
-  CodeRequest wanted{request.target, request.plan.kernel, request.plan.sets, !request.no_line_info,
-                     request.plan.compile_limit};
+  CodeRequest wanted{request.target,        request.plan.kernel,        request.plan.sets,
+                     !request.no_line_info, request.plan.compile_limit, request.without};
   if (const int made = MakeCode(module.get(), wanted, &code); made != kDone) return made;
-  watch.Lap("compile");
+  watch.Lap("compile", code->code->kernel().steps);
   return Emit(code.get(), request, &watch);
 }
 

@@ -90,10 +90,11 @@ bool SplitAssignment(std::string_view text, std::string* name, std::string* rest
 
 namespace {
 
-// --set as bindings; holds their texts.
+// --set as bindings, with their texts, and the names of --without.
 struct Bindings {
   std::vector<std::pair<std::string, std::string>> texts;
   std::vector<tarsia_binding> list;
+  std::vector<const char*> without;
 };
 
 int ReadSets(const std::vector<std::string>& sets, Bindings* out) {
@@ -119,6 +120,9 @@ int FillOptions(const Request& request, Bindings* bindings, Options* options) {
   options->bindings = bindings->list.data();
   options->binding_count = bindings->list.size();
   options->compile_limit_ms = uint64_t{request.compile_limit} * 1000;
+  for (const std::string& pass : request.without) bindings->without.push_back(pass.c_str());
+  options->without = bindings->without.data();
+  options->without_count = bindings->without.size();
   return kDone;
 }
 

@@ -37,6 +37,7 @@ struct PlanRequest {
   std::string device;             // "": the default one
   std::vector<std::string> sets;  // NAME=V
   uint32_t compile_limit = kCompileLimit;
+  std::vector<std::string> without;  // passes to leave out
 };
 int MakePlan(const tarsia_module* module, const PlanRequest& request, Handle<tarsia_plan>* out,
              Handle<tarsia_diagnostics>* diagnostics = nullptr);
@@ -50,6 +51,7 @@ struct CodeRequest {
   std::vector<std::string> sets;  // NAME=V
   bool line_info = true;
   uint32_t compile_limit = kCompileLimit;
+  std::vector<std::string> without;  // passes to leave out
 };
 int MakeCode(const tarsia_module* module, const CodeRequest& request, Handle<tarsia_code>* out);
 

@@ -6,6 +6,7 @@
 #include "dtypes/container.h"
 #include "dtypes/convert.h"
 #include "launch/diagnostics.h"
+#include "launch/extent_error.h"
 #include "vm/diagnostics.h"
 #include "vm/trace.h"
 

@@ -5,6 +5,7 @@
 #include "dtypes/bits.h"
 #include "dtypes/bulk.h"
 #include "launch/diagnostics.h"
+#include "launch/extent_error.h"
 #include "support/extents.h"
 #include "vm/diagnostics.h"
 #include "vm/exec.h"

@@ -5,12 +5,13 @@
 #include "compiler/compile.h"
 #include "compiler/infer_layouts.h"
 #include "compiler/plan_shared.h"
+#include "compiler/runtime_checks.h"
 
 namespace tarsia::compiler {
 
-// Everything of the result but CompiledKernel::layouts.
-Result<CompiledKernel> Generate(const Program& program, const LayoutPlan& layouts,
-                                const SharedPlan& shared, Target target,
+// Everything of the result but CompiledKernel::layouts, and of its steps `emit` and `llvm`.
+Result<CompiledKernel> Generate(const Program& program, const RuntimeChecks& checks,
+                                const LayoutPlan& layouts, const SharedPlan& shared, Target target,
                                 const CompileOptions& options, StopFlag& stop);
 
 }  // namespace tarsia::compiler

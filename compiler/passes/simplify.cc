@@ -46,6 +46,11 @@ class Substitution {
   explicit Substitution(Form& form) : form_(form), folder_(form.pool) {
     for (ValueId v = 0; v < form.values.size(); ++v) value_.push_back(v);
     constant_.resize(form.values.size());
+    says_extent_.resize(form.values.size());
+    for (const Operation& op : form.ops) {
+      tile::ForEachValue(form.pool, op.annotation.shape,
+                         [this](ValueId v) { says_extent_[v] = 1; });
+    }
   }
 
   void Run() { Visit(tile::kBody); }
@@ -97,7 +102,7 @@ class Substitution {
     if (!DependsOnOperandsAlone(form_, op)) return false;
     const Operand& source = op.operand[0];
     if (op.opcode == Opcode::kMov) {
-      if (source.IsValue() && SameTypes(op.results[0], source.value)) {
+      if (source.IsValue() && SameTypes(op.results[0], source.value) && !MovesCheck(op)) {
         value_[op.results[0]] = source.value;
         return true;
       }
@@ -115,6 +120,15 @@ class Substitution {
     }
     for (size_t i = 0; i < op.results.size(); ++i) value_[op.results[i]] = before[i];
     return true;
+  }
+
+  // Extents that follow from parameters are checked by a launch, others where the view is made: a
+  // copy of a parameter that says an extent stays, so that this stays as the author wrote it.
+  [[nodiscard]] bool MovesCheck(const Operation& copy) const {
+    const std::vector<ValueId>& parameters = form_.regions[tile::kBody].arguments;
+    return says_extent_[copy.results[0]] != 0 &&
+           std::find(parameters.begin(), parameters.end(), copy.operand[0].value) !=
+               parameters.end();
   }
 
   [[nodiscard]] bool SameTypes(ValueId a, ValueId b) const {
@@ -144,9 +158,10 @@ class Substitution {
 
   Form& form_;
   Folder folder_;
-  std::vector<ValueId> value_;    // by value: what stands in its place
-  std::vector<ExprId> constant_;  // by value: none if it is not known
-  std::map<Key, OpId> known_;     // the visible operations
+  std::vector<ValueId> value_;        // by value: what stands in its place
+  std::vector<ExprId> constant_;      // by value: none if it is not known
+  std::vector<uint8_t> says_extent_;  // by value
+  std::map<Key, OpId> known_;         // the visible operations
 };
 
 // ---- loops -----------------------------------------------------------------------------------

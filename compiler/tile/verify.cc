@@ -220,8 +220,44 @@ class Verifier {
   std::vector<uint8_t> region_seen_;
 };
 
+bool SameParameters(const Form& form, const Program& program) {
+  const Kernel& before = program.kernel();
+  const std::vector<ValueId>& values = form.regions[kBody].arguments;
+  if (values.size() != before.params.size()) return false;
+  if (form.header.params.size() != before.params.size()) return false;
+  for (uint32_t i = 0; i < values.size(); ++i) {
+    const Parameter& a = before.params[i];
+    const Parameter& b = form.header.params[i];
+    if (a.is_pointer != b.is_pointer || a.dtype != b.dtype || values[i] != i) return false;
+    if (!SameType(form.TypeOf(i), program.type(i))) return false;
+    if (form.pool.strings()[form.values[i].name] != before.ValueName(i)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string FindFault(const Form& form) { return Verifier(form).Run(); }
+
+// The pool of the form begins as a copy of the program's, so equal expressions have equal ids.
+std::string FindChange(const Form& form, const Program& program) {
+  const Kernel& before = program.kernel();
+  const Kernel& after = form.header;
+  if (form.pool.strings()[after.name] != program.name()) return "the kernel has another name";
+  if (!SameParameters(form, program)) return "the parameters are others";
+  if (!std::equal(std::begin(before.grid), std::end(before.grid), std::begin(after.grid))) {
+    return "the grid is another";
+  }
+  if (before.warps != after.warps) return "the number of warps is another";
+  if (before.fast != after.fast) return "the rules for contraction are others";
+  const auto same = [](const Assume& a, const Assume& b) {
+    return a.condition == b.condition && a.alignment == b.alignment;
+  };
+  if (!std::equal(before.assumes.begin(), before.assumes.end(), after.assumes.begin(),
+                  after.assumes.end(), same)) {
+    return "the assumptions are others";
+  }
+  return "";
+}
 
 }  // namespace tarsia::compiler::tile

@@ -497,14 +497,17 @@ typedef struct tarsia_code_options {
   bool no_line_info;       /* leave out the line information of the text */
   tarsia_cancel_fn cancel; /* can end the compilation; may be NULL */
   void* cancel_user;
-  uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
+  uint64_t compile_limit_ms;  /* ends it when it takes longer; 0: no limit */
+  const char* const* without; /* names of passes of the compiler to leave out: those that only make
+                                 code faster */
+  size_t without_count;
 } tarsia_code_options;
 
 /* Compiles a kernel; needs no device. A process does not compile the same program with the same
  * values for the same target again, as long as a plan or code from this compilation exists, and for
  * the newest few compilations beyond that. `diagnostics` as in tarsia_module_create. Errors:
  * REJECTED (also if the kernel exceeds a limit of the target), NOT_FOUND, INVALID_ARGUMENT (for an
- * unknown target, the message lists the known ones), OUT_OF_MEMORY, CANCELLED. Thread-safe.
+ * unknown target or pass, the message lists the known ones), OUT_OF_MEMORY, CANCELLED. Thread-safe.
  *
  * With CANCELLED the call returns at once. The current step of the compiler continues on a thread
  * until it can be abandoned, and is freed there. A process that returns from main or calls exit()
@@ -582,7 +585,9 @@ typedef struct tarsia_plan_options {
                                and are dropped beyond it */
   tarsia_cancel_fn cancel;  /* can end the compilation; may be NULL */
   void* cancel_user;
-  uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
+  uint64_t compile_limit_ms;  /* ends it when it takes longer; 0: no limit */
+  const char* const* without; /* as in tarsia_code_options; "cpu" runs the program as it is */
+  size_t without_count;
 } tarsia_plan_options;
 
 /* Makes a plan. The call does all work that is possible before a launch; it compiles like

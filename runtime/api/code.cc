@@ -17,13 +17,11 @@ namespace {
 
 tarsia_status MakeCode(const tarsia_module& module, const std::string& kernel,
                        const std::vector<Binding>& bindings, compiler::Target target,
-                       bool line_info, StopCheck* stop, tarsia_code** out,
+                       const compiler::CompileOptions& options, StopCheck* stop, tarsia_code** out,
                        tarsia_diagnostics** errors) {
   Diagnostics list;
   const auto program = Specialise(module.valid, kernel, bindings, compiler::LimitsOf(target), list);
   if (!program) return Reject(TARSIA_STATUS_REJECTED, module.source, std::move(list), errors);
-  compiler::CompileOptions options;
-  options.line_info = line_info;
   auto code = runtime::Code::Make(*program, target, options, stop);
   if (!code.ok()) return RejectOne(module, code.TakeError(), errors);
   if (IsLogEnabled(TARSIA_LOG_DEBUG)) {
@@ -69,9 +67,14 @@ tarsia_status tarsia_code_create(const tarsia_module* module, const tarsia_code_
     if (const auto s = FindKernelName(*module, with.kernel, &kernel); s != TARSIA_STATUS_OK) {
       return s;
     }
+    compiler::CompileOptions compile;
+    compile.line_info = !with.no_line_info;
+    if (const auto s = ReadPasses(with.without, with.without_count, &compile.without);
+        s != TARSIA_STATUS_OK) {
+      return s;
+    }
     StopCheck stop(Asker(with.cancel, with.cancel_user), CompileLimit(with.compile_limit_ms));
-    return MakeCode(*module, kernel, bindings, *target, !with.no_line_info, &stop, out,
-                    diagnostics);
+    return MakeCode(*module, kernel, bindings, *target, compile, &stop, out, diagnostics);
   });
 }
 
@@ -105,7 +108,7 @@ tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form, t
       case TARSIA_CODE_LAYOUTS:
         return GiveBlob(kernel.layouts, out);
       case TARSIA_CODE_FACTS:
-        return GiveBlob(code->code->Facts(), out);
+        return GiveOrFail(code->code->Facts(), out);
       case TARSIA_CODE_CUBIN: {
         const auto machine = code->code->Machine();
         if (!machine.ok()) return FailWith(machine.error(), TARSIA_STATUS_INTERNAL);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "compiler/pass.h"
 #include "runtime/api/api.h"
 
 namespace tarsia::api {
@@ -21,6 +22,16 @@ tarsia_status ReadBindings(const tarsia_binding* bindings, size_t count,
     out->push_back({binding.name, binding.text});
   }
   return TARSIA_STATUS_OK;
+}
+
+tarsia_status ReadPasses(const char* const* names, size_t count, std::vector<std::string>* out) {
+  if (count != 0 && names == nullptr) return NullArgument("options.without");
+  for (size_t i = 0; i < count; ++i) {
+    if (names[i] == nullptr) return NullArgument("options.without[]");
+    out->emplace_back(names[i]);
+  }
+  const Status status = compiler::CheckOptional(*out);
+  return status.ok() ? TARSIA_STATUS_OK : FailWith(status.error(), TARSIA_STATUS_INVALID_ARGUMENT);
 }
 
 tarsia_status FindKernelName(const tarsia_module& module, const char* wanted, std::string* out) {

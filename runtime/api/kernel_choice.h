@@ -1,4 +1,4 @@
-// Chooses a kernel of a module and its constants, for plans and code.
+// Chooses a kernel of a module, its constants, and how it is compiled, for plans and code.
 #ifndef TARSIA_RUNTIME_API_KERNEL_CHOICE_H_
 #define TARSIA_RUNTIME_API_KERNEL_CHOICE_H_
 
@@ -11,6 +11,8 @@
 namespace tarsia::api {
 
 tarsia_status ReadBindings(const tarsia_binding* bindings, size_t count, std::vector<Binding>* out);
+// Names of passes to leave out.
+tarsia_status ReadPasses(const char* const* names, size_t count, std::vector<std::string>* out);
 // `wanted` may be null if there is only one.
 tarsia_status FindKernelName(const tarsia_module& module, const char* wanted, std::string* out);
 // Fails with one error of the program: as REJECTED with its place, unless the machine causes it.

@@ -110,6 +110,10 @@ tarsia_status tarsia_plan_create(const tarsia_module* module, const tarsia_plan_
     runtime::LoadOptions load;
     load.workspace_limit = with.workspace_limit;
     load.stop = &stop;
+    if (const auto s = ReadPasses(with.without, with.without_count, &load.without);
+        s != TARSIA_STATUS_OK) {
+      return s;
+    }
     return MakePlan(module, *std::move(device), kernel, bindings, load, out, diagnostics);
   });
 }

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "compiler/assemble/sass.h"
 #include "compiler/facts/program_facts.h"
+#include "compiler/pass.h"
 #include "isa/bytecode/bytecode.h"
 #include "runtime/devices/code_cache.h"
 
@@ -20,8 +23,12 @@ std::optional<std::string> KeyOf(const Program& program, compiler::Target target
   const Result<std::string> bytes = Encode(program.module());
   if (!bytes.ok()) return std::nullopt;
   const std::string& source = program.source_name();
-  return fmt::format("{} {} {} {} {}\n{}{}", Row(target).name, options.line_info,
-                     options.keep_llvm_ir, program.warps(), source.size(), source, *bytes);
+  std::vector<std::string> without = options.without;
+  std::sort(without.begin(), without.end());
+  without.erase(std::unique(without.begin(), without.end()), without.end());
+  return fmt::format("{} {} {} [{}] {} {}\n{}{}", Row(target).name, options.line_info,
+                     options.keep_llvm_ir, fmt::join(without, " "), program.warps(), source.size(),
+                     source, *bytes);
 }
 
 }  // namespace
@@ -44,7 +51,14 @@ Result<std::string> Code::LlvmIr() const {
   return std::move(kernel.llvm_ir);
 }
 
-std::string Code::Facts() const { return compiler::FactsText(program_); }
+Result<std::string> Code::Facts() const {
+  compiler::PassOptions passes;
+  passes.without = options_.without;
+  passes.last = compiler::kLastForCode;
+  TARSIA_TRY(const Program last,
+             compiler::ProgramAfter(program_, passes, compiler::LimitsOf(target_)));
+  return compiler::FactsText(last);
+}
 
 Result<const compiler::Assembled*> Code::Machine(StopCheck* stop) const {
   const auto stopped = [stop] { return stop != nullptr && stop->Ask() != StopReason::kNone; };

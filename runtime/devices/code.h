@@ -26,8 +26,8 @@ class Code {
   [[nodiscard]] const compiler::CompiledKernel& kernel() const { return kernel_; }
   // LLVM IR before optimisation; compiles again, because it is not kept.
   [[nodiscard]] Result<std::string> LlvmIr() const;
-  // What is proven of each access to memory, as in compiler::FactsText.
-  [[nodiscard]] std::string Facts() const;
+  // What is proven of each access to memory, after the passes, as in compiler::FactsText.
+  [[nodiscard]] Result<std::string> Facts() const;
   // The cubin and the report of ptxas; lives as long as the code. Errors: those of
   // compiler::Assemble, `stop` (may be null). After an error the next call tries again.
   [[nodiscard]] Result<const compiler::Assembled*> Machine(StopCheck* stop = nullptr) const;

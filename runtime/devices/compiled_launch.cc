@@ -52,7 +52,9 @@ std::vector<int64_t> PointerAlignments(const CompiledKernel& kernel) {
 
 Result<CompiledProgram> CompiledProgram::Make(const Program& program, compiler::Target target,
                                               const LoadOptions& options) {
-  TARSIA_TRY(std::shared_ptr<const Code> code, Code::Make(program, target, {}, options.stop));
+  compiler::CompileOptions compile;
+  compile.without = options.without;
+  TARSIA_TRY(std::shared_ptr<const Code> code, Code::Make(program, target, compile, options.stop));
   launch::LaunchTemplate launch =
       launch::LaunchTemplate::Make(program, PointerAlignments(code->kernel()));
   TARSIA_TRY(WorkspacePlan workspace,

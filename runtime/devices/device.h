@@ -84,8 +84,9 @@ class LoadedKernel {
 
 // Options of Load.
 struct LoadOptions {
-  uint64_t workspace_limit = 0;  // in bytes, of every launch; 0: none
-  StopCheck* stop = nullptr;     // checked while code is made; null: never stopped
+  uint64_t workspace_limit = 0;      // in bytes, of every launch; 0: none
+  StopCheck* stop = nullptr;         // checked while code is made; null: never stopped
+  std::vector<std::string> without;  // compiler::CompileOptions::without; not for the device cpu
 };
 
 class Device {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/diagnostics.h"
+#include "launch/diagnostics.h"
 #include "runtime/diagnostics.h"
 #include "support/align.h"
 
@@ -29,16 +29,6 @@ uint64_t RequestedRoom(const CompiledKernel& kernel) {
   return has(ReportRecord::Kind::kViewExtent) ? kExtentRoom : 0;
 }
 
-// The alloc.global that makes a value.
-size_t AllocationOf(const Program& program, uint32_t value) {
-  const std::vector<ResolvedInst>& instructions = program.instructions();
-  const auto found =
-      std::find_if(instructions.begin(), instructions.end(), [value](const ResolvedInst& inst) {
-        return inst.row->Allocates() == Space::kGlobal && inst.results[0] == value;
-      });
-  return static_cast<size_t>(found - instructions.begin());
-}
-
 }  // namespace
 
 Result<WorkspacePlan> WorkspacePlan::Make(const Program& program, const CompiledKernel& kernel,
@@ -46,11 +36,10 @@ Result<WorkspacePlan> WorkspacePlan::Make(const Program& program, const Compiled
   WorkspacePlan out;
   out.limit_ = limit;
   for (size_t i = 0; i < kernel.workspace.size(); ++i) {
-    TARSIA_TRY(Piece piece, MakePiece(program, kernel.workspace[i], i));
-    out.pieces_.push_back(std::move(piece));
+    out.pieces_.push_back({i, kernel.workspace[i]});
   }
   const auto rank = [](const Piece& piece) {
-    return !piece.zeroed ? 2 : piece.size.constant() ? 0 : 1;
+    return !piece.workspace.zeroed ? 2 : piece.workspace.size.constant() ? 0 : 1;
   };
   std::stable_sort(out.pieces_.begin(), out.pieces_.end(),
                    [&](const Piece& a, const Piece& b) { return rank(a) < rank(b); });
@@ -64,28 +53,15 @@ Result<WorkspacePlan> WorkspacePlan::Make(const Program& program, const Compiled
   return out;
 }
 
-Result<WorkspacePlan::Piece> WorkspacePlan::MakePiece(const Program& program,
-                                                      const Workspace& workspace, size_t index) {
-  Piece out;
-  out.index = index;
-  out.zeroed = workspace.zeroed;
-  out.size = launch::TileSize(program, AllocationOf(program, workspace.value));
-  if (!out.size.known()) {
-    return MakeDiagnostic(diag::kWorkspaceSize, program.kernel().location,
-                          program.kernel().ValueName(workspace.value));
-  }
-  return out;
-}
-
 uint64_t WorkspacePlan::ReportBytes(uint64_t room) const {
   return has_report_ ? AlignUp(sizeof(ReportHeader) + room, kWorkspaceAlignment) : 0;
 }
 
-Result<uint64_t> WorkspacePlan::ConstantBytes(const Program& program, uint64_t room) const {
+Result<uint64_t> WorkspacePlan::ConstantBytes(uint64_t room) const {
   uint64_t bytes = ReportBytes(room);
   for (const Piece& piece : pieces_) {
-    if (!piece.size.constant()) continue;
-    TARSIA_TRY(const uint64_t more, BytesOf(program, piece, nullptr));
+    if (!piece.workspace.size.constant()) continue;
+    TARSIA_TRY(const uint64_t more, BytesOf(piece.workspace, nullptr));
     bytes += more;
   }
   return bytes;
@@ -97,10 +73,11 @@ Status WorkspacePlan::ChooseRoom(const Program& program, const CompiledKernel& k
   has_report_ = !kernel.records.empty();
   report_room_ = RequestedRoom(kernel);
   if (limit_ == 0) return OkStatus();
-  TARSIA_TRY(const uint64_t least, ConstantBytes(program, 0));
+  TARSIA_TRY(const uint64_t least, ConstantBytes(0));
   TARSIA_CHECK(CheckLimit(program, least));
-  const bool grows = std::any_of(pieces_.begin(), pieces_.end(),
-                                 [](const Piece& piece) { return !piece.size.constant(); });
+  const bool grows = std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
+    return !piece.workspace.size.constant();
+  });
   const uint64_t left = (limit_ - least) / kWorkspaceAlignment * kWorkspaceAlignment;
   report_room_ = std::min(report_room_, grows ? left / 2 : left);
   return OkStatus();
@@ -112,12 +89,18 @@ Status WorkspacePlan::CheckLimit(const Program& program, uint64_t bytes) const {
                         limit_);
 }
 
-Result<uint64_t> WorkspacePlan::BytesOf(const Program& program, const Piece& piece,
-                                        const uint64_t* scalars) {
-  launch::TileSize::Shape shape;
-  TARSIA_CHECK(piece.size.ShapeOf(program, scalars, &shape));
-  TARSIA_TRY(const uint64_t bytes, piece.size.BytesOf(program, shape));
-  return AlignUp(bytes, kWorkspaceAlignment);
+Result<uint64_t> WorkspacePlan::BytesOf(const Workspace& workspace, const uint64_t* scalars) {
+  TileSize::Shape shape;
+  if (!workspace.size.ShapeOf(scalars, &shape)) {
+    const size_t last = shape.rank - 1;
+    return MakeDiagnostic(diag::kScratchExtent, workspace.location, last, workspace.name,
+                          shape.extents[last]);
+  }
+  Result<uint64_t> bytes = workspace.size.BytesOf(shape);
+  if (bytes.ok()) return AlignUp(*bytes, kWorkspaceAlignment);
+  Diagnostic error = bytes.TakeError();
+  error.location = workspace.location;
+  return error;
 }
 
 Status WorkspacePlan::LayOut(const Program& program, const uint64_t* scalars,
@@ -128,10 +111,11 @@ Status WorkspacePlan::LayOut(const Program& program, const uint64_t* scalars,
   out->zeroed = out->zeroed_by_scalars = out->other = out->bytes;
   for (const Piece& piece : pieces_) {
     out->offsets[piece.index] = out->bytes;
-    TARSIA_TRY(const uint64_t bytes, BytesOf(program, piece, scalars));
+    TARSIA_TRY(const uint64_t bytes, BytesOf(piece.workspace, scalars));
     out->bytes += bytes;
-    if (piece.zeroed) out->other = out->bytes;
-    if (piece.zeroed && piece.size.constant()) out->zeroed_by_scalars = out->bytes;
+    if (!piece.workspace.zeroed) continue;
+    out->other = out->bytes;
+    if (piece.workspace.size.constant()) out->zeroed_by_scalars = out->bytes;
   }
   return CheckLimit(program, out->bytes);
 }

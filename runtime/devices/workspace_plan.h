@@ -17,7 +17,7 @@
 
 #include "compiler/compile.h"
 #include "isa/program.h"
-#include "launch/tile_size.h"
+#include "isa/tile_size.h"
 #include "layout/inline_vector.h"
 #include "support/result.h"
 
@@ -36,8 +36,8 @@ struct WorkspaceLayout {
 
 class WorkspacePlan {
  public:
-  // A `limit` of 0 bytes means none. Errors: no scalars could meet the limit; scratch whose size
-  // does not follow from parameters.
+  // A `limit` of 0 bytes means none; `program`, here and below, only names the kernel in errors.
+  // Errors: no scalars could meet the limit.
   static Result<WorkspacePlan> Make(const Program& program, const compiler::CompiledKernel& kernel,
                                     uint64_t limit);
 
@@ -55,15 +55,11 @@ class WorkspacePlan {
  private:
   struct Piece {
     size_t index = 0;  // in CompiledKernel::workspace
-    bool zeroed = false;
-    launch::TileSize size;
+    compiler::Workspace workspace;
   };
-  static Result<Piece> MakePiece(const Program& program, const compiler::Workspace& workspace,
-                                 size_t index);
-  static Result<uint64_t> BytesOf(const Program& program, const Piece& piece,
-                                  const uint64_t* scalars);
+  static Result<uint64_t> BytesOf(const compiler::Workspace& workspace, const uint64_t* scalars);
   // The least bytes for any scalars; `room` of them for the entries of a report.
-  Result<uint64_t> ConstantBytes(const Program& program, uint64_t room) const;
+  Result<uint64_t> ConstantBytes(uint64_t room) const;
   Status ChooseRoom(const Program& program, const compiler::CompiledKernel& kernel);
   [[nodiscard]] uint64_t ReportBytes(uint64_t room) const;
   [[nodiscard]] Status CheckLimit(const Program& program, uint64_t bytes) const;

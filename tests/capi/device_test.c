@@ -362,6 +362,64 @@ static void TestCode(void) {
   tarsia_module_destroy(module);
 }
 
+/* The number of lines of a form of the code. */
+static int Lines(const tarsia_code* code, tarsia_code_form form) {
+  tarsia_blob* blob = NULL;
+  CHECK_OK(tarsia_code_emit(code, form, &blob));
+  int lines = 0;
+  for (size_t i = 0; i < tarsia_blob_size(blob); ++i) lines += tarsia_blob_data(blob)[i] == '\n';
+  tarsia_blob_destroy(blob);
+  return lines;
+}
+
+/* Passes that are left out: a tile that nothing uses stays. */
+static void TestWithout(void) {
+  tarsia_module* const module = Module(
+      "kernel k(%y: ptr<i32>)\n  warps 1\n{\n  %unused = iota : i32 [8]\n"
+      "  %g = view %y : global<i32>[8]\n  %t = fill 1 : i32 [8]\n  store %g[0], %t\n}\n");
+  const char* const simplify[] = {"simplify", "simplify"};
+  for (size_t count = 0; count < 3; ++count) {
+    SIZED(tarsia_code_options, options);
+    options.target = "sm_80";
+    options.without = simplify;
+    options.without_count = count;
+    tarsia_code* code = NULL;
+    CHECK_OK(tarsia_code_create(module, &options, &code, NULL));
+    CHECK(Lines(code, TARSIA_CODE_LAYOUTS) == (count == 0 ? 2 : 3));
+    tarsia_code_destroy(code);
+    SIZED(tarsia_plan_options, plan_options);
+    plan_options.device = device_name;
+    plan_options.without = simplify;
+    plan_options.without_count = count;
+    tarsia_plan* plan = NULL;
+    CHECK_OK(tarsia_plan_create(module, &plan_options, &plan, NULL));
+    if (!is_cpu) {
+      CHECK_OK(tarsia_plan_code(plan, &code));
+      CHECK(Lines(code, TARSIA_CODE_LAYOUTS) == (count == 0 ? 2 : 3));
+      tarsia_code_destroy(code);
+    }
+    tarsia_plan_destroy(plan);
+  }
+  SIZED(tarsia_code_options, options);
+  options.target = "sm_80";
+  options.without_count = 1;
+  tarsia_code* code = NULL;
+  CHECK_INVALID("`options.without`", tarsia_code_create(module, &options, &code, NULL));
+  const char* const wrong[] = {"build", "simplfy", NULL};
+  const char* const messages[] = {"cannot be left out", "is not a pass", "`options.without[]`"};
+  for (size_t i = 0; i < 3; ++i) {
+    options.without = &wrong[i];
+    CHECK_INVALID(messages[i], tarsia_code_create(module, &options, &code, NULL));
+    SIZED(tarsia_plan_options, plan_options);
+    plan_options.device = device_name;
+    plan_options.without = &wrong[i];
+    plan_options.without_count = 1;
+    tarsia_plan* plan = NULL;
+    CHECK_INVALID(messages[i], tarsia_plan_create(module, &plan_options, &plan, NULL));
+  }
+  tarsia_module_destroy(module);
+}
+
 /* A block that no GPU can hold is refused with the line. */
 static void TestTooLarge(void) {
   tarsia_module* const module = Module(
@@ -394,6 +452,7 @@ int main(int argc, char** argv) {
   TestReports();
   TestScratch();
   TestCode();
+  TestWithout();
   TestTooLarge();
   tarsia_device_close(device);
   printf("%d failures\n", failures);

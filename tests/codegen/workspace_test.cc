@@ -73,6 +73,12 @@ TEST(Workspace, EnoughToSayWhy) {
   store %s[0], %t)";
   EXPECT_GT(WorkspaceOf(extent), 0u);
   EXPECT_LE(WorkspaceOf(extent), 4096u);
+  const char* const copy = R"(
+  %m = mov %n
+  %g = view %p : global<u8>[%m]
+  %t = fill 1 : u8 [4]
+  store %g[0], %t)";
+  EXPECT_GT(WorkspaceOf(copy), 0u) << "no launch checks the extent";
   EXPECT_LE(WorkspaceOf("  assert %n > 0, \"n\""), 256u);
   EXPECT_GT(WorkspaceOf("  assert %n > 0, \"n\""), 0u);
   EXPECT_GT(WorkspaceOf("  print \"n\", %n"), uint64_t{1} << 20);

@@ -1,6 +1,7 @@
 #include "tests/harness/emulator_witness.h"
 
 #include <string_view>
+#include <utility>
 
 #include "tests/harness/device_launch.h"
 #include "tests/harness/kernel_cache.h"
@@ -13,16 +14,20 @@ constexpr uint64_t kEmulatorLimit = 4'000'000;
 
 }  // namespace
 
-EmulatorWitness::EmulatorWitness(compiler::Target target)
-    : target_(target), name_("emulator of " + std::string(Row(target).name)) {}
+EmulatorWitness::EmulatorWitness(compiler::Target target, std::vector<std::string> without)
+    : target_(target),
+      without_(std::move(without)),
+      name_("emulator of " + std::string(Row(target).name)) {
+  for (const std::string& pass : without_) name_ += " without " + pass;
+}
 
 std::string EmulatorWitness::CodeOf(const Program& program, const SourceFile& source) const {
-  return LoadCached(program, source, target_)->body;
+  return LoadCached(program, source, target_, without_)->body;
 }
 
 Outcome EmulatorWitness::Run(const Program& program, const SourceFile& source,
                              std::span<const Argument> arguments) const {
-  const std::shared_ptr<const CachedKernel> made = LoadCached(program, source, target_);
+  const std::shared_ptr<const CachedKernel> made = LoadCached(program, source, target_, without_);
   Outcome out;
   out.error = made->error;
   out.fault = made->fault;

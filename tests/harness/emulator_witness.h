@@ -4,6 +4,9 @@
 #ifndef TARSIA_TESTS_HARNESS_EMULATOR_WITNESS_H_
 #define TARSIA_TESTS_HARNESS_EMULATOR_WITNESS_H_
 
+#include <string>
+#include <vector>
+
 #include "compiler/target.h"
 #include "tests/harness/witness.h"
 
@@ -11,7 +14,8 @@ namespace tarsia::harness {
 
 class EmulatorWitness final : public Witness {
  public:
-  explicit EmulatorWitness(compiler::Target target);
+  // `without`: passes of the compiler to leave out.
+  explicit EmulatorWitness(compiler::Target target, std::vector<std::string> without = {});
   [[nodiscard]] std::string_view name() const override { return name_; }
   [[nodiscard]] compiler::Target target() const { return target_; }
   [[nodiscard]] int target_number() const override { return static_cast<int>(target_) + 1; }
@@ -21,6 +25,7 @@ class EmulatorWitness final : public Witness {
 
  private:
   compiler::Target target_;
+  std::vector<std::string> without_;
   std::string name_;
 };
 

@@ -48,10 +48,13 @@ std::shared_ptr<runtime::Device> DeviceOf(compiler::Target target) {
 }
 
 std::shared_ptr<const CachedKernel> Make(const Program& program, const SourceFile& source,
-                                         compiler::Target target) {
+                                         compiler::Target target,
+                                         const std::vector<std::string>& without) {
   auto out = std::make_shared<CachedKernel>();
   out->device = DeviceOf(target);
-  Result<std::unique_ptr<runtime::LoadedKernel>> loaded = out->device->Load(program);
+  runtime::LoadOptions options;
+  options.without = without;
+  Result<std::unique_ptr<runtime::LoadedKernel>> loaded = out->device->Load(program, options);
   if (!loaded.ok()) {
     const bool unknown = std::string_view(loaded.error().info->id) == "code-not-emulated";
     (unknown ? out->fault : out->error) = Render(loaded.error(), source);
@@ -68,17 +71,19 @@ std::shared_ptr<const CachedKernel> Make(const Program& program, const SourceFil
 }  // namespace
 
 std::shared_ptr<const CachedKernel> LoadCached(const Program& program, const SourceFile& source,
-                                               compiler::Target target) {
+                                               compiler::Target target,
+                                               const std::vector<std::string>& without) {
   // The most recent first. The key includes line numbers, because the compiler's output has them.
   static std::list<std::pair<std::string, std::shared_ptr<const CachedKernel>>> cache;
   std::string key = std::string(Row(target).name) + "\n" + source.name() + "\n" +
                     std::string(source.text()) + "\n" + Print(program.module());
+  for (const std::string& pass : without) key += "\nwithout " + pass;
   for (auto at = cache.begin(); at != cache.end(); ++at) {
     if (at->first != key) continue;
     cache.splice(cache.begin(), cache, at);
     return cache.front().second;
   }
-  cache.emplace_front(std::move(key), Make(program, source, target));
+  cache.emplace_front(std::move(key), Make(program, source, target, without));
   if (cache.size() > kMostKernels) cache.pop_back();
   return cache.front().second;
 }

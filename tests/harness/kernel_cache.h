@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "compiler/target.h"
 #include "isa/program.h"
@@ -20,9 +21,10 @@ struct CachedKernel {
   std::string body;  // the PTX without the lines that name its version and target
 };
 
-// Single-threaded, as tests are.
+// `without`: passes of the compiler to leave out. Single-threaded, as tests are.
 std::shared_ptr<const CachedKernel> LoadCached(const Program& program, const SourceFile& source,
-                                               compiler::Target target);
+                                               compiler::Target target,
+                                               const std::vector<std::string>& without = {});
 
 }  // namespace tarsia::harness
 

@@ -2,6 +2,7 @@
 
 #include "compiler/pass.h"
 #include "compiler/tile/to_program.h"
+#include "compiler/tile/verify.h"
 #include "isa/text/printer.h"
 
 namespace tarsia::harness {
@@ -16,6 +17,7 @@ Outcome PassWitness::Run(const Program& program, const SourceFile& source,
   options.last = pass_;
   const compiler::tile::Form form = compiler::RunPasses(program, options);
   out.fault = compiler::FindFaultAfter(*compiler::FindPass(pass_).value(), form);
+  if (out.fault.empty()) out.fault = compiler::tile::FindChange(form, program);
   if (!out.fault.empty()) return out;
   const Result<Program> again = compiler::tile::ToProgram(form, {});
   if (!again.ok()) {

@@ -1,22 +1,39 @@
 // Random programs, compiled and run on the emulator, have the results of the interpreter, bit for
 // bit except for the bits of NaNs. A difference is shrunk and printed. ptxas accepts each program.
-// One program in 25 has large tiles, and offsets larger than its threads exchange at once.
+// One program in 25 has large tiles, and offsets larger than its threads exchange at once. Each
+// program leaves out a random subset of the passes that can be left out; half of them leave out
+// none.
 //
 // TARSIA_RANDOM_MODULES is the number of programs, each of one to three kernels (500; with
 // TARSIA_LONG 20,000), TARSIA_SEED the first seed. Targets alternate.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
+#include "compiler/pass.h"
 #include "tests/harness/assembly.h"
 #include "tests/random/differ.h"
 #include "tests/random/random_module.h"
+#include "tests/random/rng.h"
 #include "tests/settings.h"
 
 namespace tarsia {
 namespace {
+
+// The passes that a program leaves out.
+std::vector<std::string> LeftOut(uint64_t seed) {
+  std::vector<std::string> out;
+  Rng rng(~seed);
+  if (rng.Below(2) == 0) return out;
+  for (const compiler::Pass& pass : compiler::AllPasses()) {
+    if (pass.optional && rng.Below(2) == 0) out.emplace_back(pass.name);
+  }
+  return out;
+}
 
 TEST(RandomCompiled, AgreesWithTheInterpreter) {
   const uint64_t first = Seed(1);
@@ -31,23 +48,24 @@ TEST(RandomCompiled, AgreesWithTheInterpreter) {
   int kernels = 0;
   int refused = 0;
   for (uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
-    const auto target = static_cast<compiler::Target>(seed % compiler::AllTargets().size());
+    const HowCompiled how{static_cast<compiler::Target>(seed % compiler::AllTargets().size()),
+                          LeftOut(seed)};
     const RandomProgram program = MakeRandomProgram(seed, seed % 25 == 0 ? large : options);
     for (const RandomKernel& kernel : program.kernels) {
-      const Judgement judgement = Compare(program.text, kernel, seed, target);
+      const Judgement judgement = Compare(program.text, kernel, seed, how);
       ++kernels;
       if (judgement.agreement == Agreement::kRefused) ++refused;
       if (judgement.agreement == Agreement::kSame || judgement.agreement == Agreement::kRefused) {
         continue;
       }
       const std::string small = judgement.agreement == Agreement::kDifferent
-                                    ? Shrink(program.text, kernel, seed, target)
+                                    ? Shrink(program.text, kernel, seed, how)
                                     : program.text;
-      ADD_FAILURE() << "TARSIA_SEED=" << seed << " TARSIA_RANDOM_MODULES=1, " << Row(target).name
-                    << ", " << kernel.name << ": " << judgement.text
-                    << "\nmade small, it says: " << Compare(small, kernel, seed, target).text
-                    << "\n"
-                    << small;
+      ADD_FAILURE() << fmt::format(
+          "TARSIA_SEED={} TARSIA_RANDOM_MODULES=1, {} without [{}], {}: {}\n"
+          "made small, it says: {}\n{}",
+          seed, Row(how.target).name, fmt::join(how.without, ", "), kernel.name, judgement.text,
+          Compare(small, kernel, seed, how).text, small);
     }
   }
   std::printf("%d kernels from seed %llu on, %d refused for their size\n", kernels,

@@ -57,13 +57,13 @@ std::string Lines(const harness::Outcome& outcome) {
 Judgement Different(const std::string& text) { return {Agreement::kDifferent, text}; }
 
 Judgement CompareWith(const Program& program, const SourceFile& source, const RandomKernel& kernel,
-                      uint64_t seed, compiler::Target target) {
+                      uint64_t seed, const HowCompiled& how) {
   const RandomArguments plain(program, kernel, seed);
   const RandomArguments compiled(program, kernel, seed);
   const harness::Outcome want =
       harness::InterpreterWitness(false).Run(program, source, plain.arguments());
   const harness::Outcome got =
-      harness::EmulatorWitness(target).Run(program, source, compiled.arguments());
+      harness::EmulatorWitness(how.target, how.without).Run(program, source, compiled.arguments());
   for (const char* id : kMayRefuse) {
     if (got.error.find(id) != std::string::npos) return {Agreement::kRefused, got.error};
   }
@@ -147,15 +147,15 @@ void ShrinkNumbers(std::vector<std::string>& lines, const Keeps& keeps) {
 }  // namespace
 
 Judgement Compare(const std::string& text, const RandomKernel& kernel, uint64_t seed,
-                  compiler::Target target) {
+                  const HowCompiled& how) {
   const SourceFile source("random.tsa", text);
   const harness::Made made = harness::MakeProgram(source, kernel.name, {});
   if (!made.program) return {Agreement::kNoMeaning, made.error};
-  return CompareWith(*made.program, source, kernel, seed, target);
+  return CompareWith(*made.program, source, kernel, seed, how);
 }
 
 std::string Shrink(const std::string& text, const RandomKernel& kernel, uint64_t seed,
-                   compiler::Target target) {
+                   const HowCompiled& how) {
   const Keeps keeps = [&](const std::vector<std::string>& lines) {
     const SourceFile source("random.tsa", Join(lines));
     const harness::Made made = harness::MakeProgram(source, kernel.name, {});
@@ -165,8 +165,7 @@ std::string Shrink(const std::string& text, const RandomKernel& kernel, uint64_t
     const harness::Outcome checked =
         harness::InterpreterWitness(true).Run(*made.program, source, arguments.arguments());
     if (!checked.findings.empty()) return false;
-    return CompareWith(*made.program, source, kernel, seed, target).agreement ==
-           Agreement::kDifferent;
+    return CompareWith(*made.program, source, kernel, seed, how).agreement == Agreement::kDifferent;
   };
   std::vector<std::string> lines = KernelLines(text, kernel.name);
   if (!keeps(lines)) return text;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "compiler/target.h"
 #include "tests/random/random_module.h"
@@ -23,13 +24,19 @@ struct Judgement {
   std::string text;  // the message for kDifferent and kRefused
 };
 
+// How a program is compiled.
+struct HowCompiled {
+  compiler::Target target{};
+  std::vector<std::string> without;  // passes to leave out
+};
+
 // Compares one kernel of a text, with the arguments of the seed.
 Judgement Compare(const std::string& text, const RandomKernel& kernel, uint64_t seed,
-                  compiler::Target target);
+                  const HowCompiled& how);
 
 // The kernel alone, with lines and numbers removed as long as Compare returns kDifferent.
 std::string Shrink(const std::string& text, const RandomKernel& kernel, uint64_t seed,
-                   compiler::Target target);
+                   const HowCompiled& how);
 
 }  // namespace tarsia
 

@@ -11,6 +11,7 @@
 
 #include "compiler/pass.h"
 #include "compiler/tile/to_program.h"
+#include "compiler/tile/verify.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"
@@ -44,6 +45,7 @@ void CheckAfter(const compiler::Pass& pass, const Program& program, const Random
   options.last = pass.name;
   const compiler::tile::Form form = compiler::RunPasses(program, options);
   ASSERT_EQ(compiler::FindFaultAfter(pass, form), "") << pass.name << " of " << kernel.name;
+  ASSERT_EQ(compiler::tile::FindChange(form, program), "") << pass.name << " of " << kernel.name;
   const Result<Program> after = compiler::tile::ToProgram(form, {});
   ASSERT_TRUE(after.ok()) << pass.name << ": " << after.error().message << "\n"
                           << Print(compiler::tile::ToModule(form));

@@ -24,13 +24,9 @@ class Arguments {
     alignment = std::max(alignment, static_cast<uint32_t>(bytes));
   }
 
-  // i64 address of the memory of an alloc.global.
-  llvm::Value* Workspace(uint32_t value) {
-    const auto& workspace = entry_.workspace;
-    const auto at = std::find_if(workspace.begin(), workspace.end(),
-                                 [&](const auto& one) { return one.value == value; });
-    return f_.Argument(FirstOf(KernelParameter::Kind::kWorkspace) +
-                       static_cast<size_t>(at - workspace.begin()));
+  // i64 address of the memory of the next alloc.global in the order of the text.
+  llvm::Value* NextWorkspace() {
+    return f_.Argument(FirstOf(KernelParameter::Kind::kWorkspace) + workspaces_++);
   }
   // i64 address of the report buffer, for kernels that have one.
   llvm::Value* ReportBuffer() { return f_.Argument(FirstOf(KernelParameter::Kind::kReport)); }
@@ -45,6 +41,7 @@ class Arguments {
 
   FunctionBuilder& f_;
   CompiledKernel& entry_;
+  size_t workspaces_ = 0;
 };
 
 }  // namespace tarsia::compiler

@@ -8,9 +8,11 @@
 
 namespace tarsia::compiler {
 
-Emitter::Emitter(const Program& program, const LayoutPlan& plan, const SharedPlan& shared,
-                 Target target, CompiledKernel entry, bool line_info, StopFlag& stop)
+Emitter::Emitter(const Program& program, const RuntimeChecks& checks, const LayoutPlan& plan,
+                 const SharedPlan& shared, Target target, CompiledKernel entry, bool line_info,
+                 StopFlag& stop)
     : program_(program),
+      checks_(checks),
       plan_(plan),
       shared_plan_(shared),
       facts_(CollectProgramFacts(program)),

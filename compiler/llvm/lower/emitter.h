@@ -33,14 +33,16 @@
 #include "compiler/llvm/code/scalars.h"
 #include "compiler/llvm/code/shared_memory.h"
 #include "compiler/plan_shared.h"
+#include "compiler/runtime_checks.h"
 
 namespace tarsia::compiler {
 
 class Emitter {
  public:
   // `entry` says name, threads and parameters (compiler/entry.h).
-  Emitter(const Program& program, const LayoutPlan& plan, const SharedPlan& shared, Target target,
-          CompiledKernel entry, bool line_info, StopFlag& stop);
+  Emitter(const Program& program, const RuntimeChecks& checks, const LayoutPlan& plan,
+          const SharedPlan& shared, Target target, CompiledKernel entry, bool line_info,
+          StopFlag& stop);
 
   // Everything; afterwards the module is whole.
   Status EmitKernel();
@@ -65,6 +67,7 @@ class Emitter {
   // ---- the instruction ----------------------------------------------------------------------
   [[nodiscard]] const Program& program() const { return program_; }
   [[nodiscard]] const Kernel& kernel() const { return program_.kernel(); }
+  [[nodiscard]] const RuntimeChecks& checks() const { return checks_; }
   [[nodiscard]] Target target() const { return target_; }
   [[nodiscard]] const ResolvedInst& inst() const { return program_.instructions()[number_]; }
   [[nodiscard]] const InstLayouts& inst_layouts() const { return plan_.insts[number_]; }
@@ -98,6 +101,7 @@ class Emitter {
   Status EmitInst(size_t number);
 
   const Program& program_;
+  const RuntimeChecks& checks_;
   const LayoutPlan& plan_;
   const SharedPlan& shared_plan_;
   const ProgramFacts facts_;

@@ -47,13 +47,14 @@ Result<MemoryTile> WholeTileOf(Emitter& e, const ConcreteType& type) {
   return WholeTile(e.function().b(), e.index(), type, Extents64(e, type));
 }
 
-// Ends the block where an extent of a view or slice is outside of 0 to 2^40. Every launch checks
-// those that depend on parameters alone.
+// Ends the block where an extent of a view or slice is outside of 0 to 2^40, as far as the launch
+// does not check that.
 Status CheckExtents(Emitter& e) {
   FunctionBuilder& f = e.function();
-  const ConcreteType& type = e.program().type(e.inst().results[0]);
+  const uint32_t result = e.inst().results[0];
+  const ConcreteType& type = e.program().type(result);
   for (size_t d = 0; d < type.shape.size(); ++d) {
-    if (type.shape[d] >= 0 || DependsOnParametersAlone(e.program(), type.shape_exprs[d])) continue;
+    if (!e.checks().Checks(result, d)) continue;
     const IndexValue extent = e.scalars().Index(type.shape_exprs[d]);
     if (extent.facts.lo >= 0 && extent.facts.hi <= kMaxExtent) continue;
     ReportRecord record = e.NewRecord(ReportRecord::Kind::kViewExtent);
@@ -271,13 +272,8 @@ LOWER(AllocShared) {
 LOWER(AllocGlobal) {
   const uint32_t result = e.inst().results[0];
   const ConcreteType& type = e.program().type(result);
-  for (size_t d = 0; d < type.shape.size(); ++d) {
-    if (type.shape[d] < 0 && !DependsOnParametersAlone(e.program(), type.shape_exprs[d])) {
-      return MakeDiagnostic(diag::kWorkspaceSize, e.location(), e.kernel().ValueName(result));
-    }
-  }
   TARSIA_TRY(MemoryTile tile, WholeTileOf(e, type));
-  tile.base = e.arguments().Workspace(result);
+  tile.base = e.arguments().NextWorkspace();
   tile.alignment = kWorkspaceAlignment;
   tile.padded_to_words = true;
   e.memory_tiles().Set(result, std::move(tile));

@@ -277,6 +277,74 @@ class TileFaults : public testing::Test {
   Form form_ = Made(kLoop);
 };
 
+// What a launch sees stays as it was.
+class TileChanges : public testing::Test {
+ protected:
+  void Expect(const std::string& part) {
+    EXPECT_NE(tile::FindChange(form_, program_).find(part), std::string::npos)
+        << tile::FindChange(form_, program_);
+  }
+  const Program program_ = MakeProgram(R"(kernel k(%y: ptr<i32>, %n: i32, %m: i32)
+  assume %n % 4 == 0
+  assume %y align 64
+  grid (%n, 2)
+  warps 2
+{
+  %gy = view %y : global<i32>[%n]
+  %t = fill 1 : i32 [8]
+  store %gy[0], %t
+}
+)");
+  Form form_ = tile::Build(program_);
+};
+
+TEST_F(TileChanges, NoneInWhatIsBuilt) { EXPECT_EQ(tile::FindChange(form_, program_), ""); }
+TEST_F(TileChanges, AnotherName) {
+  form_.header.name = form_.pool.strings().Intern("other");
+  Expect("name");
+}
+TEST_F(TileChanges, OneParameterLess) {
+  form_.header.params.pop_back();
+  form_.regions[tile::kBody].arguments.pop_back();
+  Expect("parameters");
+}
+TEST_F(TileChanges, ParametersChangedRound) {
+  std::swap(form_.regions[tile::kBody].arguments[1], form_.regions[tile::kBody].arguments[2]);
+  Expect("parameters");
+}
+TEST_F(TileChanges, AParameterOfAnotherType) {
+  form_.types[form_.values[2].type].dtype = kI64;
+  Expect("parameters");
+}
+TEST_F(TileChanges, AParameterOfAnotherName) {
+  form_.values[2].name = form_.pool.strings().Intern("k");
+  Expect("parameters");
+}
+TEST_F(TileChanges, AnotherGrid) {
+  form_.header.grid[1] = form_.pool.Int(3);
+  Expect("grid");
+}
+TEST_F(TileChanges, MoreWarps) {
+  form_.header.warps = form_.pool.Int(4);
+  Expect("warps");
+}
+TEST_F(TileChanges, Contraction) {
+  form_.header.fast = true;
+  Expect("contraction");
+}
+TEST_F(TileChanges, AnotherAssumption) {
+  form_.header.assumes[0].condition = form_.header.assumes[1].condition;
+  Expect("assumptions");
+}
+TEST_F(TileChanges, AnotherAlignment) {
+  form_.header.assumes[1].alignment = form_.pool.Int(32);
+  Expect("assumptions");
+}
+TEST_F(TileChanges, AnAssumptionMore) {
+  form_.header.assumes.push_back(form_.header.assumes[0]);
+  Expect("assumptions");
+}
+
 TEST_F(TileFaults, NoneInWhatIsBuilt) { EXPECT_EQ(tile::FindFault(form_), ""); }
 TEST_F(TileFaults, UseBeforeDefinition) {
   std::vector<OpId>& ops = form_.regions[tile::kBody].ops;
