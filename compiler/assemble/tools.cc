@@ -84,10 +84,9 @@ Result<std::string> ScratchFile::Read() const {
   FILE* file = std::fopen(path().c_str(), "rbe");
   bool ok = file != nullptr;
   std::array<char, 65536> buffer;
-  for (size_t count = 1; ok && count > 0;) {
-    count = std::fread(buffer.data(), 1, buffer.size(), file);
-    text.append(buffer.data(), count);
-    if (count == 0) ok = std::ferror(file) == 0;
+  while (ok && std::feof(file) == 0) {
+    text.append(buffer.data(), std::fread(buffer.data(), 1, buffer.size(), file));
+    ok = std::ferror(file) == 0;
   }
   const int error = errno;
   if (file != nullptr) std::fclose(file);

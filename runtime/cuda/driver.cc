@@ -103,7 +103,7 @@ Status Driver::Check(CuResult result, std::string_view call) const {
 Result<const Driver*> Driver::Open(const std::string& name) {
   Library library(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL));
   if (library == nullptr) {
-    const char* const why = dlerror();
+    const char* const why = dlerror();  // NOLINT(concurrency-mt-unsafe): of this thread
     return MakeDiagnostic(diag::kCudaNoDriver, {}, name, VersionText(kOldestDriver),
                           why != nullptr ? why : "it cannot be opened");
   }
@@ -126,7 +126,7 @@ Result<const Driver*> Driver::Open(const std::string& name) {
   TARSIA_CHECK(driver->Check(initialised, "cuInit"));
   TARSIA_CHECK(driver->Check(driver->DeviceGetCount(&driver->device_count_), "cuDeviceGetCount"));
   if (driver->device_count_ <= 0) return MakeDiagnostic(diag::kCudaNoDevice, {}, name);
-  library.release();
+  static_cast<void>(library.release());
   return KeepOpen(std::move(driver));
 }
 

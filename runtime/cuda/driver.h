@@ -30,7 +30,7 @@ class Driver {
   // Opens the library and initialises it. Errors: the library cannot be opened, a function is
   // missing, the driver is older than kOldestDriver, it cannot be initialised, or there is no GPU;
   // each names the library and, if it matters, the version that is required and the one found.
-  static Result<const Driver*> Open(const std::string& library);
+  static Result<const Driver*> Open(const std::string& name);
   // The driver of this process: from kDriverVariable, else kDriverLibrary. The first call opens it;
   // its result is kept. Thread-safe.
   static Result<const Driver*> Get();

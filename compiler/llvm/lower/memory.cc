@@ -341,7 +341,7 @@ LOWER(CopyAsync) {
   const int64_t vector = std::min(to.width().vector, from.width().vector);
   const int64_t bits = vector * source.type.bits;
   const int unit = std::min(to.width().unit, from.width().unit);
-  const bool one_copy = (bits == 32 || bits == 64 || bits == 128) && unit * 8 >= bits;
+  const bool one_copy = (bits == 32 || bits == 64 || bits == 128) && int64_t{unit} * 8 >= bits;
   if (!one_copy) {
     to.Store(from.Load(CacheOf(e)), CachePolicy::kDefault);
     return OkStatus();
