@@ -46,7 +46,8 @@ Result<MemLayout> WithOpenStrides(const MemLayout& tensor, const Extents& multip
     if (!plain) return MakeDiagnostic(diag::kAccessOpenStride, {}, dim);
     const int64_t open = multiples[static_cast<size_t>(dim)];
     const int64_t known = tensor.modes(dim).empty() ? 0 : tensor.modes(dim)[0].stride;
-    const auto stride = open == 0 ? std::optional(known) : CheckedMul(open, kOpenStride + 2 * dim);
+    const auto stride =
+        open == 0 ? std::optional(known) : CheckedMul(open, kOpenStride + 2 * int64_t{dim});
     if (!stride) return MakeDiagnostic(diag::kLayoutStride, {}, open);
     strides.push_back(*stride);
   }

@@ -2,33 +2,32 @@
 # Runs the long tests: fuzzers, random and exhaustive tests, sanitizers, mutants. Continuous
 # integration runs short forms of them. Prints a summary, and writes it to build/nightly/summary.txt.
 #
-#   scripts/nightly.sh [--fuzz-seconds N] [--random-seconds N] [--seed N] [STEP...]
-#     STEP            rehearse fuzz random asan tsan tidy mutants (default: all, in this order);
-#                     rehearse is the check of a GPU (gpu_check.sh) as a whole, on the emulated
-#                     driver; tidy is clang-tidy on every source
-#     --fuzz-seconds  how long each fuzzer runs (default 600)
-#     --random-seconds  how long each random test runs (default 3600)
-#     --seed          where random tests start (default: taken from the clock, and printed)
+#   scripts/nightly.sh [--fuzz-seconds N] [--random-modules N] [--seed N] [STEP...]
+#     STEP              rehearse fuzz random exhaustive asan tsan tidy mutants (default: all, in this
+#                       order); rehearse is the check of a GPU (gpu_check.sh) as a whole, on the
+#                       emulated driver; random is the tests of random programs, exhaustive every
+#                       other test over its whole range (hours); tidy is clang-tidy on every source
+#     --fuzz-seconds    how long each fuzzer runs (default 600)
+#     --random-modules  how many programs each random test makes (default 20000)
+#     --seed            where random tests start (default: taken from the clock, and printed)
 #
-# Tests take their long form from the environment: TARSIA_RANDOM_SECONDS is the time of a test of
-# random cases, TARSIA_SEED its seed, TARSIA_LONG=1 selects exhaustive ranges. The number of
-# compiled random programs is 20,000, or TARSIA_RANDOM_MODULES; to run only those:
-#   TARSIA_LONG=1 TARSIA_SEED=7 build/dev/tests/random/random_compiled_test
+# Tests take their long form from the environment: TARSIA_RANDOM_MODULES is the number of random
+# programs, TARSIA_SEED the first seed, TARSIA_LONG=1 selects exhaustive ranges.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-fuzz_seconds=600 random_seconds=3600 seed=$(date +%s) steps=()
+fuzz_seconds=600 random_modules=20000 seed=$(date +%s) steps=()
 while [[ $# -gt 0 ]]; do
   case "$1" in
     --fuzz-seconds) fuzz_seconds=${2:?} && shift 2 ;;
-    --random-seconds) random_seconds=${2:?} && shift 2 ;;
+    --random-modules) random_modules=${2:?} && shift 2 ;;
     --seed) seed=${2:?} && shift 2 ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' scripts/nightly.sh && exit 0 ;;
-    rehearse | fuzz | random | asan | tsan | tidy | mutants) steps+=("$1") && shift ;;
+    rehearse | fuzz | random | exhaustive | asan | tsan | tidy | mutants) steps+=("$1") && shift ;;
     *) echo "nightly: error: unknown argument $1; see --help" >&2 && exit 2 ;;
   esac
 done
-[[ ${#steps[@]} -gt 0 ]] || steps=(rehearse fuzz random asan tsan tidy mutants)
+[[ ${#steps[@]} -gt 0 ]] || steps=(rehearse fuzz random exhaustive asan tsan tidy mutants)
 
 readonly logs=build/nightly
 mkdir -p "$logs"
@@ -81,8 +80,13 @@ rehearse() {
 
 random() {
   run build-dev build dev
-  TARSIA_LONG=1 TARSIA_SEED=$seed TARSIA_RANDOM_SECONDS=$random_seconds \
-    run random ctest --preset dev --timeout $((4 * random_seconds + 3600))
+  TARSIA_SEED=$seed TARSIA_RANDOM_MODULES=$random_modules \
+    run random ctest --preset dev -R '^random' --timeout $((random_modules + 600))
+}
+
+exhaustive() {
+  run build-dev build dev
+  TARSIA_LONG=1 TARSIA_SEED=$seed run exhaustive ctest --preset dev -E '^random' --timeout 14400
 }
 
 sanitized() {
@@ -102,6 +106,7 @@ for step in "${steps[@]}"; do
     rehearse) rehearse ;;
     fuzz) fuzz ;;
     random) random ;;
+    exhaustive) exhaustive ;;
     asan | tsan) sanitized "$step" ;;
     tidy) tidy ;;
     mutants) run mutants scripts/mutate.sh ;;
