@@ -1,4 +1,4 @@
-// From a program to PTX: the passes, layouts, places in shared memory, code. Thread-safe.
+// From a program to PTX: the passes, places in shared memory, code. Thread-safe.
 //
 // The code is that of the program after the last pass. A launch checks its arguments against the
 // program that the caller gave (launch/launch_template.h); all that it needs besides is in
@@ -56,7 +56,7 @@ inline constexpr uint64_t kMaxParameterBytes = 32764;
 
 // A step of a compilation and how long it took.
 struct CompileStep {
-  std::string_view name;  // a literal: of a pass, or `program`, `layouts`, `shared`, `emit`, `llvm`
+  std::string_view name;  // a literal: of a pass, or `program`, `plan`, `emit`, `llvm`
   std::chrono::nanoseconds time{};
 };
 
@@ -64,7 +64,6 @@ struct CompiledKernel {
   std::string name;  // of the entry
   std::string ptx;
   std::string llvm_ir;                      // if requested: before optimisation
-  std::string layouts;                      // the inferred layouts and their reasons
   int threads = 0;                          // per block, along x
   uint64_t shared_bytes = 0;                // dynamic, set at launch; there is no static part
   std::vector<KernelParameter> parameters;  // those of the kernel, then hidden ones

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/diagnostics.h"
-#include "compiler/infer_layouts.h"
+#include "compiler/layout_plan.h"
 #include "compiler/llvm/generate.h"
 #include "compiler/pass.h"
 #include "compiler/plan_shared.h"
@@ -44,14 +44,11 @@ Result<CompiledKernel> CompileHere(const Program& program, Target target,
   TARSIA_TRY(const Program last, LastProgram(program, target, options.without, timer, steps));
   const RuntimeChecks checks(program, last);
   TARSIA_CHECK(CheckWanted(stop));
-  TARSIA_TRY(const LayoutPlan layouts, InferLayouts(last));
-  timer.Done("layouts", steps);
-  TARSIA_CHECK(CheckWanted(stop));
+  TARSIA_TRY(const LayoutPlan layouts, PlanLayouts(last));
   TARSIA_TRY(const SharedPlan shared, PlanShared(last, target));
-  timer.Done("shared", steps);
+  timer.Done("plan", steps);
   TARSIA_CHECK(CheckWanted(stop));
   TARSIA_TRY(CompiledKernel out, Generate(last, checks, layouts, shared, target, options, stop));
-  out.layouts = ToString(last, layouts);
   out.steps.insert(out.steps.begin(), steps.begin(), steps.end());
   return out;
 }

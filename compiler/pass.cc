@@ -82,6 +82,7 @@ Status CheckOptional(const std::vector<std::string>& names) {
 tile::Form RunPasses(const Program& program, const PassOptions& options) {
   tile::Form form = tile::Build(program);
   for (const Pass& pass : kPasses) {
+    if (pass.name == options.until) break;
     const bool left_out = std::find(options.without.begin(), options.without.end(), pass.name) !=
                           options.without.end();
     if (!left_out) {

@@ -27,10 +27,8 @@ struct Pass {
   std::string (*fault)(const tile::Form& form) = nullptr;
 };
 
-// Code is made of the program after this pass. `layouts` follows as soon as a pass stages what
-// tensor cores read in shared memory: without that it makes slower code than the code generator's
-// own choice (compiler/infer_layouts.h).
-inline constexpr std::string_view kLastForCode = "simplify";
+// Code is made of the program after this pass.
+inline constexpr std::string_view kLastForCode = "layouts";
 
 // The first one is `build`, which makes the form.
 std::span<const Pass> AllPasses();
@@ -45,6 +43,7 @@ Status CheckOptional(const std::vector<std::string>& names);
 struct PassOptions {
   std::vector<std::string> without;  // names of passes to leave out
   std::string_view last;             // stop after this pass; empty: run all
+  std::string_view until;            // stop before this pass
   // Called after each pass that ran; may be empty.
   std::function<void(const Pass& pass, const tile::Form& form)> after;
 };

@@ -229,14 +229,16 @@ Result<RegLayout> RegLayout::Replicate(int64_t count) {
   return RegLayoutBuilder::Build({}, {Digit{kReplication, count, 0}}, {});
 }
 
-RegLayout::Written RegLayout::Write() const {
-  Written out;
-  out.shape = shape_;
-  // Modes in the order of the dimensions, then outermost (largest stride) first.
+namespace {
+
+// Modes in the order of the dimensions, then outermost (largest stride) first.
+RegLayout::Written WrittenAs(Extents shape, const Digits& spatial, const Digits& local) {
+  RegLayout::Written out;
+  out.shape = std::move(shape);
   Digits modes;
-  for (const auto* list : {&spatial_, &local_}) {
+  for (const auto* list : {&spatial, &local}) {
     for (const Digit& digit : *list) {
-      if (digit.dim != kReplication) modes.push_back(digit);
+      if (digit.dim != RegLayout::kReplication) modes.push_back(digit);
     }
   }
   std::sort(modes.begin(), modes.end(), [](const Digit& a, const Digit& b) {
@@ -244,12 +246,33 @@ RegLayout::Written RegLayout::Write() const {
   });
   for (const Digit& mode : modes) out.modes.push_back(mode.extent);
   const auto number = [&](const Digit& digit) {
-    if (digit.dim == kReplication) return ~digit.extent;
+    if (digit.dim == RegLayout::kReplication) return ~digit.extent;
     return static_cast<int64_t>(std::find(modes.begin(), modes.end(), digit) - modes.begin());
   };
-  for (const Digit& digit : spatial_) out.spatial.push_back(number(digit));
-  for (const Digit& digit : local_) out.local.push_back(number(digit));
+  for (const Digit& digit : spatial) out.spatial.push_back(number(digit));
+  for (const Digit& digit : local) out.local.push_back(number(digit));
   return out;
+}
+
+}  // namespace
+
+RegLayout::Written RegLayout::Write() const { return WrittenAs(shape_, spatial_, local_); }
+
+Result<RegLayout> RegLayout::FromDigits(std::span<const int64_t> shape, const Digits& spatial,
+                                        const Digits& local) {
+  const auto wide = [](const Digits& digits) {
+    Digits out;
+    for (const Digit& digit : digits) {
+      if (digit.extent != 1) out.push_back(digit);
+    }
+    return out;
+  };
+  const Digits threads = wide(spatial), slots = wide(local);
+  const Written written = WrittenAs({shape.begin(), shape.end()}, threads, slots);
+  TARSIA_TRY(RegLayout out, Make(written.shape, written.modes, written.spatial, written.local));
+  TARSIA_TRY(const RegLayout meant, RegLayoutBuilder::Build(written.shape, threads, slots));
+  if (out == meant) return out;
+  return MakeDiagnostic(diag::kLayoutDigits, {}, ToString(written.modes), ToString(shape));
 }
 
 namespace {

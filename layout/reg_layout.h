@@ -67,6 +67,11 @@ class RegLayout {
   static Result<RegLayout> Make(std::span<const int64_t> shape, std::span<const int64_t> modes,
                                 std::span<const int64_t> spatial, std::span<const int64_t> local);
 
+  // The same from digits, outermost first; digits of extent 1 do not matter. Errors: also digits of
+  // a dimension whose strides are not those of modes.
+  static Result<RegLayout> FromDigits(std::span<const int64_t> shape, const Digits& spatial,
+                                      const Digits& local);
+
   // Primitives. The shape is `extents`; row-major, or the first dimension fastest for Column*.
   static Result<RegLayout> Local(std::span<const int64_t> extents);
   static Result<RegLayout> Spatial(std::span<const int64_t> extents);

@@ -28,7 +28,7 @@ FOUNDATION = ["support", "dtypes", "layout", "isa"]
 BELOW_RUNTIME = FOUNDATION + ["launch", "vm", "ptx", "compiler"]
 # What the compiler knows of a program before any code is made.
 COMPILER_PLANS = [f"compiler/{name}.h" for name in (
-    "compile", "diagnostics", "entry", "infer_layouts", "plan_shared", "report_buffer",
+    "compile", "diagnostics", "entry", "layout_plan", "plan_shared", "report_buffer",
     "runtime_checks", "target", "tile_layout")] + ["compiler/facts", "compiler/select"]
 PUBLIC = ["include", "tarsia"]  # include/tarsia/tarsia.h is included as "tarsia/tarsia.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 
 #include "compiler/select/scratch.h"
 #include "layout/access.h"
@@ -14,8 +15,12 @@ namespace {
 constexpr Cost kSchedulers = 4;
 // 128 bytes of shared memory a cycle (the same guide: 32 banks of 4 bytes).
 constexpr Cost kWavefront = kSchedulers;
-// 4 sectors of 32 bytes a cycle from the first-level cache.
+// A line of 128 bytes a cycle from the first-level cache: it looks up one tag a cycle, of whose
+// line it moves up to 4 sectors (Nsight Compute, L1TEX). So a sector of a whole line costs a
+// quarter.
 constexpr Cost kSector = 1;
+constexpr Cost kLine = kSchedulers;
+constexpr uint64_t kLineBytes = 128;
 // m16n8k16: 2,048 of the 1,024 products a cycle of a multiprocessor of compute capability 8.0, by
 // one of four schedulers.
 constexpr Cost kMma = 8;
@@ -49,6 +54,16 @@ std::vector<uint64_t> WarpAddresses(const TileLayout& layout, std::span<const in
   return out;
 }
 
+// The lines that the first warp touches, at `unit` bytes from each address.
+int64_t LinesOf(const std::vector<uint64_t>& addresses, int unit) {
+  std::set<uint64_t> lines;
+  for (const uint64_t address : addresses) {
+    lines.insert(address / kLineBytes);
+    lines.insert((address + static_cast<uint64_t>(unit) - 1) / kLineBytes);
+  }
+  return static_cast<int64_t>(lines.size());
+}
+
 // Slots that one access moves.
 int64_t VectorOf(const AccessedMemory& memory, const TileLayout& layout) {
   const int bits = memory.type.bits;
@@ -61,6 +76,7 @@ int64_t VectorOf(const AccessedMemory& memory, const TileLayout& layout) {
     for (const RegLayout::Digit& digit : layout.reg().spatial()) {
       if (digit.dim == memory.fast && digit.stride % v != 0) return false;
     }
+    if (!memory.begins.empty() && memory.begins[Size(memory.fast)] % v != 0) return false;
     for (size_t d = 0; d < memory.strides.size(); ++d) {
       if (d == Size(memory.fast)) continue;
       if (memory.strides[d] == AccessedMemory::kFar || memory.strides[d] % v != 0) return false;
@@ -88,7 +104,7 @@ Cost AccessesCost(const AccessedMemory& memory, const TileLayout& layout, int64_
   const int unit = static_cast<int>(std::min<int64_t>(16, bytes));
   const std::vector<uint64_t> addresses = WarpAddresses(layout, strides, bits);
   const Cost moved = memory.space == Space::kShared ? kWavefront * WavefrontsOf(addresses, unit)
-                                                    : kSector * SectorsOf(addresses, unit);
+                                                    : kLine * LinesOf(addresses, unit);
   const bool known = std::find(memory.strides.begin(), memory.strides.end(),
                                AccessedMemory::kFar) == memory.strides.end();
   const Cost accesses = layout.slots() / vector * ((bytes + unit - 1) / unit);
@@ -101,7 +117,11 @@ Cost Registers(DType type) { return type.bits > 32 ? 2 : 1; }
 }  // namespace
 
 bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout) {
-  return memory.packed && !layout.empty() && Divide(layout.reg(), *memory.packed).ok();
+  if (!memory.packed || layout.empty() || !Divide(layout.reg(), *memory.packed).ok()) return false;
+  for (size_t d = 0; d < memory.begins.size(); ++d) {
+    if (memory.begins[d] % memory.packed->shape()[d] != 0) return false;
+  }
+  return true;
 }
 
 Cost AccessCost(const AccessedMemory& memory, const TileLayout& layout) {
@@ -127,13 +147,14 @@ Cost ConversionCost(const TileLayout& from, const TileLayout& to, DType type) {
   // Through shared memory, without conflicts (compiler/select/scratch.h).
   const int bytes = std::max(1, type.bits / 8);
   if (to.rank() == 0) return 2 * kBarrier + 2 * (1 + kWavefront);
-  const int fast = FastDimension(from, to, bytes);
-  const auto side = [&](const TileLayout& layout) {
-    const int64_t run = RunAlong(layout, fast, bytes);
-    const int64_t wavefronts = std::max<int64_t>(1, run * bytes / kBankBytes);
-    return layout.slots() / run * (1 + kWavefront * wavefronts);
+  const ScratchPlan plan = PlanAccesses(from, to, bytes);
+  const auto side = [&](const TileLayout& layout, const ScratchSide& way) {
+    const int64_t moved = way.matrices ? int64_t{8} * way.matrices->count * 16 / kWarpThreads
+                                       : way.run * bytes;  // bytes of a thread
+    const int64_t wavefronts = std::max<int64_t>(1, moved / kBankBytes);
+    return way.Accesses(layout) * (1 + kWavefront * wavefronts);
   };
-  return 2 * kBarrier + side(from) + side(to);
+  return 2 * kBarrier + side(from, plan.put) + side(to, plan.get);
 }
 
 Cost ElementwiseCost(Opcode opcode, DType type, const TileLayout& layout) {

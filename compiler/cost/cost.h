@@ -33,6 +33,9 @@ struct AccessedMemory {
   // which dimension has stride 1, if any.
   std::vector<int64_t> strides;
   int fast = -1;
+  // By dimension: a number that divides the index of the first element; 0: that index is 0. Empty:
+  // it is 0 in each.
+  std::vector<int64_t> begins;
   static constexpr int64_t kFar = -1;
 };
 

@@ -3,7 +3,7 @@
 #define TARSIA_COMPILER_LLVM_GENERATE_H_
 
 #include "compiler/compile.h"
-#include "compiler/infer_layouts.h"
+#include "compiler/layout_plan.h"
 #include "compiler/plan_shared.h"
 #include "compiler/runtime_checks.h"
 

@@ -23,8 +23,7 @@ constexpr int64_t kTurned[] = {1, 0};
 
 class Search {
  public:
-  Search(const Form& form, const LayoutGraph& graph)
-      : form_(form), graph_(graph), definitions_(form.Definitions()) {
+  Search(const Form& form, const LayoutGraph& graph) : form_(form), graph_(graph), memories_(form) {
     out_.of.resize(graph.variables.size());
     out_.ways.resize(graph.variables.size());
     spread_.resize(graph.ties.size() + graph.carries.size());
@@ -240,7 +239,7 @@ class Search {
     const Operation& operation = form_.ops[op.op];
     if (operation.operand[0].kind != Operand::Kind::kMemory) return;
     if (graph_.variables[op.anchor].written) return;
-    const AccessedMemory memory = MemoryOf(form_, definitions_, operation);
+    const AccessedMemory memory = memories_.Of(operation);
     if (memory.packed) AddPacked(op, *memory.packed);
     AddBlocked(op, memory);
   }
@@ -301,34 +300,10 @@ class Search {
 
   const Form& form_;
   const LayoutGraph& graph_;
-  const std::vector<tile::Definition> definitions_;
+  const AccessedMemories memories_;
   LayoutCandidates out_;
   std::vector<Done> spread_;  // by tie, then by carry
 };
-
-// The strides of a tile in memory, from the fastest dimension on.
-void SetStrides(AccessedMemory& memory, const std::vector<int64_t>& shape, bool by_column) {
-  const size_t rank = shape.size();
-  memory.strides.assign(rank, AccessedMemory::kFar);
-  int64_t stride = 1;
-  for (size_t i = 0; i < rank; ++i) {
-    const size_t d = by_column ? i : rank - 1 - i;
-    if (i == 0) memory.fast = static_cast<int>(d);
-    memory.strides[d] = stride;
-    if (shape[d] < 0) return;
-    stride *= shape[d];
-  }
-}
-
-void SetModes(AccessedMemory& memory, const MemLayout& layout) {
-  memory.strides.assign(Size(layout.rank()), AccessedMemory::kFar);
-  for (int d = layout.rank() - 1; d >= 0; --d) {
-    const auto& modes = layout.modes(d);
-    if (modes.empty()) continue;
-    if (modes.size() == 1) memory.strides[Size(d)] = modes[0].stride;
-    if (modes.back().stride == 1 && memory.fast < 0) memory.fast = d;
-  }
-}
 
 }  // namespace
 
@@ -341,45 +316,6 @@ LayoutNumber LayoutTable::Add(TileLayout layout) {
 
 LayoutCandidates FindLayoutCandidates(const Form& form, const LayoutGraph& graph) {
   return Search(form, graph).Run();
-}
-
-AccessedMemory MemoryOf(const Form& form, const std::vector<tile::Definition>& definitions,
-                        const Operation& op) {
-  tile::ValueId value = op.operand[0].value;
-  while (definitions[value].op != kNone &&
-         form.ops[definitions[value].op].opcode == Opcode::kSlice) {
-    value = form.ops[definitions[value].op].operand[0].value;
-  }
-  const ConcreteType& type = form.TypeOf(value);
-  AccessedMemory out;
-  out.space = type.space;
-  out.type = type.dtype;
-  switch (type.mem_layout.kind) {
-    case MemLayoutFamily::Kind::kRowMajor:
-      SetStrides(out, type.shape, false);
-      break;
-    case MemLayoutFamily::Kind::kColumnMajor:
-      SetStrides(out, type.shape, true);
-      break;
-    case MemLayoutFamily::Kind::kPacked: {
-      out.packed = type.mem_layout.tile;
-      out.packed_bits = type.mem_layout.bits;
-      const auto bits = out.packed_bits.Apply(type.dtype, out.packed->slots());
-      out.packed_words = bits.ok() ? bits->words() : 0;
-      break;
-    }
-    case MemLayoutFamily::Kind::kConcrete:
-      if (type.mem_layout.concrete.IsPacked()) {
-        out.packed = type.mem_layout.concrete.packed().tile;
-        const BitLayout& bits = type.mem_layout.concrete.packed().bits;
-        out.packed_bits = {bits.order(), {}, {}, bits.compute()};
-        out.packed_words = bits.words();
-      } else {
-        SetModes(out, type.mem_layout.concrete);
-      }
-      break;
-  }
-  return out;
 }
 
 }  // namespace tarsia::compiler

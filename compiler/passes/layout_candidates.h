@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/cost/cost.h"
+#include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/layout_graph.h"
 
 namespace tarsia::compiler {
@@ -59,10 +60,6 @@ struct LayoutCandidates {
 };
 
 LayoutCandidates FindLayoutCandidates(const tile::Form& form, const LayoutGraph& graph);
-
-// The memory of operand 0, a tile in memory.
-AccessedMemory MemoryOf(const tile::Form& form, const std::vector<tile::Definition>& definitions,
-                        const tile::Operation& op);
 
 }  // namespace tarsia::compiler
 

@@ -30,7 +30,7 @@ class Pricing {
         graph_(graph),
         candidates_(candidates),
         table_(candidates.table),
-        definitions_(form.Definitions()) {}
+        memories_(form) {}
 
   PairwiseProblem Run() {
     for (uint32_t v = 0; v < graph_.variables.size(); ++v) {
@@ -66,7 +66,7 @@ class Pricing {
     const Operation& operation = form_.ops[op.op];
     const bool moves = operation.operand[0].kind == Operand::Kind::kMemory;
     AccessedMemory memory;
-    if (moves) memory = MemoryOf(form_, definitions_, operation);
+    if (moves) memory = memories_.Of(operation);
     for (size_t i = 0; i < own.size(); ++i) {
       const TileLayout& layout = table_[candidates_.of[op.anchor][i].layout];
       own[i] += op.turns * (moves ? AccessCost(memory, layout) : WorkCost(op, layout));
@@ -149,7 +149,7 @@ class Pricing {
   const LayoutGraph& graph_;
   LayoutCandidates& candidates_;
   LayoutTable& table_;
-  const std::vector<tile::Definition> definitions_;
+  const AccessedMemories memories_;
   PairwiseProblem problem_;
   std::map<std::tuple<LayoutNumber, LayoutNumber, int>, Cost> conversions_;
 };

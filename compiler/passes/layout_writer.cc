@@ -20,7 +20,11 @@ using tile::ValueId;
 class Writer {
  public:
   Writer(const LayoutGraph& graph, const LayoutChoice& choice, Form& form)
-      : graph_(graph), choice_(choice), form_(form), definitions_(form.Definitions()) {
+      : graph_(graph),
+        choice_(choice),
+        form_(form),
+        definitions_(form.Definitions()),
+        memories_(form) {
     // The rules of the graph point into the types, which are replaced one by one below.
     types_ = form.types;
     inserted_.resize(form.regions.size());
@@ -187,7 +191,7 @@ class Writer {
   void SetBits(const LayoutOp& op) {
     const Operation& operation = form_.ops[op.op];
     if (operation.opcode != Opcode::kLoad || graph_.variables[op.anchor].written) return;
-    const AccessedMemory memory = MemoryOf(form_, definitions_, operation);
+    const AccessedMemory memory = memories_.Of(operation);
     const TileLayout& layout = choice_.LayoutOf(op.anchor);
     if (!LoadsPackedWords(memory, layout) || IsCarried(operation.results[0])) return;
     const auto bits = memory.packed_bits.Apply(memory.type, layout.slots());
@@ -233,6 +237,7 @@ class Writer {
   const LayoutChoice& choice_;
   Form& form_;
   const std::vector<tile::Definition> definitions_;
+  const AccessedMemories memories_;
   std::vector<ConcreteType> types_;
   std::vector<std::vector<Insertion>> inserted_;  // by region
   std::map<ValueId, std::vector<std::pair<TileLayout, ValueId>>> converted_;

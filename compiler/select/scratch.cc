@@ -28,8 +28,10 @@ ScratchOrder OrderWith(const Extents& shape, int fast, int64_t gap) {
 }
 
 // What one side takes of shared memory, in accesses of the first warp at its first slot.
-int64_t WavefrontsWith(const TileLayout& layout, const ScratchOrder& order, int fast, int bytes) {
-  const int64_t run = RunAlong(layout, fast, bytes);
+int64_t WavefrontsWith(const TileLayout& tile, const ScratchSide& side, const ScratchOrder& order,
+                       int bytes) {
+  const TileLayout& layout = side.matrices ? side.matrices->rows : tile;
+  const int64_t unit = side.matrices ? kWidest : side.run * bytes;
   std::vector<uint64_t> addresses;
   for (int64_t lane = 0; lane < std::min<int64_t>(kWarpThreads, layout.threads()); ++lane) {
     const Extents at = layout.ThreadOffset(lane);
@@ -37,7 +39,7 @@ int64_t WavefrontsWith(const TileLayout& layout, const ScratchOrder& order, int 
     for (size_t d = 0; d < at.size(); ++d) element += at[d] * order.strides[d];
     addresses.push_back(static_cast<uint64_t>(element * bytes));
   }
-  return layout.slots() / run * WavefrontsOf(addresses, static_cast<int>(run) * bytes);
+  return side.Accesses(tile) * WavefrontsOf(addresses, static_cast<int>(unit));
 }
 
 }  // namespace
@@ -57,39 +59,39 @@ int64_t RunAlong(const TileLayout& layout, int dim, int bytes) {
   return run;
 }
 
-int FastDimension(const TileLayout& from, const TileLayout& to, int bytes) {
-  int best = from.rank() - 1;
+ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes) {
+  ScratchPlan best;
   int64_t fewest = INT64_MAX;
   for (int dim = from.rank() - 1; dim >= 0; --dim) {
-    const int64_t accesses =
-        from.slots() / RunAlong(from, dim, bytes) + to.slots() / RunAlong(to, dim, bytes);
+    ScratchPlan plan;
+    plan.fast = dim;
+    plan.put.run = RunAlong(from, dim, bytes);
+    plan.get.run = RunAlong(to, dim, bytes);
+    plan.get.matrices = FindMatrixLoads(to, dim, bytes);
+    const int64_t accesses = plan.put.Accesses(from) + plan.get.Accesses(to);
     if (accesses >= fewest) continue;
     fewest = accesses;
-    best = dim;
+    best = std::move(plan);
   }
   return best;
 }
 
-ScratchOrder OrderOfScratch(const TileLayout& from, const TileLayout& to, int bytes) {
-  const int fast = FastDimension(from, to, bytes);
-  ScratchOrder best;
+ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes) {
+  ScratchPlan plan = PlanAccesses(from, to, bytes);
+  const bool wide = plan.get.matrices || std::max(plan.put.run, plan.get.run) * bytes > kBankBytes;
   int64_t fewest = INT64_MAX;
   // No gap, one that keeps wide accesses aligned, and one of a bank.
   for (const int64_t gap :
        {int64_t{0}, kWidest / bytes, std::max<int64_t>(1, kBankBytes / bytes)}) {
-    const bool aligned = gap * bytes % kWidest == 0;
-    if (!aligned && (RunAlong(from, fast, bytes) * bytes > kBankBytes ||
-                     RunAlong(to, fast, bytes) * bytes > kBankBytes)) {
-      continue;
-    }
-    ScratchOrder order = OrderWith(from.shape(), fast, gap);
+    if (wide && gap * bytes % kWidest != 0) continue;
+    ScratchOrder order = OrderWith(from.shape(), plan.fast, gap);
     const int64_t wavefronts =
-        WavefrontsWith(from, order, fast, bytes) + WavefrontsWith(to, order, fast, bytes);
+        WavefrontsWith(from, plan.put, order, bytes) + WavefrontsWith(to, plan.get, order, bytes);
     if (wavefronts >= fewest) continue;
     fewest = wavefronts;
-    best = std::move(order);
+    plan.order = std::move(order);
   }
-  return best;
+  return plan;
 }
 
 ScratchOrder RowMajorScratch(const Extents& shape) {

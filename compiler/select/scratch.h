@@ -3,7 +3,9 @@
 #define TARSIA_COMPILER_SELECT_SCRATCH_H_
 
 #include <cstdint>
+#include <optional>
 
+#include "compiler/select/matrices.h"
 #include "compiler/tile_layout.h"
 
 namespace tarsia::compiler {
@@ -13,16 +15,33 @@ struct ScratchOrder {
   int64_t elements = 0;  // of the room that they take, with gaps
 };
 
+// How one side of an exchange accesses elements that follow each other along a dimension.
+struct ScratchSide {
+  int64_t run = 1;                      // neighbouring slots of an access
+  std::optional<MatrixLoads> matrices;  // instead; of loads only
+
+  // What a thread does for a tile.
+  [[nodiscard]] int64_t Accesses(const TileLayout& tile) const {
+    return tile.slots() / (matrices ? 2 * matrices->count : run);
+  }
+};
+
+// A tile of `bytes` bytes an element from one layout to another; both have one shape, of rank 1 at
+// least.
+struct ScratchPlan {
+  int fast = 0;  // the dimension along which elements follow each other
+  ScratchSide put, get;
+  ScratchOrder order;
+};
+
 // Neighbouring slots that one access of at most 16 bytes moves if elements of `bytes` bytes follow
 // each other along a dimension.
 int64_t RunAlong(const TileLayout& layout, int dim, int bytes);
 
-// The dimension along which elements follow each other so that the fewest accesses write a tile in
-// `from` and read it in `to`; both have one shape, of rank 1 at least.
-int FastDimension(const TileLayout& from, const TileLayout& to, int bytes);
-
-// Along that dimension, with the gap between rows that has the fewest bank conflicts.
-ScratchOrder OrderOfScratch(const TileLayout& from, const TileLayout& to, int bytes);
+// Along the dimension with the fewest accesses; the order is not set.
+ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes);
+// With the gap between rows that has the fewest bank conflicts.
+ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes);
 // Row by row, without gaps.
 ScratchOrder RowMajorScratch(const Extents& shape);
 

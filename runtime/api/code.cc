@@ -106,7 +106,7 @@ tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form, t
       case TARSIA_CODE_LLVM:
         return GiveOrFail(code->code->LlvmIr(), out);
       case TARSIA_CODE_LAYOUTS:
-        return GiveBlob(kernel.layouts, out);
+        return GiveBlob(code->code->Layouts(), out);
       case TARSIA_CODE_FACTS:
         return GiveOrFail(code->code->Facts(), out);
       case TARSIA_CODE_CUBIN: {

@@ -10,6 +10,7 @@
 #include "compiler/assemble/sass.h"
 #include "compiler/facts/program_facts.h"
 #include "compiler/pass.h"
+#include "compiler/passes/layout_report.h"
 #include "isa/bytecode/bytecode.h"
 #include "runtime/devices/code_cache.h"
 
@@ -49,6 +50,13 @@ Result<std::string> Code::LlvmIr() const {
   options.keep_llvm_ir = true;
   TARSIA_TRY(compiler::CompiledKernel kernel, compiler::Compile(program_, target_, options));
   return std::move(kernel.llvm_ir);
+}
+
+std::string Code::Layouts() const {
+  compiler::PassOptions passes;
+  passes.without = options_.without;
+  passes.until = "layouts";
+  return compiler::LayoutReport(compiler::RunPasses(program_, passes));
 }
 
 Result<std::string> Code::Facts() const {

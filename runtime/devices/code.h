@@ -26,6 +26,8 @@ class Code {
   [[nodiscard]] const compiler::CompiledKernel& kernel() const { return kernel_; }
   // LLVM IR before optimisation; compiles again, because it is not kept.
   [[nodiscard]] Result<std::string> LlvmIr() const;
+  // The layout of each register tile and who asked for it, as in compiler::LayoutReport.
+  [[nodiscard]] std::string Layouts() const;
   // What is proven of each access to memory, after the passes, as in compiler::FactsText.
   [[nodiscard]] Result<std::string> Facts() const;
   // The cubin and the report of ptxas; lives as long as the code. Errors: those of

@@ -158,6 +158,7 @@ const std::map<std::string, std::string>& OutOfReach() {
       {"text-too-long", "a text of 256 MiB"},
       {"layout-slice", "slices of programs are masked; this is for callers of the library"},
       {"layout-slice-rank", "likewise"},
+      {"layout-digits", "likewise"},
       {"packed-count", "the bit layout of `packed` is made for its tile"},
       {"packed-type", "likewise, for the type of the tensor"},
       {"bit-layout-open", "of pictures of layouts"},

@@ -211,7 +211,7 @@ Slots AccessEmitter::LoadPackedTiles(PackedMap& map, const RegLayout& outer) {
   for (int64_t turn = 0; turn < outer.slots(); ++turn) {
     const Slots root = addresses_.RootIndices(turn * inner_slots);
     llvm::Value* exists = PackedTileExists(root);
-    Slots loaded = LoadPackedWords(map.HomeOf(root).tile_byte, thread, exists);
+    Slots loaded = LoadPackedWords(map.TileByte(root), thread, exists);
     if (whole && exists != nullptr) CodesOfNothing(exists, loaded);
     words_.insert(words_.end(), loaded.begin(), loaded.end());
     for (int64_t slot = 0; slot < inner_slots; ++slot) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compiler/facts/program_facts.h"
-#include "compiler/infer_layouts.h"
+#include "compiler/layout_plan.h"
 #include "compiler/llvm/code/memory_tiles.h"
 #include "compiler/llvm/code/words.h"
 

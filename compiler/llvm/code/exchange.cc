@@ -61,19 +61,83 @@ Slots Exchange::Elements(const Slots& slots, DType type, int64_t count, std::spa
 Slots Exchange::Convert(const Slots& slots, DType type, LayoutId from, LayoutId to) {
   const TileLayout& source = layouts_[from];
   const TileLayout& target = layouts_[to];
-  const bool same = source.shape() == target.shape() && source.rank() != 0;
-  const ScratchOrder in =
-      same ? OrderOfScratch(source, target, ContainerBytes(type)) : RowMajorScratch(source.shape());
-  const ScratchOrder out = same ? in : RowMajorScratch(target.shape());
+  const int bytes = ContainerBytes(type);
+  if (source.shape() == target.shape() && source.rank() != 0 && !source.empty()) {
+    const ScratchPlan plan = PlanScratch(source, target, bytes);
+    const auto wanted = static_cast<uint64_t>(plan.order.elements * bytes);
+    if (shared_.ScratchRoom(wanted) == wanted) return Planned(slots, type, from, to, plan);
+  }
   std::vector<Place> put, get;
   for (int64_t slot = 0; slot < source.slots(); ++slot) {
-    put.push_back({layouts_.Strided(from, slot, in.strides),
+    put.push_back({layouts_.Linear(from, slot),
                    f_.And(layouts_.IsElement(from, slot), layouts_.IsFirstHolder(from))});
   }
   for (int64_t slot = 0; slot < target.slots(); ++slot) {
-    get.push_back({layouts_.Strided(to, slot, out.strides), layouts_.IsElement(to, slot)});
+    get.push_back({layouts_.Linear(to, slot), layouts_.IsElement(to, slot)});
   }
-  return Elements(slots, type, out.elements, put, get);
+  return Elements(slots, type, layouts_.ElementCount(from), put, get);
+}
+
+Slots Exchange::Planned(const Slots& slots, DType type, LayoutId from, LayoutId to,
+                        const ScratchPlan& plan) {
+  const int bytes = ContainerBytes(type);
+  shared_.TakeScratch(static_cast<uint64_t>(plan.order.elements * bytes));
+  Slots codes;
+  for (llvm::Value* slot : slots) codes.push_back(ToCode(b_, slot, type));
+  f_.Barrier();
+  PutRuns(codes, bytes, from, plan);
+  f_.Barrier();
+  Slots out = plan.get.matrices ? GetMatrices(to, plan) : GetRuns(bytes, to, plan);
+  for (llvm::Value*& code : out) code = FromCode(b_, code, type);
+  return out;
+}
+
+Address Exchange::PlaceOf(LayoutId layout, int64_t slot, const ScratchOrder& order, int bytes) {
+  const LinearIndex index = layouts_.Strided(layout, slot, order.strides);
+  return {b_.CreateAdd(shared_.Scratch(), b_.CreateMul(index.thread, f_.Int32(bytes))),
+          index.slot * bytes};
+}
+
+void Exchange::PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan) {
+  const int64_t run = plan.put.run;
+  const int run_bytes = static_cast<int>(run) * bytes;
+  for (size_t slot = 0; slot < codes.size(); slot += Size(run)) {
+    const auto first = static_cast<int64_t>(slot);
+    llvm::Value* mine = f_.And(layouts_.IsElement(layout, first), layouts_.IsFirstHolder(layout));
+    const auto begin = codes.begin() + first;
+    const Slots words =
+        RunOfCodes(b_, Slots(begin, begin + run), bytes * 8, std::min(run_bytes, 4) * 8);
+    memory_.StoreWords(Space::kShared, PlaceOf(layout, first, plan.order, bytes), run_bytes, words,
+                       mine);
+  }
+}
+
+Slots Exchange::GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan) {
+  const int64_t run = plan.get.run;
+  const int run_bytes = static_cast<int>(run) * bytes;
+  Slots out;
+  for (int64_t slot = 0; slot < layouts_[layout].slots(); slot += run) {
+    const Slots words = memory_.LoadWords(Space::kShared, PlaceOf(layout, slot, plan.order, bytes),
+                                          run_bytes, layouts_.IsElement(layout, slot));
+    for (int i = 0; i < run; ++i) {
+      out.push_back(CodeInRun(b_, words, std::min(run_bytes, 4) * 8, i * bytes * 8, bytes * 8));
+    }
+  }
+  return out;
+}
+
+Slots Exchange::GetMatrices(LayoutId layout, const ScratchPlan& plan) {
+  const MatrixLoads& loads = *plan.get.matrices;
+  const LayoutId rows = layouts_.Add(loads.rows);
+  Slots out;
+  for (int64_t slot = 0; slot < layouts_[layout].slots(); slot += int64_t{2} * loads.count) {
+    const Address address = PlaceOf(rows, slot / (int64_t{2} * loads.count) * 8, plan.order, 2);
+    for (llvm::Value* word : memory_.LoadMatrices(address, loads.count, loads.transposed)) {
+      out.push_back(CodeInRun(b_, {word}, 32, 0, 16));
+      out.push_back(CodeInRun(b_, {word}, 32, 16, 16));
+    }
+  }
+  return out;
 }
 
 llvm::Value* Exchange::ShuffleXor(llvm::Value* code, int mask) {

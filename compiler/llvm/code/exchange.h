@@ -8,6 +8,7 @@
 #include "compiler/llvm/code/layouts.h"
 #include "compiler/llvm/code/memory.h"
 #include "compiler/llvm/code/shared_memory.h"
+#include "compiler/select/scratch.h"
 
 namespace tarsia::compiler {
 
@@ -38,6 +39,15 @@ class Exchange {
   llvm::Value* FromThreadZero(llvm::Value* code);
 
  private:
+  // Through as much scratch as the plan asks for, in accesses of up to 16 bytes.
+  Slots Planned(const Slots& slots, DType type, LayoutId from, LayoutId to,
+                const ScratchPlan& plan);
+  void PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan);
+  Slots GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan);
+  Slots GetMatrices(LayoutId layout, const ScratchPlan& plan);
+  // Of a slot, in scratch where elements of `bytes` bytes have this order.
+  Address PlaceOf(LayoutId layout, int64_t slot, const ScratchOrder& order, int bytes);
+
   FunctionBuilder& f_;
   llvm::IRBuilder<>& b_;
   Memory& memory_;

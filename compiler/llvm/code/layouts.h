@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/infer_layouts.h"
+#include "compiler/layout_plan.h"
 #include "compiler/llvm/code/function_builder.h"
 
 namespace tarsia::compiler {

@@ -61,6 +61,20 @@ std::string AddressText(int number, int64_t offset) {
 
 const char* RegisterOf(int bits) { return bits == 32 ? "r" : "h"; }
 
+const char* MatrixLoadText(int count, bool transposed) {
+  switch (count) {
+    case 1:
+      return transposed ? "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16"
+                        : "ldmatrix.sync.aligned.m8n8.x1.shared.b16";
+    case 2:
+      return transposed ? "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16"
+                        : "ldmatrix.sync.aligned.m8n8.x2.shared.b16";
+    default:  // 4
+      return transposed ? "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
+                        : "ldmatrix.sync.aligned.m8n8.x4.shared.b16";
+  }
+}
+
 llvm::Value* Resize(llvm::IRBuilder<>& b, llvm::Value* x, unsigned bits) {
   return b.CreateZExtOrTrunc(x, b.getIntNTy(bits));
 }
@@ -177,6 +191,31 @@ void Memory::StoreCode(Space space, Address address, int bytes, uint64_t alignme
     StoreWords(space, {address.base, address.offset + at}, unit,
                Slots(first, first + std::max(1, unit / word)), condition, cache);
   }
+}
+
+Slots Memory::LoadMatrices(Address address, int count, bool transposed) {
+  address = WithinReach(address);
+  const std::string registers = count == 1 ? "{" + Registers(0, count) + "}" : Registers(0, count);
+  const std::string text = std::string(MatrixLoadText(count, transposed)) + " " + registers + ", " +
+                           AddressText(count, address.offset) + ";";
+  std::string constraints;
+  for (int i = 0; i < count; ++i) constraints += "=r,";
+  constraints += "r,~{memory}";
+  llvm::Type* word = b_.getInt32Ty();
+  llvm::Type* result =
+      count == 1 ? word
+                 : llvm::StructType::get(
+                       b_.getContext(), std::vector<llvm::Type*>(static_cast<size_t>(count), word));
+  auto* type = llvm::FunctionType::get(result, {address.base->getType()}, false);
+  llvm::CallInst* call =
+      b_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), {address.base});
+  call->setConvergent();
+  if (count == 1) return {call};
+  Slots out;
+  for (int i = 0; i < count; ++i) {
+    out.push_back(b_.CreateExtractValue(call, static_cast<unsigned>(i)));
+  }
+  return out;
 }
 
 }  // namespace tarsia::compiler

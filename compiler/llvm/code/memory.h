@@ -41,6 +41,10 @@ class Memory {
   void StoreCode(Space space, Address address, int bytes, uint64_t alignment, llvm::Value* code,
                  llvm::Value* condition, CachePolicy cache = CachePolicy::kDefault);
 
+  // 1, 2 or 4 matrices of `ldmatrix`, a word each, from shared memory; each thread gives the
+  // address of a row. All threads of the warp take part.
+  Slots LoadMatrices(Address address, int count, bool transposed);
+
  private:
   Address WithinReach(const Address& address);
 

@@ -56,9 +56,11 @@ Status MakePacked(llvm::IRBuilder<>& b, IndexArithmetic& index, const RegLayout&
   IndexValue bytes = index.Constant(layout.packed().tile_bits / 8);
   for (int d = 0; d < one.rank(); ++d) {
     MemoryTile::Dim& dim = tile.dims[Size(d)];
-    const auto extent = static_cast<uint64_t>(one.shape()[Size(d)]);
-    llvm::Value* up = b.CreateAdd(dim.root_extent.value, b.getInt64(extent - 1));
-    dim.tiles = {b.CreateUDiv(up, b.getInt64(extent)), Facts::Between(0, INT64_MAX / 2)};
+    const int64_t extent = one.shape()[Size(d)];
+    const IndexValue up = index.Add(dim.root_extent, index.Constant(extent - 1));
+    dim.tiles = {
+        b.CreateUDiv(up.value, b.getInt64(static_cast<uint64_t>(extent))),
+        Both(Quotient(up.facts, Facts::Exactly(extent)), Facts::Between(0, INT64_MAX / 2))};
     bytes = index.Multiply(bytes, dim.tiles);
   }
   tile.root_bytes = bytes;

@@ -1,8 +1,10 @@
 #include "compiler/llvm/code/packed_map.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
+#include "layout/checked.h"
 #include "layout/packed_words.h"
 #include "support/extents.h"
 
@@ -20,14 +22,39 @@ int64_t PeriodOf(const BitLayout& bits) {
 PackedMap::PackedMap(FunctionBuilder& function, const MemoryTile& memory)
     : f_(function), b_(function.b()), memory_(memory), packed_(memory.layout->packed()) {}
 
+// 32 bits hold the number of any bit of the tensor, and so indices and offsets of bytes.
+bool PackedMap::IsSmall() const {
+  std::optional<int64_t> all = packed_.tile_bits;
+  for (const MemoryTile::Dim& dim : memory_.dims) {
+    all = all ? CheckedMul(*all, dim.tiles.facts.hi) : all;
+  }
+  return all && *all <= INT32_MAX;
+}
+
+// The byte of the tile that an element is in, in arithmetic of a type.
+llvm::Value* PackedMap::TileByte(const std::vector<llvm::Value*>& root, llvm::Type* type) {
+  const RegLayout& tile = packed_.tile;
+  llvm::Value* number = llvm::ConstantInt::get(type, 0);
+  for (int d = 0; d < tile.rank(); ++d) {
+    llvm::Value* extent =
+        llvm::ConstantInt::get(type, static_cast<uint64_t>(tile.shape()[Size(d)]));
+    llvm::Value* index = b_.CreateTrunc(root[Size(d)], type);
+    llvm::Value* tiles = b_.CreateTrunc(memory_.dims[Size(d)].tiles.value, type);
+    number = b_.CreateAdd(b_.CreateMul(number, tiles), b_.CreateUDiv(index, extent));
+  }
+  return b_.CreateMul(number,
+                      llvm::ConstantInt::get(type, static_cast<uint64_t>(packed_.tile_bits / 8)));
+}
+
+llvm::Value* PackedMap::TileByte(const std::vector<llvm::Value*>& root) {
+  return TileByte(root, f_.I(64));
+}
+
 PackedMap::Home PackedMap::HomeOf(const std::vector<llvm::Value*>& root) {
   const RegLayout& tile = packed_.tile;
-  llvm::Value* number = f_.Int64(0);
   std::vector<llvm::Value*> within;
   for (int d = 0; d < tile.rank(); ++d) {
     llvm::Value* extent = f_.Int64(tile.shape()[Size(d)]);
-    number = b_.CreateAdd(b_.CreateMul(number, memory_.dims[Size(d)].tiles.value),
-                          b_.CreateUDiv(root[Size(d)], extent));
     within.push_back(b_.CreateTrunc(b_.CreateURem(root[Size(d)], extent), f_.I(32)));
   }
   const auto read = [&](std::span<const RegLayout::Digit> digits) {
@@ -39,8 +66,7 @@ PackedMap::Home PackedMap::HomeOf(const std::vector<llvm::Value*>& root) {
     }
     return out;
   };
-  return {b_.CreateMul(number, f_.Int64(packed_.tile_bits / 8)), read(tile.spatial()),
-          read(tile.local())};
+  return {TileByte(root, f_.I(IsSmall() ? 32 : 64)), read(tile.spatial()), read(tile.local())};
 }
 
 std::vector<PackedMap::Run> PackedMap::Runs() const {
@@ -87,7 +113,8 @@ PackedMap::BitAddress PackedMap::Bit(const Home& home, int bit) {
   }
   llvm::Value* byte = b_.CreateAdd(Lookup(first, word, "word"),
                                    b_.CreateMul(home.thread, Lookup(stride, word, "stride")));
-  return {b_.CreateAdd(home.tile_byte, b_.CreateZExt(byte, f_.I(64))),
+  byte = b_.CreateZExt(byte, home.tile_byte->getType());
+  return {b_.CreateZExt(b_.CreateAdd(home.tile_byte, byte), f_.I(64)),
           b_.CreateAnd(at, uint64_t{31})};
 }
 

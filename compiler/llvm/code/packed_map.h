@@ -14,8 +14,8 @@ class PackedMap {
  public:
   PackedMap(FunctionBuilder& function, const MemoryTile& memory);
 
-  // Where an element is: in which thread's words (byte offset of the tile, i64; thread, i32), and
-  // at which slot (i32) of that thread.
+  // Where an element is: in which thread's words (byte offset of the tile, i32 or i64; thread,
+  // i32), and at which slot (i32) of that thread.
   struct Home {
     llvm::Value* tile_byte = nullptr;
     llvm::Value* thread = nullptr;
@@ -23,6 +23,8 @@ class PackedMap {
   };
   // `root`: the element's root index along each dimension, i64.
   Home HomeOf(const std::vector<llvm::Value*>& root);
+  // The byte offset of the tile alone, i64.
+  llvm::Value* TileByte(const std::vector<llvm::Value*>& root);
 
   // Bits of a code that follow each other in one word, whichever slot it is in.
   struct Run {
@@ -42,6 +44,8 @@ class PackedMap {
   llvm::Value* Complement(const Home& home);
 
  private:
+  [[nodiscard]] bool IsSmall() const;
+  llvm::Value* TileByte(const std::vector<llvm::Value*>& root, llvm::Type* type);
   // An array of constants, read at a place (i32).
   llvm::Value* Lookup(const std::vector<uint32_t>& table, llvm::Value* at, const char* name);
 

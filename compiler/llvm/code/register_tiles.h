@@ -16,7 +16,7 @@ class RegisterTiles {
                 Layouts& layouts, Exchange& exchange);
 
   // The layout in which a value's variables are.
-  [[nodiscard]] LayoutId LayoutOf(uint32_t value) const { return plan_.values[value].layout; }
+  [[nodiscard]] LayoutId LayoutOf(uint32_t value) const { return plan_.values[value]; }
   Slots Read(uint32_t value);
   // `words`, if they are at hand: those of the codes, in the order of CodeBits.
   void Write(uint32_t value, const Slots& slots, const Slots& words = {});

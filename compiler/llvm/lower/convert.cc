@@ -24,19 +24,13 @@ llvm::Value* UnpackOne(Emitter& e, llvm::Value* code, DType type, DType compute,
   return e.elements().Cast(value, kF32, compute);
 }
 
-// Whether the instruction takes operand 0 in the layout of its variables, so that the words are in
-// the order of the slots.
-bool TakesOwnLayout(Emitter& e) {
-  return e.inst_layouts().operand[0] == e.register_tiles().LayoutOf(e.inst().operand[0].value);
-}
-
 // A cast of codes by the recipe of their bit layout. Recipes know only the default rounding and
 // overflow.
 std::optional<Slots> CastByRecipe(Emitter& e, DType to, const CastOptions& options) {
   const bool plain =
       options.rounding == Rounding::kNearestEven && options.overflow == Overflow::kDefault;
   const Operand& codes = e.inst().operand[0];
-  if (!plain || !codes.IsTile() || !TakesOwnLayout(e)) return std::nullopt;
+  if (!plain || !codes.IsTile()) return std::nullopt;
   return DecodeByRecipe(e.function(), e.register_tiles(), codes.value, to, RecipeForm::kCast);
 }
 
@@ -82,10 +76,8 @@ LOWER(Unpack) {
   } else {
     TARSIA_TRY(bits, BitLayout::Contiguous(type.dtype, static_cast<int64_t>(slots.size())));
   }
-  std::optional<Slots> values;
-  if (TakesOwnLayout(e)) {
-    values = DecodeByRecipe(e.function(), e.register_tiles(), codes, compute, RecipeForm::kUnpack);
-  }
+  const std::optional<Slots> values =
+      DecodeByRecipe(e.function(), e.register_tiles(), codes, compute, RecipeForm::kUnpack);
   Slots q, back;
   for (size_t i = 0; i < slots.size(); ++i) {
     TARSIA_TRY(const UnpackForm form, bits.Unpack(static_cast<int64_t>(i), compute));

@@ -71,18 +71,11 @@ ReportRecord Emitter::NewRecord(ReportRecord::Kind kind) const {
 Slots Emitter::TileOperand(size_t i, size_t slots) {
   const Operand& operand = inst().operand[i];
   if (!operand.IsTile()) return Slots(slots, ScalarOperand(i));
-  return register_tiles_.Convert(register_tiles_.Read(operand.value), operand.type,
-                                 register_tiles_.LayoutOf(operand.value),
-                                 inst_layouts().operand[i]);
+  return register_tiles_.Read(operand.value);
 }
 
 void Emitter::SetResult(size_t r, const Slots& slots, const Slots& words) {
-  const uint32_t value = inst().results[r];
-  const LayoutId from = inst_layouts().result[r];
-  const LayoutId to = register_tiles_.LayoutOf(value);
-  if (from == to) return register_tiles_.Write(value, slots, words);
-  register_tiles_.Write(value,
-                        register_tiles_.Convert(slots, program_.type(value).dtype, from, to));
+  register_tiles_.Write(inst().results[r], slots, words);
 }
 
 TileWindow Emitter::Window(const MemoryTile& memory, LayoutId layout,

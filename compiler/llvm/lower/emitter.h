@@ -22,7 +22,7 @@
 
 #include "compiler/compile.h"
 #include "compiler/facts/program_facts.h"
-#include "compiler/infer_layouts.h"
+#include "compiler/layout_plan.h"
 #include "compiler/llvm/code/access_emitter.h"
 #include "compiler/llvm/code/arguments.h"
 #include "compiler/llvm/code/exchange.h"
@@ -77,11 +77,10 @@ class Emitter {
 
   // Operand `i` as one element of its type (a scalar or an expression).
   llvm::Value* ScalarOperand(size_t i) { return scalars_.Element(inst().operand[i]); }
-  // Tile operand `i` in the layout in which the instruction takes it; a scalar or an expression as
-  // `slots` equal elements.
+  // The slots of tile operand `i`; a scalar or an expression as `slots` equal elements.
   Slots TileOperand(size_t i, size_t slots = 1);
-  // Result `r`, in the layout in which the instruction gives it. `words`, if they are at hand:
-  // those of the codes, in the order of the result's bit layout.
+  // Result `r`. `words`, if they are at hand: those of the codes, in the order of the result's bit
+  // layout.
   void SetResult(size_t r, const Slots& slots, const Slots& words = {});
 
   // The elements of a memory tile from `start` on, for a register tile of a layout.

@@ -1,5 +1,5 @@
-// The shape family: elements move and none changes. Where inference found a layout in which no
-// element moves, the slots stay; else the elements pass through shared scratch.
+// The shape family: elements move and none changes. Where the layouts say that no element moves,
+// the slots stay; else the elements pass through shared scratch.
 #include <map>
 
 #include "compiler/llvm/lower/lower.h"
@@ -54,7 +54,9 @@ LOWER(Broadcast) {
 }
 
 LOWER(ConvertLayout) {
-  e.SetResult(0, e.TileOperand(0));
+  const InstLayouts& layouts = e.inst_layouts();
+  e.SetResult(0, e.register_tiles().Convert(e.TileOperand(0), e.inst().operand[0].type,
+                                            layouts.operand[0], layouts.result[0]));
   return OkStatus();
 }
 

@@ -104,7 +104,7 @@ TEST(Scratch, HasNoConflictsBetweenRowsAndColumns) {
   const TileLayout pairs = LayoutOf("replicate(4) * local(4, 4) * mma.m16n8k16.f16.a");
   for (const auto& [from, to] : {std::pair{rows, columns}, {columns, rows}, {rows, pairs}}) {
     for (const int bytes : {1, 2, 4, 8}) {
-      const ScratchOrder order = OrderOfScratch(from, to, bytes);
+      const ScratchOrder order = PlanScratch(from, to, bytes).order;
       std::set<int64_t> places;
       const int64_t n = from.shape()[0], m = from.shape()[1];
       for (int64_t i = 0; i < n; ++i) {
@@ -114,7 +114,7 @@ TEST(Scratch, HasNoConflictsBetweenRowsAndColumns) {
       EXPECT_LT(*places.rbegin(), order.elements);
     }
   }
-  const ScratchOrder order = OrderOfScratch(rows, pairs, 2);
+  const ScratchOrder order = PlanScratch(rows, pairs, 2).order;
   std::vector<uint64_t> addresses;
   for (int64_t lane = 0; lane < 32; ++lane) {
     const Extents at = pairs.ThreadOffset(lane);
@@ -131,7 +131,7 @@ TEST(Scratch, LaysElementsAlongTheWiderRuns) {
   EXPECT_EQ(RunAlong(rows, 1, 4), 4);
   EXPECT_EQ(RunAlong(rows, 0, 2), 1);
   EXPECT_EQ(RunAlong(columns, 1, 2), 2);
-  EXPECT_EQ(FastDimension(rows, columns, 2), 1);
+  EXPECT_EQ(PlanAccesses(rows, columns, 2).fast, 1);
 }
 
 }  // namespace

@@ -1,0 +1,40 @@
+// The layouts of the register tiles of a program after the passes, by number. Every tile has one
+// (the pass `layouts` writes them all), in which the instructions that use it take it.
+#ifndef TARSIA_COMPILER_LAYOUT_PLAN_H_
+#define TARSIA_COMPILER_LAYOUT_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/tile_layout.h"
+#include "isa/program.h"
+#include "support/result.h"
+
+namespace tarsia::compiler {
+
+// A number of LayoutPlan::layouts; equal layouts have equal numbers.
+using LayoutId = uint32_t;
+inline constexpr LayoutId kNoLayout = UINT32_MAX;
+
+// The most elements of one tile per thread: code is made for each.
+inline constexpr int64_t kMaxSlots = 1024;
+
+// The layouts of an instruction's register tiles.
+struct InstLayouts {
+  LayoutId operand[kMaxOperands] = {kNoLayout, kNoLayout, kNoLayout};
+  LayoutId result[kMaxResults] = {kNoLayout, kNoLayout};
+  LayoutId access = kNoLayout;  // of accesses without a register tile: threads of the elements
+};
+
+struct LayoutPlan {
+  std::vector<TileLayout> layouts;
+  std::vector<LayoutId> values;    // by value; kNoLayout: not a register tile
+  std::vector<InstLayouts> insts;  // by instruction
+};
+
+// Errors: more than kMaxSlots elements of a tile in a thread.
+Result<LayoutPlan> PlanLayouts(const Program& program);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LAYOUT_PLAN_H_

@@ -1,0 +1,147 @@
+#include "compiler/passes/accessed_memory.h"
+
+#include <numeric>
+
+#include "layout/checked.h"
+#include "support/extents.h"
+
+namespace tarsia::compiler {
+namespace {
+
+using tile::kNone;
+using tile::Operation;
+
+// Deeper expressions have divisor 1.
+constexpr int kMostDepth = 16;
+
+// The strides of a tile in memory, from the fastest dimension on.
+void SetStrides(AccessedMemory& memory, const std::vector<int64_t>& shape, bool by_column) {
+  const size_t rank = shape.size();
+  memory.strides.assign(rank, AccessedMemory::kFar);
+  int64_t stride = 1;
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t d = by_column ? i : rank - 1 - i;
+    if (i == 0) memory.fast = static_cast<int>(d);
+    memory.strides[d] = stride;
+    if (shape[d] < 0) return;
+    stride *= shape[d];
+  }
+}
+
+void SetModes(AccessedMemory& memory, const MemLayout& layout) {
+  memory.strides.assign(Size(layout.rank()), AccessedMemory::kFar);
+  for (int d = layout.rank() - 1; d >= 0; --d) {
+    const auto& modes = layout.modes(d);
+    if (modes.empty()) continue;
+    if (modes.size() == 1) memory.strides[Size(d)] = modes[0].stride;
+    if (modes.back().stride == 1 && memory.fast < 0) memory.fast = d;
+  }
+}
+
+}  // namespace
+
+AccessedMemory AccessedMemories::Of(const Operation& op) const {
+  AccessedMemory out;
+  tile::ValueId value = op.operand[0].value;
+  out.begins.assign(form_.TypeOf(value).shape.size(), 0);
+  AddIndices(op.operand[0].indices, out);
+  while (definitions_[value].op != kNone &&
+         form_.ops[definitions_[value].op].opcode == Opcode::kSlice) {
+    const Operand& source = form_.ops[definitions_[value].op].operand[0];
+    AddIndices(source.indices, out);
+    value = source.value;
+  }
+  const ConcreteType& type = form_.TypeOf(value);
+  out.space = type.space;
+  out.type = type.dtype;
+  switch (type.mem_layout.kind) {
+    case MemLayoutFamily::Kind::kRowMajor:
+      SetStrides(out, type.shape, false);
+      break;
+    case MemLayoutFamily::Kind::kColumnMajor:
+      SetStrides(out, type.shape, true);
+      break;
+    case MemLayoutFamily::Kind::kPacked: {
+      out.packed = type.mem_layout.tile;
+      out.packed_bits = type.mem_layout.bits;
+      const auto bits = out.packed_bits.Apply(type.dtype, out.packed->slots());
+      out.packed_words = bits.ok() ? bits->words() : 0;
+      break;
+    }
+    case MemLayoutFamily::Kind::kConcrete:
+      if (type.mem_layout.concrete.IsPacked()) {
+        out.packed = type.mem_layout.concrete.packed().tile;
+        const BitLayout& bits = type.mem_layout.concrete.packed().bits;
+        out.packed_bits = {bits.order(), {}, {}, bits.compute()};
+        out.packed_words = bits.words();
+      } else {
+        SetModes(out, type.mem_layout.concrete);
+      }
+      break;
+  }
+  return out;
+}
+
+void AccessedMemories::AddIndices(ExprId indices, AccessedMemory& memory) const {
+  const auto list = form_.pool.children(indices);
+  for (size_t d = 0; d < memory.begins.size(); ++d) {
+    // `gather` and `scatter` have no index along their axis.
+    const int64_t divisor = list.size() == memory.begins.size() ? DivisorOf(list[d]) : 1;
+    memory.begins[d] = std::gcd(memory.begins[d], divisor);
+  }
+}
+
+int64_t AccessedMemories::Divisor(ExprId expr, int depth) const {
+  const ExprPool& pool = form_.pool;
+  if (const auto number = pool.AsInt(expr)) return *number;
+  if (depth > kMostDepth) return 1;
+  if (expr.is_value()) return DivisorOfValue(expr.value(), depth + 1);
+  if (pool.kind(expr) != ExprKind::kBinary) return 1;
+  const int64_t left = Divisor(pool.children(expr)[0], depth + 1);
+  const int64_t right = Divisor(pool.children(expr)[1], depth + 1);
+  switch (static_cast<BinaryOp>(pool.node(expr).code)) {
+    case BinaryOp::kAdd:
+    case BinaryOp::kSubtract:
+    case BinaryOp::kModulo:
+      return std::gcd(left, right);
+    case BinaryOp::kMultiply:
+      return CheckedMul(left, right).value_or(1);
+    case BinaryOp::kDivide:
+    case BinaryOp::kOr:
+    case BinaryOp::kAnd:
+    case BinaryOp::kEqual:
+    case BinaryOp::kNotEqual:
+    case BinaryOp::kLess:
+    case BinaryOp::kLessEqual:
+    case BinaryOp::kGreater:
+    case BinaryOp::kGreaterEqual:
+      return 1;
+  }
+  return 1;
+}
+
+int64_t AccessedMemories::Divisor(const Operand& operand, int depth) const {
+  return operand.IsExpr() ? Divisor(operand.expr, depth) : DivisorOfValue(operand.value, depth);
+}
+
+int64_t AccessedMemories::DivisorOfValue(tile::ValueId value, int depth) const {
+  if (depth > kMostDepth || value >= definitions_.size()) return 1;
+  const tile::Definition& definition = definitions_[value];
+  if (definition.op == kNone) {
+    const tile::OpId owner =
+        definition.region == kNone ? kNone : form_.regions[definition.region].owner;
+    if (owner == kNone || definition.index != 0) return 1;
+    const Operation& loop = form_.ops[owner];
+    if (loop.opcode != Opcode::kFor) return 1;
+    const int64_t step = loop.operand[2].present() ? Divisor(loop.operand[2].expr, depth + 1) : 1;
+    return std::gcd(Divisor(loop.operand[0].expr, depth + 1), step);
+  }
+  const Operation& op = form_.ops[definition.op];
+  const auto part = [&](size_t i) { return Divisor(op.operand[i], depth + 1); };
+  if (op.opcode == Opcode::kMov) return part(0);
+  if (op.opcode == Opcode::kAdd || op.opcode == Opcode::kSub) return std::gcd(part(0), part(1));
+  if (op.opcode == Opcode::kMul) return CheckedMul(part(0), part(1)).value_or(1);
+  return 1;
+}
+
+}  // namespace tarsia::compiler

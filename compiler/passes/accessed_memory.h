@@ -1,0 +1,36 @@
+// What an instruction of a form accesses in memory, as costs see it (compiler/cost/cost.h).
+#ifndef TARSIA_COMPILER_PASSES_ACCESSED_MEMORY_H_
+#define TARSIA_COMPILER_PASSES_ACCESSED_MEMORY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/cost/cost.h"
+#include "compiler/tile/form.h"
+
+namespace tarsia::compiler {
+
+class AccessedMemories {
+ public:
+  // The form must outlive this; operations and values may be added to it.
+  explicit AccessedMemories(const tile::Form& form)
+      : form_(form), definitions_(form.Definitions()) {}
+
+  // The memory of operand 0, a tile in memory.
+  [[nodiscard]] AccessedMemory Of(const tile::Operation& op) const;
+  // A number that divides a scalar expression unless it wraps around; 0: it is 0.
+  [[nodiscard]] int64_t DivisorOf(ExprId expr) const { return Divisor(expr, 0); }
+
+ private:
+  [[nodiscard]] int64_t Divisor(ExprId expr, int depth) const;
+  [[nodiscard]] int64_t Divisor(const Operand& operand, int depth) const;
+  [[nodiscard]] int64_t DivisorOfValue(tile::ValueId value, int depth) const;
+  void AddIndices(ExprId indices, AccessedMemory& memory) const;
+
+  const tile::Form& form_;
+  const std::vector<tile::Definition> definitions_;
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_PASSES_ACCESSED_MEMORY_H_

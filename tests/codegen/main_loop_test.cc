@@ -1,0 +1,190 @@
+// The machine code of the main loops that matter, held to bounds from outside: the floor of a kernel,
+// or what another compiler's kernel needs. Needs the pinned ptxas and nvdisasm.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/sass.h"
+#include "compiler/assemble/tools.h"
+#include "compiler/compile.h"
+#include "tests/harness/program.h"
+
+namespace tarsia::harness {
+namespace {
+
+using compiler::SassClass;
+using compiler::SassKernel;
+using compiler::Target;
+
+constexpr Target kTargets[] = {Target::kSm80, Target::kSm90a};
+
+struct Code {
+  SassKernel sass;
+  compiler::KernelResources resources;
+
+  [[nodiscard]] size_t InLoop(SassClass sass_class) const {
+    return compiler::CountClasses(sass.MainLoop())[static_cast<size_t>(sass_class)];
+  }
+  [[nodiscard]] int64_t OpcodesInLoop(std::string_view prefix) const {
+    const auto loop = sass.MainLoop();
+    return std::count_if(loop.begin(), loop.end(), [&](const compiler::SassInstruction& i) {
+      return i.opcode.starts_with(prefix);
+    });
+  }
+};
+
+Code CodeOf(const std::string& example, const std::vector<Binding>& constants, Target target) {
+  const Made made = MakeProgram(ReadExample(example), "", constants);
+  EXPECT_TRUE(made.program) << made.error;
+  if (!made.program) return {};
+  const auto kernel = compiler::Compile(*made.program, target);
+  EXPECT_TRUE(kernel.ok());
+  if (!kernel.ok()) return {};
+  const auto assembled = compiler::Assemble(kernel->ptx, target);
+  EXPECT_TRUE(assembled.ok());
+  if (!assembled.ok()) return {};
+  auto sass = compiler::Disassemble(assembled->cubin);
+  EXPECT_TRUE(sass.ok());
+  if (!sass.ok()) return {};
+  return {std::move(sass->front()), assembled->kernels[0]};
+}
+
+// ---- weights in packed order -----------------------------------------------------------------
+
+// Instructions that cast a weight, of the table in docs/dtypes.md as of 2026-11-22, to f16; to bf16
+// for the types whose exponent f16 does not have. A later table may only be lower.
+struct CastCost {
+  const char* type;
+  double instructions;
+  const char* to = "f16";
+};
+constexpr CastCost kCastCosts[] = {
+    {"u1", 1.03},     {"u2", 1.06},     {"u3", 1.16},     {"u4", 1.12},       {"u5", 1.34},
+    {"u6", 1.44},     {"u7", 1.53},     {"u8", 1.00},     {"i1", 1.03},       {"i2", 1.06},
+    {"i3", 1.16},     {"i4", 1.12},     {"i5", 1.34},     {"i6", 1.44},       {"i7", 1.53},
+    {"i8", 1.00},     {"f3e1m1", 1.84}, {"f3e2m0", 1.69}, {"f4e1m2", 1.38},   {"f4e2m1", 1.88},
+    {"f4e3m0", 2.12}, {"f5e1m3", 2.09}, {"f5e2m2", 2.12}, {"f5e3m1", 2.09},   {"f5e4m0", 1.84},
+    {"f6e1m4", 1.88}, {"f6e2m3", 1.94}, {"f6e3m2", 1.81}, {"f6e4m1", 1.69},   {"f6e5m0", 1.06},
+    {"f7e1m5", 2.41}, {"f7e2m4", 2.03}, {"f7e3m3", 1.97}, {"f7e4m2", 2.03},   {"f7e5m1", 3.16},
+    {"f8e1m6", 2.25}, {"f8e2m5", 2.25}, {"f8e3m4", 6.25}, {"f8e4m3", 5.75},   {"f8e5m2", 3.25},
+    {"f8e3m4fn", 4.25},   {"f8e4m3fn", 3.75},   {"f8e5m2fn", 4.25},
+    {"f8e3m4fnuz", 4.75}, {"f8e4m3fnuz", 4.25}, {"f8e5m2fnuz", 5.75},
+    {"f8e4m3b11fnuz", 4.25},
+    {"f7e6m0", 1.97, "bf16"}, {"f8e6m1", 2.25, "bf16"}, {"f8e7m0", 1.75, "bf16"},
+};
+// What a loop may need besides: tensor instructions, loads, activations, addresses.
+constexpr double kBesides = 0.8;
+// Marlin's u4 loop with scales per channel needs 1.93, with copies that overlap.
+constexpr double kMostForU4 = 1.9;
+
+// The packed tile of weights of so many bits (docs/layouts.md) and its rows.
+struct PackedTile {
+  const char* fragments;
+  int64_t rows;
+};
+PackedTile TileFor(int bits) {
+  if (bits == 6) return {"1, 8", 128};
+  return bits % 2 == 1 && bits != 1 ? PackedTile{"2, 8", 128} : PackedTile{"1, 4", 64};
+}
+
+constexpr int64_t kColumns = 128;
+constexpr int64_t kThreads = 128;
+
+std::vector<Binding> Matmul(const CastCost& cost, int64_t rows, const std::string& pack) {
+  std::vector<Binding> out = {{"K", "4096"}, {"N", "4096"}, {"W", cost.type},
+                              {"X", cost.to}, {"BK", std::to_string(rows)}};
+  if (!pack.empty()) out.push_back({"PACK", pack});
+  return out;
+}
+
+void CheckLoop(const Code& code, int64_t rows, double most) {
+  const double weights = static_cast<double>(rows * kColumns) / kThreads;
+  const size_t instructions = code.sass.MainLoop().size();
+  EXPECT_LE(static_cast<double>(instructions) / weights, most) << instructions;
+  EXPECT_EQ(code.InLoop(SassClass::kTensor), static_cast<size_t>(weights / 4))
+      << "products of 16 x 8 x 16 of 4 warps";
+  EXPECT_LE(code.InLoop(SassClass::kPredicate), 2U);
+  EXPECT_EQ(code.resources.spill_store_bytes, 0);
+}
+
+class PackedWeights : public testing::TestWithParam<CastCost> {
+ protected:
+  void SetUp() override {
+    for (const auto tool : {compiler::Tool::kPtxas, compiler::Tool::kNvdisasm}) {
+      const auto found = compiler::FindTool(tool);
+      if (!found.ok()) GTEST_SKIP() << found.error().message;
+    }
+  }
+};
+
+TEST_P(PackedWeights, CostTheirCastAndLittleBesides) {
+  const CastCost& cost = GetParam();
+  const PackedTile tile = TileFor(cost.type[1] - '0');
+  const std::string pack =
+      fmt::format("packed(permute(local({}) * mma.m16n8k16.{}.a, [1, 0]), lanes({}))",
+                  tile.fragments, cost.to, cost.to);
+  for (const Target target : kTargets) {
+    SCOPED_TRACE(std::string(Row(target).name));
+    const Code code = CodeOf("matmul.tsa", Matmul(cost, tile.rows, pack), target);
+    CheckLoop(code, tile.rows, cost.instructions + kBesides);
+    EXPECT_EQ(code.OpcodesInLoop("LDS."), 0) << "activations come by ldmatrix";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, PackedWeights, testing::ValuesIn(kCastCosts),
+                         [](const auto& of) { return of.param.type; });
+
+// ---- the kernels that others have, too -------------------------------------------------------
+
+
+class MainLoopOn : public testing::TestWithParam<Target> {
+ protected:
+  void SetUp() override {
+    for (const auto tool : {compiler::Tool::kPtxas, compiler::Tool::kNvdisasm}) {
+      const auto found = compiler::FindTool(tool);
+      if (!found.ok()) GTEST_SKIP() << found.error().message;
+    }
+  }
+};
+
+TEST_P(MainLoopOn, OfPackedU4IsShorterThanMarlins) {
+  const std::string pack = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
+  const Code code = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, pack), GetParam());
+  CheckLoop(code, 64, kMostForU4);
+  EXPECT_LE(code.resources.registers, 64);
+  // 64 x 128 codes of 4 bits and 16 x 64 activations in loads of 16 bytes of 128 threads.
+  EXPECT_EQ(code.OpcodesInLoop("LDG.E.128"), 3);
+  EXPECT_EQ(code.OpcodesInLoop("LDG"), 3);
+}
+
+// Row-major codes are cast where they are loaded and change threads as f16.
+TEST_P(MainLoopOn, OfRowMajorU4NeedsAtMost3_5) {
+  const Code code = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, ""), GetParam());
+  CheckLoop(code, 64, 3.5);
+  EXPECT_EQ(code.OpcodesInLoop("LDG"), code.OpcodesInLoop("LDG.E.128"));
+  EXPECT_EQ(code.OpcodesInLoop("LDS."), 0);
+}
+
+// 128 x 128 x 64 by 4 warps, each with a quarter of the products: 128 instructions, whose fragments
+// are 8 + 8 matrices of 16 bytes a row for each 16 of k.
+TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
+  const Code code =
+      CodeOf("gemm.tsa", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}}, GetParam());
+  const auto tensor = static_cast<double>(code.InLoop(SassClass::kTensor));
+  EXPECT_EQ(tensor, 128);
+  EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()) - tensor, 0.8 * tensor);
+  EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), 32) << "4 matrices each";
+  EXPECT_EQ(code.OpcodesInLoop("LDS."), 0) << "every fragment comes by ldmatrix";
+  EXPECT_EQ(code.resources.spill_store_bytes, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, MainLoopOn, testing::ValuesIn(kTargets),
+                         [](const auto& of) { return std::string(Row(of.param).name); });
+
+}  // namespace
+}  // namespace tarsia::harness
