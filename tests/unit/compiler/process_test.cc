@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -261,8 +262,10 @@ TEST(AssembleProcess, WorksWhereChildrenAreIgnored) {
 
 // A server that waits for all its children may take our child's exit code.
 void TakeAll(int /*signal*/) {
+  const int before = errno;
   while (waitpid(-1, nullptr, WNOHANG) > 0) {
   }
+  errno = before;
 }
 
 TEST(AssembleProcess, WorksWhereSomebodyElseWaitsForAllChildren) {

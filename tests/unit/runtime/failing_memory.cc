@@ -5,16 +5,10 @@
 #include <cstdlib>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define TARSIA_OWN_MALLOC 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define TARSIA_OWN_MALLOC 0
-#endif
-#endif
-#ifndef TARSIA_OWN_MALLOC
-#define TARSIA_OWN_MALLOC 1
-#endif
+#include "tests/sanitizers.h"
+
+// The sanitizers have their own malloc, and that of threads its own operator new.
+#define TARSIA_OWN_MALLOC (!TARSIA_ADDRESS_SANITIZER && !TARSIA_THREAD_SANITIZER)
 
 #if TARSIA_OWN_MALLOC
 extern "C" {
@@ -134,6 +128,7 @@ int64_t LiveAllocations() { return live.load(); }
 using tarsia::testing_memory::Delete;
 using tarsia::testing_memory::New;
 
+#if !TARSIA_THREAD_SANITIZER
 void* operator new(size_t size) { return New(size, 0); }
 void* operator new(size_t size, std::align_val_t alignment) {
   return New(size, static_cast<size_t>(alignment));
@@ -156,6 +151,7 @@ void operator delete(void* p) noexcept { Delete(p); }
 void operator delete(void* p, size_t) noexcept { Delete(p); }
 void operator delete(void* p, std::align_val_t) noexcept { Delete(p); }
 void operator delete(void* p, size_t, std::align_val_t) noexcept { Delete(p); }
+#endif
 
 #if TARSIA_OWN_MALLOC
 namespace tarsia::testing_memory {

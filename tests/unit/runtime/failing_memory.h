@@ -1,5 +1,6 @@
 // Simulates out of memory. This test binary has its own operator new and, except with sanitizers,
-// malloc, calloc and realloc, which fail as a MemoryFails requests.
+// malloc, calloc and realloc, which fail as a MemoryFails requests. With the thread sanitizer
+// nothing fails and nothing is counted.
 #ifndef TARSIA_TESTS_UNIT_RUNTIME_FAILING_MEMORY_H_
 #define TARSIA_TESTS_UNIT_RUNTIME_FAILING_MEMORY_H_
 

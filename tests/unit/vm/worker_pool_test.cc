@@ -13,22 +13,13 @@
 #include <thread>
 #include <vector>
 
+#include "tests/sanitizers.h"
 #include "tests/unit/vm/run_testing.h"
 
 namespace tarsia::vm::worker_pool_test {
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kForkIsWatched = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-constexpr bool kForkIsWatched = true;
-#else
-constexpr bool kForkIsWatched = false;
-#endif
-#else
-constexpr bool kForkIsWatched = false;
-#endif
+constexpr bool kForkIsWatched = TARSIA_THREAD_SANITIZER;
 
 size_t ThreadsOfProcess() {
   const std::filesystem::directory_iterator tasks("/proc/self/task");
