@@ -31,7 +31,7 @@ class AccessChecker {
   explicit AccessChecker(BlockState& block) : block_(block) {}
   // Forgets the copies of the previous block.
   void Begin();
-  // Before each instruction.
+  // Before each instruction, on the only thread of a launch with checks.
   void Step() { stamp_ = ++block_.launch.next_stamp; }
 
   void Check(const PlannedInst& inst, const MemoryView& view, const Box& box, Access access);

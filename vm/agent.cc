@@ -118,7 +118,7 @@ RunState Agent::Resume() {
 // The work that only some launches need before each instruction. False: stop with `state`.
 bool Agent::BeforeSlow(const PlannedInst& inst, ExecState& state) {
   const LaunchOptions& options = launch().options();
-  checker_.Step();
+  if (options.check) checker_.Step();
   if (inst.inst == nullptr) return true;
   if (options.max_instructions != 0 &&
       launch().budget_used.fetch_add(1, std::memory_order_relaxed) >= options.max_instructions) {
