@@ -368,12 +368,5 @@ TEST_P(DeviceMemory, AllocateAndFree) {
 INSTANTIATE_TEST_SUITE_P(OutOfMemory, DeviceMemory, testing::Values("cpu", "ptx", "cuda"),
                          [](const auto& of) { return std::string(of.param); });
 
-// The device cuda is the emulated driver, unless the caller names another.
-const int kSetDriver = [] {
-  const char* const folder = TARSIA_EMULATED_DRIVER_FOLDER;
-  setenv("TARSIA_CUDA_DRIVER", (std::string(folder) + "/libtarsia_emulated_cuda.so").c_str(), 0);
-  return setenv("TARSIA_CUDA_CODE", "ptx", 0);
-}();
-
 }  // namespace
 }  // namespace allocation_test
