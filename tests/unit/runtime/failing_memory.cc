@@ -120,6 +120,7 @@ void LeaksAreMeant() {
   leaks_are_meant.store(true);
   TellSanitizer();
 }
+bool RequestsAreCounted() { return TARSIA_THREAD_SANITIZER == 0; }
 bool MallocCanFail() { return TARSIA_OWN_MALLOC != 0; }
 int64_t LiveAllocations() { return live.load(); }
 

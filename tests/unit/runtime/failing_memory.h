@@ -36,6 +36,8 @@ void BeginExempt();
 void EndExempt();
 // From here on, in any thread, the sanitizer does not report leaks.
 void LeaksAreMeant();
+// Whether requests are counted at all: not with the thread sanitizer.
+bool RequestsAreCounted();
 // Whether malloc can be made to fail: not under the sanitizers, which have their own.
 bool MallocCanFail();
 // Allocations of operator new in all threads that were not freed.
