@@ -230,8 +230,8 @@ class Mutator {
     text += std::string(row.mnemonic) + chosen.text;
     bool first = true;
     for (const OperandShape& shape : row.shapes) {
-      if ((shape.optional || shape.behind_bar) && OneIn(2)) continue;
-      text += first ? " " : shape.behind_bar ? "|" : ", ";
+      if ((shape.optional || shape.after_bar) && OneIn(2)) continue;
+      text += first ? " " : shape.after_bar ? "|" : ", ";
       text += Operand(shape, chosen);
       first = false;
     }
