@@ -11,8 +11,9 @@ namespace tarsia::compiler {
 namespace {
 
 constexpr uint64_t kTileAlignment = 16;
-// More scratch than this helps little: exchanges are done in rounds.
-constexpr uint64_t kMostScratch = 32768;
+// Exchanges that need more are done in rounds. A tile of 256 x 128 halves fits, with gaps between
+// its rows.
+constexpr uint64_t kMostScratch = 73728;
 
 // Tiles as a stack of blocks of code.
 class Placer {

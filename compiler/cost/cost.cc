@@ -6,6 +6,7 @@
 
 #include "compiler/select/scratch.h"
 #include "layout/access.h"
+#include "support/align.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
@@ -64,14 +65,21 @@ int64_t LinesOf(const std::vector<uint64_t>& addresses, int unit) {
   return static_cast<int64_t>(lines.size());
 }
 
-// Slots that one access moves.
+// The widest access of whole bytes, at most 16, of a run of so many bits.
+int UnitOf(int64_t bits) {
+  int unit = 1;
+  while (unit < 16 && bits % (unit * 16) == 0) unit *= 2;
+  return unit;
+}
+
+// Slots that move together, in accesses of UnitOf.
 int64_t VectorOf(const AccessedMemory& memory, const TileLayout& layout) {
   const int bits = memory.type.bits;
   if (memory.fast < 0 || layout.empty() || layout.reg().local().empty()) return 1;
   const RegLayout::Digit& inner = layout.reg().local().back();
   if (inner.dim != memory.fast || inner.stride != 1) return 1;
   const auto fits = [&](int64_t v) {
-    if (v * bits > 128 || inner.extent % v != 0) return false;
+    if (v / 2 * bits % 128 == 0 || inner.extent % v != 0) return false;
     if (layout.PaddedAlong(memory.fast) && layout.shape()[Size(memory.fast)] % v != 0) return false;
     for (const RegLayout::Digit& digit : layout.reg().spatial()) {
       if (digit.dim == memory.fast && digit.stride % v != 0) return false;
@@ -100,14 +108,13 @@ Cost AccessesCost(const AccessedMemory& memory, const TileLayout& layout, int64_
   const int bits = memory.type.bits;
   std::vector<int64_t> strides;
   for (size_t d = 0; d < memory.strides.size(); ++d) strides.push_back(StrideOf(memory, d));
-  const int64_t bytes = std::max<int64_t>(1, vector * bits / 8);
-  const int unit = static_cast<int>(std::min<int64_t>(16, bytes));
+  const int unit = UnitOf(vector * bits);
   const std::vector<uint64_t> addresses = WarpAddresses(layout, strides, bits);
   const Cost moved = memory.space == Space::kShared ? kWavefront * WavefrontsOf(addresses, unit)
                                                     : kLine * LinesOf(addresses, unit);
   const bool known = std::find(memory.strides.begin(), memory.strides.end(),
                                AccessedMemory::kFar) == memory.strides.end();
-  const Cost accesses = layout.slots() / vector * ((bytes + unit - 1) / unit);
+  const Cost accesses = layout.slots() / vector * CeilDiv(vector * bits, int64_t{8} * unit);
   return accesses * (1 + (known ? 0 : kAddress) + moved);
 }
 

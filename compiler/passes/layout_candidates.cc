@@ -1,6 +1,7 @@
 #include "compiler/passes/layout_candidates.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "compiler/select/mma.h"
@@ -246,11 +247,15 @@ class Search {
 
   void AddBlocked(const LayoutOp& op, const AccessedMemory& memory) {
     const Extents& shape = TypeOf(op.anchor).shape;
+    const int fast = memory.fast >= 0 ? memory.fast : static_cast<int>(shape.size()) - 1;
     int64_t vector = 1;
     while (vector * 2 * memory.type.bits <= kWidestBits) vector *= 2;
-    const int fast = memory.fast >= 0 ? memory.fast : static_cast<int>(shape.size()) - 1;
-    auto layout = BlockedLayout(shape, threads(), vector, fast);
-    if (layout.ok()) Add(op.anchor, *layout, {LayoutSource::Kind::kAccess, op.op});
+    // As few codes as fill accesses of 16 bytes: 128 of 3 bits.
+    const int64_t whole = kWidestBits / std::gcd<int64_t>(kWidestBits, memory.type.bits);
+    for (const int64_t run : {whole, vector}) {
+      auto layout = BlockedLayout(shape, threads(), run, fast);
+      if (layout.ok()) Add(op.anchor, *layout, {LayoutSource::Kind::kAccess, op.op});
+    }
   }
 
   // Whole packed tiles, with the warps along one dimension or the other; the last dimension

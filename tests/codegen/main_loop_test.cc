@@ -1,5 +1,5 @@
-// The machine code of the main loops that matter, held to bounds from outside: the floor of a kernel,
-// or what another compiler's kernel needs. Needs the pinned ptxas and nvdisasm.
+// The machine code of the main loops that matter, held to bounds from outside: the floor of a
+// kernel, or what another compiler's kernel needs. Needs the pinned ptxas and nvdisasm.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -64,18 +64,56 @@ struct CastCost {
   const char* to = "f16";
 };
 constexpr CastCost kCastCosts[] = {
-    {"u1", 1.03},     {"u2", 1.06},     {"u3", 1.16},     {"u4", 1.12},       {"u5", 1.34},
-    {"u6", 1.44},     {"u7", 1.53},     {"u8", 1.00},     {"i1", 1.03},       {"i2", 1.06},
-    {"i3", 1.16},     {"i4", 1.12},     {"i5", 1.34},     {"i6", 1.44},       {"i7", 1.53},
-    {"i8", 1.00},     {"f3e1m1", 1.84}, {"f3e2m0", 1.69}, {"f4e1m2", 1.38},   {"f4e2m1", 1.88},
-    {"f4e3m0", 2.12}, {"f5e1m3", 2.09}, {"f5e2m2", 2.12}, {"f5e3m1", 2.09},   {"f5e4m0", 1.84},
-    {"f6e1m4", 1.88}, {"f6e2m3", 1.94}, {"f6e3m2", 1.81}, {"f6e4m1", 1.69},   {"f6e5m0", 1.06},
-    {"f7e1m5", 2.41}, {"f7e2m4", 2.03}, {"f7e3m3", 1.97}, {"f7e4m2", 2.03},   {"f7e5m1", 3.16},
-    {"f8e1m6", 2.25}, {"f8e2m5", 2.25}, {"f8e3m4", 6.25}, {"f8e4m3", 5.75},   {"f8e5m2", 3.25},
-    {"f8e3m4fn", 4.25},   {"f8e4m3fn", 3.75},   {"f8e5m2fn", 4.25},
-    {"f8e3m4fnuz", 4.75}, {"f8e4m3fnuz", 4.25}, {"f8e5m2fnuz", 5.75},
+    {"u1", 1.03},
+    {"u2", 1.06},
+    {"u3", 1.16},
+    {"u4", 1.12},
+    {"u5", 1.34},
+    {"u6", 1.44},
+    {"u7", 1.53},
+    {"u8", 1.00},
+    {"i1", 1.03},
+    {"i2", 1.06},
+    {"i3", 1.16},
+    {"i4", 1.12},
+    {"i5", 1.34},
+    {"i6", 1.44},
+    {"i7", 1.53},
+    {"i8", 1.00},
+    {"f3e1m1", 1.84},
+    {"f3e2m0", 1.69},
+    {"f4e1m2", 1.38},
+    {"f4e2m1", 1.88},
+    {"f4e3m0", 2.12},
+    {"f5e1m3", 2.09},
+    {"f5e2m2", 2.12},
+    {"f5e3m1", 2.09},
+    {"f5e4m0", 1.84},
+    {"f6e1m4", 1.88},
+    {"f6e2m3", 1.94},
+    {"f6e3m2", 1.81},
+    {"f6e4m1", 1.69},
+    {"f6e5m0", 1.06},
+    {"f7e1m5", 2.41},
+    {"f7e2m4", 2.03},
+    {"f7e3m3", 1.97},
+    {"f7e4m2", 2.03},
+    {"f7e5m1", 3.16},
+    {"f8e1m6", 2.25},
+    {"f8e2m5", 2.25},
+    {"f8e3m4", 6.25},
+    {"f8e4m3", 5.75},
+    {"f8e5m2", 3.25},
+    {"f8e3m4fn", 4.25},
+    {"f8e4m3fn", 3.75},
+    {"f8e5m2fn", 4.25},
+    {"f8e3m4fnuz", 4.75},
+    {"f8e4m3fnuz", 4.25},
+    {"f8e5m2fnuz", 5.75},
     {"f8e4m3b11fnuz", 4.25},
-    {"f7e6m0", 1.97, "bf16"}, {"f8e6m1", 2.25, "bf16"}, {"f8e7m0", 1.75, "bf16"},
+    {"f7e6m0", 1.97, "bf16"},
+    {"f8e6m1", 2.25, "bf16"},
+    {"f8e7m0", 1.75, "bf16"},
 };
 // What a loop may need besides: tensor instructions, loads, activations, addresses.
 constexpr double kBesides = 0.8;
@@ -96,8 +134,8 @@ constexpr int64_t kColumns = 128;
 constexpr int64_t kThreads = 128;
 
 std::vector<Binding> Matmul(const CastCost& cost, int64_t rows, const std::string& pack) {
-  std::vector<Binding> out = {{"K", "4096"}, {"N", "4096"}, {"W", cost.type},
-                              {"X", cost.to}, {"BK", std::to_string(rows)}};
+  std::vector<Binding> out = {
+      {"K", "4096"}, {"N", "4096"}, {"W", cost.type}, {"X", cost.to}, {"BK", std::to_string(rows)}};
   if (!pack.empty()) out.push_back({"PACK", pack});
   return out;
 }
@@ -141,7 +179,6 @@ INSTANTIATE_TEST_SUITE_P(Types, PackedWeights, testing::ValuesIn(kCastCosts),
 
 // ---- the kernels that others have, too -------------------------------------------------------
 
-
 class MainLoopOn : public testing::TestWithParam<Target> {
  protected:
   void SetUp() override {
@@ -173,8 +210,7 @@ TEST_P(MainLoopOn, OfRowMajorU4NeedsAtMost3_5) {
 // 128 x 128 x 64 by 4 warps, each with a quarter of the products: 128 instructions, whose fragments
 // are 8 + 8 matrices of 16 bytes a row for each 16 of k.
 TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
-  const Code code =
-      CodeOf("gemm.tsa", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}}, GetParam());
+  const Code code = CodeOf("gemm.tsa", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}}, GetParam());
   const auto tensor = static_cast<double>(code.InLoop(SassClass::kTensor));
   EXPECT_EQ(tensor, 128);
   EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()) - tensor, 0.8 * tensor);

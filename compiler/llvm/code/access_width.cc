@@ -8,14 +8,14 @@
 namespace tarsia::compiler {
 namespace {
 
-constexpr int kMaxVectorBits = 128;
+constexpr int kWidestUnit = 16;  // bytes
 
 uint64_t Unsigned(int64_t x) { return static_cast<uint64_t>(x); }
 
 // The largest power of two, at most 16, that divides a number of bytes.
 int UnitOf(int64_t bytes) {
   int64_t unit = 1;
-  while (unit < 16 && bytes % (unit * 2) == 0) unit *= 2;
+  while (unit < kWidestUnit && bytes % (unit * 2) == 0) unit *= 2;
   return static_cast<int>(unit);
 }
 
@@ -96,10 +96,13 @@ AccessWidth WidthOf(const TileWindow& window) {
   for (const RegLayout::Digit& digit : tile.reg().spatial()) {
     if (digit.dim == dim && digit.stride % inner.extent != 0) return out;
   }
-  // Where the shape ends within a vector, only a part of it would be the tile's.
+  // Where the shape ends within a vector, only a part of it would be the tile's. Codes of 3 bits
+  // take 128 to fill units of 16 bytes.
   for (int64_t v = 1; v <= inner.extent && inner.extent % v == 0; v *= 2) {
     const bool whole = !tile.PaddedAlong(dim) || tile.shape()[Size(dim)] % v == 0;
-    if (v * memory.bits() > kMaxVectorBits || !whole) break;
+    const bool widest =
+        v > 1 && UnitOf(v / 2 * memory.bits() / 8) == kWidestUnit && v / 2 * memory.bits() % 8 == 0;
+    if (widest || !whole) break;
     if (MayVector(window, dim, v)) out = {v, UnitOf(v * memory.bits() / 8)};
   }
   return out;

@@ -70,12 +70,12 @@ TEST(PlanShared, ScratchIsWhatIsUsed) {
   %u = convert_layout %t : [64, 64] column_spatial(8, 4) * local(8, 16)
   print "u", %u)",
        64 * 64 * 8},
-      // One of 64 KiB in two.
+      // One of 128 KiB in two.
       {R"(
-  %t = iota : i64 [128, 64] spatial(8, 4) * local(16, 16)
-  %u = convert_layout %t : [128, 64] column_spatial(8, 4) * local(16, 16)
+  %t = iota : i64 [128, 128] spatial(8, 4) * local(16, 32)
+  %u = convert_layout %t : [128, 128] column_spatial(8, 4) * local(16, 32)
   print "u", %u)",
-       32 * 1024},
+       72 * 1024},
       // After a swizzled tile of 1 KiB, which is at the start.
       {R"(
   %s = alloc.shared : shared<u8>[8, 128] swizzle(row_major(8, 128), 4, 3, 3)

@@ -26,10 +26,11 @@ void ExpectAssembles(const CompiledKernel& kernel, Target target) {
 TEST(PtxLimits, NegativeOffsetsAreAdded) {
   const Program program = MakeProgram(
       "kernel k(%x: ptr<f32>)\n  warps 8\n{\n"
-      "  %g = view %x : global<f32>[128, 128]\n"
-      "  %a = load %g[0, 0] : [128, 128]\n"
+      "  %g = view %x : global<f32>[256, 128]\n"
+      "  %a = load %g[0, 0] : [256, 128]\n"
       "  %b = permute %a order [1, 0]\n"
-      "  store %g[0, 0], %b\n}\n");
+      "  %h = view %x : global<f32>[128, 256]\n"
+      "  store %h[0, 0], %b\n}\n");
   const std::regex subtracted(R"(\[%r[a-z]*[0-9]+-)");
   const std::regex added(R"(\[%r[a-z]*[0-9]+\+-)");
   for (const TargetRow& row : AllTargets()) {
