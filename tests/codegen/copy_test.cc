@@ -1,5 +1,5 @@
-// Copies of tiles through registers: accesses of 16 bytes for every type. Needs the pinned ptxas and
-// nvdisasm.
+// Copies of tiles through registers: accesses of 16 bytes for every type. Needs the pinned ptxas
+// and nvdisasm.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -41,9 +41,8 @@ TEST_P(Copies, AreAccessesOf16Bytes) {
   // As many as registers hold, and 16 bytes at least of any type.
   const size_t elements = type.bits < 64 ? 128 : 32;
   const Made made =
-      MakeProgram(SourceFile("copy.tsa", kCopy), "", 
-                                {{"T", std::string(DTypeName(type))},
-                                 {"ROWS", std::to_string(elements / 2)}});
+      MakeProgram(SourceFile("copy.tsa", kCopy), "",
+                  {{"T", std::string(DTypeName(type))}, {"ROWS", std::to_string(elements / 2)}});
   ASSERT_TRUE(made.program) << made.error;
   const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80);
   ASSERT_TRUE(kernel.ok());
@@ -60,7 +59,9 @@ TEST_P(Copies, AreAccessesOf16Bytes) {
   EXPECT_EQ(assembled->kernels[0].spill_store_bytes, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Copies, testing::ValuesIn(std::vector<DTypeRow>(AllDTypes().begin(), AllDTypes().end())),
+INSTANTIATE_TEST_SUITE_P(Types, Copies,
+                         testing::ValuesIn(std::vector<DTypeRow>(AllDTypes().begin(),
+                                                                 AllDTypes().end())),
                          [](const auto& of) { return std::string(DTypeName(of.param.type)); });
 
 }  // namespace
