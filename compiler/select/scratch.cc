@@ -12,14 +12,26 @@ namespace {
 
 constexpr int64_t kWidest = 16;  // bytes of an access
 
-// `fast` has stride 1, then come the others from the last to the first; rows have a gap.
-ScratchOrder OrderWith(const Extents& shape, int fast, int64_t gap) {
+// Strides of a shape in which `fast` has stride 1; then come the others from the last to the first,
+// with a gap between rows. Rows are runs of `fast`; if `chunks` >= 0, that dimension counts such
+// runs in a row, and there is a gap between them, too.
+struct Gaps {
+  int64_t row = 0;
+  int64_t chunk = 0;
+};
+ScratchOrder OrderWith(const Extents& shape, int fast, int chunks, const Gaps& gaps) {
   ScratchOrder out;
   out.strides.assign(shape.size(), 0);
   out.strides[Size(fast)] = 1;
-  int64_t stride = shape[Size(fast)] + gap;
+  int64_t stride = shape[Size(fast)];
+  if (chunks >= 0) {
+    stride += gaps.chunk;
+    out.strides[Size(chunks)] = stride;
+    stride *= shape[Size(chunks)];
+  }
+  stride += gaps.row;
   for (size_t d = shape.size(); d-- > 0;) {
-    if (d == Size(fast)) continue;
+    if (d == Size(fast) || (chunks >= 0 && d == Size(chunks))) continue;
     out.strides[d] = stride;
     stride *= shape[d];
   }
@@ -28,18 +40,50 @@ ScratchOrder OrderWith(const Extents& shape, int fast, int64_t gap) {
 }
 
 // What one side takes of shared memory, in accesses of the first warp at its first slot.
-int64_t WavefrontsWith(const TileLayout& tile, const ScratchSide& side, const ScratchOrder& order,
-                       int bytes) {
-  const TileLayout& layout = side.matrices ? side.matrices->rows : tile;
-  const int64_t unit = side.matrices ? kWidest : side.run * bytes;
+int64_t WavefrontsWith(int64_t accesses, int unit, const TileLayout& places,
+                       const ScratchOrder& order, int bytes) {
   std::vector<uint64_t> addresses;
-  for (int64_t lane = 0; lane < std::min<int64_t>(kWarpThreads, layout.threads()); ++lane) {
-    const Extents at = layout.ThreadOffset(lane);
+  for (int64_t lane = 0; lane < std::min<int64_t>(kWarpThreads, places.threads()); ++lane) {
+    const Extents at = places.ThreadOffset(lane);
     int64_t element = 0;
     for (size_t d = 0; d < at.size(); ++d) element += at[d] * order.strides[d];
     addresses.push_back(static_cast<uint64_t>(element * bytes));
   }
-  return side.Accesses(tile) * WavefrontsOf(addresses, static_cast<int>(unit));
+  return accesses * WavefrontsOf(addresses, unit);
+}
+
+// The best gaps for a plan whose accesses and places are known.
+class GapSearch {
+ public:
+  GapSearch(const TileLayout& from, const TileLayout& to, int bytes, const ScratchPlan& plan)
+      : put_(plan.put.Accesses(from)),
+        get_(plan.get.Accesses(to)),
+        put_unit_(static_cast<int>(plan.put.run) * bytes),
+        get_unit_(plan.get.matrices ? int{kWidest} : static_cast<int>(plan.get.run) * bytes),
+        bytes_(bytes) {}
+
+  // Takes the order into the plan if it is better than all before it.
+  void Try(const TileLayout& put, const TileLayout& get, ScratchOrder order, ScratchPlan& plan) {
+    const int64_t wavefronts = WavefrontsWith(put_, put_unit_, put, order, bytes_) +
+                               WavefrontsWith(get_, get_unit_, get, order, bytes_);
+    if (wavefronts >= fewest_) return;
+    fewest_ = wavefronts;
+    plan.put_places = put;
+    plan.get_places = get;
+    plan.order = std::move(order);
+  }
+
+ private:
+  const int64_t put_, get_;
+  const int put_unit_, get_unit_, bytes_;
+  int64_t fewest_ = INT64_MAX;
+};
+
+// The elements that a thread has side by side along a dimension.
+int64_t ChunkOf(const TileLayout& tile, int dim) {
+  if (tile.reg().local().empty()) return 1;
+  const RegLayout::Digit& inner = tile.reg().local().back();
+  return inner.dim == dim && inner.stride == 1 ? inner.extent : 1;
 }
 
 }  // namespace
@@ -79,24 +123,35 @@ ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes
 ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes) {
   ScratchPlan plan = PlanAccesses(from, to, bytes);
   const bool wide = plan.get.matrices || std::max(plan.put.run, plan.get.run) * bytes > kBankBytes;
-  int64_t fewest = INT64_MAX;
+  const TileLayout get = plan.get.matrices ? plan.get.matrices->rows : to;
+  GapSearch search(from, to, bytes, plan);
+  const int64_t unit = kWidest / bytes;
   // No gap, one that keeps wide accesses aligned, and one of a bank.
-  for (const int64_t gap :
-       {int64_t{0}, kWidest / bytes, std::max<int64_t>(1, kBankBytes / bytes)}) {
+  for (const int64_t gap : {int64_t{0}, unit, std::max<int64_t>(1, kBankBytes / bytes)}) {
     if (wide && gap * bytes % kWidest != 0) continue;
-    ScratchOrder order = OrderWith(from.shape(), plan.fast, gap);
-    const int64_t wavefronts =
-        WavefrontsWith(from, plan.put, order, bytes) + WavefrontsWith(to, plan.get, order, bytes);
-    if (wavefronts >= fewest) continue;
-    fewest = wavefronts;
-    plan.order = std::move(order);
+    search.Try(from, get, OrderWith(from.shape(), plan.fast, -1, {gap, 0}), plan);
+  }
+  // Threads that have more than one access side by side meet in banks; gaps between them help.
+  const Extents& shape = from.shape();
+  const int64_t chunk = ChunkOf(from, plan.fast);
+  const int64_t extent = shape[Size(plan.fast)];
+  if (chunk <= plan.put.run || extent % chunk != 0 || extent == chunk || from.padded() ||
+      to.padded()) {
+    return plan;
+  }
+  Extents split = shape;
+  split[Size(plan.fast)] = extent / chunk;
+  split.insert(split.begin() + plan.fast + 1, chunk);
+  const auto put_places = ReshapedLayout(from, split);
+  const auto get_places = ReshapedLayout(get, split);
+  if (!put_places || !get_places) return plan;
+  for (const int64_t row : {int64_t{0}, unit}) {
+    for (const int64_t between : {unit, 2 * unit, 4 * unit}) {
+      search.Try(*put_places, *get_places,
+                 OrderWith(split, plan.fast + 1, plan.fast, {row, between}), plan);
+    }
   }
   return plan;
-}
-
-ScratchOrder RowMajorScratch(const Extents& shape) {
-  if (shape.empty()) return {{}, 1};
-  return OrderWith(shape, static_cast<int>(shape.size()) - 1, 0);
 }
 
 }  // namespace tarsia::compiler

@@ -31,6 +31,9 @@ struct ScratchSide {
 struct ScratchPlan {
   int fast = 0;  // the dimension along which elements follow each other
   ScratchSide put, get;
+  // The layouts of the accesses under the shape that `order` has strides for: those of the tile, or
+  // with its fast dimension split. Slots are numbered as in the tile, or in the rows of matrices.
+  TileLayout put_places, get_places;
   ScratchOrder order;
 };
 
@@ -40,10 +43,9 @@ int64_t RunAlong(const TileLayout& layout, int dim, int bytes);
 
 // Along the dimension with the fewest accesses; the order is not set.
 ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes);
-// With the gap between rows that has the fewest bank conflicts.
+// With the gaps between rows, and between the runs of threads in a row, that have the fewest bank
+// conflicts.
 ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes);
-// Row by row, without gaps.
-ScratchOrder RowMajorScratch(const Extents& shape);
 
 }  // namespace tarsia::compiler
 

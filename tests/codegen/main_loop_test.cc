@@ -219,6 +219,19 @@ TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
+// 64 rows and 64 keys of 64 by 4 warps. Keys and values pass through shared memory once, in
+// accesses of 16 bytes; the probabilities stay in registers.
+TEST_P(MainLoopOn, OfAttentionKeepsProbabilitiesInRegisters) {
+  const Code code = CodeOf("attention.tsa", {{"D", "64"}, {"LENGTH", "4096"}}, GetParam());
+  EXPECT_EQ(code.InLoop(SassClass::kTensor), 64U);
+  EXPECT_EQ(code.OpcodesInLoop("STS.128"), 8);
+  EXPECT_EQ(code.InLoop(SassClass::kStoreShared), 8U);
+  EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), 32) << "4 matrices each";
+  EXPECT_EQ(code.InLoop(SassClass::kLoadShared), 32U);
+  EXPECT_LE(code.OpcodesInLoop("BAR"), 4);
+  EXPECT_EQ(code.resources.spill_store_bytes, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, MainLoopOn, testing::ValuesIn(kTargets),
                          [](const auto& of) { return std::string(Row(of.param).name); });
 

@@ -39,9 +39,9 @@ double At(const Tensor& x, int64_t row, int64_t column) {
   return Decode(kF16, x.codes[static_cast<size_t>(row * x.shape[1] + column)]);
 }
 
-// What the kernel rounds: the scores and their exponentials in f32, the exponentials relative to the
-// largest score so far once more to f16 (which has steps of 2^-25 at least), and sums of as many
-// terms as there are keys in f32.
+// What the kernel rounds: the scores and their exponentials in f32, the exponentials relative to
+// the largest score so far once more to f16 (which has steps of 2^-25 at least), and sums of as
+// many terms as there are keys in f32.
 struct Row {
   std::vector<double> p;  // exp(score - largest), by key
   double sum = 0;

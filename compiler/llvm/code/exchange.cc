@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/select/scratch.h"
+#include "support/extents.h"
 
 namespace tarsia::compiler {
 
@@ -100,6 +101,7 @@ Address Exchange::PlaceOf(LayoutId layout, int64_t slot, const ScratchOrder& ord
 
 void Exchange::PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan) {
   const int64_t run = plan.put.run;
+  const LayoutId places = layouts_.Add(plan.put_places);
   const int run_bytes = static_cast<int>(run) * bytes;
   for (size_t slot = 0; slot < codes.size(); slot += Size(run)) {
     const auto first = static_cast<int64_t>(slot);
@@ -107,17 +109,18 @@ void Exchange::PutRuns(const Slots& codes, int bytes, LayoutId layout, const Scr
     const auto begin = codes.begin() + first;
     const Slots words =
         RunOfCodes(b_, Slots(begin, begin + run), bytes * 8, std::min(run_bytes, 4) * 8);
-    memory_.StoreWords(Space::kShared, PlaceOf(layout, first, plan.order, bytes), run_bytes, words,
+    memory_.StoreWords(Space::kShared, PlaceOf(places, first, plan.order, bytes), run_bytes, words,
                        mine);
   }
 }
 
 Slots Exchange::GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan) {
   const int64_t run = plan.get.run;
+  const LayoutId places = layouts_.Add(plan.get_places);
   const int run_bytes = static_cast<int>(run) * bytes;
   Slots out;
   for (int64_t slot = 0; slot < layouts_[layout].slots(); slot += run) {
-    const Slots words = memory_.LoadWords(Space::kShared, PlaceOf(layout, slot, plan.order, bytes),
+    const Slots words = memory_.LoadWords(Space::kShared, PlaceOf(places, slot, plan.order, bytes),
                                           run_bytes, layouts_.IsElement(layout, slot));
     for (int i = 0; i < run; ++i) {
       out.push_back(CodeInRun(b_, words, std::min(run_bytes, 4) * 8, i * bytes * 8, bytes * 8));
@@ -128,7 +131,7 @@ Slots Exchange::GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan) {
 
 Slots Exchange::GetMatrices(LayoutId layout, const ScratchPlan& plan) {
   const MatrixLoads& loads = *plan.get.matrices;
-  const LayoutId rows = layouts_.Add(loads.rows);
+  const LayoutId rows = layouts_.Add(plan.get_places);
   Slots out;
   for (int64_t slot = 0; slot < layouts_[layout].slots(); slot += int64_t{2} * loads.count) {
     const Address address = PlaceOf(rows, slot / (int64_t{2} * loads.count) * 8, plan.order, 2);

@@ -1,6 +1,7 @@
 // Selection of instructions by layouts: tensor cores, and the order of elements in scratch.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 
@@ -97,31 +98,118 @@ TEST(SelectMma, RefusesWhatNoWarpCanDo) {
   EXPECT_FALSE(SelectMma(a, b, LayoutOf("spatial(16, 4) * local(2, 2)")));
 }
 
-// Every element has its own place below the room, and rows and columns meet no bank twice.
+int64_t Dot(const Extents& a, const Extents& b, const Extents& strides) {
+  int64_t out = 0;
+  for (size_t d = 0; d < strides.size(); ++d) out += (a[d] + b[d]) * strides[d];
+  return out;
+}
+
+// By the row-major number of an element in `tile`: its place.
+std::map<int64_t, int64_t> PlacesOf(const TileLayout& tile, const TileLayout& places,
+                                    const ScratchOrder& order) {
+  std::map<int64_t, int64_t> out;
+  for (int64_t thread = 0; thread < tile.threads(); ++thread) {
+    for (int64_t slot = 0; slot < tile.slots(); ++slot) {
+      const int64_t element =
+          Dot(tile.ThreadOffset(thread), tile.SlotOffset(slot), {tile.shape()[1], 1});
+      const int64_t place =
+          Dot(places.ThreadOffset(thread), places.SlotOffset(slot), order.strides);
+      const auto [known, is_new] = out.try_emplace(element, place);
+      EXPECT_EQ(known->second, place);
+    }
+  }
+  return out;
+}
+
+// The wavefronts of the first access of the first warp, of `unit` bytes a thread.
+int64_t FirstWavefronts(const TileLayout& places, const ScratchOrder& order, int bytes, int unit) {
+  std::vector<uint64_t> addresses;
+  for (int64_t lane = 0; lane < 32; ++lane) {
+    addresses.push_back(static_cast<uint64_t>(
+        bytes * Dot(places.ThreadOffset(lane), Extents(order.strides.size(), 0), order.strides)));
+  }
+  return WavefrontsOf(addresses, unit);
+}
+
+// Every element has one place below the room, the same for who puts and who gets it; and no access
+// meets a bank twice.
 TEST(Scratch, HasNoConflictsBetweenRowsAndColumns) {
   const TileLayout rows = LayoutOf("local(4, 1) * spatial(16, 8) * local(1, 8)");
   const TileLayout columns = LayoutOf("local(1, 4) * column_spatial(8, 16) * local(8, 1)");
   const TileLayout pairs = LayoutOf("replicate(4) * local(4, 4) * mma.m16n8k16.f16.a");
-  for (const auto& [from, to] : {std::pair{rows, columns}, {columns, rows}, {rows, pairs}}) {
+  const TileLayout runs = LayoutOf("spatial(64, 2) * local(1, 32)");
+  for (const auto& [from, to] :
+       {std::pair{rows, columns}, {columns, rows}, {rows, pairs}, {runs, pairs}}) {
     for (const int bytes : {1, 2, 4, 8}) {
-      const ScratchOrder order = PlanScratch(from, to, bytes).order;
+      const ScratchPlan plan = PlanScratch(from, to, bytes);
+      const auto put = PlacesOf(from, plan.put_places, plan.order);
+      const auto get =
+          PlacesOf(plan.get.matrices ? plan.get.matrices->rows : to, plan.get_places, plan.order);
+      EXPECT_EQ(put, get);
       std::set<int64_t> places;
-      const int64_t n = from.shape()[0], m = from.shape()[1];
-      for (int64_t i = 0; i < n; ++i) {
-        for (int64_t j = 0; j < m; ++j) places.insert(i * order.strides[0] + j * order.strides[1]);
-      }
-      EXPECT_EQ(places.size(), static_cast<size_t>(n * m));
-      EXPECT_LT(*places.rbegin(), order.elements);
+      for (const auto& [element, place] : put) places.insert(place);
+      EXPECT_EQ(places.size(), static_cast<size_t>(64 * 64));
+      EXPECT_GE(*places.begin(), 0);
+      EXPECT_LT(*places.rbegin(), plan.order.elements);
     }
   }
-  const ScratchOrder order = PlanScratch(rows, pairs, 2).order;
-  std::vector<uint64_t> addresses;
-  for (int64_t lane = 0; lane < 32; ++lane) {
-    const Extents at = pairs.ThreadOffset(lane);
-    addresses.push_back(
-        static_cast<uint64_t>(2 * (at[0] * order.strides[0] + at[1] * order.strides[1])));
+  for (const TileLayout& from : {rows, runs}) {
+    const ScratchPlan plan = PlanScratch(from, pairs, 2);
+    ASSERT_TRUE(plan.get.matrices);
+    EXPECT_EQ(plan.put.run, 8);
+    EXPECT_EQ(FirstWavefronts(plan.put_places, plan.order, 2, 16), 4) << "512 bytes of 128 each";
+    EXPECT_EQ(FirstWavefronts(plan.get_places, plan.order, 2, 16), 4);
   }
-  EXPECT_EQ(WavefrontsOf(addresses, 4), 1);
+}
+
+// A thread has elements (t / 4, 2 * (t % 4)) and the next of each matrix; those of rows in memory
+// as they are, those of columns turned.
+TEST(Matrices, AreThoseOfFragments) {
+  const TileLayout a = LayoutOf("local(2, 2) * mma.m16n8k16.f16.a");
+  const TileLayout b = LayoutOf("local(1, 3) * mma.m16n8k16.f16.b");
+  const auto plain = FindMatrixLoads(a, 1, 2);
+  ASSERT_TRUE(plain);
+  EXPECT_FALSE(plain->transposed);
+  EXPECT_EQ(plain->count, 4);
+  // Rows of b in memory are k; a thread has two of k in one column.
+  const auto turned = FindMatrixLoads(b, 1, 2);
+  ASSERT_TRUE(turned);
+  EXPECT_TRUE(turned->transposed);
+  EXPECT_EQ(turned->count, 2) << "the fragments are 2 x 1 matrices, and there are 3";
+  EXPECT_FALSE(FindMatrixLoads(b, 0, 2)->transposed);
+  EXPECT_FALSE(FindMatrixLoads(a, 1, 4));
+  EXPECT_FALSE(FindMatrixLoads(LayoutOf("spatial(4, 8) * local(2, 4)"), 1, 2));
+}
+
+// Matrix j of instruction i comes from the rows that threads 8 * j to 8 * j + 7 name.
+TEST(Matrices, ComeFromTheRowsThatThreadsName) {
+  for (const char* const text :
+       {"local(2, 2) * mma.m16n8k16.f16.a", "spatial(2, 1) * local(1, 3) * mma.m16n8k16.f16.b",
+        "replicate(2) * column_local(4, 2) * mma.m16n8k16.f16.b"}) {
+    const TileLayout tile = LayoutOf(text);
+    for (const int fast : {0, 1}) {
+      const auto loads = FindMatrixLoads(tile, fast, 2);
+      ASSERT_TRUE(loads);
+      for (int64_t thread = 0; thread < tile.threads(); ++thread) {
+        for (int64_t slot = 0; slot < tile.slots(); ++slot) {
+          const int64_t matrix = slot / 2;
+          // PTX ISA: without .trans, thread t has elements 2 * (t % 4) and the next of row t / 4;
+          // with it, of column t / 4.
+          const int64_t lane = thread % 32, pair = 2 * (lane % 4) + slot % 2, line = lane / 4;
+          const int64_t row = loads->transposed ? pair : line;
+          const int64_t at = loads->transposed ? line : pair;
+          const int64_t owner = thread - lane + matrix % loads->count * 8 + row;
+          Extents named = loads->rows.ThreadOffset(owner);
+          const Extents offset = loads->rows.SlotOffset(matrix / loads->count * 8 + at);
+          for (size_t d = 0; d < 2; ++d) named[d] += offset[d];
+          Extents element = tile.ThreadOffset(thread);
+          const Extents own = tile.SlotOffset(slot);
+          for (size_t d = 0; d < 2; ++d) element[d] += own[d];
+          ASSERT_EQ(named, element) << text << " thread " << thread << " slot " << slot;
+        }
+      }
+    }
+  }
 }
 
 TEST(Scratch, LaysElementsAlongTheWiderRuns) {

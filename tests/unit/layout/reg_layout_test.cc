@@ -533,5 +533,19 @@ TEST(RegLayoutTest, OperationsRefuse) {
             "split unevenly in dimension 1, which has room for 3");
 }
 
+TEST(RegLayout, IsMadeOfItsDigits) {
+  const auto threads = RegLayout::Spatial(Extents{8, 4});
+  const auto slots = RegLayout::ColumnLocal(Extents{2, 6});
+  const auto copies = RegLayout::Replicate(3);
+  const RegLayout layout = *Product(*Product(*copies, *threads), *slots);
+  const auto same = RegLayout::FromDigits(layout.shape(), layout.spatial(), layout.local());
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(*same, layout);
+  // 2 x 4 of stride 8 and 1 leave gaps.
+  const auto gaps = RegLayout::FromDigits(Extents{8}, {{0, 2, 8}}, {{0, 4, 1}});
+  ASSERT_FALSE(gaps.ok());
+  EXPECT_STREQ(gaps.error().info->id, "layout-digits");
+}
+
 }  // namespace
 }  // namespace tarsia::reg_layout_test
