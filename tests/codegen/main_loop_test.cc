@@ -140,13 +140,13 @@ std::vector<Binding> Matmul(const CastCost& cost, int64_t rows, const std::strin
   return out;
 }
 
-void CheckLoop(const Code& code, int64_t rows, double most) {
+void CheckLoop(const Code& code, int64_t rows, double most, size_t turns = 1) {
   const double weights = static_cast<double>(rows * kColumns) / kThreads;
   const size_t instructions = code.sass.MainLoop().size();
   EXPECT_LE(static_cast<double>(instructions) / weights, most) << instructions;
   EXPECT_EQ(code.InLoop(SassClass::kTensor), static_cast<size_t>(weights / 4))
       << "products of 16 x 8 x 16 of 4 warps";
-  EXPECT_LE(code.InLoop(SassClass::kPredicate), 2U);
+  EXPECT_LE(code.InLoop(SassClass::kPredicate), 2 * turns);
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
@@ -197,6 +197,16 @@ TEST_P(MainLoopOn, OfPackedU4IsShorterThanMarlins) {
   // 64 x 128 codes of 4 bits and 16 x 64 activations in loads of 16 bytes of 128 threads.
   EXPECT_EQ(code.OpcodesInLoop("LDG.E.128"), 3);
   EXPECT_EQ(code.OpcodesInLoop("LDG"), 3);
+}
+
+// A group of 128 rows is two turns of the inner loop, which are unrolled: the loop over the groups
+// has all that a group needs, with its scales.
+TEST_P(MainLoopOn, OfPackedU4WithScalesNeeds0_4More) {
+  const std::string pack = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
+  std::vector<Binding> constants = Matmul({"u4", 1.12}, 64, pack);
+  constants.push_back({"G", "128"});
+  const Code code = CodeOf("matmul_scaled.tsa", constants, GetParam());
+  CheckLoop(code, 128, kMostForU4 + 0.4, 2);
 }
 
 // Row-major codes are cast where they are loaded and change threads as f16.
