@@ -95,6 +95,12 @@ def copy_sources(work):
     return source
 
 
+def pinned_tools():
+    """The folders of ptxas and nvdisasm in .venv, which the copy does not have."""
+    return sorted({str(tool.parent) for name in ("ptxas", "nvdisasm") for tool in
+                   ROOT.glob(f".venv/lib/python*/site-packages/nvidia/*/bin/{name}")})
+
+
 # A test program ends at its first failure, and does not have its PTX assembled.
 TEST_ENVIRONMENT = {**os.environ, "GTEST_FAIL_FAST": "1", "TARSIA_ASSEMBLE": "none"}
 
@@ -124,7 +130,7 @@ class Workshop:
         command = ["cmake", "-S", str(self.source), "-B", str(self.build), "-G", "Ninja",
                    "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1",
                    "-DCMAKE_C_FLAGS_RELWITHDEBINFO=-O1", "-DTARSIA_BENCH=OFF", "-DTARSIA_WERROR=OFF",
-                   "-DTARSIA_UNITY_BATCH=0"]
+                   "-DTARSIA_UNITY_BATCH=0", "-DTARSIA_PTX_TOOLS=" + ";".join(pinned_tools())]
         if not run(command, self.log):
             raise Unusable(f"the unchanged sources do not configure; see {self.log}")
 
