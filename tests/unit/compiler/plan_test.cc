@@ -64,12 +64,14 @@ TEST(PlanShared, ScratchIsWhatIsUsed) {
   %w = permute %v order [1, 0]
   store %g[0, 0], %w)",
        0},
-      // A tile of 32 KiB goes through shared memory once, in one round.
+      // A tile of 32 KiB goes through shared memory once, in one round; 16 bytes follow each run of
+      // 16
+      // elements of a thread, so that threads do not meet in banks.
       {R"(
   %t = iota : i64 [64, 64] spatial(8, 4) * local(8, 16)
   %u = convert_layout %t : [64, 64] column_spatial(8, 4) * local(8, 16)
   print "u", %u)",
-       64 * 64 * 8},
+       64 * (64 * 8 + 4 * 16)},
       // One of 128 KiB in two.
       {R"(
   %t = iota : i64 [128, 128] spatial(8, 4) * local(16, 32)
