@@ -96,6 +96,31 @@ TEST(TileForm, CarriesOnlyWhatIsUsed) {
   EXPECT_EQ(form.regions[loop.region[0]].yields[0], add.results[0]);
 }
 
+// Nothing but the second loop uses what the first one carries.
+TEST(TileForm, CarriesWhatOnlyAnotherLoopStartsWith) {
+  const Form form = Made(R"(kernel k(%n: i32)
+  warps 1
+{
+  %a = mov 1
+  for %i = 0 to %n {
+    %a = add %a, 1
+  }
+  for %i = 0 to %n {
+    %a = mul %a, 2
+  }
+  print "a", %a
+}
+)");
+  int carried = 0;
+  for (const tile::OpId id : form.regions[tile::kBody].ops) {
+    const Operation& op = form.ops[id];
+    if (op.opcode != Opcode::kFor) continue;
+    EXPECT_EQ(op.results.size(), 1u);
+    ++carried;
+  }
+  EXPECT_EQ(carried, 2);
+}
+
 TEST(TileForm, ConditionsOfWhileUseTheArguments) {
   const Form form = Made(R"(kernel k(%y: ptr<i32>, %n: i32)
   warps 1
