@@ -103,7 +103,7 @@ TEST(TileForm, CarriesWhatOnlyAnotherLoopStartsWith) {
 {
   %a = mov 1
   for %i = 0 to %n {
-    %a = add %a, 1
+    %a = add %i, 1
   }
   for %i = 0 to %n {
     %a = mul %a, 2
