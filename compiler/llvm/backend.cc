@@ -29,7 +29,6 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
-#include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
@@ -179,11 +178,11 @@ class ReplaceSignedTruth : public llvm::PassInfoMixin<ReplaceSignedTruth> {
   }
 };
 
-// ptxas optimises again, so this has to do what it cannot: memory to registers, algebra, and loops
-// while they still have types. bench/results/compile.md compares it with LLVM's own lists.
+// ptxas optimises again, so this has to do what it cannot: algebra, and loops while they still have
+// types. The code that comes in has no variables in memory. bench/results/compile.md compares it
+// with LLVM's own lists.
 llvm::FunctionPassManager OurPasses() {
   llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());

@@ -115,12 +115,10 @@ llvm::Value* AccessEmitter::LoadBits(int64_t slot, llvm::Value* condition) {
 void AccessEmitter::StoreBits(const Slots& slots) {
   BitMerger merger(f_, memory_, tile_, window_.axis >= 0);
   merger.Begin();
-  const auto store = [&](int64_t slot, llvm::Value* code, llvm::Value* condition) {
-    const TileAddresses::Place place = addresses_.PlaceOf(slot);
-    f_.If(condition, [&] { merger.Merge(place, code); });
-  };
   for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
-    store(slot, ToCode(b_, slots[Size(slot)], tile_.type), addresses_.StoreMask(slot));
+    llvm::Value* code = ToCode(b_, slots[Size(slot)], tile_.type);
+    llvm::Value* condition = addresses_.StoreMask(slot);
+    merger.Merge(addresses_.PlaceOf(slot), code, condition);
   }
   merger.End();
 }

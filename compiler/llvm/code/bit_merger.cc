@@ -62,18 +62,19 @@ void BitMerger::MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* 
     b_.CreateAtomicRMW(llvm::AtomicRMWInst::Or, pointer, bits, llvm::MaybeAlign(4), relaxed);
     return;
   }
-  llvm::AllocaInst* expected = f_.Variable(f_.I(32), "expected");
+  llvm::Value* first =
+      memory_.LoadWords(tile_.space, {address, 0}, 4, nullptr, CachePolicy::kStrong)[0];
+  llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::BasicBlock* again = f_.NewBlock("merge");
   llvm::BasicBlock* done = f_.NewBlock("merged");
-  b_.CreateStore(memory_.LoadWords(tile_.space, {address, 0}, 4, nullptr, CachePolicy::kStrong)[0],
-                 expected);
   b_.CreateBr(again);
   b_.SetInsertPoint(again);
-  llvm::Value* old = b_.CreateLoad(f_.I(32), expected);
+  llvm::PHINode* old = b_.CreatePHI(f_.I(32), 2, "expected");
+  old->addIncoming(first, before);
   llvm::Value* next = b_.CreateOr(b_.CreateAnd(old, b_.CreateNot(mask)), bits);
   llvm::Value* result =
       b_.CreateAtomicCmpXchg(pointer, old, next, llvm::MaybeAlign(4), relaxed, relaxed);
-  b_.CreateStore(b_.CreateExtractValue(result, 0), expected);
+  old->addIncoming(b_.CreateExtractValue(result, 0), again);
   b_.CreateCondBr(b_.CreateExtractValue(result, 1), done, again);
   b_.SetInsertPoint(done);
 }
@@ -81,14 +82,23 @@ void BitMerger::MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* 
 // ---- codes of fewer than 8 bits -------------------------------------------------------------
 
 void BitMerger::Begin() {
-  if (!MayHaveTail()) return;
-  for (llvm::AllocaInst** variable : {&tail_mask_, &tail_bits_}) {
-    *variable = f_.Variable(f_.I(32), "tail");
-    b_.CreateStore(f_.Int32(0), *variable);
-  }
+  if (MayHaveTail()) tail_ = {f_.Int32(0), f_.Int32(0)};
 }
 
-void BitMerger::Merge(const TileAddresses::Place& place, llvm::Value* code) {
+void BitMerger::If(llvm::Value* condition, const std::function<void()>& body) {
+  const Slots otherwise = tail_;
+  tail_ = f_.If(condition, otherwise, [&] {
+    body();
+    return tail_;
+  });
+}
+
+void BitMerger::Merge(const TileAddresses::Place& place, llvm::Value* code,
+                      llvm::Value* condition) {
+  If(condition, [&] { MergeCode(place, code); });
+}
+
+void BitMerger::MergeCode(const TileAddresses::Place& place, llvm::Value* code) {
   const int bits = tile_.bits();
   llvm::Value* byte = place.byte.base;
   llvm::Type* type = byte->getType();
@@ -108,13 +118,12 @@ void BitMerger::Merge(const TileAddresses::Place& place, llvm::Value* code) {
   llvm::Value* high = half(mask, true);
   llvm::Value* next = b_.CreateAdd(word, number(4));
   if (!tile_.swizzles.empty()) next = b_.CreateAnd(place.next.base, number(~uint64_t{3}));
-  f_.If(b_.CreateICmpNE(high, f_.Int32(0)), [&] { MergeOrKeep(next, high, half(value, true)); });
+  If(b_.CreateICmpNE(high, f_.Int32(0)), [&] { MergeOrKeep(next, high, half(value, true)); });
 }
 
 void BitMerger::End() {
   if (!MayHaveTail()) return;
-  llvm::Value* mask = b_.CreateLoad(f_.I(32), tail_mask_);
-  f_.If(b_.CreateICmpNE(mask, f_.Int32(0)), [&] { MergeTail(mask); });
+  f_.If(b_.CreateICmpNE(tail_[0], f_.Int32(0)), [&] { MergeTail(); });
 }
 
 // ---- memory that ends within a word ---------------------------------------------------------
@@ -130,21 +139,18 @@ void BitMerger::MergeOrKeep(llvm::Value* address, llvm::Value* mask, llvm::Value
   if (!MayHaveTail()) return MergeWord(address, mask, bits);
   llvm::Value* whole = b_.CreateICmpULE(b_.CreateAdd(address, f_.Int64(4)), EndOfMemory());
   f_.If(whole, [&] { MergeWord(address, mask, bits); });
-  f_.If(b_.CreateNot(whole), [&] { KeepForTail(mask, bits); });
+  If(b_.CreateNot(whole), [&] { KeepForTail(mask, bits); });
 }
 
 void BitMerger::KeepForTail(llvm::Value* mask, llvm::Value* bits) {
-  llvm::Value* old_mask = b_.CreateLoad(f_.I(32), tail_mask_);
-  llvm::Value* old_bits = b_.CreateLoad(f_.I(32), tail_bits_);
-  b_.CreateStore(b_.CreateOr(old_mask, mask), tail_mask_);
-  b_.CreateStore(b_.CreateOr(b_.CreateAnd(old_bits, b_.CreateNot(mask)), bits), tail_bits_);
+  tail_ = {b_.CreateOr(tail_[0], mask),
+           b_.CreateOr(b_.CreateAnd(tail_[1], b_.CreateNot(mask)), bits)};
 }
 
 // The bytes of the last word that the buffer has, one writer of the grid at a time.
-void BitMerger::MergeTail(llvm::Value* mask) {
-  const std::vector<llvm::Value*> arguments = {LockWord(f_),
-                                               b_.CreateAnd(EndOfMemory(), ~uint64_t{3}), mask,
-                                               b_.CreateLoad(f_.I(32), tail_bits_)};
+void BitMerger::MergeTail() {
+  const std::vector<llvm::Value*> arguments = {
+      LockWord(f_), b_.CreateAnd(EndOfMemory(), ~uint64_t{3}), tail_[0], tail_[1]};
   std::vector<llvm::Type*> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
   auto* type = llvm::FunctionType::get(f_.I(32), types, false);

@@ -3,6 +3,8 @@
 #ifndef TARSIA_COMPILER_LLVM_CODE_BIT_MERGER_H_
 #define TARSIA_COMPILER_LLVM_CODE_BIT_MERGER_H_
 
+#include <functional>
+
 #include "compiler/llvm/code/memory.h"
 #include "compiler/llvm/code/tile_addresses.h"
 
@@ -17,19 +19,22 @@ class BitMerger {
   // Replaces the bits of a mask in the word at an address.
   void MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
 
-  // Codes of fewer than 8 bits, each in one byte or in two. Where memory may end within a word,
-  // the thread keeps what it stores to that word until all codes are merged. Begin, one Merge for
-  // each code, End.
+  // Codes of fewer than 8 bits, each in one byte or in two, in threads where the condition holds
+  // (null: in all). Where memory may end within a word, the thread keeps what it stores to that
+  // word until all codes are merged. Begin, one Merge for each code, End.
   void Begin();
-  void Merge(const TileAddresses::Place& place, llvm::Value* code);
+  void Merge(const TileAddresses::Place& place, llvm::Value* code, llvm::Value* condition);
   void End();
 
  private:
   [[nodiscard]] bool MayHaveTail() const;
   llvm::Value* EndOfMemory();
+  // Emits `body` for threads where the condition holds; it may change what is kept.
+  void If(llvm::Value* condition, const std::function<void()>& body);
+  void MergeCode(const TileAddresses::Place& place, llvm::Value* code);
   void MergeOrKeep(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
   void KeepForTail(llvm::Value* mask, llvm::Value* bits);
-  void MergeTail(llvm::Value* mask);
+  void MergeTail();
 
   FunctionBuilder& f_;
   llvm::IRBuilder<>& b_;
@@ -38,8 +43,7 @@ class BitMerger {
   const bool contested_;
   // What this thread stores to the last word of memory that ends within it: which bits, and their
   // values.
-  llvm::AllocaInst* tail_mask_ = nullptr;
-  llvm::AllocaInst* tail_bits_ = nullptr;
+  Slots tail_;
 };
 
 }  // namespace tarsia::compiler

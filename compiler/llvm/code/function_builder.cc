@@ -86,43 +86,68 @@ void FunctionBuilder::Finish() {
   if (debug_) debug_->finalize();
 }
 
-// ---- blocks and variables --------------------------------------------------------------------
-
-llvm::AllocaInst* FunctionBuilder::Variable(llvm::Type* type, const llvm::Twine& name) {
-  const EntryScope scope(*this);
-  return builder_.CreateAlloca(type, nullptr, name);
-}
+// ---- blocks ------------------------------------------------------------------------------------
 
 llvm::BasicBlock* FunctionBuilder::NewBlock(const llvm::Twine& name) {
   return llvm::BasicBlock::Create(*context_, name, function_);
 }
 
 void FunctionBuilder::If(llvm::Value* condition, const std::function<void()>& body) {
+  If(condition, {}, [&] {
+    body();
+    return Slots();
+  });
+}
+
+Slots FunctionBuilder::If(llvm::Value* condition, const Slots& otherwise,
+                          const std::function<Slots()>& body) {
   if (condition == nullptr) return body();
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* then = NewBlock("then");
   llvm::BasicBlock* after = NewBlock("after");
   builder_.CreateCondBr(condition, then, after);
   builder_.SetInsertPoint(then);
-  body();
+  const Slots given = body();
+  llvm::BasicBlock* end = builder_.GetInsertBlock();
   builder_.CreateBr(after);
   builder_.SetInsertPoint(after);
+  Slots out;
+  for (size_t i = 0; i < given.size(); ++i) {
+    llvm::PHINode* phi = builder_.CreatePHI(given[i]->getType(), 2);
+    phi->addIncoming(otherwise[i], before);
+    phi->addIncoming(given[i], end);
+    out.push_back(phi);
+  }
+  return out;
 }
 
-void FunctionBuilder::Loop(llvm::Value* count, const std::function<void(llvm::Value*)>& body) {
-  llvm::AllocaInst* counter = Variable(I(32), "turn");
+Slots FunctionBuilder::Loop(llvm::Value* count, const Slots& first,
+                            const std::function<Slots(llvm::Value*, const Slots&)>& body) {
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* head = NewBlock("head");
   llvm::BasicBlock* turn = NewBlock("turn");
   llvm::BasicBlock* after = NewBlock("after");
-  builder_.CreateStore(Int32(0), counter);
   builder_.CreateBr(head);
   builder_.SetInsertPoint(head);
-  llvm::Value* i = builder_.CreateLoad(I(32), counter);
+  llvm::PHINode* i = builder_.CreatePHI(I(32), 2, "turn");
+  i->addIncoming(Int32(0), before);
+  Slots values;
+  for (llvm::Value* value : first) {
+    llvm::PHINode* phi = builder_.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, before);
+    values.push_back(phi);
+  }
   builder_.CreateCondBr(builder_.CreateICmpULT(i, count), turn, after);
   builder_.SetInsertPoint(turn);
-  body(i);
-  builder_.CreateStore(builder_.CreateAdd(i, Int32(1)), counter);
+  const Slots next = body(i, values);
+  llvm::BasicBlock* end = builder_.GetInsertBlock();
+  i->addIncoming(builder_.CreateAdd(i, Int32(1)), end);
+  for (size_t v = 0; v < values.size(); ++v) {
+    llvm::cast<llvm::PHINode>(values[v])->addIncoming(next[v], end);
+  }
   builder_.CreateBr(head);
   builder_.SetInsertPoint(after);
+  return values;
 }
 
 void FunctionBuilder::Return() {

@@ -1,5 +1,6 @@
-// The LLVM function of one kernel while it is built: its module, blocks and variables, structured
-// control flow, the numbers of threads and blocks, source lines.
+// The LLVM function of one kernel while it is built: its module and blocks, structured control
+// flow, the numbers of threads and blocks, source lines. It has no variables: what control flow
+// changes goes through phis.
 //
 // Control flow of a program is the same in all threads, so barriers are legal everywhere. What only
 // some threads do is predicated within one instruction, or a branch without a barrier in it.
@@ -18,6 +19,7 @@
 #include <memory>
 
 #include "compiler/compile.h"
+#include "compiler/llvm/code/words.h"
 #include "compiler/llvm/element/element.h"
 #include "isa/program.h"
 
@@ -41,7 +43,7 @@ class FunctionBuilder {
     return ElementConstant(*context_, type, code);
   }
 
-  // ---- blocks and variables --------------------------------------------------------------------
+  // ---- blocks ----------------------------------------------------------------------------------
   // While it lives, code goes to the end of the entry block, whose values all blocks may use.
   class EntryScope {
    public:
@@ -53,12 +55,15 @@ class FunctionBuilder {
     llvm::IRBuilder<>::InsertPointGuard guard_;
   };
   llvm::Value* Argument(size_t number) { return function_->getArg(static_cast<unsigned>(number)); }
-  llvm::AllocaInst* Variable(llvm::Type* type, const llvm::Twine& name = "");
   llvm::BasicBlock* NewBlock(const llvm::Twine& name);
   // Emits `body` for threads where `condition` holds (null: all); no barriers inside.
   void If(llvm::Value* condition, const std::function<void()>& body);
-  // Emits `body(i)` for i (i32) = 0 .. count - 1, the same in all threads.
-  void Loop(llvm::Value* count, const std::function<void(llvm::Value*)>& body);
+  // The same for a body that gives values; those of the other threads are `otherwise`.
+  Slots If(llvm::Value* condition, const Slots& otherwise, const std::function<Slots()>& body);
+  // Emits `body(i, values)` for i (i32) = 0 .. count - 1, the same in all threads. The first turn
+  // gets `first`, each other one what the turn before it gave. Returns what the last one gave.
+  Slots Loop(llvm::Value* count, const Slots& first,
+             const std::function<Slots(llvm::Value*, const Slots&)>& body);
   // Ends the block of threads; what follows goes to a block that nothing reaches.
   void Return();
   // Ends the function: the last return, and the debug information.

@@ -11,7 +11,7 @@
 namespace tarsia::compiler {
 
 // The codes of a register tile, decoded by the recipe of their bit layout, in the layout of the
-// tile's variables; nothing where the tile keeps no words or its bit layout has no such recipe.
+// tile; nothing where the tile keeps no words or its bit layout has no such recipe.
 std::optional<Slots> DecodeByRecipe(FunctionBuilder& function, RegisterTiles& tiles, uint32_t value,
                                     DType compute, RecipeForm form);
 

@@ -5,51 +5,29 @@
 namespace tarsia::compiler {
 
 RegisterTiles::RegisterTiles(const Program& program, const LayoutPlan& plan,
-                             FunctionBuilder& function, Layouts& layouts, Exchange& exchange)
+                             FunctionBuilder& function, CurrentValues& values, Layouts& layouts,
+                             Exchange& exchange)
     : program_(program),
       plan_(plan),
       f_(function),
       b_(function.b()),
+      values_(values),
       layouts_(layouts),
       exchange_(exchange),
-      slots_(program.types().size()),
-      words_(program.types().size()),
       keeps_words_(program.types().size(), false) {
   FindWords();
 }
 
 // ---- slots -------------------------------------------------------------------------------------
 
-std::vector<llvm::AllocaInst*>& RegisterTiles::SlotVariables(uint32_t value) {
-  std::vector<llvm::AllocaInst*>& variables = slots_[value];
-  const auto count = Size(layouts_[LayoutOf(value)].slots());
-  while (variables.size() < count) {
-    variables.push_back(f_.Variable(f_.TypeOf(program_.type(value).dtype),
-                                    llvm::StringRef(program_.kernel().ValueName(value))));
-  }
-  return variables;
-}
-
-Slots RegisterTiles::Read(uint32_t value) {
-  Slots out;
-  llvm::Type* type = f_.TypeOf(program_.type(value).dtype);
-  for (llvm::AllocaInst* slot : SlotVariables(value)) out.push_back(b_.CreateLoad(type, slot));
-  return out;
-}
-
 void RegisterTiles::Write(uint32_t value, const Slots& slots, const Slots& words) {
-  std::vector<llvm::AllocaInst*>& variables = SlotVariables(value);
-  for (size_t i = 0; i < variables.size(); ++i) b_.CreateStore(slots[i], variables[i]);
-  if (!KeepsWords(value)) return;
-  const DType type = program_.type(value).dtype;
-  Slots stored = words;
-  if (stored.empty()) {
-    Slots codes;
-    for (llvm::Value* slot : slots) codes.push_back(ToCode(b_, slot, type));
-    stored = WordsOfCodes(b_, *CodeBits(value), codes);
+  if (!KeepsWords(value)) return values_.Assign(value, slots);
+  if (!words.empty()) return values_.Assign(value, slots, words);
+  Slots codes;
+  for (llvm::Value* slot : slots) {
+    codes.push_back(ToCode(b_, slot, program_.type(value).dtype));
   }
-  std::vector<llvm::AllocaInst*>& places = WordVariables(value);
-  for (size_t i = 0; i < places.size(); ++i) b_.CreateStore(stored[i], places[i]);
+  values_.Assign(value, slots, WordsOfCodes(b_, *CodeBits(value), codes));
 }
 
 Slots RegisterTiles::Convert(const Slots& slots, DType type, LayoutId from, LayoutId to) {
@@ -88,19 +66,6 @@ Result<BitLayout> RegisterTiles::CodeBits(uint32_t value) const {
   const ConcreteType& type = program_.type(value);
   if (type.bit_layout) return *type.bit_layout;
   return BitLayout::Contiguous(type.dtype, layouts_[LayoutOf(value)].slots());
-}
-
-std::vector<llvm::AllocaInst*>& RegisterTiles::WordVariables(uint32_t value) {
-  std::vector<llvm::AllocaInst*>& variables = words_[value];
-  const auto count = Size(CodeBits(value)->words());
-  while (variables.size() < count) variables.push_back(f_.Variable(f_.I(32), "words"));
-  return variables;
-}
-
-Slots RegisterTiles::ReadWords(uint32_t value) {
-  Slots out;
-  for (llvm::AllocaInst* word : WordVariables(value)) out.push_back(b_.CreateLoad(f_.I(32), word));
-  return out;
 }
 
 }  // namespace tarsia::compiler

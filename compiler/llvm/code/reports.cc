@@ -17,8 +17,6 @@ Result<uint32_t> Reports::Add(ReportRecord record) {
 // One thread takes room for an entry: its address (i64), 0 where there is no room.
 llvm::Value* Reports::TakeRoom(uint32_t record, uint64_t bytes) {
   llvm::Value* buffer = arguments_.ReportBuffer();
-  llvm::AllocaInst* taken = f_.Variable(f_.I(64), "entry");
-  b_.CreateStore(f_.Int64(0), taken);
   const auto update = [&](llvm::AtomicRMWInst::BinOp operation, int64_t offset, llvm::Value* by) {
     llvm::Value* field = memory_.Pointer(Space::kGlobal, b_.CreateAdd(buffer, f_.Int64(offset)));
     return b_.CreateAtomicRMW(operation, field, by, llvm::MaybeAlign(8),
@@ -29,21 +27,19 @@ llvm::Value* Reports::TakeRoom(uint32_t record, uint64_t bytes) {
   llvm::Value* room = memory_.LoadCode(Space::kGlobal, {buffer, 16}, 8, 8, nullptr);
   llvm::Value* fits = b_.CreateICmpULE(b_.CreateAdd(at, size), room);
   f_.If(b_.CreateNot(fits), [&] { update(llvm::AtomicRMWInst::UMin, 24, at); });
-  f_.If(fits, [&] {
+  const Slots taken = f_.If(fits, {f_.Int64(0)}, [&] {
     llvm::Value* entry = b_.CreateAdd(buffer, b_.CreateAdd(at, f_.Int64(sizeof(ReportHeader))));
     memory_.StoreCode(Space::kGlobal, {entry, 0}, 8, 8, f_.Int64(record), nullptr);
     memory_.StoreCode(Space::kGlobal, {entry, 8}, 8, 8, f_.LinearBlock(), nullptr);
-    b_.CreateStore(entry, taken);
+    return Slots{entry};
   });
-  return b_.CreateLoad(f_.I(64), taken);
+  return taken[0];
 }
 
 llvm::Value* Reports::TakeEntry(uint32_t record, uint64_t bytes) {
-  llvm::AllocaInst* taken = f_.Variable(f_.I(64), "entry");
-  b_.CreateStore(f_.Int64(0), taken);
-  f_.If(b_.CreateICmpEQ(f_.Thread(), f_.Int32(0)),
-        [&] { b_.CreateStore(TakeRoom(record, bytes), taken); });
-  return exchange_.FromThreadZero(b_.CreateLoad(f_.I(64), taken));
+  const Slots taken = f_.If(b_.CreateICmpEQ(f_.Thread(), f_.Int32(0)), {f_.Int64(0)},
+                            [&] { return Slots{TakeRoom(record, bytes)}; });
+  return exchange_.FromThreadZero(taken[0]);
 }
 
 Status Reports::FailUnless(llvm::Value* holds, ReportRecord record, llvm::Value* detail) {

@@ -148,34 +148,24 @@ std::optional<uint64_t> ConstantCode(const ScalarValue& x, DType type, bool wrap
 
 }  // namespace
 
-Scalars::Scalars(const Program& program, FunctionBuilder& function, ElementEmitter& elements,
-                 IndexArithmetic& index)
+Scalars::Scalars(const Program& program, FunctionBuilder& function, CurrentValues& values,
+                 ElementEmitter& elements, IndexArithmetic& index)
     : program_(program),
       f_(function),
       b_(function.b()),
+      values_(values),
       elements_(elements),
       index_(index),
-      variables_(program.types().size()),
       known_(CollectScalarFacts(program)) {
-  for (uint32_t value = 0; value < variables_.size(); ++value) {
-    const ConcreteType& type = program.type(value);
-    if (type.kind != ValueKind::kScalar) continue;
-    variables_[value] =
-        f_.Variable(f_.TypeOf(type.dtype), llvm::StringRef(program.kernel().ValueName(value)));
-  }
   const auto& params = program.kernel().params;
   for (uint32_t i = 0; i < params.size(); ++i) {
     if (params[i].is_pointer) continue;
-    b_.CreateStore(FromCode(b_, f_.Argument(i), program.type(i).dtype), variables_[i]);
+    values_.Assign(i, {FromCode(b_, f_.Argument(i), program.type(i).dtype)});
   }
 }
 
-llvm::Value* Scalars::Read(uint32_t value) {
-  return b_.CreateLoad(f_.TypeOf(program_.type(value).dtype), variables_[value]);
-}
-
 void Scalars::Write(uint32_t value, llvm::Value* element, const Facts& facts) {
-  b_.CreateStore(element, variables_[value]);
+  values_.Assign(value, {element});
   const DType type = program_.type(value).dtype;
   if (known_.assigned_once[value] && (type.IsInteger() || type.IsBool())) {
     known_.facts[value] = Both(Facts::OfType(type), facts);

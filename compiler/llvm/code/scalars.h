@@ -1,11 +1,11 @@
-// The scalars of a program: one variable each, the same in all threads, and expressions of them
-// (isa/scalar_expr.h).
+// The scalars of a program, the same in all threads, and expressions of them (isa/scalar_expr.h).
 #ifndef TARSIA_COMPILER_LLVM_CODE_SCALARS_H_
 #define TARSIA_COMPILER_LLVM_CODE_SCALARS_H_
 
 #include <vector>
 
 #include "compiler/facts/scalar_facts.h"
+#include "compiler/llvm/code/current_values.h"
 #include "compiler/llvm/code/function_builder.h"
 #include "compiler/llvm/code/index_arithmetic.h"
 #include "compiler/llvm/element/element.h"
@@ -22,12 +22,12 @@ struct ScalarValue {
 
 class Scalars {
  public:
-  // Makes the variables, and sets those of parameters.
-  Scalars(const Program& program, FunctionBuilder& function, ElementEmitter& elements,
-          IndexArithmetic& index);
+  // Assigns the parameters.
+  Scalars(const Program& program, FunctionBuilder& function, CurrentValues& values,
+          ElementEmitter& elements, IndexArithmetic& index);
 
   // As an element of the scalar's type.
-  llvm::Value* Read(uint32_t value);
+  [[nodiscard]] llvm::Value* Read(uint32_t value) const { return values_.SlotsOf(value)[0]; }
   void Write(uint32_t value, llvm::Value* element, const Facts& facts = {});
   // An integer scalar's value in 64 bits.
   IndexValue ReadIndex(uint32_t value);
@@ -44,9 +44,9 @@ class Scalars {
   const Program& program_;
   FunctionBuilder& f_;
   llvm::IRBuilder<>& b_;
+  CurrentValues& values_;
   ElementEmitter& elements_;
   IndexArithmetic& index_;
-  std::vector<llvm::AllocaInst*> variables_;  // by value
   ScalarFacts known_;
 };
 

@@ -30,12 +30,10 @@ class Atomics {
       llvm::Value* condition = access.addresses().StoreMask(slot);
       llvm::Value* at = emitter_.memory().Sum(access.ByteAddress(slot));
       llvm::Type* type = f_.TypeOf(memory_.type);
-      llvm::AllocaInst* old = f_.Variable(type, "old");
-      b_.CreateStore(llvm::Constant::getNullValue(type), old);
-      f_.If(condition, [&] {
-        b_.CreateStore(One(at, expected.empty() ? nullptr : expected[i], values[i]), old);
+      const Slots old = f_.If(condition, {llvm::Constant::getNullValue(type)}, [&] {
+        return Slots{One(at, expected.empty() ? nullptr : expected[i], values[i])};
       });
-      out.push_back(b_.CreateLoad(type, old));
+      out.push_back(old[0]);
     }
     if (emitter_.inst().results.size() != 0) emitter_.SetResult(0, Shared(layout, out));
     return OkStatus();
@@ -150,17 +148,18 @@ class Atomics {
   template <typename CompareAndSwap>
   llvm::Value* CompareLoop(llvm::Value* first, llvm::Type* code_type,
                            const CompareAndSwap& compare_and_swap, llvm::Value* value) {
-    llvm::AllocaInst* seen = f_.Variable(code_type, "seen");
-    b_.CreateStore(ToCode(b_, first, memory_.type), seen);
+    llvm::Value* seen = ToCode(b_, first, memory_.type);
+    llvm::BasicBlock* before = b_.GetInsertBlock();
     llvm::BasicBlock* again = f_.NewBlock("add");
     llvm::BasicBlock* done = f_.NewBlock("added");
     b_.CreateBr(again);
     b_.SetInsertPoint(again);
-    llvm::Value* expected = b_.CreateLoad(code_type, seen);
+    llvm::PHINode* expected = b_.CreatePHI(code_type, 2, "seen");
+    expected->addIncoming(seen, before);
     llvm::Value* sum = emitter_.elements().Binary(Opcode::kAdd, memory_.type,
                                                   FromCode(b_, expected, memory_.type), value);
     llvm::Value* old = compare_and_swap(expected, ToCode(b_, sum, memory_.type));
-    b_.CreateStore(old, seen);
+    expected->addIncoming(old, b_.GetInsertBlock());
     b_.CreateCondBr(b_.CreateICmpEQ(old, expected), done, again);
     b_.SetInsertPoint(done);
     return FromCode(b_, old, memory_.type);

@@ -12,31 +12,8 @@ Status SetIndex(Emitter& e, unsigned intrinsic) {
   return OkStatus();
 }
 
-// The iterations of a `for`. The counter has 64 bits; the program sees it as a scalar of its own
-// type.
-Status EmitTurns(Emitter& e, const IndexValue& start, const IndexValue& stop,
-                 const IndexValue& step) {
-  FunctionBuilder& f = e.function();
-  llvm::IRBuilder<>& b = f.b();
-  const uint32_t counter = e.inst().results[0];
-  const Inst& inst = *e.inst().inst;
-  llvm::AllocaInst* variable = f.Variable(f.I(64), "counter");
-  llvm::BasicBlock* head = f.NewBlock("for");
-  llvm::BasicBlock* turn = f.NewBlock("turn");
-  llvm::BasicBlock* next = f.NewBlock("next");
-  llvm::BasicBlock* after = f.NewBlock("done");
-  b.CreateStore(start.value, variable);
-  b.CreateBr(head);
-  b.SetInsertPoint(head);
-  llvm::Value* i = b.CreateLoad(f.I(64), variable);
-  llvm::Value* up = b.CreateICmpSLT(i, stop.value);
-  llvm::Value* down = b.CreateICmpSGT(i, stop.value);
-  llvm::Value* turns = step.facts.lo > 0 ? up
-                       : step.facts.hi < 0
-                           ? down
-                           : b.CreateSelect(b.CreateICmpSGT(step.value, f.Int64(0)), up, down);
-  b.CreateCondBr(turns, turn, after);
-  b.SetInsertPoint(turn);
+// What is known of the counter of a `for` in a turn.
+Facts CounterFacts(const IndexValue& start, const IndexValue& stop, const IndexValue& step) {
   Facts facts;
   facts.multiple = std::gcd(start.facts.multiple, step.facts.multiple);
   if (facts.multiple == 0) facts.multiple = 1;
@@ -44,23 +21,65 @@ Status EmitTurns(Emitter& e, const IndexValue& start, const IndexValue& stop,
     facts.lo = start.facts.lo;
     facts.hi = std::max(start.facts.lo, stop.facts.hi - 1);
   }
+  return facts;
+}
+
+// Whether the counter might overflow 64 bits.
+bool MayOverflow(const Facts& counter, const IndexValue& stop, const IndexValue& step) {
+  return (counter + step.facts) == Facts() &&
+         !(step.facts.lo > 0 && stop.facts.hi < INT64_MAX / 2 && step.facts.hi < INT64_MAX / 2);
+}
+
+// Whether there is another turn (i1).
+llvm::Value* HasTurn(FunctionBuilder& f, llvm::Value* i, const IndexValue& stop,
+                     const IndexValue& step) {
+  llvm::IRBuilder<>& b = f.b();
+  if (step.facts.lo > 0) return b.CreateICmpSLT(i, stop.value);
+  if (step.facts.hi < 0) return b.CreateICmpSGT(i, stop.value);
+  return b.CreateSelect(b.CreateICmpSGT(step.value, f.Int64(0)), b.CreateICmpSLT(i, stop.value),
+                        b.CreateICmpSGT(i, stop.value));
+}
+
+// The turns of a `for`. The counter has 64 bits; the program sees it as a scalar of its own type.
+Status EmitTurns(Emitter& e, const IndexValue& start, const IndexValue& stop,
+                 const IndexValue& step) {
+  FunctionBuilder& f = e.function();
+  llvm::IRBuilder<>& b = f.b();
+  CurrentValues& values = e.values();
+  const uint32_t counter = e.inst().results[0];
+  const Inst& inst = *e.inst().inst;
+  const std::vector<uint32_t> changed = values.Changed(e.number() + 1, inst.end);
+  llvm::BasicBlock* head = f.NewBlock("for");
+  llvm::BasicBlock* turn = f.NewBlock("turn");
+  llvm::BasicBlock* after = f.NewBlock("done");
+  const CurrentValues::Edge before = values.Leave(changed);
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode* i = b.CreatePHI(f.I(64), 2, "counter");
+  i->addIncoming(start.value, before.from);
+  const std::vector<llvm::PHINode*> phis = values.OpenLoop(changed, before);
+  const CurrentValues::Edge last = values.Leave(changed);
+  b.CreateCondBr(HasTurn(f, i, stop, step), turn, after);
+  b.SetInsertPoint(turn);
+  const Facts facts = CounterFacts(start, stop, step);
   const DType type = e.program().type(counter).dtype;
   e.scalars().Write(counter, b.CreateTrunc(i, f.TypeOf(type)), Truncated(facts, type));
   TARSIA_CHECK(e.EmitBlock(e.number() + 1, inst.end));
-  b.CreateBr(next);
-  b.SetInsertPoint(next);
-  // The loop ends where the counter would overflow 64 bits.
-  if ((facts + step.facts) == Facts() &&
-      !(step.facts.lo > 0 && stop.facts.hi < INT64_MAX / 2 && step.facts.hi < INT64_MAX / 2)) {
+  const CurrentValues::Edge back = values.Leave(changed);
+  CurrentValues::CloseLoop(phis, back);
+  // The loop ends where the counter would overflow.
+  const bool overflows = MayOverflow(facts, stop, step);
+  if (overflows) {
     llvm::Value* sum =
         f.CallIntrinsic(llvm::Intrinsic::sadd_with_overflow, {f.I(64)}, {i, step.value});
-    b.CreateStore(b.CreateExtractValue(sum, 0), variable);
+    i->addIncoming(b.CreateExtractValue(sum, 0), back.from);
     b.CreateCondBr(b.CreateExtractValue(sum, 1), after, head);
   } else {
-    b.CreateStore(b.CreateAdd(i, step.value), variable);
+    i->addIncoming(b.CreateAdd(i, step.value), back.from);
     b.CreateBr(head);
   }
   b.SetInsertPoint(after);
+  overflows ? values.Enter(changed, last, back) : values.Enter(changed, last);
   return OkStatus();
 }
 
@@ -127,36 +146,51 @@ LOWER(For) {
 LOWER(While) {
   FunctionBuilder& f = e.function();
   llvm::IRBuilder<>& b = f.b();
+  CurrentValues& values = e.values();
   const Inst& inst = *e.inst().inst;
+  const std::vector<uint32_t> changed = values.Changed(e.number() + 1, inst.end);
   llvm::BasicBlock* head = f.NewBlock("while");
   llvm::BasicBlock* turn = f.NewBlock("turn");
   llvm::BasicBlock* after = f.NewBlock("done");
+  const CurrentValues::Edge before = values.Leave(changed);
   b.CreateBr(head);
   b.SetInsertPoint(head);
-  b.CreateCondBr(e.scalars().Condition(e.inst().operand[0].expr), turn, after);
+  const std::vector<llvm::PHINode*> phis = values.OpenLoop(changed, before);
+  llvm::Value* goes_on = e.scalars().Condition(e.inst().operand[0].expr);
+  const CurrentValues::Edge last = values.Leave(changed);
+  b.CreateCondBr(goes_on, turn, after);
   b.SetInsertPoint(turn);
   TARSIA_CHECK(e.EmitBlock(e.number() + 1, inst.end));
+  CurrentValues::CloseLoop(phis, values.Leave(changed));
   b.CreateBr(head);
   b.SetInsertPoint(after);
+  values.Enter(changed, last);
   return OkStatus();
 }
 
 LOWER(If) {
   FunctionBuilder& f = e.function();
   llvm::IRBuilder<>& b = f.b();
+  CurrentValues& values = e.values();
   const Inst& inst = *e.inst().inst;
   const size_t number = e.number();
+  const std::vector<uint32_t> changed = values.Changed(number + 1, inst.end);
   llvm::BasicBlock* then = f.NewBlock("if");
   llvm::BasicBlock* otherwise = f.NewBlock("else");
   llvm::BasicBlock* after = f.NewBlock("fi");
+  const CurrentValues::Edge before = values.Leave(changed);
   b.CreateCondBr(e.scalars().Condition(e.inst().operand[0].expr), then, otherwise);
   b.SetInsertPoint(then);
   TARSIA_CHECK(e.EmitBlock(number + 1, inst.else_begin));
+  const CurrentValues::Edge one = values.Leave(changed);
   b.CreateBr(after);
   b.SetInsertPoint(otherwise);
+  values.Enter(changed, before);
   TARSIA_CHECK(e.EmitBlock(inst.else_begin, inst.end));
+  const CurrentValues::Edge other = values.Leave(changed);
   b.CreateBr(after);
   b.SetInsertPoint(after);
+  values.Enter(changed, one, other);
   return OkStatus();
 }
 

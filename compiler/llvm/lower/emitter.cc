@@ -24,11 +24,12 @@ Emitter::Emitter(const Program& program, const RuntimeChecks& checks, const Layo
       arguments_(function_, compiled_),
       memory_(function_.b()),
       index_(function_.b()),
-      scalars_(program, function_, elements_, index_),
+      values_(program, function_),
+      scalars_(program, function_, values_, elements_, index_),
       layouts_(function_, plan.layouts),
       shared_(program, shared, function_),
       exchange_(function_, memory_, layouts_, shared_),
-      register_tiles_(program, plan, function_, layouts_, exchange_),
+      register_tiles_(program, plan, function_, values_, layouts_, exchange_),
       memory_tiles_(program),
       reports_(function_, memory_, exchange_, arguments_, compiled_.records) {}
 

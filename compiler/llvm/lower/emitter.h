@@ -1,11 +1,12 @@
 // The code of one kernel: the parts that make it, and the walk over the instructions.
 //
 // A part knows only those above it in the list of members:
-//   function        the LLVM function: blocks, variables, control flow, threads
+//   function        the LLVM function: blocks, values, control flow, threads
 //   elements        single elements: arithmetic and casts
 //   arguments       what the kernel is launched with
 //   memory          loads and stores by address
 //   index           arithmetic on indices
+//   values          what the program's scalars and tiles are at this place of the code
 //   scalars         the program's scalars, and expressions of them
 //   layouts         which element a slot of a thread holds
 //   shared          shared memory and its scratch
@@ -25,6 +26,7 @@
 #include "compiler/layout_plan.h"
 #include "compiler/llvm/code/access_emitter.h"
 #include "compiler/llvm/code/arguments.h"
+#include "compiler/llvm/code/current_values.h"
 #include "compiler/llvm/code/exchange.h"
 #include "compiler/llvm/code/function_builder.h"
 #include "compiler/llvm/code/memory_tiles.h"
@@ -56,6 +58,7 @@ class Emitter {
   Arguments& arguments() { return arguments_; }
   Memory& memory() { return memory_; }
   IndexArithmetic& index() { return index_; }
+  CurrentValues& values() { return values_; }
   Scalars& scalars() { return scalars_; }
   Layouts& layouts() { return layouts_; }
   SharedMemory& shared() { return shared_; }
@@ -114,6 +117,7 @@ class Emitter {
   Arguments arguments_;
   Memory memory_;
   IndexArithmetic index_;
+  CurrentValues values_;
   Scalars scalars_;
   Layouts layouts_;
   SharedMemory shared_;

@@ -89,13 +89,9 @@ class ScalarDot {
       return OkStatus();
     }
     TARSIA_CHECK(ChooseSlab());
-    for (llvm::Value* element : c) {
-      sums_.push_back(f_.Variable(element->getType(), "sum"));
-      b_.CreateStore(element, sums_.back());
-    }
     const Slots a = emitter_.TileOperand(0);
     const Slots w = emitter_.TileOperand(1);
-    f_.Loop(f_.Int32((k_ + slab_ - 1) / slab_), [&](llvm::Value* turn) {
+    const auto add_slab = [&](llvm::Value* turn, const Slots& sums) {
       llvm::Value* first = b_.CreateMul(turn, f_.Int32(slab_));
       f_.Barrier();
       PutSlab(0, a, first);
@@ -104,11 +100,10 @@ class ScalarDot {
       llvm::Value* left = b_.CreateSub(f_.Int32(k_), first);
       llvm::Value* depth =
           b_.CreateSelect(b_.CreateICmpULT(left, f_.Int32(slab_)), left, f_.Int32(slab_));
-      f_.Loop(depth, [&](llvm::Value* k) { AddStep(k); });
-    });
-    Slots out;
-    for (llvm::AllocaInst* sum : sums_) out.push_back(b_.CreateLoad(sum->getAllocatedType(), sum));
-    emitter_.SetResult(0, out);
+      return f_.Loop(depth, sums,
+                     [&](llvm::Value* k, const Slots& part) { return AddStep(k, part); });
+    };
+    emitter_.SetResult(0, f_.Loop(f_.Int32((k_ + slab_ - 1) / slab_), c, add_slab));
     return OkStatus();
   }
 
@@ -166,9 +161,10 @@ class ScalarDot {
   }
 
   // One k of all of this thread's elements; rows and columns that slots share are read once.
-  void AddStep(llvm::Value* k) {
+  Slots AddStep(llvm::Value* k, const Slots& sums) {
     std::map<int64_t, llvm::Value*> rows, columns;
-    for (size_t i = 0; i < sums_.size(); ++i) {
+    Slots out;
+    for (size_t i = 0; i < sums.size(); ++i) {
       const auto slot = static_cast<int64_t>(i);
       const Extents offset = layouts_[c_layout_].SlotOffset(slot);
       llvm::Value*& x = rows[offset[0]];
@@ -181,9 +177,9 @@ class ScalarDot {
         llvm::Value* at = b_.CreateAdd(b_.CreateMul(k, f_.Int32(n_)), Line(slot, 1));
         y = Read(at, b_type_, 1);
       }
-      llvm::Value* sum = b_.CreateLoad(sums_[i]->getAllocatedType(), sums_[i]);
-      b_.CreateStore(emitter_.elements().MulAdd(a_type_, x, b_type_, y, c_type_, sum), sums_[i]);
+      out.push_back(emitter_.elements().MulAdd(a_type_, x, b_type_, y, c_type_, sums[i]));
     }
+    return out;
   }
 
   llvm::Value* Read(llvm::Value* at, DType type, size_t operand) {
@@ -203,7 +199,6 @@ class ScalarDot {
   int64_t m_ = 0, n_ = 0, k_ = 0;
   int64_t slab_ = 0;
   int64_t b_offset_ = 0;
-  std::vector<llvm::AllocaInst*> sums_;
 };
 
 }  // namespace

@@ -1,0 +1,71 @@
+// What the values of a program are at the place where code goes: the elements of a tile in the
+// slots of a thread, the one element of a scalar, and for some tiles the words of the codes
+// besides. All are SSA values. Where control flow meets, phis choose between them.
+//
+// Control flow is structured, so phis are only needed for what a region assigns and the code before
+// it has assigned, too. What a region assigns first is not used after it.
+#ifndef TARSIA_COMPILER_LLVM_CODE_CURRENT_VALUES_H_
+#define TARSIA_COMPILER_LLVM_CODE_CURRENT_VALUES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "compiler/llvm/code/function_builder.h"
+#include "compiler/llvm/code/words.h"
+#include "isa/program.h"
+
+namespace tarsia::compiler {
+
+class CurrentValues {
+ public:
+  CurrentValues(const Program& program, FunctionBuilder& function)
+      : program_(program), f_(function), held_(program.types().size()) {}
+
+  // Of a value of the program that has been assigned.
+  [[nodiscard]] const Slots& SlotsOf(uint32_t value) const { return held_[value].slots; }
+  [[nodiscard]] const Slots& WordsOf(uint32_t value) const { return held_[value].words; }
+  void Assign(uint32_t value, Slots slots, Slots words = {}) {
+    held_[value] = {true, std::move(slots), std::move(words)};
+  }
+
+  // ---- control flow ----------------------------------------------------------------------------
+  // The values that instructions `begin` to `end` assign, and that have been assigned before.
+  [[nodiscard]] std::vector<uint32_t> Changed(size_t begin, size_t end) const;
+
+  // An edge of the control flow: the block that it leaves, and what some values are there.
+  struct Edge {
+    llvm::BasicBlock* from = nullptr;
+    Slots held;  // slots, then words, of one value after the other
+  };
+  // From here.
+  [[nodiscard]] Edge Leave(const std::vector<uint32_t>& values) const;
+  // At the beginning of a block that one edge leads to, or two.
+  void Enter(const std::vector<uint32_t>& values, const Edge& edge);
+  void Enter(const std::vector<uint32_t>& values, const Edge& one, const Edge& other);
+
+  // At the beginning of the first block of a loop, to which `before` leads: makes a phi for each
+  // element. CloseLoop adds the edge that leads back.
+  std::vector<llvm::PHINode*> OpenLoop(const std::vector<uint32_t>& values, const Edge& before);
+  static void CloseLoop(const std::vector<llvm::PHINode*>& phis, const Edge& back);
+
+ private:
+  struct Held {
+    bool assigned = false;
+    Slots slots;
+    Slots words;
+  };
+  llvm::PHINode* Phi(llvm::Type* type, uint32_t value);
+  // Calls `visit(value, held, i)` for each element of Edge::held, with its number `i`.
+  template <typename Visit>
+  void ForEach(const std::vector<uint32_t>& values, const Visit& visit);
+
+  const Program& program_;
+  FunctionBuilder& f_;
+  std::vector<Held> held_;  // by value
+};
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_CODE_CURRENT_VALUES_H_
