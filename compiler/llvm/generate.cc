@@ -25,8 +25,7 @@ Result<CompiledKernel> GenerateCode(const Program& program, const RuntimeChecks&
                                     Target target, const CompileOptions& options, StopFlag& stop) {
   TARSIA_TRY(CompiledKernel entry, DescribeEntry(program, checks, target));
   StepTimer timer;
-  Emitter emitter(program, checks, layouts, shared, target, std::move(entry), options.line_info,
-                  stop);
+  Emitter emitter(program, checks, layouts, shared, target, std::move(entry), options, stop);
   TARSIA_CHECK(emitter.EmitKernel());
   CompiledKernel out = std::move(emitter.compiled());
   timer.Done("emit", out.steps);

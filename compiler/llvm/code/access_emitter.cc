@@ -16,7 +16,9 @@ AccessEmitter::AccessEmitter(FunctionBuilder& function, Memory& memory, Layouts&
       window_(std::move(window)),
       tile_(window_.memory),
       width_(WidthOf(window_)),
-      addresses_(function, layouts, window_) {}
+      addresses_(function, layouts, window_) {
+  if (tile_.form == MemoryTile::Form::kPacked) outer_ = OuterLayout(window_);
+}
 
 Slots AccessEmitter::Load(CachePolicy cache) {
   if (tile_.form == MemoryTile::Form::kPacked) return LoadPacked();
@@ -34,43 +36,60 @@ void AccessEmitter::Store(const Slots& slots, CachePolicy cache) {
   StoreBits(slots);
 }
 
-Slots AccessEmitter::WordsOf(const BitLayout& bits) const {
-  const bool same = words_order_ && words_order_->order == bits.order() &&
-                    words_order_->compute == bits.compute() && bits.type() == tile_.type &&
-                    static_cast<int64_t>(words_.size()) == bits.words();
-  return same ? words_ : Slots();
+bool AccessEmitter::ReadsWordsOf(const BitLayout& bits) const {
+  const std::optional<BitLayoutFamily> order = OrderOfWords();
+  return order && order->order == bits.order() && order->compute == bits.compute() &&
+         bits.type() == tile_.type && bits.words() * 32 == window_.tile.slots() * tile_.bits();
+}
+
+Slots AccessEmitter::LoadWords(CachePolicy cache) {
+  return tile_.form == MemoryTile::Form::kPacked ? ReadPackedTiles(*outer_) : ReadVectors(cache);
+}
+
+// The order of the codes in the words that are read, if the slots fill whole words.
+std::optional<BitLayoutFamily> AccessEmitter::OrderOfWords() const {
+  if (tile_.form != MemoryTile::Form::kPacked) {
+    if (width_.unit < 4) return std::nullopt;
+    return BitLayoutFamily{};
+  }
+  const PackedTile& packed = tile_.layout->packed();
+  if (packed.tile.slots() * tile_.bits() % 32 != 0 || !outer_) return std::nullopt;
+  if (!PackedTilesAreWhole(window_)) return std::nullopt;
+  return BitLayoutFamily{packed.bits.order(), {}, {}, packed.bits.compute()};
 }
 
 // ---- vectors -----------------------------------------------------------------------------------
 
-Slots AccessEmitter::LoadVectors(CachePolicy cache) {
-  const int bits = tile_.bits();
-  const int unit = width_.unit;
-  const int word = std::min(unit, 4);
-  const int64_t bytes = width_.vector * bits / 8;
-  Slots out;
+// The words of all vectors, of WordBytes each.
+Slots AccessEmitter::ReadVectors(CachePolicy cache) {
+  const int64_t bytes = width_.vector * tile_.bits() / 8;
+  Slots words;
   for (int64_t slot = 0; slot < window_.tile.slots(); slot += width_.vector) {
     llvm::Value* condition = addresses_.LoadMask(slot);
     const Address address = ByteAddress(slot);
-    Slots words;
-    for (int64_t at = 0; at < bytes; at += unit) {
-      const Slots part = memory_.LoadWords(tile_.space, {address.base, address.offset + at}, unit,
-                                           condition, cache);
+    for (int64_t at = 0; at < bytes; at += width_.unit) {
+      const Slots part = memory_.LoadWords(tile_.space, {address.base, address.offset + at},
+                                           width_.unit, condition, cache);
       words.insert(words.end(), part.begin(), part.end());
     }
-    for (int64_t i = 0; i < width_.vector; ++i) {
-      llvm::Value* code = CodeInRun(b_, words, word * 8, static_cast<int>(i) * bits, bits);
-      out.push_back(FromCode(b_, code, tile_.type));
-    }
-    if (word == 4) words_.insert(words_.end(), words.begin(), words.end());
   }
-  if (word == 4) words_order_ = BitLayoutFamily{};
+  return words;
+}
+
+Slots AccessEmitter::LoadVectors(CachePolicy cache) {
+  const int bits = tile_.bits();
+  const Slots words = ReadVectors(cache);
+  Slots out;
+  for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
+    llvm::Value* code = CodeInRun(b_, words, WordBytes() * 8, static_cast<int>(slot) * bits, bits);
+    out.push_back(FromCode(b_, code, tile_.type));
+  }
   return out;
 }
 
 void AccessEmitter::StoreVectors(const Slots& slots, CachePolicy cache) {
   const int unit = width_.unit;
-  const int word = std::min(unit, 4);
+  const int word = WordBytes();
   const int64_t bytes = width_.vector * tile_.bits() / 8;
   for (int64_t slot = 0; slot < window_.tile.slots(); slot += width_.vector) {
     Slots codes;
@@ -127,7 +146,7 @@ void AccessEmitter::StoreBits(const Slots& slots) {
 
 Slots AccessEmitter::LoadPacked() {
   PackedMap map(f_, tile_);
-  if (const auto outer = OuterLayout(window_)) return LoadPackedTiles(map, *outer);
+  if (outer_) return LoadPackedTiles(*outer_);
   Slots out;
   for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
     out.push_back(FromCode(b_, LoadPackedCode(map, slot), tile_.type));
@@ -197,25 +216,35 @@ void AccessEmitter::CodesOfNothing(llvm::Value* exists, Slots& words) {
   }
 }
 
-Slots AccessEmitter::LoadPackedTiles(PackedMap& map, const RegLayout& outer) {
+// The words of each packed tile, one after the other.
+Slots AccessEmitter::ReadPackedTiles(const RegLayout& outer) {
+  PackedMap map(f_, tile_);
   const PackedTile& packed = tile_.layout->packed();
-  const int64_t inner_slots = packed.tile.slots();
   llvm::Value* thread = b_.CreateURem(f_.Thread(), f_.Int32(packed.tile.threads()));
   const bool whole = PackedTilesAreWhole(window_);
-  if (whole && inner_slots * tile_.bits() % 32 == 0) {
-    words_order_ = BitLayoutFamily{packed.bits.order(), {}, {}, packed.bits.compute()};
-  }
-  Slots out;
+  Slots words;
   for (int64_t turn = 0; turn < outer.slots(); ++turn) {
-    const Slots root = addresses_.RootIndices(turn * inner_slots);
+    const Slots root = addresses_.RootIndices(turn * packed.tile.slots());
     llvm::Value* exists = PackedTileExists(root);
     Slots loaded = LoadPackedWords(map.TileByte(root), thread, exists);
     if (whole && exists != nullptr) CodesOfNothing(exists, loaded);
-    words_.insert(words_.end(), loaded.begin(), loaded.end());
+    words.insert(words.end(), loaded.begin(), loaded.end());
+  }
+  return words;
+}
+
+Slots AccessEmitter::LoadPackedTiles(const RegLayout& outer) {
+  const PackedTile& packed = tile_.layout->packed();
+  const int64_t inner_slots = packed.tile.slots();
+  const bool whole = PackedTilesAreWhole(window_);
+  const Slots words = ReadPackedTiles(outer);
+  Slots out;
+  for (int64_t turn = 0; turn < outer.slots(); ++turn) {
+    const auto first = words.begin() + turn * packed.bits.words();
+    const Slots loaded(first, first + packed.bits.words());
     for (int64_t slot = 0; slot < inner_slots; ++slot) {
-      const int64_t at = turn * inner_slots + slot;
       llvm::Value* code = CodeOfWords(b_, packed.bits, slot, loaded);
-      if (llvm::Value* mask = whole ? nullptr : addresses_.LoadMask(at)) {
+      if (llvm::Value* mask = whole ? nullptr : addresses_.LoadMask(turn * inner_slots + slot)) {
         code = b_.CreateSelect(mask, code, llvm::Constant::getNullValue(code->getType()));
       }
       out.push_back(FromCode(b_, code, tile_.type));

@@ -25,9 +25,10 @@ class AccessEmitter {
 
   // Elements by slot; zero bits where nothing exists.
   Slots Load(CachePolicy cache);
-  // After Load: the words that hold the codes, as they were read, if those are the words of `bits`
-  // (slot by slot); else nothing.
-  [[nodiscard]] Slots WordsOf(const BitLayout& bits) const;
+  // Whether the words that it reads are those of `bits`, slot by slot. Then LoadWords gives them as
+  // they are.
+  [[nodiscard]] bool ReadsWordsOf(const BitLayout& bits) const;
+  Slots LoadWords(CachePolicy cache);
   // Stores each element once, by its first holder, and only where it exists.
   void Store(const Slots& slots, CachePolicy cache);
 
@@ -38,7 +39,10 @@ class AccessEmitter {
   [[nodiscard]] const AccessWidth& width() const { return width_; }
 
  private:
+  [[nodiscard]] std::optional<BitLayoutFamily> OrderOfWords() const;
   // Elements of whole bytes, and vectors of codes that fill bytes.
+  [[nodiscard]] int WordBytes() const { return std::min(width_.unit, 4); }
+  Slots ReadVectors(CachePolicy cache);
   Slots LoadVectors(CachePolicy cache);
   void StoreVectors(const Slots& slots, CachePolicy cache);
   // Codes that share bytes with others.
@@ -48,7 +52,8 @@ class AccessEmitter {
   // Packed memory tiles: code by code, or whole packed tiles where the layouts agree.
   Slots LoadPacked();
   llvm::Value* LoadPackedCode(PackedMap& map, int64_t slot);
-  Slots LoadPackedTiles(PackedMap& map, const RegLayout& outer);
+  Slots ReadPackedTiles(const RegLayout& outer);
+  Slots LoadPackedTiles(const RegLayout& outer);
   llvm::Value* PackedTileExists(const Slots& root);
   Slots LoadPackedWords(llvm::Value* tile_byte, llvm::Value* thread, llvm::Value* exists);
   void CodesOfNothing(llvm::Value* exists, Slots& words);
@@ -61,8 +66,7 @@ class AccessEmitter {
   const MemoryTile& tile_;  // in memory
   const AccessWidth width_;
   TileAddresses addresses_;
-  Slots words_;  // what was read, if the slots fill whole words
-  std::optional<BitLayoutFamily> words_order_;
+  std::optional<RegLayout> outer_;  // of packed tiles that are read whole
 };
 
 }  // namespace tarsia::compiler

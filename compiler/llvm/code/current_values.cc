@@ -9,7 +9,7 @@ std::vector<uint32_t> CurrentValues::Changed(size_t begin, size_t end) const {
   const std::vector<ResolvedInst>& code = program_.instructions();
   for (size_t i = begin; i < end; ++i) {
     for (const uint32_t value : code[i].results) {
-      if (held_[value].assigned) out.push_back(value);
+      if (!held_[value].empty()) out.push_back(value);
     }
   }
   std::sort(out.begin(), out.end());
@@ -20,9 +20,7 @@ std::vector<uint32_t> CurrentValues::Changed(size_t begin, size_t end) const {
 CurrentValues::Edge CurrentValues::Leave(const std::vector<uint32_t>& values) const {
   Edge out{f_.b().GetInsertBlock(), {}};
   for (const uint32_t value : values) {
-    const Held& held = held_[value];
-    out.held.insert(out.held.end(), held.slots.begin(), held.slots.end());
-    out.held.insert(out.held.end(), held.words.begin(), held.words.end());
+    out.held.insert(out.held.end(), held_[value].begin(), held_[value].end());
   }
   return out;
 }
@@ -31,8 +29,7 @@ template <typename Visit>
 void CurrentValues::ForEach(const std::vector<uint32_t>& values, const Visit& visit) {
   size_t i = 0;
   for (const uint32_t value : values) {
-    for (llvm::Value*& slot : held_[value].slots) visit(value, slot, i++);
-    for (llvm::Value*& word : held_[value].words) visit(value, word, i++);
+    for (llvm::Value*& held : held_[value]) visit(value, held, i++);
   }
 }
 

@@ -1,6 +1,6 @@
 // What the values of a program are at the place where code goes: the elements of a tile in the
-// slots of a thread, the one element of a scalar, and for some tiles the words of the codes
-// besides. All are SSA values. Where control flow meets, phis choose between them.
+// slots of a thread or the words that hold them, the one element of a scalar. All are SSA values.
+// Where control flow meets, phis choose between them.
 //
 // Control flow is structured, so phis are only needed for what a region assigns and the code before
 // it has assigned, too. What a region assigns first is not used after it.
@@ -24,11 +24,9 @@ class CurrentValues {
       : program_(program), f_(function), held_(program.types().size()) {}
 
   // Of a value of the program that has been assigned.
-  [[nodiscard]] const Slots& SlotsOf(uint32_t value) const { return held_[value].slots; }
-  [[nodiscard]] const Slots& WordsOf(uint32_t value) const { return held_[value].words; }
-  void Assign(uint32_t value, Slots slots, Slots words = {}) {
-    held_[value] = {true, std::move(slots), std::move(words)};
-  }
+  const Slots& operator[](uint32_t value) const { return held_[value]; }
+  // Always as many, of the same types.
+  void Assign(uint32_t value, Slots held) { held_[value] = std::move(held); }
 
   // ---- control flow ----------------------------------------------------------------------------
   // The values that instructions `begin` to `end` assign, and that have been assigned before.
@@ -37,7 +35,7 @@ class CurrentValues {
   // An edge of the control flow: the block that it leaves, and what some values are there.
   struct Edge {
     llvm::BasicBlock* from = nullptr;
-    Slots held;  // slots, then words, of one value after the other
+    Slots held;  // of one value after the other
   };
   // From here.
   [[nodiscard]] Edge Leave(const std::vector<uint32_t>& values) const;
@@ -51,11 +49,6 @@ class CurrentValues {
   static void CloseLoop(const std::vector<llvm::PHINode*>& phis, const Edge& back);
 
  private:
-  struct Held {
-    bool assigned = false;
-    Slots slots;
-    Slots words;
-  };
   llvm::PHINode* Phi(llvm::Type* type, uint32_t value);
   // Calls `visit(value, held, i)` for each element of Edge::held, with its number `i`.
   template <typename Visit>
@@ -63,7 +56,7 @@ class CurrentValues {
 
   const Program& program_;
   FunctionBuilder& f_;
-  std::vector<Held> held_;  // by value
+  std::vector<Slots> held_;  // by value; empty before it is assigned
 };
 
 }  // namespace tarsia::compiler

@@ -14,11 +14,12 @@
 namespace tarsia::compiler {
 
 FunctionBuilder::FunctionBuilder(const Program& program, const CompiledKernel& entry,
-                                 bool line_info)
+                                 bool line_info, bool keep_names)
     : threads_(entry.threads),
       context_(std::make_unique<llvm::LLVMContext>()),
       module_(std::make_unique<llvm::Module>(std::string(program.name()), *context_)),
       builder_(*context_) {
+  context_->setDiscardValueNames(!keep_names);
   SetTriple(*module_);
   if (program.kernel().fast) {
     llvm::FastMathFlags flags;
@@ -160,6 +161,18 @@ void FunctionBuilder::Return() {
 llvm::Value* FunctionBuilder::And(llvm::Value* a, llvm::Value* c) {
   if (a == nullptr) return c;
   return c == nullptr ? a : builder_.CreateAnd(a, c);
+}
+
+llvm::Value* FunctionBuilder::Plus(llvm::Value* x, int64_t constant) {
+  if (constant == 0) return x;
+  auto* const c = llvm::ConstantInt::get(x->getType(), static_cast<uint64_t>(constant), true);
+  return builder_.CreateAdd(x, c);
+}
+
+llvm::Value* FunctionBuilder::Times(llvm::Value* x, int64_t constant) {
+  if (constant == 1) return x;
+  auto* const c = llvm::ConstantInt::get(x->getType(), static_cast<uint64_t>(constant), true);
+  return constant == 0 ? c : builder_.CreateMul(x, c);
 }
 
 llvm::Value* FunctionBuilder::CallIntrinsic(unsigned id, llvm::ArrayRef<llvm::Type*> types,

@@ -27,8 +27,10 @@ namespace tarsia::compiler {
 
 class FunctionBuilder {
  public:
-  // The function has the parameters of `entry`; code goes to its body, which is empty.
-  FunctionBuilder(const Program& program, const CompiledKernel& entry, bool line_info);
+  // The function has the parameters of `entry`; code goes to its body, which is empty. Names of
+  // values serve those who read the LLVM IR.
+  FunctionBuilder(const Program& program, const CompiledKernel& entry, bool line_info,
+                  bool keep_names);
 
   llvm::Module& module() { return *module_; }
   llvm::IRBuilder<>& b() { return builder_; }
@@ -76,6 +78,9 @@ class FunctionBuilder {
   llvm::Value* And(llvm::Value* a, llvm::Value* c);
   llvm::Value* CallIntrinsic(unsigned id, llvm::ArrayRef<llvm::Type*> types,
                              llvm::ArrayRef<llvm::Value*> arguments, bool convergent = false);
+  // Of i32 or i64 and a constant.
+  llvm::Value* Plus(llvm::Value* x, int64_t constant);
+  llvm::Value* Times(llvm::Value* x, int64_t constant);
   // A special register (i32). LLVM is told the range of its values, which makes shorter code.
   llvm::Value* ReadRegister(unsigned id);
   void Barrier();

@@ -21,6 +21,8 @@ llvm::Value* IndexArithmetic::Extend(llvm::Value* x, DType type) {
 }
 
 IndexValue IndexArithmetic::Add(const IndexValue& x, const IndexValue& y) {
+  if (x.facts == Facts::Exactly(0)) return y;
+  if (y.facts == Facts::Exactly(0)) return x;
   return {b_.CreateAdd(x.value, y.value), x.facts + y.facts};
 }
 
@@ -29,6 +31,8 @@ IndexValue IndexArithmetic::Subtract(const IndexValue& x, const IndexValue& y) {
 }
 
 IndexValue IndexArithmetic::Multiply(const IndexValue& x, const IndexValue& y) {
+  if (x.facts == Facts::Exactly(1)) return y;
+  if (y.facts == Facts::Exactly(1)) return x;
   return {b_.CreateMul(x.value, y.value), x.facts * y.facts};
 }
 

@@ -23,22 +23,24 @@ llvm::Value* Layouts::ThreadIndex(LayoutId layout, int dim) {
   llvm::Value*& known = thread_index_[{layout, dim}];
   if (known != nullptr) return known;
   const FunctionBuilder::EntryScope scope(f_);
-  llvm::Value* sum = f_.Int32(0);
+  llvm::Value* sum = nullptr;
   int64_t stride = f_.threads();
   for (const RegLayout::Digit& digit : layouts_[layout].reg().spatial()) {
     stride /= digit.extent;
     if (digit.dim != dim) continue;
-    llvm::Value* part = b_.CreateUDiv(f_.Thread(), f_.Int32(stride));
+    llvm::Value* part = f_.Thread();
+    if (stride != 1) part = b_.CreateUDiv(part, f_.Int32(stride));
     if (stride * digit.extent < f_.threads()) part = b_.CreateURem(part, f_.Int32(digit.extent));
-    sum = b_.CreateAdd(sum, b_.CreateMul(part, f_.Int32(digit.stride)));
+    part = f_.Times(part, digit.stride);
+    sum = sum == nullptr ? part : b_.CreateAdd(sum, part);
   }
-  known = sum;
+  known = sum == nullptr ? f_.Int32(0) : sum;
   return known;
 }
 
 llvm::Value* Layouts::ElementIndex(LayoutId layout, int64_t slot, int dim) {
   const int64_t offset = layouts_[layout].SlotOffset(slot)[Size(dim)];
-  return b_.CreateAdd(ThreadIndex(layout, dim), f_.Int32(offset));
+  return f_.Plus(ThreadIndex(layout, dim), offset);
 }
 
 llvm::Value* Layouts::IsElement(LayoutId layout, int64_t slot) {
@@ -79,23 +81,23 @@ LinearIndex Layouts::Strided(LayoutId layout, int64_t slot, const Extents& strid
   const Extents offset = tile.SlotOffset(slot);
   llvm::Value*& thread = linear_thread_[{layout, strides}];
   const bool known = thread != nullptr;
-  if (!known) thread = f_.Int32(0);
   const FunctionBuilder::EntryScope scope(f_);
   LinearIndex out;
   for (int d = tile.rank() - 1; d >= 0; --d) {
     const int64_t stride = strides[Size(d)];
     out.slot += offset[Size(d)] * stride;
-    if (!known) {
-      thread = b_.CreateAdd(thread, b_.CreateMul(ThreadIndex(layout, d), f_.Int32(stride)));
-    }
+    if (known) continue;
+    llvm::Value* part = f_.Times(ThreadIndex(layout, d), stride);
+    thread = thread == nullptr ? part : b_.CreateAdd(thread, part);
   }
+  if (thread == nullptr) thread = f_.Int32(0);
   out.thread = thread;
   return out;
 }
 
 llvm::Value* Layouts::LinearValue(LayoutId layout, int64_t slot) {
   const LinearIndex index = Linear(layout, slot);
-  return b_.CreateAdd(index.thread, f_.Int32(index.slot));
+  return f_.Plus(index.thread, index.slot);
 }
 
 }  // namespace tarsia::compiler

@@ -91,7 +91,7 @@ std::optional<Slots> DecodeByRecipe(FunctionBuilder& function, RegisterTiles& ti
   if (!bits.ok()) return std::nullopt;
   const Result<Recipe> recipe = MakeRecipe(*bits, compute, form);
   if (!recipe.ok()) return std::nullopt;
-  return StepEmitter(function, *recipe, tiles.ReadWords(value)).Run(Size(bits->count()));
+  return StepEmitter(function, *recipe, *tiles.ReadWords(value)).Run(Size(bits->count()));
 }
 
 }  // namespace tarsia::compiler

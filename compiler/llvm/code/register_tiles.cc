@@ -20,14 +20,12 @@ RegisterTiles::RegisterTiles(const Program& program, const LayoutPlan& plan,
 
 // ---- slots -------------------------------------------------------------------------------------
 
-void RegisterTiles::Write(uint32_t value, const Slots& slots, const Slots& words) {
-  if (!KeepsWords(value)) return values_.Assign(value, slots);
-  if (!words.empty()) return values_.Assign(value, slots, words);
-  Slots codes;
-  for (llvm::Value* slot : slots) {
-    codes.push_back(ToCode(b_, slot, program_.type(value).dtype));
-  }
-  values_.Assign(value, slots, WordsOfCodes(b_, *CodeBits(value), codes));
+Slots RegisterTiles::Read(uint32_t value) {
+  return KeepsWords(value) ? SlotsOfWords(*CodeBits(value), values_[value]) : values_[value];
+}
+
+void RegisterTiles::Write(uint32_t value, const Slots& slots) {
+  values_.Assign(value, KeepsWords(value) ? WordsOfSlots(*CodeBits(value), slots) : slots);
 }
 
 Slots RegisterTiles::Convert(const Slots& slots, DType type, LayoutId from, LayoutId to) {
@@ -66,6 +64,32 @@ Result<BitLayout> RegisterTiles::CodeBits(uint32_t value) const {
   const ConcreteType& type = program_.type(value);
   if (type.bit_layout) return *type.bit_layout;
   return BitLayout::Contiguous(type.dtype, layouts_[LayoutOf(value)].slots());
+}
+
+Result<Slots> RegisterTiles::ReadWords(uint32_t value) {
+  if (KeepsWords(value)) return values_[value];
+  TARSIA_TRY(const BitLayout bits, CodeBits(value));
+  return WordsOfSlots(bits, values_[value]);
+}
+
+Status RegisterTiles::WriteWords(uint32_t value, const Slots& words) {
+  TARSIA_TRY(const BitLayout bits, CodeBits(value));
+  values_.Assign(value, KeepsWords(value) ? words : SlotsOfWords(bits, words));
+  return OkStatus();
+}
+
+Slots RegisterTiles::SlotsOfWords(const BitLayout& bits, const Slots& words) {
+  Slots out;
+  for (int64_t slot = 0; slot < bits.count(); ++slot) {
+    out.push_back(FromCode(b_, CodeOfWords(b_, bits, slot, words), bits.type()));
+  }
+  return out;
+}
+
+Slots RegisterTiles::WordsOfSlots(const BitLayout& bits, const Slots& slots) {
+  Slots codes;
+  for (llvm::Value* slot : slots) codes.push_back(ToCode(b_, slot, bits.type()));
+  return WordsOfCodes(b_, bits, codes);
 }
 
 }  // namespace tarsia::compiler

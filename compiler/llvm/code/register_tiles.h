@@ -1,5 +1,4 @@
-// Tiles in registers: one element for each of a thread's slots, and for some tiles the words of the
-// codes besides.
+// Tiles in registers: one element for each of a thread's slots, or the words of their codes.
 #ifndef TARSIA_COMPILER_LLVM_CODE_REGISTER_TILES_H_
 #define TARSIA_COMPILER_LLVM_CODE_REGISTER_TILES_H_
 
@@ -18,20 +17,23 @@ class RegisterTiles {
 
   // The layout in which a value's elements lie.
   [[nodiscard]] LayoutId LayoutOf(uint32_t value) const { return plan_.values[value]; }
-  [[nodiscard]] const Slots& Read(uint32_t value) const { return values_.SlotsOf(value); }
-  // `words`, if they are at hand: those of the codes, in the order of CodeBits.
-  void Write(uint32_t value, const Slots& slots, const Slots& words = {});
+  Slots Read(uint32_t value);
+  void Write(uint32_t value, const Slots& slots);
   Slots Convert(const Slots& slots, DType type, LayoutId from, LayoutId to);
 
-  // Tiles whose codes are cast, unpacked or viewed may keep the words of the codes besides the
-  // slots. LLVM removes those of the two that are not read.
+  // Tiles whose codes are cast, unpacked or viewed may be kept as the words of their codes, in the
+  // order of CodeBits.
   [[nodiscard]] bool KeepsWords(uint32_t value) const { return keeps_words_[value]; }
-  [[nodiscard]] const Slots& ReadWords(uint32_t value) const { return values_.WordsOf(value); }
+  // Errors: the tile is too large for a bit layout.
+  Result<Slots> ReadWords(uint32_t value);
+  Status WriteWords(uint32_t value, const Slots& words);
   // Where the codes lie in words: the tile's bit layout, or contiguous.
   [[nodiscard]] Result<BitLayout> CodeBits(uint32_t value) const;
 
  private:
   void FindWords();
+  Slots SlotsOfWords(const BitLayout& bits, const Slots& words);
+  Slots WordsOfSlots(const BitLayout& bits, const Slots& slots);
 
   const Program& program_;
   const LayoutPlan& plan_;

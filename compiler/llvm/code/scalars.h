@@ -27,7 +27,7 @@ class Scalars {
           ElementEmitter& elements, IndexArithmetic& index);
 
   // As an element of the scalar's type.
-  [[nodiscard]] llvm::Value* Read(uint32_t value) const { return values_.SlotsOf(value)[0]; }
+  [[nodiscard]] llvm::Value* Read(uint32_t value) const { return values_[value][0]; }
   void Write(uint32_t value, llvm::Value* element, const Facts& facts = {});
   // An integer scalar's value in 64 bits.
   IndexValue ReadIndex(uint32_t value);

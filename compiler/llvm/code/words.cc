@@ -1,5 +1,7 @@
 #include "compiler/llvm/code/words.h"
 
+#include <llvm/IR/PatternMatch.h>
+
 #include <algorithm>
 
 #include "compiler/llvm/element/element.h"
@@ -23,6 +25,27 @@ Run RunAt(const BitLayout& bits, int64_t slot, int bit) {
     ++run.count;
   }
   return run;
+}
+
+// The word of which codes are the parts, in their order; null if there is none.
+llvm::Value* WordOfParts(llvm::ArrayRef<llvm::Value*> codes, int width, llvm::Type* type) {
+  using llvm::PatternMatch::m_LShr;
+  using llvm::PatternMatch::m_SpecificInt;
+  using llvm::PatternMatch::m_Trunc;
+  using llvm::PatternMatch::m_Value;
+  llvm::Value* word = nullptr;
+  if (!llvm::PatternMatch::match(codes[0], m_Trunc(m_Value(word)))) return nullptr;
+  if (word->getType() != type) return nullptr;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i]->getType()->getIntegerBitWidth() != static_cast<unsigned>(width)) return nullptr;
+    if (i == 0) continue;
+    const uint64_t shift = i * static_cast<uint64_t>(width);
+    llvm::Value* same = nullptr;
+    const bool part =
+        llvm::PatternMatch::match(codes[i], m_Trunc(m_LShr(m_Value(same), m_SpecificInt(shift))));
+    if (!part || same != word) return nullptr;
+  }
+  return word;
 }
 
 uint64_t LowBits(int count) { return (uint64_t{1} << count) - 1; }
@@ -53,14 +76,23 @@ Slots RunOfCodes(llvm::IRBuilder<>& b, const Slots& codes, int width, int word_b
   Slots words;
   llvm::Type* type = b.getIntNTy(static_cast<unsigned>(word_bits));
   int used = word_bits;  // of the last word
-  for (llvm::Value* code : codes) {
+  const size_t parts = word_bits % width == 0 ? Size(word_bits / width) : 0;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    if (used == word_bits && parts > 1 && i + parts <= codes.size()) {
+      const llvm::ArrayRef<llvm::Value*> next(codes.data() + i, parts);
+      if (llvm::Value* word = WordOfParts(next, width, type)) {
+        words.push_back(word);
+        i += parts - 1;
+        continue;
+      }
+    }
     for (int done = 0; done < width;) {
       if (used == word_bits) {
         words.push_back(nullptr);
         used = 0;
       }
       const int take = std::min(word_bits - used, width - done);
-      llvm::Value* piece = code;
+      llvm::Value* piece = codes[i];
       if (done != 0) piece = b.CreateLShr(piece, static_cast<uint64_t>(done));
       piece = b.CreateZExtOrTrunc(piece, type);
       // The shift drops what is above the word's end.
@@ -79,8 +111,10 @@ llvm::Value* CodeOfWords(llvm::IRBuilder<>& b, const BitLayout& bits, int64_t sl
   llvm::Value* code = nullptr;
   for (int bit = 0; bit < bits.bits();) {
     const Run run = RunAt(bits, slot, bit);
-    llvm::Value* part = b.CreateLShr(words[run.first.word], uint64_t{run.first.bit});
-    if (run.first.bit + run.count < 32) part = b.CreateAnd(part, LowBits(run.count));
+    llvm::Value* part = words[run.first.word];
+    if (run.first.bit != 0) part = b.CreateLShr(part, uint64_t{run.first.bit});
+    const int kept = std::min<int>(32 - run.first.bit, static_cast<int>(type->getBitWidth()));
+    if (run.count < kept) part = b.CreateAnd(part, LowBits(run.count));
     part = b.CreateZExtOrTrunc(part, type);
     if (bit != 0) part = b.CreateShl(part, static_cast<uint64_t>(bit));
     code = code == nullptr ? part : b.CreateOr(code, part);
@@ -91,19 +125,24 @@ llvm::Value* CodeOfWords(llvm::IRBuilder<>& b, const BitLayout& bits, int64_t sl
 }
 
 Slots WordsOfCodes(llvm::IRBuilder<>& b, const BitLayout& bits, const Slots& codes) {
-  Slots words(Size(bits.words()), b.getInt32(0));
+  Slots words(Size(bits.words()), nullptr);
   for (int64_t slot = 0; slot < bits.count(); ++slot) {
     llvm::Value* code = codes[Size(slot)];
     if (bits.Complement(slot) != 0) code = b.CreateXor(code, bits.Complement(slot));
     for (int bit = 0; bit < bits.bits();) {
       const Run run = RunAt(bits, slot, bit);
-      llvm::Value* part =
-          b.CreateZExtOrTrunc(b.CreateLShr(code, static_cast<uint64_t>(bit)), b.getInt32Ty());
+      llvm::Value* part = code;
+      if (bit != 0) part = b.CreateLShr(part, static_cast<uint64_t>(bit));
+      part = b.CreateZExtOrTrunc(part, b.getInt32Ty());
       if (run.count < 32) part = b.CreateAnd(part, LowBits(run.count));
+      if (run.first.bit != 0) part = b.CreateShl(part, uint64_t{run.first.bit});
       llvm::Value*& word = words[run.first.word];
-      word = b.CreateOr(word, b.CreateShl(part, uint64_t{run.first.bit}));
+      word = word == nullptr ? part : b.CreateOr(word, part);
       bit += run.count;
     }
+  }
+  for (llvm::Value*& word : words) {
+    if (word == nullptr) word = b.getInt32(0);
   }
   return words;
 }

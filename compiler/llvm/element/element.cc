@@ -20,15 +20,26 @@ llvm::Type* ElementType(llvm::LLVMContext& context, DType type) {
   return CodeType(context, type);
 }
 
+namespace {
+
+// The bits of a value as another type of the same size. What has been cast is not cast back.
+llvm::Value* Bits(llvm::IRBuilderBase& builder, llvm::Value* x, llvm::Type* type) {
+  auto* const cast = llvm::dyn_cast<llvm::BitCastInst>(x);
+  if (cast != nullptr && cast->getSrcTy() == type) return cast->getOperand(0);
+  return builder.CreateBitCast(x, type);
+}
+
+}  // namespace
+
 llvm::Value* ToCode(llvm::IRBuilderBase& builder, llvm::Value* element, DType type) {
   llvm::IntegerType* code = CodeType(builder.getContext(), type);
   if (type.IsBool()) return builder.CreateZExt(element, code);
-  return builder.CreateBitCast(element, code);
+  return Bits(builder, element, code);
 }
 
 llvm::Value* FromCode(llvm::IRBuilderBase& builder, llvm::Value* code, DType type) {
   if (type.IsBool()) return builder.CreateIsNotNull(code);
-  return builder.CreateBitCast(code, ElementType(builder.getContext(), type));
+  return Bits(builder, code, ElementType(builder.getContext(), type));
 }
 
 llvm::Constant* ElementConstant(llvm::LLVMContext& context, DType type, uint64_t code) {

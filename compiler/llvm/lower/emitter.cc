@@ -9,8 +9,8 @@
 namespace tarsia::compiler {
 
 Emitter::Emitter(const Program& program, const RuntimeChecks& checks, const LayoutPlan& plan,
-                 const SharedPlan& shared, Target target, CompiledKernel entry, bool line_info,
-                 StopFlag& stop)
+                 const SharedPlan& shared, Target target, CompiledKernel entry,
+                 const CompileOptions& options, StopFlag& stop)
     : program_(program),
       checks_(checks),
       plan_(plan),
@@ -19,7 +19,7 @@ Emitter::Emitter(const Program& program, const RuntimeChecks& checks, const Layo
       target_(target),
       stop_(stop),
       compiled_(std::move(entry)),
-      function_(program, compiled_, line_info),
+      function_(program, compiled_, options.line_info, options.keep_llvm_ir),
       elements_(function_.b(), target),
       arguments_(function_, compiled_),
       memory_(function_.b()),
@@ -75,8 +75,12 @@ Slots Emitter::TileOperand(size_t i, size_t slots) {
   return register_tiles_.Read(operand.value);
 }
 
-void Emitter::SetResult(size_t r, const Slots& slots, const Slots& words) {
-  register_tiles_.Write(inst().results[r], slots, words);
+void Emitter::SetResult(size_t r, const Slots& slots) {
+  register_tiles_.Write(inst().results[r], slots);
+}
+
+Status Emitter::SetResultWords(size_t r, const Slots& words) {
+  return register_tiles_.WriteWords(inst().results[r], words);
 }
 
 TileWindow Emitter::Window(const MemoryTile& memory, LayoutId layout,

@@ -43,8 +43,8 @@ class Emitter {
  public:
   // `entry` says name, threads and parameters (compiler/entry.h).
   Emitter(const Program& program, const RuntimeChecks& checks, const LayoutPlan& plan,
-          const SharedPlan& shared, Target target, CompiledKernel entry, bool line_info,
-          StopFlag& stop);
+          const SharedPlan& shared, Target target, CompiledKernel entry,
+          const CompileOptions& options, StopFlag& stop);
 
   // Everything; afterwards the module is whole.
   Status EmitKernel();
@@ -82,9 +82,10 @@ class Emitter {
   llvm::Value* ScalarOperand(size_t i) { return scalars_.Element(inst().operand[i]); }
   // The slots of tile operand `i`; a scalar or an expression as `slots` equal elements.
   Slots TileOperand(size_t i, size_t slots = 1);
-  // Result `r`. `words`, if they are at hand: those of the codes, in the order of the result's bit
-  // layout.
-  void SetResult(size_t r, const Slots& slots, const Slots& words = {});
+  // Result `r`.
+  void SetResult(size_t r, const Slots& slots);
+  // The same by the words of its codes, in the order of its bit layout.
+  Status SetResultWords(size_t r, const Slots& words);
 
   // The elements of a memory tile from `start` on, for a register tile of a layout.
   TileWindow Window(const MemoryTile& memory, LayoutId layout, const std::vector<IndexValue>& start,

@@ -138,23 +138,10 @@ Status ViewRegisters(Emitter& e) {
   RegisterTiles& tiles = e.register_tiles();
   const uint32_t from = e.inst().operand[0].value;
   const uint32_t to = e.inst().results[0];
-  TARSIA_TRY(const BitLayout source, tiles.CodeBits(from));
   TARSIA_TRY(const BitLayout target, tiles.CodeBits(to));
-  Slots words;
-  if (tiles.KeepsWords(from)) {
-    words = tiles.ReadWords(from);
-  } else {
-    Slots codes = tiles.Read(from);
-    for (llvm::Value*& code : codes) code = ToCode(b, code, source.type());
-    words = WordsOfCodes(b, source, codes);
-  }
+  TARSIA_TRY(Slots words, tiles.ReadWords(from));
   words.resize(Size(target.words()), b.getInt32(0));
-  Slots out;
-  for (int64_t slot = 0; slot < target.count(); ++slot) {
-    out.push_back(FromCode(b, CodeOfWords(b, target, slot, words), target.type()));
-  }
-  e.SetResult(0, out, words);
-  return OkStatus();
+  return e.SetResultWords(0, words);
 }
 
 // ---- gather and scatter ------------------------------------------------------------------------
@@ -301,9 +288,14 @@ LOWER(Slice) {
 
 LOWER(Load) {
   AccessEmitter access = AccessOf(e, 0, e.inst_layouts().result[0]);
-  const Slots slots = access.Load(CacheOf(e));
-  TARSIA_TRY(const BitLayout bits, e.register_tiles().CodeBits(e.inst().results[0]));
-  e.SetResult(0, slots, access.WordsOf(bits));
+  const uint32_t result = e.inst().results[0];
+  if (e.register_tiles().KeepsWords(result)) {
+    TARSIA_TRY(const BitLayout bits, e.register_tiles().CodeBits(result));
+    if (access.ReadsWordsOf(bits)) {
+      return e.SetResultWords(0, access.LoadWords(CacheOf(e)));
+    }
+  }
+  e.SetResult(0, access.Load(CacheOf(e)));
   return OkStatus();
 }
 
