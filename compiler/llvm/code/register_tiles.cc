@@ -41,8 +41,8 @@ Slots RegisterTiles::Convert(const Slots& slots, DType type, LayoutId from, Layo
 
 // ---- words of codes -------------------------------------------------------------------------
 
-// Words are worth keeping where a recipe reads them: codes in lanes always, others if an
-// instruction gives them as words.
+// Words are worth keeping where a recipe or a view reads them: codes in lanes always, others if an
+// instruction gives them as words. Recipes compute in f16 or bf16.
 void RegisterTiles::FindWords() {
   const size_t values = program_.types().size();
   std::vector<bool> read(values, false), loaded(values, false);
@@ -50,7 +50,10 @@ void RegisterTiles::FindWords() {
     for (const uint32_t result : inst.results) {
       loaded[result] = loaded[result] || inst.row->Has(kGivesCodes);
     }
-    if (inst.row->Has(kReadsCodes) && inst.operand[0].IsTile()) read[inst.operand[0].value] = true;
+    if (!inst.row->Has(kReadsCodes) || !inst.operand[0].IsTile()) continue;
+    const DType result = program_.type(inst.results[0]).dtype;
+    const bool recipe = result == kF16 || result == kBF16;
+    if (recipe || inst.row->Has(kGivesCodes)) read[inst.operand[0].value] = true;
   }
   for (uint32_t value = 0; value < values; ++value) {
     if (!read[value] || !LowPrecision(program_.type(value).dtype)) continue;
