@@ -46,8 +46,12 @@ class CompileCase final : public Case {
   }
 
   std::string Run() override {
+    // A program of the same name would not be compiled again.
+    const std::string name = fmt::format("run {}", ++runs_);
+    auto source = Sized<tarsia_module_options>();
+    source.name = name.c_str();
     tarsia_module* made = nullptr;
-    auto error = ErrorOf(tarsia_module_create(text_.data(), text_.size(), nullptr, &made, nullptr));
+    auto error = ErrorOf(tarsia_module_create(text_.data(), text_.size(), &source, &made, nullptr));
     const Handle<tarsia_module> module(made);
     if (!error.empty() || stage_ == Stage::kRead) return error;
     const tarsia_binding bindings[] = {{sizeof(tarsia_binding), "K", "4096"},
@@ -72,6 +76,7 @@ class CompileCase final : public Case {
   const int bits_;
   std::string name_;
   std::string text_;
+  int runs_ = 0;
 };
 
 }  // namespace
