@@ -26,6 +26,41 @@ TEST(PtxText, NamesTheKernelAndTheLines) {
   EXPECT_EQ(kernel.llvm_ir, "");
 }
 
+// A kernel whose code changes values in a loop, in both branches and in the code of single
+// instructions: an atomic operation, codes that share words of memory that may end within a word.
+TEST(PtxText, ValuesAreNotInMemory) {
+  const char* const text = R"(
+kernel k(%x: ptr<f32>, %y: ptr<u8>, %n: i32)
+  warps 1
+{
+  %gx = view %x : global<f32>[%n]
+  %gy = view %y : global<u3>[%n]
+  %sum = fill 0.0 : reg<f32>[64]
+  %turns = mov 0 : i32
+  for %i = 0 to %n {
+    %a = load %gx[%i] : [64]
+    if %turns < 4 {
+      %sum = add %sum, %a
+    } else {
+      %sum = sub %sum, %a
+    }
+    %turns = mov %turns + 1
+  }
+  %old = atomic.add %gx[0], %sum
+  %codes = cast %old : u3
+  store %gy[0], %codes
+}
+)";
+  const Made made = MakeProgram(SourceFile("k.tsa", text), "", {});
+  ASSERT_TRUE(made.program) << made.error;
+  compiler::CompileOptions options;
+  options.keep_llvm_ir = true;
+  const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80, options);
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  EXPECT_NE(kernel->llvm_ir.find(" phi float "), std::string::npos);
+  EXPECT_EQ(kernel->llvm_ir.find("alloca"), std::string::npos);
+}
+
 TEST(PtxText, OptionsDecideWhatElseIsThere) {
   compiler::CompileOptions options;
   options.line_info = false;
