@@ -46,6 +46,7 @@ std::vector<std::string> RemarksOn(const CostLine& line) {
                       " the ideal wavefronts");
   }
   if (line.Spills() != 0) remarks.push_back(fmt::format("{} spill instructions", line.Spills()));
+  remarks.insert(remarks.end(), line.advice.begin(), line.advice.end());
   return remarks;
 }
 
@@ -124,6 +125,19 @@ bool AddMachineCode(const runtime::Code& code, CostReport* report) {
   return true;
 }
 
+// What would leave out the masks of accesses that cost something.
+void AddAdvice(const runtime::Code& code, CostReport* report) {
+  const auto advice = code.Advice();
+  if (!advice.ok()) return;  // the program compiled, so this does not happen
+  for (const compiler::LineAdvice& on : *advice) {
+    for (CostLine& line : report->lines) {
+      if (line.line == on.line && !line.Empty()) {
+        line.advice.push_back(on.text + ": without it the access is masked");
+      }
+    }
+  }
+}
+
 void AddTotals(CostReport* report) {
   for (const CostLine& line : report->lines) {
     report->total.counts += line.counts;
@@ -162,6 +176,7 @@ int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args
   out->shared_bytes = code->kernel().shared_bytes;
   AddCounts(counts, out);
   (void)AddMachineCode(*code, out);
+  AddAdvice(*code, out);
   AddTotals(out);
   FillLines(*module->source, out);
   if (const ptx::SmLimits* limits = ptx::FindSmLimits(out->target); limits != nullptr) {

@@ -24,6 +24,7 @@ struct CostLine {
   ptx::Counts counts;
   ptx::ClassCounts classes{};  // instructions of PTX that warps executed
   std::array<size_t, compiler::kSassClasses> machine{};
+  std::vector<std::string> advice;  // "add `assume %n % 64 == 0`"
 
   // The number of instructions of machine code, and of those that load or store spilled registers.
   [[nodiscard]] size_t MachineCount() const;
@@ -56,7 +57,7 @@ struct CostReport {
 int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args, CostReport* out);
 
 // The remarks on a line: "8 times the ideal sectors", "1.25 times the ideal wavefronts", "12 spill
-// instructions".
+// instructions", and the advice.
 std::vector<std::string> RemarksOn(const CostLine& line);
 
 std::string CostText(const CostReport& report);

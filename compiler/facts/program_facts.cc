@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -349,6 +350,19 @@ std::string FactsText(const Program& program) {
                        inst.row->mnemonic, kernel.ValueName(inst.operand[access.operand].value));
     for (size_t d = 0; d < access.dims.size(); ++d) out += LineOf(access.dims[d], d);
   }
+  return out;
+}
+
+std::vector<LineAdvice> AdviceOn(const Program& program) {
+  std::set<std::pair<uint32_t, std::string>> all;
+  for (const AccessFacts& access : CollectProgramFacts(program, true).accesses) {
+    const Inst& inst = *program.instructions()[access.inst].inst;
+    for (const IndexFacts& dim : access.dims) {
+      if (!dim.advice.empty()) all.emplace(program.kernel().LocationOf(inst).line, dim.advice);
+    }
+  }
+  std::vector<LineAdvice> out;
+  for (const auto& [line, text] : all) out.push_back({line, text});
   return out;
 }
 

@@ -46,6 +46,14 @@ ProgramFacts CollectProgramFacts(const Program& program, bool text = false);
 // is not, and which assumption would prove it.
 std::string FactsText(const Program& program);
 
+// What would prove more of the accesses of a line: "add `assume %n % 64 == 0`".
+struct LineAdvice {
+  uint32_t line = 0;
+  std::string text;
+};
+// Each once, by line.
+std::vector<LineAdvice> AdviceOn(const Program& program);
+
 }  // namespace tarsia::compiler
 
 #endif  // TARSIA_COMPILER_FACTS_PROGRAM_FACTS_H_

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "compiler/assemble/sass.h"
-#include "compiler/facts/program_facts.h"
 #include "compiler/pass.h"
 #include "compiler/passes/layout_report.h"
 #include "isa/bytecode/bytecode.h"
@@ -59,13 +58,21 @@ std::string Code::Layouts() const {
   return compiler::LayoutReport(compiler::RunPasses(program_, passes));
 }
 
-Result<std::string> Code::Facts() const {
+Result<Program> Code::Last() const {
   compiler::PassOptions passes;
   passes.without = options_.without;
   passes.last = compiler::kLastForCode;
-  TARSIA_TRY(const Program last,
-             compiler::ProgramAfter(program_, passes, compiler::LimitsOf(target_)));
+  return compiler::ProgramAfter(program_, passes, compiler::LimitsOf(target_));
+}
+
+Result<std::string> Code::Facts() const {
+  TARSIA_TRY(const Program last, Last());
   return compiler::FactsText(last);
+}
+
+Result<std::vector<compiler::LineAdvice>> Code::Advice() const {
+  TARSIA_TRY(const Program last, Last());
+  return compiler::AdviceOn(last);
 }
 
 Result<const compiler::Assembled*> Code::Machine(StopCheck* stop) const {

@@ -9,6 +9,7 @@
 
 #include "compiler/assemble/assemble.h"
 #include "compiler/compile.h"
+#include "compiler/facts/program_facts.h"
 #include "isa/program.h"
 
 namespace tarsia::runtime {
@@ -30,6 +31,8 @@ class Code {
   [[nodiscard]] std::string Layouts() const;
   // What is proven of each access to memory, after the passes, as in compiler::FactsText.
   [[nodiscard]] Result<std::string> Facts() const;
+  // What would prove more of them, by line.
+  [[nodiscard]] Result<std::vector<compiler::LineAdvice>> Advice() const;
   // The cubin and the report of ptxas; lives as long as the code. Errors: those of
   // compiler::Assemble, `stop` (may be null). After an error the next call tries again.
   [[nodiscard]] Result<const compiler::Assembled*> Machine(StopCheck* stop = nullptr) const;
@@ -39,6 +42,8 @@ class Code {
   [[nodiscard]] Result<std::string> Mix() const;
 
  private:
+  // The program that the code is made of.
+  [[nodiscard]] Result<Program> Last() const;
   Code(const Program& program, compiler::Target target, const compiler::CompileOptions& options,
        compiler::CompiledKernel kernel)
       : program_(program), target_(target), options_(options), kernel_(std::move(kernel)) {}
