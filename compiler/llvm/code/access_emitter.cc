@@ -22,7 +22,9 @@ AccessEmitter::AccessEmitter(FunctionBuilder& function, Memory& memory, Layouts&
 
 Slots AccessEmitter::Load(CachePolicy cache) {
   if (tile_.form == MemoryTile::Form::kPacked) return LoadPacked();
-  if (width_.unit != 0) return LoadVectors(cache);
+  if (width_.unit != 0) {
+    return LoadVectors(tile_.type.IsSubByte() && tile_.written ? CacheOfSharedBytes() : cache);
+  }
   Slots out;
   for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
     out.push_back(FromCode(b_, LoadBits(slot, addresses_.LoadMask(slot)), tile_.type));
@@ -109,7 +111,8 @@ void AccessEmitter::StoreVectors(const Slots& slots, CachePolicy cache) {
 
 // ---- codes that share bytes --------------------------------------------------------------------
 
-// Threads that write the neighbours of a code change its bytes meanwhile.
+// Threads that write the neighbours of a code change its bytes, or the word that they are in,
+// meanwhile.
 CachePolicy AccessEmitter::CacheOfSharedBytes() const {
   return tile_.written ? CachePolicy::kStrong : CachePolicy::kDefault;
 }
@@ -197,7 +200,7 @@ Slots AccessEmitter::LoadPackedWords(llvm::Value* tile_byte, llvm::Value* thread
         b_.CreateAdd(f_.Int32(place.first * 4), b_.CreateMul(thread, f_.Int32(bytes)));
     const Slots part = memory_.LoadWords(
         tile_.space, addresses_.AddressOf(b_.CreateAdd(tile_byte, b_.CreateZExt(byte, f_.I(64)))),
-        bytes, exists);
+        bytes, exists, CacheOfSharedBytes());
     out.insert(out.end(), part.begin(), part.end());
     word += place.piece;
   }
