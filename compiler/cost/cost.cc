@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <set>
 
 #include "compiler/select/scratch.h"
@@ -78,18 +79,14 @@ int64_t VectorOf(const AccessedMemory& memory, const TileLayout& layout) {
   if (memory.fast < 0 || layout.empty() || layout.reg().local().empty()) return 1;
   const RegLayout::Digit& inner = layout.reg().local().back();
   if (inner.dim != memory.fast || inner.stride != 1) return 1;
+  const int64_t most = WidestRun(memory);
   const auto fits = [&](int64_t v) {
-    if (v / 2 * bits % 128 == 0 || inner.extent % v != 0) return false;
+    if (v > most || v / 2 * bits % 128 == 0 || inner.extent % v != 0) return false;
     if (layout.PaddedAlong(memory.fast) && layout.shape()[Size(memory.fast)] % v != 0) return false;
-    for (const RegLayout::Digit& digit : layout.reg().spatial()) {
-      if (digit.dim == memory.fast && digit.stride % v != 0) return false;
-    }
-    if (!memory.begins.empty() && memory.begins[Size(memory.fast)] % v != 0) return false;
-    for (size_t d = 0; d < memory.strides.size(); ++d) {
-      if (d == Size(memory.fast)) continue;
-      if (memory.strides[d] == AccessedMemory::kFar || memory.strides[d] % v != 0) return false;
-    }
-    return true;
+    const auto& spatial = layout.reg().spatial();
+    return std::all_of(spatial.begin(), spatial.end(), [&](const RegLayout::Digit& digit) {
+      return digit.dim != memory.fast || digit.stride % v == 0;
+    });
   };
   int64_t vector = 1;
   for (int64_t v = 2; fits(v); v *= 2) vector = v;
@@ -122,6 +119,18 @@ Cost AccessesCost(const AccessedMemory& memory, const TileLayout& layout, int64_
 Cost Registers(DType type) { return type.bits > 32 ? 2 : 1; }
 
 }  // namespace
+
+int64_t WidestRun(const AccessedMemory& memory) {
+  if (memory.fast < 0) return 1;
+  const auto fast = Size(memory.fast);
+  int64_t all = memory.begins.empty() ? 0 : memory.begins[fast];
+  all = std::gcd(all, memory.extents.empty() ? 1 : memory.extents[fast]);
+  for (size_t d = 0; d < memory.strides.size(); ++d) {
+    if (d != fast)
+      all = std::gcd(all, memory.strides[d] == AccessedMemory::kFar ? 1 : memory.strides[d]);
+  }
+  return all == 0 ? int64_t{1} << 40 : all & -all;  // the power of two in it
+}
 
 bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout) {
   if (!memory.packed || layout.empty() || !Divide(layout.reg(), *memory.packed).ok()) return false;

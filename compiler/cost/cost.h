@@ -36,9 +36,14 @@ struct AccessedMemory {
   // By dimension: a number that divides the index of the first element; 0: that index is 0. Empty:
   // it is 0 in each.
   std::vector<int64_t> begins;
+  // By dimension: a number that divides the extent of the whole tile. Empty: nothing is known.
+  std::vector<int64_t> extents;
   static constexpr int64_t kFar = -1;
 };
 
+// The most elements that may move together: what divides the first index, the extent and the
+// strides.
+int64_t WidestRun(const AccessedMemory& memory);
 // Whether a tile of this layout is loaded as the words of packed tiles lie.
 bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout);
 // One load or store of a tile.

@@ -1,5 +1,6 @@
 #include "compiler/passes/accessed_memory.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "layout/checked.h"
@@ -44,12 +45,15 @@ AccessedMemory AccessedMemories::Of(const Operation& op) const {
   AccessedMemory out;
   tile::ValueId value = op.operand[0].value;
   out.begins.assign(form_.TypeOf(value).shape.size(), 0);
+  out.extents = out.begins;
   AddIndices(op.operand[0].indices, out);
+  AddExtents(form_.TypeOf(value), out);
   while (definitions_[value].op != kNone &&
          form_.ops[definitions_[value].op].opcode == Opcode::kSlice) {
     const Operand& source = form_.ops[definitions_[value].op].operand[0];
     AddIndices(source.indices, out);
     value = source.value;
+    AddExtents(form_.TypeOf(value), out);
   }
   const ConcreteType& type = form_.TypeOf(value);
   out.space = type.space;
@@ -91,6 +95,32 @@ void AccessedMemories::AddIndices(ExprId indices, AccessedMemory& memory) const 
   }
 }
 
+void AccessedMemories::AddExtents(const ConcreteType& type, AccessedMemory& memory) const {
+  for (size_t d = 0; d < memory.extents.size(); ++d) {
+    int64_t extent = type.shape[d];
+    if (extent < 0) extent = d < type.shape_exprs.size() ? DivisorOf(type.shape_exprs[d]) : 1;
+    memory.extents[d] = std::gcd(memory.extents[d], extent);
+  }
+}
+
+// What the assumptions say of a parameter: `%n % 8 == 0`.
+int64_t AccessedMemories::DivisorOfParameter(tile::ValueId value) const {
+  const ExprPool& pool = form_.pool;
+  const auto is = [&](ExprId expr, BinaryOp op) {
+    return pool.kind(expr) == ExprKind::kBinary &&
+           static_cast<BinaryOp>(pool.node(expr).code) == op;
+  };
+  for (const Assume& assume : form_.header.assumes) {
+    if (!assume.alignment.none() || !is(assume.condition, BinaryOp::kEqual)) continue;
+    const ExprId rest = pool.children(assume.condition)[0];
+    if (pool.AsInt(pool.children(assume.condition)[1]) != 0 || !is(rest, BinaryOp::kModulo))
+      continue;
+    if (pool.children(rest)[0] != ExprId::Value(value)) continue;
+    return std::max<int64_t>(1, pool.AsInt(pool.children(rest)[1]).value_or(1));
+  }
+  return 1;
+}
+
 int64_t AccessedMemories::Divisor(ExprId expr, int depth) const {
   const ExprPool& pool = form_.pool;
   if (const auto number = pool.AsInt(expr)) return *number;
@@ -130,7 +160,8 @@ int64_t AccessedMemories::DivisorOfValue(tile::ValueId value, int depth) const {
   if (definition.op == kNone) {
     const tile::OpId owner =
         definition.region == kNone ? kNone : form_.regions[definition.region].owner;
-    if (owner == kNone || definition.index != 0) return 1;
+    if (owner == kNone) return definition.region == kNone ? 1 : DivisorOfParameter(value);
+    if (definition.index != 0) return 1;
     const Operation& loop = form_.ops[owner];
     if (loop.opcode != Opcode::kFor) return 1;
     const int64_t step = loop.operand[2].present() ? Divisor(loop.operand[2].expr, depth + 1) : 1;

@@ -25,7 +25,9 @@ class AccessedMemories {
   [[nodiscard]] int64_t Divisor(ExprId expr, int depth) const;
   [[nodiscard]] int64_t Divisor(const Operand& operand, int depth) const;
   [[nodiscard]] int64_t DivisorOfValue(tile::ValueId value, int depth) const;
+  [[nodiscard]] int64_t DivisorOfParameter(tile::ValueId value) const;
   void AddIndices(ExprId indices, AccessedMemory& memory) const;
+  void AddExtents(const ConcreteType& type, AccessedMemory& memory) const;
 
   const tile::Form& form_;
   const std::vector<tile::Definition> definitions_;

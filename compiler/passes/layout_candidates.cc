@@ -252,7 +252,7 @@ class Search {
     while (vector * 2 * memory.type.bits <= kWidestBits) vector *= 2;
     // As few codes as fill accesses of 16 bytes: 128 of 3 bits.
     const int64_t whole = kWidestBits / std::gcd<int64_t>(kWidestBits, memory.type.bits);
-    for (const int64_t run : {whole, vector}) {
+    for (const int64_t run : {whole, vector, std::min(vector, WidestRun(memory))}) {
       auto layout = BlockedLayout(shape, threads(), run, fast);
       if (layout.ok()) Add(op.anchor, *layout, {LayoutSource::Kind::kAccess, op.op});
     }

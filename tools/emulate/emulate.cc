@@ -478,7 +478,7 @@ int Emulate(const Args& args) {
       "emulate",
       "Runs a kernel in PTX on the CPU, checks all its accesses, and counts its operations.",
       {"tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
-       "sm_80 -o m.ptx && tarsia emulate m.ptx --shared 20480 --arg in:x.npy --arg "
+       "sm_80 -o m.ptx && tarsia emulate m.ptx --shared 32768 --arg in:x.npy --arg "
        "in:w.npy --arg out:y.npy:f16[4,32] --arg i32:4 --counts"});
   EmulateRequest request;
   Declare(command, &request);

@@ -34,7 +34,11 @@ Slots AccessEmitter::Load(CachePolicy cache) {
 
 void AccessEmitter::Store(const Slots& slots, CachePolicy cache) {
   if (tile_.form == MemoryTile::Form::kPacked) return StorePacked(slots);
-  if (width_.unit != 0) return StoreVectors(slots, cache);
+  if (width_.unit != 0) {
+    // Another store may change the word that these codes are in.
+    const bool strong = tile_.type.IsSubByte() && tile_.written_twice;
+    return StoreVectors(slots, strong ? CachePolicy::kStrong : cache);
+  }
   StoreBits(slots);
 }
 

@@ -2,6 +2,7 @@
 #ifndef TARSIA_COMPILER_LLVM_CODE_MEMORY_TILES_H_
 #define TARSIA_COMPILER_LLVM_CODE_MEMORY_TILES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,6 +41,7 @@ struct MemoryTile {
   bool padded_to_words = false;  // whole 32-bit words may be touched at the end
   bool whole = true;             // no slice
   bool written = false;          // by this kernel
+  bool written_twice = false;    // by more than one instruction
   std::vector<Dim> dims;
   std::vector<Swizzle> swizzles;
   std::shared_ptr<const MemLayout> layout;  // kModes; kPacked: of one packed tile
@@ -59,6 +61,7 @@ class MemoryTiles {
   [[nodiscard]] const MemoryTile& operator[](uint32_t value) const { return tiles_.at(value); }
   void Set(uint32_t value, MemoryTile tile) {
     tile.written = IsWritten(value);
+    tile.written_twice = WritersOf(value) > 1;
     tiles_[value] = std::move(tile);
   }
   // Whether some instruction writes this value's memory.
@@ -67,6 +70,14 @@ class MemoryTiles {
   }
 
  private:
+  [[nodiscard]] int64_t WritersOf(uint32_t value) const {
+    const ResolvedCode& code = program_.resolved();
+    return std::count_if(
+        code.instructions().begin(), code.instructions().end(), [&](const ResolvedInst& inst) {
+          return inst.row->WritesMemory() && code.root(inst.operand[0].value) == code.root(value);
+        });
+  }
+
   const Program& program_;
   std::map<uint32_t, MemoryTile> tiles_;  // by value
 };
