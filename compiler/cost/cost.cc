@@ -69,7 +69,7 @@ int64_t LinesOf(const std::vector<uint64_t>& addresses, int unit) {
 // The widest access of whole bytes, at most 16, of a run of so many bits.
 int UnitOf(int64_t bits) {
   int unit = 1;
-  while (unit < 16 && bits % (unit * 16) == 0) unit *= 2;
+  while (unit < 16 && bits % (int64_t{16} * unit) == 0) unit *= 2;
   return unit;
 }
 

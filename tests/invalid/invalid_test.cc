@@ -149,7 +149,7 @@ TEST(Invalid, EveryFileSaysExactlyThis) {
 
 // Ids that no program text can show, and why.
 const std::map<std::string, std::string>& OutOfReach() {
-  static const std::map<std::string, std::string> kIds = {
+  static const std::map<std::string, std::string> ids = {
       {"unknown-pass", "of options, not of programs"},
       {"required-pass", "of options, not of programs"},
       {"value-order", "the parser numbers values by their definition; bytecode may not"},
@@ -197,7 +197,7 @@ const std::map<std::string, std::string>& OutOfReach() {
       {"scratch-file", "of the machine: unit.compiler"},
       {"assemble-failed", "PTX from elsewhere: unit.compiler"},
   };
-  return kIds;
+  return ids;
 }
 
 std::set<std::string> IdsWithFiles() {

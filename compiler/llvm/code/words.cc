@@ -3,6 +3,7 @@
 #include <llvm/IR/PatternMatch.h>
 
 #include <algorithm>
+#include <cassert>
 
 #include "compiler/llvm/element/element.h"
 #include "support/extents.h"
@@ -120,6 +121,7 @@ llvm::Value* CodeOfWords(llvm::IRBuilder<>& b, const BitLayout& bits, int64_t sl
     code = code == nullptr ? part : b.CreateOr(code, part);
     bit += run.count;
   }
+  assert(code != nullptr);  // a code has a bit at least
   const uint64_t complement = bits.Complement(slot);
   return complement == 0 ? code : b.CreateXor(code, complement);
 }

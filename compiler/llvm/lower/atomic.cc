@@ -137,7 +137,7 @@ class Atomics {
   }
 
   llvm::Value* Asm16(const std::string& text, const std::string& constraints,
-                     std::vector<llvm::Value*> arguments) {
+                     const std::vector<llvm::Value*>& arguments) {
     std::vector<llvm::Type*> types;
     for (llvm::Value* argument : arguments) types.push_back(argument->getType());
     auto* type = llvm::FunctionType::get(f_.I(16), types, false);
