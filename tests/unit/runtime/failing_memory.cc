@@ -12,15 +12,15 @@
 
 #if TARSIA_OWN_MALLOC
 extern "C" {
-// The other name of malloc in the C library.
-void* __libc_malloc(size_t size);
-void* __libc_calloc(size_t count, size_t size);
-void* __libc_realloc(void* old, size_t size);
-void* __libc_memalign(size_t alignment, size_t size);
+// The other names of malloc and so on in the C library.
+void* LibraryMalloc(size_t size) __asm__("__libc_malloc");
+void* LibraryCalloc(size_t count, size_t size) __asm__("__libc_calloc");
+void* LibraryRealloc(void* old, size_t size) __asm__("__libc_realloc");
+void* LibraryMemalign(size_t alignment, size_t size) __asm__("__libc_memalign");
 }
 #endif
 
-extern "C" void __lsan_disable() __attribute__((weak));
+extern "C" void LeakSanitizerDisable() __asm__("__lsan_disable") __attribute__((weak));
 
 namespace tarsia::testing_memory {
 namespace {
@@ -56,7 +56,7 @@ bool Fails() {
 void* Raw(size_t size, size_t alignment) {
   if (size == 0) size = 1;
 #if TARSIA_OWN_MALLOC
-  return alignment == 0 ? __libc_malloc(size) : __libc_memalign(alignment, size);
+  return alignment == 0 ? LibraryMalloc(size) : LibraryMemalign(alignment, size);
 #else
   return alignment == 0
              ? std::malloc(size)
@@ -69,9 +69,10 @@ std::atomic<bool> leaks_are_meant{false};
 // Each thread must tell the sanitizer.
 void TellSanitizer() {
   thread_local bool told = false;
-  if (told || __lsan_disable == nullptr || !leaks_are_meant.load(std::memory_order_relaxed)) return;
+  if (told || LeakSanitizerDisable == nullptr || !leaks_are_meant.load(std::memory_order_relaxed))
+    return;
   told = true;
-  __lsan_disable();
+  LeakSanitizerDisable();
 }
 
 // As the standard requires: calls the handler until there is memory or no handler.
@@ -172,15 +173,19 @@ void* OutOfMemory() {
 
 }  // namespace
 
+#define TARSIA_SYMBOL(name) __asm__(name) __attribute__((visibility("default")))
 extern "C" {
-void* malloc(size_t size) {
-  return tarsia::testing_memory::MallocFails() ? OutOfMemory() : __libc_malloc(size);
+void* OwnMalloc(size_t size) TARSIA_SYMBOL("malloc");
+void* OwnCalloc(size_t count, size_t size) TARSIA_SYMBOL("calloc");
+void* OwnRealloc(void* old, size_t size) TARSIA_SYMBOL("realloc");
+void* OwnMalloc(size_t size) {
+  return tarsia::testing_memory::MallocFails() ? OutOfMemory() : LibraryMalloc(size);
 }
-void* calloc(size_t count, size_t size) {
-  return tarsia::testing_memory::MallocFails() ? OutOfMemory() : __libc_calloc(count, size);
+void* OwnCalloc(size_t count, size_t size) {
+  return tarsia::testing_memory::MallocFails() ? OutOfMemory() : LibraryCalloc(count, size);
 }
-void* realloc(void* old, size_t size) {
-  return tarsia::testing_memory::MallocFails() ? OutOfMemory() : __libc_realloc(old, size);
+void* OwnRealloc(void* old, size_t size) {
+  return tarsia::testing_memory::MallocFails() ? OutOfMemory() : LibraryRealloc(old, size);
 }
 }
 #endif

@@ -22,7 +22,7 @@ struct Failures {
 // While it lives, allocations fail as it requests. One at a time.
 class MemoryFails {
  public:
-  explicit MemoryFails(const Failures& failures);
+  explicit MemoryFails(const Failures& wanted);
   ~MemoryFails();
   MemoryFails(const MemoryFails&) = delete;
   MemoryFails& operator=(const MemoryFails&) = delete;
