@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstring>
 #include <random>
 #include <string>
 #include <string_view>
@@ -253,6 +252,6 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   if (out.empty() || out.size() > std::min(max_size, tarsia::ptx::kMaxText)) {
     return LLVMFuzzerMutate(data, size, max_size);
   }
-  std::memcpy(data, out.data(), out.size());
+  std::copy(out.begin(), out.end(), data);
   return out.size();
 }

@@ -61,8 +61,8 @@ class Args {
 
 inline Result<LaunchReport> RunText(std::string_view text, const Args& args,
                                     const LaunchOptions& options = {},
-                                    std::vector<Binding> bindings = {}) {
-  const std::optional<Program> program = Compile(text, std::move(bindings));
+                                    const std::vector<Binding>& bindings = {}) {
+  const std::optional<Program> program = Compile(text, bindings);
   if (!program) {
     static constexpr DiagInfo kNoProgram{"no-program", "the test's program is not valid", ""};
     return MakeDiagnostic(kNoProgram, Location());
@@ -72,8 +72,9 @@ inline Result<LaunchReport> RunText(std::string_view text, const Args& args,
 
 // Runs and expects success.
 inline LaunchReport RunOk(std::string_view text, const Args& args,
-                          const LaunchOptions& options = {}, std::vector<Binding> bindings = {}) {
-  Result<LaunchReport> report = RunText(text, args, options, std::move(bindings));
+                          const LaunchOptions& options = {},
+                          const std::vector<Binding>& bindings = {}) {
+  Result<LaunchReport> report = RunText(text, args, options, bindings);
   if (!report.ok()) {
     ADD_FAILURE() << report.error().message << " [" << report.error().info->id << "]";
     return {};
