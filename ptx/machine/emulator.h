@@ -34,7 +34,7 @@ struct LaunchConfig {
   std::span<const uint8_t> parameters;  // the parameter block, as the entry lays it out
   int host_threads = 1;                 // blocks of the grid run on as many
   uint64_t instruction_limit = 0;       // instructions of warps in the whole grid; 0: no limit
-  uint64_t max_shared = 227 * 1024;     // bytes a block may have
+  uint64_t max_shared = uint64_t{227} * 1024;  // bytes a block may have
   // Whether undefined bits and races are looked for; what an access cannot do is always found.
   bool checks = true;
   // Blocks that are begun before one of them ends, if those that run wait for others.
