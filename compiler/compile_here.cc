@@ -25,7 +25,6 @@ Result<Program> LastProgram(const Program& program, Target target,
                             std::vector<CompileStep>& steps) {
   PassOptions options;
   options.without = without;
-  options.last = kLastForCode;
   options.after = [&](const Pass& pass, const tile::Form& /*form*/) {
     timer.Done(pass.name, steps);
   };

@@ -21,11 +21,14 @@ class LayoutReader {
 
   Result<LayoutPlan> Run() {
     plan_.values.assign(program_.types().size(), kNoLayout);
-    plan_.insts.resize(infos_.size());
+    plan_.accesses.assign(infos_.size(), kNoLayout);
     for (const ResolvedInst& info : infos_) {
       for (const uint32_t value : info.results) TARSIA_CHECK(ReadTile(info, value));
     }
-    for (size_t i = 0; i < infos_.size(); ++i) TARSIA_CHECK(ReadInst(infos_[i], plan_.insts[i]));
+    for (size_t i = 0; i < infos_.size(); ++i) {
+      if (!AccessesAlone(infos_[i])) continue;
+      TARSIA_TRY(plan_.accesses[i], AccessLayout(infos_[i]));
+    }
     return std::move(plan_);
   }
 
@@ -53,18 +56,12 @@ class LayoutReader {
     return OkStatus();
   }
 
-  Status ReadInst(const ResolvedInst& info, InstLayouts& out) {
-    for (size_t i = 0; i < kMaxOperands; ++i) {
-      if (info.operand[i].IsTile()) out.operand[i] = plan_.values[info.operand[i].value];
-    }
-    for (size_t r = 0; r < info.results.size(); ++r) out.result[r] = plan_.values[info.results[r]];
+  // Whether an instruction accesses a box of memory without a register tile.
+  static bool AccessesAlone(const ResolvedInst& info) {
     const auto indices = info.row->OperandWith(Role::kIndex);
-    const bool moves = info.row->family == Family::kMemory && !info.row->Has(kAtomic) &&
-                       !(indices && info.operand[*indices].IsTile());
-    if (moves && info.results.size() == 0 && info.row->annotation == Annotation::kShapeType) {
-      TARSIA_TRY(out.access, AccessLayout(info));
-    }
-    return OkStatus();
+    return info.row->family == Family::kMemory && !info.row->Has(kAtomic) &&
+           !(indices && info.operand[*indices].IsTile()) && info.results.size() == 0 &&
+           info.row->annotation == Annotation::kShapeType;
   }
 
   // Assigns the elements of the annotated shape to threads if they do not go through a register

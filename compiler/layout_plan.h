@@ -19,17 +19,11 @@ inline constexpr LayoutId kNoLayout = UINT32_MAX;
 // The most elements of one tile per thread: code is made for each.
 inline constexpr int64_t kMaxSlots = 1024;
 
-// The layouts of an instruction's register tiles.
-struct InstLayouts {
-  LayoutId operand[kMaxOperands] = {kNoLayout, kNoLayout, kNoLayout};
-  LayoutId result[kMaxResults] = {kNoLayout, kNoLayout};
-  LayoutId access = kNoLayout;  // of accesses without a register tile: threads of the elements
-};
-
 struct LayoutPlan {
   std::vector<TileLayout> layouts;
-  std::vector<LayoutId> values;    // by value; kNoLayout: not a register tile
-  std::vector<InstLayouts> insts;  // by instruction
+  std::vector<LayoutId> values;  // by value; kNoLayout: not a register tile
+  // By instruction: how its threads share the elements of an access without a register tile.
+  std::vector<LayoutId> accesses;
 };
 
 // Errors: more than kMaxSlots elements of a tile in a thread.

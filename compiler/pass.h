@@ -1,6 +1,6 @@
 // The passes over the tile form, in the order in which they run. Each takes a program in tile form
 // (compiler/tile/form.h) and leaves one; after any of them the form can become a program again. The
-// code generator takes the program after kLastForCode.
+// code generator takes the program after the last one.
 #ifndef TARSIA_COMPILER_PASS_H_
 #define TARSIA_COMPILER_PASS_H_
 
@@ -26,9 +26,6 @@ struct Pass {
   // The first exception to what it promises, for tests; null: its text is all there is.
   std::string (*fault)(const tile::Form& form) = nullptr;
 };
-
-// Code is made of the program after this pass.
-inline constexpr std::string_view kLastForCode = "layouts";
 
 // The first one is `build`, which makes the form.
 std::span<const Pass> AllPasses();

@@ -75,7 +75,7 @@ class Stopwatch {
     Print("", stage, ms);
     last_ = Clock::now();
   }
-  // Likewise, after a line for each step of it.
+  // The same, after a line for each step of the stage.
   void Lap(std::string_view stage, const std::vector<compiler::CompileStep>& steps) {
     for (const compiler::CompileStep& step : steps) {
       Print("  ", step.name, std::chrono::duration<double, std::milli>(step.time).count());

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "compiler/select/access.h"
 #include "compiler/select/scratch.h"
 #include "layout/access.h"
 #include "support/align.h"
@@ -66,14 +67,10 @@ int64_t LinesOf(const std::vector<uint64_t>& addresses, int unit) {
   return static_cast<int64_t>(lines.size());
 }
 
-// The widest access of whole bytes, at most 16, of a run of so many bits.
-int UnitOf(int64_t bits) {
-  int unit = 1;
-  while (unit < 16 && bits % (int64_t{16} * unit) == 0) unit *= 2;
-  return unit;
-}
+// The access of a run of so many bits.
+int UnitOfBits(int64_t bits) { return bits % 8 == 0 ? UnitOf(bits / 8) : 1; }
 
-// Slots that move together, in accesses of UnitOf.
+// Slots that move together, in accesses of UnitOfBits.
 int64_t VectorOf(const AccessedMemory& memory, const TileLayout& layout) {
   const int bits = memory.type.bits;
   if (memory.fast < 0 || layout.empty() || layout.reg().local().empty()) return 1;
@@ -81,7 +78,7 @@ int64_t VectorOf(const AccessedMemory& memory, const TileLayout& layout) {
   if (inner.dim != memory.fast || inner.stride != 1) return 1;
   const int64_t most = WidestRun(memory);
   const auto fits = [&](int64_t v) {
-    if (v > most || v / 2 * bits % 128 == 0 || inner.extent % v != 0) return false;
+    if (v > most || v / 2 * bits % (8 * kWidestAccess) == 0 || inner.extent % v != 0) return false;
     if (layout.PaddedAlong(memory.fast) && layout.shape()[Size(memory.fast)] % v != 0) return false;
     const auto& spatial = layout.reg().spatial();
     return std::all_of(spatial.begin(), spatial.end(), [&](const RegLayout::Digit& digit) {
@@ -105,7 +102,7 @@ Cost AccessesCost(const AccessedMemory& memory, const TileLayout& layout, int64_
   const int bits = memory.type.bits;
   std::vector<int64_t> strides;
   for (size_t d = 0; d < memory.strides.size(); ++d) strides.push_back(StrideOf(memory, d));
-  const int unit = UnitOf(vector * bits);
+  const int unit = UnitOfBits(vector * bits);
   const std::vector<uint64_t> addresses = WarpAddresses(layout, strides, bits);
   const Cost moved = memory.space == Space::kShared ? kWavefront * WavefrontsOf(addresses, unit)
                                                     : kLine * LinesOf(addresses, unit);

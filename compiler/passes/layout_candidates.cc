@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "compiler/select/access.h"
 #include "compiler/select/mma.h"
 #include "support/extents.h"
 
@@ -19,7 +20,7 @@ constexpr size_t kMostCandidates = 12;
 // The slots that a thread may have of one tile: of an operand of tensor cores, and of any tile.
 constexpr int64_t kMostFragmentSlots = 512;
 constexpr int64_t kMostSlots = 1024;
-constexpr int64_t kWidestBits = 128;
+constexpr int64_t kWidestBits = 8 * kWidestAccess;
 constexpr int64_t kTurned[] = {1, 0};
 
 class Search {

@@ -4,13 +4,12 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/select/access.h"
 #include "layout/access.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
 namespace {
-
-constexpr int64_t kWidest = 16;  // bytes of an access
 
 // Strides of a shape in which `fast` has stride 1; then come the others from the last to the first,
 // with a gap between rows. Rows are runs of `fast`; if `chunks` >= 0, that dimension counts such
@@ -59,7 +58,7 @@ class GapSearch {
       : put_(plan.put.Accesses(from)),
         get_(plan.get.Accesses(to)),
         put_unit_(static_cast<int>(plan.put.run) * bytes),
-        get_unit_(plan.get.matrices ? int{kWidest} : static_cast<int>(plan.get.run) * bytes),
+        get_unit_(plan.get.matrices ? int{kWidestAccess} : static_cast<int>(plan.get.run) * bytes),
         bytes_(bytes) {}
 
   // Takes the order into the plan if it is better than all before it.
@@ -94,7 +93,7 @@ int64_t RunAlong(const TileLayout& layout, int dim, int bytes) {
   if (inner.dim != dim || inner.stride != 1) return 1;
   int64_t run = 1;
   const auto fits = [&](int64_t n) {
-    if (n * bytes > kWidest || inner.extent % n != 0) return false;
+    if (n * bytes > kWidestAccess || inner.extent % n != 0) return false;
     return std::all_of(
         layout.reg().spatial().begin(), layout.reg().spatial().end(),
         [&](const RegLayout::Digit& digit) { return digit.dim != dim || digit.stride % n == 0; });
@@ -125,10 +124,10 @@ ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes)
   const bool wide = plan.get.matrices || std::max(plan.put.run, plan.get.run) * bytes > kBankBytes;
   const TileLayout get = plan.get.matrices ? plan.get.matrices->rows : to;
   GapSearch search(from, to, bytes, plan);
-  const int64_t unit = kWidest / bytes;
+  const int64_t unit = kWidestAccess / bytes;
   // No gap, one that keeps wide accesses aligned, and one of a bank.
   for (const int64_t gap : {int64_t{0}, unit, std::max<int64_t>(1, kBankBytes / bytes)}) {
-    if (wide && gap * bytes % kWidest != 0) continue;
+    if (wide && gap * bytes % kWidestAccess != 0) continue;
     search.Try(from, get, OrderWith(from.shape(), plan.fast, -1, {gap, 0}), plan);
   }
   // Threads that have more than one access side by side meet in banks; gaps between them help.

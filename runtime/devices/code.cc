@@ -61,7 +61,6 @@ std::string Code::Layouts() const {
 Result<Program> Code::Last() const {
   compiler::PassOptions passes;
   passes.without = options_.without;
-  passes.last = compiler::kLastForCode;
   return compiler::ProgramAfter(program_, passes, compiler::LimitsOf(target_));
 }
 

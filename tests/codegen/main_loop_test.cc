@@ -3,55 +3,23 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "compiler/assemble/assemble.h"
-#include "compiler/assemble/sass.h"
-#include "compiler/assemble/tools.h"
-#include "compiler/compile.h"
+#include "tests/codegen/machine_code.h"
 #include "tests/harness/program.h"
 
 namespace tarsia::harness {
 namespace {
 
 using compiler::SassClass;
-using compiler::SassKernel;
 using compiler::Target;
 
 constexpr Target kTargets[] = {Target::kSm80, Target::kSm90a};
 
-struct Code {
-  SassKernel sass;
-  compiler::KernelResources resources;
-
-  [[nodiscard]] size_t InLoop(SassClass sass_class) const {
-    return compiler::CountClasses(sass.MainLoop())[static_cast<size_t>(sass_class)];
-  }
-  [[nodiscard]] int64_t OpcodesInLoop(std::string_view prefix) const {
-    const auto loop = sass.MainLoop();
-    return std::count_if(loop.begin(), loop.end(), [&](const compiler::SassInstruction& i) {
-      return i.opcode.starts_with(prefix);
-    });
-  }
-};
-
-Code CodeOf(const std::string& example, const std::vector<Binding>& constants, Target target) {
-  const Made made = MakeProgram(ReadExample(example), "", constants);
-  EXPECT_TRUE(made.program) << made.error;
-  if (!made.program) return {};
-  const auto kernel = compiler::Compile(*made.program, target);
-  EXPECT_TRUE(kernel.ok());
-  if (!kernel.ok()) return {};
-  const auto assembled = compiler::Assemble(kernel->ptx, target);
-  EXPECT_TRUE(assembled.ok());
-  if (!assembled.ok()) return {};
-  auto sass = compiler::Disassemble(assembled->cubin);
-  EXPECT_TRUE(sass.ok());
-  if (!sass.ok()) return {};
-  return {std::move(sass->front()), assembled->kernels[0]};
+MachineCode CodeOf(const std::string& example, const std::vector<Binding>& constants,
+                   Target target) {
+  return MachineCodeOf(ReadExample(example), constants, target);
 }
 
 // ---- weights in packed order -----------------------------------------------------------------
@@ -140,7 +108,7 @@ std::vector<Binding> Matmul(const CastCost& cost, int64_t rows, const std::strin
   return out;
 }
 
-void CheckLoop(const Code& code, int64_t rows, double most, size_t turns = 1) {
+void CheckLoop(const MachineCode& code, int64_t rows, double most, size_t turns = 1) {
   const double weights = static_cast<double>(rows * kColumns) / kThreads;
   const size_t instructions = code.sass.MainLoop().size();
   EXPECT_LE(static_cast<double>(instructions) / weights, most) << instructions;
@@ -150,15 +118,7 @@ void CheckLoop(const Code& code, int64_t rows, double most, size_t turns = 1) {
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
-class PackedWeights : public testing::TestWithParam<CastCost> {
- protected:
-  void SetUp() override {
-    for (const auto tool : {compiler::Tool::kPtxas, compiler::Tool::kNvdisasm}) {
-      const auto found = compiler::FindTool(tool);
-      if (!found.ok()) GTEST_SKIP() << found.error().message;
-    }
-  }
-};
+class PackedWeights : public MachineCodeTest<CastCost> {};
 
 TEST_P(PackedWeights, CostTheirCastAndLittleBesides) {
   const CastCost& cost = GetParam();
@@ -168,7 +128,7 @@ TEST_P(PackedWeights, CostTheirCastAndLittleBesides) {
                   tile.fragments, cost.to, cost.to);
   for (const Target target : kTargets) {
     SCOPED_TRACE(std::string(Row(target).name));
-    const Code code = CodeOf("matmul.tsa", Matmul(cost, tile.rows, pack), target);
+    const MachineCode code = CodeOf("matmul.tsa", Matmul(cost, tile.rows, pack), target);
     CheckLoop(code, tile.rows, cost.instructions + kBesides);
     EXPECT_EQ(code.OpcodesInLoop("LDS."), 0) << "activations come by ldmatrix";
   }
@@ -179,19 +139,11 @@ INSTANTIATE_TEST_SUITE_P(Types, PackedWeights, testing::ValuesIn(kCastCosts),
 
 // ---- the kernels that others have, too -------------------------------------------------------
 
-class MainLoopOn : public testing::TestWithParam<Target> {
- protected:
-  void SetUp() override {
-    for (const auto tool : {compiler::Tool::kPtxas, compiler::Tool::kNvdisasm}) {
-      const auto found = compiler::FindTool(tool);
-      if (!found.ok()) GTEST_SKIP() << found.error().message;
-    }
-  }
-};
+class MainLoopOn : public MachineCodeTest<Target> {};
 
 TEST_P(MainLoopOn, OfPackedU4IsShorterThanMarlins) {
   const std::string pack = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
-  const Code code = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, pack), GetParam());
+  const MachineCode code = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, pack), GetParam());
   CheckLoop(code, 64, kMostForU4);
   EXPECT_LE(code.resources.registers, 64);
   // 64 x 128 codes of 4 bits and 16 x 64 activations in loads of 16 bytes of 128 threads.
@@ -205,13 +157,13 @@ TEST_P(MainLoopOn, OfPackedU4WithScalesNeeds0_4More) {
   const std::string pack = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
   std::vector<Binding> constants = Matmul({"u4", 1.12}, 64, pack);
   constants.push_back({"G", "128"});
-  const Code code = CodeOf("matmul_scaled.tsa", constants, GetParam());
+  const MachineCode code = CodeOf("matmul_scaled.tsa", constants, GetParam());
   CheckLoop(code, 128, kMostForU4 + 0.4, 2);
 }
 
 // Row-major codes are cast where they are loaded and change threads as f16.
 TEST_P(MainLoopOn, OfRowMajorU4NeedsAtMost3_5) {
-  const Code code = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, ""), GetParam());
+  const MachineCode code = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, ""), GetParam());
   CheckLoop(code, 64, 3.5);
   EXPECT_EQ(code.OpcodesInLoop("LDG"), code.OpcodesInLoop("LDG.E.128"));
   EXPECT_EQ(code.OpcodesInLoop("LDS."), 0);
@@ -220,7 +172,8 @@ TEST_P(MainLoopOn, OfRowMajorU4NeedsAtMost3_5) {
 // 128 x 128 x 64 by 4 warps, each with a quarter of the products: 128 instructions, whose fragments
 // are 8 + 8 matrices of 16 bytes a row for each 16 of k.
 TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
-  const Code code = CodeOf("gemm.tsa", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}}, GetParam());
+  const MachineCode code =
+      CodeOf("gemm.tsa", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}}, GetParam());
   const auto tensor = static_cast<double>(code.InLoop(SassClass::kTensor));
   EXPECT_EQ(tensor, 128);
   EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()) - tensor, 0.8 * tensor);
@@ -232,7 +185,7 @@ TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
 // 64 rows and 64 keys of 64 by 4 warps. Keys and values pass through shared memory once, in
 // accesses of 16 bytes; the probabilities stay in registers.
 TEST_P(MainLoopOn, OfAttentionKeepsProbabilitiesInRegisters) {
-  const Code code = CodeOf("attention.tsa", {{"D", "64"}, {"LENGTH", "4096"}}, GetParam());
+  const MachineCode code = CodeOf("attention.tsa", {{"D", "64"}, {"LENGTH", "4096"}}, GetParam());
   EXPECT_EQ(code.InLoop(SassClass::kTensor), 64U);
   EXPECT_EQ(code.OpcodesInLoop("STS.128"), 8);
   EXPECT_EQ(code.InLoop(SassClass::kStoreShared), 8U);

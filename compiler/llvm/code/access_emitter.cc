@@ -23,7 +23,8 @@ AccessEmitter::AccessEmitter(FunctionBuilder& function, Memory& memory, Layouts&
 Slots AccessEmitter::Load(CachePolicy cache) {
   if (tile_.form == MemoryTile::Form::kPacked) return LoadPacked();
   if (width_.unit != 0) {
-    return LoadVectors(tile_.type.IsSubByte() && tile_.written ? CacheOfSharedBytes() : cache);
+    const bool strong = tile_.type.IsSubByte() && tile_.written;
+    return LoadVectors(strong ? CachePolicy::kStrong : cache);
   }
   Slots out;
   for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {

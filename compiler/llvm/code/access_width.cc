@@ -3,21 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/select/access.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
 namespace {
 
-constexpr int kWidestUnit = 16;  // bytes
-
 uint64_t Unsigned(int64_t x) { return static_cast<uint64_t>(x); }
-
-// The largest power of two, at most 16, that divides a number of bytes.
-int UnitOf(int64_t bytes) {
-  int64_t unit = 1;
-  while (unit < kWidestUnit && bytes % (unit * 2) == 0) unit *= 2;
-  return static_cast<int>(unit);
-}
 
 // Whether places in memory of vectors of v elements along `dim` are multiples of v.
 bool StridesAlign(const MemoryTile& memory, int dim, int64_t v) {
@@ -100,8 +92,8 @@ AccessWidth WidthOf(const TileWindow& window) {
   // take 128 to fill units of 16 bytes.
   for (int64_t v = 1; v <= inner.extent && inner.extent % v == 0; v *= 2) {
     const bool whole = !tile.PaddedAlong(dim) || tile.shape()[Size(dim)] % v == 0;
-    const bool widest =
-        v > 1 && UnitOf(v / 2 * memory.bits() / 8) == kWidestUnit && v / 2 * memory.bits() % 8 == 0;
+    const bool widest = v > 1 && UnitOf(v / 2 * memory.bits() / 8) == kWidestAccess &&
+                        v / 2 * memory.bits() % 8 == 0;
     if (widest || !whole) break;
     if (MayVector(window, dim, v)) out = {v, UnitOf(v * memory.bits() / 8)};
   }

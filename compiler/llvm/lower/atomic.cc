@@ -20,7 +20,7 @@ class Atomics {
 
   Status Run() {
     const size_t last = action_ == Action::kCompare ? 2 : 1;
-    const LayoutId layout = emitter_.inst_layouts().operand[last];
+    const LayoutId layout = emitter_.OperandLayout(last);
     AccessEmitter access = emitter_.Access(emitter_.OperandWindow(0, layout));
     const Slots values = emitter_.TileOperand(last);
     const Slots expected = last == 2 ? emitter_.TileOperand(1) : Slots();

@@ -204,7 +204,7 @@ LOWER(Assert) {
   const Operand& condition = e.inst().operand[0];
   llvm::Value* holds = nullptr;
   if (condition.IsTile()) {
-    const LayoutId layout = e.inst_layouts().operand[0];
+    const LayoutId layout = e.OperandLayout(0);
     const Slots slots = e.TileOperand(0);
     holds = f.Bool(true);
     for (size_t slot = 0; slot < slots.size(); ++slot) {
@@ -242,7 +242,7 @@ LOWER(Print) {
     llvm::Value* at = f.Int32(0);
     if (value.IsTile()) {
       Layouts& layouts = e.layouts();
-      const LayoutId layout = e.inst_layouts().operand[1];
+      const LayoutId layout = e.OperandLayout(1);
       const auto number_of_slot = static_cast<int64_t>(slot);
       mine = f.And(layouts.IsElement(layout, number_of_slot), layouts.IsFirstHolder(layout));
       at = layouts.LinearValue(layout, number_of_slot);

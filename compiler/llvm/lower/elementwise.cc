@@ -10,14 +10,14 @@ namespace {
 
 // The number of slots of the result; 1 of a scalar.
 size_t ResultSlots(Emitter& e) {
-  const LayoutId layout = e.inst_layouts().result[0];
+  const LayoutId layout = e.ResultLayout(0);
   return layout == kNoLayout ? 1 : static_cast<size_t>(e.layouts()[layout].slots());
 }
 
 void Finish(Emitter& e, const Slots& slots, const Facts& facts = {}) {
   assert(std::find(slots.begin(), slots.end(), nullptr) == slots.end() &&
          "a table of compiler/llvm/element/arithmetic.cc lacks this instruction");
-  if (e.inst_layouts().result[0] == kNoLayout) {
+  if (e.ResultLayout(0) == kNoLayout) {
     e.scalars().Write(e.inst().results[0], slots[0], facts);
   } else {
     e.SetResult(0, slots);
@@ -49,7 +49,7 @@ Status Binary(Emitter& e, const Facts& facts = {}) {
 template <typename Combine>
 Status Index(Emitter& e, Combine combine) {
   const DType type = e.inst().type;
-  if (e.inst_layouts().result[0] != kNoLayout || !type.IsInteger()) return Binary(e);
+  if (e.ResultLayout(0) != kNoLayout || !type.IsInteger()) return Binary(e);
   const auto facts_of = [&](size_t i) {
     const Operand& operand = e.inst().operand[i];
     if (operand.kind == Operand::Kind::kScalar) return e.scalars().ReadIndex(operand.value).facts;
@@ -73,7 +73,7 @@ Slots Positions(Emitter& e, LayoutId layout, int dim) {
 LOWER(Iota) {
   const int64_t axis = e.inst().axis;
   const DType type = e.program().type(e.inst().results[0]).dtype;
-  const LayoutId layout = e.inst_layouts().result[0];
+  const LayoutId layout = e.ResultLayout(0);
   Slots slots = Positions(e, layout, static_cast<int>(axis));
   for (llvm::Value*& slot : slots) slot = e.elements().Cast(slot, kI32, type);
   e.SetResult(0, slots);
@@ -93,7 +93,7 @@ LOWER(Rand) {
   llvm::IRBuilder<>& b = e.function().b();
   const IndexValue seed = e.scalars().Index(e.inst().operand[0].expr);
   const IndexValue offset = e.scalars().Index(e.inst().operand[1].expr);
-  const LayoutId layout = e.inst_layouts().result[0];
+  const LayoutId layout = e.ResultLayout(0);
   Slots slots;
   for (int64_t slot = 0; slot < e.layouts()[layout].slots(); ++slot) {
     llvm::Value* number = b.CreateZExt(e.layouts().LinearValue(layout, slot), b.getInt64Ty());

@@ -73,7 +73,14 @@ class Emitter {
   [[nodiscard]] const RuntimeChecks& checks() const { return checks_; }
   [[nodiscard]] Target target() const { return target_; }
   [[nodiscard]] const ResolvedInst& inst() const { return program_.instructions()[number_]; }
-  [[nodiscard]] const InstLayouts& inst_layouts() const { return plan_.insts[number_]; }
+  // The layouts of its register tiles; kNoLayout for what is none.
+  [[nodiscard]] LayoutId OperandLayout(size_t i) const {
+    const Operand& operand = inst().operand[i];
+    return operand.IsTile() ? plan_.values[operand.value] : kNoLayout;
+  }
+  [[nodiscard]] LayoutId ResultLayout(size_t r) const { return plan_.values[inst().results[r]]; }
+  // Of an access without a register tile.
+  [[nodiscard]] LayoutId AccessLayout() const { return plan_.accesses[number_]; }
   [[nodiscard]] Location location() const { return kernel().LocationOf(*inst().inst); }
   // A record of it, for reports().
   [[nodiscard]] ReportRecord NewRecord(ReportRecord::Kind kind) const;

@@ -150,7 +150,7 @@ Status ViewRegisters(Emitter& e) {
 Slots AxisIndices(Emitter& e, LayoutId tile, int axis) {
   Layouts& layouts = e.layouts();
   const DType type = e.inst().operand[1].type;
-  const LayoutId vector = e.inst_layouts().operand[1];
+  const LayoutId vector = e.OperandLayout(1);
   const Slots indices = e.TileOperand(1);
   std::map<int64_t, size_t> slot_of;
   for (size_t slot = 0; slot < indices.size(); ++slot) {
@@ -287,7 +287,7 @@ LOWER(Slice) {
 }
 
 LOWER(Load) {
-  AccessEmitter access = AccessOf(e, 0, e.inst_layouts().result[0]);
+  AccessEmitter access = AccessOf(e, 0, e.ResultLayout(0));
   const uint32_t result = e.inst().results[0];
   if (e.register_tiles().KeepsWords(result)) {
     TARSIA_TRY(const BitLayout bits, e.register_tiles().CodeBits(result));
@@ -320,14 +320,14 @@ LOWER(LoadScalar) {
 
 LOWER(Store) {
   const Slots slots = e.TileOperand(1);
-  AccessEmitter access = AccessOf(e, 0, e.inst_layouts().operand[1]);
+  AccessEmitter access = AccessOf(e, 0, e.OperandLayout(1));
   access.Store(slots, CacheOf(e));
   return OkStatus();
 }
 
 LOWER(CopyAsync) {
   const Operand& source = e.inst().operand[1];
-  const LayoutId layout = e.inst_layouts().access;
+  const LayoutId layout = e.AccessLayout();
   AccessEmitter to = AccessOf(e, 0, layout);
   AccessEmitter from = AccessOf(e, 1, layout);
   const int64_t vector = std::min(to.width().vector, from.width().vector);
@@ -361,14 +361,14 @@ LOWER(CopyWait) {
 }
 
 LOWER(Gather) {
-  AccessEmitter access = e.Access(IndexedWindow(e, e.inst_layouts().result[0]));
+  AccessEmitter access = e.Access(IndexedWindow(e, e.ResultLayout(0)));
   e.SetResult(0, access.Load(CachePolicy::kDefault));
   return OkStatus();
 }
 
 LOWER(Scatter) {
   const Slots slots = e.TileOperand(2);
-  AccessEmitter access = e.Access(IndexedWindow(e, e.inst_layouts().operand[2]));
+  AccessEmitter access = e.Access(IndexedWindow(e, e.OperandLayout(2)));
   access.Store(slots, CachePolicy::kDefault);
   return OkStatus();
 }
@@ -379,7 +379,7 @@ LOWER(Prefetch) {
   const Operand& source = e.inst().operand[0];
   const MemoryTile& memory = e.memory_tiles()[source.value];
   if (memory.form == MemoryTile::Form::kPacked) return OkStatus();
-  const LayoutId layout = e.inst_layouts().access;
+  const LayoutId layout = e.AccessLayout();
   AccessEmitter access = AccessOf(e, 0, layout);
   const int64_t elements = kSectorBytes * 8 / memory.bits();
   std::optional<Extents> begin;

@@ -21,7 +21,7 @@ namespace {
 Slots FragmentWords(Emitter& e, size_t operand, int k_dim) {
   FunctionBuilder& f = e.function();
   llvm::IRBuilder<>& b = f.b();
-  const LayoutId layout = e.inst_layouts().operand[operand];
+  const LayoutId layout = e.OperandLayout(operand);
   const DType type = e.inst().operand[operand].type;
   Slots codes = e.TileOperand(operand);
   for (size_t slot = 0; slot < codes.size(); ++slot) {
@@ -72,7 +72,7 @@ class ScalarDot {
         layouts_(e.layouts()),
         f_(e.function()),
         b_(f_.b()),
-        c_layout_(e.inst_layouts().result[0]),
+        c_layout_(e.ResultLayout(0)),
         a_type_(e.inst().operand[0].type),
         b_type_(e.inst().operand[1].type),
         c_type_(e.inst().operand[2].type) {
@@ -128,7 +128,7 @@ class ScalarDot {
 
   // The elements of an operand with first <= k < first + slab: a [m, slab] row by row, b [slab, n].
   void PutSlab(size_t operand, const Slots& slots, llvm::Value* first) {
-    const LayoutId layout = emitter_.inst_layouts().operand[operand];
+    const LayoutId layout = emitter_.OperandLayout(operand);
     const DType type = operand == 0 ? a_type_ : b_type_;
     const int bytes = ContainerBytes(type);
     for (size_t i = 0; i < slots.size(); ++i) {
@@ -204,11 +204,10 @@ class ScalarDot {
 }  // namespace
 
 LOWER(Dot) {
-  const InstLayouts& layouts = e.inst_layouts();
   if (HasMma(e.inst().operand[0].type, e.inst().operand[1].type, e.inst().operand[2].type)) {
     const auto selection =
-        SelectMma(e.layouts()[layouts.operand[0]], e.layouts()[layouts.operand[1]],
-                  e.layouts()[layouts.operand[2]]);
+        SelectMma(e.layouts()[e.OperandLayout(0)], e.layouts()[e.OperandLayout(1)],
+                  e.layouts()[e.OperandLayout(2)]);
     if (selection) return TensorCoreDot(e, *selection);
   }
   return ScalarDot(e).Run();

@@ -23,8 +23,8 @@ class Reduction {
         layouts_(e.layouts()),
         exchange_(e.exchange()),
         axes_(e.inst().axes),
-        source_(e.inst_layouts().operand[0]),
-        result_(e.inst_layouts().result[0]) {}
+        source_(e.OperandLayout(0)),
+        result_(e.ResultLayout(0)) {}
 
   [[nodiscard]] LayoutId source() const { return source_; }
 

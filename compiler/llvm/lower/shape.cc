@@ -9,8 +9,8 @@ namespace {
 
 // The row-major number of each element stays.
 Status SameElements(Emitter& e) {
-  const LayoutId from = e.inst_layouts().operand[0];
-  const LayoutId to = e.inst_layouts().result[0];
+  const LayoutId from = e.OperandLayout(0);
+  const LayoutId to = e.ResultLayout(0);
   Slots slots = e.TileOperand(0);
   const auto moved = ReshapedLayout(e.layouts()[from], e.layouts()[to].shape());
   if (!moved || *moved != e.layouts()[to]) {
@@ -34,8 +34,8 @@ LOWER(Permute) {
 
 // The source has the layout of the result without the repeated axes.
 LOWER(Broadcast) {
-  const TileLayout& from = e.layouts()[e.inst_layouts().operand[0]];
-  const TileLayout& to = e.layouts()[e.inst_layouts().result[0]];
+  const TileLayout& from = e.layouts()[e.OperandLayout(0)];
+  const TileLayout& to = e.layouts()[e.ResultLayout(0)];
   const Slots source = e.TileOperand(0);
   std::map<Extents, size_t> slot_of;
   for (size_t slot = 0; slot < source.size(); ++slot) {
@@ -54,9 +54,8 @@ LOWER(Broadcast) {
 }
 
 LOWER(ConvertLayout) {
-  const InstLayouts& layouts = e.inst_layouts();
   e.SetResult(0, e.register_tiles().Convert(e.TileOperand(0), e.inst().operand[0].type,
-                                            layouts.operand[0], layouts.result[0]));
+                                            e.OperandLayout(0), e.ResultLayout(0)));
   return OkStatus();
 }
 

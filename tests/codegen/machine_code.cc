@@ -1,0 +1,39 @@
+#include "tests/codegen/machine_code.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "compiler/compile.h"
+#include "tests/harness/program.h"
+
+namespace tarsia::harness {
+
+size_t MachineCode::InLoop(compiler::SassClass sass_class) const {
+  return compiler::CountClasses(sass.MainLoop())[static_cast<size_t>(sass_class)];
+}
+
+int64_t MachineCode::OpcodesInLoop(std::string_view prefix) const {
+  const auto loop = sass.MainLoop();
+  return std::count_if(loop.begin(), loop.end(), [&](const compiler::SassInstruction& i) {
+    return i.opcode.starts_with(prefix);
+  });
+}
+
+MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& constants,
+                          compiler::Target target) {
+  const Made made = MakeProgram(source, "", constants);
+  EXPECT_TRUE(made.program) << made.error;
+  if (!made.program) return {};
+  const auto kernel = compiler::Compile(*made.program, target);
+  EXPECT_TRUE(kernel.ok());
+  if (!kernel.ok()) return {};
+  const auto assembled = compiler::Assemble(kernel->ptx, target);
+  EXPECT_TRUE(assembled.ok());
+  if (!assembled.ok()) return {};
+  auto sass = compiler::Disassemble(assembled->cubin);
+  EXPECT_TRUE(sass.ok());
+  if (!sass.ok()) return {};
+  return {std::move(sass->front()), assembled->kernels[0]};
+}
+
+}  // namespace tarsia::harness

@@ -1,0 +1,47 @@
+// The machine code of kernels, for tests that count it. Needs the pinned ptxas and nvdisasm.
+#ifndef TARSIA_TESTS_CODEGEN_MACHINE_CODE_H_
+#define TARSIA_TESTS_CODEGEN_MACHINE_CODE_H_
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/sass.h"
+#include "compiler/assemble/tools.h"
+#include "compiler/target.h"
+#include "isa/specialise.h"
+#include "support/diagnostic.h"
+
+namespace tarsia::harness {
+
+struct MachineCode {
+  compiler::SassKernel sass;
+  compiler::KernelResources resources;
+
+  [[nodiscard]] size_t InLoop(compiler::SassClass sass_class) const;
+  [[nodiscard]] int64_t OpcodesInLoop(std::string_view prefix) const;
+};
+
+// Of the only kernel of a source; empty, and the test fails, if there is none.
+MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& constants,
+                          compiler::Target target);
+
+// A test that is skipped where a tool is missing.
+template <typename Parameter>
+class MachineCodeTest : public testing::TestWithParam<Parameter> {
+ protected:
+  void SetUp() override {
+    for (const auto tool : {compiler::Tool::kPtxas, compiler::Tool::kNvdisasm}) {
+      const auto found = compiler::FindTool(tool);
+      if (!found.ok()) GTEST_SKIP() << found.error().message;
+    }
+  }
+};
+
+}  // namespace tarsia::harness
+
+#endif  // TARSIA_TESTS_CODEGEN_MACHINE_CODE_H_
