@@ -189,4 +189,7 @@ Cost LoneCodesCost(int64_t slots) { return 2 * slots; }
 
 Cost MmaCost(int64_t count) { return count * kMma; }
 
+// A register of a warp is a line.
+Cost SpillCost(int64_t registers) { return registers * 2 * (1 + kLine); }
+
 }  // namespace tarsia::compiler

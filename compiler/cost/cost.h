@@ -58,6 +58,8 @@ Cost ReductionCost(const TileLayout& source, std::span<const int64_t> axes, int6
 Cost LoneCodesCost(int64_t slots);
 // So many tensor-core instructions of a warp.
 Cost MmaCost(int64_t count);
+// Keeping so many registers of each thread in local memory meanwhile: one store and one load.
+Cost SpillCost(int64_t registers);
 
 }  // namespace tarsia::compiler
 

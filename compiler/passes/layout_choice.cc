@@ -1,9 +1,12 @@
 #include "compiler/passes/layout_choice.h"
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
+#include "compiler/passes/live_words.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
@@ -17,6 +20,9 @@ using tile::Operation;
 constexpr size_t kMostEntries = 1 << 14;
 // More than any kernel costs.
 constexpr Cost kForbidden = Cost{1} << 50;
+// The registers of a thread that the tiles of a `dot` and those around it can take: of 255 (PTX
+// ISA, since compute capability 5.0), what addresses, counters and loads in flight leave.
+constexpr int64_t kTileRegisters = 224;
 
 LayoutNumber NumberAt(const DotWay& way, Port port) {
   if (port == Port::Operand(0)) return way.a;
@@ -84,9 +90,24 @@ class Pricing {
   }
 
   // By a thread itself: an operand from shared memory for each row and column, and the products.
-  [[nodiscard]] Cost DotCost(const LayoutOp& op, const DotWay& way) const {
-    if (way.mma != 0) return MmaCost(way.mma);
+  [[nodiscard]] Cost DotCost(const LayoutOp& op, const DotWay& way) {
+    if (way.mma != 0) return MmaCost(way.mma) + SpillCost(MissingRegisters(op, way));
     return 2 * table_[way.c].slots() * op.rule.operand[0]->shape[1];
+  }
+
+  // Operands that are made in the loop of the `dot` are read as they are needed; others stay in
+  // registers all the time.
+  [[nodiscard]] int64_t MissingRegisters(const LayoutOp& op, const DotWay& way) {
+    if (!live_) live_.emplace(form_, graph_.warps);
+    const auto [known, is_new] = across_.try_emplace(op.op, 0);
+    if (is_new) known->second = live_->Across(op.op);
+    int64_t words = known->second + WordsOf(table_[way.c].slots(), DTypeOf(op.anchor));
+    for (size_t i = 0; i < 2; ++i) {
+      const uint32_t tile = graph_.of_value[form_.ops[op.op].operand[i].value];
+      if (graph_.variables[tile].turns >= op.turns) continue;
+      words += WordsOf(table_[NumberAt(way, Port::Operand(i))].slots(), DTypeOf(tile));
+    }
+    return std::max<int64_t>(0, words - kTileRegisters);
   }
 
   // ---- conversions -------------------------------------------------------------------------
@@ -151,6 +172,8 @@ class Pricing {
   LayoutTable& table_;
   const AccessedMemories memories_;
   PairwiseProblem problem_;
+  std::optional<LiveWords> live_;         // made when it is first wanted
+  std::map<tile::OpId, int64_t> across_;  // what it says of each `dot`
   std::map<std::tuple<LayoutNumber, LayoutNumber, int>, Cost> conversions_;
 };
 

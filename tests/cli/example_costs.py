@@ -28,6 +28,7 @@ CASES = [
     ("softmax", ["--arg", "rows=16"]),
     ("gemm", ["--set", "M=128", "--set", "N=256", "--set", "K=128"]),
     ("attention", ["--set", "D=64", "--set", "LENGTH=128", "--arg", "heads=2"]),
+    ("attention", ["--set", "D=128", "--set", "LENGTH=128", "--arg", "heads=2"]),
 ]
 TARGETS = ["sm_80", "sm_90a"]
 WAVEFRONTS = 1.05  # of the ideal

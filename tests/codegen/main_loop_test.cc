@@ -182,17 +182,22 @@ TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
-// 64 rows and 64 keys of 64 by 4 warps. Keys and values pass through shared memory once, in
-// accesses of 16 bytes; the probabilities stay in registers.
+// 64 rows and 64 keys of D by 4 warps. Keys and values pass through shared memory once, in accesses
+// of 16 bytes; the probabilities stay in registers.
 TEST_P(MainLoopOn, OfAttentionKeepsProbabilitiesInRegisters) {
-  const MachineCode code = CodeOf("attention.tsa", {{"D", "64"}, {"LENGTH", "4096"}}, GetParam());
-  EXPECT_EQ(code.InLoop(SassClass::kTensor), 64U);
-  EXPECT_EQ(code.OpcodesInLoop("STS.128"), 8);
-  EXPECT_EQ(code.InLoop(SassClass::kStoreShared), 8U);
-  EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), 32) << "4 matrices each";
-  EXPECT_EQ(code.InLoop(SassClass::kLoadShared), 32U);
-  EXPECT_LE(code.OpcodesInLoop("BAR"), 4);
-  EXPECT_EQ(code.resources.spill_store_bytes, 0);
+  for (const int d : {64, 128}) {
+    SCOPED_TRACE(d);
+    const MachineCode code =
+        CodeOf("attention.tsa", {{"D", std::to_string(d)}, {"LENGTH", "4096"}}, GetParam());
+    const int tiles = 2 * 64 * d;  // elements of the keys and of the values
+    EXPECT_EQ(code.InLoop(SassClass::kTensor), static_cast<size_t>(64 * tiles / (16 * 8 * 16) / 4));
+    EXPECT_EQ(code.OpcodesInLoop("STS.128"), tiles / 128 / 8) << "8 elements a thread";
+    EXPECT_EQ(code.InLoop(SassClass::kStoreShared), static_cast<size_t>(tiles / 128 / 8));
+    EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), tiles / 64 / 4) << "4 matrices each";
+    EXPECT_EQ(code.InLoop(SassClass::kLoadShared), static_cast<size_t>(tiles / 64 / 4));
+    EXPECT_LE(code.OpcodesInLoop("BAR"), 4);
+    EXPECT_EQ(code.resources.spill_store_bytes, 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, MainLoopOn, testing::ValuesIn(kTargets),
