@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "compiler/select/access.h"
+#include "compiler/select/matrices.h"
 #include "compiler/select/scratch.h"
 #include "layout/access.h"
 #include "support/align.h"
@@ -57,6 +59,17 @@ std::vector<uint64_t> WarpAddresses(const TileLayout& layout, std::span<const in
   return out;
 }
 
+// The same where all places are known.
+std::vector<uint64_t> WarpPlaces(const TileLayout& layout, const StridedBytes& places) {
+  std::vector<uint64_t> out;
+  const int64_t lanes = std::min<int64_t>(kWarpThreads, layout.threads());
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    const int64_t byte = places.Swizzled(places.Of(layout.ThreadOffset(lane)));
+    out.push_back(static_cast<uint64_t>(byte));
+  }
+  return out;
+}
+
 // The lines that the first warp touches, at `unit` bytes from each address.
 int64_t LinesOf(const std::vector<uint64_t>& addresses, int unit) {
   std::set<uint64_t> lines;
@@ -97,13 +110,24 @@ Cost PackedCost(const AccessedMemory& memory, int64_t turns) {
   return turns * (accesses + words * 4 * kSector);
 }
 
+// By `ldmatrix`, which takes each row as one access; empty: it cannot.
+std::optional<Cost> MatrixCost(const AccessedMemory& memory, const TileLayout& layout) {
+  const int64_t row = kWidestAccess * 8 / memory.type.bits;
+  if (!memory.is_load || !memory.places || WidestRun(memory) % row != 0) return std::nullopt;
+  const auto loads = FindMatrixLoads(layout, memory.fast, memory.type.bits / 8);
+  if (!loads) return std::nullopt;
+  const int64_t wavefronts = WavefrontsOf(WarpPlaces(loads->rows, *memory.places), kWidestAccess);
+  return layout.slots() / (int64_t{2} * loads->count) * (1 + kWavefront * wavefronts);
+}
+
 // The accesses of a tile, without what takes its elements out of registers.
 Cost AccessesCost(const AccessedMemory& memory, const TileLayout& layout, int64_t vector) {
   const int bits = memory.type.bits;
   std::vector<int64_t> strides;
   for (size_t d = 0; d < memory.strides.size(); ++d) strides.push_back(StrideOf(memory, d));
   const int unit = UnitOfBits(vector * bits);
-  const std::vector<uint64_t> addresses = WarpAddresses(layout, strides, bits);
+  const std::vector<uint64_t> addresses =
+      memory.places ? WarpPlaces(layout, *memory.places) : WarpAddresses(layout, strides, bits);
   const Cost moved = memory.space == Space::kShared ? kWavefront * WavefrontsOf(addresses, unit)
                                                     : kLine * LinesOf(addresses, unit);
   const bool known = std::find(memory.strides.begin(), memory.strides.end(),
@@ -123,8 +147,9 @@ int64_t WidestRun(const AccessedMemory& memory) {
   int64_t all = memory.begins.empty() ? 0 : memory.begins[fast];
   all = std::gcd(all, memory.extents.empty() ? 1 : memory.extents[fast]);
   for (size_t d = 0; d < memory.strides.size(); ++d) {
-    if (d != fast)
-      all = std::gcd(all, memory.strides[d] == AccessedMemory::kFar ? 1 : memory.strides[d]);
+    if (d == fast) continue;
+    const bool far = memory.strides[d] == AccessedMemory::kFar;
+    all = std::gcd(all, far ? memory.stride_divisors[d] : memory.strides[d]);
   }
   return all == 0 ? int64_t{1} << 40 : all & -all;  // the power of two in it
 }
@@ -144,6 +169,7 @@ Cost AccessCost(const AccessedMemory& memory, const TileLayout& layout) {
     if (!LoadsPackedWords(memory, layout)) return slots * kLonePackedCode;
     return PackedCost(memory, slots / memory.packed->slots());
   }
+  if (const auto matrices = MatrixCost(memory, layout)) return *matrices;
   const int bits = memory.type.bits;
   const int64_t vector = VectorOf(memory, layout);
   const Cost accesses = AccessesCost(memory, layout, vector);

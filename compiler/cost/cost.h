@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "compiler/select/parted_offset.h"
 #include "compiler/tile_layout.h"
 #include "dtypes/dtype.h"
 #include "isa/instruction.h"
@@ -29,10 +30,14 @@ struct AccessedMemory {
   std::optional<RegLayout> packed;
   BitLayoutFamily packed_bits;
   int64_t packed_words = 0;
-  // Otherwise, by dimension: elements between neighbours, or kFar where that is not known; and
-  // which dimension has stride 1, if any.
+  // Otherwise, by dimension: elements between neighbours, or kFar where that is not known, and then
+  // a number that divides it; and which dimension has stride 1, if any.
   std::vector<int64_t> strides;
+  std::vector<int64_t> stride_divisors;
   int fast = -1;
+  // Of shared memory, for elements of whole bytes: where each one lies.
+  std::optional<StridedBytes> places;
+  bool is_load = false;
   // By dimension: a number that divides the index of the first element; 0: that index is 0. Empty:
   // it is 0 in each.
   std::vector<int64_t> begins;

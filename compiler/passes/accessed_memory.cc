@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "layout/checked.h"
 #include "support/extents.h"
@@ -15,28 +16,39 @@ using tile::Operation;
 // Deeper expressions have divisor 1.
 constexpr int kMostDepth = 16;
 
-// The strides of a tile in memory, from the fastest dimension on.
-void SetStrides(AccessedMemory& memory, const std::vector<int64_t>& shape, bool by_column) {
-  const size_t rank = shape.size();
-  memory.strides.assign(rank, AccessedMemory::kFar);
-  int64_t stride = 1;
-  for (size_t i = 0; i < rank; ++i) {
-    const size_t d = by_column ? i : rank - 1 - i;
-    if (i == 0) memory.fast = static_cast<int>(d);
-    memory.strides[d] = stride;
-    if (shape[d] < 0) return;
-    stride *= shape[d];
-  }
-}
-
 void SetModes(AccessedMemory& memory, const MemLayout& layout) {
-  memory.strides.assign(Size(layout.rank()), AccessedMemory::kFar);
+  const auto rank = Size(layout.rank());
+  memory.strides.assign(rank, AccessedMemory::kFar);
+  memory.stride_divisors.assign(rank, 1);
   for (int d = layout.rank() - 1; d >= 0; --d) {
     const auto& modes = layout.modes(d);
     if (modes.empty()) continue;
     if (modes.size() == 1) memory.strides[Size(d)] = modes[0].stride;
-    if (modes.back().stride == 1 && memory.fast < 0) memory.fast = d;
+    int64_t& divisor = memory.stride_divisors[Size(d)];
+    divisor = 0;
+    for (const MemLayout::Mode& mode : modes) divisor = std::gcd(divisor, mode.stride);
+    if (modes.back().stride != 1 || memory.fast >= 0) continue;
+    memory.fast = d;
+    // A run ends with the inner mode.
+    if (modes.size() > 1) {
+      int64_t& extent = memory.extents[Size(d)];
+      extent = std::gcd(extent, modes.back().extent);
+    }
   }
+}
+
+// Of a whole tile in shared memory.
+std::optional<StridedBytes> PlacesOf(const ConcreteType& type) {
+  if (type.space != Space::kShared || type.dtype.bits % 8 != 0) return std::nullopt;
+  const auto layout = Apply(type.mem_layout, type.shape, type.dtype);
+  if (!layout.ok() || layout->IsPacked()) return std::nullopt;
+  StridedBytes out;
+  out.swizzles = layout->swizzles();
+  for (int d = 0; d < layout->rank(); ++d) {
+    out.dims.push_back(layout->modes(d));
+    for (MemLayout::Mode& mode : out.dims.back()) mode.stride *= type.dtype.bits / 8;
+  }
+  return out;
 }
 
 }  // namespace
@@ -58,12 +70,14 @@ AccessedMemory AccessedMemories::Of(const Operation& op) const {
   const ConcreteType& type = form_.TypeOf(value);
   out.space = type.space;
   out.type = type.dtype;
+  out.places = PlacesOf(type);
+  out.is_load = !op.row().WritesMemory();
   switch (type.mem_layout.kind) {
     case MemLayoutFamily::Kind::kRowMajor:
-      SetStrides(out, type.shape, false);
+      SetStrides(type, false, out);
       break;
     case MemLayoutFamily::Kind::kColumnMajor:
-      SetStrides(out, type.shape, true);
+      SetStrides(type, true, out);
       break;
     case MemLayoutFamily::Kind::kPacked: {
       out.packed = type.mem_layout.tile;
@@ -86,6 +100,30 @@ AccessedMemory AccessedMemories::Of(const Operation& op) const {
   return out;
 }
 
+// From the fastest dimension on.
+void AccessedMemories::SetStrides(const ConcreteType& type, bool by_column,
+                                  AccessedMemory& memory) const {
+  const size_t rank = type.shape.size();
+  memory.strides.assign(rank, AccessedMemory::kFar);
+  memory.stride_divisors.assign(rank, 1);
+  int64_t stride = 1;
+  bool known = true;
+  for (size_t i = 0; i < rank; ++i) {
+    const size_t d = by_column ? i : rank - 1 - i;
+    if (i == 0) memory.fast = static_cast<int>(d);
+    if (known) memory.strides[d] = stride;
+    memory.stride_divisors[d] = stride;
+    known = known && type.shape[d] >= 0;
+    stride = CheckedMul(stride, ExtentDivisor(type, d)).value_or(1);
+  }
+}
+
+// Of a constant extent the extent itself.
+int64_t AccessedMemories::ExtentDivisor(const ConcreteType& type, size_t dim) const {
+  if (type.shape[dim] >= 0) return type.shape[dim];
+  return dim < type.shape_exprs.size() ? DivisorOf(type.shape_exprs[dim]) : 1;
+}
+
 void AccessedMemories::AddIndices(ExprId indices, AccessedMemory& memory) const {
   const auto list = form_.pool.children(indices);
   for (size_t d = 0; d < memory.begins.size(); ++d) {
@@ -97,9 +135,7 @@ void AccessedMemories::AddIndices(ExprId indices, AccessedMemory& memory) const 
 
 void AccessedMemories::AddExtents(const ConcreteType& type, AccessedMemory& memory) const {
   for (size_t d = 0; d < memory.extents.size(); ++d) {
-    int64_t extent = type.shape[d];
-    if (extent < 0) extent = d < type.shape_exprs.size() ? DivisorOf(type.shape_exprs[d]) : 1;
-    memory.extents[d] = std::gcd(memory.extents[d], extent);
+    memory.extents[d] = std::gcd(memory.extents[d], ExtentDivisor(type, d));
   }
 }
 

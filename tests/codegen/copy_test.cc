@@ -49,5 +49,30 @@ INSTANTIATE_TEST_SUITE_P(Types, Copies,
                                                                  AllDTypes().end())),
                          [](const auto& of) { return std::string(DTypeName(of.param.type)); });
 
+// The stride between heads is a multiple of 64 elements, whatever the length is.
+class CopyOf : public MachineCodeTest<int> {};
+
+TEST_P(CopyOf, HeadsOfARuntimeLengthIsAccessesOf16Bytes) {
+  const MachineCode code = MachineCodeOf(SourceFile("heads.tsa", R"(
+kernel heads(%x: ptr<f16>, %y: ptr<f16>, %heads: i32, %length: i32)
+  assume %length % 64 == 0
+  grid (ceildiv(%length, 64), %heads)
+{
+  %i = block.x
+  %h = block.y
+  %gx = view %x : global<f16>[%heads, %length, 64]
+  %gy = view %y : global<f16>[%heads, %length, 64]
+  %t = load %gx[%h, %i * 64, 0] : [1, 64, 64]
+  store %gy[%h, %i * 64, 0], %t
+}
+)"),
+                                         {}, compiler::Target::kSm80);
+  EXPECT_EQ(code.sass.CountOpcode("LDG.E.128"), 4U) << "32 elements a thread";
+  EXPECT_EQ(code.sass.CountOpcode("STG.E.128"), 4U);
+  EXPECT_EQ(code.sass.CountOpcode("LDG") + code.sass.CountOpcode("STG"), 8U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Once, CopyOf, testing::Values(0));
+
 }  // namespace
 }  // namespace tarsia::harness

@@ -182,6 +182,47 @@ TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
+// The same through swizzled tiles that the text allocates: no address but the first is computed.
+constexpr char kStagedGemm[] = R"(kernel gemm(%a: ptr<f16>, %b: ptr<f16>, %y: ptr<f16>)
+  grid (32, 32)
+  warps 4
+{
+  %bx = block.x
+  %by = block.y
+  %ga = view %a : global<f16>[4096, 4096]
+  %gb = view %b : global<f16>[4096, 4096]
+  %gy = view %y : global<f16>[4096, 4096]
+  %acc = fill 0.0 : reg<f32>[128, 128]
+  %sa = alloc.shared : shared<f16>[128, 64] swizzle(row_major, 4, 3, 3)
+  %sb = alloc.shared : shared<f16>[64, 128] swizzle(row_major, 4, 3, 4)
+  for %t = 0 to 64 {
+    %ta = load %ga[%bx * 128, %t * 64] : [128, 64]
+    %tb = load %gb[%t * 64, %by * 128] : [64, 128]
+    sync
+    store %sa[0, 0], %ta
+    store %sb[0, 0], %tb
+    sync
+    %fa = load %sa[0, 0] : [128, 64]
+    %fb = load %sb[0, 0] : [64, 128]
+    %acc = dot %fa, %fb, %acc
+  }
+  %out = cast %acc : f16
+  store %gy[%bx * 128, %by * 128], %out
+}
+)";
+
+TEST_P(MainLoopOn, OfAStagedGemmNeeds0_8OthersForEachTensorInstruction) {
+  const MachineCode code = MachineCodeOf(SourceFile("gemm.tsa", kStagedGemm), {}, GetParam());
+  const auto tensor = static_cast<double>(code.InLoop(SassClass::kTensor));
+  EXPECT_EQ(tensor, 128);
+  EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()) - tensor, 0.8 * tensor);
+  EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), 32) << "4 matrices each";
+  EXPECT_EQ(code.OpcodesInLoop("LDS."), 0) << "every fragment comes by ldmatrix";
+  EXPECT_EQ(code.OpcodesInLoop("STS.128"), 16);
+  EXPECT_EQ(code.OpcodesInLoop("BAR"), 2);
+  EXPECT_EQ(code.resources.spill_store_bytes, 0);
+}
+
 // 64 rows and 64 keys of D by 4 warps. Keys and values pass through shared memory once, in accesses
 // of 16 bytes; the probabilities stay in registers.
 TEST_P(MainLoopOn, OfAttentionKeepsProbabilitiesInRegisters) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/select/access.h"
 #include "layout/packed_words.h"
 #include "support/extents.h"
 
@@ -16,12 +17,14 @@ AccessEmitter::AccessEmitter(FunctionBuilder& function, Memory& memory, Layouts&
       window_(std::move(window)),
       tile_(window_.memory),
       width_(WidthOf(window_)),
+      layouts_(layouts),
       addresses_(function, layouts, window_) {
   if (tile_.form == MemoryTile::Form::kPacked) outer_ = OuterLayout(window_);
 }
 
 Slots AccessEmitter::Load(CachePolicy cache) {
   if (tile_.form == MemoryTile::Form::kPacked) return LoadPacked();
+  if (const auto matrices = FindMatrices()) return ReadMatrices(*matrices);
   if (width_.unit != 0) {
     const bool strong = tile_.type.IsSubByte() && tile_.written;
     return LoadVectors(strong ? CachePolicy::kStrong : cache);
@@ -63,6 +66,37 @@ std::optional<BitLayoutFamily> AccessEmitter::OrderOfWords() const {
   if (packed.tile.slots() * tile_.bits() % 32 != 0 || !outer_) return std::nullopt;
   if (!PackedTilesAreWhole(window_)) return std::nullopt;
   return BitLayoutFamily{packed.bits.order(), {}, {}, packed.bits.compute()};
+}
+
+// ---- matrices ----------------------------------------------------------------------------------
+
+std::optional<MatrixLoads> AccessEmitter::FindMatrices() const {
+  if (tile_.space != Space::kShared || window_.axis >= 0) return std::nullopt;
+  const int fast = ContiguousDim(tile_);
+  for (int d = 0; d < tile_.rank(); ++d) {
+    if (fast < 0 || !window_.IsInside(d)) return std::nullopt;
+  }
+  std::optional<MatrixLoads> loads = FindMatrixLoads(window_.tile, fast, tile_.bits() / 8);
+  if (!loads) return std::nullopt;
+  // Each row is one aligned access.
+  TileWindow rows{tile_, kNoLayout, loads->rows, window_.root};
+  if (WidthOf(rows).unit != kWidestAccess) return std::nullopt;
+  return loads;
+}
+
+Slots AccessEmitter::ReadMatrices(const MatrixLoads& loads) {
+  const LayoutId layout = layouts_.Add(loads.rows);
+  const TileWindow window{tile_, layout, layouts_[layout], window_.root};
+  TileAddresses rows(f_, layouts_, window);
+  Slots out;
+  for (int64_t slot = 0; slot < window_.tile.slots(); slot += int64_t{2} * loads.count) {
+    const Address address = rows.PlaceOf(slot / (int64_t{2} * loads.count) * 8).byte;
+    for (llvm::Value* word : memory_.LoadMatrices(address, loads.count, loads.transposed)) {
+      out.push_back(FromCode(b_, CodeInRun(b_, {word}, 32, 0, 16), tile_.type));
+      out.push_back(FromCode(b_, CodeInRun(b_, {word}, 32, 16, 16), tile_.type));
+    }
+  }
+  return out;
 }
 
 // ---- vectors -----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include "compiler/llvm/code/bit_merger.h"
 #include "compiler/llvm/code/packed_map.h"
 #include "compiler/llvm/code/tile_addresses.h"
+#include "compiler/select/matrices.h"
 #include "layout/bit_layout.h"
 
 namespace tarsia::compiler {
@@ -40,6 +41,9 @@ class AccessEmitter {
 
  private:
   [[nodiscard]] std::optional<BitLayoutFamily> OrderOfWords() const;
+  // By `ldmatrix`, where the tile consists of fragments whose rows lie in shared memory.
+  [[nodiscard]] std::optional<MatrixLoads> FindMatrices() const;
+  Slots ReadMatrices(const MatrixLoads& loads);
   // Elements of whole bytes, and vectors of codes that fill bytes.
   [[nodiscard]] int WordBytes() const { return std::min(width_.unit, 4); }
   Slots ReadVectors(CachePolicy cache);
@@ -65,6 +69,7 @@ class AccessEmitter {
   const TileWindow window_;
   const MemoryTile& tile_;  // in memory
   const AccessWidth width_;
+  Layouts& layouts_;
   TileAddresses addresses_;
   std::optional<RegLayout> outer_;  // of packed tiles that are read whole
 };

@@ -1,10 +1,59 @@
 #include "compiler/llvm/code/tile_addresses.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "support/extents.h"
 
 namespace tarsia::compiler {
+
+namespace {
+
+// If all strides are known.
+std::optional<StridedBytes> StridesOf(const MemoryTile& memory) {
+  if (memory.form == MemoryTile::Form::kPacked || memory.bits() % 8 != 0) return std::nullopt;
+  StridedBytes out;
+  out.swizzles = memory.swizzles;
+  for (int d = 0; d < memory.rank(); ++d) {
+    const IndexValue& stride = memory.dims[Size(d)].stride;
+    if (memory.form == MemoryTile::Form::kModes) {
+      out.dims.push_back(memory.layout->modes(d));
+    } else if (stride.facts.IsExact()) {
+      out.dims.push_back({{1, stride.facts.lo}});
+    } else {
+      return std::nullopt;
+    }
+    for (MemLayout::Mode& mode : out.dims.back()) mode.stride *= memory.bits() / 8;
+  }
+  return out;
+}
+
+// Whether what the window's first element adds to an offset stays apart from the rest.
+bool BeginsApart(const TileWindow& window, const StridedBytes& memory) {
+  for (int d = 0; d < window.memory.rank(); ++d) {
+    const Facts& root = window.root[Size(d)].facts;
+    if (root == Facts::Exactly(0)) continue;
+    const int64_t inner = memory.Inner(d);
+    const int64_t block = memory.Along(d, inner);  // bytes
+    const int64_t blocks = block == 0 ? 1 : memory.Period() / std::gcd(memory.Period(), block);
+    if (!root.IsMultipleOf(static_cast<uint64_t>(inner * blocks))) return false;
+  }
+  return true;
+}
+
+// Nothing where the sum of strides does as well, or where offsets do not come apart.
+std::optional<StridedBytes> PartedOffsets(const TileWindow& window) {
+  const MemoryTile& memory = window.memory;
+  const bool plain = memory.form == MemoryTile::Form::kAffine && memory.swizzles.empty();
+  if (plain || window.axis >= 0 || window.tile.empty()) return std::nullopt;
+  std::optional<StridedBytes> out = StridesOf(memory);
+  if (!out || !BeginsApart(window, *out) || !OffsetsArePartedIn(*out, window.tile.reg())) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace
 
 TileAddresses::TileAddresses(FunctionBuilder& function, Layouts& layouts, const TileWindow& window)
     : f_(function),
@@ -12,7 +61,9 @@ TileAddresses::TileAddresses(FunctionBuilder& function, Layouts& layouts, const 
       layouts_(layouts),
       window_(window),
       memory_(window.memory),
-      of_thread_(window.memory.dims.size()) {}
+      of_thread_(window.memory.dims.size()) {
+  if (ConstantsMayFollow()) parted_ = PartedOffsets(window);
+}
 
 // ---- indices and masks -------------------------------------------------------------------------
 
@@ -103,10 +154,10 @@ llvm::Value* TileAddresses::LinearOffset(int64_t slot, int64_t* constant) {
   return out;
 }
 
-llvm::Value* TileAddresses::ModesOffset(int64_t slot) {
+llvm::Value* TileAddresses::ModesOffset(const Slots& indices) {
   llvm::Value* out = f_.Int64(0);
   for (int d = 0; d < memory_.rank(); ++d) {
-    llvm::Value* index = RootIndex(slot, d);
+    llvm::Value* index = indices[Size(d)];
     const auto& modes = memory_.layout->modes(d);
     for (auto mode = modes.rbegin(); mode != modes.rend(); ++mode) {
       llvm::Value* extent = f_.Int64(mode->extent);
@@ -148,10 +199,47 @@ Address TileAddresses::AddressOf(llvm::Value* byte, int64_t constant) {
   return {AddressOf(byte).base, constant};
 }
 
+// The offset in bytes of the element at these indices, before swizzles.
+llvm::Value* TileAddresses::BytesAt(const Slots& indices) {
+  llvm::Value* out = f_.Int64(0);
+  if (memory_.form == MemoryTile::Form::kModes) {
+    out = ModesOffset(indices);
+  } else {
+    for (size_t d = 0; d < indices.size(); ++d) {
+      out = b_.CreateAdd(out, b_.CreateMul(indices[d], memory_.dims[d].stride.value));
+    }
+  }
+  return b_.CreateMul(out, f_.Int64(memory_.bits() / 8));
+}
+
+Address TileAddresses::PartedAddress(const StridedBytes& memory, int64_t slot) {
+  if (first_ == nullptr) {
+    Slots root, thread;
+    for (int d = 0; d < memory_.rank(); ++d) {
+      root.push_back(window_.root[Size(d)].value);
+      thread.push_back(b_.CreateZExt(layouts_.ThreadIndex(window_.layout, d), f_.I(64)));
+    }
+    first_ = AddressOf(BytesAt(root)).base;
+    thread_ = Swizzled(BytesAt(thread));
+    if (memory_.space == Space::kShared) thread_ = b_.CreateTrunc(thread_, f_.I(32));
+  }
+  const int64_t bytes = memory.Of(window_.tile.SlotOffset(slot));
+  const int64_t within = memory.swizzles.empty() ? 0 : bytes % memory.Period();
+  const int64_t toggled = memory.Swizzled(within);
+  llvm::Value*& address = parted_addresses_[toggled];
+  if (address == nullptr) {
+    auto* const constant =
+        llvm::ConstantInt::get(thread_->getType(), static_cast<uint64_t>(toggled));
+    address = b_.CreateAdd(first_, b_.CreateXor(thread_, constant));
+  }
+  return {address, bytes - within};
+}
+
 TileAddresses::Place TileAddresses::PlaceOf(int64_t slot) {
+  if (parted_) return {PartedAddress(*parted_, slot), {}, nullptr};
   int64_t constant = 0;
-  llvm::Value* offset =
-      memory_.form == MemoryTile::Form::kAffine ? LinearOffset(slot, &constant) : ModesOffset(slot);
+  llvm::Value* offset = memory_.form == MemoryTile::Form::kAffine ? LinearOffset(slot, &constant)
+                                                                  : ModesOffset(RootIndices(slot));
   if (memory_.bits() % 8 == 0) return PlaceOfBytes(offset, constant);
   llvm::Value* bit =
       b_.CreateMul(b_.CreateAdd(offset, f_.Int64(constant)), f_.Int64(memory_.bits()));

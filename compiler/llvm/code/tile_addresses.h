@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "compiler/llvm/code/access_width.h"
 #include "compiler/llvm/code/layouts.h"
 #include "compiler/llvm/code/memory.h"
+#include "compiler/select/parted_offset.h"
 
 namespace tarsia::compiler {
 
@@ -46,11 +48,13 @@ class TileAddresses {
   Coordinate CoordinateOf(int64_t slot, int dim);
   llvm::Value* RootIndex(int64_t slot, int dim);
   llvm::Value* LinearOffset(int64_t slot, int64_t* constant);
-  llvm::Value* ModesOffset(int64_t slot);
+  llvm::Value* ModesOffset(const Slots& indices);
+  llvm::Value* BytesAt(const Slots& indices);
   llvm::Value* Swizzled(llvm::Value* byte);
   [[nodiscard]] bool ConstantsMayFollow() const;
   Address AddressOf(llvm::Value* byte, int64_t constant);
   Place PlaceOfBytes(llvm::Value* offset, int64_t constant);
+  Address PartedAddress(const StridedBytes& memory, int64_t slot);
 
   FunctionBuilder& f_;
   llvm::IRBuilder<>& b_;
@@ -64,6 +68,12 @@ class TileAddresses {
   Slots of_thread_;
   llvm::Value* linear_ = nullptr;
   llvm::Value* address_ = nullptr;
+  // Where offsets come apart (select/parted_offset.h): of the window's first element the address;
+  // of the thread's part the swizzled offset; their sums by what is exclusive-ored to the latter.
+  std::optional<StridedBytes> parted_;
+  llvm::Value* first_ = nullptr;
+  llvm::Value* thread_ = nullptr;
+  std::map<int64_t, llvm::Value*> parted_addresses_;
 };
 
 }  // namespace tarsia::compiler
