@@ -24,6 +24,7 @@ Result<Program> LastProgram(const Program& program, Target target,
                             const std::vector<std::string>& without, StepTimer& timer,
                             std::vector<CompileStep>& steps) {
   PassOptions options;
+  options.target = target;
   options.without = without;
   options.after = [&](const Pass& pass, const tile::Form& /*form*/) {
     timer.Done(pass.name, steps);

@@ -16,7 +16,7 @@
 namespace tarsia::compiler {
 namespace {
 
-void Nothing(tile::Form& /*form*/) {}
+void Nothing(tile::Form& /*form*/, Target /*target*/) {}
 
 constexpr Pass kPasses[] = {
     {"build", false, "a program", "the tile form of the same program", &Nothing},
@@ -86,7 +86,7 @@ tile::Form RunPasses(const Program& program, const PassOptions& options) {
     const bool left_out = std::find(options.without.begin(), options.without.end(), pass.name) !=
                           options.without.end();
     if (!left_out) {
-      pass.run(form);
+      pass.run(form, options.target);
       Verify(pass, form, program);
       if (options.after) options.after(pass, form);
     }

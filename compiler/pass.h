@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/target.h"
 #include "compiler/tile/form.h"
 #include "isa/program.h"
 #include "isa/specialise.h"
@@ -22,7 +23,7 @@ struct Pass {
   bool optional = false;      // it only makes code faster, and may be left out
   std::string_view needs;     // what must hold before
   std::string_view promises;  // what holds afterwards
-  void (*run)(tile::Form& form) = nullptr;
+  void (*run)(tile::Form& form, Target target) = nullptr;
   // The first exception to what it promises, for tests; null: its text is all there is.
   std::string (*fault)(const tile::Form& form) = nullptr;
 };
@@ -38,6 +39,7 @@ Result<const Pass*> FindPass(std::string_view name);
 Status CheckOptional(const std::vector<std::string>& names);
 
 struct PassOptions {
+  Target target = Target::kSm80;     // whose instructions the passes choose between
   std::vector<std::string> without;  // names of passes to leave out
   std::string_view last;             // stop after this pass; empty: run all
   std::string_view until;            // stop before this pass

@@ -1,11 +1,9 @@
 #include "compiler/tile_layout.h"
-#include "layout/text/fragments.h"
 #include "support/align.h"
 #include "support/extents.h"
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 #include <utility>
 
 namespace tarsia::compiler {
@@ -25,32 +23,6 @@ int64_t VectorOf(int64_t extent, int64_t limit) {
   int64_t v = 1;
   while (v * 2 <= limit && extent % (v * 2) == 0) v *= 2;
   return v;
-}
-
-Result<RegLayout> WarpGrid(int64_t rows, int64_t columns, int64_t row_warps, int64_t column_warps) {
-  // Warps along rows outermost; those of a missing dimension replicate.
-  const Extents shape = {rows, columns};
-  const Extents modes = {rows, columns};
-  Extents spatial;
-  spatial.push_back(rows > 1 || row_warps == 1 ? 0 : ~row_warps);
-  spatial.push_back(columns > 1 || column_warps == 1 ? 1 : ~column_warps);
-  Extents local;
-  if (spatial[0] != 0) local.push_back(0);
-  if (spatial[1] != 1) local.push_back(1);
-  return RegLayout::Make(shape, modes, spatial, local);
-}
-
-// Of mma.sync.m16n8k16 with operands of 16 bits.
-const RegLayout& Fragment(std::string_view operand) {
-  return *FindFragment("mma.m16n8k16.f16." + std::string(operand));
-}
-
-Result<RegLayout> Tiled(const RegLayout& warps, int64_t rows, int64_t columns,
-                        const RegLayout& fragment) {
-  const Extents turns = {rows, columns};
-  TARSIA_TRY(const RegLayout local, RegLayout::Local(turns));
-  TARSIA_TRY(const RegLayout outer, Product(warps, local));
-  return Product(outer, fragment);
 }
 
 Extents WithoutAxes(const Extents& shape, std::span<const int64_t> axes, bool keepdims) {
@@ -130,41 +102,6 @@ Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t 
   }
   TARSIA_TRY(RegLayout reg, RegLayout::Make(padded, modes, spatial, local));
   return TileLayout::Padded(std::move(reg), shape);
-}
-
-Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t warps) {
-  const int64_t rows = std::max<int64_t>(1, CeilDiv(m, 16));
-  const int64_t columns = std::max<int64_t>(1, CeilDiv(n, 8));
-  // The fewest instructions, then the fewest fragments to load.
-  int64_t along_m = 1;
-  std::pair<int64_t, int64_t> best{INT64_MAX, INT64_MAX};
-  for (int64_t w = 1; w <= warps; ++w) {
-    if (warps % w != 0) continue;
-    const int64_t turns_m = CeilDiv(rows, w);
-    const int64_t turns_n = CeilDiv(columns, warps / w);
-    const std::pair<int64_t, int64_t> cost{turns_m * turns_n, 2 * turns_m + turns_n};
-    if (cost >= best) continue;
-    best = cost;
-    along_m = w;
-  }
-  return LayoutsOfMma(m, n, k, along_m, warps / along_m);
-}
-
-Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t along_m, int64_t along_n) {
-  MmaLayouts out;
-  out.m = CeilDiv(std::max<int64_t>(1, CeilDiv(m, 16)), along_m);
-  out.n = CeilDiv(std::max<int64_t>(1, CeilDiv(n, 8)), along_n);
-  out.k = std::max<int64_t>(1, CeilDiv(k, 16));
-  TARSIA_TRY(const RegLayout warps_a, WarpGrid(along_m, 1, along_m, along_n));
-  TARSIA_TRY(const RegLayout warps_b, WarpGrid(1, along_n, along_m, along_n));
-  TARSIA_TRY(const RegLayout warps_c, WarpGrid(along_m, along_n, along_m, along_n));
-  TARSIA_TRY(RegLayout a, Tiled(warps_a, out.m, out.k, Fragment("a")));
-  TARSIA_TRY(RegLayout b, Tiled(warps_b, out.k, out.n, Fragment("b")));
-  TARSIA_TRY(RegLayout c, Tiled(warps_c, out.m, out.n, Fragment("c")));
-  out.a = TileLayout::Padded(std::move(a), {m, k});
-  out.b = TileLayout::Padded(std::move(b), {k, n});
-  out.c = TileLayout::Padded(std::move(c), {m, n});
-  return out;
 }
 
 Result<TileLayout> ReducedLayout(const TileLayout& source, std::span<const int64_t> axes,

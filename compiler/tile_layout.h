@@ -63,16 +63,6 @@ std::string ToString(const TileLayout& layout);
 // hold replicas.
 Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t vector, int fast);
 
-// Fragments of m16n8k16 tiled over the warps, for c [m, n] += a [m, k] * b [k, n].
-struct MmaLayouts {
-  TileLayout a, b, c;
-  int64_t m = 1, n = 1, k = 1;  // instructions per warp along each
-};
-// With the split of the warps that issues the fewest instructions.
-Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t warps);
-// With so many warps along m and along n.
-Result<MmaLayouts> LayoutsOfMma(int64_t m, int64_t n, int64_t k, int64_t along_m, int64_t along_n);
-
 // ---- the layout that a result has without moving data, from that of a source -----------------
 
 // After a reduction (reduced axes stay with extent 1 if `keepdims`): replicas in the threads along

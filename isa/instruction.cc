@@ -332,7 +332,7 @@ bool Contains(TypeClass types, DType t) {
     case TypeClass::kLowPrecisionType:
       return t.bits <= 8 && (t.IsInteger() || t.IsFloat());
     case TypeClass::kDotType:
-      return IsWideFloat(t) || t.IsComplex() || t == kI8 || t == kU8 ||
+      return IsWideFloat(t) || t == kTF32 || t.IsComplex() || t == kI8 || t == kU8 ||
              (t.IsFloat() && t.bits == 8 && (t.exponent == 4 || t.exponent == 5));
     case TypeClass::kAccumulatorType:
       return t == kF32 || t == kF64 || t == kI32 || t == kC64;
@@ -369,7 +369,7 @@ std::string_view Describe(TypeClass types) {
     case TypeClass::kLowPrecisionType:
       return "an integer or float type of at most 8 bits";
     case TypeClass::kDotType:
-      return "a type of dot (f16, bf16, f32, f64, f8e4m3*, f8e5m2*, i8, u8, c32, c64)";
+      return "a type of dot (f16, bf16, tf32, f32, f64, f8e4m3*, f8e5m2*, i8, u8, c32, c64)";
     case TypeClass::kAccumulatorType:
       return "an accumulator type (f32, f64, i32, c64)";
   }

@@ -95,7 +95,7 @@ enum class TypeClass : uint8_t {
   kAtomicIntType,     // i/u 32, 64
   kRandomType,        // u32
   kLowPrecisionType,  // integers and floats of at most 8 bits
-  kDotType,           // f16, bf16, f32, f64, 8-bit floats of dot, i8, u8, c32, c64
+  kDotType,           // f16, bf16, tf32, f32, f64, 8-bit floats of dot, i8, u8, c32, c64
   kAccumulatorType,   // f32, f64, i32, c64
 };
 bool Contains(TypeClass types, DType type);

@@ -68,6 +68,7 @@ int TextAfterPass(const tarsia_module* module, const PassRequest& request, std::
   const auto program = Specialise(module->valid, kernel, bindings, limits, diagnostics);
   if (!program) return Refuse(*module, diagnostics);
   compiler::PassOptions options;
+  options.target = *target;
   options.without = request.without;
   options.last = request.last;
   options.after = [&](const compiler::Pass& pass, const compiler::tile::Form& /*form*/) {

@@ -26,9 +26,6 @@ constexpr Cost kWavefront = kSchedulers;
 constexpr Cost kSector = 1;
 constexpr Cost kLine = kSchedulers;
 constexpr uint64_t kLineBytes = 128;
-// m16n8k16: 2,048 of the 1,024 products a cycle of a multiprocessor of compute capability 8.0, by
-// one of four schedulers.
-constexpr Cost kMma = 8;
 // A barrier costs little to issue, but all warps wait for the slowest one.
 constexpr Cost kBarrier = 40;
 // The address of an access, and its mask where there is one.
@@ -213,7 +210,9 @@ Cost ReductionCost(const TileLayout& source, std::span<const int64_t> axes, int6
 
 Cost LoneCodesCost(int64_t slots) { return 2 * slots; }
 
-Cost MmaCost(int64_t count) { return count * kMma; }
+Cost MmaCost(const MmaForm& form, int64_t count) {
+  return count * kSchedulers * form.MultiplyAdds() / form.rate;
+}
 
 // A register of a warp is a line.
 Cost SpillCost(int64_t registers) { return registers * 2 * (1 + kLine); }

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "compiler/select/mma.h"
 #include "compiler/select/parted_offset.h"
 #include "compiler/tile_layout.h"
 #include "dtypes/dtype.h"
@@ -61,8 +62,8 @@ Cost ElementwiseCost(Opcode opcode, DType type, const TileLayout& layout);
 Cost ReductionCost(const TileLayout& source, std::span<const int64_t> axes, int64_t result_slots);
 // What it costs more to read codes one by one than as the words in which they were loaded.
 Cost LoneCodesCost(int64_t slots);
-// So many tensor-core instructions of a warp.
-Cost MmaCost(int64_t count);
+// So many products of fragments on tensor cores.
+Cost MmaCost(const MmaForm& form, int64_t count);
 // Keeping so many registers of each thread in local memory meanwhile: one store and one load.
 Cost SpillCost(int64_t registers);
 

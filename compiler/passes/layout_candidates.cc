@@ -25,7 +25,8 @@ constexpr int64_t kTurned[] = {1, 0};
 
 class Search {
  public:
-  Search(const Form& form, const LayoutGraph& graph) : form_(form), graph_(graph), memories_(form) {
+  Search(const Form& form, const LayoutGraph& graph, Target target)
+      : form_(form), graph_(graph), target_(target), memories_(form) {
     out_.of.resize(graph.variables.size());
     out_.ways.resize(graph.variables.size());
     spread_.resize(graph.ties.size() + graph.carries.size());
@@ -57,6 +58,9 @@ class Search {
     return graph_.of_value[form_.ops[op.op].results[0]];
   }
   [[nodiscard]] int64_t threads() const { return graph_.warps * 32; }
+  static DotTypes TypesOf(const LayoutOp& op) {
+    return {op.rule.operand[0]->dtype, op.rule.operand[1]->dtype, op.rule.operand[2]->dtype};
+  }
 
   // ---- lists -------------------------------------------------------------------------------
 
@@ -143,44 +147,49 @@ class Search {
   // ---- tensor cores ------------------------------------------------------------------------
 
   void AddWay(uint32_t dot, const TileLayout& a, const TileLayout& b, const TileLayout& c,
-              int64_t mma) {
+              Cost tensor) {
     if (std::max({a.slots(), b.slots(), c.slots()}) > kMostFragmentSlots) return;
     DotWay way;
     way.a = out_.table.Add(a);
     way.b = out_.table.Add(b);
     way.c = out_.table.Add(c);
-    way.mma = mma;
+    way.tensor = tensor;
     for (const DotWay& known : out_.ways[dot]) {
       if (known.a == way.a && known.b == way.b && known.c == way.c) return;
     }
     out_.ways[dot].push_back(way);
   }
 
-  [[nodiscard]] bool UsesMma(const LayoutOp& op) const {
-    const RuleOp& rule = op.rule;
-    return op.rule.opcode == Opcode::kDot &&
-           HasMma(rule.operand[0]->dtype, rule.operand[1]->dtype, rule.operand[2]->dtype);
-  }
-
   // All splits of the warps over rows and columns, plain and transposed.
   void AddWays(const LayoutOp& op) {
-    if (!UsesMma(op)) return;
-    const std::vector<int64_t>& a = op.rule.operand[0]->shape;
-    const int64_t n = op.rule.operand[1]->shape[1];
+    if (op.rule.opcode != Opcode::kDot) return;
+    const DotTypes types = TypesOf(op);
     for (int64_t along = graph_.warps; along >= 1; --along) {
       if (graph_.warps % along != 0) continue;
-      const int64_t others = graph_.warps / along;
-      if (auto plain = LayoutsOfMma(a[0], n, a[1], along, others); plain.ok()) {
-        AddWay(op.anchor, plain->a, plain->b, plain->c, plain->m * plain->n * plain->k);
+      for (const MmaForm* form : MmaFormsOf(types, target_)) AddPlainWay(op, *form, along);
+      for (const MmaForm* form : MmaFormsOf({types.b, types.a, types.c}, target_)) {
+        AddTurnedWay(op, *form, along);
       }
-      auto turned = LayoutsOfMma(n, a[0], a[1], along, others);
-      if (!turned.ok()) continue;
-      auto left = PermutedLayout(turned->b, kTurned);
-      auto right = PermutedLayout(turned->a, kTurned);
-      auto sum = PermutedLayout(turned->c, kTurned);
-      if (!left.ok() || !right.ok() || !sum.ok()) continue;
-      AddWay(op.anchor, *left, *right, *sum, turned->m * turned->n * turned->k);
     }
+  }
+
+  void AddPlainWay(const LayoutOp& op, const MmaForm& form, int64_t along) {
+    const std::vector<int64_t>& a = op.rule.operand[0]->shape;
+    const int64_t n = op.rule.operand[1]->shape[1];
+    const auto plain = LayoutsOfMma(form, a[0], n, a[1], along, graph_.warps / along);
+    if (plain.ok()) AddWay(op.anchor, plain->a, plain->b, plain->c, MmaCost(form, plain->steps));
+  }
+
+  void AddTurnedWay(const LayoutOp& op, const MmaForm& form, int64_t along) {
+    const std::vector<int64_t>& a = op.rule.operand[0]->shape;
+    const int64_t n = op.rule.operand[1]->shape[1];
+    const auto turned = LayoutsOfMma(form, n, a[0], a[1], along, graph_.warps / along);
+    if (!turned.ok()) return;
+    auto left = PermutedLayout(turned->b, kTurned);
+    auto right = PermutedLayout(turned->a, kTurned);
+    auto sum = PermutedLayout(turned->c, kTurned);
+    if (!left.ok() || !right.ok() || !sum.ok()) return;
+    AddWay(op.anchor, *left, *right, *sum, MmaCost(form, turned->steps));
   }
 
   // Layouts of a tile that come from elsewhere and may be fragments in another order.
@@ -196,7 +205,7 @@ class Search {
 
   // Ways in which some tiles have layouts that come from elsewhere.
   void AddWaysOfOthers(const LayoutOp& op) {
-    if (!UsesMma(op)) return;
+    if (out_.ways[op.anchor].empty()) return;
     const std::vector<LayoutNumber> a = Others(TileAt(op, 0));
     const std::vector<LayoutNumber> b = Others(TileAt(op, 1));
     std::vector<LayoutNumber> c = Others(TileAt(op, 2));
@@ -221,10 +230,12 @@ class Search {
     for (const DotWay& known : out_.ways[op.anchor]) {
       if (known.a == a && known.b == b && known.c == c) return;
     }
-    const auto selection = SelectMma(out_.table[a], out_.table[b], out_.table[c]);
+    const auto selection =
+        SelectMma(TypesOf(op), target_, out_.table[a], out_.table[b], out_.table[c]);
     if (!selection) return;
     AddWay(op.anchor, TileLayout(out_.table[a]), TileLayout(out_.table[b]),
-           TileLayout(out_.table[c]), static_cast<int64_t>(selection->steps.size()));
+           TileLayout(out_.table[c]),
+           MmaCost(*selection->form, static_cast<int64_t>(selection->steps.size())));
   }
 
   // Where tensor cores cannot: each thread computes its elements of the result, in any layout.
@@ -306,6 +317,7 @@ class Search {
 
   const Form& form_;
   const LayoutGraph& graph_;
+  const Target target_;
   const AccessedMemories memories_;
   LayoutCandidates out_;
   std::vector<Done> spread_;  // by tie, then by carry
@@ -320,8 +332,8 @@ LayoutNumber LayoutTable::Add(TileLayout layout) {
   return static_cast<LayoutNumber>(layouts_.size() - 1);
 }
 
-LayoutCandidates FindLayoutCandidates(const Form& form, const LayoutGraph& graph) {
-  return Search(form, graph).Run();
+LayoutCandidates FindLayoutCandidates(const Form& form, const LayoutGraph& graph, Target target) {
+  return Search(form, graph, target).Run();
 }
 
 }  // namespace tarsia::compiler

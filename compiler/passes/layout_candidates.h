@@ -10,6 +10,7 @@
 #include "compiler/cost/cost.h"
 #include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/layout_graph.h"
+#include "compiler/target.h"
 
 namespace tarsia::compiler {
 
@@ -50,7 +51,7 @@ struct DotWay {
   LayoutNumber a = tile::kNone;
   LayoutNumber b = tile::kNone;
   LayoutNumber c = 0;  // also of the result
-  int64_t mma = 0;     // tensor-core instructions of a warp; 0: each thread computes its elements
+  Cost tensor = 0;     // of tensor cores; 0: each thread computes its elements
 };
 
 struct LayoutCandidates {
@@ -59,7 +60,8 @@ struct LayoutCandidates {
   std::vector<std::vector<DotWay>> ways;         // by variable: of a `dot`
 };
 
-LayoutCandidates FindLayoutCandidates(const tile::Form& form, const LayoutGraph& graph);
+LayoutCandidates FindLayoutCandidates(const tile::Form& form, const LayoutGraph& graph,
+                                      Target target);
 
 }  // namespace tarsia::compiler
 

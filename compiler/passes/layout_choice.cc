@@ -91,7 +91,7 @@ class Pricing {
 
   // By a thread itself: an operand from shared memory for each row and column, and the products.
   [[nodiscard]] Cost DotCost(const LayoutOp& op, const DotWay& way) {
-    if (way.mma != 0) return MmaCost(way.mma) + SpillCost(MissingRegisters(op, way));
+    if (way.tensor != 0) return way.tensor + SpillCost(MissingRegisters(op, way));
     return 2 * table_[way.c].slots() * op.rule.operand[0]->shape[1];
   }
 
@@ -179,9 +179,9 @@ class Pricing {
 
 }  // namespace
 
-LayoutChoice ChooseLayouts(const Form& form, const LayoutGraph& graph) {
+LayoutChoice ChooseLayouts(const Form& form, const LayoutGraph& graph, Target target) {
   LayoutChoice out;
-  out.candidates = FindLayoutCandidates(form, graph);
+  out.candidates = FindLayoutCandidates(form, graph, target);
   out.problem = Pricing(form, graph, out.candidates).Run();
   PairwiseChoice best = Minimise(out.problem, kMostEntries);
   out.chosen = std::move(best.chosen);

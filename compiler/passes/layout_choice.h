@@ -28,7 +28,7 @@ struct LayoutChoice {
   }
 };
 
-LayoutChoice ChooseLayouts(const tile::Form& form, const LayoutGraph& graph);
+LayoutChoice ChooseLayouts(const tile::Form& form, const LayoutGraph& graph, Target target);
 
 // The least cost of the kernel if a variable does not have its layout; empty if it has no other
 // candidate.

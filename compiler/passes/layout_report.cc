@@ -18,8 +18,8 @@ using tile::ValueId;
 
 class Report {
  public:
-  explicit Report(const Form& form)
-      : form_(form), graph_(MakeLayoutGraph(form)), choice_(ChooseLayouts(form, graph_)) {}
+  Report(const Form& form, Target target)
+      : form_(form), graph_(MakeLayoutGraph(form)), choice_(ChooseLayouts(form, graph_, target)) {}
 
   std::string Run() {
     out_ = fmt::format("kernel {}: {} issue slots of a warp depend on layouts\n", KernelName(),
@@ -117,6 +117,6 @@ class Report {
 
 }  // namespace
 
-std::string LayoutReport(const Form& form) { return Report(form).Run(); }
+std::string LayoutReport(const Form& form, Target target) { return Report(form, target).Run(); }
 
 }  // namespace tarsia::compiler

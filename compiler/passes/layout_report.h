@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "compiler/target.h"
 #include "compiler/tile/form.h"
 
 namespace tarsia::compiler {
@@ -11,7 +12,7 @@ namespace tarsia::compiler {
 // For each register tile of a form before the pass: its layout, who asked for it, and what the
 // kernel would cost more with the best other one; and each conversion. Costs are in issue slots of
 // a warp (compiler/cost/cost.h).
-std::string LayoutReport(const tile::Form& form);
+std::string LayoutReport(const tile::Form& form, Target target);
 
 }  // namespace tarsia::compiler
 

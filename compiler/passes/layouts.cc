@@ -24,10 +24,10 @@ std::optional<TileLayout> AnchorLayout(const tile::Form& form, const LayoutGraph
 
 }  // namespace
 
-void AssignLayouts(tile::Form& form) {
+void AssignLayouts(tile::Form& form, Target target) {
   const LayoutGraph graph = MakeLayoutGraph(form);
   if (graph.variables.empty()) return;
-  const LayoutChoice choice = ChooseLayouts(form, graph);
+  const LayoutChoice choice = ChooseLayouts(form, graph, target);
   WriteLayouts(graph, choice, form);
 }
 

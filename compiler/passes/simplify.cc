@@ -260,7 +260,7 @@ class Removal {
 
 }  // namespace
 
-void Simplify(Form& form) {
+void Simplify(Form& form, Target /*target*/) {
   Substitution(form).Run();
   Hoisting(form).Run();
   Removal(form).Run();

@@ -2,14 +2,16 @@
 #ifndef TARSIA_COMPILER_PASSES_SIMPLIFY_H_
 #define TARSIA_COMPILER_PASSES_SIMPLIFY_H_
 
+#include "compiler/target.h"
 #include "compiler/tile/form.h"
 
 namespace tarsia::compiler {
 
 // Replaces copies, repeated operations on the same operands, and constants in indices, bounds and
 // conditions; moves operations that do not change within a loop in front of it; removes results
-// that nothing uses. Leaves accesses to memory and operations with effects as they are.
-void Simplify(tile::Form& form);
+// that nothing uses. Leaves accesses to memory and operations with effects as they are. The same
+// for all targets.
+void Simplify(tile::Form& form, Target target);
 
 }  // namespace tarsia::compiler
 

@@ -9,17 +9,20 @@
 namespace tarsia::compiler {
 namespace {
 
-constexpr int64_t kExtent = 8;  // rows and columns of a matrix
+constexpr int64_t kMatrixRows = 8;  // of a matrix
+constexpr int64_t kRowThreads = 4;  // that share a row
 constexpr int64_t kMostMatrices = 4;
 
 using Digit = RegLayout::Digit;
 using Digits = RegLayout::Digits;
 
-// Thread t of a warp has the elements (t / 4, 2 * (t % 4)) and the next one, or their transposes.
-std::optional<RegLayout> OneMatrix(bool swapped) {
-  constexpr std::array<int64_t, 2> kThreads{8, 4}, kSlots{1, 2}, kSwapped{1, 0};
-  const auto threads = RegLayout::Spatial(kThreads);
-  const auto slots = RegLayout::Local(kSlots);
+// Thread t of a warp has the elements (t / 4, elements * (t % 4)) and those after it in the row; or
+// their transposes.
+std::optional<RegLayout> OneMatrix(int64_t elements, bool swapped) {
+  constexpr std::array<int64_t, 2> kGrid{kMatrixRows, kRowThreads}, kSwapped{1, 0};
+  const std::array<int64_t, 2> own{1, elements};
+  const auto threads = RegLayout::Spatial(kGrid);
+  const auto slots = RegLayout::Local(own);
   if (!threads.ok() || !slots.ok()) return std::nullopt;
   const auto matrix = Product(*threads, *slots);
   if (!matrix.ok()) return std::nullopt;
@@ -46,36 +49,51 @@ Digits TakeMatrices(Digits& local, int& count) {
   return out;
 }
 
-void AddScaled(const Digits& from, Digits& to) {
-  for (const Digit& digit : from) to.push_back({digit.dim, digit.extent, digit.stride * kExtent});
+// Digits of matrices as digits of elements.
+void AddScaled(const Digits& from, const Extents& matrix, Digits& to) {
+  for (const Digit& digit : from) {
+    const int64_t scale = digit.dim < 0 ? 1 : matrix[Size(digit.dim)];
+    to.push_back({digit.dim, digit.extent, digit.stride * scale});
+  }
+}
+
+// Where the rows lie; `outer` says where the matrices do. Sets the number of matrices.
+std::optional<TileLayout> RowsOf(const TileLayout& tile, const RegLayout& outer,
+                                 const Extents& matrix, int fast, int& count) {
+  Digits local = outer.local();
+  const Digits matrices = TakeMatrices(local, count);
+  Digits spatial, slots;
+  AddScaled(outer.spatial(), matrix, spatial);
+  if (count < kMostMatrices) {
+    spatial.push_back({RegLayout::kReplication, kMostMatrices / count, 0});
+  }
+  AddScaled(matrices, matrix, spatial);
+  spatial.push_back({1 - fast, kMatrixRows, 1});
+  AddScaled(local, matrix, slots);
+  slots.push_back({fast, matrix[Size(fast)], 1});
+  auto rows = RegLayout::FromDigits(tile.shape(), spatial, slots);
+  if (!rows.ok()) return std::nullopt;
+  return TileLayout::Exact(*std::move(rows));
 }
 
 }  // namespace
 
 std::optional<MatrixLoads> FindMatrixLoads(const TileLayout& tile, int fast, int bytes) {
-  if (bytes != 2 || tile.rank() != 2 || tile.padded() || tile.empty()) return std::nullopt;
+  const bool fits = bytes == 1 || bytes == 2 || bytes == 4;
+  if (!fits || tile.rank() != 2 || tile.padded() || tile.empty()) return std::nullopt;
   MatrixLoads out;
+  out.elements = 4 / bytes;
   for (const bool swapped : {false, true}) {
-    const auto matrix = OneMatrix(swapped);
+    const auto matrix = OneMatrix(out.elements, swapped);
     if (!matrix) return std::nullopt;
     const auto outer = Divide(tile.reg(), *matrix);
     if (!outer.ok()) continue;
-    const int pairs = swapped ? 0 : 1;  // the dimension of the two elements of a thread
-    out.transposed = pairs != fast;
-    Digits local = outer->local();
-    const Digits matrices = TakeMatrices(local, out.count);
-    Digits spatial, slots;
-    AddScaled(outer->spatial(), spatial);
-    if (out.count < kMostMatrices) {
-      spatial.push_back({RegLayout::kReplication, kMostMatrices / out.count, 0});
-    }
-    AddScaled(matrices, spatial);
-    spatial.push_back({1 - fast, kExtent, 1});
-    AddScaled(local, slots);
-    slots.push_back({fast, kExtent, 1});
-    auto rows = RegLayout::FromDigits(tile.shape(), spatial, slots);
-    if (!rows.ok()) return std::nullopt;
-    out.rows = TileLayout::Exact(*std::move(rows));
+    const int together = swapped ? 0 : 1;  // the dimension of the elements of a thread
+    out.transposed = together != fast;
+    if (out.transposed && bytes != 2) continue;
+    auto rows = RowsOf(tile, *outer, matrix->shape(), fast, out.count);
+    if (!rows) return std::nullopt;
+    out.rows = *std::move(rows);
     return out;
   }
   return std::nullopt;

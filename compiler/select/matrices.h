@@ -1,6 +1,7 @@
-// Which tiles `ldmatrix` reads from shared memory. It loads 8x8 matrices of 16-bit elements, whose
-// rows of 16 bytes lie anywhere; each thread of a warp gives the address of a row, and gets two
-// elements of each matrix (PTX ISA, warp-level matrix load instruction).
+// Which tiles `ldmatrix` reads from shared memory. It loads matrices of 8 rows of 16 bytes, which
+// lie anywhere; each thread of a warp gives the address of a row, and gets 4 bytes of each matrix
+// (PTX ISA, warp-level matrix load instruction): two elements of 16 bits, in rows or in columns; or
+// four of 8 bits or one of 32, in rows.
 #ifndef TARSIA_COMPILER_SELECT_MATRICES_H_
 #define TARSIA_COMPILER_SELECT_MATRICES_H_
 
@@ -14,13 +15,17 @@ namespace tarsia::compiler {
 struct MatrixLoads {
   bool transposed = false;  // the rows in memory are the columns of the fragments
   int count = 1;            // matrices of an instruction: 1, 2 or 4
-  // The rows of instruction i: each thread holds one, in slots 8 * i to 8 * i + 7.
+  int64_t elements = 2;     // that a thread gets of a matrix
+  // The rows of instruction i: each thread holds one, in slots RowElements() * i and those after
+  // it.
   TileLayout rows;
+
+  [[nodiscard]] int64_t RowElements() const { return 4 * elements; }
 };
 
 // How a tile of elements of `bytes` bytes is loaded from shared memory where those along `fast`
-// follow each other. Instruction i, matrix j has the slots 2 * (i * count + j) and the next one.
-// Empty: `ldmatrix` cannot.
+// follow each other. Instruction i, matrix j has the slots elements * (i * count + j) and those
+// after. Empty: `ldmatrix` cannot.
 std::optional<MatrixLoads> FindMatrixLoads(const TileLayout& tile, int fast, int bytes);
 
 }  // namespace tarsia::compiler

@@ -1,14 +1,56 @@
 #include "compiler/select/mma.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "layout/text/fragments.h"
+#include "support/align.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
 namespace {
+
+constexpr int kNewest = std::numeric_limits<int>::max();
+
+constexpr MmaForm kForms[] = {
+#define MMA_FORM(a, b, c, fragments, instruction, sum, product, since, until, rate) \
+  {{a, b, c}, fragments, instruction, sum, MmaProduct::product, since, until, rate},
+#include "compiler/select/mma_forms.def"
+#undef MMA_FORM
+};
+
+const RegLayout& Fragment(const MmaForm& form, std::string_view operand) {
+  return *FindFragment("mma." + std::string(form.fragments) + std::string(operand));
+}
+
+// ---- the tiles of a warp -----------------------------------------------------------------------
+
+// Warps along rows outermost; those of a missing dimension replicate.
+Result<RegLayout> WarpGrid(int64_t rows, int64_t columns, int64_t row_warps, int64_t column_warps) {
+  const Extents shape = {rows, columns};
+  const Extents modes = {rows, columns};
+  Extents spatial;
+  spatial.push_back(rows > 1 || row_warps == 1 ? 0 : ~row_warps);
+  spatial.push_back(columns > 1 || column_warps == 1 ? 1 : ~column_warps);
+  Extents local;
+  if (spatial[0] != 0) local.push_back(0);
+  if (spatial[1] != 1) local.push_back(1);
+  return RegLayout::Make(shape, modes, spatial, local);
+}
+
+Result<RegLayout> Tiled(const RegLayout& warps, int64_t rows, int64_t columns,
+                        const RegLayout& fragment) {
+  const Extents turns = {rows, columns};
+  TARSIA_TRY(const RegLayout local, RegLayout::Local(turns));
+  TARSIA_TRY(const RegLayout outer, Product(warps, local));
+  return Product(outer, fragment);
+}
+
+// ---- the layouts of a `dot` --------------------------------------------------------------------
 
 constexpr int64_t kSwapped[] = {1, 0};
 
@@ -23,10 +65,10 @@ struct Fragments {
   }
 };
 
-std::optional<Fragments> Split(const RegLayout& layout, bool swaps, std::string_view name) {
+std::optional<Fragments> Split(const RegLayout& layout, bool swaps, const RegLayout& fragment) {
   Result<RegLayout> tile = swaps ? Permute(layout, kSwapped) : Result<RegLayout>(layout);
   if (!tile.ok()) return std::nullopt;
-  Result<RegLayout> outer = Divide(*tile, *FindFragment(name));
+  Result<RegLayout> outer = Divide(*tile, fragment);
   if (!outer.ok()) return std::nullopt;
   Fragments out;
   out.outer = *std::move(outer);
@@ -43,6 +85,7 @@ std::optional<Fragments> Split(const RegLayout& layout, bool swaps, std::string_
 }
 
 struct Operands {
+  const MmaForm* form = nullptr;
   Fragments left, right, sum;
 };
 
@@ -55,22 +98,23 @@ std::optional<MmaStep> StepOf(const Operands& o, int64_t sum, int64_t k) {
     const int64_t left = o.left.At(warp, at[0], k);
     const int64_t right = o.right.At(warp, k, at[1]);
     if (left < 0 || right < 0) return std::nullopt;
-    const MmaStep here = {left * 8, right * 4, sum * 4};
+    const MmaStep here = {left * o.form->a().slots(), right * o.form->b().slots(),
+                          sum * o.form->c().slots()};
     if (step && (step->left != here.left || step->right != here.right)) return std::nullopt;
     step = here;
   }
   return step;
 }
 
-std::optional<MmaSelection> Select(const TileLayout& a, const TileLayout& b, const TileLayout& c,
-                                   bool transposed) {
-  auto left = Split((transposed ? b : a).reg(), transposed, "mma.m16n8k16.f16.a");
+std::optional<MmaSelection> Select(const MmaForm& form, bool transposed, const TileLayout& a,
+                                   const TileLayout& b, const TileLayout& c) {
+  auto left = Split((transposed ? b : a).reg(), transposed, form.a());
   if (!left) return std::nullopt;
-  auto right = Split((transposed ? a : b).reg(), transposed, "mma.m16n8k16.f16.b");
+  auto right = Split((transposed ? a : b).reg(), transposed, form.b());
   if (!right) return std::nullopt;
-  auto sum = Split(c.reg(), transposed, "mma.m16n8k16.f16.c");
+  auto sum = Split(c.reg(), transposed, form.c());
   if (!sum) return std::nullopt;
-  const Operands o = {*std::move(left), *std::move(right), *std::move(sum)};
+  const Operands o = {&form, *std::move(left), *std::move(right), *std::move(sum)};
   const Extents& shape = o.sum.outer.shape();
   const int64_t depth = o.left.outer.shape()[1];
   if (o.left.outer.shape() != Extents{shape[0], depth} ||
@@ -80,6 +124,7 @@ std::optional<MmaSelection> Select(const TileLayout& a, const TileLayout& b, con
     return std::nullopt;
   }
   MmaSelection out;
+  out.form = &form;
   out.transposed = transposed;
   if (a.empty() || b.empty()) return out;
   for (int64_t k = 0; k < depth; ++k) {
@@ -94,12 +139,59 @@ std::optional<MmaSelection> Select(const TileLayout& a, const TileLayout& b, con
 
 }  // namespace
 
-bool HasMma(DType a, DType b, DType c) { return (a == kF16 || a == kBF16) && a == b && c == kF32; }
+const RegLayout& MmaForm::a() const { return Fragment(*this, ".a"); }
+const RegLayout& MmaForm::b() const { return Fragment(*this, ".b"); }
+const RegLayout& MmaForm::c() const { return Fragment(*this, ".c"); }
 
-std::optional<MmaSelection> SelectMma(const TileLayout& a, const TileLayout& b,
-                                      const TileLayout& c) {
-  auto out = Select(a, b, c, false);
-  return out ? out : Select(a, b, c, true);
+int64_t MmaForm::MultiplyAdds() const {
+  // A complex product is four real ones.
+  const int64_t real = product == MmaProduct::kComplex ? 4 : 1;
+  return c().shape()[0] * c().shape()[1] * a().shape()[1] * real;
+}
+
+std::span<const MmaForm> AllMmaForms() { return kForms; }
+
+std::vector<const MmaForm*> MmaFormsOf(const DotTypes& types, Target target) {
+  const int capability = Row(target).capability;
+  std::vector<const MmaForm*> out;
+  for (const MmaForm& form : kForms) {
+    if (form.types.a != types.a || form.types.b != types.b || form.types.c != types.c) continue;
+    if (form.since <= capability && capability <= form.until) out.push_back(&form);
+  }
+  return out;
+}
+
+std::optional<MmaSelection> SelectMma(const DotTypes& types, Target target, const TileLayout& a,
+                                      const TileLayout& b, const TileLayout& c) {
+  for (const MmaForm* form : MmaFormsOf(types, target)) {
+    if (auto out = Select(*form, false, a, b, c)) return out;
+  }
+  for (const MmaForm* form : MmaFormsOf({types.b, types.a, types.c}, target)) {
+    if (auto out = Select(*form, true, a, b, c)) return out;
+  }
+  return std::nullopt;
+}
+
+Result<MmaLayouts> LayoutsOfMma(const MmaForm& form, int64_t m, int64_t n, int64_t k,
+                                int64_t along_m, int64_t along_n) {
+  const auto turns = [](int64_t extent, int64_t unit, int64_t warps) {
+    return CeilDiv(std::max<int64_t>(1, CeilDiv(extent, unit)), warps);
+  };
+  const int64_t rows = turns(m, form.c().shape()[0], along_m);
+  const int64_t columns = turns(n, form.c().shape()[1], along_n);
+  const int64_t depth = turns(k, form.a().shape()[1], 1);
+  TARSIA_TRY(const RegLayout warps_a, WarpGrid(along_m, 1, along_m, along_n));
+  TARSIA_TRY(const RegLayout warps_b, WarpGrid(1, along_n, along_m, along_n));
+  TARSIA_TRY(const RegLayout warps_c, WarpGrid(along_m, along_n, along_m, along_n));
+  TARSIA_TRY(RegLayout a, Tiled(warps_a, rows, depth, form.a()));
+  TARSIA_TRY(RegLayout b, Tiled(warps_b, depth, columns, form.b()));
+  TARSIA_TRY(RegLayout c, Tiled(warps_c, rows, columns, form.c()));
+  MmaLayouts out;
+  out.a = TileLayout::Padded(std::move(a), {m, k});
+  out.b = TileLayout::Padded(std::move(b), {k, n});
+  out.c = TileLayout::Padded(std::move(c), {m, n});
+  out.steps = rows * columns * depth;
+  return out;
 }
 
 }  // namespace tarsia::compiler

@@ -1,36 +1,86 @@
-// Which tensor-core instructions compute a `dot`, by the layouts of its tiles.
+// Which tensor-core instructions compute a `dot`: by the types of its tiles and their layouts. The
+// forms are those of compiler/select/mma_forms.def.
 #ifndef TARSIA_COMPILER_SELECT_MMA_H_
 #define TARSIA_COMPILER_SELECT_MMA_H_
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <string_view>
 #include <vector>
 
+#include "compiler/target.h"
 #include "compiler/tile_layout.h"
 #include "dtypes/dtype.h"
+#include "layout/reg_layout.h"
+#include "support/result.h"
 
 namespace tarsia::compiler {
 
-// One m16n8k16 of each warp: the first slots of its fragments.
+// What the product of two elements takes.
+enum class MmaProduct : uint8_t {
+  kReal,  // one product of the instruction
+  // Elements are pairs of a real and an imaginary part, which are neighbours along the k of the
+  // instruction. It is used twice: for the real parts, and for the imaginary parts.
+  kComplex,
+};
+
+// The tiles of a `dot`: a [m, k], b [k, n], c [m, n] and the result.
+struct DotTypes {
+  DType a, b, c;
+};
+
+struct MmaForm {
+  DotTypes types;
+  std::string_view fragments;    // the names of the layouts, without .a, .b and .c
+  std::string_view instruction;  // PTX, after `mma.sync.aligned.`
+  DType sum;                     // of the instruction
+  MmaProduct product = MmaProduct::kReal;
+  int since = 0, until = 0;  // compute capabilities
+  int64_t rate = 1;          // multiply-adds of the instruction a cycle
+
+  // Layouts of elements of a warp: [m, k], [k, n] and [m, n].
+  [[nodiscard]] const RegLayout& a() const;
+  [[nodiscard]] const RegLayout& b() const;
+  [[nodiscard]] const RegLayout& c() const;
+  // Instructions for one product of fragments.
+  [[nodiscard]] int64_t parts() const { return product == MmaProduct::kComplex ? 2 : 1; }
+  // Multiply-adds of all of them.
+  [[nodiscard]] int64_t MultiplyAdds() const;
+};
+
+std::span<const MmaForm> AllMmaForms();
+// Those that tensor cores of the target have for these types; empty if they have none.
+std::vector<const MmaForm*> MmaFormsOf(const DotTypes& types, Target target);
+
+// One product of fragments in each warp: their first slots.
 struct MmaStep {
-  int64_t left = 0;   // of the operand with 16 rows: 8 slots
-  int64_t right = 0;  // of the operand with 8 columns: 4 slots
-  int64_t sum = 0;    // 4 slots
+  int64_t left = 0;  // of the operand with the rows of the instruction
+  int64_t right = 0;
+  int64_t sum = 0;
 };
 
 struct MmaSelection {
-  // c' = b' * a' is computed, where ' swaps rows and columns: `left` is b.
+  const MmaForm* form = nullptr;
+  // c' = b' * a' is computed, where ' swaps rows and columns: `left` is b, and the types of `form`
+  // are those of b, a and c.
   bool transposed = false;
   std::vector<MmaStep> steps;  // every product once, by ascending k
 };
 
-// Whether tensor cores multiply these element types.
-bool HasMma(DType a, DType b, DType c);
+// For tiles in these layouts: the first form that fits. Empty if they are no fragments, or if some
+// warp has not both operands of its part of c at the same slots as the other warps.
+std::optional<MmaSelection> SelectMma(const DotTypes& types, Target target, const TileLayout& a,
+                                      const TileLayout& b, const TileLayout& c);
 
-// For tiles a [m, k], b [k, n] and c [m, n] in these layouts. Empty if they are no fragments, or if
-// some warp has not both operands of its part of c at the same slots as the other warps.
-std::optional<MmaSelection> SelectMma(const TileLayout& a, const TileLayout& b,
-                                      const TileLayout& c);
+// Fragments tiled over the warps, for c [m, n] += a [m, k] * b [k, n].
+struct MmaLayouts {
+  TileLayout a, b, c;
+  int64_t steps = 1;  // of a warp
+};
+// With so many warps along m and along n.
+Result<MmaLayouts> LayoutsOfMma(const MmaForm& form, int64_t m, int64_t n, int64_t k,
+                                int64_t along_m, int64_t along_n);
 
 }  // namespace tarsia::compiler
 

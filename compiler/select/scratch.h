@@ -22,7 +22,7 @@ struct ScratchSide {
 
   // What a thread does for a tile.
   [[nodiscard]] int64_t Accesses(const TileLayout& tile) const {
-    return tile.slots() / (matrices ? int64_t{2} * matrices->count : run);
+    return tile.slots() / (matrices ? matrices->elements * matrices->count : run);
   }
 };
 

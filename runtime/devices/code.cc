@@ -53,13 +53,15 @@ Result<std::string> Code::LlvmIr() const {
 
 std::string Code::Layouts() const {
   compiler::PassOptions passes;
+  passes.target = target_;
   passes.without = options_.without;
   passes.until = "layouts";
-  return compiler::LayoutReport(compiler::RunPasses(program_, passes));
+  return compiler::LayoutReport(compiler::RunPasses(program_, passes), target_);
 }
 
 Result<Program> Code::Last() const {
   compiler::PassOptions passes;
+  passes.target = target_;
   passes.without = options_.without;
   return compiler::ProgramAfter(program_, passes, compiler::LimitsOf(target_));
 }

@@ -37,7 +37,7 @@ bits.
 | integers | results wrap; x / 0 is all ones, and the least value / -1 is itself; a shift by the width or more gives 0, or the sign for `shr` of a signed type |
 | floats | one rounding per operation, to nearest, ties to even; subnormals are honoured; a * b + c is contracted only in `fma` and in kernels with `fast`; if one operand of `min` or `max` is a NaN, they return the other one |
 | approximations | the column *error* below: the largest error in units in the last place; 0 is exact or correctly rounded |
-| accumulation | `dot` of f16, bf16, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` of f16 and bf16 accumulates in f32; the order of additions is free, everything else is not |
+| accumulation | `dot` of f16, bf16, tf32, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` of f16 and bf16 accumulates in f32; the order of additions is free, everything else is not |
 | bool | one byte in memory, 0 or 1 |
 )";
 

@@ -88,7 +88,7 @@ Slots Exchange::Planned(const Slots& slots, DType type, LayoutId from, LayoutId 
   f_.Barrier();
   PutRuns(codes, bytes, from, plan);
   f_.Barrier();
-  Slots out = plan.get.matrices ? GetMatrices(to, plan) : GetRuns(bytes, to, plan);
+  Slots out = plan.get.matrices ? GetMatrices(bytes, to, plan) : GetRuns(bytes, to, plan);
   for (llvm::Value*& code : out) code = FromCode(b_, code, type);
   return out;
 }
@@ -129,15 +129,16 @@ Slots Exchange::GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan) {
   return out;
 }
 
-Slots Exchange::GetMatrices(LayoutId layout, const ScratchPlan& plan) {
+Slots Exchange::GetMatrices(int bytes, LayoutId layout, const ScratchPlan& plan) {
   const MatrixLoads& loads = *plan.get.matrices;
   const LayoutId rows = layouts_.Add(plan.get_places);
+  const int64_t instructions = layouts_[layout].slots() / (loads.elements * loads.count);
+  const int bits = bytes * 8;
   Slots out;
-  for (int64_t slot = 0; slot < layouts_[layout].slots(); slot += int64_t{2} * loads.count) {
-    const Address address = PlaceOf(rows, slot / (int64_t{2} * loads.count) * 8, plan.order, 2);
+  for (int64_t i = 0; i < instructions; ++i) {
+    const Address address = PlaceOf(rows, i * loads.RowElements(), plan.order, bytes);
     for (llvm::Value* word : memory_.LoadMatrices(address, loads.count, loads.transposed)) {
-      out.push_back(CodeInRun(b_, {word}, 32, 0, 16));
-      out.push_back(CodeInRun(b_, {word}, 32, 16, 16));
+      for (int bit = 0; bit < 32; bit += bits) out.push_back(CodeInRun(b_, {word}, 32, bit, bits));
     }
   }
   return out;

@@ -44,7 +44,7 @@ class Exchange {
                 const ScratchPlan& plan);
   void PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan);
   Slots GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan);
-  Slots GetMatrices(LayoutId layout, const ScratchPlan& plan);
+  Slots GetMatrices(int bytes, LayoutId layout, const ScratchPlan& plan);
   // Of a slot, in scratch where elements of `bytes` bytes have this order.
   Address PlaceOf(LayoutId layout, int64_t slot, const ScratchOrder& order, int bytes);
 

@@ -1,10 +1,13 @@
 // The mma family: `dot` on tensor cores where the layouts are those of fragments. Everywhere else
 // each thread computes its own elements, and both operands pass through shared scratch in slabs
 // along k.
-#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/InlineAsm.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/lower/lower.h"
@@ -16,52 +19,153 @@ namespace {
 
 // ---- tensor cores ------------------------------------------------------------------------------
 
-// The 32-bit registers of fragments: pairs of neighbouring slots. Elements beyond the true shape
-// along `k_dim` are zero, because the products of all k are summed.
-Slots FragmentWords(Emitter& e, size_t operand, int k_dim) {
-  FunctionBuilder& f = e.function();
-  llvm::IRBuilder<>& b = f.b();
-  const LayoutId layout = e.OperandLayout(operand);
-  const DType type = e.inst().operand[operand].type;
-  Slots codes = e.TileOperand(operand);
-  for (size_t slot = 0; slot < codes.size(); ++slot) {
-    codes[slot] = ToCode(b, codes[slot], type);
-    if (!e.layouts()[layout].PaddedAlong(k_dim)) continue;
-    llvm::Value* k = e.layouts().ElementIndex(layout, static_cast<int64_t>(slot), k_dim);
-    const int64_t extent = e.layouts()[layout].shape()[Size(k_dim)];
-    codes[slot] = b.CreateSelect(b.CreateICmpULT(k, f.Int32(extent)), codes[slot], b.getInt16(0));
-  }
-  return RunOfCodes(b, codes, 16, 32);
-}
+class TensorCoreDot {
+ public:
+  TensorCoreDot(Emitter& e, const MmaSelection& selection)
+      : emitter_(e), f_(e.function()), b_(f_.b()), selection_(selection), form_(*selection.form) {}
 
-Status TensorCoreDot(Emitter& e, const MmaSelection& selection) {
-  FunctionBuilder& f = e.function();
-  llvm::IRBuilder<>& b = f.b();
-  const bool bf16 = e.inst().operand[0].type == kBF16;
-  Slots left = FragmentWords(e, 0, 1);
-  Slots right = FragmentWords(e, 1, 0);
-  if (selection.transposed) std::swap(left, right);
-  Slots c = e.TileOperand(2);
-  llvm::Type* pair = llvm::FixedVectorType::get(b.getHalfTy(), 2);
-  const unsigned intrinsic = bf16 ? llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16
-                                  : llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32;
-  for (const MmaStep& step : selection.steps) {
-    std::vector<llvm::Value*> arguments;
-    const auto add_words = [&](const Slots& words, int64_t slot, size_t count) {
-      for (size_t i = Size(slot / 2); count > 0; ++i, --count) {
-        arguments.push_back(bf16 ? words[i] : b.CreateBitCast(words[i], pair));
-      }
-    };
-    add_words(left, step.left, 4);
-    add_words(right, step.right, 2);
-    const size_t first = Size(step.sum);
-    for (size_t r = 0; r < 4; ++r) arguments.push_back(c[first + r]);
-    llvm::Value* sum = f.CallIntrinsic(intrinsic, {}, arguments, true);
-    for (unsigned r = 0; r < 4; ++r) c[first + r] = b.CreateExtractValue(sum, r);
+  void Run() {
+    Slots left = FragmentWords(0, 1);
+    Slots right = FragmentWords(1, 0);
+    if (selection_.transposed) std::swap(left, right);
+    switch (form_.product) {
+      case MmaProduct::kReal:
+        emitter_.SetResult(0, Accumulate(left, right, emitter_.TileOperand(2)));
+        return;
+      case MmaProduct::kComplex:
+        RunComplex(left, right);
+        return;
+    }
   }
-  e.SetResult(0, c);
-  return OkStatus();
-}
+
+ private:
+  // The registers of fragments: neighbouring slots. Elements beyond the true shape along `k_dim`
+  // are zero, because the products of all k are summed.
+  Slots FragmentWords(size_t operand, int k_dim) {
+    const LayoutId layout = emitter_.OperandLayout(operand);
+    const DType type = emitter_.inst().operand[operand].type;
+    Slots codes = emitter_.TileOperand(operand);
+    for (size_t slot = 0; slot < codes.size(); ++slot) {
+      codes[slot] = ToCode(b_, codes[slot], type);
+      const TileLayout& tile = emitter_.layouts()[layout];
+      if (!tile.PaddedAlong(k_dim)) continue;
+      llvm::Value* k = emitter_.layouts().ElementIndex(layout, static_cast<int64_t>(slot), k_dim);
+      llvm::Value* in = b_.CreateICmpULT(k, f_.Int32(tile.shape()[Size(k_dim)]));
+      codes[slot] =
+          b_.CreateSelect(in, codes[slot], llvm::Constant::getNullValue(codes[slot]->getType()));
+    }
+    Slots words = RunOfCodes(b_, codes, type.bits, WordBits(type));
+    if (type == kF64) {
+      for (llvm::Value*& word : words) word = FromCode(b_, word, type);
+    }
+    return words;
+  }
+
+  static int WordBits(DType type) { return std::max<int>(32, type.bits); }
+
+  // With x = a + bi and y = c + di: the word of x is (a, b), and that of y (c, d). The real part is
+  // (a, b) * (c, -d), and the imaginary part (a, b) * (d, c).
+  void RunComplex(const Slots& left, const Slots& right) {
+    Slots real, imaginary;
+    for (llvm::Value* word : right) {
+      real.push_back(b_.CreateXor(word, uint64_t{0x80000000}));
+      imaginary.push_back(
+          b_.CreateIntrinsic(llvm::Intrinsic::fshl, {f_.I(32)}, {word, word, f_.Int32(16)}));
+    }
+    Slots sums = emitter_.TileOperand(2);
+    const auto half = [&](uint64_t first) {
+      Slots out;
+      for (llvm::Value* sum : sums) {
+        llvm::Value* code = ToCode(b_, sum, kC64);
+        code = b_.CreateTrunc(b_.CreateLShr(code, first), f_.I(32));
+        out.push_back(FromCode(b_, code, kF32));
+      }
+      return out;
+    };
+    const Slots re = Accumulate(left, real, half(0));
+    const Slots im = Accumulate(left, imaginary, half(32));
+    for (size_t i = 0; i < sums.size(); ++i) {
+      llvm::Value* low = b_.CreateZExt(ToCode(b_, re[i], kF32), f_.I(64));
+      llvm::Value* high = b_.CreateZExt(ToCode(b_, im[i], kF32), f_.I(64));
+      sums[i] = FromCode(b_, b_.CreateOr(low, b_.CreateShl(high, uint64_t{32})), kC64);
+    }
+    emitter_.SetResult(0, sums);
+  }
+
+  // `sums` and the products of all steps.
+  Slots Accumulate(const Slots& left, const Slots& right, Slots sums) {
+    const DotTypes& types = form_.types;
+    const auto words = [](const RegLayout& fragment, DType type) {
+      return Size(fragment.slots() * type.bits / WordBits(type));
+    };
+    const size_t left_words = words(form_.a(), types.a);
+    const size_t right_words = words(form_.b(), types.b);
+    const size_t sum_words = Size(form_.c().slots());
+    for (const MmaStep& step : selection_.steps) {
+      const size_t sum = Size(step.sum);
+      const Slots results = Multiply(
+          Part(left, Size(step.left) / Size(form_.a().slots()) * left_words, left_words),
+          Part(right, Size(step.right) / Size(form_.b().slots()) * right_words, right_words),
+          Part(sums, sum, sum_words));
+      std::copy(results.begin(), results.end(), sums.begin() + static_cast<std::ptrdiff_t>(sum));
+    }
+    return sums;
+  }
+
+  static Slots Part(const Slots& all, size_t first, size_t count) {
+    const auto begin = all.begin() + static_cast<std::ptrdiff_t>(first);
+    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+  }
+
+  // One instruction. LLVM has no intrinsic for some of them.
+  Slots Multiply(const Slots& left, const Slots& right, const Slots& sums) {
+    std::string text = "mma.sync.aligned." + std::string(form_.instruction) + " ";
+    std::string constraints;
+    std::vector<llvm::Value*> arguments;
+    std::vector<llvm::Type*> types;
+    size_t number = 0;
+    const auto add = [&](const Slots& registers, bool is_result) {
+      text += number == 0 ? "{" : ", {";
+      for (llvm::Value* value : registers) {
+        text += (text.back() == '{' ? "$" : ", $") + std::to_string(number++);
+        constraints += (constraints.empty() ? "" : ",") + std::string(is_result ? "=" : "") +
+                       ConstraintOf(value->getType());
+        if (is_result) continue;
+        arguments.push_back(value);
+        types.push_back(value->getType());
+      }
+      text += "}";
+    };
+    add(sums, true);
+    add(left, false);
+    add(right, false);
+    add(sums, false);
+    llvm::Type* result = llvm::StructType::get(
+        b_.getContext(), std::vector<llvm::Type*>(sums.size(), sums[0]->getType()));
+    auto* type = llvm::FunctionType::get(result, types, false);
+    llvm::CallInst* call =
+        b_.CreateCall(type, llvm::InlineAsm::get(type, text + ";", constraints, false), arguments);
+    call->setConvergent();
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    call->addFnAttr(llvm::Attribute::WillReturn);
+    Slots out;
+    for (unsigned i = 0; i < sums.size(); ++i) out.push_back(b_.CreateExtractValue(call, i));
+    return out;
+  }
+
+  static const char* ConstraintOf(llvm::Type* type) {
+    if (type->isFloatTy()) return "f";
+    if (type->isDoubleTy()) return "d";
+    return "r";
+  }
+
+  Emitter& emitter_;
+  FunctionBuilder& f_;
+  llvm::IRBuilder<>& b_;
+  const MmaSelection& selection_;
+  const MmaForm& form_;
+};
 
 // ---- scalar arithmetic ----------------------------------------------------------------------
 
@@ -204,13 +308,13 @@ class ScalarDot {
 }  // namespace
 
 LOWER(Dot) {
-  if (HasMma(e.inst().operand[0].type, e.inst().operand[1].type, e.inst().operand[2].type)) {
-    const auto selection =
-        SelectMma(e.layouts()[e.OperandLayout(0)], e.layouts()[e.OperandLayout(1)],
-                  e.layouts()[e.OperandLayout(2)]);
-    if (selection) return TensorCoreDot(e, *selection);
-  }
-  return ScalarDot(e).Run();
+  const auto layout = [&](size_t i) { return e.layouts()[e.OperandLayout(i)]; };
+  const auto& operand = e.inst().operand;
+  const auto selection = SelectMma({operand[0].type, operand[1].type, operand[2].type}, e.target(),
+                                   layout(0), layout(1), layout(2));
+  if (!selection) return ScalarDot(e).Run();
+  TensorCoreDot(e, *selection).Run();
+  return OkStatus();
 }
 
 }  // namespace tarsia::compiler

@@ -1,9 +1,12 @@
 // Selection of instructions by layouts: tensor cores, and the order of elements in scratch.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "compiler/select/mma.h"
 #include "compiler/select/scratch.h"
@@ -26,12 +29,37 @@ Extents ElementAt(const TileLayout& layout, int64_t thread, int64_t slot) {
   return at;
 }
 
-// Follows the definition: the registers of an m16n8k16 hold the elements that the PTX manual gives
-// (groups g = lane / 4, t = lane % 4), and every product of the whole is computed once by each warp
-// that holds its sum.
-void CheckSelection(const TileLayout& a, const TileLayout& b, const TileLayout& c,
-                    bool transposed) {
-  const auto selection = SelectMma(a, b, c);
+// The registers of a form, as figures of the PTX manual say (groups g = lane / 4, t = lane % 4).
+struct ManualForm {
+  const char* name;  // of the test
+  DotTypes types;
+  std::vector<Target> targets;
+  int64_t m, k;  // of the elements; n is 8
+  int64_t each;  // elements of a in a register
+};
+
+// The element of slot `i` of a, b or c, relative to the first one of a fragment.
+Extents OfA(const ManualForm& form, int64_t lane, int64_t i) {
+  const int64_t rows = form.m / 8, reg = i / form.each;
+  return {lane / 4 + 8 * (reg % rows),
+          4 * form.each * (reg / rows) + lane % 4 * form.each + i % form.each};
+}
+Extents OfB(const ManualForm& form, int64_t lane, int64_t i) {
+  return {4 * form.each * (i / form.each) + lane % 4 * form.each + i % form.each, lane / 4};
+}
+Extents OfC(int64_t lane, int64_t i) { return {lane / 4 + 8 * (i / 2), lane % 4 * 2 + i % 2}; }
+
+Extents Sum(Extents a, const Extents& b) {
+  for (size_t d = 0; d < a.size(); ++d) a[d] += b[d];
+  return a;
+}
+
+// Every product of the whole is computed once by each warp that holds its sum.
+void CheckSelection(const ManualForm& form, Target target, const TileLayout& a, const TileLayout& b,
+                    const TileLayout& c, bool transposed) {
+  const DotTypes& t = form.types;
+  const DotTypes types = transposed ? DotTypes{t.b, t.a, t.c} : t;
+  const auto selection = SelectMma(types, target, a, b, c);
   ASSERT_TRUE(selection);
   EXPECT_EQ(selection->transposed, transposed);
   const TileLayout& left = transposed ? b : a;
@@ -49,53 +77,116 @@ void CheckSelection(const TileLayout& a, const TileLayout& b, const TileLayout& 
       ASSERT_EQ(l0, (Extents{s0[0], r0[0]}));
       ASSERT_EQ(r0[1], s0[1]);
       for (int64_t lane = 0; lane < 32; ++lane) {
-        const int64_t g = lane / 4, t = lane % 4, thread = warp * 32 + lane;
-        for (int64_t i = 0; i < 8; ++i) {
-          const Extents at = turned(ElementAt(left, thread, step.left + i));
-          ASSERT_EQ(at, (Extents{l0[0] + g + i / 2 % 2 * 8, l0[1] + t * 2 + i % 2 + i / 4 * 8}));
+        const int64_t thread = warp * 32 + lane;
+        for (int64_t i = 0; i < form.m * form.k / 32; ++i) {
+          ASSERT_EQ(turned(ElementAt(left, thread, step.left + i)), Sum(l0, OfA(form, lane, i)));
         }
-        for (int64_t i = 0; i < 4; ++i) {
-          const Extents r = turned(ElementAt(right, thread, step.right + i));
-          ASSERT_EQ(r, (Extents{r0[0] + t * 2 + i % 2 + i / 2 * 8, r0[1] + g}));
-          const Extents s = turned(ElementAt(c, thread, step.sum + i));
-          ASSERT_EQ(s, (Extents{s0[0] + g + i / 2 * 8, s0[1] + t * 2 + i % 2}));
+        for (int64_t i = 0; i < 8 * form.k / 32; ++i) {
+          ASSERT_EQ(turned(ElementAt(right, thread, step.right + i)), Sum(r0, OfB(form, lane, i)));
+        }
+        for (int64_t i = 0; i < form.m * 8 / 32; ++i) {
+          ASSERT_EQ(turned(ElementAt(c, thread, step.sum + i)), Sum(s0, OfC(lane, i)));
         }
       }
       EXPECT_TRUE(products.insert({s0[0], s0[1], l0[1]}).second);
     }
     const int64_t k = turned(left.shape())[1];
-    EXPECT_EQ(products.size(), static_cast<size_t>(c.slots() / 4 * k / 16));
+    EXPECT_EQ(products.size(), static_cast<size_t>(c.slots() / (form.m / 4) * k / form.k));
   }
 }
 
-TEST(SelectMma, TakesFragmentsInAnyOrderOfSlotsAndWarps) {
-  CheckSelection(LayoutOf("spatial(2, 1) * replicate(2) * local(2, 3) * mma.m16n8k16.f16.a"),
-                 LayoutOf("replicate(2) * spatial(1, 2) * local(3, 2) * mma.m16n8k16.f16.b"),
-                 LayoutOf("spatial(2, 2) * local(2, 2) * mma.m16n8k16.f16.c"), false);
-  // The slots of a by columns, those of c by columns, the warps of c the other way around.
-  CheckSelection(LayoutOf("replicate(2) * spatial(2, 1) * column_local(2, 3) * mma.m16n8k16.f16.a"),
-                 LayoutOf("spatial(1, 2) * replicate(2) * local(3, 2) * mma.m16n8k16.f16.b"),
-                 LayoutOf("column_spatial(2, 2) * column_local(2, 2) * mma.m16n8k16.f16.c"), false);
+class SelectMmaOf : public testing::TestWithParam<ManualForm> {
+ protected:
+  // The fragment of an operand: slots of 16 rows by eights, then those along k by fours of
+  // registers; written with the primitives that the manual's formulas are sums of.
+  static std::string A(const ManualForm& form) {
+    return fmt::format("column_local({}, {}) * spatial(8, 4) * local(1, {})", form.m / 8,
+                       form.k / (4 * form.each), form.each);
+  }
+  static std::string B(const ManualForm& form) {
+    return fmt::format("local({}, 1) * column_spatial(4, 8) * local({}, 1)",
+                       form.k / (4 * form.each), form.each);
+  }
+  static std::string C(const ManualForm& form) {
+    return fmt::format("local({}, 1) * spatial(8, 4) * local(1, 2)", form.m / 8);
+  }
+};
+
+TEST_P(SelectMmaOf, TakesFragmentsInAnyOrderOfSlotsAndWarps) {
+  const ManualForm& form = GetParam();
+  for (const Target target : form.targets) {
+    CheckSelection(form, target,
+                   LayoutOf("spatial(2, 1) * replicate(2) * local(2, 3) * " + A(form)),
+                   LayoutOf("replicate(2) * spatial(1, 2) * local(3, 2) * " + B(form)),
+                   LayoutOf("spatial(2, 2) * local(2, 2) * " + C(form)), false);
+    // The slots of a by columns, those of c by columns, the warps of c the other way around.
+    CheckSelection(form, target,
+                   LayoutOf("replicate(2) * spatial(2, 1) * column_local(2, 3) * " + A(form)),
+                   LayoutOf("spatial(1, 2) * replicate(2) * local(3, 2) * " + B(form)),
+                   LayoutOf("column_spatial(2, 2) * column_local(2, 2) * " + C(form)), false);
+  }
 }
 
-TEST(SelectMma, TransposesWhereTheRightOperandHasTheRows) {
-  CheckSelection(LayoutOf("permute(replicate(4) * local(4, 2) * mma.m16n8k16.f16.b, [1, 0])"),
-                 LayoutOf("permute(spatial(4, 1) * local(2, 4) * mma.m16n8k16.f16.a, [1, 0])"),
-                 LayoutOf("permute(spatial(4, 1) * local(2, 2) * mma.m16n8k16.f16.c, [1, 0])"),
-                 true);
+TEST_P(SelectMmaOf, TransposesWhereTheRightOperandHasTheRows) {
+  const ManualForm& form = GetParam();
+  if (form.m == 8) return;  // it is as good as it is
+  for (const Target target : form.targets) {
+    CheckSelection(
+        form, target, LayoutOf("permute(replicate(4) * local(4, 2) * " + B(form) + ", [1, 0])"),
+        LayoutOf("permute(spatial(4, 1) * local(2, 4) * " + A(form) + ", [1, 0])"),
+        LayoutOf("permute(spatial(4, 1) * local(2, 2) * " + C(form) + ", [1, 0])"), true);
+  }
 }
+
+TEST_P(SelectMmaOf, LeavesTargetsWithoutTheInstruction) {
+  const ManualForm& form = GetParam();
+  for (const TargetRow& row : AllTargets()) {
+    const bool has =
+        std::find(form.targets.begin(), form.targets.end(), row.target) != form.targets.end();
+    const auto selection =
+        SelectMma(form.types, row.target, LayoutOf(A(form)), LayoutOf(B(form)), LayoutOf(C(form)));
+    // Without it, fragments may still be several of a smaller one.
+    EXPECT_EQ(selection && selection->steps.size() == 1, has) << row.name;
+  }
+}
+
+const std::vector<Target> kAllOfThem = {Target::kSm80, Target::kSm89, Target::kSm90a};
+const ManualForm kF16Form = {"f16", {kF16, kF16, kF32}, kAllOfThem, 16, 16, 2};
+INSTANTIATE_TEST_SUITE_P(
+    Types, SelectMmaOf,
+    testing::Values(kF16Form, ManualForm{"bf16", {kBF16, kBF16, kF32}, kAllOfThem, 16, 16, 2},
+                    ManualForm{"tf32", {kTF32, kTF32, kF32}, kAllOfThem, 16, 8, 1},
+                    ManualForm{"i8", {kI8, kI8, kI32}, kAllOfThem, 16, 32, 4},
+                    ManualForm{"i8_u8", {kI8, kU8, kI32}, kAllOfThem, 16, 32, 4},
+                    ManualForm{"u8_i8", {kU8, kI8, kI32}, kAllOfThem, 16, 32, 4},
+                    ManualForm{"u8", {kU8, kU8, kI32}, kAllOfThem, 16, 32, 4},
+                    ManualForm{"e4m3", {kF8E4M3FN, kF8E4M3FN, kF32}, {Target::kSm89}, 16, 32, 4},
+                    ManualForm{"e4m3_e5m2", {kF8E4M3FN, kF8E5M2, kF32}, {Target::kSm89}, 16, 32, 4},
+                    ManualForm{"e5m2_e4m3", {kF8E5M2, kF8E4M3FN, kF32}, {Target::kSm89}, 16, 32, 4},
+                    ManualForm{"e5m2", {kF8E5M2, kF8E5M2, kF32}, {Target::kSm89}, 16, 32, 4},
+                    ManualForm{"f64", {kF64, kF64, kF64}, {Target::kSm80, Target::kSm89}, 8, 4, 1},
+                    ManualForm{"f64_hopper", {kF64, kF64, kF64}, {Target::kSm90a}, 16, 16, 1},
+                    // Pairs of f16 that are neighbours along the 16 of f16.
+                    ManualForm{"c32", {kC32, kC32, kC64}, kAllOfThem, 16, 8, 1}),
+    [](const auto& of) { return of.param.name; });
 
 TEST(SelectMma, RefusesWhatNoWarpCanDo) {
+  const auto select = [](const TileLayout& a, const TileLayout& b, const TileLayout& c) {
+    return SelectMma(kF16Form.types, Target::kSm80, a, b, c);
+  };
   const TileLayout a = LayoutOf("spatial(2, 1) * local(1, 2) * mma.m16n8k16.f16.a");
   const TileLayout b = LayoutOf("replicate(2) * local(2, 1) * mma.m16n8k16.f16.b");
   const TileLayout c = LayoutOf("spatial(2, 1) * mma.m16n8k16.f16.c");
-  EXPECT_TRUE(SelectMma(a, b, c));
+  EXPECT_TRUE(select(a, b, c));
   // A part of k in each warp; the rows in another warp; other slots in each warp; no fragments.
-  EXPECT_FALSE(SelectMma(LayoutOf("local(2, 1) * spatial(1, 2) * mma.m16n8k16.f16.a"), b,
-                         LayoutOf("replicate(2) * local(2, 1) * mma.m16n8k16.f16.c")));
-  EXPECT_FALSE(SelectMma(a, LayoutOf("spatial(2, 1) * mma.m16n8k16.f16.b"), c));
-  EXPECT_FALSE(SelectMma(LayoutOf("replicate(2) * local(2, 2) * mma.m16n8k16.f16.a"), b, c));
-  EXPECT_FALSE(SelectMma(a, b, LayoutOf("spatial(16, 4) * local(2, 2)")));
+  EXPECT_FALSE(select(LayoutOf("local(2, 1) * spatial(1, 2) * mma.m16n8k16.f16.a"), b,
+                      LayoutOf("replicate(2) * local(2, 1) * mma.m16n8k16.f16.c")));
+  EXPECT_FALSE(select(a, LayoutOf("spatial(2, 1) * mma.m16n8k16.f16.b"), c));
+  EXPECT_FALSE(select(LayoutOf("replicate(2) * local(2, 2) * mma.m16n8k16.f16.a"), b, c));
+  EXPECT_FALSE(select(a, b, LayoutOf("spatial(16, 4) * local(2, 2)")));
+  // Types that tensor cores do not multiply, and sums that they do not make.
+  EXPECT_FALSE(SelectMma({kF32, kF32, kF32}, Target::kSm90a, a, b, c));
+  EXPECT_FALSE(SelectMma({kF16, kBF16, kF32}, Target::kSm90a, a, b, c));
 }
 
 int64_t Dot(const Extents& a, const Extents& b, const Extents& strides) {
@@ -181,35 +272,50 @@ TEST(Matrices, AreThoseOfFragments) {
   EXPECT_FALSE(FindMatrixLoads(LayoutOf("spatial(4, 8) * local(2, 4)"), 1, 2));
 }
 
+// Only elements of 16 bits are turned.
+TEST(Matrices, OfOtherWidthsLieInRows) {
+  const TileLayout bytes = LayoutOf("local(2, 1) * mma.m16n8k32.i8.b");
+  EXPECT_EQ(FindMatrixLoads(bytes, 0, 1)->count, 4);
+  EXPECT_FALSE(FindMatrixLoads(bytes, 1, 1));
+  const TileLayout words = LayoutOf("mma.m16n8k8.tf32.a");
+  EXPECT_EQ(FindMatrixLoads(words, 1, 4)->count, 4);
+  EXPECT_FALSE(FindMatrixLoads(words, 0, 4));
+  EXPECT_FALSE(FindMatrixLoads(LayoutOf("mma.m16n8k16.f64.a"), 1, 8));
+}
+
 // Matrix j of instruction i comes from the rows that threads 8 * j to 8 * j + 7 name.
+void CheckRows(const std::string& text, int fast, int bytes) {
+  SCOPED_TRACE(text);
+  const TileLayout tile = LayoutOf(text);
+  const auto loads = FindMatrixLoads(tile, fast, bytes);
+  ASSERT_TRUE(loads);
+  const int64_t each = 4 / bytes;
+  for (int64_t thread = 0; thread < tile.threads(); ++thread) {
+    for (int64_t slot = 0; slot < tile.slots(); ++slot) {
+      const int64_t matrix = slot / each;
+      // PTX ISA: without .trans, thread t has bytes 4 * (t % 4) to 4 * (t % 4) + 3 of row t / 4;
+      // with it, elements 2 * (t % 4) and the next of column t / 4.
+      const int64_t lane = thread % 32, own = each * (lane % 4) + slot % each, line = lane / 4;
+      const int64_t row = loads->transposed ? own : line;
+      const int64_t at = loads->transposed ? line : own;
+      const int64_t owner = thread - lane + matrix % loads->count * 8 + row;
+      const int64_t first = matrix / loads->count * 16 / bytes;
+      ASSERT_EQ(ElementAt(loads->rows, owner, first + at), ElementAt(tile, thread, slot))
+          << "thread " << thread << " slot " << slot;
+    }
+  }
+}
+
 TEST(Matrices, ComeFromTheRowsThatThreadsName) {
   for (const char* const text :
        {"local(2, 2) * mma.m16n8k16.f16.a", "spatial(2, 1) * local(1, 3) * mma.m16n8k16.f16.b",
         "replicate(2) * column_local(4, 2) * mma.m16n8k16.f16.b"}) {
-    const TileLayout tile = LayoutOf(text);
-    for (const int fast : {0, 1}) {
-      const auto loads = FindMatrixLoads(tile, fast, 2);
-      ASSERT_TRUE(loads);
-      for (int64_t thread = 0; thread < tile.threads(); ++thread) {
-        for (int64_t slot = 0; slot < tile.slots(); ++slot) {
-          const int64_t matrix = slot / 2;
-          // PTX ISA: without .trans, thread t has elements 2 * (t % 4) and the next of row t / 4;
-          // with it, of column t / 4.
-          const int64_t lane = thread % 32, pair = 2 * (lane % 4) + slot % 2, line = lane / 4;
-          const int64_t row = loads->transposed ? pair : line;
-          const int64_t at = loads->transposed ? line : pair;
-          const int64_t owner = thread - lane + matrix % loads->count * 8 + row;
-          Extents named = loads->rows.ThreadOffset(owner);
-          const Extents offset = loads->rows.SlotOffset(matrix / loads->count * 8 + at);
-          for (size_t d = 0; d < 2; ++d) named[d] += offset[d];
-          Extents element = tile.ThreadOffset(thread);
-          const Extents own = tile.SlotOffset(slot);
-          for (size_t d = 0; d < 2; ++d) element[d] += own[d];
-          ASSERT_EQ(named, element) << text << " thread " << thread << " slot " << slot;
-        }
-      }
-    }
+    for (const int fast : {0, 1}) CheckRows(text, fast, 2);
   }
+  CheckRows("spatial(2, 1) * local(2, 2) * mma.m16n8k32.i8.a", 1, 1);
+  CheckRows("replicate(2) * column_local(4, 3) * mma.m16n8k32.f8.b", 0, 1);
+  CheckRows("spatial(2, 1) * local(2, 3) * mma.m16n8k8.tf32.a", 1, 4);
+  CheckRows("replicate(2) * local(2, 3) * mma.m16n8k8.tf32.b", 0, 4);
 }
 
 TEST(Scratch, LaysElementsAlongTheWiderRuns) {
