@@ -39,7 +39,7 @@ Result<const Pass*> FindPass(std::string_view name);
 Status CheckOptional(const std::vector<std::string>& names);
 
 struct PassOptions {
-  Target target = Target::kSm80;     // whose instructions the passes choose between
+  Target target = Target::kSm80;     // whose instructions and costs the passes choose between
   std::vector<std::string> without;  // names of passes to leave out
   std::string_view last;             // stop after this pass; empty: run all
   std::string_view until;            // stop before this pass

@@ -9,6 +9,7 @@
 #include "compiler/select/access.h"
 #include "compiler/select/matrices.h"
 #include "compiler/select/scratch.h"
+#include "compiler/select/warp_addresses.h"
 #include "layout/access.h"
 #include "support/align.h"
 #include "support/extents.h"
@@ -16,65 +17,25 @@
 namespace tarsia::compiler {
 namespace {
 
-// The schedulers of a multiprocessor; the CUDA programming guide, compute capabilities 8.0 to 9.0.
-constexpr Cost kSchedulers = 4;
-// 128 bytes of shared memory a cycle (the same guide: 32 banks of 4 bytes).
-constexpr Cost kWavefront = kSchedulers;
-// A line of 128 bytes a cycle from the first-level cache: it looks up one tag a cycle, of whose
-// line it moves up to 4 sectors (Nsight Compute, L1TEX). So a sector of a whole line costs a
-// quarter.
-constexpr Cost kSector = 1;
-constexpr Cost kLine = kSchedulers;
-constexpr uint64_t kLineBytes = 128;
-// A barrier costs little to issue, but all warps wait for the slowest one.
-constexpr Cost kBarrier = 40;
-// The address of an access, and its mask where there is one.
-constexpr Cost kAddress = 1;
-// A code that is loaded or stored by itself, and one of a packed tile: counted in the code that is
-// emitted today.
-constexpr Cost kLoneCode = 6;
-constexpr Cost kLonePackedCode = 20;
+// How many instructions the code generator emits.
+#define COST_CODE(name, count, what) constexpr int64_t name = count;
+#include "compiler/cost/model.def"
+#undef COST_CODE
+
+constexpr CostPrice kPrices[] = {
+#define COST_PRICE(field, what, sm80, sm89, sm90a, source) \
+  {#field, what, source, &Work::field, {sm80, sm89, sm90a}},
+#include "compiler/cost/model.def"
+#undef COST_PRICE
+};
+static_assert(static_cast<int>(Target::kSm80) == 0 && static_cast<int>(Target::kSm89) == 1 &&
+              static_cast<int>(Target::kSm90a) == 2);
 
 // Places that are far apart: another one for each dimension.
 int64_t StrideOf(const AccessedMemory& memory, size_t dim) {
   const int64_t stride = memory.strides[dim];
   return stride != AccessedMemory::kFar ? stride
                                         : (int64_t{1} << 20) * static_cast<int64_t>(dim + 1);
-}
-
-// The byte addresses of the first elements of the first warp.
-std::vector<uint64_t> WarpAddresses(const TileLayout& layout, std::span<const int64_t> strides,
-                                    int bits) {
-  std::vector<uint64_t> out;
-  const int64_t lanes = std::min<int64_t>(kWarpThreads, layout.threads());
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    const Extents at = layout.ThreadOffset(lane);
-    int64_t element = 0;
-    for (size_t d = 0; d < at.size(); ++d) element += at[d] * strides[d];
-    out.push_back(static_cast<uint64_t>(element) * static_cast<uint64_t>(bits) / 8);
-  }
-  return out;
-}
-
-// The same where all places are known.
-std::vector<uint64_t> WarpPlaces(const TileLayout& layout, const StridedBytes& places) {
-  std::vector<uint64_t> out;
-  const int64_t lanes = std::min<int64_t>(kWarpThreads, layout.threads());
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    const int64_t byte = places.Swizzled(places.Of(layout.ThreadOffset(lane)));
-    out.push_back(static_cast<uint64_t>(byte));
-  }
-  return out;
-}
-
-// The lines that the first warp touches, at `unit` bytes from each address.
-int64_t LinesOf(const std::vector<uint64_t>& addresses, int unit) {
-  std::set<uint64_t> lines;
-  for (const uint64_t address : addresses) {
-    lines.insert(address / kLineBytes);
-    lines.insert((address + static_cast<uint64_t>(unit) - 1) / kLineBytes);
-  }
-  return static_cast<int64_t>(lines.size());
 }
 
 // The access of a run of so many bits.
@@ -100,41 +61,66 @@ int64_t VectorOf(const AccessedMemory& memory, const TileLayout& layout) {
   return vector * bits % 8 == 0 ? vector : 1;
 }
 
-// The words of a packed tile in accesses of 16, 8 and 4 bytes.
-Cost PackedCost(const AccessedMemory& memory, int64_t turns) {
+// The words of a packed tile in accesses of 16, 8 and 4 bytes, side by side.
+Work PackedWork(const AccessedMemory& memory, int64_t turns) {
   const int64_t words = memory.packed_words;
-  const int64_t accesses = words / 4 + words % 4 / 2 + words % 2;
-  return turns * (accesses + words * 4 * kSector);
+  Work out;
+  out.issued = words / 4 + words % 4 / 2 + words % 2;
+  out.global_sectors = words * kBankBytes * kWarpThreads / kSectorBytes;
+  return turns * out;
 }
 
 // By `ldmatrix`, which takes each row as one access; empty: it cannot.
-std::optional<Cost> MatrixCost(const AccessedMemory& memory, const TileLayout& layout) {
+std::optional<Work> MatrixWork(const AccessedMemory& memory, const TileLayout& layout) {
   const int64_t row = kWidestAccess * 8 / memory.type.bits;
   if (!memory.is_load || !memory.places || WidestRun(memory) % row != 0) return std::nullopt;
   const auto loads = FindMatrixLoads(layout, memory.fast, memory.type.bits / 8);
   if (!loads) return std::nullopt;
-  const int64_t wavefronts = WavefrontsOf(WarpPlaces(loads->rows, *memory.places), kWidestAccess);
-  return layout.slots() / (int64_t{2} * loads->count) * (1 + kWavefront * wavefronts);
+  Work out;
+  out.issued = 1;
+  // One lane gives the address of each row.
+  out.shared_wavefronts = AddressesOf(loads->rows, *memory.places, true).Wavefronts(kWidestAccess);
+  return layout.slots() / (int64_t{2} * loads->count) * out;
 }
 
-// The accesses of a tile, without what takes its elements out of registers.
-Cost AccessesCost(const AccessedMemory& memory, const TileLayout& layout, int64_t vector) {
+// The accesses of a tile, without what takes its elements out of registers. All slots access as the
+// first one does: those of a power-of-two layout move its addresses by a multiple of a sector, or
+// within sectors and banks.
+Work AccessesWork(const AccessedMemory& memory, const TileLayout& layout, int64_t vector) {
   const int bits = memory.type.bits;
   std::vector<int64_t> strides;
   for (size_t d = 0; d < memory.strides.size(); ++d) strides.push_back(StrideOf(memory, d));
   const int unit = UnitOfBits(vector * bits);
-  const std::vector<uint64_t> addresses =
-      memory.places ? WarpPlaces(layout, *memory.places) : WarpAddresses(layout, strides, bits);
-  const Cost moved = memory.space == Space::kShared ? kWavefront * WavefrontsOf(addresses, unit)
-                                                    : kLine * LinesOf(addresses, unit);
+  const bool only_first = !memory.is_load;
+  const WarpAddresses lanes = memory.places ? AddressesOf(layout, *memory.places, only_first)
+                                            : AddressesOf(layout, strides, bits, only_first);
   const bool known = std::find(memory.strides.begin(), memory.strides.end(),
                                AccessedMemory::kFar) == memory.strides.end();
-  const Cost accesses = layout.slots() / vector * CeilDiv(vector * bits, int64_t{8} * unit);
-  return accesses * (1 + (known ? 0 : kAddress) + moved);
+  Work out;
+  out.issued = 1 + (known ? 0 : kFarAddress);
+  if (memory.space == Space::kShared) {
+    out.shared_wavefronts = lanes.Wavefronts(unit);
+  } else {
+    out.global_sectors = lanes.Sectors(unit);
+  }
+  return layout.slots() / vector * CeilDiv(vector * bits, int64_t{8} * unit) * out;
 }
 
-// Values of 64 bits take two registers and two instructions.
-Cost Registers(DType type) { return type.bits > 32 ? 2 : 1; }
+// Where elements of less than a register are taken out of their words, or put into them.
+int64_t WordsTakenApart(const AccessedMemory& memory, int64_t vector, int64_t slots) {
+  const int bits = memory.type.bits;
+  if (vector * bits % 8 != 0) return slots * kLoneCode;
+  if (bits >= 32) return 0;
+  return bits < 8 ? slots : slots / kSlotsMovedByOne;
+}
+
+// Whether each element takes the special function unit.
+bool IsSpecial(Opcode opcode) {
+  constexpr Opcode kSpecial[] = {Opcode::kDiv, Opcode::kSqrt, Opcode::kRsqrt, Opcode::kRcp,
+                                 Opcode::kExp, Opcode::kExp2, Opcode::kLog,   Opcode::kLog2,
+                                 Opcode::kSin, Opcode::kCos,  Opcode::kTanh,  Opcode::kErf};
+  return std::find(std::begin(kSpecial), std::end(kSpecial), opcode) != std::end(kSpecial);
+}
 
 }  // namespace
 
@@ -159,62 +145,138 @@ bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout) {
   return true;
 }
 
-Cost AccessCost(const AccessedMemory& memory, const TileLayout& layout) {
+Work AccessWork(const AccessedMemory& memory, const TileLayout& layout) {
   const int64_t slots = layout.slots();
-  if (slots == 0) return 0;
+  Work out;
+  if (slots == 0) return out;
   if (memory.packed) {
-    if (!LoadsPackedWords(memory, layout)) return slots * kLonePackedCode;
-    return PackedCost(memory, slots / memory.packed->slots());
+    if (LoadsPackedWords(memory, layout)) return PackedWork(memory, slots / memory.packed->slots());
+    out.issued = slots * kLonePackedCode;
+    return out;
   }
-  if (const auto matrices = MatrixCost(memory, layout)) return *matrices;
-  const int bits = memory.type.bits;
+  if (const auto matrices = MatrixWork(memory, layout)) return *matrices;
   const int64_t vector = VectorOf(memory, layout);
-  const Cost accesses = AccessesCost(memory, layout, vector);
-  if (vector * bits % 8 != 0) return accesses + slots * kLoneCode;
-  // Elements of less than a register are taken out of their words.
-  return accesses + (bits >= 32 ? 0 : bits < 8 ? slots : slots / 4);
+  out = AccessesWork(memory, layout, vector);
+  out.issued += WordsTakenApart(memory, vector, slots);
+  return out;
 }
 
-Cost ConversionCost(const TileLayout& from, const TileLayout& to, DType type) {
-  if (from == to || from.empty()) return 0;
+Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type) {
+  Work out;
+  if (from == to || from.empty()) return out;
   if (from.shape() == to.shape() && from.reg().spatial() == to.reg().spatial()) {
-    return to.slots() / 4;
+    out.issued = to.slots() / kSlotsMovedByOne;
+    return out;
   }
-  // Through shared memory, without conflicts (compiler/select/scratch.h).
+  out.barriers = 2;
+  if (to.rank() == 0) {
+    out.issued = out.shared_wavefronts = 2;
+    return out;
+  }
   const int bytes = std::max(1, type.bits / 8);
-  if (to.rank() == 0) return 2 * kBarrier + 2 * (1 + kWavefront);
-  const ScratchPlan plan = PlanAccesses(from, to, bytes);
-  const auto side = [&](const TileLayout& layout, const ScratchSide& way) {
-    const int64_t moved = way.matrices ? int64_t{8} * way.matrices->count * 16 / kWarpThreads
-                                       : way.run * bytes;  // bytes of a thread
-    const int64_t wavefronts = std::max<int64_t>(1, moved / kBankBytes);
-    return way.Accesses(layout) * (1 + kWavefront * wavefronts);
-  };
-  return 2 * kBarrier + side(from, plan.put) + side(to, plan.get);
+  const ScratchPlan plan = PlanScratch(from, to, bytes);
+  out.issued = plan.put.Accesses(from) + plan.get.Accesses(to);
+  out.shared_wavefronts = plan.put.wavefronts + plan.get.wavefronts;
+  return out;
 }
 
-Cost ElementwiseCost(Opcode opcode, DType type, const TileLayout& layout) {
-  const bool moves = opcode == Opcode::kMov || opcode == Opcode::kFill;
-  return moves ? layout.slots() / 4 : layout.slots() * Registers(type);
+Work MovedWork(const TileLayout& from, const TileLayout& to) {
+  Work out;
+  out.barriers = 2;
+  out.issued = out.shared_wavefronts = from.slots() + to.slots();
+  return out;
 }
 
-Cost ReductionCost(const TileLayout& source, std::span<const int64_t> axes, int64_t result_slots) {
-  const ThreadReduction threads = ReduceThreads(source, axes);
-  const auto shuffles = static_cast<Cost>(threads.lane_masks.size());
-  Cost out = source.slots() + 2 * shuffles * result_slots;
-  if (threads.parts > 1) {
-    out += 2 * kBarrier + result_slots * (1 + 2 * threads.parts) * (1 + kWavefront);
+Work ElementwiseWork(Opcode opcode, DType type, const TileLayout& layout) {
+  const int64_t slots = layout.slots();
+  Work out;
+  if (opcode == Opcode::kMov || opcode == Opcode::kFill) {
+    out.issued = slots / kSlotsMovedByOne;
+  } else {
+    (type.bits > 32 ? out.wide : out.arithmetic) = slots;
+    if (IsSpecial(opcode)) out.special = slots;
   }
   return out;
 }
 
-Cost LoneCodesCost(int64_t slots) { return 2 * slots; }
-
-Cost MmaCost(const MmaForm& form, int64_t count) {
-  return count * kSchedulers * form.MultiplyAdds() / form.rate;
+Work ReductionWork(const TileLayout& source, std::span<const int64_t> axes,
+                   const ReducedResult& result) {
+  const ThreadReduction threads = ReduceThreads(source, axes);
+  const auto exchanges = static_cast<int64_t>(threads.lane_masks.size()) * result.slots;
+  Work out;
+  out.arithmetic = source.slots() + exchanges;
+  out.shuffles = exchanges * result.words;
+  if (threads.parts > 1) {
+    out.barriers = 2 * result.tiles;
+    out.issued = out.shared_wavefronts = result.tiles * result.slots * (1 + threads.parts);
+    out.arithmetic += result.slots * (threads.parts - 1);
+  }
+  return out;
 }
 
-// A register of a warp is a line.
-Cost SpillCost(int64_t registers) { return registers * 2 * (1 + kLine); }
+Work LoneCodesWork(int64_t slots) {
+  Work out;
+  out.arithmetic = slots * kCodeOutOfPlace;
+  return out;
+}
+
+// In the time of one product of 16 by 8 by 16 elements of 16 bits.
+int64_t MmaProducts(const MmaForm& form, int64_t count) {
+  constexpr int64_t kRate = 1024;  // of such products, as MmaForm::rate counts
+  return CeilDiv(count * form.MultiplyAdds() * kRate, form.rate * (16 * 8 * 16));
+}
+
+Work MmaWork(int64_t products) {
+  Work out;
+  out.products = products;
+  return out;
+}
+
+Work ScalarDotWork(const TileLayout& result, int64_t depth, DType type) {
+  std::set<int64_t> rows, columns;
+  for (int64_t slot = 0; slot < result.slots(); ++slot) {
+    const Extents at = result.SlotOffset(slot);
+    rows.insert(at[0]);
+    columns.insert(at[1]);
+  }
+  const auto reads = static_cast<int64_t>(rows.size() + columns.size());
+  Work out;
+  (type.bits > 32 ? out.wide : out.arithmetic) = depth * result.slots();
+  out.issued = out.shared_wavefronts = depth * reads;
+  return out;
+}
+
+Work ScalarOperandWork(const TileLayout& operand) {
+  Work out;
+  out.issued = out.shared_wavefronts = operand.slots();
+  return out;
+}
+
+Work SpillWork(int64_t registers) {
+  Work out;
+  out.issued = out.local_lines = 2 * registers;
+  return out;
+}
+
+Work& Work::operator+=(const Work& other) {
+  for (const CostPrice& price : kPrices) this->*price.field += other.*price.field;
+  return *this;
+}
+
+Work operator*(int64_t times, const Work& work) {
+  Work out;
+  for (const CostPrice& price : kPrices) out.*price.field = times * work.*price.field;
+  return out;
+}
+
+std::span<const CostPrice> CostPrices() { return kPrices; }
+
+Cost CyclesOf(const Work& work, Target target) {
+  Cost out = 0;
+  for (const CostPrice& row : kPrices) {
+    out += work.*row.field * row.price[static_cast<size_t>(target)];
+  }
+  return out;
+}
 
 }  // namespace tarsia::compiler

@@ -1,19 +1,23 @@
-// What it costs a warp to do something with register tiles in some layouts: in issue slots, the
-// time in which one of the four schedulers of a multiprocessor issues one instruction. A cost of
-// shared hardware is converted into it: a shared wavefront takes a cycle of the whole
-// multiprocessor, in which its schedulers issue four instructions.
+// What a warp does where register tiles have some layouts, and what that costs.
 //
-// Pure functions, for choosing layouts; no cost is exact.
+// The work of an instruction is counted by kind: a pure function of its layouts. The formula is the
+// sum of these counts, each times its price on the target (model.def); of a region it is the sum
+// over its instructions, times the iterations. The unit is a cycle of one of the four schedulers of
+// a multiprocessor, for one warp. Index arithmetic and masks are not counted.
+//
+// Pure functions, for choosing layouts; safe from any thread.
 #ifndef TARSIA_COMPILER_COST_COST_H_
 #define TARSIA_COMPILER_COST_COST_H_
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "compiler/select/mma.h"
 #include "compiler/select/parted_offset.h"
+#include "compiler/target.h"
 #include "compiler/tile_layout.h"
 #include "dtypes/dtype.h"
 #include "isa/instruction.h"
@@ -22,6 +26,31 @@
 namespace tarsia::compiler {
 
 using Cost = int64_t;
+
+// What one warp does, by kind.
+struct Work {
+#define COST_PRICE(field, what, sm80, sm89, sm90a, source) int64_t field = 0;
+#include "compiler/cost/model.def"
+#undef COST_PRICE
+
+  Work& operator+=(const Work& other);
+  friend Work operator+(Work a, const Work& b) { return a += b; }
+  friend Work operator*(int64_t times, const Work& work);
+  friend bool operator==(const Work&, const Work&) = default;
+};
+
+// A row of model.def.
+struct CostPrice {
+  std::string_view name;  // of the field
+  std::string_view what;
+  std::string_view source;
+  int64_t Work::* field;
+  Cost price[3];  // by target
+};
+std::span<const CostPrice> CostPrices();
+
+// The formula.
+Cost CyclesOf(const Work& work, Target target);
 
 // A tile in memory as an access sees it.
 struct AccessedMemory {
@@ -38,7 +67,7 @@ struct AccessedMemory {
   int fast = -1;
   // Of shared memory, for elements of whole bytes: where each one lies.
   std::optional<StridedBytes> places;
-  bool is_load = false;
+  bool is_load = false;  // of a store, only the first holder of an element does it
   // By dimension: a number that divides the index of the first element; 0: that index is 0. Empty:
   // it is 0 in each.
   std::vector<int64_t> begins;
@@ -53,19 +82,34 @@ int64_t WidestRun(const AccessedMemory& memory);
 // Whether a tile of this layout is loaded as the words of packed tiles lie.
 bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout);
 // One load or store of a tile.
-Cost AccessCost(const AccessedMemory& memory, const TileLayout& layout);
+Work AccessWork(const AccessedMemory& memory, const TileLayout& layout);
 // The same elements in another layout.
-Cost ConversionCost(const TileLayout& from, const TileLayout& to, DType type);
+Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type);
+// The same elements under another shape, through shared memory one by one.
+Work MovedWork(const TileLayout& from, const TileLayout& to);
 // An instruction that computes every slot of a tile by itself.
-Cost ElementwiseCost(Opcode opcode, DType type, const TileLayout& layout);
-// A reduction of a tile along axes.
-Cost ReductionCost(const TileLayout& source, std::span<const int64_t> axes, int64_t result_slots);
+Work ElementwiseWork(Opcode opcode, DType type, const TileLayout& layout);
+// A reduction of a tile along axes; each result is `words` words of 32 bits in `tiles` tiles.
+struct ReducedResult {
+  int64_t slots = 0;
+  int64_t words = 1;
+  int64_t tiles = 1;
+};
+Work ReductionWork(const TileLayout& source, std::span<const int64_t> axes,
+                   const ReducedResult& result);
 // What it costs more to read codes one by one than as the words in which they were loaded.
-Cost LoneCodesCost(int64_t slots);
-// So many products of fragments on tensor cores.
-Cost MmaCost(const MmaForm& form, int64_t count);
+Work LoneCodesWork(int64_t slots);
+// So many products of fragments on tensor cores, in the time of those of 16 by 8 by 16 elements of
+// 16 bits; and the work of that.
+int64_t MmaProducts(const MmaForm& form, int64_t count);
+Work MmaWork(int64_t products);
+// A `dot` by scalar arithmetic: each thread computes its elements of the result, and reads their
+// rows and columns from shared memory; without what writes the operands there.
+Work ScalarDotWork(const TileLayout& result, int64_t depth, DType type);
+// An operand of such a `dot` on its way to shared memory.
+Work ScalarOperandWork(const TileLayout& operand);
 // Keeping so many registers of each thread in local memory meanwhile: one store and one load.
-Cost SpillCost(int64_t registers);
+Work SpillWork(int64_t registers);
 
 }  // namespace tarsia::compiler
 

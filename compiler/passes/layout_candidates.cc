@@ -147,7 +147,7 @@ class Search {
   // ---- tensor cores ------------------------------------------------------------------------
 
   void AddWay(uint32_t dot, const TileLayout& a, const TileLayout& b, const TileLayout& c,
-              Cost tensor) {
+              int64_t tensor) {
     if (std::max({a.slots(), b.slots(), c.slots()}) > kMostFragmentSlots) return;
     DotWay way;
     way.a = out_.table.Add(a);
@@ -177,7 +177,8 @@ class Search {
     const std::vector<int64_t>& a = op.rule.operand[0]->shape;
     const int64_t n = op.rule.operand[1]->shape[1];
     const auto plain = LayoutsOfMma(form, a[0], n, a[1], along, graph_.warps / along);
-    if (plain.ok()) AddWay(op.anchor, plain->a, plain->b, plain->c, MmaCost(form, plain->steps));
+    if (plain.ok())
+      AddWay(op.anchor, plain->a, plain->b, plain->c, MmaProducts(form, plain->steps));
   }
 
   void AddTurnedWay(const LayoutOp& op, const MmaForm& form, int64_t along) {
@@ -189,7 +190,7 @@ class Search {
     auto right = PermutedLayout(turned->a, kTurned);
     auto sum = PermutedLayout(turned->c, kTurned);
     if (!left.ok() || !right.ok() || !sum.ok()) return;
-    AddWay(op.anchor, *left, *right, *sum, MmaCost(form, turned->steps));
+    AddWay(op.anchor, *left, *right, *sum, MmaProducts(form, turned->steps));
   }
 
   // Layouts of a tile that come from elsewhere and may be fragments in another order.
@@ -235,7 +236,7 @@ class Search {
     if (!selection) return;
     AddWay(op.anchor, TileLayout(out_.table[a]), TileLayout(out_.table[b]),
            TileLayout(out_.table[c]),
-           MmaCost(*selection->form, static_cast<int64_t>(selection->steps.size())));
+           MmaProducts(*selection->form, static_cast<int64_t>(selection->steps.size())));
   }
 
   // Where tensor cores cannot: each thread computes its elements of the result, in any layout.

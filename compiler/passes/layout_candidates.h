@@ -51,7 +51,7 @@ struct DotWay {
   LayoutNumber a = tile::kNone;
   LayoutNumber b = tile::kNone;
   LayoutNumber c = 0;  // also of the result
-  Cost tensor = 0;     // of tensor cores; 0: each thread computes its elements
+  int64_t tensor = 0;  // MmaProducts; 0: each thread computes its elements
 };
 
 struct LayoutCandidates {

@@ -31,9 +31,10 @@ LayoutNumber NumberAt(const DotWay& way, Port port) {
 
 class Pricing {
  public:
-  Pricing(const Form& form, const LayoutGraph& graph, LayoutCandidates& candidates)
+  Pricing(const Form& form, const LayoutGraph& graph, LayoutCandidates& candidates, Target target)
       : form_(form),
         graph_(graph),
+        target_(target),
         candidates_(candidates),
         table_(candidates.table),
         memories_(form) {}
@@ -65,7 +66,7 @@ class Pricing {
     std::vector<Cost>& own = problem_.own[op.anchor];
     if (IsDot(op.anchor)) {
       for (size_t i = 0; i < own.size(); ++i) {
-        own[i] += op.turns * DotCost(op, candidates_.ways[op.anchor][i]);
+        own[i] += op.turns * Price(DotWork(op, candidates_.ways[op.anchor][i]));
       }
       return;
     }
@@ -75,24 +76,30 @@ class Pricing {
     if (moves) memory = memories_.Of(operation);
     for (size_t i = 0; i < own.size(); ++i) {
       const TileLayout& layout = table_[candidates_.of[op.anchor][i].layout];
-      own[i] += op.turns * (moves ? AccessCost(memory, layout) : WorkCost(op, layout));
+      own[i] += op.turns * Price(moves ? AccessWork(memory, layout) : WorkOf(op, layout));
     }
   }
 
-  [[nodiscard]] Cost WorkCost(const LayoutOp& op, const TileLayout& layout) const {
+  [[nodiscard]] Work WorkOf(const LayoutOp& op, const TileLayout& layout) const {
     const DType type = DTypeOf(op.anchor);
     if (op.rule.row().family == Family::kReduce) {
       const auto reduced = LayoutAt(op.rule, Port::Result(0), layout);
-      return ReductionCost(layout, op.rule.axes, reduced ? reduced->slots() : 1);
+      return ReductionWork(layout, op.rule.axes, ResultOf(op, reduced ? reduced->slots() : 1));
     }
-    if (op.rule.row().family == Family::kShape) return 0;
-    return ElementwiseCost(op.rule.opcode, type, layout);
+    if (op.rule.row().family == Family::kShape) return {};
+    return ElementwiseWork(op.rule.opcode, type, layout);
   }
 
-  // By a thread itself: an operand from shared memory for each row and column, and the products.
-  [[nodiscard]] Cost DotCost(const LayoutOp& op, const DotWay& way) {
-    if (way.tensor != 0) return way.tensor + SpillCost(MissingRegisters(op, way));
-    return 2 * table_[way.c].slots() * op.rule.operand[0]->shape[1];
+  // What threads exchange of a reduction.
+  [[nodiscard]] static ReducedResult ResultOf(const LayoutOp& op, int64_t slots) {
+    const int64_t words = op.rule.operand[0]->dtype.bits > 32 ? 2 : 1;
+    const int64_t indices = op.rule.result[1] != nullptr ? 1 : 0;
+    return {slots, words + indices, 1 + indices};
+  }
+
+  [[nodiscard]] Work DotWork(const LayoutOp& op, const DotWay& way) {
+    if (way.tensor != 0) return MmaWork(way.tensor) + SpillWork(MissingRegisters(op, way));
+    return ScalarDotWork(table_[way.c], op.rule.operand[0]->shape[1], op.rule.operand[2]->dtype);
   }
 
   // Operands that are made in the loop of the `dot` are read as they are needed; others stay in
@@ -110,12 +117,14 @@ class Pricing {
     return std::max<int64_t>(0, words - kTileRegisters);
   }
 
+  [[nodiscard]] Cost Price(const Work& work) const { return CyclesOf(work, target_); }
+
   // ---- conversions -------------------------------------------------------------------------
 
   Cost Conversion(LayoutNumber from, LayoutNumber to, DType type) {
     if (from == to) return 0;
     const auto [known, is_new] = conversions_.try_emplace({from, to, type.bits}, 0);
-    if (is_new) known->second = ConversionCost(table_[from], table_[to], type);
+    if (is_new) known->second = Price(ConversionWork(table_[from], table_[to], type));
     return known->second;
   }
 
@@ -125,7 +134,7 @@ class Pricing {
     // An operand that does not change is converted where it is made.
     const Cost turns = tie.port.is_result ? op.turns : graph_.variables[tie.tile].turns;
     const bool reads_codes =
-        op.rule.row().Has(kReadsCodes) && tie.port == Port::Operand(0) && type.bits < 8;
+        op.rule.row().Has(kReadsCodes) && tie.port == Port::Operand(0) && type.bits <= 8;
     PairwiseProblem::Factor factor{op.anchor, tie.tile, {}};
     for (size_t i = 0; i < CandidatesOf(op.anchor); ++i) {
       const LayoutNumber there = NeededBy(op, tie.port, i);
@@ -135,15 +144,23 @@ class Pricing {
           cost = tie.port.is_result ? Conversion(there, candidate.layout, type)
                                     : Conversion(candidate.layout, there, type);
           if (reads_codes && there != candidate.layout) {
-            cost += LoneCodesCost(table_[there].slots());
+            cost += Price(LoneCodesWork(table_[there].slots()));
           }
-        } else if (tie.port.is_result) {
-          cost = 4 * kMoved * table_[candidate.layout].slots();
+        } else {
+          cost = Price(WorkInAnyLayout(op, tie.port, i, table_[candidate.layout]));
         }
         factor.cost.push_back(turns * cost);
       }
     }
     problem_.factors.push_back(std::move(factor));
+  }
+
+  // Of an instruction that moves the elements at a port itself, whatever their layout is.
+  [[nodiscard]] Work WorkInAnyLayout(const LayoutOp& op, Port port, size_t i,
+                                     const TileLayout& layout) const {
+    if (IsDot(op.anchor)) return ScalarOperandWork(layout);
+    if (!port.is_result) return {};
+    return MovedWork(table_[candidates_.of[op.anchor][i].layout], layout);
   }
 
   LayoutNumber NeededBy(const LayoutOp& op, Port port, size_t i) {
@@ -163,11 +180,9 @@ class Pricing {
     problem_.factors.push_back(std::move(factor));
   }
 
-  // An element that an instruction moves through shared memory by itself.
-  static constexpr Cost kMoved = 5;
-
   const Form& form_;
   const LayoutGraph& graph_;
+  const Target target_;
   LayoutCandidates& candidates_;
   LayoutTable& table_;
   const AccessedMemories memories_;
@@ -182,7 +197,7 @@ class Pricing {
 LayoutChoice ChooseLayouts(const Form& form, const LayoutGraph& graph, Target target) {
   LayoutChoice out;
   out.candidates = FindLayoutCandidates(form, graph, target);
-  out.problem = Pricing(form, graph, out.candidates).Run();
+  out.problem = Pricing(form, graph, out.candidates, target).Run();
   PairwiseChoice best = Minimise(out.problem, kMostEntries);
   out.chosen = std::move(best.chosen);
   out.cost = best.cost;

@@ -16,7 +16,7 @@ struct LayoutChoice {
   LayoutCandidates candidates;
   std::vector<uint32_t> chosen;  // by variable: a candidate, or a way of a `dot`
   PairwiseProblem problem;       // what each candidate and each pair of them costs
-  Cost cost = 0;                 // of the kernel, as far as layouts change it
+  Cost cost = 0;                 // of a warp, without what has no register tile
   bool exact = true;             // no choice among the candidates is cheaper
 
   // Of a variable that is no `dot`.

@@ -19,11 +19,14 @@ using tile::ValueId;
 class Report {
  public:
   Report(const Form& form, Target target)
-      : form_(form), graph_(MakeLayoutGraph(form)), choice_(ChooseLayouts(form, graph_, target)) {}
+      : form_(form),
+        target_(target),
+        graph_(MakeLayoutGraph(form)),
+        choice_(ChooseLayouts(form, graph_, target)) {}
 
   std::string Run() {
-    out_ = fmt::format("kernel {}: {} issue slots of a warp depend on layouts\n", KernelName(),
-                       choice_.cost);
+    out_ = fmt::format("kernel {}: {} cycles of a warp on {}\n", KernelName(), choice_.cost,
+                       Row(target_).name);
     if (!choice_.exact) out_ += "  (a cheaper choice may exist: too many were possible)\n";
     Visit(tile::kBody);
     return std::move(out_);
@@ -103,13 +106,15 @@ class Report {
     const TileLayout& has = choice_.LayoutOf(graph_.of_value[value]);
     if (!there || *there == has) return;
     const DType type = form_.TypeOf(value).dtype;
-    const Cost cost =
-        port.is_result ? ConversionCost(*there, has, type) : ConversionCost(has, *there, type);
+    const Work work =
+        port.is_result ? ConversionWork(*there, has, type) : ConversionWork(has, *there, type);
     out_ += fmt::format("  {} {} %{} as {}: a conversion of {}\n", Place(op.op),
-                        port.is_result ? "gives" : "takes", NameOf(value), ToString(*there), cost);
+                        port.is_result ? "gives" : "takes", NameOf(value), ToString(*there),
+                        CyclesOf(work, target_));
   }
 
   const Form& form_;
+  const Target target_;
   const LayoutGraph graph_;
   const LayoutChoice choice_;
   std::string out_;

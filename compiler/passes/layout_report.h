@@ -10,7 +10,7 @@
 namespace tarsia::compiler {
 
 // For each register tile of a form before the pass: its layout, who asked for it, and what the
-// kernel would cost more with the best other one; and each conversion. Costs are in issue slots of
+// kernel would cost more with the best other one; and each conversion. Costs are in cycles of
 // a warp (compiler/cost/cost.h).
 std::string LayoutReport(const tile::Form& form, Target target);
 

@@ -81,9 +81,8 @@ bool OffsetsArePartedIn(const StridedBytes& memory, const RegLayout& tile) {
     if ((of_threads & bits) != 0) return false;
     of_threads |= bits;
   }
-  return std::all_of(tile.local().begin(), tile.local().end(), [&](const Digit& digit) {
-    return (of_threads & BitsOf(memory, digit)) == 0;
-  });
+  return std::all_of(tile.local().begin(), tile.local().end(),
+                     [&](const Digit& digit) { return (of_threads & BitsOf(memory, digit)) == 0; });
 }
 
 }  // namespace tarsia::compiler

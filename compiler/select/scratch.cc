@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/select/access.h"
+#include "compiler/select/warp_addresses.h"
 #include "layout/access.h"
 #include "support/extents.h"
 
@@ -38,19 +39,6 @@ ScratchOrder OrderWith(const Extents& shape, int fast, int chunks, const Gaps& g
   return out;
 }
 
-// What one side takes of shared memory, in accesses of the first warp at its first slot.
-int64_t WavefrontsWith(int64_t accesses, int unit, const TileLayout& places,
-                       const ScratchOrder& order, int bytes) {
-  std::vector<uint64_t> addresses;
-  for (int64_t lane = 0; lane < std::min<int64_t>(kWarpThreads, places.threads()); ++lane) {
-    const Extents at = places.ThreadOffset(lane);
-    int64_t element = 0;
-    for (size_t d = 0; d < at.size(); ++d) element += at[d] * order.strides[d];
-    addresses.push_back(static_cast<uint64_t>(element * bytes));
-  }
-  return accesses * WavefrontsOf(addresses, unit);
-}
-
 // The best gaps for a plan whose accesses and places are known.
 class GapSearch {
  public:
@@ -59,14 +47,19 @@ class GapSearch {
         get_(plan.get.Accesses(to)),
         put_unit_(static_cast<int>(plan.put.run) * bytes),
         get_unit_(plan.get.matrices ? int{kWidestAccess} : static_cast<int>(plan.get.run) * bytes),
-        bytes_(bytes) {}
+        bits_(bytes * 8) {}
 
   // Takes the order into the plan if it is better than all before it.
   void Try(const TileLayout& put, const TileLayout& get, ScratchOrder order, ScratchPlan& plan) {
-    const int64_t wavefronts = WavefrontsWith(put_, put_unit_, put, order, bytes_) +
-                               WavefrontsWith(get_, get_unit_, get, order, bytes_);
-    if (wavefronts >= fewest_) return;
-    fewest_ = wavefronts;
+    // All slots access as the first one does. One lane gives the address of each row of a matrix.
+    const int64_t puts = put_ * AddressesOf(put, order.strides, bits_, true).Wavefronts(put_unit_);
+    const bool one_lane = plan.get.matrices.has_value();
+    const int64_t gets =
+        get_ * AddressesOf(get, order.strides, bits_, one_lane).Wavefronts(get_unit_);
+    if (puts + gets >= fewest_) return;
+    fewest_ = puts + gets;
+    plan.put.wavefronts = puts;
+    plan.get.wavefronts = gets;
     plan.put_places = put;
     plan.get_places = get;
     plan.order = std::move(order);
@@ -74,7 +67,7 @@ class GapSearch {
 
  private:
   const int64_t put_, get_;
-  const int put_unit_, get_unit_, bytes_;
+  const int put_unit_, get_unit_, bits_;
   int64_t fewest_ = INT64_MAX;
 };
 

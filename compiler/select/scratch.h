@@ -19,6 +19,7 @@ struct ScratchOrder {
 struct ScratchSide {
   int64_t run = 1;                      // neighbouring slots of an access
   std::optional<MatrixLoads> matrices;  // instead; of loads only
+  int64_t wavefronts = 0;               // of the first warp for a tile, from PlanScratch
 
   // What a thread does for a tile.
   [[nodiscard]] int64_t Accesses(const TileLayout& tile) const {
