@@ -9,6 +9,7 @@
 #include "compiler/diagnostics.h"
 #include "compiler/passes/layouts.h"
 #include "compiler/passes/simplify.h"
+#include "compiler/passes/widen.h"
 #include "compiler/tile/build.h"
 #include "compiler/tile/to_program.h"
 #include "compiler/tile/verify.h"
@@ -20,6 +21,9 @@ void Nothing(tile::Form& /*form*/, Target /*target*/) {}
 
 constexpr Pass kPasses[] = {
     {"build", false, "a program", "the tile form of the same program", &Nothing},
+    {"widen", true, "the tile form",
+     "tensor cores of the target multiply the 8-bit floats of every `dot`, or f16 or bf16 instead",
+     &Widen},
     {"simplify", true, "the tile form",
      "no result is unused, and none is computed twice in one place", &Simplify},
     {"layouts", false, "the tile form",

@@ -80,7 +80,7 @@ std::optional<Work> MatrixWork(const AccessedMemory& memory, const TileLayout& l
   out.issued = 1;
   // One lane gives the address of each row.
   out.shared_wavefronts = AddressesOf(loads->rows, *memory.places, true).Wavefronts(kWidestAccess);
-  return layout.slots() / (int64_t{2} * loads->count) * out;
+  return loads->InstructionsFor(layout) * out;
 }
 
 // The accesses of a tile, without what takes its elements out of registers. All slots access as the

@@ -21,6 +21,9 @@ struct MatrixLoads {
   TileLayout rows;
 
   [[nodiscard]] int64_t RowElements() const { return 4 * elements; }
+  [[nodiscard]] int64_t InstructionsFor(const TileLayout& tile) const {
+    return tile.slots() / (elements * count);
+  }
 };
 
 // How a tile of elements of `bytes` bytes is loaded from shared memory where those along `fast`

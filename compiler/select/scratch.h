@@ -23,7 +23,7 @@ struct ScratchSide {
 
   // What a thread does for a tile.
   [[nodiscard]] int64_t Accesses(const TileLayout& tile) const {
-    return tile.slots() / (matrices ? matrices->elements * matrices->count : run);
+    return matrices ? matrices->InstructionsFor(tile) : tile.slots() / run;
   }
 };
 

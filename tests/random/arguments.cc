@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "dtypes/container.h"
+#include "dtypes/convert.h"
 #include "launch/launch_template.h"
 #include "tests/random/rng.h"
 #include "vm/interpreter.h"
@@ -27,6 +29,15 @@ uint64_t ScalarCode(DType type, int64_t value) {
     std::memcpy(&code, &narrow, sizeof narrow);
   }
   return code;
+}
+
+// Whole numbers from -2 to 2.
+void FillWithSmallParts(Rng& rng, DType part, uint8_t* data, uint64_t bytes) {
+  const auto each = static_cast<uint64_t>(ContainerBytes(part));
+  for (uint64_t at = 0; at + each <= bytes; at += each) {
+    const uint64_t code = EncodeFromDouble(part, static_cast<double>(rng.Between(-2, 2)));
+    std::memcpy(data + at, &code, each);
+  }
 }
 
 }  // namespace
@@ -56,8 +67,11 @@ RandomArguments::RandomArguments(const Program& program, const RandomKernel& ker
     rooms_[i].resize(sizes[i] + kAlignment);
     auto* const room = rooms_[i].data();
     uint8_t* const data = room + (kAlignment - reinterpret_cast<uintptr_t>(room) % kAlignment);
-    // Any bytes will do, except that a bool is 0 or 1.
-    for (uint64_t b = 0; b < sizes[i]; ++b) {
+    if (argument.small) {
+      FillWithSmallParts(rng, ComponentOf(argument.dtype), data, sizes[i]);
+    }
+    // Otherwise any bytes will do, except that a bool is 0 or 1.
+    for (uint64_t b = 0; b < sizes[i] && !argument.small; ++b) {
       data[b] = static_cast<uint8_t>(rng.Next() & (argument.dtype.IsBool() ? 1 : 0xFF));
     }
     const bool writable = argument.kind != RandomArgument::Kind::kInput;

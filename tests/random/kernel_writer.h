@@ -88,6 +88,8 @@ class KernelWriter {
   Value MakeTile(const Type& type, const Shape& shape);
   // A new tile of integers from -1 to 2.
   Value SmallIntegers(const Type& type, const Shape& shape);
+  // A tile of complex numbers whose parts are small integers, from memory.
+  Value SmallComplex(const Type& type, const Shape& shape);
   Value Scalar(const Type& type);
   std::string Literal(DType dtype);
   std::string Index();
@@ -129,6 +131,7 @@ class KernelWriter {
   void EmitConvert(const InstRow& row, const Type& type);
   void EmitCast(const Type& type);
   void EmitUnpack(const Type& type);
+  Shape ProductShape();
   void EmitMma(const InstRow& row, const Type& type);
   void EmitReduce(const InstRow& row, const Type& type);
   void EmitBlock(int statements);

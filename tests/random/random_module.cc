@@ -264,15 +264,30 @@ std::string KernelWriter::Finish() {
   return Header() + "{\n" + body_ + "}\n";
 }
 
+namespace {
+
+// The pairs that a program is made of.
+std::vector<Pair> PairsFor(const RandomOptions& options) {
+  if (!options.opcode) return AllPairs();
+  std::vector<Pair> out;
+  for (const Pair& pair : AllPairs()) {
+    if (pair.first == *options.opcode) out.push_back(pair);
+  }
+  return out;
+}
+
+}  // namespace
+
 RandomProgram MakeRandomProgram(uint64_t seed, const RandomOptions& options) {
   Rng rng(seed);
+  const std::vector<Pair> pairs = PairsFor(options);
   RandomProgram program;
   const auto kernels = static_cast<int>(rng.Between(1, options.max_kernels));
   for (int k = 0; k < kernels; ++k) {
     KernelWriter writer(rng, options, fmt::format("kernel_{}", k));
     const int targets = std::max(1, options.targets / kernels);
     for (int i = 0; i < targets; ++i) {
-      const Pair& pair = rng.Of(AllPairs());
+      const Pair& pair = rng.Of(pairs);
       writer.Emit(pair.first, DTypeFromCode(pair.second).value_or(kI32));
     }
     if (k > 0) program.text += '\n';

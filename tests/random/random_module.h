@@ -4,10 +4,12 @@
 #define TARSIA_TESTS_RANDOM_RANDOM_MODULE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "dtypes/dtype.h"
+#include "isa/instruction.h"
 
 namespace tarsia {
 
@@ -21,6 +23,8 @@ struct RandomOptions {
   bool large = false;
   int max_kernels = 3;
   int targets = 12;  // pairs of instruction and element type drawn for a module
+  // Only these pairs, if there are any.
+  std::optional<Opcode> opcode;
 };
 
 struct RandomArgument {
@@ -30,6 +34,7 @@ struct RandomArgument {
   DType dtype;
   int64_t elements = 0;  // of a pointer
   int64_t value = 0;     // of a scalar
+  bool small = false;    // a pointer to complex numbers whose parts are small integers
 };
 
 struct RandomKernel {

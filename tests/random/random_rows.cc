@@ -529,19 +529,26 @@ void KernelWriter::EmitUnpack(const Type& type) {
   }
 }
 
+// m, k and n: of several fragments in half of the cases.
+KernelWriter::Shape KernelWriter::ProductShape() {
+  if (rng_.Chance(50)) return RandomShape(3, 3);
+  Shape shape(3);
+  for (std::string& extent : shape) extent = std::to_string(rng_.Of({8, 16, 17, 24, 32, 33, 64}));
+  return shape;
+}
+
 void KernelWriter::EmitMma(const InstRow& row, const Type& type) {
   if (row.opcode != Opcode::kDot) return EmitPlain(row, type);
   const DType a = type.dtype;
-  if (executable() && a.IsComplex()) return;  // the order of additions is free
   Type other = type;
   if (a.IsInteger()) other = TypeOf(rng_.Of({kI8, kU8}));
   if (a.IsFloat() && a.bits == 8) other = TypeOf(rng_.Of({kF8E4M3FN, kF8E5M2, a}));
   const Type to = TypeOf(a.IsComplex() ? kC64 : a.IsInteger() ? kI32 : a == kF64 ? kF64 : kF32);
-  const Shape extents = RandomShape(3, 3);
-  // Sums of small integers are exact in any order.
-  const bool exact = executable() && a.IsFloat();
+  const Shape extents = ProductShape();
+  // The order of additions is free; sums of small integers are exact in any order.
   const auto tile = [&](const Type& t, const Shape& shape) {
-    return exact ? SmallIntegers(t, shape) : Tile(t, shape);
+    if (executable() && t.dtype.IsComplex()) return SmallComplex(t, shape);
+    return executable() && t.dtype.IsFloat() ? SmallIntegers(t, shape) : Tile(t, shape);
   };
   const Value x = tile(type, {extents[0], extents[1]});
   const Value y = tile(other, {extents[1], extents[2]});

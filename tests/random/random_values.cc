@@ -64,14 +64,24 @@ KernelWriter::Value KernelWriter::MakeTile(const Type& type, const Shape& shape)
 }
 
 KernelWriter::Value KernelWriter::SmallIntegers(const Type& type, const Shape& shape) {
-  const std::string axis = shape.empty() ? "" : fmt::format(" axis {}", rng_.Below(shape.size()));
+  // Along one axis, or over the whole tile in the order of its elements.
+  const size_t dim = shape.empty() ? 0 : rng_.Below(shape.size() + 1);
+  const std::string axis = dim == shape.size() ? "" : fmt::format(" axis {}", dim);
   const Type i32 = TypeOf(kI32);
   const std::string note = "i32 " + Text(shape);
   const Value numbers =
       Define(RegisterTile(i32, shape), shape.empty() ? "fill 2" : "iota" + axis, note);
-  const Value rest = Define(RegisterTile(i32, shape), fmt::format("rem %{}, 4", numbers.name));
-  const Value moved = Define(RegisterTile(i32, shape), fmt::format("sub %{}, 1", rest.name));
+  const Value rest = Define(RegisterTile(i32, shape), fmt::format("rem %{}, 5", numbers.name));
+  const Value moved = Define(RegisterTile(i32, shape), fmt::format("sub %{}, 2", rest.name));
   return Define(RegisterTile(type, shape), "cast %" + moved.name, type.text);
+}
+
+KernelWriter::Value KernelWriter::SmallComplex(const Type& type, const Shape& shape) {
+  const Value memory = ViewOf(type, shape, RandomArgument::Kind::kInput);
+  kernel_.arguments.back().small = true;
+  const std::vector<std::string> zeros(shape.size(), "0");
+  return Define(RegisterTile(type, shape),
+                fmt::format("load %{}[{}]", memory.name, fmt::join(zeros, ", ")), Text(shape));
 }
 
 KernelWriter::Value KernelWriter::Scalar(const Type& type) {

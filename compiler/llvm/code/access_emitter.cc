@@ -88,12 +88,15 @@ Slots AccessEmitter::ReadMatrices(const MatrixLoads& loads) {
   const LayoutId layout = layouts_.Add(loads.rows);
   const TileWindow window{tile_, layout, layouts_[layout], window_.root};
   TileAddresses rows(f_, layouts_, window);
+  const int64_t instructions = loads.InstructionsFor(window_.tile);
+  const int bits = tile_.bits();
   Slots out;
-  for (int64_t slot = 0; slot < window_.tile.slots(); slot += int64_t{2} * loads.count) {
-    const Address address = rows.PlaceOf(slot / (int64_t{2} * loads.count) * 8).byte;
+  for (int64_t i = 0; i < instructions; ++i) {
+    const Address address = rows.PlaceOf(i * loads.RowElements()).byte;
     for (llvm::Value* word : memory_.LoadMatrices(address, loads.count, loads.transposed)) {
-      out.push_back(FromCode(b_, CodeInRun(b_, {word}, 32, 0, 16), tile_.type));
-      out.push_back(FromCode(b_, CodeInRun(b_, {word}, 32, 16, 16), tile_.type));
+      for (int bit = 0; bit < 32; bit += bits) {
+        out.push_back(FromCode(b_, CodeInRun(b_, {word}, 32, bit, bits), tile_.type));
+      }
     }
   }
   return out;

@@ -132,7 +132,7 @@ Slots Exchange::GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan) {
 Slots Exchange::GetMatrices(int bytes, LayoutId layout, const ScratchPlan& plan) {
   const MatrixLoads& loads = *plan.get.matrices;
   const LayoutId rows = layouts_.Add(plan.get_places);
-  const int64_t instructions = layouts_[layout].slots() / (loads.elements * loads.count);
+  const int64_t instructions = loads.InstructionsFor(layouts_[layout]);
   const int bits = bytes * 8;
   Slots out;
   for (int64_t i = 0; i < instructions; ++i) {

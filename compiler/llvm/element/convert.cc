@@ -16,6 +16,20 @@ namespace {
 using internal::Saturates;
 using llvm::Intrinsic::ID;
 
+// LLVM 19 has no intrinsic for conversions of pairs.
+Value* EmitInstruction(llvm::IRBuilderBase& b, const char* text, const char* constraints,
+                       llvm::Type* result, llvm::ArrayRef<Value*> operands) {
+  std::vector<llvm::Type*> types;
+  for (Value* operand : operands) types.push_back(operand->getType());
+  auto* type = llvm::FunctionType::get(result, types, false);
+  llvm::CallInst* call =
+      b.CreateCall(llvm::InlineAsm::get(type, text, constraints, false), operands);
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  call->addFnAttr(llvm::Attribute::WillReturn);
+  return call;
+}
+
 // One cast between types that are not complex, whose meaning is not the identity of codes.
 class Caster {
  public:
@@ -211,24 +225,10 @@ class Caster {
 
   Value* RealOf(HubFloat hub) { return hub.real != nullptr ? hub.real : ir_.AsFloat(hub.bits); }
 
-  // sm_89 and later convert the 8-bit floats of the OCP to and from pairs.
-  [[nodiscard]] bool HasInstructionsFor(DType type) const {
-    return Row(target_).capability >= 89 && (type == kF8E4M3FN || type == kF8E5M2);
-  }
-
-  // LLVM 19 has no intrinsic for them.
-  Value* Instruction(const char* text, const char* constraints, llvm::Type* result,
-                     llvm::ArrayRef<Value*> operands) {
-    std::vector<llvm::Type*> types;
-    for (Value* operand : operands) types.push_back(operand->getType());
-    auto* type = llvm::FunctionType::get(result, types, false);
-    return b_.CreateCall(llvm::InlineAsm::get(type, text, constraints, false), operands);
-  }
+  [[nodiscard]] bool HasInstructionsFor(DType type) const { return ConvertsPairs(target_, type); }
 
   Value* DecodeByInstruction() {
-    const char* text =
-        from_ == kF8E5M2 ? "cvt.rn.f16x2.e5m2x2 $0, $1;" : "cvt.rn.f16x2.e4m3x2 $0, $1;";
-    Value* pair = Instruction(text, "=r,h", b_.getInt32Ty(), {ir_.Zext(value_, 16)});
+    Value* pair = EmitDecodePair(b_, from_, ir_.Zext(value_, 16));
     Value* x = ir_.AsHalf(ir_.Zext(pair, 16));
     Value* sign = ir_.And(ir_.Shl(ir_.Zext(value_, 16), 8), 0x8000);
     return ir_.Select(ir_.IsNan(x), ir_.AsHalf(ir_.Or(sign, 0x7E00)), x);
@@ -239,7 +239,7 @@ class Caster {
     const char* text = to_ == kF8E5M2 ? "cvt.rn.satfinite.e5m2x2.f32 $0, $1, $2;"
                                       : "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;";
     Value* x = RealOf(hub);
-    Value* code = Instruction(text, "=h,f,f", b_.getInt16Ty(), {Ir::Float(x, 0), x});
+    Value* code = EmitInstruction(b_, text, "=h,f,f", b_.getInt16Ty(), {Ir::Float(x, 0), x});
     return ir_.Zext(WithSign(ir_, ir_.And(code, 0x7F), hub.bits, ir_.IsNan(x), to_), 8);
   }
 
@@ -344,6 +344,16 @@ Value* CastToComplex(Ir& ir, Target target, const CastRequest& cast) {
 }
 
 }  // namespace
+
+bool ConvertsPairs(Target target, DType type) {
+  return Row(target).capability >= 89 && (type == kF8E4M3FN || type == kF8E5M2);
+}
+
+llvm::Value* EmitDecodePair(llvm::IRBuilderBase& builder, DType type, llvm::Value* codes) {
+  const char* text =
+      type == kF8E5M2 ? "cvt.rn.f16x2.e5m2x2 $0, $1;" : "cvt.rn.f16x2.e4m3x2 $0, $1;";
+  return EmitInstruction(builder, text, "=r,h", builder.getInt32Ty(), {codes});
+}
 
 llvm::Value* EmitCast(llvm::IRBuilderBase& builder, Target target, const CastRequest& cast) {
   Ir ir(builder);

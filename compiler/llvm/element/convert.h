@@ -15,6 +15,11 @@ struct CastRequest {
   llvm::Value* random = nullptr;  // an i32; stochastic rounding only
 };
 
+// Whether the target converts pairs of codes of an 8-bit float: the formats of the OCP.
+bool ConvertsPairs(Target target, DType type);
+// The two codes in an i16 as two f16 in an i32. The target converts them.
+llvm::Value* EmitDecodePair(llvm::IRBuilderBase& builder, DType type, llvm::Value* codes);
+
 llvm::Value* EmitCast(llvm::IRBuilderBase& builder, Target target, const CastRequest& cast);
 
 }  // namespace tarsia::compiler

@@ -56,6 +56,14 @@ llvm::Value* ElementEmitter::Cast(llvm::Value* value, DType from, DType to, Cast
   return EmitCast(builder_, target_, {value, from, to, options, random});
 }
 
+bool ElementEmitter::ConvertsPairs(DType type) const {
+  return compiler::ConvertsPairs(target_, type);
+}
+
+llvm::Value* ElementEmitter::DecodePair(DType type, llvm::Value* codes) {
+  return EmitDecodePair(builder_, type, codes);
+}
+
 llvm::Value* ElementEmitter::Unary(Opcode op, DType type, llvm::Value* a) {
   return EmitUnary(builder_, op, type, a);
 }

@@ -55,6 +55,11 @@ class ElementEmitter {
   llvm::Value* Cast(llvm::Value* value, DType from, DType to, CastOptions options = {},
                     llvm::Value* random = nullptr);
 
+  // Whether the target converts pairs of codes of an 8-bit float to f16; and two codes in an i16 as
+  // two f16 in an i32.
+  [[nodiscard]] bool ConvertsPairs(DType type) const;
+  llvm::Value* DecodePair(DType type, llvm::Value* codes);
+
   // The unary rows of isa.def from neg to clz, on the types that each allows (else null).
   llvm::Value* Unary(Opcode op, DType type, llvm::Value* a);
   // The binary rows from add to ge; comparisons give an i1.

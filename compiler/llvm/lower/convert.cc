@@ -3,6 +3,7 @@
 
 #include "compiler/llvm/code/recipe_emit.h"
 #include "compiler/llvm/lower/lower.h"
+#include "support/extents.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -24,13 +25,53 @@ llvm::Value* UnpackOne(Emitter& e, llvm::Value* code, DType type, DType compute,
   return e.elements().Cast(value, kF32, compute);
 }
 
-// A cast of codes by the recipe of their bit layout. Recipes know only the default rounding and
-// overflow.
-std::optional<Slots> CastByRecipe(Emitter& e, DType to, const CastOptions& options) {
+// Whether every code is a byte as it is.
+bool AreBytes(const BitLayout& bits) {
+  for (int64_t slot = 0; slot < bits.count(); ++slot) {
+    const BitPlace first = bits.Place(slot, 0);
+    if (bits.Complement(slot) != 0 || first.bit % 8 != 0) return false;
+    for (int bit = 1; bit < 8; ++bit) {
+      const BitPlace place = bits.Place(slot, bit);
+      if (place.word != first.word || place.bit != first.bit + bit) return false;
+    }
+  }
+  return true;
+}
+
+// A cast of 8-bit floats to f16, two codes of a word at once, where the target has an instruction.
+std::optional<Slots> CastByPairs(Emitter& e, DType to) {
+  const Operand& codes = e.inst().operand[0];
+  RegisterTiles& tiles = e.register_tiles();
+  if (to != kF16 || !e.elements().ConvertsPairs(codes.type)) return std::nullopt;
+  if (!tiles.KeepsWords(codes.value)) return std::nullopt;
+  const Result<BitLayout> bits = tiles.CodeBits(codes.value);
+  if (!bits.ok() || !AreBytes(*bits)) return std::nullopt;
+  const Result<Slots> words = tiles.ReadWords(codes.value);
+  if (!words.ok()) return std::nullopt;
+  llvm::IRBuilder<>& b = e.function().b();
+  Slots pairs;
+  for (llvm::Value* word : *words) {
+    for (const int bit : {0, 16}) {
+      pairs.push_back(e.elements().DecodePair(codes.type, CodeInRun(b, {word}, 32, bit, 16)));
+    }
+  }
+  Slots out;
+  for (int64_t slot = 0; slot < bits->count(); ++slot) {
+    const BitPlace place = bits->Place(slot, 0);
+    llvm::Value* pair = pairs[Size(int64_t{2} * place.word + place.bit / 16)];
+    out.push_back(FromCode(b, CodeInRun(b, {pair}, 32, place.bit % 16 * 2, 16), kF16));
+  }
+  return out;
+}
+
+// A cast of codes as they lie in words: by pairs, or by the recipe of their bit layout. Both know
+// only the default rounding and overflow.
+std::optional<Slots> CastByWords(Emitter& e, DType to, const CastOptions& options) {
   const bool plain =
       options.rounding == Rounding::kNearestEven && options.overflow == Overflow::kDefault;
   const Operand& codes = e.inst().operand[0];
   if (!plain || !codes.IsTile()) return std::nullopt;
+  if (auto values = CastByPairs(e, to)) return values;
   return DecodeByRecipe(e.function(), e.register_tiles(), codes.value, to, RecipeForm::kCast);
 }
 
@@ -51,7 +92,7 @@ LOWER(Cast) {
     e.scalars().Write(result, e.elements().Cast(e.ScalarOperand(0), source.type, to, options));
     return OkStatus();
   }
-  if (const auto values = CastByRecipe(e, to, options)) {
+  if (const auto values = CastByWords(e, to, options)) {
     e.SetResult(0, *values);
     return OkStatus();
   }

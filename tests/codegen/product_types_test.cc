@@ -1,0 +1,157 @@
+// The main loop of a synchronous GEMM in each type that tensor cores multiply, held to bounds that
+// follow from its tile. Needs the pinned ptxas and nvdisasm.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/codegen/machine_code.h"
+
+namespace tarsia::harness::product_types_test {
+namespace {
+
+using compiler::SassClass;
+using compiler::Target;
+
+constexpr const char* kGemm = R"(
+kernel gemm(%a: ptr<A>, %b: ptr<B>, %y: ptr<S>)
+  const A: dtype
+  const B: dtype
+  const S: dtype
+  const BM: int
+  const BN: int
+  const BK: int
+  const M: int = 4096
+  const N: int = 4096
+  const K: int = 4096
+  grid (M / BM, N / BN)
+  warps 4
+{
+  %bx = block.x
+  %by = block.y
+  %ga = view %a : global<A>[M, K]
+  %gb = view %b : global<B>[K, N] column_major
+  %gy = view %y : global<S>[M, N]
+  %acc = fill 0 : reg<S>[BM, BN]
+  for %t = 0 to K / BK {
+    %ta = load %ga[%bx * BM, %t * BK] : [BM, BK]
+    %tb = load %gb[%t * BK, %by * BN] : [BK, BN]
+    %acc = dot %ta, %tb, %acc
+  }
+  store %gy[%bx * BM, %by * BN], %acc
+}
+)";
+
+struct Product {
+  const char* name;
+  const char* a;
+  const char* b;
+  const char* sum;
+  Target target;
+  int64_t tile, depth;  // of a block: tile x tile x depth elements
+  int bytes;            // of an element of a or b
+  const char* opcode;   // of the tensor cores
+  int64_t tensor;       // multiply-adds of elements that the instruction does
+  int64_t halves = 1;   // instructions for them
+  double changes = 0;   // instructions for a register of b, to make what is multiplied
+};
+
+MachineCode GemmCode(const Product& p) {
+  return MachineCodeOf(SourceFile("gemm.tsa", kGemm),
+                       {{"A", p.a},
+                        {"B", p.b},
+                        {"S", p.sum},
+                        {"BM", std::to_string(p.tile)},
+                        {"BN", std::to_string(p.tile)},
+                        {"BK", std::to_string(p.depth)}},
+                       p.target);
+}
+
+// Instructions of a warp, one of four that have a quarter of the products each.
+int64_t TensorOf(const Product& p) {
+  return p.tile * p.tile * p.depth / 4 / p.tensor * p.halves;
+}
+
+constexpr int64_t kHalf = 16 * 8 * 16;
+constexpr int64_t kByte = 16 * 8 * 32;
+constexpr int64_t kWord = 16 * 8 * 8;
+
+class GemmOf : public MachineCodeTest<Product> {};
+
+// Each thread brings its part of both operands to shared memory in accesses of 16 bytes. The warps
+// are two by two, so that each needs half of the rows and half of the columns, in registers of 4
+// bytes, four of which an `ldmatrix` reads. Besides there are four barriers, and at most 16
+// instructions for the addresses and the loop.
+TEST_P(GemmOf, NeedsCopiesFragmentsAndLittleBesides) {
+  const Product& p = GetParam();
+  const MachineCode code = GemmCode(p);
+  const int64_t bytes = 2 * p.tile * p.depth * p.bytes;
+  const int64_t copies = bytes / 128 / 16;
+  const int64_t registers = bytes / 2 / 32 / 4;
+  EXPECT_EQ(code.OpcodesInLoop(p.opcode), TensorOf(p));
+  EXPECT_EQ(code.InLoop(SassClass::kTensor), static_cast<size_t>(TensorOf(p)));
+  EXPECT_EQ(code.OpcodesInLoop("LDG.E.128"), copies);
+  EXPECT_EQ(code.OpcodesInLoop("STS.128"), copies);
+  EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M88.4"), registers / 4);
+  EXPECT_EQ(code.OpcodesInLoop("LDS."), 0);
+  const double floor = static_cast<double>(2 * copies + registers / 4 + 4) +
+                       p.changes * static_cast<double>(registers) / 2;
+  const auto all = static_cast<double>(code.sass.MainLoop().size());
+  EXPECT_LE(all - static_cast<double>(TensorOf(p)), floor + 16);
+  EXPECT_EQ(code.resources.spill_store_bytes, 0);
+}
+
+// As in examples/gemm.tsa, which is held to the same.
+TEST_P(GemmOf, NeedsAtMost0_8OthersForEachTensorInstructionAt128x128) {
+  const Product& p = GetParam();
+  if (p.tile != 128) return;
+  const MachineCode code = GemmCode(p);
+  const auto others = static_cast<double>(code.sass.MainLoop().size()) -
+                      static_cast<double>(TensorOf(p));
+  EXPECT_LE(others, 0.8 * static_cast<double>(TensorOf(p)));
+}
+
+// Hopper's mma.sync has no 8-bit floats. They are cast to f16 where they are loaded, two at once, and
+// the rest is what f16 needs.
+TEST(GemmOfF8OnHopper, CastsPairsAndMultipliesHalves) {
+  if (!compiler::FindTool(compiler::Tool::kNvdisasm).ok()) GTEST_SKIP() << "no nvdisasm";
+  const Product f8 = {"f8", "f8e4m3fn", "f8e4m3fn", "f32", Target::kSm90a, 128, 64, 1, "HMMA",
+                      kHalf};
+  const MachineCode code = GemmCode(f8);
+  const int64_t elements = 2 * f8.tile * f8.depth / 128;  // of a thread
+  EXPECT_EQ(code.OpcodesInLoop("HMMA.16816.F32"), TensorOf(f8));
+  EXPECT_EQ(code.OpcodesInLoop("F2FP"), elements / 2);
+  EXPECT_EQ(code.OpcodesInLoop("LDG.E.128"), elements / 16);
+  EXPECT_EQ(code.OpcodesInLoop("STS.128"), elements / 8);
+  EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M88.4"), elements / 4) << "each warp has half of both";
+  const int64_t floor = elements / 2 + elements / 16 + elements / 8 + elements / 4 + 4;
+  EXPECT_LE(static_cast<int64_t>(code.sass.MainLoop().size()) - TensorOf(f8), floor + 16);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Types, GemmOf,
+    testing::Values(
+        Product{"f16", "f16", "f16", "f32", Target::kSm80, 128, 64, 2, "HMMA.16816.F32", kHalf},
+        Product{"bf16", "bf16", "bf16", "f32", Target::kSm90a, 128, 64, 2, "HMMA.16816.F32.BF16",
+                kHalf},
+        Product{"tf32", "tf32", "tf32", "f32", Target::kSm80, 128, 32, 4, "HMMA.1688.F32.TF32",
+                kWord},
+        Product{"tf32_hopper", "tf32", "tf32", "f32", Target::kSm90a, 128, 32, 4,
+                "HMMA.1688.F32.TF32", kWord},
+        Product{"i8", "i8", "i8", "i32", Target::kSm80, 128, 64, 1, "IMMA.16832.S8.S8", kByte},
+        Product{"i8_hopper", "i8", "i8", "i32", Target::kSm90a, 128, 64, 1, "IMMA.16832.S8.S8",
+                kByte},
+        Product{"u8_i8", "u8", "i8", "i32", Target::kSm89, 128, 64, 1, "IMMA.16832.U8.S8", kByte},
+        Product{"f8", "f8e4m3fn", "f8e4m3fn", "f32", Target::kSm89, 128, 64, 1,
+                "QMMA.16832.F32.E4M3.E4M3", kByte},
+        Product{"f8_mixed", "f8e4m3fn", "f8e5m2", "f32", Target::kSm89, 128, 64, 1,
+                "QMMA.16832.F32.E4M3.E5M2", kByte},
+        // Two registers are made of each of b: for the real and for the imaginary parts.
+        Product{"c32", "c32", "c32", "c64", Target::kSm80, 64, 32, 4, "HMMA.16816.F32", kWord, 2,
+                2},
+        Product{"c32_hopper", "c32", "c32", "c64", Target::kSm90a, 64, 32, 4, "HMMA.16816.F32",
+                kWord, 2, 2}),
+    [](const auto& of) { return of.param.name; });
+
+}  // namespace
+}  // namespace tarsia::harness::product_types_test
