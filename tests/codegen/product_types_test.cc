@@ -68,9 +68,7 @@ MachineCode GemmCode(const Product& p) {
 }
 
 // Instructions of a warp, one of four that have a quarter of the products each.
-int64_t TensorOf(const Product& p) {
-  return p.tile * p.tile * p.depth / 4 / p.tensor * p.halves;
-}
+int64_t TensorOf(const Product& p) { return p.tile * p.tile * p.depth / 4 / p.tensor * p.halves; }
 
 constexpr int64_t kHalf = 16 * 8 * 16;
 constexpr int64_t kByte = 16 * 8 * 32;
@@ -106,17 +104,17 @@ TEST_P(GemmOf, NeedsAtMost0_8OthersForEachTensorInstructionAt128x128) {
   const Product& p = GetParam();
   if (p.tile != 128) return;
   const MachineCode code = GemmCode(p);
-  const auto others = static_cast<double>(code.sass.MainLoop().size()) -
-                      static_cast<double>(TensorOf(p));
+  const auto others =
+      static_cast<double>(code.sass.MainLoop().size()) - static_cast<double>(TensorOf(p));
   EXPECT_LE(others, 0.8 * static_cast<double>(TensorOf(p)));
 }
 
-// Hopper's mma.sync has no 8-bit floats. They are cast to f16 where they are loaded, two at once, and
-// the rest is what f16 needs.
+// Hopper's mma.sync has no 8-bit floats. They are cast to f16 where they are loaded, two at once,
+// and the rest is what f16 needs.
 TEST(GemmOfF8OnHopper, CastsPairsAndMultipliesHalves) {
   if (!compiler::FindTool(compiler::Tool::kNvdisasm).ok()) GTEST_SKIP() << "no nvdisasm";
-  const Product f8 = {"f8", "f8e4m3fn", "f8e4m3fn", "f32", Target::kSm90a, 128, 64, 1, "HMMA",
-                      kHalf};
+  const Product f8 = {"f8", "f8e4m3fn", "f8e4m3fn", "f32",  Target::kSm90a,
+                      128,  64,         1,          "HMMA", kHalf};
   const MachineCode code = GemmCode(f8);
   const int64_t elements = 2 * f8.tile * f8.depth / 128;  // of a thread
   EXPECT_EQ(code.OpcodesInLoop("HMMA.16816.F32"), TensorOf(f8));
