@@ -26,6 +26,30 @@ TEST(PtxText, NamesTheKernelAndTheLines) {
   EXPECT_EQ(kernel.llvm_ir, "");
 }
 
+// Loads of whole packed tiles keep the cache hint, as do those of rows.
+TEST(PtxText, LoadsKeepTheirCacheHints) {
+  const char* const text = R"(
+kernel k(%x: ptr<u8>, %y: ptr<f16>)
+  const PACK: memlayout
+  warps 1
+{
+  %gx = view %x : global<u4>[64, 16] PACK
+  %gy = view %y : global<f16>[64, 16]
+  %t = load %gx[0, 0] cache evict_first : [64, 16]
+  %h = cast %t : f16
+  store %gy[0, 0], %h
+}
+)";
+  for (const char* const pack :
+       {"row_major", "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))"}) {
+    const Made made = MakeProgram(SourceFile("k.tsa", text), "", {{"PACK", pack}});
+    ASSERT_TRUE(made.program) << made.error;
+    const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80, {});
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    EXPECT_NE(kernel->ptx.find("ld.global.L1::evict_first."), std::string::npos) << pack;
+  }
+}
+
 // A kernel whose code changes values in a loop, in both branches and in the code of single
 // instructions: an atomic operation, codes that share words of memory that may end within a word.
 TEST(PtxText, ValuesAreNotInMemory) {

@@ -23,12 +23,10 @@ AccessEmitter::AccessEmitter(FunctionBuilder& function, Memory& memory, Layouts&
 }
 
 Slots AccessEmitter::Load(CachePolicy cache) {
+  policy_ = PolicyOfLoads(cache);
   if (tile_.form == MemoryTile::Form::kPacked) return LoadPacked();
   if (const auto matrices = FindMatrices()) return ReadMatrices(*matrices);
-  if (width_.unit != 0) {
-    const bool strong = tile_.type.IsSubByte() && tile_.written;
-    return LoadVectors(strong ? CachePolicy::kStrong : cache);
-  }
+  if (width_.unit != 0) return LoadVectors();
   Slots out;
   for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
     out.push_back(FromCode(b_, LoadBits(slot, addresses_.LoadMask(slot)), tile_.type));
@@ -53,7 +51,15 @@ bool AccessEmitter::ReadsWordsOf(const BitLayout& bits) const {
 }
 
 Slots AccessEmitter::LoadWords(CachePolicy cache) {
-  return tile_.form == MemoryTile::Form::kPacked ? ReadPackedTiles(*outer_) : ReadVectors(cache);
+  policy_ = PolicyOfLoads(cache);
+  return tile_.form == MemoryTile::Form::kPacked ? ReadPackedTiles(*outer_) : ReadVectors();
+}
+
+// Threads that write the neighbours of a code change its bytes, or the word that it is in,
+// meanwhile.
+CachePolicy AccessEmitter::PolicyOfLoads(CachePolicy cache) const {
+  const bool shares_words = tile_.form == MemoryTile::Form::kPacked || tile_.type.IsSubByte();
+  return shares_words && tile_.written ? CachePolicy::kStrong : cache;
 }
 
 // The order of the codes in the words that are read, if the slots fill whole words.
@@ -105,7 +111,7 @@ Slots AccessEmitter::ReadMatrices(const MatrixLoads& loads) {
 // ---- vectors -----------------------------------------------------------------------------------
 
 // The words of all vectors, of WordBytes each.
-Slots AccessEmitter::ReadVectors(CachePolicy cache) {
+Slots AccessEmitter::ReadVectors() {
   const int64_t bytes = width_.vector * tile_.bits() / 8;
   Slots words;
   for (int64_t slot = 0; slot < window_.tile.slots(); slot += width_.vector) {
@@ -113,16 +119,16 @@ Slots AccessEmitter::ReadVectors(CachePolicy cache) {
     const Address address = ByteAddress(slot);
     for (int64_t at = 0; at < bytes; at += width_.unit) {
       const Slots part = memory_.LoadWords(tile_.space, {address.base, address.offset + at},
-                                           width_.unit, condition, cache);
+                                           width_.unit, condition, policy_);
       words.insert(words.end(), part.begin(), part.end());
     }
   }
   return words;
 }
 
-Slots AccessEmitter::LoadVectors(CachePolicy cache) {
+Slots AccessEmitter::LoadVectors() {
   const int bits = tile_.bits();
-  const Slots words = ReadVectors(cache);
+  const Slots words = ReadVectors();
   Slots out;
   for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
     llvm::Value* code = CodeInRun(b_, words, WordBytes() * 8, static_cast<int>(slot) * bits, bits);
@@ -153,23 +159,16 @@ void AccessEmitter::StoreVectors(const Slots& slots, CachePolicy cache) {
 
 // ---- codes that share bytes --------------------------------------------------------------------
 
-// Threads that write the neighbours of a code change its bytes, or the word that they are in,
-// meanwhile.
-CachePolicy AccessEmitter::CacheOfSharedBytes() const {
-  return tile_.written ? CachePolicy::kStrong : CachePolicy::kDefault;
-}
-
 // A code of fewer than 8 bits lies in one byte or in two.
 llvm::Value* AccessEmitter::LoadBits(int64_t slot, llvm::Value* condition) {
   const int bits = tile_.bits();
   const TileAddresses::Place place = addresses_.PlaceOf(slot);
-  const CachePolicy cache = CacheOfSharedBytes();
   llvm::Value* pair =
-      b_.CreateZExt(memory_.LoadWords(tile_.space, place.byte, 1, condition, cache)[0], f_.I(32));
+      b_.CreateZExt(memory_.LoadWords(tile_.space, place.byte, 1, condition, policy_)[0], f_.I(32));
   if (8 % bits != 0) {
     llvm::Value* spills = b_.CreateICmpUGT(place.bit, f_.Int32(8 - bits));
     llvm::Value* second =
-        memory_.LoadWords(tile_.space, place.next, 1, f_.And(condition, spills), cache)[0];
+        memory_.LoadWords(tile_.space, place.next, 1, f_.And(condition, spills), policy_)[0];
     pair = b_.CreateOr(pair, b_.CreateShl(b_.CreateZExt(second, f_.I(32)), uint64_t{8}));
   }
   llvm::Value* code = b_.CreateAnd(b_.CreateLShr(pair, place.bit), CodeMask(tile_.type));
@@ -205,8 +204,8 @@ llvm::Value* AccessEmitter::LoadPackedCode(PackedMap& map, int64_t slot) {
   llvm::Value* code = f_.Int64(0);
   for (const PackedMap::Run& run : map.Runs()) {
     const PackedMap::BitAddress at = map.Bit(home, run.first);
-    llvm::Value* word = memory_.LoadWords(tile_.space, addresses_.AddressOf(at.word_byte), 4,
-                                          exists, CacheOfSharedBytes())[0];
+    llvm::Value* word =
+        memory_.LoadWords(tile_.space, addresses_.AddressOf(at.word_byte), 4, exists, policy_)[0];
     llvm::Value* part = b_.CreateAnd(b_.CreateLShr(word, at.bit), run.mask());
     code = b_.CreateOr(
         code, b_.CreateShl(b_.CreateZExt(part, f_.I(64)), static_cast<uint64_t>(run.first)));
@@ -242,7 +241,7 @@ Slots AccessEmitter::LoadPackedWords(llvm::Value* tile_byte, llvm::Value* thread
         b_.CreateAdd(f_.Int32(place.first * 4), b_.CreateMul(thread, f_.Int32(bytes)));
     const Slots part = memory_.LoadWords(
         tile_.space, addresses_.AddressOf(b_.CreateAdd(tile_byte, b_.CreateZExt(byte, f_.I(64)))),
-        bytes, exists, CacheOfSharedBytes());
+        bytes, exists, policy_);
     out.insert(out.end(), part.begin(), part.end());
     word += place.piece;
   }

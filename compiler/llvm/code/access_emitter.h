@@ -40,17 +40,17 @@ class AccessEmitter {
   [[nodiscard]] const AccessWidth& width() const { return width_; }
 
  private:
+  [[nodiscard]] CachePolicy PolicyOfLoads(CachePolicy cache) const;
   [[nodiscard]] std::optional<BitLayoutFamily> OrderOfWords() const;
   // By `ldmatrix`, where the tile consists of fragments whose rows lie in shared memory.
   [[nodiscard]] std::optional<MatrixLoads> FindMatrices() const;
   Slots ReadMatrices(const MatrixLoads& loads);
   // Elements of whole bytes, and vectors of codes that fill bytes.
   [[nodiscard]] int WordBytes() const { return std::min(width_.unit, 4); }
-  Slots ReadVectors(CachePolicy cache);
-  Slots LoadVectors(CachePolicy cache);
+  Slots ReadVectors();
+  Slots LoadVectors();
   void StoreVectors(const Slots& slots, CachePolicy cache);
   // Codes that share bytes with others.
-  [[nodiscard]] CachePolicy CacheOfSharedBytes() const;
   llvm::Value* LoadBits(int64_t slot, llvm::Value* condition);
   void StoreBits(const Slots& slots);
   // Packed memory tiles: code by code, or whole packed tiles where the layouts agree.
@@ -71,7 +71,8 @@ class AccessEmitter {
   const AccessWidth width_;
   Layouts& layouts_;
   TileAddresses addresses_;
-  std::optional<RegLayout> outer_;  // of packed tiles that are read whole
+  CachePolicy policy_ = CachePolicy::kDefault;  // of the load that is emitted
+  std::optional<RegLayout> outer_;              // of packed tiles that are read whole
 };
 
 }  // namespace tarsia::compiler

@@ -43,7 +43,8 @@ void ExpectRecipe(DType type, DType compute, const BitLayout& layout, RecipeForm
   const Recipe recipe = *MakeRecipe(layout, compute, form);
   const BitLayoutFamily family{layout.order(), {}, {}, layout.compute()};
   const std::string text = Kernel(DTypeName(type), DTypeName(compute), ToString(family), form);
-  const auto kernel = Compile(MakeProgram(text), Target::kSm90a);
+  // It has no instruction that casts codes of any type.
+  const auto kernel = Compile(MakeProgram(text), Target::kSm80);
   ASSERT_TRUE(kernel.ok()) << kernel.error().message << "\n" << text;
   const std::string& ptx = kernel->ptx;
   EXPECT_EQ(Occurrences(ptx, "lop3.b32"), Steps(recipe, RecipeOp::kLop3)) << text;
@@ -54,6 +55,19 @@ void ExpectRecipe(DType type, DType compute, const BitLayout& layout, RecipeForm
       << text;
   // No other code extracts codes from words: halves of registers are stored directly.
   EXPECT_EQ(Occurrences(ptx, "and.b16"), 0) << text;
+}
+
+// Newer targets cast two codes of the OCP's floats at once: 1,024 codes of 32 threads.
+TEST(RecipeEmit, PairsWhereTheTargetCastsThem) {
+  for (const char* const bits : {"contiguous", "lanes(f16)"}) {
+    const std::string text = Kernel("f8e5m2", "f16", bits, RecipeForm::kCast);
+    for (const Target target : {Target::kSm89, Target::kSm90a}) {
+      const auto kernel = Compile(MakeProgram(text), target);
+      ASSERT_TRUE(kernel.ok()) << kernel.error().message << "\n" << text;
+      EXPECT_EQ(Occurrences(kernel->ptx, "cvt.rn.f16x2.e5m2x2"), 16) << bits;
+      EXPECT_EQ(Occurrences(kernel->ptx, "lop3.b32"), 0) << bits;
+    }
+  }
 }
 
 TEST(RecipeEmit, LanesOfEveryWidth) {
