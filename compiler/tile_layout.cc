@@ -1,18 +1,21 @@
 #include "compiler/tile_layout.h"
+#include "layout/access.h"
 #include "support/align.h"
 #include "support/extents.h"
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <utility>
 
 namespace tarsia::compiler {
 namespace {
 
-// The divisor of `threads` that needs the fewest rounds over `units`, and of those the smallest.
-int64_t ThreadsAlong(int64_t units, int64_t threads) {
+// The divisor of `threads`, at most `most`, that needs the fewest rounds over `units`, and of those
+// the smallest.
+int64_t ThreadsAlong(int64_t units, int64_t threads, int64_t most) {
   int64_t best = 1;
-  for (int64_t t = 1; t <= threads; ++t) {
+  for (int64_t t = 1; t <= std::min(threads, most); ++t) {
     if (threads % t == 0 && CeilDiv(units, t) < CeilDiv(units, best)) best = t;
   }
   return best;
@@ -68,7 +71,8 @@ std::string ToString(const TileLayout& layout) {
   return out;
 }
 
-Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t vector, int fast) {
+Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t vector, int fast,
+                                 bool exact) {
   const size_t rank = shape.size();
   std::vector<size_t> order;  // the fastest first
   if (rank > 0) order.push_back(Size(fast));
@@ -81,7 +85,7 @@ Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t 
     const int64_t extent = std::max<int64_t>(1, shape[d]);
     if (d == Size(fast)) within[d] = VectorOf(extent, vector);
     const int64_t units = extent / within[d];
-    across[d] = ThreadsAlong(units, left);
+    across[d] = ThreadsAlong(units, left, exact ? std::gcd(units, left) : left);
     turns[d] = CeilDiv(units, across[d]);
     left /= across[d];
   }
@@ -102,6 +106,32 @@ Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t 
   }
   TARSIA_TRY(RegLayout reg, RegLayout::Make(padded, modes, spatial, local));
   return TileLayout::Padded(std::move(reg), shape);
+}
+
+std::optional<TileLayout> LayoutOfWarpRows(const Extents& shape, int64_t warps, int64_t vector,
+                                           int fast, std::span<const int64_t> axes) {
+  Extents spread(shape.size(), 1), rest = shape;
+  int64_t left = warps;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(d)) != axes.end()) continue;
+    if (shape[d] == 0) return std::nullopt;
+    spread[d] = std::gcd(left, shape[d]);
+    rest[d] /= spread[d];
+    left /= spread[d];
+  }
+  if (left == warps) return std::nullopt;
+  auto of_warp = BlockedLayout(rest, left * kWarpThreads, vector, fast);
+  for (size_t d = 0; d < shape.size() && of_warp.ok(); ++d) {
+    // Padding would lie between the warps.
+    if (spread[d] == 1 || !of_warp->PaddedAlong(static_cast<int>(d))) continue;
+    of_warp = BlockedLayout(rest, left * kWarpThreads, vector, fast, true);
+  }
+  if (!of_warp.ok()) return std::nullopt;
+  const auto outer = RegLayout::Spatial(spread);
+  if (!outer.ok()) return std::nullopt;
+  auto reg = Product(*outer, of_warp->reg());
+  if (!reg.ok()) return std::nullopt;
+  return TileLayout::Padded(*std::move(reg), shape);
 }
 
 Result<TileLayout> ReducedLayout(const TileLayout& source, std::span<const int64_t> axes,

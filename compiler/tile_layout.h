@@ -60,8 +60,13 @@ std::string ToString(const TileLayout& layout);
 
 // Rows of the dimension `fast` in vectors of up to `vector` elements, neighbouring threads side by
 // side along it, then along the other dimensions from the last to the first; the remaining threads
-// hold replicas.
-Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t vector, int fast);
+// hold replicas. If `exact`, no more threads than divide what they share: nothing is padded.
+Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t vector, int fast,
+                                 bool exact = false);
+// The warps along the dimensions other than `axes`, from the first one on, as far as they divide
+// them; in each warp rows as above. Empty if no warp can be told apart so.
+std::optional<TileLayout> LayoutOfWarpRows(const Extents& shape, int64_t warps, int64_t vector,
+                                           int fast, std::span<const int64_t> axes);
 
 // ---- the layout that a result has without moving data, from that of a source -----------------
 

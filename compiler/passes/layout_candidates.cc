@@ -40,6 +40,8 @@ class Search {
     for (const LayoutOp& op : graph_.ops) AddWays(op);
     for (const LayoutOp& op : graph_.ops) AddAccesses(op);
     Spread();
+    for (const LayoutOp& op : graph_.ops) AddReductions(op);
+    Spread();
     for (const LayoutOp& op : graph_.ops) AddWaysOfOthers(op);
     Spread();
     AddWhatIsMissing();
@@ -266,8 +268,26 @@ class Search {
     // As few codes as fill accesses of 16 bytes: 128 of 3 bits.
     const int64_t whole = kWidestBits / std::gcd<int64_t>(kWidestBits, memory.type.bits);
     for (const int64_t run : {whole, vector, std::min(vector, WidestRun(memory))}) {
-      auto layout = BlockedLayout(shape, threads(), run, fast);
-      if (layout.ok()) Add(op.anchor, *layout, {LayoutSource::Kind::kAccess, op.op});
+      for (const bool exact : {false, true}) {
+        auto layout = BlockedLayout(shape, threads(), run, fast, exact);
+        if (layout.ok()) Add(op.anchor, *layout, {LayoutSource::Kind::kAccess, op.op});
+      }
+    }
+  }
+
+  // Warps that need nothing of each other, with the runs of the accesses.
+  void AddReductions(const LayoutOp& op) {
+    if (op.rule.row().family != Family::kReduce) return;
+    const Extents& shape = TypeOf(op.anchor).shape;
+    const std::vector<LayoutCandidate> known = out_.of[op.anchor];
+    for (const LayoutCandidate& candidate : known) {
+      if (candidate.source.kind != LayoutSource::Kind::kAccess) continue;
+      const auto& slots = out_.table[candidate.layout].reg().local();
+      const bool side_by_side = !slots.empty() && slots.back().stride == 1;
+      const int fast = side_by_side ? slots.back().dim : static_cast<int>(shape.size()) - 1;
+      const int64_t run = side_by_side ? slots.back().extent : 1;
+      auto layout = LayoutOfWarpRows(shape, graph_.warps, run, fast, op.rule.axes);
+      if (layout) Add(op.anchor, *layout, {LayoutSource::Kind::kReduction, op.op});
     }
   }
 

@@ -33,6 +33,7 @@ struct LayoutSource {
     kFragments,  // of a `dot`
     kPacked,     // the tiles of packed memory
     kAccess,     // wide accesses to memory
+    kReduction,  // warps that a reduction keeps apart
     kRows,       // nothing asks for anything
   };
   Kind kind = Kind::kRows;

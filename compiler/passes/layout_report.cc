@@ -57,6 +57,8 @@ class Report {
         return "packed tiles of " + Place(source.op);
       case LayoutSource::Kind::kAccess:
         return "wide accesses of " + Place(source.op);
+      case LayoutSource::Kind::kReduction:
+        return "a warp for each part of " + Place(source.op);
       case LayoutSource::Kind::kRows:
         return "rows side by side";
     }

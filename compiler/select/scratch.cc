@@ -1,6 +1,8 @@
 #include "compiler/select/scratch.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -12,26 +14,24 @@
 namespace tarsia::compiler {
 namespace {
 
-// Strides of a shape in which `fast` has stride 1; then come the others from the last to the first,
-// with a gap between rows. Rows are runs of `fast`; if `chunks` >= 0, that dimension counts such
-// runs in a row, and there is a gap between them, too.
-struct Gaps {
-  int64_t row = 0;
-  int64_t chunk = 0;
+// A dimension and the elements that are left free after each whole row of it.
+struct Nested {
+  size_t dim = 0;
+  int64_t gap = 0;
 };
-ScratchOrder OrderWith(const Extents& shape, int fast, int chunks, const Gaps& gaps) {
+
+// Strides of a shape whose dimensions lie in one another: first those of `inner`, from the fastest
+// on; then the others, from the last to the first.
+ScratchOrder OrderWith(const Extents& shape, std::initializer_list<Nested> inner) {
   ScratchOrder out;
   out.strides.assign(shape.size(), 0);
-  out.strides[Size(fast)] = 1;
-  int64_t stride = shape[Size(fast)];
-  if (chunks >= 0) {
-    stride += gaps.chunk;
-    out.strides[Size(chunks)] = stride;
-    stride *= shape[Size(chunks)];
+  int64_t stride = 1;
+  for (const Nested& nested : inner) {
+    out.strides[nested.dim] = stride;
+    stride = stride * shape[nested.dim] + nested.gap;
   }
-  stride += gaps.row;
   for (size_t d = shape.size(); d-- > 0;) {
-    if (d == Size(fast) || (chunks >= 0 && d == Size(chunks))) continue;
+    if (out.strides[d] != 0) continue;
     out.strides[d] = stride;
     stride *= shape[d];
   }
@@ -49,15 +49,19 @@ class GapSearch {
         get_unit_(plan.get.matrices ? int{kWidestAccess} : static_cast<int>(plan.get.run) * bytes),
         bits_(bytes * 8) {}
 
-  // Takes the order into the plan if it is better than all before it.
+  // Takes the order into the plan if it is better than all before it. Does nothing once there is
+  // one without conflicts.
   void Try(const TileLayout& put, const TileLayout& get, ScratchOrder order, ScratchPlan& plan) {
+    if (!has_conflicts_) return;
     // All slots access as the first one does. One lane gives the address of each row of a matrix.
-    const int64_t puts = put_ * AddressesOf(put, order.strides, bits_, true).Wavefronts(put_unit_);
     const bool one_lane = plan.get.matrices.has_value();
-    const int64_t gets =
-        get_ * AddressesOf(get, order.strides, bits_, one_lane).Wavefronts(get_unit_);
+    const WarpAddresses putting = AddressesOf(put, order.strides, bits_, true);
+    const WarpAddresses getting = AddressesOf(get, order.strides, bits_, one_lane);
+    const int64_t puts = put_ * putting.Wavefronts(put_unit_);
+    const int64_t gets = get_ * getting.Wavefronts(get_unit_);
     if (puts + gets >= fewest_) return;
     fewest_ = puts + gets;
+    has_conflicts_ = fewest_ > put_ * putting.Phases(put_unit_) + get_ * getting.Phases(get_unit_);
     plan.put.wavefronts = puts;
     plan.get.wavefronts = gets;
     plan.put_places = put;
@@ -65,10 +69,13 @@ class GapSearch {
     plan.order = std::move(order);
   }
 
+  [[nodiscard]] bool has_conflicts() const { return has_conflicts_; }
+
  private:
   const int64_t put_, get_;
   const int put_unit_, get_unit_, bits_;
   int64_t fewest_ = INT64_MAX;
+  bool has_conflicts_ = true;
 };
 
 // The elements that a thread has side by side along a dimension.
@@ -78,15 +85,74 @@ int64_t ChunkOf(const TileLayout& tile, int dim) {
   return inner.dim == dim && inner.stride == 1 ? inner.extent : 1;
 }
 
+// The tile with one dimension in groups of `group` elements.
+struct Grouped {
+  TileLayout put, get;
+  Extents shape;
+};
+std::optional<Grouped> InGroups(const TileLayout& put, const TileLayout& get, size_t dim,
+                                int64_t group) {
+  if (put.padded() || get.padded() || put.shape()[dim] % group != 0) return std::nullopt;
+  Extents shape = put.shape();
+  shape[dim] /= group;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim) + 1, group);
+  auto put_places = ReshapedLayout(put, shape);
+  auto get_places = ReshapedLayout(get, shape);
+  if (!put_places || !get_places) return std::nullopt;
+  return Grouped{*std::move(put_places), *std::move(get_places), std::move(shape)};
+}
+
+// Gaps after every row, or every second, fourth or eighth one: rows of less than all banks, which
+// an access reads side by side, stay together, and those that another reads at one column part.
+void TryGapsOfRows(const TileLayout& put, const TileLayout& get, int bytes, GapSearch& search,
+                   ScratchPlan& plan) {
+  const auto fast = Size(plan.fast);
+  const bool wide = plan.get.matrices || std::max(plan.put.run, plan.get.run) * bytes > kBankBytes;
+  const int64_t step = std::max<int64_t>(1, (wide ? kWidestAccess : kBankBytes) / bytes);
+  for (const int64_t gap : {0, 1, 2, 4}) {
+    search.Try(put, get, OrderWith(put.shape(), {{fast, gap * step}}), plan);
+  }
+  if (put.rank() < 2) return;
+  const size_t row = fast + 1 == Size(put.rank()) ? fast - 1 : Size(put.rank()) - 1;
+  for (const int64_t group : {2, 4, 8}) {
+    if (!search.has_conflicts()) return;
+    const auto grouped = InGroups(put, get, row, group);
+    if (!grouped) return;
+    const size_t fast_there = fast < row ? fast : fast + 1;
+    for (const int64_t gap : {1, 2, 4}) {
+      const auto order = OrderWith(grouped->shape, {{fast_there, 0}, {row + 1, gap * step}});
+      search.Try(grouped->put, grouped->get, order, plan);
+    }
+  }
+}
+
+// Threads that have more than one access side by side meet in banks; gaps between them help.
+void TryGapsOfRuns(const TileLayout& put, const TileLayout& get, int bytes, GapSearch& search,
+                   ScratchPlan& plan) {
+  const auto fast = Size(plan.fast);
+  const int64_t unit = kWidestAccess / bytes;
+  const int64_t chunk = ChunkOf(put, plan.fast);
+  if (chunk <= plan.put.run || put.shape()[fast] == chunk || !search.has_conflicts()) return;
+  const auto grouped = InGroups(put, get, fast, chunk);
+  if (!grouped) return;
+  for (const int64_t row : {int64_t{0}, unit}) {
+    for (const int64_t between : {unit, 2 * unit, 4 * unit}) {
+      const auto order = OrderWith(grouped->shape, {{fast + 1, between}, {fast, row}});
+      search.Try(grouped->put, grouped->get, order, plan);
+    }
+  }
+}
+
 }  // namespace
 
 int64_t RunAlong(const TileLayout& layout, int dim, int bytes) {
-  if (layout.empty() || layout.reg().local().empty() || layout.PaddedAlong(dim)) return 1;
+  if (layout.empty() || layout.reg().local().empty()) return 1;
   const RegLayout::Digit& inner = layout.reg().local().back();
   if (inner.dim != dim || inner.stride != 1) return 1;
   int64_t run = 1;
   const auto fits = [&](int64_t n) {
     if (n * bytes > kWidestAccess || inner.extent % n != 0) return false;
+    if (layout.shape()[Size(dim)] % n != 0) return false;  // a run would be half padding
     return std::all_of(
         layout.reg().spatial().begin(), layout.reg().spatial().end(),
         [&](const RegLayout::Digit& digit) { return digit.dim != dim || digit.stride % n == 0; });
@@ -114,35 +180,10 @@ ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes
 
 ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes) {
   ScratchPlan plan = PlanAccesses(from, to, bytes);
-  const bool wide = plan.get.matrices || std::max(plan.put.run, plan.get.run) * bytes > kBankBytes;
   const TileLayout get = plan.get.matrices ? plan.get.matrices->rows : to;
   GapSearch search(from, to, bytes, plan);
-  const int64_t unit = kWidestAccess / bytes;
-  // No gap, one that keeps wide accesses aligned, and one of a bank.
-  for (const int64_t gap : {int64_t{0}, unit, std::max<int64_t>(1, kBankBytes / bytes)}) {
-    if (wide && gap * bytes % kWidestAccess != 0) continue;
-    search.Try(from, get, OrderWith(from.shape(), plan.fast, -1, {gap, 0}), plan);
-  }
-  // Threads that have more than one access side by side meet in banks; gaps between them help.
-  const Extents& shape = from.shape();
-  const int64_t chunk = ChunkOf(from, plan.fast);
-  const int64_t extent = shape[Size(plan.fast)];
-  if (chunk <= plan.put.run || extent % chunk != 0 || extent == chunk || from.padded() ||
-      to.padded()) {
-    return plan;
-  }
-  Extents split = shape;
-  split[Size(plan.fast)] = extent / chunk;
-  split.insert(split.begin() + plan.fast + 1, chunk);
-  const auto put_places = ReshapedLayout(from, split);
-  const auto get_places = ReshapedLayout(get, split);
-  if (!put_places || !get_places) return plan;
-  for (const int64_t row : {int64_t{0}, unit}) {
-    for (const int64_t between : {unit, 2 * unit, 4 * unit}) {
-      search.Try(*put_places, *get_places,
-                 OrderWith(split, plan.fast + 1, plan.fast, {row, between}), plan);
-    }
-  }
+  TryGapsOfRows(from, get, bytes, search, plan);
+  TryGapsOfRuns(from, get, bytes, search, plan);
   return plan;
 }
 

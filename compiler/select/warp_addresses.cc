@@ -78,4 +78,15 @@ int64_t WarpAddresses::Wavefronts(int unit) const {
   return out;
 }
 
+int64_t WarpAddresses::Phases(int unit) const {
+  int64_t out = 0;
+  const auto phase = static_cast<std::ptrdiff_t>(PhaseLanes(unit));
+  for (auto first = active.begin(); first != active.end();) {
+    const auto last = first + std::min(phase, active.end() - first);
+    if (std::find(first, last, true) != last) ++out;
+    first = last;
+  }
+  return out;
+}
+
 }  // namespace tarsia::compiler

@@ -18,6 +18,8 @@ struct WarpAddresses {
   // Of accesses of `unit` bytes a lane. Lanes that access nothing keep their place in a phase.
   [[nodiscard]] int64_t Sectors(int unit) const;
   [[nodiscard]] int64_t Wavefronts(int unit) const;
+  // The wavefronts without conflicts: at most 128 bytes are accessed at a time.
+  [[nodiscard]] int64_t Phases(int unit) const;
 };
 
 // Where the first warp has its slot 0 of a tile whose neighbours along dimension d lie strides[d]

@@ -64,27 +64,27 @@ TEST(PlanShared, ScratchIsWhatIsUsed) {
   %w = permute %v order [1, 0]
   store %g[0, 0], %w)",
        0},
-      // A tile of 32 KiB goes through shared memory once, in one round; 16 bytes follow each run of
-      // 16
-      // elements of a thread, so that threads do not meet in banks.
+      // A tile of 32 KiB goes through shared memory once, in one round; 16 bytes follow each group
+      // of
+      // 8 rows, so that threads of different rows do not meet in banks.
       {R"(
   %t = iota : i64 [64, 64] spatial(8, 4) * local(8, 16)
   %u = convert_layout %t : [64, 64] column_spatial(8, 4) * local(8, 16)
   print "u", %u)",
-       64 * (64 * 8 + 4 * 16)},
+       64 * 64 * 8 + 64 / 8 * 16},
       // One of 128 KiB in two.
       {R"(
   %t = iota : i64 [128, 128] spatial(8, 4) * local(16, 32)
   %u = convert_layout %t : [128, 128] column_spatial(8, 4) * local(16, 32)
   print "u", %u)",
        72 * 1024},
-      // After a swizzled tile of 1 KiB, which is at the start.
+      // After a swizzled tile of 1 KiB, which is at the start; 32 bytes follow each pair of rows.
       {R"(
   %s = alloc.shared : shared<u8>[8, 128] swizzle(row_major(8, 128), 4, 3, 3)
   %t = iota : i64 [4, 8] spatial(4, 8)
   %u = convert_layout %t : [4, 8] column_spatial(4, 8)
   print "u", %u)",
-       1024 + 4 * 8 * 8},
+       1024 + 4 * 8 * 8 + 2 * 32},
       // A value that one thread broadcasts to all.
       {R"(
   print "n", %n)",
@@ -99,33 +99,65 @@ TEST(PlanShared, ScratchIsWhatIsUsed) {
   }
 }
 
-// Every element has a holder, none has two in one replica, and vectors run along `fast`.
+// Every element has a holder, and none has two in one replica.
+void CheckHolders(const TileLayout& layout, int64_t rows, int64_t columns) {
+  std::multiset<std::pair<int64_t, int64_t>> seen;
+  for (int64_t t = 0; t < layout.threads(); ++t) {
+    const Extents of_thread = layout.ThreadOffset(t);
+    for (int64_t s = 0; s < layout.slots(); ++s) {
+      const Extents of_slot = layout.SlotOffset(s);
+      const int64_t row = of_thread[0] + of_slot[0];
+      const int64_t column = of_thread[1] + of_slot[1];
+      if (row < rows && column < columns) seen.insert({row, column});
+    }
+  }
+  const auto replicas = static_cast<size_t>(layout.reg().replication());
+  ASSERT_EQ(seen.size(), static_cast<size_t>(rows * columns) * replicas) << ToString(layout);
+  for (const auto& element : seen) ASSERT_EQ(seen.count(element), replicas) << ToString(layout);
+}
+
 TEST(Layouts, BlockedCoversEveryShape) {
   for (const int64_t rows : {1, 3, 8, 33}) {
-    for (const int64_t columns : {1, 4, 7, 64, 130}) {
+    for (const int64_t columns : {1, 4, 7, 64, 96, 130}) {
       for (const int64_t threads : {32, 64, 128}) {
         for (const int fast : {0, 1}) {
-          const auto layout = BlockedLayout({rows, columns}, threads, 8, fast);
-          ASSERT_TRUE(layout.ok());
-          EXPECT_EQ(layout->threads(), threads);
-          std::multiset<std::pair<int64_t, int64_t>> seen;
-          for (int64_t t = 0; t < threads; ++t) {
-            const Extents of_thread = layout->ThreadOffset(t);
-            for (int64_t s = 0; s < layout->slots(); ++s) {
-              const Extents of_slot = layout->SlotOffset(s);
-              const int64_t row = of_thread[0] + of_slot[0];
-              const int64_t column = of_thread[1] + of_slot[1];
-              if (row < rows && column < columns) seen.insert({row, column});
-            }
+          for (const bool exact : {false, true}) {
+            const auto layout = BlockedLayout({rows, columns}, threads, 8, fast, exact);
+            ASSERT_TRUE(layout.ok());
+            EXPECT_EQ(layout->threads(), threads);
+            EXPECT_FALSE(exact && layout->padded()) << ToString(*layout);
+            CheckHolders(*layout, rows, columns);
           }
-          const auto replicas = static_cast<size_t>(layout->reg().replication());
-          ASSERT_EQ(seen.size(), static_cast<size_t>(rows * columns) * replicas)
-              << rows << " " << columns << " " << threads << " " << fast;
-          for (const auto& element : seen) ASSERT_EQ(seen.count(element), replicas);
         }
       }
     }
   }
+}
+
+// What a reduction along `axes` combines is in one warp wherever the other dimension has a part for
+// each warp.
+TEST(Layouts, WarpRowsKeepReductionsInWarps) {
+  const auto one = LayoutOfWarpRows({4, 1024}, 4, 8, 1, std::vector<int64_t>{1});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(ToString(*one),
+            "layout(shape=[4, 1024], modes=[4, 4, 32, 8], spatial=[0, 2], local=[1, 3])");
+  for (const int64_t rows : {4, 8, 12, 33}) {
+    for (const int64_t columns : {4, 64, 96, 130}) {
+      for (const int fast : {0, 1}) {
+        for (const int64_t axis : {0, 1}) {
+          const std::vector<int64_t> axes = {axis};
+          const auto layout = LayoutOfWarpRows({rows, columns}, 4, 8, fast, axes);
+          const int64_t kept = axis == 0 ? columns : rows;
+          ASSERT_EQ(layout.has_value(), kept % 2 == 0) << rows << " " << columns << " " << axis;
+          if (!layout) continue;
+          CheckHolders(*layout, rows, columns);
+          EXPECT_LE(ReduceThreads(*layout, axes).parts, kept % 4 == 0 ? 1 : 2) << ToString(*layout);
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(LayoutOfWarpRows({1, 1024}, 4, 8, 1, std::vector<int64_t>{1}));
+  EXPECT_FALSE(LayoutOfWarpRows({4, 1024}, 4, 8, 1, std::vector<int64_t>{0, 1}));
 }
 
 TEST(Layouts, SlotsThatMoveWithinTheirThread) {

@@ -318,6 +318,34 @@ TEST(Matrices, ComeFromTheRowsThatThreadsName) {
   CheckRows("replicate(2) * local(2, 3) * mma.m16n8k8.tf32.b", 0, 4);
 }
 
+// Tiles of 64 rows, from rows in runs of 16 bytes to fragments: the words of an access fill whole
+// wavefronts, whatever the extent of a row.
+TEST(Scratch, HasNoConflictsForRowsOfAnyExtent) {
+  for (const int64_t columns : {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256}) {
+    const auto rows = BlockedLayout({64, columns}, 128, 8, 1, true);
+    ASSERT_TRUE(rows.ok());
+    const TileLayout fragments = LayoutOf("spatial(4, 1) * local(1, " +
+                                          std::to_string(columns / 16) + ") * mma.m16n8k16.f16.a");
+    const ScratchPlan plan = PlanScratch(*rows, fragments, 2);
+    ASSERT_TRUE(plan.get.matrices) << columns;
+    EXPECT_EQ(plan.put.run, 8) << columns;
+    EXPECT_EQ(PlacesOf(*rows, plan.put_places, plan.order),
+              PlacesOf(plan.get.matrices->rows, plan.get_places, plan.order));
+    // Of 32 threads, 16 bytes each.
+    EXPECT_EQ(FirstWavefronts(plan.put_places, plan.order, 2, 16), 4) << columns;
+    EXPECT_EQ(FirstWavefronts(plan.get_places, plan.order, 2, 16), 4) << columns;
+  }
+}
+
+// Runs are whole in tiles with padding, as long as the tile ends at one.
+TEST(Scratch, MovesRunsOfPaddedTiles) {
+  const auto padded = BlockedLayout({64, 96}, 128, 8, 1);
+  ASSERT_TRUE(padded.ok() && padded->PaddedAlong(1));
+  EXPECT_EQ(RunAlong(*padded, 1, 2), 8);
+  const TileLayout cut = TileLayout::Padded(padded->reg(), {64, 92});
+  EXPECT_EQ(RunAlong(cut, 1, 2), 4);
+}
+
 TEST(Scratch, LaysElementsAlongTheWiderRuns) {
   const TileLayout rows = LayoutOf("spatial(8, 4) * local(1, 8)");
   const TileLayout columns = LayoutOf("local(4, 1) * spatial(2, 16) * local(1, 2)");
