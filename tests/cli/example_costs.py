@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Compares what the examples move, as `tarsia compile --emit cost-json` counts it, with the floor: global
-sectors as few as the bytes need, shared wavefronts at most 5% above it, and no spills.
+"""Compares what the examples and the small programs of tests/cli/costs move, as `tarsia compile --emit
+cost-json` counts it, with the floor: global sectors as few as the bytes need, shared wavefronts at most 5%
+above it, no spills, and no more barriers than the program needs. Small programs must also compute the
+same on the interpreter and on the emulator.
 
 usage: example_costs.py --tarsia PATH --root REPOSITORY
 """
 
 import argparse
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -18,32 +21,100 @@ PACKED = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))"
 WEIGHTS = ["--set", "K=256", "--set", "N=256", "--set", "W=u4"]
 MATMUL = WEIGHTS + ["--arg", "m=16"]
 SCALED = ["--set", "G=128", "--in", "z=z.npy"]
-# Name of the example, and how it is launched.
+# The program, and how it is launched.
 CASES = [
-    ("matmul", MATMUL),
-    ("matmul", MATMUL + ["--set", "PACK=" + PACKED]),
-    ("matmul", WEIGHTS + ["--set", "PACK=" + PACKED, "--arg", "m=13"]),
-    ("matmul_scaled", MATMUL + SCALED),
-    ("matmul_scaled", MATMUL + SCALED + ["--set", "PACK=" + PACKED]),
-    ("softmax", ["--arg", "rows=16"]),
-    ("gemm", ["--set", "M=128", "--set", "N=256", "--set", "K=128"]),
-    ("attention", ["--set", "D=64", "--set", "LENGTH=128", "--arg", "heads=2"]),
-    ("attention", ["--set", "D=128", "--set", "LENGTH=128", "--arg", "heads=2"]),
+    ("examples/matmul", MATMUL),
+    ("examples/matmul", MATMUL + ["--set", "PACK=" + PACKED]),
+    ("examples/matmul", WEIGHTS + ["--set", "PACK=" + PACKED, "--arg", "m=13"]),
+    ("examples/matmul_scaled", MATMUL + SCALED),
+    ("examples/matmul_scaled", MATMUL + SCALED + ["--set", "PACK=" + PACKED]),
+    ("examples/softmax", ["--arg", "rows=16"]),
+    ("examples/gemm", ["--set", "M=128", "--set", "N=256", "--set", "K=128"]),
+    ("examples/attention", ["--set", "D=64", "--set", "LENGTH=128", "--arg", "heads=2"]),
+    ("examples/attention", ["--set", "D=128", "--set", "LENGTH=128", "--arg", "heads=2"]),
 ]
+# Small programs: name, settings, the type and shape of each input, and of the output; the barriers of a
+# warp in a block, by what must pass between warps (two for each tile).
+HEADS = [16 * n for n in (2, 3, 4, 5, 6, 7, 8, 10, 12)]
+SMALL = [
+    ("rows_per_warp", [], {"x": ("<f2", [32, 1024])}, {"y": ("<f2", [32, 1024])}, 0),
+    ("column_sums", [], {"x": ("<f4", [64, 128])}, {"y": ("<f4", [1, 128])}, 0),
+    # The four operands of its dots, and the result.
+    *[("head", ["--set", f"D={d}"], {"q": ("<f2", [64, d]), "k": ("<f2", [64, d])},
+       {"o": ("<f2", [64, d])}, 10) for d in HEADS],
+    # Only the operands.
+    ("sums", [], {"a": ("<f2", [64, 64]), "b": ("<f2", [64, 64])}, {"c": ("<f4", [64, 64])}, 4),
+]
+# The same without results, which are not exact.
+CASES += [("costs/swiglu", ["--arg", "m=16"])]
 TARGETS = ["sm_80", "sm_90a"]
 WAVEFRONTS = 1.05  # of the ideal
 
 
-def faults(total, spilled):
-    found = []
+def faults(report):
+    total, found = report["total"], []
     if total["global_sectors"] != total["global_ideal_sectors"]:
         found.append(f"{total['global_sectors']} sectors, {total['global_ideal_sectors']} are ideal")
     if total["shared_wavefronts"] > WAVEFRONTS * total["shared_ideal_wavefronts"]:
         found.append(f"{total['shared_wavefronts']} wavefronts, "
                      f"{total['shared_ideal_wavefronts']} are ideal")
-    if spilled:
-        found.append(f"{spilled} bytes are spilled")
+    if report["resources"]["spill_bytes"]:
+        found.append(f"{report['resources']['spill_bytes']} bytes are spilled")
     return found
+
+
+def barriers_of_warp(report):
+    warps = report["threads"] // 32
+    for blocks in report["grid"]:
+        warps *= blocks
+    return report["total"]["barriers"] / warps
+
+
+class Runner:
+    def __init__(self, tarsia, folder):
+        self.tarsia = tarsia.resolve()
+        self.folder = folder
+
+    def call(self, *arguments):
+        """Its output, or None and the error."""
+        done = subprocess.run([self.tarsia, *arguments], cwd=self.folder, capture_output=True,
+                              text=True, check=False)
+        return (done.stdout, None) if done.returncode == 0 else (None, done.stderr)
+
+    def cost_faults(self, path, target, options, most_barriers=None):
+        output, error = self.call("compile", path, "--target", target, "--emit", "cost-json", *options)
+        if error:
+            return [error]
+        report = json.loads(output)
+        found = faults(report)
+        if most_barriers is not None and barriers_of_warp(report) > most_barriers:
+            found.append(f"{barriers_of_warp(report):g} barriers, {most_barriers} are enough")
+        return found
+
+    def outputs(self, path, device, options, inputs, outputs):
+        """The bytes of the outputs, or None and the error."""
+        call = ["run", path, "--device", device, *options]
+        for pointer, (descr, shape) in inputs.items():
+            # Small whole numbers: sums are exact in any order.
+            values = [(7 * i + i // 13) % 3 - 1 for i in range(math.prod(shape))]
+            (self.folder / f"{pointer}.npy").write_bytes(golden.npy_bytes(descr, shape, values))
+            call += ["--in", f"{pointer}={pointer}.npy"]
+        for pointer in outputs:
+            call += ["--out", f"{pointer}={pointer}.npy"]
+        _, error = self.call(*call)
+        if error:
+            return None, error
+        return [(self.folder / f"{pointer}.npy").read_bytes() for pointer in outputs], None
+
+    def result_faults(self, path, options, inputs, outputs):
+        expected, error = self.outputs(path, "cpu", options, inputs, outputs)
+        for device in ["ptx:sm_80", "ptx:sm_90a"] if not error else []:
+            found, error = self.outputs(path, device, options, inputs, outputs)
+            if not error and found != expected:
+                error = f"{device} computes something else"
+            if error:
+                break
+        return [error] if error else []
 
 
 def main():
@@ -52,23 +123,29 @@ def main():
     parser.add_argument("--root", required=True, type=pathlib.Path)
     arguments = parser.parse_args()
     failed = 0
+
+    def report(what, found):
+        nonlocal failed
+        failed += len(found)
+        for fault in found:
+            print(f"{what}: {fault}")
+
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "examples").symlink_to(arguments.root.resolve() / "examples")
+        (folder / "costs").symlink_to(arguments.root.resolve() / "tests/cli/costs")
         (folder / "z.npy").write_bytes(golden.npy_bytes("|u1", [2, 256], [0] * 512))
+        runner = Runner(arguments.tarsia, folder)
         for example, options in CASES:
             for target in TARGETS:
-                command = [arguments.tarsia.resolve(), "compile", f"examples/{example}.tsa", "--target",
-                           target, "--emit", "cost-json", *options]
-                done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-                if done.returncode != 0:
-                    found = [done.stderr]
-                else:
-                    report = json.loads(done.stdout)
-                    found = faults(report["total"], report["resources"]["spill_bytes"])
-                for fault in found:
-                    failed += 1
-                    print(f"{example} {' '.join(options)} for {target}: {fault}")
+                found = runner.cost_faults(f"{example}.tsa", target, options)
+                report(f"{example} {' '.join(options)} for {target}", found)
+        for program, options, inputs, outputs, barriers in SMALL:
+            path, what = f"costs/{program}.tsa", f"{program} {' '.join(options)}"
+            for target in TARGETS:
+                found = runner.cost_faults(path, target, options, barriers)
+                report(f"{what} for {target}", found)
+            report(what, runner.result_faults(path, options, inputs, outputs))
     return 1 if failed else 0
 
 
