@@ -125,14 +125,14 @@ bool AddMachineCode(const runtime::Code& code, CostReport* report) {
   return true;
 }
 
-// What would leave out the masks of accesses that cost something.
+// What would make lines cheaper that cost something.
 void AddAdvice(const runtime::Code& code, CostReport* report) {
   const auto advice = code.Advice();
   if (!advice.ok()) return;  // the program compiled, so this does not happen
   for (const compiler::LineAdvice& on : *advice) {
     for (CostLine& line : report->lines) {
       if (line.line == on.line && !line.Empty()) {
-        line.advice.push_back(on.text + ": without it the access is masked");
+        line.advice.push_back(on.text);
       }
     }
   }

@@ -24,7 +24,7 @@ struct CostLine {
   ptx::Counts counts;
   ptx::ClassCounts classes{};  // instructions of PTX that warps executed
   std::array<size_t, compiler::kSassClasses> machine{};
-  std::vector<std::string> advice;  // "add `assume %n % 64 == 0`"
+  std::vector<std::string> advice;  // "add `assume %n % 64 == 0`: without it the access is masked"
 
   // The number of instructions of machine code, and of those that load or store spilled registers.
   [[nodiscard]] size_t MachineCount() const;

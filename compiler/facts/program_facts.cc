@@ -362,7 +362,9 @@ std::vector<LineAdvice> AdviceOn(const Program& program) {
     }
   }
   std::vector<LineAdvice> out;
-  for (const auto& [line, text] : all) out.push_back({line, text});
+  for (const auto& [line, text] : all) {
+    out.push_back({line, text + ": without it the access is masked"});
+  }
   return out;
 }
 

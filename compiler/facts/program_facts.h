@@ -46,12 +46,13 @@ ProgramFacts CollectProgramFacts(const Program& program, bool text = false);
 // is not, and which assumption would prove it.
 std::string FactsText(const Program& program);
 
-// What would prove more of the accesses of a line: "add `assume %n % 64 == 0`".
+// What would make a line cheaper, and why: "add `assume %n % 64 == 0`: without it the access is
+// masked".
 struct LineAdvice {
   uint32_t line = 0;
   std::string text;
 };
-// Each once, by line.
+// What would prove more of the accesses; each once, by line.
 std::vector<LineAdvice> AdviceOn(const Program& program);
 
 }  // namespace tarsia::compiler

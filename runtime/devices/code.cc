@@ -10,6 +10,7 @@
 #include "compiler/assemble/sass.h"
 #include "compiler/pass.h"
 #include "compiler/passes/layout_report.h"
+#include "compiler/passes/repeated_work.h"
 #include "isa/bytecode/bytecode.h"
 #include "runtime/devices/code_cache.h"
 
@@ -73,7 +74,11 @@ Result<std::string> Code::Facts() const {
 
 Result<std::vector<compiler::LineAdvice>> Code::Advice() const {
   TARSIA_TRY(const Program last, Last());
-  return compiler::AdviceOn(last);
+  std::vector<compiler::LineAdvice> out = compiler::AdviceOn(last);
+  for (compiler::LineAdvice& advice : compiler::AdviceOnRepeatedWork(last)) {
+    out.push_back(std::move(advice));
+  }
+  return out;
 }
 
 Result<const compiler::Assembled*> Code::Machine(StopCheck* stop) const {
