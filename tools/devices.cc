@@ -1,6 +1,12 @@
 // tarsia devices: lists the devices that can run programs.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "tools/commands.h"
 #include "tools/handles.h"
 #include "tools/output.h"
@@ -8,8 +14,17 @@
 namespace tarsia::tools {
 namespace {
 
-std::string Line(const tarsia_device_info& device) {
-  std::string out = fmt::format("{:<6}{}", device.name, device.description);
+std::vector<tarsia_device_info> AllDevices() {
+  std::vector<tarsia_device_info> out;
+  for (size_t i = 0; i < tarsia_device_count(); ++i) {
+    auto device = Sized<tarsia_device_info>();
+    if (tarsia_device_get(i, &device) == TARSIA_STATUS_OK) out.push_back(device);
+  }
+  return out;
+}
+
+std::string Line(const tarsia_device_info& device, size_t width) {
+  std::string out = fmt::format("{:<{}}{}", device.name, width, device.description);
   if (device.threads != 0) {
     out += fmt::format(": {} thread{}, {}", device.threads, device.threads == 1 ? "" : "s",
                        device.vector_unit);
@@ -38,13 +53,16 @@ int ShowDevices(const Args& args) {
   if (const auto code = command.Parse(args)) return *code;
   Json json;
   json.Begin('[');
-  for (size_t i = 0; i < tarsia_device_count(); ++i) {
-    auto device = Sized<tarsia_device_info>();
-    if (tarsia_device_get(i, &device) != TARSIA_STATUS_OK) continue;
+  const std::vector<tarsia_device_info> devices = AllDevices();
+  size_t width = 0;  // of the names, with two spaces
+  for (const tarsia_device_info& device : devices) {
+    width = std::max(width, std::string_view(device.name).size() + 2);
+  }
+  for (const tarsia_device_info& device : devices) {
     if (as_json) {
       Append(device, &json);
     } else {
-      PrintOut(Line(device));
+      PrintOut(Line(device, width));
     }
   }
   if (as_json) PrintOut(json.End(']').Take());
