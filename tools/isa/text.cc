@@ -154,7 +154,11 @@ std::string Signature(const InstRow& row) {
       before = ", ";
     }
   }
-  for (const Attr attr : row.attrs) out += fmt::format(" [{}]", AttributeText(attr));
+  for (const Attr attr : row.attrs) {
+    // Lists have no default.
+    const bool needed = Row(attr).kind == AttrKind::kIntList;
+    out += fmt::format(fmt::runtime(needed ? " {}" : " [{}]"), AttributeText(attr));
+  }
   out += AnnotationShape(row.annotation);
   if (row.opcode == Opcode::kIf) return out + " { .. } [else { .. }]";
   return row.Has(kOpensBlock) ? out + " { .. }" : out;
