@@ -21,8 +21,9 @@ constexpr size_t kMostEntries = 1 << 14;
 // More than any kernel costs.
 constexpr Cost kForbidden = Cost{1} << 50;
 // The registers of a thread that the tiles of a `dot` and those around it can take: of 255 (PTX
-// ISA, since compute capability 5.0), what addresses, counters and loads in flight leave.
-constexpr int64_t kTileRegisters = 224;
+// ISA, since compute capability 5.0), what addresses, counters, loads in flight and the fragments
+// that are being read leave.
+constexpr int64_t kTileRegisters = 208;
 
 LayoutNumber NumberAt(const DotWay& way, Port port) {
   if (port == Port::Operand(0)) return way.a;
