@@ -137,8 +137,11 @@ bool Annotations::CheckShape(const Inst& inst, ExprId shape, bool runtime_allowe
       return false;
     }
     if (!value && !runtime_allowed && pool.UsesValues(extent)) {
-      context_.Error(diag::kNotConstant, location,
-                     fmt::format("the extent {}", context_.Text(extent)));
+      context_
+          .Error(diag::kNotConstant, location, fmt::format("the extent {}", context_.Text(extent)))
+          .help =
+          "extents of tiles in registers and shared memory are constants; a loop takes a tensor of "
+          "any size tile by tile, and masks what is not there";
       return false;
     }
     if (!value && context_.closed() && !pool.UsesValues(extent)) {
