@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/passes/layout_choice.h"
@@ -107,6 +110,8 @@ class Report {
     const auto there = LayoutNeeded(graph_, choice_, op, port);
     const TileLayout& has = choice_.LayoutOf(graph_.of_value[value]);
     if (!there || *there == has) return;
+    // Done once for all instructions that take it.
+    if (!port.is_result && !converted_.emplace(value, ToString(*there)).second) return;
     const DType type = form_.TypeOf(value).dtype;
     const Work work =
         port.is_result ? ConversionWork(*there, has, type) : ConversionWork(has, *there, type);
@@ -119,6 +124,7 @@ class Report {
   const Target target_;
   const LayoutGraph graph_;
   const LayoutChoice choice_;
+  std::set<std::pair<ValueId, std::string>> converted_;
   std::string out_;
 };
 
