@@ -8,7 +8,10 @@
 
 #include "compiler/diagnostics.h"
 #include "compiler/passes/layouts.h"
+#include "compiler/passes/shared.h"
 #include "compiler/passes/simplify.h"
+#include "compiler/passes/stage.h"
+#include "compiler/passes/sync.h"
 #include "compiler/passes/widen.h"
 #include "compiler/tile/build.h"
 #include "compiler/tile/to_program.h"
@@ -29,6 +32,15 @@ constexpr Pass kPasses[] = {
     {"layouts", false, "the tile form",
      "every register tile has a layout, in which the instructions that use it need it",
      &AssignLayouts, &FindLayoutFault},
+    {"stage", true, "every register tile has a layout",
+     "elements that change threads do so through tiles in shared memory, as far as there is room",
+     &Stage},
+    {"sync", false, "the tile form",
+     "accesses to bytes of shared memory are ordered, wherever the pass `shared` places the tiles",
+     &Synchronise},
+    {"shared", false, "accesses to shared memory are ordered for its places",
+     "every tile in shared memory has a place, apart from all that are live with it", &PlaceShared,
+     &FindSharedFault},
 };
 
 // "build, simplify".

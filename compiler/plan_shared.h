@@ -1,6 +1,6 @@
-// The layout of a block's shared memory: the tiles of the program, placed by lifetime (a tile lives
-// to the end of its block of code, so blocks are a stack), and above them scratch for conversions,
-// reductions and similar instructions. The size of the scratch is what the generated code uses.
+// The layout of a block's shared memory: the tiles of the program, where the pass `shared` has
+// placed them, and above them scratch for reductions, conversions and similar instructions. The
+// size of the scratch is what the generated code uses.
 //
 // A kernel's shared memory is always of the dynamic kind: one extern array, its size given at
 // launch.
@@ -18,17 +18,18 @@ namespace tarsia::compiler {
 
 // The alignment of the extern array; no tile needs more.
 inline constexpr uint64_t kSharedAlignment = 1024;
+// Tiles begin at multiples of it at least, and take whole units of it: whole words may be written.
+inline constexpr uint64_t kSharedTileAlignment = 16;
 // Exchanges of more bytes are done in rounds if there is less space, but with no fewer bytes than
 // this.
 inline constexpr uint64_t kLeastScratch = 4096;
+// Those of more bytes are done in rounds always. A tile of 256 x 128 halves fits, with gaps between
+// its rows.
+inline constexpr uint64_t kMostScratch = 73728;
 
 struct SharedTile {
   uint32_t value = 0;
   uint64_t offset = 0;  // bytes from the start of the array
-  uint64_t bytes = 0;   // rounded up: whole words may be written
-  // Other tiles used these bytes before, or this tile in an earlier iteration of a loop: a barrier
-  // is needed before it is written.
-  bool reused = false;
 };
 
 struct SharedPlan {

@@ -56,6 +56,7 @@ struct ResolvedInst {
   uint8_t cache = 0;  // index in kCacheWords
   bool keepdims = false;
   bool zeroed = false;
+  std::optional<int64_t> at;  // of alloc.shared
 
   [[nodiscard]] Opcode opcode() const { return inst->opcode; }
 };

@@ -66,7 +66,7 @@ MAY_SEE = {
                                    "compiler/select"],
     "compiler/solve": ["compiler/cost"],
     "compiler/tile": FOUNDATION,
-    "compiler/passes": FOUNDATION + ["compiler/target.h", "compiler/tile_layout.h", "compiler/facts", "compiler/tile",
+    "compiler/passes": FOUNDATION + ["compiler/plan_shared.h", "compiler/target.h", "compiler/tile_layout.h", "compiler/facts", "compiler/tile",
                                      "compiler/select", "compiler/rules", "compiler/cost",
                                      "compiler/solve"],
     "compiler/assemble": ["support", "compiler/diagnostics.h", "compiler/target.h"],

@@ -8,6 +8,16 @@
 #include "vm/trace.h"
 
 namespace tarsia::vm {
+namespace {
+
+// The bits of a box in the shadow of its region.
+void VisitShadow(const MemoryView& view, const Box& box,
+                 const std::function<void(uint64_t bit, uint64_t count)>& visit) {
+  const uint64_t first = 8 * view.region->shadow_first;
+  VisitBits(view, box, [&](uint64_t bit, uint64_t count) { visit(first + bit, count); });
+}
+
+}  // namespace
 
 void AccessChecker::Begin() {
   copies_.clear();
@@ -33,7 +43,7 @@ void AccessChecker::Check(const PlannedInst& inst, const MemoryView& view, const
   const auto report = [&](FindingKind kind, const Accessor& other) {
     Report(inst, view, kind, other);
   };
-  VisitBits(view, box, [&](uint64_t bit, uint64_t count) {
+  VisitShadow(view, box, [&](uint64_t bit, uint64_t count) {
     if (access != Access::kWrite) shadow->Read(bit, count, me, found, report);
     if (access != Access::kRead) shadow->Write(bit, count, me, found, report);
   });
@@ -93,7 +103,7 @@ void AccessChecker::StartCopy(PendingCopy copy) {
   if (Shadow* shadow = copy.target.region->shadow; shadow != nullptr) {
     const Accessor me = Me(*copy.inst);
     unsigned found = 0;
-    VisitBits(copy.target, copy.box, [&](uint64_t bit, uint64_t count) {
+    VisitShadow(copy.target, copy.box, [&](uint64_t bit, uint64_t count) {
       shadow->WriteLater(bit, count, me, found, [&](FindingKind kind, const Accessor& other) {
         Report(*copy.inst, copy.target, kind, other);
       });
@@ -111,8 +121,8 @@ void AccessChecker::WaitForCopies(int64_t pending) {
     if (Shadow* shadow = copy.target.region->shadow; shadow != nullptr) {
       Accessor me = Me(*copy.inst);
       me.stamp = stamp_;
-      VisitBits(copy.target, copy.box,
-                [&](uint64_t bit, uint64_t count) { shadow->Deliver(bit, count, me); });
+      VisitShadow(copy.target, copy.box,
+                  [&](uint64_t bit, uint64_t count) { shadow->Deliver(bit, count, me); });
     }
     copies_.pop_front();
   }

@@ -179,7 +179,12 @@ EXEC(View) {
 
 EXEC(AllocShared) {
   Region* region = &agent.block().shared[inst.allocation];
-  if (region->shadow != nullptr) region->shadow->Forget(0, region->bytes);
+  if (region->shadow != nullptr) {
+    // Other tiles may still be accessed where the text has placed this one.
+    const bool placed = agent.plan().shared[inst.allocation].placed;
+    if (placed) region->shadow->Undefine(region->shadow_first, region->bytes);
+    if (!placed) region->shadow->Forget(region->shadow_first, region->bytes);
+  }
   agent.View(inst.result[0]) = MakeView(region, 0, inst.map);
   return ExecState::kNext;
 }

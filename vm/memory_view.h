@@ -32,8 +32,9 @@ struct Region {
   uint64_t bytes = 0;
   Space space = Space::kGlobal;
   bool writable = true;
-  uint32_t value = 0;        // the pointer or allocation, for messages
-  Shadow* shadow = nullptr;  // only with --check
+  uint32_t value = 0;         // the pointer or allocation, for messages
+  Shadow* shadow = nullptr;   // only with --check
+  uint64_t shadow_first = 0;  // the byte in it that is the region's first
 };
 
 // How the elements of a root tile of one shape are addressed. A map that is shared does not change

@@ -307,7 +307,7 @@ class Planner {
     } else {
       out.shape = plan_.values[out.result[0]].shape;
     }
-    if (inst.row->Allocates() == Space::kShared) return PlanAllocShared(*inst.inst, out);
+    if (inst.row->Allocates() == Space::kShared) return PlanAllocShared(inst, out);
     if (inst.row->Allocates() == Space::kGlobal) {
       out.allocation = static_cast<uint32_t>(plan_.global.size());
       plan_.global.push_back({out.result[0], inst.inst, 0, 0, out.zeroed});
@@ -339,16 +339,34 @@ class Planner {
     return OkStatus();
   }
 
-  Status PlanAllocShared(const Inst& inst, PlannedInst& out) {
-    if (out.map == nullptr) return NotRunnable(kernel_.LocationOf(inst), "a shape not constant");
+  // Tiles that the text does not place come after those that it places.
+  Status PlanAllocShared(const ResolvedInst& inst, PlannedInst& out) {
+    const Location location = kernel_.LocationOf(*inst.inst);
+    if (out.map == nullptr) return NotRunnable(location, "a shape not constant");
+    if (plan_.shared.empty()) plan_.shared_bytes = PlacedBytes();
     out.allocation = static_cast<uint32_t>(plan_.shared.size());
     const uint64_t bytes = out.map->size_bytes();
-    plan_.shared.push_back({out.result[0], &inst, plan_.shared_bytes, bytes, false});
-    if (bytes > kMaxSharedBytes || plan_.shared_bytes + bytes > kMaxSharedBytes) {
-      return MakeDiagnostic(diag::kOutOfMemory, kernel_.LocationOf(inst), bytes, "shared memory");
+    const uint64_t first =
+        inst.at ? static_cast<uint64_t>(*inst.at) : AlignUp(plan_.shared_bytes, kSharedAlignment);
+    plan_.shared.push_back({out.result[0], inst.inst, first, bytes, false, inst.at.has_value()});
+    if (bytes > kMaxSharedBytes || first + bytes > kMaxSharedBytes) {
+      return MakeDiagnostic(diag::kOutOfMemory, location, bytes, "shared memory");
     }
-    plan_.shared_bytes += AlignUp(bytes, kSharedAlignment);
+    plan_.shared_bytes = std::max(plan_.shared_bytes, first + bytes);
     return OkStatus();
+  }
+
+  // A bound on the end of the tiles that are placed.
+  uint64_t PlacedBytes() const {
+    uint64_t end = 0;
+    for (const ResolvedInst& inst : plan_.program.instructions()) {
+      if (!inst.at) continue;
+      const ConcreteType& type = plan_.program.type(inst.results[0]);
+      const auto layout = Apply(type.mem_layout, type.shape, type.dtype);
+      const uint64_t bytes = layout.ok() ? layout->SizeBytes(type.dtype.bits) : 0;
+      end = std::max(end, static_cast<uint64_t>(*inst.at) + bytes);
+    }
+    return end;
   }
 
   // ---- scratch -----------------------------------------------------------------------------

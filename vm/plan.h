@@ -133,6 +133,7 @@ struct Allocation {
   uint64_t offset = 0;  // of shared memory
   uint64_t bytes = 0;   // of shared memory
   bool zeroed = false;  // of alloc.global
+  bool placed = false;  // of alloc.shared: the text says where; others may have had these bytes
 };
 
 class Plan {

@@ -134,16 +134,26 @@ void Shadow::Deliver(uint64_t bit, uint64_t count, const Accessor& by) {
   });
 }
 
-void Shadow::Forget(uint64_t byte, uint64_t bytes) {
+template <typename Each>
+void Shadow::ForEachCell(uint64_t byte, uint64_t bytes, const Each& each) {
   for (uint64_t i = byte; i < byte + bytes && i < bytes_; ++i) {
     if (pages_[i / kPage] == nullptr) {
       i = (i / kPage + 1) * kPage - 1;
       continue;
     }
-    Cell& cell = At(i);
+    each(At(i));
+  }
+}
+
+void Shadow::Forget(uint64_t byte, uint64_t bytes) {
+  ForEachCell(byte, bytes, [this](Cell& cell) {
     cell = Cell();
     if (defined_) cell.written = 0xFF;
-  }
+  });
+}
+
+void Shadow::Undefine(uint64_t byte, uint64_t bytes) {
+  ForEachCell(byte, bytes, [](Cell& cell) { cell.written = 0; });
 }
 
 }  // namespace tarsia::vm

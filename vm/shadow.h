@@ -54,6 +54,8 @@ class Shadow {
   void Deliver(uint64_t bit, uint64_t count, const Accessor& by);
   // Forgets the contents and the history of these bytes.
   void Forget(uint64_t byte, uint64_t bytes);
+  // Forgets the contents alone.
+  void Undefine(uint64_t byte, uint64_t bytes);
 
  private:
   struct Touch {
@@ -73,6 +75,9 @@ class Shadow {
   };
   static constexpr uint64_t kPage = 512;
   Cell& At(uint64_t byte);
+  // Calls `each` for the cells that exist.
+  template <typename Each>
+  void ForEachCell(uint64_t byte, uint64_t bytes, const Each& each);
   template <typename Each>
   void ForEachByte(uint64_t bit, uint64_t count, const Each& each);
   static bool Races(const Touch& earlier, const Accessor& by, uint8_t mask);

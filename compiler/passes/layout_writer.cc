@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "layout/text/expr_parser.h"
+#include "compiler/tile/annotation.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -211,26 +211,9 @@ class Writer {
         if (op.HasRegions() || op.results.empty()) continue;
         const ConcreteType& type = form_.TypeOf(op.results[0]);
         if (!IsRegisterTile(type) || !type.reg_layout || !op.annotation.layout.none()) continue;
-        AnnotateWith(type, op);
+        tile::AnnotateLayout(type, form_.pool, op.annotation);
       }
     }
-  }
-
-  void AnnotateWith(const ConcreteType& type, Operation& op) {
-    std::vector<ExprId> extents;
-    for (const int64_t extent : type.shape) extents.push_back(form_.pool.Int(extent));
-    op.annotation.shape = form_.pool.List(extents);
-    if (type.reg_layout) op.annotation.layout = Parsed(ToString(*type.reg_layout));
-    if (type.bit_layout) op.annotation.bits = Parsed(ToString(*type.bit_layout));
-  }
-
-  ExprId Parsed(const std::string& text) {
-    const auto [known, is_new] = parsed_.try_emplace(text);
-    if (is_new) {
-      const Result<ExprId> expression = ParseExpression(text, form_.pool);
-      if (expression.ok()) known->second = *expression;
-    }
-    return known->second;
   }
 
   const LayoutGraph& graph_;
@@ -241,7 +224,6 @@ class Writer {
   std::vector<ConcreteType> types_;
   std::vector<std::vector<Insertion>> inserted_;  // by region
   std::map<ValueId, std::vector<std::pair<TileLayout, ValueId>>> converted_;
-  std::map<std::string, ExprId> parsed_;
 };
 
 }  // namespace

@@ -62,6 +62,9 @@ struct Operation {
   std::vector<ValueId> inits;     // of `for` and `while`
   RegionId region[2] = {kNone, kNone};  // `if`: then and else, both present; loops: the first
 
+  // A pass added it, which may take it out again, or move it.
+  bool inserted = false;
+  bool placed = false;  // an allocation: a pass chose its place, not the text
   Location location;
   Location type_location;
   std::vector<Location> arg_locations;  // results of the row, slots, attributes; or empty

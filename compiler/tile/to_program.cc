@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "compiler/tile/annotation.h"
 #include "compiler/tile/variables.h"
 #include "dtypes/convert.h"
 #include "isa/validate.h"
-#include "layout/text/expr_parser.h"
 
 namespace tarsia::compiler::tile {
 namespace {
@@ -225,7 +225,7 @@ class Writer {
     draft.location = form_.ops[before].location;
     draft.opcode = type.kind == ValueKind::kScalar ? Opcode::kMov : Opcode::kFill;
     draft.slots = {SomeElement(type.dtype)};
-    draft.annotation = AnnotationOf(type);
+    draft.annotation = AnnotationOf(type, module_.pool);
     draft.results = {Number(variable)};
     Add(draft, nullptr);
   }
@@ -234,23 +234,6 @@ class Writer {
   ExprId SomeElement(DType dtype) {
     if (dtype == kBoolType) return module_.pool.Bool(false);
     return module_.pool.Int(ParseValue(dtype, "0") ? 0 : 1);
-  }
-
-  TypeExpr AnnotationOf(const ConcreteType& type) {
-    TypeExpr out;
-    out.dtype = module_.pool.Type(type.dtype);
-    if (type.kind == ValueKind::kScalar) return out;
-    std::vector<ExprId> extents;
-    for (const int64_t extent : type.shape) extents.push_back(module_.pool.Int(extent));
-    out.shape = module_.pool.List(extents);
-    if (type.reg_layout) out.layout = Parsed(ToString(*type.reg_layout));
-    if (type.bit_layout) out.bits = Parsed(ToString(*type.bit_layout));
-    return out;
-  }
-
-  ExprId Parsed(const std::string& text) {
-    Result<ExprId> parsed = ParseExpression(text, module_.pool);
-    return parsed.ok() ? *parsed : ExprId();
   }
 
   const Form& form_;

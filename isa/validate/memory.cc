@@ -164,7 +164,9 @@ VALIDATE(AllocShared) {
   check.results.Define(inst, 0, type);
   ValueType placed = type;
   placed.layout = note.layout;
-  check.shared_memory.Add(inst, placed);
+  const bool is_placed = check.kernel.HasAttr(inst, Attr::kAt);
+  const auto place = check.attributes.KnownInt(inst, Attr::kAt, 0);
+  check.shared_memory.Add(inst, placed, is_placed ? place : std::nullopt);
 }
 
 VALIDATE(AllocGlobal) {

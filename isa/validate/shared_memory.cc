@@ -6,8 +6,14 @@
 #include "isa/validate/value_types.h"
 
 namespace tarsia {
+namespace {
 
-void SharedMemory::Add(const Inst& inst, const ValueType& type) {
+// No device has so much.
+constexpr int64_t kMaxSharedPlace = int64_t{1} << 20;
+
+}  // namespace
+
+void SharedMemory::Add(const Inst& inst, const ValueType& type, std::optional<int64_t> place) {
   const ExprPool& pool = context_.pool();
   const Kernel& kernel = context_.kernel();
   const auto dtype = pool.AsDType(type.dtype);
@@ -27,9 +33,16 @@ void SharedMemory::Add(const Inst& inst, const ValueType& type) {
       alignment = std::max<int64_t>(alignment, layout->Alignment());
     }
   }
-  now_ = (now_ + alignment - 1) / alignment * alignment + bytes;
-  if (now_ > peak_) {
-    peak_ = now_;
+  if (place && (*place < 0 || *place > kMaxSharedPlace || *place % alignment != 0)) {
+    context_.Error(diag::kSharedPlace, kernel.AttrLocation(inst, Attr::kAt), alignment,
+                   kMaxSharedPlace, *place);
+    return;
+  }
+  const int64_t end =
+      place ? *place + bytes : (now_ + alignment - 1) / alignment * alignment + bytes;
+  if (!place) now_ = end;
+  if (end > peak_) {
+    peak_ = end;
     peak_location_ = kernel.LocationOf(inst);
   }
 }

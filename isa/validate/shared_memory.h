@@ -2,18 +2,22 @@
 #ifndef TARSIA_ISA_VALIDATE_SHARED_MEMORY_H_
 #define TARSIA_ISA_VALIDATE_SHARED_MEMORY_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "isa/validate/expressions.h"
 
 namespace tarsia {
 
-// Tiles lie one after the other; each lives until the end of its block of code.
+// Tiles lie one after the other, but for those whose place is said; each lives until the end of its
+// block of code.
 class SharedMemory {
  public:
   SharedMemory(KernelContext& context, Expressions& expressions)
       : context_(context), expressions_(expressions) {}
 
-  // Adds the tile that the instruction makes.
-  void Add(const Inst& inst, const ValueType& type);
+  // Adds the tile that the instruction makes; checks its place, if that is said and known.
+  void Add(const Inst& inst, const ValueType& type, std::optional<int64_t> place);
   // The bytes of the tiles that are live.
   [[nodiscard]] int64_t now() const { return now_; }
   // Ends the lifetime of the tiles above the first `bytes`.

@@ -78,8 +78,9 @@ class GemmOf : public MachineCodeTest<Product> {};
 
 // Each thread brings its part of both operands to shared memory in accesses of 16 bytes. The warps
 // are two by two, so that each needs half of the rows and half of the columns, in registers of 4
-// bytes, four of which an `ldmatrix` reads. Besides there are four barriers, and at most 16
-// instructions for the addresses and the loop.
+// bytes, four of which an `ldmatrix` reads. Besides there are two barriers, and at most 16
+// instructions for the addresses and the loop; where a sum has two halves, ptxas moves up to 8
+// parts of it.
 TEST_P(GemmOf, NeedsCopiesFragmentsAndLittleBesides) {
   const Product& p = GetParam();
   const MachineCode code = GemmCode(p);
@@ -92,10 +93,11 @@ TEST_P(GemmOf, NeedsCopiesFragmentsAndLittleBesides) {
   EXPECT_EQ(code.OpcodesInLoop("STS.128"), copies);
   EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M88.4"), registers / 4);
   EXPECT_EQ(code.OpcodesInLoop("LDS."), 0);
-  const double floor = static_cast<double>(2 * copies + registers / 4 + 4) +
+  const double floor = static_cast<double>(2 * copies + registers / 4 + 2) +
                        p.changes * static_cast<double>(registers) / 2;
   const auto all = static_cast<double>(code.sass.MainLoop().size());
-  EXPECT_LE(all - static_cast<double>(TensorOf(p)), floor + 16);
+  const double moves = p.halves > 1 ? 8 : 0;
+  EXPECT_LE(all - static_cast<double>(TensorOf(p)), floor + moves + 16);
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 

@@ -53,7 +53,8 @@ TEST(Passes, ThatAreUnknownOrNeededAreErrors) {
   const auto unknown = compiler::FindPass("simplfy");
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().message,
-            "`simplfy` is not a pass; the passes are build, widen, simplify, layouts");
+            "`simplfy` is not a pass; the passes are build, widen, simplify, layouts, stage, sync, "
+            "shared");
   EXPECT_TRUE(compiler::CheckOptional({"simplify"}).ok());
   EXPECT_FALSE(compiler::CheckOptional({"simplify", "build"}).ok());
 }

@@ -1,7 +1,5 @@
 #include "compiler/llvm/code/shared_memory.h"
 
-#include <llvm/IR/IntrinsicsNVPTX.h>
-
 #include <algorithm>
 
 namespace tarsia::compiler {
@@ -10,14 +8,6 @@ namespace {
 constexpr char kSharedName[] = "tarsia_shared";
 
 }  // namespace
-
-SharedMemory::SharedMemory(const Program& program, const SharedPlan& plan,
-                           FunctionBuilder& function)
-    : plan_(plan), f_(function) {
-  for (const ResolvedInst& inst : program.instructions()) {
-    has_async_copies_ = has_async_copies_ || inst.row->Has(kAsynchronous);
-  }
-}
 
 llvm::Value* SharedMemory::Base() {
   if (base_ != nullptr) return base_;
@@ -28,11 +18,6 @@ llvm::Value* SharedMemory::Base() {
   const FunctionBuilder::EntryScope scope(f_);
   base_ = f_.b().CreateTrunc(f_.b().CreatePtrToInt(array, f_.I(64)), f_.I(32));
   return base_;
-}
-
-void SharedMemory::AwaitReuse() {
-  if (has_async_copies_) f_.CallIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_all, {}, {});
-  f_.Barrier();
 }
 
 llvm::Value* SharedMemory::Scratch() {

@@ -12,13 +12,11 @@ namespace tarsia::compiler {
 
 class SharedMemory {
  public:
-  SharedMemory(const Program& program, const SharedPlan& plan, FunctionBuilder& function);
+  SharedMemory(const SharedPlan& plan, FunctionBuilder& function) : plan_(plan), f_(function) {}
 
   [[nodiscard]] const SharedTile& Tile(uint32_t value) const { return *plan_.Find(value); }
   // i32 address of the block's shared memory.
   llvm::Value* Base();
-  // A barrier before a new tile takes memory that threads may still use for an earlier one.
-  void AwaitReuse();
 
   // i32 address of the scratch.
   llvm::Value* Scratch();
@@ -33,7 +31,6 @@ class SharedMemory {
  private:
   const SharedPlan& plan_;
   FunctionBuilder& f_;
-  bool has_async_copies_ = false;
   // Values of the entry block.
   llvm::Value* base_ = nullptr;
   llvm::Value* scratch_ = nullptr;

@@ -27,7 +27,7 @@ Emitter::Emitter(const Program& program, const RuntimeChecks& checks, const Layo
       values_(program, function_),
       scalars_(program, function_, values_, elements_, index_),
       layouts_(function_, plan.layouts),
-      shared_(program, shared, function_),
+      shared_(shared, function_),
       exchange_(function_, memory_, layouts_, shared_),
       register_tiles_(program, plan, function_, values_, layouts_, exchange_),
       memory_tiles_(program),

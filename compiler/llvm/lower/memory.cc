@@ -246,9 +246,7 @@ LOWER(AllocShared) {
   FunctionBuilder& f = e.function();
   const uint32_t result = e.inst().results[0];
   TARSIA_TRY(MemoryTile tile, WholeTileOf(e, e.program().type(result)));
-  const SharedTile& place = e.shared().Tile(result);
-  const auto offset = static_cast<int64_t>(place.offset);
-  if (place.reused) e.shared().AwaitReuse();
+  const auto offset = static_cast<int64_t>(e.shared().Tile(result).offset);
   tile.base = f.b().CreateAdd(e.shared().Base(), f.Int32(offset));
   tile.alignment = Facts::Exactly(offset).PowerOfTwo(kSharedAlignment);
   tile.padded_to_words = true;

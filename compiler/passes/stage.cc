@@ -1,0 +1,197 @@
+#include "compiler/passes/stage.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "compiler/passes/shared_tiles.h"
+#include "compiler/plan_shared.h"
+#include "compiler/select/scratch.h"
+#include "compiler/tile/annotation.h"
+#include "compiler/tile_layout.h"
+#include "support/extents.h"
+
+namespace tarsia::compiler {
+namespace {
+
+using tile::Form;
+using tile::kNone;
+using tile::Operation;
+using tile::OpId;
+using tile::RegionId;
+using tile::ValueId;
+
+// The strides in which a plan has the elements of a tile in shared memory.
+std::optional<MemLayout> LayoutOf(const ScratchPlan& plan, const Extents& shape) {
+  const Extents& places = plan.put_places.shape();
+  const auto layout = places.size() == shape.size()
+                          ? MemLayout::Strided(shape, plan.order.strides)
+                          : MemLayout::Strided(shape, places, plan.order.strides);
+  return layout.ok() ? std::optional(*layout) : std::nullopt;
+}
+
+class Stager {
+ public:
+  Stager(Form& form, Target target)
+      : form_(form), most_(static_cast<uint64_t>(Row(target).shared_bytes) - kLeastScratch) {
+    for (const SharedAllocation& tile : FindSharedAllocations(form)) used_ += tile.bytes;
+  }
+
+  void Run() { Visit(tile::kBody); }
+
+ private:
+  // Tiles of a region live beside those of the regions around it.
+  void Visit(RegionId region) {
+    const uint64_t before = used_;
+    std::vector<OpId> ops;
+    for (const OpId id : std::vector<OpId>(form_.regions[region].ops)) {
+      if (form_.ops[id].opcode == Opcode::kConvertLayout) Replace(id, ops);
+      ops.push_back(id);
+    }
+    form_.regions[region].ops = std::move(ops);
+    for (const OpId load : std::exchange(loads_, {})) MoveToFirstUse(load, region);
+    for (const OpId id : std::vector<OpId>(form_.regions[region].ops)) {
+      for (const RegionId inner : std::vector<RegionId>(std::begin(form_.ops[id].region),
+                                                        std::end(form_.ops[id].region))) {
+        if (inner != kNone) Visit(inner);
+      }
+    }
+    used_ = before;
+  }
+
+  // Makes the conversion a load, after what `ops` gets.
+  void Replace(OpId id, std::vector<OpId>& ops) {
+    const ConcreteType from = form_.TypeOf(form_.ops[id].operand[0].value);
+    const ConcreteType to = form_.TypeOf(form_.ops[id].results[0]);
+    const std::optional<MemLayout> layout = LayoutBetween(from, to);
+    if (!layout) return;
+    const uint64_t bytes = layout->SizeBytes(from.dtype.bits);
+    if (bytes > kMostScratch || used_ + bytes > most_) return;
+    used_ += bytes;
+    const ValueId tile = NewTile(from, *layout, form_.ops[id].operand[0].value);
+    ops.push_back(NewAllocation(tile, form_.ops[id].location));
+    ops.push_back(NewStore(tile, form_.ops[id]));
+    ops.push_back(NewSync(form_.ops[id].location));
+    MakeLoad(tile, form_.ops[id]);
+    loads_.push_back(id);
+  }
+
+  // Nothing where no thread needs another one's elements, or where shared memory would not do.
+  static std::optional<MemLayout> LayoutBetween(const ConcreteType& from, const ConcreteType& to) {
+    if (from.dtype.bits % 8 != 0 || from.shape.empty() || from.Elements() == 0) return std::nullopt;
+    const auto source = TileLayout::Padded(*from.reg_layout, from.shape);
+    const auto target = TileLayout::Padded(*to.reg_layout, to.shape);
+    if (source.reg().spatial() == target.reg().spatial()) return std::nullopt;
+    return LayoutOf(PlanScratch(source, target, from.dtype.bits / 8), from.shape);
+  }
+
+  ValueId NewTile(const ConcreteType& like, const MemLayout& layout, ValueId named) {
+    ConcreteType type;
+    type.kind = ValueKind::kTile;
+    type.space = Space::kShared;
+    type.dtype = like.dtype;
+    type.shape = like.shape;
+    type.mem_layout.kind = MemLayoutFamily::Kind::kConcrete;
+    type.mem_layout.concrete = layout;
+    form_.types.push_back(std::move(type));
+    tile::Value value = form_.values[named];
+    value.type = static_cast<uint32_t>(form_.types.size() - 1);
+    value.variable = kNone;
+    form_.values.push_back(value);
+    return static_cast<ValueId>(form_.values.size() - 1);
+  }
+
+  OpId Add(Operation op) {
+    op.inserted = true;
+    form_.ops.push_back(std::move(op));
+    return static_cast<OpId>(form_.ops.size() - 1);
+  }
+
+  OpId NewAllocation(ValueId tile, Location location) {
+    Operation op;
+    op.opcode = Opcode::kAllocShared;
+    op.type = form_.TypeOf(tile).dtype;
+    op.annotation = tile::AnnotationOf(form_.TypeOf(tile), form_.pool);
+    op.results = {tile};
+    op.location = location;
+    return Add(std::move(op));
+  }
+
+  OpId NewSync(Location location) {
+    Operation op;
+    op.opcode = Opcode::kSync;
+    op.location = location;
+    return Add(std::move(op));
+  }
+
+  // The whole tile, as an operand.
+  Operand Whole(ValueId tile, Role role) {
+    const ConcreteType& type = form_.TypeOf(tile);
+    Operand out;
+    out.kind = Operand::Kind::kMemory;
+    out.role = role;
+    out.type = type.dtype;
+    out.value = tile;
+    out.indices = form_.pool.List(std::vector<ExprId>(type.shape.size(), form_.pool.Int(0)));
+    return out;
+  }
+
+  OpId NewStore(ValueId tile, const Operation& conversion) {
+    Operation op;
+    op.opcode = Opcode::kStore;
+    op.type = conversion.type;
+    op.operand[0] = Whole(tile, Role::kWritten);
+    op.operand[1] = conversion.operand[0];
+    op.location = conversion.location;
+    return Add(std::move(op));
+  }
+
+  void MakeLoad(ValueId tile, Operation& conversion) {
+    Operation op;
+    op.opcode = Opcode::kLoad;
+    op.type = conversion.type;
+    op.operand[0] = Whole(tile, Role::kRead);
+    tile::AnnotateLayout(form_.TypeOf(conversion.results[0]), form_.pool, op.annotation);
+    op.results = conversion.results;
+    op.location = conversion.location;
+    op.inserted = true;
+    conversion = std::move(op);
+  }
+
+  // Fragments take registers, and several tiles can share a barrier. A value that the region yields
+  // is used at its end.
+  void MoveToFirstUse(OpId load, RegionId region) {
+    std::vector<OpId>& ops = form_.regions[region].ops;
+    const auto here = std::find(ops.begin(), ops.end(), load);
+    const ValueId value = form_.ops[load].results[0];
+    const auto use =
+        std::find_if(here + 1, ops.end(), [&](OpId id) { return Uses(form_.ops[id], value); });
+    std::rotate(here, here + 1, use);
+  }
+
+  // By itself, or in its regions.
+  bool Uses(const Operation& op, ValueId value) {
+    bool found = std::find(op.inits.begin(), op.inits.end(), value) != op.inits.end();
+    tile::ForEachUse(form_, op, [&](ValueId used) { found = found || used == value; });
+    for (const RegionId region : op.region) {
+      if (region == kNone || found) continue;
+      const tile::Region& inner = form_.regions[region];
+      found = std::find(inner.yields.begin(), inner.yields.end(), value) != inner.yields.end() ||
+              std::any_of(inner.ops.begin(), inner.ops.end(),
+                          [&](OpId id) { return Uses(form_.ops[id], value); });
+    }
+    return found;
+  }
+
+  Form& form_;
+  const uint64_t most_;      // bytes of all tiles: the rest is scratch of other instructions
+  uint64_t used_ = 0;        // bytes
+  std::vector<OpId> loads_;  // of the region
+};
+
+}  // namespace
+
+void Stage(Form& form, Target target) { Stager(form, target).Run(); }
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,197 @@
+#include "compiler/passes/sync.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "compiler/passes/shared.h"
+
+namespace tarsia::compiler {
+namespace {
+
+using tile::Form;
+using tile::kNone;
+using tile::Operation;
+using tile::OpId;
+using tile::RegionId;
+using tile::ValueId;
+
+// An access since the last barrier.
+struct Pending {
+  ValueId root = kNone;
+  bool writes = false;
+  bool earlier = false;  // to a tile of the same name in an earlier iteration
+  friend auto operator<=>(const Pending&, const Pending&) = default;
+};
+using State = std::set<Pending>;
+
+enum class Needed : uint8_t { kNothing, kBarrier, kWaitAndBarrier };
+
+class Synchroniser {
+ public:
+  explicit Synchroniser(Form& form) : form_(form), roots_(FindRoots(form)) {
+    for (const SharedAllocation& tile : PlacesOfShared(form)) tiles_.emplace(tile.value, tile);
+    needed_.resize(form.ops.size());
+    for (const Operation& op : form.ops) {
+      if (op.row().Has(kAsynchronous)) asynchronous_.insert(roots_[op.operand[0].value]);
+    }
+  }
+
+  void Run() {
+    if (tiles_.empty()) return;
+    for (RegionId region = 0; region < form_.regions.size(); ++region) RemoveInserted(region);
+    Walk(tile::kBody, {});
+    for (RegionId region = 0; region < form_.regions.size(); ++region) Insert(region);
+  }
+
+ private:
+  // ---- hazards -----------------------------------------------------------------------------
+
+  // The state after a region that begins in this one; notes what is needed before each operation.
+  State Walk(RegionId region, State state) {
+    for (const OpId id : form_.regions[region].ops) {
+      const Operation& op = form_.ops[id];
+      if (op.HasRegions()) {
+        state = op.IsLoop() ? WalkLoop(op, state) : WalkBranches(op, state);
+        continue;
+      }
+      if (op.opcode == Opcode::kSync) Release(state, false);
+      if (op.row().Allocates() == Space::kShared) MakeEarlier(op.results[0], state);
+      needed_[id] = NeededBefore(op, state);
+      if (needed_[id] != Needed::kNothing) {
+        Release(state, needed_[id] == Needed::kWaitAndBarrier);
+      }
+      AddAccesses(op, state);
+    }
+    return state;
+  }
+
+  State WalkBranches(const Operation& op, const State& state) {
+    State out = Walk(op.region[0], state);
+    const State other = Walk(op.region[1], state);
+    out.insert(other.begin(), other.end());
+    return out;
+  }
+
+  // Its body begins in the state before the loop or in its own last one.
+  State WalkLoop(const Operation& op, State state) {
+    while (true) {
+      const size_t known = state.size();
+      const State after = Walk(op.region[0], state);
+      state.insert(after.begin(), after.end());
+      if (state.size() == known) return state;
+    }
+  }
+
+  // A barrier orders accesses, but for copies that have not arrived.
+  void Release(State& state, bool waited) const {
+    for (auto at = state.begin(); at != state.end();) {
+      const bool stays = !waited && at->writes && asynchronous_.count(at->root) != 0;
+      at = stays ? std::next(at) : state.erase(at);
+    }
+  }
+
+  static void MakeEarlier(ValueId tile, State& state) {
+    for (const bool writes : {false, true}) {
+      if (state.erase({tile, writes, false}) != 0) state.insert({tile, writes, true});
+    }
+  }
+
+  [[nodiscard]] Needed NeededBefore(const Operation& op, const State& state) const {
+    Needed out = Needed::kNothing;
+    ForEachAccess(op, [&](ValueId root, bool writes) {
+      for (const Pending& pending : state) {
+        if (!Conflict(pending, root, writes)) continue;
+        const bool copied = asynchronous_.count(pending.root) != 0;
+        out = std::max(out, copied ? Needed::kWaitAndBarrier : Needed::kBarrier);
+      }
+    });
+    return out;
+  }
+
+  [[nodiscard]] bool Conflict(const Pending& pending, ValueId root, bool writes) const {
+    if (!pending.writes && !writes) return false;
+    const SharedAllocation& tile = tiles_.at(root);
+    const SharedAllocation& other = tiles_.at(pending.root);
+    // Accesses to a tile of the text are ordered by the text.
+    const bool ours = pending.root != root || pending.earlier || form_.ops[tile.op].inserted;
+    return ours && *tile.place < *other.place + other.bytes &&
+           *other.place < *tile.place + tile.bytes;
+  }
+
+  void AddAccesses(const Operation& op, State& state) const {
+    ForEachAccess(op, [&](ValueId root, bool writes) { state.insert({root, writes, false}); });
+  }
+
+  // To tiles in shared memory. One that reads and writes counts as both.
+  template <typename Each>
+  void ForEachAccess(const Operation& op, const Each& each) const {
+    for (size_t i = 0; i < op.row().operands.size(); ++i) {
+      const Operand& operand = op.operand[i];
+      if (operand.kind != Operand::Kind::kMemory) continue;
+      const Role role = op.row().operands.items[i].role;
+      const ValueId root = roots_[operand.value];
+      if (tiles_.count(root) == 0 || role == Role::kViewed) continue;
+      if (role == Role::kRead || role == Role::kUpdated) each(root, false);
+      if (role == Role::kWritten || role == Role::kUpdated) each(root, true);
+    }
+  }
+
+  // ---- barriers ----------------------------------------------------------------------------
+
+  void RemoveInserted(RegionId region) {
+    std::vector<OpId>& ops = form_.regions[region].ops;
+    ops.erase(std::remove_if(ops.begin(), ops.end(),
+                             [&](OpId id) {
+                               const Operation& op = form_.ops[id];
+                               return op.opcode == Opcode::kSync && op.inserted;
+                             }),
+              ops.end());
+  }
+
+  void Insert(RegionId region) {
+    std::vector<OpId> out;
+    for (const OpId id : std::vector<OpId>(form_.regions[region].ops)) {
+      const Needed needed = needed_[id];
+      if (needed == Needed::kWaitAndBarrier) {
+        out.push_back(NewOp(Opcode::kCopyCommit, id));
+        out.push_back(NewOp(Opcode::kCopyWait, id));
+      }
+      if (needed != Needed::kNothing) out.push_back(NewOp(Opcode::kSync, id));
+      out.push_back(id);
+    }
+    form_.regions[region].ops = std::move(out);
+  }
+
+  OpId NewOp(Opcode opcode, OpId before) {
+    Operation op;
+    op.opcode = opcode;
+    op.location = form_.ops[before].location;
+    op.inserted = true;
+    if (opcode == Opcode::kCopyWait) {
+      op.operand[0].kind = Operand::Kind::kConstant;
+      op.operand[0].role = Role::kIndex;
+      op.operand[0].type = kI32;
+      op.operand[0].expr = form_.pool.Int(0);
+    }
+    form_.ops.push_back(std::move(op));
+    needed_.push_back(Needed::kNothing);
+    return static_cast<OpId>(form_.ops.size() - 1);
+  }
+
+  Form& form_;
+  const std::vector<ValueId> roots_;
+  std::map<ValueId, SharedAllocation> tiles_;
+  std::set<ValueId> asynchronous_;  // tiles that copies write
+  std::vector<Needed> needed_;      // by operation: before it
+};
+
+}  // namespace
+
+void Synchronise(Form& form, Target /*target*/) { Synchroniser(form).Run(); }
+
+}  // namespace tarsia::compiler
