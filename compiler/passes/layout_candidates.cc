@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "compiler/passes/access_layouts.h"
 #include "compiler/select/access.h"
 #include "compiler/select/mma.h"
 #include "support/extents.h"
@@ -41,6 +42,8 @@ class Search {
     for (const LayoutOp& op : graph_.ops) AddAccesses(op);
     Spread();
     for (const LayoutOp& op : graph_.ops) AddReductions(op);
+    Spread();
+    for (const LayoutOp& op : graph_.ops) AddOtherAccesses(op);
     Spread();
     for (const LayoutOp& op : graph_.ops) AddWaysOfOthers(op);
     Spread();
@@ -288,6 +291,27 @@ class Search {
       const int64_t run = side_by_side ? slots.back().extent : 1;
       auto layout = LayoutOfWarpRows(shape, graph_.warps, run, fast, op.rule.axes);
       if (layout) Add(op.anchor, *layout, {LayoutSource::Kind::kReduction, op.op});
+    }
+  }
+
+  // Those that cost more by themselves, or as much, but may suit others better. Tensor cores have
+  // fragments, which no sectors suit.
+  void AddOtherAccesses(const LayoutOp& op) {
+    const Operation& operation = form_.ops[op.op];
+    if (operation.operand[0].kind != Operand::Kind::kMemory) return;
+    if (graph_.variables[op.anchor].written) return;
+    const AccessedMemory memory = memories_.Of(operation);
+    const Extents& shape = TypeOf(op.anchor).shape;
+    if (memory.fast < 0 || memory.packed) return;
+    const LayoutSource source = {LayoutSource::Kind::kAccess, op.op};
+    const int bits = memory.type.bits;
+    for (const TileLayout& layout : LayoutsDownRows(shape, threads(), bits, memory.fast)) {
+      Add(op.anchor, layout, source);
+    }
+    const auto is_mma = [this](const LayoutOp& other) { return !out_.ways[other.anchor].empty(); };
+    if (std::any_of(graph_.ops.begin(), graph_.ops.end(), is_mma)) return;
+    for (const TileLayout& layout : LayoutsOfSectors(shape, threads(), bits, memory.fast)) {
+      Add(op.anchor, layout, source);
     }
   }
 

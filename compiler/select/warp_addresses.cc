@@ -38,12 +38,35 @@ void ForLanes(const TileLayout& layout, bool only_first, const Visit& visit) {
 WarpAddresses AddressesOf(const TileLayout& layout, std::span<const int64_t> strides, int bits,
                           bool only_first) {
   WarpAddresses out;
-  ForLanes(layout, only_first, [&](const Extents& at, bool active) {
-    int64_t element = 0;
-    for (size_t d = 0; d < at.size(); ++d) element += at[d] * strides[d];
-    out.address.push_back(static_cast<uint64_t>(element) * static_cast<uint64_t>(bits) / 8);
-    out.active.push_back(active);
-  });
+  const auto width = static_cast<uint64_t>(bits);
+  if (layout.padded()) {
+    ForLanes(layout, only_first, [&](const Extents& at, bool active) {
+      int64_t element = 0;
+      for (size_t d = 0; d < at.size(); ++d) element += at[d] * strides[d];
+      out.address.push_back(static_cast<uint64_t>(element) * width / 8);
+      out.active.push_back(active);
+    });
+    return out;
+  }
+  // Digit by digit from the innermost: each repeats the lanes so far.
+  const auto lanes = static_cast<size_t>(std::min<int64_t>(kWarpThreads, layout.threads()));
+  std::vector<uint64_t>& address = out.address;
+  address.assign(1, 0);
+  out.active.assign(1, true);
+  const RegLayout::Digits& digits = layout.reg().spatial();
+  for (size_t d = digits.size(); d-- > 0;) {
+    const bool replica = digits[d].dim == RegLayout::kReplication;
+    const int64_t step =
+        replica ? 0 : digits[d].stride * strides[static_cast<size_t>(digits[d].dim)];
+    const size_t count = address.size();
+    for (int64_t value = 1; value < digits[d].extent && address.size() < lanes; ++value) {
+      for (size_t i = 0; i < count && address.size() < lanes; ++i) {
+        address.push_back(address[i] + static_cast<uint64_t>(value * step));
+        out.active.push_back(out.active[i] && !(replica && only_first));
+      }
+    }
+  }
+  for (uint64_t& element : address) element = element * width / 8;
   return out;
 }
 

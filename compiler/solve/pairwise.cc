@@ -150,6 +150,38 @@ class Elimination {
     return table.cost[at];
   }
 
+  // A table in a sum over candidates of one variable, for a choice of the others.
+  struct Part {
+    const Cost* first = nullptr;
+    const Cost* here = nullptr;   // of the choice, and candidate 0
+    std::vector<size_t> strides;  // by other variable; 0: not in the table
+    size_t step = 0;              // to the next candidate
+
+    void MoveTo(const std::vector<uint32_t>& others) {
+      here = first;
+      for (size_t i = 0; i < others.size(); ++i) here += strides[i] * others[i];
+    }
+  };
+
+  [[nodiscard]] Part PartOf(const Table& table, const std::vector<uint32_t>& others,
+                            uint32_t variable) const {
+    Part out;
+    out.first = table.cost.data();
+    out.strides.assign(others.size(), 0);
+    size_t stride = 1;
+    for (size_t i = table.variables.size(); i-- > 0;) {
+      const uint32_t v = table.variables[i];
+      if (v == variable) {
+        out.step = stride;
+      } else {
+        const auto place = std::lower_bound(others.begin(), others.end(), v) - others.begin();
+        out.strides[static_cast<size_t>(place)] = stride;
+      }
+      stride *= Candidates(v);
+    }
+    return out;
+  }
+
   void Eliminate(uint32_t variable) {
     const std::vector<Table> tables = TakeTables(variable);
     Step step{variable, Close(variable), {}};
@@ -158,20 +190,16 @@ class Elimination {
         if (a < b) MakeNeighbours(a, b);
       }
     }
-    std::vector<uint32_t> all = step.others;
-    const auto after = std::lower_bound(all.begin(), all.end(), variable);
-    const auto place = static_cast<size_t>(after - all.begin());
-    all.insert(after, variable);
+    std::vector<Part> parts;
+    for (const Table& table : tables) parts.push_back(PartOf(table, step.others, variable));
     Table out{step.others, {}};
     ForChoices(step.others, [&](const std::vector<uint32_t>& others) {
-      std::vector<uint32_t> choice = others;
-      choice.insert(choice.begin() + static_cast<std::ptrdiff_t>(place), 0);
+      for (Part& part : parts) part.MoveTo(others);
       Cost least = 0;
       uint32_t best = 0;
       for (uint32_t candidate = 0; candidate < Candidates(variable); ++candidate) {
-        choice[place] = candidate;
         Cost sum = 0;
-        for (const Table& table : tables) sum += EntryOf(table, all, choice);
+        for (const Part& part : parts) sum += part.here[candidate * part.step];
         if (candidate == 0 || sum < least) {
           least = sum;
           best = candidate;

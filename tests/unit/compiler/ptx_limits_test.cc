@@ -27,10 +27,13 @@ TEST(PtxLimits, NegativeOffsetsAreAdded) {
   const Program program = MakeProgram(
       "kernel k(%x: ptr<f32>)\n  warps 8\n{\n"
       "  %g = view %x : global<f32>[256, 128]\n"
-      "  %a = load %g[0, 0] : [256, 128]\n"
+      "  %a = load %g[0, 0] : [256, 128] layout(shape=[256, 128], modes=[32, 8, 32, 4], "
+      "spatial=[1, 2], local=[0, 3])\n"
       "  %b = permute %a order [1, 0]\n"
+      "  %c = convert_layout %b : [128, 256] layout(shape=[128, 256], modes=[32, 4, 64, 4], "
+      "spatial=[1, 2], local=[0, 3])\n"
       "  %h = view %x : global<f32>[128, 256]\n"
-      "  store %h[0, 0], %b\n}\n");
+      "  store %h[0, 0], %c\n}\n");
   const std::regex subtracted(R"(\[%r[a-z]*[0-9]+-)");
   const std::regex added(R"(\[%r[a-z]*[0-9]+\+-)");
   for (const TargetRow& row : AllTargets()) {
