@@ -63,7 +63,7 @@ void AccessChecker::Report(const PlannedInst& inst, const MemoryView& view, Find
     launch.Report(info, inst, earlier, block_.index, std::move(diagnostic));
   };
   const auto race = [&](std::string_view did, std::string_view had_done) {
-    const std::string_view by = Row(earlier->inst->opcode).mnemonic;
+    const std::string_view by = Row(launch.plan.code[other.inst].inst->opcode).mnemonic;
     if (other.block == block_.linear) {
       return report(diag::kRace,
                     MakeDiagnostic(diag::kRace, location, mnemonic, did, name, by, had_done));

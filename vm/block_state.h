@@ -15,7 +15,7 @@ namespace tarsia::vm {
 
 // Used for one block after another, and for one launch after another.
 struct BlockState {
-  explicit BlockState(LaunchState& launch);
+  explicit BlockState(LaunchState& state);
   void Begin(int64_t linear_index);
 
   LaunchState& launch;

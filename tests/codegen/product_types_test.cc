@@ -93,8 +93,8 @@ TEST_P(GemmOf, NeedsCopiesFragmentsAndLittleBesides) {
   EXPECT_EQ(code.OpcodesInLoop("STS.128"), copies);
   EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M88.4"), registers / 4);
   EXPECT_EQ(code.OpcodesInLoop("LDS."), 0);
-  const double floor = static_cast<double>(2 * copies + registers / 4 + 2) +
-                       p.changes * static_cast<double>(registers) / 2;
+  const int64_t moved = 2 * copies + registers / 4 + 2;
+  const double floor = static_cast<double>(moved) + p.changes * static_cast<double>(registers) / 2;
   const auto all = static_cast<double>(code.sass.MainLoop().size());
   const double moves = p.halves > 1 ? 8 : 0;
   EXPECT_LE(all - static_cast<double>(TensorOf(p)), floor + moves + 16);

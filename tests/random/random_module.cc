@@ -136,9 +136,9 @@ KernelWriter::Shape KernelWriter::RandomShape(size_t least_rank, size_t most_ran
 KernelWriter::Shape KernelWriter::TileShape(size_t least_rank, size_t most_rank) {
   const bool fits = least_rank <= 2 && most_rank >= 2;
   if (!options_.large || !fits || rng_.Chance(60)) return RandomShape(least_rank, most_rank);
-  static const std::vector<Shape> kLarge = {{"256", "64"},  {"128", "128"}, {"64", "256"},
-                                            {"256", "128"}, {"127", "130"}, {"3", "4096"}};
-  return rng_.Of(kLarge);
+  static const std::vector<Shape> large = {{"256", "64"},  {"128", "128"}, {"64", "256"},
+                                           {"256", "128"}, {"127", "130"}, {"3", "4096"}};
+  return rng_.Of(large);
 }
 
 bool KernelWriter::IsStatic(const Shape& shape) {

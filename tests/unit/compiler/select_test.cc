@@ -150,16 +150,16 @@ TEST_P(SelectMmaOf, LeavesTargetsWithoutTheInstruction) {
   }
 }
 
-const std::vector<Target> kAllOfThem = {Target::kSm80, Target::kSm89, Target::kSm90a};
-const ManualForm kF16Form = {"f16", {kF16, kF16, kF32}, kAllOfThem, 16, 16, 2};
+const std::vector<Target> all_targets = {Target::kSm80, Target::kSm89, Target::kSm90a};
+const ManualForm f16_form = {"f16", {kF16, kF16, kF32}, all_targets, 16, 16, 2};
 INSTANTIATE_TEST_SUITE_P(
     Types, SelectMmaOf,
-    testing::Values(kF16Form, ManualForm{"bf16", {kBF16, kBF16, kF32}, kAllOfThem, 16, 16, 2},
-                    ManualForm{"tf32", {kTF32, kTF32, kF32}, kAllOfThem, 16, 8, 1},
-                    ManualForm{"i8", {kI8, kI8, kI32}, kAllOfThem, 16, 32, 4},
-                    ManualForm{"i8_u8", {kI8, kU8, kI32}, kAllOfThem, 16, 32, 4},
-                    ManualForm{"u8_i8", {kU8, kI8, kI32}, kAllOfThem, 16, 32, 4},
-                    ManualForm{"u8", {kU8, kU8, kI32}, kAllOfThem, 16, 32, 4},
+    testing::Values(f16_form, ManualForm{"bf16", {kBF16, kBF16, kF32}, all_targets, 16, 16, 2},
+                    ManualForm{"tf32", {kTF32, kTF32, kF32}, all_targets, 16, 8, 1},
+                    ManualForm{"i8", {kI8, kI8, kI32}, all_targets, 16, 32, 4},
+                    ManualForm{"i8_u8", {kI8, kU8, kI32}, all_targets, 16, 32, 4},
+                    ManualForm{"u8_i8", {kU8, kI8, kI32}, all_targets, 16, 32, 4},
+                    ManualForm{"u8", {kU8, kU8, kI32}, all_targets, 16, 32, 4},
                     ManualForm{"e4m3", {kF8E4M3FN, kF8E4M3FN, kF32}, {Target::kSm89}, 16, 32, 4},
                     ManualForm{"e4m3_e5m2", {kF8E4M3FN, kF8E5M2, kF32}, {Target::kSm89}, 16, 32, 4},
                     ManualForm{"e5m2_e4m3", {kF8E5M2, kF8E4M3FN, kF32}, {Target::kSm89}, 16, 32, 4},
@@ -167,12 +167,12 @@ INSTANTIATE_TEST_SUITE_P(
                     ManualForm{"f64", {kF64, kF64, kF64}, {Target::kSm80, Target::kSm89}, 8, 4, 1},
                     ManualForm{"f64_hopper", {kF64, kF64, kF64}, {Target::kSm90a}, 16, 16, 1},
                     // Pairs of f16 that are neighbours along the 16 of f16.
-                    ManualForm{"c32", {kC32, kC32, kC64}, kAllOfThem, 16, 8, 1}),
+                    ManualForm{"c32", {kC32, kC32, kC64}, all_targets, 16, 8, 1}),
     [](const auto& of) { return of.param.name; });
 
 TEST(SelectMma, RefusesWhatNoWarpCanDo) {
   const auto select = [](const TileLayout& a, const TileLayout& b, const TileLayout& c) {
-    return SelectMma(kF16Form.types, Target::kSm80, a, b, c);
+    return SelectMma(f16_form.types, Target::kSm80, a, b, c);
   };
   const TileLayout a = LayoutOf("spatial(2, 1) * local(1, 2) * mma.m16n8k16.f16.a");
   const TileLayout b = LayoutOf("replicate(2) * local(2, 1) * mma.m16n8k16.f16.b");
