@@ -223,7 +223,7 @@ Work LoneCodesWork(int64_t slots) {
 // In the time of one product of 16 by 8 by 16 elements of 16 bits.
 int64_t MmaProducts(const MmaForm& form, int64_t count) {
   constexpr int64_t kRate = 1024;  // of such products, as MmaForm::rate counts
-  constexpr int64_t kProduct = 16 * 8 * 16;
+  constexpr int64_t kProduct = int64_t{16} * 8 * 16;
   return CeilDiv(count * form.MultiplyAdds() * kRate, form.rate * kProduct);
 }
 

@@ -70,6 +70,8 @@ TEST(PartedOffset, DoesNotHoldWhereBitsMeetInASwizzle) {
   const Modes rows{{8, 72}}, columns{{36, 2}};
   const RegLayout tile = Tile("spatial(8, 4) * local(1, 9)");
   EXPECT_FALSE(OffsetsArePartedIn({{rows, columns}, {Swizzle{4, 1, 1}}}, tile));
+  EXPECT_FALSE(OffsetsArePartedIn({{rows, columns}, {Swizzle{4, 1, 1}}},
+                                  Tile("local(8, 4) * spatial(1, 9)")));
   EXPECT_TRUE(OffsetsArePartedIn({{rows, columns}, {}}, tile));
 }
 

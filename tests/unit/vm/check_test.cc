@@ -39,6 +39,19 @@ TEST(Check, TwoWritesNeedASync) {
   EXPECT_EQ(FindingsOf(InShared("  store %s[0], %v\n  store %s[0], %v\n")), "race@7");
 }
 
+// %p has the last half of the bytes of %o.
+TEST(Check, TilesInThePlaceOfOthersNeedASync) {
+  const auto body = [](const char* between) {
+    return "  %o = alloc.shared at 0 : shared<i32>[64]\n  store %o[0], %v\n  sync\n"
+           "  %p = alloc.shared at 128 : shared<i32>[64]\n" +
+           std::string(between);
+  };
+  const char* const writes = "  store %p[0], %v\n";
+  EXPECT_EQ(FindingsOf(InShared(body("") + writes)), "");
+  EXPECT_EQ(FindingsOf(InShared(body("  %t = load %o[32] : [32]\n") + writes)), "race@11");
+  EXPECT_EQ(FindingsOf(InShared(body("  %t = load %o[32] : [32]\n  sync\n") + writes)), "");
+}
+
 TEST(Check, OtherBytesDoNotRace) {
   EXPECT_EQ(FindingsOf(InShared("  %h = fill 1 : i32 [32]\n  store %s[0], %h\n"
                                 "  store %s[32], %h\n  sync\n  %t = load %s[0] : [64]\n")),
