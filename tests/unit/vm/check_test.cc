@@ -42,9 +42,8 @@ TEST(Check, TwoWritesNeedASync) {
 // %p has the last half of the bytes of %o.
 TEST(Check, TilesInThePlaceOfOthersNeedASync) {
   const auto body = [](const char* between) {
-    return "  %o = alloc.shared at 0 : shared<i32>[64]\n  store %o[0], %v\n  sync\n"
-           "  %p = alloc.shared at 128 : shared<i32>[64]\n" +
-           std::string(between);
+    return "  %o = alloc.shared at 0 : shared<i32>[64]\n  store %o[0], %v\n  sync\n" +
+           std::string(between) + "  %p = alloc.shared at 128 : shared<i32>[64]\n";
   };
   const char* const writes = "  store %p[0], %v\n";
   EXPECT_EQ(FindingsOf(InShared(body("") + writes)), "");
