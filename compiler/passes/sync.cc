@@ -56,7 +56,7 @@ class Synchroniser {
     for (const OpId id : form_.regions[region].ops) {
       const Operation& op = form_.ops[id];
       if (op.HasRegions()) {
-        state = op.IsLoop() ? WalkLoop(op, state) : WalkBranches(op, state);
+        state = op.IsLoop() ? EnterLoop(id, state) : WalkBranches(op, state);
         continue;
       }
       if (op.opcode == Opcode::kSync) Release(state, false);
@@ -74,6 +74,33 @@ class Synchroniser {
     State out = Walk(op.region[0], state);
     const State other = Walk(op.region[1], state);
     out.insert(other.begin(), other.end());
+    return out;
+  }
+
+  // A barrier in front of the loop, if it saves one inside.
+  State EnterLoop(OpId id, const State& state) {
+    const RegionId body = form_.ops[id].region[0];
+    needed_[id] = Needed::kNothing;
+    const State after = WalkLoop(form_.ops[id], state);
+    const size_t inside = CountNeeded(body);
+    if (inside == 0 || state.empty()) return after;
+    const State released = WalkLoop(form_.ops[id], {});
+    if (CountNeeded(body) == inside) return WalkLoop(form_.ops[id], state);
+    const bool copied = std::any_of(state.begin(), state.end(), [&](const Pending& pending) {
+      return pending.writes && asynchronous_.count(pending.root) != 0;
+    });
+    needed_[id] = copied ? Needed::kWaitAndBarrier : Needed::kBarrier;
+    return released;
+  }
+
+  [[nodiscard]] size_t CountNeeded(RegionId region) const {
+    size_t out = 0;
+    for (const OpId id : form_.regions[region].ops) {
+      if (needed_[id] != Needed::kNothing) ++out;
+      for (const RegionId inner : form_.ops[id].region) {
+        if (inner != kNone) out += CountNeeded(inner);
+      }
+    }
     return out;
   }
 

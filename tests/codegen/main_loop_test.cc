@@ -179,6 +179,7 @@ TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
   EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()) - tensor, 0.8 * tensor);
   EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), 32) << "4 matrices each";
   EXPECT_EQ(code.OpcodesInLoop("LDS."), 0) << "every fragment comes by ldmatrix";
+  EXPECT_EQ(code.OpcodesInLoop("BAR"), 2) << "before tiles are stored, and before they are read";
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
@@ -236,7 +237,7 @@ TEST_P(MainLoopOn, OfAttentionKeepsProbabilitiesInRegisters) {
     EXPECT_EQ(code.InLoop(SassClass::kStoreShared), static_cast<size_t>(tiles / 128 / 8));
     EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), tiles / 64 / 4) << "4 matrices each";
     EXPECT_EQ(code.InLoop(SassClass::kLoadShared), static_cast<size_t>(tiles / 64 / 4));
-    EXPECT_LE(code.OpcodesInLoop("BAR"), 4);
+    EXPECT_EQ(code.OpcodesInLoop("BAR"), 2) << "one before each tile is read";
     EXPECT_EQ(code.resources.spill_store_bytes, 0);
   }
 }
