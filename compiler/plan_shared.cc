@@ -10,12 +10,6 @@
 namespace tarsia::compiler {
 namespace {}  // namespace
 
-const SharedTile* SharedPlan::Find(uint32_t value) const {
-  const auto found = std::find_if(tiles.begin(), tiles.end(),
-                                  [&](const SharedTile& tile) { return tile.value == value; });
-  return found == tiles.end() ? nullptr : &*found;
-}
-
 Result<SharedPlan> PlanShared(const Program& program, Target target) {
   const Kernel& kernel = program.kernel();
   SharedPlan plan;
@@ -23,19 +17,15 @@ Result<SharedPlan> PlanShared(const Program& program, Target target) {
   uint64_t largest = 0;
   for (const ResolvedInst& inst : program.instructions()) {
     if (inst.row->Allocates() != Space::kShared) continue;
-    SharedTile tile;
-    tile.value = inst.results[0];
-    const ConcreteType& type = program.type(tile.value);
+    const ConcreteType& type = program.type(inst.results[0]);
     Result<MemLayout> layout = Apply(type.mem_layout, type.shape, type.dtype);
     if (!layout.ok()) {
       Diagnostic error = layout.TakeError();
       error.location = kernel.TypeLocation(*inst.inst);
       return error;
     }
-    tile.offset = static_cast<uint64_t>(inst.at.value_or(0));
-    plan.tiles.push_back(tile);
     const uint64_t bytes = AlignUp(layout->SizeBytes(type.dtype.bits), kSharedTileAlignment);
-    plan.tile_bytes = std::max(plan.tile_bytes, tile.offset + bytes);
+    plan.tile_bytes = std::max(plan.tile_bytes, static_cast<uint64_t>(inst.at.value_or(0)) + bytes);
     if (bytes <= largest) continue;
     largest = bytes;
     plan.largest = kernel.LocationOf(*inst.inst);

@@ -27,18 +27,11 @@ inline constexpr uint64_t kLeastScratch = 4096;
 // its rows.
 inline constexpr uint64_t kMostScratch = 73728;
 
-struct SharedTile {
-  uint32_t value = 0;
-  uint64_t offset = 0;  // bytes from the start of the array
-};
-
 struct SharedPlan {
-  uint64_t tile_bytes = 0;        // of all tiles; scratch begins there
-  uint64_t scratch_room = 0;      // the space for scratch
-  uint64_t limit = 0;             // a block
-  std::vector<SharedTile> tiles;  // in the order of the text
-  Location largest;               // tile, for messages
-  [[nodiscard]] const SharedTile* Find(uint32_t value) const;
+  uint64_t tile_bytes = 0;    // of all tiles; scratch begins there
+  uint64_t scratch_room = 0;  // the space for scratch
+  uint64_t limit = 0;         // a block
+  Location largest;           // tile, for messages
 };
 
 // Errors: tiles whose layout does not fit.

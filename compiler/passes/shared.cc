@@ -37,7 +37,6 @@ class Lifetimes {
     region_of_.resize(form.ops.size(), kNone);
     home_.resize(form.values.size(), kNone);
     of_.resize(form.values.size());
-    asynchronous_.resize(form.values.size());
     region_end_.resize(form.regions.size());
     Visit(tile::kBody);
     Extend(tile::kBody);
@@ -48,7 +47,7 @@ class Lifetimes {
     Lifetime out = of_[tile.value];
     const RegionId home = home_[tile.value];
     // The bytes of a copy may come at any time.
-    if (asynchronous_[tile.value] != 0) out.last = region_end_[home];
+    if (tile.copied) out.last = region_end_[home];
     const OpId owner = form_.regions[home].owner;
     if (whole_loops && owner != kNone && form_.ops[owner].IsLoop()) {
       out = {begin_[owner], end_[owner]};
@@ -86,7 +85,6 @@ class Lifetimes {
         OpId at = id;
         while (region_of_[at] != home_[root]) at = form_.regions[region_of_[at]].owner;
         of_[root].last = std::max(of_[root].last, end_[at]);
-        if (op.row().Has(kAsynchronous)) asynchronous_[root] = 1;
       }
       for (const RegionId inner : op.region) {
         if (inner != kNone) Extend(inner);
@@ -102,7 +100,6 @@ class Lifetimes {
   std::vector<RegionId> region_of_;    // by operation
   std::vector<RegionId> home_;         // by value: the region that allocates it
   std::vector<Lifetime> of_;           // by value
-  std::vector<uint8_t> asynchronous_;  // by value: a copy writes it
 };
 
 // First fit, in the order of the text; returns the end of the last byte.
@@ -114,18 +111,16 @@ uint64_t Place(const Lifetimes& lifetimes, bool whole_loops, std::vector<SharedA
   }
   for (SharedAllocation& tile : tiles) {
     const Lifetime life = lifetimes.Of(tile, whole_loops);
-    uint64_t first = tile.place.value_or(0);
-    for (size_t i = 0; i < placed.size() && !tile.place; ++i) {
+    const bool is_new = !tile.place;
+    if (is_new) tile.place = 0;
+    for (size_t i = 0; i < placed.size() && is_new; ++i) {
       const SharedAllocation& other = *placed[i];
-      const bool apart = *other.place + other.bytes <= first || first + tile.bytes <= *other.place;
-      if (apart || !Meet(life, lifetimes.Of(other, whole_loops))) continue;
-      first = AlignUp(*other.place + other.bytes, tile.alignment);
+      if (!ShareBytes(tile, other) || !Meet(life, lifetimes.Of(other, whole_loops))) continue;
+      tile.place = AlignUp(*other.place + other.bytes, tile.alignment);
       i = SIZE_MAX;  // look at all of them again
     }
-    high = std::max(high, first + tile.bytes);
-    if (tile.place) continue;
-    tile.place = first;
-    placed.push_back(&tile);
+    high = std::max(high, *tile.place + tile.bytes);
+    if (is_new) placed.push_back(&tile);
   }
   return high;
 }
@@ -159,9 +154,8 @@ std::string FindSharedFault(const Form& form) {
     if (!tiles[i].place) return fmt::format("value {} has no place", tiles[i].value);
     for (size_t j = 0; j < i; ++j) {
       if (!form.ops[tiles[i].op].placed && !form.ops[tiles[j].op].placed) continue;
-      const bool apart = *tiles[j].place + tiles[j].bytes <= *tiles[i].place ||
-                         *tiles[i].place + tiles[i].bytes <= *tiles[j].place;
-      if (apart || !Meet(lifetimes.Of(tiles[i], false), lifetimes.Of(tiles[j], false))) continue;
+      if (!ShareBytes(tiles[i], tiles[j])) continue;
+      if (!Meet(lifetimes.Of(tiles[i], false), lifetimes.Of(tiles[j], false))) continue;
       return fmt::format("values {} and {} share bytes", tiles[j].value, tiles[i].value);
     }
   }

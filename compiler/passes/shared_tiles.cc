@@ -1,6 +1,7 @@
 #include "compiler/passes/shared_tiles.h"
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/plan_shared.h"
 #include "layout/mem_layout.h"
@@ -44,11 +45,24 @@ std::optional<SharedAllocation> TileOf(const Form& form, OpId id) {
 
 }  // namespace
 
+bool ShareBytes(const SharedAllocation& a, const SharedAllocation& b) {
+  return *a.place < *b.place + b.bytes && *b.place < *a.place + a.bytes;
+}
+
 std::vector<SharedAllocation> FindSharedAllocations(const Form& form) {
   std::vector<SharedAllocation> out;
+  const std::vector<ValueId> roots = FindRoots(form);
+  std::set<ValueId> copied;
+  ForEachOp(form, tile::kBody, [&](OpId id) {
+    const Operation& op = form.ops[id];
+    if (op.row().Has(kAsynchronous)) copied.insert(roots[op.operand[0].value]);
+  });
   ForEachOp(form, tile::kBody, [&](OpId id) {
     if (form.ops[id].row().Allocates() != Space::kShared) return;
-    if (const auto tile = TileOf(form, id)) out.push_back(*tile);
+    if (const auto tile = TileOf(form, id)) {
+      out.push_back(*tile);
+      out.back().copied = copied.count(tile->value) != 0;
+    }
   });
   return out;
 }

@@ -15,8 +15,12 @@ struct SharedAllocation {
   tile::ValueId value = tile::kNone;
   uint64_t bytes = 0;             // whole units of kSharedTileAlignment
   uint64_t alignment = 0;         // of its first byte
+  bool copied = false;            // an asynchronous copy writes it
   std::optional<uint64_t> place;  // its first byte, if it is said
 };
+
+// Of tiles with places.
+bool ShareBytes(const SharedAllocation& a, const SharedAllocation& b);
 
 // In the order of the text; without those whose layout does not fit their shape.
 std::vector<SharedAllocation> FindSharedAllocations(const tile::Form& form);

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,9 +34,6 @@ class Synchroniser {
   explicit Synchroniser(Form& form) : form_(form), roots_(FindRoots(form)) {
     for (const SharedAllocation& tile : PlacesOfShared(form)) tiles_.emplace(tile.value, tile);
     needed_.resize(form.ops.size());
-    for (const Operation& op : form.ops) {
-      if (op.row().Has(kAsynchronous)) asynchronous_.insert(roots_[op.operand[0].value]);
-    }
   }
 
   void Run() {
@@ -87,7 +82,7 @@ class Synchroniser {
     const State released = WalkLoop(form_.ops[id], {});
     if (CountNeeded(body) == inside) return WalkLoop(form_.ops[id], state);
     const bool copied = std::any_of(state.begin(), state.end(), [&](const Pending& pending) {
-      return pending.writes && asynchronous_.count(pending.root) != 0;
+      return pending.writes && tiles_.at(pending.root).copied;
     });
     needed_[id] = copied ? Needed::kWaitAndBarrier : Needed::kBarrier;
     return released;
@@ -117,7 +112,7 @@ class Synchroniser {
   // A barrier orders accesses, but for copies that have not arrived.
   void Release(State& state, bool waited) const {
     for (auto at = state.begin(); at != state.end();) {
-      const bool stays = !waited && at->writes && asynchronous_.count(at->root) != 0;
+      const bool stays = !waited && at->writes && tiles_.at(at->root).copied;
       at = stays ? std::next(at) : state.erase(at);
     }
   }
@@ -133,7 +128,7 @@ class Synchroniser {
     ForEachAccess(op, [&](ValueId root, bool writes) {
       for (const Pending& pending : state) {
         if (!Conflict(pending, root, writes)) continue;
-        const bool copied = asynchronous_.count(pending.root) != 0;
+        const bool copied = tiles_.at(pending.root).copied;
         out = std::max(out, copied ? Needed::kWaitAndBarrier : Needed::kBarrier);
       }
     });
@@ -146,8 +141,7 @@ class Synchroniser {
     const SharedAllocation& other = tiles_.at(pending.root);
     // Accesses to a tile of the text are ordered by the text.
     const bool ours = pending.root != root || pending.earlier || form_.ops[tile.op].inserted;
-    return ours && *tile.place < *other.place + other.bytes &&
-           *other.place < *tile.place + tile.bytes;
+    return ours && ShareBytes(tile, other);
   }
 
   void AddAccesses(const Operation& op, State& state) const {
@@ -213,8 +207,7 @@ class Synchroniser {
   Form& form_;
   const std::vector<ValueId> roots_;
   std::map<ValueId, SharedAllocation> tiles_;
-  std::set<ValueId> asynchronous_;  // tiles that copies write
-  std::vector<Needed> needed_;      // by operation: before it
+  std::vector<Needed> needed_;  // by operation: before it
 };
 
 }  // namespace

@@ -14,7 +14,6 @@ class SharedMemory {
  public:
   SharedMemory(const SharedPlan& plan, FunctionBuilder& function) : plan_(plan), f_(function) {}
 
-  [[nodiscard]] const SharedTile& Tile(uint32_t value) const { return *plan_.Find(value); }
   // i32 address of the block's shared memory.
   llvm::Value* Base();
 

@@ -246,7 +246,7 @@ LOWER(AllocShared) {
   FunctionBuilder& f = e.function();
   const uint32_t result = e.inst().results[0];
   TARSIA_TRY(MemoryTile tile, WholeTileOf(e, e.program().type(result)));
-  const auto offset = static_cast<int64_t>(e.shared().Tile(result).offset);
+  const int64_t offset = e.inst().at.value_or(0);
   tile.base = f.b().CreateAdd(e.shared().Base(), f.Int32(offset));
   tile.alignment = Facts::Exactly(offset).PowerOfTwo(kSharedAlignment);
   tile.padded_to_words = true;

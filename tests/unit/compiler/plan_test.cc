@@ -14,16 +14,8 @@
 namespace tarsia::compiler::plan_test {
 namespace {
 
-SharedPlan PlanOf(const std::string& text) {
-  const auto program = ProgramAfter(MakeProgram(text), {}, LimitsOf(Target::kSm80));
-  EXPECT_TRUE(program.ok());
-  const auto plan = PlanShared(*program, Target::kSm80);
-  EXPECT_TRUE(plan.ok());
-  return *plan;
-}
-
 TEST(PlanShared, TilesThatAreNotLiveTogetherTakeTheSamePlace) {
-  const SharedPlan plan = PlanOf(R"(
+  const auto program = ProgramAfter(MakeProgram(R"(
 kernel k(%n: i32)
   warps 1
 {
@@ -43,11 +35,17 @@ kernel k(%n: i32)
   %e = alloc.shared : u8 [1]
   store %e[0], %t
 }
-)");
-  ASSERT_EQ(plan.tiles.size(), 5u);
-  const std::vector<uint64_t> offsets = {0, 112, 112, 128, 0};
-  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(plan.tiles[i].offset, offsets[i]) << i;
-  EXPECT_EQ(plan.tile_bytes, 1120u);
+)"),
+                                    {}, LimitsOf(Target::kSm80));
+  ASSERT_TRUE(program.ok());
+  std::vector<int64_t> offsets;
+  for (const ResolvedInst& inst : program->instructions()) {
+    if (inst.row->Allocates() == Space::kShared) offsets.push_back(inst.at.value_or(-1));
+  }
+  EXPECT_EQ(offsets, (std::vector<int64_t>{0, 112, 112, 128, 0}));
+  const auto plan = PlanShared(*program, Target::kSm80);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ(plan->tile_bytes, 1120u);
 }
 
 // Shared memory is exactly what tiles and exchanges need.
