@@ -94,17 +94,9 @@ Slots AccessEmitter::ReadMatrices(const MatrixLoads& loads) {
   const LayoutId layout = layouts_.Add(loads.rows);
   const TileWindow window{tile_, layout, layouts_[layout], window_.root};
   TileAddresses rows(f_, layouts_, window);
-  const int64_t instructions = loads.InstructionsFor(window_.tile);
-  const int bits = tile_.bits();
-  Slots out;
-  for (int64_t i = 0; i < instructions; ++i) {
-    const Address address = rows.PlaceOf(i * loads.RowElements()).byte;
-    for (llvm::Value* word : memory_.LoadMatrices(address, loads.count, loads.transposed)) {
-      for (int bit = 0; bit < 32; bit += bits) {
-        out.push_back(FromCode(b_, CodeInRun(b_, {word}, 32, bit, bits), tile_.type));
-      }
-    }
-  }
+  Slots out = memory_.LoadMatrices(loads, loads.InstructionsFor(window_.tile), tile_.bits(),
+                                   [&](int64_t slot) { return rows.PlaceOf(slot).byte; });
+  for (llvm::Value*& code : out) code = FromCode(b_, code, tile_.type);
   return out;
 }
 

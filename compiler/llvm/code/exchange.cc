@@ -132,16 +132,8 @@ Slots Exchange::GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan) {
 Slots Exchange::GetMatrices(int bytes, LayoutId layout, const ScratchPlan& plan) {
   const MatrixLoads& loads = *plan.get.matrices;
   const LayoutId rows = layouts_.Add(plan.get_places);
-  const int64_t instructions = loads.InstructionsFor(layouts_[layout]);
-  const int bits = bytes * 8;
-  Slots out;
-  for (int64_t i = 0; i < instructions; ++i) {
-    const Address address = PlaceOf(rows, i * loads.RowElements(), plan.order, bytes);
-    for (llvm::Value* word : memory_.LoadMatrices(address, loads.count, loads.transposed)) {
-      for (int bit = 0; bit < 32; bit += bits) out.push_back(CodeInRun(b_, {word}, 32, bit, bits));
-    }
-  }
-  return out;
+  return memory_.LoadMatrices(loads, loads.InstructionsFor(layouts_[layout]), bytes * 8,
+                              [&](int64_t slot) { return PlaceOf(rows, slot, plan.order, bytes); });
 }
 
 llvm::Value* Exchange::ShuffleXor(llvm::Value* code, int mask) {

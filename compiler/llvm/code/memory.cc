@@ -218,4 +218,16 @@ Slots Memory::LoadMatrices(Address address, int count, bool transposed) {
   return out;
 }
 
+Slots Memory::LoadMatrices(const MatrixLoads& loads, int64_t instructions, int bits,
+                           const std::function<Address(int64_t slot)>& row) {
+  Slots out;
+  for (int64_t i = 0; i < instructions; ++i) {
+    const Address address = row(i * loads.RowElements());
+    for (llvm::Value* word : LoadMatrices(address, loads.count, loads.transposed)) {
+      for (int bit = 0; bit < 32; bit += bits) out.push_back(CodeInRun(b_, {word}, 32, bit, bits));
+    }
+  }
+  return out;
+}
+
 }  // namespace tarsia::compiler

@@ -5,8 +5,10 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <cstdint>
+#include <functional>
 
 #include "compiler/llvm/code/words.h"
+#include "compiler/select/matrices.h"
 #include "isa/instruction.h"
 
 namespace tarsia::compiler {
@@ -44,6 +46,10 @@ class Memory {
   // 1, 2 or 4 matrices of `ldmatrix`, a word each, from shared memory; each thread gives the
   // address of a row. All threads of the warp take part.
   Slots LoadMatrices(Address address, int count, bool transposed);
+  // The codes of `bits` bits, by slot, of so many instructions; `row` gives the address of an
+  // element of the layout of the rows.
+  Slots LoadMatrices(const MatrixLoads& loads, int64_t instructions, int bits,
+                     const std::function<Address(int64_t slot)>& row);
 
  private:
   Address WithinReach(const Address& address);
