@@ -17,14 +17,15 @@ namespace tarsia {
 // One specialisation: a copy of one kernel, made concrete step by step.
 class Specialiser {
  public:
-  Specialiser(const ValidModule& valid, const TargetLimits& limits, Diagnostics& diagnostics)
-      : valid_(valid), limits_(limits), diagnostics_(diagnostics) {}
+  Specialiser(const ValidModule& valid, const TargetLimits& limits, Diagnostics& diagnostics,
+              Diagnostics* of_bindings)
+      : valid_(valid), limits_(limits), diagnostics_(diagnostics), of_bindings_(of_bindings) {}
 
   std::optional<Program> Run(std::string_view kernel_name, const std::vector<Binding>& bindings) {
     const size_t before = diagnostics_.count();
     if (!CopyKernel(kernel_name)) return std::nullopt;
     BindConstants(bindings);
-    if (diagnostics_.count() != before) return std::nullopt;
+    if (wrong_binding_ || diagnostics_.count() != before) return std::nullopt;
     CheckRequirements();
     if (diagnostics_.count() != before) return std::nullopt;
     Substitute();
@@ -83,18 +84,12 @@ class Specialiser {
     for (const Binding& binding : bindings) {
       const auto found = std::find(names.begin(), names.end(), binding.name);
       if (found == names.end()) {
-        Diagnostic& error =
-            diagnostics_.Error(diag::kUnknownBinding, Location(), module_.Name(k), binding.name);
-        error.help = DidYouMean(binding.name, names);
-        if (error.help.empty()) {
-          error.help = names.empty() ? "it has no constants"
-                                     : fmt::format("it has {}", fmt::join(names, ", "));
-        }
+        RefuseUnknown(binding, names);
         continue;
       }
       const auto i = static_cast<size_t>(found - names.begin());
       if (!given[i].none()) {
-        diagnostics_.Error(diag::kRepeatedBinding, Location(), binding.name);
+        Refuse(binding, MakeDiagnostic(diag::kRepeatedBinding, binding.location, binding.name));
         continue;
       }
       given[i] = ParseBinding(binding, k.constants[i]);
@@ -105,13 +100,44 @@ class Specialiser {
     }
   }
 
+  void Refuse(const Binding& binding, Diagnostic error) {
+    wrong_binding_ = true;
+    if (of_bindings_ != nullptr && binding.location.IsText()) {
+      of_bindings_->Add(std::move(error));
+    } else {
+      error.location = Location();
+      diagnostics_.Add(std::move(error));
+    }
+  }
+
+  void RefuseUnknown(const Binding& binding, const std::vector<std::string_view>& names) {
+    Diagnostic error = MakeDiagnostic(diag::kUnknownBinding, binding.location,
+                                      module_.Name(kernel()), binding.name);
+    error.help = DidYouMean(binding.name, names);
+    if (error.help.empty()) {
+      error.help =
+          names.empty() ? "it has no constants" : fmt::format("it has {}", fmt::join(names, ", "));
+    }
+    Refuse(binding, std::move(error));
+  }
+
+  // An error in the text of a binding, whose location counts from the beginning of this text.
+  void RefuseText(const Binding& binding, Diagnostic error) {
+    error.message = fmt::format("`{}={}`: {}", binding.name, binding.text, error.message);
+    if (error.location.line == 1) {
+      error.location.line = binding.location.line;
+      error.location.column +=
+          binding.location.column + static_cast<uint32_t>(binding.name.size() + 1) - 1;
+    } else {
+      error.location = binding.location;
+    }
+    Refuse(binding, std::move(error));
+  }
+
   ExprId ParseBinding(const Binding& binding, const Constant& constant) {
     Result<ExprId> value = ParseExpression(binding.text, module_.pool);
     if (!value.ok()) {
-      Diagnostic error = value.TakeError();
-      error.message = fmt::format("`{}={}`: {}", binding.name, binding.text, error.message);
-      error.location = Location();
-      diagnostics_.Add(std::move(error));
+      RefuseText(binding, value.TakeError());
       return {};
     }
     class NoNames final : public TypeEnv {
@@ -124,16 +150,14 @@ class Specialiser {
     };
     Result<ExprType> type = StaticType(module_.pool, *value, NoNames());
     if (!type.ok()) {
-      Diagnostic error = type.TakeError();
-      error.message = fmt::format("`{}={}`: {}", binding.name, binding.text, error.message);
-      error.location = Location();
-      diagnostics_.Add(std::move(error));
+      RefuseText(binding, type.TakeError());
       return {};
     }
     const ExprType wanted = ExprTypeOf(constant.kind);
     if (*type == wanted) return *value;
-    diagnostics_.Error(diag::kConstantKind, Location(), binding.name, binding.text,
-                       kConstKindNames[static_cast<size_t>(constant.kind)], ExprTypeName(*type));
+    Refuse(binding, MakeDiagnostic(
+                        diag::kConstantKind, binding.location, binding.name, binding.text,
+                        kConstKindNames[static_cast<size_t>(constant.kind)], ExprTypeName(*type)));
     return {};
   }
 
@@ -336,16 +360,18 @@ class Specialiser {
   const ValidModule& valid_;
   const TargetLimits& limits_;
   Diagnostics& diagnostics_;
+  Diagnostics* const of_bindings_;
   Module module_;
   Folder folder_{module_.pool};
   std::vector<BoundConstant> constants_;
   std::vector<StringId> failed_;  // constants that have no value
+  bool wrong_binding_ = false;
 };
 
 std::optional<Program> Specialise(const ValidModule& module, std::string_view kernel,
                                   const std::vector<Binding>& bindings, const TargetLimits& limits,
-                                  Diagnostics& diagnostics) {
-  return Specialiser(module, limits, diagnostics).Run(kernel, bindings);
+                                  Diagnostics& diagnostics, Diagnostics* of_bindings) {
+  return Specialiser(module, limits, diagnostics, of_bindings).Run(kernel, bindings);
 }
 
 }  // namespace tarsia

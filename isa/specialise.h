@@ -12,6 +12,7 @@
 #include "isa/limits.h"
 #include "isa/program.h"
 #include "isa/validate.h"
+#include "support/diagnostic.h"
 
 namespace tarsia {
 
@@ -19,6 +20,7 @@ namespace tarsia {
 struct Binding {
   std::string name;
   std::string text;
+  Location location = {};  // of NAME=TEXT in a text of the caller; none if it is not from one
 };
 
 // The limits of the machine that a program is made for.
@@ -31,11 +33,12 @@ struct TargetLimits {
 // Constants without binding have their default value. Code that never runs with them is removed
 // first (isa/prune.h), so an arm of an `if` need not be valid for constants that do not take it.
 // Errors (unknown or missing constants, a requirement that fails, whatever validation finds) go to
-// `diagnostics`; those in the text of a binding have no place and begin with the binding.
-// Thread-safe.
+// `diagnostics`. Errors of bindings that have a location go to `of_bindings` unless it is null,
+// with their place in the text of the caller; all other errors of bindings have no place, and those
+// in the text of a binding begin with the binding. Thread-safe.
 std::optional<Program> Specialise(const ValidModule& module, std::string_view kernel,
                                   const std::vector<Binding>& bindings, const TargetLimits& limits,
-                                  Diagnostics& diagnostics);
+                                  Diagnostics& diagnostics, Diagnostics* of_bindings = nullptr);
 
 }  // namespace tarsia
 
