@@ -8,6 +8,7 @@ TARSIA is the command. The files have these blocks:
 - A block fenced as `tsa` must pass `tarsia check` and be in canonical form, so that `tarsia fmt` does
   not change it. A block fenced as `tsa NAME` also becomes the file of that name.
 - A block fenced as `tsa-error` must be rejected by `tarsia check`.
+- A block fenced as `text NAME` or `json NAME` becomes the file of that name.
 - In a block fenced as `console`, lines that begin with `$ ` are commands. They run in a new folder
   with these files and the folder examples/. A command must print (to standard output, then to
   standard error) the lines below it; `...` stands for any lines.
@@ -18,6 +19,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+PROGRAMS = ("tsa", "tsa-error")
+FILES = PROGRAMS + ("text", "json")
 
 
 def blocks(path):
@@ -79,10 +83,10 @@ def main():
         shutil.copytree(examples, os.path.join(folder, "examples"))
         for kind, line, lines in blocks(path):
             kind, *name = kind.split()
-            if kind in ("tsa", "tsa-error"):
-                if name:
-                    with open(os.path.join(folder, name[0]), "w", encoding="utf-8") as file:
-                        file.writelines(lines)
+            if name and kind in FILES:
+                with open(os.path.join(folder, name[0]), "w", encoding="utf-8") as file:
+                    file.writelines(lines)
+            if kind in PROGRAMS:
                 problem = check_program(tarsia, kind, "".join(lines))
             elif kind == "console":
                 problem = check_console(tarsia, lines, folder)

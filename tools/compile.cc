@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/compile.h"
@@ -11,7 +12,9 @@
 #include "runtime/devices/code.h"
 #include "runtime/devices/device.h"
 #include "runtime/files/file.h"
+#include "tools/code_forms.h"
 #include "tools/commands.h"
+#include "tools/compile_list.h"
 #include "tools/cost.h"
 #include "tools/modules.h"
 #include "tools/output.h"
@@ -31,24 +34,9 @@ struct CompileRequest {
   bool resources = false;
   std::vector<std::string> without;  // passes
   RunSpecs specs;                    // of the launch that a cost report counts
+  std::string list;                  // "": one specialisation
+  uint32_t jobs = 0;                 // 0: all cores
 };
-
-struct Form {
-  const char* name;
-  tarsia_code_form form;
-};
-constexpr Form kForms[] = {
-    {"ptx", TARSIA_CODE_PTX},     {"llvm", TARSIA_CODE_LLVM},       {"cubin", TARSIA_CODE_CUBIN},
-    {"sass", TARSIA_CODE_SASS},   {"layouts", TARSIA_CODE_LAYOUTS}, {"mix", TARSIA_CODE_MIX},
-    {"facts", TARSIA_CODE_FACTS},
-};
-
-tarsia_code_form FormOf(const std::string& name) {
-  for (const Form& form : kForms) {
-    if (name == form.name) return form.form;
-  }
-  return TARSIA_CODE_PTX;
-}
 
 // The forms of a cost report, which needs a launch.
 struct CostForm {
@@ -93,22 +81,6 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
-int PrintResources(const tarsia_code* code) {
-  auto resources = Sized<tarsia_code_resources>();
-  const auto status = tarsia_code_assemble(code, &resources);
-  if (status != TARSIA_STATUS_OK) return ReportFailure(status);
-  auto info = Sized<tarsia_code_info>();
-  tarsia_code_get(code, &info);
-  fmt::print(stderr,
-             "{} for {}: {} registers, {} bytes spilled ({} stored, {} loaded), stack {}, shared "
-             "{}, {} threads per block, PTX {} bytes, cubin {} bytes\n",
-             info.entry, info.target, resources.registers,
-             resources.spill_store_bytes + resources.spill_load_bytes, resources.spill_store_bytes,
-             resources.spill_load_bytes, resources.stack_bytes, info.shared_bytes, info.threads,
-             info.ptx_bytes, resources.cubin_bytes);
-  return kDone;
-}
-
 int Write(const CompileRequest& request, std::string_view text) {
   const Status written = WriteFile(request.out, text);
   if (written.ok()) return kDone;
@@ -118,12 +90,14 @@ int Write(const CompileRequest& request, std::string_view text) {
 
 int Emit(const tarsia_code* code, const CompileRequest& request, Stopwatch* watch) {
   tarsia_blob* made = nullptr;
-  const auto status = tarsia_code_emit(code, FormOf(request.emit), &made);
+  const auto status = tarsia_code_emit(code, FindCodeForm(request.emit)->form, &made);
   const Handle<tarsia_blob> blob(made);
   if (status != TARSIA_STATUS_OK) return ReportFailure(status);
   watch->Lap(request.emit);
   if (request.resources) {
-    if (const int printed = PrintResources(code); printed != kDone) return printed;
+    std::string text;
+    if (const auto s = ResourcesText(code, &text); s != TARSIA_STATUS_OK) return ReportFailure(s);
+    PrintText(stderr, text);
   }
   return Write(request, {tarsia_blob_data(made), tarsia_blob_size(made)});
 }
@@ -147,10 +121,6 @@ int EmitCost(const tarsia_module* module, CompileRequest request, Stopwatch* wat
   return Write(request, FindCostForm(request.emit)->print(report));
 }
 
-constexpr std::string_view kTextForm = "tsa:";
-
-bool IsTextForm(const std::string& form) { return form.starts_with(kTextForm); }
-
 // The program after a pass.
 int EmitText(const tarsia_module* module, const CompileRequest& request, Stopwatch* watch) {
   PassRequest wanted;
@@ -164,6 +134,21 @@ int EmitText(const tarsia_module* module, const CompileRequest& request, Stopwat
   if (const int code = TextAfterPass(module, wanted, &text); code != kDone) return code;
   watch->Lap("print");
   return Write(request, text);
+}
+
+int EmitList(const tarsia_module& module, const CompileRequest& request, CodeRequest code,
+             Stopwatch* watch) {
+  ListRequest wanted;
+  wanted.list = request.list;
+  wanted.folder = request.out;
+  wanted.emit = request.emit;
+  wanted.jobs = request.jobs;
+  wanted.resources = request.resources;
+  wanted.time = request.time;
+  wanted.code = std::move(code);
+  const int done = CompileList(module, wanted);
+  watch->Lap("list");
+  return done;
 }
 
 void DeclareOptions(Command* command, CompileRequest* request) {
@@ -190,7 +175,14 @@ void DeclareOptions(Command* command, CompileRequest* request) {
   command->Values("--in", "PTR=FILE", &request->specs.inputs,
                   "With --emit cost: contents of a pointer's memory; the default is zeros");
   command->Value("-o,--output", "OUT", &request->out,
-                 "The output file; the default is standard output");
+                 "The output file; the default is standard output. With --list: the folder of the "
+                 "output files");
+  command->Value(
+      "--list", "LIST", &request->list,
+      "Compile once for each line of this file, which has settings such as `W=u4 K=384`, "
+      "and --kernel, --target or --output for this line; # begins a comment");
+  command->Number("--jobs", "N", &request->jobs,
+                  "With --list: number of threads; the default is all cores");
   command->Flag("--no-line-info", &request->no_line_info,
                 "Leave out the line information that connects the code to the text");
   command->Values("--without", "PASS", &request->without,
@@ -207,6 +199,10 @@ std::string FindMisuse(const CompileRequest& request) {
   if (!launches && (!request.specs.scalars.empty() || !request.specs.inputs.empty())) {
     return "--arg and --in are for --emit cost";
   }
+  if (request.list.empty()) return request.jobs == 0 ? "" : "--jobs is for --list";
+  if (launches) return "a cost report needs a launch; --list has none";
+  if (request.out == "-") return "--list needs a folder for the output files: -o OUT";
+  if (request.list == "-" && request.file == "-") return "only one file is standard input";
   return "";
 }
 
@@ -220,23 +216,27 @@ int Compile(const Args& args) {
        "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --emit "
        "layouts",
        "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --emit tsa:simplify",
+       "printf 'W=u4\\nW=u3 BN=64\\n' | tarsia compile examples/matmul.tsa --set K=384 --set "
+       "N=1536 "
+       "--list - -o matmuls",
        "tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
        "sm_80 --arg m=64 --emit cost-html -o cost.html"});
   CompileRequest request;
   DeclareOptions(&command, &request);
   if (const auto code = command.Parse(args)) return *code;
+  if (const std::string misuse = FindMisuse(request); !misuse.empty()) {
+    return command.Misuse(misuse);
+  }
   Stopwatch watch(request.time);
   Handle<tarsia_module> module;
   if (const int code = LoadModule(request.file, &module); code != kDone) return code;
   watch.Lap("read");
-  if (const std::string misuse = FindMisuse(request); !misuse.empty()) {
-    return command.Misuse(misuse);
-  }
   if (FindCostForm(request.emit) != nullptr) return EmitCost(module.get(), request, &watch);
-  if (IsTextForm(request.emit)) return EmitText(module.get(), request, &watch);
-  Handle<tarsia_code> code;
   CodeRequest wanted{request.target,        request.plan.kernel,        request.plan.sets,
                      !request.no_line_info, request.plan.compile_limit, request.without};
+  if (!request.list.empty()) return EmitList(*module, request, std::move(wanted), &watch);
+  if (IsTextForm(request.emit)) return EmitText(module.get(), request, &watch);
+  Handle<tarsia_code> code;
   if (const int made = MakeCode(module.get(), wanted, &code); made != kDone) return made;
   watch.Lap("compile", code->code->kernel().steps);
   return Emit(code.get(), request, &watch);

@@ -1,6 +1,7 @@
 #include "tools/modules.h"
 
 #include <cstdio>
+#include <utility>
 
 #include "runtime/files/file.h"
 #include "tools/command.h"
@@ -88,34 +89,36 @@ bool SplitAssignment(std::string_view text, std::string* name, std::string* rest
   return true;
 }
 
+int ReadSets(const std::vector<std::string>& sets, std::vector<Binding>* out) {
+  for (const std::string& set : sets) {
+    Binding binding;
+    if (!SplitAssignment(set, &binding.name, &binding.text)) {
+      PrintError("--set " + set + ": this is not of the form NAME=VALUE");
+      return kUsage;
+    }
+    out->push_back(std::move(binding));
+  }
+  return kDone;
+}
+
 namespace {
 
 // --set as bindings, with their texts, and the names of --without.
 struct Bindings {
-  std::vector<std::pair<std::string, std::string>> texts;
+  std::vector<Binding> texts;
   std::vector<tarsia_binding> list;
   std::vector<const char*> without;
 };
-
-int ReadSets(const std::vector<std::string>& sets, Bindings* out) {
-  out->texts.resize(sets.size());
-  for (size_t i = 0; i < sets.size(); ++i) {
-    auto& [name, value] = out->texts[i];
-    if (!SplitAssignment(sets[i], &name, &value)) {
-      PrintError("--set " + sets[i] + ": this is not of the form NAME=VALUE");
-      return kUsage;
-    }
-    out->list.push_back({sizeof(tarsia_binding), name.c_str(), value.c_str()});
-  }
-  return kDone;
-}
 
 const char* OrNull(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
 
 // What plans and code are asked for alike. The texts are those of the request and of `bindings`.
 template <typename Request, typename Options>
 int FillOptions(const Request& request, Bindings* bindings, Options* options) {
-  if (const int code = ReadSets(request.sets, bindings); code != kDone) return code;
+  if (const int code = ReadSets(request.sets, &bindings->texts); code != kDone) return code;
+  for (const Binding& set : bindings->texts) {
+    bindings->list.push_back({sizeof(tarsia_binding), set.name.c_str(), set.text.c_str()});
+  }
   options->kernel = OrNull(request.kernel);
   options->bindings = bindings->list.data();
   options->binding_count = bindings->list.size();

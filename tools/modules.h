@@ -5,9 +5,9 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "isa/specialise.h"
 #include "tools/command.h"
 #include "tools/handles.h"
 
@@ -28,6 +28,9 @@ int LoadModule(const std::string& path, Handle<tarsia_module>* out,
 
 // Splits `NAME=REST` (a `%` before the name is dropped); false without a name or `=`.
 bool SplitAssignment(std::string_view text, std::string* name, std::string* rest);
+
+// Reads the values of --set. Returns an exit code; an error is printed.
+int ReadSets(const std::vector<std::string>& sets, std::vector<Binding>* out);
 
 // The default limit of the time to compile one kernel, in seconds.
 inline constexpr uint32_t kCompileLimit = 60;

@@ -20,18 +20,6 @@ int UsageError(const Diagnostic& error) {
   return kUsage;
 }
 
-int ReadBindings(const std::vector<std::string>& sets, std::vector<Binding>* out) {
-  for (const std::string& set : sets) {
-    Binding binding;
-    if (!SplitAssignment(set, &binding.name, &binding.text)) {
-      PrintError("--set " + set + ": this is not of the form NAME=VALUE");
-      return kUsage;
-    }
-    out->push_back(std::move(binding));
-  }
-  return kDone;
-}
-
 int Refuse(const tarsia_module& module, const Diagnostics& diagnostics) {
   for (const Diagnostic& error : diagnostics.list()) PrintError(error, *module.source);
   return kRejected;
@@ -48,6 +36,20 @@ std::string PassNames() {
   return out;
 }
 
+Result<std::string> TextAfterPass(const Program& program, compiler::Target target,
+                                  const PassRequest& request) {
+  compiler::PassOptions options;
+  options.target = target;
+  options.without = request.without;
+  options.last = request.last;
+  options.after = [&](const compiler::Pass& pass, const compiler::tile::Form& /*form*/) {
+    if (request.after) request.after(pass.name);
+  };
+  TARSIA_TRY(const Program after,
+             compiler::ProgramAfter(program, options, compiler::LimitsOf(target)));
+  return Print(after.module());
+}
+
 int TextAfterPass(const tarsia_module* module, const PassRequest& request, std::string* out) {
   const auto target = compiler::FindTarget(request.target);
   if (!target.ok()) return UsageError(target.error());
@@ -62,24 +64,17 @@ int TextAfterPass(const tarsia_module* module, const PassRequest& request, std::
     return ReportFailure(s);
   }
   std::vector<Binding> bindings;
-  if (const int code = ReadBindings(request.sets, &bindings); code != kDone) return code;
+  if (const int code = ReadSets(request.sets, &bindings); code != kDone) return code;
   const TargetLimits limits = compiler::LimitsOf(*target);
   Diagnostics diagnostics;
   const auto program = Specialise(module->valid, kernel, bindings, limits, diagnostics);
   if (!program) return Refuse(*module, diagnostics);
-  compiler::PassOptions options;
-  options.target = *target;
-  options.without = request.without;
-  options.last = request.last;
-  options.after = [&](const compiler::Pass& pass, const compiler::tile::Form& /*form*/) {
-    if (request.after) request.after(pass.name);
-  };
-  const Result<Program> after = compiler::ProgramAfter(*program, options, limits);
-  if (!after.ok()) {
-    diagnostics.Add(after.error());
+  Result<std::string> text = TextAfterPass(*program, *target, request);
+  if (!text.ok()) {
+    diagnostics.Add(text.TakeError());
     return Refuse(*module, diagnostics);
   }
-  *out = Print(after->module());
+  *out = *std::move(text);
   return kDone;
 }
 

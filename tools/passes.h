@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/target.h"
+#include "isa/program.h"
+#include "support/result.h"
 #include "tools/handles.h"
 
 namespace tarsia::tools {
@@ -23,7 +26,12 @@ struct PassRequest {
 // "build, simplify".
 std::string PassNames();
 
-// Errors are printed on standard error and become exit codes.
+// The text of a program, which Specialise made for this target, after the last pass of the request;
+// its kernel and constants are not read.
+Result<std::string> TextAfterPass(const Program& program, compiler::Target target,
+                                  const PassRequest& request);
+
+// The same for a module. Errors are printed on standard error and become exit codes.
 int TextAfterPass(const tarsia_module* module, const PassRequest& request, std::string* out);
 
 }  // namespace tarsia::tools
