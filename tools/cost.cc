@@ -125,6 +125,14 @@ bool AddMachineCode(const runtime::Code& code, CostReport* report) {
   return true;
 }
 
+void AddPrediction(const runtime::Code& code, CostReport* report) {
+  for (const compiler::LineWork& work : code.PredictedWork()) {
+    CostLine* const line = LineOf(report, work.line);
+    line->predicted = work.work;
+    line->cycles = compiler::CyclesOf(work.work, code.target());
+  }
+}
+
 // What would make lines cheaper that cost something.
 void AddAdvice(const runtime::Code& code, CostReport* report) {
   const auto advice = code.Advice();
@@ -141,6 +149,8 @@ void AddAdvice(const runtime::Code& code, CostReport* report) {
 void AddTotals(CostReport* report) {
   for (const CostLine& line : report->lines) {
     report->total.counts += line.counts;
+    report->total.predicted += line.predicted;
+    report->total.cycles += line.cycles;
     for (size_t i = 0; i < line.classes.size(); ++i) report->total.classes[i] += line.classes[i];
     for (size_t i = 0; i < line.machine.size(); ++i) report->total.machine[i] += line.machine[i];
   }
@@ -176,6 +186,7 @@ int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args
   out->shared_bytes = code->kernel().shared_bytes;
   AddCounts(counts, out);
   (void)AddMachineCode(*code, out);
+  AddPrediction(*code, out);
   AddAdvice(*code, out);
   AddTotals(out);
   FillLines(*module->source, out);

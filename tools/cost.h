@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/assemble/sass.h"
+#include "compiler/cost/cost.h"
 #include "ptx/count/counts.h"
 #include "ptx/count/occupancy.h"
 #include "tools/handles.h"
@@ -24,6 +25,8 @@ struct CostLine {
   ptx::Counts counts;
   ptx::ClassCounts classes{};  // instructions of PTX that warps executed
   std::array<size_t, compiler::kSassClasses> machine{};
+  compiler::Work predicted;         // of one warp, by the formula of the cost
+  compiler::Cost cycles = 0;        // what that costs
   std::vector<std::string> advice;  // "add `assume %n % 64 == 0`: without it the access is masked"
 
   // The number of instructions of machine code, and of those that load or store spilled registers.

@@ -22,6 +22,7 @@ constexpr Column kColumns[] = {
     {"wavefronts", [](const CostLine& line) { return line.counts.shared_wavefronts; }},
     {"ideal", [](const CostLine& line) { return line.counts.shared_ideal_wavefronts; }},
     {"tensor", [](const CostLine& line) { return line.counts.tensor_operations; }},
+    {"cycles", [](const CostLine& line) { return static_cast<uint64_t>(line.cycles); }},
     {"machine", [](const CostLine& line) { return uint64_t{line.MachineCount()}; }},
     {"spills", [](const CostLine& line) { return uint64_t{line.Spills()}; }},
 };
@@ -78,7 +79,12 @@ void AppendLine(const CostLine& line, bool zeros, Json* json) {
     const uint64_t value = line.counts.*info.field;
     if (zeros || value != 0) json->Key(info.name).Number(static_cast<int64_t>(value));
   }
-  json->Key("classes").Begin('{');
+  json->Key("cycles").Number(line.cycles).Key("predicted").Begin('{');
+  for (const compiler::CostPrice& price : compiler::CostPrices()) {
+    const int64_t work = line.predicted.*price.field;
+    if (zeros || work != 0) json->Key(price.name).Number(work);
+  }
+  json->End('}').Key("classes").Begin('{');
   for (size_t i = 0; i < line.classes.size(); ++i) {
     if (line.classes[i] == 0) continue;
     json->Key(ptx::NameOf(static_cast<ptx::InstClass>(i)));

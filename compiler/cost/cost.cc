@@ -151,7 +151,9 @@ Work AccessWork(const AccessedMemory& memory, const TileLayout& layout) {
   if (slots == 0) return out;
   if (memory.packed) {
     if (LoadsPackedWords(memory, layout)) return PackedWork(memory, slots / memory.packed->slots());
+    // Their places follow no order of the lanes: each one has a sector of its own.
     out.issued = slots * kLonePackedCode;
+    out.global_sectors = slots * kWarpThreads;
     return out;
   }
   if (const auto matrices = MatrixWork(memory, layout)) return *matrices;

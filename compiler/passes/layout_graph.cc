@@ -1,7 +1,6 @@
 #include "compiler/passes/layout_graph.h"
 
-#include <algorithm>
-
+#include "compiler/passes/turns.h"
 #include "isa/limits.h"
 
 namespace tarsia::compiler {
@@ -13,10 +12,6 @@ using tile::Operation;
 using tile::OpId;
 using tile::RegionId;
 using tile::ValueId;
-
-// A loop whose bounds are not known is taken to run so often; more than this counts no more.
-constexpr Cost kUsualTurns = 16;
-constexpr Cost kMostTurns = 1 << 20;
 
 class Maker {
  public:
@@ -49,17 +44,6 @@ class Maker {
     graph_.carries.push_back({graph_.of_value[from], graph_.of_value[to], turns});
   }
 
-  [[nodiscard]] Cost TurnsIn(const Operation& op, Cost turns) const {
-    if (!op.IsLoop()) return turns;
-    Cost inner = kUsualTurns;
-    const auto first = form_.pool.AsInt(op.operand[0].expr);
-    const auto end = form_.pool.AsInt(op.operand[1].expr);
-    if (op.opcode == Opcode::kFor && first && end && !op.operand[2].present()) {
-      inner = std::clamp<Cost>(*end - *first, 1, kMostTurns);
-    }
-    return std::min(turns * inner, kMostTurns);
-  }
-
   void Visit(RegionId region, Cost turns) {
     for (const OpId id : form_.regions[region].ops) {
       if (form_.ops[id].HasRegions()) {
@@ -74,7 +58,7 @@ class Maker {
   void AddRegions(OpId id, Cost turns) {
     const Operation& op = form_.ops[id];
     const size_t counters = form_.Counters(op);
-    const Cost inside = TurnsIn(op, turns);
+    const Cost inside = TurnsIn(form_, op, turns);
     for (size_t i = 0; i < op.results.size(); ++i) {
       if (!IsTile(op.results[i])) continue;
       const uint32_t variable = AddTile(op.results[i], turns);

@@ -18,6 +18,13 @@ namespace tarsia::runtime {
 
 namespace {
 
+compiler::PassOptions PassesOf(compiler::Target target, const compiler::CompileOptions& options) {
+  compiler::PassOptions out;
+  out.target = target;
+  out.without = options.without;
+  return out;
+}
+
 // Everything that code depends on; empty for a program without bytecode.
 std::optional<std::string> KeyOf(const Program& program, compiler::Target target,
                                  const compiler::CompileOptions& options) {
@@ -53,18 +60,18 @@ Result<std::string> Code::LlvmIr() const {
 }
 
 std::string Code::Layouts() const {
-  compiler::PassOptions passes;
-  passes.target = target_;
-  passes.without = options_.without;
+  compiler::PassOptions passes = PassesOf(target_, options_);
   passes.until = "layouts";
   return compiler::LayoutReport(compiler::RunPasses(program_, passes), target_);
 }
 
 Result<Program> Code::Last() const {
-  compiler::PassOptions passes;
-  passes.target = target_;
-  passes.without = options_.without;
-  return compiler::ProgramAfter(program_, passes, compiler::LimitsOf(target_));
+  return compiler::ProgramAfter(program_, PassesOf(target_, options_), compiler::LimitsOf(target_));
+}
+
+std::vector<compiler::LineWork> Code::PredictedWork() const {
+  const compiler::PassOptions passes = PassesOf(target_, options_);
+  return compiler::PredictWorkByLine(compiler::RunPasses(program_, passes), target_);
 }
 
 Result<std::string> Code::Facts() const {

@@ -10,6 +10,7 @@
 #include "compiler/assemble/assemble.h"
 #include "compiler/compile.h"
 #include "compiler/facts/program_facts.h"
+#include "compiler/passes/predicted_work.h"
 #include "isa/program.h"
 
 namespace tarsia::runtime {
@@ -33,6 +34,8 @@ class Code {
   [[nodiscard]] Result<std::string> Facts() const;
   // What would prove more of them, by line.
   [[nodiscard]] Result<std::vector<compiler::LineAdvice>> Advice() const;
+  // What a warp does by the formula of the cost, by line, as in compiler::PredictWorkByLine.
+  [[nodiscard]] std::vector<compiler::LineWork> PredictedWork() const;
   // The cubin and the report of ptxas; lives as long as the code. Errors: those of
   // compiler::Assemble, `stop` (may be null). After an error the next call tries again.
   [[nodiscard]] Result<const compiler::Assembled*> Machine(StopCheck* stop = nullptr) const;

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "compiler/pass.h"
+#include "compiler/passes/predicted_work.h"
 #include "tests/costs/small_programs.h"
-#include "tests/costs/whole_cost.h"
 #include "tests/settings.h"
 
 namespace tarsia::costs {
@@ -25,8 +25,8 @@ void ExpectNearOptimum(const Program& program, const SmallProgram& source,
   const Optimum best = FindOptimum(compiler::RunPasses(program, options), target);
   options.until = {};
   options.last = "layouts";
-  const compiler::Cost ours =
-      compiler::CyclesOf(WorkOf(compiler::RunPasses(program, options), target), target);
+  const compiler::Cost ours = compiler::CyclesOf(
+      compiler::PredictWork(compiler::RunPasses(program, options), target), target);
   fmt::print("{:28} {:7} {:>7} states {:>9} layouts: {:>6} at best, {:>6} ours\n", source.name,
              compiler::Row(target).name, best.states, best.layouts, best.cost, ours);
   EXPECT_GE(ours, best.cost) << "the enumeration misses layouts";

@@ -33,7 +33,8 @@ class Memory {
 
 Result<runtime::LaunchResult> LaunchOn(Device& device, const runtime::LoadedKernel& kernel,
                                        std::span<const Argument> arguments,
-                                       const vm::LaunchOptions& options) {
+                                       const vm::LaunchOptions& options,
+                                       ptx::LaunchCounts* counts) {
   Memory memory(device);
   std::vector<Argument> args(arguments.begin(), arguments.end());
   for (Argument& argument : args) {
@@ -48,6 +49,7 @@ Result<runtime::LaunchResult> LaunchOn(Device& device, const runtime::LoadedKern
   runtime::LaunchRequest request;
   request.args = args;
   request.options = &options;
+  request.counts = counts;
   // The launch reports extents for which there is no workspace.
   const Result<uint64_t> bytes = kernel.WorkspaceBytes(scalars);
   if (bytes.ok() && *bytes > 0) {

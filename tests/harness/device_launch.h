@@ -4,16 +4,19 @@
 
 #include <span>
 
+#include "ptx/count/counts.h"
 #include "runtime/devices/device.h"
 #include "tests/harness/witness.h"
 
 namespace tarsia::harness {
 
 // Copies the host's memory to the device, launches with a workspace of the kernel's size, waits,
-// and copies back the results.
+// and copies back the results. `counts`, if not null: what the launch does, on a device that
+// counts.
 Result<runtime::LaunchResult> LaunchOn(runtime::Device& device, const runtime::LoadedKernel& kernel,
                                        std::span<const Argument> arguments,
-                                       const vm::LaunchOptions& options);
+                                       const vm::LaunchOptions& options,
+                                       ptx::LaunchCounts* counts = nullptr);
 
 }  // namespace tarsia::harness
 

@@ -1,31 +1,51 @@
-#include "tests/costs/whole_cost.h"
+#include "compiler/passes/predicted_work.h"
+
+#include <map>
 
 #include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/layout_graph.h"
+#include "compiler/passes/turns.h"
 #include "compiler/select/mma.h"
 
-namespace tarsia::costs {
+namespace tarsia::compiler {
 namespace {
 
-using namespace compiler;  // NOLINT(google-build-using-namespace)
+using tile::kNone;
+using tile::OpId;
+using tile::RegionId;
 
-class Sum {
+class Prediction {
  public:
-  Sum(const tile::Form& form, Target target)
-      : form_(form), target_(target), graph_(MakeLayoutGraph(form)), memories_(form) {}
+  Prediction(const tile::Form& form, Target target)
+      : form_(form), target_(target), graph_(MakeLayoutGraph(form)), memories_(form) {
+    Visit(tile::kBody, 1);
+  }
 
-  Work Run() const {
-    Work out;
-    for (const LayoutOp& op : graph_.ops) {
-      out += op.turns * WorkOfOp(op);
-      if (ReadsConverted(op)) {
-        out += op.turns * LoneCodesWork(LayoutOf(form_.ops[op.op].operand[0].value).slots());
+  [[nodiscard]] const std::map<uint32_t, Work>& by_line() const { return by_line_; }
+
+ private:
+  void Visit(RegionId region, Cost turns) {
+    for (const OpId id : form_.regions[region].ops) {
+      const tile::Operation& op = form_.ops[id];
+      by_line_[op.location.line] += turns * WorkOf(id);
+      const Cost inside = TurnsIn(form_, op, turns);
+      for (const RegionId inner : op.region) {
+        if (inner != kNone) Visit(inner, inside);
       }
     }
+  }
+
+  [[nodiscard]] Work WorkOf(OpId id) const {
+    const tile::Operation& operation = form_.ops[id];
+    Work out;
+    if (operation.opcode == Opcode::kSync) out.barriers = 1;
+    if (graph_.of_op[id] == kNone) return out;
+    const LayoutOp& op = graph_.ops[graph_.of_op[id]];
+    out = WorkOfOp(op);
+    if (ReadsConverted(op)) out += LoneCodesWork(LayoutOf(operation.operand[0].value).slots());
     return out;
   }
 
- private:
   [[nodiscard]] const TileLayout& LayoutOf(tile::ValueId value) const {
     return *graph_.variables[graph_.of_value[value]].written;
   }
@@ -89,10 +109,24 @@ class Sum {
   const Target target_;
   const LayoutGraph graph_;
   const AccessedMemories memories_;
+  std::map<uint32_t, Work> by_line_;
 };
 
 }  // namespace
 
-Work WorkOf(const tile::Form& form, Target target) { return Sum(form, target).Run(); }
+std::vector<LineWork> PredictWorkByLine(const tile::Form& form, Target target) {
+  std::vector<LineWork> out;
+  const Prediction prediction(form, target);
+  for (const auto& [line, work] : prediction.by_line()) {
+    if (work != Work()) out.push_back({line, work});
+  }
+  return out;
+}
 
-}  // namespace tarsia::costs
+Work PredictWork(const tile::Form& form, Target target) {
+  Work out;
+  for (const LineWork& line : PredictWorkByLine(form, target)) out += line.work;
+  return out;
+}
+
+}  // namespace tarsia::compiler

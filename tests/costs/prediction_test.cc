@@ -1,0 +1,165 @@
+// What the formula of the cost counts before a launch against what the emulator counts in it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/pass.h"
+#include "compiler/passes/predicted_work.h"
+#include "tests/costs/small_programs.h"
+#include "tests/harness/device_launch.h"
+#include "tests/harness/kernel_cache.h"
+#include "tests/harness/program.h"
+
+namespace tarsia::costs {
+namespace {
+
+using compiler::Target;
+using compiler::Work;
+
+constexpr uint64_t kInstructionLimit = 100'000'000;
+
+struct Subject {
+  std::string name;
+  std::string text;
+  std::vector<Binding> constants;
+  std::vector<uint64_t> scalars;  // codes of the scalar parameters, in their order
+};
+
+// Memory for a launch: pointers to numbers that are small as f16, and in range as indices.
+class Arguments {
+ public:
+  Arguments(const Program& program, const std::vector<uint64_t>& scalars) {
+    const auto& parameters = program.kernel().params;
+    std::vector<uint64_t> codes;
+    size_t next = 0;
+    for (const auto& parameter : parameters) {
+      codes.push_back(parameter.is_pointer ? 0 : scalars.at(next++));
+    }
+    const std::vector<harness::PointerView> views = harness::TopLevelViews(program, codes);
+    memory_.resize(parameters.size());
+    for (uint32_t i = 0; i < parameters.size(); ++i) {
+      if (!parameters[i].is_pointer) {
+        all_.emplace_back(launch::ScalarValue{program.type(i).dtype, codes[i]});
+        continue;
+      }
+      uint64_t bytes = 64;
+      for (const harness::PointerView& view : views) {
+        if (view.parameter == i) bytes = std::max(bytes, view.bytes());
+      }
+      memory_[i].resize((bytes + 3) / 4);
+      for (size_t at = 0; at < memory_[i].size(); ++at) memory_[i][at] = at % 16;
+      all_.emplace_back(launch::Buffer{memory_[i].data(), bytes, true});
+    }
+  }
+
+  [[nodiscard]] const std::vector<launch::Argument>& all() const { return all_; }
+
+ private:
+  std::vector<std::vector<uint32_t>> memory_;
+  std::vector<launch::Argument> all_;
+};
+
+struct Counted {
+  ptx::LineCounts total;
+  int64_t warps = 0;  // of all blocks
+};
+
+void Count(const Program& program, const SourceFile& source, const Subject& subject, Target target,
+           Counted* out) {
+  const auto made = harness::LoadCached(program, source, target);
+  ASSERT_NE(made->kernel, nullptr) << made->error << made->fault;
+  const Arguments arguments(program, subject.scalars);
+  vm::LaunchOptions options;
+  options.threads = 1;
+  options.max_instructions = kInstructionLimit;
+  ptx::LaunchCounts counts;
+  const auto launched =
+      harness::LaunchOn(*made->device, *made->kernel, arguments.all(), options, &counts);
+  ASSERT_TRUE(launched.ok()) << launched.error().message;
+  ASSERT_TRUE(launched->report.findings.empty());
+  out->total = counts.Total();
+  out->warps = program.warps();
+  for (const int64_t blocks : launched->report.grid) out->warps *= blocks;
+}
+
+// All kinds of work but instructions, of which the formula leaves out addresses and masks, and
+// counts one for whatever an element takes.
+void Compare(const Work& predicted, const Counted& counted) {
+  const int64_t warps = counted.warps;
+  const auto classes = [&](ptx::InstClass kind) {
+    return static_cast<int64_t>(counted.total.classes[static_cast<size_t>(kind)]);
+  };
+  const auto number = [](uint64_t count) { return static_cast<int64_t>(count); };
+  const ptx::Counts& counts = counted.total.counts;
+  EXPECT_EQ(warps * predicted.global_sectors, number(counts.global_sectors));
+  EXPECT_EQ(warps * predicted.shared_wavefronts, number(counts.shared_wavefronts));
+  EXPECT_EQ(warps * predicted.barriers, number(counts.barriers));
+  EXPECT_EQ(warps * predicted.shuffles, classes(ptx::InstClass::kWarpWide));
+  EXPECT_EQ(warps * predicted.products * 2 * 16 * 8 * 16, number(counts.tensor_operations));
+}
+
+class Prediction : public testing::TestWithParam<Subject> {};
+
+TEST_P(Prediction, CountsWhatTheEmulatorCounts) {
+  const Subject& subject = GetParam();
+  const SourceFile source(subject.name + ".tsa", subject.text);
+  const harness::Made made = harness::MakeProgram(source, "", subject.constants);
+  ASSERT_TRUE(made.program) << made.error;
+  for (const compiler::TargetRow& row : compiler::AllTargets()) {
+    SCOPED_TRACE(std::string(row.name));
+    Counted counted;
+    Count(*made.program, source, subject, row.target, &counted);
+    if (HasFatalFailure()) return;
+    compiler::PassOptions options;
+    options.target = row.target;
+    const compiler::tile::Form form = compiler::RunPasses(*made.program, options);
+    Compare(compiler::PredictWork(form, row.target), counted);
+  }
+}
+
+constexpr char kLoopWithStep[] = R"(kernel k(%x: ptr<f32>, %y: ptr<f32>)
+  warps 1
+{
+  %gx = view %x : global<f32>[96, 32]
+  %gy = view %y : global<f32>[8, 32]
+  %acc = fill 0.0 : reg<f32>[8, 32]
+  for %i = 8 to 90 step 16 {
+    %t = load %gx[%i, 0] : [8, 32]
+    %acc = add %acc, %t
+  }
+  store %gy[0, 0], %acc
+}
+)";
+
+std::vector<Subject> Subjects() {
+  std::vector<Subject> out;
+  for (const SmallProgram& program : SmallPrograms()) {
+    out.push_back({std::string(program.name), TextOf(program), {}, {}});
+  }
+  out.push_back({"loop_with_step", kLoopWithStep, {}, {}});
+  const auto add = [&](const std::string& name, const std::string& title,
+                       std::vector<Binding> constants, std::vector<uint64_t> scalars) {
+    out.push_back({title, std::string(harness::ReadExample(name + ".tsa").text()),
+                   std::move(constants), std::move(scalars)});
+  };
+  const std::string packed = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
+  const std::vector<Binding> weights = {{"K", "256"}, {"N", "256"}, {"W", "u4"}};
+  std::vector<Binding> weights_packed = weights;
+  weights_packed.push_back({"PACK", packed});
+  add("matmul", "matmul", weights, {16});
+  add("matmul", "matmul_packed", weights_packed, {32});
+  add("softmax", "softmax", {}, {16});
+  add("gemm", "gemm", {{"M", "128"}, {"N", "256"}, {"K", "128"}}, {});
+  add("attention", "attention_64", {{"D", "64"}, {"LENGTH", "128"}}, {2});
+  add("attention", "attention_128", {{"D", "128"}, {"LENGTH", "128"}}, {1});
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, Prediction, testing::ValuesIn(Subjects()),
+                         [](const auto& of) { return of.param.name; });
+
+}  // namespace
+}  // namespace tarsia::costs
