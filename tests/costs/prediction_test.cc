@@ -145,7 +145,8 @@ std::vector<Subject> Subjects() {
     out.push_back({title, std::string(harness::ReadExample(name + ".tsa").text()),
                    std::move(constants), std::move(scalars)});
   };
-  const std::string packed = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
+  const std::string packed =
+      "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
   const std::vector<Binding> weights = {{"K", "256"}, {"N", "256"}, {"W", "u4"}};
   std::vector<Binding> weights_packed = weights;
   weights_packed.push_back({"PACK", packed});

@@ -17,6 +17,8 @@ void Collect(const compiler::CompiledKernel& kernel, compiler::Target target);
 
 // For generated programs, whose tiles may need more registers than there are.
 void AllowSpills();
+// For programs whose tiles leave registers to spare: not one may spill.
+void ForbidSpills();
 
 // For tests about what ptxas accepts: `cover` then means everything.
 void AssembleEverything();

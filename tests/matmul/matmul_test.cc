@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "tests/harness/assembly.h"
 #include "tests/harness/codec.h"
 #include "tests/matmul/run_problem.h"
 
@@ -39,6 +40,9 @@ TEST(Types, AreTheOnesThatWereAskedFor) {
 
 class MatmulTest : public testing::TestWithParam<DType> {
  protected:
+  // Tiles of 16 x 128 and 32 x 64 sums leave most registers free.
+  static void SetUpTestSuite() { harness::ForbidSpills(); }
+
   [[nodiscard]] static Spec SpecOf(int64_t k, int64_t n) {
     Spec spec;
     spec.k = k;
