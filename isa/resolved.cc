@@ -155,6 +155,7 @@ class Resolver {
       out.cache = static_cast<uint8_t>(IntAttr(pool_, kernel_, inst, Attr::kCache));
       out.keepdims = kernel_.HasAttr(inst, Attr::kKeepdims);
       out.zeroed = kernel_.HasAttr(inst, Attr::kZeroed);
+      out.unroll = IntAttr(pool_, kernel_, inst, Attr::kUnroll);
       if (kernel_.HasAttr(inst, Attr::kAt)) out.at = IntAttr(pool_, kernel_, inst, Attr::kAt);
     }
     out.shape = AnnotatedShape(inst);

@@ -57,6 +57,7 @@ struct ResolvedInst {
   bool keepdims = false;
   bool zeroed = false;
   std::optional<int64_t> at;  // of alloc.shared
+  int64_t unroll = 0;         // of `for`
 
   [[nodiscard]] Opcode opcode() const { return inst->opcode; }
 };

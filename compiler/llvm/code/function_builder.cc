@@ -151,6 +151,22 @@ Slots FunctionBuilder::Loop(llvm::Value* count, const Slots& first,
   return values;
 }
 
+void FunctionBuilder::SetUnrolled(llvm::BranchInst* back, int64_t turns) {
+  if (turns <= 0) return;
+  std::vector<llvm::Metadata*> parts;
+  if (turns == 1) {
+    parts.push_back(llvm::MDString::get(*context_, "llvm.loop.unroll.disable"));
+  } else {
+    const auto count = static_cast<uint32_t>(std::min<int64_t>(turns, INT32_MAX));
+    parts.push_back(llvm::MDString::get(*context_, "llvm.loop.unroll.count"));
+    parts.push_back(llvm::ConstantAsMetadata::get(builder_.getInt32(count)));
+  }
+  llvm::Metadata* operands[] = {nullptr, llvm::MDNode::get(*context_, parts)};
+  llvm::MDNode* loop = llvm::MDNode::getDistinct(*context_, operands);
+  loop->replaceOperandWith(0, loop);  // by which LLVM knows it
+  back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+}
+
 void FunctionBuilder::Return() {
   builder_.CreateRetVoid();
   builder_.SetInsertPoint(NewBlock("unreached"));

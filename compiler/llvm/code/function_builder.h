@@ -66,6 +66,9 @@ class FunctionBuilder {
   // gets `first`, each other one what the turn before it gave. Returns what the last one gave.
   Slots Loop(llvm::Value* count, const Slots& first,
              const std::function<Slots(llvm::Value*, const Slots&)>& body);
+  // The branch that ends the turn of a loop: makes `turns` of them one, if it can; 1: leaves them
+  // as they are; 0: leaves that to LLVM and ptxas.
+  void SetUnrolled(llvm::BranchInst* back, int64_t turns);
   // Ends the block of threads; what follows goes to a block that nothing reaches.
   void Return();
   // Ends the function: the last return, and the debug information.

@@ -1,6 +1,10 @@
 // The control family.
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
+#include <algorithm>
+#include <iterator>
+#include <numeric>
+
 #include "compiler/llvm/lower/lower.h"
 
 namespace tarsia::compiler {
@@ -20,27 +24,60 @@ Facts CounterFacts(const IndexValue& start, const IndexValue& stop, const IndexV
   if (step.facts.lo > 0 && stop.facts.hi > INT64_MIN) {
     facts.lo = start.facts.lo;
     facts.hi = std::max(start.facts.lo, stop.facts.hi - 1);
+  } else if (step.facts.hi < 0 && stop.facts.lo < INT64_MAX) {
+    facts.lo = std::min(start.facts.hi, stop.facts.lo + 1);
+    facts.hi = start.facts.hi;
   }
   return facts;
 }
 
 // Whether the counter might overflow 64 bits.
 bool MayOverflow(const Facts& counter, const IndexValue& stop, const IndexValue& step) {
-  return (counter + step.facts) == Facts() &&
+  const Facts next = counter + step.facts;
+  return next.lo == INT64_MIN && next.hi == INT64_MAX &&
          !(step.facts.lo > 0 && stop.facts.hi < INT64_MAX / 2 && step.facts.hi < INT64_MAX / 2);
+}
+
+// The bits of a counter: 32 where it, what it is compared with, and the sum that ends the loop have
+// no more. Counters and addresses of 64 bits take two instructions for each one of these.
+unsigned CounterBits(const Facts& counter, const IndexValue& start, const IndexValue& stop,
+                     const IndexValue& step) {
+  const Facts narrow = Facts::OfType(kI32);
+  const Facts all[] = {start.facts, stop.facts, step.facts, counter, counter + step.facts};
+  return std::all_of(std::begin(all), std::end(all),
+                     [&](const Facts& x) { return x.lo >= narrow.lo && x.hi <= narrow.hi; })
+             ? 32
+             : 64;
 }
 
 // Whether there is another turn (i1).
 llvm::Value* HasTurn(FunctionBuilder& f, llvm::Value* i, const IndexValue& stop,
                      const IndexValue& step) {
   llvm::IRBuilder<>& b = f.b();
-  if (step.facts.lo > 0) return b.CreateICmpSLT(i, stop.value);
-  if (step.facts.hi < 0) return b.CreateICmpSGT(i, stop.value);
-  return b.CreateSelect(b.CreateICmpSGT(step.value, f.Int64(0)), b.CreateICmpSLT(i, stop.value),
-                        b.CreateICmpSGT(i, stop.value));
+  llvm::Value* end = b.CreateTrunc(stop.value, i->getType());
+  if (step.facts.lo > 0) return b.CreateICmpSLT(i, end);
+  if (step.facts.hi < 0) return b.CreateICmpSGT(i, end);
+  return b.CreateSelect(b.CreateICmpSGT(step.value, f.Int64(0)), b.CreateICmpSLT(i, end),
+                        b.CreateICmpSGT(i, end));
 }
 
-// The turns of a `for`. The counter has 64 bits; the program sees it as a scalar of its own type.
+// How many turns the machine code makes as one; 0 if nothing is said of it. A few turns are
+// unrolled unless the text says otherwise: without a counter, and with the code around the loop.
+int64_t Unrolled(const ResolvedInst& loop, const IndexValue& start, const IndexValue& stop,
+                 const IndexValue& step) {
+  constexpr int64_t kFewTurns = 4;
+  if (loop.unroll != 0) return loop.unroll;
+  if (!stop.facts.IsExact() || !step.facts.IsExact()) return 0;
+  int64_t turns = 0;
+  for (Facts i = start.facts; turns <= kFewTurns; i = i + step.facts) {
+    if (!i.IsExact()) return 0;
+    if (step.facts.lo > 0 ? i.lo >= stop.facts.lo : i.lo <= stop.facts.lo) return turns;
+    ++turns;
+  }
+  return 0;
+}
+
+// The turns of a `for`. The program sees the counter as a scalar of its own type.
 Status EmitTurns(Emitter& e, const IndexValue& start, const IndexValue& stop,
                  const IndexValue& step) {
   FunctionBuilder& f = e.function();
@@ -49,34 +86,38 @@ Status EmitTurns(Emitter& e, const IndexValue& start, const IndexValue& stop,
   const uint32_t counter = e.inst().results[0];
   const Inst& inst = *e.inst().inst;
   const std::vector<uint32_t> changed = values.Changed(e.number() + 1, inst.end);
+  const Facts facts = CounterFacts(start, stop, step);
+  const bool overflows = MayOverflow(facts, stop, step);
+  llvm::Type* bits = f.I(overflows ? 64 : CounterBits(facts, start, stop, step));
+  llvm::Value* first = b.CreateTrunc(start.value, bits);
+  llvm::Value* by = b.CreateTrunc(step.value, bits);
+  const int64_t unrolled = Unrolled(e.inst(), start, stop, step);
   llvm::BasicBlock* head = f.NewBlock("for");
   llvm::BasicBlock* turn = f.NewBlock("turn");
   llvm::BasicBlock* after = f.NewBlock("done");
   const CurrentValues::Edge before = values.Leave(changed);
   b.CreateBr(head);
   b.SetInsertPoint(head);
-  llvm::PHINode* i = b.CreatePHI(f.I(64), 2, "counter");
-  i->addIncoming(start.value, before.from);
+  llvm::PHINode* i = b.CreatePHI(bits, 2, "counter");
+  i->addIncoming(first, before.from);
   const std::vector<llvm::PHINode*> phis = values.OpenLoop(changed, before);
   const CurrentValues::Edge last = values.Leave(changed);
   b.CreateCondBr(HasTurn(f, i, stop, step), turn, after);
   b.SetInsertPoint(turn);
-  const Facts facts = CounterFacts(start, stop, step);
   const DType type = e.program().type(counter).dtype;
-  e.scalars().Write(counter, b.CreateTrunc(i, f.TypeOf(type)), Truncated(facts, type));
+  e.scalars().Write(counter, b.CreateSExtOrTrunc(i, f.TypeOf(type)), Truncated(facts, type));
   TARSIA_CHECK(e.EmitBlock(e.number() + 1, inst.end));
   const CurrentValues::Edge back = values.Leave(changed);
   CurrentValues::CloseLoop(phis, back);
   // The loop ends where the counter would overflow.
-  const bool overflows = MayOverflow(facts, stop, step);
   if (overflows) {
-    llvm::Value* sum =
-        f.CallIntrinsic(llvm::Intrinsic::sadd_with_overflow, {f.I(64)}, {i, step.value});
+    llvm::Value* sum = f.CallIntrinsic(llvm::Intrinsic::sadd_with_overflow, {bits}, {i, by});
     i->addIncoming(b.CreateExtractValue(sum, 0), back.from);
-    b.CreateCondBr(b.CreateExtractValue(sum, 1), after, head);
+    f.SetUnrolled(b.CreateCondBr(b.CreateExtractValue(sum, 1), after, head), unrolled);
   } else {
-    i->addIncoming(b.CreateAdd(i, step.value), back.from);
-    b.CreateBr(head);
+    const bool rises = facts.lo >= 0 && step.facts.lo >= 0;
+    i->addIncoming(b.CreateAdd(i, by, "", /*HasNUW=*/rises, /*HasNSW=*/true), back.from);
+    f.SetUnrolled(b.CreateBr(head), unrolled);
   }
   b.SetInsertPoint(after);
   overflows ? values.Enter(changed, last, back) : values.Enter(changed, last);
