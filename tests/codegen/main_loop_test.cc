@@ -224,6 +224,55 @@ TEST_P(MainLoopOn, OfAStagedGemmNeeds0_8OthersForEachTensorInstruction) {
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
+// Nothing is known of the shape but that rows are whole accesses.
+constexpr char kAnyGemm[] =
+    R"(kernel gemm(%a: ptr<f16>, %b: ptr<f16>, %y: ptr<f16>, %m: i32, %n: i32, %k: i32)
+  assume %n % 8 == 0
+  assume %k % 8 == 0
+  grid (ceildiv(%m, 64), ceildiv(%n, 64))
+  warps 4
+{
+  %bx = block.x
+  %by = block.y
+  %ga = view %a : global<f16>[%m, %k]
+  %gb = view %b : global<f16>[%k, %n]
+  %gy = view %y : global<f16>[%m, %n]
+  %acc = fill 0.0 : reg<f32>[64, 64]
+  for %t = 0 to ceildiv(%k, 32) {
+    %ta = load %ga[%bx * 64, %t * 32] : [64, 32]
+    %tb = load %gb[%t * 32, %by * 64] : [32, 64]
+    %acc = dot %ta, %tb, %acc
+  }
+  %out = cast %acc : f16
+  store %gy[%bx * 64, %by * 64], %out
+}
+)";
+
+// Four loads of 16 bytes, each with a comparison of its rows and one of its columns, of which all
+// loads of %a share one, and those of %b one that is outside of the loop; and the loop's own. One
+// of 64 bits is two instructions.
+TEST_P(MainLoopOn, OfAGemmOfAnyShapeComparesIn32Bits) {
+  const MachineCode code = MachineCodeOf(SourceFile("gemm.tsa", kAnyGemm), {}, GetParam());
+  EXPECT_EQ(code.InLoop(SassClass::kTensor), 16);
+  EXPECT_EQ(code.OpcodesInLoop("LDG.E.128"), 4);
+  EXPECT_EQ(code.OpcodesInLoop("IMAD.WIDE"), 0) << "addresses are sums";
+  EXPECT_LE(code.OpcodesInLoop("ISETP"), 6);
+}
+
+TEST_P(MainLoopOn, OfTwoTurnsIsUnrolled) {
+  const std::string text = kAnyGemm;
+  const std::string turns = "to ceildiv(%k, 32) {";
+  const auto with = [&](const std::string& loop) {
+    std::string changed = text;
+    changed.replace(changed.find(turns), turns.size(), loop);
+    return MachineCodeOf(SourceFile("gemm.tsa", changed), {}, GetParam());
+  };
+  EXPECT_EQ(with("to 64 {").InLoop(SassClass::kTensor), 16);
+  EXPECT_EQ(with("to 64 unroll 2 {").InLoop(SassClass::kTensor), 32);
+  EXPECT_EQ(with("to 4 unroll 1 {").InLoop(SassClass::kTensor), 16);
+  EXPECT_EQ(with("to 4 {").InLoop(SassClass::kTensor), 0) << "a few turns have no loop";
+}
+
 // 64 rows and 64 keys of D by 4 warps. Keys and values pass through shared memory once, in accesses
 // of 16 bytes; the probabilities stay in registers.
 TEST_P(MainLoopOn, OfAttentionKeepsProbabilitiesInRegisters) {

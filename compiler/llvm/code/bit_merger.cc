@@ -100,7 +100,7 @@ void BitMerger::Merge(const TileAddresses::Place& place, llvm::Value* code,
 
 void BitMerger::MergeCode(const TileAddresses::Place& place, llvm::Value* code) {
   const int bits = tile_.bits();
-  llvm::Value* byte = place.byte.base;
+  llvm::Value* byte = memory_.Sum(place.byte);
   llvm::Type* type = byte->getType();
   const auto number = [&](uint64_t x) { return llvm::ConstantInt::get(type, x); };
   llvm::Value* in_word = b_.CreateAnd(byte, number(3));

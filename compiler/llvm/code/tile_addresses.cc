@@ -53,6 +53,23 @@ std::optional<StridedBytes> PartedOffsets(const TileWindow& window) {
   return out;
 }
 
+// Whether no carry reaches a block (a power of two) when what the thread adds to an index and what
+// the slot adds to it are added.
+bool PartsInBlocks(const RegLayout& tile, int dim, int64_t block) {
+  int64_t bits = 0;
+  const auto is_apart = [&](const RegLayout::Digit& digit) {
+    if (digit.dim != dim || digit.stride % block == 0) return true;
+    const bool powers =
+        (digit.extent & (digit.extent - 1)) == 0 && (digit.stride & (digit.stride - 1)) == 0;
+    const int64_t own = (digit.extent - 1) * digit.stride & (block - 1);
+    const bool apart = powers && (bits & own) == 0;
+    bits |= own;
+    return apart;
+  };
+  return std::all_of(tile.spatial().begin(), tile.spatial().end(), is_apart) &&
+         std::all_of(tile.local().begin(), tile.local().end(), is_apart);
+}
+
 }  // namespace
 
 TileAddresses::TileAddresses(FunctionBuilder& function, Layouts& layouts, const TileWindow& window)
@@ -91,20 +108,49 @@ std::vector<llvm::Value*> TileAddresses::RootIndices(int64_t slot) {
   return out;
 }
 
+// What the thread and the slot add to the window's first index is compared in 32 bits, with one
+// value for all slots. Slots whose blocks are the same share the comparison.
+TileAddresses::Bound TileAddresses::BoundAt(const IndexValue& root_index, int dim) {
+  IndexArithmetic index(b_);
+  const RegLayout& tile = window_.tile.reg();
+  IndexValue at = index.Subtract(root_index, window_.root[Size(dim)]);
+  const Facts narrow = Facts::OfType(kI32);
+  if (at.facts.lo < narrow.lo || at.facts.hi > narrow.hi) {
+    at = index.Max(index.Min(at, index.Constant(tile.shape()[Size(dim)])), index.Constant(0));
+  }
+  const auto block = static_cast<int64_t>(at.facts.PowerOfTwo(uint64_t{1} << 30));
+  return {b_.CreateTrunc(at.value, f_.I(32)), PartsInBlocks(tile, dim, block) ? block : 1, {}};
+}
+
+llvm::Value* TileAddresses::IsFrom(const IndexValue& root_index, int64_t slot, int dim,
+                                   std::map<int, Bound>& bounds) {
+  const auto known = bounds.find(dim);
+  Bound& bound = known != bounds.end()
+                     ? known->second
+                     : bounds.emplace(dim, dim == window_.axis ? Bound() : BoundAt(root_index, dim))
+                           .first->second;
+  if (dim == window_.axis) {
+    llvm::Value*& is_from = bound.is_from[slot];
+    if (is_from == nullptr) is_from = b_.CreateICmpSGE(RootIndex(slot, dim), root_index.value);
+    return is_from;
+  }
+  const int64_t of_slot = window_.tile.SlotOffset(slot)[Size(dim)] & -bound.block;
+  llvm::Value*& is_from = bound.is_from[of_slot];
+  if (is_from == nullptr) {
+    llvm::Value* thread =
+        b_.CreateAnd(layouts_.ThreadIndex(window_.layout, dim), f_.Int32(-bound.block));
+    is_from = b_.CreateICmpSGE(f_.Plus(thread, of_slot), bound.index);
+  }
+  return is_from;
+}
+
 llvm::Value* TileAddresses::Exists(int64_t slot) {
   llvm::Value* out = nullptr;
   for (int d = 0; d < memory_.rank(); ++d) {
     const MemoryTile::Dim& dim = memory_.dims[Size(d)];
-    const int64_t key = d == window_.axis ? slot : window_.tile.SlotOffset(slot)[Size(d)];
-    if (!window_.IsAboveLow(d)) {
-      llvm::Value*& mask = low_masks_[{d, key}];
-      if (mask == nullptr) mask = b_.CreateICmpSGE(RootIndex(slot, d), dim.low.value);
-      out = f_.And(out, mask);
-    }
+    if (!window_.IsAboveLow(d)) out = f_.And(out, IsFrom(dim.low, slot, d, lows_));
     if (!window_.IsBelowHigh(d)) {
-      llvm::Value*& mask = high_masks_[{d, key}];
-      if (mask == nullptr) mask = b_.CreateICmpSLT(RootIndex(slot, d), dim.high.value);
-      out = f_.And(out, mask);
+      out = f_.And(out, b_.CreateNot(IsFrom(dim.high, slot, d, highs_)));
     }
   }
   return out;
@@ -241,10 +287,13 @@ TileAddresses::Place TileAddresses::PlaceOf(int64_t slot) {
   llvm::Value* offset = memory_.form == MemoryTile::Form::kAffine ? LinearOffset(slot, &constant)
                                                                   : ModesOffset(RootIndices(slot));
   if (memory_.bits() % 8 == 0) return PlaceOfBytes(offset, constant);
-  llvm::Value* bit =
-      b_.CreateMul(b_.CreateAdd(offset, f_.Int64(constant)), f_.Int64(memory_.bits()));
-  llvm::Value* byte = b_.CreateLShr(bit, uint64_t{3});
-  const Address first = AddressOf(Swizzled(byte), 0);
+  // Whole bytes that only the slot adds are left to the access.
+  const bool apart = memory_.swizzles.empty() && constant * memory_.bits() % 8 == 0;
+  const int64_t bytes = apart ? constant * memory_.bits() / 8 : 0;
+  if (!apart) offset = b_.CreateAdd(offset, f_.Int64(constant));
+  llvm::Value* bit = b_.CreateMul(offset, f_.Int64(memory_.bits()));
+  llvm::Value* byte = b_.CreateAShr(bit, uint64_t{3});
+  const Address first = AddressOf(Swizzled(byte), bytes);
   const Address next = memory_.swizzles.empty()
                            ? Address{first.base, first.offset + 1}
                            : AddressOf(Swizzled(b_.CreateAdd(byte, f_.Int64(1))), 0);

@@ -46,6 +46,17 @@ class TileAddresses {
     int64_t constant = 0;
   };
   Coordinate CoordinateOf(int64_t slot, int dim);
+  // The first of the register tile's indices along a dimension that is at least a root index.
+  struct Bound {
+    llvm::Value* index = nullptr;  // i32
+    int64_t block = 1;             // a power of two that divides it
+    // i1, by what the slot adds to the index (of an axis with indices: by slot).
+    std::map<int64_t, llvm::Value*> is_from;
+  };
+  Bound BoundAt(const IndexValue& root_index, int dim);
+  // i1: whether a slot's index is at least that root index; `bounds` are those of the dimensions.
+  llvm::Value* IsFrom(const IndexValue& root_index, int64_t slot, int dim,
+                      std::map<int, Bound>& bounds);
   llvm::Value* RootIndex(int64_t slot, int dim);
   llvm::Value* LinearOffset(int64_t slot, int64_t* constant);
   llvm::Value* ModesOffset(const Slots& indices);
@@ -61,9 +72,9 @@ class TileAddresses {
   Layouts& layouts_;
   const TileWindow& window_;
   const MemoryTile& memory_;
-  // By dimension and offset.
-  std::map<std::pair<int, int64_t>, llvm::Value*> low_masks_, high_masks_;
-  std::map<std::pair<int, int64_t>, llvm::Value*> strides_;  // offset * stride
+  std::map<int, Bound> lows_, highs_;
+  // By dimension and offset: offset * stride.
+  std::map<std::pair<int, int64_t>, llvm::Value*> strides_;
   // Of the thread's slot at 0: root indices by dimension, the offset in elements, the address.
   Slots of_thread_;
   llvm::Value* linear_ = nullptr;
