@@ -144,13 +144,20 @@ namespace {
 // The distinct words of the busiest bank: the largest number of BankLoads, found without sorting,
 // for the solver of layouts asks often.
 int64_t BusiestBank(std::span<const uint64_t> addresses, int bytes) {
+  const auto width = static_cast<uint64_t>(bytes);
+  // Accesses of whole words that are aligned to their width take whole groups of banks.
+  const bool whole =
+      width > kBankBytes && std::has_single_bit(width) && width <= kBanks * kBankBytes &&
+      std::ranges::all_of(addresses, [&](uint64_t at) { return (at & (width - 1)) == 0; });
+  const int shift = std::countr_zero(whole ? width : uint64_t{kBankBytes});
+  const uint64_t mask = (uint64_t{kBanks * kBankBytes} >> shift) - 1;  // of the groups' numbers
   std::array<std::array<uint64_t, kWarpThreads>, kBanks> words;  // by bank, the first `count` of it
   std::array<size_t, kBanks> count{};
   size_t most = 0;
   for (const uint64_t address : addresses) {
-    const uint64_t last = (address + static_cast<uint64_t>(bytes) - 1) / kBankBytes;
-    for (uint64_t word = address / kBankBytes; word <= last; ++word) {
-      const size_t bank = word % kBanks;
+    const uint64_t last = (address + width - 1) >> shift;
+    for (uint64_t word = address >> shift; word <= last; ++word) {
+      const size_t bank = word & mask;
       const auto end = words[bank].begin() + static_cast<std::ptrdiff_t>(count[bank]);
       if (std::find(words[bank].begin(), end, word) != end) continue;
       *end = word;

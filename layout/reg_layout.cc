@@ -445,20 +445,33 @@ Diagnostic NoQuotient(const char* list, const char* where, const Digit* a, const
   return MakeDiagnostic(diag::kLayoutNoQuotient, {}, list, where, Describe(a), Describe(b));
 }
 
-// a without the suffix b. Both are canonical, so all digits of b but its first are digits of a as
-// they are; the first may be the inner part of one.
+// The number of digits at the end of a and b that agree. Both are canonical, so if a ends in b, all
+// digits of b but its first are digits of a as they are; the first may be the inner part of one.
+size_t CommonSuffix(const Digits& a, const Digits& b) {
+  size_t out = 0;
+  while (out < a.size() && out < b.size() && a[a.size() - 1 - out] == b[b.size() - 1 - out]) ++out;
+  return out;
+}
+
+bool IsInnerPart(const Digit& part, const Digit& whole) {
+  return whole.dim == part.dim && whole.stride == part.stride && whole.extent % part.extent == 0;
+}
+
+bool EndsIn(const Digits& a, const Digits& b) {
+  const size_t same = CommonSuffix(a, b);
+  if (same == b.size()) return true;
+  return same + 1 == b.size() && same < a.size() && IsInnerPart(b[0], a[a.size() - 1 - same]);
+}
+
+// a without the suffix b.
 Result<Digits> DropSuffix(Digits a, const Digits& b, const char* list) {
-  for (size_t i = b.size(); i-- > 0;) {
-    const Digit* last = a.empty() ? nullptr : &a.back();
-    if (last != nullptr && *last == b[i]) {
-      a.pop_back();
-      continue;
-    }
-    const bool part = i == 0 && last != nullptr && last->dim == b[i].dim &&
-                      last->stride == b[i].stride && last->extent % b[i].extent == 0;
-    if (!part) return NoQuotient(list, "ends in", last, &b[i]);
-    a.back() = {b[i].dim, last->extent / b[i].extent, b[i].stride * b[i].extent};
-  }
+  const size_t same = CommonSuffix(a, b);
+  const bool ends = EndsIn(a, b);
+  a.shrink(a.size() - same);
+  if (same == b.size()) return a;
+  const Digit& next = b[b.size() - 1 - same];
+  if (!ends) return NoQuotient(list, "ends in", a.empty() ? nullptr : &a.back(), &next);
+  a.back() = {next.dim, a.back().extent / next.extent, next.stride * next.extent};
   return a;
 }
 
@@ -533,6 +546,19 @@ Result<RegLayout> Divide(const RegLayout& a, const RegLayout& b) {
   Unscale(spatial, shapes.b);
   Unscale(local, shapes.b);
   return RegLayoutBuilder::Build(std::move(shape), std::move(spatial), std::move(local));
+}
+
+bool Divides(const RegLayout& a, const RegLayout& b) {
+  const Extents& shape = b.shape();
+  if (!a.shape().empty() && !shape.empty()) {
+    if (a.shape().size() != shape.size()) return false;
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      if (a.shape()[dim] % shape[dim] != 0) return false;
+    }
+  } else if (std::any_of(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; })) {
+    return false;
+  }
+  return EndsIn(a.spatial(), b.spatial()) && EndsIn(a.local(), b.local());
 }
 
 Result<RegLayout> LeftDivide(const RegLayout& a, const RegLayout& b) {

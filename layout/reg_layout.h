@@ -126,6 +126,8 @@ Result<RegLayout> Product(const RegLayout& a, const RegLayout& b);
 // The c with c * b = a (Divide) or b * c = a (LeftDivide); it is unique where it exists.
 Result<RegLayout> Divide(const RegLayout& a, const RegLayout& b);
 Result<RegLayout> LeftDivide(const RegLayout& a, const RegLayout& b);
+// Whether Divide(a, b) exists, without the text of an error: for searches, which often ask in vain.
+bool Divides(const RegLayout& a, const RegLayout& b);
 // After a reduction over `dims` (distinct): their spatial modes become replications, their local
 // ones vanish. The dimensions vanish too, or stay with extent 1 if `keepdims`.
 Result<RegLayout> Reduce(const RegLayout& a, std::span<const int64_t> dims, bool keepdims = false);

@@ -18,7 +18,7 @@ using Digits = RegLayout::Digits;
 
 // Thread t of a warp has the elements (t / 4, elements * (t % 4)) and those after it in the row; or
 // their transposes.
-std::optional<RegLayout> OneMatrix(int64_t elements, bool swapped) {
+std::optional<RegLayout> MakeMatrix(int64_t elements, bool swapped) {
   constexpr std::array<int64_t, 2> kGrid{kMatrixRows, kRowThreads}, kSwapped{1, 0};
   const std::array<int64_t, 2> own{1, elements};
   const auto threads = RegLayout::Spatial(kGrid);
@@ -28,6 +28,18 @@ std::optional<RegLayout> OneMatrix(int64_t elements, bool swapped) {
   if (!matrix.ok()) return std::nullopt;
   const auto out = swapped ? Permute(*matrix, kSwapped) : matrix;
   return out.ok() ? std::optional(*out) : std::nullopt;
+}
+
+// The same, made once: of 1, 2 or 4 elements.
+const std::optional<RegLayout>& OneMatrix(int64_t elements, bool swapped) {
+  static const auto matrices = [] {
+    std::array<std::array<std::optional<RegLayout>, 2>, 3> out;
+    for (size_t i = 0; i < out.size(); ++i) {
+      for (const bool s : {false, true}) out[i][s ? 1 : 0] = MakeMatrix(int64_t{1} << i, s);
+    }
+    return out;
+  }();
+  return matrices[static_cast<size_t>(elements / 2)][swapped ? 1 : 0];
 }
 
 // Takes the innermost digits, as many as give up to 4 matrices, from those of the slots.
@@ -84,10 +96,11 @@ std::optional<MatrixLoads> FindMatrixLoads(const TileLayout& tile, int fast, int
   MatrixLoads out;
   out.elements = 4 / bytes;
   for (const bool swapped : {false, true}) {
-    const auto matrix = OneMatrix(out.elements, swapped);
+    const std::optional<RegLayout>& matrix = OneMatrix(out.elements, swapped);
     if (!matrix) return std::nullopt;
+    if (!Divides(tile.reg(), *matrix)) continue;
     const auto outer = Divide(tile.reg(), *matrix);
-    if (!outer.ok()) continue;
+    if (!outer.ok()) return std::nullopt;
     const int together = swapped ? 0 : 1;  // the dimension of the elements of a thread
     out.transposed = together != fast;
     if (out.transposed && bytes != 2) continue;

@@ -56,8 +56,9 @@ class GapSearch {
     // All slots access as the first one does. One lane gives the address of each row of a matrix.
     const bool one_lane = plan.get.matrices.has_value();
     const WarpAddresses putting = AddressesOf(put, order.strides, bits_, true);
-    const WarpAddresses getting = AddressesOf(get, order.strides, bits_, one_lane);
     const int64_t puts = put_ * putting.Wavefronts(put_unit_);
+    if (puts + get_ >= fewest_) return;  // a load has one wavefront at least
+    const WarpAddresses getting = AddressesOf(get, order.strides, bits_, one_lane);
     const int64_t gets = get_ * getting.Wavefronts(get_unit_);
     if (puts + gets >= fewest_) return;
     fewest_ = puts + gets;
@@ -168,6 +169,7 @@ ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes
     ScratchPlan plan;
     plan.fast = dim;
     plan.put.run = RunAlong(from, dim, bytes);
+    if (plan.put.Accesses(from) + 1 >= fewest) continue;  // the loads are one at least
     plan.get.run = RunAlong(to, dim, bytes);
     plan.get.matrices = FindMatrixLoads(to, dim, bytes);
     const int64_t accesses = plan.put.Accesses(from) + plan.get.Accesses(to);

@@ -51,8 +51,10 @@ WarpAddresses AddressesOf(const TileLayout& layout, std::span<const int64_t> str
   // Digit by digit from the innermost: each repeats the lanes so far.
   const auto lanes = static_cast<size_t>(std::min<int64_t>(kWarpThreads, layout.threads()));
   std::vector<uint64_t>& address = out.address;
-  address.assign(1, 0);
-  out.active.assign(1, true);
+  address.reserve(lanes);
+  out.active.reserve(lanes);
+  address.push_back(0);
+  out.active.push_back(true);
   const RegLayout::Digits& digits = layout.reg().spatial();
   for (size_t d = digits.size(); d-- > 0;) {
     const bool replica = digits[d].dim == RegLayout::kReplication;

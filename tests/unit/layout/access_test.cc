@@ -3,6 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
 #include "layout/diagnostics.h"
 #include "tests/unit/layout/layout_testing.h"
 
@@ -77,6 +82,39 @@ TEST(AccessTest, BankConflictsByHand) {
   EXPECT_EQ(wavefronts("row_major(32, 16)", 64), (TileAccess::Cost{1, 32, 2}));
   // All threads at one word: a broadcast.
   EXPECT_EQ(WavefrontsOf(std::vector<uint64_t>(32, 64), 4), 1);
+}
+
+// The most distinct words of a bank, in the phases in which the lanes of a warp access shared
+// memory.
+int64_t WavefrontsByBank(const std::vector<uint64_t>& addresses, int bytes) {
+  const size_t lanes = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
+  int64_t out = 0;
+  for (size_t first = 0; first < addresses.size(); first += lanes) {
+    std::map<uint64_t, std::set<uint64_t>> words_of_bank;
+    for (size_t i = first; i < std::min(first + lanes, addresses.size()); ++i) {
+      for (uint64_t byte = addresses[i]; byte < addresses[i] + static_cast<uint64_t>(bytes);
+           ++byte) {
+        words_of_bank[byte / 4 % 32].insert(byte / 4);
+      }
+    }
+    size_t most = 0;
+    for (const auto& [bank, words] : words_of_bank) most = std::max(most, words.size());
+    out += static_cast<int64_t>(most);
+  }
+  return out;
+}
+
+TEST(AccessTest, WavefrontsOfRandomAddresses) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 3000; ++round) {
+    const int bytes = 1 << random() % 5;
+    const uint64_t unit = random() % 4 == 0 ? 1 : static_cast<uint64_t>(bytes);  // some unaligned
+    const uint64_t range = uint64_t{1} << (4 + random() % 8);
+    std::vector<uint64_t> addresses(1 + random() % 32);
+    for (uint64_t& address : addresses) address = random() % range * unit;
+    ASSERT_EQ(WavefrontsOf(addresses, bytes), WavefrontsByBank(addresses, bytes))
+        << bytes << " bytes, round " << round;
+  }
 }
 
 TEST(AccessTest, SwizzlingRemovesTheConflictsOfRowsOf128Bytes) {

@@ -250,6 +250,8 @@ TEST(RegLayoutTest, InversesAndIdentities) {
     ASSERT_EQ(*Product(a, RegLayout()), a);
     ASSERT_EQ(*Product(RegLayout(), a), a);
     ASSERT_EQ(*Divide(a, RegLayout()), a);
+    ASSERT_TRUE(Divides(a, RegLayout()));
+    ASSERT_EQ(Divides(RegLayout(), a), a == RegLayout() || Divide(RegLayout(), a).ok());
     ASSERT_EQ(*LeftDivide(a, RegLayout()), a);
     ASSERT_EQ(Divide(a, a)->elements(), 1) << ToString(a);
     ASSERT_EQ(*Reduce(a, {}), a);
@@ -321,6 +323,7 @@ TEST(RegLayoutTest, DivisionIsComplete) {
         if (divided.ok()) {
           ASSERT_EQ(*Product(*divided, b), a);
         }
+        ASSERT_EQ(Divides(a, b), divided.ok()) << ToString(a) << " / " << ToString(b);
         if (left != nullptr) {
           ASSERT_TRUE(left_divided.ok()) << ToString(b) << " \\ " << ToString(a);
           ASSERT_EQ(*left_divided, *left);
