@@ -158,7 +158,8 @@ class LineCompiler {
       job->messages = fmt::format("{}: error: out of memory\n", PlaceOf(*job));
     } catch (const std::exception& error) {
       job->code = kEnvironment;
-      job->messages = fmt::format("{}: internal error: {}\n", PlaceOf(*job), Printable(error.what()));
+      job->messages =
+          fmt::format("{}: internal error: {}\n", PlaceOf(*job), Printable(error.what()));
     }
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - begin;
     if (request_.time && job->code == kDone) {
@@ -175,8 +176,8 @@ class LineCompiler {
     if (!job->line.errors.ok()) return RefuseLine(job);
     const TargetLimits limits = compiler::LimitsOf(job->target);
     Diagnostics errors;
-    const auto program = Specialise(module_.valid, job->kernel, BindingsOf(*job), limits, errors,
-                                    &job->line.errors);
+    const auto program =
+        Specialise(module_.valid, job->kernel, BindingsOf(*job), limits, errors, &job->line.errors);
     if (!job->line.errors.ok()) return RefuseLine(job);
     if (!program) return RefuseProgram(errors, job);
     std::string bytes;
@@ -185,7 +186,8 @@ class LineCompiler {
     if (made != kDone) return made;
     const Status written = WriteFile(job->path, bytes);
     if (written.ok()) return kDone;
-    job->messages += fmt::format("{}: error: {}\n", PlaceOf(*job), Printable(written.error().message));
+    job->messages +=
+        fmt::format("{}: error: {}\n", PlaceOf(*job), Printable(written.error().message));
     return kEnvironment;
   }
 
@@ -224,7 +226,8 @@ class LineCompiler {
       status = ResourcesText(&code, &job->messages);
     }
     if (status != TARSIA_STATUS_OK) {
-      job->messages = fmt::format("{}: error: {}\n", PlaceOf(*job), Printable(tarsia_last_error(), Keep::kNewlines));
+      job->messages = fmt::format("{}: error: {}\n", PlaceOf(*job),
+                                  Printable(tarsia_last_error(), Keep::kNewlines));
       return ExitCode(status);
     }
     out->assign(tarsia_blob_data(emitted), tarsia_blob_size(emitted));
@@ -243,7 +246,8 @@ class LineCompiler {
     job->messages += errors.Render(*module_.source, IsColorTerminal());
     const Location at = job->line.location;
     const std::string_view text = list_.Line(at.line).substr(at.column - 1, at.length);
-    job->messages += fmt::format("{}:{}: note: with `{}`\n", PlaceOf(*job), at.column, Printable(text));
+    job->messages +=
+        fmt::format("{}:{}: note: with `{}`\n", PlaceOf(*job), at.column, Printable(text));
     return kRejected;
   }
 
@@ -265,7 +269,8 @@ class LineCompiler {
 // Threads take the lines in their order; the caller prints what became of them in the same order.
 class ListRun {
  public:
-  ListRun(const LineCompiler& compiler, std::vector<Job>* jobs) : compiler_(compiler), jobs_(*jobs) {}
+  ListRun(const LineCompiler& compiler, std::vector<Job>* jobs)
+      : compiler_(compiler), jobs_(*jobs) {}
 
   // Returns the worst exit code.
   int Run(uint32_t threads) {

@@ -15,7 +15,7 @@ constexpr std::string_view kBlanks = " \t";
 
 struct ListOption {
   std::string_view name;
-  ListedOption ListedSettings::*value;
+  ListedOption ListedSettings::* value;
 };
 constexpr ListOption kListOptions[] = {
     {"--kernel", &ListedSettings::kernel},

@@ -90,6 +90,7 @@ std::vector<std::unique_ptr<Case>> CompileCases() {
     }
   }
   out.push_back(std::make_unique<CompileCase>(Stage::kCubin, "sm_90a", "u4", 4));
+  for (std::unique_ptr<Case>& one : PassCases()) out.push_back(std::move(one));
   return out;
 }
 

@@ -42,6 +42,8 @@ struct Suite {
 
 std::vector<std::unique_ptr<Case>> HostCases();
 std::vector<std::unique_ptr<Case>> CompileCases();
+// Part of CompileCases.
+std::vector<std::unique_ptr<Case>> PassCases();
 
 // Seconds of one run each, sorted.
 struct Times {
