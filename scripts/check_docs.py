@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the examples of the documentation.
 
-    scripts/check_docs.py TARSIA FILE.md...
+    scripts/check_docs.py [--write] TARSIA FILE.md...
 
 TARSIA is the command. The files have these blocks:
 
@@ -12,6 +12,8 @@ TARSIA is the command. The files have these blocks:
 - In a block fenced as `console`, lines that begin with `$ ` are commands. They run in a new folder
   with these files and the folder examples/. A command must print (to standard output, then to
   standard error) the lines below it; `...` stands for any lines.
+
+--write puts what the commands print in place of the lines below them, except where they have `...`.
 """
 import os
 import re
@@ -20,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 
+EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "examples")
 PROGRAMS = ("tsa", "tsa-error")
 FILES = PROGRAMS + ("text", "json")
 
@@ -52,52 +55,80 @@ def check_program(tarsia, kind, text):
     return None if result.stdout == text else "not in canonical form; `tarsia fmt` prints\n" + result.stdout
 
 
-def check_console(tarsia, lines, folder):
-    environment = dict(os.environ, PATH=os.path.dirname(os.path.abspath(tarsia)) + ":" + os.environ["PATH"],
-                       TARSIA_CUDA_DRIVER="no-such-driver.so")  # no GPU, on any machine
+def commands_of(lines):
+    """[command, the lines that it is written in, those that it must print], for each command."""
     commands = []
     for line in lines:
         if line.startswith("$ "):
-            commands.append((line[2:].strip(), []))
-        elif commands:
+            commands.append([line[2:].strip(), [line], []])
+        elif commands and commands[-1][0].endswith("\\") and not commands[-1][2]:
+            commands[-1][0] = commands[-1][0][:-1] + " " + line.strip()
             commands[-1][1].append(line)
-    for command, expected in commands:
-        while command.endswith("\\") and expected:
-            command = command[:-1] + " " + expected.pop(0).strip()
+        elif commands:
+            commands[-1][2].append(line)
+    return commands
+
+
+def run_console(tarsia, lines, folder):
+    """The lines of a block as they should be, and the first problem, or None."""
+    environment = dict(os.environ, PATH=os.path.dirname(os.path.abspath(tarsia)) + ":" + os.environ["PATH"],
+                       TARSIA_CUDA_DRIVER="no-such-driver.so")  # no GPU, on any machine
+    problem, right = None, []
+    for command, written, expected in commands_of(lines):
         result = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True)
         got = result.stdout + result.stderr
-        if not matches(expected, got):
-            return f"`{command}` printed\n{got}"
-    return None
+        if matches(expected, got):
+            right += written + expected
+            continue
+        problem = problem or f"`{command}` printed\n{got}"
+        right += written + (expected if "...\n" in expected else got.splitlines(keepends=True))
+    return right, problem
+
+
+def check_page(tarsia, path, write):
+    """The numbers of examples that passed and failed."""
+    with open(path, encoding="utf-8") as file:
+        page = file.readlines()
+    folder = tempfile.mkdtemp()
+    shutil.copytree(EXAMPLES, os.path.join(folder, "examples"))
+    passed = failed = moved = 0
+    for kind, line, lines in list(blocks(path)):
+        kind, *name = kind.split()
+        problem = None
+        if name and kind in FILES:
+            with open(os.path.join(folder, name[0]), "w", encoding="utf-8") as file:
+                file.writelines(lines)
+        if kind in PROGRAMS:
+            problem = check_program(tarsia, kind, "".join(lines))
+        elif kind == "console":
+            right, problem = run_console(tarsia, lines, folder)
+            if write and right != lines:
+                page[line + moved:line + moved + len(lines)] = right
+                moved += len(right) - len(lines)
+                problem = None
+        else:
+            continue
+        passed += problem is None
+        failed += problem is not None
+        if problem is not None:
+            print(f"{path}:{line}: {problem}")
+    shutil.rmtree(folder)
+    if write:
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(page)
+    return passed, failed
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] in ("-h", "--help"):
+    arguments = sys.argv[1:]
+    write = "--write" in arguments
+    if write:
+        arguments.remove("--write")
+    if len(arguments) < 2 or arguments[0] in ("-h", "--help"):
         print(__doc__.strip())
-        return 0 if len(sys.argv) == 2 else 2
-    tarsia, files = sys.argv[1], sys.argv[2:]
-    examples = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "examples")
-    failed = passed = 0
-    for path in files:
-        folder = tempfile.mkdtemp()
-        shutil.copytree(examples, os.path.join(folder, "examples"))
-        for kind, line, lines in blocks(path):
-            kind, *name = kind.split()
-            if name and kind in FILES:
-                with open(os.path.join(folder, name[0]), "w", encoding="utf-8") as file:
-                    file.writelines(lines)
-            if kind in PROGRAMS:
-                problem = check_program(tarsia, kind, "".join(lines))
-            elif kind == "console":
-                problem = check_console(tarsia, lines, folder)
-            else:
-                continue
-            if problem is None:
-                passed += 1
-            else:
-                failed += 1
-                print(f"{path}:{line}: {problem}")
-        shutil.rmtree(folder)
+        return 0 if len(arguments) == 1 else 2
+    results = [check_page(arguments[0], path, write) for path in arguments[1:]]
+    passed, failed = sum(p for p, _ in results), sum(f for _, f in results)
     print(f"{passed} examples passed, {failed} failed")
     return 1 if failed or not passed else 0
 
