@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The time of `nvcc -ptx` for a CUDA C++ twin of examples/matmul.tsa, and of `tarsia compile` for
-# the program itself: the median of COUNT processes each (default 7).
+# the program itself: the least of COUNT processes each (default 15), which other work on the machine
+# disturbs least.
 #
 #   bench/peers/nvcc_twin.sh [TARSIA] [COUNT]
 #
@@ -11,7 +12,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source versions.env
 
 tarsia=${1:-build/release/tools/tarsia}
-count=${2:-7}
+count=${2:-15}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -26,20 +27,20 @@ if [ -z "$nvcc" ]; then
   fi
 fi
 
-# median COMMAND...: the median of the times of COUNT runs, in milliseconds.
-median() {
+# least COMMAND...: the least of the times of COUNT runs, in milliseconds.
+least() {
   for _ in $(seq "$count"); do
     local begin end
     begin=$(date +%s%N)
     "$@" >/dev/null
     end=$(date +%s%N)
     echo $(((end - begin) / 10000))
-  done | sort -n | sed -n "$(((count + 1) / 2))p" | awk '{printf "%.1f", $1 / 100}'
+  done | sort -n | head -1 | awk '{printf "%.1f", $1 / 100}'
 }
 
 include=$(dirname "$(dirname "$nvcc")")/include
-twin=$(median "$nvcc" -ptx -arch=sm_90a "-I$include" -o "$folder/twin.ptx" bench/peers/matmul_twin.cu)
-ours=$(median "$tarsia" compile examples/matmul.tsa --set K=4096 --set N=4096 --target sm_90a \
+twin=$(least "$nvcc" -ptx -arch=sm_90a "-I$include" -o "$folder/twin.ptx" bench/peers/matmul_twin.cu)
+ours=$(least "$tarsia" compile examples/matmul.tsa --set K=4096 --set N=4096 --target sm_90a \
   -o "$folder/ours.ptx")
 "$nvcc" --version | tail -1
 echo "nvcc -ptx bench/peers/matmul_twin.cu: $twin ms"
