@@ -7,8 +7,8 @@
 namespace tarsia::compiler {
 namespace {
 
-// PTX 8.0 is the first with Hopper's instructions, 8.1 the first with conversions of 8-bit
-// floats on sm_89, 8.4 the first with such floats in mma.sync.
+// PTX 8.0 is the first with Hopper's instructions, 8.1 the first with conversions of 8-bit floats
+// on sm_89 and with `red` of vectors, 8.4 the first with 8-bit floats in mma.sync.
 constexpr TargetRow kRows[] = {
     {.target = Target::kSm80,
      .name = "sm_80",
@@ -23,7 +23,7 @@ constexpr TargetRow kRows[] = {
     {.target = Target::kSm90a,
      .name = "sm_90a",
      .capability = 90,
-     .ptx_version = 80,
+     .ptx_version = 81,
      .shared_bytes = 227 * 1024},
 };
 

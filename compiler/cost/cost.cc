@@ -134,7 +134,8 @@ int64_t WidestRun(const AccessedMemory& memory) {
     const bool far = memory.strides[d] == AccessedMemory::kFar;
     all = std::gcd(all, far ? memory.stride_divisors[d] : memory.strides[d]);
   }
-  return all == 0 ? int64_t{1} << 40 : all & -all;  // the power of two in it
+  const int64_t run = all == 0 ? int64_t{1} << 40 : all & -all;  // the power of two in it
+  return std::min(run, memory.together);
 }
 
 bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout) {

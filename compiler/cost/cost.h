@@ -67,7 +67,8 @@ struct AccessedMemory {
   int fast = -1;
   // Of shared memory, for elements of whole bytes: where each one lies.
   std::optional<StridedBytes> places;
-  bool is_load = false;  // of a store, only the first holder of an element does it
+  int64_t together = int64_t{1} << 40;  // the most elements that an access may have
+  bool is_load = false;                 // of a store, only the first holder of an element does it
   // By dimension: a number that divides the index of the first element; 0: that index is 0. Empty:
   // it is 0 in each.
   std::vector<int64_t> begins;

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <optional>
 
+#include "compiler/select/access.h"
 #include "layout/checked.h"
 #include "support/extents.h"
 
@@ -72,6 +73,9 @@ AccessedMemory AccessedMemories::Of(const Operation& op) const {
   out.type = type.dtype;
   out.places = PlacesOf(type);
   out.is_load = !op.row().WritesMemory();
+  if (op.row().Has(kAtomic)) {
+    out.together = UpdatedTogether(op.opcode, out.type, out.space, target_);
+  }
   switch (type.mem_layout.kind) {
     case MemLayoutFamily::Kind::kRowMajor:
       SetStrides(type, false, out);

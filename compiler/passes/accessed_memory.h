@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/cost/cost.h"
+#include "compiler/target.h"
 #include "compiler/tile/form.h"
 
 namespace tarsia::compiler {
@@ -13,8 +14,8 @@ namespace tarsia::compiler {
 class AccessedMemories {
  public:
   // The form must outlive this; operations and values may be added to it.
-  explicit AccessedMemories(const tile::Form& form)
-      : form_(form), definitions_(form.Definitions()) {}
+  AccessedMemories(const tile::Form& form, Target target)
+      : form_(form), target_(target), definitions_(form.Definitions()) {}
 
   // The memory of operand 0, a tile in memory.
   [[nodiscard]] AccessedMemory Of(const tile::Operation& op) const;
@@ -32,6 +33,7 @@ class AccessedMemories {
   void AddExtents(const ConcreteType& type, AccessedMemory& memory) const;
 
   const tile::Form& form_;
+  const Target target_;
   const std::vector<tile::Definition> definitions_;
 };
 

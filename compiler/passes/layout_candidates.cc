@@ -27,7 +27,7 @@ constexpr int64_t kTurned[] = {1, 0};
 class Search {
  public:
   Search(const Form& form, const LayoutGraph& graph, Target target)
-      : form_(form), graph_(graph), target_(target), memories_(form) {
+      : form_(form), graph_(graph), target_(target), memories_(form, target) {
     out_.of.resize(graph.variables.size());
     out_.ways.resize(graph.variables.size());
     spread_.resize(graph.ties.size() + graph.carries.size());

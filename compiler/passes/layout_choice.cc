@@ -38,7 +38,7 @@ class Pricing {
         target_(target),
         candidates_(candidates),
         table_(candidates.table),
-        memories_(form) {}
+        memories_(form, target) {}
 
   PairwiseProblem Run() {
     for (uint32_t v = 0; v < graph_.variables.size(); ++v) {

@@ -19,12 +19,12 @@ using tile::ValueId;
 
 class Writer {
  public:
-  Writer(const LayoutGraph& graph, const LayoutChoice& choice, Form& form)
+  Writer(const LayoutGraph& graph, const LayoutChoice& choice, Target target, Form& form)
       : graph_(graph),
         choice_(choice),
         form_(form),
         definitions_(form.Definitions()),
-        memories_(form) {
+        memories_(form, target) {
     // The rules of the graph point into the types, which are replaced one by one below.
     types_ = form.types;
     inserted_.resize(form.regions.size());
@@ -228,8 +228,8 @@ class Writer {
 
 }  // namespace
 
-void WriteLayouts(const LayoutGraph& graph, const LayoutChoice& choice, Form& form) {
-  Writer(graph, choice, form).Run();
+void WriteLayouts(const LayoutGraph& graph, const LayoutChoice& choice, Target target, Form& form) {
+  Writer(graph, choice, target, form).Run();
 }
 
 }  // namespace tarsia::compiler

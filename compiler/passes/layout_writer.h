@@ -5,12 +5,14 @@
 
 #include "compiler/passes/layout_choice.h"
 #include "compiler/passes/layout_graph.h"
+#include "compiler/target.h"
 #include "compiler/tile/form.h"
 
 namespace tarsia::compiler {
 
 // `graph` and `choice` are of this form.
-void WriteLayouts(const LayoutGraph& graph, const LayoutChoice& choice, tile::Form& form);
+void WriteLayouts(const LayoutGraph& graph, const LayoutChoice& choice, Target target,
+                  tile::Form& form);
 
 }  // namespace tarsia::compiler
 

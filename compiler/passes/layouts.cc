@@ -28,7 +28,7 @@ void AssignLayouts(tile::Form& form, Target target) {
   const LayoutGraph graph = MakeLayoutGraph(form);
   if (graph.variables.empty()) return;
   const LayoutChoice choice = ChooseLayouts(form, graph, target);
-  WriteLayouts(graph, choice, form);
+  WriteLayouts(graph, choice, target, form);
 }
 
 std::string FindLayoutFault(const tile::Form& form) {

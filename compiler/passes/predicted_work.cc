@@ -17,7 +17,7 @@ using tile::RegionId;
 class Prediction {
  public:
   Prediction(const tile::Form& form, Target target)
-      : form_(form), target_(target), graph_(MakeLayoutGraph(form)), memories_(form) {
+      : form_(form), target_(target), graph_(MakeLayoutGraph(form)), memories_(form, target) {
     Visit(tile::kBody, 1);
   }
 

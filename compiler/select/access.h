@@ -1,8 +1,12 @@
-// The widest accesses to memory.
+// How many bytes or elements an access to memory moves.
 #ifndef TARSIA_COMPILER_SELECT_ACCESS_H_
 #define TARSIA_COMPILER_SELECT_ACCESS_H_
 
 #include <cstdint>
+
+#include "compiler/target.h"
+#include "dtypes/dtype.h"
+#include "isa/instruction.h"
 
 namespace tarsia::compiler {
 
@@ -13,6 +17,16 @@ constexpr int UnitOf(int64_t bytes) {
   int64_t unit = 1;
   while (unit < kWidestAccess && bytes % (unit * 2) == 0) unit *= 2;
   return static_cast<int>(unit);
+}
+
+// Neighbouring elements that an atomic instruction updates together, each in one step. PTX ISA,
+// red: two f16 since compute capability 6.0; two bf16, and in global memory 16 bytes of both,
+// since 9.0.
+inline int64_t UpdatedTogether(Opcode opcode, DType type, Space space, Target target) {
+  const bool newest = Row(target).capability >= 90;
+  const bool pairs = type == kF16 || (type == kBF16 && newest);
+  if (opcode != Opcode::kRedAdd || !pairs) return 1;
+  return newest && space == Space::kGlobal ? 8 : 2;
 }
 
 }  // namespace tarsia::compiler

@@ -36,4 +36,12 @@ MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& 
   return {std::move(sass->front()), assembled->kernels[0]};
 }
 
+size_t Occurrences(std::string_view text, std::string_view part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace tarsia::harness

@@ -30,6 +30,9 @@ struct MachineCode {
 MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& constants,
                           compiler::Target target);
 
+// How often `part` occurs in a text.
+size_t Occurrences(std::string_view text, std::string_view part);
+
 // A test that is skipped where a tool is missing.
 template <typename Parameter>
 class MachineCodeTest : public testing::TestWithParam<Parameter> {

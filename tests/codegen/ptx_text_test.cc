@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/compile.h"
+#include "tests/codegen/machine_code.h"
 #include "tests/harness/program.h"
 
 namespace tarsia::harness {
@@ -24,6 +25,53 @@ TEST(PtxText, NamesTheKernelAndTheLines) {
   EXPECT_NE(kernel.ptx.find("matmul.tsa\""), std::string::npos);
   EXPECT_EQ(kernel.ptx.find(".target sm_89, debug"), std::string::npos);
   EXPECT_EQ(kernel.llvm_ir, "");
+}
+
+// 64 x 64 elements of 128 threads: 2 at once since sm_80 (bf16: sm_90), 8 in global memory since
+// sm_90.
+TEST(PtxText, NeighbouringHalvesAreAddedTogether) {
+  const char* const text = R"(
+kernel k(%x: ptr<T>, %y: ptr<T>, %z: ptr<T>)
+  const T: dtype
+  warps 4
+{
+  %gx = view %x : global<T>[64, 64]
+  %gy = view %y : global<T>[64, 64]
+  %gz = view %z : global<T>[64, 64]
+  %t = load %gx[0, 0] : [64, 64] local(2, 1) * spatial(16, 8) * local(2, 8)
+  red.add %gy[0, 0], %t
+  %s = alloc.shared : T [64, 64]
+  store %s[0, 0], %t
+  sync
+  red.add %s[0, 0], %t
+  sync
+  %u = load %s[0, 0] : [64, 64]
+  store %gz[0, 0], %u
+}
+)";
+  struct Case {
+    const char* type;
+    compiler::Target target;
+    const char* global;
+    size_t count;
+    size_t shared;
+  };
+  const Case cases[] = {
+      {"f16", compiler::Target::kSm80, "red.global.add.noftz.f16x2 ", 16, 16},
+      {"bf16", compiler::Target::kSm80, "atom.global.cas.b16 ", 32, 0},
+      {"f16", compiler::Target::kSm90a, "red.global.add.noftz.v4.f16x2 ", 4, 16},
+      {"bf16", compiler::Target::kSm90a, "red.global.add.noftz.v4.bf16x2 ", 4, 16},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(std::string(c.type) + " " + std::string(Row(c.target).name));
+    const Made made = MakeProgram(SourceFile("k.tsa", text), "", {{"T", c.type}});
+    ASSERT_TRUE(made.program) << made.error;
+    const auto kernel = compiler::Compile(*made.program, c.target);
+    ASSERT_TRUE(kernel.ok());
+    EXPECT_EQ(Occurrences(kernel->ptx, c.global), c.count);
+    EXPECT_EQ(Occurrences(kernel->ptx, "red.shared.add.noftz." + std::string(c.type) + "x2 "),
+              c.shared);
+  }
 }
 
 // Loads of whole packed tiles keep the cache hint, as do those of rows.

@@ -102,7 +102,7 @@ std::vector<int> LanesOf(Mask mask) {
 class Search {
  public:
   Search(const tile::Form& form, Target target)
-      : form_(form), target_(target), graph_(MakeLayoutGraph(form)), memories_(form) {}
+      : form_(form), target_(target), graph_(MakeLayoutGraph(form)), memories_(form, target) {}
 
   Optimum Run() {
     for (const LayoutVariable& variable : graph_.variables) AddVariable(variable);

@@ -158,6 +158,12 @@ void Memory::StoreWords(Space space, Address address, int bytes, const Slots& wo
     constraints += std::string(",") + RegisterOf(shape.bits);
     arguments.push_back(Resize(b_, word, shape.bits == 32 ? 32 : 16));
   }
+  Effect(text, constraints, arguments, condition);
+}
+
+// An instruction that changes memory; the condition is its last operand.
+llvm::CallInst* Memory::Effect(const std::string& text, std::string constraints,
+                               std::vector<llvm::Value*> arguments, llvm::Value* condition) {
   if (condition != nullptr) {
     constraints += ",b";
     arguments.push_back(condition);
@@ -166,7 +172,25 @@ void Memory::StoreWords(Space space, Address address, int bytes, const Slots& wo
   std::vector<llvm::Type*> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
   auto* type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
-  b_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), arguments);
+  return b_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), arguments);
+}
+
+void Memory::AddPairs(Space space, Address address, DType half, const Slots& words,
+                      llvm::Value* condition) {
+  address = WithinReach(address);
+  const auto count = static_cast<int>(words.size());
+  const std::string vector = count == 1 ? "" : ".v" + std::to_string(count);
+  const std::string predicate = condition == nullptr ? "" : "@$" + std::to_string(count + 1) + " ";
+  const std::string text = predicate + "red" + SpaceText(space) + ".add.noftz" + vector +
+                           (half == kBF16 ? ".bf16x2 " : ".f16x2 ") +
+                           AddressText(0, address.offset) + ", " + Registers(1, count) + ";";
+  std::string constraints = space == Space::kShared ? "r" : "l";
+  std::vector<llvm::Value*> arguments = {address.base};
+  for (llvm::Value* word : words) {
+    constraints += ",r";
+    arguments.push_back(word);
+  }
+  Effect(text, constraints, arguments, condition);
 }
 
 llvm::Value* Memory::LoadCode(Space space, Address address, int bytes, uint64_t alignment,

@@ -6,9 +6,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "compiler/llvm/code/words.h"
 #include "compiler/select/matrices.h"
+#include "dtypes/dtype.h"
 #include "isa/instruction.h"
 
 namespace tarsia::compiler {
@@ -43,6 +46,11 @@ class Memory {
   void StoreCode(Space space, Address address, int bytes, uint64_t alignment, llvm::Value* code,
                  llvm::Value* condition, CachePolicy cache = CachePolicy::kDefault);
 
+  // Adds words, each of two f16 or bf16, to 1, 2 or 4 of them at an aligned address: each half in
+  // one atomic step. More than one are in global memory.
+  void AddPairs(Space space, Address address, DType half, const Slots& words,
+                llvm::Value* condition);
+
   // 1, 2 or 4 matrices of `ldmatrix`, a word each, from shared memory; each thread gives the
   // address of a row. All threads of the warp take part.
   Slots LoadMatrices(Address address, int count, bool transposed);
@@ -52,6 +60,8 @@ class Memory {
                      const std::function<Address(int64_t slot)>& row);
 
  private:
+  llvm::CallInst* Effect(const std::string& text, std::string constraints,
+                         std::vector<llvm::Value*> arguments, llvm::Value* condition);
   Address WithinReach(const Address& address);
 
   llvm::IRBuilder<>& b_;

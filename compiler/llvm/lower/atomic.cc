@@ -1,7 +1,12 @@
-// The atomic instructions: one element at a time, by the first thread that holds it.
+// The atomic instructions: each element by the first thread that holds it, one at a time or with
+// its neighbours.
 #include <llvm/IR/InlineAsm.h>
 
+#include <algorithm>
+
 #include "compiler/llvm/lower/lower.h"
+#include "compiler/select/access.h"
+#include "support/extents.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -23,6 +28,7 @@ class Atomics {
     const LayoutId layout = emitter_.OperandLayout(last);
     AccessEmitter access = emitter_.Access(emitter_.OperandWindow(0, layout));
     const Slots values = emitter_.TileOperand(last);
+    if (AddHalves(access, values)) return OkStatus();
     const Slots expected = last == 2 ? emitter_.TileOperand(1) : Slots();
     Slots out;
     for (size_t i = 0; i < values.size(); ++i) {
@@ -40,6 +46,26 @@ class Atomics {
   }
 
  private:
+  // Adds pairs of neighbours, which need no old value, where the target can.
+  bool AddHalves(AccessEmitter& access, const Slots& values) {
+    const Opcode opcode = emitter_.inst().opcode();
+    const int64_t together = std::min(
+        UpdatedTogether(opcode, memory_.type, memory_.space, emitter_.target()),
+        std::min<int64_t>(access.width().vector, access.width().unit * 8 / memory_.bits()));
+    if (together < 2) return false;
+    for (size_t slot = 0; slot < values.size(); slot += Size(together)) {
+      Slots codes;
+      for (size_t i = slot; i < slot + Size(together); ++i) {
+        codes.push_back(ToCode(b_, values[i], memory_.type));
+      }
+      const auto first = static_cast<int64_t>(slot);
+      emitter_.memory().AddPairs(memory_.space, access.ByteAddress(first), memory_.type,
+                                 RunOfCodes(b_, codes, memory_.bits(), 32),
+                                 access.addresses().StoreMask(first));
+    }
+    return true;
+  }
+
   // Gives all holders of an element the result of the first holder.
   Slots Shared(LayoutId layout, const Slots& slots) {
     if (!layouts_[layout].replicated()) return slots;
