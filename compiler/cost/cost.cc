@@ -10,6 +10,7 @@
 #include "compiler/select/matrices.h"
 #include "compiler/select/scratch.h"
 #include "compiler/select/warp_addresses.h"
+#include "compiler/select/warp_reduction.h"
 #include "layout/access.h"
 #include "support/align.h"
 #include "support/extents.h"
@@ -202,13 +203,19 @@ Work ElementwiseWork(Opcode opcode, DType type, const TileLayout& layout) {
   return out;
 }
 
-Work ReductionWork(const TileLayout& source, std::span<const int64_t> axes,
-                   const ReducedResult& result) {
+Work ReductionWork(Opcode reduce, DType type, const TileLayout& source,
+                   std::span<const int64_t> axes, const ReducedResult& result) {
   const ThreadReduction threads = ReduceThreads(source, axes);
   const auto exchanges = static_cast<int64_t>(threads.lane_masks.size()) * result.slots;
   Work out;
-  out.arithmetic = source.slots() + exchanges;
-  out.shuffles = exchanges * result.words;
+  out.arithmetic = source.slots();
+  if (const auto redux = SelectWarpReduction(reduce, type, threads)) {
+    out.warp_reductions = redux->instructions() * result.slots;
+    out.arithmetic += redux->arithmetic() * result.slots;
+  } else {
+    out.shuffles = exchanges * result.words;
+    out.arithmetic += exchanges;
+  }
   if (threads.parts > 1) {
     out.barriers = 2 * result.tiles;
     out.issued = out.shared_wavefronts = result.tiles * result.slots * (1 + threads.parts);

@@ -90,14 +90,15 @@ Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type);
 Work MovedWork(const TileLayout& from, const TileLayout& to);
 // An instruction that computes every slot of a tile by itself.
 Work ElementwiseWork(Opcode opcode, DType type, const TileLayout& layout);
-// A reduction of a tile along axes; each result is `words` words of 32 bits in `tiles` tiles.
+// A reduction of a tile of a type along axes; each result is `words` words of 32 bits in `tiles`
+// tiles.
 struct ReducedResult {
   int64_t slots = 0;
   int64_t words = 1;
   int64_t tiles = 1;
 };
-Work ReductionWork(const TileLayout& source, std::span<const int64_t> axes,
-                   const ReducedResult& result);
+Work ReductionWork(Opcode reduce, DType type, const TileLayout& source,
+                   std::span<const int64_t> axes, const ReducedResult& result);
 // What it costs more to read codes one by one than as the words in which they were loaded.
 Work LoneCodesWork(int64_t slots);
 // So many products of fragments on tensor cores, in the time of those of 16 by 8 by 16 elements of

@@ -82,13 +82,14 @@ class Pricing {
   }
 
   [[nodiscard]] Work WorkOf(const LayoutOp& op, const TileLayout& layout) const {
-    const DType type = DTypeOf(op.anchor);
     if (op.rule.row().family == Family::kReduce) {
+      const DType type = op.rule.operand[0]->dtype;
       const auto reduced = LayoutAt(op.rule, Port::Result(0), layout);
-      return ReductionWork(layout, op.rule.axes, ResultOf(op, reduced ? reduced->slots() : 1));
+      return ReductionWork(op.rule.opcode, type, layout, op.rule.axes,
+                           ResultOf(op, reduced ? reduced->slots() : 1));
     }
     if (op.rule.row().family == Family::kShape) return {};
-    return ElementwiseWork(op.rule.opcode, type, layout);
+    return ElementwiseWork(op.rule.opcode, DTypeOf(op.anchor), layout);
   }
 
   // What threads exchange of a reduction.

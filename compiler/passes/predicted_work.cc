@@ -88,7 +88,7 @@ class Prediction {
     if (operation.row().family == Family::kReduce) {
       const int64_t indices = operation.results.size() > 1 ? 1 : 0;
       const int64_t words = op.rule.operand[0]->dtype.bits > 32 ? 2 : 1;
-      return ReductionWork(in(0), op.rule.axes,
+      return ReductionWork(op.rule.opcode, op.rule.operand[0]->dtype, in(0), op.rule.axes,
                            {LayoutOf(operation.results[0]).slots(), words + indices, 1 + indices});
     }
     const bool makes = !operation.results.empty();

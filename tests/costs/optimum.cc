@@ -215,7 +215,8 @@ class Search {
       slots >>= BitsOf(shape.extents[Size(axis)]) - std::popcount(mask & shape.Of(Size(axis)));
     }
     const int64_t indices = op.rule.result[1] != nullptr ? 1 : 0;
-    return ReductionWork(layout, op.rule.axes, {slots, 1 + indices, 1 + indices});
+    return ReductionWork(op.rule.opcode, op.rule.operand[0]->dtype, layout, op.rule.axes,
+                         {slots, 1 + indices, 1 + indices});
   }
 
   // The cheapest run, and for shared memory the cheapest order of lanes.

@@ -97,7 +97,8 @@ void Compare(const Work& predicted, const Counted& counted) {
   EXPECT_EQ(warps * predicted.global_sectors, number(counts.global_sectors));
   EXPECT_EQ(warps * predicted.shared_wavefronts, number(counts.shared_wavefronts));
   EXPECT_EQ(warps * predicted.barriers, number(counts.barriers));
-  EXPECT_EQ(warps * predicted.shuffles, classes(ptx::InstClass::kWarpWide));
+  EXPECT_EQ(warps * (predicted.shuffles + predicted.warp_reductions),
+            classes(ptx::InstClass::kWarpWide));
   EXPECT_EQ(warps * predicted.products * 2 * 16 * 8 * 16, number(counts.tensor_operations));
 }
 

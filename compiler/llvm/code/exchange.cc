@@ -151,6 +151,19 @@ llvm::Value* Exchange::ShuffleXor(llvm::Value* code, int mask) {
                      b_.CreateShl(b_.CreateZExt(high, f_.I(64)), uint64_t{32}));
 }
 
+llvm::Value* Exchange::Reduce(Redux operation, llvm::Value* code) {
+  static constexpr unsigned kIntrinsics[] = {
+      llvm::Intrinsic::nvvm_redux_sync_add,  llvm::Intrinsic::nvvm_redux_sync_min,
+      llvm::Intrinsic::nvvm_redux_sync_max,  llvm::Intrinsic::nvvm_redux_sync_umin,
+      llvm::Intrinsic::nvvm_redux_sync_umax, llvm::Intrinsic::nvvm_redux_sync_and,
+      llvm::Intrinsic::nvvm_redux_sync_or};
+  const bool is_signed = operation == Redux::kMin || operation == Redux::kMax;
+  llvm::Value* word = is_signed ? b_.CreateSExt(code, f_.I(32)) : b_.CreateZExt(code, f_.I(32));
+  llvm::Value* out =
+      f_.CallIntrinsic(kIntrinsics[static_cast<size_t>(operation)], {}, {word, f_.Int32(-1)}, true);
+  return b_.CreateTrunc(out, code->getType());
+}
+
 llvm::Value* Exchange::FromThreadZero(llvm::Value* code) {
   const auto bytes = static_cast<int>(code->getType()->getIntegerBitWidth() / 8);
   const Address address{shared_.Scratch(), 0};

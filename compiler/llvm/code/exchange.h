@@ -9,6 +9,7 @@
 #include "compiler/llvm/code/memory.h"
 #include "compiler/llvm/code/shared_memory.h"
 #include "compiler/select/scratch.h"
+#include "compiler/select/warp_reduction.h"
 
 namespace tarsia::compiler {
 
@@ -35,6 +36,8 @@ class Exchange {
 
   // Returns `code` of the thread whose lane is this lane ^ mask; an integer of 8 to 64 bits.
   llvm::Value* ShuffleXor(llvm::Value* code, int mask);
+  // Combines the codes of all lanes of a warp, integers of up to 32 bits; sums keep their low bits.
+  llvm::Value* Reduce(Redux operation, llvm::Value* code);
   // Returns `code` of thread 0 in all threads; an integer of 8 to 64 bits.
   llvm::Value* FromThreadZero(llvm::Value* code);
 

@@ -6,10 +6,20 @@
 #include <map>
 
 #include "compiler/llvm/lower/lower.h"
+#include "compiler/select/warp_reduction.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
 namespace {
+
+// An integer that orders codes as min and max order values: of floats the complement of the
+// magnitude below zero, so that -0 is below +0. Its own inverse.
+llvm::Value* KeyOf(llvm::IRBuilder<>& b, llvm::Value* code, DType type) {
+  if (!type.IsFloat()) return code;
+  const unsigned bits = code->getType()->getIntegerBitWidth();
+  llvm::Value* sign = b.CreateAShr(code, static_cast<uint64_t>(bits - 1));
+  return b.CreateXor(code, b.CreateAnd(sign, CodeMask(type) >> 1));
+}
 
 // The parts of one reduction, in threads and slots. A part is a bundle of integers (codes): the key
 // and the index for argmin and argmax, one code for all other reductions.
@@ -18,10 +28,13 @@ class Reduction {
   using Bundle = Slots;
   using Combine = std::function<Bundle(const Bundle&, const Bundle&)>;
 
-  explicit Reduction(Emitter& e)
+  // Of parts of a type: their keys.
+  Reduction(Emitter& e, DType type)
       : f_(e.function()),
         layouts_(e.layouts()),
         exchange_(e.exchange()),
+        opcode_(e.inst().opcode()),
+        type_(type),
         axes_(e.inst().axes),
         source_(e.OperandLayout(0)),
         result_(e.ResultLayout(0)) {}
@@ -34,8 +47,13 @@ class Reduction {
                           const Combine& combine) {
     std::vector<Bundle> out = InThread(parts, empty, combine);
     const ThreadReduction threads = ReduceThreads(layouts_[source_], axes_);
-    for (const int mask : threads.lane_masks) {
-      for (Bundle& bundle : out) {
+    const auto redux = SelectWarpReduction(opcode_, type_, threads);
+    for (Bundle& bundle : out) {
+      if (redux) {
+        bundle = OverWarp(*redux, bundle);
+        continue;
+      }
+      for (const int mask : threads.lane_masks) {
         Bundle other;
         for (llvm::Value* code : bundle) other.push_back(exchange_.ShuffleXor(code, mask));
         bundle = combine(bundle, other);
@@ -79,6 +97,17 @@ class Reduction {
       out[place->second] = combine(out[place->second], parts[slot]);
     }
     return out;
+  }
+
+  // One code, or a key and an index. The keys of argmin and argmax are made by the caller.
+  Bundle OverWarp(const WarpReduction& redux, const Bundle& part) {
+    llvm::IRBuilder<>& b = f_.b();
+    const bool makes_keys = redux.by_keys && !redux.finds_index;
+    llvm::Value* mine = makes_keys ? KeyOf(b, part[0], type_) : part[0];
+    llvm::Value* best = exchange_.Reduce(redux.operation, mine);
+    if (!redux.finds_index) return {makes_keys ? KeyOf(b, best, type_) : best};
+    llvm::Value* index = b.CreateSelect(b.CreateICmpEQ(mine, best), part[1], f_.Int32(-1));
+    return {best, exchange_.Reduce(Redux::kUnsignedMin, index)};
   }
 
   std::vector<Bundle> AcrossWarps(const std::vector<Bundle>& mine, const ThreadReduction& threads,
@@ -131,6 +160,8 @@ class Reduction {
   FunctionBuilder& f_;
   Layouts& layouts_;
   Exchange& exchange_;
+  const Opcode opcode_;
+  const DType type_;
   const std::span<const int64_t> axes_;
   const LayoutId source_;
   const LayoutId result_;
@@ -170,7 +201,7 @@ Status Reduce(Emitter& e) {
   const DType type = e.inst().operand[0].type;
   const bool adds = opcode == Opcode::kReduceSum || opcode == Opcode::kReduceProd;
   const DType wide = adds && (type == kF16 || type == kBF16) ? kF32 : type;
-  Reduction reduction(e);
+  Reduction reduction(e, wide);
   llvm::Value* empty = ToCode(b, f.Constant(wide, EmptyCode(opcode, wide)), wide);
   std::vector<Slots> parts;
   for (llvm::Value* slot : e.TileOperand(0)) {
@@ -194,15 +225,6 @@ Status Reduce(Emitter& e) {
   return OkStatus();
 }
 
-// An integer that orders codes as min and max order values: of floats the complement of the
-// magnitude below zero, so that -0 is below +0. Its own inverse.
-llvm::Value* KeyOf(llvm::IRBuilder<>& b, llvm::Value* code, DType type) {
-  if (!type.IsFloat()) return code;
-  const unsigned bits = code->getType()->getIntegerBitWidth();
-  llvm::Value* sign = b.CreateAShr(code, static_cast<uint64_t>(bits - 1));
-  return b.CreateXor(code, b.CreateAnd(sign, CodeMask(type) >> 1));
-}
-
 // Reduces pairs of key and index. An index of -1, the highest as an unsigned number, is that of no
 // element.
 Status ReduceArg(Emitter& e) {
@@ -211,7 +233,7 @@ Status ReduceArg(Emitter& e) {
   const DType type = e.inst().operand[0].type;
   const bool least = e.inst().opcode() == Opcode::kReduceArgmin;
   const int64_t axis = e.inst().axis;
-  Reduction reduction(e);
+  Reduction reduction(e, type);
   llvm::Value* worst = KeyOf(b, ToCode(b, f.Constant(type, ExtremeCode(type, least)), type), type);
   const Slots empty = {worst, f.Int32(-1)};
   std::vector<Slots> parts;

@@ -62,13 +62,26 @@ TEST(Cost, OfAStoreCountsFirstHolders) {
 }
 
 TEST(Cost, OfAReductionCountsItsExchanges) {
-  const Work in_thread = ReductionWork(ByRow(), kColumnsAxis, {1, 1, 1});
+  const Work in_thread = ReductionWork(Opcode::kReduceSum, kF32, ByRow(), kColumnsAxis, {1, 1, 1});
   EXPECT_EQ(in_thread.shuffles, 0);
   EXPECT_EQ(in_thread.arithmetic, 32);
-  const Work across = ReductionWork(ByRow(), kRowsAxis, {32, 1, 1});
+  const Work across = ReductionWork(Opcode::kReduceSum, kF32, ByRow(), kRowsAxis, {32, 1, 1});
   EXPECT_EQ(across.shuffles, 5 * 32);
   EXPECT_EQ(across.arithmetic, 32 + 5 * 32);
-  EXPECT_EQ(ReductionWork(ByRow(), kRowsAxis, {32, 2, 2}).shuffles, 2 * 5 * 32);
+  const Work pairs = ReductionWork(Opcode::kReduceSum, kF32, ByRow(), kRowsAxis, {32, 2, 2});
+  EXPECT_EQ(pairs.shuffles, 2 * 5 * 32);
+}
+
+TEST(Cost, OfAReductionOverAWarpIsThatOfOneInstruction) {
+  const auto work = [](Opcode reduce, DType type, int64_t words) {
+    return ReductionWork(reduce, type, ByRow(), kRowsAxis, {32, words, words});
+  };
+  EXPECT_EQ(work(Opcode::kReduceSum, kI32, 1).warp_reductions, 32);
+  EXPECT_EQ(work(Opcode::kReduceSum, kI32, 1).shuffles, 0);
+  EXPECT_EQ(work(Opcode::kReduceArgmin, kF32, 2).warp_reductions, 2 * 32);
+  EXPECT_EQ(work(Opcode::kReduceMax, kF16, 1).warp_reductions, 32);
+  EXPECT_EQ(work(Opcode::kReduceMax, kF64, 2).warp_reductions, 0);
+  EXPECT_EQ(work(Opcode::kReduceSum, kI64, 2).shuffles, 2 * 5 * 32);
 }
 
 TEST(Cost, OfAConversionIsThatOfMovesOrOfSharedMemory) {
