@@ -71,17 +71,21 @@ Work PackedWork(const AccessedMemory& memory, int64_t turns) {
   return turns * out;
 }
 
-// By `ldmatrix`, which takes each row as one access; empty: it cannot.
+// By `ldmatrix` or `stmatrix`, which take each row as one access; empty: they cannot.
 std::optional<Work> MatrixWork(const AccessedMemory& memory, const TileLayout& layout) {
   const int64_t row = kWidestAccess * 8 / memory.type.bits;
-  if (!memory.is_load || !memory.places || WidestRun(memory) % row != 0) return std::nullopt;
-  const auto loads = FindMatrixLoads(layout, memory.fast, memory.type.bits / 8);
-  if (!loads) return std::nullopt;
+  const bool may = memory.is_load || memory.takes_matrices;
+  if (!may || !memory.places || WidestRun(memory) % row != 0) return std::nullopt;
+  const int bytes = memory.type.bits / 8;
+  const auto matrices = memory.is_load ? FindMatrixLoads(layout, memory.fast, bytes)
+                                       : FindMatrixStores(layout, memory.fast, bytes);
+  if (!matrices) return std::nullopt;
   Work out;
   out.issued = 1;
   // One lane gives the address of each row.
-  out.shared_wavefronts = AddressesOf(loads->rows, *memory.places, true).Wavefronts(kWidestAccess);
-  return loads->InstructionsFor(layout) * out;
+  out.shared_wavefronts =
+      AddressesOf(matrices->rows, *memory.places, true).Wavefronts(kWidestAccess);
+  return matrices->InstructionsFor(layout) * out;
 }
 
 // The accesses of a tile, without what takes its elements out of registers. All slots access as the
@@ -165,7 +169,7 @@ Work AccessWork(const AccessedMemory& memory, const TileLayout& layout) {
   return out;
 }
 
-Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type) {
+Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type, Target target) {
   Work out;
   if (from == to || from.empty()) return out;
   if (from.shape() == to.shape() && from.reg().spatial() == to.reg().spatial()) {
@@ -178,7 +182,7 @@ Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type) {
     return out;
   }
   const int bytes = std::max(1, type.bits / 8);
-  const ScratchPlan plan = PlanScratch(from, to, bytes);
+  const ScratchPlan plan = PlanScratch(from, to, bytes, target);
   out.issued = plan.put.Accesses(from) + plan.get.Accesses(to);
   out.shared_wavefronts = plan.put.wavefronts + plan.get.wavefronts;
   return out;

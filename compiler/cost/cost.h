@@ -68,6 +68,7 @@ struct AccessedMemory {
   // Of shared memory, for elements of whole bytes: where each one lies.
   std::optional<StridedBytes> places;
   int64_t together = int64_t{1} << 40;  // the most elements that an access may have
+  bool takes_matrices = false;          // by `stmatrix`
   bool is_load = false;                 // of a store, only the first holder of an element does it
   // By dimension: a number that divides the index of the first element; 0: that index is 0. Empty:
   // it is 0 in each.
@@ -85,7 +86,7 @@ bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout);
 // One load or store of a tile.
 Work AccessWork(const AccessedMemory& memory, const TileLayout& layout);
 // The same elements in another layout.
-Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type);
+Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type, Target target);
 // The same elements under another shape, through shared memory one by one.
 Work MovedWork(const TileLayout& from, const TileLayout& to);
 // An instruction that computes every slot of a tile by itself.

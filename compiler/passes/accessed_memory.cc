@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "compiler/select/access.h"
+#include "compiler/select/matrices.h"
 #include "layout/checked.h"
 #include "support/extents.h"
 
@@ -73,6 +74,7 @@ AccessedMemory AccessedMemories::Of(const Operation& op) const {
   out.type = type.dtype;
   out.places = PlacesOf(type);
   out.is_load = !op.row().WritesMemory();
+  out.takes_matrices = op.opcode == Opcode::kStore && HasMatrixStores(target_);
   if (op.row().Has(kAtomic)) {
     out.together = UpdatedTogether(op.opcode, out.type, out.space, target_);
   }

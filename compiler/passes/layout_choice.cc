@@ -126,7 +126,7 @@ class Pricing {
   Cost Conversion(LayoutNumber from, LayoutNumber to, DType type) {
     if (from == to) return 0;
     const auto [known, is_new] = conversions_.try_emplace({from, to, type.bits}, 0);
-    if (is_new) known->second = Price(ConversionWork(table_[from], table_[to], type));
+    if (is_new) known->second = Price(ConversionWork(table_[from], table_[to], type, target_));
     return known->second;
   }
 

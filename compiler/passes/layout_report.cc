@@ -113,8 +113,8 @@ class Report {
     // Done once for all instructions that take it.
     if (!port.is_result && !converted_.emplace(value, ToString(*there)).second) return;
     const DType type = form_.TypeOf(value).dtype;
-    const Work work =
-        port.is_result ? ConversionWork(*there, has, type) : ConversionWork(has, *there, type);
+    const Work work = port.is_result ? ConversionWork(*there, has, type, target_)
+                                     : ConversionWork(has, *there, type, target_);
     out_ += fmt::format("  {} {} %{} as {}: a conversion of {}\n", Place(op.op),
                         port.is_result ? "gives" : "takes", NameOf(value), ToString(*there),
                         CyclesOf(work, target_));

@@ -82,7 +82,8 @@ class Prediction {
              ScalarOperandWork(in(0)) + ScalarOperandWork(in(1));
     }
     if (operation.opcode == Opcode::kConvertLayout) {
-      return ConversionWork(in(0), LayoutOf(operation.results[0]), op.rule.operand[0]->dtype);
+      return ConversionWork(in(0), LayoutOf(operation.results[0]), op.rule.operand[0]->dtype,
+                            target_);
     }
     if (operation.row().family == Family::kShape) return {};
     if (operation.row().family == Family::kReduce) {

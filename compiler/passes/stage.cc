@@ -34,7 +34,9 @@ std::optional<MemLayout> LayoutOf(const ScratchPlan& plan, const Extents& shape)
 class Stager {
  public:
   Stager(Form& form, Target target)
-      : form_(form), most_(static_cast<uint64_t>(Row(target).shared_bytes) - kLeastScratch) {
+      : form_(form),
+        target_(target),
+        most_(static_cast<uint64_t>(Row(target).shared_bytes) - kLeastScratch) {
     for (const SharedAllocation& tile : FindSharedAllocations(form)) used_ += tile.bytes;
   }
 
@@ -78,12 +80,13 @@ class Stager {
   }
 
   // Nothing where no thread needs another one's elements, or where shared memory would not do.
-  static std::optional<MemLayout> LayoutBetween(const ConcreteType& from, const ConcreteType& to) {
+  [[nodiscard]] std::optional<MemLayout> LayoutBetween(const ConcreteType& from,
+                                                       const ConcreteType& to) const {
     if (from.dtype.bits % 8 != 0 || from.shape.empty() || from.Elements() == 0) return std::nullopt;
     const auto source = TileLayout::Padded(*from.reg_layout, from.shape);
     const auto target = TileLayout::Padded(*to.reg_layout, to.shape);
     if (source.reg().spatial() == target.reg().spatial()) return std::nullopt;
-    return LayoutOf(PlanScratch(source, target, from.dtype.bits / 8), from.shape);
+    return LayoutOf(PlanScratch(source, target, from.dtype.bits / 8, target_), from.shape);
   }
 
   ValueId NewTile(const ConcreteType& like, const MemLayout& layout, ValueId named) {
@@ -185,6 +188,7 @@ class Stager {
   }
 
   Form& form_;
+  const Target target_;
   const uint64_t most_;      // bytes of all tiles: the rest is scratch of other instructions
   uint64_t used_ = 0;        // bytes
   std::vector<OpId> loads_;  // of the region

@@ -90,10 +90,10 @@ std::optional<TileLayout> RowsOf(const TileLayout& tile, const RegLayout& outer,
 
 }  // namespace
 
-std::optional<MatrixLoads> FindMatrixLoads(const TileLayout& tile, int fast, int bytes) {
+std::optional<MatrixAccesses> FindMatrixLoads(const TileLayout& tile, int fast, int bytes) {
   const bool fits = bytes == 1 || bytes == 2 || bytes == 4;
   if (!fits || tile.rank() != 2 || tile.padded() || tile.empty()) return std::nullopt;
-  MatrixLoads out;
+  MatrixAccesses out;
   out.elements = 4 / bytes;
   for (const bool swapped : {false, true}) {
     const std::optional<RegLayout>& matrix = OneMatrix(out.elements, swapped);
@@ -111,5 +111,12 @@ std::optional<MatrixLoads> FindMatrixLoads(const TileLayout& tile, int fast, int
   }
   return std::nullopt;
 }
+
+std::optional<MatrixAccesses> FindMatrixStores(const TileLayout& tile, int fast, int bytes) {
+  if (tile.replicated()) return std::nullopt;
+  return FindMatrixLoads(tile, fast, bytes);
+}
+
+bool HasMatrixStores(Target target) { return Row(target).capability >= 90; }
 
 }  // namespace tarsia::compiler

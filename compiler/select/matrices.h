@@ -1,21 +1,22 @@
-// Which tiles `ldmatrix` reads from shared memory. It loads matrices of 8 rows of 16 bytes, which
-// lie anywhere; each thread of a warp gives the address of a row, and gets 4 bytes of each matrix
-// (PTX ISA, warp-level matrix load instruction): two elements of 16 bits, in rows or in columns; or
-// four of 8 bits or one of 32, in rows.
+// Which tiles `ldmatrix` reads from shared memory, and `stmatrix` writes. They move matrices of 8
+// rows of 16 bytes, which lie anywhere; each thread of a warp gives the address of a row, and has 4
+// bytes of each matrix (PTX ISA, warp-level matrix load and store instructions): two elements of 16
+// bits, in rows or in columns; or four of 8 bits or one of 32, in rows.
 #ifndef TARSIA_COMPILER_SELECT_MATRICES_H_
 #define TARSIA_COMPILER_SELECT_MATRICES_H_
 
 #include <cstdint>
 #include <optional>
 
+#include "compiler/target.h"
 #include "compiler/tile_layout.h"
 
 namespace tarsia::compiler {
 
-struct MatrixLoads {
+struct MatrixAccesses {
   bool transposed = false;  // the rows in memory are the columns of the fragments
   int count = 1;            // matrices of an instruction: 1, 2 or 4
-  int64_t elements = 2;     // that a thread gets of a matrix
+  int64_t elements = 2;     // that a thread has of a matrix
   // The rows of instruction i: each thread holds one, in slots RowElements() * i and those after
   // it.
   TileLayout rows;
@@ -29,7 +30,11 @@ struct MatrixLoads {
 // How a tile of elements of `bytes` bytes is loaded from shared memory where those along `fast`
 // follow each other. Instruction i, matrix j has the slots elements * (i * count + j) and those
 // after. Empty: `ldmatrix` cannot.
-std::optional<MatrixLoads> FindMatrixLoads(const TileLayout& tile, int fast, int bytes);
+std::optional<MatrixAccesses> FindMatrixLoads(const TileLayout& tile, int fast, int bytes);
+// The same for `stmatrix`: tiles whose elements have one holder.
+std::optional<MatrixAccesses> FindMatrixStores(const TileLayout& tile, int fast, int bytes);
+// Whether the target has `stmatrix`.
+bool HasMatrixStores(Target target);
 
 }  // namespace tarsia::compiler
 

@@ -39,14 +39,19 @@ ScratchOrder OrderWith(const Extents& shape, std::initializer_list<Nested> inner
   return out;
 }
 
+// The bytes of an access of a thread.
+int UnitOfSide(const ScratchSide& side, int bytes) {
+  return side.matrices ? int{kWidestAccess} : static_cast<int>(side.run) * bytes;
+}
+
 // The best gaps for a plan whose accesses and places are known.
 class GapSearch {
  public:
   GapSearch(const TileLayout& from, const TileLayout& to, int bytes, const ScratchPlan& plan)
       : put_(plan.put.Accesses(from)),
         get_(plan.get.Accesses(to)),
-        put_unit_(static_cast<int>(plan.put.run) * bytes),
-        get_unit_(plan.get.matrices ? int{kWidestAccess} : static_cast<int>(plan.get.run) * bytes),
+        put_unit_(UnitOfSide(plan.put, bytes)),
+        get_unit_(UnitOfSide(plan.get, bytes)),
         bits_(bytes * 8) {}
 
   // Takes the order into the plan if it is better than all before it. Does nothing once there is
@@ -108,7 +113,7 @@ std::optional<Grouped> InGroups(const TileLayout& put, const TileLayout& get, si
 void TryGapsOfRows(const TileLayout& put, const TileLayout& get, int bytes, GapSearch& search,
                    ScratchPlan& plan) {
   const auto fast = Size(plan.fast);
-  const bool wide = plan.get.matrices || std::max(plan.put.run, plan.get.run) * bytes > kBankBytes;
+  const bool wide = std::max(UnitOfSide(plan.put, bytes), UnitOfSide(plan.get, bytes)) > kBankBytes;
   const int64_t step = std::max<int64_t>(1, (wide ? kWidestAccess : kBankBytes) / bytes);
   for (const int64_t gap : {0, 1, 2, 4}) {
     search.Try(put, get, OrderWith(put.shape(), {{fast, gap * step}}), plan);
@@ -162,7 +167,7 @@ int64_t RunAlong(const TileLayout& layout, int dim, int bytes) {
   return run;
 }
 
-ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes) {
+ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes, Target target) {
   ScratchPlan best;
   int64_t fewest = INT64_MAX;
   for (int dim = from.rank() - 1; dim >= 0; --dim) {
@@ -171,6 +176,7 @@ ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes
     plan.put.run = RunAlong(from, dim, bytes);
     if (plan.put.Accesses(from) + 1 >= fewest) continue;  // the loads are one at least
     plan.get.run = RunAlong(to, dim, bytes);
+    if (HasMatrixStores(target)) plan.put.matrices = FindMatrixStores(from, dim, bytes);
     plan.get.matrices = FindMatrixLoads(to, dim, bytes);
     const int64_t accesses = plan.put.Accesses(from) + plan.get.Accesses(to);
     if (accesses >= fewest) continue;
@@ -180,12 +186,13 @@ ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes
   return best;
 }
 
-ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes) {
-  ScratchPlan plan = PlanAccesses(from, to, bytes);
+ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes, Target target) {
+  ScratchPlan plan = PlanAccesses(from, to, bytes, target);
+  const TileLayout put = plan.put.matrices ? plan.put.matrices->rows : from;
   const TileLayout get = plan.get.matrices ? plan.get.matrices->rows : to;
   GapSearch search(from, to, bytes, plan);
-  TryGapsOfRows(from, get, bytes, search, plan);
-  TryGapsOfRuns(from, get, bytes, search, plan);
+  TryGapsOfRows(put, get, bytes, search, plan);
+  TryGapsOfRuns(put, get, bytes, search, plan);
   return plan;
 }
 

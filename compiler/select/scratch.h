@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "compiler/select/matrices.h"
+#include "compiler/target.h"
 #include "compiler/tile_layout.h"
 
 namespace tarsia::compiler {
@@ -17,9 +18,9 @@ struct ScratchOrder {
 
 // How one side of an exchange accesses elements that follow each other along a dimension.
 struct ScratchSide {
-  int64_t run = 1;                      // neighbouring slots of an access
-  std::optional<MatrixLoads> matrices;  // instead; of loads only
-  int64_t wavefronts = 0;               // of the first warp for a tile, from PlanScratch
+  int64_t run = 1;                         // neighbouring slots of an access
+  std::optional<MatrixAccesses> matrices;  // instead
+  int64_t wavefronts = 0;                  // of the first warp for a tile, from PlanScratch
 
   // What a thread does for a tile.
   [[nodiscard]] int64_t Accesses(const TileLayout& tile) const {
@@ -43,10 +44,10 @@ struct ScratchPlan {
 int64_t RunAlong(const TileLayout& layout, int dim, int bytes);
 
 // Along the dimension with the fewest accesses; the order is not set.
-ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes);
+ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes, Target target);
 // With the gaps between rows, and between the runs of threads in a row, that have the fewest bank
 // conflicts.
-ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes);
+ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes, Target target);
 
 }  // namespace tarsia::compiler
 

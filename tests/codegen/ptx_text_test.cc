@@ -74,6 +74,51 @@ kernel k(%x: ptr<T>, %y: ptr<T>, %z: ptr<T>)
   }
 }
 
+// 64 x 64 elements of 4 warps: 4 matrices of 8 x 8 at once, written by rows or by columns.
+TEST(PtxText, FragmentsAreStoredAsMatrices) {
+  const char* const text = R"(
+kernel k(%x: ptr<f16>, %y: ptr<f16>)
+  const M: memlayout
+  warps 4
+{
+  %gx = view %x : global<f16>[64, 64]
+  %gy = view %y : global<f16>[64, 64]
+  %t = load %gx[0, 0] : [64, 64] spatial(4, 1) * local(1, 8) * mma.m16n8k16.f16.c
+  %s = alloc.shared : shared<f16>[64, 64] M
+  store %s[0, 0], %t
+  sync
+  %u = load %s[0, 0] : [64, 64]
+  store %gy[0, 0], %u
+}
+)";
+  for (const std::string memory : {"row_major", "column_major"}) {
+    SCOPED_TRACE(memory);
+    const Made made = MakeProgram(SourceFile("k.tsa", text), "", {{"M", memory}});
+    ASSERT_TRUE(made.program) << made.error;
+    const std::string form = memory == "row_major" ? "x4.shared" : "x4.trans.shared";
+    const auto newest = compiler::Compile(*made.program, compiler::Target::kSm90a);
+    ASSERT_TRUE(newest.ok());
+    EXPECT_EQ(Occurrences(newest->ptx, "stmatrix.sync.aligned.m8n8." + form + ".b16"), 4);
+    EXPECT_EQ(Occurrences(newest->ptx, "stmatrix"), 4);
+    EXPECT_EQ(Occurrences(newest->ptx, "st.shared.b32"), 0) << "two elements";
+    EXPECT_EQ(Occurrences(newest->ptx, "st.shared.b16"), 0);
+    const auto older = compiler::Compile(*made.program, compiler::Target::kSm80);
+    ASSERT_TRUE(older.ok());
+    EXPECT_EQ(Occurrences(older->ptx, "stmatrix"), 0);
+  }
+}
+
+// Sums of a matmul are stored to rows of 16 bytes on their way to global memory.
+TEST(PtxText, SumsAreStagedAsMatrices) {
+  const Made made =
+      MakeProgram(ReadExample("gemm.tsa"), "", {{"M", "256"}, {"N", "256"}, {"K", "256"}});
+  ASSERT_TRUE(made.program) << made.error;
+  const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm90a);
+  ASSERT_TRUE(kernel.ok());
+  EXPECT_EQ(Occurrences(kernel->ptx, "stmatrix.sync.aligned.m8n8.x4"), 128 * 128 / 128 / 8);
+  EXPECT_EQ(Occurrences(kernel->ptx, "st.global.v4"), 128 * 128 / 128 / 8);
+}
+
 // Loads of whole packed tiles keep the cache hint, as do those of rows.
 TEST(PtxText, LoadsKeepTheirCacheHints) {
   const char* const text = R"(

@@ -25,7 +25,7 @@ AccessEmitter::AccessEmitter(FunctionBuilder& function, Memory& memory, Layouts&
 Slots AccessEmitter::Load(CachePolicy cache) {
   policy_ = PolicyOfLoads(cache);
   if (tile_.form == MemoryTile::Form::kPacked) return LoadPacked();
-  if (const auto matrices = FindMatrices()) return ReadMatrices(*matrices);
+  if (const auto matrices = FindMatrices(false)) return ReadMatrices(*matrices);
   if (width_.unit != 0) return LoadVectors();
   Slots out;
   for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
@@ -36,6 +36,7 @@ Slots AccessEmitter::Load(CachePolicy cache) {
 
 void AccessEmitter::Store(const Slots& slots, CachePolicy cache) {
   if (tile_.form == MemoryTile::Form::kPacked) return StorePacked(slots);
+  if (const auto matrices = FindMatrices(true)) return WriteMatrices(*matrices, slots);
   if (width_.unit != 0) {
     // Another store may change the word that these codes are in.
     const bool strong = tile_.type.IsSubByte() && tile_.written_twice;
@@ -76,21 +77,24 @@ std::optional<BitLayoutFamily> AccessEmitter::OrderOfWords() const {
 
 // ---- matrices ----------------------------------------------------------------------------------
 
-std::optional<MatrixLoads> AccessEmitter::FindMatrices() const {
+std::optional<MatrixAccesses> AccessEmitter::FindMatrices(bool stores) const {
   if (tile_.space != Space::kShared || window_.axis >= 0) return std::nullopt;
+  if (stores && !HasMatrixStores(memory_.target())) return std::nullopt;
   const int fast = ContiguousDim(tile_);
   for (int d = 0; d < tile_.rank(); ++d) {
     if (fast < 0 || !window_.IsInside(d)) return std::nullopt;
   }
-  std::optional<MatrixLoads> loads = FindMatrixLoads(window_.tile, fast, tile_.bits() / 8);
-  if (!loads) return std::nullopt;
+  const int bytes = tile_.bits() / 8;
+  std::optional<MatrixAccesses> found = stores ? FindMatrixStores(window_.tile, fast, bytes)
+                                               : FindMatrixLoads(window_.tile, fast, bytes);
+  if (!found) return std::nullopt;
   // Each row is one aligned access.
-  TileWindow rows{tile_, kNoLayout, loads->rows, window_.root};
+  TileWindow rows{tile_, kNoLayout, found->rows, window_.root};
   if (WidthOf(rows).unit != kWidestAccess) return std::nullopt;
-  return loads;
+  return found;
 }
 
-Slots AccessEmitter::ReadMatrices(const MatrixLoads& loads) {
+Slots AccessEmitter::ReadMatrices(const MatrixAccesses& loads) {
   const LayoutId layout = layouts_.Add(loads.rows);
   const TileWindow window{tile_, layout, layouts_[layout], window_.root};
   TileAddresses rows(f_, layouts_, window);
@@ -98,6 +102,16 @@ Slots AccessEmitter::ReadMatrices(const MatrixLoads& loads) {
                                    [&](int64_t slot) { return rows.PlaceOf(slot).byte; });
   for (llvm::Value*& code : out) code = FromCode(b_, code, tile_.type);
   return out;
+}
+
+void AccessEmitter::WriteMatrices(const MatrixAccesses& stores, const Slots& slots) {
+  const LayoutId layout = layouts_.Add(stores.rows);
+  const TileWindow window{tile_, layout, layouts_[layout], window_.root};
+  TileAddresses rows(f_, layouts_, window);
+  Slots codes;
+  for (llvm::Value* slot : slots) codes.push_back(ToCode(b_, slot, tile_.type));
+  memory_.StoreMatrices(stores, codes, tile_.bits(),
+                        [&](int64_t slot) { return rows.PlaceOf(slot).byte; });
 }
 
 // ---- vectors -----------------------------------------------------------------------------------

@@ -42,9 +42,11 @@ class AccessEmitter {
  private:
   [[nodiscard]] CachePolicy PolicyOfLoads(CachePolicy cache) const;
   [[nodiscard]] std::optional<BitLayoutFamily> OrderOfWords() const;
-  // By `ldmatrix`, where the tile consists of fragments whose rows lie in shared memory.
-  [[nodiscard]] std::optional<MatrixLoads> FindMatrices() const;
-  Slots ReadMatrices(const MatrixLoads& loads);
+  // By `ldmatrix` or `stmatrix`, where the tile consists of fragments whose rows lie in shared
+  // memory.
+  [[nodiscard]] std::optional<MatrixAccesses> FindMatrices(bool stores) const;
+  Slots ReadMatrices(const MatrixAccesses& loads);
+  void WriteMatrices(const MatrixAccesses& stores, const Slots& slots);
   // Elements of whole bytes, and vectors of codes that fill bytes.
   [[nodiscard]] int WordBytes() const { return std::min(width_.unit, 4); }
   Slots ReadVectors();

@@ -64,7 +64,7 @@ Slots Exchange::Convert(const Slots& slots, DType type, LayoutId from, LayoutId 
   const TileLayout& target = layouts_[to];
   const int bytes = ContainerBytes(type);
   if (source.shape() == target.shape() && source.rank() != 0 && !source.empty()) {
-    const ScratchPlan plan = PlanScratch(source, target, bytes);
+    const ScratchPlan plan = PlanScratch(source, target, bytes, memory_.target());
     const auto wanted = static_cast<uint64_t>(plan.order.elements * bytes);
     if (shared_.ScratchRoom(wanted) == wanted) return Planned(slots, type, from, to, plan);
   }
@@ -86,7 +86,7 @@ Slots Exchange::Planned(const Slots& slots, DType type, LayoutId from, LayoutId 
   Slots codes;
   for (llvm::Value* slot : slots) codes.push_back(ToCode(b_, slot, type));
   f_.Barrier();
-  PutRuns(codes, bytes, from, plan);
+  plan.put.matrices ? PutMatrices(codes, bytes, plan) : PutRuns(codes, bytes, from, plan);
   f_.Barrier();
   Slots out = plan.get.matrices ? GetMatrices(bytes, to, plan) : GetRuns(bytes, to, plan);
   for (llvm::Value*& code : out) code = FromCode(b_, code, type);
@@ -97,6 +97,12 @@ Address Exchange::PlaceOf(LayoutId layout, int64_t slot, const ScratchOrder& ord
   const LinearIndex index = layouts_.Strided(layout, slot, order.strides);
   return {b_.CreateAdd(shared_.Scratch(), b_.CreateMul(index.thread, f_.Int32(bytes))),
           index.slot * bytes};
+}
+
+void Exchange::PutMatrices(const Slots& codes, int bytes, const ScratchPlan& plan) {
+  const LayoutId rows = layouts_.Add(plan.put_places);
+  memory_.StoreMatrices(*plan.put.matrices, codes, bytes * 8,
+                        [&](int64_t slot) { return PlaceOf(rows, slot, plan.order, bytes); });
 }
 
 void Exchange::PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan) {
@@ -130,7 +136,7 @@ Slots Exchange::GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan) {
 }
 
 Slots Exchange::GetMatrices(int bytes, LayoutId layout, const ScratchPlan& plan) {
-  const MatrixLoads& loads = *plan.get.matrices;
+  const MatrixAccesses& loads = *plan.get.matrices;
   const LayoutId rows = layouts_.Add(plan.get_places);
   return memory_.LoadMatrices(loads, loads.InstructionsFor(layouts_[layout]), bytes * 8,
                               [&](int64_t slot) { return PlaceOf(rows, slot, plan.order, bytes); });

@@ -45,6 +45,7 @@ class Exchange {
   // Through as much scratch as the plan asks for, in accesses of up to 16 bytes.
   Slots Planned(const Slots& slots, DType type, LayoutId from, LayoutId to,
                 const ScratchPlan& plan);
+  void PutMatrices(const Slots& codes, int bytes, const ScratchPlan& plan);
   void PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan);
   Slots GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan);
   Slots GetMatrices(int bytes, LayoutId layout, const ScratchPlan& plan);

@@ -5,8 +5,11 @@
 #include <llvm/IR/InlineAsm.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
+
+#include "support/extents.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -61,18 +64,16 @@ std::string AddressText(int number, int64_t offset) {
 
 const char* RegisterOf(int bits) { return bits == 32 ? "r" : "h"; }
 
-const char* MatrixLoadText(int count, bool transposed) {
-  switch (count) {
-    case 1:
-      return transposed ? "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16"
-                        : "ldmatrix.sync.aligned.m8n8.x1.shared.b16";
-    case 2:
-      return transposed ? "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16"
-                        : "ldmatrix.sync.aligned.m8n8.x2.shared.b16";
-    default:  // 4
-      return transposed ? "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16"
-                        : "ldmatrix.sync.aligned.m8n8.x4.shared.b16";
-  }
+// `ldmatrix` or `stmatrix`, up to the operands.
+std::string MatrixText(const std::string& what, size_t count, bool transposed) {
+  return what + ".sync.aligned.m8n8.x" + std::to_string(count) + (transposed ? ".trans" : "") +
+         ".shared.b16 ";
+}
+
+// Registers in braces, one, too.
+std::string Matrices(int first, int count) {
+  const std::string registers = Registers(first, count);
+  return count == 1 ? "{" + registers + "}" : registers;
 }
 
 llvm::Value* Resize(llvm::IRBuilder<>& b, llvm::Value* x, unsigned bits) {
@@ -219,9 +220,8 @@ void Memory::StoreCode(Space space, Address address, int bytes, uint64_t alignme
 
 Slots Memory::LoadMatrices(Address address, int count, bool transposed) {
   address = WithinReach(address);
-  const std::string registers = count == 1 ? "{" + Registers(0, count) + "}" : Registers(0, count);
-  const std::string text = std::string(MatrixLoadText(count, transposed)) + " " + registers + ", " +
-                           AddressText(count, address.offset) + ";";
+  const std::string text = MatrixText("ldmatrix", Size(count), transposed) + Matrices(0, count) +
+                           ", " + AddressText(count, address.offset) + ";";
   std::string constraints;
   for (int i = 0; i < count; ++i) constraints += "=r,";
   constraints += "r,~{memory}";
@@ -242,7 +242,7 @@ Slots Memory::LoadMatrices(Address address, int count, bool transposed) {
   return out;
 }
 
-Slots Memory::LoadMatrices(const MatrixLoads& loads, int64_t instructions, int bits,
+Slots Memory::LoadMatrices(const MatrixAccesses& loads, int64_t instructions, int bits,
                            const std::function<Address(int64_t slot)>& row) {
   Slots out;
   for (int64_t i = 0; i < instructions; ++i) {
@@ -252,6 +252,31 @@ Slots Memory::LoadMatrices(const MatrixLoads& loads, int64_t instructions, int b
     }
   }
   return out;
+}
+
+void Memory::StoreMatrices(Address address, const Slots& words, bool transposed) {
+  address = WithinReach(address);
+  const std::string text = MatrixText("stmatrix", words.size(), transposed) +
+                           AddressText(0, address.offset) + ", " +
+                           Matrices(1, static_cast<int>(words.size())) + ";";
+  std::string constraints = "r";
+  std::vector<llvm::Value*> arguments = {address.base};
+  for (llvm::Value* word : words) {
+    constraints += ",r";
+    arguments.push_back(word);
+  }
+  Effect(text, constraints, arguments, nullptr)->setConvergent();
+}
+
+void Memory::StoreMatrices(const MatrixAccesses& stores, const Slots& codes, int bits,
+                           const std::function<Address(int64_t slot)>& row) {
+  const auto each = Size(stores.elements * stores.count);
+  for (size_t i = 0; i * each < codes.size(); ++i) {
+    const auto first = codes.begin() + static_cast<std::ptrdiff_t>(i * each);
+    const Slots words =
+        RunOfCodes(b_, Slots(first, first + static_cast<std::ptrdiff_t>(each)), bits, 32);
+    StoreMatrices(row(static_cast<int64_t>(i) * stores.RowElements()), words, stores.transposed);
+  }
 }
 
 }  // namespace tarsia::compiler

@@ -11,6 +11,7 @@
 
 #include "compiler/llvm/code/words.h"
 #include "compiler/select/matrices.h"
+#include "compiler/target.h"
 #include "dtypes/dtype.h"
 #include "isa/instruction.h"
 
@@ -28,7 +29,9 @@ enum class CachePolicy : uint8_t { kDefault, kEvictFirst, kNoAllocate, kStrong }
 
 class Memory {
  public:
-  explicit Memory(llvm::IRBuilder<>& builder) : b_(builder) {}
+  Memory(llvm::IRBuilder<>& builder, Target target) : b_(builder), target_(target) {}
+
+  [[nodiscard]] Target target() const { return target_; }
 
   // The address as one value, and as a pointer to its space.
   llvm::Value* Sum(const Address& address);
@@ -56,7 +59,11 @@ class Memory {
   Slots LoadMatrices(Address address, int count, bool transposed);
   // The codes of `bits` bits, by slot, of so many instructions; `row` gives the address of an
   // element of the layout of the rows.
-  Slots LoadMatrices(const MatrixLoads& loads, int64_t instructions, int bits,
+  Slots LoadMatrices(const MatrixAccesses& loads, int64_t instructions, int bits,
+                     const std::function<Address(int64_t slot)>& row);
+  // The same by `stmatrix`.
+  void StoreMatrices(Address address, const Slots& words, bool transposed);
+  void StoreMatrices(const MatrixAccesses& stores, const Slots& codes, int bits,
                      const std::function<Address(int64_t slot)>& row);
 
  private:
@@ -65,6 +72,7 @@ class Memory {
   Address WithinReach(const Address& address);
 
   llvm::IRBuilder<>& b_;
+  const Target target_;
 };
 
 }  // namespace tarsia::compiler

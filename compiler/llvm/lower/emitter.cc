@@ -22,7 +22,7 @@ Emitter::Emitter(const Program& program, const RuntimeChecks& checks, const Layo
       function_(program, compiled_, options.line_info, options.keep_llvm_ir),
       elements_(function_.b(), target),
       arguments_(function_, compiled_),
-      memory_(function_.b()),
+      memory_(function_.b(), target),
       index_(function_.b()),
       values_(program, function_),
       scalars_(program, function_, values_, elements_, index_),

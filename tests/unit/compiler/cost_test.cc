@@ -85,13 +85,13 @@ TEST(Cost, OfAReductionOverAWarpIsThatOfOneInstruction) {
 }
 
 TEST(Cost, OfAConversionIsThatOfMovesOrOfSharedMemory) {
-  EXPECT_EQ(ConversionWork(ByRow(), ByRow(), kF32), Work());
+  EXPECT_EQ(ConversionWork(ByRow(), ByRow(), kF32, Target::kSm80), Work());
   const TileLayout turned = Tile({32, 4, 8}, {0}, {2, 1});
-  const Work moves = ConversionWork(ByRow(), turned, kF32);
+  const Work moves = ConversionWork(ByRow(), turned, kF32, Target::kSm80);
   EXPECT_EQ(moves.issued, 8);
   EXPECT_EQ(moves.barriers + moves.shared_wavefronts, 0);
   // One side moves 16 bytes a thread.
-  const Work through = ConversionWork(ByRow(), ByColumn(), kF32);
+  const Work through = ConversionWork(ByRow(), ByColumn(), kF32, Target::kSm80);
   EXPECT_EQ(through.barriers, 2);
   EXPECT_EQ(through.issued, 8 + 32);
   EXPECT_EQ(through.shared_wavefronts, 32 + 32);

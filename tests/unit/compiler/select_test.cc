@@ -232,7 +232,7 @@ TEST(Scratch, HasNoConflictsBetweenRowsAndColumns) {
   for (const auto& [from, to] :
        {std::pair{rows, columns}, {columns, rows}, {rows, pairs}, {runs, pairs}}) {
     for (const int bytes : {1, 2, 4, 8}) {
-      const ScratchPlan plan = PlanScratch(from, to, bytes);
+      const ScratchPlan plan = PlanScratch(from, to, bytes, Target::kSm80);
       const auto put = PlacesOf(from, plan.put_places, plan.order);
       const auto get =
           PlacesOf(plan.get.matrices ? plan.get.matrices->rows : to, plan.get_places, plan.order);
@@ -245,7 +245,7 @@ TEST(Scratch, HasNoConflictsBetweenRowsAndColumns) {
     }
   }
   for (const TileLayout& from : {rows, runs}) {
-    const ScratchPlan plan = PlanScratch(from, pairs, 2);
+    const ScratchPlan plan = PlanScratch(from, pairs, 2, Target::kSm80);
     ASSERT_TRUE(plan.get.matrices);
     EXPECT_EQ(plan.put.run, 8);
     EXPECT_EQ(FirstWavefronts(plan.put_places, plan.order, 2, 16), 4) << "512 bytes of 128 each";
@@ -281,6 +281,29 @@ TEST(Matrices, OfOtherWidthsLieInRows) {
   EXPECT_EQ(FindMatrixLoads(words, 1, 4)->count, 4);
   EXPECT_FALSE(FindMatrixLoads(words, 0, 4));
   EXPECT_FALSE(FindMatrixLoads(LayoutOf("mma.m16n8k16.f64.a"), 1, 8));
+}
+
+TEST(Matrices, AreStoredByTheirOnlyHolders) {
+  const TileLayout c = LayoutOf("spatial(2, 1) * local(1, 4) * mma.m16n8k16.f16.c");
+  const auto rows = FindMatrixStores(c, 1, 2);
+  ASSERT_TRUE(rows);
+  EXPECT_FALSE(rows->transposed);
+  EXPECT_EQ(rows->count, 4);
+  EXPECT_TRUE(FindMatrixStores(c, 0, 2)->transposed);
+  EXPECT_FALSE(FindMatrixStores(LayoutOf("replicate(2) * mma.m16n8k16.f16.c"), 1, 2));
+  EXPECT_FALSE(HasMatrixStores(Target::kSm89));
+  EXPECT_TRUE(HasMatrixStores(Target::kSm90a));
+}
+
+// On the way to rows of 16 bytes a thread, through shared memory without conflicts.
+TEST(Matrices, OfSumsAreStoredWithoutConflicts) {
+  const TileLayout c = LayoutOf("spatial(2, 2) * local(4, 8) * mma.m16n8k16.f16.c");
+  const TileLayout rows = LayoutOf("local(16, 1) * spatial(8, 16) * local(1, 8)");
+  const ScratchPlan plan = PlanScratch(c, rows, 2, Target::kSm90a);
+  ASSERT_TRUE(plan.put.matrices);
+  EXPECT_EQ(plan.put.Accesses(c), 128 / 8) << "elements of a thread, 8 at once";
+  EXPECT_EQ(plan.put.wavefronts, 128 * 128 / 4 * 2 / 128) << "of a warp, 128 bytes each";
+  EXPECT_FALSE(PlanScratch(c, rows, 2, Target::kSm80).put.matrices);
 }
 
 // Matrix j of instruction i comes from the rows that threads 8 * j to 8 * j + 7 name.
@@ -326,7 +349,7 @@ TEST(Scratch, HasNoConflictsForRowsOfAnyExtent) {
     ASSERT_TRUE(rows.ok());
     const TileLayout fragments = LayoutOf("spatial(4, 1) * local(1, " +
                                           std::to_string(columns / 16) + ") * mma.m16n8k16.f16.a");
-    const ScratchPlan plan = PlanScratch(*rows, fragments, 2);
+    const ScratchPlan plan = PlanScratch(*rows, fragments, 2, Target::kSm80);
     ASSERT_TRUE(plan.get.matrices) << columns;
     EXPECT_EQ(plan.put.run, 8) << columns;
     EXPECT_EQ(PlacesOf(*rows, plan.put_places, plan.order),
@@ -353,7 +376,7 @@ TEST(Scratch, LaysElementsAlongTheWiderRuns) {
   EXPECT_EQ(RunAlong(rows, 1, 4), 4);
   EXPECT_EQ(RunAlong(rows, 0, 2), 1);
   EXPECT_EQ(RunAlong(columns, 1, 2), 2);
-  EXPECT_EQ(PlanAccesses(rows, columns, 2).fast, 1);
+  EXPECT_EQ(PlanAccesses(rows, columns, 2, Target::kSm80).fast, 1);
 }
 
 }  // namespace
