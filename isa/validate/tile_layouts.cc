@@ -1,5 +1,7 @@
 #include "isa/validate/tile_layouts.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "isa/validate/value_types.h"
@@ -106,9 +108,25 @@ bool TileLayouts::Agree(const Inst& inst, ExprId a, const std::string& what_a, E
   const EvalValue* x = expressions_.TryEvaluate(a, location);
   const EvalValue* y = expressions_.TryEvaluate(b, location);
   if (x == nullptr || y == nullptr || *x == *y) return true;
-  context_.Error(diag::kLayoutsDiffer, location, Row(inst.opcode).mnemonic, what_a, what_b,
-                 context_.Text(a), context_.Text(b));
+  Diagnostic& error = context_.Error(diag::kLayoutsDiffer, location, Row(inst.opcode).mnemonic,
+                                     what_a, what_b, context_.Text(a), context_.Text(b));
+  NoteWhereWritten(inst, a, error);
+  NoteWhereWritten(inst, b, error);
   return false;
+}
+
+void TileLayouts::NoteWhereWritten(const Inst& inst, ExprId layout, Diagnostic& error) {
+  const Kernel& kernel = context_.kernel();
+  for (size_t i = static_cast<size_t>(&inst - kernel.code.data()) + 1; i-- > 0;) {
+    const Inst& other = kernel.code[i];
+    if (other.type == kNoTypeId) continue;
+    const ExprId written = context_.module().type(other.type).layout;
+    if (written.none() || context_.Fold(written) != layout) continue;
+    const Location location = kernel.TypeLocation(other);
+    if (location == error.location) return;
+    error.notes.push_back({location, fmt::format("`{}` is written here", context_.Text(layout))});
+    return;
+  }
 }
 
 }  // namespace tarsia

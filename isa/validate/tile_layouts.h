@@ -26,6 +26,8 @@ class TileLayouts {
   bool CheckRegister(const ValueType& type, Location location);
   bool CheckBits(const ValueType& type, Location location);
   bool CheckMemory(const ValueType& type, Location location);
+  // Adds the place where the text states a layout last, up to an instruction, to an error there.
+  void NoteWhereWritten(const Inst& inst, ExprId layout, Diagnostic& error);
 
   KernelContext& context_;
   Expressions& expressions_;
