@@ -290,13 +290,25 @@ class Walk {
       const ConcreteType& type = program_.type(i);
       if (type.kind != ValueKind::kScalar || !type.dtype.IsInteger()) continue;
       const LinearForm parameter = forms_.Read(i);
-      Relations::Mark mark = relations().Here();
-      const LinearForm divisor = LinearForm::Constant(count);
-      relations().AssumeEqual(relations().Modulo(parameter, divisor), LinearForm());
-      const bool helps = relations().ProvesLessEqual(first, high, count);
-      relations().Return(std::move(mark));
-      if (!helps) continue;
-      return fmt::format("add `assume %{} % {} == 0`", program_.kernel().ValueName(i), count);
+      const auto helps = [&](const auto& assume) {
+        Relations::Mark mark = relations().Here();
+        assume();
+        const bool out = relations().ProvesLessEqual(first, high, count);
+        relations().Return(std::move(mark));
+        return out;
+      };
+      const std::string_view name = program_.kernel().ValueName(i);
+      if (helps([&] {
+            const LinearForm divisor = LinearForm::Constant(count);
+            relations().AssumeEqual(relations().Modulo(parameter, divisor), LinearForm());
+          })) {
+        return fmt::format("add `assume %{} % {} == 0`", name, count);
+      }
+      if (!first.IsConstant()) continue;
+      const int64_t end = first.constant() + count;
+      if (helps([&] { relations().AssumeLessEqual(LinearForm::Constant(end), parameter); })) {
+        return fmt::format("add `assume %{} >= {}`", name, end);
+      }
     }
     if (high.IsConstant() && count > 1 && high.constant() % count != 0) {
       return fmt::format("{} is no multiple of {}", high.constant(), count);
@@ -325,6 +337,15 @@ std::string LineOf(const IndexFacts& dim, size_t d) {
   }
   if (!dim.advice.empty()) out += ": " + dim.advice;
   return out + "\n";
+}
+
+// What would leave out the mask along a dimension, or why there is one.
+std::string MaskAdvice(const IndexFacts& dim, size_t d) {
+  if (dim.advice.starts_with("add ")) return dim.advice + ": without it the access is masked";
+  if (!dim.advice.empty()) return dim.advice + ": the access is masked";
+  if (dim.below_high || dim.first_text.empty() || dim.count < 2) return "";
+  return fmt::format("dimension {} is not known to end below {}: the access is masked", d,
+                     dim.high_text);
 }
 
 }  // namespace
@@ -357,13 +378,14 @@ std::vector<LineAdvice> AdviceOn(const Program& program) {
   std::set<std::pair<uint32_t, std::string>> all;
   for (const AccessFacts& access : CollectProgramFacts(program, true).accesses) {
     const Inst& inst = *program.instructions()[access.inst].inst;
-    for (const IndexFacts& dim : access.dims) {
-      if (!dim.advice.empty()) all.emplace(program.kernel().LocationOf(inst).line, dim.advice);
+    for (size_t d = 0; d < access.dims.size(); ++d) {
+      const std::string text = MaskAdvice(access.dims[d], d);
+      if (!text.empty()) all.emplace(program.kernel().LocationOf(inst).line, text);
     }
   }
   std::vector<LineAdvice> out;
   for (const auto& [line, text] : all) {
-    out.push_back({line, text + ": without it the access is masked"});
+    out.push_back({line, text});
   }
   return out;
 }

@@ -147,6 +147,7 @@ void AccessedMemories::AddExtents(const ConcreteType& type, AccessedMemory& memo
 
 // What the assumptions say of a parameter: `%n % 8 == 0`.
 int64_t AccessedMemories::DivisorOfParameter(tile::ValueId value) const {
+  if (assumed_ && assumed_->first == value) return assumed_->second;
   const ExprPool& pool = form_.pool;
   const auto is = [&](ExprId expr, BinaryOp op) {
     return pool.kind(expr) == ExprKind::kBinary &&

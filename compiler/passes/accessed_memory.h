@@ -3,6 +3,8 @@
 #define TARSIA_COMPILER_PASSES_ACCESSED_MEMORY_H_
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "compiler/cost/cost.h"
@@ -19,6 +21,8 @@ class AccessedMemories {
 
   // The memory of operand 0, a tile in memory.
   [[nodiscard]] AccessedMemory Of(const tile::Operation& op) const;
+  // As if the program had the assumption that a number divides a parameter.
+  void Suppose(tile::ValueId parameter, int64_t divisor) { assumed_ = {parameter, divisor}; }
   // A number that divides a scalar expression unless it wraps around; 0: it is 0.
   [[nodiscard]] int64_t DivisorOf(ExprId expr) const { return Divisor(expr, 0); }
 
@@ -35,6 +39,7 @@ class AccessedMemories {
   const tile::Form& form_;
   const Target target_;
   const std::vector<tile::Definition> definitions_;
+  std::optional<std::pair<tile::ValueId, int64_t>> assumed_;
 };
 
 }  // namespace tarsia::compiler

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "compiler/assemble/sass.h"
 #include "compiler/pass.h"
 #include "compiler/passes/layout_report.h"
+#include "compiler/passes/narrow_access.h"
 #include "compiler/passes/repeated_work.h"
 #include "isa/bytecode/bytecode.h"
 #include "runtime/devices/code_cache.h"
@@ -82,9 +84,14 @@ Result<std::string> Code::Facts() const {
 Result<std::vector<compiler::LineAdvice>> Code::Advice() const {
   TARSIA_TRY(const Program last, Last());
   std::vector<compiler::LineAdvice> out = compiler::AdviceOn(last);
-  for (compiler::LineAdvice& advice : compiler::AdviceOnRepeatedWork(last)) {
-    out.push_back(std::move(advice));
-  }
+  const auto add = [&](std::vector<compiler::LineAdvice> more) {
+    out.insert(out.end(), std::make_move_iterator(more.begin()),
+               std::make_move_iterator(more.end()));
+  };
+  compiler::PassOptions passes = PassesOf(target_, options_);
+  passes.until = "layouts";
+  add(compiler::AdviceOnNarrowAccesses(compiler::RunPasses(program_, passes), target_));
+  add(compiler::AdviceOnRepeatedWork(last));
   return out;
 }
 
