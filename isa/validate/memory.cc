@@ -89,8 +89,9 @@ void ViewRegisters(RuleContext& check, const Inst& inst, const CheckedOperand& s
     const int64_t bits_from = a->slots() * s->bits;
     const int64_t bits_to = b->slots() * t->bits;
     if (a->threads() != b->threads() || bits_from != bits_to) {
-      check.context.Error(diag::kViewThreads, check.kernel.TypeLocation(inst), b->threads(),
-                          bits_to, a->threads(), bits_from);
+      Diagnostic& error = check.context.Error(diag::kViewThreads, check.kernel.TypeLocation(inst),
+                                              b->threads(), bits_to, a->threads(), bits_from);
+      check.layouts.NoteWhereWritten(inst, from.layout, error);
       return;
     }
   }

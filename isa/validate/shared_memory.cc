@@ -1,5 +1,7 @@
 #include "isa/validate/shared_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "isa/limits.h"
@@ -40,17 +42,33 @@ void SharedMemory::Add(const Inst& inst, const ValueType& type, std::optional<in
   }
   const int64_t end =
       place ? *place + bytes : (now_ + alignment - 1) / alignment * alignment + bytes;
-  if (!place) now_ = end;
+  const Tile tile{kernel.LocationOf(inst), bytes, end};
   if (end > peak_) {
     peak_ = end;
-    peak_location_ = kernel.LocationOf(inst);
+    live_at_peak_ = live_;
+    live_at_peak_.push_back(tile);
   }
+  if (place) return;
+  now_ = end;
+  live_.push_back(tile);
+}
+
+void SharedMemory::ShrinkTo(int64_t bytes) {
+  now_ = bytes;
+  while (!live_.empty() && live_.back().end > bytes) live_.pop_back();
 }
 
 void SharedMemory::CheckPeak() {
   const TargetLimits* limits = context_.limits();
   if (limits == nullptr || peak_ <= limits->shared_bytes) return;
-  context_.Error(diag::kSharedMemory, peak_location_, peak_, limits->name, limits->shared_bytes);
+  Diagnostic& error = context_.Error(diag::kSharedMemory, live_at_peak_.back().location, peak_,
+                                     limits->name, limits->shared_bytes);
+  if (live_at_peak_.size() == 1) return;  // the error is there
+  constexpr size_t kMostNotes = 8;
+  for (size_t i = 0; i < std::min(kMostNotes, live_at_peak_.size()); ++i) {
+    const Tile& tile = live_at_peak_[i];
+    error.notes.push_back({tile.location, fmt::format("this tile takes {} bytes", tile.bytes)});
+  }
 }
 
 }  // namespace tarsia

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "isa/validate/expressions.h"
 
@@ -21,15 +22,23 @@ class SharedMemory {
   // The bytes of the tiles that are live.
   [[nodiscard]] int64_t now() const { return now_; }
   // Ends the lifetime of the tiles above the first `bytes`.
-  void ShrinkTo(int64_t bytes) { now_ = bytes; }
-  // Reports a kernel that needs more than there is.
+  void ShrinkTo(int64_t bytes);
+  // Reports a kernel that needs more than there is, with the tiles that are live where it needs
+  // most.
   void CheckPeak();
 
  private:
+  struct Tile {
+    Location location;
+    int64_t bytes = 0;
+    int64_t end = 0;  // the byte after it
+  };
+
   KernelContext& context_;
   Expressions& expressions_;
   int64_t now_ = 0, peak_ = 0;
-  Location peak_location_;
+  std::vector<Tile> live_;          // without those whose place is said
+  std::vector<Tile> live_at_peak_;  // the last one makes the peak
 };
 
 }  // namespace tarsia

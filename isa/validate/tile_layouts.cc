@@ -40,6 +40,9 @@ bool TileLayouts::CheckRegister(const ValueType& type, Location location) {
   if (warps_ && layout->threads() != *warps_ * 32) {
     Diagnostic& error =
         context_.Error(diag::kLayoutThreads, location, layout->threads(), *warps_ * 32);
+    if (context_.kernel().warps_location.IsText()) {
+      error.notes.push_back({context_.kernel().warps_location, "the number of warps"});
+    }
     error.help = "`replicate(k)` spreads a layout over more threads; `warps` sets their number";
     return false;
   }
@@ -111,20 +114,30 @@ bool TileLayouts::Agree(const Inst& inst, ExprId a, const std::string& what_a, E
   Diagnostic& error = context_.Error(diag::kLayoutsDiffer, location, Row(inst.opcode).mnemonic,
                                      what_a, what_b, context_.Text(a), context_.Text(b));
   NoteWhereWritten(inst, a, error);
-  NoteWhereWritten(inst, b, error);
+  if (IsWrittenAt(inst, b)) {
+    NoteAt(context_.kernel().TypeLocation(inst), b, error);
+  } else {
+    NoteWhereWritten(inst, b, error);
+  }
   return false;
+}
+
+bool TileLayouts::IsWrittenAt(const Inst& inst, ExprId layout) {
+  if (inst.type == kNoTypeId) return false;
+  const ExprId written = context_.module().type(inst.type).layout;
+  return !written.none() && context_.Fold(written) == layout;
+}
+
+void TileLayouts::NoteAt(Location location, ExprId layout, Diagnostic& error) {
+  if (location == error.location) return;  // it is shown there
+  error.notes.push_back({location, fmt::format("`{}` is written here", context_.Text(layout))});
 }
 
 void TileLayouts::NoteWhereWritten(const Inst& inst, ExprId layout, Diagnostic& error) {
   const Kernel& kernel = context_.kernel();
-  for (size_t i = static_cast<size_t>(&inst - kernel.code.data()) + 1; i-- > 0;) {
-    const Inst& other = kernel.code[i];
-    if (other.type == kNoTypeId) continue;
-    const ExprId written = context_.module().type(other.type).layout;
-    if (written.none() || context_.Fold(written) != layout) continue;
-    const Location location = kernel.TypeLocation(other);
-    if (location == error.location) return;
-    error.notes.push_back({location, fmt::format("`{}` is written here", context_.Text(layout))});
+  for (auto i = static_cast<size_t>(&inst - kernel.code.data()); i-- > 0;) {
+    if (!IsWrittenAt(kernel.code[i], layout)) continue;
+    NoteAt(kernel.TypeLocation(kernel.code[i]), layout, error);
     return;
   }
 }

@@ -22,12 +22,16 @@ class TileLayouts {
   bool Agree(const Inst& inst, ExprId a, const std::string& what_a, ExprId b,
              const std::string& what_b, Location location);
 
+  // Adds the place where the text states a layout last, before an instruction, to an error there.
+  void NoteWhereWritten(const Inst& inst, ExprId layout, Diagnostic& error);
+
  private:
   bool CheckRegister(const ValueType& type, Location location);
   bool CheckBits(const ValueType& type, Location location);
   bool CheckMemory(const ValueType& type, Location location);
-  // Adds the place where the text states a layout last, up to an instruction, to an error there.
-  void NoteWhereWritten(const Inst& inst, ExprId layout, Diagnostic& error);
+  // Whether the text of an instruction states the layout.
+  bool IsWrittenAt(const Inst& inst, ExprId layout);
+  void NoteAt(Location location, ExprId layout, Diagnostic& error);
 
   KernelContext& context_;
   Expressions& expressions_;
