@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "compiler/target.h"
+#include "isa/limits.h"
 #include "isa/program.h"
 #include "support/result.h"
 
 namespace tarsia::compiler {
 
 // The alignment of the extern array; no tile needs more.
-inline constexpr uint64_t kSharedAlignment = 1024;
+inline constexpr uint64_t kSharedAlignment = kMostSharedAlignment;
 // Tiles begin at multiples of it at least, and take whole units of it: whole words may be written.
 inline constexpr uint64_t kSharedTileAlignment = 16;
 // Exchanges of more bytes are done in rounds if there is less space, but with no fewer bytes than
@@ -26,6 +27,10 @@ inline constexpr uint64_t kLeastScratch = 4096;
 // Those of more bytes are done in rounds always. A tile of 256 x 128 halves fits, with gaps between
 // its rows.
 inline constexpr uint64_t kMostScratch = 73728;
+
+// Up to here nothing is lost by using more. A multiprocessor has at least 100 KiB (CUDA programming
+// guide, compute capability 8.9), so two blocks of this size run on each one.
+inline constexpr uint64_t kUsualSharedBytes = uint64_t{48} << 10;
 
 struct SharedPlan {
   uint64_t tile_bytes = 0;    // of all tiles; scratch begins there

@@ -12,6 +12,9 @@ namespace tarsia {
 inline constexpr int kMaxRank = kMaxLayoutRank;
 inline constexpr int64_t kMaxExtent = int64_t{1} << 40;
 inline constexpr int64_t kMaxTileElements = int64_t{1} << 26;  // of register and shared tiles
+// Of the first byte of a shared tile, whatever the period of its swizzles: they move bytes within
+// the tile, wherever that begins.
+inline constexpr int64_t kMostSharedAlignment = 1024;
 
 // ---- of text and bytecode
 inline constexpr int kMaxBlockDepth = 64;  // blocks inside of a kernel's body

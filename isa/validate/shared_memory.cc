@@ -32,7 +32,7 @@ void SharedMemory::Add(const Inst& inst, const ValueType& type, std::optional<in
       shape.push_back(pool.AsInt(extent).value_or(0));
     if (Result<MemLayout> layout = Apply(*family, shape, *dtype); layout.ok()) {
       bytes = static_cast<int64_t>(layout->SizeBytes(dtype->bits));
-      alignment = std::max<int64_t>(alignment, layout->Alignment());
+      alignment = std::clamp(layout->Alignment(), alignment, kMostSharedAlignment);
     }
   }
   if (place && (*place < 0 || *place > kMaxSharedPlace || *place % alignment != 0)) {
