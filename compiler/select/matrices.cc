@@ -88,11 +88,8 @@ std::optional<TileLayout> RowsOf(const TileLayout& tile, const RegLayout& outer,
   return TileLayout::Exact(*std::move(rows));
 }
 
-}  // namespace
-
-std::optional<MatrixAccesses> FindMatrixLoads(const TileLayout& tile, int fast, int bytes) {
-  const bool fits = bytes == 1 || bytes == 2 || bytes == 4;
-  if (!fits || tile.rank() != 2 || tile.padded() || tile.empty()) return std::nullopt;
+// Of a tile of two dimensions.
+std::optional<MatrixAccesses> FindInPlane(const TileLayout& tile, int fast, int bytes) {
   MatrixAccesses out;
   out.elements = 4 / bytes;
   for (const bool swapped : {false, true}) {
@@ -110,6 +107,43 @@ std::optional<MatrixAccesses> FindMatrixLoads(const TileLayout& tile, int fast, 
     return out;
   }
   return std::nullopt;
+}
+
+// A layout whose dimensions are the last ones of a shape, or the other way round.
+std::optional<TileLayout> Shifted(const TileLayout& tile, const Extents& shape, int by) {
+  const auto shifted = [&](const Digits& digits) {
+    Digits out;
+    for (Digit digit : digits) {
+      if (digit.dim >= 0) digit.dim += by;
+      out.push_back(digit);
+    }
+    return out;
+  };
+  auto out =
+      RegLayout::FromDigits(shape, shifted(tile.reg().spatial()), shifted(tile.reg().local()));
+  if (!out.ok()) return std::nullopt;
+  return TileLayout::Exact(*std::move(out));
+}
+
+}  // namespace
+
+// Outer dimensions with one element each change nothing but the number of dimensions.
+std::optional<MatrixAccesses> FindMatrixLoads(const TileLayout& tile, int fast, int bytes) {
+  const bool fits = bytes == 1 || bytes == 2 || bytes == 4;
+  const int outer = tile.rank() - 2;
+  if (!fits || outer < 0 || fast < outer || tile.padded() || tile.empty()) return std::nullopt;
+  const Extents& shape = tile.shape();
+  if (std::any_of(shape.begin(), shape.begin() + outer, [](int64_t n) { return n != 1; })) {
+    return std::nullopt;
+  }
+  if (outer == 0) return FindInPlane(tile, fast, bytes);
+  const Extents plane(shape.begin() + outer, shape.end());
+  const auto within = Shifted(tile, plane, -outer);
+  auto out = within ? FindInPlane(*within, fast - outer, bytes) : std::nullopt;
+  auto rows = out ? Shifted(out->rows, shape, outer) : std::nullopt;
+  if (!rows) return std::nullopt;
+  out->rows = *std::move(rows);
+  return out;
 }
 
 std::optional<MatrixAccesses> FindMatrixStores(const TileLayout& tile, int fast, int bytes) {
