@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The time of `nvcc -ptx` for a CUDA C++ twin of examples/matmul.tsa, and of `tarsia compile` for
-# the program itself: the least of COUNT processes each (default 15), which other work on the machine
-# disturbs least.
+# the program itself, elapsed and on the processor: the least of COUNT processes each (default 15),
+# which other work on the machine disturbs least.
 #
 #   bench/peers/nvcc_twin.sh [TARSIA] [COUNT]
 #
@@ -27,22 +27,30 @@ if [ -z "$nvcc" ]; then
   fi
 fi
 
-# least COMMAND...: the least of the times of COUNT runs, in milliseconds.
+# least COMMAND...: the least time of COUNT runs in milliseconds, elapsed and on the processor.
 least() {
+  local TIMEFORMAT='%3R %3U %3S'
   for _ in $(seq "$count"); do
-    local begin end
-    begin=$(date +%s%N)
-    "$@" >/dev/null
-    end=$(date +%s%N)
-    echo $(((end - begin) / 10000))
-  done | sort -n | head -1 | awk '{printf "%.1f", $1 / 100}'
+    { time "$@" >/dev/null 2>&1; } 2>&1
+  done | awk '{
+    elapsed = $1 * 1000; used = ($2 + $3) * 1000
+    if (NR == 1 || elapsed < e) e = elapsed
+    if (NR == 1 || used < u) u = used
+  } END { print e, u }'
 }
 
 include=$(dirname "$(dirname "$nvcc")")/include
-twin=$(least "$nvcc" -ptx -arch=sm_90a "-I$include" -o "$folder/twin.ptx" bench/peers/matmul_twin.cu)
-ours=$(least "$tarsia" compile examples/matmul.tsa --set K=4096 --set N=4096 --target sm_90a \
-  -o "$folder/ours.ptx")
+read -r twin twin_used < <(
+  least "$nvcc" -ptx -arch=sm_90a "-I$include" -o "$folder/twin.ptx" bench/peers/matmul_twin.cu
+)
+read -r ours ours_used < <(
+  least "$tarsia" compile examples/matmul.tsa --set K=4096 --set N=4096 --target sm_90a \
+    -o "$folder/ours.ptx"
+)
+[ -s "$folder/twin.ptx" ] && [ -s "$folder/ours.ptx" ]
 "$nvcc" --version | tail -1
-echo "nvcc -ptx bench/peers/matmul_twin.cu: $twin ms"
-echo "tarsia compile examples/matmul.tsa:   $ours ms"
-awk -v a="$twin" -v b="$ours" 'BEGIN { printf "ratio: %.1f\n", a / b }'
+awk -v a="$twin" -v b="$ours" -v c="$twin_used" -v d="$ours_used" 'BEGIN {
+  print "nvcc -ptx bench/peers/matmul_twin.cu: " a " ms, " c " ms on the processor"
+  print "tarsia compile examples/matmul.tsa:   " b " ms, " d " ms on the processor"
+  printf "ratio: %.1f, %.1f on the processor\n", a / b, c / d
+}'
