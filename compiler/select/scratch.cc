@@ -174,9 +174,9 @@ ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes
     ScratchPlan plan;
     plan.fast = dim;
     plan.put.run = RunAlong(from, dim, bytes);
+    if (HasMatrixStores(target)) plan.put.matrices = FindMatrixStores(from, dim, bytes);
     if (plan.put.Accesses(from) + 1 >= fewest) continue;  // the loads are one at least
     plan.get.run = RunAlong(to, dim, bytes);
-    if (HasMatrixStores(target)) plan.put.matrices = FindMatrixStores(from, dim, bytes);
     plan.get.matrices = FindMatrixLoads(to, dim, bytes);
     const int64_t accesses = plan.put.Accesses(from) + plan.get.Accesses(to);
     if (accesses >= fewest) continue;
