@@ -277,7 +277,8 @@ class ListRun {
     std::vector<std::thread> workers;
     try {
       while (workers.size() < threads) workers.emplace_back([this] { Work(); });
-    } catch (const std::system_error&) {  // as many as there can be
+    } catch (const std::system_error&) {
+      PrintNote(fmt::format("this machine starts only {} of {} threads", workers.size(), threads));
     }
     if (workers.empty()) Work();
     const int code = Print();
