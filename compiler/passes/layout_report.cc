@@ -9,6 +9,7 @@
 
 #include "compiler/passes/layout_choice.h"
 #include "compiler/passes/layout_graph.h"
+#include "compiler/passes/shared_layouts.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -21,11 +22,13 @@ using tile::ValueId;
 
 class Report {
  public:
-  Report(const Form& form, Target target)
-      : form_(form),
+  Report(Form form, Target target)
+      : form_(std::move(form)),
         target_(target),
-        graph_(MakeLayoutGraph(form)),
-        choice_(ChooseLayouts(form, graph_, target)) {}
+        open_(OpenSharedTiles(form_)),
+        graph_(MakeLayoutGraph(form_)),
+        choice_(ChooseLayouts(form_, graph_, target)),
+        shared_(DecideSharedLayouts(open_, graph_, choice_, target, form_)) {}
 
   std::string Run() {
     out_ = fmt::format("kernel {}: {} cycles of a warp on {}\n", KernelName(), choice_.cost,
@@ -75,6 +78,9 @@ class Report {
         if (!op.HasRegions() && graph_.of_value[result] != kNone) AddTile(result);
       }
       if (graph_.of_op[id] != kNone) AddConversions(id);
+      for (size_t i = 0; i < open_.size(); ++i) {
+        if (open_[i].op == id) AddShared(open_[i].value, shared_[i]);
+      }
       for (const RegionId inner : op.region) {
         if (inner != kNone) Visit(inner);
       }
@@ -91,6 +97,15 @@ class Report {
     if (const auto without = CostWithout(choice_, variable)) {
       out_ += fmt::format("; the best other one costs {} more", *without - choice_.cost);
     }
+    out_ += ")\n";
+  }
+
+  void AddShared(ValueId value, const SharedTileCost& shared) {
+    const ConcreteType& type = form_.TypeOf(value);
+    out_ += fmt::format("  %{} : shared<{}>{} {} (its accesses cost {}", NameOf(value),
+                        DTypeName(type.dtype), tarsia::ToString(type.shape),
+                        ToString(shared.layout), shared.cost);
+    if (shared.cost != shared.row_major) out_ += fmt::format("; row-major, {}", shared.row_major);
     out_ += ")\n";
   }
 
@@ -120,16 +135,18 @@ class Report {
                         CyclesOf(work, target_));
   }
 
-  const Form& form_;
+  Form form_;
   const Target target_;
+  const std::vector<OpenSharedTile> open_;
   const LayoutGraph graph_;
   const LayoutChoice choice_;
+  const std::vector<SharedTileCost> shared_;
   std::set<std::pair<ValueId, std::string>> converted_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string LayoutReport(const Form& form, Target target) { return Report(form, target).Run(); }
+std::string LayoutReport(Form form, Target target) { return Report(std::move(form), target).Run(); }
 
 }  // namespace tarsia::compiler

@@ -10,9 +10,9 @@
 namespace tarsia::compiler {
 
 // For each register tile of a form before the pass: its layout, who asked for it, and what the
-// kernel would cost more with the best other one; and each conversion. Costs are in cycles of
-// a warp (compiler/cost/cost.h).
-std::string LayoutReport(const tile::Form& form, Target target);
+// kernel would cost more with the best other one; each conversion; and each tile in shared memory
+// whose layout the text leaves open. Costs are in cycles of a warp (compiler/cost/cost.h).
+std::string LayoutReport(tile::Form form, Target target);
 
 }  // namespace tarsia::compiler
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <vector>
 
 #include "compiler/passes/layout_choice.h"
 #include "compiler/passes/layout_graph.h"
 #include "compiler/passes/layout_writer.h"
+#include "compiler/passes/shared_layouts.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -25,9 +27,11 @@ std::optional<TileLayout> AnchorLayout(const tile::Form& form, const LayoutGraph
 }  // namespace
 
 void AssignLayouts(tile::Form& form, Target target) {
+  const std::vector<OpenSharedTile> tiles = OpenSharedTiles(form);
   const LayoutGraph graph = MakeLayoutGraph(form);
-  if (graph.variables.empty()) return;
   const LayoutChoice choice = ChooseLayouts(form, graph, target);
+  DecideSharedLayouts(tiles, graph, choice, target, form);
+  if (graph.variables.empty()) return;
   WriteLayouts(graph, choice, target, form);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "compiler/plan_shared.h"
 #include "support/align.h"
 
 namespace tarsia::compiler {
@@ -17,10 +18,6 @@ using tile::Operation;
 using tile::OpId;
 using tile::RegionId;
 using tile::ValueId;
-
-// A multiprocessor has at least 100 KiB (CUDA programming guide, compute capability 8.9), so two
-// blocks of this size run on each one; with more registers than that allows, nothing is lost.
-constexpr uint64_t kRoomy = uint64_t{48} << 10;
 
 // From the place of its allocation to that of the last access, in the order of the text.
 struct Lifetime {
@@ -133,7 +130,7 @@ std::vector<SharedAllocation> PlacesOfShared(const Form& form) {
   const Lifetimes lifetimes(form);
   std::vector<SharedAllocation> close = apart;
   const uint64_t roomy = Place(lifetimes, true, apart);
-  const bool is_tight = roomy > kRoomy && Place(lifetimes, false, close) < roomy;
+  const bool is_tight = roomy > kUsualSharedBytes && Place(lifetimes, false, close) < roomy;
   return is_tight ? close : apart;
 }
 

@@ -183,8 +183,10 @@ TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
-// The same through swizzled tiles that the text allocates: no address but the first is computed.
+// The same through tiles that the text allocates: no address but the first is computed.
 constexpr char kStagedGemm[] = R"(kernel gemm(%a: ptr<f16>, %b: ptr<f16>, %y: ptr<f16>)
+  const A: memlayout
+  const B: memlayout
   grid (32, 32)
   warps 4
 {
@@ -194,8 +196,8 @@ constexpr char kStagedGemm[] = R"(kernel gemm(%a: ptr<f16>, %b: ptr<f16>, %y: pt
   %gb = view %b : global<f16>[4096, 4096]
   %gy = view %y : global<f16>[4096, 4096]
   %acc = fill 0.0 : reg<f32>[128, 128]
-  %sa = alloc.shared : shared<f16>[128, 64] swizzle(row_major, 4, 3, 3)
-  %sb = alloc.shared : shared<f16>[64, 128] swizzle(row_major, 4, 3, 4)
+  %sa = alloc.shared : shared<f16>[128, 64] A
+  %sb = alloc.shared : shared<f16>[64, 128] B
   for %t = 0 to 64 {
     %ta = load %ga[%bx * 128, %t * 64] : [128, 64]
     %tb = load %gb[%t * 64, %by * 128] : [64, 128]
@@ -212,8 +214,7 @@ constexpr char kStagedGemm[] = R"(kernel gemm(%a: ptr<f16>, %b: ptr<f16>, %y: pt
 }
 )";
 
-TEST_P(MainLoopOn, OfAStagedGemmNeeds0_8OthersForEachTensorInstruction) {
-  const MachineCode code = MachineCodeOf(SourceFile("gemm.tsa", kStagedGemm), {}, GetParam());
+void CheckStagedGemm(const MachineCode& code) {
   const auto tensor = static_cast<double>(code.InLoop(SassClass::kTensor));
   EXPECT_EQ(tensor, 128);
   EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()) - tensor, 0.8 * tensor);
@@ -222,6 +223,23 @@ TEST_P(MainLoopOn, OfAStagedGemmNeeds0_8OthersForEachTensorInstruction) {
   EXPECT_EQ(code.OpcodesInLoop("STS.128"), 16);
   EXPECT_EQ(code.OpcodesInLoop("BAR"), 2);
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
+}
+
+TEST_P(MainLoopOn, OfAGemmWithSwizzledTilesNeeds0_8OthersForEachTensorInstruction) {
+  const SourceFile source("gemm.tsa", kStagedGemm);
+  CheckStagedGemm(MachineCodeOf(
+      source, {{"A", "swizzle(row_major, 4, 3, 3)"}, {"B", "swizzle(row_major, 4, 3, 4)"}},
+      GetParam()));
+}
+
+// The text says nothing of how tiles lie in shared memory.
+TEST_P(MainLoopOn, OfAGemmWithOpenTilesNeeds0_8OthersForEachTensorInstruction) {
+  std::string text = kStagedGemm;
+  for (const char* const part : {"  const A: memlayout\n", "  const B: memlayout\n"}) {
+    text.erase(text.find(part), std::string_view(part).size());
+  }
+  for (const char* const part : {" A\n", " B\n"}) text.erase(text.find(part), 2);
+  CheckStagedGemm(MachineCodeOf(SourceFile("gemm.tsa", text), {}, GetParam()));
 }
 
 // Nothing is known of the shape but that rows are whole accesses.
