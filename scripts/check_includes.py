@@ -71,7 +71,7 @@ MAY_SEE = {
                                      "compiler/solve"],
     "compiler/assemble": ["support", "compiler/diagnostics.h", "compiler/target.h"],
     "compiler/llvm/element": FOUNDATION + ["compiler/target.h"],
-    "compiler/llvm/code": FOUNDATION + COMPILER_PLANS + ["compiler/llvm/element",
+    "compiler/llvm/code": FOUNDATION + COMPILER_PLANS + ["compiler/cost", "compiler/llvm/element",
                                                          "compiler/llvm/backend.h"],
     "compiler/llvm/lower": FOUNDATION + COMPILER_PLANS + ["compiler/llvm/element",
                                                           "compiler/llvm/code"],

@@ -127,6 +127,27 @@ bool IsSpecial(Opcode opcode) {
   return std::find(std::begin(kSpecial), std::end(kSpecial), opcode) != std::end(kSpecial);
 }
 
+Work ShuffledWork(const ShufflePlan& plan) {
+  Work out;
+  out.shuffles = plan.shuffles();
+  out.arithmetic = plan.selections();
+  return out;
+}
+
+// Through shared memory.
+Work SharedWork(const TileLayout& from, const TileLayout& to, DType type, Target target) {
+  Work out;
+  out.barriers = 2;
+  if (to.rank() == 0) {
+    out.issued = out.shared_wavefronts = 2;
+    return out;
+  }
+  const ScratchPlan plan = PlanScratch(from, to, ContainerBytes(type), target);
+  out.issued = plan.put.Accesses(from) + plan.get.Accesses(to);
+  out.shared_wavefronts = plan.put.wavefronts + plan.get.wavefronts;
+  return out;
+}
+
 }  // namespace
 
 int64_t WidestRun(const AccessedMemory& memory) {
@@ -176,16 +197,19 @@ Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type, Ta
     out.issued = to.slots() / kSlotsMovedByOne;
     return out;
   }
-  out.barriers = 2;
-  if (to.rank() == 0) {
-    out.issued = out.shared_wavefronts = 2;
-    return out;
+  if (const auto shuffles = CheapestByShuffles(from, to, type, target)) {
+    return ShuffledWork(*shuffles);
   }
-  const int bytes = std::max(1, type.bits / 8);
-  const ScratchPlan plan = PlanScratch(from, to, bytes, target);
-  out.issued = plan.put.Accesses(from) + plan.get.Accesses(to);
-  out.shared_wavefronts = plan.put.wavefronts + plan.get.wavefronts;
-  return out;
+  return SharedWork(from, to, type, target);
+}
+
+std::optional<ShufflePlan> CheapestByShuffles(const TileLayout& from, const TileLayout& to,
+                                              DType type, Target target) {
+  std::optional<ShufflePlan> plan = PlanShuffles(from, to, ContainerBytes(type) * 8);
+  if (!plan) return std::nullopt;
+  const Cost shuffled = CyclesOf(ShuffledWork(*plan), target);
+  if (shuffled >= CyclesOf(SharedWork(from, to, type, target), target)) return std::nullopt;
+  return plan;
 }
 
 Work MovedWork(const TileLayout& from, const TileLayout& to) {

@@ -17,6 +17,7 @@
 
 #include "compiler/select/mma.h"
 #include "compiler/select/parted_offset.h"
+#include "compiler/select/shuffles.h"
 #include "compiler/target.h"
 #include "compiler/tile_layout.h"
 #include "dtypes/dtype.h"
@@ -85,6 +86,10 @@ int64_t WidestRun(const AccessedMemory& memory);
 bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout);
 // One load or store of a tile.
 Work AccessWork(const AccessedMemory& memory, const TileLayout& layout);
+// How elements of a type change their layout by shuffles; empty if they cannot, or if shared memory
+// costs less on the target.
+std::optional<ShufflePlan> CheapestByShuffles(const TileLayout& from, const TileLayout& to,
+                                              DType type, Target target);
 // The same elements in another layout.
 Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type, Target target);
 // The same elements under another shape, through shared memory one by one.

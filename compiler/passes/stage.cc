@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/cost/cost.h"
 #include "compiler/passes/shared_tiles.h"
 #include "compiler/plan_shared.h"
 #include "compiler/select/scratch.h"
@@ -79,13 +80,15 @@ class Stager {
     loads_.push_back(id);
   }
 
-  // Nothing where no thread needs another one's elements, or where shared memory would not do.
+  // Nothing where no thread needs another one's elements, where shuffles give them, or where shared
+  // memory would not do.
   [[nodiscard]] std::optional<MemLayout> LayoutBetween(const ConcreteType& from,
                                                        const ConcreteType& to) const {
     if (from.dtype.bits % 8 != 0 || from.shape.empty() || from.Elements() == 0) return std::nullopt;
     const auto source = TileLayout::Padded(*from.reg_layout, from.shape);
     const auto target = TileLayout::Padded(*to.reg_layout, to.shape);
     if (source.reg().spatial() == target.reg().spatial()) return std::nullopt;
+    if (CheapestByShuffles(source, target, from.dtype, target_)) return std::nullopt;
     return LayoutOf(PlanScratch(source, target, from.dtype.bits / 8, target_), from.shape);
   }
 

@@ -119,6 +119,45 @@ TEST(PtxText, SumsAreStagedAsMatrices) {
   EXPECT_EQ(Occurrences(kernel->ptx, "st.global.v4"), 128 * 128 / 128 / 8);
 }
 
+// Two elements of 16 bits are a word; eight lanes that hold the same four elements keep one each.
+TEST(PtxText, ElementsChangeLanesByShuffles) {
+  const char* const text = R"(
+kernel k(%x: ptr<f16>, %y: ptr<f16>)
+  const FROM: reglayout
+  const TO: reglayout
+  warps 4
+{
+  %gx = view %x : global<f16>[16, 16]
+  %gy = view %y : global<f16>[16, 16]
+  %t = load %gx[0, 0] : [16, 16] FROM
+  %u = convert_layout %t : [16, 16] TO
+  %v = neg %u
+  store %gy[0, 0], %v
+}
+)";
+  struct Case {
+    const char* from;
+    const char* to;
+    size_t shuffles;
+  };
+  const Case cases[] = {
+      {"spatial(4, 1) * spatial(4, 8) * local(1, 2)",
+       "spatial(4, 1) * column_spatial(4, 8) * local(1, 2)", 1},
+      {"spatial(4, 1) * spatial(4, 1) * replicate(8) * local(1, 16)",
+       "spatial(4, 1) * spatial(4, 1) * replicate(2) * spatial(1, 4) * local(1, 4)", 0},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.to);
+    const Made made = MakeProgram(SourceFile("k.tsa", text), "", {{"FROM", c.from}, {"TO", c.to}});
+    ASSERT_TRUE(made.program) << made.error;
+    const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80);
+    ASSERT_TRUE(kernel.ok());
+    EXPECT_EQ(Occurrences(kernel->ptx, "shfl.sync"), c.shuffles);
+    EXPECT_EQ(Occurrences(kernel->ptx, "bar."), 0);
+    EXPECT_EQ(Occurrences(kernel->ptx, ".shared."), 0);
+  }
+}
+
 // Loads of whole packed tiles keep the cache hint, as do those of rows.
 TEST(PtxText, LoadsKeepTheirCacheHints) {
   const char* const text = R"(

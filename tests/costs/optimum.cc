@@ -276,6 +276,21 @@ class Search {
     return shape.Slots(mask) / (2 * count) * Price(work);
   }
 
+  // By exchanges of words within the warp. A lane chooses one of the slots that differ in bits
+  // which are the lane's afterwards, at most two, if it has them itself: if no lane bit becomes a
+  // slot's.
+  [[nodiscard]] Cost Shuffles(const Shape& shape, Mask from, Mask to, int bytes) const {
+    const int choices = std::popcount(to & ~from);
+    if (choices > ((from & ~to) == 0 ? 2 : 0)) return kNever;
+    const int kept = shape.bits - std::popcount(from | to);
+    const int64_t run = bytes >= 4 ? 1 : std::min<int64_t>(4 / bytes, int64_t{1} << kept);
+    const int64_t words = shape.Slots(to) / run * (bytes > 4 ? 2 : 1);
+    Work work;
+    work.shuffles = (from & ~to) == 0 ? 0 : words << choices;
+    work.arithmetic = (words << choices) - words;
+    return Price(work);
+  }
+
   // By masks of the domain of a shape.
   Cost Conversion(const Shape& shape, Mask from, Mask to, int bytes) const {
     if (from == to) return 0;
@@ -285,7 +300,7 @@ class Search {
     for (size_t d = 0; d < shape.extents.size(); ++d) {
       best = std::min(best, Side(shape, from, d, bytes, true) + Side(shape, to, d, bytes, false));
     }
-    return Price(barriers) + best;
+    return std::min(Price(barriers) + best, Shuffles(shape, from, to, bytes));
   }
 
   static int BytesOf(DType type) { return std::max(1, type.bits / 8); }

@@ -12,7 +12,8 @@
 //   a reduction within one warp: they count sets of addresses, slots, and lane bits. An access to
 //   shared memory takes its best order here.
 // - A conversion takes the dimension, the run and the phases that suit each side best, without bank
-//   conflicts; `ldmatrix` exactly where the lanes are those of its matrices.
+//   conflicts; `ldmatrix` exactly where the lanes are those of its matrices. By shuffles it takes
+//   the lanes in the order that needs the fewest.
 #ifndef TARSIA_TESTS_COSTS_OPTIMUM_H_
 #define TARSIA_TESTS_COSTS_OPTIMUM_H_
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "compiler/cost/cost.h"
 #include "compiler/select/scratch.h"
 #include "support/extents.h"
 
@@ -63,6 +64,9 @@ Slots Exchange::Convert(const Slots& slots, DType type, LayoutId from, LayoutId 
   const TileLayout& source = layouts_[from];
   const TileLayout& target = layouts_[to];
   const int bytes = ContainerBytes(type);
+  if (const auto shuffles = CheapestByShuffles(source, target, type, memory_.target())) {
+    return Shuffled(slots, type, *shuffles);
+  }
   if (source.shape() == target.shape() && source.rank() != 0 && !source.empty()) {
     const ScratchPlan plan = PlanScratch(source, target, bytes, memory_.target());
     const auto wanted = static_cast<uint64_t>(plan.order.elements * bytes);
@@ -140,6 +144,73 @@ Slots Exchange::GetMatrices(int bytes, LayoutId layout, const ScratchPlan& plan)
   const LayoutId rows = layouts_.Add(plan.get_places);
   return memory_.LoadMatrices(loads, loads.InstructionsFor(layouts_[layout]), bytes * 8,
                               [&](int64_t slot) { return PlaceOf(rows, slot, plan.order, bytes); });
+}
+
+// i32: 0 or 1.
+llvm::Value* Exchange::ThreadBit(int bit) {
+  return b_.CreateAnd(b_.CreateLShr(f_.Thread(), f_.Int32(bit)), f_.Int32(1));
+}
+
+// Of the thread that a plan says, or the own one.
+llvm::Value* Exchange::ReadLane(llvm::Value* word, llvm::Value* lane, const ShufflePlan& plan) {
+  if (!plan.reads_others) return word;
+  return f_.CallIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, {},
+                          {f_.Int32(-1), word, lane, f_.Int32(31)}, true);
+}
+
+// The one of `words` that the thread's bits choose, of which the first tells neighbours apart.
+llvm::Value* Exchange::Chosen(Slots words, const std::vector<int>& choice) {
+  for (const int bit : choice) {
+    llvm::Value* high = b_.CreateICmpNE(ThreadBit(bit), f_.Int32(0));
+    Slots chosen;
+    for (size_t i = 0; i < words.size(); i += 2) {
+      chosen.push_back(b_.CreateSelect(high, words[i + 1], words[i]));
+    }
+    words = std::move(chosen);
+  }
+  return words[0];
+}
+
+// The words of each run of slots, which fill a part of one word, or two.
+std::vector<Slots> Exchange::WordsOfRuns(const Slots& slots, DType type, const ShufflePlan& plan) {
+  const int bits = ContainerBytes(type) * 8;
+  const auto filled = Size(std::max<int64_t>(1, 32 / bits));
+  std::vector<Slots> out;
+  for (size_t slot = 0; slot < slots.size(); slot += Size(plan.run)) {
+    Slots codes;
+    for (size_t i = slot; i < slot + Size(plan.run); ++i) {
+      codes.push_back(ToCode(b_, slots[i], type));
+    }
+    codes.resize(std::max(codes.size(), filled),
+                 llvm::Constant::getNullValue(f_.I(static_cast<unsigned>(bits))));
+    out.push_back(RunOfCodes(b_, codes, bits, 32));
+  }
+  return out;
+}
+
+Slots Exchange::Shuffled(const Slots& slots, DType type, const ShufflePlan& plan) {
+  const int bits = ContainerBytes(type) * 8;
+  const std::vector<Slots> words = WordsOfRuns(slots, type, plan);
+  llvm::Value* lane = f_.Int32(0);
+  for (const auto& [from, to] : plan.lane) {
+    lane = b_.CreateOr(lane, b_.CreateShl(ThreadBit(from), f_.Int32(to)));
+  }
+  Slots out;
+  for (const ShufflePlan::Run& run : plan.runs) {
+    llvm::Value* other = b_.CreateOr(lane, f_.Int32(run.lane));
+    Slots got;
+    for (size_t word = 0; word < Size(plan.words); ++word) {
+      Slots read;
+      for (const int64_t source : run.sources) {
+        read.push_back(ReadLane(words[Size(source / plan.run)][word], other, plan));
+      }
+      got.push_back(Chosen(std::move(read), plan.choice));
+    }
+    for (int i = 0; i < static_cast<int>(plan.run); ++i) {
+      out.push_back(FromCode(b_, CodeInRun(b_, got, 32, i * bits, bits), type));
+    }
+  }
+  return out;
 }
 
 llvm::Value* Exchange::ShuffleXor(llvm::Value* code, int mask) {

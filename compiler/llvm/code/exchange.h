@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "compiler/llvm/code/layouts.h"
 #include "compiler/llvm/code/memory.h"
 #include "compiler/llvm/code/shared_memory.h"
 #include "compiler/select/scratch.h"
+#include "compiler/select/shuffles.h"
 #include "compiler/select/warp_reduction.h"
 
 namespace tarsia::compiler {
@@ -34,6 +36,9 @@ class Exchange {
   // From one layout to another of as many elements, in row-major order if the shapes differ.
   Slots Convert(const Slots& slots, DType type, LayoutId from, LayoutId to);
 
+  // The same as a plan says, without scratch.
+  Slots Shuffled(const Slots& slots, DType type, const ShufflePlan& plan);
+
   // Returns `code` of the thread whose lane is this lane ^ mask; an integer of 8 to 64 bits.
   llvm::Value* ShuffleXor(llvm::Value* code, int mask);
   // Combines the codes of all lanes of a warp, integers of up to 32 bits; sums keep their low bits.
@@ -42,6 +47,10 @@ class Exchange {
   llvm::Value* FromThreadZero(llvm::Value* code);
 
  private:
+  llvm::Value* ThreadBit(int bit);
+  llvm::Value* ReadLane(llvm::Value* word, llvm::Value* lane, const ShufflePlan& plan);
+  llvm::Value* Chosen(Slots words, const std::vector<int>& choice);
+  std::vector<Slots> WordsOfRuns(const Slots& slots, DType type, const ShufflePlan& plan);
   // Through as much scratch as the plan asks for, in accesses of up to 16 bytes.
   Slots Planned(const Slots& slots, DType type, LayoutId from, LayoutId to,
                 const ScratchPlan& plan);

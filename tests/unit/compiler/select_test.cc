@@ -10,6 +10,7 @@
 
 #include "compiler/select/mma.h"
 #include "compiler/select/scratch.h"
+#include "compiler/select/shuffles.h"
 #include "layout/access.h"
 #include "layout/text/eval.h"
 
@@ -304,6 +305,54 @@ TEST(Matrices, OfSumsAreStoredWithoutConflicts) {
   EXPECT_EQ(plan.put.Accesses(c), 128 / 8) << "elements of a thread, 8 at once";
   EXPECT_EQ(plan.put.wavefronts, 128 * 128 / 4 * 2 / 128) << "of a warp, 128 bytes each";
   EXPECT_FALSE(PlanScratch(c, rows, 2, Target::kSm80).put.matrices);
+}
+
+// What each thread reads is what it wants.
+void CheckShuffles(const std::string& from_text, const std::string& to_text, int bits,
+                   int64_t shuffles) {
+  SCOPED_TRACE(from_text + " to " + to_text);
+  const TileLayout from = LayoutOf(from_text), to = LayoutOf(to_text);
+  const auto plan = PlanShuffles(from, to, bits);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->shuffles(), shuffles);
+  for (int64_t thread = 0; thread < to.threads(); ++thread) {
+    int64_t lane = 0, choice = 0;
+    for (const auto& bit : plan->lane) lane |= (thread >> bit.from & 1) << bit.to;
+    for (size_t i = 0; i < plan->choice.size(); ++i) {
+      choice |= (thread >> plan->choice[i] & 1) << i;
+    }
+    for (int64_t slot = 0; slot < to.slots(); ++slot) {
+      const ShufflePlan::Run& run = plan->runs[static_cast<size_t>(slot / plan->run)];
+      const int64_t other = plan->reads_others ? thread / 32 * 32 + (lane | run.lane) : thread;
+      const int64_t source = run.sources[static_cast<size_t>(choice)] + slot % plan->run;
+      ASSERT_EQ(ElementAt(from, other, source), ElementAt(to, thread, slot))
+          << "thread " << thread << " slot " << slot;
+    }
+  }
+}
+
+TEST(Shuffles, ReadTheElementsOfTheirWarp) {
+  const char* const pairs = "spatial(4, 8) * local(1, 2)";
+  CheckShuffles(pairs, "column_spatial(4, 8) * local(1, 2)", 16, 1);
+  CheckShuffles(pairs, "column_spatial(4, 8) * local(1, 2)", 32, 2);
+  CheckShuffles(pairs, "column_spatial(4, 8) * local(1, 2)", 64, 4);
+  CheckShuffles("spatial(4, 4) * replicate(2)", "replicate(8) * spatial(4, 1) * local(1, 4)", 32,
+                4);
+  CheckShuffles("replicate(32) * local(1, 4)", "replicate(8) * spatial(1, 4)", 32, 0);
+  CheckShuffles("replicate(4) * local(4, 1) * spatial(1, 32)", "spatial(4, 32)", 32, 0);
+}
+
+TEST(Shuffles, ReadOneSlotOrChooseAmongTheirOwn) {
+  EXPECT_FALSE(PlanShuffles(LayoutOf("local(1, 2) * spatial(4, 8)"),
+                            LayoutOf("spatial(4, 8) * local(1, 2)"), 16));
+  EXPECT_FALSE(PlanShuffles(LayoutOf("replicate(8) * spatial(4, 1) * local(1, 4)"),
+                            LayoutOf("spatial(4, 4) * replicate(2)"), 32));
+}
+
+TEST(Shuffles, StayWithinAWarp) {
+  const TileLayout rows = LayoutOf("spatial(4, 32) * local(4, 1)");
+  EXPECT_FALSE(PlanShuffles(rows, LayoutOf("local(4, 1) * spatial(4, 32)"), 32));
+  EXPECT_FALSE(PlanShuffles(rows, LayoutOf("spatial(1, 32) * local(16, 1) * replicate(4)"), 32));
 }
 
 // Matrix j of instruction i comes from the rows that threads 8 * j to 8 * j + 7 name.
