@@ -148,7 +148,8 @@ std::optional<MatrixAccesses> FindMatrixLoads(const TileLayout& tile, int fast, 
 
 std::optional<MatrixAccesses> FindMatrixStores(const TileLayout& tile, int fast, int bytes) {
   if (tile.replicated()) return std::nullopt;
-  return FindMatrixLoads(tile, fast, bytes);
+  std::optional<MatrixAccesses> out = FindMatrixLoads(tile, fast, bytes);
+  return out && out->count == kMostMatrices ? out : std::nullopt;
 }
 
 bool HasMatrixStores(Target target) { return Row(target).capability >= 90; }

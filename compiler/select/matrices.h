@@ -31,7 +31,8 @@ struct MatrixAccesses {
 // follow each other. Instruction i, matrix j has the slots elements * (i * count + j) and those
 // after. Empty: `ldmatrix` cannot.
 std::optional<MatrixAccesses> FindMatrixLoads(const TileLayout& tile, int fast, int bytes);
-// The same for `stmatrix`: tiles whose elements have one holder.
+// The same for `stmatrix`: tiles whose elements have one holder, four matrices at once. Fewer save
+// little over stores of pairs, and need registers for addresses of their own.
 std::optional<MatrixAccesses> FindMatrixStores(const TileLayout& tile, int fast, int bytes);
 // Whether the target has `stmatrix`.
 bool HasMatrixStores(Target target);
