@@ -108,8 +108,7 @@ class Planner {
       if (!element) return false;
       if (const auto slot = to_.in_slot.find(*element); slot != to_.in_slot.end()) {
         slot_of_slot_.push_back({slot->second, bit});
-      } else if (const auto thread = to_.in_thread.find(*element);
-                 thread != to_.in_thread.end()) {
+      } else if (const auto thread = to_.in_thread.find(*element); thread != to_.in_thread.end()) {
         plan_.choice.push_back(thread->second);
         choice_to_.push_back(bit);
       } else {
@@ -147,7 +146,7 @@ class Planner {
   const LayoutBits from_, to_;
   ShufflePlan plan_;
   std::vector<std::pair<int, int>> lane_of_slot_, slot_of_slot_;  // bit of `to`'s slot, own bit
-  std::vector<int> choice_to_;  // bits of the source's slot
+  std::vector<int> choice_to_;                                    // bits of the source's slot
 };
 
 }  // namespace

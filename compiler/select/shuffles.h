@@ -1,9 +1,9 @@
 // Changes of layout within each warp by `shfl`: where no element leaves its warp.
 //
-// Layouts of powers of two give each bit of an element's index to a bit of the thread's number or of
-// the slot's. A lane reads one slot of another lane, or chooses among its own by bits of its number:
-// both at once would take a shuffle for each slot that it may choose, which shared memory does for
-// less in all but the smallest tiles.
+// Layouts of powers of two give each bit of an element's index to a bit of the thread's number or
+// of the slot's. A lane reads one slot of another lane, or chooses among its own by bits of its
+// number: both at once would take a shuffle for each slot that it may choose, which shared memory
+// does for less in all but the smallest tiles.
 #ifndef TARSIA_COMPILER_SELECT_SHUFFLES_H_
 #define TARSIA_COMPILER_SELECT_SHUFFLES_H_
 

@@ -3,7 +3,7 @@
 namespace tarsia::compiler {
 namespace {
 
-constexpr size_t kLaneBits = 5;
+constexpr size_t kMasksOfAllLanes = 5;
 
 std::optional<Redux> OperationOf(Opcode reduce, DType type) {
   const bool least = reduce == Opcode::kReduceMin || reduce == Opcode::kReduceArgmin;
@@ -19,7 +19,7 @@ std::optional<Redux> OperationOf(Opcode reduce, DType type) {
 
 std::optional<WarpReduction> SelectWarpReduction(Opcode reduce, DType type,
                                                  const ThreadReduction& threads) {
-  if (type.bits > 32 || threads.lane_masks.size() != kLaneBits) return std::nullopt;
+  if (type.bits > 32 || threads.lane_masks.size() != kMasksOfAllLanes) return std::nullopt;
   const std::optional<Redux> operation = OperationOf(reduce, type);
   if (!operation) return std::nullopt;
   WarpReduction out;
