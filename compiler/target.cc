@@ -14,17 +14,17 @@ constexpr TargetRow kRows[] = {
      .name = "sm_80",
      .capability = 80,
      .ptx_version = 80,
-     .shared_bytes = 163 * 1024},
+     .shared_bytes = int64_t{163} * 1024},
     {.target = Target::kSm89,
      .name = "sm_89",
      .capability = 89,
      .ptx_version = 84,
-     .shared_bytes = 99 * 1024},
+     .shared_bytes = int64_t{99} * 1024},
     {.target = Target::kSm90a,
      .name = "sm_90a",
      .capability = 90,
      .ptx_version = 81,
-     .shared_bytes = 227 * 1024},
+     .shared_bytes = int64_t{227} * 1024},
 };
 
 constexpr bool InOrder() {

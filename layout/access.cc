@@ -147,10 +147,10 @@ int64_t BusiestBank(std::span<const uint64_t> addresses, int bytes) {
   const auto width = static_cast<uint64_t>(bytes);
   // Accesses of whole words that are aligned to their width take whole groups of banks.
   const bool whole =
-      width > kBankBytes && std::has_single_bit(width) && width <= kBanks * kBankBytes &&
+      width > kBankBytes && std::has_single_bit(width) && width <= uint64_t{kBanks} * kBankBytes &&
       std::ranges::all_of(addresses, [&](uint64_t at) { return (at & (width - 1)) == 0; });
   const int shift = std::countr_zero(whole ? width : uint64_t{kBankBytes});
-  const uint64_t mask = (uint64_t{kBanks * kBankBytes} >> shift) - 1;  // of the groups' numbers
+  const uint64_t mask = (uint64_t{kBanks} * kBankBytes >> shift) - 1;  // of the groups' numbers
   std::array<std::array<uint64_t, kWarpThreads>, kBanks> words;  // by bank, the first `count` of it
   std::array<size_t, kBanks> count{};
   size_t most = 0;

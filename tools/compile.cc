@@ -209,6 +209,9 @@ std::string FindMisuse(const CompileRequest& request) {
 }  // namespace
 
 int Compile(const Args& args) {
+  constexpr char kListExample[] =
+      "printf 'W=u4\\nW=u3 BN=64\\n' | tarsia compile examples/matmul.tsa --set K=384 --set N=1536 "
+      "--list - -o matmuls";
   Command command(
       "compile", "Compiles a kernel for a GPU. Needs no GPU.",
       {"tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 "
@@ -216,9 +219,7 @@ int Compile(const Args& args) {
        "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --emit "
        "layouts",
        "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --emit tsa:simplify",
-       "printf 'W=u4\\nW=u3 BN=64\\n' | tarsia compile examples/matmul.tsa --set K=384 --set "
-       "N=1536 "
-       "--list - -o matmuls",
+       kListExample,
        "tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
        "sm_80 --arg m=64 --emit cost-html -o cost.html"});
   CompileRequest request;

@@ -17,7 +17,6 @@ namespace tarsia::compiler {
 namespace {
 
 using tile::Form;
-using tile::kNone;
 using tile::Operation;
 using tile::ValueId;
 

@@ -208,7 +208,7 @@ class AtTheEnd final : public testing::Environment {
   void TearDown() override { Assembly::Get().Flush(); }
 };
 
-[[maybe_unused]] testing::Environment* const kRegistered =
+[[maybe_unused]] testing::Environment* const registered =
     testing::AddGlobalTestEnvironment(new AtTheEnd);
 
 }  // namespace

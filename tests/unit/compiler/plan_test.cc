@@ -48,7 +48,8 @@ kernel k(%n: i32)
   EXPECT_EQ(plan->tile_bytes, 1120u);
 }
 
-// Shared memory is exactly what tiles and exchanges need.
+// Shared memory is exactly what tiles and exchanges need. Elements change warps, which no shuffle
+// does.
 TEST(PlanShared, ScratchIsWhatIsUsed) {
   constexpr uint64_t kPrint = 16;  // what `print` takes after the tiles
   struct Wanted {
@@ -65,36 +66,36 @@ TEST(PlanShared, ScratchIsWhatIsUsed) {
   %w = permute %v order [1, 0]
   store %g[0, 0], %w)",
        0},
-      // A tile of 32 KiB goes through shared memory; 16 bytes follow each group of 8 rows but the
+      // A tile of 32 KiB goes through shared memory; 16 bytes follow each group of 4 rows but the
       // last, so that threads of different rows do not meet in banks.
       {R"(
-  %t = iota : i64 [64, 64] spatial(8, 4) * local(8, 16)
-  %u = convert_layout %t : [64, 64] column_spatial(8, 4) * local(8, 16)
+  %t = iota : i64 [64, 64] spatial(16, 4) * local(4, 16)
+  %u = convert_layout %t : [64, 64] column_spatial(16, 4) * local(4, 16)
   print "u", %u)",
-       64 * 64 * 8 + 7 * 16 + kPrint},
+       64 * 64 * 8 + 15 * 16 + kPrint},
       // One of 128 KiB does so in two rounds.
       {R"(
-  %t = iota : i64 [128, 128] spatial(8, 4) * local(16, 32)
-  %u = convert_layout %t : [128, 128] column_spatial(8, 4) * local(16, 32)
+  %t = iota : i64 [128, 128] spatial(16, 4) * local(8, 32)
+  %u = convert_layout %t : [128, 128] column_spatial(16, 4) * local(8, 32)
   print "u", %u)",
        72 * 1024},
-      // After a swizzled tile of 1 KiB, which is at the start and still live; 32 bytes follow the
-      // first pair of rows.
+      // After a swizzled tile of 1 KiB, which is at the start and still live; 16 bytes follow each
+      // pair of rows but the last.
       {R"(
   %s = alloc.shared : shared<u8>[8, 128] swizzle(row_major(8, 128), 4, 3, 3)
-  %t = iota : i64 [4, 8] spatial(4, 8)
-  %u = convert_layout %t : [4, 8] column_spatial(4, 8)
+  %t = iota : i64 [8, 8] spatial(8, 8)
+  %u = convert_layout %t : [8, 8] column_spatial(8, 8)
   print "u", %u
   %z = fill 0 : reg<u8>[8, 128]
   store %s[0, 0], %z)",
-       1024 + 4 * 8 * 8 + 32 + kPrint},
+       1024 + 8 * 8 * 8 + 3 * 16 + kPrint},
       // A value that one thread broadcasts to all.
       {R"(
   print "n", %n)",
        16},
   };
   for (const Wanted& wanted : all) {
-    const Program program = MakeProgram("kernel k(%p: ptr<f32>, %n: i32)\n  warps 1\n{" +
+    const Program program = MakeProgram("kernel k(%p: ptr<f32>, %n: i32)\n  warps 2\n{" +
                                         std::string(wanted.body) + "\n}\n");
     const auto kernel = Compile(program, Target::kSm80);
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
