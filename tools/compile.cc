@@ -209,19 +209,22 @@ std::string FindMisuse(const CompileRequest& request) {
 }  // namespace
 
 int Compile(const Args& args) {
-  constexpr char kListExample[] =
+  constexpr char kPtx[] =
+      "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --target sm_90a "
+      "-o matmul.ptx";
+  constexpr char kList[] =
       "printf 'W=u4\\nW=u3 BN=64\\n' | tarsia compile examples/matmul.tsa --set K=384 --set N=1536 "
       "--list - -o matmuls";
+  constexpr char kCost[] =
+      "tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target sm_80 --arg "
+      "m=64 "
+      "--emit cost-html -o cost.html";
   Command command(
       "compile", "Compiles a kernel for a GPU. Needs no GPU.",
-      {"tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 "
-       "--target sm_90a -o matmul.ptx",
-       "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --emit "
-       "layouts",
-       "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --emit tsa:simplify",
-       kListExample,
-       "tarsia compile examples/matmul.tsa --set K=64 --set N=32 --set W=u8 --target "
-       "sm_80 --arg m=64 --emit cost-html -o cost.html"});
+      {kPtx,
+       "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --set W=u4 --emit layouts",
+       "tarsia compile examples/matmul.tsa --set K=384 --set N=1536 --emit tsa:simplify", kList,
+       kCost});
   CompileRequest request;
   DeclareOptions(&command, &request);
   if (const auto code = command.Parse(args)) return *code;
