@@ -24,7 +24,11 @@ void SetModes(AccessedMemory& memory, const MemLayout& layout) {
   memory.stride_divisors.assign(rank, 1);
   for (int d = layout.rank() - 1; d >= 0; --d) {
     const auto& modes = layout.modes(d);
-    if (modes.empty()) continue;
+    if (modes.empty()) {
+      // One element: no access steps along it.
+      memory.strides[Size(d)] = memory.stride_divisors[Size(d)] = 0;
+      continue;
+    }
     if (modes.size() == 1) memory.strides[Size(d)] = modes[0].stride;
     int64_t& divisor = memory.stride_divisors[Size(d)];
     divisor = 0;

@@ -112,11 +112,12 @@ class Decider {
     const auto plain = LayoutAlong(type.shape, fast, 0);
     if (!plain) return;
     Try(tile.value, *plain, best);
-    // Rows 16 bytes apart keep accesses wide; by one bank, columns have no conflict.
-    int64_t gaps[] = {GapOfRows(row, bytes), bytes <= kBankBytes ? kBankBytes / bytes : 0};
-    if (tile.copied) gaps[1] = 0;
+    // Rows 16 bytes apart keep accesses wide; by one bank, columns have no conflict. Copies write
+    // short rows side by side, which a gap would make meet in banks.
+    const int64_t gaps[] = {GapOfRows(row, bytes), bytes <= kBankBytes ? kBankBytes / bytes : 0};
     for (const int64_t gap : gaps) {
-      const auto layout = gap == 0 ? std::nullopt : LayoutAlong(type.shape, fast, gap);
+      if (gap == 0 || tile.copied) continue;
+      const auto layout = LayoutAlong(type.shape, fast, gap);
       if (layout && HasRoom(tile.value, *layout)) Try(tile.value, *layout, best);
     }
     TrySwizzles(tile.value, *plain, best);

@@ -135,12 +135,31 @@ constexpr char kLoopWithStep[] = R"(kernel k(%x: ptr<f32>, %y: ptr<f32>)
 }
 )";
 
+// A row changes threads through a tile with an outer dimension of one element.
+constexpr char kOneRow[] = R"(kernel k(%x: ptr<f16>, %w: ptr<f16>, %y: ptr<f16>)
+  warps 4
+{
+  %gx = view %x : global<f16>[4, 1024]
+  %gw = view %w : global<f16>[1, 1024]
+  %gy = view %y : global<f16>[4, 1024]
+  %t = load %gx[0, 0] : [4, 1024]
+  %most = reduce.max %t axes [1] keepdims
+  %m = broadcast %most : [4, 1024]
+  %d = sub %t, %m
+  %row = load %gw[0, 0] : [1, 1024]
+  %r = broadcast %row : [4, 1024]
+  %s = add %d, %r
+  store %gy[0, 0], %s
+}
+)";
+
 std::vector<Subject> Subjects() {
   std::vector<Subject> out;
   for (const SmallProgram& program : SmallPrograms()) {
     out.push_back({std::string(program.name), TextOf(program), {}, {}});
   }
   out.push_back({"loop_with_step", kLoopWithStep, {}, {}});
+  out.push_back({"one_row_for_all_warps", kOneRow, {}, {}});
   const auto add = [&](const std::string& name, const std::string& title,
                        std::vector<Binding> constants, std::vector<uint64_t> scalars) {
     out.push_back({title, std::string(harness::ReadExample(name + ".tsa").text()),
