@@ -8,7 +8,6 @@
 #include "support/align.h"
 
 namespace tarsia::compiler {
-namespace {}  // namespace
 
 Result<SharedPlan> PlanShared(const Program& program, Target target) {
   const Kernel& kernel = program.kernel();

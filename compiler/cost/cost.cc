@@ -134,6 +134,10 @@ Work ShuffledWork(const ShufflePlan& plan) {
   return out;
 }
 
+bool CostsLess(const ShufflePlan& plan, const Work& shared, Target target) {
+  return CyclesOf(ShuffledWork(plan), target) < CyclesOf(shared, target);
+}
+
 // Through shared memory.
 Work SharedWork(const TileLayout& from, const TileLayout& to, DType type, Target target) {
   Work out;
@@ -197,18 +201,15 @@ Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type, Ta
     out.issued = to.slots() / kSlotsMovedByOne;
     return out;
   }
-  if (const auto shuffles = CheapestByShuffles(from, to, type, target)) {
-    return ShuffledWork(*shuffles);
-  }
-  return SharedWork(from, to, type, target);
+  const Work shared = SharedWork(from, to, type, target);
+  const std::optional<ShufflePlan> plan = PlanShuffles(from, to, ContainerBytes(type) * 8);
+  return plan && CostsLess(*plan, shared, target) ? ShuffledWork(*plan) : shared;
 }
 
 std::optional<ShufflePlan> CheapestByShuffles(const TileLayout& from, const TileLayout& to,
                                               DType type, Target target) {
   std::optional<ShufflePlan> plan = PlanShuffles(from, to, ContainerBytes(type) * 8);
-  if (!plan) return std::nullopt;
-  const Cost shuffled = CyclesOf(ShuffledWork(*plan), target);
-  if (shuffled >= CyclesOf(SharedWork(from, to, type, target), target)) return std::nullopt;
+  if (!plan || !CostsLess(*plan, SharedWork(from, to, type, target), target)) return std::nullopt;
   return plan;
 }
 

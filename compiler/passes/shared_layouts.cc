@@ -62,7 +62,8 @@ class Decider {
     SharedTileCost best;
     const MemLayout row_major = *LayoutAlong(type.shape, last, 0);
     const Work work = WorkIn(tile.value, row_major);
-    best = {row_major, CyclesOf(work, target_), CyclesOf(work, target_)};
+    const Cost cost = CyclesOf(work, target_);
+    best = {row_major, cost, cost};
     wavefronts_ = work.shared_wavefronts;
     for (int fast = last; fast >= 0; --fast) {
       if (tile.copied && fast != last) break;  // copies move rows
