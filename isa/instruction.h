@@ -68,8 +68,8 @@ std::string_view SpaceName(Space space);  // "global"; "" for kNone
 enum class OperandKind : uint8_t {
   kTile,          // a register tile
   kOptionalTile,  // a register tile, may be left out (only the last operand)
-  kTileOrExpr,    // a register tile, a scalar value, or a scalar expression of constants
-  kExpr,          // a scalar value or a scalar expression of constants
+  kTileOrExpr,    // a register tile or a scalar expression of constants and scalars
+  kExpr,          // a scalar expression of constants and scalars
   kIndex,         // an integer expression of constants and integer scalars, exact in 64 bits
   kCondition,     // a boolean expression of constants and scalars
   kConstant,      // an integer expression of constants
@@ -140,19 +140,18 @@ enum Traits : uint32_t {
   kOpensBlock = 1u << 1,
   kEndsBlock = 1u << 2,
   kHasEffect = 1u << 3,
-  kCompares = 1u << 4,       // the result is bool
-  kAtomic = 1u << 5,         // updates each element of memory in one indivisible step
-  kAsynchronous = 1u << 6,   // continues after the instruction, until something waits for it
-  kCollective = 1u << 7,     // the threads of a block meet
-  kRuntimeShape = 1u << 8,   // the annotated extents may depend on scalars
-  kScalarExpr = 1u << 9,     // operands may be expressions of scalars, not only of constants
-  kTypeOfResult = 1u << 10,  // computes in the type of its result, not in that of its operands
-  kInFull = 1u << 11,        // computes expressions in 64 bits
-  kReports = 1u << 12,       // may report something to the host
-  kByElement = 1u << 13,     // combines only elements at the same place of register tiles
-  kKeepsOrder = 1u << 14,    // the same elements in row-major order under another shape
-  kReadsCodes = 1u << 15,    // reads the codes of operand 0 as bits
-  kGivesCodes = 1u << 16,    // returns the codes of its result as bits, as they were stored
+  kCompares = 1u << 4,      // the result is bool
+  kAtomic = 1u << 5,        // updates each element of memory in one indivisible step
+  kAsynchronous = 1u << 6,  // continues after the instruction, until something waits for it
+  kCollective = 1u << 7,    // the threads of a block meet
+  kRuntimeShape = 1u << 8,  // the annotated extents may depend on scalars
+  kTypeOfResult = 1u << 9,  // computes in the type of its result, not in that of its operands
+  kInFull = 1u << 10,       // computes expressions in 64 bits
+  kReports = 1u << 11,      // may report something to the host
+  kByElement = 1u << 12,    // combines only elements at the same place of register tiles
+  kKeepsOrder = 1u << 13,   // the same elements in row-major order under another shape
+  kReadsCodes = 1u << 14,   // reads the codes of operand 0 as bits
+  kGivesCodes = 1u << 15,   // returns the codes of its result as bits, as they were stored
 };
 
 struct OperandRow {

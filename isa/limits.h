@@ -20,6 +20,8 @@ inline constexpr int64_t kMostSharedAlignment = 1024;
 inline constexpr int kMaxBlockDepth = 64;  // blocks inside of a kernel's body
 
 // ---- of launches
+inline constexpr int64_t kLeastRegisterBound = 24;     // ptxas raises a lower .maxnreg to it
+inline constexpr int64_t kMostRegisterBound = 255;     // of a thread, on any device
 inline constexpr int kMaxWarps = 32;                   // of a block, on any device
 inline constexpr int kDefaultWarps = 4;                // where a kernel does not say
 inline constexpr int64_t kPointerAlignment = 16;       // bytes, where `assume` does not say

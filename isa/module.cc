@@ -62,6 +62,16 @@ Location Kernel::AttrLocation(const Inst& inst, Attr attr) const {
   return position ? ArgLocation(inst, *position) : LocationOf(inst);
 }
 
+Location Kernel::DefinitionOf(uint32_t value) const {
+  if (value < params.size()) return params[value].location;
+  for (const Inst& inst : code) {
+    for (size_t i = 0; i < inst.results; ++i) {
+      if (args[inst.first_arg + i] == ExprId::Value(value)) return ArgLocation(inst, i);
+    }
+  }
+  return {};
+}
+
 int64_t IntAttr(const ExprPool& pool, const Kernel& kernel, const Inst& inst, Attr attr) {
   return pool.AsInt(kernel.AttrOf(inst, attr)).value_or(0);
 }
@@ -153,6 +163,7 @@ class Extraction {
     }
     for (ExprId& extent : kernel.grid) extent = Copy(extent);
     kernel.warps = Copy(kernel.warps);
+    kernel.registers = Copy(kernel.registers);
     for (size_t i = 0; i < kernel.value_name_ids.size(); ++i) {
       kernel.value_name_ids[i] = Copy(source.value_name_ids[i]);
       kernel.value_names[i] = to_.pool.strings()[kernel.value_name_ids[i]];
@@ -209,7 +220,8 @@ class Comparison {
     if (!SameString(x.name, y.name) || x.fast != y.fast || x.params.size() != y.params.size() ||
         x.constants.size() != y.constants.size() || x.requires_.size() != y.requires_.size() ||
         x.assumes.size() != y.assumes.size() || x.value_names != y.value_names ||
-        x.code.size() != y.code.size() || !Same(x.warps, y.warps)) {
+        x.code.size() != y.code.size() || !Same(x.warps, y.warps) ||
+        !Same(x.registers, y.registers)) {
       return false;
     }
     for (size_t i = 0; i < 3; ++i) {

@@ -91,6 +91,7 @@ struct Kernel final : ValueNames {
   std::vector<Assume> assumes;
   ExprId grid[3];     // none: 1
   ExprId warps;       // none: kDefaultWarps
+  ExprId registers;   // the most 32-bit registers of a thread; none: the assembler chooses
   bool fast = false;  // contraction of a * b + c into fma is allowed
 
   std::vector<std::string_view> value_names;  // by value number; views into the module's strings
@@ -107,7 +108,7 @@ struct Kernel final : ValueNames {
   std::vector<uint32_t> close_lines;
   std::vector<uint32_t> else_lines;
   uint32_t close_line = 0;
-  Location grid_location, warps_location;
+  Location grid_location, warps_location, registers_location;
 
   [[nodiscard]] std::string_view ValueName(uint32_t value) const override {
     return value < value_names.size() ? value_names[value] : std::string_view("?");
@@ -133,6 +134,8 @@ struct Kernel final : ValueNames {
     const size_t at = inst.first_arg + i;
     return at < arg_locations.size() ? arg_locations[at] : LocationOf(inst);
   }
+  // Where a parameter or a value is first defined; none if the text does not say.
+  [[nodiscard]] Location DefinitionOf(uint32_t value) const;
   [[nodiscard]] Location TypeLocation(const Inst& inst) const {
     const auto i = static_cast<size_t>(&inst - code.data());
     return i < type_locations.size() && type_locations[i].length != 0 ? type_locations[i]

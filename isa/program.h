@@ -85,6 +85,8 @@ class Program {
   [[nodiscard]] int64_t PointerAlignment(uint32_t parameter) const;
   [[nodiscard]] const std::vector<BoundConstant>& constants() const { return constants_; }
   [[nodiscard]] int warps() const { return warps_; }
+  // The most 32-bit registers of a thread; none: the assembler chooses.
+  [[nodiscard]] std::optional<int64_t> registers() const { return registers_; }
   [[nodiscard]] const std::string& source_name() const { return module_->source_name; }
 
  private:
@@ -96,6 +98,7 @@ class Program {
   std::shared_ptr<const std::unordered_map<uint32_t, ScalarExpr>> scalars_;  // by ExprId
   std::vector<BoundConstant> constants_;
   int warps_ = kDefaultWarps;
+  std::optional<int64_t> registers_;
 };
 
 }  // namespace tarsia

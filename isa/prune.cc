@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <map>
 #include <utility>
+
+#include "isa/renumber.h"
 
 namespace tarsia {
 namespace {
@@ -17,7 +18,7 @@ class Pruner {
     Walk(0, kernel_.code.size());
     if (std::find(live_.begin(), live_.end(), false) == live_.end()) return;
     Compact();
-    Renumber();
+    RenumberValues(module_, kernel_);
   }
 
  private:
@@ -127,43 +128,10 @@ class Pruner {
     Keep(kernel_.arg_locations, live_args);
   }
 
-  // Values are numbers in the order in which they are defined.
-  void Renumber() {
-    std::vector<bool> live(kernel_.value_names.size(), false);
-    std::fill_n(live.begin(), kernel_.params.size(), true);
-    for (const Inst& inst : kernel_.code) {
-      for (const ExprId result : kernel_.Results(inst)) live[result.value()] = true;
-    }
-    uint32_t next = 0;
-    for (const bool lives : live) numbers_.push_back(lives ? next++ : next);
-    Keep(kernel_.value_names, live);
-    Keep(kernel_.value_name_ids, live);
-    for (ExprId& arg : kernel_.args) arg = Renumbered(arg);
-    for (Inst& inst : kernel_.code) {
-      TypeExpr type = module_.type(inst.type);
-      type.shape = Renumbered(type.shape);
-      inst.type = module_.Intern(type);
-    }
-  }
-
-  ExprId Renumbered(ExprId id) {
-    if (id.is_value()) return ExprId::Value(numbers_[id.value()]);
-    if (!id.is_node()) return id;
-    const auto [known, is_new] = renumbered_.try_emplace(id, id);
-    if (!is_new) return known->second;
-    const ExprNode node = pool_.node(id);
-    const auto children = pool_.children(id);
-    std::vector<ExprId> renumbered(children.begin(), children.end());
-    for (ExprId& child : renumbered) child = Renumbered(child);
-    return renumbered_[id] = pool_.Intern(node.kind, node.code, node.payload, renumbered);
-  }
-
   Module& module_;
   ExprPool& pool_;
   Kernel& kernel_;
-  std::vector<bool> live_;         // by instruction
-  std::vector<uint32_t> numbers_;  // by value
-  std::map<ExprId, ExprId> renumbered_;
+  std::vector<bool> live_;  // by instruction
 };
 
 }  // namespace

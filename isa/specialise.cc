@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/broadcasts.h"
 #include "isa/diagnostics.h"
 #include "isa/fold.h"
 #include "isa/prune.h"
@@ -30,10 +31,14 @@ class Specialiser {
     if (diagnostics_.count() != before) return std::nullopt;
     Substitute();
     Prune(module_, kernel());
-    const KernelFacts facts = CheckKernel(module_, kernel(), &limits_, diagnostics_);
+    KernelFacts facts = CheckKernel(module_, kernel(), &limits_, diagnostics_);
+    if (diagnostics_.count() == before && InsertBroadcasts(module_, kernel(), facts.types)) {
+      facts = CheckKernel(module_, kernel(), &limits_, diagnostics_);
+    }
     if (diagnostics_.count() != before) return Fail();
     Program program;
     program.warps_ = static_cast<int>(facts.warps.value_or(kDefaultWarps));
+    program.registers_ = facts.registers;
     for (const ValueType& type : facts.types) program.types_.push_back(Concrete(type));
     auto scalars = std::make_shared<std::unordered_map<uint32_t, ScalarExpr>>();
     AddScalars(program.types_, *scalars);
@@ -244,6 +249,7 @@ class Specialiser {
     }
     for (ExprId& extent : k.grid) extent = folder_.Fold(extent);
     k.warps = folder_.Fold(k.warps);
+    k.registers = folder_.Fold(k.registers);
     for (ExprId& arg : k.args) arg = folder_.Fold(arg);
     for (Inst& inst : k.code) {
       TypeExpr type = module_.type(inst.type);

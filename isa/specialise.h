@@ -32,6 +32,7 @@ struct TargetLimits {
 
 // Constants without binding have their default value. Code that never runs with them is removed
 // first (isa/prune.h), so an arm of an `if` need not be valid for constants that do not take it.
+// Elementwise operands that are repeated get instructions that do it (isa/broadcasts.h).
 // Errors (unknown or missing constants, a requirement that fails, whatever validation finds) go to
 // `diagnostics`. Errors of bindings that have a location go to `of_bindings` unless it is null,
 // with their place in the text of the caller; all other errors of bindings have no place, and those

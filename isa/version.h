@@ -13,7 +13,7 @@ struct BytecodeVersion {
   friend auto operator<=>(const BytecodeVersion&, const BytecodeVersion&) = default;
 };
 // The newest version that is written and read.
-inline constexpr BytecodeVersion kBytecodeVersion{0, 2};
+inline constexpr BytecodeVersion kBytecodeVersion{0, 3};
 
 }  // namespace tarsia
 

@@ -125,23 +125,24 @@ bool AddMachineCode(const runtime::Code& code, CostReport* report) {
   return true;
 }
 
-void AddPrediction(const runtime::Code& code, CostReport* report) {
-  for (const compiler::LineWork& work : code.PredictedWork()) {
+void AddPrediction(const runtime::Code::Prediction& prediction, compiler::Target target,
+                   CostReport* report) {
+  for (const compiler::LineWork& work : prediction.work) {
     CostLine* const line = LineOf(report, work.line);
     line->predicted = work.work;
-    line->cycles = compiler::CyclesOf(work.work, code.target());
+    line->cycles = compiler::CyclesOf(work.work, target);
   }
 }
 
-// What would make lines cheaper that cost something.
-void AddAdvice(const runtime::Code& code, CostReport* report) {
-  const auto advice = code.Advice();
-  if (!advice.ok()) return;  // the program compiled, so this does not happen
-  for (const compiler::LineAdvice& on : *advice) {
+// What would make lines cheaper that cost something. Needs the totals.
+void AddAdvice(const runtime::Code::Prediction& prediction, CostReport* report) {
+  for (const compiler::LineAdvice& on : prediction.advice) {
+    std::string text = on.text;
+    if (on.saves != 0) {
+      text += fmt::format("; it would save {} of {} cycles", on.saves, report->total.cycles);
+    }
     for (CostLine& line : report->lines) {
-      if (line.line == on.line && !line.Empty()) {
-        line.advice.push_back(on.text);
-      }
+      if (line.line == on.line && !line.Empty()) line.advice.push_back(text);
     }
   }
 }
@@ -186,9 +187,10 @@ int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args
   out->shared_bytes = code->kernel().shared_bytes;
   AddCounts(counts, out);
   (void)AddMachineCode(*code, out);
-  AddPrediction(*code, out);
-  AddAdvice(*code, out);
+  const auto prediction = code->Predict();
+  if (prediction.ok()) AddPrediction(*prediction, code->target(), out);
   AddTotals(out);
+  if (prediction.ok()) AddAdvice(*prediction, out);
   FillLines(*module->source, out);
   if (const ptx::SmLimits* limits = ptx::FindSmLimits(out->target); limits != nullptr) {
     const auto registers = static_cast<uint32_t>(out->resources ? out->resources->registers : 0);

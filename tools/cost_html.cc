@@ -178,7 +178,9 @@ struct Scale {
   uint64_t instructions = 1;
   uint64_t sectors = 0;
   uint64_t wavefronts = 0;
+  bool barriers = false;
   bool tensor = false;
+  bool cycles = false;
   bool machine = false;
   bool spills = false;
 };
@@ -190,7 +192,9 @@ Scale ScaleOf(const CostReport& report) {
     scale.sectors = std::max(scale.sectors, line.counts.global_sectors);
     scale.wavefronts = std::max(scale.wavefronts, line.counts.shared_wavefronts);
   }
+  scale.barriers = report.total.counts.barriers != 0;
   scale.tensor = report.total.counts.tensor_operations != 0;
+  scale.cycles = report.total.cycles != 0;
   scale.machine = report.resources.has_value();
   scale.spills = report.total.Spills() != 0;
   return scale;
@@ -205,7 +209,9 @@ std::string NumberCells(const CostLine& line, const Scale& scale) {
   if (scale.wavefronts != 0) {
     out += IdealCell(counts.shared_wavefronts, counts.shared_ideal_wavefronts, scale.wavefronts);
   }
+  if (scale.barriers) out += NumberCell(counts.barriers);
   if (scale.tensor) out += NumberCell(counts.tensor_operations);
+  if (scale.cycles) out += NumberCell(static_cast<uint64_t>(line.cycles));
   if (scale.machine) out += NumberCell(line.MachineCount());
   if (scale.spills) out += NumberCell(line.Spills(), true);
   return out;
@@ -218,7 +224,9 @@ std::string HeadRow(const Scale& scale) {
       "</th>";
   if (scale.sectors != 0) out += "<th>sectors / ideal</th>";
   if (scale.wavefronts != 0) out += "<th>wavefronts / ideal</th>";
+  if (scale.barriers) out += "<th>barriers</th>";
   if (scale.tensor) out += "<th>tensor operations</th>";
+  if (scale.cycles) out += "<th>predicted cycles</th>";
   if (scale.machine) out += "<th>machine code</th>";
   if (scale.spills) out += "<th>spills</th>";
   return out + "</tr>";

@@ -21,6 +21,7 @@ constexpr Column kColumns[] = {
     {"ideal", [](const CostLine& line) { return line.counts.global_ideal_sectors; }},
     {"wavefronts", [](const CostLine& line) { return line.counts.shared_wavefronts; }},
     {"ideal", [](const CostLine& line) { return line.counts.shared_ideal_wavefronts; }},
+    {"barriers", [](const CostLine& line) { return line.counts.barriers; }},
     {"tensor", [](const CostLine& line) { return line.counts.tensor_operations; }},
     {"cycles", [](const CostLine& line) { return static_cast<uint64_t>(line.cycles); }},
     {"machine", [](const CostLine& line) { return uint64_t{line.MachineCount()}; }},

@@ -15,9 +15,9 @@
 namespace tarsia {
 
 // The lowest version that can express the module, which is written by default. `needs`, if given,
-// is set to the first instruction that needs it (unchanged if every version can express the
-// module).
-BytecodeVersion LowestVersion(const Module& module, const InstRow** needs = nullptr);
+// is set to the name of the first clause or instruction that needs it (unchanged if every version
+// can express the module).
+BytecodeVersion LowestVersion(const Module& module, std::string_view* needs = nullptr);
 
 struct EncodeOptions {
   // The newest version that the reader knows; a module that needs a newer one is an error.

@@ -5,8 +5,8 @@
 //   section  = id:u32 flags:u32 length:u64 0* payload 0*          (begins at a multiple of 8)
 //   strings  = n { n bytes }*n
 //   types    = n { parts:u8 [dtype:expr] [shape:expr] [layout:expr] [bits:expr] }*n
-//   kernels  = n { name:string fast:u8 parameters constants requires assumes
-//                  n expr*n warps:expr length body }*n
+//   kernels  = n { name:string flags:u8 parameters constants requires assumes
+//                  n expr*n warps:expr [registers:expr] length body }*n
 //   body     = values insts args { code:u8 form:u8 [type] [inside [else]] result* operand* attr* }*
 //   result   = 0 name:string | value + 1
 //   expr     = head [payload] expr*
@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "isa/version.h"
 #include "layout/text/expr.h"
 
 namespace tarsia::bytecode {
@@ -45,6 +46,11 @@ inline constexpr uint32_t kAlignmentShift = 8;  // flags, bits 8 to 15: log2 of 
 inline constexpr uint32_t kMinAlignment = 3;
 inline constexpr uint32_t kMaxAlignment = 12;
 inline constexpr uint32_t kPlainFlags = kMinAlignment << kAlignmentShift;
+
+// The flags of a kernel.
+inline constexpr uint8_t kFast = 0x01;
+inline constexpr uint8_t kHasRegisters = 0x02;
+inline constexpr BytecodeVersion kSinceRegisters{0, 3};
 
 // An instruction's second byte.
 inline constexpr uint8_t kAttrMask = 0x0F;

@@ -30,11 +30,14 @@ bool KernelReader::ReadKernelHead() {
   kernel_->location = Here();
   if (!exprs_.Name(kernel_->name, kKernelName)) return false;
   if (kernel_names_[kernel_->name]++ != 0) return Repeated("kernel", kernel_->name);
-  uint8_t fast = 0;
-  if (!in_.U8(fast)) return false;
-  if (fast > 1) return in_.Fail(diag::kBytecodeForm, "a flag is neither 0 nor 1");
-  kernel_->fast = fast != 0;
-  return ReadParameters() && ReadConstants() && ReadRequires() && ReadAssumes() && ReadGrid();
+  uint8_t flags = 0;
+  if (!in_.U8(flags)) return false;
+  if ((flags & ~(kFast | kHasRegisters)) != 0) {
+    return in_.Fail(diag::kBytecodeForm, "a kernel has an unknown flag");
+  }
+  kernel_->fast = (flags & kFast) != 0;
+  return ReadParameters() && ReadConstants() && ReadRequires() && ReadAssumes() && ReadGrid() &&
+         ((flags & kHasRegisters) == 0 || ReadRegisters());
 }
 
 bool KernelReader::Repeated(std::string_view thing, StringId name) {
@@ -123,6 +126,12 @@ bool KernelReader::ReadGrid() {
     if (!exprs_.Expr(kernel_->grid[i])) return false;
   }
   return exprs_.Expr(kernel_->warps, kOptionalExpr);
+}
+
+bool KernelReader::ReadRegisters() {
+  lowest_ = std::max(lowest_, kSinceRegisters);
+  kernel_->registers_location = Here();
+  return exprs_.Expr(kernel_->registers);
 }
 
 // ---- values and scopes -------------------------------------------------------------------

@@ -42,6 +42,7 @@ class KernelReader {
   bool ReadRequires();
   bool ReadAssumes();
   bool ReadGrid();
+  bool ReadRegisters();
   bool NewValue(StringId name);
   void LeaveScope(size_t size);
   bool ReadBody();

@@ -127,6 +127,7 @@ class Reader {
     return known >= kKernels || in_.Fail(diag::kBytecodeSection, known + 1, "it is missing");
   }
 
+  // Of the ids up to kDebug.
   bool ReadKnown(uint32_t id) {
     static constexpr std::string_view kNames[] = {"", "the strings", "the types", "the kernels",
                                                   "the debug locations"};
@@ -138,10 +139,9 @@ class Reader {
         return exprs_.ReadTypes() && in_.AtEnd(kNames[id]);
       case kKernels:
         return kernels_.Read() && in_.AtEnd(kNames[id]);
-      case kDebug:
+      default:
         return ReadDebug() && in_.AtEnd(kNames[id]);
     }
-    return false;
   }
 
   bool ReadOpaque(uint32_t id, uint32_t flags, uint32_t known) {
@@ -182,6 +182,9 @@ class Reader {
   bool HeaderLocations(Kernel& kernel, int64_t& line, bool& any) {
     for (Location* const at : {&kernel.location, &kernel.grid_location, &kernel.warps_location}) {
       if (!ReadLocation(*at, line, any)) return false;
+    }
+    if (!kernel.registers.none() && !ReadLocation(kernel.registers_location, line, any)) {
+      return false;
     }
     return LocationsOf(kernel.params, line, any) && LocationsOf(kernel.constants, line, any) &&
            LocationsOf(kernel.requires_, line, any) && LocationsOf(kernel.assumes, line, any);

@@ -120,7 +120,7 @@ class Writer {
 
   void Header(const Kernel& kernel, ByteWriter& out) {
     out.Leb(strings_.Of(kernel.name));
-    out.U8(kernel.fast ? 1 : 0);
+    out.U8((kernel.fast ? kFast : 0) | (kernel.registers.none() ? 0 : kHasRegisters));
     out.Leb(kernel.params.size());
     for (size_t i = 0; i < kernel.params.size(); ++i) {
       out.U8(kernel.params[i].is_pointer ? 1 : 0);
@@ -149,6 +149,7 @@ class Writer {
     out.Leb(dimensions);
     for (uint32_t i = 0; i < dimensions; ++i) Expr(kernel.grid[i], out);
     Expr(kernel.warps, out);
+    if (!kernel.registers.none()) Expr(kernel.registers, out);
   }
 
   void Body(const Kernel& kernel) {
@@ -271,6 +272,7 @@ void ForEachHeaderLocation(const Kernel& kernel, const Visit& visit) {
   visit(kernel.location);
   visit(kernel.grid_location);
   visit(kernel.warps_location);
+  if (!kernel.registers.none()) visit(kernel.registers_location);
   for (const Parameter& param : kernel.params) visit(param.location);
   for (const Constant& constant : kernel.constants) visit(constant.location);
   for (const Require& require : kernel.requires_) visit(require.location);
@@ -355,26 +357,29 @@ std::vector<OutSection> WithOpaque(const Module& module, const std::vector<OutSe
 
 }  // namespace
 
-BytecodeVersion LowestVersion(const Module& module, const InstRow** needs) {
+BytecodeVersion LowestVersion(const Module& module, std::string_view* needs) {
   BytecodeVersion version{0, 1};
+  const auto raise = [&](BytecodeVersion since, std::string_view feature) {
+    if (since <= version) return;
+    version = since;
+    if (needs != nullptr) *needs = feature;
+  };
   for (const Kernel& kernel : module.kernels) {
+    if (!kernel.registers.none()) raise(kSinceRegisters, "registers");
     for (const Inst& inst : kernel.code) {
       const InstRow& row = Row(inst.opcode);
-      if (row.since <= version.minor) continue;
-      version.minor = row.since;
-      if (needs != nullptr) *needs = &row;
+      raise({0, row.since}, row.mnemonic);
     }
   }
   return version;
 }
 
 Result<std::string> Encode(const Module& module, const EncodeOptions& options) {
-  const InstRow* needs = nullptr;
+  std::string_view needs = "kernel";
   const BytecodeVersion version = LowestVersion(module, &needs);
   if (options.version && *options.version < version) {
-    return MakeDiagnostic(diag::kBytecodeTarget, Location(),
-                          needs != nullptr ? needs->mnemonic : "kernel", version.major,
-                          version.minor, options.version->major, options.version->minor);
+    return MakeDiagnostic(diag::kBytecodeTarget, Location(), needs, version.major, version.minor,
+                          options.version->major, options.version->minor);
   }
   Writer writer(module);
   const std::string types = writer.Types();

@@ -72,7 +72,7 @@ class Parser {
       kernel.name = module_.pool.strings().Intern(name);
       if (name.find('.') != std::string_view::npos) tokens_.Expected("a name without dots");
       if (!kernel_names_.insert(kernel.name).second) {
-        diagnostics_.Error(diag::kRedefinition, lexer_.location(), "kernel", name);
+        ReportAgain("kernel", std::string(name), lexer_.location(), KernelLocation(kernel.name));
       }
       lexer_.Next();
     }
@@ -94,6 +94,19 @@ class Parser {
     module_.kernels.push_back(std::move(kernel));
   }
 
+  // A second definition of a name at `again`.
+  void ReportAgain(std::string_view what, const std::string& name, Location again, Location first) {
+    Diagnostic& error = diagnostics_.Error(diag::kRedefinition, again, what, name);
+    if (first.IsText()) error.notes.push_back({first, "`" + name + "` is defined here"});
+  }
+
+  [[nodiscard]] Location KernelLocation(StringId name) const {
+    for (const Kernel& kernel : module_.kernels) {
+      if (kernel.name == name) return kernel.location;
+    }
+    return {};
+  }
+
   bool ParseParameters() {
     if (!tokens_.Expect(Token::kLeftParen)) return false;
     while (lexer_.token() != Token::kRightParen) {
@@ -102,8 +115,8 @@ class Parser {
       if (lexer_.token() != Token::kValue)
         return tokens_.Expected("a parameter such as `%x: ptr<f16>`");
       if (names_.Bound(lexer_.text()) != kUnbound) {
-        diagnostics_.Error(diag::kRedefinition, lexer_.location(), "parameter",
-                           "%" + std::string(lexer_.text()));
+        ReportAgain("parameter", "%" + std::string(lexer_.text()), lexer_.location(),
+                    kernel_->DefinitionOf(names_.Bound(lexer_.text())));
       }
       const std::string_view name = lexer_.text();
       lexer_.Next();
@@ -147,8 +160,8 @@ class Parser {
   }
 
   bool ParseClause() {
-    static constexpr std::string_view kClauses[] = {"const", "require", "assume",
-                                                    "grid",  "warps",   "fast"};
+    static constexpr std::string_view kClauses[] = {"const", "require",   "assume", "grid",
+                                                    "warps", "registers", "fast"};
     const std::string_view word = lexer_.text();
     const Location location = lexer_.location();
     const auto* const found = std::find(std::begin(kClauses), std::end(kClauses), word);
@@ -171,10 +184,13 @@ class Parser {
         kernel_->warps = expressions_.Parse();
         return !kernel_->warps.none();
       case 5:
+        kernel_->registers_location = lexer_.location();
+        kernel_->registers = expressions_.Parse();
+        return !kernel_->registers.none();
+      default:
         kernel_->fast = true;
         return true;
     }
-    return false;
   }
 
   bool ParseConstant() {
@@ -213,7 +229,7 @@ class Parser {
   void CheckConstantName(std::string_view name) {
     for (const Constant& other : kernel_->constants) {
       if (module_.pool.strings()[other.name] == name) {
-        diagnostics_.Error(diag::kRedefinition, lexer_.location(), "constant", name);
+        ReportAgain("constant", std::string(name), lexer_.location(), other.location);
       }
     }
     const std::string_view what = ReservedAs(name);
@@ -323,11 +339,17 @@ class Parser {
     if (lexer_.token() != Token::kLeftBrace && lexer_.token() != Token::kRightBrace) {
       lexer_.SkipLine();
     }
-    if (lexer_.token() == Token::kLeftBrace) {
+    if (SkipBlock(depth) && AtElse()) {
       lexer_.Next();
-      ParseBlock(depth + 1);
-      tokens_.Accept(Token::kRightBrace);
+      SkipBlock(depth);
     }
+  }
+
+  // Reads the block of a statement with an error. False if there is none.
+  bool SkipBlock(int depth) {
+    if (!tokens_.Accept(Token::kLeftBrace)) return false;
+    ParseBlock(depth + 1);
+    return tokens_.Accept(Token::kRightBrace);
   }
 
   bool AtKernel() const { return lexer_.IsName("kernel") && lexer_.location().column == 1; }
@@ -456,13 +478,24 @@ class Parser {
     if (!row.Has(kOpensBlock)) return tokens_.ExpectEndOfLine();
     if (!ParseBraces(index, depth)) return false;
     kernel_->code[index].else_begin = static_cast<uint32_t>(kernel_->code.size());
-    if (pending.inst.opcode == Opcode::kIf && lexer_.IsName("else")) {
-      kernel_->else_lines[index] = lexer_.location().line;
-      lexer_.Next();
-      if (!ParseBraces(index, depth)) return false;
+    bool ended = false;
+    if (pending.inst.opcode == Opcode::kIf) {
+      ended = lexer_.token() == Token::kNewline;
+      if (AtElse()) {
+        ended = false;
+        kernel_->else_lines[index] = lexer_.location().line;
+        lexer_.Next();
+        if (!ParseBraces(index, depth)) return false;
+      }
     }
     kernel_->code[index].end = static_cast<uint32_t>(kernel_->code.size());
-    return tokens_.ExpectEndOfLine();
+    return ended || tokens_.ExpectEndOfLine();
+  }
+
+  // Behind the block of an `if`: whether `else` is next, on this line or on a later one.
+  bool AtElse() {
+    tokens_.SkipNewlines();
+    return lexer_.IsName("else");
   }
 
   bool ParseBraces(size_t index, int depth) {
@@ -479,8 +512,8 @@ class Parser {
     results_ = {counter};
     bad_loop_ = true;
     if (names_.Bound(counter.name) != kUnbound) {
-      diagnostics_.Error(diag::kRedefinition, counter.location, "value",
-                         "%" + std::string(counter.name));
+      ReportAgain("value", "%" + std::string(counter.name), counter.location,
+                  kernel_->DefinitionOf(names_.Bound(counter.name)));
     }
     lexer_.Next();
     if (lexer_.token() == Token::kColon && !operands_.ParseAnnotation(pending)) return false;

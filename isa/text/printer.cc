@@ -239,6 +239,14 @@ class Printer {
     out_ += '}';
   }
 
+  void PrintClause(std::string_view keyword, ExprId value, uint32_t line) {
+    if (value.none()) return;
+    Begin(line, 2, true);
+    out_ += keyword;
+    Expr(value);
+    End(line);
+  }
+
   void PrintGrid(const Kernel& kernel) {
     if (!kernel.grid[0].none()) {
       Begin(kernel.grid_location.line, 2, true);
@@ -250,12 +258,8 @@ class Printer {
       out_ += ')';
       End(kernel.grid_location.line);
     }
-    if (!kernel.warps.none()) {
-      Begin(kernel.warps_location.line, 2, true);
-      out_ += "warps ";
-      Expr(kernel.warps);
-      End(kernel.warps_location.line);
-    }
+    PrintClause("warps ", kernel.warps, kernel.warps_location.line);
+    PrintClause("registers ", kernel.registers, kernel.registers_location.line);
     if (kernel.fast) out_ += "  fast\n";
   }
 
@@ -365,6 +369,7 @@ std::set<uint32_t> ItemLines(const Module& module) {
     for (const Assume& a : kernel.assumes) lines.insert(a.location.line);
     if (!kernel.grid[0].none()) lines.insert(kernel.grid_location.line);
     if (!kernel.warps.none()) lines.insert(kernel.warps_location.line);
+    if (!kernel.registers.none()) lines.insert(kernel.registers_location.line);
     for (const Location& location : kernel.locations) lines.insert(location.line);
     lines.insert(kernel.close_lines.begin(), kernel.close_lines.end());
     lines.insert(kernel.else_lines.begin(), kernel.else_lines.end());

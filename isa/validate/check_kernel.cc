@@ -112,7 +112,7 @@ KernelFacts CheckKernel(Module& module, const Kernel& kernel, const TargetLimits
   HeaderChecker header(context, expressions);
   header.Check();
   BodyChecker(context, expressions, scopes, header.warps()).Check();
-  return {context.TakeTypes(), header.warps()};
+  return {context.TakeTypes(), header.warps(), header.registers()};
 }
 
 }  // namespace tarsia

@@ -13,8 +13,9 @@ namespace tarsia {
 
 // The results of the check.
 struct KernelFacts {
-  std::vector<ValueType> types;  // by value
-  std::optional<int64_t> warps;  // if they are known
+  std::vector<ValueType> types;      // by value
+  std::optional<int64_t> warps;      // if they are known
+  std::optional<int64_t> registers;  // if there is a bound, and it is known
 };
 
 // Reports every independent error of the kernel, which belongs to the module. `limits` is null

@@ -55,8 +55,8 @@ VALIDATE(Cast) {
   if (source.type == nullptr) {
     check.context
         .Error(diag::kOperandKind, source.location, source.name, "cast", "a tile or a scalar",
-               "`" + check.context.Text(source.id) + "`", "a constant")
-        .help = "`mov` and `fill` make a constant of any type";
+               "`" + check.context.Text(source.id) + "`", check.operands.Describe(source))
+        .help = "`mov` makes a scalar of any type from an expression, `fill` a tile";
     return;
   }
   const bool stochastic = check.attributes.Word(inst, Attr::kRounding) == "stochastic";

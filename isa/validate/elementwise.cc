@@ -1,4 +1,5 @@
-// Rules of the elementwise family: one element type, one shape, one written layout; scalars and
+// Rules of the elementwise family: one element type; shapes that are one where extents of 1 are
+// repeated; one written layout of the tiles that have the shape of the result. Scalars and
 // constants are combined with every element.
 #include "isa/validate/rule_context.h"
 
@@ -12,42 +13,74 @@ ExprId TypeOfConstant(RuleContext& check, const CheckedOperand& operand) {
                                                     : kI32);
 }
 
-// Checks operands [first, count) against each other. Returns the type they share, as a tile if one
-// of them is a tile; empty after an error.
-std::optional<ValueType> Join(RuleContext& check, const Inst& inst, size_t first, size_t count) {
-  std::optional<CheckedOperand> typed, tile;
+// False after an error: an operand that is a constant is no value of the element type.
+bool ConstantFits(RuleContext& check, const Inst& inst, size_t i, ExprId dtype) {
+  CheckedOperand operand = check.operands.Get(inst, i);
+  if (operand.type != nullptr) return true;
+  operand.constant = check.expressions.TypeOf(operand.id, operand.location);
+  const auto type = check.pool.AsDType(dtype);
+  const TypeClass types = Row(inst.opcode).operands[i].types;
+  if (type && !Contains(types, *type)) {
+    check.context.Error(diag::kOperandType, operand.location, operand.name,
+                        Row(inst.opcode).mnemonic, Describe(types), DTypeName(*type));
+    return false;
+  }
+  return check.operands.LiteralFits(operand, dtype);
+}
+
+// The tiles among the operands of an instruction as one.
+struct Combined {
+  ExprId shape;   // none: no operand is a tile
+  ExprId layout;  // of the first tile that has this shape; none where not written
+};
+
+// Empty after an error.
+std::optional<Combined> CombineTiles(RuleContext& check, const Inst& inst) {
+  FixedList<CheckedOperand, kMaxOperands> tiles;
+  for (size_t i = 0; i < Row(inst.opcode).operands.size(); ++i) {
+    const CheckedOperand operand = check.operands.Get(inst, i);
+    if (operand.IsTile()) tiles.items[tiles.count++] = operand;
+  }
+  Combined out;
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (!check.operands.ShapesCombine(inst, tiles[j], tiles[i])) return std::nullopt;
+    }
+    const ExprId shape = tiles[i].type->shape;
+    out.shape = i == 0 ? shape : BroadcastShape(check.pool, out.shape, shape);
+  }
+  const CheckedOperand* first = nullptr;
+  for (const CheckedOperand& tile : tiles) {
+    if (!SurelySameShape(check.pool, tile.type->shape, out.shape)) continue;
+    if (first == nullptr) first = &tile;
+    if (!check.operands.SameLayout(inst, *first, tile)) return std::nullopt;
+  }
+  if (first != nullptr) out.layout = first->type->layout;
+  return out;
+}
+
+// Checks the element types of operands [first, count) against each other, and the shapes of all.
+// Returns the type they share, as a tile if an operand is one; empty after an error.
+std::optional<ValueType> Join(RuleContext& check, const Inst& inst, size_t first) {
+  const size_t count = Row(inst.opcode).operands.size();
+  std::optional<CheckedOperand> typed;
   bool ok = true;
   for (size_t i = first; i < count; ++i) {
     const CheckedOperand operand = check.operands.Get(inst, i);
     if (operand.type == nullptr) continue;
     if (typed) ok &= check.operands.SameDType(inst, *typed, operand);
     if (!typed) typed = operand;
-    if (!operand.IsTile()) continue;
-    if (tile) {
-      ok &= check.operands.SameShape(inst, *tile, operand) &&
-            check.operands.SameLayout(inst, *tile, operand);
-    } else {
-      tile = operand;
-    }
   }
-  if (!ok) return std::nullopt;
+  const std::optional<Combined> combined = CombineTiles(check, inst);
+  if (!ok || !combined) return std::nullopt;
   const ExprId dtype =
       typed ? typed->type->dtype : TypeOfConstant(check, check.operands.Get(inst, first));
   for (size_t i = first; i < count; ++i) {
-    CheckedOperand operand = check.operands.Get(inst, i);
-    if (operand.type != nullptr) continue;
-    operand.constant = check.expressions.TypeOf(operand.id, operand.location);
-    const auto type = check.pool.AsDType(dtype);
-    const TypeClass types = Row(inst.opcode).operands[i].types;
-    if (type && !Contains(types, *type)) {
-      check.context.Error(diag::kOperandType, operand.location, operand.name,
-                          Row(inst.opcode).mnemonic, Describe(types), DTypeName(*type));
-      return std::nullopt;
-    }
-    if (!check.operands.LiteralFits(operand, dtype)) return std::nullopt;
+    if (!ConstantFits(check, inst, i, dtype)) return std::nullopt;
   }
-  ValueType out = tile ? *tile->type : ScalarType(dtype);
-  out.bits = ExprId();
+  if (combined->shape.none()) return ScalarType(dtype);
+  ValueType out = RegisterTile(dtype, combined->shape);
+  out.layout = combined->layout;
   return out;
 }
 
@@ -66,7 +99,7 @@ void DefineLike(RuleContext& check, const Inst& inst, ValueType type, ExprId dty
 
 void Elementwise(RuleContext& check, const Inst& inst) {
   const InstRow& row = Row(inst.opcode);
-  const auto type = Join(check, inst, 0, row.operands.size());
+  const auto type = Join(check, inst, 0);
   if (!type) return;
   DefineLike(check, inst, *type, row.Has(kCompares) ? check.pool.Type(kBoolType) : type->dtype);
 }
@@ -153,22 +186,8 @@ VALIDATE(Select) {
       return;
     }
   }
-  auto type = Join(check, inst, 1, 3);
+  const auto type = Join(check, inst, 1);
   if (!type) return;
-  if (condition.IsTile()) {
-    for (size_t i = 1; i < 3; ++i) {
-      const CheckedOperand operand = check.operands.Get(inst, i);
-      if (!check.operands.SameShape(inst, condition, operand) ||
-          !check.operands.SameLayout(inst, condition, operand)) {
-        return;
-      }
-    }
-    if (type->kind == ValueKind::kScalar) {
-      const ExprId dtype = type->dtype;
-      type = *condition.type;
-      type->dtype = dtype;
-    }
-  }
   DefineLike(check, inst, *type, type->dtype);
 }
 

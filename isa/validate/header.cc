@@ -17,6 +17,7 @@ void HeaderChecker::Check() {
   for (const Assume& assume : kernel.assumes) CheckAssume(assume);
   CheckGrid();
   CheckWarps();
+  CheckRegisters();
 }
 
 // ---- constants -------------------------------------------------------------------------------
@@ -101,7 +102,8 @@ void HeaderChecker::CheckAlignment(const Assume& assume) {
   }
 }
 
-// ---- grid and warps --------------------------------------------------------------------------
+// ---- grid, warps and registers
+// --------------------------------------------------------------------------
 
 void HeaderChecker::CheckGrid() {
   const Location location = context_.kernel().grid_location;
@@ -114,26 +116,43 @@ void HeaderChecker::CheckGrid() {
   }
 }
 
+std::optional<int64_t> HeaderChecker::ConstantOf(ExprId clause, const char* what,
+                                                 Location location) {
+  if (!expressions_.ExpectKind(clause, ExprType::kInt, what, location)) return std::nullopt;
+  if (context_.pool().UsesValues(clause)) {
+    context_.Error(diag::kNotConstant, location, what);
+    return std::nullopt;
+  }
+  const std::optional<int64_t> value = context_.pool().AsInt(context_.Fold(clause));
+  if (!value && context_.closed()) expressions_.TryEvaluate(clause, location);
+  return value;
+}
+
 void HeaderChecker::CheckWarps() {
-  constexpr const char* kWhat = "the number of warps";
   const ExprId warps = context_.kernel().warps;
   const Location location = context_.kernel().warps_location;
   if (warps.none()) {
     warps_ = kDefaultWarps;
     return;
   }
-  if (!expressions_.ExpectKind(warps, ExprType::kInt, kWhat, location)) return;
-  if (context_.pool().UsesValues(warps)) {
-    context_.Error(diag::kNotConstant, location, kWhat);
-    return;
-  }
-  warps_ = context_.pool().AsInt(context_.Fold(warps));
+  warps_ = ConstantOf(warps, "the number of warps", location);
   const int max_warps = context_.closed() ? context_.limits()->max_warps : kMaxWarps;
   if (warps_ && (*warps_ < 1 || *warps_ > max_warps)) {
     context_.Error(diag::kWarpsRange, location, max_warps, *warps_);
     warps_.reset();
   }
-  if (!warps_ && context_.closed()) expressions_.TryEvaluate(warps, location);
+}
+
+void HeaderChecker::CheckRegisters() {
+  const ExprId registers = context_.kernel().registers;
+  const Location location = context_.kernel().registers_location;
+  if (registers.none()) return;
+  registers_ = ConstantOf(registers, "the number of registers", location);
+  if (registers_ && (*registers_ < kLeastRegisterBound || *registers_ > kMostRegisterBound)) {
+    context_.Error(diag::kRegistersRange, location, kLeastRegisterBound, kMostRegisterBound,
+                   *registers_);
+    registers_.reset();
+  }
 }
 
 bool HeaderChecker::UsesNonParameter(ExprId id) const {

@@ -19,6 +19,8 @@ class HeaderChecker {
   void Check();
   // The number of warps if it is known.
   [[nodiscard]] std::optional<int64_t> warps() const { return warps_; }
+  // The bound on the registers of a thread if there is one and it is known.
+  [[nodiscard]] std::optional<int64_t> registers() const { return registers_; }
 
  private:
   void CheckConstant(size_t index);
@@ -31,6 +33,9 @@ class HeaderChecker {
   void CheckAlignment(const Assume& assume);
   void CheckGrid();
   void CheckWarps();
+  void CheckRegisters();
+  // The value of a clause that is a constant integer, if it is known. `what` as for ExpectKind.
+  std::optional<int64_t> ConstantOf(ExprId clause, const char* what, Location location);
   // False after an error: the expression uses values that are not parameters.
   bool ExpectParameters(ExprId id, Location location);
   [[nodiscard]] bool UsesNonParameter(ExprId id) const;
@@ -38,6 +43,7 @@ class HeaderChecker {
   KernelContext& context_;
   Expressions& expressions_;
   std::optional<int64_t> warps_;
+  std::optional<int64_t> registers_;
 };
 
 }  // namespace tarsia

@@ -13,9 +13,9 @@ std::string_view DescribeKind(const OperandRow& row) {
     case OperandKind::kOptionalTile:
       return "a register tile";
     case OperandKind::kTileOrExpr:
-      return "a register tile, a scalar, or a constant expression";
+      return "a register tile or a scalar expression";
     case OperandKind::kExpr:
-      return "a scalar or a constant expression";
+      return "a scalar expression";
     case OperandKind::kIndex:
       return "an integer expression";
     case OperandKind::kCondition:
@@ -191,11 +191,12 @@ bool OperandChecker::CheckExpression(const InstRow& row, size_t i, const Checked
     case OperandKind::kCondition:
       return CheckCondition(operand.id, operand.location);
     case OperandKind::kConstant:
+      if (!context_.pool().UsesValues(operand.id)) return CheckNumber(row, i, operand);
+      context_.Error(diag::kNotConstant, operand.location,
+                     fmt::format("operand `{}`", operand.name));
+      return false;
     case OperandKind::kTileOrExpr:
     case OperandKind::kExpr:
-      if (!row.Has(kScalarExpr) && context_.pool().UsesValues(operand.id)) {
-        return NotConstant(operand);
-      }
       return CheckNumber(row, i, operand);
   }
   return false;
@@ -227,26 +228,6 @@ bool OperandChecker::CheckNumber(const InstRow& row, size_t i, const CheckedOper
                  needs_integer ? "an integer" : "a number",
                  is_text ? "a string" : ExprTypeName(kind));
   return false;
-}
-
-bool OperandChecker::NotConstant(const CheckedOperand& operand) {
-  if (const ExprId tile = FirstTile(operand.id); !tile.none()) {
-    expressions_.ReportNonScalar(tile, operand.id, operand.location);
-  } else {
-    context_.Error(diag::kNotConstant, operand.location, fmt::format("operand `{}`", operand.name));
-  }
-  return false;
-}
-
-ExprId OperandChecker::FirstTile(ExprId id) const {
-  if (id.is_value()) {
-    const bool known = id.value() < context_.value_count() && context_.type(id.value()).known;
-    return known && context_.type(id.value()).kind == ValueKind::kTile ? id : ExprId();
-  }
-  for (const ExprId child : context_.pool().children(id)) {
-    if (const ExprId found = FirstTile(child); !found.none()) return found;
-  }
-  return {};
 }
 
 }  // namespace tarsia

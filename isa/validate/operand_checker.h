@@ -25,11 +25,7 @@ class OperandChecker {
   bool CheckExpression(const InstRow& row, size_t i, const CheckedOperand& operand);
   bool CheckCondition(ExprId id, Location location);
   bool CheckNumber(const InstRow& row, size_t i, const CheckedOperand& operand);
-  // Reports an operand that depends on values but must be a constant.
-  bool NotConstant(const CheckedOperand& operand);
   bool WrongKind(const InstRow& row, size_t i, const CheckedOperand& operand);
-  // A tile that the expression uses; none if there is none.
-  [[nodiscard]] ExprId FirstTile(ExprId id) const;
 
   KernelContext& context_;
   Expressions& expressions_;

@@ -49,7 +49,7 @@ ExprId Operands::Indices(const Inst& inst, size_t operand) const {
 
 std::string Operands::Describe(const CheckedOperand& operand) const {
   if (operand.type != nullptr) return context_.Describe(*operand.type);
-  return fmt::format("the constant {}", context_.Text(operand.id));
+  return context_.pool().UsesValues(operand.id) ? "a scalar expression" : "a constant";
 }
 
 bool Operands::SameDType(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b) {
@@ -65,6 +65,20 @@ bool Operands::SameShape(const Inst& inst, const CheckedOperand& a, const Checke
   if (!ShapesDiffer(context_.pool(), a.type->shape, b.type->shape)) return true;
   context_.Error(diag::kShapesDiffer, b.location, Row(inst.opcode).mnemonic, a.name,
                  context_.Text(a.type->shape), b.name, context_.Text(b.type->shape));
+  return false;
+}
+
+bool Operands::ShapesCombine(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b) {
+  const ExprPool& pool = context_.pool();
+  const ExtentPair conflict = ExtentsInConflict(pool, a.type->shape, b.type->shape);
+  if (conflict.a.none()) return true;
+  Diagnostic& error =
+      context_.Error(diag::kExtentsDiffer, b.location, Row(inst.opcode).mnemonic, a.name,
+                     context_.Text(a.type->shape), b.name, context_.Text(b.type->shape),
+                     context_.Text(conflict.a), context_.Text(conflict.b));
+  if (Rank(pool, a.type->shape) != Rank(pool, b.type->shape)) {
+    error.help = "extents are compared from the last one on; `unsqueeze` adds an extent of 1";
+  }
   return false;
 }
 

@@ -12,7 +12,7 @@ namespace tarsia {
 // An operand while constants may be open.
 struct CheckedOperand {
   ExprId id;
-  const ValueType* type = nullptr;  // null: a constant expression
+  const ValueType* type = nullptr;  // null: an expression
   ExprType constant = ExprType::kUnknown;
   std::string_view name;  // as in isa.def
   Location location;
@@ -33,6 +33,8 @@ class Operands {
 
   bool SameDType(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b);
   bool SameShape(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b);
+  // The shapes of two tiles are one where extents of 1 are repeated.
+  bool ShapesCombine(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b);
   // The written layouts of tiles.
   bool SameLayout(const Inst& inst, const CheckedOperand& a, const CheckedOperand& b);
   // A constant operand is a value of the element type.

@@ -22,9 +22,17 @@ void Results::Define(const Inst& inst, size_t result, ValueType type) {
 bool Results::CheckWritable(uint32_t value, Location location) {
   const Kernel& kernel = context_.kernel();
   if (value >= kernel.params.size() && counters_[value] == 0) return true;
-  context_.Error(diag::kReadOnly, location, kernel.ValueName(value),
-                 counters_[value] != 0 ? "the counter of a loop" : "a parameter");
+  NoteDefinition(value,
+                 context_.Error(diag::kReadOnly, location, kernel.ValueName(value),
+                                counters_[value] != 0 ? "the counter of a loop" : "a parameter"));
   return false;
+}
+
+void Results::NoteDefinition(uint32_t value, Diagnostic& error) const {
+  const Location location = context_.kernel().DefinitionOf(value);
+  if (!location.IsText()) return;
+  error.notes.push_back(
+      {location, fmt::format("`%{}` is defined here", context_.kernel().ValueName(value))});
 }
 
 void Results::Assign(const Inst& inst, uint32_t value, const ValueType& type, Location location) {
@@ -35,12 +43,12 @@ void Results::Assign(const Inst& inst, uint32_t value, const ValueType& type, Lo
                     !Differ(pool, old.dtype, type.dtype) &&
                     (old.kind != ValueKind::kTile || !ShapesDiffer(pool, old.shape, type.shape));
   if (!same) {
-    context_.Error(diag::kAssignedType, location, name, context_.Describe(old),
-                   context_.Describe(type));
+    NoteDefinition(value, context_.Error(diag::kAssignedType, location, name,
+                                         context_.Describe(old), context_.Describe(type)));
     return;
   }
   if (old.space == Space::kGlobal || old.space == Space::kShared) {
-    context_.Error(diag::kReadOnly, location, name, "a tile in memory");
+    NoteDefinition(value, context_.Error(diag::kReadOnly, location, name, "a tile in memory"));
     return;
   }
   layouts_.Agree(inst, old.layout, fmt::format("`%{}`", name), type.layout, "its new value",

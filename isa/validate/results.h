@@ -26,6 +26,8 @@ class Results {
   bool CheckTile(const Inst& inst, const ValueType& type);
   bool CheckSize(const Inst& inst, const ValueType& type);
   bool CheckWritable(uint32_t value, Location location);
+  // Shows where the value of the error is first defined.
+  void NoteDefinition(uint32_t value, Diagnostic& error) const;
   // The value already has a type, and keeps it.
   void Assign(const Inst& inst, uint32_t value, const ValueType& type, Location location);
 

@@ -1,5 +1,8 @@
 #include "isa/validate/value_types.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "isa/limits.h"
 
 namespace tarsia {
@@ -50,6 +53,51 @@ bool ShapesDiffer(const ExprPool& pool, ExprId a, ExprId b) {
   }
   return false;
 }
+
+bool SurelySameShape(const ExprPool& pool, ExprId a, ExprId b) {
+  const auto x = pool.children(a);
+  const auto y = pool.children(b);
+  return std::equal(x.begin(), x.end(), y.begin(), y.end());
+}
+
+// ---- extents of 1 ----------------------------------------------------------------------------
+
+namespace {
+
+// The extent of the axis that has `after` axes behind it.
+ExprId ExtentFromEnd(const ExprPool& pool, ExprId shape, size_t after) {
+  const size_t rank = Rank(pool, shape);
+  return after < rank ? Extent(pool, shape, rank - 1 - after) : ExprId::Small(1);
+}
+
+bool IsOne(const ExprPool& pool, ExprId extent) { return pool.AsInt(extent) == 1; }
+
+}  // namespace
+
+ExtentPair ExtentsInConflict(const ExprPool& pool, ExprId a, ExprId b) {
+  if (a == b) return {};
+  for (size_t after = std::max(Rank(pool, a), Rank(pool, b)); after-- > 0;) {
+    const ExprId x = ExtentFromEnd(pool, a, after);
+    const ExprId y = ExtentFromEnd(pool, b, after);
+    if (!IsOne(pool, x) && !IsOne(pool, y) && Differ(pool, x, y)) return {x, y};
+  }
+  return {};
+}
+
+ExprId BroadcastShape(ExprPool& pool, ExprId a, ExprId b) {
+  if (a == b) return a;
+  std::vector<ExprId> extents;
+  for (size_t after = std::max(Rank(pool, a), Rank(pool, b)); after-- > 0;) {
+    const ExprId x = ExtentFromEnd(pool, a, after);
+    const ExprId y = ExtentFromEnd(pool, b, after);
+    // An extent that is open is 1 or the number.
+    const bool takes_y = IsOne(pool, x) || (!pool.AsInt(x) && pool.AsInt(y) && !IsOne(pool, y));
+    extents.push_back(takes_y ? y : x);
+  }
+  return pool.List(extents);
+}
+
+// ---- layouts ---------------------------------------------------------------------------------
 
 bool SurelyExceeds(const ExprPool& pool, ExprId shape, const Extents& layout) {
   const auto extents = pool.children(shape);

@@ -26,6 +26,20 @@ std::optional<int64_t> Elements(const ExprPool& pool, ExprId shape);
 bool Differ(const ExprPool& pool, ExprId a, ExprId b);
 // The same of ranks or of an extent.
 bool ShapesDiffer(const ExprPool& pool, ExprId a, ExprId b);
+// The same of every extent: certainly one shape.
+bool SurelySameShape(const ExprPool& pool, ExprId a, ExprId b);
+
+// Two shapes are one where extents of 1 are repeated: axes are counted from the last one, and the
+// axes that the shorter shape lacks have extent 1. This is the rule for elementwise operands.
+//
+// The first extents that certainly cannot be one; none, none if there are no such extents.
+struct ExtentPair {
+  ExprId a, b;
+};
+ExtentPair ExtentsInConflict(const ExprPool& pool, ExprId a, ExprId b);
+// The shape that two shapes without conflict have in common.
+ExprId BroadcastShape(ExprPool& pool, ExprId a, ExprId b);
+
 // Whether a register layout of shape `layout` surely does not contain a tile's shape: another rank,
 // or an extent that is known and larger than the layout's.
 bool SurelyExceeds(const ExprPool& pool, ExprId shape, const Extents& layout);

@@ -63,8 +63,8 @@ std::string Break(std::string json) {
 }  // namespace
 
 std::string IsaGrammar() {
-  const std::vector<std::string_view> declarations = {"kernel", "const", "require", "assume",
-                                                      "grid",   "warps", "fast",    "tune"};
+  const std::vector<std::string_view> declarations = {
+      "kernel", "const", "require", "assume", "grid", "warps", "registers", "fast", "tune"};
   const std::vector<std::string_view> words = {"else", "to", "step", "align", "bits"};
   const std::vector<std::string_view> types = {"ptr",       "global",   "shared", "reg",
                                                "int",       "bool",     "dtype",  "reglayout",

@@ -20,7 +20,7 @@ layout assigns the elements of the tile to threads. Scalars are the same in all 
 
 `%value` is a result, and a plain word is an operand. A part in `[..]` is optional. After `:` comes
 what the annotation must state. It may state more, if that agrees with what is inferred, and it may
-fix the layout of any register result. *Scalar* means a scalar value or a scalar expression of
+fix the layout of any register result. *Scalar* means an expression of scalars and
 constants. `source[index, ..]` is a position in a memory tile: one index per dimension, exact in 64
 bits.
 
@@ -35,7 +35,7 @@ bits.
 |---|---|
 | which types | arithmetic on i8 to i64, u8 to u64, f16, bf16, f32, f64; `fma` and `dot` on c32 and c64 too; all other types can be loaded, stored, moved and cast |
 | integers | results wrap; x / 0 is all ones, and the least value / -1 is itself; a shift by the width or more gives 0, or the sign for `shr` of a signed type |
-| floats | one rounding per operation, to nearest, ties to even; subnormals are honoured; a * b + c is contracted only in `fma` and in kernels with `fast`; if one operand of `min` or `max` is a NaN, they return the other one |
+| floats | one rounding per operation, to nearest, ties to even; subnormals are honoured; a * b + c is contracted only in `fma` and in kernels with `fast`; if one operand of `min` or `max` is a NaN, they return the other one; a NaN that arithmetic or `cast` makes has any sign and payload |
 | approximations | the column *error* below: the largest error in units in the last place; 0 is exact or correctly rounded |
 | accumulation | `dot` of f16, bf16, tf32, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` of f16 and bf16 accumulates in f32; the order of additions is free, everything else is not |
 | bool | one byte in memory, 0 or 1 |
@@ -55,9 +55,10 @@ constexpr FamilyText kFamilyTexts[] = {
     {Family::kShape, "Shape", "The same elements under another shape or layout."},
     {Family::kElementwise, "Elementwise",
      "Each result element depends on the operands' elements at the same indices. Tiles of one "
-     "instruction have the "
-     "same shape; a scalar counts as a tile of equal elements. If all operands are scalars, the "
-     "result is a scalar."},
+     "instruction have the same extents, or 1, counted from the last axis on; an extent of 1, and "
+     "an "
+     "axis that a tile lacks, is repeated. A scalar counts as a tile of equal elements. If all "
+     "operands are scalars, the result is a scalar."},
     {Family::kConvert, "Conversion", "From any type to any other."},
     {Family::kMma, "Matrix product", ""},
     {Family::kReduce, "Reduction", "Along one or more axes of a register tile."},

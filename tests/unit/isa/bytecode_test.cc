@@ -337,6 +337,14 @@ TEST(Bytecode, Versions) {
       BytecodeVersion{7, 0};  // an upper limit: the lowest sufficient version is written
   EXPECT_EQ(Encoded(module, options), Encoded(module));
 
+  const Module bounded = Parsed("kernel k()\n  registers 64\n{\n}\n");
+  EXPECT_EQ(LowestVersion(bounded), (BytecodeVersion{0, 3}));
+  options.version = BytecodeVersion{0, 2};
+  const auto older = Encode(bounded, options);
+  ASSERT_FALSE(older.ok());
+  EXPECT_EQ(older.error().message,
+            "`registers` needs bytecode of version 0.3, but 0.2 was requested");
+
   const std::vector<Section> sections = {
       {1, 0x300, "\1\1k"s}, {2, 0x300, "\0"s}, {3, 0x300, Kernel("\0\0\0"s)}};
   EXPECT_EQ(ErrorOf(File(sections, 0, 1)), "");
@@ -447,7 +455,8 @@ TEST(Bytecode, BadHeaders) {
     return ErrorOf(File(strings, "\0"s, "\1" + head + body));
   };
   EXPECT_EQ(error("\0\0\0\0\0\0\0\0"s), "");
-  EXPECT_EQ(error("\0\2\0\0\0\0\0\0"s), "bytecode-form") << "fast is 2";
+  EXPECT_EQ(error("\0\4\0\0\0\0\0\0"s), "bytecode-form") << "a flag that nobody knows";
+  EXPECT_EQ(error("\0\2\0\0\0\0\0\0\0"s), "bytecode-form") << "registers, but none";
   EXPECT_EQ(error("\0\0\0\0\0\0\4\2\2\2\2\0"s), "bytecode-form") << "four dimensions";
   EXPECT_EQ(error("\0\0\0\1\1\0\0\0\0\0\0\0"s, "\2\1k\1C"s), "") << "const C: int";
   EXPECT_EQ(error("\0\0\0\1\1\6\0\0\0\0\0\0"s, "\2\1k\1C"s), "bytecode-code") << "kind 6";
