@@ -4,15 +4,11 @@
 #include <utility>
 
 #include "compiler/diagnostics.h"
+#include "compiler/select/box.h"
 #include "layout/access.h"
 
 namespace tarsia::compiler {
 namespace {
-
-// The bits that a thread moves in one access.
-constexpr int64_t kVectorBits = 128;
-// The bits that a cache transfers at once.
-constexpr int64_t kSectorBits = kSectorBytes * 8;
 
 class LayoutReader {
  public:
@@ -64,38 +60,13 @@ class LayoutReader {
            info.row->annotation == Annotation::kShapeType;
   }
 
-  // Assigns the elements of the annotated shape to threads if they do not go through a register
-  // tile: by vectors if they are written, else by sectors.
   Result<LayoutId> AccessLayout(const ResolvedInst& info) {
-    const Extents shape(info.shape.begin(), info.shape.end());
-    const int64_t bits = info.row->WritesMemory() ? kVectorBits : kSectorBits;
-    int64_t vector = 1;
-    while (vector * 2 * info.operand[0].type.bits <= bits) vector *= 2;
     const uint32_t source = info.operand[*info.row->OperandWith(Role::kRead)].value;
     const int64_t threads = int64_t{program_.warps()} * kWarpThreads;
-    TARSIA_TRY(TileLayout copy, BlockedLayout(shape, threads, vector, FastDimension(source)));
+    const Extents shape(info.shape.begin(), info.shape.end());
+    TARSIA_TRY(TileLayout copy, LayoutOfBox(*info.row, shape, type(source), threads));
     TARSIA_CHECK(CheckSlots(info, info.operand[0].value, copy));
     return Intern(std::move(copy));
-  }
-
-  // The dimension along which elements of a memory tile are contiguous.
-  [[nodiscard]] int FastDimension(uint32_t memory) const {
-    const MemLayoutFamily& family = type(memory).mem_layout;
-    const int last = static_cast<int>(type(memory).shape.size()) - 1;
-    switch (family.kind) {
-      case MemLayoutFamily::Kind::kColumnMajor:
-        return 0;
-      case MemLayoutFamily::Kind::kConcrete:
-        for (int d = last; d >= 0 && !family.concrete.IsPacked(); --d) {
-          const auto& modes = family.concrete.modes(d);
-          if (!modes.empty() && modes.back().stride == 1) return d;
-        }
-        return last;
-      case MemLayoutFamily::Kind::kRowMajor:
-      case MemLayoutFamily::Kind::kPacked:
-        return last;
-    }
-    return last;
   }
 
   const Program& program_;

@@ -7,7 +7,9 @@
 #include <cstdlib>
 
 #include "compiler/diagnostics.h"
+#include "compiler/passes/coalesce.h"
 #include "compiler/passes/layouts.h"
+#include "compiler/passes/registers.h"
 #include "compiler/passes/shared.h"
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/stage.h"
@@ -29,6 +31,9 @@ constexpr Pass kPasses[] = {
      &Widen},
     {"simplify", true, "the tile form",
      "no result is unused, and none is computed twice in one place", &Simplify},
+    {"coalesce", true, "the tile form",
+     "codes that would move to or from global memory in pieces move as bytes side by side",
+     &Coalesce},
     {"layouts", false, "the tile form",
      "every register tile has a layout, in which the instructions that use it need it",
      &AssignLayouts, &FindLayoutFault},
@@ -41,6 +46,8 @@ constexpr Pass kPasses[] = {
     {"shared", false, "accesses to shared memory are ordered for its places",
      "every tile in shared memory has a place, apart from all that are live with it", &PlaceShared,
      &FindSharedFault},
+    {"registers", true, "every register tile has a layout",
+     "a thread has as many registers as it can, if the tiles do not fit in them", &BoundRegisters},
 };
 
 // "build, simplify".

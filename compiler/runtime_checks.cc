@@ -45,15 +45,20 @@ bool RuntimeChecks::Checks(uint32_t value, size_t d) const {
   return !FollowsFromParameters(compiled_, extent) || !launched_.contains(KeyOf(extent));
 }
 
+bool RuntimeChecks::IsSlice(uint32_t value) const {
+  const auto& code = compiled_.instructions();
+  return std::any_of(code.begin(), code.end(), [&](const ResolvedInst& inst) {
+    return inst.opcode() == Opcode::kSlice && inst.results[0] == value;
+  });
+}
+
 bool RuntimeChecks::MayReport(const ResolvedInst& inst) const {
   if (inst.row->Has(kReports)) return true;
-  // A step may be zero; a slice may not begin on a whole byte; an extent may be negative.
+  // A step may be zero; a view of a slice may not begin on a whole byte; an extent may be negative.
   if (inst.opcode() == Opcode::kFor) {
     return inst.operand[2].present() && compiled_.pool().UsesValues(inst.operand[2].expr);
   }
-  if (inst.opcode() == Opcode::kView && IsMemoryTile(compiled_.type(inst.operand[0].value))) {
-    return true;
-  }
+  if (inst.opcode() == Opcode::kView && IsSlice(inst.operand[0].value)) return true;
   if (!inst.row->MakesView()) return false;
   const size_t rank = compiled_.type(inst.results[0]).shape.size();
   for (size_t d = 0; d < rank; ++d) {

@@ -29,6 +29,7 @@ class RuntimeChecks {
   using Key = std::vector<uint64_t>;
   static Key KeyOf(const ScalarExpr& expr);
   [[nodiscard]] bool MayReport(const ResolvedInst& inst) const;
+  [[nodiscard]] bool IsSlice(uint32_t value) const;
 
   const Program& compiled_;
   std::set<Key> launched_;  // the extents that a launch checks

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "compiler/select/access.h"
 #include "compiler/select/matrices.h"
@@ -39,18 +41,27 @@ int64_t StrideOf(const AccessedMemory& memory, size_t dim) {
                                         : (int64_t{1} << 20) * static_cast<int64_t>(dim + 1);
 }
 
+std::vector<int64_t> StridesOf(const AccessedMemory& memory) {
+  std::vector<int64_t> out;
+  for (size_t d = 0; d < memory.strides.size(); ++d) out.push_back(StrideOf(memory, d));
+  return out;
+}
+
 // The access of a run of so many bits.
 int UnitOfBits(int64_t bits) { return bits % 8 == 0 ? UnitOf(bits / 8) : 1; }
+
+// Neighbouring slots that are neighbours in memory.
+int64_t RunOf(const AccessedMemory& memory, const TileLayout& layout) {
+  return memory.fast < 0 ? 1 : ChunkAlong(layout, memory.fast);
+}
 
 // Slots that move together, in accesses of UnitOfBits.
 int64_t VectorOf(const AccessedMemory& memory, const TileLayout& layout) {
   const int bits = memory.type.bits;
-  if (memory.fast < 0 || layout.empty() || layout.reg().local().empty()) return 1;
-  const RegLayout::Digit& inner = layout.reg().local().back();
-  if (inner.dim != memory.fast || inner.stride != 1) return 1;
   const int64_t most = WidestRun(memory);
+  const int64_t run = RunOf(memory, layout);
   const auto fits = [&](int64_t v) {
-    if (v > most || v / 2 * bits % (8 * kWidestAccess) == 0 || inner.extent % v != 0) return false;
+    if (v > most || v / 2 * bits % (8 * kWidestAccess) == 0 || run % v != 0) return false;
     if (layout.PaddedAlong(memory.fast) && layout.shape()[Size(memory.fast)] % v != 0) return false;
     const auto& spatial = layout.reg().spatial();
     return std::all_of(spatial.begin(), spatial.end(), [&](const RegLayout::Digit& digit) {
@@ -88,33 +99,81 @@ std::optional<Work> MatrixWork(const AccessedMemory& memory, const TileLayout& l
   return matrices->InstructionsFor(layout) * out;
 }
 
-// The accesses of a tile, without what takes its elements out of registers. All slots access as the
-// first one does: those of a power-of-two layout move its addresses by a multiple of a sector, or
-// within sectors and banks.
+// What slots add to an address, within a sector: how many vectors of slots do, by bytes.
+std::map<uint64_t, int64_t> OffsetsInSector(const TileLayout& layout, int64_t vector, int bits,
+                                            std::span<const int64_t> strides) {
+  const auto sector = static_cast<uint64_t>(kSectorBytes);
+  std::map<uint64_t, int64_t> out = {{0, 1}};
+  int64_t dealt = 1;  // slots
+  const RegLayout::Digits& digits = layout.reg().local();
+  for (size_t i = digits.size(); i-- > 0; dealt *= digits[i].extent) {
+    const int64_t first = std::max<int64_t>(1, vector / dealt);
+    const auto step = static_cast<uint64_t>(digits[i].stride * strides[Size(digits[i].dim)] * bits);
+    std::map<uint64_t, int64_t> next;
+    for (int64_t value = 0; value < digits[i].extent; value += first) {
+      const uint64_t bytes = static_cast<uint64_t>(value) * step / 8 % sector;
+      for (const auto& [offset, count] : out) next[(offset + bytes) % sector] += count;
+    }
+    out = std::move(next);
+  }
+  return out;
+}
+
+// The accesses of a tile, without what takes its elements out of registers. In shared memory all
+// slots access as the first one does: those of a power-of-two layout move its addresses within
+// banks.
 Work AccessesWork(const AccessedMemory& memory, const TileLayout& layout, int64_t vector) {
   const int bits = memory.type.bits;
-  std::vector<int64_t> strides;
-  for (size_t d = 0; d < memory.strides.size(); ++d) strides.push_back(StrideOf(memory, d));
+  const std::vector<int64_t> strides = StridesOf(memory);
   const int unit = UnitOfBits(vector * bits);
   const bool only_first = !memory.is_load;
   const WarpAddresses lanes = memory.places ? AddressesOf(layout, *memory.places, only_first)
                                             : AddressesOf(layout, strides, bits, only_first);
   const bool known = std::find(memory.strides.begin(), memory.strides.end(),
                                AccessedMemory::kFar) == memory.strides.end();
+  const int64_t units = CeilDiv(vector * bits, int64_t{8} * unit);  // of a vector
   Work out;
-  out.issued = 1 + (known ? 0 : kFarAddress);
+  out.issued = layout.slots() / vector * units * (1 + (known ? 0 : kFarAddress));
   if (memory.space == Space::kShared) {
-    out.shared_wavefronts = lanes.Wavefronts(unit);
-  } else {
-    out.global_sectors = lanes.Sectors(unit);
+    out.shared_wavefronts = layout.slots() / vector * units * lanes.Wavefronts(unit);
+    return out;
   }
-  return layout.slots() / vector * CeilDiv(vector * bits, int64_t{8} * unit) * out;
+  for (const auto& [offset, count] : OffsetsInSector(layout, vector, bits, strides)) {
+    out.global_sectors += count * units * lanes.Sectors(unit, offset);
+  }
+  return out;
+}
+
+// Runs of codes that need not begin with a byte: by the words that hold them, one more than they
+// fill.
+Work RunsOfCodesWork(const AccessedMemory& memory, const TileLayout& layout, int64_t run) {
+  constexpr int kWordBytes = 4;
+  const int bits = memory.type.bits;
+  const std::vector<int64_t> strides = StridesOf(memory);
+  const WarpAddresses lanes = AddressesOf(layout, strides, bits, !memory.is_load);
+  const int64_t words = layout.slots() / run * (CeilDiv(run * bits, int64_t{8} * kWordBytes) + 1);
+  Work out;
+  out.issued = words * kWordOfCodes + layout.slots();
+  if (memory.space == Space::kShared) {
+    out.shared_wavefronts = words * lanes.Wavefronts(kWordBytes);
+  } else {
+    out.global_sectors = words * lanes.Sectors(kWordBytes);
+  }
+  return out;
+}
+
+// Codes one by one: each may lie in two bytes. A store clears bits of a word and sets them.
+Work LoneCodesInMemoryWork(const AccessedMemory& memory, const TileLayout& layout) {
+  const int64_t parts = 8 % memory.type.bits == 0 ? 1 : 2;
+  const Work accesses = AccessesWork(memory, layout, 1);
+  Work out = parts * (memory.is_load ? accesses : 2 * accesses);
+  out.issued += layout.slots() * parts * (memory.is_load ? kLoneCode : kLoneStoredCode);
+  return out;
 }
 
 // Where elements of less than a register are taken out of their words, or put into them.
-int64_t WordsTakenApart(const AccessedMemory& memory, int64_t vector, int64_t slots) {
+int64_t WordsTakenApart(const AccessedMemory& memory, int64_t slots) {
   const int bits = memory.type.bits;
-  if (vector * bits % 8 != 0) return slots * kLoneCode;
   if (bits >= 32) return 0;
   return bits < 8 ? slots : slots / kSlotsMovedByOne;
 }
@@ -138,19 +197,37 @@ bool CostsLess(const ShufflePlan& plan, const Work& shared, Target target) {
   return CyclesOf(ShuffledWork(plan), target) < CyclesOf(shared, target);
 }
 
-// Through shared memory.
-Work SharedWork(const TileLayout& from, const TileLayout& to, DType type, Target target) {
-  Work out;
-  out.barriers = 2;
-  if (to.rank() == 0) {
-    out.issued = out.shared_wavefronts = 2;
-    return out;
+// A conversion through shared memory: `Least` as if each access took one cycle, and `All` with the
+// fewest bank conflicts that are found, which takes a search.
+class SharedPath {
+ public:
+  SharedPath(const TileLayout& from, const TileLayout& to, DType type, Target target)
+      : from_(from), to_(to), bytes_(ContainerBytes(type)) {
+    work_.barriers = 2;
+    work_.issued = 2;
+    if (to.rank() > 0) {
+      plan_ = PlanAccesses(from, to, bytes_, target);
+      work_.issued = plan_.put.Accesses(from) + plan_.get.Accesses(to);
+    }
+    work_.shared_wavefronts = work_.issued;
   }
-  const ScratchPlan plan = PlanScratch(from, to, ContainerBytes(type), target);
-  out.issued = plan.put.Accesses(from) + plan.get.Accesses(to);
-  out.shared_wavefronts = plan.put.wavefronts + plan.get.wavefronts;
-  return out;
-}
+
+  [[nodiscard]] const Work& Least() const { return work_; }
+  // To be called once.
+  const Work& All() {
+    if (to_.rank() == 0) return work_;
+    ChooseOrder(from_, to_, bytes_, plan_);
+    work_.shared_wavefronts = plan_.put.wavefronts + plan_.get.wavefronts;
+    return work_;
+  }
+
+ private:
+  const TileLayout& from_;
+  const TileLayout& to_;
+  const int bytes_;
+  ScratchPlan plan_;
+  Work work_;
+};
 
 }  // namespace
 
@@ -189,8 +266,30 @@ Work AccessWork(const AccessedMemory& memory, const TileLayout& layout) {
   }
   if (const auto matrices = MatrixWork(memory, layout)) return *matrices;
   const int64_t vector = VectorOf(memory, layout);
+  if (vector * memory.type.bits % 8 != 0) {
+    const int64_t run = RunOf(memory, layout);
+    // Codes that others change meanwhile, as those in shared memory, are not loaded by words.
+    const bool by_words = !memory.is_load || memory.space == Space::kGlobal;
+    return run > 1 && by_words ? RunsOfCodesWork(memory, layout, run)
+                               : LoneCodesInMemoryWork(memory, layout);
+  }
   out = AccessesWork(memory, layout, vector);
-  out.issued += WordsTakenApart(memory, vector, slots);
+  out.issued += WordsTakenApart(memory, slots);
+  return out;
+}
+
+Work CopyWork(const AccessedMemory& to, AccessedMemory from, const TileLayout& layout) {
+  Work out;
+  if (layout.slots() == 0) return out;
+  const int64_t vector =
+      from.packed || to.packed ? 1 : std::min(VectorOf(from, layout), VectorOf(to, layout));
+  const int64_t bits = vector * from.type.bits;
+  if (bits != 32 && bits != 64 && bits != 128) {
+    return AccessWork(from, layout) + AccessWork(to, layout);  // through registers
+  }
+  from.is_load = false;  // one thread copies an element
+  out = AccessesWork(from, layout, vector) + AccessesWork(to, layout, vector);
+  out.issued = layout.slots() / vector;
   return out;
 }
 
@@ -201,16 +300,21 @@ Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type, Ta
     out.issued = to.slots() / kSlotsMovedByOne;
     return out;
   }
-  const Work shared = SharedWork(from, to, type, target);
   const std::optional<ShufflePlan> plan = PlanShuffles(from, to, ContainerBytes(type) * 8);
-  return plan && CostsLess(*plan, shared, target) ? ShuffledWork(*plan) : shared;
+  SharedPath shared(from, to, type, target);
+  if (plan && CostsLess(*plan, shared.Least(), target)) return ShuffledWork(*plan);
+  const Work& all = shared.All();
+  return plan && CostsLess(*plan, all, target) ? ShuffledWork(*plan) : all;
 }
 
 std::optional<ShufflePlan> CheapestByShuffles(const TileLayout& from, const TileLayout& to,
                                               DType type, Target target) {
   std::optional<ShufflePlan> plan = PlanShuffles(from, to, ContainerBytes(type) * 8);
-  if (!plan || !CostsLess(*plan, SharedWork(from, to, type, target), target)) return std::nullopt;
-  return plan;
+  if (!plan) return std::nullopt;
+  SharedPath shared(from, to, type, target);
+  const bool cheapest =
+      CostsLess(*plan, shared.Least(), target) || CostsLess(*plan, shared.All(), target);
+  return cheapest ? std::move(plan) : std::nullopt;
 }
 
 Work MovedWork(const TileLayout& from, const TileLayout& to) {

@@ -86,6 +86,8 @@ int64_t WidestRun(const AccessedMemory& memory);
 bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout);
 // One load or store of a tile.
 Work AccessWork(const AccessedMemory& memory, const TileLayout& layout);
+// A copy from one tile to another in the background, whose elements threads share in a layout.
+Work CopyWork(const AccessedMemory& to, AccessedMemory from, const TileLayout& layout);
 // How elements of a type change their layout by shuffles; empty if they cannot, or if shared memory
 // costs less on the target.
 std::optional<ShufflePlan> CheapestByShuffles(const TileLayout& from, const TileLayout& to,

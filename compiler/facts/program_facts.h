@@ -51,6 +51,7 @@ std::string FactsText(const Program& program);
 struct LineAdvice {
   uint32_t line = 0;
   std::string text;
+  int64_t saves = 0;  // cycles of a warp by the formula of the cost; 0: none, or it does not say
 };
 // What would prove more of the accesses; each once, by line.
 std::vector<LineAdvice> AdviceOn(const Program& program);

@@ -29,8 +29,10 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/LoopStrengthReduce.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Scalar/Sink.h>
 #include <llvm/Transforms/Utils/LCSSA.h>
 #include <llvm/Transforms/Utils/LoopSimplify.h>
 
@@ -202,6 +204,12 @@ llvm::FunctionPassManager OurPasses() {
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::ADCEPass());
+  // Indices that became pointers are often needed after the loop only: then they are computed
+  // there, not kept in registers through it.
+  llvm::LoopPassManager reduce;
+  reduce.addPass(llvm::LoopStrengthReducePass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(reduce)));
+  passes.addPass(llvm::SinkingPass());
   passes.addPass(ReplaceSignedTruth());
   return passes;
 }

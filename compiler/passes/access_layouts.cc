@@ -1,6 +1,7 @@
 #include "compiler/passes/access_layouts.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "compiler/select/access.h"
@@ -73,6 +74,34 @@ std::vector<int> Order(const Extents& shape, int fast) {
 }
 
 }  // namespace
+
+std::vector<TileLayout> LayoutsOfRuns(const AccessedMemory& memory, const Extents& shape,
+                                      int64_t threads) {
+  constexpr int64_t kWidestBits = 8 * kWidestAccess;
+  const int fast = memory.fast >= 0 ? memory.fast : static_cast<int>(shape.size()) - 1;
+  int64_t vector = 1;
+  while (vector * 2 * memory.type.bits <= kWidestBits) vector *= 2;
+  // As few codes as fill accesses of 16 bytes: 128 of 3 bits.
+  const int64_t whole = kWidestBits / std::gcd<int64_t>(kWidestBits, memory.type.bits);
+  std::vector<int64_t> runs = {whole, vector, std::min(vector, WidestRun(memory))};
+  if (memory.type.bits < 8) {
+    // As few as fill words; and no more than there are for each thread.
+    runs.push_back(32 / std::gcd(32, memory.type.bits));
+    int64_t elements = 1;
+    for (const int64_t extent : shape) elements *= extent;
+    if (elements / threads < vector) runs.push_back(std::max<int64_t>(1, elements / threads));
+  }
+  std::vector<TileLayout> out;
+  for (const int64_t run : runs) {
+    for (const bool exact : {false, true}) {
+      auto layout = BlockedLayout(shape, threads, run, fast, exact);
+      if (layout.ok() && std::find(out.begin(), out.end(), *layout) == out.end()) {
+        out.push_back(*std::move(layout));
+      }
+    }
+  }
+  return out;
+}
 
 std::vector<TileLayout> LayoutsDownRows(const Extents& shape, int64_t threads, int bits, int fast) {
   std::vector<TileLayout> out;

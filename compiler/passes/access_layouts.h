@@ -6,9 +6,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "compiler/cost/cost.h"
 #include "compiler/tile_layout.h"
 
 namespace tarsia::compiler {
+
+// Runs of neighbours in each thread, and the threads side by side: the layouts in which a tile
+// moves from or to memory in the fewest accesses.
+std::vector<TileLayout> LayoutsOfRuns(const AccessedMemory& memory, const Extents& shape,
+                                      int64_t threads);
 
 // For tiles of elements of `bits` bits, of 8 or more, whose neighbours along `fast` follow each
 // other in memory; none if an extent is not a power of two. Each thread has as much of `fast` as

@@ -59,12 +59,12 @@ std::optional<StridedBytes> PlacesOf(const ConcreteType& type) {
 
 }  // namespace
 
-AccessedMemory AccessedMemories::Of(const Operation& op) const {
+AccessedMemory AccessedMemories::Of(const Operation& op, size_t operand) const {
   AccessedMemory out;
-  tile::ValueId value = op.operand[0].value;
+  tile::ValueId value = op.operand[operand].value;
   out.begins.assign(form_.TypeOf(value).shape.size(), 0);
   out.extents = out.begins;
-  AddIndices(op.operand[0].indices, out);
+  AddIndices(op.operand[operand].indices, out);
   AddExtents(form_.TypeOf(value), out);
   while (definitions_[value].op != kNone &&
          form_.ops[definitions_[value].op].opcode == Opcode::kSlice) {
@@ -77,7 +77,7 @@ AccessedMemory AccessedMemories::Of(const Operation& op) const {
   out.space = type.space;
   out.type = type.dtype;
   out.places = PlacesOf(type);
-  out.is_load = !op.row().WritesMemory();
+  out.is_load = op.row().operands.items[operand].role == Role::kRead;
   out.takes_matrices = op.opcode == Opcode::kStore && HasMatrixStores(target_);
   if (op.row().Has(kAtomic)) {
     out.together = UpdatedTogether(op.opcode, out.type, out.space, target_);

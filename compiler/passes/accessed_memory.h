@@ -19,8 +19,8 @@ class AccessedMemories {
   AccessedMemories(const tile::Form& form, Target target)
       : form_(form), target_(target), definitions_(form.Definitions()) {}
 
-  // The memory of operand 0, a tile in memory.
-  [[nodiscard]] AccessedMemory Of(const tile::Operation& op) const;
+  // The memory of an operand, a tile in memory.
+  [[nodiscard]] AccessedMemory Of(const tile::Operation& op, size_t operand = 0) const;
   // As if the program had the assumption that a number divides a parameter.
   void Suppose(tile::ValueId parameter, int64_t divisor) { assumed_ = {parameter, divisor}; }
   // A number that divides a scalar expression unless it wraps around; 0: it is 0.

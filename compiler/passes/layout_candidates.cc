@@ -265,16 +265,8 @@ class Search {
 
   void AddBlocked(const LayoutOp& op, const AccessedMemory& memory) {
     const Extents& shape = TypeOf(op.anchor).shape;
-    const int fast = memory.fast >= 0 ? memory.fast : static_cast<int>(shape.size()) - 1;
-    int64_t vector = 1;
-    while (vector * 2 * memory.type.bits <= kWidestBits) vector *= 2;
-    // As few codes as fill accesses of 16 bytes: 128 of 3 bits.
-    const int64_t whole = kWidestBits / std::gcd<int64_t>(kWidestBits, memory.type.bits);
-    for (const int64_t run : {whole, vector, std::min(vector, WidestRun(memory))}) {
-      for (const bool exact : {false, true}) {
-        auto layout = BlockedLayout(shape, threads(), run, fast, exact);
-        if (layout.ok()) Add(op.anchor, *layout, {LayoutSource::Kind::kAccess, op.op});
-      }
+    for (const TileLayout& layout : LayoutsOfRuns(memory, shape, threads())) {
+      Add(op.anchor, layout, {LayoutSource::Kind::kAccess, op.op});
     }
   }
 

@@ -107,7 +107,7 @@ class Pricing {
   // Operands that are made in the loop of the `dot` are read as they are needed; others stay in
   // registers all the time.
   [[nodiscard]] int64_t MissingRegisters(const LayoutOp& op, const DotWay& way) {
-    if (!live_) live_.emplace(form_, graph_.warps);
+    if (!live_) live_.emplace(form_);
     const auto [known, is_new] = across_.try_emplace(op.op, 0);
     if (is_new) known->second = live_->Across(op.op);
     int64_t words = known->second + WordsOf(table_[way.c].slots(), DTypeOf(op.anchor));

@@ -18,7 +18,7 @@ class Maker {
   explicit Maker(const Form& form) : form_(form) {
     graph_.of_value.assign(form.values.size(), kNone);
     graph_.of_op.assign(form.ops.size(), kNone);
-    graph_.warps = form.pool.AsInt(form.header.warps).value_or(kDefaultWarps);
+    graph_.warps = form.Warps();
   }
 
   LayoutGraph Run() {

@@ -22,16 +22,17 @@ using tile::ValueId;
 
 class Report {
  public:
-  Report(Form form, Target target)
+  Report(Form form, Target target, Cost whole)
       : form_(std::move(form)),
         target_(target),
+        whole_(whole),
         open_(OpenSharedTiles(form_)),
         graph_(MakeLayoutGraph(form_)),
         choice_(ChooseLayouts(form_, graph_, target)),
         shared_(DecideSharedLayouts(open_, graph_, choice_, target, form_)) {}
 
   std::string Run() {
-    out_ = fmt::format("kernel {}: {} cycles of a warp on {}\n", KernelName(), choice_.cost,
+    out_ = fmt::format("kernel {}: {} cycles of a warp on {}\n", KernelName(), whole_,
                        Row(target_).name);
     if (!choice_.exact) out_ += "  (a cheaper choice may exist: too many were possible)\n";
     Visit(tile::kBody);
@@ -137,6 +138,7 @@ class Report {
 
   Form form_;
   const Target target_;
+  const Cost whole_;
   const std::vector<OpenSharedTile> open_;
   const LayoutGraph graph_;
   const LayoutChoice choice_;
@@ -147,6 +149,8 @@ class Report {
 
 }  // namespace
 
-std::string LayoutReport(Form form, Target target) { return Report(std::move(form), target).Run(); }
+std::string LayoutReport(Form form, Target target, Cost whole) {
+  return Report(std::move(form), target, whole).Run();
+}
 
 }  // namespace tarsia::compiler

@@ -113,14 +113,15 @@ class Writer {
     for (const auto& [has, as] : known) {
       if (has == layout) return as;
     }
+    // Of the instruction that wants it, even if it is done before a loop around that.
+    const Location location =
+        place == kNone ? form_.values[value].location : form_.ops[place].location;
     const RegionId home = definitions_[value].region;
     while (region != home) {
       place = form_.regions[region].owner;
       region = form_.regions[region].parent;
     }
     const ValueId out = NewValue(value, layout);
-    const Location location =
-        place == kNone ? form_.values[value].location : form_.ops[place].location;
     inserted_[region].push_back({place, false, NewConversion(value, out, location)});
     known.emplace_back(layout, out);
     return out;

@@ -10,6 +10,9 @@
 
 #include "compiler/cost/cost.h"
 #include "compiler/passes/accessed_memory.h"
+#include "compiler/passes/layout_choice.h"
+#include "compiler/passes/layout_graph.h"
+#include "compiler/passes/shared_layouts.h"
 #include "compiler/select/access.h"
 #include "layout/access.h"
 #include "support/extents.h"
@@ -47,13 +50,11 @@ class Advising {
   [[nodiscard]] int64_t WantedRun(const Operation& op, const AccessedMemory& memory) const {
     const tile::ValueId tile = op.opcode == Opcode::kLoad ? op.results[0] : op.operand[1].value;
     if (tile == tile::kNone) return 1;  // a scalar is stored
-    const std::vector<int64_t>& shape = form_.TypeOf(tile).shape;
+    const ConcreteType& type = form_.TypeOf(tile);
+    const std::vector<int64_t>& shape = type.shape;
     if (Size(memory.fast) >= shape.size()) return 1;
-    int64_t elements = 1;
-    for (const int64_t extent : shape) elements *= extent;
-    const int64_t threads =
-        kWarpThreads * form_.pool.AsInt(form_.header.warps).value_or(kDefaultWarps);
-    const int64_t most = std::min(kWidestAccess * 8 / memory.type.bits, elements / threads);
+    const int64_t share = type.Elements() / (kWarpThreads * form_.Warps());  // of a thread
+    const int64_t most = std::min(kWidestAccess * 8 / memory.type.bits, share);
     int64_t out = 1;
     while (out * 2 <= most && shape[Size(memory.fast)] % (out * 2) == 0) out *= 2;
     return out;
@@ -64,9 +65,10 @@ class Advising {
     const std::string now = bits % 8 == 0 ? fmt::format("an access has at most {} byte{}", bits / 8,
                                                         bits == 8 ? "" : "s")
                                           : fmt::format("an access has at most {} bits", bits);
-    const std::string assumption = FindAssumption(op, wanted, run);
-    if (!assumption.empty()) {
-      Add(op, fmt::format("add `{}`: without it {}", assumption, now));
+    if (const auto parameter = FindParameter(op, wanted, run)) {
+      Add(op,
+          fmt::format("add `assume %{} % {} == 0`: without it {}", NameOf(*parameter), wanted, now),
+          SavedBy(*parameter, wanted));
     } else if (memory.begins[Size(memory.fast)] % wanted != 0) {
       Add(op, fmt::format("the first index of dimension {} is not known to be a multiple of {}: {}",
                           memory.fast, wanted, now));
@@ -78,17 +80,34 @@ class Advising {
     }
   }
 
-  // That a parameter is a multiple of what makes accesses wider; empty if none does.
-  std::string FindAssumption(const Operation& op, int64_t wanted, int64_t run) const {
+  // A parameter that makes accesses wider if it is a multiple of what is wanted.
+  [[nodiscard]] std::optional<tile::ValueId> FindParameter(const Operation& op, int64_t wanted,
+                                                           int64_t run) const {
     for (tile::ValueId i = 0; i < form_.header.params.size(); ++i) {
       const ConcreteType& type = form_.TypeOf(i);
       if (type.kind != ValueKind::kScalar || !type.dtype.IsInteger()) continue;
       AccessedMemories assumed(form_, target_);
       assumed.Suppose(i, wanted);
       if (WidestRun(assumed.Of(op)) <= run) continue;
-      return fmt::format("assume %{} % {} == 0", NameOf(i), wanted);
+      return i;
     }
-    return "";
+    return std::nullopt;
+  }
+
+  // Of the whole kernel, if a number divides a parameter.
+  [[nodiscard]] Cost SavedBy(tile::ValueId parameter, int64_t divisor) const {
+    Form assumed = form_;
+    ExprPool& pool = assumed.pool;
+    const ExprId rest = pool.Binary(BinaryOp::kModulo, ExprId::Value(parameter), pool.Int(divisor));
+    Assume assume;
+    assume.condition = pool.Binary(BinaryOp::kEqual, rest, pool.Int(0));
+    assumed.header.assumes.push_back(assume);
+    return std::max<Cost>(0, LeastCost(form_) - LeastCost(std::move(assumed)));
+  }
+
+  [[nodiscard]] Cost LeastCost(Form form) const {
+    OpenSharedTiles(form);
+    return ChooseLayouts(form, MakeLayoutGraph(form), target_).cost;
   }
 
   // If the alignment of the pointer allows less than `bytes` bytes.
@@ -119,8 +138,8 @@ class Advising {
     return form_.pool.strings()[form_.values[value].name];
   }
 
-  void Add(const Operation& op, std::string text) {
-    out_.push_back({op.location.line, std::move(text)});
+  void Add(const Operation& op, std::string text, Cost saves = 0) {
+    out_.push_back({op.location.line, std::move(text), saves});
   }
 
   const Form& form_;

@@ -12,7 +12,8 @@ namespace tarsia::compiler {
 
 // Of each `load` and `store` of a tile in global memory that does not lie packed, by line: the
 // assumption on a parameter, or else the extent or index, that keeps a thread from accesses of 16
-// bytes, or of all that it has of the tile if that is less. Layouts are not read.
+// bytes, or of all that it has of the tile if that is less; with what the cheapest layouts would
+// cost less under the assumption. The form is one before the pass `layouts`.
 std::vector<LineAdvice> AdviceOnNarrowAccesses(const tile::Form& form, Target target);
 
 }  // namespace tarsia::compiler

@@ -5,7 +5,9 @@
 #include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/layout_graph.h"
 #include "compiler/passes/turns.h"
+#include "compiler/select/box.h"
 #include "compiler/select/mma.h"
+#include "layout/access.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -39,6 +41,7 @@ class Prediction {
     const tile::Operation& operation = form_.ops[id];
     Work out;
     if (operation.opcode == Opcode::kSync) out.barriers = 1;
+    if (operation.opcode == Opcode::kCopyAsync) return WorkOfCopy(operation);
     if (graph_.of_op[id] == kNone) return out;
     const LayoutOp& op = graph_.ops[graph_.of_op[id]];
     out = WorkOfOp(op);
@@ -48,6 +51,18 @@ class Prediction {
 
   [[nodiscard]] const TileLayout& LayoutOf(tile::ValueId value) const {
     return *graph_.variables[graph_.of_value[value]].written;
+  }
+
+  [[nodiscard]] Work WorkOfCopy(const tile::Operation& operation) const {
+    Extents shape;
+    for (const ExprId extent : form_.pool.children(operation.annotation.shape)) {
+      shape.push_back(form_.pool.AsInt(extent).value_or(1));
+    }
+    const auto layout =
+        LayoutOfBox(operation.row(), shape, form_.TypeOf(operation.operand[1].value),
+                    graph_.warps * kWarpThreads);
+    if (!layout.ok()) return {};
+    return CopyWork(memories_.Of(operation, 0), memories_.Of(operation, 1), *layout);
   }
 
   // Whether the instruction reads codes that are no longer where they were loaded.

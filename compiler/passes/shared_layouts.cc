@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "compiler/passes/accessed_memory.h"
@@ -183,12 +184,23 @@ bool IsOpen(const Form& form, const Operation& op) {
   return type.shape.size() > 1 && type.dtype.bits % 8 == 0 && type.Elements() > 0;
 }
 
+// The memories whose bytes a `view` takes as another type or shape, which needs the order of rows.
+std::set<ValueId> ViewedAnew(const Form& form) {
+  const std::vector<ValueId> roots = FindRoots(form);
+  std::set<ValueId> out;
+  for (const Operation& op : form.ops) {
+    if (op.opcode == Opcode::kView) out.insert(roots[op.operand[0].value]);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<OpenSharedTile> OpenSharedTiles(Form& form) {
   std::vector<OpenSharedTile> out;
+  const std::set<ValueId> viewed = ViewedAnew(form);
   for (const SharedAllocation& tile : FindSharedAllocations(form)) {
-    if (!IsOpen(form, form.ops[tile.op])) continue;
+    if (!IsOpen(form, form.ops[tile.op]) || viewed.count(tile.value) != 0) continue;
     ConcreteType type = form.TypeOf(tile.value);
     const auto last = static_cast<int>(type.shape.size()) - 1;
     const int64_t gap = GapOfRows(type.shape[Size(last)], type.dtype.bits / 8);

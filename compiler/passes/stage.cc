@@ -9,7 +9,7 @@
 #include "compiler/passes/shared_tiles.h"
 #include "compiler/plan_shared.h"
 #include "compiler/select/scratch.h"
-#include "compiler/tile/annotation.h"
+#include "compiler/tile/new_operations.h"
 #include "compiler/tile_layout.h"
 #include "support/extents.h"
 
@@ -72,11 +72,17 @@ class Stager {
     const uint64_t bytes = layout->SizeBytes(from.dtype.bits);
     if (bytes > kMostScratch || used_ + bytes > most_) return;
     used_ += bytes;
-    const ValueId tile = NewTile(from, *layout, form_.ops[id].operand[0].value);
-    ops.push_back(NewAllocation(tile, form_.ops[id].location));
-    ops.push_back(NewStore(tile, form_.ops[id]));
-    ops.push_back(NewSync(form_.ops[id].location));
-    MakeLoad(tile, form_.ops[id]);
+    const Location location = form_.ops[id].location;
+    const Operand source = form_.ops[id].operand[0];
+    const ValueId tile = tile::NewValue(form_, TileType(from, *layout), source.value);
+    ops.push_back(tile::NewAllocation(form_, tile, location));
+    Operation store =
+        tile::StoreOf(tile::WholeOperand(form_, tile, Role::kWritten), source, location);
+    ops.push_back(tile::NewOperation(form_, std::move(store)));
+    ops.push_back(tile::NewSync(form_, location));
+    const ValueId result = form_.ops[id].results[0];
+    form_.ops[id] =
+        tile::LoadOf(form_, tile::WholeOperand(form_, tile, Role::kRead), result, location);
     loads_.push_back(id);
   }
 
@@ -92,7 +98,7 @@ class Stager {
     return LayoutOf(PlanScratch(source, target, from.dtype.bits / 8, target_), from.shape);
   }
 
-  ValueId NewTile(const ConcreteType& like, const MemLayout& layout, ValueId named) {
+  static ConcreteType TileType(const ConcreteType& like, const MemLayout& layout) {
     ConcreteType type;
     type.kind = ValueKind::kTile;
     type.space = Space::kShared;
@@ -100,69 +106,7 @@ class Stager {
     type.shape = like.shape;
     type.mem_layout.kind = MemLayoutFamily::Kind::kConcrete;
     type.mem_layout.concrete = layout;
-    form_.types.push_back(std::move(type));
-    tile::Value value = form_.values[named];
-    value.type = static_cast<uint32_t>(form_.types.size() - 1);
-    value.variable = kNone;
-    form_.values.push_back(value);
-    return static_cast<ValueId>(form_.values.size() - 1);
-  }
-
-  OpId Add(Operation op) {
-    op.inserted = true;
-    form_.ops.push_back(std::move(op));
-    return static_cast<OpId>(form_.ops.size() - 1);
-  }
-
-  OpId NewAllocation(ValueId tile, Location location) {
-    Operation op;
-    op.opcode = Opcode::kAllocShared;
-    op.type = form_.TypeOf(tile).dtype;
-    op.annotation = tile::AnnotationOf(form_.TypeOf(tile), form_.pool);
-    op.results = {tile};
-    op.location = location;
-    return Add(std::move(op));
-  }
-
-  OpId NewSync(Location location) {
-    Operation op;
-    op.opcode = Opcode::kSync;
-    op.location = location;
-    return Add(std::move(op));
-  }
-
-  // The whole tile, as an operand.
-  Operand Whole(ValueId tile, Role role) {
-    const ConcreteType& type = form_.TypeOf(tile);
-    Operand out;
-    out.kind = Operand::Kind::kMemory;
-    out.role = role;
-    out.type = type.dtype;
-    out.value = tile;
-    out.indices = form_.pool.List(std::vector<ExprId>(type.shape.size(), form_.pool.Int(0)));
-    return out;
-  }
-
-  OpId NewStore(ValueId tile, const Operation& conversion) {
-    Operation op;
-    op.opcode = Opcode::kStore;
-    op.type = conversion.type;
-    op.operand[0] = Whole(tile, Role::kWritten);
-    op.operand[1] = conversion.operand[0];
-    op.location = conversion.location;
-    return Add(std::move(op));
-  }
-
-  void MakeLoad(ValueId tile, Operation& conversion) {
-    Operation op;
-    op.opcode = Opcode::kLoad;
-    op.type = conversion.type;
-    op.operand[0] = Whole(tile, Role::kRead);
-    tile::AnnotateLayout(form_.TypeOf(conversion.results[0]), form_.pool, op.annotation);
-    op.results = conversion.results;
-    op.location = conversion.location;
-    op.inserted = true;
-    conversion = std::move(op);
+    return type;
   }
 
   // Fragments take registers, and several tiles can share a barrier. A value that the region yields

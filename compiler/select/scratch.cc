@@ -84,13 +84,6 @@ class GapSearch {
   bool has_conflicts_ = true;
 };
 
-// The elements that a thread has side by side along a dimension.
-int64_t ChunkOf(const TileLayout& tile, int dim) {
-  if (tile.reg().local().empty()) return 1;
-  const RegLayout::Digit& inner = tile.reg().local().back();
-  return inner.dim == dim && inner.stride == 1 ? inner.extent : 1;
-}
-
 // The tile with one dimension in groups of `group` elements.
 struct Grouped {
   TileLayout put, get;
@@ -137,7 +130,7 @@ void TryGapsOfRuns(const TileLayout& put, const TileLayout& get, int bytes, GapS
                    ScratchPlan& plan) {
   const auto fast = Size(plan.fast);
   const int64_t unit = kWidestAccess / bytes;
-  const int64_t chunk = ChunkOf(put, plan.fast);
+  const int64_t chunk = ChunkAlong(put, plan.fast);
   if (chunk <= plan.put.run || put.shape()[fast] == chunk || !search.has_conflicts()) return;
   const auto grouped = InGroups(put, get, fast, chunk);
   if (!grouped) return;
@@ -151,13 +144,17 @@ void TryGapsOfRuns(const TileLayout& put, const TileLayout& get, int bytes, GapS
 
 }  // namespace
 
-int64_t RunAlong(const TileLayout& layout, int dim, int bytes) {
+int64_t ChunkAlong(const TileLayout& layout, int dim) {
   if (layout.empty() || layout.reg().local().empty()) return 1;
   const RegLayout::Digit& inner = layout.reg().local().back();
-  if (inner.dim != dim || inner.stride != 1) return 1;
+  return inner.dim == dim && inner.stride == 1 ? inner.extent : 1;
+}
+
+int64_t RunAlong(const TileLayout& layout, int dim, int bytes) {
+  const int64_t chunk = ChunkAlong(layout, dim);
   int64_t run = 1;
   const auto fits = [&](int64_t n) {
-    if (n * bytes > kWidestAccess || inner.extent % n != 0) return false;
+    if (n * bytes > kWidestAccess || chunk % n != 0) return false;
     if (layout.shape()[Size(dim)] % n != 0) return false;  // a run would be half padding
     return std::all_of(
         layout.reg().spatial().begin(), layout.reg().spatial().end(),
@@ -186,13 +183,17 @@ ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes
   return best;
 }
 
-ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes, Target target) {
-  ScratchPlan plan = PlanAccesses(from, to, bytes, target);
+void ChooseOrder(const TileLayout& from, const TileLayout& to, int bytes, ScratchPlan& plan) {
   const TileLayout put = plan.put.matrices ? plan.put.matrices->rows : from;
   const TileLayout get = plan.get.matrices ? plan.get.matrices->rows : to;
   GapSearch search(from, to, bytes, plan);
   TryGapsOfRows(put, get, bytes, search, plan);
   TryGapsOfRuns(put, get, bytes, search, plan);
+}
+
+ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes, Target target) {
+  ScratchPlan plan = PlanAccesses(from, to, bytes, target);
+  ChooseOrder(from, to, bytes, plan);
   return plan;
 }
 

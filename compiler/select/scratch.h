@@ -39,14 +39,19 @@ struct ScratchPlan {
   ScratchOrder order;
 };
 
+// Neighbouring slots whose elements are neighbours along a dimension.
+int64_t ChunkAlong(const TileLayout& layout, int dim);
 // Neighbouring slots that one access of at most 16 bytes moves if elements of `bytes` bytes follow
 // each other along a dimension.
 int64_t RunAlong(const TileLayout& layout, int dim, int bytes);
 
 // Along the dimension with the fewest accesses; the order is not set.
 ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes, Target target);
-// With the gaps between rows, and between the runs of threads in a row, that have the fewest bank
-// conflicts.
+// Sets the order of such a plan, and what follows from it: the one with the fewest bank conflicts
+// among several gaps.
+void ChooseOrder(const TileLayout& from, const TileLayout& to, int bytes, ScratchPlan& plan);
+// Both. With the gaps between rows, and between the runs of threads in a row, that have the fewest
+// bank conflicts.
 ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes, Target target);
 
 }  // namespace tarsia::compiler

@@ -43,18 +43,23 @@ struct LayoutBits {
   std::map<ElementBit, int> in_thread, in_slot;  // where an element's bits are
 };
 
-std::optional<LayoutBits> BitsOf(const TileLayout& layout) {
-  const auto thread = BitsOf(layout.reg().spatial());
-  const auto slot = BitsOf(layout.reg().local());
-  if (!thread || !slot) return std::nullopt;
-  LayoutBits out{*thread, *slot, {}, {}};
-  for (size_t i = 0; i < thread->size(); ++i) {
-    if ((*thread)[i]) out.in_thread[*(*thread)[i]] = static_cast<int>(i);
+LayoutBits WithPlaces(Bits thread, Bits slot) {
+  LayoutBits out{std::move(thread), std::move(slot), {}, {}};
+  for (size_t i = 0; i < out.thread.size(); ++i) {
+    if (out.thread[i]) out.in_thread[*out.thread[i]] = static_cast<int>(i);
   }
-  for (size_t i = 0; i < slot->size(); ++i) {
-    if ((*slot)[i]) out.in_slot[*(*slot)[i]] = static_cast<int>(i);
+  for (size_t i = 0; i < out.slot.size(); ++i) {
+    if (out.slot[i]) out.in_slot[*out.slot[i]] = static_cast<int>(i);
   }
   return out;
+}
+
+// Whether each warp has the elements that it wants: the bits of its number mean the same in both.
+bool WarpsStay(const Bits& from, const Bits& to) {
+  for (size_t bit = kLaneBits; bit < from.size(); ++bit) {
+    if (from[bit] && (bit >= to.size() || to[bit] != from[bit])) return false;
+  }
+  return true;
 }
 
 int64_t BitAt(int64_t number, int bit) { return number >> bit & 1; }
@@ -75,25 +80,22 @@ class Planner {
   }
 
  private:
-  // Where the bits of the thread that is read come from.
+  // Where the bits of the lane that is read come from; WarpsStay holds for those of the warp.
   bool FindLanes() {
-    for (int bit = 0; bit < static_cast<int>(from_.thread.size()); ++bit) {
+    const int bits = std::min(kLaneBits, static_cast<int>(from_.thread.size()));
+    for (int bit = 0; bit < bits; ++bit) {
       const std::optional<ElementBit>& element = from_.thread[Size(bit)];
       int source = bit;  // of replicas the own one
       if (element) {
         const auto there = to_.in_thread.find(*element);
         if (there == to_.in_thread.end()) {
-          // A bit of the slot that is wanted: all warps would need it of one.
-          if (bit >= kLaneBits || !to_.in_slot.contains(*element)) return false;
+          // A bit of the slot that is wanted.
+          if (!to_.in_slot.contains(*element)) return false;
           lane_of_slot_.push_back({to_.in_slot.at(*element), bit});
           plan_.reads_others = true;
           continue;
         }
         source = there->second;
-      }
-      if (bit >= kLaneBits) {
-        if (source != bit) return false;
-        continue;
       }
       plan_.reads_others = plan_.reads_others || source != bit;
       plan_.lane.push_back({source, bit});
@@ -155,10 +157,14 @@ std::optional<ShufflePlan> PlanShuffles(const TileLayout& from, const TileLayout
   if (from.shape() != to.shape() || from.empty() || from.padded() || to.padded()) {
     return std::nullopt;
   }
-  auto source = BitsOf(from);
-  auto target = BitsOf(to);
-  if (!source || !target) return std::nullopt;
-  return Planner(*std::move(source), *std::move(target)).Plan(bits);
+  auto source = BitsOf(from.reg().spatial()), target = BitsOf(to.reg().spatial());
+  // Most pairs end here, and the solver of layouts asks often.
+  if (!source || !target || !WarpsStay(*source, *target)) return std::nullopt;
+  auto source_slot = BitsOf(from.reg().local()), target_slot = BitsOf(to.reg().local());
+  if (!source_slot || !target_slot) return std::nullopt;
+  return Planner(WithPlaces(*std::move(source), *std::move(source_slot)),
+                 WithPlaces(*std::move(target), *std::move(target_slot)))
+      .Plan(bits);
 }
 
 }  // namespace tarsia::compiler

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-
-#include "layout/access.h"
 
 namespace tarsia::compiler {
 
@@ -33,6 +30,12 @@ void ForLanes(const TileLayout& layout, bool only_first, const Visit& visit) {
   }
 }
 
+void Append(uint64_t address, bool active, WarpAddresses& out) {
+  out.address[out.lanes] = address;
+  out.active |= uint32_t{active} << out.lanes;
+  ++out.lanes;
+}
+
 }  // namespace
 
 WarpAddresses AddressesOf(const TileLayout& layout, std::span<const int64_t> strides, int bits,
@@ -43,73 +46,69 @@ WarpAddresses AddressesOf(const TileLayout& layout, std::span<const int64_t> str
     ForLanes(layout, only_first, [&](const Extents& at, bool active) {
       int64_t element = 0;
       for (size_t d = 0; d < at.size(); ++d) element += at[d] * strides[d];
-      out.address.push_back(static_cast<uint64_t>(element) * width / 8);
-      out.active.push_back(active);
+      Append(static_cast<uint64_t>(element) * width / 8, active, out);
     });
     return out;
   }
   // Digit by digit from the innermost: each repeats the lanes so far.
   const auto lanes = static_cast<size_t>(std::min<int64_t>(kWarpThreads, layout.threads()));
-  std::vector<uint64_t>& address = out.address;
-  address.reserve(lanes);
-  out.active.reserve(lanes);
-  address.push_back(0);
-  out.active.push_back(true);
+  Append(0, true, out);
   const RegLayout::Digits& digits = layout.reg().spatial();
-  for (size_t d = digits.size(); d-- > 0;) {
+  for (size_t d = digits.size(); d-- > 0 && out.lanes < lanes;) {
     const bool replica = digits[d].dim == RegLayout::kReplication;
     const int64_t step =
         replica ? 0 : digits[d].stride * strides[static_cast<size_t>(digits[d].dim)];
-    const size_t count = address.size();
-    for (int64_t value = 1; value < digits[d].extent && address.size() < lanes; ++value) {
-      for (size_t i = 0; i < count && address.size() < lanes; ++i) {
-        address.push_back(address[i] + static_cast<uint64_t>(value * step));
-        out.active.push_back(out.active[i] && !(replica && only_first));
+    const size_t count = out.lanes;
+    for (int64_t value = 1; value < digits[d].extent && out.lanes < lanes; ++value) {
+      for (size_t i = 0; i < count && out.lanes < lanes; ++i) {
+        const bool active = (out.active >> i & 1) != 0 && !(replica && only_first);
+        Append(out.address[i] + static_cast<uint64_t>(value * step), active, out);
       }
     }
   }
-  for (uint64_t& element : address) element = element * width / 8;
+  for (uint64_t& element : out.address) element = element * width / 8;
   return out;
 }
 
 WarpAddresses AddressesOf(const TileLayout& layout, const StridedBytes& places, bool only_first) {
   WarpAddresses out;
   ForLanes(layout, only_first, [&](const Extents& at, bool active) {
-    out.address.push_back(static_cast<uint64_t>(places.Swizzled(places.Of(at))));
-    out.active.push_back(active);
+    Append(static_cast<uint64_t>(places.Swizzled(places.Of(at))), active, out);
   });
   return out;
 }
 
-int64_t WarpAddresses::Sectors(int unit) const {
-  std::vector<uint64_t> addresses;
-  for (size_t i = 0; i < address.size(); ++i) {
-    if (active[i]) addresses.push_back(address[i]);
+WarpAddresses::Active WarpAddresses::ActiveOf(size_t first, size_t count) const {
+  Active out;
+  const size_t end = std::min(first + count, lanes);
+  for (size_t i = first; i < end; ++i) {
+    if ((active >> i & 1) != 0) out.address[out.count++] = address[i];
   }
-  return SectorsOf(addresses, unit);
+  return out;
+}
+
+int64_t WarpAddresses::Sectors(int unit, uint64_t offset) const {
+  Active all = ActiveOf(0, kWarpThreads);
+  for (size_t i = 0; i < all.count; ++i) all.address[i] += offset;
+  return SectorsOf(all.span(), unit);
 }
 
 int64_t WarpAddresses::Wavefronts(int unit) const {
   const size_t phase = PhaseLanes(unit);
   int64_t out = 0;
-  std::array<uint64_t, kWarpThreads> addresses{};
-  for (size_t first = 0; first < address.size(); first += phase) {
-    size_t count = 0;
-    for (size_t i = first; i < std::min(first + phase, address.size()); ++i) {
-      if (active[i]) addresses[count++] = address[i];
-    }
-    if (count != 0) out += WavefrontsOf({addresses.data(), count}, unit);
+  for (size_t first = 0; first < lanes; first += phase) {
+    const Active here = ActiveOf(first, phase);
+    if (here.count != 0) out += WavefrontsOf(here.span(), unit);
   }
   return out;
 }
 
 int64_t WarpAddresses::Phases(int unit) const {
+  const size_t phase = PhaseLanes(unit);
   int64_t out = 0;
-  const auto phase = static_cast<std::ptrdiff_t>(PhaseLanes(unit));
-  for (auto first = active.begin(); first != active.end();) {
-    const auto last = first + std::min(phase, active.end() - first);
-    if (std::find(first, last, true) != last) ++out;
-    first = last;
+  for (size_t first = 0; first < lanes; first += phase) {
+    const uint64_t mask = ((uint64_t{1} << phase) - 1) << first;
+    if ((active & mask) != 0) ++out;
   }
   return out;
 }

@@ -39,10 +39,12 @@ class Builder {
     form_.header.assumes = kernel_.assumes;
     std::copy(std::begin(kernel_.grid), std::end(kernel_.grid), std::begin(form_.header.grid));
     form_.header.warps = kernel_.warps;
+    form_.header.registers = kernel_.registers;
     form_.header.fast = kernel_.fast;
     form_.header.close_line = kernel_.close_line;
     form_.header.grid_location = kernel_.grid_location;
     form_.header.warps_location = kernel_.warps_location;
+    form_.header.registers_location = kernel_.registers_location;
   }
 
   RegionId AddRegion(OpId owner, RegionId parent) {

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "isa/instruction.h"
+#include "isa/limits.h"
 #include "isa/module.h"
 #include "isa/program.h"
 #include "isa/resolved.h"
@@ -93,6 +94,8 @@ struct Form {
   std::vector<Operation> ops;  // those in no region are dead
   std::vector<Region> regions;
 
+  // Of a block.
+  [[nodiscard]] int64_t Warps() const { return pool.AsInt(header.warps).value_or(kDefaultWarps); }
   [[nodiscard]] const ConcreteType& TypeOf(ValueId value) const {
     return types[values[value].type];
   }

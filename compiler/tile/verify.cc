@@ -249,6 +249,9 @@ std::string FindChange(const Form& form, const Program& program) {
     return "the grid is another";
   }
   if (before.warps != after.warps) return "the number of warps is another";
+  if (!before.registers.none() && before.registers != after.registers) {
+    return "the bound on the registers is another";
+  }
   if (before.fast != after.fast) return "the rules for contraction are others";
   const auto same = [](const Assume& a, const Assume& b) {
     return a.condition == b.condition && a.alignment == b.alignment;

@@ -12,7 +12,9 @@
 #include "compiler/pass.h"
 #include "compiler/passes/layout_report.h"
 #include "compiler/passes/narrow_access.h"
+#include "compiler/passes/registers.h"
 #include "compiler/passes/repeated_work.h"
+#include "compiler/tile/to_program.h"
 #include "isa/bytecode/bytecode.h"
 #include "runtime/devices/code_cache.h"
 
@@ -61,37 +63,44 @@ Result<std::string> Code::LlvmIr() const {
   return std::move(kernel.llvm_ir);
 }
 
-std::string Code::Layouts() const {
+Code::Forms Code::RunPasses() const {
+  Forms out;
+  bool open = true;
   compiler::PassOptions passes = PassesOf(target_, options_);
-  passes.until = "layouts";
-  return compiler::LayoutReport(compiler::RunPasses(program_, passes), target_);
+  passes.after = [&](const compiler::Pass& pass, const compiler::tile::Form& form) {
+    open = open && pass.name != "layouts";
+    if (open) out.open = form;
+  };
+  out.last = compiler::RunPasses(program_, passes);
+  return out;
 }
 
-Result<Program> Code::Last() const {
-  return compiler::ProgramAfter(program_, PassesOf(target_, options_), compiler::LimitsOf(target_));
-}
-
-std::vector<compiler::LineWork> Code::PredictedWork() const {
-  const compiler::PassOptions passes = PassesOf(target_, options_);
-  return compiler::PredictWorkByLine(compiler::RunPasses(program_, passes), target_);
+std::string Code::Layouts() const {
+  Forms forms = RunPasses();
+  const compiler::Work work = compiler::PredictWork(forms.last, target_);
+  return compiler::LayoutReport(std::move(forms.open), target_, CyclesOf(work, target_));
 }
 
 Result<std::string> Code::Facts() const {
-  TARSIA_TRY(const Program last, Last());
+  TARSIA_TRY(const Program last, compiler::ProgramAfter(program_, PassesOf(target_, options_),
+                                                        compiler::LimitsOf(target_)));
   return compiler::FactsText(last);
 }
 
-Result<std::vector<compiler::LineAdvice>> Code::Advice() const {
-  TARSIA_TRY(const Program last, Last());
-  std::vector<compiler::LineAdvice> out = compiler::AdviceOn(last);
+Result<Code::Prediction> Code::Predict() const {
+  const Forms forms = RunPasses();
+  TARSIA_TRY(const Program last,
+             compiler::tile::ToProgram(forms.last, compiler::LimitsOf(target_)));
+  Prediction out;
+  out.work = compiler::PredictWorkByLine(forms.last, target_);
+  out.advice = compiler::AdviceOn(last);
   const auto add = [&](std::vector<compiler::LineAdvice> more) {
-    out.insert(out.end(), std::make_move_iterator(more.begin()),
-               std::make_move_iterator(more.end()));
+    out.advice.insert(out.advice.end(), std::make_move_iterator(more.begin()),
+                      std::make_move_iterator(more.end()));
   };
-  compiler::PassOptions passes = PassesOf(target_, options_);
-  passes.until = "layouts";
-  add(compiler::AdviceOnNarrowAccesses(compiler::RunPasses(program_, passes), target_));
+  add(compiler::AdviceOnNarrowAccesses(forms.open, target_));
   add(compiler::AdviceOnRepeatedWork(last));
+  add(compiler::AdviceOnRegisters(last));
   return out;
 }
 

@@ -6,11 +6,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler/assemble/assemble.h"
 #include "compiler/compile.h"
 #include "compiler/facts/program_facts.h"
 #include "compiler/passes/predicted_work.h"
+#include "compiler/tile/form.h"
 #include "isa/program.h"
 
 namespace tarsia::runtime {
@@ -32,10 +34,13 @@ class Code {
   [[nodiscard]] std::string Layouts() const;
   // What is proven of each access to memory, after the passes, as in compiler::FactsText.
   [[nodiscard]] Result<std::string> Facts() const;
-  // What would prove more of them, by line.
-  [[nodiscard]] Result<std::vector<compiler::LineAdvice>> Advice() const;
-  // What a warp does by the formula of the cost, by line, as in compiler::PredictWorkByLine.
-  [[nodiscard]] std::vector<compiler::LineWork> PredictedWork() const;
+  // What a warp does by the formula of the cost, by line, as in compiler::PredictWorkByLine, and
+  // what would make it less.
+  struct Prediction {
+    std::vector<compiler::LineWork> work;
+    std::vector<compiler::LineAdvice> advice;
+  };
+  [[nodiscard]] Result<Prediction> Predict() const;
   // The cubin and the report of ptxas; lives as long as the code. Errors: those of
   // compiler::Assemble, `stop` (may be null). After an error the next call tries again.
   [[nodiscard]] Result<const compiler::Assembled*> Machine(StopCheck* stop = nullptr) const;
@@ -45,8 +50,12 @@ class Code {
   [[nodiscard]] Result<std::string> Mix() const;
 
  private:
-  // The program that the code is made of.
-  [[nodiscard]] Result<Program> Last() const;
+  // The program before the pass `layouts`, and that of which the code is made.
+  struct Forms {
+    compiler::tile::Form open;
+    compiler::tile::Form last;
+  };
+  [[nodiscard]] Forms RunPasses() const;
   Code(const Program& program, compiler::Target target, const compiler::CompileOptions& options,
        compiler::CompiledKernel kernel)
       : program_(program), target_(target), options_(options), kernel_(std::move(kernel)) {}

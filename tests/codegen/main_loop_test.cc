@@ -161,6 +161,30 @@ TEST_P(MainLoopOn, OfPackedU4WithScalesNeeds0_4More) {
   CheckLoop(code, 128, kMostForU4 + 0.4, 2);
 }
 
+// One instruction subtracts two zero points from two weights, and puts nothing together or apart. A
+// thread casts at most 32 zero points of a group.
+TEST_P(MainLoopOn, OfZeroPointsSubtractsTwoAtOnce) {
+  for (const std::string type : {"f16", "bf16"}) {
+    const std::string pack =
+        fmt::format("packed(permute(local(1, 4) * mma.m16n8k16.{0}.a, [1, 0]), lanes({0}))", type);
+    for (const std::string& order : {std::string(), pack}) {
+      SCOPED_TRACE(type + " " + order);
+      std::vector<Binding> constants = Matmul({"u4", 1.12, type.c_str()}, 64, order);
+      constants.push_back({"G", "128"});
+      const MachineCode without = CodeOf("matmul_scaled.tsa", constants, GetParam());
+      constants.push_back({"ZERO", "true"});
+      const MachineCode with = CodeOf("matmul_scaled.tsa", constants, GetParam());
+      const auto more = [&](const char* opcode) {
+        return with.OpcodesInLoop(opcode) - without.OpcodesInLoop(opcode);
+      };
+      const int64_t weights = 128 * kColumns / kThreads;
+      EXPECT_LE(more("HADD2") + more("HFMA2"), weights / 2 + 32);
+      EXPECT_LE(more("PRMT"), 32);
+      EXPECT_EQ(with.resources.spill_store_bytes, 0);
+    }
+  }
+}
+
 // Row-major codes are cast where they are loaded and change threads as f16.
 TEST_P(MainLoopOn, OfRowMajorU4NeedsAtMost3_5) {
   const MachineCode code = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, ""), GetParam());

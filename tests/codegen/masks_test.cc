@@ -44,7 +44,7 @@ TEST(Masks, AreGoneWhereTilesAreWhole) {
     const std::string ptx = Copy(head);
     EXPECT_EQ(Count(ptx, "setp."), 0) << ptx;
     EXPECT_EQ(Count(ptx, "\t@"), 0) << ptx;
-    EXPECT_EQ(Count(ptx, "ld.global.v4"), 2) << ptx;
+    EXPECT_EQ(Count(ptx, "ld.global.nc.v4"), 2) << ptx;
     EXPECT_EQ(Count(ptx, "st.global.v4"), 2) << ptx;
   }
 }

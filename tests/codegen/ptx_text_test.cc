@@ -178,8 +178,67 @@ kernel k(%x: ptr<u8>, %y: ptr<f16>)
     ASSERT_TRUE(made.program) << made.error;
     const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80, {});
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-    EXPECT_NE(kernel->ptx.find("ld.global.L1::evict_first."), std::string::npos) << pack;
+    EXPECT_NE(kernel->ptx.find("ld.global.nc.L1::evict_first."), std::string::npos) << pack;
   }
+}
+
+// `ld.global.nc` is for memory that the kernel does not write through any view. It moves over
+// barriers, so a loop with barriers has none.
+TEST(PtxText, ReadOnlyMemoryIsLoadedAsSuch) {
+  const auto loads = [](const std::string& body) {
+    const Made made = MakeProgram(SourceFile("k.tsa", R"(
+kernel k(%x: ptr<f32>, %y: ptr<f32>)
+  warps 1
+{
+  %gx = view %x : global<f32>[256]
+  %again = view %x : global<f32>[2, 128]
+  %gy = view %y : global<f32>[256]
+)" + body + "}\n"),
+                                  "", {});
+    EXPECT_TRUE(made.program) << made.error;
+    const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80, {});
+    EXPECT_TRUE(kernel.ok());
+    const bool plain = kernel->ptx.find("ld.global.v4") != std::string::npos;
+    const bool read_only = kernel->ptx.find("ld.global.nc.v4") != std::string::npos;
+    EXPECT_NE(plain, read_only);
+    return read_only;
+  };
+  const std::string read = "  %t = load %gx[0] : [128]\n";
+  const std::string write = "  store %gy[0], %t\n";
+  EXPECT_TRUE(loads(read + write));
+  EXPECT_TRUE(loads("  for %i = 0 to 100 {\n" + read + write + "  }\n"));
+  EXPECT_FALSE(loads("  for %i = 0 to 100 {\n" + read + write + "  sync\n  }\n"));
+  EXPECT_TRUE(loads("  for %i = 0 to 100 {\n  sync\n  }\n" + read + write));
+  EXPECT_FALSE(loads(read + "  store %gx[128], %t\n"));
+  EXPECT_FALSE(loads(read + "  %v = reshape %t : [1, 128]\n  store %again[1, 0], %v\n"));
+}
+
+// Memory that nobody writes is read once, in front of the loop.
+TEST(PtxText, ReadOnlyLoadsLeaveLoops) {
+  const Made made = MakeProgram(SourceFile("k.tsa", R"(
+kernel k(%x: ptr<f32>, %y: ptr<f32>, %n: i32)
+{
+  %gx = view %x : global<f32>[128]
+  %gy = view %y : global<f32>[%n, 128]
+  for %i = 0 to %n {
+    %t = load %gx[0] : [128]
+    %u = load %gx[0] : [128]
+    %v = add %t, %u
+    %w = reshape %v : [1, 128]
+    store %gy[%i, 0], %w
+  }
+}
+)"),
+                                "", {});
+  ASSERT_TRUE(made.program) << made.error;
+  const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80, {});
+  ASSERT_TRUE(kernel.ok());
+  const size_t load = kernel->ptx.find("ld.global.nc.b32");
+  ASSERT_NE(load, std::string::npos) << kernel->ptx;
+  EXPECT_EQ(kernel->ptx.find("ld.global", load + 1), std::string::npos) << "two loads";
+  const size_t loop = kernel->ptx.find("$L__BB0_2:");
+  ASSERT_NE(loop, std::string::npos) << kernel->ptx;
+  EXPECT_LT(load, loop);
 }
 
 // A kernel whose code changes values in a loop, in both branches and in the code of single

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,7 @@ class Arguments {
 };
 
 struct Counted {
-  ptx::LineCounts total;
+  std::map<uint32_t, ptx::LineCounts> by_line;
   int64_t warps = 0;  // of all blocks
 };
 
@@ -80,26 +81,38 @@ void Count(const Program& program, const SourceFile& source, const Subject& subj
       harness::LaunchOn(*made->device, *made->kernel, arguments.all(), options, &counts);
   ASSERT_TRUE(launched.ok()) << launched.error().message;
   ASSERT_TRUE(launched->report.findings.empty());
-  out->total = counts.Total();
+  for (const ptx::LineCounts& line : counts.BySourceLine()) out->by_line[line.line] = line;
   out->warps = program.warps();
   for (const int64_t blocks : launched->report.grid) out->warps *= blocks;
 }
 
 // All kinds of work but instructions, of which the formula leaves out addresses and masks, and
 // counts one for whatever an element takes.
-void Compare(const Work& predicted, const Counted& counted) {
-  const int64_t warps = counted.warps;
+void Compare(const Work& predicted, const ptx::LineCounts& counted, int64_t warps) {
   const auto classes = [&](ptx::InstClass kind) {
-    return static_cast<int64_t>(counted.total.classes[static_cast<size_t>(kind)]);
+    return static_cast<int64_t>(counted.classes[static_cast<size_t>(kind)]);
   };
   const auto number = [](uint64_t count) { return static_cast<int64_t>(count); };
-  const ptx::Counts& counts = counted.total.counts;
+  const ptx::Counts& counts = counted.counts;
   EXPECT_EQ(warps * predicted.global_sectors, number(counts.global_sectors));
   EXPECT_EQ(warps * predicted.shared_wavefronts, number(counts.shared_wavefronts));
   EXPECT_EQ(warps * predicted.barriers, number(counts.barriers));
   EXPECT_EQ(warps * (predicted.shuffles + predicted.warp_reductions),
             classes(ptx::InstClass::kWarpWide));
   EXPECT_EQ(warps * predicted.products * 2 * 16 * 8 * 16, number(counts.tensor_operations));
+}
+
+// Each on the line of its instruction.
+void CompareLines(const std::vector<compiler::LineWork>& predicted, const Counted& counted) {
+  std::map<uint32_t, Work> by_line;
+  for (const compiler::LineWork& line : predicted) by_line[line.line] = line.work;
+  for (const auto& [line, unused] : counted.by_line) by_line.try_emplace(line);
+  for (const auto& [line, work] : by_line) {
+    SCOPED_TRACE("line " + std::to_string(line));
+    const auto there = counted.by_line.find(line);
+    Compare(work, there == counted.by_line.end() ? ptx::LineCounts() : there->second,
+            counted.warps);
+  }
 }
 
 class Prediction : public testing::TestWithParam<Subject> {};
@@ -117,7 +130,7 @@ TEST_P(Prediction, CountsWhatTheEmulatorCounts) {
     compiler::PassOptions options;
     options.target = row.target;
     const compiler::tile::Form form = compiler::RunPasses(*made.program, options);
-    Compare(compiler::PredictWork(form, row.target), counted);
+    CompareLines(compiler::PredictWorkByLine(form, row.target), counted);
   }
 }
 
@@ -153,6 +166,31 @@ constexpr char kOneRow[] = R"(kernel k(%x: ptr<f16>, %w: ptr<f16>, %y: ptr<f16>)
 }
 )";
 
+// In the background: of 16 bytes and of 4; and through registers, as there is no copy of 2 bytes.
+constexpr char kCopies[] = R"(kernel k(%x: ptr<f16>, %z: ptr<f16>, %y: ptr<f16>)
+  warps 2
+{
+  %gx = view %x : global<f16>[64, 64]
+  %gz = view %z : global<f16>[64, 6]
+  %gy = view %y : global<f16>[64, 64]
+  %a = alloc.shared : f16 [64, 64]
+  %b = alloc.shared : f16 [64, 2]
+  %c = alloc.shared : f16 [64, 1]
+  copy.async %a[0, 0], %gx[0, 0] : [64, 64]
+  copy.async %b[0, 0], %gz[0, 2] : [64, 2]
+  copy.async %c[0, 0], %gz[0, 5] : [64, 1]
+  copy.commit
+  copy.wait 0
+  sync
+  %ta = load %a[0, 0] : [64, 64]
+  store %gy[0, 0], %ta
+  %tb = load %b[0, 0] : [64, 2]
+  store %gz[0, 2], %tb
+  %tc = load %c[0, 0] : [64, 1]
+  store %gz[0, 5], %tc
+}
+)";
+
 std::vector<Subject> Subjects() {
   std::vector<Subject> out;
   for (const SmallProgram& program : SmallPrograms()) {
@@ -160,6 +198,7 @@ std::vector<Subject> Subjects() {
   }
   out.push_back({"loop_with_step", kLoopWithStep, {}, {}});
   out.push_back({"one_row_for_all_warps", kOneRow, {}, {}});
+  out.push_back({"copies_in_background", kCopies, {}, {}});
   const auto add = [&](const std::string& name, const std::string& title,
                        std::vector<Binding> constants, std::vector<uint64_t> scalars) {
     out.push_back({title, std::string(harness::ReadExample(name + ".tsa").text()),

@@ -52,9 +52,10 @@ TEST(Passes, MakeTheProgramsOfTheirFiles) {
 TEST(Passes, ThatAreUnknownOrNeededAreErrors) {
   const auto unknown = compiler::FindPass("simplfy");
   ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.error().message,
-            "`simplfy` is not a pass; the passes are build, widen, simplify, layouts, stage, sync, "
-            "shared");
+  EXPECT_EQ(
+      unknown.error().message,
+      "`simplfy` is not a pass; the passes are build, widen, simplify, coalesce, layouts, stage, "
+      "sync, shared, registers");
   EXPECT_TRUE(compiler::CheckOptional({"simplify"}).ok());
   EXPECT_FALSE(compiler::CheckOptional({"simplify", "build"}).ok());
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/llvm/code/bit_reader.h"
 #include "compiler/select/access.h"
 #include "layout/packed_words.h"
 #include "support/extents.h"
@@ -22,11 +23,12 @@ AccessEmitter::AccessEmitter(FunctionBuilder& function, Memory& memory, Layouts&
   if (tile_.form == MemoryTile::Form::kPacked) outer_ = OuterLayout(window_);
 }
 
-Slots AccessEmitter::Load(CachePolicy cache) {
-  policy_ = PolicyOfLoads(cache);
+Slots AccessEmitter::Load(AccessPolicy policy) {
+  policy_ = PolicyOfLoads(policy);
   if (tile_.form == MemoryTile::Form::kPacked) return LoadPacked();
   if (const auto matrices = FindMatrices(false)) return ReadMatrices(*matrices);
   if (width_.unit != 0) return LoadVectors();
+  if (RunOfBits() > 1 && BitReader::MayRead(tile_)) return LoadRunsOfBits(RunOfBits());
   Slots out;
   for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
     out.push_back(FromCode(b_, LoadBits(slot, addresses_.LoadMask(slot)), tile_.type));
@@ -34,13 +36,13 @@ Slots AccessEmitter::Load(CachePolicy cache) {
   return out;
 }
 
-void AccessEmitter::Store(const Slots& slots, CachePolicy cache) {
+void AccessEmitter::Store(const Slots& slots, AccessPolicy policy) {
   if (tile_.form == MemoryTile::Form::kPacked) return StorePacked(slots);
   if (const auto matrices = FindMatrices(true)) return WriteMatrices(*matrices, slots);
   if (width_.unit != 0) {
     // Another store may change the word that these codes are in.
-    const bool strong = tile_.type.IsSubByte() && tile_.written_twice;
-    return StoreVectors(slots, strong ? CachePolicy::kStrong : cache);
+    policy.strong = tile_.type.IsSubByte() && tile_.written_twice;
+    return StoreVectors(slots, policy);
   }
   StoreBits(slots);
 }
@@ -51,16 +53,17 @@ bool AccessEmitter::ReadsWordsOf(const BitLayout& bits) const {
          bits.type() == tile_.type && bits.words() * 32 == window_.tile.slots() * tile_.bits();
 }
 
-Slots AccessEmitter::LoadWords(CachePolicy cache) {
-  policy_ = PolicyOfLoads(cache);
+Slots AccessEmitter::LoadWords(AccessPolicy policy) {
+  policy_ = PolicyOfLoads(policy);
   return tile_.form == MemoryTile::Form::kPacked ? ReadPackedTiles(*outer_) : ReadVectors();
 }
 
 // Threads that write the neighbours of a code change its bytes, or the word that it is in,
 // meanwhile.
-CachePolicy AccessEmitter::PolicyOfLoads(CachePolicy cache) const {
+AccessPolicy AccessEmitter::PolicyOfLoads(AccessPolicy policy) const {
   const bool shares_words = tile_.form == MemoryTile::Form::kPacked || tile_.type.IsSubByte();
-  return shares_words && tile_.written ? CachePolicy::kStrong : cache;
+  policy.strong = shares_words && tile_.written;
+  return policy;
 }
 
 // The order of the codes in the words that are read, if the slots fill whole words.
@@ -143,7 +146,7 @@ Slots AccessEmitter::LoadVectors() {
   return out;
 }
 
-void AccessEmitter::StoreVectors(const Slots& slots, CachePolicy cache) {
+void AccessEmitter::StoreVectors(const Slots& slots, AccessPolicy policy) {
   const int unit = width_.unit;
   const int word = WordBytes();
   const int64_t bytes = width_.vector * tile_.bits() / 8;
@@ -158,7 +161,7 @@ void AccessEmitter::StoreVectors(const Slots& slots, CachePolicy cache) {
     for (int64_t at = 0; at < bytes; at += unit) {
       const auto first = words.begin() + at / word;
       memory_.StoreWords(tile_.space, {address.base, address.offset + at}, unit,
-                         Slots(first, first + std::max(1, unit / word)), condition, cache);
+                         Slots(first, first + std::max(1, unit / word)), condition, policy);
     }
   }
 }
@@ -181,13 +184,47 @@ llvm::Value* AccessEmitter::LoadBits(int64_t slot, llvm::Value* condition) {
   return b_.CreateTrunc(code, f_.I(8));
 }
 
+Slots AccessEmitter::LoadRunsOfBits(int64_t run) {
+  const int bits = tile_.bits();
+  BitReader reader(f_, memory_, tile_, policy_);
+  Slots out;
+  for (int64_t first = 0; first < window_.tile.slots(); first += run) {
+    const Slots words = reader.Read(addresses_.PlaceOf(first), run * bits);
+    for (int64_t i = 0; i < run; ++i) {
+      llvm::Value* code = CodeInRun(b_, words, 32, static_cast<int>(i) * bits, bits);
+      if (llvm::Value* mask = addresses_.LoadMask(first + i)) {
+        code = b_.CreateSelect(mask, code, llvm::Constant::getNullValue(code->getType()));
+      }
+      out.push_back(FromCode(b_, code, tile_.type));
+    }
+  }
+  return out;
+}
+
+// Neighbouring slots that are neighbours in memory.
+int64_t AccessEmitter::RunOfBits() const {
+  const int dim = ContiguousDim(tile_);
+  const bool plain = tile_.form == MemoryTile::Form::kAffine && tile_.swizzles.empty();
+  if (dim < 0 || window_.axis >= 0 || !plain || window_.tile.reg().local().empty()) return 1;
+  const RegLayout::Digit& inner = window_.tile.reg().local().back();
+  return inner.dim == dim && inner.stride == 1 ? inner.extent : 1;
+}
+
 void AccessEmitter::StoreBits(const Slots& slots) {
   BitMerger merger(f_, memory_, tile_, window_.axis >= 0);
+  const int64_t run = RunOfBits();
   merger.Begin();
-  for (int64_t slot = 0; slot < window_.tile.slots(); ++slot) {
-    llvm::Value* code = ToCode(b_, slots[Size(slot)], tile_.type);
-    llvm::Value* condition = addresses_.StoreMask(slot);
-    merger.Merge(addresses_.PlaceOf(slot), code, condition);
+  for (int64_t first = 0; first < window_.tile.slots(); first += run) {
+    Slots codes, conditions;
+    for (int64_t slot = first; slot < first + run; ++slot) {
+      codes.push_back(ToCode(b_, slots[Size(slot)], tile_.type));
+      conditions.push_back(addresses_.StoreMask(slot));
+    }
+    if (run == 1) {
+      merger.Merge(addresses_.PlaceOf(first), codes[0], conditions[0]);
+    } else {
+      merger.MergeRun(addresses_.PlaceOf(first), codes, conditions);
+    }
   }
   merger.End();
 }
@@ -243,11 +280,11 @@ Slots AccessEmitter::LoadPackedWords(llvm::Value* tile_byte, llvm::Value* thread
   for (int64_t word = 0; word < packed.bits.words();) {
     const PackedWord place = PlaceOfPackedWord(packed.tile.threads(), packed.bits.words(), word);
     const auto bytes = static_cast<int>(place.piece) * 4;
-    llvm::Value* byte =
-        b_.CreateAdd(f_.Int32(place.first * 4), b_.CreateMul(thread, f_.Int32(bytes)));
-    const Slots part = memory_.LoadWords(
-        tile_.space, addresses_.AddressOf(b_.CreateAdd(tile_byte, b_.CreateZExt(byte, f_.I(64)))),
-        bytes, exists, policy_);
+    // The first word is a constant of the instruction, so pieces of one width share a register.
+    llvm::Value* own = b_.CreateZExt(b_.CreateMul(thread, f_.Int32(bytes)), f_.I(64));
+    Address at = addresses_.AddressOf(b_.CreateAdd(tile_byte, own));
+    at.offset += place.first * 4;
+    const Slots part = memory_.LoadWords(tile_.space, at, bytes, exists, policy_);
     out.insert(out.end(), part.begin(), part.end());
     word += place.piece;
   }

@@ -25,13 +25,13 @@ class AccessEmitter {
   AccessEmitter& operator=(const AccessEmitter&) = delete;
 
   // Elements by slot; zero bits where nothing exists.
-  Slots Load(CachePolicy cache);
+  Slots Load(AccessPolicy policy);
   // Whether the words that it reads are those of `bits`, slot by slot. Then LoadWords gives them as
   // they are.
   [[nodiscard]] bool ReadsWordsOf(const BitLayout& bits) const;
-  Slots LoadWords(CachePolicy cache);
+  Slots LoadWords(AccessPolicy policy);
   // Stores each element once, by its first holder, and only where it exists.
-  void Store(const Slots& slots, CachePolicy cache);
+  void Store(const Slots& slots, AccessPolicy policy);
 
   // For accesses that this class does not emit.
   TileAddresses& addresses() { return addresses_; }
@@ -40,7 +40,7 @@ class AccessEmitter {
   [[nodiscard]] const AccessWidth& width() const { return width_; }
 
  private:
-  [[nodiscard]] CachePolicy PolicyOfLoads(CachePolicy cache) const;
+  [[nodiscard]] AccessPolicy PolicyOfLoads(AccessPolicy policy) const;
   [[nodiscard]] std::optional<BitLayoutFamily> OrderOfWords() const;
   // By `ldmatrix` or `stmatrix`, where the tile consists of fragments whose rows lie in shared
   // memory.
@@ -51,9 +51,11 @@ class AccessEmitter {
   [[nodiscard]] int WordBytes() const { return std::min(width_.unit, 4); }
   Slots ReadVectors();
   Slots LoadVectors();
-  void StoreVectors(const Slots& slots, CachePolicy cache);
+  void StoreVectors(const Slots& slots, AccessPolicy policy);
   // Codes that share bytes with others.
   llvm::Value* LoadBits(int64_t slot, llvm::Value* condition);
+  [[nodiscard]] int64_t RunOfBits() const;
+  Slots LoadRunsOfBits(int64_t run);
   void StoreBits(const Slots& slots);
   // Packed memory tiles: code by code, or whole packed tiles where the layouts agree.
   Slots LoadPacked();
@@ -73,8 +75,8 @@ class AccessEmitter {
   const AccessWidth width_;
   Layouts& layouts_;
   TileAddresses addresses_;
-  CachePolicy policy_ = CachePolicy::kDefault;  // of the load that is emitted
-  std::optional<RegLayout> outer_;              // of packed tiles that are read whole
+  AccessPolicy policy_;             // of the load that is emitted
+  std::optional<RegLayout> outer_;  // of packed tiles that are read whole
 };
 
 }  // namespace tarsia::compiler

@@ -2,6 +2,7 @@
 
 #include <llvm/IR/InlineAsm.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,7 @@ void BitMerger::MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* 
     return;
   }
   llvm::Value* first =
-      memory_.LoadWords(tile_.space, {address, 0}, 4, nullptr, CachePolicy::kStrong)[0];
+      memory_.LoadWords(tile_.space, {address, 0}, 4, nullptr, {.strong = true})[0];
   llvm::BasicBlock* before = b_.GetInsertBlock();
   llvm::BasicBlock* again = f_.NewBlock("merge");
   llvm::BasicBlock* done = f_.NewBlock("merged");
@@ -119,6 +120,56 @@ void BitMerger::MergeCode(const TileAddresses::Place& place, llvm::Value* code) 
   llvm::Value* next = b_.CreateAdd(word, number(4));
   if (!tile_.swizzles.empty()) next = b_.CreateAnd(place.next.base, number(~uint64_t{3}));
   If(b_.CreateICmpNE(high, f_.Int32(0)), [&] { MergeOrKeep(next, high, half(value, true)); });
+}
+
+// Where some codes of the run do not exist, the mask says which ones do.
+void BitMerger::MergeRun(const TileAddresses::Place& place, const Slots& codes,
+                         const Slots& conditions) {
+  const bool together = std::all_of(conditions.begin(), conditions.end(),
+                                    [&](llvm::Value* x) { return x == conditions[0]; });
+  const int bits = tile_.bits();
+  Slots all;
+  for (llvm::Value* condition : conditions) {
+    llvm::Value* ones = b_.getInt8(static_cast<uint8_t>((1 << bits) - 1));
+    const bool always = together || condition == nullptr;
+    all.push_back(always ? ones : b_.CreateSelect(condition, ones, b_.getInt8(0)));
+  }
+  Slots words = RunOfCodes(b_, codes, bits, 32);
+  const Slots masks = RunOfCodes(b_, all, bits, 32);
+  for (size_t i = 0; i < words.size(); ++i) words[i] = b_.CreateAnd(words[i], masks[i]);
+  If(together ? conditions[0] : nullptr, [&] { MergeShifted(place, words, masks); });
+}
+
+// Words of a run, whose first bit lies at a place: one more of memory.
+void BitMerger::MergeShifted(const TileAddresses::Place& place, const Slots& words,
+                             const Slots& masks) {
+  llvm::Value* byte = memory_.Sum(place.byte);
+  const auto number = [&](uint64_t x) { return llvm::ConstantInt::get(byte->getType(), x); };
+  llvm::Value* in_word = b_.CreateAnd(byte, number(3));
+  llvm::Value* word = b_.CreateSub(byte, in_word);
+  llvm::Value* shift =
+      b_.CreateAdd(b_.CreateZExtOrTrunc(b_.CreateShl(in_word, number(3)), f_.I(32)), place.bit);
+  const auto shifted = [&](const Slots& run, size_t i) {
+    llvm::Value* here = i < run.size() ? run[i] : f_.Int32(0);
+    llvm::Value* before = i > 0 ? run[i - 1] : f_.Int32(0);
+    return b_.CreateIntrinsic(llvm::Intrinsic::fshl, {f_.I(32)}, {here, before, shift});
+  };
+  for (size_t i = 0; i <= words.size(); ++i) {
+    StoreOrMerge(b_.CreateAdd(word, number(4 * i)), shifted(masks, i), shifted(words, i));
+  }
+}
+
+void BitMerger::StoreOrMerge(llvm::Value* address, llvm::Value* mask, llvm::Value* bits) {
+  const AccessPolicy policy{.strong = tile_.written_twice};
+  llvm::Value* whole = b_.CreateICmpEQ(mask, b_.getInt32(~uint32_t{0}));
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(whole);
+  llvm::Value* condition = known != nullptr ? nullptr : whole;
+  if (known == nullptr || known->isOne()) {
+    memory_.StoreWords(tile_.space, {address, 0}, 4, {bits}, condition, policy);
+  }
+  if (known != nullptr && known->isOne()) return;
+  llvm::Value* some = b_.CreateICmpNE(mask, f_.Int32(0));
+  If(b_.CreateAnd(some, b_.CreateNot(whole)), [&] { MergeOrKeep(address, mask, bits); });
 }
 
 void BitMerger::End() {

@@ -1,5 +1,5 @@
-// Stores of codes into words that hold other codes besides: by atomic operations that leave the
-// bits of those alone.
+// Stores of codes into words that may hold other codes besides: these by atomic operations that
+// leave the bits of the others alone.
 #ifndef TARSIA_COMPILER_LLVM_CODE_BIT_MERGER_H_
 #define TARSIA_COMPILER_LLVM_CODE_BIT_MERGER_H_
 
@@ -21,9 +21,12 @@ class BitMerger {
 
   // Codes of fewer than 8 bits, each in one byte or in two, in threads where the condition holds
   // (null: in all). Where memory may end within a word, the thread keeps what it stores to that
-  // word until all codes are merged. Begin, one Merge for each code, End.
+  // word until all codes are merged. Begin, Merge or MergeRun for all codes, End.
   void Begin();
   void Merge(const TileAddresses::Place& place, llvm::Value* code, llvm::Value* condition);
+  // Codes that follow each other from a place on, which no swizzle moves, each where its condition
+  // holds. A word of which all bits are theirs is stored as it is.
+  void MergeRun(const TileAddresses::Place& place, const Slots& codes, const Slots& conditions);
   void End();
 
  private:
@@ -32,6 +35,8 @@ class BitMerger {
   // Emits `body` for threads where the condition holds; it may change what is kept.
   void If(llvm::Value* condition, const std::function<void()>& body);
   void MergeCode(const TileAddresses::Place& place, llvm::Value* code);
+  void MergeShifted(const TileAddresses::Place& place, const Slots& words, const Slots& masks);
+  void StoreOrMerge(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
   void MergeOrKeep(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
   void KeepForTail(llvm::Value* mask, llvm::Value* bits);
   void MergeTail();

@@ -1,6 +1,9 @@
 #include "compiler/llvm/code/current_values.h"
 
 #include <algorithm>
+#include <cstddef>
+
+#include "compiler/llvm/element/element.h"
 
 namespace tarsia::compiler {
 
@@ -17,19 +20,51 @@ std::vector<uint32_t> CurrentValues::Changed(size_t begin, size_t end) const {
   return out;
 }
 
-CurrentValues::Edge CurrentValues::Leave(const std::vector<uint32_t>& values) const {
+bool CurrentValues::LeavesAsWords(uint32_t value) const {
+  const Slots& held = held_[value];
+  return held.size() > 1 && held[0]->getType()->is16bitFPTy();
+}
+
+size_t CurrentValues::LeavingCount(uint32_t value) const {
+  return LeavesAsWords(value) ? (held_[value].size() + 1) / 2 : held_[value].size();
+}
+
+CurrentValues::Edge CurrentValues::Leave(const std::vector<uint32_t>& values) {
   Edge out{f_.b().GetInsertBlock(), {}};
   for (const uint32_t value : values) {
-    out.held.insert(out.held.end(), held_[value].begin(), held_[value].end());
+    Slots held = held_[value];
+    if (LeavesAsWords(value)) {
+      for (llvm::Value*& half : held) half = ToCode(f_.b(), half, program_.type(value).dtype);
+      held = RunOfCodes(f_.b(), held, 16, 32);
+    }
+    out.held.insert(out.held.end(), held.begin(), held.end());
   }
   return out;
 }
 
 template <typename Visit>
-void CurrentValues::ForEach(const std::vector<uint32_t>& values, const Visit& visit) {
+void CurrentValues::ForEach(const std::vector<uint32_t>& values, const Visit& visit) const {
   size_t i = 0;
   for (const uint32_t value : values) {
-    for (llvm::Value*& held : held_[value]) visit(value, held, i++);
+    for (size_t count = LeavingCount(value); count > 0; --count) visit(value, i++);
+  }
+}
+
+void CurrentValues::Take(const std::vector<uint32_t>& values, const Slots& held) {
+  size_t first = 0;
+  for (const uint32_t value : values) {
+    const size_t count = LeavingCount(value);
+    const auto begin = held.begin() + static_cast<std::ptrdiff_t>(first);
+    const Slots mine(begin, begin + static_cast<std::ptrdiff_t>(count));
+    first += count;
+    if (!LeavesAsWords(value)) {
+      held_[value] = mine;
+      continue;
+    }
+    for (size_t i = 0; i < held_[value].size(); ++i) {
+      llvm::Value* const code = CodeInRun(f_.b(), mine, 32, static_cast<int>(16 * i), 16);
+      held_[value][i] = FromCode(f_.b(), code, program_.type(value).dtype);
+    }
   }
 }
 
@@ -38,28 +73,29 @@ llvm::PHINode* CurrentValues::Phi(llvm::Type* type, uint32_t value) {
 }
 
 void CurrentValues::Enter(const std::vector<uint32_t>& values, const Edge& edge) {
-  ForEach(values, [&](uint32_t, llvm::Value*& held, size_t i) { held = edge.held[i]; });
+  Take(values, edge.held);
 }
 
 void CurrentValues::Enter(const std::vector<uint32_t>& values, const Edge& one, const Edge& other) {
-  ForEach(values, [&](uint32_t value, llvm::Value*& held, size_t i) {
-    held = one.held[i];
+  Slots held = one.held;
+  ForEach(values, [&](uint32_t value, size_t i) {
     if (one.held[i] == other.held[i]) return;
-    llvm::PHINode* phi = Phi(held->getType(), value);
+    llvm::PHINode* phi = Phi(held[i]->getType(), value);
     phi->addIncoming(one.held[i], one.from);
     phi->addIncoming(other.held[i], other.from);
-    held = phi;
+    held[i] = phi;
   });
+  Take(values, held);
 }
 
 std::vector<llvm::PHINode*> CurrentValues::OpenLoop(const std::vector<uint32_t>& values,
                                                     const Edge& before) {
   std::vector<llvm::PHINode*> phis;
-  ForEach(values, [&](uint32_t value, llvm::Value*& held, size_t i) {
-    phis.push_back(Phi(held->getType(), value));
+  ForEach(values, [&](uint32_t value, size_t i) {
+    phis.push_back(Phi(before.held[i]->getType(), value));
     phis.back()->addIncoming(before.held[i], before.from);
-    held = phis.back();
   });
+  Take(values, Slots(phis.begin(), phis.end()));
   return phis;
 }
 

@@ -32,27 +32,32 @@ class CurrentValues {
   // The values that instructions `begin` to `end` assign, and that have been assigned before.
   [[nodiscard]] std::vector<uint32_t> Changed(size_t begin, size_t end) const;
 
-  // An edge of the control flow: the block that it leaves, and what some values are there.
+  // An edge of the control flow: the block that it leaves, and what some values are there. Halves
+  // (f16, bf16) go along it two in a word, so that they stay pairs.
   struct Edge {
     llvm::BasicBlock* from = nullptr;
     Slots held;  // of one value after the other
   };
   // From here.
-  [[nodiscard]] Edge Leave(const std::vector<uint32_t>& values) const;
+  [[nodiscard]] Edge Leave(const std::vector<uint32_t>& values);
   // At the beginning of a block that one edge leads to, or two.
   void Enter(const std::vector<uint32_t>& values, const Edge& edge);
   void Enter(const std::vector<uint32_t>& values, const Edge& one, const Edge& other);
 
   // At the beginning of the first block of a loop, to which `before` leads: makes a phi for each
-  // element. CloseLoop adds the edge that leads back.
+  // element or word of an edge. CloseLoop adds the edge that leads back.
   std::vector<llvm::PHINode*> OpenLoop(const std::vector<uint32_t>& values, const Edge& before);
   static void CloseLoop(const std::vector<llvm::PHINode*>& phis, const Edge& back);
 
  private:
   llvm::PHINode* Phi(llvm::Type* type, uint32_t value);
-  // Calls `visit(value, held, i)` for each element of Edge::held, with its number `i`.
+  [[nodiscard]] bool LeavesAsWords(uint32_t value) const;
+  [[nodiscard]] size_t LeavingCount(uint32_t value) const;
+  // Sets the values to what an edge holds of them. No phi may follow in the block.
+  void Take(const std::vector<uint32_t>& values, const Slots& held);
+  // Calls `visit(value, i)` for each element of Edge::held, with its number `i`.
   template <typename Visit>
-  void ForEach(const std::vector<uint32_t>& values, const Visit& visit);
+  void ForEach(const std::vector<uint32_t>& values, const Visit& visit) const;
 
   const Program& program_;
   FunctionBuilder& f_;

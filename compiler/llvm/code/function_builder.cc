@@ -26,7 +26,7 @@ FunctionBuilder::FunctionBuilder(const Program& program, const CompiledKernel& e
     flags.setAllowContract();
     builder_.setFastMathFlags(flags);
   }
-  MakeFunction(entry);
+  MakeFunction(entry, program.registers());
   auto* const entry_block = llvm::BasicBlock::Create(*context_, "entry", function_);
   auto* const body = llvm::BasicBlock::Create(*context_, "body", function_);
   builder_.SetInsertPoint(entry_block);
@@ -36,7 +36,7 @@ FunctionBuilder::FunctionBuilder(const Program& program, const CompiledKernel& e
   builder_.SetInsertPoint(body);
 }
 
-void FunctionBuilder::MakeFunction(const CompiledKernel& entry) {
+void FunctionBuilder::MakeFunction(const CompiledKernel& entry, std::optional<int64_t> registers) {
   std::vector<llvm::Type*> types;
   for (const KernelParameter& parameter : entry.parameters) {
     types.push_back(I(parameter.bytes * 8));
@@ -55,6 +55,7 @@ void FunctionBuilder::MakeFunction(const CompiledKernel& entry) {
   annotate("reqntidx", threads_);
   annotate("reqntidy", 1);
   annotate("reqntidz", 1);
+  if (registers) annotate("maxnreg", *registers);
 }
 
 // ---- source lines --------------------------------------------------------------------------

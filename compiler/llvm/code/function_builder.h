@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "compiler/compile.h"
 #include "compiler/llvm/code/words.h"
@@ -94,7 +95,7 @@ class FunctionBuilder {
   llvm::Value* LinearBlock();                                 // i64, x fastest
 
  private:
-  void MakeFunction(const CompiledKernel& entry);
+  void MakeFunction(const CompiledKernel& entry, std::optional<int64_t> registers);
   void MakeDebugInfo(const Program& program, const std::string& name);
 
   const int64_t threads_;

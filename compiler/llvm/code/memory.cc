@@ -31,15 +31,11 @@ std::string TypeText(const Shape& shape) {
 
 std::string SpaceText(Space space) { return space == Space::kShared ? ".shared" : ".global"; }
 
-std::string OrderText(CachePolicy cache) {
-  return cache == CachePolicy::kStrong ? ".relaxed.gpu" : "";
-}
-
+// Of shared memory there is no cache.
 std::string CacheText(Space space, CachePolicy cache) {
   if (space != Space::kGlobal) return "";
   switch (cache) {
     case CachePolicy::kDefault:
-    case CachePolicy::kStrong:
       return "";
     case CachePolicy::kEvictFirst:
       return ".L1::evict_first";
@@ -47,6 +43,12 @@ std::string CacheText(Space space, CachePolicy cache) {
       return ".L1::no_allocate";
   }
   return "";
+}
+
+// What follows `ld` or `st`, up to the type.
+std::string PolicyText(Space space, AccessPolicy policy) {
+  return (policy.strong ? ".relaxed.gpu" : "") + SpaceText(space) +
+         (policy.read_only ? ".nc" : "") + CacheText(space, policy.cache);
 }
 
 // "{$0, $1}", or "$0".
@@ -101,8 +103,11 @@ Address Memory::WithinReach(const Address& address) {
 }
 
 Slots Memory::LoadWords(Space space, Address address, int bytes, llvm::Value* condition,
-                        CachePolicy cache) {
+                        AccessPolicy policy) {
   address = WithinReach(address);
+  // Of both, ptxas 13.5 keeps only the hint: the load may read an old line of the first-level
+  // cache.
+  if (policy.strong && policy.cache == CachePolicy::kEvictFirst) policy.cache = {};
   const Shape shape = ShapeOf(bytes);
   // A byte comes in a register of 16 bits.
   llvm::Type* reg = b_.getIntNTy(shape.bits == 32 ? 32 : 16);
@@ -116,8 +121,8 @@ Slots Memory::LoadWords(Space space, Address address, int bytes, llvm::Value* co
     }
     text += "@$" + std::to_string(at + 1) + " ";
   }
-  text += "ld" + OrderText(cache) + SpaceText(space) + CacheText(space, cache) + TypeText(shape) +
-          " " + Registers(0, shape.count) + ", " + AddressText(at, address.offset) + ";";
+  text += "ld" + PolicyText(space, policy) + TypeText(shape) + " " + Registers(0, shape.count) +
+          ", " + AddressText(at, address.offset) + ";";
   for (int i = 0; i < shape.count; ++i) {
     constraints += std::string(condition != nullptr ? "=&" : "=") + RegisterOf(shape.bits) + ",";
   }
@@ -129,15 +134,21 @@ Slots Memory::LoadWords(Space space, Address address, int bytes, llvm::Value* co
     arguments.push_back(condition);
     types.push_back(condition->getType());
   }
-  constraints += ",~{memory}";
+  if (!policy.read_only) constraints += ",~{memory}";
   llvm::Type* result =
       shape.count == 1
           ? reg
           : llvm::StructType::get(b_.getContext(),
                                   std::vector<llvm::Type*>(static_cast<size_t>(shape.count), reg));
   auto* type = llvm::FunctionType::get(result, types, false);
-  llvm::Value* call =
-      b_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), arguments);
+  // LLVM may move, share and leave out loads of memory that nobody writes.
+  llvm::CallInst* call = b_.CreateCall(
+      type, llvm::InlineAsm::get(type, text, constraints, !policy.read_only), arguments);
+  if (policy.read_only) {
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    call->addFnAttr(llvm::Attribute::WillReturn);
+  }
   if (shape.count == 1) return {Resize(b_, call, static_cast<unsigned>(shape.bits))};
   Slots out;
   for (int i = 0; i < shape.count; ++i) {
@@ -147,14 +158,14 @@ Slots Memory::LoadWords(Space space, Address address, int bytes, llvm::Value* co
 }
 
 void Memory::StoreWords(Space space, Address address, int bytes, const Slots& words,
-                        llvm::Value* condition, CachePolicy cache) {
+                        llvm::Value* condition, AccessPolicy policy) {
   address = WithinReach(address);
   const Shape shape = ShapeOf(bytes);
   std::string text, constraints = space == Space::kShared ? "r" : "l";
   std::vector<llvm::Value*> arguments = {address.base};
   if (condition != nullptr) text = "@$" + std::to_string(shape.count + 1) + " ";
-  text += "st" + OrderText(cache) + SpaceText(space) + CacheText(space, cache) + TypeText(shape) +
-          " " + AddressText(0, address.offset) + ", " + Registers(1, shape.count) + ";";
+  text += "st" + PolicyText(space, policy) + TypeText(shape) + " " +
+          AddressText(0, address.offset) + ", " + Registers(1, shape.count) + ";";
   for (llvm::Value* word : words) {
     constraints += std::string(",") + RegisterOf(shape.bits);
     arguments.push_back(Resize(b_, word, shape.bits == 32 ? 32 : 16));
@@ -195,26 +206,26 @@ void Memory::AddPairs(Space space, Address address, DType half, const Slots& wor
 }
 
 llvm::Value* Memory::LoadCode(Space space, Address address, int bytes, uint64_t alignment,
-                              llvm::Value* condition, CachePolicy cache) {
+                              llvm::Value* condition, AccessPolicy policy) {
   const int unit = static_cast<int>(std::min<uint64_t>(alignment, static_cast<uint64_t>(bytes)));
   Slots words;
   for (int at = 0; at < bytes; at += unit) {
     const Slots part =
-        LoadWords(space, {address.base, address.offset + at}, unit, condition, cache);
+        LoadWords(space, {address.base, address.offset + at}, unit, condition, policy);
     words.insert(words.end(), part.begin(), part.end());
   }
   return CodeInRun(b_, words, std::min(unit, 4) * 8, 0, bytes * 8);
 }
 
 void Memory::StoreCode(Space space, Address address, int bytes, uint64_t alignment,
-                       llvm::Value* code, llvm::Value* condition, CachePolicy cache) {
+                       llvm::Value* code, llvm::Value* condition, AccessPolicy policy) {
   const int unit = static_cast<int>(std::min<uint64_t>(alignment, static_cast<uint64_t>(bytes)));
   const int word = std::min(unit, 4);
   const Slots words = RunOfCodes(b_, {code}, bytes * 8, word * 8);
   for (int at = 0; at < bytes; at += unit) {
     const auto first = words.begin() + at / word;
     StoreWords(space, {address.base, address.offset + at}, unit,
-               Slots(first, first + std::max(1, unit / word)), condition, cache);
+               Slots(first, first + std::max(1, unit / word)), condition, policy);
   }
 }
 

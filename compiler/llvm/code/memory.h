@@ -23,9 +23,17 @@ struct Address {
   int64_t offset = 0;           // bytes
 };
 
-// The first three are those of kCacheWords. kStrong: a relaxed access of the device's scope, for
-// memory that other threads change by atomic operations.
-enum class CachePolicy : uint8_t { kDefault, kEvictFirst, kNoAllocate, kStrong };
+// By their places in kCacheWords.
+enum class CachePolicy : uint8_t { kDefault, kEvictFirst, kNoAllocate };
+
+struct AccessPolicy {
+  CachePolicy cache = CachePolicy::kDefault;
+  // Of global memory that nobody writes during the launch: `ld.global.nc`.
+  bool read_only = false;
+  // A relaxed access of the device's scope, for memory that other threads change by atomic
+  // operations.
+  bool strong = false;
+};
 
 class Memory {
  public:
@@ -40,14 +48,14 @@ class Memory {
   // `bytes` (1, 2, 4, 8 or 16) from an aligned address, as integers: i8, i16, or i32 for each four
   // bytes. Zero where `condition` (null: true) does not hold; then nothing is read.
   Slots LoadWords(Space space, Address address, int bytes, llvm::Value* condition,
-                  CachePolicy cache = CachePolicy::kDefault);
+                  AccessPolicy policy = {});
   void StoreWords(Space space, Address address, int bytes, const Slots& words,
-                  llvm::Value* condition, CachePolicy cache = CachePolicy::kDefault);
+                  llvm::Value* condition, AccessPolicy policy = {});
   // A container of up to 8 bytes, at an address that is a multiple of `alignment`.
   llvm::Value* LoadCode(Space space, Address address, int bytes, uint64_t alignment,
-                        llvm::Value* condition, CachePolicy cache = CachePolicy::kDefault);
+                        llvm::Value* condition, AccessPolicy policy = {});
   void StoreCode(Space space, Address address, int bytes, uint64_t alignment, llvm::Value* code,
-                 llvm::Value* condition, CachePolicy cache = CachePolicy::kDefault);
+                 llvm::Value* condition, AccessPolicy policy = {});
 
   // Adds words, each of two f16 or bf16, to 1, 2 or 4 of them at an aligned address: each half in
   // one atomic step. More than one are in global memory.

@@ -3,7 +3,6 @@
 #include "compiler/llvm/element/approximate.h"
 #include "compiler/llvm/element/ir.h"
 #include "compiler/llvm/element/remainder.h"
-#include "dtypes/exact.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -63,24 +62,15 @@ Value* Extreme(Ir& ir, DType type, bool largest, Value* a, Value* b) {
 
 // --- floats ---
 
-Value* QuietNan(Ir& ir, DType type, Value* like) {
-  return ir.b.CreateBitCast(
-      llvm::ConstantInt::get(ir.IntType(type.bits), internal::NanCode(type, false)),
-      like->getType());
-}
-
-// PTX orders -0 below +0 in min and max and gives a NaN only for two of them; which one is not
-// said. It has no such promise for f64, where the bits decide between equals.
+// PTX orders -0 below +0 in min and max and gives a NaN only for two of them. It has no such
+// promise of order for f64, where the bits decide between equals.
 Value* ExtremeOfFloats(Ir& ir, DType type, bool largest, Value* a, Value* b) {
-  if (type != kF64) {
-    Value* x = ir.Call(largest ? llvm::Intrinsic::maxnum : llvm::Intrinsic::minnum, a, b);
-    return ir.Select(ir.IsNan(x), QuietNan(ir, type, x), x);
-  }
+  if (type != kF64)
+    return ir.Call(largest ? llvm::Intrinsic::maxnum : llvm::Intrinsic::minnum, a, b);
   Value* less = largest ? ir.b.CreateFCmpOGT(a, b) : ir.b.CreateFCmpOLT(a, b);
   Value* chosen = ir.Select(ir.b.CreateOr(less, ir.IsNan(b)), a, b);
   Value* bits = largest ? ir.And(ir.Bits(a), ir.Bits(b)) : ir.Or(ir.Bits(a), ir.Bits(b));
-  chosen = ir.Select(ir.b.CreateFCmpOEQ(a, b), ir.AsFloat(bits), chosen);
-  return ir.Select(ir.IsNan(chosen), QuietNan(ir, type, chosen), chosen);
+  return ir.Select(ir.b.CreateFCmpOEQ(a, b), ir.AsFloat(bits), chosen);
 }
 
 Value* RoundToIntegral(Ir& ir, DType type, llvm::Intrinsic::ID id, Value* a) {

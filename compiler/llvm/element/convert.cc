@@ -1,12 +1,11 @@
 #include "compiler/llvm/element/convert.h"
 
-#include <llvm/IR/InlineAsm.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "compiler/llvm/element/float_codec.h"
+#include "compiler/llvm/element/instruction.h"
 #include "compiler/llvm/element/ir.h"
 #include "dtypes/exact.h"
 
@@ -15,20 +14,6 @@ namespace {
 
 using internal::Saturates;
 using llvm::Intrinsic::ID;
-
-// LLVM 19 has no intrinsic for conversions of pairs.
-Value* EmitInstruction(llvm::IRBuilderBase& b, const char* text, const char* constraints,
-                       llvm::Type* result, llvm::ArrayRef<Value*> operands) {
-  std::vector<llvm::Type*> types;
-  for (Value* operand : operands) types.push_back(operand->getType());
-  auto* type = llvm::FunctionType::get(result, types, false);
-  llvm::CallInst* call =
-      b.CreateCall(llvm::InlineAsm::get(type, text, constraints, false), operands);
-  call->setDoesNotAccessMemory();
-  call->setDoesNotThrow();
-  call->addFnAttr(llvm::Attribute::WillReturn);
-  return call;
-}
 
 // One cast between types that are not complex, whose meaning is not the identity of codes.
 class Caster {
@@ -209,18 +194,14 @@ class Caster {
 
   // --- from floats to floats ---
 
-  // The sign of a half or bfloat, at the top of 32 bits.
-  Value* SignOfHalf() { return ir_.And(ir_.Shl(ir_.Zext(ir_.Bits(value_), 32), 16), 0x80000000u); }
-
   HubFloat Hub() {
     if (from_.IsExponent()) return {DecodeExponent(ir_, value_)};
     if (from_.bits <= 8) return {DecodeSmallFloat(ir_, value_, from_)};
     if (from_ == kBF16) return {ir_.Shl(ir_.Zext(ir_.Bits(value_), 32), 16)};
     if (from_ == kTF32) return {ir_.And(value_, ~uint64_t{0x1FFF} & 0xFFFFFFFFu)};
     if (from_ != kF16) return {ir_.Bits(value_)};
-    // The PTX manual does not say which sign the hardware gives a NaN.
     Value* wide = b_.CreateFPExt(value_, b_.getFloatTy());
-    return {ir_.Or(ir_.And(ir_.Bits(wide), 0x7FFFFFFF), SignOfHalf()), wide};
+    return {ir_.Bits(wide), wide};
   }
 
   Value* RealOf(HubFloat hub) { return hub.real != nullptr ? hub.real : ir_.AsFloat(hub.bits); }
@@ -228,10 +209,7 @@ class Caster {
   [[nodiscard]] bool HasInstructionsFor(DType type) const { return ConvertsPairs(target_, type); }
 
   Value* DecodeByInstruction() {
-    Value* pair = EmitDecodePair(b_, from_, ir_.Zext(value_, 16));
-    Value* x = ir_.AsHalf(ir_.Zext(pair, 16));
-    Value* sign = ir_.And(ir_.Shl(ir_.Zext(value_, 16), 8), 0x8000);
-    return ir_.Select(ir_.IsNan(x), ir_.AsHalf(ir_.Or(sign, 0x7E00)), x);
+    return ir_.AsHalf(ir_.Zext(EmitDecodePair(b_, from_, ir_.Zext(value_, 16)), 16));
   }
 
   // To the nearest, saturating.
@@ -240,7 +218,7 @@ class Caster {
                                       : "cvt.rn.satfinite.e4m3x2.f32 $0, $1, $2;";
     Value* x = RealOf(hub);
     Value* code = EmitInstruction(b_, text, "=h,f,f", b_.getInt16Ty(), {Ir::Float(x, 0), x});
-    return ir_.Zext(WithSign(ir_, ir_.And(code, 0x7F), hub.bits, ir_.IsNan(x), to_), 8);
+    return ir_.Zext(code, 8);
   }
 
   Value* FloatToFloat(HubFloat hub) {
@@ -269,31 +247,22 @@ class Caster {
     return from_.HasInfinity() && Saturates(to_, mode_.overflow);
   }
 
-  // To a format that has every value of the hub: only NaN and infinity need more than a move.
+  // To a format that has every value of the hub: only infinities may need more than a move.
   Value* Widen(HubFloat hub) {
     Value* x = RealOf(hub);
     if (to_ == kF64 && !hub.wide()) x = b_.CreateFPExt(x, b_.getDoubleTy());
-    if (!from_.HasNan()) return x;
-    if (from_.bits <= 8 && to_ == kF32 && !SaturatesInfinity()) return x;  // as decoded
-    return ir_.AsFloat(Mend(ir_.Bits(x), hub));
+    return SaturatesInfinity() ? ir_.AsFloat(Saturate(ir_.Bits(x), hub)) : x;
   }
 
   // By the single instruction that PTX has for the cast.
   Value* RoundNatively(HubFloat hub) {
     Value* x = b_.CreateFPTrunc(RealOf(hub), ElementOf(to_));
-    const bool mends = from_.HasNan() || Saturates(to_, mode_.overflow);
-    return mends ? FromCode(b_, Mend(ir_.Bits(x), hub), to_) : x;
+    return Saturates(to_, mode_.overflow) ? FromCode(b_, Saturate(ir_.Bits(x), hub), to_) : x;
   }
 
-  // Corrects the bits of a result whose only errors are the code of a NaN, and infinities where
-  // they saturate.
-  Value* Mend(Value* bits, HubFloat hub) {
+  // The bits of a result, with the largest finite value for infinities.
+  Value* Saturate(Value* bits, HubFloat hub) {
     Value* is_nan = ir_.IsNan(RealOf(hub));
-    if (!Saturates(to_, mode_.overflow)) {
-      Value* nan = WithSign(ir_, Ir::Const(bits, internal::NanCode(to_, false)), hub.bits,
-                            b_.getFalse(), to_);
-      return ir_.Select(is_nan, nan, bits);
-    }
     Value* magnitude = ir_.Umin(ir_.And(bits, CodeMask(to_) >> 1), MaxFiniteCode(to_));
     return WithSign(ir_, magnitude, hub.bits, is_nan, to_);
   }
@@ -330,8 +299,7 @@ Value* CastToComplex(Ir& ir, Target target, const CastRequest& cast) {
   CastRequest part = cast;
   part.to = ComponentOf(cast.to);
   if (!cast.from.IsComplex()) {
-    // Not EmitCast: a real number that has the component's type loses its NaN's payload.
-    Value* real = Caster(ir, target, part).Run();
+    Value* real = EmitCast(ir.b, target, part);
     return Pair(ir, real, Ir::Float(real, 0), cast.to);
   }
   Value* parts[2];

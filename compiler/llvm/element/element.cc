@@ -3,6 +3,7 @@
 #include "compiler/llvm/element/arithmetic.h"
 #include "compiler/llvm/element/convert.h"
 #include "compiler/llvm/element/ir.h"
+#include "compiler/llvm/element/pairs.h"
 #include "compiler/llvm/element/random.h"
 
 namespace tarsia::compiler {
@@ -54,6 +55,15 @@ llvm::Constant* ElementConstant(llvm::LLVMContext& context, DType type, uint64_t
 llvm::Value* ElementEmitter::Cast(llvm::Value* value, DType from, DType to, CastOptions options,
                                   llvm::Value* random) {
   return EmitCast(builder_, target_, {value, from, to, options, random});
+}
+
+Elements ElementEmitter::CastAll(const Elements& values, DType from, DType to, CastOptions options,
+                                 const Elements& random) {
+  return EmitCastOfAll(builder_, target_, values, from, to, options, random);
+}
+
+Elements ElementEmitter::OnAll(Opcode op, DType type, const std::vector<Elements>& operands) {
+  return EmitOnAll(builder_, target_, op, type, operands);
 }
 
 bool ElementEmitter::ConvertsPairs(DType type) const {

@@ -20,6 +20,7 @@
 #define TARSIA_COMPILER_LLVM_ELEMENT_ELEMENT_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "compiler/target.h"
 #include "dtypes/convert.h"
@@ -36,6 +37,9 @@ class Value;
 }  // namespace llvm
 
 namespace tarsia::compiler {
+
+// Elements of one type: those that a thread has of a tile.
+using Elements = std::vector<llvm::Value*>;
 
 llvm::Type* ElementType(llvm::LLVMContext& context, DType type);
 // The integer of the width of the type's container (ContainerBytes), which holds its code.
@@ -55,10 +59,18 @@ class ElementEmitter {
   llvm::Value* Cast(llvm::Value* value, DType from, DType to, CastOptions options = {},
                     llvm::Value* random = nullptr);
 
+  // The same of all values. `random` is empty, or has one for each.
+  Elements CastAll(const Elements& values, DType from, DType to, CastOptions options = {},
+                   const Elements& random = {});
+
   // Whether the target converts pairs of codes of an 8-bit float to f16; and two codes in an i16 as
   // two f16 in an i32.
   [[nodiscard]] bool ConvertsPairs(DType type) const;
   llvm::Value* DecodePair(DType type, llvm::Value* codes);
+
+  // A unary, binary or ternary row of isa.def on all elements of its operands, which have equally
+  // many: two halves at a time where the target can.
+  Elements OnAll(Opcode op, DType type, const std::vector<Elements>& operands);
 
   // The unary rows of isa.def from neg to clz, on the types that each allows (else null).
   llvm::Value* Unary(Opcode op, DType type, llvm::Value* a);

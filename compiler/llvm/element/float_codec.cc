@@ -171,6 +171,8 @@ Value* MoveBits(Ir& ir, Value* code, DType type, DType format) {
 // Replaces the bits of codes that are no finite numbers, for which moving bits is wrong.
 Value* MendSpecials(Ir& ir, Value* bits, Value* code, DType type, DType format) {
   if (!type.HasNan()) return bits;
+  const bool same_specials = type.specials == Specials::kIeee && type.exponent == format.exponent;
+  if (same_specials && type.bias == format.bias) return bits;
   const uint64_t sign = uint64_t{1} << (format.bits - 1);
   const uint64_t infinity = MaxFiniteCode(format) + 1;
   const uint64_t quiet_nan = internal::NanCode(format, false);

@@ -11,10 +11,10 @@
 namespace tarsia::compiler {
 
 // The bits of an f32 (an i32) or of an f64 (an i64) that has exactly the value converted. A NaN has
-// the right sign, and any payload.
+// any sign and payload.
 struct HubFloat {
   Value* bits = nullptr;
-  // The same as a float, where it is at hand: only a NaN's sign may be wrong.
+  // The same as a float, where it is at hand.
   Value* real = nullptr;
   [[nodiscard]] bool wide() const { return Ir::Width(bits) == 64; }
 };
@@ -25,7 +25,7 @@ struct RoundingMode {
   Value* random = nullptr;  // an i32, for kStochastic
 };
 
-// A code of a float of at most 8 bits (an i8) as bits of an f32, NaNs canonical.
+// A code of a float of at most 8 bits (an i8) as bits of an f32.
 Value* DecodeSmallFloat(Ir& ir, Value* code, DType type);
 // The same as bits of an f16 (an i16), for types that fit (FitsHalf).
 Value* DecodeSmallFloatToHalf(Ir& ir, Value* code, DType type);

@@ -137,8 +137,7 @@ class Atomics {
 
   // The value with which a loop of compare-and-swap begins.
   llvm::Value* LoadSeen(llvm::Value* at, int bytes) {
-    return emitter_.memory().LoadWords(memory_.space, {at, 0}, bytes, nullptr,
-                                       CachePolicy::kStrong)[0];
+    return emitter_.memory().LoadWords(memory_.space, {at, 0}, bytes, nullptr, {.strong = true})[0];
   }
 
   llvm::Value* AddHalf(llvm::Value* at, llvm::Value* value) {

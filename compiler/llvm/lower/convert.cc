@@ -96,13 +96,9 @@ LOWER(Cast) {
     e.SetResult(0, *values);
     return OkStatus();
   }
-  Slots slots = e.TileOperand(0);
+  const Slots slots = e.TileOperand(0);
   const Slots random = e.inst().operand[1].present() ? e.TileOperand(1) : Slots();
-  for (size_t i = 0; i < slots.size(); ++i) {
-    slots[i] =
-        e.elements().Cast(slots[i], source.type, to, options, random.empty() ? nullptr : random[i]);
-  }
-  e.SetResult(0, slots);
+  e.SetResult(0, e.elements().CastAll(slots, source.type, to, options, random));
   return OkStatus();
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <vector>
 
 namespace tarsia::compiler {
 namespace {
@@ -24,24 +25,19 @@ void Finish(Emitter& e, const Slots& slots, const Facts& facts = {}) {
   }
 }
 
+Slots OnAllOperands(Emitter& e, size_t arity) {
+  std::vector<Slots> operands;
+  for (size_t i = 0; i < arity; ++i) operands.push_back(e.TileOperand(i, ResultSlots(e)));
+  return e.elements().OnAll(e.inst().opcode(), e.inst().type, operands);
+}
+
 Status Unary(Emitter& e) {
-  Slots slots = e.TileOperand(0, ResultSlots(e));
-  for (llvm::Value*& slot : slots) {
-    slot = e.elements().Unary(e.inst().opcode(), e.inst().type, slot);
-  }
-  Finish(e, slots);
+  Finish(e, OnAllOperands(e, 1));
   return OkStatus();
 }
 
 Status Binary(Emitter& e, const Facts& facts = {}) {
-  const size_t count = ResultSlots(e);
-  const Slots x = e.TileOperand(0, count);
-  const Slots y = e.TileOperand(1, count);
-  Slots out;
-  for (size_t i = 0; i < count; ++i) {
-    out.push_back(e.elements().Binary(e.inst().opcode(), e.inst().type, x[i], y[i]));
-  }
-  Finish(e, out, facts);
+  Finish(e, OnAllOperands(e, 2), facts);
   return OkStatus();
 }
 
@@ -154,15 +150,7 @@ LOWER(Gt) { return Binary(e); }
 LOWER(Ge) { return Binary(e); }
 
 LOWER(Fma) {
-  const size_t count = ResultSlots(e);
-  const Slots x = e.TileOperand(0, count);
-  const Slots y = e.TileOperand(1, count);
-  const Slots z = e.TileOperand(2, count);
-  Slots out;
-  for (size_t i = 0; i < count; ++i) {
-    out.push_back(e.elements().Fma(e.inst().type, x[i], y[i], z[i]));
-  }
-  Finish(e, out);
+  Finish(e, OnAllOperands(e, 3));
   return OkStatus();
 }
 

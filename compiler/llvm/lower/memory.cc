@@ -10,6 +10,7 @@
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/lower/lower.h"
 #include "compiler/runtime_checks.h"
+#include "compiler/select/read_only.h"
 #include "isa/limits.h"
 #include "layout/access.h"
 #include "support/extents.h"
@@ -18,6 +19,11 @@ namespace tarsia::compiler {
 namespace {
 
 CachePolicy CacheOf(Emitter& e) { return static_cast<CachePolicy>(e.inst().cache); }
+
+// Of the loads of memory operand `i`.
+AccessPolicy PolicyOf(Emitter& e, size_t i) {
+  return {CacheOf(e), IsReadOnly(e.program(), e.number(), e.inst().operand[i].value)};
+}
 
 // The alignment that the address of an element needs: the largest power of two, at most 16, that
 // divides its bytes.
@@ -203,7 +209,18 @@ void PrefetchSector(Emitter& e, const Address& address, llvm::Value* condition) 
 
 // ---- asynchronous copies -----------------------------------------------------------------------
 
-// One copy of 4, 8 or 16 bytes where `put` holds: zeros where `exists` does not hold.
+// i64: a policy of the second-level cache for what is needed once.
+llvm::Value* EvictFirst(FunctionBuilder& f) {
+  auto* type = llvm::FunctionType::get(f.I(64), {}, false);
+  auto* text = llvm::InlineAsm::get(type, "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;",
+                                    "=l", false);
+  llvm::CallInst* call = f.b().CreateCall(type, text, {});
+  call->setDoesNotAccessMemory();
+  return call;
+}
+
+// One copy of 4, 8 or 16 bytes where `put` holds: zeros where `exists` does not hold. Copies of 16
+// bytes take no line of the first-level cache.
 void CopyAsync(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* put,
                llvm::Value* exists) {
   FunctionBuilder& f = e.function();
@@ -214,14 +231,20 @@ void CopyAsync(Emitter& e, const Address& to, const Address& from, int bytes, ll
   // Nothing is read where the size is 0, but the address has to be valid.
   std::vector<llvm::Value*> arguments = {memory.Sum(to), memory.Sum(from), size};
   std::vector<llvm::Type*> types = {f.I(32), f.I(64), f.I(32)};
-  std::string text = std::string("cp.async") + (bytes == 16 ? ".cg" : ".ca") +
-                     ".shared.global [$0], [$1], " + std::to_string(bytes) + ", $2;";
+  const bool once = CacheOf(e) == CachePolicy::kEvictFirst;
+  std::string text = std::string("cp.async") + (bytes == 16 ? ".cg" : ".ca") + ".shared.global" +
+                     (once ? ".L2::cache_hint" : "") + " [$0], [$1], " + std::to_string(bytes) +
+                     ", $2" + (once ? ", $3;" : ";");
   std::string constraints = "r,l,r";
+  const auto add = [&](const char* constraint, llvm::Value* argument) {
+    constraints += constraint;
+    arguments.push_back(argument);
+    types.push_back(argument->getType());
+  };
+  if (once) add(",l", EvictFirst(f));
   if (put != nullptr) {
-    text = "@$3 " + text;
-    constraints += ",b";
-    arguments.push_back(put);
-    types.push_back(put->getType());
+    text = "@$" + std::to_string(arguments.size()) + " " + text;
+    add(",b", put);
   }
   auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
   b.CreateCall(type, llvm::InlineAsm::get(type, text, constraints + ",~{memory}", true), arguments);
@@ -290,10 +313,10 @@ LOWER(Load) {
   if (e.register_tiles().KeepsWords(result)) {
     TARSIA_TRY(const BitLayout bits, e.register_tiles().CodeBits(result));
     if (access.ReadsWordsOf(bits)) {
-      return e.SetResultWords(0, access.LoadWords(CacheOf(e)));
+      return e.SetResultWords(0, access.LoadWords(PolicyOf(e, 0)));
     }
   }
-  e.SetResult(0, access.Load(CacheOf(e)));
+  e.SetResult(0, access.Load(PolicyOf(e, 0)));
   return OkStatus();
 }
 
@@ -307,7 +330,7 @@ LOWER(LoadScalar) {
   TARSIA_TRY(TileLayout layout, BlockedLayout(ones, e.function().threads(), 1, memory.rank() - 1));
   const LayoutId unit = e.layouts().Add(std::move(layout));
   AccessEmitter access = AccessOf(e, 0, unit);
-  llvm::Value* element = access.Load(CacheOf(e))[0];
+  llvm::Value* element = access.Load(PolicyOf(e, 0))[0];
   if (e.memory_tiles().IsWritten(source.value)) {
     const DType type = memory.type;
     element = FromCode(b, e.exchange().FromThreadZero(ToCode(b, element, type)), type);
@@ -319,7 +342,7 @@ LOWER(LoadScalar) {
 LOWER(Store) {
   const Slots slots = e.TileOperand(1);
   AccessEmitter access = AccessOf(e, 0, e.OperandLayout(1));
-  access.Store(slots, CacheOf(e));
+  access.Store(slots, {CacheOf(e)});
   return OkStatus();
 }
 
@@ -333,7 +356,7 @@ LOWER(CopyAsync) {
   const int unit = std::min(to.width().unit, from.width().unit);
   const bool one_copy = (bits == 32 || bits == 64 || bits == 128) && int64_t{unit} * 8 >= bits;
   if (!one_copy) {
-    to.Store(from.Load(CacheOf(e)), CachePolicy::kDefault);
+    to.Store(from.Load(PolicyOf(e, 1)), {});
     return OkStatus();
   }
   for (int64_t slot = 0; slot < e.layouts()[layout].slots(); slot += vector) {
@@ -360,14 +383,14 @@ LOWER(CopyWait) {
 
 LOWER(Gather) {
   AccessEmitter access = e.Access(IndexedWindow(e, e.ResultLayout(0)));
-  e.SetResult(0, access.Load(CachePolicy::kDefault));
+  e.SetResult(0, access.Load({}));
   return OkStatus();
 }
 
 LOWER(Scatter) {
   const Slots slots = e.TileOperand(2);
   AccessEmitter access = e.Access(IndexedWindow(e, e.OperandLayout(2)));
-  access.Store(slots, CachePolicy::kDefault);
+  access.Store(slots, {});
   return OkStatus();
 }
 

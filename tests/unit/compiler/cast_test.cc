@@ -48,7 +48,7 @@ void CheckCasts(const CastList& list, const Codes& source, Code& code) {
       const auto bits = static_cast<uint32_t>(random[i]);
       const uint64_t expected =
           CastCode(source.type(), source[i], operation.result, list.options[k], bits);
-      if (result[i] == expected) continue;
+      if (SameValue(operation.result, result[i], expected)) continue;
       ++failures;
       ADD_FAILURE() << operation.name << std::hex << " of 0x" << source[i] << " random 0x" << bits
                     << ": 0x" << result[i] << ", not 0x" << expected;

@@ -47,6 +47,15 @@ TEST(Cost, OfAnAccessCountsWhatAWarpMoves) {
   EXPECT_EQ(AccessWork(RowMajor(kF32, Space::kShared), ByColumn()).shared_wavefronts, 32);
 }
 
+// Of 128 bytes each, 132 bytes apart: only the first one begins with a sector.
+TEST(Cost, OfAnAccessCountsTheSectorsOfEachRow) {
+  const Extents shape = {4, 32}, modes = {4, 32}, spatial = {1}, local = {0};
+  const TileLayout layout = TileLayout::Exact(*RegLayout::Make(shape, modes, spatial, local));
+  AccessedMemory memory = RowMajor(kF32, Space::kGlobal);
+  memory.strides = {33, 1};
+  EXPECT_EQ(AccessWork(memory, layout).global_sectors, 4 + 3 * 5);
+}
+
 // Eight rows, each in four neighbouring lanes: only one of the four stores.
 TEST(Cost, OfAStoreCountsFirstHolders) {
   const Extents shape = {8, 4}, modes = {8, 4}, spatial = {0, ~4}, local = {1};

@@ -87,7 +87,7 @@ void CheckCast(EmulatedCode& code, const Operation& operation, const std::vector
   int failures = 0;
   for (size_t i = 0; i < source.size() && failures < 3; ++i) {
     const uint64_t expected = CastCode(source.type(), source[i], operation.result);
-    if (result[i] == expected) continue;
+    if (SameValue(operation.result, result[i], expected)) continue;
     ++failures;
     ADD_FAILURE() << operation.name << std::hex << " of 0x" << source[i] << ": 0x" << result[i]
                   << ", not 0x" << expected;

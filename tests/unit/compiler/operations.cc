@@ -1,5 +1,6 @@
 #include "tests/unit/compiler/operations.h"
 
+#include <cmath>
 #include <string>
 
 namespace tarsia::compiler {
@@ -17,6 +18,19 @@ Operation CastOperation(DType from, DType to, CastOptions options) {
 bool CastAllowed(DType from, DType to, CastOptions options) {
   if (from.IsComplex() && !to.IsComplex()) return false;
   return options.overflow != Overflow::kWrap || (from.IsInteger() && to.IsInteger());
+}
+
+bool SameValue(DType type, uint64_t a, uint64_t b) {
+  if (a == b) return true;
+  if (type.IsComplex()) {
+    const DType part = ComponentOf(type);
+    const uint64_t mask = CodeMask(part);
+    return SameValue(part, a & mask, b & mask) && SameValue(part, a >> part.bits, b >> part.bits);
+  }
+  const auto is_nan = [&](uint64_t code) {
+    return type.HasNan() && std::isnan(DecodeToDouble(type, code));
+  };
+  return is_nan(a) && is_nan(b);
 }
 
 std::vector<const InstRow*> ElementwiseRows(DType type) {

@@ -15,6 +15,10 @@ Operation CastOperation(DType from, DType to, CastOptions options);
 // Whether programs can have the cast.
 bool CastAllowed(DType from, DType to, CastOptions options);
 
+// Whether two codes are the same value: all NaNs of a type are, as no instruction says which one it
+// makes.
+bool SameValue(DType type, uint64_t a, uint64_t b);
+
 // The unary and binary elementwise rows for the type, except select.
 std::vector<const InstRow*> ElementwiseRows(DType type);
 Operation ElementwiseOperation(const InstRow& row, DType type);

@@ -205,7 +205,8 @@ kernel k(%x: ptr<f32>)
 )");
   PassOptions options;
   options.until = "layouts";
-  const std::string report = LayoutReport(RunPasses(program, options), options.target);
+  const std::string report = LayoutReport(RunPasses(program, options), options.target, 77);
+  EXPECT_TRUE(report.starts_with("kernel k: 77 cycles of a warp on sm_80\n")) << report;
   EXPECT_NE(report.find("  %t : f32[32, 4] layout(shape=[32, 4], modes=[32, 4], spatial=[0], "
                         "local=[1]) (wide accesses of line 6: `load`"),
             std::string::npos)

@@ -291,9 +291,22 @@ TEST(Matrices, AreStoredByTheirOnlyHolders) {
   EXPECT_FALSE(rows->transposed);
   EXPECT_EQ(rows->count, 4);
   EXPECT_TRUE(FindMatrixStores(c, 0, 2)->transposed);
-  EXPECT_FALSE(FindMatrixStores(LayoutOf("replicate(2) * mma.m16n8k16.f16.c"), 1, 2));
+  const char* const halves = "replicate(2) * local(1, 2) * mma.m16n8k16.f16.c";
+  ASSERT_TRUE(FindMatrixLoads(LayoutOf(halves), 1, 2));
+  EXPECT_EQ(FindMatrixLoads(LayoutOf(halves), 1, 2)->count, 4);
+  EXPECT_FALSE(FindMatrixStores(LayoutOf(halves), 1, 2)) << "two threads have each element";
   EXPECT_FALSE(HasMatrixStores(Target::kSm89));
   EXPECT_TRUE(HasMatrixStores(Target::kSm90a));
+}
+
+// Outer dimensions have one element each.
+TEST(Matrices, LieInOnePlane) {
+  const auto one = FindMatrixLoads(LayoutOf("spatial(1, 8, 4) * local(1, 1, 2)"), 2, 2);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->count, 1);
+  EXPECT_EQ(one->rows.rank(), 3);
+  const char* const planes = "spatial(2, 1, 1) * spatial(1, 8, 4) * local(1, 1, 2)";
+  EXPECT_FALSE(FindMatrixLoads(LayoutOf(planes), 2, 2));
 }
 
 // On the way to rows of 16 bytes a thread, through shared memory without conflicts.
@@ -353,6 +366,8 @@ TEST(Shuffles, StayWithinAWarp) {
   const TileLayout rows = LayoutOf("spatial(4, 32) * local(4, 1)");
   EXPECT_FALSE(PlanShuffles(rows, LayoutOf("local(4, 1) * spatial(4, 32)"), 32));
   EXPECT_FALSE(PlanShuffles(rows, LayoutOf("spatial(1, 32) * local(16, 1) * replicate(4)"), 32));
+  // Each thread has one element, and some want that of the other warp.
+  EXPECT_FALSE(PlanShuffles(LayoutOf("spatial(2, 32)"), LayoutOf("column_spatial(2, 32)"), 32));
 }
 
 // Matrix j of instruction i comes from the rows that threads 8 * j to 8 * j + 7 name.

@@ -1,0 +1,31 @@
+// The pass `registers`.
+#ifndef TARSIA_COMPILER_PASSES_REGISTERS_H_
+#define TARSIA_COMPILER_PASSES_REGISTERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/facts/program_facts.h"
+#include "compiler/target.h"
+#include "compiler/tile/form.h"
+#include "isa/program.h"
+
+namespace tarsia::compiler {
+
+// The most registers that a thread of a block of so many warps can have on a GPU with 65,536
+// registers a multiprocessor, a multiple of the 8 by which they are given out; at most 255.
+int64_t MostRegistersOfThread(int64_t warps);
+
+// Where the tiles that are live at the same time need more registers than a thread can have, writes
+// the number that it can have down as the bound of the kernel (its clause `registers`), unless the
+// text has one. ptxas without a bound aims at more blocks on a multiprocessor, and for such tiles
+// has been seen to take 32 registers and 6 to 10 times as much local memory.
+void BoundRegisters(tile::Form& form, Target target);
+
+// The line where the tiles need more registers than a thread may have, and what would mend it; or
+// nothing. The program is one after the pass `layouts`.
+std::vector<LineAdvice> AdviceOnRegisters(const Program& program);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_PASSES_REGISTERS_H_

@@ -1,0 +1,30 @@
+#include "compiler/select/read_only.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tarsia::compiler {
+namespace {
+
+bool IsLoop(Opcode opcode) { return opcode == Opcode::kFor || opcode == Opcode::kWhile; }
+
+bool IsInLoopWithBarrier(const std::vector<Inst>& code, size_t number) {
+  for (size_t loop = 0; loop < number; ++loop) {
+    if (!IsLoop(code[loop].opcode) || code[loop].end <= number) continue;
+    const auto begin = code.begin() + static_cast<std::ptrdiff_t>(loop);
+    const auto end = code.begin() + static_cast<std::ptrdiff_t>(code[loop].end);
+    if (std::any_of(begin, end, [](const Inst& inst) { return inst.opcode == Opcode::kSync; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsReadOnly(const Program& program, size_t number, uint32_t value) {
+  return program.type(value).space == Space::kGlobal && !program.resolved().WritesMemoryOf(value) &&
+         !IsInLoopWithBarrier(program.kernel().code, number);
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,24 @@
+// Operations that passes add to a form. None is in a region yet.
+#ifndef TARSIA_COMPILER_TILE_NEW_OPERATIONS_H_
+#define TARSIA_COMPILER_TILE_NEW_OPERATIONS_H_
+
+#include "compiler/tile/form.h"
+
+namespace tarsia::compiler::tile {
+
+// A value of a type that has the name and the place in the text of another one.
+ValueId NewValue(Form& form, ConcreteType type, ValueId named);
+OpId NewOperation(Form& form, Operation op);
+// Of a tile in shared memory.
+OpId NewAllocation(Form& form, ValueId tile, Location location);
+OpId NewSync(Form& form, Location location);
+
+// A tile in memory from its first element on, as an operand.
+Operand WholeOperand(Form& form, ValueId tile, Role role);
+// Of a register tile to and from memory. The cache hint is left to the caller.
+Operation StoreOf(const Operand& memory, const Operand& value, Location location);
+Operation LoadOf(Form& form, const Operand& memory, ValueId result, Location location);
+
+}  // namespace tarsia::compiler::tile
+
+#endif  // TARSIA_COMPILER_TILE_NEW_OPERATIONS_H_

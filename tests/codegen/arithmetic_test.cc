@@ -1,0 +1,101 @@
+// Machine instructions for each element of arithmetic: the slope between two sizes of a tile,
+// without what loads and stores it. Needs the pinned ptxas and nvdisasm.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/codegen/machine_code.h"
+
+namespace tarsia::harness {
+namespace {
+
+using compiler::Target;
+
+constexpr Target kTargets[] = {Target::kSm80, Target::kSm90a};
+
+// y = op(x) of `from` and `to`, `slots` elements a thread of one warp. %z is a second operand.
+std::string KernelOf(const std::string& from, const std::string& to, const std::string& op,
+                     int slots) {
+  return fmt::format(R"(kernel k(%x: ptr<{0}>, %w: ptr<{0}>, %y: ptr<{1}>)
+  warps 1
+{{
+  %gx = view %x : global<{0}>[{3}]
+  %gw = view %w : global<{0}>[{3}]
+  %gy = view %y : global<{1}>[{3}]
+  %a = load %gx[0] : reg<{0}>[{3}] local({4}) * spatial(32) * local(4)
+  %z = load %gw[0] : reg<{0}>[{3}] local({4}) * spatial(32) * local(4)
+  %b = {2}
+  store %gy[0], %b
+}}
+)",
+                     from, to, op, slots * 32, slots / 4);
+}
+
+int64_t InstructionsOf(const std::string& from, const std::string& to, const std::string& op,
+                       int slots, Target target) {
+  const SourceFile source("k.tsa", KernelOf(from, to, op, slots));
+  const std::vector<compiler::SassInstruction> code =
+      MachineCodeOf(source, {}, target).sass.instructions;
+  return std::count_if(code.begin(), code.end(), [](const compiler::SassInstruction& i) {
+    constexpr std::string_view kNotCounted[] = {"LD", "ST", "NOP", "BAR"};
+    return std::ranges::none_of(kNotCounted,
+                                [&](std::string_view part) { return i.opcode.starts_with(part); });
+  });
+}
+
+double EachElement(const std::string& from, const std::string& to, const std::string& op,
+                   Target target) {
+  constexpr int kFew = 16;
+  constexpr int kMany = 48;
+  const int64_t more =
+      InstructionsOf(from, to, op, kMany, target) - InstructionsOf(from, to, op, kFew, target);
+  return static_cast<double>(more) / (kMany - kFew);
+}
+
+// The instructions that an element may take.
+struct Cost {
+  const char* from;
+  const char* to;
+  const char* op;
+  double most;
+};
+
+class Arithmetic : public MachineCodeTest<Cost> {};
+
+TEST_P(Arithmetic, TakesItsInstructions) {
+  const Cost& cost = GetParam();
+  for (const Target target : kTargets) {
+    const double found = EachElement(cost.from, cost.to, cost.op, target);
+    RecordProperty(std::string(Row(target).name), fmt::format("{:.2f}", found));
+    EXPECT_LE(found, cost.most) << Row(target).name;
+  }
+}
+
+constexpr Cost kCasts[] = {
+    {"f32", "f16", "cast %a : f16", 0.5},   {"f32", "bf16", "cast %a : bf16", 0.5},
+    {"f16", "f32", "cast %a : f32", 1},     {"bf16", "f32", "cast %a : f32", 1},
+    {"f16", "bf16", "cast %a : bf16", 1.5}, {"bf16", "f16", "cast %a : f16", 1.5},
+};
+// One instruction for two halves.
+constexpr Cost kHalves[] = {
+    {"f16", "f16", "add %a, %z", 0.5},   {"f16", "f16", "sub %a, %z", 0.5},
+    {"f16", "f16", "mul %a, %z", 0.5},   {"f16", "f16", "fma %a, %z, %z", 0.5},
+    {"f16", "f16", "max %a, %z", 0.5},   {"f16", "f16", "abs %a", 0.5},
+    {"bf16", "bf16", "add %a, %z", 0.5}, {"bf16", "bf16", "sub %a, %z", 0.5},
+    {"bf16", "bf16", "mul %a, %z", 0.5}, {"bf16", "bf16", "fma %a, %z, %z", 0.5},
+    {"bf16", "bf16", "min %a, %z", 0.5}, {"bf16", "bf16", "neg %a", 0.5},
+};
+
+std::string NameOf(const testing::TestParamInfo<Cost>& of) {
+  const std::string op = of.param.op;
+  return fmt::format("{}_{}_{}", op.substr(0, op.find(' ')), of.param.from, of.param.to);
+}
+INSTANTIATE_TEST_SUITE_P(Casts, Arithmetic, testing::ValuesIn(kCasts), NameOf);
+INSTANTIATE_TEST_SUITE_P(Halves, Arithmetic, testing::ValuesIn(kHalves), NameOf);
+
+}  // namespace
+}  // namespace tarsia::harness
