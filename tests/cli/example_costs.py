@@ -21,8 +21,11 @@ PACKED = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))"
 WEIGHTS = ["--set", "K=256", "--set", "N=256", "--set", "W=u4"]
 MATMUL = WEIGHTS + ["--arg", "m=16"]
 SCALED = ["--set", "G=128", "--in", "z=z.npy"]
+# Rows of 256 codes are whole sectors, whatever their width.
+ROWS = ["--set", "K=128", "--set", "N=512", "--set", "BN=256", "--arg", "m=16"]
 # The program, and how it is launched.
 CASES = [
+    *[("examples/matmul", ROWS + ["--set", f"W=u{bits}"]) for bits in range(1, 9)],
     ("examples/matmul", MATMUL),
     ("examples/matmul", MATMUL + ["--set", "PACK=" + PACKED]),
     ("examples/matmul", WEIGHTS + ["--set", "PACK=" + PACKED, "--arg", "m=13"]),
@@ -45,17 +48,31 @@ SMALL = [
     # Only the operands.
     ("sums", [], {"a": ("<f2", [64, 64]), "b": ("<f2", [64, 64])}, {"c": ("<f4", [64, 64])}, 4),
 ]
+# Codes of each width: what a thread has of them is no power of two of bytes, so that only sectors are held to
+# the floor.
+def codes(program, rows, columns, bits):
+    stored = ("|u1", [(rows * columns * bits + 7) // 8])
+    values = ("<f2", [rows, columns])
+    return (program, ["--set", f"W=u{bits}"], {"w": stored, "x": values},
+            {"copy": stored, "h": values, "q": stored})
+
+
+CODES = [codes("codes", 128, 512, bits) for bits in range(1, 9)]
+# Rows of these begin within bytes. Two stores of so many codes: a thread has 8 at least that follow each other,
+# as many as fill 16 bytes of f16, and shares the words at both ends, each of which takes two atomic operations.
+ODD_CODES = [codes("odd_codes", 100, 501, bits) for bits in range(1, 8)]
+MOST_ATOMICS = 2 * 100 * 512 * 4 // 8
 # The same without results, which are not exact.
 CASES += [("costs/swiglu", ["--arg", "m=16"])]
 TARGETS = ["sm_80", "sm_90a"]
 WAVEFRONTS = 1.05  # of the ideal
 
 
-def faults(report):
+def faults(report, most_wavefronts):
     total, found = report["total"], []
     if total["global_sectors"] != total["global_ideal_sectors"]:
         found.append(f"{total['global_sectors']} sectors, {total['global_ideal_sectors']} are ideal")
-    if total["shared_wavefronts"] > WAVEFRONTS * total["shared_ideal_wavefronts"]:
+    if total["shared_wavefronts"] > most_wavefronts * total["shared_ideal_wavefronts"]:
         found.append(f"{total['shared_wavefronts']} wavefronts, "
                      f"{total['shared_ideal_wavefronts']} are ideal")
     if report["resources"]["spill_bytes"]:
@@ -81,22 +98,32 @@ class Runner:
                               text=True, check=False)
         return (done.stdout, None) if done.returncode == 0 else (None, done.stderr)
 
-    def cost_faults(self, path, target, options, most_barriers=None):
+    def cost_faults(self, path, target, options, most_barriers=None, most_wavefronts=WAVEFRONTS):
         output, error = self.call("compile", path, "--target", target, "--emit", "cost-json", *options)
         if error:
             return [error]
         report = json.loads(output)
-        found = faults(report)
+        found = faults(report, most_wavefronts)
         if most_barriers is not None and barriers_of_warp(report) > most_barriers:
             found.append(f"{barriers_of_warp(report):g} barriers, {most_barriers} are enough")
         return found
+
+    def atomic_faults(self, path, target, options):
+        output, error = self.call("compile", path, "--target", target, "--emit", "cost-json", *options)
+        if error:
+            return [error]
+        atomics = json.loads(output)["total"]["atomics"]
+        return [] if atomics <= MOST_ATOMICS else [f"{atomics} atomics, {MOST_ATOMICS} are enough"]
 
     def outputs(self, path, device, options, inputs, outputs):
         """The bytes of the outputs, or None and the error."""
         call = ["run", path, "--device", device, *options]
         for pointer, (descr, shape) in inputs.items():
-            # Small whole numbers: sums are exact in any order.
-            values = [(7 * i + i // 13) % 3 - 1 for i in range(math.prod(shape))]
+            # Small whole numbers: sums are exact in any order. Bytes are codes.
+            count = range(math.prod(shape))
+            values = [(7 * i + i // 13) % (256 if descr == "|u1" else 3) for i in count]
+            if descr != "|u1":
+                values = [value - 1 for value in values]
             (self.folder / f"{pointer}.npy").write_bytes(golden.npy_bytes(descr, shape, values))
             call += ["--in", f"{pointer}={pointer}.npy"]
         for pointer in outputs:
@@ -140,11 +167,17 @@ def main():
             for target in TARGETS:
                 found = runner.cost_faults(f"{example}.tsa", target, options)
                 report(f"{example} {' '.join(options)} for {target}", found)
-        for program, options, inputs, outputs, barriers in SMALL:
+        small = [(*row, WAVEFRONTS) for row in SMALL] + [(*row, None, math.inf) for row in CODES]
+        for program, options, inputs, outputs, barriers, wavefronts in small:
             path, what = f"costs/{program}.tsa", f"{program} {' '.join(options)}"
             for target in TARGETS:
-                found = runner.cost_faults(path, target, options, barriers)
+                found = runner.cost_faults(path, target, options, barriers, wavefronts)
                 report(f"{what} for {target}", found)
+            report(what, runner.result_faults(path, options, inputs, outputs))
+        for program, options, inputs, outputs in ODD_CODES:
+            path, what = f"costs/{program}.tsa", f"{program} {' '.join(options)}"
+            for target in TARGETS:
+                report(f"{what} for {target}", runner.atomic_faults(path, target, options))
             report(what, runner.result_faults(path, options, inputs, outputs))
     return 1 if failed else 0
 

@@ -110,7 +110,7 @@ class Assembly {
   }
 
   void Add(const compiler::CompiledKernel& kernel, Target target) {
-    if (amount_ == Amount::kNone) return;
+    if (amount_ == Amount::kNone || paused_ > 0) return;
     const size_t header = kernel.ptx.find(".address_size");
     const size_t body = std::hash<std::string_view>()(std::string_view(kernel.ptx).substr(header));
     if (!seen_[target].insert(body).second) return;
@@ -119,6 +119,7 @@ class Assembly {
     if (pending_[target].size() >= kKernelsOfCall || pending_bytes_ >= kBytesOfCall) Flush();
   }
 
+  void Pause(int by) { paused_ += by; }
   void SetMostSpills(int64_t bytes) { most_spill_bytes_ = bytes; }
   void AssembleEverything() {
     if (amount_ == Amount::kCover) amount_ = Amount::kAll;
@@ -201,6 +202,7 @@ class Assembly {
   std::map<Target, std::vector<Pending>> pending_;
   size_t pending_bytes_ = 0;  // of their texts
   size_t missing_ = 0;
+  int paused_ = 0;  // how many NotAssembled live
 };
 
 class AtTheEnd final : public testing::Environment {
@@ -215,6 +217,14 @@ class AtTheEnd final : public testing::Environment {
 
 void Collect(const compiler::CompiledKernel& kernel, Target target) {
   Assembly::Get().Add(kernel, target);
+}
+
+NotAssembled::NotAssembled(bool applies) : applies_(applies) {
+  if (applies_) Assembly::Get().Pause(1);
+}
+
+NotAssembled::~NotAssembled() {
+  if (applies_) Assembly::Get().Pause(-1);
 }
 
 void AllowSpills() { Assembly::Get().SetMostSpills(std::numeric_limits<int64_t>::max()); }

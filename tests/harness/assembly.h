@@ -20,6 +20,18 @@ void AllowSpills();
 // For programs whose tiles leave registers to spare: not one may spill.
 void ForbidSpills();
 
+// While one lives, kernels are not remembered: for tests that make more than ptxas can take.
+class NotAssembled {
+ public:
+  explicit NotAssembled(bool applies = true);
+  ~NotAssembled();
+  NotAssembled(const NotAssembled&) = delete;
+  NotAssembled& operator=(const NotAssembled&) = delete;
+
+ private:
+  bool applies_;
+};
+
 // For tests about what ptxas accepts: `cover` then means everything.
 void AssembleEverything();
 

@@ -73,6 +73,8 @@ class KernelWriter {
   static bool IsStatic(const Shape& shape);
   static int64_t Elements(const Shape& shape);
   static std::string Text(const Shape& shape);
+  // A shape that is repeated to this one: with extents of 1, without outer axes; often the same.
+  Shape RepeatedTo(const Shape& shape);
   // A register layout for the shape and the kernel's threads; empty if there is none.
   std::string RandomLayout(const Shape& shape);
   Value* Find(const std::function<bool(const Value&)>& fits);
@@ -96,6 +98,8 @@ class KernelWriter {
   std::string Nested(int depth);
   std::string Indices(const Value& memory);
   std::string Condition();
+  // An expression of scalars whose value is of the type, which is that of a scalar.
+  std::string Expression(const Type& type);
   // A memory tile to read from: everything in it is defined in executable programs.
   Value Memory(const Type& type, const Shape& shape, Space space = Space::kNone);
   Value MemoryOfRank(const Type& type, size_t rank);

@@ -158,6 +158,18 @@ std::string KernelWriter::Text(const Shape& shape) {
   return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
+KernelWriter::Shape KernelWriter::RepeatedTo(const Shape& shape) {
+  Shape out = shape;
+  if (out.empty() || rng_.Chance(75)) return out;
+  for (std::string& extent : out) {
+    if (rng_.Chance(50)) extent = "1";
+  }
+  if (rng_.Chance(30)) {
+    out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(1 + rng_.Below(out.size())));
+  }
+  return out;
+}
+
 // Threads are assigned to powers of two in the extents; the remaining ones hold copies.
 std::string KernelWriter::RandomLayout(const Shape& shape) {
   if (!IsStatic(shape) || shape.empty() || Elements(shape) == 0) return "";
@@ -247,6 +259,9 @@ std::string KernelWriter::Header() {
                                  "  grid (1, 2, max(3, 4))\n", "  grid (0)\n"});
   }
   if (warps_ != 4 || rng_.Chance(50)) out += fmt::format("  warps {}\n", warps_);
+  if (rng_.Chance(4)) {
+    out += rng_.Of<std::string>({"  registers 64\n", "  registers 32 * 4\n", "  registers 255\n"});
+  }
   if (!executable() && rng_.Chance(10)) out += "  fast\n";
   return out;
 }

@@ -426,7 +426,7 @@ void KernelWriter::EmitElementwise(const InstRow& row, const Type& type) {
       if (row.operands[i].kind == OperandKind::kIndex) {
         text += Index();
       } else if (rng_.Chance(20) && Contains(TypeClass::kScalarType, type.dtype)) {
-        text += "%" + Scalar(type).name;
+        text += rng_.Chance(50) ? Expression(type) : "%" + Scalar(type).name;
       } else {
         text += Literal(type.dtype);
       }
@@ -450,7 +450,10 @@ void KernelWriter::EmitElementwise(const InstRow& row, const Type& type) {
     const Type wanted = i < first ? TypeOf(kBoolType) : type;
     const bool scalar = Contains(TypeClass::kScalarType, wanted.dtype);
     if (i == certain ? !scalars : !scalars && rng_.Chance(65)) {
-      text += "%" + Tile(wanted, shape, &layout).name;
+      const Shape own = i == certain ? shape : RepeatedTo(shape);
+      text += "%" + Tile(wanted, own, own == shape ? &layout : nullptr).name;
+    } else if (scalar && i != certain && rng_.Chance(15)) {
+      text += Expression(wanted);
     } else if (scalar && (i == certain || rng_.Chance(50))) {
       text += "%" + Scalar(wanted).name;
     } else if (i < first) {

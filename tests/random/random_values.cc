@@ -199,6 +199,17 @@ std::string KernelWriter::Condition() {
   }
 }
 
+std::string KernelWriter::Expression(const Type& type) {
+  if (type.dtype.IsBool()) return Condition();
+  const std::string scalar = "%" + Scalar(type).name;
+  if (type.dtype.IsInteger()) {
+    return rng_.Chance(50) ? fmt::format("({} + 1) * {}", scalar, rng_.Between(-3, 5))
+                           : fmt::format("{} / 3 - {}", Index(), scalar);
+  }
+  return rng_.Of<std::string>({fmt::format("({} + 1) * 0.5", scalar), fmt::format("-{}", scalar),
+                               fmt::format("{} * 3 - {}", scalar, Index()), Index() + " + 1"});
+}
+
 // ---- memory ----------------------------------------------------------------------------------
 
 std::string KernelWriter::MemoryLayout(const Type& type, const Shape& shape, Space space) {

@@ -388,7 +388,7 @@ void ExpectResults(const ScalarOutcome& got, const ScalarOutcome& want) {
 template <typename Test>
 void ForEachSeed(const Test& test) {
   const uint64_t first = Seed(1);
-  const uint64_t count = NumberFrom("TARSIA_RANDOM_MODULES", IsLong() ? 2'000 : 40);
+  const uint64_t count = NumberFrom("TARSIA_RANDOM_MODULES", IsLong() ? 20'000 : 400) / 10;
   for (uint64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("TARSIA_SEED=" + std::to_string(seed) + " TARSIA_RANDOM_MODULES=1");
     test(seed);
