@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Compares what the programs of the cookbook cost with their floor, on each target: the sectors of global
+memory that their inputs and outputs fill, shared wavefronts at most 5% above those without conflicts, no
+spills, and no calls in the machine code. Where a program does not reach that yet, its case says what it has
+instead; when it reaches the floor, that must go.
+
+usage: costs.py --tarsia PATH --root REPOSITORY [--show]
+  --show  prints what each program costs
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import example_costs
+
+
+def sectors(*transfers):
+    """The sectors of 32 bytes of (elements, bits) that are moved once each."""
+    return sum(math.ceil(elements * bits / 256) for elements, bits in transfers)
+
+
+def words(option, values):
+    return [word for name, value in values.items() for word in (option, f"{name}={value}")]
+
+
+class Case:
+    """A launch of examples/PROGRAM.tsa, the fewest sectors that it can move, and what it still has above its
+    floor: figures by name."""
+
+    def __init__(self, program, least, settings=None, arguments=None, kernel=None, missing=None):
+        self.path = f"examples/{program}.tsa"
+        self.compiled = (["--kernel", kernel] if kernel else []) + words("--set", settings or {})
+        self.launched = self.compiled + words("--arg", arguments or {})
+        self.floor = {"sectors": least, "wavefronts": example_costs.WAVEFRONTS, "spills": 0, "calls": 0}
+        self.missing = missing or {}
+        self.what = f"{self.path} {' '.join(self.launched)}"
+
+
+def rms_norm(rows, d, **missing):
+    # x twice, as a row is longer than a tile; the weights once in each block of 4 rows.
+    return Case("rms_norm", sectors((2 * rows * d, 16), (rows // 4 * d, 16), (rows * d, 16)), {"D": d},
+                {"rows": rows, "eps": 0.00001}, missing=missing)
+
+
+def argmax(rows, n, **missing):
+    # Each warp has a row, and writes the sectors of its two results.
+    return Case("argmax", sectors((rows * n, 16)) + 2 * rows, {"N": n}, {"rows": rows}, missing=missing)
+
+
+def transpose(m, n, name, bits, **missing):
+    return Case("transpose", sectors((2 * m * n, bits)), {"M": m, "N": n, "T": name}, missing=missing)
+
+
+CODES = {"u4": ({"W": "u4", "ZERO": 8}, 7), "i8": ({"W": "i8", "ZERO": 0}, 127)}
+
+
+def quantise(kernel, k, n, name, bits, **missing):
+    codes, largest = CODES[name]
+    settings = {"K": k, "N": n, **codes}
+    if kernel == "quantise":
+        settings["LARGEST"] = largest
+    least = sectors((k * n, 16), (k * n, bits), (k // 128 * n, 16))
+    return Case("quantise", least, settings, kernel=kernel, missing=missing)
+
+
+def swiglu(m, n, k, pack, **missing):
+    # A block of 64 columns reads all of x.
+    least = sectors((n // 64 * m * k, 16), (2 * k * n, 4), (2 * k // 128 * n, 16), (m * n, 16))
+    return Case("swiglu", least, {"K": k, "N": n, "PACK": pack}, {"m": m}, missing=missing)
+
+
+def split_k(kernel, m, n, k, splits, **missing):
+    # Tiles of 32 x 64: a is read once for each tile of columns, b for each tile of rows.
+    settings = {"N": n, "SPLITS": splits}
+    if kernel == "split_k_sum":
+        least = sectors((splits * m * n, 32), (m * n, 16))
+    else:
+        settings["K"] = k
+        least = sectors((n // 64 * m * k, 16), (m // 32 * k * n, 16), (splits * m * n, 32))
+    return Case("split_k", least, settings, {"m": m}, kernel, missing)
+
+
+def kernel_matvec(n, m, **missing):
+    # A block of 32 points x reads all y and their weights.
+    least = sectors((n * 3, 32), (n // 32 * m * 3, 32), (n // 32 * m, 32), (n, 32))
+    return Case("kernel_matvec", least, arguments={"n": n, "m": m, "s": 0.5}, missing=missing)
+
+
+# `rcp`, `rsqrt` and `div` of f32 call a function for subnormal numbers and the like.
+CASES = [
+    rms_norm(16, 4096, calls=2),
+    argmax(8, 4096),
+    transpose(128, 256, "f16", 16),
+    transpose(128, 256, "i8", 8),
+    transpose(128, 256, "f32", 32),
+    quantise("quantise", 512, 256, "u4", 4, calls=8),
+    # The sums of the warps conflict in shared memory.
+    quantise("quantise", 512, 256, "i8", 8, calls=2, wavefronts=4),
+    # Each of the four warps reads the scales.
+    quantise("dequantise", 512, 256, "u4", 4, sectors=10496),
+    quantise("dequantise", 512, 256, "i8", 8, sectors=12544),
+    # Two lanes of a warp read each scale, by two instructions.
+    swiglu(16, 256, 512, "row_major", calls=8, sectors=6656),
+    swiglu(16, 256, 512, example_costs.PACKED, calls=8, sectors=6656),
+    # Neighbouring sums of a fragment are added by two instructions: each sector is visited twice.
+    split_k("split_k_red", 32, 128, 1024, 4, sectors=16384),
+    split_k("split_k_parts", 32, 128, 1024, 4),
+    split_k("split_k_sum", 32, 128, 1024, 4),
+    # The sums change threads in front of the reduction, with conflicts, and are stored by two warps each.
+    kernel_matvec(64, 128, calls=1, sectors=168, wavefronts=1.33),
+]
+
+
+def cost(runner, case, target):
+    """Sectors, wavefronts relative to the ideal, spilled bytes, and calls; or None and the error."""
+    call = ["compile", case.path, "--target", target, "--emit"]
+    output, error = runner.call(*call, "cost-json", *case.launched)
+    code, error = (None, error) if error else runner.call(*call, "sass", *case.compiled)
+    if error:
+        return None, error
+    report = json.loads(output)
+    total = report["total"]
+    ideal = total["shared_ideal_wavefronts"]
+    # A call of a function. ptxas also leaves some loops by a `CALL` of a local label, which is a jump.
+    calls = sum("CALL" in line and "$" in line for line in code.splitlines())
+    return {"sectors": total["global_sectors"],
+            "wavefronts": total["shared_wavefronts"] / ideal if ideal else 0,
+            "spills": report["resources"]["spill_bytes"], "calls": calls}, None
+
+
+def faults(case, found):
+    """Against the floor, or against what is known to be missing."""
+    out = []
+    for what, least in case.floor.items():
+        most = case.missing.get(what, least)
+        if found[what] > most:
+            out.append(f"{found[what]:g} {what}, {most:g} are enough")
+        elif what in case.missing and found[what] <= least:
+            out.append(f"{found[what]:g} {what} are its floor: {what}={case.missing[what]:g} is obsolete")
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tarsia", required=True, type=pathlib.Path)
+    parser.add_argument("--root", required=True, type=pathlib.Path)
+    parser.add_argument("--show", action="store_true")
+    options = parser.parse_args()
+    failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "examples").symlink_to(options.root.resolve() / "examples")
+        runner = example_costs.Runner(options.tarsia, folder)
+        for case in CASES:
+            for target in example_costs.TARGETS:
+                found, error = cost(runner, case, target)
+                if options.show and found:
+                    print(f"{case.what} for {target}: {found}, floor {case.floor['sectors']} sectors")
+                problems = [error] if error else faults(case, found)
+                failed += len(problems)
+                for problem in problems:
+                    print(f"{case.what} for {target}: {problem}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
