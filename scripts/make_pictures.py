@@ -4,7 +4,8 @@
     scripts/make_pictures.py [--write] TARSIA
 
 TARSIA is the command. In the pages docs/*.md, a line `<!-- tarsia layout ... -->` is the command that
-draws the picture of the next line, `![text](pictures/NAME.svg)`. With --write the pictures are drawn
+draws the picture of the next line, `![text](pictures/NAME.svg)`. The command may also be a script that
+prints the picture, `<!-- scripts/NAME.py ... -->`; TARSIA is added to its arguments. With --write the pictures are drawn
 again. Without it nothing is changed, and the exit status is 1 if a picture differs from what its
 command draws, has no command, or is shown on no page.
 """
@@ -15,12 +16,12 @@ import subprocess
 import sys
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
-COMMAND = re.compile(r"<!-- tarsia (.*) -->$")
+COMMAND = re.compile(r"<!-- ((?:tarsia|scripts/\w+\.py) .*) -->$")
 IMAGE = re.compile(r"!\[[^\]]+\]\((pictures/[\w.-]+\.svg)\)$")
 
 
 def pictures(page):
-    """Pairs of an image's path and the arguments that draw it (None where no command is given)."""
+    """Pairs of an image's path and the command that draws it (None where none is given)."""
     lines = page.read_text(encoding="utf-8").splitlines()
     for before, line in zip([""] + lines, lines):
         image = IMAGE.match(line)
@@ -29,8 +30,13 @@ def pictures(page):
             yield image.group(1), shlex.split(command.group(1)) if command else None
 
 
-def draw(tarsia, arguments):
-    result = subprocess.run([tarsia, *arguments, "--svg", "-"], capture_output=True, text=True)
+def draw(tarsia, command):
+    program, *arguments = command
+    if program == "tarsia":
+        call = [tarsia, *arguments, "--svg", "-"]
+    else:
+        call = [sys.executable, "-B", str(DOCS.parent / program), *arguments, tarsia]
+    result = subprocess.run(call, capture_output=True, text=True)
     if result.returncode != 0:
         raise RuntimeError(result.stderr.strip())
     return result.stdout

@@ -1,4 +1,5 @@
-// examples/argmax.tsa: the first of the largest elements of each row, with ties, infinities and NaNs.
+// examples/argmax.tsa: the first of the largest elements of each row, with ties, infinities and
+// NaNs.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -25,9 +25,9 @@ double At(const harness::Tensor& x, int64_t row, int64_t column);
 harness::Case ExampleCase(const std::string& name, const std::string& title,
                           std::vector<Binding> constants);
 
-// Runs the case on every witness, and shows that deliberate faults in each output of the interpreter
-// are rejected: tiles of `tile_rows` x `tile_columns` that were never written, and wrong elements.
-// Expects all of that; returns the result.
+// Runs the case on every witness, and shows that deliberate faults in each output of the
+// interpreter are rejected: tiles of `tile_rows` x `tile_columns` that were never written, and
+// wrong elements. Expects all of that; returns the result.
 harness::CaseResult Check(const harness::Case& c, int64_t tile_rows, int64_t tile_columns);
 
 }  // namespace tarsia::example_test

@@ -47,11 +47,10 @@ TEST(KernelMatvec, AgreesWithTheSum) {
     int64_t n, m, d;
   };
   for (const Sizes& s : {Sizes{1, 1, 3}, {45, 77, 3}, {33, 70, 5}, {31, 40, 2}}) {
-    harness::Case c =
-        ExampleCase("kernel_matvec.tsa",
-                    std::to_string(s.n) + " and " + std::to_string(s.m) + " points of " +
-                        std::to_string(s.d) + " coordinates",
-                    {{"D", std::to_string(s.d)}});
+    harness::Case c = ExampleCase("kernel_matvec.tsa",
+                                  std::to_string(s.n) + " and " + std::to_string(s.m) +
+                                      " points of " + std::to_string(s.d) + " coordinates",
+                                  {{"D", std::to_string(s.d)}});
     c.scalars = {{"n", static_cast<uint64_t>(s.n)},
                  {"m", static_cast<uint64_t>(s.m)},
                  {"s", std::bit_cast<uint32_t>(kWidth)}};

@@ -40,9 +40,9 @@ Expectation RmsNorm(const Tensor& x, const Tensor& w) {
 TEST(RmsNorm, AgreesWithTheFormula) {
   for (const int64_t columns : {1, 77, 1025, 2603}) {
     for (const int64_t rows : {1, 7}) {
-      harness::Case c = ExampleCase("rms_norm.tsa",
-                                    std::to_string(rows) + " rows of " + std::to_string(columns),
-                                    {{"D", std::to_string(columns)}});
+      harness::Case c =
+          ExampleCase("rms_norm.tsa", std::to_string(rows) + " rows of " + std::to_string(columns),
+                      {{"D", std::to_string(columns)}});
       c.scalars = {{"rows", static_cast<uint64_t>(rows)}, {"eps", std::bit_cast<uint32_t>(kEps)}};
       const Tensor x = RandomValues(kF16, {rows, columns}, 200, 0x1p-6, 1);
       const Tensor w = RandomValues(kF16, {columns}, 32, 0x1p-4, 2);

@@ -60,12 +60,11 @@ Expectation Swiglu(const Tensor& x, const Tensor& wg, const Tensor& sg, const Te
 
 TEST(Swiglu, AgreesWithTheFormula) {
   for (const Sizes& s : {Sizes{5, 77, 150, 50}, {19, 67, 256, 128}}) {
-    harness::Case c = ExampleCase("swiglu.tsa",
-                                  std::to_string(s.m) + " x " + std::to_string(s.n) + " x " +
-                                      std::to_string(s.k) + " in " + std::to_string(s.g),
-                                  {{"K", std::to_string(s.k)},
-                                   {"N", std::to_string(s.n)},
-                                   {"G", std::to_string(s.g)}});
+    harness::Case c = ExampleCase(
+        "swiglu.tsa",
+        std::to_string(s.m) + " x " + std::to_string(s.n) + " x " + std::to_string(s.k) + " in " +
+            std::to_string(s.g),
+        {{"K", std::to_string(s.k)}, {"N", std::to_string(s.n)}, {"G", std::to_string(s.g)}});
     c.scalars = {{"m", static_cast<uint64_t>(s.m)}};
     const Tensor x = RandomValues(kF16, {s.m, s.k}, 32, 0x1p-5, 1);
     const Tensor wg = RandomCodes(kU4, {s.k, s.n}, 2), wu = RandomCodes(kU4, {s.k, s.n}, 3);
