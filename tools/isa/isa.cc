@@ -14,7 +14,8 @@ int ShowIsa(const Args& args) {
   bool grammar = false;
   bool json = false;
   command.MaybePositional("MNEMONIC", &mnemonic, "The instruction");
-  command.Flag("--markdown", &markdown, "Print the whole reference (docs/isa.md)");
+  command.Flag("--markdown", &markdown,
+               "Print the whole reference (docs/isa.md, without its examples)");
   command.Flag("--grammar", &grammar, "Print the grammar for text editors (TextMate, JSON)");
   command.Flag("--json", &json, "Print the table as JSON");
   if (const auto code = command.Parse(args)) return *code;

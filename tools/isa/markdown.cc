@@ -8,7 +8,7 @@ namespace tarsia::tools {
 namespace {
 
 constexpr std::string_view kHead =
-    R"(<!-- Made by `tarsia isa --markdown > docs/isa.md` from isa/isa.def. Do not edit. -->
+    R"(<!-- Made by `tarsia isa --markdown` from isa/isa.def. -->
 # Instructions
 
 A program describes what one thread block does to tiles. An instruction acts on a whole tile; a
