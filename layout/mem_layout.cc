@@ -419,6 +419,13 @@ bool operator==(const MemLayout& a, const MemLayout& b) {
          (a.packed_->tile == b.packed_->tile && a.packed_->bits == b.packed_->bits);
 }
 
+MemLayoutFamily MemLayoutFamily::Of(MemLayout layout) {
+  MemLayoutFamily out;
+  out.kind = Kind::kConcrete;
+  out.concrete = std::move(layout);
+  return out;
+}
+
 Result<MemLayout> Apply(const MemLayoutFamily& family, std::span<const int64_t> shape, DType type) {
   const auto swizzled = [&](Result<MemLayout> layout) -> Result<MemLayout> {
     for (const Swizzle& swizzle : family.swizzles) {

@@ -170,6 +170,8 @@ struct MemLayoutFamily {
   BitLayoutFamily bits;           // kPacked
   MemLayout concrete;             // kConcrete
 
+  static MemLayoutFamily Of(MemLayout layout);  // kConcrete
+
   friend bool operator==(const MemLayoutFamily&, const MemLayoutFamily&) = default;
 };
 

@@ -98,7 +98,7 @@ random_parts() {
 random() {
   run build-dev build dev
   run random random_parts
-  note "  $(awk '/ kernels and targets from seed /{n += $1; refused += $8} END {
+  note "  $(awk '/ kernels and targets from seed /{n += $1; refused += $9} END {
     print n + 0, "kernels and targets were compared,", refused + 0, "of them refused"}' \
     "$logs/random.log")"
 }

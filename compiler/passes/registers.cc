@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "compiler/passes/live_words.h"
-#include "compiler/tile/build.h"
 #include "isa/limits.h"
 #include "layout/access.h"
 
@@ -30,10 +29,9 @@ void BoundRegisters(tile::Form& form, Target /*target*/) {
   form.header.registers = form.pool.Int(most);
 }
 
-std::vector<LineAdvice> AdviceOnRegisters(const Program& program) {
-  const tile::Form form = tile::Build(program);
-  const int64_t most =
-      std::min(MostRegistersOfThread(program.warps()), program.registers().value_or(INT64_MAX));
+std::vector<LineAdvice> AdviceOnRegisters(const tile::Form& form) {
+  const int64_t bound = form.pool.AsInt(form.header.registers).value_or(kMostRegisterBound);
+  const int64_t most = std::min(MostRegistersOfThread(form.Warps()), bound);
   const LiveWords::Peak peak = LiveWords(form).Most();
   if (peak.words <= most) return {};
   return {{form.ops[peak.op].location.line,

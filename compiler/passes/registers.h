@@ -8,7 +8,6 @@
 #include "compiler/facts/program_facts.h"
 #include "compiler/target.h"
 #include "compiler/tile/form.h"
-#include "isa/program.h"
 
 namespace tarsia::compiler {
 
@@ -23,8 +22,8 @@ int64_t MostRegistersOfThread(int64_t warps);
 void BoundRegisters(tile::Form& form, Target target);
 
 // The line where the tiles need more registers than a thread may have, and what would mend it; or
-// nothing. The program is one after the pass `layouts`.
-std::vector<LineAdvice> AdviceOnRegisters(const Program& program);
+// nothing. The form is one after the pass `layouts`.
+std::vector<LineAdvice> AdviceOnRegisters(const tile::Form& form);
 
 }  // namespace tarsia::compiler
 

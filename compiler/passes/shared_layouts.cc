@@ -102,9 +102,7 @@ class Decider {
     return out;
   }
   void SetLayout(ValueId tile, const MemLayout& layout) {
-    MemLayoutFamily& family = form_.types[form_.values[tile].type].mem_layout;
-    family.kind = MemLayoutFamily::Kind::kConcrete;
-    family.concrete = layout;
+    form_.types[form_.values[tile].type].mem_layout = MemLayoutFamily::Of(layout);
   }
 
   void TryAlong(const OpenSharedTile& tile, int fast, SharedTileCost& best) {
@@ -206,8 +204,7 @@ std::vector<OpenSharedTile> OpenSharedTiles(Form& form) {
     const int64_t gap = GapOfRows(type.shape[Size(last)], type.dtype.bits / 8);
     auto layout = LayoutAlong(type.shape, last, gap);
     if (!layout) continue;
-    type.mem_layout.kind = MemLayoutFamily::Kind::kConcrete;
-    type.mem_layout.concrete = *std::move(layout);
+    type.mem_layout = MemLayoutFamily::Of(*std::move(layout));
     form.types.push_back(std::move(type));
     form.values[tile.value].type = static_cast<uint32_t>(form.types.size() - 1);
     out.push_back({tile.op, tile.value, tile.copied});

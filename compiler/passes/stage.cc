@@ -104,8 +104,7 @@ class Stager {
     type.space = Space::kShared;
     type.dtype = like.dtype;
     type.shape = like.shape;
-    type.mem_layout.kind = MemLayoutFamily::Kind::kConcrete;
-    type.mem_layout.concrete = layout;
+    type.mem_layout = MemLayoutFamily::Of(layout);
     return type;
   }
 

@@ -78,13 +78,6 @@ std::optional<EvalValue> FamilyOf(std::string_view name) {
   return std::nullopt;
 }
 
-MemLayoutFamily ConcreteFamily(MemLayout layout) {
-  MemLayoutFamily out;
-  out.kind = MemLayoutFamily::Kind::kConcrete;
-  out.concrete = std::move(layout);
-  return out;
-}
-
 bool IsNumber(const EvalValue& value) {
   return std::holds_alternative<int64_t>(value) || std::holds_alternative<double>(value);
 }
@@ -131,7 +124,7 @@ template <typename T>
 Result<EvalValue> Wrap(Result<T> result) {
   if (!result.ok()) return result.TakeError();
   if constexpr (std::is_same_v<T, MemLayout>) {
-    return EvalValue(ConcreteFamily(*std::move(result)));
+    return EvalValue(MemLayoutFamily::Of(*std::move(result)));
   } else {
     return EvalValue(*std::move(result));
   }

@@ -100,7 +100,7 @@ Result<Code::Prediction> Code::Predict() const {
   };
   add(compiler::AdviceOnNarrowAccesses(forms.open, target_));
   add(compiler::AdviceOnRepeatedWork(last));
-  add(compiler::AdviceOnRegisters(last));
+  add(compiler::AdviceOnRegisters(forms.last));
   return out;
 }
 

@@ -53,9 +53,7 @@ TEST(Registers, BoundOfTheTextStays) {
 }
 
 std::vector<LineAdvice> AdviceAfterPasses(const Program& program) {
-  const auto last = ProgramAfter(program, {}, LimitsOf(Target::kSm80));
-  EXPECT_TRUE(last.ok());
-  return last.ok() ? AdviceOnRegisters(*last) : std::vector<LineAdvice>();
+  return AdviceOnRegisters(RunPasses(program, {}));
 }
 
 TEST(Registers, AdviceNamesTheLineAndBothNumbers) {
