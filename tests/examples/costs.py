@@ -91,6 +91,15 @@ def kernel_matvec(n, m, **missing):
     return Case("kernel_matvec", least, arguments={"n": n, "m": m, "s": 0.5}, missing=missing)
 
 
+def prefix_sum(rows, n, **missing):
+    return Case("prefix_sum", sectors((2 * rows * n, 32)), {"N": n}, {"rows": rows}, missing=missing)
+
+
+def histogram(n, **missing):
+    # A block counts 256 * 64 bytes, and adds to each of the 256 counts.
+    return Case("histogram", sectors((n, 8), (n // (256 * 64) * 256, 32)), arguments={"n": n}, missing=missing)
+
+
 # `rcp`, `rsqrt` and `div` of f32 call a function for subnormal numbers and the like.
 CASES = [
     rms_norm(16, 4096, calls=2),
@@ -112,6 +121,8 @@ CASES = [
     split_k("split_k_parts", 32, 128, 1024, 4),
     split_k("split_k_sum", 32, 128, 1024, 4),
     # The sums change threads in front of the reduction, with conflicts, and are stored by two warps each.
+    prefix_sum(8, 2048),
+    histogram(65536),
     kernel_matvec(64, 128, calls=1, sectors=168, wavefronts=1.33),
 ]
 
