@@ -27,7 +27,7 @@ void AddExpected(harness::Case& c, const Tensor& x) {
       if (std::isnan(At(x, i, j))) continue;
       if (best < 0 || At(x, i, j) > At(x, i, best)) best = j;
     }
-    value.codes.push_back(*harness::EncodeExact(kF16, best < 0 ? -kInfinity : At(x, i, best)));
+    value.codes.push_back(Code(kF16, best < 0 ? -kInfinity : At(x, i, best)));
     index.codes.push_back(static_cast<uint32_t>(best));
   }
   c.outputs = {{"value", Expectation::Exact(std::move(value))},
@@ -54,7 +54,7 @@ TEST(Argmax, FindsTheFirstOfEquals) {
 TEST(Argmax, ElementsBeyondTheRowNeverWin) {
   Tensor x = RandomValues(kF16, {5, 1100}, 100, 0x1p-3, 5);
   for (uint64_t& code : x.codes) {
-    code = *harness::EncodeExact(kF16, -20 + harness::Decode(kF16, code));
+    code = Code(kF16, -20 + harness::Decode(kF16, code));
   }
   Check(RowsCase(x, "negative"), 4, 1024);
 }
@@ -63,7 +63,7 @@ TEST(Argmax, InfinitiesAndNans) {
   Tensor x = RandomValues(kF16, {4, 1030}, 100, 0x1p-3, 6);
   const auto set = [&](int64_t row, int64_t first, int64_t last, double value) {
     for (int64_t j = first; j < last; ++j) {
-      x.codes[static_cast<size_t>(row * 1030 + j)] = *harness::EncodeExact(kF16, value);
+      x.codes[static_cast<size_t>(row * 1030 + j)] = Code(kF16, value);
     }
   };
   set(0, 0, 1030, -kInfinity);

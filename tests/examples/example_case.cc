@@ -15,15 +15,19 @@ namespace tarsia::example_test {
 
 using harness::Tensor;
 
+uint64_t Code(DType type, double value) {
+  const auto code = harness::EncodeExact(type, value);
+  if (!code) std::abort();  // a mistake in a test
+  return *code;
+}
+
 Tensor RandomValues(DType type, harness::Shape shape, int steps, double step, uint64_t seed) {
   Tensor out{type, std::move(shape), {}};
   std::mt19937_64 engine(seed);
+  const auto count = 2 * static_cast<uint64_t>(steps) + 1;
   for (int64_t i = 0; i < harness::Elements(out.shape); ++i) {
-    const auto count = static_cast<uint64_t>(2 * steps + 1);
-    const auto at = static_cast<int>((engine() >> 20) % count) - steps;
-    const auto code = harness::EncodeExact(type, at * step);
-    if (!code) std::abort();  // a mistake in a test
-    out.codes.push_back(*code);
+    const int at = static_cast<int>((engine() >> 20) % count) - steps;
+    out.codes.push_back(Code(type, at * step));
   }
   return out;
 }

@@ -11,6 +11,9 @@
 
 namespace tarsia::example_test {
 
+// The code of a value that the type must hold exactly.
+uint64_t Code(DType type, double value);
+
 // Multiples of `step` from -steps * step to steps * step, which the type must hold exactly.
 harness::Tensor RandomValues(DType type, harness::Shape shape, int steps, double step,
                              uint64_t seed);
