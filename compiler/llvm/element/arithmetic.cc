@@ -7,8 +7,6 @@
 namespace tarsia::compiler {
 namespace {
 
-bool IsHalf(DType type) { return type == kF16 || type == kBF16; }
-
 // f16 and bf16 compute some operations in f32 and round again: for +, -, *, / and square root of
 // p-bit operands a first rounding to 2p + 2 bits or more changes nothing (Figueroa 1995; 24 bits
 // against 11 and 8), nor does it where the result is subnormal.

@@ -41,6 +41,9 @@ namespace tarsia::compiler {
 // Elements of one type: those that a thread has of a tile.
 using Elements = std::vector<llvm::Value*>;
 
+// Whether a 32-bit word holds two elements, which some instructions compute at once.
+inline bool IsHalf(DType type) { return type == kF16 || type == kBF16; }
+
 llvm::Type* ElementType(llvm::LLVMContext& context, DType type);
 // The integer of the width of the type's container (ContainerBytes), which holds its code.
 llvm::IntegerType* CodeType(llvm::LLVMContext& context, DType type);

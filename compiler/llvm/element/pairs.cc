@@ -55,8 +55,6 @@ void Split(llvm::IRBuilderBase& b, llvm::Value* pair, DType type, Elements& out)
 
 // ---- arithmetic ---------------------------------------------------------------------------------
 
-bool IsHalf(DType type) { return type == kF16 || type == kBF16; }
-
 bool ComputesPairs(Opcode op) {
   constexpr Opcode kOps[] = {Opcode::kAdd, Opcode::kSub, Opcode::kMul, Opcode::kFma,
                              Opcode::kNeg, Opcode::kAbs, Opcode::kMin, Opcode::kMax};
