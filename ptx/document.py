@@ -6,6 +6,7 @@ usage: python3 ptx/document.py [--check FILE]
 With --check it compares FILE with what it would print.
 """
 
+import math
 import pathlib
 import re
 import sys
@@ -166,6 +167,34 @@ def names(table, macro):
     return " ".join(f"`{name}`" for name in re.findall(rf'^{macro}\(\w+, "(.*?)"', text, re.M))
 
 
+APPROXIMATIONS = """## Approximations
+
+How far the result of an approximate form may lie from the true one, for the forms that the compiler
+uses. The sections are those of the PTX ISA, version 9.1. A ulp is counted from the correctly rounded
+result, a relative error from the true one. [emulator.md](emulator.md) says how to run a kernel at the
+ends of these errors.
+
+| form | at most | section |
+|---|---|---|"""
+
+
+def approximations():
+    """The table of errors."""
+    text = (FOLDER / "approximations.def").read_text()
+    rows = {row[-1]: row for row in read_rows()}
+    lines = [APPROXIMATIONS]
+    pattern = r'^PTX_APPROXIMATION\((\w+), k(\w+), ([\w.+-]+), "(.*?)"\)'
+    for name, unit, bound, section in re.findall(pattern, text, re.M):
+        if unit == "Ulp":
+            error = f"{bound} ulp"
+        else:
+            error = f"2^{round(math.log2(float.fromhex(bound)), 2):g}, relative"
+        kind = "f64" if name.endswith("F64") else "f32"
+        lines.append(f"| `{rows[name][1]}.approx.{kind}` | {error} | {section} |")
+    return "\n".join(lines) + "\n\nThe section of `rcp.approx.f64` gives no bound; compiled " \
+        "programs rely on no more than 2^-8.\n"
+
+
 def document():
     """The whole page."""
     rows, later = read_rows(), read_later()
@@ -177,7 +206,7 @@ def document():
             section = row[0]
             lines += [f"## {section[0].upper()}{section[1:]}\n", "```"]
         lines += entry(row, later)
-    lines += ["```\n", "## Types\n", names("types.def", "PTX_TYPE") + "\n",
+    lines += ["```\n", approximations(), "## Types\n", names("types.def", "PTX_TYPE") + "\n",
               "## Special registers\n", names("specials.def", "PTX_SPECIAL(?:_ZERO)?")]
     return "\n".join(lines) + "\n"
 

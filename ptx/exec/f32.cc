@@ -1,6 +1,7 @@
 // Arithmetic on f32.
 #include <algorithm>
 
+#include "ptx/exec/approximate.h"
 #include "ptx/exec/exec.h"
 #include "ptx/exec/round.h"
 #include "ptx/machine/numeric.h"
@@ -121,21 +122,6 @@ Handler RoundedPairs(const Inst& inst) {
       inst, [&]<RoundMode kMode>() { return PairsWithFlags<Operation, kMode, S...>(inst); });
 }
 
-// A function of one operand, worked out in f64 and rounded once: well within what PTX allows the
-// approximations.
-template <auto F, bool kFtz>
-float Approximate(float a) {
-  if (kFtz) a = FlushF32(a);
-  const auto value = static_cast<float>(Call<F>(static_cast<double>(a)));
-  return CanonicalF32(kFtz ? FlushF32(value) : value);
-}
-
-template <auto F>
-Handler Approximation(const Inst& inst) {
-  return inst.Has(Mod::kFtz) ? &Map<&Approximate<F, true>, float, float>
-                             : &Map<&Approximate<F, false>, float, float>;
-}
-
 // div.approx is only good for divisors up to 2^126: beyond, it multiplies by a zero.
 template <bool kFtz, bool kFull>
 float DivideApproximately(float a, float b) {
@@ -247,6 +233,7 @@ Handler SignOf(const Inst& inst) {
                              : &Map<F, float, float>;
 }
 
+constexpr auto kReciprocal = [](double a) { return 1 / a; };
 constexpr auto kRsqrt = [](double a) { return 1 / std::sqrt(a); };
 constexpr auto kSin = [](double a) { return tarsia::Sin(a); };
 constexpr auto kCos = [](double a) { return tarsia::Cos(a); };
@@ -276,14 +263,17 @@ PTX_BIND(DivApprox) {
   return ftz ? &Map<&DivideApproximately<true, false>, float, float, float>
              : &Map<&DivideApproximately<false, false>, float, float, float>;
 }
-PTX_BIND(RcpF32) { return Rounded<Rcp, float>(inst); }
+PTX_BIND(RcpF32) {
+  return inst.Has(Mod::kApprox) ? ApproximationF32<kReciprocal, Op::kRcpF32>(inst)
+                                : Rounded<Rcp, float>(inst);
+}
 PTX_BIND(SqrtF32) { return Rounded<Sqrt, float>(inst); }
-PTX_BIND(RsqrtF32) { return Approximation<kRsqrt>(inst); }
-PTX_BIND(SinF32) { return Approximation<kSin>(inst); }
-PTX_BIND(CosF32) { return Approximation<kCos>(inst); }
-PTX_BIND(Lg2F32) { return Approximation<kLg2>(inst); }
-PTX_BIND(Ex2F32) { return Approximation<kEx2>(inst); }
-PTX_BIND(TanhF32) { return Approximation<kTanh>(inst); }
+PTX_BIND(RsqrtF32) { return ApproximationF32<kRsqrt, Op::kRsqrtF32>(inst); }
+PTX_BIND(SinF32) { return ApproximationF32<kSin, Op::kSinF32>(inst); }
+PTX_BIND(CosF32) { return ApproximationF32<kCos, Op::kCosF32>(inst); }
+PTX_BIND(Lg2F32) { return ApproximationF32<kLg2, Op::kLg2F32>(inst); }
+PTX_BIND(Ex2F32) { return ApproximationF32<kEx2, Op::kEx2F32>(inst); }
+PTX_BIND(TanhF32) { return ApproximationF32<kTanh, Op::kTanhF32>(inst); }
 PTX_BIND(AbsF32) { return SignOf<&WithoutSign>(inst); }
 PTX_BIND(NegF32) { return SignOf<&FlippedSign>(inst); }
 PTX_BIND(MinF32) { return &MinMax<true>; }

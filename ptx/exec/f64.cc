@@ -1,4 +1,5 @@
 // Arithmetic on f64.
+#include "ptx/exec/approximate.h"
 #include "ptx/exec/exec.h"
 #include "ptx/exec/round.h"
 #include "ptx/machine/numeric.h"
@@ -56,6 +57,11 @@ double UpperHalf(double a) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(a) & 0xFFFFFFFF00000000U);
 }
 
+template <Approximations kWhere>
+double ApproximateReciprocal(double a) {
+  return UpperHalf(Flush(Displaced<kWhere, Op::kRcpApproxF64>(1 / Flush(a), a)));
+}
+
 template <auto F>
 constexpr Handler kUnaryBits = &Map<F, uint64_t, uint64_t>;
 
@@ -70,7 +76,10 @@ PTX_BIND(DivF64) { return Rounded<&DivideF64, double, double>(inst); }
 PTX_BIND(RcpF64) { return Rounded<kRcp, double>(inst); }
 PTX_BIND(SqrtF64) { return Rounded<&SqrtF64, double>(inst); }
 PTX_BIND(RcpApproxF64) {
-  return &Map<[](double a) { return UpperHalf(Flush(1 / Flush(a))); }, double, double>;
+  return &MapApproximately<&ApproximateReciprocal<Approximations::kBest>,
+                           &ApproximateReciprocal<Approximations::kLow>,
+                           &ApproximateReciprocal<Approximations::kHigh>,
+                           &ApproximateReciprocal<Approximations::kMixed>, double>;
 }
 PTX_BIND(RsqrtF64) {
   if (inst.Has(Mod::kFtz)) {

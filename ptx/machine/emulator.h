@@ -26,6 +26,11 @@
 
 namespace tarsia::ptx {
 
+// Where within their published errors (ptx/table/approximations.def) the results of approximate
+// instructions lie: at the rounded true result, at the lower or the upper end of what PTX allows,
+// or at one of the two by the operand's bits.
+enum class Approximations : uint8_t { kBest, kLow, kHigh, kMixed };
+
 struct LaunchConfig {
   Dim3 grid;
   Dim3 block;
@@ -37,6 +42,7 @@ struct LaunchConfig {
   uint64_t max_shared = uint64_t{227} * 1024;  // bytes a block may have
   // Whether undefined bits and races are looked for; what an access cannot do is always found.
   bool checks = true;
+  Approximations approximations = Approximations::kBest;
   // Blocks that are begun before one of them ends, if those that run wait for others.
   uint32_t resident_blocks = 256;
   // Whether threads of all blocks may wait for each other, as those of cooperative groups do: the

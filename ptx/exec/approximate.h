@@ -1,0 +1,107 @@
+// Approximate instructions: the true result, worked out in f64, moved as the launch asks.
+#ifndef TARSIA_PTX_EXEC_APPROXIMATE_H_
+#define TARSIA_PTX_EXEC_APPROXIMATE_H_
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "ptx/exec/exec.h"
+#include "ptx/machine/block.h"
+#include "ptx/machine/emulator.h"
+#include "ptx/machine/numeric.h"
+#include "ptx/table/approximations.h"
+
+namespace tarsia::ptx {
+
+namespace internal {
+
+// Half of all operands, without a pattern that a program could follow.
+inline bool PicksUpperEnd(double operand) {
+  return (std::bit_cast<uint64_t>(operand) * 0x9E3779B97F4A7C15U) >> 63 != 0;
+}
+
+// The f32 nearest to `value` that is not beyond it, seen from below if `up`.
+inline float WithinEnd(double value, bool up) {
+  const auto rounded = static_cast<float>(value);
+  if (up && static_cast<double>(rounded) > value) return std::nextafter(rounded, -INFINITY);
+  if (!up && static_cast<double>(rounded) < value) return std::nextafter(rounded, INFINITY);
+  return rounded;
+}
+
+// The end of what `bound` allows around a `truth` whose rounding is finite and not zero. (None of
+// the instructions has a result so near to the largest number that it would lie beyond it.)
+inline float EndOf(const ErrorBound& bound, double truth, bool up) {
+  const auto rounded = static_cast<double>(static_cast<float>(truth));
+  const float magnitude = std::abs(static_cast<float>(truth));
+  const double ulp = static_cast<double>(std::nextafter(magnitude, INFINITY) - magnitude);
+  const bool in_ulps = bound.unit == ErrorUnit::kUlp;
+  const double error = bound.bound * (in_ulps ? ulp : std::abs(truth));
+  const double end = (in_ulps ? rounded : truth) + (up ? error : -error);
+  return WithinEnd(end, up);
+}
+
+}  // namespace internal
+
+// What an instruction gives for `operand`, whose result is `truth`. Results for zeros, infinities
+// and NaN are exact, and so are those that round to zero or overflow.
+template <Approximations kWhere, Op kOp, typename T>
+T Displaced(double truth, T operand) {
+  constexpr ErrorBound kBound = ErrorBoundOf(kOp);
+  const T rounded = static_cast<T>(truth);
+  if constexpr (kWhere == Approximations::kBest || kBound.bound == 0) return rounded;
+  if (operand == 0 || !std::isfinite(operand) || rounded == 0 || !std::isfinite(rounded)) {
+    return rounded;
+  }
+  const bool up =
+      kWhere == Approximations::kHigh ||
+      (kWhere == Approximations::kMixed && internal::PicksUpperEnd(static_cast<double>(operand)));
+  if constexpr (std::is_same_v<T, double>) {
+    static_assert(kBound.unit == ErrorUnit::kRelative || kBound.bound == 0);
+    const double error = std::abs(truth) * kBound.bound;
+    return truth + (up ? error : -error);
+  } else {
+    return internal::EndOf(kBound, truth, up);
+  }
+}
+
+// Map of the function that the launch's setting names.
+template <auto kBest, auto kLow, auto kHigh, auto kMixed, typename T>
+Step MapApproximately(Warp& warp, const Inst& inst) {
+  switch (warp.launch().config->approximations) {
+    case Approximations::kBest:
+      break;
+    case Approximations::kLow:
+      return Map<kLow, T, T>(warp, inst);
+    case Approximations::kHigh:
+      return Map<kHigh, T, T>(warp, inst);
+    case Approximations::kMixed:
+      return Map<kMixed, T, T>(warp, inst);
+  }
+  return Map<kBest, T, T>(warp, inst);
+}
+
+// A function F of one f32, computed in f64.
+template <auto F, Op kOp, bool kFtz, Approximations kWhere>
+float ApproximateF32(float a) {
+  if (kFtz) a = FlushF32(a);
+  const float value = Displaced<kWhere, kOp>(Call<F>(static_cast<double>(a)), a);
+  return CanonicalF32(kFtz ? FlushF32(value) : value);
+}
+
+template <auto F, Op kOp, bool kFtz>
+constexpr Handler kApproximationF32 =
+    &MapApproximately<&ApproximateF32<F, kOp, kFtz, Approximations::kBest>,
+                      &ApproximateF32<F, kOp, kFtz, Approximations::kLow>,
+                      &ApproximateF32<F, kOp, kFtz, Approximations::kHigh>,
+                      &ApproximateF32<F, kOp, kFtz, Approximations::kMixed>, float>;
+
+template <auto F, Op kOp>
+Handler ApproximationF32(const Inst& inst) {
+  return inst.Has(Mod::kFtz) ? kApproximationF32<F, kOp, true> : kApproximationF32<F, kOp, false>;
+}
+
+}  // namespace tarsia::ptx
+
+#endif  // TARSIA_PTX_EXEC_APPROXIMATE_H_

@@ -1,0 +1,139 @@
+// Approximate instructions at the ends of their published errors (ptx/table/approximations.def).
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "ptx/table/approximations.h"
+#include "tests/unit/ptx/run_testing.h"
+
+namespace tarsia::ptx {
+namespace {
+
+constexpr Approximations kAll[] = {Approximations::kBest, Approximations::kLow,
+                                   Approximations::kHigh, Approximations::kMixed};
+
+// `instruction d, x` of each value, with the results where `where` says.
+template <typename T>
+std::vector<T> ResultsOf(const std::string& instruction, const std::vector<T>& values,
+                         Approximations where) {
+  const std::string type = sizeof(T) == 4 ? "f32" : "f64";
+  const std::string word = sizeof(T) == 4 ? "%f" : "%d";
+  const std::string bytes = std::to_string(sizeof(T));
+  Machine machine(std::string(kHeader) + R"(
+.visible .entry k(.param .u64 x, .param .u64 y)
+{
+  .reg .b64 %a<4>; .reg .b32 %t; .reg .f32 %f<3>; .reg .f64 %d<3>;
+  ld.param.u64 %a0, [x];
+  ld.param.u64 %a1, [y];
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %a2, %t, )" +
+                  bytes +
+                  R"(;
+  add.s64 %a0, %a0, %a2;
+  add.s64 %a1, %a1, %a2;
+  ld.global.)" + type +
+                  " " + word + "1, [%a0];\n  " + instruction + " " + word + "2, " + word + "1;\n" +
+                  "  st.global." + type + " [%a1], " + word + "2;\n  ret;\n}\n");
+  const uint64_t x = machine.Put(values);
+  const uint64_t y = machine.Room(values.size() * sizeof(T));
+  LaunchConfig config;
+  config.approximations = where;
+  const LaunchReport report =
+      machine.Run("k", {1, 1, 1}, {static_cast<uint32_t>(values.size()), 1, 1}, {x, y}, config);
+  EXPECT_TRUE(report.ok()) << Text(report);
+  return machine.Get<T>(y, values.size());
+}
+
+// Numbers with results that are not near powers of two.
+const std::vector<float> kValues = {0.3F, 0.7F, 1.3F, 2.9F, 5.3F, 0.01F, 3.7F, 1.9F};
+
+double UlpOf(float value) {
+  return static_cast<double>(std::nextafter(std::abs(value), INFINITY) - std::abs(value));
+}
+
+TEST(Approximations, LieAsManyUlpsAwayAsPtxSays) {
+  struct Row {
+    const char* instruction;
+    double ulps;
+    double (*truth)(double);
+  };
+  const Row rows[] = {{"ex2.approx.f32", 2, [](double x) { return std::exp2(x); }},
+                      {"ex2.approx.ftz.f32", 2, [](double x) { return std::exp2(x); }},
+                      {"rcp.approx.f32", 1, [](double x) { return 1 / x; }},
+                      {"rcp.approx.ftz.f32", 1, [](double x) { return 1 / x; }}};
+  for (const Row& row : rows) {
+    const std::vector<float> low = ResultsOf(row.instruction, kValues, Approximations::kLow);
+    const std::vector<float> high = ResultsOf(row.instruction, kValues, Approximations::kHigh);
+    for (size_t i = 0; i < kValues.size(); ++i) {
+      const auto nearest = static_cast<float>(row.truth(static_cast<double>(kValues[i])));
+      EXPECT_EQ(low[i], static_cast<double>(nearest) - row.ulps * UlpOf(nearest)) << kValues[i];
+      EXPECT_EQ(high[i], static_cast<double>(nearest) + row.ulps * UlpOf(nearest)) << kValues[i];
+    }
+  }
+}
+
+TEST(Approximations, LieAsFarAwayAsARelativeErrorSays) {
+  struct Row {
+    const char* instruction;
+    double error;
+    double (*truth)(double);
+  };
+  const Row rows[] = {
+      {"rsqrt.approx.f32", std::exp2(-22.9), [](double x) { return 1 / std::sqrt(x); }},
+      {"tanh.approx.f32", std::exp2(-11.0), [](double x) { return std::tanh(x); }}};
+  for (const Row& row : rows) {
+    const std::vector<float> low = ResultsOf(row.instruction, kValues, Approximations::kLow);
+    const std::vector<float> high = ResultsOf(row.instruction, kValues, Approximations::kHigh);
+    for (size_t i = 0; i < kValues.size(); ++i) {
+      const double truth = row.truth(static_cast<double>(kValues[i]));
+      // Within the bound, and less than a step inside of it.
+      const double ulp = UlpOf(static_cast<float>(truth * (1 + row.error)));
+      EXPECT_GE(low[i], truth * (1 - row.error)) << row.instruction << kValues[i];
+      EXPECT_LT(low[i], truth * (1 - row.error) + ulp) << row.instruction << kValues[i];
+      EXPECT_LE(high[i], truth * (1 + row.error)) << row.instruction << kValues[i];
+      EXPECT_GT(high[i], truth * (1 + row.error) - ulp) << row.instruction << kValues[i];
+    }
+  }
+  const std::vector<double> rcp =
+      ResultsOf<double>("rcp.approx.ftz.f64", {4.0, -0.5}, Approximations::kHigh);
+  EXPECT_EQ(rcp, (std::vector<double>{0.25 * (1 + 0x1p-8), -2 * (1 - 0x1p-8)}));
+}
+
+TEST(Approximations, MixBothEnds) {
+  std::vector<float> values;
+  for (int i = 1; i <= 200; ++i) values.push_back(static_cast<float>(i) * 0.013F);
+  const auto low = ResultsOf("ex2.approx.f32", values, Approximations::kLow);
+  const auto high = ResultsOf("ex2.approx.f32", values, Approximations::kHigh);
+  const auto mixed = ResultsOf("ex2.approx.f32", values, Approximations::kMixed);
+  int lows = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    EXPECT_TRUE(mixed[i] == low[i] || mixed[i] == high[i]) << values[i];
+    lows += mixed[i] == low[i] ? 1 : 0;
+  }
+  EXPECT_GT(lows, 60);
+  EXPECT_LT(lows, 140);
+}
+
+// What PTX's tables of special operands name is exact, and so are overflow and underflow to zero.
+TEST(Approximations, AreExactWherePtxNamesTheResult) {
+  const std::vector<float> special = {0.0F, -0.0F, INFINITY, -INFINITY, NAN};
+  for (const char* const name : {"ex2", "rcp", "rsqrt", "tanh"}) {
+    const std::string instruction = std::string(name) + ".approx.f32";
+    const auto best = ResultsOf(instruction, special, Approximations::kBest);
+    for (const Approximations where : kAll) {
+      const auto results = ResultsOf(instruction, special, where);
+      for (size_t i = 0; i < special.size(); ++i) {
+        EXPECT_EQ(std::bit_cast<uint32_t>(results[i]), std::bit_cast<uint32_t>(best[i]))
+            << name << " of " << special[i];
+      }
+    }
+  }
+  EXPECT_EQ(ResultsOf<float>("ex2.approx.f32", {128.0F, -200.0F}, Approximations::kHigh),
+            (std::vector<float>{INFINITY, 0.0F}));
+}
+
+}  // namespace
+}  // namespace tarsia::ptx
