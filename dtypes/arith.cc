@@ -21,6 +21,16 @@ long double ValueOf(const internal::Exact& value) {
   return value.negative ? -magnitude : magnitude;
 }
 
+// The exponent of the step away from zero of the first number that is not below |truth|.
+int LastPlaceOf(DType type, long double truth) {
+  const int least = 1 - type.bias;
+  const int binade = truth == 0 ? least : std::max(std::ilogb(truth), least);
+  const int place = binade - type.mantissa;
+  // Above the last number of a binade, that is a power of two, and its step twice as long.
+  const long double last = std::ldexp(1.0L, binade + 1) - std::ldexp(1.0L, place);
+  return std::fabs(truth) > last ? place + 1 : place;
+}
+
 }  // namespace
 
 double UlpError(DType type, uint64_t code, long double truth) {
@@ -36,10 +46,8 @@ double UlpError(DType type, uint64_t code, long double truth) {
     return std::signbit(value) == std::signbit(truth) && std::fabs(truth) >= bound ? 0 : kInfinite;
   }
   if (std::isinf(truth)) return kInfinite;
-  const int least = 1 - type.bias;
-  const int binade = truth == 0 ? least : std::max(std::ilogb(truth), least);
-  const long double error = std::ldexp(std::fabs(value - truth), type.mantissa - binade);
-  return static_cast<double>(error);
+  const int place = LastPlaceOf(type, truth);
+  return static_cast<double>(std::ldexp(std::fabs(value - truth), -place));
 }
 
 }  // namespace tarsia::arith

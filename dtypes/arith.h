@@ -397,10 +397,10 @@ To FloatToInteger(double value) {
 
 // --- units in the last place ---
 
-// |value(code) - truth| in units of the spacing of the type at `truth` (below the smallest normal
-// number, the spacing there). 0 when both are NaN, when both are the same infinity, or when the
-// code is the infinity that truth overflows to; infinite when only one is NaN or the infinities
-// differ.
+// |value(code) - truth| in units of the step away from zero of the type's first number that is not
+// below |truth| (below the smallest normal number, the spacing there). 0 when both are NaN, when
+// both are the same infinity, or when the code is the infinity that truth overflows to; infinite
+// when only one is NaN or the infinities differ.
 double UlpError(DType type, uint64_t code, long double truth);
 
 }  // namespace tarsia::arith

@@ -294,6 +294,10 @@ TEST(ArithTest, UlpError) {
   EXPECT_EQ(UlpError(kF16, 0x0001, 0.0L), 1);
   EXPECT_EQ(UlpError(kF16, 0x0001, 0x1p-25L), 0.5);
   EXPECT_EQ(UlpError(kF64, 0x3FF0000000000000, 1.0L + 0x1p-54L), 0.25);
+  // Steps from 1 are 2^-10, and those from the number below it half as long.
+  EXPECT_EQ(UlpError(kF16, 0x3BFF, 1.0L), 0.5);
+  EXPECT_EQ(UlpError(kF16, 0x3BFE, 1.0L - 0x1p-12L), 0.75);
+  EXPECT_EQ(UlpError(kF16, 0x3BFE, 1.0L - 0x1p-11L), 1);
   EXPECT_EQ(UlpError(kF16, 0x7C00, 65520.0L), 0);
   EXPECT_EQ(UlpError(kF16, 0x7C00, 65519.0L), INFINITY);
   EXPECT_EQ(UlpError(kF16, 0xFC00, 65520.0L), INFINITY);
