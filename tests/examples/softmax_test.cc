@@ -38,7 +38,7 @@ Tensor RandomRows(int64_t rows, int64_t columns, int largest, uint64_t seed) {
   return x;
 }
 
-// p_j = exp(x_j - max) / sum. The kernel rounds each exp to f32 within 2 ulp, the sum of n terms
+// p_j = exp(x_j - max) / sum. The kernel rounds each exp to f32 within 3 ulp, the sum of n terms
 // within the bound of AccumulationBound, the quotient once, and the result to f16 once.
 Expectation Softmax(const Tensor& x) {
   const int64_t rows = x.shape[0];

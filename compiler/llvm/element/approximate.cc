@@ -42,11 +42,9 @@ constexpr Precision kDouble = {64,
                                0x3FE6A09E667F3BCD,
                                0x1p-1022};
 
-// (tanh(x) / x - 1) / x^2 in x^2 for |x| <= 0.55: Chebyshev interpolants, relative error 4e-8 and
-// 3e-17, of which the result sees a tenth.
-constexpr double kTanhSmallSingle[] = {-0x1.555554p-2, 0x1.110feap-3, -0x1.b9a044p-5, 0x1.5d220ep-6,
-                                       -0x1.b13538p-8};
-constexpr double kTanhSmallDouble[] = {
+// (tanh(x) / x - 1) / x^2 in x^2 for |x| <= 0.55: a Chebyshev interpolant, relative error 3e-17, of
+// which the result sees a tenth.
+constexpr double kTanhSmall[] = {
     -0x1.5555555555555p-2,  0x1.1111111111032p-3,  -0x1.ba1ba1b9fec84p-5,  0x1.664f487713373p-6,
     -0x1.226e32f00cf0cp-7,  0x1.d6d339333f329p-9,  -0x1.7d97cfd138c28p-10, 0x1.34c5a8a996cd4p-11,
     -0x1.ec1091436eb2ap-13, 0x1.64fd88e9900a5p-14, -0x1.59a834187ce22p-16};
@@ -77,6 +75,7 @@ class Approximation {
   Approximation(Ir& ir, Value* x)
       : ir_(ir), b_(ir.b), x_(x), p_(x->getType()->isDoubleTy() ? kDouble : kSingle) {}
 
+  // Rsqrt, Exp, Exp2 and Tanh are for f64 only.
   Value* Rsqrt() {
     // Two correctly rounded steps: half an ulp, and at most one that the square root's half ulp
     // becomes.
@@ -85,11 +84,11 @@ class Approximation {
 
   Value* Exp() {
     // Beyond the clamp the result is 0 or infinity either way.
-    return ExpOf(Clamp(x_, p_.width == 64 ? -746 : -104, p_.width == 64 ? 710 : 89));
+    return ExpOf(Clamp(x_, -746, 710));
   }
 
   Value* Exp2() {
-    Value* x = Clamp(x_, p_.width == 64 ? -1080 : -152, p_.width == 64 ? 1025 : 129);
+    Value* x = Clamp(x_, -1080, 1025);
     const Rounded n = RoundToInteger(x, 1);
     Value* r = ir_.FMul(ir_.FSub(x, n.real), std::log(2.0));  // the difference is exact
     return Scale(ir_.FAdd(ExpMinusOne(r), 1), n);
@@ -119,16 +118,14 @@ class Approximation {
   // From 0.55 on t / (t + 2) with t = exp(2|x|) - 1 = 2^n (exp(r) - 1) + (2^n - 1), no part of
   // which cancels.
   Value* Tanh() {
-    const bool wide = p_.width == 64;
-    Value* a = Clamp(ir_.FAbs(x_), 0, wide ? 22 : 10);  // 1 from there on
+    Value* a = Clamp(ir_.FAbs(x_), 0, 22);  // 1 from there on
     Value* y = ir_.FMul(a, 2);
     const Rounded n = RoundToInteger(y, kLog2E);
     Value* power = PowerOfTwo(n.integer);
     Value* t = ir_.Fma(power, ExpMinusOne(Reduce(y, n)), ir_.FAdd(power, -1));
     Value* large = ir_.FDiv(t, ir_.FAdd(t, 2));
     Value* z = ir_.FMul(a, a);
-    Value* p = wide ? Polynomial(z, kTanhSmallDouble) : Polynomial(z, kTanhSmallSingle);
-    Value* small = ir_.Fma(ir_.FMul(a, z), p, a);
+    Value* small = ir_.Fma(ir_.FMul(a, z), Polynomial(z, kTanhSmall), a);
     Value* result = ir_.Select(b_.CreateFCmpOLT(a, Real(0.55)), small, large);
     return ir_.Copysign(result, x_);
   }

@@ -1,5 +1,6 @@
-// The functions of isa.def with an error of some units in the last place: on f32 and f64 (f16 and
-// bf16 compute in f32).
+// The functions of isa.def with an error of some units in the last place, by range reduction and
+// polynomials: on f64, and those on f32 for which special_function.h has none (f16 and bf16 compute
+// in f32).
 #ifndef TARSIA_COMPILER_LLVM_ELEMENT_APPROXIMATE_H_
 #define TARSIA_COMPILER_LLVM_ELEMENT_APPROXIMATE_H_
 
@@ -12,8 +13,8 @@ class Value;
 
 namespace tarsia::compiler {
 
-// rsqrt, exp, exp2, log, log2, sin, cos, tanh or erf of an f32 or f64. The error is within the ulp
-// column of isa.def for every argument, subnormal results among them.
+// log, log2, sin, cos or erf of an f32 or f64, or rsqrt, exp, exp2 or tanh of an f64. The error is
+// within the ulp column of isa.def for every argument, subnormal results among them.
 llvm::Value* EmitApproximation(llvm::IRBuilderBase& builder, Opcode op, llvm::Value* x);
 
 }  // namespace tarsia::compiler

@@ -3,6 +3,7 @@
 #include "compiler/llvm/element/approximate.h"
 #include "compiler/llvm/element/ir.h"
 #include "compiler/llvm/element/remainder.h"
+#include "compiler/llvm/element/special_function.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -86,7 +87,11 @@ Value* Reciprocal(Ir& ir, DType type, Value* a) {
 }
 
 Value* DivideFloats(Ir& ir, DType type, Value* a, Value* b) {
-  return Narrow(ir, type, ir.FDiv(Widen(ir, type, a), Widen(ir, type, b)));
+  if (type == kF64) return ir.FDiv(a, b);
+  Value* const x = Widen(ir, type, a);
+  Value* const y = Widen(ir, type, b);
+  return Narrow(ir, type,
+                type == kF16 ? EmitQuotientOfHalves(ir.b, x, y) : EmitQuotient(ir.b, x, y));
 }
 
 struct Predicates {
@@ -143,7 +148,10 @@ using BinaryEmitter = Value* (*)(Ir& ir, DType type, Value* a, Value* b);
 
 template <Opcode op>
 Value* Approximate(Ir& ir, DType type, Value* a) {
-  return Narrow(ir, type, EmitApproximation(ir.b, op, Widen(ir, type, a)));
+  Value* const x = Widen(ir, type, a);
+  Value* result = type == kF64 ? nullptr : EmitSpecialFunction(ir.b, op, type, x);
+  if (result == nullptr) result = EmitApproximation(ir.b, op, x);
+  return Narrow(ir, type, result);
 }
 
 template <llvm::Intrinsic::ID id>

@@ -110,20 +110,44 @@ llvm::Value* RoundPair(llvm::IRBuilderBase& b, DType to, llvm::Value* low, llvm:
   return b.CreateIntrinsic(PairType(b, to), id, {high, low});
 }
 
+// What a value was before its rounding from f32 to a half; null if it was none.
+llvm::Value* BeforeRounding(llvm::Value* x) {
+  auto* const rounding = llvm::dyn_cast_or_null<llvm::FPTruncInst>(x);
+  const bool single = rounding != nullptr && rounding->getSrcTy()->isFloatTy();
+  return single ? rounding->getOperand(0) : nullptr;
+}
+
+// Appends two halves: rounded together where both were computed in f32.
+void AddTwo(llvm::IRBuilderBase& b, DType type, llvm::Value* low, llvm::Value* high,
+            Elements& out) {
+  llvm::Value* const wide_low = BeforeRounding(low);
+  llvm::Value* const wide_high = BeforeRounding(high);
+  if (wide_low != nullptr && wide_high != nullptr) {
+    Split(b, RoundPair(b, type, wide_low, wide_high), type, out);
+  } else {
+    out.insert(out.end(), {low, high});
+  }
+}
+
 }  // namespace
 
 Elements EmitOnAll(llvm::IRBuilderBase& builder, Target target, Opcode op, DType type,
                    llvm::ArrayRef<Elements> operands) {
   const size_t count = operands[0].size();
   Elements out;
-  if (IsHalf(type) && ComputesPairs(op)) {
-    while (out.size() + 2 <= count) {
-      Elements pairs;
-      for (const Elements& operand : operands) {
-        pairs.push_back(Join(builder, operand[out.size()], operand[out.size() + 1], type));
-      }
-      Split(builder, EmitPair(builder, target, op, type, pairs), type, out);
+  while (IsHalf(type) && out.size() + 2 <= count) {
+    const size_t i = out.size();
+    if (!ComputesPairs(op)) {
+      llvm::Value* const low = EmitOne(builder, op, type, ElementsAt(operands, i));
+      llvm::Value* const high = EmitOne(builder, op, type, ElementsAt(operands, i + 1));
+      AddTwo(builder, type, low, high, out);
+      continue;
     }
+    Elements pairs;
+    for (const Elements& operand : operands) {
+      pairs.push_back(Join(builder, operand[i], operand[i + 1], type));
+    }
+    Split(builder, EmitPair(builder, target, op, type, pairs), type, out);
   }
   while (out.size() < count)
     out.push_back(EmitOne(builder, op, type, ElementsAt(operands, out.size())));

@@ -47,6 +47,7 @@ void EmulatedCode::Run(const Operation& operation, const std::vector<const Codes
   parameters[3] = *memory_.Allocate(result.bytes());
   parameters[4] = operands[0]->size();
   ptx::LaunchConfig config;
+  config.approximations = approximations_;
   config.block.x = 128;
   config.grid.x = static_cast<uint32_t>((operands[0]->size() + 127) / 128);
   config.parameters = {reinterpret_cast<const uint8_t*>(parameters), sizeof(parameters)};

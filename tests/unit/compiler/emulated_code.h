@@ -17,6 +17,8 @@ class EmulatedCode {
   EmulatedCode(const std::vector<Operation>& operations, Target target);
   // Why there is no code, or the error of the last run, or "".
   [[nodiscard]] const std::string& error() const { return error_; }
+  // Where the results of approximate instructions lie from now on.
+  void Approximate(ptx::Approximations approximations) { approximations_ = approximations; }
   // Results for as many elements as the first operand has.
   void Run(const Operation& operation, const std::vector<const Codes*>& operands, Codes& result);
 
@@ -24,6 +26,7 @@ class EmulatedCode {
   uint64_t Put(const Codes& codes);
 
   std::string error_;
+  ptx::Approximations approximations_ = ptx::Approximations::kBest;
   std::shared_ptr<const ptx::Module> module_;
   ptx::Memory memory_;
   std::unique_ptr<ptx::Image> image_;

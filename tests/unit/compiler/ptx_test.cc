@@ -3,6 +3,12 @@
 #include <gtest/gtest.h>
 #include <llvm/IR/LLVMContext.h>
 
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "compiler/assemble/assemble.h"
 #include "compiler/assemble/library.h"
 #include "compiler/assemble/sass.h"
@@ -44,6 +50,25 @@ void ExpectNoSpills(const Assembled& assembled, size_t kernels) {
   EXPECT_EQ(assembled.warnings, std::vector<std::string>());
 }
 
+// No instruction is inexact but those whose errors special_function.h takes into account, or
+// flushes subnormal numbers but those that get and make none that matter.
+void ExpectKnownErrors(const std::string& ptx) {
+  constexpr std::string_view kKnown[] = {
+      "ex2.approx.f32 ",   "ex2.approx.ftz.f32 ",   "rcp.approx.ftz.f32 ", "rcp.approx.ftz.f64 ",
+      "rsqrt.approx.f32 ", "rsqrt.approx.ftz.f32 ", "tanh.approx.f32 ",
+  };
+  std::istringstream lines(ptx);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find(".approx") == std::string::npos && line.find(".ftz") == std::string::npos) {
+      continue;
+    }
+    std::ranges::replace(line, '\t', ' ');
+    EXPECT_TRUE(std::ranges::any_of(kKnown, [&](std::string_view known) {
+      return line.find(known) != std::string::npos;
+    })) << line;
+  }
+}
+
 TEST_P(EveryTarget, AssemblesElementwiseOperations) {
   std::vector<Operation> operations;
   for (const DTypeRow& type : AllDTypes()) {
@@ -52,8 +77,7 @@ TEST_P(EveryTarget, AssemblesElementwiseOperations) {
     }
   }
   const std::string ptx = PtxOf(operations, GetParam().target);
-  EXPECT_EQ(ptx.find(".ftz"), std::string::npos) << "subnormals are honoured";
-  EXPECT_EQ(ptx.find(".approx"), std::string::npos) << "no bound is known";
+  ExpectKnownErrors(ptx);
   SKIP_WITHOUT_PTXAS();
   const auto assembled = Assemble(ptx, GetParam().target);
   ASSERT_TRUE(assembled.ok()) << assembled.error().message;

@@ -1,0 +1,185 @@
+#include "compiler/llvm/element/special_function.h"
+
+#include <llvm/IR/IntrinsicsNVPTX.h>
+
+#include <span>
+
+#include "compiler/llvm/element/instruction.h"
+#include "compiler/llvm/element/ir.h"
+
+namespace tarsia::compiler {
+namespace {
+
+constexpr double kLog2E = 0x1.71547652b82fep+0;
+
+// An instruction of the GPU on an f32.
+Value* GpuInstruction(Ir& ir, llvm::Intrinsic::ID id, Value* x) {
+  return ir.b.CreateIntrinsic(id, {}, {x});
+}
+Value* Exponential(Ir& ir, Value* x) {
+  return GpuInstruction(ir, llvm::Intrinsic::nvvm_ex2_approx_ftz_f, x);
+}
+Value* Inverse(Ir& ir, Value* x) {
+  return GpuInstruction(ir, llvm::Intrinsic::nvvm_rcp_approx_ftz_f, x);
+}
+
+// ---- exp ---------------------------------------------------------------------------------------
+
+// e^x = 2^n 2^r with n = round(x log2 e), a product that is exact or rounds once. n is at least
+// -126 and at most 127: beyond, r takes the rest, and 2^r or the product underflows or overflows.
+// (A NaN gives n = -126 and stays in r.)
+//
+// 1.4375 has so few bits that x 1.4375 - n is exact where x is large, so r has one rounding. The
+// rest of log2 e is positive, so an infinite x gives no difference of infinities.
+Value* Exp(Ir& ir, Value* x) {
+  constexpr double kSteps = 253;
+  constexpr double kMagic = 0x1.8p23;  // its last place is worth 1
+  constexpr double kLog2EHigh = 1.4375;
+  Value* const part =
+      EmitInstruction(ir.b, "fma.rn.sat.f32 $0, $1, $2, $3;", "=f,f,f,f", x->getType(),
+                      {x, Ir::Float(x, kLog2E / kSteps), Ir::Float(x, 126 / kSteps)});
+  Value* const biased = ir.Fma(part, kSteps, Ir::Float(x, kMagic + 1));  // n + 127 in its low bits
+  Value* const minus_n = ir.FSub(Ir::Float(x, kMagic + 127), biased);
+  Value* const r = ir.Fma(x, kLog2E - kLog2EHigh, ir.Fma(x, kLog2EHigh, minus_n));
+  return ir.FMul(Exponential(ir, r), ir.AsFloat(ir.Shl(ir.Bits(biased), 23)));
+}
+
+// An f16 is never subnormal as f32, so for it the instruction may flush.
+Value* Exp2(Ir& ir, DType type, Value* x) {
+  return type == kF16 ? Exponential(ir, x)
+                      : GpuInstruction(ir, llvm::Intrinsic::nvvm_ex2_approx_f, x);
+}
+
+// The rounding of x log2 e leaves an error of 2^-18 for results that fit f32: enough for halves.
+Value* ExpForHalf(Ir& ir, DType type, Value* x) { return Exp2(ir, type, ir.FMul(x, kLog2E)); }
+
+Value* Rsqrt(Ir& ir, DType type, Value* x) {
+  return GpuInstruction(ir,
+                        type == kF16 ? llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f
+                                     : llvm::Intrinsic::nvvm_rsqrt_approx_f,
+                        x);
+}
+
+// ---- tanh --------------------------------------------------------------------------------------
+
+// (tanh(x) / x - 1) / x^2 in x^2 for |x| <= 0.8, to a relative error of 7e-8 of tanh.
+constexpr double kTanhSmall[] = {-0x1.55541cp-2, 0x1.10d9aap-3, -0x1.b39ed0p-5, 0x1.3a6be4p-6,
+                                 -0x1.21125ep-8};
+
+Value* Polynomial(Ir& ir, Value* x, std::span<const double> coefficients) {
+  Value* sum = Ir::Float(x, coefficients.back());
+  for (size_t i = coefficients.size() - 1; i-- > 0;) sum = ir.Fma(sum, x, coefficients[i]);
+  return sum;
+}
+
+// Above 0.8, 1 - 2 / (e^2a + 1): there the subtrahend is below 0.34, and so are its errors against
+// the result. Where e^2a overflows, the quotient is 0.
+Value* Tanh(Ir& ir, Value* x) {
+  Value* const a = ir.FAbs(x);
+  Value* const power = Exponential(ir, ir.FMul(a, 2 * kLog2E));
+  Value* const large = ir.Fma(Inverse(ir, ir.FAdd(power, 1)), -2, Ir::Float(x, 1));
+  Value* const z = ir.FMul(a, a);
+  Value* const small = ir.Fma(ir.FMul(Polynomial(ir, z, kTanhSmall), z), a, a);
+  Value* const result = ir.Select(ir.b.CreateFCmpOLT(a, Ir::Float(x, 0.8)), small, large);
+  // LLVM makes three instructions of its own copysign.
+  return EmitInstruction(ir.b, "copysign.f32 $0, $1, $2;", "=f,f,f", x->getType(), {x, result});
+}
+
+// To a relative 2^-11: an ulp of f16, an eighth of one of bf16.
+Value* TanhForHalf(Ir& ir, Value* x) {
+  return EmitInstruction(ir.b, "tanh.approx.f32 $0, $1;", "=f,f", x->getType(), {x});
+}
+
+// ---- division ----------------------------------------------------------------------------------
+
+// Of $1 / $2 into $0. The quotient r a of an approximate reciprocal, one Newton step better, is
+// mended twice by its remainder, which is exact: the first mends what r lacks, the second rounds
+// correctly (P. Markstein, "Computation of elementary functions on the IBM RISC System/6000
+// processor", 1990).
+//
+// That holds where a and the quotient have magnitudes in [2^-96, 2^32): then so has no step an
+// underflow, an overflow or an operand that is not finite, since b is at most 2^128, and its
+// reciprocal, where that is subnormal, is flushed and gives a quotient of zero. 97 added to the two
+// exponents sets their highest bits exactly there.
+//
+// Elsewhere the quotient is computed in f64, in whose range all is normal, and rounds once more,
+// which changes nothing (53 bits against 24; Figueroa 1995). Three Newton steps bear a reciprocal
+// that is only good to 8 bits. Where one of them meets an infinity it gives NaN, and the plain
+// product is right; that also has the sign that a remainder of zero takes from a zero.
+constexpr char kQuotient[] = R"({
+	.reg .f32 r, e, n, q;
+	.reg .b32 u, v;
+	.reg .pred p;
+	neg.f32 n, $2;
+	rcp.approx.ftz.f32 r, $2;
+	fma.rn.f32 e, n, r, 0f3F800000;
+	fma.rn.f32 r, r, e, r;
+	mul.rn.f32 q, $1, r;
+	fma.rn.f32 e, n, q, $1;
+	fma.rn.f32 q, e, r, q;
+	fma.rn.f32 e, n, q, $1;
+	fma.rn.f32 q, e, r, q;
+	mov.b32 u, $1;
+	mov.b32 v, q;
+	add.u32 u, u, 0x30800000;
+	add.u32 v, v, 0x30800000;
+	and.b32 u, u, v;
+	and.b32 u, u, 0x40000000;
+	setp.ne.u32 p, u, 0;
+	@p bra $$L_quotient_${:uid};
+	{
+	.reg .f64 a, b, x, y, z;
+	cvt.f64.f32 a, $1;
+	cvt.f64.f32 b, $2;
+	rcp.approx.ftz.f64 x, b;
+	mul.rn.f64 z, a, x;
+	cvt.rn.f32.f64 n, z;
+	neg.f64 b, b;
+	fma.rn.f64 y, b, x, 0d3FF0000000000000;
+	fma.rn.f64 x, x, y, x;
+	fma.rn.f64 y, b, x, 0d3FF0000000000000;
+	fma.rn.f64 x, x, y, x;
+	fma.rn.f64 y, b, x, 0d3FF0000000000000;
+	fma.rn.f64 x, x, y, x;
+	mul.rn.f64 z, a, x;
+	fma.rn.f64 y, b, z, a;
+	fma.rn.f64 z, y, x, z;
+	cvt.rn.f32.f64 q, z;
+	copysign.f32 q, n, q;
+	setp.num.f32 p, q, q;
+	selp.f32 q, q, n, p;
+	}
+$$L_quotient_${:uid}:
+	mov.f32 $0, q;
+	})";
+
+}  // namespace
+
+llvm::Value* EmitSpecialFunction(llvm::IRBuilderBase& builder, Opcode op, DType type,
+                                 llvm::Value* x) {
+  Ir ir(builder);
+  const bool half = type != kF32;
+  if (op == Opcode::kExp) return half ? ExpForHalf(ir, type, x) : Exp(ir, x);
+  if (op == Opcode::kExp2) return Exp2(ir, type, x);
+  if (op == Opcode::kRsqrt) return Rsqrt(ir, type, x);
+  if (op == Opcode::kTanh) return half ? TanhForHalf(ir, x) : Tanh(ir, x);
+  return nullptr;
+}
+
+llvm::Value* EmitQuotient(llvm::IRBuilderBase& builder, llvm::Value* a, llvm::Value* b) {
+  return EmitInstruction(builder, kQuotient, "=f,f,f", a->getType(), {a, b});
+}
+
+// The quotient of two 11-bit numbers lies 2^-23 of its size or more from what rounds to another
+// f16, and one mended quotient is better than that. A remainder of zero would lose the sign of a
+// zero quotient; that of a zero or an infinity is NaN.
+llvm::Value* EmitQuotientOfHalves(llvm::IRBuilderBase& builder, llvm::Value* a, llvm::Value* b) {
+  Ir ir(builder);
+  Value* const r = Inverse(ir, b);
+  Value* const q = ir.FMul(a, r);
+  Value* const rest = ir.Fma(ir.FNeg(b), q, a);
+  Value* const mends = ir.b.CreateFCmpONE(rest, Ir::Float(rest, 0));
+  return ir.Select(mends, ir.Fma(rest, r, q), q);
+}
+
+}  // namespace tarsia::compiler
