@@ -141,6 +141,13 @@ constexpr InstRow kRows[] = {
 #include "isa/isa.def"
 #undef INST
 };
+#undef RESULTS
+#undef OPERANDS
+#undef ATTRS
+#undef ANNOTATION
+#undef TRAITS
+#undef ULP
+#undef DOC
 static_assert(std::size(kRows) == kOpcodes);
 static_assert(
     [] {

@@ -1,5 +1,6 @@
 #include "isa/module.h"
 
+#include <algorithm>
 #include <bit>
 #include <unordered_map>
 
@@ -106,6 +107,14 @@ Module Module::Clone() const {
       kernel.value_names[i] = out.pool.strings()[kernel.value_name_ids[i]];
     }
   }
+  out.graphs = graphs;
+  for (Graph& graph : out.graphs) {
+    for (size_t i = 0; i < graph.value_names.size(); ++i) {
+      if (graph.HasName(static_cast<uint32_t>(i))) {
+        graph.value_names[i] = out.pool.strings()[graph.value_name_ids[i]];
+      }
+    }
+  }
   out.source_name = source_name;
   out.opaque = opaque;
   out.types_ = types_;
@@ -139,7 +148,7 @@ bool HoldsText(ExprKind kind) {
   return false;
 }
 
-// Copies a kernel from one module into another, whose pool it fills.
+// Copies a kernel or a graph from one module into another, whose pool it fills.
 class Extraction {
  public:
   Extraction(const Module& from, Module& to) : from_(from), to_(to) {}
@@ -148,15 +157,7 @@ class Extraction {
     Kernel kernel = source;
     kernel.name = Copy(source.name);
     for (Parameter& param : kernel.params) param.dtype = Copy(param.dtype);
-    for (Constant& constant : kernel.constants) {
-      constant.name = Copy(constant.name);
-      constant.default_value = Copy(constant.default_value);
-      constant.candidates = Copy(constant.candidates);
-    }
-    for (Require& require : kernel.requires_) {
-      require.condition = Copy(require.condition);
-      require.message = Copy(require.message);
-    }
+    CopyHeader(kernel.constants, kernel.requires_);
     for (Assume& assume : kernel.assumes) {
       assume.condition = Copy(assume.condition);
       assume.alignment = Copy(assume.alignment);
@@ -173,7 +174,39 @@ class Extraction {
     return kernel;
   }
 
+  Graph Copy(const Graph& source) {
+    Graph graph = source;
+    graph.name = Copy(source.name);
+    CopyHeader(graph.constants, graph.requires_);
+    for (GraphInput& input : graph.inputs) input.dtype = Copy(input.dtype);
+    for (GraphOutputType& type : graph.output_types) type.dtype = Copy(type.dtype);
+    for (GraphNode& node : graph.nodes) node.dtype = Copy(node.dtype);
+    for (ExprId& operand : graph.operands) operand = Copy(operand);
+    for (AxisExpr& axis : graph.axes) {
+      axis.name = Copy(axis.name);
+      axis.extent = Copy(axis.extent);
+    }
+    for (size_t i = 0; i < graph.value_name_ids.size(); ++i) {
+      if (graph.value_name_ids[i] == Graph::kNoName) continue;
+      graph.value_name_ids[i] = Copy(source.value_name_ids[i]);
+      graph.value_names[i] = to_.pool.strings()[graph.value_name_ids[i]];
+    }
+    return graph;
+  }
+
  private:
+  void CopyHeader(std::vector<Constant>& constants, std::vector<Require>& requirements) {
+    for (Constant& constant : constants) {
+      constant.name = Copy(constant.name);
+      constant.default_value = Copy(constant.default_value);
+      constant.candidates = Copy(constant.candidates);
+    }
+    for (Require& require : requirements) {
+      require.condition = Copy(require.condition);
+      require.message = Copy(require.message);
+    }
+  }
+
   StringId Copy(StringId id) { return to_.pool.strings().Intern(from_.pool.strings()[id]); }
 
   TypeId CopyType(TypeId id) {
@@ -210,6 +243,13 @@ Module Module::Extract(size_t index) const {
   return out;
 }
 
+Module Module::ExtractGraph(size_t index) const {
+  Module out;
+  out.graphs.push_back(Extraction(*this, out).Copy(graphs[index]));
+  out.source_name = source_name;
+  return out;
+}
+
 namespace {
 
 class Comparison {
@@ -218,7 +258,6 @@ class Comparison {
 
   bool SameKernel(const Kernel& x, const Kernel& y) {
     if (!SameString(x.name, y.name) || x.fast != y.fast || x.params.size() != y.params.size() ||
-        x.constants.size() != y.constants.size() || x.requires_.size() != y.requires_.size() ||
         x.assumes.size() != y.assumes.size() || x.value_names != y.value_names ||
         x.code.size() != y.code.size() || !Same(x.warps, y.warps) ||
         !Same(x.registers, y.registers)) {
@@ -233,20 +272,7 @@ class Comparison {
         return false;
       }
     }
-    for (size_t i = 0; i < x.constants.size(); ++i) {
-      const Constant& c = x.constants[i];
-      const Constant& d = y.constants[i];
-      if (!SameString(c.name, d.name) || c.kind != d.kind ||
-          !Same(c.default_value, d.default_value) || !Same(c.candidates, d.candidates)) {
-        return false;
-      }
-    }
-    for (size_t i = 0; i < x.requires_.size(); ++i) {
-      if (!Same(x.requires_[i].condition, y.requires_[i].condition) ||
-          !SameString(x.requires_[i].message, y.requires_[i].message)) {
-        return false;
-      }
-    }
+    if (!SameHeader(x.constants, y.constants, x.requires_, y.requires_)) return false;
     for (size_t i = 0; i < x.assumes.size(); ++i) {
       if (!Same(x.assumes[i].condition, y.assumes[i].condition) ||
           !Same(x.assumes[i].alignment, y.assumes[i].alignment)) {
@@ -259,7 +285,64 @@ class Comparison {
     return true;
   }
 
+  bool SameGraph(const Graph& x, const Graph& y) {
+    if (!SameString(x.name, y.name) || x.value_names != y.value_names || x.outputs != y.outputs ||
+        x.inputs.size() != y.inputs.size() || x.nodes.size() != y.nodes.size() ||
+        x.output_types.size() != y.output_types.size() || x.operands.size() != y.operands.size() ||
+        !SameHeader(x.constants, y.constants, x.requires_, y.requires_)) {
+      return false;
+    }
+    for (size_t i = 0; i < x.inputs.size(); ++i) {
+      if (!Same(x.inputs[i].dtype, y.inputs[i].dtype) ||
+          !SameAxes(x.Axes(x.inputs[i].axes), y.Axes(y.inputs[i].axes))) {
+        return false;
+      }
+    }
+    for (size_t i = 0; i < x.output_types.size(); ++i) {
+      const GraphOutputType& s = x.output_types[i];
+      const GraphOutputType& t = y.output_types[i];
+      if (!Same(s.dtype, t.dtype) || s.in_place != t.in_place ||
+          !SameAxes(x.Axes(s.axes), y.Axes(t.axes))) {
+        return false;
+      }
+    }
+    for (size_t i = 0; i < x.nodes.size(); ++i) {
+      if (!SameNode(x, x.nodes[i], y, y.nodes[i])) return false;
+    }
+    return true;
+  }
+
  private:
+  bool SameNode(const Graph& x, const GraphNode& p, const Graph& y, const GraphNode& q) {
+    const auto a = x.Operands(p);
+    const auto b = y.Operands(q);
+    return p.op == q.op && p.option == q.option && p.first_result == q.first_result &&
+           Same(p.dtype, q.dtype) && SameAxes(x.Axes(p.axes), y.Axes(q.axes)) &&
+           std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [this](ExprId s, ExprId t) { return Same(s, t); });
+  }
+
+  bool SameAxes(std::span<const AxisExpr> x, std::span<const AxisExpr> y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [this](const AxisExpr& a, const AxisExpr& b) {
+                        return SameString(a.name, b.name) && Same(a.extent, b.extent);
+                      });
+  }
+
+  bool SameHeader(const std::vector<Constant>& a, const std::vector<Constant>& b,
+                  const std::vector<Require>& p, const std::vector<Require>& q) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [this](const Constant& c, const Constant& d) {
+                        return SameString(c.name, d.name) && c.kind == d.kind &&
+                               Same(c.default_value, d.default_value) &&
+                               Same(c.candidates, d.candidates);
+                      }) &&
+           std::equal(p.begin(), p.end(), q.begin(), q.end(),
+                      [this](const Require& r, const Require& s) {
+                        return Same(r.condition, s.condition) && SameString(r.message, s.message);
+                      });
+  }
+
   bool SameString(StringId x, StringId y) const {
     return a_.pool.strings()[x] == b_.pool.strings()[y];
   }
@@ -307,7 +390,10 @@ class Comparison {
 }  // namespace
 
 bool Equal(const Module& a, const Module& b) {
-  if (a.kernels.size() != b.kernels.size() || a.opaque.size() != b.opaque.size()) return false;
+  if (a.kernels.size() != b.kernels.size() || a.graphs.size() != b.graphs.size() ||
+      a.opaque.size() != b.opaque.size()) {
+    return false;
+  }
   for (size_t i = 0; i < a.opaque.size(); ++i) {
     if (a.opaque[i].id != b.opaque[i].id || a.opaque[i].flags != b.opaque[i].flags ||
         a.opaque[i].bytes != b.opaque[i].bytes) {
@@ -317,6 +403,9 @@ bool Equal(const Module& a, const Module& b) {
   Comparison comparison(a, b);
   for (size_t i = 0; i < a.kernels.size(); ++i) {
     if (!comparison.SameKernel(a.kernels[i], b.kernels[i])) return false;
+  }
+  for (size_t i = 0; i < a.graphs.size(); ++i) {
+    if (!comparison.SameGraph(a.graphs[i], b.graphs[i])) return false;
   }
   return true;
 }

@@ -1,5 +1,6 @@
-// A module: kernels as written, before validation. It comes from text (isa/text/parser.h) or
-// bytecode (isa/bytecode/bytecode.h) and becomes a ValidModule (isa/validate.h).
+// A module: kernels and graphs as written, before validation. It comes from text
+// (isa/text/parser.h) or bytecode (isa/bytecode/bytecode.h) and becomes a ValidModule
+// (isa/validate.h).
 //
 // Everything is flat: an instruction is a plain record, its arguments are ids in one array of the
 // kernel, blocks are ranges of instructions. Decoding and walking a module allocate little.
@@ -13,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "isa/constant.h"
+#include "isa/graph/graph.h"
 #include "isa/instruction.h"
 #include "layout/text/expr.h"
 #include "support/diagnostic.h"
@@ -45,33 +48,9 @@ struct Inst {
   uint32_t else_begin = 0;  // of an `if`: where the else block begins; `end` when there is none
 };
 
-enum class ConstKind : uint8_t { kInt, kBool, kDType, kRegLayout, kMemLayout, kBitLayout };
-inline constexpr std::string_view kConstKindNames[] = {"int",       "bool",      "dtype",
-                                                       "reglayout", "memlayout", "bitlayout"};
-// The static kind of a constant's value.
-ExprType ExprTypeOf(ConstKind kind);
-
-struct Constant {
-  StringId name = 0;
-  ConstKind kind{};
-  ExprId default_value;  // may be none
-  ExprId candidates;     // a list for the tuner; may be none
-  Location location;
-  Location default_location;  // of the default; none if it was not read from text
-  [[nodiscard]] Location DefaultLocation() const {
-    return default_location.IsText() ? default_location : location;
-  }
-};
-
 struct Parameter {
   bool is_pointer = false;
   ExprId dtype;  // of the scalar, or of the elements pointed to
-  Location location;
-};
-
-struct Require {
-  ExprId condition;
-  StringId message = 0;
   Location location;
 };
 
@@ -159,7 +138,7 @@ struct OpaqueSection {
 class Module {
  public:
   Module() { types_.emplace_back(); }
-  Module(const Module&) = delete;  // kernels hold views into the pool's strings
+  Module(const Module&) = delete;  // kernels and graphs hold views into the pool's strings
   Module& operator=(const Module&) = delete;
   Module(Module&&) = default;
   Module& operator=(Module&&) = default;
@@ -168,9 +147,12 @@ class Module {
   // A module of the kernel at `index` alone, with the expressions, types and strings that it uses.
   // Takes time and memory by the size of that kernel, not of the module.
   [[nodiscard]] Module Extract(size_t index) const;
+  // The same for the graph at `index`.
+  [[nodiscard]] Module ExtractGraph(size_t index) const;
 
   ExprPool pool;
   std::vector<Kernel> kernels;
+  std::vector<Graph> graphs;
   std::string source_name;  // of the text; kept in the debug section
   std::vector<OpaqueSection> opaque;
 
@@ -179,6 +161,9 @@ class Module {
   [[nodiscard]] size_t type_count() const { return types_.size(); }
   [[nodiscard]] std::string_view Name(const Kernel& kernel) const {
     return pool.strings()[kernel.name];
+  }
+  [[nodiscard]] std::string_view Name(const Graph& graph) const {
+    return pool.strings()[graph.name];
   }
   [[nodiscard]] const Kernel* FindKernel(std::string_view name) const;
 

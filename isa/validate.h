@@ -37,6 +37,8 @@ class ValidModule {
   [[nodiscard]] const std::vector<ValueType>& types(size_t k) const { return types_[k]; }
   // The number of the kernel with that name, in constant time.
   [[nodiscard]] std::optional<size_t> FindKernel(std::string_view name) const;
+  // The same of graphs.
+  [[nodiscard]] std::optional<size_t> FindGraph(std::string_view name) const;
 
  private:
   friend std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics);
@@ -44,6 +46,7 @@ class ValidModule {
   std::shared_ptr<const Module> module_;
   std::vector<std::vector<ValueType>> types_;
   std::unordered_map<StringId, size_t> kernel_of_name_;
+  std::unordered_map<StringId, size_t> graph_of_name_;
 };
 
 // Empty exactly if errors were reported.

@@ -1,4 +1,5 @@
-// Versions of the bytecode. Each row of isa.def names the minor version that introduced it.
+// Versions of the bytecode. Each row of isa.def and of ops.def names the minor version that
+// introduced it.
 #ifndef TARSIA_ISA_VERSION_H_
 #define TARSIA_ISA_VERSION_H_
 
@@ -13,7 +14,7 @@ struct BytecodeVersion {
   friend auto operator<=>(const BytecodeVersion&, const BytecodeVersion&) = default;
 };
 // The newest version that is written and read.
-inline constexpr BytecodeVersion kBytecodeVersion{0, 3};
+inline constexpr BytecodeVersion kBytecodeVersion{0, 4};
 
 }  // namespace tarsia
 

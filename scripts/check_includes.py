@@ -3,7 +3,7 @@
 
     support <- dtypes <- layout <- isa <- {launch <- vm, compiler} <- runtime <- {tools, bench}
     support <- dtypes <- ptx <- runtime
-    within isa: its own files <- {text, bytecode, validate}
+    within isa: its own files, graph <- {text, bytecode, validate}
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
     within compiler: {facts, tile, select, rules, cost <- solve} <- passes <- its own files
     within compiler/llvm: element <- code <- lower
@@ -40,7 +40,8 @@ MAY_SEE = {
     "layout": ["support", "dtypes"],
     "layout/text": ["support", "dtypes", "layout"],
     "layout/picture": ["support", "dtypes", "layout"],
-    "isa": ["support", "dtypes", "layout", "isa/validate/check_kernel.h"],
+    "isa": ["support", "dtypes", "layout", "isa/graph", "isa/validate/check_kernel.h"],
+    "isa/graph": ["support", "dtypes", "layout", "isa"],
     "isa/text": ["support", "dtypes", "layout", "isa"],
     "isa/bytecode": ["support", "dtypes", "layout", "isa"],
     "isa/validate": ["support", "dtypes", "layout", "isa"],

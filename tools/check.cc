@@ -1,6 +1,9 @@
 // tarsia check: every error of a program, with file, line and caret.
 #include <algorithm>
+#include <utility>
 
+#include "isa/graph/specialise.h"
+#include "runtime/api/handles.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/output.h"
@@ -71,25 +74,86 @@ int CheckDefaults(const tarsia_module* module, Handle<tarsia_diagnostics>* out) 
   return kDone;
 }
 
-// One file: its kernels and its errors. Returns an exit code.
+// Checks a graph with the values of its constants. Returns an exit code.
+int CheckGraph(const tarsia_module& module, std::string_view name,
+               const std::vector<std::string>& sets, Handle<tarsia_diagnostics>* out) {
+  std::vector<Binding> bindings;
+  if (const int code = ReadSets(sets, &bindings); code != kDone) return code;
+  Diagnostics found;
+  if (SpecialiseGraph(module.valid, name, bindings, found)) return kDone;
+  Handle<tarsia_diagnostics> errors(new tarsia_diagnostics{module.source, std::move(found)});
+  if (out != nullptr) {
+    *out = std::move(errors);
+  } else {
+    PrintDiagnostics(errors.get());
+  }
+  return kRejected;
+}
+
+// Checks each graph whose constants all have defaults with these values, as CheckDefaults.
+int CheckDefaultsOfGraphs(const tarsia_module& module, Handle<tarsia_diagnostics>* out) {
+  const Module& program = module.valid.module();
+  for (const Graph& graph : program.graphs) {
+    const bool closed =
+        std::none_of(graph.constants.begin(), graph.constants.end(),
+                     [](const Constant& constant) { return constant.default_value.none(); });
+    if (!closed) continue;
+    if (const int code = CheckGraph(module, program.Name(graph), {}, out); code != kDone) {
+      return code;
+    }
+  }
+  return kDone;
+}
+
+// The graph that is meant by --kernel and --set; "" if a kernel is.
+std::string_view GraphOf(const tarsia_module& module, const PlanRequest& request) {
+  const Module& program = module.valid.module();
+  if (module.valid.FindGraph(request.kernel)) return request.kernel;
+  const bool only = request.kernel.empty() && program.kernels.empty() && program.graphs.size() == 1;
+  return only ? program.Name(program.graphs[0]) : "";
+}
+
+int CheckConstants(const tarsia_module& module, const PlanRequest& request, bool specialise,
+                   Handle<tarsia_diagnostics>* out) {
+  if (specialise) {
+    if (const std::string_view graph = GraphOf(module, request); !graph.empty()) {
+      return CheckGraph(module, graph, request.sets, out);
+    }
+    Handle<tarsia_plan> plan;
+    return MakePlan(&module, request, &plan, out);
+  }
+  const int code = CheckDefaults(&module, out);
+  return code == kDone ? CheckDefaultsOfGraphs(module, out) : code;
+}
+
+void AppendGraphs(const tarsia_module* module, Json* json) {
+  json->Key("graphs").Begin('[');
+  if (module != nullptr) {
+    const Module& program = module->valid.module();
+    for (const Graph& graph : program.graphs) {
+      json->Begin('{').Key("name").String(program.Name(graph));
+      json->Key("line").Number(graph.location.line).End('}');
+    }
+  }
+  json->End(']');
+}
+
+// One file: its kernels, its graphs and its errors. Returns an exit code.
 int CheckFile(const std::string& path, const PlanRequest& request, bool specialise, Json* json) {
   Handle<tarsia_module> module;
   Handle<tarsia_diagnostics> errors;
   auto* const out = json != nullptr ? &errors : nullptr;
   int code = LoadModule(path, &module, out);
-  if (code == kDone && specialise) {
-    Handle<tarsia_plan> plan;
-    code = MakePlan(module.get(), request, &plan, out);
-  } else if (code == kDone) {
-    code = CheckDefaults(module.get(), out);
-  }
+  if (code == kDone) code = CheckConstants(*module, request, specialise, out);
   if (json == nullptr) return code;
   json->Begin('{').Key("file").String(DisplayName(path)).Key("ok").Bool(code == kDone);
   json->Key("kernels").Begin('[');
   for (size_t i = 0; i < tarsia_module_kernel_count(module.get()); ++i) {
     AppendKernel(module.get(), i, json);
   }
-  json->End(']').Key("diagnostics");
+  json->End(']');
+  AppendGraphs(module.get(), json);
+  json->Key("diagnostics");
   AppendDiagnostics(errors.get(), json);
   json->End('}');
   return code;
@@ -109,10 +173,10 @@ int Check(const Args& args) {
   bool as_json = false;
   command.Positionals("FILE", &files, "Programs; - is standard input");
   command.Value("--kernel", "K", &request.kernel,
-                "Also check this kernel with values for its constants");
+                "Also check this kernel or graph with values for its constants");
   command.Values("--set", "NAME=V", &request.sets,
                  "Value of a constant; the others take their defaults");
-  command.Flag("--json", &as_json, "Print kernels and errors as JSON");
+  command.Flag("--json", &as_json, "Print kernels, graphs and errors as JSON");
   if (const auto code = command.Parse(args)) return *code;
   const bool specialise = !request.kernel.empty() || !request.sets.empty();
   Json json;

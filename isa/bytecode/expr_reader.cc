@@ -44,11 +44,15 @@ bool ExprReader::CheckName(StringId id, NameUse use) {
   switch (use) {
     case kKernelName:
       fits = IsPlainName(name);
-      thing = "a kernel";
+      thing = "a kernel or a graph";
       break;
     case kConstantName:
       fits = IsPlainName(name) && ReservedAs(name).empty();
       thing = "a constant";
+      break;
+    case kGraphConstantName:
+      fits = IsPlainName(name) && ReservedInGraphs(name).empty();
+      thing = "a constant of a graph";
       break;
     case kValueName:
       fits = IsDottedName(name);

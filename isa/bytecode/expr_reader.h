@@ -20,7 +20,8 @@ enum NameUse : uint8_t {
   kValueName,
   kTermName,
   kFragmentName,
-  kKeywordName
+  kKeywordName,
+  kGraphConstantName
 };
 
 // The place of an expression: in some it is optional, and arguments may be keywords.

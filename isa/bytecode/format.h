@@ -7,10 +7,14 @@
 //   types    = n { parts:u8 [dtype:expr] [shape:expr] [layout:expr] [bits:expr] }*n
 //   kernels  = n { name:string flags:u8 parameters constants requires assumes
 //                  n expr*n warps:expr [registers:expr] length body }*n
+//   graphs   = n { name:string inputs constants requires outputs length statements }*n
 //   body     = values insts args { code:u8 form:u8 [type] [inside [else]] result* operand* attr* }*
 //   result   = 0 name:string | value + 1
 //   expr     = head [payload] expr*
-//   debug    = name { some:u8 location* }*kernels
+//   statement = operation { name:string }*results
+//   operation = code:u8 option:u8 [axes | dtype:expr] operand*
+//   operand  = 0 operation | 1 expr | value + 2
+//   debug    = name { some:u8 location* }*kernels { location* }*graphs
 //   location = 0 | 1 + zigzag(line - previous line) column length
 //
 // Unless a width is given, a number is an unsigned LEB128 in its shortest form. Nothing here may
@@ -40,6 +44,7 @@ enum Section : uint32_t {
   kKernels = 3,
   kDebug = 4,
   kProducer = 5,  // kept unchanged, like an unknown section
+  kGraphs = 6,    // between kKernels and kDebug
 };
 inline constexpr uint32_t kSkippable = 1;
 inline constexpr uint32_t kAlignmentShift = 8;  // flags, bits 8 to 15: log2 of the alignment
@@ -51,6 +56,12 @@ inline constexpr uint32_t kPlainFlags = kMinAlignment << kAlignmentShift;
 inline constexpr uint8_t kFast = 0x01;
 inline constexpr uint8_t kHasRegisters = 0x02;
 inline constexpr BytecodeVersion kSinceRegisters{0, 3};
+inline constexpr BytecodeVersion kSinceGraphs{0, 4};
+
+// The operands of a graph's operation: one of these numbers, or that of a value plus kFirstValue.
+inline constexpr uint32_t kNestedOperation = 0;
+inline constexpr uint32_t kConstantOperand = 1;
+inline constexpr uint32_t kFirstValue = 2;
 
 // An instruction's second byte.
 inline constexpr uint8_t kAttrMask = 0x0F;

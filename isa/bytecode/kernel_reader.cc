@@ -23,7 +23,7 @@ bool KernelReader::Read() {
     LeaveScope(0);
     exprs_.ForgetValues();
   }
-  return exprs_.CheckAllUsed();
+  return true;
 }
 
 bool KernelReader::ReadKernelHead() {
@@ -36,7 +36,8 @@ bool KernelReader::ReadKernelHead() {
     return in_.Fail(diag::kBytecodeForm, "a kernel has an unknown flag");
   }
   kernel_->fast = (flags & kFast) != 0;
-  return ReadParameters() && ReadConstants() && ReadRequires() && ReadAssumes() && ReadGrid() &&
+  return ReadParameters() && header_.Constants(kernel_->constants, kConstantName) &&
+         header_.Requires(kernel_->requires_) && ReadAssumes() && ReadGrid() &&
          ((flags & kHasRegisters) == 0 || ReadRegisters());
 }
 
@@ -57,50 +58,6 @@ bool KernelReader::ReadParameters() {
     StringId name = 0;
     if (!exprs_.Expr(param.dtype) || !exprs_.Name(name, kValueName) || !NewValue(name))
       return false;
-  }
-  return true;
-}
-
-bool KernelReader::ReadConstants() {
-  uint32_t count = 0;
-  if (!in_.Count(count, 4, "constants")) return false;
-  kernel_->constants.resize(count);
-  for (Constant& constant : kernel_->constants) {
-    uint8_t kind = 0;
-    constant.location = Here();
-    if (!exprs_.Name(constant.name, kConstantName) || !in_.U8(kind)) return false;
-    if (kind >= std::size(kConstKindNames)) {
-      return in_.Fail(diag::kBytecodeCode, +kind, "kind of constant");
-    }
-    constant.kind = static_cast<ConstKind>(kind);
-    if (!exprs_.Expr(constant.default_value, kOptionalExpr) ||
-        !exprs_.Expr(constant.candidates, kOptionalExpr)) {
-      return false;
-    }
-    const ExprKind candidates = module_.pool.kind(constant.candidates);
-    if (candidates != ExprKind::kNone && candidates != ExprKind::kList) {
-      return in_.Fail(diag::kBytecodeForm, "the candidates of a constant are not a list");
-    }
-  }
-  return ConstantsDiffer();
-}
-
-bool KernelReader::ConstantsDiffer() {
-  std::vector<StringId> names;
-  names.reserve(kernel_->constants.size());
-  for (const Constant& constant : kernel_->constants) names.push_back(constant.name);
-  std::sort(names.begin(), names.end());
-  const auto twice = std::adjacent_find(names.begin(), names.end());
-  return twice == names.end() || Repeated("constant", *twice);
-}
-
-bool KernelReader::ReadRequires() {
-  uint32_t count = 0;
-  if (!in_.Count(count, 2, "requirements")) return false;
-  kernel_->requires_.resize(count);
-  for (Require& require : kernel_->requires_) {
-    require.location = Here();
-    if (!exprs_.Expr(require.condition) || !exprs_.String(require.message)) return false;
   }
   return true;
 }

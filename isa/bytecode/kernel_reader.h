@@ -12,6 +12,7 @@
 #include "isa/bytecode/bytecode.h"
 #include "isa/bytecode/cursor.h"
 #include "isa/bytecode/expr_reader.h"
+#include "isa/bytecode/header_reader.h"
 #include "isa/bytecode/row_forms.h"
 #include "isa/module.h"
 
@@ -22,7 +23,7 @@ namespace tarsia::bytecode {
 class KernelReader {
  public:
   KernelReader(Cursor* in, Module* module, ExprReader* exprs)
-      : in_(*in), module_(*module), exprs_(*exprs) {}
+      : in_(*in), module_(*module), exprs_(*exprs), header_(in, module, exprs) {}
 
   bool Read();
   // The oldest version that can express what was read.
@@ -37,9 +38,6 @@ class KernelReader {
 
   bool ReadKernelHead();
   bool ReadParameters();
-  bool ReadConstants();
-  bool ConstantsDiffer();
-  bool ReadRequires();
   bool ReadAssumes();
   bool ReadGrid();
   bool ReadRegisters();
@@ -59,6 +57,7 @@ class KernelReader {
   Cursor& in_;
   Module& module_;
   ExprReader& exprs_;
+  HeaderReader header_;
   const RowForms& rows_ = AllRowForms();
   BytecodeVersion lowest_{0, 1};
   Kernel* kernel_ = nullptr;

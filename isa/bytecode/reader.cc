@@ -12,6 +12,8 @@
 #include "isa/bytecode/cursor.h"
 #include "isa/bytecode/expr_reader.h"
 #include "isa/bytecode/format.h"
+#include "isa/bytecode/graph_reader.h"
+#include "isa/bytecode/graph_writer.h"
 #include "isa/bytecode/kernel_reader.h"
 
 namespace tarsia {
@@ -58,8 +60,8 @@ class Reader {
     if (bytes_.size() > kMaxBytes) {
       return in_.Fail(diag::kBytecodeTooLong, bytes_.size(), +kMaxBytes);
     }
-    if (!ReadHeader() || !ReadSections()) return false;
-    const BytecodeVersion lowest = kernels_.lowest();
+    if (!ReadHeader() || !ReadSections() || !exprs_.CheckAllUsed()) return false;
+    const BytecodeVersion lowest = std::max(kernels_.lowest(), graphs_.lowest());
     return version_ == lowest || in_.Fail(diag::kBytecodeOlder, version_.major, version_.minor,
                                           lowest.major, lowest.minor);
   }
@@ -95,7 +97,8 @@ class Reader {
 
   bool ReadSections() {
     in_.Within("the sections");
-    uint32_t known = 0;  // the number of the last known section, which is also their count
+    uint32_t known = 0;  // the number of known sections before
+    uint32_t last = 0;   // the place of the last one
     while (in_.left() != 0) {
       uint32_t id = 0;
       uint32_t flags = 0;
@@ -110,12 +113,16 @@ class Reader {
         return in_.Fail(diag::kBytecodeSection, id, "it is longer than the file");
       }
       const uint8_t* const file_end = in_.Limit(static_cast<size_t>(length));
-      if (id >= kStrings && id <= kDebug) {
-        if (id != known + 1) return in_.Fail(diag::kBytecodeSection, id, "it is not in its place");
+      if (const uint32_t place = PlaceOf(id); place != 0) {
+        const bool after_kernels = last == PlaceOf(kKernels) && place == PlaceOf(kDebug);
+        if (place != last + 1 && !after_kernels) {
+          return in_.Fail(diag::kBytecodeSection, id, "it is not in its place");
+        }
         if (flags != (id == kDebug ? kPlainFlags | kSkippable : kPlainFlags)) {
           return in_.Fail(diag::kBytecodeSection, id, "its flags are wrong");
         }
-        known = id;
+        last = place;
+        ++known;
         if (!ReadKnown(id)) return false;
       } else if (!ReadOpaque(id, flags, known)) {
         return false;
@@ -124,13 +131,23 @@ class Reader {
       in_.Within("the sections");
       if (!in_.Padding(8)) return false;
     }
-    return known >= kKernels || in_.Fail(diag::kBytecodeSection, known + 1, "it is missing");
+    return last >= PlaceOf(kKernels) ||
+           in_.Fail(diag::kBytecodeSection, known + 1, "it is missing");
   }
 
-  // Of the ids up to kDebug.
+  // The place of a known section among them, from 1; 0 for other sections.
+  static constexpr uint32_t PlaceOf(uint32_t id) {
+    constexpr uint32_t kOrder[] = {kStrings, kTypes, kKernels, kGraphs, kDebug};
+    for (uint32_t i = 0; i < std::size(kOrder); ++i) {
+      if (kOrder[i] == id) return i + 1;
+    }
+    return 0;
+  }
+
+  // Of the ids that have a place.
   bool ReadKnown(uint32_t id) {
-    static constexpr std::string_view kNames[] = {"", "the strings", "the types", "the kernels",
-                                                  "the debug locations"};
+    static constexpr std::string_view kNames[] = {
+        "", "the strings", "the types", "the kernels", "the debug locations", "", "the graphs"};
     in_.Within(kNames[id]);
     switch (id) {
       case kStrings:
@@ -139,6 +156,8 @@ class Reader {
         return exprs_.ReadTypes() && in_.AtEnd(kNames[id]);
       case kKernels:
         return kernels_.Read() && in_.AtEnd(kNames[id]);
+      case kGraphs:
+        return graphs_.Read() && in_.AtEnd(kNames[id]);
       default:
         return ReadDebug() && in_.AtEnd(kNames[id]);
     }
@@ -175,6 +194,11 @@ class Reader {
       }
       if (!here) return in_.Fail(diag::kBytecodeForm, "no instruction has a location");
       any = true;
+    }
+    for (Graph& graph : module_.graphs) {
+      bool ok = true;
+      ForEachLocation(graph, [&](Location& at) { ok = ok && ReadLocation(at, line, any); });
+      if (!ok) return false;
     }
     return any || in_.Fail(diag::kBytecodeForm, "the debug section has no location");
   }
@@ -220,6 +244,7 @@ class Reader {
   Module module_;
   ExprReader exprs_{&in_, &module_};
   KernelReader kernels_{&in_, &module_, &exprs_};
+  GraphReader graphs_{&in_, &module_, &exprs_};
 };
 
 }  // namespace

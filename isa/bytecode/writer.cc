@@ -6,74 +6,25 @@
 #include <bit>
 #include <cstring>
 
+#include "isa/bytecode/byte_writer.h"
 #include "isa/bytecode/bytecode.h"
 #include "isa/bytecode/diagnostics.h"
+#include "isa/bytecode/expr_writer.h"
 #include "isa/bytecode/format.h"
+#include "isa/bytecode/graph_writer.h"
 
 namespace tarsia {
 namespace {
 
 using namespace bytecode;  // NOLINT: the format's numbers are what this file is about
 
-class ByteWriter {
- public:
-  void U8(uint32_t value) { bytes_ += static_cast<char>(value); }
-  template <typename T>
-  void Fixed(T value) {
-    static_assert(std::endian::native == std::endian::little);
-    char raw[sizeof value];
-    std::memcpy(raw, &value, sizeof value);
-    bytes_.append(raw, sizeof value);
-  }
-  void Leb(uint64_t value) {
-    while (value >= 0x80) {
-      U8(static_cast<uint8_t>(value) | 0x80);
-      value >>= 7;
-    }
-    U8(static_cast<uint8_t>(value));
-  }
-  void Bytes(std::string_view bytes) { bytes_ += bytes; }
-  void Pad(size_t multiple) { bytes_.resize((bytes_.size() + multiple - 1) / multiple * multiple); }
-  void Patch(size_t at, uint64_t value) { std::memcpy(bytes_.data() + at, &value, sizeof value); }
-  void Clear() { bytes_.clear(); }
-  [[nodiscard]] size_t size() const { return bytes_.size(); }
-  [[nodiscard]] const std::string& bytes() const { return bytes_; }
-  std::string Take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-// Numbers from 0 in the order of first use.
-class Numbering {
- public:
-  explicit Numbering(size_t things) : numbers_(things, kUnused) {}
-  uint32_t Of(uint32_t thing) {
-    uint32_t& number = numbers_[thing];
-    if (number == kUnused) {
-      number = static_cast<uint32_t>(order_.size());
-      order_.push_back(thing);
-    }
-    return number;
-  }
-  [[nodiscard]] const std::vector<uint32_t>& order() const { return order_; }
-
- private:
-  static constexpr uint32_t kUnused = UINT32_MAX;
-  std::vector<uint32_t> numbers_;
-  std::vector<uint32_t> order_;
-};
-
 class Writer {
  public:
   explicit Writer(const Module& module)
-      : module_(module),
-        pool_(module.pool),
-        strings_(module.pool.strings().size()),
-        types_(module.type_count()) {}
+      : module_(module), pool_(module.pool), exprs_(module.pool), types_(module.type_count()) {}
 
   // Types are numbered by their use in code and written before it; strings by their use in types,
-  // then in code.
+  // then in code, then in graphs.
   std::string Types() {
     for (const Kernel& kernel : module_.kernels) {
       for (const Inst& inst : kernel.code) {
@@ -98,15 +49,9 @@ class Writer {
     return out.Take();
   }
 
-  std::string Strings() {
-    ByteWriter out;
-    out.Leb(strings_.order().size());
-    for (const uint32_t id : strings_.order()) {
-      out.Leb(pool_.strings()[id].size());
-      out.Bytes(pool_.strings()[id]);
-    }
-    return out.Take();
-  }
+  std::string Graphs() { return WriteGraphs(module_, exprs_); }
+
+  std::string Strings() const { return exprs_.Strings(); }
 
  private:
   void Type(const TypeExpr& type, ByteWriter& out) {
@@ -114,42 +59,32 @@ class Writer {
            (type.shape.none() ? 0 : kHasShape) | (type.layout.none() ? 0 : kHasLayout) |
            (type.bits.none() ? 0 : kHasBits));
     for (const ExprId part : {type.dtype, type.shape, type.layout, type.bits}) {
-      if (!part.none()) Expr(part, out);
+      if (!part.none()) exprs_.Expr(part, out);
     }
   }
 
   void Header(const Kernel& kernel, ByteWriter& out) {
-    out.Leb(strings_.Of(kernel.name));
+    out.Leb(exprs_.String(kernel.name));
     out.U8((kernel.fast ? kFast : 0) | (kernel.registers.none() ? 0 : kHasRegisters));
     out.Leb(kernel.params.size());
     for (size_t i = 0; i < kernel.params.size(); ++i) {
       out.U8(kernel.params[i].is_pointer ? 1 : 0);
-      Expr(kernel.params[i].dtype, out);
-      out.Leb(strings_.Of(kernel.value_name_ids[i]));
+      exprs_.Expr(kernel.params[i].dtype, out);
+      out.Leb(exprs_.String(kernel.value_name_ids[i]));
     }
-    out.Leb(kernel.constants.size());
-    for (const Constant& constant : kernel.constants) {
-      out.Leb(strings_.Of(constant.name));
-      out.U8(static_cast<uint32_t>(constant.kind));
-      Expr(constant.default_value, out);
-      Expr(constant.candidates, out);
-    }
-    out.Leb(kernel.requires_.size());
-    for (const Require& require : kernel.requires_) {
-      Expr(require.condition, out);
-      out.Leb(strings_.Of(require.message));
-    }
+    exprs_.Constants(kernel.constants, out);
+    exprs_.Requires(kernel.requires_, out);
     out.Leb(kernel.assumes.size());
     for (const Assume& assume : kernel.assumes) {
-      Expr(assume.condition, out);
-      Expr(assume.alignment, out);
+      exprs_.Expr(assume.condition, out);
+      exprs_.Expr(assume.alignment, out);
     }
     uint32_t dimensions = 0;
     while (dimensions < 3 && !kernel.grid[dimensions].none()) ++dimensions;
     out.Leb(dimensions);
-    for (uint32_t i = 0; i < dimensions; ++i) Expr(kernel.grid[i], out);
-    Expr(kernel.warps, out);
-    if (!kernel.registers.none()) Expr(kernel.registers, out);
+    for (uint32_t i = 0; i < dimensions; ++i) exprs_.Expr(kernel.grid[i], out);
+    exprs_.Expr(kernel.warps, out);
+    if (!kernel.registers.none()) exprs_.Expr(kernel.registers, out);
   }
 
   void Body(const Kernel& kernel) {
@@ -172,7 +107,7 @@ class Writer {
     if (row.Has(kOpensBlock)) body_.Leb(inst.end - i - 1);
     if (has_else) body_.Leb(inst.else_begin - i - 1);
     for (const ExprId result : kernel.Results(inst)) Result(kernel, result.value());
-    for (const ExprId slot : kernel.Slots(inst)) Expr(slot, body_);
+    for (const ExprId slot : kernel.Slots(inst)) exprs_.Expr(slot, body_);
     for (const Attr attr : row.attrs) {
       const ExprId value = kernel.AttrOf(inst, attr);
       if (!value.none()) Attribute(Row(attr).kind, value);
@@ -185,7 +120,7 @@ class Writer {
       return;
     }
     body_.U8(0);
-    body_.Leb(strings_.Of(kernel.value_name_ids[value]));
+    body_.Leb(exprs_.String(kernel.value_name_ids[value]));
     next_value_ = value + 1;
   }
 
@@ -195,70 +130,16 @@ class Writer {
         return;  // its presence is the value
       case AttrKind::kInt:
       case AttrKind::kIntList:
-        return Expr(value, body_);
+        return exprs_.Expr(value, body_);
       case AttrKind::kRounding:
       case AttrKind::kCache:
         return body_.U8(static_cast<uint32_t>(*pool_.AsInt(value)));
     }
   }
 
-  void Expr(ExprId id, ByteWriter& out) {
-    if (id.is_value()) return out.Leb(uint64_t{id.value()} << 2 | kValueHead);
-    if (id.is_small()) return out.Leb(ZigZag(id.small()) << 2 | kSmallHead);
-    if (id.none()) return out.U8(kNoneTag << 2);
-    Node(pool_.node(id), out);
-    for (const ExprId child : pool_.children(id)) Expr(child, out);
-  }
-
-  // Head and payload of a node, without its children.
-  void Node(const ExprNode& node, ByteWriter& out) {
-    const auto head = [&](uint32_t tag) { out.U8(tag << 2); };
-    const auto text = [&](uint32_t tag) {
-      head(tag);
-      out.Leb(strings_.Of(static_cast<StringId>(node.payload)));
-    };
-    switch (node.kind) {
-      case ExprKind::kNone:
-      case ExprKind::kValue:
-        return;  // never nodes
-      case ExprKind::kInt:
-        head(kIntTag);
-        return out.Leb(ZigZag(static_cast<int64_t>(node.payload)));
-      case ExprKind::kFloat:
-        head(kFloatTag);
-        return out.Fixed(node.payload);
-      case ExprKind::kBool:
-        return head(node.payload != 0 ? kTrueTag : kFalseTag);
-      case ExprKind::kDType:
-        head(kDTypeTag);
-        return out.U8(static_cast<uint8_t>(node.payload));
-      case ExprKind::kString:
-        return text(kStringTag);
-      case ExprKind::kName:
-        return text(kNameTag);
-      case ExprKind::kFragment:
-        return text(kFragmentTag);
-      case ExprKind::kUnary:
-        return head(static_cast<UnaryOp>(node.code) == UnaryOp::kNegate ? kNegateTag : kNotTag);
-      case ExprKind::kBinary:
-        return head(kBinaryTag + node.code);
-      case ExprKind::kCall:
-        head(kCallTag);
-        out.U8(node.code);
-        return out.Leb(node.children);
-      case ExprKind::kKeyword:
-        return text(kKeywordTag);
-      case ExprKind::kReplicate:
-        return head(kReplicateTag);
-      case ExprKind::kList:
-        head(kListTag);
-        return out.Leb(node.children);
-    }
-  }
-
   const Module& module_;
   const ExprPool& pool_;
-  Numbering strings_;
+  ExprWriter exprs_;
   Numbering types_;
   ByteWriter body_;
   uint32_t next_value_ = 0;
@@ -283,13 +164,19 @@ bool HasText(const std::vector<Location>& locations) {
   return std::any_of(locations.begin(), locations.end(), [](Location l) { return l.IsText(); });
 }
 
-bool HasDebug(const Module& module) {
+bool HasDebug(const Graph& graph) {
+  bool found = false;
+  ForEachLocation(graph, [&](Location l) { found = found || l.IsText(); });
+  return found;
+}
+
+bool HasDebugLocations(const Module& module) {
   for (const Kernel& kernel : module.kernels) {
     bool found = HasText(kernel.locations);
     ForEachHeaderLocation(kernel, [&](Location l) { found = found || l.IsText(); });
     if (found) return true;
   }
-  return false;
+  return std::any_of(module.graphs.begin(), module.graphs.end(), HasDebug);
 }
 
 std::string Debug(const Module& module) {
@@ -312,6 +199,7 @@ std::string Debug(const Module& module) {
     if (!instructions) continue;
     for (const Location location : kernel.locations) write(location);
   }
+  for (const Graph& graph : module.graphs) ForEachLocation(graph, write);
   return out.Take();
 }
 
@@ -371,6 +259,10 @@ BytecodeVersion LowestVersion(const Module& module, std::string_view* needs) {
       raise({0, row.since}, row.mnemonic);
     }
   }
+  for (const Graph& graph : module.graphs) {
+    raise(kSinceGraphs, "graph");
+    for (const GraphNode& node : graph.nodes) raise({0, Row(node.op).since}, Row(node.op).word);
+  }
   return version;
 }
 
@@ -384,11 +276,13 @@ Result<std::string> Encode(const Module& module, const EncodeOptions& options) {
   Writer writer(module);
   const std::string types = writer.Types();
   const std::string kernels = writer.Kernels();
+  const std::string graphs = writer.Graphs();
   const std::string strings = writer.Strings();
-  const std::string debug = options.debug && HasDebug(module) ? Debug(module) : "";
+  const std::string debug = options.debug && HasDebugLocations(module) ? Debug(module) : "";
   std::vector<OutSection> known = {{kStrings, kPlainFlags, strings},
                                    {kTypes, kPlainFlags, types},
                                    {kKernels, kPlainFlags, kernels}};
+  if (!module.graphs.empty()) known.push_back({kGraphs, kPlainFlags, graphs});
   if (!debug.empty()) known.push_back({kDebug, kPlainFlags | kSkippable, debug});
 
   ByteWriter out;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "isa/diagnostics.h"
 #include "isa/limits.h"
 #include "isa/names.h"
+#include "isa/text/graph_parser.h"
+#include "isa/text/header_parser.h"
 #include "isa/text/inst_parser.h"
 #include "isa/text/token_reader.h"
 #include "isa/text/value_scope.h"
@@ -32,8 +34,10 @@ class Parser {
     while (lexer_.token() != Token::kEnd) {
       if (lexer_.IsName("kernel")) {
         ParseKernel();
+      } else if (lexer_.IsName("graph")) {
+        ParseGraph();
       } else {
-        tokens_.Expected("`kernel`");
+        tokens_.Expected("`kernel` or `graph`");
         SkipToKernel();
       }
       tokens_.SkipNewlines();
@@ -53,8 +57,19 @@ class Parser {
       lexer_.SkipLine();
       if (lexer_.token() != Token::kNewline) lexer_.Next();
       tokens_.SkipNewlines();
-      if (lexer_.IsName("kernel")) return;
+      if (tokens_.AtModulePart()) return;
     }
+  }
+
+  // ---- graph -------------------------------------------------------------------------------
+
+  void ParseGraph() {
+    lexer_.Next();
+    if (lexer_.token() == Token::kName) {
+      DefineName(module_.pool.strings().Intern(lexer_.text()), "graph", lexer_.text());
+    }
+    GraphParser parser(&tokens_, &module_);
+    if (!parser.Parse()) SkipToKernel();
   }
 
   // ---- kernel ------------------------------------------------------------------------------
@@ -71,9 +86,7 @@ class Parser {
       const std::string_view name = lexer_.text();
       kernel.name = module_.pool.strings().Intern(name);
       if (name.find('.') != std::string_view::npos) tokens_.Expected("a name without dots");
-      if (!kernel_names_.insert(kernel.name).second) {
-        ReportAgain("kernel", std::string(name), lexer_.location(), KernelLocation(kernel.name));
-      }
+      DefineName(kernel.name, "kernel", name);
       lexer_.Next();
     }
     bool ok = ParseParameters();
@@ -94,17 +107,10 @@ class Parser {
     module_.kernels.push_back(std::move(kernel));
   }
 
-  // A second definition of a name at `again`.
-  void ReportAgain(std::string_view what, const std::string& name, Location again, Location first) {
-    Diagnostic& error = diagnostics_.Error(diag::kRedefinition, again, what, name);
-    if (first.IsText()) error.notes.push_back({first, "`" + name + "` is defined here"});
-  }
-
-  [[nodiscard]] Location KernelLocation(StringId name) const {
-    for (const Kernel& kernel : module_.kernels) {
-      if (kernel.name == name) return kernel.location;
-    }
-    return {};
+  // Kernels and graphs share their names.
+  void DefineName(StringId id, std::string_view what, std::string_view name) {
+    const auto [first, is_new] = names_of_module_.try_emplace(id, lexer_.location());
+    if (!is_new) ReportAgain(diagnostics_, what, name, lexer_.location(), first->second);
   }
 
   bool ParseParameters() {
@@ -115,7 +121,7 @@ class Parser {
       if (lexer_.token() != Token::kValue)
         return tokens_.Expected("a parameter such as `%x: ptr<f16>`");
       if (names_.Bound(lexer_.text()) != kUnbound) {
-        ReportAgain("parameter", "%" + std::string(lexer_.text()), lexer_.location(),
+        ReportAgain(diagnostics_, "parameter", "%" + std::string(lexer_.text()), lexer_.location(),
                     kernel_->DefinitionOf(names_.Bound(lexer_.text())));
       }
       const std::string_view name = lexer_.text();
@@ -146,7 +152,7 @@ class Parser {
   // Reads a sum, so that `>` closes; a bare unknown name is most likely a mistyped type.
   void ParseClauses() {
     tokens_.SkipNewlines();
-    while (lexer_.token() == Token::kName && !lexer_.IsName("kernel")) {
+    while (lexer_.token() == Token::kName && !lexer_.IsName("kernel") && !lexer_.IsName("graph")) {
       if (!ParseClause() || !ExpectEndOfHeaderLine()) {
         lexer_.SkipLine();
         if (lexer_.token() == Token::kRightBrace) lexer_.Next();
@@ -166,15 +172,16 @@ class Parser {
     const Location location = lexer_.location();
     const auto* const found = std::find(std::begin(kClauses), std::end(kClauses), word);
     if (found == std::end(kClauses)) {
-      diagnostics_.Error(diag::kUnknownClause, location, word).help = DidYouMean(word, kClauses);
+      diagnostics_.Error(diag::kUnknownClause, location, word, "kernel").help =
+          DidYouMean(word, kClauses);
       return false;
     }
     lexer_.Next();
     switch (found - std::begin(kClauses)) {
       case 0:
-        return ParseConstant();
+        return header_.ParseConstants(kernel_->constants, &ReservedAs);
       case 1:
-        return ParseRequire();
+        return header_.ParseRequire(kernel_->requires_);
       case 2:
         return ParseAssume(location);
       case 3:
@@ -191,90 +198,6 @@ class Parser {
         kernel_->fast = true;
         return true;
     }
-  }
-
-  bool ParseConstant() {
-    Constant constant;
-    constant.location = lexer_.location();
-    if (lexer_.token() != Token::kName) return tokens_.Expected("the constant's name");
-    const std::string_view name = lexer_.text();
-    constant.name = module_.pool.strings().Intern(name);
-    CheckConstantName(name);
-    lexer_.Next();
-    if (!tokens_.Expect(Token::kColon)) return false;
-    if (lexer_.token() != Token::kName) return tokens_.Expected("the constant's kind");
-    const auto* const kind =
-        std::find(std::begin(kConstKindNames), std::end(kConstKindNames), lexer_.text());
-    if (kind == std::end(kConstKindNames)) {
-      diagnostics_.Error(diag::kUnknownKind, lexer_.location(), lexer_.text());
-      return false;
-    }
-    constant.kind = static_cast<ConstKind>(kind - std::begin(kConstKindNames));
-    lexer_.Next();
-    if (tokens_.Accept(Token::kAssign)) {
-      const Location begin = lexer_.location();
-      constant.default_value = expressions_.Parse();
-      if (constant.default_value.none()) return false;
-      constant.default_location = tokens_.Until(begin);
-    }
-    if (lexer_.IsName("tune")) {
-      lexer_.Next();
-      constant.candidates = ParseCandidates();
-      if (constant.candidates.none()) return false;
-    }
-    kernel_->constants.push_back(constant);
-    return true;
-  }
-
-  void CheckConstantName(std::string_view name) {
-    for (const Constant& other : kernel_->constants) {
-      if (module_.pool.strings()[other.name] == name) {
-        ReportAgain("constant", std::string(name), lexer_.location(), other.location);
-      }
-    }
-    const std::string_view what = ReservedAs(name);
-    if (!what.empty()) {
-      diagnostics_.Error(diag::kReservedName, lexer_.location(), name, what);
-    }
-  }
-
-  ExprId ParseCandidates() {
-    if (!tokens_.Expect(Token::kLeftBrace)) return {};
-    std::vector<ExprId> items;
-    while (lexer_.token() != Token::kRightBrace) {
-      const ExprId item = expressions_.Parse();
-      if (item.none()) return {};
-      if (items.size() >= ExprPool::kMaxItems) {
-        diagnostics_.Error(diag::kTooMany, lexer_.location(), +ExprPool::kMaxItems, "items");
-        return {};
-      }
-      items.push_back(item);
-      if (lexer_.token() == Token::kComma) {
-        lexer_.Next();
-      } else if (lexer_.token() != Token::kRightBrace) {
-        tokens_.Expected("`,` or `}`");
-        return {};
-      }
-    }
-    lexer_.Next();
-    return module_.pool.List(items);
-  }
-
-  bool ParseRequire() {
-    Require require;
-    require.location = lexer_.location();
-    require.condition = expressions_.Parse();
-    if (require.condition.none()) return false;
-    require.location.length = std::max(1u, lexer_.previous_end().column - require.location.column);
-    if (tokens_.Accept(Token::kComma)) {
-      if (lexer_.token() != Token::kString) return tokens_.Expected("the message, a string");
-      require.message = module_.pool.strings().Intern(lexer_.StringValue());
-      lexer_.Next();
-    } else {
-      require.message = module_.pool.strings().Intern("");
-    }
-    kernel_->requires_.push_back(require);
-    return true;
   }
 
   bool ParseAssume(Location location) {
@@ -352,7 +275,7 @@ class Parser {
     return tokens_.Accept(Token::kRightBrace);
   }
 
-  bool AtKernel() const { return lexer_.IsName("kernel") && lexer_.location().column == 1; }
+  bool AtKernel() const { return tokens_.AtModulePart() && lexer_.location().column == 1; }
 
   // Whether this can only be the beginning of a statement. Then the previous statement has ended
   // with its line, even if a bracket is still open.
@@ -512,7 +435,7 @@ class Parser {
     results_ = {counter};
     bad_loop_ = true;
     if (names_.Bound(counter.name) != kUnbound) {
-      ReportAgain("value", "%" + std::string(counter.name), counter.location,
+      ReportAgain(diagnostics_, "value", "%" + std::string(counter.name), counter.location,
                   kernel_->DefinitionOf(names_.Bound(counter.name)));
     }
     lexer_.Next();
@@ -539,8 +462,6 @@ class Parser {
     return ok;
   }
 
-  // From `begin` to the end of the token before the current one, on one line.
-  // : [ space "<" dtype ">" | dtype ] [ shape [ layout ] [ "bits" bitlayout ] ]
   Diagnostics& diagnostics_;
   TokenReader tokens_;
   Lexer& lexer_ = tokens_.lexer();
@@ -549,7 +470,8 @@ class Parser {
   InstParser operands_{&tokens_, &module_, &names_};
   ExprParser& expressions_ = operands_.expressions();
   Kernel* kernel_ = nullptr;
-  std::unordered_set<StringId> kernel_names_;
+  HeaderParser header_{&tokens_, &module_, &expressions_};
+  std::unordered_map<StringId, Location> names_of_module_;  // of kernels and graphs
   std::vector<ResultName> results_;
   bool bad_loop_ = false;  // the last statement was a `for` with an error in its first line
 };

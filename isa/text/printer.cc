@@ -1,94 +1,37 @@
 #include "isa/text/printer.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <vector>
 
+#include "isa/text/graph_printer.h"
 #include "isa/text/parser.h"
+#include "isa/text/text_writer.h"
 
 namespace tarsia {
 namespace {
 
-// Assigns the comments and blank lines of a text to the printed lines they belong to.
-class Trivia {
- public:
-  Trivia() = default;
-  Trivia(std::string_view text, const std::vector<Comment>& comments,
-         const std::set<uint32_t>& items) {
-    blank_.push_back(true);  // line 0
-    while (!text.empty()) {
-      const size_t newline = std::min(text.find('\n'), text.size());
-      blank_.push_back(text.substr(0, newline).find_first_not_of(" \t\r") ==
-                       std::string_view::npos);
-      text.remove_prefix(std::min(newline + 1, text.size()));
-    }
-    for (const Comment& comment : comments) {
-      const auto item = items.lower_bound(comment.location.line);
-      const bool trails =
-          !comment.own_line && item != items.end() && *item == comment.location.line;
-      if (trails) {
-        trailing_[*item] += " " + std::string(comment.text);
-      } else {
-        leading_[item == items.end() ? UINT32_MAX : *item].push_back(
-            {comment.location.line, std::string(comment.text)});
-      }
-    }
-  }
-
-  // Appends the comments before the item of a line and the blank line before it, and forgets them.
-  // `first`: the item is the first of its block, which has no blank line before it.
-  void TakeLeading(uint32_t line, int indent, bool first, std::string& out) {
-    const auto found = leading_.find(line);
-    if (found != leading_.end()) {
-      for (const Line& comment : found->second) {
-        if (!first && BlankAbove(comment.line)) out += '\n';
-        first = false;
-        out.append(static_cast<size_t>(indent), ' ');
-        out += comment.text + "\n";
-      }
-      leading_.erase(found);
-    }
-    if (!first && BlankAbove(line)) out += '\n';
-  }
-  // Returns the comment after the item of a line, and forgets it.
-  std::string TakeTrailing(uint32_t line) {
-    const auto found = trailing_.find(line);
-    if (found == trailing_.end()) return "";
-    std::string text = " " + found->second;
-    trailing_.erase(found);
-    return text;
-  }
-
- private:
-  struct Line {
-    uint32_t line;
-    std::string text;
-  };
-  [[nodiscard]] bool BlankAbove(uint32_t line) const {
-    return line >= 2 && line - 1 < blank_.size() && blank_[line - 1];
-  }
-  std::vector<bool> blank_;
-  std::map<uint32_t, std::vector<Line>> leading_;
-  std::map<uint32_t, std::string> trailing_;
-};
-
-class Printer {
+class Printer : private TextWriter {
  public:
   Printer(const Module& module, Trivia* trivia, std::string& out)
-      : module_(module), trivia_(trivia), out_(out) {}
+      : TextWriter(module, trivia, out) {}
 
   void PrintModule() {
     bool first = true;
-    for (const Kernel& kernel : module_.kernels) {
+    for (const Part& part : Parts()) {
       if (!first) out_ += '\n';
-      kernel_ = &kernel;
-      PrintKernel(kernel, first);
       first = false;
+      if (part.graph != nullptr) {
+        PrintGraph(module_, *part.graph, trivia_, out_);
+      } else {
+        SetKernel(*part.kernel);
+        PrintKernel(*part.kernel);
+      }
     }
     if (trivia_ != nullptr) trivia_->TakeLeading(UINT32_MAX, 0, first, out_);
   }
 
-  void SetKernel(const Kernel& kernel) { kernel_ = &kernel; }
+  void SetKernel(const Kernel& kernel) { names_ = &kernel; }
 
   void PrintHead(const Kernel& kernel, const Inst& inst) {
     const InstRow& row = Row(inst.opcode);
@@ -140,36 +83,33 @@ class Printer {
   }
 
  private:
-  void Expr(ExprId id) { Print(module_.pool, id, kernel_, out_); }
+  // One of the two is not null.
+  struct Part {
+    const Kernel* kernel;
+    const Graph* graph;
+    uint32_t line;
+  };
 
-  // Prints an expression where the grammar has a sum: weaker operators get parentheses.
-  void Sum(ExprId id) {
-    const bool weak = (module_.pool.kind(id) == ExprKind::kBinary &&
-                       Precedence(static_cast<BinaryOp>(module_.pool.node(id).code)) <
-                           Precedence(BinaryOp::kAdd)) ||
-                      (module_.pool.kind(id) == ExprKind::kUnary &&
-                       static_cast<UnaryOp>(module_.pool.node(id).code) == UnaryOp::kNot);
-    if (weak) out_ += '(';
-    Expr(id);
-    if (weak) out_ += ')';
+  // The kernels, then the graphs; the formatter keeps the order of the text.
+  [[nodiscard]] std::vector<Part> Parts() const {
+    std::vector<Part> parts;
+    for (const Kernel& kernel : module_.kernels) {
+      parts.push_back({&kernel, nullptr, kernel.location.line});
+    }
+    for (const Graph& graph : module_.graphs) {
+      parts.push_back({nullptr, &graph, graph.location.line});
+    }
+    if (trivia_ != nullptr) {
+      std::stable_sort(parts.begin(), parts.end(),
+                       [](const Part& a, const Part& b) { return a.line < b.line; });
+    }
+    return parts;
   }
 
-  std::string_view Text(StringId id) const { return module_.pool.strings()[id]; }
-
-  void Begin(uint32_t line, int indent, bool first) {
-    if (trivia_ != nullptr) trivia_->TakeLeading(line, indent, first, out_);
-    out_.append(static_cast<size_t>(indent), ' ');
-  }
-  void End(uint32_t line) {
-    if (trivia_ != nullptr) out_ += trivia_->TakeTrailing(line);
-    out_ += '\n';
-  }
-
-  void PrintKernel(const Kernel& kernel, bool first) {
+  void PrintKernel(const Kernel& kernel) {
     const uint32_t line = kernel.location.line;
     // Two kernels are always separated by one blank line, which is already written.
     if (trivia_ != nullptr) trivia_->TakeLeading(line, 0, true, out_);
-    static_cast<void>(first);
     out_ += "kernel ";
     out_ += Text(kernel.name);
     out_ += '(';
@@ -195,26 +135,8 @@ class Printer {
   }
 
   void PrintClauses(const Kernel& kernel) {
-    for (const Constant& constant : kernel.constants) {
-      Begin(constant.location.line, 2, true);
-      out_ += "const ";
-      out_ += Text(constant.name);
-      out_ += ": ";
-      out_ += kConstKindNames[static_cast<size_t>(constant.kind)];
-      if (!constant.default_value.none()) {
-        out_ += " = ";
-        Expr(constant.default_value);
-      }
-      if (!constant.candidates.none()) PrintCandidates(constant.candidates);
-      End(constant.location.line);
-    }
-    for (const Require& require : kernel.requires_) {
-      Begin(require.location.line, 2, true);
-      out_ += "require ";
-      Expr(require.condition);
-      if (!Text(require.message).empty()) out_ += ", " + Quote(Text(require.message));
-      End(require.location.line);
-    }
+    PrintConstants(kernel.constants);
+    PrintRequires(kernel.requires_);
     for (const Assume& assume : kernel.assumes) {
       Begin(assume.location.line, 2, true);
       out_ += "assume ";
@@ -226,17 +148,6 @@ class Printer {
       End(assume.location.line);
     }
     PrintGrid(kernel);
-  }
-
-  void PrintCandidates(ExprId list) {
-    out_ += " tune {";
-    bool first = true;
-    for (const ExprId item : module_.pool.children(list)) {
-      if (!first) out_ += ", ";
-      first = false;
-      Expr(item);
-    }
-    out_ += '}';
   }
 
   void PrintClause(std::string_view keyword, ExprId value, uint32_t line) {
@@ -352,11 +263,6 @@ class Printer {
       }
     }
   }
-
-  const Module& module_;
-  Trivia* trivia_;
-  std::string& out_;
-  const Kernel* kernel_ = nullptr;
 };
 
 // The lines on which the printer starts an item.
@@ -374,6 +280,7 @@ std::set<uint32_t> ItemLines(const Module& module) {
     lines.insert(kernel.close_lines.begin(), kernel.close_lines.end());
     lines.insert(kernel.else_lines.begin(), kernel.else_lines.end());
   }
+  for (const Graph& graph : module.graphs) AddItemLines(graph, lines);
   lines.erase(0);
   return lines;
 }

@@ -29,6 +29,10 @@ class TokenReader {
   // As Accept; reports an error and returns false if it is not.
   bool Expect(Token token) { return Accept(token) || Expected(TokenName(token)); }
   bool ExpectEndOfLine();
+  // At the word that begins a kernel or a graph.
+  [[nodiscard]] bool AtModulePart() const {
+    return lexer_.IsName("kernel") || lexer_.IsName("graph");
+  }
   [[nodiscard]] bool AtEndOfOperands() const;
   void SkipNewlines() {
     while (lexer_.token() == Token::kNewline) lexer_.Next();

@@ -3,30 +3,10 @@
 #include <fmt/format.h>
 
 #include "dtypes/convert.h"
+#include "isa/literal.h"
 #include "isa/validate/value_types.h"
 
 namespace tarsia {
-namespace {
-
-// Whether a number is a value of a type other than an integer: it does not overflow, and the type
-// has infinity or NaN if the number is one.
-bool IsNumberOf(DType dtype, const ExprPool& pool, ExprId number) {
-  if (const auto whole = pool.AsInt(number)) {
-    return ParseValue(dtype, std::to_string(*whole)).has_value();
-  }
-  const auto real = pool.AsFloat(number);
-  return !real || ParseValue(dtype, FloatToString(*real)).has_value();
-}
-
-bool InRange(DType dtype, int64_t value) {
-  if (dtype.kind == DTypeKind::kSigned) {
-    return dtype.bits == 64 ||
-           (value >= -(int64_t{1} << (dtype.bits - 1)) && value < (int64_t{1} << (dtype.bits - 1)));
-  }
-  return value >= 0 && (dtype.bits >= 63 || value < (int64_t{1} << dtype.bits));
-}
-
-}  // namespace
 
 CheckedOperand Operands::Get(const Inst& inst, size_t operand) const {
   const Kernel& kernel = context_.kernel();
@@ -90,17 +70,7 @@ bool Operands::SameLayout(const Inst& inst, const CheckedOperand& a, const Check
 }
 
 bool Operands::IsValueOf(DType dtype, const CheckedOperand& operand) {
-  const ExprId folded = context_.Fold(operand.id);
-  if (operand.constant == ExprType::kBool) return dtype == kBoolType;
-  if (dtype == kBoolType) return false;
-  const ExprPool& pool = context_.pool();
-  if (operand.constant == ExprType::kFloat) {
-    return !dtype.IsInteger() && IsNumberOf(dtype, pool, folded);
-  }
-  if (operand.constant != ExprType::kInt) return false;
-  if (!dtype.IsInteger()) return IsNumberOf(dtype, pool, folded);
-  const auto value = pool.AsInt(folded);
-  return !value || InRange(dtype, *value);
+  return IsLiteralOf(dtype, context_.pool(), context_.Fold(operand.id), operand.constant);
 }
 
 bool Operands::LiteralFits(const CheckedOperand& operand, ExprId dtype_id) {

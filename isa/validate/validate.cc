@@ -1,6 +1,7 @@
 #include "isa/validate.h"
 
 #include "isa/diagnostics.h"
+#include "isa/graph/check.h"
 #include "isa/validate/check_kernel.h"
 
 namespace tarsia {
@@ -15,6 +16,14 @@ std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics) {
     }
     out.types_.push_back(CheckKernel(module, kernel, nullptr, diagnostics).types);
   }
+  for (size_t g = 0; g < module.graphs.size(); ++g) {
+    const Graph& graph = module.graphs[g];
+    const bool is_kernel = out.kernel_of_name_.contains(graph.name);
+    if (!out.graph_of_name_.try_emplace(graph.name, g).second || is_kernel) {
+      diagnostics.Error(diag::kRedefinition, graph.location, "graph", module.Name(graph));
+    }
+    CheckGraph(module, graph, nullptr, diagnostics);
+  }
   if (diagnostics.count() != before) {
     diagnostics.Sort();
     return std::nullopt;
@@ -23,11 +32,23 @@ std::optional<ValidModule> Validate(Module module, Diagnostics& diagnostics) {
   return out;
 }
 
-std::optional<size_t> ValidModule::FindKernel(std::string_view name) const {
-  const std::optional<StringId> id = module_->pool.strings().Find(name);
-  const auto found = id ? kernel_of_name_.find(*id) : kernel_of_name_.end();
-  if (found == kernel_of_name_.end()) return std::nullopt;
+namespace {
+
+std::optional<size_t> FindIn(const std::unordered_map<StringId, size_t>& names,
+                             std::optional<StringId> id) {
+  const auto found = id ? names.find(*id) : names.end();
+  if (found == names.end()) return std::nullopt;
   return found->second;
+}
+
+}  // namespace
+
+std::optional<size_t> ValidModule::FindKernel(std::string_view name) const {
+  return FindIn(kernel_of_name_, module_->pool.strings().Find(name));
+}
+
+std::optional<size_t> ValidModule::FindGraph(std::string_view name) const {
+  return FindIn(graph_of_name_, module_->pool.strings().Find(name));
 }
 
 }  // namespace tarsia

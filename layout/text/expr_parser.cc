@@ -35,6 +35,21 @@ class Items {
   size_t count_ = 0;
 };
 
+// Counts one level of nesting for as long as it lives.
+class Level {
+ public:
+  explicit Level(int& depth) : depth_(depth) { ++depth_; }
+  ~Level() { --depth_; }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+  [[nodiscard]] bool TooDeep() const { return depth_ > kMaxNesting; }
+
+ private:
+  int& depth_;
+};
+
+}  // namespace
+
 std::optional<BinaryOp> BinaryOpOf(const Lexer& lexer) {
   switch (lexer.token()) {
     case Token::kEqualEqual:
@@ -86,21 +101,6 @@ std::optional<BinaryOp> BinaryOpOf(const Lexer& lexer) {
   }
   return std::nullopt;
 }
-
-// Counts one level of nesting for as long as it lives.
-class Level {
- public:
-  explicit Level(int& depth) : depth_(depth) { ++depth_; }
-  ~Level() { --depth_; }
-  Level(const Level&) = delete;
-  Level& operator=(const Level&) = delete;
-  [[nodiscard]] bool TooDeep() const { return depth_ > kMaxNesting; }
-
- private:
-  int& depth_;
-};
-
-}  // namespace
 
 ExprId ExprParser::TooDeep() {
   diagnostics_.Error(diag::kTooDeep, lexer_.location(), +ExprPool::kMaxDepth);
@@ -170,7 +170,23 @@ ExprId ExprParser::ParseUnary() {
   if (token == Token::kTilde) {
     const ExprId count = ParseUnary();
     if (!count.none()) out = Checked(pool_.Intern(ExprKind::kReplicate, 0, 0, {&count, 1}));
-  } else if (lexer_.token() == Token::kInteger) {
+  } else if (AtNumber()) {
+    out = ParseNegativeNumber(minus);
+  } else {
+    const ExprId operand = ParseUnary();
+    if (!operand.none()) out = Checked(pool_.Unary(UnaryOp::kNegate, operand));
+  }
+  return out;
+}
+
+bool ExprParser::AtNumber() const {
+  return lexer_.token() == Token::kInteger || lexer_.token() == Token::kFloat ||
+         lexer_.IsName("inf");
+}
+
+ExprId ExprParser::ParseNegativeNumber(Location minus) {
+  ExprId out;
+  if (lexer_.token() == Token::kInteger) {
     constexpr uint64_t kLeast = uint64_t{1} << 63;
     if (lexer_.integer() > kLeast) {
       Location whole = minus;
@@ -178,20 +194,15 @@ ExprId ExprParser::ParseUnary() {
         whole.length = lexer_.location().column + lexer_.location().length - minus.column;
       }
       diagnostics_.Error(diag::kBadNumber, whole, "-" + std::string(lexer_.text()));
-    } else {
-      out = pool_.Int(static_cast<int64_t>(0 - lexer_.integer()));
-      lexer_.Next();
+      return {};
     }
+    out = pool_.Int(static_cast<int64_t>(0 - lexer_.integer()));
   } else if (lexer_.token() == Token::kFloat) {
     out = pool_.Float(-lexer_.number());
-    lexer_.Next();
-  } else if (lexer_.IsName("inf")) {
-    out = pool_.Float(-std::numeric_limits<double>::infinity());
-    lexer_.Next();
   } else {
-    const ExprId operand = ParseUnary();
-    if (!operand.none()) out = Checked(pool_.Unary(UnaryOp::kNegate, operand));
+    out = pool_.Float(-std::numeric_limits<double>::infinity());
   }
+  lexer_.Next();
   return out;
 }
 

@@ -34,12 +34,16 @@ class ExprParser {
   ExprId ParseSum();
   // `[a, b, ...]`; the lexer is at `[`.
   ExprId ParseList();
+  // A number, a string, a name, a call, a list, a value, or an expression in parentheses.
+  ExprId ParsePrimary();
+  // Behind a minus at `minus`: whether a number follows, which is then part of the literal.
+  [[nodiscard]] bool AtNumber() const;
+  ExprId ParseNegativeNumber(Location minus);
 
  private:
   ExprId ParseBinary(int precedence);
   ExprId ParseBinaryRest(ExprId left, int precedence);
   ExprId ParseUnary();
-  ExprId ParsePrimary();
   ExprId ResolveValue();
   ExprId ConvertInteger();
   ExprId ParseParentheses();
@@ -56,6 +60,9 @@ class ExprParser {
   Diagnostics& diagnostics_;
   int depth_ = 0;
 };
+
+// The operator at the current token, if it is one.
+std::optional<BinaryOp> BinaryOpOf(const Lexer& lexer);
 
 // A whole text as one expression without values; the first error if there is one.
 Result<ExprId> ParseExpression(std::string_view text, ExprPool& pool);

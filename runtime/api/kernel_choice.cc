@@ -42,7 +42,13 @@ tarsia_status FindKernelName(const tarsia_module& module, const char* wanted, st
   }
   const size_t count = module.kernels.size();
   const std::string& name = module.source->name();
-  if (count == 0) return Invalid(diag::kApiNoKernel, name);
+  if (count == 0) {
+    Diagnostic error = MakeDiagnostic(diag::kApiNoKernel, Location(), name);
+    if (!module.valid.module().graphs.empty()) {
+      error.help = "it has graphs, which this version checks and stores, and cannot run";
+    }
+    return Fail(TARSIA_STATUS_INVALID_ARGUMENT, error);
+  }
   if (count > 1) {
     Diagnostic error = MakeDiagnostic(diag::kApiKernelNotNamed, Location(), name, count);
     std::vector<std::string_view> names;

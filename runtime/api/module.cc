@@ -4,6 +4,7 @@
 
 #include "isa/bytecode/bytecode.h"
 #include "isa/bytecode/format.h"
+#include "isa/graph/diagnostics.h"
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"
 #include "runtime/api/api.h"
@@ -219,8 +220,13 @@ tarsia_status tarsia_module_find_kernel(const tarsia_module* module, const char*
       *kernel = *found;
       return TARSIA_STATUS_OK;
     }
+    if (module->valid.FindGraph(name)) {
+      return Fail(TARSIA_STATUS_NOT_FOUND, MakeDiagnostic(diag::kGraphNotKernel, Location(), name));
+    }
     std::vector<std::string_view> names;
     for (const KernelText& text : module->kernels) names.push_back(text.name);
+    const Module& program = module->valid.module();
+    for (const Graph& graph : program.graphs) names.push_back(program.Name(graph));
     Diagnostic error =
         MakeDiagnostic(diag::kApiUnknownKernel, Location(), module->source->name(), name);
     error.help = DidYouMean(name, names);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "isa/bytecode/bytecode.h"
+#include "isa/graph/op.h"
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"
 #include "tests/data/test_data.h"
@@ -70,6 +71,19 @@ TEST(FrozenBytecode, HasEveryInstruction) {
   }
 }
 
+TEST(FrozenBytecode, HasEveryOperationOfGraphs) {
+  const Module module = ParseFile(kSamples / "graphs.tsa");
+  std::vector<bool> found(kGraphOps);
+  for (const Graph& graph : module.graphs) {
+    for (const GraphNode& node : graph.nodes) found[static_cast<size_t>(node.op)] = true;
+  }
+  for (const GraphRow& row : AllGraphOps()) {
+    if (row.since == 4) {
+      EXPECT_TRUE(found[static_cast<size_t>(row.op)]) << row.name;
+    }
+  }
+}
+
 // The page's lists of numbers, with their lines joined.
 std::string Documentation() {
   std::string text = ReadTestFile(TestData("docs/bytecode.md"));
@@ -89,6 +103,12 @@ TEST(FrozenBytecode, NumbersAreDocumented) {
   for (const InstRow& row : AllInstructions()) {
     const std::string entry = fmt::format("\n| 0x{:02X} | `{}` |", row.code, row.mnemonic);
     EXPECT_NE(reference.find(entry), std::string::npos) << row.mnemonic;
+  }
+  const std::string operations = ReadTestFile(TestData("docs/graph-operations.md"));
+  for (const GraphRow& row : AllGraphOps()) {
+    EXPECT_NE(operations.find(fmt::format("\n| 0x{:02X} | `{}", row.code, row.word)),
+              std::string::npos)
+        << row.name;
   }
   for (const DTypeRow& row : AllDTypes()) {
     EXPECT_TRUE(has(fmt::format("{} `{}`", row.code, row.name))) << row.name;

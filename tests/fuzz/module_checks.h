@@ -7,6 +7,7 @@
 #include <string>
 
 #include "isa/bytecode/bytecode.h"
+#include "isa/graph/specialise.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"
@@ -43,6 +44,11 @@ inline void CheckValid(const ValidModule& valid) {
     Diagnostics problems;
     const bool done = Specialise(valid, module.Name(kernel), {}, {}, problems).has_value();
     Ensure(done == problems.ok(), "specialisation fails exactly when it says so");
+  }
+  for (const Graph& graph : module.graphs) {
+    Diagnostics problems;
+    const bool done = SpecialiseGraph(valid, module.Name(graph), {}, problems).has_value();
+    Ensure(done == problems.ok(), "specialisation of a graph fails exactly when it says so");
   }
 }
 

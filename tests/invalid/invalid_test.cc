@@ -1,8 +1,9 @@
 // Runs tests/invalid/bad-*.tsa: a refused program and, after `//~`, all of its messages, character
 // by character. `//~~ set K=3 L=row_major` sets constants (values without blanks); `//~~ kernel
-// name` picks a kernel other than the first; `//~~ target sm_80` compiles a program without earlier
-// errors for it. With TARSIA_REWRITE set, the files are rewritten with the current messages: read
-// the difference before you keep it.
+// name` picks a kernel other than the first; `//~~ graph name` a graph, without it the first one of
+// a program without kernels; `//~~ target sm_80` compiles a program without earlier errors for it.
+// With TARSIA_REWRITE set, the files are rewritten with the current messages: read the difference
+// before you keep it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "isa/graph/specialise.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
 #include "isa/validate.h"
@@ -31,6 +33,7 @@ struct Case {
   std::string directives;  // the `//~~` lines
   std::string expected;    // the `//~` lines without their mark
   std::string kernel;
+  std::string graph;
   std::string target;  // empty: it is not compiled
   std::vector<Binding> bindings;
 };
@@ -39,11 +42,13 @@ void ReadDirective(const std::string& line, Case& out) {
   std::istringstream words(line);
   std::string mark, what, word;
   words >> mark >> what;
-  ASSERT_TRUE(what == "set" || what == "kernel" || what == "target") << line;
+  ASSERT_TRUE(what == "set" || what == "kernel" || what == "graph" || what == "target") << line;
   while (words >> word) {
     const size_t assign = word.find('=');
     if (what == "kernel") {
       out.kernel = word;
+    } else if (what == "graph") {
+      out.graph = word;
     } else if (what == "target") {
       out.target = word;
     } else {
@@ -84,6 +89,16 @@ Diagnostics Judge(const Case& test, const SourceFile& source) {
   const std::optional<ValidModule> valid = Validate(*std::move(module), out);
   EXPECT_EQ(valid.has_value(), out.ok());
   if (!valid) return out;
+  const Module& checked = valid->module();
+  std::string graph = test.graph;
+  if (graph.empty() && kernel.empty() && !checked.graphs.empty()) {
+    graph = checked.Name(checked.graphs[0]);
+  }
+  if (!graph.empty()) {
+    const auto made = SpecialiseGraph(*valid, graph, test.bindings, out);
+    EXPECT_EQ(made.has_value(), out.ok());
+    return out;
+  }
   const auto program = Specialise(*valid, kernel, test.bindings, {}, out);
   EXPECT_EQ(program.has_value(), out.ok());
   if (!program || test.target.empty()) return out;
@@ -215,6 +230,7 @@ constexpr const char* kIdsOfPrograms[] = {
 #define DIAG(name, id, format, help) id,
 #include "compiler/diagnostics.def"
 #include "isa/diagnostics.def"
+#include "isa/graph/diagnostics.def"
 #include "layout/diagnostics.def"
 #include "layout/text/diagnostics.def"
 #undef DIAG

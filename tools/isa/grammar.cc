@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "dtypes/dtype.h"
+#include "isa/graph/op.h"
 #include "layout/text/functions.h"
 #include "tools/isa/text.h"
 #include "tools/output.h"
@@ -31,6 +32,20 @@ std::vector<std::string_view> AttributeWords() {
   for (const AttrRow& row : kAttrRows) {
     out.push_back(row.text);
     for (const std::string_view word : AttrWords(row.kind)) out.push_back(word);
+  }
+  for (const OptionRow& row : kOptionRows) {
+    if (std::find(out.begin(), out.end(), row.word) == out.end()) out.push_back(row.word);
+    if (!row.value.empty() && !FindDType(row.value)) out.push_back(row.value);
+  }
+  return out;
+}
+
+// Those of operations of graphs that no instruction has.
+std::vector<std::string_view> GraphWordsOnce() {
+  std::vector<std::string_view> out;
+  for (const std::string_view word : GraphWords()) {
+    const bool known = std::find(out.begin(), out.end(), word) != out.end();
+    if (!known && !FindMnemonic(word)) out.push_back(word);
   }
   return out;
 }
@@ -63,8 +78,9 @@ std::string Break(std::string json) {
 }  // namespace
 
 std::string IsaGrammar() {
-  const std::vector<std::string_view> declarations = {
-      "kernel", "const", "require", "assume", "grid", "warps", "registers", "fast", "tune"};
+  const std::vector<std::string_view> declarations = {"kernel", "graph", "const", "require",
+                                                      "assume", "grid",  "warps", "registers",
+                                                      "fast",   "tune",  "return"};
   const std::vector<std::string_view> words = {"else", "to", "step", "align", "bits"};
   const std::vector<std::string_view> types = {"ptr",       "global",   "shared", "reg",
                                                "int",       "bool",     "dtype",  "reglayout",
@@ -87,6 +103,7 @@ std::string IsaGrammar() {
   Pattern(&json, "keyword.mnemonic", Words({mnemonics.begin(), mnemonics.end()}));
   Pattern(&json, "storage.type", Words(types));
   Pattern(&json, "storage.type.element", Words({dtypes.begin(), dtypes.end()}));
+  Pattern(&json, "support.function.graph", Words(GraphWordsOnce()));
   Pattern(&json, "support.function.layout", Words({functions.begin(), functions.end()}));
   Pattern(&json, "entity.other.attribute-name", Words(AttributeWords()));
   Pattern(&json, "constant.language", Words({"true", "false", "inf", "nan"}));

@@ -25,6 +25,8 @@ std::string IsaList();
 std::string IsaJson();
 std::string IsaMarkdown();
 std::string IsaGrammar();
+// The operations of graphs: docs/graph-operations.md, from isa/graph/ops.def.
+std::string GraphMarkdown();
 
 }  // namespace tarsia::tools
 
