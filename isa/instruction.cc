@@ -37,6 +37,9 @@ struct OperandWords {
   static constexpr OperandRow IndexTile(Name name) {
     return {OperandKind::kTile, kIntegerType, name, kIndex};
   }
+  static constexpr OperandRow TableTile(TypeClass types, Name name) {
+    return {OperandKind::kTile, types, name, kTable};
+  }
   static constexpr OperandRow OptionalTile(TypeClass types, Name name) {
     return {OperandKind::kOptionalTile, types, name};
   }
@@ -338,6 +341,8 @@ bool Contains(TypeClass types, DType t) {
       return t == kU32;
     case TypeClass::kLowPrecisionType:
       return t.bits <= 8 && (t.IsInteger() || t.IsFloat());
+    case TypeClass::kCodeType:
+      return t.bits <= 8 && t.IsInteger();
     case TypeClass::kDotType:
       return IsWideFloat(t) || t == kTF32 || t.IsComplex() || t == kI8 || t == kU8 ||
              (t.IsFloat() && t.bits == 8 && (t.exponent == 4 || t.exponent == 5));
@@ -375,6 +380,8 @@ std::string_view Describe(TypeClass types) {
       return "u32";
     case TypeClass::kLowPrecisionType:
       return "an integer or float type of at most 8 bits";
+    case TypeClass::kCodeType:
+      return "an integer type of at most 8 bits";
     case TypeClass::kDotType:
       return "a type of dot (f16, bf16, tf32, f32, f64, f8e4m3*, f8e5m2*, i8, u8, c32, c64)";
     case TypeClass::kAccumulatorType:

@@ -95,6 +95,7 @@ enum class TypeClass : uint8_t {
   kAtomicIntType,     // i/u 32, 64
   kRandomType,        // u32
   kLowPrecisionType,  // integers and floats of at most 8 bits
+  kCodeType,          // integers of at most 8 bits
   kDotType,           // f16, bf16, tf32, f32, f64, 8-bit floats of dot, i8, u8, c32, c64
   kAccumulatorType,   // f32, f64, i32, c64
 };
@@ -118,6 +119,7 @@ enum class Role : uint8_t {
   kUpdated,    // memory: reads and writes elements, in one step
   kViewed,     // the result is a view of it: of its memory, or of its bits in registers
   kIndex,      // uses it as indices, bounds or a count
+  kTable,      // chooses its elements by other operands
   kCondition,  // chooses a block or one of the other operands by it
   kText,       // shows it to people
 };
@@ -174,9 +176,9 @@ struct ResultRow {
   Space space = Space::kNone;  // of kAllocated
 };
 
-inline constexpr size_t kMaxOperands = 3;
+inline constexpr size_t kMaxOperands = 4;
 inline constexpr size_t kMaxResults = 2;
-inline constexpr size_t kMaxAttrs = 4;
+inline constexpr size_t kMaxAttrs = 5;
 
 template <typename T, size_t n>
 struct FixedList {
@@ -230,6 +232,11 @@ struct InstRow {
   [[nodiscard]] size_t Slot(size_t i) const;
   [[nodiscard]] std::optional<size_t> AttrIndex(Attr attr) const;
 };
+
+// scan.sum to scan.max.
+constexpr bool IsScan(Opcode opcode) {
+  return opcode >= Opcode::kScanSum && opcode <= Opcode::kScanMax;
+}
 
 std::span<const InstRow> AllInstructions();
 const InstRow& Row(Opcode opcode);

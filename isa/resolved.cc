@@ -153,6 +153,9 @@ class Resolver {
       out.axes = Axes(inst, out);
       out.cast = CastOptionsOf(inst);
       out.cache = static_cast<uint8_t>(IntAttr(pool_, kernel_, inst, Attr::kCache));
+      out.finite = kernel_.HasAttr(inst, Attr::kFinite);
+      out.exclusive = kernel_.HasAttr(inst, Attr::kExclusive);
+      out.reverse = kernel_.HasAttr(inst, Attr::kReverse);
       out.keepdims = kernel_.HasAttr(inst, Attr::kKeepdims);
       out.zeroed = kernel_.HasAttr(inst, Attr::kZeroed);
       out.unroll = IntAttr(pool_, kernel_, inst, Attr::kUnroll);

@@ -53,8 +53,11 @@ struct ResolvedInst {
   std::span<const int64_t> axes;   // of `axes` or `order`; or the one of `axis`
   std::span<const int64_t> shape;  // the annotated extents, if they are numbers
   CastOptions cast;
-  uint8_t cache = 0;  // index in kCacheWords
+  uint8_t cache = 0;    // index in kCacheWords
+  bool finite = false;  // of a cast
   bool keepdims = false;
+  bool exclusive = false;
+  bool reverse = false;
   bool zeroed = false;
   std::optional<int64_t> at;  // of alloc.shared
   int64_t unroll = 0;         // of `for`

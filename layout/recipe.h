@@ -43,7 +43,11 @@ struct RecipeStep {
   friend bool operator==(const RecipeStep&, const RecipeStep&) = default;
 };
 
-enum class RecipeForm : uint8_t { kUnpack, kCast };
+enum class RecipeForm : uint8_t {
+  kUnpack,
+  kCast,
+  kFiniteCast,  // of codes that are finite numbers; the values of others are unspecified
+};
 
 struct Recipe {
   DType compute;

@@ -108,7 +108,7 @@ uint32_t RecipeBuilder::Magic(int position) const {
 
 void RecipeBuilder::EndInteger(Register q, std::array<double, 2> excess,
                                std::array<double, 2> bias) {
-  if (form_ == RecipeForm::kCast) bias = {0, 0};
+  if (form_ != RecipeForm::kUnpack) bias = {0, 0};
   const std::array<double, 2> add = {bias[0] - excess[0], bias[1] - excess[1]};
   if (add[0] == 0 && add[1] == 0) return End(q);
   End(Fma(q, Both(Code(1)), Lanes(Code(add[0]), Code(add[1]))));
@@ -137,15 +137,16 @@ void RecipeBuilder::EndFloat(Register bits) {
   const bool all_numbers =
       type().exponent == compute_.exponent && type().specials != Specials::kIeee;
   const int scale = compute_.bias - type().bias;
-  const bool scales = scale != 0 && (all_numbers || form_ == RecipeForm::kCast);
+  const bool scales = scale != 0 && (all_numbers || form_ != RecipeForm::kUnpack);
   const bool largest = all_numbers && (type().mantissa > 0 || scale != 0);
-  if (!largest && !type().HasNan()) {
+  const bool finite = form_ == RecipeForm::kFiniteCast || !type().HasNan();
+  if (!largest && finite) {
     return End(scales ? Fma(bits, Both(Code(std::ldexp(1, scale))), kNegativeZeros) : bits);
   }
   const Register magnitude = And(bits, ~kSigns);
   if (largest && !scales) {
     Register value = MendLargest(bits, magnitude);
-    if (type().specials == Specials::kFn) value = MendFn(value, magnitude, 0);
+    if (!finite && type().specials == Specials::kFn) value = MendFn(value, magnitude, 0);
     return End(value);
   }
   Register value = scales ? Fma(bits, Both(Code(std::ldexp(1, scale))), kNegativeZeros) : bits;
@@ -155,6 +156,7 @@ void RecipeBuilder::EndFloat(Register bits) {
     const Register halved = MaskXor(bits, 0xFFFFFFFF, Both(exponent_bit));
     value = Choose(AtLeast(magnitude, Infinity()), halved, value);
   }
+  if (finite) return End(value);
   switch (type().specials) {
     case Specials::kNone:
     case Specials::kFinite:

@@ -62,7 +62,7 @@ MAY_SEE = {
                               "compiler/llvm/element", "compiler/llvm/lower"],
     "compiler/facts": FOUNDATION,
     "compiler/select": FOUNDATION + ["compiler/target.h", "compiler/tile_layout.h"],
-    "compiler/rules": FOUNDATION + ["compiler/tile_layout.h"],
+    "compiler/rules": FOUNDATION + ["compiler/tile_layout.h", "compiler/select"],
     "compiler/cost": FOUNDATION + ["compiler/target.h", "compiler/tile_layout.h",
                                    "compiler/select"],
     "compiler/solve": ["compiler/cost"],

@@ -1,10 +1,35 @@
 // The convert family.
+#include <cmath>
+
 #include "dtypes/bulk.h"
+#include "dtypes/container.h"
+#include "vm/diagnostics.h"
 #include "vm/exec.h"
 
 namespace tarsia::vm {
+namespace {
+
+// Reports the first source of a `cast .. finite` that breaks the promise.
+void CheckFinite(Agent& agent, const PlannedInst& inst) {
+  const PlannedOperand& source = inst.operand[0];
+  const DType type = source.type;
+  const bool tile = source.IsTile();
+  const uint64_t scalar = tile ? 0 : agent.Code(inst, 0);
+  const void* data = tile ? agent.RowMajor(inst, 0) : nullptr;
+  const int64_t elements = tile ? agent.plan().values[source.value].elements : 1;
+  for (int64_t i = 0; i < elements; ++i) {
+    const uint64_t code = tile ? LoadContainer(type, data, static_cast<size_t>(i)) : scalar;
+    const double value = DecodeToDouble(type, code);
+    if (std::isfinite(value)) continue;
+    return agent.Find(diag::kNotFinite, inst, agent.plan().ValueName(source.value), i,
+                      std::isnan(value) ? "NaN" : "infinite");
+  }
+}
+
+}  // namespace
 
 EXEC(Cast) {
+  if (inst.finite && agent.check()) CheckFinite(agent, inst);
   const DType from = inst.operand[0].type;
   const DType to = agent.plan().values[inst.result[0]].dtype;
   if (!inst.tile_result) {
@@ -36,6 +61,23 @@ EXEC(Unpack) {
     }
     if (converts) GatherContainers(2, out, *inst.unpack_results[r], tile);
   }
+  return ExecState::kNext;
+}
+
+// Codes are native containers, and so are the table's elements.
+EXEC(Lookup) {
+  const ValuePlan& result = agent.plan().values[inst.result[0]];
+  const auto* codes = static_cast<const uint8_t*>(agent.RowMajor(inst, 0));
+  const void* table = agent.RowMajor(inst, 1);
+  const uint64_t mask = CodeMask(inst.operand[0].type);
+  void* out = agent.BeginResult(inst);
+  VisitContainer(result.container, [&](auto container) {
+    using T = decltype(container);
+    for (int64_t i = 0; i < result.elements; ++i) {
+      static_cast<T*>(out)[i] = static_cast<const T*>(table)[codes[i] & mask];
+    }
+  });
+  agent.EndResult(inst);
   return ExecState::kNext;
 }
 

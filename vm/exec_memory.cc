@@ -133,33 +133,87 @@ void ForIndices(Agent& agent, const PlannedInst& inst, const std::vector<int64_t
 
 // ---- atomics ---------------------------------------------------------------------------------
 
-ExecState Atomic(Agent& agent, const PlannedInst& inst) {
-  const Opcode opcode = inst.inst->opcode;
-  const MemoryView& view = agent.View(inst.operand[0].value);
-  if (!agent.MayWrite(inst, view)) return ExecState::kFail;
-  const bool compares = opcode == Opcode::kAtomicCas;
-  const DType type = view.map->type();
-  const std::vector<int64_t>& shape = ShapeOf(agent, inst, compares ? 2 : 1);
-  const Box box = agent.BoxOf(inst, 0, shape.data());
-  if (agent.check()) agent.checker().Check(inst, view, box, Agent::Access::kAtomic);
-  const void* value = agent.RowMajor(inst, compares ? 2 : 1);
-  const void* expected = compares ? agent.RowMajor(inst, 1) : nullptr;
-  void* old = inst.results > 0 ? agent.BeginResult(inst) : nullptr;
-  if (old != nullptr) {
+// The tiles of an atomic instruction whose `value` is one operand, after `expected` if it compares.
+class AtomicTiles {
+ public:
+  AtomicTiles(Agent& agent, const PlannedInst& inst, Opcode operation, size_t value)
+      : agent_(agent),
+        inst_(inst),
+        operation_(operation),
+        view_(agent.View(inst.operand[0].value)),
+        type_(view_.map->type()),
+        value_(agent.RowMajor(inst, value)) {
+    if (operation == Opcode::kAtomicCas) expected_ = agent.RowMajor(inst, value - 1);
+    if (inst.results == 0) return;
     const ValuePlan& result = agent.plan().values[inst.result[0]];
-    std::memset(old, 0, static_cast<size_t>(result.elements * result.container));
+    old_ = agent.BeginResult(inst);
+    std::memset(old_, 0, static_cast<size_t>(result.elements * result.container));
   }
-  VisitElements(box, shape.data(), [&](int64_t element, const int64_t* root) {
-    uint8_t* address = view.region->data + ElementBit(view, root, 0) / 8;
+
+  [[nodiscard]] const MemoryView& view() const { return view_; }
+
+  void CheckBox(const Box& box) const {
+    if (agent_.check()) agent_.checker().Check(inst_, view_, box, Agent::Access::kAtomic);
+  }
+
+  // Updates the element with this root index by the tiles' element of this number.
+  void Update(int64_t element, const int64_t* root) const {
+    uint8_t* address = view_.region->data + ElementBit(view_, root, 0) / 8;
     const auto at = static_cast<size_t>(element);
-    const uint64_t code = LoadContainer(type, value, at);
+    const uint64_t code = LoadContainer(type_, value_, at);
     const uint64_t was =
-        compares ? host::AtomicCas(type, address, LoadContainer(type, expected, at), code)
-                 : host::AtomicRmw(opcode, type, address, code);
-    if (old != nullptr) StoreContainer(type, old, at, was);
+        expected_ != nullptr
+            ? host::AtomicCas(type_, address, LoadContainer(type_, expected_, at), code)
+            : host::AtomicRmw(operation_, type_, address, code);
+    if (old_ != nullptr) StoreContainer(type_, old_, at, was);
+  }
+
+  ExecState End() const {
+    if (old_ != nullptr) agent_.EndResult(inst_);
+    return ExecState::kNext;
+  }
+
+ private:
+  Agent& agent_;
+  const PlannedInst& inst_;
+  const Opcode operation_;
+  const MemoryView& view_;
+  const DType type_;
+  const void* value_;
+  const void* expected_ = nullptr;
+  void* old_ = nullptr;
+};
+
+ExecState Atomic(Agent& agent, const PlannedInst& inst) {
+  if (!agent.MayWrite(inst, agent.View(inst.operand[0].value))) return ExecState::kFail;
+  const Opcode opcode = inst.inst->opcode;
+  const size_t value = opcode == Opcode::kAtomicCas ? 2 : 1;
+  const AtomicTiles tiles(agent, inst, opcode, value);
+  const std::vector<int64_t>& shape = ShapeOf(agent, inst, value);
+  const Box box = agent.BoxOf(inst, 0, shape.data());
+  tiles.CheckBox(box);
+  VisitElements(box, shape.data(),
+                [&](int64_t element, const int64_t* root) { tiles.Update(element, root); });
+  return tiles.End();
+}
+
+// The same at gathered places, by the operation of another row.
+ExecState AtomicScatter(Agent& agent, const PlannedInst& inst, Opcode operation) {
+  if (!agent.MayWrite(inst, agent.View(inst.operand[0].value))) return ExecState::kFail;
+  const size_t value = operation == Opcode::kAtomicCas ? 3 : 2;
+  const AtomicTiles tiles(agent, inst, operation, value);
+  const std::vector<int64_t>& shape = ShapeOf(agent, inst, value);
+  std::vector<int64_t> part(shape);
+  part[Size(inst.axis)] = 1;
+  ForIndices(agent, inst, shape, [&](const Box& box, const int64_t* strides, int64_t first) {
+    tiles.CheckBox(box);
+    VisitElements(box, part.data(), [&](int64_t /*of part*/, const int64_t* root) {
+      int64_t element = first;
+      for (int d = 0; d < box.rank; ++d) element += (root[d] - box.root[d]) * strides[d];
+      tiles.Update(element, root);
+    });
   });
-  if (old != nullptr) agent.EndResult(inst);
-  return ExecState::kNext;
+  return tiles.End();
 }
 
 }  // namespace
@@ -330,5 +384,20 @@ EXEC(RedMax) { return Atomic(agent, inst); }
 EXEC(RedAnd) { return Atomic(agent, inst); }
 EXEC(RedOr) { return Atomic(agent, inst); }
 EXEC(RedXor) { return Atomic(agent, inst); }
+
+EXEC(AtomicScatterAdd) { return AtomicScatter(agent, inst, Opcode::kAtomicAdd); }
+EXEC(AtomicScatterMin) { return AtomicScatter(agent, inst, Opcode::kAtomicMin); }
+EXEC(AtomicScatterMax) { return AtomicScatter(agent, inst, Opcode::kAtomicMax); }
+EXEC(AtomicScatterAnd) { return AtomicScatter(agent, inst, Opcode::kAtomicAnd); }
+EXEC(AtomicScatterOr) { return AtomicScatter(agent, inst, Opcode::kAtomicOr); }
+EXEC(AtomicScatterXor) { return AtomicScatter(agent, inst, Opcode::kAtomicXor); }
+EXEC(AtomicScatterExch) { return AtomicScatter(agent, inst, Opcode::kAtomicExch); }
+EXEC(AtomicScatterCas) { return AtomicScatter(agent, inst, Opcode::kAtomicCas); }
+EXEC(RedScatterAdd) { return AtomicScatter(agent, inst, Opcode::kAtomicAdd); }
+EXEC(RedScatterMin) { return AtomicScatter(agent, inst, Opcode::kAtomicMin); }
+EXEC(RedScatterMax) { return AtomicScatter(agent, inst, Opcode::kAtomicMax); }
+EXEC(RedScatterAnd) { return AtomicScatter(agent, inst, Opcode::kAtomicAnd); }
+EXEC(RedScatterOr) { return AtomicScatter(agent, inst, Opcode::kAtomicOr); }
+EXEC(RedScatterXor) { return AtomicScatter(agent, inst, Opcode::kAtomicXor); }
 
 }  // namespace tarsia::vm

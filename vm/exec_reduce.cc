@@ -4,6 +4,7 @@
 #include "support/extents.h"
 #include "vm/exec.h"
 #include "vm/host/reduce.h"
+#include "vm/host/scan.h"
 
 namespace tarsia::vm {
 namespace {
@@ -32,6 +33,18 @@ ExecState ReduceArg(Agent& agent, const PlannedInst& inst) {
   return ExecState::kNext;
 }
 
+ExecState Scan(Agent& agent, const PlannedInst& inst) {
+  const ValuePlan& source = agent.plan().values[inst.operand[0].value];
+  const std::span<const int64_t> shape = source.shape;
+  const size_t axis = Size(inst.axis);
+  const void* data = agent.RowMajor(inst, 0);
+  host::Scan(inst.inst->opcode, source.dtype, {inst.exclusive, inst.reverse}, data,
+             Product(shape.first(axis)), shape[axis], Product(shape.subspan(axis + 1)),
+             agent.BeginResult(inst));
+  agent.EndResult(inst);
+  return ExecState::kNext;
+}
+
 }  // namespace
 
 EXEC(ReduceSum) { return Reduce(agent, inst); }
@@ -42,5 +55,9 @@ EXEC(ReduceAny) { return Reduce(agent, inst); }
 EXEC(ReduceAll) { return Reduce(agent, inst); }
 EXEC(ReduceArgmin) { return ReduceArg(agent, inst); }
 EXEC(ReduceArgmax) { return ReduceArg(agent, inst); }
+EXEC(ScanSum) { return Scan(agent, inst); }
+EXEC(ScanProd) { return Scan(agent, inst); }
+EXEC(ScanMin) { return Scan(agent, inst); }
+EXEC(ScanMax) { return Scan(agent, inst); }
 
 }  // namespace tarsia::vm

@@ -233,6 +233,9 @@ class Planner {
     out.axis = inst.axis;
     out.axes.assign(inst.axes.begin(), inst.axes.end());
     out.zeroed = inst.zeroed;
+    out.finite = inst.finite;
+    out.exclusive = inst.exclusive;
+    out.reverse = inst.reverse;
     for (size_t i = 0; i < inst.row->operands.size(); ++i) {
       PlanOperand(inst, i, out.operand[i]);
     }

@@ -121,6 +121,9 @@ struct PlannedInst {
   std::vector<ScalarExpr> extents;  // of a view
   uint32_t allocation = 0;          // of alloc.*
   bool zeroed = false;
+  bool finite = false;
+  bool exclusive = false;
+  bool reverse = false;
   std::shared_ptr<const RegisterBits> register_bits;
   std::shared_ptr<const UnpackTable> unpack;
   std::shared_ptr<const AddressMap> map;   // of a memory tile whose shape is constant

@@ -1,6 +1,7 @@
 #include "compiler/cost/cost.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <map>
 #include <numeric>
@@ -9,7 +10,9 @@
 #include <utility>
 
 #include "compiler/select/access.h"
+#include "compiler/select/lookup.h"
 #include "compiler/select/matrices.h"
+#include "compiler/select/scan_levels.h"
 #include "compiler/select/scratch.h"
 #include "compiler/select/warp_addresses.h"
 #include "compiler/select/warp_reduction.h"
@@ -229,6 +232,21 @@ class SharedPath {
   Work work_;
 };
 
+// Of one block's total, which one of the threads that have it stores, and of `read` loads of all.
+int64_t WavefrontsOfTotals(const TileLayout& source, int axis, const ScanLevel& level,
+                           int64_t bytes, int64_t read) {
+  const ScanTotals totals = TotalsOf(source, axis, level);
+  std::vector<uint64_t> loaded;  // by the first warp
+  for (int64_t lane = 0; lane < std::min<int64_t>(source.threads(), kWarpThreads); ++lane) {
+    loaded.push_back(static_cast<uint64_t>(totals.PlaceOf(false, lane) * bytes));
+  }
+  std::vector<uint64_t> stored = loaded;
+  std::sort(stored.begin(), stored.end());
+  stored.erase(std::unique(stored.begin(), stored.end()), stored.end());
+  const int unit = static_cast<int>(bytes);
+  return WavefrontsOf(stored, unit) + read * WavefrontsOf(loaded, unit);
+}
+
 }  // namespace
 
 int64_t WidestRun(const AccessedMemory& memory) {
@@ -353,6 +371,60 @@ Work ReductionWork(Opcode reduce, DType type, const TileLayout& source,
     out.barriers = 2 * result.tiles;
     out.issued = out.shared_wavefronts = result.tiles * result.slots * (1 + threads.parts);
     out.arithmetic += result.slots * (threads.parts - 1);
+  }
+  return out;
+}
+
+Work ScanWork(const TileLayout& source, int axis, int64_t words, bool exclusive) {
+  Work out;
+  const int64_t slots = source.slots();
+  if (slots == 0) return out;
+  const std::vector<ScanLevel> levels = ScanLevels(source, axis);
+  int64_t blocks = slots;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    const bool last = i + 1 == levels.size();
+    const ScanLevel& level = levels[i];
+    if (level.kind == ScanLevel::Kind::kSlots) {
+      // The first slots do without, but start from what no elements give.
+      out.arithmetic += slots + (i == 0 ? 0 : blocks);
+      blocks /= level.extent;
+      continue;
+    }
+    if (level.kind == ScanLevel::Kind::kLanes) {
+      const auto steps = std::countr_zero(static_cast<uint64_t>(level.extent));
+      const bool is_result = blocks == slots && i == 0 && !exclusive;
+      out.shuffles += blocks * words * (steps + (is_result ? 0 : 1) + (last ? 0 : 1));
+      out.arithmetic += blocks * (2 * steps + (is_result ? 0 : 1));
+      if (!is_result) out.arithmetic += slots;
+      continue;
+    }
+    const int64_t read = last ? level.extent - 1 : level.extent;
+    out.barriers += 2;
+    out.issued += blocks * (1 + read);
+    out.shared_wavefronts += blocks * WavefrontsOfTotals(source, axis, level, words * 4, read);
+    out.arithmetic += blocks * 2 * read + slots;
+  }
+  return out;
+}
+
+Work LookupWork(DType codes, DType elements, const TileLayout& layout) {
+  const int64_t slots = layout.slots();
+  Work out;
+  if (slots == 0) return out;
+  switch (WayOfLookup(codes, elements)) {
+    case LookupWay::kPermute:
+      out.arithmetic = slots * (elements.bits > 8 ? 3 : 2);
+      break;
+    case LookupWay::kShuffle:
+      out.shuffles = slots * CeilDiv<int64_t>(elements.bits, 32);
+      out.arithmetic = slots;
+      break;
+    case LookupWay::kShared:
+      out.barriers = 2;
+      out.issued = slots * 3;
+      // Of 32 places at random in 32 banks the fullest bank has between 3 and 4.
+      out.shared_wavefronts = slots * (int64_t{elements.bits} << codes.bits > 1024 ? 3 : 1);
+      break;
   }
   return out;
 }

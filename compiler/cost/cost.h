@@ -107,6 +107,10 @@ struct ReducedResult {
 };
 Work ReductionWork(Opcode reduce, DType type, const TileLayout& source,
                    std::span<const int64_t> axes, const ReducedResult& result);
+// A scan of elements of `words` words of 32 bits along an axis.
+Work ScanWork(const TileLayout& source, int axis, int64_t words, bool exclusive);
+// A `lookup` of codes in a table, both where `lookup` wants them.
+Work LookupWork(DType codes, DType elements, const TileLayout& layout);
 // What it costs more to read codes one by one than as the words in which they were loaded.
 Work LoneCodesWork(int64_t slots);
 // So many products of fragments on tensor cores, in the time of those of 16 by 8 by 16 elements of

@@ -107,7 +107,19 @@ AccessedMemory AccessedMemories::Of(const Operation& op, size_t operand) const {
       }
       break;
   }
+  SetIndexed(op, out);
   return out;
+}
+
+// Along the axis of gathered places neighbours do not follow each other in memory.
+void AccessedMemories::SetIndexed(const Operation& op, AccessedMemory& memory) const {
+  const auto indices = op.row().OperandWith(Role::kIndex);
+  if (!indices || !op.operand[*indices].IsTile() || memory.fast < 0) return;
+  const ExprId number = op.attr[*op.row().AttrIndex(Attr::kAxis)];
+  const int64_t axis = number.none() ? 0 : form_.pool.AsInt(number).value_or(0);
+  if (memory.fast != axis) return;
+  memory.strides[Size(axis)] = AccessedMemory::kFar;
+  memory.fast = -1;
 }
 
 // From the fastest dimension on.

@@ -32,6 +32,7 @@ class AccessedMemories {
   [[nodiscard]] int64_t DivisorOfValue(tile::ValueId value, int depth) const;
   [[nodiscard]] int64_t DivisorOfParameter(tile::ValueId value) const;
   void SetStrides(const ConcreteType& type, bool by_column, AccessedMemory& memory) const;
+  void SetIndexed(const tile::Operation& op, AccessedMemory& memory) const;
   [[nodiscard]] int64_t ExtentDivisor(const ConcreteType& type, size_t dim) const;
   void AddIndices(ExprId indices, AccessedMemory& memory) const;
   void AddExtents(const ConcreteType& type, AccessedMemory& memory) const;

@@ -7,6 +7,8 @@
 #include "compiler/passes/access_layouts.h"
 #include "compiler/select/access.h"
 #include "compiler/select/mma.h"
+#include "layout/access.h"
+#include "support/align.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
@@ -21,6 +23,10 @@ constexpr size_t kMostCandidates = 12;
 // The slots that a thread may have of one tile: of an operand of tensor cores, and of any tile.
 constexpr int64_t kMostFragmentSlots = 512;
 constexpr int64_t kMostSlots = 1024;
+// The longest run along the axis of a scan that a thread may have, and the lanes that share the
+// rest.
+constexpr int64_t kLongestScanRun = 64;
+constexpr int64_t kScanLanes[] = {kWarpThreads, 8, 1};
 constexpr int64_t kWidestBits = 8 * kWidestAccess;
 constexpr int64_t kTurned[] = {1, 0};
 
@@ -283,6 +289,23 @@ class Search {
       const int64_t run = side_by_side ? slots.back().extent : 1;
       auto layout = LayoutOfWarpRows(shape, graph_.warps, run, fast, op.rule.axes);
       if (layout) Add(op.anchor, *layout, {LayoutSource::Kind::kReduction, op.op});
+    }
+    if (IsScan(op.rule.opcode)) AddScans(op);
+  }
+
+  // A scan does least where a thread has its whole part of the axis in one run.
+  void AddScans(const LayoutOp& op) {
+    const Extents& shape = TypeOf(op.anchor).shape;
+    const auto axis = static_cast<int>(op.rule.axes[0]);
+    const int64_t extent = shape[Size(axis)];
+    for (const int64_t lanes : kScanLanes) {
+      const int64_t run = CeilDiv(extent, lanes);
+      if (run == 0 || run > kLongestScanRun) continue;
+      if (auto layout = LayoutOfWarpRows(shape, graph_.warps, run, axis, op.rule.axes)) {
+        Add(op.anchor, *layout, {LayoutSource::Kind::kReduction, op.op});
+      }
+      auto blocked = BlockedLayout(shape, threads(), run, axis);
+      if (blocked.ok()) Add(op.anchor, *blocked, {LayoutSource::Kind::kReduction, op.op});
     }
   }
 

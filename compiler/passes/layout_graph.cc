@@ -98,6 +98,7 @@ class Maker {
       out.axes = Numbers(order);
     }
     out.keepdims = !attr(Attr::kKeepdims).none();
+    out.exclusive = !attr(Attr::kExclusive).none();
     for (size_t i = 0; i < kMaxOperands; ++i) {
       if (op.operand[i].IsTile()) out.operand[i] = &form_.TypeOf(op.operand[i].value);
     }

@@ -1,5 +1,7 @@
-// Instructions that combine only elements at the same place: every tile has one layout.
+// Instructions that combine only elements at the same place: every tile has one layout, but for the
+// table of a `lookup`, which all threads read.
 #include "compiler/rules/family.h"
+#include "compiler/select/lookup.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -14,11 +16,19 @@ std::optional<Port> Anchor(const RuleOp& op) {
   return std::nullopt;
 }
 
+bool IsTable(const RuleOp& op, Port port) {
+  return !port.is_result && op.row().operands[port.index].role == Role::kTable;
+}
+
 std::optional<TileLayout> At(const RuleOp& op, Port port, const TileLayout& anchor) {
+  if (IsTable(op, port)) {
+    return TableLayout(op.operand[0]->dtype, op.At(port)->dtype, anchor.threads());
+  }
   return WithShapeOf(*op.At(port), anchor);
 }
 
-std::optional<TileLayout> For(const RuleOp& op, Port /*port*/, const TileLayout& layout) {
+std::optional<TileLayout> For(const RuleOp& op, Port port, const TileLayout& layout) {
+  if (IsTable(op, port)) return std::nullopt;
   return WithShapeOf(*op.At(*Anchor(op)), layout);
 }
 

@@ -1,5 +1,5 @@
-// Loads and stores: the tile that moves. The indices of `gather` and `scatter` are where the
-// elements are that they belong to.
+// Loads, stores, and atomics at gathered places: the tile that moves. Indices along an axis are
+// where the elements are that they belong to.
 #include "compiler/rules/family.h"
 
 namespace tarsia::compiler {
@@ -15,7 +15,11 @@ std::optional<Port> MovedTile(const RuleOp& op) {
   return std::nullopt;
 }
 
-std::optional<TileLayout> IndicesAt(const RuleOp& op, Port /*port*/, const TileLayout& anchor) {
+// Of the other tiles: all but the indices lie as the one that moves.
+std::optional<TileLayout> OthersAt(const RuleOp& op, Port port, const TileLayout& anchor) {
+  if (port.is_result || op.row().operands[port.index].role != Role::kIndex) {
+    return WithShapeOf(*op.At(port), anchor);
+  }
   std::vector<int64_t> others;
   for (int64_t d = 0; d < anchor.rank(); ++d) {
     if (d != op.axes[0]) others.push_back(d);
@@ -25,12 +29,13 @@ std::optional<TileLayout> IndicesAt(const RuleOp& op, Port /*port*/, const TileL
   return *std::move(indices);
 }
 
-std::optional<TileLayout> Many(const RuleOp& /*op*/, Port /*port*/, const TileLayout& /*layout*/) {
-  return std::nullopt;
+std::optional<TileLayout> MovedFor(const RuleOp& op, Port port, const TileLayout& layout) {
+  if (port.is_result || op.row().operands[port.index].role != Role::kRead) return std::nullopt;
+  return WithShapeOf(*op.At(*MovedTile(op)), layout);
 }
 
 }  // namespace
 
-FamilyRules MemoryRules() { return {&MovedTile, &IndicesAt, &Many}; }
+FamilyRules MemoryRules() { return {&MovedTile, &OthersAt, &MovedFor}; }
 
 }  // namespace tarsia::compiler

@@ -31,6 +31,7 @@ struct RuleOp {
   Opcode opcode{};
   std::vector<int64_t> axes;  // of `axes`, `order` or `axis`
   bool keepdims = false;
+  bool exclusive = false;
   // Null: no register tile.
   const ConcreteType* operand[kMaxOperands] = {};
   const ConcreteType* result[kMaxResults] = {};

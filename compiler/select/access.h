@@ -25,7 +25,8 @@ constexpr int UnitOf(int64_t bytes) {
 inline int64_t UpdatedTogether(Opcode opcode, DType type, Space space, Target target) {
   const bool newest = Row(target).capability >= 90;
   const bool pairs = type == kF16 || (type == kBF16 && newest);
-  if (opcode != Opcode::kRedAdd || !pairs) return 1;
+  const bool adds = opcode == Opcode::kRedAdd || opcode == Opcode::kRedScatterAdd;
+  if (!adds || !pairs) return 1;
   return newest && space == Space::kGlobal ? 8 : 2;
 }
 

@@ -64,10 +64,13 @@ inline constexpr uint32_t kConstantOperand = 1;
 inline constexpr uint32_t kFirstValue = 2;
 
 // An instruction's second byte.
-inline constexpr uint8_t kAttrMask = 0x0F;
+inline constexpr uint8_t kAttrMask = 0x0F;  // the first four attributes
 inline constexpr uint8_t kHasType = 0x10;
 inline constexpr uint8_t kLacksLast = 0x20;  // the optional last operand
 inline constexpr uint8_t kHasElse = 0x40;
+inline constexpr uint8_t kHasFifth = 0x80;  // the fifth attribute
+inline constexpr unsigned kFifth = 4;       // its number
+inline constexpr BytecodeVersion kSinceFifth{0, 4};
 
 // The first byte of a type.
 inline constexpr uint8_t kSpaceMask = 0x03;

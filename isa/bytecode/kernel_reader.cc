@@ -160,16 +160,19 @@ bool KernelReader::ReadInst(uint32_t index) {
   if (!in_.U8(code) || !in_.U8(form)) return false;
   const RowForm& row = rows_[code];
   if (!row.known) return in_.Fail(diag::kBytecodeCode, +code, "instruction");
-  if (form > 0x7F || (form & kAttrMask) >> row.attrs != 0 ||
-      ((form & kLacksLast) != 0 && !row.optional_last) || ((form & kHasElse) != 0 && !row.is_if)) {
+  const bool has_fifth = (form & kHasFifth) != 0;
+  const unsigned attrs = (form & kAttrMask) | (has_fifth ? 1u << kFifth : 0u);
+  if (attrs >> row.attrs != 0 || ((form & kLacksLast) != 0 && !row.optional_last) ||
+      ((form & kHasElse) != 0 && !row.is_if)) {
     return in_.Fail(diag::kBytecodeForm, "an instruction has flags that it cannot have");
   }
   lowest_.minor = std::max<uint16_t>(lowest_.minor, row.since);
+  if (has_fifth) lowest_ = std::max(lowest_, kSinceFifth);
   Inst& inst = kernel_->code.emplace_back();
   inst.opcode = row.opcode;
   inst.results = row.results;
   inst.slots = static_cast<uint8_t>(row.slots - ((form & kLacksLast) != 0 ? 1 : 0));
-  inst.attrs = form & kAttrMask;
+  inst.attrs = static_cast<uint8_t>(attrs);
   inst.first_arg = static_cast<uint32_t>(kernel_->args.size());
   inst.end = inst.else_begin = index + 1;
   if ((form & kHasType) != 0 && !exprs_.Type(inst.type)) return false;

@@ -101,7 +101,8 @@ class Writer {
     const InstRow& row = Row(inst.opcode);
     const bool has_else = row.Has(kOpensBlock) && inst.else_begin < inst.end;
     body_.U8(row.code);
-    body_.U8(inst.attrs | (inst.type != kNoTypeId ? kHasType : 0u) |
+    body_.U8((inst.attrs & kAttrMask) | ((inst.attrs >> kFifth & 1) != 0 ? kHasFifth : 0u) |
+             (inst.type != kNoTypeId ? kHasType : 0u) |
              (inst.slots < row.MaxSlots() ? kLacksLast : 0u) | (has_else ? kHasElse : 0u));
     if (inst.type != kNoTypeId) body_.Leb(types_.Of(inst.type));
     if (row.Has(kOpensBlock)) body_.Leb(inst.end - i - 1);
@@ -257,6 +258,7 @@ BytecodeVersion LowestVersion(const Module& module, std::string_view* needs) {
     for (const Inst& inst : kernel.code) {
       const InstRow& row = Row(inst.opcode);
       raise({0, row.since}, row.mnemonic);
+      if ((inst.attrs >> kFifth & 1) != 0) raise(kSinceFifth, Row(row.attrs[kFifth]).text);
     }
   }
   for (const Graph& graph : module.graphs) {

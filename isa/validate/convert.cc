@@ -30,6 +30,17 @@ bool CheckCastTypes(RuleContext& check, const Inst& inst, const ValueType& sourc
   return true;
 }
 
+bool CheckFinite(RuleContext& check, const Inst& inst, const ValueType& source) {
+  const auto from = check.pool.AsDType(source.dtype);
+  if (!from || !check.kernel.HasAttr(inst, Attr::kFinite)) return true;
+  if (from->IsFloat() || from->IsExponent()) return true;
+  check.context
+      .Error(diag::kCastAttributes, check.kernel.AttrLocation(inst, Attr::kFinite), "finite",
+             "a cast from " + std::string(DTypeName(*from)))
+      .help = "it is for casts from floating-point types";
+  return false;
+}
+
 bool CheckCastAttributes(RuleContext& check, const Inst& inst) {
   const bool sat = check.kernel.HasAttr(inst, Attr::kSat);
   const bool nosat = check.kernel.HasAttr(inst, Attr::kNoSat);
@@ -68,7 +79,8 @@ VALIDATE(Cast) {
                            !check.operands.SameLayout(inst, source, random))) {
     return;
   }
-  if (!CheckCastAttributes(check, inst) || !CheckCastTypes(check, inst, *source.type, note.dtype)) {
+  if (!CheckCastAttributes(check, inst) || !CheckFinite(check, inst, *source.type) ||
+      !CheckCastTypes(check, inst, *source.type, note.dtype)) {
     return;
   }
   ValueType type = *source.type;
@@ -110,6 +122,21 @@ VALIDATE(Unpack) {
   result.bits = ExprId();
   check.results.Define(inst, 0, result);
   check.results.Define(inst, 1, result);
+}
+
+VALIDATE(Lookup) {
+  const CheckedOperand codes = check.operands.Get(inst, 0);
+  const CheckedOperand table = check.operands.Get(inst, 1);
+  if (const auto type = check.pool.AsDType(codes.type->dtype)) {
+    const std::vector<ExprId> extent = {ExprId::Small(1 << type->bits)};
+    const ExprId wanted = check.pool.List(extent);
+    if (ShapesDiffer(check.pool, wanted, table.type->shape)) {
+      check.context.Error(diag::kTableShape, table.location, 1 << type->bits, DTypeName(*type),
+                          check.context.Text(table.type->shape));
+      return;
+    }
+  }
+  check.results.Define(inst, 0, RegisterTile(table.type->dtype, codes.type->shape));
 }
 
 }  // namespace tarsia

@@ -149,6 +149,28 @@ std::optional<ExprId> GatheredShape(RuleContext& check, const Inst& inst) {
   return check.pool.List(shape);
 }
 
+// Operand `i` is a tile that goes to the indexed part, with its type and shape.
+bool IndexedFits(RuleContext& check, const Inst& inst, size_t i) {
+  const CheckedOperand value = check.operands.Get(inst, i);
+  const auto shape = GatheredShape(check, inst);
+  if (!shape || !check.operands.SameDType(inst, check.operands.Get(inst, 0), value)) return false;
+  if (!ShapesDiffer(check.pool, *shape, value.type->shape)) return true;
+  check.context.Error(diag::kShapesDiffer, value.location, Row(inst.opcode).mnemonic,
+                      "the indexed part", check.context.Text(*shape), value.name,
+                      check.context.Text(value.type->shape));
+  return false;
+}
+
+void AtomicScatter(RuleContext& check, const Inst& inst) {
+  const InstRow& row = Row(inst.opcode);
+  for (size_t i = 2; i < row.operands.size(); ++i) {
+    if (!IndexedFits(check, inst, i)) return;
+  }
+  if (row.results.size() == 0) return;
+  const CheckedOperand value = check.operands.Get(inst, row.operands.size() - 1);
+  check.results.Define(inst, 0, RegisterTile(value.type->dtype, value.type->shape));
+}
+
 }  // namespace
 
 VALIDATE(View) {
@@ -237,17 +259,7 @@ VALIDATE(Gather) {
   check.results.Define(inst, 0, RegisterTile(check.operands.Get(inst, 0).type->dtype, *shape));
 }
 
-VALIDATE(Scatter) {
-  const CheckedOperand destination = check.operands.Get(inst, 0);
-  const CheckedOperand value = check.operands.Get(inst, 2);
-  const auto shape = GatheredShape(check, inst);
-  if (!shape || !check.operands.SameDType(inst, destination, value)) return;
-  if (ShapesDiffer(check.pool, *shape, value.type->shape)) {
-    check.context.Error(diag::kShapesDiffer, value.location, "scatter", "the indexed part",
-                        check.context.Text(*shape), value.name,
-                        check.context.Text(value.type->shape));
-  }
-}
+VALIDATE(Scatter) { IndexedFits(check, inst, 2); }
 
 VALIDATE(Prefetch) {
   const CheckedOperand source = check.operands.Get(inst, 0);
@@ -272,5 +284,19 @@ VALIDATE(RedMax) { Atomic(check, inst, 1, false); }
 VALIDATE(RedAnd) { Atomic(check, inst, 1, false); }
 VALIDATE(RedOr) { Atomic(check, inst, 1, false); }
 VALIDATE(RedXor) { Atomic(check, inst, 1, false); }
+VALIDATE(AtomicScatterAdd) { AtomicScatter(check, inst); }
+VALIDATE(AtomicScatterMin) { AtomicScatter(check, inst); }
+VALIDATE(AtomicScatterMax) { AtomicScatter(check, inst); }
+VALIDATE(AtomicScatterAnd) { AtomicScatter(check, inst); }
+VALIDATE(AtomicScatterOr) { AtomicScatter(check, inst); }
+VALIDATE(AtomicScatterXor) { AtomicScatter(check, inst); }
+VALIDATE(AtomicScatterExch) { AtomicScatter(check, inst); }
+VALIDATE(AtomicScatterCas) { AtomicScatter(check, inst); }
+VALIDATE(RedScatterAdd) { AtomicScatter(check, inst); }
+VALIDATE(RedScatterMin) { AtomicScatter(check, inst); }
+VALIDATE(RedScatterMax) { AtomicScatter(check, inst); }
+VALIDATE(RedScatterAnd) { AtomicScatter(check, inst); }
+VALIDATE(RedScatterOr) { AtomicScatter(check, inst); }
+VALIDATE(RedScatterXor) { AtomicScatter(check, inst); }
 
 }  // namespace tarsia

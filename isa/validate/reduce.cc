@@ -38,6 +38,12 @@ void ReduceArg(RuleContext& check, const Inst& inst) {
   check.results.Define(inst, 1, RegisterTile(check.pool.Type(kI32), shape));
 }
 
+void Scan(RuleContext& check, const Inst& inst) {
+  const CheckedOperand source = check.operands.Get(inst, 0);
+  if (!check.attributes.Axis(inst, Rank(check.pool, source.type->shape))) return;
+  check.results.Define(inst, 0, RegisterTile(source.type->dtype, source.type->shape));
+}
+
 }  // namespace
 
 VALIDATE(ReduceSum) { Reduce(check, inst); }
@@ -48,5 +54,9 @@ VALIDATE(ReduceAny) { Reduce(check, inst); }
 VALIDATE(ReduceAll) { Reduce(check, inst); }
 VALIDATE(ReduceArgmin) { ReduceArg(check, inst); }
 VALIDATE(ReduceArgmax) { ReduceArg(check, inst); }
+VALIDATE(ScanSum) { Scan(check, inst); }
+VALIDATE(ScanProd) { Scan(check, inst); }
+VALIDATE(ScanMin) { Scan(check, inst); }
+VALIDATE(ScanMax) { Scan(check, inst); }
 
 }  // namespace tarsia

@@ -191,6 +191,42 @@ constexpr char kCopies[] = R"(kernel k(%x: ptr<f16>, %z: ptr<f16>, %y: ptr<f16>)
 }
 )";
 
+// Scans along rows, columns and both halves of a block, in all directions; sums of f16 are of f32.
+constexpr char kScans[] = R"(kernel k(%x: ptr<f16>, %z: ptr<i64>, %y: ptr<f16>)
+  warps 4
+{
+  %gx = view %x : global<f16>[64, 256]
+  %gz = view %z : global<i64>[1024]
+  %gy = view %y : global<f16>[64, 256]
+  %t = load %gx[0, 0] : [64, 256]
+  %rows = scan.sum %t axis 1
+  %columns = scan.max %rows axis 0 exclusive
+  store %gy[0, 0], %columns
+  %n = load %gz[0] : [1024]
+  %sums = scan.sum %n exclusive
+  %ends = scan.min %sums reverse
+  store %gz[0], %ends
+}
+)";
+
+// Tables that each thread holds, and that the lanes of a warp share.
+constexpr char kLookups[] = R"(kernel k(%w: ptr<u8>, %b: ptr<f16>, %y: ptr<f16>, %z: ptr<f32>)
+  warps 2
+{
+  %gw = view %w : global<u4>[64, 64]
+  %gb = view %b : global<f16>[16]
+  %gy = view %y : global<f16>[64, 64]
+  %gz = view %z : global<f32>[64, 64]
+  %codes = load %gw[0, 0] : [64, 64]
+  %table = load %gb[0] : [16]
+  %v = lookup %codes, %table
+  store %gy[0, 0], %v
+  %wide = cast %table : f32
+  %u = lookup %codes, %wide
+  store %gz[0, 0], %u
+}
+)";
+
 std::vector<Subject> Subjects() {
   std::vector<Subject> out;
   for (const SmallProgram& program : SmallPrograms()) {
@@ -199,6 +235,8 @@ std::vector<Subject> Subjects() {
   out.push_back({"loop_with_step", kLoopWithStep, {}, {}});
   out.push_back({"one_row_for_all_warps", kOneRow, {}, {}});
   out.push_back({"copies_in_background", kCopies, {}, {}});
+  out.push_back({"scans", kScans, {}, {}});
+  out.push_back({"lookups", kLookups, {}, {}});
   const auto add = [&](const std::string& name, const std::string& title,
                        std::vector<Binding> constants, std::vector<uint64_t> scalars) {
     out.push_back({title, std::string(harness::ReadExample(name + ".tsa").text()),

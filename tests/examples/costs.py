@@ -102,7 +102,7 @@ def histogram(n, **missing):
 
 # `rcp`, `rsqrt` and `div` of f32 call a function for subnormal numbers and the like.
 CASES = [
-    rms_norm(16, 4096, calls=2),
+    rms_norm(16, 4096),
     argmax(8, 4096),
     transpose(128, 256, "f16", 16),
     transpose(128, 256, "i8", 8),
@@ -114,8 +114,8 @@ CASES = [
     quantise("dequantise", 512, 256, "u4", 4, sectors=10496),
     quantise("dequantise", 512, 256, "i8", 8, sectors=12544),
     # Two lanes of a warp read each scale, by two instructions.
-    swiglu(16, 256, 512, "row_major", calls=8, sectors=6656),
-    swiglu(16, 256, 512, example_costs.PACKED, calls=8, sectors=6656),
+    swiglu(16, 256, 512, "row_major", sectors=6656),
+    swiglu(16, 256, 512, example_costs.PACKED, sectors=6656),
     # Neighbouring sums of a fragment are added by two instructions: each sector is visited twice.
     split_k("split_k_red", 32, 128, 1024, 4, sectors=16384),
     split_k("split_k_parts", 32, 128, 1024, 4),
@@ -123,7 +123,7 @@ CASES = [
     # The sums change threads in front of the reduction, with conflicts, and are stored by two warps each.
     prefix_sum(8, 2048),
     histogram(65536),
-    kernel_matvec(64, 128, calls=1, sectors=168, wavefronts=1.33),
+    kernel_matvec(64, 128, sectors=168, wavefronts=1.33),
 ]
 
 

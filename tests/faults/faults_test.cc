@@ -191,7 +191,8 @@ TEST(Faults, EveryKindOccurs) {
   const std::vector<std::pair<std::string_view, std::vector<std::string_view>>> sides = {
       {"check",
        {"race", "race-between-blocks", "read-before-wait", "write-before-wait", "unwritten",
-        "replicas-differ", "not-left-zero", "buffer-too-small", "instruction-budget"}},
+        "replicas-differ", "not-finite", "not-left-zero", "buffer-too-small",
+        "instruction-budget"}},
       {"ptx", {"race", "async", "uninitialised", "out_of_bounds", "limit"}},
   };
   for (const auto& [side, kinds] : sides) {

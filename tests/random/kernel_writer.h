@@ -129,15 +129,18 @@ class KernelWriter {
   void EmitScratch(const Type& type);
   void EmitCopy(const Type& type);
   void EmitGatherScatter(const InstRow& row, const Type& type);
+  void EmitAtomicScatter(const InstRow& row, const Type& type);
   void EmitAtomic(const InstRow& row, const Type& type);
   void EmitShape(const InstRow& row, const Type& type);
   void EmitElementwise(const InstRow& row, const Type& type);
   void EmitConvert(const InstRow& row, const Type& type);
   void EmitCast(const Type& type);
   void EmitUnpack(const Type& type);
+  void EmitLookup(const Type& type);
   Shape ProductShape();
   void EmitMma(const InstRow& row, const Type& type);
   void EmitReduce(const InstRow& row, const Type& type);
+  void EmitScan(const InstRow& row, const Type& type);
   void EmitBlock(int statements);
   std::string CacheHint();
   // Stores a tile in an output of an executable program.

@@ -204,6 +204,7 @@ void KernelWriter::EmitIf() {
 // ---- memory ----------------------------------------------------------------------------------
 
 void KernelWriter::EmitMemory(const InstRow& row, const Type& type) {
+  if (row.Has(kAtomic) && row.OperandWith(Role::kIndex)) return EmitAtomicScatter(row, type);
   if (row.Has(kAtomic)) return EmitAtomic(row, type);
   if (row.opcode == Opcode::kView) return EmitView(type);
   if (row.opcode == Opcode::kAllocShared) {
@@ -369,6 +370,34 @@ void KernelWriter::EmitAtomic(const InstRow& row, const Type& type) {
   Define(RegisterTile(type, shape), text);
 }
 
+// Where elements meet, the old values depend on their order, and so do sums that are rounded.
+void KernelWriter::EmitAtomicScatter(const InstRow& row, const Type& type) {
+  Shape shape = RandomShape(1, 3);
+  if (!IsStatic(shape)) return;
+  const Value memory = Target(type, shape, RandomArgument::Kind::kInOut);
+  if (!executable()) shape = memory.shape;
+  if (!IsStatic(shape)) return;
+  std::string target = memory.name;
+  if (executable()) {  // blocks have their own part along the first axis
+    shape.insert(shape.begin(), "1");
+    target = NewName("part");
+    Line(fmt::format("%{} = slice %{}{} : {}", target, memory.name, Indices(memory), Text(shape)));
+  }
+  const size_t axis = executable() ? 1 + rng_.Below(shape.size() - 1) : rng_.Below(shape.size());
+  const std::string count = std::to_string(rng_.Of({1, 2, 3, 5, 8, 40}));
+  const bool may_meet = !executable() || (row.results.size() == 0 && type.dtype.IsInteger());
+  const Type index_type = RandomType(TypeClass::kIntegerType);
+  const Value indices = may_meet ? Tile(index_type, {count})
+                                 : Define(RegisterTile(index_type, {count}), "iota",
+                                          index_type.text + " [" + count + "]");
+  shape[axis] = count;
+  std::string text = fmt::format("{} %{}, %{}", row.mnemonic, target, indices.name);
+  for (size_t i = 2; i < row.operands.size(); ++i) text += ", %" + Tile(type, shape).name;
+  if (axis != 0 || rng_.Chance(50)) text += fmt::format(" axis {}", axis);
+  if (row.results.size() == 0) return Line(text);
+  Define(RegisterTile(type, shape), text);
+}
+
 // ---- shape -----------------------------------------------------------------------------------
 
 void KernelWriter::EmitShape(const InstRow& row, const Type& type) {
@@ -481,6 +510,7 @@ void KernelWriter::EmitElementwise(const InstRow& row, const Type& type) {
 void KernelWriter::EmitConvert(const InstRow& row, const Type& type) {
   if (row.opcode == Opcode::kCast) return EmitCast(type);
   if (row.opcode == Opcode::kUnpack) return EmitUnpack(type);
+  if (row.opcode == Opcode::kLookup) return EmitLookup(type);
   EmitPlain(row, type);
 }
 
@@ -490,7 +520,10 @@ void KernelWriter::EmitCast(const Type& type) {
   if (type.dtype.IsComplex() && !to.dtype.IsComplex()) to = TypeOf(rng_.Of({kC32, kC64}));
   const Shape shape = TileShape(0, 3);
   std::string layout;
-  Value value = scalar ? Scalar(type) : Tile(type, shape, &layout);
+  const bool finite = type.dtype.IsFloat() && !scalar && rng_.Chance(20);
+  Value value = scalar                   ? Scalar(type)
+                : finite && executable() ? SmallIntegers(type, shape)
+                                         : Tile(type, shape, &layout);
   std::string text = "cast %" + value.name;
   const bool integers = type.dtype.IsInteger() && to.dtype.IsInteger();
   const int rounding = static_cast<int>(rng_.Below(5));
@@ -504,6 +537,7 @@ void KernelWriter::EmitCast(const Type& type) {
   } else if (rng_.Chance(30)) {
     text += rng_.Of({" sat", " nosat"});
   }
+  if (finite) text += " finite";
   value.type = to;
   value.layout.clear();
   value.bits.clear();
@@ -530,6 +564,14 @@ void KernelWriter::EmitUnpack(const Type& type) {
   for (const std::string& name : {q, b}) {
     values_.push_back({name, Kind::kTile, Space::kRegister, to, codes.shape, "", "", false});
   }
+}
+
+void KernelWriter::EmitLookup(const Type& type) {
+  const Type elements = RandomType(TypeClass::kAnyType);
+  const Value codes = Tile(type, TileShape(0, 3));
+  const Value table = Tile(elements, {std::to_string(1 << type.dtype.bits)});
+  Define(RegisterTile(elements, codes.shape),
+         fmt::format("lookup %{}, %{}", codes.name, table.name));
 }
 
 // m, k and n: of several fragments in half of the cases.
@@ -562,7 +604,23 @@ void KernelWriter::EmitMma(const InstRow& row, const Type& type) {
   Define(value, fmt::format("{} %{}, %{}, %{}", row.mnemonic, x.name, y.name, sum));
 }
 
+// Sums in any order are those of small integers; products of floats are left out.
+void KernelWriter::EmitScan(const InstRow& row, const Type& type) {
+  const bool sums = row.opcode == Opcode::kScanSum || row.opcode == Opcode::kScanProd;
+  const bool exact = executable() && sums && !type.dtype.IsInteger();
+  if (exact && row.opcode == Opcode::kScanProd) return;
+  const Shape shape = TileShape(1, 3);
+  const Value source = exact ? SmallIntegers(type, shape) : Tile(type, shape);
+  const size_t axis = rng_.Below(shape.size());
+  std::string text = fmt::format("{} %{}", row.mnemonic, source.name);
+  if (axis != 0 || rng_.Chance(50)) text += fmt::format(" axis {}", axis);
+  if (rng_.Chance(40)) text += " exclusive";
+  if (rng_.Chance(40)) text += " reverse";
+  Define(RegisterTile(type, shape), text);
+}
+
 void KernelWriter::EmitReduce(const InstRow& row, const Type& type) {
+  if (IsScan(row.opcode)) return EmitScan(row, type);
   const bool sums = row.opcode == Opcode::kReduceSum || row.opcode == Opcode::kReduceProd;
   const bool exact = executable() && sums && !type.dtype.IsInteger();
   if (exact && (row.opcode == Opcode::kReduceProd || !type.dtype.IsFloat())) return;

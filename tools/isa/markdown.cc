@@ -37,7 +37,7 @@ bits.
 | integers | results wrap; x / 0 is all ones, and the least value / -1 is itself; a shift by the width or more gives 0, or the sign for `shr` of a signed type |
 | floats | one rounding per operation, to nearest, ties to even; subnormals are honoured; a * b + c is contracted only in `fma` and in kernels with `fast`; if one operand of `min` or `max` is a NaN, they return the other one; a NaN that arithmetic or `cast` makes has any sign and payload |
 | approximations | the column *error* below: the largest error in units in the last place; 0 is exact or correctly rounded |
-| accumulation | `dot` of f16, bf16, tf32, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` of f16 and bf16 accumulates in f32; the order of additions is free, everything else is not |
+| accumulation | `dot` of f16, bf16, tf32, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` and `scan` of f16 and bf16 accumulate in f32; the order of additions is free, everything else is not |
 | bool | one byte in memory, 0 or 1 |
 )";
 
@@ -61,7 +61,9 @@ constexpr FamilyText kFamilyTexts[] = {
      "operands are scalars, the result is a scalar."},
     {Family::kConvert, "Conversion", "From any type to any other."},
     {Family::kMma, "Matrix product", ""},
-    {Family::kReduce, "Reduction", "Along one or more axes of a register tile."},
+    {Family::kReduce, "Reduction",
+     "`reduce` combines the elements along one or more axes of a register tile, `scan` those up to "
+     "each element of an axis."},
     {Family::kSync, "Synchronisation", ""},
 };
 

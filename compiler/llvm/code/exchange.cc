@@ -213,11 +213,11 @@ Slots Exchange::Shuffled(const Slots& slots, DType type, const ShufflePlan& plan
   return out;
 }
 
-llvm::Value* Exchange::ShuffleXor(llvm::Value* code, int mask) {
+llvm::Value* Exchange::ShuffleWords(unsigned intrinsic, llvm::Value* code, llvm::Value* lane,
+                                    int form) {
   const unsigned bits = code->getType()->getIntegerBitWidth();
   const auto shuffle = [&](llvm::Value* word) {
-    return f_.CallIntrinsic(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, {},
-                            {f_.Int32(-1), word, f_.Int32(mask), f_.Int32(31)}, true);
+    return f_.CallIntrinsic(intrinsic, {}, {f_.Int32(-1), word, lane, f_.Int32(form)}, true);
   };
   if (bits <= 32) {
     return b_.CreateTrunc(shuffle(b_.CreateZExt(code, f_.I(32))), f_.I(bits));
@@ -226,6 +226,22 @@ llvm::Value* Exchange::ShuffleXor(llvm::Value* code, int mask) {
   llvm::Value* high = shuffle(b_.CreateTrunc(b_.CreateLShr(code, uint64_t{32}), f_.I(32)));
   return b_.CreateOr(b_.CreateZExt(low, f_.I(64)),
                      b_.CreateShl(b_.CreateZExt(high, f_.I(64)), uint64_t{32}));
+}
+
+llvm::Value* Exchange::ShuffleXor(llvm::Value* code, int mask) {
+  return ShuffleWords(llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, code, f_.Int32(mask), 31);
+}
+
+llvm::Value* Exchange::ShuffleBelow(llvm::Value* code, int64_t lanes) {
+  return ShuffleWords(llvm::Intrinsic::nvvm_shfl_sync_up_i32, code, f_.Int32(lanes), 0);
+}
+
+llvm::Value* Exchange::ShuffleAbove(llvm::Value* code, int64_t lanes) {
+  return ShuffleWords(llvm::Intrinsic::nvvm_shfl_sync_down_i32, code, f_.Int32(lanes), 31);
+}
+
+llvm::Value* Exchange::ShuffleFrom(llvm::Value* code, llvm::Value* lane) {
+  return ShuffleWords(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, code, lane, 31);
 }
 
 llvm::Value* Exchange::Reduce(Redux operation, llvm::Value* code) {

@@ -39,8 +39,13 @@ class Exchange {
   // The same as a plan says, without scratch.
   Slots Shuffled(const Slots& slots, DType type, const ShufflePlan& plan);
 
-  // Returns `code` of the thread whose lane is this lane ^ mask; an integer of 8 to 64 bits.
+  // Returns `code`, an integer of 8 to 64 bits, of the thread whose lane is this lane ^ mask.
   llvm::Value* ShuffleXor(llvm::Value* code, int mask);
+  // The same of the lane that is `lanes` below, or above; where the warp has none, of its own.
+  llvm::Value* ShuffleBelow(llvm::Value* code, int64_t lanes);
+  llvm::Value* ShuffleAbove(llvm::Value* code, int64_t lanes);
+  // The same of the lane `lane` % 32 (i32).
+  llvm::Value* ShuffleFrom(llvm::Value* code, llvm::Value* lane);
   // Combines the codes of all lanes of a warp, integers of up to 32 bits; sums keep their low bits.
   llvm::Value* Reduce(Redux operation, llvm::Value* code);
   // Returns `code` of thread 0 in all threads; an integer of 8 to 64 bits.
@@ -48,6 +53,8 @@ class Exchange {
 
  private:
   llvm::Value* ThreadBit(int bit);
+  // `code` by one shuffle for each of its words; `form` is the last operand, which limits lanes.
+  llvm::Value* ShuffleWords(unsigned intrinsic, llvm::Value* code, llvm::Value* lane, int form);
   llvm::Value* ReadLane(llvm::Value* word, llvm::Value* lane, const ShufflePlan& plan);
   llvm::Value* Chosen(Slots words, const std::vector<int>& choice);
   std::vector<Slots> WordsOfRuns(const Slots& slots, DType type, const ShufflePlan& plan);

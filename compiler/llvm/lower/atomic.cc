@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler/llvm/lower/indexed_window.h"
 #include "compiler/llvm/lower/lower.h"
 #include "compiler/select/access.h"
 #include "support/extents.h"
@@ -24,12 +25,15 @@ class Atomics {
         memory_(e.memory_tiles()[e.inst().operand[0].value]) {}
 
   Status Run() {
-    const size_t last = action_ == Action::kCompare ? 2 : 1;
+    const InstRow& row = *emitter_.inst().row;
+    const size_t last = row.operands.size() - 1;
     const LayoutId layout = emitter_.OperandLayout(last);
-    AccessEmitter access = emitter_.Access(emitter_.OperandWindow(0, layout));
+    const bool scatters = row.operands[1].role == Role::kIndex;
+    AccessEmitter access = emitter_.Access(scatters ? IndexedWindow(emitter_, layout)
+                                                    : emitter_.OperandWindow(0, layout));
     const Slots values = emitter_.TileOperand(last);
     if (AddHalves(access, values)) return OkStatus();
-    const Slots expected = last == 2 ? emitter_.TileOperand(1) : Slots();
+    const Slots expected = action_ == Action::kCompare ? emitter_.TileOperand(last - 1) : Slots();
     Slots out;
     for (size_t i = 0; i < values.size(); ++i) {
       const auto slot = static_cast<int64_t>(i);
@@ -216,5 +220,19 @@ LOWER(RedMax) { return Atomic(e, Action::kMax); }
 LOWER(RedAnd) { return Atomic(e, Action::kAnd); }
 LOWER(RedOr) { return Atomic(e, Action::kOr); }
 LOWER(RedXor) { return Atomic(e, Action::kXor); }
+LOWER(AtomicScatterAdd) { return Atomic(e, Action::kAdd); }
+LOWER(AtomicScatterMin) { return Atomic(e, Action::kMin); }
+LOWER(AtomicScatterMax) { return Atomic(e, Action::kMax); }
+LOWER(AtomicScatterAnd) { return Atomic(e, Action::kAnd); }
+LOWER(AtomicScatterOr) { return Atomic(e, Action::kOr); }
+LOWER(AtomicScatterXor) { return Atomic(e, Action::kXor); }
+LOWER(AtomicScatterExch) { return Atomic(e, Action::kExchange); }
+LOWER(AtomicScatterCas) { return Atomic(e, Action::kCompare); }
+LOWER(RedScatterAdd) { return Atomic(e, Action::kAdd); }
+LOWER(RedScatterMin) { return Atomic(e, Action::kMin); }
+LOWER(RedScatterMax) { return Atomic(e, Action::kMax); }
+LOWER(RedScatterAnd) { return Atomic(e, Action::kAnd); }
+LOWER(RedScatterOr) { return Atomic(e, Action::kOr); }
+LOWER(RedScatterXor) { return Atomic(e, Action::kXor); }
 
 }  // namespace tarsia::compiler

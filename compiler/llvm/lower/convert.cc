@@ -72,7 +72,8 @@ std::optional<Slots> CastByWords(Emitter& e, DType to, const CastOptions& option
   const Operand& codes = e.inst().operand[0];
   if (!plain || !codes.IsTile()) return std::nullopt;
   if (auto values = CastByPairs(e, to)) return values;
-  return DecodeByRecipe(e.function(), e.register_tiles(), codes.value, to, RecipeForm::kCast);
+  return DecodeByRecipe(e.function(), e.register_tiles(), codes.value, to,
+                        e.inst().finite ? RecipeForm::kFiniteCast : RecipeForm::kCast);
 }
 
 // The constant that takes q back to the value.

@@ -2,9 +2,9 @@
 // have, then warps through shared scratch. Every holder of a result computes it from the same parts
 // in the same order, so replicas agree.
 #include <algorithm>
-#include <cmath>
 #include <map>
 
+#include "compiler/llvm/lower/combine.h"
 #include "compiler/llvm/lower/lower.h"
 #include "compiler/select/warp_reduction.h"
 #include "support/extents.h"
@@ -167,40 +167,12 @@ class Reduction {
   const LayoutId result_;
 };
 
-// The elementwise instruction that combines two parts.
-Opcode JoinOf(Opcode reduce) {
-  if (reduce == Opcode::kReduceSum) return Opcode::kAdd;
-  if (reduce == Opcode::kReduceProd) return Opcode::kMul;
-  if (reduce == Opcode::kReduceMin) return Opcode::kMin;
-  if (reduce == Opcode::kReduceMax) return Opcode::kMax;
-  return reduce == Opcode::kReduceAny ? Opcode::kOr : Opcode::kAnd;
-}
-
-// The least (or greatest) value of a type that min and max order, as a code: infinities of floats.
-uint64_t ExtremeCode(DType type, bool greatest) {
-  if (type.IsFloat()) {
-    return EncodeFromDouble(type, greatest ? HUGE_VAL : -HUGE_VAL);
-  }
-  const uint64_t all = CodeMask(type);
-  if (type.IsUnsigned()) return greatest ? all : 0;
-  return greatest ? all >> 1 : (all >> 1) + 1;
-}
-
-// The code to which no elements reduce.
-uint64_t EmptyCode(Opcode reduce, DType type) {
-  if (reduce == Opcode::kReduceProd) return EncodeFromDouble(type, 1.0);
-  if (reduce == Opcode::kReduceMin) return ExtremeCode(type, true);
-  if (reduce == Opcode::kReduceMax) return ExtremeCode(type, false);
-  return reduce == Opcode::kReduceAll ? 1 : 0;
-}
-
 Status Reduce(Emitter& e) {
   FunctionBuilder& f = e.function();
   llvm::IRBuilder<>& b = f.b();
   const Opcode opcode = e.inst().opcode();
   const DType type = e.inst().operand[0].type;
-  const bool adds = opcode == Opcode::kReduceSum || opcode == Opcode::kReduceProd;
-  const DType wide = adds && (type == kF16 || type == kBF16) ? kF32 : type;
+  const DType wide = JoinedIn(opcode, type);
   Reduction reduction(e, wide);
   llvm::Value* empty = ToCode(b, f.Constant(wide, EmptyCode(opcode, wide)), wide);
   std::vector<Slots> parts;

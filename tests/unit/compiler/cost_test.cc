@@ -93,6 +93,31 @@ TEST(Cost, OfAReductionOverAWarpIsThatOfOneInstruction) {
   EXPECT_EQ(work(Opcode::kReduceSum, kI64, 2).shuffles, 2 * 5 * 32);
 }
 
+TEST(Cost, OfAScanCountsItsLevels) {
+  const Work in_thread = ScanWork(ByRow(), static_cast<int>(kColumnsAxis[0]), 1, false);
+  EXPECT_EQ(in_thread.shuffles + in_thread.barriers, 0);
+  EXPECT_EQ(in_thread.arithmetic, 32);
+  // Each slot by itself: 5 steps, one more for what comes before an element.
+  const auto lanes = static_cast<int>(kRowsAxis[0]);
+  EXPECT_EQ(ScanWork(ByRow(), lanes, 1, false).shuffles, 5 * 32);
+  EXPECT_EQ(ScanWork(ByRow(), lanes, 1, true).shuffles, 6 * 32);
+  EXPECT_EQ(ScanWork(ByRow(), lanes, 2, false).shuffles, 2 * 5 * 32);
+  // 8 slots, 32 lanes, then 4 warps: each reads the totals of the first three.
+  const TileLayout warps =
+      TileLayout::Exact(*Product(*RegLayout::Spatial(Extents{128}), *RegLayout::Local(Extents{8})));
+  const Work across = ScanWork(warps, 0, 1, false);
+  EXPECT_EQ(across.shuffles, 5 + 1 + 1);
+  EXPECT_EQ(across.barriers, 2);
+  EXPECT_EQ(across.shared_wavefronts, 1 + 3);
+}
+
+TEST(Cost, OfALookupFollowsItsWay) {
+  EXPECT_EQ(LookupWork(kU4, kF16, ByRow()).arithmetic, 3 * 32);
+  EXPECT_EQ(LookupWork(kU4, kF32, ByRow()).shuffles, 32);
+  EXPECT_EQ(LookupWork(kU5, kF64, ByRow()).shuffles, 2 * 32);
+  EXPECT_EQ(LookupWork(kU8, kF16, ByRow()).barriers, 2);
+}
+
 TEST(Cost, OfAConversionIsThatOfMovesOrOfSharedMemory) {
   EXPECT_EQ(ConversionWork(ByRow(), ByRow(), kF32, Target::kSm80), Work());
   const TileLayout turned = Tile({32, 4, 8}, {0}, {2, 1});

@@ -13,7 +13,7 @@
 namespace tarsia::compiler::recipe_emit_test {
 namespace {
 
-constexpr RecipeForm kForms[] = {RecipeForm::kUnpack, RecipeForm::kCast};
+constexpr RecipeForm kForms[] = {RecipeForm::kUnpack, RecipeForm::kCast, RecipeForm::kFiniteCast};
 
 int64_t Occurrences(const std::string& text, const std::string& word) {
   int64_t count = 0;
@@ -35,11 +35,13 @@ std::string Kernel(std::string_view type, std::string_view compute, std::string_
       "  %gx = view %x : global<{0}>[64, 16] packed({2}, {3})\n"
       "  %gy = view %y : global<{1}>[64, 16]\n"
       "  %t = load %gx[0, 0] : [64, 16] {2} bits {3}\n"
-      "  {4} %t : {1}\n  store %gy[0, 0], %q\n}}\n",
-      type, compute, kTile, bits, form == RecipeForm::kCast ? "%q = cast" : "%q, %b = unpack");
+      "  {4} %t{5} : {1}\n  store %gy[0, 0], %q\n}}\n",
+      type, compute, kTile, bits, form == RecipeForm::kUnpack ? "%q, %b = unpack" : "%q = cast",
+      form == RecipeForm::kFiniteCast ? " finite" : "");
 }
 
 void ExpectRecipe(DType type, DType compute, const BitLayout& layout, RecipeForm form) {
+  if (form == RecipeForm::kFiniteCast && !type.IsFloat()) return;
   const Recipe recipe = *MakeRecipe(layout, compute, form);
   const BitLayoutFamily family{layout.order(), {}, {}, layout.compute()};
   const std::string text = Kernel(DTypeName(type), DTypeName(compute), ToString(family), form);

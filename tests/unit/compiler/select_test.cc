@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "compiler/select/lookup.h"
 #include "compiler/select/mma.h"
+#include "compiler/select/scan_levels.h"
 #include "compiler/select/scratch.h"
 #include "compiler/select/shuffles.h"
 #include "layout/access.h"
@@ -441,6 +443,76 @@ TEST(Scratch, LaysElementsAlongTheWiderRuns) {
   EXPECT_EQ(RunAlong(rows, 0, 2), 1);
   EXPECT_EQ(RunAlong(columns, 1, 2), 2);
   EXPECT_EQ(PlanAccesses(rows, columns, 2, Target::kSm80).fast, 1);
+}
+
+// ---- scans -----------------------------------------------------------------------------------
+
+using Kind = ScanLevel::Kind;
+
+// From the last digit of the index to the first, whatever list has it.
+TEST(ScanLevels, AreTheDigitsAlongTheAxis) {
+  const auto levels = [](const char* text) { return ScanLevels(LayoutOf(text), 1); };
+  using Levels = std::vector<ScanLevel>;
+  EXPECT_EQ(levels("spatial(32, 1)"), Levels());
+  EXPECT_EQ(levels("replicate(4) * local(2, 8) * spatial(1, 32)"),
+            (Levels{{Kind::kLanes, 32, 1, 1}, {Kind::kSlots, 8, 1, 32}}));
+  EXPECT_EQ(
+      levels("spatial(1, 4) * local(2, 2) * spatial(1, 32)"),
+      (Levels{{Kind::kLanes, 32, 1, 1}, {Kind::kSlots, 2, 1, 32}, {Kind::kThreads, 4, 32, 64}}));
+  EXPECT_EQ(levels("local(1, 3) * spatial(1, 16) * spatial(4, 1) * local(5, 2)"),
+            (Levels{{Kind::kSlots, 2, 1, 1},
+                    {Kind::kLanes, 8, 4, 2},
+                    {Kind::kThreads, 2, 32, 16},
+                    {Kind::kSlots, 3, 10, 32}}));
+  // Lanes that are no power of two go through shared memory.
+  EXPECT_EQ(levels("spatial(1, 3) * spatial(32, 1)"), (Levels{{Kind::kThreads, 3, 32, 1}}));
+  EXPECT_EQ(levels("spatial(1, 6) * spatial(16, 1)"),
+            (Levels{{Kind::kLanes, 2, 16, 1}, {Kind::kThreads, 3, 32, 2}}));
+}
+
+// The totals of a level: all elements that differ in the level and beyond it have places of their
+// own.
+TEST(ScanLevels, TotalsOfALevelHaveTheirOwnPlaces) {
+  for (const char* const text :
+       {"spatial(1, 128) * local(2, 2)", "local(2, 2) * spatial(2, 64) * local(1, 2)",
+        "spatial(1, 4) * local(2, 2) * spatial(4, 8)",
+        "replicate(2) * spatial(1, 64) * local(2, 3)"}) {
+    SCOPED_TRACE(text);
+    const TileLayout layout = LayoutOf(text);
+    for (const ScanLevel& level : ScanLevels(layout, 1)) {
+      std::map<Extents, int64_t> place_of;  // by the row, and the index in units of the level
+      std::set<int64_t> places;
+      for (int64_t thread = 0; thread < layout.threads(); ++thread) {
+        for (int64_t slot = 0; slot < layout.slots(); ++slot) {
+          const auto digit = [&](bool is_slot, int64_t extent, int64_t stride) {
+            return (is_slot ? slot : thread) / stride % extent;
+          };
+          const ScanTotals totals = TotalsOf(layout, 1, level);
+          const int64_t place =
+              totals.PlaceOf(true, slot) + totals.PlaceOf(false, thread) +
+              digit(level.kind == Kind::kSlots, level.extent, level.stride) * totals.step;
+          EXPECT_LT(place, totals.count);
+          Extents at = ElementAt(layout, thread, slot);
+          at[1] /= level.along;
+          const auto [known, is_new] = place_of.try_emplace(at, place);
+          EXPECT_EQ(known->second, place);
+          if (is_new) {
+            EXPECT_TRUE(places.insert(place).second) << "two totals at one place";
+          }
+        }
+      }
+    }
+  }
+}
+
+// ---- lookups ---------------------------------------------------------------------------------
+
+TEST(Lookup, TablesLieWhereTheirWayWantsThem) {
+  EXPECT_EQ(TableLayout(kU4, kF16, 128), LayoutOf("replicate(128) * local(16)"));
+  EXPECT_EQ(TableLayout(kU4, kF32, 128), LayoutOf("replicate(8) * spatial(16)"));
+  EXPECT_EQ(TableLayout(kI5, kF16, 32), LayoutOf("spatial(32)"));
+  EXPECT_EQ(TableLayout(kU8, kF16, 128), LayoutOf("local(2) * spatial(128)"));
+  EXPECT_EQ(TableLayout(kU8, kF16, 96), LayoutOf("local(8) * replicate(3) * spatial(32)"));
 }
 
 }  // namespace

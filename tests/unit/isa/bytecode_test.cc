@@ -345,6 +345,21 @@ TEST(Bytecode, Versions) {
   EXPECT_EQ(older.error().message,
             "`registers` needs bytecode of version 0.3, but 0.2 was requested");
 
+  const Module finite = Parsed(
+      "kernel k()\n{\n  %a = fill 1 : f16 [4]\n  %b = cast %a finite : f32\n"
+      "  %c = cast %a sat finite : f32\n  %d = cast %a sat : f32\n}\n");
+  EXPECT_EQ(LowestVersion(finite), (BytecodeVersion{0, 4}));
+  options.version = BytecodeVersion{0, 3};
+  const auto before = Encode(finite, options);
+  ASSERT_FALSE(before.ok());
+  EXPECT_EQ(before.error().message,
+            "`finite` needs bytecode of version 0.4, but 0.3 was requested");
+  const auto again = Decoded(Encoded(finite));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(Encoded(*again), Encoded(finite));
+  EXPECT_EQ(again->kernels[0].code[1].attrs, 1 << 4);
+  EXPECT_EQ(again->kernels[0].code[2].attrs, 1 << 4 | 1 << 1);
+
   const std::vector<Section> sections = {
       {1, 0x300, "\1\1k"s}, {2, 0x300, "\0"s}, {3, 0x300, Kernel("\0\0\0"s)}};
   EXPECT_EQ(ErrorOf(File(sections, 0, 1)), "");
