@@ -48,7 +48,7 @@ std::vector<T> ResultsOf(const std::string& instruction, const std::vector<T>& v
 }
 
 // Numbers with results that are not near powers of two.
-const std::vector<float> kValues = {0.3F, 0.7F, 1.3F, 2.9F, 5.3F, 0.01F, 3.7F, 1.9F};
+std::vector<float> Values() { return {0.3F, 0.7F, 1.3F, 2.9F, 5.3F, 0.01F, 3.7F, 1.9F}; }
 
 double UlpOf(float value) {
   return static_cast<double>(std::nextafter(std::abs(value), INFINITY) - std::abs(value));
@@ -65,12 +65,13 @@ TEST(Approximations, LieAsManyUlpsAwayAsPtxSays) {
                       {"rcp.approx.f32", 1, [](double x) { return 1 / x; }},
                       {"rcp.approx.ftz.f32", 1, [](double x) { return 1 / x; }}};
   for (const Row& row : rows) {
-    const std::vector<float> low = ResultsOf(row.instruction, kValues, Approximations::kLow);
-    const std::vector<float> high = ResultsOf(row.instruction, kValues, Approximations::kHigh);
-    for (size_t i = 0; i < kValues.size(); ++i) {
-      const auto nearest = static_cast<float>(row.truth(static_cast<double>(kValues[i])));
-      EXPECT_EQ(low[i], static_cast<double>(nearest) - row.ulps * UlpOf(nearest)) << kValues[i];
-      EXPECT_EQ(high[i], static_cast<double>(nearest) + row.ulps * UlpOf(nearest)) << kValues[i];
+    const std::vector<float> values = Values();
+    const std::vector<float> low = ResultsOf(row.instruction, values, Approximations::kLow);
+    const std::vector<float> high = ResultsOf(row.instruction, values, Approximations::kHigh);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const auto nearest = static_cast<float>(row.truth(static_cast<double>(values[i])));
+      EXPECT_EQ(low[i], static_cast<double>(nearest) - row.ulps * UlpOf(nearest)) << values[i];
+      EXPECT_EQ(high[i], static_cast<double>(nearest) + row.ulps * UlpOf(nearest)) << values[i];
     }
   }
 }
@@ -85,16 +86,17 @@ TEST(Approximations, LieAsFarAwayAsARelativeErrorSays) {
       {"rsqrt.approx.f32", std::exp2(-22.9), [](double x) { return 1 / std::sqrt(x); }},
       {"tanh.approx.f32", std::exp2(-11.0), [](double x) { return std::tanh(x); }}};
   for (const Row& row : rows) {
-    const std::vector<float> low = ResultsOf(row.instruction, kValues, Approximations::kLow);
-    const std::vector<float> high = ResultsOf(row.instruction, kValues, Approximations::kHigh);
-    for (size_t i = 0; i < kValues.size(); ++i) {
-      const double truth = row.truth(static_cast<double>(kValues[i]));
+    const std::vector<float> values = Values();
+    const std::vector<float> low = ResultsOf(row.instruction, values, Approximations::kLow);
+    const std::vector<float> high = ResultsOf(row.instruction, values, Approximations::kHigh);
+    for (size_t i = 0; i < values.size(); ++i) {
+      const double truth = row.truth(static_cast<double>(values[i]));
       // Within the bound, and less than a step inside of it.
       const double ulp = UlpOf(static_cast<float>(truth * (1 + row.error)));
-      EXPECT_GE(low[i], truth * (1 - row.error)) << row.instruction << kValues[i];
-      EXPECT_LT(low[i], truth * (1 - row.error) + ulp) << row.instruction << kValues[i];
-      EXPECT_LE(high[i], truth * (1 + row.error)) << row.instruction << kValues[i];
-      EXPECT_GT(high[i], truth * (1 + row.error) - ulp) << row.instruction << kValues[i];
+      EXPECT_GE(low[i], truth * (1 - row.error)) << row.instruction << values[i];
+      EXPECT_LT(low[i], truth * (1 - row.error) + ulp) << row.instruction << values[i];
+      EXPECT_LE(high[i], truth * (1 + row.error)) << row.instruction << values[i];
+      EXPECT_GT(high[i], truth * (1 + row.error) - ulp) << row.instruction << values[i];
     }
   }
   const std::vector<double> rcp =
