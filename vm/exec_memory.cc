@@ -117,8 +117,8 @@ void ForIndices(Agent& agent, const PlannedInst& inst, const std::vector<int64_t
   const auto axis = static_cast<size_t>(inst.axis);
   const DType type = inst.operand[1].type;
   const void* indices = agent.RowMajor(inst, 1);
-  int64_t strides[kMaxRank];
-  int64_t part[kMaxRank];
+  int64_t strides[kMaxRank] = {};
+  int64_t part[kMaxRank] = {};
   int64_t start[kMaxRank] = {};
   RowMajorStrides(shape, strides);
   std::copy(shape.begin(), shape.end(), part);
