@@ -11,8 +11,8 @@
 namespace tarsia::tools {
 namespace {
 
-const char* const kConstantKinds[] = {"",          "int",       "bool",     "dtype",
-                                      "reglayout", "memlayout", "bitlayout"};
+constexpr const char* kConstantKinds[] = {"",          "int",       "bool",     "dtype",
+                                          "reglayout", "memlayout", "bitlayout"};
 
 void AppendConstant(const tarsia_module* module, size_t kernel, size_t constant, Json* json) {
   auto info = Sized<tarsia_constant_info>();

@@ -1,6 +1,7 @@
 #include "compiler/llvm/element/arithmetic.h"
 
 #include "compiler/llvm/element/approximate.h"
+#include "compiler/llvm/element/element.h"
 #include "compiler/llvm/element/ir.h"
 #include "compiler/llvm/element/remainder.h"
 #include "compiler/llvm/element/special_function.h"
