@@ -82,13 +82,7 @@ class Pricing {
   }
 
   [[nodiscard]] Work WorkOf(const LayoutOp& op, const TileLayout& layout) const {
-    if (IsScan(op.rule.opcode)) {
-      return ScanWork(layout, static_cast<int>(op.rule.axes[0]),
-                      op.rule.operand[0]->dtype.bits > 32 ? 2 : 1, op.rule.exclusive);
-    }
-    if (op.rule.opcode == Opcode::kLookup) {
-      return LookupWork(op.rule.operand[0]->dtype, op.rule.operand[1]->dtype, layout);
-    }
+    if (const auto work = WorkOfScanOrLookup(op.rule, layout)) return *work;
     if (op.rule.row().family == Family::kReduce) {
       const DType type = op.rule.operand[0]->dtype;
       const auto reduced = LayoutAt(op.rule, Port::Result(0), layout);

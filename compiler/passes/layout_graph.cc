@@ -160,6 +160,17 @@ class Maker {
 
 }  // namespace
 
+std::optional<Work> WorkOfScanOrLookup(const RuleOp& op, const TileLayout& layout) {
+  if (IsScan(op.opcode)) {
+    return ScanWork(layout, static_cast<int>(op.axes[0]), op.operand[0]->dtype.bits > 32 ? 2 : 1,
+                    op.exclusive);
+  }
+  if (op.opcode == Opcode::kLookup) {
+    return LookupWork(op.operand[0]->dtype, op.operand[1]->dtype, layout);
+  }
+  return std::nullopt;
+}
+
 LayoutGraph MakeLayoutGraph(const Form& form) { return Maker(form).Run(); }
 
 }  // namespace tarsia::compiler

@@ -101,13 +101,9 @@ class Prediction {
                             target_);
     }
     if (operation.row().family == Family::kShape) return {};
-    if (IsScan(operation.opcode)) {
-      return ScanWork(in(0), static_cast<int>(op.rule.axes[0]),
-                      op.rule.operand[0]->dtype.bits > 32 ? 2 : 1, op.rule.exclusive);
-    }
-    if (operation.opcode == Opcode::kLookup) {
-      return LookupWork(op.rule.operand[0]->dtype, op.rule.operand[1]->dtype,
-                        LayoutOf(operation.results[0]));
+    if (operation.results.size() == 1 && graph_.of_value[operation.results[0]] != kNone) {
+      const auto work = WorkOfScanOrLookup(op.rule, LayoutOf(operation.results[0]));
+      if (work) return *work;
     }
     if (operation.row().family == Family::kReduce) {
       const int64_t indices = operation.results.size() > 1 ? 1 : 0;
