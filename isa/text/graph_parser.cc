@@ -48,17 +48,8 @@ bool GraphParser::ParseName() {
 }
 
 bool GraphParser::ParseInputs() {
-  if (!tokens_.Expect(Token::kLeftParen)) return false;
-  while (lexer_.token() != Token::kRightParen) {
-    if (!ParseInput()) return false;
-    if (lexer_.token() == Token::kComma) {
-      lexer_.Next();
-    } else if (lexer_.token() != Token::kRightParen) {
-      return tokens_.Expected("`,` or `)`");
-    }
-  }
-  lexer_.Next();
-  return true;
+  return tokens_.Expect(Token::kLeftParen) &&
+         tokens_.ParseItems(Token::kRightParen, [&] { return ParseInput(); });
 }
 
 bool GraphParser::ParseInput() {
@@ -82,17 +73,11 @@ bool GraphParser::ParseType(ExprId& dtype, IndexRange& axes) {
   axes.first = static_cast<uint32_t>(graph_.axes.size());
   if (lexer_.token() != Token::kLeftBracket) return true;
   lexer_.Next();
-  while (lexer_.token() != Token::kRightBracket) {
+  return tokens_.ParseItems(Token::kRightBracket, [&] {
     if (!ParseAxis(false, graph_.axes)) return false;
     ++axes.count;
-    if (lexer_.token() == Token::kComma) {
-      lexer_.Next();
-    } else if (lexer_.token() != Token::kRightBracket) {
-      return tokens_.Expected("`,` or `]`");
-    }
-  }
-  lexer_.Next();
-  return true;
+    return true;
+  });
 }
 
 bool GraphParser::ParseAxis(bool sum, std::vector<AxisExpr>& out) {

@@ -71,23 +71,17 @@ void HeaderParser::CheckName(std::string_view name, const std::vector<Constant>&
 ExprId HeaderParser::ParseCandidates() {
   if (!tokens_.Expect(Token::kLeftBrace)) return {};
   std::vector<ExprId> items;
-  while (lexer_.token() != Token::kRightBrace) {
+  const bool ok = tokens_.ParseItems(Token::kRightBrace, [&] {
     const ExprId item = expressions_.Parse();
-    if (item.none()) return {};
+    if (item.none()) return false;
     if (items.size() >= ExprPool::kMaxItems) {
       tokens_.diagnostics().Error(diag::kTooMany, lexer_.location(), +ExprPool::kMaxItems, "items");
-      return {};
+      return false;
     }
     items.push_back(item);
-    if (lexer_.token() == Token::kComma) {
-      lexer_.Next();
-    } else if (lexer_.token() != Token::kRightBrace) {
-      tokens_.Expected("`,` or `}`");
-      return {};
-    }
-  }
-  lexer_.Next();
-  return module_.pool.List(items);
+    return true;
+  });
+  return ok ? module_.pool.List(items) : ExprId();
 }
 
 bool HeaderParser::ParseRequire(std::vector<Require>& requirements) {

@@ -38,7 +38,7 @@ class Parser {
         ParseGraph();
       } else {
         tokens_.Expected("`kernel` or `graph`");
-        SkipToKernel();
+        SkipToModulePart();
       }
       tokens_.SkipNewlines();
     }
@@ -52,7 +52,7 @@ class Parser {
 
   // ---- tokens ------------------------------------------------------------------------------
 
-  void SkipToKernel() {
+  void SkipToModulePart() {
     while (lexer_.token() != Token::kEnd) {
       lexer_.SkipLine();
       if (lexer_.token() != Token::kNewline) lexer_.Next();
@@ -69,7 +69,7 @@ class Parser {
       DefineName(module_.pool.strings().Intern(lexer_.text()), "graph", lexer_.text());
     }
     GraphParser parser(&tokens_, &module_);
-    if (!parser.Parse()) SkipToKernel();
+    if (!parser.Parse()) SkipToModulePart();
   }
 
   // ---- kernel ------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class Parser {
       if (!tokens_.Accept(Token::kRightBrace)) tokens_.Expected("`}` to close the kernel");
     } else {
       tokens_.Expected("`{` to open the kernel's body");
-      SkipToKernel();
+      SkipToModulePart();
     }
     names_.LeaveScope(0);
     kernel_ = nullptr;
@@ -114,45 +114,40 @@ class Parser {
   }
 
   bool ParseParameters() {
-    if (!tokens_.Expect(Token::kLeftParen)) return false;
-    while (lexer_.token() != Token::kRightParen) {
-      Parameter param;
-      param.location = lexer_.location();
-      if (lexer_.token() != Token::kValue)
-        return tokens_.Expected("a parameter such as `%x: ptr<f16>`");
-      if (names_.Bound(lexer_.text()) != kUnbound) {
-        ReportAgain(diagnostics_, "parameter", "%" + std::string(lexer_.text()), lexer_.location(),
-                    kernel_->DefinitionOf(names_.Bound(lexer_.text())));
-      }
-      const std::string_view name = lexer_.text();
-      lexer_.Next();
-      if (!tokens_.Expect(Token::kColon)) return false;
-      if (lexer_.IsName("ptr")) {
-        lexer_.Next();
-        param.is_pointer = true;
-        if (!tokens_.Expect(Token::kLess)) return false;
-        param.dtype = operands_.ParseDType();
-        if (param.dtype.none() || !tokens_.Expect(Token::kGreater)) return false;
-      } else {
-        param.dtype = operands_.ParseDType();
-        if (param.dtype.none()) return false;
-      }
-      names_.NewValue(name);
-      kernel_->params.push_back(param);
-      if (lexer_.token() == Token::kComma) {
-        lexer_.Next();
-      } else if (lexer_.token() != Token::kRightParen) {
-        return tokens_.Expected("`,` or `)`");
-      }
+    return tokens_.Expect(Token::kLeftParen) &&
+           tokens_.ParseItems(Token::kRightParen, [&] { return ParseParameter(); });
+  }
+
+  bool ParseParameter() {
+    Parameter param;
+    param.location = lexer_.location();
+    if (lexer_.token() != Token::kValue)
+      return tokens_.Expected("a parameter such as `%x: ptr<f16>`");
+    if (names_.Bound(lexer_.text()) != kUnbound) {
+      ReportAgain(diagnostics_, "parameter", "%" + std::string(lexer_.text()), lexer_.location(),
+                  kernel_->DefinitionOf(names_.Bound(lexer_.text())));
     }
+    const std::string_view name = lexer_.text();
     lexer_.Next();
+    if (!tokens_.Expect(Token::kColon)) return false;
+    if (lexer_.IsName("ptr")) {
+      lexer_.Next();
+      param.is_pointer = true;
+      if (!tokens_.Expect(Token::kLess)) return false;
+      param.dtype = operands_.ParseDType();
+      if (param.dtype.none() || !tokens_.Expect(Token::kGreater)) return false;
+    } else {
+      param.dtype = operands_.ParseDType();
+      if (param.dtype.none()) return false;
+    }
+    names_.NewValue(name);
+    kernel_->params.push_back(param);
     return true;
   }
 
-  // Reads a sum, so that `>` closes; a bare unknown name is most likely a mistyped type.
   void ParseClauses() {
     tokens_.SkipNewlines();
-    while (lexer_.token() == Token::kName && !lexer_.IsName("kernel") && !lexer_.IsName("graph")) {
+    while (lexer_.token() == Token::kName && !tokens_.AtModulePart()) {
       if (!ParseClause() || !ExpectEndOfHeaderLine()) {
         lexer_.SkipLine();
         if (lexer_.token() == Token::kRightBrace) lexer_.Next();

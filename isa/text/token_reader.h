@@ -2,6 +2,7 @@
 #ifndef TARSIA_ISA_TEXT_TOKEN_READER_H_
 #define TARSIA_ISA_TEXT_TOKEN_READER_H_
 
+#include <string>
 #include <string_view>
 
 #include "layout/text/lexer.h"
@@ -28,6 +29,19 @@ class TokenReader {
   }
   // As Accept; reports an error and returns false if it is not.
   bool Expect(Token token) { return Accept(token) || Expected(TokenName(token)); }
+  // The items of a list, with commas between them, up to `close`, which is taken. item() reads one;
+  // it gives false after an error, as this does.
+  template <typename Item>
+  bool ParseItems(Token close, const Item& item) {
+    while (lexer_.token() != close) {
+      if (!item()) return false;
+      if (!Accept(Token::kComma) && lexer_.token() != close) {
+        return Expected("`,` or " + std::string(TokenName(close)));
+      }
+    }
+    lexer_.Next();
+    return true;
+  }
   bool ExpectEndOfLine();
   // At the word that begins a kernel or a graph.
   [[nodiscard]] bool AtModulePart() const {
