@@ -126,18 +126,6 @@ std::optional<uint64_t> Exact(Opcode op, DType type, size_t arity, uint64_t a, u
   });
 }
 
-long double Truth(Opcode op, long double x) {
-  if (op == Opcode::kRsqrt) return 1 / std::sqrt(x);
-  if (op == Opcode::kExp) return std::exp(x);
-  if (op == Opcode::kExp2) return std::exp2(x);
-  if (op == Opcode::kLog) return std::log(x);
-  if (op == Opcode::kLog2) return std::log2(x);
-  if (op == Opcode::kSin) return std::sin(x);
-  if (op == Opcode::kCos) return std::cos(x);
-  if (op == Opcode::kTanh) return std::tanh(x);
-  return std::erf(x);
-}
-
 // --- running ---
 
 // Operands for all rows of a type: every pair of interesting codes of few bits, and random ones.

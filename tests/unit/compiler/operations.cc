@@ -54,4 +54,16 @@ Operation ElementwiseOperation(const InstRow& row, DType type) {
           }};
 }
 
+long double Truth(Opcode op, long double x) {
+  if (op == Opcode::kRsqrt) return 1 / std::sqrt(x);
+  if (op == Opcode::kExp) return std::exp(x);
+  if (op == Opcode::kExp2) return std::exp2(x);
+  if (op == Opcode::kLog) return std::log(x);
+  if (op == Opcode::kLog2) return std::log2(x);
+  if (op == Opcode::kSin) return std::sin(x);
+  if (op == Opcode::kCos) return std::cos(x);
+  if (op == Opcode::kTanh) return std::tanh(x);
+  return std::erf(x);
+}
+
 }  // namespace tarsia::compiler

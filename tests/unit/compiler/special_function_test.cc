@@ -34,13 +34,6 @@ const char* NameOf(Approximations where) {
   return kNames[static_cast<size_t>(where)];
 }
 
-long double Truth(Opcode op, long double x) {
-  if (op == Opcode::kRsqrt) return 1 / std::sqrt(x);
-  if (op == Opcode::kExp) return std::exp(x);
-  if (op == Opcode::kExp2) return std::exp2(x);
-  return std::tanh(x);
-}
-
 // Where the results of an operation are neither 0 nor what they are far out.
 struct Range {
   double low;
