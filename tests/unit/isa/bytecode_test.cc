@@ -2,9 +2,7 @@
 // separate writer, so that neither side of isa/bytecode/bytecode.h is tested only by the other.
 #include "isa/bytecode/bytecode.h"
 
-#define XXH_INLINE_ALL
 #include <gtest/gtest.h>
-#include <xxhash.h>
 
 #include <cstring>
 #include <random>
@@ -14,10 +12,15 @@
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"
 #include "isa/validate.h"
+#include "tests/unit/isa/bytecode_file.h"
 
 namespace tarsia::bytecode_test {
 namespace {
 
+using bytecode_file::Decoded;
+using bytecode_file::FileOf;
+using bytecode_file::Fixed;
+using bytecode_file::Section;
 using namespace std::string_literals;  // NOLINT: "\0"s
 
 constexpr char kMatmul[] = R"(
@@ -102,10 +105,6 @@ EncodeOptions NoDebug() {
   return options;
 }
 
-Result<Module> Decoded(const std::string& bytes) {
-  return Decode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, "bytes.tsb");
-}
-
 // The id of the error that the bytes give; "" when they are accepted.
 std::string ErrorOf(const std::string& bytes) {
   const auto module = Decoded(bytes);
@@ -113,35 +112,6 @@ std::string ErrorOf(const std::string& bytes) {
 }
 
 // ---- an independent writer -------------------------------------------------------------------
-
-template <typename T>
-std::string Fixed(T value) {
-  std::string out(sizeof value, '\0');
-  for (size_t i = 0; i < sizeof value; ++i) {
-    out[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
-  }
-  return out;
-}
-
-struct Section {
-  uint32_t id = 0;
-  uint32_t flags = 0x300;
-  std::string bytes;
-};
-
-std::string File(const std::vector<Section>& sections, uint16_t major = 0, uint16_t minor = 1) {
-  std::string rest;
-  for (const Section& section : sections) {
-    rest += Fixed(section.id) + Fixed(section.flags) + Fixed(uint64_t{section.bytes.size()});
-    const size_t alignment = size_t{1} << (section.flags >> 8 & 0xFF);
-    while (section.flags >= 0x300 && (32 + rest.size()) % alignment != 0) rest += '\0';
-    rest += section.bytes;
-    while (rest.size() % 8 != 0) rest += '\0';
-  }
-  return "\x89TSB\r\n\x1a\n" + Fixed(major) + Fixed(minor) + Fixed(uint32_t{0}) +
-         Fixed(uint64_t{32 + rest.size()}) +
-         Fixed(uint64_t{XXH3_64bits(rest.data(), rest.size())}) + rest;
-}
 
 // Corrects length and checksum after a change of the bytes.
 std::string Sealed(std::string bytes) {
@@ -152,7 +122,7 @@ std::string Sealed(std::string bytes) {
 }
 
 std::string File(const std::string& strings, const std::string& types, const std::string& kernels) {
-  return File({{1, 0x300, strings}, {2, 0x300, types}, {3, 0x300, kernels}});
+  return FileOf({{1, 0x300, strings}, {2, 0x300, types}, {3, 0x300, kernels}});
 }
 
 // A kernel without header: name 0, no parameters or anything else, and a body.
@@ -230,8 +200,9 @@ TEST(Bytecode, DebugLocationsByHand) {
       "\x05\x03\x04"    // sync: line +2, column 3, 4 bytes
       "\x05\x03\x04"s;  // exit: line +2
   const std::string kernel = Kernel("\x00\x02\x00\xc0\x00\x0a\x00"s);
-  EXPECT_EQ(Encoded(module),
-            File({{1, 0x300, "\1\1k"s}, {2, 0x300, "\0"s}, {3, 0x300, kernel}, {4, 0x301, debug}}));
+  EXPECT_EQ(
+      Encoded(module),
+      FileOf({{1, 0x300, "\1\1k"s}, {2, 0x300, "\0"s}, {3, 0x300, kernel}, {4, 0x301, debug}}));
 }
 
 TEST(Bytecode, EqualModulesGiveEqualBytes) {
@@ -290,7 +261,7 @@ TEST(Bytecode, UnknownSectionsAreKeptInPlace) {
       kernels{3, 0x300, Kernel("\0\0\0"s)};
   const Section first{77, 0x301, "first"}, second{78, 0x0C01, "4096 bytes apart"},
       third{77, 0x80000301u, ""}, producer{5, 0x301, "someone"};
-  const std::string file = File({first, strings, second, third, types, kernels, producer, first});
+  const std::string file = FileOf({first, strings, second, third, types, kernels, producer, first});
   const auto decoded = Decoded(file);
   ASSERT_TRUE(decoded.ok()) << decoded.error().message;
   EXPECT_EQ(decoded->opaque.size(), 5u);
@@ -298,13 +269,13 @@ TEST(Bytecode, UnknownSectionsAreKeptInPlace) {
   EncodeOptions options;
   options.producer = "another";
   EXPECT_EQ(Encoded(*decoded, options),
-            File({first, strings, second, third, types, kernels, first, {5, 0x301, "another"}}));
+            FileOf({first, strings, second, third, types, kernels, first, {5, 0x301, "another"}}));
 }
 
 TEST(Bytecode, BadSections) {
   const Section strings{1, 0x300, "\1\1k"s}, types{2, 0x300, "\0"s},
       kernels{3, 0x300, Kernel("\0\0\0"s)};
-  EXPECT_EQ(ErrorOf(File({strings, types, kernels})), "");
+  EXPECT_EQ(ErrorOf(FileOf({strings, types, kernels})), "");
   const std::vector<std::vector<Section>> bad = {
       {},
       {strings, types},
@@ -317,8 +288,8 @@ TEST(Bytecode, BadSections) {
       {{1, 0x301, strings.bytes}, types, kernels},
       {{1, 0x400, strings.bytes}, types, kernels},
   };
-  for (const auto& sections : bad) EXPECT_EQ(ErrorOf(File(sections)), "bytecode-section");
-  std::string longer = File({strings, types, kernels});
+  for (const auto& sections : bad) EXPECT_EQ(ErrorOf(FileOf(sections)), "bytecode-section");
+  std::string longer = FileOf({strings, types, kernels});
   longer[32 + 8] = '\x7f';
   EXPECT_EQ(ErrorOf(Sealed(longer)), "bytecode-section");
 }
@@ -362,11 +333,11 @@ TEST(Bytecode, Versions) {
 
   const std::vector<Section> sections = {
       {1, 0x300, "\1\1k"s}, {2, 0x300, "\0"s}, {3, 0x300, Kernel("\0\0\0"s)}};
-  EXPECT_EQ(ErrorOf(File(sections, 0, 1)), "");
-  EXPECT_EQ(ErrorOf(File(sections, 0, 0)), "bytecode-older");
-  EXPECT_EQ(ErrorOf(File(sections, 0, 2)), "bytecode-older");  // 0.1 is enough
-  EXPECT_EQ(ErrorOf(File(sections, 0, kBytecodeVersion.minor + 1)), "bytecode-newer");
-  EXPECT_EQ(ErrorOf(File(sections, 1, 0)), "bytecode-newer");
+  EXPECT_EQ(ErrorOf(FileOf(sections, 0, 1)), "");
+  EXPECT_EQ(ErrorOf(FileOf(sections, 0, 0)), "bytecode-older");
+  EXPECT_EQ(ErrorOf(FileOf(sections, 0, 2)), "bytecode-older");  // 0.1 is enough
+  EXPECT_EQ(ErrorOf(FileOf(sections, 0, kBytecodeVersion.minor + 1)), "bytecode-newer");
+  EXPECT_EQ(ErrorOf(FileOf(sections, 1, 0)), "bytecode-newer");
 }
 
 // ---- what is refused -------------------------------------------------------------------------
@@ -490,10 +461,10 @@ TEST(Bytecode, BadHeaders) {
 
 TEST(Bytecode, BadDebugLocations) {
   const auto error = [](const std::string& debug) {
-    return ErrorOf(File({{1, 0x300, "\1\1k"s},
-                         {2, 0x300, "\0"s},
-                         {3, 0x300, Kernel("\0\1\0\xc0\0"s)},
-                         {4, 0x301, debug}}));
+    return ErrorOf(FileOf({{1, 0x300, "\1\1k"s},
+                           {2, 0x300, "\0"s},
+                           {3, 0x300, Kernel("\0\1\0\xc0\0"s)},
+                           {4, 0x301, debug}}));
   };
   EXPECT_EQ(error("\0\1\3\1\1\0\0\3\1\1"s), "");
   EXPECT_EQ(error("\0\0\3\1\1\0\0"s), "");

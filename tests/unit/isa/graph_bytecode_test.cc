@@ -1,8 +1,6 @@
 // The section of graphs, byte by byte: what docs/bytecode.md says, written out by hand, and what it
 // forbids.
-#define XXH_INLINE_ALL
 #include <gtest/gtest.h>
-#include <xxhash.h>
 
 #include <string>
 #include <vector>
@@ -10,40 +8,24 @@
 #include "isa/bytecode/bytecode.h"
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"
+#include "tests/unit/isa/bytecode_file.h"
 
 namespace tarsia::graph_bytecode_test {
 namespace {
 
+using bytecode_file::Decoded;
+using bytecode_file::FileOf;
+using bytecode_file::Section;
 using namespace std::string_literals;  // NOLINT: "\0"s
-
-template <typename T>
-std::string Fixed(T value) {
-  std::string out(sizeof value, '\0');
-  for (size_t i = 0; i < sizeof value; ++i) {
-    out[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
-  }
-  return out;
-}
-
-std::string Section(uint32_t id, const std::string& payload) {
-  std::string out = Fixed(id) + Fixed(uint32_t{0x300}) + Fixed(uint64_t{payload.size()}) + payload;
-  while (out.size() % 8 != 0) out += '\0';
-  return out;
-}
 
 // A file with these strings, no types, no kernels and this section of graphs.
 std::string File(const std::vector<std::string>& strings, const std::string& graphs,
                  uint16_t minor = 4) {
   std::string texts(1, static_cast<char>(strings.size()));
   for (const std::string& text : strings) texts += static_cast<char>(text.size()) + text;
-  const std::string rest = Section(1, texts) + Section(2, "\0"s) + Section(3, "\0"s) +
-                           (graphs.empty() ? "" : Section(6, graphs));
-  return "\x89TSB\r\n\x1a\n"s + Fixed(uint16_t{0}) + Fixed(minor) + Fixed(uint32_t{0}) +
-         Fixed(uint64_t{32 + rest.size()}) + Fixed(XXH3_64bits(rest.data(), rest.size())) + rest;
-}
-
-Result<Module> Decoded(const std::string& bytes) {
-  return Decode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}, "bytes.tsb");
+  std::vector<Section> sections = {{1, 0x300, texts}, {2, 0x300, "\0"s}, {3, 0x300, "\0"s}};
+  if (!graphs.empty()) sections.push_back({6, 0x300, graphs});
+  return FileOf(sections, 0, minor);
 }
 
 // The text, or the id of the error.
