@@ -96,8 +96,8 @@ def prefix_sum(rows, n, **missing):
 
 
 def histogram(n, **missing):
-    # A block counts 256 * 64 bytes, and adds to each of the 256 counts.
-    return Case("histogram", sectors((n, 8), (n // (256 * 64) * 256, 32)), arguments={"n": n}, missing=missing)
+    # A block counts 4096 * 16 bytes, and adds to each of the 256 counts.
+    return Case("histogram", sectors((n, 8), (n // (4096 * 16) * 256, 32)), arguments={"n": n}, missing=missing)
 
 
 # `rcp`, `rsqrt` and `div` of f32 call a function for subnormal numbers and the like.
@@ -120,9 +120,9 @@ CASES = [
     split_k("split_k_red", 32, 128, 1024, 4, sectors=16384),
     split_k("split_k_parts", 32, 128, 1024, 4),
     split_k("split_k_sum", 32, 128, 1024, 4),
-    # The sums change threads in front of the reduction, with conflicts, and are stored by two warps each.
     prefix_sum(8, 2048),
-    histogram(65536),
+    # Two warps add to each sector of the counts.
+    histogram(65536, sectors=2112),
     kernel_matvec(64, 128, sectors=168, wavefronts=1.33),
 ]
 

@@ -13,7 +13,7 @@ using harness::Expectation;
 using harness::Tensor;
 
 void CheckBytes(const Tensor& x, const std::string& title) {
-  const Tensor before = RandomValues(kI32, {16, 16}, 50, 1, 1);
+  const Tensor before = RandomValues(kI32, {256}, 50, 1, 1);
   Tensor after = before;
   for (const uint64_t byte : x.codes) {
     after.codes[byte] = (after.codes[byte] + 1) & 0xFFFFFFFF;
