@@ -204,13 +204,12 @@ bool CostsLess(const ShufflePlan& plan, const Work& shared, Target target) {
 // fewest bank conflicts that are found, which takes a search.
 class SharedPath {
  public:
-  SharedPath(const TileLayout& from, const TileLayout& to, DType type, Target target)
-      : from_(from), to_(to), bytes_(ContainerBytes(type)) {
+  SharedPath(ScratchEnd& from, ScratchEnd& to) {
     work_.barriers = 2;
     work_.issued = 2;
-    if (to.rank() > 0) {
-      plan_ = PlanAccesses(from, to, bytes_, target);
-      work_.issued = plan_.put.Accesses(from) + plan_.get.Accesses(to);
+    if (to.tile().rank() > 0) {
+      search_.emplace(from, to);
+      work_.issued = search_->Accesses();
     }
     work_.shared_wavefronts = work_.issued;
   }
@@ -218,17 +217,12 @@ class SharedPath {
   [[nodiscard]] const Work& Least() const { return work_; }
   // To be called once.
   const Work& All() {
-    if (to_.rank() == 0) return work_;
-    ChooseOrder(from_, to_, bytes_, plan_);
-    work_.shared_wavefronts = plan_.put.wavefronts + plan_.get.wavefronts;
+    if (search_) work_.shared_wavefronts = search_->Wavefronts();
     return work_;
   }
 
  private:
-  const TileLayout& from_;
-  const TileLayout& to_;
-  const int bytes_;
-  ScratchPlan plan_;
+  std::optional<ScratchSearch> search_;
   Work work_;
 };
 
@@ -311,25 +305,37 @@ Work CopyWork(const AccessedMemory& to, AccessedMemory from, const TileLayout& l
   return out;
 }
 
-Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type, Target target) {
+ScratchEnd ConversionEnd(const TileLayout& tile, DType type, Target target) {
+  return {tile, ContainerBytes(type), target};
+}
+
+Work ConversionWork(ScratchEnd& from, ScratchEnd& to, Target target) {
+  const TileLayout& put = from.tile();
+  const TileLayout& get = to.tile();
   Work out;
-  if (from == to || from.empty()) return out;
-  if (from.shape() == to.shape() && from.reg().spatial() == to.reg().spatial()) {
-    out.issued = to.slots() / kSlotsMovedByOne;
+  if (put == get || put.empty()) return out;
+  if (put.shape() == get.shape() && put.reg().spatial() == get.reg().spatial()) {
+    out.issued = get.slots() / kSlotsMovedByOne;
     return out;
   }
-  const std::optional<ShufflePlan> plan = PlanShuffles(from, to, ContainerBytes(type) * 8);
-  SharedPath shared(from, to, type, target);
+  const std::optional<ShufflePlan> plan = PlanShuffles(put, get, from.bytes() * 8);
+  SharedPath shared(from, to);
   if (plan && CostsLess(*plan, shared.Least(), target)) return ShuffledWork(*plan);
   const Work& all = shared.All();
   return plan && CostsLess(*plan, all, target) ? ShuffledWork(*plan) : all;
+}
+
+Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type, Target target) {
+  ScratchEnd put = ConversionEnd(from, type, target), get = ConversionEnd(to, type, target);
+  return ConversionWork(put, get, target);
 }
 
 std::optional<ShufflePlan> CheapestByShuffles(const TileLayout& from, const TileLayout& to,
                                               DType type, Target target) {
   std::optional<ShufflePlan> plan = PlanShuffles(from, to, ContainerBytes(type) * 8);
   if (!plan) return std::nullopt;
-  SharedPath shared(from, to, type, target);
+  ScratchEnd put = ConversionEnd(from, type, target), get = ConversionEnd(to, type, target);
+  SharedPath shared(put, get);
   const bool cheapest =
       CostsLess(*plan, shared.Least(), target) || CostsLess(*plan, shared.All(), target);
   return cheapest ? std::move(plan) : std::nullopt;

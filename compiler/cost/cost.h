@@ -17,6 +17,7 @@
 
 #include "compiler/select/mma.h"
 #include "compiler/select/parted_offset.h"
+#include "compiler/select/scratch.h"
 #include "compiler/select/shuffles.h"
 #include "compiler/target.h"
 #include "compiler/tile_layout.h"
@@ -92,8 +93,11 @@ Work CopyWork(const AccessedMemory& to, AccessedMemory from, const TileLayout& l
 // costs less on the target.
 std::optional<ShufflePlan> CheapestByShuffles(const TileLayout& from, const TileLayout& to,
                                               DType type, Target target);
-// The same elements in another layout.
+// The same elements in another layout. Those who ask about many pairs of layouts make the ends of
+// each once.
 Work ConversionWork(const TileLayout& from, const TileLayout& to, DType type, Target target);
+Work ConversionWork(ScratchEnd& from, ScratchEnd& to, Target target);
+ScratchEnd ConversionEnd(const TileLayout& tile, DType type, Target target);
 // The same elements under another shape, through shared memory one by one.
 Work MovedWork(const TileLayout& from, const TileLayout& to);
 // An instruction that computes every slot of a tile by itself.

@@ -127,8 +127,15 @@ class Pricing {
   Cost Conversion(LayoutNumber from, LayoutNumber to, DType type) {
     if (from == to) return 0;
     const auto [known, is_new] = conversions_.try_emplace({from, to, type.bits}, 0);
-    if (is_new) known->second = Price(ConversionWork(table_[from], table_[to], type, target_));
+    if (is_new) known->second = Price(ConversionWork(EndOf(from, type), EndOf(to, type), target_));
     return known->second;
+  }
+
+  ScratchEnd& EndOf(LayoutNumber number, DType type) {
+    const auto known = ends_.find({number, type.bits});
+    if (known != ends_.end()) return known->second;
+    return ends_.emplace(std::pair(number, type.bits), ConversionEnd(table_[number], type, target_))
+        .first->second;
   }
 
   void AddTie(const LayoutTie& tie) {
@@ -193,6 +200,7 @@ class Pricing {
   std::optional<LiveWords> live_;         // made when it is first wanted
   std::map<tile::OpId, int64_t> across_;  // what it says of each `dot`
   std::map<std::tuple<LayoutNumber, LayoutNumber, int>, Cost> conversions_;
+  std::map<std::pair<LayoutNumber, int>, ScratchEnd> ends_;  // of conversions
 };
 
 }  // namespace

@@ -147,9 +147,12 @@ std::optional<MatrixAccesses> FindMatrixLoads(const TileLayout& tile, int fast, 
 }
 
 std::optional<MatrixAccesses> FindMatrixStores(const TileLayout& tile, int fast, int bytes) {
-  if (tile.replicated()) return std::nullopt;
   std::optional<MatrixAccesses> out = FindMatrixLoads(tile, fast, bytes);
-  return out && out->count == kMostMatrices ? out : std::nullopt;
+  return out && StoresLikeLoads(tile, *out) ? out : std::nullopt;
+}
+
+bool StoresLikeLoads(const TileLayout& tile, const MatrixAccesses& loads) {
+  return !tile.replicated() && loads.count == kMostMatrices;
 }
 
 bool HasMatrixStores(Target target) { return Row(target).capability >= 90; }

@@ -34,6 +34,8 @@ std::optional<MatrixAccesses> FindMatrixLoads(const TileLayout& tile, int fast, 
 // The same for `stmatrix`: tiles whose elements have one holder, four matrices at once. Fewer save
 // little over stores of pairs, and need registers for addresses of their own.
 std::optional<MatrixAccesses> FindMatrixStores(const TileLayout& tile, int fast, int bytes);
+// Whether what `FindMatrixLoads` says of a tile holds for its stores.
+bool StoresLikeLoads(const TileLayout& tile, const MatrixAccesses& loads);
 // Whether the target has `stmatrix`.
 bool HasMatrixStores(Target target);
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <initializer_list>
 #include <utility>
-#include <vector>
 
 #include "compiler/select/access.h"
 #include "compiler/select/warp_addresses.h"
@@ -14,132 +12,39 @@
 namespace tarsia::compiler {
 namespace {
 
-// A dimension and the elements that are left free after each whole row of it.
-struct Nested {
-  size_t dim = 0;
-  int64_t gap = 0;
-};
+using Side = ScratchEnd::Side;
 
-// Strides of a shape whose dimensions lie in one another: first those of `inner`, from the fastest
-// on; then the others, from the last to the first.
-ScratchOrder OrderWith(const Extents& shape, std::initializer_list<Nested> inner) {
+// The shape with one dimension in groups, if there are to be any.
+Extents Split(Extents shape, const ScratchGaps& gaps) {
+  if (gaps.split < 0) return shape;
+  const auto dim = Size(gaps.split);
+  shape[dim] /= gaps.group;
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim) + 1, gaps.group);
+  return shape;
+}
+
+// Of a shape that is split already.
+ScratchOrder OrderOf(const Extents& shape, const ScratchGaps& gaps) {
   ScratchOrder out;
   out.strides.assign(shape.size(), 0);
   int64_t stride = 1;
-  for (const Nested& nested : inner) {
-    out.strides[nested.dim] = stride;
-    stride = stride * shape[nested.dim] + nested.gap;
+  const auto take = [&](size_t dim, int64_t gap) {
+    out.strides[dim] = stride;
+    stride = stride * shape[dim] + gap;
+  };
+  const auto fast = Size(gaps.fast);
+  if (gaps.split == gaps.fast) {
+    take(fast + 1, gaps.inner);
+    take(fast, gaps.outer);
+  } else {
+    take(gaps.split >= 0 && gaps.split < gaps.fast ? fast + 1 : fast, gaps.inner);
+    if (gaps.split >= 0) take(Size(gaps.split) + 1, gaps.outer);
   }
   for (size_t d = shape.size(); d-- > 0;) {
-    if (out.strides[d] != 0) continue;
-    out.strides[d] = stride;
-    stride *= shape[d];
+    if (out.strides[d] == 0) take(d, 0);
   }
   out.elements = stride;
   return out;
-}
-
-// The bytes of an access of a thread.
-int UnitOfSide(const ScratchSide& side, int bytes) {
-  return side.matrices ? int{kWidestAccess} : static_cast<int>(side.run) * bytes;
-}
-
-// The best gaps for a plan whose accesses and places are known.
-class GapSearch {
- public:
-  GapSearch(const TileLayout& from, const TileLayout& to, int bytes, const ScratchPlan& plan)
-      : put_(plan.put.Accesses(from)),
-        get_(plan.get.Accesses(to)),
-        put_unit_(UnitOfSide(plan.put, bytes)),
-        get_unit_(UnitOfSide(plan.get, bytes)),
-        bits_(bytes * 8) {}
-
-  // Takes the order into the plan if it is better than all before it. Does nothing once there is
-  // one without conflicts.
-  void Try(const TileLayout& put, const TileLayout& get, ScratchOrder order, ScratchPlan& plan) {
-    if (!has_conflicts_) return;
-    // All slots access as the first one does. One lane gives the address of each row of a matrix.
-    const bool one_lane = plan.get.matrices.has_value();
-    const WarpAddresses putting = AddressesOf(put, order.strides, bits_, true);
-    const int64_t puts = put_ * putting.Wavefronts(put_unit_);
-    if (puts + get_ >= fewest_) return;  // a load has one wavefront at least
-    const WarpAddresses getting = AddressesOf(get, order.strides, bits_, one_lane);
-    const int64_t gets = get_ * getting.Wavefronts(get_unit_);
-    if (puts + gets >= fewest_) return;
-    fewest_ = puts + gets;
-    has_conflicts_ = fewest_ > put_ * putting.Phases(put_unit_) + get_ * getting.Phases(get_unit_);
-    plan.put.wavefronts = puts;
-    plan.get.wavefronts = gets;
-    plan.put_places = put;
-    plan.get_places = get;
-    plan.order = std::move(order);
-  }
-
-  [[nodiscard]] bool has_conflicts() const { return has_conflicts_; }
-
- private:
-  const int64_t put_, get_;
-  const int put_unit_, get_unit_, bits_;
-  int64_t fewest_ = INT64_MAX;
-  bool has_conflicts_ = true;
-};
-
-// The tile with one dimension in groups of `group` elements.
-struct Grouped {
-  TileLayout put, get;
-  Extents shape;
-};
-std::optional<Grouped> InGroups(const TileLayout& put, const TileLayout& get, size_t dim,
-                                int64_t group) {
-  if (put.padded() || get.padded() || put.shape()[dim] % group != 0) return std::nullopt;
-  Extents shape = put.shape();
-  shape[dim] /= group;
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(dim) + 1, group);
-  auto put_places = ReshapedLayout(put, shape);
-  auto get_places = ReshapedLayout(get, shape);
-  if (!put_places || !get_places) return std::nullopt;
-  return Grouped{*std::move(put_places), *std::move(get_places), std::move(shape)};
-}
-
-// Gaps after every row, or every second, fourth or eighth one: rows of less than all banks, which
-// an access reads side by side, stay together, and those that another reads at one column part.
-void TryGapsOfRows(const TileLayout& put, const TileLayout& get, int bytes, GapSearch& search,
-                   ScratchPlan& plan) {
-  const auto fast = Size(plan.fast);
-  const bool wide = std::max(UnitOfSide(plan.put, bytes), UnitOfSide(plan.get, bytes)) > kBankBytes;
-  const int64_t step = std::max<int64_t>(1, (wide ? kWidestAccess : kBankBytes) / bytes);
-  for (const int64_t gap : {0, 1, 2, 4}) {
-    search.Try(put, get, OrderWith(put.shape(), {{fast, gap * step}}), plan);
-  }
-  if (put.rank() < 2) return;
-  const size_t row = fast + 1 == Size(put.rank()) ? fast - 1 : Size(put.rank()) - 1;
-  for (const int64_t group : {2, 4, 8}) {
-    if (!search.has_conflicts()) return;
-    const auto grouped = InGroups(put, get, row, group);
-    if (!grouped) return;
-    const size_t fast_there = fast < row ? fast : fast + 1;
-    for (const int64_t gap : {1, 2, 4}) {
-      const auto order = OrderWith(grouped->shape, {{fast_there, 0}, {row + 1, gap * step}});
-      search.Try(grouped->put, grouped->get, order, plan);
-    }
-  }
-}
-
-// Threads that have more than one access side by side meet in banks; gaps between them help.
-void TryGapsOfRuns(const TileLayout& put, const TileLayout& get, int bytes, GapSearch& search,
-                   ScratchPlan& plan) {
-  const auto fast = Size(plan.fast);
-  const int64_t unit = kWidestAccess / bytes;
-  const int64_t chunk = ChunkAlong(put, plan.fast);
-  if (chunk <= plan.put.run || put.shape()[fast] == chunk || !search.has_conflicts()) return;
-  const auto grouped = InGroups(put, get, fast, chunk);
-  if (!grouped) return;
-  for (const int64_t row : {int64_t{0}, unit}) {
-    for (const int64_t between : {unit, 2 * unit, 4 * unit}) {
-      const auto order = OrderWith(grouped->shape, {{fast + 1, between}, {fast, row}});
-      search.Try(grouped->put, grouped->get, order, plan);
-    }
-  }
 }
 
 }  // namespace
@@ -164,37 +69,150 @@ int64_t RunAlong(const TileLayout& layout, int dim, int bytes) {
   return run;
 }
 
-ScratchPlan PlanAccesses(const TileLayout& from, const TileLayout& to, int bytes, Target target) {
-  ScratchPlan best;
-  int64_t fewest = INT64_MAX;
-  for (int dim = from.rank() - 1; dim >= 0; --dim) {
-    ScratchPlan plan;
-    plan.fast = dim;
-    plan.put.run = RunAlong(from, dim, bytes);
-    if (HasMatrixStores(target)) plan.put.matrices = FindMatrixStores(from, dim, bytes);
-    if (plan.put.Accesses(from) + 1 >= fewest) continue;  // the loads are one at least
-    plan.get.run = RunAlong(to, dim, bytes);
-    plan.get.matrices = FindMatrixLoads(to, dim, bytes);
-    const int64_t accesses = plan.put.Accesses(from) + plan.get.Accesses(to);
-    if (accesses >= fewest) continue;
-    fewest = accesses;
-    best = std::move(plan);
+ScratchEnd::ScratchEnd(TileLayout layout, int bytes, Target target)
+    : tile_(std::move(layout)), bytes_(bytes) {
+  for (int dim = 0; dim < tile_.rank(); ++dim) {
+    ScratchSide side;
+    side.run = RunAlong(tile_, dim, bytes);
+    ScratchSide& put = puts_.emplace_back(side);
+    side.matrices = FindMatrixLoads(tile_, dim, bytes);
+    if (HasMatrixStores(target) && side.matrices && StoresLikeLoads(tile_, *side.matrices)) {
+      put.matrices = side.matrices;
+    }
+    gets_.push_back(std::move(side));
   }
-  return best;
 }
 
-void ChooseOrder(const TileLayout& from, const TileLayout& to, int bytes, ScratchPlan& plan) {
-  const TileLayout put = plan.put.matrices ? plan.put.matrices->rows : from;
-  const TileLayout get = plan.get.matrices ? plan.get.matrices->rows : to;
-  GapSearch search(from, to, bytes, plan);
-  TryGapsOfRows(put, get, bytes, search, plan);
-  TryGapsOfRuns(put, get, bytes, search, plan);
+const ScratchSide& ScratchEnd::Along(int fast, Side side) const {
+  return (side == Side::kPut ? puts_ : gets_)[Size(fast)];
+}
+
+int ScratchEnd::Unit(int fast, Side side) const {
+  const ScratchSide& along = Along(fast, side);
+  return along.matrices ? int{kWidestAccess} : static_cast<int>(along.run) * bytes_;
+}
+
+const TileLayout& ScratchEnd::Accessed(int fast, Side side) const {
+  const ScratchSide& along = Along(fast, side);
+  return along.matrices ? along.matrices->rows : tile_;
+}
+
+const TileLayout* ScratchEnd::Places(const ScratchGaps& gaps, Side side) {
+  const TileLayout& accessed = Accessed(gaps.fast, side);
+  if (gaps.split < 0) return &accessed;
+  const int rows = Along(gaps.fast, side).matrices ? gaps.fast : -1;
+  const auto [known, is_new] = places_.try_emplace({rows, gaps.split, gaps.group});
+  std::optional<TileLayout>& places = known->second;
+  if (is_new && !accessed.padded() && accessed.shape()[Size(gaps.split)] % gaps.group == 0) {
+    places = ReshapedLayout(accessed, Split(accessed.shape(), gaps));
+  }
+  return places ? &*places : nullptr;
+}
+
+std::optional<ScratchEnd::Banks> ScratchEnd::BanksOf(const ScratchGaps& gaps, Side side) {
+  const auto [known, is_new] = banks_.try_emplace({gaps, side});
+  if (is_new) known->second = FindBanks(gaps, side);
+  return known->second;
+}
+
+std::optional<ScratchEnd::Banks> ScratchEnd::FindBanks(const ScratchGaps& gaps, Side side) {
+  const TileLayout* places = Places(gaps, side);
+  if (places == nullptr) return std::nullopt;
+  // One holder puts an element; one lane gives the address of each row of a matrix.
+  const bool one_lane = side == Side::kPut || Along(gaps.fast, side).matrices.has_value();
+  const WarpAddresses lanes =
+      AddressesOf(*places, OrderOf(places->shape(), gaps).strides, bytes_ * 8, one_lane);
+  const int unit = Unit(gaps.fast, side);
+  return Banks{lanes.Wavefronts(unit), lanes.Phases(unit)};
+}
+
+ScratchSearch::ScratchSearch(ScratchEnd& from, ScratchEnd& to) : from_(from), to_(to) {
+  int64_t fewest = INT64_MAX;
+  for (int dim = from.tile().rank() - 1; dim >= 0; --dim) {
+    const int64_t puts = from.Accesses(dim, Side::kPut), gets = to.Accesses(dim, Side::kGet);
+    if (puts + gets >= fewest) continue;
+    fewest = puts + gets;
+    puts_ = puts;
+    gets_ = gets;
+    fast_ = dim;
+  }
+}
+
+// Takes the gaps if they are better than all before them.
+ScratchSearch::Found ScratchSearch::Try(const ScratchGaps& gaps) {
+  const auto putting = from_.BanksOf(gaps, Side::kPut);
+  if (!putting) return Found::kNoPlaces;
+  const auto getting = to_.BanksOf(gaps, Side::kGet);
+  if (!getting) return Found::kNoPlaces;
+  const int64_t wavefronts = puts_ * putting->wavefronts + gets_ * getting->wavefronts;
+  if (wavefronts >= fewest_) return Found::kGoOn;
+  fewest_ = wavefronts;
+  best_ = gaps;
+  return wavefronts > puts_ * putting->phases + gets_ * getting->phases ? Found::kGoOn
+                                                                        : Found::kNoConflicts;
+}
+
+// Gaps after every row, or every second, fourth or eighth one: rows of less than all banks, which
+// an access reads side by side, stay together, and those that another reads at one column part.
+ScratchSearch::Found ScratchSearch::TryRows() {
+  const int widest = std::max(from_.Unit(fast_, Side::kPut), to_.Unit(fast_, Side::kGet));
+  const int64_t apart = widest > kBankBytes ? kWidestAccess : kBankBytes;
+  const int64_t step = std::max<int64_t>(1, apart / from_.bytes());
+  for (const int64_t gap : {0, 1, 2, 4}) {
+    if (Try({.fast = fast_, .inner = gap * step}) == Found::kNoConflicts) {
+      return Found::kNoConflicts;
+    }
+  }
+  const int rank = from_.tile().rank();
+  if (rank < 2) return Found::kGoOn;
+  const int row = fast_ + 1 == rank ? fast_ - 1 : rank - 1;
+  for (const int64_t group : {2, 4, 8}) {
+    for (const int64_t gap : {1, 2, 4}) {
+      const ScratchGaps gaps{.fast = fast_, .split = row, .group = group, .outer = gap * step};
+      const Found found = Try(gaps);
+      if (found == Found::kNoConflicts) return found;
+      if (found == Found::kNoPlaces) return Found::kGoOn;
+    }
+  }
+  return Found::kGoOn;
+}
+
+// Threads that have more than one access side by side meet in banks; gaps between them help.
+void ScratchSearch::TryRuns() {
+  const int64_t unit = kWidestAccess / from_.bytes();
+  const TileLayout& put = from_.Accessed(fast_, Side::kPut);
+  const int64_t chunk = ChunkAlong(put, fast_);
+  if (chunk <= from_.Along(fast_, Side::kPut).run || put.shape()[Size(fast_)] == chunk) return;
+  for (const int64_t row : {int64_t{0}, unit}) {
+    for (const int64_t between : {unit, 2 * unit, 4 * unit}) {
+      const Found found =
+          Try({.fast = fast_, .split = fast_, .group = chunk, .inner = between, .outer = row});
+      if (found != Found::kGoOn) return;
+    }
+  }
+}
+
+int64_t ScratchSearch::Wavefronts() {
+  if (TryRows() != Found::kNoConflicts) TryRuns();
+  return fewest_;
+}
+
+ScratchPlan ScratchSearch::Plan() const {
+  ScratchPlan plan;
+  plan.fast = fast_;
+  plan.put = from_.Along(fast_, Side::kPut);
+  plan.get = to_.Along(fast_, Side::kGet);
+  plan.put_places = *from_.Places(best_, Side::kPut);
+  plan.get_places = *to_.Places(best_, Side::kGet);
+  plan.order = OrderOf(plan.put_places.shape(), best_);
+  return plan;
 }
 
 ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes, Target target) {
-  ScratchPlan plan = PlanAccesses(from, to, bytes, target);
-  ChooseOrder(from, to, bytes, plan);
-  return plan;
+  ScratchEnd put(from, bytes, target), get(to, bytes, target);
+  ScratchSearch search(put, get);
+  search.Wavefronts();
+  return search.Plan();
 }
 
 }  // namespace tarsia::compiler

@@ -442,7 +442,7 @@ TEST(Scratch, LaysElementsAlongTheWiderRuns) {
   EXPECT_EQ(RunAlong(rows, 1, 4), 4);
   EXPECT_EQ(RunAlong(rows, 0, 2), 1);
   EXPECT_EQ(RunAlong(columns, 1, 2), 2);
-  EXPECT_EQ(PlanAccesses(rows, columns, 2, Target::kSm80).fast, 1);
+  EXPECT_EQ(PlanScratch(rows, columns, 2, Target::kSm80).fast, 1);
 }
 
 // ---- scans -----------------------------------------------------------------------------------
