@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <string>
@@ -256,6 +257,32 @@ TEST(Scratch, HasNoConflictsBetweenRowsAndColumns) {
   }
 }
 
+// An end that has served other pairs, on either side, says the same as a new one.
+TEST(Scratch, EndsThatAreUsedAgainSayTheSame) {
+  const std::array layouts = {LayoutOf("local(4, 1) * spatial(16, 8) * local(1, 8)"),
+                              LayoutOf("local(1, 4) * column_spatial(8, 16) * local(8, 1)"),
+                              LayoutOf("replicate(4) * local(4, 4) * mma.m16n8k16.f16.a"),
+                              LayoutOf("spatial(2, 2) * local(2, 4) * mma.m16n8k16.f16.c"),
+                              LayoutOf("spatial(64, 2) * local(1, 32)"),
+                              LayoutOf("local(1, 64) * spatial(64, 1) * replicate(2)")};
+  for (const Target target : {Target::kSm80, Target::kSm90a}) {
+    for (const int bytes : {1, 2, 4, 8}) {
+      std::vector<ScratchEnd> ends;
+      for (const TileLayout& layout : layouts) ends.emplace_back(layout, bytes, target);
+      for (size_t i = 0; i < layouts.size(); ++i) {
+        for (size_t j = 0; j < layouts.size(); ++j) {
+          ScratchSearch used(ends[i], ends[j]);
+          ScratchEnd from(layouts[i], bytes, target), to(layouts[j], bytes, target);
+          ScratchSearch fresh(from, to);
+          EXPECT_EQ(used.Accesses(), fresh.Accesses()) << i << " to " << j;
+          EXPECT_EQ(used.Wavefronts(), fresh.Wavefronts()) << i << " to " << j;
+          EXPECT_EQ(used.Plan().order.strides, fresh.Plan().order.strides) << i << " to " << j;
+        }
+      }
+    }
+  }
+}
+
 // A thread has elements (t / 4, 2 * (t % 4)) and the next of each matrix; those of rows in memory
 // as they are, those of columns turned.
 TEST(Matrices, AreThoseOfFragments) {
@@ -318,7 +345,7 @@ TEST(Matrices, OfSumsAreStoredWithoutConflicts) {
   const ScratchPlan plan = PlanScratch(c, rows, 2, Target::kSm90a);
   ASSERT_TRUE(plan.put.matrices);
   EXPECT_EQ(plan.put.Accesses(c), 128 / 8) << "elements of a thread, 8 at once";
-  EXPECT_EQ(plan.put.wavefronts, 128 * 128 / 4 * 2 / 128) << "of a warp, 128 bytes each";
+  EXPECT_EQ(FirstWavefronts(plan.put_places, plan.order, 2, 16), 4) << "512 bytes of 128 each";
   EXPECT_FALSE(PlanScratch(c, rows, 2, Target::kSm80).put.matrices);
 }
 
