@@ -283,6 +283,16 @@ TEST(Scratch, EndsThatAreUsedAgainSayTheSame) {
   }
 }
 
+// Runs of the tile and rows of matrices lie in different places of the same split rows.
+TEST(Scratch, PlacesAreThoseOfTheAccesses) {
+  const TileLayout pairs = LayoutOf("replicate(4) * local(4, 4) * mma.m16n8k16.f16.a");
+  const ScratchGaps gaps{.fast = 1, .split = 0, .group = 2};
+  ScratchEnd both(pairs, 2, Target::kSm80), one(pairs, 2, Target::kSm80);
+  ASSERT_TRUE(both.Places(gaps, ScratchEnd::Side::kPut));
+  ASSERT_TRUE(both.Places(gaps, ScratchEnd::Side::kGet));
+  EXPECT_EQ(*both.Places(gaps, ScratchEnd::Side::kGet), *one.Places(gaps, ScratchEnd::Side::kGet));
+}
+
 // A thread has elements (t / 4, 2 * (t % 4)) and the next of each matrix; those of rows in memory
 // as they are, those of columns turned.
 TEST(Matrices, AreThoseOfFragments) {
