@@ -147,11 +147,10 @@ int64_t AccessedMemories::ExtentDivisor(const ConcreteType& type, size_t dim) co
 }
 
 void AccessedMemories::AddIndices(ExprId indices, AccessedMemory& memory) const {
+  // `gather`, `scatter` and their like have none: they begin at 0 but for their axis.
   const auto list = form_.pool.children(indices);
-  for (size_t d = 0; d < memory.begins.size(); ++d) {
-    // `gather` and `scatter` have no index along their axis.
-    const int64_t divisor = list.size() == memory.begins.size() ? DivisorOf(list[d]) : 1;
-    memory.begins[d] = std::gcd(memory.begins[d], divisor);
+  for (size_t d = 0; d < list.size(); ++d) {
+    memory.begins[d] = std::gcd(memory.begins[d], DivisorOf(list[d]));
   }
 }
 

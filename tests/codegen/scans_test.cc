@@ -143,5 +143,42 @@ TEST(ScatterCode, IsOneInstructionAnElement) {
   EXPECT_EQ(Occurrences(PtxOf(text, compiler::Target::kSm80), "atom.global"), 16);
 }
 
+std::string ScatterOfHalves(const std::string& type, const std::string& axis) {
+  return fmt::format(
+      "kernel k(%m: ptr<{0}>, %k: ptr<i32>, %x: ptr<{0}>)\n  warps 1\n{{\n"
+      "  %gm = view %m : global<{0}>[64, 64]\n  %gk = view %k : global<i32>[64]\n"
+      "  %gx = view %x : global<{0}>[64, 64]\n  %i = load %gk[0] : [64]\n"
+      "  %t = load %gx[0, 0] : [64, 64]\n  red.scatter.add %gm, %i, %t axis {1}\n}}\n",
+      type, axis);
+}
+
+// 128 elements a thread. Neighbours beside the axis are added in pairs, on sm_90a of global memory
+// in 16 bytes; along the axis each goes to a place of its own.
+TEST(ScatterCode, AddsNeighboursBesideTheAxisTogether) {
+  const auto count = [](const std::string& ptx, const std::string& what) {
+    return Occurrences(ptx, what + ".global.add.noftz.");
+  };
+  const std::string rows = ScatterOfHalves("f16", "0");
+  EXPECT_EQ(count(PtxOf(rows, compiler::Target::kSm80), "red"), 128 / 2);
+  EXPECT_EQ(count(PtxOf(rows, compiler::Target::kSm90a), "red"), 128 / 8);
+  const std::string halves = ScatterOfHalves("bf16", "0");
+  EXPECT_EQ(count(PtxOf(halves, compiler::Target::kSm90a), "red"), 128 / 8);
+  const std::string columns = PtxOf(ScatterOfHalves("f16", "1"), compiler::Target::kSm80);
+  EXPECT_EQ(count(columns, "red"), 0);
+  EXPECT_EQ(count(columns, "atom"), 128);
+}
+
+// Rows of a table in accesses of 16 bytes.
+TEST(GatherCode, LoadsNeighboursBesideTheAxisTogether) {
+  const std::string text =
+      "kernel k(%x: ptr<f16>, %k: ptr<i32>, %y: ptr<f16>)\n  warps 1\n{\n"
+      "  %gx = view %x : global<f16>[100, 64]\n  %gk = view %k : global<i32>[8]\n"
+      "  %gy = view %y : global<f16>[8, 64]\n  %i = load %gk[0] : [8]\n"
+      "  %t = gather %gx, %i\n  store %gy[0, 0], %t\n}\n";
+  const std::string ptx = PtxOf(text, compiler::Target::kSm80);
+  EXPECT_EQ(Occurrences(ptx, "ld.global.v4.b32"), 2);
+  EXPECT_EQ(Occurrences(ptx, "st.global.v4.b32"), 2);
+}
+
 }  // namespace
 }  // namespace tarsia::harness
