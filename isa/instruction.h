@@ -238,6 +238,9 @@ constexpr bool IsScan(Opcode opcode) {
   return opcode >= Opcode::kScanSum && opcode <= Opcode::kScanMax;
 }
 
+// The most elements that `topk` finds.
+inline constexpr int64_t kMostTopK = 128;
+
 std::span<const InstRow> AllInstructions();
 const InstRow& Row(Opcode opcode);
 std::optional<Opcode> FindMnemonic(std::string_view mnemonic);

@@ -156,6 +156,7 @@ class Resolver {
       out.finite = kernel_.HasAttr(inst, Attr::kFinite);
       out.exclusive = kernel_.HasAttr(inst, Attr::kExclusive);
       out.reverse = kernel_.HasAttr(inst, Attr::kReverse);
+      out.smallest = kernel_.HasAttr(inst, Attr::kSmallest);
       out.keepdims = kernel_.HasAttr(inst, Attr::kKeepdims);
       out.zeroed = kernel_.HasAttr(inst, Attr::kZeroed);
       out.unroll = IntAttr(pool_, kernel_, inst, Attr::kUnroll);

@@ -58,6 +58,7 @@ struct ResolvedInst {
   bool keepdims = false;
   bool exclusive = false;
   bool reverse = false;
+  bool smallest = false;
   bool zeroed = false;
   std::optional<int64_t> at;  // of alloc.shared
   int64_t unroll = 0;         // of `for`

@@ -5,6 +5,7 @@
 #include "vm/exec.h"
 #include "vm/host/reduce.h"
 #include "vm/host/scan.h"
+#include "vm/host/top_k.h"
 
 namespace tarsia::vm {
 namespace {
@@ -45,6 +46,21 @@ ExecState Scan(Agent& agent, const PlannedInst& inst) {
   return ExecState::kNext;
 }
 
+ExecState FindTopK(Agent& agent, const PlannedInst& inst) {
+  const ValuePlan& source = agent.plan().values[inst.operand[0].value];
+  const std::span<const int64_t> shape = source.shape;
+  const size_t axis = Size(inst.axis);
+  const int64_t k = agent.plan().values[inst.result[0]].shape[axis];
+  const void* data = agent.RowMajor(inst, 0);
+  void* values = agent.BeginResult(inst, 0);
+  auto* indices = static_cast<int32_t*>(agent.BeginResult(inst, 1));
+  host::TopK(source.dtype, inst.smallest, data, Product(shape.first(axis)), shape[axis],
+             Product(shape.subspan(axis + 1)), k, values, indices);
+  agent.EndResult(inst, 0);
+  agent.EndResult(inst, 1);
+  return ExecState::kNext;
+}
+
 }  // namespace
 
 EXEC(ReduceSum) { return Reduce(agent, inst); }
@@ -59,5 +75,6 @@ EXEC(ScanSum) { return Scan(agent, inst); }
 EXEC(ScanProd) { return Scan(agent, inst); }
 EXEC(ScanMin) { return Scan(agent, inst); }
 EXEC(ScanMax) { return Scan(agent, inst); }
+EXEC(TopK) { return FindTopK(agent, inst); }
 
 }  // namespace tarsia::vm

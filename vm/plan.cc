@@ -236,6 +236,7 @@ class Planner {
     out.finite = inst.finite;
     out.exclusive = inst.exclusive;
     out.reverse = inst.reverse;
+    out.smallest = inst.smallest;
     for (size_t i = 0; i < inst.row->operands.size(); ++i) {
       PlanOperand(inst, i, out.operand[i]);
     }

@@ -124,6 +124,7 @@ struct PlannedInst {
   bool finite = false;
   bool exclusive = false;
   bool reverse = false;
+  bool smallest = false;
   std::shared_ptr<const RegisterBits> register_bits;
   std::shared_ptr<const UnpackTable> unpack;
   std::shared_ptr<const AddressMap> map;   // of a memory tile whose shape is constant

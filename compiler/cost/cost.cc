@@ -14,6 +14,7 @@
 #include "compiler/select/matrices.h"
 #include "compiler/select/scan_levels.h"
 #include "compiler/select/scratch.h"
+#include "compiler/select/top_k.h"
 #include "compiler/select/warp_addresses.h"
 #include "compiler/select/warp_reduction.h"
 #include "layout/access.h"
@@ -241,6 +242,63 @@ int64_t WavefrontsOfTotals(const TileLayout& source, int axis, const ScanLevel& 
   return WavefrontsOf(stored, unit) + read * WavefrontsOf(loaded, unit);
 }
 
+// What the steps of a `topk` cost, each for all rows of a thread.
+class TopKSteps {
+ public:
+  TopKSteps(const TopKPlan& plan, unsigned bits, int64_t k)
+      : plan_(plan), k_(k), words_(bits == 128 ? 3 : bits / 32) {}
+
+  [[nodiscard]] const Work& work() const { return work_; }
+
+  void Convert(int64_t elements, int64_t found) {
+    work_.arithmetic += plan_.rows * (elements * kNumberOfElement + found * kElementOfNumber);
+  }
+  void Sort(int64_t numbers) {
+    const auto comparators = static_cast<int64_t>(SelectionNetwork(numbers, k_).size());
+    work_.arithmetic += plan_.rows * comparators * 2 * Comparison();
+  }
+  // Of so many numbers of each lane.
+  void OverLanes(int64_t numbers) {
+    const auto masks = static_cast<int64_t>(plan_.threads.lane_masks.size());
+    if (masks == 0) return;
+    const int64_t turns = std::min(numbers << masks, k_);
+    if (plan_.whole_warp()) {
+      work_.warp_reductions += plan_.rows * turns * words_;
+      work_.arithmetic += plan_.rows * turns * 2 * (words_ - 1);
+    } else {
+      work_.shuffles += plan_.rows * turns * masks * words_;
+      work_.arithmetic += plan_.rows * turns * masks * Comparison();
+    }
+    for (int64_t left = turns; left-- > 0;) {  // to find; a lane drops one of its numbers
+      work_.arithmetic += plan_.rows * words_ * (1 + std::min(numbers, left));
+    }
+  }
+  // Numbers that one lane of each row puts there, and that each lane gets.
+  void ThroughShared(int64_t put, int64_t get) {
+    const int64_t bytes = words_ == 1 ? 4 : 8, accesses = CeilDiv<int64_t>(words_ * 4, bytes);
+    std::vector<uint64_t> rows, lanes;
+    for (uint64_t lane = 0; lane < uint64_t{kWarpThreads}; ++lane) {
+      const uint64_t row = lane >> plan_.threads.lane_masks.size();
+      if (rows.size() == row) rows.push_back(row * static_cast<uint64_t>(plan_.parts() * bytes));
+      lanes.push_back(plan_.of_lane > 0 ? lane * static_cast<uint64_t>(bytes) : rows.back());
+    }
+    const int unit = static_cast<int>(bytes);
+    work_.barriers += 2 * accesses;
+    work_.issued += plan_.rows * accesses * (put + get);
+    work_.shared_wavefronts +=
+        plan_.rows * accesses * (put * WavefrontsOf(rows, unit) + get * WavefrontsOf(lanes, unit));
+  }
+
+ private:
+  // Of two numbers, for one of the results.
+  [[nodiscard]] int64_t Comparison() const { return words_ == 1 ? 1 : words_ + 1; }
+
+  const TopKPlan& plan_;
+  const int64_t k_;
+  const int64_t words_;
+  Work work_;
+};
+
 }  // namespace
 
 int64_t WidestRun(const AccessedMemory& memory) {
@@ -411,6 +469,21 @@ Work ScanWork(const TileLayout& source, int axis, int64_t words, bool exclusive)
     out.arithmetic += blocks * 2 * read + slots;
   }
   return out;
+}
+
+Work TopKWork(const TileLayout& source, DType type, int64_t axis, int64_t k) {
+  const TopKPlan plan = PlanTopK(source, axis, k);
+  if (plan.elements == 0) return {};
+  TopKSteps steps(plan, OrderBits(type, source.shape()[Size(axis)]), k);
+  steps.Convert(plan.elements, k);
+  steps.Sort(plan.elements);
+  steps.OverLanes(plan.in_thread);
+  if (plan.threads.parts == 1) return steps.work();
+  const int64_t read = plan.of_lane > 0 ? plan.of_lane : plan.parts();
+  steps.ThroughShared(plan.in_warp, read);
+  steps.Sort(read);
+  if (plan.of_lane > 0) steps.OverLanes(std::min(read, k));
+  return steps.work();
 }
 
 Work LookupWork(DType codes, DType elements, const TileLayout& layout) {

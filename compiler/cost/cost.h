@@ -113,6 +113,8 @@ Work ReductionWork(Opcode reduce, DType type, const TileLayout& source,
                    std::span<const int64_t> axes, const ReducedResult& result);
 // A scan of elements of `words` words of 32 bits along an axis.
 Work ScanWork(const TileLayout& source, int axis, int64_t words, bool exclusive);
+// A `topk` of elements of a type along an axis.
+Work TopKWork(const TileLayout& source, DType type, int64_t axis, int64_t k);
 // A `lookup` of codes in a table, both where `lookup` wants them.
 Work LookupWork(DType codes, DType elements, const TileLayout& layout);
 // What it costs more to read codes one by one than as the words in which they were loaded.

@@ -82,7 +82,7 @@ class Pricing {
   }
 
   [[nodiscard]] Work WorkOf(const LayoutOp& op, const TileLayout& layout) const {
-    if (const auto work = WorkOfScanOrLookup(op.rule, layout)) return *work;
+    if (const auto work = OwnWork(op.rule, layout)) return *work;
     if (op.rule.row().family == Family::kReduce) {
       const DType type = op.rule.operand[0]->dtype;
       const auto reduced = LayoutAt(op.rule, Port::Result(0), layout);

@@ -160,10 +160,14 @@ class Maker {
 
 }  // namespace
 
-std::optional<Work> WorkOfScanOrLookup(const RuleOp& op, const TileLayout& layout) {
+std::optional<Work> OwnWork(const RuleOp& op, const TileLayout& layout) {
   if (IsScan(op.opcode)) {
     return ScanWork(layout, static_cast<int>(op.axes[0]), op.operand[0]->dtype.bits > 32 ? 2 : 1,
                     op.exclusive);
+  }
+  if (op.opcode == Opcode::kTopK) {
+    const int64_t axis = op.axes[0];
+    return TopKWork(layout, op.operand[0]->dtype, axis, op.result[0]->shape[Size(axis)]);
   }
   if (op.opcode == Opcode::kLookup) {
     return LookupWork(op.operand[0]->dtype, op.operand[1]->dtype, layout);

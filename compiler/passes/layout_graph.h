@@ -58,8 +58,8 @@ struct LayoutGraph {
   int64_t warps = 1;
 };
 
-// What a scan or a lookup costs whose elements have this layout; nothing of other instructions.
-std::optional<Work> WorkOfScanOrLookup(const RuleOp& op, const TileLayout& layout);
+// What a scan, a `topk` or a lookup costs whose operand has this layout; nothing of others.
+std::optional<Work> OwnWork(const RuleOp& op, const TileLayout& layout);
 
 // The rules point into the types of the form.
 LayoutGraph MakeLayoutGraph(const tile::Form& form);

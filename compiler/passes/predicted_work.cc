@@ -101,9 +101,8 @@ class Prediction {
                             target_);
     }
     if (operation.row().family == Family::kShape) return {};
-    if (operation.results.size() == 1 && graph_.of_value[operation.results[0]] != kNone) {
-      const auto work = WorkOfScanOrLookup(op.rule, LayoutOf(operation.results[0]));
-      if (work) return *work;
+    if (operation.operand[0].IsTile()) {
+      if (const auto work = OwnWork(op.rule, in(0))) return *work;
     }
     if (operation.row().family == Family::kReduce) {
       const int64_t indices = operation.results.size() > 1 ? 1 : 0;

@@ -44,6 +44,25 @@ void Scan(RuleContext& check, const Inst& inst) {
   check.results.Define(inst, 0, RegisterTile(source.type->dtype, source.type->shape));
 }
 
+void FindTopK(RuleContext& check, const Inst& inst) {
+  const CheckedOperand source = check.operands.Get(inst, 0);
+  const CheckedOperand k = check.operands.Get(inst, 1);
+  const ExprId count = check.context.Fold(k.id);
+  const auto known = check.expressions.KnownInt(k.id, k.location);
+  if (known && (*known < 1 || *known > kMostTopK)) {
+    check.context.Error(diag::kTopKRange, k.location, +kMostTopK, *known);
+    return;
+  }
+  const auto axis = check.attributes.Axis(inst, Rank(check.pool, source.type->shape));
+  if (!axis) return;
+  const auto extents = check.pool.children(source.type->shape);
+  std::vector<ExprId> found(extents.begin(), extents.end());
+  found[*axis] = count;
+  const ExprId shape = check.pool.List(found);
+  check.results.Define(inst, 0, RegisterTile(source.type->dtype, shape));
+  check.results.Define(inst, 1, RegisterTile(check.pool.Type(kI32), shape));
+}
+
 }  // namespace
 
 VALIDATE(ReduceSum) { Reduce(check, inst); }
@@ -58,5 +77,6 @@ VALIDATE(ScanSum) { Scan(check, inst); }
 VALIDATE(ScanProd) { Scan(check, inst); }
 VALIDATE(ScanMin) { Scan(check, inst); }
 VALIDATE(ScanMax) { Scan(check, inst); }
+VALIDATE(TopK) { FindTopK(check, inst); }
 
 }  // namespace tarsia

@@ -84,6 +84,45 @@ TEST(ScanCode, OfRowsNeedsNoLayoutFromTheText) {
   }
 }
 
+// ---- the largest elements ----------------------------------------------------------------------
+
+struct TopKCase {
+  const char* name;
+  const char* type;
+  const char* row;
+  const char* layout;
+  size_t reductions, shuffles;
+};
+
+class TopKCode : public testing::TestWithParam<TopKCase> {};
+
+TEST_P(TopKCode, StaysInRegisters) {
+  const TopKCase& c = GetParam();
+  const std::string ptx = PtxOf(
+      fmt::format("kernel k(%x: ptr<{0}>, %y: ptr<{0}>, %i: ptr<i32>)\n  warps 4\n{{\n"
+                  "  %gx = view %x : global<{0}>[16, 128]\n  %gy = view %y : global<{0}>[16, 4]\n"
+                  "  %gi = view %i : global<i32>[16, 4]\n"
+                  "  %t = load %gx[0, 0] : [16, 128] {2}\n  %v, %a = {1}\n"
+                  "  store %gy[0, 0], %v\n  store %gi[0, 0], %a\n}}\n",
+                  c.type, c.row, c.layout),
+      compiler::Target::kSm80);
+  EXPECT_EQ(Occurrences(ptx, "redux.sync"), c.reductions);
+  EXPECT_EQ(Occurrences(ptx, "shfl.sync"), c.shuffles);
+  ExpectInRegisters(ptx);
+}
+
+// 4 rows a thread, of which 4 elements are found: as many turns, each of one word or two.
+constexpr TopKCase kTopKs[] = {
+    {"f16", "f16", "topk %t, 4 axis 1", kRows, 16, 0},
+    {"i8_smallest", "i8", "topk %t, 4 axis 1 smallest", kRows, 16, 0},
+    {"f32", "f32", "topk %t, 4 axis 1", kRows, 32, 0},
+    {"f16_of_8_lanes", "f16", "topk %t, 4 axis 1", "spatial(16, 8) * local(1, 16)", 0, 4 * 3},
+    {"u32_in_threads", "u32", "topk %t, 4 axis 1", kInThreads, 0, 0},
+};
+
+INSTANTIATE_TEST_SUITE_P(Rows, TopKCode, testing::ValuesIn(kTopKs),
+                         [](const auto& of) { return of.param.name; });
+
 // ---- lookups ---------------------------------------------------------------------------------
 
 struct LookupCase {

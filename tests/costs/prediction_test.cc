@@ -209,6 +209,26 @@ constexpr char kScans[] = R"(kernel k(%x: ptr<f16>, %z: ptr<i64>, %y: ptr<f16>)
 }
 )";
 
+// The largest of rows, within warps and across them.
+constexpr char kTopKs[] = R"(kernel k(%x: ptr<f16>, %z: ptr<f32>, %y: ptr<f16>, %i: ptr<i32>)
+  warps 4
+{
+  %gx = view %x : global<f16>[64, 256]
+  %gz = view %z : global<f32>[4096]
+  %gy = view %y : global<f16>[64, 8]
+  %gi = view %i : global<i32>[64, 8]
+  %t = load %gx[0, 0] : [64, 256]
+  %best, %at = topk %t, 8 axis 1
+  store %gy[0, 0], %best
+  store %gi[0, 0], %at
+  %n = load %gz[0] : [4096]
+  %least, %where = topk %n, 16 smallest
+  %most = reduce.max %least axes [0] keepdims
+  %beyond = sub %n, %most
+  store %gz[0], %beyond
+}
+)";
+
 // Tables that each thread holds, and that the lanes of a warp share.
 constexpr char kLookups[] = R"(kernel k(%w: ptr<u8>, %b: ptr<f16>, %y: ptr<f16>, %z: ptr<f32>)
   warps 2
@@ -236,6 +256,7 @@ std::vector<Subject> Subjects() {
   out.push_back({"one_row_for_all_warps", kOneRow, {}, {}});
   out.push_back({"copies_in_background", kCopies, {}, {}});
   out.push_back({"scans", kScans, {}, {}});
+  out.push_back({"largest", kTopKs, {}, {}});
   out.push_back({"lookups", kLookups, {}, {}});
   const auto add = [&](const std::string& name, const std::string& title,
                        std::vector<Binding> constants, std::vector<uint64_t> scalars) {

@@ -141,6 +141,8 @@ class KernelWriter {
   void EmitMma(const InstRow& row, const Type& type);
   void EmitReduce(const InstRow& row, const Type& type);
   void EmitScan(const InstRow& row, const Type& type);
+  void EmitTopK(const Type& type);
+  void DefineBoth(Value value, const Type& second, const std::string& text);
   void EmitBlock(int statements);
   std::string CacheHint();
   // Stores a tile in an output of an executable program.

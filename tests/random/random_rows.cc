@@ -619,8 +619,33 @@ void KernelWriter::EmitScan(const InstRow& row, const Type& type) {
   Define(RegisterTile(type, shape), text);
 }
 
+void KernelWriter::EmitTopK(const Type& type) {
+  Shape shape = TileShape(1, 3);
+  const Value source = Tile(type, shape);
+  const size_t axis = rng_.Below(shape.size());
+  const std::string count = std::to_string(rng_.Of({1, 2, 3, 5, 8, 17}));
+  shape[axis] = rng_.Chance(20) ? Constant(ConstKind::kInt, count) : count;
+  std::string text = fmt::format("topk %{}, {}", source.name, shape[axis]);
+  if (axis != 0 || rng_.Chance(50)) text += fmt::format(" axis {}", axis);
+  if (rng_.Chance(40)) text += " smallest";
+  DefineBoth(RegisterTile(type, shape), TypeOf(kI32), text);
+}
+
+// Two results of one shape.
+void KernelWriter::DefineBoth(Value value, const Type& second, const std::string& text) {
+  const std::string best = NewName("best");
+  const std::string at = NewName("at");
+  Line(fmt::format("%{}, %{} = {}", best, at, text));
+  value.name = best;
+  values_.push_back(value);
+  value.name = at;
+  value.type = second;
+  values_.push_back(value);
+}
+
 void KernelWriter::EmitReduce(const InstRow& row, const Type& type) {
   if (IsScan(row.opcode)) return EmitScan(row, type);
+  if (row.opcode == Opcode::kTopK) return EmitTopK(type);
   const bool sums = row.opcode == Opcode::kReduceSum || row.opcode == Opcode::kReduceProd;
   const bool exact = executable() && sums && !type.dtype.IsInteger();
   if (exact && (row.opcode == Opcode::kReduceProd || !type.dtype.IsFloat())) return;
@@ -646,14 +671,7 @@ void KernelWriter::EmitReduce(const InstRow& row, const Type& type) {
     Define(value, text);
     return;
   }
-  const std::string best = NewName("best");
-  const std::string at = NewName("at");
-  Line(fmt::format("%{}, %{} = {}", best, at, text));
-  value.name = best;
-  values_.push_back(value);
-  value.name = at;
-  value.type = TypeOf(kI32);
-  values_.push_back(value);
+  DefineBoth(value, TypeOf(kI32), text);
 }
 
 }  // namespace tarsia

@@ -63,7 +63,7 @@ constexpr FamilyText kFamilyTexts[] = {
     {Family::kMma, "Matrix product", ""},
     {Family::kReduce, "Reduction",
      "`reduce` combines the elements along one or more axes of a register tile, `scan` those up to "
-     "each element of an axis."},
+     "each element of an axis; `topk` finds the largest along an axis."},
     {Family::kSync, "Synchronisation", ""},
 };
 

@@ -1,37 +1,20 @@
 #include "vm/host/scan.h"
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 #include "dtypes/arith.h"
+#include "vm/host/native.h"
 
 namespace tarsia::host {
 namespace {
 
-using arith::BF16;
-using arith::F16;
-
 // Neighbouring rows that advance side by side.
 constexpr int64_t kRows = 64;
 
-template <typename T>
-constexpr bool kIsHalf = std::is_same_v<T, F16> || std::is_same_v<T, BF16>;
-
-// The value of the greatest (or least) element there can be.
-template <typename T>
-T Extreme(bool greatest) {
-  if constexpr (arith::Float<T>) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    return arith::RoundTo<T>(greatest ? infinity : -infinity);
-  } else {
-    return greatest ? std::numeric_limits<T>::max() : std::numeric_limits<T>::min();
-  }
-}
-
 // Each operation: the type in which it accumulates, what no elements give, and the step.
 template <typename T>
-using Wide = std::conditional_t<kIsHalf<T>, float, T>;
+using Wide = std::conditional_t<arith::Half<T>, float, T>;
 
 struct SumOf {
   template <typename T>
@@ -91,7 +74,7 @@ To Converted(T x) {
       if (arith::IsNan(x)) return arith::CanonicalNan<T>();
     }
     return x;
-  } else if constexpr (kIsHalf<T>) {
+  } else if constexpr (arith::Half<T>) {
     return arith::ToFloat(x);
   } else {
     return arith::IsNan(x) ? arith::CanonicalNan<To>() : arith::RoundTo<To>(x);
@@ -124,23 +107,6 @@ void ScanAll(ScanForm form, const void* src, int64_t outer, int64_t axis, int64_
                       std::min(kRows, inner - first), static_cast<T*>(out) + at);
     }
   }
-}
-
-// Calls visit(T{}) for the native type of an arithmetic type.
-template <typename Visit>
-void VisitNative(DType type, const Visit& visit) {
-  if (type == kF16) return visit(F16{});
-  if (type == kBF16) return visit(BF16{});
-  if (type == kF32) return visit(float{});
-  if (type == kF64) return visit(double{});
-  if (type == kI8) return visit(int8_t{});
-  if (type == kU8) return visit(uint8_t{});
-  if (type == kI16) return visit(int16_t{});
-  if (type == kU16) return visit(uint16_t{});
-  if (type == kI32) return visit(int32_t{});
-  if (type == kU32) return visit(uint32_t{});
-  if (type == kI64) return visit(int64_t{});
-  if (type == kU64) return visit(uint64_t{});
 }
 
 }  // namespace

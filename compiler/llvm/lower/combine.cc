@@ -37,4 +37,11 @@ uint64_t EmptyCode(Opcode combines, DType type) {
   return join == Opcode::kAnd ? 1 : 0;
 }
 
+llvm::Value* KeyOf(llvm::IRBuilder<>& b, llvm::Value* code, DType type) {
+  if (!type.IsFloat()) return code;
+  const unsigned bits = code->getType()->getIntegerBitWidth();
+  llvm::Value* sign = b.CreateAShr(code, static_cast<uint64_t>(bits - 1));
+  return b.CreateXor(code, b.CreateAnd(sign, CodeMask(type) >> 1));
+}
+
 }  // namespace tarsia::compiler

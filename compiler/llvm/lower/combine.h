@@ -3,6 +3,8 @@
 #ifndef TARSIA_COMPILER_LLVM_LOWER_COMBINE_H_
 #define TARSIA_COMPILER_LLVM_LOWER_COMBINE_H_
 
+#include <llvm/IR/IRBuilder.h>
+
 #include <cstdint>
 
 #include "dtypes/dtype.h"
@@ -18,6 +20,9 @@ DType JoinedIn(Opcode combines, DType type);
 uint64_t EmptyCode(Opcode combines, DType type);
 // The least (or greatest) value of a type that min and max order, as a code: infinities of floats.
 uint64_t ExtremeCode(DType type, bool greatest);
+// An integer that orders codes as min and max order values: of floats the complement of the
+// magnitude below zero, so that -0 is below +0. Its own inverse.
+llvm::Value* KeyOf(llvm::IRBuilder<>& b, llvm::Value* code, DType type);
 
 }  // namespace tarsia::compiler
 

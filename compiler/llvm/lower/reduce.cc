@@ -12,15 +12,6 @@
 namespace tarsia::compiler {
 namespace {
 
-// An integer that orders codes as min and max order values: of floats the complement of the
-// magnitude below zero, so that -0 is below +0. Its own inverse.
-llvm::Value* KeyOf(llvm::IRBuilder<>& b, llvm::Value* code, DType type) {
-  if (!type.IsFloat()) return code;
-  const unsigned bits = code->getType()->getIntegerBitWidth();
-  llvm::Value* sign = b.CreateAShr(code, static_cast<uint64_t>(bits - 1));
-  return b.CreateXor(code, b.CreateAnd(sign, CodeMask(type) >> 1));
-}
-
 // The parts of one reduction, in threads and slots. A part is a bundle of integers (codes): the key
 // and the index for argmin and argmax, one code for all other reductions.
 class Reduction {

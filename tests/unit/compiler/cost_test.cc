@@ -111,6 +111,24 @@ TEST(Cost, OfAScanCountsItsLevels) {
   EXPECT_EQ(across.shared_wavefronts, 1 + 3);
 }
 
+TEST(Cost, OfATopKCountsItsTurns) {
+  // Each slot by itself: a turn for each that is found, of one word for f16 and two for f32.
+  EXPECT_EQ(TopKWork(ByRow(), kF16, kRowsAxis[0], 8).warp_reductions, 8 * 32);
+  EXPECT_EQ(TopKWork(ByRow(), kF32, kRowsAxis[0], 8).warp_reductions, 2 * 8 * 32);
+  EXPECT_EQ(TopKWork(ByRow(), kF64, kRowsAxis[0], 8).warp_reductions, 3 * 8 * 32);
+  const Work in_thread = TopKWork(ByRow(), kF16, kColumnsAxis[0], 8);
+  EXPECT_EQ(in_thread.shuffles + in_thread.warp_reductions + in_thread.barriers, 0);
+  // 4 warps find 8 each, in 8 turns; then each lane has one of those 32.
+  const TileLayout warps =
+      TileLayout::Exact(*Product(*RegLayout::Spatial(Extents{128}), *RegLayout::Local(Extents{8})));
+  const Work across = TopKWork(warps, kF16, 0, 8);
+  EXPECT_EQ(across.warp_reductions, 8 + 8);
+  EXPECT_EQ(across.barriers, 2);
+  EXPECT_EQ(across.shared_wavefronts, 8 + 1);
+  EXPECT_EQ(TopKWork(warps, kF32, 0, 8).shared_wavefronts, 8 + 2);
+  EXPECT_EQ(TopKWork(warps, kI64, 0, 8).shared_wavefronts, 2 * (8 + 2));
+}
+
 TEST(Cost, OfALookupFollowsItsWay) {
   EXPECT_EQ(LookupWork(kU4, kF16, ByRow()).arithmetic, 3 * 32);
   EXPECT_EQ(LookupWork(kU4, kF32, ByRow()).shuffles, 32);

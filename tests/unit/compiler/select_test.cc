@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include "compiler/select/scan_levels.h"
 #include "compiler/select/scratch.h"
 #include "compiler/select/shuffles.h"
+#include "compiler/select/top_k.h"
 #include "layout/access.h"
 #include "layout/text/eval.h"
 
@@ -540,6 +542,63 @@ TEST(ScanLevels, TotalsOfALevelHaveTheirOwnPlaces) {
       }
     }
   }
+}
+
+// ---- the largest elements ----------------------------------------------------------------------
+
+// Every order of zeros and ones, which proves it for all numbers (Knuth, 5.3.4, theorem Z). That
+// holds of a selection, too: the k greatest in order are at the front for each threshold.
+TEST(SelectionNetwork, FindsTheGreatestInOrder) {
+  for (int64_t n = 0; n <= 14; ++n) {
+    for (int64_t k = 1; k <= n + 1; ++k) {
+      const std::vector<Comparator> network = SelectionNetwork(n, k);
+      for (uint32_t bits = 0; bits < uint32_t{1} << n; ++bits) {
+        uint32_t wires = bits;
+        for (const Comparator& at : network) {
+          const uint32_t first = wires >> at.first & 1, second = wires >> at.second & 1;
+          wires &= ~(uint32_t{1} << at.first | uint32_t{1} << at.second);
+          wires |= (first | second) << at.first | (first & second) << at.second;
+        }
+        const int ones = std::min(std::popcount(bits), static_cast<int>(std::min(n, k)));
+        const uint32_t front = wires & ((uint32_t{1} << std::min(n, k)) - 1);
+        ASSERT_EQ(front, (uint32_t{1} << ones) - 1) << n << " wires, " << k << ", " << bits;
+      }
+    }
+  }
+}
+
+// Knuth's figures for the merge exchange, and one comparison for each loser of a knockout.
+TEST(SelectionNetwork, HasNoMoreComparatorsThanItNeeds) {
+  EXPECT_EQ(SelectionNetwork(8, 8).size(), 19u);
+  EXPECT_EQ(SelectionNetwork(16, 16).size(), 63u);
+  EXPECT_EQ(SelectionNetwork(32, 32).size(), 191u);
+  for (const int64_t n : {1, 2, 7, 32, 100}) {
+    EXPECT_EQ(SelectionNetwork(n, 1).size(), static_cast<size_t>(n - 1));
+  }
+}
+
+TEST(TopKPlan, FollowsTheLayout) {
+  const TopKPlan plan = PlanTopK(LayoutOf("spatial(1, 128) * local(2, 4)"), 1, 8);
+  EXPECT_EQ(plan.rows, 2);
+  EXPECT_EQ(plan.elements, 4);
+  EXPECT_EQ(plan.in_thread, 4);
+  EXPECT_EQ(plan.in_warp, 8);
+  EXPECT_TRUE(plan.whole_warp());
+  EXPECT_EQ(plan.parts(), 32);
+  EXPECT_EQ(plan.of_lane, 1);
+  // Two lanes of each row, in two warps: each thread looks through what both found.
+  const TopKPlan pairs = PlanTopK(LayoutOf("spatial(1, 2) * spatial(16, 2) * local(1, 3)"), 1, 8);
+  EXPECT_EQ(pairs.in_warp, 6);
+  EXPECT_EQ(pairs.of_lane, 0);
+  EXPECT_EQ(pairs.parts(), 12);
+}
+
+TEST(TopKPlan, NumbersHaveRoomForTypeAndIndex) {
+  EXPECT_EQ(OrderBits(kF16, 65535), 32u);
+  EXPECT_EQ(OrderBits(kF16, 65536), 64u);
+  EXPECT_EQ(OrderBits(kI8, 65536), 32u);
+  EXPECT_EQ(OrderBits(kF32, 3), 64u);
+  EXPECT_EQ(OrderBits(kI64, 3), 128u);
 }
 
 // ---- lookups ---------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// Files of bytecode written by hand: what docs/bytecode.md says of the header and of sections, apart
-// from the writer under test.
+// Files of bytecode written by hand: what docs/bytecode.md says of the header and of sections,
+// apart from the writer under test.
 #ifndef TARSIA_TESTS_UNIT_ISA_BYTECODE_FILE_H_
 #define TARSIA_TESTS_UNIT_ISA_BYTECODE_FILE_H_
 
