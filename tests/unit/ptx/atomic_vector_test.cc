@@ -1,6 +1,7 @@
 // atom and red on vectors: what memory holds before and after, by lanes that go one after the
 // other.
 #include <algorithm>
+#include <cstring>
 
 #include "tests/unit/ptx/element_testing.h"
 #include "tests/unit/ptx/row_testing.h"
@@ -116,6 +117,27 @@ TEST(AtomicVector, EveryForm) {
     }
   }
   for (const Op op : {Op::kAtomVector, Op::kRedVector}) Covers(op);
+}
+
+// Operands and sums; zeros keep the sign.
+TEST(AtomicVector, SumsOfF32FlushSubnormals) {
+  Machine machine(std::string(kHeader) + R"(
+.visible .entry k(.param .u64 m) {
+.reg .b32 a<4>; .reg .b64 x;
+ld.param.u64 x, [m];
+mov.b32 a0, 0x00000001; mov.b32 a1, 0x80000001; mov.b32 a2, 0x80800000; mov.b32 a3, 0x00400000;
+red.global.add.v4.f32 [x], {a0, a1, a2, a3};
+ret;
+}
+)");
+  ASSERT_TRUE(machine.ok());
+  const std::vector<uint32_t> memory = {0x00000001, 0x80000001, 0x00800001, 0x00800000};
+  std::vector<uint8_t> bytes(16);
+  std::memcpy(bytes.data(), memory.data(), bytes.size());
+  const uint64_t at = machine.Put(bytes);
+  ASSERT_EQ(Text(machine.Run("k", {1}, {1}, {at})), "");
+  EXPECT_EQ(machine.Get<uint32_t>(at, 4),
+            (std::vector<uint32_t>{0x00000000, 0x80000000, 0x00000000, 0x00800000}));
 }
 
 TEST(AtomicVector, WordsThatOrder) {
