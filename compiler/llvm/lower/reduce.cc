@@ -115,22 +115,23 @@ class Reduction {
       speaks = f_.And(speaks, b.CreateICmpEQ(b.CreateAnd(f_.Thread(), static_cast<uint64_t>(mask)),
                                              f_.Int32(0)));
     }
+    // All first parts, then all second ones: neighbours of a warp meet in no bank.
+    const int64_t elements = layouts_.ElementCount(result_);
     std::vector<Exchange::Place> put, get;
-    llvm::Value* first = nullptr;  // of the parts of the thread's slot at 0
     llvm::Value* mine_first = nullptr;
     for (size_t slot = 0; slot < mine.size(); ++slot) {
       const LinearIndex at = layouts_.Linear(result_, static_cast<int64_t>(slot));
-      if (first == nullptr) {
-        first = b.CreateMul(at.thread, f_.Int32(threads.parts));
-        mine_first = b.CreateAdd(first, part);
+      if (mine_first == nullptr) {
+        mine_first = b.CreateAdd(at.thread, b.CreateMul(part, f_.Int32(elements)));
       }
-      const int64_t constant = at.slot * threads.parts;
       llvm::Value* element = layouts_.IsElement(result_, static_cast<int64_t>(slot));
-      put.push_back({{mine_first, constant}, f_.And(element, speaks)});
-      for (int64_t p = 0; p < threads.parts; ++p) get.push_back({{first, constant + p}, element});
+      put.push_back({{mine_first, at.slot}, f_.And(element, speaks)});
+      for (int64_t p = 0; p < threads.parts; ++p) {
+        get.push_back({{at.thread, at.slot + p * elements}, element});
+      }
     }
     std::vector<Bundle> all(get.size());
-    const int64_t count = layouts_.ElementCount(result_) * threads.parts;
+    const int64_t count = elements * threads.parts;
     for (size_t i = 0; !mine.empty() && i < mine[0].size(); ++i) {
       Slots codes;
       for (const Bundle& bundle : mine) codes.push_back(bundle[i]);
