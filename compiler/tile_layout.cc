@@ -134,6 +134,23 @@ std::optional<TileLayout> LayoutOfWarpRows(const Extents& shape, int64_t warps, 
   return TileLayout::Padded(*std::move(reg), shape);
 }
 
+std::optional<TileLayout> LayoutOfThreadRows(const Extents& shape, int64_t warps, int fast,
+                                             std::span<const int64_t> axes) {
+  Extents others = shape, rows(shape.size(), 1);
+  for (const int64_t axis : axes) std::swap(others[Size(axis)], rows[Size(axis)]);
+  std::optional<TileLayout> outer = LayoutOfWarpRows(others, warps, 1, fast, axes);
+  if (!outer) {
+    auto blocked = BlockedLayout(others, warps * kWarpThreads, 1, fast);
+    if (!blocked.ok()) return std::nullopt;
+    outer = *std::move(blocked);
+  }
+  const auto inner = RegLayout::Local(rows);
+  if (!inner.ok()) return std::nullopt;
+  auto reg = Product(outer->reg(), *inner);
+  if (!reg.ok()) return std::nullopt;
+  return TileLayout::Padded(*std::move(reg), shape);
+}
+
 Result<TileLayout> ReducedLayout(const TileLayout& source, std::span<const int64_t> axes,
                                  bool keepdims) {
   TARSIA_TRY(RegLayout reg, Reduce(source.reg(), axes, keepdims));

@@ -27,6 +27,8 @@ constexpr int64_t kMostSlots = 1024;
 // rest.
 constexpr int64_t kLongestScanRun = 64;
 constexpr int64_t kScanLanes[] = {kWarpThreads, 8, 1};
+// The longest row that one thread may reduce alone: two lanes would exchange more than they save.
+constexpr int64_t kLongestThreadRow = 16;
 constexpr int64_t kWidestBits = 8 * kWidestAccess;
 constexpr int64_t kTurned[] = {1, 0};
 
@@ -290,7 +292,24 @@ class Search {
       auto layout = LayoutOfWarpRows(shape, graph_.warps, run, fast, op.rule.axes);
       if (layout) Add(op.anchor, *layout, {LayoutSource::Kind::kReduction, op.op});
     }
+    AddThreadRows(op);
     if (IsScan(op.rule.opcode)) AddScans(op);
+  }
+
+  // Short rows need no exchange where one thread has all of them.
+  void AddThreadRows(const LayoutOp& op) {
+    const Extents& shape = TypeOf(op.anchor).shape;
+    const std::span<const int64_t> axes = op.rule.axes;
+    int64_t row = 1;
+    for (const int64_t axis : axes) row *= shape[Size(axis)];
+    const auto reduced = [&](int64_t d) {
+      return std::find(axes.begin(), axes.end(), d) != axes.end();
+    };
+    auto fast = static_cast<int64_t>(shape.size()) - 1;
+    while (fast >= 0 && reduced(fast)) --fast;
+    if (row == 0 || row > kLongestThreadRow || fast < 0) return;
+    const auto layout = LayoutOfThreadRows(shape, graph_.warps, static_cast<int>(fast), axes);
+    if (layout) Add(op.anchor, *layout, {LayoutSource::Kind::kReduction, op.op});
   }
 
   // A scan does least where a thread has its whole part of the axis in one run.

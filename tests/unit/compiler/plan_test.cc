@@ -164,6 +164,26 @@ TEST(Layouts, WarpRowsKeepReductionsInWarps) {
   EXPECT_FALSE(LayoutOfWarpRows({4, 1024}, 4, 8, 1, std::vector<int64_t>{0, 1}));
 }
 
+// A thread reduces its rows without its neighbours, which have the neighbours of its elements.
+TEST(Layouts, RowsOfThreadsNeedNoExchange) {
+  struct Case {
+    Extents shape, axes;
+    int fast;
+  };
+  const Case cases[] = {{{32, 32, 3}, {2}, 1}, {{3, 5, 64}, {0, 1}, 2}, {{7, 2}, {1}, 0}};
+  for (const Case& c : cases) {
+    const auto layout = LayoutOfThreadRows(c.shape, 4, c.fast, c.axes);
+    ASSERT_TRUE(layout);
+    EXPECT_EQ(layout->shape(), c.shape);
+    EXPECT_EQ(layout->threads(), 128);
+    const ThreadReduction threads = ReduceThreads(*layout, c.axes);
+    EXPECT_TRUE(threads.lane_masks.empty());
+    EXPECT_EQ(threads.parts, 1);
+    EXPECT_EQ(layout->ThreadOffset(1)[static_cast<size_t>(c.fast)], 1);
+    for (const int64_t axis : c.axes) EXPECT_FALSE(layout->PaddedAlong(static_cast<int>(axis)));
+  }
+}
+
 TEST(Layouts, SlotsThatMoveWithinTheirThread) {
   const auto rows = RegLayout::Local(Extents{2, 3});
   const auto columns = RegLayout::ColumnLocal(Extents{2, 3});
