@@ -142,6 +142,8 @@ class AtomicTiles {
         operation_(operation),
         view_(agent.View(inst.operand[0].value)),
         type_(view_.map->type()),
+        subnormals_(view_.region->space == Space::kGlobal ? host::Subnormals::kFlush
+                                                          : host::Subnormals::kKeep),
         value_(agent.RowMajor(inst, value)) {
     if (operation == Opcode::kAtomicCas) expected_ = agent.RowMajor(inst, value - 1);
     if (inst.results == 0) return;
@@ -164,7 +166,7 @@ class AtomicTiles {
     const uint64_t was =
         expected_ != nullptr
             ? host::AtomicCas(type_, address, LoadContainer(type_, expected_, at), code)
-            : host::AtomicRmw(operation_, type_, address, code);
+            : host::AtomicRmw(operation_, type_, address, code, subnormals_);
     if (old_ != nullptr) StoreContainer(type_, old_, at, was);
   }
 
@@ -179,6 +181,7 @@ class AtomicTiles {
   const Opcode operation_;
   const MemoryView& view_;
   const DType type_;
+  const host::Subnormals subnormals_;
   const void* value_;
   const void* expected_ = nullptr;
   void* old_ = nullptr;

@@ -20,14 +20,15 @@ constexpr int UnitOf(int64_t bytes) {
 }
 
 // Neighbouring elements that an atomic instruction updates together, each in one step. PTX ISA,
-// red: two f16 since compute capability 6.0; two bf16, and in global memory 16 bytes of both,
-// since 9.0.
+// red: two f16 since compute capability 6.0; two bf16, and in global memory 16 bytes of f16, bf16
+// and f32, since 9.0.
 inline int64_t UpdatedTogether(Opcode opcode, DType type, Space space, Target target) {
   const bool newest = Row(target).capability >= 90;
-  const bool pairs = type == kF16 || (type == kBF16 && newest);
-  const bool adds = opcode == Opcode::kRedAdd || opcode == Opcode::kRedScatterAdd;
-  if (!adds || !pairs) return 1;
-  return newest && space == Space::kGlobal ? 8 : 2;
+  if (opcode != Opcode::kRedAdd && opcode != Opcode::kRedScatterAdd) return 1;
+  const bool vectors = newest && space == Space::kGlobal;
+  if (type == kF32) return vectors ? 4 : 1;
+  if (type != kF16 && !(type == kBF16 && newest)) return 1;
+  return vectors ? 8 : 2;
 }
 
 }  // namespace tarsia::compiler

@@ -1,9 +1,9 @@
 // How `topk` finds the best elements along an axis.
 //
 // An element is one number, whose high bits order the values and whose low bits their indices, so
-// that no two are equal and the better one is the greater. Each thread sorts its own by a network of
-// comparators. The lanes along the axis then find the best of what each has left, again and again.
-// Warps pass what they found on through shared memory, where the same begins anew.
+// that no two are equal and the better one is the greater. Each thread sorts its own by a network
+// of comparators. The lanes along the axis then find the best of what each has left, again and
+// again. Warps pass what they found on through shared memory, where the same begins anew.
 #ifndef TARSIA_COMPILER_SELECT_TOP_K_H_
 #define TARSIA_COMPILER_SELECT_TOP_K_H_
 

@@ -27,9 +27,9 @@ TEST(PtxText, NamesTheKernelAndTheLines) {
   EXPECT_EQ(kernel.llvm_ir, "");
 }
 
-// 64 x 64 elements of 128 threads: 2 at once since sm_80 (bf16: sm_90), 8 in global memory since
-// sm_90.
-TEST(PtxText, NeighbouringHalvesAreAddedTogether) {
+// 64 x 64 elements of 128 threads: 2 halves at once since sm_80 (bf16: sm_90), and 16 bytes in
+// global memory since sm_90.
+TEST(PtxText, NeighboursAreAddedTogether) {
   const char* const text = R"(
 kernel k(%x: ptr<T>, %y: ptr<T>, %z: ptr<T>)
   const T: dtype
@@ -61,6 +61,8 @@ kernel k(%x: ptr<T>, %y: ptr<T>, %z: ptr<T>)
       {"bf16", compiler::Target::kSm80, "atom.global.cas.b16 ", 32, 0},
       {"f16", compiler::Target::kSm90a, "red.global.add.noftz.v4.f16x2 ", 4, 16},
       {"bf16", compiler::Target::kSm90a, "red.global.add.noftz.v4.bf16x2 ", 4, 16},
+      {"f32", compiler::Target::kSm80, "atom.global.add.f32 ", 32, 0},
+      {"f32", compiler::Target::kSm90a, "red.global.add.v4.f32 ", 8, 0},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.type) + " " + std::string(Row(c.target).name));
@@ -71,6 +73,8 @@ kernel k(%x: ptr<T>, %y: ptr<T>, %z: ptr<T>)
     EXPECT_EQ(Occurrences(kernel->ptx, c.global), c.count);
     EXPECT_EQ(Occurrences(kernel->ptx, "red.shared.add.noftz." + std::string(c.type) + "x2 "),
               c.shared);
+    const bool by_cas = std::string_view(c.global).find("cas") != std::string_view::npos;
+    EXPECT_EQ(Occurrences(kernel->ptx, ".cas") != 0, by_cas);
   }
 }
 

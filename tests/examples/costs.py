@@ -64,7 +64,9 @@ def quantise(kernel, k, n, name, bits, **missing):
     settings = {"K": k, "N": n, **codes}
     if kernel == "quantise":
         settings["LARGEST"] = largest
-    least = sectors((k * n, 16), (k * n, bits), (k // 128 * n, 16))
+    # To read the scales back, each of the four warps, which share the rows of a group, needs all of them.
+    scales = k // 128 * n * (4 if kernel == "dequantise" else 1)
+    least = sectors((k * n, 16), (k * n, bits), (scales, 16))
     return Case("quantise", least, settings, kernel=kernel, missing=missing)
 
 
@@ -86,8 +88,8 @@ def split_k(kernel, m, n, k, splits, **missing):
 
 
 def kernel_matvec(n, m, **missing):
-    # A block of 32 points x reads all y and their weights.
-    least = sectors((n * 3, 32), (n // 32 * m * 3, 32), (n // 32 * m, 32), (n, 32))
+    # A block of 32 points x reads all y; each of its four warps, which share x, reads all weights.
+    least = sectors((n * 3, 32), (n // 32 * m * 3, 32), (4 * n // 32 * m, 32), (n, 32))
     return Case("kernel_matvec", least, arguments={"n": n, "m": m, "s": 0.5}, missing=missing)
 
 
@@ -108,22 +110,20 @@ CASES = [
     transpose(128, 256, "i8", 8),
     transpose(128, 256, "f32", 32),
     quantise("quantise", 512, 256, "u4", 4, calls=8),
-    # The sums of the warps conflict in shared memory.
-    quantise("quantise", 512, 256, "i8", 8, calls=2, wavefronts=4),
-    # Each of the four warps reads the scales.
-    quantise("dequantise", 512, 256, "u4", 4, sectors=10496),
-    quantise("dequantise", 512, 256, "i8", 8, sectors=12544),
+    quantise("quantise", 512, 256, "i8", 8, calls=2),
+    quantise("dequantise", 512, 256, "u4", 4),
+    quantise("dequantise", 512, 256, "i8", 8),
     # Two lanes of a warp read each scale, by two instructions.
     swiglu(16, 256, 512, "row_major", sectors=6656),
     swiglu(16, 256, 512, example_costs.PACKED, sectors=6656),
-    # Neighbouring sums of a fragment are added by two instructions: each sector is visited twice.
-    split_k("split_k_red", 32, 128, 1024, 4, sectors=16384),
+    split_k("split_k_red", 32, 128, 1024, 4),
     split_k("split_k_parts", 32, 128, 1024, 4),
     split_k("split_k_sum", 32, 128, 1024, 4),
     prefix_sum(8, 2048),
     # Two warps add to each sector of the counts.
     histogram(65536, sectors=2112),
-    kernel_matvec(64, 128, sectors=168, wavefronts=1.33),
+    # One lane of a warp stores its eight sums one by one, as a tile may end between them.
+    kernel_matvec(64, 128, sectors=312),
 ]
 
 

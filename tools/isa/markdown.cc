@@ -35,7 +35,7 @@ bits.
 |---|---|
 | which types | arithmetic on i8 to i64, u8 to u64, f16, bf16, f32, f64; `fma` and `dot` on c32 and c64 too; all other types can be loaded, stored, moved and cast |
 | integers | results wrap; x / 0 is all ones, and the least value / -1 is itself; a shift by the width or more gives 0, or the sign for `shr` of a signed type |
-| floats | one rounding per operation, to nearest, ties to even; subnormals are honoured; a * b + c is contracted only in `fma` and in kernels with `fast`; if one operand of `min` or `max` is a NaN, they return the other one; a NaN that arithmetic or `cast` makes has any sign and payload |
+| floats | one rounding per operation, to nearest, ties to even; subnormals are honoured, but for atomic sums of f32 in global memory; a * b + c is contracted only in `fma` and in kernels with `fast`; if one operand of `min` or `max` is a NaN, they return the other one; a NaN that arithmetic or `cast` makes has any sign and payload |
 | approximations | the column *error* below: the largest error in units in the last place; 0 is exact or correctly rounded |
 | accumulation | `dot` of f16, bf16, tf32, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` and `scan` of f16 and bf16 accumulate in f32; the order of additions is free, everything else is not |
 | bool | one byte in memory, 0 or 1 |

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <type_traits>
@@ -62,6 +63,14 @@ U AddTo(void* address, U value) {
   return Combine<T>(address, value, [](T a, T b) { return arith::Add(a, b); });
 }
 
+float Flushed(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0F, x) : x; }
+
+uint32_t AddF32(void* address, uint32_t value, Subnormals subnormals) {
+  if (subnormals == Subnormals::kKeep) return AddTo<float>(address, value);
+  return Combine<float>(
+      address, value, [](float a, float b) { return Flushed(arith::Add(Flushed(a), Flushed(b))); });
+}
+
 template <typename T, typename U>
 U IntegerRmw(Action action, void* address, U value) {
   switch (action) {
@@ -92,7 +101,7 @@ U CompareExchange(void* address, U expected, U desired) {
 
 }  // namespace
 
-uint64_t AtomicRmw(Opcode op, DType type, void* address, uint64_t value) {
+uint64_t AtomicRmw(Opcode op, DType type, void* address, uint64_t value, Subnormals subnormals) {
   const Action action = ActionOf(op);
   const auto low = static_cast<uint32_t>(value);
   const auto half = static_cast<uint16_t>(value);
@@ -101,7 +110,7 @@ uint64_t AtomicRmw(Opcode op, DType type, void* address, uint64_t value) {
   if (type == kI64) return IntegerRmw<int64_t>(action, address, value);
   if (type == kU64) return IntegerRmw<uint64_t>(action, address, value);
   if (action != Action::kAdd) return 0;
-  if (type == kF32) return AddTo<float>(address, low);
+  if (type == kF32) return AddF32(address, low, subnormals);
   if (type == kF64) return AddTo<double>(address, value);
   if (type == kF16) return AddTo<arith::F16>(address, half);
   if (type == kBF16) return AddTo<arith::BF16>(address, half);

@@ -187,14 +187,16 @@ llvm::CallInst* Memory::Effect(const std::string& text, std::string constraints,
   return b_.CreateCall(type, llvm::InlineAsm::get(type, text, constraints, true), arguments);
 }
 
-void Memory::AddPairs(Space space, Address address, DType half, const Slots& words,
+void Memory::AddWords(Space space, Address address, DType type, const Slots& words,
                       llvm::Value* condition) {
   address = WithinReach(address);
   const auto count = static_cast<int>(words.size());
   const std::string vector = count == 1 ? "" : ".v" + std::to_string(count);
   const std::string predicate = condition == nullptr ? "" : "@$" + std::to_string(count + 1) + " ";
-  const std::string text = predicate + "red" + SpaceText(space) + ".add.noftz" + vector +
-                           (half == kBF16 ? ".bf16x2 " : ".f16x2 ") +
+  const bool halves = type != kF32;
+  const std::string text = predicate + "red" + SpaceText(space) + ".add" +
+                           (halves ? ".noftz" : "") + vector +
+                           (halves ? type == kBF16 ? ".bf16x2 " : ".f16x2 " : ".f32 ") +
                            AddressText(0, address.offset) + ", " + Registers(1, count) + ";";
   std::string constraints = space == Space::kShared ? "r" : "l";
   std::vector<llvm::Value*> arguments = {address.base};

@@ -57,9 +57,9 @@ class Memory {
   void StoreCode(Space space, Address address, int bytes, uint64_t alignment, llvm::Value* code,
                  llvm::Value* condition, AccessPolicy policy = {});
 
-  // Adds words, each of two f16 or bf16, to 1, 2 or 4 of them at an aligned address: each half in
-  // one atomic step. More than one are in global memory.
-  void AddPairs(Space space, Address address, DType half, const Slots& words,
+  // Adds words, each of an f32 or of two f16 or bf16, to 1, 2 or 4 of them at an aligned address:
+  // each element in one atomic step. More than one are in global memory.
+  void AddWords(Space space, Address address, DType type, const Slots& words,
                 llvm::Value* condition);
 
   // 1, 2 or 4 matrices of `ldmatrix`, a word each, from shared memory; each thread gives the

@@ -32,7 +32,7 @@ class Atomics {
     AccessEmitter access = emitter_.Access(scatters ? IndexedWindow(emitter_, layout)
                                                     : emitter_.OperandWindow(0, layout));
     const Slots values = emitter_.TileOperand(last);
-    if (AddHalves(access, values)) return OkStatus();
+    if (AddTogether(access, values)) return OkStatus();
     const Slots expected = action_ == Action::kCompare ? emitter_.TileOperand(last - 1) : Slots();
     Slots out;
     for (size_t i = 0; i < values.size(); ++i) {
@@ -50,8 +50,8 @@ class Atomics {
   }
 
  private:
-  // Adds pairs of neighbours, which need no old value, where the target can.
-  bool AddHalves(AccessEmitter& access, const Slots& values) {
+  // Adds neighbours at once, which need no old value, where the target can.
+  bool AddTogether(AccessEmitter& access, const Slots& values) {
     const Opcode opcode = emitter_.inst().opcode();
     const int64_t together = std::min(
         UpdatedTogether(opcode, memory_.type, memory_.space, emitter_.target()),
@@ -63,7 +63,7 @@ class Atomics {
         codes.push_back(ToCode(b_, values[i], memory_.type));
       }
       const auto first = static_cast<int64_t>(slot);
-      emitter_.memory().AddPairs(memory_.space, access.ByteAddress(first), memory_.type,
+      emitter_.memory().AddWords(memory_.space, access.ByteAddress(first), memory_.type,
                                  RunOfCodes(b_, codes, memory_.bits(), 32),
                                  access.addresses().StoreMask(first));
     }
@@ -94,11 +94,8 @@ class Atomics {
       return b_.CreateExtractValue(
           b_.CreateAtomicCmpXchg(Pointer(at), expected, value, align, relaxed, relaxed), 0);
     }
-    if (memory_.type.IsInteger() || memory_.type == kF64) {
-      return b_.CreateAtomicRMW(Operation(), Pointer(at), value, align, relaxed);
-    }
-    if (memory_.type == kF32) return AddF32(at, value);
-    return AddHalf(at, value);
+    if (memory_.type == kF16 || memory_.type == kBF16) return AddHalf(at, value);
+    return b_.CreateAtomicRMW(Operation(), Pointer(at), value, align, relaxed);
   }
 
   llvm::AtomicRMWInst::BinOp Operation() const {
@@ -106,7 +103,7 @@ class Atomics {
     const bool is_signed = memory_.type.IsSigned();
     switch (action_) {
       case Action::kAdd:
-        return memory_.type == kF64 ? Op::FAdd : Op::Add;
+        return memory_.type.IsFloat() ? Op::FAdd : Op::Add;
       case Action::kMin:
         return is_signed ? Op::Min : Op::UMin;
       case Action::kMax:
@@ -122,21 +119,6 @@ class Atomics {
         break;
     }
     return Op::Xchg;
-  }
-
-  // In global memory `atom.add.f32` flushes subnormals to zero, so the sum is made here.
-  llvm::Value* AddF32(llvm::Value* at, llvm::Value* value) {
-    llvm::Value* old = b_.CreateBitCast(LoadSeen(at, 4), b_.getFloatTy());
-    const auto relaxed = llvm::AtomicOrdering::Monotonic;
-    return CompareLoop(
-        old, f_.I(32),
-        [&](llvm::Value* expected, llvm::Value* next) {
-          return b_.CreateExtractValue(
-              b_.CreateAtomicCmpXchg(Pointer(at), expected, next, llvm::MaybeAlign(4), relaxed,
-                                     relaxed),
-              0);
-        },
-        value);
   }
 
   // The value with which a loop of compare-and-swap begins.

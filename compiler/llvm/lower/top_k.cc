@@ -256,7 +256,8 @@ class TopK {
       llvm::Value* mine = b_.CreateAdd(first, part);
       llvm::Value* from = plan_.of_lane > 0 ? b_.CreateAdd(first, lane) : first;
       for (size_t i = 0; i < found[row].size(); ++i) {
-        put.push_back({{mine, at.slot * of_row + static_cast<int64_t>(i)}, f_.And(element, speaks)});
+        put.push_back(
+            {{mine, at.slot * of_row + static_cast<int64_t>(i)}, f_.And(element, speaks)});
       }
       for (int64_t i = 0; i < of_row; i += step) {
         llvm::Value* reads = element;

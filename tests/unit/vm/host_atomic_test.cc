@@ -58,6 +58,27 @@ TEST(HostAtomic, EveryOperationReturnsWhatStoodThere) {
   }
 }
 
+TEST(HostAtomic, FlushesSubnormalsWhereGlobalMemoryDoes) {
+  struct Sum {
+    uint32_t memory, value, kept, flushed;
+  };
+  const Sum sums[] = {
+      {0x00000001, 0x00000001, 0x00000002, 0x00000000},  // subnormal operands
+      {0x80000001, 0x80000001, 0x80000002, 0x80000000},
+      {0x00800001, 0x80800000, 0x00000001, 0x00000000},  // a subnormal sum of normal operands
+      {0x3F800000, 0x00000001, 0x3F800000, 0x3F800000},
+      {0x00800000, 0x00400000, 0x00C00000, 0x00800000},  // the operand is lost
+  };
+  for (const Sum& c : sums) {
+    uint32_t word = c.memory;
+    EXPECT_EQ(AtomicRmw(Opcode::kRedAdd, kF32, &word, c.value), c.memory);
+    EXPECT_EQ(word, c.kept);
+    word = c.memory;
+    EXPECT_EQ(AtomicRmw(Opcode::kRedAdd, kF32, &word, c.value, Subnormals::kFlush), c.memory);
+    EXPECT_EQ(word, c.flushed);
+  }
+}
+
 TEST(HostAtomic, CompareAndSwap) {
   uint32_t word = 7;
   EXPECT_EQ(AtomicCas(kI32, &word, 6, 1), 7u);
