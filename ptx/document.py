@@ -171,11 +171,22 @@ APPROXIMATIONS = """## Approximations
 
 How far the result of an approximate form may lie from the true one, for the forms that the compiler
 uses. The sections are those of the PTX ISA, version 9.1. A ulp is counted from the correctly rounded
-result, a relative error from the true one. [emulator.md](emulator.md) says how to run a kernel at the
+result, any other error from the true one. [emulator.md](emulator.md) says how to run a kernel at the
 ends of these errors.
 
-| form | at most | section |
-|---|---|---|"""
+The column *operands* has the magnitudes of those (for two, of the last) for which this holds.
+Of several rows the first counts; beyond all, nothing is promised.
+
+| form | operands | at most | section |
+|---|---|---|---|"""
+
+
+def power(number):
+    """0x1p-8 as 2^-8; a number from 0.1 to 1000 as it is."""
+    value = float.fromhex(number) if "x" in number else float(number)
+    if value == 0 or 0.1 <= value < 1000:
+        return f"{value:.6g}"
+    return f"2^{round(math.log2(value), 2):g}"
 
 
 def approximations():
@@ -183,16 +194,17 @@ def approximations():
     text = (FOLDER / "approximations.def").read_text()
     rows = {row[-1]: row for row in read_rows()}
     lines = [APPROXIMATIONS]
-    pattern = r'^PTX_APPROXIMATION\((\w+), k(\w+), ([\w.+-]+), "(.*?)"\)'
-    for name, unit, bound, section in re.findall(pattern, text, re.M):
-        if unit == "Ulp":
-            error = f"{bound} ulp"
-        else:
-            error = f"2^{round(math.log2(float.fromhex(bound)), 2):g}, relative"
+    pattern = r'^PTX_APPROXIMATION(?:_IN)?\((\w+), k(\w+), ([\w.+-]+)(.*), "(.*?)"\)'
+    for name, unit, bound, limits, section in re.findall(pattern, text, re.M):
+        words = {"Ulp": f"{bound} ulp", "Relative": f"{power(bound)}, relative",
+                 "Absolute": f"{power(bound)}, absolute"}
+        where = "all"
+        if limits:
+            where = " to ".join(power(limit) for limit in limits.strip(", ").split(", "))
         kind = "f64" if name.endswith("F64") else "f32"
-        lines.append(f"| `{rows[name][1]}.approx.{kind}` | {error} | {section} |")
-    return "\n".join(lines) + "\n\nThe section of `rcp.approx.f64` gives no bound; compiled " \
-        "programs rely on no more than 2^-8.\n"
+        lines.append(f"| `{rows[name][1]}.approx.{kind}` | {where} | {words[unit]} | {section} |")
+    return "\n".join(lines) + "\n\nThe sections of the forms of f64 give no bound; " \
+        "compiled programs rely on no more than 2^-8.\n"
 
 
 def document():

@@ -30,56 +30,69 @@ inline float WithinEnd(double value, bool up) {
   return rounded;
 }
 
-// The end of what `bound` allows around a `truth` whose rounding is finite and not zero. (None of
-// the instructions has a result so near to the largest number that it would lie beyond it.)
+// The end of what `bound` allows around a `truth` whose rounding is finite, or the largest number
+// if that is nearer.
 inline float EndOf(const ErrorBound& bound, double truth, bool up) {
-  const auto rounded = static_cast<double>(static_cast<float>(truth));
-  const float magnitude = std::abs(static_cast<float>(truth));
-  const double ulp = static_cast<double>(std::nextafter(magnitude, INFINITY) - magnitude);
-  const bool in_ulps = bound.unit == ErrorUnit::kUlp;
-  const double error = bound.bound * (in_ulps ? ulp : std::abs(truth));
-  const double end = (in_ulps ? rounded : truth) + (up ? error : -error);
-  return WithinEnd(end, up);
+  double from = truth;
+  double error = bound.bound;
+  if (bound.unit == ErrorUnit::kUlp) {
+    const float magnitude = std::abs(static_cast<float>(truth));
+    from = static_cast<double>(static_cast<float>(truth));
+    const float next = std::nextafter(magnitude, INFINITY);
+    const float before = std::nextafter(magnitude, 0.0F);
+    error *= static_cast<double>(std::isinf(next) ? magnitude - before : next - magnitude);
+  } else if (bound.unit == ErrorUnit::kRelative) {
+    error *= std::abs(truth);
+  }
+  return WithinEnd(up ? from + error : from - error, up);
+}
+
+constexpr bool AllAreRelative(Op op) {
+  for (const ErrorBound& row : kErrorBounds) {
+    if (row.op == op && row.unit != ErrorUnit::kRelative) return false;
+  }
+  return true;
 }
 
 }  // namespace internal
 
-// What an instruction gives for `operand`, whose result is `truth`. Results for zeros, infinities
-// and NaN are exact, and so are those that round to zero or overflow.
+// What an instruction gives for an `operand` (the last, of two), whose result is `truth`. Results
+// for zeros, infinities and NaN are exact, and so are those that overflow, or round to zero without
+// an absolute error.
 template <Approximations kWhere, Op kOp, typename T>
 T Displaced(double truth, T operand) {
-  constexpr ErrorBound kBound = ErrorBoundOf(kOp);
   const T rounded = static_cast<T>(truth);
-  if constexpr (kWhere == Approximations::kBest || kBound.bound == 0) return rounded;
-  if (operand == 0 || !std::isfinite(operand) || rounded == 0 || !std::isfinite(rounded)) {
-    return rounded;
-  }
+  if constexpr (kWhere == Approximations::kBest) return rounded;
+  if (operand == 0 || !std::isfinite(operand) || !std::isfinite(rounded)) return rounded;
+  const ErrorBound bound = ErrorBoundOf(kOp, std::abs(static_cast<double>(operand)));
+  const bool is_exact = rounded == 0 && bound.unit != ErrorUnit::kAbsolute;
+  if (bound.bound == 0 || is_exact) return rounded;
   const bool up =
       kWhere == Approximations::kHigh ||
       (kWhere == Approximations::kMixed && internal::PicksUpperEnd(static_cast<double>(operand)));
   if constexpr (std::is_same_v<T, double>) {
-    static_assert(kBound.unit == ErrorUnit::kRelative || kBound.bound == 0);
-    const double error = std::abs(truth) * kBound.bound;
+    static_assert(internal::AllAreRelative(kOp));
+    const double error = std::abs(truth) * bound.bound;
     return truth + (up ? error : -error);
   } else {
-    return internal::EndOf(kBound, truth, up);
+    return internal::EndOf(bound, truth, up);
   }
 }
 
 // Map of the function that the launch's setting names.
-template <auto kBest, auto kLow, auto kHigh, auto kMixed, typename T>
+template <auto kBest, auto kLow, auto kHigh, auto kMixed, typename T, typename... S>
 Step MapApproximately(Warp& warp, const Inst& inst) {
   switch (warp.launch().config->approximations) {
     case Approximations::kBest:
       break;
     case Approximations::kLow:
-      return Map<kLow, T, T>(warp, inst);
+      return Map<kLow, T, S...>(warp, inst);
     case Approximations::kHigh:
-      return Map<kHigh, T, T>(warp, inst);
+      return Map<kHigh, T, S...>(warp, inst);
     case Approximations::kMixed:
-      return Map<kMixed, T, T>(warp, inst);
+      return Map<kMixed, T, S...>(warp, inst);
   }
-  return Map<kBest, T, T>(warp, inst);
+  return Map<kBest, T, S...>(warp, inst);
 }
 
 // A function F of one f32, computed in f64.
@@ -95,7 +108,7 @@ constexpr Handler kApproximationF32 =
     &MapApproximately<&ApproximateF32<F, kOp, kFtz, Approximations::kBest>,
                       &ApproximateF32<F, kOp, kFtz, Approximations::kLow>,
                       &ApproximateF32<F, kOp, kFtz, Approximations::kHigh>,
-                      &ApproximateF32<F, kOp, kFtz, Approximations::kMixed>, float>;
+                      &ApproximateF32<F, kOp, kFtz, Approximations::kMixed>, float, float>;
 
 template <auto F, Op kOp>
 Handler ApproximationF32(const Inst& inst) {

@@ -123,7 +123,7 @@ Handler RoundedPairs(const Inst& inst) {
 }
 
 // div.approx is only good for divisors up to 2^126: beyond, it multiplies by a zero.
-template <bool kFtz, bool kFull>
+template <bool kFtz, bool kFull, Approximations kWhere = Approximations::kBest>
 float DivideApproximately(float a, float b) {
   if (kFtz) {
     a = FlushF32(a);
@@ -133,9 +133,20 @@ float DivideApproximately(float a, float b) {
     const float zero = std::copysign(0.0F, b);
     return CanonicalF32(a * zero);
   }
-  const float value = a / b;
+  float value = a / b;
+  if constexpr (!kFull && kWhere != Approximations::kBest) {
+    value = Displaced<kWhere, Op::kDivApprox>(static_cast<double>(a) / static_cast<double>(b), b);
+  }
   return CanonicalF32(kFtz ? FlushF32(value) : value);
 }
+
+template <bool kFtz>
+constexpr Handler kDivApprox =
+    &MapApproximately<&DivideApproximately<kFtz, false, Approximations::kBest>,
+                      &DivideApproximately<kFtz, false, Approximations::kLow>,
+                      &DivideApproximately<kFtz, false, Approximations::kHigh>,
+                      &DivideApproximately<kFtz, false, Approximations::kMixed>, float, float,
+                      float>;
 
 template <bool kLess>
 float Extreme(float a, float b, bool nan) {
@@ -234,6 +245,7 @@ Handler SignOf(const Inst& inst) {
 }
 
 constexpr auto kReciprocal = [](double a) { return 1 / a; };
+constexpr auto kSquareRoot = [](double a) { return std::sqrt(a); };
 constexpr auto kRsqrt = [](double a) { return 1 / std::sqrt(a); };
 constexpr auto kSin = [](double a) { return tarsia::Sin(a); };
 constexpr auto kCos = [](double a) { return tarsia::Cos(a); };
@@ -258,16 +270,15 @@ PTX_BIND(DivFull) {
   return inst.Has(Mod::kFtz) ? &Map<&DivideApproximately<true, true>, float, float, float>
                              : &Map<&DivideApproximately<false, true>, float, float, float>;
 }
-PTX_BIND(DivApprox) {
-  const bool ftz = inst.Has(Mod::kFtz);
-  return ftz ? &Map<&DivideApproximately<true, false>, float, float, float>
-             : &Map<&DivideApproximately<false, false>, float, float, float>;
-}
+PTX_BIND(DivApprox) { return inst.Has(Mod::kFtz) ? kDivApprox<true> : kDivApprox<false>; }
 PTX_BIND(RcpF32) {
   return inst.Has(Mod::kApprox) ? ApproximationF32<kReciprocal, Op::kRcpF32>(inst)
                                 : Rounded<Rcp, float>(inst);
 }
-PTX_BIND(SqrtF32) { return Rounded<Sqrt, float>(inst); }
+PTX_BIND(SqrtF32) {
+  return inst.Has(Mod::kApprox) ? ApproximationF32<kSquareRoot, Op::kSqrtF32>(inst)
+                                : Rounded<Sqrt, float>(inst);
+}
 PTX_BIND(RsqrtF32) { return ApproximationF32<kRsqrt, Op::kRsqrtF32>(inst); }
 PTX_BIND(SinF32) { return ApproximationF32<kSin, Op::kSinF32>(inst); }
 PTX_BIND(CosF32) { return ApproximationF32<kCos, Op::kCosF32>(inst); }

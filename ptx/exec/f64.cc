@@ -62,6 +62,12 @@ double ApproximateReciprocal(double a) {
   return UpperHalf(Flush(Displaced<kWhere, Op::kRcpApproxF64>(1 / Flush(a), a)));
 }
 
+template <Approximations kWhere>
+double ApproximateRoot(double a) {
+  a = Flush(a);
+  return UpperHalf(Displaced<kWhere, Op::kRsqrtF64>(1 / std::sqrt(a), a));
+}
+
 template <auto F>
 constexpr Handler kUnaryBits = &Map<F, uint64_t, uint64_t>;
 
@@ -79,11 +85,14 @@ PTX_BIND(RcpApproxF64) {
   return &MapApproximately<&ApproximateReciprocal<Approximations::kBest>,
                            &ApproximateReciprocal<Approximations::kLow>,
                            &ApproximateReciprocal<Approximations::kHigh>,
-                           &ApproximateReciprocal<Approximations::kMixed>, double>;
+                           &ApproximateReciprocal<Approximations::kMixed>, double, double>;
 }
 PTX_BIND(RsqrtF64) {
   if (inst.Has(Mod::kFtz)) {
-    return &Map<[](double a) { return UpperHalf(1 / std::sqrt(Flush(a))); }, double, double>;
+    return &MapApproximately<&ApproximateRoot<Approximations::kBest>,
+                             &ApproximateRoot<Approximations::kLow>,
+                             &ApproximateRoot<Approximations::kHigh>,
+                             &ApproximateRoot<Approximations::kMixed>, double, double>;
   }
   return &Map<[](double a) { return Settled(1 / std::sqrt(a), a); }, double, double>;
 }

@@ -28,6 +28,9 @@ namespace {
 // Ends an endless kernel after about a minute.
 constexpr uint32_t kDefaultLimit = 100'000'000;
 
+// The words for ptx::Approximations, in its order.
+constexpr std::string_view kApproximationWords[] = {"best", "low", "high", "mixed"};
+
 struct EmulateRequest {
   std::string file;
   std::optional<std::string> launches;  // the file of --launch
@@ -40,6 +43,7 @@ struct EmulateRequest {
   uint32_t heap = ptx::Heap::kDefaultBytes;
   uint32_t limit = kDefaultLimit;
   uint32_t seed = 0;
+  std::string approximations = "best";  // of kApproximationWords
   uint32_t threads = 0;
   uint32_t registers = 0;
   std::vector<std::string> args;
@@ -71,6 +75,8 @@ int ConfigOf(const EmulateRequest& request, const Command& command, ptx::LaunchC
   config->checks = !request.no_checks;
   config->instruction_limit = request.limit;
   config->seed = request.seed;
+  const auto* const word = std::ranges::find(kApproximationWords, request.approximations);
+  config->approximations = static_cast<ptx::Approximations>(word - kApproximationWords);
   config->counts = request.counts;
   const uint32_t cores = std::max(1U, std::thread::hardware_concurrency());
   config->host_threads = static_cast<int>(request.threads != 0 ? request.threads : cores);
@@ -465,6 +471,10 @@ void Declare(Command& command, EmulateRequest* request) {
   command.Number("--seed", "N", &request->seed,
                  "Start the blocks in another order for each N; 0, the default, is the order of "
                  "their indices");
+  command.Choice("--approximations", &request->approximations,
+                 {std::begin(kApproximationWords), std::end(kApproximationWords)},
+                 "Where the results of approximate instructions lie: best, rounded from the true "
+                 "result, low or high, at that end of the error that PTX states, or mixed");
   command.Flag("--keep", &request->keep, "Write outputs even after findings");
   command.Flag("--no-checks", &request->no_checks, "Do not check for faults; faster");
   command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
