@@ -107,6 +107,8 @@ struct Error {
   TraitList { __VA_ARGS__ }
 #define ULP(error) \
   Error { error }
+#define FAST(...) \
+  FastError { __VA_ARGS__ }
 #define DOC(text) std::string_view(text)
 
 // Adds a part of a row; each kind of part has its own type.
@@ -120,6 +122,10 @@ constexpr void Add(InstRow& row, const FixedList<Attr, kMaxAttrs>& attrs) { row.
 constexpr void Add(InstRow& row, Annotation annotation) { row.annotation = annotation; }
 constexpr void Add(InstRow& row, TraitList list) { row.traits = list.traits; }
 constexpr void Add(InstRow& row, Error error) { row.ulp = error.ulp; }
+constexpr void Add(InstRow& row, const FastError& error) {
+  row.fast = error;
+  row.attrs.items[row.attrs.count++] = Attr::kFast;
+}
 constexpr void Add(InstRow& row, std::string_view doc) { row.doc = doc; }
 
 struct Head {
@@ -132,8 +138,9 @@ struct Head {
 };
 template <typename... Parts>
 constexpr InstRow MakeRow(const Head& head, const Parts&... parts) {
-  InstRow row{head.opcode, head.code, head.since, head.name, head.mnemonic, head.family, {}, {}, {},
-              {},          kNoTraits, 0,          {}};
+  InstRow row{head.opcode, head.code, head.since, head.name, head.mnemonic,
+              head.family, {},        {},         {},        {},
+              kNoTraits,   0,         {},         {}};
   (Add(row, parts), ...);
   return row;
 }
@@ -150,6 +157,7 @@ constexpr InstRow kRows[] = {
 #undef ANNOTATION
 #undef TRAITS
 #undef ULP
+#undef FAST
 #undef DOC
 static_assert(std::size(kRows) == kOpcodes);
 static_assert(
@@ -181,6 +189,11 @@ static_assert(AllRows([](const InstRow& row) {
                 return row.since >= 1 && row.since <= kBytecodeVersion.minor;
               }),
               "a row of isa.def names no version of the bytecode; the newest is in isa/bytecode/");
+static_assert(AllRows([](const InstRow& row) {
+                return std::find(row.attrs.begin(), row.attrs.end(), Attr::kFast) ==
+                       (row.fast ? row.attrs.end() - 1 : row.attrs.end());
+              }),
+              "`fast` is the attribute of rows with FAST, after ATTRS");
 static_assert(AllRows([](const InstRow& row) { return !row.doc.empty(); }),
               "a row of isa.def lacks what it does");
 static_assert(AllRows([](const InstRow& row) {

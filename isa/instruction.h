@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -176,6 +177,18 @@ struct ResultRow {
   Space space = Space::kNone;  // of kAllocated
 };
 
+// How far the GPU's own form of an operation, which the attribute `fast` asks for, may lie from the
+// true result r: by 2^relative |r|, or by 2^absolute if that is more. Operands and results below
+// 2^-126 may count as 0. Results of f16 and bf16 are rounded once more.
+struct FastError {
+  double relative = -std::numeric_limits<double>::infinity();
+  double absolute = -std::numeric_limits<double>::infinity();
+  // The largest magnitude of the last operand for which this holds.
+  double largest = std::numeric_limits<double>::infinity();
+};
+// The types that have such forms.
+constexpr bool HasFastForms(DType type) { return type == kF16 || type == kBF16 || type == kF32; }
+
 inline constexpr size_t kMaxOperands = 4;
 inline constexpr size_t kMaxResults = 2;
 inline constexpr size_t kMaxAttrs = 5;
@@ -202,7 +215,8 @@ struct InstRow {
   FixedList<Attr, kMaxAttrs> attrs;
   Annotation annotation;
   uint32_t traits;
-  double ulp;  // the largest error; 0: exact or correctly rounded
+  double ulp;                     // the largest error; 0: exact or correctly rounded
+  std::optional<FastError> fast;  // none: there is no such form
   std::string_view doc;
 
   [[nodiscard]] constexpr bool Has(Traits trait) const { return (traits & trait) != 0; }

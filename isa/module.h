@@ -71,7 +71,7 @@ struct Kernel final : ValueNames {
   ExprId grid[3];     // none: 1
   ExprId warps;       // none: kDefaultWarps
   ExprId registers;   // the most 32-bit registers of a thread; none: the assembler chooses
-  bool fast = false;  // contraction of a * b + c into fma is allowed
+  bool fast = false;  // contraction of a * b + c into fma is allowed, and every `fast` is set
 
   std::vector<std::string_view> value_names;  // by value number; views into the module's strings
   std::vector<StringId> value_name_ids;

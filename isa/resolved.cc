@@ -154,6 +154,8 @@ class Resolver {
       out.cast = CastOptionsOf(inst);
       out.cache = static_cast<uint8_t>(IntAttr(pool_, kernel_, inst, Attr::kCache));
       out.finite = kernel_.HasAttr(inst, Attr::kFinite);
+      out.fast = out.row->fast && HasFastForms(out.type) &&
+                 (kernel_.fast || kernel_.HasAttr(inst, Attr::kFast));
       out.exclusive = kernel_.HasAttr(inst, Attr::kExclusive);
       out.reverse = kernel_.HasAttr(inst, Attr::kReverse);
       out.smallest = kernel_.HasAttr(inst, Attr::kSmallest);

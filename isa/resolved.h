@@ -55,6 +55,7 @@ struct ResolvedInst {
   CastOptions cast;
   uint8_t cache = 0;    // index in kCacheWords
   bool finite = false;  // of a cast
+  bool fast = false;    // computes by the GPU's own form, because it or its kernel says `fast`
   bool keepdims = false;
   bool exclusive = false;
   bool reverse = false;

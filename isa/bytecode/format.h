@@ -71,6 +71,7 @@ inline constexpr uint8_t kHasElse = 0x40;
 inline constexpr uint8_t kHasFifth = 0x80;  // the fifth attribute
 inline constexpr unsigned kFifth = 4;       // its number
 inline constexpr BytecodeVersion kSinceFifth{0, 4};
+inline constexpr BytecodeVersion kSinceFast{0, 4};  // the attribute `fast`
 
 // The first byte of a type.
 inline constexpr uint8_t kSpaceMask = 0x03;

@@ -168,6 +168,7 @@ bool KernelReader::ReadInst(uint32_t index) {
   }
   lowest_.minor = std::max<uint16_t>(lowest_.minor, row.since);
   if (has_fifth) lowest_ = std::max(lowest_, kSinceFifth);
+  if ((attrs & row.fast) != 0) lowest_ = std::max(lowest_, kSinceFast);
   Inst& inst = kernel_->code.emplace_back();
   inst.opcode = row.opcode;
   inst.results = row.results;

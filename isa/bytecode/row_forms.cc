@@ -42,6 +42,9 @@ const RowForms& AllRowForms() {
       for (const OperandRow& operand : row.operands) AddSlots(operand.kind, form);
       form.attrs = static_cast<uint8_t>(row.attrs.size());
       for (size_t i = 0; i < row.attrs.size(); ++i) form.attr_kinds[i] = Row(row.attrs[i]).kind;
+      if (const auto fast = row.AttrIndex(Attr::kFast)) {
+        form.fast = static_cast<uint8_t>(1u << *fast);
+      }
       form.opens_block = row.Has(kOpensBlock);
       form.is_if = row.opcode == Opcode::kIf;
       form.is_for = row.opcode == Opcode::kFor;

@@ -23,6 +23,7 @@ struct RowForm {
   bool opens_block = false;
   bool is_if = false;
   bool is_for = false;
+  uint8_t fast = 0;  // the bit of its attribute `fast`
   std::array<SlotForm, 2 * kMaxOperands> forms{};
   std::array<AttrKind, kMaxAttrs> attr_kinds{};
 };

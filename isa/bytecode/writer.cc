@@ -259,6 +259,7 @@ BytecodeVersion LowestVersion(const Module& module, std::string_view* needs) {
       const InstRow& row = Row(inst.opcode);
       raise({0, row.since}, row.mnemonic);
       if ((inst.attrs >> kFifth & 1) != 0) raise(kSinceFifth, Row(row.attrs[kFifth]).text);
+      if (kernel.HasAttr(inst, Attr::kFast)) raise(kSinceFast, Row(Attr::kFast).text);
     }
   }
   for (const Graph& graph : module.graphs) {

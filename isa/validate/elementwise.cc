@@ -97,10 +97,19 @@ void DefineLike(RuleContext& check, const Inst& inst, ValueType type, ExprId dty
   check.results.Define(inst, 0, type);
 }
 
+// The GPU's own forms are of f32, and of halves by way of it.
+bool FastFits(RuleContext& check, const Inst& inst, ExprId dtype) {
+  const auto type = check.pool.AsDType(dtype);
+  if (!type || HasFastForms(*type) || !check.kernel.HasAttr(inst, Attr::kFast)) return true;
+  check.context.Error(diag::kFastType, check.kernel.AttrLocation(inst, Attr::kFast),
+                      Row(inst.opcode).mnemonic, DTypeName(*type));
+  return false;
+}
+
 void Elementwise(RuleContext& check, const Inst& inst) {
   const InstRow& row = Row(inst.opcode);
   const auto type = Join(check, inst, 0);
-  if (!type) return;
+  if (!type || !FastFits(check, inst, type->dtype)) return;
   DefineLike(check, inst, *type, row.Has(kCompares) ? check.pool.Type(kBoolType) : type->dtype);
 }
 

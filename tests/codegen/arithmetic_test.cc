@@ -50,6 +50,12 @@ std::vector<compiler::SassInstruction> CommonPath(const compiler::SassKernel& sa
   return out;
 }
 
+bool Calls(const compiler::SassKernel& sass) {
+  return std::ranges::any_of(sass.instructions, [](const compiler::SassInstruction& i) {
+    return i.opcode.starts_with("CALL");
+  });
+}
+
 int64_t InstructionsOf(const std::string& from, const std::string& to, const std::string& op,
                        int slots, Target target) {
   const SourceFile source("k.tsa", KernelOf(from, to, op, slots));
@@ -95,6 +101,17 @@ constexpr Cost kCasts[] = {
     {"f16", "f32", "cast %a : f32", 1},     {"bf16", "f32", "cast %a : f32", 1},
     {"f16", "bf16", "cast %a : bf16", 1.5}, {"bf16", "f16", "cast %a : f16", 1.5},
 };
+// 8-bit floats that are no NaN: where the target has no conversion of pairs, a byte of f8e5m2 is
+// the upper half of an f16, and f8e4m3fn takes a shift, a mask and the sign, and half of a product.
+constexpr Cost kFiniteCasts[] = {
+    {"f8e5m2", "f16", "cast %a finite : f16", 1.5},
+    {"f8e4m3fn", "f16", "cast %a finite : f16", 2.3},
+};
+// One conversion of two, or fewer, on targets that have it.
+constexpr Cost kPairCasts[] = {
+    {"f8e5m2", "f16", "cast %a : f16", 1.5},
+    {"f8e4m3fn", "f16", "cast %a : f16", 1.8},
+};
 // One instruction for two halves.
 constexpr Cost kHalves[] = {
     {"f16", "f16", "add %a, %z", 0.5},   {"f16", "f16", "sub %a, %z", 0.5},
@@ -105,8 +122,10 @@ constexpr Cost kHalves[] = {
     {"bf16", "bf16", "min %a, %z", 0.5}, {"bf16", "bf16", "neg %a", 0.5},
 };
 
-// Within 0.1 for constants in registers. An f16 is widened by one instruction, a bf16 by one and a
-// half, and half of one rounds each of two.
+// Within 0.1 for constants in registers. A reciprocal takes its seed, two steps of two, and four
+// that send rare operands elsewhere and back; a root also half of its seed and its first value, and
+// three more to find rare operands. An f16 is widened by one instruction, a bf16 by one and a half,
+// and half of one rounds each of two.
 constexpr Cost kFunctions[] = {
     {"f32", "f32", "exp %a", 8.1},        {"f32", "f32", "exp2 %a", 4.1},
     {"f32", "f32", "rsqrt %a", 4.1},      {"f32", "f32", "tanh %a", 14.1},
@@ -115,8 +134,34 @@ constexpr Cost kFunctions[] = {
     {"f16", "f16", "tanh %a", 2.6},       {"f16", "f16", "div %a, %z", 7.6},
     {"bf16", "bf16", "exp %a", 7.1},      {"bf16", "bf16", "exp2 %a", 6.1},
     {"bf16", "bf16", "rsqrt %a", 6.1},    {"bf16", "bf16", "tanh %a", 3.1},
-    {"bf16", "bf16", "div %a, %z", 17.6},
+    {"bf16", "bf16", "div %a, %z", 17.6}, {"f32", "f32", "rcp %a", 9.1},
+    {"f32", "f32", "sqrt %a", 14.1},      {"f16", "f16", "rcp %a", 2.6},
+    {"f16", "f16", "sqrt %a", 8.6},       {"bf16", "bf16", "rcp %a", 11.1},
+    {"bf16", "bf16", "sqrt %a", 6.1},
 };
+
+// The instructions of the GPU that PTX's forms consist of, within 0.1 for addresses of a second
+// operand, and the same conversions of halves.
+constexpr Cost kFastFunctions[] = {
+    {"f32", "f32", "exp %a fast", 2},       {"f32", "f32", "exp2 %a fast", 1},
+    {"f32", "f32", "log %a fast", 2},       {"f32", "f32", "log2 %a fast", 1},
+    {"f32", "f32", "sin %a fast", 2},       {"f32", "f32", "cos %a fast", 2},
+    {"f32", "f32", "tanh %a fast", 1},      {"f32", "f32", "sqrt %a fast", 1},
+    {"f32", "f32", "rsqrt %a fast", 1},     {"f32", "f32", "rcp %a fast", 1},
+    {"f32", "f32", "div %z, %a fast", 2.1}, {"f16", "f16", "exp %a fast", 3.5},
+    {"bf16", "bf16", "exp %a fast", 4},
+};
+
+class PairCasts : public MachineCodeTest<Cost> {};
+
+TEST_P(PairCasts, TakeTheConversionsOfNewTargets) {
+  const Cost& cost = GetParam();
+  for (const Target target : {Target::kSm89, Target::kSm90a}) {
+    const double found = EachElement(cost.from, cost.to, cost.op, target);
+    RecordProperty(std::string(Row(target).name), fmt::format("{:.2f}", found));
+    EXPECT_LE(found, cost.most) << Row(target).name;
+  }
+}
 
 using Division = MachineCodeTest<int>;
 
@@ -125,17 +170,30 @@ std::string NameOf(const testing::TestParamInfo<Cost>& of) {
   return fmt::format("{}_{}_{}", op.substr(0, op.find(' ')), of.param.from, of.param.to);
 }
 INSTANTIATE_TEST_SUITE_P(Casts, Arithmetic, testing::ValuesIn(kCasts), NameOf);
+INSTANTIATE_TEST_SUITE_P(FiniteCasts, Arithmetic, testing::ValuesIn(kFiniteCasts), NameOf);
+INSTANTIATE_TEST_SUITE_P(Pairs, PairCasts, testing::ValuesIn(kPairCasts), NameOf);
 INSTANTIATE_TEST_SUITE_P(Halves, Arithmetic, testing::ValuesIn(kHalves), NameOf);
 INSTANTIATE_TEST_SUITE_P(Functions, Arithmetic, testing::ValuesIn(kFunctions), NameOf);
+INSTANTIATE_TEST_SUITE_P(FastFunctions, Arithmetic, testing::ValuesIn(kFastFunctions), NameOf);
 
-// The rare operands of a division have their code beside it, not in a function.
+// The rare operands of a division or a root have their code beside it, not in a function.
 TEST_F(Division, CallsNothing) {
   for (const Target target : kTargets) {
-    const SourceFile source("k.tsa", KernelOf("f32", "f32", "div %a, %z", 4));
-    const compiler::SassKernel sass = MachineCodeOf(source, {}, target).sass;
-    EXPECT_GT(sass.instructions.size(), CommonPath(sass).size()) << Row(target).name;
-    for (const compiler::SassInstruction& i : sass.instructions) {
-      EXPECT_FALSE(i.opcode.starts_with("CALL")) << Row(target).name;
+    for (const char* const op : {"div %a, %z", "rcp %a", "sqrt %a"}) {
+      const SourceFile source("k.tsa", KernelOf("f32", "f32", op, 16));
+      const compiler::SassKernel sass = MachineCodeOf(source, {}, target).sass;
+      EXPECT_GT(sass.instructions.size(), CommonPath(sass).size()) << Row(target).name << op;
+      EXPECT_FALSE(Calls(sass)) << Row(target).name << op;
+    }
+  }
+}
+
+// Range reduction and polynomials, whose divisions are by the GPU's reciprocal.
+TEST_F(Division, IsNotCalledByLogarithmsAndErf) {
+  for (const Target target : kTargets) {
+    for (const char* const op : {"log %a", "log2 %a", "erf %a"}) {
+      const SourceFile source("k.tsa", KernelOf("f32", "f32", op, 4));
+      EXPECT_FALSE(Calls(MachineCodeOf(source, {}, target).sass)) << Row(target).name << op;
     }
   }
 }

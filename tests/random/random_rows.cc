@@ -491,6 +491,8 @@ void KernelWriter::EmitElementwise(const InstRow& row, const Type& type) {
       text += Literal(wanted.dtype);
     }
   }
+  // In programs that run it would not be exact.
+  if (!executable() && row.fast && HasFastForms(type.dtype) && rng_.Chance(30)) text += " fast";
   const Type result = row.Has(kCompares) ? TypeOf(kBoolType) : type;
   if (scalars) {
     Define(ScalarOf(result), text);

@@ -37,6 +37,7 @@ bits.
 | integers | results wrap; x / 0 is all ones, and the least value / -1 is itself; a shift by the width or more gives 0, or the sign for `shr` of a signed type |
 | floats | one rounding per operation, to nearest, ties to even; subnormals are honoured, but for atomic sums of f32 in global memory; a * b + c is contracted only in `fma` and in kernels with `fast`; if one operand of `min` or `max` is a NaN, they return the other one; a NaN that arithmetic or `cast` makes has any sign and payload |
 | approximations | the column *error* below: the largest error in units in the last place; 0 is exact or correctly rounded |
+| `fast` | on an instruction, or on the kernel for all instructions that can have it: f16, bf16 and f32 are computed by the GPU's own form for f32, and rounded to f16 or bf16 after that. The column *`fast` error* below is the largest distance of the f32 from the true result; of two figures the larger one counts. Operands and results below 2^-126 may count as 0. The figures follow from [the errors of PTX](ptx.md#approximations). `fast` on a kernel changes nothing in f64 |
 | accumulation | `dot` of f16, bf16, tf32, f32 and 8-bit floats accumulates in f32, of i8 and u8 in i32, of f64 in f64, of complex types in c64; `reduce` and `scan` of f16 and bf16 accumulate in f32; the order of additions is free, everything else is not |
 | bool | one byte in memory, 0 or 1 |
 )";
@@ -93,11 +94,11 @@ std::string Family(const FamilyText& family) {
 
 std::string CodeTable() {
   std::string out =
-      "\n## By code\n\n| code | instruction | family | since | error (ulp) "
-      "|\n|---|---|---|---|---|\n";
+      "\n## By code\n\n| code | instruction | family | since | error (ulp) | `fast` error "
+      "|\n|---|---|---|---|---|---|\n";
   for (const InstRow& row : AllInstructions()) {
-    out += fmt::format("| 0x{:02X} | `{}` | {} | 0.{} | {} |\n", row.code, row.mnemonic,
-                       FamilyName(row.family), row.since, row.ulp);
+    out += fmt::format("| 0x{:02X} | `{}` | {} | 0.{} | {} | {} |\n", row.code, row.mnemonic,
+                       FamilyName(row.family), row.since, row.ulp, FastErrorText(row));
   }
   return out;
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "tools/output.h"
 
 namespace tarsia::tools {
@@ -164,6 +166,22 @@ std::string Signature(const InstRow& row) {
   return row.Has(kOpensBlock) ? out + " { .. }" : out;
 }
 
+std::string FastErrorText(const InstRow& row) {
+  if (!row.fast) return "";
+  std::string out;
+  if (std::isfinite(row.fast->relative))
+    out = fmt::format("2^{} of the result", row.fast->relative);
+  if (std::isfinite(row.fast->absolute)) {
+    out += fmt::format("{}2^{}", out.empty() ? "" : " or ", row.fast->absolute);
+  }
+  const double largest = row.fast->largest;
+  if (std::isinf(largest)) return out;
+  const std::string_view operand = row.operands[row.operands.size() - 1].name;
+  return fmt::format(
+      "{}, for |{}| up to {}", out, operand,
+      largest < 1000 ? fmt::format("{}", largest) : fmt::format("2^{}", std::ilogb(largest)));
+}
+
 std::string IsaCard(const InstRow& row) {
   std::string out = fmt::format("{}\n\n  {}\n\n", Signature(row), Wrap(row.doc, 98, 2));
   for (const OperandRow& operand : row.operands) {
@@ -175,6 +193,7 @@ std::string IsaCard(const InstRow& row) {
   const std::string annotation = AnnotationText(row.annotation);
   if (!annotation.empty()) out += fmt::format("  {:<12} {}\n", ": type", annotation);
   if (row.ulp > 0) out += fmt::format("  {:<12} at most {} ulp\n", "error", row.ulp);
+  if (row.fast) out += fmt::format("  {:<12} at most {}\n", "fast error", FastErrorText(row));
   out += fmt::format("  {:<12} {}, code 0x{:02X}, since bytecode 0.{}\n", "family",
                      FamilyName(row.family), row.code, row.since);
   return out;
@@ -207,7 +226,9 @@ std::string IsaJson() {
     }
     json.End(']').Key("attributes").Begin('[');
     for (const Attr attr : row.attrs) json.String(Row(attr).text);
-    json.End(']').Key("ulp").Raw(fmt::format("{}", row.ulp)).Key("doc").String(row.doc).End('}');
+    json.End(']').Key("ulp").Raw(fmt::format("{}", row.ulp));
+    if (row.fast) json.Key("fast_error").String(FastErrorText(row));
+    json.Key("doc").String(row.doc).End('}');
   }
   return json.End(']').Take();
 }

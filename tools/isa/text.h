@@ -18,6 +18,9 @@ std::string AttributeText(Attr attr);
 // What `: type` must say; empty if it must not be written.
 std::string AnnotationText(Annotation annotation);
 
+// "2^-22 of the result or 2^-22, for |b| up to 2^126"; empty if the row has no `fast` form.
+std::string FastErrorText(const InstRow& row);
+
 // The output of `tarsia isa MNEMONIC`.
 std::string IsaCard(const InstRow& row);
 // One line per instruction, by family.

@@ -14,7 +14,8 @@ class Value;
 namespace tarsia::compiler {
 
 // log, log2, sin, cos or erf of an f32 or f64, or rsqrt, exp, exp2 or tanh of an f64. The error is
-// within the ulp column of isa.def for every argument, subnormal results among them.
+// within the ulp column of isa.def for every argument, subnormal results among them. Logarithms and
+// erf of an f32 divide by the GPU's reciprocal.
 llvm::Value* EmitApproximation(llvm::IRBuilderBase& builder, Opcode op, llvm::Value* x);
 
 }  // namespace tarsia::compiler

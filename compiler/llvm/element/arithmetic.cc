@@ -79,12 +79,13 @@ Value* RoundToIntegral(Ir& ir, DType type, llvm::Intrinsic::ID id, Value* a) {
 }
 
 Value* SquareRoot(Ir& ir, DType type, Value* a) {
-  return Narrow(ir, type, ir.Call(llvm::Intrinsic::sqrt, Widen(ir, type, a)));
+  if (type == kF64) return ir.Call(llvm::Intrinsic::sqrt, a);
+  return Narrow(ir, type, EmitSquareRoot(ir.b, type, Widen(ir, type, a)));
 }
 
 Value* Reciprocal(Ir& ir, DType type, Value* a) {
-  Value* wide = Widen(ir, type, a);
-  return Narrow(ir, type, ir.FDiv(Ir::Float(wide, 1), wide));
+  if (type == kF64) return ir.FDiv(Ir::Float(a, 1), a);
+  return Narrow(ir, type, EmitReciprocal(ir.b, type, Widen(ir, type, a)));
 }
 
 Value* DivideFloats(Ir& ir, DType type, Value* a, Value* b) {
@@ -276,6 +277,14 @@ llvm::Value* EmitBinary(llvm::IRBuilderBase& builder, Opcode op, DType type, llv
   Ir ir(builder, /*keep_flags=*/true);
   const BinaryEmitter emit = Find(kBinary, op, type);
   return emit != nullptr ? emit(ir, type, a, b) : nullptr;
+}
+
+llvm::Value* EmitFast(llvm::IRBuilderBase& builder, Opcode op, DType type,
+                      llvm::ArrayRef<llvm::Value*> x) {
+  Ir ir(builder);
+  llvm::SmallVector<Value*, kMaxOperands> wide;
+  for (Value* const operand : x) wide.push_back(Widen(ir, type, operand));
+  return Narrow(ir, type, EmitFastForm(builder, op, wide));
 }
 
 llvm::Value* EmitFma(llvm::IRBuilderBase& builder, DType type, llvm::Value* a, llvm::Value* b,

@@ -2,6 +2,8 @@
 #ifndef TARSIA_COMPILER_LLVM_ELEMENT_ARITHMETIC_H_
 #define TARSIA_COMPILER_LLVM_ELEMENT_ARITHMETIC_H_
 
+#include <llvm/ADT/ArrayRef.h>
+
 #include "dtypes/dtype.h"
 #include "isa/instruction.h"
 
@@ -16,6 +18,9 @@ namespace tarsia::compiler {
 llvm::Value* EmitUnary(llvm::IRBuilderBase& builder, Opcode op, DType type, llvm::Value* a);
 llvm::Value* EmitBinary(llvm::IRBuilderBase& builder, Opcode op, DType type, llvm::Value* a,
                         llvm::Value* b);
+// By the GPU's own form: of rows and types that have one (isa/instruction.h).
+llvm::Value* EmitFast(llvm::IRBuilderBase& builder, Opcode op, DType type,
+                      llvm::ArrayRef<llvm::Value*> x);
 llvm::Value* EmitFma(llvm::IRBuilderBase& builder, DType type, llvm::Value* a, llvm::Value* b,
                      llvm::Value* c);
 

@@ -323,6 +323,25 @@ llvm::Value* EmitDecodePair(llvm::IRBuilderBase& builder, DType type, llvm::Valu
   return EmitInstruction(builder, text, "=r,h", builder.getInt32Ty(), {codes});
 }
 
+// The f16 of seeeemmm is s0eeeemm m0000000, times 2^8 for the bias. All four upper bytes are made
+// at once, and all four lower ones.
+std::vector<llvm::Value*> EmitDecodeFour(llvm::IRBuilderBase& builder, llvm::Value* codes) {
+  Ir ir(builder);
+  Value* const magnitude = ir.And(ir.Shr(codes, 1), 0x3F3F3F3F);
+  Value* const upper = ir.Or(ir.And(codes, 0x80808080), magnitude);
+  Value* const lower = ir.And(ir.Shl(codes, 7), 0x80808080);
+  auto* const pair = llvm::FixedVectorType::get(builder.getHalfTy(), 2);
+  std::vector<Value*> out;
+  for (const char* const text : {"prmt.b32 $0, $1, $2, 0x5140;", "prmt.b32 $0, $1, $2, 0x7362;"}) {
+    Value* const bits =
+        EmitInstruction(builder, text, "=r,r,r", builder.getInt32Ty(), {lower, upper});
+    Value* const product =
+        builder.CreateFMul(builder.CreateBitCast(bits, pair), llvm::ConstantFP::get(pair, 256));
+    out.push_back(builder.CreateBitCast(product, builder.getInt32Ty()));
+  }
+  return out;
+}
+
 llvm::Value* EmitCast(llvm::IRBuilderBase& builder, Target target, const CastRequest& cast) {
   Ir ir(builder);
   if (cast.from == cast.to && cast.options.overflow == Overflow::kDefault) {

@@ -19,6 +19,8 @@ struct CastRequest {
 bool ConvertsPairs(Target target, DType type);
 // The two codes in an i16 as two f16 in an i32. The target converts them.
 llvm::Value* EmitDecodePair(llvm::IRBuilderBase& builder, DType type, llvm::Value* codes);
+// The four codes of f8e4m3fn in an i32, none of them NaN, as two i32 of two f16.
+std::vector<llvm::Value*> EmitDecodeFour(llvm::IRBuilderBase& builder, llvm::Value* codes);
 
 llvm::Value* EmitCast(llvm::IRBuilderBase& builder, Target target, const CastRequest& cast);
 

@@ -62,13 +62,16 @@ Elements ElementEmitter::CastAll(const Elements& values, DType from, DType to, C
   return EmitCastOfAll(builder_, target_, values, from, to, options, random);
 }
 
-Elements ElementEmitter::OnAll(Opcode op, DType type, const std::vector<Elements>& operands) {
-  return EmitOnAll(builder_, target_, op, type, operands);
+Elements ElementEmitter::OnAll(Opcode op, DType type, const std::vector<Elements>& operands,
+                               bool fast) {
+  return EmitOnAll(builder_, target_, {op, type, fast}, operands);
 }
 
 bool ElementEmitter::ConvertsPairs(DType type) const {
   return compiler::ConvertsPairs(target_, type);
 }
+
+Elements ElementEmitter::DecodeFour(llvm::Value* codes) { return EmitDecodeFour(builder_, codes); }
 
 llvm::Value* ElementEmitter::DecodePair(DType type, llvm::Value* codes) {
   return EmitDecodePair(builder_, type, codes);

@@ -70,10 +70,12 @@ class ElementEmitter {
   // two f16 in an i32.
   [[nodiscard]] bool ConvertsPairs(DType type) const;
   llvm::Value* DecodePair(DType type, llvm::Value* codes);
+  // Four codes of f8e4m3fn in an i32, none of them NaN, as two i32 of two f16.
+  Elements DecodeFour(llvm::Value* codes);
 
   // A unary, binary or ternary row of isa.def on all elements of its operands, which have equally
-  // many: two halves at a time where the target can.
-  Elements OnAll(Opcode op, DType type, const std::vector<Elements>& operands);
+  // many: two halves at a time where the target can, and by the GPU's own form if `fast`.
+  Elements OnAll(Opcode op, DType type, const std::vector<Elements>& operands, bool fast = false);
 
   // The unary rows of isa.def from neg to clz, on the types that each allows (else null).
   llvm::Value* Unary(Opcode op, DType type, llvm::Value* a);

@@ -81,17 +81,20 @@ llvm::Value* ByMultiplyAdd(llvm::IRBuilderBase& b, Opcode op, llvm::Value* x, ll
 }
 
 // On elements, or on pairs of halves for the rows of ComputesPairs.
-llvm::Value* EmitOne(llvm::IRBuilderBase& b, Opcode op, DType type,
+llvm::Value* EmitOne(llvm::IRBuilderBase& b, const Computation& what,
                      llvm::ArrayRef<llvm::Value*> x) {
+  const auto& [op, type, fast] = what;
+  if (fast) return EmitFast(b, op, type, x);
   if (op == Opcode::kFma) return EmitFma(b, type, x[0], x[1], x[2]);
   return x.size() == 1 ? EmitUnary(b, op, type, x[0]) : EmitBinary(b, op, type, x[0], x[1]);
 }
 
-llvm::Value* EmitPair(llvm::IRBuilderBase& b, Target target, Opcode op, DType type,
+llvm::Value* EmitPair(llvm::IRBuilderBase& b, Target target, const Computation& what,
                       llvm::ArrayRef<llvm::Value*> x) {
+  const auto& [op, type, fast] = what;
   const bool sums = op == Opcode::kAdd || op == Opcode::kSub || op == Opcode::kMul;
   if (sums && type == kBF16 && Row(target).capability < 90) return ByMultiplyAdd(b, op, x[0], x[1]);
-  return EmitOne(b, op, type, x);
+  return EmitOne(b, what, x);
 }
 
 // Element `i` of each operand.
@@ -131,15 +134,16 @@ void AddTwo(llvm::IRBuilderBase& b, DType type, llvm::Value* low, llvm::Value* h
 
 }  // namespace
 
-Elements EmitOnAll(llvm::IRBuilderBase& builder, Target target, Opcode op, DType type,
+Elements EmitOnAll(llvm::IRBuilderBase& builder, Target target, const Computation& what,
                    llvm::ArrayRef<Elements> operands) {
+  const DType type = what.type;
   const size_t count = operands[0].size();
   Elements out;
   while (IsHalf(type) && out.size() + 2 <= count) {
     const size_t i = out.size();
-    if (!ComputesPairs(op)) {
-      llvm::Value* const low = EmitOne(builder, op, type, ElementsAt(operands, i));
-      llvm::Value* const high = EmitOne(builder, op, type, ElementsAt(operands, i + 1));
+    if (!ComputesPairs(what.op)) {
+      llvm::Value* const low = EmitOne(builder, what, ElementsAt(operands, i));
+      llvm::Value* const high = EmitOne(builder, what, ElementsAt(operands, i + 1));
       AddTwo(builder, type, low, high, out);
       continue;
     }
@@ -147,10 +151,10 @@ Elements EmitOnAll(llvm::IRBuilderBase& builder, Target target, Opcode op, DType
     for (const Elements& operand : operands) {
       pairs.push_back(Join(builder, operand[i], operand[i + 1], type));
     }
-    Split(builder, EmitPair(builder, target, op, type, pairs), type, out);
+    Split(builder, EmitPair(builder, target, what, pairs), type, out);
   }
   while (out.size() < count)
-    out.push_back(EmitOne(builder, op, type, ElementsAt(operands, out.size())));
+    out.push_back(EmitOne(builder, what, ElementsAt(operands, out.size())));
   return out;
 }
 

@@ -9,9 +9,16 @@
 
 namespace tarsia::compiler {
 
-// The results of an elementwise row of isa.def on its operands, which have equally many elements;
-// nulls where the row does not take the type.
-Elements EmitOnAll(llvm::IRBuilderBase& builder, Target target, Opcode op, DType type,
+// An elementwise row of isa.def on a type that it takes.
+struct Computation {
+  Opcode op;
+  DType type;
+  bool fast = false;  // by the GPU's own form, which the row and the type have
+};
+
+// Its results on its operands, which have equally many elements; nulls where the row does not take
+// the type.
+Elements EmitOnAll(llvm::IRBuilderBase& builder, Target target, const Computation& what,
                    llvm::ArrayRef<Elements> operands);
 
 // The casts of all values. `random` is empty, or has an i32 for each.

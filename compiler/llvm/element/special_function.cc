@@ -86,8 +86,36 @@ Value* Tanh(Ir& ir, Value* x) {
 }
 
 // To a relative 2^-11: an ulp of f16, an eighth of one of bf16.
-Value* TanhForHalf(Ir& ir, Value* x) {
+Value* RoughTanh(Ir& ir, Value* x) {
   return EmitInstruction(ir.b, "tanh.approx.f32 $0, $1;", "=f,f", x->getType(), {x});
+}
+
+// ---- the forms of `fast` -----------------------------------------------------------------------
+
+struct FastRow {
+  Opcode op;
+  llvm::Intrinsic::ID id;
+  double before = 1;  // factors of the operand
+  double after = 1;   // and of the result
+};
+constexpr FastRow kFastRows[] = {
+    {Opcode::kSqrt, llvm::Intrinsic::nvvm_sqrt_approx_ftz_f},
+    {Opcode::kRsqrt, llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f},
+    {Opcode::kRcp, llvm::Intrinsic::nvvm_rcp_approx_ftz_f},
+    {Opcode::kExp, llvm::Intrinsic::nvvm_ex2_approx_ftz_f, kLog2E},
+    {Opcode::kExp2, llvm::Intrinsic::nvvm_ex2_approx_ftz_f},
+    {Opcode::kLog, llvm::Intrinsic::nvvm_lg2_approx_ftz_f, 1, 1 / kLog2E},
+    {Opcode::kLog2, llvm::Intrinsic::nvvm_lg2_approx_ftz_f},
+    {Opcode::kSin, llvm::Intrinsic::nvvm_sin_approx_ftz_f},
+    {Opcode::kCos, llvm::Intrinsic::nvvm_cos_approx_ftz_f},
+    {Opcode::kDiv, llvm::Intrinsic::nvvm_div_approx_ftz_f},
+};
+
+Value* FastForm(Ir& ir, const FastRow& row, llvm::ArrayRef<Value*> x) {
+  if (x.size() > 1) return ir.b.CreateIntrinsic(row.id, {}, x);
+  Value* const operand = row.before == 1 ? x[0] : ir.FMul(x[0], row.before);
+  Value* const result = GpuInstruction(ir, row.id, operand);
+  return row.after == 1 ? result : ir.FMul(result, row.after);
 }
 
 // ---- division ----------------------------------------------------------------------------------
@@ -153,6 +181,114 @@ $$L_quotient_${:uid}:
 	mov.f32 $0, q;
 	})";
 
+// ---- reciprocals and roots ---------------------------------------------------------------------
+
+// 1 / $1 into $0: an approximate reciprocal and two Newton steps. For every mantissa and every
+// reciprocal within an ulp of the rounded one, the second step rounds correctly unless the
+// remainder before it is 2^-24 or more, as it is of the largest mantissa, where the step can end in
+// a tie (tests/unit/compiler/root_test.cc tries them all). It is no such number either where the
+// reciprocal is subnormal, infinite or zero. Then f64 computes as in kQuotient.
+constexpr char kReciprocal[] = R"({
+	.reg .f32 r, e, n, q;
+	.reg .pred p;
+	neg.f32 n, $1;
+	rcp.approx.ftz.f32 r, $1;
+	fma.rn.f32 e, n, r, 0f3F800000;
+	fma.rn.f32 r, r, e, r;
+	fma.rn.f32 e, n, r, 0f3F800000;
+	fma.rn.f32 q, r, e, r;
+	abs.f32 e, e;
+	setp.lt.f32 p, e, 0f33800000;
+	@p bra $$L_reciprocal_${:uid};
+	{
+	.reg .f64 b, x, y;
+	cvt.f64.f32 b, $1;
+	rcp.approx.ftz.f64 x, b;
+	cvt.rn.f32.f64 n, x;
+	neg.f64 b, b;
+	fma.rn.f64 y, b, x, 0d3FF0000000000000;
+	fma.rn.f64 x, x, y, x;
+	fma.rn.f64 y, b, x, 0d3FF0000000000000;
+	fma.rn.f64 x, x, y, x;
+	fma.rn.f64 y, b, x, 0d3FF0000000000000;
+	fma.rn.f64 x, x, y, x;
+	cvt.rn.f32.f64 q, x;
+	setp.num.f32 p, q, q;
+	selp.f32 q, q, n, p;
+	}
+$$L_reciprocal_${:uid}:
+	mov.f32 $0, q;
+	})";
+
+// The square root of $1 into $0: that of an approximate reciprocal root, mended twice by its
+// remainder. For every mantissa but the largest, under an even and an odd exponent, and every
+// reciprocal root within PTX's bound, that rounds correctly (root_test.cc tries them all). The
+// remainders are exact from 2^-100 on.
+//
+// Else f64 computes, with three Newton steps of a reciprocal root that is only good to 8 bits, and
+// its rounding changes nothing, as in kQuotient. Zeros and infinity are their own roots.
+constexpr char kSquareRoot[] = R"({
+	.reg .f32 y, g, h, r, q;
+	.reg .b32 u, v;
+	.reg .pred p;
+	rsqrt.approx.ftz.f32 y, $1;
+	mul.rn.f32 g, $1, y;
+	mul.rn.f32 h, y, 0f3F000000;
+	neg.f32 r, g;
+	fma.rn.f32 r, r, g, $1;
+	fma.rn.f32 q, r, h, g;
+	neg.f32 r, q;
+	fma.rn.f32 r, r, q, $1;
+	fma.rn.f32 q, r, h, q;
+	mov.b32 u, $1;
+	and.b32 v, u, 0x007FFFFF;
+	sub.u32 u, u, 0x0D800000;
+	setp.lt.u32 p, u, 0x72000000;
+	setp.ne.and.u32 p, v, 0x007FFFFF, p;
+	@p bra $$L_root_${:uid};
+	{
+	.reg .f64 a, x, s, e;
+	cvt.f64.f32 a, $1;
+	rsqrt.approx.ftz.f64 x, a;
+	mul.rn.f64 s, a, x;
+	neg.f64 s, s;
+	fma.rn.f64 e, s, x, 0d3FF0000000000000;
+	mul.rn.f64 s, x, 0d3FE0000000000000;
+	fma.rn.f64 x, s, e, x;
+	mul.rn.f64 s, a, x;
+	neg.f64 s, s;
+	fma.rn.f64 e, s, x, 0d3FF0000000000000;
+	mul.rn.f64 s, x, 0d3FE0000000000000;
+	fma.rn.f64 x, s, e, x;
+	mul.rn.f64 s, a, x;
+	neg.f64 s, s;
+	fma.rn.f64 e, s, x, 0d3FF0000000000000;
+	mul.rn.f64 s, x, 0d3FE0000000000000;
+	fma.rn.f64 x, s, e, x;
+	mul.rn.f64 s, a, x;
+	neg.f64 e, s;
+	fma.rn.f64 e, e, s, a;
+	mul.rn.f64 x, x, 0d3FE0000000000000;
+	fma.rn.f64 s, e, x, s;
+	cvt.rn.f32.f64 q, s;
+	setp.eq.f32 p, $1, 0f00000000;
+	setp.eq.or.f32 p, $1, 0f7F800000, p;
+	selp.f32 q, $1, q, p;
+	}
+$$L_root_${:uid}:
+	mov.f32 $0, q;
+	})";
+
+// The root of an f16 can lie 2^-25 of its size from what rounds to another one, which is less than
+// the error of PTX's form: one mending by its remainder. There is none (NaN) of zeros and infinity.
+Value* RootOfHalf(Ir& ir, Value* x) {
+  Value* const root = GpuInstruction(ir, llvm::Intrinsic::nvvm_sqrt_approx_ftz_f, x);
+  Value* const inverse = GpuInstruction(ir, llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, x);
+  Value* const rest = ir.Fma(ir.FNeg(root), root, x);
+  Value* const mended = ir.Fma(rest, ir.FMul(inverse, 0.5), root);
+  return ir.Select(ir.IsNan(mended), root, mended);
+}
+
 }  // namespace
 
 llvm::Value* EmitSpecialFunction(llvm::IRBuilderBase& builder, Opcode op, DType type,
@@ -162,12 +298,36 @@ llvm::Value* EmitSpecialFunction(llvm::IRBuilderBase& builder, Opcode op, DType 
   if (op == Opcode::kExp) return half ? ExpForHalf(ir, type, x) : Exp(ir, x);
   if (op == Opcode::kExp2) return Exp2(ir, type, x);
   if (op == Opcode::kRsqrt) return Rsqrt(ir, type, x);
-  if (op == Opcode::kTanh) return half ? TanhForHalf(ir, x) : Tanh(ir, x);
+  if (op == Opcode::kTanh) return half ? RoughTanh(ir, x) : Tanh(ir, x);
   return nullptr;
+}
+
+llvm::Value* EmitFastForm(llvm::IRBuilderBase& builder, Opcode op, llvm::ArrayRef<llvm::Value*> x) {
+  Ir ir(builder);
+  for (const FastRow& row : kFastRows) {
+    if (row.op == op) return FastForm(ir, row, x);
+  }
+  return op == Opcode::kTanh ? RoughTanh(ir, x[0]) : nullptr;
 }
 
 llvm::Value* EmitQuotient(llvm::IRBuilderBase& builder, llvm::Value* a, llvm::Value* b) {
   return EmitInstruction(builder, kQuotient, "=f,f,f", a->getType(), {a, b});
+}
+
+// An ulp of f32 does not change how the reciprocal of an f16, which is normal as f32, rounds to
+// f16.
+llvm::Value* EmitReciprocal(llvm::IRBuilderBase& builder, DType type, llvm::Value* x) {
+  Ir ir(builder);
+  if (type == kF16) return Inverse(ir, x);
+  return EmitInstruction(builder, kReciprocal, "=f,f", x->getType(), {x});
+}
+
+// The root of a bf16 lies 2^-19 of its size or more from what rounds to another one.
+llvm::Value* EmitSquareRoot(llvm::IRBuilderBase& builder, DType type, llvm::Value* x) {
+  Ir ir(builder);
+  if (type == kF16) return RootOfHalf(ir, x);
+  if (type == kBF16) return GpuInstruction(ir, llvm::Intrinsic::nvvm_sqrt_approx_f, x);
+  return EmitInstruction(builder, kSquareRoot, "=f,f", x->getType(), {x});
 }
 
 // The quotient of two 11-bit numbers lies 2^-23 of its size or more from what rounds to another

@@ -38,11 +38,25 @@ bool AreBytes(const BitLayout& bits) {
   return true;
 }
 
-// A cast of 8-bit floats to f16, two codes of a word at once, where the target has an instruction.
+// The two words of f16 that a word of four 8-bit floats becomes.
+Slots PairsOf(Emitter& e, DType type, llvm::Value* word) {
+  if (!e.elements().ConvertsPairs(type)) return e.elements().DecodeFour(word);
+  llvm::IRBuilder<>& b = e.function().b();
+  Slots out;
+  for (const int bit : {0, 16}) {
+    out.push_back(e.elements().DecodePair(type, CodeInRun(b, {word}, 32, bit, 16)));
+  }
+  return out;
+}
+
+// A cast of 8-bit floats to f16, several codes of a word at once, where the target has an
+// instruction for two, or a promise that none is NaN makes all four short.
 std::optional<Slots> CastByPairs(Emitter& e, DType to) {
   const Operand& codes = e.inst().operand[0];
   RegisterTiles& tiles = e.register_tiles();
-  if (to != kF16 || !e.elements().ConvertsPairs(codes.type)) return std::nullopt;
+  const bool is_short =
+      e.elements().ConvertsPairs(codes.type) || (e.inst().finite && codes.type == kF8E4M3FN);
+  if (to != kF16 || !is_short) return std::nullopt;
   if (!tiles.KeepsWords(codes.value)) return std::nullopt;
   const Result<BitLayout> bits = tiles.CodeBits(codes.value);
   if (!bits.ok() || !AreBytes(*bits)) return std::nullopt;
@@ -51,9 +65,8 @@ std::optional<Slots> CastByPairs(Emitter& e, DType to) {
   llvm::IRBuilder<>& b = e.function().b();
   Slots pairs;
   for (llvm::Value* word : *words) {
-    for (const int bit : {0, 16}) {
-      pairs.push_back(e.elements().DecodePair(codes.type, CodeInRun(b, {word}, 32, bit, 16)));
-    }
+    const Slots two = PairsOf(e, codes.type, word);
+    pairs.insert(pairs.end(), two.begin(), two.end());
   }
   Slots out;
   for (int64_t slot = 0; slot < bits->count(); ++slot) {

@@ -28,7 +28,7 @@ void Finish(Emitter& e, const Slots& slots, const Facts& facts = {}) {
 Slots OnAllOperands(Emitter& e, size_t arity) {
   std::vector<Slots> operands;
   for (size_t i = 0; i < arity; ++i) operands.push_back(e.TileOperand(i, ResultSlots(e)));
-  return e.elements().OnAll(e.inst().opcode(), e.inst().type, operands);
+  return e.elements().OnAll(e.inst().opcode(), e.inst().type, operands, e.inst().fast);
 }
 
 Status Unary(Emitter& e) {

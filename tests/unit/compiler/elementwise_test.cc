@@ -247,8 +247,9 @@ class Elementwise : public testing::TestWithParam<DTypeRow> {};
 
 // Rows whose code has instructions of the GPU (special_function.h).
 bool IsOnlyForGpus(const InstRow& row, DType type) {
-  constexpr Opcode kOps[] = {Opcode::kDiv, Opcode::kRsqrt, Opcode::kExp, Opcode::kExp2,
-                             Opcode::kTanh};
+  constexpr Opcode kOps[] = {Opcode::kDiv,  Opcode::kRsqrt, Opcode::kExp,  Opcode::kExp2,
+                             Opcode::kTanh, Opcode::kRcp,   Opcode::kSqrt, Opcode::kLog,
+                             Opcode::kLog2, Opcode::kErf};
   return type.IsFloat() && type != kF64 && std::ranges::find(kOps, row.opcode) != std::end(kOps);
 }
 

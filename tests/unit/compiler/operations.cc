@@ -66,4 +66,15 @@ long double Truth(Opcode op, long double x) {
   return std::erf(x);
 }
 
+Operation FastOperation(const InstRow& row, DType type) {
+  Operation out = ElementwiseOperation(row, type);
+  out.name = "fast_" + out.name;
+  out.emit = [op = row.opcode, type](ElementEmitter& emitter, const std::vector<llvm::Value*>& x) {
+    std::vector<Elements> operands;
+    for (llvm::Value* const value : x) operands.push_back({value});
+    return emitter.OnAll(op, type, operands, true)[0];
+  };
+  return out;
+}
+
 }  // namespace tarsia::compiler

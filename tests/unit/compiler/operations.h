@@ -22,6 +22,9 @@ bool SameValue(DType type, uint64_t a, uint64_t b);
 // The unary and binary elementwise rows for the type, except select.
 std::vector<const InstRow*> ElementwiseRows(DType type);
 Operation ElementwiseOperation(const InstRow& row, DType type);
+// By the GPU's own form.
+Operation FastOperation(const InstRow& row, DType type);
+
 // What an approximated function gives, by the C library.
 long double Truth(Opcode op, long double x);
 

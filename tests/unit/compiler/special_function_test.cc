@@ -1,7 +1,7 @@
 // The functions that use the GPU's own approximations (special_function.h), on the emulator, with
-// the results of those at both ends of what PTX allows: the bounds in ulp of rsqrt, exp, exp2 and
-// tanh for all f16 and bf16 and many f32 (TARSIA_LONG=1: 10^7 for each end), and quotients to the
-// bit.
+// the results of those at both ends of what PTX allows: the bounds in ulp of rsqrt, exp, exp2,
+// tanh, log, log2 and erf for all f16 and bf16 and many f32 (TARSIA_LONG=1: 10^7 for each end), and
+// quotients to the bit.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ struct Range {
 Range RangeOf(Opcode op) {
   if (op == Opcode::kExp) return {-104.5, 89};
   if (op == Opcode::kExp2) return {-151, 129};
-  if (op == Opcode::kTanh) return {-9.5, 9.5};
+  if (op == Opcode::kTanh || op == Opcode::kErf) return {-9.5, 9.5};
   return {0, 8};
 }
 
@@ -121,7 +121,8 @@ std::string NameOfCase(const testing::TestParamInfo<Case>& of) {
 }
 std::vector<Case> Cases() {
   std::vector<Case> out;
-  for (const Opcode op : {Opcode::kRsqrt, Opcode::kExp, Opcode::kExp2, Opcode::kTanh}) {
+  for (const Opcode op : {Opcode::kRsqrt, Opcode::kExp, Opcode::kExp2, Opcode::kTanh, Opcode::kLog,
+                          Opcode::kLog2, Opcode::kErf}) {
     const bool coarse = op == Opcode::kTanh;
     out.push_back({op, kF32, Row(op).ulp});
     out.push_back({op, kF16, coarse ? 1.5 : 0.51});

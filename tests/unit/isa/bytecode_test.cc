@@ -331,6 +331,15 @@ TEST(Bytecode, Versions) {
   EXPECT_EQ(again->kernels[0].code[1].attrs, 1 << 4);
   EXPECT_EQ(again->kernels[0].code[2].attrs, 1 << 4 | 1 << 1);
 
+  const Module fast = Parsed("kernel k()\n{\n  %a = fill 1.0 : f32 [4]\n  %b = exp %a fast\n}\n");
+  EXPECT_EQ(LowestVersion(fast), (BytecodeVersion{0, 4}));
+  const auto slow = Encode(fast, options);
+  ASSERT_FALSE(slow.ok());
+  EXPECT_EQ(slow.error().message, "`fast` needs bytecode of version 0.4, but 0.3 was requested");
+  const auto same = Decoded(Encoded(fast));
+  ASSERT_TRUE(same.ok());
+  EXPECT_EQ(Encoded(*same), Encoded(fast));
+
   const std::vector<Section> sections = {
       {1, 0x300, "\1\1k"s}, {2, 0x300, "\0"s}, {3, 0x300, Kernel("\0\0\0"s)}};
   EXPECT_EQ(ErrorOf(FileOf(sections, 0, 1)), "");
