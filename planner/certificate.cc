@@ -1,0 +1,70 @@
+#include "planner/certificate.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tarsia {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* NameOf(PlanBuffer::Kind kind) {
+  switch (kind) {
+    case PlanBuffer::Kind::kInput:
+      return "input";
+    case PlanBuffer::Kind::kOutput:
+      return "output";
+    case PlanBuffer::Kind::kScratch:
+      return "scratch";
+  }
+  return "";
+}
+
+Json BufferJson(const PlanBuffer& buffer) {
+  Json out;
+  out["name"] = buffer.name;
+  out["offset"] = buffer.offset ? Json(*buffer.offset) : Json(nullptr);
+  out["size"] = buffer.bytes;
+  out["first"] = buffer.first;
+  out["last"] = buffer.last;
+  out["kind"] = NameOf(buffer.kind);
+  return out;
+}
+
+Json StepJson(const Plan& plan, const PlanStep& step, const ConcreteGraph& graph) {
+  const KernelText& kernel = plan.kernels[step.kernel];
+  Json out;
+  out["kernel"] = kernel.name;
+  out["reads"] = Json::array();
+  out["writes"] = Json::array();
+  for (const KernelParam& param : kernel.params) {
+    if (param.kind != KernelParam::Kind::kTensor) continue;
+    // A reduction that begins does not read its state.
+    if (param.read && !(param.written && step.fresh)) {
+      out["reads"].push_back(plan.buffers[param.id].name);
+    }
+    if (param.written) out["writes"].push_back(plan.buffers[param.id].name);
+  }
+  out["ranges"] = Json::object();
+  for (const StepRange& range : step.ranges) {
+    out["ranges"][std::string(graph.axes()[range.axis].name)] = {range.low, range.high};
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string CertificateText(const Plan& plan, const ConcreteGraph& graph) {
+  Json out;
+  out["limit"] = plan.limit == kNoLimit ? Json(nullptr) : Json(plan.limit);
+  out["limit_kind"] = plan.limit_kind == LimitKind::kTotal ? "total" : "scratch";
+  out["peak"] = plan.peak;
+  out["buffers"] = Json::array();
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.used) out["buffers"].push_back(BufferJson(buffer));
+  }
+  out["steps"] = Json::array();
+  for (const PlanStep& step : plan.steps) out["steps"].push_back(StepJson(plan, step, graph));
+  return out.dump() + "\n";
+}
+
+}  // namespace tarsia

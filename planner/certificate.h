@@ -1,0 +1,24 @@
+// The certificate of a plan: what a reader, or the checker of planner/check, needs in order to see
+// that the peak is below the limit.
+#ifndef TARSIA_PLANNER_CERTIFICATE_H_
+#define TARSIA_PLANNER_CERTIFICATE_H_
+
+#include <string>
+
+#include "planner/plan.h"
+
+namespace tarsia {
+
+// JSON:
+//   {"limit": bytes or null, "limit_kind": "total|scratch", "peak": bytes,
+//    "buffers": [{"name", "offset", "size", "first", "last", "kind": "input|output|scratch"}, ..],
+//    "steps": [{"kernel", "reads": [name, ..], "writes": [name, ..], "ranges": {axis: [a, b]}},
+//    ..]}
+//
+// `first` and `last` are steps. `offset` is null where the limit does not count the buffer. A range
+// is without its end.
+std::string CertificateText(const Plan& plan, const ConcreteGraph& graph);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_PLANNER_CERTIFICATE_H_

@@ -1,0 +1,248 @@
+#include "planner/check/checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+namespace tarsia {
+namespace {
+
+struct Interval {
+  int64_t begin = 0, end = 0;  // without end
+};
+
+struct ClaimedBuffer {
+  std::string name, kind;
+  bool counted = false;  // it has an offset
+  uint64_t offset = 0, size = 0;
+  int64_t first = 0, last = 0;
+  // Derived from the steps:
+  bool used = false;
+  int64_t begins = 0, ends = 0;
+};
+
+class CertificateChecker {
+ public:
+  CertificateChecker(const nlohmann::json& json, const CertificateFacts& facts)
+      : json_(json), facts_(facts) {}
+
+  std::vector<std::string> Run() {
+    ReadBuffers();
+    CheckFacts();
+    WalkSteps();
+    CheckLives();
+    CheckOverlaps();
+    CheckPeak();
+    CheckCoverage();
+    return std::move(faults_);
+  }
+
+ private:
+  template <typename... Args>
+  void Fault(fmt::format_string<Args...> format, Args&&... args) {
+    faults_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void ReadBuffers() {
+    total_ = json_.at("limit_kind") == "total";
+    for (const nlohmann::json& buffer : json_.at("buffers")) {
+      ClaimedBuffer claim;
+      claim.name = buffer.at("name");
+      claim.kind = buffer.at("kind");
+      claim.counted = !buffer.at("offset").is_null();
+      if (claim.counted) claim.offset = buffer.at("offset");
+      claim.size = buffer.at("size");
+      claim.first = buffer.at("first");
+      claim.last = buffer.at("last");
+      if (!numbers_.emplace(claim.name, buffers_.size()).second) {
+        Fault("two buffers are called {}", claim.name);
+      }
+      const bool must_count = total_ || claim.kind == "scratch";
+      if (must_count != claim.counted) Fault("{} has no place, or one too many", claim.name);
+      buffers_.push_back(claim);
+    }
+  }
+
+  // Inputs that nothing reads may be left out.
+  void CheckFacts() {
+    std::map<std::string, uint64_t> outputs;
+    for (const ClaimedBuffer& buffer : buffers_) {
+      if (buffer.kind == "output") outputs[buffer.name] = buffer.size;
+      if (buffer.kind != "input") continue;
+      const auto known = facts_.inputs.find(buffer.name);
+      if (known == facts_.inputs.end() || known->second != buffer.size) {
+        Fault("{} is no input of the graph of {} bytes", buffer.name, buffer.size);
+      }
+    }
+    if (outputs != facts_.outputs) Fault("the outputs are not those of the graph");
+  }
+
+  ClaimedBuffer* Find(const std::string& name, int64_t step) {
+    const auto found = numbers_.find(name);
+    if (found != numbers_.end()) return &buffers_[found->second];
+    Fault("step {} uses {}, which is no buffer", step, name);
+    return nullptr;
+  }
+
+  void WalkSteps() {
+    for (ClaimedBuffer& buffer : buffers_) buffer.used = buffer.kind == "input";
+    int64_t step = 0;
+    for (const nlohmann::json& entry : json_.at("steps")) {
+      for (const std::string name : entry.at("reads")) {
+        ClaimedBuffer* const buffer = Find(name, step);
+        if (buffer == nullptr) continue;
+        if (!buffer->used) Fault("step {} reads {}, which nothing wrote before", step, name);
+        buffer->ends = step;
+      }
+      for (const std::string name : entry.at("writes")) {
+        ClaimedBuffer* const buffer = Find(name, step);
+        if (buffer == nullptr) continue;
+        if (buffer->kind == "input") Fault("step {} writes the input {}", step, name);
+        if (!buffer->used) buffer->begins = step;
+        buffer->used = true;
+        buffer->ends = step;
+      }
+      ++step;
+    }
+    steps_ = step;
+    for (ClaimedBuffer& buffer : buffers_) {
+      if (buffer.kind != "output") continue;
+      if (!buffer.used) Fault("nothing writes the output {}", buffer.name);
+      buffer.ends = std::max<int64_t>(steps_ - 1, 0);
+    }
+  }
+
+  void CheckLives() {
+    for (const ClaimedBuffer& buffer : buffers_) {
+      if (!buffer.used) continue;
+      if (buffer.first > buffer.begins || buffer.last < buffer.ends) {
+        Fault("{} is needed from step {} to {}, and declared from {} to {}", buffer.name,
+              buffer.begins, buffer.ends, buffer.first, buffer.last);
+      }
+    }
+  }
+
+  void CheckOverlaps() {
+    std::vector<const ClaimedBuffer*> sorted;
+    for (const ClaimedBuffer& buffer : buffers_) {
+      if (buffer.counted && buffer.used && buffer.size > 0) sorted.push_back(&buffer);
+    }
+    for (size_t i = 0; i < sorted.size(); ++i) {
+      for (size_t j = i + 1; j < sorted.size(); ++j) {
+        const ClaimedBuffer& a = *sorted[i];
+        const ClaimedBuffer& b = *sorted[j];
+        const bool both = a.begins <= b.ends && b.begins <= a.ends;
+        const bool meet = a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+        if (both && meet)
+          Fault("{} and {} overlap at step {}", a.name, b.name, std::max(a.begins, b.begins));
+      }
+    }
+  }
+
+  void CheckPeak() {
+    const uint64_t peak = json_.at("peak");
+    for (const ClaimedBuffer& buffer : buffers_) {
+      if (!buffer.counted) continue;
+      if (buffer.size > peak || buffer.offset > peak - buffer.size) {
+        Fault("{} ends behind the peak of {} bytes", buffer.name, peak);
+      }
+    }
+    if (json_.at("limit").is_null()) return;
+    const uint64_t limit = json_.at("limit");
+    if (peak > limit) Fault("the peak of {} bytes is above the limit of {}", peak, limit);
+  }
+
+  // The boxes of a kernel tile the box of its axes: they lie in it, no two meet, and their volumes
+  // add up to its volume.
+  void CheckCoverage() {
+    std::map<std::string, std::vector<std::map<std::string, Interval>>> boxes;
+    for (const nlohmann::json& entry : json_.at("steps")) {
+      std::map<std::string, Interval> box;
+      for (const auto& [axis, range] : entry.at("ranges").items()) {
+        box[axis] = {range.at(0), range.at(1)};
+      }
+      boxes[entry.at("kernel")].push_back(std::move(box));
+    }
+    for (auto& [kernel, list] : boxes) CheckBoxes(kernel, list);
+  }
+
+  void CheckBoxes(const std::string& kernel, std::vector<std::map<std::string, Interval>>& boxes) {
+    long double whole = 1;
+    for (const auto& [axis, range] : boxes[0]) {
+      const auto known = facts_.axes.find(axis);
+      if (known == facts_.axes.end())
+        return Fault("{} has the axis {}, which the graph lacks", kernel, axis);
+      whole *= static_cast<long double>(known->second);
+    }
+    long double sum = 0;
+    for (const auto& box : boxes) {
+      long double volume = 1;
+      for (const auto& [axis, range] : box) {
+        if (boxes[0].count(axis) == 0 || box.size() != boxes[0].size()) {
+          return Fault("the steps of {} have different axes", kernel);
+        }
+        if (range.begin < 0 || range.begin >= range.end || range.end > facts_.axes.at(axis)) {
+          return Fault("{} has the range {} to {} of {}", kernel, range.begin, range.end, axis);
+        }
+        volume *= static_cast<long double>(range.end - range.begin);
+      }
+      sum += volume;
+    }
+    // A kernel without ranges runs once.
+    if (const auto twice = FirstMeeting(boxes); twice) {
+      Fault("{} covers a range twice: {}", kernel, *twice);
+    } else if (sum != whole) {
+      Fault("{} leaves out a part of its ranges", kernel);
+    }
+  }
+
+  // Two boxes that share an index. Sorted by the first axis, only neighbours can meet.
+  static std::optional<std::string> FirstMeeting(
+      std::vector<std::map<std::string, Interval>>& boxes) {
+    if (boxes.size() > 1 && boxes[0].empty()) return "it has no ranges";
+    const auto begin = [](const auto& box) { return box.begin()->second.begin; };
+    if (!boxes[0].empty()) {
+      std::sort(boxes.begin(), boxes.end(),
+                [&](const auto& a, const auto& b) { return begin(a) < begin(b); });
+    }
+    for (size_t i = 0; i < boxes.size(); ++i) {
+      for (size_t j = i + 1; j < boxes.size(); ++j) {
+        if (begin(boxes[j]) >= boxes[i].begin()->second.end) break;
+        const bool meet = std::all_of(boxes[i].begin(), boxes[i].end(), [&](const auto& entry) {
+          const Interval& other = boxes[j].at(entry.first);
+          return entry.second.begin < other.end && other.begin < entry.second.end;
+        });
+        if (meet) {
+          return fmt::format("{} of {}", std::max(begin(boxes[i]), begin(boxes[j])),
+                             boxes[i].begin()->first);
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  const nlohmann::json& json_;
+  const CertificateFacts& facts_;
+  bool total_ = true;
+  int64_t steps_ = 0;
+  std::vector<ClaimedBuffer> buffers_;
+  std::map<std::string, size_t> numbers_;
+  std::vector<std::string> faults_;
+};
+
+}  // namespace
+
+std::vector<std::string> CheckCertificate(std::string_view json, const CertificateFacts& facts) {
+  try {
+    const auto parsed = nlohmann::json::parse(json);
+    return CertificateChecker(parsed, facts).Run();
+  } catch (const nlohmann::json::exception& error) {
+    return {fmt::format("this is no certificate: {}", error.what())};
+  }
+}
+
+}  // namespace tarsia

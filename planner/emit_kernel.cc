@@ -1,0 +1,248 @@
+// Whole kernels: the grid, and what each kind of kernel does.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "planner/emit_reducer.h"
+#include "planner/emitter.h"
+
+namespace tarsia {
+namespace {
+
+constexpr int64_t kGridTile = 64;   // elements of the results of a block that reduces
+constexpr int64_t kMapTile = 2048;  // of a block that does not
+constexpr int64_t kAxisTile = 64;
+constexpr double kBlockPrice = 500;  // what a block costs besides its elements
+
+int64_t TileOf(int64_t extent, int64_t most) {
+  const auto whole =
+      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(extent, 1))));
+  return std::min(whole, most);
+}
+
+}  // namespace
+
+uint32_t PartedAxis(const Meaning& meaning, const Reduction& reduction) {
+  return *std::max_element(
+      reduction.axes.begin(), reduction.axes.end(),
+      [&](uint32_t a, uint32_t b) { return meaning.axis(a).extent < meaning.axis(b).extent; });
+}
+
+// Whether every tensor that the kernel reads has the axis: then tiles along it share nothing.
+bool Emitter::IsShared(uint32_t axis) const {
+  return std::all_of(request_.known.begin(), request_.known.end(), [&](const auto& entry) {
+    const auto& axes = entry.second.axes;
+    return axes.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end();
+  });
+}
+
+// The extents of a block's tile: as square as possible, so that what is loaded is used often.
+std::vector<int64_t> Emitter::TilesOfGrid() const {
+  const size_t rank = request_.axes.size();
+  std::vector<int64_t> tiles(rank, 1);
+  std::vector<int64_t> most(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    const uint32_t axis = request_.axes[i];
+    const bool last = i + 1 == rank;
+    const bool maps = wanted_.empty() && request_.reductions.empty();
+    const int64_t cap = maps && last ? kMapTile : kAxisTile;
+    most[i] = !last && IsShared(axis) && !maps ? 1 : TileOf(meaning_.axis(axis).extent, cap);
+    const auto range = request_.ranges.find(axis);
+    if (range != request_.ranges.end()) most[i] = std::min(most[i], range->second & -range->second);
+  }
+  const bool lone = wanted_.empty() && request_.reductions.empty();
+  // Two axes that take turns at 64 elements would have few lanes each; they get more.
+  const auto cut = std::count_if(most.begin(), most.end(), [](int64_t m) { return m > 1; });
+  int64_t room = lone ? kMapTile : cut > 1 ? kGridTile * 16 : kGridTile;
+  for (bool grew = true; grew && room > 1;) {
+    grew = false;
+    for (size_t i = rank; i-- > 0 && room > 1;) {
+      if (tiles[i] >= most[i]) continue;
+      tiles[i] *= 2;
+      room /= 2;
+      grew = true;
+    }
+  }
+  return tiles;
+}
+
+void Emitter::OpenGrid() {
+  const std::vector<int64_t> tiles = TilesOfGrid();
+  const std::string block = NewName();
+  Line(block + " = block.x");
+  std::string stride = "1";
+  for (size_t i = request_.axes.size(); i-- > 0;) {
+    const uint32_t axis = request_.axes[i];
+    const std::string name(meaning_.axis(axis).name);
+    const bool split = request_.ranges.count(axis) != 0;
+    const int64_t extent = meaning_.axis(axis).extent;
+    const int64_t count = (extent + tiles[i] - 1) / tiles[i];
+    const std::string counts =
+        split ? fmt::format("ceildiv(%{}_high - %{}_low, {})", name, name, tiles[i])
+              : fmt::format("{}", count);
+    Dimension dimension{axis, extent, tiles[i], static_cast<int>(i), "0", 0, {}};
+    if (count > 1) {
+      dimension.base = NewName();
+      Line(fmt::format("{} = mov {} / ({}) % {} * {}{} : i64", dimension.base, block, stride,
+                       counts, tiles[i], split ? fmt::format(" + %{}_low", name) : ""));
+    } else if (split) {
+      dimension.base = fmt::format("%{}_low", name);
+    }
+    home_[axis] = {static_cast<int>(dimensions_.size()), 0};
+    dimensions_.push_back(std::move(dimension));
+    stride = stride == "1" ? counts : stride + " * " + counts;
+    blocks_ *= count;
+    scope().elements *= tiles[i];
+  }
+  scope().positions = static_cast<int>(request_.axes.size());
+  most_positions_ = std::max(most_positions_, scope().positions);
+  grid_ = stride;
+  if (request_.kind == KernelKind::kPartial && request_.parts > 1) {
+    part_ = NewName();
+    Line(fmt::format("{} = mov {} / ({}) : i64", part_, block, stride));
+    grid_ = fmt::format("{} * {}", stride, request_.parts);
+    blocks_ *= request_.parts;
+  }
+  scope().times = static_cast<double>(blocks_);
+}
+
+// ---- kinds ------------------------------------------------------------------------------------
+
+void Emitter::EmitValues() {
+  for (const auto& [v, tensor] : request_.stores) Store(tensor, Value(v, home_), home_);
+}
+
+std::vector<TileValue> Emitter::LoadState(const KernelReduction& reduction, std::string_view part) {
+  std::vector<TileValue> out;
+  for (const KernelTensor& tensor : reduction.state) out.push_back(Load(tensor, home_, part));
+  return out;
+}
+
+void Emitter::StoreState(const KernelReduction& reduction, const std::vector<TileValue>& state,
+                         std::string_view part) {
+  for (size_t i = 0; i < state.size(); ++i) Store(reduction.state[i], state[i], home_, part);
+}
+
+void Emitter::EmitPartial() {
+  std::vector<size_t> nodes;
+  for (const KernelReduction& reduction : request_.reductions) nodes.push_back(reduction.node);
+  States states = ReduceInLoops(nodes, home_, true);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const KernelReduction& reduction = request_.reductions[i];
+    std::vector<TileValue>& state = states[i];
+    if (request_.accumulates) {
+      for (size_t part = 0; part < state.size(); ++part) {
+        const AxisIndices own = Restrict(meaning_.node(nodes[i]).first_result, home_);
+        const TileValue whole = Broadcast(state[part], ShapeOf(own));
+        state[part] = Op("mov", {whole}, whole.dtype);
+      }
+      Scope body;
+      body.times = scope().times;
+      Open(std::move(body), "if not %fresh {");
+      ReducerEmitter reducer(writer(), *meaning_.ReductionOf(nodes[i]));
+      const auto merged = reducer.Merge(LoadState(reduction, part_), state);
+      for (size_t part = 0; part < state.size(); ++part) {
+        Op("mov", {merged[part]}, merged[part].dtype, 1, state[part].name);
+      }
+      Close();
+      Line("sync");  // another thread may have read what this one writes
+    }
+    StoreState(reduction, state, part_);
+  }
+}
+
+void Emitter::EmitFinish() {
+  for (const KernelReduction& reduction : request_.reductions) {
+    ReducerEmitter reducer(writer(), *meaning_.ReductionOf(reduction.node));
+    const int64_t parts = reduction.state[0].parts;
+    const std::vector<TileValue> state = LoadState(reduction, "0");
+    if (parts > 1) {
+      const std::string part = NewName();
+      Scope body;
+      body.times = scope().times * static_cast<double>(parts);
+      Open(std::move(body), fmt::format("for {} = 1 to {} {{", part, parts));
+      const auto merged = reducer.Merge(state, LoadState(reduction, part));
+      for (size_t i = 0; i < state.size(); ++i) {
+        Op("mov", {merged[i]}, merged[i].dtype, 1, state[i].name);
+      }
+      Close();
+    }
+    const uint32_t first = meaning_.node(reduction.node).first_result;
+    Remember(reduction.node, home_, reducer.Finish(state, meaning_.value(first).dtype));
+  }
+  EmitValues();
+}
+
+// ---- text -------------------------------------------------------------------------------------
+
+std::string Emitter::Header() const {
+  std::vector<std::string> params;
+  for (const KernelParam& param : params_) {
+    const std::string axis =
+        param.kind == KernelParam::Kind::kTensor || param.kind == KernelParam::Kind::kFresh
+            ? ""
+            : std::string(meaning_.axis(param.id).name);
+    switch (param.kind) {
+      case KernelParam::Kind::kTensor:
+        params.push_back(fmt::format("{}: ptr<{}>", param_names_.at(param.id),
+                                     DTypeName(param_types_.at(param.id))));
+        break;
+      case KernelParam::Kind::kLow:
+        params.push_back(fmt::format("%{}_low: i64", axis));
+        break;
+      case KernelParam::Kind::kHigh:
+        params.push_back(fmt::format("%{}_high: i64", axis));
+        break;
+      case KernelParam::Kind::kFresh:
+        params.emplace_back("%fresh: bool");
+        break;
+    }
+  }
+  return fmt::format("kernel {}({})\n  grid ({})\n  warps 4\n{{\n", request_.name,
+                     fmt::join(params, ", "), grid_);
+}
+
+KernelText Emitter::Emit() {
+  for (const auto& [v, tensor] : request_.stores) FindWanted(v);
+  for (const KernelReduction& reduction : request_.reductions) {
+    if (request_.kind == KernelKind::kFinish) wanted_.erase(reduction.node);
+  }
+  OpenGrid();
+  switch (request_.kind) {
+    case KernelKind::kValues:
+      EmitValues();
+      break;
+    case KernelKind::kPartial:
+      EmitPartial();
+      break;
+    case KernelKind::kFinish:
+      EmitFinish();
+      break;
+  }
+  for (const auto& [axis, chunk] : request_.ranges) {
+    params_.push_back({KernelParam::Kind::kLow, axis, false, false});
+    params_.push_back({KernelParam::Kind::kHigh, axis, false, false});
+  }
+  if (request_.accumulates) params_.push_back({KernelParam::Kind::kFresh, 0, false, false});
+  KernelText out;
+  out.name = request_.name;
+  out.rank = most_positions_;
+  out.cost = cost() + kBlockPrice * static_cast<double>(blocks_);
+  out.blocks = blocks_;
+  if (most_positions_ <= rank()) out.text = Header() + views_ + scopes()[0].text + "}\n";
+  out.params = std::move(params_);
+  return out;
+}
+
+KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request) {
+  KernelText out;
+  out.rank = std::max<int>(1, static_cast<int>(request.axes.size()));
+  for (int rank = 0; rank < out.rank && out.rank <= kMaxRank;) {
+    rank = out.rank;
+    out = Emitter(meaning, request, rank).Emit();
+  }
+  return out;
+}
+
+}  // namespace tarsia

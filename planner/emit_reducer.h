@@ -1,0 +1,80 @@
+// Writes the program of one reducer: what it begins with, what an element does, how the lanes of a
+// tile and the states of parts are merged, and the result. Internal to planner/.
+#ifndef TARSIA_PLANNER_EMIT_REDUCER_H_
+#define TARSIA_PLANNER_EMIT_REDUCER_H_
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/reducer.h"
+#include "planner/tile_writer.h"
+
+namespace tarsia {
+
+// Within a loop each element of a tile, a *lane*, has a state of its own; Close makes one of them.
+class ReducerEmitter {
+ public:
+  ReducerEmitter(TileWriter& writer, const Reduction& reduction)
+      : writer_(writer), reduction_(reduction), type_(reduction.accumulator) {}
+
+  // `wide`: the lanes of the result; `narrow`: those of the first operand; `loop`: those of the
+  // reduced axes alone. `lanes`: the reduced positions.
+  void Begin(const TileShape& wide, const TileShape& narrow, const TileShape& loop, uint32_t lanes);
+  // Takes the elements of a tile. `inside`: which of them exist; null: all. `number`: of the tile
+  // along a single reduced axis, from 0; tiles come in descending order to argmax and argmin.
+  void Step(const std::vector<TileValue>& elements, const TileValue* inside,
+            const std::string& number);
+  // One state of all lanes. `tile`: the elements of a tile along the axis of argmax and argmin.
+  std::vector<TileValue> Close(int64_t tile, int position);
+
+  [[nodiscard]] std::vector<TileValue> Merge(const std::vector<TileValue>& a,
+                                             const std::vector<TileValue>& b);
+  // The results: one, or a value and an index. `result`: the type of the first.
+  [[nodiscard]] std::vector<TileValue> Finish(const std::vector<TileValue>& state, DType result);
+
+ private:
+  using Tiles = std::vector<TileValue>;
+  TileValue Op(std::string_view mnemonic, const Tiles& operands, double price = 1) {
+    return writer_.Op(mnemonic, operands, type_, price);
+  }
+  void Into(size_t part, std::string_view mnemonic, const Tiles& operands, double price = 1) {
+    writer_.Op(mnemonic, operands, state_[part].dtype, price, state_[part].name);
+  }
+  TileValue Test(std::string_view mnemonic, const Tiles& operands) {
+    return writer_.Op(mnemonic, operands, kBoolType);
+  }
+  [[nodiscard]] TileValue Number(std::string_view text) const {
+    return TileWriter::Literal(text, type_);
+  }
+  TileValue Masked(const TileValue& tile, const TileValue* inside, std::string_view other);
+  [[nodiscard]] std::string Extreme(bool least) const;
+  [[nodiscard]] std::string NothingYet() const;
+  // The largest so far, or 0 where that is infinite: what exponents are relative to.
+  TileValue Reference(const TileValue& top);
+
+  void Add(size_t part, const TileValue& tile);
+  void AddProduct(size_t part, const TileValue& a, const TileValue& b, const TileValue* inside);
+  void StepSum(const Tiles& operands, const TileValue* inside);
+  void StepBest(const TileValue& x, const TileValue* inside, const std::string& number);
+  void StepExponentials(const Tiles& operands, const TileValue* inside);
+  void StepVar(const TileValue& x, const TileValue* inside);
+  Tiles CloseCompensated();
+  Tiles CloseBest(int64_t tile, int position);
+  Tiles CloseVar();
+  Tiles CloseExtreme();
+  Tiles MergeBest(const Tiles& a, const Tiles& b);
+  Tiles MergeExponentials(const Tiles& a, const Tiles& b);
+  Tiles MergeVar(const Tiles& a, const Tiles& b);
+
+  TileWriter& writer_;
+  const Reduction& reduction_;
+  DType type_;
+  Tiles state_;
+  uint32_t lanes_ = 0;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_PLANNER_EMIT_REDUCER_H_

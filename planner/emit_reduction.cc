@@ -1,0 +1,255 @@
+// Loops over reduced axes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "planner/emit_reducer.h"
+#include "planner/emitter.h"
+
+namespace tarsia {
+namespace {
+
+// Reductions of so few elements are written out, one after the other.
+constexpr int64_t kMostUnrolled = 8;
+// Extents up to this are not cut: their tile has no remainder.
+constexpr int64_t kMostWhole = 16;
+// Elements of the tiles of a loop: 16 KiB of f32, which fits into the first cache of a CPU and into
+// the registers of 128 threads.
+constexpr int64_t kTileElements = 4096;
+constexpr int64_t kLoopTile = 64;
+constexpr int64_t kLoneTile = 1024;  // where the results have few elements
+
+int64_t FloorPowerOfTwo(int64_t x) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(x, 1))));
+}
+int64_t CeilPowerOfTwo(int64_t x) {
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(x, 1))));
+}
+
+}  // namespace
+
+void Emitter::Remember(size_t n, const AxisIndices& indices,
+                       const std::vector<TileValue>& results) {
+  const uint32_t first = meaning_.node(n).first_result;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const uint32_t v = first + static_cast<uint32_t>(i);
+    scope().known[KeyOf(v, Restrict(v, indices))] = results[i];
+  }
+}
+
+void Emitter::Reduce(size_t n, const AxisIndices& indices) {
+  const Reduction& reduction = *meaning_.ReductionOf(n);
+  const DType result = meaning_.value(meaning_.node(n).first_result).dtype;
+  if (reduction.count > 0 && reduction.count <= kMostUnrolled) {
+    const auto state = ReduceUnrolled(n, indices);
+    return Remember(n, indices, ReducerEmitter(writer(), reduction).Finish(state, result));
+  }
+  const std::vector<size_t> group = GroupOf(n, indices);
+  const AxisIndices& of = group.size() > 1 ? home_ : indices;
+  const States states = ReduceInLoops(group, of, false);
+  for (size_t i = 0; i < group.size(); ++i) {
+    const uint32_t first = meaning_.node(group[i]).first_result;
+    ReducerEmitter reducer(writer(), *meaning_.ReductionOf(group[i]));
+    Remember(group[i], of, reducer.Finish(states[i], meaning_.value(first).dtype));
+  }
+}
+
+std::vector<TileValue> Emitter::ReduceUnrolled(size_t n, const AxisIndices& indices) {
+  const Reduction& reduction = *meaning_.ReductionOf(n);
+  AxisIndices inner = indices;
+  for (const uint32_t axis : reduction.axes) inner[axis] = {};
+  auto reducers = BeginAll({n}, indices, inner, 0);
+  for (int64_t i = 0; i < reduction.count; ++i) {
+    const int64_t number = IsArg(reduction.kind) ? reduction.count - 1 - i : i;
+    int64_t rest = number;
+    for (size_t a = reduction.axes.size(); a-- > 0;) {
+      const int64_t extent = meaning_.axis(reduction.axes[a]).extent;
+      inner[reduction.axes[a]].shift = rest % extent;
+      rest /= extent;
+    }
+    std::vector<TileValue> operands;
+    for (const uint32_t read : meaning_.ReadsOf(n)) operands.push_back(Value(read, inner));
+    reducers[0].Step(operands, nullptr, fmt::format("{}", number));
+  }
+  return reducers[0].Close(1, 0);
+}
+
+// ---- loops ------------------------------------------------------------------------------------
+
+int64_t Emitter::TileOfLoop(uint32_t axis, int64_t room, bool root) const {
+  const int64_t extent = meaning_.axis(axis).extent;
+  const auto range = request_.ranges.find(axis);
+  const bool split = root && range != request_.ranges.end() && range->second < extent;
+  const int64_t most = scopes().back().elements < kLoopTile ? kLoneTile : kLoopTile;
+  if (!split && extent <= kMostWhole && extent <= room) return std::max<int64_t>(extent, 1);
+  int64_t tile = std::min({FloorPowerOfTwo(room), most, CeilPowerOfTwo(extent)});
+  if (split) tile = std::min(tile, range->second & -range->second);
+  return tile;
+}
+
+void Emitter::AddDimensions(const Reduction& reduction, bool root, AxisIndices* inner) {
+  int64_t room = std::max<int64_t>(kTileElements / scope().elements, 1);
+  std::vector<int64_t> tiles(reduction.axes.size());
+  for (size_t i = reduction.axes.size(); i-- > 0;) {
+    tiles[i] = TileOfLoop(reduction.axes[i], room, root);
+    room = std::max<int64_t>(room / tiles[i], 1);
+  }
+  for (size_t i = 0; i < reduction.axes.size(); ++i) {
+    Dimension dimension;
+    dimension.axis = reduction.axes[i];
+    dimension.extent = meaning_.axis(dimension.axis).extent;
+    dimension.tile = tiles[i];
+    dimension.position = scope().positions + static_cast<int>(i);
+    dimension.depth = scopes().size() + i;
+    most_positions_ = std::max(most_positions_, dimension.position + 1);
+    if (dimension.extent % dimension.tile != 0 && dimension.position < rank()) {
+      dimension.lane = Iota(dimension.position, dimension.tile, kI32);
+    }
+    (*inner)[dimension.axis] = {static_cast<int>(dimensions_.size()), 0};
+    dimensions_.push_back(std::move(dimension));
+  }
+}
+
+std::pair<std::string, std::string> Emitter::RangeOf(const Dimension& dimension, bool root,
+                                                     bool parted) {
+  std::string low = "0";
+  std::string high = fmt::format("{}", dimension.extent);
+  if (root && request_.ranges.count(dimension.axis) != 0) {
+    low = fmt::format("%{}_low", meaning_.axis(dimension.axis).name);
+    high = fmt::format("%{}_high", meaning_.axis(dimension.axis).name);
+  }
+  if (!parted) return {low, high};
+  const std::string share = NewName();
+  const std::string first = NewName();
+  const std::string end = NewName();
+  Line(fmt::format("{} = mov ceildiv({} - {}, {}) * {} : i64", share, high, low,
+                   dimension.tile * request_.parts, dimension.tile));
+  Line(fmt::format("{} = mov min({} + {} * {}, {}) : i64", first, low, part_, share, high));
+  Line(fmt::format("{} = mov min({} + {}, {}) : i64", end, first, share, high));
+  return {first, end};
+}
+
+void Emitter::OpenLoop(size_t d, bool root, bool parted, bool descending) {
+  const auto [low, high] = RangeOf(dimensions_[d], root, parted);
+  const int64_t tile = dimensions_[d].tile;
+  const std::string counter = NewName();
+  dimensions_[d].base = counter;
+  std::string head = fmt::format("for {}: i64 = {} to {} step {} {{", counter, low, high, tile);
+  if (descending) {
+    const std::string last = NewName();
+    Line(fmt::format("{} = mov {} + (ceildiv({} - {}, {}) - 1) * {} : i64", last, low, high, low,
+                     tile, tile));
+    head = fmt::format("for {}: i64 = {} to {} - 1 step -{} {{", counter, last, low, tile);
+  }
+  const int64_t rounds = (dimensions_[d].extent + tile - 1) / tile;
+  const double trips =
+      static_cast<double>(rounds) / static_cast<double>(parted ? request_.parts : 1);
+  Scope body;
+  body.times = scope().times * trips;
+  body.positions = dimensions_[d].position + 1;
+  body.elements = scope().elements * tile;
+  Open(std::move(body), std::move(head));
+}
+
+std::vector<ReducerEmitter> Emitter::BeginAll(const std::vector<size_t>& nodes,
+                                              const AxisIndices& indices, const AxisIndices& inner,
+                                              uint32_t lanes) {
+  std::vector<ReducerEmitter> out;
+  for (const size_t n : nodes) {
+    const Reduction& reduction = *meaning_.ReductionOf(n);
+    AxisIndices loop;
+    for (const uint32_t axis : reduction.axes) loop[axis] = inner.at(axis);
+    AxisIndices wide = Restrict(meaning_.node(n).first_result, indices);
+    wide.insert(loop.begin(), loop.end());
+    const AxisIndices narrow = Restrict(meaning_.ReadsOf(n)[0], inner);
+    out.emplace_back(writer(), reduction);
+    out.back().Begin(ShapeOf(wide), ShapeOf(narrow), ShapeOf(loop), lanes);
+  }
+  return out;
+}
+
+Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const AxisIndices& indices,
+                                       bool root) {
+  const Reduction& reduction = *meaning_.ReductionOf(nodes[0]);
+  AxisIndices inner = indices;
+  const size_t first = dimensions_.size();
+  AddDimensions(reduction, root, &inner);
+  uint32_t lanes = 0;
+  for (size_t d = first; d < dimensions_.size(); ++d) lanes |= 1u << dimensions_[d].position;
+  const size_t count = dimensions_.size() - first;
+  auto reducers = BeginAll(nodes, indices, inner, lanes);
+  const bool descending = std::any_of(
+      nodes.begin(), nodes.end(), [&](size_t n) { return IsArg(meaning_.ReductionOf(n)->kind); });
+  for (size_t i = 0; i < count; ++i) {
+    const bool parted = root && request_.parts > 1 &&
+                        dimensions_[first + i].axis == PartedAxis(meaning_, reduction);
+    OpenLoop(first + i, root, parted, descending);
+  }
+  TileValue inside;
+  for (size_t d = first; d < first + count; ++d) {
+    const Dimension& dimension = dimensions_[d];
+    if (dimension.lane.name.empty()) continue;
+    const std::string left =
+        fmt::format("min({} - {}, {})", dimension.extent, dimension.base, dimension.tile);
+    const TileValue exists = Op("lt", {dimension.lane, Literal(left, kI32)}, kBoolType);
+    inside = inside.name.empty() ? exists : Op("and", {inside, exists}, kBoolType);
+  }
+  const std::string number =
+      fmt::format("{} / {}", dimensions_[first].base, dimensions_[first].tile);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<TileValue> operands;
+    for (const uint32_t read : meaning_.ReadsOf(nodes[i])) operands.push_back(Value(read, inner));
+    reducers[i].Step(operands, inside.name.empty() ? nullptr : &inside, number);
+  }
+  for (size_t i = 0; i < count; ++i) Close();
+  States out;
+  for (ReducerEmitter& reducer : reducers) {
+    out.push_back(reducer.Close(dimensions_[first].tile, dimensions_[first].position));
+  }
+  return out;
+}
+
+// ---- loops that several reductions share --------------------------------------------------------
+
+bool Emitter::IsHome(const AxisIndices& indices) const {
+  return std::all_of(indices.begin(), indices.end(), [&](const auto& entry) {
+    const auto home = home_.find(entry.first);
+    return home != home_.end() && home->second.dimension == entry.second.dimension &&
+           entry.second.shift == 0;
+  });
+}
+
+bool Emitter::CanJoin(size_t n, const std::vector<size_t>& group) const {
+  const uint32_t v = meaning_.node(n).first_result;
+  for (const uint32_t axis : meaning_.value(v).axes) {
+    if (home_.count(axis) == 0) return false;
+  }
+  if (scopes()[0].known.count(KeyOf(v, Restrict(v, home_))) != 0) return false;
+  return std::all_of(group.begin(), group.end(), [&](size_t other) {
+    const uint32_t w = meaning_.node(other).first_result;
+    return n != other && meaning_.ReductionOf(n)->axes == meaning_.ReductionOf(other)->axes &&
+           !meaning_.Needs(v, other) && !meaning_.Needs(w, n);
+  });
+}
+
+std::vector<size_t> Emitter::GroupOf(size_t n, const AxisIndices& indices) const {
+  std::vector<size_t> group = {n};
+  if (scopes().size() != 1 || !IsHome(indices)) return group;
+  for (const size_t other : wanted_) {
+    if (CanJoin(other, group)) group.push_back(other);
+  }
+  return group;
+}
+
+void Emitter::FindWanted(uint32_t v) {
+  if (request_.known.count(v) != 0 || meaning_.IsInput(v)) return;
+  const size_t n = meaning_.NodeOf(v);
+  // Behind these, axes have other indices than those of the grid.
+  const GraphOp op = meaning_.node(n).op;
+  if (op == GraphOp::kRename || op == GraphOp::kSlice || op == GraphOp::kConcat) return;
+  if (meaning_.ReductionOf(n) != nullptr && !wanted_.insert(n).second) return;
+  for (const uint32_t read : meaning_.ReadsOf(n)) FindWanted(read);
+}
+
+}  // namespace tarsia

@@ -1,0 +1,126 @@
+// Writes the program of a kernel. Internal to planner/.
+//
+// Every register tile has the rank of the kernel: first the axes of the results, then, in each
+// loop, the axes that it reduces; extent 1 where the tile does not depend on them. So elementwise
+// instructions align operands by themselves. A value is computed in the outermost loop in which all
+// its axes have an index, once.
+#ifndef TARSIA_PLANNER_EMITTER_H_
+#define TARSIA_PLANNER_EMITTER_H_
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "isa/limits.h"
+#include "planner/kernel.h"
+#include "planner/tile_writer.h"
+
+namespace tarsia {
+
+// The index along an axis: within a tile of a dimension, plus a shift; or a number.
+struct AxisIndex {
+  static constexpr int kNumber = -1;
+  int dimension = kNumber;
+  int64_t shift = 0;
+};
+using AxisIndices = std::map<uint32_t, AxisIndex>;  // by axis
+
+// An axis that is cut into tiles, by the grid or by a loop.
+struct Dimension {
+  uint32_t axis = 0;
+  int64_t extent = 0;
+  int64_t tile = 1;
+  int position = 0;  // among the dimensions of tiles
+  std::string base;  // the first index of the tile, a scalar
+  size_t depth = 0;  // of the scope that has it
+  TileValue lane;    // the number of an element in the tile; without name if all elements exist
+};
+
+class ReducerEmitter;
+
+class Emitter : private TileWriter {
+ public:
+  Emitter(const Meaning& meaning, const KernelRequest& request, int rank);
+  KernelText Emit();
+
+ private:
+  // ---- values (emitter.cc)
+  TileValue Value(uint32_t v, const AxisIndices& indices);
+  TileValue Compute(uint32_t v, const AxisIndices& indices);
+  TileValue Elementwise(size_t n, const AxisIndices& indices);
+  TileValue Source(size_t n, const AxisIndices& indices);
+  TileValue Reshaped(size_t n, const AxisIndices& indices);
+  TileValue Concatenated(size_t n, const AxisIndices& indices);
+  TileValue Operand(size_t n, size_t i, const AxisIndices& indices);
+  TileValue IndexOf(const AxisIndex& index);
+  AxisIndices Restrict(uint32_t v, const AxisIndices& indices) const;
+  [[nodiscard]] std::vector<int64_t> KeyOf(uint32_t v, const AxisIndices& indices) const;
+  [[nodiscard]] size_t DepthOf(const AxisIndices& indices) const;
+
+  // ---- reductions (emit_reduction.cc)
+  using States = std::vector<std::vector<TileValue>>;  // by reduction
+  void Reduce(size_t n, const AxisIndices& indices);
+  std::vector<TileValue> ReduceUnrolled(size_t n, const AxisIndices& indices);
+  // `nodes` reduce the same axes, and none needs another. `root`: over the ranges of the kernel.
+  States ReduceInLoops(const std::vector<size_t>& nodes, const AxisIndices& indices, bool root);
+  std::vector<ReducerEmitter> BeginAll(const std::vector<size_t>& nodes, const AxisIndices& indices,
+                                       const AxisIndices& inner, uint32_t lanes);
+  [[nodiscard]] std::vector<size_t> GroupOf(size_t n, const AxisIndices& indices) const;
+  [[nodiscard]] bool CanJoin(size_t n, const std::vector<size_t>& group) const;
+  [[nodiscard]] bool IsHome(const AxisIndices& indices) const;
+  void FindWanted(uint32_t v);
+  void AddDimensions(const Reduction& reduction, bool root, AxisIndices* inner);
+  void OpenLoop(size_t dimension, bool root, bool parted, bool descending);
+  std::pair<std::string, std::string> RangeOf(const Dimension& dimension, bool root, bool parted);
+  [[nodiscard]] int64_t TileOfLoop(uint32_t axis, int64_t room, bool root) const;
+  void Remember(size_t n, const AxisIndices& indices, const std::vector<TileValue>& results);
+
+  // ---- memory (emit_memory.cc)
+  TileValue Load(const KernelTensor& tensor, const AxisIndices& indices,
+                 std::string_view part = {});
+  void Store(const KernelTensor& tensor, const TileValue& tile, const AxisIndices& indices,
+             std::string_view part = {});
+  std::string ViewOf(const KernelTensor& tensor, const std::vector<int>& positions);
+  std::vector<int> Place(const KernelTensor& tensor, const AxisIndices& indices, bool part);
+  std::string Position(const KernelTensor& tensor, const std::vector<int>& positions,
+                       const AxisIndices& indices, std::string_view part) const;
+  std::string ParamOf(const KernelTensor& tensor, bool write);
+
+  // ---- kernels (emit_kernel.cc)
+  void OpenGrid();
+  void EmitValues();
+  void EmitPartial();
+  void EmitFinish();
+  [[nodiscard]] std::string Header() const;
+  [[nodiscard]] std::vector<int64_t> TilesOfGrid() const;
+  [[nodiscard]] bool IsShared(uint32_t axis) const;
+  std::vector<TileValue> LoadState(const KernelReduction& reduction, std::string_view part);
+  void StoreState(const KernelReduction& reduction, const std::vector<TileValue>& state,
+                  std::string_view part);
+
+  TileWriter& writer() { return *this; }
+  [[nodiscard]] TileShape ShapeOf(const AxisIndices& indices) const;
+
+  const Meaning& meaning_;
+  const KernelRequest& request_;
+  int most_positions_ = 1;  // that were needed
+  std::vector<Dimension> dimensions_;
+  AxisIndices home_;         // of the grid
+  std::set<size_t> wanted_;  // reductions that the kernel may need
+  std::string views_;
+  std::string grid_;
+  std::string part_;  // the number of the block's part
+  std::map<std::string, std::string> view_names_;
+  std::vector<KernelParam> params_;
+  std::map<uint32_t, std::string> param_names_;  // by buffer
+  std::map<uint32_t, DType> param_types_;
+  int64_t blocks_ = 1;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_PLANNER_EMITTER_H_

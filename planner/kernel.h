@@ -1,0 +1,79 @@
+// One kernel of a plan: what it is asked to compute, and its program as text. A kernel works on
+// tiles of the axes of its results, one for each block; what its results need is computed tile by
+// tile within it, reductions in loops, unless it is in memory already.
+#ifndef TARSIA_PLANNER_KERNEL_H_
+#define TARSIA_PLANNER_KERNEL_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "dtypes/dtype.h"
+#include "planner/meaning.h"
+
+namespace tarsia {
+
+// A tensor in memory as a kernel sees it.
+struct KernelTensor {
+  uint32_t buffer = 0;  // its number in the plan
+  std::string name;
+  DType dtype;
+  std::vector<uint32_t> axes;    // the last one contiguous
+  std::vector<int64_t> extents;  // in memory
+  std::vector<bool> chunked;     // by axis: it holds only the range of the step
+  int64_t parts = 0;  // 0, or the extent of a dimension before all axes: parts of a reduction
+};
+
+// A reduction whose state is in memory.
+struct KernelReduction {
+  size_t node = 0;
+  std::vector<KernelTensor> state;  // one for each of StateOf
+};
+
+enum class KernelKind : uint8_t {
+  kValues,   // computes values
+  kPartial,  // reduces a range of a split axis, or several parts of it, to states
+  kFinish,   // merges the parts of states and makes the results
+};
+
+struct KernelRequest {
+  std::string name;
+  KernelKind kind = KernelKind::kValues;
+  std::vector<uint32_t> axes;  // of all results, which are cut into tiles
+  std::vector<std::pair<uint32_t, KernelTensor>> stores;  // values and where they go
+  std::vector<KernelReduction> reductions;  // kPartial: what is reduced; kFinish: what is finished
+  std::map<uint32_t, KernelTensor> known;   // values in memory
+  std::map<uint32_t, int64_t> ranges;       // split axes and their chunks; parameters of the kernel
+  int64_t parts = 1;                        // kPartial: of PartedAxis
+  bool accumulates = false;                 // kPartial: merges with the states in memory
+};
+
+struct KernelParam {
+  enum class Kind : uint8_t { kTensor, kLow, kHigh, kFresh };
+  Kind kind = Kind::kTensor;
+  uint32_t id = 0;  // the buffer, or the axis
+  bool written = false;
+  bool read = false;
+};
+
+struct KernelText {
+  std::string name;
+  std::string text;
+  std::vector<KernelParam> params;
+  // An estimate: operations on elements, each weighted by its price, of all blocks of one launch
+  // over whole ranges.
+  double cost = 0;
+  int64_t blocks = 0;
+  int rank = 0;  // of its tiles; above kMaxRank there is no text
+};
+
+// The reduced axis that is cut into parts: the longest.
+uint32_t PartedAxis(const Meaning& meaning, const Reduction& reduction);
+
+KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_PLANNER_KERNEL_H_

@@ -1,0 +1,258 @@
+// The search: which reductions are kept in memory, which axes are split into which chunks.
+//
+// For each set of kept reductions and each list of split axes, the peak grows with the chunks, so
+// the largest chunks that fit are found by bisection; among those that fit, the estimate decides.
+// What is tried does not depend on the limit, so that the smallest limit is exact.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "isa/limits.h"
+#include "planner/diagnostics.h"
+#include "planner/schedule.h"
+
+namespace tarsia {
+namespace {
+
+constexpr double kStepPrice = 20'000;  // of a launch, in additions of elements
+constexpr size_t kMostSubsets = 4;     // reductions of which all subsets are tried
+constexpr int64_t kMostChunks = 4096;  // of one split axis
+constexpr int64_t kMostOfPair = 128;   // of each of two
+
+// The chunks to try, the least first. Each is a multiple of the tiles.
+std::vector<int64_t> ChunksOf(int64_t extent, int64_t most) {
+  std::vector<int64_t> out;
+  for (int64_t chunk = 1; chunk < extent; chunk *= 2) {
+    if ((extent + chunk - 1) / chunk > most) continue;
+    out.push_back(chunk);
+    if (chunk >= 128 && chunk + chunk / 2 < extent) out.push_back(chunk + chunk / 2);
+  }
+  return out;
+}
+
+class Search {
+ public:
+  Search(const Meaning& meaning, const PlanOptions& options)
+      : meaning_(meaning), options_(options) {}
+
+  // Finds the cheapest choice that fits.
+  void Run() {
+    FindReductions();
+    ForEach([&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
+      if (PeakOf(whole) <= options_.limit) return Consider(whole);
+      for (const uint32_t a : axes) TrySplit(whole, {a});
+      for (const uint32_t a : axes) {
+        for (const uint32_t b : axes) {
+          if (a != b) TrySplit(whole, {a, b});
+        }
+      }
+    });
+  }
+
+  // The least peak of all choices whose tiles have few enough dimensions; nothing if there is none.
+  std::optional<uint64_t> LeastPeak() {
+    std::vector<std::pair<uint64_t, PlanChoice>> choices;
+    ForEach([&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
+      choices.emplace_back(PeakOf(whole), whole);
+      for (const uint32_t a : axes) {
+        const PlanChoice one = Smallest(whole, {a});
+        choices.emplace_back(PeakOf(one), one);
+        for (const uint32_t b : axes) {
+          if (a == b) continue;
+          const PlanChoice two = Smallest(whole, {a, b});
+          choices.emplace_back(PeakOf(two), two);
+        }
+      }
+    });
+    std::stable_sort(choices.begin(), choices.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [peak, choice] : choices) {
+      int rank = 0;
+      static_cast<void>(Schedule(meaning_, choice, options_.limit_kind).Make(&rank));
+      if (rank <= kMaxRank) return peak;
+      least_rank_ = least_rank_ == 0 ? rank : std::min(least_rank_, rank);
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool found() const { return found_; }
+  [[nodiscard]] const PlanChoice& best() const { return best_; }
+  [[nodiscard]] int least_rank() const { return least_rank_; }
+
+ private:
+  // Reductions whose results could be kept: those that an output needs, and that are no output.
+  void FindReductions() {
+    const Graph& graph = meaning_.graph();
+    for (size_t n = 0; n < graph.nodes.size(); ++n) {
+      const Reduction* const reduction = meaning_.ReductionOf(n);
+      if (reduction == nullptr || meaning_.IsOutput(graph.nodes[n].first_result)) continue;
+      const bool needed = std::any_of(
+          graph.outputs.begin(), graph.outputs.end(),
+          [&](uint32_t output) { return !meaning_.IsInput(output) && meaning_.Needs(output, n); });
+      if (needed) reductions_.push_back(n);
+    }
+  }
+
+  [[nodiscard]] std::vector<std::vector<size_t>> KeptSets() const {
+    std::vector<std::vector<size_t>> out;
+    const size_t count = reductions_.size();
+    if (count <= kMostSubsets) {
+      for (size_t bits = 0; bits < size_t{1} << count; ++bits) {
+        std::vector<size_t>& kept = out.emplace_back();
+        for (size_t i = 0; i < count; ++i) {
+          if ((bits >> i & 1) != 0) kept.push_back(reductions_[i]);
+        }
+      }
+      return out;
+    }
+    out = {{}, reductions_};
+    for (const size_t n : reductions_) {
+      out.push_back({n});
+      std::vector<size_t>& others = out.emplace_back(reductions_);
+      others.erase(std::find(others.begin(), others.end(), n));
+    }
+    return out;
+  }
+
+  // Axes of kept results: only these can become smaller.
+  [[nodiscard]] std::vector<uint32_t> SplitAxes(const std::vector<size_t>& kept) const {
+    std::set<uint32_t> out;
+    for (const size_t n : kept) {
+      for (const uint32_t axis : meaning_.value(meaning_.node(n).first_result).axes) {
+        if (meaning_.axis(axis).extent > 1) out.insert(axis);
+      }
+    }
+    return {out.begin(), out.end()};
+  }
+
+  // A reduction over a split axis has a state, so it is kept.
+  void KeepRoots(PlanChoice* choice) const {
+    for (const size_t n : reductions_) {
+      const Reduction& reduction = *meaning_.ReductionOf(n);
+      const bool root =
+          std::any_of(choice->splits.begin(), choice->splits.end(), [&](const Split& split) {
+            return std::count(reduction.axes.begin(), reduction.axes.end(), split.axis) != 0;
+          });
+      const bool parted = choice->parts && Schedule::PartsOf(meaning_, n) > 1;
+      const bool kept = std::count(choice->kept.begin(), choice->kept.end(), n) != 0;
+      if ((root || parted) && !kept) choice->kept.push_back(n);
+    }
+    std::sort(choice->kept.begin(), choice->kept.end());
+  }
+
+  // Calls `use` with each choice without splits, and with the axes that it could split.
+  template <typename Use>
+  void ForEach(const Use& use) {
+    for (const std::vector<size_t>& kept : KeptSets()) {
+      for (const bool parts : {true, false}) {
+        if (parts && !Schedule::HasParts(meaning_)) continue;
+        PlanChoice whole{kept, {}, parts};
+        KeepRoots(&whole);
+        use(whole, SplitAxes(whole.kept));
+      }
+    }
+  }
+
+  uint64_t PeakOf(const PlanChoice& choice) const {
+    return Schedule(meaning_, choice, options_.limit_kind).peak();
+  }
+
+  void Consider(const PlanChoice& choice) {
+    int rank = 0;
+    const Schedule schedule(meaning_, choice, options_.limit_kind);
+    const Plan plan = schedule.Make(&rank);
+    if (rank > kMaxRank) return;
+    const double cost = plan.cost + kStepPrice * schedule.steps();
+    if (found_ && cost >= best_cost_) return;
+    found_ = true;
+    best_cost_ = cost;
+    best_ = choice;
+  }
+
+  // The choice with these axes split into the least chunks.
+  PlanChoice Smallest(const PlanChoice& whole, const std::vector<uint32_t>& axes) const {
+    PlanChoice out = whole;
+    for (const uint32_t axis : axes) {
+      out.splits.push_back({axis, Chunks(axis, axes.size()).front()});
+    }
+    KeepRoots(&out);
+    return out;
+  }
+
+  [[nodiscard]] std::vector<int64_t> Chunks(uint32_t axis, size_t axes) const {
+    return ChunksOf(meaning_.axis(axis).extent, axes > 1 ? kMostOfPair : kMostChunks);
+  }
+
+  void TrySplit(const PlanChoice& whole, const std::vector<uint32_t>& axes) {
+    const PlanChoice smallest = Smallest(whole, axes);
+    if (PeakOf(smallest) > options_.limit) return;
+    PlanChoice choice = smallest;
+    for (size_t i = axes.size(); i-- > 0;) {
+      const std::vector<int64_t> chunks = Chunks(axes[i], axes.size());
+      const auto fits = [&](int64_t chunk) {
+        choice.splits[i].chunk = chunk;
+        return PeakOf(choice) <= options_.limit;
+      };
+      const auto end = std::partition_point(chunks.begin(), chunks.end(), fits);
+      choice.splits[i].chunk = end == chunks.begin() ? chunks.front() : *(end - 1);
+    }
+    Consider(PeakOf(choice) <= options_.limit ? choice : smallest);
+  }
+
+  const Meaning& meaning_;
+  const PlanOptions& options_;
+  std::vector<size_t> reductions_;
+  bool found_ = false;
+  double best_cost_ = 0;
+  PlanChoice best_;
+  int least_rank_ = 0;
+};
+
+}  // namespace
+
+std::string Plan::Text() const {
+  std::string out;
+  for (const KernelText& kernel : kernels) out += (out.empty() ? "" : "\n") + kernel.text;
+  return out;
+}
+
+// The smallest limit is what the search finds one byte below which it finds nothing.
+static uint64_t SmallestLimit(const Meaning& meaning, uint64_t least, PlanOptions options) {
+  while (least > 0) {
+    options.limit = least - 1;
+    Search search(meaning, options);
+    search.Run();
+    if (!search.found()) break;
+    least = Schedule(meaning, search.best(), options.limit_kind).peak();
+  }
+  return least;
+}
+
+std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,
+                             Diagnostics& diagnostics) {
+  const std::optional<Meaning> meaning = Meaning::Make(graph, diagnostics);
+  if (!meaning) return std::nullopt;
+  Search search(*meaning, options);
+  search.Run();
+  if (search.found()) {
+    int rank = 0;
+    const Schedule schedule(*meaning, search.best(), options.limit_kind);
+    Plan plan = schedule.Make(&rank);
+    schedule.AddSteps(&plan);
+    plan.limit = options.limit;
+    return plan;
+  }
+  const std::optional<uint64_t> least = search.LeastPeak();
+  if (!least) {
+    diagnostics.Error(diag::kPlanRank, graph.graph().location, graph.name(), search.least_rank());
+    return std::nullopt;
+  }
+  diagnostics.Error(diag::kPlanLimit, graph.graph().location, graph.name(), options.limit).help =
+      fmt::format("smallest limit: {} bytes", SmallestLimit(*meaning, *least, options));
+  return std::nullopt;
+}
+
+}  // namespace tarsia

@@ -1,0 +1,157 @@
+#include "planner/meaning.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/diagnostics.h"
+
+namespace tarsia {
+namespace {
+
+// The type in which a reducer keeps its numbers.
+DType StateType(ReducerKind kind, GraphOption option, DType type) {
+  switch (kind) {
+    case ReducerKind::kMax:
+    case ReducerKind::kMin:
+    case ReducerKind::kArgMax:
+    case ReducerKind::kArgMin:
+    case ReducerKind::kProd:
+      return type == kF16 || type == kBF16 ? kF32 : type;
+    case ReducerKind::kSum:
+      if (!type.IsFloat()) return type;
+      break;
+    case ReducerKind::kDot:
+    case ReducerKind::kSqDist:
+    case ReducerKind::kL1Dist:
+    case ReducerKind::kCosine:
+    case ReducerKind::kLogSumExp:
+    case ReducerKind::kSoftmax:
+    case ReducerKind::kVar:
+      break;
+  }
+  return type.IsFloat() && option == GraphOption::kDouble ? kF64 : AccumulatorOf(type);
+}
+
+Reduction MakeReduction(const ConcreteGraph& graph, const GraphNode& node, ReducerKind kind,
+                        uint32_t operand) {
+  Reduction out;
+  const DType type = graph.value(operand).dtype;
+  out.kind = kind;
+  out.mean = node.op == GraphOp::kMean;
+  out.accumulator = StateType(kind, node.option, type);
+  const bool compensated =
+      node.option == GraphOption::kKahan || node.option == GraphOption::kPairwise;
+  if (compensated && type.IsFloat()) out.form = SumForm::kCompensated;
+  for (const AxisExpr& axis : graph.graph().Axes(node.axes)) {
+    out.axes.push_back(graph.AxisOf(axis));
+    out.count *= graph.axes()[out.axes.back()].extent;
+  }
+  return out;
+}
+
+bool IsPlanned(GraphOp op) {
+  switch (Row(op).family) {
+    case GraphFamily::kElementwise:
+      return op != GraphOp::kPow && op != GraphOp::kComplex && op != GraphOp::kReal &&
+             op != GraphOp::kImag && op != GraphOp::kConj;
+    case GraphFamily::kSource:
+      return op == GraphOp::kIota;
+    case GraphFamily::kShape:
+      return op != GraphOp::kExpand;
+    case GraphFamily::kContraction:
+    case GraphFamily::kReduction:
+      return op != GraphOp::kTopK;
+    case GraphFamily::kIndexed:
+    case GraphFamily::kAlgebra:
+    case GraphFamily::kDerivative:
+      return false;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<Meaning> Meaning::Make(const ConcreteGraph& graph, Diagnostics& diagnostics) {
+  Meaning out(graph);
+  out.node_of_.resize(graph.values().size(), 0);
+  out.needs_.resize(graph.values().size(), std::vector<bool>(graph.graph().nodes.size()));
+  for (size_t n = 0; n < graph.graph().nodes.size(); ++n) out.Read(n);
+  if (!out.Check(diagnostics)) return std::nullopt;
+  return out;
+}
+
+void Meaning::Read(size_t n) {
+  const GraphNode& node = graph().nodes[n];
+  std::vector<uint32_t>& reads = reads_.emplace_back();
+  for (const ExprId operand : graph().Operands(node)) {
+    if (operand.is_value()) reads.push_back(operand.value());
+  }
+  const auto kind = ReducerOf(node.op);
+  reductions_.emplace_back();
+  if (kind && !reads.empty()) {
+    reductions_.back() = MakeReduction(*graph_, node, *kind, reads[0]);
+  }
+  for (size_t i = 0; i < Row(node.op).results(); ++i) {
+    const size_t v = node.first_result + i;
+    node_of_[v] = n;
+    needs_[v][n] = true;
+    for (const uint32_t read : reads) {
+      for (size_t other = 0; other < n; ++other) {
+        if (needs_[read][other]) needs_[v][other] = true;
+      }
+    }
+  }
+}
+
+bool Meaning::Check(Diagnostics& diagnostics) const {
+  const size_t before = diagnostics.count();
+  for (size_t n = 0; n < graph().nodes.size(); ++n) {
+    const GraphNode& node = graph().nodes[n];
+    const std::string_view word = Row(node.op).word;
+    if (!IsPlanned(node.op)) {
+      diagnostics.Error(diag::kPlanOperation, node.location, word);
+      continue;
+    }
+    const DType type = value(node.first_result).dtype;
+    const bool shape = Row(node.op).family == GraphFamily::kShape;
+    if (type.IsComplex() || (!IsArithmetic(type) && type != kBoolType && !shape)) {
+      diagnostics.Error(diag::kPlanType, node.location, word, DTypeName(type));
+    }
+    const Reduction* reduction = ReductionOf(n);
+    if (reduction != nullptr && IsArg(reduction->kind) && reduction->count == 0) {
+      diagnostics.Error(diag::kPlanEmptyAxis, node.location, word, axis(reduction->axes[0]).name);
+    }
+  }
+  for (size_t i = 0; i < graph().outputs.size(); ++i) {
+    const DType type = value(graph().outputs[i]).dtype;
+    if (!IsArithmetic(type) && type != kBoolType) {
+      diagnostics.Error(diag::kPlanType, graph().OutputLocation(i), "return", DTypeName(type));
+    }
+    if (graph().output_types.empty()) continue;
+    const uint32_t in_place = graph().output_types[i].in_place;
+    if (in_place == GraphOutputType::kNotInPlace) continue;
+    diagnostics.Error(diag::kPlanInPlace, graph().output_types[i].location).help =
+        fmt::format("leave out `in %{}`", graph().ValueName(in_place));
+  }
+  return diagnostics.count() == before;
+}
+
+bool Meaning::IsOutput(uint32_t v) const {
+  const auto& outputs = graph().outputs;
+  return std::find(outputs.begin(), outputs.end(), v) != outputs.end();
+}
+
+const std::vector<uint32_t>& Meaning::MemoryAxes(uint32_t v) const {
+  if (IsInput(v)) return value(v).axes;
+  const auto& outputs = graph().outputs;
+  const auto found = std::find(outputs.begin(), outputs.end(), v);
+  if (found == outputs.end()) return value(v).axes;
+  return graph_->output_axes(static_cast<size_t>(found - outputs.begin()));
+}
+
+std::string Meaning::NameOf(uint32_t v) const {
+  return graph().HasName(v) ? std::string(graph().ValueName(v)) : fmt::format("t{}", v);
+}
+
+}  // namespace tarsia

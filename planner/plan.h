@@ -1,0 +1,77 @@
+// A plan: the kernels that compute a graph below a memory limit, the order in which they run, and
+// where each tensor lies in one allocation, the arena. Everything is fixed when the plan is made.
+#ifndef TARSIA_PLANNER_PLAN_H_
+#define TARSIA_PLANNER_PLAN_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isa/graph/specialise.h"
+#include "planner/kernel.h"
+#include "support/diagnostic.h"
+
+namespace tarsia {
+
+// What the limit counts: everything, or all but inputs and outputs.
+enum class LimitKind : uint8_t { kTotal, kScratch };
+
+inline constexpr uint64_t kNoLimit = UINT64_MAX;
+inline constexpr uint64_t kArenaAlignment = 256;  // of every offset, in bytes
+
+struct PlanBuffer {
+  enum class Kind : uint8_t { kInput, kOutput, kScratch };
+  std::string name;
+  Kind kind = Kind::kScratch;
+  uint32_t value = 0;  // of an input or an output
+  DType dtype;
+  std::vector<int64_t> extents;  // in memory, the last one contiguous
+  uint64_t bytes = 0;
+  bool used = true;  // false: an input that nothing reads, which needs no memory
+  // In the arena; none for inputs and outputs that the limit does not count: they have memory of
+  // their own.
+  std::optional<uint64_t> offset;
+  size_t first = 0, last = 0;  // the steps at which it must exist; an input exists from step 0 on,
+                               // an output to the last one
+};
+
+struct StepRange {
+  uint32_t axis = 0;
+  int64_t low = 0, high = 0;  // without high
+};
+
+// One launch.
+struct PlanStep {
+  size_t kernel = 0;
+  std::vector<StepRange> ranges;  // of the split axes that the kernel has
+  bool fresh = true;              // a reduction begins; otherwise it goes on
+};
+
+struct Plan {
+  uint64_t limit = kNoLimit;
+  LimitKind limit_kind = LimitKind::kTotal;
+  uint64_t peak = 0;  // bytes of the arena
+  std::vector<PlanBuffer> buffers;
+  std::vector<KernelText> kernels;
+  std::vector<PlanStep> steps;
+  std::vector<StepRange> splits;  // each split axis, its chunk as `high`
+  double cost = 0;                // an estimate, in additions of elements
+
+  // All kernels as one program.
+  [[nodiscard]] std::string Text() const;
+};
+
+struct PlanOptions {
+  uint64_t limit = kNoLimit;  // bytes
+  LimitKind limit_kind = LimitKind::kTotal;
+};
+
+// Finds the cheapest schedule whose peak is at most the limit. Errors: what this version does not
+// plan, and a limit that is too low, with the smallest one that is not. Deterministic.
+std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,
+                             Diagnostics& diagnostics);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_PLANNER_PLAN_H_

@@ -1,0 +1,74 @@
+// Reducers: what they keep of the elements that they have seen. A reduction over parts of an axis
+// gives one *state* for each part; states are merged, in any grouping, and the result is made of
+// the last one. This file says which tensors a state has; planner/emit_reducer.cc writes its
+// programs.
+//
+//   reducer            state                                       of nothing        merge of a and
+//   b sum, dot           s (kahan, pairwise: s and its error c)      0                 a.s + b.s
+//   sqdist, l1dist     s                                           0                 a.s + b.s
+//   cosine             a.b, |a|^2, |b|^2                           0, 0, 0           sums
+//   prod               p                                           1                 a.p * b.p
+//   max, min           m                                           NaN, least, most  max, min
+//   argmax, argmin     m, i (2^63 - 1: none)                       -inf, none        the better
+//   one, then the lower i logsumexp          m, s                                        -inf, 0 s
+//   exp(m - max), summed softmax            m, s, t                                     -inf, 0, 0
+//   the same of s and t mean               s                                           0 a.s + b.s
+//   var                count, mean, M2                             0, 0, 0           Chan's formula
+#ifndef TARSIA_PLANNER_REDUCER_H_
+#define TARSIA_PLANNER_REDUCER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "dtypes/dtype.h"
+#include "isa/graph/op.h"
+
+namespace tarsia {
+
+enum class ReducerKind : uint8_t {
+  kSum,  // of its one operand
+  kDot,  // of the product of two
+  kSqDist,
+  kL1Dist,
+  kCosine,
+  kProd,
+  kMax,
+  kMin,
+  kArgMax,
+  kArgMin,
+  kLogSumExp,
+  kSoftmax,
+  kVar,
+};
+
+// How a sum is kept.
+enum class SumForm : uint8_t {
+  kPlain,        // in the accumulator's type
+  kCompensated,  // s and c: s - c is the sum
+};
+
+struct Reduction {
+  ReducerKind kind{};
+  SumForm form = SumForm::kPlain;
+  bool mean = false;           // a sum that is divided by the number of elements at the end
+  DType accumulator;           // the type of the state's numbers
+  std::vector<uint32_t> axes;  // reduced, in the order of the text
+  int64_t count = 1;           // of the elements that are reduced to one
+};
+
+// One tensor of a state. It has the axes of the result.
+struct StatePart {
+  std::string_view name;
+  DType dtype;
+};
+std::vector<StatePart> StateOf(const Reduction& reduction);
+
+// The kind of reducer that an operation is; none if it computes element by element.
+std::optional<ReducerKind> ReducerOf(GraphOp op);
+bool IsArg(ReducerKind kind);
+
+}  // namespace tarsia
+
+#endif  // TARSIA_PLANNER_REDUCER_H_

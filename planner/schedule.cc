@@ -1,0 +1,334 @@
+#include "planner/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "dtypes/bits.h"
+#include "support/align.h"
+
+namespace tarsia {
+namespace {
+
+constexpr double kBusyBlocks = 64;  // fewer blocks leave processors idle
+
+}  // namespace
+
+Schedule::Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind)
+    : meaning_(meaning), choice_(choice), limit_kind_(limit_kind) {
+  AddTensors();
+  AddWorks();
+  Join();
+  FindNeeds();
+  std::vector<size_t> all(works_.size());
+  std::iota(all.begin(), all.end(), size_t{0});
+  Order(all, 0);
+  FindLifetimes();
+  FindSizes();
+  FindOffsets();
+}
+
+// ---- order ------------------------------------------------------------------------------------
+
+// The loop over `axis` in which a work runs, or behind how many of them.
+std::map<size_t, int> Schedule::LevelsOf(const std::vector<size_t>& works, uint32_t axis) const {
+  std::map<size_t, int> levels;
+  for (const size_t w : works) {
+    int level = 0;
+    for (const size_t need : works_[w].needs) {
+      const auto found = levels.find(need);
+      if (found == levels.end()) continue;
+      const Work& other = works_[need];
+      // What a loop has reduced, and all of a tensor that it makes, is ready behind it.
+      const bool behind = other.Has(axis) && (other.Reduces(axis) || !works_[w].Has(axis));
+      level = std::max(level, found->second + (behind ? 1 : 0));
+    }
+    levels[w] = level;
+  }
+  return levels;
+}
+
+void Schedule::Order(const std::vector<size_t>& works, size_t split) {
+  if (works.empty()) return;
+  if (split == choice_.splits.size()) {
+    for (const size_t w : works) items_.push_back({false, w, {}, 0});
+    return;
+  }
+  const Split& by = choice_.splits[split];
+  const std::map<size_t, int> levels = LevelsOf(works, by.axis);
+  int last = 0;
+  for (const auto& [w, level] : levels) last = std::max(last, level);
+  for (int level = 0; level <= last; ++level) {
+    std::vector<size_t> outside;
+    std::vector<size_t> within;
+    for (const size_t w : works) {
+      if (levels.at(w) == level) (works_[w].Has(by.axis) ? within : outside).push_back(w);
+    }
+    Order(outside, split + 1);
+    if (within.empty()) continue;
+    for (const size_t w : within) works_[w].loops[by.axis] = loops_;
+    ++loops_;
+    const size_t head = items_.size();
+    items_.push_back({true, 0, by, 0});
+    Order(within, split + 1);
+    items_[head].end = items_.size();
+  }
+}
+
+double Schedule::steps() const {
+  double steps = 0;
+  double times = 1;
+  std::vector<std::pair<size_t, double>> open;  // ends of loops, and the count outside of them
+  for (size_t i = 0; i < items_.size(); ++i) {
+    while (!open.empty() && open.back().first == i) {
+      times = open.back().second;
+      open.pop_back();
+    }
+    if (!items_[i].is_loop) {
+      steps += times;
+      continue;
+    }
+    open.emplace_back(items_[i].end, times);
+    const int64_t extent = meaning_.axis(items_[i].split.axis).extent;
+    const int64_t chunks = (extent + items_[i].split.chunk - 1) / items_[i].split.chunk;
+    times *= static_cast<double>(chunks);
+  }
+  return steps;
+}
+
+// ---- memory -----------------------------------------------------------------------------------
+
+// A tensor that is used in a loop exists in all of its rounds.
+void Schedule::FindLifetimes() {
+  std::vector<std::pair<size_t, size_t>> span(works_.size());  // the items of its outermost loop
+  size_t end = 0;
+  size_t head = 0;
+  for (size_t i = 0; i < items_.size(); ++i) {
+    if (i >= end) {
+      head = i;
+      end = items_[i].is_loop ? items_[i].end : i + 1;
+    }
+    if (!items_[i].is_loop) span[items_[i].work] = {head, end - 1};
+  }
+  const auto use = [&](size_t tensor, size_t w) {
+    Tensor& t = tensors_[tensor];
+    t.first = t.used ? std::min(t.first, span[w].first) : span[w].first;
+    t.last = std::max(t.last, span[w].second);
+    t.used = true;
+    t.users.push_back(w);
+  };
+  for (size_t w = 0; w < works_.size(); ++w) {
+    for (const auto& [v, tensor] : works_[w].reads) use(tensor, w);
+    for (const auto& [v, tensor] : works_[w].stores) use(tensor, w);
+    for (const auto& [n, state] : works_[w].states) {
+      for (const size_t tensor : state) use(tensor, w);
+    }
+  }
+  for (Tensor& tensor : tensors_) {
+    if (tensor.kind == PlanBuffer::Kind::kInput) tensor.first = 0;
+    if (tensor.kind == PlanBuffer::Kind::kOutput) tensor.last = items_.size();
+  }
+}
+
+void Schedule::FindSizes() {
+  for (Tensor& tensor : tensors_) {
+    uint64_t elements = static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
+    for (size_t i = 0; i < tensor.axes.size(); ++i) {
+      const uint32_t axis = tensor.axes[i];
+      int64_t extent = meaning_.axis(axis).extent;
+      for (const Split& split : choice_.splits) {
+        if (split.axis != axis || tensor.kind != PlanBuffer::Kind::kScratch) continue;
+        std::set<size_t> loops;
+        bool all = true;
+        for (const size_t user : tensor.users) {
+          const auto loop = works_[user].loops.find(axis);
+          all = all && loop != works_[user].loops.end();
+          if (all) loops.insert(loop->second);
+        }
+        if (!all || loops.size() != 1) continue;
+        tensor.chunked[i] = true;
+        extent = std::min(extent, split.chunk);
+      }
+      elements *= static_cast<uint64_t>(extent);
+    }
+    tensor.bytes = BytesForBits(elements * tensor.dtype.bits);
+  }
+}
+
+// Places the tensors in the order given, each at the lowest offset that is free all its life.
+uint64_t Schedule::Pack(const std::vector<size_t>& order) {
+  uint64_t peak = 0;
+  std::vector<size_t> placed;
+  for (const size_t t : order) {
+    Tensor& tensor = tensors_[t];
+    std::vector<std::pair<uint64_t, uint64_t>> taken;
+    for (const size_t other : placed) {
+      const Tensor& o = tensors_[other];
+      if (o.first <= tensor.last && tensor.first <= o.last) {
+        taken.emplace_back(o.offset, o.offset + o.bytes);
+      }
+    }
+    std::sort(taken.begin(), taken.end());
+    tensor.offset = 0;
+    for (const auto& [begin, end] : taken) {
+      if (tensor.offset + tensor.bytes <= begin) break;
+      tensor.offset = std::max(tensor.offset, AlignUp(end, kArenaAlignment));
+    }
+    peak = std::max(peak, tensor.offset + tensor.bytes);
+    placed.push_back(t);
+  }
+  return peak;
+}
+
+// By size, and by time: the better one.
+void Schedule::FindOffsets() {
+  std::vector<size_t> order;
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    const bool counted =
+        limit_kind_ == LimitKind::kTotal || tensors_[t].kind == PlanBuffer::Kind::kScratch;
+    if (counted && tensors_[t].used && tensors_[t].bytes > 0) order.push_back(t);
+  }
+  std::vector<size_t> by_time = order;
+  std::stable_sort(by_time.begin(), by_time.end(),
+                   [&](size_t a, size_t b) { return tensors_[a].first < tensors_[b].first; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return tensors_[a].bytes > tensors_[b].bytes; });
+  const uint64_t timely = Pack(by_time);
+  peak_ = Pack(order);
+  if (timely < peak_) peak_ = Pack(by_time);
+}
+
+// ---- the plan ---------------------------------------------------------------------------------
+
+KernelTensor Schedule::Use(size_t tensor) const {
+  const Tensor& t = tensors_[tensor];
+  KernelTensor out{static_cast<uint32_t>(tensor), t.name, t.dtype, t.axes, {}, t.chunked, t.parts};
+  for (size_t i = 0; i < t.axes.size(); ++i) {
+    int64_t extent = meaning_.axis(t.axes[i]).extent;
+    for (const Split& split : choice_.splits) {
+      if (t.chunked[i] && split.axis == t.axes[i]) extent = std::min(extent, split.chunk);
+    }
+    out.extents.push_back(extent);
+  }
+  return out;
+}
+
+KernelRequest Schedule::RequestOf(size_t w) const {
+  const Work& work = works_[w];
+  KernelRequest out;
+  out.kind = work.kind;
+  out.axes = work.axes;
+  out.parts = work.parts;
+  for (const auto& [v, tensor] : work.stores) {
+    out.stores.emplace_back(v, Use(tensor));
+    out.name += (out.name.empty() ? "" : "_") + tensors_[tensor].name;
+  }
+  for (const auto& [n, state] : work.states) {
+    KernelReduction reduction{n, {}};
+    for (const size_t tensor : state) reduction.state.push_back(Use(tensor));
+    out.reductions.push_back(std::move(reduction));
+    if (work.kind == KernelKind::kPartial) {
+      out.name += (out.name.empty() ? "" : "_") + tensors_[state[0]].name;
+    }
+  }
+  for (const auto& [v, tensor] : work.reads) out.known[v] = Use(tensor);
+  for (const auto& [axis, loop] : work.loops) {
+    for (const Split& split : choice_.splits) {
+      if (split.axis == axis) out.ranges[axis] = split.chunk;
+    }
+    if (work.Reduces(axis)) out.accumulates = true;
+  }
+  return out;
+}
+
+void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* plan) const {
+  PlanStep step;
+  step.kernel = work;
+  for (const StepRange& range : ranges) {
+    if (works_[work].loops.count(range.axis) == 0) continue;
+    step.ranges.push_back(range);
+    if (works_[work].Reduces(range.axis) && range.low != 0) step.fresh = false;
+  }
+  plan->steps.push_back(std::move(step));
+}
+
+void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const {
+  for (size_t i = begin; i < end; ++i) {
+    const ScheduleItem& item = items_[i];
+    if (!item.is_loop) {
+      AddStep(item.work, *ranges, plan);
+      continue;
+    }
+    const int64_t extent = meaning_.axis(item.split.axis).extent;
+    for (int64_t low = 0; low < extent; low += item.split.chunk) {
+      ranges->push_back({item.split.axis, low, std::min(extent, low + item.split.chunk)});
+      Unroll(i + 1, item.end, ranges, plan);
+      ranges->pop_back();
+    }
+    i = item.end - 1;
+  }
+}
+
+void Schedule::AddBuffers(Plan* plan) const {
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    const Tensor& tensor = tensors_[t];
+    PlanBuffer buffer;
+    buffer.name = tensor.name;
+    buffer.kind = tensor.kind;
+    buffer.value = tensor.value;
+    buffer.dtype = tensor.dtype;
+    buffer.extents = Use(t).extents;
+    if (tensor.parts > 0) buffer.extents.insert(buffer.extents.begin(), tensor.parts);
+    buffer.bytes = tensor.bytes;
+    buffer.used = tensor.used;
+    if (limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch) {
+      buffer.offset = tensor.bytes > 0 && tensor.used ? tensor.offset : 0;
+    }
+    plan->buffers.push_back(std::move(buffer));
+  }
+  std::vector<bool> seen(tensors_.size());
+  for (size_t s = 0; s < plan->steps.size(); ++s) {
+    for (const KernelParam& param : plan->kernels[plan->steps[s].kernel].params) {
+      if (param.kind != KernelParam::Kind::kTensor) continue;
+      PlanBuffer& buffer = plan->buffers[param.id];
+      if (!seen[param.id]) buffer.first = s;
+      seen[param.id] = true;
+      buffer.last = s;
+    }
+  }
+  const size_t last = plan->steps.empty() ? 0 : plan->steps.size() - 1;
+  for (PlanBuffer& buffer : plan->buffers) {
+    if (buffer.kind == PlanBuffer::Kind::kInput) buffer.first = 0;
+    if (buffer.kind == PlanBuffer::Kind::kOutput) buffer.last = last;
+  }
+}
+
+Plan Schedule::Make(int* rank) const {
+  Plan plan;
+  plan.limit_kind = limit_kind_;
+  plan.peak = peak_;
+  *rank = 1;
+  std::set<std::string> names;
+  for (size_t w = 0; w < works_.size(); ++w) {
+    KernelRequest request = RequestOf(w);
+    std::string name = request.name;
+    for (int i = 2; !names.insert(name).second; ++i) name = fmt::format("{}_{}", request.name, i);
+    request.name = name;
+    plan.kernels.push_back(MakeKernel(meaning_, request));
+    const auto blocks = static_cast<double>(std::max<int64_t>(plan.kernels.back().blocks, 1));
+    plan.cost += plan.kernels.back().cost * std::max(1.0, kBusyBlocks / blocks);
+    *rank = std::max(*rank, plan.kernels.back().rank);
+  }
+  for (const Split& split : choice_.splits) plan.splits.push_back({split.axis, 0, split.chunk});
+  return plan;
+}
+
+void Schedule::AddSteps(Plan* plan) const {
+  std::vector<StepRange> ranges;
+  Unroll(0, items_.size(), &ranges, plan);
+  AddBuffers(plan);
+}
+
+}  // namespace tarsia

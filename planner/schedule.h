@@ -1,0 +1,132 @@
+// From a choice of what is kept in memory and which axes are split to the works of a plan in order,
+// and the tensors that they exchange. Internal to planner/.
+//
+// Works that have a split axis run in a loop over its chunks. A work that needs the end of a
+// reduction over that axis, or the whole of a tensor, runs behind the loop, or in a second one: so
+// each loop has a *level*. A tensor that is made and used within one loop has room for one chunk.
+#ifndef TARSIA_PLANNER_SCHEDULE_H_
+#define TARSIA_PLANNER_SCHEDULE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "planner/plan.h"
+
+namespace tarsia {
+
+struct Split {
+  uint32_t axis = 0;
+  int64_t chunk = 0;
+};
+
+// What a plan is determined by, besides the graph.
+struct PlanChoice {
+  std::vector<size_t> kept;   // reductions whose results are in memory, besides the outputs
+  std::vector<Split> splits;  // outermost first
+  bool parts = false;         // long reductions with few results are cut into parts
+};
+
+// A tensor in memory.
+struct Tensor {
+  std::string name;
+  PlanBuffer::Kind kind = PlanBuffer::Kind::kScratch;
+  uint32_t value = 0;
+  DType dtype;
+  std::vector<uint32_t> axes;
+  int64_t parts = 0;
+  // Made by Schedule:
+  std::vector<size_t> users{};  // works
+  std::vector<bool> chunked{};  // by axis
+  uint64_t bytes = 0;
+  size_t first = 0, last = 0;  // works, loops taken as a whole
+  bool used = false;
+  uint64_t offset = 0;
+};
+
+struct Work {
+  KernelKind kind = KernelKind::kValues;
+  std::vector<uint32_t> axes;                                  // of its results
+  std::vector<uint32_t> reduced;                               // kPartial: the axes it reduces
+  std::vector<std::pair<uint32_t, size_t>> stores;             // values and tensors
+  std::vector<std::pair<size_t, std::vector<size_t>>> states;  // nodes and tensors of their states
+  std::map<uint32_t, size_t> reads;                            // values in memory and tensors
+  std::vector<size_t> needs;                                   // works
+  int64_t parts = 1;
+  std::map<uint32_t, size_t> loops;  // by axis: the loop it runs in
+
+  [[nodiscard]] bool Has(uint32_t axis) const;
+  [[nodiscard]] bool Reduces(uint32_t axis) const;
+};
+
+// A work, or a loop over the chunks of an axis.
+struct ScheduleItem {
+  bool is_loop = false;
+  size_t work = 0;
+  Split split;
+  size_t end = 0;  // of a loop: the item behind its body
+};
+
+class Schedule {
+ public:
+  Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind);
+
+  [[nodiscard]] uint64_t peak() const { return peak_; }
+  // Launches, in unrolled loops.
+  [[nodiscard]] double steps() const;
+  [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
+  [[nodiscard]] const std::vector<Work>& works() const { return works_; }
+  [[nodiscard]] KernelRequest RequestOf(size_t work) const;
+  // Writes the kernels, whose cost it adds up. `rank`: the most dimensions of a tile.
+  [[nodiscard]] Plan Make(int* rank) const;
+  // Then the buffers, and the steps one by one.
+  void AddSteps(Plan* plan) const;
+
+  // The parts into which a reduction is cut, if the choice says so; 1 if it is short.
+  [[nodiscard]] static int64_t PartsOf(const Meaning& meaning, size_t n);
+  [[nodiscard]] static bool HasParts(const Meaning& meaning);
+
+ private:
+  // ---- works (works.cc)
+  void AddTensors();
+  void AddWorks();
+  void AddValueWork(uint32_t v);
+  void AddReductionWorks(size_t n);
+  void FindReads(uint32_t v, Work* work) const;
+  void FindReadsOfNode(size_t n, Work* work) const;
+  void Join();
+  [[nodiscard]] bool CanJoin(const Work& group, const Work& work, size_t at) const;
+  [[nodiscard]] bool IsRoot(size_t n) const;
+  [[nodiscard]] int64_t PartsOf(size_t n) const { return choice_.parts ? PartsOf(meaning_, n) : 1; }
+  size_t AddTensor(Tensor tensor);
+  std::string NameFor(std::string name);
+  void FindNeeds();
+
+  // ---- order (schedule.cc)
+  void Order(const std::vector<size_t>& works, size_t split);
+  [[nodiscard]] std::map<size_t, int> LevelsOf(const std::vector<size_t>& works,
+                                               uint32_t axis) const;
+  void FindLifetimes();
+  void FindSizes();
+  void FindOffsets();
+  uint64_t Pack(const std::vector<size_t>& order);
+  [[nodiscard]] KernelTensor Use(size_t tensor) const;
+  void Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const;
+  void AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* plan) const;
+  void AddBuffers(Plan* plan) const;
+
+  const Meaning& meaning_;
+  const PlanChoice& choice_;
+  LimitKind limit_kind_;
+  std::vector<Tensor> tensors_;
+  std::map<uint32_t, size_t> input_tensors_, result_tensors_;  // by value
+  std::vector<Work> works_;
+  std::vector<ScheduleItem> items_;
+  size_t loops_ = 0;
+  uint64_t peak_ = 0;
+};
+
+}  // namespace tarsia
+
+#endif  // TARSIA_PLANNER_SCHEDULE_H_

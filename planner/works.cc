@@ -1,0 +1,242 @@
+// The works of a plan: which kernels compute what, and what they read.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/schedule.h"
+
+namespace tarsia {
+namespace {
+
+// Reductions of this many elements and more are cut into parts if they have few results.
+constexpr int64_t kLongReduction = 1 << 16;
+constexpr int64_t kElementsOfPart = 1 << 12;
+constexpr int64_t kFewResults = 2048;
+constexpr int64_t kMostParts = 64;
+
+bool Contains(const std::vector<uint32_t>& list, uint32_t item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+bool SameSet(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+  return a.size() == b.size() &&
+         std::all_of(a.begin(), a.end(), [&](uint32_t item) { return Contains(b, item); });
+}
+
+}  // namespace
+
+bool Work::Reduces(uint32_t axis) const { return Contains(reduced, axis); }
+bool Work::Has(uint32_t axis) const { return Contains(axes, axis) || Reduces(axis); }
+
+// A name that no other tensor and no parameter of a kernel has.
+std::string Schedule::NameFor(std::string name) {
+  if (name[0] == '_') name = "in" + name;
+  const auto taken = [&](const std::string& text) {
+    if (text == "fresh") return true;
+    for (const ConcreteAxis& axis : meaning_.concrete().axes()) {
+      if (text == std::string(axis.name) + "_low" || text == std::string(axis.name) + "_high") {
+        return true;
+      }
+    }
+    return std::any_of(tensors_.begin(), tensors_.end(),
+                       [&](const Tensor& tensor) { return tensor.name == text; });
+  };
+  std::string out = name;
+  for (int i = 2; taken(out); ++i) out = fmt::format("{}_{}", name, i);
+  return out;
+}
+
+size_t Schedule::AddTensor(Tensor tensor) {
+  tensor.name = NameFor(std::move(tensor.name));
+  tensor.chunked.resize(tensor.axes.size());
+  tensors_.push_back(std::move(tensor));
+  return tensors_.size() - 1;
+}
+
+int64_t Schedule::PartsOf(const Meaning& meaning, size_t n) {
+  const Reduction* const reduction = meaning.ReductionOf(n);
+  if (reduction == nullptr || reduction->count < kLongReduction) return 1;
+  const int64_t results =
+      std::max<int64_t>(meaning.value(meaning.node(n).first_result).elements, 1);
+  if (results > kFewResults) return 1;
+  const int64_t longest = meaning.axis(PartedAxis(meaning, *reduction)).extent;
+  const int64_t others = reduction->count / std::max<int64_t>(longest, 1);
+  const int64_t useful =
+      std::max<int64_t>(longest / std::max<int64_t>(kElementsOfPart / others, 1), 1);
+  return std::min({kMostParts, useful, std::max<int64_t>(kFewResults / results, 1)});
+}
+
+bool Schedule::HasParts(const Meaning& meaning) {
+  for (size_t n = 0; n < meaning.graph().nodes.size(); ++n) {
+    if (PartsOf(meaning, n) > 1) return true;
+  }
+  return false;
+}
+
+// Whether a reduction has a state in memory: it is split by chunks or by parts.
+bool Schedule::IsRoot(size_t n) const {
+  const Reduction* const reduction = meaning_.ReductionOf(n);
+  if (reduction == nullptr) return false;
+  if (PartsOf(n) > 1) return true;
+  return std::any_of(choice_.splits.begin(), choice_.splits.end(),
+                     [&](const Split& split) { return Contains(reduction->axes, split.axis); });
+}
+
+void Schedule::AddTensors() {
+  const Graph& graph = meaning_.graph();
+  for (uint32_t v = 0; v < graph.inputs.size(); ++v) {
+    input_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kInput, v,
+                                   meaning_.value(v).dtype, meaning_.value(v).axes});
+  }
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const uint32_t v = graph.outputs[i];
+    result_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kOutput, v,
+                                    meaning_.value(v).dtype, meaning_.concrete().output_axes(i)});
+  }
+  for (const size_t n : choice_.kept) {
+    const GraphNode& node = meaning_.node(n);
+    for (size_t i = 0; i < Row(node.op).results(); ++i) {
+      const auto v = static_cast<uint32_t>(node.first_result + i);
+      if (result_tensors_.count(v) != 0) continue;
+      result_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kScratch, v,
+                                      meaning_.value(v).dtype, meaning_.value(v).axes});
+    }
+  }
+}
+
+void Schedule::FindReads(uint32_t v, Work* work) const {
+  if (meaning_.IsInput(v)) {
+    work->reads[v] = input_tensors_.at(v);
+  } else if (const auto found = result_tensors_.find(v); found != result_tensors_.end()) {
+    work->reads[v] = found->second;
+  } else {
+    FindReadsOfNode(meaning_.NodeOf(v), work);
+  }
+}
+
+void Schedule::FindReadsOfNode(size_t n, Work* work) const {
+  for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, work);
+}
+
+void Schedule::AddValueWork(uint32_t v) {
+  Work work;
+  const size_t tensor = result_tensors_.at(v);
+  work.axes = tensors_[tensor].axes;
+  work.stores = {{v, tensor}};
+  if (meaning_.IsInput(v)) {
+    FindReads(v, &work);
+  } else {
+    FindReadsOfNode(meaning_.NodeOf(v), &work);
+  }
+  works_.push_back(std::move(work));
+}
+
+void Schedule::AddReductionWorks(size_t n) {
+  const GraphNode& node = meaning_.node(n);
+  const Reduction& reduction = *meaning_.ReductionOf(n);
+  Work partial;
+  partial.kind = KernelKind::kPartial;
+  partial.axes = meaning_.value(node.first_result).axes;
+  partial.reduced = reduction.axes;
+  partial.parts = PartsOf(n);
+  std::vector<size_t> state;
+  for (const StatePart& part : StateOf(reduction)) {
+    state.push_back(AddTensor({fmt::format("{}_{}", meaning_.NameOf(node.first_result), part.name),
+                               PlanBuffer::Kind::kScratch, node.first_result, part.dtype,
+                               partial.axes, partial.parts > 1 ? partial.parts : 0}));
+  }
+  partial.states = {{n, state}};
+  FindReadsOfNode(n, &partial);
+  Work finish;
+  finish.kind = KernelKind::kFinish;
+  finish.axes = partial.axes;
+  finish.states = partial.states;
+  for (size_t i = 0; i < Row(node.op).results(); ++i) {
+    const auto v = static_cast<uint32_t>(node.first_result + i);
+    if (const auto found = result_tensors_.find(v); found != result_tensors_.end()) {
+      finish.stores.emplace_back(v, found->second);
+    }
+  }
+  works_.push_back(std::move(partial));
+  works_.push_back(std::move(finish));
+}
+
+void Schedule::AddWorks() {
+  // Values are in an order in which each needs only earlier ones.
+  std::vector<bool> reduced(meaning_.graph().nodes.size());
+  for (const auto& [v, tensor] : result_tensors_) {
+    if (meaning_.IsInput(v) || !IsRoot(meaning_.NodeOf(v))) {
+      AddValueWork(v);
+    } else if (const size_t n = meaning_.NodeOf(v); !reduced[n]) {
+      reduced[n] = true;
+      AddReductionWorks(n);
+    }
+  }
+}
+
+// Works of one shape whose operands are ready share a kernel, and what they compute alike.
+bool Schedule::CanJoin(const Work& group, const Work& work, size_t at) const {
+  if (group.kind != work.kind || !SameSet(group.axes, work.axes) || group.reduced != work.reduced ||
+      group.parts != work.parts) {
+    return false;
+  }
+  // All that it reads is written before the group.
+  for (const auto& [v, tensor] : work.reads) {
+    for (size_t other = at; other < works_.size(); ++other) {
+      for (const auto& [stored, to] : works_[other].stores) {
+        if (to == tensor) return false;
+      }
+    }
+  }
+  for (const auto& [n, state] : work.states) {
+    if (work.kind == KernelKind::kPartial) continue;
+    for (size_t other = at; other < works_.size(); ++other) {
+      if (works_[other].kind != KernelKind::kPartial) continue;
+      for (const auto& [m, others] : works_[other].states) {
+        if (m == n) return false;
+      }
+    }
+  }
+  return true;
+}
+
+void Schedule::Join() {
+  std::vector<Work> all;
+  std::swap(all, works_);
+  for (Work& work : all) {
+    size_t at = 0;
+    while (at < works_.size() && !CanJoin(works_[at], work, at)) ++at;
+    if (at == works_.size()) {
+      works_.push_back(std::move(work));
+      continue;
+    }
+    Work& group = works_[at];
+    group.stores.insert(group.stores.end(), work.stores.begin(), work.stores.end());
+    group.states.insert(group.states.end(), work.states.begin(), work.states.end());
+    group.reads.insert(work.reads.begin(), work.reads.end());
+  }
+}
+
+void Schedule::FindNeeds() {
+  std::map<size_t, size_t> writer;  // of a tensor
+  for (size_t w = 0; w < works_.size(); ++w) {
+    for (const auto& [v, tensor] : works_[w].stores) writer[tensor] = w;
+    if (works_[w].kind != KernelKind::kPartial) continue;
+    for (const auto& [n, state] : works_[w].states) {
+      for (const size_t tensor : state) writer[tensor] = w;
+    }
+  }
+  for (size_t w = 0; w < works_.size(); ++w) {
+    Work& work = works_[w];
+    const auto need = [&](size_t tensor) {
+      const auto found = writer.find(tensor);
+      if (found != writer.end() && found->second != w) work.needs.push_back(found->second);
+    };
+    for (const auto& [v, tensor] : work.reads) need(tensor);
+    for (const auto& [n, state] : work.states) {
+      for (const size_t tensor : state) need(tensor);
+    }
+  }
+}
+
+}  // namespace tarsia

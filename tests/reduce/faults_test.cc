@@ -1,0 +1,133 @@
+// Faults planted in certificates of real plans: the checker finds each.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "planner/certificate.h"
+#include "tests/reduce/run_plan.h"
+
+namespace tarsia::reduce_test {
+namespace {
+
+// A plan with two split axes' worth of everything: chunks with a remainder, states, lifetimes.
+struct Certified {
+  ConcreteGraph graph =
+      MakeGraphOf("examples/reduce/chain.tsa", {{"n", 101}, {"m", 70}, {"p", 50}, {"r", 91}});
+  Plan plan;
+  nlohmann::ordered_json json;
+  CertificateFacts facts;
+
+  explicit Certified(uint64_t limit = 15'000, LimitKind kind = LimitKind::kScratch) {
+    Diagnostics found;
+    plan = MakePlan(graph, {limit, kind}, found).value();
+    json = nlohmann::ordered_json::parse(CertificateText(plan, graph));
+    facts = FactsOf(graph);
+  }
+  [[nodiscard]] std::string Faults() const {
+    std::string out;
+    for (const std::string& fault : CheckCertificate(json.dump(), facts)) out += fault + "\n";
+    return out;
+  }
+  nlohmann::ordered_json& Buffer(const std::string& name) {
+    return *std::find_if(json["buffers"].begin(), json["buffers"].end(),
+                         [&](const auto& buffer) { return buffer["name"] == name; });
+  }
+  // The steps of the kernel that has a range, which is more than once in the plan.
+  std::vector<nlohmann::ordered_json*> SplitSteps() {
+    std::vector<nlohmann::ordered_json*> out;
+    for (auto& step : json["steps"]) {
+      if (!step["ranges"].empty() && (out.empty() || (*out[0])["kernel"] == step["kernel"])) {
+        out.push_back(&step);
+      }
+    }
+    return out;
+  }
+};
+
+bool Says(const std::string& faults, const std::string& words) {
+  return faults.find(words) != std::string::npos;
+}
+
+TEST(PlannedFaults, NoneInThePlan) {
+  Certified c;
+  EXPECT_EQ(c.Faults(), "");
+  EXPECT_GT(c.SplitSteps().size(), 2U);
+  EXPECT_EQ(Certified(kNoLimit, LimitKind::kTotal).Faults(), "");
+}
+
+TEST(PlannedFaults, AShortenedLifetime) {
+  Certified c;
+  auto& buffer = c.Buffer("t");
+  buffer["last"] = buffer["last"].get<int64_t>() - 1;
+  EXPECT_TRUE(Says(c.Faults(), "t is needed from step")) << c.Faults();
+}
+
+TEST(PlannedFaults, AForgottenRemainder) {
+  Certified c;
+  const auto steps = c.SplitSteps();
+  auto& range = (*steps.back())["ranges"].begin().value();
+  range[1] = range[1].get<int64_t>() - 1;
+  EXPECT_TRUE(Says(c.Faults(), "leaves out a part of its ranges")) << c.Faults();
+}
+
+TEST(PlannedFaults, AForgottenStep) {
+  Certified c;
+  const std::string kernel = (*c.SplitSteps().back())["kernel"];
+  auto& steps = c.json["steps"];
+  for (size_t i = steps.size(); i-- > 0;) {
+    if (steps[i]["kernel"] != kernel) continue;
+    steps.erase(i);
+    break;
+  }
+  EXPECT_TRUE(Says(c.Faults(), "leaves out a part of its ranges")) << c.Faults();
+}
+
+// The inputs lie one behind the other, with gaps smaller than the alignment.
+TEST(PlannedFaults, AShiftedOffset) {
+  size_t shifted = 0;
+  for (const char* const name : {"a", "b", "c", "bias"}) {
+    Certified c(kNoLimit, LimitKind::kTotal);
+    auto& buffer = c.Buffer(name);
+    const uint64_t offset = buffer["offset"];
+    if (offset < kArenaAlignment) continue;
+    ++shifted;
+    buffer["offset"] = offset - kArenaAlignment;
+    EXPECT_TRUE(Says(c.Faults(), "overlap")) << name << ": " << c.Faults();
+  }
+  EXPECT_GE(shifted, 3U);
+}
+
+TEST(PlannedFaults, ARangeCoveredTwice) {
+  Certified c;
+  const auto steps = c.SplitSteps();
+  (*steps[1])["ranges"] = (*steps[0])["ranges"];
+  EXPECT_TRUE(Says(c.Faults(), "covers a range twice")) << c.Faults();
+}
+
+TEST(PlannedFaults, AReadBeforeItsWrite) {
+  Certified c(kNoLimit, LimitKind::kTotal);
+  auto& steps = c.json["steps"];
+  std::swap(steps[0], steps[1]);
+  EXPECT_TRUE(Says(c.Faults(), "which nothing wrote before")) << c.Faults();
+}
+
+TEST(PlannedFaults, ALimitBelowThePeak) {
+  Certified c;
+  c.json["limit"] = c.json["peak"].get<uint64_t>() - 1;
+  EXPECT_TRUE(Says(c.Faults(), "is above the limit")) << c.Faults();
+}
+
+TEST(PlannedFaults, ASmallerInput) {
+  Certified c;
+  c.Buffer("a")["size"] = 4;
+  EXPECT_TRUE(Says(c.Faults(), "is no input of the graph of 4 bytes")) << c.Faults();
+}
+
+TEST(PlannedFaults, NoCertificate) {
+  EXPECT_TRUE(Says(CheckCertificate("{}", {}).at(0), "this is no certificate"));
+  EXPECT_TRUE(Says(CheckCertificate("[", {}).at(0), "this is no certificate"));
+}
+
+}  // namespace
+}  // namespace tarsia::reduce_test

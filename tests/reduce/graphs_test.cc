@@ -1,0 +1,243 @@
+// Each operation and each reducer that the planner takes, against the meaning of graphs in f64,
+// under all limits; and what special values do.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "planner/diagnostics.h"
+#include "tests/reduce/run_plan.h"
+
+namespace tarsia::reduce_test {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+// `body` as a graph over x [i, j], z [k, j], v [j] and whole numbers q [i, j].
+ConcreteGraph Graph(const std::string& type, const std::string& body, int64_t i = 21,
+                    int64_t j = 75, int64_t k = 13) {
+  return MakeGraph("graph g(%x: " + type + "[i:I, j:J], %z: " + type + "[k:K, j:J], %v: " + type +
+                       "[j:J], %q: i32[i:I, j:J])\n  const I: int, J: int, K: int\n{\n" + body +
+                       "}\n",
+                   {{"I", i}, {"J", j}, {"K", k}});
+}
+
+TEST(ReduceGraphs, Elementwise) {
+  CompareAtAllLimits(
+      Graph("f32",
+            "  %a = (%x + %v) * 0.5 - %x / (abs(%v) + 1)\n"
+            "  %b = exp(-%x) + log(abs(%x) + 1) + tanh(%x) + erf(%v)\n"
+            "  %c = sqrt(abs(%x)) + rsqrt(abs(%v) + 2) + floor(%x * 3)\n"
+            "  %d = select(%x < %v and not %x == 0 or %v >= 1, min(%x, 1), max(%v, -1))\n"
+            "  %e = cast<f32>(%q % 3) + select(iota<j> <= iota<i>, %x, 0)\n"
+            "  %f = cast<i32>(floor(%x)) + %q\n"
+            "  return %a, %b, %c, %d, %e, %f\n"),
+      2, "cpu");
+}
+
+TEST(ReduceGraphs, Shapes) {
+  CompareAtAllLimits(Graph("f32",
+                           "  %y = rename<i->h> %x\n"
+                           "  %s = sqdist<j> %x, %y\n"
+                           "  %near = sum<h>(exp(-%s))\n"
+                           "  %part = slice<j->t:31>(%x * 2, 17)\n"
+                           "  %all = concat<i, k->c>(%x, %z + 1)\n"
+                           "  %low = min<c>(sum<j>(concat<i, k->c>(%x, %z)))\n"
+                           "  %wide = broadcast<b:3> %v\n"
+                           "  return %near, %part, %all, %low, %wide\n"),
+                     3, "cpu");
+}
+
+TEST(ReduceGraphs, AnOutputMayBeTransposed) {
+  const auto graph = MakeGraph(
+      "graph t(%x: f32[i:7, j:70]) -> f32[j:70, i:7], f32[j:70]\n{\n  %y = sum<i> %x\n"
+      "  return %x, %y\n}\n",
+      {});
+  CompareAtAllLimits(graph, 4, "cpu");
+  CompareAtAllLimits(graph, 4, "ptx");
+}
+
+// All reducers, of a type.
+std::string Reducers() {
+  return "  %total = sum<i, j> %x accumulate pairwise\n"
+         "  %column = sum<i> %x accumulate kahan\n"
+         "  %row = sum<j> %x accumulate f64\n"
+         "  %product = prod<i>(%x * 0.25 + 1)\n"
+         "  %high = max<j> %x\n"
+         "  %low = min<i, j> %x\n"
+         "  %best, %best_at = argmax<j>(%x * %v)\n"
+         "  %least, %least_at = argmin<i> %x\n"
+         "  %log = logsumexp<j> %x\n"
+         "  %mix = softmax<j> %x, %z\n"
+         "  %middle = mean<j> %x\n"
+         "  %spread = var<j> %x\n"
+         "  return %total, %column, %row, %product, %high, %low, %best, %best_at, %least, "
+         "%least_at, %log, %mix, %middle, %spread\n";
+}
+
+TEST(ReduceGraphs, ReducersOfF32) { CompareAtAllLimits(Graph("f32", Reducers()), 5, "cpu"); }
+TEST(ReduceGraphs, ReducersOfF64) { CompareAtAllLimits(Graph("f64", Reducers()), 6, "cpu"); }
+TEST(ReduceGraphs, ReducersOfF16) { CompareAtAllLimits(Graph("f16", Reducers()), 7, "cpu"); }
+TEST(ReduceGraphs, ReducersOnTheEmulator) {
+  const auto graph = Graph("f32", Reducers(), 5, 75, 3);
+  RunAndCompare(graph, RandomInputs(graph, 8), kNoLimit, LimitKind::kTotal, "ptx");
+}
+
+TEST(ReduceGraphs, ReducersOfIntegers) {
+  CompareAtAllLimits(
+      Graph("f32",
+            "  %total = sum<i, j> %q\n"
+            "  %product = prod<i>(%q % 2 + 1)\n"
+            "  %high = max<j> %q\n"
+            "  %low = min<i> %q\n"
+            "  %best, %at = argmax<j> %q\n"
+            "  %least, %least_at = argmin<j> %q\n"
+            "  return %total, %product, %high, %low, %best, %at, %least, %least_at\n"),
+      9, "cpu");
+}
+
+TEST(ReduceGraphs, Contractions) {
+  for (const char* const type : {"f32", "f16", "f64"}) {
+    CompareAtAllLimits(Graph(type,
+                             "  %dot = dot<j> %x, %z\n"
+                             "  %size = dot<i, j> %x, %x accumulate kahan\n"
+                             "  %l2 = sqdist<j> %x, %z\n"
+                             "  %l1 = l1dist<j> %x, %z\n"
+                             "  %angle = cosine<j> %x, %z\n"
+                             "  return %dot, %size, %l2, %l1, %angle\n"),
+                       10, "cpu");
+  }
+}
+
+// A reduction within a reduction, of all widths: kept, split or computed again.
+TEST(ReduceGraphs, ReductionsOfReductions) {
+  const std::string body =
+      "  %s = sqdist<j> %x, %z\n"
+      "  %lse = logsumexp<k>(-%s)\n"
+      "  %p = exp(-%s - %lse)\n"
+      "  %weight = sum<i> %p\n"
+      "  %mean = dot<k>(%p, dot<j>(%z, %v))\n"
+      "  %far, %at = argmax<k>(sum<i>(%s * %p))\n"
+      "  %spread = var<i, k> %s\n"
+      "  return %lse, %weight, %mean, %far, %at, %spread\n";
+  CompareAtAllLimits(Graph("f32", body), 11, "cpu");
+  const auto small = Graph("f32", body, 9, 12, 20);
+  const auto inputs = RandomInputs(small, 12);
+  for (const uint64_t limit : {uint64_t{1}, uint64_t{600}, uint64_t{1000}, kNoLimit}) {
+    RunAndCompare(small, inputs, limit, LimitKind::kScratch, "ptx");
+  }
+}
+
+// Long reductions with few results are cut into parts, which cost memory.
+TEST(ReduceGraphs, LongReductionsInParts) {
+  const auto graph = MakeGraph(
+      "graph g(%x: f32[i:500], %y: f32[j:301])\n{\n  %s = exp(%x * 0.1) * %y\n"
+      "  %total = sum<i, j> %s accumulate kahan\n  %log = logsumexp<i, j> %s\n"
+      "  %spread = var<i, j> %s\n  %high = max<i, j> %s\n"
+      "  return %total, %log, %spread, %high\n}\n",
+      {});
+  Diagnostics found;
+  const auto plan = MakePlan(graph, {}, found);
+  ASSERT_TRUE(plan);
+  const auto partial = std::any_of(plan->buffers.begin(), plan->buffers.end(), [](const auto& b) {
+    return b.kind == PlanBuffer::Kind::kScratch && b.extents[0] > 1;
+  });
+  EXPECT_TRUE(partial) << plan->Text();
+  CompareAtAllLimits(graph, 13, "cpu");
+}
+
+// ---- special values --------------------------------------------------------------------------
+
+std::vector<double> Only(const std::string& formula, const std::vector<double>& x) {
+  const auto graph = MakeGraph(
+      "graph g(%x: f32[j:" + std::to_string(x.size()) + "])\n{\n  " + formula + "\n}\n", {});
+  std::vector<double> out;
+  Diagnostics found;
+  const auto plan = MakePlan(graph, {}, found);
+  EXPECT_TRUE(plan);
+  if (plan) {
+    for (const auto& output : Run(*plan, graph, {x}, "cpu")) out.push_back(output.at(0));
+  }
+  return out;
+}
+
+// A row of 100 elements, all `fill` but for the given ones.
+std::vector<double> Row(double fill, const std::vector<std::pair<size_t, double>>& set) {
+  std::vector<double> out(100, fill);
+  for (const auto& [at, value] : set) out[at] = value;
+  return out;
+}
+
+TEST(ReduceGraphs, TiesGoToTheLowestIndex) {
+  const std::string best =
+      "%a, %b = argmax<j> %x\n  %c, %d = argmin<j> %x\n  return %a, %b, %c, %d";
+  EXPECT_EQ(Only(best, Row(0, {{70, 5}, {3, 5}, {67, 5}, {99, -1}, {33, -1}})),
+            (std::vector<double>{5, 3, -1, 33}));
+  EXPECT_EQ(Only(best, Row(kInf, {})), (std::vector<double>{kInf, 0, kInf, 0}));
+  EXPECT_EQ(Only(best, Row(-kInf, {})), (std::vector<double>{-kInf, 0, -kInf, 0}));
+}
+
+TEST(ReduceGraphs, NansAreLeftOutOfExtremes) {
+  const std::string best =
+      "%a, %b = argmax<j> %x\n  %c = max<j> %x\n  %d = min<j> %x\n  return %a, %b, %c, %d";
+  EXPECT_EQ(Only(best, Row(kNan, {{70, 5}, {98, 7}})), (std::vector<double>{7, 98, 7, 5}));
+  const auto none = Only(best, Row(kNan, {}));
+  EXPECT_TRUE(std::isnan(none[0]) && std::isnan(none[2]) && std::isnan(none[3]));
+  EXPECT_EQ(none[1], 0);
+}
+
+TEST(ReduceGraphs, NansAndInfinitiesOfSums) {
+  const std::string sums = "%a = sum<j> %x\n  %b = logsumexp<j> %x\n  return %a, %b";
+  const auto nan = Only(sums, Row(1, {{70, kNan}}));
+  EXPECT_TRUE(std::isnan(nan[0]) && std::isnan(nan[1]));
+  EXPECT_EQ(Only(sums, Row(1, {{70, kInf}})), (std::vector<double>{kInf, kInf}));
+  EXPECT_EQ(Only(sums, Row(-kInf, {})), (std::vector<double>{-kInf, -kInf}));
+  EXPECT_EQ(Only(sums, Row(-kInf, {{99, 2000}}))[1], 2000);
+}
+
+TEST(ReduceGraphs, Nothing) {
+  const auto none = Only(
+      "%a = sum<j> %x\n  %b = prod<j> %x\n  %c = max<j> %x\n  %d = min<j> %x\n  %e = logsumexp<j> "
+      "%x\n"
+      "  %f = mean<j> %x\n  return %a, %b, %c, %d, %e, %f",
+      {});
+  EXPECT_EQ((std::vector<double>(none.begin(), none.begin() + 5)),
+            (std::vector<double>{0, 1, -kInf, kInf, -kInf}));
+  EXPECT_TRUE(std::isnan(none[5]));
+}
+
+// ---- refusals --------------------------------------------------------------------------------
+
+std::string ErrorOf(const ConcreteGraph& graph, const PlanOptions& options) {
+  Diagnostics found;
+  EXPECT_FALSE(MakePlan(graph, options, found));
+  return found.list().at(0).message + "; " + found.list().at(0).help;
+}
+
+TEST(ReduceGraphs, Refusals) {
+  EXPECT_EQ(ErrorOf(Graph("f32", "  %a, %b = topk<j> %x, n:3\n  return %a\n"), {}),
+            "this version does not plan `topk`; docs/reductions.md lists what it plans");
+  EXPECT_EQ(
+      ErrorOf(MakeGraph("graph g(%x: c64[i:3])\n{\n  %y = %x + %x\n  return %y\n}\n", {}), {}),
+      "this version does not plan `add` of c64; docs/reductions.md lists what it plans");
+  EXPECT_EQ(ErrorOf(MakeGraph("graph g(%x: f32[i:3]) -> f32[i:3] in %x\n{\n  %y = %x + 1\n"
+                              "  return %y\n}\n",
+                              {}),
+                    {}),
+            "this version does not plan outputs in the memory of an input; leave out `in %x`");
+  EXPECT_EQ(ErrorOf(Graph("f32", "  %a, %b = argmax<j> %x\n  return %a\n", 3, 0), {}),
+            "`argmax` has no result, as the axis `j` has no elements; ");
+  EXPECT_EQ(ErrorOf(MakeGraph("graph g(%x: f32[i:100])\n{\n  %y = %x + 1\n  return %y\n}\n", {}),
+                    {911, LimitKind::kTotal}),
+            "`g` cannot be computed in 911 bytes; smallest limit: 912 bytes");
+  std::string wide =
+      "graph g(%x: f32[a:2, b:2, c:2, d:2, e:2, f:2, g:2, h:2, i:2])\n{\n"
+      "  %y = %x + 1\n  return %y\n}\n";
+  EXPECT_EQ(ErrorOf(MakeGraph(wide, {}), {}),
+            "`g` needs 9 axes at once, and a tile has at most 8; ");
+}
+
+}  // namespace
+}  // namespace tarsia::reduce_test

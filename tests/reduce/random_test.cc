@@ -1,0 +1,153 @@
+// Random graphs under random limits: the certificate passes the checker, nothing beside the arena
+// is written, the outputs are those of the meaning in f64; or the limit is refused, the smallest
+// one that the refusal names works, and one byte less is refused.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/reduce/run_plan.h"
+#include "tests/settings.h"
+
+namespace tarsia::reduce_test {
+namespace {
+
+// Writes graphs of values of f32 over the axes i, j, k, d.
+class RandomGraph {
+ public:
+  explicit RandomGraph(uint64_t seed) : engine_(seed) {}
+
+  std::string Make() {
+    std::string extents;
+    for (const char axis : kAxes) {
+      extents += fmt::format("{} {}: int = {}", extents.empty() ? "" : ",", axis, 1 + Below(40));
+    }
+    Add("i, d", "%a");
+    Add("j, d", "%b");
+    Add("j", "%c");
+    Add("k, i", "%e");
+    std::string body;
+    const size_t statements = 2 + Below(6);
+    for (size_t s = 0; s < statements; ++s) body += Statement(s);
+    std::string outputs;
+    for (size_t o = 0; o < std::min<size_t>(1 + Below(3), statements); ++o) {
+      outputs += fmt::format("{}%v{}", outputs.empty() ? "" : ", ", statements - 1 - o);
+    }
+    return fmt::format(
+        "graph g(%a: f32[i, d], %b: f32[j, d], %c: f32[j], %e: f32[k, i])\n  const{}\n{{\n{}  "
+        "return {}\n}}\n",
+        extents, body, outputs);
+  }
+
+ private:
+  static constexpr char kAxes[] = {'i', 'j', 'k', 'd'};
+  struct Value {
+    std::string name, axes;  // letters
+  };
+
+  size_t Below(size_t n) { return (engine_() >> 11) % n; }
+  void Add(const std::string& axes, const std::string& name) {
+    Value& value = values_.emplace_back();
+    value.name = name;
+    for (const char c : axes) {
+      if (c != ' ' && c != ',') value.axes += c;
+    }
+  }
+  const Value& Any() { return values_[Below(values_.size())]; }
+
+  std::string Statement(size_t s) {
+    const Value a = Any();
+    const Value b = Any();
+    const std::string name = fmt::format("%v{}", s);
+    std::string both = a.axes;
+    std::string shared;
+    for (const char axis : b.axes) (both.find(axis) == std::string::npos ? both : shared) += axis;
+    const size_t kind = Below(8);
+    if (kind == 0 && !shared.empty()) return Contraction(name, a, b, both, shared);
+    if (kind <= 4 && !both.empty()) return Reduction(name, a, b, both);
+    return Map(name, a, b, both);
+  }
+
+  std::string Map(const std::string& name, const Value& a, const Value& b,
+                  const std::string& axes) {
+    constexpr const char* kFormulas[] = {"{0} * 0.5 + {1}",           "tanh({0}) * {1}",
+                                         "exp(-abs({0} - {1}))",      "max({0}, {1} * 0.25)",
+                                         "select({0} < {1}, {0}, 1)", "sqrt(abs({0}) + 1) - {1}"};
+    values_.push_back({name, axes});
+    return fmt::format(
+        "  {} = {}\n", name,
+        fmt::format(fmt::runtime(kFormulas[Below(std::size(kFormulas))]), a.name, b.name));
+  }
+
+  std::string Contraction(const std::string& name, const Value& a, const Value& b,
+                          const std::string& both, const std::string& shared) {
+    constexpr const char* kWords[] = {"dot", "sqdist", "l1dist"};
+    const char axis = shared[Below(shared.size())];
+    std::string rest;
+    for (const char c : both) rest += c == axis ? "" : std::string(1, c);
+    values_.push_back({name, rest});
+    return fmt::format("  {} = {}<{}>(tanh({}), tanh({}))\n", name, kWords[Below(3)], axis, a.name,
+                       b.name);
+  }
+
+  std::string Reduction(const std::string& name, const Value& a, const Value& b,
+                        const std::string& both) {
+    constexpr const char* kWords[] = {"sum", "max", "min", "logsumexp", "mean", "var"};
+    std::string reduced;
+    std::string rest;
+    for (const char c : both) (Below(2) == 0 ? reduced : rest) += c;
+    if (reduced.empty()) std::swap(reduced, rest);
+    values_.push_back({name, rest});
+    std::string list;
+    for (const char c : reduced) list += fmt::format("{}{}", list.empty() ? "" : ", ", c);
+    const bool scored = a.axes.find_first_of(reduced) != std::string::npos && Below(4) == 0;
+    bool all = scored;
+    for (const char c : reduced) {
+      all = all && a.axes.find(c) != std::string::npos && b.axes.find(c) != std::string::npos;
+    }
+    if (all) return fmt::format("  {} = softmax<{}>({}, {})\n", name, list, a.name, b.name);
+    return fmt::format("  {} = {}<{}>({} * 0.5 - {})\n", name, kWords[Below(6)], list, a.name,
+                       b.name);
+  }
+
+  std::mt19937_64 engine_;
+  std::vector<Value> values_;
+};
+
+void RunOne(uint64_t seed) {
+  const std::string text = RandomGraph(seed).Make();
+  SCOPED_TRACE(fmt::format("TARSIA_SEED={}\n{}", seed, text));
+  const ConcreteGraph graph = MakeGraph(text, {});
+  const auto inputs = RandomInputs(graph, seed);
+  std::mt19937_64 engine(seed);
+  const LimitKind kind = engine() % 2 == 0 ? LimitKind::kTotal : LimitKind::kScratch;
+  Diagnostics found;
+  const auto whole = MakePlan(graph, {kNoLimit, kind}, found);
+  ASSERT_TRUE(whole);
+  const uint64_t limit = 1 + (engine() >> 11) % (whole->peak + 1);
+  const auto smallest = RefusedBelow(graph, limit, kind);
+  if (smallest) {
+    EXPECT_GT(*smallest, limit);
+    EXPECT_EQ(RefusedBelow(graph, *smallest - 1, kind), smallest);
+  }
+  RunAndCompare(graph, inputs, smallest.value_or(limit), kind, "cpu");
+}
+
+TEST(ReduceRandom, GraphsAndLimits) {
+  const uint64_t first = Seed(1);
+  const uint64_t count = IsLong() ? 10'000 : 300;
+  for (uint64_t i = 0; i < count && !HasFailure(); ++i) RunOne(first + i);
+}
+
+TEST(ReduceRandom, OnTheEmulator) {
+  const uint64_t first = Seed(1) + 1'000'000;
+  for (uint64_t i = 0; i < 6 && !HasFailure(); ++i) {
+    const std::string text = RandomGraph(first + i).Make();
+    SCOPED_TRACE(text);
+    const ConcreteGraph graph = MakeGraph(text, {});
+    RunAndCompare(graph, RandomInputs(graph, first + i), 2000, LimitKind::kScratch, "ptx");
+  }
+}
+
+}  // namespace
+}  // namespace tarsia::reduce_test

@@ -1,0 +1,365 @@
+#include "tests/reduce/run_plan.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <memory>
+#include <random>
+
+#include "dtypes/bits.h"
+#include "dtypes/convert.h"
+#include "isa/text/parser.h"
+#include "planner/certificate.h"
+#include "tarsia/tarsia.h"
+#include "tests/data/test_data.h"
+#include "tests/reduce/reference.h"
+
+namespace tarsia::reduce_test {
+namespace {
+
+constexpr uint8_t kPoison = 0xFF;  // a NaN of every float type
+
+// Memory of the host whose end is the end of a page, behind which nothing can be accessed.
+class GuardedMemory {
+ public:
+  explicit GuardedMemory(uint64_t bytes) : bytes_(bytes) {
+    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    // What is used begins at a multiple of 256 bytes; the few bytes behind it are watched.
+    used_ = (bytes + 255) / 256 * 256;
+    mapped_ = (used_ + page - 1) / page * page + page;
+    void* const made =
+        mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED) std::abort();
+    base_ = static_cast<uint8_t*>(made);
+    std::memset(base_, kPoison, mapped_ - page);
+    if (mprotect(base_ + mapped_ - page, page, PROT_NONE) != 0) std::abort();
+    data_ = base_ + (mapped_ - page - used_);
+  }
+  GuardedMemory(const GuardedMemory&) = delete;
+  GuardedMemory& operator=(const GuardedMemory&) = delete;
+  ~GuardedMemory() { munmap(base_, mapped_); }
+  [[nodiscard]] uint8_t* data() const { return data_; }
+  // Whether nothing beside the bytes that were asked for was written.
+  [[nodiscard]] bool IsIntact() const {
+    const auto is_poison = [](uint8_t byte) { return byte == kPoison; };
+    return std::all_of(base_, data_, is_poison) &&
+           std::all_of(data_ + bytes_, data_ + used_, is_poison);
+  }
+
+ private:
+  uint64_t bytes_, used_ = 0, mapped_ = 0;
+  uint8_t* base_ = nullptr;
+  uint8_t* data_ = nullptr;
+};
+
+std::vector<uint8_t> Encode(const std::vector<double>& values, DType type) {
+  std::vector<uint8_t> out(BytesForBits(values.size() * type.bits));
+  for (size_t i = 0; i < values.size(); ++i) {
+    uint64_t code = type.IsBool() ? static_cast<uint64_t>(values[i]) : 0;
+    if (!type.IsBool()) code = EncodeFromDouble(type, values[i]);
+    std::memcpy(out.data() + i * type.bits / 8, &code, type.bits / 8);
+  }
+  return out;
+}
+
+std::vector<double> Decode(const uint8_t* bytes, size_t count, DType type) {
+  std::vector<double> out;
+  for (size_t i = 0; i < count; ++i) {
+    uint64_t code = 0;
+    std::memcpy(&code, bytes + i * type.bits / 8, type.bits / 8);
+    out.push_back(type.IsBool() ? static_cast<double>(code) : DecodeToDouble(type, code));
+  }
+  return out;
+}
+
+template <typename T>
+T Sized() {
+  T out = {};
+  out.size = sizeof(T);
+  return out;
+}
+
+void Expect(tarsia_status status, const std::string& what) {
+  if (status != TARSIA_STATUS_OK) {
+    ADD_FAILURE() << what << ": " << tarsia_last_error();
+  }
+}
+
+// The kernels of a plan, ready to run.
+class Kernels {
+ public:
+  Kernels(const Plan& plan, const std::string& device) {
+    const std::string text = plan.Text();
+    tarsia_module* module = nullptr;
+    tarsia_diagnostics* found = nullptr;
+    const auto status = tarsia_module_create(text.data(), text.size(), nullptr, &module, &found);
+    EXPECT_EQ(status, TARSIA_STATUS_OK) << tarsia_last_error() << "\n" << text;
+    tarsia_diagnostics_destroy(found);
+    for (const KernelText& kernel : plan.kernels) {
+      auto options = Sized<tarsia_plan_options>();
+      options.device = device.c_str();
+      options.kernel = kernel.name.c_str();
+      tarsia_plan* made = nullptr;
+      if (module != nullptr) {
+        Expect(tarsia_plan_create(module, &options, &made, nullptr), kernel.text);
+      }
+      plans_.push_back(made);
+    }
+    tarsia_module_destroy(module);
+  }
+  Kernels(const Kernels&) = delete;
+  Kernels& operator=(const Kernels&) = delete;
+  ~Kernels() {
+    for (tarsia_plan* const plan : plans_) tarsia_plan_destroy(plan);
+  }
+  [[nodiscard]] const tarsia_plan* plan(size_t k) const { return plans_[k]; }
+
+ private:
+  std::vector<tarsia_plan*> plans_;
+};
+
+std::vector<tarsia_arg> ArgsOf(const Plan& plan, const PlanStep& step,
+                               const std::vector<uint8_t*>& places) {
+  std::vector<tarsia_arg> out;
+  for (const KernelParam& param : plan.kernels[step.kernel].params) {
+    const auto range = std::find_if(step.ranges.begin(), step.ranges.end(),
+                                    [&](const StepRange& r) { return r.axis == param.id; });
+    if (param.kind == KernelParam::Kind::kTensor) {
+      const uint64_t bytes = plan.buffers[param.id].bytes;
+      out.push_back(param.written ? tarsia_arg_pointer(places[param.id], bytes)
+                                  : tarsia_arg_const_pointer(places[param.id], bytes));
+    } else if (param.kind == KernelParam::Kind::kFresh) {
+      out.push_back(tarsia_arg_bool(step.fresh));
+    } else {
+      const bool low = param.kind == KernelParam::Kind::kLow;
+      out.push_back(tarsia_arg_i64(low ? range->low : range->high));
+    }
+  }
+  return out;
+}
+
+// A step on the emulator: each tensor is copied there and back.
+void RunThere(const Plan& plan, const PlanStep& step, const Kernels& kernels, tarsia_device* device,
+              const std::vector<uint8_t*>& places) {
+  std::vector<uint8_t*> there(places.size());
+  for (const KernelParam& param : plan.kernels[step.kernel].params) {
+    const uint64_t bytes = plan.buffers[param.id].bytes;
+    if (param.kind != KernelParam::Kind::kTensor || bytes == 0) continue;
+    void* memory = nullptr;
+    Expect(tarsia_memory_alloc(device, bytes, &memory), "allocation");
+    there[param.id] = static_cast<uint8_t*>(memory);
+    Expect(tarsia_memory_write(device, memory, places[param.id], bytes, nullptr), "write");
+  }
+  const auto args = ArgsOf(plan, step, there);
+  Expect(tarsia_execute(kernels.plan(step.kernel), args.data(), args.size(), nullptr, nullptr,
+                        nullptr, nullptr),
+         plan.kernels[step.kernel].text);
+  for (const KernelParam& param : plan.kernels[step.kernel].params) {
+    if (param.kind != KernelParam::Kind::kTensor || there[param.id] == nullptr) continue;
+    Expect(tarsia_memory_read(device, places[param.id], there[param.id],
+                              plan.buffers[param.id].bytes, nullptr),
+           "read");
+    tarsia_memory_free(device, there[param.id]);
+  }
+}
+
+void RunSteps(const Plan& plan, const std::string& name, const std::vector<uint8_t*>& places) {
+  const Kernels kernels(plan, name);
+  if (testing::Test::HasFailure()) return;
+  tarsia_device* device = nullptr;
+  Expect(tarsia_device_open(name.c_str(), &device), name);
+  for (const PlanStep& step : plan.steps) {
+    if (name != "cpu") {
+      RunThere(plan, step, kernels, device, places);
+    } else {
+      const auto args = ArgsOf(plan, step, places);
+      Expect(tarsia_execute(kernels.plan(step.kernel), args.data(), args.size(), nullptr, nullptr,
+                            nullptr, nullptr),
+             plan.kernels[step.kernel].text);
+    }
+    if (testing::Test::HasFailure()) break;
+  }
+  tarsia_device_close(device);
+}
+
+}  // namespace
+
+ConcreteGraph MakeGraph(const std::string& text,
+                        const std::vector<std::pair<std::string, int64_t>>& sets,
+                        const std::string& name) {
+  Diagnostics found;
+  const SourceFile source("graph.tsa", text);
+  auto module = Parse(source, found);
+  auto valid = module ? Validate(std::move(*module), found) : std::nullopt;
+  std::optional<ConcreteGraph> graph;
+  if (valid) {
+    std::vector<Binding> bindings;
+    for (const auto& [constant, value] : sets)
+      bindings.push_back({constant, std::to_string(value)});
+    const Module& program = valid->module();
+    graph = SpecialiseGraph(*valid, name.empty() ? program.Name(program.graphs[0]) : name, bindings,
+                            found);
+  }
+  if (graph) return *std::move(graph);
+  std::cerr << found.Render(source) << text;
+  std::abort();
+}
+
+ConcreteGraph MakeGraphOf(const std::string& path,
+                          const std::vector<std::pair<std::string, int64_t>>& sets) {
+  return MakeGraph(ReadTestFile(TestData(path)), sets);
+}
+
+std::vector<std::vector<double>> RandomInputs(const ConcreteGraph& graph, uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  std::vector<std::vector<double>> out;
+  for (size_t v = 0; v < graph.graph().inputs.size(); ++v) {
+    const ConcreteValue& value = graph.value(static_cast<uint32_t>(v));
+    std::vector<double>& elements = out.emplace_back();
+    for (int64_t i = 0; i < value.elements; ++i) {
+      const auto step = static_cast<int64_t>((engine() >> 11) % 257) - 128;
+      elements.push_back(value.dtype.IsFloat() ? static_cast<double>(step) / 64
+                                               : static_cast<double>(std::abs(step) % 8));
+    }
+  }
+  return out;
+}
+
+CertificateFacts FactsOf(const ConcreteGraph& graph) {
+  CertificateFacts out;
+  for (const ConcreteAxis& axis : graph.axes()) out.axes[std::string(axis.name)] = axis.extent;
+  const auto bytes = [&](uint32_t v) {
+    const ConcreteValue& value = graph.value(v);
+    return BytesForBits(static_cast<uint64_t>(value.elements) * value.dtype.bits);
+  };
+  const Graph& g = graph.graph();
+  for (uint32_t v = 0; v < g.inputs.size(); ++v) out.inputs[std::string(g.ValueName(v))] = bytes(v);
+  for (const uint32_t v : g.outputs) {
+    // An output that is an input as well has a name of its own.
+    const std::string name(g.ValueName(v));
+    out.outputs[out.inputs.count(name) != 0 ? name + "_2" : name] = bytes(v);
+  }
+  return out;
+}
+
+std::optional<uint64_t> RefusedBelow(const ConcreteGraph& graph, uint64_t limit, LimitKind kind) {
+  Diagnostics found;
+  if (MakePlan(graph, {limit, kind}, found)) return std::nullopt;
+  EXPECT_EQ(found.count(), 1U);
+  const std::string help = found.list()[0].help;
+  const std::string begin = "smallest limit: ";
+  EXPECT_EQ(help.substr(0, begin.size()), begin) << found.list()[0].message;
+  return std::strtoull(help.c_str() + begin.size(), nullptr, 10);
+}
+
+std::vector<std::vector<double>> Run(const Plan& plan, const ConcreteGraph& graph,
+                                     const std::vector<std::vector<double>>& inputs,
+                                     const std::string& device) {
+  const GuardedMemory arena(plan.peak);
+  std::vector<std::unique_ptr<GuardedMemory>> own;
+  std::vector<uint8_t*> places;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (!buffer.offset) own.push_back(std::make_unique<GuardedMemory>(buffer.bytes));
+    places.push_back(buffer.offset ? arena.data() + *buffer.offset : own.back()->data());
+    if (buffer.kind != PlanBuffer::Kind::kInput || !buffer.used) continue;
+    const auto bytes = Encode(inputs[buffer.value], buffer.dtype);
+    std::copy(bytes.begin(), bytes.end(), places.back());
+  }
+  RunSteps(plan, device, places);
+  EXPECT_TRUE(arena.IsIntact());
+  std::vector<std::vector<double>> out;
+  for (const uint32_t v : graph.graph().outputs) {
+    for (size_t b = 0; b < plan.buffers.size(); ++b) {
+      const PlanBuffer& buffer = plan.buffers[b];
+      if (buffer.kind != PlanBuffer::Kind::kOutput || buffer.value != v) continue;
+      out.push_back(Decode(places[b], static_cast<size_t>(graph.value(v).elements), buffer.dtype));
+    }
+  }
+  return out;
+}
+
+namespace {
+
+// Element by element, at the same indices.
+void Compare(const ConcreteGraph& graph, const ReferenceGraph& reference, size_t output,
+             const std::vector<double>& got) {
+  const uint32_t v = graph.graph().outputs[output];
+  const Reference& want = reference.value(v);
+  const std::vector<uint32_t>& axes = graph.output_axes(output);
+  ASSERT_EQ(got.size(), want.value.size());
+  for (size_t i = 0; i < got.size(); ++i) {
+    std::map<uint32_t, size_t> index;
+    size_t rest = i;
+    for (size_t a = axes.size(); a-- > 0;) {
+      const auto extent = static_cast<size_t>(graph.axes()[axes[a]].extent);
+      index[axes[a]] = rest % extent;
+      rest /= extent;
+    }
+    size_t at = 0;
+    for (const uint32_t axis : want.axes) {
+      at = at * static_cast<size_t>(graph.axes()[axis].extent) + index[axis];
+    }
+    const double value = want.value[at];
+    const bool same = got[i] == value || (std::isnan(got[i]) && std::isnan(value)) ||
+                      std::abs(got[i] - value) <= want.error[at] ||
+                      want.error[at] == std::numeric_limits<double>::infinity();
+    ASSERT_TRUE(same) << "%" << graph.graph().ValueName(v) << "[" << i << "] is " << got[i]
+                      << ", and should be " << value << " +- " << want.error[at];
+  }
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> RunAndCompare(const ConcreteGraph& graph,
+                                               const std::vector<std::vector<double>>& inputs,
+                                               uint64_t limit, LimitKind kind,
+                                               const std::string& device) {
+  Diagnostics found;
+  const auto plan = MakePlan(graph, {limit, kind}, found);
+  if (!plan) {
+    ADD_FAILURE() << found.Render(SourceFile());
+    return {};
+  }
+  EXPECT_LE(plan->peak, limit);
+  const auto faults = CheckCertificate(CertificateText(*plan, graph), FactsOf(graph));
+  EXPECT_TRUE(faults.empty()) << fmt::format("{}", fmt::join(faults, "\n"));
+  auto out = Run(*plan, graph, inputs, device);
+  if (testing::Test::HasFailure()) return out;
+  const ReferenceGraph reference(graph, inputs);
+  for (size_t o = 0; o < out.size(); ++o) Compare(graph, reference, o, out[o]);
+  EXPECT_FALSE(testing::Test::HasFailure()) << "limit " << limit << " on " << device << "\n"
+                                            << plan->Text();
+  return out;
+}
+
+void CompareAtAllLimits(const ConcreteGraph& graph, uint64_t seed, const std::string& device) {
+  const auto inputs = RandomInputs(graph, seed);
+  for (const LimitKind kind : {LimitKind::kTotal, LimitKind::kScratch}) {
+    RunAndCompare(graph, inputs, kNoLimit, kind, device);
+    Diagnostics found;
+    const auto whole = MakePlan(graph, {kNoLimit, kind}, found);
+    ASSERT_TRUE(whole);
+    const uint64_t smallest = RefusedBelow(graph, 0, kind).value_or(0);
+    if (smallest > 0) {
+      EXPECT_EQ(RefusedBelow(graph, smallest - 1, kind), smallest);
+    }
+    uint64_t last = whole->peak;
+    for (int i = 0; i <= 4 && !testing::Test::HasFailure(); ++i) {
+      const uint64_t limit = smallest + (whole->peak - smallest) * static_cast<uint64_t>(i) / 5;
+      if (limit == last) continue;
+      last = limit;
+      RunAndCompare(graph, inputs, limit, kind, device);
+    }
+  }
+}
+
+}  // namespace tarsia::reduce_test
