@@ -8,6 +8,7 @@
 namespace tarsia::tools {
 
 int Run(const Args& args);
+int Reduce(const Args& args);
 int Check(const Args& args);
 int Compile(const Args& args);
 int Emulate(const Args& args);

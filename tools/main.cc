@@ -14,9 +14,7 @@
 #include "tools/commands.h"
 #include "tools/output.h"
 
-using namespace tarsia;
-using namespace tarsia::tools;
-
+namespace tarsia::tools {
 namespace {
 
 struct Entry {
@@ -27,6 +25,7 @@ struct Entry {
 
 constexpr Entry kCommands[] = {
     {"run", Run, "run a kernel on .npy and .safetensors files"},
+    {"reduce", Reduce, "run a graph on files, below a memory limit"},
     {"check", Check, "report every error of a program"},
     {"compile", Compile, "compile a kernel to PTX or machine code"},
     {"emulate", Emulate, "run PTX on the CPU, check and count its operations"},
@@ -55,18 +54,18 @@ std::string Overview() {
 int UnknownCommand(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Entry& entry : kCommands) names.push_back(entry.name);
-  const std::string nearest = tarsia::DidYouMean(name, names);
+  const std::string nearest = DidYouMean(name, names);
   PrintError(fmt::format("unknown command `{}`", name),
              nearest.empty() ? "see `tarsia --help`" : nearest);
   return kUsage;
 }
 
-int Dispatch(std::string_view name, Args args) {
+int Dispatch(std::string_view name, const Args& args) {
   if (name == "--version") {
     PrintOut(fmt::format("tarsia {}\n", tarsia_version()));
     return kDone;
   }
-  if (name == "help" && !args.empty()) return Dispatch(Args(args)[0], {"--help"});
+  if (name == "help" && !args.empty()) return Dispatch(args[0], {"--help"});
   if (name == "--help" || name == "-h" || name == "help") {
     PrintOut(Overview());
     return kDone;
@@ -92,17 +91,15 @@ int Leave(int code) {
   std::_Exit(code);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file size limit is an error like a full disk
-  tarsia::RemoveTemporaryFilesOnSignals();
+  RemoveTemporaryFilesOnSignals();
   try {
     if (argc < 2) {
       fmt::print(stderr, "{}", Overview());
       return kUsage;
     }
-    if (const tarsia::Status simd = tarsia::CheckSimd(); !simd.ok()) {
+    if (const Status simd = CheckSimd(); !simd.ok()) {
       PrintError(simd.error());
       return kUsage;
     }
@@ -114,3 +111,8 @@ int main(int argc, char** argv) {
   }
   return kEnvironment;
 }
+
+}  // namespace
+}  // namespace tarsia::tools
+
+int main(int argc, char** argv) { return tarsia::tools::Main(argc, argv); }

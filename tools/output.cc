@@ -77,6 +77,13 @@ void PrintOut(std::string_view text) {
   }
 }
 
+std::string DurationText(uint64_t nanoseconds) {
+  const auto ns = static_cast<double>(nanoseconds);
+  if (ns < 1e6) return fmt::format("{:.1f} us", ns / 1e3);
+  if (ns < 1e9) return fmt::format("{:.2f} ms", ns / 1e6);
+  return fmt::format("{:.2f} s", ns / 1e9);
+}
+
 void PrintText(std::FILE* to, std::string_view text) {
   const std::string shown = Printable(text, Keep::kNewlines);
   std::fwrite(shown.data(), 1, shown.size(), to);

@@ -27,6 +27,8 @@ void PrintDiagnostics(const tarsia_diagnostics* diagnostics);
 void PrintOut(std::string_view text);
 // Prints lines of a message, always made printable: output of programs, names, summaries.
 void PrintText(std::FILE* to, std::string_view text);
+// "1.25 ms", as an amount that people read.
+std::string DurationText(uint64_t nanoseconds);
 // Breaks a text at blanks into lines of at most `width` bytes, `indent` blanks before each but the
 // first.
 std::string Wrap(std::string_view text, size_t width, size_t indent = 0);

@@ -54,13 +54,6 @@ void PrintLine(void* user, const char* text, size_t size) {
   std::fputc('\n', to);
 }
 
-std::string TimeText(uint64_t nanoseconds) {
-  const auto ns = static_cast<double>(nanoseconds);
-  if (ns < 1e6) return fmt::format("{:.1f} us", ns / 1e3);
-  if (ns < 1e9) return fmt::format("{:.2f} ms", ns / 1e6);
-  return fmt::format("{:.2f} s", ns / 1e9);
-}
-
 // "cpu (2 threads, AVX2)", and the reason if the user did not choose it.
 std::string DeviceText(const RunRequest& request, const std::string& name) {
   std::string detail;
@@ -152,12 +145,12 @@ std::string SummaryText(const tarsia_plan_info& plan, const RunRequest& request,
     before = ", ";
   }
   if (before[0] == ',') out += ",";
-  out +=
-      fmt::format(" {} on {}\n", TimeText(launched.nanoseconds), DeviceText(request, plan.device));
+  out += fmt::format(" {} on {}\n", DurationText(launched.nanoseconds),
+                     DeviceText(request, plan.device));
   if (!launched.repetitions.empty()) {
     const auto& all = launched.repetitions;
-    out += fmt::format("time: median {}, least {}, most {} of {} runs\n", TimeText(Median(all)),
-                       TimeText(all.front()), TimeText(all.back()), all.size());
+    out += fmt::format("time: median {}, least {}, most {} of {} runs\n", DurationText(Median(all)),
+                       DurationText(all.front()), DurationText(all.back()), all.size());
   }
   return out;
 }

@@ -31,8 +31,8 @@ std::string SomeNames(const std::vector<NamedTensor>& tensors) {
   return out;
 }
 
-int ReadSafetensors(const std::string& path, const std::string& name, InputTensor* out) {
-  const auto file = InputFile::Open(path);
+int OpenSafetensors(const std::string& path, const std::string& name, InputTensorFile* out) {
+  auto file = InputFile::Open(path);
   if (!file.ok()) {
     PrintError(file.error());
     return kRejected;
@@ -52,14 +52,12 @@ int ReadSafetensors(const std::string& path, const std::string& name, InputTenso
   }
   out->npy = false;
   out->info = *std::move(found);
-  auto data = ReadTensor(*file, out->info);
-  if (!data.ok()) return Complain(path, data.error());
-  out->data = *std::move(data);
+  out->file = *std::move(file);
   return kDone;
 }
 
-int ReadNpy(const std::string& path, InputTensor* out) {
-  const auto file = InputFile::Open(path);
+int OpenNpy(const std::string& path, InputTensorFile* out) {
+  auto file = InputFile::Open(path);
   if (!file.ok()) {
     PrintError(file.error());
     return kRejected;
@@ -67,28 +65,41 @@ int ReadNpy(const std::string& path, InputTensor* out) {
   auto info = ReadNpyHeader(*file);
   if (!info.ok()) return Complain(file->name(), info.error());
   out->info = *std::move(info);
-  auto data = ReadTensor(*file, out->info);
-  if (!data.ok()) return Complain(file->name(), data.error());
-  out->data = *std::move(data);
+  out->file = *std::move(file);
   return kDone;
+}
+
+bool CanNameType(bool npy, DType type) {
+  return npy ? !NpyTypeName(type).empty() : !SafetensorsTypeName(type).empty();
 }
 
 }  // namespace
 
-bool InputTensor::CanName(DType type) const {
-  return npy ? !NpyTypeName(type).empty() : !SafetensorsTypeName(type).empty();
-}
+bool InputTensor::CanName(DType type) const { return CanNameType(npy, type); }
+bool InputTensorFile::CanName(DType type) const { return CanNameType(npy, type); }
 
-int ReadInput(const std::string& spec, InputTensor* out) {
+int OpenInput(const std::string& spec, InputTensorFile* out) {
   out->source = spec == "-" ? "standard input" : spec;
   const size_t at = spec.find(std::string(kSafetensors) + ":");
   if (at != std::string::npos) {
     const size_t colon = at + kSafetensors.size();
-    return ReadSafetensors(spec.substr(0, colon), spec.substr(colon + 1), out);
+    return OpenSafetensors(spec.substr(0, colon), spec.substr(colon + 1), out);
   }
   const bool whole = spec.size() >= kSafetensors.size() &&
                      spec.substr(spec.size() - kSafetensors.size()) == kSafetensors;
-  return whole ? ReadSafetensors(spec, "", out) : ReadNpy(spec, out);
+  return whole ? OpenSafetensors(spec, "", out) : OpenNpy(spec, out);
+}
+
+int ReadInput(const std::string& spec, InputTensor* out) {
+  InputTensorFile opened;
+  if (const int code = OpenInput(spec, &opened); code != kDone) return code;
+  auto data = ReadTensor(*opened.file, opened.info);
+  if (!data.ok()) return Complain(opened.file->name(), data.error());
+  out->source = opened.source;
+  out->npy = opened.npy;
+  out->info = std::move(opened.info);
+  out->data = *std::move(data);
+  return kDone;
 }
 
 // ---- outputs -------------------------------------------------------------------------------

@@ -25,6 +25,18 @@ struct InputTensor {
   [[nodiscard]] bool CanName(DType type) const;
 };
 
+// A tensor of an open file, none of whose elements is read yet.
+struct InputTensorFile {
+  std::string source;
+  TensorInfo info;
+  std::optional<InputFile> file;  // open after OpenInput
+  bool npy = true;
+  [[nodiscard]] bool CanName(DType type) const;  // as of InputTensor
+};
+
+// Opens `a.npy`, `m.safetensors:TENSOR`, or `-`, and reads the header. As ReadInput.
+int OpenInput(const std::string& spec, InputTensorFile* out);
+
 // Reads `a.npy`, `m.safetensors:TENSOR`, or `-` (a .npy on standard input). Returns an exit code;
 // errors are printed.
 int ReadInput(const std::string& spec, InputTensor* out);

@@ -45,7 +45,7 @@ tarsia_status FindKernelName(const tarsia_module& module, const char* wanted, st
   if (count == 0) {
     Diagnostic error = MakeDiagnostic(diag::kApiNoKernel, Location(), name);
     if (!module.valid.module().graphs.empty()) {
-      error.help = "it has graphs, which this version checks and stores, and cannot run";
+      error.help = "it has graphs, which `tarsia reduce` computes";
     }
     return Fail(TARSIA_STATUS_INVALID_ARGUMENT, error);
   }

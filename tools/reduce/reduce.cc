@@ -1,0 +1,246 @@
+// tarsia reduce: computes a graph below a memory limit.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "isa/graph/specialise.h"
+#include "planner/certificate.h"
+#include "planner/limit.h"
+#include "runtime/api/handles.h"
+#include "runtime/files/file.h"
+#include "tools/commands.h"
+#include "tools/modules.h"
+#include "tools/output.h"
+#include "tools/reduce/execution.h"
+#include "tools/reduce/explain.h"
+
+namespace tarsia::tools {
+namespace {
+
+struct ReduceRequest {
+  std::string file;
+  std::string graph;
+  std::string device;
+  std::string limit;
+  std::string limit_kind = "total";
+  std::string certificate;
+  std::string emit;
+  std::vector<std::string> sets, inputs, outputs;
+  bool explain = false;
+  bool dry_run = false;
+  bool json = false;
+  uint32_t threads = 0;
+  uint32_t compile_limit = kCompileLimit;
+};
+
+// The graph to run: the one named, else the only one. Prints an error without one.
+std::optional<std::string> GraphOf(const tarsia_module& module, const ReduceRequest& request) {
+  const Module& program = module.valid.module();
+  if (!request.graph.empty()) return request.graph;
+  if (program.graphs.size() == 1) return std::string(program.Name(program.graphs[0]));
+  if (program.graphs.empty()) {
+    PrintError(DisplayName(request.file) + " has no graph", "`tarsia run` runs kernels");
+    return std::nullopt;
+  }
+  std::vector<std::string_view> names;
+  for (const Graph& graph : program.graphs) names.push_back(program.Name(graph));
+  PrintError(fmt::format("{} has {} graphs: name one with --graph", DisplayName(request.file),
+                         names.size()),
+             fmt::format("they are {}", fmt::join(names, ", ")));
+  return std::nullopt;
+}
+
+int PrintFound(const tarsia_module& module, Diagnostics found) {
+  const tarsia_diagnostics errors{module.source, std::move(found)};
+  PrintDiagnostics(&errors);
+  return kRejected;
+}
+
+int ReadLimit(const ReduceRequest& request, PlanOptions* out) {
+  out->limit_kind = request.limit_kind == "scratch" ? LimitKind::kScratch : LimitKind::kTotal;
+  if (request.limit.empty()) return kDone;
+  const auto limit = ParseLimit(request.limit);
+  if (!limit.ok()) {
+    PrintError("--limit: " + limit.error().message, limit.error().help);
+    return kUsage;
+  }
+  out->limit = *limit;
+  return kDone;
+}
+
+std::vector<std::string_view> NamesOf(const Plan& plan, PlanBuffer::Kind kind) {
+  std::vector<std::string_view> out;
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.kind == kind) out.emplace_back(buffer.name);
+  }
+  return out;
+}
+
+// Reads NAME=FILE for inputs or outputs; an output that is the only one needs no name.
+int AddFiles(const Plan& plan, PlanBuffer::Kind kind, const std::vector<std::string>& specs,
+             std::map<std::string, std::string>* out) {
+  const bool input = kind == PlanBuffer::Kind::kInput;
+  const char* const option = input ? "--in" : "--out";
+  const std::vector<std::string_view> names = NamesOf(plan, kind);
+  for (const std::string& spec : specs) {
+    std::string name;
+    std::string file;
+    if (!SplitAssignment(spec, &name, &file)) {
+      if (input || names.size() != 1) {
+        PrintError(fmt::format("{} {}: this is not of the form NAME=FILE", option, spec));
+        return kUsage;
+      }
+      name = names[0];
+      file = spec;
+    }
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      const std::string help = DidYouMean(name, names);
+      PrintError(fmt::format("{} {}: the graph has no {} `%{}`", option, spec,
+                             input ? "input" : "output", name),
+                 help.empty() ? fmt::format("it has {}", fmt::join(names, ", ")) : help);
+      return kUsage;
+    }
+    if (!out->emplace(name, file).second) {
+      PrintError(fmt::format("{}: `%{}` is given twice", option, name));
+      return kUsage;
+    }
+  }
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (!input || buffer.kind != kind || !buffer.used || out->count(buffer.name) != 0) continue;
+    PrintError(fmt::format("input `%{}` has no file", buffer.name),
+               fmt::format("give one: --in {}=FILE; --dry-run needs none", buffer.name));
+    return kUsage;
+  }
+  return kDone;
+}
+
+std::string SummaryJson(const Plan& plan, const ConcreteGraph& graph,
+                        const ReduceExecution* execution) {
+  Json json;
+  json.Begin('{').Key("graph").String(graph.name());
+  json.Key("peak").Number(static_cast<int64_t>(plan.peak)).Key("limit");
+  if (plan.limit == kNoLimit) {
+    json.Null();
+  } else {
+    json.Number(static_cast<int64_t>(plan.limit));
+  }
+  json.Key("limit_kind").String(plan.limit_kind == LimitKind::kTotal ? "total" : "scratch");
+  json.Key("splits").Begin('{');
+  for (const StepRange& split : plan.splits) {
+    json.Key(graph.axes()[split.axis].name).Number(split.high);
+  }
+  json.End('}').Key("kernels").Number(static_cast<int64_t>(plan.kernels.size()));
+  json.Key("steps").Number(static_cast<int64_t>(plan.steps.size()));
+  if (execution != nullptr) {
+    json.Key("device").String(execution->device());
+    json.Key("nanoseconds").Number(static_cast<int64_t>(execution->nanoseconds()));
+  }
+  return json.End('}').Take();
+}
+
+int WriteCertificate(const std::string& path, const Plan& plan, const ConcreteGraph& graph) {
+  if (path.empty()) return kDone;
+  const Status status = WriteFile(path, CertificateText(plan, graph));
+  if (status.ok()) return kDone;
+  PrintError(status.error());
+  return kRejected;
+}
+
+bool TakesStdout(const ReduceRequest& request, const ReduceFiles& files) {
+  return request.certificate == "-" ||
+         std::any_of(files.outputs.begin(), files.outputs.end(),
+                     [](const auto& entry) { return entry.second == "-"; });
+}
+
+int Execute(const ReduceRequest& request, const Plan& plan, const ConcreteGraph& graph) {
+  ReduceFiles files;
+  int code = AddFiles(plan, PlanBuffer::Kind::kInput, request.inputs, &files.inputs);
+  if (code == kDone) {
+    code = AddFiles(plan, PlanBuffer::Kind::kOutput, request.outputs, &files.outputs);
+  }
+  ReduceExecution execution(plan, graph);
+  if (code == kDone) code = execution.Prepare(request.device, request.compile_limit);
+  if (code == kDone) code = execution.ReadInputs(files);
+  if (code == kDone) code = execution.Run(request.threads);
+  if (code == kDone) code = execution.WriteOutputs(files);
+  if (code != kDone) return code;
+  std::FILE* const to = TakesStdout(request, files) ? stderr : stdout;
+  if (request.json) {
+    PrintText(to, SummaryJson(plan, graph, &execution));
+    return kDone;
+  }
+  PrintText(to, PlanSummary(plan, graph));
+  PrintText(to,
+            fmt::format("{} on {}\n", DurationText(execution.nanoseconds()), execution.device()));
+  return kDone;
+}
+
+int PlanAndRun(const ReduceRequest& request, const tarsia_module& module) {
+  std::vector<Binding> bindings;
+  if (const int code = ReadSets(request.sets, &bindings); code != kDone) return code;
+  PlanOptions options;
+  if (const int code = ReadLimit(request, &options); code != kDone) return code;
+  const auto name = GraphOf(module, request);
+  if (!name) return kUsage;
+  Diagnostics found;
+  const auto graph = SpecialiseGraph(module.valid, *name, bindings, found);
+  if (!graph) return PrintFound(module, std::move(found));
+  const auto plan = tarsia::MakePlan(*graph, options, found);
+  if (!plan) return PrintFound(module, std::move(found));
+  if (const int code = WriteCertificate(request.certificate, *plan, *graph); code != kDone) {
+    return code;
+  }
+  if (!request.emit.empty()) {
+    PrintOut(plan->Text());
+    return kDone;
+  }
+  std::FILE* const to = request.certificate == "-" ? stderr : stdout;
+  if (request.explain) PrintText(to, ExplainPlan(*plan, *graph));
+  if (!request.dry_run) return Execute(request, *plan, *graph);
+  PrintText(to, request.json ? SummaryJson(*plan, *graph, nullptr) : PlanSummary(*plan, *graph));
+  return kDone;
+}
+
+void Declare(Command& command, ReduceRequest* request) {
+  command.Positional("FILE", &request->file, "The program, text or bytecode; - is standard input");
+  command.Value("--graph", "G", &request->graph, "The graph; optional if there is only one");
+  command.Values("--set", "NAME=V", &request->sets, "Value of a constant: n=1000");
+  command.Value("--limit", "BYTES", &request->limit,
+                "The most memory of tensors: 1GiB, 100MB; without it there is no limit");
+  command.Choice("--limit-kind", &request->limit_kind, {"total", "scratch"},
+                 "What the limit counts: all tensors (the default), or all but inputs and outputs");
+  command.Values("--in", "NAME=FILE", &request->inputs,
+                 "An input: a.npy, m.safetensors:TENSOR, - for a .npy on standard input");
+  command.Values("--out", "NAME=FILE", &request->outputs,
+                 "A .npy file for an output, - for standard output; NAME= may be left out if there "
+                 "is only one");
+  command.Flag("--explain", &request->explain, "Print the kernels, the splits and the arena");
+  command.Value("--certificate", "FILE", &request->certificate,
+                "Write the certificate of the plan, as JSON");
+  command.Flag("--dry-run", &request->dry_run, "Plan, but do not run; needs no inputs");
+  command.Choice("--emit", &request->emit, {"tsa"}, "Print the kernels of the plan; do not run");
+  command.Value("--device", "D", &request->device, "The device; see `tarsia devices`");
+  command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
+  AddCompileLimit(&command, &request->compile_limit);
+  command.Flag("--json", &request->json, "Print the summary as JSON");
+}
+
+}  // namespace
+
+int Reduce(const Args& args) {
+  Command command(
+      "reduce",
+      "Computes a graph on files. Plans kernels and memory so that all tensors together "
+      "stay below a limit, or says which limit would do.",
+      {"tarsia reduce examples/reduce/rbf.tsa --set n=1000 --set m=2000 --set d=3 "
+       "--limit 1MiB --dry-run --explain"});
+  ReduceRequest request;
+  Declare(command, &request);
+  if (const auto code = command.Parse(args)) return *code;
+  Handle<tarsia_module> module;
+  if (const int code = LoadModule(request.file, &module); code != kDone) return code;
+  return PlanAndRun(request, *module);
+}
+
+}  // namespace tarsia::tools
