@@ -93,7 +93,7 @@ Value* DivideFloats(Ir& ir, DType type, Value* a, Value* b) {
   Value* const x = Widen(ir, type, a);
   Value* const y = Widen(ir, type, b);
   return Narrow(ir, type,
-                type == kF16 ? EmitQuotientOfHalves(ir.b, x, y) : EmitQuotient(ir.b, x, y));
+                type == kF16 ? EmitQuotientOfHalves(ir.b, x, y) : EmitQuotient(ir.b, type, x, y));
 }
 
 struct Predicates {

@@ -24,8 +24,8 @@ llvm::Value* EmitSpecialFunction(llvm::IRBuilderBase& builder, Opcode op, DType 
 // but that of tanh count operands and results below 2^-126 as 0.
 llvm::Value* EmitFastForm(llvm::IRBuilderBase& builder, Opcode op, llvm::ArrayRef<llvm::Value*> x);
 
-// a / b of f32, correctly rounded.
-llvm::Value* EmitQuotient(llvm::IRBuilderBase& builder, llvm::Value* a, llvm::Value* b);
+// a / b of f32, correctly rounded, for operands of `type`: f32 or bf16.
+llvm::Value* EmitQuotient(llvm::IRBuilderBase& builder, DType type, llvm::Value* a, llvm::Value* b);
 
 // 1 / x, and the square root of x, of f32: correctly rounded, and so is the rounding to `type`
 // (f32, f16 or bf16) for operands of that type.

@@ -176,6 +176,10 @@ Pairs PairsOfF32(size_t count) {
       }
     }
   }
+  // Of these two divisors a reciprocal within PTX's error may round to the wrong side.
+  for (const float a : {1.0F, 0x1.aaaaa6p+0F}) {
+    for (const float b : {0x1.fffffep+0F, 0x1.fffffap+0F}) out.emplace_back(a, b);
+  }
   std::mt19937_64 random(Seed(11));
   while (out.size() < count) {
     out.emplace_back(std::bit_cast<float>(static_cast<uint32_t>(random())),
