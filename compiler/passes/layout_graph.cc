@@ -2,6 +2,7 @@
 
 #include "compiler/passes/turns.h"
 #include "isa/limits.h"
+#include "support/extents.h"
 
 namespace tarsia::compiler {
 namespace {
