@@ -68,9 +68,9 @@ Result<TileLayout> BlockedLayout(const Extents& shape, int64_t threads, int64_t 
 std::optional<TileLayout> LayoutOfWarpRows(const Extents& shape, int64_t warps, int64_t vector,
                                            int fast, std::span<const int64_t> axes);
 
-// Each thread has whole rows along `axes`; neighbouring threads are side by side along `fast`,
-// which is none of the axes.
-std::optional<TileLayout> LayoutOfThreadRows(const Extents& shape, int64_t threads, int fast,
+// The warps as in LayoutOfWarpRows where they can be; each thread has whole rows along `axes`, and
+// neighbouring threads are side by side along `fast`, which is none of the axes.
+std::optional<TileLayout> LayoutOfThreadRows(const Extents& shape, int64_t warps, int fast,
                                              std::span<const int64_t> axes);
 
 // ---- the layout that a result has without moving data, from that of a source -----------------

@@ -10,6 +10,8 @@
 namespace tarsia::ptx {
 namespace {
 
+constexpr int kHalfBits = 16;
+
 enum class Update : uint8_t { kAdd, kMin, kMax };
 
 Update UpdateOf(const Inst& inst) {
@@ -48,14 +50,13 @@ uint32_t Exchange(uint8_t* at, Update update, Type type, uint32_t b) {
   const FloatFormat& format = VectorFormatOf(type);
   const int width = format.exponent_bits + format.mantissa_bits + 1;
   const auto mask = static_cast<uint32_t>(AllBits(width / 8));
+  const bool pair = InfoOf(type).bits == 2 * kHalfBits && width == kHalfBits;
   std::atomic_ref<T> memory(*reinterpret_cast<T*>(at));
   T old = memory.load();
   uint32_t now = 0;
   do {
-    now = 0;
-    for (int shift = 0; shift < InfoOf(type).bits; shift += width) {
-      now |= Updated(update, format, old >> shift & mask, b >> shift & mask) << shift;
-    }
+    now = Updated(update, format, old & mask, b & mask);
+    if (pair) now |= Updated(update, format, old >> kHalfBits, b >> kHalfBits) << kHalfBits;
   } while (!memory.compare_exchange_weak(old, static_cast<T>(now)));
   return old;
 }
