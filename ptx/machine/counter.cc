@@ -76,7 +76,8 @@ CountPlan PlanCounts(const Inst& inst) {
     case ClassRule::kStoreMatrix:
       return PlanMatrix(inst, CountPlan::Access::kStoreMatrix, inst.CountAt(1));
     case ClassRule::kAtomic:
-      return PlanAccess(inst, CountPlan::Access::kAtomic, 1);
+      // The value, which may be a vector, is behind the address.
+      return PlanAccess(inst, CountPlan::Access::kAtomic, inst.CountAt(AddressPlace(inst) + 1));
     case ClassRule::kCopy:
       if (inst.op == Op::kCpAsync || inst.op == Op::kCpAsyncHint) {
         plan.access = CountPlan::Access::kCopy;

@@ -36,7 +36,8 @@ class Case:
         self.path = f"examples/{program}.tsa"
         self.compiled = (["--kernel", kernel] if kernel else []) + words("--set", settings or {})
         self.launched = self.compiled + words("--arg", arguments or {})
-        self.floor = {"sectors": least, "wavefronts": example_costs.WAVEFRONTS, "spills": 0, "calls": 0}
+        self.floor = {"sectors": least, "sectors above ideal": 0, "wavefronts": example_costs.WAVEFRONTS, "spills": 0,
+                      "calls": 0}
         self.missing = missing or {}
         self.what = f"{self.path} {' '.join(self.launched)}"
 
@@ -139,6 +140,7 @@ def cost(runner, case, target):
     # A call of a function. ptxas also leaves some loops by a `CALL` of a local label, which is a jump.
     calls = sum("CALL" in line and "$" in line for line in code.splitlines())
     return {"sectors": total["global_sectors"],
+            "sectors above ideal": total["global_sectors"] - total["global_ideal_sectors"],
             "wavefronts": total["shared_wavefronts"] / ideal if ideal else 0,
             "spills": report["resources"]["spill_bytes"], "calls": calls}, None
 
