@@ -104,15 +104,17 @@ float ApproximateF32(float a) {
 }
 
 template <auto F, Op kOp, bool kFtz>
-constexpr Handler kApproximationF32 =
-    &MapApproximately<&ApproximateF32<F, kOp, kFtz, Approximations::kBest>,
-                      &ApproximateF32<F, kOp, kFtz, Approximations::kLow>,
-                      &ApproximateF32<F, kOp, kFtz, Approximations::kHigh>,
-                      &ApproximateF32<F, kOp, kFtz, Approximations::kMixed>, float, float>;
+Handler ApproximationF32For() {
+  return &MapApproximately<&ApproximateF32<F, kOp, kFtz, Approximations::kBest>,
+                           &ApproximateF32<F, kOp, kFtz, Approximations::kLow>,
+                           &ApproximateF32<F, kOp, kFtz, Approximations::kHigh>,
+                           &ApproximateF32<F, kOp, kFtz, Approximations::kMixed>, float, float>;
+}
 
 template <auto F, Op kOp>
 Handler ApproximationF32(const Inst& inst) {
-  return inst.Has(Mod::kFtz) ? kApproximationF32<F, kOp, true> : kApproximationF32<F, kOp, false>;
+  return inst.Has(Mod::kFtz) ? ApproximationF32For<F, kOp, true>()
+                             : ApproximationF32For<F, kOp, false>();
 }
 
 }  // namespace tarsia::ptx
