@@ -41,10 +41,7 @@ uint64_t SumOfFloats(uint64_t a, uint64_t b, Type type, bool flush) {
     return std::bit_cast<uint64_t>(std::bit_cast<double>(a) + std::bit_cast<double>(b));
   }
   if (type == Type::kF32) {
-    auto x = std::bit_cast<float>(static_cast<uint32_t>(a));
-    auto y = std::bit_cast<float>(static_cast<uint32_t>(b));
-    float sum = flush ? FlushF32(FlushF32(x) + FlushF32(y)) : x + y;
-    return std::bit_cast<uint32_t>(CanonicalF32(sum));
+    return SumOfF32(static_cast<uint32_t>(a), static_cast<uint32_t>(b), flush);
   }
   const bool f16 = type == Type::kF16 || type == Type::kF16X2;
   const FloatFormat& format = f16 ? kFormatF16 : kFormatBF16;

@@ -1,7 +1,6 @@
 // atom and red on vectors of floats in global memory. Each element is updated in one step; the
 // vector as a whole is not.
 #include <atomic>
-#include <bit>
 
 #include "ptx/exec/exec.h"
 #include "ptx/machine/numeric.h"
@@ -24,17 +23,13 @@ const FloatFormat& VectorFormatOf(Type type) {
   return type == Type::kF16 || type == Type::kF16X2 ? kFormatF16 : kFormatBF16;
 }
 
-// ptxas 13.5 makes REDG.E.ADD.F32x4.FTZ of it: vectors flush as single numbers do.
-uint32_t SumOfF32(uint32_t a, uint32_t b) {
-  const float x = FlushF32(std::bit_cast<float>(a)), y = FlushF32(std::bit_cast<float>(b));
-  return std::bit_cast<uint32_t>(CanonicalF32(FlushF32(x + y)));
-}
-
 // One number. Of two, of which one is NaN, the least and the greatest is the other; -0 is less
 // than +0.
 uint32_t Updated(Update update, const FloatFormat& format, uint32_t a, uint32_t b) {
-  if (format.mantissa_bits == kFormatF32.mantissa_bits)
-    return SumOfF32(a, b);  // they have no other operation
+  if (format.mantissa_bits == kFormatF32.mantissa_bits) {
+    // They only add, and flush as single numbers do: ptxas 13.5 makes REDG.E.ADD.F32x4.FTZ of it.
+    return SumOfF32(a, b, true);
+  }
   const double x = FromFormat(a, format);
   const double y = FromFormat(b, format);
   if (update == Update::kAdd) return NearestCode(x + y, format);

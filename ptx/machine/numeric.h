@@ -101,6 +101,16 @@ inline float CanonicalF32(float value) {
   return std::isnan(value) ? std::bit_cast<float>(0x7FFFFFFFU) : value;
 }
 
+// Of two codes of f32, as atomic instructions add them.
+inline uint32_t SumOfF32(uint32_t a, uint32_t b, bool flush) {
+  const auto operand = [&](uint32_t code) {
+    const auto value = std::bit_cast<float>(code);
+    return flush ? FlushF32(value) : value;
+  };
+  const float sum = operand(a) + operand(b);
+  return std::bit_cast<uint32_t>(CanonicalF32(flush ? FlushF32(sum) : sum));
+}
+
 // The neighbour with an odd last bit, if `value` is not exact; `error` is what is missing.
 inline double MakeOdd(double value, double error) {
   if (error == 0 || !std::isfinite(value)) return value;
