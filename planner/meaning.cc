@@ -137,6 +137,20 @@ bool Meaning::Check(Diagnostics& diagnostics) const {
   return diagnostics.count() == before;
 }
 
+std::vector<uint32_t> Meaning::MovedBy(size_t n) const {
+  const GraphNode& node = graph().nodes[n];
+  const auto axes = graph().Axes(node.axes);
+  std::vector<uint32_t> out;
+  const auto move = [&](size_t i) { out.push_back(graph_->AxisOf(axes[i])); };
+  if (node.op == GraphOp::kRename) {
+    for (size_t i = 0; i < axes.size(); i += 2) move(i);
+  } else if (node.op == GraphOp::kSlice || node.op == GraphOp::kConcat) {
+    move(0);
+    if (node.op == GraphOp::kConcat) move(1);
+  }
+  return out;
+}
+
 bool Meaning::IsOutput(uint32_t v) const {
   const auto& outputs = graph().outputs;
   return std::find(outputs.begin(), outputs.end(), v) != outputs.end();

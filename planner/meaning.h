@@ -35,6 +35,8 @@ class Meaning {
   [[nodiscard]] const GraphNode& node(size_t n) const { return graph().nodes[n]; }
   // The values that a node reads.
   [[nodiscard]] const std::vector<uint32_t>& ReadsOf(size_t n) const { return reads_[n]; }
+  // The axes of its operands that a node reads at the index of another axis.
+  [[nodiscard]] std::vector<uint32_t> MovedBy(size_t n) const;
   // The reduction of a node; null if it computes element by element.
   [[nodiscard]] const Reduction* ReductionOf(size_t n) const {
     return reductions_[n] ? &*reductions_[n] : nullptr;

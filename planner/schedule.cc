@@ -42,7 +42,8 @@ std::map<size_t, int> Schedule::LevelsOf(const std::vector<size_t>& works, uint3
       if (found == levels.end()) continue;
       const Work& other = works_[need];
       // What a loop has reduced, and all of a tensor that it makes, is ready behind it.
-      const bool behind = other.Has(axis) && (other.Reduces(axis) || !works_[w].Has(axis));
+      const bool behind = other.Has(axis) && (other.Reduces(axis) || !works_[w].Has(axis) ||
+                                              works_[w].Moves(other, axis));
       level = std::max(level, found->second + (behind ? 1 : 0));
     }
     levels[w] = level;
@@ -144,7 +145,9 @@ void Schedule::FindSizes() {
         bool all = true;
         for (const size_t user : tensor.users) {
           const auto loop = works_[user].loops.find(axis);
-          all = all && loop != works_[user].loops.end();
+          all =
+              all && loop != works_[user].loops.end() &&
+              works_[user].moved.count({static_cast<size_t>(&tensor - tensors_.data()), axis}) == 0;
           if (all) loops.insert(loop->second);
         }
         if (!all || loops.size() != 1) continue;

@@ -9,7 +9,9 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/plan.h"
@@ -52,12 +54,16 @@ struct Work {
   std::vector<std::pair<uint32_t, size_t>> stores;             // values and tensors
   std::vector<std::pair<size_t, std::vector<size_t>>> states;  // nodes and tensors of their states
   std::map<uint32_t, size_t> reads;                            // values in memory and tensors
-  std::vector<size_t> needs;                                   // works
+  // Tensors and axes along which it reads other elements than those of its own range.
+  std::set<std::pair<size_t, uint32_t>> moved;
+  std::vector<size_t> needs;  // works
   int64_t parts = 1;
   std::map<uint32_t, size_t> loops;  // by axis: the loop it runs in
 
   [[nodiscard]] bool Has(uint32_t axis) const;
   [[nodiscard]] bool Reduces(uint32_t axis) const;
+  // Whether it reads what `other` stores at other elements along the axis.
+  [[nodiscard]] bool Moves(const Work& other, uint32_t axis) const;
 };
 
 // A work, or a loop over the chunks of an axis.
@@ -93,8 +99,13 @@ class Schedule {
   void AddWorks();
   void AddValueWork(uint32_t v);
   void AddReductionWorks(size_t n);
-  void FindReads(uint32_t v, Work* work) const;
-  void FindReadsOfNode(size_t n, Work* work) const;
+  // A walk to the values that a work reads. `moved`: the axes whose index is that of another axis.
+  struct Walk {
+    Work* work;
+    std::set<std::pair<uint32_t, std::set<uint32_t>>> seen;  // values, and what was moved there
+  };
+  void FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk) const;
+  void FindReadsOfNode(size_t n, std::set<uint32_t> moved, Walk* walk) const;
   void Join();
   [[nodiscard]] bool CanJoin(const Work& group, const Work& work, size_t at) const;
   [[nodiscard]] bool IsRoot(size_t n) const;

@@ -27,6 +27,10 @@ bool SameSet(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
 
 bool Work::Reduces(uint32_t axis) const { return Contains(reduced, axis); }
 bool Work::Has(uint32_t axis) const { return Contains(axes, axis) || Reduces(axis); }
+bool Work::Moves(const Work& other, uint32_t axis) const {
+  return std::any_of(other.stores.begin(), other.stores.end(),
+                     [&](const auto& store) { return moved.count({store.second, axis}) != 0; });
+}
 
 // A name that no other tensor and no parameter of a kernel has.
 std::string Schedule::NameFor(std::string name) {
@@ -104,18 +108,23 @@ void Schedule::AddTensors() {
   }
 }
 
-void Schedule::FindReads(uint32_t v, Work* work) const {
-  if (meaning_.IsInput(v)) {
-    work->reads[v] = input_tensors_.at(v);
-  } else if (const auto found = result_tensors_.find(v); found != result_tensors_.end()) {
-    work->reads[v] = found->second;
-  } else {
-    FindReadsOfNode(meaning_.NodeOf(v), work);
+void Schedule::FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk) const {
+  if (!walk->seen.emplace(v, moved).second) return;
+  const auto found = result_tensors_.find(v);
+  if (!meaning_.IsInput(v) && found == result_tensors_.end()) {
+    return FindReadsOfNode(meaning_.NodeOf(v), moved, walk);
+  }
+  const size_t tensor = meaning_.IsInput(v) ? input_tensors_.at(v) : found->second;
+  walk->work->reads[v] = tensor;
+  for (const uint32_t axis : meaning_.value(v).axes) {
+    if (moved.count(axis) != 0) walk->work->moved.emplace(tensor, axis);
   }
 }
 
-void Schedule::FindReadsOfNode(size_t n, Work* work) const {
-  for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, work);
+void Schedule::FindReadsOfNode(size_t n, std::set<uint32_t> moved, Walk* walk) const {
+  const std::vector<uint32_t> more = meaning_.MovedBy(n);
+  moved.insert(more.begin(), more.end());
+  for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, moved, walk);
 }
 
 void Schedule::AddValueWork(uint32_t v) {
@@ -123,10 +132,11 @@ void Schedule::AddValueWork(uint32_t v) {
   const size_t tensor = result_tensors_.at(v);
   work.axes = tensors_[tensor].axes;
   work.stores = {{v, tensor}};
+  Walk walk{&work, {}};
   if (meaning_.IsInput(v)) {
-    FindReads(v, &work);
+    FindReads(v, {}, &walk);
   } else {
-    FindReadsOfNode(meaning_.NodeOf(v), &work);
+    FindReadsOfNode(meaning_.NodeOf(v), {}, &walk);
   }
   works_.push_back(std::move(work));
 }
@@ -146,7 +156,8 @@ void Schedule::AddReductionWorks(size_t n) {
                                partial.axes, partial.parts > 1 ? partial.parts : 0}));
   }
   partial.states = {{n, state}};
-  FindReadsOfNode(n, &partial);
+  Walk walk{&partial, {}};
+  FindReadsOfNode(n, {}, &walk);
   Work finish;
   finish.kind = KernelKind::kFinish;
   finish.axes = partial.axes;
@@ -214,6 +225,7 @@ void Schedule::Join() {
     group.stores.insert(group.stores.end(), work.stores.begin(), work.stores.end());
     group.states.insert(group.states.end(), work.states.begin(), work.states.end());
     group.reads.insert(work.reads.begin(), work.reads.end());
+    group.moved.insert(work.moved.begin(), work.moved.end());
   }
 }
 

@@ -62,7 +62,8 @@ class RandomGraph {
     std::string both = a.axes;
     std::string shared;
     for (const char axis : b.axes) (both.find(axis) == std::string::npos ? both : shared) += axis;
-    const size_t kind = Below(8);
+    const size_t kind = Below(9);
+    if (kind == 8 && a.axes.size() == 1) return Pairs(name, a);
     if (kind == 0 && !shared.empty()) return Contraction(name, a, b, both, shared);
     if (kind <= 4 && !both.empty()) return Reduction(name, a, b, both);
     return Map(name, a, b, both);
@@ -77,6 +78,14 @@ class RandomGraph {
     return fmt::format(
         "  {} = {}\n", name,
         fmt::format(fmt::runtime(kFormulas[Below(std::size(kFormulas))]), a.name, b.name));
+  }
+
+  // All pairs of the elements of a value: it is read along its axis at another index.
+  std::string Pairs(const std::string& name, const Value& a) {
+    const char axis = a.axes[0];
+    values_.push_back({name, a.axes});
+    return fmt::format("  {0} = {1} - mean<{2}{2}>(tanh({1}) * rename<{2}->{2}{2}>({1}))\n", name,
+                       a.name, axis);
   }
 
   std::string Contraction(const std::string& name, const Value& a, const Value& b,
