@@ -4,44 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 
-#include "tests/reduce/run_plan.h"
+#include "tests/reduce/example.h"
 
 namespace tarsia::reduce_test {
 namespace {
-
-using Sets = std::vector<std::pair<std::string, int64_t>>;
-using Outputs = std::vector<std::vector<double>>;
-
-constexpr double kEpsilon = 0x1p-23;  // of f32
-
-// The bound of a sum of `count` terms.
-double BoundOf(size_t count, double size) {
-  return (4 * std::sqrt(static_cast<double>(count)) + 8) * kEpsilon * size;
-}
-
-// Runs the example under several limits on a device; `check` compares the outputs.
-template <typename Check>
-void RunExample(const std::string& name, const Sets& sets, const std::string& device,
-                const Check& check) {
-  const ConcreteGraph graph = MakeGraphOf("examples/reduce/" + name + ".tsa", sets);
-  const Outputs inputs = RandomInputs(graph, 1);
-  for (const LimitKind kind : {LimitKind::kTotal, LimitKind::kScratch}) {
-    const uint64_t smallest = RefusedBelow(graph, 0, kind).value_or(0);
-    if (smallest > 0) {
-      EXPECT_EQ(RefusedBelow(graph, smallest - 1, kind), smallest);
-    }
-    for (const uint64_t limit : {smallest, smallest + 5000, kNoLimit}) {
-      check(inputs, RunAndCompare(graph, inputs, limit, kind, device));
-    }
-  }
-}
-
-void ForEachDevice(const std::function<void(const std::string&)>& run) {
-  for (const char* const device : {"cpu", "ptx"}) run(device);
-}
 
 TEST(ReduceExamples, GaussianKernelTimesVector) {
   const size_t n = 67;

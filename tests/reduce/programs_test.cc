@@ -1,0 +1,238 @@
+// Further graphs of examples/reduce against direct formulas in f64, at sizes that are multiples of
+// nothing, from the smallest limit to none, on the interpreter and on the emulator.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "tests/reduce/example.h"
+
+namespace tarsia::reduce_test {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(ReducePrograms, MaternKernelTimesVector) {
+  const size_t n = 51;
+  const size_t m = 87;
+  RunExampleEverywhere("matern", {{"n", n}, {"m", m}, {"d", 3}},
+                       [&](const Outputs& in, const Outputs& out) {
+                         for (size_t i = 0; i < n; ++i) {
+                           double sum = 0;
+                           double size = 0;
+                           for (size_t j = 0; j < m; ++j) {
+                             const double s = SquaredDistance(in[0], i, in[1], j, 3);
+                             const double r = std::sqrt(5 * s);
+                             const double k = (1 + r + r * r / 3) * std::exp(-r);
+                             sum += k * in[2][j];
+                             size += k * std::abs(in[2][j]) * (1 + r);
+                           }
+                           ASSERT_NEAR(out.at(0)[i], sum, BoundOf(m, size)) << i;
+                         }
+                       });
+}
+
+TEST(ReducePrograms, LogarithmOfADensity) {
+  const size_t n = 41;
+  const size_t m = 93;
+  const size_t d = 3;
+  const ConcreteGraph graph =
+      MakeGraphOf("examples/reduce/density.tsa", {{"n", n}, {"m", m}, {"d", d}});
+  Outputs inputs = RandomInputs(graph, 1);
+  inputs[2][0] = 0.125;  // so narrow that some densities are below e^-100
+  ForEachDevice([&](const std::string& device) {
+    RunGraph(graph, inputs, device, [&](const Outputs& in, const Outputs& out) {
+      const double h = in[2][0];
+      for (size_t i = 0; i < n; ++i) {
+        long double sum = 0;
+        double most = 0;
+        for (size_t j = 0; j < m; ++j) {
+          const double s = SquaredDistance(in[0], i, in[1], j, d) / (2 * h * h);
+          sum += std::exp(static_cast<long double>(-s));
+          most = std::max(most, s);
+        }
+        const double scale = std::log(m) + d * (std::log(h) + std::log(2 * std::acos(-1.0)) / 2);
+        const auto want = static_cast<double>(std::log(sum)) - scale;
+        ASSERT_NEAR(out.at(0)[i], want, BoundOf(d, 1 + most + std::abs(scale))) << i;
+      }
+    });
+  });
+}
+
+TEST(ReducePrograms, AttentionInAWindow) {
+  const size_t heads = 2;
+  const size_t n = 43;
+  const size_t d = 12;
+  const size_t window = 9;
+  RunExampleEverywhere(
+      "attention_window", {{"heads", heads}, {"n", n}, {"d", d}, {"window", window}},
+      [&](const Outputs& in, const Outputs& out) {
+        for (size_t row = 0; row < heads * n; ++row) {
+          const size_t i = row % n;
+          const size_t first = row - std::min(i, window - 1);
+          std::vector<double> score;
+          for (size_t j = first; j <= row; ++j) {
+            double dot = 0;
+            for (size_t e = 0; e < d; ++e) dot += in[0][row * d + e] * in[1][j * d + e];
+            score.push_back(dot / std::sqrt(static_cast<double>(d)));
+          }
+          double weights = 0;
+          for (const double s : score) weights += std::exp(s);
+          // Scores have errors of their own, which the exponential passes on.
+          const double error = BoundOf(d, 4 * static_cast<double>(d));
+          ASSERT_NEAR(out.at(1)[row], std::log(weights), error + BoundOf(window, 8));
+          for (size_t e = 0; e < d; ++e) {
+            double sum = 0;
+            double size = 0;
+            for (size_t j = 0; j < score.size(); ++j) {
+              const double v = in[2][(first + j) * d + e];
+              sum += std::exp(score[j]) * v / weights;
+              size += std::exp(score[j]) * std::abs(v) / weights;
+            }
+            ASSERT_NEAR(out.at(0)[row * d + e], sum, BoundOf(window, size) + 2 * size * error);
+          }
+        }
+      });
+}
+
+TEST(ReducePrograms, MaximumMeanDiscrepancy) {
+  const size_t n = 61;
+  const size_t m = 47;
+  const size_t d = 5;
+  RunExampleEverywhere("mmd", {{"n", n}, {"m", m}, {"d", d}},
+                       [&](const Outputs& in, const Outputs& out) {
+                         const auto mean = [&](const std::vector<double>& a, size_t rows,
+                                               const std::vector<double>& b, size_t columns) {
+                           double sum = 0;
+                           for (size_t i = 0; i < rows; ++i) {
+                             for (size_t j = 0; j < columns; ++j) {
+                               sum += std::exp(-SquaredDistance(a, i, b, j, d) / 2);
+                             }
+                           }
+                           return sum / static_cast<double>(rows * columns);
+                         };
+                         const double xx = mean(in[0], n, in[0], n);
+                         const double yy = mean(in[1], m, in[1], m);
+                         const double xy = mean(in[0], n, in[1], m);
+                         // An exponent of up to 16 multiplies the error of the distance.
+                         ASSERT_NEAR(out.at(0)[0], xx + yy - 2 * xy, BoundOf(d, xx + yy + 2 * xy));
+                       });
+}
+
+TEST(ReducePrograms, ForcesOfTsne) {
+  const size_t n = 37;
+  const size_t d = 6;
+  const ConcreteGraph graph = MakeGraphOf("examples/reduce/tsne.tsa", {{"n", n}, {"d", d}});
+  Outputs inputs = RandomInputs(graph, 1);
+  for (double& beta : inputs[1]) beta = 0.25 + std::abs(beta) / 4;
+  ForEachDevice([&](const std::string& device) {
+    RunGraph(graph, inputs, device, [&](const Outputs& in, const Outputs& out) {
+      const auto weight = [&](size_t i, size_t j) {
+        return i == j ? 0 : 1 / (1 + SquaredDistance(in[2], i, in[2], j, 2));
+      };
+      const auto near = [&](size_t i, size_t j) {
+        return i == j ? 0 : std::exp(-SquaredDistance(in[0], i, in[0], j, d) * in[1][i]);
+      };
+      double z = 0;
+      std::vector<double> total(n);
+      for (size_t i = 0; i < n; ++i) {
+        for (size_t j = 0; j < n; ++j) {
+          z += weight(i, j);
+          total[i] += near(i, j);
+        }
+      }
+      for (size_t i = 0; i < n; ++i) {
+        for (size_t e = 0; e < 2; ++e) {
+          double force = 0;
+          double size = 0;
+          for (size_t j = 0; j < n; ++j) {
+            const double p = (near(i, j) / total[i] + near(j, i) / total[j]) / (2 * n);
+            const double w = weight(i, j);
+            const double a = in[2][i * 2 + e];
+            const double b = in[2][j * 2 + e];
+            force += 4 * (p - w / z) * w * (a - b);
+            // The two sums are subtracted as wholes, and exponents reach 20.
+            size += 4 * (p * 20 + w / z) * w * (std::abs(a) + std::abs(b));
+          }
+          ASSERT_NEAR(out.at(0)[i * 2 + e], force, BoundOf(n, size)) << i;
+        }
+      }
+    });
+  });
+}
+
+TEST(ReducePrograms, TermsOfASparseGaussianProcess) {
+  const size_t n = 83;
+  const size_t m = 21;
+  const size_t d = 3;
+  RunExampleEverywhere(
+      "sparse_gp", {{"n", n}, {"m", m}, {"d", d}}, [&](const Outputs& in, const Outputs& out) {
+        const auto a = [&](size_t j, size_t i) {
+          return std::exp(-SquaredDistance(in[1], j, in[0], i, d) / 2);
+        };
+        const double bound = 1e-13 * n;  // f64
+        double trace = 0;
+        for (size_t j = 0; j < m; ++j) {
+          double target = 0;
+          for (size_t i = 0; i < n; ++i) {
+            target += a(j, i) * in[2][i];
+            trace += a(j, i) * a(j, i);
+          }
+          ASSERT_NEAR(out.at(1)[j], target, bound);
+          for (size_t k = 0; k < m; ++k) {
+            double product = 0;
+            for (size_t i = 0; i < n; ++i) product += a(j, i) * a(k, i);
+            ASSERT_NEAR(out.at(0)[j * m + k], product, bound);
+          }
+        }
+        ASSERT_NEAR(out.at(2)[0], trace, bound * m);
+      });
+}
+
+TEST(ReducePrograms, GeluAfterALinearLayer) {
+  const size_t n = 19;
+  const size_t d = 33;
+  const size_t h = 45;
+  RunExampleEverywhere("gelu", {{"n", n}, {"d", d}, {"h", h}},
+                       [&](const Outputs& in, const Outputs& out) {
+                         for (size_t i = 0; i < n; ++i) {
+                           for (size_t j = 0; j < h; ++j) {
+                             double a = in[2][j];
+                             double size = std::abs(a);
+                             for (size_t e = 0; e < d; ++e) {
+                               a += in[0][i * d + e] * in[1][j * d + e];
+                               size += std::abs(in[0][i * d + e] * in[1][j * d + e]);
+                             }
+                             const double want = a * (1 + std::erf(a / std::sqrt(2.0))) / 2;
+                             // The derivative of gelu is below 1.2.
+                             ASSERT_NEAR(out.at(0)[i * h + j], want, 1.2 * BoundOf(d, size));
+                           }
+                         }
+                       });
+}
+
+TEST(ReducePrograms, SoftmaxOfRows) {
+  const size_t n = 13;
+  const size_t m = 131;
+  const ConcreteGraph graph = MakeGraphOf("examples/reduce/softmax.tsa", {{"n", n}, {"m", m}});
+  Outputs inputs = RandomInputs(graph, 1);
+  inputs[1][0] = 0.25;
+  ForEachDevice([&](const std::string& device) {
+    RunGraph(graph, inputs, device, [&](const Outputs& in, const Outputs& out) {
+      for (size_t i = 0; i < n; ++i) {
+        double top = -kInfinity;
+        double weights = 0;
+        for (size_t j = 0; j < m; ++j) top = std::max(top, in[0][i * m + j] * 4);
+        for (size_t j = 0; j < m; ++j) weights += std::exp(in[0][i * m + j] * 4 - top);
+        for (size_t j = 0; j < m; ++j) {
+          const double want = std::exp(in[0][i * m + j] * 4 - top) / weights;
+          ASSERT_NEAR(out.at(0)[i * m + j], want, want * BoundOf(m, 1));
+        }
+      }
+    });
+  });
+}
+
+}  // namespace
+}  // namespace tarsia::reduce_test
