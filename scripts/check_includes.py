@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Fails on an include that the order of the folders forbids.
 
-    support <- dtypes <- layout <- isa <- {launch <- vm, compiler} <- runtime <- {tools, bench}
-    support <- dtypes <- layout <- isa <- planner <- {tools, bench}
+    support <- dtypes <- layout <- isa <- {launch <- vm, compiler, planner} <- runtime <- {tools, bench}
     support <- dtypes <- ptx <- runtime
     within isa: its own files, graph <- {text, bytecode, validate}
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
@@ -80,12 +79,14 @@ MAY_SEE = {
                                                          "compiler/llvm/backend.h"],
     "compiler/llvm/lower": FOUNDATION + COMPILER_PLANS + ["compiler/llvm/element",
                                                           "compiler/llvm/code"],
-    "runtime": BELOW_RUNTIME + PUBLIC,
+    "runtime": BELOW_RUNTIME + ["planner"] + PUBLIC,
     "runtime/files": ["support", "dtypes", "runtime/diagnostics.h"],
     "runtime/cuda": ["support", "dtypes"] + PUBLIC + ["runtime/diagnostics.h", "runtime/log.h"],
     "runtime/devices": BELOW_RUNTIME + PUBLIC + ["runtime/diagnostics.h", "runtime/log.h",
                                                  "runtime/cuda", "runtime/files"],
-    "runtime/api": BELOW_RUNTIME + PUBLIC + ["runtime"],
+    "runtime/graphs": BELOW_RUNTIME + ["planner", "runtime/devices", "runtime/files",
+                                       "runtime/diagnostics.h"],
+    "runtime/api": BELOW_RUNTIME + ["planner"] + PUBLIC + ["runtime"],
     "tools": BELOW_RUNTIME + ["planner", "runtime"] + PUBLIC,
     "bench": BELOW_RUNTIME + ["planner", "runtime"] + PUBLIC,
     "tests": BELOW_RUNTIME + ["planner", "runtime", "tools", "bench"] + PUBLIC,

@@ -99,7 +99,7 @@ class Planner {
     }
     if (module_.valid.FindKernel(job->kernel)) return;
     std::vector<std::string_view> names;
-    for (const api::KernelText& kernel : module_.kernels) names.push_back(kernel.name);
+    for (const api::KernelDescription& kernel : module_.kernels) names.push_back(kernel.name);
     const Location at = wanted.text.empty() ? job->line.location : wanted.location;
     const DiagInfo& info = job->kernel.empty() ? diag::kListNoKernel : diag::kUnknownKernel;
     Diagnostic& error = job->line.errors.Error(info, at, job->kernel);

@@ -13,6 +13,7 @@ struct HandleDeleter {
   void operator()(tarsia_diagnostics* p) const { tarsia_diagnostics_destroy(p); }
   void operator()(tarsia_module* p) const { tarsia_module_destroy(p); }
   void operator()(tarsia_plan* p) const { tarsia_plan_destroy(p); }
+  void operator()(tarsia_graph_plan* p) const { tarsia_graph_plan_destroy(p); }
   void operator()(tarsia_query* p) const { tarsia_query_destroy(p); }
   void operator()(tarsia_device* p) const { tarsia_device_close(p); }
   void operator()(tarsia_code* p) const { tarsia_code_destroy(p); }

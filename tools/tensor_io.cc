@@ -162,15 +162,37 @@ std::optional<uint64_t> DenseBytes(DType type, std::span<const int64_t> shape) {
   return BytesForBits(bits);
 }
 
+namespace {
+
+// What NumPy calls a tensor: its type, and its shape, which is that of its bytes if it has no name.
+struct NpyForm {
+  std::string type;
+  std::vector<int64_t> shape;
+};
+
+NpyForm NpyFormOf(DType type, std::span<const int64_t> shape, bool dense, uint64_t bytes) {
+  const std::string name = NpyTypeName(type);
+  std::vector<int64_t> extents(shape.begin(), shape.end());
+  if (dense && !name.empty()) return {name, std::move(extents)};
+  if (dense && type.bits >= 8) return {fmt::format("|V{}", type.bits / 8), std::move(extents)};
+  return {"|u1", {static_cast<int64_t>(bytes)}};
+}
+
+}  // namespace
+
+Result<OutputTensorFile> OutputTensorFile::Create(const std::string& path, DType type,
+                                                  std::span<const int64_t> shape, uint64_t bytes) {
+  const NpyForm form = NpyFormOf(type, shape, true, bytes);
+  const std::string header = NpyHeader(form.type, form.shape);
+  TARSIA_TRY(OutputFile file, OutputFile::Create(path));
+  TARSIA_CHECK(file.Write(header));
+  return OutputTensorFile(std::move(file), header.size());
+}
+
 Status WriteOutput(const std::string& path, DType type, std::span<const int64_t> shape, bool dense,
                    std::span<const uint8_t> data) {
-  const std::string name = NpyTypeName(type);
-  if (dense && !name.empty()) return WriteNpy(path, name, shape, data);
-  if (dense && type.bits >= 8) {
-    return WriteNpy(path, "|V" + std::to_string(type.bits / 8), shape, data);
-  }
-  const int64_t bytes[] = {static_cast<int64_t>(data.size())};
-  return WriteNpy(path, "|u1", bytes, data);
+  const NpyForm form = NpyFormOf(type, shape, dense, data.size());
+  return WriteNpy(path, form.type, form.shape, data);
 }
 
 }  // namespace tarsia::tools

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "dtypes/dtype.h"
@@ -52,6 +53,23 @@ int ParseOutputSpec(const std::string& text, OutputSpec* out);
 
 // Bytes of a dense tensor; empty above 2^62.
 std::optional<uint64_t> DenseBytes(DType type, std::span<const int64_t> shape);
+
+// A .npy file that appears when it is complete, written part by part. Types as in WriteOutput.
+class OutputTensorFile {
+ public:
+  static Result<OutputTensorFile> Create(const std::string& path, DType type,
+                                         std::span<const int64_t> shape, uint64_t bytes);
+  // `offset` is that of the tensor's bytes.
+  [[nodiscard]] Status WriteAt(uint64_t offset, std::span<const uint8_t> bytes) {
+    return file_.WriteAt(header_ + offset, bytes);
+  }
+  [[nodiscard]] Status Commit() { return file_.Commit(); }
+
+ private:
+  OutputTensorFile(OutputFile file, uint64_t header) : file_(std::move(file)), header_(header) {}
+  OutputFile file_;
+  uint64_t header_;
+};
 
 // Writes a tensor as .npy. A type of at least 8 bits that NumPy cannot name becomes raw elements
 // (`|V2`) of the same shape; a narrower type, or a layout that is not row-major (`shape` empty,

@@ -8,6 +8,8 @@
  *   device --tarsia_memory_alloc, tarsia_memory_write--> memory for the pointer arguments
  *   plan --tarsia_execute--> results, and a report if the caller asks for one
  *   module --tarsia_code_create--> PTX and machine code, without any device
+ *   module with a graph --tarsia_graph_plan_create--> plan of a graph below a memory limit
+ *   plan of a graph --tarsia_graph_execute--> outputs
  *
  * Conventions that hold for every function:
  * - A function that can fail returns a tarsia_status. If it is not TARSIA_STATUS_OK, the outputs
@@ -859,6 +861,164 @@ TARSIA_API tarsia_status tarsia_report_get(const tarsia_report* report, tarsia_r
  * them. */
 TARSIA_API const tarsia_diagnostics* tarsia_report_findings(const tarsia_report* report);
 TARSIA_API void tarsia_report_destroy(tarsia_report* report);
+
+/* ---- Graphs ------------------------------------------------------------------------------- */
+
+/* A graph of a module (docs/graphs.md) is computed below a memory limit: the planner finds kernels,
+ * an order, and a place for every tensor in one allocation, the arena (docs/reductions.md). */
+
+typedef struct tarsia_graph_info {
+  size_t size;
+  const char* name;
+  size_t input_count;
+  size_t output_count;
+  uint32_t line; /* of its name; 0 if unknown */
+  uint32_t column;
+} tarsia_graph_info;
+
+TARSIA_API size_t tarsia_module_graph_count(const tarsia_module* module); /* 0 for NULL */
+TARSIA_API tarsia_status tarsia_module_graph(const tarsia_module* module, size_t graph,
+                                             tarsia_graph_info* out);
+
+/* A graph with values for its constants, planned below a limit and prepared for a device.
+ * Immutable: every function on it is thread-safe. It does not need its module after its
+ * creation. */
+typedef struct tarsia_graph_plan tarsia_graph_plan;
+
+typedef enum tarsia_limit_kind {
+  TARSIA_LIMIT_TOTAL = 0,   /* the limit counts all tensors */
+  TARSIA_LIMIT_SCRATCH = 1, /* all but inputs and outputs, which stay in memory of the caller */
+  TARSIA_LIMIT_FORCE_32BIT = 0x7fffffff
+} tarsia_limit_kind;
+
+typedef enum tarsia_graph_plan_flags {
+  TARSIA_GRAPH_PLAN_ONLY = 1, /* do not prepare the kernels for a device; tarsia_graph_execute
+                                 refuses the plan */
+  TARSIA_GRAPH_PLAN_FLAGS_FORCE_32BIT = 0x7fffffff
+} tarsia_graph_plan_flags;
+
+typedef struct tarsia_graph_plan_options {
+  size_t size;
+  const char* device;             /* NULL: the default device */
+  const char* graph;              /* NULL: the only graph of the module */
+  const tarsia_binding* bindings; /* constants that are not named take their default */
+  size_t binding_count;
+  uint64_t limit; /* in bytes; 0: none */
+  tarsia_limit_kind limit_kind;
+  uint32_t flags;          /* of tarsia_graph_plan_flags */
+  tarsia_cancel_fn cancel; /* can end the compilation; may be NULL */
+  void* cancel_user;
+  uint64_t compile_limit_ms; /* ends the compilation of the kernels when it takes longer; 0: no
+                                limit */
+} tarsia_graph_plan_options;
+
+/* Plans a graph, and compiles the kernels of the plan for the device. A plan is a function of the
+ * graph, the values of its constants, and the limit. `options` may be NULL. `diagnostics` as in
+ * tarsia_module_create. Errors: REJECTED (a constant is unknown, missing or wrong; an operation
+ * that this version does not plan; or the limit is too low: the help of the diagnostic
+ * `plan-limit` is "smallest limit: N bytes"), NOT_FOUND (no such graph), NO_DEVICE, UNSUPPORTED,
+ * INVALID_ARGUMENT, OUT_OF_MEMORY, CANCELLED. Thread-safe. */
+TARSIA_API tarsia_status tarsia_graph_plan_create(const tarsia_module* module,
+                                                  const tarsia_graph_plan_options* options,
+                                                  tarsia_graph_plan** out,
+                                                  tarsia_diagnostics** diagnostics);
+TARSIA_API void tarsia_graph_plan_destroy(tarsia_graph_plan* plan);
+
+typedef struct tarsia_graph_plan_info {
+  size_t size;
+  const char* graph;
+  const char* device; /* "" with TARSIA_GRAPH_PLAN_ONLY */
+  uint64_t peak;      /* the size of the arena in bytes; at most the limit */
+  uint64_t limit;     /* 0: none */
+  tarsia_limit_kind limit_kind;
+  size_t input_count;
+  size_t output_count;
+  size_t kernel_count;
+  size_t step_count;
+} tarsia_graph_plan_info;
+
+TARSIA_API tarsia_status tarsia_graph_plan_get(const tarsia_graph_plan* plan,
+                                               tarsia_graph_plan_info* out);
+
+/* An input or an output: dense, the last axis contiguous. Elements of less than 8 bits are packed
+ * without gaps, the first one in the lowest bits. */
+typedef struct tarsia_graph_tensor {
+  size_t size;
+  const char* name; /* without the `%` */
+  tarsia_dtype dtype;
+  size_t rank;
+  const int64_t* shape; /* `rank` extents; valid as long as the plan exists */
+  uint64_t bytes;
+  bool used; /* false: an input that nothing reads; it may be left out */
+} tarsia_graph_tensor;
+
+/* Input or output `index` in the order of the graph. */
+TARSIA_API tarsia_status tarsia_graph_plan_input(const tarsia_graph_plan* plan, size_t index,
+                                                 tarsia_graph_tensor* out);
+TARSIA_API tarsia_status tarsia_graph_plan_output(const tarsia_graph_plan* plan, size_t index,
+                                                  tarsia_graph_tensor* out);
+/* The certificate of the plan as JSON: docs/reductions.md describes it. */
+TARSIA_API tarsia_status tarsia_graph_plan_certificate(const tarsia_graph_plan* plan,
+                                                       tarsia_blob** out);
+/* The kernels of the plan as the text of a module. */
+TARSIA_API tarsia_status tarsia_graph_plan_kernels(const tarsia_graph_plan* plan,
+                                                   tarsia_blob** out);
+
+/* Reads bytes of an input, from `offset` on, into `to`. Returns false if that fails, which ends the
+ * execution with LAUNCH_FAILED. The library calls the callbacks of one execution from any thread,
+ * one call at a time. They must not throw. */
+typedef bool (*tarsia_tensor_read_fn)(void* user, uint64_t offset, void* to, uint64_t bytes);
+/* Takes bytes of an output, which are its bytes from `offset` on; as above. Every byte of the
+ * output is passed exactly once. */
+typedef bool (*tarsia_tensor_write_fn)(void* user, uint64_t offset, const void* from,
+                                       uint64_t bytes);
+
+/* An input of an execution: memory or a callback. With TARSIA_LIMIT_TOTAL, `data` is memory of the
+ * host, which is copied into the arena. With TARSIA_LIMIT_SCRATCH it is memory of the device, which
+ * kernels read in place; a tensor with a callback gets memory from the library. */
+typedef struct tarsia_graph_input {
+  size_t size;
+  const void* data;
+  uint64_t bytes; /* of `data` */
+  tarsia_tensor_read_fn read;
+  void* user;
+} tarsia_graph_input;
+
+/* An output, likewise. With TARSIA_LIMIT_TOTAL, an output without memory and callback is computed
+ * and dropped. */
+typedef struct tarsia_graph_output {
+  size_t size;
+  void* data;
+  uint64_t bytes; /* of `data` */
+  tarsia_tensor_write_fn write;
+  void* user;
+} tarsia_graph_output;
+
+typedef struct tarsia_graph_execute_options {
+  size_t size;
+  uint32_t threads; /* the largest number of CPU threads to use; 0: all */
+  void* arena;      /* memory of the device of at least `peak` bytes, aligned to 256 bytes; NULL:
+                       the library allocates it and frees it at the end */
+  uint64_t arena_bytes;
+  tarsia_progress_fn progress; /* receives the number of complete steps and of all; may be NULL */
+  void* progress_user;
+  tarsia_cancel_fn cancel; /* can end the execution; on a GPU between two steps. May be NULL */
+  void* cancel_user;
+} tarsia_graph_execute_options;
+
+/* Computes the outputs, and returns when they are complete. `inputs` and `outputs` have one struct
+ * for each input and output, in the order of the graph. Kernels allocate no memory besides the
+ * arena (the interpreter's own tiles, a few hundred KiB for each thread, are not counted).
+ * `options` may be NULL. `report` may be NULL; otherwise it receives the sums over all launches
+ * (the caller destroys it). Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, LAUNCH_FAILED (also if a
+ * callback returns false) and CANCELLED; after the last three the contents of outputs are
+ * unspecified. Thread-safe, if no execution writes memory that another one uses. */
+TARSIA_API tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan,
+                                              const tarsia_graph_input* inputs, size_t input_count,
+                                              const tarsia_graph_output* outputs,
+                                              size_t output_count,
+                                              const tarsia_graph_execute_options* options,
+                                              tarsia_report** report);
 
 #ifdef __cplusplus
 }

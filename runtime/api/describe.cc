@@ -48,8 +48,8 @@ ConstantText DescribeConstant(const ExprPool& pool, const Constant& constant) {
   return out;
 }
 
-KernelText DescribeKernel(const Module& module, const Kernel& kernel) {
-  KernelText out;
+KernelDescription DescribeKernel(const Module& module, const Kernel& kernel) {
+  KernelDescription out;
   out.name = std::string(module.Name(kernel));
   out.location = kernel.location;
   out.params = DescribeParams(module.pool, kernel);
@@ -58,8 +58,8 @@ KernelText DescribeKernel(const Module& module, const Kernel& kernel) {
 
 }  // namespace
 
-std::vector<KernelText> Describe(const Module& module) {
-  std::vector<KernelText> out;
+std::vector<KernelDescription> Describe(const Module& module) {
+  std::vector<KernelDescription> out;
   for (const Kernel& kernel : module.kernels) {
     out.push_back(DescribeKernel(module, kernel));
     for (const Constant& constant : kernel.constants) {
@@ -69,8 +69,8 @@ std::vector<KernelText> Describe(const Module& module) {
   return out;
 }
 
-KernelText Describe(const Program& program) {
-  KernelText out = DescribeKernel(program.module(), program.kernel());
+KernelDescription Describe(const Program& program) {
+  KernelDescription out = DescribeKernel(program.module(), program.kernel());
   for (size_t i = 0; i < out.params.size(); ++i) {
     const DType dtype = program.type(static_cast<uint32_t>(i)).dtype;
     out.params[i].dtype = api::ToC(dtype);
@@ -86,7 +86,7 @@ KernelText Describe(const Program& program) {
   return out;
 }
 
-tarsia_status WriteParam(const KernelText& kernel, size_t param, tarsia_param_info* out) {
+tarsia_status WriteParam(const KernelDescription& kernel, size_t param, tarsia_param_info* out) {
   if (param >= kernel.params.size()) return BadIndex("param", param, kernel.params.size());
   const ParamText& text = kernel.params[param];
   tarsia_param_info info = {};
@@ -97,7 +97,8 @@ tarsia_status WriteParam(const KernelText& kernel, size_t param, tarsia_param_in
   return WriteStruct(info, "out", out);
 }
 
-tarsia_status WriteConstant(const KernelText& kernel, size_t constant, tarsia_constant_info* out) {
+tarsia_status WriteConstant(const KernelDescription& kernel, size_t constant,
+                            tarsia_constant_info* out) {
   const size_t count = kernel.constants.size();
   if (constant >= count) return BadIndex("constant", constant, count);
   const ConstantText& text = kernel.constants[constant];

@@ -8,17 +8,13 @@
 #include "runtime/api/api.h"
 #include "runtime/api/args.h"
 #include "runtime/api/handles.h"
+#include "runtime/api/report.h"
 #include "runtime/devices/device.h"
 #include "runtime/log.h"
 #include "vm/interpreter.h"
 
 using namespace tarsia;
 using namespace tarsia::api;
-
-struct tarsia_report {
-  tarsia_report_info info = {};
-  tarsia_diagnostics findings;
-};
 
 namespace {
 

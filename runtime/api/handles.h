@@ -44,22 +44,23 @@ struct ConstantText {
   std::string value_text;
   std::vector<std::string> candidates;
 };
-struct KernelText {
+struct KernelDescription {
   std::string name;
   Location location;
   std::vector<ParamText> params;
   std::vector<ConstantText> constants;
 };
 
-std::vector<KernelText> Describe(const Module& module);
+std::vector<KernelDescription> Describe(const Module& module);
 // A kernel whose constants have their values.
-KernelText Describe(const Program& program);
+KernelDescription Describe(const Program& program);
 
 // Null where there is nothing to tell.
 inline tarsia_dtype ToC(DType type) { return static_cast<tarsia_dtype>(DTypeCode(type)); }
 
-tarsia_status WriteParam(const KernelText& kernel, size_t param, tarsia_param_info* out);
-tarsia_status WriteConstant(const KernelText& kernel, size_t constant, tarsia_constant_info* out);
+tarsia_status WriteParam(const KernelDescription& kernel, size_t param, tarsia_param_info* out);
+tarsia_status WriteConstant(const KernelDescription& kernel, size_t constant,
+                            tarsia_constant_info* out);
 // Passes bytes to the caller.
 tarsia_status GiveBlob(std::string bytes, tarsia_blob** out);
 // Fails with the rendered diagnostics as last error, and passes them to the caller if `out` is not
@@ -73,7 +74,8 @@ struct tarsia_module {
   std::shared_ptr<const tarsia::SourceFile> source;
   tarsia_format format{};
   tarsia::ValidModule valid;
-  std::vector<tarsia::api::KernelText> kernels;
+  std::vector<tarsia::api::KernelDescription> kernels;
+  std::vector<std::string> graph_names;
 };
 
 struct tarsia_plan {
@@ -82,7 +84,7 @@ struct tarsia_plan {
   tarsia::launch::LaunchTemplate launch;
   std::shared_ptr<tarsia::runtime::Device> device;
   std::unique_ptr<tarsia::runtime::LoadedKernel> ready;
-  tarsia::api::KernelText text;
+  tarsia::api::KernelDescription text;
 };
 
 struct tarsia_device {

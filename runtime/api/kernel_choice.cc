@@ -52,7 +52,7 @@ tarsia_status FindKernelName(const tarsia_module& module, const char* wanted, st
   if (count > 1) {
     Diagnostic error = MakeDiagnostic(diag::kApiKernelNotNamed, Location(), name, count);
     std::vector<std::string_view> names;
-    for (const KernelText& kernel : module.kernels) names.push_back(kernel.name);
+    for (const KernelDescription& kernel : module.kernels) names.push_back(kernel.name);
     error.help = fmt::format("the kernels are {}", fmt::join(names, ", "));
     return Fail(TARSIA_STATUS_INVALID_ARGUMENT, error);
   }

@@ -59,7 +59,12 @@ tarsia_status CreateModule(const Input& input, tarsia_module** out, tarsia_diagn
     return Reject(TARSIA_STATUS_REJECTED, std::move(source), std::move(list), errors);
   }
   auto kernels = Describe(valid->module());
-  *out = new tarsia_module{std::move(source), input.format, *std::move(valid), std::move(kernels)};
+  std::vector<std::string> graphs;
+  for (const Graph& graph : valid->module().graphs) {
+    graphs.emplace_back(valid->module().Name(graph));
+  }
+  *out = new tarsia_module{std::move(source), input.format, *std::move(valid), std::move(kernels),
+                           std::move(graphs)};
   return TARSIA_STATUS_OK;
 }
 
@@ -80,7 +85,8 @@ tarsia_status FindFormat(tarsia_format wanted, std::string_view bytes, tarsia_fo
 }
 
 // The kernel with a number, or an error.
-tarsia_status FindKernel(const tarsia_module* module, size_t kernel, const KernelText** out) {
+tarsia_status FindKernel(const tarsia_module* module, size_t kernel,
+                         const KernelDescription** out) {
   if (module == nullptr) return NullArgument("module");
   if (kernel >= module->kernels.size()) {
     return BadIndex("kernel", kernel, module->kernels.size());
@@ -93,7 +99,7 @@ tarsia_status FindKernel(const tarsia_module* module, size_t kernel, const Kerne
 template <typename Use>
 tarsia_status WithKernel(const tarsia_module* module, size_t kernel, const Use& use) {
   return Guarded([&] {
-    const KernelText* text = nullptr;
+    const KernelDescription* text = nullptr;
     const auto status = FindKernel(module, kernel, &text);
     return status != TARSIA_STATUS_OK ? status : use(*text);
   });
@@ -199,7 +205,7 @@ size_t tarsia_module_kernel_count(const tarsia_module* module) {
 
 tarsia_status tarsia_module_kernel(const tarsia_module* module, size_t kernel,
                                    tarsia_kernel_info* out) {
-  return WithKernel(module, kernel, [&](const KernelText& text) {
+  return WithKernel(module, kernel, [&](const KernelDescription& text) {
     tarsia_kernel_info info = {};
     info.name = text.name.c_str();
     info.param_count = text.params.size();
@@ -224,7 +230,7 @@ tarsia_status tarsia_module_find_kernel(const tarsia_module* module, const char*
       return Fail(TARSIA_STATUS_NOT_FOUND, MakeDiagnostic(diag::kGraphNotKernel, Location(), name));
     }
     std::vector<std::string_view> names;
-    for (const KernelText& text : module->kernels) names.push_back(text.name);
+    for (const KernelDescription& text : module->kernels) names.push_back(text.name);
     const Module& program = module->valid.module();
     for (const Graph& graph : program.graphs) names.push_back(program.Name(graph));
     Diagnostic error =
@@ -237,18 +243,19 @@ tarsia_status tarsia_module_find_kernel(const tarsia_module* module, const char*
 tarsia_status tarsia_module_param(const tarsia_module* module, size_t kernel, size_t param,
                                   tarsia_param_info* out) {
   return WithKernel(module, kernel,
-                    [&](const KernelText& text) { return WriteParam(text, param, out); });
+                    [&](const KernelDescription& text) { return WriteParam(text, param, out); });
 }
 
 tarsia_status tarsia_module_constant(const tarsia_module* module, size_t kernel, size_t constant,
                                      tarsia_constant_info* out) {
-  return WithKernel(module, kernel,
-                    [&](const KernelText& text) { return WriteConstant(text, constant, out); });
+  return WithKernel(module, kernel, [&](const KernelDescription& text) {
+    return WriteConstant(text, constant, out);
+  });
 }
 
 tarsia_status tarsia_module_candidate(const tarsia_module* module, size_t kernel, size_t constant,
                                       size_t candidate, const char** text) {
-  return WithKernel(module, kernel, [&](const KernelText& found) {
+  return WithKernel(module, kernel, [&](const KernelDescription& found) {
     if (text == nullptr) return NullArgument("text");
     if (constant >= found.constants.size()) {
       return BadIndex("constant", constant, found.constants.size());

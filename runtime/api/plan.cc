@@ -42,7 +42,7 @@ tarsia_status MakePlan(const tarsia_module* module, std::shared_ptr<runtime::Dev
   if (!program) return Reject(TARSIA_STATUS_REJECTED, module->source, std::move(list), errors);
   auto ready = device->Load(*program, options);
   if (!ready.ok()) return RejectOne(*module, ready.TakeError(), errors);
-  KernelText text = Describe(*program);
+  KernelDescription text = Describe(*program);
   auto checks = launch::LaunchTemplate::Make(*program);
   if (IsLogEnabled(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("plan of {} on {}", kernel, device->name()));

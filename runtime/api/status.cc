@@ -45,6 +45,7 @@ constexpr Meaning kMeanings[] = {
     {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
     // The caller cancelled it, or it exceeded the caller's time limit.
     {&diag::kLaunchCancelled, TARSIA_STATUS_CANCELLED},
+    {&diag::kPlanCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kCompileCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kCompileLimit, TARSIA_STATUS_CANCELLED},
     // The device does not support it.

@@ -219,6 +219,7 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       owns_fd_(std::exchange(other.owns_fd_, false)),
       name_(std::move(other.name_)),
       target_(std::move(other.target_)),
+      written_(std::exchange(other.written_, 0)),
       temporary_(std::move(other.temporary_)) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
@@ -226,6 +227,7 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
   std::swap(owns_fd_, other.owns_fd_);
   name_.swap(other.name_);
   target_.swap(other.target_);
+  std::swap(written_, other.written_);
   std::swap(temporary_, other.temporary_);
   return *this;
 }
@@ -244,6 +246,23 @@ Status OutputFile::Write(std::span<const uint8_t> bytes) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Failure(errno);
     bytes = bytes.subspan(static_cast<size_t>(n));
+    written_ += static_cast<uint64_t>(n);
+  }
+  return OkStatus();
+}
+
+Status OutputFile::WriteAt(uint64_t offset, std::span<const uint8_t> bytes) {
+  if (target_.empty()) {
+    if (offset != written_) return MakeDiagnostic(diag::kFileOrder, Location(), name_);
+    return Write(bytes);
+  }
+  while (!bytes.empty()) {
+    const ssize_t n = pwrite(fd_, bytes.data(), std::min(bytes.size(), size_t{1} << 30),
+                             static_cast<off_t>(offset));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Failure(errno);
+    bytes = bytes.subspan(static_cast<size_t>(n));
+    offset += static_cast<uint64_t>(n);
   }
   return OkStatus();
 }

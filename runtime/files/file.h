@@ -78,6 +78,9 @@ class OutputFile {
   ~OutputFile();
   [[nodiscard]] Status Write(std::span<const uint8_t> bytes);
   [[nodiscard]] Status Write(std::string_view text);
+  // Writes at an offset. What is written to directly takes bytes only one behind the other; an
+  // error otherwise.
+  [[nodiscard]] Status WriteAt(uint64_t offset, std::span<const uint8_t> bytes);
   [[nodiscard]] Status Commit();
 
  private:
@@ -86,8 +89,9 @@ class OutputFile {
   void Abandon();
   int fd_ = -1;
   bool owns_fd_ = false;
-  std::string name_;    // for messages
-  std::string target_;  // empty: written to directly
+  std::string name_;      // for messages
+  std::string target_;    // empty: written to directly
+  uint64_t written_ = 0;  // by Write, and by WriteAt if directly
   TemporaryFile temporary_;
 };
 

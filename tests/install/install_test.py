@@ -133,7 +133,7 @@ def check_guide(arguments, prefix, folder):
     source.mkdir()
     for kind, name in (("cmake", "CMakeLists.txt"), ("c", "scale.c")):
         blocks = re.findall(rf"^```{kind}\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)
-        expect(len(blocks) == 1, f"docs/capi.md has {len(blocks)} examples in {kind}")
+        expect(len(blocks) >= 1, f"docs/capi.md has no example in {kind}")
         (source / name).write_text(blocks[0])
     must(arguments.cmake, "-S", source, "-B", source / "build", f"-DCMAKE_PREFIX_PATH={prefix}",
          f"-DCMAKE_C_COMPILER={arguments.cc}", "-DCMAKE_C_FLAGS=-Wall -Wextra -Werror")

@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <memory>
 
-#include "isa/graph/specialise.h"
 #include "planner/certificate.h"
 #include "planner/limit.h"
-#include "runtime/api/handles.h"
+#include "runtime/api/graph.h"
 #include "runtime/files/file.h"
 #include "tools/commands.h"
 #include "tools/modules.h"
@@ -34,31 +33,22 @@ struct ReduceRequest {
   uint32_t compile_limit = kCompileLimit;
 };
 
-// The graph to run: the one named, else the only one. Prints an error without one.
-std::optional<std::string> GraphOf(const tarsia_module& module, const ReduceRequest& request) {
-  const Module& program = module.valid.module();
-  if (!request.graph.empty()) return request.graph;
-  if (program.graphs.size() == 1) return std::string(program.Name(program.graphs[0]));
-  if (program.graphs.empty()) {
+// The graph to run: the one named, else the only one. Returns an exit code; prints an error.
+int CheckGraphOf(const tarsia_module& module, const ReduceRequest& request) {
+  const std::vector<std::string>& names = module.graph_names;
+  if (!request.graph.empty() || names.size() == 1) return kDone;
+  if (names.empty()) {
     PrintError(DisplayName(request.file) + " has no graph", "`tarsia run` runs kernels");
-    return std::nullopt;
+    return kUsage;
   }
-  std::vector<std::string_view> names;
-  for (const Graph& graph : program.graphs) names.push_back(program.Name(graph));
   PrintError(fmt::format("{} has {} graphs: name one with --graph", DisplayName(request.file),
                          names.size()),
              fmt::format("they are {}", fmt::join(names, ", ")));
-  return std::nullopt;
+  return kUsage;
 }
 
-int PrintFound(const tarsia_module& module, Diagnostics found) {
-  const tarsia_diagnostics errors{module.source, std::move(found)};
-  PrintDiagnostics(&errors);
-  return kRejected;
-}
-
-int ReadLimit(const ReduceRequest& request, PlanOptions* out) {
-  out->limit_kind = request.limit_kind == "scratch" ? LimitKind::kScratch : LimitKind::kTotal;
+int ReadLimit(const ReduceRequest& request, tarsia_graph_plan_options* out) {
+  out->limit_kind = request.limit_kind == "scratch" ? TARSIA_LIMIT_SCRATCH : TARSIA_LIMIT_TOTAL;
   if (request.limit.empty()) return kDone;
   const auto limit = ParseLimit(request.limit);
   if (!limit.ok()) {
@@ -67,6 +57,15 @@ int ReadLimit(const ReduceRequest& request, PlanOptions* out) {
   }
   out->limit = *limit;
   return kDone;
+}
+
+// The exit code of a step towards a plan, whose errors are printed.
+int Check(tarsia_status status, tarsia_diagnostics* errors) {
+  const Handle<tarsia_diagnostics> owned(errors);
+  if (status == TARSIA_STATUS_OK) return kDone;
+  if (errors == nullptr) return ReportFailure(status);
+  PrintDiagnostics(errors);
+  return ExitCode(status);
 }
 
 std::vector<std::string_view> NamesOf(const Plan& plan, PlanBuffer::Kind kind) {
@@ -115,8 +114,13 @@ int AddFiles(const Plan& plan, PlanBuffer::Kind kind, const std::vector<std::str
   return kDone;
 }
 
-std::string SummaryJson(const Plan& plan, const ConcreteGraph& graph,
-                        const ReduceExecution* execution) {
+// What a run adds to the summary.
+struct RunFacts {
+  std::string device;
+  uint64_t nanoseconds = 0;
+};
+
+std::string SummaryJson(const Plan& plan, const ConcreteGraph& graph, const RunFacts* run) {
   Json json;
   json.Begin('{').Key("graph").String(graph.name());
   json.Key("peak").Number(static_cast<int64_t>(plan.peak)).Key("limit");
@@ -132,9 +136,9 @@ std::string SummaryJson(const Plan& plan, const ConcreteGraph& graph,
   }
   json.End('}').Key("kernels").Number(static_cast<int64_t>(plan.kernels.size()));
   json.Key("steps").Number(static_cast<int64_t>(plan.steps.size()));
-  if (execution != nullptr) {
-    json.Key("device").String(execution->device());
-    json.Key("nanoseconds").Number(static_cast<int64_t>(execution->nanoseconds()));
+  if (run != nullptr) {
+    json.Key("device").String(run->device);
+    json.Key("nanoseconds").Number(static_cast<int64_t>(run->nanoseconds));
   }
   return json.End('}').Take();
 }
@@ -153,52 +157,74 @@ bool TakesStdout(const ReduceRequest& request, const ReduceFiles& files) {
                      [](const auto& entry) { return entry.second == "-"; });
 }
 
-int Execute(const ReduceRequest& request, const Plan& plan, const ConcreteGraph& graph) {
+int Execute(const ReduceRequest& request, const tarsia_graph_plan_options& options,
+            tarsia_graph_plan* made) {
+  const Plan& plan = made->plan;
   ReduceFiles files;
   int code = AddFiles(plan, PlanBuffer::Kind::kInput, request.inputs, &files.inputs);
   if (code == kDone) {
     code = AddFiles(plan, PlanBuffer::Kind::kOutput, request.outputs, &files.outputs);
   }
-  ReduceExecution execution(plan, graph);
-  if (code == kDone) code = execution.Prepare(request.device, request.compile_limit);
-  if (code == kDone) code = execution.ReadInputs(files);
-  if (code == kDone) code = execution.Run(request.threads);
-  if (code == kDone) code = execution.WriteOutputs(files);
+  if (code != kDone) return code;
+  tarsia_diagnostics* errors = nullptr;
+  const auto status = api::LoadGraphPlan(options, made, &errors);
+  code = Check(status, errors);
+  if (code != kDone) return code;
+  RunFacts run{made->device->name(), 0};
+  code = ExecuteOnFiles(*made, files, request.threads, &run.nanoseconds);
   if (code != kDone) return code;
   std::FILE* const to = TakesStdout(request, files) ? stderr : stdout;
   if (request.json) {
-    PrintText(to, SummaryJson(plan, graph, &execution));
+    PrintText(to, SummaryJson(plan, made->graph, &run));
     return kDone;
   }
-  PrintText(to, PlanSummary(plan, graph));
-  PrintText(to,
-            fmt::format("{} on {}\n", DurationText(execution.nanoseconds()), execution.device()));
+  PrintText(to, PlanSummary(plan, made->graph));
+  PrintText(to, fmt::format("{} on {}\n", DurationText(run.nanoseconds), run.device));
   return kDone;
+}
+
+// Plans; the texts of `options` are those of the request and of `bindings`.
+int MakePlanOf(const ReduceRequest& request, const tarsia_module& module,
+               std::vector<Binding>* bindings, std::vector<tarsia_binding>* list,
+               tarsia_graph_plan_options* options, std::unique_ptr<tarsia_graph_plan>* out) {
+  if (const int code = ReadSets(request.sets, bindings); code != kDone) return code;
+  for (const Binding& set : *bindings) {
+    list->push_back({sizeof(tarsia_binding), set.name.c_str(), set.text.c_str()});
+  }
+  if (const int code = ReadLimit(request, options); code != kDone) return code;
+  if (const int code = CheckGraphOf(module, request); code != kDone) return code;
+  options->bindings = list->data();
+  options->binding_count = list->size();
+  options->graph = request.graph.empty() ? nullptr : request.graph.c_str();
+  options->device = request.device.empty() ? nullptr : request.device.c_str();
+  options->compile_limit_ms = uint64_t{request.compile_limit} * 1000;
+  tarsia_diagnostics* errors = nullptr;
+  const auto status = api::MakeGraphPlan(module, *options, out, &errors);
+  return Check(status, errors);
 }
 
 int PlanAndRun(const ReduceRequest& request, const tarsia_module& module) {
   std::vector<Binding> bindings;
-  if (const int code = ReadSets(request.sets, &bindings); code != kDone) return code;
-  PlanOptions options;
-  if (const int code = ReadLimit(request, &options); code != kDone) return code;
-  const auto name = GraphOf(module, request);
-  if (!name) return kUsage;
-  Diagnostics found;
-  const auto graph = SpecialiseGraph(module.valid, *name, bindings, found);
-  if (!graph) return PrintFound(module, std::move(found));
-  const auto plan = tarsia::MakePlan(*graph, options, found);
-  if (!plan) return PrintFound(module, std::move(found));
-  if (const int code = WriteCertificate(request.certificate, *plan, *graph); code != kDone) {
+  std::vector<tarsia_binding> list;
+  auto options = Sized<tarsia_graph_plan_options>();
+  std::unique_ptr<tarsia_graph_plan> made;
+  if (const int code = MakePlanOf(request, module, &bindings, &list, &options, &made);
+      code != kDone) {
+    return code;
+  }
+  const Plan& plan = made->plan;
+  const ConcreteGraph& graph = made->graph;
+  if (const int code = WriteCertificate(request.certificate, plan, graph); code != kDone) {
     return code;
   }
   if (!request.emit.empty()) {
-    PrintOut(plan->Text());
+    PrintOut(plan.Text());
     return kDone;
   }
   std::FILE* const to = request.certificate == "-" ? stderr : stdout;
-  if (request.explain) PrintText(to, ExplainPlan(*plan, *graph));
-  if (!request.dry_run) return Execute(request, *plan, *graph);
-  PrintText(to, request.json ? SummaryJson(*plan, *graph, nullptr) : PlanSummary(*plan, *graph));
+  if (request.explain) PrintText(to, ExplainPlan(plan, graph));
+  if (!request.dry_run) return Execute(request, options, made.get());
+  PrintText(to, request.json ? SummaryJson(plan, graph, nullptr) : PlanSummary(plan, graph));
   return kDone;
 }
 

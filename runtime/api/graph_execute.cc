@@ -1,0 +1,162 @@
+// The C API: execution of plans of graphs.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "runtime/api/api.h"
+#include "runtime/api/graph.h"
+#include "runtime/api/report.h"
+#include "runtime/graphs/plan_run.h"
+#include "runtime/log.h"
+
+using namespace tarsia;
+using namespace tarsia::api;
+
+namespace {
+
+// What inputs and outputs of the C API have in common.
+struct Given {
+  const char* what;  // "input"
+  bool memory = false, callback = false;
+  uint64_t bytes = 0;
+};
+
+tarsia_status CheckGiven(const tarsia_graph_plan& plan, const PlanBuffer& buffer,
+                         const Given& given) {
+  if (!buffer.used || buffer.bytes == 0) return TARSIA_STATUS_OK;
+  if (given.memory && given.callback) {
+    return Invalid(diag::kPlanTensorTwice, given.what, buffer.name);
+  }
+  const bool dropped = buffer.kind == PlanBuffer::Kind::kOutput &&
+                       plan.plan.limit_kind == LimitKind::kTotal;
+  if (!given.memory && !given.callback && !dropped) {
+    return Invalid(diag::kPlanTensorMissing, given.what, buffer.name);
+  }
+  if (given.memory && given.bytes != buffer.bytes) {
+    return Invalid(diag::kPlanTensorBytes, given.what, buffer.name, buffer.bytes, given.bytes);
+  }
+  return TARSIA_STATUS_OK;
+}
+
+tarsia_status ReadInput(const tarsia_graph_plan& plan, const PlanBuffer& buffer,
+                        const tarsia_graph_input& input, runtime::PlanPort* out) {
+  out->memory = const_cast<void*>(input.data);
+  if (input.read != nullptr) {
+    out->read = [&buffer, input](uint64_t offset, std::span<uint8_t> to) -> Status {
+      if (input.read(input.user, offset, to.data(), to.size())) return OkStatus();
+      return MakeDiagnostic(diag::kPlanCallback, Location(), "input", buffer.name);
+    };
+  }
+  return CheckGiven(plan, buffer,
+                    {"input", input.data != nullptr, input.read != nullptr, input.bytes});
+}
+
+tarsia_status ReadOutput(const tarsia_graph_plan& plan, const PlanBuffer& buffer,
+                         const tarsia_graph_output& output, runtime::PlanPort* out) {
+  out->memory = output.data;
+  if (output.write != nullptr) {
+    out->write = [&buffer, output](uint64_t offset, std::span<const uint8_t> from) -> Status {
+      if (output.write(output.user, offset, from.data(), from.size())) return OkStatus();
+      return MakeDiagnostic(diag::kPlanCallback, Location(), "output", buffer.name);
+    };
+  }
+  return CheckGiven(plan, buffer,
+                    {"output", output.data != nullptr, output.write != nullptr, output.bytes});
+}
+
+// Reads an array of inputs or outputs with `read`.
+template <typename T, typename Read>
+tarsia_status ReadTensors(const tarsia_graph_plan& plan, const std::vector<size_t>& buffers,
+                          const T* list, size_t count, const char* name, const Read& read,
+                          std::vector<runtime::PlanPort>* out) {
+  if (count != buffers.size()) return Invalid(diag::kPlanTensorCount, count, name, buffers.size());
+  if (count != 0 && list == nullptr) return NullArgument(name);
+  for (size_t i = 0; i < count; ++i) {
+    T given = {};
+    if (const auto s = ReadElement(list, i, name, &given); s != TARSIA_STATUS_OK) return s;
+    const PlanBuffer& buffer = plan.plan.buffers[buffers[i]];
+    if (const auto s = read(plan, buffer, given, &out->emplace_back()); s != TARSIA_STATUS_OK) {
+      return s;
+    }
+  }
+  return TARSIA_STATUS_OK;
+}
+
+tarsia_status CheckArena(const tarsia_graph_plan& plan,
+                         const tarsia_graph_execute_options& options) {
+  if (options.arena == nullptr) return TARSIA_STATUS_OK;
+  if (options.arena_bytes < plan.plan.peak) {
+    return Invalid(diag::kPlanArena, options.arena_bytes, plan.plan.peak);
+  }
+  const auto address = reinterpret_cast<uintptr_t>(options.arena);
+  if (address % kArenaAlignment != 0) {
+    return Invalid(diag::kPlanArenaAlignment, address, kArenaAlignment);
+  }
+  return TARSIA_STATUS_OK;
+}
+
+tarsia_status FailRun(const tarsia_graph_plan& plan, const Diagnostic& error) {
+  return FailText(StatusOf(error, TARSIA_STATUS_LAUNCH_FAILED), Render(error, *plan.source));
+}
+
+tarsia_status Run(const tarsia_graph_plan& plan, const runtime::PlanRunRequest& request,
+                  tarsia_report** report) {
+  const auto done = runtime::RunPlan(request);
+  if (!done.ok()) return FailRun(plan, done.error());
+  if (IsLogEnabled(TARSIA_LOG_DEBUG)) {
+    Log(TARSIA_LOG_DEBUG, fmt::format("{}: {} steps in {} us", plan.name, plan.plan.steps.size(),
+                                      done->nanoseconds / 1000));
+  }
+  if (report == nullptr) return TARSIA_STATUS_OK;
+  auto out = std::make_unique<tarsia_report>();
+  out->info.blocks = done->blocks;
+  out->info.instructions = done->instructions;
+  out->info.nanoseconds = done->nanoseconds;
+  out->findings.source = plan.source;
+  *report = out.release();
+  return TARSIA_STATUS_OK;
+}
+
+}  // namespace
+
+tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan, const tarsia_graph_input* inputs,
+                                   size_t input_count, const tarsia_graph_output* outputs,
+                                   size_t output_count,
+                                   const tarsia_graph_execute_options* options,
+                                   tarsia_report** report) {
+  return Guarded([&] {
+    if (report != nullptr) *report = nullptr;
+    if (plan == nullptr) return NullArgument("plan");
+    if (plan->device == nullptr) return Invalid(diag::kPlanNotLoaded);
+    tarsia_graph_execute_options with = {};
+    if (options != nullptr) {
+      if (const auto s = ReadStruct(options, "options", &with); s != TARSIA_STATUS_OK) return s;
+    }
+    std::vector<runtime::PlanPort> from;
+    std::vector<runtime::PlanPort> to;
+    auto status = ReadTensors(*plan, plan->inputs, inputs, input_count, "inputs", ReadInput, &from);
+    if (status == TARSIA_STATUS_OK) {
+      status = ReadTensors(*plan, plan->outputs, outputs, output_count, "outputs", ReadOutput, &to);
+    }
+    if (status == TARSIA_STATUS_OK) status = CheckArena(*plan, with);
+    if (status != TARSIA_STATUS_OK) return status;
+    constexpr uint32_t kMaxThreads = 1024;
+    StopCheck stop(Asker(with.cancel, with.cancel_user));
+    runtime::PlanRunRequest request;
+    request.plan = &plan->plan;
+    request.device = plan->device.get();
+    request.kernels = plan->kernels;
+    request.inputs = from;
+    request.outputs = to;
+    request.arena = with.arena;
+    request.threads = static_cast<int>(std::min(with.threads, kMaxThreads));
+    request.stop = with.cancel == nullptr ? nullptr : &stop;
+    if (with.progress != nullptr) {
+      request.progress = [&with](uint64_t done, uint64_t total) {
+        with.progress(with.progress_user, done, total);
+      };
+    }
+    return Run(*plan, request, report);
+  });
+}
