@@ -13,6 +13,9 @@ namespace {
 constexpr int64_t kGridTile = 64;   // elements of the results of a block that reduces
 constexpr int64_t kMapTile = 2048;  // of a block that does not
 constexpr int64_t kAxisTile = 64;
+// Of blocks with `topk`: the elements of a state, which is in shared memory twice, and its rows.
+constexpr int64_t kChosenElements = 512;
+constexpr int64_t kMostChosenRows = 16;
 constexpr double kBlockPrice = 500;  // what a block costs besides its elements
 
 int64_t TileOf(int64_t extent, int64_t most) {
@@ -37,6 +40,18 @@ bool Emitter::IsShared(uint32_t axis) const {
   });
 }
 
+int64_t Emitter::MostChosen() const {
+  int64_t out = 0;
+  const auto add = [&](size_t n) {
+    const Reduction& reduction = *meaning_.ReductionOf(n);
+    if (reduction.kind != ReducerKind::kTopK) return;
+    out = std::max(out, meaning_.axis(reduction.chosen).extent);
+  };
+  for (const size_t n : wanted_) add(n);
+  for (const KernelReduction& reduction : request_.reductions) add(reduction.node);
+  return out;
+}
+
 // The extents of a block's tile: as square as possible, so that what is loaded is used often.
 std::vector<int64_t> Emitter::TilesOfGrid() const {
   const size_t rank = request_.axes.size();
@@ -50,11 +65,16 @@ std::vector<int64_t> Emitter::TilesOfGrid() const {
     most[i] = !last && IsShared(axis) && !maps ? 1 : TileOf(meaning_.axis(axis).extent, cap);
     const auto range = request_.ranges.find(axis);
     if (range != request_.ranges.end()) most[i] = std::min(most[i], range->second & -range->second);
+    if (meaning_.IsChosen(axis) && MostChosen() > 0)
+      tiles[i] = most[i] = meaning_.axis(axis).extent;
   }
   const bool lone = wanted_.empty() && request_.reductions.empty();
   // Two axes that take turns at 64 elements would have few lanes each; they get more.
   const auto cut = std::count_if(most.begin(), most.end(), [](int64_t m) { return m > 1; });
   int64_t room = lone ? kMapTile : cut > 1 ? kGridTile * 16 : kGridTile;
+  if (const int64_t chosen = MostChosen(); chosen > 0) {
+    room = std::clamp<int64_t>(kChosenElements / chosen, 1, kMostChosenRows);
+  }
   for (bool grew = true; grew && room > 1;) {
     grew = false;
     for (size_t i = rank; i-- > 0 && room > 1;) {
@@ -93,7 +113,8 @@ void Emitter::OpenGrid() {
     dimensions_.push_back(std::move(dimension));
     stride = stride == "1" ? counts : stride + " * " + counts;
     blocks_ *= count;
-    scope().elements *= tiles[i];
+    const bool chosen = meaning_.IsChosen(axis) && MostChosen() > 0;
+    if (!chosen) scope().elements *= tiles[i];
   }
   scope().positions = static_cast<int>(request_.axes.size());
   most_positions_ = std::max(most_positions_, scope().positions);
@@ -139,8 +160,9 @@ void Emitter::EmitPartial() {
       }
       Scope body;
       body.times = scope().times;
+      body.positions = scope().positions;
       Open(std::move(body), "if not %fresh {");
-      ReducerEmitter reducer(writer(), *meaning_.ReductionOf(nodes[i]));
+      ReducerEmitter reducer = ReducerOf(nodes[i], home_);
       const auto merged = reducer.Merge(LoadState(reduction, part_), state);
       for (size_t part = 0; part < state.size(); ++part) {
         Op("mov", {merged[part]}, merged[part].dtype, 1, state[part].name);
@@ -154,7 +176,7 @@ void Emitter::EmitPartial() {
 
 void Emitter::EmitFinish() {
   for (const KernelReduction& reduction : request_.reductions) {
-    ReducerEmitter reducer(writer(), *meaning_.ReductionOf(reduction.node));
+    ReducerEmitter reducer = ReducerOf(reduction.node, home_);
     const int64_t parts = reduction.state[0].parts;
     const std::vector<TileValue> state = LoadState(reduction, "0");
     if (parts > 1) {

@@ -7,7 +7,6 @@ namespace {
 
 constexpr double kExponentialPrice = 8;
 constexpr double kQuotientPrice = 4;
-constexpr std::string_view kNoIndex = "9223372036854775807";  // of argmax and argmin
 
 bool IsSum(ReducerKind kind) {
   return kind == ReducerKind::kSum || kind == ReducerKind::kDot || kind == ReducerKind::kSqDist ||
@@ -30,10 +29,11 @@ std::string ReducerEmitter::Extreme(bool least) const {
 }
 
 std::string ReducerEmitter::NothingYet() const {
+  const bool top = reduction_.kind == ReducerKind::kTopK;
   const bool least =
-      reduction_.kind == ReducerKind::kMax || reduction_.kind == ReducerKind::kArgMax;
+      top || reduction_.kind == ReducerKind::kMax || reduction_.kind == ReducerKind::kArgMax;
   const bool skips_nan =
-      reduction_.kind == ReducerKind::kMax || reduction_.kind == ReducerKind::kMin;
+      top || reduction_.kind == ReducerKind::kMax || reduction_.kind == ReducerKind::kMin;
   if (skips_nan && type_.IsFloat() && reduction_.count > 0) return "nan";
   return Extreme(least);
 }
@@ -77,6 +77,8 @@ void ReducerEmitter::Begin(const TileShape& wide, const TileShape& narrow, const
       fill("0", type_, loop);
       fill("0", type_, wide);
       return fill("0", type_, wide);
+    case ReducerKind::kTopK:
+      return BeginTop(wide, narrow);
     case ReducerKind::kSum:
     case ReducerKind::kDot:
     case ReducerKind::kSqDist:
@@ -112,6 +114,8 @@ void ReducerEmitter::Step(const std::vector<TileValue>& elements, const TileValu
       return StepExponentials(operands, inside);
     case ReducerKind::kVar:
       return StepVar(x, inside);
+    case ReducerKind::kTopK:
+      return StepTop(x, inside, number);
   }
 }
 
@@ -302,6 +306,7 @@ std::vector<TileValue> ReducerEmitter::Close(int64_t tile, int position) {
   if (reduction_.form == SumForm::kCompensated) return CloseCompensated();
   if (IsArg(reduction_.kind)) return CloseBest(tile, position);
   if (reduction_.kind == ReducerKind::kVar) return CloseVar();
+  if (reduction_.kind == ReducerKind::kTopK) return CloseTop();
   if (reduction_.kind == ReducerKind::kMax || reduction_.kind == ReducerKind::kMin) {
     return CloseExtreme();
   }
@@ -320,6 +325,7 @@ std::vector<TileValue> ReducerEmitter::Merge(const std::vector<TileValue>& a,
   if (HasExponentials(reduction_.kind)) return MergeExponentials(a, b);
   if (IsArg(reduction_.kind)) return MergeBest(a, b);
   if (reduction_.kind == ReducerKind::kVar) return MergeVar(a, b);
+  if (reduction_.kind == ReducerKind::kTopK) return MergeTop(a, b);
   if (reduction_.form == SumForm::kCompensated) {
     const TileValue y = Op("sub", {b[0], Op("add", {a[1], b[1]})});
     const TileValue t = Op("add", {a[0], y});
@@ -368,6 +374,8 @@ std::vector<TileValue> ReducerEmitter::Finish(const std::vector<TileValue>& stat
       }
       return {writer_.Cast(out, result), index};
     }
+    case ReducerKind::kTopK:
+      return FinishTop(state, result);
     case ReducerKind::kSqDist:
     case ReducerKind::kL1Dist:
     case ReducerKind::kProd:

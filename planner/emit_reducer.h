@@ -13,12 +13,23 @@
 
 namespace tarsia {
 
+inline constexpr std::string_view kNoIndex = "9223372036854775807";  // of argmax, argmin and topk
+
 // Within a loop each element of a tile, a *lane*, has a state of its own; Close makes one of them.
 class ReducerEmitter {
  public:
   ReducerEmitter(TileWriter& writer, const Reduction& reduction)
       : writer_(writer), reduction_(reduction), type_(reduction.accumulator) {}
 
+  // Of `topk`: the position of the chosen elements in states and results, their number, and a
+  // position along which no state has elements: that of the reduced axis, if a loop reduces it.
+  struct Place {
+    int chosen = 0;
+    int64_t count = 0;
+    int lane = 0;
+    bool descending = false;  // the order of the tiles
+  };
+  void SetPlace(const Place& place) { place_ = place; }
   // `wide`: the lanes of the result; `narrow`: those of the first operand; `loop`: those of the
   // reduced axes alone. `lanes`: the reduced positions.
   void Begin(const TileShape& wide, const TileShape& narrow, const TileShape& loop, uint32_t lanes);
@@ -64,6 +75,17 @@ class ReducerEmitter {
   Tiles CloseBest(int64_t tile, int position);
   Tiles CloseVar();
   Tiles CloseExtreme();
+  // ---- topk (emit_topk.cc)
+  void BeginTop(TileShape shape, const TileShape& narrow);
+  void StepTop(const TileValue& x, const TileValue* inside, const std::string& number);
+  Tiles CloseTop();
+  // Both with their elements along the lane; of equal elements those of a come first.
+  Tiles MergeAlongLane(const Tiles& a, const Tiles& b);
+  Tiles MergeTop(const Tiles& a, const Tiles& b);
+  Tiles FinishTop(const Tiles& state, DType result);
+  [[nodiscard]] TileValue Known(const TileValue& best, const TileValue& index);
+  std::string Shared(DType dtype, const TileShape& shape);
+  [[nodiscard]] std::string At(int position, const std::string& index) const;
   Tiles MergeBest(const Tiles& a, const Tiles& b);
   Tiles MergeExponentials(const Tiles& a, const Tiles& b);
   Tiles MergeVar(const Tiles& a, const Tiles& b);
@@ -73,6 +95,8 @@ class ReducerEmitter {
   DType type_;
   Tiles state_;
   uint32_t lanes_ = 0;
+  Place place_;
+  TileShape narrow_{};
 };
 
 }  // namespace tarsia

@@ -41,7 +41,8 @@ void Emitter::Remember(size_t n, const AxisIndices& indices,
 void Emitter::Reduce(size_t n, const AxisIndices& indices) {
   const Reduction& reduction = *meaning_.ReductionOf(n);
   const DType result = meaning_.value(meaning_.node(n).first_result).dtype;
-  if (reduction.count > 0 && reduction.count <= kMostUnrolled) {
+  const bool few = reduction.count > 0 && reduction.count <= kMostUnrolled;
+  if (few && reduction.kind != ReducerKind::kTopK) {
     const auto state = ReduceUnrolled(n, indices);
     return Remember(n, indices, ReducerEmitter(writer(), reduction).Finish(state, result));
   }
@@ -50,7 +51,7 @@ void Emitter::Reduce(size_t n, const AxisIndices& indices) {
   const States states = ReduceInLoops(group, of, false);
   for (size_t i = 0; i < group.size(); ++i) {
     const uint32_t first = meaning_.node(group[i]).first_result;
-    ReducerEmitter reducer(writer(), *meaning_.ReductionOf(group[i]));
+    ReducerEmitter reducer = ReducerOf(group[i], of);
     Remember(group[i], of, reducer.Finish(states[i], meaning_.value(first).dtype));
   }
 }
@@ -59,7 +60,7 @@ std::vector<TileValue> Emitter::ReduceUnrolled(size_t n, const AxisIndices& indi
   const Reduction& reduction = *meaning_.ReductionOf(n);
   AxisIndices inner = indices;
   for (const uint32_t axis : reduction.axes) inner[axis] = {};
-  auto reducers = BeginAll({n}, indices, inner, 0);
+  auto reducers = BeginAll({n}, indices, inner, 0, false);
   for (int64_t i = 0; i < reduction.count; ++i) {
     const int64_t number = IsArg(reduction.kind) ? reduction.count - 1 - i : i;
     int64_t rest = number;
@@ -152,9 +153,20 @@ void Emitter::OpenLoop(size_t d, bool root, bool parted, bool descending) {
   Open(std::move(body), std::move(head));
 }
 
+ReducerEmitter Emitter::ReducerOf(size_t n, const AxisIndices& of, int lane, bool descending) {
+  const Reduction& reduction = *meaning_.ReductionOf(n);
+  ReducerEmitter out(writer(), reduction);
+  if (reduction.kind != ReducerKind::kTopK) return out;
+  if (lane == kFreePosition) lane = scope().positions;
+  most_positions_ = std::max(most_positions_, lane + 1);
+  const Dimension& chosen = dimensions_[of.at(reduction.chosen).dimension];
+  out.SetPlace({chosen.position, chosen.extent, std::min(lane, kMaxRank - 1), descending});
+  return out;
+}
+
 std::vector<ReducerEmitter> Emitter::BeginAll(const std::vector<size_t>& nodes,
                                               const AxisIndices& indices, const AxisIndices& inner,
-                                              uint32_t lanes) {
+                                              uint32_t lanes, bool descending) {
   std::vector<ReducerEmitter> out;
   for (const size_t n : nodes) {
     const Reduction& reduction = *meaning_.ReductionOf(n);
@@ -163,7 +175,10 @@ std::vector<ReducerEmitter> Emitter::BeginAll(const std::vector<size_t>& nodes,
     AxisIndices wide = Restrict(meaning_.node(n).first_result, indices);
     wide.insert(loop.begin(), loop.end());
     const AxisIndices narrow = Restrict(meaning_.ReadsOf(n)[0], inner);
-    out.emplace_back(writer(), reduction);
+    const AxisIndex first = inner.at(reduction.axes[0]);
+    const bool in_loop = first.dimension != AxisIndex::kNumber;
+    out.push_back(
+        ReducerOf(n, indices, in_loop ? dimensions_[first.dimension].position : 0, descending));
     out.back().Begin(ShapeOf(wide), ShapeOf(narrow), ShapeOf(loop), lanes);
   }
   return out;
@@ -178,9 +193,9 @@ Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const A
   uint32_t lanes = 0;
   for (size_t d = first; d < dimensions_.size(); ++d) lanes |= 1u << dimensions_[d].position;
   const size_t count = dimensions_.size() - first;
-  auto reducers = BeginAll(nodes, indices, inner, lanes);
   const bool descending = std::any_of(
       nodes.begin(), nodes.end(), [&](size_t n) { return IsArg(meaning_.ReductionOf(n)->kind); });
+  auto reducers = BeginAll(nodes, indices, inner, lanes, descending);
   for (size_t i = 0; i < count; ++i) {
     const bool parted = root && request_.parts > 1 &&
                         dimensions_[first + i].axis == PartedAxis(meaning_, reduction);

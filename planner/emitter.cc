@@ -46,7 +46,7 @@ TileShape Emitter::ShapeOf(const AxisIndices& indices) const {
   for (const auto& [axis, index] : indices) {
     if (index.dimension == AxisIndex::kNumber) continue;
     const Dimension& dimension = dimensions_[index.dimension];
-    shape[dimension.position] = dimension.tile;
+    if (dimension.position < kMaxRank) shape[dimension.position] = dimension.tile;
   }
   return shape;
 }

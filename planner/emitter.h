@@ -42,6 +42,9 @@ struct Dimension {
 
 class ReducerEmitter;
 
+// A position of tiles that no dimension has yet.
+inline constexpr int kFreePosition = -1;
+
 class Emitter : private TileWriter {
  public:
   Emitter(const Meaning& meaning, const KernelRequest& request, int rank);
@@ -67,8 +70,11 @@ class Emitter : private TileWriter {
   std::vector<TileValue> ReduceUnrolled(size_t n, const AxisIndices& indices);
   // `nodes` reduce the same axes, and none needs another. `root`: over the ranges of the kernel.
   States ReduceInLoops(const std::vector<size_t>& nodes, const AxisIndices& indices, bool root);
+  // `lane`: the position of the reduced axis; none: a free one. `of`: the indices of the result.
+  ReducerEmitter ReducerOf(size_t n, const AxisIndices& of, int lane = kFreePosition,
+                           bool descending = false);
   std::vector<ReducerEmitter> BeginAll(const std::vector<size_t>& nodes, const AxisIndices& indices,
-                                       const AxisIndices& inner, uint32_t lanes);
+                                       const AxisIndices& inner, uint32_t lanes, bool descending);
   [[nodiscard]] std::vector<size_t> GroupOf(size_t n, const AxisIndices& indices) const;
   [[nodiscard]] bool CanJoin(size_t n, const std::vector<size_t>& group) const;
   [[nodiscard]] bool IsHome(const AxisIndices& indices) const;
@@ -98,6 +104,8 @@ class Emitter : private TileWriter {
   [[nodiscard]] std::string Header() const;
   [[nodiscard]] std::vector<int64_t> TilesOfGrid() const;
   [[nodiscard]] bool IsShared(uint32_t axis) const;
+  // The elements that `topk` chooses in this kernel; 0 if there is none.
+  [[nodiscard]] int64_t MostChosen() const;
   std::vector<TileValue> LoadState(const KernelReduction& reduction, std::string_view part);
   void StoreState(const KernelReduction& reduction, const std::vector<TileValue>& state,
                   std::string_view part);

@@ -84,15 +84,20 @@ class Search {
 
  private:
   // Reductions whose results could be kept: those that an output needs, and that are no output.
+  // Those of `topk` always are.
   void FindReductions() {
     const Graph& graph = meaning_.graph();
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       const Reduction* const reduction = meaning_.ReductionOf(n);
-      if (reduction == nullptr || meaning_.IsOutput(graph.nodes[n].first_result)) continue;
+      if (reduction == nullptr) continue;
       const bool needed = std::any_of(
           graph.outputs.begin(), graph.outputs.end(),
           [&](uint32_t output) { return !meaning_.IsInput(output) && meaning_.Needs(output, n); });
-      if (needed) reductions_.push_back(n);
+      if (needed && reduction->kind == ReducerKind::kTopK) {
+        chosen_.push_back(n);
+      } else if (needed && !meaning_.IsOutput(graph.nodes[n].first_result)) {
+        reductions_.push_back(n);
+      }
     }
   }
 
@@ -122,7 +127,7 @@ class Search {
     std::set<uint32_t> out;
     for (const size_t n : kept) {
       for (const uint32_t axis : meaning_.value(meaning_.node(n).first_result).axes) {
-        if (meaning_.axis(axis).extent > 1) out.insert(axis);
+        if (meaning_.axis(axis).extent > 1 && !meaning_.IsChosen(axis)) out.insert(axis);
       }
     }
     return {out.begin(), out.end()};
@@ -139,6 +144,9 @@ class Search {
       const bool parted = choice->parts && Schedule::PartsOf(meaning_, n) > 1;
       const bool kept = std::count(choice->kept.begin(), choice->kept.end(), n) != 0;
       if ((root || parted) && !kept) choice->kept.push_back(n);
+    }
+    for (const size_t n : chosen_) {
+      if (std::count(choice->kept.begin(), choice->kept.end(), n) == 0) choice->kept.push_back(n);
     }
     std::sort(choice->kept.begin(), choice->kept.end());
   }
@@ -205,6 +213,7 @@ class Search {
   const Meaning& meaning_;
   const PlanOptions& options_;
   std::vector<size_t> reductions_;
+  std::vector<size_t> chosen_;
   bool found_ = false;
   double best_cost_ = 0;
   PlanChoice best_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "planner/diagnostics.h"
 
@@ -17,6 +18,7 @@ DType StateType(ReducerKind kind, GraphOption option, DType type) {
     case ReducerKind::kArgMax:
     case ReducerKind::kArgMin:
     case ReducerKind::kProd:
+    case ReducerKind::kTopK:
       return type == kF16 || type == kBF16 ? kF32 : type;
     case ReducerKind::kSum:
       if (!type.IsFloat()) return type;
@@ -43,7 +45,12 @@ Reduction MakeReduction(const ConcreteGraph& graph, const GraphNode& node, Reduc
   const bool compensated =
       node.option == GraphOption::kKahan || node.option == GraphOption::kPairwise;
   if (compensated && type.IsFloat()) out.form = SumForm::kCompensated;
-  for (const AxisExpr& axis : graph.graph().Axes(node.axes)) {
+  std::span<const AxisExpr> axes = graph.graph().Axes(node.axes);
+  if (kind == ReducerKind::kTopK) {
+    out.chosen = graph.AxisOf(axes.back());
+    axes = axes.first(1);
+  }
+  for (const AxisExpr& axis : axes) {
     out.axes.push_back(graph.AxisOf(axis));
     out.count *= graph.axes()[out.axes.back()].extent;
   }
@@ -61,7 +68,7 @@ bool IsPlanned(GraphOp op) {
       return op != GraphOp::kExpand;
     case GraphFamily::kContraction:
     case GraphFamily::kReduction:
-      return op != GraphOp::kTopK;
+      return true;
     case GraphFamily::kIndexed:
     case GraphFamily::kAlgebra:
     case GraphFamily::kDerivative:
@@ -122,6 +129,12 @@ bool Meaning::Check(Diagnostics& diagnostics) const {
     if (reduction != nullptr && IsArg(reduction->kind) && reduction->count == 0) {
       diagnostics.Error(diag::kPlanEmptyAxis, node.location, word, axis(reduction->axes[0]).name);
     }
+    if (reduction != nullptr && reduction->kind == ReducerKind::kTopK) {
+      const int64_t count = axis(reduction->chosen).extent;
+      if (count < 1 || count > kMostTopK) {
+        diagnostics.Error(diag::kPlanTopK, node.location, +kMostTopK, count);
+      }
+    }
   }
   for (size_t i = 0; i < graph().outputs.size(); ++i) {
     const DType type = value(graph().outputs[i]).dtype;
@@ -149,6 +162,18 @@ std::vector<uint32_t> Meaning::MovedBy(size_t n) const {
     if (node.op == GraphOp::kConcat) move(1);
   }
   return out;
+}
+
+bool Meaning::IsChosen(uint32_t axis) const {
+  return std::any_of(reductions_.begin(), reductions_.end(), [&](const auto& reduction) {
+    return reduction && reduction->kind == ReducerKind::kTopK && reduction->chosen == axis;
+  });
+}
+
+bool Meaning::IsRead(uint32_t v) const {
+  return std::any_of(reads_.begin(), reads_.end(), [&](const auto& reads) {
+    return std::find(reads.begin(), reads.end(), v) != reads.end();
+  });
 }
 
 bool Meaning::IsOutput(uint32_t v) const {

@@ -41,6 +41,10 @@ class Meaning {
   [[nodiscard]] const Reduction* ReductionOf(size_t n) const {
     return reductions_[n] ? &*reductions_[n] : nullptr;
   }
+  // Whether an axis has the elements that `topk` chooses: it is in tiles as a whole.
+  [[nodiscard]] bool IsChosen(uint32_t axis) const;
+  // Whether a node reads the value.
+  [[nodiscard]] bool IsRead(uint32_t v) const;
   // Whether value `v` needs the result of node `n`.
   [[nodiscard]] bool Needs(uint32_t v, size_t n) const { return needs_[v][n]; }
 

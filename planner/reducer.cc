@@ -25,6 +25,7 @@ constexpr ReducerRow kReducers[] = {
     {GraphOp::kVar, ReducerKind::kVar},
     {GraphOp::kLogSumExp, ReducerKind::kLogSumExp},
     {GraphOp::kSoftmax, ReducerKind::kSoftmax},
+    {GraphOp::kTopK, ReducerKind::kTopK},
 };
 
 }  // namespace
@@ -58,6 +59,7 @@ std::vector<StatePart> StateOf(const Reduction& reduction) {
       return {{"best", t}};
     case ReducerKind::kArgMax:
     case ReducerKind::kArgMin:
+    case ReducerKind::kTopK:
       return {{"best", t}, {"index", kI64}};
     case ReducerKind::kLogSumExp:
       return {{"top", t}, {"sum", t}};

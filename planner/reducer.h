@@ -14,6 +14,9 @@
 //   exp(m - max), summed softmax            m, s, t                                     -inf, 0, 0
 //   the same of s and t mean               s                                           0 a.s + b.s
 //   var                count, mean, M2                             0, 0, 0           Chan's formula
+//   topk               k of m, i, the largest first                NaN or least,     the best k of
+//                      (2^63 - 1: none)                            none              both, a's
+//                      first
 #ifndef TARSIA_PLANNER_REDUCER_H_
 #define TARSIA_PLANNER_REDUCER_H_
 
@@ -41,6 +44,7 @@ enum class ReducerKind : uint8_t {
   kLogSumExp,
   kSoftmax,
   kVar,
+  kTopK,
 };
 
 // How a sum is kept.
@@ -56,6 +60,8 @@ struct Reduction {
   DType accumulator;           // the type of the state's numbers
   std::vector<uint32_t> axes;  // reduced, in the order of the text
   int64_t count = 1;           // of the elements that are reduced to one
+  uint32_t chosen = kNone;     // topk: the axis of the elements that it chooses
+  static constexpr uint32_t kNone = UINT32_MAX;
 };
 
 // One tensor of a state. It has the axes of the result.

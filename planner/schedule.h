@@ -109,7 +109,8 @@ class Schedule {
   void Join();
   [[nodiscard]] bool CanJoin(const Work& group, const Work& work, size_t at) const;
   [[nodiscard]] bool IsRoot(size_t n) const;
-  [[nodiscard]] int64_t PartsOf(size_t n) const { return choice_.parts ? PartsOf(meaning_, n) : 1; }
+  [[nodiscard]] bool IsSplit(const Reduction& reduction) const;
+  [[nodiscard]] int64_t PartsOf(size_t n) const;
   size_t AddTensor(Tensor tensor);
   std::string NameFor(std::string name);
   void FindNeeds();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace tarsia {
@@ -79,6 +80,36 @@ TileValue TileWriter::Iota(int position, int64_t extent, DType dtype) {
 void TileWriter::Pay(const TileShape& shape, double price) {
   for (const int64_t extent : shape) price *= static_cast<double>(extent);
   cost_ += price * scope().times;
+}
+
+TileValue TileWriter::Make(std::string_view text, DType dtype, const TileShape& shape) {
+  TileValue out{NewName(), dtype, shape};
+  Line(fmt::format("{} = {}", out.name, text));
+  Pay(shape, 1);
+  return out;
+}
+
+TileValue TileWriter::Swap(const TileValue& tile, int a, int b) {
+  if (tile.shape[a] == 1 && tile.shape[b] == 1) return tile;
+  std::vector<int> order(rank_);
+  std::iota(order.begin(), order.end(), 0);
+  TileShape shape = tile.shape;
+  std::swap(shape[a], shape[b]);
+  if (std::max(a, b) < rank_) std::swap(order[a], order[b]);
+  return Make(fmt::format("permute {} order [{}]", tile.name, fmt::join(order, ", ")), tile.dtype,
+              shape);
+}
+
+std::array<TileValue, 2> TileWriter::TopK(const TileValue& tile, int64_t count, int position,
+                                          bool smallest) {
+  constexpr double kSelectionPrice = 4;
+  TileValue best{NewName(), tile.dtype, tile.shape};
+  best.shape[position] = count;
+  const TileValue index{NewName(), kI32, best.shape};
+  Line(fmt::format("{}, {} = topk {}, {} axis {}{}", best.name, index.name, tile.name, count,
+                   position, smallest ? " smallest" : ""));
+  Pay(tile.shape, kSelectionPrice);
+  return {best, index};
 }
 
 TileValue TileWriter::Across(std::string_view mnemonic, const TileValue& tile, uint32_t positions) {

@@ -55,6 +55,13 @@ class TileWriter {
   TileValue Broadcast(const TileValue& tile, const TileShape& shape);
   // The index in the tile along a position.
   TileValue Iota(int position, int64_t extent, DType dtype);
+  // `name = mnemonic operands`, of a shape of its own.
+  TileValue Make(std::string_view text, DType dtype, const TileShape& shape);
+  // Two positions change places.
+  TileValue Swap(const TileValue& tile, int a, int b);
+  // The `count` best elements along a position and their indices as i32.
+  std::array<TileValue, 2> TopK(const TileValue& tile, int64_t count, int position,
+                                bool smallest = false);
   // A reduction along the positions, which stay with extent 1.
   TileValue Across(std::string_view mnemonic, const TileValue& tile, uint32_t positions);
   static TileValue Literal(std::string_view text, DType dtype) {

@@ -77,13 +77,24 @@ bool Schedule::HasParts(const Meaning& meaning) {
   return false;
 }
 
+// The parts of `topk` merge in the order of the indices, which chunks would break.
+int64_t Schedule::PartsOf(size_t n) const {
+  if (!choice_.parts) return 1;
+  const Reduction* const reduction = meaning_.ReductionOf(n);
+  const bool top = reduction != nullptr && reduction->kind == ReducerKind::kTopK;
+  return top && IsSplit(*reduction) ? 1 : PartsOf(meaning_, n);
+}
+
+bool Schedule::IsSplit(const Reduction& reduction) const {
+  return std::any_of(choice_.splits.begin(), choice_.splits.end(),
+                     [&](const Split& split) { return Contains(reduction.axes, split.axis); });
+}
+
 // Whether a reduction has a state in memory: it is split by chunks or by parts.
 bool Schedule::IsRoot(size_t n) const {
   const Reduction* const reduction = meaning_.ReductionOf(n);
   if (reduction == nullptr) return false;
-  if (PartsOf(n) > 1) return true;
-  return std::any_of(choice_.splits.begin(), choice_.splits.end(),
-                     [&](const Split& split) { return Contains(reduction->axes, split.axis); });
+  return PartsOf(n) > 1 || IsSplit(*reduction);
 }
 
 void Schedule::AddTensors() {
@@ -101,7 +112,7 @@ void Schedule::AddTensors() {
     const GraphNode& node = meaning_.node(n);
     for (size_t i = 0; i < Row(node.op).results(); ++i) {
       const auto v = static_cast<uint32_t>(node.first_result + i);
-      if (result_tensors_.count(v) != 0) continue;
+      if (result_tensors_.count(v) != 0 || !meaning_.IsRead(v)) continue;
       result_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kScratch, v,
                                       meaning_.value(v).dtype, meaning_.value(v).axes});
     }

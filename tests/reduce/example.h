@@ -1,5 +1,5 @@
-// Runs the graphs of examples/reduce under several limits, for tests that compare their outputs with
-// direct formulas in f64.
+// Runs the graphs of examples/reduce under several limits, for tests that compare their outputs
+// with direct formulas in f64.
 #ifndef TARSIA_TESTS_REDUCE_EXAMPLE_H_
 #define TARSIA_TESTS_REDUCE_EXAMPLE_H_
 
@@ -42,10 +42,14 @@ void RunGraph(const ConcreteGraph& graph, const Outputs& inputs, const std::stri
   }
 }
 
+// `name`: of the file; or of the file and a graph in it, as "knn:knn_l1".
 template <typename Check>
 void RunExample(const std::string& name, const Sets& sets, const std::string& device,
                 const Check& check) {
-  const ConcreteGraph graph = MakeGraphOf("examples/reduce/" + name + ".tsa", sets);
+  const size_t colon = name.find(':');
+  const std::string file = "examples/reduce/" + name.substr(0, colon) + ".tsa";
+  const std::string of = colon == std::string::npos ? "" : name.substr(colon + 1);
+  const ConcreteGraph graph = MakeGraphOf(file, sets, of);
   RunGraph(graph, RandomInputs(graph, 1), device, check);
 }
 

@@ -130,6 +130,51 @@ TEST(ReduceGraphs, ReductionsOfReductions) {
   }
 }
 
+TEST(ReduceGraphs, LargestOfEachType) {
+  for (const char* const type : {"f32", "f16", "f64"}) {
+    CompareAtAllLimits(Graph(type,
+                             "  %best, %at = topk<j> %x, a:5\n"
+                             "  %near, %near_at = topk<k>(-sqdist<j>(%x, %z), b:3)\n"
+                             "  %most, %most_at = topk<j> %q, c:70\n"
+                             "  %all, %all_at = topk<i>(%x * 2, all:21)\n"
+                             "  return %best, %at, %near, %near_at, %most_at, %most, %all\n"),
+                       14, "cpu");
+  }
+}
+
+TEST(ReduceGraphs, LargestOnTheEmulator) {
+  const auto graph = Graph("f32",
+                           "  %best, %at = topk<j> %x, a:7\n"
+                           "  %near, %near_at = topk<k>(-sqdist<j>(%x, %z), b:3)\n"
+                           "  %most, %most_at = topk<j> %q, c:9\n"
+                           "  return %best, %at, %near_at, %most, %most_at\n",
+                           9, 75, 13);
+  CompareAtAllLimits(graph, 15, "ptx");
+}
+
+// What topk chooses goes on, with its new axis; one of its results may be an output.
+TEST(ReduceGraphs, LargestWithinAGraph) {
+  CompareAtAllLimits(Graph("f32",
+                           "  %s = sqdist<j> %x, %z\n"
+                           "  %near, %at = topk<k>(-%s, a:4)\n"
+                           "  %middle = mean<a>(exp(%near) * cast<f32>(%at + 1))\n"
+                           "  %best, %where = topk<i> %middle, b:2\n"
+                           "  %low = rename<a->c>(%near) - %near\n"
+                           "  return %middle, %at, %where, %low\n"),
+                     16, "cpu");
+}
+
+// Parts and chunks of one axis keep the order of the indices: all elements are equal in pairs.
+TEST(ReduceGraphs, LargestInPartsAndChunks) {
+  const auto graph = MakeGraph(
+      "graph g(%x: f32[j:70003, d:2], %y: f32[i:2, d:2])\n{\n"
+      "  %s = l1dist<d>(%x, %y)\n  %u = floor(%s)\n"
+      "  %a, %b = topk<j> %u, k:12\n  %c = sum<j>(%s * 0.5)\n"
+      "  return %a, %b, %c\n}\n",
+      {});
+  CompareAtAllLimits(graph, 17, "cpu");
+}
+
 // Long reductions with few results are cut into parts, which cost memory.
 TEST(ReduceGraphs, LongReductionsInParts) {
   const auto graph = MakeGraph(
@@ -208,6 +253,51 @@ TEST(ReduceGraphs, Nothing) {
   EXPECT_TRUE(std::isnan(none[5]));
 }
 
+TEST(ReduceGraphs, TheOrderOfTopK) {
+  const auto top = [](const std::vector<double>& x) {
+    const auto graph = MakeGraph("graph g(%x: f32[j:" + std::to_string(x.size()) +
+                                     "])\n{\n  %a, %b = topk<j> %x, k:4\n  return %a, %b\n}\n",
+                                 {});
+    Diagnostics found;
+    const auto plan = MakePlan(graph, {}, found);
+    EXPECT_TRUE(plan);
+    std::vector<double> out;
+    if (!plan) return out;
+    for (const auto& part : reduce_test::Run(*plan, graph, {x}, "cpu")) {
+      for (const double value : part) out.push_back(std::isnan(value) ? -77 : value);
+    }
+    return out;
+  };
+  using Chosen = std::vector<double>;
+  EXPECT_EQ(top(Row(0, {{70, 5}, {3, 5}, {99, 7}})), (Chosen{7, 5, 5, 0, 99, 3, 70, 0}));
+  EXPECT_EQ(top(Row(-0.0, {{1, 0}, {2, 0}})), (Chosen{0, 0, 0, 0, 0, 1, 2, 3}));
+  EXPECT_EQ(top(Row(-kInf, {{70, 5}, {3, kInf}})), (Chosen{kInf, 5, -kInf, -kInf, 3, 70, 0, 1}));
+  // NaN come behind all numbers, the first ones first.
+  EXPECT_EQ(top(Row(kNan, {{0, 5}, {2, -kInf}})), (Chosen{5, -kInf, -77, -77, 0, 2, 1, 3}));
+  EXPECT_EQ(top(Row(kNan, {{70, 1}, {1, 9}})), (Chosen{9, 1, -77, -77, 1, 70, 0, 2}));
+  EXPECT_EQ(top(Row(kNan, {})), (Chosen{-77, -77, -77, -77, 0, 1, 2, 3}));
+}
+
+TEST(ReduceGraphs, TheOrderOfTopKOfIntegers) {
+  for (const char* const type : {"i8", "u8", "i32", "i64", "u64"}) {
+    const auto graph = MakeGraph(std::string("graph g(%x: ") + type +
+                                     "[j:90])\n{\n  %a, %b = topk<j> %x, k:4\n"
+                                     "  return %a, %b\n}\n",
+                                 {});
+    Diagnostics found;
+    const auto plan = MakePlan(graph, {}, found);
+    ASSERT_TRUE(plan);
+    // The least number of the type, but for two elements.
+    const double least = type[0] == 'u' ? 0 : std::string(type) == "i8" ? -128 : -8;
+    std::vector<double> x(90, least);
+    x[80] = 3;
+    x[1] = 3;
+    const auto out = reduce_test::Run(*plan, graph, {x}, "cpu");
+    EXPECT_EQ(out[0], (std::vector<double>{3, 3, least, least})) << type;
+    EXPECT_EQ(out[1], (std::vector<double>{1, 80, 0, 2})) << type;
+  }
+}
+
 // ---- refusals --------------------------------------------------------------------------------
 
 std::string ErrorOf(const ConcreteGraph& graph, const PlanOptions& options) {
@@ -217,8 +307,8 @@ std::string ErrorOf(const ConcreteGraph& graph, const PlanOptions& options) {
 }
 
 TEST(ReduceGraphs, Refusals) {
-  EXPECT_EQ(ErrorOf(Graph("f32", "  %a, %b = topk<j> %x, n:3\n  return %a\n"), {}),
-            "this version does not plan `topk`; docs/reductions.md lists what it plans");
+  EXPECT_EQ(ErrorOf(Graph("f32", "  %a, %b = topk<j> %x, n:129\n  return %a\n", 3, 200), {}),
+            "this version plans `topk` of 1 to 128 elements, not of 129; ");
   EXPECT_EQ(
       ErrorOf(MakeGraph("graph g(%x: c64[i:3])\n{\n  %y = %x + %x\n  return %y\n}\n", {}), {}),
       "this version does not plan `add` of c64; docs/reductions.md lists what it plans");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "tests/reduce/example.h"
@@ -166,28 +167,28 @@ TEST(ReducePrograms, TermsOfASparseGaussianProcess) {
   const size_t n = 83;
   const size_t m = 21;
   const size_t d = 3;
-  RunExampleEverywhere(
-      "sparse_gp", {{"n", n}, {"m", m}, {"d", d}}, [&](const Outputs& in, const Outputs& out) {
-        const auto a = [&](size_t j, size_t i) {
-          return std::exp(-SquaredDistance(in[1], j, in[0], i, d) / 2);
-        };
-        const double bound = 1e-13 * n;  // f64
-        double trace = 0;
-        for (size_t j = 0; j < m; ++j) {
-          double target = 0;
-          for (size_t i = 0; i < n; ++i) {
-            target += a(j, i) * in[2][i];
-            trace += a(j, i) * a(j, i);
-          }
-          ASSERT_NEAR(out.at(1)[j], target, bound);
-          for (size_t k = 0; k < m; ++k) {
-            double product = 0;
-            for (size_t i = 0; i < n; ++i) product += a(j, i) * a(k, i);
-            ASSERT_NEAR(out.at(0)[j * m + k], product, bound);
-          }
-        }
-        ASSERT_NEAR(out.at(2)[0], trace, bound * m);
-      });
+  RunExampleEverywhere("sparse_gp", {{"n", n}, {"m", m}, {"d", d}},
+                       [&](const Outputs& in, const Outputs& out) {
+                         const auto a = [&](size_t j, size_t i) {
+                           return std::exp(-SquaredDistance(in[1], j, in[0], i, d) / 2);
+                         };
+                         const double bound = 1e-13 * n;  // f64
+                         double trace = 0;
+                         for (size_t j = 0; j < m; ++j) {
+                           double target = 0;
+                           for (size_t i = 0; i < n; ++i) {
+                             target += a(j, i) * in[2][i];
+                             trace += a(j, i) * a(j, i);
+                           }
+                           ASSERT_NEAR(out.at(1)[j], target, bound);
+                           for (size_t k = 0; k < m; ++k) {
+                             double product = 0;
+                             for (size_t i = 0; i < n; ++i) product += a(j, i) * a(k, i);
+                             ASSERT_NEAR(out.at(0)[j * m + k], product, bound);
+                           }
+                         }
+                         ASSERT_NEAR(out.at(2)[0], trace, bound * m);
+                       });
 }
 
 TEST(ReducePrograms, GeluAfterALinearLayer) {
@@ -210,6 +211,70 @@ TEST(ReducePrograms, GeluAfterALinearLayer) {
                            }
                          }
                        });
+}
+
+// The k best of n scores, the largest first: the values, and the elements that may stand there by
+// the bound of the scores' error.
+void ExpectBest(const std::vector<double>& scores, const double* values, const double* indices,
+                size_t k, double bound) {
+  std::vector<double> sorted = scores;
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  for (size_t r = 0; r < k; ++r) {
+    ASSERT_NEAR(values[r], sorted[r], bound);
+    ASSERT_NEAR(scores[static_cast<size_t>(indices[r])], sorted[r], 2 * bound);
+    // Equal elements come in the order of their indices; none comes twice.
+    for (size_t s = 0; s < r; ++s) ASSERT_NE(indices[s], indices[r]);
+    if (r > 0 && values[r] == values[r - 1]) {
+      ASSERT_GT(indices[r], indices[r - 1]);
+    }
+  }
+}
+
+TEST(ReducePrograms, NearestNeighbours) {
+  const size_t n = 21;
+  const size_t m = 171;
+  const size_t d = 7;
+  const size_t k = 10;
+  const Sets sets = {{"n", n}, {"m", m}, {"d", d}, {"k", k}};
+  const auto expect = [&](const std::string& graph, double sign, double bound, const auto& score) {
+    RunExampleEverywhere("knn:" + graph, sets, [&](const Outputs& in, const Outputs& out) {
+      for (size_t i = 0; i < n; ++i) {
+        std::vector<double> scores;
+        for (size_t j = 0; j < m; ++j) scores.push_back(score(in, i, j));
+        std::vector<double> values(out.at(0).begin() + i * k, out.at(0).begin() + (i + 1) * k);
+        for (double& value : values) value *= sign;
+        ExpectBest(scores, values.data(), out.at(1).data() + i * k, k, bound);
+      }
+    });
+  };
+  // The data are multiples of 1/64, and so few that f32 holds every sum exactly.
+  expect("knn", -1, 0, [&](const Outputs& in, size_t i, size_t j) {
+    return -SquaredDistance(in[0], i, in[1], j, d);
+  });
+  expect("knn_l1", -1, 0, [&](const Outputs& in, size_t i, size_t j) {
+    double sum = 0;
+    for (size_t e = 0; e < d; ++e) sum += std::abs(in[0][i * d + e] - in[1][j * d + e]);
+    return -sum;
+  });
+  expect("knn_cosine", 1, BoundOf(d, 2), [&](const Outputs& in, size_t i, size_t j) {
+    double ab = 0;
+    double aa = 0;
+    double bb = 0;
+    for (size_t e = 0; e < d; ++e) {
+      ab += in[0][i * d + e] * in[1][j * d + e];
+      aa += in[0][i * d + e] * in[0][i * d + e];
+      bb += in[1][j * d + e] * in[1][j * d + e];
+    }
+    return ab / std::sqrt(aa * bb);
+  });
+  expect("knn_u4", -1, BoundOf(d, 300), [&](const Outputs& in, size_t i, size_t j) {
+    double sum = 0;
+    for (size_t e = 0; e < d; ++e) {
+      const double z = in[1][j * d + e] * in[2][j] + in[3][j];
+      sum += (in[0][i * d + e] - z) * (in[0][i * d + e] - z);
+    }
+    return -sum;
+  });
 }
 
 TEST(ReducePrograms, SoftmaxOfRows) {

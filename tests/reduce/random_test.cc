@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 #include "tests/reduce/run_plan.h"
@@ -20,7 +21,8 @@ class RandomGraph {
   std::string Make() {
     std::string extents;
     for (const char axis : kAxes) {
-      extents += fmt::format("{} {}: int = {}", extents.empty() ? "" : ",", axis, 1 + Below(40));
+      extents_[axis] = 1 + Below(40);
+      extents += fmt::format("{} {}: int = {}", extents.empty() ? "" : ",", axis, extents_[axis]);
     }
     Add("i, d", "%a");
     Add("j, d", "%b");
@@ -62,7 +64,8 @@ class RandomGraph {
     std::string both = a.axes;
     std::string shared;
     for (const char axis : b.axes) (both.find(axis) == std::string::npos ? both : shared) += axis;
-    const size_t kind = Below(9);
+    const size_t kind = Below(10);
+    if (kind == 9 && !a.axes.empty() && chosen_ < 'w') return Chosen(name, a);
     if (kind == 8 && a.axes.size() == 1) return Pairs(name, a);
     if (kind == 0 && !shared.empty()) return Contraction(name, a, b, both, shared);
     if (kind <= 4 && !both.empty()) return Reduction(name, a, b, both);
@@ -86,6 +89,18 @@ class RandomGraph {
     values_.push_back({name, a.axes});
     return fmt::format("  {0} = {1} - mean<{2}{2}>(tanh({1}) * rename<{2}->{2}{2}>({1}))\n", name,
                        a.name, axis);
+  }
+
+  // The largest elements along an axis, along a new one.
+  std::string Chosen(const std::string& name, const Value& a) {
+    const char axis = a.axes[Below(a.axes.size())];
+    const char made = chosen_++;
+    extents_[made] = 1 + Below(std::min<size_t>(extents_[axis], 9));
+    std::string axes;
+    for (const char c : a.axes) axes += c == axis ? "" : std::string(1, c);
+    values_.push_back({name, axes + made});
+    return fmt::format("  {0}, {0}_at = topk<{1}>({2} - 0.5, {3}:{4})\n", name, axis, a.name, made,
+                       extents_[made]);
   }
 
   std::string Contraction(const std::string& name, const Value& a, const Value& b,
@@ -121,6 +136,8 @@ class RandomGraph {
 
   std::mt19937_64 engine_;
   std::vector<Value> values_;
+  std::map<char, size_t> extents_;
+  char chosen_ = 'p';  // the name of the next axis of chosen elements
 };
 
 void RunOne(uint64_t seed) {

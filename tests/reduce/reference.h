@@ -36,6 +36,7 @@ class ReferenceGraph {
   void Elementwise(const GraphNode& node);
   void Shape(const GraphNode& node);
   void Reduce(const GraphNode& node);
+  void ChooseAt(const GraphNode& node, const Index& at);
   void ReduceAt(const GraphNode& node, const Index& at, size_t element);
   [[nodiscard]] Reference Empty(uint32_t v) const;
   [[nodiscard]] size_t At(const std::vector<uint32_t>& axes, const Index& index) const;

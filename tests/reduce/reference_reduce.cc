@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 
 #include "tests/reduce/reference.h"
 #include "tests/reduce/reference_index.h"
@@ -27,8 +28,40 @@ void ReferenceGraph::Reduce(const GraphNode& node) {
     const auto v = static_cast<uint32_t>(node.first_result + r);
     values_[v] = Empty(v);
   }
-  ForEach(values_[node.first_result].axes, {},
-          [&](const Index& index, size_t i) { ReduceAt(node, index, i); });
+  ForEach(values_[node.first_result].axes, {}, [&](const Index& index, size_t i) {
+    if (node.op == GraphOp::kTopK) return ChooseAt(node, index);
+    ReduceAt(node, index, i);
+  });
+}
+
+// Sorts all elements; numbers come before NaN, and of equals the one with the lower index.
+void ReferenceGraph::ChooseAt(const GraphNode& node, const Index& at) {
+  const auto axes = graph_.graph().Axes(node.axes);
+  const uint32_t reduced = graph_.AxisOf(axes[0]);
+  const auto place = static_cast<size_t>(at.at(graph_.AxisOf(axes[1])));
+  std::vector<Element> all;
+  ForEach({reduced}, at,
+          [&](const Index& index, size_t) { all.push_back(Operand(node, 0, index)); });
+  std::vector<size_t> order(all.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    if (std::isnan(all[b].value)) return !std::isnan(all[a].value);
+    return all[a].value > all[b].value;
+  });
+  const Element& chosen = all[order[place]];
+  double error = 0;
+  bool close = false;
+  for (size_t i = 0; i < all.size(); ++i) {
+    error = std::max(error, all[i].error);
+    close = close || (i != order[place] && all[i].error + chosen.error > 0 &&
+                      std::abs(all[i].value - chosen.value) <= all[i].error + chosen.error);
+  }
+  for (uint32_t r = 0; r < 2; ++r) {
+    Reference& out = values_[node.first_result + r];
+    const size_t element = At(out.axes, at);
+    out.value[element] = r == 0 ? chosen.value : static_cast<double>(order[place]);
+    out.error[element] = r == 0 ? error : close ? kLimit : 0;
+  }
 }
 
 // NOLINTNEXTLINE(readability-function-size): one paragraph a reducer.

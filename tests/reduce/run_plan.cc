@@ -66,6 +66,11 @@ std::vector<uint8_t> Encode(const std::vector<double>& values, DType type) {
   for (size_t i = 0; i < values.size(); ++i) {
     uint64_t code = type.IsBool() ? static_cast<uint64_t>(values[i]) : 0;
     if (!type.IsBool()) code = EncodeFromDouble(type, values[i]);
+    if (type.bits < 8) {  // the first element in the lowest bits
+      const size_t bit = i * type.bits;
+      out[bit / 8] = static_cast<uint8_t>(out[bit / 8] | code << (bit % 8));
+      continue;
+    }
     std::memcpy(out.data() + i * type.bits / 8, &code, type.bits / 8);
   }
   return out;
@@ -215,8 +220,9 @@ ConcreteGraph MakeGraph(const std::string& text,
 }
 
 ConcreteGraph MakeGraphOf(const std::string& path,
-                          const std::vector<std::pair<std::string, int64_t>>& sets) {
-  return MakeGraph(ReadTestFile(TestData(path)), sets);
+                          const std::vector<std::pair<std::string, int64_t>>& sets,
+                          const std::string& name) {
+  return MakeGraph(ReadTestFile(TestData(path)), sets, name);
 }
 
 std::vector<std::vector<double>> RandomInputs(const ConcreteGraph& graph, uint64_t seed) {

@@ -20,7 +20,8 @@ ConcreteGraph MakeGraph(const std::string& text,
                         const std::vector<std::pair<std::string, int64_t>>& sets,
                         const std::string& name = "");
 ConcreteGraph MakeGraphOf(const std::string& path,
-                          const std::vector<std::pair<std::string, int64_t>>& sets);
+                          const std::vector<std::pair<std::string, int64_t>>& sets,
+                          const std::string& name = "");
 
 // Elements of each input, exact in its type: multiples of 1/64 between -2 and 2 for floats, small
 // numbers for integers.
