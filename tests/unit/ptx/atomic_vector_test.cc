@@ -17,7 +17,9 @@ struct Case {
   bool packed = false;  // two of them in a register
   int length = 2;       // registers
   [[nodiscard]] int Bits() const { return element.bits * (packed ? 2 : 1); }
-  [[nodiscard]] std::string Type() const { return element.name + (packed ? "x2" : ""); }
+  [[nodiscard]] std::string Type() const {
+    return std::string(element.name) + (packed ? "x2" : "");
+  }
 };
 
 std::string List(char name, int count) {
@@ -82,20 +84,21 @@ ld.param.u64 y, [in]; add.u64 y, y, z; ld.param.u64 x, [m];
   Machine machine(text);
   ASSERT_TRUE(machine.ok()) << text;
   const uint64_t at = machine.Put(Image(memory, c.element));
-  const uint64_t out = machine.Put(std::vector<uint8_t>(static_cast<size_t>(4 * step)));
+  const uint64_t out = machine.Put(std::vector<uint8_t>(4 * static_cast<size_t>(step)));
   ASSERT_EQ(Text(machine.Run("k", {1}, {4}, {at, machine.Put(Image(operand, c.element)), out})), "")
       << text;
   std::vector<int> before;
+  size_t next = 0;  // of the operands
   for (int lane = 0; lane < 4; ++lane) {
     before.insert(before.end(), memory.begin(), memory.end());
     for (int i = 0; i < numbers; ++i) {
       auto& value = memory[static_cast<size_t>(i)];
-      value = After(c, value, operand[static_cast<size_t>(lane * numbers + i)]);
+      value = After(c, value, operand[next++]);
     }
   }
   EXPECT_EQ(machine.Get<uint8_t>(at, static_cast<size_t>(step)), Image(memory, c.element)) << text;
   if (!atom) return;
-  EXPECT_EQ(machine.Get<uint8_t>(out, static_cast<size_t>(4 * step)), Image(before, c.element));
+  EXPECT_EQ(machine.Get<uint8_t>(out, 4 * static_cast<size_t>(step)), Image(before, c.element));
 }
 
 std::vector<Case> Cases() {

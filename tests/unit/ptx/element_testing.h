@@ -5,28 +5,29 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace tarsia::ptx::elements {
 
 // A float of so many bits of exponent and mantissa, or an integer (no exponent).
 struct Element {
-  std::string name;
+  std::string_view name;
   int bits = 0;
   int exponent = 0;
   int mantissa = 0;
   [[nodiscard]] int bytes() const { return bits / 8; }
 };
 
-inline const Element kF16{"f16", 16, 5, 10};
-inline const Element kBF16{"bf16", 16, 8, 7};
-inline const Element kTF32{"tf32", 32, 8, 23};  // the low 13 bits are not looked at
-inline const Element kF32{"f32", 32, 8, 23};
-inline const Element kF64{"f64", 64, 11, 52};
-inline const Element kE4M3{"e4m3", 8, 4, 3};
-inline const Element kE5M2{"e5m2", 8, 5, 2};
-inline const Element kS8{"s8", 8, 0, 0};
-inline const Element kU8{"u8", 8, 0, 0};
-inline const Element kS32{"s32", 32, 0, 0};
+inline constexpr Element kF16{"f16", 16, 5, 10};
+inline constexpr Element kBF16{"bf16", 16, 8, 7};
+inline constexpr Element kTF32{"tf32", 32, 8, 23};  // the low 13 bits are not looked at
+inline constexpr Element kF32{"f32", 32, 8, 23};
+inline constexpr Element kF64{"f64", 64, 11, 52};
+inline constexpr Element kE4M3{"e4m3", 8, 4, 3};
+inline constexpr Element kE5M2{"e5m2", 8, 5, 2};
+inline constexpr Element kS8{"s8", 8, 0, 0};
+inline constexpr Element kU8{"u8", 8, 0, 0};
+inline constexpr Element kS32{"s32", 32, 0, 0};
 
 // The code of a small integer.
 inline uint64_t CodeOf(int value, const Element& type) {

@@ -2,6 +2,7 @@
 // lie in registers is not seen.
 #include <random>
 
+#include "support/extents.h"
 #include "tests/unit/ptx/element_testing.h"
 #include "tests/unit/ptx/row_testing.h"
 
@@ -25,21 +26,20 @@ struct Stored {
   Element type;
   std::vector<int> values;
 
-  Stored(int rows_, int columns_, bool row_major_, Element type_)
-      : rows(rows_),
-        columns(columns_),
-        stride((row_major_ ? columns_ : rows_) + 8),
-        row_major(row_major_),
-        type(std::move(type_)),
-        values(static_cast<size_t>(rows_ * columns_)) {}
+  Stored(int height, int width, bool by_rows, const Element& element)
+      : rows(height),
+        columns(width),
+        stride((by_rows ? width : height) + 8),
+        row_major(by_rows),
+        type(element),
+        values(Size(height) * Size(width)) {}
   [[nodiscard]] size_t Bytes() const {
-    return static_cast<size_t>(stride * (row_major ? rows : columns) * type.bytes());
+    return Size(stride) * Size(row_major ? rows : columns) * Size(type.bytes());
   }
   [[nodiscard]] size_t At(int row, int column) const {
-    return static_cast<size_t>((row_major ? row * stride + column : column * stride + row) *
-                               type.bytes());
+    return Size(row_major ? row * stride + column : column * stride + row) * Size(type.bytes());
   }
-  int& Value(int row, int column) { return values[static_cast<size_t>(row * columns + column)]; }
+  int& Value(int row, int column) { return values[Size(row) * Size(columns) + Size(column)]; }
   [[nodiscard]] std::vector<uint8_t> Image() {
     std::vector<uint8_t> image(Bytes());
     for (int row = 0; row < rows; ++row) {
@@ -149,7 +149,7 @@ TEST(Wmma, Halves) {
       for (const Element& sum : {kF16, kF32}) {
         c.d = d;
         c.c = sum;
-        c.types = "." + d.name + "." + sum.name;
+        c.types = fmt::format(".{}.{}", d.name, sum.name);
         Check(c);
       }
     }
@@ -168,7 +168,7 @@ TEST(Wmma, Integers) {
     c.c = c.d = kS32;
     for (const Element& ab : {kS8, kU8}) {
       c.ab = ab;
-      c.types = ".s32." + ab.name + "." + ab.name + ".s32" + (c.row_a ? ".satfinite" : "");
+      c.types = fmt::format(".s32.{0}.{0}.s32{1}", ab.name, c.row_a ? ".satfinite" : "");
       Check(c);
     }
   });
