@@ -98,7 +98,14 @@ RunState Agent::Resume() {
     }
     if ((++executed_ & stop_mask_) == 0 && launch().Stops(block_.linear)) return RunState::kDone;
     const uint32_t at = pc_++;
-    state = inst.exec(*this, inst);
+    if (inst.chain != nullptr && !slow_) {
+      if (launch().Stops(block_.linear)) return RunState::kDone;
+      state = RunChain(*inst.chain);
+      pc_ = inst.chain->end;
+      executed_ += pc_ - at - 1;
+    } else {
+      state = inst.exec(*this, inst);
+    }
     switch (state) {
       case ExecState::kNext:
         break;

@@ -106,6 +106,7 @@ class Agent final : public Resumable {
   }
 
  private:
+  ExecState RunChain(const Chain& chain);
   void ReserveMaps();
   bool BeforeSlow(const PlannedInst& inst, ExecState& state);
   void Trace(const PlannedInst& inst);

@@ -13,6 +13,7 @@
 #include "isa/limits.h"
 #include "support/align.h"
 #include "support/extents.h"
+#include "vm/chain.h"
 #include "vm/diagnostics.h"
 #include "vm/exec.h"
 #include "vm/host/dot.h"
@@ -51,6 +52,11 @@ class Planner {
     TARSIA_CHECK(EmitBlock(0, kernel_.code.size(), 0));
     for (const PlannedInst& inst : plan_.code) {
       if (inst.inst != nullptr) ReserveScratch(inst);
+    }
+    FindChains(plan_);
+    for (const PlannedInst& inst : plan_.code) {
+      if (inst.chain == nullptr) continue;
+      Reserve(kChainScratch, static_cast<int64_t>(inst.chain->ScratchBytes()));
     }
     return OkStatus();
   }

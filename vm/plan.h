@@ -14,6 +14,7 @@
 #include "isa/program.h"
 #include "launch/launch_template.h"
 #include "support/result.h"
+#include "vm/chain.h"
 #include "vm/code_pieces.h"
 #include "vm/host/scratch.h"
 #include "vm/memory_view.h"
@@ -84,9 +85,10 @@ struct UnpackTable {
 };
 
 // An agent's buffers for operands and results whose storage differs from that of the computation,
-// and those for free use by instructions.
+// one for free use by instructions, and the slots of chains.
 inline constexpr size_t kFirstFreeScratch = kMaxOperands + kMaxResults;
-inline constexpr size_t kScratchBuffers = kFirstFreeScratch + 1;
+inline constexpr size_t kChainScratch = kFirstFreeScratch + 1;
+inline constexpr size_t kScratchBuffers = kChainScratch + 1;
 
 class Agent;
 class LaunchContexts;
@@ -129,6 +131,7 @@ struct PlannedInst {
   std::shared_ptr<const UnpackTable> unpack;
   std::shared_ptr<const AddressMap> map;   // of a memory tile whose shape is constant
   Conversion unpack_results[kMaxResults];  // from the codes' storage to the results'
+  std::shared_ptr<const Chain> chain;      // that begins here
 };
 
 struct Allocation {

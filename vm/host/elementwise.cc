@@ -3,7 +3,6 @@
 #include "vm/host/elementwise.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <optional>
 
@@ -33,8 +32,10 @@ std::optional<Lane> LaneOf(DType type) {
   if (type == kF64) return Lane::kF64;
   if (type.IsBool()) return Lane::kU8;
   if (!IsArithmetic(type)) return std::nullopt;
-  const int first = static_cast<int>(type.IsSigned() ? Lane::kI8 : Lane::kU8);
-  return static_cast<Lane>(first + std::countr_zero(unsigned{type.bits} / 8));
+  if (type.bits == 8) return type.IsSigned() ? Lane::kI8 : Lane::kU8;
+  if (type.bits == 16) return type.IsSigned() ? Lane::kI16 : Lane::kU16;
+  if (type.bits == 32) return type.IsSigned() ? Lane::kI32 : Lane::kU32;
+  return type.IsSigned() ? Lane::kI64 : Lane::kU64;
 }
 
 size_t BytesOf(DType type) { return static_cast<size_t>(ContainerBytes(type)); }
@@ -188,6 +189,41 @@ void Select(int container_bytes, const uint8_t* condition, bool condition_unifor
   ForEachRun(type, type, out, n, longest, [&](size_t first, size_t count, void* result) {
     kernel(x.Run(first, count), y.Run(first, count), z.Run(first, count), result, count);
   });
+}
+
+std::optional<Loop> Loop::Find(Opcode op, DType type) {
+  Loop loop;
+  loop.op_ = op;
+  loop.type_ = type;
+  if (op == Opcode::kSelect) {
+    loop.ternary_ = internal::FindSelect(ContainerBytes(type));
+    return loop;
+  }
+  if (op == Opcode::kFma) {
+    if (FmaKernel(type) == nullptr) return std::nullopt;
+    if (!IsHalf(type)) loop.ternary_ = FmaKernel(type);
+    return loop;
+  }
+  const std::optional<Lane> lane = LaneOf(type);
+  if (!lane) return std::nullopt;
+  const UnaryKernel unary = internal::FindUnary(op, *lane);
+  const BinaryKernel binary = internal::FindBinary(op, *lane);
+  if (unary == nullptr && binary == nullptr) return std::nullopt;
+  if (IsHalf(type) || type.IsBool()) return loop;
+  loop.unary_ = unary;
+  loop.binary_ = binary;
+  return loop;
+}
+
+void Loop::Run(const void* const* operands, void* out, size_t n) const {
+  if (unary_ != nullptr) return unary_(operands[0], out, n);
+  if (binary_ != nullptr) return binary_(operands[0], operands[1], out, n);
+  if (ternary_ != nullptr) return ternary_(operands[0], operands[1], operands[2], out, n);
+  if (op_ == Opcode::kFma) {
+    return Fma(type_, operands[0], false, operands[1], false, operands[2], false, out, n);
+  }
+  if (Row(op_).operands.size() == 1) return Unary(op_, type_, operands[0], out, n);
+  Binary(op_, type_, operands[0], false, operands[1], false, out, n);
 }
 
 void Fill(int container_bytes, uint64_t code, void* out, size_t n) {

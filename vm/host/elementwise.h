@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "dtypes/dtype.h"
 #include "isa/instruction.h"
@@ -35,6 +36,24 @@ void Fma(DType type, const void* a, bool a_uniform, const void* b, bool b_unifor
 // out[i] = condition[i] ? a[i] : b[i]; any nonzero byte is true.
 void Select(int container_bytes, const uint8_t* condition, bool condition_uniform, const void* a,
             bool a_uniform, const void* b, bool b_uniform, void* out, size_t n);
+
+// The loop of one operation and type, found once for arrays that are computed piece by piece.
+class Loop {
+ public:
+  // None for what Unary, Binary, Fma and Select do not compute.
+  static std::optional<Loop> Find(Opcode op, DType type);
+  // out[i] = op(operands[0][i], ..), for n elements of arrays that are not uniform. The arrays of
+  // kSelect are the condition and the two choices.
+  void Run(const void* const* operands, void* out, size_t n) const;
+
+ private:
+  Opcode op_ = Opcode::kAdd;
+  DType type_;
+  // The loop, if it computes in the type; at most one is not null.
+  void (*unary_)(const void*, void*, size_t) = nullptr;
+  void (*binary_)(const void*, const void*, void*, size_t) = nullptr;
+  void (*ternary_)(const void*, const void*, const void*, void*, size_t) = nullptr;
+};
 
 // out[i] = the low `container_bytes` bytes of code.
 void Fill(int container_bytes, uint64_t code, void* out, size_t n);

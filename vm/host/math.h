@@ -18,18 +18,18 @@ namespace tarsia::host::internal {
 // low bits of the sum.
 inline constexpr double kRoundMagic = 0x1.8p52;
 
-// exp(r) for |r| <= ln(2) / 2: Taylor to r^9 / 9!; the rest is below 7e-12 of the result.
+// exp(r) for |r| <= ln(2) / 2: the polynomial of degree 7 with p(0) = 1 whose largest relative
+// error is least, 4.7e-11 (found by iteratively reweighted least squares on 4,001 Chebyshev
+// points).
 TARSIA_MATH_INLINE double ExpReduced(double r) {
-  double p = 1.0 / 362880;
-  p = p * r + 1.0 / 40320;
-  p = p * r + 1.0 / 5040;
-  p = p * r + 1.0 / 720;
-  p = p * r + 1.0 / 120;
-  p = p * r + 1.0 / 24;
-  p = p * r + 1.0 / 6;
-  p = p * r + 0.5;
-  p = p * r + 1.0;
-  return p * r + 1.0;
+  double p = 0x1.9e8ee1fbd830dp-13;
+  p = std::fma(p, r, 0x1.6d9555eb56097p-10);
+  p = std::fma(p, r, 0x1.11130aefc4969p-7);
+  p = std::fma(p, r, 0x1.555481be93195p-5);
+  p = std::fma(p, r, 0x1.55555350f420cp-3);
+  p = std::fma(p, r, 0x1.00000042449fdp-1);
+  p = std::fma(p, r, 0x1.00000000e55a2p+0);
+  return std::fma(p, r, 1.0);
 }
 
 // 2^k for the integer k that was rounded by adding kRoundMagic; -1022 <= k <= 1023.
@@ -37,16 +37,15 @@ TARSIA_MATH_INLINE double PowerOfTwo(double rounded_sum) {
   return std::bit_cast<double>((std::bit_cast<uint64_t>(rounded_sum) + 1023) << 52);
 }
 
-// exp(x) for |x| <= 700, NaN kept: x = k ln 2 + r, with ln 2 in two parts of which k times the
-// first is exact.
+// exp(x) for |x| <= 700, NaN kept: x = k ln 2 + r. The error of the constant makes one of 1e-14 in
+// r.
 TARSIA_MATH_INLINE double ExpDouble(double x) {
   constexpr double kLog2E = 0x1.71547652b82fep+0;
-  constexpr double kLn2High = 0x1.62e42fee00000p-1;
-  constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
-  const double sum = x * kLog2E + kRoundMagic;
+  constexpr double kLn2 = 0x1.62e42fefa39efp-1;
+  const double sum = std::fma(x, kLog2E, kRoundMagic);
   const double k = sum - kRoundMagic;
-  const double r = (x - k * kLn2High) - k * kLn2Low;
-  return ExpReduced(r) * PowerOfTwo(sum);
+  // The constant is negated, not k, whose sign matters if it is a NaN.
+  return ExpReduced(std::fma(k, -kLn2, x)) * PowerOfTwo(sum);
 }
 
 // x within [low, high]; a NaN stays.
