@@ -8,7 +8,7 @@
 namespace tarsia {
 namespace {
 
-constexpr double kLoadPrice = 2;  // in additions
+constexpr double kAccessPrice = 2;  // of an element, in additions
 
 }  // namespace
 
@@ -110,7 +110,7 @@ TileValue Emitter::Load(const KernelTensor& tensor, const AxisIndices& indices,
   TileValue out{NewName(), tensor.dtype, ShapeOf(indices)};
   Line(fmt::format("{} = load {}{} : {}", out.name, view,
                    Position(tensor, positions, indices, part), ShapeText(out.shape)));
-  Pay(out.shape, kLoadPrice);
+  Pay(out.shape, kAccessPrice);
   return out;
 }
 
@@ -121,6 +121,7 @@ void Emitter::Store(const KernelTensor& tensor, const TileValue& tile, const Axi
   const std::string view = ViewOf(tensor, positions);
   const TileValue whole = Broadcast(Cast(tile, tensor.dtype), ShapeOf(indices));
   Line(fmt::format("store {}{}, {}", view, Position(tensor, positions, indices, part), whole.name));
+  Pay(whole.shape, kAccessPrice);
 }
 
 }  // namespace tarsia

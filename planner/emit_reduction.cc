@@ -78,11 +78,19 @@ std::vector<TileValue> Emitter::ReduceUnrolled(size_t n, const AxisIndices& indi
 
 // ---- loops ------------------------------------------------------------------------------------
 
-int64_t Emitter::TileOfLoop(uint32_t axis, int64_t room, bool root) const {
+int64_t Emitter::TileOfLoop(const Reduction& reduction, uint32_t axis, int64_t room,
+                            bool root) const {
   const int64_t extent = meaning_.axis(axis).extent;
   const auto range = request_.ranges.find(axis);
   const bool split = root && range != request_.ranges.end() && range->second < extent;
-  const int64_t most = scopes().back().elements < kLoopTile ? kLoneTile : kLoopTile;
+  const auto cut = std::count_if(reduction.axes.begin(), reduction.axes.end(),
+                                 [&](uint32_t a) { return meaning_.axis(a).extent > kMostWhole; });
+  // Several axes share the tile: a square one needs the fewest loads.
+  int64_t most = scopes().back().elements < kLoopTile && cut < 2 ? kLoneTile : kLoopTile;
+  if (root && request_.parts > 1 && axis == PartedAxis(meaning_, reduction)) {
+    // Each part has a tile, unless tiles became small.
+    most = std::min(most, std::max(FloorPowerOfTwo(extent / request_.parts), kLoopTile));
+  }
   if (!split && extent <= kMostWhole && extent <= room) return std::max<int64_t>(extent, 1);
   int64_t tile = std::min({FloorPowerOfTwo(room), most, CeilPowerOfTwo(extent)});
   if (split) tile = std::min(tile, range->second & -range->second);
@@ -93,7 +101,7 @@ void Emitter::AddDimensions(const Reduction& reduction, bool root, AxisIndices* 
   int64_t room = std::max<int64_t>(kTileElements / scope().elements, 1);
   std::vector<int64_t> tiles(reduction.axes.size());
   for (size_t i = reduction.axes.size(); i-- > 0;) {
-    tiles[i] = TileOfLoop(reduction.axes[i], room, root);
+    tiles[i] = TileOfLoop(reduction, reduction.axes[i], room, root);
     room = std::max<int64_t>(room / tiles[i], 1);
   }
   for (size_t i = 0; i < reduction.axes.size(); ++i) {

@@ -23,8 +23,8 @@ int64_t ElementsOf(const TileShape& shape) {
 
 std::string ReducerEmitter::Shared(DType dtype, const TileShape& shape) {
   std::string name = writer_.NewName();
-  writer_.Line(fmt::format("{} = alloc.shared : {} {}", name, DTypeName(dtype),
-                           writer_.ShapeText(shape)));
+  writer_.Line(
+      fmt::format("{} = alloc.shared : {} {}", name, DTypeName(dtype), writer_.ShapeText(shape)));
   return name;
 }
 
@@ -92,8 +92,8 @@ std::vector<TileValue> ReducerEmitter::MergeAlongLane(const Tiles& a, const Tile
   // The element's place in the row of indices: that of the first of its state, and its number.
   const std::string number = writer_.NewName();
   writer_.Line(fmt::format("{} = iota axis 0 : i32 [{}]", number, size));
-  TileValue place = writer_.Make(
-      fmt::format("reshape {} : {}", number, writer_.ShapeText(shape)), kI32, shape);
+  TileValue place =
+      writer_.Make(fmt::format("reshape {} : {}", number, writer_.ShapeText(shape)), kI32, shape);
   const auto add = [&](std::string_view mnemonic, const TileValue& operand) {
     place = writer_.Op(mnemonic, {place, operand}, kI32);
   };
@@ -102,12 +102,12 @@ std::vector<TileValue> ReducerEmitter::MergeAlongLane(const Tiles& a, const Tile
   const TileValue second =
       Test("ge", {at, TileWriter::Literal(fmt::format("{}", place_.count), kI32)});
   const std::string apart = fmt::format("{}", size - place_.count);
-  add("add", writer_.Op("mul", {writer_.Cast(second, kI32), TileWriter::Literal(apart, kI32)},
-                        kI32));
+  add("add",
+      writer_.Op("mul", {writer_.Cast(second, kI32), TileWriter::Literal(apart, kI32)}, kI32));
   const std::string taken = writer_.NewName();
   writer_.Line(fmt::format("{} = gather {}, {}", taken, indices, row(place)));
-  const TileValue index = writer_.Make(
-      fmt::format("reshape {} : {}", taken, writer_.ShapeText(shape)), kI64, shape);
+  const TileValue index =
+      writer_.Make(fmt::format("reshape {} : {}", taken, writer_.ShapeText(shape)), kI64, shape);
   writer_.Line("sync");
   const TileValue known = Known(best, at);
   return {Op("select", {known, best, Number(NothingYet())}),

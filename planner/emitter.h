@@ -82,7 +82,8 @@ class Emitter : private TileWriter {
   void AddDimensions(const Reduction& reduction, bool root, AxisIndices* inner);
   void OpenLoop(size_t dimension, bool root, bool parted, bool descending);
   std::pair<std::string, std::string> RangeOf(const Dimension& dimension, bool root, bool parted);
-  [[nodiscard]] int64_t TileOfLoop(uint32_t axis, int64_t room, bool root) const;
+  [[nodiscard]] int64_t TileOfLoop(const Reduction& reduction, uint32_t axis, int64_t room,
+                                   bool root) const;
   void Remember(size_t n, const AxisIndices& indices, const std::vector<TileValue>& results);
 
   // ---- memory (emit_memory.cc)

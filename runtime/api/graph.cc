@@ -201,8 +201,8 @@ tarsia_status tarsia_graph_plan_get(const tarsia_graph_plan* plan, tarsia_graph_
     info.device = plan->device == nullptr ? "" : plan->device->name().c_str();
     info.peak = plan->plan.peak;
     info.limit = plan->plan.limit == kNoLimit ? 0 : plan->plan.limit;
-    info.limit_kind = plan->plan.limit_kind == LimitKind::kTotal ? TARSIA_LIMIT_TOTAL
-                                                                 : TARSIA_LIMIT_SCRATCH;
+    info.limit_kind =
+        plan->plan.limit_kind == LimitKind::kTotal ? TARSIA_LIMIT_TOTAL : TARSIA_LIMIT_SCRATCH;
     info.input_count = plan->inputs.size();
     info.output_count = plan->outputs.size();
     info.kernel_count = plan->plan.kernels.size();

@@ -28,8 +28,8 @@ tarsia_status CheckGiven(const tarsia_graph_plan& plan, const PlanBuffer& buffer
   if (given.memory && given.callback) {
     return Invalid(diag::kPlanTensorTwice, given.what, buffer.name);
   }
-  const bool dropped = buffer.kind == PlanBuffer::Kind::kOutput &&
-                       plan.plan.limit_kind == LimitKind::kTotal;
+  const bool dropped =
+      buffer.kind == PlanBuffer::Kind::kOutput && plan.plan.limit_kind == LimitKind::kTotal;
   if (!given.memory && !given.callback && !dropped) {
     return Invalid(diag::kPlanTensorMissing, given.what, buffer.name);
   }
@@ -122,8 +122,7 @@ tarsia_status Run(const tarsia_graph_plan& plan, const runtime::PlanRunRequest& 
 
 tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan, const tarsia_graph_input* inputs,
                                    size_t input_count, const tarsia_graph_output* outputs,
-                                   size_t output_count,
-                                   const tarsia_graph_execute_options* options,
+                                   size_t output_count, const tarsia_graph_execute_options* options,
                                    tarsia_report** report) {
   return Guarded([&] {
     if (report != nullptr) *report = nullptr;

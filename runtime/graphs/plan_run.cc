@@ -98,12 +98,12 @@ class PlanRunner {
     if (port.memory != nullptr) {
       return device_.Write(to, static_cast<uint8_t*>(port.memory) + offset, bytes, nullptr);
     }
-    return InPieces(
-        offset, to, bytes, [&](uint64_t at, std::span<uint8_t> piece, uint8_t* there) -> Status {
-          TARSIA_CHECK(port.read(at, piece));
-          if (piece.data() == there) return OkStatus();
-          return device_.Write(there, piece.data(), piece.size(), nullptr);
-        });
+    return InPieces(offset, to, bytes,
+                    [&](uint64_t at, std::span<uint8_t> piece, uint8_t* there) -> Status {
+                      TARSIA_CHECK(port.read(at, piece));
+                      if (piece.data() == there) return OkStatus();
+                      return device_.Write(there, piece.data(), piece.size(), nullptr);
+                    });
   }
 
   // The other way.
@@ -112,13 +112,13 @@ class PlanRunner {
       return device_.Read(static_cast<uint8_t*>(port.memory) + offset, from, bytes, nullptr);
     }
     if (!port.write) return OkStatus();  // nobody wants it
-    return InPieces(
-        offset, from, bytes, [&](uint64_t at, std::span<uint8_t> piece, uint8_t* there) -> Status {
-          if (piece.data() != there) {
-            TARSIA_CHECK(device_.Read(piece.data(), there, piece.size(), nullptr));
-          }
-          return port.write(at, piece);
-        });
+    return InPieces(offset, from, bytes,
+                    [&](uint64_t at, std::span<uint8_t> piece, uint8_t* there) -> Status {
+                      if (piece.data() != there) {
+                        TARSIA_CHECK(device_.Read(piece.data(), there, piece.size(), nullptr));
+                      }
+                      return port.write(at, piece);
+                    });
   }
 
   // Calls `use` with memory of the host: that of the device itself if it is, else some for one

@@ -223,8 +223,7 @@ static void TestExecuteInArena(uint64_t limit) {
     for (size_t i = 0; i < around; ++i) CHECK(edge[i] == 0xA5);
   }
   options.arena_bytes = info.peak - 1;
-  CHECK_INVALID("are needed",
-                tarsia_graph_execute(plan, inputs, 3, outputs, 2, &options, NULL));
+  CHECK_INVALID("are needed", tarsia_graph_execute(plan, inputs, 3, outputs, 2, &options, NULL));
   options.arena_bytes = info.peak;
   options.arena = memory + 64;
   CHECK_INVALID("not a multiple of 256",
@@ -381,8 +380,9 @@ static void* Work(void* user) {
     float y[kN] = {0};
     const tarsia_graph_input inputs[] = {In(x, sizeof x), In(z, sizeof z), In(NULL, 0)};
     const tarsia_graph_output outputs[] = {Out(y, sizeof y), Out(NULL, 0)};
-    right = right && tarsia_graph_execute(plan, inputs, 3, outputs, 2, NULL, NULL) ==
-                         TARSIA_STATUS_OK && IsRight(y);
+    right = right &&
+            tarsia_graph_execute(plan, inputs, 3, outputs, 2, NULL, NULL) == TARSIA_STATUS_OK &&
+            IsRight(y);
   }
   return right ? NULL : user;
 }
