@@ -24,20 +24,48 @@ int64_t TileOf(int64_t extent, int64_t most) {
   return std::min(whole, most);
 }
 
+// Whether every tensor that the kernel reads has the axis: then tiles along it share nothing.
+bool IsShared(const KernelRequest& request, uint32_t axis) {
+  return std::all_of(request.known.begin(), request.known.end(), [&](const auto& entry) {
+    const auto& axes = entry.second.axes;
+    return axes.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end();
+  });
+}
+
+std::string HeaderOf(const Meaning& meaning, const std::string& name, const KernelMemory& memory,
+                     const std::string& grid) {
+  std::vector<std::string> params;
+  for (const KernelParam& param : memory.params) {
+    const std::string axis =
+        param.kind == KernelParam::Kind::kTensor || param.kind == KernelParam::Kind::kFresh
+            ? ""
+            : std::string(meaning.axis(param.id).name);
+    switch (param.kind) {
+      case KernelParam::Kind::kTensor:
+        params.push_back(fmt::format("{}: ptr<{}>", memory.names.at(param.id),
+                                     DTypeName(memory.types.at(param.id))));
+        break;
+      case KernelParam::Kind::kLow:
+        params.push_back(fmt::format("%{}_low: i64", axis));
+        break;
+      case KernelParam::Kind::kHigh:
+        params.push_back(fmt::format("%{}_high: i64", axis));
+        break;
+      case KernelParam::Kind::kFresh:
+        params.emplace_back("%fresh: bool");
+        break;
+    }
+  }
+  return fmt::format("kernel {}({})\n  grid ({})\n  warps 4\n{{\n", name, fmt::join(params, ", "),
+                     grid);
+}
+
 }  // namespace
 
 uint32_t PartedAxis(const Meaning& meaning, const Reduction& reduction) {
   return *std::max_element(
       reduction.axes.begin(), reduction.axes.end(),
       [&](uint32_t a, uint32_t b) { return meaning.axis(a).extent < meaning.axis(b).extent; });
-}
-
-// Whether every tensor that the kernel reads has the axis: then tiles along it share nothing.
-bool Emitter::IsShared(uint32_t axis) const {
-  return std::all_of(request_.known.begin(), request_.known.end(), [&](const auto& entry) {
-    const auto& axes = entry.second.axes;
-    return axes.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end();
-  });
 }
 
 int64_t Emitter::MostChosen() const {
@@ -62,7 +90,8 @@ std::vector<int64_t> Emitter::TilesOfGrid() const {
     const bool last = i + 1 == rank;
     const bool maps = wanted_.empty() && request_.reductions.empty();
     const int64_t cap = maps && last ? kMapTile : kAxisTile;
-    most[i] = !last && IsShared(axis) && !maps ? 1 : TileOf(meaning_.axis(axis).extent, cap);
+    most[i] =
+        !last && IsShared(request_, axis) && !maps ? 1 : TileOf(meaning_.axis(axis).extent, cap);
     const auto range = request_.ranges.find(axis);
     if (range != request_.ranges.end()) most[i] = std::min(most[i], range->second & -range->second);
     if (meaning_.IsChosen(axis) && MostChosen() > 0)
@@ -198,33 +227,6 @@ void Emitter::EmitFinish() {
 
 // ---- text -------------------------------------------------------------------------------------
 
-std::string Emitter::Header() const {
-  std::vector<std::string> params;
-  for (const KernelParam& param : params_) {
-    const std::string axis =
-        param.kind == KernelParam::Kind::kTensor || param.kind == KernelParam::Kind::kFresh
-            ? ""
-            : std::string(meaning_.axis(param.id).name);
-    switch (param.kind) {
-      case KernelParam::Kind::kTensor:
-        params.push_back(fmt::format("{}: ptr<{}>", param_names_.at(param.id),
-                                     DTypeName(param_types_.at(param.id))));
-        break;
-      case KernelParam::Kind::kLow:
-        params.push_back(fmt::format("%{}_low: i64", axis));
-        break;
-      case KernelParam::Kind::kHigh:
-        params.push_back(fmt::format("%{}_high: i64", axis));
-        break;
-      case KernelParam::Kind::kFresh:
-        params.emplace_back("%fresh: bool");
-        break;
-    }
-  }
-  return fmt::format("kernel {}({})\n  grid ({})\n  warps 4\n{{\n", request_.name,
-                     fmt::join(params, ", "), grid_);
-}
-
 KernelText Emitter::Emit() {
   for (const auto& [v, tensor] : request_.stores) FindWanted(v);
   for (const KernelReduction& reduction : request_.reductions) {
@@ -243,17 +245,19 @@ KernelText Emitter::Emit() {
       break;
   }
   for (const auto& [axis, chunk] : request_.ranges) {
-    params_.push_back({KernelParam::Kind::kLow, axis, false, false});
-    params_.push_back({KernelParam::Kind::kHigh, axis, false, false});
+    memory_.params.push_back({KernelParam::Kind::kLow, axis, false, false});
+    memory_.params.push_back({KernelParam::Kind::kHigh, axis, false, false});
   }
-  if (request_.accumulates) params_.push_back({KernelParam::Kind::kFresh, 0, false, false});
+  if (request_.accumulates) memory_.params.push_back({KernelParam::Kind::kFresh, 0, false, false});
   KernelText out;
   out.name = request_.name;
   out.rank = most_positions_;
   out.cost = cost() + kBlockPrice * static_cast<double>(blocks_);
   out.blocks = blocks_;
-  if (most_positions_ <= rank()) out.text = Header() + views_ + scopes()[0].text + "}\n";
-  out.params = std::move(params_);
+  if (most_positions_ <= rank())
+    out.text = HeaderOf(meaning_, request_.name, memory_, grid_) + memory_.views +
+               scopes()[0].text + "}\n";
+  out.params = std::move(memory_.params);
   return out;
 }
 

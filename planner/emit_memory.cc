@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 
 #include "planner/emitter.h"
 
@@ -9,8 +11,31 @@ namespace tarsia {
 namespace {
 
 constexpr double kAccessPrice = 2;  // of an element, in additions
+constexpr double kGatherPrice = 8;
 
 }  // namespace
+
+std::string KernelMemory::ParamOf(const KernelTensor& tensor, bool write) {
+  const auto found = std::find_if(params.begin(), params.end(), [&](const KernelParam& param) {
+    return param.kind == KernelParam::Kind::kTensor && param.id == tensor.buffer;
+  });
+  if (found != params.end()) {
+    (write ? found->written : found->read) = true;
+    return names.at(tensor.buffer);
+  }
+  params.push_back({KernelParam::Kind::kTensor, tensor.buffer, write, !write});
+  types[tensor.buffer] = tensor.dtype.bits < 8 ? kU8 : tensor.dtype;
+  return names[tensor.buffer] = "%" + tensor.name;
+}
+
+std::string KernelMemory::NameOf(const std::string& view, TileWriter& writer) {
+  const auto [found, fresh] = made.try_emplace(view);
+  if (fresh) {
+    found->second = writer.NewName();
+    views += fmt::format("  {} = {}\n", found->second, view);
+  }
+  return found->second;
+}
 
 // The dimension of the tile for each dimension in memory: that of its axis, or, for an axis whose
 // index is a number, one in which the tile has extent 1, in the order of memory where possible.
@@ -42,19 +67,6 @@ std::vector<int> Emitter::Place(const KernelTensor& tensor, const AxisIndices& i
   return out;
 }
 
-std::string Emitter::ParamOf(const KernelTensor& tensor, bool write) {
-  const auto found = std::find_if(params_.begin(), params_.end(), [&](const KernelParam& param) {
-    return param.kind == KernelParam::Kind::kTensor && param.id == tensor.buffer;
-  });
-  if (found != params_.end()) {
-    (write ? found->written : found->read) = true;
-    return param_names_.at(tensor.buffer);
-  }
-  params_.push_back({KernelParam::Kind::kTensor, tensor.buffer, write, !write});
-  param_types_[tensor.buffer] = tensor.dtype.bits < 8 ? kU8 : tensor.dtype;
-  return param_names_[tensor.buffer] = "%" + tensor.name;
-}
-
 std::string Emitter::ViewOf(const KernelTensor& tensor, const std::vector<int>& positions) {
   std::vector<int64_t> shape(rank(), 1);
   std::vector<int64_t> strides(rank(), 1);
@@ -72,14 +84,10 @@ std::string Emitter::ViewOf(const KernelTensor& tensor, const std::vector<int>& 
     layout = fmt::format(" strided(shape=[{}], strides=[{}])", fmt::join(shape, ", "),
                          fmt::join(strides, ", "));
   }
-  const std::string view = fmt::format("view {} : global<{}>[{}]{}", param_names_.at(tensor.buffer),
-                                       DTypeName(tensor.dtype), fmt::join(shape, ", "), layout);
-  const auto [found, made] = view_names_.try_emplace(view);
-  if (made) {
-    found->second = NewName();
-    views_ += fmt::format("  {} = {}\n", found->second, view);
-  }
-  return found->second;
+  const std::string view =
+      fmt::format("view {} : global<{}>[{}]{}", memory_.names.at(tensor.buffer),
+                  DTypeName(tensor.dtype), fmt::join(shape, ", "), layout);
+  return memory_.NameOf(view, writer());
 }
 
 std::string Emitter::Position(const KernelTensor& tensor, const std::vector<int>& positions,
@@ -104,7 +112,11 @@ std::string Emitter::Position(const KernelTensor& tensor, const std::vector<int>
 
 TileValue Emitter::Load(const KernelTensor& tensor, const AxisIndices& indices,
                         std::string_view part) {
-  ParamOf(tensor, false);
+  memory_.ParamOf(tensor, false);
+  const bool gathers = std::any_of(tensor.axes.begin(), tensor.axes.end(), [&](uint32_t axis) {
+    return indices.at(axis).dimension == AxisIndex::kTile;
+  });
+  if (gathers) return LoadGathered(tensor, indices);
   const std::vector<int> positions = Place(tensor, indices, tensor.parts > 0);
   const std::string view = ViewOf(tensor, positions);
   TileValue out{NewName(), tensor.dtype, ShapeOf(indices)};
@@ -114,9 +126,59 @@ TileValue Emitter::Load(const KernelTensor& tensor, const AxisIndices& indices,
   return out;
 }
 
+// One index into all elements of the tensor, in the order of memory; -1 reads as zero.
+TileValue Emitter::LoadGathered(const KernelTensor& tensor, const AxisIndices& indices) {
+  TileValue flat;
+  TileValue inside;
+  std::string scalar = "0";
+  int64_t stride = 1;
+  for (size_t i = tensor.axes.size(); i-- > 0; stride *= tensor.extents[i]) {
+    const AxisIndex index = indices.at(tensor.axes[i]);
+    const ConcreteAxis& axis = meaning_.axis(tensor.axes[i]);
+    std::string at = fmt::format("{}", index.shift);
+    if (index.HasDimension()) at += " + " + dimensions_[index.dimension].base;
+    if (tensor.chunked[i]) at += fmt::format(" - %{}_low", axis.name);
+    scalar += fmt::format(" + ({}) * {}", at, stride);
+    if (index.dimension == AxisIndex::kNumber) continue;
+    TileValue part;
+    if (index.HasDimension()) {
+      const Dimension& dimension = dimensions_[index.dimension];
+      part = Iota(dimension.position, dimension.tile, kI64);
+    } else {
+      part = index_tiles_[index.tile].value;
+      const auto compare = [&](std::string_view mnemonic, int64_t end) {
+        const TileValue holds =
+            Op(mnemonic, {part, Literal(fmt::format("{}", end), kI64)}, kBoolType);
+        inside = inside.name.empty() ? holds : Op("and", {inside, holds}, kBoolType);
+      };
+      compare("ge", -index.shift);
+      compare("lt", axis.extent - index.shift);
+    }
+    part = Op("mul", {part, Literal(fmt::format("{}", stride), kI64)}, kI64);
+    flat = flat.name.empty() ? part : Op("add", {flat, part}, kI64);
+  }
+  flat = Op("add", {flat, Literal(scalar, kI64)}, kI64);
+  flat = Op("select", {inside, flat, Literal("-1", kI64)}, kI64);
+  TileValue out{NewName(), tensor.dtype, ShapeOf(indices)};
+  flat = Broadcast(flat, out.shape);
+  const int64_t count =
+      std::accumulate(out.shape.begin(), out.shape.end(), int64_t{1}, std::multiplies<>());
+  const std::string view =
+      memory_.NameOf(fmt::format("view {} : global<{}>[{}]", memory_.names.at(tensor.buffer),
+                                 DTypeName(tensor.dtype), stride),
+                     writer());
+  const std::string row = NewName();
+  const std::string taken = NewName();
+  Line(fmt::format("{} = reshape {} : [{}]", row, flat.name, count));
+  Line(fmt::format("{} = gather {}, {}", taken, view, row));
+  Line(fmt::format("{} = reshape {} : {}", out.name, taken, ShapeText(out.shape)));
+  Pay(out.shape, kGatherPrice);
+  return out;
+}
+
 void Emitter::Store(const KernelTensor& tensor, const TileValue& tile, const AxisIndices& indices,
                     std::string_view part) {
-  ParamOf(tensor, true);
+  memory_.ParamOf(tensor, true);
   const std::vector<int> positions = Place(tensor, indices, tensor.parts > 0);
   const std::string view = ViewOf(tensor, positions);
   const TileValue whole = Broadcast(Cast(tile, tensor.dtype), ShapeOf(indices));

@@ -69,9 +69,7 @@ std::vector<TileValue> Emitter::ReduceUnrolled(size_t n, const AxisIndices& indi
       inner[reduction.axes[a]].shift = rest % extent;
       rest /= extent;
     }
-    std::vector<TileValue> operands;
-    for (const uint32_t read : meaning_.ReadsOf(n)) operands.push_back(Value(read, inner));
-    reducers[0].Step(operands, nullptr, fmt::format("{}", number));
+    reducers[0].Step(Elements(n, inner), nullptr, fmt::format("{}", number));
   }
   return reducers[0].Close(1, 0);
 }
@@ -184,12 +182,22 @@ std::vector<ReducerEmitter> Emitter::BeginAll(const std::vector<size_t>& nodes,
     wide.insert(loop.begin(), loop.end());
     const AxisIndices narrow = Restrict(meaning_.ReadsOf(n)[0], inner);
     const AxisIndex first = inner.at(reduction.axes[0]);
-    const bool in_loop = first.dimension != AxisIndex::kNumber;
+    const bool in_loop = first.HasDimension();
     out.push_back(
         ReducerOf(n, indices, in_loop ? dimensions_[first.dimension].position : 0, descending));
     out.back().Begin(ShapeOf(wide), ShapeOf(narrow), ShapeOf(loop), lanes);
   }
   return out;
+}
+
+std::vector<TileValue> Emitter::Elements(size_t n, const AxisIndices& inner) {
+  const Reduction& reduction = *meaning_.ReductionOf(n);
+  std::vector<TileValue> out;
+  for (const uint32_t read : meaning_.ReadsOf(n)) out.push_back(Value(read, inner));
+  if (reduction.segments == Reduction::kNone) return out;
+  const TileValue hit =
+      Op("eq", {Cast(out[1], kI64), IndexOf(inner.at(reduction.segments))}, kBoolType);
+  return {Op("select", {hit, out[0], Literal("0", out[0].dtype)}, out[0].dtype)};
 }
 
 Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const AxisIndices& indices,
@@ -221,9 +229,7 @@ Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const A
   const std::string number =
       fmt::format("{} / {}", dimensions_[first].base, dimensions_[first].tile);
   for (size_t i = 0; i < nodes.size(); ++i) {
-    std::vector<TileValue> operands;
-    for (const uint32_t read : meaning_.ReadsOf(nodes[i])) operands.push_back(Value(read, inner));
-    reducers[i].Step(operands, inside.name.empty() ? nullptr : &inside, number);
+    reducers[i].Step(Elements(nodes[i], inner), inside.name.empty() ? nullptr : &inside, number);
   }
   for (size_t i = 0; i < count; ++i) Close();
   States out;
@@ -268,9 +274,8 @@ std::vector<size_t> Emitter::GroupOf(size_t n, const AxisIndices& indices) const
 void Emitter::FindWanted(uint32_t v) {
   if (request_.known.count(v) != 0 || meaning_.IsInput(v)) return;
   const size_t n = meaning_.NodeOf(v);
-  // Behind these, axes have other indices than those of the grid.
-  const GraphOp op = meaning_.node(n).op;
-  if (op == GraphOp::kRename || op == GraphOp::kSlice || op == GraphOp::kConcat) return;
+  // Behind some operations axes have other indices than those of the grid.
+  if (!meaning_.MovedBy(n).empty()) return;
   if (meaning_.ReductionOf(n) != nullptr && !wanted_.insert(n).second) return;
   for (const uint32_t read : meaning_.ReadsOf(n)) FindWanted(read);
 }

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "planner/emit_functions.h"
 
 namespace tarsia {
 namespace {
@@ -44,7 +48,11 @@ Emitter::Emitter(const Meaning& meaning, const KernelRequest& request, int rank)
 TileShape Emitter::ShapeOf(const AxisIndices& indices) const {
   auto shape = UnitShape();
   for (const auto& [axis, index] : indices) {
-    if (index.dimension == AxisIndex::kNumber) continue;
+    if (index.dimension == AxisIndex::kTile) {
+      const TileShape& tile = index_tiles_[index.tile].value.shape;
+      for (int i = 0; i < kMaxRank; ++i) shape[i] = std::max(shape[i], tile[i]);
+    }
+    if (!index.HasDimension()) continue;
     const Dimension& dimension = dimensions_[index.dimension];
     if (dimension.position < kMaxRank) shape[dimension.position] = dimension.tile;
   }
@@ -65,6 +73,7 @@ std::vector<int64_t> Emitter::KeyOf(uint32_t v, const AxisIndices& indices) cons
     key.push_back(axis);
     key.push_back(index.dimension);
     key.push_back(index.shift);
+    key.push_back(static_cast<int64_t>(index.tile));
   }
   return key;
 }
@@ -72,8 +81,10 @@ std::vector<int64_t> Emitter::KeyOf(uint32_t v, const AxisIndices& indices) cons
 size_t Emitter::DepthOf(const AxisIndices& indices) const {
   size_t depth = 0;
   for (const auto& [axis, index] : indices) {
-    if (index.dimension != AxisIndex::kNumber) {
+    if (index.HasDimension()) {
       depth = std::max(depth, dimensions_[index.dimension].depth);
+    } else if (index.dimension == AxisIndex::kTile) {
+      depth = std::max(depth, index_tiles_[index.tile].depth);
     }
   }
   return depth;
@@ -111,9 +122,10 @@ TileValue Emitter::Compute(uint32_t v, const AxisIndices& indices) {
       return Source(n, indices);
     case GraphFamily::kShape:
       return Reshaped(n, indices);
+    case GraphFamily::kIndexed:
+      return Gathered(n, indices);
     case GraphFamily::kElementwise:
     case GraphFamily::kContraction:
-    case GraphFamily::kIndexed:
     case GraphFamily::kReduction:
     case GraphFamily::kAlgebra:
     case GraphFamily::kDerivative:
@@ -135,13 +147,17 @@ TileValue Emitter::Elementwise(size_t n, const AxisIndices& indices) {
   std::vector<TileValue> operands;
   for (size_t i = 0; i < node.operands.count; ++i) operands.push_back(Operand(n, i, indices));
   if (node.op == GraphOp::kCast) {
-    return operands[0].IsLiteral() ? Fill(operands[0].name, result, UnitShape())
-                                   : Cast(operands[0], result);
+    if (operands[0].IsLiteral()) return Fill(operands[0].name, result, UnitShape());
+    const DType from = operands[0].dtype;
+    // The instruction rounds floats toward zero.
+    const bool whole = IsArithmetic(from) && from.IsFloat() && result.IsInteger();
+    return Cast(whole ? Op("round", {operands[0]}, from) : operands[0], result);
   }
   if (node.op == GraphOp::kSelect) {
     if (operands[0].IsLiteral()) operands[0] = Fill(operands[0].name, kBoolType, UnitShape());
     if (operands[1].IsLiteral()) operands[1] = Fill(operands[1].name, result, UnitShape());
   }
+  if (node.op == GraphOp::kPow) return Power(writer(), operands, result);
   return Op(MnemonicOf(node.op), operands, result, PriceOf(node.op));
 }
 
@@ -149,12 +165,18 @@ TileValue Emitter::IndexOf(const AxisIndex& index) {
   if (index.dimension == AxisIndex::kNumber) {
     return Fill(fmt::format("{}", index.shift), kI64, UnitShape());
   }
+  if (index.dimension == AxisIndex::kTile) {
+    const TileValue& tile = index_tiles_[index.tile].value;
+    if (index.shift == 0) return tile;
+    return Op("add", {tile, Literal(fmt::format("{}", index.shift), kI64)}, kI64);
+  }
   const Dimension& dimension = dimensions_[index.dimension];
   const TileValue out = Iota(dimension.position, dimension.tile, kI64);
   return Op("add", {out, Literal(fmt::format("{} + {}", dimension.base, index.shift), kI64)}, kI64);
 }
 
 TileValue Emitter::Source(size_t n, const AxisIndices& indices) {
+  if (meaning_.node(n).op != GraphOp::kIota) return Random(n, indices);
   return IndexOf(indices.at(meaning_.value(meaning_.node(n).first_result).axes[0]));
 }
 
@@ -163,6 +185,7 @@ TileValue Emitter::Reshaped(size_t n, const AxisIndices& indices) {
   const auto axes = meaning_.graph().Axes(node.axes);
   const auto axis = [&](size_t i) { return meaning_.concrete().AxisOf(axes[i]); };
   if (node.op == GraphOp::kConcat) return Concatenated(n, indices);
+  if (node.op == GraphOp::kExpand) return Expanded(n, indices);
   AxisIndices inner = indices;
   if (node.op == GraphOp::kRename) {
     for (size_t i = 0; i + 1 < axes.size(); i += 2) inner[axis(i)] = indices.at(axis(i + 1));
@@ -172,6 +195,76 @@ TileValue Emitter::Reshaped(size_t n, const AxisIndices& indices) {
     inner[axis(0)].shift += meaning_.concrete().pool().AsInt(start).value_or(0);
   }
   return Operand(n, 0, inner);
+}
+
+// An index that is made once in the block of lines. `key`: negative first, unlike those of values.
+AxisIndex Emitter::AddIndexTile(const std::vector<int64_t>& key,
+                                const std::function<TileValue()>& make) {
+  const auto [found, added] = scope().known.try_emplace(key);
+  if (added) {
+    const TileValue tile = make();
+    scope().known[key] = {fmt::format("{}", index_tiles_.size()), kI64, {}};
+    index_tiles_.push_back({tile, scopes().size() - 1});
+  }
+  AxisIndex out;
+  out.dimension = AxisIndex::kTile;
+  out.tile = std::stoul(scope().known.at(key).name);
+  return out;
+}
+
+TileValue Emitter::Gathered(size_t n, const AxisIndices& indices) {
+  const GraphNode& node = meaning_.node(n);
+  const uint32_t axis = meaning_.concrete().AxisOf(meaning_.graph().Axes(node.axes)[0]);
+  const uint32_t source = meaning_.ReadsOf(n)[0];
+  const uint32_t at = meaning_.ReadsOf(n)[1];
+  std::vector<int64_t> key = KeyOf(at, Restrict(at, indices));
+  key[0] = -1 - key[0];
+  AxisIndices inner = indices;
+  inner[axis] = AddIndexTile(key, [&] { return Cast(Value(at, indices), kI64); });
+  const TileValue out = Value(source, inner);
+  if (request_.known.count(source) != 0) return out;  // a load that is zero outside
+  const TileValue index = IndexOf(inner.at(axis));
+  const std::string end = fmt::format("{}", meaning_.axis(axis).extent);
+  const TileValue inside = Op("and",
+                              {Op("ge", {index, Literal("0", kI64)}, kBoolType),
+                               Op("lt", {index, Literal(end, kI64)}, kBoolType)},
+                              kBoolType);
+  return Op("select", {inside, out, Literal(out.dtype == kBoolType ? "false" : "0", out.dtype)},
+            out.dtype);
+}
+
+TileValue Emitter::Expanded(size_t n, const AxisIndices& indices) {
+  const auto axes = meaning_.graph().Axes(meaning_.node(n).axes);
+  const uint32_t few = meaning_.concrete().AxisOf(axes[0]);
+  const uint32_t many = meaning_.concrete().AxisOf(axes[1]);
+  const int64_t each = meaning_.axis(many).extent / std::max<int64_t>(meaning_.axis(few).extent, 1);
+  const AxisIndex index = indices.at(many);
+  AxisIndices inner = indices;
+  if (index.dimension == AxisIndex::kNumber) {
+    inner[few] = {AxisIndex::kNumber, index.shift / each};
+  } else {
+    const std::vector<int64_t> key = {INT64_MIN, index.dimension, index.shift,
+                                      static_cast<int64_t>(index.tile), each};
+    inner[few] = AddIndexTile(key, [&] {
+      return Op("div", {IndexOf(index), Literal(fmt::format("{}", each), kI64)}, kI64, 4);
+    });
+  }
+  return Operand(n, 0, inner);
+}
+
+// The numbers of the elements, in row-major order of the axes, decide.
+TileValue Emitter::Random(size_t n, const AxisIndices& indices) {
+  const GraphNode& node = meaning_.node(n);
+  TileValue number = Fill("0", kI64, UnitShape());
+  for (const AxisExpr& written : meaning_.graph().Axes(node.axes)) {
+    const uint32_t axis = meaning_.concrete().AxisOf(written);
+    const std::string extent = fmt::format("{}", meaning_.axis(axis).extent);
+    number = Op("mul", {number, Literal(extent, kI64)}, kI64);
+    number = Op("add", {number, IndexOf(indices.at(axis))}, kI64);
+  }
+  TileValue seed = Operand(n, 0, indices);
+  if (seed.IsLiteral()) seed = Fill(seed.name, kI64, UnitShape());
+  return RandomNumbers(writer(), node.op, seed, number);
 }
 
 TileValue Emitter::Concatenated(size_t n, const AxisIndices& indices) {

@@ -8,6 +8,7 @@
 #define TARSIA_PLANNER_EMITTER_H_
 
 #include <array>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -21,11 +22,16 @@
 
 namespace tarsia {
 
-// The index along an axis: within a tile of a dimension, plus a shift; or a number.
+// The index along an axis: within a tile of a dimension, plus a shift; or a number; or an element
+// of a tile of indices, plus a shift.
 struct AxisIndex {
   static constexpr int kNumber = -1;
+  static constexpr int kTile = -2;
   int dimension = kNumber;
   int64_t shift = 0;
+  size_t tile = 0;  // of kTile: Emitter's number of the tile
+
+  [[nodiscard]] bool HasDimension() const { return dimension >= 0; }
 };
 using AxisIndices = std::map<uint32_t, AxisIndex>;  // by axis
 
@@ -38,6 +44,26 @@ struct Dimension {
   std::string base;  // the first index of the tile, a scalar
   size_t depth = 0;  // of the scope that has it
   TileValue lane;    // the number of an element in the tile; without name if all elements exist
+};
+
+// A tile of i64 that are indices along an axis. Those outside of the axis read as zero.
+struct IndexTile {
+  TileValue value;
+  size_t depth = 0;  // of the scope that has it
+};
+
+// The tensors of a kernel: its parameters, and views of them.
+struct KernelMemory {
+  std::string views;                        // the lines that make them
+  std::map<std::string, std::string> made;  // by text, the names
+  std::vector<KernelParam> params;
+  std::map<uint32_t, std::string> names;  // by buffer
+  std::map<uint32_t, DType> types;
+
+  // The name of the parameter of a tensor, which is read or written.
+  std::string ParamOf(const KernelTensor& tensor, bool write);
+  // The name of a view with this text, which is made once.
+  std::string NameOf(const std::string& view, TileWriter& writer);
 };
 
 class ReducerEmitter;
@@ -57,6 +83,10 @@ class Emitter : private TileWriter {
   TileValue Elementwise(size_t n, const AxisIndices& indices);
   TileValue Source(size_t n, const AxisIndices& indices);
   TileValue Reshaped(size_t n, const AxisIndices& indices);
+  TileValue Gathered(size_t n, const AxisIndices& indices);
+  TileValue Expanded(size_t n, const AxisIndices& indices);
+  TileValue Random(size_t n, const AxisIndices& indices);
+  AxisIndex AddIndexTile(const std::vector<int64_t>& key, const std::function<TileValue()>& make);
   TileValue Concatenated(size_t n, const AxisIndices& indices);
   TileValue Operand(size_t n, size_t i, const AxisIndices& indices);
   TileValue IndexOf(const AxisIndex& index);
@@ -73,6 +103,8 @@ class Emitter : private TileWriter {
   // `lane`: the position of the reduced axis; none: a free one. `of`: the indices of the result.
   ReducerEmitter ReducerOf(size_t n, const AxisIndices& of, int lane = kFreePosition,
                            bool descending = false);
+  // What node `n` reduces at these indices: its operands, or the elements of a segment.
+  std::vector<TileValue> Elements(size_t n, const AxisIndices& inner);
   std::vector<ReducerEmitter> BeginAll(const std::vector<size_t>& nodes, const AxisIndices& indices,
                                        const AxisIndices& inner, uint32_t lanes, bool descending);
   [[nodiscard]] std::vector<size_t> GroupOf(size_t n, const AxisIndices& indices) const;
@@ -91,20 +123,18 @@ class Emitter : private TileWriter {
                  std::string_view part = {});
   void Store(const KernelTensor& tensor, const TileValue& tile, const AxisIndices& indices,
              std::string_view part = {});
+  TileValue LoadGathered(const KernelTensor& tensor, const AxisIndices& indices);
   std::string ViewOf(const KernelTensor& tensor, const std::vector<int>& positions);
   std::vector<int> Place(const KernelTensor& tensor, const AxisIndices& indices, bool part);
   std::string Position(const KernelTensor& tensor, const std::vector<int>& positions,
                        const AxisIndices& indices, std::string_view part) const;
-  std::string ParamOf(const KernelTensor& tensor, bool write);
 
   // ---- kernels (emit_kernel.cc)
   void OpenGrid();
   void EmitValues();
   void EmitPartial();
   void EmitFinish();
-  [[nodiscard]] std::string Header() const;
   [[nodiscard]] std::vector<int64_t> TilesOfGrid() const;
-  [[nodiscard]] bool IsShared(uint32_t axis) const;
   // The elements that `topk` chooses in this kernel; 0 if there is none.
   [[nodiscard]] int64_t MostChosen() const;
   std::vector<TileValue> LoadState(const KernelReduction& reduction, std::string_view part);
@@ -120,13 +150,10 @@ class Emitter : private TileWriter {
   std::vector<Dimension> dimensions_;
   AxisIndices home_;         // of the grid
   std::set<size_t> wanted_;  // reductions that the kernel may need
-  std::string views_;
+  KernelMemory memory_;
+  std::vector<IndexTile> index_tiles_;
   std::string grid_;
   std::string part_;  // the number of the block's part
-  std::map<std::string, std::string> view_names_;
-  std::vector<KernelParam> params_;
-  std::map<uint32_t, std::string> param_names_;  // by buffer
-  std::map<uint32_t, DType> param_types_;
   int64_t blocks_ = 1;
 };
 

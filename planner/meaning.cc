@@ -49,6 +49,9 @@ Reduction MakeReduction(const ConcreteGraph& graph, const GraphNode& node, Reduc
   if (kind == ReducerKind::kTopK) {
     out.chosen = graph.AxisOf(axes.back());
     axes = axes.first(1);
+  } else if (node.op == GraphOp::kSegmentSum) {
+    out.segments = graph.AxisOf(axes.back());
+    axes = axes.first(1);
   }
   for (const AxisExpr& axis : axes) {
     out.axes.push_back(graph.AxisOf(axis));
@@ -60,16 +63,14 @@ Reduction MakeReduction(const ConcreteGraph& graph, const GraphNode& node, Reduc
 bool IsPlanned(GraphOp op) {
   switch (Row(op).family) {
     case GraphFamily::kElementwise:
-      return op != GraphOp::kPow && op != GraphOp::kComplex && op != GraphOp::kReal &&
-             op != GraphOp::kImag && op != GraphOp::kConj;
+      return op != GraphOp::kComplex && op != GraphOp::kReal && op != GraphOp::kImag &&
+             op != GraphOp::kConj;
     case GraphFamily::kSource:
-      return op == GraphOp::kIota;
     case GraphFamily::kShape:
-      return op != GraphOp::kExpand;
+    case GraphFamily::kIndexed:
     case GraphFamily::kContraction:
     case GraphFamily::kReduction:
       return true;
-    case GraphFamily::kIndexed:
     case GraphFamily::kAlgebra:
     case GraphFamily::kDerivative:
       return false;
@@ -157,7 +158,8 @@ std::vector<uint32_t> Meaning::MovedBy(size_t n) const {
   const auto move = [&](size_t i) { out.push_back(graph_->AxisOf(axes[i])); };
   if (node.op == GraphOp::kRename) {
     for (size_t i = 0; i < axes.size(); i += 2) move(i);
-  } else if (node.op == GraphOp::kSlice || node.op == GraphOp::kConcat) {
+  } else if (node.op == GraphOp::kSlice || node.op == GraphOp::kConcat ||
+             node.op == GraphOp::kExpand || node.op == GraphOp::kGather) {
     move(0);
     if (node.op == GraphOp::kConcat) move(1);
   }

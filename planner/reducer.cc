@@ -11,21 +11,14 @@ struct ReducerRow {
   ReducerKind kind;
 };
 constexpr ReducerRow kReducers[] = {
-    {GraphOp::kReduceSum, ReducerKind::kSum},
-    {GraphOp::kMean, ReducerKind::kSum},
-    {GraphOp::kDot, ReducerKind::kDot},
-    {GraphOp::kSqDist, ReducerKind::kSqDist},
-    {GraphOp::kL1Dist, ReducerKind::kL1Dist},
-    {GraphOp::kCosine, ReducerKind::kCosine},
-    {GraphOp::kReduceProd, ReducerKind::kProd},
-    {GraphOp::kReduceMax, ReducerKind::kMax},
-    {GraphOp::kReduceMin, ReducerKind::kMin},
-    {GraphOp::kArgMax, ReducerKind::kArgMax},
-    {GraphOp::kArgMin, ReducerKind::kArgMin},
-    {GraphOp::kVar, ReducerKind::kVar},
-    {GraphOp::kLogSumExp, ReducerKind::kLogSumExp},
-    {GraphOp::kSoftmax, ReducerKind::kSoftmax},
-    {GraphOp::kTopK, ReducerKind::kTopK},
+    {GraphOp::kReduceSum, ReducerKind::kSum},   {GraphOp::kMean, ReducerKind::kSum},
+    {GraphOp::kSegmentSum, ReducerKind::kSum},  {GraphOp::kDot, ReducerKind::kDot},
+    {GraphOp::kSqDist, ReducerKind::kSqDist},   {GraphOp::kL1Dist, ReducerKind::kL1Dist},
+    {GraphOp::kCosine, ReducerKind::kCosine},   {GraphOp::kReduceProd, ReducerKind::kProd},
+    {GraphOp::kReduceMax, ReducerKind::kMax},   {GraphOp::kReduceMin, ReducerKind::kMin},
+    {GraphOp::kArgMax, ReducerKind::kArgMax},   {GraphOp::kArgMin, ReducerKind::kArgMin},
+    {GraphOp::kVar, ReducerKind::kVar},         {GraphOp::kLogSumExp, ReducerKind::kLogSumExp},
+    {GraphOp::kSoftmax, ReducerKind::kSoftmax}, {GraphOp::kTopK, ReducerKind::kTopK},
 };
 
 }  // namespace

@@ -61,6 +61,7 @@ struct Reduction {
   std::vector<uint32_t> axes;  // reduced, in the order of the text
   int64_t count = 1;           // of the elements that are reduced to one
   uint32_t chosen = kNone;     // topk: the axis of the elements that it chooses
+  uint32_t segments = kNone;   // segment_sum: the axis of its results
   static constexpr uint32_t kNone = UINT32_MAX;
 };
 

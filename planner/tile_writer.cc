@@ -62,6 +62,11 @@ TileValue TileWriter::Cast(const TileValue& tile, DType dtype) {
   return out;
 }
 
+TileValue TileWriter::CastWrapped(const TileValue& tile, DType dtype) {
+  if (tile.dtype == dtype) return tile;
+  return Make(fmt::format("cast {} wrap : {}", tile.name, DTypeName(dtype)), dtype, tile.shape);
+}
+
 TileValue TileWriter::Broadcast(const TileValue& tile, const TileShape& shape) {
   if (tile.shape == shape) return tile;
   TileValue out{NewName(), tile.dtype, shape};

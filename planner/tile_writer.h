@@ -52,10 +52,12 @@ class TileWriter {
                double price = 1, std::string_view into = {});
   TileValue Fill(std::string_view literal, DType dtype, const TileShape& shape);
   TileValue Cast(const TileValue& tile, DType dtype);
+  // The low bits of an integer.
+  TileValue CastWrapped(const TileValue& tile, DType dtype);
   TileValue Broadcast(const TileValue& tile, const TileShape& shape);
   // The index in the tile along a position.
   TileValue Iota(int position, int64_t extent, DType dtype);
-  // `name = mnemonic operands`, of a shape of its own.
+  // `name = text`.
   TileValue Make(std::string_view text, DType dtype, const TileShape& shape);
   // Two positions change places.
   TileValue Swap(const TileValue& tile, int a, int b);

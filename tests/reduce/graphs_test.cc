@@ -32,7 +32,7 @@ TEST(ReduceGraphs, Elementwise) {
             "  %c = sqrt(abs(%x)) + rsqrt(abs(%v) + 2) + floor(%x * 3)\n"
             "  %d = select(%x < %v and not %x == 0 or %v >= 1, min(%x, 1), max(%v, -1))\n"
             "  %e = cast<f32>(%q % 3) + select(iota<j> <= iota<i>, %x, 0)\n"
-            "  %f = cast<i32>(floor(%x)) + %q\n"
+            "  %f = cast<i32>(floor(%x)) + %q + cast<i32>(%x * 4)\n"
             "  return %a, %b, %c, %d, %e, %f\n"),
       2, "cpu");
 }
@@ -175,6 +175,68 @@ TEST(ReduceGraphs, LargestInPartsAndChunks) {
   CompareAtAllLimits(graph, 17, "cpu");
 }
 
+// x [i, j] by whole numbers, some of them outside of the axis.
+std::string ByIndices() {
+  return "  %at = %q - 1\n"
+         "  %rows = gather<k>(%z, %at)\n"
+         "  %some = gather<i>(exp(%x) + dot<k>(%z, %z) * 0.01, slice<i->t:9>(%at, 2))\n"
+         "  %pairs = gather<j>(%x, cast<i64>(rename<j->e>(%q)) + iota<i>)\n"
+         "  %sums = segment_sum<i->s:5> %x, %at\n"
+         "  %total = segment_sum<j->s:5>(%x * %v, cast<u8>(%q)) accumulate f64\n"
+         "  %wide = expand<k->w:K * 3>(%z * 2)\n"
+         "  %mean = mean<w>(expand<k->w:K * 3>(%z) * cast<f32>(iota<w>))\n"
+         "  return %rows, %some, %pairs, %sums, %total, %wide, %mean\n";
+}
+
+TEST(ReduceGraphs, ByIndices) { CompareAtAllLimits(Graph("f32", ByIndices(), 21, 35), 18, "cpu"); }
+TEST(ReduceGraphs, ByIndicesOnTheEmulator) {
+  const auto graph = Graph("f32", ByIndices(), 12, 35, 5);
+  RunAndCompare(graph, RandomInputs(graph, 18), kNoLimit, LimitKind::kTotal, "ptx");
+  const uint64_t smallest = RefusedBelow(graph, 0, LimitKind::kScratch).value_or(0);
+  RunAndCompare(graph, RandomInputs(graph, 18), smallest, LimitKind::kScratch, "ptx");
+}
+
+// What is gathered is kept whole, whatever is split.
+TEST(ReduceGraphs, KeptResultsByIndices) {
+  CompareAtAllLimits(Graph("f32",
+                           "  %s = sqdist<j> %x, %z\n"
+                           "  %t = sum<k>(exp(-%s))\n"
+                           "  %there = gather<i>(%t, max<i>(%q))\n"
+                           "  %far = sum<i, j>(%t * exp(-%there))\n"
+                           "  %best, %at = argmax<i>(%s)\n"
+                           "  %back = gather<i>(%s, %at)\n"
+                           "  return %far, %back, %t\n"),
+                     19, "cpu");
+}
+
+std::string RandomNumbers() {
+  return "  %bits = rand<i, j> 7\n"
+         "  %share = uniform<j, i>(%seed)\n"
+         "  %noise = normal<i, j> %seed\n"
+         "  %kept = sum<j>(select(uniform<i, j>(%seed) < 0.9, %x, 0))\n"
+         "  %later = slice<j->t:17>(normal<j>(-3), 11)\n"
+         "  %bell = sum<i>(normal<i>(5))\n"
+         "  return %bits, %share, %noise, %kept, %later, %bell\n";
+}
+
+TEST(ReduceGraphs, RandomNumbers) {
+  const auto graph =
+      MakeGraph("graph g(%x: f32[i:21, j:75], %seed: u64)\n{\n" + RandomNumbers() + "}\n", {});
+  CompareAtAllLimits(graph, 20, "cpu");
+  RunAndCompare(graph, RandomInputs(graph, 21), kNoLimit, LimitKind::kTotal, "ptx");
+}
+
+TEST(ReduceGraphs, Powers) {
+  for (const char* const type : {"f32", "f16", "f64"}) {
+    CompareAtAllLimits(Graph(type,
+                             "  %a = pow(abs(%x), %v)\n"
+                             "  %b = pow(%x, 3) + pow(%x, -2) * 0.125\n"
+                             "  %c = sum<j>(pow(%x, 0))\n"
+                             "  return %a, %b, %c\n"),
+                       22, "cpu");
+  }
+}
+
 // Long reductions with few results are cut into parts, which cost memory.
 TEST(ReduceGraphs, LongReductionsInParts) {
   const auto graph = MakeGraph(
@@ -240,6 +302,34 @@ TEST(ReduceGraphs, NansAndInfinitiesOfSums) {
   EXPECT_EQ(Only(sums, Row(1, {{70, kInf}})), (std::vector<double>{kInf, kInf}));
   EXPECT_EQ(Only(sums, Row(-kInf, {})), (std::vector<double>{-kInf, -kInf}));
   EXPECT_EQ(Only(sums, Row(-kInf, {{99, 2000}}))[1], 2000);
+}
+
+// As C has it, but for the sign of zero.
+TEST(ReduceGraphs, PowersOfSpecialValues) {
+  const std::vector<double> ends = {0,    1,    -1,    2,    -2,    3,    -3,    0.5,
+                                    -0.5, 1e30, -1e30, kInf, -kInf, kNan, 1e-30, 7};
+  std::vector<double> x;
+  std::vector<double> y;
+  for (const double a : ends) {
+    for (const double b : ends) {
+      x.push_back(static_cast<float>(a));
+      y.push_back(static_cast<float>(b));
+    }
+  }
+  const auto graph = MakeGraph(
+      "graph g(%x: f32[j:256], %y: f32[j:256])\n{\n  %z = pow %x, %y\n  return %z\n}\n", {});
+  Diagnostics found;
+  const auto plan = MakePlan(graph, {}, found);
+  ASSERT_TRUE(plan);
+  const auto out = reduce_test::Run(*plan, graph, {x, y}, "cpu").at(0);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const auto want = static_cast<float>(std::pow(x[i], y[i]));
+    if (std::isnan(want)) {
+      EXPECT_TRUE(std::isnan(out[i])) << x[i] << " " << y[i] << " " << out[i];
+    } else {
+      EXPECT_FLOAT_EQ(static_cast<float>(out[i]), want) << x[i] << " " << y[i];
+    }
+  }
 }
 
 TEST(ReduceGraphs, Nothing) {

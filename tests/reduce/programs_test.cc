@@ -277,6 +277,118 @@ TEST(ReducePrograms, NearestNeighbours) {
   });
 }
 
+TEST(ReducePrograms, AStepOfKMeans) {
+  const size_t n = 83;
+  const size_t k = 11;
+  const size_t d = 5;
+  const ConcreteGraph graph =
+      MakeGraphOf("examples/reduce/kmeans_update.tsa", {{"n", n}, {"k", k}, {"d", d}});
+  Outputs inputs = RandomInputs(graph, 1);
+  for (size_t e = 0; e < d; ++e) inputs[1][4 * d + e] = 100;  // far from all points
+  ForEachDevice([&](const std::string& device) {
+    RunGraph(graph, inputs, device, [&](const Outputs& in, const Outputs& out) {
+      std::vector<double> sum(k * d);
+      std::vector<double> size(k * d);
+      std::vector<double> count(k);
+      for (size_t i = 0; i < n; ++i) {
+        size_t best = 0;  // the data are so few bits that f32 holds every distance exactly
+        for (size_t c = 1; c < k; ++c) {
+          const bool nearer =
+              SquaredDistance(in[0], i, in[1], c, d) < SquaredDistance(in[0], i, in[1], best, d);
+          if (nearer) best = c;
+        }
+        ++count[best];
+        for (size_t e = 0; e < d; ++e) {
+          sum[best * d + e] += in[0][i * d + e];
+          size[best * d + e] += std::abs(in[0][i * d + e]);
+        }
+      }
+      EXPECT_EQ(out.at(1), count);
+      EXPECT_EQ(count[4], 0);
+      for (size_t c = 0; c < k * d; ++c) {
+        const double points = count[c / d];
+        const double want = points > 0 ? sum[c] / points : in[1][c];
+        ASSERT_NEAR(out.at(0)[c], want, BoundOf(n, size[c] / std::max(points, 1.0)));
+      }
+    });
+  });
+}
+
+TEST(ReducePrograms, DropoutFromACounter) {
+  const size_t n = 53;
+  const size_t d = 67;
+  RunExampleEverywhere("dropout", {{"n", n}, {"d", d}}, [&](const Outputs& in, const Outputs& out) {
+    size_t kept = 0;
+    for (size_t e = 0; e < n * d; ++e) {
+      const bool keep = out.at(0)[e] != 0 || out.at(1)[e] != 0;
+      if (keep) ++kept;
+      // Both have the same mask; the bits themselves are tested elsewhere.
+      const double factor = keep ? 1 / 0.9 : 0;
+      ASSERT_NEAR(out.at(0)[e], in[0][e] * factor, BoundOf(1, 3));
+      ASSERT_NEAR(out.at(1)[e], in[1][e] * factor, BoundOf(1, 3));
+    }
+    // Within five standard deviations.
+    const double count = static_cast<double>(n * d);
+    EXPECT_NEAR(static_cast<double>(kept), 0.9 * count, 5 * std::sqrt(0.09 * count) + count / 128);
+  });
+}
+
+TEST(ReducePrograms, HistogramOfPairs) {
+  const size_t n = 61;
+  const size_t m = 47;
+  const size_t d = 3;
+  const size_t b = 9;
+  const ConcreteGraph graph =
+      MakeGraphOf("examples/reduce/histogram.tsa", {{"n", n}, {"m", m}, {"d", d}, {"b", b}});
+  Outputs inputs = RandomInputs(graph, 1);
+  inputs[2][0] = 0.3721;  // no distance of such data is a multiple
+  ForEachDevice([&](const std::string& device) {
+    RunGraph(graph, inputs, device, [&](const Outputs& in, const Outputs& out) {
+      const double width = static_cast<float>(in[2][0]);
+      std::vector<double> count(b);
+      for (size_t i = 0; i < n; ++i) {
+        for (size_t j = 0; j < m; ++j) {
+          const double bin = std::sqrt(SquaredDistance(in[0], i, in[1], j, d)) / width;
+          ++count[std::min(static_cast<size_t>(bin), b - 1)];
+        }
+      }
+      EXPECT_EQ(out.at(0), count);
+    });
+  });
+}
+
+TEST(ReducePrograms, SparseCodesTimesDense) {
+  const size_t rows = 19;
+  const size_t columns = 8;
+  const size_t elements = 77;
+  const size_t d = 13;
+  const ConcreteGraph graph =
+      MakeGraphOf("examples/reduce/sparse_dense.tsa",
+                  {{"rows", rows}, {"columns", columns}, {"elements", elements}, {"d", d}});
+  Outputs inputs = RandomInputs(graph, 1);
+  for (size_t e = 0; e < elements; ++e) {
+    inputs[0][e] = static_cast<double>(e * 7 % 16);
+    inputs[2][e] = static_cast<double>(e * rows / elements);
+  }
+  ForEachDevice([&](const std::string& device) {
+    RunGraph(graph, inputs, device, [&](const Outputs& in, const Outputs& out) {
+      std::vector<double> sum(rows * d);
+      std::vector<double> size(rows * d);
+      for (size_t e = 0; e < elements; ++e) {
+        const auto row = static_cast<size_t>(in[2][e]);
+        for (size_t c = 0; c < d; ++c) {
+          const double x = in[4][static_cast<size_t>(in[3][e]) * d + c];
+          sum[row * d + c] += (in[0][e] - 8) * in[1][row] * x;
+          size[row * d + c] += std::abs((in[0][e] - 8) * in[1][row] * x);
+        }
+      }
+      for (size_t i = 0; i < rows * d; ++i) {
+        ASSERT_NEAR(out.at(0)[i], sum[i], BoundOf(elements, size[i]));
+      }
+    });
+  });
+}
+
 TEST(ReducePrograms, SoftmaxOfRows) {
   const size_t n = 13;
   const size_t m = 131;

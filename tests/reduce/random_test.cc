@@ -64,7 +64,9 @@ class RandomGraph {
     std::string both = a.axes;
     std::string shared;
     for (const char axis : b.axes) (both.find(axis) == std::string::npos ? both : shared) += axis;
-    const size_t kind = Below(10);
+    const size_t kind = Below(12);
+    if (kind == 10 && !a.axes.empty()) return Taken(name, a);
+    if (kind == 11 && a.axes.size() == 1 && chosen_ < 'w') return Segments(name, a);
     if (kind == 9 && !a.axes.empty() && chosen_ < 'w') return Chosen(name, a);
     if (kind == 8 && a.axes.size() == 1) return Pairs(name, a);
     if (kind == 0 && !shared.empty()) return Contraction(name, a, b, both, shared);
@@ -101,6 +103,29 @@ class RandomGraph {
     values_.push_back({name, axes + made});
     return fmt::format("  {0}, {0}_at = topk<{1}>({2} - 0.5, {3}:{4})\n", name, axis, a.name, made,
                        extents_[made]);
+  }
+
+  // Elements along an axis at indices that are made of the index of another one.
+  std::string Taken(const std::string& name, const Value& a) {
+    const char from = a.axes[Below(a.axes.size())];
+    const char to = kAxes[Below(std::size(kAxes))];
+    std::string axes;
+    for (const char c : a.axes) axes += c == from ? "" : std::string(1, c);
+    if (from == to) return Map(name, a, a, a.axes);
+    // The axes of the indices that the source has not stand in place of the one that is gone.
+    const size_t at = a.axes.find(from);
+    if (axes.find(to) == std::string::npos) axes.insert(at, 1, to);
+    values_.push_back({name, axes});
+    return fmt::format("  {0} = gather<{1}>({2}, iota<{3}> * 7 % {4} - 1)\n", name, from, a.name,
+                       to, extents_[from] + 1);
+  }
+
+  std::string Segments(const std::string& name, const Value& a) {
+    const char made = chosen_++;
+    extents_[made] = 1 + Below(12);
+    values_.push_back({name, std::string(1, made)});
+    return fmt::format("  {0} = segment_sum<{1}->{2}:{3}>({4}, iota<{1}> * 5 % {5})\n", name,
+                       a.axes, made, extents_[made], a.name, extents_[made] + 1);
   }
 
   std::string Contraction(const std::string& name, const Value& a, const Value& b,

@@ -84,16 +84,20 @@ ReferenceGraph::Element ReferenceGraph::Rounded(Element element, DType type, dou
 }
 
 void ReferenceGraph::Compute(const GraphNode& node) {
+  if (node.op == GraphOp::kSegmentSum) return AddSegments(node);
   switch (Row(node.op).family) {
-    case GraphFamily::kElementwise:
     case GraphFamily::kSource:
+      if (node.op != GraphOp::kIota) return Random(node);
+      [[fallthrough]];
+    case GraphFamily::kElementwise:
       return Elementwise(node);
+    case GraphFamily::kIndexed:
+      return Gather(node);
     case GraphFamily::kShape:
       return Shape(node);
     case GraphFamily::kContraction:
     case GraphFamily::kReduction:
       return Reduce(node);
-    case GraphFamily::kIndexed:
     case GraphFamily::kAlgebra:
     case GraphFamily::kDerivative:
       std::abort();  // a mistake in a test
@@ -192,6 +196,15 @@ ReferenceGraph::Element ReferenceGraph::Apply(GraphOp op, const std::vector<Elem
       return function(std::tanh);
     case GraphOp::kErf:
       return function(std::erf);
+    case GraphOp::kPow: {
+      double error = 0;
+      for (const double x0 : {a - ea, a + ea}) {
+        for (const double x1 : {b - eb, b + eb}) {
+          error = std::max(error, std::abs(std::pow(x0, x1) - std::pow(a, b)));
+        }
+      }
+      return Rounded({std::pow(a, b), ea == 0 && eb == 0 ? 0 : error}, type, kFunctionUlps);
+    }
     case GraphOp::kSin:
       return Rounded({std::sin(a), ea}, type, kFunctionUlps);
     case GraphOp::kCos:
@@ -217,6 +230,9 @@ void ReferenceGraph::Shape(const GraphNode& node) {
     } else if (node.op == GraphOp::kSlice) {
       const auto start = graph_.pool().AsInt(graph_.graph().Operands(node)[1]);
       index[axis(0)] = index.at(axis(1)) + start.value_or(0);
+    } else if (node.op == GraphOp::kExpand) {
+      const int64_t each = graph_.axes()[axis(1)].extent / graph_.axes()[axis(0)].extent;
+      index[axis(0)] = index.at(axis(1)) / each;
     } else if (node.op == GraphOp::kConcat) {
       const int64_t middle = graph_.axes()[axis(0)].extent;
       const int64_t at = index.at(axis(2));

@@ -33,6 +33,9 @@ class ReferenceGraph {
  private:
   using Index = std::map<uint32_t, int64_t>;  // by axis
   void Compute(const GraphNode& node);
+  void Random(const GraphNode& node);
+  void Gather(const GraphNode& node);
+  void AddSegments(const GraphNode& node);
   void Elementwise(const GraphNode& node);
   void Shape(const GraphNode& node);
   void Reduce(const GraphNode& node);
