@@ -30,19 +30,33 @@ Json BufferJson(const PlanBuffer& buffer) {
   return out;
 }
 
+// What a launch reads and writes. A reduction that begins does not read its state.
+void AddUses(const Plan& plan, const PlanStep& step, Json* out) {
+  size_t at = 0;
+  for (const KernelParam& param : plan.kernels[step.kernel].params) {
+    if (param.kind != KernelParam::Kind::kTensor) continue;
+    const std::string& name = plan.buffers[step.buffers[at++]].name;
+    if (param.read && !(param.written && step.fresh)) (*out)["reads"].push_back(name);
+    if (param.written) (*out)["writes"].push_back(name);
+  }
+}
+
 Json StepJson(const Plan& plan, const PlanStep& step, const ConcreteGraph& graph) {
-  const KernelText& kernel = plan.kernels[step.kernel];
   Json out;
-  out["kernel"] = kernel.name;
+  const bool launch = step.kind == PlanStep::Kind::kLaunch;
+  const bool load = step.kind == PlanStep::Kind::kLoad;
+  if (launch) {
+    out["kernel"] = plan.kernels[step.kernel].name;
+  } else {
+    const size_t tensor = plan.buffers[step.buffers[0]].tensor;
+    out[load ? "load" : "store"] = (load ? plan.inputs : plan.outputs)[tensor].name;
+  }
   out["reads"] = Json::array();
   out["writes"] = Json::array();
-  for (const KernelParam& param : kernel.params) {
-    if (param.kind != KernelParam::Kind::kTensor) continue;
-    // A reduction that begins does not read its state.
-    if (param.read && !(param.written && step.fresh)) {
-      out["reads"].push_back(plan.buffers[param.id].name);
-    }
-    if (param.written) out["writes"].push_back(plan.buffers[param.id].name);
+  if (launch) {
+    AddUses(plan, step, &out);
+  } else {
+    out[load ? "writes" : "reads"].push_back(plan.buffers[step.buffers[0]].name);
   }
   out["ranges"] = Json::object();
   for (const StepRange& range : step.ranges) {

@@ -16,7 +16,9 @@ namespace tarsia {
 //    ..]}
 //
 // `first` and `last` are steps. `offset` is null where the limit does not count the buffer. A range
-// is without its end.
+// is without its end. Instead of `kernel`, the transfer of an input has `load` and that of an
+// output `store`, with the name of the tensor; its ranges say which part of the tensor is in the
+// buffer, which holds no more than that.
 std::string CertificateText(const Plan& plan, const ConcreteGraph& graph);
 
 }  // namespace tarsia

@@ -98,8 +98,7 @@ TileValue Power(TileWriter& writer, std::vector<TileValue> operands, DType type)
   const TileValue half = op("mul", {b, literal("0.5")});
   const TileValue even = test("eq", op("floor", {half}), half);
   const TileValue turned = op("select", {even, out, op("neg", {out})});
-  const TileValue broken =
-      op("select", {test("eq", size, literal("inf")), out, literal("nan")});
+  const TileValue broken = op("select", {test("eq", size, literal("inf")), out, literal("nan")});
   const TileValue of_negative = op("select", {whole, turned, broken});
   const auto either = [&](const TileValue& x, const TileValue& y) {
     return writer.Op("or", {x, y}, kBoolType);
@@ -109,8 +108,8 @@ TileValue Power(TileWriter& writer, std::vector<TileValue> operands, DType type)
   const TileValue finite = writer.Op("not", {infinite}, kBoolType);
   out = op("select", {writer.Op("and", {negative, finite}, kBoolType), of_negative, out});
   // 1 to any power, -1 to an infinite one, and anything to the power 0.
-  const TileValue unit = writer.Op("and", {test("eq", size, literal("1")),
-                                           either(infinite, test("eq", a, size))}, kBoolType);
+  const TileValue unit = writer.Op(
+      "and", {test("eq", size, literal("1")), either(infinite, test("eq", a, size))}, kBoolType);
   const TileValue one = writer.Fill("1", kF64, TileWriter::UnitShape());
   out = op("select", {either(unit, test("eq", b, literal("0"))), one, out});
   return writer.Cast(out, type);
@@ -138,8 +137,8 @@ TileValue RandomNumbers(TileWriter& writer, GraphOp op, const TileValue& seed,
     return Normal(writer, choose(odd, words[2], words[0]), choose(odd, words[3], words[1]));
   }
   const TileValue late = is_bit("2");
-  const TileValue out = choose(late, choose(odd, words[3], words[2]),
-                               choose(odd, words[1], words[0]));
+  const TileValue out =
+      choose(late, choose(odd, words[3], words[2]), choose(odd, words[1], words[0]));
   if (op == GraphOp::kRand) return out;
   const TileValue high = writer.Op("shr", {out, literal("8", kU32)}, kU32);
   return writer.Op("mul", {writer.Cast(high, kF32), literal("5.9604644775390625e-08", kF32)}, kF32);

@@ -9,8 +9,8 @@
 
 namespace tarsia {
 
-// The first operand to the power of the second one, as IEEE 754 has it, but that a zero has no sign.
-// Of f16, bf16 and f32 it is computed in f64.
+// The first operand to the power of the second one, as IEEE 754 has it, but that a zero has no
+// sign. Of f16, bf16 and f32 it is computed in f64.
 TileValue Power(TileWriter& writer, std::vector<TileValue> operands, DType type);
 
 // Elements of kRand, kUniform or kNormal. `seed`: an integer of any type; `number`: those of the

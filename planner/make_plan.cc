@@ -42,7 +42,11 @@ class Search {
   void Run() {
     FindReductions();
     ForEach([&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
-      if (PeakOf(whole) <= options_.limit) return Consider(whole);
+      if (PeakOf(whole) <= options_.limit) {
+        // Chunks of what fits as a whole save nothing.
+        if (!whole.streamed) Consider(whole);
+        return;
+      }
       for (const uint32_t a : axes) TrySplit(whole, {a});
       for (const uint32_t a : axes) {
         for (const uint32_t b : axes) {
@@ -122,13 +126,19 @@ class Search {
     return out;
   }
 
-  // Axes of kept results: only these can become smaller.
-  [[nodiscard]] std::vector<uint32_t> SplitAxes(const std::vector<size_t>& kept) const {
+  // Axes of kept results, and of inputs and outputs that are streamed: only these can become
+  // smaller.
+  [[nodiscard]] std::vector<uint32_t> SplitAxes(const PlanChoice& whole) const {
     std::set<uint32_t> out;
-    for (const size_t n : kept) {
-      for (const uint32_t axis : meaning_.value(meaning_.node(n).first_result).axes) {
+    const auto add = [&](const std::vector<uint32_t>& axes) {
+      for (const uint32_t axis : axes) {
         if (meaning_.axis(axis).extent > 1 && !meaning_.IsChosen(axis)) out.insert(axis);
       }
+    };
+    for (const size_t n : whole.kept) add(meaning_.value(meaning_.node(n).first_result).axes);
+    if (whole.streamed) {
+      for (uint32_t v = 0; v < meaning_.graph().inputs.size(); ++v) add(meaning_.value(v).axes);
+      for (const uint32_t v : meaning_.graph().outputs) add(meaning_.value(v).axes);
     }
     return {out.begin(), out.end()};
   }
@@ -157,9 +167,12 @@ class Search {
     for (const std::vector<size_t>& kept : KeptSets()) {
       for (const bool parts : {true, false}) {
         if (parts && !Schedule::HasParts(meaning_)) continue;
-        PlanChoice whole{kept, {}, parts};
-        KeepRoots(&whole);
-        use(whole, SplitAxes(whole.kept));
+        for (const bool streamed : {false, true}) {
+          if (streamed && options_.limit_kind != LimitKind::kTotal) continue;
+          PlanChoice whole{kept, {}, parts, streamed};
+          KeepRoots(&whole);
+          use(whole, SplitAxes(whole));
+        }
       }
     }
   }
@@ -173,7 +186,7 @@ class Search {
     const Schedule schedule(meaning_, choice, options_.limit_kind);
     const Plan plan = schedule.Make(&rank);
     if (rank > kMaxRank) return;
-    const double cost = plan.cost + kStepPrice * schedule.steps();
+    const double cost = plan.cost + kStepPrice * schedule.steps() + schedule.TransferCost();
     if (found_ && cost >= best_cost_) return;
     found_ = true;
     best_cost_ = cost;

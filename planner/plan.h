@@ -20,11 +20,22 @@ enum class LimitKind : uint8_t { kTotal, kScratch };
 inline constexpr uint64_t kNoLimit = UINT64_MAX;
 inline constexpr uint64_t kArenaAlignment = 256;  // of every offset, in bytes
 
+// An input or an output of the graph, as it is outside of the arena.
+struct PlanTensor {
+  std::string name;
+  DType dtype;
+  std::vector<uint32_t> axes;    // the last one contiguous
+  std::vector<int64_t> extents;  // of the axes
+  uint64_t bytes = 0;
+  bool used = true;  // false: an input that nothing reads
+};
+
+// A place in memory for a tensor or for a chunk of it.
 struct PlanBuffer {
   enum class Kind : uint8_t { kInput, kOutput, kScratch };
   std::string name;
   Kind kind = Kind::kScratch;
-  uint32_t value = 0;  // of an input or an output
+  size_t tensor = 0;  // of an input or an output: its number in the graph
   DType dtype;
   std::vector<int64_t> extents;  // in memory, the last one contiguous
   uint64_t bytes = 0;
@@ -32,8 +43,11 @@ struct PlanBuffer {
   // In the arena; none for inputs and outputs that the limit does not count: they have memory of
   // their own.
   std::optional<uint64_t> offset;
-  size_t first = 0, last = 0;  // the steps at which it must exist; an input exists from step 0 on,
-                               // an output to the last one
+  // Of an input or an output that is never in memory as a whole: the axes of which it holds a
+  // chunk, and the other buffer, for every other chunk, so that transfers run beside the kernels.
+  std::vector<uint32_t> chunked;
+  std::optional<size_t> second;
+  size_t first = 0, last = 0;  // the steps at which it must exist
 };
 
 struct StepRange {
@@ -41,18 +55,24 @@ struct StepRange {
   int64_t low = 0, high = 0;  // without high
 };
 
-// One launch.
+// One launch; or, where the limit counts inputs and outputs, the transfer of one of them, or of a
+// chunk of it, into the arena or out of it. A transfer may run beside the steps behind it, up to
+// the first one that uses its buffer or memory of it.
 struct PlanStep {
-  size_t kernel = 0;
-  std::vector<StepRange> ranges;  // of the split axes that the kernel has
+  enum class Kind : uint8_t { kLaunch, kLoad, kStore };
+  Kind kind = Kind::kLaunch;
+  size_t kernel = 0;              // of a launch
+  std::vector<size_t> buffers;    // of a launch: for each tensor of the kernel; of a transfer: one
+  std::vector<StepRange> ranges;  // of the split axes that the kernel or the buffer has
   bool fresh = true;              // a reduction begins; otherwise it goes on
 };
 
 struct Plan {
   uint64_t limit = kNoLimit;
   LimitKind limit_kind = LimitKind::kTotal;
-  uint64_t peak = 0;  // bytes of the arena
-  std::vector<PlanBuffer> buffers;
+  uint64_t peak = 0;                        // bytes of the arena
+  std::vector<PlanTensor> inputs, outputs;  // in the order of the graph
+  std::vector<PlanBuffer> buffers;          // first those of KernelParam::id
   std::vector<KernelText> kernels;
   std::vector<PlanStep> steps;
   std::vector<StepRange> splits;  // each split axis, its chunk as `high`

@@ -7,12 +7,17 @@
 #include <set>
 
 #include "dtypes/bits.h"
+#include "planner/transfers.h"
 #include "support/align.h"
 
 namespace tarsia {
 namespace {
 
 constexpr double kBusyBlocks = 64;  // fewer blocks leave processors idle
+// Of transfers, in additions of elements: a byte, and a run of bytes that are contiguous outside of
+// the arena, which is one call of the system.
+constexpr double kBytePrice = 0.25;
+constexpr double kRunPrice = 2'000;
 
 }  // namespace
 
@@ -99,6 +104,64 @@ double Schedule::steps() const {
   return steps;
 }
 
+// How often a tensor is transferred as a whole: loops without one of its chunks in which a loop
+// over its chunks runs make it come again.
+double Schedule::Rounds(const Tensor& tensor) const {
+  double rounds = 0;
+  std::set<size_t> seen;  // innermost loops over its chunks
+  struct Open {
+    size_t end, head;
+    bool chunks;  // of the tensor
+    double count;
+  };
+  std::vector<Open> open;
+  for (size_t i = 0; i < items_.size(); ++i) {
+    while (!open.empty() && open.back().end == i) open.pop_back();
+    if (items_[i].is_loop) {
+      const Split& split = items_[i].split;
+      const auto at = std::find(tensor.axes.begin(), tensor.axes.end(), split.axis);
+      const bool chunks = at != tensor.axes.end() && tensor.chunked[at - tensor.axes.begin()];
+      const int64_t extent = meaning_.axis(split.axis).extent;
+      const int64_t count = (extent + split.chunk - 1) / split.chunk;
+      open.push_back({items_[i].end, i, chunks, static_cast<double>(count)});
+      continue;
+    }
+    const auto& users = tensor.users;
+    if (std::find(users.begin(), users.end(), items_[i].work) == users.end()) continue;
+    double times = 1;
+    double outer = 1;
+    size_t inner = 0;
+    for (const Open& loop : open) {
+      if (loop.chunks) times = outer;
+      if (loop.chunks) inner = loop.head;
+      if (!loop.chunks) outer *= loop.count;
+    }
+    if (seen.insert(inner).second) rounds += times;
+  }
+  return rounds;
+}
+
+double Schedule::TransferCost() const {
+  if (limit_kind_ != LimitKind::kTotal) return 0;
+  double cost = 0;
+  for (const Tensor& tensor : tensors_) {
+    if (tensor.kind == PlanBuffer::Kind::kScratch || !tensor.used) continue;
+    const std::vector<int64_t> extents = ExtentsOf(tensor);
+    double elements = 1;
+    double run = 1;  // elements that are contiguous
+    bool whole = true;
+    for (size_t i = tensor.axes.size(); i-- > 0;) {
+      elements *= static_cast<double>(meaning_.axis(tensor.axes[i]).extent);
+      if (whole) run *= static_cast<double>(extents[i]);
+      whole = whole && !tensor.chunked[i];
+    }
+    const double bytes = elements * tensor.dtype.bits / 8;
+    const double runs = elements / std::max(run, 1.0);
+    cost += (tensor.doubled ? Rounds(tensor) : 1) * (bytes * kBytePrice + runs * kRunPrice);
+  }
+  return cost;
+}
+
 // ---- memory -----------------------------------------------------------------------------------
 
 // A tensor that is used in a loop exists in all of its rounds.
@@ -127,35 +190,60 @@ void Schedule::FindLifetimes() {
       for (const size_t tensor : state) use(tensor, w);
     }
   }
-  for (Tensor& tensor : tensors_) {
-    if (tensor.kind == PlanBuffer::Kind::kInput) tensor.first = 0;
-    if (tensor.kind == PlanBuffer::Kind::kOutput) tensor.last = items_.size();
+}
+
+uint64_t Tensor::Room() const { return doubled ? AlignUp(bytes, kArenaAlignment) + bytes : bytes; }
+
+std::vector<int64_t> Schedule::ExtentsOf(const Tensor& tensor) const {
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < tensor.axes.size(); ++i) {
+    out.push_back(meaning_.axis(tensor.axes[i]).extent);
+    for (const Split& split : choice_.splits) {
+      const bool chunk = tensor.chunked[i] && split.axis == tensor.axes[i];
+      if (chunk) out.back() = std::min(out.back(), split.chunk);
+    }
   }
+  return out;
+}
+
+// Whether a tensor need hold only a chunk of its axis `at`: all that use it run in a loop over that
+// axis, and read its elements at their own index. A loop makes what it uses, so only an input can
+// be used in several ones. Chunks of packed elements begin and end with whole bytes.
+bool Schedule::CanChunk(size_t t, size_t at) const {
+  const Tensor& tensor = tensors_[t];
+  const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
+  if (port && (!choice_.streamed || limit_kind_ != LimitKind::kTotal)) return false;
+  const uint32_t axis = tensor.axes[at];
+  const auto split = std::find_if(choice_.splits.begin(), choice_.splits.end(),
+                                  [&](const Split& s) { return s.axis == axis; });
+  if (split == choice_.splits.end()) return false;
+  if (port && tensor.dtype.bits < 8) {
+    uint64_t bits = tensor.dtype.bits * static_cast<uint64_t>(split->chunk);
+    for (size_t i = 1; i < tensor.axes.size(); ++i) {
+      bits *= static_cast<uint64_t>(meaning_.axis(tensor.axes[i]).extent);
+    }
+    if (at != 0 || bits % 8 != 0) return false;
+  }
+  std::set<size_t> loops;
+  for (const size_t user : tensor.users) {
+    const Work& work = works_[user];
+    const auto loop = work.loops.find(axis);
+    if (loop == work.loops.end() || work.moved.count({t, axis}) != 0) return false;
+    loops.insert(loop->second);
+  }
+  return loops.size() == 1 || tensor.kind == PlanBuffer::Kind::kInput;
 }
 
 void Schedule::FindSizes() {
-  for (Tensor& tensor : tensors_) {
-    uint64_t elements = static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    Tensor& tensor = tensors_[t];
     for (size_t i = 0; i < tensor.axes.size(); ++i) {
-      const uint32_t axis = tensor.axes[i];
-      int64_t extent = meaning_.axis(axis).extent;
-      for (const Split& split : choice_.splits) {
-        if (split.axis != axis || tensor.kind != PlanBuffer::Kind::kScratch) continue;
-        std::set<size_t> loops;
-        bool all = true;
-        for (const size_t user : tensor.users) {
-          const auto loop = works_[user].loops.find(axis);
-          all =
-              all && loop != works_[user].loops.end() &&
-              works_[user].moved.count({static_cast<size_t>(&tensor - tensors_.data()), axis}) == 0;
-          if (all) loops.insert(loop->second);
-        }
-        if (!all || loops.size() != 1) continue;
-        tensor.chunked[i] = true;
-        extent = std::min(extent, split.chunk);
-      }
-      elements *= static_cast<uint64_t>(extent);
+      tensor.chunked[i] = tensor.used && CanChunk(t, i);
+      const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
+      tensor.doubled = tensor.doubled || (port && tensor.chunked[i]);
     }
+    auto elements = static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
+    for (const int64_t extent : ExtentsOf(tensor)) elements *= static_cast<uint64_t>(extent);
     tensor.bytes = BytesForBits(elements * tensor.dtype.bits);
   }
 }
@@ -170,16 +258,16 @@ uint64_t Schedule::Pack(const std::vector<size_t>& order) {
     for (const size_t other : placed) {
       const Tensor& o = tensors_[other];
       if (o.first <= tensor.last && tensor.first <= o.last) {
-        taken.emplace_back(o.offset, o.offset + o.bytes);
+        taken.emplace_back(o.offset, o.offset + o.Room());
       }
     }
     std::sort(taken.begin(), taken.end());
     tensor.offset = 0;
     for (const auto& [begin, end] : taken) {
-      if (tensor.offset + tensor.bytes <= begin) break;
+      if (tensor.offset + tensor.Room() <= begin) break;
       tensor.offset = std::max(tensor.offset, AlignUp(end, kArenaAlignment));
     }
-    peak = std::max(peak, tensor.offset + tensor.bytes);
+    peak = std::max(peak, tensor.offset + tensor.Room());
     placed.push_back(t);
   }
   return peak;
@@ -197,7 +285,7 @@ void Schedule::FindOffsets() {
   std::stable_sort(by_time.begin(), by_time.end(),
                    [&](size_t a, size_t b) { return tensors_[a].first < tensors_[b].first; });
   std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return tensors_[a].bytes > tensors_[b].bytes; });
+                   [&](size_t a, size_t b) { return tensors_[a].Room() > tensors_[b].Room(); });
   const uint64_t timely = Pack(by_time);
   peak_ = Pack(order);
   if (timely < peak_) peak_ = Pack(by_time);
@@ -207,15 +295,7 @@ void Schedule::FindOffsets() {
 
 KernelTensor Schedule::Use(size_t tensor) const {
   const Tensor& t = tensors_[tensor];
-  KernelTensor out{static_cast<uint32_t>(tensor), t.name, t.dtype, t.axes, {}, t.chunked, t.parts};
-  for (size_t i = 0; i < t.axes.size(); ++i) {
-    int64_t extent = meaning_.axis(t.axes[i]).extent;
-    for (const Split& split : choice_.splits) {
-      if (t.chunked[i] && split.axis == t.axes[i]) extent = std::min(extent, split.chunk);
-    }
-    out.extents.push_back(extent);
-  }
-  return out;
+  return {static_cast<uint32_t>(tensor), t.name, t.dtype, t.axes, ExtentsOf(t), t.chunked, t.parts};
 }
 
 KernelRequest Schedule::RequestOf(size_t w) const {
@@ -254,6 +334,9 @@ void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* 
     step.ranges.push_back(range);
     if (works_[work].Reduces(range.axis) && range.low != 0) step.fresh = false;
   }
+  for (const KernelParam& param : plan->kernels[work].params) {
+    if (param.kind == KernelParam::Kind::kTensor) step.buffers.push_back(param.id);
+  }
   plan->steps.push_back(std::move(step));
 }
 
@@ -274,15 +357,33 @@ void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, 
   }
 }
 
+void Schedule::AddTensorsOf(Plan* plan) const {
+  for (const Tensor& tensor : tensors_) {
+    if (tensor.kind == PlanBuffer::Kind::kScratch) continue;
+    PlanTensor out{tensor.name, tensor.dtype, tensor.axes, {}, 0, tensor.used};
+    uint64_t elements = 1;
+    for (const uint32_t axis : tensor.axes) {
+      out.extents.push_back(meaning_.axis(axis).extent);
+      elements *= static_cast<uint64_t>(out.extents.back());
+    }
+    out.bytes = BytesForBits(elements * tensor.dtype.bits);
+    const bool input = tensor.kind == PlanBuffer::Kind::kInput;
+    (input ? plan->inputs : plan->outputs).push_back(std::move(out));
+  }
+}
+
 void Schedule::AddBuffers(Plan* plan) const {
+  size_t inputs = 0;
+  size_t outputs = 0;
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
     PlanBuffer buffer;
     buffer.name = tensor.name;
     buffer.kind = tensor.kind;
-    buffer.value = tensor.value;
+    if (tensor.kind == PlanBuffer::Kind::kInput) buffer.tensor = inputs++;
+    if (tensor.kind == PlanBuffer::Kind::kOutput) buffer.tensor = outputs++;
     buffer.dtype = tensor.dtype;
-    buffer.extents = Use(t).extents;
+    buffer.extents = ExtentsOf(tensor);
     if (tensor.parts > 0) buffer.extents.insert(buffer.extents.begin(), tensor.parts);
     buffer.bytes = tensor.bytes;
     buffer.used = tensor.used;
@@ -291,20 +392,18 @@ void Schedule::AddBuffers(Plan* plan) const {
     }
     plan->buffers.push_back(std::move(buffer));
   }
-  std::vector<bool> seen(tensors_.size());
-  for (size_t s = 0; s < plan->steps.size(); ++s) {
-    for (const KernelParam& param : plan->kernels[plan->steps[s].kernel].params) {
-      if (param.kind != KernelParam::Kind::kTensor) continue;
-      PlanBuffer& buffer = plan->buffers[param.id];
-      if (!seen[param.id]) buffer.first = s;
-      seen[param.id] = true;
-      buffer.last = s;
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    const Tensor& tensor = tensors_[t];
+    if (!tensor.doubled) continue;
+    for (size_t i = 0; i < tensor.axes.size(); ++i) {
+      if (tensor.chunked[i]) plan->buffers[t].chunked.push_back(tensor.axes[i]);
     }
-  }
-  const size_t last = plan->steps.empty() ? 0 : plan->steps.size() - 1;
-  for (PlanBuffer& buffer : plan->buffers) {
-    if (buffer.kind == PlanBuffer::Kind::kInput) buffer.first = 0;
-    if (buffer.kind == PlanBuffer::Kind::kOutput) buffer.last = last;
+    PlanBuffer second = plan->buffers[t];
+    second.name += ":2";
+    second.offset = *second.offset + AlignUp(second.bytes, kArenaAlignment);
+    second.second = t;
+    plan->buffers[t].second = plan->buffers.size();
+    plan->buffers.push_back(std::move(second));
   }
 }
 
@@ -331,7 +430,9 @@ Plan Schedule::Make(int* rank) const {
 void Schedule::AddSteps(Plan* plan) const {
   std::vector<StepRange> ranges;
   Unroll(0, items_.size(), &ranges, plan);
+  AddTensorsOf(plan);
   AddBuffers(plan);
+  AddTransfers(plan);
 }
 
 }  // namespace tarsia

@@ -28,6 +28,8 @@ struct PlanChoice {
   std::vector<size_t> kept;   // reductions whose results are in memory, besides the outputs
   std::vector<Split> splits;  // outermost first
   bool parts = false;         // long reductions with few results are cut into parts
+  // Inputs and outputs that have a split axis are transferred by chunks, where that is possible.
+  bool streamed = false;
 };
 
 // A tensor in memory.
@@ -42,9 +44,12 @@ struct Tensor {
   std::vector<size_t> users{};  // works
   std::vector<bool> chunked{};  // by axis
   uint64_t bytes = 0;
+  bool doubled = false;        // two buffers, for the chunks of an input or an output
   size_t first = 0, last = 0;  // works, loops taken as a whole
   bool used = false;
   uint64_t offset = 0;
+
+  [[nodiscard]] uint64_t Room() const;  // of all its buffers
 };
 
 struct Work {
@@ -81,6 +86,8 @@ class Schedule {
   [[nodiscard]] uint64_t peak() const { return peak_; }
   // Launches, in unrolled loops.
   [[nodiscard]] double steps() const;
+  // An estimate of all transfers of inputs and outputs, in additions of elements.
+  [[nodiscard]] double TransferCost() const;
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
   [[nodiscard]] const std::vector<Work>& works() const { return works_; }
   [[nodiscard]] KernelRequest RequestOf(size_t work) const;
@@ -121,12 +128,16 @@ class Schedule {
                                                uint32_t axis) const;
   void FindLifetimes();
   void FindSizes();
+  [[nodiscard]] bool CanChunk(size_t tensor, size_t at) const;
+  [[nodiscard]] std::vector<int64_t> ExtentsOf(const Tensor& tensor) const;
+  [[nodiscard]] double Rounds(const Tensor& tensor) const;
   void FindOffsets();
   uint64_t Pack(const std::vector<size_t>& order);
   [[nodiscard]] KernelTensor Use(size_t tensor) const;
   void Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const;
   void AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* plan) const;
   void AddBuffers(Plan* plan) const;
+  void AddTensorsOf(Plan* plan) const;
 
   const Meaning& meaning_;
   const PlanChoice& choice_;

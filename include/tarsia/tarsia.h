@@ -966,7 +966,8 @@ TARSIA_API tarsia_status tarsia_graph_plan_kernels(const tarsia_graph_plan* plan
 
 /* Reads bytes of an input, from `offset` on, into `to`. Returns false if that fails, which ends the
  * execution with LAUNCH_FAILED. The library calls the callbacks of one execution from any thread,
- * one call at a time. They must not throw. */
+ * one call at a time, beside the kernels. If the plan needs several passes over an input, its bytes
+ * are read several times. They must not throw. */
 typedef bool (*tarsia_tensor_read_fn)(void* user, uint64_t offset, void* to, uint64_t bytes);
 /* Takes bytes of an output, which are its bytes from `offset` on; as above. Every byte of the
  * output is passed exactly once. */
@@ -974,8 +975,9 @@ typedef bool (*tarsia_tensor_write_fn)(void* user, uint64_t offset, const void* 
                                        uint64_t bytes);
 
 /* An input of an execution: memory or a callback. With TARSIA_LIMIT_TOTAL, `data` is memory of the
- * host, which is copied into the arena. With TARSIA_LIMIT_SCRATCH it is memory of the device, which
- * kernels read in place; a tensor with a callback gets memory from the library. */
+ * host, which is copied into the arena, as a whole or chunk by chunk. With TARSIA_LIMIT_SCRATCH it
+ * is memory of the device, which kernels read in place; a tensor with a callback gets memory from
+ * the library. */
 typedef struct tarsia_graph_input {
   size_t size;
   const void* data;

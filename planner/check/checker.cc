@@ -15,6 +15,8 @@ struct Interval {
   int64_t begin = 0, end = 0;  // without end
 };
 
+using Box = std::map<std::string, Interval>;  // by axis; all of an axis that it lacks
+
 struct ClaimedBuffer {
   std::string name, kind;
   bool counted = false;  // it has an offset
@@ -23,6 +25,10 @@ struct ClaimedBuffer {
   // Derived from the steps:
   bool used = false;
   int64_t begins = 0, ends = 0;
+  bool loaded = false;  // of an input: it holds `holds`
+  std::string holds_tensor;
+  Box holds;
+  std::vector<Box> unsaved;  // of an output: the ranges of steps that wrote it since it was stored
 };
 
 class CertificateChecker {
@@ -67,18 +73,34 @@ class CertificateChecker {
     }
   }
 
-  // Inputs that nothing reads may be left out.
-  void CheckFacts() {
-    std::map<std::string, uint64_t> outputs;
-    for (const ClaimedBuffer& buffer : buffers_) {
-      if (buffer.kind == "output") outputs[buffer.name] = buffer.size;
-      if (buffer.kind != "input") continue;
-      const auto known = facts_.inputs.find(buffer.name);
-      if (known == facts_.inputs.end() || known->second != buffer.size) {
-        Fault("{} is no input of the graph of {} bytes", buffer.name, buffer.size);
-      }
+  // The bytes of a part of a tensor.
+  uint64_t BytesOf(const TensorFacts& tensor, const Box& part) {
+    uint64_t bits = tensor.bits;
+    for (const std::string& axis : tensor.axes) {
+      const auto range = part.find(axis);
+      const int64_t extent =
+          range == part.end() ? facts_.axes.at(axis) : range->second.end - range->second.begin;
+      bits *= static_cast<uint64_t>(extent);
     }
-    if (outputs != facts_.outputs) Fault("the outputs are not those of the graph");
+    return (bits + 7) / 8;
+  }
+
+  // Where the limit does not count inputs and outputs, each has a buffer of its size; inputs that
+  // nothing reads may be left out.
+  void CheckFacts() {
+    size_t outputs = 0;
+    for (const ClaimedBuffer& buffer : buffers_) {
+      if (buffer.kind == "scratch" || buffer.counted) continue;
+      const auto& known = buffer.kind == "input" ? facts_.inputs : facts_.outputs;
+      const auto found = known.find(buffer.name);
+      if (found == known.end() || BytesOf(found->second, {}) != buffer.size) {
+        Fault("{} is no {} of the graph of {} bytes", buffer.name, buffer.kind, buffer.size);
+      }
+      outputs += buffer.kind == "output";
+    }
+    if (!total_ && outputs != facts_.outputs.size()) {
+      Fault("the outputs are not those of the graph");
+    }
   }
 
   ClaimedBuffer* Find(const std::string& name, int64_t step) {
@@ -88,32 +110,119 @@ class CertificateChecker {
     return nullptr;
   }
 
+  static Box BoxOf(const nlohmann::json& entry) {
+    Box box;
+    for (const auto& [axis, range] : entry.at("ranges").items()) {
+      box[axis] = {range.at(0), range.at(1)};
+    }
+    return box;
+  }
+
+  // Whether `part` lies in `whole` along each axis of `whole`.
+  static bool Contains(const Box& whole, const Box& part) {
+    return std::all_of(whole.begin(), whole.end(), [&](const auto& entry) {
+      const auto found = part.find(entry.first);
+      return found != part.end() && entry.second.begin <= found->second.begin &&
+             found->second.end <= entry.second.end;
+    });
+  }
+
+  static void Use(ClaimedBuffer* buffer, int64_t step) {
+    if (!buffer->used) buffer->begins = step;
+    buffer->used = true;
+    buffer->ends = step;
+  }
+
   void WalkSteps() {
-    for (ClaimedBuffer& buffer : buffers_) buffer.used = buffer.kind == "input";
-    int64_t step = 0;
+    for (ClaimedBuffer& buffer : buffers_) buffer.used = buffer.kind == "input" && !buffer.counted;
     for (const nlohmann::json& entry : json_.at("steps")) {
-      for (const std::string name : entry.at("reads")) {
-        ClaimedBuffer* const buffer = Find(name, step);
-        if (buffer == nullptr) continue;
-        if (!buffer->used) Fault("step {} reads {}, which nothing wrote before", step, name);
-        buffer->ends = step;
+      if (entry.contains("kernel")) {
+        WalkLaunch(entry);
+      } else {
+        WalkTransfer(entry, entry.contains("load"));
       }
-      for (const std::string name : entry.at("writes")) {
-        ClaimedBuffer* const buffer = Find(name, step);
-        if (buffer == nullptr) continue;
-        if (buffer->kind == "input") Fault("step {} writes the input {}", step, name);
-        if (!buffer->used) buffer->begins = step;
-        buffer->used = true;
-        buffer->ends = step;
-      }
-      ++step;
+      ++steps_;
     }
-    steps_ = step;
     for (ClaimedBuffer& buffer : buffers_) {
-      if (buffer.kind != "output") continue;
-      if (!buffer.used) Fault("nothing writes the output {}", buffer.name);
-      buffer.ends = std::max<int64_t>(steps_ - 1, 0);
+      if (buffer.kind == "output" && !buffer.used)
+        Fault("nothing writes the output {}", buffer.name);
+      if (!buffer.unsaved.empty() && buffer.counted && buffer.size > 0) {
+        Fault("{} is written and not stored", buffer.name);
+      }
+      if (buffer.kind == "output" && !buffer.counted)
+        buffer.ends = std::max<int64_t>(steps_ - 1, 0);
     }
+  }
+
+  void WalkLaunch(const nlohmann::json& entry) {
+    const Box box = BoxOf(entry);
+    for (const std::string name : entry.at("reads")) {
+      ClaimedBuffer* const buffer = Find(name, steps_);
+      if (buffer == nullptr) continue;
+      if (!buffer->used) Fault("step {} reads {}, which nothing wrote before", steps_, name);
+      if (buffer->loaded && !Contains(buffer->holds, box)) {
+        Fault("step {} reads {}, which holds another part of {}", steps_, name,
+              buffer->holds_tensor);
+      }
+      buffer->ends = std::max(buffer->ends, steps_);
+    }
+    for (const std::string name : entry.at("writes")) {
+      ClaimedBuffer* const buffer = Find(name, steps_);
+      if (buffer == nullptr) continue;
+      if (buffer->kind == "input") Fault("step {} writes the input {}", steps_, name);
+      if (buffer->kind == "output") buffer->unsaved.push_back(box);
+      Use(buffer, steps_);
+    }
+    boxes_[entry.at("kernel")].push_back(box);
+  }
+
+  // A load or a store: of a tensor of the graph, in a buffer of its kind with room for the part.
+  void WalkTransfer(const nlohmann::json& entry, bool load) {
+    const std::string kind = load ? "input" : "output";
+    const std::string tensor = entry.at(load ? "load" : "store");
+    const std::string name = entry.at(load ? "writes" : "reads").at(0);
+    const auto& known = load ? facts_.inputs : facts_.outputs;
+    const auto fact = known.find(tensor);
+    ClaimedBuffer* const buffer = Find(name, steps_);
+    if (fact == known.end()) return Fault("{} is no {} of the graph", tensor, kind);
+    if (buffer == nullptr) return;
+    if (buffer->kind != kind || !buffer->counted) {
+      return Fault("step {} transfers {} with {}", steps_, tensor, name);
+    }
+    const Box box = BoxOf(entry);
+    const auto& axes = fact->second.axes;
+    for (const auto& [axis, range] : box) {
+      const bool has = std::find(axes.begin(), axes.end(), axis) != axes.end();
+      if (!has || range.begin < 0 || range.begin >= range.end || range.end > facts_.axes.at(axis)) {
+        return Fault("step {} transfers {} to {} of {} of {}", steps_, range.begin, range.end, axis,
+                     tensor);
+      }
+    }
+    if (const uint64_t bytes = BytesOf(fact->second, box); bytes > buffer->size) {
+      Fault("{} is no room for {} bytes of {}", name, bytes, tensor);
+    }
+    if (load) {
+      buffer->loaded = true;
+      buffer->holds_tensor = tensor;
+      buffer->holds = box;
+    } else {
+      Store(tensor, box, buffer);
+    }
+    Use(buffer, steps_);
+  }
+
+  void Store(const std::string& tensor, const Box& box, ClaimedBuffer* buffer) {
+    if (buffer->unsaved.empty()) {
+      Fault("step {} stores {}, which nothing wrote before", steps_, buffer->name);
+    }
+    for (const Box& written : buffer->unsaved) {
+      if (!Contains(box, written)) {
+        Fault("step {} stores another part of {} than was written", steps_, tensor);
+      }
+    }
+    buffer->unsaved.clear();
+    stored_.insert(tensor);
+    boxes_["the stores of " + tensor].push_back(box);
   }
 
   void CheckLives() {
@@ -156,21 +265,19 @@ class CertificateChecker {
     if (peak > limit) Fault("the peak of {} bytes is above the limit of {}", peak, limit);
   }
 
-  // The boxes of a kernel tile the box of its axes: they lie in it, no two meet, and their volumes
-  // add up to its volume.
+  // The boxes of a kernel, or of the stores of an output, tile the box of its axes: they lie in it,
+  // no two meet, and their volumes add up to its volume.
   void CheckCoverage() {
-    std::map<std::string, std::vector<std::map<std::string, Interval>>> boxes;
-    for (const nlohmann::json& entry : json_.at("steps")) {
-      std::map<std::string, Interval> box;
-      for (const auto& [axis, range] : entry.at("ranges").items()) {
-        box[axis] = {range.at(0), range.at(1)};
+    for (auto& [kernel, list] : boxes_) CheckBoxes(kernel, list);
+    if (!total_) return;
+    for (const auto& [name, tensor] : facts_.outputs) {
+      if (stored_.count(name) == 0 && BytesOf(tensor, {}) > 0) {
+        Fault("nothing stores the output {}", name);
       }
-      boxes[entry.at("kernel")].push_back(std::move(box));
     }
-    for (auto& [kernel, list] : boxes) CheckBoxes(kernel, list);
   }
 
-  void CheckBoxes(const std::string& kernel, std::vector<std::map<std::string, Interval>>& boxes) {
+  void CheckBoxes(const std::string& kernel, std::vector<Box>& boxes) {
     long double whole = 1;
     for (const auto& [axis, range] : boxes[0]) {
       const auto known = facts_.axes.find(axis);
@@ -201,8 +308,7 @@ class CertificateChecker {
   }
 
   // Two boxes that share an index. Sorted by the first axis, only neighbours can meet.
-  static std::optional<std::string> FirstMeeting(
-      std::vector<std::map<std::string, Interval>>& boxes) {
+  static std::optional<std::string> FirstMeeting(std::vector<Box>& boxes) {
     if (boxes.size() > 1 && boxes[0].empty()) return "it has no ranges";
     const auto begin = [](const auto& box) { return box.begin()->second.begin; };
     if (!boxes[0].empty()) {
@@ -229,6 +335,8 @@ class CertificateChecker {
   const CertificateFacts& facts_;
   bool total_ = true;
   int64_t steps_ = 0;
+  std::map<std::string, std::vector<Box>> boxes_;  // of kernels, and of the stores of outputs
+  std::set<std::string> stored_;
   std::vector<ClaimedBuffer> buffers_;
   std::map<std::string, size_t> numbers_;
   std::vector<std::string> faults_;

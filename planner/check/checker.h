@@ -12,17 +12,25 @@
 
 namespace tarsia {
 
-// What the graph says: the extents of its axes, and the bytes of its inputs and outputs.
+// What the graph says: the extents of its axes, and its inputs and outputs.
+struct TensorFacts {
+  std::vector<std::string> axes;
+  uint64_t bits = 0;  // of an element
+};
 struct CertificateFacts {
   std::map<std::string, int64_t> axes;
-  std::map<std::string, uint64_t> inputs, outputs;
+  std::map<std::string, TensorFacts> inputs, outputs;
 };
 
 // The faults of a certificate, one sentence each; none if it proves that
-//   - every step reads only inputs and what earlier steps wrote, and every output is written;
+//   - every step reads only what was loaded or what earlier steps wrote; where it reads a chunk of
+//     an input, its ranges lie in that chunk;
+//   - every part of every output is stored exactly once, and what a step writes of it is stored
+//     before the buffer is written again and lies in the part that is stored;
+//   - the buffers of inputs and outputs have room for the parts that are in them;
 //   - no two buffers that are needed at the same time overlap, and each is declared for as long as
-//     it is needed, where it is needed from the step that writes it (an input: from the beginning)
-//     to the last one that reads it (an output: to the end);
+//     it is needed, from the first step that writes or loads it to the last one that reads or
+//     stores it (what the limit does not count: an input from the beginning, an output to the end);
 //   - the end of every buffer is at most the peak, and the peak at most the limit;
 //   - the ranges of each kernel's steps contain each index of its split axes exactly once.
 std::vector<std::string> CheckCertificate(std::string_view json, const CertificateFacts& facts);

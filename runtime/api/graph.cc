@@ -73,12 +73,7 @@ tarsia_status MakeGraphPlan(const tarsia_module& module, const tarsia_graph_plan
   auto plan = graph ? MakePlan(*graph, with, found) : std::nullopt;
   if (!plan) return Reject(TARSIA_STATUS_REJECTED, module.source, std::move(found), errors);
   auto made = std::unique_ptr<tarsia_graph_plan>(
-      new tarsia_graph_plan{*std::move(graph), *std::move(plan), name, {}, {}, nullptr, {}, {}});
-  for (size_t b = 0; b < made->plan.buffers.size(); ++b) {
-    const PlanBuffer::Kind kind = made->plan.buffers[b].kind;
-    if (kind == PlanBuffer::Kind::kInput) made->inputs.push_back(b);
-    if (kind == PlanBuffer::Kind::kOutput) made->outputs.push_back(b);
-  }
+      new tarsia_graph_plan{*std::move(graph), *std::move(plan), name, nullptr, {}, {}});
   if (IsLogEnabled(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("plan of the graph {}: {} bytes", name, made->plan.peak));
   }
@@ -130,16 +125,16 @@ tarsia_status WriteTensor(const tarsia_graph_plan* plan, size_t index, bool inpu
                           tarsia_graph_tensor* out) {
   return Guarded([&] {
     if (plan == nullptr) return NullArgument("plan");
-    const std::vector<size_t>& list = input ? plan->inputs : plan->outputs;
+    const std::vector<PlanTensor>& list = input ? plan->plan.inputs : plan->plan.outputs;
     if (index >= list.size()) return BadIndex("index", index, list.size());
-    const PlanBuffer& buffer = plan->plan.buffers[list[index]];
+    const PlanTensor& found = list[index];
     tarsia_graph_tensor tensor = {};
-    tensor.name = buffer.name.c_str();
-    tensor.dtype = api::ToC(buffer.dtype);
-    tensor.rank = buffer.extents.size();
-    tensor.shape = buffer.extents.data();
-    tensor.bytes = buffer.bytes;
-    tensor.used = buffer.used;
+    tensor.name = found.name.c_str();
+    tensor.dtype = api::ToC(found.dtype);
+    tensor.rank = found.extents.size();
+    tensor.shape = found.extents.data();
+    tensor.bytes = found.bytes;
+    tensor.used = found.used;
     return WriteStruct(tensor, "out", out);
   });
 }
@@ -203,8 +198,8 @@ tarsia_status tarsia_graph_plan_get(const tarsia_graph_plan* plan, tarsia_graph_
     info.limit = plan->plan.limit == kNoLimit ? 0 : plan->plan.limit;
     info.limit_kind =
         plan->plan.limit_kind == LimitKind::kTotal ? TARSIA_LIMIT_TOTAL : TARSIA_LIMIT_SCRATCH;
-    info.input_count = plan->inputs.size();
-    info.output_count = plan->outputs.size();
+    info.input_count = plan->plan.inputs.size();
+    info.output_count = plan->plan.outputs.size();
     info.kernel_count = plan->plan.kernels.size();
     info.step_count = plan->plan.steps.size();
     return WriteStruct(info, "out", out);

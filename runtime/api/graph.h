@@ -15,7 +15,6 @@ struct tarsia_graph_plan {
   tarsia::ConcreteGraph graph;
   tarsia::Plan plan;
   std::string name;
-  std::vector<size_t> inputs, outputs;  // their buffers, in the order of the graph
   // Empty until LoadGraphPlan:
   std::shared_ptr<tarsia::runtime::Device> device;
   std::shared_ptr<const tarsia::SourceFile> source;  // the text of the kernels

@@ -17,66 +17,66 @@ namespace {
 
 // What inputs and outputs of the C API have in common.
 struct Given {
-  const char* what;  // "input"
+  const char* what = "input";
+  bool output = false;
   bool memory = false, callback = false;
   uint64_t bytes = 0;
 };
 
-tarsia_status CheckGiven(const tarsia_graph_plan& plan, const PlanBuffer& buffer,
+tarsia_status CheckGiven(const tarsia_graph_plan& plan, const PlanTensor& tensor,
                          const Given& given) {
-  if (!buffer.used || buffer.bytes == 0) return TARSIA_STATUS_OK;
+  if (!tensor.used || tensor.bytes == 0) return TARSIA_STATUS_OK;
   if (given.memory && given.callback) {
-    return Invalid(diag::kPlanTensorTwice, given.what, buffer.name);
+    return Invalid(diag::kPlanTensorTwice, given.what, tensor.name);
   }
-  const bool dropped =
-      buffer.kind == PlanBuffer::Kind::kOutput && plan.plan.limit_kind == LimitKind::kTotal;
+  const bool dropped = given.output && plan.plan.limit_kind == LimitKind::kTotal;
   if (!given.memory && !given.callback && !dropped) {
-    return Invalid(diag::kPlanTensorMissing, given.what, buffer.name);
+    return Invalid(diag::kPlanTensorMissing, given.what, tensor.name);
   }
-  if (given.memory && given.bytes != buffer.bytes) {
-    return Invalid(diag::kPlanTensorBytes, given.what, buffer.name, buffer.bytes, given.bytes);
+  if (given.memory && given.bytes != tensor.bytes) {
+    return Invalid(diag::kPlanTensorBytes, given.what, tensor.name, tensor.bytes, given.bytes);
   }
   return TARSIA_STATUS_OK;
 }
 
-tarsia_status ReadInput(const tarsia_graph_plan& plan, const PlanBuffer& buffer,
+tarsia_status ReadInput(const tarsia_graph_plan& plan, const PlanTensor& tensor,
                         const tarsia_graph_input& input, runtime::PlanPort* out) {
   out->memory = const_cast<void*>(input.data);
   if (input.read != nullptr) {
-    out->read = [&buffer, input](uint64_t offset, std::span<uint8_t> to) -> Status {
+    out->read = [&tensor, input](uint64_t offset, std::span<uint8_t> to) -> Status {
       if (input.read(input.user, offset, to.data(), to.size())) return OkStatus();
-      return MakeDiagnostic(diag::kPlanCallback, Location(), "input", buffer.name);
+      return MakeDiagnostic(diag::kPlanCallback, Location(), "input", tensor.name);
     };
   }
-  return CheckGiven(plan, buffer,
-                    {"input", input.data != nullptr, input.read != nullptr, input.bytes});
+  return CheckGiven(plan, tensor,
+                    {"input", false, input.data != nullptr, input.read != nullptr, input.bytes});
 }
 
-tarsia_status ReadOutput(const tarsia_graph_plan& plan, const PlanBuffer& buffer,
+tarsia_status ReadOutput(const tarsia_graph_plan& plan, const PlanTensor& tensor,
                          const tarsia_graph_output& output, runtime::PlanPort* out) {
   out->memory = output.data;
   if (output.write != nullptr) {
-    out->write = [&buffer, output](uint64_t offset, std::span<const uint8_t> from) -> Status {
+    out->write = [&tensor, output](uint64_t offset, std::span<const uint8_t> from) -> Status {
       if (output.write(output.user, offset, from.data(), from.size())) return OkStatus();
-      return MakeDiagnostic(diag::kPlanCallback, Location(), "output", buffer.name);
+      return MakeDiagnostic(diag::kPlanCallback, Location(), "output", tensor.name);
     };
   }
-  return CheckGiven(plan, buffer,
-                    {"output", output.data != nullptr, output.write != nullptr, output.bytes});
+  return CheckGiven(
+      plan, tensor,
+      {"output", true, output.data != nullptr, output.write != nullptr, output.bytes});
 }
 
 // Reads an array of inputs or outputs with `read`.
 template <typename T, typename Read>
-tarsia_status ReadTensors(const tarsia_graph_plan& plan, const std::vector<size_t>& buffers,
+tarsia_status ReadTensors(const tarsia_graph_plan& plan, const std::vector<PlanTensor>& tensors,
                           const T* list, size_t count, const char* name, const Read& read,
                           std::vector<runtime::PlanPort>* out) {
-  if (count != buffers.size()) return Invalid(diag::kPlanTensorCount, count, name, buffers.size());
+  if (count != tensors.size()) return Invalid(diag::kPlanTensorCount, count, name, tensors.size());
   if (count != 0 && list == nullptr) return NullArgument(name);
   for (size_t i = 0; i < count; ++i) {
     T given = {};
     if (const auto s = ReadElement(list, i, name, &given); s != TARSIA_STATUS_OK) return s;
-    const PlanBuffer& buffer = plan.plan.buffers[buffers[i]];
-    if (const auto s = read(plan, buffer, given, &out->emplace_back()); s != TARSIA_STATUS_OK) {
+    if (const auto s = read(plan, tensors[i], given, &out->emplace_back()); s != TARSIA_STATUS_OK) {
       return s;
     }
   }
@@ -134,9 +134,11 @@ tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan, const tarsia_g
     }
     std::vector<runtime::PlanPort> from;
     std::vector<runtime::PlanPort> to;
-    auto status = ReadTensors(*plan, plan->inputs, inputs, input_count, "inputs", ReadInput, &from);
+    auto status =
+        ReadTensors(*plan, plan->plan.inputs, inputs, input_count, "inputs", ReadInput, &from);
     if (status == TARSIA_STATUS_OK) {
-      status = ReadTensors(*plan, plan->outputs, outputs, output_count, "outputs", ReadOutput, &to);
+      status =
+          ReadTensors(*plan, plan->plan.outputs, outputs, output_count, "outputs", ReadOutput, &to);
     }
     if (status == TARSIA_STATUS_OK) status = CheckArena(*plan, with);
     if (status != TARSIA_STATUS_OK) return status;

@@ -4,12 +4,14 @@
 
 #include "runtime/diagnostics.h"
 #include "runtime/files/file.h"
+#include "runtime/graphs/chunk_runs.h"
 #include "runtime/graphs/device_memory.h"
+#include "runtime/graphs/transfer_queue.h"
 
 namespace tarsia::runtime {
 namespace {
 
-constexpr uint64_t kStaged = uint64_t{1} << 20;  // bytes on their way to memory of a device
+constexpr uint64_t kPiece = uint64_t{1} << 20;  // of a transfer, which can stop behind each
 
 class PlanRunner {
  public:
@@ -21,13 +23,14 @@ class PlanRunner {
 
   Result<PlanRunReport> Run() {
     TARSIA_CHECK(FindPlaces());
-    TARSIA_CHECK(ReadInputs());
+    TARSIA_CHECK(FillOwned());
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       TARSIA_CHECK(CheckStop());
       TARSIA_CHECK(RunStep(plan_.steps[i]));
       if (request_.progress) request_.progress(i + 1, plan_.steps.size());
     }
-    TARSIA_CHECK(WriteOutputs());
+    TARSIA_CHECK(queue_.WaitForAll());
+    TARSIA_CHECK(EmptyOwned());
     return report_;
   }
 
@@ -38,19 +41,16 @@ class PlanRunner {
     return owned_.back().get();
   }
 
-  // The port of a buffer that is an input or an output.
   [[nodiscard]] const PlanPort& PortOf(size_t b) const {
     const PlanBuffer& buffer = plan_.buffers[b];
-    if (buffer.kind == PlanBuffer::Kind::kInput) return request_.inputs[buffer.value];
-    const auto before = std::count_if(
-        plan_.buffers.begin(), plan_.buffers.begin() + static_cast<ptrdiff_t>(b),
-        [](const PlanBuffer& other) { return other.kind == PlanBuffer::Kind::kOutput; });
-    return request_.outputs[static_cast<size_t>(before)];
+    const bool input = buffer.kind == PlanBuffer::Kind::kInput;
+    return (input ? request_.inputs : request_.outputs)[buffer.tensor];
   }
 
   // What the limit does not count is used where the caller has it.
   [[nodiscard]] bool InPlace(size_t b) const {
-    return !plan_.buffers[b].offset && PortOf(b).memory != nullptr;
+    const PlanBuffer& buffer = plan_.buffers[b];
+    return !buffer.offset && PortOf(b).memory != nullptr;
   }
 
   Status FindPlaces() {
@@ -75,22 +75,39 @@ class PlanRunner {
 
   // ---- ports ----------------------------------------------------------------------------------
 
-  Status ReadInputs() {
+  // What the limit does not count, and the caller has no memory for.
+  [[nodiscard]] bool IsOwned(size_t b) const {
+    return !plan_.buffers[b].offset && places_[b] != nullptr && !InPlace(b);
+  }
+
+  Status FillOwned() {
     for (size_t b = 0; b < plan_.buffers.size(); ++b) {
       const PlanBuffer& buffer = plan_.buffers[b];
-      if (buffer.kind != PlanBuffer::Kind::kInput || places_[b] == nullptr || InPlace(b)) continue;
+      if (buffer.kind != PlanBuffer::Kind::kInput || !IsOwned(b)) continue;
       TARSIA_CHECK(Fill(PortOf(b), 0, static_cast<uint8_t*>(places_[b]), buffer.bytes));
     }
     return OkStatus();
   }
 
-  Status WriteOutputs() {
+  Status EmptyOwned() {
     for (size_t b = 0; b < plan_.buffers.size(); ++b) {
       const PlanBuffer& buffer = plan_.buffers[b];
-      if (buffer.kind != PlanBuffer::Kind::kOutput || places_[b] == nullptr || InPlace(b)) continue;
+      if (buffer.kind != PlanBuffer::Kind::kOutput || !IsOwned(b)) continue;
       TARSIA_CHECK(Empty(PortOf(b), 0, static_cast<uint8_t*>(places_[b]), buffer.bytes));
     }
     return OkStatus();
+  }
+
+  Status Transfer(const PlanStep& step) {
+    const size_t b = step.buffers[0];
+    const PlanBuffer& buffer = plan_.buffers[b];
+    const bool load = step.kind == PlanStep::Kind::kLoad;
+    const PlanTensor& tensor = (load ? plan_.inputs : plan_.outputs)[buffer.tensor];
+    auto* const place = static_cast<uint8_t*>(places_[b]);
+    return ForEachRun(tensor, buffer, step.ranges, [&](const ChunkRun& run) {
+      return load ? Fill(PortOf(b), run.outside, place + run.inside, run.bytes)
+                  : Empty(PortOf(b), run.outside, place + run.inside, run.bytes);
+    });
   }
 
   // Bytes of a port, from `offset` on, into memory of the device.
@@ -121,18 +138,19 @@ class PlanRunner {
                     });
   }
 
-  // Calls `use` with memory of the host: that of the device itself if it is, else some for one
-  // piece after the other.
+  // Calls `use` with one piece after the other, in memory of the host: that of the device itself
+  // if it is.
   template <typename Use>
   Status InPieces(uint64_t offset, uint8_t* memory, uint64_t bytes, const Use& use) {
-    if (IsHostMemory(device_)) return use(offset, std::span(memory, bytes), memory);
-    if (staging_.size() == 0) {
-      TARSIA_TRY(staging_, HostBuffer::Allocate(kStaged));
+    const bool direct = IsHostMemory(device_);
+    if (!direct && staging_.size() == 0) {
+      TARSIA_TRY(staging_, HostBuffer::Allocate(kPiece));
     }
-    for (uint64_t done = 0; done < bytes; done += kStaged) {
+    for (uint64_t done = 0; done < bytes; done += kPiece) {
       TARSIA_CHECK(CheckStop());
-      const uint64_t size = std::min(kStaged, bytes - done);
-      TARSIA_CHECK(use(offset + done, staging_.bytes().first(size), memory + done));
+      const uint64_t size = std::min(kPiece, bytes - done);
+      uint8_t* const host = direct ? memory + done : staging_.data();
+      TARSIA_CHECK(use(offset + done, std::span(host, size), memory + done));
     }
     return OkStatus();
   }
@@ -144,10 +162,8 @@ class PlanRunner {
     return MakeDiagnostic(diag::kPlanCancelled, Location());
   }
 
-  [[nodiscard]] launch::Argument ArgumentOf(const KernelParam& param, const PlanStep& step) const {
-    if (param.kind == KernelParam::Kind::kTensor) {
-      return launch::Buffer{places_[param.id], plan_.buffers[param.id].bytes, param.written};
-    }
+  // Of a parameter that is no tensor.
+  [[nodiscard]] static launch::Argument ScalarOf(const KernelParam& param, const PlanStep& step) {
     if (param.kind == KernelParam::Kind::kFresh) return launch::ScalarValue{kBoolType, step.fresh};
     const auto range = std::find_if(step.ranges.begin(), step.ranges.end(),
                                     [&](const StepRange& r) { return r.axis == param.id; });
@@ -169,10 +185,35 @@ class PlanRunner {
     return workspaces_[kernel];
   }
 
+  [[nodiscard]] TransferQueue::Place PlaceOf(size_t b) const {
+    const PlanBuffer& buffer = plan_.buffers[b];
+    if (!buffer.offset) return {};
+    return {*buffer.offset, *buffer.offset + buffer.bytes};
+  }
+
+  // Transfers run beside launches only if there are chunks to alternate between.
   Status RunStep(const PlanStep& step) {
+    if (step.kind == PlanStep::Kind::kLaunch) return Launch(step);
+    const size_t b = step.buffers[0];
+    if (!plan_.buffers[b].second) {
+      TARSIA_CHECK(queue_.WaitForAll());
+      return Transfer(step);
+    }
+    queue_.Add(PlaceOf(b), [this, &step] { return Transfer(step); });
+    return OkStatus();
+  }
+
+  Status Launch(const PlanStep& step) {
+    for (const size_t b : step.buffers) TARSIA_CHECK(queue_.WaitFor(PlaceOf(b)));
     launch::ArgumentList args;
+    size_t tensor = 0;
     for (const KernelParam& param : plan_.kernels[step.kernel].params) {
-      args.push_back(ArgumentOf(param, step));
+      if (param.kind != KernelParam::Kind::kTensor) {
+        args.push_back(ScalarOf(param, step));
+        continue;
+      }
+      const size_t b = step.buffers[tensor++];
+      args.push_back(launch::Buffer{places_[b], plan_.buffers[b].bytes, param.written});
     }
     LaunchRequest launch;
     TARSIA_TRY(launch.workspace, WorkspaceOf(step.kernel, args));
@@ -194,6 +235,7 @@ class PlanRunner {
   std::vector<DevicePointer> workspaces_;
   HostBuffer staging_;
   PlanRunReport report_;
+  TransferQueue queue_;  // ends before what its transfers use
 };
 
 }  // namespace

@@ -214,7 +214,7 @@ static void TestExecuteInArena(uint64_t limit) {
   CHECK(fabs(total - sum) <= 1e-6 * kM * kN);
   SIZED(tarsia_report_info, facts);
   CHECK_OK(tarsia_report_get(report, &facts));
-  CHECK(facts.blocks >= info.step_count);
+  CHECK(facts.blocks >= info.kernel_count);
   tarsia_report_destroy(report);
   uint8_t edge[256];
   for (int side = 0; side < 2; ++side) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "planner/certificate.h"
 #include "tests/reduce/run_plan.h"
@@ -19,6 +20,12 @@ struct Certified {
   CertificateFacts facts;
 
   explicit Certified(uint64_t limit = 15'000, LimitKind kind = LimitKind::kScratch) {
+    Make(limit, kind);
+  }
+  Certified(ConcreteGraph other, uint64_t limit, LimitKind kind) : graph(std::move(other)) {
+    Make(limit, kind);
+  }
+  void Make(uint64_t limit, LimitKind kind) {
     Diagnostics found;
     plan = MakePlan(graph, {limit, kind}, found).value();
     json = nlohmann::ordered_json::parse(CertificateText(plan, graph));
@@ -108,8 +115,92 @@ TEST(PlannedFaults, ARangeCoveredTwice) {
 TEST(PlannedFaults, AReadBeforeItsWrite) {
   Certified c(kNoLimit, LimitKind::kTotal);
   auto& steps = c.json["steps"];
-  std::swap(steps[0], steps[1]);
+  // Each load goes behind the first kernel.
+  const auto launch = std::find_if(steps.begin(), steps.end(),
+                                   [](const auto& step) { return step.contains("kernel"); });
+  std::rotate(steps.begin(), launch, launch + 1);
   EXPECT_TRUE(Says(c.Faults(), "which nothing wrote before")) << c.Faults();
+}
+
+// ---- inputs and outputs by chunks -------------------------------------------------------------
+
+// A plan that loads an input and stores an output by chunks of their rows.
+struct Streamed : Certified {
+  Streamed() : Certified(Rows(), 20'000, LimitKind::kTotal) {}
+  static ConcreteGraph Rows() {
+    const std::string text =
+        "graph rows(%x: f32[i:1000, j:16], %w: f32[j:16]) -> f32[i:1000]\n"
+        "{\n"
+        "  %y = sum<j>(%x * %w)\n"
+        "  return %y\n"
+        "}\n";
+    return MakeGraph(text, {});
+  }
+  // The steps that transfer the tensor.
+  std::vector<nlohmann::ordered_json*> Transfers(const char* kind, const char* tensor) {
+    std::vector<nlohmann::ordered_json*> out;
+    for (auto& step : json["steps"]) {
+      if (step.contains(kind) && step[kind] == tensor) out.push_back(&step);
+    }
+    return out;
+  }
+};
+
+TEST(StreamedFaults, NoneInThePlan) {
+  Streamed c;
+  EXPECT_EQ(c.Faults(), "");
+  EXPECT_GT(c.Transfers("load", "x").size(), 3U);
+  EXPECT_EQ(c.Transfers("load", "w").size(), 1U);
+  EXPECT_GT(c.Transfers("store", "y").size(), 3U);
+  EXPECT_LT(c.Buffer("x")["size"].get<int64_t>(), 1000 * 16 * 4 / 3);
+  EXPECT_EQ(c.Buffer("x:2")["size"], c.Buffer("x")["size"]);  // both count
+}
+
+TEST(StreamedFaults, AChunkThatIsNotLoaded) {
+  Streamed c;
+  auto& range = (*c.Transfers("load", "x")[2])["ranges"];
+  range = (*c.Transfers("load", "x")[0])["ranges"];
+  EXPECT_TRUE(Says(c.Faults(), "which holds another part of x")) << c.Faults();
+}
+
+TEST(StreamedFaults, AChunkInTheOtherBuffer) {
+  Streamed c;
+  auto& load = *c.Transfers("load", "x")[1];
+  ASSERT_EQ(load["writes"][0], "x:2");
+  load["writes"][0] = "x";
+  EXPECT_TRUE(Says(c.Faults(), "which holds another part of x")) << c.Faults();
+}
+
+TEST(StreamedFaults, AChunkThatIsNotStored) {
+  Streamed c;
+  auto& steps = c.json["steps"];
+  for (size_t i = steps.size(); i-- > 0;) {
+    if (!steps[i].contains("store")) continue;
+    steps.erase(i);
+    break;
+  }
+  EXPECT_TRUE(Says(c.Faults(), "is written and not stored")) << c.Faults();
+  EXPECT_TRUE(Says(c.Faults(), "the stores of y leaves out a part")) << c.Faults();
+}
+
+TEST(StreamedFaults, AChunkThatIsStoredElsewhere) {
+  Streamed c;
+  const auto stores = c.Transfers("store", "y");
+  std::swap((*stores[0])["ranges"], (*stores[1])["ranges"]);
+  EXPECT_TRUE(Says(c.Faults(), "stores another part of y than was written")) << c.Faults();
+}
+
+TEST(StreamedFaults, ABufferThatIsTooSmall) {
+  Streamed c;
+  auto& buffer = c.Buffer("x");
+  buffer["size"] = buffer["size"].get<int64_t>() - 4;
+  EXPECT_TRUE(Says(c.Faults(), "x is no room for")) << c.Faults();
+}
+
+TEST(StreamedFaults, BuffersThatAreTheSame) {
+  Streamed c;
+  c.Buffer("x:2")["offset"] = c.Buffer("x")["offset"];
+  EXPECT_TRUE(Says(c.Faults(), "x and x:2 overlap")) << c.Faults();
 }
 
 TEST(PlannedFaults, ALimitBelowThePeak) {
@@ -119,7 +210,7 @@ TEST(PlannedFaults, ALimitBelowThePeak) {
 }
 
 TEST(PlannedFaults, ASmallerInput) {
-  Certified c;
+  Certified c;  // which the limit does not count
   c.Buffer("a")["size"] = 4;
   EXPECT_TRUE(Says(c.Faults(), "is no input of the graph of 4 bytes")) << c.Faults();
 }

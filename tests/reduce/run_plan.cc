@@ -135,13 +135,15 @@ class Kernels {
 std::vector<tarsia_arg> ArgsOf(const Plan& plan, const PlanStep& step,
                                const std::vector<uint8_t*>& places) {
   std::vector<tarsia_arg> out;
+  size_t at = 0;
   for (const KernelParam& param : plan.kernels[step.kernel].params) {
     const auto range = std::find_if(step.ranges.begin(), step.ranges.end(),
                                     [&](const StepRange& r) { return r.axis == param.id; });
     if (param.kind == KernelParam::Kind::kTensor) {
-      const uint64_t bytes = plan.buffers[param.id].bytes;
-      out.push_back(param.written ? tarsia_arg_pointer(places[param.id], bytes)
-                                  : tarsia_arg_const_pointer(places[param.id], bytes));
+      const size_t b = step.buffers[at++];
+      const uint64_t bytes = plan.buffers[b].bytes;
+      out.push_back(param.written ? tarsia_arg_pointer(places[b], bytes)
+                                  : tarsia_arg_const_pointer(places[b], bytes));
     } else if (param.kind == KernelParam::Kind::kFresh) {
       out.push_back(tarsia_arg_bool(step.fresh));
     } else {
@@ -156,34 +158,84 @@ std::vector<tarsia_arg> ArgsOf(const Plan& plan, const PlanStep& step,
 void RunThere(const Plan& plan, const PlanStep& step, const Kernels& kernels, tarsia_device* device,
               const std::vector<uint8_t*>& places) {
   std::vector<uint8_t*> there(places.size());
-  for (const KernelParam& param : plan.kernels[step.kernel].params) {
-    const uint64_t bytes = plan.buffers[param.id].bytes;
-    if (param.kind != KernelParam::Kind::kTensor || bytes == 0) continue;
+  for (const size_t b : step.buffers) {
+    const uint64_t bytes = plan.buffers[b].bytes;
+    if (bytes == 0) continue;
     void* memory = nullptr;
     Expect(tarsia_memory_alloc(device, bytes, &memory), "allocation");
-    there[param.id] = static_cast<uint8_t*>(memory);
-    Expect(tarsia_memory_write(device, memory, places[param.id], bytes, nullptr), "write");
+    there[b] = static_cast<uint8_t*>(memory);
+    Expect(tarsia_memory_write(device, memory, places[b], bytes, nullptr), "write");
   }
   const auto args = ArgsOf(plan, step, there);
   Expect(tarsia_execute(kernels.plan(step.kernel), args.data(), args.size(), nullptr, nullptr,
                         nullptr, nullptr),
          plan.kernels[step.kernel].text);
-  for (const KernelParam& param : plan.kernels[step.kernel].params) {
-    if (param.kind != KernelParam::Kind::kTensor || there[param.id] == nullptr) continue;
-    Expect(tarsia_memory_read(device, places[param.id], there[param.id],
-                              plan.buffers[param.id].bytes, nullptr),
-           "read");
-    tarsia_memory_free(device, there[param.id]);
+  for (const size_t b : step.buffers) {
+    if (there[b] == nullptr) continue;
+    const uint64_t bytes = plan.buffers[b].bytes;
+    Expect(tarsia_memory_read(device, places[b], there[b], bytes, nullptr), "read");
+    tarsia_memory_free(device, there[b]);
   }
 }
 
-void RunSteps(const Plan& plan, const std::string& name, const std::vector<uint8_t*>& places) {
+// What the plan transfers: the bytes of inputs and outputs, which begin as poison.
+struct Outside {
+  std::vector<std::vector<uint8_t>> inputs, outputs;
+};
+
+void CopyBits(const uint8_t* from, uint64_t from_bit, uint8_t* to, uint64_t to_bit, uint64_t bits) {
+  for (uint64_t i = 0; i < bits; ++i) {
+    const uint32_t bit = from[(from_bit + i) / 8] >> ((from_bit + i) % 8) & 1u;
+    uint8_t& byte = to[(to_bit + i) / 8];
+    const auto mask = static_cast<uint8_t>(1u << ((to_bit + i) % 8));
+    byte = static_cast<uint8_t>(bit != 0 ? byte | mask : byte & ~mask);
+  }
+}
+
+// A load or a store, element by element.
+void Transfer(const Plan& plan, const PlanStep& step, uint8_t* place, Outside* outside) {
+  const PlanBuffer& buffer = plan.buffers[step.buffers[0]];
+  const bool load = step.kind == PlanStep::Kind::kLoad;
+  const PlanTensor& tensor = (load ? plan.inputs : plan.outputs)[buffer.tensor];
+  std::vector<uint8_t>& bytes = (load ? outside->inputs : outside->outputs)[buffer.tensor];
+  const uint64_t bits = tensor.dtype.bits;
+  uint64_t count = 1;
+  for (const int64_t extent : tensor.extents) count *= static_cast<uint64_t>(extent);
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t rest = i;
+    uint64_t inside = 0;
+    uint64_t stride = 1;
+    bool covered = true;
+    for (size_t a = tensor.axes.size(); a-- > 0;) {
+      auto index = static_cast<int64_t>(rest % static_cast<uint64_t>(tensor.extents[a]));
+      rest /= static_cast<uint64_t>(tensor.extents[a]);
+      for (const StepRange& range : step.ranges) {
+        if (range.axis != tensor.axes[a]) continue;
+        covered = covered && range.low <= index && index < range.high;
+        index -= range.low;
+      }
+      inside += static_cast<uint64_t>(index) * stride;
+      stride *= static_cast<uint64_t>(buffer.extents[a]);
+    }
+    if (!covered) continue;
+    if (load) {
+      CopyBits(bytes.data(), i * bits, place, inside * bits, bits);
+    } else {
+      CopyBits(place, inside * bits, bytes.data(), i * bits, bits);
+    }
+  }
+}
+
+void RunSteps(const Plan& plan, const std::string& name, const std::vector<uint8_t*>& places,
+              Outside* outside) {
   const Kernels kernels(plan, name);
   if (testing::Test::HasFailure()) return;
   tarsia_device* device = nullptr;
   Expect(tarsia_device_open(name.c_str(), &device), name);
   for (const PlanStep& step : plan.steps) {
-    if (name != "cpu") {
+    if (step.kind != PlanStep::Kind::kLaunch) {
+      Transfer(plan, step, places[step.buffers[0]], outside);
+    } else if (name != "cpu") {
       RunThere(plan, step, kernels, device, places);
     } else {
       const auto args = ArgsOf(plan, step, places);
@@ -243,16 +295,20 @@ std::vector<std::vector<double>> RandomInputs(const ConcreteGraph& graph, uint64
 CertificateFacts FactsOf(const ConcreteGraph& graph) {
   CertificateFacts out;
   for (const ConcreteAxis& axis : graph.axes()) out.axes[std::string(axis.name)] = axis.extent;
-  const auto bytes = [&](uint32_t v) {
-    const ConcreteValue& value = graph.value(v);
-    return BytesForBits(static_cast<uint64_t>(value.elements) * value.dtype.bits);
+  const auto facts = [&](uint32_t v, const std::vector<uint32_t>& axes) {
+    TensorFacts tensor{{}, graph.value(v).dtype.bits};
+    for (const uint32_t axis : axes) tensor.axes.emplace_back(graph.axes()[axis].name);
+    return tensor;
   };
   const Graph& g = graph.graph();
-  for (uint32_t v = 0; v < g.inputs.size(); ++v) out.inputs[std::string(g.ValueName(v))] = bytes(v);
-  for (const uint32_t v : g.outputs) {
+  for (uint32_t v = 0; v < g.inputs.size(); ++v) {
+    out.inputs[std::string(g.ValueName(v))] = facts(v, graph.value(v).axes);
+  }
+  for (size_t i = 0; i < g.outputs.size(); ++i) {
     // An output that is an input as well has a name of its own.
-    const std::string name(g.ValueName(v));
-    out.outputs[out.inputs.count(name) != 0 ? name + "_2" : name] = bytes(v);
+    const std::string name(g.ValueName(g.outputs[i]));
+    out.outputs[out.inputs.count(name) != 0 ? name + "_2" : name] =
+        facts(g.outputs[i], graph.output_axes(i));
   }
   return out;
 }
@@ -273,22 +329,31 @@ std::vector<std::vector<double>> Run(const Plan& plan, const ConcreteGraph& grap
   const GuardedMemory arena(plan.peak);
   std::vector<std::unique_ptr<GuardedMemory>> own;
   std::vector<uint8_t*> places;
+  Outside outside;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    outside.inputs.push_back(Encode(inputs[i], plan.inputs[i].dtype));
+  }
+  for (const PlanTensor& tensor : plan.outputs) {
+    outside.outputs.emplace_back(tensor.bytes, kPoison);
+  }
   for (const PlanBuffer& buffer : plan.buffers) {
     if (!buffer.offset) own.push_back(std::make_unique<GuardedMemory>(buffer.bytes));
     places.push_back(buffer.offset ? arena.data() + *buffer.offset : own.back()->data());
-    if (buffer.kind != PlanBuffer::Kind::kInput || !buffer.used) continue;
-    const auto bytes = Encode(inputs[buffer.value], buffer.dtype);
+    if (buffer.kind != PlanBuffer::Kind::kInput || !buffer.used || buffer.offset) continue;
+    const auto& bytes = outside.inputs[buffer.tensor];
     std::copy(bytes.begin(), bytes.end(), places.back());
   }
-  RunSteps(plan, device, places);
+  RunSteps(plan, device, places, &outside);
   EXPECT_TRUE(arena.IsIntact());
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    if (buffer.kind != PlanBuffer::Kind::kOutput || buffer.offset) continue;
+    outside.outputs[buffer.tensor].assign(places[b], places[b] + buffer.bytes);
+  }
   std::vector<std::vector<double>> out;
-  for (const uint32_t v : graph.graph().outputs) {
-    for (size_t b = 0; b < plan.buffers.size(); ++b) {
-      const PlanBuffer& buffer = plan.buffers[b];
-      if (buffer.kind != PlanBuffer::Kind::kOutput || buffer.value != v) continue;
-      out.push_back(Decode(places[b], static_cast<size_t>(graph.value(v).elements), buffer.dtype));
-    }
+  for (size_t i = 0; i < graph.graph().outputs.size(); ++i) {
+    const auto count = static_cast<size_t>(graph.value(graph.graph().outputs[i]).elements);
+    out.push_back(Decode(outside.outputs[i].data(), count, plan.outputs[i].dtype));
   }
   return out;
 }
@@ -324,6 +389,45 @@ void Compare(const ConcreteGraph& graph, const ReferenceGraph& reference, size_t
 }
 
 }  // namespace
+
+std::vector<std::vector<double>> RunThroughApi(const std::string& text, const ConcreteGraph& graph,
+                                               const std::vector<std::vector<double>>& inputs,
+                                               uint64_t limit) {
+  tarsia_module* module = nullptr;
+  tarsia_graph_plan* plan = nullptr;
+  Expect(tarsia_module_create(text.data(), text.size(), nullptr, &module, nullptr), text);
+  auto options = Sized<tarsia_graph_plan_options>();
+  options.device = "cpu";
+  options.limit = limit == kNoLimit ? 0 : limit;
+  Expect(tarsia_graph_plan_create(module, &options, &plan, nullptr), text);
+  std::vector<std::vector<uint8_t>> from;
+  std::vector<std::vector<uint8_t>> to;
+  std::vector<tarsia_graph_input> given(inputs.size(), Sized<tarsia_graph_input>());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    from.push_back(Encode(inputs[i], graph.value(static_cast<uint32_t>(i)).dtype));
+    given[i].data = from[i].data();
+    given[i].bytes = from[i].size();
+  }
+  const std::vector<uint32_t>& values = graph.graph().outputs;
+  std::vector<tarsia_graph_output> wanted(values.size(), Sized<tarsia_graph_output>());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ConcreteValue& value = graph.value(values[i]);
+    to.emplace_back(static_cast<size_t>(value.elements) * value.dtype.bits / 8, kPoison);
+    wanted[i].data = to[i].data();
+    wanted[i].bytes = to[i].size();
+  }
+  Expect(tarsia_graph_execute(plan, given.data(), given.size(), wanted.data(), wanted.size(),
+                              nullptr, nullptr),
+         text);
+  std::vector<std::vector<double>> out;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const ConcreteValue& value = graph.value(values[i]);
+    out.push_back(Decode(to[i].data(), static_cast<size_t>(value.elements), value.dtype));
+  }
+  tarsia_graph_plan_destroy(plan);
+  tarsia_module_destroy(module);
+  return out;
+}
 
 std::vector<std::vector<double>> RunAndCompare(const ConcreteGraph& graph,
                                                const std::vector<std::vector<double>>& inputs,

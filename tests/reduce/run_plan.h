@@ -38,6 +38,12 @@ std::vector<std::vector<double>> Run(const Plan& plan, const ConcreteGraph& grap
                                      const std::vector<std::vector<double>>& inputs,
                                      const std::string& device);
 
+// The outputs of the only graph of `text` as tarsia_graph_execute computes them on the device cpu,
+// from memory and to memory of the host.
+std::vector<std::vector<double>> RunThroughApi(const std::string& text, const ConcreteGraph& graph,
+                                               const std::vector<std::vector<double>>& inputs,
+                                               uint64_t limit);
+
 // Runs under the limit and compares every output with the meaning of the graph. The outputs.
 std::vector<std::vector<double>> RunAndCompare(const ConcreteGraph& graph,
                                                const std::vector<std::vector<double>>& inputs,

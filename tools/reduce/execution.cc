@@ -19,19 +19,19 @@ namespace {
 
 // Whether the file has the type and the shape of the input; prints an error if not. A type that the
 // format of the file cannot name is stored as bytes.
-int CheckInput(const InputTensorFile& file, const PlanBuffer& buffer) {
+int CheckInput(const InputTensorFile& file, const PlanTensor& tensor) {
   const TensorInfo& info = file.info;
-  const std::string wanted = std::string(DTypeName(buffer.dtype)) + ShapeText(buffer.extents);
+  const std::string wanted = std::string(DTypeName(tensor.dtype)) + ShapeText(tensor.extents);
   const std::string found =
       (info.type ? std::string(DTypeName(*info.type)) : info.type_name) + ShapeText(info.shape);
-  const bool named = file.CanName(buffer.dtype);
+  const bool named = file.CanName(tensor.dtype);
   const bool bytes = !info.type || *info.type == kU8;
-  const bool fits = named ? info.type == buffer.dtype && info.shape == buffer.extents
-                          : bytes && info.bytes == buffer.bytes;
+  const bool fits = named ? info.type == tensor.dtype && info.shape == tensor.extents
+                          : bytes && info.bytes == tensor.bytes;
   if (fits) return kDone;
-  PrintError(fmt::format("{}: input `%{}` is {}, but the file has {}", file.source, buffer.name,
+  PrintError(fmt::format("{}: input `%{}` is {}, but the file has {}", file.source, tensor.name,
                          wanted, found),
-             named ? "" : fmt::format("this type is stored as {} bytes", buffer.bytes));
+             named ? "" : fmt::format("this type is stored as {} bytes", tensor.bytes));
   return kRejected;
 }
 
@@ -39,11 +39,11 @@ int CheckInput(const InputTensorFile& file, const PlanBuffer& buffer) {
 class Files {
  public:
   int Open(const tarsia_graph_plan& plan, const ReduceFiles& files) {
-    for (const size_t b : plan.inputs) {
-      if (const int code = OpenInputOf(plan.plan.buffers[b], files); code != kDone) return code;
+    for (const PlanTensor& tensor : plan.plan.inputs) {
+      if (const int code = OpenInputOf(tensor, files); code != kDone) return code;
     }
-    for (const size_t b : plan.outputs) {
-      if (const int code = OpenOutputOf(plan.plan.buffers[b], files); code != kDone) return code;
+    for (const PlanTensor& tensor : plan.plan.outputs) {
+      if (const int code = OpenOutputOf(tensor, files); code != kDone) return code;
     }
     return kDone;
   }
@@ -71,14 +71,14 @@ class Files {
     std::optional<OutputTensorFile> file;
   };
 
-  int OpenInputOf(const PlanBuffer& buffer, const ReduceFiles& files) {
+  int OpenInputOf(const PlanTensor& tensor, const ReduceFiles& files) {
     auto& given = inputs_.emplace_back(Sized<tarsia_graph_input>());
-    if (!buffer.used) return kDone;
+    if (!tensor.used) return kDone;
     Input& input = read_.emplace_back(Input{this, {}});
-    if (const int code = OpenInput(files.inputs.at(buffer.name), &input.file); code != kDone) {
+    if (const int code = OpenInput(files.inputs.at(tensor.name), &input.file); code != kDone) {
       return code;
     }
-    if (const int code = CheckInput(input.file, buffer); code != kDone) return code;
+    if (const int code = CheckInput(input.file, tensor); code != kDone) return code;
     given.read = [](void* user, uint64_t offset, void* to, uint64_t bytes) {
       const auto* const from = static_cast<const Input*>(user);
       const InputTensorFile& file = from->file;
@@ -89,12 +89,12 @@ class Files {
     return kDone;
   }
 
-  int OpenOutputOf(const PlanBuffer& buffer, const ReduceFiles& files) {
+  int OpenOutputOf(const PlanTensor& tensor, const ReduceFiles& files) {
     auto& given = outputs_.emplace_back(Sized<tarsia_graph_output>());
     given.write = [](void*, uint64_t, const void*, uint64_t) { return true; };
-    const auto path = files.outputs.find(buffer.name);
+    const auto path = files.outputs.find(tensor.name);
     if (path == files.outputs.end()) return kDone;
-    auto file = OutputTensorFile::Create(path->second, buffer.dtype, buffer.extents, buffer.bytes);
+    auto file = OutputTensorFile::Create(path->second, tensor.dtype, tensor.extents, tensor.bytes);
     if (!file.ok()) return Report(file.error());
     Output& output = written_.emplace_back(Output{this, *std::move(file)});
     given.write = [](void* user, uint64_t offset, const void* from, uint64_t bytes) {

@@ -21,8 +21,10 @@ std::string Kernels(const Plan& plan) {
   std::string out = "kernels:\n";
   for (size_t k = 0; k < plan.kernels.size(); ++k) {
     const KernelText& kernel = plan.kernels[k];
-    const auto launches = std::count_if(plan.steps.begin(), plan.steps.end(),
-                                        [&](const PlanStep& step) { return step.kernel == k; });
+    const auto launches =
+        std::count_if(plan.steps.begin(), plan.steps.end(), [&](const PlanStep& step) {
+          return step.kind == PlanStep::Kind::kLaunch && step.kernel == k;
+        });
     out += fmt::format("  {}: {} launch{}, {} block{}, about {:.3g} operations\n", kernel.name,
                        launches, launches == 1 ? "" : "es", kernel.blocks,
                        kernel.blocks == 1 ? "" : "s", kernel.cost);
@@ -42,6 +44,32 @@ std::string Splits(const Plan& plan, const ConcreteGraph& graph) {
     out += fmt::format("  {}: {} in chunks of {}\n", axis.name, axis.extent, split.high);
   }
   return out;
+}
+
+// How each input comes into the arena, and each output out of it.
+std::string Transfers(const Plan& plan) {
+  std::string out;
+  const auto add = [&](const std::vector<PlanTensor>& tensors, PlanStep::Kind kind) {
+    const bool load = kind == PlanStep::Kind::kLoad;
+    for (size_t t = 0; t < tensors.size(); ++t) {
+      const auto count = std::count_if(plan.steps.begin(), plan.steps.end(), [&](const auto& step) {
+        return step.kind == kind && plan.buffers[step.buffers[0]].tensor == t;
+      });
+      const auto buffer =
+          std::find_if(plan.buffers.begin(), plan.buffers.end(), [&](const PlanBuffer& b) {
+            const bool input = b.kind == PlanBuffer::Kind::kInput;
+            return b.kind != PlanBuffer::Kind::kScratch && input == load && b.tensor == t;
+          });
+      if (count == 0) continue;
+      const std::string how =
+          buffer->second ? fmt::format("{} times by chunks of", count) : std::string("as a whole,");
+      out += fmt::format("  {} is {} {} {} bytes\n", tensors[t].name, load ? "loaded" : "stored",
+                         how, buffer->bytes);
+    }
+  };
+  add(plan.inputs, PlanStep::Kind::kLoad);
+  add(plan.outputs, PlanStep::Kind::kStore);
+  return out.empty() ? "" : "transfers:\n" + out;
 }
 
 // Bytes of the arena from left to right, one line for each buffer that has a place there.
@@ -77,7 +105,7 @@ std::string PlanSummary(const Plan& plan, const ConcreteGraph& graph) {
 }
 
 std::string ExplainPlan(const Plan& plan, const ConcreteGraph& graph) {
-  return Splits(plan, graph) + Kernels(plan) + Arena(plan);
+  return Splits(plan, graph) + Kernels(plan) + Transfers(plan) + Arena(plan);
 }
 
 }  // namespace tarsia::tools

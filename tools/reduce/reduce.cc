@@ -68,20 +68,12 @@ int Check(tarsia_status status, tarsia_diagnostics* errors) {
   return ExitCode(status);
 }
 
-std::vector<std::string_view> NamesOf(const Plan& plan, PlanBuffer::Kind kind) {
-  std::vector<std::string_view> out;
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.kind == kind) out.emplace_back(buffer.name);
-  }
-  return out;
-}
-
 // Reads NAME=FILE for inputs or outputs; an output that is the only one needs no name.
-int AddFiles(const Plan& plan, PlanBuffer::Kind kind, const std::vector<std::string>& specs,
-             std::map<std::string, std::string>* out) {
-  const bool input = kind == PlanBuffer::Kind::kInput;
+int AddFiles(const std::vector<PlanTensor>& tensors, bool input,
+             const std::vector<std::string>& specs, std::map<std::string, std::string>* out) {
   const char* const option = input ? "--in" : "--out";
-  const std::vector<std::string_view> names = NamesOf(plan, kind);
+  std::vector<std::string_view> names;
+  for (const PlanTensor& tensor : tensors) names.emplace_back(tensor.name);
   for (const std::string& spec : specs) {
     std::string name;
     std::string file;
@@ -105,10 +97,10 @@ int AddFiles(const Plan& plan, PlanBuffer::Kind kind, const std::vector<std::str
       return kUsage;
     }
   }
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (!input || buffer.kind != kind || !buffer.used || out->count(buffer.name) != 0) continue;
-    PrintError(fmt::format("input `%{}` has no file", buffer.name),
-               fmt::format("give one: --in {}=FILE; --dry-run needs none", buffer.name));
+  for (const PlanTensor& tensor : tensors) {
+    if (!input || !tensor.used || out->count(tensor.name) != 0) continue;
+    PrintError(fmt::format("input `%{}` has no file", tensor.name),
+               fmt::format("give one: --in {}=FILE; --dry-run needs none", tensor.name));
     return kUsage;
   }
   return kDone;
@@ -161,9 +153,9 @@ int Execute(const ReduceRequest& request, const tarsia_graph_plan_options& optio
             tarsia_graph_plan* made) {
   const Plan& plan = made->plan;
   ReduceFiles files;
-  int code = AddFiles(plan, PlanBuffer::Kind::kInput, request.inputs, &files.inputs);
+  int code = AddFiles(plan.inputs, true, request.inputs, &files.inputs);
   if (code == kDone) {
-    code = AddFiles(plan, PlanBuffer::Kind::kOutput, request.outputs, &files.outputs);
+    code = AddFiles(plan.outputs, false, request.outputs, &files.outputs);
   }
   if (code != kDone) return code;
   tarsia_diagnostics* errors = nullptr;
