@@ -60,6 +60,23 @@ std::string HeaderOf(const Meaning& meaning, const std::string& name, const Kern
                      grid);
 }
 
+// Of these reductions, those that could be products of matrices if tiles are large enough.
+std::vector<size_t> ProductsOf(const Meaning& meaning, std::vector<size_t> nodes) {
+  const auto has_more = [&](uint32_t v, uint32_t w) {  // axes than w
+    const auto& axes = meaning.value(v).axes;
+    return std::any_of(axes.begin(), axes.end(), [&](uint32_t axis) {
+      return meaning.axis(axis).extent > 1 && !meaning.HasAxis(w, axis);
+    });
+  };
+  const auto is_none = [&](size_t n) {
+    const auto& reads = meaning.ReadsOf(n);
+    return !SumsProducts(*meaning.ReductionOf(n)) || !has_more(reads[0], reads[1]) ||
+           !has_more(reads[1], reads[0]);
+  };
+  nodes.erase(std::remove_if(nodes.begin(), nodes.end(), is_none), nodes.end());
+  return nodes;
+}
+
 }  // namespace
 
 uint32_t PartedAxis(const Meaning& meaning, const Reduction& reduction) {
@@ -83,6 +100,15 @@ int64_t Emitter::MostChosen() const {
 // The extents of a block's tile: as square as possible, so that what is loaded is used often.
 std::vector<int64_t> Emitter::TilesOfGrid() const {
   const size_t rank = request_.axes.size();
+  std::vector<size_t> reductions(wanted_.begin(), wanted_.end());
+  for (const KernelReduction& reduction : request_.reductions) reductions.push_back(reduction.node);
+  const std::vector<size_t> products = ProductsOf(meaning_, std::move(reductions));
+  const auto is_batch = [&](uint32_t axis) {  // of matrices
+    return std::any_of(products.begin(), products.end(), [&](size_t n) {
+      const auto& reads = meaning_.ReadsOf(n);
+      return meaning_.HasAxis(reads[0], axis) && meaning_.HasAxis(reads[1], axis);
+    });
+  };
   std::vector<int64_t> tiles(rank, 1);
   std::vector<int64_t> most(rank);
   for (size_t i = 0; i < rank; ++i) {
@@ -90,17 +116,19 @@ std::vector<int64_t> Emitter::TilesOfGrid() const {
     const bool last = i + 1 == rank;
     const bool maps = wanted_.empty() && request_.reductions.empty();
     const int64_t cap = maps && last ? kMapTile : kAxisTile;
-    most[i] =
-        !last && IsShared(request_, axis) && !maps ? 1 : TileOf(meaning_.axis(axis).extent, cap);
+    const bool one = products.empty() ? !last && IsShared(request_, axis) && !maps : is_batch(axis);
+    most[i] = one ? 1 : TileOf(meaning_.axis(axis).extent, cap);
     const auto range = request_.ranges.find(axis);
     if (range != request_.ranges.end()) most[i] = std::min(most[i], range->second & -range->second);
     if (meaning_.IsChosen(axis) && MostChosen() > 0)
       tiles[i] = most[i] = meaning_.axis(axis).extent;
   }
   const bool lone = wanted_.empty() && request_.reductions.empty();
-  // Two axes that take turns at 64 elements would have few lanes each; they get more.
+  // Two axes that take turns at 64 elements would have few lanes each; they get more. The sums of
+  // products of matrices have no lanes besides.
   const auto cut = std::count_if(most.begin(), most.end(), [](int64_t m) { return m > 1; });
-  int64_t room = lone ? kMapTile : cut > 1 ? kGridTile * 16 : kGridTile;
+  const int64_t of_several = !products.empty() ? kGridTile * kAxisTile : kGridTile * 16;
+  int64_t room = lone ? kMapTile : cut > 1 ? of_several : kGridTile;
   if (const int64_t chosen = MostChosen(); chosen > 0) {
     room = std::clamp<int64_t>(kChosenElements / chosen, 1, kMostChosenRows);
   }

@@ -53,7 +53,9 @@ void ReducerEmitter::Begin(const TileShape& wide, const TileShape& narrow, const
   for (int i = 0; i < kMaxRank; ++i) {
     if ((lanes >> i & 1) != 0) kept[i] = 1;
   }
+  if (product_) product_->Begin(writer_, type_);
   if (IsSum(reduction_.kind)) {
+    if (product_) return;
     for (size_t i = 0; i < StateOf(reduction_).size(); ++i) fill("0", type_, wide);
     return;
   }
@@ -71,7 +73,7 @@ void ReducerEmitter::Begin(const TileShape& wide, const TileShape& narrow, const
     case ReducerKind::kSoftmax:
       fill("-inf", type_, kept);
       fill("0", type_, narrow);
-      if (reduction_.kind == ReducerKind::kSoftmax) fill("0", type_, wide);
+      if (reduction_.kind == ReducerKind::kSoftmax && !product_) fill("0", type_, wide);
       return;
     case ReducerKind::kVar:
       fill("0", type_, loop);
@@ -90,6 +92,7 @@ void ReducerEmitter::Begin(const TileShape& wide, const TileShape& narrow, const
 
 void ReducerEmitter::Step(const std::vector<TileValue>& elements, const TileValue* inside,
                           const std::string& number) {
+  if (product_ && reduction_.kind == ReducerKind::kDot) return StepProduct(elements, inside);
   Tiles operands;
   for (const TileValue& operand : elements) operands.push_back(writer_.Cast(operand, type_));
   const TileValue& x = operands[0];
@@ -154,6 +157,23 @@ void ReducerEmitter::StepSum(const Tiles& operands, const TileValue* inside) {
   if (reduction_.kind != ReducerKind::kCosine) return;
   AddProduct(1, a, a, inside);
   AddProduct(2, b, b, inside);
+}
+
+// Halves go to the matrix units as they are: their products are exact in f32.
+void ReducerEmitter::StepProduct(const Tiles& elements, const TileValue* inside) {
+  const bool same = elements[0].dtype == elements[1].dtype;
+  const bool half = elements[0].dtype == kF16 || elements[0].dtype == kBF16;
+  Tiles operands;
+  for (const TileValue& element : elements) {
+    const TileValue x = same && half && type_ == kF32 ? element : writer_.Cast(element, type_);
+    if (inside == nullptr) {
+      operands.push_back(x);
+    } else {
+      const TileValue zero = writer_.Fill("0", x.dtype, TileWriter::UnitShape());
+      operands.push_back(writer_.Op("select", {*inside, x, zero}, x.dtype));
+    }
+  }
+  product_->Add(writer_, operands[0], operands[1]);
 }
 
 // The lanes are added in f64, so that the error does not grow with their number.
@@ -224,7 +244,10 @@ void ReducerEmitter::StepExponentials(const Tiles& operands, const TileValue* in
   const TileValue scale = Op("exp", {Op("sub", {state_[0], reference})}, kExponentialPrice);
   const TileValue weight = Op("exp", {Op("sub", {x, reference})}, kExponentialPrice);
   Into(1, "fma", {state_[1], scale, weight});
-  if (reduction_.kind == ReducerKind::kSoftmax) {
+  if (product_) {
+    product_->Scale(writer_, scale);
+    product_->Add(writer_, weight, Masked(operands[1], inside, "0"));
+  } else if (reduction_.kind == ReducerKind::kSoftmax) {
     Into(2, "mul", {state_[2], scale});
     Into(2, "fma", {weight, Masked(operands[1], inside, "0"), state_[2]});
   }
@@ -317,6 +340,7 @@ std::vector<TileValue> ReducerEmitter::Close(int64_t tile, int position) {
     const bool top = i == 0 && HasExponentials(reduction_.kind);
     out.push_back(top ? state_[i] : writer_.Across(mnemonic, state_[i], lanes_));
   }
+  if (product_) out.push_back(product_->Sums(writer_));
   return out;
 }
 

@@ -4,10 +4,12 @@
 #define TARSIA_PLANNER_EMIT_REDUCER_H_
 
 #include <array>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "planner/matrix_product.h"
 #include "planner/reducer.h"
 #include "planner/tile_writer.h"
 
@@ -30,6 +32,8 @@ class ReducerEmitter {
     bool descending = false;  // the order of the tiles
   };
   void SetPlace(const Place& place) { place_ = place; }
+  // Takes sums of products as products of matrices, of `dot` and `softmax`. Before Begin.
+  void SetProduct(const MatrixProduct& product) { product_ = product; }
   // `wide`: the lanes of the result; `narrow`: those of the first operand; `loop`: those of the
   // reduced axes alone. `lanes`: the reduced positions.
   void Begin(const TileShape& wide, const TileShape& narrow, const TileShape& loop, uint32_t lanes);
@@ -68,6 +72,7 @@ class ReducerEmitter {
   void Add(size_t part, const TileValue& tile);
   void AddProduct(size_t part, const TileValue& a, const TileValue& b, const TileValue* inside);
   void StepSum(const Tiles& operands, const TileValue* inside);
+  void StepProduct(const Tiles& elements, const TileValue* inside);
   void StepBest(const TileValue& x, const TileValue* inside, const std::string& number);
   void StepExponentials(const Tiles& operands, const TileValue* inside);
   void StepVar(const TileValue& x, const TileValue* inside);
@@ -96,6 +101,7 @@ class ReducerEmitter {
   Tiles state_;
   uint32_t lanes_ = 0;
   Place place_;
+  std::optional<MatrixProduct> product_;  // has the last tensor of the state
   TileShape narrow_{};
 };
 

@@ -95,8 +95,34 @@ int64_t Emitter::TileOfLoop(const Reduction& reduction, uint32_t axis, int64_t r
   return tile;
 }
 
-void Emitter::AddDimensions(const Reduction& reduction, bool root, AxisIndices* inner) {
+bool Emitter::MayBeProducts(const std::vector<size_t>& nodes, const AxisIndices& indices) const {
+  constexpr int kLane = kMaxRank - 1;  // stands for the reduced axes
+  return std::all_of(nodes.begin(), nodes.end(), [&](size_t n) {
+    const Reduction& reduction = *meaning_.ReductionOf(n);
+    if (!SumsProducts(reduction)) return false;
+    const auto& reads = meaning_.ReadsOf(n);
+    for (const uint32_t axis : reduction.axes) {
+      if (!meaning_.HasAxis(reads[0], axis) || !meaning_.HasAxis(reads[1], axis)) return false;
+    }
+    const auto shape = [&](uint32_t v) {
+      AxisIndices own;
+      for (const auto& [axis, index] : indices) {
+        const bool reduced = std::count(reduction.axes.begin(), reduction.axes.end(), axis) != 0;
+        if (!reduced && meaning_.HasAxis(v, axis)) own[axis] = index;
+      }
+      TileShape out = ShapeOf(own);
+      out[kLane] = kLoopTile;
+      return out;
+    };
+    return MatrixProduct::Find(shape(reads[0]), shape(reads[1]), 1u << kLane).has_value();
+  });
+}
+
+void Emitter::AddDimensions(const Reduction& reduction, bool root, bool product,
+                            AxisIndices* inner) {
   int64_t room = std::max<int64_t>(kTileElements / scope().elements, 1);
+  // The sums of products have no lanes, so that only the operands grow with these tiles.
+  if (product) room = kLoopTile;
   std::vector<int64_t> tiles(reduction.axes.size());
   for (size_t i = reduction.axes.size(); i-- > 0;) {
     tiles[i] = TileOfLoop(reduction, reduction.axes[i], room, root);
@@ -185,6 +211,11 @@ std::vector<ReducerEmitter> Emitter::BeginAll(const std::vector<size_t>& nodes,
     const bool in_loop = first.HasDimension();
     out.push_back(
         ReducerOf(n, indices, in_loop ? dimensions_[first.dimension].position : 0, descending));
+    if (in_loop && MayBeProducts(nodes, indices)) {
+      const TileShape right = ShapeOf(Restrict(meaning_.ReadsOf(n)[1], inner));
+      const auto product = MatrixProduct::Find(ShapeOf(narrow), right, lanes);
+      if (product) out.back().SetProduct(*product);
+    }
     out.back().Begin(ShapeOf(wide), ShapeOf(narrow), ShapeOf(loop), lanes);
   }
   return out;
@@ -205,17 +236,29 @@ Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const A
   const Reduction& reduction = *meaning_.ReductionOf(nodes[0]);
   AxisIndices inner = indices;
   const size_t first = dimensions_.size();
-  AddDimensions(reduction, root, &inner);
+  const bool product = MayBeProducts(nodes, indices);
+  AddDimensions(reduction, root, product, &inner);
   uint32_t lanes = 0;
   for (size_t d = first; d < dimensions_.size(); ++d) lanes |= 1u << dimensions_[d].position;
   const size_t count = dimensions_.size() - first;
   const bool descending = std::any_of(
       nodes.begin(), nodes.end(), [&](size_t n) { return IsArg(meaning_.ReductionOf(n)->kind); });
   auto reducers = BeginAll(nodes, indices, inner, lanes, descending);
+  const int64_t around = scope().elements;
   for (size_t i = 0; i < count; ++i) {
     const bool parted = root && request_.parts > 1 &&
                         dimensions_[first + i].axis == PartedAxis(meaning_, reduction);
     OpenLoop(first + i, root, parted, descending);
+  }
+  if (product) {
+    scope().elements = around;
+    for (const size_t n : nodes) {
+      for (const uint32_t read : meaning_.ReadsOf(n)) {
+        int64_t elements = 1;
+        for (const int64_t extent : ShapeOf(Restrict(read, inner))) elements *= extent;
+        scope().elements = std::max(scope().elements, elements);
+      }
+    }
   }
   TileValue inside;
   for (size_t d = first; d < first + count; ++d) {
@@ -241,14 +284,6 @@ Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const A
 
 // ---- loops that several reductions share --------------------------------------------------------
 
-bool Emitter::IsHome(const AxisIndices& indices) const {
-  return std::all_of(indices.begin(), indices.end(), [&](const auto& entry) {
-    const auto home = home_.find(entry.first);
-    return home != home_.end() && home->second.dimension == entry.second.dimension &&
-           entry.second.shift == 0;
-  });
-}
-
 bool Emitter::CanJoin(size_t n, const std::vector<size_t>& group) const {
   const uint32_t v = meaning_.node(n).first_result;
   for (const uint32_t axis : meaning_.value(v).axes) {
@@ -264,7 +299,12 @@ bool Emitter::CanJoin(size_t n, const std::vector<size_t>& group) const {
 
 std::vector<size_t> Emitter::GroupOf(size_t n, const AxisIndices& indices) const {
   std::vector<size_t> group = {n};
-  if (scopes().size() != 1 || !IsHome(indices)) return group;
+  const bool home = std::all_of(indices.begin(), indices.end(), [&](const auto& entry) {
+    const auto found = home_.find(entry.first);
+    return found != home_.end() && found->second.dimension == entry.second.dimension &&
+           entry.second.shift == 0;
+  });
+  if (scopes().size() != 1 || !home) return group;
   for (const size_t other : wanted_) {
     if (CanJoin(other, group)) group.push_back(other);
   }

@@ -109,9 +109,11 @@ class Emitter : private TileWriter {
                                        const AxisIndices& inner, uint32_t lanes, bool descending);
   [[nodiscard]] std::vector<size_t> GroupOf(size_t n, const AxisIndices& indices) const;
   [[nodiscard]] bool CanJoin(size_t n, const std::vector<size_t>& group) const;
-  [[nodiscard]] bool IsHome(const AxisIndices& indices) const;
   void FindWanted(uint32_t v);
-  void AddDimensions(const Reduction& reduction, bool root, AxisIndices* inner);
+  void AddDimensions(const Reduction& reduction, bool root, bool product, AxisIndices* inner);
+  // Whether all of these could be products of matrices, for tiles of the reduced axes.
+  [[nodiscard]] bool MayBeProducts(const std::vector<size_t>& nodes,
+                                   const AxisIndices& indices) const;
   void OpenLoop(size_t dimension, bool root, bool parted, bool descending);
   std::pair<std::string, std::string> RangeOf(const Dimension& dimension, bool root, bool parted);
   [[nodiscard]] int64_t TileOfLoop(const Reduction& reduction, uint32_t axis, int64_t room,

@@ -4,6 +4,7 @@
 #ifndef TARSIA_PLANNER_MEANING_H_
 #define TARSIA_PLANNER_MEANING_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -25,6 +26,10 @@ class Meaning {
   [[nodiscard]] const Graph& graph() const { return graph_->graph(); }
   [[nodiscard]] const ConcreteValue& value(uint32_t v) const { return graph_->value(v); }
   [[nodiscard]] const ConcreteAxis& axis(uint32_t a) const { return graph_->axes()[a]; }
+  [[nodiscard]] bool HasAxis(uint32_t v, uint32_t axis) const {
+    const auto& axes = value(v).axes;
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  }
   [[nodiscard]] bool IsInput(uint32_t v) const { return v < graph().inputs.size(); }
   [[nodiscard]] bool IsOutput(uint32_t v) const;
   // The axes of a value in memory: the order of the output for an output.

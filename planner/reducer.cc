@@ -34,6 +34,13 @@ bool IsArg(ReducerKind kind) {
   return kind == ReducerKind::kArgMax || kind == ReducerKind::kArgMin;
 }
 
+bool SumsProducts(const Reduction& reduction) {
+  const bool products =
+      reduction.kind == ReducerKind::kDot || reduction.kind == ReducerKind::kSoftmax;
+  const DType type = reduction.accumulator;
+  return products && reduction.form == SumForm::kPlain && (type == kF32 || type == kF64);
+}
+
 std::vector<StatePart> StateOf(const Reduction& reduction) {
   const DType t = reduction.accumulator;
   switch (reduction.kind) {

@@ -75,6 +75,8 @@ std::vector<StatePart> StateOf(const Reduction& reduction);
 // The kind of reducer that an operation is; none if it computes element by element.
 std::optional<ReducerKind> ReducerOf(GraphOp op);
 bool IsArg(ReducerKind kind);
+// Whether a state has plain sums of products, which products of matrices may compute.
+bool SumsProducts(const Reduction& reduction);
 
 }  // namespace tarsia
 

@@ -50,6 +50,42 @@ TEST(ReduceGraphs, Shapes) {
                      3, "cpu");
 }
 
+// Whether one of a plan's kernels has the instruction `dot`.
+bool HasMatrixProduct(const ConcreteGraph& graph) {
+  Diagnostics diagnostics;
+  const std::optional<Plan> plan = MakePlan(graph, {}, diagnostics);
+  return plan && plan->Text().find(" = dot ") != std::string::npos;
+}
+
+TEST(ReduceGraphs, ProductsOfMatrices) {
+  const char* const kBodies[] = {
+      "  %y = dot<j> %x, %z\n  return %y\n",
+      // Columns before rows; a product with an operand that is made of one with fewer axes.
+      "  %y = dot<j>(%z + 1, %x)\n  %w = broadcast<i:I>(%v)\n  %t = dot<j> %w, %z\n"
+      "  return %y, %t\n",
+      // Weights that no exponential makes, and scores that are a product themselves.
+      "  %s = dot<j>(%x, rename<i->h>(%x))\n  %y = softmax<h>(%s, rename<i->h>(%x))\n  return %y\n",
+      "  %s = dot<j>(%x, rename<i->h>(%x))\n"
+      "  %y = softmax<h>(select(iota<h> <= iota<i>, %s, -inf), rename<i->h>(%x))\n  return %y\n",
+  };
+  int seed = 40;
+  for (const char* const body : kBodies) {
+    for (const char* const type : {"f32", "f64"}) {
+      SCOPED_TRACE(std::string(type) + "\n" + body);
+      const ConcreteGraph graph = Graph(type, body);
+      EXPECT_TRUE(HasMatrixProduct(graph));
+      CompareAtAllLimits(graph, ++seed, "cpu");
+    }
+    CompareAtAllLimits(Graph("f32", body, 11, 35, 9), ++seed, "ptx");
+  }
+  for (const char* const type : {"f16", "bf16"}) {
+    const ConcreteGraph graph = Graph(type, kBodies[0]);
+    EXPECT_TRUE(HasMatrixProduct(graph));
+    CompareAtAllLimits(graph, ++seed, "cpu");
+    CompareAtAllLimits(graph, ++seed, "ptx");
+  }
+}
+
 TEST(ReduceGraphs, AnOutputMayBeTransposed) {
   const auto graph = MakeGraph(
       "graph t(%x: f32[i:7, j:70]) -> f32[j:70, i:7], f32[j:70]\n{\n  %y = sum<i> %x\n"
