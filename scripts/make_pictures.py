@@ -3,7 +3,7 @@
 
     scripts/make_pictures.py [--write] TARSIA
 
-TARSIA is the command. In the pages docs/*.md, a line `<!-- tarsia layout ... -->` is the command that
+TARSIA is the command, which runs in the folder above docs/. In the pages docs/*.md, a line `<!-- tarsia layout ... -->` is the command that
 draws the picture of the next line, `![text](pictures/NAME.svg)`. The command may also be a script that
 prints the picture, `<!-- scripts/NAME.py ... -->`; TARSIA is added to its arguments. With --write the pictures are drawn
 again. Without it nothing is changed, and the exit status is 1 if a picture differs from what its
@@ -36,7 +36,7 @@ def draw(tarsia, command):
         call = [tarsia, *arguments, "--svg", "-"]
     else:
         call = [sys.executable, "-B", str(DOCS.parent / program), *arguments, tarsia]
-    result = subprocess.run(call, capture_output=True, text=True)
+    result = subprocess.run(call, capture_output=True, text=True, cwd=DOCS.parent)
     if result.returncode != 0:
         raise RuntimeError(result.stderr.strip())
     return result.stdout

@@ -11,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/modules.h"
 #include "tools/output.h"
+#include "tools/reduce/arena_svg.h"
 #include "tools/reduce/execution.h"
 #include "tools/reduce/explain.h"
 
@@ -24,6 +25,7 @@ struct ReduceRequest {
   std::string limit;
   std::string limit_kind = "total";
   std::string certificate;
+  std::string svg;
   std::string emit;
   std::vector<std::string> sets, inputs, outputs;
   bool explain = false;
@@ -135,16 +137,17 @@ std::string SummaryJson(const Plan& plan, const ConcreteGraph& graph, const RunF
   return json.End('}').Take();
 }
 
-int WriteCertificate(const std::string& path, const Plan& plan, const ConcreteGraph& graph) {
+// Writes what a plan is described by; nothing without a path.
+int WriteText(const std::string& path, const std::string& text) {
   if (path.empty()) return kDone;
-  const Status status = WriteFile(path, CertificateText(plan, graph));
+  const Status status = WriteFile(path, text);
   if (status.ok()) return kDone;
   PrintError(status.error());
   return kRejected;
 }
 
 bool TakesStdout(const ReduceRequest& request, const ReduceFiles& files) {
-  return request.certificate == "-" ||
+  return request.certificate == "-" || request.svg == "-" ||
          std::any_of(files.outputs.begin(), files.outputs.end(),
                      [](const auto& entry) { return entry.second == "-"; });
 }
@@ -206,14 +209,14 @@ int PlanAndRun(const ReduceRequest& request, const tarsia_module& module) {
   }
   const Plan& plan = made->plan;
   const ConcreteGraph& graph = made->graph;
-  if (const int code = WriteCertificate(request.certificate, plan, graph); code != kDone) {
-    return code;
-  }
+  int code = WriteText(request.certificate, CertificateText(plan, graph));
+  if (code == kDone && !request.svg.empty()) code = WriteText(request.svg, ArenaSvg(plan, graph));
+  if (code != kDone) return code;
   if (!request.emit.empty()) {
     PrintOut(plan.Text());
     return kDone;
   }
-  std::FILE* const to = request.certificate == "-" ? stderr : stdout;
+  std::FILE* const to = request.certificate == "-" || request.svg == "-" ? stderr : stdout;
   if (request.explain) PrintText(to, ExplainPlan(plan, graph));
   if (!request.dry_run) return Execute(request, options, made.get());
   PrintText(to, request.json ? SummaryJson(plan, graph, nullptr) : PlanSummary(plan, graph));
@@ -234,6 +237,8 @@ void Declare(Command& command, ReduceRequest* request) {
                  "A .npy file for an output, - for standard output; NAME= may be left out if there "
                  "is only one");
   command.Flag("--explain", &request->explain, "Print the kernels, the splits and the arena");
+  command.Value("--svg", "FILE", &request->svg,
+                "With --explain: write the arena over time as a picture");
   command.Value("--certificate", "FILE", &request->certificate,
                 "Write the certificate of the plan, as JSON");
   command.Flag("--dry-run", &request->dry_run, "Plan, but do not run; needs no inputs");
@@ -256,6 +261,10 @@ int Reduce(const Args& args) {
   ReduceRequest request;
   Declare(command, &request);
   if (const auto code = command.Parse(args)) return *code;
+  if (!request.svg.empty() && !request.explain) {
+    PrintError("--svg belongs to --explain");
+    return kUsage;
+  }
   Handle<tarsia_module> module;
   if (const int code = LoadModule(request.file, &module); code != kDone) return code;
   return PlanAndRun(request, *module);
