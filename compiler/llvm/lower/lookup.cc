@@ -5,6 +5,7 @@
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <array>
+#include <cassert>
 #include <map>
 #include <optional>
 
@@ -158,20 +159,15 @@ class Lookup {
     const Result<BitLayout> bits = tiles.CodeBits(value);
     if (!bits.ok()) return std::nullopt;
     Nibbles out;
-    std::vector<uint32_t> complement(Size(bits->words()));
     for (int64_t slot = 0; slot < bits->count(); ++slot) {
       const auto nibble = NibbleOf(*bits, slot);
       if (!nibble) return std::nullopt;
+      assert(bits->Complement(slot) == 0);  // only i8 has any
       out.of_slot.push_back(*nibble);
-      complement[Size(*nibble / 8)] |= static_cast<uint32_t>(bits->Complement(slot))
-                                       << (*nibble % 8 * 4);
     }
     Result<Slots> words = tiles.ReadWords(value);
     if (!words.ok()) return std::nullopt;
-    for (size_t i = 0; i < words->size(); ++i) {
-      out.words.push_back(complement[i] == 0 ? (*words)[i]
-                                             : b_.CreateXor((*words)[i], complement[i]));
-    }
+    out.words = *std::move(words);
     return out;
   }
 
