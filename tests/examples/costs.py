@@ -53,6 +53,11 @@ def argmax(rows, n, **missing):
     return Case("argmax", sectors((rows * n, 16)) + 2 * rows, {"N": n}, {"rows": rows}, missing=missing)
 
 
+def topk(rows, experts, k, **missing):
+    return Case("topk", sectors((rows * experts, 16), (rows * k, 32), (rows * k, 32)), {"E": experts, "K": k},
+                {"rows": rows}, missing=missing)
+
+
 def transpose(m, n, name, bits, **missing):
     return Case("transpose", sectors((2 * m * n, bits)), {"M": m, "N": n, "T": name}, missing=missing)
 
@@ -106,6 +111,8 @@ def histogram(n, **missing):
 CASES = [
     rms_norm(16, 4096),
     argmax(8, 4096),
+    # One lane stores the eight results of a row in two accesses, each half a sector.
+    topk(64, 128, 8, sectors=768, **{"sectors above ideal": 128}),
     transpose(128, 256, "f16", 16),
     transpose(128, 256, "i8", 8),
     transpose(128, 256, "f32", 32),
