@@ -182,12 +182,35 @@ int64_t WordsTakenApart(const AccessedMemory& memory, int64_t slots) {
   return bits < 8 ? slots : slots / kSlotsMovedByOne;
 }
 
-// Whether each element takes the special function unit.
-bool IsSpecial(Opcode opcode) {
-  constexpr Opcode kSpecial[] = {Opcode::kDiv, Opcode::kSqrt, Opcode::kRsqrt, Opcode::kRcp,
-                                 Opcode::kExp, Opcode::kExp2, Opcode::kLog,   Opcode::kLog2,
-                                 Opcode::kSin, Opcode::kCos,  Opcode::kTanh,  Opcode::kErf};
-  return std::find(std::begin(kSpecial), std::end(kSpecial), opcode) != std::end(kSpecial);
+struct FunctionCost {
+  Opcode opcode;
+  int64_t specials;  // an element
+  // For two elements:
+  int64_t f32, f16, bf16;
+  int64_t fast;
+};
+constexpr FunctionCost kFunctions[] = {
+#define COST_FUNCTION(opcode, specials, f32, f16, bf16, fast) \
+  {Opcode::opcode, specials, f32, f16, bf16, fast},
+#include "compiler/cost/model.def"
+#undef COST_FUNCTION
+};
+
+// Null: an instruction or less for each element.
+const FunctionCost* FunctionOf(Opcode opcode) {
+  const auto* const found =
+      std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                   [opcode](const FunctionCost& row) { return row.opcode == opcode; });
+  return found == std::end(kFunctions) ? nullptr : found;
+}
+
+// Instructions for two elements. Halves are widened for the GPU's own form of f32, an f16 by one
+// instruction and a bf16 by one and a half, and half of one rounds each of two; unless their own
+// code is as short.
+int64_t InstructionsForTwo(const FunctionCost& row, DType type, bool fast) {
+  if (type == kF16) return fast ? std::min(row.f16, row.fast + 3) : row.f16;
+  if (type == kBF16) return fast ? std::min(row.bf16, row.fast + 4) : row.bf16;
+  return fast ? row.fast : row.f32;
 }
 
 Work ShuffledWork(const ShufflePlan& plan) {
@@ -406,15 +429,19 @@ Work MovedWork(const TileLayout& from, const TileLayout& to) {
   return out;
 }
 
-Work ElementwiseWork(Opcode opcode, DType type, const TileLayout& layout) {
+Work ElementwiseWork(Opcode opcode, DType type, const TileLayout& layout, bool fast) {
   const int64_t slots = layout.slots();
   Work out;
   if (opcode == Opcode::kMov || opcode == Opcode::kFill) {
     out.issued = slots / kSlotsMovedByOne;
-  } else {
-    (type.bits > 32 ? out.wide : out.arithmetic) = slots;
-    if (IsSpecial(opcode)) out.special = slots;
+    return out;
   }
+  int64_t instructions = slots;
+  if (const FunctionCost* const row = FunctionOf(opcode)) {
+    out.special = slots * row->specials;
+    instructions = CeilDiv(slots * InstructionsForTwo(*row, type, fast), int64_t{2}) - out.special;
+  }
+  (type.bits > 32 ? out.wide : out.arithmetic) = instructions;
   return out;
 }
 

@@ -100,8 +100,8 @@ Work ConversionWork(ScratchEnd& from, ScratchEnd& to, Target target);
 ScratchEnd ConversionEnd(const TileLayout& tile, DType type, Target target);
 // The same elements under another shape, through shared memory one by one.
 Work MovedWork(const TileLayout& from, const TileLayout& to);
-// An instruction that computes every slot of a tile by itself.
-Work ElementwiseWork(Opcode opcode, DType type, const TileLayout& layout);
+// An instruction that computes every slot of a tile by itself; `fast`: by the GPU's own form.
+Work ElementwiseWork(Opcode opcode, DType type, const TileLayout& layout, bool fast);
 // A reduction of a tile of a type along axes; each result is `words` words of 32 bits in `tiles`
 // tiles.
 struct ReducedResult {

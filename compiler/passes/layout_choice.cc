@@ -90,7 +90,7 @@ class Pricing {
                            ResultOf(op, reduced ? reduced->slots() : 1));
     }
     if (op.rule.row().family == Family::kShape) return {};
-    return ElementwiseWork(op.rule.opcode, DTypeOf(op.anchor), layout);
+    return ElementwiseWork(op.rule.opcode, DTypeOf(op.anchor), layout, op.rule.fast);
   }
 
   // What threads exchange of a reduction.

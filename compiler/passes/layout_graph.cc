@@ -100,6 +100,8 @@ class Maker {
     }
     out.keepdims = !attr(Attr::kKeepdims).none();
     out.exclusive = !attr(Attr::kExclusive).none();
+    out.fast =
+        op.row().fast && HasFastForms(op.type) && (form_.header.fast || !attr(Attr::kFast).none());
     for (size_t i = 0; i < kMaxOperands; ++i) {
       if (op.operand[i].IsTile()) out.operand[i] = &form_.TypeOf(op.operand[i].value);
     }

@@ -112,7 +112,7 @@ class Prediction {
     }
     const bool makes = !operation.results.empty();
     const tile::ValueId at = makes ? operation.results[0] : operation.operand[0].value;
-    return ElementwiseWork(operation.opcode, form_.TypeOf(at).dtype, LayoutOf(at));
+    return ElementwiseWork(operation.opcode, form_.TypeOf(at).dtype, LayoutOf(at), op.rule.fast);
   }
 
   // Of a store: the last tile that it reads.

@@ -32,6 +32,7 @@ struct RuleOp {
   std::vector<int64_t> axes;  // of `axes`, `order` or `axis`
   bool keepdims = false;
   bool exclusive = false;
+  bool fast = false;  // computes by the GPU's own form
   // Null: no register tile.
   const ConcreteType* operand[kMaxOperands] = {};
   const ConcreteType* result[kMaxResults] = {};

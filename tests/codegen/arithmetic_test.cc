@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/cost/cost.h"
 #include "tests/codegen/machine_code.h"
 
 namespace tarsia::harness {
@@ -151,6 +152,28 @@ constexpr Cost kFastFunctions[] = {
     {"f16", "f16", "exp %a fast", 3.5}, {"bf16", "bf16", "exp %a fast", 4},
 };
 
+// What the formula of the cost takes for the functions above, against what they take.
+class Prices : public MachineCodeTest<Cost> {};
+
+TEST_P(Prices, AreThoseOfTheMachineCode) {
+  constexpr int64_t kSlots[] = {64};
+  const Cost& cost = GetParam();
+  const std::string op = cost.op;
+  const auto row = FindMnemonic(op.substr(0, op.find(' ')));
+  ASSERT_TRUE(row.has_value());
+  const bool fast = op.ends_with(" fast");
+  const compiler::Work work =
+      compiler::ElementwiseWork(*row, FindDType(cost.to).value(),
+                                compiler::TileLayout::Exact(*RegLayout::Local(kSlots)), fast);
+  const double priced = static_cast<double>(work.arithmetic + work.special) / kSlots[0];
+  for (const Target target : kTargets) {
+    // The conversions of bf16 differ by two between targets.
+    EXPECT_NEAR(priced, EachElement(cost.from, cost.to, cost.op, target),
+                cost.to[0] == 'b' ? 2 : 0.2)
+        << Row(target).name;
+  }
+}
+
 class PairCasts : public MachineCodeTest<Cost> {};
 
 TEST_P(PairCasts, TakeTheConversionsOfNewTargets) {
@@ -174,6 +197,8 @@ INSTANTIATE_TEST_SUITE_P(Pairs, PairCasts, testing::ValuesIn(kPairCasts), NameOf
 INSTANTIATE_TEST_SUITE_P(Halves, Arithmetic, testing::ValuesIn(kHalves), NameOf);
 INSTANTIATE_TEST_SUITE_P(Functions, Arithmetic, testing::ValuesIn(kFunctions), NameOf);
 INSTANTIATE_TEST_SUITE_P(FastFunctions, Arithmetic, testing::ValuesIn(kFastFunctions), NameOf);
+INSTANTIATE_TEST_SUITE_P(Functions, Prices, testing::ValuesIn(kFunctions), NameOf);
+INSTANTIATE_TEST_SUITE_P(FastFunctions, Prices, testing::ValuesIn(kFastFunctions), NameOf);
 
 // The rare operands of a division or a root have their code beside it, not in a function.
 TEST_F(Division, CallsNothing) {

@@ -208,7 +208,7 @@ class Search {
     if (family == Family::kShape) return {};
     const TileLayout layout = LayoutWith(shape, LanesOf(mask), -1, 1);
     if (family != Family::kReduce) {
-      return ElementwiseWork(op.rule.opcode, TypeOf(op.anchor).dtype, layout);
+      return ElementwiseWork(op.rule.opcode, TypeOf(op.anchor).dtype, layout, op.rule.fast);
     }
     int64_t slots = shape.Slots(mask);
     for (const int64_t axis : op.rule.axes) {
