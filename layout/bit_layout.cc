@@ -9,11 +9,11 @@
 namespace tarsia {
 namespace {
 
-constexpr int kPairs = 16;  // pairs of codes in a period
-constexpr int kLaneBits = 16;
+constexpr int kMostRows = 16;  // of neighbours in a period
 constexpr int kWordBits = 32;
 constexpr int64_t kPeriod = 32;
 constexpr int kMostExponent = 8;
+constexpr DType kComputes[] = {kF16, kBF16, kI8, kF8E4M3FN};
 
 // A row of layout/lanes.def.
 struct LaneRow {
@@ -39,14 +39,14 @@ constexpr LaneRow kLaneRows[] = {
 
 // The codes of a type of N bits, and the inverse of their places.
 struct LaneTable {
-  std::array<LaneCode, kPairs> codes;
+  std::array<LaneCode, kMostRows> codes;
   CodeBit code_at[8][kWordBits];
 };
 
 // The bit of its lane that holds a bit of a code.
 int TargetBit(const LaneRow& row, int bit) {
   if (row.exponent == 0) return row.position + bit;
-  if (bit == row.bits - 1) return kLaneBits - 1;
+  if (bit == row.bits - 1) return row.compute.bits - 1;
   return row.compute.mantissa - (row.bits - 1 - row.exponent) + bit;
 }
 
@@ -62,30 +62,38 @@ LaneCode CodeOf(const LaneRow& row) {
   return out;
 }
 
+// The place of a bit of the code in the lane that begins with bit `lane` of the register.
 BitPlace PlaceOf(const LaneCode& code, int lane, int bit) {
   for (const LanePiece& piece : code.Pieces()) {
     if ((piece.mask >> bit & 1) == 0) continue;
-    const int at = lane * kLaneBits + code.target[static_cast<size_t>(bit)] + code.offset;
+    const int at = lane + code.target[static_cast<size_t>(bit)] + code.offset;
     return {piece.word, static_cast<uint8_t>((at + piece.turn) % kWordBits)};
   }
   return {};
 }
 
-// By compute type (f16, bf16), width and exponent bits.
-using LaneTables = std::array<std::array<std::array<LaneTable, kMostExponent>, 9>, 2>;
+// By compute type, width and exponent bits.
+template <typename T>
+using ByShape = std::array<std::array<std::array<T, kMostExponent>, 9>, std::size(kComputes)>;
 
-LaneTables MakeTables() {
-  LaneTables tables;
-  std::array<std::array<std::array<uint8_t, kMostExponent>, 9>, 2> filled{};
+size_t IndexOf(DType compute) {
+  return static_cast<size_t>(std::find(std::begin(kComputes), std::end(kComputes), compute) -
+                             std::begin(kComputes));
+}
+
+ByShape<LaneTable> MakeTables() {
+  ByShape<LaneTable> tables;
+  ByShape<uint8_t> filled{};
   for (const LaneRow& row : kLaneRows) {
-    const size_t compute = row.compute == kF16 ? 0 : 1;
+    const size_t compute = IndexOf(row.compute);
     LaneTable& table = tables[compute][row.bits][row.exponent];
-    const uint8_t pair = filled[compute][row.bits][row.exponent]++;
-    table.codes[pair] = CodeOf(row);
-    for (int lane = 0; lane < 2; ++lane) {
+    const uint8_t at = filled[compute][row.bits][row.exponent]++;
+    table.codes[at] = CodeOf(row);
+    const int lanes = kWordBits / row.compute.bits;
+    for (int lane = 0; lane < lanes; ++lane) {
       for (uint8_t bit = 0; bit < row.bits; ++bit) {
-        const BitPlace place = PlaceOf(table.codes[pair], lane, bit);
-        table.code_at[place.word][place.bit] = {pair * 2 + lane, bit};
+        const BitPlace place = PlaceOf(table.codes[at], lane * row.compute.bits, bit);
+        table.code_at[place.word][place.bit] = {at * lanes + lane, bit};
       }
     }
   }
@@ -93,9 +101,9 @@ LaneTables MakeTables() {
 }
 
 const LaneTable& TableOf(DType type, DType compute) {
-  static const LaneTables tables = MakeTables();
+  static const ByShape<LaneTable> tables = MakeTables();
   const size_t exponent = type.IsFloat() ? type.exponent : 0;
-  return tables[compute == kF16 ? 0 : 1][type.bits][exponent];
+  return tables[IndexOf(compute)][type.bits][exponent];
 }
 
 Status CheckCount(int64_t count) {
@@ -105,19 +113,33 @@ Status CheckCount(int64_t count) {
   return OkStatus();
 }
 
-// Whether codes of this type can become floats of the compute type by `unpack`.
+// Whether each code is one of f8e4m3fn in other bits, or can be the mantissa of a number.
+bool FitsF8(DType type) {
+  if (type.IsInteger()) return type.bits <= kF8E4M3FN.mantissa;
+  const bool fits = type.exponent <= kF8E4M3FN.exponent && type.mantissa <= kF8E4M3FN.mantissa;
+  return type == kF8E4M3FN || (fits && type.bits < 8);
+}
+
+}  // namespace
+
+bool IsComputeType(DType type) { return IndexOf(type) < std::size(kComputes); }
+
 Status CheckUnpack(DType type, DType compute) {
-  if (compute != kF16 && compute != kBF16) {
+  if (!IsComputeType(compute)) {
     return MakeDiagnostic(diag::kLanesCompute, {}, DTypeName(compute));
   }
   if (!LowPrecision(type)) return MakeDiagnostic(diag::kLanesType, {}, DTypeName(type));
+  if (compute == kI8 && type.IsFloat()) {
+    return MakeDiagnostic(diag::kLanesI8, {}, DTypeName(type));
+  }
+  if (compute == kF8E4M3FN && !FitsF8(type)) {
+    return MakeDiagnostic(diag::kLanesF8, {}, DTypeName(type));
+  }
   if (type.IsFloat() && compute == kF16 && type.exponent > kF16.exponent) {
     return MakeDiagnostic(diag::kLanesRange, {}, DTypeName(type));
   }
   return OkStatus();
 }
-
-}  // namespace
 
 Result<BitLayout> BitLayout::Contiguous(DType type, int64_t count) {
   TARSIA_CHECK(CheckCount(count));
@@ -144,7 +166,8 @@ BitPlace BitLayout::Place(int64_t slot, int bit) const {
     const int64_t at = slot * type_.bits + bit;
     return {static_cast<uint32_t>(at / 32), static_cast<uint8_t>(at % 32)};
   }
-  BitPlace place = PlaceOf(Code(slot), static_cast<int>(slot % 2), bit);
+  const auto lane = static_cast<int>(slot % lanes());
+  BitPlace place = PlaceOf(Code(slot), lane * compute_.bits, bit);
   place.word += static_cast<uint32_t>(slot / kPeriod * type_.bits);
   return place;
 }
@@ -167,7 +190,7 @@ uint64_t BitLayout::Complement(int64_t /*slot*/) const {
 }
 
 const LaneCode& BitLayout::Code(int64_t slot) const {
-  return TableOf(type_, compute_).codes[static_cast<size_t>(slot % kPeriod / 2)];
+  return TableOf(type_, compute_).codes[static_cast<size_t>(slot % kPeriod / lanes())];
 }
 
 Result<UnpackForm> BitLayout::Unpack(int64_t slot, DType compute) const {
@@ -183,13 +206,18 @@ Result<UnpackForm> BitLayout::Unpack(int64_t slot, DType compute) const {
     if (!clash) out.exponent = static_cast<int16_t>(compute.bias - type_.bias);
     return out;
   }
+  const int sign = type_.IsSigned() ? 1 << (type_.bits - 1) : 0;
+  if (compute == kI8) {
+    // Bits as they are, signed codes with their sign flipped; whole bytes the other way round.
+    out.bias = type_.bits == 8 ? sign - 128 : sign;
+    return out;
+  }
   const int position = order_ == BitOrder::kLanes ? Code(slot).position : 0;
   const int mantissa = compute.mantissa;
   // The field as the low mantissa bits of a float whose last place is worth 2^-position; signed
   // codes have their sign flipped on the way. Where it does not fit (8 bits in bf16) it is cast.
   if (position + type_.bits > mantissa) return out;
-  out.bias = 1 << (mantissa - position);
-  if (type_.IsSigned()) out.bias += 1 << (type_.bits - 1);
+  out.bias = (1 << (mantissa - position)) + sign;
   return out;
 }
 

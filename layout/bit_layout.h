@@ -4,16 +4,20 @@
 // one to one, and may complement bits (the complement is part of the map). Two families exist:
 //
 //   contiguous   slot s occupies bits [s*N, (s+1)*N): what `view` of bytes means.
-//   lanes        made for fast dequantisation: neighbours (slots 2j and 2j+1) are placed at the
-//                same bits of the two 16-bit lanes of a register, each code where one `lop3` turns
-//                it into a float, by as few instructions as a search could find. It exists for
-//                multiples of 32 codes of at most 8 bits and is made for one compute type, f16 or
-//                bf16, because their magic numbers differ. The places come from a table
+//   lanes        made for fast dequantisation: the lanes of a register are as wide as the type
+//                that codes become, two of 16 bits or four of 8, and as many neighbours (slots 2j
+//                and 2j+1, or 4j to 4j+3) are placed at the same bits of the lanes, each code where
+//                one `lop3` turns it into its value, by as few instructions as a search could find.
+//                It exists for multiples of 32 codes of at most 8 bits and is made for one compute
+//                type, because their magic numbers differ. The places come from a table
 //                (layout/lanes.def) with a version; layout/recipe.h makes the instructions.
 //
+// The compute types: f16 and bf16 for all codes in their range; i8 for integers; f8e4m3fn for
+// itself, for smaller floats whose exponent and mantissa fit, and for integers of up to 3 bits.
+//
 // `unpack` returns for a code of value v: v + bias for integers, v * 2^-exponent for floats. In
-// lanes, slots 4i to 4i+3 share their bias: with the rows of a fragment in slot bit 1, the bias
-// depends on k alone.
+// lanes of 16 bits, slots 4i to 4i+3 share their bias: with the rows of a fragment in slot bit 1,
+// the bias depends on k alone. In lanes of 8 bits, all slots share it.
 //
 // Pure functions of their arguments; safe from any thread.
 #ifndef TARSIA_LAYOUT_BIT_LAYOUT_H_
@@ -54,8 +58,8 @@ struct UnpackForm {
   friend bool operator==(const UnpackForm&, const UnpackForm&) = default;
 };
 
-// How the codes of slots 2j and 2j+1 are moved to their target in lanes: bit b of a code belongs at
-// bit target[b] of its lane. Each piece moves the bits of the code in a mask: they are at their
+// How the codes of neighbours are moved to their target in lanes: bit b of a code belongs at bit
+// target[b] of its lane. Each piece moves the bits of the code in a mask: they are at their
 // target, or `offset` bits above it (modulo 32), in the word turned right by `turn` bits.
 struct LanePiece {
   uint8_t word = 0;  // within the period of 32 codes
@@ -75,21 +79,28 @@ struct LaneCode {
 
 enum class BitOrder : uint8_t { kContiguous, kLanes };
 
+// Whether codes can be unpacked to values of a type: f16, bf16, i8 or f8e4m3fn.
+bool IsComputeType(DType type);
+// Whether `unpack` makes values of the type `compute` of codes of a type: integers and floats of at
+// most 8 bits, and a compute type that takes them (see above). The errors name those that do.
+Status CheckUnpack(DType type, DType compute);
+
 class BitLayout {
  public:
   BitLayout() = default;  // for no codes
   // `count` is from 0 to the limit, `type` any type.
   static Result<BitLayout> Contiguous(DType type, int64_t count);
-  // `count` is a multiple of 32, `type` an integer or float of at most 8 bits, `compute` f16 or
-  // bf16. Floats with more than 5 exponent bits do not fit f16 and are refused for it.
+  // `count` is a multiple of 32. Errors: those of CheckUnpack.
   static Result<BitLayout> Lanes(DType type, int64_t count, DType compute);
 
   [[nodiscard]] BitOrder order() const { return order_; }
   [[nodiscard]] DType type() const { return type_; }
   [[nodiscard]] int bits() const { return type_.bits; }
   [[nodiscard]] int64_t count() const { return count_; }
-  // f16 or bf16 for lanes, no type (0 bits) otherwise.
+  // What lanes are made for; no type (0 bits) otherwise.
   [[nodiscard]] DType compute() const { return compute_; }
+  // Codes of a register at their target, each in a lane; lanes only.
+  [[nodiscard]] int lanes() const { return 32 / compute_.bits; }
   // 32-bit words, the last one padded.
   [[nodiscard]] int64_t words() const { return (count_ * type_.bits + 31) / 32; }
 
@@ -99,8 +110,8 @@ class BitLayout {
   [[nodiscard]] CodeBit CodeAt(int64_t word, int bit) const;
   // The bits of the code in `slot` that are stored complemented.
   [[nodiscard]] uint64_t Complement(int64_t slot) const;
-  // How `unpack` to `compute` (f16 or bf16) represents the code in `slot`: an error for types of
-  // more than 8 bits or other kinds, and for lanes made for another compute type.
+  // How `unpack` to `compute` represents the code in `slot`. Errors: those of CheckUnpack, and for
+  // lanes made for another compute type.
   [[nodiscard]] Result<UnpackForm> Unpack(int64_t slot, DType compute) const;
   // Lanes only: how the code of a slot is put together.
   [[nodiscard]] const LaneCode& Code(int64_t slot) const;

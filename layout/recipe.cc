@@ -75,8 +75,11 @@ void RunRecipe(const Recipe& recipe, std::span<const uint32_t> words, std::span<
   for (const RecipeStep& step : recipe.steps) {
     registers.push_back(RunStep(step, recipe.compute, read(step.a), read(step.b), read(step.c)));
   }
+  const size_t lanes = recipe.lanes();
+  const auto mask = static_cast<uint16_t>(CodeMask(recipe.compute));
   for (size_t slot = 0; slot < values.size(); ++slot) {
-    values[slot] = static_cast<uint16_t>(registers[recipe.pairs[slot / 2]] >> (slot % 2 * 16));
+    const uint32_t value = registers[recipe.values[slot / lanes]];
+    values[slot] = static_cast<uint16_t>(value >> slot % lanes * recipe.compute.bits) & mask;
   }
 }
 

@@ -1,9 +1,10 @@
-// Recipes: the instructions that turn the words of sub-byte codes into f16 or bf16 values, as data.
+// Recipes: the instructions that turn the words of sub-byte codes into values of f16, bf16, i8 or
+// f8e4m3fn, as data.
 //
 // A recipe is a list of steps on 32-bit registers. Registers 0 to words - 1 are the words of a bit
-// layout; each step writes the next register. At the end the values of slots 2j and 2j+1 are the
-// low and the high half of register `pairs[j]`. The steps are instructions that every target since
-// sm_80 has, one for one:
+// layout; each step writes the next register. At the end the values of neighbours fill register
+// `values[j]` from the low bits on: slots 2j and 2j+1 of 16 bits, or slots 4j to 4j+3 of 8. The
+// steps are instructions that every target since sm_80 has, one for one:
 //
 //   kTurn     shf.r.wrap.b32   the low word of (b:a) >> constant; with a = b a rotation
 //   kPermute  prmt.b32         four bytes of (b:a), by the nibbles of a constant
@@ -53,10 +54,17 @@ struct Recipe {
   DType compute;
   uint32_t words = 0;
   std::vector<RecipeStep> steps;
-  std::vector<uint32_t> pairs;  // registers; of an odd count the last one's high half is anything
+  std::vector<uint32_t> values;  // registers; of an odd count the last one's high half is anything
+
+  // Values in a register.
+  [[nodiscard]] size_t lanes() const { return 32 / compute.bits; }
 };
 
-// The recipe for the codes of a layout. Errors: those of BitLayout::Unpack.
+// Whether there is a recipe: to f16 and bf16 always; to i8 and f8e4m3fn from lanes only, and for
+// f8e4m3fn no `cast` of integers and of floats with another bias, since no target computes with it.
+bool HasRecipe(const BitLayout& layout, DType compute, RecipeForm form);
+
+// The recipe for the codes of a layout; HasRecipe must hold. Errors: those of BitLayout::Unpack.
 Result<Recipe> MakeRecipe(const BitLayout& layout, DType compute, RecipeForm form);
 
 // Runs a recipe; `words` and `values` (codes of the compute type, one a slot) are of its layout.

@@ -85,6 +85,10 @@ Register RecipeBuilder::AndNot(Register a, Register b) {
   return Step(RecipeOp::kLop3, kA & Not(kB), In(a), In(b), Is(0));
 }
 
+Register RecipeBuilder::OrAnd(Register a, Register b, uint32_t mask) {
+  return Step(RecipeOp::kLop3, (kA | kB) & kC, In(a), In(b), Is(mask));
+}
+
 Register RecipeBuilder::Add(Register a, uint32_t b) {
   return Step(RecipeOp::kAdd, 0, In(a), Is(b), Is(0));
 }

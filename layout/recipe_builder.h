@@ -13,8 +13,9 @@
 
 namespace tarsia::internal {
 
-// The same 16 bits in both lanes.
+// The same 16 bits in both lanes, and the same 8 bits in all four.
 constexpr uint32_t Both(uint32_t lane) { return lane << 16 | lane; }
+constexpr uint32_t Four(uint32_t lane) { return Both(lane << 8 | lane); }
 constexpr uint32_t Lanes(uint32_t low, uint32_t high) { return high << 16 | low; }
 
 class RecipeBuilder {
@@ -27,6 +28,7 @@ class RecipeBuilder {
   [[nodiscard]] const BitLayout& layout() const { return layout_; }
   [[nodiscard]] DType type() const { return layout_.type(); }
   [[nodiscard]] DType compute() const { return compute_; }
+  [[nodiscard]] RecipeForm form() const { return form_; }
 
   // (b:a) >> bits; with bits = 0 it is a. Equal calls of Turn and Permute share one step.
   Register Turn(Register a, Register b, uint32_t bits);
@@ -40,6 +42,7 @@ class RecipeBuilder {
   Register OrWhere(Register a, Register condition, uint32_t bits);     // a | (condition & bits)
   Register ClearWhere(Register a, Register condition, uint32_t bits);  // a & ~(condition & bits)
   Register AndNot(Register a, Register b);                             // a & ~b
+  Register OrAnd(Register a, Register b, uint32_t mask);               // (a | b) & mask
   Register Add(Register a, uint32_t b);
   Register Fma(Register a, uint32_t b, uint32_t c);
 
@@ -52,8 +55,8 @@ class RecipeBuilder {
   void EndWideInteger(Register bits);
   // Floats: sign and rest at their target.
   void EndFloat(Register bits);
-  // Ends a pair whose value is complete.
-  void End(Register value) { recipe_.pairs.push_back(value); }
+  // Ends neighbours whose values are complete.
+  void End(Register value) { recipe_.values.push_back(value); }
 
   Recipe Take() { return std::move(recipe_); }
 

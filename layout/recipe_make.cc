@@ -1,4 +1,4 @@
-// From a bit layout to its recipe: how the codes of each pair of slots are moved to their target.
+// From a bit layout to its recipe: how the codes of neighbouring slots are moved to their target.
 #include <algorithm>
 #include <optional>
 
@@ -9,21 +9,25 @@ namespace tarsia {
 namespace {
 
 using internal::Both;
+using internal::Four;
 using internal::Lanes;
 using internal::RecipeBuilder;
 using Register = RecipeBuilder::Register;
 
 // An 8-bit code becomes an f16 as the low byte below the byte 0x64.
 constexpr uint32_t kMagicBytes = 0x64646464;
+// Of a byte permutation: each byte becomes eight times its highest bit.
+constexpr uint32_t kSpreadSigns = 0xBA98;
 
 bool IsWide(const RecipeBuilder& b) {
   return b.type().IsInteger() && b.type().bits > b.compute().mantissa;
 }
 
+// Of a lane.
 uint32_t FloatMask(const RecipeBuilder& b) {
   const int low = b.compute().mantissa - b.type().mantissa;
   const uint32_t rest = (1U << (b.type().bits - 1)) - 1;
-  return Both(rest << low | 0x8000);
+  return rest << low | 1U << (b.compute().bits - 1);
 }
 
 // ---- lanes -----------------------------------------------------------------------------------
@@ -32,9 +36,21 @@ class LaneRecipe {
  public:
   explicit LaneRecipe(RecipeBuilder& b) : b_(b) {}
 
-  void Pair(int64_t slot) {
-    const LaneCode& code = b_.layout().Code(slot);
-    const auto first_word = static_cast<uint32_t>(slot / 32 * b_.layout().bits());
+  void Run() {
+    const BitLayout& layout = b_.layout();
+    for (int64_t slot = 0; slot < layout.count(); slot += layout.lanes()) {
+      const LaneCode& code = layout.Code(slot);
+      const auto first_word = static_cast<uint32_t>(slot / 32 * layout.bits());
+      if (layout.lanes() == 2) {
+        Pair(slot, code, first_word);
+      } else {
+        b_.End(Quad(Merged(code, first_word)));
+      }
+    }
+  }
+
+ private:
+  void Pair(int64_t slot, const LaneCode& code, uint32_t first_word) {
     if (!b_.type().IsFloat() && b_.type().bits == 8 && b_.compute() == kF16) {
       const uint32_t selector = code.pieces[0].turn == 0 ? 0x4240 : 0x4341;
       const Register q =
@@ -42,7 +58,7 @@ class LaneRecipe {
       return End(slot, q);
     }
     const Register merged = Merged(code, first_word);
-    if (b_.type().IsFloat()) return b_.EndFloat(b_.And(merged, FloatMask(b_)));
+    if (b_.type().IsFloat()) return b_.EndFloat(b_.And(merged, Both(FloatMask(b_))));
     const uint32_t mask = ((1U << b_.type().bits) - 1) << code.position;
     if (IsWide(b_)) {
       const uint32_t sign = b_.type().IsSigned() ? 0x80 : 0;
@@ -51,19 +67,39 @@ class LaneRecipe {
     End(slot, b_.MaskXor(merged, Both(mask), Both(b_.Magic(code.position))));
   }
 
- private:
+  // The values of four codes, whose bits are those of each lane from its lowest on: see
+  // BitLayout::Unpack. No step carries from one lane to the next.
+  Register Quad(Register bits) {
+    const DType type = b_.type();
+    if (type.bits == 8) return WholeBytes(bits);
+    if (type.IsFloat()) return b_.And(bits, Four(FloatMask(b_)));
+    const uint32_t mask = Four((1U << type.bits) - 1);
+    if (b_.compute() == kF8E4M3FN) return b_.MaskXor(bits, mask, Four(b_.Magic(0)));
+    const uint32_t sign = type.IsSigned() ? 1U << (type.bits - 1) : 0;
+    if (sign == 0 || b_.form() == RecipeForm::kUnpack) return b_.MaskXor(bits, mask, Four(sign));
+    const Register above = b_.MaskXor(bits, mask, Four(sign | 0x80));
+    return b_.MaskXor(b_.Add(above, 0 - Four(sign)), 0xFFFFFFFF, Four(0x80));
+  }
+
+  Register WholeBytes(Register bits) {
+    if (b_.type() != kU8) return bits;
+    if (b_.form() == RecipeForm::kUnpack) return b_.MaskXor(bits, 0xFFFFFFFF, Four(0x80));
+    const Register beyond = b_.Permute(bits, bits, kSpreadSigns);
+    return b_.OrAnd(bits, beyond, Four(0x7F));
+  }
+
   void End(int64_t slot, Register q) {
     const double bias = b_.layout().Unpack(slot, b_.compute())->bias;
     b_.EndInteger(q, {bias, bias}, {bias, bias});
   }
 
   // Bits of a code's mask, as bits of a register where they lie `offset` above their target.
-  static uint32_t Standing(const LaneCode& code, uint8_t mask) {
+  [[nodiscard]] uint32_t Standing(const LaneCode& code, uint8_t mask) const {
     uint32_t out = 0;
     for (size_t bit = 0; bit < code.target.size(); ++bit) {
       if ((mask >> bit & 1) == 0) continue;
-      for (uint32_t lane = 0; lane < 2; ++lane) {
-        out |= 1U << (lane * 16 + code.target[bit] + code.offset) % 32;
+      for (uint32_t lane = 0; lane < 32; lane += b_.compute().bits) {
+        out |= 1U << (lane + code.target[bit] + code.offset) % 32;
       }
     }
     return out;
@@ -211,9 +247,9 @@ class StreamRecipe {
   void FloatPair(const Home& low, const Home& high) {
     const Register bits = Gather(low, high);
     const auto down = static_cast<uint32_t>(b_.compute().exponent - b_.type().exponent);
-    if (down == 0) return b_.EndFloat(b_.And(bits, FloatMask(b_)));
+    if (down == 0) return b_.EndFloat(b_.And(bits, Both(FloatMask(b_))));
     const Register rest = b_.Turn(bits, bits, down);
-    b_.EndFloat(b_.And(b_.Select(bits, rest, Both(0x8000)), FloatMask(b_)));
+    b_.EndFloat(b_.And(b_.Select(bits, rest, Both(0x8000)), Both(FloatMask(b_))));
   }
 
   RecipeBuilder& b_;
@@ -222,12 +258,19 @@ class StreamRecipe {
 
 }  // namespace
 
+bool HasRecipe(const BitLayout& layout, DType compute, RecipeForm form) {
+  if (!IsComputeType(compute)) return false;
+  if (compute.bits == 16) return true;
+  if (layout.order() != BitOrder::kLanes) return false;
+  return form == RecipeForm::kUnpack || compute == kI8 ||
+         (layout.type().IsFloat() && layout.type().bias == compute.bias);
+}
+
 Result<Recipe> MakeRecipe(const BitLayout& layout, DType compute, RecipeForm form) {
   RecipeBuilder builder(layout, compute, form);
   if (layout.count() > 0) TARSIA_CHECK(layout.Unpack(0, compute));
   if (layout.order() == BitOrder::kLanes) {
-    LaneRecipe recipe(builder);
-    for (int64_t slot = 0; slot < layout.count(); slot += 2) recipe.Pair(slot);
+    LaneRecipe(builder).Run();
   } else if (layout.count() > 0) {
     StreamRecipe recipe(builder);
     for (int64_t slot = 0; slot < layout.count(); slot += 2) recipe.Pair(slot);

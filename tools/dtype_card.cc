@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include "dtypes/convert.h"
 #include "layout/recipe.h"
@@ -125,16 +126,23 @@ void AddInteger(DType type, std::vector<Fact>& facts) {
 // The cost of converting packed codes to values for tensor cores.
 void AddRecipes(DType type, std::vector<Fact>& facts) {
   constexpr int64_t kCodes = 32;  // the least count of `lanes`
-  for (const DType compute : {kF16, kBF16}) {
+  constexpr std::pair<DType, std::string_view> kLanes[] = {{kF16, "lanes, f16"},
+                                                           {kBF16, "lanes, bf16"},
+                                                           {kI8, "lanes, i8"},
+                                                           {kF8E4M3FN, "lanes, f8e4m3fn"}};
+  for (const auto& [compute, name] : kLanes) {
     const Result<BitLayout> bits = BitLayout::Lanes(type, kCodes, compute);
     if (!bits.ok()) continue;
     const auto steps = [&](RecipeForm form) {
       const Result<Recipe> recipe = MakeRecipe(*bits, compute, form);
       return recipe.ok() ? recipe->steps.size() : 0;
     };
-    facts.push_back({compute == kF16 ? "lanes to f16" : "lanes to bf16",
-                     fmt::format("{} instructions unpack {} codes, {} cast them",
-                                 steps(RecipeForm::kUnpack), kCodes, steps(RecipeForm::kCast))});
+    std::string text =
+        fmt::format("{} instructions unpack {} codes", steps(RecipeForm::kUnpack), kCodes);
+    if (HasRecipe(*bits, compute, RecipeForm::kCast)) {
+      text += fmt::format(", {} cast them", steps(RecipeForm::kCast));
+    }
+    facts.push_back({name, text});
   }
 }
 

@@ -1,5 +1,6 @@
 // The convert family.
 #include <cmath>
+#include <span>
 
 #include "dtypes/bulk.h"
 #include "dtypes/container.h"
@@ -26,6 +27,17 @@ void CheckFinite(Agent& agent, const PlannedInst& inst) {
   }
 }
 
+// Result `r` of `unpack`, in the order of the codes' slots.
+template <typename T>
+void UnpackInto(const UnpackTable& table, size_t r, std::span<const uint8_t> codes, T* out) {
+  int64_t slot = 0;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const size_t form = table.form[static_cast<size_t>(slot)];
+    out[i] = static_cast<T>(r == 0 ? table.codes[form][codes[i]] : table.bias[form]);
+    if (++slot == table.slots) slot = 0;
+  }
+}
+
 }  // namespace
 
 EXEC(Cast) {
@@ -47,19 +59,18 @@ EXEC(Unpack) {
   const UnpackTable& table = *inst.unpack;
   const uint32_t source = inst.operand[0].value;
   const auto stored = agent.plan().values[source].stored;
-  const uint8_t* codes = agent.Tile(source);
+  const std::span<const uint8_t> codes(agent.Tile(source), static_cast<size_t>(stored));
   for (size_t r = 0; r < inst.results; ++r) {
     const bool converts = inst.unpack_results[r] != nullptr;
+    const auto bytes = ContainerBytes(agent.plan().values[inst.result[r]].dtype);
     uint8_t* tile = agent.Tile(inst.result[r]);
-    auto* out =
-        reinterpret_cast<uint16_t*>(converts ? agent.Scratch(kMaxOperands + r, stored * 2) : tile);
-    int64_t slot = 0;
-    for (int64_t i = 0; i < stored; ++i) {
-      const size_t form = table.form[static_cast<size_t>(slot)];
-      out[i] = r == 0 ? table.codes[form][codes[i]] : table.bias[form];
-      if (++slot == table.slots) slot = 0;
+    uint8_t* out = converts ? agent.Scratch(kMaxOperands + r, stored * bytes) : tile;
+    if (bytes == 1) {
+      UnpackInto(table, r, codes, out);
+    } else {
+      UnpackInto(table, r, codes, reinterpret_cast<uint16_t*>(out));
     }
-    if (converts) GatherContainers(2, out, *inst.unpack_results[r], tile);
+    if (converts) GatherContainers(bytes, out, *inst.unpack_results[r], tile);
   }
   return ExecState::kNext;
 }

@@ -440,7 +440,8 @@ class Planner {
     const ValuePlan& from = plan_.values[inst.operand[0].value];
     if (inst.inst->opcode == Opcode::kUnpack) {
       for (size_t r = 0; r < inst.results; ++r) {
-        if (inst.unpack_results[r] != nullptr) Reserve(kMaxOperands + r, from.stored * 2);
+        const int64_t bytes = from.stored * ContainerBytes(plan_.values[inst.result[r]].dtype);
+        if (inst.unpack_results[r] != nullptr) Reserve(kMaxOperands + r, bytes);
       }
     } else if (inst.inst->opcode == Opcode::kCast && inst.tile_result) {
       PrepareCast(from.dtype, plan_.values[inst.result[0]].dtype, inst.cast);

@@ -1,4 +1,6 @@
 // Rules of the convert family.
+#include <utility>
+
 #include "isa/validate/rule_context.h"
 #include "layout/diagnostics.h"
 
@@ -99,14 +101,13 @@ VALIDATE(Unpack) {
     check.context.Error(diag::kUnpackBits, codes.location);
     return;
   }
-  if (compute && *compute != kF16 && *compute != kBF16) {
-    check.context.Error(diag::kUnpackType, check.kernel.TypeLocation(inst), DTypeName(*compute));
-    return;
-  }
-  if (compute && type && *compute == kF16 && type->IsFloat() && type->exponent > 5) {
-    check.context.Error(diag::kUnpackRange, check.kernel.TypeLocation(inst), DTypeName(*type),
-                        "f16");
-    return;
+  if (compute && type) {
+    if (Status possible = CheckUnpack(*type, *compute); !possible.ok()) {
+      Diagnostic error = possible.TakeError();
+      error.location = check.kernel.TypeLocation(inst);
+      check.context.Add(std::move(error));
+      return;
+    }
   }
   const EvalValue* bits = check.expressions.TryEvaluate(codes.type->bits, codes.location);
   const auto* order = bits != nullptr ? std::get_if<BitLayoutFamily>(bits) : nullptr;

@@ -1,4 +1,5 @@
 // Results of compiled kernels against plain formulas.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -211,6 +212,10 @@ TEST(Kernels, PackedCodesAnywhere) {
     SCOPED_TRACE(name);
     CheckPacked(FindDType(name).value(), "contiguous");
     CheckPacked(FindDType(name).value(), "lanes(f16)");
+    for (const DType compute : {kI8, kF8E4M3FN}) {
+      if (!CheckUnpack(FindDType(name).value(), compute).ok()) continue;
+      CheckPacked(FindDType(name).value(), fmt::format("lanes({})", DTypeName(compute)));
+    }
   }
 }
 

@@ -210,6 +210,51 @@ TEST_P(MainLoopOn, OfZeroPointsSubtractsTwoAtOnce) {
   }
 }
 
+// Activations and products of 8 bits: four codes take a mask, and half of them another view of
+// their word; a product of 16 x 8 x 32 has twice as many weights as one of f16.
+constexpr char kByteMatmul[] = R"(
+kernel matmul(%x: ptr<i8>, %w: ptr<u8>, %y: ptr<i32>, %m: i32)
+  const K: int
+  const N: int
+  const W: dtype
+  const PACK: memlayout = packed(permute(local(1, 2) * mma.m16n8k32.i8.a, [1, 0]), lanes(i8))
+  grid (ceildiv(%m, 16), ceildiv(N, 128))
+  warps 4
+{
+  %bx = block.x
+  %by = block.y
+  %gx = view %x : global<i8>[%m, K]
+  %gw = view %w : global<W>[K, N] PACK
+  %gy = view %y : global<i32>[%m, N]
+  %acc = fill 0 : reg<i32>[16, 128]
+  for %t = 0 to ceildiv(K, 64) pipeline 4 {
+    %a = load %gx[%bx * 16, %t * 64] : [16, 64]
+    %b = load %gw[%t * 64, %by * 128] : [64, 128]
+    %bi = cast %b : i8
+    %acc = dot %a, %bi, %acc
+  }
+  store %gy[%bx * 16, %by * 128], %acc
+}
+)";
+
+TEST_P(MainLoopOn, OfBytesCostsTheStepsOfItsRecipe) {
+  struct Weights {
+    const char* type;
+    int steps;  // for 32 codes
+  };
+  for (const Weights& weights : {Weights{"u4", 12}, Weights{"u2", 14}, Weights{"i4", 28}}) {
+    SCOPED_TRACE(weights.type);
+    const MachineCode code =
+        MachineCodeOf(SourceFile("k.tsa", kByteMatmul),
+                      {{"K", "4096"}, {"N", "4096"}, {"W", weights.type}}, GetParam());
+    const double count = 64.0 * kColumns / kThreads;
+    EXPECT_EQ(code.InLoop(SassClass::kTensor), static_cast<size_t>(count / 8));
+    EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()) / count,
+              weights.steps / 32.0 + kBesides);
+    EXPECT_EQ(code.resources.spill_store_bytes, 0);
+  }
+}
+
 // Row-major codes are cast where they are loaded and change threads as f16.
 TEST_P(MainLoopOn, OfRowMajorU4NeedsAtMost3_5) {
   const MachineCode code = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, ""), GetParam());

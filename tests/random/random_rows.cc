@@ -549,8 +549,11 @@ void KernelWriter::EmitCast(const Type& type) {
 
 // Codes in a written layout of 32 per thread, in one of the two bit layouts.
 void KernelWriter::EmitUnpack(const Type& type) {
-  const bool wide = type.dtype.IsFloat() && type.dtype.exponent > 5;
-  const Type to = TypeOf(wide || rng_.Chance(50) ? kBF16 : kF16);
+  DType compute;
+  do {
+    compute = rng_.Of({kBF16, kF16, kI8, kF8E4M3FN});
+  } while (!CheckUnpack(type.dtype, compute).ok());
+  const Type to = TypeOf(compute);
   const std::string rows = std::to_string(8 * warps_);
   const std::string layout = fmt::format("spatial({}, 4) * local(1, 32)", rows);
   Value codes = RegisterTile(type, {rows, "128"}, layout);

@@ -21,10 +21,12 @@ class StepEmitter {
     for (const RecipeStep& step : recipe_.steps) registers_.push_back(Emit(step));
     llvm::IRBuilder<>& b = f_.b();
     Slots out;
+    const size_t lanes = recipe_.lanes();
+    const auto bits = recipe_.compute.bits;
     for (size_t slot = 0; slot < slots; ++slot) {
-      llvm::Value* pair = registers_[recipe_.pairs[slot / 2]];
-      if (slot % 2 != 0) pair = b.CreateLShr(pair, uint64_t{16});
-      out.push_back(b.CreateBitCast(b.CreateTrunc(pair, f_.I(16)), f_.TypeOf(recipe_.compute)));
+      llvm::Value* word = registers_[recipe_.values[slot / lanes]];
+      if (slot % lanes != 0) word = b.CreateLShr(word, slot % lanes * bits);
+      out.push_back(b.CreateBitCast(b.CreateTrunc(word, f_.I(bits)), f_.TypeOf(recipe_.compute)));
     }
     return out;
   }
@@ -86,9 +88,9 @@ class StepEmitter {
 
 std::optional<Slots> DecodeByRecipe(FunctionBuilder& function, RegisterTiles& tiles, uint32_t value,
                                     DType compute, RecipeForm form) {
-  if (!tiles.KeepsWords(value) || (compute != kF16 && compute != kBF16)) return std::nullopt;
+  if (!tiles.KeepsWords(value)) return std::nullopt;
   const Result<BitLayout> bits = tiles.CodeBits(value);
-  if (!bits.ok()) return std::nullopt;
+  if (!bits.ok() || !HasRecipe(*bits, compute, form)) return std::nullopt;
   const Result<Recipe> recipe = MakeRecipe(*bits, compute, form);
   if (!recipe.ok()) return std::nullopt;
   return StepEmitter(function, *recipe, *tiles.ReadWords(value)).Run(Size(bits->count()));

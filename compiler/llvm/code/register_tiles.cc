@@ -1,5 +1,6 @@
 #include "compiler/llvm/code/register_tiles.h"
 
+#include "layout/recipe.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
@@ -42,7 +43,7 @@ Slots RegisterTiles::Convert(const Slots& slots, DType type, LayoutId from, Layo
 // ---- words of codes -------------------------------------------------------------------------
 
 // Words are worth keeping where a recipe or a view reads them: codes in lanes always, others if an
-// instruction gives them as words. Recipes compute in f16 or bf16.
+// instruction gives them as words.
 void RegisterTiles::FindWords() {
   const size_t values = program_.types().size();
   std::vector<bool> read(values, false), loaded(values, false);
@@ -52,8 +53,8 @@ void RegisterTiles::FindWords() {
     }
     if (!inst.row->Has(kReadsCodes) || !inst.operand[0].IsTile()) continue;
     const DType result = program_.type(inst.results[0]).dtype;
-    const bool recipe = result == kF16 || result == kBF16;
-    if (recipe || inst.row->Has(kGivesCodes)) read[inst.operand[0].value] = true;
+    if (HasRecipeTo(result, inst.operand[0].value) || inst.row->Has(kGivesCodes))
+      read[inst.operand[0].value] = true;
   }
   for (uint32_t value = 0; value < values; ++value) {
     if (!read[value] || !LowPrecision(program_.type(value).dtype)) continue;
@@ -61,6 +62,11 @@ void RegisterTiles::FindWords() {
     keeps_words_[value] = bits.ok() && bits->count() == layouts_[LayoutOf(value)].slots() &&
                           (bits->order() == BitOrder::kLanes || loaded[value]);
   }
+}
+
+bool RegisterTiles::HasRecipeTo(DType compute, uint32_t codes) const {
+  const Result<BitLayout> bits = CodeBits(codes);
+  return bits.ok() && HasRecipe(*bits, compute, RecipeForm::kUnpack);
 }
 
 Result<BitLayout> RegisterTiles::CodeBits(uint32_t value) const {

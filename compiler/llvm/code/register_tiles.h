@@ -32,6 +32,8 @@ class RegisterTiles {
 
  private:
   void FindWords();
+  // Whether a recipe can turn the codes of a value into a type.
+  [[nodiscard]] bool HasRecipeTo(DType compute, uint32_t codes) const;
   Slots SlotsOfWords(const BitLayout& bits, const Slots& words);
   Slots WordsOfSlots(const BitLayout& bits, const Slots& slots);
 

@@ -38,27 +38,36 @@ constexpr Column kColumns[] = {
     {BitOrder::kContiguous, kF16, RecipeForm::kCast},
     {BitOrder::kContiguous, kBF16, RecipeForm::kUnpack},
     {BitOrder::kContiguous, kBF16, RecipeForm::kCast},
+    // of a table of its own
+    {BitOrder::kLanes, kI8, RecipeForm::kUnpack},
+    {BitOrder::kLanes, kI8, RecipeForm::kCast},
+    {BitOrder::kLanes, kF8E4M3FN, RecipeForm::kUnpack},
+    {BitOrder::kLanes, kF8E4M3FN, RecipeForm::kCast},
 };
-constexpr size_t kLaneColumns = 4;
+constexpr size_t kSixteenBits = 8;  // columns of the first table
+
+BitLayout LayoutOf(DType type, const Column& column) {
+  const int64_t codes = column.order == BitOrder::kLanes ? 32 : 64;
+  return column.order == BitOrder::kLanes ? *BitLayout::Lanes(type, codes, column.compute)
+                                          : *BitLayout::Contiguous(type, codes);
+}
 
 bool Exists(DType type, const Column& column) {
-  return !type.IsFloat() || type.exponent <= column.compute.exponent;
+  return CheckUnpack(type, column.compute).ok() &&
+         HasRecipe(LayoutOf(type, column), column.compute, column.form);
 }
 
 // Codes per tile: the least whole number of tensor fragments and of periods.
 int64_t CodesOf(const Column& column) { return column.order == BitOrder::kLanes ? 32 : 64; }
 
 Recipe RecipeOf(DType type, const Column& column) {
-  const int64_t codes = CodesOf(column);
-  const auto layout = column.order == BitOrder::kLanes
-                          ? BitLayout::Lanes(type, codes, column.compute)
-                          : BitLayout::Contiguous(type, codes);
-  return *MakeRecipe(*layout, column.compute, column.form);
+  return *MakeRecipe(LayoutOf(type, column), column.compute, column.form);
 }
 
 bool IsMeasured(DType type, size_t column) {
-  return Exists(type, kColumns[column]) &&
-         (IsLong() || (type.IsInteger() && column < kLaneColumns));
+  const Column& of = kColumns[column];
+  return Exists(type, of) &&
+         (IsLong() || of.compute.bits == 8 || (type.IsInteger() && of.order == BitOrder::kLanes));
 }
 
 // A constant that ptxas loads into a register, in the loop or before it. Their number does not
@@ -130,13 +139,15 @@ const std::map<std::string, double>& Measure() {
   return costs;
 }
 
-// Rows "| `u3` | .66 | .." of the table: the name, then a cell a column.
-std::map<std::string, std::vector<std::string>> Documented() {
+using Cells = std::map<std::string, std::vector<std::string>>;
+
+// Rows "| `u3` | .66 | .." of the table whose first line begins so: the name, then a cell a column.
+Cells Documented(std::string_view first_line) {
   std::istringstream file(ReadTestFile(TestData("docs/dtypes.md")));
-  std::map<std::string, std::vector<std::string>> rows;
+  Cells rows;
   bool in_table = false;
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("| type | lanes")) in_table = true;
+    if (line.starts_with(first_line)) in_table = true;
     if (line.empty()) in_table = false;
     if (!in_table || !line.starts_with("| `")) continue;
     std::vector<std::string> cells;
@@ -151,23 +162,52 @@ std::map<std::string, std::vector<std::string>> Documented() {
   return rows;
 }
 
-TEST(RecipeCost, IsWhatTheTableSays) {
-  if (const auto tool = FindTool(Tool::kPtxas); !tool.ok()) GTEST_SKIP() << tool.error().message;
-  if (const auto tool = FindTool(Tool::kNvdisasm); !tool.ok()) GTEST_SKIP() << tool.error().message;
+// The columns from `first` to `end`; a type without any has no row.
+void ExpectTable(Cells documented, size_t first, size_t end) {
   const std::map<std::string, double>& costs = Measure();
-  auto documented = Documented();
   for (const DTypeRow& row : AllDTypes()) {
     if (!LowPrecision(row.type)) continue;
     std::vector<std::string> cells = documented[std::string(row.name)];
-    cells.resize(std::size(kColumns));
+    cells.resize(end - first);
     std::vector<std::string> wanted = cells;
-    for (size_t column = 0; column < std::size(kColumns); ++column) {
+    bool any = false;
+    for (size_t column = first; column < end; ++column) {
+      std::string& cell = wanted[column - first];
       const auto cost = costs.find(fmt::format("{}_{}", row.name, column));
-      if (cost != costs.end()) wanted[column] = fmt::format("{:.2f}", cost->second);
-      if (!Exists(row.type, kColumns[column])) wanted[column] = "-";
+      if (cost != costs.end()) cell = fmt::format("{:.2f}", cost->second);
+      const bool exists = Exists(row.type, kColumns[column]);
+      if (!exists) cell = "-";
+      any = any || exists;
     }
+    if (!any) wanted.assign(wanted.size(), "");
     EXPECT_EQ(cells, wanted) << fmt::format("| `{}` | {} |", row.name, fmt::join(wanted, " | "));
   }
+}
+
+TEST(RecipeCost, IsWhatTheTableSays) {
+  if (const auto tool = FindTool(Tool::kPtxas); !tool.ok()) GTEST_SKIP() << tool.error().message;
+  if (const auto tool = FindTool(Tool::kNvdisasm); !tool.ok()) GTEST_SKIP() << tool.error().message;
+  ExpectTable(Documented("| type | lanes, f16"), 0, kSixteenBits);
+  ExpectTable(Documented("| type | lanes, i8"), kSixteenBits, std::size(kColumns));
+}
+
+// Four codes of a word take a mask at least, whole bytes nothing; each other view of a word takes
+// an instruction. In hundredths; the table's steps over 32 codes, since nothing but them remains.
+TEST(RecipeCost, IsWithinItsFloorToEightBits) {
+  if (const auto tool = FindTool(Tool::kPtxas); !tool.ok()) GTEST_SKIP() << tool.error().message;
+  if (const auto tool = FindTool(Tool::kNvdisasm); !tool.ok()) GTEST_SKIP() << tool.error().message;
+  constexpr int kSteps[] = {15, 14, 17, 12, 19, 18, 21, 8};
+  const std::map<std::string, double>& costs = Measure();
+  for (size_t width = 1; width <= 8; ++width) {
+    const double floor = kSteps[width - 1] / 32.0;
+    EXPECT_LE(costs.at(fmt::format("u{}_{}", width, kSixteenBits)), floor + 0.005) << width;
+    if (width == 8) continue;
+    EXPECT_LE(costs.at(fmt::format("i{}_{}", width, kSixteenBits)), floor + 0.005) << width;
+    // The sign takes two more for four codes.
+    EXPECT_LE(costs.at(fmt::format("i{}_{}", width, kSixteenBits + 1)), floor + 0.505) << width;
+  }
+  EXPECT_LE(costs.at(fmt::format("i8_{}", kSixteenBits + 1)), 0.005);
+  EXPECT_LE(costs.at(fmt::format("f8e4m3fn_{}", kSixteenBits + 3)), 0.005);
 }
 
 // The limits of the cost of `unpack` to f16, in hundredths; the same for signed types, half more

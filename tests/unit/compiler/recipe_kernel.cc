@@ -18,7 +18,7 @@ class Writer {
     }
     uint32_t result = recipe_.words;
     for (const RecipeStep& step : recipe_.steps) Step(step, Register(result++));
-    for (size_t pair = 0; pair + 4 <= recipe_.pairs.size(); pair += 4) Multiply(pair);
+    for (size_t at = 0; at + 4 <= recipe_.values.size(); at += 4) Multiply(at);
     return out_;
   }
 
@@ -53,14 +53,21 @@ class Writer {
     }
   }
 
-  void Multiply(size_t pair) {
-    const std::string a = fmt::format(
-        "{}, {}, {}, {}", Register(recipe_.pairs[pair]), Register(recipe_.pairs[pair + 1]),
-        Register(recipe_.pairs[pair + 2]), Register(recipe_.pairs[pair + 3]));
+  void Multiply(size_t at) {
+    const std::vector<uint32_t>& values = recipe_.values;
+    const std::string a =
+        fmt::format("{}, {}, {}, {}", Register(values[at]), Register(values[at + 1]),
+                    Register(values[at + 2]), Register(values[at + 3]));
     const std::string sums = "{%s0, %s1, %s2, %s3}";
-    out_ += fmt::format("  mma.sync.aligned.m16n8k16.row.col.f32.{0}.{0}.f32 {1}, {{{2}}}, ",
-                        recipe_.compute == kF16 ? "f16" : "bf16", sums, a) +
-            "{%x0, %x1}, " + sums + ";\n";
+    out_ += fmt::format("  mma.sync.aligned.{} {}, {{{}}}, ", Shape(), sums, a) + "{%x0, %x1}, " +
+            sums + ";\n";
+  }
+
+  [[nodiscard]] std::string_view Shape() const {
+    if (recipe_.compute == kF16) return "m16n8k16.row.col.f32.f16.f16.f32";
+    if (recipe_.compute == kBF16) return "m16n8k16.row.col.f32.bf16.bf16.f32";
+    // Of 8-bit floats, too: for sm_90a ptxas makes an `mma` of those out of conversions to f16.
+    return "m16n8k32.row.col.s32.s8.s8.s32";
   }
 
   const Recipe& recipe_;
@@ -78,7 +85,7 @@ std::string RecipeKernel(const std::string& name, const Recipe& recipe, int tile
 {
   .reg .b64 %from, %to, %lane;
   .reg .b32 %n, %x0, %x1, %u, %v;
-  .reg .f32 %s<4>;
+  .reg .b32 %s<4>;
   .reg .pred %more;
   ld.param.u64 %from, [a];
   ld.param.u64 %to, [b];
@@ -88,10 +95,10 @@ std::string RecipeKernel(const std::string& name, const Recipe& recipe, int tile
   add.u64 %from, %from, %lane;
   ld.global.b32 %x0, [%to];
   ld.global.b32 %x1, [%to+4];
-  mov.f32 %s0, 0f00000000;
-  mov.f32 %s1, %s0;
-  mov.f32 %s2, %s0;
-  mov.f32 %s3, %s0;
+  mov.b32 %s0, 0;
+  mov.b32 %s1, %s0;
+  mov.b32 %s2, %s0;
+  mov.b32 %s3, %s0;
 loop:
   .pragma "nounroll";
 )";
@@ -100,10 +107,10 @@ loop:
   sub.u32 %n, %n, 1;
   setp.ne.u32 %more, %n, 0;
   @%more bra loop;
-  st.global.f32 [%to], %s0;
-  st.global.f32 [%to+4], %s1;
-  st.global.f32 [%to+8], %s2;
-  st.global.f32 [%to+12], %s3;
+  st.global.b32 [%to], %s0;
+  st.global.b32 [%to+4], %s1;
+  st.global.b32 [%to+8], %s2;
+  st.global.b32 [%to+12], %s3;
   ret;
 }
 )";

@@ -37,16 +37,24 @@ void ExpectOneToOne(const BitLayout& layout) {
   }
 }
 
+bool Takes(DType compute, DType type) {
+  if (compute == kBF16) return true;
+  if (compute == kF16) return type.exponent <= 5;
+  if (compute == kI8) return type.IsInteger();
+  if (type.IsInteger()) return type.bits <= 3;
+  return type == kF8E4M3FN || (type.bits < 8 && type.exponent <= 4 && type.mantissa <= 3);
+}
+
 TEST(BitLayoutTest, OneToOneForEveryType) {
   for (const DTypeRow& row : AllDTypes()) {
     if (!LowPrecision(row.type)) continue;
     for (const int64_t count : {0, 1, 5, 32, 33, 100}) {
       ExpectOneToOne(*BitLayout::Contiguous(row.type, count));
     }
-    for (const DType compute : {kF16, kBF16}) {
+    for (const DType compute : {kF16, kBF16, kI8, kF8E4M3FN}) {
       for (const int64_t count : {0, 32, 64, 128}) {
         const auto layout = BitLayout::Lanes(row.type, count, compute);
-        ASSERT_EQ(layout.ok(), compute == kBF16 || row.type.exponent <= 5);
+        ASSERT_EQ(layout.ok(), Takes(compute, row.type)) << row.name << DTypeName(compute);
         if (layout.ok()) ExpectOneToOne(*layout);
       }
     }
@@ -68,7 +76,8 @@ TEST(BitLayoutTest, PackAndUnpackAreInverse) {
   for (const DType type : {kU1, kI3, kU4, kI5, kF6E3M2, kU7, kF8E4M3FN}) {
     for (const BitLayout& layout :
          {*BitLayout::Contiguous(type, 37), *BitLayout::Lanes(type, 96, kF16),
-          *BitLayout::Lanes(type, 96, kBF16)}) {
+          *BitLayout::Lanes(type, 96, kBF16),
+          *BitLayout::Lanes(type, 96, type.IsInteger() ? kI8 : kF8E4M3FN)}) {
       std::vector<uint64_t> codes(static_cast<size_t>(layout.count())), back(codes.size());
       for (uint64_t& code : codes) code = random() & CodeMask(type);
       std::vector<uint32_t> words(static_cast<size_t>(layout.words()));
@@ -107,6 +116,22 @@ TEST(BitLayoutTest, NeighboursAreHalfAWordApartAndFourShareABias) {
   }
 }
 
+TEST(BitLayoutTest, FourNeighboursAreBytesApartAndAllShareABias) {
+  const auto expect = [](DType type, DType compute) {
+    const BitLayout layout = *BitLayout::Lanes(type, 64, compute);
+    for (int64_t slot = 0; slot < 64; ++slot) {
+      for (int bit = 0; bit < layout.bits(); ++bit) {
+        const BitPlace first = layout.Place(slot / 4 * 4, bit), at = layout.Place(slot, bit);
+        ASSERT_EQ(first.word, at.word);
+        ASSERT_EQ((first.bit + slot % 4 * 8) % 32, at.bit);
+      }
+      ASSERT_EQ(*layout.Unpack(slot, compute), *layout.Unpack(0, compute));
+    }
+  };
+  for (const DType type : kSigned) expect(type, kI8);
+  for (const DType type : {kI3, kF4E2M1, kF6E3M2}) expect(type, kF8E4M3FN);
+}
+
 // Only `i8` for f16 stores a bit complemented: the one that its byte permutation cannot flip.
 TEST(BitLayoutTest, Complements) {
   for (const DType type : kSigned) {
@@ -126,6 +151,16 @@ TEST(BitLayoutTest, UnpackForms) {
   EXPECT_EQ(BitLayout::Lanes(kI8, 32, kF16)->Unpack(0, kF16)->bias, 1024 + 128);
   EXPECT_EQ(BitLayout::Contiguous(kU3, 7)->Unpack(3, kF16)->bias, 1024);
   EXPECT_EQ(BitLayout::Contiguous(kI3, 7)->Unpack(3, kBF16)->bias, 128 + 4);
+  // In a byte: a signed code with its sign flipped, a byte as it is or less 128.
+  EXPECT_EQ(BitLayout::Lanes(kU4, 32, kI8)->Unpack(0, kI8)->bias, 0);
+  EXPECT_EQ(BitLayout::Lanes(kI4, 32, kI8)->Unpack(0, kI8)->bias, 8);
+  EXPECT_EQ(BitLayout::Lanes(kI8, 32, kI8)->Unpack(0, kI8)->bias, 0);
+  EXPECT_EQ(BitLayout::Contiguous(kU8, 32)->Unpack(0, kI8)->bias, -128);
+  // 8 is the least number of f8e4m3fn whose last place is worth 1.
+  EXPECT_EQ(BitLayout::Lanes(kU3, 32, kF8E4M3FN)->Unpack(0, kF8E4M3FN)->bias, 8);
+  EXPECT_EQ(BitLayout::Lanes(kI3, 32, kF8E4M3FN)->Unpack(0, kF8E4M3FN)->bias, 8 + 4);
+  EXPECT_EQ(BitLayout::Lanes(kF4E2M1, 32, kF8E4M3FN)->Unpack(0, kF8E4M3FN)->exponent, 6);
+  EXPECT_EQ(BitLayout::Lanes(kF7E4M2, 32, kF8E4M3FN)->Unpack(0, kF8E4M3FN)->exponent, 0);
   // Floats: 2^15 for one exponent bit and f16, whose bias is 0; 2^127 for bf16; and so on.
   EXPECT_EQ(BitLayout::Lanes(kF3E1M1, 32, kF16)->Unpack(0, kF16)->exponent, 15);
   EXPECT_EQ(BitLayout::Lanes(kF4E2M1, 32, kF16)->Unpack(0, kF16)->exponent, 14);
@@ -150,6 +185,12 @@ TEST(BitLayoutTest, Refusals) {
     EXPECT_EQ(BitLayout::Lanes(type, 32, kF16).error().help, "use bf16");
     EXPECT_TRUE(BitLayout::Lanes(type, 32, kBF16).ok());
   }
+  EXPECT_EQ(error(BitLayout::Lanes(kF4E2M1, 32, kI8)), &diag::kLanesI8);
+  for (const DType type : {kU4, kF5E2M2, kF6E5M0, kF6E1M4, kF8E4M3, kF8E4M3FNUZ}) {
+    const bool fits = type == kF5E2M2;
+    EXPECT_EQ(error(BitLayout::Lanes(type, 32, kF8E4M3FN)), fits ? nullptr : &diag::kLanesF8);
+  }
+  EXPECT_EQ(error(BitLayout::Lanes(kU4, 32, kI8)->Unpack(0, kF16)), &diag::kUnpackCompute);
   EXPECT_EQ(error(BitLayout::Contiguous(kU4, -1)), &diag::kBitLayoutCount);
   EXPECT_EQ(error(BitLayout::Contiguous(kU4, int64_t{1} << 40)), &diag::kBitLayoutCount);
   EXPECT_EQ(error(BitLayout::Lanes(kU4, 32, kF16)->Unpack(0, kBF16)), &diag::kUnpackCompute);
@@ -164,7 +205,8 @@ TEST(BitLayoutTest, TextRoundTrip) {
   for (const char* const text :
        {"contiguous", "contiguous(u3)", "contiguous(u3, 32)", "contiguous(count=8)", "lanes(f16)",
         "lanes(u3, 32, f16)", "lanes(f4e2m1, 64, bf16)", "lanes(u3, compute=f16)",
-        "lanes(count=32, compute=bf16)"}) {
+        "lanes(count=32, compute=bf16)", "lanes(i8)", "lanes(i5, 64, i8)", "lanes(f8e4m3fn)",
+        "lanes(f4e2m1, compute=f8e4m3fn)"}) {
     EXPECT_EQ(ToString(testing::Eval<BitLayoutFamily>(text)), text);
   }
 }
