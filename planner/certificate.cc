@@ -19,7 +19,7 @@ const char* NameOf(PlanBuffer::Kind kind) {
   return "";
 }
 
-Json BufferJson(const PlanBuffer& buffer) {
+Json BufferJson(const Plan& plan, const PlanBuffer& buffer) {
   Json out;
   out["name"] = buffer.name;
   out["offset"] = buffer.offset ? Json(*buffer.offset) : Json(nullptr);
@@ -27,6 +27,7 @@ Json BufferJson(const PlanBuffer& buffer) {
   out["first"] = buffer.first;
   out["last"] = buffer.last;
   out["kind"] = NameOf(buffer.kind);
+  if (buffer.in_place) out["in"] = plan.buffers[*buffer.in_place].name;
   return out;
 }
 
@@ -38,6 +39,10 @@ void AddUses(const Plan& plan, const PlanStep& step, Json* out) {
     const std::string& name = plan.buffers[step.buffers[at++]].name;
     if (param.read && !(param.written && step.fresh)) (*out)["reads"].push_back(name);
     if (param.written) (*out)["writes"].push_back(name);
+  }
+  // Behind them, inputs in whose place an output is written.
+  for (; at < step.buffers.size(); ++at) {
+    (*out)["reads"].push_back(plan.buffers[step.buffers[at]].name);
   }
 }
 
@@ -74,7 +79,7 @@ std::string CertificateText(const Plan& plan, const ConcreteGraph& graph) {
   out["peak"] = plan.peak;
   out["buffers"] = Json::array();
   for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.used) out["buffers"].push_back(BufferJson(buffer));
+    if (buffer.used) out["buffers"].push_back(BufferJson(plan, buffer));
   }
   out["steps"] = Json::array();
   for (const PlanStep& step : plan.steps) out["steps"].push_back(StepJson(plan, step, graph));

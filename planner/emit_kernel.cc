@@ -188,6 +188,13 @@ void Emitter::OpenGrid() {
 // ---- kinds ------------------------------------------------------------------------------------
 
 void Emitter::EmitValues() {
+  const bool in_place = std::any_of(request_.known.begin(), request_.known.end(),
+                                    [](const auto& known) { return known.second.replaced; });
+  if (in_place) {
+    // All that a block reads comes before what it writes in the same place.
+    for (const auto& [v, tensor] : request_.stores) Value(v, home_);
+    Line("sync");
+  }
   for (const auto& [v, tensor] : request_.stores) Store(tensor, Value(v, home_), home_);
 }
 
@@ -273,10 +280,11 @@ KernelText Emitter::Emit() {
       break;
   }
   for (const auto& [axis, chunk] : request_.ranges) {
-    memory_.params.push_back({KernelParam::Kind::kLow, axis, false, false});
-    memory_.params.push_back({KernelParam::Kind::kHigh, axis, false, false});
+    memory_.params.push_back({KernelParam::Kind::kLow, axis, false, false, {}});
+    memory_.params.push_back({KernelParam::Kind::kHigh, axis, false, false, {}});
   }
-  if (request_.accumulates) memory_.params.push_back({KernelParam::Kind::kFresh, 0, false, false});
+  if (request_.accumulates)
+    memory_.params.push_back({KernelParam::Kind::kFresh, 0, false, false, {}});
   KernelText out;
   out.name = request_.name;
   out.rank = most_positions_;

@@ -20,10 +20,11 @@ std::string KernelMemory::ParamOf(const KernelTensor& tensor, bool write) {
     return param.kind == KernelParam::Kind::kTensor && param.id == tensor.buffer;
   });
   if (found != params.end()) {
+    if (tensor.replaced) found->replaced = tensor.replaced;
     (write ? found->written : found->read) = true;
     return names.at(tensor.buffer);
   }
-  params.push_back({KernelParam::Kind::kTensor, tensor.buffer, write, !write});
+  params.push_back({KernelParam::Kind::kTensor, tensor.buffer, write, !write, tensor.replaced});
   types[tensor.buffer] = tensor.dtype.bits < 8 ? kU8 : tensor.dtype;
   return names[tensor.buffer] = "%" + tensor.name;
 }

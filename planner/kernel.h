@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,9 @@ struct KernelTensor {
   std::vector<int64_t> extents;  // in memory
   std::vector<bool> chunked;     // by axis: it holds only the range of the step
   int64_t parts = 0;  // 0, or the extent of a dimension before all axes: parts of a reduction
+  // An input that an output takes the place of in this kernel: the buffer of the input, while
+  // `buffer` and `name` are those of the output.
+  std::optional<uint32_t> replaced{};
 };
 
 // A reduction whose state is in memory.
@@ -56,6 +60,7 @@ struct KernelParam {
   uint32_t id = 0;  // the buffer, or the axis
   bool written = false;
   bool read = false;
+  std::optional<uint32_t> replaced{};  // the input that is read there, element by element
 };
 
 struct KernelText {

@@ -75,7 +75,9 @@ class Search {
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [peak, choice] : choices) {
       int rank = 0;
-      static_cast<void>(Schedule(meaning_, choice, options_.limit_kind).Make(&rank));
+      const Schedule schedule(meaning_, choice, options_.limit_kind);
+      if (!schedule.feasible()) continue;
+      static_cast<void>(schedule.Make(&rank));
       if (rank <= kMaxRank) return peak;
       least_rank_ = least_rank_ == 0 ? rank : std::min(least_rank_, rank);
     }
@@ -184,6 +186,7 @@ class Search {
   void Consider(const PlanChoice& choice) {
     int rank = 0;
     const Schedule schedule(meaning_, choice, options_.limit_kind);
+    if (!schedule.feasible()) return;
     const Plan plan = schedule.Make(&rank);
     if (rank > kMaxRank) return;
     const double cost = plan.cost + kStepPrice * schedule.steps() + schedule.TransferCost();
@@ -253,6 +256,16 @@ static uint64_t SmallestLimit(const Meaning& meaning, uint64_t least, PlanOption
   return least;
 }
 
+// No choice has an order in which outputs can take the memory of inputs.
+static void ReportInPlace(const ConcreteGraph& graph, Diagnostics& diagnostics) {
+  for (const GraphOutputType& type : graph.graph().output_types) {
+    if (type.in_place == GraphOutputType::kNotInPlace) continue;
+    diagnostics.Error(diag::kPlanInPlace, type.location, graph.name(),
+                      graph.graph().ValueName(type.in_place));
+    return;
+  }
+}
+
 std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,
                              Diagnostics& diagnostics) {
   const std::optional<Meaning> meaning = Meaning::Make(graph, diagnostics);
@@ -268,6 +281,10 @@ std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& opti
     return plan;
   }
   const std::optional<uint64_t> least = search.LeastPeak();
+  if (!least && search.least_rank() == 0) {
+    ReportInPlace(graph, diagnostics);
+    return std::nullopt;
+  }
   if (!least) {
     diagnostics.Error(diag::kPlanRank, graph.graph().location, graph.name(), search.least_rank());
     return std::nullopt;

@@ -142,11 +142,6 @@ bool Meaning::Check(Diagnostics& diagnostics) const {
     if (!IsArithmetic(type) && type != kBoolType) {
       diagnostics.Error(diag::kPlanType, graph().OutputLocation(i), "return", DTypeName(type));
     }
-    if (graph().output_types.empty()) continue;
-    const uint32_t in_place = graph().output_types[i].in_place;
-    if (in_place == GraphOutputType::kNotInPlace) continue;
-    diagnostics.Error(diag::kPlanInPlace, graph().output_types[i].location).help =
-        fmt::format("leave out `in %{}`", graph().ValueName(in_place));
   }
   return diagnostics.count() == before;
 }

@@ -43,6 +43,8 @@ struct PlanBuffer {
   // In the arena; none for inputs and outputs that the limit does not count: they have memory of
   // their own.
   std::optional<uint64_t> offset;
+  // Of an output: the buffer of the input whose memory it takes.
+  std::optional<uint32_t> in_place;
   // Of an input or an output that is never in memory as a whole: the axes of which it holds a
   // chunk, and the other buffer, for every other chunk, so that transfers run beside the kernels.
   std::vector<uint32_t> chunked;
@@ -61,8 +63,10 @@ struct StepRange {
 struct PlanStep {
   enum class Kind : uint8_t { kLaunch, kLoad, kStore };
   Kind kind = Kind::kLaunch;
-  size_t kernel = 0;              // of a launch
-  std::vector<size_t> buffers;    // of a launch: for each tensor of the kernel; of a transfer: one
+  size_t kernel = 0;  // of a launch
+  // Of a launch: for each tensor of the kernel, then the inputs that it reads in the place of an
+  // output; of a transfer: one.
+  std::vector<size_t> buffers;
   std::vector<StepRange> ranges;  // of the split axes that the kernel or the buffer has
   bool fresh = true;              // a reduction begins; otherwise it goes on
 };

@@ -27,6 +27,7 @@ Schedule::Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind l
   AddWorks();
   Join();
   FindNeeds();
+  SortInPlace();
   std::vector<size_t> all(works_.size());
   std::iota(all.begin(), all.end(), size_t{0});
   Order(all, 0);
@@ -50,6 +51,11 @@ std::map<size_t, int> Schedule::LevelsOf(const std::vector<size_t>& works, uint3
       const bool behind = other.Has(axis) && (other.Reduces(axis) || !works_[w].Has(axis) ||
                                               works_[w].Moves(other, axis));
       level = std::max(level, found->second + (behind ? 1 : 0));
+    }
+    for (const size_t reader : works_[w].readers) {
+      const auto found = levels.find(reader);
+      if (found == levels.end()) continue;
+      level = std::max(level, found->second + (works_[reader].Has(axis) ? 1 : 0));
     }
     levels[w] = level;
   }
@@ -190,6 +196,14 @@ void Schedule::FindLifetimes() {
       for (const size_t tensor : state) use(tensor, w);
     }
   }
+  for (Tensor& tensor : tensors_) {
+    // An input that nothing reads has no memory.
+    if (tensor.in_place && !tensors_[*tensor.in_place].used) tensor.in_place.reset();
+    if (!tensor.in_place) continue;
+    Tensor& input = tensors_[*tensor.in_place];
+    input.last = tensor.last;
+    input.overwritten = true;
+  }
 }
 
 uint64_t Tensor::Room() const { return doubled ? AlignUp(bytes, kArenaAlignment) + bytes : bytes; }
@@ -213,6 +227,7 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
   const Tensor& tensor = tensors_[t];
   const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
   if (port && (!choice_.streamed || limit_kind_ != LimitKind::kTotal)) return false;
+  if (tensor.in_place || tensor.overwritten) return false;
   const uint32_t axis = tensor.axes[at];
   const auto split = std::find_if(choice_.splits.begin(), choice_.splits.end(),
                                   [&](const Split& s) { return s.axis == axis; });
@@ -279,7 +294,8 @@ void Schedule::FindOffsets() {
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const bool counted =
         limit_kind_ == LimitKind::kTotal || tensors_[t].kind == PlanBuffer::Kind::kScratch;
-    if (counted && tensors_[t].used && tensors_[t].bytes > 0) order.push_back(t);
+    const bool own = !tensors_[t].in_place;
+    if (counted && own && tensors_[t].used && tensors_[t].bytes > 0) order.push_back(t);
   }
   std::vector<size_t> by_time = order;
   std::stable_sort(by_time.begin(), by_time.end(),
@@ -289,13 +305,17 @@ void Schedule::FindOffsets() {
   const uint64_t timely = Pack(by_time);
   peak_ = Pack(order);
   if (timely < peak_) peak_ = Pack(by_time);
+  for (Tensor& tensor : tensors_) {
+    if (tensor.in_place) tensor.offset = tensors_[*tensor.in_place].offset;
+  }
 }
 
 // ---- the plan ---------------------------------------------------------------------------------
 
 KernelTensor Schedule::Use(size_t tensor) const {
   const Tensor& t = tensors_[tensor];
-  return {static_cast<uint32_t>(tensor), t.name, t.dtype, t.axes, ExtentsOf(t), t.chunked, t.parts};
+  return {
+      static_cast<uint32_t>(tensor), t.name, t.dtype, t.axes, ExtentsOf(t), t.chunked, t.parts, {}};
 }
 
 KernelRequest Schedule::RequestOf(size_t w) const {
@@ -316,7 +336,11 @@ KernelRequest Schedule::RequestOf(size_t w) const {
       out.name += (out.name.empty() ? "" : "_") + tensors_[state[0]].name;
     }
   }
-  for (const auto& [v, tensor] : work.reads) out.known[v] = Use(tensor);
+  for (const auto& [v, tensor] : work.reads) {
+    const Tensor* const output = InPlaceOf(work, tensor);
+    out.known[v] = Use(output == nullptr ? tensor : static_cast<size_t>(output - tensors_.data()));
+    if (output != nullptr) out.known[v].replaced = static_cast<uint32_t>(tensor);
+  }
   for (const auto& [axis, loop] : work.loops) {
     for (const Split& split : choice_.splits) {
       if (split.axis == axis) out.ranges[axis] = split.chunk;
@@ -336,6 +360,9 @@ void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* 
   }
   for (const KernelParam& param : plan->kernels[work].params) {
     if (param.kind == KernelParam::Kind::kTensor) step.buffers.push_back(param.id);
+  }
+  for (const KernelParam& param : plan->kernels[work].params) {
+    if (param.replaced) step.buffers.push_back(*param.replaced);
   }
   plan->steps.push_back(std::move(step));
 }
@@ -387,6 +414,7 @@ void Schedule::AddBuffers(Plan* plan) const {
     if (tensor.parts > 0) buffer.extents.insert(buffer.extents.begin(), tensor.parts);
     buffer.bytes = tensor.bytes;
     buffer.used = tensor.used;
+    if (tensor.in_place) buffer.in_place = static_cast<uint32_t>(*tensor.in_place);
     if (limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch) {
       buffer.offset = tensor.bytes > 0 && tensor.used ? tensor.offset : 0;
     }

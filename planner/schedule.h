@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -40,6 +41,7 @@ struct Tensor {
   DType dtype;
   std::vector<uint32_t> axes;
   int64_t parts = 0;
+  std::optional<size_t> in_place{};  // of an output: the tensor whose memory it takes
   // Made by Schedule:
   std::vector<size_t> users{};  // works
   std::vector<bool> chunked{};  // by axis
@@ -47,6 +49,7 @@ struct Tensor {
   bool doubled = false;        // two buffers, for the chunks of an input or an output
   size_t first = 0, last = 0;  // works, loops taken as a whole
   bool used = false;
+  bool overwritten = false;  // an input: an output takes its memory
   uint64_t offset = 0;
 
   [[nodiscard]] uint64_t Room() const;  // of all its buffers
@@ -61,7 +64,8 @@ struct Work {
   std::map<uint32_t, size_t> reads;                            // values in memory and tensors
   // Tensors and axes along which it reads other elements than those of its own range.
   std::set<std::pair<size_t, uint32_t>> moved;
-  std::vector<size_t> needs;  // works
+  std::vector<size_t> readers;  // works that read what it overwrites
+  std::vector<size_t> needs;    // works
   int64_t parts = 1;
   std::map<uint32_t, size_t> loops;  // by axis: the loop it runs in
 
@@ -84,6 +88,9 @@ class Schedule {
   Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind);
 
   [[nodiscard]] uint64_t peak() const { return peak_; }
+  // Whether each output that takes the memory of an input is written after its last reader, or by
+  // it element by element. If not, nothing but the peak is of use.
+  [[nodiscard]] bool feasible() const { return feasible_; }
   // Launches, in unrolled loops.
   [[nodiscard]] double steps() const;
   // An estimate of all transfers of inputs and outputs, in additions of elements.
@@ -122,6 +129,13 @@ class Schedule {
   std::string NameFor(std::string name);
   void FindNeeds();
 
+  // ---- outputs in the memory of inputs (in_place.cc)
+  void SortInPlace();
+  void FindReaders();
+  bool Sort();
+  [[nodiscard]] bool ReadsElsewhere(const Work& work, uint32_t input) const;
+  [[nodiscard]] const Tensor* InPlaceOf(const Work& work, size_t input_tensor) const;
+
   // ---- order (schedule.cc)
   void Order(const std::vector<size_t>& works, size_t split);
   [[nodiscard]] std::map<size_t, int> LevelsOf(const std::vector<size_t>& works,
@@ -146,6 +160,7 @@ class Schedule {
   std::map<uint32_t, size_t> input_tensors_, result_tensors_;  // by value
   std::vector<Work> works_;
   std::vector<ScheduleItem> items_;
+  bool feasible_ = true;
   size_t loops_ = 0;
   uint64_t peak_ = 0;
 };

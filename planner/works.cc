@@ -107,6 +107,10 @@ void Schedule::AddTensors() {
     const uint32_t v = graph.outputs[i];
     result_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kOutput, v,
                                     meaning_.value(v).dtype, meaning_.concrete().output_axes(i)});
+    if (graph.output_types.empty()) continue;
+    const uint32_t input = graph.output_types[i].in_place;
+    if (input == GraphOutputType::kNotInPlace) continue;
+    tensors_[result_tensors_[v]].in_place = input_tensors_.at(input);
   }
   for (const size_t n : choice_.kept) {
     const GraphNode& node = meaning_.node(n);
@@ -241,6 +245,7 @@ void Schedule::Join() {
 }
 
 void Schedule::FindNeeds() {
+  for (Work& work : works_) work.needs.clear();
   std::map<size_t, size_t> writer;  // of a tensor
   for (size_t w = 0; w < works_.size(); ++w) {
     for (const auto& [v, tensor] : works_[w].stores) writer[tensor] = w;

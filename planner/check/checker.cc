@@ -18,7 +18,7 @@ struct Interval {
 using Box = std::map<std::string, Interval>;  // by axis; all of an axis that it lacks
 
 struct ClaimedBuffer {
-  std::string name, kind;
+  std::string name, kind, in;
   bool counted = false;  // it has an offset
   uint64_t offset = 0, size = 0;
   int64_t first = 0, last = 0;
@@ -29,6 +29,7 @@ struct ClaimedBuffer {
   std::string holds_tensor;
   Box holds;
   std::vector<Box> unsaved;  // of an output: the ranges of steps that wrote it since it was stored
+  std::vector<std::pair<int64_t, std::string>> reads, writes;  // steps and kernels
 };
 
 class CertificateChecker {
@@ -42,6 +43,7 @@ class CertificateChecker {
     WalkSteps();
     CheckLives();
     CheckOverlaps();
+    CheckInPlace();
     CheckPeak();
     CheckCoverage();
     return std::move(faults_);
@@ -64,6 +66,7 @@ class CertificateChecker {
       claim.size = buffer.at("size");
       claim.first = buffer.at("first");
       claim.last = buffer.at("last");
+      if (buffer.contains("in")) claim.in = buffer.at("in");
       if (!numbers_.emplace(claim.name, buffers_.size()).second) {
         Fault("two buffers are called {}", claim.name);
       }
@@ -165,12 +168,14 @@ class CertificateChecker {
               buffer->holds_tensor);
       }
       buffer->ends = std::max(buffer->ends, steps_);
+      buffer->reads.emplace_back(steps_, entry.at("kernel"));
     }
     for (const std::string name : entry.at("writes")) {
       ClaimedBuffer* const buffer = Find(name, steps_);
       if (buffer == nullptr) continue;
       if (buffer->kind == "input") Fault("step {} writes the input {}", steps_, name);
       if (buffer->kind == "output") buffer->unsaved.push_back(box);
+      buffer->writes.emplace_back(steps_, entry.at("kernel"));
       Use(buffer, steps_);
     }
     boxes_[entry.at("kernel")].push_back(box);
@@ -246,8 +251,35 @@ class CertificateChecker {
         const ClaimedBuffer& b = *sorted[j];
         const bool both = a.begins <= b.ends && b.begins <= a.ends;
         const bool meet = a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+        if (a.in == b.name || b.in == a.name) continue;
         if (both && meet)
           Fault("{} and {} overlap at step {}", a.name, b.name, std::max(a.begins, b.begins));
+      }
+    }
+  }
+
+  void CheckInPlace() {
+    for (const ClaimedBuffer& output : buffers_) {
+      if (output.in.empty()) continue;
+      const auto known = facts_.in_place.find(output.name);
+      const auto number = numbers_.find(output.in);
+      if (known == facts_.in_place.end() || known->second != output.in ||
+          number == numbers_.end()) {
+        Fault("{} is in {}, which the graph does not say", output.name, output.in);
+        continue;
+      }
+      const ClaimedBuffer& input = buffers_[number->second];
+      if (input.size != output.size || input.offset != output.offset) {
+        Fault("{} is not in the place of {}", output.name, input.name);
+      }
+      for (const auto& [step, kernel] : input.reads) {
+        const auto writes_it = [&, name = kernel](const auto& write) {
+          return write.second == name;
+        };
+        const bool own = std::all_of(output.writes.begin(), output.writes.end(), writes_it);
+        if (step >= output.begins && !own) {
+          Fault("step {} reads {}, in whose place {} is written", step, input.name, output.name);
+        }
       }
     }
   }

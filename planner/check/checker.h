@@ -20,6 +20,7 @@ struct TensorFacts {
 struct CertificateFacts {
   std::map<std::string, int64_t> axes;
   std::map<std::string, TensorFacts> inputs, outputs;
+  std::map<std::string, std::string> in_place;  // outputs that take the memory of an input
 };
 
 // The faults of a certificate, one sentence each; none if it proves that
@@ -31,6 +32,8 @@ struct CertificateFacts {
 //   - no two buffers that are needed at the same time overlap, and each is declared for as long as
 //     it is needed, from the first step that writes or loads it to the last one that reads or
 //     stores it (what the limit does not count: an input from the beginning, an output to the end);
+//   - an output in the memory of an input is one that the graph has there, both are as long and in
+//     one place, and once it is written only the kernel that writes it reads the input;
 //   - the end of every buffer is at most the peak, and the peak at most the limit;
 //   - the ranges of each kernel's steps contain each index of its split axes exactly once.
 std::vector<std::string> CheckCertificate(std::string_view json, const CertificateFacts& facts);

@@ -47,10 +47,16 @@ class PlanRunner {
     return (input ? request_.inputs : request_.outputs)[buffer.tensor];
   }
 
-  // What the limit does not count is used where the caller has it.
+  // What the limit does not count is used where the caller has it; an input that an output
+  // overwrites only if the caller has both in one place.
   [[nodiscard]] bool InPlace(size_t b) const {
     const PlanBuffer& buffer = plan_.buffers[b];
-    return !buffer.offset && PortOf(b).memory != nullptr;
+    if (buffer.offset || PortOf(b).memory == nullptr) return false;
+    if (buffer.in_place) return PortOf(*buffer.in_place).memory == PortOf(b).memory;
+    for (size_t other = 0; other < plan_.buffers.size(); ++other) {
+      if (plan_.buffers[other].in_place == b) return PortOf(other).memory == PortOf(b).memory;
+    }
+    return true;
   }
 
   Status FindPlaces() {
@@ -62,7 +68,9 @@ class PlanRunner {
       const PlanBuffer& buffer = plan_.buffers[b];
       DevicePointer& place = places_.emplace_back();
       if (buffer.bytes == 0 || !buffer.used) continue;
-      if (buffer.offset) {
+      if (buffer.in_place) {
+        place = places_[*buffer.in_place];
+      } else if (buffer.offset) {
         place = static_cast<uint8_t*>(arena) + *buffer.offset;
       } else if (InPlace(b)) {
         place = PortOf(b).memory;

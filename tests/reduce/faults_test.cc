@@ -63,6 +63,40 @@ TEST(PlannedFaults, NoneInThePlan) {
   EXPECT_EQ(Certified(kNoLimit, LimitKind::kTotal).Faults(), "");
 }
 
+TEST(PlannedFaults, InPlace) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: f32[i:45, j:70]) -> f32[i:45, j:70] in %x, f32[i:45]\n{\n"
+      "  %m = max<j> %x\n  %y = %x - %m\n  return %y, %m\n}\n",
+      {});
+  Diagnostics found;
+  const Plan plan = MakePlan(graph, {}, found).value();
+  const auto good = nlohmann::ordered_json::parse(CertificateText(plan, graph));
+  const CertificateFacts facts = FactsOf(graph);
+  const auto faults = [&](const nlohmann::ordered_json& json, const CertificateFacts& of) {
+    std::string out;
+    for (const std::string& fault : CheckCertificate(json.dump(), of)) out += fault + "\n";
+    return out;
+  };
+  EXPECT_EQ(faults(good, facts), "");
+  auto bad = good;
+  std::vector<nlohmann::ordered_json*> launches;
+  for (auto& step : bad["steps"]) {
+    if (step.contains("kernel")) launches.push_back(&step);
+  }
+  ASSERT_EQ(launches.size(), 2U);
+  std::swap(*launches[0], *launches[1]);
+  EXPECT_TRUE(Says(faults(bad, facts), "reads x, in whose place y is written"))
+      << faults(bad, facts);
+  CertificateFacts other = facts;
+  other.in_place.clear();
+  EXPECT_TRUE(Says(faults(good, other), "y is in x, which the graph does not say"));
+  bad = good;
+  for (auto& buffer : bad["buffers"]) {
+    if (buffer["name"] == "y") buffer["offset"] = 256;
+  }
+  EXPECT_TRUE(Says(faults(bad, facts), "y is not in the place of x"));
+}
+
 TEST(PlannedFaults, AShortenedLifetime) {
   Certified c;
   auto& buffer = c.Buffer("t");

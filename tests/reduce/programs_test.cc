@@ -389,6 +389,65 @@ TEST(ReducePrograms, SparseCodesTimesDense) {
   });
 }
 
+TEST(ReducePrograms, GradientsInPlace) {
+  const size_t n = 29;
+  const size_t m = 83;
+  RunExampleEverywhere("backward:softmax_backward", {{"n", n}, {"m", m}},
+                       [&](const Outputs& in, const Outputs& out) {
+                         for (size_t i = 0; i < n; ++i) {
+                           double sum = 0;
+                           double size = 0;
+                           for (size_t j = i * m; j < (i + 1) * m; ++j) {
+                             sum += in[0][j] * in[1][j];
+                             size += std::abs(in[0][j] * in[1][j]);
+                           }
+                           for (size_t j = i * m; j < (i + 1) * m; ++j) {
+                             const double want = in[0][j] * (in[1][j] - sum);
+                             ASSERT_NEAR(out.at(0)[j], want, BoundOf(m, 2 * size));
+                           }
+                         }
+                       });
+  RunExampleEverywhere(
+      "backward:layer_norm_backward", {{"n", n}, {"d", m}},
+      [&](const Outputs& in, const Outputs& out) {
+        std::vector<double> weight(m);
+        std::vector<double> bias(m);
+        for (size_t i = 0; i < n; ++i) {
+          double g = 0;
+          double gu = 0;
+          double size = 0;
+          const auto gradient = [&](size_t e) { return in[3][i * m + e] * in[2][e]; };
+          for (size_t e = 0; e < m; ++e) {
+            const double unit = in[0][i * m + e];
+            g += gradient(e) / m;
+            gu += gradient(e) * unit / m;
+            size += std::abs(gradient(e)) * (1 + 2 * std::abs(unit)) / m;
+            weight[e] += in[3][i * m + e] * unit;
+            bias[e] += in[3][i * m + e];
+          }
+          for (size_t e = 0; e < m; ++e) {
+            const double want = (gradient(e) - g - in[0][i * m + e] * gu) * in[1][i];
+            const double terms = (std::abs(gradient(e)) + size) * std::abs(in[1][i]);
+            ASSERT_NEAR(out.at(0)[i * m + e], want, BoundOf(m, terms));
+          }
+        }
+        for (size_t e = 0; e < m; ++e) {
+          ASSERT_NEAR(out.at(1)[e], weight[e], BoundOf(n, 4 * n));
+          ASSERT_NEAR(out.at(2)[e], bias[e], BoundOf(n, 2 * n));
+        }
+      });
+  RunExampleEverywhere("backward:gelu_backward", {{"n", n}, {"d", m}},
+                       [&](const Outputs& in, const Outputs& out) {
+                         for (size_t e = 0; e < n * m; ++e) {
+                           const double x = in[0][e];
+                           const double share = std::erfc(-x / std::sqrt(2.0)) / 2;
+                           const double density = std::exp(-x * x / 2) / std::sqrt(2 * M_PI);
+                           const double want = in[1][e] * (share + x * density);
+                           ASSERT_NEAR(out.at(0)[e], want, BoundOf(4, std::abs(in[1][e])));
+                         }
+                       });
+}
+
 TEST(ReducePrograms, SoftmaxOfRows) {
   const size_t n = 13;
   const size_t m = 131;

@@ -37,10 +37,16 @@ class RandomGraph {
     for (size_t o = 0; o < std::min<size_t>(1 + Below(3), statements); ++o) {
       outputs += fmt::format("{}%v{}", outputs.empty() ? "" : ", ", statements - 1 - o);
     }
+    std::string types;
+    if (Below(4) == 0) {
+      body += InPlace();
+      types = " -> f32[i, d] in %a";
+      outputs = "%over";
+    }
     return fmt::format(
-        "graph g(%a: f32[i, d], %b: f32[j, d], %c: f32[j], %e: f32[k, i])\n  const{}\n{{\n{}  "
+        "graph g(%a: f32[i, d], %b: f32[j, d], %c: f32[j], %e: f32[k, i]){}\n  const{}\n{{\n{}  "
         "return {}\n}}\n",
-        extents, body, outputs);
+        types, extents, body, outputs);
   }
 
  private:
@@ -130,6 +136,18 @@ class RandomGraph {
                        a.axes, made, extents_[made], a.name, extents_[made] + 1);
   }
 
+  // A last value with the axes of %a, which takes its memory.
+  std::string InPlace() {
+    const Value b = Any();
+    std::string reduced;
+    for (const char c : b.axes) {
+      if (c != 'i' && c != 'd') reduced += fmt::format("{}{}", reduced.empty() ? "" : ", ", c);
+    }
+    const std::string other =
+        reduced.empty() ? b.name : fmt::format("sum<{}>({})", reduced, b.name);
+    return fmt::format("  %over = %a * 0.25 + {}\n", other);
+  }
+
   std::string Contraction(const std::string& name, const Value& a, const Value& b,
                           const std::string& both, const std::string& shared) {
     constexpr const char* kWords[] = {"dot", "sqdist", "l1dist"};
@@ -176,6 +194,9 @@ void RunOne(uint64_t seed) {
   const LimitKind kind = engine() % 2 == 0 ? LimitKind::kTotal : LimitKind::kScratch;
   Diagnostics found;
   const auto whole = MakePlan(graph, {kNoLimit, kind}, found);
+  const bool moved =
+      !whole && found.list()[0].message.find("for the last time") != std::string::npos;
+  if (moved && text.find(" in %a") != std::string::npos) return;  // read at other elements
   ASSERT_TRUE(whole);
   const uint64_t limit = 1 + (engine() >> 11) % (whole->peak + 1);
   const auto smallest = RefusedBelow(graph, limit, kind);

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <span>
 
 #include "dtypes/bits.h"
 #include "dtypes/convert.h"
@@ -158,7 +159,12 @@ std::vector<tarsia_arg> ArgsOf(const Plan& plan, const PlanStep& step,
 void RunThere(const Plan& plan, const PlanStep& step, const Kernels& kernels, tarsia_device* device,
               const std::vector<uint8_t*>& places) {
   std::vector<uint8_t*> there(places.size());
-  for (const size_t b : step.buffers) {
+  const std::vector<KernelParam>& params = plan.kernels[step.kernel].params;
+  const auto tensors = std::count_if(params.begin(), params.end(), [](const KernelParam& param) {
+    return param.kind == KernelParam::Kind::kTensor;
+  });
+  const std::span<const size_t> used(step.buffers.data(), static_cast<size_t>(tensors));
+  for (const size_t b : used) {
     const uint64_t bytes = plan.buffers[b].bytes;
     if (bytes == 0) continue;
     void* memory = nullptr;
@@ -170,7 +176,7 @@ void RunThere(const Plan& plan, const PlanStep& step, const Kernels& kernels, ta
   Expect(tarsia_execute(kernels.plan(step.kernel), args.data(), args.size(), nullptr, nullptr,
                         nullptr, nullptr),
          plan.kernels[step.kernel].text);
-  for (const size_t b : step.buffers) {
+  for (const size_t b : used) {
     if (there[b] == nullptr) continue;
     const uint64_t bytes = plan.buffers[b].bytes;
     Expect(tarsia_memory_read(device, places[b], there[b], bytes, nullptr), "read");
@@ -310,6 +316,11 @@ CertificateFacts FactsOf(const ConcreteGraph& graph) {
     out.outputs[out.inputs.count(name) != 0 ? name + "_2" : name] =
         facts(g.outputs[i], graph.output_axes(i));
   }
+  for (size_t i = 0; i < g.output_types.size(); ++i) {
+    const uint32_t input = g.output_types[i].in_place;
+    if (input == GraphOutputType::kNotInPlace) continue;
+    out.in_place[std::string(g.ValueName(g.outputs[i]))] = g.ValueName(input);
+  }
   return out;
 }
 
@@ -337,6 +348,10 @@ std::vector<std::vector<double>> Run(const Plan& plan, const ConcreteGraph& grap
     outside.outputs.emplace_back(tensor.bytes, kPoison);
   }
   for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.in_place) {
+      places.push_back(places[*buffer.in_place]);
+      continue;
+    }
     if (!buffer.offset) own.push_back(std::make_unique<GuardedMemory>(buffer.bytes));
     places.push_back(buffer.offset ? arena.data() + *buffer.offset : own.back()->data());
     if (buffer.kind != PlanBuffer::Kind::kInput || !buffer.used || buffer.offset) continue;
