@@ -55,6 +55,10 @@ void ReducerEmitter::Begin(const TileShape& wide, const TileShape& narrow, const
   }
   if (product_) product_->Begin(writer_, type_);
   if (IsSum(reduction_.kind)) {
+    if (product_ && reduction_.kind == ReducerKind::kSqDist) {
+      fill("0", type_, product_->a());
+      fill("0", type_, product_->b());
+    }
     if (product_) return;
     for (size_t i = 0; i < StateOf(reduction_).size(); ++i) fill("0", type_, wide);
     return;
@@ -92,7 +96,7 @@ void ReducerEmitter::Begin(const TileShape& wide, const TileShape& narrow, const
 
 void ReducerEmitter::Step(const std::vector<TileValue>& elements, const TileValue* inside,
                           const std::string& number) {
-  if (product_ && reduction_.kind == ReducerKind::kDot) return StepProduct(elements, inside);
+  if (product_ && IsSum(reduction_.kind)) return StepProduct(elements, inside);
   Tiles operands;
   for (const TileValue& operand : elements) operands.push_back(writer_.Cast(operand, type_));
   const TileValue& x = operands[0];
@@ -165,7 +169,8 @@ void ReducerEmitter::StepProduct(const Tiles& elements, const TileValue* inside)
   const bool half = elements[0].dtype == kF16 || elements[0].dtype == kBF16;
   Tiles operands;
   for (const TileValue& element : elements) {
-    const TileValue x = same && half && type_ == kF32 ? element : writer_.Cast(element, type_);
+    const bool as_it_is = same && half && type_ == kF32 && reduction_.kind == ReducerKind::kDot;
+    const TileValue x = as_it_is ? element : writer_.Cast(element, type_);
     if (inside == nullptr) {
       operands.push_back(x);
     } else {
@@ -174,6 +179,19 @@ void ReducerEmitter::StepProduct(const Tiles& elements, const TileValue* inside)
     }
   }
   product_->Add(writer_, operands[0], operands[1]);
+  if (reduction_.kind != ReducerKind::kSqDist) return;
+  for (size_t i = 0; i < 2; ++i) Into(i, "fma", {operands[i], operands[i], state_[i]});
+}
+
+// |a|^2 + |b|^2 - 2 a.b; a NaN stays.
+std::vector<TileValue> ReducerEmitter::CloseExpanded() {
+  const TileValue a = writer_.Across("reduce.sum", state_[0], lanes_);
+  const TileValue b = writer_.Across("reduce.sum", state_[1], lanes_);
+  const TileValue both = Op("add", {a, b});
+  const TileValue distance = Op("fma", {product_->Sums(writer_), Number("-2"), both});
+  const TileValue below = Test("lt", {distance, Number("0")});
+  const TileValue zero = writer_.Fill("0", type_, TileWriter::UnitShape());
+  return {Op("select", {below, zero, distance})};
 }
 
 // The lanes are added in f64, so that the error does not grow with their number.
@@ -326,6 +344,7 @@ std::vector<TileValue> ReducerEmitter::CloseExtreme() {
 // ---- of states ---------------------------------------------------------------------------------
 
 std::vector<TileValue> ReducerEmitter::Close(int64_t tile, int position) {
+  if (product_ && reduction_.kind == ReducerKind::kSqDist) return CloseExpanded();
   if (reduction_.form == SumForm::kCompensated) return CloseCompensated();
   if (IsArg(reduction_.kind)) return CloseBest(tile, position);
   if (reduction_.kind == ReducerKind::kVar) return CloseVar();

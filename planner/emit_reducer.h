@@ -77,6 +77,7 @@ class ReducerEmitter {
   void StepExponentials(const Tiles& operands, const TileValue* inside);
   void StepVar(const TileValue& x, const TileValue* inside);
   Tiles CloseCompensated();
+  Tiles CloseExpanded();
   Tiles CloseBest(int64_t tile, int position);
   Tiles CloseVar();
   Tiles CloseExtreme();

@@ -268,7 +268,7 @@ static void ReportInPlace(const ConcreteGraph& graph, Diagnostics& diagnostics) 
 
 std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,
                              Diagnostics& diagnostics) {
-  const std::optional<Meaning> meaning = Meaning::Make(graph, diagnostics);
+  const std::optional<Meaning> meaning = Meaning::Make(graph, options.fast, diagnostics);
   if (!meaning) return std::nullopt;
   Search search(*meaning, options);
   search.Run();

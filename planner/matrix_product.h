@@ -25,6 +25,9 @@ class MatrixProduct {
   void Add(TileWriter& writer, const TileValue& a, const TileValue& b);
   // Multiplies the sums by a factor of each row.
   void Scale(TileWriter& writer, const TileValue& factor);
+  // The shapes of the tiles.
+  [[nodiscard]] const TileShape& a() const { return a_; }
+  [[nodiscard]] const TileShape& b() const { return b_; }
   // The sums at their positions.
   [[nodiscard]] TileValue Sums(TileWriter& writer) const;
 

@@ -80,11 +80,15 @@ bool IsPlanned(GraphOp op) {
 
 }  // namespace
 
-std::optional<Meaning> Meaning::Make(const ConcreteGraph& graph, Diagnostics& diagnostics) {
+std::optional<Meaning> Meaning::Make(const ConcreteGraph& graph, bool fast,
+                                     Diagnostics& diagnostics) {
   Meaning out(graph);
   out.node_of_.resize(graph.values().size(), 0);
   out.needs_.resize(graph.values().size(), std::vector<bool>(graph.graph().nodes.size()));
   for (size_t n = 0; n < graph.graph().nodes.size(); ++n) out.Read(n);
+  for (auto& reduction : out.reductions_) {
+    if (reduction && reduction->kind == ReducerKind::kSqDist) reduction->expanded = fast;
+  }
   if (!out.Check(diagnostics)) return std::nullopt;
   return out;
 }

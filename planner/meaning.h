@@ -20,7 +20,9 @@ namespace tarsia {
 class Meaning {
  public:
   // Errors: an operation or a type that this version does not plan; `diagnostics` names each.
-  static std::optional<Meaning> Make(const ConcreteGraph& graph, Diagnostics& diagnostics);
+  // `fast` as in PlanOptions.
+  static std::optional<Meaning> Make(const ConcreteGraph& graph, bool fast,
+                                     Diagnostics& diagnostics);
 
   [[nodiscard]] const ConcreteGraph& concrete() const { return *graph_; }
   [[nodiscard]] const Graph& graph() const { return graph_->graph(); }

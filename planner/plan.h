@@ -89,6 +89,9 @@ struct Plan {
 struct PlanOptions {
   uint64_t limit = kNoLimit;  // bytes
   LimitKind limit_kind = LimitKind::kTotal;
+  // Squared distances may be |a|^2 + |b|^2 - 2 a.b, not below 0: then matrix units compute them,
+  // with an error relative to |a|^2 + |b|^2 in place of their own size. Elements must be finite.
+  bool fast = false;
 };
 
 // Finds the cheapest schedule whose peak is at most the limit. Errors: what this version does not

@@ -35,8 +35,9 @@ bool IsArg(ReducerKind kind) {
 }
 
 bool SumsProducts(const Reduction& reduction) {
-  const bool products =
-      reduction.kind == ReducerKind::kDot || reduction.kind == ReducerKind::kSoftmax;
+  const bool products = reduction.kind == ReducerKind::kDot ||
+                        reduction.kind == ReducerKind::kSoftmax ||
+                        (reduction.kind == ReducerKind::kSqDist && reduction.expanded);
   const DType type = reduction.accumulator;
   return products && reduction.form == SumForm::kPlain && (type == kF32 || type == kF64);
 }

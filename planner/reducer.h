@@ -57,6 +57,7 @@ struct Reduction {
   ReducerKind kind{};
   SumForm form = SumForm::kPlain;
   bool mean = false;           // a sum that is divided by the number of elements at the end
+  bool expanded = false;       // squared distances that may be |a|^2 + |b|^2 - 2 a.b
   DType accumulator;           // the type of the state's numbers
   std::vector<uint32_t> axes;  // reduced, in the order of the text
   int64_t count = 1;           // of the elements that are reduced to one

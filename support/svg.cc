@@ -39,10 +39,11 @@ std::string SvgHex(double hue, double saturation, double lightness) {
 }
 
 // Eight hues that most people can tell apart, in an order that puts contrasts side by side.
-constexpr std::array<double, kSvgHues> kHues = {212.0, 38.0, 140.0, 340.0, 265.0, 62.0, 180.0, 15.0};
+constexpr std::array<double, kSvgHues> kHues = {212.0, 38.0, 140.0, 340.0,
+                                                265.0, 62.0, 180.0, 15.0};
 std::string SvgColour(int64_t hue, int64_t shade) {
   return SvgHex(kHues[static_cast<size_t>(hue) % kHues.size()], 0.72,
-             0.90 - 0.065 * static_cast<double>(shade % kSvgShades));
+                0.90 - 0.065 * static_cast<double>(shade % kSvgShades));
 }
 
 int64_t SvgDocument::Title(std::string_view title, std::string_view subtitle) {
@@ -59,28 +60,26 @@ int64_t SvgDocument::Title(std::string_view title, std::string_view subtitle) {
 }
 
 void SvgDocument::Box(int64_t x, int64_t y, int64_t width, int64_t height, std::string_view fill) {
-  boxes_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", x,
-                        y, width, height, fill);
+  boxes_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", x, y,
+                        width, height, fill);
   Reach(x + width, y + height);
 }
 
 void SvgDocument::Ground(int64_t x, int64_t y, int64_t width, int64_t height) {
-  boxes_ += fmt::format("<rect class=\"m\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", x,
-                        y, width, height);
+  boxes_ += fmt::format("<rect class=\"m\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", x, y,
+                        width, height);
   Reach(x + width, y + height);
 }
 
-void SvgDocument::CellText(int64_t x, int64_t y, int64_t width, int64_t height, std::string_view text,
-              bool small) {
+void SvgDocument::CellText(int64_t x, int64_t y, int64_t width, int64_t height,
+                           std::string_view text, bool small) {
   texts_ += fmt::format("<text class=\"c{}\" x=\"{}\" y=\"{}\">{}</text>\n", small ? " s" : "",
                         x + width / 2, y + height / 2 + 4, EscapeMarkup(text));
 }
 
 void SvgDocument::Label(int64_t x, int64_t y, std::string_view text, Anchor anchor,
-           std::string_view kind) {
-  const char* const side = anchor == Anchor::kMiddle  ? ""
-                           : anchor == Anchor::kStart ? " a"
-                                                      : " e";
+                        std::string_view kind) {
+  const char* const side = anchor == Anchor::kMiddle ? "" : anchor == Anchor::kStart ? " a" : " e";
   texts_ += fmt::format("<text class=\"{}{}\" x=\"{}\" y=\"{}\">{}</text>\n", kind, side, x, y,
                         EscapeMarkup(text));
   if (anchor == Anchor::kStart) Reach(x + static_cast<int64_t>(text.size()) * 8, y + 4);

@@ -894,6 +894,8 @@ typedef enum tarsia_limit_kind {
 typedef enum tarsia_graph_plan_flags {
   TARSIA_GRAPH_PLAN_ONLY = 1, /* do not prepare the kernels for a device; tarsia_graph_execute
                                  refuses the plan */
+  TARSIA_GRAPH_FAST = 2, /* squared distances may be |a|^2 + |b|^2 - 2 a.b, which is fast and has an
+                            error relative to |a|^2 + |b|^2; elements must be finite */
   TARSIA_GRAPH_PLAN_FLAGS_FORCE_32BIT = 0x7fffffff
 } tarsia_graph_plan_flags;
 

@@ -60,6 +60,7 @@ tarsia_status MakeGraphPlan(const tarsia_module& module, const tarsia_graph_plan
   std::vector<Binding> bindings;
   PlanOptions with;
   with.limit = options.limit == 0 ? kNoLimit : options.limit;
+  with.fast = (options.flags & TARSIA_GRAPH_FAST) != 0;
   if (const auto s = ReadLimitKind(options.limit_kind, &with.limit_kind); s != TARSIA_STATUS_OK) {
     return s;
   }
@@ -109,7 +110,7 @@ using namespace tarsia::api;
 
 namespace {
 
-constexpr uint32_t kPlanFlags = TARSIA_GRAPH_PLAN_ONLY;
+constexpr uint32_t kPlanFlags = TARSIA_GRAPH_PLAN_ONLY | TARSIA_GRAPH_FAST;
 
 tarsia_status ReadOptions(const tarsia_graph_plan_options* options,
                           tarsia_graph_plan_options* out) {

@@ -86,6 +86,51 @@ TEST(ReduceGraphs, ProductsOfMatrices) {
   }
 }
 
+TEST(ReduceGraphs, SquaredDistancesMayBeExpanded) {
+  const ConcreteGraph graph = Graph("f32", "  %y = sqdist<j> %x, %z\n  return %y\n");
+  EXPECT_FALSE(HasMatrixProduct(graph));
+  PlanOptions options;
+  options.fast = true;
+  Diagnostics diagnostics;
+  const std::optional<Plan> plan = MakePlan(graph, options, diagnostics);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_NE(plan->Text().find(" = dot "), std::string::npos);
+  // Multiples of 1/64 below 2: all sums are exact in f32. Then rows that are close to each other
+  // and far from 0, whose distances are not exact, but not below 0 either.
+  auto inputs = RandomInputs(graph, 7);
+  for (const bool close : {false, true}) {
+    if (close) {
+      for (size_t i = 0; i < 2; ++i) {
+        for (size_t e = 0; e < inputs[i].size(); ++e) {
+          inputs[i][e] = static_cast<float>(1000.1 + 1e-3 * static_cast<double>(e % 75 + i));
+        }
+      }
+    }
+    for (const char* const device : {"cpu", "ptx"}) {
+      const auto outputs = reduce_test::Run(*plan, graph, inputs, device);
+      for (size_t i = 0; i < 21; ++i) {
+        for (size_t k = 0; k < 13; ++k) {
+          double truth = 0;
+          double size = 0;
+          for (size_t j = 0; j < 75; ++j) {
+            const double a = inputs[0][i * 75 + j];
+            const double b = inputs[1][k * 75 + j];
+            truth += (a - b) * (a - b);
+            size += a * a + b * b;
+          }
+          const double got = outputs[0][i * 13 + k];
+          if (close) {
+            EXPECT_GE(got, 0) << device;
+            EXPECT_NEAR(got, truth, 75 * 0x1p-24 * size) << device;  // of sums in f32
+          } else {
+            EXPECT_EQ(got, truth) << device << " " << i << " " << k;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(ReduceGraphs, AnOutputMayBeTransposed) {
   const auto graph = MakeGraph(
       "graph t(%x: f32[i:7, j:70]) -> f32[j:70, i:7], f32[j:70]\n{\n  %y = sum<i> %x\n"

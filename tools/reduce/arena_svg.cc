@@ -18,7 +18,8 @@ constexpr size_t kMostStrokes = 64;  // of a buffer; more would be a grey area
 
 class Picture {
  public:
-  explicit Picture(const Plan& plan) : plan_(plan), steps_(std::max<size_t>(plan.steps.size(), 1)) {}
+  explicit Picture(const Plan& plan)
+      : plan_(plan), steps_(std::max<size_t>(plan.steps.size(), 1)) {}
 
   std::string Draw(std::string_view title) {
     const std::string limit =
@@ -36,8 +37,8 @@ class Picture {
 
  private:
   [[nodiscard]] int64_t X(size_t step) const {
-    return kLeft + static_cast<int64_t>(static_cast<double>(step) / static_cast<double>(steps_) *
-                                        kWidth);
+    return kLeft +
+           static_cast<int64_t>(static_cast<double>(step) / static_cast<double>(steps_) * kWidth);
   }
   [[nodiscard]] int64_t Y(uint64_t byte) const {
     const double part = static_cast<double>(byte) / static_cast<double>(plan_.peak);

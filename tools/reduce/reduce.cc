@@ -29,6 +29,7 @@ struct ReduceRequest {
   std::string emit;
   std::vector<std::string> sets, inputs, outputs;
   bool explain = false;
+  bool fast = false;
   bool dry_run = false;
   bool json = false;
   uint32_t threads = 0;
@@ -50,6 +51,7 @@ int CheckGraphOf(const tarsia_module& module, const ReduceRequest& request) {
 }
 
 int ReadLimit(const ReduceRequest& request, tarsia_graph_plan_options* out) {
+  if (request.fast) out->flags |= TARSIA_GRAPH_FAST;
   out->limit_kind = request.limit_kind == "scratch" ? TARSIA_LIMIT_SCRATCH : TARSIA_LIMIT_TOTAL;
   if (request.limit.empty()) return kDone;
   const auto limit = ParseLimit(request.limit);
@@ -231,6 +233,9 @@ void Declare(Command& command, ReduceRequest* request) {
                 "The most memory of tensors: 1GiB, 100MB; without it there is no limit");
   command.Choice("--limit-kind", &request->limit_kind, {"total", "scratch"},
                  "What the limit counts: all tensors (the default), or all but inputs and outputs");
+  command.Flag("--fast", &request->fast,
+               "Allow squared distances as |a|^2 + |b|^2 - 2 a.b, with an error relative to their "
+               "operands, not to themselves");
   command.Values("--in", "NAME=FILE", &request->inputs,
                  "An input: a.npy, m.safetensors:TENSOR, - for a .npy on standard input");
   command.Values("--out", "NAME=FILE", &request->outputs,
