@@ -131,15 +131,15 @@ void AddRecipes(DType type, std::vector<Fact>& facts) {
                                                            {kI8, "lanes, i8"},
                                                            {kF8E4M3FN, "lanes, f8e4m3fn"}};
   for (const auto& [compute, name] : kLanes) {
-    const Result<BitLayout> bits = BitLayout::Lanes(type, kCodes, compute);
-    if (!bits.ok()) continue;
+    if (!CheckUnpack(type, compute).ok()) continue;
+    const BitLayout bits = *BitLayout::Lanes(type, kCodes, compute);
     const auto steps = [&](RecipeForm form) {
-      const Result<Recipe> recipe = MakeRecipe(*bits, compute, form);
+      const Result<Recipe> recipe = MakeRecipe(bits, compute, form);
       return recipe.ok() ? recipe->steps.size() : 0;
     };
     std::string text =
         fmt::format("{} instructions unpack {} codes", steps(RecipeForm::kUnpack), kCodes);
-    if (HasRecipe(*bits, compute, RecipeForm::kCast)) {
+    if (HasRecipe(bits, compute, RecipeForm::kCast)) {
       text += fmt::format(", {} cast them", steps(RecipeForm::kCast));
     }
     facts.push_back({name, text});
