@@ -10,7 +10,7 @@
 #include "tarsia/tarsia.h"
 #include "tests/capi/check.h"
 
-enum { kN = 45, kM = 70 };
+enum { kN = 450, kM = 700 };
 
 static const char kGraph[] =
     "graph product(%x: f32[i:n], %z: f32[j:m], %unused: f32[j:m]) -> f32[i:n], f32\n"
@@ -40,8 +40,8 @@ static bool IsRight(const float* y) {
   return true;
 }
 
-static const tarsia_binding kBindings[] = {{sizeof(tarsia_binding), "n", "45"},
-                                           {sizeof(tarsia_binding), "m", "70"}};
+static const tarsia_binding kBindings[] = {{sizeof(tarsia_binding), "n", "450"},
+                                           {sizeof(tarsia_binding), "m", "700"}};
 
 static tarsia_graph_plan_options Options(uint64_t limit, tarsia_limit_kind kind) {
   SIZED(tarsia_graph_plan_options, options);
@@ -114,8 +114,9 @@ static void TestPlanOfGraph(void) {
   tarsia_graph_plan_destroy(NULL);
 }
 
-/* A limit that is too low is refused with the smallest one that is not, in the diagnostics. */
-static void TestSmallestLimit(void) {
+/* A limit that is too low is refused with the smallest one that is not, in the diagnostics. Returns
+ * it. */
+static uint64_t TestSmallestLimit(void) {
   tarsia_module* module = Module(kGraph);
   tarsia_graph_plan_options options = Options(1, TARSIA_LIMIT_TOTAL);
   tarsia_graph_plan* plan = NULL;
@@ -139,6 +140,7 @@ static void TestSmallestLimit(void) {
   CHECK_FAILS(TARSIA_STATUS_REJECTED, "smallest limit",
               tarsia_graph_plan_create(module, &options, &plan, NULL));
   tarsia_module_destroy(module);
+  return smallest;
 }
 
 static void TestPlanMisuse(void) {
@@ -190,9 +192,13 @@ static tarsia_graph_output Out(void* data, uint64_t bytes) {
 
 /* In an arena of the caller, whose surroundings stay as they are. */
 static void TestExecuteInArena(uint64_t limit) {
-  tarsia_graph_plan* plan = PlanOf(limit, TARSIA_LIMIT_TOTAL);
+  tarsia_graph_plan* const plan = PlanOf(limit, TARSIA_LIMIT_TOTAL);
   SIZED(tarsia_graph_plan_info, info);
   CHECK_OK(tarsia_graph_plan_get(plan, &info));
+  tarsia_blob* certificate = NULL;
+  CHECK_OK(tarsia_graph_plan_certificate(plan, &certificate));
+  CHECK((limit != 0) == (strstr(tarsia_blob_data(certificate), ":2\"") != NULL));
+  tarsia_blob_destroy(certificate);
   tarsia_device* device = NULL;
   CHECK_OK(tarsia_device_open(device_name, &device));
   const uint64_t around = 256;
@@ -337,7 +343,7 @@ static void TestExecuteMisuse(void) {
                 tarsia_graph_execute(plan, inputs, 2, outputs, 2, NULL, NULL));
   CHECK_INVALID("`inputs` is null", tarsia_graph_execute(plan, NULL, 3, outputs, 2, NULL, NULL));
   inputs[1].bytes -= 4;
-  CHECK_INVALID("input `%z` has 280 bytes, and 276 were given",
+  CHECK_INVALID("input `%z` has 2800 bytes, and 2796 were given",
                 tarsia_graph_execute(plan, inputs, 3, outputs, 2, NULL, NULL));
   inputs[1] = In(NULL, 0);
   CHECK_INVALID("input `%z` has neither memory nor a callback",
@@ -402,14 +408,14 @@ static void TestThreads(void) {
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   device_name = argv[1];
-  for (int i = 0; i < kN; ++i) x[i] = (float)i / 16;
+  for (int i = 0; i < kN; ++i) x[i] = (float)i / 160;
   for (int j = 0; j < kM; ++j) z[j] = (float)(j * j % 71) / 32;
   TestModuleOfGraphs();
   TestPlanOfGraph();
-  TestSmallestLimit();
+  const uint64_t smallest = TestSmallestLimit();
   TestPlanMisuse();
   TestExecuteInArena(0);
-  TestExecuteInArena(1100);
+  TestExecuteInArena(smallest); /* inputs and outputs come and go by chunks */
   TestExecuteInPlace();
   TestCallbacks(TARSIA_LIMIT_TOTAL);
   TestCallbacks(TARSIA_LIMIT_SCRATCH);
