@@ -245,6 +245,13 @@ TEST(ReduceGraphs, LargestWithinAGraph) {
                      16, "cpu");
 }
 
+// Whole numbers, most of which are equal to others, in more tiles than one.
+TEST(ReduceGraphs, LargestOfManyTilesKeepTheirOrder) {
+  const auto graph = MakeGraph(
+      "graph g(%q: i32[i:3, j:5000])\n{\n  %a, %b = topk<j> %q, k:9\n  return %a, %b\n}\n", {});
+  CompareAtAllLimits(graph, 25, "cpu");
+}
+
 // Parts and chunks of one axis keep the order of the indices: all elements are equal in pairs.
 TEST(ReduceGraphs, LargestInPartsAndChunks) {
   const auto graph = MakeGraph(
