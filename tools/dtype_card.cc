@@ -123,6 +123,12 @@ void AddInteger(DType type, std::vector<Fact>& facts) {
   facts.push_back({"range", fmt::format("{} to {}", least, DecodeToString(type, most))});
 }
 
+// Of the recipe for lanes.
+size_t StepsOf(const BitLayout& bits, RecipeForm form) {
+  const Result<Recipe> recipe = MakeRecipe(bits, bits.compute(), form);
+  return recipe.ok() ? recipe->steps.size() : 0;
+}
+
 // The cost of converting packed codes to values for tensor cores.
 void AddRecipes(DType type, std::vector<Fact>& facts) {
   constexpr int64_t kCodes = 32;  // the least count of `lanes`
@@ -133,14 +139,10 @@ void AddRecipes(DType type, std::vector<Fact>& facts) {
   for (const auto& [compute, name] : kLanes) {
     if (!CheckUnpack(type, compute).ok()) continue;
     const BitLayout bits = *BitLayout::Lanes(type, kCodes, compute);
-    const auto steps = [&](RecipeForm form) {
-      const Result<Recipe> recipe = MakeRecipe(bits, compute, form);
-      return recipe.ok() ? recipe->steps.size() : 0;
-    };
     std::string text =
-        fmt::format("{} instructions unpack {} codes", steps(RecipeForm::kUnpack), kCodes);
+        fmt::format("{} instructions unpack {} codes", StepsOf(bits, RecipeForm::kUnpack), kCodes);
     if (HasRecipe(bits, compute, RecipeForm::kCast)) {
-      text += fmt::format(", {} cast them", steps(RecipeForm::kCast));
+      text += fmt::format(", {} cast them", StepsOf(bits, RecipeForm::kCast));
     }
     facts.push_back({name, text});
   }
