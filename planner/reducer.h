@@ -3,20 +3,18 @@
 // the last one. This file says which tensors a state has; planner/emit_reducer.cc writes its
 // programs.
 //
-//   reducer            state                                       of nothing        merge of a and
-//   b sum, dot           s (kahan, pairwise: s and its error c)      0                 a.s + b.s
-//   sqdist, l1dist     s                                           0                 a.s + b.s
-//   cosine             a.b, |a|^2, |b|^2                           0, 0, 0           sums
-//   prod               p                                           1                 a.p * b.p
-//   max, min           m                                           NaN, least, most  max, min
-//   argmax, argmin     m, i (2^63 - 1: none)                       -inf, none        the better
-//   one, then the lower i logsumexp          m, s                                        -inf, 0 s
-//   exp(m - max), summed softmax            m, s, t                                     -inf, 0, 0
-//   the same of s and t mean               s                                           0 a.s + b.s
-//   var                count, mean, M2                             0, 0, 0           Chan's formula
-//   topk               k of m, i, the largest first                NaN or least,     the best k of
-//                      (2^63 - 1: none)                            none              both, a's
-//                      first
+//   reducer         state                    of nothing        merge of a and b
+//   sum, dot        s; kahan, pairwise: s, c 0                 a.s + b.s
+//   sqdist, l1dist  s                        0                 a.s + b.s
+//   cosine          a.b, |a|^2, |b|^2        0, 0, 0           sums
+//   prod            p                        1                 a.p * b.p
+//   max, min        m                        NaN, least, most  max, min
+//   argmax, argmin  m, i (2^63 - 1: none)    -inf, none        the better, then the lower i
+//   logsumexp       m, s                     -inf, 0           s exp(m - max), summed
+//   softmax         m, s, t                  -inf, 0, 0        the same of s and t
+//   mean            s                        0                 a.s + b.s
+//   var             count, mean, M2          0, 0, 0           Chan's formula
+//   topk            k of m, i, largest first NaN or least      the best k of both, a's first
 #ifndef TARSIA_PLANNER_REDUCER_H_
 #define TARSIA_PLANNER_REDUCER_H_
 
