@@ -1,9 +1,13 @@
 // What becomes a chain, and where its values are.
 #include <algorithm>
 #include <array>
-#include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <set>
+#include <span>
+#include <variant>
+#include <vector>
 
 #include "support/align.h"
 #include "support/extents.h"

@@ -35,7 +35,7 @@ static double Want(int i) {
  * exponential's result and of its argument for each of kM elements. */
 static bool IsRight(const float* y) {
   for (int i = 0; i < kN; ++i) {
-    if (!(fabs(y[i] - Want(i)) <= 1e-6 * kM)) return false;
+    if (!(fabs(y[i] - Want(i)) <= 1e-6 * (double)kM)) return false;
   }
   return true;
 }
@@ -217,7 +217,7 @@ static void TestExecuteInArena(uint64_t limit) {
   CHECK(IsRight(y));
   double sum = 0;
   for (int i = 0; i < kN; ++i) sum += Want(i);
-  CHECK(fabs(total - sum) <= 1e-6 * kM * kN);
+  CHECK(fabs(total - sum) <= 1e-6 * (double)(kM * kN));
   SIZED(tarsia_report_info, facts);
   CHECK_OK(tarsia_report_get(report, &facts));
   CHECK(facts.blocks >= info.kernel_count);
