@@ -54,9 +54,10 @@ uint64_t FloatCode(DType type, uint64_t field, uint64_t fraction) {
   return (field << type.mantissa | fraction) << UnusedBits(type);
 }
 
-std::string SignMask(DType type, uint64_t code) {
-  return Hex(type, code | uint64_t{1} << (type.bits - 1));
-}
+// The highest bit of a code.
+uint64_t SignBit(DType type) { return CodeMask(type) ^ (CodeMask(type) >> 1); }
+
+std::string SignMask(DType type, uint64_t code) { return Hex(type, code | SignBit(type)); }
 
 std::string NanText(DType type) {
   const uint64_t top = (uint64_t{1} << type.exponent) - 1;
@@ -117,7 +118,7 @@ void AddFloat(DType type, std::vector<Fact>& facts) {
 }
 
 void AddInteger(DType type, std::vector<Fact>& facts) {
-  const uint64_t sign = uint64_t{1} << (type.bits - 1);
+  const uint64_t sign = SignBit(type);
   const uint64_t most = type.IsSigned() ? sign - 1 : CodeMask(type);
   const std::string least = type.IsSigned() ? DecodeToString(type, sign) : "0";
   facts.push_back({"range", fmt::format("{} to {}", least, DecodeToString(type, most))});

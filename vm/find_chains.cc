@@ -229,7 +229,7 @@ class Builder {
       current_[value] = UniformVersion(at, 0, plan_.values[value].dtype);
       return;
     }
-    size_t operands[3];
+    size_t operands[3] = {};
     const size_t count = Row(op).operands.size() - (op == Opcode::kCast ? 1 : 0);
     for (size_t i = 0; i < count; ++i) operands[i] = Operand(at, i);
     // A move is another name for a piece, unless the tile of that piece may change.

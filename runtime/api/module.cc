@@ -101,7 +101,7 @@ tarsia_status WithKernel(const tarsia_module* module, size_t kernel, const Use& 
   return Guarded([&] {
     const KernelDescription* text = nullptr;
     const auto status = FindKernel(module, kernel, &text);
-    return status != TARSIA_STATUS_OK ? status : use(*text);
+    return text == nullptr ? status : use(*text);
   });
 }
 

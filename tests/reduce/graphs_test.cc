@@ -58,7 +58,7 @@ bool HasMatrixProduct(const ConcreteGraph& graph) {
 }
 
 TEST(ReduceGraphs, ProductsOfMatrices) {
-  const char* const kBodies[] = {
+  constexpr const char* kBodies[] = {
       "  %y = dot<j> %x, %z\n  return %y\n",
       // Columns before rows; a product with an operand that is made of one with fewer axes.
       "  %y = dot<j>(%z + 1, %x)\n  %w = broadcast<i:I>(%v)\n  %t = dot<j> %w, %z\n"

@@ -368,7 +368,8 @@ TEST(ReducePrograms, SparseCodesTimesDense) {
   Outputs inputs = RandomInputs(graph, 1);
   for (size_t e = 0; e < elements; ++e) {
     inputs[0][e] = static_cast<double>(e * 7 % 16);
-    inputs[2][e] = static_cast<double>(e * rows / elements);
+    const size_t row = e * rows / elements;
+    inputs[2][e] = static_cast<double>(row);
   }
   ForEachDevice([&](const std::string& device) {
     RunGraph(graph, inputs, device, [&](const Outputs& in, const Outputs& out) {
