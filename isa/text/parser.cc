@@ -283,7 +283,11 @@ class Parser {
   bool ParseStatement(int depth) {
     results_.clear();
     if (lexer_.token() == Token::kValue && !ParseResults()) return false;
-    if (lexer_.token() != Token::kName) return tokens_.Expected("an instruction");
+    if (lexer_.token() != Token::kName) {
+      tokens_.Expected("an instruction such as `add %a, %b` or `mov 0`");
+      DefineResults();
+      return false;
+    }
     const std::string_view mnemonic = lexer_.text();
     const Location location = lexer_.location();
     const std::optional<Opcode> opcode = FindMnemonic(mnemonic);
