@@ -2,7 +2,7 @@
 """Compiles the C programs of docs/capi.md against libtarsia.so, runs each, and compares what it
 prints with what its last comment says: /* prints: ... */
 
-usage: guide.py --guide docs/capi.md --cc COMPILER --include FOLDER --library libtarsia.so
+usage: guide.py --guide docs/capi.md --cc COMPILER --include FOLDER --shared libtarsia.so
 """
 
 import argparse
@@ -15,14 +15,14 @@ import tempfile
 
 def main():
     parser = argparse.ArgumentParser()
-    for option in ("--guide", "--cc", "--include", "--library"):
+    for option in ("--guide", "--cc", "--include", "--shared"):
         parser.add_argument(option, required=True)
     parser.add_argument("flags", nargs="*")
     arguments = parser.parse_args()
     text = pathlib.Path(arguments.guide).read_text()
     programs = re.findall(r"^```c\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     failures = 0 if len(programs) >= 2 else 1
-    folder = pathlib.Path(arguments.library).parent
+    folder = pathlib.Path(arguments.shared).parent
     with tempfile.TemporaryDirectory() as scratch:
         for i, program in enumerate(programs):
             source = pathlib.Path(scratch) / f"program{i}.c"
@@ -30,7 +30,7 @@ def main():
             binary = source.with_suffix("")
             subprocess.run([arguments.cc, "-std=c11", "-Wall", "-Wextra", "-Werror",
                             *arguments.flags, "-I", arguments.include, source, "-o", binary,
-                            arguments.library, f"-Wl,-rpath,{folder}"], check=True)
+                            arguments.shared, f"-Wl,-rpath,{folder}"], check=True)
             done = subprocess.run([binary], capture_output=True, text=True, check=False)
             wanted = re.findall(r"/\* prints: (.*?) \*/", program)
             if done.returncode != 0 or not wanted or done.stdout != wanted[-1] + "\n":
