@@ -23,6 +23,8 @@ constexpr size_t kLeastTileBytes = 4096;
 constexpr size_t kMostSlotBytes = 16384;
 constexpr size_t kMostPiece = 2048;  // elements
 constexpr size_t kVectorBytes = 64;
+// Instructions between two of a chain: a bound on the search from each beginning.
+constexpr size_t kMostWaiting = 64;
 
 bool IsRegisterTile(const Plan& plan, uint32_t value) {
   const ValuePlan& v = plan.values[value];
@@ -38,7 +40,7 @@ std::optional<Chain::Repeat> RepeatOf(std::span<const int64_t> from, std::span<c
     first = std::min(first, d);
     last = d + 1;
   }
-  if (first > last) first = last = to.size();
+  if (first > last) first = last = 0;  // one element
   for (size_t d = first; d < last; ++d) {
     if (from[d] != to[d]) return std::nullopt;
   }
@@ -88,9 +90,8 @@ class Builder {
 
   // Collects the instructions; false if they are too few.
   bool Collect(uint32_t begin) {
-    const PlannedInst& first = plan_.code[begin];
-    if (!OperationOf(plan_, first)) return false;
-    chain_.count = Size(first.count);
+    chain_.count = Size(plan_.code[begin].count);
+    if (!Joins(plan_.code[begin])) return false;
     std::vector<uint32_t> waiting;  // may run before, if another instruction joins
     for (uint32_t at = begin; at < plan_.code.size() && (at == begin || !targets_[at]); ++at) {
       const PlannedInst& inst = plan_.code[at];
@@ -99,7 +100,7 @@ class Builder {
         waiting.clear();
         Join(at);
         chain_.end = at + 1;
-      } else if (MayRunBefore(inst) && IsIndependent(inst)) {
+      } else if (waiting.size() < kMostWaiting && MayRunBefore(inst) && IsIndependent(inst)) {
         waiting.push_back(at);
       } else {
         break;
@@ -279,14 +280,14 @@ class Builder {
       Chain::Step& step = chain_.steps[s];
       const auto& numbers = numbers_[s];
       Version& made = versions_[numbers.back()];
-      std::vector<uint32_t> ends;
+      std::vector<uint32_t> ends, later;
       for (size_t i = 0; i < step.operands; ++i) {
         const Version& v = versions_[numbers[i]];
         step.operand[i] = v.place;
         if (v.uniform || v.place.in_tile || v.last != static_cast<int>(s)) continue;
         if (std::find(ends.begin(), ends.end(), v.place.number) != ends.end()) continue;
         const bool same = v.place.container == made.place.container;
-        (same ? free : later_).push_back(v.place.number);
+        (same ? free : later).push_back(v.place.number);
         ends.push_back(v.place.number);
       }
       if (!made.placed) {
@@ -294,11 +295,10 @@ class Builder {
         made.place.number = free.back();
         made.placed = true;
         free.pop_back();
-        if (made.last < 0) later_.push_back(made.place.number);
+        if (made.last < 0) later.push_back(made.place.number);
       }
       step.result = made.place;
-      free.insert(free.end(), later_.begin(), later_.end());
-      later_.clear();
+      free.insert(free.end(), later.begin(), later.end());
     }
     const size_t most = kMostSlotBytes / (std::max<size_t>(chain_.slots, 1) * widest);
     chain_.piece = std::clamp(most / kVectorBytes * kVectorBytes, kVectorBytes, kMostPiece);
@@ -317,7 +317,6 @@ class Builder {
   std::vector<Version> versions_;
   std::map<uint32_t, size_t> current_, before_;
   std::vector<std::array<size_t, 4>> numbers_;  // by step: versions of the operands and the result
-  std::vector<uint32_t> later_;
 };
 
 }  // namespace

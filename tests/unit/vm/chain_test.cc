@@ -198,6 +198,14 @@ kernel k(%px: ptr<f32>, %py: ptr<f32>)
   EXPECT_EQ(StepsOf(kText), Steps{2});
 }
 
+TEST(Chain, RepeatsOneElement) {
+  constexpr std::string_view kBody =
+      "  %one = load %gc[5, 0] : [1, 1]\n  %a = mul %x, %one\n  %y = add %a, %one\n";
+  const float c5 = Data().c[5];
+  Expect(kBody, [&](float x, float, float) { return x * c5 + c5; });
+  EXPECT_EQ(StepsOf(ProgramOf(kBody)), Steps{4});  // two of them broadcasts
+}
+
 // With an instruction budget, instructions run one by one.
 TEST(Chain, CountsTheInstructionsThatItRuns) {
   constexpr std::string_view kBody = "  %a = mul %x, 2\n  %b = add %a, %c\n  %y = sub %b, %r\n";
