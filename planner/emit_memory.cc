@@ -2,10 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 #include "planner/emitter.h"
+#include "support/extents.h"
 
 namespace tarsia {
 namespace {
@@ -162,15 +161,13 @@ TileValue Emitter::LoadGathered(const KernelTensor& tensor, const AxisIndices& i
   flat = Op("select", {inside, flat, Literal("-1", kI64)}, kI64);
   TileValue out{NewName(), tensor.dtype, ShapeOf(indices)};
   flat = Broadcast(flat, out.shape);
-  const int64_t count =
-      std::accumulate(out.shape.begin(), out.shape.end(), int64_t{1}, std::multiplies<>());
   const std::string view =
       memory_.NameOf(fmt::format("view {} : global<{}>[{}]", memory_.names.at(tensor.buffer),
                                  DTypeName(tensor.dtype), stride),
                      writer());
   const std::string row = NewName();
   const std::string taken = NewName();
-  Line(fmt::format("{} = reshape {} : [{}]", row, flat.name, count));
+  Line(fmt::format("{} = reshape {} : [{}]", row, flat.name, Product(out.shape)));
   Line(fmt::format("{} = gather {}, {}", taken, view, row));
   Line(fmt::format("{} = reshape {} : {}", out.name, taken, ShapeText(out.shape)));
   Pay(out.shape, kGatherPrice);

@@ -6,6 +6,7 @@
 
 #include "planner/emit_reducer.h"
 #include "planner/emitter.h"
+#include "support/extents.h"
 
 namespace tarsia {
 namespace {
@@ -60,7 +61,7 @@ std::vector<TileValue> Emitter::ReduceUnrolled(size_t n, const AxisIndices& indi
   const Reduction& reduction = *meaning_.ReductionOf(n);
   AxisIndices inner = indices;
   for (const uint32_t axis : reduction.axes) inner[axis] = {};
-  auto reducers = BeginAll({n}, indices, inner, 0, false);
+  auto reducers = BeginAll({n}, indices, inner, {});
   for (int64_t i = 0; i < reduction.count; ++i) {
     const int64_t number = IsArg(reduction.kind) ? reduction.count - 1 - i : i;
     int64_t rest = number;
@@ -198,7 +199,7 @@ ReducerEmitter Emitter::ReducerOf(size_t n, const AxisIndices& of, int lane, boo
 
 std::vector<ReducerEmitter> Emitter::BeginAll(const std::vector<size_t>& nodes,
                                               const AxisIndices& indices, const AxisIndices& inner,
-                                              uint32_t lanes, bool descending) {
+                                              const LoopForm& form) {
   std::vector<ReducerEmitter> out;
   for (const size_t n : nodes) {
     const Reduction& reduction = *meaning_.ReductionOf(n);
@@ -208,15 +209,14 @@ std::vector<ReducerEmitter> Emitter::BeginAll(const std::vector<size_t>& nodes,
     wide.insert(loop.begin(), loop.end());
     const AxisIndices narrow = Restrict(meaning_.ReadsOf(n)[0], inner);
     const AxisIndex first = inner.at(reduction.axes[0]);
-    const bool in_loop = first.HasDimension();
-    out.push_back(
-        ReducerOf(n, indices, in_loop ? dimensions_[first.dimension].position : 0, descending));
-    if (in_loop && MayBeProducts(nodes, indices)) {
+    const int lane = first.HasDimension() ? dimensions_[first.dimension].position : 0;
+    out.push_back(ReducerOf(n, indices, lane, form.descending));
+    if (form.products) {
       const TileShape right = ShapeOf(Restrict(meaning_.ReadsOf(n)[1], inner));
-      const auto product = MatrixProduct::Find(ShapeOf(narrow), right, lanes);
+      const auto product = MatrixProduct::Find(ShapeOf(narrow), right, form.lanes);
       if (product) out.back().SetProduct(*product);
     }
-    out.back().Begin(ShapeOf(wide), ShapeOf(narrow), ShapeOf(loop), lanes);
+    out.back().Begin(ShapeOf(wide), ShapeOf(narrow), ShapeOf(loop), form.lanes);
   }
   return out;
 }
@@ -236,27 +236,25 @@ Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const A
   const Reduction& reduction = *meaning_.ReductionOf(nodes[0]);
   AxisIndices inner = indices;
   const size_t first = dimensions_.size();
-  const bool product = MayBeProducts(nodes, indices);
-  AddDimensions(reduction, root, product, &inner);
-  uint32_t lanes = 0;
-  for (size_t d = first; d < dimensions_.size(); ++d) lanes |= 1u << dimensions_[d].position;
+  LoopForm form;
+  form.products = MayBeProducts(nodes, indices);
+  AddDimensions(reduction, root, form.products, &inner);
+  for (size_t d = first; d < dimensions_.size(); ++d) form.lanes |= 1u << dimensions_[d].position;
   const size_t count = dimensions_.size() - first;
-  const bool descending = std::any_of(
-      nodes.begin(), nodes.end(), [&](size_t n) { return IsArg(meaning_.ReductionOf(n)->kind); });
-  auto reducers = BeginAll(nodes, indices, inner, lanes, descending);
+  form.descending = std::any_of(nodes.begin(), nodes.end(),
+                                [&](size_t n) { return IsArg(meaning_.ReductionOf(n)->kind); });
+  auto reducers = BeginAll(nodes, indices, inner, form);
   const int64_t around = scope().elements;
   for (size_t i = 0; i < count; ++i) {
     const bool parted = root && request_.parts > 1 &&
                         dimensions_[first + i].axis == PartedAxis(meaning_, reduction);
-    OpenLoop(first + i, root, parted, descending);
+    OpenLoop(first + i, root, parted, form.descending);
   }
-  if (product) {
+  if (form.products) {
     scope().elements = around;
     for (const size_t n : nodes) {
       for (const uint32_t read : meaning_.ReadsOf(n)) {
-        int64_t elements = 1;
-        for (const int64_t extent : ShapeOf(Restrict(read, inner))) elements *= extent;
-        scope().elements = std::max(scope().elements, elements);
+        scope().elements = std::max(scope().elements, Product(ShapeOf(Restrict(read, inner))));
       }
     }
   }

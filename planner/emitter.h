@@ -66,6 +66,13 @@ struct KernelMemory {
   std::string NameOf(const std::string& view, TileWriter& writer);
 };
 
+// What the reducers of a loop have in common.
+struct LoopForm {
+  uint32_t lanes = 0;       // the reduced positions
+  bool descending = false;  // the order of the tiles
+  bool products = false;    // may be products of matrices
+};
+
 class ReducerEmitter;
 
 // A position of tiles that no dimension has yet.
@@ -106,7 +113,7 @@ class Emitter : private TileWriter {
   // What node `n` reduces at these indices: its operands, or the elements of a segment.
   std::vector<TileValue> Elements(size_t n, const AxisIndices& inner);
   std::vector<ReducerEmitter> BeginAll(const std::vector<size_t>& nodes, const AxisIndices& indices,
-                                       const AxisIndices& inner, uint32_t lanes, bool descending);
+                                       const AxisIndices& inner, const LoopForm& form);
   [[nodiscard]] std::vector<size_t> GroupOf(size_t n, const AxisIndices& indices) const;
   [[nodiscard]] bool CanJoin(size_t n, const std::vector<size_t>& group) const;
   void FindWanted(uint32_t v);
