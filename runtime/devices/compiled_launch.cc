@@ -262,7 +262,10 @@ Status CompiledProgram::ReadReport(Device& device, const CompiledLaunch& launch,
   if (!bytes.empty()) {
     TARSIA_CHECK(device.Read(bytes.data(), at + sizeof(header), bytes.size(), request.stream));
   }
-  const std::vector<Entry> entries = ReadEntries(bytes);
+  std::vector<Entry> entries = ReadEntries(bytes);
+  // Blocks write as they run. Their lines come in the order of the grid, so that two launches print
+  // the same.
+  std::ranges::stable_sort(entries, {}, &Entry::block);
   if (header.wanted != 0 || header.failure != ReportHeader::kNoFailure) {
     TARSIA_CHECK(WriteEmptyReport(device, at, request.stream));
     TARSIA_CHECK(device.Synchronize(request.stream));  // the caller may free the workspace

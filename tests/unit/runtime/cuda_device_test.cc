@@ -1,8 +1,9 @@
 // The device cuda:N on the emulated driver: a program in, results out.
 #include "runtime/devices/cuda_device.h"
 
-#include <algorithm>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "runtime/devices/code.h"
 #include "tests/harness/program.h"
@@ -36,6 +37,23 @@ kernel talk(%n: i32)
   %b = block.x
   print "n", %n + %b
   assert %b < %n, "too many blocks"
+}
+
+// The first block comes last to its line, if it does not run alone.
+kernel talk_late(%n: i32)
+  grid (16)
+  warps 1
+{
+  %b = block.x
+  if %b == 0 {
+    %s = mov 0
+    for %i = 0 to %n {
+      %s = mov %s + %i % 7
+    }
+    print "sum", %s
+  } else {
+    print "b", %b
+  }
 }
 )";
 
@@ -239,7 +257,6 @@ TEST_F(CudaDevice, PrintsAndAsserts) {
   request.workspace = *workspace;
   request.options = &options;
   EXPECT_TRUE(kernel->Launch(request).ok());
-  std::sort(lines.begin(), lines.end());
   EXPECT_EQ(lines, (std::vector<std::string>{"(0, 0, 0) n = 2", "(1, 0, 0) n = 3"}));
   args = {Int(1)};
   EXPECT_EQ(IdOf(kernel->Launch(request)), "assert-failed");
@@ -248,6 +265,32 @@ TEST_F(CudaDevice, PrintsAndAsserts) {
   EXPECT_TRUE(kernel->Launch(request).ok());
   EXPECT_EQ(IdOf(kernel->Collect(request)), "assert-failed");
   EXPECT_TRUE(kernel->Collect(request).ok());
+  EXPECT_EQ(ErrorOf(device->Free(*workspace)), "");
+}
+
+TEST_F(CudaDevice, PrintsInTheOrderOfTheBlocks) {
+  const auto device = Open();
+  const auto kernel = Load(*device, MakeProgram("talk_late", {}));
+  const std::vector<uint64_t> none(1);
+  const auto bytes = kernel->WorkspaceBytes(none);
+  ASSERT_TRUE(bytes.ok());
+  const auto workspace = device->Allocate(*bytes);
+  ASSERT_TRUE(workspace.ok());
+  EXPECT_EQ(ErrorOf(kernel->InitWorkspace(none, *workspace, *bytes, nullptr)), "");
+  std::vector<std::string> lines;
+  vm::LaunchOptions options;
+  options.print = [&](std::string_view line) { lines.emplace_back(line); };
+  std::vector<launch::Argument> args = {Int(7000)};
+  LaunchRequest request;
+  request.args = args;
+  request.workspace = *workspace;
+  request.options = &options;
+  EXPECT_TRUE(kernel->Launch(request).ok());
+  std::vector<std::string> expected = {"(0, 0, 0) sum = 21000"};
+  for (int block = 1; block < 16; ++block) {
+    expected.push_back(fmt::format("({}, 0, 0) b = {}", block, block));
+  }
+  EXPECT_EQ(lines, expected);
   EXPECT_EQ(ErrorOf(device->Free(*workspace)), "");
 }
 
