@@ -1,11 +1,12 @@
 #include "planner/certificate.h"
 
-#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "support/json.h"
 
 namespace tarsia {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 const char* NameOf(PlanBuffer::Kind kind) {
   switch (kind) {
@@ -19,71 +20,96 @@ const char* NameOf(PlanBuffer::Kind kind) {
   return "";
 }
 
-Json BufferJson(const Plan& plan, const PlanBuffer& buffer) {
-  Json out;
-  out["name"] = buffer.name;
-  out["offset"] = buffer.offset ? Json(*buffer.offset) : Json(nullptr);
-  out["size"] = buffer.bytes;
-  out["first"] = buffer.first;
-  out["last"] = buffer.last;
-  out["kind"] = NameOf(buffer.kind);
-  if (buffer.in_place) out["in"] = plan.buffers[*buffer.in_place].name;
-  return out;
+// An amount of bytes can be beyond the signed numbers.
+void AddBytes(std::string_view key, uint64_t bytes, Json* out) {
+  out->Key(key).Raw(std::to_string(bytes));
 }
 
+void AddNames(std::string_view key, const std::vector<std::string_view>& names, Json* out) {
+  out->Key(key).Begin('[');
+  for (const std::string_view name : names) out->String(name);
+  out->End(']');
+}
+
+void AddBuffer(const Plan& plan, const PlanBuffer& buffer, Json* out) {
+  out->Begin('{').Key("name").String(buffer.name);
+  if (buffer.offset) {
+    AddBytes("offset", *buffer.offset, out);
+  } else {
+    out->Key("offset").Null();
+  }
+  AddBytes("size", buffer.bytes, out);
+  AddBytes("first", buffer.first, out);
+  AddBytes("last", buffer.last, out);
+  out->Key("kind").String(NameOf(buffer.kind));
+  if (buffer.in_place) out->Key("in").String(plan.buffers[*buffer.in_place].name);
+  out->End('}');
+}
+
+// Names of the buffers that a step reads and writes.
+struct Uses {
+  std::vector<std::string_view> reads, writes;
+};
+
 // What a launch reads and writes. A reduction that begins does not read its state.
-void AddUses(const Plan& plan, const PlanStep& step, Json* out) {
+Uses UsesOfLaunch(const Plan& plan, const PlanStep& step) {
+  Uses out;
   size_t at = 0;
   for (const KernelParam& param : plan.kernels[step.kernel].params) {
     if (param.kind != KernelParam::Kind::kTensor) continue;
     const std::string& name = plan.buffers[step.buffers[at++]].name;
-    if (param.read && !(param.written && step.fresh)) (*out)["reads"].push_back(name);
-    if (param.written) (*out)["writes"].push_back(name);
+    if (param.read && !(param.written && step.fresh)) out.reads.push_back(name);
+    if (param.written) out.writes.push_back(name);
   }
   // Behind them, inputs in whose place an output is written.
   for (; at < step.buffers.size(); ++at) {
-    (*out)["reads"].push_back(plan.buffers[step.buffers[at]].name);
-  }
-}
-
-Json StepJson(const Plan& plan, const PlanStep& step, const ConcreteGraph& graph) {
-  Json out;
-  const bool launch = step.kind == PlanStep::Kind::kLaunch;
-  const bool load = step.kind == PlanStep::Kind::kLoad;
-  if (launch) {
-    out["kernel"] = plan.kernels[step.kernel].name;
-  } else {
-    const size_t tensor = plan.buffers[step.buffers[0]].tensor;
-    out[load ? "load" : "store"] = (load ? plan.inputs : plan.outputs)[tensor].name;
-  }
-  out["reads"] = Json::array();
-  out["writes"] = Json::array();
-  if (launch) {
-    AddUses(plan, step, &out);
-  } else {
-    out[load ? "writes" : "reads"].push_back(plan.buffers[step.buffers[0]].name);
-  }
-  out["ranges"] = Json::object();
-  for (const StepRange& range : step.ranges) {
-    out["ranges"][std::string(graph.axes()[range.axis].name)] = {range.low, range.high};
+    out.reads.push_back(plan.buffers[step.buffers[at]].name);
   }
   return out;
+}
+
+void AddStep(const Plan& plan, const PlanStep& step, const ConcreteGraph& graph, Json* out) {
+  out->Begin('{');
+  Uses uses;
+  if (step.kind == PlanStep::Kind::kLaunch) {
+    out->Key("kernel").String(plan.kernels[step.kernel].name);
+    uses = UsesOfLaunch(plan, step);
+  } else {
+    const bool load = step.kind == PlanStep::Kind::kLoad;
+    const PlanBuffer& buffer = plan.buffers[step.buffers[0]];
+    out->Key(load ? "load" : "store");
+    out->String((load ? plan.inputs : plan.outputs)[buffer.tensor].name);
+    (load ? uses.writes : uses.reads).push_back(buffer.name);
+  }
+  AddNames("reads", uses.reads, out);
+  AddNames("writes", uses.writes, out);
+  out->Key("ranges").Begin('{');
+  for (const StepRange& range : step.ranges) {
+    out->Key(graph.axes()[range.axis].name).Begin('[');
+    out->Number(range.low).Number(range.high).End(']');
+  }
+  out->End('}').End('}');
 }
 
 }  // namespace
 
 std::string CertificateText(const Plan& plan, const ConcreteGraph& graph) {
   Json out;
-  out["limit"] = plan.limit == kNoLimit ? Json(nullptr) : Json(plan.limit);
-  out["limit_kind"] = plan.limit_kind == LimitKind::kTotal ? "total" : "scratch";
-  out["peak"] = plan.peak;
-  out["buffers"] = Json::array();
-  for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.used) out["buffers"].push_back(BufferJson(plan, buffer));
+  out.Begin('{');
+  if (plan.limit == kNoLimit) {
+    out.Key("limit").Null();
+  } else {
+    AddBytes("limit", plan.limit, &out);
   }
-  out["steps"] = Json::array();
-  for (const PlanStep& step : plan.steps) out["steps"].push_back(StepJson(plan, step, graph));
-  return out.dump() + "\n";
+  out.Key("limit_kind").String(plan.limit_kind == LimitKind::kTotal ? "total" : "scratch");
+  AddBytes("peak", plan.peak, &out);
+  out.Key("buffers").Begin('[');
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (buffer.used) AddBuffer(plan, buffer, &out);
+  }
+  out.End(']').Key("steps").Begin('[');
+  for (const PlanStep& step : plan.steps) AddStep(plan, step, graph, &out);
+  return out.End(']').End('}').Take();
 }
 
 }  // namespace tarsia

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "support/diagnostic.h"
+#include "support/json.h"
 #include "tarsia/tarsia.h"
 
 namespace tarsia::tools {
@@ -32,26 +33,6 @@ std::string DurationText(uint64_t nanoseconds);
 // Breaks a text at blanks into lines of at most `width` bytes, `indent` blanks before each but the
 // first.
 std::string Wrap(std::string_view text, size_t width, size_t indent = 0);
-
-// Builds one JSON value; adds commas and escapes. Call `Key` before each value of an object.
-class Json {
- public:
-  Json& Begin(char bracket);  // '{' or '['
-  Json& End(char bracket);    // '}' or ']'
-  Json& Key(std::string_view key);
-  Json& String(std::string_view text);
-  Json& Number(int64_t value);
-  Json& Bool(bool value);
-  Json& Null();
-  Json& Raw(std::string_view json);  // a value that is already JSON
-  // The value with a newline.
-  [[nodiscard]] std::string Take();
-
- private:
-  void Separate();
-  std::string out_;
-  bool first_ = true;
-};
 
 // [{"file", "line", "column", "length", "id", "message", "help", "notes"}, ..]
 void AppendDiagnostics(const tarsia_diagnostics* diagnostics, Json* json);

@@ -100,8 +100,8 @@ static void TestPlanOfGraph(void) {
   CHECK_INVALID("`plan` is null", tarsia_graph_plan_input(NULL, 0, &tensor));
   tarsia_blob* blob = NULL;
   CHECK_OK(tarsia_graph_plan_certificate(plan, &blob));
-  CHECK(strstr(tarsia_blob_data(blob), "\"limit\":null") != NULL);
-  CHECK(strstr(tarsia_blob_data(blob), "\"name\":\"total\"") != NULL);
+  CHECK(strstr(tarsia_blob_data(blob), "\"limit\": null") != NULL);
+  CHECK(strstr(tarsia_blob_data(blob), "\"name\": \"total\"") != NULL);
   tarsia_blob_destroy(blob);
   CHECK_OK(tarsia_graph_plan_kernels(plan, &blob));
   tarsia_module* kernels = Module(tarsia_blob_data(blob)); /* a program as any other */

@@ -139,13 +139,20 @@ std::string SummaryJson(const Plan& plan, const ConcreteGraph& graph, const RunF
   return json.End('}').Take();
 }
 
-// Writes what a plan is described by; nothing without a path.
 int WriteText(const std::string& path, const std::string& text) {
-  if (path.empty()) return kDone;
   const Status status = WriteFile(path, text);
   if (status.ok()) return kDone;
   PrintError(status.error());
   return kRejected;
+}
+
+// The files that describe a plan.
+int WriteDescriptions(const ReduceRequest& request, const Plan& plan, const ConcreteGraph& graph) {
+  if (!request.certificate.empty()) {
+    const int code = WriteText(request.certificate, CertificateText(plan, graph));
+    if (code != kDone) return code;
+  }
+  return request.svg.empty() ? kDone : WriteText(request.svg, ArenaSvg(plan, graph));
 }
 
 bool TakesStdout(const ReduceRequest& request, const ReduceFiles& files) {
@@ -211,9 +218,7 @@ int PlanAndRun(const ReduceRequest& request, const tarsia_module& module) {
   }
   const Plan& plan = made->plan;
   const ConcreteGraph& graph = made->graph;
-  int code = WriteText(request.certificate, CertificateText(plan, graph));
-  if (code == kDone && !request.svg.empty()) code = WriteText(request.svg, ArenaSvg(plan, graph));
-  if (code != kDone) return code;
+  if (const int code = WriteDescriptions(request, plan, graph); code != kDone) return code;
   if (!request.emit.empty()) {
     PrintOut(plan.Text());
     return kDone;
