@@ -307,4 +307,20 @@ KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request) {
   return out;
 }
 
+const KernelText& KernelCache::Get(const KernelRequest& request) {
+  const auto found = kernels_.find(request);
+  if (found != kernels_.end()) return found->second;
+  return kernels_.emplace(request, MakeKernel(meaning_, request)).first->second;
+}
+
+// Of what tells most requests apart; the comparison does the rest.
+size_t KernelCache::Hash::operator()(const KernelRequest& request) const {
+  size_t hash = std::hash<std::string>()(request.name);
+  const auto mix = [&](uint64_t x) { hash = (hash ^ x) * 0x9E3779B97F4A7C15; };
+  for (const auto& [axis, chunk] : request.ranges)
+    mix(axis * 0x10001 + static_cast<uint64_t>(chunk));
+  for (const auto& [value, tensor] : request.known) mix(tensor.buffer);
+  return hash;
+}
+
 }  // namespace tarsia

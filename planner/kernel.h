@@ -4,10 +4,12 @@
 #ifndef TARSIA_PLANNER_KERNEL_H_
 #define TARSIA_PLANNER_KERNEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,12 +30,16 @@ struct KernelTensor {
   // An input that an output takes the place of in this kernel: the buffer of the input, while
   // `buffer` and `name` are those of the output.
   std::optional<uint32_t> replaced{};
+
+  friend bool operator==(const KernelTensor&, const KernelTensor&) = default;
 };
 
 // A reduction whose state is in memory.
 struct KernelReduction {
   size_t node = 0;
   std::vector<KernelTensor> state;  // one for each of StateOf
+
+  friend bool operator==(const KernelReduction&, const KernelReduction&) = default;
 };
 
 enum class KernelKind : uint8_t {
@@ -52,6 +58,8 @@ struct KernelRequest {
   std::map<uint32_t, int64_t> ranges;       // split axes and their chunks; parameters of the kernel
   int64_t parts = 1;                        // kPartial: of PartedAxis
   bool accumulates = false;                 // kPartial: merges with the states in memory
+
+  friend bool operator==(const KernelRequest&, const KernelRequest&) = default;
 };
 
 struct KernelParam {
@@ -78,6 +86,21 @@ struct KernelText {
 uint32_t PartedAxis(const Meaning& meaning, const Reduction& reduction);
 
 KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request);
+
+// Kernels that were made before: most of those that a search compares are the same.
+class KernelCache {
+ public:
+  explicit KernelCache(const Meaning& meaning) : meaning_(meaning) {}
+
+  const KernelText& Get(const KernelRequest& request);
+
+ private:
+  struct Hash {
+    size_t operator()(const KernelRequest& request) const;
+  };
+  const Meaning& meaning_;
+  std::unordered_map<KernelRequest, KernelText, Hash> kernels_;
+};
 
 }  // namespace tarsia
 

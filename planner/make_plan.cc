@@ -35,16 +35,17 @@ std::vector<int64_t> ChunksOf(int64_t extent, int64_t most) {
 
 class Search {
  public:
-  Search(const Meaning& meaning, const PlanOptions& options)
-      : meaning_(meaning), options_(options) {}
+  Search(const Meaning& meaning, const PlanOptions& options, KernelCache* cache)
+      : meaning_(meaning), options_(options), cache_(*cache) {}
 
   // Finds the cheapest choice that fits.
   void Run() {
     FindReductions();
     ForEach([&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
-      if (PeakOf(whole) <= options_.limit) {
+      const Schedule schedule(meaning_, whole, options_.limit_kind);
+      if (schedule.peak() <= options_.limit) {
         // Chunks of what fits as a whole save nothing.
-        if (!whole.streamed) Consider(whole);
+        if (!whole.streamed) Consider(schedule);
         return;
       }
       for (const uint32_t a : axes) TrySplit(whole, {a});
@@ -77,7 +78,7 @@ class Search {
       int rank = 0;
       const Schedule schedule(meaning_, choice, options_.limit_kind);
       if (!schedule.feasible()) continue;
-      static_cast<void>(schedule.Make(&rank));
+      static_cast<void>(schedule.Make(&cache_, &rank));
       if (rank <= kMaxRank) return peak;
       least_rank_ = least_rank_ == 0 ? rank : std::min(least_rank_, rank);
     }
@@ -183,17 +184,18 @@ class Search {
     return Schedule(meaning_, choice, options_.limit_kind).peak();
   }
 
-  void Consider(const PlanChoice& choice) {
-    int rank = 0;
-    const Schedule schedule(meaning_, choice, options_.limit_kind);
+  void Consider(const Schedule& schedule) {
     if (!schedule.feasible()) return;
-    const Plan plan = schedule.Make(&rank);
+    const double outside = kStepPrice * schedule.steps() + schedule.TransferCost();
+    if (found_ && outside >= best_cost_) return;
+    int rank = 0;
+    const Plan plan = schedule.Make(&cache_, &rank);
     if (rank > kMaxRank) return;
-    const double cost = plan.cost + kStepPrice * schedule.steps() + schedule.TransferCost();
+    const double cost = plan.cost + outside;
     if (found_ && cost >= best_cost_) return;
     found_ = true;
     best_cost_ = cost;
-    best_ = choice;
+    best_ = schedule.choice();
   }
 
   // The choice with these axes split into the least chunks.
@@ -212,24 +214,30 @@ class Search {
 
   void TrySplit(const PlanChoice& whole, const std::vector<uint32_t>& axes) {
     const PlanChoice smallest = Smallest(whole, axes);
-    if (PeakOf(smallest) > options_.limit) return;
-    PlanChoice choice = smallest;
+    if (!tried_.insert(smallest).second) return;
+    Schedule schedule(meaning_, smallest, options_.limit_kind);
+    const auto fits = [&] { return schedule.peak() <= options_.limit; };
+    if (!fits()) return;
     for (size_t i = axes.size(); i-- > 0;) {
       const std::vector<int64_t> chunks = Chunks(axes[i], axes.size());
-      const auto fits = [&](int64_t chunk) {
-        choice.splits[i].chunk = chunk;
-        return PeakOf(choice) <= options_.limit;
-      };
-      const auto end = std::partition_point(chunks.begin(), chunks.end(), fits);
-      choice.splits[i].chunk = end == chunks.begin() ? chunks.front() : *(end - 1);
+      const auto end = std::partition_point(chunks.begin(), chunks.end(), [&](int64_t chunk) {
+        schedule.SetChunk(i, chunk);
+        return fits();
+      });
+      schedule.SetChunk(i, end == chunks.begin() ? chunks.front() : *(end - 1));
     }
-    Consider(PeakOf(choice) <= options_.limit ? choice : smallest);
+    if (!fits()) {
+      for (size_t i = 0; i < axes.size(); ++i) schedule.SetChunk(i, smallest.splits[i].chunk);
+    }
+    Consider(schedule);
   }
 
   const Meaning& meaning_;
   const PlanOptions& options_;
+  KernelCache& cache_;
   std::vector<size_t> reductions_;
   std::vector<size_t> chosen_;
+  std::set<PlanChoice> tried_;  // with the least chunks
   bool found_ = false;
   double best_cost_ = 0;
   PlanChoice best_;
@@ -245,10 +253,11 @@ std::string Plan::Text() const {
 }
 
 // The smallest limit is what the search finds one byte below which it finds nothing.
-static uint64_t SmallestLimit(const Meaning& meaning, uint64_t least, PlanOptions options) {
+static uint64_t SmallestLimit(const Meaning& meaning, uint64_t least, PlanOptions options,
+                              KernelCache* cache) {
   while (least > 0) {
     options.limit = least - 1;
-    Search search(meaning, options);
+    Search search(meaning, options, cache);
     search.Run();
     if (!search.found()) break;
     least = Schedule(meaning, search.best(), options.limit_kind).peak();
@@ -270,12 +279,13 @@ std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& opti
                              Diagnostics& diagnostics) {
   const std::optional<Meaning> meaning = Meaning::Make(graph, options.fast, diagnostics);
   if (!meaning) return std::nullopt;
-  Search search(*meaning, options);
+  KernelCache cache(*meaning);
+  Search search(*meaning, options, &cache);
   search.Run();
   if (search.found()) {
     int rank = 0;
     const Schedule schedule(*meaning, search.best(), options.limit_kind);
-    Plan plan = schedule.Make(&rank);
+    Plan plan = schedule.Make(&cache, &rank);
     schedule.AddSteps(&plan);
     plan.limit = options.limit;
     return plan;
@@ -290,7 +300,7 @@ std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& opti
     return std::nullopt;
   }
   diagnostics.Error(diag::kPlanLimit, graph.graph().location, graph.name(), options.limit).help =
-      fmt::format("smallest limit: {} bytes", SmallestLimit(*meaning, *least, options));
+      fmt::format("smallest limit: {} bytes", SmallestLimit(*meaning, *least, options, &cache));
   return std::nullopt;
 }
 

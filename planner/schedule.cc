@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "dtypes/bits.h"
 #include "planner/transfers.h"
@@ -21,8 +22,8 @@ constexpr double kRunPrice = 2'000;
 
 }  // namespace
 
-Schedule::Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind)
-    : meaning_(meaning), choice_(choice), limit_kind_(limit_kind) {
+Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind)
+    : meaning_(meaning), choice_(std::move(choice)), limit_kind_(limit_kind) {
   AddTensors();
   AddWorks();
   Join();
@@ -34,6 +35,16 @@ Schedule::Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind l
   FindLifetimes();
   FindSizes();
   FindOffsets();
+}
+
+void Schedule::SetChunk(size_t split, int64_t chunk) {
+  choice_.splits[split].chunk = chunk;
+  FindSizes();
+  FindOffsets();
+}
+
+int64_t Schedule::ChunksOf(const Split& split) const {
+  return (meaning_.axis(split.axis).extent + split.chunk - 1) / split.chunk;
 }
 
 // ---- order ------------------------------------------------------------------------------------
@@ -65,7 +76,7 @@ std::map<size_t, int> Schedule::LevelsOf(const std::vector<size_t>& works, uint3
 void Schedule::Order(const std::vector<size_t>& works, size_t split) {
   if (works.empty()) return;
   if (split == choice_.splits.size()) {
-    for (const size_t w : works) items_.push_back({false, w, {}, 0});
+    for (const size_t w : works) items_.push_back({false, w, 0, 0});
     return;
   }
   const Split& by = choice_.splits[split];
@@ -83,7 +94,7 @@ void Schedule::Order(const std::vector<size_t>& works, size_t split) {
     for (const size_t w : within) works_[w].loops[by.axis] = loops_;
     ++loops_;
     const size_t head = items_.size();
-    items_.push_back({true, 0, by, 0});
+    items_.push_back({true, 0, split, 0});
     Order(within, split + 1);
     items_[head].end = items_.size();
   }
@@ -103,9 +114,7 @@ double Schedule::steps() const {
       continue;
     }
     open.emplace_back(items_[i].end, times);
-    const int64_t extent = meaning_.axis(items_[i].split.axis).extent;
-    const int64_t chunks = (extent + items_[i].split.chunk - 1) / items_[i].split.chunk;
-    times *= static_cast<double>(chunks);
+    times *= static_cast<double>(ChunksOf(choice_.splits[items_[i].split]));
   }
   return steps;
 }
@@ -124,12 +133,10 @@ double Schedule::Rounds(const Tensor& tensor) const {
   for (size_t i = 0; i < items_.size(); ++i) {
     while (!open.empty() && open.back().end == i) open.pop_back();
     if (items_[i].is_loop) {
-      const Split& split = items_[i].split;
+      const Split& split = choice_.splits[items_[i].split];
       const auto at = std::find(tensor.axes.begin(), tensor.axes.end(), split.axis);
       const bool chunks = at != tensor.axes.end() && tensor.chunked[at - tensor.axes.begin()];
-      const int64_t extent = meaning_.axis(split.axis).extent;
-      const int64_t count = (extent + split.chunk - 1) / split.chunk;
-      open.push_back({items_[i].end, i, chunks, static_cast<double>(count)});
+      open.push_back({items_[i].end, i, chunks, static_cast<double>(ChunksOf(split))});
       continue;
     }
     const auto& users = tensor.users;
@@ -252,6 +259,7 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
 void Schedule::FindSizes() {
   for (size_t t = 0; t < tensors_.size(); ++t) {
     Tensor& tensor = tensors_[t];
+    tensor.doubled = false;
     for (size_t i = 0; i < tensor.axes.size(); ++i) {
       tensor.chunked[i] = tensor.used && CanChunk(t, i);
       const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
@@ -374,9 +382,10 @@ void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, 
       AddStep(item.work, *ranges, plan);
       continue;
     }
-    const int64_t extent = meaning_.axis(item.split.axis).extent;
-    for (int64_t low = 0; low < extent; low += item.split.chunk) {
-      ranges->push_back({item.split.axis, low, std::min(extent, low + item.split.chunk)});
+    const Split& split = choice_.splits[item.split];
+    const int64_t extent = meaning_.axis(split.axis).extent;
+    for (int64_t low = 0; low < extent; low += split.chunk) {
+      ranges->push_back({split.axis, low, std::min(extent, low + split.chunk)});
       Unroll(i + 1, item.end, ranges, plan);
       ranges->pop_back();
     }
@@ -435,7 +444,7 @@ void Schedule::AddBuffers(Plan* plan) const {
   }
 }
 
-Plan Schedule::Make(int* rank) const {
+Plan Schedule::Make(KernelCache* cache, int* rank) const {
   Plan plan;
   plan.limit_kind = limit_kind_;
   plan.peak = peak_;
@@ -446,7 +455,7 @@ Plan Schedule::Make(int* rank) const {
     std::string name = request.name;
     for (int i = 2; !names.insert(name).second; ++i) name = fmt::format("{}_{}", request.name, i);
     request.name = name;
-    plan.kernels.push_back(MakeKernel(meaning_, request));
+    plan.kernels.push_back(cache->Get(request));
     const auto blocks = static_cast<double>(std::max<int64_t>(plan.kernels.back().blocks, 1));
     plan.cost += plan.kernels.back().cost * std::max(1.0, kBusyBlocks / blocks);
     *rank = std::max(*rank, plan.kernels.back().rank);
@@ -457,6 +466,7 @@ Plan Schedule::Make(int* rank) const {
 
 void Schedule::AddSteps(Plan* plan) const {
   std::vector<StepRange> ranges;
+  plan->steps.reserve(static_cast<size_t>(steps()));
   Unroll(0, items_.size(), &ranges, plan);
   AddTensorsOf(plan);
   AddBuffers(plan);

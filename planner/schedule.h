@@ -7,6 +7,7 @@
 #ifndef TARSIA_PLANNER_SCHEDULE_H_
 #define TARSIA_PLANNER_SCHEDULE_H_
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,6 +23,8 @@ namespace tarsia {
 struct Split {
   uint32_t axis = 0;
   int64_t chunk = 0;
+
+  friend auto operator<=>(const Split&, const Split&) = default;
 };
 
 // What a plan is determined by, besides the graph.
@@ -31,6 +34,8 @@ struct PlanChoice {
   bool parts = false;         // long reductions with few results are cut into parts
   // Inputs and outputs that have a split axis are transferred by chunks, where that is possible.
   bool streamed = false;
+
+  friend auto operator<=>(const PlanChoice&, const PlanChoice&) = default;
 };
 
 // A tensor in memory.
@@ -79,14 +84,18 @@ struct Work {
 struct ScheduleItem {
   bool is_loop = false;
   size_t work = 0;
-  Split split;
-  size_t end = 0;  // of a loop: the item behind its body
+  size_t split = 0;  // of a loop: which one of the choice
+  size_t end = 0;    // of a loop: the item behind its body
 };
 
 class Schedule {
  public:
-  Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind);
+  Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind);
 
+  // Makes the chunks of a split larger or smaller. Works and their order stay as they are.
+  void SetChunk(size_t split, int64_t chunk);
+
+  [[nodiscard]] const PlanChoice& choice() const { return choice_; }
   [[nodiscard]] uint64_t peak() const { return peak_; }
   // Whether each output that takes the memory of an input is written after its last reader, or by
   // it element by element. If not, nothing but the peak is of use.
@@ -99,7 +108,7 @@ class Schedule {
   [[nodiscard]] const std::vector<Work>& works() const { return works_; }
   [[nodiscard]] KernelRequest RequestOf(size_t work) const;
   // Writes the kernels, whose cost it adds up. `rank`: the most dimensions of a tile.
-  [[nodiscard]] Plan Make(int* rank) const;
+  [[nodiscard]] Plan Make(KernelCache* cache, int* rank) const;
   // Then the buffers, and the steps one by one.
   void AddSteps(Plan* plan) const;
 
@@ -146,6 +155,7 @@ class Schedule {
   [[nodiscard]] std::vector<int64_t> ExtentsOf(const Tensor& tensor) const;
   [[nodiscard]] double Rounds(const Tensor& tensor) const;
   void FindOffsets();
+  [[nodiscard]] int64_t ChunksOf(const Split& split) const;
   uint64_t Pack(const std::vector<size_t>& order);
   [[nodiscard]] KernelTensor Use(size_t tensor) const;
   void Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const;
@@ -154,7 +164,7 @@ class Schedule {
   void AddTensorsOf(Plan* plan) const;
 
   const Meaning& meaning_;
-  const PlanChoice& choice_;
+  PlanChoice choice_;
   LimitKind limit_kind_;
   std::vector<Tensor> tensors_;
   std::map<uint32_t, size_t> input_tensors_, result_tensors_;  // by value

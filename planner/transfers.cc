@@ -1,7 +1,6 @@
 #include "planner/transfers.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace tarsia {
@@ -12,6 +11,12 @@ struct Chunk {
   size_t buffer = 0;
   std::vector<StepRange> ranges;
   size_t first = 0, last = 0;
+};
+
+// `at`: a launch, then the first one that uses the chunk.
+struct Transfer {
+  std::pair<size_t, size_t> at;
+  Chunk chunk;
 };
 
 bool SameRanges(const std::vector<StepRange>& a, const std::vector<StepRange>& b) {
@@ -64,34 +69,41 @@ class Transfers {
       chunks.back().last = s;
       *use = chunks.back().buffer;
     }
-    for (size_t c = 0; c < chunks.size(); ++c) {
-      if (buffer.kind == PlanBuffer::Kind::kOutput) {
-        stores_.emplace(chunks[c].last, chunks[c]);
+    const bool load = buffer.kind == PlanBuffer::Kind::kInput;
+    size_t begin = chunks.empty() ? 0 : chunks[0].first;
+    for (Chunk& chunk : chunks) {
+      const size_t first = chunk.first;
+      if (load) {
+        loads_.push_back({{begin, first}, std::move(chunk)});
       } else {
-        loads_.emplace(std::pair(chunks[c == 0 ? 0 : c - 1].first, chunks[c].first), chunks[c]);
+        stores_.push_back({{chunk.last, 0}, std::move(chunk)});
       }
+      begin = first;
     }
   }
 
-  static PlanStep Transfer(PlanStep::Kind kind, const Chunk& chunk) {
+  static PlanStep StepOf(PlanStep::Kind kind, Transfer transfer) {
     PlanStep out;
     out.kind = kind;
-    out.buffers = {chunk.buffer};
-    out.ranges = chunk.ranges;
+    out.buffers = {transfer.chunk.buffer};
+    out.ranges = std::move(transfer.chunk.ranges);
     return out;
   }
 
   void Insert() {
+    std::ranges::stable_sort(loads_, {}, &Transfer::at);
+    std::ranges::stable_sort(stores_, {}, &Transfer::at);
     std::vector<PlanStep> steps;
+    steps.reserve(plan_.steps.size() + loads_.size() + stores_.size());
     auto load = loads_.begin();
+    auto store = stores_.begin();
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      for (; load != loads_.end() && load->first.first == s; ++load) {
-        steps.push_back(Transfer(PlanStep::Kind::kLoad, load->second));
+      for (; load != loads_.end() && load->at.first == s; ++load) {
+        steps.push_back(StepOf(PlanStep::Kind::kLoad, std::move(*load)));
       }
       steps.push_back(std::move(plan_.steps[s]));
-      const auto [begin, end] = stores_.equal_range(s);
-      for (auto store = begin; store != end; ++store) {
-        steps.push_back(Transfer(PlanStep::Kind::kStore, store->second));
+      for (; store != stores_.end() && store->at.first == s; ++store) {
+        steps.push_back(StepOf(PlanStep::Kind::kStore, std::move(*store)));
       }
     }
     plan_.steps = std::move(steps);
@@ -115,10 +127,8 @@ class Transfers {
   }
 
   Plan& plan_;
-  // By the launch before which they begin, those first whose chunk is used first; and by the launch
-  // behind which they begin.
-  std::multimap<std::pair<size_t, size_t>, Chunk> loads_;
-  std::multimap<size_t, Chunk> stores_;
+  std::vector<Transfer> loads_;   // at the launch before which they begin
+  std::vector<Transfer> stores_;  // at the launch behind which they begin
 };
 
 }  // namespace
