@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/gradient/expand.h"
 #include "isa/graph/specialise.h"
 #include "isa/text/parser.h"
 #include "planner/plan.h"
@@ -39,7 +40,9 @@ std::optional<ConcreteGraph> MakeGraph(const ValidModule& module, const Graph& g
     bindings.push_back({name, found == Extents().end() ? "16" : found->second});
   }
   Diagnostics diagnostics;
-  return SpecialiseGraph(module, module.module().Name(graph), bindings, diagnostics);
+  auto out = SpecialiseGraph(module, module.module().Name(graph), bindings, diagnostics);
+  if (out) out = ExpandGradients(*out, {}, diagnostics);
+  return out;
 }
 
 uint64_t SmallestLimit(const ConcreteGraph& graph) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "isa/gradient/expand.h"
 #include "isa/graph/specialise.h"
 #include "runtime/api/handles.h"
 #include "tools/commands.h"
@@ -80,7 +81,8 @@ int CheckGraph(const tarsia_module& module, std::string_view name,
   std::vector<Binding> bindings;
   if (const int code = ReadSets(sets, &bindings); code != kDone) return code;
   Diagnostics found;
-  if (SpecialiseGraph(module.valid, name, bindings, found)) return kDone;
+  const auto graph = SpecialiseGraph(module.valid, name, bindings, found);
+  if (graph && ExpandGradients(*graph, {}, found)) return kDone;
   Handle<tarsia_diagnostics> errors(new tarsia_diagnostics{module.source, std::move(found)});
   if (out != nullptr) {
     *out = std::move(errors);

@@ -93,7 +93,7 @@ class GraphBody {
     if (!known || !types_.CheckForms(node)) return DeclareAxes(node);
     const auto dtype = types_.Of(node);
     const auto axes = axes_.Of(node);
-    if (!dtype || !axes || (node.op == GraphOp::kGrad && !CheckGradient(node))) return;
+    if (!dtype || !axes || (IsDerivative(node.op) && !CheckGradient(node))) return;
     const GraphRow& row = Row(node.op);
     for (uint32_t i = 0; i < row.results(); ++i) {
       const ExprId own = i == 0 ? *dtype : context_.pool().Type(kI64);
@@ -128,15 +128,31 @@ class GraphBody {
     const Graph& graph = context_.graph();
     const uint32_t y = graph.Operands(node)[0].value();
     const uint32_t x = graph.Operands(node)[1].value();
-    if (!context_.type(y).axes.empty()) {
+    const AxisList& axes = context_.type(y).axes;
+    if (node.op == GraphOp::kGrad && !axes.empty()) {
       context_.Error(diag::kGraphGradient, graph.OperandLocation(node, 0), graph.ValueName(y),
-                     context_.Text(context_.type(y).axes));
+                     context_.Text(axes));
       return false;
     }
+    if (node.op == GraphOp::kVjp && !CheckCotangent(node, y)) return false;
     if (DependsOn(y, x)) return true;
     context_.Error(diag::kGraphUnrelated, graph.OperandLocation(node, 1), graph.ValueName(y),
                    graph.ValueName(x));
     return false;
+  }
+
+  bool CheckCotangent(const GraphNode& node, uint32_t y) {
+    const Graph& graph = context_.graph();
+    const uint32_t dy = graph.Operands(node)[2].value();
+    const AxisList& axes = context_.type(y).axes;
+    for (const uint32_t axis : context_.type(dy).axes) {
+      if (std::find(axes.begin(), axes.end(), axis) != axes.end()) continue;
+      context_.Error(diag::kGraphCotangent, graph.OperandLocation(node, 2), graph.ValueName(y),
+                     context_.Text(axes), graph.ValueName(dy),
+                     context_.Text(context_.type(dy).axes));
+      return false;
+    }
+    return true;
   }
 
   // Values are numbered in the order of their definition, so one pass over the nodes suffices.

@@ -31,7 +31,7 @@ std::optional<AxisList> NodeAxes::Of(const GraphNode& node) {
   node_ = &node;
   switch (Row(node.op).axes) {
     case AxesForm::kNoAxes:
-      if (node.op == GraphOp::kGrad) return AxisList(AxesOf(1).begin(), AxesOf(1).end());
+      if (IsDerivative(node.op)) return AxisList(AxesOf(1).begin(), AxesOf(1).end());
       return Union();
     case AxesForm::kType:
       return Union();

@@ -185,6 +185,8 @@ std::optional<GraphOp> FindGraphOp(BinaryOp symbol);
 std::optional<GraphOp> FindGraphOpByCode(uint8_t code);
 // The words that a text may use: not those of operators.
 std::vector<std::string_view> GraphWords();
+// Whether its result is a derivative: `grad` or `vjp`.
+inline bool IsDerivative(GraphOp op) { return op == GraphOp::kGrad || op == GraphOp::kVjp; }
 // Whether a row with this word exists, be it an operator.
 bool IsGraphWord(std::string_view word);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "isa/bind_constants.h"
@@ -16,6 +17,30 @@ uint32_t ConcreteGraph::AxisOf(const AxisExpr& axis) const {
   const auto found = std::find_if(axes_.begin(), axes_.end(),
                                   [&](const ConcreteAxis& other) { return other.name == name; });
   return static_cast<uint32_t>(found - axes_.begin());
+}
+
+ConcreteGraph::ConcreteGraph(Module module, const GraphFacts& facts,
+                             std::vector<BoundConstant> constants)
+    : module_(std::make_shared<const Module>(std::move(module))), constants_(std::move(constants)) {
+  for (const GraphAxis& axis : facts.axes) {
+    axes_.push_back({pool().strings()[axis.name], pool().AsInt(axis.extent).value_or(0)});
+  }
+  for (const GraphType& type : facts.types) {
+    std::vector<int64_t> extents;
+    for (const uint32_t axis : type.axes) extents.push_back(axes_[axis].extent);
+    values_.push_back(
+        {pool().AsDType(type.dtype).value_or(kF32), type.axes, CountElements(extents).value_or(0)});
+  }
+  for (size_t i = 0; i < graph().outputs.size(); ++i) {
+    std::vector<uint32_t> axes = value(graph().outputs[i]).axes;
+    if (i < graph().output_types.size()) {
+      axes.clear();
+      for (const AxisExpr& axis : graph().Axes(graph().output_types[i].axes)) {
+        axes.push_back(AxisOf(axis));
+      }
+    }
+    output_axes_.push_back(std::move(axes));
+  }
 }
 
 // One specialisation: a copy of one graph, made concrete.
@@ -46,7 +71,7 @@ class GraphSpecialiser {
       return std::nullopt;
     }
     Substitute(binder.folder(), facts);
-    return Make(facts, binder.TakeConstants());
+    return ConcreteGraph(std::move(module_), facts, binder.TakeConstants());
   }
 
  private:
@@ -71,38 +96,19 @@ class GraphSpecialiser {
     for (GraphOutputType& type : g.output_types) type.dtype = folder.Fold(type.dtype);
     for (GraphNode& node : g.nodes) node.dtype = folder.Fold(node.dtype);
     for (ExprId& operand : g.operands) operand = folder.Fold(operand);
-    for (AxisExpr& axis : g.axes) {
-      for (const GraphAxis& known : facts.axes) {
-        if (known.name == axis.name) axis.extent = known.extent;
+    for (AxisExpr& axis : g.axes) axis.extent = ExprId();
+    std::set<StringId> done;
+    const auto write = [&](IndexRange range) {
+      for (uint32_t i = range.first; i < range.first + range.count; ++i) {
+        AxisExpr& axis = g.axes[i];
+        if (!done.insert(axis.name).second) continue;
+        for (const GraphAxis& known : facts.axes) {
+          if (known.name == axis.name) axis.extent = known.extent;
+        }
       }
-    }
-  }
-
-  ConcreteGraph Make(const GraphFacts& facts, std::vector<BoundConstant> constants) {
-    ConcreteGraph out;
-    out.constants_ = std::move(constants);
-    out.module_ = std::make_shared<const Module>(std::move(module_));
-    const ExprPool& pool = out.pool();
-    for (const GraphAxis& axis : facts.axes) {
-      out.axes_.push_back({pool.strings()[axis.name], pool.AsInt(axis.extent).value_or(0)});
-    }
-    for (const GraphType& type : facts.types) {
-      std::vector<int64_t> extents;
-      for (const uint32_t axis : type.axes) extents.push_back(out.axes_[axis].extent);
-      out.values_.push_back(
-          {pool.AsDType(type.dtype).value_or(kF32), type.axes, CountElements(extents).value_or(0)});
-    }
-    const Graph& g = out.graph();
-    for (size_t i = 0; i < g.outputs.size(); ++i) {
-      std::vector<uint32_t> axes = out.value(g.outputs[i]).axes;
-      if (i < g.output_types.size()) {
-        axes.clear();
-        for (const AxisExpr& axis : g.Axes(g.output_types[i].axes))
-          axes.push_back(out.AxisOf(axis));
-      }
-      out.output_axes_.push_back(std::move(axes));
-    }
-    return out;
+    };
+    for (const GraphInput& input : g.inputs) write(input.axes);
+    for (const GraphNode& node : g.nodes) write(node.axes);
   }
 
   const ValidModule& valid_;
@@ -115,6 +121,15 @@ std::optional<ConcreteGraph> SpecialiseGraph(const ValidModule& module, std::str
                                              const std::vector<Binding>& bindings,
                                              Diagnostics& diagnostics, Diagnostics* of_bindings) {
   return GraphSpecialiser(module, diagnostics, of_bindings).Run(graph, bindings);
+}
+
+std::optional<ConcreteGraph> MakeConcrete(Module module, std::vector<BoundConstant> constants,
+                                          Diagnostics& diagnostics) {
+  const size_t before = diagnostics.count();
+  const std::vector<ConstantValue> none;
+  const GraphFacts facts = CheckGraph(module, module.graphs[0], &none, diagnostics);
+  if (diagnostics.count() != before) return std::nullopt;
+  return ConcreteGraph(std::move(module), facts, std::move(constants));
 }
 
 }  // namespace tarsia

@@ -18,6 +18,8 @@
 
 namespace tarsia {
 
+struct GraphFacts;
+
 struct ConcreteAxis {
   std::string_view name;
   int64_t extent = 0;  // 0 to 2^40
@@ -33,8 +35,9 @@ struct ConcreteValue {
 class ConcreteGraph {
  public:
   [[nodiscard]] const Module& module() const { return *module_; }
-  // The graph with its constants replaced: operands that are no values, and extents, are numbers,
-  // and types are types. No requirements are left; the constants are in constants().
+  // The graph with its constants replaced: operands that are no values are numbers, and types are
+  // types. Each axis has its extent, a number, where inputs and then nodes name it first, and
+  // nowhere else. No requirements are left; the constants are in constants().
   [[nodiscard]] const Graph& graph() const { return module_->graphs[0]; }
   [[nodiscard]] const ExprPool& pool() const { return module_->pool; }
   [[nodiscard]] std::string_view name() const { return module_->Name(graph()); }
@@ -51,7 +54,10 @@ class ConcreteGraph {
 
  private:
   friend class GraphSpecialiser;
-  ConcreteGraph() = default;
+  friend std::optional<ConcreteGraph> MakeConcrete(Module module,
+                                                   std::vector<BoundConstant> constants,
+                                                   Diagnostics& diagnostics);
+  ConcreteGraph(Module module, const GraphFacts& facts, std::vector<BoundConstant> constants);
   std::shared_ptr<const Module> module_;  // of one graph
   std::vector<ConcreteAxis> axes_;        // names are views into the module
   std::vector<ConcreteValue> values_;
@@ -67,6 +73,11 @@ std::optional<ConcreteGraph> SpecialiseGraph(const ValidModule& module, std::str
                                              const std::vector<Binding>& bindings,
                                              Diagnostics& diagnostics,
                                              Diagnostics* of_bindings = nullptr);
+
+// Makes a module of one graph concrete that has no constants left; `constants` are those that it
+// had. Empty exactly after an error: what the check of the graph finds.
+std::optional<ConcreteGraph> MakeConcrete(Module module, std::vector<BoundConstant> constants,
+                                          Diagnostics& diagnostics);
 
 }  // namespace tarsia
 

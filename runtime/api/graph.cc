@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "isa/gradient/expand.h"
 #include "isa/graph/specialise.h"
 #include "planner/certificate.h"
 #include "runtime/api/api.h"
@@ -71,6 +72,7 @@ tarsia_status MakeGraphPlan(const tarsia_module& module, const tarsia_graph_plan
   if (const auto s = FindGraphName(module, options.graph, &name); s != TARSIA_STATUS_OK) return s;
   Diagnostics found;
   auto graph = SpecialiseGraph(module.valid, name, bindings, found);
+  if (graph) graph = ExpandGradients(*graph, {with.fast}, found);
   auto plan = graph ? MakePlan(*graph, with, found) : std::nullopt;
   if (!plan) return Reject(TARSIA_STATUS_REJECTED, module.source, std::move(found), errors);
   auto made = std::unique_ptr<tarsia_graph_plan>(

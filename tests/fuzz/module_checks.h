@@ -7,6 +7,7 @@
 #include <string>
 
 #include "isa/bytecode/bytecode.h"
+#include "isa/gradient/expand.h"
 #include "isa/graph/specialise.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
@@ -47,8 +48,12 @@ inline void CheckValid(const ValidModule& valid) {
   }
   for (const Graph& graph : module.graphs) {
     Diagnostics problems;
-    const bool done = SpecialiseGraph(valid, module.Name(graph), {}, problems).has_value();
-    Ensure(done == problems.ok(), "specialisation of a graph fails exactly when it says so");
+    const auto concrete = SpecialiseGraph(valid, module.Name(graph), {}, problems);
+    Ensure(concrete.has_value() == problems.ok(),
+           "specialisation of a graph fails exactly when it says so");
+    if (!concrete) continue;
+    const bool done = ExpandGradients(*concrete, {}, problems).has_value();
+    Ensure(done == problems.ok(), "derivatives are refused exactly with an error");
   }
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "compiler/compile.h"
+#include "isa/gradient/expand.h"
 #include "isa/graph/specialise.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
@@ -95,7 +96,9 @@ Diagnostics Judge(const Case& test, const SourceFile& source) {
     graph = checked.Name(checked.graphs[0]);
   }
   if (!graph.empty()) {
-    const auto made = SpecialiseGraph(*valid, graph, test.bindings, out);
+    auto made = SpecialiseGraph(*valid, graph, test.bindings, out);
+    EXPECT_EQ(made.has_value(), out.ok());
+    if (made) made = ExpandGradients(*made, {}, out);
     EXPECT_EQ(made.has_value(), out.ok());
     return out;
   }

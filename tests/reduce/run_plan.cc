@@ -18,6 +18,7 @@
 
 #include "dtypes/bits.h"
 #include "dtypes/convert.h"
+#include "isa/gradient/expand.h"
 #include "isa/text/parser.h"
 #include "planner/certificate.h"
 #include "tarsia/tarsia.h"
@@ -256,9 +257,11 @@ void RunSteps(const Plan& plan, const std::string& name, const std::vector<uint8
 
 }  // namespace
 
-ConcreteGraph MakeGraph(const std::string& text,
-                        const std::vector<std::pair<std::string, int64_t>>& sets,
-                        const std::string& name) {
+namespace {
+
+ConcreteGraph Expanded(const std::string& text,
+                       const std::vector<std::pair<std::string, int64_t>>& sets,
+                       const std::string& name, bool fast) {
   Diagnostics found;
   const SourceFile source("graph.tsa", text);
   auto module = Parse(source, found);
@@ -271,10 +274,24 @@ ConcreteGraph MakeGraph(const std::string& text,
     const Module& program = valid->module();
     graph = SpecialiseGraph(*valid, name.empty() ? program.Name(program.graphs[0]) : name, bindings,
                             found);
+    if (graph) graph = ExpandGradients(*graph, {fast}, found);
   }
   if (graph) return *std::move(graph);
   std::cerr << found.Render(source) << text;
   std::abort();
+}
+
+}  // namespace
+
+ConcreteGraph MakeGraph(const std::string& text,
+                        const std::vector<std::pair<std::string, int64_t>>& sets,
+                        const std::string& name) {
+  return Expanded(text, sets, name, false);
+}
+
+ConcreteGraph MakeFastGraph(const std::string& text,
+                            const std::vector<std::pair<std::string, int64_t>>& sets) {
+  return Expanded(text, sets, "", true);
 }
 
 ConcreteGraph MakeGraphOf(const std::string& path,

@@ -22,6 +22,9 @@ ConcreteGraph MakeGraph(const std::string& text,
 ConcreteGraph MakeGraphOf(const std::string& path,
                           const std::vector<std::pair<std::string, int64_t>>& sets,
                           const std::string& name = "");
+// With derivatives that PlanOptions::fast allows.
+ConcreteGraph MakeFastGraph(const std::string& text,
+                            const std::vector<std::pair<std::string, int64_t>>& sets);
 
 // Elements of each input, exact in its type: multiples of 1/64 between -2 and 2 for floats, small
 // numbers for integers.

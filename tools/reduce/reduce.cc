@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "isa/text/printer.h"
 #include "planner/certificate.h"
 #include "planner/limit.h"
 #include "runtime/api/graph.h"
@@ -220,7 +221,7 @@ int PlanAndRun(const ReduceRequest& request, const tarsia_module& module) {
   const ConcreteGraph& graph = made->graph;
   if (const int code = WriteDescriptions(request, plan, graph); code != kDone) return code;
   if (!request.emit.empty()) {
-    PrintOut(plan.Text());
+    PrintOut(request.emit == "graph" ? Print(graph.module()) : plan.Text());
     return kDone;
   }
   std::FILE* const to = request.certificate == "-" || request.svg == "-" ? stderr : stdout;
@@ -252,7 +253,10 @@ void Declare(Command& command, ReduceRequest* request) {
   command.Value("--certificate", "FILE", &request->certificate,
                 "Write the certificate of the plan, as JSON");
   command.Flag("--dry-run", &request->dry_run, "Plan, but do not run; needs no inputs");
-  command.Choice("--emit", &request->emit, {"tsa"}, "Print the kernels of the plan; do not run");
+  command.Choice(
+      "--emit", &request->emit, {"tsa", "graph"},
+      "Print the kernels of the plan, or the graph with its derivatives as programs; do not "
+      "run");
   command.Value("--device", "D", &request->device, "The device; see `tarsia devices`");
   command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
   AddCompileLimit(&command, &request->compile_limit);
