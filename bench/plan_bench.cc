@@ -88,7 +88,8 @@ void AddGraph(const std::string& name, const ConcreteGraph& graph) {
 
 bool AddFile(const std::filesystem::path& path) {
   std::ifstream in(path);
-  const SourceFile source(path.filename().string(), std::string(std::istreambuf_iterator<char>(in), {}));
+  const SourceFile source(path.filename().string(),
+                          std::string(std::istreambuf_iterator<char>(in), {}));
   Diagnostics diagnostics;
   std::optional<Module> parsed = Parse(source, diagnostics);
   const auto module = parsed ? Validate(*std::move(parsed), diagnostics) : std::nullopt;

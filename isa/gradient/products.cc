@@ -232,6 +232,20 @@ Product Products::SumAlong(const Product& product, std::span<const uint32_t> axe
   return out;
 }
 
+// Products of two numbers of f16, or of bf16, are exact in f32: then matrix units take them as they
+// are.
+void Products::Narrow(ValueId* a, ValueId* b) const {
+  const auto source = [&](ValueId v) {
+    const DraftNode* const node = draft_.NodeOf(v);
+    const bool cast = node != nullptr && node->op == GraphOp::kCast && node->operands[0].is_value();
+    return cast && draft_.value(v).dtype == kF32 ? node->operands[0].value() : v;
+  };
+  const DType type = draft_.value(source(*a)).dtype;
+  if ((type != kF16 && type != kBF16) || draft_.value(source(*b)).dtype != type) return;
+  *a = source(*a);
+  *b = source(*b);
+}
+
 // All factors have the axes. Two sides with axes of their own are a product of matrices.
 ValueId Products::Reduce(std::vector<Factor> factors, const Axes& axes) {
   std::stable_sort(factors.begin(), factors.end(), [&](const Factor& a, const Factor& b) {
@@ -258,8 +272,9 @@ ValueId Products::Reduce(std::vector<Factor> factors, const Axes& axes) {
     return ProductOf(std::move(over), std::move(under));
   };
   if (!sides[1].empty()) {
-    const ValueId a = value_of(sides[0]);
-    const ValueId b = value_of(sides[1]);
+    ValueId a = value_of(sides[0]);
+    ValueId b = value_of(sides[1]);
+    Narrow(&a, &b);
     if (lacks(draft_.value(a).axes, b) && lacks(draft_.value(b).axes, a)) {
       return draft_.Reduce(GraphOp::kDot, {ExprId::Value(a), ExprId::Value(b)}, axes, option_);
     }

@@ -57,6 +57,7 @@ class Products {
   ValueId ProductOf(std::vector<ValueId> over, std::vector<ValueId> under);
   ValueId Scaled(ValueId v, double scale);
   ValueId AddUp(const std::vector<Product>& terms);
+  void Narrow(ValueId* a, ValueId* b) const;
   ValueId Reduce(std::vector<Factor> factors, const Axes& axes);
   [[nodiscard]] double SizeOf(ValueId v) const { return draft_.Elements(draft_.value(v).axes); }
   [[nodiscard]] bool IsBefore(ValueId a, ValueId b) const;

@@ -297,6 +297,39 @@ TEST(ReduceGradients, OfAKernelProductIsWrittenAsByHand) {
             "}\n");
 }
 
+TEST(ReduceGradients, CostWhatIsWrittenByHandDoes) {
+  const std::string head =
+      "graph g(%x: f32[i:n, d], %z: f32[j:m, d], %v: f32[j:m], %dy: f32[i:n]) -> f32[i:n, d]\n"
+      "  const n: int = 1000, m: int = 700, d: int = 3\n{\n";
+  const std::string by_hand = head +
+                              "  %k = exp(sqdist<d>(%x, %z) * -0.5) * %v\n"
+                              "  %dx = sum<j>(%k * (%z - %x)) * %dy\n  return %dx\n}\n";
+  const std::string by_grad = head +
+                              "  %y = sum<j>(exp(sqdist<d>(%x, %z) * -0.5) * %v)\n"
+                              "  %dx = vjp %y, %x, %dy\n  return %dx\n}\n";
+  std::vector<Plan> plans;
+  for (const std::string& text : {by_hand, by_grad}) {
+    Diagnostics found;
+    plans.push_back(MakePlan(MakeGraph(text, {}), {}, found).value());
+    const std::string kernels = plans.back().Text();
+    const size_t first = kernels.find(" = exp ");
+    EXPECT_NE(first, std::string::npos);
+    EXPECT_EQ(kernels.find(" = exp ", first + 1), std::string::npos) << kernels;
+  }
+  // One negation of each result is more.
+  EXPECT_LE(plans[1].cost, plans[0].cost + 2 * 1000 * 4);
+}
+
+// Products of bf16 stay products of bf16, which tensor cores have.
+TEST(ReduceGradients, OfNarrowProductsAreNarrowProducts) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%a: bf16[i:40, k:30], %b: bf16[j:50, k:30], %dy: bf16[i:40, j:50])\n{\n"
+      "  %y = cast<bf16>(dot<k>(%a, %b))\n  %da = vjp %y, %a, %dy\n  return %da\n}\n",
+      {});
+  EXPECT_NE(TextOf(graph).find("dot<j> %dy, %b"), std::string::npos) << TextOf(graph);
+  RunAndCompare(graph, RandomInputs(graph, 1), kNoLimit, LimitKind::kTotal, "cpu");
+}
+
 // Nothing with the axes i and j need be in memory: the matrix would take 28 GB.
 TEST(ReduceGradients, NeedNoMatrixOfPairs) {
   const ConcreteGraph graph = MakeGraph(kKernelProduct, {{"n", 100'000}, {"m", 70'000}});

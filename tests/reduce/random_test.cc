@@ -6,184 +6,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <random>
 
+#include "tests/reduce/random_graph.h"
 #include "tests/reduce/run_plan.h"
+#include "tests/reduce/slope.h"
 #include "tests/settings.h"
 
 namespace tarsia::reduce_test {
 namespace {
-
-// Writes graphs of values of f32 over the axes i, j, k, d.
-class RandomGraph {
- public:
-  explicit RandomGraph(uint64_t seed) : engine_(seed) {}
-
-  std::string Make() {
-    std::string extents;
-    for (const char axis : kAxes) {
-      extents_[axis] = 1 + Below(40);
-      extents += fmt::format("{} {}: int = {}", extents.empty() ? "" : ",", axis, extents_[axis]);
-    }
-    Add("i, d", "%a");
-    Add("j, d", "%b");
-    Add("j", "%c");
-    Add("k, i", "%e");
-    std::string body;
-    const size_t statements = 2 + Below(6);
-    for (size_t s = 0; s < statements; ++s) body += Statement(s);
-    std::string outputs;
-    for (size_t o = 0; o < std::min<size_t>(1 + Below(3), statements); ++o) {
-      outputs += fmt::format("{}%v{}", outputs.empty() ? "" : ", ", statements - 1 - o);
-    }
-    std::string types;
-    if (Below(4) == 0) {
-      body += InPlace();
-      types = " -> f32[i, d] in %a";
-      outputs = "%over";
-    }
-    return fmt::format(
-        "graph g(%a: f32[i, d], %b: f32[j, d], %c: f32[j], %e: f32[k, i]){}\n  const{}\n{{\n{}  "
-        "return {}\n}}\n",
-        types, extents, body, outputs);
-  }
-
- private:
-  static constexpr char kAxes[] = {'i', 'j', 'k', 'd'};
-  struct Value {
-    std::string name, axes;  // letters
-  };
-
-  size_t Below(size_t n) { return (engine_() >> 11) % n; }
-  void Add(const std::string& axes, const std::string& name) {
-    Value& value = values_.emplace_back();
-    value.name = name;
-    for (const char c : axes) {
-      if (c != ' ' && c != ',') value.axes += c;
-    }
-  }
-  const Value& Any() { return values_[Below(values_.size())]; }
-
-  std::string Statement(size_t s) {
-    const Value a = Any();
-    const Value b = Any();
-    const std::string name = fmt::format("%v{}", s);
-    std::string both = a.axes;
-    std::string shared;
-    for (const char axis : b.axes) (both.find(axis) == std::string::npos ? both : shared) += axis;
-    const size_t kind = Below(12);
-    if (kind == 10 && !a.axes.empty()) return Taken(name, a);
-    if (kind == 11 && a.axes.size() == 1 && chosen_ < 'w') return Segments(name, a);
-    if (kind == 9 && !a.axes.empty() && chosen_ < 'w') return Chosen(name, a);
-    if (kind == 8 && a.axes.size() == 1) return Pairs(name, a);
-    if (kind == 0 && !shared.empty()) return Contraction(name, a, b, both, shared);
-    if (kind <= 4 && !both.empty()) return Reduction(name, a, b, both);
-    return Map(name, a, b, both);
-  }
-
-  std::string Map(const std::string& name, const Value& a, const Value& b,
-                  const std::string& axes) {
-    constexpr const char* kFormulas[] = {"{0} * 0.5 + {1}",           "tanh({0}) * {1}",
-                                         "exp(-abs({0} - {1}))",      "max({0}, {1} * 0.25)",
-                                         "select({0} < {1}, {0}, 1)", "sqrt(abs({0}) + 1) - {1}"};
-    values_.push_back({name, axes});
-    return fmt::format(
-        "  {} = {}\n", name,
-        fmt::format(fmt::runtime(kFormulas[Below(std::size(kFormulas))]), a.name, b.name));
-  }
-
-  // All pairs of the elements of a value: it is read along its axis at another index.
-  std::string Pairs(const std::string& name, const Value& a) {
-    const char axis = a.axes[0];
-    values_.push_back({name, a.axes});
-    return fmt::format("  {0} = {1} - mean<{2}{2}>(tanh({1}) * rename<{2}->{2}{2}>({1}))\n", name,
-                       a.name, axis);
-  }
-
-  // The largest elements along an axis, along a new one.
-  std::string Chosen(const std::string& name, const Value& a) {
-    const char axis = a.axes[Below(a.axes.size())];
-    const char made = chosen_++;
-    extents_[made] = 1 + Below(std::min<size_t>(extents_[axis], 9));
-    std::string axes;
-    for (const char c : a.axes) axes += c == axis ? "" : std::string(1, c);
-    values_.push_back({name, axes + made});
-    return fmt::format("  {0}, {0}_at = topk<{1}>({2} - 0.5, {3}:{4})\n", name, axis, a.name, made,
-                       extents_[made]);
-  }
-
-  // Elements along an axis at indices that are made of the index of another one.
-  std::string Taken(const std::string& name, const Value& a) {
-    const char from = a.axes[Below(a.axes.size())];
-    const char to = kAxes[Below(std::size(kAxes))];
-    std::string axes;
-    for (const char c : a.axes) axes += c == from ? "" : std::string(1, c);
-    if (from == to) return Map(name, a, a, a.axes);
-    // The axes of the indices that the source has not stand in place of the one that is gone.
-    const size_t at = a.axes.find(from);
-    if (axes.find(to) == std::string::npos) axes.insert(at, 1, to);
-    values_.push_back({name, axes});
-    return fmt::format("  {0} = gather<{1}>({2}, iota<{3}> * 7 % {4} - 1)\n", name, from, a.name,
-                       to, extents_[from] + 1);
-  }
-
-  std::string Segments(const std::string& name, const Value& a) {
-    const char made = chosen_++;
-    extents_[made] = 1 + Below(12);
-    values_.push_back({name, std::string(1, made)});
-    return fmt::format("  {0} = segment_sum<{1}->{2}:{3}>({4}, iota<{1}> * 5 % {5})\n", name,
-                       a.axes, made, extents_[made], a.name, extents_[made] + 1);
-  }
-
-  // A last value with the axes of %a, which takes its memory.
-  std::string InPlace() {
-    const Value b = Any();
-    std::string reduced;
-    for (const char c : b.axes) {
-      if (c != 'i' && c != 'd') reduced += fmt::format("{}{}", reduced.empty() ? "" : ", ", c);
-    }
-    const std::string other =
-        reduced.empty() ? b.name : fmt::format("sum<{}>({})", reduced, b.name);
-    return fmt::format("  %over = %a * 0.25 + {}\n", other);
-  }
-
-  std::string Contraction(const std::string& name, const Value& a, const Value& b,
-                          const std::string& both, const std::string& shared) {
-    constexpr const char* kWords[] = {"dot", "sqdist", "l1dist"};
-    const char axis = shared[Below(shared.size())];
-    std::string rest;
-    for (const char c : both) rest += c == axis ? "" : std::string(1, c);
-    values_.push_back({name, rest});
-    return fmt::format("  {} = {}<{}>(tanh({}), tanh({}))\n", name, kWords[Below(3)], axis, a.name,
-                       b.name);
-  }
-
-  std::string Reduction(const std::string& name, const Value& a, const Value& b,
-                        const std::string& both) {
-    constexpr const char* kWords[] = {"sum", "max", "min", "logsumexp", "mean", "var"};
-    std::string reduced;
-    std::string rest;
-    for (const char c : both) (Below(2) == 0 ? reduced : rest) += c;
-    if (reduced.empty()) std::swap(reduced, rest);
-    values_.push_back({name, rest});
-    std::string list;
-    for (const char c : reduced) list += fmt::format("{}{}", list.empty() ? "" : ", ", c);
-    const bool scored = a.axes.find_first_of(reduced) != std::string::npos && Below(4) == 0;
-    bool all = scored;
-    for (const char c : reduced) {
-      all = all && a.axes.find(c) != std::string::npos && b.axes.find(c) != std::string::npos;
-    }
-    if (all) return fmt::format("  {} = softmax<{}>({}, {})\n", name, list, a.name, b.name);
-    return fmt::format("  {} = {}<{}>({} * 0.5 - {})\n", name, kWords[Below(6)], list, a.name,
-                       b.name);
-  }
-
-  std::mt19937_64 engine_;
-  std::vector<Value> values_;
-  std::map<char, size_t> extents_;
-  char chosen_ = 'p';  // the name of the next axis of chosen elements
-};
 
 void RunOne(uint64_t seed) {
   const std::string text = RandomGraph(seed).Make();
@@ -230,6 +61,53 @@ TEST(ReduceRandom, OnTheEmulator) {
     const ConcreteGraph graph = MakeGraph(text, {});
     RunAndCompare(graph, RandomInputs(graph, first + i), 2000, LimitKind::kScratch, "ptx");
   }
+}
+
+// The derivatives of a random graph by its inputs, below a random limit, times a random direction,
+// are the slope in that direction. Where two central differences disagree, the graph has a corner
+// between them: then false, and nothing is compared.
+bool CompareSlope(uint64_t seed) {
+  const auto [loss, derivatives] = RandomGraph(seed).MakeLoss();
+  SCOPED_TRACE(fmt::format("TARSIA_SEED={}\n{}", seed, derivatives));
+  const ConcreteGraph primal = MakeGraph(loss, {});
+  const ConcreteGraph graph = MakeGraph(derivatives, {});
+  Tensors inputs;
+  Tensors direction;
+  for (uint32_t t = 0; t < 4; ++t) {
+    const auto count = static_cast<size_t>(primal.value(t).elements);
+    inputs.push_back(RandomNumbers(count, seed * 10 + t));
+    direction.push_back(RandomNumbers(count, seed * 10 + 4 + t));
+  }
+  Diagnostics found;
+  const auto whole = MakePlan(graph, {}, found);
+  if (!whole) {
+    ADD_FAILURE() << found.Render(SourceFile());
+    return true;
+  }
+  std::mt19937_64 engine(seed);
+  const uint64_t limit = 1 + (engine() >> 11) % (whole->peak + 1);
+  const uint64_t legal = RefusedBelow(graph, limit, LimitKind::kTotal).value_or(limit);
+  const Tensors out = RunAndCompare(graph, inputs, legal, LimitKind::kTotal, "cpu");
+  if (testing::Test::HasFailure()) return true;
+  const double slope = Slope(primal, inputs, {{1}}, direction);
+  const double closer = Slope(primal, inputs, {{1}}, direction, 2e-6);
+  // The bound of a central difference of sums of tens of squares.
+  const double bound = 1e-6 * (1 + std::abs(slope) + WeightedSum(primal, inputs, {{1}}));
+  if (!(std::abs(slope - closer) <= bound)) return false;
+  double along = 0;
+  for (size_t t = 0; t < 4; ++t) {
+    for (size_t i = 0; i < out[t].size(); ++i) along += out[t][i] * direction[t][i];
+  }
+  EXPECT_NEAR(along, slope, 2 * bound);
+  return true;
+}
+
+TEST(ReduceRandom, DerivativesAreSlopes) {
+  const uint64_t first = Seed(1) + 2'000'000;
+  const uint64_t count = IsLong() ? 5'000 : 200;
+  uint64_t compared = 0;
+  for (uint64_t i = 0; i < count && !HasFailure(); ++i) compared += CompareSlope(first + i) ? 1 : 0;
+  EXPECT_GT(compared, count * 9 / 10) << "most random graphs have no corners nearby";
 }
 
 }  // namespace

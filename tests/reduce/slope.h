@@ -51,11 +51,10 @@ inline double WeightedSum(const ConcreteGraph& graph, const Tensors& inputs,
   return out;
 }
 
-// Its slope in a direction, at a step of 1e-5: the error is that of the third derivative times
+// Its slope in a direction. The error at a step of 1e-5 is that of the third derivative times
 // 1.7e-11, and 1e-11 of the size of the sum.
 inline double Slope(const ConcreteGraph& graph, const Tensors& inputs, const Tensors& weights,
-                    const Tensors& direction) {
-  constexpr double kStep = 1e-5;
+                    const Tensors& direction, double length = 1e-5) {
   const auto at = [&](double step) {
     Tensors moved = inputs;
     for (size_t t = 0; t < direction.size(); ++t) {
@@ -63,7 +62,7 @@ inline double Slope(const ConcreteGraph& graph, const Tensors& inputs, const Ten
     }
     return WeightedSum(graph, moved, weights);
   };
-  return (at(kStep) - at(-kStep)) / (2 * kStep);
+  return (at(length) - at(-length)) / (2 * length);
 }
 
 // Numbers between -1 and 1, none of them 0, no two equal.
