@@ -48,17 +48,19 @@ void AddBuffer(const Plan& plan, const PlanBuffer& buffer, Json* out) {
 
 // Names of the buffers that a step reads and writes.
 struct Uses {
-  std::vector<std::string_view> reads, writes;
+  std::vector<std::string_view> reads, writes, receives;
 };
 
 // What a launch reads and writes. A reduction that begins does not read its state.
 Uses UsesOfLaunch(const Plan& plan, const PlanStep& step) {
   Uses out;
+  const bool merge = step.kind == PlanStep::Kind::kMerge;
   size_t at = 0;
   for (const KernelParam& param : plan.kernels[step.kernel].params) {
     if (param.kind != KernelParam::Kind::kTensor) continue;
     const std::string& name = plan.buffers[step.buffers[at++]].name;
-    if (param.read && !(param.written && step.fresh)) out.reads.push_back(name);
+    if (merge && !param.written) out.receives.push_back(name);
+    if (param.read && (merge || !(param.written && step.fresh))) out.reads.push_back(name);
     if (param.written) out.writes.push_back(name);
   }
   // Behind them, inputs in whose place an output is written.
@@ -71,8 +73,9 @@ Uses UsesOfLaunch(const Plan& plan, const PlanStep& step) {
 void AddStep(const Plan& plan, const PlanStep& step, const ConcreteGraph& graph, Json* out) {
   out->Begin('{');
   Uses uses;
-  if (step.kind == PlanStep::Kind::kLaunch) {
-    out->Key("kernel").String(plan.kernels[step.kernel].name);
+  const bool merge = step.kind == PlanStep::Kind::kMerge;
+  if (merge || step.kind == PlanStep::Kind::kLaunch) {
+    out->Key(merge ? "merge" : "kernel").String(plan.kernels[step.kernel].name);
     uses = UsesOfLaunch(plan, step);
   } else {
     const bool load = step.kind == PlanStep::Kind::kLoad;
@@ -83,12 +86,20 @@ void AddStep(const Plan& plan, const PlanStep& step, const ConcreteGraph& graph,
   }
   AddNames("reads", uses.reads, out);
   AddNames("writes", uses.writes, out);
+  if (merge) AddNames("receives", uses.receives, out);
   out->Key("ranges").Begin('{');
   for (const StepRange& range : step.ranges) {
     out->Key(graph.axes()[range.axis].name).Begin('[');
     out->Number(range.low).Number(range.high).End(']');
   }
   out->End('}').End('}');
+}
+
+void AddShare(const PlanShare& share, const ConcreteGraph& graph, Json* out) {
+  out->Key("share").Begin('{').Key("axis").String(graph.axes()[share.axis].name);
+  AddBytes("rank", share.rank, out);
+  AddBytes("ranks", share.ranks(), out);
+  out->Key("range").Begin('[').Number(share.low()).Number(share.high()).End(']').End('}');
 }
 
 }  // namespace
@@ -103,6 +114,7 @@ std::string CertificateText(const Plan& plan, const ConcreteGraph& graph) {
   }
   out.Key("limit_kind").String(plan.limit_kind == LimitKind::kTotal ? "total" : "scratch");
   AddBytes("peak", plan.peak, &out);
+  if (plan.share) AddShare(*plan.share, graph, &out);
   out.Key("buffers").Begin('[');
   for (const PlanBuffer& buffer : plan.buffers) {
     if (buffer.used) AddBuffer(plan, buffer, &out);

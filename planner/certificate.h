@@ -19,6 +19,11 @@ namespace tarsia {
 // is without its end. Instead of `kernel`, the transfer of an input has `load` and that of an
 // output `store`, with the name of the tensor; its ranges say which part of the tensor is in the
 // buffer, which holds no more than that.
+//
+// The plan of one of several ranks has "share": {"axis", "rank", "ranks", "range": [a, b]}: kernels
+// that have the axis cover only that range. A step with `merge` in place of `kernel` takes the
+// buffers in `receives` from other ranks, and merges them into those in `writes`, which all ranks
+// then have alike.
 std::string CertificateText(const Plan& plan, const ConcreteGraph& graph);
 
 }  // namespace tarsia

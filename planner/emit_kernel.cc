@@ -51,6 +51,9 @@ std::string HeaderOf(const Meaning& meaning, const std::string& name, const Kern
       case KernelParam::Kind::kHigh:
         params.push_back(fmt::format("%{}_high: i64", axis));
         break;
+      case KernelParam::Kind::kBase:
+        params.push_back(fmt::format("%{}_base: i64", axis));
+        break;
       case KernelParam::Kind::kFresh:
         params.emplace_back("%fresh: bool");
         break;
@@ -75,6 +78,28 @@ std::vector<size_t> ProductsOf(const Meaning& meaning, std::vector<size_t> nodes
   };
   nodes.erase(std::remove_if(nodes.begin(), nodes.end(), is_none), nodes.end());
   return nodes;
+}
+
+// Writes a merged state in the place of one that was there.
+void Overwrite(TileWriter& writer, const std::vector<TileValue>& state,
+               const std::vector<TileValue>& merged) {
+  for (size_t i = 0; i < state.size(); ++i) {
+    writer.Op("mov", {merged[i]}, merged[i].dtype, 1, state[i].name);
+  }
+}
+
+// Whether a tensor of the kernel holds only the range of the rank.
+bool NeedsBase(const KernelRequest& request) {
+  const auto is_part = [](const KernelTensor& tensor) {
+    return std::count(tensor.shared.begin(), tensor.shared.end(), true) != 0;
+  };
+  const auto of_pair = [&](const auto& entry) { return is_part(entry.second); };
+  const auto of_state = [&](const KernelReduction& reduction) {
+    return is_part(reduction.state[0]);
+  };
+  return std::any_of(request.stores.begin(), request.stores.end(), of_pair) ||
+         std::any_of(request.known.begin(), request.known.end(), of_pair) ||
+         std::any_of(request.reductions.begin(), request.reductions.end(), of_state);
 }
 
 }  // namespace
@@ -119,7 +144,7 @@ std::vector<int64_t> Emitter::TilesOfGrid() const {
     const bool one = products.empty() ? !last && IsShared(request_, axis) && !maps : is_batch(axis);
     most[i] = one ? 1 : TileOf(meaning_.axis(axis).extent, cap);
     const auto range = request_.ranges.find(axis);
-    if (range != request_.ranges.end()) most[i] = std::min(most[i], range->second & -range->second);
+    if (range != request_.ranges.end()) most[i] = std::min(most[i], range->second);
     if (meaning_.IsChosen(axis) && MostChosen() > 0)
       tiles[i] = most[i] = meaning_.axis(axis).extent;
   }
@@ -169,20 +194,22 @@ void Emitter::OpenGrid() {
     home_[axis] = {static_cast<int>(dimensions_.size()), 0};
     dimensions_.push_back(std::move(dimension));
     stride = stride == "1" ? counts : stride + " * " + counts;
-    blocks_ *= count;
+    grid_.blocks *= count;
     const bool chosen = meaning_.IsChosen(axis) && MostChosen() > 0;
     if (!chosen) scope().elements *= tiles[i];
   }
   scope().positions = static_cast<int>(request_.axes.size());
   most_positions_ = std::max(most_positions_, scope().positions);
-  grid_ = stride;
-  if (request_.kind == KernelKind::kPartial && request_.parts > 1) {
-    part_ = NewName();
-    Line(fmt::format("{} = mov {} / ({}) : i64", part_, block, stride));
-    grid_ = fmt::format("{} * {}", stride, request_.parts);
-    blocks_ *= request_.parts;
+  grid_.text = stride;
+  const bool keeps_parts =
+      request_.kind == KernelKind::kPartial || request_.kind == KernelKind::kMerge;
+  if (keeps_parts && request_.parts > 1) {
+    grid_.part = NewName();
+    Line(fmt::format("{} = mov {} / ({}) : i64", grid_.part, block, stride));
+    grid_.text = fmt::format("{} * {}", stride, request_.parts);
+    grid_.blocks *= request_.parts;
   }
-  scope().times = static_cast<double>(blocks_);
+  scope().times = static_cast<double>(grid_.blocks);
 }
 
 // ---- kinds ------------------------------------------------------------------------------------
@@ -227,14 +254,11 @@ void Emitter::EmitPartial() {
       body.positions = scope().positions;
       Open(std::move(body), "if not %fresh {");
       ReducerEmitter reducer = ReducerOf(nodes[i], home_);
-      const auto merged = reducer.Merge(LoadState(reduction, part_), state);
-      for (size_t part = 0; part < state.size(); ++part) {
-        Op("mov", {merged[part]}, merged[part].dtype, 1, state[part].name);
-      }
+      Overwrite(writer(), state, reducer.Merge(LoadState(reduction, grid_.part), state));
       Close();
       Line("sync");  // another thread may have read what this one writes
     }
-    StoreState(reduction, state, part_);
+    StoreState(reduction, state, grid_.part);
   }
 }
 
@@ -248,10 +272,7 @@ void Emitter::EmitFinish() {
       Scope body;
       body.times = scope().times * static_cast<double>(parts);
       Open(std::move(body), fmt::format("for {} = 1 to {} {{", part, parts));
-      const auto merged = reducer.Merge(state, LoadState(reduction, part));
-      for (size_t i = 0; i < state.size(); ++i) {
-        Op("mov", {merged[i]}, merged[i].dtype, 1, state[i].name);
-      }
+      Overwrite(writer(), state, reducer.Merge(state, LoadState(reduction, part)));
       Close();
     }
     const uint32_t first = meaning_.node(reduction.node).first_result;
@@ -260,12 +281,22 @@ void Emitter::EmitFinish() {
   EmitValues();
 }
 
+void Emitter::EmitMerge() {
+  for (size_t i = 0; i < request_.reductions.size(); ++i) {
+    ReducerEmitter reducer = ReducerOf(request_.reductions[i].node, home_);
+    const auto own = LoadState(request_.reductions[i], grid_.part);
+    const auto merged = reducer.Merge(own, LoadState(request_.incoming[i], grid_.part));
+    Line("sync");  // another thread may have read what this one writes
+    StoreState(request_.reductions[i], merged, grid_.part);
+  }
+}
+
 // ---- text -------------------------------------------------------------------------------------
 
 KernelText Emitter::Emit() {
   for (const auto& [v, tensor] : request_.stores) FindWanted(v);
   for (const KernelReduction& reduction : request_.reductions) {
-    if (request_.kind == KernelKind::kFinish) wanted_.erase(reduction.node);
+    if (request_.kind != KernelKind::kPartial) wanted_.erase(reduction.node);
   }
   OpenGrid();
   switch (request_.kind) {
@@ -278,8 +309,14 @@ KernelText Emitter::Emit() {
     case KernelKind::kFinish:
       EmitFinish();
       break;
+    case KernelKind::kMerge:
+      EmitMerge();
+      break;
   }
-  for (const auto& [axis, chunk] : request_.ranges) {
+  if (NeedsBase(request_)) {
+    memory_.params.push_back({KernelParam::Kind::kBase, *request_.shared, false, false, {}});
+  }
+  for (const auto& [axis, granule] : request_.ranges) {
     memory_.params.push_back({KernelParam::Kind::kLow, axis, false, false, {}});
     memory_.params.push_back({KernelParam::Kind::kHigh, axis, false, false, {}});
   }
@@ -288,10 +325,10 @@ KernelText Emitter::Emit() {
   KernelText out;
   out.name = request_.name;
   out.rank = most_positions_;
-  out.cost = cost() + kBlockPrice * static_cast<double>(blocks_);
-  out.blocks = blocks_;
+  out.cost = cost() + kBlockPrice * static_cast<double>(grid_.blocks);
+  out.blocks = grid_.blocks;
   if (most_positions_ <= rank())
-    out.text = HeaderOf(meaning_, request_.name, memory_, grid_) + memory_.views +
+    out.text = HeaderOf(meaning_, request_.name, memory_, grid_.text) + memory_.views +
                scopes()[0].text + "}\n";
   out.params = std::move(memory_.params);
   return out;

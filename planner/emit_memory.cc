@@ -105,6 +105,7 @@ std::string Emitter::Position(const KernelTensor& tensor, const std::vector<int>
       text += fmt::format(" + {}", index.shift);
     }
     if (tensor.chunked[i]) text += fmt::format(" - %{}_low", meaning_.axis(tensor.axes[i]).name);
+    if (tensor.shared[i]) text += fmt::format(" - %{}_base", meaning_.axis(tensor.axes[i]).name);
     at[position] = std::move(text);
   }
   return fmt::format("[{}]", fmt::join(at, ", "));
@@ -138,6 +139,7 @@ TileValue Emitter::LoadGathered(const KernelTensor& tensor, const AxisIndices& i
     std::string at = fmt::format("{}", index.shift);
     if (index.HasDimension()) at += " + " + dimensions_[index.dimension].base;
     if (tensor.chunked[i]) at += fmt::format(" - %{}_low", axis.name);
+    if (tensor.shared[i]) at += fmt::format(" - %{}_base", axis.name);
     scalar += fmt::format(" + ({}) * {}", at, stride);
     if (index.dimension == AxisIndex::kNumber) continue;
     TileValue part;

@@ -81,7 +81,7 @@ int64_t Emitter::TileOfLoop(const Reduction& reduction, uint32_t axis, int64_t r
                             bool root) const {
   const int64_t extent = meaning_.axis(axis).extent;
   const auto range = request_.ranges.find(axis);
-  const bool split = root && range != request_.ranges.end() && range->second < extent;
+  const bool split = root && range != request_.ranges.end();
   const auto cut = std::count_if(reduction.axes.begin(), reduction.axes.end(),
                                  [&](uint32_t a) { return meaning_.axis(a).extent > kMostWhole; });
   // Several axes share the tile: a square one needs the fewest loads.
@@ -92,7 +92,7 @@ int64_t Emitter::TileOfLoop(const Reduction& reduction, uint32_t axis, int64_t r
   }
   if (!split && extent <= kMostWhole && extent <= room) return std::max<int64_t>(extent, 1);
   int64_t tile = std::min({FloorPowerOfTwo(room), most, CeilPowerOfTwo(extent)});
-  if (split) tile = std::min(tile, range->second & -range->second);
+  if (split) tile = std::min(tile, range->second);
   return tile;
 }
 
@@ -159,7 +159,7 @@ std::pair<std::string, std::string> Emitter::RangeOf(const Dimension& dimension,
   const std::string end = NewName();
   Line(fmt::format("{} = mov ceildiv({} - {}, {}) * {} : i64", share, high, low,
                    dimension.tile * request_.parts, dimension.tile));
-  Line(fmt::format("{} = mov min({} + {} * {}, {}) : i64", first, low, part_, share, high));
+  Line(fmt::format("{} = mov min({} + {} * {}, {}) : i64", first, low, grid_.part, share, high));
   Line(fmt::format("{} = mov min({} + {}, {}) : i64", end, first, share, high));
   return {first, end};
 }

@@ -73,6 +73,12 @@ struct LoopForm {
   bool products = false;    // may be products of matrices
 };
 
+struct KernelGrid {
+  std::string text;
+  std::string part;  // the number of the block's part
+  int64_t blocks = 1;
+};
+
 class ReducerEmitter;
 
 // A position of tiles that no dimension has yet.
@@ -143,6 +149,7 @@ class Emitter : private TileWriter {
   void EmitValues();
   void EmitPartial();
   void EmitFinish();
+  void EmitMerge();
   [[nodiscard]] std::vector<int64_t> TilesOfGrid() const;
   // The elements that `topk` chooses in this kernel; 0 if there is none.
   [[nodiscard]] int64_t MostChosen() const;
@@ -161,9 +168,7 @@ class Emitter : private TileWriter {
   std::set<size_t> wanted_;  // reductions that the kernel may need
   KernelMemory memory_;
   std::vector<IndexTile> index_tiles_;
-  std::string grid_;
-  std::string part_;  // the number of the block's part
-  int64_t blocks_ = 1;
+  KernelGrid grid_;
 };
 
 }  // namespace tarsia

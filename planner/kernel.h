@@ -26,6 +26,7 @@ struct KernelTensor {
   std::vector<uint32_t> axes;    // the last one contiguous
   std::vector<int64_t> extents;  // in memory
   std::vector<bool> chunked;     // by axis: it holds only the range of the step
+  std::vector<bool> shared;      // by axis: it holds only the range of the rank
   int64_t parts = 0;  // 0, or the extent of a dimension before all axes: parts of a reduction
   // An input that an output takes the place of in this kernel: the buffer of the input, while
   // `buffer` and `name` are those of the output.
@@ -46,6 +47,7 @@ enum class KernelKind : uint8_t {
   kValues,   // computes values
   kPartial,  // reduces a range of a split axis, or several parts of it, to states
   kFinish,   // merges the parts of states and makes the results
+  kMerge,    // merges the states of another rank into those in memory
 };
 
 struct KernelRequest {
@@ -54,18 +56,22 @@ struct KernelRequest {
   std::vector<uint32_t> axes;  // of all results, which are cut into tiles
   std::vector<std::pair<uint32_t, KernelTensor>> stores;  // values and where they go
   std::vector<KernelReduction> reductions;  // kPartial: what is reduced; kFinish: what is finished
+  std::vector<KernelReduction> incoming;    // kMerge: what is merged into `reductions`
   std::map<uint32_t, KernelTensor> known;   // values in memory
-  std::map<uint32_t, int64_t> ranges;       // split axes and their chunks; parameters of the kernel
-  int64_t parts = 1;                        // kPartial: of PartedAxis
-  bool accumulates = false;                 // kPartial: merges with the states in memory
+  // Split axes, whose ranges are parameters of the kernel, and a power of two that divides all
+  // bounds of ranges but the end of the axis.
+  std::map<uint32_t, int64_t> ranges;
+  std::optional<uint32_t> shared;  // the axis of which some tensors hold only the range of the rank
+  int64_t parts = 1;               // kPartial, kMerge: of PartedAxis
+  bool accumulates = false;        // kPartial: merges with the states in memory
 
   friend bool operator==(const KernelRequest&, const KernelRequest&) = default;
 };
 
 struct KernelParam {
-  enum class Kind : uint8_t { kTensor, kLow, kHigh, kFresh };
+  enum class Kind : uint8_t { kTensor, kLow, kHigh, kBase, kFresh };
   Kind kind = Kind::kTensor;
-  uint32_t id = 0;  // the buffer, or the axis
+  uint32_t id = 0;  // the buffer, or the axis; kBase: where the range of the rank begins
   bool written = false;
   bool read = false;
   std::optional<uint32_t> replaced{};  // the input that is read there, element by element

@@ -35,12 +35,19 @@ std::vector<int64_t> ChunksOf(int64_t extent, int64_t most) {
 
 class Search {
  public:
-  Search(const Meaning& meaning, const PlanOptions& options, KernelCache* cache)
-      : meaning_(meaning), options_(options), cache_(*cache) {}
+  // `alone`: nothing is shared, whatever the options say.
+  Search(const Meaning& meaning, const PlanOptions& options, bool alone, KernelCache* cache)
+      : meaning_(meaning), options_(options), cache_(*cache) {
+    FindReductions();
+    if (alone || options.ranks < 2) {
+      shares_.emplace_back();
+    } else {
+      FindShares();
+    }
+  }
 
   // Finds the cheapest choice that fits.
   void Run() {
-    FindReductions();
     ForEach([&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
       const Schedule schedule(meaning_, whole, options_.limit_kind);
       if (schedule.peak() <= options_.limit) {
@@ -90,6 +97,28 @@ class Search {
   [[nodiscard]] int least_rank() const { return least_rank_; }
 
  private:
+  // Each axis that an output has or that is reduced for one can be shared.
+  void FindShares() {
+    std::set<uint32_t> axes;
+    const auto add = [&](const std::vector<uint32_t>& of) { axes.insert(of.begin(), of.end()); };
+    for (const uint32_t output : meaning_.graph().outputs) add(meaning_.value(output).axes);
+    for (size_t n = 0; n < meaning_.graph().nodes.size(); ++n) {
+      if (meaning_.ReductionOf(n) != nullptr && IsNeeded(n)) add(meaning_.ReductionOf(n)->axes);
+    }
+    for (const uint32_t axis : axes) {
+      const int64_t extent = meaning_.axis(axis).extent;
+      if (extent < 2 || meaning_.IsChosen(axis)) continue;
+      shares_.push_back(MakeShare(axis, extent, options_.rank, options_.ranks));
+    }
+  }
+
+  [[nodiscard]] bool IsNeeded(size_t n) const {
+    const std::vector<uint32_t>& outputs = meaning_.graph().outputs;
+    return std::any_of(outputs.begin(), outputs.end(), [&](uint32_t output) {
+      return !meaning_.IsInput(output) && meaning_.Needs(output, n);
+    });
+  }
+
   // Reductions whose results could be kept: those that an output needs, and that are no output.
   // Those of `topk` always are.
   void FindReductions() {
@@ -97,9 +126,7 @@ class Search {
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       const Reduction* const reduction = meaning_.ReductionOf(n);
       if (reduction == nullptr) continue;
-      const bool needed = std::any_of(
-          graph.outputs.begin(), graph.outputs.end(),
-          [&](uint32_t output) { return !meaning_.IsInput(output) && meaning_.Needs(output, n); });
+      const bool needed = IsNeeded(n);
       if (needed && reduction->kind == ReducerKind::kTopK) {
         chosen_.push_back(n);
       } else if (needed && !meaning_.IsOutput(graph.nodes[n].first_result)) {
@@ -135,7 +162,7 @@ class Search {
     std::set<uint32_t> out;
     const auto add = [&](const std::vector<uint32_t>& axes) {
       for (const uint32_t axis : axes) {
-        if (meaning_.axis(axis).extent > 1 && !meaning_.IsChosen(axis)) out.insert(axis);
+        if (LengthOf(whole, axis) > 1 && !meaning_.IsChosen(axis)) out.insert(axis);
       }
     };
     for (const size_t n : whole.kept) add(meaning_.value(meaning_.node(n).first_result).axes);
@@ -164,15 +191,28 @@ class Search {
     std::sort(choice->kept.begin(), choice->kept.end());
   }
 
-  // Calls `use` with each choice without splits, and with the axes that it could split.
+  // Of an axis, the elements that a plan covers.
+  [[nodiscard]] int64_t LengthOf(const PlanChoice& choice, uint32_t axis) const {
+    const bool shared = choice.share && choice.share->axis == axis;
+    return shared ? choice.share->longest() : meaning_.axis(axis).extent;
+  }
+
+  // Calls `use` with each choice without splits but that of the share, and with the axes that it
+  // could split.
   template <typename Use>
   void ForEach(const Use& use) {
+    for (const auto& share : shares_) ForEachOf(share, use);
+  }
+
+  template <typename Use>
+  void ForEachOf(const std::optional<PlanShare>& share, const Use& use) {
     for (const std::vector<size_t>& kept : KeptSets()) {
       for (const bool parts : {true, false}) {
         if (parts && !Schedule::HasParts(meaning_)) continue;
         for (const bool streamed : {false, true}) {
           if (streamed && options_.limit_kind != LimitKind::kTotal) continue;
-          PlanChoice whole{kept, {}, parts, streamed};
+          PlanChoice whole{kept, {}, parts, streamed, share};
+          if (share) whole.splits.push_back({share->axis, share->longest()});
           KeepRoots(&whole);
           use(whole, SplitAxes(whole));
         }
@@ -201,15 +241,17 @@ class Search {
   // The choice with these axes split into the least chunks.
   PlanChoice Smallest(const PlanChoice& whole, const std::vector<uint32_t>& axes) const {
     PlanChoice out = whole;
+    if (out.share && std::count(axes.begin(), axes.end(), out.share->axis) != 0) out.splits.clear();
     for (const uint32_t axis : axes) {
-      out.splits.push_back({axis, Chunks(axis, axes.size()).front()});
+      out.splits.push_back({axis, Chunks(whole, axis, axes.size()).front()});
     }
     KeepRoots(&out);
     return out;
   }
 
-  [[nodiscard]] std::vector<int64_t> Chunks(uint32_t axis, size_t axes) const {
-    return ChunksOf(meaning_.axis(axis).extent, axes > 1 ? kMostOfPair : kMostChunks);
+  [[nodiscard]] std::vector<int64_t> Chunks(const PlanChoice& whole, uint32_t axis,
+                                            size_t axes) const {
+    return ChunksOf(LengthOf(whole, axis), axes > 1 ? kMostOfPair : kMostChunks);
   }
 
   void TrySplit(const PlanChoice& whole, const std::vector<uint32_t>& axes) {
@@ -218,16 +260,19 @@ class Search {
     Schedule schedule(meaning_, smallest, options_.limit_kind);
     const auto fits = [&] { return schedule.peak() <= options_.limit; };
     if (!fits()) return;
+    const size_t first = smallest.splits.size() - axes.size();  // behind that of a share
     for (size_t i = axes.size(); i-- > 0;) {
-      const std::vector<int64_t> chunks = Chunks(axes[i], axes.size());
+      const std::vector<int64_t> chunks = Chunks(whole, axes[i], axes.size());
       const auto end = std::partition_point(chunks.begin(), chunks.end(), [&](int64_t chunk) {
-        schedule.SetChunk(i, chunk);
+        schedule.SetChunk(first + i, chunk);
         return fits();
       });
-      schedule.SetChunk(i, end == chunks.begin() ? chunks.front() : *(end - 1));
+      schedule.SetChunk(first + i, end == chunks.begin() ? chunks.front() : *(end - 1));
     }
     if (!fits()) {
-      for (size_t i = 0; i < axes.size(); ++i) schedule.SetChunk(i, smallest.splits[i].chunk);
+      for (size_t i = first; i < smallest.splits.size(); ++i) {
+        schedule.SetChunk(i, smallest.splits[i].chunk);
+      }
     }
     Consider(schedule);
   }
@@ -237,6 +282,7 @@ class Search {
   KernelCache& cache_;
   std::vector<size_t> reductions_;
   std::vector<size_t> chosen_;
+  std::vector<std::optional<PlanShare>> shares_;  // to try; one without a value: nothing is shared
   std::set<PlanChoice> tried_;  // with the least chunks
   bool found_ = false;
   double best_cost_ = 0;
@@ -254,10 +300,10 @@ std::string Plan::Text() const {
 
 // The smallest limit is what the search finds one byte below which it finds nothing.
 static uint64_t SmallestLimit(const Meaning& meaning, uint64_t least, PlanOptions options,
-                              KernelCache* cache) {
+                              bool alone, KernelCache* cache) {
   while (least > 0) {
     options.limit = least - 1;
-    Search search(meaning, options, cache);
+    Search search(meaning, options, alone, cache);
     search.Run();
     if (!search.found()) break;
     least = Schedule(meaning, search.best(), options.limit_kind).peak();
@@ -275,32 +321,41 @@ static void ReportInPlace(const ConcreteGraph& graph, Diagnostics& diagnostics) 
   }
 }
 
+// What the search found.
+static Plan PlanOf(const Meaning& meaning, const PlanChoice& choice, const PlanOptions& options,
+                   KernelCache* cache) {
+  int rank = 0;
+  const Schedule schedule(meaning, choice, options.limit_kind);
+  Plan plan = schedule.Make(cache, &rank);
+  schedule.AddSteps(&plan);
+  plan.limit = options.limit;
+  return plan;
+}
+
 std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,
                              Diagnostics& diagnostics) {
   const std::optional<Meaning> meaning = Meaning::Make(graph, options.fast, diagnostics);
   if (!meaning) return std::nullopt;
   KernelCache cache(*meaning);
-  Search search(*meaning, options, &cache);
-  search.Run();
-  if (search.found()) {
-    int rank = 0;
-    const Schedule schedule(*meaning, search.best(), options.limit_kind);
-    Plan plan = schedule.Make(&cache, &rank);
-    schedule.AddSteps(&plan);
-    plan.limit = options.limit;
-    return plan;
+  int least_rank = 0;
+  for (const bool alone : {false, true}) {
+    if (!alone && options.ranks < 2) continue;
+    Search search(*meaning, options, alone, &cache);
+    search.Run();
+    if (search.found()) return PlanOf(*meaning, search.best(), options, &cache);
+    if (const std::optional<uint64_t> least = search.LeastPeak()) {
+      const uint64_t smallest = SmallestLimit(*meaning, *least, options, alone, &cache);
+      diagnostics.Error(diag::kPlanLimit, graph.graph().location, graph.name(), options.limit)
+          .help = fmt::format("smallest limit: {} bytes", smallest);
+      return std::nullopt;
+    }
+    least_rank = search.least_rank();  // if no axis can be shared, one rank computes all
   }
-  const std::optional<uint64_t> least = search.LeastPeak();
-  if (!least && search.least_rank() == 0) {
+  if (least_rank == 0) {
     ReportInPlace(graph, diagnostics);
-    return std::nullopt;
+  } else {
+    diagnostics.Error(diag::kPlanRank, graph.graph().location, graph.name(), least_rank);
   }
-  if (!least) {
-    diagnostics.Error(diag::kPlanRank, graph.graph().location, graph.name(), search.least_rank());
-    return std::nullopt;
-  }
-  diagnostics.Error(diag::kPlanLimit, graph.graph().location, graph.name(), options.limit).help =
-      fmt::format("smallest limit: {} bytes", SmallestLimit(*meaning, *least, options, &cache));
   return std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 
 #include "isa/graph/specialise.h"
 #include "planner/kernel.h"
+#include "planner/share.h"
 #include "support/diagnostic.h"
 
 namespace tarsia {
@@ -28,6 +29,9 @@ struct PlanTensor {
   std::vector<int64_t> extents;  // of the axes
   uint64_t bytes = 0;
   bool used = true;  // false: an input that nothing reads
+  // Of a share: only the range of the rank is read or written. An output without this is computed
+  // by every rank.
+  bool shared = false;
 };
 
 // A place in memory for a tensor or for a chunk of it.
@@ -49,6 +53,7 @@ struct PlanBuffer {
   // chunk, and the other buffer, for every other chunk, so that transfers run beside the kernels.
   std::vector<uint32_t> chunked;
   std::optional<size_t> second;
+  bool shared = false;         // of the shared axis, it holds only the range of the rank
   size_t first = 0, last = 0;  // the steps at which it must exist
 };
 
@@ -60,10 +65,13 @@ struct StepRange {
 // One launch; or, where the limit counts inputs and outputs, the transfer of one of them, or of a
 // chunk of it, into the arena or out of it. A transfer may run beside the steps behind it, up to
 // the first one that uses its buffer or memory of it.
+// Or a merge, which all ranks of a share do together: rank 0 receives the states of each other rank
+// that has some of the axis, in their order, into the tensors that the kernel only reads, and
+// launches the kernel for each; then all ranks receive the tensors that it writes.
 struct PlanStep {
-  enum class Kind : uint8_t { kLaunch, kLoad, kStore };
+  enum class Kind : uint8_t { kLaunch, kLoad, kStore, kMerge };
   Kind kind = Kind::kLaunch;
-  size_t kernel = 0;  // of a launch
+  size_t kernel = 0;  // of a launch or a merge
   // Of a launch: for each tensor of the kernel, then the inputs that it reads in the place of an
   // output; of a transfer: one.
   std::vector<size_t> buffers;
@@ -79,8 +87,9 @@ struct Plan {
   std::vector<PlanBuffer> buffers;          // first those of KernelParam::id
   std::vector<KernelText> kernels;
   std::vector<PlanStep> steps;
-  std::vector<StepRange> splits;  // each split axis, its chunk as `high`
-  double cost = 0;                // an estimate, in additions of elements
+  std::vector<StepRange> splits;   // each split axis, its chunk as `high`
+  std::optional<PlanShare> share;  // none: nothing is shared
+  double cost = 0;                 // an estimate, in additions of elements
 
   // All kernels as one program.
   [[nodiscard]] std::string Text() const;
@@ -92,6 +101,10 @@ struct PlanOptions {
   // Squared distances may be |a|^2 + |b|^2 - 2 a.b, not below 0: then matrix units compute them,
   // with an error relative to |a|^2 + |b|^2 in place of their own size. Elements must be finite.
   bool fast = false;
+  // With more than one: the plan is the share of rank `rank`. Plans of all ranks of a graph with
+  // the same other options belong together. If no axis can be shared, the plan is that of one rank.
+  size_t rank = 0;
+  size_t ranks = 1;
 };
 
 // Finds the cheapest schedule whose peak is at most the limit. Errors: what this version does not

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "dtypes/bits.h"
+#include "planner/sharing.h"
 #include "planner/transfers.h"
 #include "support/align.h"
 
@@ -31,8 +32,10 @@ Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_ki
   SortInPlace();
   std::vector<size_t> all(works_.size());
   std::iota(all.begin(), all.end(), size_t{0});
+  AddMerges();
   Order(all, 0);
   FindLifetimes();
+  feasible_ = feasible_ && sharing().IsPossible();
   FindSizes();
   FindOffsets();
 }
@@ -43,9 +46,7 @@ void Schedule::SetChunk(size_t split, int64_t chunk) {
   FindOffsets();
 }
 
-int64_t Schedule::ChunksOf(const Split& split) const {
-  return (meaning_.axis(split.axis).extent + split.chunk - 1) / split.chunk;
-}
+Sharing Schedule::sharing() const { return {meaning_, choice_, limit_kind_, tensors_, works_}; }
 
 // ---- order ------------------------------------------------------------------------------------
 
@@ -73,6 +74,23 @@ std::map<size_t, int> Schedule::LevelsOf(const std::vector<size_t>& works, uint3
   return levels;
 }
 
+// The merges of those works whose outermost loop over an axis that they reduce is that of a split:
+// then their states have all that this rank adds to them.
+std::vector<size_t> Schedule::MergesBehind(const std::vector<size_t>& works, size_t split) {
+  std::vector<size_t> out;
+  for (const size_t w : works) {
+    const auto reduces = [&](const Split& by) { return works_[w].Reduces(by.axis); };
+    const auto first = std::find_if(choice_.splits.begin(), choice_.splits.end(), reduces);
+    if (!works_[w].merge || first != choice_.splits.begin() + static_cast<std::ptrdiff_t>(split)) {
+      continue;
+    }
+    out.push_back(*works_[w].merge);
+    works_[out.back()].loops = works_[w].loops;
+    works_[out.back()].loops.erase(first->axis);
+  }
+  return out;
+}
+
 void Schedule::Order(const std::vector<size_t>& works, size_t split) {
   if (works.empty()) return;
   if (split == choice_.splits.size()) {
@@ -93,10 +111,12 @@ void Schedule::Order(const std::vector<size_t>& works, size_t split) {
     if (within.empty()) continue;
     for (const size_t w : within) works_[w].loops[by.axis] = loops_;
     ++loops_;
+    const std::vector<size_t> merges = MergesBehind(within, split);
     const size_t head = items_.size();
     items_.push_back({true, 0, split, 0});
     Order(within, split + 1);
     items_[head].end = items_.size();
+    for (const size_t merge : merges) items_.push_back({false, merge, 0, 0});
   }
 }
 
@@ -114,7 +134,7 @@ double Schedule::steps() const {
       continue;
     }
     open.emplace_back(items_[i].end, times);
-    times *= static_cast<double>(ChunksOf(choice_.splits[items_[i].split]));
+    times *= static_cast<double>(sharing().RoundsOf(choice_.splits[items_[i].split]));
   }
   return steps;
 }
@@ -136,7 +156,7 @@ double Schedule::Rounds(const Tensor& tensor) const {
       const Split& split = choice_.splits[items_[i].split];
       const auto at = std::find(tensor.axes.begin(), tensor.axes.end(), split.axis);
       const bool chunks = at != tensor.axes.end() && tensor.chunked[at - tensor.axes.begin()];
-      open.push_back({items_[i].end, i, chunks, static_cast<double>(ChunksOf(split))});
+      open.push_back({items_[i].end, i, chunks, static_cast<double>(sharing().RoundsOf(split))});
       continue;
     }
     const auto& users = tensor.users;
@@ -164,7 +184,9 @@ double Schedule::TransferCost() const {
     double run = 1;  // elements that are contiguous
     bool whole = true;
     for (size_t i = tensor.axes.size(); i-- > 0;) {
-      elements *= static_cast<double>(meaning_.axis(tensor.axes[i]).extent);
+      const uint32_t axis = tensor.axes[i];
+      const bool part = sharing().IsShared(axis) && sharing().IsLocal(tensor, axis);
+      elements *= static_cast<double>(part ? sharing().LengthOf(axis) : meaning_.axis(axis).extent);
       if (whole) run *= static_cast<double>(extents[i]);
       whole = whole && !tensor.chunked[i];
     }
@@ -199,8 +221,10 @@ void Schedule::FindLifetimes() {
   for (size_t w = 0; w < works_.size(); ++w) {
     for (const auto& [v, tensor] : works_[w].reads) use(tensor, w);
     for (const auto& [v, tensor] : works_[w].stores) use(tensor, w);
-    for (const auto& [n, state] : works_[w].states) {
-      for (const size_t tensor : state) use(tensor, w);
+    for (const auto* const states : {&works_[w].states, &works_[w].incoming}) {
+      for (const auto& [n, state] : *states) {
+        for (const size_t tensor : state) use(tensor, w);
+      }
     }
   }
   for (Tensor& tensor : tensors_) {
@@ -218,7 +242,8 @@ uint64_t Tensor::Room() const { return doubled ? AlignUp(bytes, kArenaAlignment)
 std::vector<int64_t> Schedule::ExtentsOf(const Tensor& tensor) const {
   std::vector<int64_t> out;
   for (size_t i = 0; i < tensor.axes.size(); ++i) {
-    out.push_back(meaning_.axis(tensor.axes[i]).extent);
+    const uint32_t axis = tensor.axes[i];
+    out.push_back(tensor.shared[i] ? sharing().LengthOf(axis) : meaning_.axis(axis).extent);
     for (const Split& split : choice_.splits) {
       const bool chunk = tensor.chunked[i] && split.axis == tensor.axes[i];
       if (chunk) out.back() = std::min(out.back(), split.chunk);
@@ -229,7 +254,7 @@ std::vector<int64_t> Schedule::ExtentsOf(const Tensor& tensor) const {
 
 // Whether a tensor need hold only a chunk of its axis `at`: all that use it run in a loop over that
 // axis, and read its elements at their own index. A loop makes what it uses, so only an input can
-// be used in several ones. Chunks of packed elements begin and end with whole bytes.
+// be used in several ones.
 bool Schedule::CanChunk(size_t t, size_t at) const {
   const Tensor& tensor = tensors_[t];
   const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
@@ -238,21 +263,11 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
   const uint32_t axis = tensor.axes[at];
   const auto split = std::find_if(choice_.splits.begin(), choice_.splits.end(),
                                   [&](const Split& s) { return s.axis == axis; });
-  if (split == choice_.splits.end()) return false;
-  if (port && tensor.dtype.bits < 8) {
-    uint64_t bits = tensor.dtype.bits * static_cast<uint64_t>(split->chunk);
-    for (size_t i = 1; i < tensor.axes.size(); ++i) {
-      bits *= static_cast<uint64_t>(meaning_.axis(tensor.axes[i]).extent);
-    }
-    if (at != 0 || bits % 8 != 0) return false;
-  }
+  if (split == choice_.splits.end() || split->chunk >= sharing().LengthOf(axis)) return false;
+  if (port && !sharing().HasWholeBytes(tensor, at, sharing().GranuleOf(*split))) return false;
+  if (!sharing().IsLocal(tensor, axis)) return false;
   std::set<size_t> loops;
-  for (const size_t user : tensor.users) {
-    const Work& work = works_[user];
-    const auto loop = work.loops.find(axis);
-    if (loop == work.loops.end() || work.moved.count({t, axis}) != 0) return false;
-    loops.insert(loop->second);
-  }
+  for (const size_t user : tensor.users) loops.insert(works_[user].loops.at(axis));
   return loops.size() == 1 || tensor.kind == PlanBuffer::Kind::kInput;
 }
 
@@ -262,6 +277,7 @@ void Schedule::FindSizes() {
     tensor.doubled = false;
     for (size_t i = 0; i < tensor.axes.size(); ++i) {
       tensor.chunked[i] = tensor.used && CanChunk(t, i);
+      tensor.shared[i] = tensor.used && !tensor.chunked[i] && sharing().CanShare(tensor, i);
       const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
       tensor.doubled = tensor.doubled || (port && tensor.chunked[i]);
     }
@@ -322,8 +338,15 @@ void Schedule::FindOffsets() {
 
 KernelTensor Schedule::Use(size_t tensor) const {
   const Tensor& t = tensors_[tensor];
-  return {
-      static_cast<uint32_t>(tensor), t.name, t.dtype, t.axes, ExtentsOf(t), t.chunked, t.parts, {}};
+  return {static_cast<uint32_t>(tensor),
+          t.name,
+          t.dtype,
+          t.axes,
+          ExtentsOf(t),
+          t.chunked,
+          t.shared,
+          t.parts,
+          {}};
 }
 
 KernelRequest Schedule::RequestOf(size_t w) const {
@@ -332,17 +355,25 @@ KernelRequest Schedule::RequestOf(size_t w) const {
   out.kind = work.kind;
   out.axes = work.axes;
   out.parts = work.parts;
+  if (choice_.share) out.shared = choice_.share->axis;
   for (const auto& [v, tensor] : work.stores) {
     out.stores.emplace_back(v, Use(tensor));
     out.name += (out.name.empty() ? "" : "_") + tensors_[tensor].name;
   }
-  for (const auto& [n, state] : work.states) {
-    KernelReduction reduction{n, {}};
-    for (const size_t tensor : state) reduction.state.push_back(Use(tensor));
-    out.reductions.push_back(std::move(reduction));
-    if (work.kind == KernelKind::kPartial) {
-      out.name += (out.name.empty() ? "" : "_") + tensors_[state[0]].name;
+  const auto use = [&](const auto& states, std::vector<KernelReduction>* to) {
+    for (const auto& [n, state] : states) {
+      KernelReduction reduction{n, {}};
+      for (const size_t tensor : state) reduction.state.push_back(Use(tensor));
+      to->push_back(std::move(reduction));
     }
+  };
+  use(work.states, &out.reductions);
+  use(work.incoming, &out.incoming);
+  if (work.kind == KernelKind::kPartial || work.kind == KernelKind::kMerge) {
+    for (const KernelReduction& reduction : out.reductions) {
+      out.name += (out.name.empty() ? "" : "_") + reduction.state[0].name;
+    }
+    if (work.kind == KernelKind::kMerge) out.name += "_merge";
   }
   for (const auto& [v, tensor] : work.reads) {
     const Tensor* const output = InPlaceOf(work, tensor);
@@ -351,20 +382,23 @@ KernelRequest Schedule::RequestOf(size_t w) const {
   }
   for (const auto& [axis, loop] : work.loops) {
     for (const Split& split : choice_.splits) {
-      if (split.axis == axis) out.ranges[axis] = split.chunk;
+      if (split.axis != axis) continue;
+      out.ranges[axis] = sharing().GranuleOf(split);
+      if (work.Reduces(axis) && split.chunk < sharing().LengthOf(axis)) out.accumulates = true;
     }
-    if (work.Reduces(axis)) out.accumulates = true;
   }
   return out;
 }
 
 void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* plan) const {
   PlanStep step;
+  if (works_[work].kind == KernelKind::kMerge) step.kind = PlanStep::Kind::kMerge;
   step.kernel = work;
   for (const StepRange& range : ranges) {
     if (works_[work].loops.count(range.axis) == 0) continue;
     step.ranges.push_back(range);
-    if (works_[work].Reduces(range.axis) && range.low != 0) step.fresh = false;
+    if (works_[work].Reduces(range.axis) && range.low != sharing().RangeOf(range.axis).low)
+      step.fresh = false;
   }
   for (const KernelParam& param : plan->kernels[work].params) {
     if (param.kind == KernelParam::Kind::kTensor) step.buffers.push_back(param.id);
@@ -383,9 +417,9 @@ void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, 
       continue;
     }
     const Split& split = choice_.splits[item.split];
-    const int64_t extent = meaning_.axis(split.axis).extent;
-    for (int64_t low = 0; low < extent; low += split.chunk) {
-      ranges->push_back({split.axis, low, std::min(extent, low + split.chunk)});
+    const StepRange all = sharing().RangeOf(split.axis);
+    for (int64_t low = all.low; low < all.high; low += split.chunk) {
+      ranges->push_back({split.axis, low, std::min(all.high, low + split.chunk)});
       Unroll(i + 1, item.end, ranges, plan);
       ranges->pop_back();
     }
@@ -403,6 +437,7 @@ void Schedule::AddTensorsOf(Plan* plan) const {
       elements *= static_cast<uint64_t>(out.extents.back());
     }
     out.bytes = BytesForBits(elements * tensor.dtype.bits);
+    out.shared = sharing().IsShared(tensor);
     const bool input = tensor.kind == PlanBuffer::Kind::kInput;
     (input ? plan->inputs : plan->outputs).push_back(std::move(out));
   }
@@ -424,6 +459,7 @@ void Schedule::AddBuffers(Plan* plan) const {
     buffer.bytes = tensor.bytes;
     buffer.used = tensor.used;
     if (tensor.in_place) buffer.in_place = static_cast<uint32_t>(*tensor.in_place);
+    buffer.shared = std::count(tensor.shared.begin(), tensor.shared.end(), true) != 0;
     if (limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch) {
       buffer.offset = tensor.bytes > 0 && tensor.used ? tensor.offset : 0;
     }
@@ -448,6 +484,8 @@ Plan Schedule::Make(KernelCache* cache, int* rank) const {
   Plan plan;
   plan.limit_kind = limit_kind_;
   plan.peak = peak_;
+  plan.share = choice_.share;
+  plan.cost = sharing().ExchangeCost();
   *rank = 1;
   std::set<std::string> names;
   for (size_t w = 0; w < works_.size(); ++w) {
@@ -457,10 +495,14 @@ Plan Schedule::Make(KernelCache* cache, int* rank) const {
     request.name = name;
     plan.kernels.push_back(cache->Get(request));
     const auto blocks = static_cast<double>(std::max<int64_t>(plan.kernels.back().blocks, 1));
-    plan.cost += plan.kernels.back().cost * std::max(1.0, kBusyBlocks / blocks);
+    const double cost = plan.kernels.back().cost * std::max(1.0, kBusyBlocks / blocks);
+    plan.cost += cost * sharing().TimesOf(works_[w]);
     *rank = std::max(*rank, plan.kernels.back().rank);
   }
-  for (const Split& split : choice_.splits) plan.splits.push_back({split.axis, 0, split.chunk});
+  for (const Split& split : choice_.splits) {
+    if (split.chunk < sharing().LengthOf(split.axis))
+      plan.splits.push_back({split.axis, 0, split.chunk});
+  }
   return plan;
 }
 

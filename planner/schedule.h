@@ -34,6 +34,7 @@ struct PlanChoice {
   bool parts = false;         // long reductions with few results are cut into parts
   // Inputs and outputs that have a split axis are transferred by chunks, where that is possible.
   bool streamed = false;
+  std::optional<PlanShare> share{};  // its axis is among the splits
 
   friend auto operator<=>(const PlanChoice&, const PlanChoice&) = default;
 };
@@ -50,6 +51,7 @@ struct Tensor {
   // Made by Schedule:
   std::vector<size_t> users{};  // works
   std::vector<bool> chunked{};  // by axis
+  std::vector<bool> shared{};   // by axis: it holds only the range of the rank
   uint64_t bytes = 0;
   bool doubled = false;        // two buffers, for the chunks of an input or an output
   size_t first = 0, last = 0;  // works, loops taken as a whole
@@ -66,7 +68,9 @@ struct Work {
   std::vector<uint32_t> reduced;                               // kPartial: the axes it reduces
   std::vector<std::pair<uint32_t, size_t>> stores;             // values and tensors
   std::vector<std::pair<size_t, std::vector<size_t>>> states;  // nodes and tensors of their states
-  std::map<uint32_t, size_t> reads;                            // values in memory and tensors
+  std::vector<std::pair<size_t, std::vector<size_t>>> incoming{};  // kMerge: those of another rank
+  std::optional<size_t> merge{};     // the work that merges its states with those of other ranks
+  std::map<uint32_t, size_t> reads;  // values in memory and tensors
   // Tensors and axes along which it reads other elements than those of its own range.
   std::set<std::pair<size_t, uint32_t>> moved;
   std::vector<size_t> readers;  // works that read what it overwrites
@@ -88,6 +92,8 @@ struct ScheduleItem {
   size_t end = 0;    // of a loop: the item behind its body
 };
 
+class Sharing;
+
 class Schedule {
  public:
   Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind);
@@ -98,14 +104,13 @@ class Schedule {
   [[nodiscard]] const PlanChoice& choice() const { return choice_; }
   [[nodiscard]] uint64_t peak() const { return peak_; }
   // Whether each output that takes the memory of an input is written after its last reader, or by
-  // it element by element. If not, nothing but the peak is of use.
+  // it element by element, and no work needs more of a tensor than the share that its rank made.
+  // If not, nothing but the peak is of use.
   [[nodiscard]] bool feasible() const { return feasible_; }
   // Launches, in unrolled loops.
   [[nodiscard]] double steps() const;
   // An estimate of all transfers of inputs and outputs, in additions of elements.
   [[nodiscard]] double TransferCost() const;
-  [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
-  [[nodiscard]] const std::vector<Work>& works() const { return works_; }
   [[nodiscard]] KernelRequest RequestOf(size_t work) const;
   // Writes the kernels, whose cost it adds up. `rank`: the most dimensions of a tile.
   [[nodiscard]] Plan Make(KernelCache* cache, int* rank) const;
@@ -137,6 +142,8 @@ class Schedule {
   size_t AddTensor(Tensor tensor);
   std::string NameFor(std::string name);
   void FindNeeds();
+  void AddMerges();
+  [[nodiscard]] Sharing sharing() const;
 
   // ---- outputs in the memory of inputs (in_place.cc)
   void SortInPlace();
@@ -147,6 +154,7 @@ class Schedule {
 
   // ---- order (schedule.cc)
   void Order(const std::vector<size_t>& works, size_t split);
+  std::vector<size_t> MergesBehind(const std::vector<size_t>& works, size_t split);
   [[nodiscard]] std::map<size_t, int> LevelsOf(const std::vector<size_t>& works,
                                                uint32_t axis) const;
   void FindLifetimes();
@@ -155,7 +163,6 @@ class Schedule {
   [[nodiscard]] std::vector<int64_t> ExtentsOf(const Tensor& tensor) const;
   [[nodiscard]] double Rounds(const Tensor& tensor) const;
   void FindOffsets();
-  [[nodiscard]] int64_t ChunksOf(const Split& split) const;
   uint64_t Pack(const std::vector<size_t>& order);
   [[nodiscard]] KernelTensor Use(size_t tensor) const;
   void Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const;

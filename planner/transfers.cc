@@ -48,6 +48,7 @@ class Transfers {
       const auto& axes = buffer.chunked;
       if (std::find(axes.begin(), axes.end(), range.axis) != axes.end()) out.push_back(range);
     }
+    if (buffer.shared) out.push_back({plan_.share->axis, plan_.share->low(), plan_.share->high()});
     return out;
   }
 

@@ -38,8 +38,8 @@ std::string Schedule::NameFor(std::string name) {
   const auto taken = [&](const std::string& text) {
     if (text == "fresh") return true;
     for (const ConcreteAxis& axis : meaning_.concrete().axes()) {
-      if (text == std::string(axis.name) + "_low" || text == std::string(axis.name) + "_high") {
-        return true;
+      for (const char* const parameter : {"_low", "_high", "_base"}) {
+        if (text == std::string(axis.name) + parameter) return true;
       }
     }
     return std::any_of(tensors_.begin(), tensors_.end(),
@@ -53,6 +53,7 @@ std::string Schedule::NameFor(std::string name) {
 size_t Schedule::AddTensor(Tensor tensor) {
   tensor.name = NameFor(std::move(tensor.name));
   tensor.chunked.resize(tensor.axes.size());
+  tensor.shared.resize(tensor.axes.size());
   tensors_.push_back(std::move(tensor));
   return tensors_.size() - 1;
 }
@@ -197,6 +198,30 @@ void Schedule::AddWorks() {
       reduced[n] = true;
       AddReductionWorks(n);
     }
+  }
+}
+
+// The states of reductions over the shared axis are merged behind the loop over it.
+void Schedule::AddMerges() {
+  const size_t count = works_.size();
+  for (size_t w = 0; w < count; ++w) {
+    if (works_[w].kind != KernelKind::kPartial || !choice_.share) continue;
+    if (!works_[w].Reduces(choice_.share->axis)) continue;
+    Work merge;
+    merge.kind = KernelKind::kMerge;
+    merge.axes = works_[w].axes;
+    merge.parts = works_[w].parts;
+    merge.states = works_[w].states;
+    for (const auto& [n, state] : merge.states) {
+      std::vector<size_t>& incoming = merge.incoming.emplace_back(n, std::vector<size_t>()).second;
+      for (const size_t t : state) {
+        const Tensor& own = tensors_[t];
+        incoming.push_back(AddTensor({own.name + "_in", PlanBuffer::Kind::kScratch, own.value,
+                                      own.dtype, own.axes, own.parts}));
+      }
+    }
+    works_[w].merge = works_.size();
+    works_.push_back(std::move(merge));
   }
 }
 

@@ -912,14 +912,19 @@ typedef struct tarsia_graph_plan_options {
   void* cancel_user;
   uint64_t compile_limit_ms; /* ends the compilation of the kernels when it takes longer; 0: no
                                 limit */
+  uint32_t rank;             /* with `ranks`: plans the share of this rank; from 0 */
+  uint32_t ranks;            /* 0 and 1: nothing is shared; at most 4096 */
 } tarsia_graph_plan_options;
 
 /* Plans a graph, and compiles the kernels of the plan for the device. A plan is a function of the
- * graph, the values of its constants, and the limit. `options` may be NULL. `diagnostics` as in
- * tarsia_module_create. Errors: REJECTED (a constant is unknown, missing or wrong; an operation
- * that this version does not plan; or the limit is too low: the help of the diagnostic
- * `plan-limit` is "smallest limit: N bytes"), NOT_FOUND (no such graph), NO_DEVICE, UNSUPPORTED,
- * INVALID_ARGUMENT, OUT_OF_MEMORY, CANCELLED. Thread-safe. */
+ * graph, the values of its constants, and the limit. With `ranks` above 1, each of as many
+ * processes or devices makes the plan of its rank, with the same graph, constants and options
+ * besides, and executes it at the same time as the others. The planner chooses an axis of which
+ * each rank has a range; every rank needs the whole memory that the limit allows. `options` may be
+ * NULL. `diagnostics` as in tarsia_module_create. Errors: REJECTED (a constant is unknown, missing
+ * or wrong; an operation that this version does not plan; or the limit is too low: the help of the
+ * diagnostic `plan-limit` is "smallest limit: N bytes"), NOT_FOUND (no such graph), NO_DEVICE,
+ * UNSUPPORTED, INVALID_ARGUMENT, OUT_OF_MEMORY, CANCELLED. Thread-safe. */
 TARSIA_API tarsia_status tarsia_graph_plan_create(const tarsia_module* module,
                                                   const tarsia_graph_plan_options* options,
                                                   tarsia_graph_plan** out,
@@ -937,6 +942,9 @@ typedef struct tarsia_graph_plan_info {
   size_t output_count;
   size_t kernel_count;
   size_t step_count;
+  const char* shared_axis; /* "": nothing is shared, and this plan computes all */
+  int64_t share_begin;     /* the elements of that axis which this rank has, without the end */
+  int64_t share_end;
 } tarsia_graph_plan_info;
 
 TARSIA_API tarsia_status tarsia_graph_plan_get(const tarsia_graph_plan* plan,
@@ -951,7 +959,9 @@ typedef struct tarsia_graph_tensor {
   size_t rank;
   const int64_t* shape; /* `rank` extents; valid as long as the plan exists */
   uint64_t bytes;
-  bool used; /* false: an input that nothing reads; it may be left out */
+  bool used;   /* false: an input that nothing reads; it may be left out */
+  bool shared; /* the execution reads or writes only the elements from `share_begin` to `share_end`
+                  of the shared axis. Outputs without this are computed by every rank. */
 } tarsia_graph_tensor;
 
 /* Input or output `index` in the order of the graph. */
@@ -975,6 +985,12 @@ typedef bool (*tarsia_tensor_read_fn)(void* user, uint64_t offset, void* to, uin
  * output is passed exactly once. */
 typedef bool (*tarsia_tensor_write_fn)(void* user, uint64_t offset, const void* from,
                                        uint64_t bytes);
+
+/* Sends bytes to another rank, and receives as many bytes as the other one sends, in the order in
+ * which it sends them. They may wait for the other rank, and return false if it cannot be reached,
+ * which ends the execution with LAUNCH_FAILED. The thread of the execution calls them. */
+typedef bool (*tarsia_send_fn)(void* user, uint32_t to, const void* from, uint64_t bytes);
+typedef bool (*tarsia_receive_fn)(void* user, uint32_t from, void* to, uint64_t bytes);
 
 /* An input of an execution: memory or a callback. With TARSIA_LIMIT_TOTAL, `data` is memory of the
  * host, which is copied into the arena, as a whole or chunk by chunk. With TARSIA_LIMIT_SCRATCH it
@@ -1008,6 +1024,9 @@ typedef struct tarsia_graph_execute_options {
   void* progress_user;
   tarsia_cancel_fn cancel; /* can end the execution; on a GPU between two steps. May be NULL */
   void* cancel_user;
+  tarsia_send_fn send; /* with the other ranks; needed for a plan that is shared */
+  tarsia_receive_fn receive;
+  void* exchange_user;
 } tarsia_graph_execute_options;
 
 /* Computes the outputs, and returns when they are complete. `inputs` and `outputs` have one struct

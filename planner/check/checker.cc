@@ -28,6 +28,8 @@ struct ClaimedBuffer {
   bool loaded = false;  // of an input: it holds `holds`
   std::string holds_tensor;
   Box holds;
+  bool partial = false;      // it holds what this rank has made of its part of the shared axis
+  bool merged = false;       // it holds what all ranks have made
   std::vector<Box> unsaved;  // of an output: the ranges of steps that wrote it since it was stored
   std::vector<std::pair<int64_t, std::string>> reads, writes;  // steps and kernels
 };
@@ -38,6 +40,7 @@ class CertificateChecker {
       : json_(json), facts_(facts) {}
 
   std::vector<std::string> Run() {
+    ReadShare();
     ReadBuffers();
     CheckFacts();
     WalkSteps();
@@ -53,6 +56,29 @@ class CertificateChecker {
   template <typename... Args>
   void Fault(fmt::format_string<Args...> format, Args&&... args) {
     faults_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  void ReadShare() {
+    if (!json_.contains("share")) return;
+    share_axis_ = json_.at("share").at("axis");
+    const auto& range = json_.at("share").at("range");
+    share_ = {range.at(0), range.at(1)};
+    const auto known = facts_.axes.find(share_axis_);
+    if (known == facts_.axes.end() || share_.begin < 0 || share_.begin > share_.end ||
+        share_.end > known->second) {
+      Fault("the share is {} to {} of {}", share_.begin, share_.end, share_axis_);
+      share_ = {};
+    }
+  }
+
+  // What a certificate has to cover of an axis.
+  [[nodiscard]] Interval WholeOf(const std::string& axis) const {
+    if (axis == share_axis_) return share_;
+    return {0, facts_.axes.at(axis)};
+  }
+  [[nodiscard]] bool IsShared(const Box& box) const { return box.count(share_axis_) != 0; }
+  [[nodiscard]] bool IsShared(const TensorFacts& tensor) const {
+    return std::find(tensor.axes.begin(), tensor.axes.end(), share_axis_) != tensor.axes.end();
   }
 
   void ReadBuffers() {
@@ -140,15 +166,26 @@ class CertificateChecker {
     for (ClaimedBuffer& buffer : buffers_) buffer.used = buffer.kind == "input" && !buffer.counted;
     for (const nlohmann::json& entry : json_.at("steps")) {
       if (entry.contains("kernel")) {
-        WalkLaunch(entry);
+        WalkLaunch(entry, entry.at("kernel"), false);
+      } else if (entry.contains("merge")) {
+        WalkMerge(entry);
       } else {
         WalkTransfer(entry, entry.contains("load"));
       }
       ++steps_;
     }
     for (ClaimedBuffer& buffer : buffers_) {
-      if (buffer.kind == "output" && !buffer.used)
+      const auto fact = facts_.outputs.find(buffer.name);
+      // A rank with few elements may need one of two buffers only.
+      const bool none = !share_axis_.empty() && (fact == facts_.outputs.end() ||
+                                                 (IsShared(fact->second) && IsEmptyShare()));
+      if (buffer.kind == "output" && !buffer.used && !none) {
         Fault("nothing writes the output {}", buffer.name);
+      }
+      if (buffer.kind == "output" && buffer.partial && fact != facts_.outputs.end() &&
+          !IsShared(fact->second)) {
+        Fault("{} has only what this rank made of {}", buffer.name, share_axis_);
+      }
       if (!buffer.unsaved.empty() && buffer.counted && buffer.size > 0) {
         Fault("{} is written and not stored", buffer.name);
       }
@@ -157,28 +194,54 @@ class CertificateChecker {
     }
   }
 
-  void WalkLaunch(const nlohmann::json& entry) {
+  [[nodiscard]] bool IsEmptyShare() const { return share_.begin == share_.end; }
+
+  void WalkMerge(const nlohmann::json& entry) {
+    for (const std::string name : entry.at("receives")) {
+      ClaimedBuffer* const buffer = Find(name, steps_);
+      if (buffer != nullptr) Use(buffer, steps_);
+    }
+    if (share_axis_.empty()) Fault("step {} merges, and nothing is shared", steps_);
+    WalkLaunch(entry, entry.at("merge"), true);
+  }
+
+  // `merge`: it makes of the parts of all ranks the whole.
+  void WalkLaunch(const nlohmann::json& entry, const std::string& kernel, bool merge) {
     const Box box = BoxOf(entry);
+    const bool shared = IsShared(box);
+    if (merge && shared) Fault("step {} merges a part of {}", steps_, share_axis_);
     for (const std::string name : entry.at("reads")) {
       ClaimedBuffer* const buffer = Find(name, steps_);
       if (buffer == nullptr) continue;
-      if (!buffer->used) Fault("step {} reads {}, which nothing wrote before", steps_, name);
+      if (!buffer->used && !(merge && IsEmptyShare())) {
+        Fault("step {} reads {}, which nothing wrote before", steps_, name);
+      }
+      if (buffer->partial && !shared && !merge) {
+        Fault("step {} reads {}, which has only what this rank made of {}", steps_, name,
+              share_axis_);
+      }
       if (buffer->loaded && !Contains(buffer->holds, box)) {
         Fault("step {} reads {}, which holds another part of {}", steps_, name,
               buffer->holds_tensor);
       }
       buffer->ends = std::max(buffer->ends, steps_);
-      buffer->reads.emplace_back(steps_, entry.at("kernel"));
+      buffer->reads.emplace_back(steps_, kernel);
     }
     for (const std::string name : entry.at("writes")) {
       ClaimedBuffer* const buffer = Find(name, steps_);
       if (buffer == nullptr) continue;
       if (buffer->kind == "input") Fault("step {} writes the input {}", steps_, name);
       if (buffer->kind == "output") buffer->unsaved.push_back(box);
-      buffer->writes.emplace_back(steps_, entry.at("kernel"));
+      const auto& reads = entry.at("reads");
+      if (shared && buffer->merged && std::find(reads.begin(), reads.end(), name) != reads.end()) {
+        Fault("step {} adds to {} what all ranks have made already", steps_, name);
+      }
+      buffer->partial = shared;
+      buffer->merged = merge;
+      buffer->writes.emplace_back(steps_, kernel);
       Use(buffer, steps_);
     }
-    boxes_[entry.at("kernel")].push_back(box);
+    boxes_[kernel].push_back(box);
   }
 
   // A load or a store: of a tensor of the graph, in a buffer of its kind with room for the part.
@@ -195,6 +258,9 @@ class CertificateChecker {
       return Fault("step {} transfers {} with {}", steps_, tensor, name);
     }
     const Box box = BoxOf(entry);
+    if (!load && IsShared(fact->second) && !IsShared(box)) {
+      Fault("step {} stores all of {}, of which this rank has only a part", steps_, tensor);
+    }
     const auto& axes = fact->second.axes;
     for (const auto& [axis, range] : box) {
       const bool has = std::find(axes.begin(), axes.end(), axis) != axes.end();
@@ -220,6 +286,7 @@ class CertificateChecker {
     if (buffer->unsaved.empty()) {
       Fault("step {} stores {}, which nothing wrote before", steps_, buffer->name);
     }
+    if (buffer->partial && !IsShared(box)) Fault("step {} stores a part of {}", steps_, tensor);
     for (const Box& written : buffer->unsaved) {
       if (!Contains(box, written)) {
         Fault("step {} stores another part of {} than was written", steps_, tensor);
@@ -303,7 +370,8 @@ class CertificateChecker {
     for (auto& [kernel, list] : boxes_) CheckBoxes(kernel, list);
     if (!total_) return;
     for (const auto& [name, tensor] : facts_.outputs) {
-      if (stored_.count(name) == 0 && BytesOf(tensor, {}) > 0) {
+      const bool none = IsShared(tensor) && IsEmptyShare();
+      if (stored_.count(name) == 0 && BytesOf(tensor, {}) > 0 && !none) {
         Fault("nothing stores the output {}", name);
       }
     }
@@ -315,7 +383,7 @@ class CertificateChecker {
       const auto known = facts_.axes.find(axis);
       if (known == facts_.axes.end())
         return Fault("{} has the axis {}, which the graph lacks", kernel, axis);
-      whole *= static_cast<long double>(known->second);
+      whole *= static_cast<long double>(WholeOf(axis).end - WholeOf(axis).begin);
     }
     long double sum = 0;
     for (const auto& box : boxes) {
@@ -324,7 +392,8 @@ class CertificateChecker {
         if (boxes[0].count(axis) == 0 || box.size() != boxes[0].size()) {
           return Fault("the steps of {} have different axes", kernel);
         }
-        if (range.begin < 0 || range.begin >= range.end || range.end > facts_.axes.at(axis)) {
+        const Interval all = WholeOf(axis);
+        if (range.begin < all.begin || range.begin >= range.end || range.end > all.end) {
           return Fault("{} has the range {} to {} of {}", kernel, range.begin, range.end, axis);
         }
         volume *= static_cast<long double>(range.end - range.begin);
@@ -366,6 +435,8 @@ class CertificateChecker {
   const nlohmann::json& json_;
   const CertificateFacts& facts_;
   bool total_ = true;
+  std::string share_axis_;  // "": nothing is shared
+  Interval share_;
   int64_t steps_ = 0;
   std::map<std::string, std::vector<Box>> boxes_;  // of kernels, and of the stores of outputs
   std::set<std::string> stored_;
@@ -380,6 +451,105 @@ std::vector<std::string> CheckCertificate(std::string_view json, const Certifica
   try {
     const auto parsed = nlohmann::json::parse(json);
     return CertificateChecker(parsed, facts).Run();
+  } catch (const nlohmann::json::exception& error) {
+    return {fmt::format("this is no certificate: {}", error.what())};
+  }
+}
+
+namespace {
+
+// What the certificates of all ranks say together.
+class ShareChecker {
+ public:
+  std::vector<std::string> Run(const std::vector<nlohmann::json>& certificates,
+                               const CertificateFacts& facts) {
+    for (const nlohmann::json& json : certificates) {
+      if (!json.contains("share")) return {"a certificate is no share"};
+    }
+    const nlohmann::json& first = certificates[0];
+    axis_ = first.at("share").at("axis");
+    std::set<int64_t> ranks;
+    for (const nlohmann::json& json : certificates) {
+      const nlohmann::json& share = json.at("share");
+      const int64_t rank = share.at("rank");
+      if (share.at("axis") != axis_) Fault("rank {} shares {}, not {}", rank, AxisOf(json), axis_);
+      if (share.at("ranks") != certificates.size()) Fault("rank {} is of other ranks", rank);
+      if (json.at("limit") != first.at("limit")) Fault("rank {} has another limit", rank);
+      if (json.at("limit_kind") != first.at("limit_kind")) Fault("rank {} counts others", rank);
+      if (!ranks.insert(rank).second) Fault("rank {} is there twice", rank);
+      if (MergesOf(json) != MergesOf(first)) Fault("rank {} merges something else", rank);
+      ranges_.push_back({share.at("range").at(0), share.at("range").at(1)});
+      AddKernels(json, rank);
+    }
+    if (*ranks.begin() != 0 || *ranks.rbegin() + 1 != static_cast<int64_t>(certificates.size())) {
+      Fault("the ranks are not 0 to {}", certificates.size() - 1);
+    }
+    CheckRanges(facts.axes.at(axis_));
+    return std::move(faults_);
+  }
+
+ private:
+  template <typename... Args>
+  void Fault(fmt::format_string<Args...> format, Args&&... args) {
+    faults_.push_back(fmt::format(format, std::forward<Args>(args)...));
+  }
+
+  static std::string AxisOf(const nlohmann::json& json) { return json.at("share").at("axis"); }
+
+  static std::vector<nlohmann::json> MergesOf(const nlohmann::json& json) {
+    std::vector<nlohmann::json> out;
+    for (const nlohmann::json& step : json.at("steps")) {
+      if (step.contains("merge")) out.push_back(step);
+    }
+    return out;
+  }
+
+  // Either all ranks run a kernel over their part of the axis, or each does over all of it.
+  void AddKernels(const nlohmann::json& json, int64_t rank) {
+    for (const nlohmann::json& step : json.at("steps")) {
+      if (!step.contains("kernel")) continue;
+      const std::string kernel = step.at("kernel");
+      const bool shared = step.at("ranges").contains(axis_);
+      if (shared_.emplace(kernel, shared).first->second != shared) {
+        Fault("rank {} runs {} over another part of {} than the others", rank, kernel, axis_);
+      }
+    }
+  }
+
+  void CheckRanges(int64_t extent) {
+    std::sort(ranges_.begin(), ranges_.end(), [](const Interval& a, const Interval& b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    int64_t end = 0;
+    for (const Interval& range : ranges_) {
+      if (range.begin == range.end) continue;
+      if (range.begin < end) Fault("two ranks have {} of {}", range.begin, axis_);
+      if (range.begin > end) Fault("no rank has {} of {}", end, axis_);
+      end = std::max(end, range.end);
+    }
+    if (end != extent) Fault("no rank has {} of {}", end, axis_);
+  }
+
+  std::string axis_;
+  std::vector<Interval> ranges_;
+  std::map<std::string, bool> shared_;  // by kernel: it has the axis
+  std::vector<std::string> faults_;
+};
+
+}  // namespace
+
+std::vector<std::string> CheckShares(const std::vector<std::string>& certificates,
+                                     const CertificateFacts& facts) {
+  std::vector<std::string> out;
+  std::vector<nlohmann::json> parsed;
+  for (const std::string& certificate : certificates) {
+    const auto faults = CheckCertificate(certificate, facts);
+    out.insert(out.end(), faults.begin(), faults.end());
+    parsed.push_back(nlohmann::json::parse(certificate, nullptr, false));
+  }
+  if (!out.empty() || parsed.empty()) return out;
+  try {
+    return ShareChecker().Run(parsed, facts);
   } catch (const nlohmann::json::exception& error) {
     return {fmt::format("this is no certificate: {}", error.what())};
   }

@@ -35,8 +35,18 @@ struct CertificateFacts {
 //   - an output in the memory of an input is one that the graph has there, both are as long and in
 //     one place, and once it is written only the kernel that writes it reads the input;
 //   - the end of every buffer is at most the peak, and the peak at most the limit;
-//   - the ranges of each kernel's steps contain each index of its split axes exactly once.
+//   - the ranges of each kernel's steps contain each index of its split axes exactly once; of the
+//     axis that ranks share, each index of the rank's range;
+//   - what a kernel reads that is not of one rank alone was merged since a kernel of one rank alone
+//     wrote it, and no kernel of one rank alone goes on with what was merged.
 std::vector<std::string> CheckCertificate(std::string_view json, const CertificateFacts& facts);
+
+// The faults of the certificates of all ranks, in any order; none if each has none, and
+//   - they are those of ranks 0 to n - 1 of n that share one axis below one limit;
+//   - the ranges of the ranks contain each index of that axis exactly once;
+//   - all ranks merge the same states in the same order, and the same kernels have the axis.
+std::vector<std::string> CheckShares(const std::vector<std::string>& certificates,
+                                     const CertificateFacts& facts);
 
 }  // namespace tarsia
 

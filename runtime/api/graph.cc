@@ -65,6 +65,11 @@ tarsia_status MakeGraphPlan(const tarsia_module& module, const tarsia_graph_plan
   if (const auto s = ReadLimitKind(options.limit_kind, &with.limit_kind); s != TARSIA_STATUS_OK) {
     return s;
   }
+  if (options.ranks > kMostRanks || (options.rank != 0 && options.rank >= options.ranks)) {
+    return Invalid(diag::kPlanRanks, options.rank, options.ranks);
+  }
+  with.rank = options.rank;
+  with.ranks = options.ranks;
   if (const auto s = ReadBindings(options.bindings, options.binding_count, &bindings);
       s != TARSIA_STATUS_OK) {
     return s;
@@ -76,7 +81,8 @@ tarsia_status MakeGraphPlan(const tarsia_module& module, const tarsia_graph_plan
   auto plan = graph ? MakePlan(*graph, with, found) : std::nullopt;
   if (!plan) return Reject(TARSIA_STATUS_REJECTED, module.source, std::move(found), errors);
   auto made = std::unique_ptr<tarsia_graph_plan>(
-      new tarsia_graph_plan{*std::move(graph), *std::move(plan), name, nullptr, {}, {}});
+      new tarsia_graph_plan{*std::move(graph), *std::move(plan), name, "", nullptr, {}, {}});
+  if (made->plan.share) made->shared_axis = made->graph.axes()[made->plan.share->axis].name;
   if (IsLogEnabled(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("plan of the graph {}: {} bytes", name, made->plan.peak));
   }
@@ -138,6 +144,7 @@ tarsia_status WriteTensor(const tarsia_graph_plan* plan, size_t index, bool inpu
     tensor.shape = found.extents.data();
     tensor.bytes = found.bytes;
     tensor.used = found.used;
+    tensor.shared = found.shared;
     return WriteStruct(tensor, "out", out);
   });
 }
@@ -205,6 +212,10 @@ tarsia_status tarsia_graph_plan_get(const tarsia_graph_plan* plan, tarsia_graph_
     info.output_count = plan->plan.outputs.size();
     info.kernel_count = plan->plan.kernels.size();
     info.step_count = plan->plan.steps.size();
+    const std::optional<PlanShare>& share = plan->plan.share;
+    info.shared_axis = share ? plan->shared_axis.c_str() : "";
+    info.share_begin = share ? share->low() : 0;
+    info.share_end = share ? share->high() : 0;
     return WriteStruct(info, "out", out);
   });
 }

@@ -15,6 +15,7 @@ struct tarsia_graph_plan {
   tarsia::ConcreteGraph graph;
   tarsia::Plan plan;
   std::string name;
+  std::string shared_axis;
   // Empty until LoadGraphPlan:
   std::shared_ptr<tarsia::runtime::Device> device;
   std::shared_ptr<const tarsia::SourceFile> source;  // the text of the kernels

@@ -83,6 +83,34 @@ tarsia_status ReadTensors(const tarsia_graph_plan& plan, const std::vector<PlanT
   return TARSIA_STATUS_OK;
 }
 
+// The callbacks of the caller.
+class GivenExchange : public runtime::Exchange {
+ public:
+  explicit GivenExchange(const tarsia_graph_execute_options& options) : options_(options) {}
+  Status Send(size_t to, std::span<const uint8_t> bytes) override {
+    const auto rank = static_cast<uint32_t>(to);
+    if (options_.send(options_.exchange_user, rank, bytes.data(), bytes.size())) return OkStatus();
+    return MakeDiagnostic(diag::kPlanExchange, Location(), "sends to", to);
+  }
+  Status Receive(size_t from, std::span<uint8_t> bytes) override {
+    const auto rank = static_cast<uint32_t>(from);
+    if (options_.receive(options_.exchange_user, rank, bytes.data(), bytes.size())) {
+      return OkStatus();
+    }
+    return MakeDiagnostic(diag::kPlanExchange, Location(), "receives from", from);
+  }
+
+ private:
+  const tarsia_graph_execute_options& options_;
+};
+
+tarsia_status CheckExchange(const tarsia_graph_plan& plan,
+                            const tarsia_graph_execute_options& options) {
+  const std::optional<PlanShare>& share = plan.plan.share;
+  if (!share || (options.send != nullptr && options.receive != nullptr)) return TARSIA_STATUS_OK;
+  return Invalid(diag::kPlanExchangeMissing, share->rank, share->ranks());
+}
+
 tarsia_status CheckArena(const tarsia_graph_plan& plan,
                          const tarsia_graph_execute_options& options) {
   if (options.arena == nullptr) return TARSIA_STATUS_OK;
@@ -141,6 +169,7 @@ tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan, const tarsia_g
           ReadTensors(*plan, plan->plan.outputs, outputs, output_count, "outputs", ReadOutput, &to);
     }
     if (status == TARSIA_STATUS_OK) status = CheckArena(*plan, with);
+    if (status == TARSIA_STATUS_OK) status = CheckExchange(*plan, with);
     if (status != TARSIA_STATUS_OK) return status;
     constexpr uint32_t kMaxThreads = 1024;
     StopCheck stop(Asker(with.cancel, with.cancel_user));
@@ -150,6 +179,8 @@ tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan, const tarsia_g
     request.kernels = plan->kernels;
     request.inputs = from;
     request.outputs = to;
+    GivenExchange exchange(with);
+    request.exchange = &exchange;
     request.arena = with.arena;
     request.threads = static_cast<int>(std::min(with.threads, kMaxThreads));
     request.stop = with.cancel == nullptr ? nullptr : &stop;

@@ -23,6 +23,7 @@ class PlanRunner {
 
   Result<PlanRunReport> Run() {
     TARSIA_CHECK(FindPlaces());
+    TARSIA_CHECK(ClearChunks());
     TARSIA_CHECK(FillOwned());
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       TARSIA_CHECK(CheckStop());
@@ -83,6 +84,19 @@ class PlanRunner {
 
   // ---- ports ----------------------------------------------------------------------------------
 
+  // A chunk at the end of a range may be shorter than its buffer. Kernels compute tiles of what is
+  // behind it, too, and nothing reads those results; a GPU's memory checker wants them defined.
+  Status ClearChunks() {
+    for (size_t b = 0; b < plan_.buffers.size(); ++b) {
+      const PlanBuffer& buffer = plan_.buffers[b];
+      const bool chunk = buffer.second || buffer.shared;
+      const bool input = buffer.kind == PlanBuffer::Kind::kInput && places_[b] != nullptr;
+      if (!chunk || !input || IsHostMemory(device_)) continue;
+      TARSIA_CHECK(device_.Fill(places_[b], 0, buffer.bytes, nullptr));
+    }
+    return OkStatus();
+  }
+
   // What the limit does not count, and the caller has no memory for.
   [[nodiscard]] bool IsOwned(size_t b) const {
     return !plan_.buffers[b].offset && places_[b] != nullptr && !InPlace(b);
@@ -92,7 +106,9 @@ class PlanRunner {
     for (size_t b = 0; b < plan_.buffers.size(); ++b) {
       const PlanBuffer& buffer = plan_.buffers[b];
       if (buffer.kind != PlanBuffer::Kind::kInput || !IsOwned(b)) continue;
-      TARSIA_CHECK(Fill(PortOf(b), 0, static_cast<uint8_t*>(places_[b]), buffer.bytes));
+      TARSIA_CHECK(ForEachOwnRun(b, [&](uint64_t offset, uint8_t* place, uint64_t bytes) {
+        return Fill(PortOf(b), offset, place, bytes);
+      }));
     }
     return OkStatus();
   }
@@ -101,9 +117,27 @@ class PlanRunner {
     for (size_t b = 0; b < plan_.buffers.size(); ++b) {
       const PlanBuffer& buffer = plan_.buffers[b];
       if (buffer.kind != PlanBuffer::Kind::kOutput || !IsOwned(b)) continue;
-      TARSIA_CHECK(Empty(PortOf(b), 0, static_cast<uint8_t*>(places_[b]), buffer.bytes));
+      TARSIA_CHECK(ForEachOwnRun(b, [&](uint64_t offset, uint8_t* place, uint64_t bytes) {
+        return Empty(PortOf(b), offset, place, bytes);
+      }));
     }
     return OkStatus();
+  }
+
+  // The part of a tensor that this rank has, whose buffer has room for all of it.
+  template <typename Use>
+  Status ForEachOwnRun(size_t b, const Use& use) {
+    const PlanBuffer& buffer = plan_.buffers[b];
+    const bool input = buffer.kind == PlanBuffer::Kind::kInput;
+    const PlanTensor& tensor = (input ? plan_.inputs : plan_.outputs)[buffer.tensor];
+    std::vector<StepRange> ranges;
+    if (tensor.shared && tensor.dtype.bits >= 8) {
+      ranges.push_back({plan_.share->axis, plan_.share->low(), plan_.share->high()});
+      if (ranges[0].low == ranges[0].high) return OkStatus();
+    }
+    return ForEachRun(tensor, buffer, ranges, [&](const ChunkRun& run) {
+      return use(run.outside, static_cast<uint8_t*>(places_[b]) + run.outside, run.bytes);
+    });
   }
 
   Status Transfer(const PlanStep& step) {
@@ -171,8 +205,11 @@ class PlanRunner {
   }
 
   // Of a parameter that is no tensor.
-  [[nodiscard]] static launch::Argument ScalarOf(const KernelParam& param, const PlanStep& step) {
+  [[nodiscard]] launch::Argument ScalarOf(const KernelParam& param, const PlanStep& step) const {
     if (param.kind == KernelParam::Kind::kFresh) return launch::ScalarValue{kBoolType, step.fresh};
+    if (param.kind == KernelParam::Kind::kBase) {
+      return launch::ScalarValue{kI64, static_cast<uint64_t>(plan_.share->low())};
+    }
     const auto range = std::find_if(step.ranges.begin(), step.ranges.end(),
                                     [&](const StepRange& r) { return r.axis == param.id; });
     const bool low = param.kind == KernelParam::Kind::kLow;
@@ -202,6 +239,7 @@ class PlanRunner {
   // Transfers run beside launches only if there are chunks to alternate between.
   Status RunStep(const PlanStep& step) {
     if (step.kind == PlanStep::Kind::kLaunch) return Launch(step);
+    if (step.kind == PlanStep::Kind::kMerge) return Merge(step);
     const size_t b = step.buffers[0];
     if (!plan_.buffers[b].second) {
       TARSIA_CHECK(queue_.WaitForAll());
@@ -231,6 +269,53 @@ class PlanRunner {
     report_.blocks += result.report.blocks;
     report_.instructions += result.report.instructions;
     report_.nanoseconds += result.nanoseconds;
+    return OkStatus();
+  }
+
+  // ---- merges ---------------------------------------------------------------------------------
+
+  Status Merge(const PlanStep& step) {
+    TARSIA_CHECK(queue_.WaitForAll());  // which use the staging buffer, too
+    std::vector<size_t> states;
+    std::vector<size_t> incoming;
+    size_t tensor = 0;
+    for (const KernelParam& param : plan_.kernels[step.kernel].params) {
+      if (param.kind != KernelParam::Kind::kTensor) continue;
+      (param.written ? states : incoming).push_back(step.buffers[tensor++]);
+    }
+    const PlanShare& share = *plan_.share;
+    if (share.rank != 0) {
+      if (!share.IsEmpty(share.rank)) TARSIA_CHECK(SendAll(0, states));
+      return ReceiveAll(0, states);
+    }
+    for (size_t rank = 1; rank < share.ranks(); ++rank) {
+      if (share.IsEmpty(rank)) continue;
+      TARSIA_CHECK(ReceiveAll(rank, incoming));
+      TARSIA_CHECK(Launch(step));
+    }
+    for (size_t rank = 1; rank < share.ranks(); ++rank) TARSIA_CHECK(SendAll(rank, states));
+    return OkStatus();
+  }
+
+  Status SendAll(size_t to, const std::vector<size_t>& buffers) {
+    PlanPort port;
+    port.write = [&](uint64_t, std::span<const uint8_t> bytes) {
+      return request_.exchange->Send(to, bytes);
+    };
+    for (const size_t b : buffers) {
+      TARSIA_CHECK(Empty(port, 0, static_cast<uint8_t*>(places_[b]), plan_.buffers[b].bytes));
+    }
+    return OkStatus();
+  }
+
+  Status ReceiveAll(size_t from, const std::vector<size_t>& buffers) {
+    PlanPort port;
+    port.read = [&](uint64_t, std::span<uint8_t> bytes) {
+      return request_.exchange->Receive(from, bytes);
+    };
+    for (const size_t b : buffers) {
+      TARSIA_CHECK(Fill(port, 0, static_cast<uint8_t*>(places_[b]), plan_.buffers[b].bytes));
+    }
     return OkStatus();
   }
 

@@ -10,6 +10,7 @@
 
 #include "planner/plan.h"
 #include "runtime/devices/device.h"
+#include "runtime/graphs/exchange.h"
 #include "runtime/graphs/plan_kernels.h"
 #include "support/result.h"
 #include "support/stop.h"
@@ -33,6 +34,7 @@ struct PlanRunRequest {
   DevicePointer arena = nullptr;  // of `plan->peak` bytes, at a multiple of 256; null: allocated
   int threads = 0;                // of the device cpu; 0: all
   StopCheck* stop = nullptr;
+  Exchange* exchange = nullptr;  // with the other ranks; needed if the plan has merges
   std::function<void(uint64_t done, uint64_t total)> progress;  // steps; may be null
 };
 
@@ -43,8 +45,11 @@ struct PlanRunReport {
   uint64_t nanoseconds = 0;
 };
 
-// Errors: those of the ports, of allocations and of launches. After an error the contents of the
-// arena and of the outputs are unspecified. Thread-safe for different arenas.
+// Of a plan that is shared, only the rank's part of the tensors that PlanTensor::shared names is
+// read and written.
+//
+// Errors: those of the ports, of allocations, of launches and of the exchange. After an error the
+// contents of the arena and of the outputs are unspecified. Thread-safe for different arenas.
 Result<PlanRunReport> RunPlan(const PlanRunRequest& request);
 
 }  // namespace tarsia::runtime

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tarsia/tarsia.h"
 #include "tests/capi/check.h"
@@ -379,6 +380,122 @@ static void TestExecuteMisuse(void) {
   tarsia_module_destroy(module);
 }
 
+/* ---- ranks --------------------------------------------------------------------------------- */
+
+enum { kRanks = 3 };
+
+typedef struct Rank {
+  uint32_t rank;
+  float y[kN], total;
+} Rank;
+
+static int pipes[kRanks][kRanks][2]; /* from and to */
+
+static bool SendTo(void* user, uint32_t to, const void* from, uint64_t bytes) {
+  const Rank* const rank = user;
+  return write(pipes[rank->rank][to][1], from, bytes) == (ssize_t)bytes;
+}
+
+static bool ReceiveFrom(void* user, uint32_t from, void* to, uint64_t bytes) {
+  const Rank* const rank = user;
+  for (uint64_t done = 0; done < bytes;) {
+    const ssize_t got = read(pipes[from][rank->rank][0], (char*)to + done, bytes - done);
+    if (got <= 0) return false;
+    done += (uint64_t)got;
+  }
+  return true;
+}
+
+static bool Broken(void* user, uint32_t to, const void* from, uint64_t bytes) {
+  (void)user, (void)to, (void)from, (void)bytes;
+  return false;
+}
+
+static tarsia_graph_plan* ShareOf(uint32_t rank) {
+  tarsia_module* module = Module(kGraph);
+  tarsia_graph_plan_options options = Options(0, TARSIA_LIMIT_TOTAL);
+  options.rank = rank;
+  options.ranks = kRanks;
+  tarsia_graph_plan* plan = NULL;
+  CHECK_OK(tarsia_graph_plan_create(module, &options, &plan, NULL));
+  tarsia_module_destroy(module);
+  return plan;
+}
+
+static void* RunRank(void* user) {
+  Rank* const rank = user;
+  tarsia_graph_plan* plan = ShareOf(rank->rank);
+  const tarsia_graph_input inputs[] = {In(x, sizeof x), In(z, sizeof z), In(NULL, 0)};
+  const tarsia_graph_output outputs[] = {Out(rank->y, sizeof rank->y),
+                                         Out(&rank->total, sizeof rank->total)};
+  SIZED(tarsia_graph_execute_options, options);
+  options.send = SendTo;
+  options.receive = ReceiveFrom;
+  options.exchange_user = rank;
+  CHECK_OK(tarsia_graph_execute(plan, inputs, 3, outputs, 2, &options, NULL));
+  tarsia_graph_plan_destroy(plan);
+  return NULL;
+}
+
+/* Each rank has its rows of %y, and all have the same %total. */
+static void TestRanks(void) {
+  static Rank ranks[kRanks];
+  pthread_t threads[kRanks];
+  for (int a = 0; a < kRanks; ++a) {
+    for (int b = 0; b < kRanks; ++b) CHECK(pipe(pipes[a][b]) == 0);
+  }
+  for (uint32_t r = 0; r < kRanks; ++r) {
+    ranks[r].rank = r;
+    CHECK(pthread_create(&threads[r], NULL, RunRank, &ranks[r]) == 0);
+  }
+  double total = 0;
+  for (int i = 0; i < kN; ++i) total += Want(i);
+  int64_t end = 0;
+  for (uint32_t r = 0; r < kRanks; ++r) {
+    CHECK(pthread_join(threads[r], NULL) == 0);
+    CHECK(fabs(ranks[r].total - total) <= 1e-6 * kN * total);
+    CHECK(ranks[r].total == ranks[0].total);
+    tarsia_graph_plan* plan = ShareOf(r);
+    SIZED(tarsia_graph_plan_info, info);
+    CHECK_OK(tarsia_graph_plan_get(plan, &info));
+    CHECK(strcmp(info.shared_axis, "i") == 0 && info.share_begin == end);
+    end = info.share_end;
+    for (int64_t i = info.share_begin; i < end; ++i) {
+      CHECK(fabs(ranks[r].y[i] - Want((int)i)) <= 1e-6 * (double)kM);
+    }
+    SIZED(tarsia_graph_tensor, tensor);
+    CHECK_OK(tarsia_graph_plan_output(plan, 0, &tensor));
+    CHECK(tensor.shared);
+    CHECK_OK(tarsia_graph_plan_output(plan, 1, &tensor));
+    CHECK(!tensor.shared);
+    tarsia_graph_plan_destroy(plan);
+  }
+  CHECK(end == kN);
+}
+
+static void TestRanksMisuse(void) {
+  tarsia_module* module = Module(kGraph);
+  tarsia_graph_plan* plan = NULL;
+  tarsia_graph_plan_options options = Options(0, TARSIA_LIMIT_TOTAL);
+  options.rank = 3;
+  options.ranks = 3;
+  CHECK_INVALID("rank 3 of 3", tarsia_graph_plan_create(module, &options, &plan, NULL));
+  options.ranks = 5000;
+  CHECK_INVALID("at most 4096", tarsia_graph_plan_create(module, &options, &plan, NULL));
+  tarsia_module_destroy(module);
+  plan = ShareOf(1);
+  const tarsia_graph_input inputs[] = {In(x, sizeof x), In(z, sizeof z), In(NULL, 0)};
+  const tarsia_graph_output outputs[] = {Out(NULL, 0), Out(NULL, 0)};
+  CHECK_INVALID("the share of rank 1 of 3, and has neither `send` nor `receive`",
+                tarsia_graph_execute(plan, inputs, 3, outputs, 2, NULL, NULL));
+  SIZED(tarsia_graph_execute_options, broken);
+  broken.send = Broken;
+  broken.receive = ReceiveFrom;
+  CHECK_FAILS(TARSIA_STATUS_LAUNCH_FAILED, "the callback that sends to rank 0 failed",
+              tarsia_graph_execute(plan, inputs, 3, outputs, 2, &broken, NULL));
+  tarsia_graph_plan_destroy(plan);
+}
+
 static void* Work(void* user) {
   const tarsia_graph_plan* const plan = user;
   bool right = true;
@@ -421,6 +538,8 @@ int main(int argc, char** argv) {
   TestCallbacks(TARSIA_LIMIT_SCRATCH);
   TestExecuteMisuse();
   TestThreads();
+  TestRanks();
+  TestRanksMisuse();
   printf("%d failures\n", failures);
   return failures == 0 ? 0 : 1;
 }

@@ -237,6 +237,146 @@ TEST(StreamedFaults, BuffersThatAreTheSame) {
   EXPECT_TRUE(Says(c.Faults(), "x and x:2 overlap")) << c.Faults();
 }
 
+// ---- several ranks ------------------------------------------------------------------------------
+
+// The certificates of three ranks that merge a sum and the largest element.
+struct Shared {
+  std::vector<nlohmann::ordered_json> ranks;
+  CertificateFacts facts;
+  explicit Shared(LimitKind kind = LimitKind::kTotal) {
+    const ConcreteGraph graph = MakeGraph(
+        "graph g(%x: f32[i:300]) -> f32, f32[i:300]\n{\n  %s = sum<i> %x\n  %y = %x / %s\n"
+        "  return %s, %y\n}\n",
+        {});
+    facts = FactsOf(graph);
+    for (size_t r = 0; r < 3; ++r) {
+      Diagnostics found;
+      const Plan plan = MakePlan(graph, {kNoLimit, kind, false, r, 3}, found).value();
+      ranks.push_back(nlohmann::ordered_json::parse(CertificateText(plan, graph)));
+    }
+  }
+  [[nodiscard]] std::string Faults() const {
+    std::vector<std::string> texts;
+    for (const auto& rank : ranks) texts.push_back(rank.dump());
+    std::string out;
+    for (const std::string& fault : CheckShares(texts, facts)) out += fault + "\n";
+    return out;
+  }
+  // Gives a rank another range, in all that its certificate says.
+  void Move(size_t rank, int64_t low, int64_t high) {
+    ranks[rank]["share"]["range"] = {low, high};
+    for (auto& step : ranks[rank]["steps"]) {
+      if (step["ranges"].contains("i")) step["ranges"]["i"] = {low, high};
+    }
+  }
+  [[nodiscard]] int64_t Bound(size_t rank, size_t which) const {
+    return ranks[rank]["share"]["range"][which];
+  }
+  nlohmann::ordered_json& Step(size_t rank, const char* kind) {
+    auto& steps = ranks[rank]["steps"];
+    return *std::find_if(steps.begin(), steps.end(),
+                         [&](const auto& step) { return step.contains(kind); });
+  }
+  void Erase(size_t rank, const char* kind) {
+    auto& steps = ranks[rank]["steps"];
+    const auto found = std::find_if(steps.begin(), steps.end(),
+                                    [&](const auto& step) { return step.contains(kind); });
+    steps.erase(found);
+  }
+};
+
+TEST(SharedFaults, NoneInThePlans) {
+  EXPECT_EQ(Shared().Faults(), "");
+  EXPECT_EQ(Shared(LimitKind::kScratch).Faults(), "");
+}
+
+TEST(SharedFaults, RangesThatOverlap) {
+  Shared s;
+  s.Move(1, s.Bound(1, 0) - 1, s.Bound(1, 1) - 1);
+  EXPECT_TRUE(Says(s.Faults(), "two ranks have")) << s.Faults();
+  EXPECT_TRUE(Says(s.Faults(), "no rank has")) << s.Faults();
+}
+
+TEST(SharedFaults, ARangeThatNobodyHas) {
+  Shared s;
+  s.Move(2, s.Bound(2, 0), s.Bound(2, 1) - 1);
+  EXPECT_TRUE(Says(s.Faults(), "no rank has 299 of i")) << s.Faults();
+}
+
+TEST(SharedFaults, ARankThatIsMissing) {
+  Shared s;
+  s.ranks.erase(s.ranks.begin() + 1);
+  EXPECT_TRUE(Says(s.Faults(), "is of other ranks")) << s.Faults();
+}
+
+TEST(SharedFaults, ARankThatIsThereTwice) {
+  Shared s;
+  s.ranks[1] = s.ranks[2];
+  EXPECT_TRUE(Says(s.Faults(), "rank 2 is there twice")) << s.Faults();
+}
+
+TEST(SharedFaults, AKernelThatCoversLessThanTheRange) {
+  Shared s;
+  auto& range = s.Step(1, "kernel")["ranges"]["i"];
+  range[1] = range[1].get<int64_t>() - 1;
+  EXPECT_TRUE(Says(s.Faults(), "leaves out a part of its ranges")) << s.Faults();
+}
+
+TEST(SharedFaults, AKernelThatCoversWhatAnotherRankHas) {
+  Shared s;
+  auto& range = s.Step(1, "kernel")["ranges"]["i"];
+  range[0] = range[0].get<int64_t>() - 1;
+  EXPECT_TRUE(Says(s.Faults(), "has the range")) << s.Faults();
+}
+
+TEST(SharedFaults, AMergeThatIsForgotten) {
+  Shared all;
+  for (size_t r = 0; r < 3; ++r) all.Erase(r, "merge");
+  EXPECT_TRUE(Says(all.Faults(), "which has only what this rank made of i")) << all.Faults();
+}
+
+TEST(SharedFaults, AMergeBeforeTheEnd) {
+  Shared s;
+  for (size_t r = 0; r < 3; ++r) {
+    const auto merge = s.Step(r, "merge");
+    auto& steps = s.ranks[r]["steps"];
+    s.Erase(r, "merge");
+    const auto kernel = std::find_if(steps.begin(), steps.end(),
+                                     [](const auto& step) { return step.contains("kernel"); });
+    steps.insert(kernel, merge);
+  }
+  EXPECT_TRUE(Says(s.Faults(), "which nothing wrote before")) << s.Faults();
+}
+
+TEST(SharedFaults, StatesThatGoOnAfterTheirMerge) {
+  Shared s;
+  for (size_t r = 0; r < 3; ++r) {
+    auto& steps = s.ranks[r]["steps"];
+    const auto kernel = std::find_if(steps.begin(), steps.end(),
+                                     [](const auto& step) { return step.contains("kernel"); });
+    auto again = *kernel;
+    again["reads"].push_back(again["writes"][0]);
+    const auto merge = std::find_if(steps.begin(), steps.end(),
+                                    [](const auto& step) { return step.contains("merge"); });
+    steps.insert(merge + 1, again);
+  }
+  EXPECT_TRUE(Says(s.Faults(), "what all ranks have made already")) << s.Faults();
+}
+
+TEST(SharedFaults, AnOutputThatIsStoredAsAWhole) {
+  Shared s;
+  for (auto& step : s.ranks[1]["steps"]) {
+    if (step.contains("store") && step["store"] == "y") step["ranges"].clear();
+  }
+  EXPECT_TRUE(Says(s.Faults(), "stores all of y")) << s.Faults();
+}
+
+TEST(SharedFaults, AnotherLimit) {
+  Shared s;
+  s.ranks[2]["limit"] = 1'000'000;
+  EXPECT_TRUE(Says(s.Faults(), "rank 2 has another limit")) << s.Faults();
+}
+
 TEST(PlannedFaults, ALimitBelowThePeak) {
   Certified c;
   c.json["limit"] = c.json["peak"].get<uint64_t>() - 1;

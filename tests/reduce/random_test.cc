@@ -53,6 +53,44 @@ TEST(ReduceRandom, GraphsAndLimits) {
   for (uint64_t i = 0; i < count && !HasFailure(); ++i) RunOne(first + i);
 }
 
+// The same for shares of 2 to 5 ranks; graphs that nothing can be shared of are left out.
+void RunShares(uint64_t seed, int* shared) {
+  const std::string text = RandomGraph(seed).Make();
+  SCOPED_TRACE(fmt::format("TARSIA_SEED={}\n{}", seed, text));
+  const ConcreteGraph graph = MakeGraph(text, {});
+  const auto inputs = RandomInputs(graph, seed);
+  std::mt19937_64 engine(seed);
+  const LimitKind kind = engine() % 2 == 0 ? LimitKind::kTotal : LimitKind::kScratch;
+  const size_t ranks = 2 + (engine() >> 11) % 4;
+  Diagnostics found;
+  const auto whole = MakePlan(graph, {kNoLimit, kind, false, 0, ranks}, found);
+  if (!whole || !whole->share) return;
+  ++*shared;
+  const uint64_t limit = 1 + (engine() >> 11) % (whole->peak + 1);
+  const auto smallest = RefusedBelow(graph, limit, kind, ranks);
+  if (smallest) {
+    EXPECT_GT(*smallest, limit);
+    EXPECT_EQ(RefusedBelow(graph, *smallest - 1, kind, ranks), smallest);
+  }
+  const uint64_t legal = smallest.value_or(limit);
+  const auto out = RunAndCompareShares(graph, inputs, legal, kind, ranks, "cpu");
+  if (kind != LimitKind::kTotal || testing::Test::HasFailure()) return;
+  const auto again = RunThroughApi(text, graph, inputs, legal, static_cast<uint32_t>(ranks));
+  for (size_t o = 0; o < out.size(); ++o) {
+    const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    EXPECT_TRUE(std::equal(out[o].begin(), out[o].end(), again[o].begin(), again[o].end(), same))
+        << "output " << o << " below " << legal;
+  }
+}
+
+TEST(ReduceRandom, Shares) {
+  const uint64_t first = Seed(1);
+  const uint64_t count = IsLong() ? 3'000 : 100;
+  int shared = 0;
+  for (uint64_t i = 0; i < count && !HasFailure(); ++i) RunShares(first + i, &shared);
+  EXPECT_GT(shared, static_cast<int>(count / 2));
+}
+
 TEST(ReduceRandom, OnTheEmulator) {
   const uint64_t first = Seed(1) + 1'000'000;
   for (uint64_t i = 0; i < 6 && !HasFailure(); ++i) {

@@ -33,7 +33,8 @@ std::vector<std::vector<double>> RandomInputs(const ConcreteGraph& graph, uint64
 CertificateFacts FactsOf(const ConcreteGraph& graph);
 
 // The smallest limit that the refusal names; nothing if there is a plan below `limit`.
-std::optional<uint64_t> RefusedBelow(const ConcreteGraph& graph, uint64_t limit, LimitKind kind);
+std::optional<uint64_t> RefusedBelow(const ConcreteGraph& graph, uint64_t limit, LimitKind kind,
+                                     size_t ranks = 1);
 
 // The outputs, in the order of memory. `device`: "cpu", "ptx". Fails the test if the plan writes
 // beside its arena, or cannot run.
@@ -42,16 +43,23 @@ std::vector<std::vector<double>> Run(const Plan& plan, const ConcreteGraph& grap
                                      const std::string& device);
 
 // The outputs of the only graph of `text` as tarsia_graph_execute computes them on the device cpu,
-// from memory and to memory of the host.
+// from memory and to memory of the host; with several ranks, as many threads at once.
 std::vector<std::vector<double>> RunThroughApi(const std::string& text, const ConcreteGraph& graph,
                                                const std::vector<std::vector<double>>& inputs,
-                                               uint64_t limit);
+                                               uint64_t limit, uint32_t ranks = 1);
 
 // Runs under the limit and compares every output with the meaning of the graph. The outputs.
 std::vector<std::vector<double>> RunAndCompare(const ConcreteGraph& graph,
                                                const std::vector<std::vector<double>>& inputs,
                                                uint64_t limit, LimitKind kind,
                                                const std::string& device);
+
+// The same with the plans of several ranks, one rank after the other between two merges. Fails the
+// test if no axis is shared.
+std::vector<std::vector<double>> RunAndCompareShares(const ConcreteGraph& graph,
+                                                     const std::vector<std::vector<double>>& inputs,
+                                                     uint64_t limit, LimitKind kind, size_t ranks,
+                                                     const std::string& device);
 
 // That for no limit, the smallest one, and some between; on `device`. One byte below the smallest
 // must be refused.
