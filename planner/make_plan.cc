@@ -283,7 +283,7 @@ class Search {
   std::vector<size_t> reductions_;
   std::vector<size_t> chosen_;
   std::vector<std::optional<PlanShare>> shares_;  // to try; one without a value: nothing is shared
-  std::set<PlanChoice> tried_;  // with the least chunks
+  std::set<PlanChoice> tried_;                    // with the least chunks
   bool found_ = false;
   double best_cost_ = 0;
   PlanChoice best_;

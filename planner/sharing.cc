@@ -14,9 +14,7 @@ constexpr double kCollectedBytePrice = 1;
 
 }  // namespace
 
-bool Sharing::IsShared(uint32_t axis) const {
-  return choice_.share && choice_.share->axis == axis;
-}
+bool Sharing::IsShared(uint32_t axis) const { return choice_.share && choice_.share->axis == axis; }
 
 StepRange Sharing::RangeOf(uint32_t axis) const {
   if (IsShared(axis)) return {axis, choice_.share->low(), choice_.share->high()};

@@ -1,5 +1,5 @@
-// What a schedule needs to know about ranges of axes: those of chunks, and those of ranks that share
-// the plan (planner/share.h). Internal to planner/.
+// What a schedule needs to know about ranges of axes: those of chunks, and those of ranks that
+// share the plan (planner/share.h). Internal to planner/.
 #ifndef TARSIA_PLANNER_SHARING_H_
 #define TARSIA_PLANNER_SHARING_H_
 

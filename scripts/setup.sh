@@ -21,7 +21,8 @@ readonly BUILD_PACKAGES=(
   g++ cmake ninja-build ccache "lld-${CLANG_VERSION}" python3 python3-venv python3-pip
   libfmt-dev libspdlog-dev libcli11-dev nlohmann-json3-dev libxxhash-dev libhwy-dev
   "llvm-${LLVM_VERSION%%.*}-dev" libzstd-dev zlib1g-dev)  # the last two: for static LLVM
-readonly TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev pkgconf)
+readonly TEST_PACKAGES=(libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev pkgconf
+  libopenmpi-dev openmpi-bin)
 readonly CHECK_PACKAGES=(
   "clang-${CLANG_VERSION}" "libclang-rt-${CLANG_VERSION}-dev" "clang-format-${CLANG_VERSION}"
   "clang-tidy-${CLANG_VERSION}" git)

@@ -19,16 +19,24 @@ bool IsColorTerminal() {
 
 namespace {
 
+std::string& ProcessName() {
+  static std::string name;
+  return name;
+}
+
 void PrintLabelled(std::string_view label, const char* color, std::string_view message) {
   const std::string shown = Printable(message, Keep::kNewlines);
+  const std::string& who = ProcessName();
   if (IsColorTerminal()) {
-    fmt::print(stderr, "tarsia: {}{}:\x1b[0m {}\n", color, label, shown);
+    fmt::print(stderr, "tarsia{}: {}{}:\x1b[0m {}\n", who, color, label, shown);
   } else {
-    fmt::print(stderr, "tarsia: {}: {}\n", label, shown);
+    fmt::print(stderr, "tarsia{}: {}: {}\n", who, label, shown);
   }
 }
 
 }  // namespace
+
+void NameProcess(std::string name) { ProcessName() = fmt::format(" ({})", std::move(name)); }
 
 void PrintError(std::string_view message, std::string_view help) {
   PrintLabelled("error", "\x1b[1;31m", message);

@@ -15,6 +15,8 @@ namespace tarsia::tools {
 
 // Whether standard error is a terminal and NO_COLOR is not set.
 bool IsColorTerminal();
+// What messages of this process begin with besides `tarsia`: "rank 2", where there are several.
+void NameProcess(std::string name);
 // `tarsia: error: message`, and a line of help if there is one.
 void PrintError(std::string_view message, std::string_view help = "");
 void PrintWarning(std::string_view message);

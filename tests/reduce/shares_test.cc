@@ -37,8 +37,7 @@ void RunEverywhere(const std::string& text, size_t ranks) {
       const auto out = RunAndCompareShares(graph, inputs, limit, kind, ranks, "cpu");
       if (testing::Test::HasFailure()) return;
       if (kind != LimitKind::kTotal || limit == 0) continue;
-      const auto again =
-          RunThroughApi(text, graph, inputs, limit, static_cast<uint32_t>(ranks));
+      const auto again = RunThroughApi(text, graph, inputs, limit, static_cast<uint32_t>(ranks));
       for (size_t o = 0; o < out.size(); ++o) EXPECT_TRUE(Same(out[o], again[o])) << o;
     }
   }
@@ -68,23 +67,21 @@ TEST_P(SharedReducer, Merges) {
 
 INSTANTIATE_TEST_SUITE_P(
     ReduceShares, SharedReducer,
-    testing::Values("  %y = sum<j> %x\n  return %y\n",
-                    "  %y = sum<j>(%x * 3) accumulate kahan\n  return %y\n",
-                    "  %y = sum<j> %x accumulate pairwise\n  return %y\n",
-                    "  %y = mean<j> %x accumulate f64\n  return %y\n",
-                    "  %y = sum<j> %q\n  return %y\n",  //
-                    "  %y = prod<j>(1 + %x * 0.01)\n  return %y\n",
-                    "  %y = max<j> %x\n  %z1 = min<j> %q\n  return %y, %z1\n",
-                    "  %y, %at = argmax<j> %x\n  return %y, %at\n",
-                    "  %y, %at = argmin<j> %q\n  return %y, %at\n",
-                    "  %y = logsumexp<j>(%x * 3)\n  return %y\n",
-                    "  %y = softmax<j>(%x, %v)\n  return %y\n",
-                    "  %y, %at = topk<j> %x, t:9\n  return %y, %at\n",
-                    "  %y, %at = topk<j> %q, t:20\n  return %y, %at\n",
-                    "  %y = var<j> %x\n  return %y\n",
-                    "  %y = dot<j> %x, %z\n  %d = sqdist<j> %x, %z\n  return %y, %d\n",
-                    "  %y = cosine<j> %x, %z\n  %d = l1dist<j> %x, %z\n  return %y, %d\n",
-                    "  %y = segment_sum<j->s:1>(%v, iota<j> % 5)\n  return %y\n"));
+    testing::Values(
+        "  %y = sum<j> %x\n  return %y\n", "  %y = sum<j>(%x * 3) accumulate kahan\n  return %y\n",
+        "  %y = sum<j> %x accumulate pairwise\n  return %y\n",
+        "  %y = mean<j> %x accumulate f64\n  return %y\n",
+        "  %y = sum<j> %q\n  return %y\n",  //
+        "  %y = prod<j>(1 + %x * 0.01)\n  return %y\n",
+        "  %y = max<j> %x\n  %z1 = min<j> %q\n  return %y, %z1\n",
+        "  %y, %at = argmax<j> %x\n  return %y, %at\n",
+        "  %y, %at = argmin<j> %q\n  return %y, %at\n",
+        "  %y = logsumexp<j>(%x * 3)\n  return %y\n", "  %y = softmax<j>(%x, %v)\n  return %y\n",
+        "  %y, %at = topk<j> %x, t:9\n  return %y, %at\n",
+        "  %y, %at = topk<j> %q, t:20\n  return %y, %at\n", "  %y = var<j> %x\n  return %y\n",
+        "  %y = dot<j> %x, %z\n  %d = sqdist<j> %x, %z\n  return %y, %d\n",
+        "  %y = cosine<j> %x, %z\n  %d = l1dist<j> %x, %z\n  return %y, %d\n",
+        "  %y = segment_sum<j->s:1>(%v, iota<j> % 5)\n  return %y\n"));
 
 // Equal elements in all ranks: the lowest index wins.
 TEST(ReduceShares, TiesGoToTheLowestIndex) {
@@ -93,8 +90,8 @@ TEST(ReduceShares, TiesGoToTheLowestIndex) {
       "  %c, %ct = topk<j> %e, t:6\n  return %at, %bt, %ct\n",
       1, 50, 1);
   const ConcreteGraph graph = MakeGraph(text, {});
-  const auto out = RunAndCompareShares(graph, RandomInputs(graph, 1), kNoLimit, LimitKind::kTotal,
-                                       4, "cpu");
+  const auto out =
+      RunAndCompareShares(graph, RandomInputs(graph, 1), kNoLimit, LimitKind::kTotal, 4, "cpu");
   const std::vector<std::vector<double>> want = {{0}, {0}, {0, 1, 2, 3, 4, 5}};
   EXPECT_EQ(out, want);
 }
@@ -102,8 +99,8 @@ TEST(ReduceShares, TiesGoToTheLowestIndex) {
 // ---- whole graphs -------------------------------------------------------------------------------
 
 TEST(ReduceShares, RowsNeedNoMerge) {
-  const std::string text = Text("  %s = sqdist<j> %x, %z\n  %y = sum<k>(exp(-%s))\n  return %y\n",
-                                45, 3, 33);
+  const std::string text =
+      Text("  %s = sqdist<j> %x, %z\n  %y = sum<k>(exp(-%s))\n  return %y\n", 45, 3, 33);
   EXPECT_EQ(SharedAxis(text, 4), "i");
   const ConcreteGraph graph = MakeGraph(text, {});
   Diagnostics found;

@@ -60,7 +60,8 @@ class Picture {
     std::vector<size_t> changes;
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       const PlanStep& step = plan_.steps[s];
-      if (step.kind != PlanStep::Kind::kLaunch && step.buffers[0] == b) changes.push_back(s);
+      const bool moves = step.kind == PlanStep::Kind::kLoad || step.kind == PlanStep::Kind::kStore;
+      if (moves && step.buffers[0] == b) changes.push_back(s);
     }
     if (!buffer.second || changes.size() > kMostStrokes) return;
     for (const size_t s : changes) {

@@ -25,6 +25,15 @@ std::string Kernels(const Plan& plan) {
         std::count_if(plan.steps.begin(), plan.steps.end(), [&](const PlanStep& step) {
           return step.kind == PlanStep::Kind::kLaunch && step.kernel == k;
         });
+    const auto merges =
+        std::count_if(plan.steps.begin(), plan.steps.end(), [&](const PlanStep& step) {
+          return step.kind == PlanStep::Kind::kMerge && step.kernel == k;
+        });
+    if (merges != 0) {
+      out += fmt::format("  {}: merges the states of all ranks, {} time{}\n", kernel.name, merges,
+                         merges == 1 ? "" : "s");
+      continue;
+    }
     out += fmt::format("  {}: {} launch{}, {} block{}, about {:.3g} operations\n", kernel.name,
                        launches, launches == 1 ? "" : "es", kernel.blocks,
                        kernel.blocks == 1 ? "" : "s", kernel.cost);
@@ -37,8 +46,15 @@ std::string Kernels(const Plan& plan) {
 }
 
 std::string Splits(const Plan& plan, const ConcreteGraph& graph) {
-  if (plan.splits.empty()) return "no axis is split\n";
-  std::string out = "split axes:\n";
+  std::string out;
+  if (plan.share) {
+    const ConcreteAxis& axis = graph.axes()[plan.share->axis];
+    out =
+        fmt::format("rank {} of {} has {}: {} to {} of {}\n", plan.share->rank, plan.share->ranks(),
+                    axis.name, plan.share->low(), plan.share->high(), axis.extent);
+  }
+  if (plan.splits.empty()) return out + "no axis is split\n";
+  out += "split axes:\n";
   for (const StepRange& split : plan.splits) {
     const ConcreteAxis& axis = graph.axes()[split.axis];
     out += fmt::format("  {}: {} in chunks of {}\n", axis.name, axis.extent, split.high);
@@ -61,8 +77,9 @@ std::string Transfers(const Plan& plan) {
             return b.kind != PlanBuffer::Kind::kScratch && input == load && b.tensor == t;
           });
       if (count == 0) continue;
-      const std::string how =
-          buffer->second ? fmt::format("{} times by chunks of", count) : std::string("as a whole,");
+      const std::string how = buffer->second   ? fmt::format("{} times by chunks of", count)
+                              : buffer->shared ? std::string("once, the range of this rank,")
+                                               : std::string("as a whole,");
       out += fmt::format("  {} is {} {} {} bytes\n", tensors[t].name, load ? "loaded" : "stored",
                          how, buffer->bytes);
     }
@@ -98,9 +115,14 @@ std::string PlanSummary(const Plan& plan, const ConcreteGraph& graph) {
   const std::string limit =
       plan.limit == kNoLimit ? "no limit" : fmt::format("limit {} bytes", plan.limit);
   const bool scratch = plan.limit_kind == LimitKind::kScratch;
-  return fmt::format("{}: peak {} bytes ({}){}, {}; {} kernel{}, {} step{}\n", graph.name(),
+  std::string each;
+  if (plan.share) {
+    each = fmt::format(" on each of {} ranks, which share {}", plan.share->ranks(),
+                       graph.axes()[plan.share->axis].name);
+  }
+  return fmt::format("{}: peak {} bytes ({}){}{}, {}; {} kernel{}, {} step{}\n", graph.name(),
                      plan.peak, BytesText(plan.peak), scratch ? " besides inputs and outputs" : "",
-                     limit, plan.kernels.size(), plan.kernels.size() == 1 ? "" : "s",
+                     each, limit, plan.kernels.size(), plan.kernels.size() == 1 ? "" : "s",
                      plan.steps.size(), plan.steps.size() == 1 ? "" : "s");
 }
 

@@ -1,8 +1,15 @@
 // tarsia reduce: computes a graph below a memory limit.
 #include <fmt/format.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <memory>
+#include <optional>
+#include <thread>
 
 #include "isa/text/printer.h"
 #include "planner/certificate.h"
@@ -13,8 +20,10 @@
 #include "tools/modules.h"
 #include "tools/output.h"
 #include "tools/reduce/arena_svg.h"
+#include "tools/reduce/device_list.h"
 #include "tools/reduce/execution.h"
 #include "tools/reduce/explain.h"
+#include "tools/reduce/world.h"
 
 namespace tarsia::tools {
 namespace {
@@ -28,6 +37,7 @@ struct ReduceRequest {
   std::string certificate;
   std::string svg;
   std::string emit;
+  std::string share;
   std::vector<std::string> sets, inputs, outputs;
   bool explain = false;
   bool fast = false;
@@ -133,6 +143,10 @@ std::string SummaryJson(const Plan& plan, const ConcreteGraph& graph, const RunF
   }
   json.End('}').Key("kernels").Number(static_cast<int64_t>(plan.kernels.size()));
   json.Key("steps").Number(static_cast<int64_t>(plan.steps.size()));
+  if (plan.share) {
+    json.Key("shared").String(graph.axes()[plan.share->axis].name);
+    json.Key("ranks").Number(static_cast<int64_t>(plan.share->ranks()));
+  }
   if (run != nullptr) {
     json.Key("device").String(run->device);
     json.Key("nanoseconds").Number(static_cast<int64_t>(run->nanoseconds));
@@ -147,86 +161,235 @@ int WriteText(const std::string& path, const std::string& text) {
   return kRejected;
 }
 
-// The files that describe a plan.
-int WriteDescriptions(const ReduceRequest& request, const Plan& plan, const ConcreteGraph& graph) {
-  if (!request.certificate.empty()) {
-    const int code = WriteText(request.certificate, CertificateText(plan, graph));
-    if (code != kDone) return code;
-  }
-  return request.svg.empty() ? kDone : WriteText(request.svg, ArenaSvg(plan, graph));
-}
-
 bool TakesStdout(const ReduceRequest& request, const ReduceFiles& files) {
   return request.certificate == "-" || request.svg == "-" ||
          std::any_of(files.outputs.begin(), files.outputs.end(),
                      [](const auto& entry) { return entry.second == "-"; });
 }
 
-int Execute(const ReduceRequest& request, const tarsia_graph_plan_options& options,
-            tarsia_graph_plan* made) {
-  const Plan& plan = made->plan;
-  ReduceFiles files;
-  int code = AddFiles(plan.inputs, true, request.inputs, &files.inputs);
-  if (code == kDone) {
-    code = AddFiles(plan.outputs, false, request.outputs, &files.outputs);
+// A process that mpirun started beside rank 0 says nothing that rank 0 says as well.
+class Silence {
+ public:
+  Silence() {
+    std::fflush(nullptr);
+    const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      saved_[fd - 1] = dup(fd);
+      dup2(null, fd);
+    }
+    close(null);
   }
-  if (code != kDone) return code;
-  tarsia_diagnostics* errors = nullptr;
-  const auto status = api::LoadGraphPlan(options, made, &errors);
-  code = Check(status, errors);
-  if (code != kDone) return code;
-  RunFacts run{made->device->name(), 0};
-  code = ExecuteOnFiles(*made, files, request.threads, &run.nanoseconds);
-  if (code != kDone) return code;
-  std::FILE* const to = TakesStdout(request, files) ? stderr : stdout;
-  if (request.json) {
-    PrintText(to, SummaryJson(plan, made->graph, &run));
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+  ~Silence() {
+    std::fflush(nullptr);
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      dup2(saved_[fd - 1], fd);
+      close(saved_[fd - 1]);
+    }
+  }
+
+ private:
+  int saved_[2] = {-1, -1};
+};
+
+// A process that mpirun started fails where all do. mpirun ends the others as soon as one ends with
+// an error, so this one waits until rank 0 has printed it.
+void LetRankZeroSpeak(const ProcessRank& process, std::optional<Silence>* silence) {
+  constexpr std::chrono::seconds kEnough{2};
+  std::this_thread::sleep_for(kEnough);
+  silence->reset();
+  PrintError(fmt::format("rank {} failed before it could say why", process.rank),
+             "the same command without mpirun, on its machine, prints the error");
+}
+
+// The plans of one request: of all ranks, or of some of them.
+class Plans {
+ public:
+  explicit Plans(const ReduceRequest& request) : request_(request) {}
+
+  // What all plans have in common. Returns an exit code, as the others do; errors are printed.
+  int Read(const tarsia_module& module) {
+    module_ = &module;
+    if (const int code = ReadSets(request_.sets, &bindings_); code != kDone) return code;
+    for (const Binding& set : bindings_) {
+      list_.push_back({sizeof(tarsia_binding), set.name.c_str(), set.text.c_str()});
+    }
+    if (const int code = ReadLimit(request_, &options_); code != kDone) return code;
+    if (const int code = CheckGraphOf(module, request_); code != kDone) return code;
+    options_.bindings = list_.data();
+    options_.binding_count = list_.size();
+    options_.graph = request_.graph.empty() ? nullptr : request_.graph.c_str();
+    options_.compile_limit_ms = uint64_t{request_.compile_limit} * 1000;
     return kDone;
   }
-  PrintText(to, PlanSummary(plan, made->graph));
-  PrintText(to, fmt::format("{} on {}\n", DurationText(run.nanoseconds), run.device));
+
+  int Make(size_t rank, size_t ranks, std::unique_ptr<tarsia_graph_plan>* out) {
+    options_.rank = static_cast<uint32_t>(rank);
+    options_.ranks = static_cast<uint32_t>(ranks);
+    tarsia_diagnostics* errors = nullptr;
+    const auto status = api::MakeGraphPlan(*module_, options_, out, &errors);
+    return Check(status, errors);
+  }
+
+  int Load(const std::string& device, tarsia_graph_plan* plan) {
+    options_.device = device.empty() ? nullptr : device.c_str();
+    tarsia_diagnostics* errors = nullptr;
+    const auto status = api::LoadGraphPlan(options_, plan, &errors);
+    return Check(status, errors);
+  }
+
+ private:
+  const ReduceRequest& request_;
+  const tarsia_module* module_ = nullptr;
+  std::vector<Binding> bindings_;
+  std::vector<tarsia_binding> list_;
+  tarsia_graph_plan_options options_ = Sized<tarsia_graph_plan_options>();
+};
+
+// This process among those that mpirun started, and its devices.
+struct Setting {
+  ProcessRank process;
+  std::vector<std::string> devices;
+  size_t rank = 0, ranks = 1;  // of the plan that is described
+};
+
+// `--share R/N`.
+int ReadShare(const ReduceRequest& request, Setting* setting) {
+  if (request.share.empty()) return kDone;
+  const char* const end = request.share.data() + request.share.size();
+  const auto rank = std::from_chars(request.share.data(), end, setting->rank);
+  const bool slash = rank.ec == std::errc() && rank.ptr != end && *rank.ptr == '/';
+  const auto ranks = std::from_chars(slash ? rank.ptr + 1 : end, end, setting->ranks);
+  if (!slash || ranks.ec != std::errc() || ranks.ptr != end || setting->ranks > kMostRanks ||
+      setting->rank >= setting->ranks) {
+    PrintError(fmt::format("--share {}: this is no rank and number of ranks", request.share),
+               fmt::format("write --share R/N: R from 0 to N - 1, N at most {}", kMostRanks));
+    return kUsage;
+  }
+  if (request.dry_run || !request.emit.empty()) return kDone;
+  PrintError("--share plans one rank, which cannot run alone", "it needs --dry-run or --emit");
+  return kUsage;
+}
+
+int ReadSetting(const ReduceRequest& request, Setting* setting) {
+  auto devices = DevicesOf(request.device, setting->process);
+  if (!devices.ok()) {
+    PrintError(devices.error());
+    return devices.error().info == &diag::kDeviceList ? kUsage : kEnvironment;
+  }
+  setting->devices = *std::move(devices);
+  setting->rank = setting->process.rank;
+  setting->ranks = std::max(setting->process.ranks, setting->devices.size());
+  return ReadShare(request, setting);
+}
+
+// The certificate of the plan; of all ranks that share it, a list of theirs.
+int WriteCertificates(const ReduceRequest& request, const Setting& setting, Plans* plans,
+                      const tarsia_graph_plan& plan) {
+  if (request.certificate.empty()) return kDone;
+  if (!plan.plan.share || !request.share.empty()) {
+    return WriteText(request.certificate, CertificateText(plan.plan, plan.graph));
+  }
+  std::string text;
+  for (size_t rank = 0; rank < setting.ranks; ++rank) {
+    std::unique_ptr<tarsia_graph_plan> made;
+    if (const int code = plans->Make(rank, setting.ranks, &made); code != kDone) return code;
+    text += (rank == 0 ? "[" : ",") + CertificateText(made->plan, made->graph);
+  }
+  return WriteText(request.certificate, text + "]\n");
+}
+
+// Loads the plans of this process's devices.
+int LoadAll(const Setting& setting, Plans* plans, Execution* execution) {
+  const size_t count = execution->plans[0]->plan.share ? setting.devices.size() : 1;
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0) {
+      const int code = plans->Make(i, count, &execution->plans.emplace_back());
+      if (code != kDone) return code;
+    }
+    const int code = plans->Load(setting.devices[i], execution->plans[i].get());
+    if (code != kDone) return code;
+  }
   return kDone;
 }
 
-// Plans; the texts of `options` are those of the request and of `bindings`.
-int MakePlanOf(const ReduceRequest& request, const tarsia_module& module,
-               std::vector<Binding>* bindings, std::vector<tarsia_binding>* list,
-               tarsia_graph_plan_options* options, std::unique_ptr<tarsia_graph_plan>* out) {
-  if (const int code = ReadSets(request.sets, bindings); code != kDone) return code;
-  for (const Binding& set : *bindings) {
-    list->push_back({sizeof(tarsia_binding), set.name.c_str(), set.text.c_str()});
+void PrintRun(const ReduceRequest& request, const ReduceFiles& files, const Execution& execution,
+              uint64_t nanoseconds) {
+  const tarsia_graph_plan& first = *execution.plans[0];
+  RunFacts run{first.device->name(), nanoseconds};
+  for (size_t i = 1; i < execution.plans.size(); ++i) {
+    run.device += "," + execution.plans[i]->device->name();
   }
-  if (const int code = ReadLimit(request, options); code != kDone) return code;
-  if (const int code = CheckGraphOf(module, request); code != kDone) return code;
-  options->bindings = list->data();
-  options->binding_count = list->size();
-  options->graph = request.graph.empty() ? nullptr : request.graph.c_str();
-  options->device = request.device.empty() ? nullptr : request.device.c_str();
-  options->compile_limit_ms = uint64_t{request.compile_limit} * 1000;
-  tarsia_diagnostics* errors = nullptr;
-  const auto status = api::MakeGraphPlan(module, *options, out, &errors);
-  return Check(status, errors);
+  std::FILE* const to = TakesStdout(request, files) ? stderr : stdout;
+  if (request.json) return PrintText(to, SummaryJson(first.plan, first.graph, &run));
+  PrintText(to, PlanSummary(first.plan, first.graph));
+  PrintText(to, fmt::format("{} on {}\n", DurationText(run.nanoseconds), run.device));
 }
 
-int PlanAndRun(const ReduceRequest& request, const tarsia_module& module) {
-  std::vector<Binding> bindings;
-  std::vector<tarsia_binding> list;
-  auto options = Sized<tarsia_graph_plan_options>();
-  std::unique_ptr<tarsia_graph_plan> made;
-  if (const int code = MakePlanOf(request, module, &bindings, &list, &options, &made);
-      code != kDone) {
-    return code;
+int Execute(const ReduceRequest& request, const Setting& setting, Plans* plans,
+            std::unique_ptr<tarsia_graph_plan> plan, std::optional<Silence>* silence) {
+  const bool shared = plan->plan.share.has_value();
+  if (!shared && setting.process.rank != 0) return kDone;
+  ReduceFiles files;
+  int code = AddFiles(plan->plan.inputs, true, request.inputs, &files.inputs);
+  if (code == kDone) code = AddFiles(plan->plan.outputs, false, request.outputs, &files.outputs);
+  if (code != kDone) return code;
+  Execution execution;
+  execution.plans.push_back(std::move(plan));
+  execution.threads = request.threads != 0 ? request.threads : ThreadsOf(setting.process);
+  std::unique_ptr<World> world;
+  if (shared && setting.process.ranks > 1) {
+    auto opened = World::Open(setting.process);
+    if (!opened.ok()) {
+      PrintError(opened.error());
+      return kEnvironment;
+    }
+    world = *std::move(opened);
+    execution.world = world.get();
+    silence->reset();
+    NameProcess(fmt::format("rank {}", world->rank()));
   }
+  code = LoadAll(setting, plans, &execution);
+  if (code != kDone && world != nullptr) world->Fail();
+  if (code != kDone) return code;
+  uint64_t nanoseconds = 0;
+  code = ExecuteOnFiles(execution, files, &nanoseconds);
+  if (code == kDone && setting.process.rank == 0) {
+    PrintRun(request, files, execution, nanoseconds);
+  }
+  return code;
+}
+
+int PlanAndRun(const ReduceRequest& request, const tarsia_module& module,
+               const ProcessRank& process, std::optional<Silence>* silence) {
+  Setting setting;
+  setting.process = process;
+  if (const int code = ReadSetting(request, &setting); code != kDone) return code;
+  Plans plans(request);
+  std::unique_ptr<tarsia_graph_plan> made;
+  int code = plans.Read(module);
+  if (code == kDone) code = plans.Make(setting.rank, setting.ranks, &made);
+  if (code != kDone) return code;
   const Plan& plan = made->plan;
   const ConcreteGraph& graph = made->graph;
-  if (const int code = WriteDescriptions(request, plan, graph); code != kDone) return code;
+  if (setting.ranks > 1 && !plan.share) {
+    PrintNote(fmt::format("`{}` has no axis that {} ranks can share: one computes all",
+                          graph.name(), setting.ranks));
+  }
+  const bool speaks = setting.process.rank == 0;
+  if (speaks) code = WriteCertificates(request, setting, &plans, *made);
+  if (code == kDone && speaks && !request.svg.empty()) {
+    code = WriteText(request.svg, ArenaSvg(plan, graph));
+  }
+  if (code != kDone) return code;
   if (!request.emit.empty()) {
     PrintOut(request.emit == "graph" ? Print(graph.module()) : plan.Text());
     return kDone;
   }
   std::FILE* const to = request.certificate == "-" || request.svg == "-" ? stderr : stdout;
   if (request.explain) PrintText(to, ExplainPlan(plan, graph));
-  if (!request.dry_run) return Execute(request, options, made.get());
+  if (!request.dry_run) return Execute(request, setting, &plans, std::move(made), silence);
   PrintText(to, request.json ? SummaryJson(plan, graph, nullptr) : PlanSummary(plan, graph));
   return kDone;
 }
@@ -257,7 +420,13 @@ void Declare(Command& command, ReduceRequest* request) {
       "--emit", &request->emit, {"tsa", "graph"},
       "Print the kernels of the plan, or the graph with its derivatives as programs; do not "
       "run");
-  command.Value("--device", "D", &request->device, "The device; see `tarsia devices`");
+  command.Value(
+      "--device", "D", &request->device,
+      "The device; see `tarsia devices`. Several that share the work: cuda:all, or a list "
+      "as cuda:0,cuda:2; the limit is that of each");
+  command.Value(
+      "--share", "R/N", &request->share,
+      "With --dry-run or --emit: the plan of rank R of N, as mpirun or N devices have it");
   command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
   AddCompileLimit(&command, &request->compile_limit);
   command.Flag("--json", &request->json, "Print the summary as JSON");
@@ -279,9 +448,14 @@ int Reduce(const Args& args) {
     PrintError("--svg belongs to --explain");
     return kUsage;
   }
+  const ProcessRank process = RankOfProcess();
+  std::optional<Silence> silence;
+  if (process.rank != 0) silence.emplace();
   Handle<tarsia_module> module;
-  if (const int code = LoadModule(request.file, &module); code != kDone) return code;
-  return PlanAndRun(request, *module);
+  int code = LoadModule(request.file, &module);
+  if (code == kDone) code = PlanAndRun(request, *module, process, &silence);
+  if (code != kDone && silence) LetRankZeroSpeak(process, &silence);
+  return code;
 }
 
 }  // namespace tarsia::tools
