@@ -1,6 +1,6 @@
 // The time to plan each graph of examples/reduce, from a validated module to the steps: without a
-// limit, and below limits that are 1, 1.25 and 2 times the smallest one. The counter `steps` is the
-// number of launches and transfers of the plan.
+// limit, and below limits that are 1, 1.25 and 2 times the smallest one; and for one of four ranks.
+// The counter `steps` is the number of launches and transfers of the plan.
 //   bench_plan --benchmark_min_time=0.2
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -45,10 +45,11 @@ std::optional<ConcreteGraph> MakeGraph(const ValidModule& module, const Graph& g
   return out;
 }
 
-uint64_t SmallestLimit(const ConcreteGraph& graph) {
+uint64_t SmallestLimit(const ConcreteGraph& graph, size_t ranks) {
   Diagnostics diagnostics;
   PlanOptions options;
   options.limit = 1;
+  options.ranks = ranks;
   static_cast<void>(MakePlan(graph, options, diagnostics));
   constexpr std::string_view kLabel = "smallest limit: ";
   for (const Diagnostic& diagnostic : diagnostics.list()) {
@@ -58,9 +59,10 @@ uint64_t SmallestLimit(const ConcreteGraph& graph) {
   return 1;
 }
 
-void PlanGraph(benchmark::State& state, const ConcreteGraph& graph, uint64_t limit) {
+void PlanGraph(benchmark::State& state, const ConcreteGraph& graph, uint64_t limit, size_t ranks) {
   PlanOptions options;
   options.limit = limit;
+  options.ranks = ranks;
   size_t steps = 0;
   for (auto _ : state) {
     Diagnostics diagnostics;
@@ -73,17 +75,21 @@ void PlanGraph(benchmark::State& state, const ConcreteGraph& graph, uint64_t lim
 
 void AddGraph(const std::string& name, const ConcreteGraph& graph) {
   const auto shared = std::make_shared<ConcreteGraph>(graph);
-  const uint64_t least = SmallestLimit(graph);
-  const auto add = [&](const char* label, uint64_t limit) {
+  const uint64_t least = SmallestLimit(graph, 1);
+  const auto add = [&](const char* label, uint64_t limit, size_t ranks = 1) {
     benchmark::RegisterBenchmark(
         fmt::format("{}/{}", name, label).c_str(),
-        [shared, limit](benchmark::State& state) { PlanGraph(state, *shared, limit); })
+        [=](benchmark::State& state) { PlanGraph(state, *shared, limit, ranks); })
         ->Unit(benchmark::kMillisecond);
   };
   add("no_limit", kNoLimit);
   add("smallest", least);
   add("1.25x", least + least / 4);
   add("2x", least * 2);
+  constexpr size_t kRanks = 4;
+  const uint64_t least_of_rank = SmallestLimit(graph, kRanks);
+  add("rank/no_limit", kNoLimit, kRanks);
+  add("rank/1.25x", least_of_rank + least_of_rank / 4, kRanks);
 }
 
 bool AddFile(const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <utility>
@@ -46,22 +47,13 @@ class Search {
     }
   }
 
-  // Finds the cheapest choice that fits.
+  // Finds the cheapest choice that fits, with the first share for which there is one.
   void Run() {
-    ForEach([&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
-      const Schedule schedule(meaning_, whole, options_.limit_kind);
-      if (schedule.peak() <= options_.limit) {
-        // Chunks of what fits as a whole save nothing.
-        if (!whole.streamed) Consider(schedule);
-        return;
-      }
-      for (const uint32_t a : axes) TrySplit(whole, {a});
-      for (const uint32_t a : axes) {
-        for (const uint32_t b : axes) {
-          if (a != b) TrySplit(whole, {a, b});
-        }
-      }
-    });
+    for (size_t s = 0; s < shares_.size() && !found_; ++s) {
+      ForEachOf(shares_[s], [&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
+        Try(whole, axes);
+      });
+    }
   }
 
   // The least peak of all choices whose tiles have few enough dimensions; nothing if there is none.
@@ -97,7 +89,23 @@ class Search {
   [[nodiscard]] int least_rank() const { return least_rank_; }
 
  private:
-  // Each axis that an output has or that is reduced for one can be shared.
+  void Try(const PlanChoice& whole, const std::vector<uint32_t>& axes) {
+    const Schedule schedule(meaning_, whole, options_.limit_kind);
+    if (schedule.peak() <= options_.limit) {
+      // Chunks of what fits as a whole save nothing.
+      if (!whole.streamed) Consider(schedule);
+      return;
+    }
+    for (const uint32_t a : axes) TrySplit(whole, {a});
+    for (const uint32_t a : axes) {
+      for (const uint32_t b : axes) {
+        if (a != b) TrySplit(whole, {a, b});
+      }
+    }
+  }
+
+  // Each axis that an output has or that is reduced for one can be shared. The one with which a
+  // rank has the least to do without a limit comes first.
   void FindShares() {
     std::set<uint32_t> axes;
     const auto add = [&](const std::vector<uint32_t>& of) { axes.insert(of.begin(), of.end()); };
@@ -105,11 +113,41 @@ class Search {
     for (size_t n = 0; n < meaning_.graph().nodes.size(); ++n) {
       if (meaning_.ReductionOf(n) != nullptr && IsNeeded(n)) add(meaning_.ReductionOf(n)->axes);
     }
+    std::vector<std::pair<double, PlanShare>> shares;
     for (const uint32_t axis : axes) {
       const int64_t extent = meaning_.axis(axis).extent;
       if (extent < 2 || meaning_.IsChosen(axis)) continue;
-      shares_.push_back(MakeShare(axis, extent, options_.rank, options_.ranks));
+      const PlanShare share = MakeShare(axis, extent, options_.rank, options_.ranks);
+      shares.emplace_back(CostOf(share), share);
     }
+    std::ranges::stable_sort(shares, {}, [](const auto& share) { return share.first; });
+    for (auto& [cost, share] : shares) shares_.emplace_back(std::move(share));
+  }
+
+  // Of the better one of two plans: with all reductions kept, and with none.
+  double CostOf(const PlanShare& share) {
+    double out = std::numeric_limits<double>::infinity();
+    for (const bool all : {false, true}) {
+      const PlanChoice whole = WholeOf(share, all ? reductions_ : std::vector<size_t>(),
+                                       Schedule::HasParts(meaning_), false);
+      const Schedule schedule(meaning_, whole, options_.limit_kind);
+      if (!schedule.feasible()) continue;
+      int rank = 0;
+      const Plan plan = schedule.Make(&cache_, &rank);
+      const double outside = kStepPrice * schedule.steps() + schedule.TransferCost();
+      if (rank <= kMaxRank) out = std::min(out, plan.cost + outside);
+    }
+    return out;
+  }
+
+  // Nothing is split but the axis of the share.
+  [[nodiscard]] PlanChoice WholeOf(const std::optional<PlanShare>& share,
+                                   const std::vector<size_t>& kept, bool parts,
+                                   bool streamed) const {
+    PlanChoice out{kept, {}, parts, streamed, share};
+    if (share) out.splits.push_back({share->axis, share->longest()});
+    KeepRoots(&out);
+    return out;
   }
 
   [[nodiscard]] bool IsNeeded(size_t n) const {
@@ -211,9 +249,7 @@ class Search {
         if (parts && !Schedule::HasParts(meaning_)) continue;
         for (const bool streamed : {false, true}) {
           if (streamed && options_.limit_kind != LimitKind::kTotal) continue;
-          PlanChoice whole{kept, {}, parts, streamed, share};
-          if (share) whole.splits.push_back({share->axis, share->longest()});
-          KeepRoots(&whole);
+          const PlanChoice whole = WholeOf(share, kept, parts, streamed);
           use(whole, SplitAxes(whole));
         }
       }

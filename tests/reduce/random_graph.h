@@ -41,8 +41,8 @@ class RandomGraph {
         types, extents, body, outputs);
   }
 
-  // The one output %y, of f64: the sum of the squares of the inputs and of the last values. Then the
-  // same graph that returns the derivatives by the inputs instead.
+  // The one output %y, of f64: the sum of the squares of the inputs and of the last values. Then
+  // the same graph that returns the derivatives by the inputs instead.
   std::pair<std::string, std::string> MakeLoss() {
     const std::string extents = Begin(6);
     const std::string body = Statements(2 + Below(4));
@@ -52,7 +52,8 @@ class RandomGraph {
       std::string axes;
       for (const char c : values_[v].axes) axes += fmt::format("{}{}", axes.empty() ? "" : ", ", c);
       const std::string square = fmt::format("({0} * {0})", values_[v].name);
-      loss += (loss.empty() ? "  %y = " : " + ") + (axes.empty() ? "" : "sum<" + axes + ">") + square;
+      loss +=
+          (loss.empty() ? "  %y = " : " + ") + (axes.empty() ? "" : "sum<" + axes + ">") + square;
     }
     const std::string head = fmt::format(
         "graph g(%a: f64[i, d], %b: f64[j, d], %c: f64[j], %e: f64[k, i])\n  const{}\n{{\n{}{}\n",
