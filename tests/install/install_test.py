@@ -63,6 +63,8 @@ def check_files(arguments, prefix):
                 "include/tarsia/tarsia.h", f"{lib}/pkgconfig/tarsia.pc",
                 f"{lib}/cmake/tarsia/tarsia-config.cmake",
                 f"{lib}/cmake/tarsia/tarsia-config-version.cmake", "share/doc/tarsia/LICENSE"}
+    if arguments.mpi:
+        expected.add(f"{lib}/libtarsia_mpi.so")
     found = {str(path.relative_to(prefix)) for path in prefix.rglob("*") if not path.is_dir()}
     for name in sorted(expected - found):
         expect(False, f"{name} is not installed")
@@ -73,7 +75,9 @@ def check_files(arguments, prefix):
 def check_origins(arguments, prefix):
     """No installed file needs the source or build tree."""
     trees = [arguments.build, arguments.source]
-    for binary in (prefix / arguments.libdir / "libtarsia.so", prefix / "bin/tarsia"):
+    libraries = [f"{arguments.libdir}/libtarsia.so"]
+    libraries += [f"{arguments.libdir}/libtarsia_mpi.so"] if arguments.mpi else []
+    for binary in [prefix / name for name in (*libraries, "bin/tarsia")]:
         for path in dynamic(binary, "RUNPATH") + dynamic(binary, "RPATH"):
             expect(not is_inside(path, trees), f"{binary.name} looks for libraries in {path}")
     for text in list(prefix.rglob("*.cmake")) + list(prefix.rglob("*.pc")):
@@ -181,6 +185,7 @@ def main():
     parser = argparse.ArgumentParser()
     for option in ("cmake", "build", "source", "libdir", "version", "cc", "cxx"):
         parser.add_argument(f"--{option}", required=True)
+    parser.add_argument("--mpi", action="store_true", help="the build has libtarsia_mpi.so")
     arguments = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="tarsia-install-"))
     try:
