@@ -165,6 +165,7 @@ TEST(ReduceGradients, Products) {
 TEST(ReduceGradients, Reducers) {
   CheckCases({
       {"  %y = sum<i>(%x * %v) accumulate kahan\n", "j", {"x", "v"}},
+      {"  %y = sum<i, j>(%x + %v)\n", "", {"x", "v"}},
       {"  %y = mean<j>(%x * %v)\n", "i", {"x", "v"}},
       {"  %y = prod<j>(%x + %v)\n", "i", {"x", "v"}},
       {"  %y = prod<j>(select(iota<j> == 2, 0, %x))\n", "i", {"x"}},
@@ -248,6 +249,18 @@ TEST(ReduceGradients, TypesLimitsAndDevices) {
     CompareAtAllLimits(graph, 5, "cpu");
     RunAndCompare(graph, RandomInputs(graph, 6), kNoLimit, LimitKind::kTotal, "ptx");
   }
+}
+
+// s * s is more than f16 has.
+TEST(ReduceGradients, OfNarrowTypesAreComputedInF32) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%s: f16, %r: f16, %x: f16[i:4])\n{\n"
+      "  %y = sum<i>(%x * %r * %r * %s * %s)\n  %dx = grad %y, %x\n  return %dx\n}\n",
+      {});
+  const Tensors inputs = {{512}, {1.0 / 512}, {1, 2, 3, 4}};
+  const Tensors outputs = RunAndCompare(graph, inputs, kNoLimit, LimitKind::kTotal, "cpu");
+  ASSERT_EQ(outputs.size(), 1U);
+  EXPECT_EQ(outputs[0], (std::vector<double>{1, 1, 1, 1}));
 }
 
 TEST(ReduceGradients, ElementsThatAreEqual) {
