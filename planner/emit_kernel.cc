@@ -152,7 +152,7 @@ std::vector<int64_t> Emitter::TilesOfGrid() const {
   // Two axes that take turns at 64 elements would have few lanes each; they get more. The sums of
   // products of matrices have no lanes besides.
   const auto cut = std::count_if(most.begin(), most.end(), [](int64_t m) { return m > 1; });
-  const int64_t of_several = !products.empty() ? kGridTile * kAxisTile : kGridTile * 16;
+  const int64_t of_several = !products.empty() ? kGridTile * kAxisTile : kGridTile * 8;
   int64_t room = lone ? kMapTile : cut > 1 ? of_several : kGridTile;
   if (const int64_t chosen = MostChosen(); chosen > 0) {
     room = std::clamp<int64_t>(kChosenElements / chosen, 1, kMostChosenRows);
@@ -183,7 +183,7 @@ void Emitter::OpenGrid() {
     const std::string counts =
         split ? fmt::format("ceildiv(%{}_high - %{}_low, {})", name, name, tiles[i])
               : fmt::format("{}", count);
-    Dimension dimension{axis, extent, tiles[i], static_cast<int>(i), "0", 0, {}};
+    Dimension dimension{axis, extent, tiles[i], static_cast<int>(i), "0", 0, {}, {}};
     if (count > 1) {
       dimension.base = NewName();
       Line(fmt::format("{} = mov {} / ({}) % {} * {}{} : i64", dimension.base, block, stride,
@@ -294,7 +294,7 @@ void Emitter::EmitMerge() {
 // ---- text -------------------------------------------------------------------------------------
 
 KernelText Emitter::Emit() {
-  for (const auto& [v, tensor] : request_.stores) FindWanted(v);
+  for (const auto& [v, tensor] : request_.stores) FindWanted(meaning_, request_, v, &wanted_);
   for (const KernelReduction& reduction : request_.reductions) {
     if (request_.kind != KernelKind::kPartial) wanted_.erase(reduction.node);
   }
@@ -334,12 +334,12 @@ KernelText Emitter::Emit() {
   return out;
 }
 
-KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request) {
+KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request, Machine machine) {
   KernelText out;
   out.rank = std::max<int>(1, static_cast<int>(request.axes.size()));
   for (int rank = 0; rank < out.rank && out.rank <= kMaxRank;) {
     rank = out.rank;
-    out = Emitter(meaning, request, rank).Emit();
+    out = Emitter(meaning, request, machine, rank).Emit();
   }
   return out;
 }
@@ -347,7 +347,7 @@ KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request) {
 const KernelText& KernelCache::Get(const KernelRequest& request) {
   const auto found = kernels_.find(request);
   if (found != kernels_.end()) return found->second;
-  return kernels_.emplace(request, MakeKernel(meaning_, request)).first->second;
+  return kernels_.emplace(request, MakeKernel(meaning_, request, machine_)).first->second;
 }
 
 // Of what tells most requests apart; the comparison does the rest.

@@ -118,6 +118,7 @@ TileValue Emitter::Load(const KernelTensor& tensor, const AxisIndices& indices,
     return indices.at(axis).dimension == AxisIndex::kTile;
   });
   if (gathers) return LoadGathered(tensor, indices);
+  if (const auto staged = LoadStaged(tensor, indices)) return *staged;
   const std::vector<int> positions = Place(tensor, indices, tensor.parts > 0);
   const std::string view = ViewOf(tensor, positions);
   TileValue out{NewName(), tensor.dtype, ShapeOf(indices)};

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "planner/emit_reducer.h"
 #include "planner/emitter.h"
+#include "support/align.h"
 #include "support/extents.h"
 
 namespace tarsia {
@@ -26,6 +28,48 @@ int64_t FloorPowerOfTwo(int64_t x) {
 }
 int64_t CeilPowerOfTwo(int64_t x) {
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(x, 1))));
+}
+
+// What a loop goes over.
+struct LoopRange {
+  std::string low, high;
+  double rounds = 1;
+  int64_t lanes = 1;  // by how much it makes the tiles larger
+};
+
+void OpenLoopOver(TileWriter& writer, const LoopRange& range, bool descending,
+                  Dimension* dimension) {
+  const int64_t tile = dimension->tile;
+  dimension->base = writer.NewName();
+  dimension->depth = writer.scopes().size();
+  std::string head = fmt::format("for {}: i64 = {} to {} step {} {{", dimension->base, range.low,
+                                 range.high, tile);
+  if (descending) {
+    const std::string last = writer.NewName();
+    writer.Line(fmt::format("{} = mov {} + (ceildiv({} - {}, {}) - 1) * {} : i64", last, range.low,
+                            range.high, range.low, tile, tile));
+    head = fmt::format("for {}: i64 = {} to {} - 1 step -{} {{", dimension->base, last, range.low,
+                       tile);
+  }
+  Scope body;
+  body.times = writer.scope().times * range.rounds;
+  body.positions = dimension->position + 1;
+  body.elements = writer.scope().elements * range.lanes;
+  writer.Open(std::move(body), std::move(head));
+}
+
+// Closes the loop, and that over its stages: all threads have stored before the first one loads,
+// and have loaded before the next tiles are stored.
+void CloseLoop(TileWriter& writer, const std::vector<Dimension>& dimensions, size_t d) {
+  const std::optional<size_t> stage = dimensions[d].stage;
+  if (!stage) return writer.Close();
+  const bool staged = dimensions[*stage].staged;
+  writer.AtDepth(dimensions[*stage].depth, [&] {
+    if (staged) writer.Line("sync");
+  });
+  writer.Close();
+  if (staged) writer.Line("sync");
+  writer.Close();
 }
 
 }  // namespace
@@ -135,7 +179,6 @@ void Emitter::AddDimensions(const Reduction& reduction, bool root, bool product,
     dimension.extent = meaning_.axis(dimension.axis).extent;
     dimension.tile = tiles[i];
     dimension.position = scope().positions + static_cast<int>(i);
-    dimension.depth = scopes().size() + i;
     most_positions_ = std::max(most_positions_, dimension.position + 1);
     if (dimension.extent % dimension.tile != 0 && dimension.position < rank()) {
       dimension.lane = Iota(dimension.position, dimension.tile, kI32);
@@ -165,25 +208,22 @@ std::pair<std::string, std::string> Emitter::RangeOf(const Dimension& dimension,
 }
 
 void Emitter::OpenLoop(size_t d, bool root, bool parted, bool descending) {
-  const auto [low, high] = RangeOf(dimensions_[d], root, parted);
-  const int64_t tile = dimensions_[d].tile;
-  const std::string counter = NewName();
-  dimensions_[d].base = counter;
-  std::string head = fmt::format("for {}: i64 = {} to {} step {} {{", counter, low, high, tile);
-  if (descending) {
-    const std::string last = NewName();
-    Line(fmt::format("{} = mov {} + (ceildiv({} - {}, {}) - 1) * {} : i64", last, low, high, low,
-                     tile, tile));
-    head = fmt::format("for {}: i64 = {} to {} - 1 step -{} {{", counter, last, low, tile);
+  Dimension& dimension = dimensions_[d];
+  LoopRange range;
+  std::tie(range.low, range.high) = RangeOf(dimension, root, parted);
+  const double parts = parted ? static_cast<double>(request_.parts) : 1;
+  range.rounds = static_cast<double>(CeilDiv(dimension.extent, dimension.tile)) / parts;
+  range.lanes = dimension.tile;
+  if (dimension.stage) {
+    Dimension& stage = dimensions_[*dimension.stage];
+    const int64_t turns = stage.tile / dimension.tile;
+    const LoopRange around{range.low, range.high, range.rounds / static_cast<double>(turns), 1};
+    OpenLoopOver(writer(), around, false, &stage);
+    range.low = stage.base;
+    range.high = fmt::format("min({} + {}, {})", stage.base, stage.tile, range.high);
+    range.rounds = static_cast<double>(turns);
   }
-  const int64_t rounds = (dimensions_[d].extent + tile - 1) / tile;
-  const double trips =
-      static_cast<double>(rounds) / static_cast<double>(parted ? request_.parts : 1);
-  Scope body;
-  body.times = scope().times * trips;
-  body.positions = dimensions_[d].position + 1;
-  body.elements = scope().elements * tile;
-  Open(std::move(body), std::move(head));
+  OpenLoopOver(writer(), range, descending, &dimension);
 }
 
 ReducerEmitter Emitter::ReducerOf(size_t n, const AxisIndices& of, int lane, bool descending) {
@@ -243,6 +283,9 @@ Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const A
   const size_t count = dimensions_.size() - first;
   form.descending = std::any_of(nodes.begin(), nodes.end(),
                                 [&](size_t n) { return IsArg(meaning_.ReductionOf(n)->kind); });
+  if (machine_ == Machine::kGpu && !form.products && !form.descending) {
+    AddStage(request_, first + count - 1, &dimensions_);
+  }
   auto reducers = BeginAll(nodes, indices, inner, form);
   const int64_t around = scope().elements;
   for (size_t i = 0; i < count; ++i) {
@@ -272,7 +315,7 @@ Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const A
   for (size_t i = 0; i < nodes.size(); ++i) {
     reducers[i].Step(Elements(nodes[i], inner), inside.name.empty() ? nullptr : &inside, number);
   }
-  for (size_t i = 0; i < count; ++i) Close();
+  for (size_t d = first + count; d-- > first;) CloseLoop(writer(), dimensions_, d);
   States out;
   for (ReducerEmitter& reducer : reducers) {
     out.push_back(reducer.Close(dimensions_[first].tile, dimensions_[first].position));
@@ -309,13 +352,14 @@ std::vector<size_t> Emitter::GroupOf(size_t n, const AxisIndices& indices) const
   return group;
 }
 
-void Emitter::FindWanted(uint32_t v) {
-  if (request_.known.count(v) != 0 || meaning_.IsInput(v)) return;
-  const size_t n = meaning_.NodeOf(v);
+void FindWanted(const Meaning& meaning, const KernelRequest& request, uint32_t v,
+                std::set<size_t>* wanted) {
+  if (request.known.count(v) != 0 || meaning.IsInput(v)) return;
+  const size_t n = meaning.NodeOf(v);
   // Behind some operations axes have other indices than those of the grid.
-  if (!meaning_.MovedBy(n).empty()) return;
-  if (meaning_.ReductionOf(n) != nullptr && !wanted_.insert(n).second) return;
-  for (const uint32_t read : meaning_.ReadsOf(n)) FindWanted(read);
+  if (!meaning.MovedBy(n).empty()) return;
+  if (meaning.ReductionOf(n) != nullptr && !wanted->insert(n).second) return;
+  for (const uint32_t read : meaning.ReadsOf(n)) FindWanted(meaning, request, read, wanted);
 }
 
 }  // namespace tarsia

@@ -42,8 +42,8 @@ double PriceOf(GraphOp op) {
 
 }  // namespace
 
-Emitter::Emitter(const Meaning& meaning, const KernelRequest& request, int rank)
-    : TileWriter(rank), meaning_(meaning), request_(request) {}
+Emitter::Emitter(const Meaning& meaning, const KernelRequest& request, Machine machine, int rank)
+    : TileWriter(rank), meaning_(meaning), request_(request), machine_(machine) {}
 
 TileShape Emitter::ShapeOf(const AxisIndices& indices) const {
   auto shape = UnitShape();
@@ -96,15 +96,8 @@ TileValue Emitter::Value(uint32_t v, const AxisIndices& indices) {
   const size_t depth = DepthOf(own);
   const auto found = scopes()[depth].known.find(key);
   if (found != scopes()[depth].known.end()) return found->second;
-  // The loops within that one wait: what is written now comes before them.
-  std::vector<Scope> waiting;
-  while (scopes().size() > depth + 1) {
-    waiting.push_back(std::move(scopes().back()));
-    scopes().pop_back();
-  }
-  const TileValue out = Compute(v, own);
-  scopes().back().known[key] = out;
-  for (; !waiting.empty(); waiting.pop_back()) scopes().push_back(std::move(waiting.back()));
+  TileValue out;
+  AtDepth(depth, [&] { scope().known[key] = out = Compute(v, own); });
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -44,6 +45,10 @@ struct Dimension {
   std::string base;  // the first index of the tile, a scalar
   size_t depth = 0;  // of the scope that has it
   TileValue lane;    // the number of an element in the tile; without name if all elements exist
+  // Of the innermost loop of a reduction: the loop around it whose longer tiles are staged in
+  // shared memory.
+  std::optional<size_t> stage{};
+  bool staged = false;  // of such a loop: a tensor is
 };
 
 // A tile of i64 that are indices along an axis. Those outside of the axis read as zero.
@@ -51,6 +56,14 @@ struct IndexTile {
   TileValue value;
   size_t depth = 0;  // of the scope that has it
 };
+
+// Adds the reductions that a kernel may need to compute a value (emit_reduction.cc).
+void FindWanted(const Meaning& meaning, const KernelRequest& request, uint32_t v,
+                std::set<size_t>* wanted);
+
+// Adds the loop around the innermost one of a reduction, dimension `d`, if that reads parts of
+// sectors (emit_stage.cc).
+void AddStage(const KernelRequest& request, size_t d, std::vector<Dimension>* dimensions);
 
 // The tensors of a kernel: its parameters, and views of them.
 struct KernelMemory {
@@ -86,7 +99,7 @@ inline constexpr int kFreePosition = -1;
 
 class Emitter : private TileWriter {
  public:
-  Emitter(const Meaning& meaning, const KernelRequest& request, int rank);
+  Emitter(const Meaning& meaning, const KernelRequest& request, Machine machine, int rank);
   KernelText Emit();
 
  private:
@@ -122,7 +135,6 @@ class Emitter : private TileWriter {
                                        const AxisIndices& inner, const LoopForm& form);
   [[nodiscard]] std::vector<size_t> GroupOf(size_t n, const AxisIndices& indices) const;
   [[nodiscard]] bool CanJoin(size_t n, const std::vector<size_t>& group) const;
-  void FindWanted(uint32_t v);
   void AddDimensions(const Reduction& reduction, bool root, bool product, AxisIndices* inner);
   // Whether all of these could be products of matrices, for tiles of the reduced axes.
   [[nodiscard]] bool MayBeProducts(const std::vector<size_t>& nodes,
@@ -144,6 +156,9 @@ class Emitter : private TileWriter {
   std::string Position(const KernelTensor& tensor, const std::vector<int>& positions,
                        const AxisIndices& indices, std::string_view part) const;
 
+  // ---- loads by way of shared memory (emit_stage.cc)
+  std::optional<TileValue> LoadStaged(const KernelTensor& tensor, const AxisIndices& indices);
+
   // ---- kernels (emit_kernel.cc)
   void OpenGrid();
   void EmitValues();
@@ -162,6 +177,7 @@ class Emitter : private TileWriter {
 
   const Meaning& meaning_;
   const KernelRequest& request_;
+  const Machine machine_;
   int most_positions_ = 1;  // that were needed
   std::vector<Dimension> dimensions_;
   AxisIndices home_;         // of the grid

@@ -43,6 +43,10 @@ struct KernelReduction {
   friend bool operator==(const KernelReduction&, const KernelReduction&) = default;
 };
 
+// What kernels are written for. A GPU reads global memory in sectors, so that tiles of short runs
+// come by way of shared memory; on a CPU that is one copy more.
+enum class Machine : uint8_t { kCpu, kGpu };
+
 enum class KernelKind : uint8_t {
   kValues,   // computes values
   kPartial,  // reduces a range of a split axis, or several parts of it, to states
@@ -91,20 +95,22 @@ struct KernelText {
 // The reduced axis that is cut into parts: the longest.
 uint32_t PartedAxis(const Meaning& meaning, const Reduction& reduction);
 
-KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request);
+KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request, Machine machine);
 
 // Kernels that were made before: most of those that a search compares are the same.
 class KernelCache {
  public:
-  explicit KernelCache(const Meaning& meaning) : meaning_(meaning) {}
+  KernelCache(const Meaning& meaning, Machine machine) : meaning_(meaning), machine_(machine) {}
 
   const KernelText& Get(const KernelRequest& request);
+  [[nodiscard]] Machine machine() const { return machine_; }
 
  private:
   struct Hash {
     size_t operator()(const KernelRequest& request) const;
   };
   const Meaning& meaning_;
+  Machine machine_;
   std::unordered_map<KernelRequest, KernelText, Hash> kernels_;
 };
 

@@ -372,7 +372,7 @@ std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& opti
                              Diagnostics& diagnostics) {
   const std::optional<Meaning> meaning = Meaning::Make(graph, options.fast, diagnostics);
   if (!meaning) return std::nullopt;
-  KernelCache cache(*meaning);
+  KernelCache cache(*meaning, options.machine);
   int least_rank = 0;
   for (const bool alone : {false, true}) {
     if (!alone && options.ranks < 2) continue;

@@ -105,6 +105,7 @@ struct PlanOptions {
   // the same other options belong together. If no axis can be shared, the plan is that of one rank.
   size_t rank = 0;
   size_t ranks = 1;
+  Machine machine = Machine::kCpu;
 };
 
 // Finds the cheapest schedule whose peak is at most the limit. Errors: what this version does not

@@ -15,7 +15,9 @@
 namespace tarsia {
 namespace {
 
-constexpr double kBusyBlocks = 64;  // fewer blocks leave processors idle
+// Fewer blocks leave processors idle.
+double BusyBlocks(Machine machine) { return machine == Machine::kCpu ? 8 : 64; }
+
 // Of transfers, in additions of elements: a byte, and a run of bytes that are contiguous outside of
 // the arena, which is one call of the system.
 constexpr double kBytePrice = 0.25;
@@ -495,7 +497,8 @@ Plan Schedule::Make(KernelCache* cache, int* rank) const {
     request.name = name;
     plan.kernels.push_back(cache->Get(request));
     const auto blocks = static_cast<double>(std::max<int64_t>(plan.kernels.back().blocks, 1));
-    const double cost = plan.kernels.back().cost * std::max(1.0, kBusyBlocks / blocks);
+    const double cost =
+        plan.kernels.back().cost * std::max(1.0, BusyBlocks(cache->machine()) / blocks);
     plan.cost += cost * sharing().TimesOf(works_[w]);
     *rank = std::max(*rank, plan.kernels.back().rank);
   }

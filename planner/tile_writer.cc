@@ -24,6 +24,15 @@ void TileWriter::Close() {
   Line("}");
 }
 
+void TileWriter::AtDepth(size_t depth, const std::function<void()>& write) {
+  std::vector<Scope> waiting;
+  for (; scopes_.size() > depth + 1; scopes_.pop_back()) {
+    waiting.push_back(std::move(scopes_.back()));
+  }
+  write();
+  for (; !waiting.empty(); waiting.pop_back()) scopes_.push_back(std::move(waiting.back()));
+}
+
 TileShape TileWriter::UnitShape() {
   TileShape out{};
   out.fill(1);

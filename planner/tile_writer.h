@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ class TileWriter {
   // Begins and ends a block of lines; `head` opens it.
   void Open(Scope body, std::string head);
   void Close();
+  // Writes lines of the block at `depth`: before those of the blocks within it, which are open.
+  void AtDepth(size_t depth, const std::function<void()>& write);
   std::string NewName() { return "%_" + std::to_string(names_++); }
 
   // `name = mnemonic operands`, of a new name or of `into`. Operands are repeated along dimensions

@@ -62,6 +62,7 @@ tarsia_status MakeGraphPlan(const tarsia_module& module, const tarsia_graph_plan
   PlanOptions with;
   with.limit = options.limit == 0 ? kNoLimit : options.limit;
   with.fast = (options.flags & TARSIA_GRAPH_FAST) != 0;
+  with.machine = runtime::MachineOf(options.device != nullptr ? options.device : "");
   if (const auto s = ReadLimitKind(options.limit_kind, &with.limit_kind); s != TARSIA_STATUS_OK) {
     return s;
   }

@@ -8,6 +8,11 @@
 
 namespace tarsia::runtime {
 
+Machine MachineOf(std::string_view device) {
+  const bool cpu = device.empty() ? !DefaultIsGpu().ok() : device == "cpu";
+  return cpu ? Machine::kCpu : Machine::kGpu;
+}
+
 std::shared_ptr<const SourceFile> KernelSource(const Plan& plan) {
   return std::make_shared<SourceFile>("the plan", plan.Text());
 }

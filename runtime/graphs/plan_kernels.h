@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "isa/program.h"
@@ -12,6 +13,10 @@
 #include "support/diagnostic.h"
 
 namespace tarsia::runtime {
+
+// What kernels for a device of this name are written for; "" is the default device, as in
+// OpenDevice.
+Machine MachineOf(std::string_view device);
 
 struct PlanKernel {
   Program program;

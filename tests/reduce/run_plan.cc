@@ -26,6 +26,7 @@
 #include "isa/gradient/expand.h"
 #include "isa/text/parser.h"
 #include "planner/certificate.h"
+#include "runtime/graphs/plan_kernels.h"
 #include "tarsia/tarsia.h"
 #include "tests/data/test_data.h"
 #include "tests/reduce/reference.h"
@@ -676,7 +677,7 @@ std::vector<std::vector<double>> RunAndCompare(const ConcreteGraph& graph,
                                                uint64_t limit, LimitKind kind,
                                                const std::string& device) {
   Diagnostics found;
-  const auto plan = MakePlan(graph, {limit, kind}, found);
+  const auto plan = MakePlan(graph, {limit, kind, false, 0, 1, runtime::MachineOf(device)}, found);
   if (!plan) {
     ADD_FAILURE() << found.Render(SourceFile());
     return {};
