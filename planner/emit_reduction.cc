@@ -58,8 +58,7 @@ void OpenLoopOver(TileWriter& writer, const LoopRange& range, bool descending,
   writer.Open(std::move(body), std::move(head));
 }
 
-// Closes the loop, and that over its stages: all threads have stored before the first one loads,
-// and have loaded before the next tiles are stored.
+// Closes the loop, and that over its stages: all threads have stored before the first one loads.
 void CloseLoop(TileWriter& writer, const std::vector<Dimension>& dimensions, size_t d) {
   const std::optional<size_t> stage = dimensions[d].stage;
   if (!stage) return writer.Close();
@@ -68,7 +67,6 @@ void CloseLoop(TileWriter& writer, const std::vector<Dimension>& dimensions, siz
     if (staged) writer.Line("sync");
   });
   writer.Close();
-  if (staged) writer.Line("sync");
   writer.Close();
 }
 

@@ -21,8 +21,8 @@ namespace {
 
 constexpr int64_t kSectorBits = 256;  // of global memory
 constexpr int64_t kLeastRows = 8;
-constexpr int64_t kMostElements = 8;  // of rows that are staged as a whole
-constexpr double kStagePrice = 4;     // of an element, in additions: a load and a store
+constexpr int64_t kMostElements = 8;          // of rows that are staged as a whole
+constexpr double kStagePrice = 4;             // of an element, in additions: a load and a store
 constexpr int64_t kStageKey = INT64_MIN + 1;  // no value has it
 
 // Stores a tile to shared memory; returns its name.
@@ -100,18 +100,16 @@ std::optional<TileValue> Emitter::LoadStaged(const KernelTensor& tensor,
         Make(fmt::format("load {}{} : {}", ViewOf(tensor, positions),
                          Position(tensor, positions, longer, {}), ShapeText(shape)),
              tensor.dtype, shape);
-    // A loop over stages has its own.
-    if (!in_loop && depth > 0) Line("sync");
     shared = ToShared(writer(), tile);
-    if (!in_loop) Line("sync");
+    if (!in_loop) Line("sync");  // a loop over stages has its own
     scope().known[key] = shared;
   });
   std::vector<std::string> origin(rank(), "0");
   if (positions.back() < rank()) origin[positions.back()] = at;
   const TileShape shape = ShapeOf(indices);
-  return Make(fmt::format("load {}[{}] : {}", shared.name, fmt::join(origin, ", "),
-                          ShapeText(shape)),
-              tensor.dtype, shape);
+  return Make(
+      fmt::format("load {}[{}] : {}", shared.name, fmt::join(origin, ", "), ShapeText(shape)),
+      tensor.dtype, shape);
 }
 
 }  // namespace tarsia

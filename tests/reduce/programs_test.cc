@@ -97,6 +97,25 @@ TEST(ReducePrograms, AttentionInAWindow) {
       });
 }
 
+// Points of more elements than are computed one after the other, for so many results that the
+// distances need not be in memory: kernels for a GPU bring the points to shared memory by sectors.
+TEST(ReducePrograms, PointsByWayOfSharedMemory) {
+  for (const std::string type : {"f32", "f16"}) {
+    const std::string text = "graph product(%x: " + type + "[i:n, d], %z: " + type +
+                             "[j:m, d]) -> f32[i:n]\n  const n: int, m: int, d: int\n{\n"
+                             "  %s = sqdist<d>(cast<f32>(%x), cast<f32>(%z))\n"
+                             "  %y = sum<j>(exp(-%s))\n  return %y\n}\n";
+    const ConcreteGraph graph = MakeGraph(text, {{"n", 4100}, {"m", 70}, {"d", 19}}, "");
+    PlanOptions options;
+    options.machine = Machine::kGpu;
+    Diagnostics found;
+    const auto plan = MakePlan(graph, options, found);
+    ASSERT_TRUE(plan);
+    EXPECT_NE(plan->Text().find("alloc.shared : " + type), std::string::npos);
+    RunAndCompare(graph, RandomInputs(graph, 1), kNoLimit, LimitKind::kTotal, "ptx");
+  }
+}
+
 TEST(ReducePrograms, MaximumMeanDiscrepancy) {
   const size_t n = 61;
   const size_t m = 47;
