@@ -14,6 +14,7 @@
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/stage.h"
 #include "compiler/passes/sync.h"
+#include "compiler/passes/unroll.h"
 #include "compiler/passes/widen.h"
 #include "compiler/tile/build.h"
 #include "compiler/tile/to_program.h"
@@ -40,6 +41,8 @@ constexpr Pass kPasses[] = {
     {"stage", true, "every register tile has a layout",
      "elements that change threads do so through tiles in shared memory, as far as there is room",
      &Stage},
+    {"unroll", true, "the tile form",
+     "the turns of a loop with `unroll n` follow each other without a test, `n` at a time", &Unroll},
     {"sync", false, "the tile form",
      "accesses to bytes of shared memory are ordered, wherever the pass `shared` places the tiles",
      &Synchronise},
