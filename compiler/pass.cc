@@ -7,6 +7,8 @@
 #include <cstdlib>
 
 #include "compiler/diagnostics.h"
+#include "compiler/loops/pipeline.h"
+#include "compiler/loops/unroll.h"
 #include "compiler/passes/coalesce.h"
 #include "compiler/passes/layouts.h"
 #include "compiler/passes/registers.h"
@@ -14,7 +16,6 @@
 #include "compiler/passes/simplify.h"
 #include "compiler/passes/stage.h"
 #include "compiler/passes/sync.h"
-#include "compiler/passes/unroll.h"
 #include "compiler/passes/widen.h"
 #include "compiler/tile/build.h"
 #include "compiler/tile/to_program.h"
@@ -41,8 +42,12 @@ constexpr Pass kPasses[] = {
     {"stage", true, "every register tile has a layout",
      "elements that change threads do so through tiles in shared memory, as far as there is room",
      &Stage},
+    {"pipeline", true, "every register tile has a layout",
+     "the loads of a loop with `pipeline n` begin n - 1 turns before their elements are used",
+     &Pipeline},
     {"unroll", true, "the tile form",
-     "the turns of a loop with `unroll n` follow each other without a test, `n` at a time", &Unroll},
+     "the turns of a loop with `unroll n` follow each other without a test, `n` at a time",
+     &Unroll},
     {"sync", false, "the tile form",
      "accesses to bytes of shared memory are ordered, wherever the pass `shared` places the tiles",
      &Synchronise},

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "compiler/passes/live_words.h"
+#include "compiler/passes/shared_tiles.h"
+#include "compiler/plan_shared.h"
 #include "isa/limits.h"
 #include "layout/access.h"
 
@@ -15,6 +17,25 @@ namespace {
 constexpr int64_t kRegistersOfProcessor = 65536;
 constexpr int64_t kRegistersAtOnce = 8;
 
+// Of a thread for addresses, counters and loads: of 255, they leave about 208 to tiles.
+constexpr int64_t kBesidesTiles = 47;
+// Reserved for each block (CUDA programming guide, compute capability 8.x and 9.0).
+constexpr int64_t kReservedOfBlock = 1024;
+
+// The blocks that share a multiprocessor where rings of asynchronous copies allow only few; 0:
+// where they do not say it.
+int64_t BlocksBySharedMemory(const tile::Form& form, Target target) {
+  int64_t bytes = 0;
+  bool copied = false;
+  for (const SharedAllocation& tile : FindSharedAllocations(form)) {
+    copied = copied || tile.copied;
+    bytes = std::max(bytes, static_cast<int64_t>(tile.place.value_or(0) + tile.bytes));
+  }
+  if (!copied || bytes <= static_cast<int64_t>(kUsualSharedBytes)) return 0;
+  return std::max<int64_t>(
+      (Row(target).shared_bytes + kReservedOfBlock) / (bytes + kReservedOfBlock), 1);
+}
+
 }  // namespace
 
 int64_t MostRegistersOfThread(int64_t warps) {
@@ -22,11 +43,18 @@ int64_t MostRegistersOfThread(int64_t warps) {
   return std::min(of_thread / kRegistersAtOnce * kRegistersAtOnce, kMostRegisterBound);
 }
 
-void BoundRegisters(tile::Form& form, Target /*target*/) {
+void BoundRegisters(tile::Form& form, Target target) {
   if (!form.header.registers.none()) return;
   const int64_t most = MostRegistersOfThread(form.Warps());
-  if (LiveWords(form).Most().words <= most) return;
-  form.header.registers = form.pool.Int(most);
+  const int64_t tiles = LiveWords(form).Most().words;
+  int64_t blocks = BlocksBySharedMemory(form, target);
+  const auto of_thread = [&] { return MostRegistersOfThread(form.Warps() * blocks); };
+  while (blocks > 1 && of_thread() < tiles + kBesidesTiles) --blocks;
+  if (tiles > most) {
+    form.header.registers = form.pool.Int(most);
+  } else if (blocks != 0) {
+    form.header.registers = form.pool.Int(of_thread());
+  }
 }
 
 std::vector<LineAdvice> AdviceOnRegisters(const tile::Form& form) {

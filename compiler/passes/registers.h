@@ -18,7 +18,9 @@ int64_t MostRegistersOfThread(int64_t warps);
 // Where the tiles that are live at the same time need more registers than a thread can have, writes
 // the number that it can have down as the bound of the kernel (its clause `registers`), unless the
 // text has one. ptxas without a bound aims at more blocks on a multiprocessor, and for such tiles
-// has been seen to take 32 registers and 6 to 10 times as much local memory.
+// has been seen to take 32 registers and 6 to 10 times as much local memory. Where rings of
+// asynchronous copies allow only few blocks on a multiprocessor, the bound is what these leave to a
+// thread: ptxas does not know that memory, and spills for blocks that have no room.
 void BoundRegisters(tile::Form& form, Target target);
 
 // The line where the tiles need more registers than a thread may have, and what would mend it; or

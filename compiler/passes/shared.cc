@@ -43,8 +43,7 @@ class Lifetimes {
   [[nodiscard]] Lifetime Of(const SharedAllocation& tile, bool whole_loops) const {
     Lifetime out = of_[tile.value];
     const RegionId home = home_[tile.value];
-    // The bytes of a copy may come at any time.
-    if (tile.copied) out.last = region_end_[home];
+    if (tile.copied) out.last = ArrivalAfter(home, out.last);
     const OpId owner = form_.regions[home].owner;
     if (whole_loops && owner != kNone && form_.ops[owner].IsLoop()) {
       out = {begin_[owner], end_[owner]};
@@ -68,6 +67,18 @@ class Lifetimes {
       end_[id] = place_++;
     }
     region_end_[region] = place_++;
+  }
+
+  // The bytes of a copy may come at any time until all groups are waited for, its own among them.
+  [[nodiscard]] uint32_t ArrivalAfter(RegionId home, uint32_t place) const {
+    bool committed = false;
+    for (const OpId id : form_.regions[home].ops) {
+      const Operation& op = form_.ops[id];
+      if (begin_[id] <= place) continue;
+      committed = committed || op.opcode == Opcode::kCopyCommit;
+      if (committed && WaitsForAll(form_, op)) return end_[id];
+    }
+    return region_end_[home];
   }
 
   // Each access, and each view, keeps the tile alive; one in a loop that does not contain the

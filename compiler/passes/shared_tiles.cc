@@ -67,6 +67,10 @@ std::vector<SharedAllocation> FindSharedAllocations(const Form& form) {
   return out;
 }
 
+bool WaitsForAll(const Form& form, const Operation& op) {
+  return op.opcode == Opcode::kCopyWait && form.pool.AsInt(op.operand[0].expr) == 0;
+}
+
 std::vector<ValueId> FindRoots(const Form& form) {
   std::vector<ValueId> out(form.values.size());
   for (ValueId value = 0; value < out.size(); ++value) out[value] = value;

@@ -25,6 +25,9 @@ bool ShareBytes(const SharedAllocation& a, const SharedAllocation& b);
 // In the order of the text; without those whose layout does not fit their shape.
 std::vector<SharedAllocation> FindSharedAllocations(const tile::Form& form);
 
+// Whether it waits for all groups of asynchronous copies.
+bool WaitsForAll(const tile::Form& form, const tile::Operation& op);
+
 // By value: the memory that a tile in memory is a view of; other values themselves.
 std::vector<tile::ValueId> FindRoots(const tile::Form& form);
 

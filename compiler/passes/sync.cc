@@ -23,6 +23,10 @@ struct Pending {
   ValueId root = kNone;
   bool writes = false;
   bool earlier = false;  // to a tile of the same name in an earlier iteration
+  // Of a write to a tile that asynchronous copies write: whether it is in a group, and whether that
+  // has been waited for. Others have arrived.
+  bool committed = false;
+  bool arrived = true;
   friend auto operator<=>(const Pending&, const Pending&) = default;
 };
 using State = std::set<Pending>;
@@ -55,7 +59,9 @@ class Synchroniser {
         continue;
       }
       if (op.opcode == Opcode::kSync) Release(state, false);
-      if (op.row().Allocates() == Space::kShared) MakeEarlier(op.results[0], state);
+      if (op.opcode == Opcode::kCopyCommit) state = Committed(state);
+      if (WaitsForAll(form_, op)) state = Arrived(state);
+      if (op.row().Allocates() == Space::kShared) state = Earlier(op.results[0], state);
       needed_[id] = NeededBefore(op, state);
       if (needed_[id] != Needed::kNothing) {
         Release(state, needed_[id] == Needed::kWaitAndBarrier);
@@ -81,9 +87,8 @@ class Synchroniser {
     if (inside == 0 || state.empty()) return after;
     const State released = WalkLoop(form_.ops[id], {});
     if (CountNeeded(body) == inside) return WalkLoop(form_.ops[id], state);
-    const bool copied = std::any_of(state.begin(), state.end(), [&](const Pending& pending) {
-      return pending.writes && tiles_.at(pending.root).copied;
-    });
+    const bool copied = std::any_of(state.begin(), state.end(),
+                                    [&](const Pending& pending) { return !pending.arrived; });
     needed_[id] = copied ? Needed::kWaitAndBarrier : Needed::kBarrier;
     return released;
   }
@@ -110,17 +115,35 @@ class Synchroniser {
   }
 
   // A barrier orders accesses, but for copies that have not arrived.
-  void Release(State& state, bool waited) const {
-    for (auto at = state.begin(); at != state.end();) {
-      const bool stays = !waited && at->writes && tiles_.at(at->root).copied;
-      at = stays ? std::next(at) : state.erase(at);
-    }
+  static void Release(State& state, bool waited) {
+    std::erase_if(state, [&](const Pending& pending) { return waited || pending.arrived; });
   }
 
-  static void MakeEarlier(ValueId tile, State& state) {
-    for (const bool writes : {false, true}) {
-      if (state.erase({tile, writes, false}) != 0) state.insert({tile, writes, true});
+  template <typename Change>
+  static State Changed(const State& state, const Change& change) {
+    State out;
+    for (Pending pending : state) {
+      change(pending);
+      out.insert(pending);
     }
+    return out;
+  }
+
+  static State Committed(const State& state) {
+    return Changed(state, [](Pending& pending) { pending.committed = !pending.arrived; });
+  }
+
+  static State Arrived(const State& state) {
+    return Changed(state, [](Pending& pending) {
+      pending.arrived = pending.arrived || pending.committed;
+      pending.committed = false;
+    });
+  }
+
+  static State Earlier(ValueId tile, const State& state) {
+    return Changed(state, [&](Pending& pending) {
+      pending.earlier = pending.earlier || pending.root == tile;
+    });
   }
 
   [[nodiscard]] Needed NeededBefore(const Operation& op, const State& state) const {
@@ -128,8 +151,7 @@ class Synchroniser {
     ForEachAccess(op, [&](ValueId root, bool writes) {
       for (const Pending& pending : state) {
         if (!Conflict(pending, root, writes)) continue;
-        const bool copied = tiles_.at(pending.root).copied;
-        out = std::max(out, copied ? Needed::kWaitAndBarrier : Needed::kBarrier);
+        out = std::max(out, pending.arrived ? Needed::kBarrier : Needed::kWaitAndBarrier);
       }
     });
     return out;
@@ -145,7 +167,10 @@ class Synchroniser {
   }
 
   void AddAccesses(const Operation& op, State& state) const {
-    ForEachAccess(op, [&](ValueId root, bool writes) { state.insert({root, writes, false}); });
+    ForEachAccess(op, [&](ValueId root, bool writes) {
+      const bool arrives_later = writes && tiles_.at(root).copied;
+      state.insert({root, writes, false, false, !arrives_later});
+    });
   }
 
   // To tiles in shared memory. One that reads and writes counts as both.

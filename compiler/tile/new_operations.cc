@@ -39,6 +39,21 @@ OpId NewSync(Form& form, Location location) {
   return NewOperation(form, std::move(op));
 }
 
+ValueId AddScalar(Form& form, ValueId scalar, ExprId expr, RegionId into) {
+  Operation op;
+  op.opcode = Opcode::kMov;
+  op.type = form.TypeOf(scalar).dtype;
+  op.operand[0].kind = form.pool.UsesValues(expr) ? Operand::Kind::kExpr : Operand::Kind::kConstant;
+  op.operand[0].type = op.type;
+  op.operand[0].expr = expr;
+  op.annotation.dtype = form.pool.Type(op.type);
+  op.location = form.values[scalar].location;
+  op.results = {scalar};
+  form.regions[into].ops.push_back(static_cast<OpId>(form.ops.size()));
+  form.ops.push_back(std::move(op));
+  return scalar;
+}
+
 Operand WholeOperand(Form& form, ValueId tile, Role role) {
   const ConcreteType& type = form.TypeOf(tile);
   Operand out;

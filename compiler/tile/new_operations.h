@@ -13,6 +13,9 @@ OpId NewOperation(Form& form, Operation op);
 OpId NewAllocation(Form& form, ValueId tile, Location location);
 OpId NewSync(Form& form, Location location);
 
+// Gives a scalar the value of an expression, at the end of a region. Returns the scalar.
+ValueId AddScalar(Form& form, ValueId scalar, ExprId expr, RegionId into);
+
 // A tile in memory from its first element on, as an operand.
 Operand WholeOperand(Form& form, ValueId tile, Role role);
 // Of a register tile to and from memory. The cache hint is left to the caller.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/assemble/sass.h"
+#include "compiler/loops/pipeline.h"
 #include "compiler/pass.h"
 #include "compiler/passes/layout_report.h"
 #include "compiler/passes/narrow_access.h"
@@ -66,10 +67,13 @@ Result<std::string> Code::LlvmIr() const {
 Code::Forms Code::RunPasses() const {
   Forms out;
   bool open = true;
+  bool staged = true;
   compiler::PassOptions passes = PassesOf(target_, options_);
   passes.after = [&](const compiler::Pass& pass, const compiler::tile::Form& form) {
     open = open && pass.name != "layouts";
     if (open) out.open = form;
+    staged = staged && pass.name != "pipeline";
+    if (staged) out.staged = form;
   };
   out.last = compiler::RunPasses(program_, passes);
   return out;
@@ -78,7 +82,8 @@ Code::Forms Code::RunPasses() const {
 std::string Code::Layouts() const {
   Forms forms = RunPasses();
   const compiler::Work work = compiler::PredictWork(forms.last, target_);
-  return compiler::LayoutReport(std::move(forms.open), target_, CyclesOf(work, target_));
+  return compiler::LayoutReport(std::move(forms.open), target_, CyclesOf(work, target_)) +
+         compiler::PipelineReport(std::move(forms.staged), target_);
 }
 
 Result<std::string> Code::Facts() const {
@@ -101,6 +106,7 @@ Result<Code::Prediction> Code::Predict() const {
   add(compiler::AdviceOnNarrowAccesses(forms.open, target_));
   add(compiler::AdviceOnRepeatedWork(last));
   add(compiler::AdviceOnRegisters(forms.last));
+  add(compiler::AdviceOnPipelines(forms.staged, target_));
   return out;
 }
 

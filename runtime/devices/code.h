@@ -52,7 +52,8 @@ class Code {
  private:
   // The program before the pass `layouts`, and that of which the code is made.
   struct Forms {
-    compiler::tile::Form open;
+    compiler::tile::Form open;    // before the pass `layouts`
+    compiler::tile::Form staged;  // before the pass `pipeline`
     compiler::tile::Form last;
   };
   [[nodiscard]] Forms RunPasses() const;

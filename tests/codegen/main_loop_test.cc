@@ -101,9 +101,15 @@ PackedTile TileFor(int bits) {
 constexpr int64_t kColumns = 128;
 constexpr int64_t kThreads = 128;
 
-std::vector<Binding> Matmul(const CastCost& cost, int64_t rows, const std::string& pack) {
-  std::vector<Binding> out = {
-      {"K", "4096"}, {"N", "4096"}, {"W", cost.type}, {"X", cost.to}, {"BK", std::to_string(rows)}};
+// A turn of the main loop, in which nothing runs ahead.
+std::vector<Binding> Matmul(const CastCost& cost, int64_t rows, const std::string& pack,
+                            int stages = 1) {
+  std::vector<Binding> out = {{"K", "4096"},
+                              {"N", "4096"},
+                              {"W", cost.type},
+                              {"X", cost.to},
+                              {"BK", std::to_string(rows)},
+                              {"STAGES", std::to_string(stages)}};
   if (!pack.empty()) out.push_back({"PACK", pack});
   return out;
 }
@@ -227,7 +233,7 @@ kernel matmul(%x: ptr<i8>, %w: ptr<u8>, %y: ptr<i32>, %m: i32)
   %gw = view %w : global<W>[K, N] PACK
   %gy = view %y : global<i32>[%m, N]
   %acc = fill 0 : reg<i32>[16, 128]
-  for %t = 0 to ceildiv(K, 64) pipeline 4 {
+  for %t = 0 to ceildiv(K, 64) {
     %a = load %gx[%bx * 16, %t * 64] : [16, 64]
     %b = load %gw[%t * 64, %by * 128] : [64, 128]
     %bi = cast %b : i8
@@ -263,11 +269,27 @@ TEST_P(MainLoopOn, OfRowMajorU4NeedsAtMost3_5) {
   EXPECT_EQ(code.OpcodesInLoop("LDS."), 0);
 }
 
+// Copies that run ahead take the place of loads and stores to shared memory: of activations with
+// one barrier a turn, of row-major weights with a second one, for the cast codes.
+TEST_P(MainLoopOn, OfPipelinedU4IsHardlyLonger) {
+  const std::string pack = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
+  for (const std::string& of : {pack, std::string()}) {
+    SCOPED_TRACE(of);
+    const MachineCode one = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, of), GetParam());
+    const MachineCode four = CodeOf("matmul.tsa", Matmul({"u4", 1.12}, 64, of, 4), GetParam());
+    EXPECT_EQ(four.InLoop(SassClass::kTensor), 4 * one.InLoop(SassClass::kTensor));
+    EXPECT_LE(four.sass.MainLoop().size() * 100, 4 * one.sass.MainLoop().size() * 102);
+    EXPECT_EQ(four.OpcodesInLoop("BAR"), of.empty() ? 8 : 4);
+    EXPECT_EQ(four.OpcodesInLoop("LDGSTS"), of.empty() ? 12 : 4);
+    EXPECT_EQ(four.resources.spill_store_bytes, 0);
+  }
+}
+
 // 128 x 128 x 64 by 4 warps, each with a quarter of the products: 128 instructions, whose fragments
 // are 8 + 8 matrices of 16 bytes a row for each 16 of k.
 TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
-  const MachineCode code =
-      CodeOf("gemm.tsa", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}}, GetParam());
+  const MachineCode code = CodeOf(
+      "gemm.tsa", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}, {"STAGES", "1"}}, GetParam());
   const auto tensor = static_cast<double>(code.InLoop(SassClass::kTensor));
   EXPECT_EQ(tensor, 128);
   EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()) - tensor, 0.8 * tensor);
@@ -275,6 +297,33 @@ TEST_P(MainLoopOn, OfAGemmNeeds0_8OthersForEachTensorInstruction) {
   EXPECT_EQ(code.OpcodesInLoop("LDS."), 0) << "every fragment comes by ldmatrix";
   EXPECT_EQ(code.OpcodesInLoop("BAR"), 2) << "before tiles are stored, and before they are read";
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
+}
+
+// The same with copies that run ahead. A turn has 32 instructions that load fragments, 8192 + 8192
+// elements in copies of 8 by 128 threads, and one barrier; as many turns are one as a ring has
+// stages. There is no mask: no comparison but that of the counter. CUTLASS has 1.53 others for each
+// tensor-core instruction of a product of this size, and the best product of Triton 1.07.
+void CheckPipelinedGemm(const MachineCode& code, int64_t turns, int64_t copies) {
+  const auto tensor = static_cast<int64_t>(code.InLoop(SassClass::kTensor));
+  EXPECT_EQ(tensor, turns * 128);
+  const auto others = static_cast<int64_t>(code.sass.MainLoop().size()) - tensor;
+  EXPECT_LE(others * 100, tensor * 65);
+  EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), turns * 32) << "4 matrices each";
+  EXPECT_EQ(code.OpcodesInLoop("LDGSTS"), turns * copies);
+  EXPECT_EQ(code.OpcodesInLoop("LDGSTS.E.BYPASS.128"), turns * copies);
+  EXPECT_EQ(code.OpcodesInLoop("ISETP"), 1);
+  EXPECT_EQ(code.OpcodesInLoop("BAR"), turns) << "one a turn";
+  EXPECT_EQ(code.resources.spill_store_bytes, 0);
+}
+
+TEST_P(MainLoopOn, OfAPipelinedGemmNeeds0_65OthersForEachTensorInstruction) {
+  const std::vector<Binding> sizes = {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}};
+  for (const int stages : {2, 3}) {
+    SCOPED_TRACE(stages);
+    std::vector<Binding> with = sizes;
+    with.push_back({"STAGES", std::to_string(stages)});
+    CheckPipelinedGemm(CodeOf("gemm.tsa", with, GetParam()), stages, 16);
+  }
 }
 
 // The same through tiles that the text allocates: no address but the first is computed.

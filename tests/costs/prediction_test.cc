@@ -191,6 +191,22 @@ constexpr char kCopies[] = R"(kernel k(%x: ptr<f16>, %z: ptr<f16>, %y: ptr<f16>)
 }
 )";
 
+// With `unroll 1` no copy is conditional: conditional ones count as if they were always done.
+constexpr char kRings[] = R"(kernel rings(%a: ptr<f16>, %b: ptr<f16>, %y: ptr<f32>)
+{
+  %ga = view %a : global<f16>[64, 256]
+  %gb = view %b : global<f16>[256, 64]
+  %gy = view %y : global<f32>[64, 64]
+  %sum = fill 0.0 : f32 [64, 64]
+  for %t = 0 to 8 unroll 1 pipeline 3 {
+    %p = load %ga[0, %t * 32] : [64, 32]
+    %q = load %gb[%t * 32, 0] : [32, 64]
+    %sum = dot %p, %q, %sum
+  }
+  store %gy[0, 0], %sum
+}
+)";
+
 // Scans along rows, columns and both halves of a block, in all directions; sums of f16 are of f32.
 constexpr char kScans[] = R"(kernel k(%x: ptr<f16>, %z: ptr<i64>, %y: ptr<f16>)
   warps 4
@@ -255,6 +271,7 @@ std::vector<Subject> Subjects() {
   out.push_back({"loop_with_step", kLoopWithStep, {}, {}});
   out.push_back({"one_row_for_all_warps", kOneRow, {}, {}});
   out.push_back({"copies_in_background", kCopies, {}, {}});
+  out.push_back({"copies_that_run_ahead", kRings, {}, {}});
   out.push_back({"scans", kScans, {}, {}});
   out.push_back({"largest", kTopKs, {}, {}});
   out.push_back({"lookups", kLookups, {}, {}});
@@ -265,13 +282,13 @@ std::vector<Subject> Subjects() {
   };
   const std::string packed =
       "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))";
-  const std::vector<Binding> weights = {{"K", "256"}, {"N", "256"}, {"W", "u4"}};
+  const std::vector<Binding> weights = {{"K", "256"}, {"N", "256"}, {"W", "u4"}, {"STAGES", "1"}};
   std::vector<Binding> weights_packed = weights;
   weights_packed.push_back({"PACK", packed});
   add("matmul", "matmul", weights, {16});
   add("matmul", "matmul_packed", weights_packed, {32});
   add("softmax", "softmax", {}, {16});
-  add("gemm", "gemm", {{"M", "128"}, {"N", "256"}, {"K", "128"}}, {});
+  add("gemm", "gemm", {{"M", "128"}, {"N", "256"}, {"K", "128"}, {"STAGES", "1"}}, {});
   add("attention", "attention_64", {{"D", "64"}, {"LENGTH", "128"}}, {2});
   add("attention", "attention_128", {{"D", "128"}, {"LENGTH", "128"}}, {1});
   return out;

@@ -55,7 +55,7 @@ TEST(Passes, ThatAreUnknownOrNeededAreErrors) {
   EXPECT_EQ(
       unknown.error().message,
       "`simplfy` is not a pass; the passes are build, widen, simplify, coalesce, layouts, stage, "
-      "unroll, sync, shared, registers");
+      "pipeline, unroll, sync, shared, registers");
   EXPECT_TRUE(compiler::CheckOptional({"simplify"}).ok());
   EXPECT_FALSE(compiler::CheckOptional({"simplify", "build"}).ok());
 }

@@ -1,4 +1,4 @@
-#include "compiler/passes/unroll.h"
+#include "compiler/loops/unroll.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/loops/counted_loop.h"
 #include "compiler/tile/copier.h"
-#include "compiler/tile/counted_loop.h"
+#include "compiler/tile/new_operations.h"
 
 namespace tarsia::compiler {
 namespace {
 
 using tile::Copier;
-using tile::CountedLoop;
 using tile::Form;
 using tile::kNone;
 using tile::Operation;
@@ -52,7 +52,7 @@ class Unroller {
     const auto wanted = form_.pool.AsInt(form_.ops[id].attr[kUnroll]);
     if (form_.ops[id].opcode != Opcode::kFor || !wanted || *wanted < 2) return false;
     const RegionId body = form_.ops[id].region[0];
-    const std::optional<CountedLoop> loop = tile::Counted(form_, form_.ops[id]);
+    const std::optional<CountedLoop> loop = Counted(form_, form_.ops[id]);
     if (!loop || form_.Ends(body)) return false;
     const int64_t n = loop->turns ? std::min(*wanted, *loop->turns) : *wanted;
     const size_t operations = CountOperations(body);
@@ -84,7 +84,7 @@ class Unroller {
   // A loop of whole rounds of `n` turns; returns what it carries to its end.
   std::vector<ValueId> AddRounds(OpId id, const CountedLoop& loop, int64_t n,
                                  const std::vector<ValueId>& inits, Copier& copier, RegionId into) {
-    const ExprId stop = tile::Plus(form_.pool, loop.stop, -(n - 1) * loop.step);
+    const ExprId stop = Plus(form_.pool, loop.stop, -(n - 1) * loop.step);
     const OpId rounds = copier.CopyLoop(id, loop.start, stop, n * loop.step, inits, into);
     form_.ops[rounds].attr[kUnroll] = form_.pool.Int(1);
     const RegionId from = form_.ops[id].region[0];
@@ -93,7 +93,7 @@ class Unroller {
     std::vector<ValueId> carried(form_.regions[body].arguments.begin() + 1,
                                  form_.regions[body].arguments.end());
     for (int64_t i = 0; i < n; ++i) {
-      const ExprId now = tile::Plus(form_.pool, ExprId::Value(counter), i * loop.step);
+      const ExprId now = Plus(form_.pool, ExprId::Value(counter), i * loop.step);
       carried = AddTurn(from, now, carried, copier, body);
     }
     form_.regions[body].yields = std::move(carried);
@@ -112,9 +112,8 @@ class Unroller {
       }
       return carried;
     }
-    const ExprId start =
-        loop.turns ? tile::Plus(form_.pool, loop.start, done * loop.step)
-                   : tile::EndOfRounds(form_.pool, loop, n, (n - 1) * loop.step);
+    const ExprId start = loop.turns ? Plus(form_.pool, loop.start, done * loop.step)
+                                    : EndOfRounds(form_.pool, loop, n, (n - 1) * loop.step);
     const OpId others = copier.CopyLoop(id, start, loop.stop, loop.step, carried, into);
     form_.ops[others].attr[kUnroll] = form_.pool.Int(1);
     const RegionId body = form_.ops[others].region[0];
@@ -128,7 +127,7 @@ class Unroller {
                                Copier& copier, RegionId into) {
     const std::vector<ValueId> arguments = form_.regions[from].arguments;
     if (!counter.is_value() && tile::IsOperand(form_, from, arguments[0])) {
-      counter = ExprId::Value(AddScalar(arguments[0], counter, copier, into));
+      counter = ExprId::Value(tile::AddScalar(form_, copier.Fresh(arguments[0]), counter, into));
     }
     copier.Set(arguments[0], counter);
     for (size_t i = 0; i < carried.size(); ++i) {
@@ -136,24 +135,6 @@ class Unroller {
     }
     copier.CopyOps(from, into);
     return copier.ValuesNow(form_.regions[from].yields);
-  }
-
-  // A scalar like `like` that has the value of an expression.
-  ValueId AddScalar(ValueId like, ExprId expr, Copier& copier, RegionId into) {
-    Operation op;
-    op.opcode = Opcode::kMov;
-    const ValueId result = copier.Fresh(like);
-    op.type = form_.TypeOf(result).dtype;
-    op.operand[0].kind =
-        form_.pool.UsesValues(expr) ? Operand::Kind::kExpr : Operand::Kind::kConstant;
-    op.operand[0].type = op.type;
-    op.operand[0].expr = expr;
-    op.annotation.dtype = form_.pool.Type(op.type);
-    op.location = form_.values[like].location;
-    op.results = {result};
-    form_.regions[into].ops.push_back(static_cast<OpId>(form_.ops.size()));
-    form_.ops.push_back(std::move(op));
-    return result;
   }
 
   // What the loop gave is what its last turn gives.

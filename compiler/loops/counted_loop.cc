@@ -1,4 +1,4 @@
-#include "compiler/tile/counted_loop.h"
+#include "compiler/loops/counted_loop.h"
 
 #include <algorithm>
 
@@ -6,17 +6,14 @@
 #include "isa/fold.h"
 #include "support/align.h"
 
-namespace tarsia::compiler::tile {
+namespace tarsia::compiler {
 namespace {
 
 // Bounds, steps and their products with the turns of a round stay far from the ends of 64 bits.
 constexpr int64_t kMostBound = int64_t{1} << 61;
 constexpr int64_t kMostStep = int64_t{1} << 32;
 
-Facts RangeOf(const Form& form, ExprId id);
-
-Facts RangeOfBinary(const Form& form, BinaryOp op, const Facts& a, const Facts& b) {
-  static_cast<void>(form);
+Facts RangeOfBinary(BinaryOp op, const Facts& a, const Facts& b) {
   switch (op) {
     case BinaryOp::kAdd:
       return a + b;
@@ -41,14 +38,14 @@ Facts RangeOfBinary(const Form& form, BinaryOp op, const Facts& a, const Facts& 
   return {};
 }
 
-Facts RangeOf(const Form& form, ExprId id) {
+Facts RangeOf(const tile::Form& form, ExprId id) {
   const ExprPool& pool = form.pool;
   if (const auto number = pool.AsInt(id)) return Facts::Exactly(*number);
   if (id.is_value()) return Facts::OfType(form.TypeOf(id.value()).dtype);
   const auto children = pool.children(id);
   if (pool.kind(id) == ExprKind::kBinary) {
-    return RangeOfBinary(form, static_cast<BinaryOp>(pool.node(id).code),
-                         RangeOf(form, children[0]), RangeOf(form, children[1]));
+    return RangeOfBinary(static_cast<BinaryOp>(pool.node(id).code), RangeOf(form, children[0]),
+                         RangeOf(form, children[1]));
   }
   if (pool.kind(id) != ExprKind::kCall || children.size() != 2) return {};
   const auto func = static_cast<Func>(pool.node(id).code);
@@ -65,7 +62,7 @@ bool IsWithin(const Facts& x, int64_t lo, int64_t hi) { return x.lo >= lo && x.h
 
 }  // namespace
 
-std::optional<CountedLoop> Counted(const Form& form, const Operation& loop) {
+std::optional<CountedLoop> Counted(const tile::Form& form, const tile::Operation& loop) {
   if (loop.opcode != Opcode::kFor) return std::nullopt;
   CountedLoop out;
   out.start = loop.operand[0].expr;
@@ -81,8 +78,7 @@ std::optional<CountedLoop> Counted(const Form& form, const Operation& loop) {
       out.step < -kMostStep || out.step > kMostStep) {
     return std::nullopt;
   }
-  const Facts type =
-      Facts::OfType(form.TypeOf(form.regions[loop.region[0]].arguments[0]).dtype);
+  const Facts type = Facts::OfType(form.TypeOf(form.regions[loop.region[0]].arguments[0]).dtype);
   if (start.IsExact() && stop.IsExact()) {
     const int64_t way = out.step > 0 ? stop.lo - start.lo : start.lo - stop.lo;
     out.turns = way > 0 ? CeilDiv(way, std::abs(out.step)) : 0;
@@ -118,4 +114,4 @@ ExprId EndOfRounds(ExprPool& pool, const CountedLoop& loop, int64_t n, int64_t l
   return Folder(pool).Fold(out);
 }
 
-}  // namespace tarsia::compiler::tile
+}  // namespace tarsia::compiler

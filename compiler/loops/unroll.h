@@ -1,6 +1,6 @@
 // The pass `unroll`.
-#ifndef TARSIA_COMPILER_PASSES_UNROLL_H_
-#define TARSIA_COMPILER_PASSES_UNROLL_H_
+#ifndef TARSIA_COMPILER_LOOPS_UNROLL_H_
+#define TARSIA_COMPILER_LOOPS_UNROLL_H_
 
 #include "compiler/target.h"
 #include "compiler/tile/form.h"
@@ -14,4 +14,4 @@ void Unroll(tile::Form& form, Target target);
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_PASSES_UNROLL_H_
+#endif  // TARSIA_COMPILER_LOOPS_UNROLL_H_

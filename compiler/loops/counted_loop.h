@@ -1,13 +1,13 @@
 // What is known of the turns of a `for` before a launch.
-#ifndef TARSIA_COMPILER_TILE_COUNTED_LOOP_H_
-#define TARSIA_COMPILER_TILE_COUNTED_LOOP_H_
+#ifndef TARSIA_COMPILER_LOOPS_COUNTED_LOOP_H_
+#define TARSIA_COMPILER_LOOPS_COUNTED_LOOP_H_
 
 #include <cstdint>
 #include <optional>
 
 #include "compiler/tile/form.h"
 
-namespace tarsia::compiler::tile {
+namespace tarsia::compiler {
 
 // A loop whose counter is start, start + step, ...: each of these is a value of the counter's type,
 // and sums of a bound and of 2^24 steps do not overflow.
@@ -19,7 +19,7 @@ struct CountedLoop {
 };
 
 // Nothing if that cannot be shown.
-std::optional<CountedLoop> Counted(const Form& form, const Operation& loop);
+std::optional<CountedLoop> Counted(const tile::Form& form, const tile::Operation& loop);
 
 // x + n, where a constant is computed.
 ExprId Plus(ExprPool& pool, ExprId x, int64_t n);
@@ -28,6 +28,6 @@ ExprId Plus(ExprPool& pool, ExprId x, int64_t n);
 // start + max(0, ceildiv(stop - start - less, n * step)) * n * step.
 ExprId EndOfRounds(ExprPool& pool, const CountedLoop& loop, int64_t n, int64_t less);
 
-}  // namespace tarsia::compiler::tile
+}  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_TILE_COUNTED_LOOP_H_
+#endif  // TARSIA_COMPILER_LOOPS_COUNTED_LOOP_H_

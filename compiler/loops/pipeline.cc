@@ -1,0 +1,137 @@
+#include "compiler/loops/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/loops/pipeline_plan.h"
+#include "compiler/loops/pipeline_writer.h"
+#include "compiler/passes/shared.h"
+#include "compiler/plan_shared.h"
+
+namespace tarsia::compiler {
+namespace {
+
+using tile::Form;
+using tile::kNone;
+using tile::OpId;
+using tile::RegionId;
+
+class Pipeliner {
+ public:
+  Pipeliner(Form& form, Target target) : form_(form), target_(target) {}
+
+  std::vector<PipelineDecision> Run() {
+    Visit(tile::kBody);
+    std::stable_sort(decisions_.begin(), decisions_.end(),
+                     [](const auto& a, const auto& b) { return a.line < b.line; });
+    return std::move(decisions_);
+  }
+
+ private:
+  void Visit(RegionId region) {
+    for (const OpId id : std::vector<OpId>(form_.regions[region].ops)) {
+      for (const RegionId inner : {form_.ops[id].region[0], form_.ops[id].region[1]}) {
+        if (inner != kNone) Visit(inner);
+      }
+    }
+    for (const OpId id : std::vector<OpId>(form_.regions[region].ops)) Replace(id, region);
+  }
+
+  // With as many stages as fit in shared memory.
+  void Replace(OpId id, RegionId region) {
+    const std::optional<PipelinePlan> plan = PlanPipeline(form_, id, target_);
+    if (!plan) return;
+    for (const Obstacle& obstacle : plan->obstacles) Explain(obstacle);
+    if (plan->loads.empty()) return;
+    for (int64_t stages = plan->stages; stages >= 2; --stages) {
+      Form made = form_;
+      const std::vector<OpId> ops = std::exchange(made.regions[region].ops, {});
+      bool written = true;
+      for (const OpId op : ops) {
+        if (op == id) {
+          written = WritePipeline(made, *plan, stages, region);
+        } else {
+          made.regions[region].ops.push_back(op);
+        }
+      }
+      if (!written)
+        return Explain({id, kNone, "a tile in shared memory has a layout that no ring has"});
+      if (!Fits(made)) continue;
+      Describe(*plan, stages);
+      form_ = std::move(made);
+      return;
+    }
+    Explain({id, kNone,
+             plan->stages < 2 ? "it has one turn" : "two stages do not fit in shared memory"});
+  }
+
+  [[nodiscard]] std::string_view Mnemonic(OpId id) const { return form_.ops[id].row().mnemonic; }
+
+  void Explain(const Obstacle& obstacle) {
+    std::string text = fmt::format("`{}` stays as it is: {}", Mnemonic(obstacle.op), obstacle.why);
+    if (obstacle.other != kNone && obstacle.other != obstacle.op) {
+      text += fmt::format(" (line {}: `{}`)", form_.ops[obstacle.other].location.line,
+                          Mnemonic(obstacle.other));
+    }
+    decisions_.push_back({form_.ops[obstacle.op].location.line, std::move(text), true});
+  }
+
+  void Describe(const PipelinePlan& plan, int64_t stages) {
+    const int64_t round = RoundOf(plan, stages);
+    std::string text = fmt::format("`for` has {} turns in flight", stages - 1);
+    if (round > 1) text += fmt::format("; {} turns are one", round);
+    decisions_.push_back({form_.ops[plan.loop].location.line, std::move(text), false});
+    for (const RingLoad& load : plan.loads) {
+      decisions_.push_back(
+          {form_.ops[load.load].location.line,
+           fmt::format("`load` comes by asynchronous copies into {} stages in shared memory, and "
+                       "from there {}",
+                       stages,
+                       load.staged != kNone ? "as other threads need it" : "to its registers"),
+           false});
+    }
+  }
+
+  [[nodiscard]] bool Fits(const Form& form) const {
+    uint64_t end = 0;
+    for (const SharedAllocation& tile : PlacesOfShared(form)) {
+      end = std::max(end, *tile.place + tile.bytes);
+    }
+    return end + kLeastScratch <= static_cast<uint64_t>(Row(target_).shared_bytes);
+  }
+
+  Form& form_;
+  const Target target_;
+  std::vector<PipelineDecision> decisions_;
+};
+
+}  // namespace
+
+void Pipeline(Form& form, Target target) { Pipeliner(form, target).Run(); }
+
+std::vector<PipelineDecision> DecidePipelines(Form form, Target target) {
+  return Pipeliner(form, target).Run();
+}
+
+std::string PipelineReport(Form form, Target target) {
+  std::string out;
+  for (const PipelineDecision& decision : DecidePipelines(std::move(form), target)) {
+    out += fmt::format("  line {}: {}\n", decision.line, decision.text);
+  }
+  return out;
+}
+
+std::vector<LineAdvice> AdviceOnPipelines(Form form, Target target) {
+  std::vector<LineAdvice> out;
+  for (PipelineDecision& decision : DecidePipelines(std::move(form), target)) {
+    if (decision.stays) out.push_back({decision.line, std::move(decision.text)});
+  }
+  return out;
+}
+
+}  // namespace tarsia::compiler

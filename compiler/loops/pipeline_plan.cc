@@ -1,0 +1,312 @@
+#include "compiler/loops/pipeline_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "compiler/cost/cost.h"
+#include "compiler/passes/accessed_memory.h"
+#include "compiler/passes/shared_tiles.h"
+#include "support/align.h"
+
+namespace tarsia::compiler {
+namespace {
+
+using tile::Form;
+using tile::kNone;
+using tile::Operation;
+using tile::OpId;
+using tile::RegionId;
+using tile::ValueId;
+
+// `cp.async` moves no fewer.
+constexpr int64_t kLeastCopyBits = 32;
+// A round has as many turns as a ring has stages, so that the place of each stage is a constant,
+// unless it has more instructions than this, by a rough count: they would not fit in the caches
+// (128 KiB on sm_80, of 16 bytes each), with what is around the loop.
+constexpr int64_t kMostInstructions = 4096;
+// Elements of a product of tensor cores.
+constexpr int64_t kProduct = int64_t{16} * 8 * 16;
+
+class PipelinePlanner {
+ public:
+  PipelinePlanner(const Form& form, OpId loop, Target target)
+      : form_(form),
+        loop_(form.ops[loop]),
+        body_(loop_.region[0]),
+        roots_(FindRoots(form)),
+        definitions_(form.Definitions()),
+        memories_(form, target) {
+    plan_.loop = loop;
+  }
+
+  PipelinePlan Run(int64_t wanted) {
+    const auto bounds = Counted(form_, loop_);
+    if (!bounds || bounds->step < 0) {
+      Block(plan_.loop, kNone,
+            "its turns cannot be counted: the step is not a positive constant, "
+            "or the bounds have 64 bits");
+      return std::move(plan_);
+    }
+    plan_.bounds = *bounds;
+    const OpId around = LoopAround();
+    if (around != kNone && bounds->turns && *bounds->turns <= wanted) {
+      Block(
+          plan_.loop, around,
+          fmt::format("its {} turns are too few for copies that begin and end in each turn of the "
+                      "loop around it",
+                      *bounds->turns));
+      return std::move(plan_);
+    }
+    if (!IsFree(body_)) return std::move(plan_);
+    FindWrites(body_);
+    for (const OpId id : form_.regions[body_].ops) {
+      if (IsGlobalLoad(form_.ops[id])) AddLoad(id);
+    }
+    if (plan_.loads.empty()) return std::move(plan_);
+    plan_.stages = std::min(wanted, bounds->turns.value_or(wanted));
+    if (plan_.stages < 2) plan_.stages = 0;
+    plan_.instructions = CountInstructions(body_);
+    plan_.unroll = form_.pool.AsInt(loop_.attr[*loop_.row().AttrIndex(Attr::kUnroll)]).value_or(0);
+    return std::move(plan_);
+  }
+
+ private:
+  [[nodiscard]] OpId LoopAround() const {
+    for (RegionId region = form_.regions[body_].parent; region != kNone;
+         region = form_.regions[region].parent) {
+      const OpId owner = form_.regions[region].owner;
+      if (owner != kNone && form_.ops[owner].IsLoop()) return owner;
+    }
+    return kNone;
+  }
+
+  void Block(OpId op, OpId other, std::string why) {
+    plan_.obstacles.push_back({op, other, std::move(why)});
+  }
+
+  // Whether groups of copies can be counted, and every turn ends.
+  bool IsFree(RegionId region) {
+    for (const OpId id : form_.regions[region].ops) {
+      const Operation& op = form_.ops[id];
+      const bool copies = op.row().Has(kAsynchronous) || op.opcode == Opcode::kCopyCommit ||
+                          op.opcode == Opcode::kCopyWait;
+      if (copies || op.row().Has(kEndsBlock)) {
+        Block(plan_.loop, id,
+              copies ? "it has asynchronous copies already" : "a turn may end the block");
+        return false;
+      }
+      for (const RegionId inner : op.region) {
+        if (inner != kNone && !IsFree(inner)) return false;
+      }
+    }
+    return true;
+  }
+
+  void FindWrites(RegionId region) {
+    for (const OpId id : form_.regions[region].ops) {
+      const Operation& op = form_.ops[id];
+      for (size_t i = 0; i < op.row().operands.size(); ++i) {
+        const Role role = op.row().operands.items[i].role;
+        if (op.operand[i].kind != Operand::Kind::kMemory) continue;
+        if (role == Role::kWritten || role == Role::kUpdated) {
+          writes_.emplace_back(roots_[op.operand[i].value], id);
+        }
+      }
+      for (const RegionId inner : op.region) {
+        if (inner != kNone) FindWrites(inner);
+      }
+    }
+  }
+
+  [[nodiscard]] bool IsGlobalLoad(const Operation& op) const {
+    return op.opcode == Opcode::kLoad && form_.TypeOf(op.operand[0].value).space == Space::kGlobal;
+  }
+
+  void AddLoad(OpId id) {
+    const Operation& op = form_.ops[id];
+    const ValueId root = roots_[op.operand[0].value];
+    const auto write = std::find_if(writes_.begin(), writes_.end(),
+                                    [&](const auto& entry) { return entry.first == root; });
+    if (write != writes_.end()) {
+      return Block(id, write->second, "the loop writes the same memory");
+    }
+    RingLoad load;
+    load.load = id;
+    std::set<OpId> address;
+    OpId obstacle = kNone;
+    tile::ForEachUse(form_, op, [&](ValueId value) {
+      if (obstacle == kNone) obstacle = FindAddress(value, address);
+    });
+    if (obstacle != kNone) {
+      return Block(id, obstacle, "its address depends on what an earlier turn computes");
+    }
+    load.address.assign(address.begin(), address.end());
+    SortByPlace(load.address);
+    FindStaged(load);
+    const std::string why = WhyNotCopied(load);
+    if (!why.empty()) return Block(id, kNone, why);
+    plan_.loads.push_back(std::move(load));
+  }
+
+  // Adds the operations of the loop that compute a value of an address. Returns one whose result a
+  // later turn cannot have early, or kNone.
+  OpId FindAddress(ValueId value, std::set<OpId>& address) const {
+    const tile::Definition& definition = definitions_[value];
+    if (!form_.Encloses(body_, definition.region)) return kNone;
+    if (definition.op == kNone) return definition.index == 0 ? kNone : plan_.loop;
+    const Operation& op = form_.ops[definition.op];
+    if (definition.region != body_ || !IsAddress(op)) return definition.op;
+    OpId obstacle = kNone;
+    tile::ForEachUse(form_, op, [&](ValueId used) {
+      if (obstacle == kNone) obstacle = FindAddress(used, address);
+    });
+    if (obstacle == kNone) address.insert(definition.op);
+    return obstacle;
+  }
+
+  // Scalars and views, which read no memory.
+  [[nodiscard]] bool IsAddress(const Operation& op) const {
+    if (op.HasRegions() || op.results.size() != 1 || op.row().Has(kHasEffect)) return false;
+    const ConcreteType& type = form_.TypeOf(op.results[0]);
+    if (op.row().MakesView()) return true;
+    if (type.kind != ValueKind::kScalar) return false;
+    return std::none_of(std::begin(op.operand), std::end(op.operand), [](const Operand& operand) {
+      return operand.kind == Operand::Kind::kMemory || operand.IsTile();
+    });
+  }
+
+  void SortByPlace(std::vector<OpId>& ops) const {
+    const std::vector<OpId>& order = form_.regions[body_].ops;
+    std::sort(ops.begin(), ops.end(), [&](OpId a, OpId b) {
+      return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
+    });
+  }
+
+  // The tile that a pass made to bring the elements to other threads, if nothing else uses them.
+  void FindStaged(RingLoad& load) const {
+    const ValueId loaded = form_.ops[load.load].results[0];
+    const std::vector<OpId> users = UsersOf(loaded);
+    if (users.size() != 1 || form_.ops[users[0]].opcode != Opcode::kStore) return;
+    RingLoad found = load;
+    found.store = users[0];
+    const ValueId target = form_.ops[found.store].operand[0].value;
+    OpId made = MadeHere(target);
+    if (made != kNone && form_.ops[made].opcode == Opcode::kView) {
+      if (UsersOf(target).size() != 1) return;
+      found.view = made;
+      made = MadeHere(form_.ops[made].operand[0].value);
+    }
+    if (made == kNone || form_.ops[made].opcode != Opcode::kAllocShared) return;
+    found.allocation = made;
+    found.staged = form_.ops[made].results[0];
+    for (const OpId user : UsersOf(found.staged)) {
+      if (user != found.store && user != found.view && !LoadsHere(user)) return;
+    }
+    load = found;
+  }
+
+  // The operation of a pass in the loop's body that makes a value.
+  [[nodiscard]] OpId MadeHere(ValueId value) const {
+    const tile::Definition& made = definitions_[value];
+    const bool here = made.region == body_ && made.op != kNone && form_.ops[made.op].inserted;
+    return here ? made.op : kNone;
+  }
+
+  [[nodiscard]] bool LoadsHere(OpId id) const {
+    const std::vector<OpId>& ops = form_.regions[body_].ops;
+    return form_.ops[id].opcode == Opcode::kLoad &&
+           std::find(ops.begin(), ops.end(), id) != ops.end();
+  }
+
+  // Of a value that the body defines: what uses it there, and the loop itself if it is carried.
+  [[nodiscard]] std::vector<OpId> UsersOf(ValueId value) const {
+    std::vector<OpId> out;
+    AddUsers(plan_.loop, value, out);
+    return out;
+  }
+
+  void AddUsers(OpId owner, ValueId value, std::vector<OpId>& out) const {
+    for (const RegionId region : form_.ops[owner].region) {
+      if (region == kNone) continue;
+      const tile::Region& r = form_.regions[region];
+      for (const OpId id : r.ops) {
+        const Operation& op = form_.ops[id];
+        bool uses = std::find(op.inits.begin(), op.inits.end(), value) != op.inits.end();
+        tile::ForEachUse(form_, op, [&](ValueId used) { uses = uses || used == value; });
+        if (uses) out.push_back(id);
+        AddUsers(id, value, out);
+      }
+      if (std::find(r.yields.begin(), r.yields.end(), value) != r.yields.end()) {
+        out.push_back(owner);
+      }
+    }
+  }
+
+  // Of a thread in a turn, roughly: one for each element of a tile that it computes.
+  [[nodiscard]] int64_t CountInstructions(RegionId region) const {
+    const int64_t threads = form_.Warps() * kWarpThreads;
+    int64_t sum = 0;
+    for (const OpId id : form_.regions[region].ops) {
+      const Operation& op = form_.ops[id];
+      for (const RegionId inner : op.region) {
+        if (inner != kNone) sum += CountInstructions(inner);
+      }
+      if (op.HasRegions() || op.results.empty()) continue;
+      const ConcreteType& type = form_.TypeOf(op.results[0]);
+      if (!IsRegisterTile(type)) continue;
+      const int64_t depth =
+          op.opcode == Opcode::kDot ? form_.TypeOf(op.operand[0].value).shape.back() : 0;
+      sum += depth != 0 ? CeilDiv(type.Elements() * depth * kWarpThreads, kProduct * threads)
+                        : CeilDiv(type.Elements(), threads);
+    }
+    return sum;
+  }
+
+  // Empty if asynchronous copies of at least 4 bytes bring the elements.
+  [[nodiscard]] std::string WhyNotCopied(const RingLoad& load) const {
+    const Operation& op = form_.ops[load.load];
+    const ConcreteType& type = form_.TypeOf(op.results[0]);
+    const AccessedMemory memory = memories_.Of(op);
+    if (type.shape.empty() || type.Elements() == 0) return "it has no elements";
+    if (memory.packed) return "its elements are packed, which copies do not move yet";
+    if (memory.fast < 0) return "neighbours in it are not neighbours in memory";
+    if (load.staged != kNone && memories_.Of(form_.ops[load.store]).fast != memory.fast) {
+      return "its elements are in another order in shared memory";
+    }
+    const int64_t row = type.shape[static_cast<size_t>(memory.fast)] * type.dtype.bits;
+    if (row % kLeastCopyBits != 0) return "its rows are no whole words";
+    if (WidestRun(memory) * type.dtype.bits < kLeastCopyBits) {
+      return "its elements are not known to begin at multiples of 4 bytes";
+    }
+    return "";
+  }
+
+  const Form& form_;
+  const Operation& loop_;
+  const RegionId body_;
+  const std::vector<ValueId> roots_;
+  const std::vector<tile::Definition> definitions_;
+  const AccessedMemories memories_;
+  std::vector<std::pair<ValueId, OpId>> writes_;  // memory, and what writes it
+  PipelinePlan plan_;
+};
+
+}  // namespace
+
+std::optional<PipelinePlan> PlanPipeline(const Form& form, OpId loop, Target target) {
+  const Operation& op = form.ops[loop];
+  if (op.opcode != Opcode::kFor || form.Ends(op.region[0])) return std::nullopt;
+  const auto wanted = form.pool.AsInt(op.attr[*op.row().AttrIndex(Attr::kPipeline)]);
+  if (!wanted || *wanted < 2) return std::nullopt;
+  return PipelinePlanner(form, loop, target).Run(*wanted);
+}
+
+int64_t RoundOf(const PipelinePlan& plan, int64_t stages) {
+  if (plan.unroll != 0) return plan.unroll;
+  return plan.instructions * stages <= kMostInstructions ? stages : 1;
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,338 @@
+// `pipeline n` on every witness: the interpreter with `--check` after each pass, which finds early
+// reads and races, and the emulator, on which asynchronous copies arrive as late as they may.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/pass.h"
+#include "tests/harness/codec.h"
+#include "tests/harness/program.h"
+#include "tests/harness/run_case.h"
+
+namespace tarsia::pipeline_test {
+namespace {
+
+using harness::Decode;
+using harness::Tensor;
+
+// Small integers, so that all sums are exact.
+Tensor Random(DType type, const harness::Shape& shape, int least, int most, uint64_t seed) {
+  Tensor out{type, shape, {}};
+  std::mt19937_64 engine(seed);
+  for (int64_t i = 0; i < harness::Elements(shape); ++i) {
+    const auto range = static_cast<uint64_t>(most - least + 1);
+    const auto code =
+        harness::EncodeExact(type, static_cast<double>((engine() >> 20) % range) + least);
+    if (!code) std::abort();  // a mistake in this file
+    out.codes.push_back(*code);
+  }
+  return out;
+}
+
+harness::Expectation Exactly(const harness::Shape& shape, const std::vector<double>& values) {
+  Tensor out{kF32, shape, {}};
+  for (const double value : values) {
+    const auto code = harness::EncodeExact(kF32, value);
+    if (!code) std::abort();
+    out.codes.push_back(*code);
+  }
+  return harness::Expectation::Exact(out);
+}
+
+struct Loop {
+  std::string text;        // the bounds and the hints
+  std::vector<int> turns;  // its counters, in their order
+};
+
+std::vector<int> Counters(int start, int stop, int step = 1) {
+  std::vector<int> out;
+  for (int i = start; i < stop; i += step) out.push_back(i);
+  return out;
+}
+
+// y = ((a0 b0) * 3 + a1 b1) * 3 + ..: the order of the turns matters.
+struct Product {
+  std::string head;  // parameters after the pointers
+  Loop loop;
+  std::string load_b = "%fb = load %gb[%t * 16, 0] : [16, 32]";
+  std::string layout_b;
+  DType type_b = kF16;
+  int64_t rows = 32;  // of y
+  int64_t columns = 32;
+  std::vector<harness::ScalarInput> scalars;
+};
+
+harness::Case CaseOf(const Product& p, int64_t depth) {
+  harness::Case c;
+  c.title = p.loop.text;
+  const std::string text = "kernel product(%a: ptr<f16>, %b: ptr<" +
+                           std::string(p.type_b.bits < 8 ? "u8" : DTypeName(p.type_b)) +
+                           ">, %y: ptr<f32>" + p.head + R"()
+  warps 2
+{
+  %ga = view %a : global<f16>[)" +
+                           std::to_string(p.rows) + ", " + std::to_string(depth) + R"(]
+  %gb = view %b : global<)" +
+                           std::string(DTypeName(p.type_b)) + ">[" + std::to_string(depth) + ", " +
+                           std::to_string(p.columns) + "]" + p.layout_b + R"(
+  %gy = view %y : global<f32>[)" +
+                           std::to_string(p.rows) + ", " + std::to_string(p.columns) + R"(]
+  %acc = fill 0.0 : f32 [32, 32]
+  for %t = )" + p.loop.text +
+                           R"( {
+    %ta = load %ga[0, %t * 16] : [32, 16]
+    )" + p.load_b + R"(
+    %acc = mul %acc, 3.0
+    %acc = dot %ta, %fb, %acc
+  }
+  store %gy[0, 0], %acc
+}
+)";
+  c.source = SourceFile("product.tsa", text);
+  const Tensor a = Random(kF16, {p.rows, depth}, -3, 3, 1);
+  const Tensor b = Random(p.type_b, {depth, p.columns}, p.type_b.IsSigned() ? -3 : 0, 3, 2);
+  std::vector<double> y(static_cast<size_t>(p.rows * p.columns));
+  for (const int t : p.loop.turns) {
+    for (int64_t i = 0; i < p.rows; ++i) {
+      for (int64_t j = 0; j < p.columns; ++j) {
+        double& sum = y[static_cast<size_t>(i * p.columns + j)];
+        sum *= 3;
+        for (int64_t k = 16 * t; k < 16 * t + 16; ++k) {
+          sum += Decode(kF16, a.codes[static_cast<size_t>(i * depth + k)]) *
+                 Decode(p.type_b, b.codes[static_cast<size_t>(k * p.columns + j)]);
+        }
+      }
+    }
+  }
+  c.scalars = p.scalars;
+  c.inputs = {{"a", a}, {"b", b}};
+  c.outputs = {{"y", Exactly({p.rows, p.columns}, y)}};
+  return c;
+}
+
+// How often an instruction stands in the program after the pass.
+size_t Count(const harness::Case& c, Opcode opcode) {
+  const harness::Made made = harness::MakeProgram(c.source, c.kernel, c.constants);
+  if (!made.program) return 0;
+  compiler::PassOptions options;
+  options.last = "pipeline";
+  const Result<Program> after = compiler::ProgramAfter(*made.program, options, {});
+  if (!after.ok()) return 0;
+  size_t out = 0;
+  for (const Inst& inst : after->kernel().code) out += inst.opcode == opcode ? 1 : 0;
+  return out;
+}
+
+void Check(const Product& p, int64_t depth = 16 * 9) {
+  const harness::Case c = CaseOf(p, depth);
+  SCOPED_TRACE(c.source.text());
+  EXPECT_GT(Count(c, Opcode::kCopyAsync), 0u);
+  const harness::CaseResult result = harness::RunEverywhere(c);
+  EXPECT_TRUE(result.ok()) << result.Text(c);
+}
+
+constexpr const char* kHints[] = {"pipeline 2",          "pipeline 3",
+                                  "pipeline 4",          "pipeline 3 unroll 1",
+                                  "pipeline 2 unroll 3", "pipeline 4 unroll 2"};
+
+TEST(Pipeline, OfKnownTurns) {
+  for (const std::string hints : kHints) {
+    for (const int turns : {2, 3, 4, 5, 6, 9}) {
+      Product p;
+      p.loop = {"0 to " + std::to_string(turns) + " " + hints, Counters(0, turns)};
+      Check(p);
+    }
+  }
+}
+
+TEST(Pipeline, OfAnyNumberOfTurns) {
+  for (const std::string hints : kHints) {
+    for (const int turns : {0, 1, 2, 4, 5, 9}) {
+      Product p;
+      p.head = ", %n: i32";
+      p.scalars = {{"n", static_cast<uint64_t>(turns)}};
+      p.loop = {"0 to %n " + hints, Counters(0, turns)};
+      Check(p);
+    }
+  }
+}
+
+TEST(Pipeline, OfStepsFromAnyStart) {
+  for (const std::string hints : kHints) {
+    Product p;
+    p.loop = {"1 to 8 step 2 " + hints, Counters(1, 8, 2)};
+    Check(p);
+    p.head = ", %s: i32, %n: i32";
+    p.scalars = {{"s", 2}, {"n", 9}};
+    p.loop = {"%s to %n step 3 " + hints, Counters(2, 9, 3)};
+    Check(p);
+  }
+}
+
+// Rows and columns that do not exist are zeros, in the copies too.
+TEST(Pipeline, OfTilesBeyondTheTensor) {
+  Product p;
+  p.rows = 20;
+  p.columns = 24;
+  p.loop = {"0 to 5 pipeline 3", Counters(0, 5)};
+  Check(p);
+}
+
+TEST(Pipeline, OfColumns) {
+  Product p;
+  p.layout_b = " column_major";
+  p.loop = {"0 to 7 pipeline 3", Counters(0, 7)};
+  Check(p);
+}
+
+// Codes go from the ring to registers, and as f16 through a tile of the turn to other threads.
+TEST(Pipeline, OfCodes) {
+  for (const DType type : {kU8, *FindDType("u4")}) {
+    for (const std::string hints : {"pipeline 3", "pipeline 4 unroll 1"}) {
+      Product p;
+      p.type_b = type;
+      p.load_b = "%tb = load %gb[%t * 16, 0] : [16, 32]\n    %fb = cast %tb : f16";
+      p.loop = {"0 to 7 " + hints, Counters(0, 7)};
+      Check(p);
+    }
+  }
+}
+
+// An address by scalars and views of the turn.
+TEST(Pipeline, OfSlices) {
+  Product p;
+  p.load_b =
+      "%k = mul %t, 16\n    %sb = slice %gb[%k, 0] : [16, 32]\n"
+      "    %fb = load %sb[0, 0] : [16, 32]";
+  p.loop = {"0 to 7 pipeline 3", Counters(0, 7)};
+  Check(p);
+}
+
+// The elements are needed in the product, and as they were loaded.
+TEST(Pipeline, OfElementsWithTwoUses) {
+  Product p;
+  p.load_b =
+      "%fb = load %gb[%t * 16, 0] : [16, 32]\n    %zero = sub %fb, %fb\n"
+      "    %none = reduce.sum %zero axes [0, 1]\n    %nothing = cast %none : f32\n"
+      "    %rows = reshape %nothing : [1, 1]\n    %acc = add %acc, %rows";
+  p.loop = {"0 to 7 pipeline 3", Counters(0, 7)};
+  Check(p);
+}
+
+// x[i + d] = 2 x[i] + 1 in turn i: a turn reads what the d-th one before it wrote, so its load
+// stays.
+TEST(Pipeline, LeavesLoadsOfMemoryThatTheLoopWrites) {
+  for (const int distance : {1, 2}) {
+    harness::Case c;
+    c.title = "recurrence";
+    c.source = SourceFile("recurrence.tsa", R"(kernel recurrence(%x: ptr<f32>)
+  const D: int
+  warps 2
+{
+  %gx = view %x : global<f32>[12, 64]
+  for %i = 0 to 8 pipeline 3 {
+    %t = load %gx[%i, 0] : [1, 64]
+    %t = mul %t, 2.0
+    %t = add %t, 1.0
+    store %gx[%i + D, 0], %t
+    sync
+  }
+}
+)");
+    c.constants = {{"D", std::to_string(distance)}};
+    const Tensor x = Random(kF32, {12, 64}, -9, 9, 4);
+    std::vector<double> y;
+    for (const uint64_t code : x.codes) y.push_back(Decode(kF32, code));
+    for (size_t i = 0; i < 8; ++i) {
+      for (size_t k = 0; k < 64; ++k) {
+        y[(i + static_cast<size_t>(distance)) * 64 + k] = 2 * y[i * 64 + k] + 1;
+      }
+    }
+    c.inputs = {{"x", x}};
+    c.outputs = {{"x", Exactly({12, 64}, y)}};
+    EXPECT_EQ(Count(c, Opcode::kCopyAsync), 0u);
+    const harness::CaseResult result = harness::RunEverywhere(c);
+    EXPECT_TRUE(result.ok()) << result.Text(c);
+  }
+}
+
+// A turn goes where the one before it says.
+TEST(Pipeline, LeavesLoadsWhoseAddressATurnComputes) {
+  harness::Case c;
+  c.title = "walk";
+  c.source = SourceFile("walk.tsa", R"(kernel walk(%x: ptr<f32>, %y: ptr<f32>)
+  warps 2
+{
+  %gx = view %x : global<f32>[16, 64]
+  %gy = view %y : global<f32>[8, 64]
+  %at = mov 3
+  for %i = 0 to 8 pipeline 3 {
+    %t = load %gx[%at, 0] : [1, 64]
+    %u = load %gx[%i, 0] : [1, 64]
+    %t = sub %t, %u
+    store %gy[%i, 0], %t
+    %at = mov (%at * 5 + 1) % 16
+  }
+}
+)");
+  const Tensor x = Random(kF32, {16, 64}, -9, 9, 5);
+  std::vector<double> y;
+  for (size_t i = 0, at = 3; i < 8; ++i, at = (at * 5 + 1) % 16) {
+    for (size_t k = 0; k < 64; ++k) {
+      y.push_back(Decode(kF32, x.codes[at * 64 + k]) - Decode(kF32, x.codes[i * 64 + k]));
+    }
+  }
+  c.inputs = {{"x", x}};
+  c.outputs = {{"y", Exactly({8, 64}, y)}};
+  EXPECT_GT(Count(c, Opcode::kCopyAsync), 0u);
+  const harness::CaseResult result = harness::RunEverywhere(c);
+  EXPECT_TRUE(result.ok()) << result.Text(c);
+}
+
+// The ring is made anew in each turn of the outer loop, which has copies and so no ring of its own.
+TEST(Pipeline, WithinALoop) {
+  harness::Case c;
+  c.title = "rows";
+  c.source = SourceFile("rows.tsa", R"(kernel rows(%x: ptr<f32>, %y: ptr<f32>, %n: i32)
+  warps 2
+{
+  %gx = view %x : global<f32>[4, 8, 64]
+  %gy = view %y : global<f32>[4, 64]
+  for %i = 0 to 4 pipeline 2 {
+    %s = load %gx[%i, 0, 0] : [1, 1, 64]
+    for %j = 0 to %n pipeline 3 {
+      %t = load %gx[%i, %j, 0] : [1, 1, 64]
+      %s = mul %s, 2.0
+      %s = add %s, %t
+    }
+    %r = reshape %s : [1, 64]
+    store %gy[%i, 0], %r
+  }
+}
+)");
+  const Tensor x = Random(kF32, {4, 8, 64}, -9, 9, 3);
+  for (const int turns : {0, 1, 2, 8}) {
+    std::vector<double> y;
+    for (size_t i = 0; i < 4; ++i) {
+      for (size_t k = 0; k < 64; ++k) {
+        double sum = Decode(kF32, x.codes[i * 8 * 64 + k]);
+        for (size_t j = 0; j < static_cast<size_t>(turns); ++j) {
+          sum = sum * 2 + Decode(kF32, x.codes[(i * 8 + j) * 64 + k]);
+        }
+        y.push_back(sum);
+      }
+    }
+    c.scalars = {{"n", static_cast<uint64_t>(turns)}};
+    c.inputs = {{"x", x}};
+    c.outputs = {{"y", Exactly({4, 64}, y)}};
+    EXPECT_GT(Count(c, Opcode::kCopyAsync), 0u);
+    const harness::CaseResult result = harness::RunEverywhere(c);
+    EXPECT_TRUE(result.ok()) << result.Text(c);
+  }
+}
+
+}  // namespace
+}  // namespace tarsia::pipeline_test
