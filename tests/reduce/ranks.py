@@ -50,6 +50,14 @@ GRAPHS = {
   return %y
 }
 """,
+    # Rows of three elements, which a GPU reads in another way.
+    "short": """graph short(%x: f32[i:n, d:3], %z: f32[j:n, d]) -> f32[i:n]
+  const n: int
+{
+  %y = sum<j>(exp(-sqdist<d>(%x, %z)))
+  return %y
+}
+""",
     "scalar": """graph scalar(%w: f32[j:1]) -> f32[j:1]
 {
   %y = %w * 2
@@ -170,6 +178,16 @@ def check_certificates(runner):
         expect(done.returncode == 2 and f"--share {wrong}: " in done.stderr, done.stderr)
     done = runner.run("column", ["--share", "1/3"])
     expect(done.returncode == 2 and "cannot run alone" in done.stderr, done.stderr)
+
+
+def check_kernels(runner):
+    """Kernels are for the kind of device that runs them, one or several."""
+    def kernels(device):
+        done = runner.run("short", ["--share", "1/3", "--emit", "tsa", "--device", device])
+        expect(done.returncode == 0, done.stderr)
+        return done.stdout
+    expect(kernels("cpu") != kernels("ptx"), "the device cpu and a GPU have the same kernels")
+    expect(kernels("cpu") == kernels("cpu,cpu"), "two devices have other kernels than one")
 
 
 def check_unshared(runner):
@@ -303,6 +321,7 @@ def main():
         runner = Runner(arguments.tarsia, folder, arguments.mpirun, arguments.driver)
         check_results(runner)
         check_certificates(runner)
+        check_kernels(runner)
         check_errors(runner)
         if arguments.mpirun:
             check_dying(runner)

@@ -208,9 +208,11 @@ class Plans {
  public:
   explicit Plans(const ReduceRequest& request) : request_(request) {}
 
-  // What all plans have in common. Returns an exit code, as the others do; errors are printed.
-  int Read(const tarsia_module& module) {
+  // What all plans have in common: all are for the kind of the first device, so that they belong
+  // together. Returns an exit code, as the others do; errors are printed.
+  int Read(const tarsia_module& module, const std::string& device) {
     module_ = &module;
+    device_ = device;
     if (const int code = ReadSets(request_.sets, &bindings_); code != kDone) return code;
     for (const Binding& set : bindings_) {
       list_.push_back({sizeof(tarsia_binding), set.name.c_str(), set.text.c_str()});
@@ -225,6 +227,7 @@ class Plans {
   }
 
   int Make(size_t rank, size_t ranks, std::unique_ptr<tarsia_graph_plan>* out) {
+    options_.device = device_.empty() ? nullptr : device_.c_str();
     options_.rank = static_cast<uint32_t>(rank);
     options_.ranks = static_cast<uint32_t>(ranks);
     tarsia_diagnostics* errors = nullptr;
@@ -242,6 +245,7 @@ class Plans {
  private:
   const ReduceRequest& request_;
   const tarsia_module* module_ = nullptr;
+  std::string device_;
   std::vector<Binding> bindings_;
   std::vector<tarsia_binding> list_;
   tarsia_graph_plan_options options_ = Sized<tarsia_graph_plan_options>();
@@ -368,7 +372,7 @@ int PlanAndRun(const ReduceRequest& request, const tarsia_module& module,
   if (const int code = ReadSetting(request, &setting); code != kDone) return code;
   Plans plans(request);
   std::unique_ptr<tarsia_graph_plan> made;
-  int code = plans.Read(module);
+  int code = plans.Read(module, setting.devices[0]);
   if (code == kDone) code = plans.Make(setting.rank, setting.ranks, &made);
   if (code != kDone) return code;
   const Plan& plan = made->plan;
