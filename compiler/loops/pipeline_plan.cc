@@ -9,6 +9,7 @@
 #include "compiler/cost/cost.h"
 #include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/shared_tiles.h"
+#include "layout/access.h"
 #include "support/align.h"
 
 namespace tarsia::compiler {

@@ -454,7 +454,7 @@ static void TestRanks(void) {
   int64_t end = 0;
   for (uint32_t r = 0; r < kRanks; ++r) {
     CHECK(pthread_join(threads[r], NULL) == 0);
-    CHECK(fabs(ranks[r].total - total) <= 1e-6 * kN * total);
+    CHECK(fabs(ranks[r].total - total) <= 1e-6 * (double)kN * total);
     CHECK(ranks[r].total == ranks[0].total);
     tarsia_graph_plan* plan = ShareOf(r);
     SIZED(tarsia_graph_plan_info, info);

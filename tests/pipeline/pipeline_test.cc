@@ -23,7 +23,7 @@ Tensor Random(DType type, const harness::Shape& shape, int least, int most, uint
   Tensor out{type, shape, {}};
   std::mt19937_64 engine(seed);
   for (int64_t i = 0; i < harness::Elements(shape); ++i) {
-    const auto range = static_cast<uint64_t>(most - least + 1);
+    const uint64_t range = static_cast<uint64_t>(most) - static_cast<uint64_t>(least) + 1;
     const auto code =
         harness::EncodeExact(type, static_cast<double>((engine() >> 20) % range) + least);
     if (!code) std::abort();  // a mistake in this file

@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-enum { TARSIA_MPI_VERSION = 1 };
+enum { kTarsiaMpiVersion = 1 };
 
-typedef struct tarsia_mpi_functions {
+typedef struct TarsiaMpiFunctions {
   uint32_t version;
   int (*open)(int* rank, int* ranks);
   /* Begins to send or to receive; *request is for `test`. The memory must stay until it is done. */
@@ -26,10 +26,10 @@ typedef struct tarsia_mpi_functions {
   /* Whether a message from any rank is there. */
   int (*probe)(int tag, int* there, int* from);
   int (*close)(void); /* waits for all ranks */
-} tarsia_mpi_functions;
+} TarsiaMpiFunctions;
 
 /* The only function of the library. */
-typedef const tarsia_mpi_functions* (*tarsia_mpi_get_fn)(void);
+typedef const TarsiaMpiFunctions* (*tarsia_mpi_get_fn)(void);
 #define TARSIA_MPI_GET "tarsia_mpi_get"
 
 #ifdef __cplusplus

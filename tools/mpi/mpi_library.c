@@ -60,11 +60,11 @@ static int Probe(int tag, int* there, int* from) {
 
 static int Close(void) { return MPI_Finalize(); }
 
-__attribute__((visibility("default"))) const tarsia_mpi_functions* tarsia_mpi_get(void);
+__attribute__((visibility("default"))) const TarsiaMpiFunctions* tarsia_mpi_get(void);
 
-const tarsia_mpi_functions* tarsia_mpi_get(void) {
-  static const tarsia_mpi_functions functions = {
-      TARSIA_MPI_VERSION, Open, Send, Receive, Test, Cancel, Probe, Close,
+const TarsiaMpiFunctions* tarsia_mpi_get(void) {
+  static const TarsiaMpiFunctions functions = {
+      kTarsiaMpiVersion, Open, Send, Receive, Test, Cancel, Probe, Close,
   };
   return &functions;
 }

@@ -17,6 +17,7 @@
 #include "runtime/api/graph.h"
 #include "runtime/files/file.h"
 #include "tools/commands.h"
+#include "tools/diagnostics.h"
 #include "tools/modules.h"
 #include "tools/output.h"
 #include "tools/reduce/arena_svg.h"

@@ -58,7 +58,7 @@ std::vector<std::string> LibraryPaths() {
   return out;
 }
 
-Result<const tarsia_mpi_functions*> OpenLibrary() {
+Result<const TarsiaMpiFunctions*> OpenLibrary() {
   std::string reason;
   for (const std::string& path : LibraryPaths()) {
     // Open MPI opens its own parts, which need the names of this library's libraries.
@@ -68,7 +68,7 @@ Result<const tarsia_mpi_functions*> OpenLibrary() {
       continue;
     }
     const auto get = reinterpret_cast<tarsia_mpi_get_fn>(dlsym(library, TARSIA_MPI_GET));
-    if (get == nullptr || get()->version != TARSIA_MPI_VERSION) {
+    if (get == nullptr || get()->version != kTarsiaMpiVersion) {
       return MakeDiagnostic(diag::kMpiVersion, Location(), path);
     }
     return get();
@@ -100,8 +100,6 @@ Result<std::unique_ptr<World>> World::Open(const ProcessRank& process) {
   }
   return out;
 }
-
-World::~World() = default;
 
 Status World::Check(int code) {
   if (code == 0) return OkStatus();

@@ -35,7 +35,7 @@ class World {
   static Result<std::unique_ptr<World>> Open(const ProcessRank& process);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
-  ~World();
+  ~World() = default;
 
   [[nodiscard]] size_t rank() const { return rank_; }
   [[nodiscard]] size_t ranks() const { return ranks_; }
@@ -59,7 +59,7 @@ class World {
   Status Wait(Request request, bool receives);
   Status Check(int code);
 
-  const tarsia_mpi_functions* mpi_ = nullptr;
+  const TarsiaMpiFunctions* mpi_ = nullptr;
   size_t rank_ = 0, ranks_ = 1;
   std::mutex mutex_;  // of calls of MPI
   std::optional<size_t> failed_;
