@@ -355,7 +355,7 @@ size_t KernelCache::Hash::operator()(const KernelRequest& request) const {
   size_t hash = std::hash<std::string>()(request.name);
   const auto mix = [&](uint64_t x) { hash = (hash ^ x) * 0x9E3779B97F4A7C15; };
   for (const auto& [axis, chunk] : request.ranges)
-    mix(axis * 0x10001 + static_cast<uint64_t>(chunk));
+    mix(uint64_t{axis} * 0x10001 + static_cast<uint64_t>(chunk));
   for (const auto& [value, tensor] : request.known) mix(tensor.buffer);
   return hash;
 }

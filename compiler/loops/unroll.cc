@@ -16,7 +16,6 @@ namespace {
 using tile::Copier;
 using tile::Form;
 using tile::kNone;
-using tile::Operation;
 using tile::OpId;
 using tile::RegionId;
 using tile::ValueId;

@@ -174,6 +174,7 @@ class Silence {
   Silence() {
     std::fflush(nullptr);
     const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (null < 0) return;
     for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
       saved_[fd - 1] = dup(fd);
       dup2(null, fd);
@@ -185,6 +186,7 @@ class Silence {
   ~Silence() {
     std::fflush(nullptr);
     for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      if (saved_[fd - 1] < 0) continue;
       dup2(saved_[fd - 1], fd);
       close(saved_[fd - 1]);
     }
