@@ -2,35 +2,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 #include "planner/emit_reducer.h"
+#include "planner/emit_solve.h"
 #include "planner/emitter.h"
+#include "planner/grid_tiles.h"
 
 namespace tarsia {
 namespace {
 
-constexpr int64_t kGridTile = 64;   // elements of the results of a block that reduces
-constexpr int64_t kMapTile = 2048;  // of a block that does not
-constexpr int64_t kAxisTile = 64;
-// Of blocks with `topk`: the elements of a state, which is in shared memory twice, and its rows.
-constexpr int64_t kChosenElements = 512;
-constexpr int64_t kMostChosenRows = 16;
 constexpr double kBlockPrice = 500;  // what a block costs besides its elements
-
-int64_t TileOf(int64_t extent, int64_t most) {
-  const auto whole =
-      static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(extent, 1))));
-  return std::min(whole, most);
-}
-
-// Whether every tensor that the kernel reads has the axis: then tiles along it share nothing.
-bool IsShared(const KernelRequest& request, uint32_t axis) {
-  return std::all_of(request.known.begin(), request.known.end(), [&](const auto& entry) {
-    const auto& axes = entry.second.axes;
-    return axes.empty() || std::find(axes.begin(), axes.end(), axis) != axes.end();
-  });
-}
 
 std::string HeaderOf(const Meaning& meaning, const std::string& name, const KernelMemory& memory,
                      const std::string& grid) {
@@ -63,23 +44,6 @@ std::string HeaderOf(const Meaning& meaning, const std::string& name, const Kern
                      grid);
 }
 
-// Of these reductions, those that could be products of matrices if tiles are large enough.
-std::vector<size_t> ProductsOf(const Meaning& meaning, std::vector<size_t> nodes) {
-  const auto has_more = [&](uint32_t v, uint32_t w) {  // axes than w
-    const auto& axes = meaning.value(v).axes;
-    return std::any_of(axes.begin(), axes.end(), [&](uint32_t axis) {
-      return meaning.axis(axis).extent > 1 && !meaning.HasAxis(w, axis);
-    });
-  };
-  const auto is_none = [&](size_t n) {
-    const auto& reads = meaning.ReadsOf(n);
-    return !SumsProducts(*meaning.ReductionOf(n)) || !has_more(reads[0], reads[1]) ||
-           !has_more(reads[1], reads[0]);
-  };
-  nodes.erase(std::remove_if(nodes.begin(), nodes.end(), is_none), nodes.end());
-  return nodes;
-}
-
 // Writes a merged state in the place of one that was there.
 void Overwrite(TileWriter& writer, const std::vector<TileValue>& state,
                const std::vector<TileValue>& merged) {
@@ -110,67 +74,9 @@ uint32_t PartedAxis(const Meaning& meaning, const Reduction& reduction) {
       [&](uint32_t a, uint32_t b) { return meaning.axis(a).extent < meaning.axis(b).extent; });
 }
 
-int64_t Emitter::MostChosen() const {
-  int64_t out = 0;
-  const auto add = [&](size_t n) {
-    const Reduction& reduction = *meaning_.ReductionOf(n);
-    if (reduction.kind != ReducerKind::kTopK) return;
-    out = std::max(out, meaning_.axis(reduction.chosen).extent);
-  };
-  for (const size_t n : wanted_) add(n);
-  for (const KernelReduction& reduction : request_.reductions) add(reduction.node);
-  return out;
-}
-
-// The extents of a block's tile: as square as possible, so that what is loaded is used often.
-std::vector<int64_t> Emitter::TilesOfGrid() const {
-  const size_t rank = request_.axes.size();
-  std::vector<size_t> reductions(wanted_.begin(), wanted_.end());
-  for (const KernelReduction& reduction : request_.reductions) reductions.push_back(reduction.node);
-  const std::vector<size_t> products = ProductsOf(meaning_, std::move(reductions));
-  const auto is_batch = [&](uint32_t axis) {  // of matrices
-    return std::any_of(products.begin(), products.end(), [&](size_t n) {
-      const auto& reads = meaning_.ReadsOf(n);
-      return meaning_.HasAxis(reads[0], axis) && meaning_.HasAxis(reads[1], axis);
-    });
-  };
-  std::vector<int64_t> tiles(rank, 1);
-  std::vector<int64_t> most(rank);
-  for (size_t i = 0; i < rank; ++i) {
-    const uint32_t axis = request_.axes[i];
-    const bool last = i + 1 == rank;
-    const bool maps = wanted_.empty() && request_.reductions.empty();
-    const int64_t cap = maps && last ? kMapTile : kAxisTile;
-    const bool one = products.empty() ? !last && IsShared(request_, axis) && !maps : is_batch(axis);
-    most[i] = one ? 1 : TileOf(meaning_.axis(axis).extent, cap);
-    const auto range = request_.ranges.find(axis);
-    if (range != request_.ranges.end()) most[i] = std::min(most[i], range->second);
-    if (meaning_.IsChosen(axis) && MostChosen() > 0)
-      tiles[i] = most[i] = meaning_.axis(axis).extent;
-  }
-  const bool lone = wanted_.empty() && request_.reductions.empty();
-  // Two axes that take turns at 64 elements would have few lanes each; they get more. The sums of
-  // products of matrices have no lanes besides.
-  const auto cut = std::count_if(most.begin(), most.end(), [](int64_t m) { return m > 1; });
-  const int64_t of_several = !products.empty() ? kGridTile * kAxisTile : kGridTile * 8;
-  int64_t room = lone ? kMapTile : cut > 1 ? of_several : kGridTile;
-  if (const int64_t chosen = MostChosen(); chosen > 0) {
-    room = std::clamp<int64_t>(kChosenElements / chosen, 1, kMostChosenRows);
-  }
-  for (bool grew = true; grew && room > 1;) {
-    grew = false;
-    for (size_t i = rank; i-- > 0 && room > 1;) {
-      if (tiles[i] >= most[i]) continue;
-      tiles[i] *= 2;
-      room /= 2;
-      grew = true;
-    }
-  }
-  return tiles;
-}
-
 void Emitter::OpenGrid() {
-  const std::vector<int64_t> tiles = TilesOfGrid();
+  const std::vector<int64_t> tiles = TilesOfGrid(meaning_, request_, wanted_);
+  const bool chooses = MostChosen(meaning_, request_, wanted_) > 0;
   const std::string block = NewName();
   Line(block + " = block.x");
   std::string stride = "1";
@@ -195,8 +101,7 @@ void Emitter::OpenGrid() {
     dimensions_.push_back(std::move(dimension));
     stride = stride == "1" ? counts : stride + " * " + counts;
     grid_.blocks *= count;
-    const bool chosen = meaning_.IsChosen(axis) && MostChosen() > 0;
-    if (!chosen) scope().elements *= tiles[i];
+    if (!(chooses && meaning_.IsChosen(axis))) scope().elements *= tiles[i];
   }
   scope().positions = static_cast<int>(request_.axes.size());
   most_positions_ = std::max(most_positions_, scope().positions);
@@ -294,7 +199,10 @@ void Emitter::EmitMerge() {
 // ---- text -------------------------------------------------------------------------------------
 
 KernelText Emitter::Emit() {
-  for (const auto& [v, tensor] : request_.stores) FindWanted(meaning_, request_, v, &wanted_);
+  const bool solves = request_.kind == KernelKind::kBegin || IsOfPanels(request_.kind);
+  for (const auto& [v, tensor] : request_.stores) {
+    if (!solves) FindWanted(meaning_, request_, v, &wanted_);
+  }
   for (const KernelReduction& reduction : request_.reductions) {
     if (request_.kind != KernelKind::kPartial) wanted_.erase(reduction.node);
   }
@@ -311,6 +219,12 @@ KernelText Emitter::Emit() {
       break;
     case KernelKind::kMerge:
       EmitMerge();
+      break;
+    case KernelKind::kBegin:
+    case KernelKind::kFactor:
+    case KernelKind::kSubstitute:
+    case KernelKind::kUpdate:
+      SolveEmitter::EmitAll(*this);
       break;
   }
   if (NeedsBase(request_)) {

@@ -93,6 +93,7 @@ struct KernelGrid {
 };
 
 class ReducerEmitter;
+class SolveEmitter;
 
 // A position of tiles that no dimension has yet.
 inline constexpr int kFreePosition = -1;
@@ -103,6 +104,8 @@ class Emitter : private TileWriter {
   KernelText Emit();
 
  private:
+  friend class SolveEmitter;
+
   // ---- values (emitter.cc)
   TileValue Value(uint32_t v, const AxisIndices& indices);
   TileValue Compute(uint32_t v, const AxisIndices& indices);
@@ -165,9 +168,6 @@ class Emitter : private TileWriter {
   void EmitPartial();
   void EmitFinish();
   void EmitMerge();
-  [[nodiscard]] std::vector<int64_t> TilesOfGrid() const;
-  // The elements that `topk` chooses in this kernel; 0 if there is none.
-  [[nodiscard]] int64_t MostChosen() const;
   std::vector<TileValue> LoadState(const KernelReduction& reduction, std::string_view part);
   void StoreState(const KernelReduction& reduction, const std::vector<TileValue>& state,
                   std::string_view part);

@@ -52,7 +52,14 @@ enum class KernelKind : uint8_t {
   kPartial,  // reduces a range of a split axis, or several parts of it, to states
   kFinish,   // merges the parts of states and makes the results
   kMerge,    // merges the states of another rank into those in memory
+  // Of planner/solve.h:
+  kBegin,       // writes what is solved into the memory of its result
+  kFactor,      // a block on the diagonal
+  kSubstitute,  // solves with that block
+  kUpdate,      // subtracts its products from what is behind it
 };
+// Whether a kernel of this kind is launched once for each panel of a matrix.
+inline bool IsOfPanels(KernelKind kind) { return kind >= KernelKind::kFactor; }
 
 struct KernelRequest {
   std::string name;

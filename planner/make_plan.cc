@@ -158,14 +158,15 @@ class Search {
   }
 
   // Reductions whose results could be kept: those that an output needs, and that are no output.
-  // Those of `topk` always are.
+  // Those of `topk`, and what is solved, always are.
   void FindReductions() {
     const Graph& graph = meaning_.graph();
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
       const Reduction* const reduction = meaning_.ReductionOf(n);
-      if (reduction == nullptr) continue;
+      const bool solves = meaning_.SolveOf(n) != nullptr;
+      if (reduction == nullptr && !solves) continue;
       const bool needed = IsNeeded(n);
-      if (needed && reduction->kind == ReducerKind::kTopK) {
+      if (needed && (solves || reduction->kind == ReducerKind::kTopK)) {
         chosen_.push_back(n);
       } else if (needed && !meaning_.IsOutput(graph.nodes[n].first_result)) {
         reductions_.push_back(n);
@@ -203,7 +204,16 @@ class Search {
         if (LengthOf(whole, axis) > 1 && !meaning_.IsChosen(axis)) out.insert(axis);
       }
     };
-    for (const size_t n : whole.kept) add(meaning_.value(meaning_.node(n).first_result).axes);
+    for (const size_t n : whole.kept) {
+      std::vector<uint32_t> axes = meaning_.value(meaning_.node(n).first_result).axes;
+      if (const Solve* const solve = meaning_.SolveOf(n); solve != nullptr) {
+        const auto solved = [&](uint32_t axis) {
+          return axis == solve->rows || axis == solve->columns;
+        };
+        axes.erase(std::remove_if(axes.begin(), axes.end(), solved), axes.end());
+      }
+      add(axes);
+    }
     if (whole.streamed) {
       for (uint32_t v = 0; v < meaning_.graph().inputs.size(); ++v) add(meaning_.value(v).axes);
       for (const uint32_t v : meaning_.graph().outputs) add(meaning_.value(v).axes);
@@ -357,6 +367,48 @@ static void ReportInPlace(const ConcreteGraph& graph, Diagnostics& diagnostics) 
   }
 }
 
+// The bits of an element of the largest input that the matrix of a node is made of as it solves.
+static uint64_t BitsOfMatrix(const Meaning& meaning, const Solve& solve, uint32_t v) {
+  if (meaning.IsInput(v)) {
+    const bool has = meaning.HasAxis(v, solve.rows) && meaning.HasAxis(v, solve.columns);
+    return has ? meaning.value(v).dtype.bits : 0;
+  }
+  const size_t n = meaning.NodeOf(v);
+  uint64_t out = 0;
+  if (meaning.SolveOf(n) != nullptr || meaning.ReductionOf(n) != nullptr) return out;
+  for (const uint32_t read : meaning.ReadsOf(n)) {
+    out = std::max(out, BitsOfMatrix(meaning, solve, read));
+  }
+  return out;
+}
+
+// What must be in memory at once for a node that solves along two axes, in bytes.
+static uint64_t SolvedBytes(const Meaning& meaning, size_t n, LimitKind kind) {
+  const Solve& solve = *meaning.SolveOf(n);
+  const uint32_t v = meaning.node(n).first_result;
+  const auto extent = static_cast<uint64_t>(meaning.axis(solve.columns).extent);
+  const bool total = kind == LimitKind::kTotal;
+  uint64_t bits = total && !solve.factors ? BitsOfMatrix(meaning, solve, solve.matrix) * extent : 0;
+  const uint64_t own = meaning.value(v).dtype.bits;
+  if (total || !meaning.IsOutput(v)) bits += solve.factors ? own * extent : own;
+  return bits * extent / 8;
+}
+
+// The limit is too low.
+static Diagnostic& ReportLimit(const Meaning& meaning, const PlanOptions& options,
+                               Diagnostics& diagnostics) {
+  const Graph& graph = meaning.graph();
+  const std::string_view name = meaning.concrete().name();
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const Solve* const solve = meaning.SolveOf(n);
+    if (solve == nullptr || SolvedBytes(meaning, n, options.limit_kind) <= options.limit) continue;
+    return diagnostics.Error(diag::kPlanSolved, graph.nodes[n].location, name, options.limit,
+                             Row(graph.nodes[n].op).word, meaning.axis(solve->rows).name,
+                             meaning.axis(solve->columns).name);
+  }
+  return diagnostics.Error(diag::kPlanLimit, graph.location, name, options.limit);
+}
+
 // What the search found.
 static Plan PlanOf(const Meaning& meaning, const PlanChoice& choice, const PlanOptions& options,
                    KernelCache* cache) {
@@ -381,8 +433,8 @@ std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& opti
     if (search.found()) return PlanOf(*meaning, search.best(), options, &cache);
     if (const std::optional<uint64_t> least = search.LeastPeak()) {
       const uint64_t smallest = SmallestLimit(*meaning, *least, options, alone, &cache);
-      diagnostics.Error(diag::kPlanLimit, graph.graph().location, graph.name(), options.limit)
-          .help = fmt::format("smallest limit: {} bytes", smallest);
+      ReportLimit(*meaning, options, diagnostics).help =
+          fmt::format("smallest limit: {} bytes", smallest);
       return std::nullopt;
     }
     least_rank = search.least_rank();  // if no axis can be shared, one rank computes all

@@ -60,6 +60,20 @@ Reduction MakeReduction(const ConcreteGraph& graph, const GraphNode& node, Reduc
   return out;
 }
 
+std::optional<Solve> MakeSolve(const ConcreteGraph& graph, const GraphNode& node,
+                               const std::vector<uint32_t>& reads) {
+  if (Row(node.op).family != GraphFamily::kAlgebra) return std::nullopt;
+  const auto axes = graph.graph().Axes(node.axes);
+  Solve out;
+  out.factors = node.op == GraphOp::kCholesky;
+  out.upper = node.option == GraphOption::kUpper;
+  out.rows = graph.AxisOf(axes[0]);
+  out.columns = graph.AxisOf(axes[1]);
+  out.matrix = reads.front();
+  out.right = reads.back();
+  return out;
+}
+
 bool IsPlanned(GraphOp op) {
   switch (Row(op).family) {
     case GraphFamily::kElementwise:
@@ -70,8 +84,8 @@ bool IsPlanned(GraphOp op) {
     case GraphFamily::kIndexed:
     case GraphFamily::kContraction:
     case GraphFamily::kReduction:
-      return true;
     case GraphFamily::kAlgebra:
+      return true;
     case GraphFamily::kDerivative:
       return false;
   }
@@ -104,6 +118,7 @@ void Meaning::Read(size_t n) {
   if (kind && !reads.empty()) {
     reductions_.back() = MakeReduction(*graph_, node, *kind, reads[0]);
   }
+  solves_.push_back(MakeSolve(*graph_, node, reads));
   for (size_t i = 0; i < Row(node.op).results(); ++i) {
     const size_t v = node.first_result + i;
     node_of_[v] = n;
@@ -161,6 +176,9 @@ std::vector<uint32_t> Meaning::MovedBy(size_t n) const {
              node.op == GraphOp::kExpand || node.op == GraphOp::kGather) {
     move(0);
     if (node.op == GraphOp::kConcat) move(1);
+  } else if (node.op == GraphOp::kTriangularSolve) {
+    move(0);
+    move(1);
   }
   return out;
 }

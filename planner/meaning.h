@@ -13,6 +13,7 @@
 
 #include "isa/graph/specialise.h"
 #include "planner/reducer.h"
+#include "planner/solve.h"
 #include "support/diagnostic.h"
 
 namespace tarsia {
@@ -48,6 +49,8 @@ class Meaning {
   [[nodiscard]] const Reduction* ReductionOf(size_t n) const {
     return reductions_[n] ? &*reductions_[n] : nullptr;
   }
+  // What a node solves; null if it solves nothing.
+  [[nodiscard]] const Solve* SolveOf(size_t n) const { return solves_[n] ? &*solves_[n] : nullptr; }
   // Whether an axis has the elements that `topk` chooses: it is in tiles as a whole.
   [[nodiscard]] bool IsChosen(uint32_t axis) const;
   // Whether a node reads the value.
@@ -67,6 +70,7 @@ class Meaning {
   std::vector<size_t> node_of_;                       // by value; of inputs unused
   std::vector<std::vector<uint32_t>> reads_;          // by node
   std::vector<std::optional<Reduction>> reductions_;  // by node
+  std::vector<std::optional<Solve>> solves_;          // by node
   std::vector<std::vector<bool>> needs_;              // by value, by node
 };
 

@@ -93,12 +93,28 @@ std::vector<size_t> Schedule::MergesBehind(const std::vector<size_t>& works, siz
   return out;
 }
 
+// In their order; those of panels in a loop over them.
+void Schedule::AddItems(const std::vector<size_t>& works) {
+  for (size_t i = 0; i < works.size();) {
+    const std::optional<Panels>& panels = works_[works[i]].panels;
+    if (!panels) {
+      items_.push_back({false, works[i++], 0, 0});
+      continue;
+    }
+    const size_t head = items_.size();
+    items_.push_back({true, 0, 0, 0, panels});
+    for (; i < works.size(); ++i) {
+      const std::optional<Panels>& others = works_[works[i]].panels;
+      if (!others || others->node != panels->node) break;
+      items_.push_back({false, works[i], 0, 0});
+    }
+    items_[head].end = items_.size();
+  }
+}
+
 void Schedule::Order(const std::vector<size_t>& works, size_t split) {
   if (works.empty()) return;
-  if (split == choice_.splits.size()) {
-    for (const size_t w : works) items_.push_back({false, w, 0, 0});
-    return;
-  }
+  if (split == choice_.splits.size()) return AddItems(works);
   const Split& by = choice_.splits[split];
   const std::map<size_t, int> levels = LevelsOf(works, by.axis);
   int last = 0;
@@ -136,7 +152,7 @@ double Schedule::steps() const {
       continue;
     }
     open.emplace_back(items_[i].end, times);
-    times *= static_cast<double>(sharing().RoundsOf(choice_.splits[items_[i].split]));
+    times *= static_cast<double>(sharing().LoopOf(items_[i]).count);
   }
   return steps;
 }
@@ -155,10 +171,10 @@ double Schedule::Rounds(const Tensor& tensor) const {
   for (size_t i = 0; i < items_.size(); ++i) {
     while (!open.empty() && open.back().end == i) open.pop_back();
     if (items_[i].is_loop) {
-      const Split& split = choice_.splits[items_[i].split];
-      const auto at = std::find(tensor.axes.begin(), tensor.axes.end(), split.axis);
+      const ScheduleLoop loop = sharing().LoopOf(items_[i]);
+      const auto at = std::find(tensor.axes.begin(), tensor.axes.end(), loop.range.axis);
       const bool chunks = at != tensor.axes.end() && tensor.chunked[at - tensor.axes.begin()];
-      open.push_back({items_[i].end, i, chunks, static_cast<double>(sharing().RoundsOf(split))});
+      open.push_back({items_[i].end, i, chunks, static_cast<double>(loop.count)});
       continue;
     }
     const auto& users = tensor.users;
@@ -389,6 +405,11 @@ KernelRequest Schedule::RequestOf(size_t w) const {
       if (work.Reduces(axis) && split.chunk < sharing().LengthOf(axis)) out.accumulates = true;
     }
   }
+  if (work.panels) out.ranges[work.panels->axis] = kPanel;
+  if (work.kind == KernelKind::kBegin) out.name += "_begin";
+  if (work.kind == KernelKind::kFactor) out.name += "_factor";
+  if (work.kind == KernelKind::kSubstitute) out.name += "_substitute";
+  if (work.kind == KernelKind::kUpdate) out.name += "_update";
   return out;
 }
 
@@ -396,8 +417,9 @@ void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* 
   PlanStep step;
   if (works_[work].kind == KernelKind::kMerge) step.kind = PlanStep::Kind::kMerge;
   step.kernel = work;
+  step.fresh = !works_[work].panels.has_value();
   for (const StepRange& range : ranges) {
-    if (works_[work].loops.count(range.axis) == 0) continue;
+    if (!works_[work].IsRanged(range.axis)) continue;
     step.ranges.push_back(range);
     if (works_[work].Reduces(range.axis) && range.low != sharing().RangeOf(range.axis).low)
       step.fresh = false;
@@ -418,10 +440,12 @@ void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, 
       AddStep(item.work, *ranges, plan);
       continue;
     }
-    const Split& split = choice_.splits[item.split];
-    const StepRange all = sharing().RangeOf(split.axis);
-    for (int64_t low = all.low; low < all.high; low += split.chunk) {
-      ranges->push_back({split.axis, low, std::min(all.high, low + split.chunk)});
+    const ScheduleLoop loop = sharing().LoopOf(item);
+    const auto [axis, first, high] = loop.range;
+    const int64_t count = (high - first + loop.chunk - 1) / loop.chunk;
+    for (int64_t at = 0; at < count; ++at) {
+      const int64_t low = first + (loop.descending ? count - 1 - at : at) * loop.chunk;
+      ranges->push_back({axis, low, std::min(high, low + loop.chunk)});
       Unroll(i + 1, item.end, ranges, plan);
       ranges->pop_back();
     }

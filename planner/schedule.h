@@ -62,6 +62,13 @@ struct Tensor {
   [[nodiscard]] uint64_t Room() const;  // of all its buffers
 };
 
+// The panels of a matrix, one after the other. Works of one node run in turn for each of them.
+struct Panels {
+  size_t node = 0;
+  uint32_t axis = 0;
+  bool descending = false;
+};
+
 struct Work {
   KernelKind kind = KernelKind::kValues;
   std::vector<uint32_t> axes;                                  // of its results
@@ -77,9 +84,12 @@ struct Work {
   std::vector<size_t> needs;    // works
   int64_t parts = 1;
   std::map<uint32_t, size_t> loops;  // by axis: the loop it runs in
+  std::optional<Panels> panels;
 
   [[nodiscard]] bool Has(uint32_t axis) const;
   [[nodiscard]] bool Reduces(uint32_t axis) const;
+  // Whether its steps have ranges of the axis.
+  [[nodiscard]] bool IsRanged(uint32_t axis) const;
   // Whether it reads what `other` stores at other elements along the axis.
   [[nodiscard]] bool Moves(const Work& other, uint32_t axis) const;
 };
@@ -88,8 +98,16 @@ struct Work {
 struct ScheduleItem {
   bool is_loop = false;
   size_t work = 0;
-  size_t split = 0;  // of a loop: which one of the choice
-  size_t end = 0;    // of a loop: the item behind its body
+  size_t split = 0;                // of a loop: which one of the choice
+  size_t end = 0;                  // of a loop: the item behind its body
+  std::optional<Panels> panels{};  // of a loop over them, in place of `split`
+};
+
+struct ScheduleLoop {
+  StepRange range;  // of the axis, that this plan covers
+  int64_t chunk = 0;
+  int64_t count = 0;  // of the chunks of the rank that has the most
+  bool descending = false;
 };
 
 class Sharing;
@@ -127,6 +145,7 @@ class Schedule {
   void AddWorks();
   void AddValueWork(uint32_t v);
   void AddReductionWorks(size_t n);
+  void AddSolveWorks(size_t n);
   // A walk to the values that a work reads. `moved`: the axes whose index is that of another axis.
   struct Walk {
     Work* work;
@@ -136,7 +155,6 @@ class Schedule {
   void FindReadsOfNode(size_t n, std::set<uint32_t> moved, Walk* walk) const;
   void Join();
   [[nodiscard]] bool CanJoin(const Work& group, const Work& work, size_t at) const;
-  [[nodiscard]] bool IsRoot(size_t n) const;
   [[nodiscard]] bool IsSplit(const Reduction& reduction) const;
   [[nodiscard]] int64_t PartsOf(size_t n) const;
   size_t AddTensor(Tensor tensor);
@@ -155,6 +173,7 @@ class Schedule {
   // ---- order (schedule.cc)
   void Order(const std::vector<size_t>& works, size_t split);
   std::vector<size_t> MergesBehind(const std::vector<size_t>& works, size_t split);
+  void AddItems(const std::vector<size_t>& works);
   [[nodiscard]] std::map<size_t, int> LevelsOf(const std::vector<size_t>& works,
                                                uint32_t axis) const;
   void FindLifetimes();

@@ -29,6 +29,19 @@ int64_t Sharing::RoundsOf(const Split& split) const {
   return (LengthOf(split.axis) + split.chunk - 1) / split.chunk;
 }
 
+ScheduleLoop Sharing::LoopOf(const ScheduleItem& item) const {
+  if (item.panels) {
+    const int64_t extent = meaning_.axis(item.panels->axis).extent;
+    return {{item.panels->axis, 0, extent},
+            kPanel,
+            (extent + kPanel - 1) / kPanel,
+            item.panels->descending};
+  }
+  const Split& by = choice_.splits[item.split];
+  const StepRange all = RangeOf(by.axis);
+  return {all, by.chunk, RoundsOf(by), false};
+}
+
 int64_t Sharing::GranuleOf(const Split& split) const {
   const int64_t of_chunk = split.chunk & -split.chunk;
   if (!IsShared(split.axis)) return of_chunk;

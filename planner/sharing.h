@@ -28,6 +28,8 @@ class Sharing {
   [[nodiscard]] int64_t LengthOf(uint32_t axis) const;
   // The number of chunks.
   [[nodiscard]] int64_t RoundsOf(const Split& split) const;
+  // The ranges of a loop.
+  [[nodiscard]] ScheduleLoop LoopOf(const ScheduleItem& item) const;
   // A power of two that divides all bounds of the chunks but the end of the axis.
   [[nodiscard]] int64_t GranuleOf(const Split& split) const;
 

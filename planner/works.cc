@@ -26,6 +26,9 @@ bool SameSet(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
 }  // namespace
 
 bool Work::Reduces(uint32_t axis) const { return Contains(reduced, axis); }
+bool Work::IsRanged(uint32_t axis) const {
+  return loops.count(axis) != 0 || (panels && panels->axis == axis);
+}
 bool Work::Has(uint32_t axis) const { return Contains(axes, axis) || Reduces(axis); }
 bool Work::Moves(const Work& other, uint32_t axis) const {
   return std::any_of(other.stores.begin(), other.stores.end(),
@@ -89,13 +92,6 @@ int64_t Schedule::PartsOf(size_t n) const {
 bool Schedule::IsSplit(const Reduction& reduction) const {
   return std::any_of(choice_.splits.begin(), choice_.splits.end(),
                      [&](const Split& split) { return Contains(reduction.axes, split.axis); });
-}
-
-// Whether a reduction has a state in memory: it is split by chunks or by parts.
-bool Schedule::IsRoot(size_t n) const {
-  const Reduction* const reduction = meaning_.ReductionOf(n);
-  if (reduction == nullptr) return false;
-  return PartsOf(n) > 1 || IsSplit(*reduction);
 }
 
 void Schedule::AddTensors() {
@@ -188,11 +184,54 @@ void Schedule::AddReductionWorks(size_t n) {
   works_.push_back(std::move(finish));
 }
 
+void Schedule::AddSolveWorks(size_t n) {
+  const Solve& solve = *meaning_.SolveOf(n);
+  const uint32_t v = meaning_.node(n).first_result;
+  const size_t tensor = result_tensors_.at(v);
+  Work begin;
+  begin.kind = KernelKind::kBegin;
+  begin.axes = tensors_[tensor].axes;
+  begin.stores = {{v, tensor}};
+  Walk walk{&begin, {}};
+  FindReads(solve.right, solve.factors ? std::set<uint32_t>{} : std::set{solve.rows}, &walk);
+  Work panel;
+  panel.panels = Panels{n, solve.columns, solve.upper};
+  panel.stores = begin.stores;
+  for (const uint32_t axis : begin.axes) {
+    if (axis == solve.columns || axis == solve.rows) {
+      panel.moved.emplace(tensor, axis);
+    } else {
+      panel.axes.push_back(axis);
+    }
+  }
+  if (!solve.factors) {
+    Walk matrix{&panel, {}};
+    FindReads(solve.matrix, {solve.rows, solve.columns}, &matrix);
+  }
+  works_.push_back(std::move(begin));
+  const auto add = [&](KernelKind kind) {
+    panel.kind = kind;
+    works_.push_back(panel);
+  };
+  // A single panel has nothing below it.
+  const bool several = meaning_.axis(solve.columns).extent > kPanel;
+  if (solve.factors) add(KernelKind::kFactor);
+  if (!solve.factors || several) add(KernelKind::kSubstitute);
+  if (several) add(KernelKind::kUpdate);
+}
+
 void Schedule::AddWorks() {
   // Values are in an order in which each needs only earlier ones.
   std::vector<bool> reduced(meaning_.graph().nodes.size());
+  // A reduction that is split by chunks or by parts has a state in memory.
+  const auto has_state = [&](size_t n) {
+    const Reduction* const reduction = meaning_.ReductionOf(n);
+    return reduction != nullptr && (PartsOf(n) > 1 || IsSplit(*reduction));
+  };
   for (const auto& [v, tensor] : result_tensors_) {
-    if (meaning_.IsInput(v) || !IsRoot(meaning_.NodeOf(v))) {
+    if (!meaning_.IsInput(v) && meaning_.SolveOf(meaning_.NodeOf(v)) != nullptr) {
+      AddSolveWorks(meaning_.NodeOf(v));
+    } else if (meaning_.IsInput(v) || !has_state(meaning_.NodeOf(v))) {
       AddValueWork(v);
     } else if (const size_t n = meaning_.NodeOf(v); !reduced[n]) {
       reduced[n] = true;
@@ -227,8 +266,8 @@ void Schedule::AddMerges() {
 
 // Works of one shape whose operands are ready share a kernel, and what they compute alike.
 bool Schedule::CanJoin(const Work& group, const Work& work, size_t at) const {
-  if (group.kind != work.kind || !SameSet(group.axes, work.axes) || group.reduced != work.reduced ||
-      group.parts != work.parts) {
+  if (work.panels || group.kind != work.kind || !SameSet(group.axes, work.axes) ||
+      group.reduced != work.reduced || group.parts != work.parts) {
     return false;
   }
   // All that it reads is written before the group.
@@ -270,24 +309,26 @@ void Schedule::Join() {
 }
 
 void Schedule::FindNeeds() {
-  for (Work& work : works_) work.needs.clear();
-  std::map<size_t, size_t> writer;  // of a tensor
-  for (size_t w = 0; w < works_.size(); ++w) {
-    for (const auto& [v, tensor] : works_[w].stores) writer[tensor] = w;
-    if (works_[w].kind != KernelKind::kPartial) continue;
-    for (const auto& [n, state] : works_[w].states) {
-      for (const size_t tensor : state) writer[tensor] = w;
-    }
-  }
+  // Each work needs only earlier ones.
+  std::map<size_t, size_t> writer;  // of a tensor, the last one so far
   for (size_t w = 0; w < works_.size(); ++w) {
     Work& work = works_[w];
+    work.needs.clear();
     const auto need = [&](size_t tensor) {
       const auto found = writer.find(tensor);
-      if (found != writer.end() && found->second != w) work.needs.push_back(found->second);
+      if (found != writer.end()) work.needs.push_back(found->second);
     };
     for (const auto& [v, tensor] : work.reads) need(tensor);
     for (const auto& [n, state] : work.states) {
       for (const size_t tensor : state) need(tensor);
+    }
+    for (const auto& [v, tensor] : work.stores) {
+      need(tensor);
+      writer[tensor] = w;
+    }
+    if (work.kind != KernelKind::kPartial) continue;
+    for (const auto& [n, state] : work.states) {
+      for (const size_t tensor : state) writer[tensor] = w;
     }
   }
 }

@@ -24,8 +24,9 @@ struct CertificateFacts {
 };
 
 // The faults of a certificate, one sentence each; none if it proves that
-//   - every step reads only what was loaded or what earlier steps wrote; where it reads a chunk of
-//     an input, its ranges lie in that chunk;
+//   - every step reads only what was loaded or what earlier steps wrote, or inputs without
+//   elements;
+//     where it reads a chunk of an input, its ranges lie in that chunk;
 //   - every part of every output is stored exactly once, and what a step writes of it is stored
 //     before the buffer is written again and lies in the part that is stored;
 //   - the buffers of inputs and outputs have room for the parts that are in them;
@@ -33,7 +34,7 @@ struct CertificateFacts {
 //     it is needed, from the first step that writes or loads it to the last one that reads or
 //     stores it (what the limit does not count: an input from the beginning, an output to the end);
 //   - an output in the memory of an input is one that the graph has there, both are as long and in
-//     one place, and once it is written only the kernel that writes it reads the input;
+//     one place, and once it is written only the one kernel that has written it reads the input;
 //   - the end of every buffer is at most the peak, and the peak at most the limit;
 //   - the ranges of each kernel's steps contain each index of its split axes exactly once; of the
 //     axis that ranks share, each index of the rank's range;

@@ -97,6 +97,47 @@ TEST(PlannedFaults, InPlace) {
   EXPECT_TRUE(Says(faults(bad, facts), "y is not in the place of x"));
 }
 
+// Of the kernels that write a factor in the place of its matrix, the first one reads the matrix.
+TEST(PlannedFaults, AMatrixThatIsReadWhereItsFactorIs) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%a: f64[c:5, i:20, j:20]) -> f64[c:5, i:20, j:20] in %a\n{\n"
+      "  %l = cholesky<i, j> %a\n  return %l\n}\n",
+      {});
+  Certified c(graph, kNoLimit, LimitKind::kTotal);
+  ASSERT_EQ(c.Faults(), "");
+  auto& steps = c.json["steps"];
+  const auto begin = std::find_if(steps.begin(), steps.end(), [](const auto& step) {
+    return step.contains("kernel") && step.at("kernel") == "l_begin";
+  });
+  ASSERT_EQ(begin[1]["kernel"], "l_factor");
+  // Half of the matrices before the kernel that factors them, half behind it.
+  auto rest = *begin;
+  (*begin)["ranges"]["c"] = {0, 2};
+  rest["ranges"]["c"] = {2, 5};
+  auto early = c;
+  early.json["steps"].insert(early.json["steps"].begin() + (begin - steps.begin()) + 1, rest);
+  for (auto& buffer : early.json["buffers"]) buffer["last"] = buffer["last"].get<int64_t>() + 1;
+  EXPECT_EQ(early.Faults(), "");
+  steps.insert(begin + 2, rest);
+  for (auto& buffer : c.json["buffers"]) buffer["last"] = buffer["last"].get<int64_t>() + 1;
+  EXPECT_TRUE(Says(c.Faults(), "reads a, in whose place l is written")) << c.Faults();
+}
+
+// An input need not be loaded if the graph says that it has no elements, not if the plan does.
+TEST(PlannedFaults, AnInputWithoutElements) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%a: f32[i:0], %b: f32[j:3])\n{\n  %y = sum<i, j>(%a * %b)\n  return %y\n}\n", {});
+  Certified c(graph, kNoLimit, LimitKind::kTotal);
+  ASSERT_EQ(c.Faults(), "");
+  c.Buffer("b")["size"] = 0;
+  auto& steps = c.json["steps"];
+  const auto load = std::find_if(steps.begin(), steps.end(),
+                                 [](const auto& step) { return step.contains("load"); });
+  ASSERT_EQ((*load)["load"], "b");
+  steps.erase(load);
+  EXPECT_TRUE(Says(c.Faults(), "reads b, which nothing wrote before")) << c.Faults();
+}
+
 TEST(PlannedFaults, AShortenedLifetime) {
   Certified c;
   auto& buffer = c.Buffer("t");

@@ -23,6 +23,7 @@ class RandomGraph {
 
   std::string Make() {
     const std::string extents = Begin(40);
+    solves_ = true;
     const size_t statements = 2 + Below(6);
     std::string body = Statements(statements);
     std::string outputs;
@@ -108,7 +109,8 @@ class RandomGraph {
     std::string both = a.axes;
     std::string shared;
     for (const char axis : b.axes) (both.find(axis) == std::string::npos ? both : shared) += axis;
-    const size_t kind = Below(12);
+    const size_t kind = Below(solves_ ? 13 : 12);
+    if (kind == 12 && !a.axes.empty() && chosen_ < 'w') return Solved(name, a, b);
     if (kind == 10 && !a.axes.empty()) return Taken(name, a);
     if (kind == 11 && a.axes.size() == 1 && chosen_ < 'w') return Segments(name, a);
     if (kind == 9 && !a.axes.empty() && chosen_ < 'w') return Chosen(name, a);
@@ -172,6 +174,40 @@ class RandomGraph {
                        a.axes, made, extents_[made], a.name, extents_[made] + 1);
   }
 
+  // A solution with the factor of a positive definite matrix along an axis; or the factor itself.
+  std::string Solved(const std::string& name, const Value& a, const Value& b) {
+    const char axis = a.axes[Below(a.axes.size())];
+    const char made = chosen_++;
+    extents_[made] = extents_[axis];
+    std::string rest;
+    for (const char c : a.axes) {
+      if (c != axis) rest += fmt::format("{}{}", rest.empty() ? "" : ", ", c);
+    }
+    const std::string half = fmt::format("tanh({})", a.name);
+    const std::string other = fmt::format("rename<{}->{}>({})", axis, made, half);
+    const std::string square = rest.empty() ? fmt::format("{} * {}", half, other)
+                                            : fmt::format("dot<{}>({}, {})", rest, half, other);
+    const std::string factor =
+        fmt::format("cholesky<{0}, {1}>({2} + select(iota<{0}> == iota<{1}>, cast<f32>(1.5), 0))",
+                    axis, made, square);
+    const size_t at = b.axes.find(axis);
+    if (at == std::string::npos || b.axes.find(made) != std::string::npos) {
+      values_.push_back({name, std::string{axis, made}});
+      return fmt::format("  {} = {}\n", name, factor);
+    }
+    std::string axes = b.axes;
+    axes[at] = made;
+    values_.push_back({name, axes});
+    // With the factor or with its transpose.
+    if (Below(2) == 0) {
+      return fmt::format("  {} = triangular_solve<{}, {}>({}, {})\n", name, axis, made, factor,
+                         b.name);
+    }
+    return fmt::format(
+        "  {0} = rename<{1}->{2}>(triangular_solve<{2}, {1}>({3}, rename<{1}->{2}>({4})) upper)\n",
+        name, axis, made, factor, b.name);
+  }
+
   // A last value with the axes of %a, which takes its memory.
   std::string InPlace() {
     const Value b = Any();
@@ -219,6 +255,7 @@ class RandomGraph {
   std::vector<Value> values_;
   std::map<char, size_t> extents_;
   char chosen_ = 'p';  // the name of the next axis of chosen elements
+  bool solves_ = false;
 };
 
 }  // namespace tarsia::reduce_test

@@ -99,6 +99,7 @@ void ReferenceGraph::Compute(const GraphNode& node) {
     case GraphFamily::kReduction:
       return Reduce(node);
     case GraphFamily::kAlgebra:
+      return Solve(node);
     case GraphFamily::kDerivative:
       std::abort();  // a mistake in a test
   }

@@ -41,6 +41,9 @@ class ReferenceGraph {
   void Reduce(const GraphNode& node);
   void ChooseAt(const GraphNode& node, const Index& at);
   void ReduceAt(const GraphNode& node, const Index& at, size_t element);
+  void Solve(const GraphNode& node);
+  void FactorAt(const GraphNode& node, Index at, Reference* out) const;
+  void SolveAt(const GraphNode& node, Index at, Reference* out) const;
   [[nodiscard]] Reference Empty(uint32_t v) const;
   [[nodiscard]] size_t At(const std::vector<uint32_t>& axes, const Index& index) const;
   // Calls `use` with each index of the axes.

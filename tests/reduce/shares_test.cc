@@ -96,6 +96,40 @@ TEST(ReduceShares, TiesGoToTheLowestIndex) {
   EXPECT_EQ(out, want);
 }
 
+// ---- what is solved -----------------------------------------------------------------------------
+
+// Every rank has the factor, and its own right-hand sides.
+TEST(ReduceShares, RightHandSides) {
+  const std::string text =
+      "graph g(%a: f64[i:70, h:70], %b: f64[i:70, r:90])\n{\n"
+      "  %l = cholesky<i, h>(%a * 0.01 + select(iota<i> == iota<h>, cast<f64>(3), 0))\n"
+      "  %x = triangular_solve<i, h>(%l, %b)\n  %y = triangular_solve<h, i>(%l, %x) upper\n"
+      "  return %y\n}\n";
+  EXPECT_EQ(SharedAxis(text, 4), "r");
+  RunEverywhere(text, 4);
+}
+
+TEST(ReduceShares, ManyMatrices) {
+  const std::string text =
+      "graph g(%x: f64[c:41, i:9, d:3], %b: f64[c:41, i:9])\n{\n"
+      "  %l = cholesky<i, j>(dot<d>(%x, rename<i->j>(%x)) + select(iota<i> == iota<j>, "
+      "cast<f64>(4), 0))\n"
+      "  %y = triangular_solve<i, j>(%l, %b)\n  %s = sum<c, j>(%y * %y)\n  return %s, %y\n}\n";
+  EXPECT_EQ(SharedAxis(text, 3), "c");
+  RunEverywhere(text, 3);
+}
+
+// All ranks add to the matrix, and each factors all of it.
+TEST(ReduceShares, AFactorOfWhatIsMerged) {
+  const std::string text =
+      "graph g(%x: f64[i:9, d:205], %b: f64[i:9])\n{\n"
+      "  %l = cholesky<i, j>(dot<d>(%x, rename<i->j>(%x)) + select(iota<i> == iota<j>, "
+      "cast<f64>(4), 0))\n"
+      "  %y = triangular_solve<i, j>(%l, %b)\n  return %l, %y\n}\n";
+  EXPECT_EQ(SharedAxis(text, 3), "d");
+  RunEverywhere(text, 3);
+}
+
 // ---- whole graphs -------------------------------------------------------------------------------
 
 TEST(ReduceShares, RowsNeedNoMerge) {
