@@ -257,6 +257,17 @@ ValueId Draft::SegmentSum(ValueId v, ValueId segments, uint32_t from, uint32_t t
   return Make(std::move(node), all, values_[v].dtype);
 }
 
+ValueId Draft::Solve(ValueId a, ValueId b, uint32_t rows, uint32_t columns, bool upper) {
+  DraftNode node;
+  node.op = GraphOp::kTriangularSolve;
+  node.option = upper ? GraphOption::kUpper : GraphOption::kNone;
+  node.operands = {ExprId::Value(a), ExprId::Value(b)};
+  node.axes = {rows, columns};
+  Axes all = AxesOfOperands(node);
+  std::erase(all, rows);
+  return Make(std::move(node), all, values_[b].dtype);
+}
+
 ValueId Draft::Reduce(GraphOp op, std::vector<ExprId> operands, Axes axes, GraphOption option) {
   DraftNode node;
   node.op = op;

@@ -86,6 +86,8 @@ class Draft {
   ValueId Iota(uint32_t axis);
   ValueId Gather(ValueId source, ValueId indices, uint32_t axis);
   ValueId SegmentSum(ValueId v, ValueId segments, uint32_t from, uint32_t to, GraphOption option);
+  // The x with sum<columns>(a * x) = b; a is triangular.
+  ValueId Solve(ValueId a, ValueId b, uint32_t rows, uint32_t columns, bool upper);
   // A reducer or a product over axes that all operands have. The first result.
   ValueId Reduce(GraphOp op, std::vector<ExprId> operands, Axes axes,
                  GraphOption option = GraphOption::kNone);

@@ -62,13 +62,9 @@ const Reverse::RuleRow Reverse::kRules[] = {
     {GraphOp::kSoftmax, &Reverse::Softmax},
     {GraphOp::kTopK, &Reverse::TopK},
     {GraphOp::kVar, &Reverse::Variance},
+    {GraphOp::kCholesky, &Reverse::Cholesky},
+    {GraphOp::kTriangularSolve, &Reverse::TriangularSolve},
 };
-
-Reverse::Rule Reverse::RuleOf(GraphOp op) {
-  const auto* const found = std::find_if(std::begin(kRules), std::end(kRules),
-                                         [&](const RuleRow& row) { return row.op == op; });
-  return found == std::end(kRules) ? nullptr : found->rule;
-}
 
 // ---- the way through the graph ---------------------------------------------------------------
 
@@ -107,17 +103,18 @@ std::optional<Product> Reverse::Run(ValueId y, ValueId x, std::optional<ValueId>
 }
 
 bool Reverse::Visit(const Node& node) {
-  const Rule rule = RuleOf(node.op);
+  const auto* const row =
+      std::ranges::find(std::begin(kRules), std::end(kRules), node.op, &RuleRow::op);
   const auto is_complex = [&](ExprId id) {
     return id.is_value() && draft_.value(id.value()).dtype.IsComplex();
   };
-  if (rule == nullptr || draft_.value(node.first_result).dtype.IsComplex() ||
+  if (row == std::end(kRules) || draft_.value(node.first_result).dtype.IsComplex() ||
       std::any_of(node.operands.begin(), node.operands.end(), is_complex)) {
     error_ = {ReverseError::Kind::kNoDerivative, node.op, node.location};
     return false;
   }
   const Product d = Of(node).SumOf(std::move(given_[node.first_result]));
-  if (d.scale != 0) (this->*rule)(node, d);
+  if (d.scale != 0) (this->*row->rule)(node, d);
   return true;
 }
 

@@ -51,7 +51,6 @@ class Reverse {
     Rule rule;
   };
   static const RuleRow kRules[];
-  static Rule RuleOf(GraphOp op);
   void FindDependents(ValueId x, ValueId y);
   bool Visit(const Node& node);
 
@@ -117,6 +116,10 @@ class Reverse {
   void Softmax(const Node& node, const Product& d);
   void TopK(const Node& node, const Product& d);
   void Variance(const Node& node, const Product& d);
+
+  // ---- linear algebra (reverse_solve.cc)
+  void Cholesky(const Node& node, const Product& d);
+  void TriangularSolve(const Node& node, const Product& d);
 
   Draft& draft_;
   const ReverseOptions options_;

@@ -77,7 +77,7 @@ class Writer {
     }
     const GraphFamily family = Row(node.op).family;
     const bool reduces = family == GraphFamily::kReduction || family == GraphFamily::kContraction ||
-                         family == GraphFamily::kIndexed;
+                         family == GraphFamily::kIndexed || family == GraphFamily::kAlgebra;
     return draft_.value(node.first_result).name != Graph::kNoName || Row(node.op).results() > 1 ||
            uses_[node.first_result] != 1 || IsOutput(node.first_result) ||
            (!node.written && (reduces || inner_[n] >= kMostInner));

@@ -183,6 +183,38 @@ TEST(ReduceGradients, Reducers) {
   });
 }
 
+// Matrices [h, j] of 4 rows; %t and %u are far from singular, %a is symmetric and has a factor. Of
+// %m, only the lower triangle counts: the slope by an element above the diagonal is 0.
+TEST(ReduceGradients, LinearAlgebra) {
+  const std::string square =
+      "  %m = slice<i->h:4>(%x, 0) + select(iota<h> == iota<j>, cast<f64>(3), 0)\n";
+  const std::string many =
+      "  %m = slice<i->h:4>(%x, 0) * 0.5 + select(iota<h> == iota<j>, exp(%z) + 2, 0)\n";
+  const std::string covariance =
+      "  %a = dot<i>(%x, rename<j->h>(%x)) + select(iota<h> == iota<j>, cast<f64>(1), 0)\n";
+  const std::string lower = "triangular_solve<h, j>(%m, ";
+  CheckCases({
+      {square + "  %y = cholesky<h, j> %m\n", "h:4, j", {"x"}},
+      {square + "  %y = cholesky<j, h> %m\n", "h:4, j", {"x"}},
+      {square + "  %y = sum<h, j>(cholesky<h, j>(%m))\n", "", {"x"}},
+      {square + "  %y = sum<h>(cholesky<h, j>(%m)) * %v\n", "j", {"x", "v"}},
+      {many + "  %y = cholesky<h, j> %m\n", "h:4, j, k", {"x", "z"}},
+      {covariance + "  %y = cholesky<h, j> %a\n", "j, h:4", {"x"}},
+      {square + "  %y = " + lower + "rename<j->h>(%z))\n", "k, j", {"x", "z"}},
+      {square + "  %y = " + lower + "rename<j->h>(%z)) upper\n", "k, j", {"x", "z"}},
+      {square + "  %y = triangular_solve<j, h>(%m, %v) upper\n", "h:4", {"x", "v"}},
+      {square + "  %y = sum<k, j>(" + lower + "rename<j->h>(%z)))\n", "", {"x", "z"}},
+      {many + "  %y = " + lower + "rename<j->h>(%v))\n", "j, k", {"x", "z", "v"}},
+      {many + "  %y = " + lower + "rename<j->h>(%z)) upper\n", "k, j", {"x", "z"}},
+      // The logarithm of a normal density, but for a constant.
+      {covariance +
+           "  %l = cholesky<h, j> %a\n  %b = triangular_solve<h, j>(%l, rename<j->h>(%v))\n"
+           "  %y = sum<j>(%b * %b) * -0.5 - sum<h, j>(log(select(iota<h> == iota<j>, %l, 1)))\n",
+       "",
+       {"x", "v"}},
+  });
+}
+
 // The text of a concrete graph.
 std::string TextOf(const ConcreteGraph& graph) { return Print(graph.module()); }
 
@@ -197,6 +229,10 @@ TEST(ReduceGradients, SecondDerivatives) {
       "  %y = sum<e>(erf(gather<j>(%v, iota<e:9> % 4) * dot<i, j>(%x, %x)))\n",
       "  %part = segment_sum<i->s:2>(%x, iota<i> % 2)\n  %y = sum<s, j>(%part * %part * %part)\n",
       "  %y = sum<c>(pow(sum<j>(concat<i, k->c>(%x, %z)) + 9, 3))\n",
+      "  %l = cholesky<h, j>(dot<i>(%x, rename<j->h>(%x)) + select(iota<h> == iota<j>, "
+      "cast<f64>(1), "
+      "0))\n  %b = triangular_solve<h, j>(%l, rename<j->h>(%v))\n"
+      "  %y = sum<j>(%b * %b) + sum<h, j>(log(select(iota<h> == iota<j>, %l, 1)))\n",
   };
   uint64_t seed = 100;
   for (const std::string loss : kLosses) {
@@ -249,6 +285,22 @@ TEST(ReduceGradients, TypesLimitsAndDevices) {
     CompareAtAllLimits(graph, 5, "cpu");
     RunAndCompare(graph, RandomInputs(graph, 6), kNoLimit, LimitKind::kTotal, "ptx");
   }
+}
+
+// Of the bound on the likelihood of a Gaussian process, under all limits, on both devices.
+TEST(ReduceGradients, OfFactorsAtAllLimitsAndDevices) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: f64[i:70, d:3], %z: f64[j:66, d], %y: f64[i:70], %s: f64)\n{\n"
+      "  %kzz = exp(sqdist<d>(%z, rename<j->k>(%z)) * -0.5)\n"
+      "  %l = cholesky<j, k>(%kzz + select(iota<j> == iota<k>, cast<f64>(4), 0))\n"
+      "  %a = triangular_solve<j, k>(%l, exp(sqdist<d>(%z, %x) * -0.5))\n"
+      "  %fit = sum<k, i>(%a * %a * %y)\n"
+      "  %loss = %fit * exp(%s) + sum<j, k>(log(select(iota<j> == iota<k>, %l, 1)))\n"
+      "  %dz = grad %loss, %z\n  %dx = grad %loss, %x\n  %ds = grad %loss, %s\n"
+      "  return %dz, %dx, %ds\n}\n",
+      {});
+  CompareAtAllLimits(graph, 5, "cpu");
+  RunAndCompare(graph, RandomInputs(graph, 6), kNoLimit, LimitKind::kTotal, "ptx");
 }
 
 // s * s is more than f16 has.
