@@ -12,7 +12,8 @@
 namespace tarsia {
 namespace {
 
-constexpr int64_t kSubPanel = 16;   // columns that are substituted one by one
+constexpr int64_t kSubPanel = 16;  // columns that are substituted one by one
+constexpr double kSubPanels = kPanel / double{kSubPanel};
 constexpr int64_t kRightTile = 64;  // right-hand sides of a block
 constexpr double kPivotPrice = 8;
 constexpr double kDivisionPrice = 4;
@@ -62,7 +63,10 @@ SolveEmitter::SolveEmitter(Emitter& emitter, uint32_t value, const KernelTensor&
       low_(fmt::format("%{}_low", emitter.meaning_.axis(solve_.columns).name)),
       high_(fmt::format("%{}_high", emitter.meaning_.axis(solve_.columns).name)) {}
 
-double SolveEmitter::panels() const { return static_cast<double>((extent_ + kPanel - 1) / kPanel); }
+double SolveEmitter::panels() const {
+  const int64_t count = (extent_ + kPanel - 1) / kPanel;
+  return static_cast<double>(count);
+}
 
 // ---- parts ------------------------------------------------------------------------------------
 
@@ -265,7 +269,7 @@ void SolveEmitter::EmitSubstitute() {
                         low_, kSubPanel, kSubPanel));
     head = fmt::format("for {}: i64 = {} to {} - 1 step -{} {{", part.first, last, low_, kSubPanel);
   }
-  OpenLoop(head, kPanel / kSubPanel);
+  OpenLoop(head, kSubPanels);
   SubstitutePart(part);
   e_.Close();
 }

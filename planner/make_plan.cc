@@ -368,7 +368,9 @@ static void ReportInPlace(const ConcreteGraph& graph, Diagnostics& diagnostics) 
 }
 
 // The bits of an element of the largest input that the matrix of a node is made of as it solves.
-static uint64_t BitsOfMatrix(const Meaning& meaning, const Solve& solve, uint32_t v) {
+static uint64_t BitsOfMatrix(const Meaning& meaning, const Solve& solve, uint32_t v,
+                             std::set<uint32_t>* seen) {
+  if (!seen->insert(v).second) return 0;
   if (meaning.IsInput(v)) {
     const bool has = meaning.HasAxis(v, solve.rows) && meaning.HasAxis(v, solve.columns);
     return has ? meaning.value(v).dtype.bits : 0;
@@ -377,7 +379,7 @@ static uint64_t BitsOfMatrix(const Meaning& meaning, const Solve& solve, uint32_
   uint64_t out = 0;
   if (meaning.SolveOf(n) != nullptr || meaning.ReductionOf(n) != nullptr) return out;
   for (const uint32_t read : meaning.ReadsOf(n)) {
-    out = std::max(out, BitsOfMatrix(meaning, solve, read));
+    out = std::max(out, BitsOfMatrix(meaning, solve, read, seen));
   }
   return out;
 }
@@ -388,7 +390,9 @@ static uint64_t SolvedBytes(const Meaning& meaning, size_t n, LimitKind kind) {
   const uint32_t v = meaning.node(n).first_result;
   const auto extent = static_cast<uint64_t>(meaning.axis(solve.columns).extent);
   const bool total = kind == LimitKind::kTotal;
-  uint64_t bits = total && !solve.factors ? BitsOfMatrix(meaning, solve, solve.matrix) * extent : 0;
+  std::set<uint32_t> seen;
+  uint64_t bits =
+      total && !solve.factors ? BitsOfMatrix(meaning, solve, solve.matrix, &seen) * extent : 0;
   const uint64_t own = meaning.value(v).dtype.bits;
   if (total || !meaning.IsOutput(v)) bits += solve.factors ? own * extent : own;
   return bits * extent / 8;

@@ -198,11 +198,7 @@ void Schedule::AddSolveWorks(size_t n) {
   panel.panels = Panels{n, solve.columns, solve.upper};
   panel.stores = begin.stores;
   for (const uint32_t axis : begin.axes) {
-    if (axis == solve.columns || axis == solve.rows) {
-      panel.moved.emplace(tensor, axis);
-    } else {
-      panel.axes.push_back(axis);
-    }
+    if (axis != solve.columns && axis != solve.rows) panel.axes.push_back(axis);
   }
   if (!solve.factors) {
     Walk matrix{&panel, {}};

@@ -123,6 +123,16 @@ TEST(PlannedFaults, AMatrixThatIsReadWhereItsFactorIs) {
   EXPECT_TRUE(Says(c.Faults(), "reads a, in whose place l is written")) << c.Faults();
 }
 
+TEST(PlannedFaults, AFactorBeforeItsMatrixIsThere) {
+  const ConcreteGraph graph =
+      MakeGraph("graph g(%a: f64[i:20, j:20])\n{\n  %l = cholesky<i, j> %a\n  return %l\n}\n", {});
+  Certified c(graph, kNoLimit, LimitKind::kScratch);
+  ASSERT_EQ(c.Faults(), "");
+  ASSERT_EQ(c.json["steps"].size(), 2U);
+  std::swap(c.json["steps"][0], c.json["steps"][1]);
+  EXPECT_TRUE(Says(c.Faults(), "reads l, which nothing wrote before")) << c.Faults();
+}
+
 // An input need not be loaded if the graph says that it has no elements, not if the plan does.
 TEST(PlannedFaults, AnInputWithoutElements) {
   const ConcreteGraph graph = MakeGraph(

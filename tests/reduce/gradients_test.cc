@@ -229,9 +229,8 @@ TEST(ReduceGradients, SecondDerivatives) {
       "  %y = sum<e>(erf(gather<j>(%v, iota<e:9> % 4) * dot<i, j>(%x, %x)))\n",
       "  %part = segment_sum<i->s:2>(%x, iota<i> % 2)\n  %y = sum<s, j>(%part * %part * %part)\n",
       "  %y = sum<c>(pow(sum<j>(concat<i, k->c>(%x, %z)) + 9, 3))\n",
-      "  %l = cholesky<h, j>(dot<i>(%x, rename<j->h>(%x)) + select(iota<h> == iota<j>, "
-      "cast<f64>(1), "
-      "0))\n  %b = triangular_solve<h, j>(%l, rename<j->h>(%v))\n"
+      "  %k = dot<i>(%x, rename<j->h>(%x)) + select(iota<h> == iota<j>, cast<f64>(1), 0)\n"
+      "  %l = cholesky<h, j> %k\n  %b = triangular_solve<h, j>(%l, rename<j->h>(%v))\n"
       "  %y = sum<j>(%b * %b) + sum<h, j>(log(select(iota<h> == iota<j>, %l, 1)))\n",
   };
   uint64_t seed = 100;

@@ -160,6 +160,21 @@ TEST(ReduceShares, SeveralOutputs) {
                 3);
 }
 
+// Of a reduction over two axes, the loop over the one that is not shared is around the other one.
+TEST(ReduceShares, AMergeIsBehindBothLoops) {
+  const std::string text =
+      "graph g(%x: f32[i:40, j:150, d:5])\n{\n  %b, %at = topk<d>(%x, t:2)\n"
+      "  %y = sum<i, j, t> %b\n  return %y\n}\n";
+  const ConcreteGraph graph = MakeGraph(text, {});
+  const uint64_t smallest = RefusedBelow(graph, 0, LimitKind::kScratch, 3).value();
+  Diagnostics found;
+  const Plan plan = MakePlan(graph, {smallest, LimitKind::kScratch, false, 0, 3}, found).value();
+  ASSERT_EQ(plan.splits.size(), 2U);
+  EXPECT_EQ(graph.axes()[plan.splits[0].axis].name, "i");
+  EXPECT_EQ(plan.share->axis, plan.splits[1].axis);
+  RunEverywhere(text, 3);
+}
+
 // Global indices: masks, random numbers, and rows that are read at another index.
 TEST(ReduceShares, IndicesAreThoseOfTheWholeAxis) {
   RunEverywhere(Text("  %r = uniform<i, j> 7\n  %y = select(iota<j> <= iota<i> * 2, %x, %r)\n"
