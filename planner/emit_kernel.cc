@@ -248,9 +248,20 @@ KernelText Emitter::Emit() {
   return out;
 }
 
+// Dimensions that the tiles of a kernel have in any case.
+static int LeastRank(const Meaning& meaning, const KernelRequest& request) {
+  size_t out = std::max<size_t>(request.axes.size(), 1);
+  if (request.kind == KernelKind::kPartial) {
+    out = request.axes.size() + meaning.ReductionOf(request.reductions[0].node)->axes.size();
+  } else if (IsOfPanels(request.kind)) {
+    out = request.axes.size() + PositionsOfPanels(meaning, request);
+  }
+  return static_cast<int>(std::min<size_t>(out, kMaxRank));
+}
+
 KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request, Machine machine) {
   KernelText out;
-  out.rank = std::max<int>(1, static_cast<int>(request.axes.size()));
+  out.rank = LeastRank(meaning, request);
   for (int rank = 0; rank < out.rank && out.rank <= kMaxRank;) {
     rank = out.rank;
     out = Emitter(meaning, request, machine, rank).Emit();

@@ -54,6 +54,11 @@ std::vector<int64_t> TilesOfPanels(const Meaning& meaning, const KernelRequest& 
   return tiles;
 }
 
+size_t PositionsOfPanels(const Meaning& meaning, const KernelRequest& request) {
+  const Solve& solve = *meaning.SolveOf(meaning.NodeOf(request.stores[0].first));
+  return solve.factors && request.kind != KernelKind::kFactor ? 3 : 2;
+}
+
 SolveEmitter::SolveEmitter(Emitter& emitter, uint32_t value, const KernelTensor& result)
     : e_(emitter),
       solve_(*emitter.meaning_.SolveOf(emitter.meaning_.NodeOf(value))),

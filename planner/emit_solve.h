@@ -15,6 +15,9 @@ namespace tarsia {
 // Of a block, by axis of the request: one of several matrices, and some of the right-hand sides.
 std::vector<int64_t> TilesOfPanels(const Meaning& meaning, const KernelRequest& request);
 
+// The positions that such a kernel adds to those of its grid.
+size_t PositionsOfPanels(const Meaning& meaning, const KernelRequest& request);
+
 // In a kernel whose grid is open. `value`: the result. The scalars %C_low and %C_high, C being the
 // axis of the columns, are the panel.
 class SolveEmitter {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -23,11 +24,22 @@ constexpr size_t kMostSubsets = 4;     // reductions of which all subsets are tr
 constexpr int64_t kMostChunks = 4096;  // of one split axis
 constexpr int64_t kMostOfPair = 128;   // of each of two
 
+constexpr double kEndless = std::numeric_limits<double>::infinity();  // a cost
+
+// Of each of one or two split axes.
+int64_t MostChunks(size_t axes) { return axes > 1 ? kMostOfPair : kMostChunks; }
+
+// A power of two.
+int64_t LeastChunk(int64_t extent, int64_t most) {
+  int64_t chunk = 1;
+  while ((extent + chunk - 1) / chunk > most) chunk *= 2;
+  return chunk;
+}
+
 // The chunks to try, the least first. Each is a multiple of the tiles.
 std::vector<int64_t> ChunksOf(int64_t extent, int64_t most) {
   std::vector<int64_t> out;
-  for (int64_t chunk = 1; chunk < extent; chunk *= 2) {
-    if ((extent + chunk - 1) / chunk > most) continue;
+  for (int64_t chunk = LeastChunk(extent, most); chunk < extent; chunk *= 2) {
     out.push_back(chunk);
     if (chunk >= 128 && chunk + chunk / 2 < extent) out.push_back(chunk + chunk / 2);
   }
@@ -60,14 +72,14 @@ class Search {
   std::optional<uint64_t> LeastPeak() {
     std::vector<std::pair<uint64_t, PlanChoice>> choices;
     ForEach([&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
-      choices.emplace_back(PeakOf(whole), whole);
+      choices.emplace_back(ScheduleOf(whole).peak(), whole);
       for (const uint32_t a : axes) {
         const PlanChoice one = Smallest(whole, {a});
-        choices.emplace_back(PeakOf(one), one);
+        choices.emplace_back(ScheduleOf(one).peak(), one);
         for (const uint32_t b : axes) {
           if (a == b) continue;
           const PlanChoice two = Smallest(whole, {a, b});
-          choices.emplace_back(PeakOf(two), two);
+          choices.emplace_back(ScheduleOf(two).peak(), two);
         }
       }
     });
@@ -77,7 +89,7 @@ class Search {
       int rank = 0;
       const Schedule schedule(meaning_, choice, options_.limit_kind);
       if (!schedule.feasible()) continue;
-      static_cast<void>(schedule.Make(&cache_, &rank));
+      static_cast<void>(schedule.Cost(0, kEndless, &cache_, &rank));
       if (rank <= kMaxRank) return peak;
       least_rank_ = least_rank_ == 0 ? rank : std::min(least_rank_, rank);
     }
@@ -90,7 +102,7 @@ class Search {
 
  private:
   void Try(const PlanChoice& whole, const std::vector<uint32_t>& axes) {
-    const Schedule schedule(meaning_, whole, options_.limit_kind);
+    const Schedule& schedule = ScheduleOf(whole);
     if (schedule.peak() <= options_.limit) {
       // Chunks of what fits as a whole save nothing.
       if (!whole.streamed) Consider(schedule);
@@ -126,16 +138,16 @@ class Search {
 
   // Of the better one of two plans: with all reductions kept, and with none.
   double CostOf(const PlanShare& share) {
-    double out = std::numeric_limits<double>::infinity();
+    double out = kEndless;
     for (const bool all : {false, true}) {
-      const PlanChoice whole = WholeOf(share, all ? reductions_ : std::vector<size_t>(),
-                                       Schedule::HasParts(meaning_), false);
+      const PlanChoice whole =
+          WholeOf(share, all ? reductions_ : std::vector<size_t>(), HasParts(meaning_), false);
       const Schedule schedule(meaning_, whole, options_.limit_kind);
       if (!schedule.feasible()) continue;
       int rank = 0;
-      const Plan plan = schedule.Make(&cache_, &rank);
       const double outside = kStepPrice * schedule.steps() + schedule.TransferCost();
-      if (rank <= kMaxRank) out = std::min(out, plan.cost + outside);
+      const double cost = schedule.Cost(outside, kEndless, &cache_, &rank);
+      if (rank <= kMaxRank) out = std::min(out, cost);
     }
     return out;
   }
@@ -229,7 +241,7 @@ class Search {
           std::any_of(choice->splits.begin(), choice->splits.end(), [&](const Split& split) {
             return std::count(reduction.axes.begin(), reduction.axes.end(), split.axis) != 0;
           });
-      const bool parted = choice->parts && Schedule::PartsOf(meaning_, n) > 1;
+      const bool parted = choice->parts && MostPartsOf(meaning_, n) > 1;
       const bool kept = std::count(choice->kept.begin(), choice->kept.end(), n) != 0;
       if ((root || parted) && !kept) choice->kept.push_back(n);
     }
@@ -256,7 +268,8 @@ class Search {
   void ForEachOf(const std::optional<PlanShare>& share, const Use& use) {
     for (const std::vector<size_t>& kept : KeptSets()) {
       for (const bool parts : {true, false}) {
-        if (parts && !Schedule::HasParts(meaning_)) continue;
+        if (parts && !HasParts(meaning_)) continue;
+        schedules_.clear();
         for (const bool streamed : {false, true}) {
           if (streamed && options_.limit_kind != LimitKind::kTotal) continue;
           const PlanChoice whole = WholeOf(share, kept, parts, streamed);
@@ -266,19 +279,29 @@ class Search {
     }
   }
 
-  uint64_t PeakOf(const PlanChoice& choice) const {
-    return Schedule(meaning_, choice, options_.limit_kind).peak();
+  // Choices that differ only in chunks, and in whether inputs and outputs are streamed, have the
+  // same works in the same order: they share a schedule while their set of kept reductions is
+  // tried.
+  Schedule& ScheduleOf(const PlanChoice& choice) {
+    PlanChoice key = choice;
+    key.streamed = false;
+    for (Split& split : key.splits) split.chunk = 0;
+    const auto found = schedules_.find(key);
+    if (found != schedules_.end()) {
+      found->second.SetSizes(choice);
+      return found->second;
+    }
+    const auto added =
+        schedules_.emplace(std::move(key), Schedule(meaning_, choice, options_.limit_kind));
+    return added.first->second;
   }
 
   void Consider(const Schedule& schedule) {
     if (!schedule.feasible()) return;
     const double outside = kStepPrice * schedule.steps() + schedule.TransferCost();
-    if (found_ && outside >= best_cost_) return;
     int rank = 0;
-    const Plan plan = schedule.Make(&cache_, &rank);
-    if (rank > kMaxRank) return;
-    const double cost = plan.cost + outside;
-    if (found_ && cost >= best_cost_) return;
+    const double cost = schedule.Cost(outside, best_cost_, &cache_, &rank);
+    if (cost >= best_cost_ || rank > kMaxRank) return;
     found_ = true;
     best_cost_ = cost;
     best_ = schedule.choice();
@@ -289,29 +312,23 @@ class Search {
     PlanChoice out = whole;
     if (out.share && std::count(axes.begin(), axes.end(), out.share->axis) != 0) out.splits.clear();
     for (const uint32_t axis : axes) {
-      out.splits.push_back({axis, Chunks(whole, axis, axes.size()).front()});
+      out.splits.push_back({axis, LeastChunk(LengthOf(whole, axis), MostChunks(axes.size()))});
     }
     KeepRoots(&out);
     return out;
   }
 
-  [[nodiscard]] std::vector<int64_t> Chunks(const PlanChoice& whole, uint32_t axis,
-                                            size_t axes) const {
-    return ChunksOf(LengthOf(whole, axis), axes > 1 ? kMostOfPair : kMostChunks);
-  }
-
   void TrySplit(const PlanChoice& whole, const std::vector<uint32_t>& axes) {
     const PlanChoice smallest = Smallest(whole, axes);
     if (!tried_.insert(smallest).second) return;
-    Schedule schedule(meaning_, smallest, options_.limit_kind);
+    Schedule& schedule = ScheduleOf(smallest);
     const auto fits = [&] { return schedule.peak() <= options_.limit; };
     if (!fits()) return;
     const size_t first = smallest.splits.size() - axes.size();  // behind that of a share
     for (size_t i = axes.size(); i-- > 0;) {
-      const std::vector<int64_t> chunks = Chunks(whole, axes[i], axes.size());
+      const auto chunks = ChunksOf(LengthOf(whole, axes[i]), MostChunks(axes.size()));
       const auto end = std::partition_point(chunks.begin(), chunks.end(), [&](int64_t chunk) {
-        schedule.SetChunk(first + i, chunk);
-        return fits();
+        return schedule.FitsWith(first + i, chunk, options_.limit);
       });
       schedule.SetChunk(first + i, end == chunks.begin() ? chunks.front() : *(end - 1));
     }
@@ -330,8 +347,9 @@ class Search {
   std::vector<size_t> chosen_;
   std::vector<std::optional<PlanShare>> shares_;  // to try; one without a value: nothing is shared
   std::set<PlanChoice> tried_;                    // with the least chunks
+  std::map<PlanChoice, Schedule> schedules_;      // see ScheduleOf
   bool found_ = false;
-  double best_cost_ = 0;
+  double best_cost_ = kEndless;
   PlanChoice best_;
   int least_rank_ = 0;
 };
@@ -416,9 +434,8 @@ static Diagnostic& ReportLimit(const Meaning& meaning, const PlanOptions& option
 // What the search found.
 static Plan PlanOf(const Meaning& meaning, const PlanChoice& choice, const PlanOptions& options,
                    KernelCache* cache) {
-  int rank = 0;
   const Schedule schedule(meaning, choice, options.limit_kind);
-  Plan plan = schedule.Make(cache, &rank);
+  Plan plan = schedule.Make(cache);
   schedule.AddSteps(&plan);
   plan.limit = options.limit;
   return plan;

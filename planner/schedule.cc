@@ -18,10 +18,57 @@ namespace {
 // Fewer blocks leave processors idle.
 double BusyBlocks(Machine machine) { return machine == Machine::kCpu ? 8 : 64; }
 
+constexpr int kNoLevel = -1;
+
 // Of transfers, in additions of elements: a byte, and a run of bytes that are contiguous outside of
 // the arena, which is one call of the system.
 constexpr double kBytePrice = 0.25;
 constexpr double kRunPrice = 2'000;
+
+// Places the tensors in the order given, each at the lowest offset that is free all its life;
+// returns their end.
+uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector<Tensor>* tensors) {
+  struct Place {
+    size_t first, last;
+    uint64_t begin, end;
+  };
+  uint64_t peak = 0;
+  std::vector<Place> placed;  // by their begin
+  placed.reserve(order.size());
+  for (const auto& [key, t] : order) {
+    Tensor& tensor = (*tensors)[t];
+    const uint64_t room = tensor.Room();
+    uint64_t offset = 0;
+    auto at = placed.begin();
+    for (; at != placed.end(); ++at) {
+      if (at->first > tensor.last || tensor.first > at->last) continue;
+      if (offset + room <= at->begin) break;
+      offset = std::max(offset, AlignUp(at->end, kArenaAlignment));
+    }
+    tensor.offset = offset;
+    peak = std::max(peak, offset + room);
+    at = std::partition_point(placed.begin(), placed.end(),
+                              [&](const Place& place) { return place.begin < offset; });
+    placed.insert(at, {tensor.first, tensor.last, offset, offset + room});
+  }
+  return peak;
+}
+
+// A kernel of a schedule, with a name of its own.
+const KernelText& KernelOf(const Schedule& schedule, size_t work, std::set<std::string>* names,
+                           KernelCache* cache) {
+  KernelRequest request = schedule.RequestOf(work);
+  std::string name = request.name;
+  for (int i = 2; !names->insert(name).second; ++i) name = fmt::format("{}_{}", request.name, i);
+  request.name = std::move(name);
+  return cache->Get(request);
+}
+
+// Of one launch over whole ranges.
+double CostOf(const KernelText& kernel, Machine machine) {
+  const auto blocks = static_cast<double>(std::max<int64_t>(kernel.blocks, 1));
+  return kernel.cost * std::max(1.0, BusyBlocks(machine) / blocks);
+}
 
 }  // namespace
 
@@ -48,28 +95,40 @@ void Schedule::SetChunk(size_t split, int64_t chunk) {
   FindOffsets();
 }
 
+bool Schedule::FitsWith(size_t split, int64_t chunk, uint64_t limit) {
+  choice_.splits[split].chunk = chunk;
+  FindSizes();
+  FindOffsets(limit);
+  return peak_ <= limit;
+}
+
+void Schedule::SetSizes(const PlanChoice& choice) {
+  choice_ = choice;
+  FindSizes();
+  FindOffsets();
+}
+
 Sharing Schedule::sharing() const { return {meaning_, choice_, limit_kind_, tensors_, works_}; }
 
 // ---- order ------------------------------------------------------------------------------------
 
-// The loop over `axis` in which a work runs, or behind how many of them.
-std::map<size_t, int> Schedule::LevelsOf(const std::vector<size_t>& works, uint32_t axis) const {
-  std::map<size_t, int> levels;
+// By work, the loop over `axis` in which it runs, or behind how many of them; kNoLevel of works
+// that are not among these.
+std::vector<int> Schedule::LevelsOf(const std::vector<size_t>& works, uint32_t axis) const {
+  std::vector<int> levels(works_.size(), kNoLevel);
   for (const size_t w : works) {
     int level = 0;
     for (const size_t need : works_[w].needs) {
-      const auto found = levels.find(need);
-      if (found == levels.end()) continue;
+      if (levels[need] == kNoLevel) continue;
       const Work& other = works_[need];
       // What a loop has reduced, and all of a tensor that it makes, is ready behind it.
       const bool behind = other.Has(axis) && (other.Reduces(axis) || !works_[w].Has(axis) ||
                                               works_[w].Moves(other, axis));
-      level = std::max(level, found->second + (behind ? 1 : 0));
+      level = std::max(level, levels[need] + (behind ? 1 : 0));
     }
     for (const size_t reader : works_[w].readers) {
-      const auto found = levels.find(reader);
-      if (found == levels.end()) continue;
-      level = std::max(level, found->second + (works_[reader].Has(axis) ? 1 : 0));
+      if (levels[reader] == kNoLevel) continue;
+      level = std::max(level, levels[reader] + (works_[reader].Has(axis) ? 1 : 0));
     }
     levels[w] = level;
   }
@@ -116,14 +175,13 @@ void Schedule::Order(const std::vector<size_t>& works, size_t split) {
   if (works.empty()) return;
   if (split == choice_.splits.size()) return AddItems(works);
   const Split& by = choice_.splits[split];
-  const std::map<size_t, int> levels = LevelsOf(works, by.axis);
-  int last = 0;
-  for (const auto& [w, level] : levels) last = std::max(last, level);
+  const std::vector<int> levels = LevelsOf(works, by.axis);
+  const int last = *std::max_element(levels.begin(), levels.end());
   for (int level = 0; level <= last; ++level) {
     std::vector<size_t> outside;
     std::vector<size_t> within;
     for (const size_t w : works) {
-      if (levels.at(w) == level) (works_[w].Has(by.axis) ? within : outside).push_back(w);
+      if (levels[w] == level) (works_[w].Has(by.axis) ? within : outside).push_back(w);
     }
     Order(outside, split + 1);
     if (within.empty()) continue;
@@ -259,14 +317,8 @@ uint64_t Tensor::Room() const { return doubled ? AlignUp(bytes, kArenaAlignment)
 
 std::vector<int64_t> Schedule::ExtentsOf(const Tensor& tensor) const {
   std::vector<int64_t> out;
-  for (size_t i = 0; i < tensor.axes.size(); ++i) {
-    const uint32_t axis = tensor.axes[i];
-    out.push_back(tensor.shared[i] ? sharing().LengthOf(axis) : meaning_.axis(axis).extent);
-    for (const Split& split : choice_.splits) {
-      const bool chunk = tensor.chunked[i] && split.axis == tensor.axes[i];
-      if (chunk) out.back() = std::min(out.back(), split.chunk);
-    }
-  }
+  out.reserve(tensor.axes.size() + 1);  // and parts
+  for (size_t i = 0; i < tensor.axes.size(); ++i) out.push_back(sharing().ExtentOf(tensor, i));
   return out;
 }
 
@@ -284,69 +336,49 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
   if (split == choice_.splits.end() || split->chunk >= sharing().LengthOf(axis)) return false;
   if (port && !sharing().HasWholeBytes(tensor, at, sharing().GranuleOf(*split))) return false;
   if (!sharing().IsLocal(tensor, axis)) return false;
-  std::set<size_t> loops;
-  for (const size_t user : tensor.users) loops.insert(works_[user].loops.at(axis));
-  return loops.size() == 1 || tensor.kind == PlanBuffer::Kind::kInput;
+  if (tensor.kind == PlanBuffer::Kind::kInput) return true;
+  const size_t loop = works_[tensor.users[0]].loops.at(axis);
+  return std::all_of(tensor.users.begin(), tensor.users.end(),
+                     [&](size_t user) { return works_[user].loops.at(axis) == loop; });
 }
 
 void Schedule::FindSizes() {
   for (size_t t = 0; t < tensors_.size(); ++t) {
     Tensor& tensor = tensors_[t];
     tensor.doubled = false;
+    auto elements = static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
     for (size_t i = 0; i < tensor.axes.size(); ++i) {
       tensor.chunked[i] = tensor.used && CanChunk(t, i);
       tensor.shared[i] = tensor.used && !tensor.chunked[i] && sharing().CanShare(tensor, i);
       const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
       tensor.doubled = tensor.doubled || (port && tensor.chunked[i]);
+      elements *= static_cast<uint64_t>(sharing().ExtentOf(tensor, i));
     }
-    auto elements = static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
-    for (const int64_t extent : ExtentsOf(tensor)) elements *= static_cast<uint64_t>(extent);
     tensor.bytes = BytesForBits(elements * tensor.dtype.bits);
   }
 }
 
-// Places the tensors in the order given, each at the lowest offset that is free all its life.
-uint64_t Schedule::Pack(const std::vector<size_t>& order) {
-  uint64_t peak = 0;
-  std::vector<size_t> placed;
-  for (const size_t t : order) {
-    Tensor& tensor = tensors_[t];
-    std::vector<std::pair<uint64_t, uint64_t>> taken;
-    for (const size_t other : placed) {
-      const Tensor& o = tensors_[other];
-      if (o.first <= tensor.last && tensor.first <= o.last) {
-        taken.emplace_back(o.offset, o.offset + o.Room());
-      }
-    }
-    std::sort(taken.begin(), taken.end());
-    tensor.offset = 0;
-    for (const auto& [begin, end] : taken) {
-      if (tensor.offset + tensor.Room() <= begin) break;
-      tensor.offset = std::max(tensor.offset, AlignUp(end, kArenaAlignment));
-    }
-    peak = std::max(peak, tensor.offset + tensor.Room());
-    placed.push_back(t);
-  }
-  return peak;
-}
-
-// By size, and by time: the better one.
-void Schedule::FindOffsets() {
-  std::vector<size_t> order;
+// By time, and by size: the better one; or the first that is at most `enough`.
+void Schedule::FindOffsets(uint64_t enough) {
+  std::vector<std::pair<uint64_t, size_t>> by_time;  // keys to sort by, and tensors of the arena
+  by_time.reserve(tensors_.size());
   for (size_t t = 0; t < tensors_.size(); ++t) {
+    const Tensor& tensor = tensors_[t];
     const bool counted =
-        limit_kind_ == LimitKind::kTotal || tensors_[t].kind == PlanBuffer::Kind::kScratch;
-    const bool own = !tensors_[t].in_place;
-    if (counted && own && tensors_[t].used && tensors_[t].bytes > 0) order.push_back(t);
+        limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch;
+    if (counted && !tensor.in_place && tensor.used && tensor.bytes > 0) {
+      by_time.emplace_back(tensor.first, t);
+    }
   }
-  std::vector<size_t> by_time = order;
-  std::stable_sort(by_time.begin(), by_time.end(),
-                   [&](size_t a, size_t b) { return tensors_[a].first < tensors_[b].first; });
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return tensors_[a].Room() > tensors_[b].Room(); });
-  const uint64_t timely = Pack(by_time);
-  peak_ = Pack(order);
-  if (timely < peak_) peak_ = Pack(by_time);
+  std::vector<std::pair<uint64_t, size_t>> by_size = by_time;
+  std::sort(by_time.begin(), by_time.end());
+  const uint64_t timely = Pack(by_time, &tensors_);
+  peak_ = timely;
+  if (timely <= enough) return;
+  for (auto& [key, t] : by_size) key = UINT64_MAX - tensors_[t].Room();
+  std::sort(by_size.begin(), by_size.end());
+  peak_ = Pack(by_size, &tensors_);
+  if (timely < peak_) peak_ = Pack(by_time, &tensors_);
   for (Tensor& tensor : tensors_) {
     if (tensor.in_place) tensor.offset = tensors_[*tensor.in_place].offset;
   }
@@ -418,16 +450,19 @@ void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* 
   if (works_[work].kind == KernelKind::kMerge) step.kind = PlanStep::Kind::kMerge;
   step.kernel = work;
   step.fresh = !works_[work].panels.has_value();
+  step.ranges.reserve(ranges.size());
   for (const StepRange& range : ranges) {
     if (!works_[work].IsRanged(range.axis)) continue;
     step.ranges.push_back(range);
     if (works_[work].Reduces(range.axis) && range.low != sharing().RangeOf(range.axis).low)
       step.fresh = false;
   }
-  for (const KernelParam& param : plan->kernels[work].params) {
+  const std::vector<KernelParam>& params = plan->kernels[work].params;
+  step.buffers.reserve(params.size());
+  for (const KernelParam& param : params) {
     if (param.kind == KernelParam::Kind::kTensor) step.buffers.push_back(param.id);
   }
-  for (const KernelParam& param : plan->kernels[work].params) {
+  for (const KernelParam& param : params) {
     if (param.replaced) step.buffers.push_back(*param.replaced);
   }
   plan->steps.push_back(std::move(step));
@@ -506,25 +541,29 @@ void Schedule::AddBuffers(Plan* plan) const {
   }
 }
 
-Plan Schedule::Make(KernelCache* cache, int* rank) const {
+double Schedule::Cost(double outside, double most, KernelCache* cache, int* rank) const {
+  double out = sharing().ExchangeCost();
+  *rank = 1;
+  std::set<std::string> names;
+  for (size_t w = 0; w < works_.size() && out + outside < most; ++w) {
+    const KernelText& kernel = KernelOf(*this, w, &names, cache);
+    out += CostOf(kernel, cache->machine()) * sharing().TimesOf(works_[w]);
+    *rank = std::max(*rank, kernel.rank);
+  }
+  return out + outside;
+}
+
+Plan Schedule::Make(KernelCache* cache) const {
   Plan plan;
   plan.limit_kind = limit_kind_;
   plan.peak = peak_;
   plan.share = choice_.share;
   plan.cost = sharing().ExchangeCost();
-  *rank = 1;
   std::set<std::string> names;
-  for (size_t w = 0; w < works_.size(); ++w) {
-    KernelRequest request = RequestOf(w);
-    std::string name = request.name;
-    for (int i = 2; !names.insert(name).second; ++i) name = fmt::format("{}_{}", request.name, i);
-    request.name = name;
-    plan.kernels.push_back(cache->Get(request));
-    const auto blocks = static_cast<double>(std::max<int64_t>(plan.kernels.back().blocks, 1));
-    const double cost =
-        plan.kernels.back().cost * std::max(1.0, BusyBlocks(cache->machine()) / blocks);
-    plan.cost += cost * sharing().TimesOf(works_[w]);
-    *rank = std::max(*rank, plan.kernels.back().rank);
+  plan.kernels.reserve(works_.size());
+  for (const Work& work : works_) {
+    plan.kernels.push_back(KernelOf(*this, plan.kernels.size(), &names, cache));
+    plan.cost += CostOf(plan.kernels.back(), cache->machine()) * sharing().TimesOf(work);
   }
   for (const Split& split : choice_.splits) {
     if (split.chunk < sharing().LengthOf(split.axis))

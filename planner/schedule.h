@@ -110,6 +110,11 @@ struct ScheduleLoop {
   bool descending = false;
 };
 
+// The parts into which a reduction is cut, if the choice says so; 1 if it is short.
+int64_t MostPartsOf(const Meaning& meaning, size_t n);
+// Whether any is cut.
+bool HasParts(const Meaning& meaning);
+
 class Sharing;
 
 class Schedule {
@@ -118,6 +123,11 @@ class Schedule {
 
   // Makes the chunks of a split larger or smaller. Works and their order stay as they are.
   void SetChunk(size_t split, int64_t chunk);
+  // The same, to try: whether the peak is at most the limit. Of use are then only this and what is
+  // set or tried next.
+  bool FitsWith(size_t split, int64_t chunk, uint64_t limit);
+  // The same as SetChunk for a choice that differs only in chunks and in what is streamed.
+  void SetSizes(const PlanChoice& choice);
 
   [[nodiscard]] const PlanChoice& choice() const { return choice_; }
   [[nodiscard]] uint64_t peak() const { return peak_; }
@@ -130,14 +140,13 @@ class Schedule {
   // An estimate of all transfers of inputs and outputs, in additions of elements.
   [[nodiscard]] double TransferCost() const;
   [[nodiscard]] KernelRequest RequestOf(size_t work) const;
-  // Writes the kernels, whose cost it adds up. `rank`: the most dimensions of a tile.
-  [[nodiscard]] Plan Make(KernelCache* cache, int* rank) const;
+  // What all kernels and exchanges cost, and `outside`; no less than `most` if it is not below it.
+  // `rank`: the most dimensions of a tile, if it is below it.
+  [[nodiscard]] double Cost(double outside, double most, KernelCache* cache, int* rank) const;
+  // Writes the kernels, whose cost it adds up.
+  [[nodiscard]] Plan Make(KernelCache* cache) const;
   // Then the buffers, and the steps one by one.
   void AddSteps(Plan* plan) const;
-
-  // The parts into which a reduction is cut, if the choice says so; 1 if it is short.
-  [[nodiscard]] static int64_t PartsOf(const Meaning& meaning, size_t n);
-  [[nodiscard]] static bool HasParts(const Meaning& meaning);
 
  private:
   // ---- works (works.cc)
@@ -149,16 +158,19 @@ class Schedule {
   // A walk to the values that a work reads. `moved`: the axes whose index is that of another axis.
   struct Walk {
     Work* work;
-    std::set<std::pair<uint32_t, std::set<uint32_t>>> seen;  // values, and what was moved there
+    std::vector<std::pair<std::set<uint32_t>, std::vector<bool>>> seen;  // what was moved; by value
+
+    // Whether it has not been at the value with these axes moved.
+    bool Enter(uint32_t v, const std::set<uint32_t>& axes, size_t values);
   };
   void FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk) const;
-  void FindReadsOfNode(size_t n, std::set<uint32_t> moved, Walk* walk) const;
+  void FindReadsOfNode(size_t n, const std::set<uint32_t>& moved, Walk* walk) const;
   void Join();
   [[nodiscard]] bool CanJoin(const Work& group, const Work& work, size_t at) const;
   [[nodiscard]] bool IsSplit(const Reduction& reduction) const;
   [[nodiscard]] int64_t PartsOf(size_t n) const;
   size_t AddTensor(Tensor tensor);
-  std::string NameFor(std::string name);
+  [[nodiscard]] std::string NameFor(std::string name) const;
   void FindNeeds();
   void AddMerges();
   [[nodiscard]] Sharing sharing() const;
@@ -174,15 +186,13 @@ class Schedule {
   void Order(const std::vector<size_t>& works, size_t split);
   std::vector<size_t> MergesBehind(const std::vector<size_t>& works, size_t split);
   void AddItems(const std::vector<size_t>& works);
-  [[nodiscard]] std::map<size_t, int> LevelsOf(const std::vector<size_t>& works,
-                                               uint32_t axis) const;
+  [[nodiscard]] std::vector<int> LevelsOf(const std::vector<size_t>& works, uint32_t axis) const;
   void FindLifetimes();
   void FindSizes();
   [[nodiscard]] bool CanChunk(size_t tensor, size_t at) const;
   [[nodiscard]] std::vector<int64_t> ExtentsOf(const Tensor& tensor) const;
   [[nodiscard]] double Rounds(const Tensor& tensor) const;
-  void FindOffsets();
-  uint64_t Pack(const std::vector<size_t>& order);
+  void FindOffsets(uint64_t enough = 0);
   [[nodiscard]] KernelTensor Use(size_t tensor) const;
   void Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const;
   void AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* plan) const;

@@ -49,6 +49,16 @@ int64_t Sharing::GranuleOf(const Split& split) const {
   return split.chunk < LengthOf(split.axis) ? std::min(of_chunk, of_share) : of_share;
 }
 
+int64_t Sharing::ExtentOf(const Tensor& tensor, size_t at) const {
+  const uint32_t axis = tensor.axes[at];
+  int64_t out = tensor.shared[at] ? LengthOf(axis) : meaning_.axis(axis).extent;
+  if (!tensor.chunked[at]) return out;
+  for (const Split& split : choice_.splits) {
+    if (split.axis == axis) out = std::min(out, split.chunk);
+  }
+  return out;
+}
+
 bool Sharing::IsLocal(const Tensor& tensor, uint32_t axis) const {
   const auto t = static_cast<size_t>(&tensor - tensors_.data());
   return std::all_of(tensor.users.begin(), tensor.users.end(), [&](size_t user) {

@@ -34,6 +34,8 @@ class Sharing {
   [[nodiscard]] int64_t GranuleOf(const Split& split) const;
 
   // ---- tensors
+  // The extent of its axis `at` in memory.
+  [[nodiscard]] int64_t ExtentOf(const Tensor& tensor, size_t at) const;
   // Whether all that use a tensor run in loops over the axis and use elements of their own range.
   [[nodiscard]] bool IsLocal(const Tensor& tensor, uint32_t axis) const;
   // Whether a tensor has the shared axis, and each rank uses only its own range of it.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace tarsia {
 namespace {
@@ -9,14 +10,17 @@ namespace {
 // A chunk of an input or an output, or all of it, and the launches that use it.
 struct Chunk {
   size_t buffer = 0;
-  std::vector<StepRange> ranges;
   size_t first = 0, last = 0;
+  size_t at = 0;  // of an input: the launch before which it is loaded; of an output: `last`
 };
 
-// `at`: a launch, then the first one that uses the chunk.
-struct Transfer {
-  std::pair<size_t, size_t> at;
-  Chunk chunk;
+// The chunks of one input or output, in the order of their use.
+struct Chunks {
+  std::vector<Chunk> list;
+  size_t next = 0;
+  std::vector<StepRange> ranges;  // of the last one
+
+  [[nodiscard]] bool IsAt(size_t step) const { return next < list.size() && list[next].at == step; }
 };
 
 bool SameRanges(const std::vector<StepRange>& a, const std::vector<StepRange>& b) {
@@ -32,82 +36,100 @@ class Transfers {
 
   void Add() {
     if (plan_.limit_kind == LimitKind::kTotal) {
-      for (size_t b = 0; b < plan_.buffers.size(); ++b) {
-        if (!plan_.buffers[b].second || *plan_.buffers[b].second > b) FindChunks(b);
-      }
+      FindChunks();
       Insert();
     }
     FindLifetimes();
   }
 
  private:
-  [[nodiscard]] std::vector<StepRange> RangesOf(const PlanBuffer& buffer,
-                                                const PlanStep& step) const {
-    std::vector<StepRange> out;
+  // To `ranges`, what a buffer holds in a step.
+  void FindRanges(const PlanBuffer& buffer, const PlanStep& step,
+                  std::vector<StepRange>* ranges) const {
+    ranges->clear();
+    const auto& axes = buffer.chunked;
     for (const StepRange& range : step.ranges) {
-      const auto& axes = buffer.chunked;
-      if (std::find(axes.begin(), axes.end(), range.axis) != axes.end()) out.push_back(range);
+      if (std::find(axes.begin(), axes.end(), range.axis) != axes.end()) ranges->push_back(range);
     }
-    if (buffer.shared) out.push_back({plan_.share->axis, plan_.share->low(), plan_.share->high()});
-    return out;
+    if (buffer.shared) {
+      ranges->push_back({plan_.share->axis, plan_.share->low(), plan_.share->high()});
+    }
   }
 
-  // The chunks of buffer `b` in the order of their use; chunk for chunk in one of the two buffers.
-  void FindChunks(size_t b) {
-    const PlanBuffer& buffer = plan_.buffers[b];
-    const bool port = buffer.kind != PlanBuffer::Kind::kScratch;
-    if (!port || !buffer.used || buffer.bytes == 0) return;
-    std::vector<Chunk> chunks;
+  // Chunk for chunk in one of the two buffers. Each is loaded as soon as the one before is used.
+  void FindChunks() {
+    std::vector<StepRange> ranges;
+    chunks_.resize(plan_.buffers.size());
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       PlanStep& step = plan_.steps[s];
-      const auto use = std::find(step.buffers.begin(), step.buffers.end(), b);
-      if (use == step.buffers.end()) continue;
-      std::vector<StepRange> ranges = RangesOf(buffer, step);
-      if (chunks.empty() || !SameRanges(chunks.back().ranges, ranges)) {
-        const bool second = buffer.second && chunks.size() % 2 == 1;
-        chunks.push_back({second ? *buffer.second : b, std::move(ranges), s, s});
+      for (size_t& use : step.buffers) {
+        const PlanBuffer& buffer = plan_.buffers[use];
+        if (buffer.kind == PlanBuffer::Kind::kScratch || buffer.bytes == 0) continue;
+        auto& [list, next, last_ranges] = chunks_[use];
+        FindRanges(buffer, step, &ranges);
+        if (list.empty() || !SameRanges(last_ranges, ranges)) {
+          const bool second = buffer.second && list.size() % 2 == 1;
+          list.push_back(
+              {second ? *buffer.second : use, s, s, list.empty() ? s : list.back().first});
+          std::swap(last_ranges, ranges);
+        }
+        Chunk& chunk = list.back();
+        chunk.last = s;
+        if (buffer.kind == PlanBuffer::Kind::kOutput) chunk.at = s;
+        use = chunk.buffer;
       }
-      chunks.back().last = s;
-      *use = chunks.back().buffer;
-    }
-    const bool load = buffer.kind == PlanBuffer::Kind::kInput;
-    size_t begin = chunks.empty() ? 0 : chunks[0].first;
-    for (Chunk& chunk : chunks) {
-      const size_t first = chunk.first;
-      if (load) {
-        loads_.push_back({{begin, first}, std::move(chunk)});
-      } else {
-        stores_.push_back({{chunk.last, 0}, std::move(chunk)});
-      }
-      begin = first;
     }
   }
 
-  static PlanStep StepOf(PlanStep::Kind kind, Transfer transfer) {
-    PlanStep out;
-    out.kind = kind;
-    out.buffers = {transfer.chunk.buffer};
-    out.ranges = std::move(transfer.chunk.ranges);
+  // The inputs or the outputs that have chunks, in their order.
+  std::vector<Chunks*> Of(PlanBuffer::Kind kind) {
+    std::vector<Chunks*> out;
+    for (size_t b = 0; b < chunks_.size(); ++b) {
+      if (plan_.buffers[b].kind == kind && !chunks_[b].list.empty()) out.push_back(&chunks_[b]);
+    }
     return out;
+  }
+
+  // To `due_`, those chunks of `from` that are due at a step.
+  void FindDue(size_t step, std::vector<Chunks*>* from) {
+    due_.clear();
+    bool ended = false;
+    for (Chunks* const chunks : *from) {
+      for (; chunks->IsAt(step); ++chunks->next) due_.push_back(chunks->list[chunks->next]);
+      ended = ended || chunks->next == chunks->list.size();
+    }
+    if (ended) std::erase_if(*from, [](const Chunks* c) { return c->next == c->list.size(); });
+  }
+
+  // `user`: a launch that uses the chunk.
+  void AddTransfer(PlanStep::Kind kind, const Chunk& chunk, const PlanStep& user) {
+    PlanStep step;
+    step.kind = kind;
+    step.buffers = {chunk.buffer};
+    FindRanges(plan_.buffers[chunk.buffer], user, &step.ranges);
+    steps_.push_back(std::move(step));
   }
 
   void Insert() {
-    std::ranges::stable_sort(loads_, {}, &Transfer::at);
-    std::ranges::stable_sort(stores_, {}, &Transfer::at);
-    std::vector<PlanStep> steps;
-    steps.reserve(plan_.steps.size() + loads_.size() + stores_.size());
-    auto load = loads_.begin();
-    auto store = stores_.begin();
+    size_t count = plan_.steps.size();
+    for (const Chunks& chunks : chunks_) count += chunks.list.size();
+    steps_.reserve(count);
+    std::vector<Chunks*> inputs = Of(PlanBuffer::Kind::kInput);
+    std::vector<Chunks*> outputs = Of(PlanBuffer::Kind::kOutput);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
-      for (; load != loads_.end() && load->at.first == s; ++load) {
-        steps.push_back(StepOf(PlanStep::Kind::kLoad, std::move(*load)));
+      FindDue(s, &inputs);
+      std::ranges::stable_sort(due_, {}, &Chunk::first);
+      for (const Chunk& chunk : due_) {
+        AddTransfer(PlanStep::Kind::kLoad, chunk, plan_.steps[chunk.first]);
       }
-      steps.push_back(std::move(plan_.steps[s]));
-      for (; store != stores_.end() && store->at.first == s; ++store) {
-        steps.push_back(StepOf(PlanStep::Kind::kStore, std::move(*store)));
+      const size_t launch = steps_.size();
+      steps_.push_back(std::move(plan_.steps[s]));
+      FindDue(s, &outputs);
+      for (const Chunk& chunk : due_) {
+        AddTransfer(PlanStep::Kind::kStore, chunk, steps_[launch]);
       }
     }
-    plan_.steps = std::move(steps);
+    plan_.steps = std::move(steps_);
   }
 
   void FindLifetimes() {
@@ -128,8 +150,9 @@ class Transfers {
   }
 
   Plan& plan_;
-  std::vector<Transfer> loads_;   // at the launch before which they begin
-  std::vector<Transfer> stores_;  // at the launch behind which they begin
+  std::vector<Chunks> chunks_;  // by buffer
+  std::vector<Chunk> due_;
+  std::vector<PlanStep> steps_;
 };
 
 }  // namespace

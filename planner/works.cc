@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "planner/schedule.h"
 
@@ -36,16 +37,19 @@ bool Work::Moves(const Work& other, uint32_t axis) const {
 }
 
 // A name that no other tensor and no parameter of a kernel has.
-std::string Schedule::NameFor(std::string name) {
+std::string Schedule::NameFor(std::string name) const {
   if (name[0] == '_') name = "in" + name;
-  const auto taken = [&](const std::string& text) {
-    if (text == "fresh") return true;
-    for (const ConcreteAxis& axis : meaning_.concrete().axes()) {
-      for (const char* const parameter : {"_low", "_high", "_base"}) {
-        if (text == std::string(axis.name) + parameter) return true;
-      }
-    }
-    return std::any_of(tensors_.begin(), tensors_.end(),
+  const auto is_parameter = [](std::string_view text, std::string_view axis) {
+    if (!text.starts_with(axis)) return false;
+    const std::string_view rest = text.substr(axis.size());
+    return rest == "_low" || rest == "_high" || rest == "_base";
+  };
+  const auto taken = [&](std::string_view text) {
+    const auto& axes = meaning_.concrete().axes();
+    return text == "fresh" ||
+           std::any_of(axes.begin(), axes.end(),
+                       [&](const ConcreteAxis& axis) { return is_parameter(text, axis.name); }) ||
+           std::any_of(tensors_.begin(), tensors_.end(),
                        [&](const Tensor& tensor) { return tensor.name == text; });
   };
   std::string out = name;
@@ -61,7 +65,7 @@ size_t Schedule::AddTensor(Tensor tensor) {
   return tensors_.size() - 1;
 }
 
-int64_t Schedule::PartsOf(const Meaning& meaning, size_t n) {
+int64_t MostPartsOf(const Meaning& meaning, size_t n) {
   const Reduction* const reduction = meaning.ReductionOf(n);
   if (reduction == nullptr || reduction->count < kLongReduction) return 1;
   const int64_t results =
@@ -74,9 +78,9 @@ int64_t Schedule::PartsOf(const Meaning& meaning, size_t n) {
   return std::min({kMostParts, useful, std::max<int64_t>(kFewResults / results, 1)});
 }
 
-bool Schedule::HasParts(const Meaning& meaning) {
+bool HasParts(const Meaning& meaning) {
   for (size_t n = 0; n < meaning.graph().nodes.size(); ++n) {
-    if (PartsOf(meaning, n) > 1) return true;
+    if (MostPartsOf(meaning, n) > 1) return true;
   }
   return false;
 }
@@ -86,7 +90,7 @@ int64_t Schedule::PartsOf(size_t n) const {
   if (!choice_.parts) return 1;
   const Reduction* const reduction = meaning_.ReductionOf(n);
   const bool top = reduction != nullptr && reduction->kind == ReducerKind::kTopK;
-  return top && IsSplit(*reduction) ? 1 : PartsOf(meaning_, n);
+  return top && IsSplit(*reduction) ? 1 : MostPartsOf(meaning_, n);
 }
 
 bool Schedule::IsSplit(const Reduction& reduction) const {
@@ -96,6 +100,7 @@ bool Schedule::IsSplit(const Reduction& reduction) const {
 
 void Schedule::AddTensors() {
   const Graph& graph = meaning_.graph();
+  tensors_.reserve(graph.inputs.size() + graph.outputs.size() + 4 * choice_.kept.size());
   for (uint32_t v = 0; v < graph.inputs.size(); ++v) {
     input_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kInput, v,
                                    meaning_.value(v).dtype, meaning_.value(v).axes});
@@ -120,8 +125,17 @@ void Schedule::AddTensors() {
   }
 }
 
+bool Schedule::Walk::Enter(uint32_t v, const std::set<uint32_t>& axes, size_t values) {
+  auto same = std::find_if(seen.begin(), seen.end(),
+                           [&](const auto& entry) { return entry.first == axes; });
+  if (same == seen.end()) same = seen.emplace(same, axes, std::vector<bool>(values));
+  const bool fresh = !same->second[v];
+  same->second[v] = true;
+  return fresh;
+}
+
 void Schedule::FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk) const {
-  if (!walk->seen.emplace(v, moved).second) return;
+  if (!walk->Enter(v, moved, meaning_.graph().value_name_ids.size())) return;
   const auto found = result_tensors_.find(v);
   if (!meaning_.IsInput(v) && found == result_tensors_.end()) {
     return FindReadsOfNode(meaning_.NodeOf(v), moved, walk);
@@ -133,10 +147,15 @@ void Schedule::FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk
   }
 }
 
-void Schedule::FindReadsOfNode(size_t n, std::set<uint32_t> moved, Walk* walk) const {
+void Schedule::FindReadsOfNode(size_t n, const std::set<uint32_t>& moved, Walk* walk) const {
   const std::vector<uint32_t> more = meaning_.MovedBy(n);
-  moved.insert(more.begin(), more.end());
-  for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, moved, walk);
+  if (more.empty()) {
+    for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, moved, walk);
+    return;
+  }
+  std::set<uint32_t> all = moved;
+  all.insert(more.begin(), more.end());
+  for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, all, walk);
 }
 
 void Schedule::AddValueWork(uint32_t v) {
@@ -217,6 +236,7 @@ void Schedule::AddSolveWorks(size_t n) {
 }
 
 void Schedule::AddWorks() {
+  works_.reserve(4 * result_tensors_.size());
   // Values are in an order in which each needs only earlier ones.
   std::vector<bool> reduced(meaning_.graph().nodes.size());
   // A reduction that is split by chunks or by parts has a state in memory.
@@ -306,13 +326,14 @@ void Schedule::Join() {
 
 void Schedule::FindNeeds() {
   // Each work needs only earlier ones.
-  std::map<size_t, size_t> writer;  // of a tensor, the last one so far
+  constexpr size_t kNone = SIZE_MAX;
+  std::vector<size_t> writer(tensors_.size(), kNone);  // of a tensor, the last one so far
   for (size_t w = 0; w < works_.size(); ++w) {
     Work& work = works_[w];
     work.needs.clear();
+    work.needs.reserve(work.reads.size() + work.stores.size());
     const auto need = [&](size_t tensor) {
-      const auto found = writer.find(tensor);
-      if (found != writer.end()) work.needs.push_back(found->second);
+      if (writer[tensor] != kNone) work.needs.push_back(writer[tensor]);
     };
     for (const auto& [v, tensor] : work.reads) need(tensor);
     for (const auto& [n, state] : work.states) {

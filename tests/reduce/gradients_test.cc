@@ -220,7 +220,10 @@ std::string TextOf(const ConcreteGraph& graph) { return Print(graph.module()); }
 
 // A derivative by itself, and derivatives of it: of each, the slope of the one before.
 TEST(ReduceGradients, SecondDerivatives) {
-  constexpr const char* kLosses[] = {
+  const std::string factor =
+      "  %k = dot<i>(%x, rename<j->h>(%x)) + select(iota<h> == iota<j>, cast<f64>(1), 0)\n"
+      "  %l = cholesky<h, j> %k\n  %b = triangular_solve<h, j>(%l, rename<j->h>(%v))\n";
+  const std::string losses[] = {
       "  %y = sum<i, k>(exp(sqdist<j>(%x, %z) * -0.5))\n",
       "  %y = sum<i>(logsumexp<j>(%x * %v))\n",
       "  %y = mean<i, k>(tanh(softmax<j>(%x, %z)))\n",
@@ -229,12 +232,10 @@ TEST(ReduceGradients, SecondDerivatives) {
       "  %y = sum<e>(erf(gather<j>(%v, iota<e:9> % 4) * dot<i, j>(%x, %x)))\n",
       "  %part = segment_sum<i->s:2>(%x, iota<i> % 2)\n  %y = sum<s, j>(%part * %part * %part)\n",
       "  %y = sum<c>(pow(sum<j>(concat<i, k->c>(%x, %z)) + 9, 3))\n",
-      "  %k = dot<i>(%x, rename<j->h>(%x)) + select(iota<h> == iota<j>, cast<f64>(1), 0)\n"
-      "  %l = cholesky<h, j> %k\n  %b = triangular_solve<h, j>(%l, rename<j->h>(%v))\n"
-      "  %y = sum<j>(%b * %b) + sum<h, j>(log(select(iota<h> == iota<j>, %l, 1)))\n",
+      factor + "  %y = sum<j>(%b * %b) + sum<h, j>(log(select(iota<h> == iota<j>, %l, 1)))\n",
   };
   uint64_t seed = 100;
-  for (const std::string loss : kLosses) {
+  for (const std::string& loss : losses) {
     SCOPED_TRACE(loss);
     const std::string first = loss + "  %g = grad %y, %x\n";
     const ConcreteGraph slope = MakeGraph(

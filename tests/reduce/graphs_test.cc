@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "planner/diagnostics.h"
 #include "tests/reduce/run_plan.h"
@@ -510,6 +511,22 @@ std::string ErrorOf(const ConcreteGraph& graph, const PlanOptions& options) {
   Diagnostics found;
   EXPECT_FALSE(MakePlan(graph, options, found));
   return found.list().at(0).message + "; " + found.list().at(0).help;
+}
+
+// Two buffers for chunks of x [c, 16] and of y [c] each, and w: 17728 bytes at c = 128, 8768 at 64.
+TEST(ReduceGraphs, ChunksAreTheLargestThatFit) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: f32[i:1000, j:16], %w: f32[j:16])\n{\n  %y = sum<j>(%x * %w)\n  return %y\n}\n",
+      {});
+  for (const auto& [limit, chunk] : {std::pair{20'000, 128}, {17'000, 64}, {9'000, 64}}) {
+    Diagnostics found;
+    const PlanOptions options{static_cast<uint64_t>(limit), LimitKind::kTotal};
+    const Plan plan = MakePlan(graph, options, found).value();
+    ASSERT_EQ(plan.splits.size(), 1U);
+    EXPECT_EQ(graph.axes()[plan.splits[0].axis].name, "i");
+    EXPECT_EQ(plan.splits[0].high, chunk) << limit;
+    EXPECT_LE(plan.peak, options.limit);
+  }
 }
 
 TEST(ReduceGraphs, Refusals) {
