@@ -248,15 +248,23 @@ KernelText Emitter::Emit() {
   return out;
 }
 
-// Dimensions that the tiles of a kernel have in any case.
+// Dimensions that the tiles of a kernel have in any case: those of the grid, and those of a loop.
 static int LeastRank(const Meaning& meaning, const KernelRequest& request) {
-  size_t out = std::max<size_t>(request.axes.size(), 1);
+  size_t inner = 0;
+  std::set<size_t> wanted;
   if (request.kind == KernelKind::kPartial) {
-    out = request.axes.size() + meaning.ReductionOf(request.reductions[0].node)->axes.size();
+    inner = meaning.ReductionOf(request.reductions[0].node)->axes.size();
   } else if (IsOfPanels(request.kind)) {
-    out = request.axes.size() + PositionsOfPanels(meaning, request);
+    inner = PositionsOfPanels(meaning, request);
+  } else if (request.kind == KernelKind::kValues) {
+    for (const auto& [v, tensor] : request.stores) FindWanted(meaning, request, v, &wanted);
   }
-  return static_cast<int>(std::min<size_t>(out, kMaxRank));
+  for (const size_t n : wanted) {
+    const Reduction& reduction = *meaning.ReductionOf(n);
+    if (!IsUnrolled(reduction)) inner = std::max(inner, reduction.axes.size());
+  }
+  const size_t rank = std::max<size_t>(request.axes.size() + inner, 1);
+  return static_cast<int>(std::min<size_t>(rank, kMaxRank));
 }
 
 KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request, Machine machine) {
@@ -266,6 +274,28 @@ KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request, Mach
     rank = out.rank;
     out = Emitter(meaning, request, machine, rank).Emit();
   }
+  return out;
+}
+
+std::vector<uint32_t> NumberBuffers(KernelRequest* request) {
+  std::vector<uint32_t> out;
+  const auto number = [&](uint32_t* buffer) {
+    const auto found = std::find(out.begin(), out.end(), *buffer);
+    const auto at = static_cast<uint32_t>(found - out.begin());
+    if (found == out.end()) out.push_back(*buffer);
+    *buffer = at;
+  };
+  const auto number_all = [&](KernelTensor* tensor) {
+    number(&tensor->buffer);
+    if (tensor->replaced) number(&*tensor->replaced);
+  };
+  for (auto& [v, tensor] : request->stores) number_all(&tensor);
+  for (auto* const reductions : {&request->reductions, &request->incoming}) {
+    for (KernelReduction& reduction : *reductions) {
+      for (KernelTensor& tensor : reduction.state) number_all(&tensor);
+    }
+  }
+  for (auto& [v, tensor] : request->known) number_all(&tensor);
   return out;
 }
 
@@ -281,7 +311,10 @@ size_t KernelCache::Hash::operator()(const KernelRequest& request) const {
   const auto mix = [&](uint64_t x) { hash = (hash ^ x) * 0x9E3779B97F4A7C15; };
   for (const auto& [axis, chunk] : request.ranges)
     mix(uint64_t{axis} * 0x10001 + static_cast<uint64_t>(chunk));
-  for (const auto& [value, tensor] : request.known) mix(tensor.buffer);
+  for (const auto& [value, tensor] : request.known) {
+    mix(value);
+    for (const int64_t extent : tensor.extents) mix(static_cast<uint64_t>(extent));
+  }
   return hash;
 }
 

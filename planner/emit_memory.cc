@@ -68,6 +68,8 @@ std::vector<int> Emitter::Place(const KernelTensor& tensor, const AxisIndices& i
 }
 
 std::string Emitter::ViewOf(const KernelTensor& tensor, const std::vector<int>& positions) {
+  std::string& name = memory_.seen[{tensor.buffer, positions}];
+  if (!name.empty()) return name;
   std::vector<int64_t> shape(rank(), 1);
   std::vector<int64_t> strides(rank(), 1);
   std::vector<int64_t> extents = tensor.extents;
@@ -87,7 +89,7 @@ std::string Emitter::ViewOf(const KernelTensor& tensor, const std::vector<int>& 
   const std::string view =
       fmt::format("view {} : global<{}>[{}]{}", memory_.names.at(tensor.buffer),
                   DTypeName(tensor.dtype), fmt::join(shape, ", "), layout);
-  return memory_.NameOf(view, writer());
+  return name = memory_.NameOf(view, writer());
 }
 
 std::string Emitter::Position(const KernelTensor& tensor, const std::vector<int>& positions,

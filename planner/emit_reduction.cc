@@ -81,11 +81,15 @@ void Emitter::Remember(size_t n, const AxisIndices& indices,
   }
 }
 
+bool IsUnrolled(const Reduction& reduction) {
+  return reduction.count > 0 && reduction.count <= kMostUnrolled &&
+         reduction.kind != ReducerKind::kTopK;
+}
+
 void Emitter::Reduce(size_t n, const AxisIndices& indices) {
   const Reduction& reduction = *meaning_.ReductionOf(n);
   const DType result = meaning_.value(meaning_.node(n).first_result).dtype;
-  const bool few = reduction.count > 0 && reduction.count <= kMostUnrolled;
-  if (few && reduction.kind != ReducerKind::kTopK) {
+  if (IsUnrolled(reduction)) {
     const auto state = ReduceUnrolled(n, indices);
     return Remember(n, indices, ReducerEmitter(writer(), reduction).Finish(state, result));
   }

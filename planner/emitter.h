@@ -61,14 +61,18 @@ struct IndexTile {
 void FindWanted(const Meaning& meaning, const KernelRequest& request, uint32_t v,
                 std::set<size_t>* wanted);
 
+// Whether few elements are reduced, without a loop (emit_reduction.cc).
+bool IsUnrolled(const Reduction& reduction);
+
 // Adds the loop around the innermost one of a reduction, dimension `d`, if that reads parts of
 // sectors (emit_stage.cc).
 void AddStage(const KernelRequest& request, size_t d, std::vector<Dimension>* dimensions);
 
 // The tensors of a kernel: its parameters, and views of them.
 struct KernelMemory {
-  std::string views;                        // the lines that make them
-  std::map<std::string, std::string> made;  // by text, the names
+  std::string views;                                                  // the lines that make them
+  std::map<std::string, std::string> made;                            // by text, the names
+  std::map<std::pair<uint32_t, std::vector<int>>, std::string> seen;  // by buffer and positions
   std::vector<KernelParam> params;
   std::map<uint32_t, std::string> names;  // by buffer
   std::map<uint32_t, DType> types;

@@ -104,11 +104,16 @@ uint32_t PartedAxis(const Meaning& meaning, const Reduction& reduction);
 
 KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request, Machine machine);
 
+// Numbers the buffers of a request in the order in which they first appear in it, from 0 on;
+// returns their numbers in the plan. Requests of plans that differ elsewhere become equal.
+std::vector<uint32_t> NumberBuffers(KernelRequest* request);
+
 // Kernels that were made before: most of those that a search compares are the same.
 class KernelCache {
  public:
   KernelCache(const Meaning& meaning, Machine machine) : meaning_(meaning), machine_(machine) {}
 
+  // Of a request whose buffers have numbers of their own.
   const KernelText& Get(const KernelRequest& request);
   [[nodiscard]] Machine machine() const { return machine_; }
 

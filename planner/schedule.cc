@@ -19,6 +19,7 @@ namespace {
 double BusyBlocks(Machine machine) { return machine == Machine::kCpu ? 8 : 64; }
 
 constexpr int kNoLevel = -1;
+constexpr int64_t kMostGranule = 4096;  // no tile is longer
 
 // Of transfers, in additions of elements: a byte, and a run of bytes that are contiguous outside of
 // the arena, which is one call of the system.
@@ -54,13 +55,15 @@ uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector
   return peak;
 }
 
-// A kernel of a schedule, with a name of its own.
+// A kernel of a schedule, with a name of its own. `buffers`: the numbers in the plan of those that
+// the kernel numbers.
 const KernelText& KernelOf(const Schedule& schedule, size_t work, std::set<std::string>* names,
-                           KernelCache* cache) {
+                           KernelCache* cache, std::vector<uint32_t>* buffers) {
   KernelRequest request = schedule.RequestOf(work);
   std::string name = request.name;
   for (int i = 2; !names->insert(name).second; ++i) name = fmt::format("{}_{}", request.name, i);
   request.name = std::move(name);
+  *buffers = NumberBuffers(&request);
   return cache->Get(request);
 }
 
@@ -433,7 +436,7 @@ KernelRequest Schedule::RequestOf(size_t w) const {
   for (const auto& [axis, loop] : work.loops) {
     for (const Split& split : choice_.splits) {
       if (split.axis != axis) continue;
-      out.ranges[axis] = sharing().GranuleOf(split);
+      out.ranges[axis] = std::min(sharing().GranuleOf(split), kMostGranule);
       if (work.Reduces(axis) && split.chunk < sharing().LengthOf(axis)) out.accumulates = true;
     }
   }
@@ -545,8 +548,9 @@ double Schedule::Cost(double outside, double most, KernelCache* cache, int* rank
   double out = sharing().ExchangeCost();
   *rank = 1;
   std::set<std::string> names;
+  std::vector<uint32_t> buffers;
   for (size_t w = 0; w < works_.size() && out + outside < most; ++w) {
-    const KernelText& kernel = KernelOf(*this, w, &names, cache);
+    const KernelText& kernel = KernelOf(*this, w, &names, cache, &buffers);
     out += CostOf(kernel, cache->machine()) * sharing().TimesOf(works_[w]);
     *rank = std::max(*rank, kernel.rank);
   }
@@ -560,9 +564,14 @@ Plan Schedule::Make(KernelCache* cache) const {
   plan.share = choice_.share;
   plan.cost = sharing().ExchangeCost();
   std::set<std::string> names;
+  std::vector<uint32_t> buffers;
   plan.kernels.reserve(works_.size());
   for (const Work& work : works_) {
-    plan.kernels.push_back(KernelOf(*this, plan.kernels.size(), &names, cache));
+    plan.kernels.push_back(KernelOf(*this, plan.kernels.size(), &names, cache, &buffers));
+    for (KernelParam& param : plan.kernels.back().params) {
+      if (param.kind == KernelParam::Kind::kTensor) param.id = buffers[param.id];
+      if (param.replaced) param.replaced = buffers[*param.replaced];
+    }
     plan.cost += CostOf(plan.kernels.back(), cache->machine()) * sharing().TimesOf(work);
   }
   for (const Split& split : choice_.splits) {
