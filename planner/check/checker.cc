@@ -280,6 +280,10 @@ class CertificateChecker {
       Fault("{} is no room for {} bytes of {}", name, bytes, tensor);
     }
     if (load) {
+      for (const ClaimedBuffer& output : buffers_) {
+        if (output.in != name || !output.used) continue;
+        Fault("step {} loads {}, in whose place {} is written", steps_, name, output.name);
+      }
       buffer->loaded = true;
       buffer->holds_tensor = tensor;
       buffer->holds = box;

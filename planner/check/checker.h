@@ -34,7 +34,8 @@ struct CertificateFacts {
 //     it is needed, from the first step that writes or loads it to the last one that reads or
 //     stores it (what the limit does not count: an input from the beginning, an output to the end);
 //   - an output in the memory of an input is one that the graph has there, both are as long and in
-//     one place, and once it is written only the one kernel that has written it reads the input;
+//     one place, and once it is written only the one kernel that has written it reads the input,
+//     which nothing loads again;
 //   - the end of every buffer is at most the peak, and the peak at most the limit;
 //   - the ranges of each kernel's steps contain each index of its split axes exactly once; of the
 //     axis that ranks share, each index of the rank's range;

@@ -123,6 +123,19 @@ TEST(PlannedFaults, AMatrixThatIsReadWhereItsFactorIs) {
   EXPECT_TRUE(Says(c.Faults(), "reads a, in whose place l is written")) << c.Faults();
 }
 
+TEST(PlannedFaults, AnInputThatIsLoadedOverAnOutput) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: f32[i:45]) -> f32[i:45] in %x\n{\n  %y = %x * 2\n  return %y\n}\n", {});
+  Certified c(graph, kNoLimit, LimitKind::kTotal);
+  ASSERT_EQ(c.Faults(), "");
+  auto& steps = c.json["steps"];
+  ASSERT_EQ(steps.size(), 3U);  // a load, a launch, a store
+  const auto load = steps[0];
+  steps.insert(steps.begin() + 2, load);
+  for (auto& buffer : c.json["buffers"]) buffer["last"] = buffer["last"].get<int64_t>() + 1;
+  EXPECT_EQ(c.Faults(), "step 2 loads x, in whose place y is written\n");
+}
+
 TEST(PlannedFaults, AFactorBeforeItsMatrixIsThere) {
   const ConcreteGraph graph =
       MakeGraph("graph g(%a: f64[i:20, j:20])\n{\n  %l = cholesky<i, j> %a\n  return %l\n}\n", {});
