@@ -82,8 +82,25 @@ Work PackedWork(const AccessedMemory& memory, int64_t turns) {
   const int64_t words = memory.packed_words;
   Work out;
   out.issued = words / 4 + words % 4 / 2 + words % 2;
-  out.global_sectors = words * kBankBytes * kWarpThreads / kSectorBytes;
+  if (memory.space == Space::kShared) {
+    out.shared_wavefronts = words;  // a row of the banks each
+  } else {
+    out.global_sectors = words * kBankBytes * kWarpThreads / kSectorBytes;
+  }
   return turns * out;
+}
+
+// A warp's share of whole packed tiles, in pieces of 16 bytes.
+Work PackedCopyWork(const AccessedMemory& memory, const TileLayout& layout) {
+  const int64_t threads = layout.reg().threads();
+  const int64_t words = Product(layout.shape()) / Product(memory.packed->shape()) *
+                        memory.packed->threads() * memory.packed_words;
+  const int64_t bytes = CeilDiv(words * kBankBytes * kWarpThreads, threads);
+  Work out;
+  out.issued = CeilDiv(words * kBankBytes, threads * kWidestAccess);
+  out.global_sectors = CeilDiv(bytes, int64_t{kSectorBytes});
+  out.shared_wavefronts = CeilDiv(bytes, int64_t{kWarpThreads} * kBankBytes);
+  return out;
 }
 
 // By `ldmatrix` or `stmatrix`, which take each row as one access; empty: they cannot.
@@ -338,6 +355,17 @@ int64_t WidestRun(const AccessedMemory& memory) {
   return std::min(run, memory.together);
 }
 
+bool HasWholePackedTiles(const AccessedMemory& memory, const Extents& shape) {
+  if (!memory.packed || shape.empty()) return false;
+  const Extents& tile = memory.packed->shape();
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const int64_t begin = memory.begins.empty() ? 0 : memory.begins[d];
+    const int64_t extent = memory.extents.empty() ? 1 : memory.extents[d];
+    if (shape[d] % tile[d] != 0 || begin % tile[d] != 0 || extent % tile[d] != 0) return false;
+  }
+  return true;
+}
+
 bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout) {
   if (!memory.packed || layout.empty() || !Divide(layout.reg(), *memory.packed).ok()) return false;
   for (size_t d = 0; d < memory.begins.size(); ++d) {
@@ -374,6 +402,10 @@ Work AccessWork(const AccessedMemory& memory, const TileLayout& layout) {
 Work CopyWork(const AccessedMemory& to, AccessedMemory from, const TileLayout& layout) {
   Work out;
   if (layout.slots() == 0) return out;
+  if (from.packed && from.packed == to.packed && HasWholePackedTiles(from, layout.shape()) &&
+      HasWholePackedTiles(to, layout.shape())) {
+    return PackedCopyWork(from, layout);
+  }
   const int64_t vector =
       from.packed || to.packed ? 1 : std::min(VectorOf(from, layout), VectorOf(to, layout));
   const int64_t bits = vector * from.type.bits;

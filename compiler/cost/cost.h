@@ -83,6 +83,9 @@ struct AccessedMemory {
 // The most elements that may move together: what divides the first index, the extent and the
 // strides.
 int64_t WidestRun(const AccessedMemory& memory);
+// Whether a tile of this shape consists of packed tiles, of which each exists as a whole or not at
+// all.
+bool HasWholePackedTiles(const AccessedMemory& memory, const Extents& shape);
 // Whether a tile of this layout is loaded as the words of packed tiles lie.
 bool LoadsPackedWords(const AccessedMemory& memory, const TileLayout& layout);
 // One load or store of a tile.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/loops/nest.h"
 #include "compiler/loops/pipeline_plan.h"
 #include "compiler/loops/pipeline_writer.h"
 #include "compiler/passes/shared.h"
@@ -33,21 +34,40 @@ class Pipeliner {
   }
 
  private:
+  // Of a nest the outer loop first, if it takes the turns of the inner one; else inner loops first.
   void Visit(RegionId region) {
     for (const OpId id : std::vector<OpId>(form_.regions[region].ops)) {
+      if (ReplaceNest(id, region)) continue;
       for (const RegionId inner : {form_.ops[id].region[0], form_.ops[id].region[1]}) {
         if (inner != kNone) Visit(inner);
       }
+      Replace(id, region);
     }
-    for (const OpId id : std::vector<OpId>(form_.regions[region].ops)) Replace(id, region);
   }
 
-  // With as many stages as fit in shared memory.
-  void Replace(OpId id, RegionId region) {
+  // Whether the loop takes the turns of the one inside, and its loads come ahead.
+  bool ReplaceNest(OpId id, RegionId region) {
+    const std::optional<LoopNest> nest = FindNest(form_, id);
+    if (!nest) return false;
+    Form before = form_;
+    const size_t known = decisions_.size();
+    if (JoinNest(form_, *nest)) {
+      const Location inner = form_.ops[nest->inner].location;
+      Decide(inner,
+             fmt::format("`for` becomes part of the loop around it: {} turns each", nest->turns));
+      if (Replace(id, region)) return true;
+    }
+    form_ = std::move(before);
+    decisions_.resize(known);
+    return false;
+  }
+
+  // With as many stages as fit in shared memory; whether anything comes ahead.
+  bool Replace(OpId id, RegionId region) {
     const std::optional<PipelinePlan> plan = PlanPipeline(form_, id, target_);
-    if (!plan) return;
+    if (!plan) return false;
     for (const Obstacle& obstacle : plan->obstacles) Explain(obstacle);
-    if (plan->loads.empty()) return;
+    if (plan->loads.empty()) return false;
     for (int64_t stages = plan->stages; stages >= 2; --stages) {
       Form made = form_;
       const std::vector<OpId> ops = std::exchange(made.regions[region].ops, {});
@@ -59,15 +79,22 @@ class Pipeliner {
           made.regions[region].ops.push_back(op);
         }
       }
-      if (!written)
-        return Explain({id, kNone, "a tile in shared memory has a layout that no ring has"});
+      if (!written) {
+        Explain({id, kNone, "a tile in shared memory has a layout that no ring has"});
+        return false;
+      }
       if (!Fits(made)) continue;
       Describe(*plan, stages);
       form_ = std::move(made);
-      return;
+      return true;
     }
     Explain({id, kNone,
              plan->stages < 2 ? "it has one turn" : "two stages do not fit in shared memory"});
+    return false;
+  }
+
+  void Decide(Location at, std::string text, bool stays = false) {
+    decisions_.push_back({at.line, std::move(text), stays});
   }
 
   [[nodiscard]] std::string_view Mnemonic(OpId id) const { return form_.ops[id].row().mnemonic; }
@@ -78,22 +105,20 @@ class Pipeliner {
       text += fmt::format(" (line {}: `{}`)", form_.ops[obstacle.other].location.line,
                           Mnemonic(obstacle.other));
     }
-    decisions_.push_back({form_.ops[obstacle.op].location.line, std::move(text), true});
+    Decide(form_.ops[obstacle.op].location, std::move(text), true);
   }
 
   void Describe(const PipelinePlan& plan, int64_t stages) {
     const int64_t round = RoundOf(plan, stages);
     std::string text = fmt::format("`for` has {} turns in flight", stages - 1);
     if (round > 1) text += fmt::format("; {} turns are one", round);
-    decisions_.push_back({form_.ops[plan.loop].location.line, std::move(text), false});
+    Decide(form_.ops[plan.loop].location, std::move(text));
     for (const RingLoad& load : plan.loads) {
-      decisions_.push_back(
-          {form_.ops[load.load].location.line,
-           fmt::format("`load` comes by asynchronous copies into {} stages in shared memory, and "
-                       "from there {}",
-                       stages,
-                       load.staged != kNone ? "as other threads need it" : "to its registers"),
-           false});
+      Decide(form_.ops[load.load].location,
+             fmt::format("`load` comes by asynchronous copies into {} stages in shared memory, and "
+                         "from there {}",
+                         stages,
+                         load.staged != kNone ? "as other threads need it" : "to its registers"));
     }
   }
 

@@ -136,6 +136,7 @@ class PipelinePlanner {
     }
     RingLoad load;
     load.load = id;
+    load.whole = WholeOf(op.operand[0].value);
     std::set<OpId> address;
     OpId obstacle = kNone;
     tile::ForEachUse(form_, op, [&](ValueId value) {
@@ -150,6 +151,15 @@ class PipelinePlanner {
     const std::string why = WhyNotCopied(load);
     if (!why.empty()) return Block(id, kNone, why);
     plan_.loads.push_back(std::move(load));
+  }
+
+  // The tile of which another one is a slice.
+  [[nodiscard]] ValueId WholeOf(ValueId tile) const {
+    while (true) {
+      const OpId made = definitions_[tile].op;
+      if (made == kNone || form_.ops[made].opcode != Opcode::kSlice) return tile;
+      tile = form_.ops[made].operand[0].value;
+    }
   }
 
   // Adds the operations of the loop that compute a value of an address. Returns one whose result a
@@ -272,7 +282,11 @@ class PipelinePlanner {
     const ConcreteType& type = form_.TypeOf(op.results[0]);
     const AccessedMemory memory = memories_.Of(op);
     if (type.shape.empty() || type.Elements() == 0) return "it has no elements";
-    if (memory.packed) return "its elements are packed, which copies do not move yet";
+    if (memory.packed) {
+      return HasWholePackedTiles(memory, type.shape)
+                 ? ""
+                 : "it is not known to have whole tiles of the packed order";
+    }
     if (memory.fast < 0) return "neighbours in it are not neighbours in memory";
     if (load.staged != kNone && memories_.Of(form_.ops[load.store]).fast != memory.fast) {
       return "its elements are in another order in shared memory";

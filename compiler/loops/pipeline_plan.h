@@ -16,6 +16,7 @@ namespace tarsia::compiler {
 // A load whose elements come by an asynchronous copy into a ring of stages in shared memory.
 struct RingLoad {
   tile::OpId load = tile::kNone;
+  tile::ValueId whole = tile::kNone;  // the tile of whose slices it loads
   // The operations of the loop on which its address depends, in their order.
   std::vector<tile::OpId> address;
   // A tile of the loop in shared memory that gets the loaded elements and no others: the ring takes

@@ -34,7 +34,13 @@ struct Ring {
 
 // So many stages of a tile, each laid out like it.
 std::optional<MemLayout> RingLayout(const MemLayout& stage, int64_t stages, int bits) {
-  if (!stage.swizzles().empty() || stage.IsPacked()) return std::nullopt;
+  if (stage.IsPacked()) {
+    Extents shape = stage.shape();
+    shape[0] *= stages;
+    const auto layout = MemLayout::Packed(stage.packed().tile, stage.packed().bits, shape);
+    return layout.ok() ? std::optional(*layout) : std::nullopt;
+  }
+  if (!stage.swizzles().empty()) return std::nullopt;
   const int64_t unit = static_cast<int64_t>(kSharedTileAlignment) * 8;
   const auto size = static_cast<int64_t>(stage.SizeBits(bits));
   // Where rows of stages follow each other as those of one do, one stride is enough.
@@ -105,9 +111,8 @@ class PipelineWriter {
   bool AddRing(const RingLoad& load, RegionId into) {
     const Operation& op = form_.ops[load.load];
     const ConcreteType like = form_.TypeOf(load.staged != kNone ? load.staged : op.results[0]);
-    const auto stage = load.staged != kNone
-                           ? Apply(like.mem_layout, like.shape, like.dtype)
-                           : DenseLayout(form_.TypeOf(op.operand[0].value), like.shape);
+    const auto stage = load.staged != kNone ? Apply(like.mem_layout, like.shape, like.dtype)
+                                            : DenseLayout(form_.TypeOf(load.whole), like.shape);
     if (!stage.ok()) return false;
     const auto layout = RingLayout(*stage, stages_, like.dtype.bits);
     if (!layout) return false;
@@ -152,9 +157,10 @@ class PipelineWriter {
     return out;
   }
 
-  // Row-major, or column-major if the source is.
+  // Packed as the source, or row-major, or column-major if the source is.
   static Result<MemLayout> DenseLayout(const ConcreteType& source, const Extents& shape) {
-    const auto whole = Apply(source.mem_layout, shape, source.dtype);
+    auto whole = Apply(source.mem_layout, shape, source.dtype);
+    if (whole.ok() && whole->IsPacked()) return whole;
     const bool by_column = whole.ok() && !whole->IsPacked() && whole->rank() > 1 &&
                            !whole->modes(0).empty() && whole->modes(0).back().stride == 1;
     return by_column ? MemLayout::ColumnMajor(shape) : MemLayout::RowMajor(shape);

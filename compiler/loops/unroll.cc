@@ -32,28 +32,14 @@ class Unroller {
 
   void Run() { Visit(tile::kBody); }
 
- private:
-  // Inner loops first: they are copied as they are then.
-  void Visit(RegionId region) {
-    for (const OpId id : std::vector<OpId>(form_.regions[region].ops)) {
-      for (const RegionId inner : {form_.ops[id].region[0], form_.ops[id].region[1]}) {
-        if (inner != kNone) Visit(inner);
-      }
-    }
-    const std::vector<OpId> ops = std::exchange(form_.regions[region].ops, {});
-    for (const OpId id : ops) {
-      if (!Replace(id, region)) form_.regions[region].ops.push_back(id);
-    }
-  }
-
-  // Whether copies of the loop's turns are at the end of the region, in its place.
-  bool Replace(OpId id, RegionId into) {
-    const auto wanted = form_.pool.AsInt(form_.ops[id].attr[kUnroll]);
-    if (form_.ops[id].opcode != Opcode::kFor || !wanted || *wanted < 2) return false;
+  // Whether copies of the loop's turns, so many at a time, are at the end of the region, in its
+  // place.
+  bool Replace(OpId id, int64_t wanted, RegionId into) {
+    if (form_.ops[id].opcode != Opcode::kFor || wanted < 1) return false;
     const RegionId body = form_.ops[id].region[0];
     const std::optional<CountedLoop> loop = Counted(form_, form_.ops[id]);
     if (!loop || form_.Ends(body)) return false;
-    const int64_t n = loop->turns ? std::min(*wanted, *loop->turns) : *wanted;
+    const int64_t n = loop->turns ? std::min(wanted, *loop->turns) : wanted;
     const size_t operations = CountOperations(body);
     if (n < 1 || n > static_cast<int64_t>(kMostOperations / std::max<size_t>(operations, 1))) {
       return false;
@@ -68,6 +54,22 @@ class Unroller {
     carried = AddRest(id, *loop, n, done, carried, copier, into);
     ReplaceResults(id, carried);
     return true;
+  }
+
+ private:
+  // Inner loops first: they are copied as they are then.
+  void Visit(RegionId region) {
+    for (const OpId id : std::vector<OpId>(form_.regions[region].ops)) {
+      for (const RegionId inner : {form_.ops[id].region[0], form_.ops[id].region[1]}) {
+        if (inner != kNone) Visit(inner);
+      }
+    }
+    const std::vector<OpId> ops = std::exchange(form_.regions[region].ops, {});
+    for (const OpId id : ops) {
+      const auto wanted = form_.pool.AsInt(form_.ops[id].attr[kUnroll]);
+      const bool hint = form_.ops[id].opcode == Opcode::kFor && wanted && *wanted >= 2;
+      if (!hint || !Replace(id, *wanted, region)) form_.regions[region].ops.push_back(id);
+    }
   }
 
   [[nodiscard]] size_t CountOperations(RegionId region) const {
@@ -151,5 +153,10 @@ class Unroller {
 }  // namespace
 
 void Unroll(Form& form, Target /*target*/) { Unroller(form).Run(); }
+
+bool UnrollWhole(Form& form, OpId loop, RegionId into) {
+  const auto counted = Counted(form, form.ops[loop]);
+  return counted && counted->turns && Unroller(form).Replace(loop, *counted->turns, into);
+}
 
 }  // namespace tarsia::compiler

@@ -12,6 +12,10 @@ namespace tarsia::compiler {
 // counter may leave its type, the step is not known, or that would make too many operations.
 void Unroll(tile::Form& form, Target target);
 
+// Puts the turns of a `for` of known turns at the end of a region, in its place. False: there are
+// too many operations, and the form stays as it is.
+bool UnrollWhole(tile::Form& form, tile::OpId loop, tile::RegionId into);
+
 }  // namespace tarsia::compiler
 
 #endif  // TARSIA_COMPILER_LOOPS_UNROLL_H_

@@ -334,5 +334,141 @@ TEST(Pipeline, WithinALoop) {
   }
 }
 
+// y = (y * 2) + s[g] * (a[.., g] b[g, ..]), with b in tiles of 32 x 32 codes in packed order. The
+// turns of a group become part of the loop over groups, whose scales come ahead, too.
+struct Groups {
+  int groups = 4;
+  int turns = 2;     // of a group, each of 32 rows of b
+  std::string stop;  // of the loop over groups; empty: a constant
+  std::string hints = "pipeline 4";
+  std::string type_b = "u4";
+  int64_t columns = 64;  // of b, s and y; tiles have 64
+};
+
+std::string TextOf(const Groups& p) {
+  const auto text = [](int64_t n) { return std::to_string(n); };
+  const std::string group = text(32 * p.turns), depth = text(32 * p.turns * p.groups);
+  const std::string columns = text(p.columns);
+  return "kernel groups(%a: ptr<f16>, %b: ptr<u8>, %s: ptr<f32>, %y: ptr<f32>, %n: i32)\n"
+         "  warps 2\n"
+         "{\n"
+         "  %ga = view %a : global<f16>[32, " +
+         depth +
+         "]\n"
+         "  %gb = view %b : global<" +
+         p.type_b + ">[" + depth + ", " + columns +
+         "] "
+         "packed(permute(local(2, 2) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))\n"
+         "  %gs = view %s : global<f32>[" +
+         text(p.groups) + ", " + columns +
+         "]\n"
+         "  %gy = view %y : global<f32>[32, " +
+         columns +
+         "]\n"
+         "  %acc = fill 0.0 : f32 [32, 64]\n"
+         "  for %g = 0 to " +
+         (p.stop.empty() ? text(p.groups) : p.stop) +
+         " {\n"
+         "    %as = slice %ga[0, %g * " +
+         group + "] : [32, " + group +
+         "]\n"
+         "    %bs = slice %gb[%g * " +
+         group + ", 0] : [" + group + ", " + columns +
+         "]\n"
+         "    %part = fill 0.0 : f32 [32, 64]\n"
+         "    for %t = 0 to " +
+         text(p.turns) + " " + p.hints +
+         " {\n"
+         "      %ta = load %as[0, %t * 32] : [32, 32]\n"
+         "      %tb = load %bs[%t * 32, 0] : [32, 64]\n"
+         "      %fb = cast %tb : f16\n"
+         "      %part = dot %ta, %fb, %part\n"
+         "    }\n"
+         "    %ts = load %gs[%g, 0] : [1, 64]\n"
+         "    %acc = mul %acc, 2.0\n"
+         "    %acc = fma %part, %ts, %acc\n"
+         "  }\n"
+         "  store %gy[0, 0], %acc\n"
+         "}\n";
+}
+
+harness::Case CaseOf(const Groups& p) {
+  const int64_t group = int64_t{32} * p.turns, depth = group * p.groups;
+  const DType type_b = *FindDType(p.type_b);
+  const Tensor a = Random(kF16, {32, depth}, -3, 3, 6);
+  const Tensor b = Random(type_b, {depth, p.columns}, type_b.IsSigned() ? -1 : 0, 1, 7);
+  const Tensor scale = Random(kF32, {p.groups, p.columns}, -2, 2, 8);
+  const auto at = [](const Tensor& t, int64_t row, int64_t column) {
+    return Decode(t.type, t.codes[static_cast<size_t>(row * t.shape[1] + column)]);
+  };
+  std::vector<double> y;
+  for (int64_t i = 0; i < 32; ++i) {
+    for (int64_t j = 0; j < p.columns; ++j) {
+      double sum = 0;
+      for (int64_t g = 0; g < p.groups; ++g) {
+        double part = 0;
+        for (int64_t k = g * group; k < (g + 1) * group; ++k) part += at(a, i, k) * at(b, k, j);
+        sum = 2 * sum + part * at(scale, g, j);
+      }
+      y.push_back(sum);
+    }
+  }
+  harness::Case c;
+  c.title = "groups";
+  c.source = SourceFile("groups.tsa", TextOf(p));
+  c.scalars = {{"n", static_cast<uint64_t>(p.groups)}};
+  c.inputs = {{"a", a}, {"b", b}, {"s", scale}};
+  c.outputs = {{"y", Exactly({32, p.columns}, y)}};
+  return c;
+}
+
+void Check(const Groups& p) {
+  const harness::Case c = CaseOf(p);
+  SCOPED_TRACE(c.source.text());
+  const harness::CaseResult result = harness::RunEverywhere(c);
+  EXPECT_TRUE(result.ok()) << result.Text(c);
+}
+
+TEST(Pipeline, OfNests) {
+  for (const int turns : {1, 2, 3}) {
+    for (const int groups : {2, 3, 7}) {
+      for (const std::string hints : {"pipeline 2", "pipeline 4"}) {
+        for (const std::string stop : {"", "%n"}) {
+          const Groups p{groups, turns, stop, hints};
+          // Rings of a and b for each turn of a group, and of the scales.
+          EXPECT_EQ(Count(CaseOf(p), Opcode::kAllocShared), 2 * static_cast<size_t>(turns) + 1);
+          Check(p);
+        }
+      }
+    }
+  }
+}
+
+// Where the author says `unroll 1`, or the turns are many, the inner loop has rings of its own.
+TEST(Pipeline, LeavesNestsAsTheyAre) {
+  for (const Groups& p :
+       {Groups{4, 4, "", "pipeline 2 unroll 1"}, Groups{2, 9, "", "pipeline 3"}}) {
+    EXPECT_EQ(Count(CaseOf(p), Opcode::kAllocShared), 2u);
+    Check(p);
+  }
+}
+
+// Whole tiles of a packed order are copied as they lie. Those that do not exist are zeros; where a
+// tile exists in part, its load stays.
+TEST(Pipeline, OfPackedCodes) {
+  for (const char* const type : {"u1", "u3", "u4", "i7", "u8", "f6e3m2"}) {
+    for (const std::string hints : {"pipeline 2", "pipeline 4", "pipeline 3 unroll 1"}) {
+      SCOPED_TRACE(type);
+      const Groups whole{1, 7, "", hints, type, 64};
+      const Groups half{1, 7, "", hints, type, 32};
+      const Groups part{1, 7, "", hints, type, 40};
+      for (const Groups& p : {whole, half, part}) Check(p);
+      const auto copies = [](const Groups& p) { return Count(CaseOf(p), Opcode::kCopyAsync); };
+      EXPECT_EQ(copies(whole), copies(half));
+      EXPECT_EQ(copies(whole), 2 * copies(part)) << "of a alone";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tarsia::pipeline_test

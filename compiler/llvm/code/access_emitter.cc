@@ -62,7 +62,7 @@ Slots AccessEmitter::LoadWords(AccessPolicy policy) {
 // meanwhile.
 AccessPolicy AccessEmitter::PolicyOfLoads(AccessPolicy policy) const {
   const bool shares_words = tile_.form == MemoryTile::Form::kPacked || tile_.type.IsSubByte();
-  policy.strong = shares_words && tile_.written;
+  policy.strong = shares_words && tile_.written_in_parts;
   return policy;
 }
 

@@ -106,4 +106,28 @@ Result<MemoryTile> WholeTile(llvm::IRBuilder<>& b, IndexArithmetic& index, const
   return tile;
 }
 
+bool MemoryTiles::IsWrittenInParts(uint32_t value, const MemoryTile& tile) const {
+  const ResolvedCode& code = program_.resolved();
+  const auto writes_whole_tiles = [&](size_t number) {
+    const ResolvedInst& inst = code.instructions()[number];
+    const AccessFacts* const facts = facts_.Find(number, 0);
+    if (inst.opcode() != Opcode::kCopyAsync || facts == nullptr) return false;
+    if (tile.form != MemoryTile::Form::kPacked) return false;
+    const Extents& extents = tile.layout->packed().tile.shape();
+    for (size_t d = 0; d < extents.size(); ++d) {
+      const IndexFacts& along = facts->dims[d];
+      if (along.count % extents[d] != 0) return false;
+      if (!along.first.IsMultipleOf(static_cast<uint64_t>(extents[d]))) return false;
+    }
+    return true;
+  };
+  for (size_t i = 0; i < code.instructions().size(); ++i) {
+    const ResolvedInst& inst = code.instructions()[i];
+    if (!inst.row->WritesMemory()) continue;
+    if (code.root(inst.operand[0].value) != code.root(value)) continue;
+    if (!writes_whole_tiles(i)) return true;
+  }
+  return false;
+}
+
 }  // namespace tarsia::compiler

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/facts/program_facts.h"
 #include "compiler/llvm/code/index_arithmetic.h"
 #include "isa/program.h"
 #include "layout/mem_layout.h"
@@ -35,13 +36,14 @@ struct MemoryTile {
   Space space = Space::kGlobal;
   DType type;
   Form form = Form::kAffine;
-  llvm::Value* base = nullptr;   // i64 address, of shared memory i32
-  uint64_t alignment = 1;        // of the base
-  IndexValue root_bytes;         // no byte beyond is touched
-  bool padded_to_words = false;  // whole 32-bit words may be touched at the end
-  bool whole = true;             // no slice
-  bool written = false;          // by this kernel
-  bool written_twice = false;    // by more than one instruction
+  llvm::Value* base = nullptr;    // i64 address, of shared memory i32
+  uint64_t alignment = 1;         // of the base
+  IndexValue root_bytes;          // no byte beyond is touched
+  bool padded_to_words = false;   // whole 32-bit words may be touched at the end
+  bool whole = true;              // no slice
+  bool written = false;           // by this kernel
+  bool written_twice = false;     // by more than one instruction
+  bool written_in_parts = false;  // by one that may write a part of a word of codes
   std::vector<Dim> dims;
   std::vector<Swizzle> swizzles;
   std::shared_ptr<const MemLayout> layout;  // kModes; kPacked: of one packed tile
@@ -56,12 +58,15 @@ Result<MemoryTile> WholeTile(llvm::IRBuilder<>& b, IndexArithmetic& index, const
 
 class MemoryTiles {
  public:
-  explicit MemoryTiles(const Program& program) : program_(program) {}
+  // Both must outlive this.
+  MemoryTiles(const Program& program, const ProgramFacts& facts)
+      : program_(program), facts_(facts) {}
 
   [[nodiscard]] const MemoryTile& operator[](uint32_t value) const { return tiles_.at(value); }
   void Set(uint32_t value, MemoryTile tile) {
     tile.written = IsWritten(value);
     tile.written_twice = WritersOf(value) > 1;
+    tile.written_in_parts = IsWrittenInParts(value, tile);
     tiles_[value] = std::move(tile);
   }
   // Whether some instruction writes this value's memory.
@@ -78,7 +83,11 @@ class MemoryTiles {
         });
   }
 
+  // Whether an instruction may write a part of a word: all but copies of whole packed tiles.
+  [[nodiscard]] bool IsWrittenInParts(uint32_t value, const MemoryTile& tile) const;
+
   const Program& program_;
+  const ProgramFacts& facts_;
   std::map<uint32_t, MemoryTile> tiles_;  // by value
 };
 

@@ -30,7 +30,7 @@ Emitter::Emitter(const Program& program, const RuntimeChecks& checks, const Layo
       shared_(shared, function_),
       exchange_(function_, memory_, layouts_, shared_),
       register_tiles_(program, plan, function_, values_, layouts_, exchange_),
-      memory_tiles_(program),
+      memory_tiles_(program, facts_),
       reports_(function_, memory_, exchange_, arguments_, compiled_.records) {}
 
 // ---- the walk over the instructions ---------------------------------------------------------

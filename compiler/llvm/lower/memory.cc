@@ -10,7 +10,9 @@
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/lower/indexed_window.h"
 #include "compiler/llvm/lower/lower.h"
+#include "compiler/llvm/lower/packed_copy.h"
 #include "compiler/runtime_checks.h"
+#include "compiler/select/access.h"
 #include "compiler/select/read_only.h"
 #include "isa/limits.h"
 #include "layout/access.h"
@@ -321,6 +323,13 @@ LOWER(Store) {
 LOWER(CopyAsync) {
   const Operand& source = e.inst().operand[1];
   const LayoutId layout = e.AccessLayout();
+  if (const auto pieces = CopiesOfPackedPieces(
+          e.function(), e.layouts(), e.OperandWindow(0, layout), e.OperandWindow(1, layout))) {
+    for (const PackedPieceCopy& copy : *pieces) {
+      CopyAsync(e, copy.to, copy.from, static_cast<int>(kWidestAccess), copy.put, copy.exists);
+    }
+    return OkStatus();
+  }
   AccessEmitter to = AccessOf(e, 0, layout);
   AccessEmitter from = AccessOf(e, 1, layout);
   const int64_t vector = std::min(to.width().vector, from.width().vector);

@@ -1,0 +1,188 @@
+#include "compiler/llvm/lower/packed_copy.h"
+
+#include <algorithm>
+
+#include "compiler/llvm/code/packed_map.h"
+#include "compiler/llvm/code/tile_addresses.h"
+#include "compiler/select/access.h"
+
+namespace tarsia::compiler {
+
+std::optional<PackedPieces> PackedPieces::Of(const PackedTile& tile, const Extents& box,
+                                             int64_t threads) {
+  PackedPieces out;
+  const int64_t bytes = tile.tile_bits / 8;
+  if (bytes % kWidestAccess != 0) return std::nullopt;
+  out.threads_ = threads;
+  out.pieces_ = out.total_ = bytes / kWidestAccess;
+  for (size_t d = 0; d < box.size(); ++d) {
+    const int64_t extent = tile.tile.shape()[d];
+    if (box[d] % extent != 0) return std::nullopt;
+    out.grid_.push_back(box[d] / extent);
+    out.total_ *= box[d] / extent;
+  }
+  if (out.total_ == 0) return std::nullopt;
+  return out;
+}
+
+PackedPieces::Place PackedPieces::PlaceOf(int64_t number) const {
+  Place out{Extents(grid_.size()), number % pieces_};
+  number /= pieces_;
+  for (size_t d = grid_.size(); d-- > 0; number /= grid_[d]) out.tile[d] = number % grid_[d];
+  return out;
+}
+
+bool PackedPieces::ComeApart() const {
+  for (int64_t number = threads_; number < total_; ++number) {
+    Place sum = PlaceOf(number % threads_);
+    const Place turn = PlaceOf(number / threads_ * threads_);
+    sum.piece += turn.piece;
+    for (size_t d = 0; d < grid_.size(); ++d) sum.tile[d] += turn.tile[d];
+    if (sum != PlaceOf(number)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// Code for the places of a thread's pieces in one of the memories.
+class PieceAddresses {
+ public:
+  PieceAddresses(FunctionBuilder& function, Layouts& layouts, const TileWindow& window)
+      : f_(function),
+        b_(function.b()),
+        window_(window),
+        tile_(window.memory.layout->packed()),
+        addresses_(function, layouts, window) {
+    PackedMap map(f_, window.memory);
+    Slots root;
+    for (const IndexValue& index : window.root) root.push_back(index.value);
+    first_ = map.TileByte(root);
+    llvm::Value* stride = f_.Int64(tile_.tile_bits / 8);
+    strides_.assign(window.memory.dims.size(), nullptr);
+    for (size_t d = strides_.size(); d-- > 0;) {
+      strides_[d] = stride;
+      stride = b_.CreateMul(stride, window.memory.dims[d].tiles.value);
+    }
+  }
+
+  // Of the piece at `tile` (i64 by dimension) and `piece` (i64) of a thread, and so much further.
+  Address Of(const Slots& tile, llvm::Value* piece, const PackedPieces::Place& further) {
+    llvm::Value* byte = b_.CreateAdd(first_, b_.CreateMul(piece, f_.Int64(kWidestAccess)));
+    int64_t constant = further.piece * kWidestAccess;
+    for (size_t d = 0; d < strides_.size(); ++d) {
+      byte = b_.CreateAdd(byte, b_.CreateMul(tile[d], strides_[d]));
+      if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(strides_[d])) {
+        constant += further.tile[d] * known->getSExtValue();
+      } else {
+        byte = b_.CreateAdd(byte, b_.CreateMul(f_.Int64(further.tile[d]), strides_[d]));
+      }
+    }
+    Address out = addresses_.AddressOf(byte);
+    out.offset += constant;
+    return out;
+  }
+
+  // Of that tile: i1, null for always.
+  llvm::Value* Exists(const Slots& tile, const PackedPieces::Place& further) {
+    llvm::Value* out = nullptr;
+    for (size_t d = 0; d < strides_.size(); ++d) {
+      const auto dim = static_cast<int>(d);
+      const int64_t extent = tile_.tile.shape()[d];
+      llvm::Value* number = b_.CreateAdd(tile[d], f_.Int64(further.tile[d]));
+      llvm::Value* index =
+          b_.CreateAdd(window_.root[d].value, b_.CreateMul(number, f_.Int64(extent)));
+      const MemoryTile::Dim& bounds = window_.memory.dims[d];
+      if (!window_.IsAboveLow(dim)) out = f_.And(out, b_.CreateICmpSGE(index, bounds.low.value));
+      if (!window_.IsBelowHigh(dim)) out = f_.And(out, b_.CreateICmpSLT(index, bounds.high.value));
+    }
+    return out;
+  }
+
+ private:
+  FunctionBuilder& f_;
+  llvm::IRBuilder<>& b_;
+  const TileWindow& window_;
+  const PackedTile& tile_;
+  TileAddresses addresses_;
+  llvm::Value* first_ = nullptr;  // i64: the byte of the window's first tile
+  Slots strides_;                 // i64: bytes between tiles, by dimension
+};
+
+// Whether the window begins at a tile, and all of a tile exists or nothing of it.
+bool HasWholeTiles(const TileWindow& window) {
+  const PackedTile& packed = window.memory.layout->packed();
+  for (size_t d = 0; d < window.root.size(); ++d) {
+    const auto extent = static_cast<uint64_t>(packed.tile.shape()[d]);
+    const MemoryTile::Dim& dim = window.memory.dims[d];
+    const auto at = static_cast<int>(d);
+    if (!window.root[d].facts.IsMultipleOf(extent)) return false;
+    if (window.IsInside(at)) continue;
+    // Zeros are not the codes of zeros there.
+    if (!packed.complement.empty()) return false;
+    if (!window.IsAboveLow(at) && !dim.low.facts.IsMultipleOf(extent)) return false;
+    if (!window.IsBelowHigh(at) && !dim.high.facts.IsMultipleOf(extent)) return false;
+  }
+  return true;
+}
+
+bool IsInside(const TileWindow& window) {
+  for (size_t d = 0; d < window.root.size(); ++d) {
+    if (!window.IsInside(static_cast<int>(d))) return false;
+  }
+  return true;
+}
+
+// A number (i32) in digits, the last one fastest; i64 each.
+Slots Digits(FunctionBuilder& f, llvm::Value* number, const Extents& extents) {
+  llvm::IRBuilder<>& b = f.b();
+  Slots out(extents.size());
+  for (size_t d = extents.size(); d-- > 0;) {
+    llvm::Value* extent = f.Int32(extents[d]);
+    out[d] = b.CreateZExt(b.CreateURem(number, extent), f.I(64));
+    number = b.CreateUDiv(number, extent);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<PackedPieceCopy>> CopiesOfPackedPieces(FunctionBuilder& function,
+                                                                 Layouts& layouts,
+                                                                 const TileWindow& to,
+                                                                 const TileWindow& from) {
+  for (const TileWindow* const window : {&to, &from}) {
+    if (window->memory.form != MemoryTile::Form::kPacked || window->axis >= 0) return std::nullopt;
+  }
+  if (*to.memory.layout != *from.memory.layout) return std::nullopt;
+  const int64_t threads = function.threads();
+  const auto pieces = PackedPieces::Of(from.memory.layout->packed(), from.tile.shape(), threads);
+  if (!pieces || !HasWholeTiles(to) || !HasWholeTiles(from) || !IsInside(to)) return std::nullopt;
+
+  llvm::IRBuilder<>& b = function.b();
+  PieceAddresses target(function, layouts, to), source(function, layouts, from);
+  Extents extents = pieces->grid();
+  extents.push_back(pieces->pieces());
+  const bool apart = pieces->ComeApart();
+  std::vector<PackedPieceCopy> out;
+  for (int64_t turn = 0; turn < pieces->Turns(); ++turn) {
+    const int64_t first = turn * threads;
+    llvm::Value* number =
+        apart ? function.Thread() : b.CreateAdd(function.Thread(), function.Int32(first));
+    Slots tile = Digits(function, number, extents);
+    llvm::Value* piece = tile.back();
+    tile.pop_back();
+    const PackedPieces::Place further = pieces->PlaceOf(apart ? first : 0);
+    PackedPieceCopy copy;
+    copy.to = target.Of(tile, piece, further);
+    copy.from = source.Of(tile, piece, further);
+    copy.exists = source.Exists(tile, further);
+    if (first + threads > pieces->total()) {
+      copy.put = b.CreateICmpULT(function.Thread(), function.Int32(pieces->total() - first));
+    }
+    out.push_back(copy);
+  }
+  return out;
+}
+
+}  // namespace tarsia::compiler

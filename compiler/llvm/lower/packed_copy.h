@@ -1,0 +1,62 @@
+// Copies of packed tiles from global to shared memory. Both sides hold the same tiles, so bytes
+// stay in their order, and move in pieces of 16.
+#ifndef TARSIA_COMPILER_LLVM_LOWER_PACKED_COPY_H_
+#define TARSIA_COMPILER_LLVM_LOWER_PACKED_COPY_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compiler/llvm/code/access_width.h"
+#include "compiler/llvm/code/function_builder.h"
+#include "compiler/llvm/code/memory.h"
+#include "layout/mem_layout.h"
+#include "support/extents.h"
+
+namespace tarsia::compiler {
+
+// The pieces of a box of packed tiles, and who moves them: in turn i thread t has piece
+// t + i * threads. The pieces of a tile follow each other, and tiles in row-major order.
+class PackedPieces {
+ public:
+  // Nothing if the box does not consist of whole tiles.
+  static std::optional<PackedPieces> Of(const PackedTile& tile, const Extents& box,
+                                        int64_t threads);
+
+  struct Place {
+    Extents tile;  // in the box
+    int64_t piece = 0;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  [[nodiscard]] Place PlaceOf(int64_t number) const;
+
+  [[nodiscard]] int64_t pieces() const { return pieces_; }  // of a tile
+  [[nodiscard]] int64_t total() const { return total_; }
+  [[nodiscard]] const Extents& grid() const { return grid_; }  // tiles
+  [[nodiscard]] int64_t Turns() const { return (total_ + threads_ - 1) / threads_; }
+  // Whether the place of t + i * threads is the sum of those of t and of i * threads.
+  [[nodiscard]] bool ComeApart() const;
+
+ private:
+  Extents grid_;
+  int64_t pieces_ = 0;
+  int64_t total_ = 0;
+  int64_t threads_ = 0;
+};
+
+struct PackedPieceCopy {
+  Address to;
+  Address from;
+  llvm::Value* put = nullptr;     // i1: the thread has a piece in this turn; null: all have
+  llvm::Value* exists = nullptr;  // i1: the tile exists; null: it does
+};
+// Of the copy of a box. Nothing if the windows do not have whole tiles of one packed layout, or if
+// those that do not exist would not be zeros.
+std::optional<std::vector<PackedPieceCopy>> CopiesOfPackedPieces(FunctionBuilder& function,
+                                                                 Layouts& layouts,
+                                                                 const TileWindow& to,
+                                                                 const TileWindow& from);
+
+}  // namespace tarsia::compiler
+
+#endif  // TARSIA_COMPILER_LLVM_LOWER_PACKED_COPY_H_
