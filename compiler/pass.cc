@@ -13,7 +13,7 @@
 #include "compiler/passes/layouts.h"
 #include "compiler/passes/registers.h"
 #include "compiler/passes/shared.h"
-#include "compiler/passes/simplify.h"
+#include "compiler/simplify/simplify.h"
 #include "compiler/passes/stage.h"
 #include "compiler/passes/sync.h"
 #include "compiler/passes/widen.h"

@@ -1,6 +1,6 @@
 // The pass `simplify`.
-#ifndef TARSIA_COMPILER_PASSES_SIMPLIFY_H_
-#define TARSIA_COMPILER_PASSES_SIMPLIFY_H_
+#ifndef TARSIA_COMPILER_SIMPLIFY_SIMPLIFY_H_
+#define TARSIA_COMPILER_SIMPLIFY_SIMPLIFY_H_
 
 #include "compiler/target.h"
 #include "compiler/tile/form.h"
@@ -15,4 +15,4 @@ void Simplify(tile::Form& form, Target target);
 
 }  // namespace tarsia::compiler
 
-#endif  // TARSIA_COMPILER_PASSES_SIMPLIFY_H_
+#endif  // TARSIA_COMPILER_SIMPLIFY_SIMPLIFY_H_

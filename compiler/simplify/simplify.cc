@@ -1,4 +1,4 @@
-#include "compiler/passes/simplify.h"
+#include "compiler/simplify/simplify.h"
 
 #include <algorithm>
 #include <map>
@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/simplify/transposed_loads.h"
 #include "compiler/tile/carried.h"
 #include "compiler/tile/same_type.h"
 #include "isa/fold.h"
@@ -264,6 +265,7 @@ void Simplify(Form& form, Target /*target*/) {
   Substitution(form).Run();
   Hoisting(form).Run();
   Removal(form).Run();
+  TransposeLoads(form);
 }
 
 }  // namespace tarsia::compiler
