@@ -94,6 +94,10 @@ std::optional<CountedLoop> Counted(const tile::Form& form, const tile::Operation
   return out;
 }
 
+std::optional<int64_t> HintOf(const tile::Form& form, const tile::Operation& loop, Attr hint) {
+  return form.pool.AsInt(loop.attr[*loop.row().AttrIndex(hint)]);
+}
+
 ExprId Plus(ExprPool& pool, ExprId x, int64_t n) {
   if (n == 0) return x;
   if (const auto number = pool.AsInt(x)) return pool.Int(*number + n);

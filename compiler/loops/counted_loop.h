@@ -21,6 +21,9 @@ struct CountedLoop {
 // Nothing if that cannot be shown.
 std::optional<CountedLoop> Counted(const tile::Form& form, const tile::Operation& loop);
 
+// The number of a hint of a `for`; nothing if it is not there.
+std::optional<int64_t> HintOf(const tile::Form& form, const tile::Operation& loop, Attr hint);
+
 // x + n, where a constant is computed.
 ExprId Plus(ExprPool& pool, ExprId x, int64_t n);
 

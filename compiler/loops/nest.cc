@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/loops/counted_loop.h"
+#include "compiler/loops/pipeline_plan.h"
 #include "compiler/loops/unroll.h"
 #include "support/align.h"
 
@@ -19,10 +20,6 @@ using tile::RegionId;
 
 // Of more turns, an inner loop has time to begin and to end by itself.
 constexpr int64_t kMostTurns = 8;
-
-std::optional<int64_t> HintOf(const Form& form, const Operation& loop, Attr attr) {
-  return form.pool.AsInt(loop.attr[*loop.row().AttrIndex(attr)]);
-}
 
 // The loops in a region and in the regions inside, but not those in loops.
 std::vector<OpId> LoopsIn(const Form& form, RegionId region) {
@@ -56,12 +53,15 @@ std::optional<LoopNest> FindNest(const Form& form, OpId outer) {
   const Operation& inner = form.ops[loops[0]];
   if (inner.opcode != Opcode::kFor || !LoopsIn(form, inner.region[0]).empty()) return std::nullopt;
   const auto wanted = HintOf(form, inner, Attr::kPipeline);
+  if (!IsPipelinedByDefault(form, loops[0]) && wanted.value_or(1) < 2) return std::nullopt;
   const auto counted = Counted(form, inner);
-  if (!wanted || *wanted < 2 || !counted || !counted->turns) return std::nullopt;
+  if (!counted || !counted->turns) return std::nullopt;
   const int64_t turns = *counted->turns;
   if (turns < 1 || turns > kMostTurns) return std::nullopt;
   if (HintOf(form, inner, Attr::kUnroll).value_or(turns) < turns) return std::nullopt;
-  return LoopNest{outer, loops[0], turns, 1 + CeilDiv(*wanted - 1, turns)};
+  LoopNest out{outer, loops[0], turns};
+  if (wanted) out.stages = 1 + CeilDiv(*wanted - 1, turns);
+  return out;
 }
 
 bool JoinNest(Form& form, const LoopNest& nest) {
@@ -77,7 +77,9 @@ bool JoinNest(Form& form, const LoopNest& nest) {
     }
   }
   Operation& outer = form.ops[nest.outer];
-  outer.attr[*outer.row().AttrIndex(Attr::kPipeline)] = form.pool.Int(nest.stages);
+  if (nest.stages != 0) {
+    outer.attr[*outer.row().AttrIndex(Attr::kPipeline)] = form.pool.Int(nest.stages);
+  }
   return true;
 }
 

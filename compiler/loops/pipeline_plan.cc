@@ -28,6 +28,10 @@ constexpr int64_t kLeastCopyBits = 32;
 // unless it has more instructions than this, by a rough count: they would not fit in the caches
 // (128 KiB on sm_80, of 16 bytes each), with what is around the loop.
 constexpr int64_t kMostInstructions = 4096;
+// Without the hint: the bytes that a block has in flight, so that two blocks of a processor have
+// the 32 KiB that cover the latency of memory, and the most stages.
+constexpr int64_t kWantedInFlight = 16384;
+constexpr int64_t kMostStages = 4;
 // Elements of a product of tensor cores.
 constexpr int64_t kProduct = int64_t{16} * 8 * 16;
 
@@ -37,13 +41,15 @@ class PipelinePlanner {
       : form_(form),
         loop_(form.ops[loop]),
         body_(loop_.region[0]),
+        target_(target),
         roots_(FindRoots(form)),
         definitions_(form.Definitions()),
         memories_(form, target) {
     plan_.loop = loop;
   }
 
-  PipelinePlan Run(int64_t wanted) {
+  // `wanted`: the hint; nothing: by cost.
+  PipelinePlan Run(std::optional<int64_t> wanted) {
     const auto bounds = Counted(form_, loop_);
     if (!bounds || bounds->step < 0) {
       Block(plan_.loop, kNone,
@@ -53,7 +59,7 @@ class PipelinePlanner {
     }
     plan_.bounds = *bounds;
     const OpId around = LoopAround();
-    if (around != kNone && bounds->turns && *bounds->turns <= wanted) {
+    if (around != kNone && bounds->turns && *bounds->turns <= wanted.value_or(2)) {
       Block(
           plan_.loop, around,
           fmt::format("its {} turns are too few for copies that begin and end in each turn of the "
@@ -67,7 +73,8 @@ class PipelinePlanner {
       if (IsGlobalLoad(form_.ops[id])) AddLoad(id);
     }
     if (plan_.loads.empty()) return std::move(plan_);
-    plan_.stages = std::min(wanted, bounds->turns.value_or(wanted));
+    plan_.stages = wanted ? *wanted : StagesByCost();
+    plan_.stages = std::min(plan_.stages, bounds->turns.value_or(plan_.stages));
     if (plan_.stages < 2) plan_.stages = 0;
     plan_.instructions = CountInstructions(body_);
     plan_.unroll = form_.pool.AsInt(loop_.attr[*loop_.row().AttrIndex(Attr::kUnroll)]).value_or(0);
@@ -75,6 +82,22 @@ class PipelinePlanner {
   }
 
  private:
+  // As few as have enough in flight, in at most half of the shared memory of a processor.
+  [[nodiscard]] int64_t StagesByCost() const {
+    int64_t bytes = 0;  // of a turn
+    for (const RingLoad& load : plan_.loads) {
+      const ConcreteType& type = form_.TypeOf(form_.ops[load.load].results[0]);
+      bytes += CeilDiv(type.Elements() * type.dtype.bits, int64_t{8});
+    }
+    int64_t stages = 2;
+    const int64_t most = Row(target_).shared_bytes / 2;
+    while (stages < kMostStages && (stages - 1) * bytes < kWantedInFlight &&
+           (stages + 1) * bytes <= most) {
+      ++stages;
+    }
+    return stages;
+  }
+
   [[nodiscard]] OpId LoopAround() const {
     for (RegionId region = form_.regions[body_].parent; region != kNone;
          region = form_.regions[region].parent) {
@@ -302,6 +325,7 @@ class PipelinePlanner {
   const Form& form_;
   const Operation& loop_;
   const RegionId body_;
+  const Target target_;
   const std::vector<ValueId> roots_;
   const std::vector<tile::Definition> definitions_;
   const AccessedMemories memories_;
@@ -311,12 +335,24 @@ class PipelinePlanner {
 
 }  // namespace
 
+bool IsPipelinedByDefault(const Form& form, OpId loop) {
+  const Operation& op = form.ops[loop];
+  if (op.opcode != Opcode::kFor || HintOf(form, op, Attr::kPipeline)) return false;
+  const std::vector<OpId>& ops = form.regions[op.region[0]].ops;
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](OpId id) { return form.ops[id].opcode == Opcode::kDot; });
+}
+
 std::optional<PipelinePlan> PlanPipeline(const Form& form, OpId loop, Target target) {
   const Operation& op = form.ops[loop];
   if (op.opcode != Opcode::kFor || form.Ends(op.region[0])) return std::nullopt;
-  const auto wanted = form.pool.AsInt(op.attr[*op.row().AttrIndex(Attr::kPipeline)]);
-  if (!wanted || *wanted < 2) return std::nullopt;
-  return PipelinePlanner(form, loop, target).Run(*wanted);
+  const bool by_cost = IsPipelinedByDefault(form, loop);
+  const auto wanted = HintOf(form, op, Attr::kPipeline);
+  if (!by_cost && (!wanted || *wanted < 2)) return std::nullopt;
+  PipelinePlan plan = PipelinePlanner(form, loop, target).Run(wanted);
+  // Nobody asked for more.
+  if (by_cost) plan.obstacles.clear();
+  return plan;
 }
 
 int64_t RoundOf(const PipelinePlan& plan, int64_t stages) {

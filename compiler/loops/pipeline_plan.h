@@ -44,8 +44,12 @@ struct PipelinePlan {
   std::vector<Obstacle> obstacles;
 };
 
-// For a loop with `pipeline n`, n at least 2; nothing for others. `n` is bounded by the number of
-// turns, not by the shared memory of the target.
+// Whether the loop has loads come ahead although there is no hint: if it has a `dot`.
+bool IsPipelinedByDefault(const tile::Form& form, tile::OpId loop);
+
+// For a loop with `pipeline n`, n at least 2, and for those that are pipelined by default; nothing
+// for others. The stages are bounded by the number of turns, not by the shared memory of the
+// target.
 std::optional<PipelinePlan> PlanPipeline(const tile::Form& form, tile::OpId loop, Target target);
 
 // The turns of the loop that become one.

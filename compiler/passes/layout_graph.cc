@@ -59,7 +59,6 @@ class Maker {
   void AddRegions(OpId id, Cost turns) {
     const Operation& op = form_.ops[id];
     const size_t counters = form_.Counters(op);
-    const Cost inside = TurnsIn(form_, op, turns);
     for (size_t i = 0; i < op.results.size(); ++i) {
       if (!IsTile(op.results[i])) continue;
       const uint32_t variable = AddTile(op.results[i], turns);
@@ -67,8 +66,11 @@ class Maker {
       graph_.of_value[form_.regions[op.region[0]].arguments[counters + i]] = variable;
       Carry(op.inits[i], op.results[i], turns);
     }
-    for (const RegionId inner : op.region) {
+    for (const int number : {0, 1}) {
+      const RegionId inner = op.region[number];
       if (inner == kNone) continue;
+      // What seems never to run has layouts, too.
+      const Cost inside = std::max<Cost>(1, TurnsIn(form_, op, number, turns));
       Visit(inner, inside);
       const std::vector<ValueId>& yields = form_.regions[inner].yields;
       for (size_t i = 0; i < yields.size(); ++i) Carry(yields[i], op.results[i], inside);

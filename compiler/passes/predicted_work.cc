@@ -30,9 +30,8 @@ class Prediction {
     for (const OpId id : form_.regions[region].ops) {
       const tile::Operation& op = form_.ops[id];
       by_line_[op.location.line] += turns * WorkOf(id);
-      const Cost inside = TurnsIn(form_, op, turns);
-      for (const RegionId inner : op.region) {
-        if (inner != kNone) Visit(inner, inside);
+      for (const int i : {0, 1}) {
+        if (op.region[i] != kNone) Visit(op.region[i], TurnsIn(form_, op, i, turns));
       }
     }
   }

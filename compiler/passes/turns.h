@@ -7,9 +7,10 @@
 
 namespace tarsia::compiler {
 
-// Of the regions of an operation that is done `turns` times. A loop with unknown bounds runs 16
-// times; more than 2^20 times count as that.
-Cost TurnsIn(const tile::Form& form, const tile::Operation& op, Cost turns);
+// Of a region (0 or 1) of an operation that is done `turns` times. A loop with unknown bounds runs
+// 16 times, and a branch always, unless its condition depends on the counter of a loop with known
+// bounds; more than 2^20 times count as that.
+Cost TurnsIn(const tile::Form& form, const tile::Operation& op, int region, Cost turns);
 
 }  // namespace tarsia::compiler
 

@@ -120,9 +120,8 @@ CASES = [
     quantise("quantise", 512, 256, "i8", 8),
     quantise("dequantise", 512, 256, "u4", 4),
     quantise("dequantise", 512, 256, "i8", 8),
-    # Two lanes of a warp read each scale, by two instructions.
-    swiglu(16, 256, 512, "row_major", sectors=6656),
-    swiglu(16, 256, 512, example_costs.PACKED, sectors=6656),
+    swiglu(16, 256, 512, "row_major"),
+    swiglu(16, 256, 512, example_costs.PACKED),
     split_k("split_k_red", 32, 128, 1024, 4),
     split_k("split_k_parts", 32, 128, 1024, 4),
     split_k("split_k_sum", 32, 128, 1024, 4),

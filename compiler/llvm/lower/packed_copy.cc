@@ -1,6 +1,7 @@
 #include "compiler/llvm/lower/packed_copy.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/llvm/code/packed_map.h"
 #include "compiler/llvm/code/tile_addresses.h"
@@ -9,7 +10,7 @@
 namespace tarsia::compiler {
 
 std::optional<PackedPieces> PackedPieces::Of(const PackedTile& tile, const Extents& box,
-                                             int64_t threads) {
+                                             int64_t threads, bool rows) {
   PackedPieces out;
   const int64_t bytes = tile.tile_bits / 8;
   if (bytes % kWidestAccess != 0) return std::nullopt;
@@ -22,6 +23,7 @@ std::optional<PackedPieces> PackedPieces::Of(const PackedTile& tile, const Exten
     out.total_ *= box[d] / extent;
   }
   if (out.total_ == 0) return std::nullopt;
+  if (rows) out.pieces_ *= std::exchange(out.grid_.back(), 1);
   return out;
 }
 
@@ -156,7 +158,9 @@ std::optional<std::vector<PackedPieceCopy>> CopiesOfPackedPieces(FunctionBuilder
   }
   if (*to.memory.layout != *from.memory.layout) return std::nullopt;
   const int64_t threads = function.threads();
-  const auto pieces = PackedPieces::Of(from.memory.layout->packed(), from.tile.shape(), threads);
+  const bool rows = !from.root.empty() && from.IsInside(static_cast<int>(from.root.size()) - 1);
+  const auto pieces =
+      PackedPieces::Of(from.memory.layout->packed(), from.tile.shape(), threads, rows);
   if (!pieces || !HasWholeTiles(to) || !HasWholeTiles(from) || !IsInside(to)) return std::nullopt;
 
   llvm::IRBuilder<>& b = function.b();

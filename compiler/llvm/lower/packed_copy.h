@@ -19,9 +19,10 @@ namespace tarsia::compiler {
 // t + i * threads. The pieces of a tile follow each other, and tiles in row-major order.
 class PackedPieces {
  public:
-  // Nothing if the box does not consist of whole tiles.
-  static std::optional<PackedPieces> Of(const PackedTile& tile, const Extents& box,
-                                        int64_t threads);
+  // Nothing if the box does not consist of whole tiles. `rows`: takes the tiles of a row, which
+  // follow each other in memory, for one tile.
+  static std::optional<PackedPieces> Of(const PackedTile& tile, const Extents& box, int64_t threads,
+                                        bool rows);
 
   struct Place {
     Extents tile;  // in the box
