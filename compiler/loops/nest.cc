@@ -41,7 +41,7 @@ std::vector<OpId> LoopsIn(const Form& form, RegionId region) {
 
 }  // namespace
 
-std::optional<LoopNest> FindNest(const Form& form, OpId outer) {
+std::optional<LoopNest> FindNest(const Form& form, OpId outer, Target target) {
   const Operation& op = form.ops[outer];
   if (op.opcode != Opcode::kFor || HintOf(form, op, Attr::kPipeline)) return std::nullopt;
   const auto around = Counted(form, op);
@@ -53,7 +53,7 @@ std::optional<LoopNest> FindNest(const Form& form, OpId outer) {
   const Operation& inner = form.ops[loops[0]];
   if (inner.opcode != Opcode::kFor || !LoopsIn(form, inner.region[0]).empty()) return std::nullopt;
   const auto wanted = HintOf(form, inner, Attr::kPipeline);
-  if (!IsPipelinedByDefault(form, loops[0]) && wanted.value_or(1) < 2) return std::nullopt;
+  if (!IsPipelinedByDefault(form, loops[0], target) && wanted.value_or(1) < 2) return std::nullopt;
   const auto counted = Counted(form, inner);
   if (!counted || !counted->turns) return std::nullopt;
   const int64_t turns = *counted->turns;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "compiler/target.h"
 #include "compiler/tile/form.h"
 
 namespace tarsia::compiler {
@@ -21,7 +22,7 @@ struct LoopNest {
 
 // Nothing if the outer loop has a hint `pipeline` of its own, or its turns cannot be counted, or if
 // the inner one is not to be pipelined, or has more than 8 turns, or a number that is not known.
-std::optional<LoopNest> FindNest(const tile::Form& form, tile::OpId outer);
+std::optional<LoopNest> FindNest(const tile::Form& form, tile::OpId outer, Target target);
 
 // Puts the turns of the inner loop in its place, and gives the outer one the hint. False: there are
 // too many operations, and the form stays as it is.

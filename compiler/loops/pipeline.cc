@@ -47,7 +47,7 @@ class Pipeliner {
 
   // Whether the loop takes the turns of the one inside, and its loads come ahead.
   bool ReplaceNest(OpId id, RegionId region) {
-    const std::optional<LoopNest> nest = FindNest(form_, id);
+    const std::optional<LoopNest> nest = FindNest(form_, id, target_);
     if (!nest) return false;
     Form before = form_;
     const size_t known = decisions_.size();

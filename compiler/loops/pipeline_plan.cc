@@ -9,6 +9,8 @@
 #include "compiler/cost/cost.h"
 #include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/shared_tiles.h"
+#include "compiler/select/mma.h"
+#include "compiler/tile_layout.h"
 #include "layout/access.h"
 #include "support/align.h"
 
@@ -335,18 +337,39 @@ class PipelinePlanner {
 
 }  // namespace
 
-bool IsPipelinedByDefault(const Form& form, OpId loop) {
+namespace {
+
+// Whether tensor cores compute the product.
+bool IsOnTensorCores(const Form& form, const Operation& dot, Target target) {
+  const auto type = [&](size_t i) -> const ConcreteType& {
+    return form.TypeOf(dot.operand[i].value);
+  };
+  const auto layout = [&](size_t i) {
+    return TileLayout::Padded(*type(i).reg_layout, type(i).shape);
+  };
+  for (const size_t i : {0, 1, 2}) {
+    if (!dot.operand[i].IsTile() || !type(i).reg_layout) return false;
+  }
+  return SelectMma({type(0).dtype, type(1).dtype, type(2).dtype}, target, layout(0), layout(1),
+                   layout(2))
+      .has_value();
+}
+
+}  // namespace
+
+bool IsPipelinedByDefault(const Form& form, OpId loop, Target target) {
   const Operation& op = form.ops[loop];
   if (op.opcode != Opcode::kFor || HintOf(form, op, Attr::kPipeline)) return false;
   const std::vector<OpId>& ops = form.regions[op.region[0]].ops;
-  return std::any_of(ops.begin(), ops.end(),
-                     [&](OpId id) { return form.ops[id].opcode == Opcode::kDot; });
+  return std::any_of(ops.begin(), ops.end(), [&](OpId id) {
+    return form.ops[id].opcode == Opcode::kDot && IsOnTensorCores(form, form.ops[id], target);
+  });
 }
 
 std::optional<PipelinePlan> PlanPipeline(const Form& form, OpId loop, Target target) {
   const Operation& op = form.ops[loop];
   if (op.opcode != Opcode::kFor || form.Ends(op.region[0])) return std::nullopt;
-  const bool by_cost = IsPipelinedByDefault(form, loop);
+  const bool by_cost = IsPipelinedByDefault(form, loop, target);
   const auto wanted = HintOf(form, op, Attr::kPipeline);
   if (!by_cost && (!wanted || *wanted < 2)) return std::nullopt;
   PipelinePlan plan = PipelinePlanner(form, loop, target).Run(wanted);

@@ -44,8 +44,9 @@ struct PipelinePlan {
   std::vector<Obstacle> obstacles;
 };
 
-// Whether the loop has loads come ahead although there is no hint: if it has a `dot`.
-bool IsPipelinedByDefault(const tile::Form& form, tile::OpId loop);
+// Whether the loop has loads come ahead although there is no hint: if it has a `dot`
+// that tensor cores compute.
+bool IsPipelinedByDefault(const tile::Form& form, tile::OpId loop, Target target);
 
 // For a loop with `pipeline n`, n at least 2, and for those that are pipelined by default; nothing
 // for others. The stages are bounded by the number of turns, not by the shared memory of the

@@ -1,6 +1,7 @@
 #include "compiler/loops/pipeline_writer.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -157,13 +158,33 @@ class PipelineWriter {
     return out;
   }
 
-  // Packed as the source, or row-major, or column-major if the source is.
+  // Packed as the source, or without gaps, with the dimensions in the order of the source's
+  // strides.
   static Result<MemLayout> DenseLayout(const ConcreteType& source, const Extents& shape) {
-    auto whole = Apply(source.mem_layout, shape, source.dtype);
-    if (whole.ok() && whole->IsPacked()) return whole;
-    const bool by_column = whole.ok() && !whole->IsPacked() && whole->rank() > 1 &&
-                           !whole->modes(0).empty() && whole->modes(0).back().stride == 1;
-    return by_column ? MemLayout::ColumnMajor(shape) : MemLayout::RowMajor(shape);
+    const bool concrete = source.mem_layout.kind == MemLayoutFamily::Kind::kConcrete;
+    if (concrete && source.mem_layout.concrete.IsPacked()) {
+      const PackedTile& packed = source.mem_layout.concrete.packed();
+      return MemLayout::Packed(packed.tile, packed.bits, shape);
+    }
+    auto whole = concrete ? Result<MemLayout>(source.mem_layout.concrete)
+                          : Apply(source.mem_layout, shape, source.dtype);
+    if (!whole.ok() || whole->IsPacked()) return whole;
+    const auto stride_of = [&](size_t d) {
+      const std::vector<MemLayout::Mode>& modes = whole->modes(static_cast<int>(d));
+      return modes.empty() ? 0 : modes.back().stride;
+    };
+    std::vector<size_t> order(shape.size());  // the fastest last
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return stride_of(a) > stride_of(b); });
+    Extents strides(shape.size());
+    int64_t stride = 1;
+    for (size_t i = order.size(); i-- > 0;) {
+      // Where there is one element, any stride is right, and that of the source may be small.
+      strides[order[i]] = stride;
+      stride *= shape[order[i]];
+    }
+    return MemLayout::Strided(shape, strides);
   }
 
   // ---- single operations -------------------------------------------------------------------
