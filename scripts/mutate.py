@@ -9,7 +9,8 @@ The faults stand in scripts/mutants/<folder>.toml, each as
     old = "row[j - 1] + 1"                  # must occur in the file exactly once;
     new = "row[j - 1] + 9"                  # use '''...''' for text of several lines
     target = "unit_support"                 # what to build (one name, or a list)
-    test = "^unit.support$"                 # the tests that should kill it, as in ctest -R
+    test = "^unit.support$"                 # the tests that should kill it, as in ctest -R; of a
+                                            # list, each has to
     filter = "Facts.*"                      # which cases of them, as in --gtest_filter; optional
 
 A mutant that does not compile, or whose old text is no longer there, counts as a failure. The
@@ -55,8 +56,8 @@ def read_mutants(folder):
             if name in names:
                 raise Unusable(f"{path.name}: mutant {name}: the name is taken")
             names.add(name)
-            targets = table["target"]
-            table["target"] = targets if isinstance(targets, list) else [targets]
+            for field in ("target", "test"):
+                table[field] = table[field] if isinstance(table[field], list) else [table[field]]
             mutants.append(table)
     return mutants
 
@@ -147,7 +148,7 @@ class Workshop:
         self.configure()
         if not self.compiles(sorted({name for m in mutants for name in m["target"]})):
             raise Unusable(f"the unchanged sources do not build; see {self.log}")
-        for test, cases in sorted({(m["test"], m["filter"]) for m in mutants}):
+        for test, cases in sorted({(test, m["filter"]) for m in mutants for test in m["test"]}):
             if not self.passes(test, cases):
                 raise Unusable(f"without any fault, {test} fails; see {self.log}")
 
@@ -159,7 +160,7 @@ class Workshop:
         try:
             if not self.compiles(mutant["target"]):
                 raise Unusable(f"does not compile: {first_error(self.log)}")
-            return not self.passes(mutant["test"], mutant["filter"])
+            return not any(self.passes(test, mutant["filter"]) for test in mutant["test"])
         finally:
             path.write_text(original, encoding="utf-8")
 

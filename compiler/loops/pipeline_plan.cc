@@ -79,6 +79,7 @@ class PipelinePlanner {
     plan_.stages = std::min(plan_.stages, bounds->turns.value_or(plan_.stages));
     if (plan_.stages < 2) plan_.stages = 0;
     plan_.instructions = CountInstructions(body_);
+    plan_.reduces = Reduces();
     plan_.unroll = form_.pool.AsInt(loop_.attr[*loop_.row().AttrIndex(Attr::kUnroll)]).value_or(0);
     return std::move(plan_);
   }
@@ -301,6 +302,12 @@ class PipelinePlanner {
     return sum;
   }
 
+  [[nodiscard]] bool Reduces() const {
+    const std::vector<OpId>& ops = form_.regions[body_].ops;
+    return std::any_of(ops.begin(), ops.end(),
+                       [&](OpId id) { return form_.ops[id].row().family == Family::kReduce; });
+  }
+
   // Empty if asynchronous copies of at least 4 bytes bring the elements.
   [[nodiscard]] std::string WhyNotCopied(const RingLoad& load) const {
     const Operation& op = form_.ops[load.load];
@@ -361,9 +368,15 @@ bool IsPipelinedByDefault(const Form& form, OpId loop, Target target) {
   const Operation& op = form.ops[loop];
   if (op.opcode != Opcode::kFor || HintOf(form, op, Attr::kPipeline)) return false;
   const std::vector<OpId>& ops = form.regions[op.region[0]].ops;
-  return std::any_of(ops.begin(), ops.end(), [&](OpId id) {
-    return form.ops[id].opcode == Opcode::kDot && IsOnTensorCores(form, form.ops[id], target);
-  });
+  // An author who says when threads wait for each other has brought the tiles where they should be.
+  const auto is_written = [&](OpId id) {
+    return form.ops[id].opcode == Opcode::kSync && !form.ops[id].inserted;
+  };
+  return std::none_of(ops.begin(), ops.end(), is_written) &&
+         std::any_of(ops.begin(), ops.end(), [&](OpId id) {
+           return form.ops[id].opcode == Opcode::kDot &&
+                  IsOnTensorCores(form, form.ops[id], target);
+         });
 }
 
 std::optional<PipelinePlan> PlanPipeline(const Form& form, OpId loop, Target target) {
@@ -380,6 +393,7 @@ std::optional<PipelinePlan> PlanPipeline(const Form& form, OpId loop, Target tar
 
 int64_t RoundOf(const PipelinePlan& plan, int64_t stages) {
   if (plan.unroll != 0) return plan.unroll;
+  if (plan.reduces) return 1;
   return plan.instructions * stages <= kMostInstructions ? stages : 1;
 }
 

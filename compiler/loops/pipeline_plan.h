@@ -39,7 +39,10 @@ struct PipelinePlan {
   CountedLoop bounds;
   int64_t stages = 0;        // of the rings: turns in flight, and the one that computes; 0: none
   int64_t instructions = 0;  // of a thread in a turn, roughly
-  int64_t unroll = 0;        // what the text says; 0: nothing
+  // A turn reduces tiles. Two such turns side by side take registers for both: ptxas computes one
+  // while the other waits for its reductions.
+  bool reduces = false;
+  int64_t unroll = 0;  // what the text says; 0: nothing
   std::vector<RingLoad> loads;
   std::vector<Obstacle> obstacles;
 };

@@ -17,10 +17,12 @@ namespace {
 constexpr int64_t kRegistersOfProcessor = 65536;
 constexpr int64_t kRegistersAtOnce = 8;
 
-// Of a thread for addresses, counters and loads: of 255, they leave about 208 to tiles.
-constexpr int64_t kBesidesTiles = 47;
+// Of a thread for addresses, counters and the fragments of two slices of a product.
+constexpr int64_t kBesidesTiles = 80;
 // Reserved for each block (CUDA programming guide, compute capability 8.x and 9.0).
 constexpr int64_t kReservedOfBlock = 1024;
+// Of a multiprocessor, that rings need to hide latency: more would only lack registers.
+constexpr int64_t kWarpsWithRings = 16;
 
 // The blocks that share a multiprocessor where rings of asynchronous copies allow only few; 0:
 // where they do not say it.
@@ -31,9 +33,10 @@ int64_t BlocksBySharedMemory(const tile::Form& form, Target target) {
     copied = copied || tile.copied;
     bytes = std::max(bytes, static_cast<int64_t>(tile.place.value_or(0) + tile.bytes));
   }
-  if (!copied || bytes <= static_cast<int64_t>(kUsualSharedBytes)) return 0;
-  return std::max<int64_t>(
-      (Row(target).shared_bytes + kReservedOfBlock) / (bytes + kReservedOfBlock), 1);
+  if (!copied) return 0;
+  const int64_t blocks =
+      (Row(target).shared_bytes + kReservedOfBlock) / (bytes + kReservedOfBlock);
+  return std::max<int64_t>(std::min(blocks, kWarpsWithRings / form.Warps()), 1);
 }
 
 }  // namespace

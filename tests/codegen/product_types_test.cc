@@ -1,5 +1,5 @@
-// The main loop of a synchronous GEMM in each type that tensor cores multiply, held to bounds that
-// follow from its tile. Needs the pinned ptxas and nvdisasm.
+// The main loop of a GEMM in each type that tensor cores multiply, synchronous and pipelined, held
+// to bounds that follow from its tile. Needs the pinned ptxas and nvdisasm.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,6 +21,7 @@ kernel gemm(%a: ptr<A>, %b: ptr<B>, %y: ptr<S>)
   const BM: int
   const BN: int
   const BK: int
+  const STAGES: int = 1
   const M: int = 4096
   const N: int = 4096
   const K: int = 4096
@@ -33,7 +34,7 @@ kernel gemm(%a: ptr<A>, %b: ptr<B>, %y: ptr<S>)
   %gb = view %b : global<B>[K, N] column_major
   %gy = view %y : global<S>[M, N]
   %acc = fill 0 : reg<S>[BM, BN]
-  for %t = 0 to K / BK {
+  for %t = 0 to K / BK pipeline STAGES {
     %ta = load %ga[%bx * BM, %t * BK] : [BM, BK]
     %tb = load %gb[%t * BK, %by * BN] : [BK, BN]
     %acc = dot %ta, %tb, %acc
@@ -56,14 +57,15 @@ struct Product {
   double changes = 0;   // instructions for a register of b, to make what is multiplied
 };
 
-MachineCode GemmCode(const Product& p) {
+MachineCode GemmCode(const Product& p, int64_t stages = 1) {
   return MachineCodeOf(SourceFile("gemm.tsa", kGemm),
                        {{"A", p.a},
                         {"B", p.b},
                         {"S", p.sum},
                         {"BM", std::to_string(p.tile)},
                         {"BN", std::to_string(p.tile)},
-                        {"BK", std::to_string(p.depth)}},
+                        {"BK", std::to_string(p.depth)},
+                        {"STAGES", std::to_string(stages)}},
                        p.target);
 }
 
@@ -109,6 +111,30 @@ TEST_P(GemmOf, NeedsAtMost0_8OthersForEachTensorInstructionAt128x128) {
   const auto others =
       static_cast<double>(code.sass.MainLoop().size()) - static_cast<double>(TensorOf(p));
   EXPECT_LE(others, 0.8 * static_cast<double>(TensorOf(p)));
+}
+
+// Copies that run ahead take the place of loads and of stores to shared memory, and one barrier
+// that of two.
+TEST_P(GemmOf, NeedsOneInstructionACopyWherePipelined) {
+  constexpr int64_t kStages = 3;
+  const Product& p = GetParam();
+  const MachineCode code = GemmCode(p, kStages);
+  const auto tensor = static_cast<int64_t>(code.InLoop(SassClass::kTensor));
+  const int64_t turns = tensor / TensorOf(p);  // in the loop
+  EXPECT_EQ(tensor, turns * TensorOf(p));
+  const int64_t bytes = 2 * p.tile * p.depth * p.bytes;
+  const int64_t copies = bytes / 128 / 16;
+  const int64_t registers = bytes / 2 / 32 / 4;
+  EXPECT_EQ(code.OpcodesInLoop("LDGSTS"), turns * copies);
+  EXPECT_EQ(code.InLoop(SassClass::kStoreShared), 0);
+  EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M88.4"), turns * registers / 4);
+  EXPECT_EQ(code.OpcodesInLoop("BAR"), turns);
+  const double floor = static_cast<double>(copies) + static_cast<double>(registers) / 4 + 3 +
+                       p.changes * static_cast<double>(registers) / 2;
+  const double moves = p.halves > 1 ? 8 : 0;
+  EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()),
+            static_cast<double>(turns) * (static_cast<double>(TensorOf(p)) + floor + moves + 16));
+  EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
 // Hopper's mma.sync has no 8-bit floats. They are cast to f16 where they are loaded, two at once,

@@ -20,6 +20,9 @@ using harness::Tensor;
 
 struct Sizes {
   int64_t heads, length, d;
+  bool causal = false;  // no row sees a later key
+
+  [[nodiscard]] int64_t KeysOf(int64_t row) const { return causal ? row + 1 : length; }
 };
 
 // Multiples of 1/16 from -2 to 2, which f16 holds.
@@ -52,7 +55,7 @@ Row Probabilities(const Tensor& q, const Tensor& k, const Sizes& s, int64_t head
   std::vector<double> scores;
   double error = 0;
   const double scale = 1 / std::sqrt(static_cast<double>(s.d));
-  for (int64_t j = 0; j < s.length; ++j) {
+  for (int64_t j = 0; j < s.KeysOf(row); ++j) {
     double sum = 0, magnitude = 0;
     for (int64_t d = 0; d < s.d; ++d) {
       const double product = At(q, head * s.length + row, d) * At(k, head * s.length + j, d);
@@ -80,7 +83,7 @@ harness::Expectation Attention(const Tensor& q, const Tensor& k, const Tensor& v
       const Row p = Probabilities(q, k, s, head, row);
       for (int64_t d = 0; d < s.d; ++d) {
         double sum = 0, magnitude = 0, all = 0;
-        for (int64_t j = 0; j < s.length; ++j) {
+        for (int64_t j = 0; j < s.KeysOf(row); ++j) {
           const double x = At(v, head * s.length + j, d);
           sum += p.p[static_cast<size_t>(j)] * x;
           magnitude += p.p[static_cast<size_t>(j)] * std::fabs(x);
@@ -100,12 +103,14 @@ harness::Expectation Attention(const Tensor& q, const Tensor& k, const Tensor& v
 }
 
 TEST(Attention, AgreesWithTheFormula) {
-  for (const Sizes& s : {Sizes{2, 128, 64}, Sizes{1, 192, 128}}) {
+  for (const Sizes& s : {Sizes{2, 128, 64}, Sizes{1, 192, 128}, Sizes{2, 192, 64, true}}) {
     harness::Case c;
     c.title = std::to_string(s.length) + " x " + std::to_string(s.d);
     c.source = harness::ReadExample("attention.tsa");
     c.where = c.source.name();
-    c.constants = {{"D", std::to_string(s.d)}, {"LENGTH", std::to_string(s.length)}};
+    c.constants = {{"D", std::to_string(s.d)},
+                   {"LENGTH", std::to_string(s.length)},
+                   {"CAUSAL", s.causal ? "true" : "false"}};
     c.scalars = {{"heads", static_cast<uint64_t>(s.heads)}};
     const Tensor q = RandomRows(s, 1), k = RandomRows(s, 2), v = RandomRows(s, 3);
     c.inputs = {{"q", q}, {"k", k}, {"v", v}};

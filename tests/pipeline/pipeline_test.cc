@@ -223,8 +223,8 @@ TEST(Pipeline, OfElementsWithTwoUses) {
 }
 
 // x[i + d] = 2 x[i] + 1 in turn i: a turn reads what the d-th one before it wrote, so its load
-// stays.
-TEST(Pipeline, LeavesLoadsOfMemoryThatTheLoopWrites) {
+// stays. It may store in a branch, too.
+void CheckRecurrence(const std::string& store) {
   for (const int distance : {1, 2}) {
     harness::Case c;
     c.title = "recurrence";
@@ -237,8 +237,7 @@ TEST(Pipeline, LeavesLoadsOfMemoryThatTheLoopWrites) {
     %t = load %gx[%i, 0] : [1, 64]
     %t = mul %t, 2.0
     %t = add %t, 1.0
-    store %gx[%i + D, 0], %t
-    sync
+)" + store + R"(    sync
   }
 }
 )");
@@ -257,6 +256,11 @@ TEST(Pipeline, LeavesLoadsOfMemoryThatTheLoopWrites) {
     const harness::CaseResult result = harness::RunEverywhere(c);
     EXPECT_TRUE(result.ok()) << result.Text(c);
   }
+}
+
+TEST(Pipeline, LeavesLoadsOfMemoryThatTheLoopWrites) {
+  CheckRecurrence("    store %gx[%i + D, 0], %t\n");
+  CheckRecurrence("    if %i < 8 {\n      store %gx[%i + D, 0], %t\n    }\n");
 }
 
 // A turn goes where the one before it says.

@@ -9,6 +9,7 @@
 
 #include "compiler/llvm/code/access_width.h"
 #include "compiler/llvm/code/function_builder.h"
+#include "compiler/llvm/code/layouts.h"
 #include "compiler/llvm/code/memory.h"
 #include "layout/mem_layout.h"
 #include "support/extents.h"
