@@ -5,7 +5,8 @@
     support <- dtypes <- ptx <- runtime
     within isa: its own files, graph <- {text, bytecode, validate}
     within ptx: table <- {parse, race, count}, parse <- memory, all of these <- machine <- exec
-    within compiler: {facts, tile, select, rules, cost <- solve} <- passes <- its own files
+    within compiler: {facts, tile <- simplify, select, rules, cost <- solve} <- passes <- loops <-
+      its own files
     within compiler/llvm: element <- code <- lower
     within planner: its own files; planner/check sees none of them
 
@@ -61,7 +62,7 @@ MAY_SEE = {
     "ptx/exec": ["support", "dtypes", "ptx/table", "ptx/parse", "ptx/race", "ptx/count",
                  "ptx/memory", "ptx/machine"],
     "compiler": FOUNDATION + ["compiler/facts", "compiler/select", "compiler/tile",
-                              "compiler/loops", "compiler/passes",
+                              "compiler/simplify", "compiler/loops", "compiler/passes",
                               "compiler/llvm/element", "compiler/llvm/lower"],
     "compiler/facts": FOUNDATION,
     "compiler/select": FOUNDATION + ["compiler/target.h", "compiler/tile_layout.h"],
@@ -70,12 +71,13 @@ MAY_SEE = {
                                    "compiler/select"],
     "compiler/solve": ["compiler/cost"],
     "compiler/tile": FOUNDATION,
+    "compiler/simplify": FOUNDATION + ["compiler/target.h", "compiler/tile"],
     "compiler/passes": FOUNDATION + ["compiler/plan_shared.h", "compiler/target.h", "compiler/tile_layout.h", "compiler/facts", "compiler/tile",
                                      "compiler/select", "compiler/rules", "compiler/cost",
                                      "compiler/solve"],
     "compiler/loops": FOUNDATION + ["compiler/plan_shared.h", "compiler/target.h",
-                                    "compiler/tile_layout.h", "compiler/facts", "compiler/tile",
-                                    "compiler/cost", "compiler/passes"],
+                                    "compiler/tile_layout.h", "compiler/facts", "compiler/select",
+                                    "compiler/tile", "compiler/cost", "compiler/passes"],
     "compiler/assemble": ["support", "compiler/diagnostics.h", "compiler/target.h"],
     "compiler/llvm/element": FOUNDATION + ["compiler/target.h"],
     "compiler/llvm/code": FOUNDATION + COMPILER_PLANS + ["compiler/cost", "compiler/llvm/element",

@@ -34,8 +34,7 @@ int64_t BlocksBySharedMemory(const tile::Form& form, Target target) {
     bytes = std::max(bytes, static_cast<int64_t>(tile.place.value_or(0) + tile.bytes));
   }
   if (!copied) return 0;
-  const int64_t blocks =
-      (Row(target).shared_bytes + kReservedOfBlock) / (bytes + kReservedOfBlock);
+  const int64_t blocks = (Row(target).shared_bytes + kReservedOfBlock) / (bytes + kReservedOfBlock);
   return std::max<int64_t>(std::min(blocks, kWarpsWithRings / form.Warps()), 1);
 }
 
