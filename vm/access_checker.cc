@@ -1,5 +1,6 @@
 #include "vm/access_checker.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -22,6 +23,22 @@ void VisitShadow(const MemoryView& view, const Box& box,
 void AccessChecker::Begin() {
   copies_.clear();
   open_group_ = 0;
+  known_.clear();
+  waited_for_grids_ = !block_.launch.plan.waits_for_grids;
+}
+
+void AccessChecker::Release(const uint8_t* semaphore) {
+  BlockClock& released = block_.launch.released[semaphore];
+  for (const auto& [block, intervals] : known_) {
+    released[block] = std::max(released[block], intervals);
+  }
+  released[block_.linear] = block_.epoch;
+}
+
+void AccessChecker::Acquire(const uint8_t* semaphore) {
+  for (const auto& [block, intervals] : block_.launch.released[semaphore]) {
+    known_[block] = std::max(known_[block], intervals);
+  }
 }
 
 Accessor AccessChecker::Me(const PlannedInst& inst) const {
@@ -30,6 +47,7 @@ Accessor AccessChecker::Me(const PlannedInst& inst) const {
   me.stamp = stamp_;
   me.epoch = block_.epoch;
   me.block = block_.linear;
+  if (!known_.empty()) me.known = &known_;
   return me;
 }
 
@@ -37,16 +55,27 @@ void AccessChecker::Check(const PlannedInst& inst, const MemoryView& view, const
                           Access access) {
   Shadow* shadow = view.region->shadow;
   if (shadow == nullptr || access == Access::kNone) return;
+  if (!waited_for_grids_ && view.region->space == Space::kGlobal) ReportEarly(inst, view, access);
   Accessor me = Me(inst);
-  me.atomic = access == Access::kAtomic;
+  me.updates = access == Access::kAtomic;
+  me.atomic = me.updates || access == Access::kAtomicRead;
   unsigned found = 0;
   const auto report = [&](FindingKind kind, const Accessor& other) {
     Report(inst, view, kind, other);
   };
   VisitShadow(view, box, [&](uint64_t bit, uint64_t count) {
     if (access != Access::kWrite) shadow->Read(bit, count, me, found, report);
-    if (access != Access::kRead) shadow->Write(bit, count, me, found, report);
+    if (access == Access::kWrite || me.updates) shadow->Write(bit, count, me, found, report);
   });
+}
+
+void AccessChecker::ReportEarly(const PlannedInst& inst, const MemoryView& view, Access access) {
+  LaunchState& launch = block_.launch;
+  const bool reads = access == Access::kRead || access == Access::kAtomicRead;
+  launch.Report(diag::kBeforeGriddepWait, inst, nullptr, block_.index,
+                MakeDiagnostic(diag::kBeforeGriddepWait, launch.plan.LocationOf(inst),
+                               Row(inst.inst->opcode).mnemonic, reads ? "reads" : "writes",
+                               launch.plan.ValueName(view.region->value)));
 }
 
 void AccessChecker::Report(const PlannedInst& inst, const MemoryView& view, FindingKind kind,

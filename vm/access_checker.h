@@ -26,7 +26,7 @@ struct PendingCopy {
 // The checker of one agent. Reports to the launch.
 class AccessChecker {
  public:
-  enum class Access : uint8_t { kRead, kWrite, kAtomic, kNone };
+  enum class Access : uint8_t { kRead, kWrite, kAtomic, kAtomicRead, kNone };
 
   explicit AccessChecker(BlockState& block) : block_(block) {}
   // Forgets the copies of the previous block.
@@ -38,9 +38,17 @@ class AccessChecker {
   void StartCopy(PendingCopy copy);
   void CommitCopies() { ++open_group_; }
   void WaitForCopies(int64_t pending);
+  // Accesses of this block before its current interval are over for those who acquire the semaphore
+  // later; what was released to the semaphore is over for this block.
+  void Release(const uint8_t* semaphore);
+  void Acquire(const uint8_t* semaphore);
+  // `griddep.wait` has been executed.
+  void WaitForGrids() { waited_for_grids_ = true; }
 
  private:
   [[nodiscard]] Accessor Me(const PlannedInst& inst) const;
+  // The kernel writes the memory, and an earlier one may still use it.
+  void ReportEarly(const PlannedInst& inst, const MemoryView& view, Access access);
   void Report(const PlannedInst& inst, const MemoryView& view, FindingKind kind,
               const Accessor& other);
 
@@ -48,6 +56,8 @@ class AccessChecker {
   uint32_t stamp_ = 0;
   std::deque<PendingCopy> copies_;
   uint64_t open_group_ = 0;
+  BlockClock known_;
+  bool waited_for_grids_ = false;
 };
 
 }  // namespace tarsia::vm

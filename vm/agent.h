@@ -18,6 +18,24 @@
 
 namespace tarsia::vm {
 
+// The condition of `semaphore.lock`, made true by another block, or void when all blocks that could
+// are done or the launch stops.
+class SemaphoreWait final : public WaitCondition {
+ public:
+  explicit SemaphoreWait(BlockState& block) : block_(block) {}
+  void Set(DType type, const uint8_t* address, uint64_t wanted);
+
+  [[nodiscard]] bool Ready() const override;
+  [[nodiscard]] bool DependsOnOthers() const override { return true; }
+  [[nodiscard]] std::string Describe() const override;
+
+ private:
+  BlockState& block_;
+  DType type_;
+  const uint8_t* address_ = nullptr;
+  uint64_t wanted_ = 0;
+};
+
 class Agent final : public Resumable {
  public:
   explicit Agent(BlockState& block);
@@ -41,6 +59,8 @@ class Agent final : public Resumable {
     int64_t step = 1;
   };
   void JumpTo(uint32_t pc) { pc_ = pc; }
+  // Suspends until the instruction may find the value, or that it never comes.
+  ExecState WaitForSemaphore(DType type, const uint8_t* address, uint64_t wanted);
   Counter& loop(uint32_t number) { return loops_[number]; }
   template <typename... Args>
   ExecState Fail(const DiagInfo& info, const PlannedInst& inst, const Args&... args) {
@@ -118,6 +138,7 @@ class Agent final : public Resumable {
   uint64_t executed_ = 0;
   uint64_t stop_mask_ = 0;  // checks whether to stop when these bits of executed_ are 0
   const WaitCondition* waiting_ = nullptr;
+  SemaphoreWait semaphore_;
   std::optional<Diagnostic> error_;
   std::vector<uint64_t> codes_;
   std::vector<uint8_t*> tiles_;

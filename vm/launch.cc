@@ -148,7 +148,7 @@ class Workers final : private WorkerPool::Job {
     runner.agent.BeginLaunch();
     try {
       const host::ScratchScope scratch(runner.scratch);
-      while (RunBlock(runner)) {
+      while (RunBlock(thread, runner)) {
         if (caller != nullptr) caller->BlockDone();
       }
       instructions_.fetch_add(runner.agent.executed());
@@ -156,13 +156,18 @@ class Workers final : private WorkerPool::Job {
       exception_.Keep();
       state_.failed_block.store(-1);  // all others can stop
     }
+    state_.first_unfinished[static_cast<size_t>(thread)].store(INT64_MAX);
     if (caller != nullptr) caller->AllDone();
     runner.agent.EndLaunch();
   }
 
   // Runs the next block; false: there is none.
-  bool RunBlock(BlockRunner& runner) {
-    const int64_t linear = next_.fetch_add(1, std::memory_order_relaxed);
+  bool RunBlock(int thread, BlockRunner& runner) {
+    // At first a bound: whoever has a later block must not believe that this thread has none.
+    std::atomic<int64_t>& first = state_.first_unfinished[static_cast<size_t>(thread)];
+    first.store(next_.load());
+    const int64_t linear = next_.fetch_add(1);
+    first.store(linear);
     if (linear >= blocks_ || state_.Stops(linear)) return false;
     BlockState& block = runner.block;
     Resumable* const agents[] = {&runner.agent};

@@ -31,6 +31,8 @@ void LaunchState::Begin(const LaunchOptions& o) {
   budget_used.store(0, std::memory_order_relaxed);
   failed_block.store(INT64_MAX, std::memory_order_relaxed);
   next_stamp = 0;
+  released.clear();
+  for (std::atomic<int64_t>& first : first_unfinished) first.store(INT64_MAX);
   for (GlobalScratch& s : scratch) s.ready = false;
 }
 
@@ -62,7 +64,12 @@ int LaunchContext::Begin(const LaunchOptions& options, int64_t blocks) {
   const auto made = static_cast<size_t>(std::max(used, std::min(most, fitting(kMaxAhead))));
   try {
     if (runners_.capacity() < made) runners_.reserve(made);
-    while (runners_.size() < made) runners_.push_back(std::make_unique<BlockRunner>(state_));
+    while (runners_.size() < made) {
+      if (state_.first_unfinished.size() == runners_.size()) {
+        state_.first_unfinished.emplace_back(INT64_MAX);
+      }
+      runners_.push_back(std::make_unique<BlockRunner>(state_));
+    }
   } catch (const std::bad_alloc&) {
     if (runners_.empty()) throw;
   }

@@ -2,8 +2,11 @@
 #ifndef TARSIA_VM_LAUNCH_STATE_H_
 #define TARSIA_VM_LAUNCH_STATE_H_
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -62,11 +65,21 @@ class LaunchState {
     return failed_block.load(std::memory_order_relaxed) < block;
   }
 
+  // By thread: the blocks below are done there, or will not run there.
+  std::deque<std::atomic<int64_t>> first_unfinished;
+  // Whether all blocks of lower linear index are done.
+  [[nodiscard]] bool AllDoneBelow(int64_t block) const {
+    return std::none_of(first_unfinished.begin(), first_unfinished.end(),
+                        [block](const auto& first) { return first.load() < block; });
+  }
+
   // Used only with --check, on one thread.
   void Report(const DiagInfo& info, const PlannedInst& at, const PlannedInst* other,
               const std::array<int64_t, 3>& block, Diagnostic diagnostic);
   std::vector<launch::Finding> TakeFindings();
   uint32_t next_stamp = 0;
+  // By address of a semaphore: what those who lock it have seen.
+  std::map<const uint8_t*, BlockClock> released;
 
  private:
   const LaunchOptions* options_ = nullptr;

@@ -51,7 +51,9 @@ class Planner {
     TARSIA_CHECK(PlanValues());
     TARSIA_CHECK(EmitBlock(0, kernel_.code.size(), 0));
     for (const PlannedInst& inst : plan_.code) {
-      if (inst.inst != nullptr) ReserveScratch(inst);
+      if (inst.inst == nullptr) continue;
+      ReserveScratch(inst);
+      if (inst.inst->opcode == Opcode::kGriddepWait) plan_.waits_for_grids = true;
     }
     FindChains(plan_);
     for (const PlannedInst& inst : plan_.code) {

@@ -161,6 +161,7 @@ class Plan {
   // The memory of all these that one thread that runs blocks needs.
   [[nodiscard]] uint64_t BytesOfRunner() const;
   uint32_t loops = 0;
+  bool waits_for_grids = false;  // it has a `griddep.wait`
 
   [[nodiscard]] const Kernel& kernel() const { return program.kernel(); }
   [[nodiscard]] Location LocationOf(const PlannedInst& inst) const {

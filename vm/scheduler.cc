@@ -1,6 +1,7 @@
 #include "vm/scheduler.h"
 
 #include <bitset>
+#include <thread>
 
 namespace tarsia::vm {
 
@@ -10,10 +11,14 @@ ScheduleResult RunAgents(std::span<Resumable* const> agents) {
   while (true) {
     bool progress = false;
     bool left = false;
+    bool others = false;
     for (size_t i = 0; i < agents.size(); ++i) {
       if (done[i]) continue;
       left = true;
-      if (waits[i] && !agents[i]->waiting()->Ready()) continue;
+      if (waits[i] && !agents[i]->waiting()->Ready()) {
+        others = others || agents[i]->waiting()->DependsOnOthers();
+        continue;
+      }
       progress = true;
       switch (agents[i]->Resume()) {
         case RunState::kDone:
@@ -28,6 +33,10 @@ ScheduleResult RunAgents(std::span<Resumable* const> agents) {
     }
     if (!left) return {};
     if (progress) continue;
+    if (others) {
+      std::this_thread::yield();
+      continue;
+    }
     ScheduleResult result;
     result.outcome = ScheduleResult::Outcome::kDeadlock;
     for (size_t i = 0; i < agents.size(); ++i) {

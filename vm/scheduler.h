@@ -1,5 +1,6 @@
 // Runs the agents of one block in turn. An agent runs until it is done or must wait; if no
-// remaining agent's condition holds, the block is in deadlock.
+// remaining agent's condition holds, or can hold by the work of other blocks, the block is in
+// deadlock.
 #ifndef TARSIA_VM_SCHEDULER_H_
 #define TARSIA_VM_SCHEDULER_H_
 
@@ -13,6 +14,8 @@ class WaitCondition {
  public:
   virtual ~WaitCondition() = default;
   [[nodiscard]] virtual bool Ready() const = 0;
+  // Whether something else than the agents of the block can make it hold.
+  [[nodiscard]] virtual bool DependsOnOthers() const { return false; }
   // "phase 1 of %barrier", for the report of a deadlock.
   [[nodiscard]] virtual std::string Describe() const = 0;
 };

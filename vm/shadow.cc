@@ -43,10 +43,15 @@ void Shadow::ForEachByte(uint64_t bit, uint64_t count, const Each& each) {
   }
 }
 
+// Whether nothing orders the two accesses, one of them a write.
 bool Shadow::Races(const Touch& earlier, const Accessor& by, uint8_t mask) {
   if ((earlier.mask & mask) == 0 || earlier.block < 0) return false;
   if (earlier.atomic && by.atomic) return false;
-  if (earlier.block != by.block) return true;
+  if (earlier.block != by.block) {
+    if (by.known == nullptr) return true;
+    const auto known = by.known->find(earlier.block);
+    return known == by.known->end() || known->second <= earlier.epoch;
+  }
   return earlier.epoch == by.epoch && earlier.stamp != by.stamp;
 }
 
@@ -63,12 +68,16 @@ void Shadow::Read(uint64_t bit, uint64_t count, const Accessor& by, unsigned& fo
     } else if ((mask & ~cell.written) != 0) {
       if (First(FindingKind::kUnwritten, found)) report(FindingKind::kUnwritten, {});
       cell.written |= mask;  // report one fault only once
-    } else if (Races(cell.write, by, mask) && First(FindingKind::kReadAfterWrite, found)) {
-      report(FindingKind::kReadAfterWrite, other(cell.write));
+    } else {
+      for (const Touch& write : {cell.write, cell.other_write}) {
+        if (Races(write, by, mask) && First(FindingKind::kReadAfterWrite, found)) {
+          report(FindingKind::kReadAfterWrite, other(write));
+        }
+      }
     }
-    if (by.atomic) return;  // recorded as a write
+    if (by.updates) return;  // recorded as a write
     Touch& read = cell.read;
-    if (read.block == by.block && read.epoch == by.epoch) {
+    if (read.block == by.block && read.epoch == by.epoch && read.atomic == by.atomic) {
       read.mask |= mask;
     } else {
       if (read.block >= 0 && read.block != by.block) cell.other_read = read;
@@ -78,6 +87,7 @@ void Shadow::Read(uint64_t bit, uint64_t count, const Accessor& by, unsigned& fo
     }
     read.inst = by.inst;
     read.stamp = by.stamp;
+    read.atomic = by.atomic;
   });
 }
 
@@ -99,7 +109,11 @@ void Shadow::CheckWrite(Cell& cell, uint8_t mask, const Accessor& by, unsigned& 
     race(FindingKind::kWriteAfterRead, cell.read);
   }
   race(FindingKind::kWriteAfterRead, cell.other_read);
+  race(FindingKind::kWriteAfterWrite, cell.other_write);
   Touch& write = cell.write;
+  Accessor plain = by;
+  plain.atomic = false;
+  if (write.block != by.block && Races(write, plain, mask)) cell.other_write = write;
   const bool same = write.block == by.block && write.epoch == by.epoch && write.atomic == by.atomic;
   write.mask = same ? static_cast<uint8_t>(write.mask | mask) : mask;
   write.block = by.block;

@@ -7,10 +7,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
 namespace tarsia::vm {
+
+// By block: this many of its intervals between two `sync`s are known to be over.
+using BlockClock = std::map<int64_t, uint32_t>;
 
 // One execution of one instruction.
 struct Accessor {
@@ -19,6 +23,8 @@ struct Accessor {
   uint32_t epoch = 0;  // `sync`s of its block so far
   int64_t block = 0;   // linear index
   bool atomic = false;
+  bool updates = false;               // atomic: also writes
+  const BlockClock* known = nullptr;  // of other blocks, by semaphores; null: nothing
 };
 
 enum class FindingKind : uint8_t {
@@ -68,6 +74,7 @@ class Shadow {
   };
   struct Cell {
     Touch write;
+    Touch other_write;  // an atomic one that nothing orders with `write`
     Touch read;
     Touch other_read;  // the last one by another block than that of `read`
     uint8_t written = 0;

@@ -13,8 +13,21 @@ bool IsInLoopWithBarrier(const std::vector<Inst>& code, size_t number) {
     if (!IsLoop(code[loop].opcode) || code[loop].end <= number) continue;
     const auto begin = code.begin() + static_cast<std::ptrdiff_t>(loop);
     const auto end = code.begin() + static_cast<std::ptrdiff_t>(code[loop].end);
-    if (std::any_of(begin, end, [](const Inst& inst) { return inst.opcode == Opcode::kSync; })) {
+    if (std::any_of(begin, end,
+                    [](const Inst& inst) { return Row(inst.opcode).Has(kCollective); })) {
       return true;
+    }
+  }
+  return false;
+}
+
+// Whether earlier kernels may have written the memory since this one began.
+bool FollowsOtherGrids(const std::vector<Inst>& code, size_t number) {
+  for (size_t wait = 0; wait < code.size(); ++wait) {
+    if (code[wait].opcode != Opcode::kGriddepWait) continue;
+    if (wait < number) return true;
+    for (size_t loop = 0; loop < number; ++loop) {
+      if (IsLoop(code[loop].opcode) && code[loop].end > wait) return true;
     }
   }
   return false;
@@ -23,8 +36,9 @@ bool IsInLoopWithBarrier(const std::vector<Inst>& code, size_t number) {
 }  // namespace
 
 bool IsReadOnly(const Program& program, size_t number, uint32_t value) {
+  const std::vector<Inst>& code = program.kernel().code;
   return program.type(value).space == Space::kGlobal && !program.resolved().WritesMemoryOf(value) &&
-         !IsInLoopWithBarrier(program.kernel().code, number);
+         !IsInLoopWithBarrier(code, number) && !FollowsOtherGrids(code, number);
 }
 
 }  // namespace tarsia::compiler

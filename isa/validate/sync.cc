@@ -5,4 +5,12 @@ namespace tarsia {
 
 VALIDATE(Sync) {}
 
+VALIDATE(SemaphoreLock) {}
+
+VALIDATE(SemaphoreRelease) {}
+
+VALIDATE(GriddepWait) {}
+
+VALIDATE(GriddepLaunch) {}
+
 }  // namespace tarsia

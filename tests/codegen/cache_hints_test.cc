@@ -71,7 +71,7 @@ TEST_P(CacheHints, AreOnEveryAccess) {
     size_t loads = 0, stores = 0;
     for (const std::string& access : InstructionsWith(ptx, ".global")) {
       if (access.starts_with("ld.")) {
-        EXPECT_NE(access.find(".L1::evict_first."), std::string::npos) << access;
+        EXPECT_NE(access.find(".L1::no_allocate.L2::cache_hint."), std::string::npos) << access;
         EXPECT_TRUE(access.ends_with(way.load)) << access;
         ++loads;
       } else if (access.starts_with("st.")) {
@@ -174,7 +174,7 @@ TEST(CacheHintsOf, OrderedAccessesLeaveThemOrdered) {
   const Case cases[] = {
       {"", "ld.relaxed.gpu.global.v4.b32", "st.relaxed.gpu.global.v4.b32"},
       {" cache evict_first", "ld.relaxed.gpu.global.v4.b32",
-       "st.relaxed.gpu.global.L1::evict_first.v4.b32"},
+       "st.relaxed.gpu.global.L1::no_allocate.L2::cache_hint.v4.b32"},
       {" cache no_allocate", "ld.relaxed.gpu.global.L1::no_allocate.v4.b32",
        "st.relaxed.gpu.global.L1::no_allocate.v4.b32"},
   };

@@ -182,8 +182,76 @@ kernel k(%x: ptr<u8>, %y: ptr<f16>)
     ASSERT_TRUE(made.program) << made.error;
     const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80, {});
     ASSERT_TRUE(kernel.ok()) << kernel.error().message;
-    EXPECT_NE(kernel->ptx.find("ld.global.nc.L1::evict_first."), std::string::npos) << pack;
+    EXPECT_NE(kernel->ptx.find("ld.global.nc.L1::no_allocate.L2::cache_hint."), std::string::npos)
+        << pack;
   }
+}
+
+// One thread waits, with an acquire of the device's scope, and a barrier passes it on; a barrier
+// collects what the block wrote, which one thread releases.
+TEST(PtxText, SemaphoresAreAcquiredAndReleased) {
+  const char* const text = R"(
+kernel k(%y: ptr<i32>)
+  warps 2
+{
+  %s = alloc.global zeroed : i32 [1]
+  %wide = alloc.global zeroed : u64 [1]
+  semaphore.lock %s[0], 0
+  semaphore.release %s[0], 1
+  semaphore.lock %wide[0], 0
+  semaphore.release %wide[0], 1
+  griddep.wait
+  griddep.launch
+}
+)";
+  const Made made = MakeProgram(SourceFile("k.tsa", text), "", {});
+  ASSERT_TRUE(made.program) << made.error;
+  for (const auto target :
+       {compiler::Target::kSm80, compiler::Target::kSm89, compiler::Target::kSm90a}) {
+    const auto kernel = compiler::Compile(*made.program, target, {});
+    ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+    size_t at = 0;
+    for (const char* const next : {"ld.acquire.gpu.global.b32 ", "bar.sync", "bar.sync",
+                                   "red.release.gpu.global.add.u32 ", "ld.acquire.gpu.global.b64 ",
+                                   "bar.sync", "bar.sync", "red.release.gpu.global.add.u64 "}) {
+      at = kernel->ptx.find(next, at);
+      ASSERT_NE(at, std::string::npos) << next;
+      at += 1;
+    }
+    const bool newest = target == compiler::Target::kSm90a;
+    const size_t wait = kernel->ptx.find("griddepcontrol.wait;");
+    EXPECT_EQ(wait != std::string::npos, newest);
+    EXPECT_EQ(kernel->ptx.find("griddepcontrol.launch_dependents;") != std::string::npos, newest);
+  }
+}
+
+// What an earlier kernel may still write is not read-only before the wait for it, and no load moves
+// over that.
+TEST(PtxText, LoadsAfterOtherGridsAreOrdinary) {
+  const char* const text = R"(
+kernel k(%x: ptr<i32>, %w: ptr<i32>, %y: ptr<i32>)
+  warps 1
+{
+  %gx = view %x : global<i32>[32]
+  %gw = view %w : global<i32>[32]
+  %gy = view %y : global<i32>[32]
+  %tw = load %gw[0] : [32]
+  griddep.wait
+  %tx = load %gx[0] : [32]
+  %t = add %tw, %tx
+  store %gy[0], %t
+}
+)";
+  const Made made = MakeProgram(SourceFile("k.tsa", text), "", {});
+  ASSERT_TRUE(made.program) << made.error;
+  const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm90a, {});
+  ASSERT_TRUE(kernel.ok()) << kernel.error().message;
+  const size_t wait = kernel->ptx.find("griddepcontrol.wait;");
+  ASSERT_NE(wait, std::string::npos);
+  EXPECT_NE(kernel->ptx.find("ld.global.nc.v4.b32"), std::string::npos);
+  const size_t load = kernel->ptx.find("ld.global.v4.b32");
+  ASSERT_NE(load, std::string::npos);
+  EXPECT_GT(load, wait);
 }
 
 // `ld.global.nc` is for memory that the kernel does not write through any view. It moves over

@@ -192,7 +192,7 @@ TEST(Faults, EveryKindOccurs) {
       {"check",
        {"race", "race-between-blocks", "read-before-wait", "write-before-wait", "unwritten",
         "replicas-differ", "not-finite", "not-left-zero", "buffer-too-small",
-        "instruction-budget"}},
+        "waits-for-later-block", "before-griddep-wait", "instruction-budget"}},
       {"ptx", {"race", "async", "uninitialised", "out_of_bounds", "limit"}},
   };
   for (const auto& [side, kinds] : sides) {

@@ -131,6 +131,7 @@ class KernelWriter {
   void EmitGatherScatter(const InstRow& row, const Type& type);
   void EmitAtomicScatter(const InstRow& row, const Type& type);
   void EmitAtomic(const InstRow& row, const Type& type);
+  void EmitSemaphore(const InstRow& row, const Type& type);
   void EmitShape(const InstRow& row, const Type& type);
   void EmitElementwise(const InstRow& row, const Type& type);
   void EmitConvert(const InstRow& row, const Type& type);

@@ -53,7 +53,7 @@ void KernelWriter::Emit(Opcode opcode, DType dtype) {
     case Family::kReduce:
       return EmitReduce(row, type);
     case Family::kSync:
-      return EmitPlain(row, type);
+      return row.OperandWith(Role::kIndex) ? EmitSemaphore(row, type) : EmitPlain(row, type);
   }
 }
 
@@ -396,6 +396,22 @@ void KernelWriter::EmitAtomicScatter(const InstRow& row, const Type& type) {
   if (axis != 0 || rng_.Chance(50)) text += fmt::format(" axis {}", axis);
   if (row.results.size() == 0) return Line(text);
   Define(RegisterTile(type, shape), text);
+}
+
+// A semaphore of each block, which it releases, locks and leaves zero.
+void KernelWriter::EmitSemaphore(const InstRow& row, const Type& type) {
+  if (!executable()) {
+    const Value memory = ViewOf(type, RandomShape(0, 3), RandomArgument::Kind::kInOut);
+    return Line(fmt::format("{} %{}{}, {}", row.mnemonic, memory.name, Indices(memory), Index()));
+  }
+  if (depth_ > 0) return;
+  const std::string name = NewName("semaphore");
+  Line(fmt::format("%{} = alloc.global zeroed : {} [{}]", name, type.text, kernel_.blocks));
+  const std::string place = fmt::format("%{}[{}]", name, BlockIndex());
+  const int64_t count = rng_.Between(-3, 3);
+  Line(fmt::format("semaphore.release {}, {}", place, count));
+  Line(fmt::format("semaphore.lock {}, {}", place, count));
+  Line(fmt::format("semaphore.release {}, {}", place, -count));
 }
 
 // ---- shape -----------------------------------------------------------------------------------

@@ -22,7 +22,8 @@ std::mutex& LockFor(const void* address) {
 // Replaces the element by update(element); returns the old value. U: unsigned, of the element's
 // size.
 template <typename U, typename Update>
-U Exchange(void* address, const Update& update) {
+U Exchange(void* address, const Update& update,
+           std::memory_order order = std::memory_order_relaxed) {
   if (reinterpret_cast<uintptr_t>(address) % std::atomic_ref<U>::required_alignment != 0) {
     const std::lock_guard lock(LockFor(address));
     U old;
@@ -33,7 +34,7 @@ U Exchange(void* address, const Update& update) {
   }
   const std::atomic_ref<U> element(*static_cast<U*>(address));
   U old = element.load(std::memory_order_relaxed);
-  while (!element.compare_exchange_weak(old, update(old), std::memory_order_relaxed)) {
+  while (!element.compare_exchange_weak(old, update(old), order, std::memory_order_relaxed)) {
   }
   return old;
 }
@@ -124,6 +125,23 @@ uint64_t AtomicCas(DType type, void* address, uint64_t expected, uint64_t desire
                            static_cast<uint32_t>(desired));
   }
   return type.bits == 64 ? CompareExchange(address, expected, desired) : 0;
+}
+
+uint64_t LoadAcquire(DType type, const void* address) {
+  // An addition of zero, which serves elements that are not aligned, too.
+  void* const element = const_cast<void*>(address);
+  const auto same = [](auto x) { return x; };
+  if (type.bits == 32) return Exchange<uint32_t>(element, same, std::memory_order_acq_rel);
+  return Exchange<uint64_t>(element, same, std::memory_order_acq_rel);
+}
+
+void AddRelease(DType type, void* address, uint64_t value) {
+  if (type.bits == 32) {
+    const auto low = static_cast<uint32_t>(value);
+    Exchange<uint32_t>(address, [low](uint32_t x) { return x + low; }, std::memory_order_acq_rel);
+    return;
+  }
+  Exchange<uint64_t>(address, [value](uint64_t x) { return x + value; }, std::memory_order_acq_rel);
 }
 
 }  // namespace tarsia::host

@@ -25,6 +25,11 @@ uint64_t AtomicRmw(Opcode op, DType type, void* address, uint64_t value,
 // Stores `desired` if the element equals `expected`; returns the old code. For i32, u32, i64, u64.
 uint64_t AtomicCas(DType type, void* address, uint64_t expected, uint64_t desired);
 
+// Of semaphores, for the same types. What a thread wrote before it added is visible to a thread
+// that has loaded the sum, or a sum that was made of it.
+uint64_t LoadAcquire(DType type, const void* address);
+void AddRelease(DType type, void* address, uint64_t value);
+
 }  // namespace tarsia::host
 
 #endif  // TARSIA_VM_HOST_ATOMIC_H_

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/extents.h"
@@ -38,12 +39,19 @@ std::string CacheText(Space space, CachePolicy cache) {
     case CachePolicy::kDefault:
       return "";
     case CachePolicy::kEvictFirst:
-      return ".L1::evict_first";
+      return ".L1::no_allocate.L2::cache_hint";
     case CachePolicy::kNoAllocate:
       return ".L1::no_allocate";
   }
   return "";
 }
+
+// Whether a policy of the second-level cache is the last operand.
+bool HasHint(Space space, AccessPolicy policy) {
+  return space == Space::kGlobal && policy.cache == CachePolicy::kEvictFirst;
+}
+
+std::string HintText(int number) { return ", $" + std::to_string(number); }
 
 // What follows `ld` or `st`, up to the type.
 std::string PolicyText(Space space, AccessPolicy policy) {
@@ -95,6 +103,26 @@ llvm::Value* Memory::Pointer(Space space, llvm::Value* address) {
   return b_.CreateIntToPtr(address, llvm::PointerType::get(b_.getContext(), number));
 }
 
+// In the entry block, so that there is one.
+llvm::Value* Memory::EvictFirst() {
+  if (evict_first_ != nullptr) return evict_first_;
+  const llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  llvm::BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
+  b_.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+  auto* type = llvm::FunctionType::get(b_.getInt64Ty(), {}, false);
+  auto* text = llvm::InlineAsm::get(type, "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;",
+                                    "=l", false);
+  llvm::CallInst* call = b_.CreateCall(type, text, {});
+  call->setDoesNotAccessMemory();
+  evict_first_ = call;
+  return call;
+}
+
+void Memory::AddHint(std::vector<llvm::Value*>& arguments, std::string& constraints) {
+  constraints += ",l";
+  arguments.push_back(EvictFirst());
+}
+
 // An offset that is too large for an instruction is added to the register.
 Address Memory::WithinReach(const Address& address) {
   constexpr int64_t kReach = 1 << 20;
@@ -122,7 +150,8 @@ Slots Memory::LoadWords(Space space, Address address, int bytes, llvm::Value* co
     text += "@$" + std::to_string(at + 1) + " ";
   }
   text += "ld" + PolicyText(space, policy) + TypeText(shape) + " " + Registers(0, shape.count) +
-          ", " + AddressText(at, address.offset) + ";";
+          ", " + AddressText(at, address.offset) +
+          (HasHint(space, policy) ? HintText(at + (condition == nullptr ? 1 : 2)) : "") + ";";
   for (int i = 0; i < shape.count; ++i) {
     constraints += std::string(condition != nullptr ? "=&" : "=") + RegisterOf(shape.bits) + ",";
   }
@@ -132,7 +161,10 @@ Slots Memory::LoadWords(Space space, Address address, int bytes, llvm::Value* co
   if (condition != nullptr) {
     constraints += ",b";
     arguments.push_back(condition);
-    types.push_back(condition->getType());
+  }
+  if (HasHint(space, policy)) AddHint(arguments, constraints);
+  for (llvm::Value* argument : Slots(arguments.begin() + 1, arguments.end())) {
+    types.push_back(argument->getType());
   }
   if (!policy.read_only) constraints += ",~{memory}";
   llvm::Type* result =
@@ -165,11 +197,18 @@ void Memory::StoreWords(Space space, Address address, int bytes, const Slots& wo
   std::vector<llvm::Value*> arguments = {address.base};
   if (condition != nullptr) text = "@$" + std::to_string(shape.count + 1) + " ";
   text += "st" + PolicyText(space, policy) + TypeText(shape) + " " +
-          AddressText(0, address.offset) + ", " + Registers(1, shape.count) + ";";
+          AddressText(0, address.offset) + ", " + Registers(1, shape.count) +
+          (HasHint(space, policy) ? HintText(shape.count + (condition == nullptr ? 1 : 2)) : "") +
+          ";";
   for (llvm::Value* word : words) {
     constraints += std::string(",") + RegisterOf(shape.bits);
     arguments.push_back(Resize(b_, word, shape.bits == 32 ? 32 : 16));
   }
+  if (condition != nullptr) {
+    constraints += ",b";
+    arguments.push_back(std::exchange(condition, nullptr));
+  }
+  if (HasHint(space, policy)) AddHint(arguments, constraints);
   Effect(text, constraints, arguments, condition);
 }
 
@@ -205,6 +244,26 @@ void Memory::AddWords(Space space, Address address, DType type, const Slots& wor
     arguments.push_back(word);
   }
   Effect(text, constraints, arguments, condition);
+}
+
+llvm::Value* Memory::LoadAcquire(Address address, llvm::Type* type) {
+  address = WithinReach(address);
+  const unsigned bits = type->getIntegerBitWidth();
+  const std::string text = "ld.acquire.gpu.global.b" + std::to_string(bits) + " $0, " +
+                           AddressText(1, address.offset) + ";";
+  auto* function = llvm::FunctionType::get(type, {address.base->getType()}, false);
+  const char* constraints = bits == 32 ? "=r,l,~{memory}" : "=l,l,~{memory}";
+  return b_.CreateCall(function, llvm::InlineAsm::get(function, text, constraints, true),
+                       {address.base});
+}
+
+void Memory::AddRelease(Address address, llvm::Value* value, llvm::Value* condition) {
+  address = WithinReach(address);
+  const unsigned bits = value->getType()->getIntegerBitWidth();
+  const std::string text = (condition == nullptr ? "" : "@$2 ") +
+                           ("red.release.gpu.global.add.u" + std::to_string(bits)) + " " +
+                           AddressText(0, address.offset) + ", $1;";
+  Effect(text, bits == 32 ? "l,r" : "l,l", {address.base, value}, condition);
 }
 
 llvm::Value* Memory::LoadCode(Space space, Address address, int bytes, uint64_t alignment,

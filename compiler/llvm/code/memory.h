@@ -62,6 +62,14 @@ class Memory {
   void AddWords(Space space, Address address, DType type, const Slots& words,
                 llvm::Value* condition);
 
+  // Of semaphores in global memory, of 32 or 64 bits: what other threads wrote before they released
+  // what is loaded, is seen afterwards.
+  llvm::Value* LoadAcquire(Address address, llvm::Type* type);
+  void AddRelease(Address address, llvm::Value* value, llvm::Value* condition);
+
+  // i64: a policy of the second-level cache for what is needed once.
+  llvm::Value* EvictFirst();
+
   // 1, 2 or 4 matrices of `ldmatrix`, a word each, from shared memory; each thread gives the
   // address of a row. All threads of the warp take part.
   Slots LoadMatrices(Address address, int count, bool transposed);
@@ -78,9 +86,11 @@ class Memory {
   llvm::CallInst* Effect(const std::string& text, std::string constraints,
                          std::vector<llvm::Value*> arguments, llvm::Value* condition);
   Address WithinReach(const Address& address);
+  void AddHint(std::vector<llvm::Value*>& arguments, std::string& constraints);
 
   llvm::IRBuilder<>& b_;
   const Target target_;
+  llvm::Value* evict_first_ = nullptr;
 };
 
 }  // namespace tarsia::compiler

@@ -5,6 +5,7 @@
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/lower/lower.h"
+#include "support/extents.h"
 
 namespace tarsia::compiler {
 
@@ -99,6 +100,13 @@ TileWindow Emitter::OperandWindow(size_t i, LayoutId layout) {
   const Operand& operand = inst().operand[i];
   return Window(memory_tiles_[operand.value], layout, scalars_.Indices(operand),
                 facts_.Find(number_, i));
+}
+
+Result<LayoutId> Emitter::LayoutOfOne(size_t i) {
+  const int rank = memory_tiles_[inst().operand[i].value].rank();
+  const Extents ones(Size(rank), 1);
+  TARSIA_TRY(TileLayout layout, BlockedLayout(ones, function_.threads(), 1, rank - 1));
+  return layouts_.Add(std::move(layout));
 }
 
 LowerFunction LoweringOf(Opcode opcode) {

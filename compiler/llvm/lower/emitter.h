@@ -99,6 +99,8 @@ class Emitter {
                     const AccessFacts* proven = nullptr);
   // The same for memory operand `i`, from its indices on.
   TileWindow OperandWindow(size_t i, LayoutId layout);
+  // The layout of one element of memory operand `i`.
+  Result<LayoutId> LayoutOfOne(size_t i);
   AccessEmitter Access(TileWindow window) {
     return {function_, memory_, layouts_, std::move(window)};
   }

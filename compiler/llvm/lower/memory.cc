@@ -183,16 +183,6 @@ void PrefetchSector(Emitter& e, const Address& address, llvm::Value* condition) 
 
 // ---- asynchronous copies -----------------------------------------------------------------------
 
-// i64: a policy of the second-level cache for what is needed once.
-llvm::Value* EvictFirst(FunctionBuilder& f) {
-  auto* type = llvm::FunctionType::get(f.I(64), {}, false);
-  auto* text = llvm::InlineAsm::get(type, "createpolicy.fractional.L2::evict_first.b64 $0, 1.0;",
-                                    "=l", false);
-  llvm::CallInst* call = f.b().CreateCall(type, text, {});
-  call->setDoesNotAccessMemory();
-  return call;
-}
-
 // One copy of 4, 8 or 16 bytes where `put` holds: zeros where `exists` does not hold. Copies of 16
 // bytes take no line of the first-level cache.
 void CopyAsync(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* put,
@@ -215,7 +205,7 @@ void CopyAsync(Emitter& e, const Address& to, const Address& from, int bytes, ll
     arguments.push_back(argument);
     types.push_back(argument->getType());
   };
-  if (once) add(",l", EvictFirst(f));
+  if (once) add(",l", memory.EvictFirst());
   if (put != nullptr) {
     text = "@$" + std::to_string(arguments.size()) + " " + text;
     add(",b", put);
@@ -300,9 +290,7 @@ LOWER(LoadScalar) {
   llvm::IRBuilder<>& b = e.function().b();
   const Operand& source = e.inst().operand[0];
   const MemoryTile& memory = e.memory_tiles()[source.value];
-  const Extents ones(Size(memory.rank()), 1);
-  TARSIA_TRY(TileLayout layout, BlockedLayout(ones, e.function().threads(), 1, memory.rank() - 1));
-  const LayoutId unit = e.layouts().Add(std::move(layout));
+  TARSIA_TRY(const LayoutId unit, e.LayoutOfOne(0));
   AccessEmitter access = AccessOf(e, 0, unit);
   llvm::Value* element = access.Load(PolicyOf(e, 0))[0];
   if (e.memory_tiles().IsWritten(source.value)) {

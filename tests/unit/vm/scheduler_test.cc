@@ -74,6 +74,31 @@ TEST(Scheduler, DeadlockNamesWhoWaitsForWhat) {
   EXPECT_EQ(log, "c");
 }
 
+// What others bring about is no deadlock, however often it is not yet there.
+TEST(Scheduler, AgentsWaitForOthers) {
+  class ByOthers final : public WaitCondition {
+   public:
+    bool Ready() const override { return ++asked_ > 1000; }
+    bool DependsOnOthers() const override { return true; }
+    std::string Describe() const override { return "others"; }
+    mutable int asked_ = 0;
+  } by_others;
+  class Waits final : public Resumable {
+   public:
+    explicit Waits(const WaitCondition& condition) : condition_(condition) {}
+    RunState Resume() override {
+      return condition_.Ready() ? RunState::kDone : RunState::kSuspended;
+    }
+    const WaitCondition* waiting() const override { return &condition_; }
+    std::string Place() const override { return "here"; }
+
+   private:
+    const WaitCondition& condition_;
+  } waits(by_others);
+  Resumable* const agents[] = {&waits};
+  EXPECT_EQ(RunAgents(agents).outcome, ScheduleResult::Outcome::kDone);
+}
+
 constexpr std::string_view kStores = R"(
 kernel k(%y: ptr<i32>)
   grid (2)
