@@ -10,6 +10,7 @@
 #include "tools/output.h"
 #include "tools/progress.h"
 #include "tools/run_args.h"
+#include "tools/run/turns.h"
 
 namespace tarsia::tools {
 namespace {
@@ -20,6 +21,7 @@ struct RunRequest {
   RunSpecs specs;
   bool check = false;
   bool time = false;
+  bool turns = false;
   bool json = false;
   uint32_t threads = 0;
   std::optional<std::string> trace;  // "": all; else the name of a value
@@ -245,6 +247,8 @@ void Declare(Command& command, RunRequest* request, std::string* block) {
                "asynchronous copies before their wait; slow");
   command.Flag("--time", &request->time,
                "Repeat the launch for up to a second and print the median time");
+  command.Flag("--turns", &request->turns,
+               "Only show how many turns each loop takes in the blocks; needs no memory");
   command.ValueOrFlag(
       "--trace", "%NAME", &request->trace,
       "Print the instructions of one block as they run; or only those that assign %NAME");
@@ -268,6 +272,10 @@ int Run(const Args& args) {
     return command.Misuse("--block " + block + ": no block index such as 1,0");
   }
   if (request.trace && request.trace->substr(0, 1) == "%") request.trace->erase(0, 1);
+  if (request.turns) {
+    request.specs.zeros = true;
+    request.plan.device = "cpu";
+  }
   Handle<tarsia_module> module;
   Handle<tarsia_plan> plan;
   RunArgs bound;
@@ -275,6 +283,7 @@ int Run(const Args& args) {
   if (code == kDone) code = MakePlan(module.get(), request.plan, &plan);
   if (code == kDone) code = bound.Assign(plan.get(), request.specs);
   if (code == kDone) code = bound.ParseScalars();
+  if (code == kDone && request.turns) return ShowTurns(plan.get(), bound, request.json);
   if (code == kDone) code = bound.BindBuffers(plan.get());
   return code == kDone ? Launch(plan.get(), request, &bound) : code;
 }

@@ -8,7 +8,6 @@
 #include "launch/diagnostics.h"
 #include "launch/extent_error.h"
 #include "vm/diagnostics.h"
-#include "vm/host/atomic.h"
 #include "vm/trace.h"
 
 namespace tarsia::vm {
@@ -33,32 +32,9 @@ void GatherContainers(int container_bytes, const void* src, const std::vector<ui
                  [&](auto container) { GatherAs<decltype(container)>(src, index, dst); });
 }
 
-// ---- semaphores ----------------------------------------------------------------------------
-
-void SemaphoreWait::Set(DType type, const uint8_t* address, uint64_t wanted) {
-  type_ = type;
-  address_ = address;
-  wanted_ = wanted;
-}
-
-bool SemaphoreWait::Ready() const {
-  return host::LoadAcquire(type_, address_) == wanted_ ||
-         block_.launch.AllDoneBelow(block_.linear) || block_.launch.Stops(block_.linear);
-}
-
-std::string SemaphoreWait::Describe() const {
-  return "a semaphore to be " + std::to_string(CodeToInt(type_, wanted_));
-}
-
-ExecState Agent::WaitForSemaphore(DType type, const uint8_t* address, uint64_t wanted) {
-  semaphore_.Set(type, address, wanted);
-  waiting_ = &semaphore_;
-  return ExecState::kSuspend;
-}
-
 // ---- life ----------------------------------------------------------------------------------
 
-Agent::Agent(BlockState& block) : block_(block), semaphore_(block), checker_(block) {
+Agent::Agent(BlockState& block) : block_(block), checker_(block) {
   const Plan& p = plan();
   codes_.assign(p.values.size(), 0);
   tiles_.assign(p.values.size(), nullptr);

@@ -18,24 +18,6 @@
 
 namespace tarsia::vm {
 
-// The condition of `semaphore.lock`, made true by another block, or void when all blocks that could
-// are done or the launch stops.
-class SemaphoreWait final : public WaitCondition {
- public:
-  explicit SemaphoreWait(BlockState& block) : block_(block) {}
-  void Set(DType type, const uint8_t* address, uint64_t wanted);
-
-  [[nodiscard]] bool Ready() const override;
-  [[nodiscard]] bool DependsOnOthers() const override { return true; }
-  [[nodiscard]] std::string Describe() const override;
-
- private:
-  BlockState& block_;
-  DType type_;
-  const uint8_t* address_ = nullptr;
-  uint64_t wanted_ = 0;
-};
-
 class Agent final : public Resumable {
  public:
   explicit Agent(BlockState& block);
@@ -58,9 +40,13 @@ class Agent final : public Resumable {
     int64_t stop = 0;
     int64_t step = 1;
   };
-  void JumpTo(uint32_t pc) { pc_ = pc; }
-  // Suspends until the instruction may find the value, or that it never comes.
-  ExecState WaitForSemaphore(DType type, const uint8_t* address, uint64_t wanted);
+  // The next instruction.
+  uint32_t& pc() { return pc_; }
+  // The instruction runs again when the condition holds.
+  ExecState SuspendUntil(const WaitCondition& condition) {
+    waiting_ = &condition;
+    return ExecState::kSuspend;
+  }
   Counter& loop(uint32_t number) { return loops_[number]; }
   template <typename... Args>
   ExecState Fail(const DiagInfo& info, const PlannedInst& inst, const Args&... args) {
@@ -138,7 +124,6 @@ class Agent final : public Resumable {
   uint64_t executed_ = 0;
   uint64_t stop_mask_ = 0;  // checks whether to stop when these bits of executed_ are 0
   const WaitCondition* waiting_ = nullptr;
-  SemaphoreWait semaphore_;
   std::optional<Diagnostic> error_;
   std::vector<uint64_t> codes_;
   std::vector<uint8_t*> tiles_;

@@ -4,7 +4,7 @@
 
 namespace tarsia::vm {
 
-BlockState::BlockState(LaunchState& state) : launch(state) {
+BlockState::BlockState(LaunchState& state) : launch(state), semaphore(state) {
   const Plan& plan = launch.plan;
   uint8_t* base = shared_memory.Ensure(plan.shared_bytes);
   std::memset(base, 0, plan.shared_bytes);

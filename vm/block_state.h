@@ -10,6 +10,7 @@
 #include "vm/aligned_buffer.h"
 #include "vm/launch_state.h"
 #include "vm/memory_view.h"
+#include "vm/semaphore_wait.h"
 
 namespace tarsia::vm {
 
@@ -25,6 +26,7 @@ struct BlockState {
   AlignedBuffer shared_memory;
   std::vector<Region> shared;  // by allocation
   std::vector<std::unique_ptr<Shadow>> shadows;
+  SemaphoreWait semaphore;  // for which its agent waits
 };
 
 }  // namespace tarsia::vm

@@ -69,7 +69,7 @@ EXEC(For) {
   if (Turns(counter)) {
     SetCounter(agent, inst, counter.value);
   } else {
-    agent.JumpTo(inst.target);
+    agent.pc() = inst.target;
   }
   return ExecState::kNext;
 }
@@ -80,22 +80,22 @@ EXEC(NextTurn) {
   if (__builtin_add_overflow(counter.value, counter.step, &counter.value)) return ExecState::kNext;
   if (!Turns(counter)) return ExecState::kNext;
   SetCounter(agent, inst, counter.value);
-  agent.JumpTo(inst.target);
+  agent.pc() = inst.target;
   return ExecState::kNext;
 }
 
 EXEC(Jump) {
-  agent.JumpTo(inst.target);
+  agent.pc() = inst.target;
   return ExecState::kNext;
 }
 
 EXEC(While) {
-  if (!inst.operand[0].expr.Bool(agent.codes())) agent.JumpTo(inst.target);
+  if (!inst.operand[0].expr.Bool(agent.codes())) agent.pc() = inst.target;
   return ExecState::kNext;
 }
 
 EXEC(If) {
-  if (!inst.operand[0].expr.Bool(agent.codes())) agent.JumpTo(inst.target);
+  if (!inst.operand[0].expr.Bool(agent.codes())) agent.pc() = inst.target;
   return ExecState::kNext;
 }
 

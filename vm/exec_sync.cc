@@ -50,7 +50,10 @@ EXEC(SemaphoreLock) {
     return ExecState::kNext;
   }
   if (agent.launch().Stops(block.linear)) return ExecState::kExit;
-  if (!last_chance) return agent.WaitForSemaphore(type, semaphore, wanted);
+  if (!last_chance) {
+    block.semaphore.Set(block.linear, type, semaphore, wanted);
+    return agent.SuspendUntil(block.semaphore);
+  }
   return agent.Fail(diag::kWaitsForLater, inst, block.index[0], block.index[1], block.index[2],
                     agent.plan().ValueName(inst.operand[0].value), CodeToInt(type, wanted),
                     CodeToInt(type, found));

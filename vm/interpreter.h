@@ -46,6 +46,8 @@ struct LaunchOptions {
   TraceOptions trace;
   launch::LineSink print;  // receives the lines of `print`; null: dropped
   ProgressSink progress;
+  // Of the emulator: 0, or a number for another order in which blocks begin.
+  uint64_t seed = 0;
   StopCheck* stop = nullptr;  // checked during the launch; null: it runs to its end
   // For tests of the scheduler: the condition that an instruction (by its index in the kernel)
   // waits for before it runs, or null. The condition must outlive the launch.

@@ -92,6 +92,7 @@ class PtxKernel final : public LoadedCode {
     config.dynamic_shared = kernel.shared_bytes;
     config.parameters = launch.parameters();
     config.counts = counts;
+    config.seed = options.seed;
     config.instruction_limit = options.max_instructions;
     config.stop = options.stop;
     config.max_shared = static_cast<uint64_t>(Row(program().code()->target()).shared_bytes);

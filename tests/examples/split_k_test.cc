@@ -1,4 +1,4 @@
-// examples/split_k.tsa, by both of its ways, against products in f64.
+// examples/split_k.tsa, by all of its ways, against products in f64.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -98,6 +98,18 @@ TEST(SplitK, AddsToTheOutput) {
     const Tensor before = RandomValues(kF32, {s.m, s.n}, 16, 0x1p-3, 3);
     c.inputs = {{"a", a}, {"b", b}, {"y", before}};
     c.outputs = {{"y", Whole(a, b, before, kF32, s)}};
+    Check(c, 32, 64);
+  }
+}
+
+TEST(SplitK, SumsInTheOrderOfTheParts) {
+  for (const Sizes& s : {kSizes[0], kSizes[1], Sizes{5, 20, 70, 1}}) {
+    Case c = KernelCase("split_k_ordered", s);
+    const Tensor a = RandomValues(kF16, {s.m, s.k}, 16, 0x1p-3, 1);
+    const Tensor b = RandomValues(kF16, {s.k, s.n}, 16, 0x1p-3, 2);
+    c.inputs = {{"a", a}, {"b", b}};
+    const Tensor zero = RandomValues(kF32, {s.m, s.n}, 0, 1, 3);
+    c.outputs = {{"y", Whole(a, b, zero, kF16, s)}};
     Check(c, 32, 64);
   }
 }

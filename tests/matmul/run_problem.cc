@@ -12,7 +12,9 @@ namespace tarsia::matmul {
 
 Matmul::Matmul(const Spec& spec, const Shape& shape)
     : shape_(shape),
-      source_(harness::ReadExample(spec.group == 0 ? "matmul.tsa" : "matmul_scaled.tsa")) {
+      source_(harness::ReadExample(!shape.program.empty() ? shape.program
+                                   : spec.group == 0      ? "matmul.tsa"
+                                                          : "matmul_scaled.tsa")) {
   const auto set = [this](const char* name, std::string value) {
     constants_.push_back({name, std::move(value)});
   };
@@ -27,9 +29,12 @@ Matmul::Matmul(const Spec& spec, const Shape& shape)
   if (spec.group > 0) {
     set("G", std::to_string(spec.group));
     set("S", std::string(DTypeName(spec.scale)));
-    set("ZERO", spec.zero_points ? "true" : "false");
-    if (spec.zero_points) set("Z", std::string(DTypeName(spec.zero)));
   }
+  if (spec.zero_points) {
+    set("ZERO", "true");
+    set("Z", std::string(DTypeName(spec.zero)));
+  }
+  constants_.insert(constants_.end(), shape.more.begin(), shape.more.end());
   made_ = harness::MakeProgram(source_, "", constants_);
   EXPECT_TRUE(made_.program) << made_.error;
 }

@@ -1,4 +1,4 @@
-// Problems as cases of the two example programs.
+// Problems as cases of the example programs.
 #ifndef TARSIA_TESTS_MATMUL_RUN_PROBLEM_H_
 #define TARSIA_TESTS_MATMUL_RUN_PROBLEM_H_
 
@@ -16,7 +16,10 @@ struct Shape {
   int64_t bm = 16;
   int64_t bn = 128;
   int64_t bk = 64;
-  std::string pack;  // a memory layout; empty: row-major bits
+  std::string pack = {};  // a memory layout; empty: row-major bits
+  // Another program than the one of the weights, and its own constants.
+  std::string program = {};
+  std::vector<Binding> more = {};
 };
 
 // One program for any m, for a problem's spec and a shape.

@@ -1,5 +1,5 @@
-// Semaphores between blocks that run on several threads: order, deadlock, and what `--check` knows of
-// the accesses that they order.
+// Semaphores between blocks that run on several threads: order, deadlock, and what `--check` knows
+// of the accesses that they order.
 #include <gtest/gtest.h>
 
 #include <string>
