@@ -9,8 +9,8 @@
 #include "tools/modules.h"
 #include "tools/output.h"
 #include "tools/progress.h"
-#include "tools/run_args.h"
 #include "tools/run/turns.h"
+#include "tools/run_args.h"
 
 namespace tarsia::tools {
 namespace {

@@ -248,22 +248,24 @@ void Memory::AddWords(Space space, Address address, DType type, const Slots& wor
 
 llvm::Value* Memory::LoadAcquire(Address address, llvm::Type* type) {
   address = WithinReach(address);
-  const unsigned bits = type->getIntegerBitWidth();
-  const std::string text = "ld.acquire.gpu.global.b" + std::to_string(bits) + " $0, " +
-                           AddressText(1, address.offset) + ";";
+  const bool wide = type->getIntegerBitWidth() == 64;
+  const std::string text =
+      std::string(wide ? "ld.acquire.gpu.global.b64 $0, " : "ld.acquire.gpu.global.b32 $0, ") +
+      AddressText(1, address.offset) + ";";
   auto* function = llvm::FunctionType::get(type, {address.base->getType()}, false);
-  const char* constraints = bits == 32 ? "=r,l,~{memory}" : "=l,l,~{memory}";
+  const char* constraints = wide ? "=l,l,~{memory}" : "=r,l,~{memory}";
   return b_.CreateCall(function, llvm::InlineAsm::get(function, text, constraints, true),
                        {address.base});
 }
 
 void Memory::AddRelease(Address address, llvm::Value* value, llvm::Value* condition) {
   address = WithinReach(address);
-  const unsigned bits = value->getType()->getIntegerBitWidth();
-  const std::string text = (condition == nullptr ? "" : "@$2 ") +
-                           ("red.release.gpu.global.add.u" + std::to_string(bits)) + " " +
-                           AddressText(0, address.offset) + ", $1;";
-  Effect(text, bits == 32 ? "l,r" : "l,l", {address.base, value}, condition);
+  const bool wide = value->getType()->getIntegerBitWidth() == 64;
+  const std::string text =
+      std::string(condition == nullptr ? "" : "@$2 ") +
+      (wide ? "red.release.gpu.global.add.u64 " : "red.release.gpu.global.add.u32 ") +
+      AddressText(0, address.offset) + ", $1;";
+  Effect(text, wide ? "l,l" : "l,r", {address.base, value}, condition);
 }
 
 llvm::Value* Memory::LoadCode(Space space, Address address, int bytes, uint64_t alignment,
