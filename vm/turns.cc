@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "vm/agent.h"
 #include "vm/diagnostics.h"
+#include "vm/exec.h"
 #include "vm/launch_context.h"
 #include "vm/plan.h"
 
