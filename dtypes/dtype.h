@@ -110,6 +110,8 @@ constexpr bool IsArithmetic(DType type) {
 
 // The float type of a component of a complex type: c32 of f16, c64 of f32.
 constexpr DType ComponentOf(DType complex) { return complex.bits == 32 ? kF16 : kF32; }
+// The complex type of two such components.
+constexpr DType ComplexOf(DType component) { return component.bits == 16 ? kC32 : kC64; }
 
 // Code of the largest finite number (positive; the sign bit is bits - 1), of any float or e8m0.
 constexpr uint64_t MaxFiniteCode(DType type) {

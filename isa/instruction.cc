@@ -361,6 +361,10 @@ bool Contains(TypeClass types, DType t) {
              (t.IsFloat() && t.bits == 8 && (t.exponent == 4 || t.exponent == 5));
     case TypeClass::kAccumulatorType:
       return t == kF32 || t == kF64 || t == kI32 || t == kC64;
+    case TypeClass::kComplexType:
+      return t.IsComplex();
+    case TypeClass::kPartType:
+      return t == kF16 || t == kF32;
   }
   return false;
 }
@@ -399,6 +403,10 @@ std::string_view Describe(TypeClass types) {
       return "a type of dot (f16, bf16, tf32, f32, f64, f8e4m3*, f8e5m2*, i8, u8, c32, c64)";
     case TypeClass::kAccumulatorType:
       return "an accumulator type (f32, f64, i32, c64)";
+    case TypeClass::kComplexType:
+      return "a complex type (c32, c64)";
+    case TypeClass::kPartType:
+      return "f16 or f32";
   }
   return "?";
 }

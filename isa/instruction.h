@@ -99,6 +99,8 @@ enum class TypeClass : uint8_t {
   kCodeType,          // integers of at most 8 bits
   kDotType,           // f16, bf16, tf32, f32, f64, 8-bit floats of dot, i8, u8, c32, c64
   kAccumulatorType,   // f32, f64, i32, c64
+  kComplexType,       // c32, c64
+  kPartType,          // of complex numbers: f16, f32
 };
 bool Contains(TypeClass types, DType type);
 // "a floating-point type (f16, bf16, f32, f64)", for messages and the reference.

@@ -128,6 +128,12 @@ void ReducerEmitter::Step(const std::vector<TileValue>& elements, const TileValu
 
 // ---- sums -------------------------------------------------------------------------------------
 
+// A factor of the second product with the sign of that.
+TileValue ReducerEmitter::Turned(const TileValue& tile) {
+  const bool subtracted = reduction_.second == Second::kSubtracted;
+  return subtracted ? writer_.Op("neg", {tile}, tile.dtype) : tile;
+}
+
 void ReducerEmitter::Add(size_t part, const TileValue& tile) {
   if (reduction_.form == SumForm::kPlain) return Into(part, "add", {state_[part], tile});
   // Kahan: the error of each addition is subtracted from the next element.
@@ -158,6 +164,7 @@ void ReducerEmitter::StepSum(const Tiles& operands, const TileValue* inside) {
     return Add(0, Masked(Op("abs", {difference}), inside, "0"));
   }
   AddProduct(0, a, b, inside);
+  if (reduction_.second != Second::kNone) AddProduct(0, Turned(operands[2]), operands[3], inside);
   if (reduction_.kind != ReducerKind::kCosine) return;
   AddProduct(1, a, a, inside);
   AddProduct(2, b, b, inside);
@@ -179,6 +186,9 @@ void ReducerEmitter::StepProduct(const Tiles& elements, const TileValue* inside)
     }
   }
   product_->Add(writer_, operands[0], operands[1]);
+  if (reduction_.second != Second::kNone) {
+    product_->Add(writer_, Turned(operands[2]), operands[3]);
+  }
   if (reduction_.kind != ReducerKind::kSqDist) return;
   for (size_t i = 0; i < 2; ++i) Into(i, "fma", {operands[i], operands[i], state_[i]});
 }

@@ -71,6 +71,7 @@ class ReducerEmitter {
 
   void Add(size_t part, const TileValue& tile);
   void AddProduct(size_t part, const TileValue& a, const TileValue& b, const TileValue* inside);
+  TileValue Turned(const TileValue& tile);
   void StepSum(const Tiles& operands, const TileValue* inside);
   void StepProduct(const Tiles& elements, const TileValue* inside);
   void StepBest(const TileValue& x, const TileValue* inside, const std::string& number);

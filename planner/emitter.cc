@@ -141,10 +141,14 @@ TileValue Emitter::Elementwise(size_t n, const AxisIndices& indices) {
   for (size_t i = 0; i < node.operands.count; ++i) operands.push_back(Operand(n, i, indices));
   if (node.op == GraphOp::kCast) {
     if (operands[0].IsLiteral()) return Fill(operands[0].name, result, UnitShape());
-    const DType from = operands[0].dtype;
+    if (!operands[0].dtype.IsFloat() || !result.IsInteger()) return Cast(operands[0], result);
     // The instruction rounds floats toward zero.
-    const bool whole = IsArithmetic(from) && from.IsFloat() && result.IsInteger();
-    return Cast(whole ? Op("round", {operands[0]}, from) : operands[0], result);
+    const TileValue from =
+        IsArithmetic(operands[0].dtype) ? operands[0] : Cast(operands[0], kF32);
+    return Cast(Op("round", {from}, from.dtype), result);
+  }
+  if (result.IsComplex() || node.op == GraphOp::kReal || node.op == GraphOp::kImag) {
+    return OfParts(node.op, operands, result);
   }
   if (node.op == GraphOp::kSelect) {
     if (operands[0].IsLiteral()) operands[0] = Fill(operands[0].name, kBoolType, UnitShape());
@@ -152,6 +156,18 @@ TileValue Emitter::Elementwise(size_t n, const AxisIndices& indices) {
   }
   if (node.op == GraphOp::kPow) return Power(writer(), operands, result);
   return Op(MnemonicOf(node.op), operands, result, PriceOf(node.op));
+}
+
+// `real`, `imag` and `complex`, which say the type of their result.
+TileValue Emitter::OfParts(GraphOp op, const std::vector<TileValue>& operands, DType result) {
+  TileShape shape = UnitShape();
+  for (const TileValue& operand : operands) {
+    for (int i = 0; i < kMaxRank; ++i) shape[i] = std::max(shape[i], operand.shape[i]);
+  }
+  std::vector<std::string> names;
+  for (const TileValue& operand : operands) names.push_back(Broadcast(operand, shape).name);
+  return Make(fmt::format("{} {} : {}", Row(op).word, fmt::join(names, ", "), DTypeName(result)),
+              result, shape);
 }
 
 TileValue Emitter::IndexOf(const AxisIndex& index) {

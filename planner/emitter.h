@@ -114,6 +114,7 @@ class Emitter : private TileWriter {
   TileValue Value(uint32_t v, const AxisIndices& indices);
   TileValue Compute(uint32_t v, const AxisIndices& indices);
   TileValue Elementwise(size_t n, const AxisIndices& indices);
+  TileValue OfParts(GraphOp op, const std::vector<TileValue>& operands, DType result);
   TileValue Source(size_t n, const AxisIndices& indices);
   TileValue Reshaped(size_t n, const AxisIndices& indices);
   TileValue Gathered(size_t n, const AxisIndices& indices);

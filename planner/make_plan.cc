@@ -122,13 +122,12 @@ class Search {
     std::set<uint32_t> axes;
     const auto add = [&](const std::vector<uint32_t>& of) { axes.insert(of.begin(), of.end()); };
     for (const uint32_t output : meaning_.graph().outputs) add(meaning_.value(output).axes);
-    for (size_t n = 0; n < meaning_.graph().nodes.size(); ++n) {
-      if (meaning_.ReductionOf(n) != nullptr && IsNeeded(n)) add(meaning_.ReductionOf(n)->axes);
-    }
+    const std::set<uint32_t> reduced = ReducedAxes();
+    axes.insert(reduced.begin(), reduced.end());
     std::vector<std::pair<double, PlanShare>> shares;
     for (const uint32_t axis : axes) {
       const int64_t extent = meaning_.axis(axis).extent;
-      if (extent < 2 || meaning_.IsChosen(axis)) continue;
+      if (extent < 2 || !MaySplit(axis)) continue;
       const PlanShare share = MakeShare(axis, extent, options_.rank, options_.ranks);
       shares.emplace_back(CostOf(share), share);
     }
@@ -140,8 +139,9 @@ class Search {
   double CostOf(const PlanShare& share) {
     double out = kEndless;
     for (const bool all : {false, true}) {
+      if (!all && !options_.recompute) continue;
       const PlanChoice whole =
-          WholeOf(share, all ? reductions_ : std::vector<size_t>(), HasParts(meaning_), false);
+          WholeOf(share, all ? reductions_ : std::vector<size_t>(), MayHaveParts(), false);
       const Schedule schedule(meaning_, whole, options_.limit_kind);
       if (!schedule.feasible()) continue;
       int rank = 0;
@@ -161,6 +161,22 @@ class Search {
     KeepRoots(&out);
     return out;
   }
+
+  // Those along which a reduction goes that an output needs.
+  [[nodiscard]] std::set<uint32_t> ReducedAxes() const {
+    std::set<uint32_t> out;
+    for (size_t n = 0; n < meaning_.graph().nodes.size(); ++n) {
+      const Reduction* const reduction = meaning_.ReductionOf(n);
+      if (reduction != nullptr && IsNeeded(n)) out.insert(reduction->axes.begin(), reduction->axes.end());
+    }
+    return out;
+  }
+
+  [[nodiscard]] bool MaySplit(uint32_t axis) const {
+    return !meaning_.IsChosen(axis) && (!options_.strict_order || ReducedAxes().count(axis) == 0);
+  }
+
+  [[nodiscard]] bool MayHaveParts() const { return HasParts(meaning_) && !options_.strict_order; }
 
   [[nodiscard]] bool IsNeeded(size_t n) const {
     const std::vector<uint32_t>& outputs = meaning_.graph().outputs;
@@ -189,6 +205,7 @@ class Search {
   [[nodiscard]] std::vector<std::vector<size_t>> KeptSets() const {
     std::vector<std::vector<size_t>> out;
     const size_t count = reductions_.size();
+    if (!options_.recompute) return {reductions_};
     if (count <= kMostSubsets) {
       for (size_t bits = 0; bits < size_t{1} << count; ++bits) {
         std::vector<size_t>& kept = out.emplace_back();
@@ -213,7 +230,7 @@ class Search {
     std::set<uint32_t> out;
     const auto add = [&](const std::vector<uint32_t>& axes) {
       for (const uint32_t axis : axes) {
-        if (LengthOf(whole, axis) > 1 && !meaning_.IsChosen(axis)) out.insert(axis);
+        if (LengthOf(whole, axis) > 1 && MaySplit(axis)) out.insert(axis);
       }
     };
     for (const size_t n : whole.kept) {
@@ -268,7 +285,7 @@ class Search {
   void ForEachOf(const std::optional<PlanShare>& share, const Use& use) {
     for (const std::vector<size_t>& kept : KeptSets()) {
       for (const bool parts : {true, false}) {
-        if (parts && !HasParts(meaning_)) continue;
+        if (parts && !MayHaveParts()) continue;
         schedules_.clear();
         for (const bool streamed : {false, true}) {
           if (streamed && options_.limit_kind != LimitKind::kTotal) continue;
@@ -416,9 +433,42 @@ static uint64_t SolvedBytes(const Meaning& meaning, size_t n, LimitKind kind) {
   return bits * extent / 8;
 }
 
-// The limit is too low.
+// Inputs and outputs that are in memory at once.
+struct Ports {
+  uint64_t bytes = 0;
+  std::string_view largest;  // the name of one
+  bool alone = true;         // nothing else is
+};
+
+// At the step at which most of a plan's memory is in use, without what lies in the place of an
+// input.
+static Ports PortsOf(const Plan& plan) {
+  uint64_t most = 0;
+  Ports out;
+  for (size_t s = 0; s < plan.steps.size(); ++s) {
+    Ports ports;
+    uint64_t all = 0;
+    uint64_t largest = 0;
+    for (const PlanBuffer& buffer : plan.buffers) {
+      if (!buffer.offset || buffer.in_place || s < buffer.first || s > buffer.last) continue;
+      all += buffer.bytes;
+      ports.alone = ports.alone && buffer.kind != PlanBuffer::Kind::kScratch;
+      if (buffer.kind == PlanBuffer::Kind::kScratch) continue;
+      ports.bytes += buffer.bytes;
+      if (buffer.bytes <= largest) continue;
+      largest = buffer.bytes;
+      const bool input = buffer.kind == PlanBuffer::Kind::kInput;
+      ports.largest = (input ? plan.inputs : plan.outputs)[buffer.tensor].name;
+    }
+    if (all > most) out = ports;
+    most = std::max(most, all);
+  }
+  return out;
+}
+
+// The limit is too low: what is too large for it. `smallest`: a plan below the smallest limit.
 static Diagnostic& ReportLimit(const Meaning& meaning, const PlanOptions& options,
-                               Diagnostics& diagnostics) {
+                               const Plan& smallest, Diagnostics& diagnostics) {
   const Graph& graph = meaning.graph();
   const std::string_view name = meaning.concrete().name();
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -427,6 +477,12 @@ static Diagnostic& ReportLimit(const Meaning& meaning, const PlanOptions& option
     return diagnostics.Error(diag::kPlanSolved, graph.nodes[n].location, name, options.limit,
                              Row(graph.nodes[n].op).word, meaning.axis(solve->rows).name,
                              meaning.axis(solve->columns).name);
+  }
+  const Ports ports = PortsOf(smallest);
+  const uint64_t bytes = ports.alone ? smallest.peak : ports.bytes;
+  if (bytes > options.limit && !ports.largest.empty()) {
+    return diagnostics.Error(diag::kPlanInputs, graph.location, name, options.limit, bytes,
+                             ports.largest);
   }
   return diagnostics.Error(diag::kPlanLimit, graph.location, name, options.limit);
 }
@@ -441,6 +497,67 @@ static Plan PlanOf(const Meaning& meaning, const PlanChoice& choice, const PlanO
   return plan;
 }
 
+// Whether there is a plan without what the options forbid: then they are what is refused.
+static bool ReportForbidden(const Meaning& meaning, PlanOptions options, KernelCache* cache,
+                            const std::string& help, Diagnostics& diagnostics) {
+  const auto best = [&]() -> std::optional<PlanChoice> {
+    Search search(meaning, options, true, cache);
+    search.Run();
+    if (!search.found()) return std::nullopt;
+    return search.best();
+  };
+  const Graph& graph = meaning.graph();
+  const std::string_view name = meaning.concrete().name();
+  if (options.strict_order) {
+    options.strict_order = false;
+    if (const auto choice = best()) {
+      const auto reduced = [&](const Split& split) {
+        for (size_t n = 0; n < graph.nodes.size(); ++n) {
+          const Reduction* const reduction = meaning.ReductionOf(n);
+          if (reduction == nullptr) continue;
+          if (std::count(reduction->axes.begin(), reduction->axes.end(), split.axis) != 0) return true;
+        }
+        return false;
+      };
+      const auto split = std::find_if(choice->splits.begin(), choice->splits.end(), reduced);
+      const uint32_t axis = split != choice->splits.end() ? split->axis : 0;
+      diagnostics.Error(diag::kPlanStrictOrder, graph.location, name, options.limit,
+                        meaning.axis(axis).name)
+          .help = help;
+      return true;
+    }
+  }
+  if (!options.recompute) {
+    options.recompute = true;
+    if (const auto choice = best()) {
+      for (size_t n = 0; n < graph.nodes.size(); ++n) {
+        const uint32_t v = graph.nodes[n].first_result;
+        const bool kept = std::count(choice->kept.begin(), choice->kept.end(), n) != 0;
+        if (meaning.ReductionOf(n) == nullptr || kept || meaning.IsOutput(v)) continue;
+        diagnostics.Error(diag::kPlanRecompute, graph.nodes[n].location, name, options.limit,
+                          meaning.NameOf(v))
+            .help = help;
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// No choice is below the limit; `least` is the least peak of those that were tried without one.
+static void Refuse(const Meaning& meaning, const PlanOptions& options, bool alone, uint64_t least,
+                   KernelCache* cache, Diagnostics& diagnostics) {
+  const uint64_t smallest = SmallestLimit(meaning, least, options, alone, cache);
+  const std::string help = fmt::format("smallest limit: {} bytes", smallest);
+  if (ReportForbidden(meaning, options, cache, help, diagnostics)) return;
+  PlanOptions legal = options;
+  legal.limit = smallest;
+  Search search(meaning, legal, alone, cache);
+  search.Run();
+  ReportLimit(meaning, options, PlanOf(meaning, search.best(), legal, cache), diagnostics).help =
+      help;
+}
+
 std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,
                              Diagnostics& diagnostics) {
   const std::optional<Meaning> meaning = Meaning::Make(graph, options.fast, diagnostics);
@@ -453,9 +570,7 @@ std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& opti
     search.Run();
     if (search.found()) return PlanOf(*meaning, search.best(), options, &cache);
     if (const std::optional<uint64_t> least = search.LeastPeak()) {
-      const uint64_t smallest = SmallestLimit(*meaning, *least, options, alone, &cache);
-      ReportLimit(*meaning, options, diagnostics).help =
-          fmt::format("smallest limit: {} bytes", smallest);
+      Refuse(*meaning, options, alone, *least, &cache, diagnostics);
       return std::nullopt;
     }
     least_rank = search.least_rank();  // if no axis can be shared, one rank computes all

@@ -77,8 +77,6 @@ std::optional<Solve> MakeSolve(const ConcreteGraph& graph, const GraphNode& node
 bool IsPlanned(GraphOp op) {
   switch (Row(op).family) {
     case GraphFamily::kElementwise:
-      return op != GraphOp::kComplex && op != GraphOp::kReal && op != GraphOp::kImag &&
-             op != GraphOp::kConj;
     case GraphFamily::kSource:
     case GraphFamily::kShape:
     case GraphFamily::kIndexed:
@@ -99,6 +97,7 @@ std::optional<Meaning> Meaning::Make(const ConcreteGraph& graph, bool fast,
   Meaning out(graph);
   out.node_of_.resize(graph.values().size(), 0);
   out.needs_.resize(graph.values().size(), std::vector<bool>(graph.graph().nodes.size()));
+  out.CountUses();
   for (size_t n = 0; n < graph.graph().nodes.size(); ++n) out.Read(n);
   for (auto& reduction : out.reductions_) {
     if (reduction && reduction->kind == ReducerKind::kSqDist) reduction->expanded = fast;
@@ -115,7 +114,9 @@ void Meaning::Read(size_t n) {
   }
   const auto kind = ReducerOf(node.op);
   reductions_.emplace_back();
-  if (kind && !reads.empty()) {
+  if (IsSumOfDots(n)) {
+    JoinDots(n);
+  } else if (kind && !reads.empty()) {
     reductions_.back() = MakeReduction(*graph_, node, *kind, reads[0]);
   }
   solves_.push_back(MakeSolve(*graph_, node, reads));
@@ -131,6 +132,47 @@ void Meaning::Read(size_t n) {
   }
 }
 
+// Whether a node adds or subtracts two `dot` over the same axes, of which nothing else is needed,
+// and whose operands have the same axes: then one loop adds both to one sum.
+bool Meaning::IsSumOfDots(size_t n) const {
+  const std::vector<uint32_t>& reads = reads_[n];
+  const GraphOp op = node(n).op;
+  if ((op != GraphOp::kAdd && op != GraphOp::kSub) || reads.size() != 2) return false;
+  const auto is_dot = [&](uint32_t v) {
+    return !IsInput(v) && uses_[v] == 1 && node(node_of_[v]).op == GraphOp::kDot;
+  };
+  if (!is_dot(reads[0]) || !is_dot(reads[1])) return false;
+  const size_t a = node_of_[reads[0]];
+  const size_t b = node_of_[reads[1]];
+  const auto same_axes = [&](uint32_t v, uint32_t w) {
+    const auto& axes = value(w).axes;
+    return value(v).axes.size() == axes.size() &&
+           std::all_of(axes.begin(), axes.end(), [&](uint32_t axis) { return HasAxis(v, axis); });
+  };
+  return node(a).option == node(b).option && reductions_[a]->axes == reductions_[b]->axes &&
+         reductions_[a]->accumulator == reductions_[b]->accumulator &&
+         same_axes(reads_[a][0], reads_[b][0]) && same_axes(reads_[a][1], reads_[b][1]);
+}
+
+void Meaning::JoinDots(size_t n) {
+  const size_t a = node_of_[reads_[n][0]];
+  const size_t b = node_of_[reads_[n][1]];
+  reductions_[n] = reductions_[a];
+  reductions_[n]->second = node(n).op == GraphOp::kAdd ? Second::kAdded : Second::kSubtracted;
+  reads_[n] = reads_[a];
+  reads_[n].insert(reads_[n].end(), reads_[b].begin(), reads_[b].end());
+}
+
+void Meaning::CountUses() {
+  uses_.resize(graph().value_name_ids.size());
+  for (const uint32_t output : graph().outputs) ++uses_[output];
+  for (const GraphNode& node : graph().nodes) {
+    for (const ExprId operand : graph().Operands(node)) {
+      if (operand.is_value()) ++uses_[operand.value()];
+    }
+  }
+}
+
 bool Meaning::Check(Diagnostics& diagnostics) const {
   const size_t before = diagnostics.count();
   for (size_t n = 0; n < graph().nodes.size(); ++n) {
@@ -141,8 +183,10 @@ bool Meaning::Check(Diagnostics& diagnostics) const {
       continue;
     }
     const DType type = value(node.first_result).dtype;
-    const bool shape = Row(node.op).family == GraphFamily::kShape;
-    if (type.IsComplex() || (!IsArithmetic(type) && type != kBoolType && !shape)) {
+    // Elements of other types can be stored and moved.
+    const bool moves = Row(node.op).family == GraphFamily::kShape || node.op == GraphOp::kCast ||
+                       node.op == GraphOp::kSelect || node.op == GraphOp::kComplex;
+    if (!IsArithmetic(type) && type != kBoolType && !moves) {
       diagnostics.Error(diag::kPlanType, node.location, word, DTypeName(type));
     }
     const Reduction* reduction = ReductionOf(n);
@@ -154,12 +198,6 @@ bool Meaning::Check(Diagnostics& diagnostics) const {
       if (count < 1 || count > kMostTopK) {
         diagnostics.Error(diag::kPlanTopK, node.location, +kMostTopK, count);
       }
-    }
-  }
-  for (size_t i = 0; i < graph().outputs.size(); ++i) {
-    const DType type = value(graph().outputs[i]).dtype;
-    if (!IsArithmetic(type) && type != kBoolType) {
-      diagnostics.Error(diag::kPlanType, graph().OutputLocation(i), "return", DTypeName(type));
     }
   }
   return diagnostics.count() == before;

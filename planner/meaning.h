@@ -63,11 +63,15 @@ class Meaning {
 
  private:
   explicit Meaning(const ConcreteGraph& graph) : graph_(&graph) {}
+  void CountUses();
   void Read(size_t n);
+  [[nodiscard]] bool IsSumOfDots(size_t n) const;
+  void JoinDots(size_t n);
   bool Check(Diagnostics& diagnostics) const;
 
   const ConcreteGraph* graph_;
   std::vector<size_t> node_of_;                       // by value; of inputs unused
+  std::vector<size_t> uses_;                          // by value
   std::vector<std::vector<uint32_t>> reads_;          // by node
   std::vector<std::optional<Reduction>> reductions_;  // by node
   std::vector<std::optional<Solve>> solves_;          // by node

@@ -106,6 +106,10 @@ struct PlanOptions {
   size_t rank = 0;
   size_t ranks = 1;
   Machine machine = Machine::kCpu;
+  // No axis is split along which a reduction goes: a loop of one block adds each sum.
+  bool strict_order = false;
+  // Otherwise the result of each reduction is in memory, and is computed once.
+  bool recompute = true;
 };
 
 // Finds the cheapest schedule whose peak is at most the limit. Errors: what this version does not

@@ -51,11 +51,16 @@ enum class SumForm : uint8_t {
   kCompensated,  // s and c: s - c is the sum
 };
 
+// What becomes of a second product of a sum of products.
+enum class Second : uint8_t { kNone, kAdded, kSubtracted };
+
 struct Reduction {
   ReducerKind kind{};
   SumForm form = SumForm::kPlain;
   bool mean = false;           // a sum that is divided by the number of elements at the end
   bool expanded = false;       // squared distances that may be |a|^2 + |b|^2 - 2 a.b
+  // dot: of four operands, a * b + c * d or a * b - c * d.
+  Second second = Second::kNone;
   DType accumulator;           // the type of the state's numbers
   std::vector<uint32_t> axes;  // reduced, in the order of the text
   int64_t count = 1;           // of the elements that are reduced to one

@@ -88,6 +88,11 @@ bool Sharing::IsPossible() const {
     const auto& axes = t.axes;
     const bool has = std::find(axes.begin(), axes.end(), choice_.share->axis) != axes.end();
     const bool made = t.kind != PlanBuffer::Kind::kInput;
+    // Two ranks cannot write bits of one byte.
+    if (has && t.kind == PlanBuffer::Kind::kOutput) {
+      const auto at = std::find(axes.begin(), axes.end(), choice_.share->axis) - axes.begin();
+      if (!HasWholeBytes(t, static_cast<size_t>(at), choice_.share->granule)) return false;
+    }
     return !has || !t.used || (!made && !t.overwritten) || IsLocal(t, choice_.share->axis);
   });
 }

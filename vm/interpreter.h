@@ -43,6 +43,7 @@ struct LaunchOptions {
   bool check = false;
   int threads = 0;                // 0: all cores
   uint64_t max_instructions = 0;  // for all blocks together; 0: no limit
+  bool last = false;              // frees the tiles that a later launch would use again
   TraceOptions trace;
   launch::LineSink print;  // receives the lines of `print`; null: dropped
   ProgressSink progress;

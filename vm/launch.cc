@@ -264,21 +264,21 @@ namespace {
 // The memory of a launch, returned at its end. The data of --check is not kept.
 class Borrowed {
  public:
-  Borrowed(const Plan& plan, bool check)
+  Borrowed(const Plan& plan, bool check, bool last)
       : plan_(plan),
-        check_(check),
+        kept_(!check && !last),
         context_(check ? std::make_unique<LaunchContext>(plan) : plan.contexts().Take(plan)) {}
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
   ~Borrowed() {
     context_->End();
-    if (!check_) plan_.contexts().Return(std::move(context_));
+    if (kept_) plan_.contexts().Return(std::move(context_));
   }
   LaunchContext& operator*() { return *context_; }
 
  private:
   const Plan& plan_;
-  const bool check_;
+  const bool kept_;
   std::unique_ptr<LaunchContext> context_;
 };
 
@@ -287,7 +287,7 @@ Result<LaunchReport> LaunchChecked(const Plan& plan, std::span<const launch::Arg
   LaunchReport report;
   report.grid = shape.grid;
   const int64_t blocks = shape.grid[0] * shape.grid[1] * shape.grid[2];
-  Borrowed context(plan, options.check);
+  Borrowed context(plan, options.check, options.last);
   const int threads = (*context).Begin(options, blocks);
   LaunchState& state = (*context).state();
   state.grid = shape.grid;

@@ -896,6 +896,9 @@ typedef enum tarsia_graph_plan_flags {
                                  refuses the plan */
   TARSIA_GRAPH_FAST = 2, /* squared distances may be |a|^2 + |b|^2 - 2 a.b, which is fast and has an
                             error relative to |a|^2 + |b|^2; elements must be finite */
+  TARSIA_GRAPH_STRICT_ORDER = 4, /* no axis is split along which a reduction goes */
+  TARSIA_GRAPH_NO_RECOMPUTE = 8, /* the result of each reduction is in memory, and is computed
+                                    once */
   TARSIA_GRAPH_PLAN_FLAGS_FORCE_32BIT = 0x7fffffff
 } tarsia_graph_plan_flags;
 
@@ -923,7 +926,8 @@ typedef struct tarsia_graph_plan_options {
  * each rank has a range; every rank needs the whole memory that the limit allows. `options` may be
  * NULL. `diagnostics` as in tarsia_module_create. Errors: REJECTED (a constant is unknown, missing
  * or wrong; an operation that this version does not plan; or the limit is too low: the help of the
- * diagnostic `plan-limit` is "smallest limit: N bytes"), NOT_FOUND (no such graph), NO_DEVICE,
+ * diagnostic, one of `plan-limit`, `plan-inputs`, `plan-solved`, `plan-strict-order` and
+ * `plan-recompute`, is "smallest limit: N bytes"), NOT_FOUND (no such graph), NO_DEVICE,
  * UNSUPPORTED, INVALID_ARGUMENT, OUT_OF_MEMORY, CANCELLED. Thread-safe. */
 TARSIA_API tarsia_status tarsia_graph_plan_create(const tarsia_module* module,
                                                   const tarsia_graph_plan_options* options,
@@ -1027,6 +1031,9 @@ typedef struct tarsia_graph_execute_options {
   tarsia_send_fn send; /* with the other ranks; needed for a plan that is shared */
   tarsia_receive_fn receive;
   void* exchange_user;
+  uint64_t host_limit; /* the most bytes of the host's memory for transfers to and from a device with
+                          memory of its own: at least 4096; 0: 1 MiB. Callbacks get parts of this
+                          size */
 } tarsia_graph_execute_options;
 
 /* Computes the outputs, and returns when they are complete. `inputs` and `outputs` have one struct

@@ -10,9 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "isa/gradient/draft.h"
+#include "isa/rewrite/draft.h"
 
 namespace tarsia::gradient {
+
+using rewrite::Axes;
+using rewrite::Draft;
+using rewrite::DraftNode;
+using rewrite::DraftValue;
+using rewrite::ValueId;
 
 // scale * (product of `over`) / (product of `under`), all of one type. It may lack axes of the
 // value whose derivative it is: then it is constant along them.

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "isa/gradient/draft.h"
+#include "isa/rewrite/draft.h"
 #include "isa/gradient/products.h"
 
 namespace tarsia::gradient {

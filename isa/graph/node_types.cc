@@ -10,8 +10,7 @@
 namespace tarsia {
 namespace {
 
-DType PartOf(DType type) { return type == kC32 ? kF16 : type == kC64 ? kF32 : type; }
-DType ComplexOf(DType part) { return part == kF16 ? kC32 : kC64; }
+DType PartOf(DType type) { return type.IsComplex() ? ComponentOf(type) : type; }
 
 }  // namespace
 

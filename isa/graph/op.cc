@@ -272,14 +272,16 @@ bool Contains(ValueTypes types, DType t) {
       return IsArithmetic(t) || t == kBoolType;
     case ValueTypes::kFloat:
       return IsWideFloatType(t);
+    case ValueTypes::kFloatOrComplex:
+      return Contains(TypeClass::kFloatOrComplexType, t);
     case ValueTypes::kInteger:
       return t.IsInteger() && t.bits >= 8;
     case ValueTypes::kBoolean:
       return t == kBoolType;
     case ValueTypes::kComplexOnly:
-      return t.IsComplex();
+      return Contains(TypeClass::kComplexType, t);
     case ValueTypes::kPartOfComplex:
-      return t == kF16 || t == kF32;
+      return Contains(TypeClass::kPartType, t);
     case ValueTypes::kSolvable:
       return t == kF32 || t == kF64;
     case ValueTypes::kProduct:
@@ -301,14 +303,16 @@ std::string_view Describe(ValueTypes types) {
       return Describe(TypeClass::kComparableType);
     case ValueTypes::kFloat:
       return Describe(TypeClass::kFloatType);
+    case ValueTypes::kFloatOrComplex:
+      return Describe(TypeClass::kFloatOrComplexType);
     case ValueTypes::kInteger:
       return Describe(TypeClass::kIntegerType);
     case ValueTypes::kBoolean:
       return "bool";
     case ValueTypes::kComplexOnly:
-      return "a complex type (c32, c64)";
+      return Describe(TypeClass::kComplexType);
     case ValueTypes::kPartOfComplex:
-      return "f16 or f32";
+      return Describe(TypeClass::kPartType);
     case ValueTypes::kSolvable:
       return "f32 or f64";
     case ValueTypes::kProduct:

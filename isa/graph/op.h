@@ -64,6 +64,7 @@ enum class ValueTypes : uint8_t {
   kArithmetic,  // integers of 8 to 64 bits, f16, bf16, f32, f64
   kComparable,  // and bool
   kFloat,       // f16, bf16, f32, f64
+  kFloatOrComplex,
   kInteger,     // of 8 to 64 bits
   kBoolean,
   kComplexOnly,    // c32, c64

@@ -59,6 +59,25 @@ bool CheckCastAttributes(RuleContext& check, const Inst& inst) {
   return false;
 }
 
+// Defines the result, whose type follows from that of the operands.
+void GiveType(RuleContext& check, const Inst& inst, DType (*type_of)(DType)) {
+  const CheckedOperand source = check.operands.Get(inst, 0);
+  const TypeExpr note = check.annotations.Get(inst);
+  const auto from = check.pool.AsDType(source.type->dtype);
+  const auto to = check.pool.AsDType(note.dtype);
+  if (from && to && *to != type_of(*from)) {
+    check.context.Error(diag::kPartsType, check.kernel.TypeLocation(inst),
+                        Row(inst.opcode).mnemonic, DTypeName(*from), DTypeName(type_of(*from)),
+                        DTypeName(*to));
+    return;
+  }
+  ValueType type = *source.type;
+  type.dtype = note.dtype;
+  type.layout = ExprId();
+  type.bits = ExprId();
+  check.results.Define(inst, 0, type);
+}
+
 }  // namespace
 
 VALIDATE(Cast) {
@@ -123,6 +142,18 @@ VALIDATE(Unpack) {
   result.bits = ExprId();
   check.results.Define(inst, 0, result);
   check.results.Define(inst, 1, result);
+}
+
+VALIDATE(Real) { GiveType(check, inst, &ComponentOf); }
+VALIDATE(Imag) { GiveType(check, inst, &ComponentOf); }
+VALIDATE(Complex) {
+  const CheckedOperand re = check.operands.Get(inst, 0);
+  const CheckedOperand im = check.operands.Get(inst, 1);
+  if (!check.operands.SameDType(inst, re, im) || !check.operands.SameShape(inst, re, im) ||
+      !check.operands.SameLayout(inst, re, im)) {
+    return;
+  }
+  GiveType(check, inst, &ComplexOf);
 }
 
 VALIDATE(Lookup) {

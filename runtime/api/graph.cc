@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "isa/gradient/expand.h"
+#include "isa/rewrite/complex_parts.h"
 #include "isa/graph/specialise.h"
 #include "planner/certificate.h"
 #include "runtime/api/api.h"
@@ -62,6 +63,8 @@ tarsia_status MakeGraphPlan(const tarsia_module& module, const tarsia_graph_plan
   PlanOptions with;
   with.limit = options.limit == 0 ? kNoLimit : options.limit;
   with.fast = (options.flags & TARSIA_GRAPH_FAST) != 0;
+  with.strict_order = (options.flags & TARSIA_GRAPH_STRICT_ORDER) != 0;
+  with.recompute = (options.flags & TARSIA_GRAPH_NO_RECOMPUTE) == 0;
   with.machine = runtime::MachineOf(options.device != nullptr ? options.device : "");
   if (const auto s = ReadLimitKind(options.limit_kind, &with.limit_kind); s != TARSIA_STATUS_OK) {
     return s;
@@ -78,6 +81,7 @@ tarsia_status MakeGraphPlan(const tarsia_module& module, const tarsia_graph_plan
   if (const auto s = FindGraphName(module, options.graph, &name); s != TARSIA_STATUS_OK) return s;
   Diagnostics found;
   auto graph = SpecialiseGraph(module.valid, name, bindings, found);
+  if (graph) graph = SplitComplex(*graph, found);
   if (graph) graph = ExpandGradients(*graph, {with.fast}, found);
   auto plan = graph ? MakePlan(*graph, with, found) : std::nullopt;
   if (!plan) return Reject(TARSIA_STATUS_REJECTED, module.source, std::move(found), errors);
@@ -119,7 +123,8 @@ using namespace tarsia::api;
 
 namespace {
 
-constexpr uint32_t kPlanFlags = TARSIA_GRAPH_PLAN_ONLY | TARSIA_GRAPH_FAST;
+constexpr uint32_t kPlanFlags = TARSIA_GRAPH_PLAN_ONLY | TARSIA_GRAPH_FAST |
+                                TARSIA_GRAPH_STRICT_ORDER | TARSIA_GRAPH_NO_RECOMPUTE;
 
 tarsia_status ReadOptions(const tarsia_graph_plan_options* options,
                           tarsia_graph_plan_options* out) {

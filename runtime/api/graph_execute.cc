@@ -170,6 +170,10 @@ tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan, const tarsia_g
     }
     if (status == TARSIA_STATUS_OK) status = CheckArena(*plan, with);
     if (status == TARSIA_STATUS_OK) status = CheckExchange(*plan, with);
+    if (status == TARSIA_STATUS_OK && with.host_limit != 0 &&
+        with.host_limit < runtime::kLeastHostLimit) {
+      status = Invalid(diag::kPlanHostLimit, runtime::kLeastHostLimit, with.host_limit);
+    }
     if (status != TARSIA_STATUS_OK) return status;
     constexpr uint32_t kMaxThreads = 1024;
     StopCheck stop(Asker(with.cancel, with.cancel_user));
@@ -183,6 +187,7 @@ tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan, const tarsia_g
     request.exchange = &exchange;
     request.arena = with.arena;
     request.threads = static_cast<int>(std::min(with.threads, kMaxThreads));
+    request.host_limit = with.host_limit;
     request.stop = with.cancel == nullptr ? nullptr : &stop;
     if (with.progress != nullptr) {
       request.progress = [&with](uint64_t done, uint64_t total) {

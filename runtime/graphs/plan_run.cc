@@ -11,7 +11,7 @@
 namespace tarsia::runtime {
 namespace {
 
-constexpr uint64_t kPiece = uint64_t{1} << 20;  // of a transfer, which can stop behind each
+constexpr uint64_t kMostPiece = uint64_t{1} << 20;  // of a transfer, which can stop behind each
 
 class PlanRunner {
  public:
@@ -19,15 +19,17 @@ class PlanRunner {
       : request_(request), plan_(*request.plan), device_(*request.device) {
     options_.threads = request.threads;
     options_.stop = request.stop;
+    if (request.host_limit != 0) piece_ = std::min(kMostPiece, request.host_limit);
   }
 
   Result<PlanRunReport> Run() {
     TARSIA_CHECK(FindPlaces());
     TARSIA_CHECK(ClearChunks());
     TARSIA_CHECK(FillOwned());
+    FindLastLaunches();
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
       TARSIA_CHECK(CheckStop());
-      TARSIA_CHECK(RunStep(plan_.steps[i]));
+      TARSIA_CHECK(RunStep(i));
       if (request_.progress) request_.progress(i + 1, plan_.steps.size());
     }
     TARSIA_CHECK(queue_.WaitForAll());
@@ -118,7 +120,8 @@ class PlanRunner {
       const PlanBuffer& buffer = plan_.buffers[b];
       if (buffer.kind != PlanBuffer::Kind::kOutput || !IsOwned(b)) continue;
       TARSIA_CHECK(ForEachOwnRun(b, [&](uint64_t offset, uint8_t* place, uint64_t bytes) {
-        return Empty(PortOf(b), offset, place, bytes);
+        const PlanTensor& tensor = plan_.outputs[buffer.tensor];
+        return Empty(PortOf(b), offset, place, bytes, &tensor);
       }));
     }
     return OkStatus();
@@ -131,7 +134,8 @@ class PlanRunner {
     const bool input = buffer.kind == PlanBuffer::Kind::kInput;
     const PlanTensor& tensor = (input ? plan_.inputs : plan_.outputs)[buffer.tensor];
     std::vector<StepRange> ranges;
-    if (tensor.shared && tensor.dtype.bits >= 8) {
+    // Of packed inputs, a range need not begin with a byte.
+    if (tensor.shared && (!input || tensor.dtype.bits >= 8)) {
       ranges.push_back({plan_.share->axis, plan_.share->low(), plan_.share->high()});
       if (ranges[0].low == ranges[0].high) return OkStatus();
     }
@@ -148,7 +152,7 @@ class PlanRunner {
     auto* const place = static_cast<uint8_t*>(places_[b]);
     return ForEachRun(tensor, buffer, step.ranges, [&](const ChunkRun& run) {
       return load ? Fill(PortOf(b), run.outside, place + run.inside, run.bytes)
-                  : Empty(PortOf(b), run.outside, place + run.inside, run.bytes);
+                  : Empty(PortOf(b), run.outside, place + run.inside, run.bytes, &tensor);
     });
   }
 
@@ -165,10 +169,23 @@ class PlanRunner {
                     });
   }
 
-  // The other way.
-  Status Empty(const PlanPort& port, uint64_t offset, uint8_t* from, uint64_t bytes) {
+  // The bits behind the last element of a packed tensor are 0 outside.
+  static void ClearBehind(const PlanTensor& tensor, uint64_t offset, std::span<uint8_t> bytes) {
+    if (tensor.dtype.bits >= 8 || bytes.empty() || offset + bytes.size() != tensor.bytes) return;
+    uint64_t bits = tensor.dtype.bits;
+    for (const int64_t extent : tensor.extents) bits *= static_cast<uint64_t>(extent);
+    if (bits % 8 == 0) return;
+    bytes.back() = static_cast<uint8_t>(bytes.back() & ((1u << bits % 8) - 1));
+  }
+
+  // The other way. `tensor`: the output that it is; null: none.
+  Status Empty(const PlanPort& port, uint64_t offset, uint8_t* from, uint64_t bytes,
+               const PlanTensor* tensor) {
     if (port.memory != nullptr) {
-      return device_.Read(static_cast<uint8_t*>(port.memory) + offset, from, bytes, nullptr);
+      auto* const to = static_cast<uint8_t*>(port.memory) + offset;
+      TARSIA_CHECK(device_.Read(to, from, bytes, nullptr));
+      if (tensor != nullptr) ClearBehind(*tensor, offset, std::span(to, bytes));
+      return OkStatus();
     }
     if (!port.write) return OkStatus();  // nobody wants it
     return InPieces(offset, from, bytes,
@@ -176,6 +193,7 @@ class PlanRunner {
                       if (piece.data() != there) {
                         TARSIA_CHECK(device_.Read(piece.data(), there, piece.size(), nullptr));
                       }
+                      if (tensor != nullptr) ClearBehind(*tensor, at, piece);
                       return port.write(at, piece);
                     });
   }
@@ -186,11 +204,11 @@ class PlanRunner {
   Status InPieces(uint64_t offset, uint8_t* memory, uint64_t bytes, const Use& use) {
     const bool direct = IsHostMemory(device_);
     if (!direct && staging_.size() == 0) {
-      TARSIA_TRY(staging_, HostBuffer::Allocate(kPiece));
+      TARSIA_TRY(staging_, HostBuffer::Allocate(piece_));
     }
-    for (uint64_t done = 0; done < bytes; done += kPiece) {
+    for (uint64_t done = 0; done < bytes; done += piece_) {
       TARSIA_CHECK(CheckStop());
-      const uint64_t size = std::min(kPiece, bytes - done);
+      const uint64_t size = std::min(piece_, bytes - done);
       uint8_t* const host = direct ? memory + done : staging_.data();
       TARSIA_CHECK(use(offset + done, std::span(host, size), memory + done));
     }
@@ -236,8 +254,18 @@ class PlanRunner {
     return {*buffer.offset, *buffer.offset + buffer.bytes};
   }
 
+  // What the interpreter has for a kernel it frees behind the kernel's last launch.
+  void FindLastLaunches() {
+    last_launches_.resize(std::max<size_t>(plan_.kernels.size(), 1), SIZE_MAX);
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (plan_.steps[i].kind == PlanStep::Kind::kLaunch) last_launches_[plan_.steps[i].kernel] = i;
+    }
+  }
+
   // Transfers run beside launches only if there are chunks to alternate between.
-  Status RunStep(const PlanStep& step) {
+  Status RunStep(size_t number) {
+    const PlanStep& step = plan_.steps[number];
+    options_.last = last_launches_[step.kernel] == number;
     if (step.kind == PlanStep::Kind::kLaunch) return Launch(step);
     if (step.kind == PlanStep::Kind::kMerge) return Merge(step);
     const size_t b = step.buffers[0];
@@ -303,7 +331,8 @@ class PlanRunner {
       return request_.exchange->Send(to, bytes);
     };
     for (const size_t b : buffers) {
-      TARSIA_CHECK(Empty(port, 0, static_cast<uint8_t*>(places_[b]), plan_.buffers[b].bytes));
+      TARSIA_CHECK(Empty(port, 0, static_cast<uint8_t*>(places_[b]), plan_.buffers[b].bytes,
+                         nullptr));
     }
     return OkStatus();
   }
@@ -326,6 +355,8 @@ class PlanRunner {
   std::vector<DeviceMemory> owned_;
   std::vector<DevicePointer> places_;  // by buffer
   std::vector<DevicePointer> workspaces_;
+  std::vector<size_t> last_launches_;  // by kernel: the step
+  uint64_t piece_ = kMostPiece;
   HostBuffer staging_;
   PlanRunReport report_;
   TransferQueue queue_;  // ends before what its transfers use

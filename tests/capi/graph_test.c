@@ -126,7 +126,7 @@ static uint64_t TestSmallestLimit(void) {
   CHECK(plan == NULL && tarsia_diagnostics_count(found) == 1);
   SIZED(tarsia_diagnostic, diagnostic);
   CHECK_OK(tarsia_diagnostics_get(found, 0, &diagnostic));
-  CHECK(strcmp(diagnostic.id, "plan-limit") == 0 && diagnostic.line == 1);
+  CHECK(strcmp(diagnostic.id, "plan-inputs") == 0 && diagnostic.line == 1);
   unsigned long long smallest = 0;
   CHECK(sscanf(diagnostic.help, "smallest limit: %llu bytes", &smallest) == 1);
   tarsia_diagnostics_destroy(found);

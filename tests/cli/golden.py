@@ -31,7 +31,8 @@ import sys
 import tempfile
 
 FORMATS = {"f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q",
-           "u1": "B", "u2": "H", "u4": "I", "u8": "Q", "b1": "?"}
+           "u1": "B", "u2": "H", "u4": "I", "u8": "Q", "b1": "?",
+           "c8": "f"}  # its parts, one after the other
 SAFETENSORS = {"F16": "e", "F32": "f", "F64": "d", "I8": "b", "I16": "h", "I32": "i", "I64": "q",
                "U8": "B", "BOOL": "?", "BF16": "H", "F8_E4M3": "B", "F8_E5M2": "B"}
 MACHINE = [

@@ -8,6 +8,7 @@
 
 #include "isa/bytecode/bytecode.h"
 #include "isa/gradient/expand.h"
+#include "isa/rewrite/complex_parts.h"
 #include "isa/graph/specialise.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
@@ -52,7 +53,9 @@ inline void CheckValid(const ValidModule& valid) {
     Ensure(concrete.has_value() == problems.ok(),
            "specialisation of a graph fails exactly when it says so");
     if (!concrete) continue;
-    const bool done = ExpandGradients(*concrete, {}, problems).has_value();
+    const auto real = SplitComplex(*concrete, problems);
+    Ensure(real.has_value(), "complex numbers can be split");
+    const bool done = ExpandGradients(*real, {}, problems).has_value();
     Ensure(done == problems.ok(), "derivatives are refused exactly with an error");
   }
 }

@@ -138,6 +138,7 @@ class KernelWriter {
   void EmitCast(const Type& type);
   void EmitUnpack(const Type& type);
   void EmitLookup(const Type& type);
+  void EmitParts(const InstRow& row, const Type& type, DType result);
   Shape ProductShape();
   void EmitMma(const InstRow& row, const Type& type);
   void EmitReduce(const InstRow& row, const Type& type);

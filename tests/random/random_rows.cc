@@ -529,6 +529,8 @@ void KernelWriter::EmitConvert(const InstRow& row, const Type& type) {
   if (row.opcode == Opcode::kCast) return EmitCast(type);
   if (row.opcode == Opcode::kUnpack) return EmitUnpack(type);
   if (row.opcode == Opcode::kLookup) return EmitLookup(type);
+  if (row.opcode == Opcode::kComplex) return EmitParts(row, type, ComplexOf(type.dtype));
+  if (type.dtype.IsComplex()) return EmitParts(row, type, ComponentOf(type.dtype));
   EmitPlain(row, type);
 }
 
@@ -585,6 +587,18 @@ void KernelWriter::EmitUnpack(const Type& type) {
   for (const std::string& name : {q, b}) {
     values_.push_back({name, Kind::kTile, Space::kRegister, to, codes.shape, "", "", false});
   }
+}
+
+// `real`, `imag`, `complex`.
+void KernelWriter::EmitParts(const InstRow& row, const Type& type, DType result) {
+  const Shape shape = TileShape(0, 3);
+  std::string layout;
+  std::string text(row.mnemonic);
+  for (size_t i = 0; i < row.operands.size(); ++i) {
+    text += fmt::format("{} %{}", i == 0 ? "" : ",", Tile(type, shape, &layout).name);
+  }
+  const Type to = TypeOf(result);
+  Define(RegisterTile(to, shape), text, to.text);
 }
 
 void KernelWriter::EmitLookup(const Type& type) {

@@ -532,9 +532,12 @@ TEST(ReduceGraphs, ChunksAreTheLargestThatFit) {
 TEST(ReduceGraphs, Refusals) {
   EXPECT_EQ(ErrorOf(Graph("f32", "  %a, %b = topk<j> %x, n:129\n  return %a\n", 3, 200), {}),
             "this version plans `topk` of 1 to 128 elements, not of 129; ");
-  EXPECT_EQ(
-      ErrorOf(MakeGraph("graph g(%x: c64[i:3])\n{\n  %y = %x + %x\n  return %y\n}\n", {}), {}),
-      "this version does not plan `add` of c64; docs/reductions.md lists what it plans");
+  EXPECT_EQ(ErrorOf(MakeGraph("graph g(%x: u4[i:3], %at: i32[k:2])\n{\n  %y = gather<i> %x, %at\n"
+                              "  return %y\n}\n",
+                              {}),
+                    {}),
+            "this version does not plan `gather` of u4; `cast` makes numbers of its operands; "
+            "docs/reductions.md lists what it plans");
   EXPECT_EQ(
       ErrorOf(MakeGraph("graph g(%x: f32[i:3]) -> f32[i:3] in %x\n{\n"
                         "  %y = gather<i>(%x, 2 - iota<j:3>)\n  %z = rename<j->i> %y\n"
@@ -549,12 +552,73 @@ TEST(ReduceGraphs, Refusals) {
   EXPECT_EQ(
       ErrorOf(MakeGraph("graph g(%x: f32[i:100])\n{\n  %y = %x + 1\n  return %y\n}\n", {}),
               {771, LimitKind::kTotal}),
-      "`g` cannot be computed in 771 bytes; smallest limit: 772 bytes");  // two chunks of each
+      "`g` cannot be computed in 771 bytes: the smallest chunks of its inputs and outputs alone take "
+      "772, those of `%x` the most; smallest limit: 772 bytes");  // two chunks of each
   std::string wide =
       "graph g(%x: f32[a:2, b:2, c:2, d:2, e:2, f:2, g:2, h:2, i:2])\n{\n"
       "  %y = %x + 1\n  return %y\n}\n";
   EXPECT_EQ(ErrorOf(MakeGraph(wide, {}), {}),
             "`g` needs 9 axes at once, and a tile has at most 8; ");
+}
+
+// What else must be in memory than inputs and outputs.
+TEST(ReduceGraphs, RefusalsOfResultsInMemory) {
+  // Of one row at a time: two indices, two values behind 256 bytes, and the sum so far behind 512.
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: f32[i:100, j:50]) -> f32\n{\n  %a, %at = topk<j> %x, k:2\n"
+      "  %y = sum<i, k>(%a * cast<f32>(%at))\n  return %y\n}\n",
+      {});
+  EXPECT_EQ(ErrorOf(graph, {10, LimitKind::kScratch}),
+            "`g` cannot be computed in 10 bytes; smallest limit: 516 bytes");
+}
+
+// A sum over all of an input that is larger than the limit goes chunk by chunk, unless its order may
+// not depend on that.
+TEST(ReduceGraphs, AStrictOrderForbidsSplits) {
+  const ConcreteGraph graph =
+      MakeGraph("graph g(%x: f32[i:1000]) -> f32\n{\n  %y = sum<i> %x\n  return %y\n}\n", {});
+  Diagnostics found;
+  EXPECT_TRUE(MakePlan(graph, {2000, LimitKind::kTotal}, found));
+  PlanOptions strict{2000, LimitKind::kTotal};
+  strict.strict_order = true;
+  EXPECT_EQ(ErrorOf(graph, strict),
+            "`g` cannot be computed in 2000 bytes unless the axis `i` is split, along which it "
+            "reduces, and a strict order forbids that; smallest limit: 4100 bytes");
+  strict.limit = 4100;
+  const auto plan = MakePlan(graph, strict, found);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->splits.empty());
+  // Nor are long reductions cut into parts, nor do ranks share the axis.
+  const ConcreteGraph large = MakeGraph(
+      "graph g(%x: f32[i:200000]) -> f32\n{\n  %y = sum<i> %x\n  return %y\n}\n", {});
+  PlanOptions none;
+  EXPECT_EQ(MakePlan(large, none, found)->kernels.size(), 2U);
+  none.strict_order = true;
+  EXPECT_EQ(MakePlan(large, none, found)->kernels.size(), 1U);
+  none.ranks = 2;
+  EXPECT_FALSE(MakePlan(large, none, found)->share);
+}
+
+// The norms of rows that each pair of rows needs are in memory, or are computed again for each tile.
+TEST(ReduceGraphs, ResultsMayHaveToBeKept) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: f32[i:300, d:20], %z: f32[j:300, d]) -> f32[i, j]\n{\n"
+      "  %norm = sum<d>(%x * %x)\n  %y = dot<d>(%x, %z) * %norm\n  return %y\n}\n",
+      {});
+  Diagnostics found;
+  PlanOptions options{100, LimitKind::kScratch};
+  EXPECT_TRUE(MakePlan(graph, options, found));
+  options.recompute = false;
+  const std::string error = ErrorOf(graph, options);
+  const std::string begin =
+      "`g` cannot be computed in 100 bytes unless `%norm` is computed again wherever it is needed, "
+      "which is forbidden; smallest limit: ";
+  ASSERT_EQ(error.substr(0, begin.size()), begin);
+  options.limit = std::stoull(error.substr(begin.size()));
+  RunAndCompare(graph, RandomInputs(graph, 1), options.limit, LimitKind::kScratch, "cpu");
+  EXPECT_TRUE(MakePlan(graph, options, found));
+  --options.limit;
+  EXPECT_FALSE(MakePlan(graph, options, found));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <limits>
 
+#include "dtypes/convert.h"
 #include "tests/reduce/reference_index.h"
 
 // The operations that tests use have their case; another one is a mistake in a test.
@@ -35,7 +36,20 @@ double Spread(const Function& f, double x, double error) {
   return std::isnan(out) ? Infinity() : out;
 }
 
+bool IsArithmeticType(DType type) {
+  return type == kF16 || type == kBF16 || type == kF32 || type == kF64 || type == kBoolType ||
+         (type.IsInteger() && type.bits >= 8);
+}
+
 }  // namespace
+
+// The nearest code, as dtypes/ knows it.
+ReferenceGraph::Element ReferenceGraph::Quantised(double x, double error, DType type) {
+  const auto code = [&](double v) {
+    return DecodeToDouble(type, EncodeFromDouble(type, type.IsInteger() ? std::nearbyint(v) : v));
+  };
+  return {code(x), Spread(code, x, error)};
+}
 
 double EpsilonOf(DType type) { return type.IsFloat() ? std::ldexp(1.0, -type.mantissa) : 0; }
 
@@ -50,7 +64,8 @@ ReferenceGraph::ReferenceGraph(const ConcreteGraph& graph,
 }
 
 Reference ReferenceGraph::Empty(uint32_t v) const {
-  const auto count = static_cast<size_t>(graph_.value(v).elements);
+  const ConcreteValue& value = graph_.value(v);
+  const auto count = static_cast<size_t>(value.elements * NumbersOf(value.dtype));
   return {graph_.value(v).axes, std::vector<double>(count), std::vector<double>(count)};
 }
 
@@ -105,7 +120,30 @@ void ReferenceGraph::Compute(const GraphNode& node) {
   }
 }
 
+// Of graphs whose complex numbers are split: they are inputs and outputs only.
+void ReferenceGraph::ComplexParts(const GraphNode& node) {
+  Reference out = Empty(node.first_result);
+  ForEach(out.axes, {}, [&](const Index& index, size_t i) {
+    if (node.op == GraphOp::kComplex) {
+      for (size_t part = 0; part < 2; ++part) {
+        const Element element = Operand(node, part, index);
+        out.value[2 * i + part] = element.value;
+        out.error[2 * i + part] = element.error;
+      }
+      return;
+    }
+    const Reference& from = values_[graph_.graph().Operands(node)[0].value()];
+    const size_t at = 2 * At(from.axes, index) + (node.op == GraphOp::kImag ? 1 : 0);
+    out.value[i] = from.value[at];
+    out.error[i] = from.error[at];
+  });
+  values_[node.first_result] = std::move(out);
+}
+
 void ReferenceGraph::Elementwise(const GraphNode& node) {
+  if (node.op == GraphOp::kComplex || node.op == GraphOp::kReal || node.op == GraphOp::kImag) {
+    return ComplexParts(node);
+  }
   Reference out = Empty(node.first_result);
   const DType type = graph_.value(node.first_result).dtype;
   ForEach(out.axes, {}, [&](const Index& index, size_t i) {
@@ -213,6 +251,7 @@ ReferenceGraph::Element ReferenceGraph::Apply(GraphOp op, const std::vector<Elem
     case GraphOp::kFloor:
       return {std::floor(a), std::floor(a + ea) == std::floor(a - ea) ? 0 : 1 + ea};
     case GraphOp::kCast:
+      if (!IsArithmeticType(type)) return Quantised(a, ea, type);
       return type.IsFloat() ? basic(a, ea) : Element{std::nearbyint(a), ea > 0 ? 1 + ea : 0};
     default:
       std::abort();  // a mistake in a test

@@ -17,7 +17,10 @@
 
 namespace tarsia::reduce_test {
 
-// A tensor: element by element, the last axis contiguous.
+// How many numbers an element of a type is: two of a complex one, its parts.
+inline int64_t NumbersOf(DType type) { return type.IsComplex() ? 2 : 1; }
+
+// A tensor: element by element, the last axis contiguous, an element of a complex one as its parts.
 struct Reference {
   std::vector<uint32_t> axes;
   std::vector<double> value;
@@ -36,6 +39,7 @@ class ReferenceGraph {
   void Random(const GraphNode& node);
   void Gather(const GraphNode& node);
   void AddSegments(const GraphNode& node);
+  void ComplexParts(const GraphNode& node);
   void Elementwise(const GraphNode& node);
   void Shape(const GraphNode& node);
   void Reduce(const GraphNode& node);
@@ -54,6 +58,7 @@ class ReferenceGraph {
     double error = 0;
   };
   [[nodiscard]] Element Operand(const GraphNode& node, size_t i, const Index& index) const;
+  static Element Quantised(double x, double error, DType type);
   [[nodiscard]] Element Rounded(Element element, DType type, double ulps) const;
   [[nodiscard]] Element Apply(GraphOp op, const std::vector<Element>& x, DType type) const;
 

@@ -24,6 +24,7 @@
 #include "dtypes/bits.h"
 #include "dtypes/convert.h"
 #include "isa/gradient/expand.h"
+#include "isa/rewrite/complex_parts.h"
 #include "isa/text/parser.h"
 #include "planner/certificate.h"
 #include "runtime/graphs/plan_kernels.h"
@@ -69,14 +70,23 @@ class GuardedMemory {
   uint8_t* data_ = nullptr;
 };
 
+void CopyBits(const uint8_t* from, uint64_t from_bit, uint8_t* to, uint64_t to_bit, uint64_t bits) {
+  for (uint64_t i = 0; i < bits; ++i) {
+    const uint32_t bit = from[(from_bit + i) / 8] >> ((from_bit + i) % 8) & 1u;
+    uint8_t& byte = to[(to_bit + i) / 8];
+    const auto mask = static_cast<uint8_t>(1u << ((to_bit + i) % 8));
+    byte = static_cast<uint8_t>(bit != 0 ? byte | mask : byte & ~mask);
+  }
+}
+
 std::vector<uint8_t> Encode(const std::vector<double>& values, DType type) {
+  if (type.IsComplex()) return Encode(values, ComponentOf(type));
   std::vector<uint8_t> out(BytesForBits(values.size() * type.bits));
   for (size_t i = 0; i < values.size(); ++i) {
     uint64_t code = type.IsBool() ? static_cast<uint64_t>(values[i]) : 0;
     if (!type.IsBool()) code = EncodeFromDouble(type, values[i]);
     if (type.bits < 8) {  // the first element in the lowest bits
-      const size_t bit = i * type.bits;
-      out[bit / 8] = static_cast<uint8_t>(out[bit / 8] | code << (bit % 8));
+      CopyBits(reinterpret_cast<const uint8_t*>(&code), 0, out.data(), i * type.bits, type.bits);
       continue;
     }
     std::memcpy(out.data() + i * type.bits / 8, &code, type.bits / 8);
@@ -85,10 +95,15 @@ std::vector<uint8_t> Encode(const std::vector<double>& values, DType type) {
 }
 
 std::vector<double> Decode(const uint8_t* bytes, size_t count, DType type) {
+  if (type.IsComplex()) return Decode(bytes, 2 * count, ComponentOf(type));
   std::vector<double> out;
   for (size_t i = 0; i < count; ++i) {
     uint64_t code = 0;
-    std::memcpy(&code, bytes + i * type.bits / 8, type.bits / 8);
+    if (type.bits < 8) {
+      CopyBits(bytes, i * type.bits, reinterpret_cast<uint8_t*>(&code), 0, type.bits);
+    } else {
+      std::memcpy(&code, bytes + i * type.bits / 8, type.bits / 8);
+    }
     out.push_back(type.IsBool() ? static_cast<double>(code) : DecodeToDouble(type, code));
   }
   return out;
@@ -197,15 +212,6 @@ void RunThere(const Plan& plan, const PlanStep& step, const Kernels& kernels, ta
 struct Outside {
   std::vector<std::vector<uint8_t>> inputs, outputs;
 };
-
-void CopyBits(const uint8_t* from, uint64_t from_bit, uint8_t* to, uint64_t to_bit, uint64_t bits) {
-  for (uint64_t i = 0; i < bits; ++i) {
-    const uint32_t bit = from[(from_bit + i) / 8] >> ((from_bit + i) % 8) & 1u;
-    uint8_t& byte = to[(to_bit + i) / 8];
-    const auto mask = static_cast<uint8_t>(1u << ((to_bit + i) % 8));
-    byte = static_cast<uint8_t>(bit != 0 ? byte | mask : byte & ~mask);
-  }
-}
 
 // A load or a store, element by element.
 void Transfer(const Plan& plan, const PlanStep& step, uint8_t* place, Outside* outside) {
@@ -346,6 +352,7 @@ ConcreteGraph Expanded(const std::string& text,
     const Module& program = valid->module();
     graph = SpecialiseGraph(*valid, name.empty() ? program.Name(program.graphs[0]) : name, bindings,
                             found);
+    if (graph) graph = SplitComplex(*graph, found);
     if (graph) graph = ExpandGradients(*graph, {fast}, found);
   }
   if (graph) return *std::move(graph);
@@ -378,10 +385,14 @@ std::vector<std::vector<double>> RandomInputs(const ConcreteGraph& graph, uint64
   for (size_t v = 0; v < graph.graph().inputs.size(); ++v) {
     const ConcreteValue& value = graph.value(static_cast<uint32_t>(v));
     std::vector<double>& elements = out.emplace_back();
-    for (int64_t i = 0; i < value.elements; ++i) {
+    const bool real = value.dtype.IsFloat() || value.dtype.IsComplex();
+    for (int64_t i = 0; i < value.elements * NumbersOf(value.dtype); ++i) {
       const auto step = static_cast<int64_t>((engine() >> 11) % 257) - 128;
-      elements.push_back(value.dtype.IsFloat() ? static_cast<double>(step) / 64
-                                               : static_cast<double>(std::abs(step) % 8));
+      const double number =
+          real ? static_cast<double>(step) / 64 : static_cast<double>(std::abs(step) % 8);
+      const bool narrow = !value.dtype.IsComplex() && !value.dtype.IsBool() && value.dtype.bits <= 8;
+      elements.push_back(narrow ? DecodeToDouble(value.dtype, EncodeFromDouble(value.dtype, number))
+                                : number);
     }
   }
   return out;
@@ -441,9 +452,10 @@ void Compare(const ConcreteGraph& graph, const ReferenceGraph& reference, size_t
   const Reference& want = reference.value(v);
   const std::vector<uint32_t>& axes = graph.output_axes(output);
   ASSERT_EQ(got.size(), want.value.size());
+  const auto numbers = static_cast<size_t>(NumbersOf(graph.value(v).dtype));
   for (size_t i = 0; i < got.size(); ++i) {
     std::map<uint32_t, size_t> index;
-    size_t rest = i;
+    size_t rest = i / numbers;
     for (size_t a = axes.size(); a-- > 0;) {
       const auto extent = static_cast<size_t>(graph.axes()[axes[a]].extent);
       index[axes[a]] = rest % extent;
@@ -453,6 +465,7 @@ void Compare(const ConcreteGraph& graph, const ReferenceGraph& reference, size_t
     for (const uint32_t axis : want.axes) {
       at = at * static_cast<size_t>(graph.axes()[axis].extent) + index[axis];
     }
+    at = at * numbers + i % numbers;
     const double value = want.value[at];
     const bool same = got[i] == value || (std::isnan(got[i]) && std::isnan(value)) ||
                       std::abs(got[i] - value) <= want.error[at] ||
@@ -532,7 +545,8 @@ std::vector<std::vector<uint8_t>> ExecuteRank(const std::string& text, const Con
   std::vector<tarsia_graph_output> wanted(values.size(), Sized<tarsia_graph_output>());
   for (size_t i = 0; i < values.size(); ++i) {
     const ConcreteValue& value = graph.value(values[i]);
-    to.emplace_back(static_cast<size_t>(value.elements) * value.dtype.bits / 8, kPoison);
+    to.emplace_back(BytesForBits(static_cast<uint64_t>(value.elements) * value.dtype.bits),
+                    kPoison);
     wanted[i].data = to[i].data();
     wanted[i].bytes = to[i].size();
   }
@@ -561,12 +575,12 @@ std::vector<std::vector<uint8_t>> Collect(
       continue;
     }
     const uint32_t axis = plans[0].share->axis;
-    uint64_t inner = tensor.dtype.bits / 8;
+    uint64_t inner = tensor.dtype.bits;
     size_t at = tensor.axes.size();
     while (tensor.axes[--at] != axis) inner *= static_cast<uint64_t>(tensor.extents[at]);
     const auto extent = static_cast<uint64_t>(tensor.extents[at]);
     for (uint64_t byte = 0; byte < out[o].size(); ++byte) {
-      const auto index = static_cast<int64_t>(byte / inner % extent);
+      const auto index = static_cast<int64_t>(byte * 8 / inner % extent);
       for (size_t r = 0; r < plans.size(); ++r) {
         const PlanShare& share = *plans[r].share;
         if (share.low() <= index && index < share.high()) out[o][byte] = of_ranks[r][o][byte];

@@ -235,7 +235,7 @@ TEST(ReduceSolve, TheRefusalNamesTheFactorAndTheSmallestLimit) {
   // What is in the way between the two is something else.
   Diagnostics other;
   EXPECT_FALSE(MakePlan(graph, {80'001, LimitKind::kTotal}, other));
-  EXPECT_STREQ(other.list().at(0).info->id, "plan-limit");
+  EXPECT_STREQ(other.list().at(0).info->id, "plan-inputs");
 }
 
 // ---- a program --------------------------------------------------------------------------------

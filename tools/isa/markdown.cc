@@ -33,7 +33,7 @@ bits.
 
 | what | rule |
 |---|---|
-| which types | arithmetic on i8 to i64, u8 to u64, f16, bf16, f32, f64; `fma` and `dot` on c32 and c64 too; all other types can be loaded, stored, moved and cast |
+| which types | arithmetic on i8 to i64, u8 to u64, f16, bf16, f32, f64; `fma` and `dot` on c32 and c64 too, whose parts `real` and `imag` take and `complex` joins; all other types can be loaded, stored, moved and cast |
 | integers | results wrap; x / 0 is all ones, and the least value / -1 is itself; a shift by the width or more gives 0, or the sign for `shr` of a signed type |
 | floats | one rounding per operation, to nearest, ties to even; subnormals are honoured, but for atomic sums of f32 in global memory; a * b + c is contracted only in `fma` and in kernels with `fast`; if one operand of `min` or `max` is a NaN, they return the other one; a NaN that arithmetic or `cast` makes has any sign and payload |
 | approximations | the column *error* below: the largest error in units in the last place; 0 is exact or correctly rounded |

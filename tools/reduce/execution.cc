@@ -47,10 +47,11 @@ class RankRun {
   RankRun& operator=(const RankRun&) = delete;
 
   // Returns an exit code. Of several ranks that fail, the first one prints its error.
-  int Execute(uint32_t threads) {
+  int Execute(const Execution& execution) {
     ProgressBar progress("steps");
     auto options = Sized<tarsia_graph_execute_options>();
-    options.threads = threads;
+    options.threads = execution.threads;
+    options.host_limit = execution.host_limit;
     options.send = Send;
     options.receive = Receive;
     options.exchange_user = this;
@@ -160,9 +161,9 @@ int ExecuteAll(const Execution& execution, Crew* crew, uint64_t* nanoseconds) {
   for (const auto& plan : execution.plans) runs.emplace_back(*plan, crew);
   std::vector<std::thread> threads;
   for (size_t i = 1; i < runs.size(); ++i) {
-    threads.emplace_back([&, i] { codes[i] = runs[i].Execute(execution.threads); });
+    threads.emplace_back([&, i] { codes[i] = runs[i].Execute(execution); });
   }
-  codes[0] = runs[0].Execute(execution.threads);
+  codes[0] = runs[0].Execute(execution);
   for (std::thread& thread : threads) thread.join();
   for (const RankRun& run : runs) *nanoseconds = std::max(*nanoseconds, run.nanoseconds());
   return *std::max_element(codes.begin(), codes.end());

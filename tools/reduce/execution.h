@@ -17,7 +17,8 @@ namespace tarsia::tools {
 struct Execution {
   std::vector<std::unique_ptr<tarsia_graph_plan>> plans;  // loaded
   World* world = nullptr;
-  uint32_t threads = 0;  // of each rank on the device cpu; 0: all
+  uint64_t host_limit = 0;  // of each rank's transfers; 0: a usual size
+  uint32_t threads = 0;     // of each rank on the device cpu; 0: all
 };
 
 // Reads the inputs, executes the plans, and writes the outputs; a file appears only if all of it

@@ -9,6 +9,15 @@
 namespace tarsia::tools {
 namespace {
 
+// The tensor as a .npy file has it: complex numbers that the format cannot name as their parts, along
+// a last axis.
+PlanTensor AsStored(PlanTensor tensor) {
+  if (tensor.dtype != kC32) return tensor;
+  tensor.dtype = ComponentOf(kC32);
+  tensor.extents.push_back(2);
+  return tensor;
+}
+
 // Whether the file has the type and the shape of the input; prints an error if not. A type that the
 // format of the file cannot name is stored as bytes.
 int CheckInput(const InputTensorFile& file, const PlanTensor& tensor) {
@@ -18,12 +27,16 @@ int CheckInput(const InputTensorFile& file, const PlanTensor& tensor) {
       (info.type ? std::string(DTypeName(*info.type)) : info.type_name) + ShapeText(info.shape);
   const bool named = file.CanName(tensor.dtype);
   const bool bytes = !info.type || *info.type == kU8;
+  const PlanTensor stored = AsStored(tensor);
+  if (info.type == stored.dtype && info.shape == stored.extents) return kDone;
   const bool fits = named ? info.type == tensor.dtype && info.shape == tensor.extents
                           : bytes && info.bytes == tensor.bytes;
   if (fits) return kDone;
   PrintError(fmt::format("{}: input `%{}` is {}, but the file has {}", file.source, tensor.name,
                          wanted, found),
-             named ? "" : fmt::format("this type is stored as {} bytes", tensor.bytes));
+             named                    ? ""
+             : tensor.dtype == kC32 ? fmt::format("this type is stored as f16{}", ShapeText(stored.extents))
+                                    : fmt::format("this type is stored as {} bytes", tensor.bytes));
   return kRejected;
 }
 
@@ -53,7 +66,8 @@ int OpenFiles::OpenOutputOf(const PlanTensor& tensor, const ReduceFiles& files) 
   std::optional<OutputTensorFile>& output = outputs_.emplace_back();
   const auto path = files.outputs.find(tensor.name);
   if (path == files.outputs.end()) return kDone;
-  auto file = OutputTensorFile::Create(path->second, tensor.dtype, tensor.extents, tensor.bytes);
+  const PlanTensor stored = AsStored(tensor);
+  auto file = OutputTensorFile::Create(path->second, stored.dtype, stored.extents, stored.bytes);
   if (!file.ok()) {
     PrintError(file.error());
     return kRejected;

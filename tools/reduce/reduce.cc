@@ -35,6 +35,7 @@ struct ReduceRequest {
   std::string device;
   std::string limit;
   std::string limit_kind = "total";
+  std::string host_limit;
   std::string certificate;
   std::string svg;
   std::string emit;
@@ -42,6 +43,8 @@ struct ReduceRequest {
   std::vector<std::string> sets, inputs, outputs;
   bool explain = false;
   bool fast = false;
+  bool strict_order = false;
+  bool no_recompute = false;
   bool dry_run = false;
   bool json = false;
   uint32_t threads = 0;
@@ -64,6 +67,8 @@ int CheckGraphOf(const tarsia_module& module, const ReduceRequest& request) {
 
 int ReadLimit(const ReduceRequest& request, tarsia_graph_plan_options* out) {
   if (request.fast) out->flags |= TARSIA_GRAPH_FAST;
+  if (request.strict_order) out->flags |= TARSIA_GRAPH_STRICT_ORDER;
+  if (request.no_recompute) out->flags |= TARSIA_GRAPH_NO_RECOMPUTE;
   out->limit_kind = request.limit_kind == "scratch" ? TARSIA_LIMIT_SCRATCH : TARSIA_LIMIT_TOTAL;
   if (request.limit.empty()) return kDone;
   const auto limit = ParseLimit(request.limit);
@@ -72,6 +77,17 @@ int ReadLimit(const ReduceRequest& request, tarsia_graph_plan_options* out) {
     return kUsage;
   }
   out->limit = *limit;
+  return kDone;
+}
+
+int ReadHostLimit(const ReduceRequest& request, uint64_t* out) {
+  if (request.host_limit.empty()) return kDone;
+  const auto limit = ParseLimit(request.host_limit);
+  if (!limit.ok()) {
+    PrintError("--host-limit: " + limit.error().message, limit.error().help);
+    return kUsage;
+  }
+  *out = *limit;
   return kDone;
 }
 
@@ -341,8 +357,9 @@ int Execute(const ReduceRequest& request, const Setting& setting, Plans* plans,
   ReduceFiles files;
   int code = AddFiles(plan->plan.inputs, true, request.inputs, &files.inputs);
   if (code == kDone) code = AddFiles(plan->plan.outputs, false, request.outputs, &files.outputs);
-  if (code != kDone) return code;
   Execution execution;
+  if (code == kDone) code = ReadHostLimit(request, &execution.host_limit);
+  if (code != kDone) return code;
   execution.plans.push_back(std::move(plan));
   execution.threads = request.threads != 0 ? request.threads : ThreadsOf(setting.process);
   std::unique_ptr<World> world;
@@ -409,9 +426,16 @@ void Declare(Command& command, ReduceRequest* request) {
                 "The most memory of tensors: 1GiB, 100MB; without it there is no limit");
   command.Choice("--limit-kind", &request->limit_kind, {"total", "scratch"},
                  "What the limit counts: all tensors (the default), or all but inputs and outputs");
+  command.Value("--host-limit", "BYTES", &request->host_limit,
+                "The most memory of the host for transfers to and from a GPU, of each rank; 1MiB "
+                "without it");
   command.Flag("--fast", &request->fast,
                "Allow squared distances as |a|^2 + |b|^2 - 2 a.b, with an error relative to their "
                "operands, not to themselves");
+  command.Flag("--strict-order", &request->strict_order,
+               "Split no axis along which a reduction goes, so that one loop adds each sum");
+  command.Flag("--no-recompute", &request->no_recompute,
+               "Keep the result of each reduction in memory, so that none is computed again");
   command.Values("--in", "NAME=FILE", &request->inputs,
                  "An input: a.npy, m.safetensors:TENSOR, - for a .npy on standard input");
   command.Values("--out", "NAME=FILE", &request->outputs,

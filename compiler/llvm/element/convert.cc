@@ -281,34 +281,20 @@ class Caster {
   RoundingMode mode_;
 };
 
-// A component of a complex element, or an element made of two.
-Value* Component(Ir& ir, Value* complex, DType type, int index) {
-  const DType part = ComponentOf(type);
-  const auto shift = static_cast<unsigned>(index * part.bits);
-  return FromCode(ir.b, ir.Zext(ir.Shr(complex, shift), part.bits), part);
-}
-
-Value* Pair(Ir& ir, Value* real, Value* imaginary, DType type) {
-  const DType part = ComponentOf(type);
-  Value* low = ir.Zext(ToCode(ir.b, real, part), type.bits);
-  Value* high = ir.Zext(ToCode(ir.b, imaginary, part), type.bits);
-  return ir.Or(low, ir.Shl(high, part.bits));
-}
-
 Value* CastToComplex(Ir& ir, Target target, const CastRequest& cast) {
   CastRequest part = cast;
   part.to = ComponentOf(cast.to);
   if (!cast.from.IsComplex()) {
     Value* real = EmitCast(ir.b, target, part);
-    return Pair(ir, real, Ir::Float(real, 0), cast.to);
+    return EmitComplex(ir.b, real, Ir::Float(real, 0), cast.to);
   }
   Value* parts[2];
   part.from = ComponentOf(cast.from);
   for (int i = 0; i < 2; ++i) {
-    part.value = Component(ir, cast.value, cast.from, i);
+    part.value = EmitComponent(ir.b, cast.value, cast.from, i);
     parts[i] = EmitCast(ir.b, target, part);
   }
-  return Pair(ir, parts[0], parts[1], cast.to);
+  return EmitComplex(ir.b, parts[0], parts[1], cast.to);
 }
 
 }  // namespace
@@ -340,6 +326,23 @@ std::vector<llvm::Value*> EmitDecodeFour(llvm::IRBuilderBase& builder, llvm::Val
     out.push_back(builder.CreateBitCast(product, builder.getInt32Ty()));
   }
   return out;
+}
+
+llvm::Value* EmitComponent(llvm::IRBuilderBase& builder, llvm::Value* complex, DType type,
+                           int index) {
+  Ir ir(builder);
+  const DType part = ComponentOf(type);
+  const auto shift = static_cast<unsigned>(index * part.bits);
+  return FromCode(builder, ir.Zext(ir.Shr(complex, shift), part.bits), part);
+}
+
+llvm::Value* EmitComplex(llvm::IRBuilderBase& builder, llvm::Value* real, llvm::Value* imaginary,
+                         DType type) {
+  Ir ir(builder);
+  const DType part = ComponentOf(type);
+  Value* low = ir.Zext(ToCode(builder, real, part), type.bits);
+  Value* high = ir.Zext(ToCode(builder, imaginary, part), type.bits);
+  return ir.Or(low, ir.Shl(high, part.bits));
 }
 
 llvm::Value* EmitCast(llvm::IRBuilderBase& builder, Target target, const CastRequest& cast) {

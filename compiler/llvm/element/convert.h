@@ -22,6 +22,13 @@ llvm::Value* EmitDecodePair(llvm::IRBuilderBase& builder, DType type, llvm::Valu
 // The four codes of f8e4m3fn in an i32, none of them NaN, as two i32 of two f16.
 std::vector<llvm::Value*> EmitDecodeFour(llvm::IRBuilderBase& builder, llvm::Value* codes);
 
+// The real (0) or the imaginary part (1) of an element of a complex type, and an element made of
+// both.
+llvm::Value* EmitComponent(llvm::IRBuilderBase& builder, llvm::Value* complex, DType type,
+                           int index);
+llvm::Value* EmitComplex(llvm::IRBuilderBase& builder, llvm::Value* real, llvm::Value* imaginary,
+                         DType type);
+
 llvm::Value* EmitCast(llvm::IRBuilderBase& builder, Target target, const CastRequest& cast);
 
 }  // namespace tarsia::compiler

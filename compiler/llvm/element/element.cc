@@ -57,6 +57,14 @@ llvm::Value* ElementEmitter::Cast(llvm::Value* value, DType from, DType to, Cast
   return EmitCast(builder_, target_, {value, from, to, options, random});
 }
 
+llvm::Value* ElementEmitter::Component(llvm::Value* complex, DType type, int index) {
+  return EmitComponent(builder_, complex, type, index);
+}
+
+llvm::Value* ElementEmitter::Complex(llvm::Value* real, llvm::Value* imaginary, DType type) {
+  return EmitComplex(builder_, real, imaginary, type);
+}
+
 Elements ElementEmitter::CastAll(const Elements& values, DType from, DType to, CastOptions options,
                                  const Elements& random) {
   return EmitCastOfAll(builder_, target_, values, from, to, options, random);

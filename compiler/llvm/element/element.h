@@ -66,6 +66,11 @@ class ElementEmitter {
   Elements CastAll(const Elements& values, DType from, DType to, CastOptions options = {},
                    const Elements& random = {});
 
+  // The real (0) or the imaginary part (1) of an element of a complex type, and an element of
+  // `type` made of both.
+  llvm::Value* Component(llvm::Value* complex, DType type, int index);
+  llvm::Value* Complex(llvm::Value* real, llvm::Value* imaginary, DType type);
+
   // Whether the target converts pairs of codes of an 8-bit float to f16; and two codes in an i16 as
   // two f16 in an i32.
   [[nodiscard]] bool ConvertsPairs(DType type) const;

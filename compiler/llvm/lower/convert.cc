@@ -95,7 +95,31 @@ llvm::Value* UnpackBack(Emitter& e, DType type, DType compute, const UnpackForm&
   return e.function().Constant(compute, EncodeFromDouble(compute, back));
 }
 
+Status TakeParts(Emitter& e, int part) {
+  Slots out;
+  for (llvm::Value* const slot : e.TileOperand(0)) {
+    out.push_back(e.elements().Component(slot, e.inst().operand[0].type, part));
+  }
+  e.SetResult(0, out);
+  return OkStatus();
+}
+
 }  // namespace
+
+LOWER(Real) { return TakeParts(e, 0); }
+LOWER(Imag) { return TakeParts(e, 1); }
+
+LOWER(Complex) {
+  const DType type = e.program().type(e.inst().results[0]).dtype;
+  const Slots re = e.TileOperand(0);
+  const Slots im = e.TileOperand(1);
+  Slots out;
+  for (size_t i = 0; i < re.size(); ++i) {
+    out.push_back(e.elements().Complex(re[i], im[i], type));
+  }
+  e.SetResult(0, out);
+  return OkStatus();
+}
 
 LOWER(Cast) {
   const Operand& source = e.inst().operand[0];

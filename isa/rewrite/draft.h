@@ -1,7 +1,7 @@
 // A graph that is being rewritten: its nodes in order, each with the axes and the type of its
-// results. Equal nodes that are made here are one node. Internal to isa/gradient.
-#ifndef TARSIA_ISA_GRADIENT_DRAFT_H_
-#define TARSIA_ISA_GRADIENT_DRAFT_H_
+// results. Equal nodes that are made here are one node. Internal to isa/.
+#ifndef TARSIA_ISA_REWRITE_DRAFT_H_
+#define TARSIA_ISA_REWRITE_DRAFT_H_
 
 #include <cstdint>
 #include <map>
@@ -13,7 +13,7 @@
 
 #include "isa/graph/specialise.h"
 
-namespace tarsia::gradient {
+namespace tarsia::rewrite {
 
 using ValueId = uint32_t;            // of the draft
 using Axes = std::vector<uint32_t>;  // indices of Draft::axes()
@@ -88,6 +88,8 @@ class Draft {
   ValueId SegmentSum(ValueId v, ValueId segments, uint32_t from, uint32_t to, GraphOption option);
   // The x with sum<columns>(a * x) = b; a is triangular.
   ValueId Solve(ValueId a, ValueId b, uint32_t rows, uint32_t columns, bool upper);
+  // A node of one result; the same one again if there is one.
+  ValueId Make(DraftNode node, const Axes& axes, DType dtype);
   // A reducer or a product over axes that all operands have. The first result.
   ValueId Reduce(GraphOp op, std::vector<ExprId> operands, Axes axes,
                  GraphOption option = GraphOption::kNone);
@@ -95,7 +97,6 @@ class Draft {
  private:
   using Key = std::tuple<GraphOp, GraphOption, std::vector<ExprId>, Axes, uint32_t>;
   static Key KeyOf(const DraftNode& node);
-  ValueId Make(DraftNode node, const Axes& axes, DType dtype);
   ValueId Append(DraftNode node, std::span<const DraftValue> results);
   [[nodiscard]] Axes Union(const std::vector<ExprId>& operands) const;
 
@@ -107,6 +108,6 @@ class Draft {
   Location location_;
 };
 
-}  // namespace tarsia::gradient
+}  // namespace tarsia::rewrite
 
-#endif  // TARSIA_ISA_GRADIENT_DRAFT_H_
+#endif  // TARSIA_ISA_REWRITE_DRAFT_H_

@@ -1,4 +1,4 @@
-#include "isa/gradient/write_draft.h"
+#include "isa/rewrite/write_draft.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace tarsia::gradient {
+namespace tarsia::rewrite {
 namespace {
 
 constexpr size_t kMostInner = 6;  // operations of a statement that no text has
@@ -191,4 +191,4 @@ Module WriteDraft(Draft draft, const ConcreteGraph& graph, const std::vector<Val
   return Writer(std::move(draft), graph, outputs).Write();
 }
 
-}  // namespace tarsia::gradient
+}  // namespace tarsia::rewrite

@@ -1,4 +1,4 @@
-#include "isa/gradient/draft.h"
+#include "isa/rewrite/draft.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "dtypes/dtype.h"
 
-namespace tarsia::gradient {
+namespace tarsia::rewrite {
 
 Draft::Draft(const ConcreteGraph& graph) : module_(graph.module().Clone()) {
   for (const ConcreteAxis& axis : graph.axes()) {
@@ -133,7 +133,10 @@ ValueId Draft::Elementwise(GraphOp op, std::vector<ExprId> operands) {
   for (size_t i = op == GraphOp::kSelect ? 1 : 0; i < operands.size(); ++i) {
     if (operands[i].is_value()) dtype = values_[operands[i].value()].dtype;
   }
-  if (Row(op).result == GraphResult::kBoolResult) dtype = kBoolType;
+  const GraphResult result = Row(op).result;
+  if (result == GraphResult::kBoolResult) dtype = kBoolType;
+  if (result == GraphResult::kRealResult && dtype.IsComplex()) dtype = ComponentOf(dtype);
+  if (result == GraphResult::kComplexResult) dtype = ComplexOf(dtype);
   const Axes axes = Union(operands);
   node.operands = std::move(operands);
   return Make(std::move(node), axes, dtype);
@@ -282,4 +285,4 @@ ValueId Draft::Reduce(GraphOp op, std::vector<ExprId> operands, Axes axes, Graph
   return Make(std::move(node), all, product ? AccumulatorOf(type) : type);
 }
 
-}  // namespace tarsia::gradient
+}  // namespace tarsia::rewrite
