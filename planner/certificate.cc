@@ -31,7 +31,20 @@ void AddNames(std::string_view key, const std::vector<std::string_view>& names, 
   out->End(']');
 }
 
-void AddBuffer(const Plan& plan, const PlanBuffer& buffer, Json* out) {
+// Of an input with other names of its axes: which input, and what it calls them.
+void AddRenaming(const Plan& plan, const PlanBuffer& buffer, const ConcreteGraph& graph, Json* out) {
+  if (buffer.kind != PlanBuffer::Kind::kInput) return;
+  const PlanTensor& input = plan.inputs[buffer.tensor];
+  if (buffer.axes == input.axes) return;
+  out->Key("of").String(input.name).Key("renamed").Begin('{');
+  for (size_t i = 0; i < input.axes.size(); ++i) {
+    if (buffer.axes[i] == input.axes[i]) continue;
+    out->Key(graph.axes()[buffer.axes[i]].name).String(graph.axes()[input.axes[i]].name);
+  }
+  out->End('}');
+}
+
+void AddBuffer(const Plan& plan, const PlanBuffer& buffer, const ConcreteGraph& graph, Json* out) {
   out->Begin('{').Key("name").String(buffer.name);
   if (buffer.offset) {
     AddBytes("offset", *buffer.offset, out);
@@ -43,6 +56,7 @@ void AddBuffer(const Plan& plan, const PlanBuffer& buffer, Json* out) {
   AddBytes("last", buffer.last, out);
   out->Key("kind").String(NameOf(buffer.kind));
   if (buffer.in_place) out->Key("in").String(plan.buffers[*buffer.in_place].name);
+  AddRenaming(plan, buffer, graph, out);
   out->End('}');
 }
 
@@ -117,7 +131,7 @@ std::string CertificateText(const Plan& plan, const ConcreteGraph& graph) {
   if (plan.share) AddShare(*plan.share, graph, &out);
   out.Key("buffers").Begin('[');
   for (const PlanBuffer& buffer : plan.buffers) {
-    if (buffer.used) AddBuffer(plan, buffer, &out);
+    if (buffer.used) AddBuffer(plan, buffer, graph, &out);
   }
   out.End(']').Key("steps").Begin('[');
   for (const PlanStep& step : plan.steps) AddStep(plan, step, graph, &out);

@@ -23,11 +23,15 @@ constexpr double kStepPrice = 20'000;  // of a launch, in additions of elements
 constexpr size_t kMostSubsets = 4;     // reductions of which all subsets are tried
 constexpr int64_t kMostChunks = 4096;  // of one split axis
 constexpr int64_t kMostOfPair = 128;   // of each of two
+constexpr int64_t kMostOfMore = 64;    // of each of several, of which a kernel has two
 
 constexpr double kEndless = std::numeric_limits<double>::infinity();  // a cost
 
-// Of each of one or two split axes.
-int64_t MostChunks(size_t axes) { return axes > 1 ? kMostOfPair : kMostChunks; }
+// Of each of so many split axes.
+int64_t MostChunks(size_t axes) {
+  if (axes < 2) return kMostChunks;
+  return axes > 2 ? kMostOfMore : kMostOfPair;
+}
 
 // A power of two.
 int64_t LeastChunk(int64_t extent, int64_t most) {
@@ -46,12 +50,17 @@ std::vector<int64_t> ChunksOf(int64_t extent, int64_t most) {
   return out;
 }
 
+// Axes that are split together, into chunks of one size: of an input that has several names of an
+// axis, all of them. Most are alone.
+using AxisGroup = std::vector<uint32_t>;
+
 class Search {
  public:
   // `alone`: nothing is shared, whatever the options say.
   Search(const Meaning& meaning, const PlanOptions& options, bool alone, KernelCache* cache)
       : meaning_(meaning), options_(options), cache_(*cache) {
     FindReductions();
+    FindViews();
     if (alone || options.ranks < 2) {
       shares_.emplace_back();
     } else {
@@ -62,8 +71,8 @@ class Search {
   // Finds the cheapest choice that fits, with the first share for which there is one.
   void Run() {
     for (size_t s = 0; s < shares_.size() && !found_; ++s) {
-      ForEachOf(shares_[s], [&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
-        Try(whole, axes);
+      ForEachOf(shares_[s], [&](const PlanChoice& whole, const std::vector<AxisGroup>& groups) {
+        Try(whole, groups);
       });
     }
   }
@@ -71,12 +80,12 @@ class Search {
   // The least peak of all choices whose tiles have few enough dimensions; nothing if there is none.
   std::optional<uint64_t> LeastPeak() {
     std::vector<std::pair<uint64_t, PlanChoice>> choices;
-    ForEach([&](const PlanChoice& whole, const std::vector<uint32_t>& axes) {
+    ForEach([&](const PlanChoice& whole, const std::vector<AxisGroup>& groups) {
       choices.emplace_back(ScheduleOf(whole).peak(), whole);
-      for (const uint32_t a : axes) {
+      for (const AxisGroup& a : groups) {
         const PlanChoice one = Smallest(whole, {a});
         choices.emplace_back(ScheduleOf(one).peak(), one);
-        for (const uint32_t b : axes) {
+        for (const AxisGroup& b : groups) {
           if (a == b) continue;
           const PlanChoice two = Smallest(whole, {a, b});
           choices.emplace_back(ScheduleOf(two).peak(), two);
@@ -101,16 +110,16 @@ class Search {
   [[nodiscard]] int least_rank() const { return least_rank_; }
 
  private:
-  void Try(const PlanChoice& whole, const std::vector<uint32_t>& axes) {
+  void Try(const PlanChoice& whole, const std::vector<AxisGroup>& groups) {
     const Schedule& schedule = ScheduleOf(whole);
     if (schedule.peak() <= options_.limit) {
       // Chunks of what fits as a whole save nothing.
       if (!whole.streamed) Consider(schedule);
       return;
     }
-    for (const uint32_t a : axes) TrySplit(whole, {a});
-    for (const uint32_t a : axes) {
-      for (const uint32_t b : axes) {
+    for (const AxisGroup& a : groups) TrySplit(whole, {a});
+    for (const AxisGroup& a : groups) {
+      for (const AxisGroup& b : groups) {
         if (a != b) TrySplit(whole, {a, b});
       }
     }
@@ -156,7 +165,7 @@ class Search {
   [[nodiscard]] PlanChoice WholeOf(const std::optional<PlanShare>& share,
                                    const std::vector<size_t>& kept, bool parts,
                                    bool streamed) const {
-    PlanChoice out{kept, {}, parts, streamed, share};
+    PlanChoice out{kept, {}, parts, streamed, false, share};
     if (share) out.splits.push_back({share->axis, share->longest()});
     KeepRoots(&out);
     return out;
@@ -187,6 +196,14 @@ class Search {
 
   // Reductions whose results could be kept: those that an output needs, and that are no output.
   // Those of `topk`, and what is solved, always are.
+  void FindViews() {
+    for (uint32_t v = 0; v < meaning_.concrete().values().size(); ++v) {
+      const auto input = meaning_.RenamedInput(v);
+      const bool needed = input && !meaning_.IsOutput(v) && IsNeeded(meaning_.NodeOf(v));
+      if (needed) views_.emplace_back(v, *input);
+    }
+  }
+
   void FindReductions() {
     const Graph& graph = meaning_.graph();
     for (size_t n = 0; n < graph.nodes.size(); ++n) {
@@ -250,6 +267,30 @@ class Search {
     return {out.begin(), out.end()};
   }
 
+  // The same, each with the other names that it has if the choice has views of inputs.
+  [[nodiscard]] std::vector<AxisGroup> SplitGroups(const PlanChoice& whole) const {
+    std::vector<AxisGroup> out;
+    for (const uint32_t axis : SplitAxes(whole)) out.push_back({axis});
+    if (!whole.views) return out;
+    const auto group_of = [&](uint32_t axis) {
+      return std::find_if(out.begin(), out.end(), [&](const AxisGroup& group) {
+        return std::count(group.begin(), group.end(), axis) != 0;
+      });
+    };
+    for (const auto& [v, input] : views_) {
+      for (size_t i = 0; i < meaning_.value(v).axes.size(); ++i) {
+        const uint32_t name = meaning_.value(v).axes[i];
+        const auto group = group_of(meaning_.value(input).axes[i]);
+        const auto own = group_of(name);
+        if (group == out.end() || group == own || !MaySplit(name)) continue;
+        const AxisGroup more = own == out.end() ? AxisGroup{name} : *own;
+        group->insert(group->end(), more.begin(), more.end());
+        if (own != out.end()) out.erase(own);
+      }
+    }
+    return out;
+  }
+
   // A reduction over a split axis has a state, so it is kept.
   void KeepRoots(PlanChoice* choice) const {
     for (const size_t n : reductions_) {
@@ -289,8 +330,11 @@ class Search {
         schedules_.clear();
         for (const bool streamed : {false, true}) {
           if (streamed && options_.limit_kind != LimitKind::kTotal) continue;
-          const PlanChoice whole = WholeOf(share, kept, parts, streamed);
-          use(whole, SplitAxes(whole));
+          PlanChoice whole = WholeOf(share, kept, parts, streamed);
+          use(whole, SplitGroups(whole));
+          if (!streamed || views_.empty()) continue;
+          whole.views = true;
+          use(whole, SplitGroups(whole));
         }
       }
     }
@@ -324,34 +368,48 @@ class Search {
     best_ = schedule.choice();
   }
 
+  static size_t AxesIn(const std::vector<AxisGroup>& groups) {
+    size_t out = 0;
+    for (const AxisGroup& group : groups) out += group.size();
+    return out;
+  }
+
   // The choice with these axes split into the least chunks.
-  PlanChoice Smallest(const PlanChoice& whole, const std::vector<uint32_t>& axes) const {
+  PlanChoice Smallest(const PlanChoice& whole, const std::vector<AxisGroup>& groups) const {
     PlanChoice out = whole;
-    if (out.share && std::count(axes.begin(), axes.end(), out.share->axis) != 0) out.splits.clear();
-    for (const uint32_t axis : axes) {
-      out.splits.push_back({axis, LeastChunk(LengthOf(whole, axis), MostChunks(axes.size()))});
+    for (const AxisGroup& group : groups) {
+      for (const uint32_t axis : group) {
+        if (out.share && axis == out.share->axis) out.splits.clear();
+      }
+    }
+    for (const AxisGroup& group : groups) {
+      for (const uint32_t axis : group) {
+        out.splits.push_back({axis, LeastChunk(LengthOf(whole, axis), MostChunks(AxesIn(groups)))});
+      }
     }
     KeepRoots(&out);
     return out;
   }
 
-  void TrySplit(const PlanChoice& whole, const std::vector<uint32_t>& axes) {
-    const PlanChoice smallest = Smallest(whole, axes);
+  void TrySplit(const PlanChoice& whole, const std::vector<AxisGroup>& groups) {
+    const PlanChoice smallest = Smallest(whole, groups);
     if (!tried_.insert(smallest).second) return;
     Schedule& schedule = ScheduleOf(smallest);
     const auto fits = [&] { return schedule.peak() <= options_.limit; };
     if (!fits()) return;
-    const size_t first = smallest.splits.size() - axes.size();  // behind that of a share
-    for (size_t i = axes.size(); i-- > 0;) {
-      const auto chunks = ChunksOf(LengthOf(whole, axes[i]), MostChunks(axes.size()));
+    size_t first = smallest.splits.size();
+    for (size_t g = groups.size(); g-- > 0;) {
+      const size_t count = groups[g].size();
+      first -= count;
+      const auto chunks = ChunksOf(LengthOf(whole, groups[g][0]), MostChunks(AxesIn(groups)));
       const auto end = std::partition_point(chunks.begin(), chunks.end(), [&](int64_t chunk) {
-        return schedule.FitsWith(first + i, chunk, options_.limit);
+        return schedule.FitsWith(first, count, chunk, options_.limit);
       });
-      schedule.SetChunk(first + i, end == chunks.begin() ? chunks.front() : *(end - 1));
+      schedule.SetChunk(first, count, end == chunks.begin() ? chunks.front() : *(end - 1));
     }
     if (!fits()) {
       for (size_t i = first; i < smallest.splits.size(); ++i) {
-        schedule.SetChunk(i, smallest.splits[i].chunk);
+        schedule.SetChunk(i, 1, smallest.splits[i].chunk);
       }
     }
     Consider(schedule);
@@ -362,6 +420,7 @@ class Search {
   KernelCache& cache_;
   std::vector<size_t> reductions_;
   std::vector<size_t> chosen_;
+  std::vector<std::pair<uint32_t, uint32_t>> views_;  // values, and the inputs that they rename
   std::vector<std::optional<PlanShare>> shares_;  // to try; one without a value: nothing is shared
   std::set<PlanChoice> tried_;                    // with the least chunks
   std::map<PlanChoice, Schedule> schedules_;      // see ScheduleOf

@@ -227,6 +227,12 @@ bool Meaning::IsChosen(uint32_t axis) const {
   });
 }
 
+std::optional<uint32_t> Meaning::RenamedInput(uint32_t v) const {
+  if (IsInput(v) || node(NodeOf(v)).op != GraphOp::kRename) return std::nullopt;
+  const uint32_t source = ReadsOf(NodeOf(v))[0];
+  return IsInput(source) ? std::optional(source) : std::nullopt;
+}
+
 bool Meaning::IsRead(uint32_t v) const {
   return std::any_of(reads_.begin(), reads_.end(), [&](const auto& reads) {
     return std::find(reads.begin(), reads.end(), v) != reads.end();

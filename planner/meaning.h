@@ -53,6 +53,8 @@ class Meaning {
   [[nodiscard]] const Solve* SolveOf(size_t n) const { return solves_[n] ? &*solves_[n] : nullptr; }
   // Whether an axis has the elements that `topk` chooses: it is in tiles as a whole.
   [[nodiscard]] bool IsChosen(uint32_t axis) const;
+  // The input that a value is under other names of its axes; none if it is something else.
+  [[nodiscard]] std::optional<uint32_t> RenamedInput(uint32_t v) const;
   // Whether a node reads the value.
   [[nodiscard]] bool IsRead(uint32_t v) const;
   // Whether value `v` needs the result of node `n`.

@@ -92,14 +92,14 @@ Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_ki
   FindOffsets();
 }
 
-void Schedule::SetChunk(size_t split, int64_t chunk) {
-  choice_.splits[split].chunk = chunk;
+void Schedule::SetChunk(size_t split, size_t count, int64_t chunk) {
+  for (size_t i = 0; i < count; ++i) choice_.splits[split + i].chunk = chunk;
   FindSizes();
   FindOffsets();
 }
 
-bool Schedule::FitsWith(size_t split, int64_t chunk, uint64_t limit) {
-  choice_.splits[split].chunk = chunk;
+bool Schedule::FitsWith(size_t split, size_t count, int64_t chunk, uint64_t limit) {
+  for (size_t i = 0; i < count; ++i) choice_.splits[split + i].chunk = chunk;
   FindSizes();
   FindOffsets(limit);
   return peak_ <= limit;
@@ -504,8 +504,16 @@ void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, 
 }
 
 void Schedule::AddTensorsOf(Plan* plan) const {
+  const auto is_read = [&](uint32_t input) {
+    return std::any_of(tensors_.begin(), tensors_.end(), [&](const Tensor& t) {
+      return t.kind == PlanBuffer::Kind::kInput && t.input == input && t.used;
+    });
+  };
   for (const Tensor& tensor : tensors_) {
-    if (tensor.kind == PlanBuffer::Kind::kScratch) continue;
+    const bool input = tensor.kind == PlanBuffer::Kind::kInput;
+    if (tensor.kind == PlanBuffer::Kind::kScratch || (input && tensor.value != tensor.input)) {
+      continue;
+    }
     PlanTensor out{tensor.name, tensor.dtype, tensor.axes, {}, 0, tensor.used};
     uint64_t elements = 1;
     for (const uint32_t axis : tensor.axes) {
@@ -514,22 +522,22 @@ void Schedule::AddTensorsOf(Plan* plan) const {
     }
     out.bytes = BytesForBits(elements * tensor.dtype.bits);
     out.shared = sharing().IsShared(tensor);
-    const bool input = tensor.kind == PlanBuffer::Kind::kInput;
+    if (input) out.used = is_read(tensor.input);
     (input ? plan->inputs : plan->outputs).push_back(std::move(out));
   }
 }
 
 void Schedule::AddBuffers(Plan* plan) const {
-  size_t inputs = 0;
   size_t outputs = 0;
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
     PlanBuffer buffer;
     buffer.name = tensor.name;
     buffer.kind = tensor.kind;
-    if (tensor.kind == PlanBuffer::Kind::kInput) buffer.tensor = inputs++;
+    if (tensor.kind == PlanBuffer::Kind::kInput) buffer.tensor = tensor.input;
     if (tensor.kind == PlanBuffer::Kind::kOutput) buffer.tensor = outputs++;
     buffer.dtype = tensor.dtype;
+    buffer.axes = tensor.axes;
     buffer.extents = ExtentsOf(tensor);
     if (tensor.parts > 0) buffer.extents.insert(buffer.extents.begin(), tensor.parts);
     buffer.bytes = tensor.bytes;

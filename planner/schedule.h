@@ -34,6 +34,9 @@ struct PlanChoice {
   bool parts = false;         // long reductions with few results are cut into parts
   // Inputs and outputs that have a split axis are transferred by chunks, where that is possible.
   bool streamed = false;
+  // Inputs under other names of their axes are tensors of their own, which are transferred
+  // separately: chunks of an axis, and others of what else it is called. Only with `streamed`.
+  bool views = false;
   std::optional<PlanShare> share{};  // its axis is among the splits
 
   friend auto operator<=>(const PlanChoice&, const PlanChoice&) = default;
@@ -48,6 +51,7 @@ struct Tensor {
   std::vector<uint32_t> axes;
   int64_t parts = 0;
   std::optional<size_t> in_place{};  // of an output: the tensor whose memory it takes
+  uint32_t input = 0;                // of an input: its number, which others may have too
   // Made by Schedule:
   std::vector<size_t> users{};  // works
   std::vector<bool> chunked{};  // by axis
@@ -121,11 +125,11 @@ class Schedule {
  public:
   Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind);
 
-  // Makes the chunks of a split larger or smaller. Works and their order stay as they are.
-  void SetChunk(size_t split, int64_t chunk);
+  // Makes the chunks of `count` splits larger or smaller. Works and their order stay as they are.
+  void SetChunk(size_t split, size_t count, int64_t chunk);
   // The same, to try: whether the peak is at most the limit. Of use are then only this and what is
   // set or tried next.
-  bool FitsWith(size_t split, int64_t chunk, uint64_t limit);
+  bool FitsWith(size_t split, size_t count, int64_t chunk, uint64_t limit);
   // The same as SetChunk for a choice that differs only in chunks and in what is streamed.
   void SetSizes(const PlanChoice& choice);
 
@@ -151,6 +155,7 @@ class Schedule {
  private:
   // ---- works (works.cc)
   void AddTensors();
+  void AddViews();
   void AddWorks();
   void AddValueWork(uint32_t v);
   void AddReductionWorks(size_t n);

@@ -104,6 +104,7 @@ void Schedule::AddTensors() {
   for (uint32_t v = 0; v < graph.inputs.size(); ++v) {
     input_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kInput, v,
                                    meaning_.value(v).dtype, meaning_.value(v).axes});
+    tensors_[input_tensors_[v]].input = v;
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
     const uint32_t v = graph.outputs[i];
@@ -123,6 +124,22 @@ void Schedule::AddTensors() {
                                       meaning_.value(v).dtype, meaning_.value(v).axes});
     }
   }
+  if (choice_.views) AddViews();
+}
+
+void Schedule::AddViews() {
+  const auto is_overwritten = [&](uint32_t input) {
+    return std::any_of(tensors_.begin(), tensors_.end(), [&](const Tensor& tensor) {
+      return tensor.in_place == input_tensors_.at(input);
+    });
+  };
+  for (uint32_t v = 0; v < meaning_.concrete().values().size(); ++v) {
+    const auto input = meaning_.RenamedInput(v);
+    if (!input || result_tensors_.count(v) != 0 || is_overwritten(*input)) continue;
+    input_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kInput, v,
+                                   meaning_.value(v).dtype, meaning_.value(v).axes});
+    tensors_[input_tensors_[v]].input = *input;
+  }
 }
 
 bool Schedule::Walk::Enter(uint32_t v, const std::set<uint32_t>& axes, size_t values) {
@@ -136,11 +153,12 @@ bool Schedule::Walk::Enter(uint32_t v, const std::set<uint32_t>& axes, size_t va
 
 void Schedule::FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk) const {
   if (!walk->Enter(v, moved, meaning_.graph().value_name_ids.size())) return;
+  const auto input = input_tensors_.find(v);
   const auto found = result_tensors_.find(v);
-  if (!meaning_.IsInput(v) && found == result_tensors_.end()) {
+  if (input == input_tensors_.end() && found == result_tensors_.end()) {
     return FindReadsOfNode(meaning_.NodeOf(v), moved, walk);
   }
-  const size_t tensor = meaning_.IsInput(v) ? input_tensors_.at(v) : found->second;
+  const size_t tensor = input != input_tensors_.end() ? input->second : found->second;
   walk->work->reads[v] = tensor;
   for (const uint32_t axis : meaning_.value(v).axes) {
     if (moved.count(axis) != 0) walk->work->moved.emplace(tensor, axis);

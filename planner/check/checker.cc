@@ -18,7 +18,8 @@ struct Interval {
 using Box = std::map<std::string, Interval>;  // by axis; all of an axis that it lacks
 
 struct ClaimedBuffer {
-  std::string name, kind, in;
+  std::string name, kind, in, of;
+  std::map<std::string, std::string> renamed;
   bool counted = false;  // it has an offset
   uint64_t offset = 0, size = 0;
   int64_t first = 0, last = 0;
@@ -93,6 +94,8 @@ class CertificateChecker {
       claim.first = buffer.at("first");
       claim.last = buffer.at("last");
       if (buffer.contains("in")) claim.in = buffer.at("in");
+      if (buffer.contains("of")) claim.of = buffer.at("of");
+      if (buffer.contains("renamed")) claim.renamed = buffer.at("renamed");
       if (!numbers_.emplace(claim.name, buffers_.size()).second) {
         Fault("two buffers are called {}", claim.name);
       }
@@ -198,7 +201,7 @@ class CertificateChecker {
 
   // An input without elements, which nothing loads.
   bool IsOfNothing(const ClaimedBuffer& buffer) {
-    const auto known = facts_.inputs.find(buffer.name);
+    const auto known = facts_.inputs.find(buffer.of.empty() ? buffer.name : buffer.of);
     return buffer.kind == "input" && known != facts_.inputs.end() &&
            BytesOf(known->second, {}) == 0;
   }
@@ -265,18 +268,20 @@ class CertificateChecker {
       return Fault("step {} transfers {} with {}", steps_, tensor, name);
     }
     const Box box = BoxOf(entry);
+    const auto own = load ? UnderOwnNames(tensor, fact->second, *buffer, box) : box;
+    if (!own) return;
     if (!load && IsShared(fact->second) && !IsShared(box)) {
       Fault("step {} stores all of {}, of which this rank has only a part", steps_, tensor);
     }
     const auto& axes = fact->second.axes;
-    for (const auto& [axis, range] : box) {
+    for (const auto& [axis, range] : *own) {
       const bool has = std::find(axes.begin(), axes.end(), axis) != axes.end();
       if (!has || range.begin < 0 || range.begin >= range.end || range.end > facts_.axes.at(axis)) {
         return Fault("step {} transfers {} to {} of {} of {}", steps_, range.begin, range.end, axis,
                      tensor);
       }
     }
-    if (const uint64_t bytes = BytesOf(fact->second, box); bytes > buffer->size) {
+    if (const uint64_t bytes = BytesOf(fact->second, *own); bytes > buffer->size) {
       Fault("{} is no room for {} bytes of {}", name, bytes, tensor);
     }
     if (load) {
@@ -291,6 +296,24 @@ class CertificateChecker {
       Store(tensor, box, buffer);
     }
     Use(buffer, steps_);
+  }
+
+  // A box of an input with the input's names for its axes; none after a fault.
+  std::optional<Box> UnderOwnNames(const std::string& tensor, const TensorFacts& fact,
+                                   const ClaimedBuffer& buffer, const Box& box) {
+    if (buffer.of.empty() && buffer.renamed.empty()) return box;
+    const auto& allowed = fact.renamings;
+    if (buffer.of != tensor ||
+        std::find(allowed.begin(), allowed.end(), buffer.renamed) == allowed.end()) {
+      Fault("{} has names of axes that the graph does not give {}", buffer.name, tensor);
+      return std::nullopt;
+    }
+    Box out;
+    for (const auto& [axis, range] : box) {
+      const auto found = buffer.renamed.find(axis);
+      out[found == buffer.renamed.end() ? axis : found->second] = range;
+    }
+    return out;
   }
 
   void Store(const std::string& tensor, const Box& box, ClaimedBuffer* buffer) {

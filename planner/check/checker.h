@@ -16,6 +16,8 @@ namespace tarsia {
 struct TensorFacts {
   std::vector<std::string> axes;
   uint64_t bits = 0;  // of an element
+  // Of an input: what the graph renames axes of it to; from the new name to that of the input.
+  std::vector<std::map<std::string, std::string>> renamings{};
 };
 struct CertificateFacts {
   std::map<std::string, int64_t> axes;
@@ -29,6 +31,8 @@ struct CertificateFacts {
 //     where it reads a chunk of an input, its ranges lie in that chunk;
 //   - every part of every output is stored exactly once, and what a step writes of it is stored
 //     before the buffer is written again and lies in the part that is stored;
+//   - a buffer with other names for the axes of an input has those of a `rename` in the graph, and
+//     its ranges are checked under these names;
 //   - the buffers of inputs and outputs have room for the parts that are in them;
 //   - no two buffers that are needed at the same time overlap, and each is declared for as long as
 //     it is needed, from the first step that writes or loads it to the last one that reads or

@@ -21,7 +21,7 @@ std::vector<Axis> AxesOf(const PlanTensor& tensor, const PlanBuffer& buffer,
   for (size_t i = tensor.axes.size(); i-- > 0;) {
     out[i] = {0, tensor.extents[i], outside, inside};
     for (const StepRange& range : ranges) {
-      if (range.axis != tensor.axes[i]) continue;
+      if (range.axis != buffer.axes[i]) continue;
       out[i].low = range.low;
       out[i].high = range.high;
     }

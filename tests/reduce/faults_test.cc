@@ -447,6 +447,35 @@ TEST(PlannedFaults, ALimitBelowThePeak) {
   EXPECT_TRUE(Says(c.Faults(), "is above the limit")) << c.Faults();
 }
 
+// Chunks of an input under another name of its axis.
+TEST(PlannedFaults, NamesOfAxes) {
+  const auto made = [] {
+    return Certified(MakeGraphOf("examples/reduce/energy.tsa", {{"n", 301}, {"m", 257}, {"d", 4}}),
+                     4000, LimitKind::kTotal);
+  };
+  Certified c = made();
+  ASSERT_EQ(c.Faults(), "");
+  ASSERT_TRUE(c.Buffer("xx").contains("renamed"));
+  c.Buffer("xx")["renamed"] = {{"j", "i"}};
+  EXPECT_TRUE(Says(c.Faults(), "xx has names of axes that the graph does not give x")) << c.Faults();
+  c = made();
+  c.Buffer("xx")["of"] = "y";
+  EXPECT_TRUE(Says(c.Faults(), "xx has names of axes that the graph does not give x")) << c.Faults();
+  c = made();
+  c.Buffer("xx").erase("renamed");
+  c.Buffer("xx").erase("of");
+  EXPECT_TRUE(Says(c.Faults(), "of k of x")) << c.Faults();
+  // A chunk that is there only under the other name.
+  c = made();
+  for (auto& step : c.json["steps"]) {
+    if (step.contains("load") && step["writes"][0] == "xx") {
+      step["ranges"]["k"][1] = step["ranges"]["k"][1].get<int64_t>() - 1;
+      break;
+    }
+  }
+  EXPECT_TRUE(Says(c.Faults(), "holds another part of x")) << c.Faults();
+}
+
 TEST(PlannedFaults, ASmallerInput) {
   Certified c;  // which the limit does not count
   c.Buffer("a")["size"] = 4;

@@ -116,6 +116,32 @@ TEST(ReducePrograms, PointsByWayOfSharedMemory) {
   }
 }
 
+TEST(ReducePrograms, EnergyDistanceOfSamplesBeyondTheLimit) {
+  const size_t n = 131;
+  const size_t m = 117;
+  const size_t d = 5;
+  const Sets sets = {{"n", n}, {"m", m}, {"d", d}};
+  // Neither sample is in memory as a whole.
+  const ConcreteGraph graph = MakeGraphOf("examples/reduce/energy.tsa", sets);
+  const auto smallest = RefusedBelow(graph, 0, LimitKind::kTotal);
+  ASSERT_TRUE(smallest);
+  EXPECT_LT(*smallest, 4 * m * d);
+  RunExampleEverywhere("energy", sets, [&](const Outputs& in, const Outputs& out) {
+    const auto mean = [&](const std::vector<double>& a, size_t rows, const std::vector<double>& b,
+                          size_t columns) {
+      double sum = 0;
+      for (size_t i = 0; i < rows; ++i) {
+        for (size_t j = 0; j < columns; ++j) sum += std::sqrt(SquaredDistance(a, i, b, j, d));
+      }
+      return sum / static_cast<double>(rows * columns);
+    };
+    const double xy = mean(in[0], n, in[1], m);
+    const double xx = mean(in[0], n, in[0], n);
+    const double yy = mean(in[1], m, in[1], m);
+    ASSERT_NEAR(out.at(0)[0], 2 * xy - xx - yy, BoundOf(n, 2 * xy + xx + yy));
+  });
+}
+
 TEST(ReducePrograms, MaximumMeanDiscrepancy) {
   const size_t n = 61;
   const size_t m = 47;

@@ -231,7 +231,7 @@ void Transfer(const Plan& plan, const PlanStep& step, uint8_t* place, Outside* o
       auto index = static_cast<int64_t>(rest % static_cast<uint64_t>(tensor.extents[a]));
       rest /= static_cast<uint64_t>(tensor.extents[a]);
       for (const StepRange& range : step.ranges) {
-        if (range.axis != tensor.axes[a]) continue;
+        if (range.axis != buffer.axes[a]) continue;
         covered = covered && range.low <= index && index < range.high;
         index -= range.low;
       }
@@ -409,6 +409,16 @@ CertificateFacts FactsOf(const ConcreteGraph& graph) {
   const Graph& g = graph.graph();
   for (uint32_t v = 0; v < g.inputs.size(); ++v) {
     out.inputs[std::string(g.ValueName(v))] = facts(v, graph.value(v).axes);
+  }
+  for (const GraphNode& node : g.nodes) {
+    if (node.op != GraphOp::kRename || g.Operands(node)[0].value() >= g.inputs.size()) continue;
+    const auto axes = g.Axes(node.axes);
+    std::map<std::string, std::string> renaming;
+    for (size_t i = 0; i + 1 < axes.size(); i += 2) {
+      const auto name = [&](size_t a) { return std::string(graph.axes()[graph.AxisOf(axes[a])].name); };
+      renaming[name(i + 1)] = name(i);
+    }
+    out.inputs[std::string(g.ValueName(g.Operands(node)[0].value()))].renamings.push_back(renaming);
   }
   for (size_t i = 0; i < g.outputs.size(); ++i) {
     // An output that is an input as well has a name of its own.

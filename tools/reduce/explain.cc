@@ -65,27 +65,22 @@ std::string Splits(const Plan& plan, const ConcreteGraph& graph) {
 // How each input comes into the arena, and each output out of it.
 std::string Transfers(const Plan& plan) {
   std::string out;
-  const auto add = [&](const std::vector<PlanTensor>& tensors, PlanStep::Kind kind) {
-    const bool load = kind == PlanStep::Kind::kLoad;
-    for (size_t t = 0; t < tensors.size(); ++t) {
-      const auto count = std::count_if(plan.steps.begin(), plan.steps.end(), [&](const auto& step) {
-        return step.kind == kind && plan.buffers[step.buffers[0]].tensor == t;
-      });
-      const auto buffer =
-          std::find_if(plan.buffers.begin(), plan.buffers.end(), [&](const PlanBuffer& b) {
-            const bool input = b.kind == PlanBuffer::Kind::kInput;
-            return b.kind != PlanBuffer::Kind::kScratch && input == load && b.tensor == t;
-          });
-      if (count == 0) continue;
-      const std::string how = buffer->second   ? fmt::format("{} times by chunks of", count)
-                              : buffer->shared ? std::string("once, the range of this rank,")
-                                               : std::string("as a whole,");
-      out += fmt::format("  {} is {} {} {} bytes\n", tensors[t].name, load ? "loaded" : "stored",
-                         how, buffer->bytes);
-    }
-  };
-  add(plan.inputs, PlanStep::Kind::kLoad);
-  add(plan.outputs, PlanStep::Kind::kStore);
+  for (size_t b = 0; b < plan.buffers.size(); ++b) {
+    const PlanBuffer& buffer = plan.buffers[b];
+    const auto count = std::count_if(plan.steps.begin(), plan.steps.end(), [&](const auto& step) {
+      if (step.kind != PlanStep::Kind::kLoad && step.kind != PlanStep::Kind::kStore) return false;
+      return step.buffers[0] == b || step.buffers[0] == buffer.second;
+    });
+    if (count == 0 || (buffer.second && *buffer.second < b)) continue;
+    const std::string how = buffer.second   ? fmt::format("{} times by chunks of", count)
+                            : buffer.shared ? std::string("once, the range of this rank,")
+                                            : std::string("as a whole,");
+    const bool load = buffer.kind == PlanBuffer::Kind::kInput;
+    const std::string& name = (load ? plan.inputs : plan.outputs)[buffer.tensor].name;
+    const std::string as = name == buffer.name ? "" : " as " + buffer.name;
+    out += fmt::format("  {}{} is {} {} {} bytes\n", name, as, load ? "loaded" : "stored", how,
+                       buffer.bytes);
+  }
   return out.empty() ? "" : "transfers:\n" + out;
 }
 
