@@ -32,7 +32,8 @@ void AddNames(std::string_view key, const std::vector<std::string_view>& names, 
 }
 
 // Of an input with other names of its axes: which input, and what it calls them.
-void AddRenaming(const Plan& plan, const PlanBuffer& buffer, const ConcreteGraph& graph, Json* out) {
+void AddRenaming(const Plan& plan, const PlanBuffer& buffer, const ConcreteGraph& graph,
+                 Json* out) {
   if (buffer.kind != PlanBuffer::Kind::kInput) return;
   const PlanTensor& input = plan.inputs[buffer.tensor];
   if (buffer.axes == input.axes) return;

@@ -22,6 +22,7 @@ constexpr int64_t kMostWhole = 16;
 constexpr int64_t kTileElements = 4096;
 constexpr int64_t kLoopTile = 64;
 constexpr int64_t kLoneTile = 1024;  // where the results have few elements
+constexpr int64_t kSieveTile = 512;  // elements of which it is found out first whether any counts
 
 int64_t FloorPowerOfTwo(int64_t x) {
   return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(x, 1))));
@@ -62,12 +63,49 @@ void OpenLoopOver(TileWriter& writer, const LoopRange& range, bool descending,
 void CloseLoop(TileWriter& writer, const std::vector<Dimension>& dimensions, size_t d) {
   const std::optional<size_t> stage = dimensions[d].stage;
   if (!stage) return writer.Close();
+  if (dimensions[d].sieved) {
+    writer.Close();
+    writer.Close();
+    writer.Line("sync");  // all have read the answer before the next one is written
+    return writer.Close();
+  }
   const bool staged = dimensions[*stage].staged;
   writer.AtDepth(dimensions[*stage].depth, [&] {
     if (staged) writer.Line("sync");
   });
   writer.Close();
   writer.Close();
+}
+
+// The sums of a tile of segments need few of the elements if these come in the order of their
+// segments, as those of a sparse matrix do. So a loop over long tiles of elements asks first
+// whether any of them has one of the block's segments. False if that is of no use.
+bool AddSieve(const Meaning& meaning, const KernelRequest& request,
+              const std::vector<size_t>& nodes, const AxisIndices& inner, size_t d,
+              std::vector<Dimension>* all) {
+  std::vector<Dimension>& dimensions = *all;
+  const Reduction& first = *meaning.ReductionOf(nodes[0]);
+  const auto is_alike = [&](size_t n) {
+    return meaning.ReductionOf(n)->segments == first.segments &&
+           meaning.ReadsOf(n)[1] == meaning.ReadsOf(nodes[0])[1];
+  };
+  if (first.segments == Reduction::kNone || !std::all_of(nodes.begin(), nodes.end(), is_alike) ||
+      request.known.count(meaning.ReadsOf(nodes[0])[1]) == 0) {
+    return false;
+  }
+  const AxisIndex segments = inner.at(first.segments);
+  if (!segments.HasDimension()) return false;
+  const Dimension& results = dimensions[segments.dimension];
+  if (results.extent <= results.tile || dimensions[d].extent < 2 * kSieveTile) return false;
+  Dimension sieve;
+  sieve.axis = dimensions[d].axis;
+  sieve.extent = dimensions[d].extent;
+  sieve.tile = kSieveTile;
+  sieve.position = dimensions[d].position;
+  dimensions[d].stage = dimensions.size();
+  dimensions[d].sieved = true;
+  dimensions.push_back(std::move(sieve));
+  return true;
 }
 
 }  // namespace
@@ -209,8 +247,40 @@ std::pair<std::string, std::string> Emitter::RangeOf(const Dimension& dimension,
   return {first, end};
 }
 
-void Emitter::OpenLoop(size_t d, bool root, bool parted, bool descending) {
-  Dimension& dimension = dimensions_[d];
+// Within the loop over long tiles: what follows is for tiles with such elements.
+void Emitter::OpenSieve(size_t n, const AxisIndices& inner, size_t d) {
+  const Reduction& reduction = *meaning_.ReductionOf(n);
+  const uint32_t segments = meaning_.ReadsOf(n)[1];
+  AxisIndices around = inner;
+  around[reduction.axes[0]].dimension = static_cast<int>(*dimensions_[d].stage);
+  const AxisIndex at = inner.at(reduction.segments);
+  const Dimension& results = dimensions_[at.dimension];
+  const TileValue of = Cast(Value(segments, around), kI64);
+  const auto compare = [&](std::string_view mnemonic, int64_t shift) {
+    const std::string bound = fmt::format("{} + {}", results.base, shift);
+    return Op(mnemonic, {of, Literal(bound, kI64)}, kBoolType);
+  };
+  const TileValue hits =
+      Op("and", {compare("ge", at.shift), compare("lt", at.shift + results.tile)}, kBoolType);
+  const TileValue any = Across("reduce.any", hits, ~0U);
+  const TileValue shared =
+      Make(fmt::format("alloc.shared : bool {}", ShapeText(any.shape)), kBoolType, any.shape);
+  const std::string origin =
+      fmt::format("[{}]", fmt::join(std::vector<int>(static_cast<size_t>(rank()), 0), ", "));
+  Line(fmt::format("store {}{}, {}", shared.name, origin, any.name));
+  Line("sync");
+  const std::string answer = NewName();
+  Line(fmt::format("{} = load.scalar {}{}", answer, shared.name, origin));
+  Scope body;
+  body.times = scope().times;
+  body.positions = scope().positions;
+  body.elements = scope().elements;
+  Open(std::move(body), fmt::format("if {} {{", answer));
+}
+
+void Emitter::OpenLoop(size_t d, bool root, bool parted, bool descending,
+                       const std::function<void()>& within) {
+  Dimension& dimension = dimensions_[d];  // stays where it is: `within` adds none
   LoopRange range;
   std::tie(range.low, range.high) = RangeOf(dimension, root, parted);
   const double parts = parted ? static_cast<double>(request_.parts) : 1;
@@ -221,6 +291,7 @@ void Emitter::OpenLoop(size_t d, bool root, bool parted, bool descending) {
     const int64_t turns = stage.tile / dimension.tile;
     const LoopRange around{range.low, range.high, range.rounds / static_cast<double>(turns), 1};
     OpenLoopOver(writer(), around, false, &stage);
+    if (within) within();
     range.low = stage.base;
     range.high = fmt::format("min({} + {}, {})", stage.base, stage.tile, range.high);
     range.rounds = static_cast<double>(turns);
@@ -285,7 +356,8 @@ Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const A
   const size_t count = dimensions_.size() - first;
   form.descending = std::any_of(nodes.begin(), nodes.end(),
                                 [&](size_t n) { return IsArg(meaning_.ReductionOf(n)->kind); });
-  if (machine_ == Machine::kGpu && !form.products && !form.descending) {
+  const bool sieved = count == 1 && AddSieve(meaning_, request_, nodes, inner, first, &dimensions_);
+  if (machine_ == Machine::kGpu && !form.products && !form.descending && !sieved) {
     AddStage(request_, first + count - 1, &dimensions_);
   }
   auto reducers = BeginAll(nodes, indices, inner, form);
@@ -293,7 +365,9 @@ Emitter::States Emitter::ReduceInLoops(const std::vector<size_t>& nodes, const A
   for (size_t i = 0; i < count; ++i) {
     const bool parted = root && request_.parts > 1 &&
                         dimensions_[first + i].axis == PartedAxis(meaning_, reduction);
-    OpenLoop(first + i, root, parted, form.descending);
+    OpenLoop(first + i, root, parted, form.descending, [&] {
+      if (sieved) OpenSieve(nodes[0], inner, first);
+    });
   }
   if (form.products) {
     scope().elements = around;

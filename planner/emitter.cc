@@ -40,6 +40,20 @@ double PriceOf(GraphOp op) {
   return 1;
 }
 
+// `real`, `imag` and `complex`, which say the type of their result.
+TileValue OfParts(TileWriter& writer, GraphOp op, const std::vector<TileValue>& operands,
+                  DType result) {
+  TileShape shape = TileWriter::UnitShape();
+  for (const TileValue& operand : operands) {
+    for (int i = 0; i < kMaxRank; ++i) shape[i] = std::max(shape[i], operand.shape[i]);
+  }
+  std::vector<std::string> names;
+  for (const TileValue& operand : operands) names.push_back(writer.Broadcast(operand, shape).name);
+  return writer.Make(
+      fmt::format("{} {} : {}", Row(op).word, fmt::join(names, ", "), DTypeName(result)), result,
+      shape);
+}
+
 }  // namespace
 
 Emitter::Emitter(const Meaning& meaning, const KernelRequest& request, Machine machine, int rank)
@@ -143,12 +157,11 @@ TileValue Emitter::Elementwise(size_t n, const AxisIndices& indices) {
     if (operands[0].IsLiteral()) return Fill(operands[0].name, result, UnitShape());
     if (!operands[0].dtype.IsFloat() || !result.IsInteger()) return Cast(operands[0], result);
     // The instruction rounds floats toward zero.
-    const TileValue from =
-        IsArithmetic(operands[0].dtype) ? operands[0] : Cast(operands[0], kF32);
+    const TileValue from = IsArithmetic(operands[0].dtype) ? operands[0] : Cast(operands[0], kF32);
     return Cast(Op("round", {from}, from.dtype), result);
   }
   if (result.IsComplex() || node.op == GraphOp::kReal || node.op == GraphOp::kImag) {
-    return OfParts(node.op, operands, result);
+    return OfParts(writer(), node.op, operands, result);
   }
   if (node.op == GraphOp::kSelect) {
     if (operands[0].IsLiteral()) operands[0] = Fill(operands[0].name, kBoolType, UnitShape());
@@ -156,18 +169,6 @@ TileValue Emitter::Elementwise(size_t n, const AxisIndices& indices) {
   }
   if (node.op == GraphOp::kPow) return Power(writer(), operands, result);
   return Op(MnemonicOf(node.op), operands, result, PriceOf(node.op));
-}
-
-// `real`, `imag` and `complex`, which say the type of their result.
-TileValue Emitter::OfParts(GraphOp op, const std::vector<TileValue>& operands, DType result) {
-  TileShape shape = UnitShape();
-  for (const TileValue& operand : operands) {
-    for (int i = 0; i < kMaxRank; ++i) shape[i] = std::max(shape[i], operand.shape[i]);
-  }
-  std::vector<std::string> names;
-  for (const TileValue& operand : operands) names.push_back(Broadcast(operand, shape).name);
-  return Make(fmt::format("{} {} : {}", Row(op).word, fmt::join(names, ", "), DTypeName(result)),
-              result, shape);
 }
 
 TileValue Emitter::IndexOf(const AxisIndex& index) {

@@ -49,6 +49,7 @@ struct Dimension {
   // shared memory.
   std::optional<size_t> stage{};
   bool staged = false;  // of such a loop: a tensor is
+  bool sieved = false;  // that loop leaves out the tiles without elements of the block's segments
 };
 
 // A tile of i64 that are indices along an axis. Those outside of the axis read as zero.
@@ -114,7 +115,6 @@ class Emitter : private TileWriter {
   TileValue Value(uint32_t v, const AxisIndices& indices);
   TileValue Compute(uint32_t v, const AxisIndices& indices);
   TileValue Elementwise(size_t n, const AxisIndices& indices);
-  TileValue OfParts(GraphOp op, const std::vector<TileValue>& operands, DType result);
   TileValue Source(size_t n, const AxisIndices& indices);
   TileValue Reshaped(size_t n, const AxisIndices& indices);
   TileValue Gathered(size_t n, const AxisIndices& indices);
@@ -147,7 +147,9 @@ class Emitter : private TileWriter {
   // Whether all of these could be products of matrices, for tiles of the reduced axes.
   [[nodiscard]] bool MayBeProducts(const std::vector<size_t>& nodes,
                                    const AxisIndices& indices) const;
-  void OpenLoop(size_t dimension, bool root, bool parted, bool descending);
+  void OpenLoop(size_t dimension, bool root, bool parted, bool descending,
+                const std::function<void()>& within);
+  void OpenSieve(size_t n, const AxisIndices& inner, size_t d);
   std::pair<std::string, std::string> RangeOf(const Dimension& dimension, bool root, bool parted);
   [[nodiscard]] int64_t TileOfLoop(const Reduction& reduction, uint32_t axis, int64_t room,
                                    bool root) const;

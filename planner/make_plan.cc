@@ -176,7 +176,8 @@ class Search {
     std::set<uint32_t> out;
     for (size_t n = 0; n < meaning_.graph().nodes.size(); ++n) {
       const Reduction* const reduction = meaning_.ReductionOf(n);
-      if (reduction != nullptr && IsNeeded(n)) out.insert(reduction->axes.begin(), reduction->axes.end());
+      if (reduction != nullptr && IsNeeded(n))
+        out.insert(reduction->axes.begin(), reduction->axes.end());
     }
     return out;
   }
@@ -574,14 +575,16 @@ static bool ReportForbidden(const Meaning& meaning, PlanOptions options, KernelC
         for (size_t n = 0; n < graph.nodes.size(); ++n) {
           const Reduction* const reduction = meaning.ReductionOf(n);
           if (reduction == nullptr) continue;
-          if (std::count(reduction->axes.begin(), reduction->axes.end(), split.axis) != 0) return true;
+          if (std::count(reduction->axes.begin(), reduction->axes.end(), split.axis) != 0)
+            return true;
         }
         return false;
       };
       const auto split = std::find_if(choice->splits.begin(), choice->splits.end(), reduced);
       const uint32_t axis = split != choice->splits.end() ? split->axis : 0;
-      diagnostics.Error(diag::kPlanStrictOrder, graph.location, name, options.limit,
-                        meaning.axis(axis).name)
+      diagnostics
+          .Error(diag::kPlanStrictOrder, graph.location, name, options.limit,
+                 meaning.axis(axis).name)
           .help = help;
       return true;
     }
@@ -593,8 +596,9 @@ static bool ReportForbidden(const Meaning& meaning, PlanOptions options, KernelC
         const uint32_t v = graph.nodes[n].first_result;
         const bool kept = std::count(choice->kept.begin(), choice->kept.end(), n) != 0;
         if (meaning.ReductionOf(n) == nullptr || kept || meaning.IsOutput(v)) continue;
-        diagnostics.Error(diag::kPlanRecompute, graph.nodes[n].location, name, options.limit,
-                          meaning.NameOf(v))
+        diagnostics
+            .Error(diag::kPlanRecompute, graph.nodes[n].location, name, options.limit,
+                   meaning.NameOf(v))
             .help = help;
         return true;
       }

@@ -41,8 +41,8 @@ struct PlanBuffer {
   Kind kind = Kind::kScratch;
   size_t tensor = 0;  // of an input or an output: its number in the graph
   DType dtype;
-  // The names of the axes in this buffer. Those of an input may be others than the tensor's: then it
-  // is the input as a `rename` of it has it.
+  // The names of the axes in this buffer. Those of an input may be others than the tensor's: then
+  // it is the input as a `rename` of it has it.
   std::vector<uint32_t> axes;
   std::vector<int64_t> extents;  // in memory, the last one contiguous
   uint64_t bytes = 0;

@@ -57,8 +57,8 @@ enum class Second : uint8_t { kNone, kAdded, kSubtracted };
 struct Reduction {
   ReducerKind kind{};
   SumForm form = SumForm::kPlain;
-  bool mean = false;           // a sum that is divided by the number of elements at the end
-  bool expanded = false;       // squared distances that may be |a|^2 + |b|^2 - 2 a.b
+  bool mean = false;      // a sum that is divided by the number of elements at the end
+  bool expanded = false;  // squared distances that may be |a|^2 + |b|^2 - 2 a.b
   // dot: of four operands, a * b + c * d or a * b - c * d.
   Second second = Second::kNone;
   DType accumulator;           // the type of the state's numbers

@@ -325,17 +325,6 @@ std::vector<int64_t> Schedule::ExtentsOf(const Tensor& tensor) const {
   return out;
 }
 
-// Whether a chunk of an axis of a packed tensor would be written part by part, because chunks of
-// another axis cannot be stored by themselves.
-bool Schedule::IsPartOfChunk(const Tensor& tensor, uint32_t axis) const {
-  if (tensor.dtype.bits >= 8) return false;
-  return std::any_of(choice_.splits.begin(), choice_.splits.end(), [&](const Split& split) {
-    const auto& axes = tensor.axes;
-    return split.axis != axis && split.chunk < sharing().LengthOf(split.axis) &&
-           std::find(axes.begin(), axes.end(), split.axis) != axes.end();
-  });
-}
-
 // Whether a tensor need hold only a chunk of its axis `at`: all that use it run in a loop over that
 // axis, and read its elements at their own index. A loop makes what it uses, so only an input can
 // be used in several ones.
@@ -349,7 +338,8 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
                                   [&](const Split& s) { return s.axis == axis; });
   if (split == choice_.splits.end() || split->chunk >= sharing().LengthOf(axis)) return false;
   if (port && !sharing().HasWholeBytes(tensor, at, sharing().GranuleOf(*split))) return false;
-  if (tensor.kind == PlanBuffer::Kind::kOutput && IsPartOfChunk(tensor, axis)) return false;
+  const bool output = tensor.kind == PlanBuffer::Kind::kOutput;
+  if (output && sharing().IsPartOfChunk(tensor, axis)) return false;
   if (!sharing().IsLocal(tensor, axis)) return false;
   if (tensor.kind == PlanBuffer::Kind::kInput) return true;
   const size_t loop = works_[tensor.users[0]].loops.at(axis);

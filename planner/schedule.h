@@ -155,7 +155,6 @@ class Schedule {
  private:
   // ---- works (works.cc)
   void AddTensors();
-  void AddViews();
   void AddWorks();
   void AddValueWork(uint32_t v);
   void AddReductionWorks(size_t n);
@@ -194,7 +193,6 @@ class Schedule {
   [[nodiscard]] std::vector<int> LevelsOf(const std::vector<size_t>& works, uint32_t axis) const;
   void FindLifetimes();
   void FindSizes();
-  [[nodiscard]] bool IsPartOfChunk(const Tensor& tensor, uint32_t axis) const;
   [[nodiscard]] bool CanChunk(size_t tensor, size_t at) const;
   [[nodiscard]] std::vector<int64_t> ExtentsOf(const Tensor& tensor) const;
   [[nodiscard]] double Rounds(const Tensor& tensor) const;

@@ -76,6 +76,15 @@ bool Sharing::HasWholeBytes(const Tensor& tensor, size_t at, int64_t granule) co
   return at == 0 && bits % 8 == 0;
 }
 
+bool Sharing::IsPartOfChunk(const Tensor& tensor, uint32_t axis) const {
+  if (tensor.dtype.bits >= 8) return false;
+  return std::any_of(choice_.splits.begin(), choice_.splits.end(), [&](const Split& split) {
+    const auto& axes = tensor.axes;
+    return split.axis != axis && split.chunk < LengthOf(split.axis) &&
+           std::find(axes.begin(), axes.end(), split.axis) != axes.end();
+  });
+}
+
 bool Sharing::IsShared(const Tensor& tensor) const {
   if (!choice_.share || !tensor.used) return false;
   const auto& axes = tensor.axes;

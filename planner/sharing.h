@@ -45,6 +45,9 @@ class Sharing {
   // Whether ranges of its axis `at` whose bounds are multiples of `granule` begin and end with
   // whole bytes.
   [[nodiscard]] bool HasWholeBytes(const Tensor& tensor, size_t at, int64_t granule) const;
+  // Whether a chunk of an axis of a packed tensor would be written part by part, because chunks of
+  // another axis cannot be stored by themselves.
+  [[nodiscard]] bool IsPartOfChunk(const Tensor& tensor, uint32_t axis) const;
   // Whether each rank needs only its own range of all results that have the shared axis.
   [[nodiscard]] bool IsPossible() const;
 

@@ -124,10 +124,7 @@ void Schedule::AddTensors() {
                                       meaning_.value(v).dtype, meaning_.value(v).axes});
     }
   }
-  if (choice_.views) AddViews();
-}
-
-void Schedule::AddViews() {
+  if (!choice_.views) return;
   const auto is_overwritten = [&](uint32_t input) {
     return std::any_of(tensors_.begin(), tensors_.end(), [&](const Tensor& tensor) {
       return tensor.in_place == input_tensors_.at(input);

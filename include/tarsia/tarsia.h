@@ -1031,9 +1031,9 @@ typedef struct tarsia_graph_execute_options {
   tarsia_send_fn send; /* with the other ranks; needed for a plan that is shared */
   tarsia_receive_fn receive;
   void* exchange_user;
-  uint64_t host_limit; /* the most bytes of the host's memory for transfers to and from a device with
-                          memory of its own: at least 4096; 0: 1 MiB. Callbacks get parts of this
-                          size */
+  uint64_t host_limit; /* the most bytes of the host's memory for transfers to and from a device
+                          with memory of its own: at least 4096; 0: 1 MiB. Callbacks get parts of
+                          this size */
 } tarsia_graph_execute_options;
 
 /* Computes the outputs, and returns when they are complete. `inputs` and `outputs` have one struct

@@ -11,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "isa/rewrite/draft.h"
 #include "isa/gradient/products.h"
+#include "isa/rewrite/draft.h"
 
 namespace tarsia::gradient {
 

@@ -65,7 +65,7 @@ enum class ValueTypes : uint8_t {
   kComparable,  // and bool
   kFloat,       // f16, bf16, f32, f64
   kFloatOrComplex,
-  kInteger,     // of 8 to 64 bits
+  kInteger,  // of 8 to 64 bits
   kBoolean,
   kComplexOnly,    // c32, c64
   kPartOfComplex,  // f16, f32

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "isa/gradient/expand.h"
-#include "isa/rewrite/complex_parts.h"
 #include "isa/graph/specialise.h"
+#include "isa/rewrite/complex_parts.h"
 #include "planner/certificate.h"
 #include "runtime/api/api.h"
 #include "runtime/api/kernel_choice.h"

@@ -331,8 +331,8 @@ class PlanRunner {
       return request_.exchange->Send(to, bytes);
     };
     for (const size_t b : buffers) {
-      TARSIA_CHECK(Empty(port, 0, static_cast<uint8_t*>(places_[b]), plan_.buffers[b].bytes,
-                         nullptr));
+      TARSIA_CHECK(
+          Empty(port, 0, static_cast<uint8_t*>(places_[b]), plan_.buffers[b].bytes, nullptr));
     }
     return OkStatus();
   }

@@ -35,7 +35,7 @@ struct PlanRunRequest {
   std::span<const PlanPort> inputs, outputs;  // of the graph, in its order
   DevicePointer arena = nullptr;  // of `plan->peak` bytes, at a multiple of 256; null: allocated
   int threads = 0;                // of the device cpu; 0: all
-  uint64_t host_limit = 0;  // of staging memory, of a device that needs it; 0: a usual size
+  uint64_t host_limit = 0;        // of staging memory, of a device that needs it; 0: a usual size
   StopCheck* stop = nullptr;
   Exchange* exchange = nullptr;  // with the other ranks; needed if the plan has merges
   std::function<void(uint64_t done, uint64_t total)> progress;  // steps; may be null

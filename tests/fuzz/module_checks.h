@@ -8,8 +8,8 @@
 
 #include "isa/bytecode/bytecode.h"
 #include "isa/gradient/expand.h"
-#include "isa/rewrite/complex_parts.h"
 #include "isa/graph/specialise.h"
+#include "isa/rewrite/complex_parts.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"

@@ -17,8 +17,8 @@
 
 #include "compiler/compile.h"
 #include "isa/gradient/expand.h"
-#include "isa/rewrite/complex_parts.h"
 #include "isa/graph/specialise.h"
+#include "isa/rewrite/complex_parts.h"
 #include "isa/specialise.h"
 #include "isa/text/parser.h"
 #include "isa/validate.h"
@@ -172,7 +172,8 @@ const std::map<std::string, std::string>& OutOfReach() {
   static const std::map<std::string, std::string> ids = {
       {"unknown-pass", "of options, not of programs"},
       {"required-pass", "of options, not of programs"},
-      {"graph-no-derivative", "complex numbers are split before; this is for callers of the library"},
+      {"graph-no-derivative",
+       "complex numbers are split before; this is for callers of the library"},
       {"value-order", "the parser numbers values by their definition; bytecode may not"},
       {"not-a-parameter", "the header of a text sees parameters alone; that of bytecode may not"},
       {"unknown-value", "programs say `not-a-scalar` or `not-constant`; this is for layouts"},

@@ -1,5 +1,5 @@
-// Complex numbers in graphs against formulas in complex f64, from the smallest limit to none, on the
-// interpreter and on the emulator.
+// Complex numbers in graphs against formulas in complex f64, from the smallest limit to none, on
+// the interpreter and on the emulator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -87,10 +87,10 @@ graph g(%x: CPLX[i:n, j:m], %y: CPLX[j], %r: PART[i]) -> CPLX[i, j], CPLX[i, j],
 
 // A product whose real part almost cancels is rounded once: f16 would lose all of it.
 TEST(ReduceComplex, ProductsOfHalvesAreRoundedOnce) {
-  const ConcreteGraph graph =
-      MakeGraph("graph g(%x: c32[i:n], %y: c32[i]) -> c32[i], f16[i]\n  const n: int\n{\n"
-                "  %z = %x * %y\n  %size = abs(%x * 128)\n  return %z, %size\n}\n",
-                {{"n", 1}});
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: c32[i:n], %y: c32[i]) -> c32[i], f16[i]\n  const n: int\n{\n"
+      "  %z = %x * %y\n  %size = abs(%x * 128)\n  return %z, %size\n}\n",
+      {{"n", 1}});
   const Outputs inputs = {{1 + 0x1p-10, 1}, {1 + 0x1p-10, 1 + 0x1p-9}};
   RunEverywhere(graph, inputs, [&](const Outputs& in, const Outputs& out) {
     // (1 + e)^2 - (1 + 2 e) = e^2 with e = 2^-10; f16 has e^2 among its subnormals.
@@ -104,10 +104,10 @@ TEST(ReduceComplex, ProductsOfHalvesAreRoundedOnce) {
 
 // Squares of c64 that f32 cannot hold.
 TEST(ReduceComplex, SizesAndQuotientsOfLargeNumbers) {
-  const ConcreteGraph graph =
-      MakeGraph("graph g(%x: c64[i:n], %y: c64[i]) -> f32[i], c64[i]\n  const n: int\n{\n"
-                "  %size = abs(%x)\n  %quotient = %x / %y\n  return %size, %quotient\n}\n",
-                {{"n", 3}});
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: c64[i:n], %y: c64[i]) -> f32[i], c64[i]\n  const n: int\n{\n"
+      "  %size = abs(%x)\n  %quotient = %x / %y\n  return %size, %quotient\n}\n",
+      {{"n", 3}});
   const double large = 0x1p100;
   const double small = 0x1p-100;
   const Outputs inputs = {{3 * large, 4 * large, 3 * small, -4 * small, 0, 0},
@@ -193,10 +193,10 @@ graph g(%x: c64[i:n, j:m], %y: c64[i, k4:4], %at: i64[k:n]) -> c64[i, p:10], c64
 
 TEST(ReduceComplex, OutputsInPlace) {
   const size_t n = 700;
-  const ConcreteGraph graph =
-      MakeGraph("graph g(%x: c64[i:n], %y: c64[i]) -> c64[i] in %x\n  const n: int\n{\n"
-                "  %z = %x * %y\n  return %z\n}\n",
-                {{"n", n}});
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: c64[i:n], %y: c64[i]) -> c64[i] in %x\n  const n: int\n{\n"
+      "  %z = %x * %y\n  return %z\n}\n",
+      {{"n", n}});
   RunEverywhere(graph, RandomInputs(graph, 2), [&](const Outputs& in, const Outputs& out) {
     for (size_t i = 0; i < n; ++i) ExpectNear(out[0], i, At(in[0], i) * At(in[1], i), 1e-5);
   });
@@ -229,13 +229,13 @@ graph g(%x: c64[i:n], %y: c64[i], %a: f32[i], %e: c64[i]) -> f32, f32[i]
   });
 }
 
-// The two dots of each part are one reduction: the state of the contraction is two tensors, as large
-// as the result.
+// The two dots of each part are one reduction: the state of the contraction is two tensors, as
+// large as the result.
 TEST(ReduceComplex, ContractionKeepsTwoSums) {
-  const ConcreteGraph graph =
-      MakeGraph("graph g(%x: c32[i:n, k:m], %y: c32[k, j:n]) -> c64[i, j]\n"
-                "  const n: int, m: int\n{\n  %z = dot<k> %x, %y\n  return %z\n}\n",
-                {{"n", 40}, {"m", 90}});
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: c32[i:n, k:m], %y: c32[k, j:n]) -> c64[i, j]\n"
+      "  const n: int, m: int\n{\n  %z = dot<k> %x, %y\n  return %z\n}\n",
+      {{"n", 40}, {"m", 90}});
   Diagnostics found;
   const auto plan = MakePlan(graph, {}, found);
   ASSERT_TRUE(plan);

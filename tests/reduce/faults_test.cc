@@ -457,10 +457,12 @@ TEST(PlannedFaults, NamesOfAxes) {
   ASSERT_EQ(c.Faults(), "");
   ASSERT_TRUE(c.Buffer("xx").contains("renamed"));
   c.Buffer("xx")["renamed"] = {{"j", "i"}};
-  EXPECT_TRUE(Says(c.Faults(), "xx has names of axes that the graph does not give x")) << c.Faults();
+  EXPECT_TRUE(Says(c.Faults(), "xx has names of axes that the graph does not give x"))
+      << c.Faults();
   c = made();
   c.Buffer("xx")["of"] = "y";
-  EXPECT_TRUE(Says(c.Faults(), "xx has names of axes that the graph does not give x")) << c.Faults();
+  EXPECT_TRUE(Says(c.Faults(), "xx has names of axes that the graph does not give x"))
+      << c.Faults();
   c = made();
   c.Buffer("xx").erase("renamed");
   c.Buffer("xx").erase("of");

@@ -308,6 +308,30 @@ std::string RandomNumbers() {
          "  return %bits, %share, %noise, %kept, %later, %bell\n";
 }
 
+// More elements than a sieve has, in the order of their segments and in none.
+TEST(ReduceGraphs, SegmentsOfManyElements) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: f32[i:n, d], %row: i32[i:n], %any: i32[i:n]) -> f32[r:m, d], f32[r:m]\n"
+      "  const n: int, m: int, d: int\n{\n"
+      "  %y = segment_sum<i->r:m>(%x, %row)\n  %z = segment_sum<i->r:m>(sum<d>(%x), %any) "
+      "accumulate kahan\n"
+      "  return %y, %z\n}\n",
+      {{"n", 13'001}, {"m", 300}, {"d", 2}});
+  auto inputs = RandomInputs(graph, 9);
+  for (size_t i = 0; i < 13'001; ++i) {
+    inputs[1][i] = static_cast<double>(i / 43);  // the last ones behind all segments
+    inputs[2][i] = static_cast<double>(i * 7919 % 311) - 5;
+  }
+  Diagnostics found;
+  const auto plan = MakePlan(graph, {}, found);
+  ASSERT_TRUE(plan);
+  EXPECT_NE(plan->Text().find("load.scalar"), std::string::npos);
+  RunAndCompare(graph, inputs, kNoLimit, LimitKind::kTotal, "cpu");
+  RunAndCompare(graph, inputs, RefusedBelow(graph, 0, LimitKind::kTotal).value() + 40'000,
+                LimitKind::kTotal, "cpu");
+  RunAndCompare(graph, inputs, kNoLimit, LimitKind::kScratch, "ptx");
+}
+
 TEST(ReduceGraphs, RandomNumbers) {
   const auto graph =
       MakeGraph("graph g(%x: f32[i:21, j:75], %seed: u64)\n{\n" + RandomNumbers() + "}\n", {});
@@ -549,11 +573,11 @@ TEST(ReduceGraphs, Refusals) {
       "written");
   EXPECT_EQ(ErrorOf(Graph("f32", "  %a, %b = argmax<j> %x\n  return %a\n", 3, 0), {}),
             "`argmax` has no result, as the axis `j` has no elements; ");
-  EXPECT_EQ(
-      ErrorOf(MakeGraph("graph g(%x: f32[i:100])\n{\n  %y = %x + 1\n  return %y\n}\n", {}),
-              {771, LimitKind::kTotal}),
-      "`g` cannot be computed in 771 bytes: the smallest chunks of its inputs and outputs alone take "
-      "772, those of `%x` the most; smallest limit: 772 bytes");  // two chunks of each
+  EXPECT_EQ(ErrorOf(MakeGraph("graph g(%x: f32[i:100])\n{\n  %y = %x + 1\n  return %y\n}\n", {}),
+                    {771, LimitKind::kTotal}),
+            "`g` cannot be computed in 771 bytes: the smallest chunks of its inputs and outputs "
+            "alone take "
+            "772, those of `%x` the most; smallest limit: 772 bytes");  // two chunks of each
   std::string wide =
       "graph g(%x: f32[a:2, b:2, c:2, d:2, e:2, f:2, g:2, h:2, i:2])\n{\n"
       "  %y = %x + 1\n  return %y\n}\n";
@@ -572,8 +596,8 @@ TEST(ReduceGraphs, RefusalsOfResultsInMemory) {
             "`g` cannot be computed in 10 bytes; smallest limit: 516 bytes");
 }
 
-// A sum over all of an input that is larger than the limit goes chunk by chunk, unless its order may
-// not depend on that.
+// A sum over all of an input that is larger than the limit goes chunk by chunk, unless its order
+// may not depend on that.
 TEST(ReduceGraphs, AStrictOrderForbidsSplits) {
   const ConcreteGraph graph =
       MakeGraph("graph g(%x: f32[i:1000]) -> f32\n{\n  %y = sum<i> %x\n  return %y\n}\n", {});
@@ -589,8 +613,8 @@ TEST(ReduceGraphs, AStrictOrderForbidsSplits) {
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->splits.empty());
   // Nor are long reductions cut into parts, nor do ranks share the axis.
-  const ConcreteGraph large = MakeGraph(
-      "graph g(%x: f32[i:200000]) -> f32\n{\n  %y = sum<i> %x\n  return %y\n}\n", {});
+  const ConcreteGraph large =
+      MakeGraph("graph g(%x: f32[i:200000]) -> f32\n{\n  %y = sum<i> %x\n  return %y\n}\n", {});
   PlanOptions none;
   EXPECT_EQ(MakePlan(large, none, found)->kernels.size(), 2U);
   none.strict_order = true;
@@ -599,7 +623,8 @@ TEST(ReduceGraphs, AStrictOrderForbidsSplits) {
   EXPECT_FALSE(MakePlan(large, none, found)->share);
 }
 
-// The norms of rows that each pair of rows needs are in memory, or are computed again for each tile.
+// The norms of rows that each pair of rows needs are in memory, or are computed again for each
+// tile.
 TEST(ReduceGraphs, ResultsMayHaveToBeKept) {
   const ConcreteGraph graph = MakeGraph(
       "graph g(%x: f32[i:300, d:20], %z: f32[j:300, d]) -> f32[i, j]\n{\n"

@@ -1,5 +1,5 @@
-// Outputs of narrow types, packed in memory, against plain formulas: from the smallest limit to none,
-// on the interpreter and on the emulator.
+// Outputs of narrow types, packed in memory, against plain formulas: from the smallest limit to
+// none, on the interpreter and on the emulator.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,9 +18,15 @@ TEST(ReducePacked, EveryKindOfType) {
     const std::string text = "graph g(%x: f32[i:n, j:m], %c: " + type + "[i, j]) -> " + type +
                              "[i, j], " + type + "[j, i], " + type + "[j], " + type +
                              "[i, j]\n  const n: int, m: int\n{\n"
-                             "  %q = cast<" + type + ">(%x * 3)\n"
-                             "  %t = cast<" + type + ">(%x + 0.25)\n"
-                             "  %top = cast<" + type + ">(max<i>(%x))\n"
+                             "  %q = cast<" +
+                             type +
+                             ">(%x * 3)\n"
+                             "  %t = cast<" +
+                             type +
+                             ">(%x + 0.25)\n"
+                             "  %top = cast<" +
+                             type +
+                             ">(max<i>(%x))\n"
                              "  %chosen = select(%x > 0.5, %c, %q)\n"
                              "  return %q, %t, %top, %chosen\n}\n";
     SCOPED_TRACE(text);
@@ -36,27 +42,28 @@ TEST(ReducePacked, EveryKindOfType) {
 TEST(ReducePacked, RowsOfFourBitsWithScales) {
   const size_t n = 41;
   const size_t m = 83;
-  RunExampleEverywhere("quantise", {{"n", n}, {"m", m}}, [&](const Outputs& in, const Outputs& out) {
-    for (size_t i = 0; i < n; ++i) {
-      double most = 0;
-      for (size_t j = 0; j < m; ++j) most = std::max(most, std::abs(in[0][i * m + j]));
-      ASSERT_NEAR(out.at(1)[i], most / 7, most * kEpsilon);
-      for (size_t j = 0; j < m; ++j) {
-        const double code = out.at(0)[i * m + j];
-        ASSERT_EQ(code, std::nearbyint(code));
-        // The nearest code, but for ties that a rounded scale turns around.
-        ASSERT_LE(std::abs(code * most / 7 - in[0][i * m + j]), most / 14 * (1 + 1e-5));
-      }
-    }
-  });
+  RunExampleEverywhere(
+      "quantise", {{"n", n}, {"m", m}}, [&](const Outputs& in, const Outputs& out) {
+        for (size_t i = 0; i < n; ++i) {
+          double most = 0;
+          for (size_t j = 0; j < m; ++j) most = std::max(most, std::abs(in[0][i * m + j]));
+          ASSERT_NEAR(out.at(1)[i], most / 7, most * kEpsilon);
+          for (size_t j = 0; j < m; ++j) {
+            const double code = out.at(0)[i * m + j];
+            ASSERT_EQ(code, std::nearbyint(code));
+            // The nearest code, but for ties that a rounded scale turns around.
+            ASSERT_LE(std::abs(code * most / 7 - in[0][i * m + j]), most / 14 * (1 + 1e-5));
+          }
+        }
+      });
 }
 
 // Ranks share an axis whose ranges end at whole bytes, or none.
 TEST(ReducePacked, SharesOfRanks) {
-  const ConcreteGraph graph =
-      MakeGraph("graph g(%x: f32[i:n, j:m]) -> i4[i, j]\n  const n: int, m: int\n{\n"
-                "  %q = cast<i4>(%x * 3)\n  return %q\n}\n",
-                {{"n", 301}, {"m", 14}});
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: f32[i:n, j:m]) -> i4[i, j]\n  const n: int, m: int\n{\n"
+      "  %q = cast<i4>(%x * 3)\n  return %q\n}\n",
+      {{"n", 301}, {"m", 14}});
   RunAndCompareShares(graph, RandomInputs(graph, 6), kNoLimit, LimitKind::kTotal, 3, "cpu");
 }
 

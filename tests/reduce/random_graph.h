@@ -24,6 +24,7 @@ class RandomGraph {
   std::string Make() {
     const std::string extents = Begin(40);
     solves_ = true;
+    complex_ = true;
     const size_t statements = 2 + Below(6);
     std::string body = Statements(statements);
     std::string outputs;
@@ -31,6 +32,10 @@ class RandomGraph {
       outputs += fmt::format("{}%v{}", outputs.empty() ? "" : ", ", statements - 1 - o);
     }
     std::string types;
+    if (Below(5) == 0) {
+      body += fmt::format("  %packed = cast<i4>(%v{} * 2)\n", statements - 1);
+      outputs += ", %packed";
+    }
     if (Below(4) == 0) {
       body += InPlace();
       types = " -> f32[i, d] in %a";
@@ -114,7 +119,7 @@ class RandomGraph {
     if (kind == 10 && !a.axes.empty()) return Taken(name, a);
     if (kind == 11 && a.axes.size() == 1 && chosen_ < 'w') return Segments(name, a);
     if (kind == 9 && !a.axes.empty() && chosen_ < 'w') return Chosen(name, a);
-    if (kind == 8 && a.axes.size() == 1) return Pairs(name, a);
+    if (kind == 8 && !a.axes.empty()) return Pairs(name, a);
     if (kind == 0 && !shared.empty()) return Contraction(name, a, b, both, shared);
     if (kind <= 4 && !both.empty()) return Reduction(name, a, b, both);
     return Map(name, a, b, both);
@@ -125,15 +130,20 @@ class RandomGraph {
     constexpr const char* kFormulas[] = {"{0} * 0.5 + {1}",           "tanh({0}) * {1}",
                                          "exp(-abs({0} - {1}))",      "max({0}, {1} * 0.25)",
                                          "select({0} < {1}, {0}, 1)", "sqrt(abs({0}) + 1) - {1}"};
+    constexpr const char* kComplex[] = {"imag(complex({0}, {1}) * complex({1}, 0.5))",
+                                        "abs(complex({0}, {1}) + 2)",
+                                        "real(complex({0}, 1) / (complex(abs({1}), {0}) + 3))",
+                                        "real(conj(complex({0}, {1})) - 2 * complex({1}, {0}))"};
     values_.push_back({name, axes});
-    return fmt::format(
-        "  {} = {}\n", name,
-        fmt::format(fmt::runtime(kFormulas[Below(std::size(kFormulas))]), a.name, b.name));
+    const bool complex = complex_ && Below(4) == 0;
+    const char* const formula =
+        complex ? kComplex[Below(std::size(kComplex))] : kFormulas[Below(std::size(kFormulas))];
+    return fmt::format("  {} = {}\n", name, fmt::format(fmt::runtime(formula), a.name, b.name));
   }
 
   // All pairs of the elements of a value: it is read along its axis at another index.
   std::string Pairs(const std::string& name, const Value& a) {
-    const char axis = a.axes[0];
+    const char axis = a.axes[Below(a.axes.size())];
     values_.push_back({name, a.axes});
     return fmt::format("  {0} = {1} - mean<{2}{2}>(tanh({1}) * rename<{2}->{2}{2}>({1}))\n", name,
                        a.name, axis);
@@ -227,6 +237,11 @@ class RandomGraph {
     std::string rest;
     for (const char c : both) rest += c == axis ? "" : std::string(1, c);
     values_.push_back({name, rest});
+    if (complex_ && Below(4) == 0) {
+      return fmt::format(
+          "  {0} = {1}(dot<{2}>(complex(tanh({3}), {3} * 0.5), conj(complex({4}, tanh({4})))))\n",
+          name, Below(2) == 0 ? "real" : "imag", axis, a.name, b.name);
+    }
     return fmt::format("  {} = {}<{}>(tanh({}), tanh({}))\n", name, kWords[Below(3)], axis, a.name,
                        b.name);
   }
@@ -256,6 +271,7 @@ class RandomGraph {
   std::map<char, size_t> extents_;
   char chosen_ = 'p';  // the name of the next axis of chosen elements
   bool solves_ = false;
+  bool complex_ = false;
 };
 
 }  // namespace tarsia::reduce_test

@@ -21,8 +21,8 @@ SIZES = {"n": 60_000, "m": 300, "d": 32, "k": 10, "p": 200, "r": 100, "h": 64, "
          "window": 100, "rows": 4000, "columns": 3000, "elements": 4000, "modes": 40, "batch": 64,
          "channels": 128, "outputs": 96}
 # Of graphs whose time grows faster than their data.
-SMALLER = {"attention": 1500, "attention_window": 1500, "attention_gradient": 400, "tsne": 1500, "mmd": 3000,
-           "sparse_gp_bound": 3000}
+SMALLER = {"attention": 1500, "attention_window": 1500, "attention_gradient": 400, "tsne": 600, "mmd": 3000,
+           "energy": 3000, "sparse_gp_bound": 3000, "sparse_gp": 6000, "softmax_backward": 20_000}
 # .npy names of types, and their codes for `array`; others are stored as bytes.
 NAMED = {"f32": ("<f4", "f"), "f64": ("<f8", "d"), "i32": ("<i4", "i"), "i64": ("<i8", "q"),
          "u32": ("<u4", "I"), "u64": ("<u8", "Q"), "u8": ("|u1", "B")}

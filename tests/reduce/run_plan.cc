@@ -390,7 +390,8 @@ std::vector<std::vector<double>> RandomInputs(const ConcreteGraph& graph, uint64
       const auto step = static_cast<int64_t>((engine() >> 11) % 257) - 128;
       const double number =
           real ? static_cast<double>(step) / 64 : static_cast<double>(std::abs(step) % 8);
-      const bool narrow = !value.dtype.IsComplex() && !value.dtype.IsBool() && value.dtype.bits <= 8;
+      const bool narrow =
+          !value.dtype.IsComplex() && !value.dtype.IsBool() && value.dtype.bits <= 8;
       elements.push_back(narrow ? DecodeToDouble(value.dtype, EncodeFromDouble(value.dtype, number))
                                 : number);
     }
@@ -415,7 +416,9 @@ CertificateFacts FactsOf(const ConcreteGraph& graph) {
     const auto axes = g.Axes(node.axes);
     std::map<std::string, std::string> renaming;
     for (size_t i = 0; i + 1 < axes.size(); i += 2) {
-      const auto name = [&](size_t a) { return std::string(graph.axes()[graph.AxisOf(axes[a])].name); };
+      const auto name = [&](size_t a) {
+        return std::string(graph.axes()[graph.AxisOf(axes[a])].name);
+      };
       renaming[name(i + 1)] = name(i);
     }
     out.inputs[std::string(g.ValueName(g.Operands(node)[0].value()))].renamings.push_back(renaming);

@@ -9,8 +9,8 @@
 namespace tarsia::tools {
 namespace {
 
-// The tensor as a .npy file has it: complex numbers that the format cannot name as their parts, along
-// a last axis.
+// The tensor as a .npy file has it: complex numbers that the format cannot name as their parts,
+// along a last axis.
 PlanTensor AsStored(PlanTensor tensor) {
   if (tensor.dtype != kC32) return tensor;
   tensor.dtype = ComponentOf(kC32);
@@ -34,9 +34,10 @@ int CheckInput(const InputTensorFile& file, const PlanTensor& tensor) {
   if (fits) return kDone;
   PrintError(fmt::format("{}: input `%{}` is {}, but the file has {}", file.source, tensor.name,
                          wanted, found),
-             named                    ? ""
-             : tensor.dtype == kC32 ? fmt::format("this type is stored as f16{}", ShapeText(stored.extents))
-                                    : fmt::format("this type is stored as {} bytes", tensor.bytes));
+             named ? ""
+             : tensor.dtype == kC32
+                 ? fmt::format("this type is stored as f16{}", ShapeText(stored.extents))
+                 : fmt::format("this type is stored as {} bytes", tensor.bytes));
   return kRejected;
 }
 
