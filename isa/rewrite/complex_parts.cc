@@ -98,7 +98,7 @@ class Splitting : private Rewriting {
     return draft().Make(std::move(node), {}, type);
   }
 
-  ValueId Do(GraphOp op, std::vector<ValueId> operands) {
+  ValueId Do(GraphOp op, const std::vector<ValueId>& operands) {
     std::vector<ExprId> ids;
     for (const ValueId v : operands) ids.push_back(ExprId::Value(v));
     return draft().Elementwise(op, std::move(ids));

@@ -157,7 +157,7 @@ static void TestPlanMisuse(void) {
   options = Options(0, (tarsia_limit_kind)7);
   CHECK_INVALID("tarsia_limit_kind", tarsia_graph_plan_create(module, &options, &plan, NULL));
   options = Options(0, TARSIA_LIMIT_TOTAL);
-  options.flags = 8;
+  options.flags = 16;
   CHECK_INVALID("options.flags", tarsia_graph_plan_create(module, &options, &plan, NULL));
   options = Options(0, TARSIA_LIMIT_TOTAL);
   options.device = "nonsense";
