@@ -113,8 +113,9 @@ class Search {
   void Try(const PlanChoice& whole, const std::vector<AxisGroup>& groups) {
     const Schedule& schedule = ScheduleOf(whole);
     if (schedule.peak() <= options_.limit) {
-      // Chunks of what fits as a whole save nothing.
-      if (!whole.streamed) Consider(schedule);
+      // Chunks of what fits as a whole save nothing. A view may be in memory at another time than
+      // its input.
+      if (!whole.streamed || whole.views) Consider(schedule);
       return;
     }
     for (const AxisGroup& a : groups) TrySplit(whole, {a});

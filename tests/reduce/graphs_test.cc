@@ -308,6 +308,17 @@ std::string RandomNumbers() {
          "  return %bits, %share, %noise, %kept, %later, %bell\n";
 }
 
+// An input that is needed at two times, under another name the second time, is loaded twice if it
+// does not fit beside what is needed between.
+TEST(ReduceGraphs, InputsThatComeAgain) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph g(%x: f32[i:40, d:9], %z: f32[j:60, d:9]) -> f32[i:40, a:3], f32[k:40]\n{\n"
+      "  %best, %at = topk<j>(-sqdist<d>(%x, %z), a:3)\n"
+      "  %y = sum<d>(rename<i->k>(%x) * max<i, a>(%best))\n  return %best, %y\n}\n",
+      {});
+  CompareAtAllLimits(graph, 3, "cpu");
+}
+
 // More elements than a sieve has, in the order of their segments and in none.
 TEST(ReduceGraphs, SegmentsOfManyElements) {
   const ConcreteGraph graph = MakeGraph(
