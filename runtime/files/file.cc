@@ -140,6 +140,45 @@ Status InputFile::Read(uint64_t offset, std::span<uint8_t> out) const {
   return OkStatus();
 }
 
+// ---- MappedFile ----------------------------------------------------------------------------
+
+Result<MappedFile> MappedFile::Open(const std::string& path) {
+  TARSIA_TRY(const InputFile file, InputFile::Open(path));
+  MappedFile out;
+  out.name_ = file.name();
+  if (file.size() == 0) return out;
+  const int fd = path == "-" ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info = {};
+  if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+      static_cast<uint64_t>(info.st_size) == file.size()) {
+    void* const data = mmap(nullptr, static_cast<size_t>(file.size()), PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data != MAP_FAILED) out.bytes_ = {static_cast<uint8_t*>(data), static_cast<size_t>(file.size())};
+  }
+  if (fd >= 0) close(fd);
+  if (!out.bytes_.empty()) return out;
+  TARSIA_TRY(out.copy_, HostBuffer::Allocate(file.size()));
+  TARSIA_CHECK(file.Read(0, out.copy_.bytes()));
+  out.bytes_ = out.copy_.bytes();
+  return out;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})),
+      copy_(std::move(other.copy_)),
+      name_(std::move(other.name_)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  std::swap(copy_, other.copy_);
+  std::swap(name_, other.name_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (bytes_.empty() || copy_.data() != nullptr) return;
+  munmap(const_cast<uint8_t*>(bytes_.data()), bytes_.size());
+}
+
 Result<std::string> ReadFile(const std::string& path, uint64_t limit) {
   TARSIA_TRY(const InputFile file, InputFile::Open(path, limit));
   if (file.size() > limit) {

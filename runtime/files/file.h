@@ -60,6 +60,27 @@ class InputFile {
   uint64_t size_ = 0;
 };
 
+// The contents of a whole file, mapped into memory and read when they are first used; of a file
+// without seek ("-" for standard input), read at once. The file must not shrink while it is mapped.
+class MappedFile {
+ public:
+  // Errors: as InputFile, and no memory.
+  static Result<MappedFile> Open(const std::string& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+  [[nodiscard]] std::span<const uint8_t> bytes() const { return bytes_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  MappedFile() = default;
+  std::span<const uint8_t> bytes_;
+  HostBuffer copy_;  // empty: bytes_ is a mapping
+  std::string name_;
+};
+
 // The whole of a file ("-": standard input). Errors: as InputFile, or larger than `limit`; no more
 // than that is read from a stream.
 Result<std::string> ReadFile(const std::string& path, uint64_t limit = uint64_t{256} << 20);

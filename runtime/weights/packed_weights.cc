@@ -1,0 +1,342 @@
+#include "runtime/weights/packed_weights.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "dtypes/bulk.h"
+#include "dtypes/convert.h"
+#include "runtime/diagnostics.h"
+#include "runtime/weights/tsw.h"
+#include "support/extents.h"
+
+namespace tarsia {
+namespace {
+
+std::string_view NameOf(WeightPart part) {
+  switch (part) {
+    case WeightPart::kCodes:
+      return "codes";
+    case WeightPart::kScales:
+      return "scale";
+    case WeightPart::kZeros:
+      return "zero point";
+    case WeightPart::kGather:
+      return "gather list";
+    case WeightPart::kCodebook:
+      return "codebook";
+  }
+  return "";
+}
+
+// Codes that are a NaN or an infinity.
+std::vector<uint8_t> NotFinite(DType type) {
+  std::vector<uint8_t> out;
+  for (uint64_t code = 0; code <= CodeMask(type); ++code) {
+    if (!std::isfinite(DecodeToDouble(type, code))) out.push_back(static_cast<uint8_t>(code));
+  }
+  return out;
+}
+
+// What packing learns of the codes.
+struct Seen {
+  std::atomic<uint8_t> bits{0};  // of all codes, or-ed
+  std::atomic<bool> special{false};
+};
+
+// As source.codes, and looks at each code.
+TileMap::Fill<uint8_t> Watch(const CodeSource& source, const std::vector<uint8_t>& specials,
+                             Seen* seen) {
+  return [&source, &specials, seen](const Region& region, uint8_t* out, int64_t stride) {
+    source.codes(region, out, stride);
+    uint8_t bits = 0;
+    uint8_t special = 0;
+    for (int64_t row = 0; row < region.rows; ++row) {
+      const uint8_t* const codes = out + row * stride;
+      for (int64_t i = 0; i < region.columns; ++i) bits = static_cast<uint8_t>(bits | codes[i]);
+      for (const uint8_t one : specials) {
+        for (int64_t i = 0; i < region.columns; ++i) special |= codes[i] == one ? 1 : 0;
+      }
+    }
+    seen->bits.fetch_or(bits, std::memory_order_relaxed);
+    if (special != 0) seen->special.store(true, std::memory_order_relaxed);
+  };
+}
+
+Status CheckCount(std::string_view what, size_t given, size_t wanted) {
+  if (given == wanted) return OkStatus();
+  return MakeDiagnostic(diag::kWeightsCount, {}, given, what, wanted);
+}
+
+Status CheckFinite(WeightPart part, std::span<const float> values, int64_t n) {
+  const auto bad =
+      std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
+  if (bad == values.end()) return OkStatus();
+  const int64_t at = bad - values.begin();
+  return MakeDiagnostic(diag::kWeightsNotFinite, {}, NameOf(part), at / n, at % n, *bad);
+}
+
+Status CheckGather(std::span<const int32_t> gather, int64_t k) {
+  std::vector<bool> seen(Size(k));
+  for (size_t i = 0; i < gather.size(); ++i) {
+    const int32_t to = gather[i];
+    if (to < 0 || to >= k || seen[Size(to)]) {
+      return MakeDiagnostic(diag::kWeightsGather, {}, i, to, k - 1);
+    }
+    seen[Size(to)] = true;
+  }
+  return OkStatus();
+}
+
+Status CheckCodebook(std::span<const float> codebook) {
+  for (size_t i = 0; i < codebook.size(); ++i) {
+    if (!std::isfinite(codebook[i])) {
+      return MakeDiagnostic(diag::kWeightsCodebookValue, {}, i, codebook[i]);
+    }
+  }
+  return OkStatus();
+}
+
+// Packs scales or zero points, which their type must hold exactly.
+Status PackValues(WeightPart part, std::span<const float> values, DType type,
+                  const MemLayout& layout, int64_t n, uint8_t* out) {
+  TARSIA_CHECK(CheckFinite(part, values, n));
+  std::vector<uint8_t> codes(values.size() * Size(ContainerBytes(type)));
+  CastBulk(kF32, values.data(), type, codes.data(), values.size());
+  std::vector<float> back(values.size());
+  CastBulk(type, codes.data(), kF32, back.data(), values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (back[i] == values[i]) continue;
+    const auto at = static_cast<int64_t>(i);
+    return MakeDiagnostic(diag::kWeightsValue, {}, NameOf(part), at / n, at % n, values[i],
+                          DTypeName(type));
+  }
+  const TileMap map(layout);
+  if (type.bits == 8) {
+    map.Pack<uint8_t>(
+        [&](const Region& region, uint8_t* to, int64_t stride) {
+          for (int64_t row = 0; row < region.rows; ++row) {
+            std::memcpy(to + row * stride,
+                        codes.data() + (region.row + row) * n + region.column,
+                        Size(region.columns));
+          }
+        },
+        out);
+    return OkStatus();
+  }
+  map.Pack<uint32_t>(
+      [&](const Region& region, uint32_t* to, int64_t stride) {
+        for (int64_t row = 0; row < region.rows; ++row) {
+          for (int64_t i = 0; i < region.columns; ++i) {
+            const int64_t at = (region.row + row) * n + region.column + i;
+            to[row * stride + i] =
+                static_cast<uint32_t>(LoadContainer(type, codes.data(), Size(at)));
+          }
+        }
+      },
+      out);
+  return OkStatus();
+}
+
+Status CheckLists(const CodeSource& source) {
+  const WeightInfo& info = source.info;
+  const size_t scales = Size(info.groups() * info.n);
+  TARSIA_CHECK(CheckCount("scales", source.scales.size(), scales));
+  const bool zeros = info.zero != ZeroPoint::kNone;
+  TARSIA_CHECK(CheckCount("zero points", source.zeros.size(), zeros ? scales : 0));
+  if (!source.gather.empty()) {
+    TARSIA_CHECK(CheckCount("entries of the gather list", source.gather.size(), Size(info.k)));
+    TARSIA_CHECK(CheckGather(source.gather, info.k));
+  }
+  if (!info.codebook.empty()) {
+    TARSIA_CHECK(CheckCount("values of the codebook", info.codebook.size(),
+                            size_t{1} << info.type.bits));
+    TARSIA_CHECK(CheckCodebook(info.codebook));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Result<PackedWeights> PackedWeights::Pack(const CodeSource& source, const Progress& progress) {
+  PackedWeights out;
+  out.info_ = source.info;
+  out.info_.gathers = !source.gather.empty();
+  TARSIA_TRY(out.places_, PlaceWeights(out.info_));
+  TARSIA_CHECK(CheckLists(source));
+  TARSIA_TRY(HostBuffer buffer, HostBuffer::Allocate(out.places_.bytes));
+  auto owner = std::make_shared<HostBuffer>(std::move(buffer));
+  uint8_t* const image = owner->data();
+  const auto at = [&](WeightPart part) { return image + out.places_[part].offset; };
+  const WeightInfo& info = out.info_;
+
+  const std::vector<uint8_t> specials =
+      info.codebook.empty() ? NotFinite(info.type) : std::vector<uint8_t>();
+  Seen seen;
+  const TileMap map(out.places_.codes);
+  if (!map.Pack<uint8_t>(Watch(source, specials, &seen), at(WeightPart::kCodes), progress)) {
+    return MakeDiagnostic(diag::kWeightsCancelled, {});
+  }
+  if ((seen.bits.load() & ~CodeMask(info.type)) != 0) {
+    return MakeDiagnostic(diag::kWeightsCode, {}, info.type.bits, DTypeName(info.type));
+  }
+  out.info_.finite = !seen.special.load();
+  TARSIA_CHECK(PackValues(WeightPart::kScales, source.scales, info.scale_type,
+                          out.places_.scales, info.n, at(WeightPart::kScales)));
+  if (info.zero != ZeroPoint::kNone) {
+    TARSIA_CHECK(PackValues(WeightPart::kZeros, source.zeros, info.zero_type, out.places_.zeros,
+                            info.n, at(WeightPart::kZeros)));
+  }
+  std::copy(source.gather.begin(), source.gather.end(),
+            reinterpret_cast<int32_t*>(at(WeightPart::kGather)));
+  std::copy(info.codebook.begin(), info.codebook.end(),
+            reinterpret_cast<float*>(at(WeightPart::kCodebook)));
+  WriteTswHeader(out.info_, owner->bytes());
+  out.image_ = owner->bytes();
+  out.owner_ = std::move(owner);
+  return out;
+}
+
+Result<PackedWeights> PackedWeights::FromImage(std::span<const uint8_t> image,
+                                               std::shared_ptr<const void> owner) {
+  TARSIA_TRY(TswHeader header, ReadTswHeader(image, image.size()));
+  if (HashOfData(image) != header.data_hash) return MakeDiagnostic(diag::kTswDataHash, {});
+  PackedWeights out;
+  TARSIA_TRY(out.places_, PlaceWeights(header.info, header.has_codebook));
+  out.info_ = std::move(header.info);
+  out.image_ = image;
+  out.owner_ = std::move(owner);
+  if (header.has_codebook) {
+    const auto values = out.part(WeightPart::kCodebook);
+    out.info_.codebook.resize(values.size() / sizeof(float));
+    std::memcpy(out.info_.codebook.data(), values.data(), values.size());
+  }
+  TARSIA_CHECK(out.Verify());
+  return out;
+}
+
+Result<PackedWeights> PackedWeights::Load(const std::string& path) {
+  TARSIA_TRY(MappedFile file, MappedFile::Open(path));
+  auto owner = std::make_shared<MappedFile>(std::move(file));
+  const auto image = owner->bytes();
+  return FromImage(image, std::move(owner));
+}
+
+Result<PackedWeights> PackedWeights::FromBytes(std::span<const uint8_t> bytes) {
+  TARSIA_TRY(HostBuffer buffer, HostBuffer::Allocate(bytes.size()));
+  auto owner = std::make_shared<HostBuffer>(std::move(buffer));
+  std::copy(bytes.begin(), bytes.end(), owner->data());
+  const auto image = owner->bytes();
+  return FromImage(image, std::move(owner));
+}
+
+Status PackedWeights::Verify() const {
+  const struct {
+    WeightPart part;
+    const MemLayout& layout;
+  } matrices[] = {{WeightPart::kCodes, places_.codes},
+                  {WeightPart::kScales, places_.scales},
+                  {WeightPart::kZeros, places_.zeros}};
+  for (const auto& [which, layout] : matrices) {
+    if (!layout.IsPacked() || TileMap(layout).PaddingIsZero(part(which).data())) continue;
+    return MakeDiagnostic(diag::kTswPadding, {}, NameOf(which));
+  }
+  for (size_t i = 0; i < kWeightParts; ++i) {
+    const PartRange& range = places_.parts[i];
+    const uint64_t next = i + 1 < kWeightParts ? places_.parts[i + 1].offset : places_.bytes;
+    const auto rest = image_.subspan(range.offset + range.bytes, next - range.offset - range.bytes);
+    if (std::all_of(rest.begin(), rest.end(), [](uint8_t byte) { return byte == 0; })) continue;
+    return MakeDiagnostic(diag::kTswPadding, {}, NameOf(static_cast<WeightPart>(i)));
+  }
+  TARSIA_CHECK(CheckFinite(WeightPart::kScales,
+                           UnpackValues(WeightPart::kScales, places_.scales, info_.scale_type),
+                           info_.n));
+  if (info_.zero != ZeroPoint::kNone) {
+    TARSIA_CHECK(CheckFinite(WeightPart::kZeros,
+                             UnpackValues(WeightPart::kZeros, places_.zeros, info_.zero_type),
+                             info_.n));
+  }
+  TARSIA_CHECK(CheckCodebook(info_.codebook));
+  return CheckGather(gather(), info_.k);
+}
+
+std::vector<int32_t> PackedWeights::gather() const {
+  const auto bytes = part(WeightPart::kGather);
+  std::vector<int32_t> out(bytes.size() / sizeof(int32_t));
+  std::copy(bytes.begin(), bytes.end(), reinterpret_cast<uint8_t*>(out.data()));
+  return out;
+}
+
+std::vector<float> PackedWeights::UnpackValues(WeightPart which, const MemLayout& layout,
+                                               DType type) const {
+  const int64_t n = info_.n;
+  std::vector<float> out(Size(info_.groups() * n));
+  const TileMap map(layout);
+  const auto take = [&](const Region& region, const auto* in, int64_t stride) {
+    const auto container = Size(ContainerBytes(type));
+    std::vector<uint8_t> codes(Size(region.columns) * container);
+    for (int64_t row = 0; row < region.rows; ++row) {
+      for (int64_t i = 0; i < region.columns; ++i) {
+        StoreContainer(type, codes.data(), Size(i), in[row * stride + i]);
+      }
+      CastBulk(type, codes.data(), kF32, out.data() + (region.row + row) * n + region.column,
+               Size(region.columns));
+    }
+  };
+  if (type.bits == 8) {
+    map.Unpack<uint8_t>(part(which).data(), take);
+  } else {
+    map.Unpack<uint32_t>(part(which).data(), take);
+  }
+  return out;
+}
+
+UnpackedWeights PackedWeights::Unpack() const {
+  UnpackedWeights out;
+  out.codes.resize(Size(info_.k * info_.n));
+  const auto take = [&](const Region& region, const uint8_t* in, int64_t stride) {
+    for (int64_t row = 0; row < region.rows; ++row) {
+      std::memcpy(out.codes.data() + (region.row + row) * info_.n + region.column,
+                  in + row * stride, Size(region.columns));
+    }
+  };
+  TileMap(places_.codes).Unpack<uint8_t>(part(WeightPart::kCodes).data(), take);
+  out.scales = UnpackValues(WeightPart::kScales, places_.scales, info_.scale_type);
+  if (info_.zero != ZeroPoint::kNone) {
+    out.zeros = UnpackValues(WeightPart::kZeros, places_.zeros, info_.zero_type);
+  }
+  return out;
+}
+
+void PackedWeights::Dequantise(std::span<float> out) const {
+  const std::vector<float> values = CodeValues(info_);
+  const auto scales = UnpackValues(WeightPart::kScales, places_.scales, info_.scale_type);
+  std::vector<float> zeros;
+  if (info_.zero != ZeroPoint::kNone) {
+    zeros = UnpackValues(WeightPart::kZeros, places_.zeros, info_.zero_type);
+  }
+  const std::vector<int32_t> order = gather();
+  const auto tensor_scale = static_cast<double>(info_.tensor_scale);
+  const auto take = [&](const Region& region, const uint8_t* in, int64_t stride) {
+    for (int64_t row = 0; row < region.rows; ++row) {
+      const int64_t at = region.row + row;
+      const int64_t to = order.empty() ? at : order[Size(at)];
+      const size_t group = Size(at / info_.group * info_.n + region.column);
+      float* const weights = out.data() + to * info_.n + region.column;
+      for (int64_t i = 0; i < region.columns; ++i) {
+        const double zero = zeros.empty() ? 0 : static_cast<double>(zeros[group + Size(i)]);
+        const auto value = static_cast<double>(values[in[row * stride + i]]);
+        weights[i] = static_cast<float>(
+            (value - zero) * static_cast<double>(scales[group + Size(i)]) * tensor_scale);
+      }
+    }
+  };
+  TileMap(places_.codes).Unpack<uint8_t>(part(WeightPart::kCodes).data(), take);
+}
+
+}  // namespace tarsia

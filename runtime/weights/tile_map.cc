@@ -1,0 +1,245 @@
+#include "runtime/weights/tile_map.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "layout/packed_words.h"
+#include "support/extents.h"
+
+namespace tarsia {
+namespace {
+
+constexpr int64_t kWarp = 32;
+constexpr int64_t kRegionColumns = 512;
+
+}  // namespace
+
+TileMap::TileMap(const MemLayout& layout)
+    : layout_(layout),
+      bits_(layout.packed().bits.bits()),
+      threads_(layout.packed().tile.threads()),
+      slots_(layout.packed().tile.slots()),
+      tile_rows_(layout.packed().tile.shape()[0]),
+      tile_columns_(layout.packed().tile.shape()[1]),
+      tiles_across_(std::max<int64_t>(1, kRegionColumns / tile_columns_)) {
+  MakeMoves();
+  MakeEdges();
+}
+
+void TileMap::MakeMoves() {
+  const PackedTile& packed = layout_.packed();
+  std::vector<std::vector<Move>> by_word(Size(packed.bits.words()));
+  for (int64_t slot = 0; slot < slots_; ++slot) {
+    for (int bit = 0; bit < bits_; ++bit) {
+      const BitPlace place = packed.bits.Place(slot, bit);
+      std::vector<Move>& moves = by_word[place.word];
+      const int shift = place.bit - bit;
+      const auto with = std::find_if(moves.begin(), moves.end(), [&](const Move& move) {
+        return move.slot == static_cast<uint32_t>(slot) && move.shift == shift;
+      });
+      if (with != moves.end()) {
+        with->mask |= uint32_t{1} << bit;
+      } else {
+        moves.push_back({static_cast<uint32_t>(slot), uint32_t{1} << bit, shift});
+      }
+    }
+  }
+  for (int64_t word = 0; word < packed.bits.words(); ++word) {
+    const PackedWord place = PlaceOfPackedWord(threads_, packed.bits.words(), word);
+    const auto first = static_cast<uint32_t>(moves_.size());
+    moves_.insert(moves_.end(), by_word[Size(word)].begin(), by_word[Size(word)].end());
+    words_.push_back({first, static_cast<uint32_t>(moves_.size()), place.first, place.piece});
+  }
+  // The buffer of a region is as wide as the region's tiles.
+  const std::vector<uint32_t> table = packed.tile.LinearTable();
+  const int64_t stride = tiles_across_ * tile_columns_;
+  elements_.resize(table.size());
+  for (int64_t thread = 0; thread < threads_; ++thread) {
+    for (int64_t slot = 0; slot < slots_; ++slot) {
+      const int64_t element = table[Size(thread * slots_ + slot)];
+      elements_[Size(slot * threads_ + thread)] = static_cast<uint32_t>(
+          element / tile_columns_ * stride + element % tile_columns_);
+    }
+  }
+}
+
+void TileMap::MakeEdges() {
+  const PackedTile& packed = layout_.packed();
+  const int64_t words = packed.tile_bits / 32;
+  if (!packed.complement.empty()) {
+    complement_.assign(Size(words), 0);
+    for (size_t element = 0; element < packed.complement.size(); ++element) {
+      for (int bit = 0; bit < bits_; ++bit) {
+        if ((packed.complement[element] >> bit & 1) == 0) continue;
+        const uint32_t at = packed.places[element * Size(bits_) + Size(bit)];
+        complement_[at / 32] |= uint32_t{1} << at % 32;
+      }
+    }
+  }
+  const Extents& tiles = layout_.tiles();
+  if (tiles[0] == 0 || tiles[1] == 0) return;
+  for (const int64_t last_row : {0, 1}) {
+    for (const int64_t last_column : {0, 1}) {
+      if ((last_row == 0 && tiles[0] == 1) || (last_column == 0 && tiles[1] == 1)) continue;
+      const int64_t row = last_row != 0 ? tiles[0] - 1 : 0;
+      const int64_t column = last_column != 0 ? tiles[1] - 1 : 0;
+      std::vector<uint32_t> used = layout_.UsedBits(row * tiles[1] + column);
+      const bool all = std::all_of(used.begin(), used.end(),
+                                   [](uint32_t word) { return word == UINT32_MAX; });
+      if (!all) used_[last_row][last_column] = std::move(used);
+    }
+  }
+}
+
+int64_t TileMap::Regions() const {
+  const Extents& tiles = layout_.tiles();
+  return tiles[0] * ((tiles[1] + tiles_across_ - 1) / tiles_across_);
+}
+
+Region TileMap::RegionOf(int64_t number) const {
+  const int64_t across = (layout_.tiles()[1] + tiles_across_ - 1) / tiles_across_;
+  Region out;
+  out.row = number / across * tile_rows_;
+  out.column = number % across * tiles_across_ * tile_columns_;
+  out.rows = std::min(tile_rows_, layout_.shape()[0] - out.row);
+  out.columns = std::min(tiles_across_ * tile_columns_, layout_.shape()[1] - out.column);
+  return out;
+}
+
+const std::vector<uint32_t>& TileMap::Used(int64_t tile_row, int64_t tile_column) const {
+  const Extents& tiles = layout_.tiles();
+  return used_[tile_row == tiles[0] - 1 ? 1 : 0][tile_column == tiles[1] - 1 ? 1 : 0];
+}
+
+template <typename T>
+void TileMap::PackTile(const T* elements, const std::vector<uint32_t>& used, uint8_t* out) const {
+  alignas(64) T slots[128][kWarp];  // of one warp
+  std::vector<T> many;
+  T* by_slot = &slots[0][0];
+  if (slots_ > 128) {
+    many.resize(Size(slots_ * kWarp));
+    by_slot = many.data();
+  }
+  for (int64_t warp = 0; warp < threads_; warp += kWarp) {
+    for (int64_t slot = 0; slot < slots_; ++slot) {
+      const uint32_t* const from = elements_.data() + slot * threads_ + warp;
+      T* const to = by_slot + slot * kWarp;
+      for (int64_t t = 0; t < kWarp; ++t) to[t] = elements[from[t]];
+    }
+    for (const Word& word : words_) {
+      alignas(64) uint32_t lanes[kWarp] = {};
+      for (uint32_t m = word.first; m < word.end; ++m) {
+        const T* const from = by_slot + moves_[m].slot * kWarp;
+        const uint32_t mask = moves_[m].mask;
+        const int shift = moves_[m].shift;
+        if (shift >= 0) {
+          for (int64_t t = 0; t < kWarp; ++t) lanes[t] |= (from[t] & mask) << shift;
+        } else {
+          for (int64_t t = 0; t < kWarp; ++t) lanes[t] |= (from[t] & mask) >> -shift;
+        }
+      }
+      for (int64_t t = 0; t < kWarp; ++t) {
+        const size_t at = Size(word.place + (warp + t) * word.piece);
+        uint32_t value = lanes[t];
+        if (!complement_.empty()) value ^= complement_[at];
+        if (!used.empty()) value &= used[at];
+        std::memcpy(out + 4 * at, &value, 4);
+      }
+    }
+  }
+}
+
+template <typename T>
+void TileMap::UnpackTile(const uint8_t* in, T* elements) const {
+  std::vector<T> by_slot(Size(slots_ * kWarp));
+  for (int64_t warp = 0; warp < threads_; warp += kWarp) {
+    std::fill(by_slot.begin(), by_slot.end(), T{0});
+    for (const Word& word : words_) {
+      alignas(64) uint32_t lanes[kWarp];
+      for (int64_t t = 0; t < kWarp; ++t) {
+        const size_t at = Size(word.place + (warp + t) * word.piece);
+        std::memcpy(&lanes[t], in + 4 * at, 4);
+        if (!complement_.empty()) lanes[t] ^= complement_[at];
+      }
+      for (uint32_t m = word.first; m < word.end; ++m) {
+        T* const to = by_slot.data() + moves_[m].slot * kWarp;
+        const uint32_t mask = moves_[m].mask;
+        const int shift = moves_[m].shift;
+        if (shift >= 0) {
+          for (int64_t t = 0; t < kWarp; ++t) to[t] |= static_cast<T>(lanes[t] >> shift & mask);
+        } else {
+          for (int64_t t = 0; t < kWarp; ++t) to[t] |= static_cast<T>(lanes[t] << -shift & mask);
+        }
+      }
+    }
+    for (int64_t slot = 0; slot < slots_; ++slot) {
+      const uint32_t* const to = elements_.data() + slot * threads_ + warp;
+      const T* const from = by_slot.data() + slot * kWarp;
+      for (int64_t t = 0; t < kWarp; ++t) elements[to[t]] = from[t];
+    }
+  }
+}
+
+bool TileMap::PaddingIsZero(const uint8_t* in) const {
+  const Extents& tiles = layout_.tiles();
+  const int64_t words = layout_.packed().tile_bits / 32;
+  for (int64_t row = 0; row < tiles[0]; ++row) {
+    for (int64_t column = 0; column < tiles[1]; ++column) {
+      const std::vector<uint32_t>& used = Used(row, column);
+      if (used.empty()) continue;
+      const uint8_t* const tile = in + (row * tiles[1] + column) * words * 4;
+      for (int64_t i = 0; i < words; ++i) {
+        uint32_t word = 0;
+        std::memcpy(&word, tile + 4 * i, 4);
+        if ((word & ~used[Size(i)]) != 0) return false;
+      }
+    }
+  }
+  return true;
+}
+
+template <typename T>
+bool TileMap::Pack(const Fill<T>& fill, uint8_t* out, const Progress& progress) const {
+  const int64_t stride = tiles_across_ * tile_columns_;
+  const int64_t tile_bytes = layout_.packed().tile_bits / 8;
+  const auto pack = [&](int64_t number) {
+    const Region region = RegionOf(number);
+    const bool whole = region.rows == tile_rows_ && region.columns == stride;
+    std::vector<T> buffer;
+    if (!whole) buffer.assign(Size(tile_rows_ * stride), 0);
+    if (whole) buffer.resize(Size(tile_rows_ * stride));
+    fill(region, buffer.data(), stride);
+    const int64_t tile_row = region.row / tile_rows_;
+    for (int64_t x = 0; x < region.columns; x += tile_columns_) {
+      const int64_t tile_column = (region.column + x) / tile_columns_;
+      const int64_t tile = tile_row * layout_.tiles()[1] + tile_column;
+      PackTile<T>(buffer.data() + x, Used(tile_row, tile_column), out + tile * tile_bytes);
+    }
+  };
+  return ParallelFor(Regions(), pack, progress);
+}
+
+template <typename T>
+bool TileMap::Unpack(const uint8_t* in, const Take<T>& take, const Progress& progress) const {
+  const int64_t stride = tiles_across_ * tile_columns_;
+  const int64_t tile_bytes = layout_.packed().tile_bits / 8;
+  const auto unpack = [&](int64_t number) {
+    const Region region = RegionOf(number);
+    std::vector<T> buffer(Size(tile_rows_ * stride));
+    const int64_t first = region.row / tile_rows_ * layout_.tiles()[1];
+    for (int64_t x = 0; x < region.columns; x += tile_columns_) {
+      const int64_t tile = first + (region.column + x) / tile_columns_;
+      UnpackTile<T>(in + tile * tile_bytes, buffer.data() + x);
+    }
+    take(region, buffer.data(), stride);
+  };
+  return ParallelFor(Regions(), unpack, progress);
+}
+
+template bool TileMap::Pack(const Fill<uint8_t>&, uint8_t*, const Progress&) const;
+template bool TileMap::Pack(const Fill<uint32_t>&, uint8_t*, const Progress&) const;
+template bool TileMap::Unpack(const uint8_t*, const Take<uint8_t>&, const Progress&) const;
+template bool TileMap::Unpack(const uint8_t*, const Take<uint32_t>&, const Progress&) const;
+
+}  // namespace tarsia

@@ -1,0 +1,134 @@
+// Packed weights: the fast packer against the layouts' own addresses, round trips, files.
+#include "runtime/weights/packed_weights.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "runtime/weights/packed_order.h"
+#include "runtime/weights/tsw.h"
+#include "tests/harness/codec.h"
+
+namespace tarsia::packed_weights_test {
+namespace {
+
+struct Matrix {
+  CodeSource source;
+  std::vector<uint8_t> codes;
+};
+
+TileMap::Fill<uint8_t> FillFrom(const std::vector<uint8_t>& codes, int64_t n) {
+  return [&codes, n](const Region& region, uint8_t* out, int64_t stride) {
+    for (int64_t i = 0; i < region.rows; ++i) {
+      for (int64_t j = 0; j < region.columns; ++j) {
+        out[i * stride + j] =
+            codes[static_cast<size_t>((region.row + i) * n + region.column + j)];
+      }
+    }
+  };
+}
+
+std::vector<DType> WeightTypes() {
+  std::vector<DType> out;
+  for (const DTypeRow& row : AllDTypes()) {
+    if (LowPrecision(row.type)) out.push_back(row.type);
+  }
+  return out;
+}
+
+// The bits of a part, one after the other by the addresses of the layout: plain and slow.
+std::vector<uint8_t> BytesByAddress(const MemLayout& layout, int bits,
+                                    const std::vector<uint32_t>& codes) {
+  std::vector<uint8_t> out(layout.SizeBytes(bits));
+  const int64_t n = layout.shape()[1];
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const int64_t index[] = {static_cast<int64_t>(i) / n, static_cast<int64_t>(i) % n};
+    const uint64_t code = codes[i] ^ layout.Complement(index);
+    for (int bit = 0; bit < bits; ++bit) {
+      const uint64_t at = layout.BitAddress(index, bits, bit);
+      out[at / 8] = static_cast<uint8_t>(out[at / 8] | (code >> bit & 1) << at % 8);
+    }
+  }
+  return out;
+}
+
+WeightInfo InfoOf(DType type, DType compute, int64_t k, int64_t n, int64_t group) {
+  WeightInfo info;
+  info.type = type;
+  info.compute = compute;
+  info.k = info.whole_k = k;
+  info.n = info.whole_n = n;
+  info.group = group;
+  return info;
+}
+
+std::vector<uint8_t> RandomCodes(DType type, int64_t count, std::mt19937_64& random) {
+  std::vector<uint8_t> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(static_cast<uint8_t>(random() & CodeMask(type)));
+  return out;
+}
+
+TEST(PackedWeights, EveryTypeLiesWhereItsLayoutSays) {
+  std::mt19937_64 random(1);
+  constexpr std::pair<int64_t, int64_t> kShapes[] = {{1, 1}, {130, 67}, {128, 32}, {260, 530}};
+  for (const DType type : WeightTypes()) {
+    for (const DType compute : {kF16, kBF16, kI8, kF8E4M3FN}) {
+      if (!CheckPackedOrder(type, compute).ok()) continue;
+      for (const auto& [k, n] : kShapes) {
+        SCOPED_TRACE(PackedLayoutId(type, compute) + " " + std::to_string(k));
+        const std::vector<uint8_t> codes = RandomCodes(type, k * n, random);
+        CodeSource source;
+        source.info = InfoOf(type, compute, k, n, k);
+        source.codes = FillFrom(codes, n);
+        source.scales.assign(static_cast<size_t>(n), 0.5F);
+        const auto packed = PackedWeights::Pack(source);
+        ASSERT_TRUE(packed.ok()) << packed.error().message;
+        const auto part = packed->part(WeightPart::kCodes);
+        const std::vector<uint32_t> wide(codes.begin(), codes.end());
+        ASSERT_EQ(std::vector<uint8_t>(part.begin(), part.end()),
+                  BytesByAddress(packed->places().codes, type.bits, wide));
+        EXPECT_EQ(packed->Unpack().codes, codes);
+      }
+    }
+  }
+}
+
+TEST(PackedWeights, ScalesAndZerosLieWhereTheirLayoutSays) {
+  constexpr int64_t kK = 96, kN = 131, kGroup = 32;
+  const std::vector<uint8_t> codes(kK * kN, 3);
+  const std::pair<DType, DType> types[] = {
+      {kF16, kU8}, {kBF16, kBF16}, {kF32, kF32}, {kF8E4M3FN, kF16}, {kF16, kI8}};
+  for (const auto& [scale, zero] : types) {
+    CodeSource source;
+    source.info = InfoOf(kU4, kF16, kK, kN, kGroup);
+    source.info.scale_type = scale;
+    source.info.zero = zero.IsInteger() ? ZeroPoint::kInteger : ZeroPoint::kFloat;
+    source.info.zero_type = zero;
+    source.codes = FillFrom(codes, kN);
+    std::vector<uint32_t> scale_codes, zero_codes;
+    for (int64_t i = 0; i < kK / kGroup * kN; ++i) {
+      source.scales.push_back(0.25F * static_cast<float>(1 + i % 7));
+      source.zeros.push_back(static_cast<float>(i % 13));
+      scale_codes.push_back(
+          static_cast<uint32_t>(*harness::EncodeExact(scale, 0.25 * (1 + static_cast<double>(i % 7)))));
+      zero_codes.push_back(
+          static_cast<uint32_t>(*harness::EncodeExact(zero, static_cast<double>(i % 13))));
+    }
+    const auto packed = PackedWeights::Pack(source);
+    ASSERT_TRUE(packed.ok()) << packed.error().message;
+    const auto scales = packed->part(WeightPart::kScales);
+    EXPECT_EQ(std::vector<uint8_t>(scales.begin(), scales.end()),
+              BytesByAddress(packed->places().scales, scale.bits, scale_codes));
+    const auto zeros = packed->part(WeightPart::kZeros);
+    EXPECT_EQ(std::vector<uint8_t>(zeros.begin(), zeros.end()),
+              BytesByAddress(packed->places().zeros, zero.bits, zero_codes));
+    const UnpackedWeights back = packed->Unpack();
+    EXPECT_EQ(back.scales, source.scales);
+    EXPECT_EQ(back.zeros, source.zeros);
+  }
+}
+
+}  // namespace
+}  // namespace tarsia::packed_weights_test
