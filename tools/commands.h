@@ -9,6 +9,9 @@ namespace tarsia::tools {
 
 int Run(const Args& args);
 int Reduce(const Args& args);
+int Pack(const Args& args);
+int Unpack(const Args& args);
+int Reshard(const Args& args);
 int Check(const Args& args);
 int Compile(const Args& args);
 int Emulate(const Args& args);

@@ -26,6 +26,9 @@ struct Entry {
 constexpr Entry kCommands[] = {
     {"run", Run, "run a kernel on .npy and .safetensors files"},
     {"reduce", Reduce, "run a graph on files, below a memory limit"},
+    {"pack", Pack, "quantise weights and pack them into a .tsw file"},
+    {"unpack", Unpack, "print or unpack a .tsw file"},
+    {"reshard", Reshard, "cut and join .tsw files"},
     {"check", Check, "report every error of a program"},
     {"compile", Compile, "compile a kernel to PTX or machine code"},
     {"emulate", Emulate, "run PTX on the CPU, check and count its operations"},

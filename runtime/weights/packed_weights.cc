@@ -161,45 +161,60 @@ Status CheckLists(const CodeSource& source) {
   return OkStatus();
 }
 
-}  // namespace
-
-Result<PackedWeights> PackedWeights::Pack(const CodeSource& source, const Progress& progress) {
-  PackedWeights out;
-  out.info_ = source.info;
-  out.info_.gathers = !source.gather.empty();
-  TARSIA_TRY(out.places_, PlaceWeights(out.info_));
-  TARSIA_CHECK(CheckLists(source));
-  TARSIA_TRY(HostBuffer buffer, HostBuffer::Allocate(out.places_.bytes));
-  auto owner = std::make_shared<HostBuffer>(std::move(buffer));
-  uint8_t* const image = owner->data();
-  const auto at = [&](WeightPart part) { return image + out.places_[part].offset; };
-  const WeightInfo& info = out.info_;
-
+// Writes codes, scales and zero points to their places.
+Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Progress& progress,
+                  uint8_t* image, bool* finite) {
+  const WeightInfo& info = source.info;
   const std::vector<uint8_t> specials =
       info.codebook.empty() ? NotFinite(info.type) : std::vector<uint8_t>();
+  const auto at = [&](WeightPart part) { return image + places[part].offset; };
   Seen seen;
-  const TileMap map(out.places_.codes);
+  const TileMap map(places.codes);
   if (!map.Pack<uint8_t>(Watch(source, specials, &seen), at(WeightPart::kCodes), progress)) {
     return MakeDiagnostic(diag::kWeightsCancelled, {});
   }
   if ((seen.bits.load() & ~CodeMask(info.type)) != 0) {
     return MakeDiagnostic(diag::kWeightsCode, {}, info.type.bits, DTypeName(info.type));
   }
-  out.info_.finite = !seen.special.load();
-  TARSIA_CHECK(PackValues(WeightPart::kScales, source.scales, info.scale_type,
-                          out.places_.scales, info.n, at(WeightPart::kScales)));
-  if (info.zero != ZeroPoint::kNone) {
-    TARSIA_CHECK(PackValues(WeightPart::kZeros, source.zeros, info.zero_type, out.places_.zeros,
-                            info.n, at(WeightPart::kZeros)));
-  }
-  std::copy(source.gather.begin(), source.gather.end(),
-            reinterpret_cast<int32_t*>(at(WeightPart::kGather)));
+  *finite = !seen.special.load();
+  TARSIA_CHECK(PackValues(WeightPart::kScales, source.scales, info.scale_type, places.scales,
+                          info.n, at(WeightPart::kScales)));
+  if (info.zero == ZeroPoint::kNone) return OkStatus();
+  return PackValues(WeightPart::kZeros, source.zeros, info.zero_type, places.zeros, info.n,
+                    at(WeightPart::kZeros));
+}
+
+}  // namespace
+
+Result<PackedWeights> PackedWeights::Assemble(
+    const WeightInfo& info, std::span<const int32_t> gather,
+    const std::function<Status(const WeightPlaces& places, uint8_t* image, bool* finite)>& write) {
+  PackedWeights out;
+  out.info_ = info;
+  TARSIA_TRY(out.places_, PlaceWeights(info));
+  TARSIA_TRY(HostBuffer buffer, HostBuffer::Allocate(out.places_.bytes));
+  auto owner = std::make_shared<HostBuffer>(std::move(buffer));
+  uint8_t* const image = owner->data();
+  TARSIA_CHECK(write(out.places_, image, &out.info_.finite));
+  std::copy(gather.begin(), gather.end(),
+            reinterpret_cast<int32_t*>(image + out.places_[WeightPart::kGather].offset));
   std::copy(info.codebook.begin(), info.codebook.end(),
-            reinterpret_cast<float*>(at(WeightPart::kCodebook)));
+            reinterpret_cast<float*>(image + out.places_[WeightPart::kCodebook].offset));
   WriteTswHeader(out.info_, owner->bytes());
   out.image_ = owner->bytes();
   out.owner_ = std::move(owner);
   return out;
+}
+
+Result<PackedWeights> PackedWeights::Pack(const CodeSource& source, const Progress& progress) {
+  WeightInfo info = source.info;
+  info.gathers = !source.gather.empty();
+  TARSIA_CHECK(PlaceWeights(info));
+  TARSIA_CHECK(CheckLists(source));
+  return Assemble(info, source.gather,
+                  [&](const WeightPlaces& places, uint8_t* image, bool* finite) {
+                    return WriteParts(source, places, progress, image, finite);
+                  });
 }
 
 Result<PackedWeights> PackedWeights::FromImage(std::span<const uint8_t> image,

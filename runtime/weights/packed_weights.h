@@ -3,6 +3,7 @@
 #define TARSIA_RUNTIME_WEIGHTS_PACKED_WEIGHTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,11 @@ class PackedWeights {
   // Packs on all cores. Errors: those of PlaceWeights; a code, scale or zero point that its type
   // cannot hold; lists of the wrong size; no memory; cancelled.
   static Result<PackedWeights> Pack(const CodeSource& source, const Progress& progress = {});
+  // Makes an image whose codes, scales and zero points `write` puts into their places; it may also
+  // change whether all codes are finite.
+  static Result<PackedWeights> Assemble(
+      const WeightInfo& info, std::span<const int32_t> gather,
+      const std::function<Status(const WeightPlaces& places, uint8_t* image, bool* finite)>& write);
   // Maps a .tsw file ("-": reads standard input) and verifies it: header, hash, padding, scales.
   static Result<PackedWeights> Load(const std::string& path);
   // From the bytes of a file, which are copied.

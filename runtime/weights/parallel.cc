@@ -49,6 +49,7 @@ class Loop final : public vm::WorkerPool::Job {
 bool ParallelFor(int64_t count, const std::function<void(int64_t)>& work,
                  const Progress& progress) {
   Loop loop(count, work);
+  bool cancelled = false;
   {
     vm::WorkerPool::Call call(loop);
     const int64_t helpers = std::min<int64_t>(count, vm::HardwareThreads()) - 1;
@@ -56,12 +57,13 @@ bool ParallelFor(int64_t count, const std::function<void(int64_t)>& work,
     while (loop.Step()) {
       if (progress &&
           !progress(static_cast<uint64_t>(loop.done()), static_cast<uint64_t>(count))) {
+        cancelled = true;
         loop.Stop();
       }
     }
   }
   loop.Rethrow();
-  return loop.done() == count;
+  return !cancelled;
 }
 
 }  // namespace tarsia

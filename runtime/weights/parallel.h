@@ -11,8 +11,8 @@ namespace tarsia {
 using Progress = std::function<bool(uint64_t done, uint64_t total)>;
 
 // Calls work(i) for every i below `count`, from several threads, and waits for all. `progress` (may
-// be empty) is called by the caller's own thread. Returns whether all calls were made; an exception
-// of one of them is passed on.
+// be empty) is called by the caller's own thread. Returns false if it cancelled the rest; an
+// exception of one of the calls is passed on.
 bool ParallelFor(int64_t count, const std::function<void(int64_t)>& work,
                  const Progress& progress = {});
 

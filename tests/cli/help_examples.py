@@ -37,6 +37,9 @@ def prepare(folder, root):
     (folder / "examples").symlink_to(root / "examples")
     (folder / "x.npy").write_bytes(golden.npy_bytes("<f2", [4, 64], [1.0] * 256))
     (folder / "w.npy").write_bytes(golden.npy_bytes("|u1", [64, 32], [3] * 2048))
+    (folder / "s.npy").write_bytes(golden.npy_bytes("<f4", [2, 32], [0.5] * 64))
+    weights = [(i * 37 % 101 - 50) / 64 for i in range(128 * 256)]
+    (folder / "weights.npy").write_bytes(golden.npy_bytes("<f4", [128, 256], weights))
 
 
 def main():

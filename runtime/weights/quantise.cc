@@ -1,0 +1,337 @@
+#include "runtime/weights/quantise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "dtypes/bulk.h"
+#include "dtypes/convert.h"
+#include "dtypes/diagnostics.h"
+#include "dtypes/scale_choice.h"
+#include "runtime/diagnostics.h"
+#include "support/extents.h"
+
+namespace tarsia {
+namespace {
+
+using internal::Affine;
+using internal::Chooser;
+
+constexpr int64_t kColumns = 256;  // of a block of work
+constexpr int64_t kRows = 128;
+
+// The first weight, in row-major order, that cannot be quantised.
+class FirstBad {
+ public:
+  void Note(int64_t row, int64_t column, float value) {
+    const std::scoped_lock lock(mutex_);
+    if (there_ && std::pair(row_, column_) <= std::pair(row, column)) return;
+    there_ = true;
+    row_ = row;
+    column_ = column;
+    value_ = value;
+  }
+  [[nodiscard]] Status Check(DType type) const {
+    if (!there_) return OkStatus();
+    if (!std::isfinite(value_)) return MakeDiagnostic(diag::kQuantiseNotFinite, {}, row_, column_);
+    return MakeDiagnostic(diag::kQuantiseNegative, {}, row_, column_, DTypeName(type));
+  }
+
+ private:
+  std::mutex mutex_;
+  bool there_ = false;
+  int64_t row_ = 0, column_ = 0;
+  float value_ = 0;
+};
+
+// The least and the largest weight of each column of a region.
+struct Ranges {
+  std::vector<float> least, most;
+  explicit Ranges(int64_t columns)
+      : least(Size(columns), std::numeric_limits<float>::infinity()),
+        most(Size(columns), -std::numeric_limits<float>::infinity()) {}
+
+  void Add(const float* w, int64_t columns) {
+    for (int64_t j = 0; j < columns; ++j) {
+      least[Size(j)] = w[j] < least[Size(j)] ? w[j] : least[Size(j)];
+      most[Size(j)] = w[j] > most[Size(j)] ? w[j] : most[Size(j)];
+    }
+  }
+};
+
+// Whether a row has a number that is not finite, or a negative one where none may be.
+bool HasBad(const float* w, int64_t columns, bool no_negative) {
+  int bad = 0;
+  for (int64_t j = 0; j < columns; ++j) {
+    bad |= (w[j] - w[j] == 0 ? 0 : 1) | (no_negative && w[j] < 0 ? 1 : 0);
+  }
+  return bad != 0;
+}
+
+class Quantiser {
+ public:
+  Quantiser(const FloatMatrix& w, const QuantiseSpec& spec, float tensor_scale)
+      : w_(w), spec_(spec), chooser_(spec_, static_cast<double>(tensor_scale)) {}
+
+  // Finds scales and zero points. Errors: a weight that cannot be quantised.
+  Result<bool> ChooseScales(CodeSource* out, const Progress& progress);
+  // The codes of a region, for the scales and zero points of `source`.
+  void Codes(const CodeSource& source, const Region& region, uint8_t* out, int64_t stride) const;
+
+ private:
+  // Reads a region; false if it has a weight that cannot be quantised, which is noted.
+  bool ReadChecked(const Region& region, float* out, int64_t stride);
+  void ChooseGroup(const Region& region, CodeSource* out);
+  void ChooseByRange(const Region& region, Affine* out);
+  void ChooseByAll(const Region& region, Affine* out);
+  void IntegerCodes(const float* w, const float* scales, const float* zeros, int64_t count,
+                    uint8_t* out) const;
+  void FloatCodes(const float* w, const float* scales, int64_t count, uint8_t* out) const;
+
+  const FloatMatrix& w_;
+  const QuantiseSpec spec_;
+  const Chooser chooser_;
+  FirstBad bad_;
+};
+
+bool Quantiser::ReadChecked(const Region& region, float* out, int64_t stride) {
+  w_.Read(region, out, stride);
+  const bool no_negative = spec_.zero == ZeroPoint::kNone && chooser_.levels.Least() >= 0;
+  for (int64_t i = 0; i < region.rows; ++i) {
+    const float* const row = out + i * stride;
+    if (!HasBad(row, region.columns, no_negative)) continue;
+    for (int64_t j = 0; j < region.columns; ++j) {
+      const bool fine = std::isfinite(row[j]) && !(no_negative && row[j] < 0);
+      if (!fine) bad_.Note(region.row + i, region.column + j, row[j]);
+    }
+    return false;
+  }
+  return true;
+}
+
+void Quantiser::ChooseByRange(const Region& region, Affine* out) {
+  Ranges ranges(region.columns);
+  std::vector<float> w(Size(std::min(kRows, region.rows) * region.columns));
+  for (int64_t i = 0; i < region.rows; i += kRows) {
+    const Region part{region.row + i, region.column, std::min(kRows, region.rows - i),
+                      region.columns};
+    if (!ReadChecked(part, w.data(), region.columns)) return;
+    for (int64_t r = 0; r < part.rows; ++r) ranges.Add(w.data() + r * region.columns, region.columns);
+  }
+  for (int64_t j = 0; j < region.columns; j += spec_.columns) {
+    const auto first = j, last = std::min(j + spec_.columns, region.columns);
+    const float least = *std::min_element(ranges.least.begin() + first, ranges.least.begin() + last);
+    const float most = *std::max_element(ranges.most.begin() + first, ranges.most.begin() + last);
+    const Affine affine =
+        chooser_.AbsmaxAffine(static_cast<double>(least), static_cast<double>(most));
+    std::fill(out + first, out + last, affine);
+  }
+}
+
+void Quantiser::ChooseByAll(const Region& region, Affine* out) {
+  std::vector<float> w(Size(region.rows * region.columns));
+  if (!ReadChecked(region, w.data(), region.columns)) return;
+  for (int64_t first = 0; first < region.columns; first += spec_.columns) {
+    const int64_t last = std::min(first + spec_.columns, region.columns);
+    std::vector<double> block;
+    for (int64_t i = 0; i < region.rows; ++i) {
+      for (int64_t j = first; j < last; ++j) {
+        block.push_back(static_cast<double>(w[Size(i * region.columns + j)]));
+      }
+    }
+    std::fill(out + first, out + last, chooser_.Choose(block));
+  }
+}
+
+void Quantiser::ChooseGroup(const Region& region, CodeSource* out) {
+  std::vector<Affine> affines(Size(region.columns));
+  if (spec_.rule == ScaleRule::kAbsmax) {
+    ChooseByRange(region, affines.data());
+  } else {
+    ChooseByAll(region, affines.data());
+  }
+  const size_t at = Size(region.row / spec_.group * w_.n + region.column);
+  for (size_t j = 0; j < affines.size(); ++j) {
+    out->scales[at + j] = static_cast<float>(affines[j].scale);
+    if (!out->zeros.empty()) out->zeros[at + j] = static_cast<float>(affines[j].zero);
+  }
+}
+
+Result<bool> Quantiser::ChooseScales(CodeSource* out, const Progress& progress) {
+  const int64_t groups = w_.k / spec_.group;
+  out->scales.resize(Size(groups * w_.n));
+  if (spec_.zero != ZeroPoint::kNone) out->zeros.resize(out->scales.size());
+  // Blocks of work hold whole blocks of columns that share a scale.
+  const int64_t width = (kColumns + spec_.columns - 1) / spec_.columns * spec_.columns;
+  const int64_t across = (w_.n + width - 1) / width;
+  const bool all = ParallelFor(
+      groups * across,
+      [&](int64_t i) {
+        const int64_t column = i % across * width;
+        const Region region{i / across * spec_.group, column, spec_.group,
+                            std::min(width, w_.n - column)};
+        ChooseGroup(region, out);
+      },
+      progress);
+  TARSIA_CHECK(bad_.Check(spec_.type));
+  return all;
+}
+
+// Codes of the nearest integers. A quotient that is computed in f32 decides wherever it is not near
+// the middle of two integers; elsewhere the exact rule does.
+void Quantiser::IntegerCodes(const float* w, const float* scales, const float* zeros,
+                             int64_t count, uint8_t* out) const {
+  constexpr int64_t kLanes = 16;
+  constexpr float kMagic = 0x1.8p23F;  // + kMagic - kMagic rounds to the nearest even integer
+  constexpr float kSure = 0.5F - 0x1p-10F;
+  const auto low = static_cast<float>(chooser_.levels.Least());
+  const auto high = static_cast<float>(chooser_.levels.Most());
+  const auto mask = static_cast<int32_t>(CodeMask(spec_.type));
+  const auto exact = [&](int64_t j) {
+    const Affine affine{static_cast<double>(scales[j]),
+                        zeros != nullptr ? static_cast<double>(zeros[j]) : 0.0};
+    return chooser_.CodeOf(static_cast<double>(w[j]), affine);
+  };
+  int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    float unsure = 0;
+    int32_t codes[kLanes];
+    for (int64_t i = 0; i < kLanes; ++i) {
+      const float zero = zeros != nullptr ? zeros[j + i] : 0;
+      const float step = scales[j + i] < 0x1p-100F ? std::numeric_limits<float>::quiet_NaN()
+                                                   : scales[j + i];
+      float q = w[j + i] / step + zero;
+      // Rounding errors: far below 2^-10 as long as the zero point is of the size of codes.
+      const float distrust = zero > -512 && zero < 512 && q == q ? 0.0F : 1.0F;
+      q = q > low ? q : low;
+      q = q < high ? q : high;
+      const float rounded = (q + kMagic) - kMagic;
+      const float rest = q > rounded ? q - rounded : rounded - q;
+      unsure += distrust + (rest < kSure ? 0.0F : 1.0F);
+      codes[i] = static_cast<int32_t>(rounded) & mask;
+    }
+    for (int64_t i = 0; i < kLanes; ++i) out[j + i] = static_cast<uint8_t>(codes[i]);
+    if (unsure == 0) continue;
+    for (int64_t i = 0; i < kLanes; ++i) out[j + i] = exact(j + i);
+  }
+  for (; j < count; ++j) out[j] = exact(j);
+}
+
+void Quantiser::FloatCodes(const float* w, const float* scales, int64_t count,
+                           uint8_t* out) const {
+  std::vector<double> wanted(Size(count));
+  for (int64_t j = 0; j < count; ++j) {
+    const double step = static_cast<double>(scales[j]) * chooser_.tensor_scale;
+    wanted[Size(j)] = step != 0 ? static_cast<double>(w[j]) / step : 0;
+  }
+  CastBulk(kF64, wanted.data(), spec_.type, out, Size(count),
+           {Rounding::kNearestEven, Overflow::kSaturate});
+}
+
+void Quantiser::Codes(const CodeSource& source, const Region& region, uint8_t* out,
+                      int64_t stride) const {
+  std::vector<float> w(Size(region.rows * region.columns));
+  w_.Read(region, w.data(), region.columns);
+  const bool integers = spec_.type.IsInteger() && spec_.codebook == nullptr &&
+                        chooser_.tensor_scale == 1;
+  for (int64_t i = 0; i < region.rows; ++i) {
+    const size_t at = Size((region.row + i) / spec_.group * w_.n + region.column);
+    const float* const row = w.data() + i * region.columns;
+    const float* const scales = source.scales.data() + at;
+    const float* const zeros = source.zeros.empty() ? nullptr : source.zeros.data() + at;
+    uint8_t* const codes = out + i * stride;
+    if (integers) {
+      IntegerCodes(row, scales, zeros, region.columns, codes);
+    } else if (spec_.type.IsFloat()) {
+      FloatCodes(row, scales, region.columns, codes);
+    } else {
+      for (int64_t j = 0; j < region.columns; ++j) {
+        const Affine affine{static_cast<double>(scales[j]),
+                            zeros != nullptr ? static_cast<double>(zeros[j]) : 0.0};
+        codes[j] = chooser_.CodeOf(static_cast<double>(row[j]), affine);
+      }
+    }
+  }
+}
+
+// absmax / (448 * the largest value), so that the largest scale is that of the largest weight.
+float TensorScale(const FloatMatrix& w, double largest) {
+  std::mutex mutex;
+  float absmax = 0;
+  const int64_t blocks = (w.k + kRows - 1) / kRows;
+  ParallelFor(blocks, [&](int64_t block) {
+    const int64_t row = block * kRows;
+    const int64_t rows = std::min(kRows, w.k - row);
+    float most = 0;
+    std::vector<float> values(Size(rows * kColumns));
+    for (int64_t column = 0; column < w.n; column += kColumns) {
+      const Region region{row, column, rows, std::min(kColumns, w.n - column)};
+      w.Read(region, values.data(), region.columns);
+      for (int64_t i = 0; i < rows * region.columns; ++i) {
+        const float x = std::fabs(values[Size(i)]);
+        most = x > most ? x : most;
+      }
+    }
+    const std::scoped_lock lock(mutex);
+    absmax = std::max(absmax, most);
+  });
+  const auto scale = static_cast<float>(static_cast<double>(absmax) / (448.0 * largest));
+  return scale > 0 && std::isfinite(scale) ? scale : 1;
+}
+
+WeightInfo InfoOf(const FloatMatrix& w, const QuantiseWeights& request) {
+  const QuantiseSpec& spec = request.spec;
+  WeightInfo info;
+  info.type = spec.type;
+  info.compute = request.compute;
+  info.k = info.whole_k = w.k;
+  info.n = info.whole_n = w.n;
+  info.group = spec.group;
+  info.scale_type = spec.scale_type;
+  info.zero = spec.zero;
+  if (spec.zero == ZeroPoint::kInteger) info.zero_type = spec.type.IsUnsigned() ? kU8 : kI8;
+  if (spec.zero == ZeroPoint::kFloat) {
+    info.zero_type = spec.scale_type == kF8E4M3FN ? kF16 : spec.scale_type;
+  }
+  if (spec.codebook != nullptr) {
+    info.codebook.assign(spec.codebook->values.begin(), spec.codebook->values.end());
+  }
+  return info;
+}
+
+}  // namespace
+
+Result<PackedWeights> QuantiseAndPack(const FloatMatrix& w, const QuantiseWeights& request,
+                                      const Progress& progress) {
+  QuantiseWeights whole = request;
+  QuantiseSpec& spec = whole.spec;
+  if (spec.group == 0) spec.group = std::max<int64_t>(w.k, 1);
+  TARSIA_CHECK(internal::CheckSpec(spec));
+  if (spec.group < 0 || w.k % spec.group != 0) {
+    return MakeDiagnostic(diag::kQuantiseGroup, {}, spec.group, w.k);
+  }
+  CodeSource source;
+  source.info = InfoOf(w, whole);
+  TARSIA_CHECK(PlaceWeights(source.info));
+  if (spec.scale_type == kF8E4M3FN) {
+    const internal::Levels levels = internal::LevelsOf(spec);
+    source.info.tensor_scale = TensorScale(w, std::max(levels.Most(), -levels.Least()));
+  }
+  Quantiser quantiser(w, spec, source.info.tensor_scale);
+  const auto half = [&progress](bool second) -> Progress {
+    if (!progress) return {};
+    return [&progress, second](uint64_t done, uint64_t total) {
+      return progress(done + (second ? total : 0), 2 * total);
+    };
+  };
+  TARSIA_TRY(const bool all, quantiser.ChooseScales(&source, half(false)));
+  if (!all) return MakeDiagnostic(diag::kWeightsCancelled, {});
+  source.codes = [&](const Region& region, uint8_t* out, int64_t stride) {
+    quantiser.Codes(source, region, out, stride);
+  };
+  return PackedWeights::Pack(source, half(true));
+}
+
+}  // namespace tarsia

@@ -1,0 +1,309 @@
+// tarsia pack: weights from .npy and .safetensors to a .tsw file.
+#include <fmt/format.h>
+
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "dtypes/bulk.h"
+#include "runtime/files/file.h"
+#include "runtime/weights/packed_order.h"
+#include "runtime/weights/quantise.h"
+#include "runtime/weights/shards.h"
+#include "tools/commands.h"
+#include "tools/output.h"
+#include "tools/progress.h"
+#include "tools/tensor_io.h"
+#include "tools/weights/summary.h"
+
+namespace tarsia::tools {
+namespace {
+
+struct PackRequest {
+  std::string source;
+  std::string codes, scales, zeros;
+  std::string type, compute;
+  std::string zero = "none", scale = "f16", rule = "absmax", along = "n", shard;
+  uint32_t group = 0, columns = 1;
+  bool transpose = false, json = false;
+  std::string output;
+};
+
+// The types that the options name, and the shard.
+struct PackTypes {
+  DType weight, compute, scale;
+  const Codebook* codebook = nullptr;
+  uint32_t part = 0, parts = 1;
+};
+
+int Reject(const std::string& source, const Diagnostic& error) {
+  PrintError(source.empty() ? error.message : source + ": " + error.message, error.help);
+  return kRejected;
+}
+
+std::string CodebookNames() {
+  std::string out;
+  for (const Codebook& book : AllCodebooks()) out += fmt::format(", {}", book.name);
+  return out;
+}
+
+int FindTypes(const Command& command, const PackRequest& request, PackTypes* out) {
+  out->codebook = FindCodebook(request.type);
+  const auto weight = out->codebook != nullptr ? CodeTypeOf(*out->codebook)
+                                               : FindDType(request.type);
+  if (!weight || !LowPrecision(*weight)) {
+    return command.Misuse(fmt::format("--type {}: weights cannot have this type", request.type),
+                          "integers and floats of at most 8 bits" + CodebookNames());
+  }
+  out->weight = *weight;
+  out->scale = *FindDType(request.scale);
+  out->compute = CheckPackedOrder(*weight, kF16).ok() ? kF16 : kBF16;
+  if (!request.compute.empty()) out->compute = *FindDType(request.compute);
+  if (const Status fits = CheckPackedOrder(out->weight, out->compute); !fits.ok()) {
+    return command.Misuse("--compute: " + fits.error().message, fits.error().help);
+  }
+  if (request.shard.empty()) return kDone;
+  const auto shard = ParseShard(request.shard);
+  if (!shard) return command.Misuse("--shard " + request.shard + ": not of the form 0/4");
+  std::tie(out->part, out->parts) = *shard;
+  return kDone;
+}
+
+QuantiseSpec SpecOf(const PackRequest& request, const PackTypes& types) {
+  QuantiseSpec spec;
+  spec.type = types.weight;
+  spec.group = request.group;
+  spec.zero = request.zero == "int"     ? ZeroPoint::kInteger
+              : request.zero == "float" ? ZeroPoint::kFloat
+                                        : ZeroPoint::kNone;
+  spec.scale_type = types.scale;
+  spec.columns = request.columns;
+  spec.rule = request.rule == "lsq" ? ScaleRule::kLeastSquares : ScaleRule::kAbsmax;
+  spec.codebook = types.codebook;
+  return spec;
+}
+
+// A matrix [K, N] of an input, or [N, K] with --transpose.
+int ReadMatrix(const std::string& spec, InputTensor* out) {
+  if (const int code = ReadInput(spec, out); code != kDone) return code;
+  if (out->info.shape.size() == 2) return kDone;
+  PrintError(fmt::format("{}: the shape is {}, and a matrix has two extents", out->source,
+                         ShapeText(out->info.shape)));
+  return kRejected;
+}
+
+class PackProgress {
+ public:
+  [[nodiscard]] Progress Call() {
+    if (!ProgressBar::wanted()) return {};
+    return [this](uint64_t done, uint64_t total) {
+      bar_.Show(done, total);
+      return true;
+    };
+  }
+
+ private:
+  ProgressBar bar_{"blocks"};
+};
+
+int PackFloats(const PackRequest& request, const PackTypes& types,
+               std::optional<PackedWeights>* out) {
+  InputTensor w;
+  if (const int code = ReadMatrix(request.source, &w); code != kDone) return code;
+  if (!w.info.type || !IsFloatMatrixType(*w.info.type)) {
+    PrintError(fmt::format("{}: the elements are {}, and weights to be quantised are f16, bf16, "
+                           "f32 or f64",
+                           w.source, w.info.type_name),
+               "codes are given with --codes");
+    return kRejected;
+  }
+  FloatMatrix matrix;
+  matrix.data = w.data.data();
+  matrix.type = *w.info.type;
+  matrix.transposed = request.transpose;
+  matrix.k = w.info.shape[request.transpose ? 1 : 0];
+  matrix.n = w.info.shape[request.transpose ? 0 : 1];
+  PackProgress progress;
+  auto packed =
+      QuantiseAndPack(matrix, {SpecOf(request, types), types.compute}, progress.Call());
+  if (!packed.ok()) return Reject(w.source, packed.error());
+  *out = *std::move(packed);
+  return kDone;
+}
+
+// Scales or zero points [K / group, N] (or [N, K / group]) as f32.
+int ReadValues(const PackRequest& request, const std::string& file, std::vector<float>* out,
+               std::vector<int64_t>* shape) {
+  InputTensor in;
+  if (const int code = ReadMatrix(file, &in); code != kDone) return code;
+  if (!in.info.type || in.info.type->IsComplex() || in.info.type->IsBool()) {
+    PrintError(fmt::format("{}: the elements are {}, which are no numbers", in.source,
+                           in.info.type_name));
+    return kRejected;
+  }
+  const int64_t rows = in.info.shape[0], columns = in.info.shape[1];
+  std::vector<float> values(static_cast<size_t>(rows * columns));
+  CastBulk(*in.info.type, in.data.data(), kF32, values.data(), values.size());
+  *shape = in.info.shape;
+  if (!request.transpose) {
+    *out = std::move(values);
+    return kDone;
+  }
+  std::swap((*shape)[0], (*shape)[1]);
+  out->resize(values.size());
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      (*out)[static_cast<size_t>(j * rows + i)] = values[static_cast<size_t>(i * columns + j)];
+    }
+  }
+  return kDone;
+}
+
+int CheckShape(const std::string& file, const std::vector<int64_t>& shape,
+               const WeightInfo& info) {
+  if (shape[0] == info.groups() && shape[1] == info.n) return kDone;
+  PrintError(fmt::format("{}: there are {} by {} numbers, and {} groups of {} columns", file,
+                         shape[0], shape[1], info.groups(), info.n));
+  return kRejected;
+}
+
+// Zero points by their numbers: integers if the file holds bytes.
+int ReadZeros(const PackRequest& request, CodeSource* source) {
+  std::vector<int64_t> shape;
+  if (const int code = ReadValues(request, request.zeros, &source->zeros, &shape); code != kDone) {
+    return code;
+  }
+  WeightInfo& info = source->info;
+  info.zero = request.zero == "float" ? ZeroPoint::kFloat : ZeroPoint::kInteger;
+  info.zero_type = request.zero == "float"   ? kF32
+                   : info.type.IsUnsigned() ? kU8
+                                            : kI8;
+  return CheckShape(request.zeros, shape, info);
+}
+
+int PackCodes(const PackRequest& request, const PackTypes& types,
+              std::optional<PackedWeights>* out) {
+  InputTensor codes;
+  if (const int code = ReadMatrix(request.codes, &codes); code != kDone) return code;
+  if (codes.info.item_bytes != 1) {
+    PrintError(fmt::format("{}: the elements are {}, and codes are bytes", codes.source,
+                           codes.info.type_name));
+    return kRejected;
+  }
+  const bool transposed = request.transpose;
+  CodeSource source;
+  WeightInfo& info = source.info;
+  info.type = types.weight;
+  info.compute = types.compute;
+  info.k = info.whole_k = codes.info.shape[transposed ? 1 : 0];
+  info.n = info.whole_n = codes.info.shape[transposed ? 0 : 1];
+  info.group = request.group;
+  info.scale_type = types.scale;
+  if (types.codebook != nullptr) {
+    info.codebook.assign(types.codebook->values.begin(), types.codebook->values.end());
+  }
+  if (info.group < 1 || info.k % info.group != 0) {
+    PrintError(fmt::format("--group {} does not divide the {} rows", request.group, info.k));
+    return kRejected;
+  }
+  std::vector<int64_t> shape;
+  int code = ReadValues(request, request.scales, &source.scales, &shape);
+  if (code == kDone) code = CheckShape(request.scales, shape, info);
+  if (code == kDone && !request.zeros.empty()) code = ReadZeros(request, &source);
+  if (code != kDone) return code;
+  const uint8_t* const data = codes.data.data();
+  source.codes = [&](const Region& region, uint8_t* to, int64_t stride) {
+    for (int64_t i = 0; i < region.rows; ++i) {
+      for (int64_t j = 0; j < region.columns; ++j) {
+        const int64_t row = region.row + i, column = region.column + j;
+        to[i * stride + j] = data[transposed ? column * info.k + row : row * info.n + column];
+      }
+    }
+  };
+  PackProgress progress;
+  auto packed = PackedWeights::Pack(source, progress.Call());
+  if (!packed.ok()) return Reject(codes.source, packed.error());
+  *out = *std::move(packed);
+  return kDone;
+}
+
+int CheckRequest(const Command& command, const PackRequest& request) {
+  const bool codes = !request.codes.empty();
+  if (codes == !request.source.empty()) {
+    return command.Misuse(codes ? "weights and --codes exclude each other"
+                                : "give the weights, or --codes and --scales");
+  }
+  if (request.type.empty()) return command.Misuse("--type is required");
+  if (request.output.empty()) return command.Misuse("-o is required");
+  if (!codes && (!request.scales.empty() || !request.zeros.empty())) {
+    return command.Misuse("--scales and --zeros need --codes");
+  }
+  if (!codes) return kDone;
+  if (request.scales.empty()) return command.Misuse("--codes needs --scales");
+  if (request.group == 0) return command.Misuse("--codes needs --group");
+  if (request.zeros.empty() != (request.zero == "none")) {
+    return command.Misuse(request.zeros.empty() ? "--zero needs --zeros"
+                                                : "--zeros needs --zero int or --zero float");
+  }
+  return kDone;
+}
+
+void Declare(Command& command, PackRequest* request) {
+  command.MaybePositional("W", &request->source,
+                          "The weights [K, N]: w.npy, m.safetensors:TENSOR, - for a .npy on "
+                          "standard input");
+  command.Value("--codes", "FILE", &request->codes,
+                "Codes instead of weights: a byte for each, [K, N]");
+  command.Value("--scales", "FILE", &request->scales, "The scales of the codes, [K/group, N]");
+  command.Value("--zeros", "FILE", &request->zeros, "Their zero points, [K/group, N]");
+  command.Value("--type", "T", &request->type,
+                "The type of the codes: u4, i3, f6e3m2, .., or a codebook: nf4, iq4_nl, fp4");
+  command.Number("--group", "G", &request->group,
+                 "The rows that share a scale; the default is all rows of a column");
+  command.Number("--columns", "C", &request->columns,
+                 "The columns that share a scale; the default is 1");
+  command.Choice("--zero", &request->zero, {"none", "int", "float"},
+                 "The kind of the zero points; the default is none");
+  command.Choice("--scale", &request->scale, {"f16", "bf16", "f32", "e8m0", "f8e4m3fn"},
+                 "The type of the scales; the default is f16; f8e4m3fn adds a scale of the tensor");
+  command.Choice("--scale-rule", &request->rule, {"absmax", "lsq"},
+                 "How scales are chosen: by the largest weight, or by least squares");
+  command.Choice("--compute", &request->compute, {"f16", "bf16", "i8", "f8e4m3fn"},
+                 "The type of the activations; the default is f16, or bf16 for types beyond its "
+                 "range");
+  command.Flag("--transpose", &request->transpose, "The files hold [N, K] and [N, K/group]");
+  command.Value("--shard", "I/N", &request->shard, "Write only part I (from 0) of N equal parts");
+  command.Choice("--along", &request->along, {"n", "k"},
+                 "The dimension that --shard cuts; the default is n");
+  command.Value("-o,--output", "OUT", &request->output, "The .tsw file");
+  command.Flag("--json", &request->json, "Print the summary as JSON");
+}
+
+}  // namespace
+
+int Pack(const Args& args) {
+  Command command("pack", "Quantises weights and packs them into a .tsw file.",
+                  {"tarsia pack weights.npy --type u4 --group 32 --zero int -o w.tsw",
+                   "tarsia pack --codes w.npy --scales s.npy --type u4 --group 32 -o w.tsw"});
+  PackRequest request;
+  Declare(command, &request);
+  if (const auto code = command.Parse(args)) return *code;
+  int code = CheckRequest(command, request);
+  PackTypes types;
+  if (code == kDone) code = FindTypes(command, request, &types);
+  std::optional<PackedWeights> packed;
+  if (code == kDone) {
+    code = request.codes.empty() ? PackFloats(request, types, &packed)
+                                 : PackCodes(request, types, &packed);
+  }
+  if (code != kDone) return code;
+  if (types.parts > 1) {
+    auto part = ShardOf(*packed, request.along == "k", types.part, types.parts);
+    if (!part.ok()) return Reject("--shard " + request.shard, part.error());
+    packed = *std::move(part);
+  }
+  return WriteWeights(*packed, request.output, request.json);
+}
+
+}  // namespace tarsia::tools
