@@ -11,6 +11,7 @@ int Run(const Args& args);
 int Reduce(const Args& args);
 int Pack(const Args& args);
 int Unpack(const Args& args);
+int Import(const Args& args);
 int Reshard(const Args& args);
 int Check(const Args& args);
 int Compile(const Args& args);

@@ -28,6 +28,7 @@ constexpr Entry kCommands[] = {
     {"reduce", Reduce, "run a graph on files, below a memory limit"},
     {"pack", Pack, "quantise weights and pack them into a .tsw file"},
     {"unpack", Unpack, "print or unpack a .tsw file"},
+    {"import", Import, "pack the weights of a quantised model"},
     {"reshard", Reshard, "cut and join .tsw files"},
     {"check", Check, "report every error of a program"},
     {"compile", Compile, "compile a kernel to PTX or machine code"},

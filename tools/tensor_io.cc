@@ -7,6 +7,7 @@
 #include "dtypes/bits.h"
 #include "runtime/files/npy.h"
 #include "runtime/files/safetensors.h"
+#include "runtime/weights/packed_weights.h"
 #include "tools/command.h"
 #include "tools/output.h"
 
@@ -75,8 +76,42 @@ bool CanNameType(bool npy, DType type) {
 
 }  // namespace
 
-bool InputTensor::CanName(DType type) const { return CanNameType(npy, type); }
-bool InputTensorFile::CanName(DType type) const { return CanNameType(npy, type); }
+bool InputTensor::CanName(DType type) const { return !packed && CanNameType(npy, type); }
+bool InputTensorFile::CanName(DType type) const { return !packed && CanNameType(npy, type); }
+
+namespace {
+
+// A part of a .tsw file, which is verified as a whole.
+int OpenPacked(const std::string& path, const std::string& part, InputTensorFile* out) {
+  const std::pair<std::string_view, WeightPart> parts[] = {{"codes", WeightPart::kCodes},
+                                                           {"scales", WeightPart::kScales},
+                                                           {"zeros", WeightPart::kZeros}};
+  const auto* const found = std::find_if(std::begin(parts), std::end(parts),
+                                         [&](const auto& row) { return row.first == part; });
+  if (found == std::end(parts)) {
+    PrintError(fmt::format("{}: say which part, as in {}:codes", path, path),
+               "the parts are codes, scales and zeros");
+    return kUsage;
+  }
+  const auto weights = PackedWeights::Load(path);
+  if (!weights.ok()) return Complain(path, weights.error());
+  const PartRange& range = weights->places()[found->second];
+  if (range.bytes == 0) {
+    PrintError(fmt::format("{}: the weights have no {}", path, part));
+    return kRejected;
+  }
+  auto file = InputFile::Open(path);
+  if (!file.ok()) return Complain(path, file.error());
+  out->packed = true;
+  out->info.type_name = "packed " + part;
+  out->info.shape = {static_cast<int64_t>(range.bytes)};
+  out->info.offset = range.offset;
+  out->info.bytes = range.bytes;
+  out->file = *std::move(file);
+  return kDone;
+}
+
+}  // namespace
 
 int OpenInput(const std::string& spec, InputTensorFile* out) {
   out->source = spec == "-" ? "standard input" : spec;
@@ -85,6 +120,11 @@ int OpenInput(const std::string& spec, InputTensorFile* out) {
     const size_t colon = at + kSafetensors.size();
     return OpenSafetensors(spec.substr(0, colon), spec.substr(colon + 1), out);
   }
+  const size_t packed = spec.rfind(".tsw:");
+  if (packed != std::string::npos) {
+    return OpenPacked(spec.substr(0, packed + 4), spec.substr(packed + 5), out);
+  }
+  if (spec.ends_with(".tsw")) return OpenPacked(spec, "", out);
   const bool whole = spec.size() >= kSafetensors.size() &&
                      spec.substr(spec.size() - kSafetensors.size()) == kSafetensors;
   return whole ? OpenSafetensors(spec, "", out) : OpenNpy(spec, out);
@@ -97,6 +137,7 @@ int ReadInput(const std::string& spec, InputTensor* out) {
   if (!data.ok()) return Complain(opened.file->name(), data.error());
   out->source = opened.source;
   out->npy = opened.npy;
+  out->packed = opened.packed;
   out->info = std::move(opened.info);
   out->data = *std::move(data);
   return kDone;

@@ -21,6 +21,7 @@ struct InputTensor {
   TensorInfo info;
   HostBuffer data;
   bool npy = true;
+  bool packed = false;  // a part of a .tsw file: raw memory for any type
   // Whether the file's format can name a type. If so, another type is an error; raw bytes are
   // accepted only for the other types.
   [[nodiscard]] bool CanName(DType type) const;
@@ -32,13 +33,14 @@ struct InputTensorFile {
   TensorInfo info;
   std::optional<InputFile> file;  // open after OpenInput
   bool npy = true;
+  bool packed = false;  // as of InputTensor
   [[nodiscard]] bool CanName(DType type) const;  // as of InputTensor
 };
 
-// Opens `a.npy`, `m.safetensors:TENSOR`, or `-`, and reads the header. As ReadInput.
+// Opens `a.npy`, `m.safetensors:TENSOR`, `w.tsw:codes` (or :scales, :zeros), or `-`, and reads the header. As ReadInput.
 int OpenInput(const std::string& spec, InputTensorFile* out);
 
-// Reads `a.npy`, `m.safetensors:TENSOR`, or `-` (a .npy on standard input). Returns an exit code;
+// Reads `a.npy`, `m.safetensors:TENSOR`, `w.tsw:codes`, or `-` (a .npy on standard input). Returns an exit code;
 // errors are printed.
 int ReadInput(const std::string& spec, InputTensor* out);
 

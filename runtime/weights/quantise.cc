@@ -281,7 +281,7 @@ float TensorScale(const FloatMatrix& w, double largest) {
   return scale > 0 && std::isfinite(scale) ? scale : 1;
 }
 
-WeightInfo InfoOf(const FloatMatrix& w, const QuantiseWeights& request) {
+WeightInfo QuantisedInfo(const FloatMatrix& w, const QuantiseWeights& request) {
   const QuantiseSpec& spec = request.spec;
   WeightInfo info;
   info.type = spec.type;
@@ -313,7 +313,7 @@ Result<PackedWeights> QuantiseAndPack(const FloatMatrix& w, const QuantiseWeight
     return MakeDiagnostic(diag::kQuantiseGroup, {}, spec.group, w.k);
   }
   CodeSource source;
-  source.info = InfoOf(w, whole);
+  source.info = QuantisedInfo(w, whole);
   TARSIA_CHECK(PlaceWeights(source.info));
   if (spec.scale_type == kF8E4M3FN) {
     const internal::Levels levels = internal::LevelsOf(spec);

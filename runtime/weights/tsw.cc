@@ -20,10 +20,10 @@ static_assert(std::endian::native == std::endian::little, "parts are copied as t
 constexpr std::string_view kMagic("\x89TSW\r\n\x1a\n", 8);
 constexpr size_t kIdBytes = 48;
 
-enum Flag : uint8_t { kFinite = 1, kGathers = 2, kCodebook = 4, kAllFlags = 7 };
+enum TswFlag : uint8_t { kFinite = 1, kGathers = 2, kCodebook = 4, kAllFlags = 7 };
 
 // The bytes of the header as they lie in the file.
-struct Raw {
+struct RawHeader {
   char magic[8];
   uint32_t version, header_bytes;
   uint64_t file_bytes, header_hash, data_hash;
@@ -36,31 +36,31 @@ struct Raw {
   char id[kIdBytes];
   uint8_t rest[96];
 };
-static_assert(sizeof(Raw) == kTswHeaderBytes && offsetof(Raw, id) == 112);
+static_assert(sizeof(RawHeader) == kTswHeaderBytes && offsetof(RawHeader, id) == 112);
 
-uint64_t HashOfHeader(Raw raw) {
+uint64_t HashOfHeader(RawHeader raw) {
   raw.header_hash = 0;
   return XXH3_64bits(&raw, sizeof raw);
 }
 
-Diagnostic Bad(std::string_view why) { return MakeDiagnostic(diag::kTswHeader, {}, why); }
+Diagnostic BadTsw(std::string_view why) { return MakeDiagnostic(diag::kTswHeader, {}, why); }
 
-Result<DType> TypeOf(uint8_t code) {
+Result<DType> RawType(uint8_t code) {
   const auto type = DTypeFromCode(code);
-  if (!type) return Bad("it names an element type " + std::to_string(code) + ", which is unknown");
+  if (!type) return BadTsw("it names an element type " + std::to_string(code) + ", which is unknown");
   return *type;
 }
 
 // What the header says, not yet held against itself.
-Result<WeightInfo> InfoOf(const Raw& raw) {
+Result<WeightInfo> RawInfo(const RawHeader& raw) {
   WeightInfo out;
-  TARSIA_TRY(out.type, TypeOf(raw.type));
-  TARSIA_TRY(out.compute, TypeOf(raw.compute));
-  TARSIA_TRY(out.scale_type, TypeOf(raw.scale_type));
-  if (raw.zero > static_cast<uint8_t>(ZeroPoint::kFloat)) return Bad("its zero points are unknown");
+  TARSIA_TRY(out.type, RawType(raw.type));
+  TARSIA_TRY(out.compute, RawType(raw.compute));
+  TARSIA_TRY(out.scale_type, RawType(raw.scale_type));
+  if (raw.zero > static_cast<uint8_t>(ZeroPoint::kFloat)) return BadTsw("its zero points are unknown");
   out.zero = static_cast<ZeroPoint>(raw.zero);
   if (raw.zero_type != 0) {
-    TARSIA_TRY(out.zero_type, TypeOf(raw.zero_type));
+    TARSIA_TRY(out.zero_type, RawType(raw.zero_type));
   }
   out.k = raw.k;
   out.n = raw.n;
@@ -75,7 +75,7 @@ Result<WeightInfo> InfoOf(const Raw& raw) {
   return out;
 }
 
-Status CheckRaw(const Raw& raw, uint64_t file_bytes) {
+Status CheckRaw(const RawHeader& raw, uint64_t file_bytes) {
   if (raw.version != kTswVersion || raw.header_bytes != kTswHeaderBytes) {
     return MakeDiagnostic(diag::kTswVersion, {}, raw.version, kTswVersion);
   }
@@ -83,7 +83,7 @@ Status CheckRaw(const Raw& raw, uint64_t file_bytes) {
   if (raw.file_bytes != file_bytes) {
     return MakeDiagnostic(diag::kTswSize, {}, raw.file_bytes, file_bytes);
   }
-  if ((raw.flags & ~kAllFlags) != 0) return Bad("it sets unknown flags");
+  if ((raw.flags & ~kAllFlags) != 0) return BadTsw("it sets unknown flags");
   return OkStatus();
 }
 
@@ -95,7 +95,7 @@ uint64_t HashOfData(std::span<const uint8_t> image) {
 }
 
 void WriteTswHeader(const WeightInfo& info, std::span<uint8_t> image) {
-  Raw raw = {};
+  RawHeader raw = {};
   std::memcpy(raw.magic, kMagic.data(), kMagic.size());
   raw.version = kTswVersion;
   raw.header_bytes = kTswHeaderBytes;
@@ -126,12 +126,12 @@ Result<TswHeader> ReadTswHeader(std::span<const uint8_t> head, uint64_t file_byt
   if (head.size() < kMagic.size() || std::memcmp(head.data(), kMagic.data(), kMagic.size()) != 0) {
     return MakeDiagnostic(diag::kTswMagic, {});
   }
-  Raw raw;
+  RawHeader raw;
   if (head.size() < sizeof raw) return MakeDiagnostic(diag::kTswTruncated, {}, head.size());
   std::memcpy(&raw, head.data(), sizeof raw);
   TARSIA_CHECK(CheckRaw(raw, file_bytes));
   TswHeader out;
-  TARSIA_TRY(out.info, InfoOf(raw));
+  TARSIA_TRY(out.info, RawInfo(raw));
   const std::string id = PackedLayoutId(out.info.type, out.info.compute);
   const std::string_view written(raw.id, strnlen(raw.id, kIdBytes));
   if (raw.map_version != kPackedMapVersion || written != id) {

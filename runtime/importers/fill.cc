@@ -1,0 +1,68 @@
+#include "runtime/importers/fill.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "support/extents.h"
+
+namespace tarsia {
+
+TileMap::Fill<uint8_t> FromColumns(ReadColumn read) {
+  return [read = std::move(read)](const Region& region, uint8_t* out, int64_t stride) {
+    // A few columns at a time, so that a line of `out` is written while it is in the cache.
+    constexpr int64_t kColumns = 16;
+    std::vector<uint8_t> codes(Size(kColumns * region.rows));
+    for (int64_t j = 0; j < region.columns; j += kColumns) {
+      const int64_t columns = std::min(kColumns, region.columns - j);
+      for (int64_t c = 0; c < columns; ++c) {
+        read(region.column + j + c, region.row, region.rows, codes.data() + c * region.rows);
+      }
+      for (int64_t i = 0; i < region.rows; ++i) {
+        uint8_t* const to = out + i * stride + j;
+        for (int64_t c = 0; c < columns; ++c) to[c] = codes[Size(c * region.rows + i)];
+      }
+    }
+  };
+}
+
+TileMap::Fill<uint8_t> FromRows(ReadRow read) {
+  return [read = std::move(read)](const Region& region, uint8_t* out, int64_t stride) {
+    for (int64_t i = 0; i < region.rows; ++i) {
+      read(region.row + i, region.column, region.columns, out + i * stride);
+    }
+  };
+}
+
+std::vector<float> Transpose(const std::vector<float>& values, int64_t rows, int64_t columns) {
+  std::vector<float> out(values.size());
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      out[Size(j * rows + i)] = values[Size(i * columns + j)];
+    }
+  }
+  return out;
+}
+
+void DropMiddleZeros(CodeSource* source) {
+  WeightInfo& info = source->info;
+  const int bits = info.type.bits;
+  if (!info.type.IsUnsigned() || bits == 1 || info.zero != ZeroPoint::kInteger) return;
+  const auto middle = static_cast<float>(1 << (bits - 1));
+  const bool all = std::all_of(source->zeros.begin(), source->zeros.end(),
+                               [middle](float zero) { return zero == middle; });
+  if (!all) return;
+  info.type.kind = DTypeKind::kSigned;
+  info.zero = ZeroPoint::kNone;
+  info.zero_type = DType();
+  source->zeros.clear();
+  const auto flip = static_cast<uint8_t>(1 << (bits - 1));
+  source->codes = [read = std::move(source->codes), flip](const Region& region, uint8_t* out,
+                                                          int64_t stride) {
+    read(region, out, stride);
+    for (int64_t i = 0; i < region.rows; ++i) {
+      for (int64_t j = 0; j < region.columns; ++j) out[i * stride + j] ^= flip;
+    }
+  };
+}
+
+}  // namespace tarsia

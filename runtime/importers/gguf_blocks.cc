@@ -1,0 +1,259 @@
+#include "runtime/importers/gguf_blocks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "runtime/importers/fill.h"
+#include "runtime/importers/tensor_set.h"
+#include "support/extents.h"
+
+namespace tarsia {
+namespace {
+
+constexpr int kChunk = 32;  // codes are decoded so many at a time
+
+// A weight is scale * value(code) - offset.
+struct BlockAffine {
+  float scale = 0;
+  float offset = 0;
+};
+
+float E8m0(uint8_t code) {
+  return code == 0xFF ? std::nanf("") : std::ldexp(1.0F, code - 127);
+}
+
+int8_t SignedByte(uint8_t byte) { return static_cast<int8_t>(byte); }
+
+// ---- blocks of 32: a scale (and an offset), then the codes -------------------------------------
+
+// Element j in the low nibble of byte j, element j + 16 in its high nibble; `flip` makes signed codes.
+void Nibbles(const uint8_t* codes, uint8_t flip, uint8_t* out) {
+  for (int j = 0; j < 16; ++j) {
+    out[j] = static_cast<uint8_t>((codes[j] & 15) ^ flip);
+    out[j + 16] = static_cast<uint8_t>(codes[j] >> 4 ^ flip);
+  }
+}
+
+// The same with bit j of `high` as bit 4 of element j.
+void Fives(const uint8_t* high, const uint8_t* codes, uint8_t flip, uint8_t* out) {
+  Nibbles(codes, flip, out);
+  const uint32_t bits = LoadU32(high);
+  for (int j = 0; j < kChunk; ++j) out[j] = static_cast<uint8_t>(out[j] ^ (bits >> j & 1) << 4);
+}
+
+void Codes40(const uint8_t* b, int /*chunk*/, uint8_t* out) { Nibbles(b + 2, 8, out); }
+void Codes41(const uint8_t* b, int /*chunk*/, uint8_t* out) { Nibbles(b + 4, 0, out); }
+void Codes50(const uint8_t* b, int /*chunk*/, uint8_t* out) { Fives(b + 2, b + 6, 16, out); }
+void Codes51(const uint8_t* b, int /*chunk*/, uint8_t* out) { Fives(b + 4, b + 8, 0, out); }
+void Codes80(const uint8_t* b, int /*chunk*/, uint8_t* out) { std::memcpy(out, b + 2, kChunk); }
+void CodesIq4(const uint8_t* b, int /*chunk*/, uint8_t* out) { Nibbles(b + 2, 0, out); }
+void CodesMx4(const uint8_t* b, int /*chunk*/, uint8_t* out) { Nibbles(b + 1, 0, out); }
+
+BlockAffine ScaleOnly(const uint8_t* b, int /*sub*/) { return {LoadF16(b), 0}; }
+BlockAffine ScaleAndMin(const uint8_t* b, int /*sub*/) { return {LoadF16(b), -LoadF16(b + 2)}; }
+BlockAffine ScaleMx4(const uint8_t* b, int /*sub*/) { return {E8m0(b[0]), 0}; }
+
+// ---- blocks of 256, whose scales are quantised themselves --------------------------------------
+
+// Two bits of byte l of the half's 32, chunk by chunk.
+void Codes2K(const uint8_t* b, int chunk, uint8_t* out) {
+  const uint8_t* const codes = b + 16 + chunk / 4 * 32;
+  const int shift = chunk % 4 * 2;
+  for (int l = 0; l < kChunk; ++l) out[l] = codes[l] >> shift & 3;
+}
+BlockAffine Scale2K(const uint8_t* b, int sub) {
+  const float d = LoadF16(b + 80), least = LoadF16(b + 82);
+  return {d * static_cast<float>(b[sub] & 15), least * static_cast<float>(b[sub] >> 4)};
+}
+
+// Bit `chunk` of the masks is the third bit; a code is the value plus 4.
+void Codes3K(const uint8_t* b, int chunk, uint8_t* out) {
+  const uint8_t* const codes = b + 32 + chunk / 4 * 32;
+  const int shift = chunk % 4 * 2;
+  for (int l = 0; l < kChunk; ++l) {
+    const int code = (codes[l] >> shift & 3) | (b[l] >> chunk & 1) << 2;
+    out[l] = static_cast<uint8_t>(code ^ 4);
+  }
+}
+BlockAffine Scale3K(const uint8_t* b, int sub) {
+  const uint8_t* const s = b + 96;
+  const int low = sub < 8 ? s[sub] & 15 : s[sub - 8] >> 4;
+  const int high = s[8 + sub % 4] >> (2 * (sub / 4)) & 3;
+  return {LoadF16(b + 108) * static_cast<float>((low | high << 4) - 32), 0};
+}
+
+// Scale and minimum of 6 bits each: eight pairs in 12 bytes.
+BlockAffine Scale45K(const uint8_t* b, int sub) {
+  const uint8_t* const s = b + 4;
+  int scale = 0, least = 0;
+  if (sub < 4) {
+    scale = s[sub] & 63;
+    least = s[sub + 4] & 63;
+  } else {
+    scale = (s[sub + 4] & 15) | s[sub - 4] >> 6 << 4;
+    least = s[sub + 4] >> 4 | s[sub] >> 6 << 4;
+  }
+  return {LoadF16(b) * static_cast<float>(scale), LoadF16(b + 2) * static_cast<float>(least)};
+}
+void Codes4K(const uint8_t* b, int chunk, uint8_t* out) {
+  const uint8_t* const codes = b + 16 + chunk / 2 * 32;
+  const int shift = chunk % 2 * 4;
+  for (int l = 0; l < kChunk; ++l) out[l] = codes[l] >> shift & 15;
+}
+void Codes5K(const uint8_t* b, int chunk, uint8_t* out) {
+  const uint8_t* const codes = b + 48 + chunk / 2 * 32;
+  const int shift = chunk % 2 * 4;
+  for (int l = 0; l < kChunk; ++l) {
+    out[l] = static_cast<uint8_t>((codes[l] >> shift & 15) | (b[16 + l] >> chunk & 1) << 4);
+  }
+}
+
+void Codes6K(const uint8_t* b, int chunk, uint8_t* out) {
+  const int half = chunk / 4, quarter = chunk % 4;
+  const uint8_t* const low = b + 64 * half + quarter % 2 * 32;
+  const uint8_t* const high = b + 128 + 32 * half;
+  for (int l = 0; l < kChunk; ++l) {
+    const int code = (low[l] >> (quarter / 2 * 4) & 15) | (high[l] >> (2 * quarter) & 3) << 4;
+    out[l] = static_cast<uint8_t>(code ^ 32);
+  }
+}
+BlockAffine Scale6K(const uint8_t* b, int sub) {
+  return {LoadF16(b + 208) * static_cast<float>(SignedByte(b[192 + sub])), 0};
+}
+
+struct BlockFormat {
+  uint32_t type;
+  GgufBlock block;
+  DType codes;
+  int64_t group;
+  DType scale_type;
+  bool offsets;
+  void (*decode)(const uint8_t* block, int chunk, uint8_t* out);
+  BlockAffine (*scale)(const uint8_t* block, int sub);
+};
+
+constexpr BlockFormat kFormats[] = {
+    {2, {"Q4_0", 32, 18, true}, kI4, 32, kF16, false, Codes40, ScaleOnly},
+    {3, {"Q4_1", 32, 20, true}, kU4, 32, kF16, true, Codes41, ScaleAndMin},
+    {6, {"Q5_0", 32, 22, true}, kI5, 32, kF16, false, Codes50, ScaleOnly},
+    {7, {"Q5_1", 32, 24, true}, kU5, 32, kF16, true, Codes51, ScaleAndMin},
+    {8, {"Q8_0", 32, 34, true}, kI8, 32, kF16, false, Codes80, ScaleOnly},
+    {10, {"Q2_K", 256, 84, true}, kU2, 16, kF32, true, Codes2K, Scale2K},
+    {11, {"Q3_K", 256, 110, true}, kI3, 16, kF32, false, Codes3K, Scale3K},
+    {12, {"Q4_K", 256, 144, true}, kU4, 32, kF32, true, Codes4K, Scale45K},
+    {13, {"Q5_K", 256, 176, true}, kU5, 32, kF32, true, Codes5K, Scale45K},
+    {14, {"Q6_K", 256, 210, true}, kI6, 16, kF32, false, Codes6K, Scale6K},
+    {20, {"IQ4_NL", 32, 18, true}, kU4, 32, kF16, false, CodesIq4, ScaleOnly},
+    {39, {"MXFP4", 32, 17, true}, kF4E2M1, 32, kE8M0, false, CodesMx4, ScaleMx4},
+};
+
+struct PlainType {
+  uint32_t type;
+  GgufBlock block;
+};
+constexpr PlainType kPlain[] = {
+    {0, {"F32", 1, 4, false}},  {1, {"F16", 1, 2, false}},  {24, {"I8", 1, 1, false}},
+    {25, {"I16", 1, 2, false}}, {26, {"I32", 1, 4, false}}, {27, {"I64", 1, 8, false}},
+    {28, {"F64", 1, 8, false}}, {30, {"BF16", 1, 2, false}}};
+
+const BlockFormat* FindFormat(uint32_t type) {
+  const auto* const found = std::find_if(std::begin(kFormats), std::end(kFormats),
+                                         [type](const BlockFormat& f) { return f.type == type; });
+  return found == std::end(kFormats) ? nullptr : found;
+}
+
+// Weights of a block without a scale are all -offset: as (0 - 1) * offset, they have the form of the
+// others.
+bool IsConstant(const BlockAffine& affine) { return affine.scale == 0 && affine.offset != 0; }
+
+// A matrix within the file.
+struct BlockMatrix {
+  const BlockFormat* format;
+  const uint8_t* data;
+  int64_t row_bytes;  // of a column of w
+  [[nodiscard]] const uint8_t* Block(int64_t column, int64_t row) const {
+    return data + column * row_bytes + row / format->block.elements * format->block.bytes;
+  }
+  [[nodiscard]] BlockAffine At(int64_t column, int64_t row) const {
+    const auto sub = static_cast<int>(row % format->block.elements / format->group);
+    return format->scale(Block(column, row), sub);
+  }
+  // The codes of a chunk of 32 rows.
+  void Decode(int64_t column, int64_t row, uint8_t* out) const {
+    const auto chunk = static_cast<int>(row % format->block.elements / kChunk);
+    format->decode(Block(column, row), chunk, out);
+    if (!format->offsets) return;
+    for (int64_t i = 0; i < kChunk; i += format->group) {
+      if (IsConstant(At(column, row + i))) std::fill_n(out + i, format->group, uint8_t{0});
+    }
+  }
+};
+
+void AddScales(const BlockMatrix& matrix, CodeSource* out) {
+  const WeightInfo& info = out->info;
+  out->scales.resize(Size(info.groups() * info.n));
+  if (matrix.format->offsets) out->zeros.resize(out->scales.size());
+  ParallelFor(info.n, [&](int64_t column) {
+    for (int64_t g = 0; g < info.groups(); ++g) {
+      const BlockAffine affine = matrix.At(column, g * info.group);
+      const size_t at = Size(g * info.n + column);
+      out->scales[at] = IsConstant(affine) ? affine.offset : affine.scale;
+      if (out->zeros.empty()) continue;
+      const double zero = affine.scale != 0
+                              ? static_cast<double>(affine.offset) / static_cast<double>(affine.scale)
+                              : (affine.offset != 0 ? 1 : 0);
+      out->zeros[at] = static_cast<float>(zero);
+    }
+  });
+}
+
+}  // namespace
+
+std::optional<GgufBlock> GgufBlockSize(uint32_t type) {
+  if (const BlockFormat* const format = FindFormat(type); format != nullptr) return format->block;
+  for (const PlainType& plain : kPlain) {
+    if (plain.type == type) return plain.block;
+  }
+  return std::nullopt;
+}
+
+Result<CodeSource> ReadGguf(const GgufTensor& tensor, const uint8_t* file, int64_t index) {
+  const BlockFormat* const format = FindFormat(tensor.type);
+  if (format == nullptr) {
+    return TensorError(tensor.name, fmt::format("its type {} is not one of weights", tensor.type));
+  }
+  if (tensor.extents.size() < 2) return TensorError(tensor.name, "it is no matrix");
+  int64_t matrices = 1;
+  for (size_t i = 2; i < tensor.extents.size(); ++i) matrices *= tensor.extents[i];
+  if (tensor.bytes == 0 || index < 0 || index >= matrices) {
+    return TensorError(tensor.name, fmt::format("it has no matrix {}", index));
+  }
+  CodeSource out;
+  WeightInfo& info = out.info;
+  info.type = format->codes;
+  info.k = info.whole_k = tensor.extents[0];
+  info.n = info.whole_n = tensor.extents[1];
+  info.group = format->group;
+  info.scale_type = format->scale_type;
+  if (format->offsets) {
+    info.scale_type = kF32;  // that of a block without a scale is an offset
+    info.zero = ZeroPoint::kFloat;
+    info.zero_type = kF32;
+  }
+  if (format->block.name == "IQ4_NL") {
+    const Codebook* const book = FindCodebook("iq4_nl");
+    info.codebook.assign(book->values.begin(), book->values.end());
+  }
+  const int64_t row_bytes = info.k / format->block.elements * format->block.bytes;
+  const BlockMatrix matrix{format, file + tensor.offset + index * info.n * row_bytes, row_bytes};
+  AddScales(matrix, &out);
+  out.codes = FromColumns([matrix](int64_t column, int64_t row, int64_t count, uint8_t* to) {
+    for (int64_t i = 0; i < count; i += kChunk) matrix.Decode(column, row + i, to + i);
+  });
+  return out;
+}
+
+}  // namespace tarsia
