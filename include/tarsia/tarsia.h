@@ -10,6 +10,7 @@
  *   module --tarsia_code_create--> PTX and machine code, without any device
  *   module with a graph --tarsia_graph_plan_create--> plan of a graph below a memory limit
  *   plan of a graph --tarsia_graph_execute--> outputs
+ *   weights --tarsia_weights_quantise--> packed weights --tarsia_weights_part--> pointer arguments
  *
  * Conventions that hold for every function:
  * - A function that can fail returns a tarsia_status. If it is not TARSIA_STATUS_OK, the outputs
@@ -1049,6 +1050,143 @@ TARSIA_API tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan,
                                               size_t output_count,
                                               const tarsia_graph_execute_options* options,
                                               tarsia_report** report);
+
+/* ---- Packed weights ----------------------------------------------------------------------- */
+
+/* A quantised matrix w[K, N] in the order in which kernels read it (docs/weights.md), with scales and
+ * perhaps zero points: (value(code) - zero) * scale * tensor_scale for each weight. Immutable. */
+typedef struct tarsia_weights tarsia_weights;
+
+typedef enum tarsia_zero_point {
+  TARSIA_ZERO_POINT_NONE = 0,
+  TARSIA_ZERO_POINT_INTEGER = 1, /* u8, or i8 for signed types */
+  TARSIA_ZERO_POINT_FLOAT = 2,
+  TARSIA_ZERO_POINT_FORCE_32BIT = 0x7fffffff
+} tarsia_zero_point;
+
+typedef enum tarsia_scale_rule {
+  TARSIA_SCALE_RULE_ABSMAX = 0,        /* no weight saturates */
+  TARSIA_SCALE_RULE_LEAST_SQUARES = 1, /* the sum of squared errors is small */
+  TARSIA_SCALE_RULE_FORCE_32BIT = 0x7fffffff
+} tarsia_scale_rule;
+
+/* The parts of packed weights: what a kernel reads. */
+typedef enum tarsia_weights_part_kind {
+  TARSIA_WEIGHTS_CODES = 1,
+  TARSIA_WEIGHTS_SCALES = 2,
+  TARSIA_WEIGHTS_ZEROS = 3,
+  TARSIA_WEIGHTS_GATHER = 4,   /* int32_t[k]: row i belongs to column gather[i] of x */
+  TARSIA_WEIGHTS_CODEBOOK = 5, /* float[2^bits] */
+  TARSIA_WEIGHTS_FORCE_32BIT = 0x7fffffff
+} tarsia_weights_part_kind;
+
+typedef struct tarsia_quantise_options {
+  size_t size;
+  tarsia_dtype type;       /* an integer or float of at most 8 bits; ignored with a codebook */
+  const char* codebook;    /* "nf4", "iq4_nl", "fp4", or NULL */
+  tarsia_dtype compute;    /* the type of the activations: f16, bf16, i8 or f8e4m3fn */
+  int64_t group;           /* rows that share a scale; 0: all of a column */
+  int64_t columns;         /* columns that share a scale; 0 means 1 */
+  tarsia_dtype scale_type; /* f32, f16, bf16, e8m0, or f8e4m3fn with a scale of the tensor */
+  tarsia_zero_point zero;
+  tarsia_scale_rule rule;
+  tarsia_progress_fn progress; /* receives the blocks that are done and all; may be NULL */
+  void* progress_user;
+  tarsia_cancel_fn cancel; /* may be NULL; asked where `progress` is called */
+  void* cancel_user;
+} tarsia_quantise_options;
+
+/* Quantises a matrix of f16, bf16, f32 or f64, [k, n] or, transposed, [n, k], dense and row-major, of
+ * `bytes` bytes, and packs it, on all cores. Errors: a wrong size, type or group; a weight that is not
+ * finite, or negative where the type has no negative values. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_quantise(const void* data, size_t bytes, tarsia_dtype dtype,
+                                                 int64_t k, int64_t n, bool transposed,
+                                                 const tarsia_quantise_options* options,
+                                                 tarsia_weights** out);
+
+/* A matrix that is quantised already. */
+typedef struct tarsia_codes {
+  size_t size;
+  tarsia_dtype type; /* of the codes */
+  tarsia_dtype compute;
+  int64_t k, n;
+  int64_t group;
+  const uint8_t* codes; /* [k, n]: a pattern of bits in each byte */
+  size_t code_count;
+  tarsia_dtype scale_type;
+  const float* scales; /* [k / group, n], values of scale_type */
+  size_t scale_count;
+  tarsia_zero_point zero;
+  const float* zeros; /* [k / group, n]; NULL without zero points */
+  size_t zero_count;
+  float tensor_scale;      /* 0 means 1 */
+  const int32_t* gather;   /* k entries, or NULL */
+  const float* codebook;   /* 2^bits values, or NULL */
+  tarsia_progress_fn progress; /* as in tarsia_quantise_options */
+  void* progress_user;
+  tarsia_cancel_fn cancel;
+  void* cancel_user;
+} tarsia_codes;
+
+/* Packs codes. Errors: counts that do not fit the shape, a value that its type cannot hold. Thread-
+ * safe. */
+TARSIA_API tarsia_status tarsia_weights_pack(const tarsia_codes* codes, tarsia_weights** out);
+
+/* Maps a .tsw file into memory and verifies it; it must not change while the handle exists. Errors: a
+ * file that is missing, damaged or made by another version. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_load(const char* path, tarsia_weights** out);
+/* The same from the bytes of such a file, which are copied. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_load_memory(const void* bytes, size_t size,
+                                                    tarsia_weights** out);
+/* Writes a .tsw file, which appears when it is complete. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_save(const tarsia_weights* weights, const char* path);
+
+typedef struct tarsia_weights_info {
+  size_t size;
+  tarsia_dtype type, compute, scale_type;
+  tarsia_dtype zero_type; /* TARSIA_DTYPE_NONE without zero points */
+  tarsia_zero_point zero;
+  int64_t k, n, group;
+  float tensor_scale;
+  bool finite;   /* no code is a NaN or an infinity */
+  bool gathers;  /* x is to be gathered */
+  bool codebook; /* codes are places in a codebook */
+  int64_t whole_k, whole_n; /* the matrix of which this is a part, */
+  int64_t first_k, first_n; /* and where it begins */
+  const char* layout_id;    /* "u4-f16-v1" */
+  const char* code_order;   /* the layouts of the parts as text, for constants of programs */
+  const char* scale_order;
+  const char* zero_order; /* "" without zero points */
+  uint64_t file_bytes;
+} tarsia_weights_info;
+
+/* What the header says. The texts are valid as long as the handle. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_get(const tarsia_weights* weights,
+                                            tarsia_weights_info* info);
+/* The bytes of a part, valid as long as the handle, at a multiple of 16; none of a part that the
+ * weights lack. Either output may be NULL. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_part(const tarsia_weights* weights,
+                                             tarsia_weights_part_kind part, const void** data,
+                                             uint64_t* bytes);
+
+/* The inverse of tarsia_weights_pack: codes [k, n], scales and zero points [k / group, n]. NULL leaves
+ * a part out; the counts are checked. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_unpack(const tarsia_weights* weights, uint8_t* codes,
+                                               size_t code_count, float* scales,
+                                               size_t scale_count, float* zeros,
+                                               size_t zero_count);
+/* The weights [k, n], each rounded once to f32; with a gather list in the order of x's columns.
+ * Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_dequantise(const tarsia_weights* weights, float* out,
+                                                   size_t count);
+
+/* Part `part` (from 0) of `parts` equal ones along k or n of a matrix, from pieces that hold all of
+ * it. Copies ranges of bytes, so parts must begin and end with whole tiles. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_shard(const tarsia_weights* const* pieces, size_t count,
+                                              bool along_k, int64_t part, int64_t parts,
+                                              tarsia_weights** out);
+
+TARSIA_API void tarsia_weights_destroy(tarsia_weights* weights);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,8 @@
 // The status of the C API for each error of the runtime: one table.
 #include "compiler/diagnostics.h"
+#include "dtypes/diagnostics.h"
 #include "launch/diagnostics.h"
+#include "layout/diagnostics.h"
 #include "ptx/table/diagnostics.h"
 #include "runtime/api/api.h"
 #include "runtime/diagnostics.h"
@@ -41,11 +43,26 @@ constexpr Meaning kMeanings[] = {
     {&diag::kCudaNotLoaded, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaCaptureEnded, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kCudaCaptured, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kQuantiseType, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kQuantiseColumns, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kQuantiseScaleType, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kQuantiseZeroPoint, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kQuantiseGroup, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kWeightsGroup, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kShardParts, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kShardBounds, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kShardOther, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kShardTwice, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kShardMissing, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kLanesCompute, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kLanesType, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kLanesRange, TARSIA_STATUS_INVALID_ARGUMENT},
     // A value of a constant or a scalar needs more than is allowed.
     {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
     // The caller cancelled it, or it exceeded the caller's time limit.
     {&diag::kLaunchCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kPlanCancelled, TARSIA_STATUS_CANCELLED},
+    {&diag::kWeightsCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kCompileCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kCompileLimit, TARSIA_STATUS_CANCELLED},
     // The device does not support it.

@@ -48,6 +48,7 @@ class Loop final : public vm::WorkerPool::Job {
 
 bool ParallelFor(int64_t count, const std::function<void(int64_t)>& work,
                  const Progress& progress) {
+  if (progress && !progress(0, static_cast<uint64_t>(count))) return false;
   Loop loop(count, work);
   bool cancelled = false;
   {

@@ -1,13 +1,266 @@
 // Files that are damaged or lie: a clear error for each, never a crash.
 #include <gtest/gtest.h>
 
+#include <cstring>
+
+#include "runtime/importers/gguf_file.h"
+#include "runtime/importers/model_config.h"
+#include "runtime/weights/tsw.h"
 #include "tests/weights/files.h"
 #include "tests/weights/layer.h"
 
 namespace tarsia::weights {
 namespace {
 
-TEST(Damage, Placeholder) {}
+// ---- .tsw --------------------------------------------------------------------------------------
+
+PackedWeights Packed(bool gathers = false) {
+  CodeSource source;
+  WeightInfo& info = source.info;
+  info.type = kU4;
+  info.k = info.whole_k = 70;
+  info.n = info.whole_n = 33;
+  info.group = 35;
+  info.zero = ZeroPoint::kInteger;
+  info.zero_type = kU8;
+  source.scales.assign(66, 0.5F);
+  source.zeros.assign(66, 3.0F);
+  for (int32_t i = 0; gathers && i < 70; ++i) source.gather.push_back(69 - i);
+  source.codes = [](const Region& region, uint8_t* out, int64_t stride) {
+    for (int64_t i = 0; i < region.rows; ++i) {
+      for (int64_t j = 0; j < region.columns; ++j) out[i * stride + j] = static_cast<uint8_t>((i + j) % 16);
+    }
+  };
+  auto packed = PackedWeights::Pack(source);
+  EXPECT_TRUE(packed.ok()) << packed.error().message;
+  return *std::move(packed);
+}
+
+std::vector<uint8_t> Image(const PackedWeights& packed) {
+  return {packed.image().begin(), packed.image().end()};
+}
+
+std::string ErrorOf(const std::vector<uint8_t>& image) {
+  const auto loaded = PackedWeights::FromBytes(image);
+  return loaded.ok() ? "no error" : std::string(loaded.error().info->id);
+}
+
+// The header's hashes again, as an attacker would compute them.
+std::string WithHashes(std::vector<uint8_t> image, const WeightInfo& info) {
+  WriteTswHeader(info, image);
+  return ErrorOf(image);
+}
+
+TEST(Damage, Tsw) {
+  const std::vector<uint8_t> whole = Image(Packed());
+  EXPECT_EQ(ErrorOf(whole), "no error");
+  EXPECT_EQ(ErrorOf({}), "tsw-magic");
+  EXPECT_EQ(ErrorOf({whole.begin(), whole.begin() + 100}), "tsw-truncated");
+  EXPECT_EQ(ErrorOf({whole.begin(), whole.end() - 1}), "tsw-size");
+  std::vector<uint8_t> longer = whole;
+  longer.push_back(0);
+  EXPECT_EQ(ErrorOf(longer), "tsw-size");
+  std::vector<uint8_t> other = whole;
+  other[8] = 2;
+  EXPECT_EQ(ErrorOf(other), "tsw-version");
+}
+
+// Any bit of the file: an error, because one of the hashes differs.
+TEST(Damage, EveryBitOfATswMatters) {
+  const std::vector<uint8_t> whole = Image(Packed(true));
+  for (size_t bit = 0; bit < whole.size() * 8; bit += bit < 256 * 8 ? 1 : 97) {
+    std::vector<uint8_t> damaged = whole;
+    damaged[bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    ASSERT_NE(ErrorOf(damaged), "no error") << "bit " << bit;
+  }
+}
+
+TEST(Damage, TswWhoseHashesFit) {
+  const PackedWeights packed = Packed(true);
+  const WeightInfo info = packed.info();
+  const auto offset = [&](WeightPart part) { return packed.places()[part].offset; };
+  const auto changed = [&](size_t at, uint8_t to) {
+    std::vector<uint8_t> image = Image(packed);
+    image[at] = to;
+    return WithHashes(image, info);
+  };
+  const size_t codes = offset(WeightPart::kCodes), scales = offset(WeightPart::kScales);
+  EXPECT_EQ(changed(codes + packed.part(WeightPart::kCodes).size() - 1, 1), "tsw-padding");
+  EXPECT_EQ(changed(scales + packed.part(WeightPart::kScales).size() - 1, 1), "tsw-padding");
+  EXPECT_EQ(changed(scales + 1, 0x7E), "weights-not-finite");
+  EXPECT_EQ(changed(offset(WeightPart::kGather), 70), "weights-gather");
+  EXPECT_EQ(changed(offset(WeightPart::kGather), 68), "weights-gather");  // twice
+  const auto with = [&](auto change) {
+    WeightInfo other = info;
+    change(other);
+    return WithHashes(Image(packed), other);
+  };
+  EXPECT_EQ(with([](WeightInfo& i) { i.k = 71; }), "weights-group");
+  EXPECT_EQ(with([](WeightInfo& i) { i.k = i.whole_k = i.group = 141; }), "tsw-size");
+  EXPECT_EQ(with([](WeightInfo& i) { i.group = 0; }), "weights-group");
+  EXPECT_EQ(with([](WeightInfo& i) { i.n = -1; }), "weights-shape");
+  EXPECT_EQ(with([](WeightInfo& i) { i.n = i.whole_n = int64_t{1} << 60; }), "weights-too-large");
+  EXPECT_EQ(with([](WeightInfo& i) { i.type = kF32; }), "weights-type");
+  EXPECT_EQ(with([](WeightInfo& i) { i.scale_type = kU8; }), "weights-scale-type");
+  EXPECT_EQ(with([](WeightInfo& i) { i.zero_type = kF32; }), "weights-zero-type");
+  EXPECT_EQ(with([](WeightInfo& i) { i.type = kF4E2M1; }), "weights-zero-points");
+  EXPECT_EQ(with([](WeightInfo& i) { i.first_n = 1; }), "weights-shard");
+  EXPECT_EQ(with([](WeightInfo& i) { i.whole_k = 140; }), "weights-gather-shard");
+  EXPECT_EQ(with([](WeightInfo& i) { i.tensor_scale = 1.0F / 0.0F; }), "weights-tensor-scale");
+  EXPECT_EQ(with([](WeightInfo& i) { i.compute = kF32; }), "lanes-compute");
+}
+
+// ---- GGUF --------------------------------------------------------------------------------------
+
+std::string ErrorOfGguf(const std::string& file) {
+  const auto parsed = ParseGguf({reinterpret_cast<const uint8_t*>(file.data()), file.size()});
+  return parsed.ok() ? "no error" : parsed.error().info->id + (": " + parsed.error().message);
+}
+
+TEST(Damage, Gguf) {
+  const std::string bytes(18 * 4, 'x');
+  const std::string whole = GgufFile({{"a", 2, {32, 4}, bytes}, {"b", 2, {64, 2}, bytes}});
+  EXPECT_EQ(ErrorOfGguf(whole), "no error");
+  EXPECT_EQ(ErrorOfGguf(""), "gguf-magic: not a GGUF file: it does not begin with GGUF");
+  std::string other = whole;
+  other[4] = 1;
+  EXPECT_EQ(ErrorOfGguf(other), "gguf-version: version 1 of GGUF is unknown");
+  EXPECT_EQ(ErrorOfGguf(whole.substr(0, 60)),
+            "gguf-truncated: the file ends within its header, at byte 60");
+  EXPECT_EQ(ErrorOfGguf(whole.substr(0, whole.size() - 1)),
+            "import-tensor: tensor `b`: its data lies beyond the end of the file");
+  EXPECT_EQ(ErrorOfGguf(GgufFile({{"a", 2, {33, 4}, bytes}})),
+            "import-tensor: tensor `a`: 33 elements in a row are no whole blocks of 32");
+  EXPECT_EQ(ErrorOfGguf(GgufFile({{"a", 2, {32, 4}, bytes}, {"a", 2, {32, 4}, bytes}})),
+            "import-tensor: tensor `a`: it stands twice");
+  EXPECT_EQ(ErrorOfGguf(GgufFile({{"a", 2, {32, 4}, ""}, {"b", 2, {32, 4}, bytes}})),
+            "import-tensor: tensor `b`: its data overlaps that of `a`");
+  EXPECT_EQ(ErrorOfGguf(GgufFile({{"a", 2, {32, INT32_MAX, INT32_MAX, INT32_MAX}, bytes}})),
+            "import-tensor: tensor `a`: it is too large");
+  EXPECT_EQ(ErrorOfGguf(GgufFile({{"a", 2, {32, int64_t{1} << 40}, bytes}})).substr(0, 11),
+            "gguf-header");
+}
+
+// A file that ends at any place.
+TEST(Damage, TruncatedGguf) {
+  const std::string whole = GgufFile({{"a", 2, {32, 4}, std::string(72, 'x')}});
+  for (size_t size = 0; size < whole.size(); ++size) {
+    ASSERT_NE(ErrorOfGguf(whole.substr(0, size)), "no error") << size;
+  }
+}
+
+// ---- .safetensors ------------------------------------------------------------------------------
+
+// The error of importing the only layer of a file.
+std::string ImportError(const std::vector<RawTensor>& tensors, ModelOptions options = {}) {
+  Folder folder;
+  const auto model = Model::Open(folder.Write("m.safetensors", SafetensorsFile(tensors)), options);
+  if (!model.ok()) return model.error().message;
+  const auto source = model->weights()[0].read();
+  if (!source.ok()) return source.error().message;
+  const auto packed = PackedWeights::Pack(*source);
+  return packed.ok() ? "no error" : packed.error().message;
+}
+
+std::string Words(size_t count, uint32_t value = 0) {
+  return BytesOf(std::vector<uint32_t>(count, value));
+}
+std::string Halves(size_t count) { return BytesOf(std::vector<uint16_t>(count, 0x3800)); }
+
+struct Shapes {
+  std::vector<int64_t> qweight = {8, 32}, qzeros = {2, 4}, scales = {2, 32};
+};
+
+std::vector<RawTensor> GptqFile(const Shapes& shapes, const std::string& g_idx = "") {
+  const auto count = [](const std::vector<int64_t>& shape) {
+    return static_cast<size_t>(shape[0] * shape[1]);
+  };
+  std::vector<RawTensor> out = {
+      {"l.qweight", "I32", shapes.qweight, Words(count(shapes.qweight))},
+      {"l.qzeros", "I32", shapes.qzeros, Words(count(shapes.qzeros))},
+      {"l.scales", "F16", shapes.scales, Halves(count(shapes.scales))}};
+  if (!g_idx.empty()) {
+    out.push_back({"l.g_idx", "I32", {static_cast<int64_t>(g_idx.size() / 4)}, g_idx});
+  }
+  return out;
+}
+
+TEST(Damage, GptqTensors) {
+  const ModelOptions four{"gptq-v2", 4, 0};
+  EXPECT_EQ(ImportError(GptqFile({}), four), "no error");
+  EXPECT_NE(ImportError(GptqFile({})).find("the version of GPTQ is unknown"), std::string::npos);
+  EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v1", 0, 0}),
+            "tensor `l.qweight`: the codes have 0 bits");
+  EXPECT_EQ(ImportError(GptqFile({}), {"gptq-v2", 4, 16}),
+            "tensor `l.scales`: its groups have 32 rows, and should have 16");
+  EXPECT_EQ(ImportError(GptqFile({{8, 32}, {2, 3}, {2, 32}}), four),
+            "tensor `l.qzeros`: its shape is [2, 3], and should be [2, 4]");
+  EXPECT_EQ(ImportError(GptqFile({{8, 32}, {3, 4}, {3, 32}}), four),
+            "tensor `l.scales`: 3 groups do not divide 64 rows");
+  EXPECT_EQ(ImportError(GptqFile({{8, 32}, {2, 4}, {2, 31}}), four),
+            "tensor `l.scales`: its shape is [2, 31], and should be [2, 32]");
+  EXPECT_EQ(ImportError(GptqFile({}, Words(64, 2)), four),
+            "tensor `l.g_idx`: row 0 is in group 2 of 2");
+  EXPECT_EQ(ImportError(GptqFile({}, Words(64, 1)), four),
+            "tensor `l.g_idx`: group 0 has 0 rows, and should have 32");
+  auto floats = GptqFile({});
+  floats[0].type = "F32";
+  EXPECT_EQ(ImportError(floats, four), "tensor `l.qweight`: its type is f32, and should be i32");
+  auto missing = GptqFile({});
+  missing.erase(missing.begin() + 1);
+  EXPECT_EQ(ImportError(missing, four), "tensor `l.qzeros`: it is missing");
+  auto empty = GptqFile({{0, 32}, {2, 4}, {2, 32}});
+  EXPECT_EQ(ImportError(empty, four),
+            "tensor `l.qweight`: the extent 0 of its shape is not between 1 and 2147483647");
+  auto nan = GptqFile({});
+  nan[2].bytes = BytesOf(std::vector<uint16_t>(64, 0x7E00));
+  EXPECT_EQ(ImportError(nan, four), "the scale of group 0, column 0 is nan");
+}
+
+TEST(Damage, OtherTensors) {
+  EXPECT_NE(ImportError({{"l.weight", "F32", {2, 2}, Words(4)}}).find("no weights"),
+            std::string::npos);
+  EXPECT_EQ(ImportError({{"l.weight_packed", "I32", {4, 2}, Words(8)},
+                         {"l.weight_shape", "I64", {2}, BytesOf(std::vector<int64_t>{4, 99})},
+                         {"l.weight_scale", "F16", {4, 1}, Halves(4)}}),
+            "tensor `l.weight_packed`: 2 words in a row do not hold weights [4, 99] of 0 bits");
+  EXPECT_EQ(ImportError({{"l.weight", "I8", {4, 6}, std::string(24, 'x')},
+                         {"l.weight_scale", "F32", {4, 4}, Words(16)}}),
+            "tensor `l.weight_scale`: scales [4, 4] do not fit weights [4, 6]");
+  EXPECT_EQ(ImportError({{"l.weight", "U8", {8, 1}, "abcdefgh"},
+                         {"l.weight.absmax", "F32", {1}, Words(1)}}),
+            "tensor `l.weight.quant_state.bitsandbytes__nf4`: it is missing, or not u8");
+  EXPECT_EQ(ImportError({{"l.weight", "U8", {8, 1}, "abcdefgh"},
+                         {"l.weight.absmax", "F32", {1}, Words(1)},
+                         {"l.weight.quant_state.bitsandbytes__nf4", "U8", {2}, "[}"}}),
+            "tensor `l.weight.quant_state.bitsandbytes__nf4`: it is no JSON object");
+  EXPECT_EQ(ImportError({{"l.W_q", "U8", {2, 8}, std::string(16, 'x')},
+                         {"l.nbits", "I32", {}, Words(1, 4)},
+                         {"l.axis", "I32", {}, Words(1, 0)}}),
+            "tensor `l.axis`: groups that do not lie along K are not supported");
+}
+
+TEST(Damage, Configuration) {
+  EXPECT_FALSE(ParseModelConfig("").ok());
+  EXPECT_FALSE(ParseModelConfig("[1]").ok());
+  const auto odd = ParseModelConfig(R"({"bits": "four", "group_size": 1e300, "quant_method": 3})");
+  ASSERT_TRUE(odd.ok());
+  EXPECT_EQ(odd->bits, 0);
+  EXPECT_EQ(odd->group, 0);
+  EXPECT_EQ(odd->method, "");
+  const auto nested = ParseModelConfig(
+      R"({"quantization_config": {"quant_method": "gptq", "bits": 3, "group_size": -1}})");
+  ASSERT_TRUE(nested.ok());
+  EXPECT_EQ(nested->method, "gptq");
+  EXPECT_EQ(nested->bits, 3);
+  EXPECT_EQ(nested->group, -1);
+}
+
+TEST(Damage, FileNames) {
+  EXPECT_EQ(FileNameOf("model.layers.0.q_proj"), "model.layers.0.q_proj");
+  EXPECT_EQ(FileNameOf("../../etc/passwd"), "_.._.._etc_passwd");
+  EXPECT_EQ(FileNameOf(""), "_");
+}
 
 }  // namespace
 }  // namespace tarsia::weights

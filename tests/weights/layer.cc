@@ -158,12 +158,51 @@ void CheckProduct(const Layer& layer, const PackedWeights& packed) {
   EXPECT_TRUE(result.ok()) << result.Text(c);
 }
 
+namespace {
+
+// The same weights but for one code, which means another number.
+std::vector<PackedWeights> WithAnotherCode(const PackedWeights& packed) {
+  UnpackedWeights parts = packed.Unpack();
+  const std::vector<float> values = CodeValues(packed.info());
+  uint8_t& code = parts.codes[parts.codes.size() * 2 / 3];
+  const float before = values[code];
+  uint8_t other = 0;
+  // Far enough away to show in a sum of f16.
+  const auto shows = [before](float value) {
+    return std::fabs(value) <= 128 && std::fabs(value - before) >= 0.5F;
+  };
+  while (!shows(values[other])) ++other;
+  code = other;
+  CodeSource source;
+  source.info = packed.info();
+  source.scales = parts.scales;
+  source.zeros = parts.zeros;
+  source.gather = packed.gather();
+  source.codes = [&](const Region& region, uint8_t* out, int64_t stride) {
+    for (int64_t i = 0; i < region.rows; ++i) {
+      const int64_t at = (region.row + i) * packed.info().n + region.column;
+      std::memcpy(out + i * stride, parts.codes.data() + at, static_cast<size_t>(region.columns));
+    }
+  };
+  auto made = PackedWeights::Pack(source);
+  EXPECT_TRUE(made.ok());
+  std::vector<PackedWeights> out;
+  if (made.ok()) out.push_back(*std::move(made));
+  return out;
+}
+
+}  // namespace
+
 void CheckLayer(const Layer& layer) {
   SCOPED_TRACE(layer.format + (layer.exact ? ", exact" : ""));
   const std::vector<PackedWeights> packed = ImportLayer(layer);
   ASSERT_EQ(packed.size(), 1U);
   CheckWeights(layer, packed[0]);
   CheckProduct(layer, packed[0]);
+  if (!layer.exact) return;
+  for (const PackedWeights& wrong : WithAnotherCode(packed[0])) {
+    EXPECT_FALSE(harness::RunEverywhere(CaseOf(layer, wrong)).ok()) << "one code is wrong";
+  }
 }
 
 }  // namespace tarsia::weights

@@ -1,0 +1,20 @@
+// Fuzzes the reader of GGUF files: for any bytes, the tensors lie within them, and weights can be
+// packed.
+#include "runtime/importers/gguf_file.h"
+
+#include <cstdlib>
+
+#include "runtime/importers/gguf_blocks.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto tensors = tarsia::ParseGguf({data, size});
+  if (!tensors.ok()) return 0;
+  for (const tarsia::GgufTensor& tensor : *tensors) {
+    if (tensor.offset > size || tensor.bytes > size - tensor.offset) std::abort();
+    const auto source = tarsia::ReadGguf(tensor, data, 0);
+    if (!source.ok()) continue;
+    const auto packed = tarsia::PackedWeights::Pack(*source);
+    if (packed.ok() && !tarsia::PackedWeights::FromBytes(packed->image()).ok()) std::abort();
+  }
+  return 0;
+}
