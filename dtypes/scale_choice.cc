@@ -37,7 +37,8 @@ Status CheckSpec(const QuantiseSpec& spec) {
   }
   if (spec.zero == ZeroPoint::kNone) return OkStatus();
   if (spec.type.IsFloat()) {
-    return MakeDiagnostic(diag::kQuantiseZeroPoint, {}, "`" + std::string(DTypeName(spec.type)) + "` weights");
+    return MakeDiagnostic(diag::kQuantiseZeroPoint, {},
+                          "`" + std::string(DTypeName(spec.type)) + "` weights");
   }
   if (spec.codebook != nullptr) {
     return MakeDiagnostic(diag::kQuantiseZeroPoint, {}, "codebooks");
@@ -85,9 +86,7 @@ Affine Chooser::Choose(std::span<const double> weights) const {
       if (spec.zero != ZeroPoint::kNone) {
         return LeastSquaresAffine(weights, levels, spec, start);
       }
-      return {
-          LeastSquaresScale(weights, levels, spec.scale_type, tensor_scale, start.scale),
-          0};
+      return {LeastSquaresScale(weights, levels, spec.scale_type, tensor_scale, start.scale), 0};
   }
   return start;
 }

@@ -1,6 +1,6 @@
 // How a block of weights gets its scale, its zero point and its codes (the rules of
-// dtypes/quantize.h), for the reference quantisers and for faster ones, which must agree bit for bit.
-// Internal to quantisation.
+// dtypes/quantize.h), for the reference quantisers and for faster ones, which must agree bit for
+// bit. Internal to quantisation.
 #ifndef TARSIA_DTYPES_SCALE_CHOICE_H_
 #define TARSIA_DTYPES_SCALE_CHOICE_H_
 

@@ -33,15 +33,16 @@ struct InputTensorFile {
   TensorInfo info;
   std::optional<InputFile> file;  // open after OpenInput
   bool npy = true;
-  bool packed = false;  // as of InputTensor
+  bool packed = false;                           // as of InputTensor
   [[nodiscard]] bool CanName(DType type) const;  // as of InputTensor
 };
 
-// Opens `a.npy`, `m.safetensors:TENSOR`, `w.tsw:codes` (or :scales, :zeros), or `-`, and reads the header. As ReadInput.
+// Opens `a.npy`, `m.safetensors:TENSOR`, `w.tsw:codes` (or :scales, :zeros), or `-`, and reads the
+// header. As ReadInput.
 int OpenInput(const std::string& spec, InputTensorFile* out);
 
-// Reads `a.npy`, `m.safetensors:TENSOR`, `w.tsw:codes`, or `-` (a .npy on standard input). Returns an exit code;
-// errors are printed.
+// Reads `a.npy`, `m.safetensors:TENSOR`, `w.tsw:codes`, or `-` (a .npy on standard input). Returns
+// an exit code; errors are printed.
 int ReadInput(const std::string& spec, InputTensor* out);
 
 // `y.npy` or `y.npy:f16[16, 128]`; the part after the last colon is the type and the shape.

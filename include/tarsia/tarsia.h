@@ -1053,8 +1053,9 @@ TARSIA_API tarsia_status tarsia_graph_execute(const tarsia_graph_plan* plan,
 
 /* ---- Packed weights ----------------------------------------------------------------------- */
 
-/* A quantised matrix w[K, N] in the order in which kernels read it (docs/weights.md), with scales and
- * perhaps zero points: (value(code) - zero) * scale * tensor_scale for each weight. Immutable. */
+/* A quantised matrix w[K, N] in the order in which kernels read it (docs/weights.md), with scales
+ * and perhaps zero points: (value(code) - zero) * scale * tensor_scale for each weight. Immutable.
+ */
 typedef struct tarsia_weights tarsia_weights;
 
 typedef enum tarsia_zero_point {
@@ -1096,9 +1097,9 @@ typedef struct tarsia_quantise_options {
   void* cancel_user;
 } tarsia_quantise_options;
 
-/* Quantises a matrix of f16, bf16, f32 or f64, [k, n] or, transposed, [n, k], dense and row-major, of
- * `bytes` bytes, and packs it, on all cores. Errors: a wrong size, type or group; a weight that is not
- * finite, or negative where the type has no negative values. Thread-safe. */
+/* Quantises a matrix of f16, bf16, f32 or f64, [k, n] or, transposed, [n, k], dense and row-major,
+ * of `bytes` bytes, and packs it, on all cores. Errors: a wrong size, type or group; a weight that
+ * is not finite, or negative where the type has no negative values. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_quantise(const void* data, size_t bytes, tarsia_dtype dtype,
                                                  int64_t k, int64_t n, bool transposed,
                                                  const tarsia_quantise_options* options,
@@ -1119,9 +1120,9 @@ typedef struct tarsia_codes {
   tarsia_zero_point zero;
   const float* zeros; /* [k / group, n]; NULL without zero points */
   size_t zero_count;
-  float tensor_scale;      /* 0 means 1 */
-  const int32_t* gather;   /* k entries, or NULL */
-  const float* codebook;   /* 2^bits values, or NULL */
+  float tensor_scale;          /* 0 means 1 */
+  const int32_t* gather;       /* k entries, or NULL */
+  const float* codebook;       /* 2^bits values, or NULL */
   tarsia_progress_fn progress; /* as in tarsia_quantise_options */
   void* progress_user;
   tarsia_cancel_fn cancel;
@@ -1132,8 +1133,8 @@ typedef struct tarsia_codes {
  * safe. */
 TARSIA_API tarsia_status tarsia_weights_pack(const tarsia_codes* codes, tarsia_weights** out);
 
-/* Maps a .tsw file into memory and verifies it; it must not change while the handle exists. Errors: a
- * file that is missing, damaged or made by another version. Thread-safe. */
+/* Maps a .tsw file into memory and verifies it; it must not change while the handle exists. Errors:
+ * a file that is missing, damaged or made by another version. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_load(const char* path, tarsia_weights** out);
 /* The same from the bytes of such a file, which are copied. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_load_memory(const void* bytes, size_t size,
@@ -1148,9 +1149,9 @@ typedef struct tarsia_weights_info {
   tarsia_zero_point zero;
   int64_t k, n, group;
   float tensor_scale;
-  bool finite;   /* no code is a NaN or an infinity */
-  bool gathers;  /* x is to be gathered */
-  bool codebook; /* codes are places in a codebook */
+  bool finite;              /* no code is a NaN or an infinity */
+  bool gathers;             /* x is to be gathered */
+  bool codebook;            /* codes are places in a codebook */
   int64_t whole_k, whole_n; /* the matrix of which this is a part, */
   int64_t first_k, first_n; /* and where it begins */
   const char* layout_id;    /* "u4-f16-v1" */
@@ -1169,12 +1170,11 @@ TARSIA_API tarsia_status tarsia_weights_part(const tarsia_weights* weights,
                                              tarsia_weights_part_kind part, const void** data,
                                              uint64_t* bytes);
 
-/* The inverse of tarsia_weights_pack: codes [k, n], scales and zero points [k / group, n]. NULL leaves
- * a part out; the counts are checked. Thread-safe. */
+/* The inverse of tarsia_weights_pack: codes [k, n], scales and zero points [k / group, n]. NULL
+ * leaves a part out; the counts are checked. Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_unpack(const tarsia_weights* weights, uint8_t* codes,
-                                               size_t code_count, float* scales,
-                                               size_t scale_count, float* zeros,
-                                               size_t zero_count);
+                                               size_t code_count, float* scales, size_t scale_count,
+                                               float* zeros, size_t zero_count);
 /* The weights [k, n], each rounded once to f32; with a gather list in the order of x's columns.
  * Thread-safe. */
 TARSIA_API tarsia_status tarsia_weights_dequantise(const tarsia_weights* weights, float* out,

@@ -112,8 +112,7 @@ tarsia_status Quantise(const void* data, size_t bytes, tarsia_dtype dtype, int64
   QuantiseWeights request;
   status = ReadOptions(read, &request);
   if (status != TARSIA_STATUS_OK) return status;
-  return GiveWeights(
-      QuantiseAndPack(matrix, request, ProgressOf(read)), out);
+  return GiveWeights(QuantiseAndPack(matrix, request, ProgressOf(read)), out);
 }
 
 // Checks a pointer to an array and its count; `wanted` elements are needed.
@@ -128,7 +127,8 @@ tarsia_status ReadCodes(const tarsia_codes& from, CodeSource* out) {
   WeightInfo& info = out->info;
   auto status = CheckExtents(from.k, from.n);
   if (status == TARSIA_STATUS_OK) status = ReadTypeCode(from.type, "codes.type", &info.type);
-  if (status == TARSIA_STATUS_OK) status = ReadTypeCode(from.compute, "codes.compute", &info.compute);
+  if (status == TARSIA_STATUS_OK)
+    status = ReadTypeCode(from.compute, "codes.compute", &info.compute);
   if (status == TARSIA_STATUS_OK) {
     status = ReadTypeCode(from.scale_type, "codes.scale_type", &info.scale_type);
   }
@@ -160,8 +160,7 @@ tarsia_status ReadCodes(const tarsia_codes& from, CodeSource* out) {
   out->scales.assign(from.scales, from.scales + from.scale_count);
   out->zeros.assign(from.zeros, from.zeros + from.zero_count);
   if (from.gather != nullptr) out->gather.assign(from.gather, from.gather + from.k);
-  out->codes = [codes = from.codes, n = from.n](const Region& region, uint8_t* to,
-                                                int64_t stride) {
+  out->codes = [codes = from.codes, n = from.n](const Region& region, uint8_t* to, int64_t stride) {
     for (int64_t i = 0; i < region.rows; ++i) {
       std::memcpy(to + i * stride, codes + (region.row + i) * n + region.column,
                   static_cast<size_t>(region.columns));
@@ -198,8 +197,8 @@ tarsia_weights_info WeightsInfo(const tarsia_weights& weights) {
   return out;
 }
 
-tarsia_status UnpackParts(const PackedWeights& packed, uint8_t* codes, size_t code_count, float* scales,
-                     size_t scale_count, float* zeros, size_t zero_count) {
+tarsia_status UnpackParts(const PackedWeights& packed, uint8_t* codes, size_t code_count,
+                          float* scales, size_t scale_count, float* zeros, size_t zero_count) {
   const WeightInfo& info = packed.info();
   const auto all = static_cast<uint64_t>(info.k * info.n);
   const auto groups = static_cast<uint64_t>(info.groups() * info.n);
@@ -231,8 +230,8 @@ using namespace tarsia::api;
   if ((out) == nullptr) return NullArgument("out"); \
   *(out) = nullptr
 
-tarsia_status tarsia_weights_quantise(const void* data, size_t bytes, tarsia_dtype dtype,
-                                      int64_t k, int64_t n, bool transposed,
+tarsia_status tarsia_weights_quantise(const void* data, size_t bytes, tarsia_dtype dtype, int64_t k,
+                                      int64_t n, bool transposed,
                                       const tarsia_quantise_options* options,
                                       tarsia_weights** out) {
   return Guarded([&]() -> tarsia_status {
@@ -250,8 +249,7 @@ tarsia_status tarsia_weights_pack(const tarsia_codes* codes, tarsia_weights** ou
     CodeSource source;
     if (status == TARSIA_STATUS_OK) status = ReadCodes(read, &source);
     if (status != TARSIA_STATUS_OK) return status;
-    return GiveWeights(
-        PackedWeights::Pack(source, ProgressOf(read)), out);
+    return GiveWeights(PackedWeights::Pack(source, ProgressOf(read)), out);
   });
 }
 

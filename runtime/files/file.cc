@@ -151,8 +151,10 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   struct stat info = {};
   if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
       static_cast<uint64_t>(info.st_size) == file.size()) {
-    void* const data = mmap(nullptr, static_cast<size_t>(file.size()), PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data != MAP_FAILED) out.bytes_ = {static_cast<uint8_t*>(data), static_cast<size_t>(file.size())};
+    void* const data =
+        mmap(nullptr, static_cast<size_t>(file.size()), PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data != MAP_FAILED)
+      out.bytes_ = {static_cast<uint8_t*>(data), static_cast<size_t>(file.size())};
   }
   if (fd >= 0) close(fd);
   if (!out.bytes_.empty()) return out;

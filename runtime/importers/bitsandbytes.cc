@@ -1,10 +1,10 @@
 // bitsandbytes' 4-bit weights: NF4 and FP4.
 //
 // `weight` u8 [N * K / 2, 1]: two codes of w[N, K], row-major, in a byte, the first one in the high
-// nibble. `weight.quant_map` f32 [16] are the values of the codes. `weight.quant_state.bitsandbytes__nf4`
-// (or __fp4) u8 is a text of JSON: "shape", "blocksize", and if the scales are quantised themselves
-// "nested_blocksize" and "nested_offset". `weight.absmax` is f32, a scale for each block of the
-// row-major order; or u8, and the scale is
+// nibble. `weight.quant_map` f32 [16] are the values of the codes.
+// `weight.quant_state.bitsandbytes__nf4` (or __fp4) u8 is a text of JSON: "shape", "blocksize", and
+// if the scales are quantised themselves "nested_blocksize" and "nested_offset". `weight.absmax` is
+// f32, a scale for each block of the row-major order; or u8, and the scale is
 //   nested_quant_map[absmax[i]] * nested_absmax[i / nested_blocksize] + nested_offset
 #include <fmt/format.h>
 

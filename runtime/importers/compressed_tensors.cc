@@ -1,15 +1,14 @@
-// compressed-tensors, as llm-compressor writes it; NVFP4 also as ModelOpt writes it. All matrices are
-// [N, K].
+// compressed-tensors, as llm-compressor writes it; NVFP4 also as ModelOpt writes it. All matrices
+// are [N, K].
 //
-// pack-quantized: `weight_packed` i32 [N, ceil(K / f)] with f = 32 / bits codes in a word, the lowest
-// bits first; a code is the signed value plus 2^(bits - 1). `weight_shape` i64 [2] is [N, K].
-// `weight_scale` [N, K / group]; `weight_zero_point` i32 [ceil(N / f), K / group] is packed along N
-// with the same offset, or i8 [N, K / group].
-// int-quantized and float-quantized: `weight` i8 or f8e4m3fn [N, K], `weight_scale` of one number, [N],
-// [N, 1], [N, K / group] or, for blocks of 128, [ceil(N / 128), ceil(K / 128)].
-// nvfp4-pack-quantized: `weight_packed` u8 [N, K / 2], the even k in the low nibbles, `weight_scale`
-// f8e4m3fn [N, K / 16], divided by `weight_global_scale`. ModelOpt: `weight` u8, and the scales are
-// multiplied by `weight_scale_2`.
+// pack-quantized: `weight_packed` i32 [N, ceil(K / f)] with f = 32 / bits codes in a word, the
+// lowest bits first; a code is the signed value plus 2^(bits - 1). `weight_shape` i64 [2] is [N,
+// K]. `weight_scale` [N, K / group]; `weight_zero_point` i32 [ceil(N / f), K / group] is packed
+// along N with the same offset, or i8 [N, K / group]. int-quantized and float-quantized: `weight`
+// i8 or f8e4m3fn [N, K], `weight_scale` of one number, [N], [N, 1], [N, K / group] or, for blocks
+// of 128, [ceil(N / 128), ceil(K / 128)]. nvfp4-pack-quantized: `weight_packed` u8 [N, K / 2], the
+// even k in the low nibbles, `weight_scale` f8e4m3fn [N, K / 16], divided by `weight_global_scale`.
+// ModelOpt: `weight` u8, and the scales are multiplied by `weight_scale_2`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +21,6 @@
 
 namespace tarsia {
 namespace {
-
 
 WeightInfo LayerInfo(DType type, int64_t k, int64_t n, int64_t group, DType scale_type) {
   WeightInfo info;
@@ -79,7 +77,8 @@ int64_t GroupWithin(int64_t k, int64_t block) {
   return std::max<int64_t>(a, 1);
 }
 
-LayerScales FromBlocks(const TensorView& tensor, int64_t k, int64_t n, int64_t rows, int64_t columns) {
+LayerScales FromBlocks(const TensorView& tensor, int64_t k, int64_t n, int64_t rows,
+                       int64_t columns) {
   const std::vector<float> blocks = FloatsOf(tensor);
   const int64_t across = tensor.extent(1);  // along K
   LayerScales out;
@@ -125,8 +124,9 @@ Result<CodeSource> ReadPackedIntegers(const TensorSet& set, const std::string& l
   const int64_t per_word = bits > 0 && bits <= 8 ? kStreamWordBits / bits : 1;
   if (extents[0] != static_cast<float>(n) || bits < 1 || bits > 8 ||
       (k + per_word - 1) / per_word != words) {
-    return TensorError(name, fmt::format("{} words in a row do not hold weights [{}, {}] of {} bits",
-                                         words, extents[0], extents[1], bits));
+    return TensorError(
+        name, fmt::format("{} words in a row do not hold weights [{}, {}] of {} bits", words,
+                          extents[0], extents[1], bits));
   }
   TARSIA_TRY(const TensorView* const scale,
              set.Need(layer + ".weight_scale", {kF16, kBF16, kF32}, {n, -1}));
@@ -146,16 +146,16 @@ Result<CodeSource> ReadPackedIntegers(const TensorSet& set, const std::string& l
     out.info.zero = ZeroPoint::kInteger;
     out.info.zero_type = kI8;
   }
-  out.codes = FromColumns([packed, words, per_word, bits](int64_t column, int64_t row,
-                                                          int64_t count, uint8_t* to) {
-    const uint8_t* const from = packed->data + column * words * 4;
-    const uint32_t mask = (uint32_t{1} << bits) - 1, flip = uint32_t{1} << (bits - 1);
-    for (int64_t i = 0; i < count; ++i) {
-      const int64_t at = row + i;
-      const uint32_t word = LoadU32(from + at / per_word * 4);
-      to[i] = static_cast<uint8_t>((word >> (at % per_word * bits) & mask) ^ flip);
-    }
-  });
+  out.codes = FromColumns(
+      [packed, words, per_word, bits](int64_t column, int64_t row, int64_t count, uint8_t* to) {
+        const uint8_t* const from = packed->data + column * words * 4;
+        const uint32_t mask = (uint32_t{1} << bits) - 1, flip = uint32_t{1} << (bits - 1);
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t at = row + i;
+          const uint32_t word = LoadU32(from + at / per_word * 4);
+          to[i] = static_cast<uint8_t>((word >> (at % per_word * bits) & mask) ^ flip);
+        }
+      });
   return out;
 }
 
@@ -216,8 +216,8 @@ Result<CodeSource> ReadNvfp4(const TensorSet& set, const std::string& layer,
   return out;
 }
 
-// DeepSeek's FP8: `weight` f8e4m3fn [N, K], `weight_scale_inv` f32 [ceil(N / 128), ceil(K / 128)]; the
-// weights are multiplied by it, whatever its name says.
+// DeepSeek's FP8: `weight` f8e4m3fn [N, K], `weight_scale_inv` f32 [ceil(N / 128), ceil(K / 128)];
+// the weights are multiplied by it, whatever its name says.
 Result<CodeSource> ReadFp8Blocks(const TensorSet& set, const std::string& layer,
                                  const LayerOptions& /*options*/) {
   constexpr int64_t kBlock = 128;
@@ -236,15 +236,15 @@ Result<CodeSource> ReadFp8Blocks(const TensorSet& set, const std::string& layer,
   return out;
 }
 
-// MXFP4 as in gpt-oss: `blocks` u8 [experts, N, K / 32, 16], the even k in the low nibbles, `scales`
-// u8 [experts, N, K / 32], e8m0; without the first extent if there is one matrix.
+// MXFP4 as in gpt-oss: `blocks` u8 [experts, N, K / 32, 16], the even k in the low nibbles,
+// `scales` u8 [experts, N, K / 32], e8m0; without the first extent if there is one matrix.
 Result<CodeSource> ReadMxfp4(const TensorSet& set, const std::string& layer, int64_t expert) {
   const TensorView* const any = set.Find(layer + "_blocks");
   const bool several = any != nullptr && any->rank() == 4;
   const std::string blocks_name = layer + "_blocks", scales_name = layer + "_scales";
-  TARSIA_TRY(const TensorView* const blocks,
-             several ? set.Need(blocks_name, {kU8}, {-1, -1, -1, 16})
-                     : set.Need(blocks_name, {kU8}, {-1, -1, 16}));
+  TARSIA_TRY(const TensorView* const blocks, several
+                                                 ? set.Need(blocks_name, {kU8}, {-1, -1, -1, 16})
+                                                 : set.Need(blocks_name, {kU8}, {-1, -1, 16}));
   const size_t first = several ? 1 : 0;
   const int64_t n = blocks->extent(first), groups = blocks->extent(first + 1);
   TARSIA_TRY(const TensorView* const scales,

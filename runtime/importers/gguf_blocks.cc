@@ -21,15 +21,14 @@ struct BlockAffine {
   float offset = 0;
 };
 
-float E8m0(uint8_t code) {
-  return code == 0xFF ? std::nanf("") : std::ldexp(1.0F, code - 127);
-}
+float E8m0(uint8_t code) { return code == 0xFF ? std::nanf("") : std::ldexp(1.0F, code - 127); }
 
 int8_t SignedByte(uint8_t byte) { return static_cast<int8_t>(byte); }
 
 // ---- blocks of 32: a scale (and an offset), then the codes -------------------------------------
 
-// Element j in the low nibble of byte j, element j + 16 in its high nibble; `flip` makes signed codes.
+// Element j in the low nibble of byte j, element j + 16 in its high nibble; `flip` makes signed
+// codes.
 void Nibbles(const uint8_t* codes, uint8_t flip, uint8_t* out) {
   for (int j = 0; j < 16; ++j) {
     out[j] = static_cast<uint8_t>((codes[j] & 15) ^ flip);
@@ -154,10 +153,10 @@ struct PlainType {
   uint32_t type;
   GgufBlock block;
 };
-constexpr PlainType kPlain[] = {
-    {0, {"F32", 1, 4, false}},  {1, {"F16", 1, 2, false}},  {24, {"I8", 1, 1, false}},
-    {25, {"I16", 1, 2, false}}, {26, {"I32", 1, 4, false}}, {27, {"I64", 1, 8, false}},
-    {28, {"F64", 1, 8, false}}, {30, {"BF16", 1, 2, false}}};
+constexpr PlainType kPlain[] = {{0, {"F32", 1, 4, false}},  {1, {"F16", 1, 2, false}},
+                                {24, {"I8", 1, 1, false}},  {25, {"I16", 1, 2, false}},
+                                {26, {"I32", 1, 4, false}}, {27, {"I64", 1, 8, false}},
+                                {28, {"F64", 1, 8, false}}, {30, {"BF16", 1, 2, false}}};
 
 const BlockFormat* FindFormat(uint32_t type) {
   const auto* const found = std::find_if(std::begin(kFormats), std::end(kFormats),
@@ -165,8 +164,8 @@ const BlockFormat* FindFormat(uint32_t type) {
   return found == std::end(kFormats) ? nullptr : found;
 }
 
-// Weights of a block without a scale are all -offset: as (0 - 1) * offset, they have the form of the
-// others.
+// Weights of a block without a scale are all -offset: as (0 - 1) * offset, they have the form of
+// the others.
 bool IsConstant(const BlockAffine& affine) { return affine.scale == 0 && affine.offset != 0; }
 
 // A matrix within the file.
@@ -202,9 +201,9 @@ void AddScales(const BlockMatrix& matrix, CodeSource* out) {
       const size_t at = Size(g * info.n + column);
       out->scales[at] = IsConstant(affine) ? affine.offset : affine.scale;
       if (out->zeros.empty()) continue;
-      const double zero = affine.scale != 0
-                              ? static_cast<double>(affine.offset) / static_cast<double>(affine.scale)
-                              : (affine.offset != 0 ? 1 : 0);
+      const double zero =
+          affine.scale != 0 ? static_cast<double>(affine.offset) / static_cast<double>(affine.scale)
+                            : (affine.offset != 0 ? 1 : 0);
       out->zeros[at] = static_cast<float>(zero);
     }
   });

@@ -1,4 +1,5 @@
-// The quantised types of ggml: blocks of 32 or 256 weights (ggml-quants of github.com/ggml-org/ggml).
+// The quantised types of ggml: blocks of 32 or 256 weights (ggml-quants of
+// github.com/ggml-org/ggml).
 #ifndef TARSIA_RUNTIME_IMPORTERS_GGUF_BLOCKS_H_
 #define TARSIA_RUNTIME_IMPORTERS_GGUF_BLOCKS_H_
 

@@ -76,7 +76,8 @@ Status SkipValue(GgufReader& reader, uint32_t type, bool in_array) {
   uint64_t count = 0;
   if (!reader.Read(&element) || !reader.Read(&count)) return reader.Truncated();
   if (element >= std::size(kValueBytes) || element == kArray) {
-    return reader.Bad(fmt::format("an array has elements of the type {}, which is unknown", element));
+    return reader.Bad(
+        fmt::format("an array has elements of the type {}, which is unknown", element));
   }
   if (element != kString) {
     const uint64_t bytes = kValueBytes[element];
@@ -153,8 +154,8 @@ Status PlaceTensors(std::vector<GgufTensor>& tensors, uint64_t data, uint64_t al
   for (GgufTensor& tensor : tensors) {
     TARSIA_TRY(tensor.bytes, BytesOf(tensor));
     if (tensor.offset % alignment != 0) {
-      return TensorError(tensor.name, fmt::format("its offset {} is no multiple of {}",
-                                                  tensor.offset, alignment));
+      return TensorError(
+          tensor.name, fmt::format("its offset {} is no multiple of {}", tensor.offset, alignment));
     }
     const uint64_t room = file_bytes - std::min(file_bytes, data);
     if (tensor.offset > room || tensor.bytes > room - tensor.offset) {
@@ -193,9 +194,8 @@ Result<std::vector<GgufTensor>> ParseGguf(std::span<const uint8_t> file) {
   std::sort(out.begin(), out.end(),
             [](const GgufTensor& a, const GgufTensor& b) { return a.name < b.name; });
   const auto twice =
-      std::adjacent_find(out.begin(), out.end(), [](const GgufTensor& a, const GgufTensor& b) {
-        return a.name == b.name;
-      });
+      std::adjacent_find(out.begin(), out.end(),
+                         [](const GgufTensor& a, const GgufTensor& b) { return a.name == b.name; });
   if (twice != out.end()) return TensorError(twice->name, "it stands twice");
   return out;
 }

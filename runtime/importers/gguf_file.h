@@ -1,12 +1,12 @@
-// The GGUF format of ggml (docs/gguf.md of github.com/ggml-org/ggml), versions 2 and 3, little-endian;
-// read only.
+// The GGUF format of ggml (docs/gguf.md of github.com/ggml-org/ggml), versions 2 and 3,
+// little-endian; read only.
 //
 //   file   = "GGUF" version:u32 tensors:u64 pairs:u64 pair* tensor* padding data
 //   pair   = key:string type:u32 value           string = length:u64 bytes
 //   tensor = name:string rank:u32 extent:u64* type:u32 offset:u64
 //
-// Values have the types u8 i8 u16 i16 u32 i32 f32 bool string array u64 i64 f64 (0 to 12); an array is
-// type:u32 count:u64 value*. The data begins at a multiple of the alignment (the value of
+// Values have the types u8 i8 u16 i16 u32 i32 f32 bool string array u64 i64 f64 (0 to 12); an array
+// is type:u32 count:u64 value*. The data begins at a multiple of the alignment (the value of
 // `general.alignment`, else 32), as does each tensor in it; the first extent is that of adjacent
 // elements.
 #ifndef TARSIA_RUNTIME_IMPORTERS_GGUF_FILE_H_
@@ -29,8 +29,8 @@ struct GgufTensor {
   uint64_t bytes = 0;            // 0: the type is unknown
 };
 
-// Reads the header of a whole file. Treats it as hostile: memory is bounded by the size of the header.
-// Tensors of known types lie within the file and do not overlap; they are sorted by name.
+// Reads the header of a whole file. Treats it as hostile: memory is bounded by the size of the
+// header. Tensors of known types lie within the file and do not overlap; they are sorted by name.
 Result<std::vector<GgufTensor>> ParseGguf(std::span<const uint8_t> file);
 
 }  // namespace tarsia

@@ -2,9 +2,9 @@
 //
 // GPTQ: `qweight` i32 [K * bits / 32, N]: the codes of a column are a stream of bits along K, the
 // lowest first, in words of 32 bits. `qzeros` i32 [K / group, N * bits / 32]: the same along N. In
-// version 1 of the format (checkpoint_format "gptq") the zero points are stored minus one; in version
-// 2 as they are. `scales` [K / group, N]. `g_idx` i32 [K] is the group of each row: with activation
-// order, the rows of a group are not adjacent.
+// version 1 of the format (checkpoint_format "gptq") the zero points are stored minus one; in
+// version 2 as they are. `scales` [K / group, N]. `g_idx` i32 [K] is the group of each row: with
+// activation order, the rows of a group are not adjacent.
 //   w[k, n] = (q[k, n] - z[g_idx[k], n]) * scales[g_idx[k], n]
 //
 // AWQ: `qweight` i32 [K, N / 8], `qzeros` i32 [K / group, N / 8], `scales` [K / group, N]. The
@@ -57,7 +57,8 @@ Result<GptqTensors> FindGptq(const TensorSet& set, const std::string& layer,
   }
   const int64_t rows = out.qweight->extent(0);
   out.bits = options.bits;
-  if (out.bits == 0 && out.k > 0) out.bits = static_cast<int>(std::min<int64_t>(rows * 32 / out.k, 99));
+  if (out.bits == 0 && out.k > 0)
+    out.bits = static_cast<int>(std::min<int64_t>(rows * 32 / out.k, 99));
   if (out.bits < 1 || out.bits > 8) {
     return TensorError(out.qweight->name, fmt::format("the codes have {} bits", out.bits));
   }
@@ -67,12 +68,12 @@ Result<GptqTensors> FindGptq(const TensorSet& set, const std::string& layer,
                                                       rows, out.k, out.bits));
   }
   if (out.n * out.bits % kStreamWordBits != 0) {
-    return TensorError(out.qweight->name, fmt::format("{} columns of {} bits do not fill words",
-                                                      out.n, out.bits));
+    return TensorError(out.qweight->name,
+                       fmt::format("{} columns of {} bits do not fill words", out.n, out.bits));
   }
   TARSIA_TRY(out.scales, set.Need(layer + ".scales", {kF16, kBF16, kF32}, {out.groups, out.n}));
-  TARSIA_TRY(out.qzeros, set.Need(layer + ".qzeros", {kI32},
-                                  {out.groups, out.n * out.bits / kStreamWordBits}));
+  TARSIA_TRY(out.qzeros,
+             set.Need(layer + ".qzeros", {kI32}, {out.groups, out.n * out.bits / kStreamWordBits}));
   return out;
 }
 
@@ -144,22 +145,22 @@ Result<CodeSource> ReadGptq(const TensorSet& set, const std::string& layer,
       out.zeros.push_back(static_cast<float>(StreamBits(row, n * t.bits, t.bits, 1) + add));
     }
   }
-  out.codes = FromRows([t, gather = out.gather](int64_t row, int64_t column, int64_t count,
-                                                uint8_t* to) {
-    const int64_t bit = (gather.empty() ? row : gather[Size(row)]) * t.bits;
-    const uint8_t* const words = t.qweight->data + (bit / kStreamWordBits * t.n + column) * 4;
-    const int shift = static_cast<int>(bit % kStreamWordBits);
-    const uint32_t mask = (uint32_t{1} << t.bits) - 1;
-    if (shift + t.bits <= kStreamWordBits) {
-      for (int64_t i = 0; i < count; ++i) {
-        to[i] = static_cast<uint8_t>(LoadU32(words + 4 * i) >> shift & mask);
-      }
-      return;
-    }
-    for (int64_t i = 0; i < count; ++i) {
-      to[i] = static_cast<uint8_t>(StreamBits(words + 4 * i, shift, t.bits, t.n));
-    }
-  });
+  out.codes =
+      FromRows([t, gather = out.gather](int64_t row, int64_t column, int64_t count, uint8_t* to) {
+        const int64_t bit = (gather.empty() ? row : gather[Size(row)]) * t.bits;
+        const uint8_t* const words = t.qweight->data + (bit / kStreamWordBits * t.n + column) * 4;
+        const int shift = static_cast<int>(bit % kStreamWordBits);
+        const uint32_t mask = (uint32_t{1} << t.bits) - 1;
+        if (shift + t.bits <= kStreamWordBits) {
+          for (int64_t i = 0; i < count; ++i) {
+            to[i] = static_cast<uint8_t>(LoadU32(words + 4 * i) >> shift & mask);
+          }
+          return;
+        }
+        for (int64_t i = 0; i < count; ++i) {
+          to[i] = static_cast<uint8_t>(StreamBits(words + 4 * i, shift, t.bits, t.n));
+        }
+      });
   DropMiddleZeros(&out);
   return out;
 }

@@ -1,9 +1,9 @@
 // HQQ (github.com/mobiusml/hqq), with groups along K (axis 1).
 //
-// The codes W[N, K], row-major, are seen as U[R, G], R = N * K / G; `scale` and `zero` [R, 1] belong to
-// the rows of U. `W_q` packs U along R: with p codes in a container (u8 for 8, 4, 2 and 1 bits, i32 with
-// ten codes for 3 bits), row r of U is in row r % R' of W_q, R' = ceil(R / p), as code r / R' from the
-// top. `shape` i64 [2] is [N, K]; `nbits` and `axis` are single numbers.
+// The codes W[N, K], row-major, are seen as U[R, G], R = N * K / G; `scale` and `zero` [R, 1]
+// belong to the rows of U. `W_q` packs U along R: with p codes in a container (u8 for 8, 4, 2 and 1
+// bits, i32 with ten codes for 3 bits), row r of U is in row r % R' of W_q, R' = ceil(R / p), as
+// code r / R' from the top. `shape` i64 [2] is [N, K]; `nbits` and `axis` are single numbers.
 //   w = (code - zero) * scale
 #include <fmt/format.h>
 
@@ -45,10 +45,12 @@ Result<HqqTensors> FindHqq(const TensorSet& set, const std::string& layer,
   }
   if (set.Find(layer + ".axis") != nullptr) {
     TARSIA_TRY(const int64_t axis, WholeNumber(set, layer + ".axis"));
-    if (axis != 1) return TensorError(layer + ".axis", "groups that do not lie along K are not supported");
+    if (axis != 1)
+      return TensorError(layer + ".axis", "groups that do not lie along K are not supported");
   }
   const bool known = out.bits == 8 || (out.bits >= 1 && out.bits <= 4);
-  if (!known) return TensorError(layer + ".nbits", fmt::format("codes of {} bits are unknown", out.bits));
+  if (!known)
+    return TensorError(layer + ".nbits", fmt::format("codes of {} bits are unknown", out.bits));
   out.container = out.bits == 3 ? 4 : 1;
   out.parts = out.bits == 3 ? 10 : 8 / out.bits;
   TARSIA_TRY(const TensorView* const shape, set.Need(layer + ".shape", {kI64, kI32}, {2}));
@@ -64,12 +66,11 @@ Result<HqqTensors> FindHqq(const TensorSet& set, const std::string& layer,
   }
   // Codes may be stored as floats whose bytes they are.
   out.packed_rows = out.codes->extent(0);
-  const int64_t row_bytes =
-      out.codes->extent(1) * static_cast<int64_t>(out.codes->info.item_bytes);
+  const int64_t row_bytes = out.codes->extent(1) * static_cast<int64_t>(out.codes->info.item_bytes);
   out.group = row_bytes / out.container;
   if (row_bytes % out.container != 0 || out.group < 1 || out.k % out.group != 0) {
-    return TensorError(out.codes->name, fmt::format("rows of {} codes do not divide {} rows",
-                                                    out.group, out.k));
+    return TensorError(out.codes->name,
+                       fmt::format("rows of {} codes do not divide {} rows", out.group, out.k));
   }
   const int64_t rows = out.n * (out.k / out.group);
   if ((rows + out.parts - 1) / out.parts != out.packed_rows) {

@@ -1,6 +1,7 @@
-// One function for each format of quantised weights in .safetensors files: from the tensors of a layer
-// to codes, scales and zero points. Each checks the shape and the type of every tensor that it reads,
-// so that no file makes it read beyond one. What is returned refers to the tensors' memory.
+// One function for each format of quantised weights in .safetensors files: from the tensors of a
+// layer to codes, scales and zero points. Each checks the shape and the type of every tensor that
+// it reads, so that no file makes it read beyond one. What is returned refers to the tensors'
+// memory.
 //
 // The definitions are in the code that writes the files; each source names it.
 #ifndef TARSIA_RUNTIME_IMPORTERS_IMPORTERS_H_

@@ -100,8 +100,8 @@ Found Finder::QweightFormat(const std::string& layer) const {
   // AWQ packs along N, so qweight is narrower than the scales.
   const bool narrow = scales != nullptr && qweight->rank() == 2 && scales->rank() == 2 &&
                       qweight->extent(1) < scales->extent(1);
-  const bool awq = options_.format.empty() ? config_.method == "awq" || narrow
-                                           : options_.format == "awq";
+  const bool awq =
+      options_.format.empty() ? config_.method == "awq" || narrow : options_.format == "awq";
   if (awq) return {"awq", ReadAwq};
   const bool second = options_.format == "gptq-v2" ||
                       (options_.format.empty() && config_.checkpoint_format == "gptq_v2");
@@ -137,13 +137,33 @@ std::optional<Found> Finder::FormatOf(const std::string& layer) const {
 
 uint64_t Finder::Take(const std::string& layer) {
   uint64_t bytes = 0;
-  for (const char* const suffix :
-       {".qweight", ".qzeros", ".scales", ".g_idx", ".weight_packed", ".weight_shape",
-        ".weight_scale", ".weight_zero_point", ".weight_g_idx", ".weight_global_scale", ".weight",
-        ".weight_scale_2", ".weight_scale_inv", ".W_q", ".scale", ".zero", ".shape", ".nbits",
-        ".axis", ".weight.absmax", ".weight.quant_map", ".weight.nested_absmax",
-        ".weight.nested_quant_map", ".weight.quant_state.bitsandbytes__nf4",
-        ".weight.quant_state.bitsandbytes__fp4", "_blocks", "_scales"}) {
+  for (const char* const suffix : {".qweight",
+                                   ".qzeros",
+                                   ".scales",
+                                   ".g_idx",
+                                   ".weight_packed",
+                                   ".weight_shape",
+                                   ".weight_scale",
+                                   ".weight_zero_point",
+                                   ".weight_g_idx",
+                                   ".weight_global_scale",
+                                   ".weight",
+                                   ".weight_scale_2",
+                                   ".weight_scale_inv",
+                                   ".W_q",
+                                   ".scale",
+                                   ".zero",
+                                   ".shape",
+                                   ".nbits",
+                                   ".axis",
+                                   ".weight.absmax",
+                                   ".weight.quant_map",
+                                   ".weight.nested_absmax",
+                                   ".weight.nested_quant_map",
+                                   ".weight.quant_state.bitsandbytes__nf4",
+                                   ".weight.quant_state.bitsandbytes__fp4",
+                                   "_blocks",
+                                   "_scales"}) {
     const TensorView* const tensor = Tensor(layer, suffix);
     if (tensor == nullptr) continue;
     bytes += tensor->info.bytes;
@@ -152,14 +172,13 @@ uint64_t Finder::Take(const std::string& layer) {
   return bytes;
 }
 
-Status Finder::Add(const std::string& layer, const Found& found,
-                   std::vector<ModelWeights>* out) {
+Status Finder::Add(const std::string& layer, const Found& found, std::vector<ModelWeights>* out) {
   LayerOptions options;
   options.bits = options_.bits != 0 ? options_.bits : config_.bits;
   options.group = options_.group;
   options.zeros_minus_one = std::string_view(found.format) == "gptq-v1";
-  const bool version_known = !options_.format.empty() || !config_.checkpoint_format.empty() ||
-                             config_.method == "gptq";
+  const bool version_known =
+      !options_.format.empty() || !config_.checkpoint_format.empty() || config_.method == "gptq";
   if (found.read == &ReadGptq && !version_known) {
     return MakeDiagnostic(diag::kImportGptqVersion, {});
   }
@@ -227,10 +246,9 @@ void FindGguf(const std::shared_ptr<const GgufModel>& model, std::vector<ModelWe
     }
     for (int64_t i = 0; i < matrices; ++i) {
       const std::string name = matrices > 1 ? tensor.name + "." + std::to_string(i) : tensor.name;
-      weights->push_back({name, std::string(block->name),
-                          tensor.bytes / static_cast<uint64_t>(matrices), [model, &tensor, i] {
-                            return ReadGguf(tensor, model->file.bytes().data(), i);
-                          }});
+      weights->push_back(
+          {name, std::string(block->name), tensor.bytes / static_cast<uint64_t>(matrices),
+           [model, &tensor, i] { return ReadGguf(tensor, model->file.bytes().data(), i); }});
     }
   }
 }
@@ -247,7 +265,7 @@ Result<Model> Model::Open(const std::string& path, const ModelOptions& options) 
     const bool folder = IsFolder(path);
     const auto paths = folder ? SafetensorsIn(path) : std::vector<std::string>{path};
     if (paths.empty() || !EndsWith(paths[0], ".safetensors")) {
-      return MakeDiagnostic(diag::kImportKind, {}, path);
+      return MakeDiagnostic(diag::kImportKind, {});
     }
     TARSIA_TRY(const ModelConfig config, ReadModelConfig(folder ? path : FolderOf(path)));
     TARSIA_TRY(TensorSet set, TensorSet::Open(paths));
@@ -256,7 +274,7 @@ Result<Model> Model::Open(const std::string& path, const ModelOptions& options) 
     TARSIA_CHECK(finder.Find(&out.weights_, &out.others_));
     out.files_ = std::move(shared);
   }
-  if (out.weights_.empty()) return MakeDiagnostic(diag::kImportNothing, {}, path);
+  if (out.weights_.empty()) return MakeDiagnostic(diag::kImportNothing, {});
   return out;
 }
 

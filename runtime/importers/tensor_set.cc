@@ -19,7 +19,8 @@ Result<std::vector<NamedTensor>> HeaderOf(const MappedFile& file) {
   const auto bytes = file.bytes();
   TARSIA_TRY(const uint64_t length,
              SafetensorsHeaderLength(bytes.first(std::min<size_t>(bytes.size(), 8)), bytes.size()));
-  const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + 8, Size(static_cast<int64_t>(length)));
+  const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + 8,
+                                Size(static_cast<int64_t>(length)));
   return ParseSafetensorsHeader(header, bytes.size());
 }
 
@@ -56,9 +57,9 @@ Result<TensorSet> TensorSet::Open(std::span<const std::string> paths) {
   }
   std::sort(out.tensors_.begin(), out.tensors_.end(),
             [](const TensorView& a, const TensorView& b) { return a.name < b.name; });
-  const auto twice = std::adjacent_find(
-      out.tensors_.begin(), out.tensors_.end(),
-      [](const TensorView& a, const TensorView& b) { return a.name == b.name; });
+  const auto twice =
+      std::adjacent_find(out.tensors_.begin(), out.tensors_.end(),
+                         [](const TensorView& a, const TensorView& b) { return a.name == b.name; });
   if (twice != out.tensors_.end()) return TensorError(twice->name, "it stands in two files");
   return out;
 }
@@ -89,9 +90,9 @@ Result<const TensorView*> TensorSet::Need(const std::string& name,
                                            extent, INT32_MAX));
     }
   }
-  const bool fits = std::equal(shape.begin(), shape.end(), tensor->info.shape.begin(),
-                               tensor->info.shape.end(),
-                               [](int64_t wanted, int64_t has) { return wanted < 0 || wanted == has; });
+  const bool fits =
+      std::equal(shape.begin(), shape.end(), tensor->info.shape.begin(), tensor->info.shape.end(),
+                 [](int64_t wanted, int64_t has) { return wanted < 0 || wanted == has; });
   if (fits) return tensor;
   return TensorError(name, fmt::format("its shape is {}, and should be {}",
                                        ShapeText(tensor->info.shape), WantedShape(shape)));

@@ -1,4 +1,5 @@
-// A matrix of floats in memory, as a source of weights: f16, bf16, f32 or f64, in rows or in columns.
+// A matrix of floats in memory, as a source of weights: f16, bf16, f32 or f64, in rows or in
+// columns.
 #ifndef TARSIA_RUNTIME_WEIGHTS_FLOAT_MATRIX_H_
 #define TARSIA_RUNTIME_WEIGHTS_FLOAT_MATRIX_H_
 

@@ -1,10 +1,10 @@
-// The packed order of a weight matrix w[K, N]: which tiles, and where each code of a tile lies. There
-// is one order for a type of weights and a type of the tensor core's operands (the compute type), and
-// it serves every kernel, decode and prefill, from sm_80 on: as the left operand of yT = wT * xT, the
-// fragments of `mma` and of `wgmma` (from registers) are the same.
+// The packed order of a weight matrix w[K, N]: which tiles, and where each code of a tile lies.
+// There is one order for a type of weights and a type of the tensor core's operands (the compute
+// type), and it serves every kernel, decode and prefill, from sm_80 on: as the left operand of yT =
+// wT * xT, the fragments of `mma` and of `wgmma` (from registers) are the same.
 //
-// Everything is a memory layout of layout/ in the end: packed(T, B) for the codes, and for scales and
-// zero points a packed layout in which thread r of 8 has those of the rows of its fragment.
+// Everything is a memory layout of layout/ in the end: packed(T, B) for the codes, and for scales
+// and zero points a packed layout in which thread r of 8 has those of the rows of its fragment.
 //
 // Pure functions; safe from any thread.
 #ifndef TARSIA_RUNTIME_WEIGHTS_PACKED_ORDER_H_

@@ -121,8 +121,7 @@ Status PackValues(WeightPart part, std::span<const float> values, DType type,
     map.Pack<uint8_t>(
         [&](const Region& region, uint8_t* to, int64_t stride) {
           for (int64_t row = 0; row < region.rows; ++row) {
-            std::memcpy(to + row * stride,
-                        codes.data() + (region.row + row) * n + region.column,
+            std::memcpy(to + row * stride, codes.data() + (region.row + row) * n + region.column,
                         Size(region.columns));
           }
         },
@@ -154,8 +153,8 @@ Status CheckLists(const CodeSource& source) {
     TARSIA_CHECK(CheckGather(source.gather, info.k));
   }
   if (!info.codebook.empty()) {
-    TARSIA_CHECK(CheckCount("values of the codebook", info.codebook.size(),
-                            size_t{1} << info.type.bits));
+    TARSIA_CHECK(
+        CheckCount("values of the codebook", info.codebook.size(), size_t{1} << info.type.bits));
     TARSIA_CHECK(CheckCodebook(info.codebook));
   }
   return OkStatus();

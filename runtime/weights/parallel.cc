@@ -56,8 +56,7 @@ bool ParallelFor(int64_t count, const std::function<void(int64_t)>& work,
     const int64_t helpers = std::min<int64_t>(count, vm::HardwareThreads()) - 1;
     if (helpers > 0) call.Make(static_cast<int>(helpers));
     while (loop.Step()) {
-      if (progress &&
-          !progress(static_cast<uint64_t>(loop.done()), static_cast<uint64_t>(count))) {
+      if (progress && !progress(static_cast<uint64_t>(loop.done()), static_cast<uint64_t>(count))) {
         cancelled = true;
         loop.Stop();
       }

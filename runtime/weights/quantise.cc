@@ -118,11 +118,13 @@ void Quantiser::ChooseByRange(const Region& region, Affine* out) {
     const Region part{region.row + i, region.column, std::min(kRows, region.rows - i),
                       region.columns};
     if (!ReadChecked(part, w.data(), region.columns)) return;
-    for (int64_t r = 0; r < part.rows; ++r) ranges.Add(w.data() + r * region.columns, region.columns);
+    for (int64_t r = 0; r < part.rows; ++r)
+      ranges.Add(w.data() + r * region.columns, region.columns);
   }
   for (int64_t j = 0; j < region.columns; j += spec_.columns) {
     const auto first = j, last = std::min(j + spec_.columns, region.columns);
-    const float least = *std::min_element(ranges.least.begin() + first, ranges.least.begin() + last);
+    const float least =
+        *std::min_element(ranges.least.begin() + first, ranges.least.begin() + last);
     const float most = *std::max_element(ranges.most.begin() + first, ranges.most.begin() + last);
     const Affine affine =
         chooser_.AbsmaxAffine(static_cast<double>(least), static_cast<double>(most));
@@ -179,48 +181,62 @@ Result<bool> Quantiser::ChooseScales(CodeSource* out, const Progress& progress) 
   return all;
 }
 
-// Codes of the nearest integers. A quotient that is computed in f32 decides wherever it is not near
-// the middle of two integers; elsewhere the exact rule does.
-void Quantiser::IntegerCodes(const float* w, const float* scales, const float* zeros,
-                             int64_t count, uint8_t* out) const {
-  constexpr int64_t kLanes = 16;
+// The nearest integers of `kLanes` quotients in f32, as codes. False if one of them may be wrong,
+// because it is near the middle of two integers or too large for the arithmetic.
+constexpr int64_t kLanes = 16;
+
+struct IntegerRange {
+  float low, high;
+  int32_t mask;
+};
+
+template <bool kZeros>
+bool QuickCodes(const float* w, const float* scales, const float* zeros, const IntegerRange& range,
+                uint8_t* out) {
   constexpr float kMagic = 0x1.8p23F;  // + kMagic - kMagic rounds to the nearest even integer
   constexpr float kSure = 0.5F - 0x1p-10F;
-  const auto low = static_cast<float>(chooser_.levels.Least());
-  const auto high = static_cast<float>(chooser_.levels.Most());
-  const auto mask = static_cast<int32_t>(CodeMask(spec_.type));
-  const auto exact = [&](int64_t j) {
-    const Affine affine{static_cast<double>(scales[j]),
-                        zeros != nullptr ? static_cast<double>(zeros[j]) : 0.0};
-    return chooser_.CodeOf(static_cast<double>(w[j]), affine);
-  };
-  int64_t j = 0;
-  for (; j + kLanes <= count; j += kLanes) {
-    float unsure = 0;
-    int32_t codes[kLanes];
-    for (int64_t i = 0; i < kLanes; ++i) {
-      const float zero = zeros != nullptr ? zeros[j + i] : 0;
-      const float step = scales[j + i] < 0x1p-100F ? std::numeric_limits<float>::quiet_NaN()
-                                                   : scales[j + i];
-      float q = w[j + i] / step + zero;
-      // Rounding errors: far below 2^-10 as long as the zero point is of the size of codes.
-      const float distrust = zero > -512 && zero < 512 && q == q ? 0.0F : 1.0F;
-      q = q > low ? q : low;
-      q = q < high ? q : high;
-      const float rounded = (q + kMagic) - kMagic;
-      const float rest = q > rounded ? q - rounded : rounded - q;
-      unsure += distrust + (rest < kSure ? 0.0F : 1.0F);
-      codes[i] = static_cast<int32_t>(rounded) & mask;
-    }
-    for (int64_t i = 0; i < kLanes; ++i) out[j + i] = static_cast<uint8_t>(codes[i]);
-    if (unsure == 0) continue;
-    for (int64_t i = 0; i < kLanes; ++i) out[j + i] = exact(j + i);
+  int32_t codes[kLanes];
+  int32_t unsure = 0;
+  for (int64_t i = 0; i < kLanes; ++i) {
+    const float zero = kZeros ? zeros[i] : 0;
+    float q = w[i] / scales[i] + zero;
+    // Rounding errors are far below 2^-10 where quotients and zero points are of the size of codes;
+    // a scale of 0 or near it makes a NaN or a huge quotient, or none of the bits of w counts.
+    unsure |= scales[i] > 0x1p-100F && zero > -512 && zero < 512 ? 0 : 1;
+    q = q > range.low ? q : range.low;
+    q = q < range.high ? q : range.high;
+    const float rounded = (q + kMagic) - kMagic;
+    unsure |= std::fabs(q - rounded) < kSure ? 0 : 1;
+    codes[i] = static_cast<int32_t>(rounded) & range.mask;
   }
-  for (; j < count; ++j) out[j] = exact(j);
+  for (int64_t i = 0; i < kLanes; ++i) out[i] = static_cast<uint8_t>(codes[i]);
+  return unsure == 0;
 }
 
-void Quantiser::FloatCodes(const float* w, const float* scales, int64_t count,
-                           uint8_t* out) const {
+// Codes of the nearest integers: by quotients in f32 where these decide, else by the exact rule.
+void Quantiser::IntegerCodes(const float* w, const float* scales, const float* zeros, int64_t count,
+                             uint8_t* out) const {
+  const IntegerRange range{static_cast<float>(chooser_.levels.Least()),
+                           static_cast<float>(chooser_.levels.Most()),
+                           static_cast<int32_t>(CodeMask(spec_.type))};
+  for (int64_t first = 0; first < count; first += kLanes) {
+    const int64_t last = std::min(first + kLanes, count);
+    if (last - first == kLanes) {
+      const bool sure =
+          zeros != nullptr
+              ? QuickCodes<true>(w + first, scales + first, zeros + first, range, out + first)
+              : QuickCodes<false>(w + first, scales + first, nullptr, range, out + first);
+      if (sure) continue;
+    }
+    for (int64_t j = first; j < last; ++j) {
+      const Affine affine{static_cast<double>(scales[j]),
+                          zeros != nullptr ? static_cast<double>(zeros[j]) : 0.0};
+      out[j] = chooser_.CodeOf(static_cast<double>(w[j]), affine);
+    }
+  }
+}
+
+void Quantiser::FloatCodes(const float* w, const float* scales, int64_t count, uint8_t* out) const {
   std::vector<double> wanted(Size(count));
   for (int64_t j = 0; j < count; ++j) {
     const double step = static_cast<double>(scales[j]) * chooser_.tensor_scale;
@@ -234,8 +250,8 @@ void Quantiser::Codes(const CodeSource& source, const Region& region, uint8_t* o
                       int64_t stride) const {
   std::vector<float> w(Size(region.rows * region.columns));
   w_.Read(region, w.data(), region.columns);
-  const bool integers = spec_.type.IsInteger() && spec_.codebook == nullptr &&
-                        chooser_.tensor_scale == 1;
+  const bool integers =
+      spec_.type.IsInteger() && spec_.codebook == nullptr && chooser_.tensor_scale == 1;
   for (int64_t i = 0; i < region.rows; ++i) {
     const size_t at = Size((region.row + i) / spec_.group * w_.n + region.column);
     const float* const row = w.data() + i * region.columns;

@@ -9,7 +9,7 @@
 namespace tarsia {
 
 struct QuantiseWeights {
-  QuantiseSpec spec;           // group 0 means k: a scale for each column
+  QuantiseSpec spec;  // group 0 means k: a scale for each column
   DType compute = kF16;
   // f8e4m3fn scales always come with a scale of the tensor, absmax / (448 * the largest value), as
   // in NVFP4; other scales never do.

@@ -29,8 +29,8 @@ std::vector<Tiles> TilesOf(const WeightInfo& info, const WeightPlaces& places) {
 bool SameKind(const WeightInfo& a, const WeightInfo& b) {
   return a.type == b.type && a.compute == b.compute && a.group == b.group &&
          a.scale_type == b.scale_type && a.zero == b.zero && a.zero_type == b.zero_type &&
-         a.tensor_scale == b.tensor_scale && a.codebook == b.codebook &&
-         a.whole_k == b.whole_k && a.whole_n == b.whole_n;
+         a.tensor_scale == b.tensor_scale && a.codebook == b.codebook && a.whole_k == b.whole_k &&
+         a.whole_n == b.whole_n;
 }
 
 // The rectangle that a piece and the result share, in coordinates of the whole matrix.
@@ -119,20 +119,20 @@ Result<PackedWeights> CutWeights(std::span<const PackedWeights* const> pieces, i
     }
   }
   if (covered != k * n) return MakeDiagnostic(diag::kShardMissing, {}, k * n - covered);
-  return PackedWeights::Assemble(info, pieces[0]->gather(), [&](const WeightPlaces& places,
-                                                                uint8_t* image, bool*) {
-    const std::vector<Tiles> to = TilesOf(info, places);
-    for (const PackedWeights* piece : pieces) {
-      const Region region = Shared(piece->info(), info);
-      if (region.rows <= 0 || region.columns <= 0) continue;
-      const std::vector<Tiles> from = TilesOf(piece->info(), piece->places());
-      for (size_t i = 0; i < to.size(); ++i) {
-        CopyTiles(from[i], piece->info(), piece->part(from[i].part).data(), to[i], info, region,
-                  image + places[to[i].part].offset);
-      }
-    }
-    return OkStatus();
-  });
+  return PackedWeights::Assemble(
+      info, pieces[0]->gather(), [&](const WeightPlaces& places, uint8_t* image, bool*) {
+        const std::vector<Tiles> to = TilesOf(info, places);
+        for (const PackedWeights* piece : pieces) {
+          const Region region = Shared(piece->info(), info);
+          if (region.rows <= 0 || region.columns <= 0) continue;
+          const std::vector<Tiles> from = TilesOf(piece->info(), piece->places());
+          for (size_t i = 0; i < to.size(); ++i) {
+            CopyTiles(from[i], piece->info(), piece->part(from[i].part).data(), to[i], info, region,
+                      image + places[to[i].part].offset);
+          }
+        }
+        return OkStatus();
+      });
 }
 
 Result<PackedWeights> ShardOf(std::span<const PackedWeights* const> pieces, bool along_k,

@@ -58,8 +58,8 @@ void TileMap::MakeMoves() {
   for (int64_t thread = 0; thread < threads_; ++thread) {
     for (int64_t slot = 0; slot < slots_; ++slot) {
       const int64_t element = table[Size(thread * slots_ + slot)];
-      elements_[Size(slot * threads_ + thread)] = static_cast<uint32_t>(
-          element / tile_columns_ * stride + element % tile_columns_);
+      elements_[Size(slot * threads_ + thread)] =
+          static_cast<uint32_t>(element / tile_columns_ * stride + element % tile_columns_);
     }
   }
 }
@@ -85,8 +85,8 @@ void TileMap::MakeEdges() {
       const int64_t row = last_row != 0 ? tiles[0] - 1 : 0;
       const int64_t column = last_column != 0 ? tiles[1] - 1 : 0;
       std::vector<uint32_t> used = layout_.UsedBits(row * tiles[1] + column);
-      const bool all = std::all_of(used.begin(), used.end(),
-                                   [](uint32_t word) { return word == UINT32_MAX; });
+      const bool all =
+          std::all_of(used.begin(), used.end(), [](uint32_t word) { return word == UINT32_MAX; });
       if (!all) used_[last_row][last_column] = std::move(used);
     }
   }
@@ -110,6 +110,16 @@ Region TileMap::RegionOf(int64_t number) const {
 const std::vector<uint32_t>& TileMap::Used(int64_t tile_row, int64_t tile_column) const {
   const Extents& tiles = layout_.tiles();
   return used_[tile_row == tiles[0] - 1 ? 1 : 0][tile_column == tiles[1] - 1 ? 1 : 0];
+}
+
+// Complements the bits that are stored so, and clears padding.
+void TileMap::Mend(int64_t first, int64_t piece, const std::vector<uint32_t>& used,
+                   uint32_t* lanes) const {
+  for (int64_t t = 0; t < kWarp; ++t) {
+    const size_t at = Size(first + t * piece);
+    if (!complement_.empty()) lanes[t] ^= complement_[at];
+    if (!used.empty()) lanes[t] &= used[at];
+  }
 }
 
 template <typename T>
@@ -139,12 +149,10 @@ void TileMap::PackTile(const T* elements, const std::vector<uint32_t>& used, uin
           for (int64_t t = 0; t < kWarp; ++t) lanes[t] |= (from[t] & mask) >> -shift;
         }
       }
+      const int64_t first = word.place + warp * word.piece;
+      if (!complement_.empty() || !used.empty()) Mend(first, word.piece, used, lanes);
       for (int64_t t = 0; t < kWarp; ++t) {
-        const size_t at = Size(word.place + (warp + t) * word.piece);
-        uint32_t value = lanes[t];
-        if (!complement_.empty()) value ^= complement_[at];
-        if (!used.empty()) value &= used[at];
-        std::memcpy(out + 4 * at, &value, 4);
+        std::memcpy(out + 4 * (first + t * word.piece), &lanes[t], 4);
       }
     }
   }

@@ -1,7 +1,7 @@
-// Moves elements between a row-major matrix and the packed form (layout/mem_layout.h), for any packed
-// layout of a matrix: the same moves, derived from the layout alone, pack and unpack. Fast: a move
-// takes bits that stay together from one slot of 32 threads to one word of each, in loops that
-// compilers vectorise.
+// Moves elements between a row-major matrix and the packed form (layout/mem_layout.h), for any
+// packed layout of a matrix: the same moves, derived from the layout alone, pack and unpack. Fast:
+// a move takes bits that stay together from one slot of 32 threads to one word of each, in loops
+// that compilers vectorise.
 //
 // Immutable once made; safe from any thread.
 #ifndef TARSIA_RUNTIME_WEIGHTS_TILE_MAP_H_
@@ -71,6 +71,7 @@ class TileMap {
   [[nodiscard]] Region RegionOf(int64_t number) const;
   // The bits of a tile that hold codes; empty: all of them.
   [[nodiscard]] const std::vector<uint32_t>& Used(int64_t tile_row, int64_t tile_column) const;
+  void Mend(int64_t first, int64_t piece, const std::vector<uint32_t>& used, uint32_t* lanes) const;
   template <typename T>
   void PackTile(const T* elements, const std::vector<uint32_t>& used, uint8_t* out) const;
   template <typename T>

@@ -47,7 +47,8 @@ Diagnostic BadTsw(std::string_view why) { return MakeDiagnostic(diag::kTswHeader
 
 Result<DType> RawType(uint8_t code) {
   const auto type = DTypeFromCode(code);
-  if (!type) return BadTsw("it names an element type " + std::to_string(code) + ", which is unknown");
+  if (!type)
+    return BadTsw("it names an element type " + std::to_string(code) + ", which is unknown");
   return *type;
 }
 
@@ -57,7 +58,8 @@ Result<WeightInfo> RawInfo(const RawHeader& raw) {
   TARSIA_TRY(out.type, RawType(raw.type));
   TARSIA_TRY(out.compute, RawType(raw.compute));
   TARSIA_TRY(out.scale_type, RawType(raw.scale_type));
-  if (raw.zero > static_cast<uint8_t>(ZeroPoint::kFloat)) return BadTsw("its zero points are unknown");
+  if (raw.zero > static_cast<uint8_t>(ZeroPoint::kFloat))
+    return BadTsw("its zero points are unknown");
   out.zero = static_cast<ZeroPoint>(raw.zero);
   if (raw.zero_type != 0) {
     TARSIA_TRY(out.zero_type, RawType(raw.zero_type));

@@ -1,6 +1,7 @@
 // The .tsw format: a packed weight matrix. Numbers are little-endian.
 //
-//   file   = header (256 bytes) codes scales zeros gather codebook, each part padded with zeros to a
+//   file   = header (256 bytes) codes scales zeros gather codebook, each part padded with zeros to
+//   a
 //            multiple of 256 bytes; parts that the matrix lacks are empty
 //   header = magic "\x89TSW\r\n\x1a\n"
 //            8   version:u32 (1)          12  header_bytes:u32 (256)

@@ -5,9 +5,9 @@
 //
 // where `group` consecutive rows of a column share a scale and perhaps a zero point.
 //
-// The parts lie in one image, which is also the contents of a .tsw file (weights/tsw.h): the header,
-// the codes, the scales, the zero points, the gather list, the codebook; each at a multiple of 256
-// bytes.
+// The parts lie in one image, which is also the contents of a .tsw file (weights/tsw.h): the
+// header, the codes, the scales, the zero points, the gather list, the codebook; each at a multiple
+// of 256 bytes.
 #ifndef TARSIA_RUNTIME_WEIGHTS_WEIGHT_INFO_H_
 #define TARSIA_RUNTIME_WEIGHTS_WEIGHT_INFO_H_
 
@@ -28,13 +28,13 @@ struct WeightInfo {
   DType compute = kF16;  // of the operands that the order is made for
   int64_t k = 0;
   int64_t n = 0;
-  int64_t group = 0;         // rows that share a scale; divides k
-  DType scale_type = kF16;   // f32, f16, bf16, f8e4m3fn or e8m0
+  int64_t group = 0;        // rows that share a scale; divides k
+  DType scale_type = kF16;  // f32, f16, bf16, f8e4m3fn or e8m0
   ZeroPoint zero = ZeroPoint::kNone;
-  DType zero_type;           // kInteger: u8 or i8; kFloat: f32, f16 or bf16
+  DType zero_type;  // kInteger: u8 or i8; kFloat: f32, f16 or bf16
   float tensor_scale = 1;
-  bool finite = true;        // no code is a NaN or an infinity
-  bool gathers = false;      // row i belongs to column gather[i] of x
+  bool finite = true;           // no code is a NaN or an infinity
+  bool gathers = false;         // row i belongs to column gather[i] of x
   std::vector<float> codebook;  // the values of the codes, 2^bits of them, or empty
   // The matrix of which this is a part; a whole one begins at 0 and has whole_k = k, whole_n = n.
   int64_t whole_k = 0, whole_n = 0;
@@ -65,9 +65,9 @@ struct WeightPlaces {
   }
 };
 
-// Checks the description and places the parts. `has_codebook` stands for info.codebook, whose values
-// need not be known yet. Errors: types that do not go together, a group that does not divide k,
-// sizes beyond the limits of layouts.
+// Checks the description and places the parts. `has_codebook` stands for info.codebook, whose
+// values need not be known yet. Errors: types that do not go together, a group that does not divide
+// k, sizes beyond the limits of layouts.
 Result<WeightPlaces> PlaceWeights(const WeightInfo& info, bool has_codebook);
 inline Result<WeightPlaces> PlaceWeights(const WeightInfo& info) {
   return PlaceWeights(info, !info.codebook.empty());

@@ -1,5 +1,5 @@
-/* Packed weights through the C API: quantised, packed, saved, loaded, unpacked, cut, multiplied; and
- * every wrong call. */
+/* Packed weights through the C API: quantised, packed, saved, loaded, unpacked, cut, multiplied;
+ * and every wrong call. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -152,10 +152,10 @@ static void TestShards(void) {
   tarsia_weights* bad = NULL;
   CHECK_INVALID("none of the pieces",
                 tarsia_weights_shard((const tarsia_weights* const*)halves, 1, true, 0, 1, &bad));
-  CHECK_INVALID("begin and end", tarsia_weights_shard((const tarsia_weights* const*)&whole, 1,
-                                                      false, 0, 2, &bad));
-  CHECK_INVALID("equal parts", tarsia_weights_shard((const tarsia_weights* const*)&whole, 1, false,
-                                                    0, 5, &bad));
+  CHECK_INVALID("begin and end",
+                tarsia_weights_shard((const tarsia_weights* const*)&whole, 1, false, 0, 2, &bad));
+  CHECK_INVALID("equal parts",
+                tarsia_weights_shard((const tarsia_weights* const*)&whole, 1, false, 0, 5, &bad));
   CHECK_INVALID("`pieces` is null", tarsia_weights_shard(NULL, 1, true, 0, 1, &bad));
   tarsia_weights_destroy(whole);
   tarsia_weights_destroy(halves[0]);
@@ -171,12 +171,14 @@ static void TestProduct(void) {
   CHECK_OK(tarsia_weights_dequantise(weights, got, kCount));
   tarsia_module* module = NULL;
   CHECK_OK(tarsia_module_create_from_library("matmul_packed", &module));
-  const tarsia_binding constants[] = {
-      {sizeof(tarsia_binding), "K", "128"},         {sizeof(tarsia_binding), "N", "192"},
-      {sizeof(tarsia_binding), "G", "64"},          {sizeof(tarsia_binding), "ZERO", "true"},
-      {sizeof(tarsia_binding), "X", "bf16"},        {sizeof(tarsia_binding), "PACK", info.code_order},
-      {sizeof(tarsia_binding), "SPACK", info.scale_order},
-      {sizeof(tarsia_binding), "ZPACK", info.zero_order}};
+  const tarsia_binding constants[] = {{sizeof(tarsia_binding), "K", "128"},
+                                      {sizeof(tarsia_binding), "N", "192"},
+                                      {sizeof(tarsia_binding), "G", "64"},
+                                      {sizeof(tarsia_binding), "ZERO", "true"},
+                                      {sizeof(tarsia_binding), "X", "bf16"},
+                                      {sizeof(tarsia_binding), "PACK", info.code_order},
+                                      {sizeof(tarsia_binding), "SPACK", info.scale_order},
+                                      {sizeof(tarsia_binding), "ZPACK", info.zero_order}};
   SIZED(tarsia_plan_options, options);
   options.device = "cpu";
   options.bindings = constants;
@@ -194,8 +196,8 @@ static void TestProduct(void) {
   tarsia_arg args[8];
   memset(args, 0, sizeof args);
   for (int i = 0; i < 8; ++i) args[i].size = sizeof(tarsia_arg);
-  void* const buffers[] = {x, (void*)(uintptr_t)part[0], (void*)(uintptr_t)part[1],
-                           (void*)(uintptr_t)part[2], table, y};
+  void* const buffers[] = {
+      x, (void*)(uintptr_t)part[0], (void*)(uintptr_t)part[1], (void*)(uintptr_t)part[2], table, y};
   const uint64_t sizes[] = {sizeof x, bytes[0], bytes[1], bytes[2], sizeof table, sizeof y};
   for (int i = 0; i < 6; ++i) {
     args[i].kind = TARSIA_ARG_POINTER;
@@ -236,11 +238,10 @@ static void TestWrongCalls(void) {
   CHECK_INVALID("`options` is null",
                 tarsia_weights_quantise(w, sizeof w, f32, kK, kN, false, NULL, &out));
   CHECK_INVALID("has 4 bytes", tarsia_weights_quantise(w, 4, f32, kK, kN, false, &options, &out));
-  CHECK_INVALID("cannot be `u4`", tarsia_weights_quantise(w, sizeof w, Type("u4"), kK, kN, false,
-                                                          &options, &out));
-  CHECK_INVALID("not an element type",
-                tarsia_weights_quantise(w, sizeof w, (tarsia_dtype)9999, kK, kN, false, &options,
-                                        &out));
+  CHECK_INVALID("cannot be `u4`",
+                tarsia_weights_quantise(w, sizeof w, Type("u4"), kK, kN, false, &options, &out));
+  CHECK_INVALID("not an element type", tarsia_weights_quantise(w, sizeof w, (tarsia_dtype)9999, kK,
+                                                               kN, false, &options, &out));
   CHECK_INVALID("shape", tarsia_weights_quantise(w, sizeof w, f32, -1, kN, false, &options, &out));
   options.group = 100;
   CHECK_INVALID("does not divide",

@@ -1,5 +1,5 @@
-// Fuzzes the importers of .safetensors files: no names, types, shapes or contents of tensors make one
-// read beyond them.
+// Fuzzes the importers of .safetensors files: no names, types, shapes or contents of tensors make
+// one read beyond them.
 #include <unistd.h>
 
 #include <cstdio>

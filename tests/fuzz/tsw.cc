@@ -1,5 +1,5 @@
-// Fuzzes the reader of .tsw files: for any bytes, what is read lies within them and can be unpacked.
-// Hashes would stop every change, so they are computed again first.
+// Fuzzes the reader of .tsw files: for any bytes, what is read lies within them and can be
+// unpacked. Hashes would stop every change, so they are computed again first.
 #include "runtime/weights/tsw.h"
 
 #define XXH_INLINE_ALL

@@ -28,7 +28,8 @@ PackedWeights Packed(bool gathers = false) {
   for (int32_t i = 0; gathers && i < 70; ++i) source.gather.push_back(69 - i);
   source.codes = [](const Region& region, uint8_t* out, int64_t stride) {
     for (int64_t i = 0; i < region.rows; ++i) {
-      for (int64_t j = 0; j < region.columns; ++j) out[i * stride + j] = static_cast<uint8_t>((i + j) % 16);
+      for (int64_t j = 0; j < region.columns; ++j)
+        out[i * stride + j] = static_cast<uint8_t>((i + j) % 16);
     }
   };
   auto packed = PackedWeights::Pack(source);
@@ -175,10 +176,9 @@ std::vector<RawTensor> GptqFile(const Shapes& shapes, const std::string& g_idx =
   const auto count = [](const std::vector<int64_t>& shape) {
     return static_cast<size_t>(shape[0] * shape[1]);
   };
-  std::vector<RawTensor> out = {
-      {"l.qweight", "I32", shapes.qweight, Words(count(shapes.qweight))},
-      {"l.qzeros", "I32", shapes.qzeros, Words(count(shapes.qzeros))},
-      {"l.scales", "F16", shapes.scales, Halves(count(shapes.scales))}};
+  std::vector<RawTensor> out = {{"l.qweight", "I32", shapes.qweight, Words(count(shapes.qweight))},
+                                {"l.qzeros", "I32", shapes.qzeros, Words(count(shapes.qzeros))},
+                                {"l.scales", "F16", shapes.scales, Halves(count(shapes.scales))}};
   if (!g_idx.empty()) {
     out.push_back({"l.g_idx", "I32", {static_cast<int64_t>(g_idx.size() / 4)}, g_idx});
   }

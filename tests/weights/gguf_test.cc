@@ -1,5 +1,5 @@
-// The types of GGUF. A block is random bytes, except for its scales in f16; the weights are computed
-// from it here, as the comments of ggml's structs define them.
+// The types of GGUF. A block is random bytes, except for its scales in f16; the weights are
+// computed from it here, as the comments of ggml's structs define them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -73,8 +73,7 @@ Parts Q3K(const Block& b, size_t i) {
 std::pair<int, int> ScaleAndMin(const Block& b, size_t j) {
   const size_t q = 4;
   if (j < 4) return {b[q + j] & 63, b[q + j + 4] & 63};
-  return {(b[q + j + 4] & 15) | (b[q + j - 4] >> 6) << 4,
-          b[q + j + 4] >> 4 | (b[q + j] >> 6) << 4};
+  return {(b[q + j + 4] & 15) | (b[q + j - 4] >> 6) << 4, b[q + j + 4] >> 4 | (b[q + j] >> 6) << 4};
 }
 Parts Q4K(const Block& b, size_t i) {
   const auto [scale, least] = ScaleAndMin(b, i / 32);
@@ -158,7 +157,8 @@ Layer GgufLayer(const Kind& kind, bool exact) {
     for (int64_t k = 0; k < out.k; k += static_cast<int64_t>(kind.elements)) {
       Block b(kind.bytes);
       for (uint8_t& byte : b) byte = static_cast<uint8_t>(random() >> 56);
-      for (const size_t half : kind.halves) b[half + 1] = static_cast<uint8_t>(0x28 + b[half + 1] % 4);
+      for (const size_t half : kind.halves)
+        b[half + 1] = static_cast<uint8_t>(0x28 + b[half + 1] % 4);
       if (kind.halves.empty()) b[0] = static_cast<uint8_t>(118 + b[0] % 8);
       if (n == 3 && kind.offset && !exact) b[kind.halves[0]] = b[kind.halves[0] + 1] = 0;
       if (exact) MakeExact(kind, &b);
@@ -171,8 +171,8 @@ Layer GgufLayer(const Kind& kind, bool exact) {
       bytes.append(b.begin(), b.end());
     }
   }
-  out.file = GgufFile({{"output_norm.weight", 0, {2}, "12345678"},
-                       {out.name, kind.type, {out.k, out.n}, bytes}});
+  out.file = GgufFile(
+      {{"output_norm.weight", 0, {2}, "12345678"}, {out.name, kind.type, {out.k, out.n}, bytes}});
   return out;
 }
 
@@ -183,9 +183,8 @@ TEST_P(GgufTest, IsAsTheBlocksSay) {
   CheckLayer(GgufLayer(GetParam(), true));
 }
 
-INSTANTIATE_TEST_SUITE_P(Gguf, GgufTest, testing::ValuesIn(kKinds), [](const auto& test) {
-  return std::string(test.param.name);
-});
+INSTANTIATE_TEST_SUITE_P(Gguf, GgufTest, testing::ValuesIn(kKinds),
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace tarsia::weights

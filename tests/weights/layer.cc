@@ -100,7 +100,8 @@ harness::Case CaseOf(const Layer& layer, const PackedWeights& packed) {
           *harness::EncodeExact(kF16, x[static_cast<size_t>(m * layer.k + from)]));
     }
   }
-  c.inputs = {{"x", gathered}, {"w", {}, true, PartBytes(packed, WeightPart::kCodes)},
+  c.inputs = {{"x", gathered},
+              {"w", {}, true, PartBytes(packed, WeightPart::kCodes)},
               {"s", {}, true, PartBytes(packed, WeightPart::kScales)},
               {"z", {}, true, PartBytes(packed, WeightPart::kZeros)},
               {"table", {}, true, PartBytes(packed, WeightPart::kCodebook)}};

@@ -1,6 +1,6 @@
 // A layer of a model in some format, with its weights by the format's definition, and what is to be
-// shown of it: that the importer finds these weights, and that a product with them on the packed form
-// is right, both within the bound of the arithmetic and, on exact data, bit for bit.
+// shown of it: that the importer finds these weights, and that a product with them on the packed
+// form is right, both within the bound of the arithmetic and, on exact data, bit for bit.
 #ifndef TARSIA_TESTS_WEIGHTS_LAYER_H_
 #define TARSIA_TESTS_WEIGHTS_LAYER_H_
 

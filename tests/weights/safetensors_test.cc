@@ -1,5 +1,5 @@
-// Formats of .safetensors files. The tensors are random; the weights are computed from them here, one
-// by one, as the format defines them.
+// Formats of .safetensors files. The tensors are random; the weights are computed from them here,
+// one by one, as the format defines them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -95,16 +95,17 @@ Layer Gptq(const GptqKind& kind, bool exact) {
   Layer out = Empty(kind.first_version ? "gptq-v1" : "gptq-v2", kK, kN, exact);
   std::vector<int32_t> g_idx;
   for (int64_t k = 0; k < kK; ++k) {
-    g_idx.push_back(static_cast<int32_t>(kind.order == Order::kShuffled ? k * 7 % kGroups
-                                                                        : k / kGroup));
+    g_idx.push_back(
+        static_cast<int32_t>(kind.order == Order::kShuffled ? k * 7 % kGroups : k / kGroup));
   }
   const Values scales = Scales(kind.scale, kGroups * kN, exact, random);
   std::vector<uint32_t> qzeros(static_cast<size_t>(kGroups * kN * bits / 32));
   std::vector<uint32_t> zeros;
   for (int64_t g = 0; g < kGroups; ++g) {
     for (int64_t n = 0; n < kN; ++n) {
-      const uint32_t stored = kind.symmetric ? (uint32_t{1} << (bits - 1)) - (kind.first_version ? 1 : 0)
-                                             : random.Bits(bits);
+      const uint32_t stored = kind.symmetric
+                                  ? (uint32_t{1} << (bits - 1)) - (kind.first_version ? 1 : 0)
+                                  : random.Bits(bits);
       PutBits(&qzeros, static_cast<size_t>((g * kN + n) * bits), bits, stored);
       zeros.push_back(kind.first_version ? stored + 1 : stored);
     }
@@ -138,14 +139,11 @@ Layer Gptq(const GptqKind& kind, bool exact) {
 }
 
 TEST(Importers, Gptq) {
-  const GptqKind kinds[] = {{4, true, Order::kPlain, false, kF16},
-                            {4, false, Order::kListed, false, kF16},
-                            {4, true, Order::kShuffled, false, kBF16},
-                            {2, true, Order::kListed, false, kF16},
-                            {3, false, Order::kPlain, false, kF16},
-                            {3, true, Order::kShuffled, true, kF32},
-                            {4, true, Order::kPlain, true, kF16},
-                            {8, false, Order::kListed, true, kF16}};
+  const GptqKind kinds[] = {
+      {4, true, Order::kPlain, false, kF16},     {4, false, Order::kListed, false, kF16},
+      {4, true, Order::kShuffled, false, kBF16}, {2, true, Order::kListed, false, kF16},
+      {3, false, Order::kPlain, false, kF16},    {3, true, Order::kShuffled, true, kF32},
+      {4, true, Order::kPlain, true, kF16},      {8, false, Order::kListed, true, kF16}};
   for (const GptqKind& kind : kinds) {
     SCOPED_TRACE(kind.bits);
     CheckLayer(Gptq(kind, false));
@@ -282,15 +280,15 @@ Layer Bytes(const ByteKind& kind, bool exact) {
       Put(&out, k, n, Decode(kind.type, code), 0, scales.numbers[at]);
     }
   }
-  out.file = SafetensorsFile(
-      {{out.name + ".weight", kind.type == kI8 ? "I8" : "F8_E4M3", {kN, kK}, codes},
-       {out.name + ".weight_scale", "F32", kind.scale_shape, scales.Bytes(kF32)}});
+  out.file =
+      SafetensorsFile({{out.name + ".weight", kind.type == kI8 ? "I8" : "F8_E4M3", {kN, kK}, codes},
+                       {out.name + ".weight_scale", "F32", kind.scale_shape, scales.Bytes(kF32)}});
   return out;
 }
 
 TEST(Importers, Bytes) {
-  const ByteKind kinds[] = {{kI8, {136, 1}, 192, 1},      {kI8, {136}, 192, 1},
-                            {kI8, {136, 4}, 48, 1},       {kF8E4M3FN, {1}, 192, 136},
+  const ByteKind kinds[] = {{kI8, {136, 1}, 192, 1},       {kI8, {136}, 192, 1},
+                            {kI8, {136, 4}, 48, 1},        {kF8E4M3FN, {1}, 192, 136},
                             {kF8E4M3FN, {136, 1}, 192, 1}, {kF8E4M3FN, {2, 2}, 128, 128}};
   for (const ByteKind& kind : kinds) {
     CheckLayer(Bytes(kind, false));
@@ -345,7 +343,9 @@ Layer Nvfp4(bool divides, bool exact) {
   out.file = SafetensorsFile(
       {{out.name + (divides ? ".weight_packed" : ".weight"), "U8", {kN, kK / 2}, codes},
        {out.name + ".weight_scale", "F8_E4M3", {kN, kK / 16}, scales.Bytes(kF8E4M3FN)},
-       {out.name + (divides ? ".weight_global_scale" : ".weight_scale_2"), "F32", {1},
+       {out.name + (divides ? ".weight_global_scale" : ".weight_scale_2"),
+        "F32",
+        {1},
         BytesOf(std::vector<float>{factor})}});
   return out;
 }
@@ -409,16 +409,16 @@ Layer Hqq(int bits, bool exact) {
   }
   std::string bytes;
   for (const uint32_t word : packed) {
-    bytes += bits == 3 ? BytesOf(std::vector<uint32_t>{word})
-                       : std::string(1, static_cast<char>(word));
+    bytes +=
+        bits == 3 ? BytesOf(std::vector<uint32_t>{word}) : std::string(1, static_cast<char>(word));
   }
-  out.file = SafetensorsFile(
-      {{out.name + ".W_q", bits == 3 ? "I32" : "U8", {packed_rows, kGroup}, bytes},
-       {out.name + ".scale", "F16", {kRows, 1}, scales.Bytes(kF16)},
-       {out.name + ".zero", "F16", {kRows, 1}, zeros.Bytes(kF16)},
-       {out.name + ".shape", "I64", {2}, BytesOf(std::vector<int64_t>{kN, kK})},
-       {out.name + ".nbits", "I32", {}, BytesOf(std::vector<int32_t>{bits})},
-       {out.name + ".axis", "I32", {}, BytesOf(std::vector<int32_t>{1})}});
+  out.file =
+      SafetensorsFile({{out.name + ".W_q", bits == 3 ? "I32" : "U8", {packed_rows, kGroup}, bytes},
+                       {out.name + ".scale", "F16", {kRows, 1}, scales.Bytes(kF16)},
+                       {out.name + ".zero", "F16", {kRows, 1}, zeros.Bytes(kF16)},
+                       {out.name + ".shape", "I64", {2}, BytesOf(std::vector<int64_t>{kN, kK})},
+                       {out.name + ".nbits", "I32", {}, BytesOf(std::vector<int32_t>{bits})},
+                       {out.name + ".axis", "I32", {}, BytesOf(std::vector<int32_t>{1})}});
   return out;
 }
 
@@ -455,7 +455,7 @@ Layer Nf4(bool nested, int64_t k, bool exact) {
   for (int64_t i = 0; i < blocks; ++i) {
     inner.push_back(static_cast<uint8_t>(random.Bits(8)));
     const float by = outer[static_cast<size_t>(i / kOuter)];
-    absmax.push_back(nested ? nested_map[inner.back()] * by + offset
+    absmax.push_back(nested  ? nested_map[inner.back()] * by + offset
                      : exact ? 0.5F
                              : static_cast<float>(1 + random.Bits(8)) / 256);
   }
@@ -482,8 +482,8 @@ Layer Nf4(bool nested, int64_t k, bool exact) {
       {w + ".quant_state.bitsandbytes__nf4", "U8", {static_cast<int64_t>(state.size())}, state}};
   if (nested) {
     tensors.push_back({w + ".absmax", "U8", {blocks}, BytesOf(inner)});
-    tensors.push_back({w + ".nested_absmax", "F32", {static_cast<int64_t>(outer.size())},
-                       BytesOf(outer)});
+    tensors.push_back(
+        {w + ".nested_absmax", "F32", {static_cast<int64_t>(outer.size())}, BytesOf(outer)});
     tensors.push_back({w + ".nested_quant_map", "F32", {256}, BytesOf(nested_map)});
   } else {
     tensors.push_back({w + ".absmax", "F32", {blocks}, BytesOf(absmax)});

@@ -39,7 +39,8 @@ class Importer {
   int Run() {
     for (const ModelWeights& weights : model_.weights()) total_ += weights.bytes;
     int code = kDone;
-    if (request_.json) json_.Begin('{').Key("file").String(request_.model).Key("weights").Begin('[');
+    if (request_.json)
+      json_.Begin('{').Key("file").String(request_.model).Key("weights").Begin('[');
     for (const ModelWeights& weights : model_.weights()) {
       const int here = One(weights);
       if (here == kEnvironment) return here;
@@ -120,7 +121,7 @@ class Importer {
     if (request_.json) {
       json_.End(']').Key("others").Begin('[');
       for (const std::string& name : others) json_.String(name);
-      PrintOut(json_.End(']').End('}').Take() + "\n");
+      PrintOut(json_.End(']').End('}').Take());
     } else if (!others.empty()) {
       PrintText(stdout, fmt::format("{} other tensor{} not imported\n", others.size(),
                                     others.size() == 1 ? " is" : "s are"));
@@ -137,8 +138,8 @@ class Importer {
 
 int MakeFolder(const std::string& folder) {
   if (mkdir(folder.c_str(), 0777) == 0 || errno == EEXIST) return kDone;
-  PrintError(fmt::format("cannot make the folder {}: {}", folder,
-                         std::generic_category().message(errno)));
+  PrintError(
+      fmt::format("cannot make the folder {}: {}", folder, std::generic_category().message(errno)));
   return kEnvironment;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dtypes/bulk.h"
+#include "runtime/diagnostics.h"
 #include "runtime/files/file.h"
 #include "runtime/weights/packed_order.h"
 #include "runtime/weights/quantise.h"
@@ -50,8 +51,8 @@ std::string CodebookNames() {
 
 int FindTypes(const Command& command, const PackRequest& request, PackTypes* out) {
   out->codebook = FindCodebook(request.type);
-  const auto weight = out->codebook != nullptr ? CodeTypeOf(*out->codebook)
-                                               : FindDType(request.type);
+  const auto weight =
+      out->codebook != nullptr ? CodeTypeOf(*out->codebook) : FindDType(request.type);
   if (!weight || !LowPrecision(*weight)) {
     return command.Misuse(fmt::format("--type {}: weights cannot have this type", request.type),
                           "integers and floats of at most 8 bits" + CodebookNames());
@@ -85,12 +86,15 @@ QuantiseSpec SpecOf(const PackRequest& request, const PackTypes& types) {
 }
 
 // A matrix [K, N] of an input, or [N, K] with --transpose.
+int CheckMatrix(const std::string& source, const TensorInfo& info) {
+  if (info.shape.size() == 2) return kDone;
+  PrintError(fmt::format("{}: the shape is {}, and a matrix has two extents", source,
+                         ShapeText(info.shape)));
+  return kRejected;
+}
 int ReadMatrix(const std::string& spec, InputTensor* out) {
   if (const int code = ReadInput(spec, out); code != kDone) return code;
-  if (out->info.shape.size() == 2) return kDone;
-  PrintError(fmt::format("{}: the shape is {}, and a matrix has two extents", out->source,
-                         ShapeText(out->info.shape)));
-  return kRejected;
+  return CheckMatrix(out->source, out->info);
 }
 
 class PackProgress {
@@ -107,10 +111,25 @@ class PackProgress {
   ProgressBar bar_{"blocks"};
 };
 
-int PackFloats(const PackRequest& request, const PackTypes& types,
-               std::optional<PackedWeights>* out) {
-  InputTensor w;
-  if (const int code = ReadMatrix(request.source, &w); code != kDone) return code;
+// The bytes of a tensor: mapped, so that large ones are not copied.
+Result<MappedFile> MapInput(const InputTensorFile& in) {
+  TARSIA_TRY(MappedFile file, MappedFile::Open(in.file->name()));
+  if (in.info.offset + in.info.bytes <= file.bytes().size()) return file;
+  return MakeDiagnostic(diag::kFileRead, {}, file.name(), "it shrank while it was read");
+}
+
+// A matrix of floats, and what keeps its memory.
+struct Floats {
+  InputTensorFile file;
+  HostBuffer read;                   // of standard input
+  std::optional<MappedFile> mapped;  // of a file
+  FloatMatrix matrix;
+};
+
+int ReadFloats(const PackRequest& request, Floats* out) {
+  InputTensorFile& w = out->file;
+  if (const int code = OpenInput(request.source, &w); code != kDone) return code;
+  if (const int code = CheckMatrix(w.source, w.info); code != kDone) return code;
   if (!w.info.type || !IsFloatMatrixType(*w.info.type)) {
     PrintError(fmt::format("{}: the elements are {}, and weights to be quantised are f16, bf16, "
                            "f32 or f64",
@@ -118,16 +137,32 @@ int PackFloats(const PackRequest& request, const PackTypes& types,
                "codes are given with --codes");
     return kRejected;
   }
-  FloatMatrix matrix;
-  matrix.data = w.data.data();
+  FloatMatrix& matrix = out->matrix;
+  if (request.source == "-") {
+    auto bytes = ReadTensor(*w.file, w.info);
+    if (!bytes.ok()) return Reject(w.source, bytes.error());
+    out->read = *std::move(bytes);
+    matrix.data = out->read.data();
+  } else {
+    auto file = MapInput(w);
+    if (!file.ok()) return Reject("", file.error());
+    out->mapped = *std::move(file);
+    matrix.data = out->mapped->bytes().data() + w.info.offset;
+  }
   matrix.type = *w.info.type;
   matrix.transposed = request.transpose;
   matrix.k = w.info.shape[request.transpose ? 1 : 0];
   matrix.n = w.info.shape[request.transpose ? 0 : 1];
+  return kDone;
+}
+
+int PackFloats(const PackRequest& request, const PackTypes& types,
+               std::optional<PackedWeights>* out) {
+  Floats w;
+  if (const int code = ReadFloats(request, &w); code != kDone) return code;
   PackProgress progress;
-  auto packed =
-      QuantiseAndPack(matrix, {SpecOf(request, types), types.compute}, progress.Call());
-  if (!packed.ok()) return Reject(w.source, packed.error());
+  auto packed = QuantiseAndPack(w.matrix, {SpecOf(request, types), types.compute}, progress.Call());
+  if (!packed.ok()) return Reject(w.file.source, packed.error());
   *out = *std::move(packed);
   return kDone;
 }
@@ -138,8 +173,8 @@ int ReadValues(const PackRequest& request, const std::string& file, std::vector<
   InputTensor in;
   if (const int code = ReadMatrix(file, &in); code != kDone) return code;
   if (!in.info.type || in.info.type->IsComplex() || in.info.type->IsBool()) {
-    PrintError(fmt::format("{}: the elements are {}, which are no numbers", in.source,
-                           in.info.type_name));
+    PrintError(
+        fmt::format("{}: the elements are {}, which are no numbers", in.source, in.info.type_name));
     return kRejected;
   }
   const int64_t rows = in.info.shape[0], columns = in.info.shape[1];
@@ -160,8 +195,7 @@ int ReadValues(const PackRequest& request, const std::string& file, std::vector<
   return kDone;
 }
 
-int CheckShape(const std::string& file, const std::vector<int64_t>& shape,
-               const WeightInfo& info) {
+int CheckShape(const std::string& file, const std::vector<int64_t>& shape, const WeightInfo& info) {
   if (shape[0] == info.groups() && shape[1] == info.n) return kDone;
   PrintError(fmt::format("{}: there are {} by {} numbers, and {} groups of {} columns", file,
                          shape[0], shape[1], info.groups(), info.n));
@@ -176,9 +210,7 @@ int ReadZeros(const PackRequest& request, CodeSource* source) {
   }
   WeightInfo& info = source->info;
   info.zero = request.zero == "float" ? ZeroPoint::kFloat : ZeroPoint::kInteger;
-  info.zero_type = request.zero == "float"   ? kF32
-                   : info.type.IsUnsigned() ? kU8
-                                            : kI8;
+  info.zero_type = request.zero == "float" ? kF32 : info.type.IsUnsigned() ? kU8 : kI8;
   return CheckShape(request.zeros, shape, info);
 }
 

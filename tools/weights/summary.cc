@@ -21,8 +21,8 @@ std::string WeightsText(const WeightInfo& info) {
   if (info.gathers) out += ", gathers x";
   if (!info.finite) out += ", not all finite";
   if (info.k != info.whole_k || info.n != info.whole_n) {
-    out += fmt::format(", part of [{}, {}] from [{}, {}]", info.whole_k, info.whole_n,
-                       info.first_k, info.first_n);
+    out += fmt::format(", part of [{}, {}] from [{}, {}]", info.whole_k, info.whole_n, info.first_k,
+                       info.first_n);
   }
   return out;
 }
@@ -58,7 +58,7 @@ int WriteWeights(const PackedWeights& weights, const std::string& path, bool jso
     Json out;
     out.Begin('{').Key("file").String(path);
     AppendWeights(weights, &out);
-    PrintText(to, out.End('}').Take() + "\n");
+    PrintText(to, out.End('}').Take());
   } else {
     PrintText(to, fmt::format("{}: {}, {} bytes\n", path == "-" ? "standard output" : path,
                               WeightsText(weights.info()), image.size()));

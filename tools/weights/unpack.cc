@@ -24,8 +24,7 @@ int Write(const std::string& path, DType type, int64_t rows, int64_t columns,
           const std::vector<T>& data) {
   const int64_t shape[] = {rows, columns};
   const auto* const bytes = reinterpret_cast<const uint8_t*>(data.data());
-  const Status written =
-      WriteNpy(path, NpyTypeName(type), shape, {bytes, data.size() * sizeof(T)});
+  const Status written = WriteNpy(path, NpyTypeName(type), shape, {bytes, data.size() * sizeof(T)});
   if (written.ok()) return kDone;
   PrintError(written.error());
   return kEnvironment;
@@ -62,7 +61,7 @@ int Describe(const UnpackRequest& request, const PackedWeights& packed) {
     Json json;
     json.Begin('{').Key("file").String(request.file);
     AppendWeights(packed, &json);
-    PrintOut(json.End('}').Take() + "\n");
+    PrintOut(json.End('}').Take());
     return kDone;
   }
   const auto order = PackedOrderText(info.type, info.compute);

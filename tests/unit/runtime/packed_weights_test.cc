@@ -23,8 +23,7 @@ TileMap::Fill<uint8_t> FillFrom(const std::vector<uint8_t>& codes, int64_t n) {
   return [&codes, n](const Region& region, uint8_t* out, int64_t stride) {
     for (int64_t i = 0; i < region.rows; ++i) {
       for (int64_t j = 0; j < region.columns; ++j) {
-        out[i * stride + j] =
-            codes[static_cast<size_t>((region.row + i) * n + region.column + j)];
+        out[i * stride + j] = codes[static_cast<size_t>((region.row + i) * n + region.column + j)];
       }
     }
   };
@@ -66,7 +65,8 @@ WeightInfo InfoOf(DType type, DType compute, int64_t k, int64_t n, int64_t group
 
 std::vector<uint8_t> RandomCodes(DType type, int64_t count, std::mt19937_64& random) {
   std::vector<uint8_t> out;
-  for (int64_t i = 0; i < count; ++i) out.push_back(static_cast<uint8_t>(random() & CodeMask(type)));
+  for (int64_t i = 0; i < count; ++i)
+    out.push_back(static_cast<uint8_t>(random() & CodeMask(type)));
   return out;
 }
 
@@ -111,8 +111,8 @@ TEST(PackedWeights, ScalesAndZerosLieWhereTheirLayoutSays) {
     for (int64_t i = 0; i < kK / kGroup * kN; ++i) {
       source.scales.push_back(0.25F * static_cast<float>(1 + i % 7));
       source.zeros.push_back(static_cast<float>(i % 13));
-      scale_codes.push_back(
-          static_cast<uint32_t>(*harness::EncodeExact(scale, 0.25 * (1 + static_cast<double>(i % 7)))));
+      scale_codes.push_back(static_cast<uint32_t>(
+          *harness::EncodeExact(scale, 0.25 * (1 + static_cast<double>(i % 7)))));
       zero_codes.push_back(
           static_cast<uint32_t>(*harness::EncodeExact(zero, static_cast<double>(i % 13))));
     }

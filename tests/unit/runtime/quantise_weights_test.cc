@@ -63,8 +63,8 @@ void Compare(const QuantiseSpec& spec, const Quantised& want, const std::vector<
 }
 
 void CompareWithReference(const QuantiseSpec& spec) {
-  const bool negative = spec.zero != ZeroPoint::kNone || !spec.type.IsUnsigned() ||
-                        spec.codebook != nullptr;
+  const bool negative =
+      spec.zero != ZeroPoint::kNone || !spec.type.IsUnsigned() || spec.codebook != nullptr;
   const std::vector<float> w = Weights(negative);
   const auto want = QuantiseGroups(w, kK, kN, spec);
   ASSERT_TRUE(want.ok()) << want.error().message;
@@ -108,8 +108,7 @@ TEST(QuantiseWeights, LeastSquares) {
 
 TEST(QuantiseWeights, Codebooks) {
   for (const Codebook& book : AllCodebooks()) {
-    CompareWithReference(
-        {.type = kU4, .group = 32, .scale_type = kBF16, .codebook = &book});
+    CompareWithReference({.type = kU4, .group = 32, .scale_type = kBF16, .codebook = &book});
   }
 }
 
@@ -131,8 +130,9 @@ TEST(QuantiseWeights, NamesTheFirstBadWeight) {
   positive[static_cast<size_t>(12 * kN + 34)] = -1;
   const auto negative = QuantiseAndPack(MatrixOf(positive, false), {{.type = kU4, .group = 32}});
   ASSERT_FALSE(negative.ok());
-  EXPECT_EQ(negative.error().message,
-            "the weight at row 12, column 34 is negative, which `u4` without zero points cannot hold");
+  EXPECT_EQ(
+      negative.error().message,
+      "the weight at row 12, column 34 is negative, which `u4` without zero points cannot hold");
 }
 
 TEST(QuantiseWeights, CanBeCancelled) {
