@@ -161,7 +161,8 @@ Status PlaceTensors(std::vector<GgufTensor>& tensors, uint64_t data, uint64_t al
     if (tensor.offset > room || tensor.bytes > room - tensor.offset) {
       return TensorError(tensor.name, "its data lies beyond the end of the file");
     }
-    tensor.offset += data;
+    // The padding before the data may be left out where there is none.
+    tensor.offset = std::min(tensor.offset + data, file_bytes);
     if (tensor.bytes != 0) order.emplace_back(tensor.offset, &tensor);
   }
   std::sort(order.begin(), order.end());

@@ -152,6 +152,8 @@ static void TestShards(void) {
   tarsia_weights* bad = NULL;
   CHECK_INVALID("none of the pieces",
                 tarsia_weights_shard((const tarsia_weights* const*)halves, 1, true, 0, 1, &bad));
+  const tarsia_weights* const twice[] = {whole, halves[0]};
+  CHECK_INVALID("pieces 0 and 1 overlap", tarsia_weights_shard(twice, 2, true, 0, 1, &bad));
   CHECK_INVALID("begin and end",
                 tarsia_weights_shard((const tarsia_weights* const*)&whole, 1, false, 0, 2, &bad));
   CHECK_INVALID("equal parts",

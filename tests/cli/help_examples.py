@@ -39,6 +39,8 @@ def prepare(folder, root):
     (folder / "w.npy").write_bytes(golden.npy_bytes("|u1", [64, 32], [3] * 2048))
     (folder / "s.npy").write_bytes(golden.npy_bytes("<f4", [2, 32], [0.5] * 64))
     weights = [(i * 37 % 101 - 50) / 64 for i in range(128 * 256)]
+    (folder / "model.safetensors").write_bytes(golden.safetensors_bytes(
+        "a.qweight I32 [8, 1] = [0] * 8\na.qzeros I32 [1, 1] = [0]\na.scales F16 [1, 8] = [1] * 8\n"))
     (folder / "weights.npy").write_bytes(golden.npy_bytes("<f4", [128, 256], weights))
 
 
