@@ -59,7 +59,7 @@ BlockAffine ScaleMx4(const uint8_t* b, int /*sub*/) { return {E8m0(b[0]), 0}; }
 
 // Two bits of byte l of the half's 32, chunk by chunk.
 void Codes2K(const uint8_t* b, int chunk, uint8_t* out) {
-  const uint8_t* const codes = b + 16 + chunk / 4 * 32;
+  const uint8_t* const codes = b + 16 + Size(chunk / 4) * 32;
   const int shift = chunk % 4 * 2;
   for (int l = 0; l < kChunk; ++l) out[l] = codes[l] >> shift & 3;
 }
@@ -70,7 +70,7 @@ BlockAffine Scale2K(const uint8_t* b, int sub) {
 
 // Bit `chunk` of the masks is the third bit; a code is the value plus 4.
 void Codes3K(const uint8_t* b, int chunk, uint8_t* out) {
-  const uint8_t* const codes = b + 32 + chunk / 4 * 32;
+  const uint8_t* const codes = b + 32 + Size(chunk / 4) * 32;
   const int shift = chunk % 4 * 2;
   for (int l = 0; l < kChunk; ++l) {
     const int code = (codes[l] >> shift & 3) | (b[l] >> chunk & 1) << 2;
@@ -98,12 +98,12 @@ BlockAffine Scale45K(const uint8_t* b, int sub) {
   return {LoadF16(b) * static_cast<float>(scale), LoadF16(b + 2) * static_cast<float>(least)};
 }
 void Codes4K(const uint8_t* b, int chunk, uint8_t* out) {
-  const uint8_t* const codes = b + 16 + chunk / 2 * 32;
+  const uint8_t* const codes = b + 16 + Size(chunk / 2) * 32;
   const int shift = chunk % 2 * 4;
   for (int l = 0; l < kChunk; ++l) out[l] = codes[l] >> shift & 15;
 }
 void Codes5K(const uint8_t* b, int chunk, uint8_t* out) {
-  const uint8_t* const codes = b + 48 + chunk / 2 * 32;
+  const uint8_t* const codes = b + 48 + Size(chunk / 2) * 32;
   const int shift = chunk % 2 * 4;
   for (int l = 0; l < kChunk; ++l) {
     out[l] = static_cast<uint8_t>((codes[l] >> shift & 15) | (b[16 + l] >> chunk & 1) << 4);
@@ -112,8 +112,8 @@ void Codes5K(const uint8_t* b, int chunk, uint8_t* out) {
 
 void Codes6K(const uint8_t* b, int chunk, uint8_t* out) {
   const int half = chunk / 4, quarter = chunk % 4;
-  const uint8_t* const low = b + 64 * half + quarter % 2 * 32;
-  const uint8_t* const high = b + 128 + 32 * half;
+  const uint8_t* const low = b + 64 * Size(half) + Size(quarter % 2) * 32;
+  const uint8_t* const high = b + 128 + 32 * Size(half);
   for (int l = 0; l < kChunk; ++l) {
     const int code = (low[l] >> (quarter / 2 * 4) & 15) | (high[l] >> (2 * quarter) & 3) << 4;
     out[l] = static_cast<uint8_t>(code ^ 32);

@@ -66,7 +66,7 @@ class PackedWeights {
 
  private:
   PackedWeights() = default;
-  [[nodiscard]] std::vector<float> UnpackValues(WeightPart part, const MemLayout& layout,
+  [[nodiscard]] std::vector<float> UnpackValues(WeightPart which, const MemLayout& layout,
                                                 DType type) const;
   static Result<PackedWeights> FromImage(std::span<const uint8_t> image,
                                          std::shared_ptr<const void> owner);
