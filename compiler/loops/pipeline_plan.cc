@@ -75,11 +75,13 @@ class PipelinePlanner {
       if (IsGlobalLoad(form_.ops[id])) AddLoad(id);
     }
     if (plan_.loads.empty()) return std::move(plan_);
+    plan_.reduces = Reduces();
     plan_.stages = wanted ? *wanted : StagesByCost();
     plan_.stages = std::min(plan_.stages, bounds->turns.value_or(plan_.stages));
+    // Of two turns no loop remains, and both are side by side.
+    if (!wanted && plan_.reduces && bounds->turns && *bounds->turns <= 2) plan_.stages = 0;
     if (plan_.stages < 2) plan_.stages = 0;
     plan_.instructions = CountInstructions(body_);
-    plan_.reduces = Reduces();
     plan_.unroll = form_.pool.AsInt(loop_.attr[*loop_.row().AttrIndex(Attr::kUnroll)]).value_or(0);
     return std::move(plan_);
   }
