@@ -33,7 +33,7 @@ MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& 
   auto sass = compiler::Disassemble(assembled->cubin);
   EXPECT_TRUE(sass.ok());
   if (!sass.ok()) return {};
-  return {std::move(sass->front()), assembled->kernels[0]};
+  return {std::move(sass->front()), assembled->kernels[0], kernel->shared_bytes};
 }
 
 size_t Occurrences(std::string_view text, std::string_view part) {

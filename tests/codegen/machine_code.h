@@ -21,6 +21,7 @@ namespace tarsia::harness {
 struct MachineCode {
   compiler::SassKernel sass;
   compiler::KernelResources resources;
+  uint64_t shared_bytes = 0;  // dynamic
 
   [[nodiscard]] size_t InLoop(compiler::SassClass sass_class) const;
   [[nodiscard]] int64_t OpcodesInLoop(std::string_view prefix) const;
