@@ -88,6 +88,41 @@ std::optional<TileLayout> RowsOf(const TileLayout& tile, const RegLayout& outer,
   return TileLayout::Exact(*std::move(rows));
 }
 
+// Of a tile with one row, of which thread t of a warp has every eighth element from t / 4 on, as the
+// scales of the columns of a fragment: memory has eight in 16 bytes, and two such pieces, each given
+// for every other row, are a matrix whose columns the threads share.
+std::optional<MatrixAccesses> FindInRow(const TileLayout& tile, int fast, int bytes) {
+  constexpr int64_t kPieces = 2;  // a matrix has rows for each
+  Digits spatial = tile.reg().spatial(), local = tile.reg().local();
+  if (bytes != 2 || spatial.size() < 2 || local.empty()) return std::nullopt;
+  const Digit shared = spatial.back();
+  spatial.shrink(spatial.size() - 1);
+  const Digit columns = spatial.back();
+  spatial.shrink(spatial.size() - 1);
+  Digit& apart = local.back();
+  const bool fits = shared.dim == RegLayout::kReplication && shared.extent == kRowThreads &&
+                    columns == Digit{fast, kMatrixRows, 1} && apart.dim == fast &&
+                    apart.stride == kMatrixRows && apart.extent % kPieces == 0;
+  if (!fits) return std::nullopt;
+  apart.extent /= kPieces;
+  apart.stride *= kPieces;
+  if (apart.extent == 1) local.shrink(local.size() - 1);
+  MatrixAccesses out;
+  out.transposed = true;
+  const Digits matrices = TakeMatrices(local, out.count);
+  if (out.count < kMostMatrices) {
+    spatial.push_back({RegLayout::kReplication, kMostMatrices / out.count, 0});
+  }
+  for (const Digit& digit : matrices) spatial.push_back(digit);
+  spatial.push_back({RegLayout::kReplication, kMatrixRows / kPieces, 0});
+  spatial.push_back({fast, kPieces, kMatrixRows});
+  local.push_back({fast, kMatrixRows, 1});
+  auto rows = RegLayout::FromDigits(tile.shape(), spatial, local);
+  if (!rows.ok()) return std::nullopt;
+  out.rows = TileLayout::Exact(*std::move(rows));
+  return out;
+}
+
 // Of a tile of two dimensions.
 std::optional<MatrixAccesses> FindInPlane(const TileLayout& tile, int fast, int bytes) {
   MatrixAccesses out;
@@ -106,7 +141,7 @@ std::optional<MatrixAccesses> FindInPlane(const TileLayout& tile, int fast, int 
     out.rows = *std::move(rows);
     return out;
   }
-  return std::nullopt;
+  return FindInRow(tile, fast, bytes);
 }
 
 // A layout whose dimensions are the last ones of a shape, or the other way round.

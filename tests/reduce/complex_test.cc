@@ -26,10 +26,11 @@ void ExpectNear(const std::vector<double>& got, size_t i, Complex want, double b
 
 // c32 with the parts of f16, and c64 with those of f32, with the unit in the last place of 1.
 struct ComplexType {
-  std::string name, part;
+  const char* name;
+  const char* part;
   double epsilon;
 };
-const ComplexType kTypes[] = {{"c32", "f16", 0x1p-10}, {"c64", "f32", 0x1p-23}};
+constexpr ComplexType kTypes[] = {{"c32", "f16", 0x1p-10}, {"c64", "f32", 0x1p-23}};
 
 // `graph` with C and P in place of the types.
 ConcreteGraph GraphOf(std::string text, const ComplexType& type, const Sets& sets) {

@@ -330,7 +330,8 @@ TEST(ReduceGraphs, SegmentsOfManyElements) {
       {{"n", 13'001}, {"m", 300}, {"d", 2}});
   auto inputs = RandomInputs(graph, 9);
   for (size_t i = 0; i < 13'001; ++i) {
-    inputs[1][i] = static_cast<double>(i / 43);  // the last ones behind all segments
+    const size_t segment = i / 43;  // the last ones behind all segments
+    inputs[1][i] = static_cast<double>(segment);
     inputs[2][i] = static_cast<double>(i * 7919 % 311) - 5;
   }
   Diagnostics found;

@@ -78,7 +78,7 @@ TEST(Damage, EveryBitOfATswMatters) {
 
 TEST(Damage, TswWhoseHashesFit) {
   const PackedWeights packed = Packed(true);
-  const WeightInfo info = packed.info();
+  const WeightInfo& info = packed.info();
   const auto offset = [&](WeightPart part) { return packed.places()[part].offset; };
   const auto changed = [&](size_t at, uint8_t to) {
     std::vector<uint8_t> image = Image(packed);
@@ -153,7 +153,7 @@ TEST(Damage, TruncatedGguf) {
 // ---- .safetensors ------------------------------------------------------------------------------
 
 // The error of importing the only layer of a file.
-std::string ImportError(const std::vector<RawTensor>& tensors, ModelOptions options = {}) {
+std::string ImportError(const std::vector<RawTensor>& tensors, const ModelOptions& options = {}) {
   Folder folder;
   const auto model = Model::Open(folder.Write("m.safetensors", SafetensorsFile(tensors)), options);
   if (!model.ok()) return model.error().message;

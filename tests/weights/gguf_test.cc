@@ -104,20 +104,22 @@ struct Kind {
   bool offset = false;
 };
 
-const Kind kKinds[] = {
-    {"Q4_0", 2, 32, 18, {0}, Q40, {}},
-    {"Q4_1", 3, 32, 20, {0, 2}, Q41, {}, true},
-    {"Q5_0", 6, 32, 22, {0}, Q50, {}},
-    {"Q5_1", 7, 32, 24, {0, 2}, Q51, {}, true},
-    {"Q8_0", 8, 32, 34, {0}, Q80, {}},
-    {"Q2_K", 10, 256, 84, {80, 82}, Q2K, {}, true},
-    {"Q3_K", 11, 256, 110, {108}, Q3K, {}},
-    {"Q4_K", 12, 256, 144, {0, 2}, Q4K, {}, true},
-    {"Q5_K", 13, 256, 176, {0, 2}, Q5K, {}, true},
-    {"Q6_K", 14, 256, 210, {208}, Q6K, {}},
-    {"IQ4_NL", 20, 32, 18, {0}, Iq4Nl, {}},
-    {"MXFP4", 39, 32, 17, {}, Mxfp4, {}},
-};
+std::vector<Kind> Kinds() {
+  return {
+      {"Q4_0", 2, 32, 18, {0}, Q40, {}},
+      {"Q4_1", 3, 32, 20, {0, 2}, Q41, {}, true},
+      {"Q5_0", 6, 32, 22, {0}, Q50, {}},
+      {"Q5_1", 7, 32, 24, {0, 2}, Q51, {}, true},
+      {"Q8_0", 8, 32, 34, {0}, Q80, {}},
+      {"Q2_K", 10, 256, 84, {80, 82}, Q2K, {}, true},
+      {"Q3_K", 11, 256, 110, {108}, Q3K, {}},
+      {"Q4_K", 12, 256, 144, {0, 2}, Q4K, {}, true},
+      {"Q5_K", 13, 256, 176, {0, 2}, Q5K, {}, true},
+      {"Q6_K", 14, 256, 210, {208}, Q6K, {}},
+      {"IQ4_NL", 20, 32, 18, {0}, Iq4Nl, {}},
+      {"MXFP4", 39, 32, 17, {}, Mxfp4, {}},
+  };
+}
 
 // Sets the bytes that scale to 1, so that data with small codes is exact: the form is still that of
 // all bits, which random data shows.
@@ -183,7 +185,7 @@ TEST_P(GgufTest, IsAsTheBlocksSay) {
   CheckLayer(GgufLayer(GetParam(), true));
 }
 
-INSTANTIATE_TEST_SUITE_P(Gguf, GgufTest, testing::ValuesIn(kKinds),
+INSTANTIATE_TEST_SUITE_P(Gguf, GgufTest, testing::ValuesIn(Kinds()),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

@@ -340,6 +340,22 @@ TEST(Matrices, AreStoredByTheirOnlyHolders) {
   EXPECT_TRUE(HasMatrixStores(Target::kSm90a));
 }
 
+// The columns of a fragment share a row of the tile, as its scales: two pieces of 16 bytes are the
+// rows of a matrix, and the threads share its columns.
+TEST(Matrices, GiveTheColumnsOfFragmentsTheirRow) {
+  const auto four =
+      FindMatrixLoads(LayoutOf("spatial(1, 4) * local(1, 8) * spatial(1, 8) * replicate(4)"), 1, 2);
+  ASSERT_TRUE(four);
+  EXPECT_TRUE(four->transposed);
+  EXPECT_EQ(four->count, 4);
+  EXPECT_EQ(FindMatrixLoads(LayoutOf("local(1, 6) * spatial(1, 8) * replicate(4)"), 1, 2)->count, 1)
+      << "six pieces are three matrices";
+  EXPECT_FALSE(FindMatrixLoads(LayoutOf("local(1, 3) * spatial(1, 8) * replicate(4)"), 1, 2));
+  EXPECT_FALSE(FindMatrixLoads(LayoutOf("local(1, 8) * spatial(1, 4) * replicate(8)"), 1, 2));
+  EXPECT_FALSE(FindMatrixLoads(LayoutOf("local(1, 8) * replicate(4) * spatial(1, 8)"), 1, 2));
+  EXPECT_FALSE(FindMatrixLoads(LayoutOf("local(1, 8) * spatial(1, 8) * replicate(4)"), 1, 4));
+}
+
 // Outer dimensions have one element each.
 TEST(Matrices, LieInOnePlane) {
   const auto one = FindMatrixLoads(LayoutOf("spatial(1, 8, 4) * local(1, 1, 2)"), 2, 2);
@@ -440,6 +456,9 @@ TEST(Matrices, ComeFromTheRowsThatThreadsName) {
         "replicate(2) * column_local(4, 2) * mma.m16n8k16.f16.b"}) {
     for (const int fast : {0, 1}) CheckRows(text, fast, 2);
   }
+  CheckRows("spatial(1, 4) * local(1, 8) * spatial(1, 8) * replicate(4)", 1, 2);
+  CheckRows("local(1, 2) * spatial(1, 2) * local(1, 2) * spatial(1, 8) * replicate(4)", 1, 2);
+  CheckRows("local(1, 6) * spatial(1, 8) * replicate(4)", 1, 2);
   CheckRows("spatial(2, 1) * local(2, 2) * mma.m16n8k32.i8.a", 1, 1);
   CheckRows("replicate(2) * column_local(4, 3) * mma.m16n8k32.f8.b", 0, 1);
   CheckRows("spatial(2, 1) * local(2, 3) * mma.m16n8k8.tf32.a", 1, 4);
