@@ -38,8 +38,9 @@ Tensor RandomRows(int64_t rows, int64_t columns, int largest, uint64_t seed) {
   return x;
 }
 
-// p_j = exp(x_j - max) / sum. The kernel rounds each exp to f32 within 3 ulp, the sum of n terms
-// within the bound of AccumulationBound, the quotient once, and the result to f16 once.
+// p_j = exp(x_j - max) / sum. The kernel rounds the exponent of 2 three times (the difference, the
+// factor log2(e), the product), `exp2` within 2 ulp, the sum of n terms within the bound of
+// AccumulationBound, its reciprocal and the product once each, and the result to f16 once.
 Expectation Softmax(const Tensor& x) {
   const int64_t rows = x.shape[0];
   const int64_t columns = x.shape[1];
@@ -55,7 +56,9 @@ Expectation Softmax(const Tensor& x) {
     for (const double v : row) sum += std::exp(v - most);
     for (const double v : row) {
       const double p = std::exp(v - most) / sum;
-      const double relative = 8 * 0x1p-23 + harness::AccumulationBound(columns, kF32, sum) / sum;
+      const double exponent = (most - v) * 0x1p-23;
+      const double relative =
+          exponent + 8 * 0x1p-23 + harness::AccumulationBound(columns, kF32, sum) / sum;
       values.push_back(p);
       bounds.push_back(relative * p + harness::UlpAt(kF16, p * (1 + relative)) / 2);
     }

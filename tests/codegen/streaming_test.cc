@@ -1,0 +1,63 @@
+// Kernels that read memory once or twice: their instructions, beside those that their elements
+// need, and the bytes that are on their way. Needs the pinned ptxas and nvdisasm.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/codegen/machine_code.h"
+#include "tests/harness/program.h"
+
+namespace tarsia::harness::streaming_test {
+namespace {
+
+using compiler::Target;
+
+constexpr int64_t kThreads = 128;
+constexpr int64_t kAccess = 16;  // bytes
+
+// Of 4 rows of 4096 elements of f16 a thread has 128.
+constexpr int64_t kElements = 4 * 4096 / kThreads;
+constexpr int64_t kAccesses = kElements * 2 / kAccess;
+constexpr int64_t kPairs = kElements / 2;
+
+class Streaming : public MachineCodeTest<Target> {};
+
+// Bytes of the loads before the first conversion, of the blocks that registers have room for.
+int64_t BytesInFlight(const MachineCode& code) {
+  constexpr int64_t kRegisters = 65536;
+  int64_t loads = 0;
+  for (const compiler::SassInstruction& i : code.sass.instructions) {
+    if (i.opcode.starts_with("HADD2")) break;
+    if (i.opcode.starts_with("LDG.E.128")) ++loads;
+  }
+  const int64_t registers = (code.resources.registers + 7) / 8 * 8 * kThreads;
+  return kRegisters / registers * loads * kAccess * kThreads;
+}
+
+void CheckStreaming(const MachineCode& code, int64_t floor) {
+  EXPECT_LE(static_cast<double>(code.sass.instructions.size()), 1.15 * static_cast<double>(floor));
+  EXPECT_GE(code.sass.instructions.size(), static_cast<size_t>(floor));
+  EXPECT_EQ(code.resources.spill_store_bytes, 0);
+  EXPECT_GE(BytesInFlight(code), 32 * 1024);
+}
+
+// An element takes a conversion, a maximum, a difference, a product, an exponential, a sum and a
+// product, and half of a conversion of two.
+TEST_P(Streaming, SoftmaxOfLongRowsNeedsItsElementsAndLittleBesides) {
+  const MachineCode code =
+      MachineCodeOf(ReadExample("softmax.tsa"), {{"D", "4096"}, {"BM", "4"}}, GetParam());
+  CheckStreaming(code, 2 * kAccesses + 7 * kElements + kPairs);
+}
+
+// An element is converted and squared; then it is converted and its weight, and it takes two
+// products and half of a conversion of two.
+TEST_P(Streaming, RmsNormOfLongRowsNeedsItsElementsAndLittleBesides) {
+  const MachineCode code = MachineCodeOf(ReadExample("rms_norm.tsa"), {{"D", "4096"}}, GetParam());
+  CheckStreaming(code, 4 * kAccesses + 6 * kElements + kPairs);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, Streaming, testing::Values(Target::kSm80, Target::kSm90a),
+                         [](const auto& of) { return std::string(Row(of.param).name); });
+
+}  // namespace
+}  // namespace tarsia::harness::streaming_test
