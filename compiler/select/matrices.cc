@@ -88,9 +88,9 @@ std::optional<TileLayout> RowsOf(const TileLayout& tile, const RegLayout& outer,
   return TileLayout::Exact(*std::move(rows));
 }
 
-// Of a tile with one row, of which thread t of a warp has every eighth element from t / 4 on, as the
-// scales of the columns of a fragment: memory has eight in 16 bytes, and two such pieces, each given
-// for every other row, are a matrix whose columns the threads share.
+// Of a tile with one row, of which thread t of a warp has every eighth element from t / 4 on, as
+// the scales of the columns of a fragment: memory has eight in 16 bytes, and two such pieces, each
+// given for every other row, are a matrix whose columns the threads share.
 std::optional<MatrixAccesses> FindInRow(const TileLayout& tile, int fast, int bytes) {
   constexpr int64_t kPieces = 2;  // a matrix has rows for each
   Digits spatial = tile.reg().spatial(), local = tile.reg().local();
