@@ -58,7 +58,8 @@ Result<uint64_t> ParseLimit(std::string_view text) {
 }
 
 std::string BytesText(uint64_t bytes) {
-  constexpr std::array<std::string_view, 5> kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  constexpr std::array<std::string_view, 7> kUnits = {"bytes", "KiB", "MiB", "GiB",
+                                                      "TiB",   "PiB", "EiB"};
   if (bytes < 1024) return fmt::format("{} bytes", bytes);
   auto value = static_cast<double>(bytes);
   size_t unit = 0;

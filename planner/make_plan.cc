@@ -491,7 +491,7 @@ static uint64_t SolvedBytes(const Meaning& meaning, size_t n, LimitKind kind) {
       total && !solve.factors ? BitsOfMatrix(meaning, solve, solve.matrix, &seen) * extent : 0;
   const uint64_t own = meaning.value(v).dtype.bits;
   if (total || !meaning.IsOutput(v)) bits += solve.factors ? own * extent : own;
-  return bits * extent / 8;
+  return static_cast<uint64_t>(static_cast<unsigned __int128>(bits) * extent / 8);
 }
 
 // Inputs and outputs that are in memory at once.
@@ -612,6 +612,10 @@ static bool ReportForbidden(const Meaning& meaning, PlanOptions options, KernelC
 static void Refuse(const Meaning& meaning, const PlanOptions& options, bool alone, uint64_t least,
                    KernelCache* cache, Diagnostics& diagnostics) {
   const uint64_t smallest = SmallestLimit(meaning, least, options, alone, cache);
+  if (smallest > kMostArena) {
+    diagnostics.Error(diag::kPlanTooLarge, meaning.graph().location, meaning.concrete().name());
+    return;
+  }
   const std::string help = fmt::format("smallest limit: {} bytes", smallest);
   if (ReportForbidden(meaning, options, cache, help, diagnostics)) return;
   PlanOptions legal = options;
@@ -622,8 +626,10 @@ static void Refuse(const Meaning& meaning, const PlanOptions& options, bool alon
       help;
 }
 
-std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,
+std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& given,
                              Diagnostics& diagnostics) {
+  PlanOptions options = given;
+  options.limit = std::min(given.limit, kMostArena);
   const std::optional<Meaning> meaning = Meaning::Make(graph, options.fast, diagnostics);
   if (!meaning) return std::nullopt;
   KernelCache cache(*meaning, options.machine);
@@ -632,7 +638,7 @@ std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& opti
     if (!alone && options.ranks < 2) continue;
     Search search(*meaning, options, alone, &cache);
     search.Run();
-    if (search.found()) return PlanOf(*meaning, search.best(), options, &cache);
+    if (search.found()) return PlanOf(*meaning, search.best(), given, &cache);
     if (const std::optional<uint64_t> least = search.LeastPeak()) {
       Refuse(*meaning, options, alone, *least, &cache, diagnostics);
       return std::nullopt;

@@ -20,6 +20,8 @@ enum class LimitKind : uint8_t { kTotal, kScratch };
 
 inline constexpr uint64_t kNoLimit = UINT64_MAX;
 inline constexpr uint64_t kArenaAlignment = 256;  // of every offset, in bytes
+// The most bytes of an arena, also without a limit: sums of sizes and offsets do not wrap.
+inline constexpr uint64_t kMostArena = uint64_t{1} << 62;
 
 // An input or an output of the graph, as it is outside of the arena.
 struct PlanTensor {

@@ -26,6 +26,13 @@ constexpr int64_t kMostGranule = 4096;  // no tile is longer
 constexpr double kBytePrice = 0.25;
 constexpr double kRunPrice = 2'000;
 
+// Every size and every end that no arena has is the same one, and two of them have a sum.
+constexpr uint64_t kBeyondArena = kMostArena + kArenaAlignment;
+
+uint64_t Capped(unsigned __int128 bytes) {
+  return bytes < kBeyondArena ? static_cast<uint64_t>(bytes) : kBeyondArena;
+}
+
 // Places the tensors in the order given, each at the lowest offset that is free all its life;
 // returns their end.
 uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector<Tensor>* tensors) {
@@ -47,10 +54,11 @@ uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector
       offset = std::max(offset, AlignUp(at->end, kArenaAlignment));
     }
     tensor.offset = offset;
-    peak = std::max(peak, offset + room);
+    const uint64_t end = Capped(offset + room);
+    peak = std::max(peak, end);
     at = std::partition_point(placed.begin(), placed.end(),
                               [&](const Place& place) { return place.begin < offset; });
-    placed.insert(at, {tensor.first, tensor.last, offset, offset + room});
+    placed.insert(at, {tensor.first, tensor.last, offset, end});
   }
   return peak;
 }
@@ -316,7 +324,9 @@ void Schedule::FindLifetimes() {
   }
 }
 
-uint64_t Tensor::Room() const { return doubled ? AlignUp(bytes, kArenaAlignment) + bytes : bytes; }
+uint64_t Tensor::Room() const {
+  return doubled ? Capped(AlignUp(bytes, kArenaAlignment) + bytes) : bytes;
+}
 
 std::vector<int64_t> Schedule::ExtentsOf(const Tensor& tensor) const {
   std::vector<int64_t> out;
@@ -351,15 +361,17 @@ void Schedule::FindSizes() {
   for (size_t t = 0; t < tensors_.size(); ++t) {
     Tensor& tensor = tensors_[t];
     tensor.doubled = false;
-    auto elements = static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
+    // States are wider than the values that they become.
+    unsigned __int128 bits = tensor.dtype.bits;
+    bits *= static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
     for (size_t i = 0; i < tensor.axes.size(); ++i) {
       tensor.chunked[i] = tensor.used && CanChunk(t, i);
       tensor.shared[i] = tensor.used && !tensor.chunked[i] && sharing().CanShare(tensor, i);
       const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
       tensor.doubled = tensor.doubled || (port && tensor.chunked[i]);
-      elements *= static_cast<uint64_t>(sharing().ExtentOf(tensor, i));
+      bits *= static_cast<uint64_t>(sharing().ExtentOf(tensor, i));
     }
-    tensor.bytes = BytesForBits(elements * tensor.dtype.bits);
+    tensor.bytes = Capped((bits + 7) / 8);
   }
 }
 

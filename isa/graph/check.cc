@@ -109,12 +109,19 @@ class GraphBody {
     }
   }
 
+  static bool FitsInBytes(int64_t elements, DType dtype) {
+    return static_cast<uint64_t>(elements) <= kMaxGraphBytes * 8 / dtype.bits;
+  }
+
   void CheckSize(uint32_t value, Location location) {
     std::vector<int64_t> extents;
     for (const uint32_t axis : context_.type(value).axes) {
       extents.push_back(context_.Extent(axis).value_or(1));
     }
-    if (!context_.closed() || CountElements(extents)) return;
+    const auto elements = CountElements(extents);
+    const auto dtype = context_.pool().AsDType(context_.type(value).dtype);
+    const bool fits = elements && (!dtype || FitsInBytes(*elements, *dtype));
+    if (!context_.closed() || fits) return;
     const std::string what = context_.graph().HasName(value)
                                  ? fmt::format("`%{}`", context_.graph().ValueName(value))
                                  : "this value";

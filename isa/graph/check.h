@@ -42,8 +42,10 @@ struct ConstantValue {
 GraphFacts CheckGraph(Module& module, const Graph& graph, const std::vector<ConstantValue>* values,
                       Diagnostics& diagnostics);
 
-// The most elements that a value may have.
+// The most elements that a value may have, and the most bytes: its bits are a number of 64 bits,
+// whether it is ever in memory or not.
 inline constexpr int64_t kMaxGraphElements = int64_t{1} << 62;
+inline constexpr uint64_t kMaxGraphBytes = uint64_t{1} << 60;
 // The product of extents from 0 to 2^40; nothing if it is more than kMaxGraphElements.
 std::optional<int64_t> CountElements(std::span<const int64_t> extents);
 

@@ -105,16 +105,20 @@ class CertificateChecker {
     }
   }
 
-  // The bytes of a part of a tensor.
+  // The bytes of a part of a tensor; more than any buffer has if they are no number of 64 bits.
   uint64_t BytesOf(const TensorFacts& tensor, const Box& part) {
     uint64_t bits = tensor.bits;
+    bool wraps = false;
+    bool none = false;
     for (const std::string& axis : tensor.axes) {
       const auto range = part.find(axis);
       const int64_t extent =
           range == part.end() ? facts_.axes.at(axis) : range->second.end - range->second.begin;
-      bits *= static_cast<uint64_t>(extent);
+      none = none || extent == 0;
+      wraps = __builtin_mul_overflow(bits, static_cast<uint64_t>(extent), &bits) || wraps;
     }
-    return (bits + 7) / 8;
+    if (none) return 0;
+    return wraps ? UINT64_MAX : bits / 8 + (bits % 8 != 0 ? 1 : 0);
   }
 
   // Where the limit does not count inputs and outputs, each has a buffer of its size; inputs that
@@ -351,7 +355,8 @@ class CertificateChecker {
         const ClaimedBuffer& a = *sorted[i];
         const ClaimedBuffer& b = *sorted[j];
         const bool both = a.begins <= b.ends && b.begins <= a.ends;
-        const bool meet = a.offset < b.offset + b.size && b.offset < a.offset + a.size;
+        const bool meet =
+            a.offset < b.offset ? b.offset - a.offset < a.size : a.offset - b.offset < b.size;
         if (a.in == b.name || b.in == a.name) continue;
         if (both && meet)
           Fault("{} and {} overlap at step {}", a.name, b.name, std::max(a.begins, b.begins));

@@ -295,6 +295,20 @@ TEST(StreamedFaults, ABufferThatIsTooSmall) {
   EXPECT_TRUE(Says(c.Faults(), "x is no room for")) << c.Faults();
 }
 
+// Their sizes are beyond 64 bits.
+TEST(StreamedFaults, SizesThatWrap) {
+  Streamed c;
+  c.facts.axes["j"] = int64_t{1} << 60;
+  EXPECT_TRUE(Says(c.Faults(), "x is no room for")) << c.Faults();
+}
+
+TEST(StreamedFaults, EndsThatWrap) {
+  Streamed c;
+  c.Buffer("x")["offset"] = UINT64_MAX - 255;
+  c.Buffer("x:2")["offset"] = UINT64_MAX - 255;
+  EXPECT_TRUE(Says(c.Faults(), "x and x:2 overlap")) << c.Faults();
+}
+
 TEST(StreamedFaults, BuffersThatAreTheSame) {
   Streamed c;
   c.Buffer("x:2")["offset"] = c.Buffer("x")["offset"];

@@ -521,6 +521,20 @@ TEST(GraphSpecialise, DecidesWhatConstantsLeftOpen) {
   EXPECT_EQ(IdsOf(text, {{"n", "2000000000000"}, {"m", "4"}}), "graph-extent-range");
 }
 
+// Of a tensor, and of a value that is never in memory.
+TEST(GraphSpecialise, SizesAreNumbersOf64Bits) {
+  const std::string text =
+      "graph g(%x: f32[i:n], %y: f32[j:m]) -> f32\n"
+      "  const n: int, m: int\n"
+      "{\n"
+      "  %t = sum<i, j>(%x * %y)\n"
+      "  return %t\n"
+      "}\n";
+  EXPECT_EQ(IdsOf(text, {{"n", "1099511627776"}, {"m", "262144"}}), "");  // 2^60 bytes
+  EXPECT_EQ(IdsOf(text, {{"n", "1099511627776"}, {"m", "262145"}}), "graph-too-large");
+  EXPECT_EQ(IdsOf(text, {{"n", "1099511627776"}, {"m", "0"}}), "");
+}
+
 TEST(GraphSpecialise, ExtractionKeepsTheGraphAlone) {
   const auto module = Parsed(std::string(kRbf) + "\nkernel k()\n{\n}\n");
   ASSERT_TRUE(module);

@@ -42,6 +42,7 @@ TEST(Limit, ForPeople) {
   EXPECT_EQ(BytesText(1023), "1023 bytes");
   EXPECT_EQ(BytesText(1536), "1.5 KiB");
   EXPECT_EQ(BytesText(uint64_t{1} << 31), "2 GiB");
+  EXPECT_EQ(BytesText(uint64_t{3} << 60), "3 EiB");
 }
 
 }  // namespace
