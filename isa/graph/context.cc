@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
+#include "isa/graph/other_words.h"
 #include "isa/limits.h"
 
 namespace tarsia {
@@ -30,10 +33,27 @@ ExprType GraphContext::KindOf(ExprId id, Location location, bool* ok) {
   return ExprType::kUnknown;
 }
 
+// Behind an error in an expression of the kind: what a single unknown name may have meant.
+void GraphContext::HelpWithName(ExprId id, ExprType kind) {
+  if (module_.pool.kind(id) != ExprKind::kName) return;
+  const std::string_view name = module_.pool.Text(id);
+  Diagnostic& error = diagnostics_.last();
+  if (kind == ExprType::kDType) {
+    const std::string_view type = FindOther(OtherTypes(), name);
+    if (!type.empty()) error.help = fmt::format("it is called `{}` here", type);
+  }
+  if (kind == ExprType::kInt && error.help.empty()) {
+    error.help = fmt::format("declare it behind the graph's head: `const {}: int`", name);
+  }
+}
+
 bool GraphContext::ExpectKind(ExprId id, ExprType kind, std::string_view what, Location location) {
   bool ok = true;
   const ExprType found = KindOf(id, location, &ok);
-  if (!ok) return false;
+  if (!ok) {
+    HelpWithName(id, kind);
+    return false;
+  }
   if (found == kind || found == ExprType::kUnknown) return true;
   Error(diag::kGraphKind, location, what, ExprTypeName(kind), ExprTypeName(found));
   return false;
@@ -46,6 +66,27 @@ std::optional<int64_t> GraphContext::KnownInt(ExprId id, Location location) {
   Result<EvalValue> computed = Evaluate(module_.pool, folded, EmptyEnv(), location);
   if (!computed.ok()) diagnostics_.Add(computed.TakeError());
   return std::nullopt;
+}
+
+ExprId GraphContext::InexactQuotient(ExprId id) {
+  const ExprPool& pool = module_.pool;
+  std::vector<ExprId> open = {id};
+  std::set<ExprId> seen;  // expressions are interned: a part may occur often
+  while (!open.empty()) {
+    const ExprId at = open.back();
+    open.pop_back();
+    if (at.none() || at.is_value() || !seen.insert(at).second) continue;
+    // A copy, because Fold adds to the pool.
+    const auto children = pool.children(at);
+    const std::vector<ExprId> parts(children.begin(), children.end());
+    open.insert(open.end(), parts.begin(), parts.end());
+    if (pool.kind(at) != ExprKind::kBinary) continue;
+    if (static_cast<BinaryOp>(pool.node(at).code) != BinaryOp::kDivide) continue;
+    const auto a = pool.AsInt(Fold(parts[0]));
+    const auto b = pool.AsInt(Fold(parts[1]));
+    if (a && b && *b != 0 && *b != -1 && *a % *b != 0) return at;
+  }
+  return {};
 }
 
 // ---- axes ------------------------------------------------------------------------------------
@@ -87,7 +128,15 @@ std::optional<uint32_t> GraphContext::Resolve(const AxisExpr& axis, ExprId impli
   const auto number = KnownInt(extent, axis.location);
   if (closed_ && !number) return std::nullopt;
   if (number && (*number < 0 || *number > kMaxExtent)) {
-    Error(diag::kGraphExtentRange, axis.location, module_.pool.strings()[axis.name], *number);
+    Diagnostic& error =
+        Error(diag::kGraphExtentRange, axis.location, module_.pool.strings()[axis.name], *number);
+    // Of a constant, whose value was given.
+    const ExprPool& pool = module_.pool;
+    const bool named = !axis.extent.none() && pool.kind(axis.extent) == ExprKind::kName;
+    if (named || (axis.extent.none() && implied.none())) {
+      error.help = fmt::format("it is the value of `{0}`: --set {0}=...",
+                               named ? pool.Text(axis.extent) : pool.strings()[axis.name]);
+    }
     return std::nullopt;
   }
   const auto index = static_cast<uint32_t>(facts_.axes.size());

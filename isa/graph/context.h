@@ -59,6 +59,9 @@ class GraphContext final : public TypeEnv {
   bool ExpectKind(ExprId id, ExprType kind, std::string_view what, Location location);
   // The number it folds to; without one, nothing, which is an error if the graph is closed.
   std::optional<int64_t> KnownInt(ExprId id, Location location);
+  // A quotient of integers in the expression that is not exact; none if there is none, or if its
+  // numbers are open.
+  ExprId InexactQuotient(ExprId id);
 
   // ---- axes
   [[nodiscard]] const GraphAxis& axis(uint32_t index) const { return facts_.axes[index]; }
@@ -97,6 +100,7 @@ class GraphContext final : public TypeEnv {
  private:
   // The folded extent that is written or follows from the name; none after an error.
   ExprId ExtentOf(const AxisExpr& axis, ExprId implied);
+  void HelpWithName(ExprId id, ExprType kind);
   bool CheckExtent(uint32_t index, ExprId extent, Location location);
 
   Module& module_;

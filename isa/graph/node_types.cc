@@ -113,9 +113,32 @@ bool NodeTypes::CheckClass(size_t operand, ExprId dtype) {
   return false;
 }
 
+// Integers divide as sizes do, toward zero: beside floats that is hardly ever meant.
+bool NodeTypes::CheckQuotients(size_t operand, DType dtype) {
+  const ExprId quotient = context_.InexactQuotient(Operand(operand));
+  if (quotient.none()) return true;
+  ExprPool& pool = context_.pool();
+  const ExprId a = pool.children(quotient)[0];
+  const ExprId b = pool.children(quotient)[1];
+  const bool first = pool.kind(a) == ExprKind::kInt;
+  const bool second = pool.kind(b) == ExprKind::kInt;
+  const ExprId one = pool.Float(1);
+  const auto real = [&](ExprId id) { return pool.Float(static_cast<double>(*pool.AsInt(id))); };
+  const ExprId better =
+      first    ? pool.Binary(BinaryOp::kDivide, real(a), b)
+      : second ? pool.Binary(BinaryOp::kDivide, a, real(b))
+               : pool.Binary(BinaryOp::kDivide, pool.Binary(BinaryOp::kMultiply, one, a), b);
+  context_
+      .Error(diag::kGraphQuotient, At(operand), context_.Text(quotient),
+             context_.Text(context_.Fold(quotient)), DTypeName(dtype))
+      .help = fmt::format("write `{}`", context_.Text(better));
+  return false;
+}
+
 bool NodeTypes::CheckLiteral(size_t operand, ExprId dtype) {
   const auto known = context_.pool().AsDType(dtype);
   if (!known) return true;
+  if ((known->IsFloat() || known->IsComplex()) && !CheckQuotients(operand, *known)) return false;
   const ExprType kind = context_.KindOf(Operand(operand), At(operand), nullptr);
   const ExprId folded = context_.Fold(Operand(operand));
   if (kind == ExprType::kUnknown || IsLiteralOf(*known, context_.pool(), folded, kind)) return true;

@@ -27,6 +27,7 @@ class NodeTypes {
   // it is open. Nothing after an error.
   std::optional<ExprId> Common();
   bool CheckClass(size_t operand, ExprId dtype);
+  bool CheckQuotients(size_t operand, DType dtype);
   bool CheckLiteral(size_t operand, ExprId dtype);
   std::optional<ExprId> ResultOf(ExprId common);
   std::optional<ExprId> Given();

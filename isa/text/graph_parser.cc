@@ -6,6 +6,7 @@
 
 #include "isa/diagnostics.h"
 #include "isa/graph/diagnostics.h"
+#include "isa/graph/other_words.h"
 #include "isa/names.h"
 #include "isa/text/inst_parser.h"
 #include "layout/text/diagnostics.h"
@@ -60,11 +61,12 @@ bool GraphParser::ParseInput() {
   }
   const Name name{lexer_.text(), input.location};
   lexer_.Next();
-  if (!tokens_.Expect(Token::kColon) || !ParseType(input.dtype, input.axes)) return false;
+  const bool ok = tokens_.Expect(Token::kColon) && ParseType(input.dtype, input.axes);
+  // After an error too, so that the uses of the input cause no further ones.
   const StringId id = module_.pool.strings().Intern(name.text);
   Define(name, graph_.AddValue(id, module_.pool.strings()[id]));
   graph_.inputs.push_back(input);
-  return true;
+  return ok;
 }
 
 bool GraphParser::ParseType(ExprId& dtype, IndexRange& axes) {
@@ -80,12 +82,22 @@ bool GraphParser::ParseType(ExprId& dtype, IndexRange& axes) {
   });
 }
 
+// A name that an expression would read as something else.
+void GraphParser::ReportAxisName(std::string_view name) {
+  const std::string_view what = ReservedAs(name);
+  const size_t digits = std::min(name.find_first_of("0123456789"), name.size());
+  std::string other(name.substr(0, digits));
+  other.append("_").append(name.substr(digits));
+  diagnostics_.Error(diag::kGraphAxisName, lexer_.location(), name, what).help =
+      "use another name, such as `" + other + "`";
+}
+
 bool GraphParser::ParseAxis(bool sum, std::vector<AxisExpr>& out) {
   if (lexer_.token() != Token::kName) return tokens_.Expected("an axis such as `i:n`");
   AxisExpr axis;
   axis.location = lexer_.location();
   const std::string_view name = lexer_.text();
-  if (!IsExpressionName(name)) return tokens_.Expected("the name of an axis, such as `i`");
+  if (!IsExpressionName(name)) ReportAxisName(name);
   axis.name = module_.pool.strings().Intern(name);
   lexer_.Next();
   if (lexer_.token() == Token::kColon) {
@@ -143,8 +155,17 @@ bool GraphParser::ParseClause() {
     return false;
   }
   lexer_.Next();
-  return word == "const" ? header_.ParseConstants(graph_.constants, &ReservedInGraphs)
-                         : header_.ParseRequire(graph_.requires_);
+  if (word == "require") return header_.ParseRequire(graph_.requires_);
+  if (header_.ParseConstants(graph_.constants, &ReservedInGraphs)) return true;
+  // A number that is no size is an input without axes.
+  if (diagnostics_.last().info == &diag::kUnknownKind) {
+    const std::string_view kind = lexer_.text();
+    const std::string_view other = FindOther(OtherTypes(), kind);
+    const std::string type(FindDType(kind) ? kind : other.empty() ? "f32" : other);
+    diagnostics_.last().help +=
+        "; a number that is no size is an input, such as `%a: " + type + "`";
+  }
+  return false;
 }
 
 // ---- body ------------------------------------------------------------------------------------
@@ -161,11 +182,50 @@ void GraphParser::ParseBody() {
     }
     returned = lexer_.IsName("return");
     if (!ParseStatement() || !tokens_.ExpectEndOfLine()) {
-      lexer_.SkipLine();
+      HelpWithToken();
+      Recover();
     }
     tokens_.SkipNewlines();
   }
   if (!returned) diagnostics_.Error(diag::kGraphNoReturn, graph_.location);
+}
+
+void GraphParser::HelpWithToken() {
+  Diagnostic& error = diagnostics_.last();
+  if (!error.help.empty() || error.location != lexer_.location()) return;
+  const Location before = lexer_.previous_end();
+  const bool adjacent = before.line == error.location.line &&
+                        before.column == error.location.column && !lexer_.after_blank();
+  const Token token = lexer_.token();
+  if (token == Token::kAssign) error.help = "`a == b` compares";
+  if (token == Token::kStar && adjacent) error.help = "`pow(a, b)` is a power";
+  if (token == Token::kError && lexer_.text() == "^") error.help = "`pow(a, b)` is a power";
+  if (token == Token::kLeftBracket) {
+    error.help =
+        "`slice` takes a part of an axis, `gather` the elements that indices name, "
+        "`select(iota<i> == 0, %x, 0)` and a `sum` one element";
+  }
+}
+
+// A bracket that was left open has joined the next line to this one.
+void GraphParser::Recover() {
+  if (lexer_.token() == Token::kRightBrace) return;
+  const bool first = lexer_.previous_end().line != lexer_.location().line;
+  if (first && (lexer_.IsName("return") || lexer_.token() == Token::kValue)) {
+    lexer_.LeaveBrackets();
+  } else {
+    lexer_.SkipLine();
+  }
+}
+
+bool GraphParser::Close(Location open) {
+  if (tokens_.Accept(Token::kRightParen)) return true;
+  const Location at = lexer_.location();
+  if (at.line == open.line || lexer_.token() == Token::kError) {
+    return tokens_.Expected(TokenName(Token::kRightParen));
+  }
+  diagnostics_.Error(diag::kGraphUnclosed, open, lexer_.Found(), at.line);
+  return false;
 }
 
 bool GraphParser::ParseStatement() {
@@ -179,7 +239,7 @@ bool GraphParser::ParseStatement() {
   head_ = true;
   const ExprId root = ParseBinary(1);
   head_ = false;
-  if (!root.none() && Finish(root, tokens_.Until(begin))) return true;
+  if (!root.none() && tokens_.ExpectEndOfLine() && Finish(root, tokens_.Until(begin))) return true;
   DefineResults();
   return false;
 }
@@ -247,7 +307,13 @@ bool GraphParser::ParseReturn() {
   graph_.return_location = lexer_.location();
   lexer_.Next();
   do {
-    if (lexer_.token() != Token::kValue) return tokens_.Expected("a value such as `%y`");
+    if (lexer_.token() != Token::kValue) {
+      tokens_.Expected("a value such as `%y`");
+      if (lexer_.token() == Token::kName && values_.contains(lexer_.text())) {
+        diagnostics_.last().help = "did you mean `%" + std::string(lexer_.text()) + "`?";
+      }
+      return false;
+    }
     const Location location = lexer_.location();
     const ExprId value = ResolveValue();
     if (value.none()) return false;
@@ -328,10 +394,11 @@ ExprId GraphParser::ParsePrimary() {
 ExprId GraphParser::ParseParentheses() {
   if (depth_ >= kMaxOpen) return TooDeep();
   ++depth_;
+  const Location open = lexer_.location();
   lexer_.Next();
   const ExprId id = ParseBinary(1);
   --depth_;
-  if (id.none() || tokens_.Expect(Token::kRightParen)) return id;
+  if (id.none() || Close(open)) return id;
   return {};
 }
 
@@ -365,6 +432,14 @@ void GraphParser::ReportUnknown(std::string_view word, Location location) {
   }
   if (word == "neg") {
     error.help = "it is written `-x`";
+    return;
+  }
+  if (values_.contains(word)) {
+    error.help = "did you mean `%" + std::string(word) + "`?";
+    return;
+  }
+  if (const std::string_view help = FindOther(OtherGraphWords(), word); !help.empty()) {
+    error.help = help;
     return;
   }
   std::vector<std::string_view> known = GraphWords();
@@ -440,12 +515,14 @@ bool GraphParser::ParseAngle(const GraphRow& row, Pending& pending) {
 // In parentheses, or, at the beginning of a statement, to its end.
 bool GraphParser::ParseOperands(const GraphRow& row, bool head, Pending& pending) {
   const bool call = lexer_.token() == Token::kLeftParen;
+  const Location open = lexer_.location();
   if (!call && row.operands.size() == 0) return true;
   if (!call && !head) return tokens_.Expected("`(` and the operands");
   if (call) lexer_.Next();
   for (size_t i = 0; i < row.operands.size(); ++i) {
     const bool ended = call ? lexer_.token() == Token::kRightParen : tokens_.AtEndOfOperands();
-    if (ended || (i > 0 && !tokens_.Accept(Token::kComma))) {
+    if (ended || (i > 0 && lexer_.token() != Token::kComma)) {
+      if (lexer_.token() == Token::kAssign) return tokens_.Expected("`,` or `)`");
       Diagnostic& error =
           diagnostics_.Error(diag::kMissingOperand, tokens_.Until(pending.node.location), row.word,
                              row.operands[i].name);
@@ -454,6 +531,7 @@ bool GraphParser::ParseOperands(const GraphRow& row, bool head, Pending& pending
       }
       return false;
     }
+    if (i > 0) lexer_.Next();
     if (!ParseOperand(row, i, pending)) return false;
   }
   if (row.axes == AxesForm::kOneAxisAndLast &&
@@ -465,7 +543,7 @@ bool GraphParser::ParseOperands(const GraphRow& row, bool head, Pending& pending
                        Plural(row.operands.size(), "operand"), row.operands.size() + 1);
     return false;
   }
-  return !call || tokens_.Expect(Token::kRightParen);
+  return !call || Close(open);
 }
 
 bool GraphParser::ParseOperand(const GraphRow& row, size_t i, Pending& pending) {
@@ -482,7 +560,8 @@ bool GraphParser::ParseOperand(const GraphRow& row, size_t i, Pending& pending) 
 }
 
 bool GraphParser::ParseOption(const GraphRow& row, Pending& pending) {
-  if (lexer_.token() != Token::kName || BinaryOpOf(lexer_)) return true;
+  // `return` begins the next line, which a bracket that was left open has joined to this one.
+  if (lexer_.token() != Token::kName || BinaryOpOf(lexer_) || lexer_.IsName("return")) return true;
   const std::string_view word = lexer_.text();
   const Location location = lexer_.location();
   std::vector<std::string_view> words;
@@ -519,6 +598,10 @@ ExprId GraphParser::ResolveValue() {
     std::vector<std::string_view> names;
     for (const std::string_view name : graph_.value_names) {
       if (!name.empty()) names.push_back(name);
+    }
+    if (lexer_.text().ends_with(".T")) {
+      error.help = FindOther(OtherGraphWords(), "transpose");
+      return {};
     }
     const std::string_view nearest = Nearest(lexer_.text(), names);
     if (!nearest.empty()) error.help = "did you mean `%" + std::string(nearest) + "`?";

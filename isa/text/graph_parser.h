@@ -55,6 +55,7 @@ class GraphParser {
   bool ParseClause();
   // A type and its axes: `f32[i:n, d]`, or `f32` alone.
   bool ParseType(ExprId& dtype, IndexRange& axes);
+  void ReportAxisName(std::string_view name);
   // An axis with the extent that it may have; `sum`: where `>` closes.
   bool ParseAxis(bool sum, std::vector<AxisExpr>& out);
 
@@ -63,6 +64,11 @@ class GraphParser {
   bool ParseStatement();
   bool ParseResults();
   bool ParseReturn();
+  // Takes the `)` that closes what was opened there.
+  bool Close(Location open);
+  // Behind an error at the current token: how to write what is meant there; and the next statement.
+  void HelpWithToken();
+  void Recover();
   // Names the results of the statement's last operation.
   bool Finish(ExprId root, Location begin);
   void DefineResults();

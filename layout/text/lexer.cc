@@ -41,6 +41,18 @@ constexpr Punctuation kPunctuation[] = {
 #undef PUNCTUATION
 };
 
+// What other languages write with characters that this one lacks.
+struct OtherCharacter {
+  char character;
+  std::string_view help;
+};
+constexpr OtherCharacter kOtherCharacters[] = {
+    {'#', "a comment begins with `//`"},
+    {'&', "`a and b` is true if both are"},
+    {'|', "`a or b` is true if one of them is"},
+    {'!', "`not a` is true if a is false"},
+};
+
 // The longest punctuation at the beginning of a text, or null.
 const Punctuation* FindPunctuation(std::string_view text) {
   const Punctuation* found = nullptr;
@@ -237,7 +249,8 @@ void Lexer::ScanPunctuation() {
   const Token token = found != nullptr ? found->token : Token::kError;
   position_ += found != nullptr ? found->spelling.size() : 1;
   NoteBracket(token);
-  // The bytes of one character beyond ASCII are one error.
+  // Two of an operator are one error, as are the bytes of one character beyond ASCII.
+  if (found == nullptr && (c == '&' || c == '|') && At(position_) == c) ++position_;
   const auto byte = static_cast<unsigned char>(c);
   if (byte >= 0x80) {
     while ((static_cast<unsigned char>(At(position_)) & 0xC0) == 0x80) ++position_;
@@ -245,9 +258,12 @@ void Lexer::ScanPunctuation() {
   Finish(token, begin);
   if (token != Token::kError) return;
   const bool printable = byte > 0x20 && byte < 0x7F;
-  Diagnostic& error =
-      diagnostics_->Error(diag::kBadCharacter, location(),
-                          printable ? fmt::format("`{}`", c) : fmt::format("byte 0x{:02x}", +byte));
+  Diagnostic& error = diagnostics_->Error(
+      diag::kBadCharacter, location(),
+      printable ? fmt::format("`{}`", text_) : fmt::format("byte 0x{:02x}", +byte));
+  for (const OtherCharacter& other : kOtherCharacters) {
+    if (c == other.character) error.help = other.help;
+  }
   if (byte >= 0x80) error.help = "names are of letters, digits and `_` of ASCII";
 }
 

@@ -3,13 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isa/bytecode/bytecode.h"
 #include "isa/graph/check.h"
+#include "isa/graph/other_words.h"
 #include "isa/graph/specialise.h"
 #include "isa/text/parser.h"
 #include "isa/text/printer.h"
@@ -519,6 +522,37 @@ TEST(GraphSpecialise, DecidesWhatConstantsLeftOpen) {
   EXPECT_EQ(IdsOf(text, {{"n", "4"}}), "unbound-constant");
   EXPECT_EQ(IdsOf(text, {{"n", "4"}, {"m", "4"}, {"q", "4"}}), "unknown-binding");
   EXPECT_EQ(IdsOf(text, {{"n", "2000000000000"}, {"m", "4"}}), "graph-extent-range");
+}
+
+// The operations in a text: names before `<` and `(`.
+std::vector<std::string> CallsIn(std::string_view text) {
+  std::vector<std::string> out;
+  std::string name;
+  for (const char c : text) {
+    if (std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_') {
+      name += c;
+      continue;
+    }
+    if ((c == '<' || c == '(') && !name.empty()) out.push_back(name);
+    name.clear();
+  }
+  return out;
+}
+
+TEST(GraphWords, ThoseOfOtherLanguages) {
+  for (const OtherWord& other : OtherGraphWords()) {
+    EXPECT_FALSE(IsGraphWord(other.word)) << other.word;
+    EXPECT_EQ(FindOther(OtherGraphWords(), other.word), other.here) << "it is there twice";
+    const auto calls = CallsIn(other.here);
+    EXPECT_FALSE(calls.empty()) << other.word;
+    for (const std::string& call : calls) EXPECT_TRUE(IsGraphWord(call)) << call;
+  }
+  for (const OtherWord& other : OtherTypes()) {
+    EXPECT_FALSE(FindDType(other.word)) << other.word;
+    EXPECT_TRUE(FindDType(other.here)) << other.here;
+  }
+  EXPECT_EQ(FindOther(OtherTypes(), "float32"), "f32");
+  EXPECT_EQ(FindOther(OtherTypes(), "f32"), "");
 }
 
 // Of a tensor, and of a value that is never in memory.
