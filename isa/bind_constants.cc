@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "isa/diagnostics.h"
 #include "layout/text/eval.h"
@@ -90,9 +91,16 @@ ExprId ConstantBinder::ParseBinding(const Binding& binding, const Constant& cons
   }
   const ExprType wanted = ExprTypeOf(constant.kind);
   if (*type == wanted) return *value;
-  Refuse(binding,
-         MakeDiagnostic(diag::kConstantKind, binding.location, binding.name, binding.text,
-                        kConstKindNames[static_cast<size_t>(constant.kind)], ExprTypeName(*type)));
+  Diagnostic error =
+      MakeDiagnostic(diag::kConstantKind, binding.location, binding.name, binding.text,
+                     kConstKindNames[static_cast<size_t>(constant.kind)], ExprTypeName(*type));
+  const auto number = module_.pool.AsFloat(*value);
+  constexpr double kMost = 1e15;  // whole numbers below it are exact
+  if (wanted == ExprType::kInt && number && *number == std::trunc(*number) &&
+      std::abs(*number) <= kMost) {
+    error.help = fmt::format("as a whole number: {}={:.0f}", binding.name, *number);
+  }
+  Refuse(binding, std::move(error));
   return {};
 }
 

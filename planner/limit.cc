@@ -49,6 +49,8 @@ Result<uint64_t> ParseLimit(std::string_view text) {
   if (digits == 0 || text[at - 1] == '.' || text[0] == '.' || factor == 0) {
     return fail(diag::kLimitText);
   }
+  // A part of a byte is dropped only where the unit has more of them.
+  if (factor == 1 && whole % scale != 0) return fail(diag::kLimitText);
   if (whole / scale > kMostBytes / factor) return fail(diag::kLimitRange);
   // The fraction has at most 19 digits and the factor 40 bits, so that the product fits.
   const unsigned __int128 bytes = whole / scale * factor + whole % scale * factor / scale;
@@ -60,7 +62,7 @@ Result<uint64_t> ParseLimit(std::string_view text) {
 std::string BytesText(uint64_t bytes) {
   constexpr std::array<std::string_view, 7> kUnits = {"bytes", "KiB", "MiB", "GiB",
                                                       "TiB",   "PiB", "EiB"};
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  if (bytes < 1024) return fmt::format("{} {}", bytes, bytes == 1 ? "byte" : "bytes");
   auto value = static_cast<double>(bytes);
   size_t unit = 0;
   while (value >= 1024 && unit + 1 < kUnits.size()) {

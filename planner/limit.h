@@ -3,8 +3,8 @@
 //   limit = number [ prefix ] [ "B" ]
 //   prefix = ( "k" | "M" | "G" | "T" ) [ "i" ]
 //
-// k, M, G, T are powers of 1000; with `i`, powers of 1024: 2G is 2 * 10^9, 2GiB is 2^31. A fraction
-// of a byte is dropped.
+// k, M, G, T are powers of 1000; with `i`, powers of 1024: 2G is 2 * 10^9, 2GiB is 2^31. Behind
+// a unit, a fraction of a byte is dropped.
 #ifndef TARSIA_PLANNER_LIMIT_H_
 #define TARSIA_PLANNER_LIMIT_H_
 

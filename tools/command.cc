@@ -71,6 +71,15 @@ void Command::Number(const char* names, const char* what, uint32_t* out, const c
   impl_->app.add_option(names, *out, WrapHelp(help))->type_name(what);
 }
 
+void Command::Count(const char* names, const char* what, uint32_t* out, const char* help) {
+  impl_->app.add_option(names, *out, WrapHelp(help))
+      ->check([](const std::string& text) {
+        const bool zero = text.find_first_not_of('0') == std::string::npos;
+        return zero ? "`" + text + "` is too few; it must be at least 1" : std::string();
+      })
+      ->type_name(what);
+}
+
 void Command::Choice(const char* names, std::string* out, std::vector<std::string> words,
                      const char* help) {
   std::string what;
@@ -134,8 +143,11 @@ std::optional<int> Command::Parse(const Args& args) {
     return Misuse("unknown option `" + first + "`",
                   DidYouMean(first.substr(0, first.find('=')), views));
   } catch (const CLI::ArgumentMismatch& error) {
-    const std::string_view text = error.what();  // "--set: 1 required NAME=V missing"
-    return Misuse(std::string(text.substr(0, text.find(':'))) + " needs a value");
+    // "--set: 1 required NAME=V missing", "--limit: At most 1 required but received 2"
+    const std::string_view text = error.what();
+    const bool twice = text.find("received") != std::string_view::npos;
+    return Misuse(std::string(text.substr(0, text.find(':'))) +
+                  (twice ? " is given twice" : " needs a value"));
   } catch (const CLI::ConversionError& error) {
     const std::string_view text = error.what();  // "Could not convert: --random = x"
     const size_t colon = text.find(": ");

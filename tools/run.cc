@@ -241,7 +241,7 @@ void Declare(Command& command, RunRequest* request, std::string* block) {
       "b.npy:f16[16,128], - for standard output; with --in of the same pointer, the memory "
       "starts with that input");
   command.Value("--device", "D", &request->plan.device, "The device; see `tarsia devices`");
-  command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
+  command.Count("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
   command.Flag("--check", &request->check,
                "On cpu: also detect races, reads of bytes that were never written, and reads of "
                "asynchronous copies before their wait; slow");

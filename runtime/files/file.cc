@@ -124,6 +124,13 @@ InputFile::~InputFile() {
   if (fd_ >= 0) close(fd_);
 }
 
+bool InputFile::IsAt(const std::string& path) const {
+  struct stat own = {};
+  struct stat other = {};
+  return fd_ >= 0 && fstat(fd_, &own) == 0 && stat(path.c_str(), &other) == 0 &&
+         own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
 Status InputFile::Read(uint64_t offset, std::span<uint8_t> out) const {
   if (offset > size_ || out.size() > size_ - offset) {
     return MakeDiagnostic(diag::kFileRead, Location(), name_, "it ends too early");

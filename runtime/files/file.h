@@ -49,6 +49,8 @@ class InputFile {
   [[nodiscard]] uint64_t size() const { return size_; }
   // "standard input", or the path.
   [[nodiscard]] const std::string& name() const { return name_; }
+  // Whether the path is that of this very file, under whatever name. False for streams.
+  [[nodiscard]] bool IsAt(const std::string& path) const;
   // Fills `out` with the bytes from `offset` on. Errors: the file is too short.
   [[nodiscard]] Status Read(uint64_t offset, std::span<uint8_t> out) const;
 

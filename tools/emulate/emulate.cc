@@ -477,7 +477,7 @@ void Declare(Command& command, EmulateRequest* request) {
                  "result, low or high, at that end of the error that PTX states, or mixed");
   command.Flag("--keep", &request->keep, "Write outputs even after findings");
   command.Flag("--no-checks", &request->no_checks, "Do not check for faults; faster");
-  command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
+  command.Count("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
   command.Flag("--json", &request->json, "Print findings and counts as JSON");
 }
 

@@ -2,53 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "dtypes/convert.h"
 #include "tools/command.h"
-#include "tools/modules.h"
 #include "tools/output.h"
+#include "tools/reduce/check_input.h"
 
 namespace tarsia::tools {
 namespace {
 
-// The tensor as a .npy file has it: complex numbers that the format cannot name as their parts,
-// along a last axis.
-PlanTensor AsStored(PlanTensor tensor) {
-  if (tensor.dtype != kC32) return tensor;
-  tensor.dtype = ComponentOf(kC32);
-  tensor.extents.push_back(2);
-  return tensor;
+// Of a path, what all its names have in common.
+std::string TrueName(const std::string& path) {
+  std::error_code error;
+  const auto whole = std::filesystem::absolute(path, error);
+  const auto name = std::filesystem::weakly_canonical(whole, error);
+  return error ? path : name.string();
 }
 
-// Whether the file has the type and the shape of the input; prints an error if not. A type that the
-// format of the file cannot name is stored as bytes.
-int CheckInput(const InputTensorFile& file, const PlanTensor& tensor) {
-  const TensorInfo& info = file.info;
-  const std::string wanted = std::string(DTypeName(tensor.dtype)) + ShapeText(tensor.extents);
-  const std::string found =
-      (info.type ? std::string(DTypeName(*info.type)) : info.type_name) + ShapeText(info.shape);
-  const bool named = file.CanName(tensor.dtype);
-  const bool bytes = !info.type || *info.type == kU8;
-  const PlanTensor stored = AsStored(tensor);
-  if (info.type == stored.dtype && info.shape == stored.extents) return kDone;
-  const bool fits = named ? info.type == tensor.dtype && info.shape == tensor.extents
-                          : bytes && info.bytes == tensor.bytes;
-  if (fits) return kDone;
-  PrintError(fmt::format("{}: input `%{}` is {}, but the file has {}", file.source, tensor.name,
-                         wanted, found),
-             named ? ""
-             : tensor.dtype == kC32
-                 ? fmt::format("this type is stored as f16{}", ShapeText(stored.extents))
-                 : fmt::format("this type is stored as {} bytes", tensor.bytes));
-  return kRejected;
+// Devices and pipes, which take bytes from several outputs.
+bool IsSpecial(const std::string& path) {
+  std::error_code error;
+  return path != "-" && std::filesystem::exists(path, error) &&
+         !std::filesystem::is_regular_file(path, error);
 }
 
 }  // namespace
 
 int OpenFiles::Open(const Plan& plan, const ReduceFiles& files, bool writes) {
-  for (const PlanTensor& tensor : plan.inputs) {
-    if (const int code = OpenInputOf(tensor, files); code != kDone) return code;
+  for (size_t i = 0; i < plan.inputs.size(); ++i) {
+    if (const int code = OpenInputOf(i, plan.inputs[i], files); code != kDone) return code;
   }
   outputs_.resize(plan.outputs.size());
   if (!writes) return kDone;
+  if (const int code = CheckOutputs(plan, files); code != kDone) return code;
   outputs_.clear();
   for (const PlanTensor& tensor : plan.outputs) {
     if (const int code = OpenOutputOf(tensor, files); code != kDone) return code;
@@ -56,11 +45,60 @@ int OpenFiles::Open(const Plan& plan, const ReduceFiles& files, bool writes) {
   return kDone;
 }
 
-int OpenFiles::OpenInputOf(const PlanTensor& tensor, const ReduceFiles& files) {
-  InputTensorFile& file = inputs_.emplace_back();
+int OpenFiles::OpenInputOf(size_t number, const PlanTensor& tensor, const ReduceFiles& files) {
+  Input& input = inputs_.emplace_back();
   if (!tensor.used) return kDone;
-  if (const int code = OpenInput(files.inputs.at(tensor.name), &file); code != kDone) return code;
-  return CheckInput(file, tensor);
+  const std::string& source = files.inputs.at(tensor.name);
+  // A number may stand in the place of a file for a scalar.
+  const bool scalar = tensor.extents.empty();
+  if (const auto code = scalar ? ParseValue(tensor.dtype, source) : std::nullopt) {
+    for (size_t i = 0; i < tensor.bytes; ++i) {
+      input.value.push_back(static_cast<uint8_t>(*code >> (8 * i)));
+    }
+    return kDone;
+  }
+  if (scalar && ParseValue(kF64, source)) {
+    PrintError(fmt::format("--in {}={}: this is not a value of type {}", tensor.name, source,
+                           DTypeName(tensor.dtype)));
+    return kUsage;
+  }
+  if (const int code = OpenInput(source, &input.file); code != kDone) return code;
+  const bool known = number < files.constants.size();
+  return CheckInput(input.file, tensor,
+                    known ? files.constants[number] : std::vector<std::string>());
+}
+
+// No output takes the file of an input, unless it is computed in its memory, nor that of another
+// output.
+int OpenFiles::CheckOutputs(const Plan& plan, const ReduceFiles& files) const {
+  std::map<std::string, std::string> taken;  // files, and the outputs in them
+  for (size_t i = 0; i < plan.outputs.size(); ++i) {
+    const std::string& name = plan.outputs[i].name;
+    const auto path = files.outputs.find(name);
+    if (path == files.outputs.end() || IsSpecial(path->second)) continue;
+    const auto [other, fresh] = taken.emplace(TrueName(path->second), name);
+    if (!fresh) {
+      PrintError(fmt::format("--out {}={}: this is the file of `%{}`", name, path->second,
+                             other->second),
+                 "each output needs a file of its own");
+      return kUsage;
+    }
+    for (size_t j = 0; j < inputs_.size(); ++j) {
+      if (!inputs_[j].file.file || !inputs_[j].file.file->IsAt(path->second)) continue;
+      const auto in_place = [&](const PlanBuffer& buffer) {
+        return buffer.kind == PlanBuffer::Kind::kOutput && buffer.tensor == i && buffer.in_place &&
+               plan.buffers[*buffer.in_place].tensor == j;
+      };
+      if (std::any_of(plan.buffers.begin(), plan.buffers.end(), in_place)) continue;
+      PrintError(fmt::format("--out {}={}: this is the file of the input `%{}`", name,
+                             path->second, plan.inputs[j].name),
+                 fmt::format("give another one; only an output that the graph declares `in %{}` "
+                             "takes its place",
+                             plan.inputs[j].name));
+      return kUsage;
+    }
+  }
+  return kDone;
 }
 
 int OpenFiles::OpenOutputOf(const PlanTensor& tensor, const ReduceFiles& files) {
@@ -89,7 +127,11 @@ int OpenFiles::Commit() {
 }
 
 bool OpenFiles::Read(size_t input, uint64_t offset, std::span<uint8_t> to) {
-  const InputTensorFile& file = inputs_[input];
+  const auto& [file, value] = inputs_[input];
+  if (!value.empty()) {
+    std::copy_n(value.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
+    return true;
+  }
   return Keep(file.file->Read(file.info.offset + offset, to));
 }
 

@@ -17,8 +17,9 @@
 namespace tarsia::tools {
 
 struct ReduceFiles {
-  std::map<std::string, std::string> inputs;   // a file for each input
+  std::map<std::string, std::string> inputs;   // a file for each input; a number for a scalar
   std::map<std::string, std::string> outputs;  // files for some outputs
+  std::vector<std::vector<std::string>> constants{};  // as of ExtentConstants
 };
 
 // Thread-safe after Open.
@@ -37,10 +38,15 @@ class OpenFiles {
   [[nodiscard]] std::optional<Diagnostic> error();
 
  private:
-  int OpenInputOf(const PlanTensor& tensor, const ReduceFiles& files);
+  struct Input {
+    InputTensorFile file;
+    std::vector<uint8_t> value;  // in place of a file
+  };
+  int OpenInputOf(size_t number, const PlanTensor& tensor, const ReduceFiles& files);
+  int CheckOutputs(const Plan& plan, const ReduceFiles& files) const;
   int OpenOutputOf(const PlanTensor& tensor, const ReduceFiles& files);
 
-  std::vector<InputTensorFile> inputs_;
+  std::vector<Input> inputs_;
   std::vector<std::optional<OutputTensorFile>> outputs_;
   std::mutex writing_;
   std::mutex mutex_;  // of the error

@@ -16,11 +16,13 @@
 #include "planner/limit.h"
 #include "runtime/api/graph.h"
 #include "runtime/files/file.h"
+#include "runtime/graphs/plan_run.h"
 #include "tools/commands.h"
 #include "tools/diagnostics.h"
 #include "tools/modules.h"
 #include "tools/output.h"
 #include "tools/reduce/arena_svg.h"
+#include "tools/reduce/check_input.h"
 #include "tools/reduce/device_list.h"
 #include "tools/reduce/execution.h"
 #include "tools/reduce/explain.h"
@@ -85,6 +87,11 @@ int ReadHostLimit(const ReduceRequest& request, uint64_t* out) {
   const auto limit = ParseLimit(request.host_limit);
   if (!limit.ok()) {
     PrintError("--host-limit: " + limit.error().message, limit.error().help);
+    return kUsage;
+  }
+  if (*limit < runtime::kLeastHostLimit) {
+    PrintError(fmt::format("--host-limit: a transfer needs {} bytes of the host, and {} are allowed",
+                           runtime::kLeastHostLimit, *limit));
     return kUsage;
   }
   *out = *limit;
@@ -275,6 +282,7 @@ struct Setting {
   ProcessRank process;
   std::vector<std::string> devices;
   size_t rank = 0, ranks = 1;  // of the plan that is described
+  uint64_t host_limit = 0;     // 0: a usual size
 };
 
 // `--share R/N`.
@@ -350,16 +358,18 @@ void PrintRun(const ReduceRequest& request, const ReduceFiles& files, const Exec
   PrintText(to, fmt::format("{} on {}\n", DurationText(run.nanoseconds), run.device));
 }
 
-int Execute(const ReduceRequest& request, const Setting& setting, Plans* plans,
-            std::unique_ptr<tarsia_graph_plan> plan, std::optional<Silence>* silence) {
+int Execute(const ReduceRequest& request, const Setting& setting, const tarsia_module& module,
+            Plans* plans, std::unique_ptr<tarsia_graph_plan> plan,
+            std::optional<Silence>* silence) {
   const bool shared = plan->plan.share.has_value();
   if (!shared && setting.process.rank != 0) return kDone;
   ReduceFiles files;
   int code = AddFiles(plan->plan.inputs, true, request.inputs, &files.inputs);
   if (code == kDone) code = AddFiles(plan->plan.outputs, false, request.outputs, &files.outputs);
-  Execution execution;
-  if (code == kDone) code = ReadHostLimit(request, &execution.host_limit);
+  files.constants = ExtentConstants(module.valid.module(), plan->graph.name());
   if (code != kDone) return code;
+  Execution execution;
+  execution.host_limit = setting.host_limit;
   execution.plans.push_back(std::move(plan));
   execution.threads = request.threads != 0 ? request.threads : ThreadsOf(setting.process);
   std::unique_ptr<World> world;
@@ -390,6 +400,7 @@ int PlanAndRun(const ReduceRequest& request, const tarsia_module& module,
   Setting setting;
   setting.process = process;
   if (const int code = ReadSetting(request, &setting); code != kDone) return code;
+  if (const int code = ReadHostLimit(request, &setting.host_limit); code != kDone) return code;
   Plans plans(request);
   std::unique_ptr<tarsia_graph_plan> made;
   int code = plans.Read(module, setting.devices[0]);
@@ -413,7 +424,9 @@ int PlanAndRun(const ReduceRequest& request, const tarsia_module& module,
   }
   std::FILE* const to = request.certificate == "-" || request.svg == "-" ? stderr : stdout;
   if (request.explain) PrintText(to, ExplainPlan(plan, graph));
-  if (!request.dry_run) return Execute(request, setting, &plans, std::move(made), silence);
+  if (!request.dry_run) {
+    return Execute(request, setting, module, &plans, std::move(made), silence);
+  }
   PrintText(to, request.json ? SummaryJson(plan, graph, nullptr) : PlanSummary(plan, graph));
   return kDone;
 }
@@ -458,7 +471,7 @@ void Declare(Command& command, ReduceRequest* request) {
   command.Value(
       "--share", "R/N", &request->share,
       "With --dry-run or --emit: the plan of rank R of N, as mpirun or N devices have it");
-  command.Number("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
+  command.Count("--threads", "N", &request->threads, "Number of CPU threads; the default is all");
   AddCompileLimit(&command, &request->compile_limit);
   command.Flag("--json", &request->json, "Print the summary as JSON");
 }
