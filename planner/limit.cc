@@ -59,10 +59,14 @@ Result<uint64_t> ParseLimit(std::string_view text) {
   return static_cast<uint64_t>(bytes);
 }
 
+std::string CountText(uint64_t bytes) {
+  return fmt::format("{} {}", bytes, bytes == 1 ? "byte" : "bytes");
+}
+
 std::string BytesText(uint64_t bytes) {
   constexpr std::array<std::string_view, 7> kUnits = {"bytes", "KiB", "MiB", "GiB",
                                                       "TiB",   "PiB", "EiB"};
-  if (bytes < 1024) return fmt::format("{} {}", bytes, bytes == 1 ? "byte" : "bytes");
+  if (bytes < 1024) return CountText(bytes);
   auto value = static_cast<double>(bytes);
   size_t unit = 0;
   while (value >= 1024 && unit + 1 < kUnits.size()) {

@@ -18,6 +18,8 @@ namespace tarsia {
 
 // Bytes. Errors: no such text, zero, more than 2^62 bytes.
 Result<uint64_t> ParseLimit(std::string_view text);
+// "1 byte", "4096 bytes".
+std::string CountText(uint64_t bytes);
 // "1.50 GiB", for people.
 std::string BytesText(uint64_t bytes);
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
@@ -14,6 +15,7 @@
 
 #include "isa/limits.h"
 #include "planner/diagnostics.h"
+#include "planner/limit.h"
 #include "planner/schedule.h"
 
 namespace tarsia {
@@ -107,6 +109,7 @@ class Search {
 
   [[nodiscard]] bool found() const { return found_; }
   [[nodiscard]] const PlanChoice& best() const { return best_; }
+  [[nodiscard]] double best_cost() const { return best_cost_; }
   [[nodiscard]] int least_rank() const { return least_rank_; }
 
  private:
@@ -535,17 +538,17 @@ static Diagnostic& ReportLimit(const Meaning& meaning, const PlanOptions& option
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Solve* const solve = meaning.SolveOf(n);
     if (solve == nullptr || SolvedBytes(meaning, n, options.limit_kind) <= options.limit) continue;
-    return diagnostics.Error(diag::kPlanSolved, graph.nodes[n].location, name, options.limit,
-                             Row(graph.nodes[n].op).word, meaning.axis(solve->rows).name,
-                             meaning.axis(solve->columns).name);
+    return diagnostics.Error(diag::kPlanSolved, graph.nodes[n].location, name,
+                             CountText(options.limit), Row(graph.nodes[n].op).word,
+                             meaning.axis(solve->rows).name, meaning.axis(solve->columns).name);
   }
   const Ports ports = PortsOf(smallest);
   const uint64_t bytes = ports.alone ? smallest.peak : ports.bytes;
   if (bytes > options.limit && !ports.largest.empty()) {
-    return diagnostics.Error(diag::kPlanInputs, graph.location, name, options.limit, bytes,
-                             ports.largest);
+    return diagnostics.Error(diag::kPlanInputs, graph.location, name, CountText(options.limit),
+                             bytes, ports.largest);
   }
-  return diagnostics.Error(diag::kPlanLimit, graph.location, name, options.limit);
+  return diagnostics.Error(diag::kPlanLimit, graph.location, name, CountText(options.limit));
 }
 
 // What the search found.
@@ -584,7 +587,7 @@ static bool ReportForbidden(const Meaning& meaning, PlanOptions options, KernelC
       const auto split = std::find_if(choice->splits.begin(), choice->splits.end(), reduced);
       const uint32_t axis = split != choice->splits.end() ? split->axis : 0;
       diagnostics
-          .Error(diag::kPlanStrictOrder, graph.location, name, options.limit,
+          .Error(diag::kPlanStrictOrder, graph.location, name, CountText(options.limit),
                  meaning.axis(axis).name)
           .help = help;
       return true;
@@ -598,7 +601,7 @@ static bool ReportForbidden(const Meaning& meaning, PlanOptions options, KernelC
         const bool kept = std::count(choice->kept.begin(), choice->kept.end(), n) != 0;
         if (meaning.ReductionOf(n) == nullptr || kept || meaning.IsOutput(v)) continue;
         diagnostics
-            .Error(diag::kPlanRecompute, graph.nodes[n].location, name, options.limit,
+            .Error(diag::kPlanRecompute, graph.nodes[n].location, name, CountText(options.limit),
                    meaning.NameOf(v))
             .help = help;
         return true;
@@ -606,6 +609,58 @@ static bool ReportForbidden(const Meaning& meaning, PlanOptions options, KernelC
     }
   }
   return false;
+}
+
+// What a search below a limit finds.
+struct Found {
+  PlanChoice choice;
+  double cost = kEndless;
+};
+
+static Found FindBelow(const Meaning& meaning, PlanOptions options, uint64_t limit, bool alone,
+                       KernelCache* cache) {
+  options.limit = limit;
+  Search search(meaning, options, alone, cache);
+  search.Run();
+  return search.found() ? Found{search.best(), search.best_cost()} : Found();
+}
+
+// If the plan below the smallest limit costs much: how much, and a limit that costs less.
+static std::string HelpWithCost(const Meaning& meaning, const PlanOptions& options,
+                                const Found& least, uint64_t smallest, bool alone,
+                                KernelCache* cache) {
+  constexpr double kMuch = 2;  // times the cost without a limit
+  constexpr int kRounds = 6;
+  const Found most = FindBelow(meaning, options, kMostArena, alone, cache);
+  const double times = least.cost / most.cost;
+  if (times <= kMuch) return "";
+  uint64_t low = smallest;
+  uint64_t high = Schedule(meaning, most.choice, options.limit_kind).peak();
+  for (int i = 0; i < kRounds; ++i) {
+    const auto middle = static_cast<uint64_t>(std::sqrt(static_cast<double>(low)) *
+                                              std::sqrt(static_cast<double>(high)));
+    if (middle <= low || middle >= high) break;
+    const Found found = FindBelow(meaning, options, middle, alone, cache);
+    if (found.cost <= kMuch * most.cost) {
+      high = Schedule(meaning, found.choice, options.limit_kind).peak();
+    } else {
+      low = middle;
+    }
+  }
+  return fmt::format(
+      ", which takes about {:.2g} times as long as no limit; {} bytes take at most {} times as "
+      "long",
+      times, high, kMuch);
+}
+
+// Each of several ranks has the limit. One alone may need less, as it exchanges nothing.
+static std::string HelpWithOne(const Meaning& meaning, const PlanOptions& options,
+                               uint64_t smallest, KernelCache* cache) {
+  Search search(meaning, options, true, cache);
+  const auto least = search.LeastPeak();
+  if (!least) return "";
+  const uint64_t one = SmallestLimit(meaning, *least, options, true, cache);
+  return one < smallest ? fmt::format("; one rank alone needs {}", CountText(one)) : "";
 }
 
 // No choice is below the limit; `least` is the least peak of those that were tried without one.
@@ -616,13 +671,15 @@ static void Refuse(const Meaning& meaning, const PlanOptions& options, bool alon
     diagnostics.Error(diag::kPlanTooLarge, meaning.graph().location, meaning.concrete().name());
     return;
   }
-  const std::string help = fmt::format("smallest limit: {} bytes", smallest);
+  const Found found = FindBelow(meaning, options, smallest, alone, cache);
+  std::string help = "smallest limit: " + CountText(smallest);
+  if (!alone) help += fmt::format(" on each of {} ranks", options.ranks);
+  help += HelpWithCost(meaning, options, found, smallest, alone, cache);
+  if (!alone) help += HelpWithOne(meaning, options, smallest, cache);
   if (ReportForbidden(meaning, options, cache, help, diagnostics)) return;
   PlanOptions legal = options;
   legal.limit = smallest;
-  Search search(meaning, legal, alone, cache);
-  search.Run();
-  ReportLimit(meaning, options, PlanOf(meaning, search.best(), legal, cache), diagnostics).help =
+  ReportLimit(meaning, options, PlanOf(meaning, found.choice, legal, cache), diagnostics).help =
       help;
 }
 

@@ -95,6 +95,7 @@ struct Plan {
   std::vector<StepRange> splits;   // each split axis, its chunk as `high`
   std::optional<PlanShare> share;  // none: nothing is shared
   double cost = 0;                 // an estimate, in additions of elements
+  double operations = 0;           // of all kernels on this rank, without what idle processors cost
 
   // All kernels as one program.
   [[nodiscard]] std::string Text() const;

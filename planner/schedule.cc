@@ -595,6 +595,7 @@ Plan Schedule::Make(KernelCache* cache) const {
       if (param.replaced) param.replaced = buffers[*param.replaced];
     }
     plan.cost += CostOf(plan.kernels.back(), cache->machine()) * sharing().TimesOf(work);
+    plan.operations += plan.kernels.back().cost * sharing().TimesOf(work);
   }
   for (const Split& split : choice_.splits) {
     if (split.chunk < sharing().LengthOf(split.axis))

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -543,10 +544,40 @@ TEST(ReduceGraphs, TheOrderOfTopKOfIntegers) {
 
 // ---- refusals --------------------------------------------------------------------------------
 
+// Without what the smallest limit costs.
 std::string ErrorOf(const ConcreteGraph& graph, const PlanOptions& options) {
   Diagnostics found;
   EXPECT_FALSE(MakePlan(graph, options, found));
-  return found.list().at(0).message + "; " + found.list().at(0).help;
+  const std::string& help = found.list().at(0).help;
+  return found.list().at(0).message + "; " + help.substr(0, help.find(", which takes"));
+}
+
+// Below the smallest limit the inner product is computed again for each chunk of the outer one.
+TEST(ReduceGraphs, RefusalsNameALimitThatCostsLess) {
+  const ConcreteGraph graph = MakeGraph(
+      "graph chain(%a: f32[i:n, j:n], %b: f32[j:n, k:n], %c: f32[k:n, l:n])\n  const n: int\n{\n"
+      "  %t = dot<k> %b, %c\n  %y = dot<j> %a, %t\n  return %y\n}\n",
+      {{"n", 1000}});
+  Diagnostics found;
+  ASSERT_FALSE(MakePlan(graph, {1}, found));
+  const std::string& help = found.list().at(0).help;
+  unsigned long long smallest = 0;
+  unsigned long long better = 0;
+  double times = 0;
+  ASSERT_EQ(std::sscanf(help.c_str(),
+                        "smallest limit: %llu bytes, which takes about %lf times as long as no "
+                        "limit; %llu bytes take",
+                        &smallest, &times, &better),
+            3)
+      << help;
+  const auto operations = [&](uint64_t limit) {
+    Diagnostics none;
+    return MakePlan(graph, {limit}, none).value().operations;
+  };
+  EXPECT_FALSE(MakePlan(graph, {smallest - 1}, found));
+  EXPECT_GT(operations(smallest), 10 * operations(kNoLimit));
+  EXPECT_LT(operations(better), 2 * operations(kNoLimit));
+  EXPECT_GT(times, 10);
 }
 
 // Two buffers for chunks of x [c, 16] and of y [c] each, and w: 17728 bytes at c = 128, 8768 at 64.

@@ -65,8 +65,7 @@ std::string HelpWithType(const PlanTensor& tensor) {
 
 }  // namespace
 
-std::vector<std::vector<std::string>> ExtentConstants(const Module& module,
-                                                      std::string_view name) {
+std::vector<std::vector<std::string>> ExtentConstants(const Module& module, std::string_view name) {
   std::vector<std::vector<std::string>> out;
   for (const Graph& graph : module.graphs) {
     if (module.Name(graph) != name) continue;

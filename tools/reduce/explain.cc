@@ -107,18 +107,18 @@ std::string Arena(const Plan& plan) {
 }  // namespace
 
 std::string PlanSummary(const Plan& plan, const ConcreteGraph& graph) {
-  const std::string limit =
-      plan.limit == kNoLimit ? "no limit" : fmt::format("limit {} bytes", plan.limit);
+  const std::string limit = plan.limit == kNoLimit ? "no limit" : "limit " + CountText(plan.limit);
   const bool scratch = plan.limit_kind == LimitKind::kScratch;
   std::string each;
   if (plan.share) {
     each = fmt::format(" on each of {} ranks, which share {}", plan.share->ranks(),
                        graph.axes()[plan.share->axis].name);
   }
-  return fmt::format("{}: peak {} bytes ({}){}{}, {}; {} kernel{}, {} step{}\n", graph.name(),
-                     plan.peak, BytesText(plan.peak), scratch ? " besides inputs and outputs" : "",
-                     each, limit, plan.kernels.size(), plan.kernels.size() == 1 ? "" : "s",
-                     plan.steps.size(), plan.steps.size() == 1 ? "" : "s");
+  return fmt::format("{}: peak {} ({}){}{}, {}; {} kernel{}, {} step{}, about {:.3g} operations\n",
+                     graph.name(), CountText(plan.peak), BytesText(plan.peak),
+                     scratch ? " besides inputs and outputs" : "", each, limit, plan.kernels.size(),
+                     plan.kernels.size() == 1 ? "" : "s", plan.steps.size(),
+                     plan.steps.size() == 1 ? "" : "s", plan.operations);
 }
 
 std::string ExplainPlan(const Plan& plan, const ConcreteGraph& graph) {

@@ -8,7 +8,7 @@
 
 namespace tarsia::tools {
 
-// One line: the peak, the kernels and the steps.
+// One line: the peak, the kernels, the steps and the operations.
 std::string PlanSummary(const Plan& plan, const ConcreteGraph& graph);
 // The kernels with their tiles and costs, the splits, and the buffers with their places in the
 // arena over the steps.

@@ -78,9 +78,9 @@ int OpenFiles::CheckOutputs(const Plan& plan, const ReduceFiles& files) const {
     if (path == files.outputs.end() || IsSpecial(path->second)) continue;
     const auto [other, fresh] = taken.emplace(TrueName(path->second), name);
     if (!fresh) {
-      PrintError(fmt::format("--out {}={}: this is the file of `%{}`", name, path->second,
-                             other->second),
-                 "each output needs a file of its own");
+      PrintError(
+          fmt::format("--out {}={}: this is the file of `%{}`", name, path->second, other->second),
+          "each output needs a file of its own");
       return kUsage;
     }
     for (size_t j = 0; j < inputs_.size(); ++j) {
@@ -90,8 +90,8 @@ int OpenFiles::CheckOutputs(const Plan& plan, const ReduceFiles& files) const {
                plan.buffers[*buffer.in_place].tensor == j;
       };
       if (std::any_of(plan.buffers.begin(), plan.buffers.end(), in_place)) continue;
-      PrintError(fmt::format("--out {}={}: this is the file of the input `%{}`", name,
-                             path->second, plan.inputs[j].name),
+      PrintError(fmt::format("--out {}={}: this is the file of the input `%{}`", name, path->second,
+                             plan.inputs[j].name),
                  fmt::format("give another one; only an output that the graph declares `in %{}` "
                              "takes its place",
                              plan.inputs[j].name));

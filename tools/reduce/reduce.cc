@@ -90,8 +90,9 @@ int ReadHostLimit(const ReduceRequest& request, uint64_t* out) {
     return kUsage;
   }
   if (*limit < runtime::kLeastHostLimit) {
-    PrintError(fmt::format("--host-limit: a transfer needs {} bytes of the host, and {} are allowed",
-                           runtime::kLeastHostLimit, *limit));
+    PrintError(
+        fmt::format("--host-limit: a transfer needs {} bytes of the host, and {} are allowed",
+                    runtime::kLeastHostLimit, *limit));
     return kUsage;
   }
   *out = *limit;
@@ -167,6 +168,7 @@ std::string SummaryJson(const Plan& plan, const ConcreteGraph& graph, const RunF
   }
   json.End('}').Key("kernels").Number(static_cast<int64_t>(plan.kernels.size()));
   json.Key("steps").Number(static_cast<int64_t>(plan.steps.size()));
+  json.Key("operations").Raw(fmt::format("{:.0f}", plan.operations));
   if (plan.share) {
     json.Key("shared").String(graph.axes()[plan.share->axis].name);
     json.Key("ranks").Number(static_cast<int64_t>(plan.share->ranks()));
