@@ -683,21 +683,21 @@ static void Refuse(const Meaning& meaning, const PlanOptions& options, bool alon
       help;
 }
 
-std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& given,
+std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,
                              Diagnostics& diagnostics) {
-  PlanOptions options = given;
-  options.limit = std::min(given.limit, kMostArena);
+  PlanOptions bounded = options;
+  bounded.limit = std::min(options.limit, kMostArena);
   const std::optional<Meaning> meaning = Meaning::Make(graph, options.fast, diagnostics);
   if (!meaning) return std::nullopt;
   KernelCache cache(*meaning, options.machine);
   int least_rank = 0;
   for (const bool alone : {false, true}) {
     if (!alone && options.ranks < 2) continue;
-    Search search(*meaning, options, alone, &cache);
+    Search search(*meaning, bounded, alone, &cache);
     search.Run();
-    if (search.found()) return PlanOf(*meaning, search.best(), given, &cache);
+    if (search.found()) return PlanOf(*meaning, search.best(), options, &cache);
     if (const std::optional<uint64_t> least = search.LeastPeak()) {
-      Refuse(*meaning, options, alone, *least, &cache, diagnostics);
+      Refuse(*meaning, bounded, alone, *least, &cache, diagnostics);
       return std::nullopt;
     }
     least_rank = search.least_rank();  // if no axis can be shared, one rank computes all

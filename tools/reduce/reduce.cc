@@ -452,7 +452,8 @@ void Declare(Command& command, ReduceRequest* request) {
   command.Flag("--no-recompute", &request->no_recompute,
                "Keep the result of each reduction in memory, so that none is computed again");
   command.Values("--in", "NAME=FILE", &request->inputs,
-                 "An input: a.npy, m.safetensors:TENSOR, - for a .npy on standard input");
+                 "An input: a.npy, m.safetensors:TENSOR, - for a .npy on standard input; a number "
+                 "for an input without axes");
   command.Values("--out", "NAME=FILE", &request->outputs,
                  "A .npy file for an output, - for standard output; NAME= may be left out if there "
                  "is only one");
