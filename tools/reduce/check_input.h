@@ -14,7 +14,7 @@ namespace tarsia::tools {
 
 // For each input of the graph, the constants that are the extents of its axes; "" for an extent
 // that is no constant alone.
-std::vector<std::vector<std::string>> ExtentConstants(const Module& module, std::string_view graph);
+std::vector<std::vector<std::string>> ExtentConstants(const Module& module, std::string_view name);
 
 // The tensor as a .npy file has it: complex numbers that the format cannot name as their parts,
 // along a last axis.
