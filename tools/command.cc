@@ -24,7 +24,8 @@ std::string WrapHelp(std::string_view text) { return Wrap(text, 100 - kHelpColum
 
 }  // namespace
 
-Command::Command(std::string name, std::string summary, std::vector<std::string> examples)
+Command::Command(const std::string& name, std::string summary,
+                 const std::vector<std::string>& examples)
     : impl_(std::make_unique<Impl>()) {
   impl_->name = "tarsia " + name;
   CLI::App& app = impl_->app;

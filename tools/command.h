@@ -22,7 +22,7 @@ using Args = std::vector<std::string>;
 class Command {
  public:
   // `examples`: valid command lines for --help; a test runs them.
-  Command(std::string name, std::string summary, std::vector<std::string> examples);
+  Command(const std::string& name, std::string summary, const std::vector<std::string>& examples);
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
   ~Command();
