@@ -151,18 +151,7 @@ class ByteViews {
   }
 
   // The views, behind what they are made of.
-  void Insert() {
-    for (tile::Region& region : form_.regions) {
-      std::vector<OpId> ops;
-      for (const OpId id : region.ops) {
-        ops.push_back(id);
-        const auto views = after_.find(id);
-        if (views != after_.end())
-          ops.insert(ops.end(), views->second.begin(), views->second.end());
-      }
-      region.ops = std::move(ops);
-    }
-  }
+  void Insert() { tile::InsertBehind(form_, after_); }
 
  private:
   // A number of codes that fill bytes.

@@ -98,18 +98,7 @@ class TransposedViews {
   }
 
   // The views, behind what they are views of.
-  void Insert() {
-    for (tile::Region& region : form_.regions) {
-      std::vector<OpId> ops;
-      for (const OpId id : region.ops) {
-        ops.push_back(id);
-        const auto views = after_.find(id);
-        if (views == after_.end()) continue;
-        ops.insert(ops.end(), views->second.begin(), views->second.end());
-      }
-      region.ops = std::move(ops);
-    }
-  }
+  void Insert() { tile::InsertBehind(form_, after_); }
 
  private:
   Form& form_;

@@ -39,6 +39,18 @@ OpId NewSync(Form& form, Location location) {
   return NewOperation(form, std::move(op));
 }
 
+void InsertBehind(Form& form, const std::map<OpId, std::vector<OpId>>& behind) {
+  for (Region& region : form.regions) {
+    std::vector<OpId> ops;
+    for (const OpId id : region.ops) {
+      ops.push_back(id);
+      const auto added = behind.find(id);
+      if (added != behind.end()) ops.insert(ops.end(), added->second.begin(), added->second.end());
+    }
+    region.ops = std::move(ops);
+  }
+}
+
 ValueId AddScalar(Form& form, ValueId scalar, ExprId expr, RegionId into) {
   Operation op;
   op.opcode = Opcode::kMov;

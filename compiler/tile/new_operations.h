@@ -2,6 +2,9 @@
 #ifndef TARSIA_COMPILER_TILE_NEW_OPERATIONS_H_
 #define TARSIA_COMPILER_TILE_NEW_OPERATIONS_H_
 
+#include <map>
+#include <vector>
+
 #include "compiler/tile/form.h"
 
 namespace tarsia::compiler::tile {
@@ -12,6 +15,9 @@ OpId NewOperation(Form& form, Operation op);
 // Of a tile in shared memory.
 OpId NewAllocation(Form& form, ValueId tile, Location location);
 OpId NewSync(Form& form, Location location);
+
+// Puts operations behind those that they belong to, in every region.
+void InsertBehind(Form& form, const std::map<OpId, std::vector<OpId>>& behind);
 
 // Gives a scalar the value of an expression, at the end of a region. Returns the scalar.
 ValueId AddScalar(Form& form, ValueId scalar, ExprId expr, RegionId into);
