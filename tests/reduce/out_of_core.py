@@ -21,7 +21,7 @@ import sys
 import time
 
 PERIOD, COLUMNS = 1009, 16
-# What a run may have resident beside the limit and what a dry run has, as issue 18 sets it.
+# What a run may have resident beside the limit and what a dry run has: its own code and buffers of files.
 BESIDE = 5_000_000
 GRAPH = """graph rows(%x: f32[i:n, j:16], %w: f32[j:16]) -> f32[i:n], f64
   const n: int
