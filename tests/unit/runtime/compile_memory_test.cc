@@ -164,13 +164,13 @@ TEST_F(CompileMemory, IsLookedForBeforeThePasses) {
                                  nullptr),
             TARSIA_STATUS_OK);
   tarsia_blob_destroy(text);
-  // 27,758 instructions of LLVM, of which an instruction takes at least 64 bytes to make and 512 to
-  // compile: 24 MiB are enough to make them, and what is left is not enough to compile them.
+  // 19,568 instructions of LLVM, of which an instruction takes at least 64 bytes to make and 512 to
+  // compile: 17 MiB are enough to make them, and what is left is not enough to compile them.
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         ASSERT_EQ(Compile(nullptr), TARSIA_STATUS_OK);
-        LimitAddressSpace(uint64_t{24} << 20);
+        LimitAddressSpace(uint64_t{17} << 20);
         columns_ = "16384";
         const tarsia_status status = Compile(nullptr);
         std::fputs(tarsia_last_error(), stderr);
