@@ -27,7 +27,9 @@ struct Kernel {
 
   // Of a thread, in the loop.
   [[nodiscard]] double Weights(int64_t m) const {
-    return static_cast<double>(code.InLoop(SassClass::kTensor)) * 8 / static_cast<double>(m / 8);
+    const int64_t instructions = m / 8;  // for 8 weights
+    return static_cast<double>(code.InLoop(SassClass::kTensor)) * 8 /
+           static_cast<double>(instructions);
   }
 };
 
