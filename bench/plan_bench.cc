@@ -114,7 +114,7 @@ bool AddFile(const std::filesystem::path& path) {
 int main(int argc, char** argv) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(TARSIA_EXAMPLES "/reduce")) {
-    paths.push_back(entry.path());
+    if (entry.path().extension() == ".tsa") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
   for (const auto& path : paths) {
