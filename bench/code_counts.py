@@ -58,13 +58,11 @@ LEFT_OPERAND = 256  # weights of an instruction for 8 rows of activations: 16 x 
 WARP = 32
 
 
-def packed(kind, tile=None):
+def packed(kind):
     """The packed order of a type (docs/layouts.md), and the rows of its tile."""
     bits = int(kind[1])
-    if tile is None:
-        odd = bits % 2 == 1 and bits != 1
-        tile = ("1, 8", 128) if bits == 6 else ("2, 8", 128) if odd else ("1, 4", 64)
-    fragments, rows = tile
+    odd = bits % 2 == 1 and bits != 1
+    fragments, rows = ("1, 8", 128) if bits == 6 else ("2, 8", 128) if odd else ("1, 4", 64)
     return f"packed(permute(local({fragments}) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))", rows
 
 
@@ -80,9 +78,9 @@ class Tarsia:
         classes = {name: int(count) for name, count in re.findall(r"^(\S.*?)\s+(\d+)\s+\d+$", text, re.M)}
         return None if "local" in " ".join(classes) else classes
 
-    def a_weight(self, program, kind, m, candidates, group, tile=None):
+    def a_weight(self, program, kind, m, candidates, group):
         """The least of the candidates, and which it is."""
-        order, rows = packed(kind, tile)
+        order, rows = packed(kind)
         best = None
         for bk, bn, stages in candidates:
             if bk % rows != 0:

@@ -6,7 +6,6 @@
 
 #include "compiler/passes/live_words.h"
 #include "compiler/passes/shared_tiles.h"
-#include "compiler/plan_shared.h"
 #include "isa/limits.h"
 #include "layout/access.h"
 
@@ -24,8 +23,8 @@ constexpr int64_t kReservedOfBlock = 1024;
 // Of a multiprocessor, that rings need to hide latency: more would only lack registers.
 constexpr int64_t kWarpsWithRings = 16;
 
-// The blocks that share a multiprocessor where rings of asynchronous copies allow only few; 0:
-// where they do not say it.
+// The blocks that are to share a multiprocessor, of a kernel with rings of asynchronous copies: no
+// more than have room, or are of use. 0: it has no rings.
 int64_t BlocksBySharedMemory(const tile::Form& form, Target target) {
   int64_t bytes = 0;
   bool copied = false;

@@ -69,23 +69,31 @@ void AddScaled(const Digits& from, const Extents& matrix, Digits& to) {
   }
 }
 
+// The layout of rows: after the threads of `spatial` there are those of the matrices of an
+// instruction, and of the rows of each.
+std::optional<TileLayout> MakeRows(const Extents& shape, Digits spatial, const Digits& matrices,
+                                   int count, const Digits& rows, const Digits& slots) {
+  if (count < kMostMatrices) {
+    spatial.push_back({RegLayout::kReplication, kMostMatrices / count, 0});
+  }
+  for (const Digit& digit : matrices) spatial.push_back(digit);
+  for (const Digit& digit : rows) spatial.push_back(digit);
+  auto out = RegLayout::FromDigits(shape, spatial, slots);
+  if (!out.ok()) return std::nullopt;
+  return TileLayout::Exact(*std::move(out));
+}
+
 // Where the rows lie; `outer` says where the matrices do. Sets the number of matrices.
 std::optional<TileLayout> RowsOf(const TileLayout& tile, const RegLayout& outer,
                                  const Extents& matrix, int fast, int& count) {
   Digits local = outer.local();
-  const Digits matrices = TakeMatrices(local, count);
-  Digits spatial, slots;
+  Digits spatial, matrices, rows, slots;
+  AddScaled(TakeMatrices(local, count), matrix, matrices);
   AddScaled(outer.spatial(), matrix, spatial);
-  if (count < kMostMatrices) {
-    spatial.push_back({RegLayout::kReplication, kMostMatrices / count, 0});
-  }
-  AddScaled(matrices, matrix, spatial);
-  spatial.push_back({1 - fast, kMatrixRows, 1});
+  rows.push_back({1 - fast, kMatrixRows, 1});
   AddScaled(local, matrix, slots);
   slots.push_back({fast, matrix[Size(fast)], 1});
-  auto rows = RegLayout::FromDigits(tile.shape(), spatial, slots);
-  if (!rows.ok()) return std::nullopt;
-  return TileLayout::Exact(*std::move(rows));
+  return MakeRows(tile.shape(), spatial, matrices, count, rows, slots);
 }
 
 // Of a tile with one row, of which thread t of a warp has every eighth element from t / 4 on, as
@@ -110,16 +118,13 @@ std::optional<MatrixAccesses> FindInRow(const TileLayout& tile, int fast, int by
   MatrixAccesses out;
   out.transposed = true;
   const Digits matrices = TakeMatrices(local, out.count);
-  if (out.count < kMostMatrices) {
-    spatial.push_back({RegLayout::kReplication, kMostMatrices / out.count, 0});
-  }
-  for (const Digit& digit : matrices) spatial.push_back(digit);
-  spatial.push_back({RegLayout::kReplication, kMatrixRows / kPieces, 0});
-  spatial.push_back({fast, kPieces, kMatrixRows});
+  Digits rows;
+  rows.push_back({RegLayout::kReplication, kMatrixRows / kPieces, 0});
+  rows.push_back({fast, kPieces, kMatrixRows});
   local.push_back({fast, kMatrixRows, 1});
-  auto rows = RegLayout::FromDigits(tile.shape(), spatial, local);
-  if (!rows.ok()) return std::nullopt;
-  out.rows = TileLayout::Exact(*std::move(rows));
+  auto made = MakeRows(tile.shape(), spatial, matrices, out.count, rows, local);
+  if (!made) return std::nullopt;
+  out.rows = *std::move(made);
   return out;
 }
 

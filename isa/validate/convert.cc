@@ -59,6 +59,14 @@ bool CheckCastAttributes(RuleContext& check, const Inst& inst) {
   return false;
 }
 
+// Defines the result: the source with another type of elements, whose layouts are open.
+void DefineOfType(RuleContext& check, const Inst& inst, ValueType source, ExprId dtype) {
+  source.dtype = dtype;
+  source.layout = ExprId();
+  source.bits = ExprId();
+  check.results.Define(inst, 0, source);
+}
+
 // Defines the result, whose type follows from that of the operands.
 void GiveType(RuleContext& check, const Inst& inst, DType (*type_of)(DType)) {
   const CheckedOperand source = check.operands.Get(inst, 0);
@@ -71,11 +79,7 @@ void GiveType(RuleContext& check, const Inst& inst, DType (*type_of)(DType)) {
                         DTypeName(*to));
     return;
   }
-  ValueType type = *source.type;
-  type.dtype = note.dtype;
-  type.layout = ExprId();
-  type.bits = ExprId();
-  check.results.Define(inst, 0, type);
+  DefineOfType(check, inst, *source.type, note.dtype);
 }
 
 }  // namespace
@@ -104,11 +108,7 @@ VALIDATE(Cast) {
       !CheckCastTypes(check, inst, *source.type, note.dtype)) {
     return;
   }
-  ValueType type = *source.type;
-  type.dtype = note.dtype;
-  type.layout = ExprId();
-  type.bits = ExprId();
-  check.results.Define(inst, 0, type);
+  DefineOfType(check, inst, *source.type, note.dtype);
 }
 
 VALIDATE(Unpack) {

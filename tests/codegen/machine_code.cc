@@ -19,6 +19,12 @@ int64_t MachineCode::OpcodesInLoop(std::string_view prefix) const {
   });
 }
 
+int64_t MachineCode::BlocksByRegisters(int64_t threads) const {
+  constexpr int64_t kOfProcessor = 65536;
+  constexpr int64_t kAtOnce = 8;  // of a thread
+  return kOfProcessor / ((resources.registers + kAtOnce - 1) / kAtOnce * kAtOnce * threads);
+}
+
 MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& constants,
                           compiler::Target target) {
   const Made made = MakeProgram(source, "", constants);

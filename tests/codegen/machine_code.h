@@ -25,6 +25,8 @@ struct MachineCode {
 
   [[nodiscard]] size_t InLoop(compiler::SassClass sass_class) const;
   [[nodiscard]] int64_t OpcodesInLoop(std::string_view prefix) const;
+  // Blocks of so many threads that the registers of a processor have room for.
+  [[nodiscard]] int64_t BlocksByRegisters(int64_t threads) const;
 };
 
 // Of the only kernel of a source; empty, and the test fails, if there is none.

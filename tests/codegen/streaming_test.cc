@@ -24,14 +24,12 @@ class Streaming : public MachineCodeTest<Target> {};
 
 // Bytes of the loads before the first conversion, of the blocks that registers have room for.
 int64_t BytesInFlight(const MachineCode& code) {
-  constexpr int64_t kRegisters = 65536;
   int64_t loads = 0;
   for (const compiler::SassInstruction& i : code.sass.instructions) {
     if (i.opcode.starts_with("HADD2")) break;
     if (i.opcode.starts_with("LDG.E.128")) ++loads;
   }
-  const int64_t registers = (code.resources.registers + 7) / 8 * 8 * kThreads;
-  return kRegisters / registers * loads * kAccess * kThreads;
+  return code.BlocksByRegisters(kThreads) * loads * kAccess * kThreads;
 }
 
 void CheckStreaming(const MachineCode& code, int64_t floor) {
