@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Packs the files that scripts/gpu_check.sh needs on a machine that has only a GPU and its driver:
-# programs linked statically except for the C library, kernels, cases. Makes
-# gpu-bundle/tarsia-gpu.tar.xz and the same unpacked in gpu-bundle/tarsia-gpu/.
+# programs and libtarsia.so, linked statically except for the C library, kernels, cases, and the
+# benchmark beside other libraries (gpu.py). Makes gpu-bundle/tarsia-gpu.tar.xz and the same unpacked
+# in gpu-bundle/tarsia-gpu/.
 #
 #   scripts/gpu_bundle.sh            then, on the other machine:
 #   tar xf tarsia-gpu.tar.xz && tarsia-gpu/gpu_check.sh --out result.json
@@ -22,11 +23,11 @@ readonly limit=$((60 * 1024 * 1024))
 
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS="$flags" \
   -DCMAKE_C_FLAGS="$flags" -DTARSIA_STATIC=ON -DTARSIA_TESTS=ON -DTARSIA_BENCH=OFF -DTARSIA_TEST_DATA=
-ninja -C "$build" tarsia gpu_cases gpu_measure
+ninja -C "$build" tarsia tarsia_shared gpu_cases gpu_measure
 
 rm -rf "$folder"
-mkdir -p "$folder/tests/spec" "$folder/examples"
-for program in tools/tarsia tests/gpu/gpu_cases tests/gpu/gpu_measure; do
+mkdir -p "$folder/tests/spec" "$folder/examples/reduce"
+for program in tools/tarsia lib/libtarsia.so tests/gpu/gpu_cases tests/gpu/gpu_measure; do
   strip -o "$folder/$(basename "$program")" "$build/$program"
   if ldd "$folder/$(basename "$program")" | grep -vE 'linux-vdso|lib(c|m|dl|rt|pthread)\.so|ld-linux'; then
     echo "gpu_bundle: error: $program needs the libraries above" >&2
@@ -35,7 +36,9 @@ for program in tools/tarsia tests/gpu/gpu_cases tests/gpu/gpu_measure; do
 done
 cp tests/spec/*.tsa "$folder/tests/spec/"
 cp examples/*.tsa "$folder/examples/"
-cp tests/gpu/*.tsa tests/gpu/*.py scripts/gpu_check.sh scripts/gpu_counters.sh "$folder/"
+cp tests/gpu/*.tsa tests/gpu/*.py scripts/gpu_check.sh scripts/gpu_counters.sh \
+  bench/peers/gpu.py "$folder/"
+cp examples/reduce/*.tsa "$folder/examples/reduce/"
 git describe --always --dirty --abbrev=40 > "$folder/commit.txt"
 
 tar -C "$out" -cf - tarsia-gpu | xz -T2 -6 > "$out/tarsia-gpu.tar.xz"
