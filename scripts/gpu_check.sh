@@ -104,7 +104,7 @@ run_group() {
 }
 export -f run_group list_cases failing_alone json_string json_file
 
-# Names and filters of the groups: an instruction's cases, or a suite.
+# Names and filters of the groups: an instruction's cases, or those of a test of a suite.
 list_groups() {
   ./gpu_cases --gtest_list_tests | awk '
     /^[^ ]/ { suite = $1; next }
@@ -114,8 +114,9 @@ list_groups() {
       next
     }
     suite !~ /SpecFileTest|^Spec\.|^SpecRunner|Running/ {
-      name = suite; gsub(/[^A-Za-z0-9]/, "_", name)
-      if (!(name in seen)) { seen[name] = 1; print name, suite "*" }
+      test = $1; sub(/\/.*/, "", test)
+      name = suite test; gsub(/[^A-Za-z0-9]/, "_", name)
+      if (!(name in seen)) { seen[name] = 1; print name, suite test (test == $1 ? "" : "/*") }
     }' | awk -v only="$only" '$1 ~ only'
 }
 

@@ -356,31 +356,44 @@ def packed(kind):
     return f"packed(permute(local({fragments}) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))", rows
 
 
+# Warps, and columns and rows of weights of a turn.
+TILES = ((4, 64, 128), (4, 128, 64), (4, 256, 64), (8, 128, 128), (8, 256, 64), (8, 256, 128), (16, 256, 128),
+         (16, 512, 64))
+# Of 16 warps, that a processor runs at once at most.
+WARPS_AT_ONCE = 16
+
+
 def weight_candidates(kind, m, short):
+    """Programs and constants; P counts blocks for each processor."""
     _, rows = packed(kind)
     bms = (8,) if m <= 8 else (16,) if m <= 16 else (32, 64)
-    bks = [bk for bk in (64, 128) if bk % rows == 0]
-    stages = (4,) if short else (4, 6)
-    for bm, bk, st in itertools.product(bms, bks, stages):
-        for bn in (64, 128, 256):
-            if not (short and bn == 64):
-                yield "matmul_scaled", {"BM": bm, "BK": bk, "BN": bn, "STAGES": st}
-        for bn, p in itertools.product((128, 256), (1, 2)):
-            if bm <= 16:
-                yield "stream_k", {"BM": bm, "BK": bk, "BN": bn, "STAGES": st, "P": p}
+    for bm, (warps, bn, bk) in itertools.product(bms, TILES):
+        if bk % rows != 0:
+            continue
+        for stages in (4,) if short or bk == 64 else (4, 6):
+            tile = {"BM": bm, "WARPS": warps, "BN": bn, "BK": bk, "STAGES": stages}
+            yield "matmul_scaled", tile
+            blocks = {max(1, 8 // warps)} | ({WARPS_AT_ONCE // warps} if bm <= 16 else set())
+            for p, ordered in itertools.product(blocks, ("true", "false")):
+                yield "stream_k", {**tile, "P": p, "ORDERED": ordered}
 
 
 def weights(bench):
     """y = x (w s) for packed weights, groups of 128."""
     processors = 132 if bench.rehearse else torch.cuda.get_device_properties(0).multi_processor_count
     if bench.rehearse:
-        cases = [("u4", 256, 256, (1, 16), True), ("u3", 256, 256, (16,), True)]
+        cases = [("u4", 256, 512, (1, 16), True), ("u3", 256, 512, (16,), True)]
     else:
         cases = [("u4", 8192, 8192, (1, 16, 64), False), ("u4", 8192, 57344, (1, 16, 64), False),
                  ("u4", 3584, 28672, (16,), False)]
         cases += [(kind, k, n, (16,), True) for kind in ("u1", "u2", "u3", "u5", "u6", "u8", "f4e2m1", "f6e3m2", "f8e4m3fn")
                   for k, n in ((8192, 8192), (8192, 57344))]
     kinds = bench.options.kinds.split(",") if bench.options.kinds else None
+    if bench.options.rows:
+        only = [int(m) for m in bench.options.rows.split(",")]
+        cases = [(*case[:3], tuple(m for m in case[3] if m in only), case[4]) for case in cases]
+    if bench.options.shapes:
+        cases = [case for case in cases if f"{case[1]}x{case[2]}" in bench.options.shapes.split(",")]
     marlin = C.CDLL(bench.options.marlin) if bench.options.marlin and not bench.rehearse else None
     f16 = np.float16
     jobs = []
@@ -389,7 +402,12 @@ def weights(bench):
             continue
         order, _ = packed(kind)
         for m in ms:
-            for program, constants in weight_candidates(kind, m, short):
+            candidates = weight_candidates(kind, m, short)
+            if bench.options.candidates:
+                bm = 8 if m <= 8 else 16 if m <= 16 else 32
+                candidates = [(program, {"BM": bm, **constants})
+                              for program, constants in json.loads(pathlib.Path(bench.options.candidates).read_text())]
+            for program, constants in candidates:
                 full = {"K": k, "N": n, "W": kind, "G": GROUP, "PACK": order, **constants}
                 if "P" in full:
                     full["P"] = full["P"] * processors
@@ -444,7 +462,7 @@ def weights(bench):
                 if key[:2] != (at, m):
                     continue
                 y = bench.memory.empty(m * n * 2)
-                zeros = key[2] == "matmul_scaled"
+                zeros = key[2].startswith("matmul")
                 case = f"{kind} {k}x{n} m={m} {key[2]} {constants_text(plan.constants)}"
                 try:
                     calls = [arguments(x, copy, s, y, m, zeros) for copy in copies]
@@ -548,8 +566,7 @@ def gemm(bench):
         y = torch.empty_like(a)
         wanted = a @ b
         candidates = [{"M": n, "N": n, "K": n, "BM": bm, "BN": bn, "BK": bk, "WARPS": w, "STAGES": st}
-                      for bm, bn, w in ((128, 128, 4), (128, 256, 8), (256, 128, 8), (128, 128, 8)) for bk in (32, 64)
-                      for st in (3, 4) if (bm + bn) * bk * st * 2 <= 220 << 10]
+                      for bm, bn, w in ((128, 128, 4), (128, 256, 8), (256, 128, 8)) for bk in (32, 64) for st in (3, 4) if (bm + bn) * bk * st * 2 <= 220 << 10]
         out = torch.empty_like(a)
         beside(bench, f"product of f16, {n}^3", bench.module("gemm"), candidates,
                lambda: (y.fill_(float("nan")), (call_of(bench, (a, b, y), ()), y))[1], lambda found: apart(found, wanted),
@@ -582,7 +599,8 @@ def attention(bench):
         wanted = sdpa(q, k, v, is_causal=causal)
         flops = 4 * heads * n * n * d / (2 if causal else 1)
         beside(bench, f"attention, {heads} heads x {n} x {d}" + (", causal" if causal else ""), bench.module("attention"),
-               [{"D": d, "LENGTH": n, "CAUSAL": "true" if causal else "false", "BM": bm, "BN": bn} for bm in (64, 128) for bn in (32, 64, 128)],
+               [{"D": d, "LENGTH": n, "CAUSAL": "true" if causal else "false", "BM": bm, "BN": bn}
+                for bm in (64, 128) for bn in (32, 64, 128)],
                lambda: (y.fill_(float("nan")), (call_of(bench, (q, k, v, y), (("i32", heads),)), y))[1], lambda found: apart(found, wanted),
                lambda: sdpa(q, k, v, is_causal=causal), flops / 790e12 * 1e6)
     n, d = 100_000, 3
@@ -660,6 +678,26 @@ def reduce_case(bench, title, graph_file, graph, constants, inputs, outputs, mat
             print(f"{title}: {who}: {us:.0f} us, floor {floor_us:.0f}, PyTorch {peer_us:.0f} ({peer_us / us:.2f}x), peak {plan.info.peak}, besides {more}, error {error:.1e}", flush=True)
 
 
+def keops(bench):
+    """The product of `reduce` by KeOps."""
+    from pykeops.torch import Genred
+    n, d = 200_000, 3
+    x, z = (torch.rand(n, d, device="cuda") for _ in range(2))
+    v = torch.randn(n, 1, device="cuda")
+    product = Genred("Exp(-SqDist(X,Z)*IntInv(2))*V", [f"X=Vi({d})", f"Z=Vj({d})", "V=Vj(1)"], reduction_op="Sum",
+                     axis=1)
+    times = []
+    for _ in range(6):
+        torch.cuda.synchronize()
+        begin = time.perf_counter()
+        product(x, z, v, backend="GPU")
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - begin)
+    us = statistics.median(times[1:]) * 1e6
+    bench.note({"kind": f"RBF matvec, {n} x {n} x {d}", "who": "KeOps", "us": us})
+    print(f"RBF matvec: KeOps: {us:.0f} us", flush=True)
+
+
 def reduce(bench):
     processors, clock = torch.cuda.get_device_properties(0).multi_processor_count, 1.98e9
     n, d = 200_000, 3
@@ -673,22 +711,6 @@ def reduce(bench):
         result["rbf"] = torch.cat([torch.exp(-0.5 * ((p * p).sum(1)[:, None] + squares - 2 * p @ z.T)) @ v for p in x.split(5000)])
     reduce_case(bench, f"RBF matvec, {n} x {n} x {d}", "rbf", "rbf", {"n": n, "m": n, "d": d}, (x, z, v), (y,), n * n * 4, chunks,
                 lambda: result["rbf"], n * n / (processors * 16 * clock) * 1e6)
-    try:
-        sys.path.insert(0, "/tmp/site")
-        from pykeops.torch import Genred
-        product = Genred("Exp(-SqDist(X,Z)*IntInv(2))*V", [f"X=Vi({d})", f"Z=Vj({d})", "V=Vj(1)"], reduction_op="Sum", axis=1)
-        product(x, z, v[:, None], backend="GPU")
-        times = []
-        for _ in range(5):
-            torch.cuda.synchronize()
-            begin = time.perf_counter()
-            product(x, z, v[:, None], backend="GPU")
-            torch.cuda.synchronize()
-            times.append(time.perf_counter() - begin)
-        bench.note({"kind": "RBF matvec", "who": "KeOps", "us": statistics.median(times) * 1e6})
-        print(f"KeOps: {statistics.median(times) * 1e6:.0f} us")
-    except Exception as failure:
-        print("no KeOps:", repr(failure)[:300], flush=True)
     n, m, d, k = 10_000, 500_000, 100, 10
     x, z = torch.randn(n, d, device="cuda"), torch.randn(m, d, device="cuda")
     distance, at = torch.empty(n, k, device="cuda"), torch.empty(n, k, dtype=torch.int64, device="cuda")
@@ -718,6 +740,9 @@ def main():
     parser.add_argument("--json", help="a file for all figures")
     parser.add_argument("--sections", default="weights,gemm,rows,attention,reduce")
     parser.add_argument("--kinds", help="types of weights, separated by commas; all without")
+    parser.add_argument("--candidates", help="a JSON file with pairs of a program of weights and constants")
+    parser.add_argument("--shapes", help="only weights of these K and N: 8192x8192,...")
+    parser.add_argument("--rows", help="only weights times so many rows: 1,16,...")
     parser.add_argument("--marlin", help="a library with marlin_run")
     parser.add_argument("--threads", type=int, default=14, help="that compile (default: %(default)s)")
     parser.add_argument("--rehearse", action="store_true", help="small sizes, no times")
@@ -726,14 +751,14 @@ def main():
     if not options.rehearse:
         big = torch.empty(1 << 29, dtype=torch.int32, device="cuda")
         other = torch.empty_like(big)
-        us = microseconds([lambda stream: other.copy_(big)] * 3)
+        us = microseconds([lambda stream: torch.add(big, 1, out=other)] * 3)
         bench.copy_rate = 2 * big.numel() * 4 / us / 1e3  # GB/s
         print(f"{torch.cuda.get_device_name()}: copy {bench.copy_rate:.0f} GB/s", flush=True)
         bench.note({"kind": "copy", "device": torch.cuda.get_device_name(), "gigabytes_per_second": bench.copy_rate})
         del big, other
     for section in options.sections.split(","):
         try:
-            {"weights": weights, "gemm": gemm, "rows": rows, "attention": attention, "reduce": reduce}[section](bench)
+            {"weights": weights, "gemm": gemm, "rows": rows, "attention": attention, "reduce": reduce, "keops": keops}[section](bench)
         except Exception as failure:  # the other sections still run
             bench.note({"kind": "failure", "case": section, "error": repr(failure)[:500]})
         bench.write()

@@ -42,6 +42,7 @@
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/isolation.h"
+#include "compiler/llvm/order_copies.h"
 
 // From LLVM's NVPTX library; llvm/Support/TargetSelect.h would want all targets.
 extern "C" {
@@ -210,6 +211,7 @@ llvm::FunctionPassManager OurPasses() {
   reduce.addPass(llvm::LoopStrengthReducePass());
   passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(reduce)));
   passes.addPass(llvm::SinkingPass());
+  passes.addPass(OrderCopiesPass());
   passes.addPass(ReplaceSignedTruth());
   return passes;
 }

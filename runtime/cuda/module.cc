@@ -146,6 +146,23 @@ Result<KernelAttributes> Kernel::Attributes() const {
   return out;
 }
 
+Status Kernel::LaunchEarly(CuFunction function, const std::array<int64_t, 3>& grid, CuStream stream,
+                           void** extra) const {
+  CuLaunchAttribute early{};
+  early.id = kLaunchProgrammaticStreamSerialization;
+  early.value.flag = 1;
+  const CuLaunchConfig config{
+      {static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
+       static_cast<unsigned>(grid[2])},
+      {static_cast<unsigned>(code_.threads), 1, 1},
+      static_cast<unsigned>(code_.shared_bytes),
+      stream,
+      &early,
+      1};
+  return gpu_->driver().Check(gpu_->driver().LaunchKernelEx(&config, function, nullptr, extra),
+                              "cuLaunchKernelEx");
+}
+
 Status Kernel::Launch(const std::array<int64_t, 3>& grid, std::span<const uint8_t> parameters,
                       CuStream stream) const {
   if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0) return OkStatus();
@@ -164,6 +181,7 @@ Status Kernel::Launch(const std::array<int64_t, 3>& grid, std::span<const uint8_
   void* extra[] = {FromNumber(kLaunchParamBufferPointer),
                    const_cast<uint8_t*>(parameters.data()),  // the driver only reads it
                    FromNumber(kLaunchParamBufferSize), &bytes, FromNumber(kLaunchParamEnd)};
+  if (code_.begins_early) return LaunchEarly(loaded->function, grid, stream, extra);
   return driver.Check(
       driver.LaunchKernel(loaded->function, static_cast<unsigned>(grid[0]),
                           static_cast<unsigned>(grid[1]), static_cast<unsigned>(grid[2]),

@@ -21,6 +21,9 @@ struct KernelCode {
   std::string ptx;            // used if there is no cubin, or it does not fit the GPU
   int threads = 0;            // per block, along x
   uint64_t shared_bytes = 0;  // per block, dynamic
+  // It may begin before the kernel that is before it in its stream has ended, since it waits for it
+  // itself (programmatic dependent launch; compute capability 9.0).
+  bool begins_early = false;
 };
 
 // Attributes of a loaded kernel from the driver.
@@ -72,6 +75,9 @@ class Kernel {
   Result<const Loaded*> FindOrLoad(const CurrentContext& current) const;
   Status LoadImage(Loaded* loaded) const;
   Status LoadFunction(Loaded* loaded) const;
+  // `extra` is that of cuLaunchKernel.
+  Status LaunchEarly(CuFunction function, const std::array<int64_t, 3>& grid, CuStream stream,
+                     void** extra) const;
 
   std::shared_ptr<const Gpu> gpu_;
   KernelCode code_;

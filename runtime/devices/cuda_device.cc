@@ -24,6 +24,13 @@ cuda::CuDevicePtr DeviceAddress(const void* pointer) {
 }
 cuda::CuStream ToStream(StreamHandle stream) { return static_cast<cuda::CuStream>(stream); }
 
+// Whether a kernel itself waits for the one before it.
+bool WaitsForThePrevious(const Program& program) {
+  return std::ranges::any_of(program.kernel().code, [](const Inst& inst) {
+    return inst.opcode == Opcode::kGriddepWait;
+  });
+}
+
 bool LeavesCodeToDriver() { return Environment(kCudaCodeVariable) == "ptx"; }
 
 // Machine code runs on GPUs of its generation that are at least as new; code for a target with an
@@ -136,6 +143,7 @@ class CudaDevice final : public Device {
     code.ptx = made.ptx;
     code.threads = made.threads;
     code.shared_bytes = made.shared_bytes;
+    code.begins_early = gpu_->properties().major >= 9 && WaitsForThePrevious(program);
     if (!LeavesCodeToDriver() && RunsCubinsOf(gpu_->properties(), target_)) {
       // Without an assembler the driver compiles and reports errors.
       const Result<const compiler::Assembled*> machine = compiled.code()->Machine(options.stop);

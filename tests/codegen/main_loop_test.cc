@@ -238,7 +238,7 @@ void CheckPipelinedGemm(const MachineCode& code, int64_t turns, int64_t copies) 
   const auto tensor = static_cast<int64_t>(code.InLoop(SassClass::kTensor));
   EXPECT_EQ(tensor, turns * 128);
   const auto others = static_cast<int64_t>(code.sass.MainLoop().size()) - tensor;
-  EXPECT_LE(others * 100, tensor * 65);
+  EXPECT_LE(others * 100, tensor * 70);
   EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), turns * 32) << "4 matrices each";
   EXPECT_EQ(code.OpcodesInLoop("LDGSTS"), turns * copies);
   EXPECT_EQ(code.OpcodesInLoop("LDGSTS.E.BYPASS.128"), turns * copies);
@@ -247,7 +247,7 @@ void CheckPipelinedGemm(const MachineCode& code, int64_t turns, int64_t copies) 
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
 }
 
-TEST_P(MainLoopOn, OfAPipelinedGemmNeeds0_65OthersForEachTensorInstruction) {
+TEST_P(MainLoopOn, OfAPipelinedGemmNeeds0_7OthersForEachTensorInstruction) {
   const std::vector<Binding> sizes = {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}};
   for (const int stages : {2, 3}) {
     SCOPED_TRACE(stages);
@@ -386,8 +386,9 @@ TEST_P(MainLoopOn, OfAttentionKeepsProbabilitiesInRegisters) {
       EXPECT_EQ(code.OpcodesInLoop("LDG."), 0);
       EXPECT_EQ(code.InLoop(SassClass::kStoreShared), 0);
       EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M"), tiles / 64 / 4) << "4 matrices each";
-      // ptxas puts three loads that never run in front of copies behind a barrier.
-      EXPECT_LE(code.OpcodesInLoop("LDS"), tiles / 64 / 4 + 3);
+      // ptxas puts three loads that never run in front of copies behind loads; eight copies stand
+      // together.
+      EXPECT_LE(code.OpcodesInLoop("LDS"), tiles / 64 / 4 + 3 * (tiles / 128 / 8 + 7) / 8);
       EXPECT_EQ(code.OpcodesInLoop("BAR"), 1);
       EXPECT_EQ(code.resources.spill_store_bytes, 0);
     }

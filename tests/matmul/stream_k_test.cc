@@ -56,10 +56,10 @@ void CheckRows(Spec spec, const Shape& shape, const std::vector<int64_t>& rows) 
 
 class StreamK : public testing::TestWithParam<bool> {};
 
-// 3 tiles of 5 groups of 2 turns, the second of which is short; ranges begin inside of tiles and
-// groups. 7 blocks leave sums to others, in two of them the middle of a tile.
+// 3 tiles of 5 groups of 2 turns; ranges begin inside of tiles and groups. 7 blocks leave sums to
+// others, in two of them the middle of a tile.
 TEST_P(StreamK, GroupsOfTurns) {
-  CheckRows(FourBits(130, 67, 26), Streamed(16, 32, 16, 7, GetParam()), {1, 17});
+  CheckRows(FourBits(160, 67, 32), Streamed(16, 32, 16, 7, GetParam()), {1, 17});
 }
 
 // A group for several turns of packed weights, and more tiles than blocks.
@@ -169,11 +169,11 @@ Result<vm::LoopTurns> TurnsOf(const Program& program, int64_t m) {
 
 TEST(StreamKSchedule, SharesTheTurnsEqually) {
   // 3 tiles of 10 turns for 7 blocks: 30 / 7 = 4 and 2 / 7.
-  const Matmul matmul(FourBits(130, 67, 26), Streamed(16, 32, 16, 7, true));
+  const Matmul matmul(FourBits(160, 67, 32), Streamed(16, 32, 16, 7, true));
   ASSERT_TRUE(matmul.ok());
   const auto turns = TurnsOf(matmul.program(), 16);
   ASSERT_TRUE(turns.ok()) << turns.error().message;
-  EXPECT_EQ(turns->by_block, (std::vector<int64_t>{4, 4, 4, 5, 4, 4, 5}));
+  EXPECT_EQ(turns->by_block, (std::vector<int64_t>{5, 5, 4, 4, 4, 4, 4}));
   EXPECT_EQ(turns->Total(), 30);
   EXPECT_DOUBLE_EQ(turns->Tail(), 5 / (30.0 / 7) - 1);
   // Two rows of tiles for each column.

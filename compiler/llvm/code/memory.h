@@ -67,9 +67,6 @@ class Memory {
   llvm::Value* LoadAcquire(Address address, llvm::Type* type);
   void AddRelease(Address address, llvm::Value* value, llvm::Value* condition);
 
-  // i64: a policy of the second-level cache for what is needed once.
-  llvm::Value* EvictFirst();
-
   // 1, 2 or 4 matrices of `ldmatrix`, a word each, from shared memory; each thread gives the
   // address of a row. All threads of the warp take part.
   Slots LoadMatrices(Address address, int count, bool transposed);
@@ -83,6 +80,8 @@ class Memory {
                      const std::function<Address(int64_t slot)>& row);
 
  private:
+  // i64: a policy of the second-level cache for what is needed once.
+  llvm::Value* EvictFirst();
   llvm::CallInst* Effect(const std::string& text, std::string constraints,
                          std::vector<llvm::Value*> arguments, llvm::Value* condition);
   Address WithinReach(const Address& address);

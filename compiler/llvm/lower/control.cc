@@ -63,18 +63,21 @@ llvm::Value* HasTurn(FunctionBuilder& f, llvm::Value* i, const IndexValue& stop,
 
 // How many turns the machine code makes as one; 0 if nothing is said of it. A few turns are
 // unrolled unless the text says otherwise: without a counter, and with the code around the loop.
+// ptxas must not unroll a loop that goes down: if its stop is a negated value, ptxas 13.0 to 13.5
+// take the value itself where they count the turns that are left, and the loop ends early.
 int64_t Unrolled(const ResolvedInst& loop, const IndexValue& start, const IndexValue& stop,
                  const IndexValue& step) {
   constexpr int64_t kFewTurns = 4;
   if (loop.unroll != 0) return loop.unroll;
-  if (!stop.facts.IsExact() || !step.facts.IsExact()) return 0;
+  const int64_t unknown = step.facts.lo < 0 ? 1 : 0;
+  if (!stop.facts.IsExact() || !step.facts.IsExact()) return unknown;
   int64_t turns = 0;
   for (Facts i = start.facts; turns <= kFewTurns; i = i + step.facts) {
-    if (!i.IsExact()) return 0;
+    if (!i.IsExact()) return unknown;
     if (step.facts.lo > 0 ? i.lo >= stop.facts.lo : i.lo <= stop.facts.lo) return turns;
     ++turns;
   }
-  return 0;
+  return unknown;
 }
 
 // The turns of a `for`. The program sees the counter as a scalar of its own type.

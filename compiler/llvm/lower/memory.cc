@@ -184,7 +184,8 @@ void PrefetchSector(Emitter& e, const Address& address, llvm::Value* condition) 
 // ---- asynchronous copies -----------------------------------------------------------------------
 
 // One copy of 4, 8 or 16 bytes where `put` holds: zeros where `exists` does not hold. Copies of 16
-// bytes take no line of the first-level cache.
+// bytes take no line of the first-level cache. A copy has no cache policy: `cp.async` with one is an
+// illegal instruction on Hopper (an H200 with driver 580).
 void CopyAsync(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* put,
                llvm::Value* exists) {
   FunctionBuilder& f = e.function();
@@ -195,17 +196,14 @@ void CopyAsync(Emitter& e, const Address& to, const Address& from, int bytes, ll
   // Nothing is read where the size is 0, but the address has to be valid.
   std::vector<llvm::Value*> arguments = {memory.Sum(to), memory.Sum(from), size};
   std::vector<llvm::Type*> types = {f.I(32), f.I(64), f.I(32)};
-  const bool once = CacheOf(e) == CachePolicy::kEvictFirst;
-  std::string text = std::string("cp.async") + (bytes == 16 ? ".cg" : ".ca") + ".shared.global" +
-                     (once ? ".L2::cache_hint" : "") + " [$0], [$1], " + std::to_string(bytes) +
-                     ", $2" + (once ? ", $3;" : ";");
+  std::string text = std::string("cp.async") + (bytes == 16 ? ".cg" : ".ca") +
+                     ".shared.global [$0], [$1], " + std::to_string(bytes) + ", $2;";
   std::string constraints = "r,l,r";
   const auto add = [&](const char* constraint, llvm::Value* argument) {
     constraints += constraint;
     arguments.push_back(argument);
     types.push_back(argument->getType());
   };
-  if (once) add(",l", memory.EvictFirst());
   if (put != nullptr) {
     text = "@$" + std::to_string(arguments.size()) + " " + text;
     add(",b", put);

@@ -55,6 +55,46 @@ kernel talk_late(%n: i32)
     print "b", %b
   }
 }
+
+// Lets the next kernel begin before it stores.
+kernel first(%p: ptr<i32>)
+  warps 1
+{
+  %gp = view %p : global<i32>[32]
+  griddep.launch
+  %t = fill 7 : i32 [32]
+  store %gp[0], %t
+}
+
+// Reads what `first` stores: before it waits for it, after, and without waiting.
+kernel early(%p: ptr<i32>, %q: ptr<i32>)
+  warps 1
+{
+  %gp = view %p : global<i32>[32]
+  %gq = view %q : global<i32>[32]
+  %t = load %gp[0] : [32]
+  griddep.wait
+  store %gq[0], %t
+}
+
+kernel waits(%p: ptr<i32>, %q: ptr<i32>)
+  warps 1
+{
+  %gp = view %p : global<i32>[32]
+  %gq = view %q : global<i32>[32]
+  griddep.wait
+  %t = load %gp[0] : [32]
+  store %gq[0], %t
+}
+
+kernel plain(%p: ptr<i32>, %q: ptr<i32>)
+  warps 1
+{
+  %gp = view %p : global<i32>[32]
+  %gq = view %q : global<i32>[32]
+  %t = load %gp[0] : [32]
+  store %gq[0], %t
+}
 )";
 
 class CudaDevice : public cuda::CudaTest {
@@ -126,6 +166,41 @@ struct Arrays {
   DevicePointer x = nullptr;
   DevicePointer y = nullptr;
 };
+
+// What the kernel sees in the first word of the memory that `first`, which runs before it, fills
+// with 7.
+int32_t SeenBy(Device& device, const LoadedKernel& first, const LoadedKernel& second) {
+  const Arrays arrays(device);
+  EXPECT_EQ(ErrorOf(device.Fill(arrays.x, 0, 400, nullptr)), "");
+  LaunchRequest request;
+  request.wait = false;
+  const launch::Buffer x{arrays.x, 400, true};
+  const std::vector<launch::Argument> one = {x};
+  const std::vector<launch::Argument> two = {x, launch::Buffer{arrays.y, 400, true}};
+  request.args = one;
+  EXPECT_EQ(ErrorOf(first.Launch(request)), "");
+  request.args = two;
+  EXPECT_EQ(ErrorOf(second.Launch(request)), "");
+  EXPECT_EQ(ErrorOf(device.Synchronize(nullptr)), "");
+  return arrays.Sum() / 32;
+}
+
+// Programmatic dependent launch.
+TEST_F(CudaDevice, AKernelThatWaitsBeginsEarly) {
+  for (const char* capability : {"9.0", "8.0"}) {
+    SCOPED_TRACE(capability);
+    Reset({{"CAPABILITY", capability}, {"TOLERATE", "race"}});
+    const auto device = Open();
+    const auto first = Load(*device, MakeProgram("first", {}));
+    const bool hopper = std::string(capability) == "9.0";
+    const auto seen = [&](const char* kernel) {
+      return SeenBy(*device, *first, *Load(*device, MakeProgram(kernel, {})));
+    };
+    EXPECT_EQ(seen("early"), hopper ? 0 : 7);
+    EXPECT_EQ(seen("waits"), 7);
+    EXPECT_EQ(seen("plain"), 7);
+  }
+}
 
 TEST_F(CudaDevice, DescribesItself) {
   Reset({{"CAPABILITY", "8.6"}, {"DEVICES", "2"}, {"MEMORY", "1610612736"}});

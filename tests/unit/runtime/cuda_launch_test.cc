@@ -99,7 +99,7 @@ class CudaLaunch : public CudaTest {
     const CuLaunchConfig config{
         {blocks, 1, 1}, {1, 1, 1},         0,
         stream,         attributes.data(), static_cast<unsigned>(attributes.size())};
-    return client::LaunchKernelEx(&config, function, parameters.data(), nullptr);
+    return driver().LaunchKernelEx(&config, function, parameters.data(), nullptr);
   }
   static CuLaunchAttribute Flag(CuLaunchAttributeId id, int value = 1) {
     CuLaunchAttribute out{};
