@@ -221,5 +221,23 @@ TEST(CacheHintsOf, CopiesInBackgroundAreDropped) {
   }
 }
 
+// Packed tiles of 64 x 16 weights of 4 bits, 512 bytes each: 64 x 128 are 256 pieces of 16 bytes, two
+// for each of 128 threads, and every second piece begins a sector. Parts of tiles are left out.
+TEST(CacheHintsOf, PackedTilesArePrefetchedBySectors) {
+  const auto prefetches = [](const std::string& at) {
+    return InstructionsWith(
+               CompiledFor(compiler::Target::kSm90a,
+                           "kernel k(%w: ptr<u8>)\n  warps 4\n{\n"
+                           "  %gw = view %w : global<u4>[1024, 512] packed(permute(local(1, 4) * "
+                           "mma.m16n8k16.f16.a, [1, 0]), lanes(f16))\n  prefetch %gw[" +
+                               at + "] : [64, 128]\n}\n"),
+               "prefetch.global.L2")
+        .size();
+  };
+  EXPECT_EQ(prefetches("128, 32"), 2U);
+  EXPECT_EQ(prefetches("-64, 496"), 2U) << "most of it lies outside";
+  EXPECT_EQ(prefetches("128, 8"), 0U);
+}
+
 }  // namespace
 }  // namespace tarsia::harness

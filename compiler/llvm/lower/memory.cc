@@ -312,7 +312,8 @@ LOWER(CopyAsync) {
   if (const auto pieces = CopiesOfPackedPieces(
           e.function(), e.layouts(), e.OperandWindow(0, layout), e.OperandWindow(1, layout))) {
     for (const PackedPieceCopy& copy : *pieces) {
-      CopyAsync(e, copy.to, copy.from, static_cast<int>(kWidestAccess), copy.put, copy.exists);
+      CopyAsync(e, copy.to, copy.from.at, static_cast<int>(kWidestAccess), copy.from.put,
+                copy.from.exists);
     }
     return OkStatus();
   }
@@ -361,12 +362,31 @@ LOWER(Scatter) {
   return OkStatus();
 }
 
-// One thread prefetches each sector, by the address of its first element. Codes of packed tiles
-// have no such order.
+namespace {
+
+// The pieces of packed tiles follow each other, so every second one begins a sector.
+Status PrefetchPacked(Emitter& e) {
+  FunctionBuilder& f = e.function();
+  const auto pieces =
+      PiecesOfPackedTiles(f, e.layouts(), e.OperandWindow(0, e.AccessLayout()));
+  if (!pieces) return OkStatus();
+  constexpr int64_t kPieces = kSectorBytes / kWidestAccess;
+  llvm::Value* begins =
+      f.b().CreateICmpEQ(f.b().CreateURem(f.Thread(), f.Int32(kPieces)), f.Int32(0));
+  for (const PackedPiece& piece : *pieces) {
+    PrefetchSector(e, piece.at, f.And(f.And(piece.put, piece.exists), begins));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+// One thread prefetches each sector, by the address of its first element. Packed tiles that are not
+// whole are left out.
 LOWER(Prefetch) {
   const Operand& source = e.inst().operand[0];
   const MemoryTile& memory = e.memory_tiles()[source.value];
-  if (memory.form == MemoryTile::Form::kPacked) return OkStatus();
+  if (memory.form == MemoryTile::Form::kPacked) return PrefetchPacked(e);
   const LayoutId layout = e.AccessLayout();
   AccessEmitter access = AccessOf(e, 0, layout);
   const int64_t elements = kSectorBytes * 8 / memory.bits();

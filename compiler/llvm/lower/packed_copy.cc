@@ -147,45 +147,63 @@ Slots Digits(FunctionBuilder& f, llvm::Value* number, const Extents& extents) {
   return out;
 }
 
-}  // namespace
+// Nothing if the window has other tiles, or parts of tiles.
+std::optional<PackedPieces> WholePieces(FunctionBuilder& function, const TileWindow& window) {
+  if (window.memory.form != MemoryTile::Form::kPacked || window.axis >= 0) return std::nullopt;
+  if (!HasWholeTiles(window)) return std::nullopt;
+  const bool rows = !window.root.empty() && window.IsInside(static_cast<int>(window.root.size()) - 1);
+  return PackedPieces::Of(window.memory.layout->packed(), window.tile.shape(), function.threads(),
+                          rows);
+}
 
-std::optional<std::vector<PackedPieceCopy>> CopiesOfPackedPieces(FunctionBuilder& function,
-                                                                 Layouts& layouts,
-                                                                 const TileWindow& to,
-                                                                 const TileWindow& from) {
-  for (const TileWindow* const window : {&to, &from}) {
-    if (window->memory.form != MemoryTile::Form::kPacked || window->axis >= 0) return std::nullopt;
-  }
-  if (*to.memory.layout != *from.memory.layout) return std::nullopt;
-  const int64_t threads = function.threads();
-  const bool rows = !from.root.empty() && from.IsInside(static_cast<int>(from.root.size()) - 1);
-  const auto pieces =
-      PackedPieces::Of(from.memory.layout->packed(), from.tile.shape(), threads, rows);
-  if (!pieces || !HasWholeTiles(to) || !HasWholeTiles(from) || !IsInside(to)) return std::nullopt;
-
+// Those of a thread, turn by turn.
+std::vector<PackedPiece> PiecesOfThread(FunctionBuilder& function, Layouts& layouts,
+                                        const TileWindow& window, const PackedPieces& pieces) {
   llvm::IRBuilder<>& b = function.b();
-  PieceAddresses target(function, layouts, to), source(function, layouts, from);
-  Extents extents = pieces->grid();
-  extents.push_back(pieces->pieces());
-  const bool apart = pieces->ComeApart();
-  std::vector<PackedPieceCopy> out;
-  for (int64_t turn = 0; turn < pieces->Turns(); ++turn) {
-    const int64_t first = turn * threads;
+  PieceAddresses addresses(function, layouts, window);
+  Extents extents = pieces.grid();
+  extents.push_back(pieces.pieces());
+  const bool apart = pieces.ComeApart();
+  std::vector<PackedPiece> out;
+  for (int64_t turn = 0; turn < pieces.Turns(); ++turn) {
+    const int64_t first = turn * function.threads();
     llvm::Value* number =
         apart ? function.Thread() : b.CreateAdd(function.Thread(), function.Int32(first));
     Slots tile = Digits(function, number, extents);
     llvm::Value* piece = tile.back();
     tile.pop_back();
-    const PackedPieces::Place further = pieces->PlaceOf(apart ? first : 0);
-    PackedPieceCopy copy;
-    copy.to = target.Of(tile, piece, further);
-    copy.from = source.Of(tile, piece, further);
-    copy.exists = source.Exists(tile, further);
-    if (first + threads > pieces->total()) {
-      copy.put = b.CreateICmpULT(function.Thread(), function.Int32(pieces->total() - first));
+    const PackedPieces::Place further = pieces.PlaceOf(apart ? first : 0);
+    PackedPiece& next = out.emplace_back();
+    next.at = addresses.Of(tile, piece, further);
+    next.exists = addresses.Exists(tile, further);
+    if (first + function.threads() > pieces.total()) {
+      next.put = b.CreateICmpULT(function.Thread(), function.Int32(pieces.total() - first));
     }
-    out.push_back(copy);
   }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<PackedPiece>> PiecesOfPackedTiles(FunctionBuilder& function,
+                                                            Layouts& layouts,
+                                                            const TileWindow& window) {
+  const std::optional<PackedPieces> pieces = WholePieces(function, window);
+  if (!pieces) return std::nullopt;
+  return PiecesOfThread(function, layouts, window, *pieces);
+}
+
+std::optional<std::vector<PackedPieceCopy>> CopiesOfPackedPieces(FunctionBuilder& function,
+                                                                 Layouts& layouts,
+                                                                 const TileWindow& to,
+                                                                 const TileWindow& from) {
+  if (!WholePieces(function, to) || !IsInside(to)) return std::nullopt;
+  const std::optional<PackedPieces> pieces = WholePieces(function, from);
+  if (!pieces || *to.memory.layout != *from.memory.layout) return std::nullopt;
+  const std::vector<PackedPiece> targets = PiecesOfThread(function, layouts, to, *pieces);
+  const std::vector<PackedPiece> sources = PiecesOfThread(function, layouts, from, *pieces);
+  std::vector<PackedPieceCopy> out;
+  for (size_t i = 0; i < sources.size(); ++i) out.push_back({targets[i].at, sources[i]});
   return out;
 }
 

@@ -1,5 +1,5 @@
-// Copies of packed tiles from global to shared memory. Both sides hold the same tiles, so bytes
-// stay in their order, and move in pieces of 16.
+// Packed tiles as bytes, in pieces of 16: copies from global to shared memory, where both sides hold
+// the same tiles, so that bytes stay in their order, and prefetches.
 #ifndef TARSIA_COMPILER_LLVM_LOWER_PACKED_COPY_H_
 #define TARSIA_COMPILER_LLVM_LOWER_PACKED_COPY_H_
 
@@ -46,11 +46,19 @@ class PackedPieces {
   int64_t threads_ = 0;
 };
 
-struct PackedPieceCopy {
-  Address to;
-  Address from;
+struct PackedPiece {
+  Address at;
   llvm::Value* put = nullptr;     // i1: the thread has a piece in this turn; null: all have
   llvm::Value* exists = nullptr;  // i1: the tile exists; null: it does
+};
+// Of a box, those of a thread. Nothing if the window does not have whole tiles.
+std::optional<std::vector<PackedPiece>> PiecesOfPackedTiles(FunctionBuilder& function,
+                                                            Layouts& layouts,
+                                                            const TileWindow& window);
+
+struct PackedPieceCopy {
+  Address to;
+  PackedPiece from;
 };
 // Of the copy of a box. Nothing if the windows do not have whole tiles of one packed layout, or if
 // those that do not exist would not be zeros.
