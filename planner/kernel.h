@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -14,7 +13,9 @@
 #include <vector>
 
 #include "dtypes/dtype.h"
+#include "planner/flat_map.h"
 #include "planner/meaning.h"
+#include "support/small_list.h"
 
 namespace tarsia {
 
@@ -25,8 +26,8 @@ struct KernelTensor {
   DType dtype;
   std::vector<uint32_t> axes;    // the last one contiguous
   std::vector<int64_t> extents;  // in memory
-  std::vector<bool> chunked;     // by axis: it holds only the range of the step
-  std::vector<bool> shared;      // by axis: it holds only the range of the rank
+  SmallList<bool, 6> chunked;    // by axis: it holds only the range of the step
+  SmallList<bool, 6> shared;     // by axis: it holds only the range of the rank
   int64_t parts = 0;  // 0, or the extent of a dimension before all axes: parts of a reduction
   // An input that an output takes the place of in this kernel: the buffer of the input, while
   // `buffer` and `name` are those of the output.
@@ -68,10 +69,10 @@ struct KernelRequest {
   std::vector<std::pair<uint32_t, KernelTensor>> stores;  // values and where they go
   std::vector<KernelReduction> reductions;  // kPartial: what is reduced; kFinish: what is finished
   std::vector<KernelReduction> incoming;    // kMerge: what is merged into `reductions`
-  std::map<uint32_t, KernelTensor> known;   // values in memory
+  FlatMap<uint32_t, KernelTensor> known;    // values in memory
   // Split axes, whose ranges are parameters of the kernel, and a power of two that divides all
   // bounds of ranges but the end of the axis.
-  std::map<uint32_t, int64_t> ranges;
+  FlatMap<uint32_t, int64_t> ranges;
   std::optional<uint32_t> shared;  // the axis of which some tensors hold only the range of the rank
   int64_t parts = 1;               // kPartial, kMerge: of PartedAxis
   bool accumulates = false;        // kPartial: merges with the states in memory

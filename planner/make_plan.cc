@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -357,9 +358,16 @@ class Search {
       found->second.SetSizes(choice);
       return found->second;
     }
-    const auto added =
-        schedules_.emplace(std::move(key), Schedule(meaning_, choice, options_.limit_kind));
+    const auto added = schedules_.emplace(
+        std::move(key), Schedule(meaning_, choice, options_.limit_kind, WorksOf(choice)));
     return added.first->second;
+  }
+
+  std::shared_ptr<const Works> WorksOf(const PlanChoice& choice) {
+    Works::Key key = Works::KeyOf(meaning_, choice);
+    std::shared_ptr<const Works>& works = works_[key];
+    if (works == nullptr) works = std::make_shared<const Works>(meaning_, std::move(key));
+    return works;
   }
 
   void Consider(const Schedule& schedule) {
@@ -429,6 +437,7 @@ class Search {
   std::vector<std::optional<PlanShare>> shares_;  // to try; one without a value: nothing is shared
   std::set<PlanChoice> tried_;                    // with the least chunks
   std::map<PlanChoice, Schedule> schedules_;      // see ScheduleOf
+  std::map<Works::Key, std::shared_ptr<const Works>> works_;
   bool found_ = false;
   double best_cost_ = kEndless;
   PlanChoice best_;

@@ -35,16 +35,16 @@ uint64_t Capped(unsigned __int128 bytes) {
 
 // Places the tensors in the order given, each at the lowest offset that is free all its life;
 // returns their end.
-uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector<Tensor>* tensors) {
-  struct Place {
+uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector<Place>* places) {
+  struct Span {
     size_t first, last;
     uint64_t begin, end;
   };
   uint64_t peak = 0;
-  std::vector<Place> placed;  // by their begin
+  std::vector<Span> placed;  // by their begin
   placed.reserve(order.size());
   for (const auto& [key, t] : order) {
-    Tensor& tensor = (*tensors)[t];
+    Place& tensor = (*places)[t];
     const uint64_t room = tensor.Room();
     uint64_t offset = 0;
     auto at = placed.begin();
@@ -57,7 +57,7 @@ uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector
     const uint64_t end = Capped(offset + room);
     peak = std::max(peak, end);
     at = std::partition_point(placed.begin(), placed.end(),
-                              [&](const Place& place) { return place.begin < offset; });
+                              [&](const Span& span) { return span.begin < offset; });
     placed.insert(at, {tensor.first, tensor.last, offset, end});
   }
   return peak;
@@ -84,20 +84,32 @@ double CostOf(const KernelText& kernel, Machine machine) {
 }  // namespace
 
 Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind)
-    : meaning_(meaning), choice_(std::move(choice)), limit_kind_(limit_kind) {
-  AddTensors();
-  AddWorks();
-  Join();
-  FindNeeds();
-  SortInPlace();
-  std::vector<size_t> all(works_.size());
+    : Schedule(meaning, choice, limit_kind,
+               std::make_shared<const Works>(meaning, Works::KeyOf(meaning, choice))) {}
+
+Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind,
+                   std::shared_ptr<const Works> made)
+    : meaning_(meaning),
+      choice_(std::move(choice)),
+      limit_kind_(limit_kind),
+      made_(std::move(made)),
+      tensors_(made_->tensors()),
+      works_(made_->works()),
+      places_(tensors_.size()),
+      loops_of_(works_.size()),
+      feasible_(made_->feasible()) {
+  std::vector<size_t> all(made_->ordered());
   std::iota(all.begin(), all.end(), size_t{0});
-  AddMerges();
   Order(all, 0);
   FindLifetimes();
   feasible_ = feasible_ && sharing().IsPossible();
   FindSizes();
   FindOffsets();
+}
+
+bool Schedule::IsRanged(size_t work, uint32_t axis) const {
+  const std::optional<Panels>& panels = works_[work].panels;
+  return loops_of_[work].count(axis) != 0 || (panels && panels->axis == axis);
 }
 
 void Schedule::SetChunk(size_t split, size_t count, int64_t chunk) {
@@ -119,7 +131,9 @@ void Schedule::SetSizes(const PlanChoice& choice) {
   FindOffsets();
 }
 
-Sharing Schedule::sharing() const { return {meaning_, choice_, limit_kind_, tensors_, works_}; }
+Sharing Schedule::sharing() const {
+  return {meaning_, choice_, limit_kind_, tensors_, works_, places_, loops_of_};
+}
 
 // ---- order ------------------------------------------------------------------------------------
 
@@ -157,8 +171,8 @@ std::vector<size_t> Schedule::MergesBehind(const std::vector<size_t>& works, siz
       continue;
     }
     out.push_back(*works_[w].merge);
-    works_[out.back()].loops = works_[w].loops;
-    works_[out.back()].loops.erase(first->axis);
+    loops_of_[out.back()] = loops_of_[w];
+    loops_of_[out.back()].erase(first->axis);
   }
   return out;
 }
@@ -196,7 +210,7 @@ void Schedule::Order(const std::vector<size_t>& works, size_t split) {
     }
     Order(outside, split + 1);
     if (within.empty()) continue;
-    for (const size_t w : within) works_[w].loops[by.axis] = loops_;
+    for (const size_t w : within) loops_of_[w][by.axis] = loops_;
     ++loops_;
     const std::vector<size_t> merges = MergesBehind(within, split);
     const size_t head = items_.size();
@@ -228,7 +242,8 @@ double Schedule::steps() const {
 
 // How often a tensor is transferred as a whole: loops without one of its chunks in which a loop
 // over its chunks runs make it come again.
-double Schedule::Rounds(const Tensor& tensor) const {
+double Schedule::Rounds(size_t t) const {
+  const Tensor& tensor = tensors_[t];
   double rounds = 0;
   std::set<size_t> seen;  // innermost loops over its chunks
   struct Open {
@@ -242,7 +257,8 @@ double Schedule::Rounds(const Tensor& tensor) const {
     if (items_[i].is_loop) {
       const ScheduleLoop loop = sharing().LoopOf(items_[i]);
       const auto at = std::find(tensor.axes.begin(), tensor.axes.end(), loop.range.axis);
-      const bool chunks = at != tensor.axes.end() && tensor.chunked[at - tensor.axes.begin()];
+      const bool chunks = at != tensor.axes.end() &&
+                          places_[t].chunked[static_cast<size_t>(at - tensor.axes.begin())];
       open.push_back({items_[i].end, i, chunks, static_cast<double>(loop.count)});
       continue;
     }
@@ -264,9 +280,10 @@ double Schedule::Rounds(const Tensor& tensor) const {
 double Schedule::TransferCost() const {
   if (limit_kind_ != LimitKind::kTotal) return 0;
   double cost = 0;
-  for (const Tensor& tensor : tensors_) {
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    const Tensor& tensor = tensors_[t];
     if (tensor.kind == PlanBuffer::Kind::kScratch || !tensor.used) continue;
-    const std::vector<int64_t> extents = ExtentsOf(tensor);
+    const std::vector<int64_t> extents = ExtentsOf(t);
     double elements = 1;
     double run = 1;  // elements that are contiguous
     bool whole = true;
@@ -275,11 +292,11 @@ double Schedule::TransferCost() const {
       const bool part = sharing().IsShared(axis) && sharing().IsLocal(tensor, axis);
       elements *= static_cast<double>(part ? sharing().LengthOf(axis) : meaning_.axis(axis).extent);
       if (whole) run *= static_cast<double>(extents[i]);
-      whole = whole && !tensor.chunked[i];
+      whole = whole && !places_[t].chunked[i];
     }
     const double bytes = elements * tensor.dtype.bits / 8;
     const double runs = elements / std::max(run, 1.0);
-    cost += (tensor.doubled ? Rounds(tensor) : 1) * (bytes * kBytePrice + runs * kRunPrice);
+    cost += (places_[t].doubled ? Rounds(t) : 1) * (bytes * kBytePrice + runs * kRunPrice);
   }
   return cost;
 }
@@ -298,37 +315,25 @@ void Schedule::FindLifetimes() {
     }
     if (!items_[i].is_loop) span[items_[i].work] = {head, end - 1};
   }
-  const auto use = [&](size_t tensor, size_t w) {
-    Tensor& t = tensors_[tensor];
-    t.first = t.used ? std::min(t.first, span[w].first) : span[w].first;
-    t.last = std::max(t.last, span[w].second);
-    t.used = true;
-    t.users.push_back(w);
-  };
-  for (size_t w = 0; w < works_.size(); ++w) {
-    for (const auto& [v, tensor] : works_[w].reads) use(tensor, w);
-    for (const auto& [v, tensor] : works_[w].stores) use(tensor, w);
-    for (const auto* const states : {&works_[w].states, &works_[w].incoming}) {
-      for (const auto& [n, state] : *states) {
-        for (const size_t tensor : state) use(tensor, w);
-      }
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    Place& place = places_[t];
+    if (tensors_[t].used) place.first = SIZE_MAX;
+    for (const size_t w : tensors_[t].users) {
+      place.first = std::min(place.first, span[w].first);
+      place.last = std::max(place.last, span[w].second);
     }
   }
-  for (Tensor& tensor : tensors_) {
-    // An input that nothing reads has no memory.
-    if (tensor.in_place && !tensors_[*tensor.in_place].used) tensor.in_place.reset();
-    if (!tensor.in_place) continue;
-    Tensor& input = tensors_[*tensor.in_place];
-    input.last = tensor.last;
-    input.overwritten = true;
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    if (tensors_[t].in_place) places_[*tensors_[t].in_place].last = places_[t].last;
   }
 }
 
-uint64_t Tensor::Room() const {
+uint64_t Place::Room() const {
   return doubled ? Capped(AlignUp(bytes, kArenaAlignment) + bytes) : bytes;
 }
 
-std::vector<int64_t> Schedule::ExtentsOf(const Tensor& tensor) const {
+std::vector<int64_t> Schedule::ExtentsOf(size_t t) const {
+  const Tensor& tensor = tensors_[t];
   std::vector<int64_t> out;
   out.reserve(tensor.axes.size() + 1);  // and parts
   for (size_t i = 0; i < tensor.axes.size(); ++i) out.push_back(sharing().ExtentOf(tensor, i));
@@ -352,26 +357,29 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
   if (output && sharing().IsPartOfChunk(tensor, axis)) return false;
   if (!sharing().IsLocal(tensor, axis)) return false;
   if (tensor.kind == PlanBuffer::Kind::kInput) return true;
-  const size_t loop = works_[tensor.users[0]].loops.at(axis);
+  const size_t loop = loops_of_[tensor.users[0]].at(axis);
   return std::all_of(tensor.users.begin(), tensor.users.end(),
-                     [&](size_t user) { return works_[user].loops.at(axis) == loop; });
+                     [&](size_t user) { return loops_of_[user].at(axis) == loop; });
 }
 
 void Schedule::FindSizes() {
   for (size_t t = 0; t < tensors_.size(); ++t) {
-    Tensor& tensor = tensors_[t];
-    tensor.doubled = false;
+    const Tensor& tensor = tensors_[t];
+    Place& place = places_[t];
+    place.chunked.resize(tensor.axes.size());
+    place.shared.resize(tensor.axes.size());
+    place.doubled = false;
     // States are wider than the values that they become.
     unsigned __int128 bits = tensor.dtype.bits;
     bits *= static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
     for (size_t i = 0; i < tensor.axes.size(); ++i) {
-      tensor.chunked[i] = tensor.used && CanChunk(t, i);
-      tensor.shared[i] = tensor.used && !tensor.chunked[i] && sharing().CanShare(tensor, i);
+      place.chunked[i] = tensor.used && CanChunk(t, i);
+      place.shared[i] = tensor.used && !place.chunked[i] && sharing().CanShare(tensor, i);
       const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
-      tensor.doubled = tensor.doubled || (port && tensor.chunked[i]);
+      place.doubled = place.doubled || (port && place.chunked[i]);
       bits *= static_cast<uint64_t>(sharing().ExtentOf(tensor, i));
     }
-    tensor.bytes = Capped((bits + 7) / 8);
+    place.bytes = Capped((bits + 7) / 8);
   }
 }
 
@@ -383,21 +391,21 @@ void Schedule::FindOffsets(uint64_t enough) {
     const Tensor& tensor = tensors_[t];
     const bool counted =
         limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch;
-    if (counted && !tensor.in_place && tensor.used && tensor.bytes > 0) {
-      by_time.emplace_back(tensor.first, t);
+    if (counted && !tensor.in_place && tensor.used && places_[t].bytes > 0) {
+      by_time.emplace_back(places_[t].first, t);
     }
   }
   std::vector<std::pair<uint64_t, size_t>> by_size = by_time;
   std::sort(by_time.begin(), by_time.end());
-  const uint64_t timely = Pack(by_time, &tensors_);
+  const uint64_t timely = Pack(by_time, &places_);
   peak_ = timely;
   if (timely <= enough) return;
-  for (auto& [key, t] : by_size) key = UINT64_MAX - tensors_[t].Room();
+  for (auto& [key, t] : by_size) key = UINT64_MAX - places_[t].Room();
   std::sort(by_size.begin(), by_size.end());
-  peak_ = Pack(by_size, &tensors_);
-  if (timely < peak_) peak_ = Pack(by_time, &tensors_);
-  for (Tensor& tensor : tensors_) {
-    if (tensor.in_place) tensor.offset = tensors_[*tensor.in_place].offset;
+  peak_ = Pack(by_size, &places_);
+  if (timely < peak_) peak_ = Pack(by_time, &places_);
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    if (tensors_[t].in_place) places_[t].offset = places_[*tensors_[t].in_place].offset;
   }
 }
 
@@ -409,9 +417,9 @@ KernelTensor Schedule::Use(size_t tensor) const {
           t.name,
           t.dtype,
           t.axes,
-          ExtentsOf(t),
-          t.chunked,
-          t.shared,
+          ExtentsOf(tensor),
+          places_[tensor].chunked,
+          places_[tensor].shared,
           t.parts,
           {}};
 }
@@ -443,11 +451,11 @@ KernelRequest Schedule::RequestOf(size_t w) const {
     if (work.kind == KernelKind::kMerge) out.name += "_merge";
   }
   for (const auto& [v, tensor] : work.reads) {
-    const Tensor* const output = InPlaceOf(work, tensor);
+    const Tensor* const output = made_->InPlaceOf(work, tensor);
     out.known[v] = Use(output == nullptr ? tensor : static_cast<size_t>(output - tensors_.data()));
     if (output != nullptr) out.known[v].replaced = static_cast<uint32_t>(tensor);
   }
-  for (const auto& [axis, loop] : work.loops) {
+  for (const auto& [axis, loop] : loops_of_[w]) {
     for (const Split& split : choice_.splits) {
       if (split.axis != axis) continue;
       out.ranges[axis] = std::min(sharing().GranuleOf(split), kMostGranule);
@@ -469,7 +477,7 @@ void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* 
   step.fresh = !works_[work].panels.has_value();
   step.ranges.reserve(ranges.size());
   for (const StepRange& range : ranges) {
-    if (!works_[work].IsRanged(range.axis)) continue;
+    if (!IsRanged(work, range.axis)) continue;
     step.ranges.push_back(range);
     if (works_[work].Reduces(range.axis) && range.low != sharing().RangeOf(range.axis).low)
       step.fresh = false;
@@ -540,22 +548,22 @@ void Schedule::AddBuffers(Plan* plan) const {
     if (tensor.kind == PlanBuffer::Kind::kOutput) buffer.tensor = outputs++;
     buffer.dtype = tensor.dtype;
     buffer.axes = tensor.axes;
-    buffer.extents = ExtentsOf(tensor);
+    buffer.extents = ExtentsOf(t);
     if (tensor.parts > 0) buffer.extents.insert(buffer.extents.begin(), tensor.parts);
-    buffer.bytes = tensor.bytes;
+    buffer.bytes = places_[t].bytes;
     buffer.used = tensor.used;
     if (tensor.in_place) buffer.in_place = static_cast<uint32_t>(*tensor.in_place);
-    buffer.shared = std::count(tensor.shared.begin(), tensor.shared.end(), true) != 0;
+    buffer.shared = std::count(places_[t].shared.begin(), places_[t].shared.end(), true) != 0;
     if (limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch) {
-      buffer.offset = tensor.bytes > 0 && tensor.used ? tensor.offset : 0;
+      buffer.offset = places_[t].bytes > 0 && tensor.used ? places_[t].offset : 0;
     }
     plan->buffers.push_back(std::move(buffer));
   }
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
-    if (!tensor.doubled) continue;
+    if (!places_[t].doubled) continue;
     for (size_t i = 0; i < tensor.axes.size(); ++i) {
-      if (tensor.chunked[i]) plan->buffers[t].chunked.push_back(tensor.axes[i]);
+      if (places_[t].chunked[i]) plan->buffers[t].chunked.push_back(tensor.axes[i]);
     }
     PlanBuffer second = plan->buffers[t];
     second.name += ":2";
@@ -573,7 +581,7 @@ double Schedule::Cost(double outside, double most, KernelCache* cache, int* rank
   std::vector<uint32_t> buffers;
   for (size_t w = 0; w < works_.size() && out + outside < most; ++w) {
     const KernelText& kernel = KernelOf(*this, w, &names, cache, &buffers);
-    out += CostOf(kernel, cache->machine()) * sharing().TimesOf(works_[w]);
+    out += CostOf(kernel, cache->machine()) * sharing().TimesOf(w);
     *rank = std::max(*rank, kernel.rank);
   }
   return out + outside;
@@ -588,14 +596,14 @@ Plan Schedule::Make(KernelCache* cache) const {
   std::set<std::string> names;
   std::vector<uint32_t> buffers;
   plan.kernels.reserve(works_.size());
-  for (const Work& work : works_) {
-    plan.kernels.push_back(KernelOf(*this, plan.kernels.size(), &names, cache, &buffers));
+  for (size_t w = 0; w < works_.size(); ++w) {
+    plan.kernels.push_back(KernelOf(*this, w, &names, cache, &buffers));
     for (KernelParam& param : plan.kernels.back().params) {
       if (param.kind == KernelParam::Kind::kTensor) param.id = buffers[param.id];
       if (param.replaced) param.replaced = buffers[*param.replaced];
     }
-    plan.cost += CostOf(plan.kernels.back(), cache->machine()) * sharing().TimesOf(work);
-    plan.operations += plan.kernels.back().cost * sharing().TimesOf(work);
+    plan.cost += CostOf(plan.kernels.back(), cache->machine()) * sharing().TimesOf(w);
+    plan.operations += plan.kernels.back().cost * sharing().TimesOf(w);
   }
   for (const Split& split : choice_.splits) {
     if (split.chunk < sharing().LengthOf(split.axis))

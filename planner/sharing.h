@@ -14,12 +14,15 @@ namespace tarsia {
 class Sharing {
  public:
   Sharing(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind,
-          const std::vector<Tensor>& tensors, const std::vector<Work>& works)
+          const std::vector<Tensor>& tensors, const std::vector<Work>& works,
+          const std::vector<Place>& places, const std::vector<FlatMap<uint32_t, size_t>>& loops_of)
       : meaning_(meaning),
         choice_(choice),
         limit_kind_(limit_kind),
         tensors_(tensors),
-        works_(works) {}
+        works_(works),
+        places_(places),
+        loops_of_(loops_of) {}
 
   // ---- axes and splits
   [[nodiscard]] bool IsShared(uint32_t axis) const;
@@ -53,16 +56,22 @@ class Sharing {
 
   // ---- cost
   // How much of a kernel's launches over whole axes a rank has.
-  [[nodiscard]] double TimesOf(const Work& work) const;
+  [[nodiscard]] double TimesOf(size_t work) const;
   // Of what ranks send each other, in additions of elements.
   [[nodiscard]] double ExchangeCost() const;
 
  private:
+  [[nodiscard]] size_t NumberOf(const Tensor& tensor) const {
+    return static_cast<size_t>(&tensor - tensors_.data());
+  }
+
   const Meaning& meaning_;
   const PlanChoice& choice_;
   LimitKind limit_kind_;
   const std::vector<Tensor>& tensors_;
   const std::vector<Work>& works_;
+  const std::vector<Place>& places_;
+  const std::vector<FlatMap<uint32_t, size_t>>& loops_of_;
 };
 
 }  // namespace tarsia

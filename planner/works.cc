@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "planner/schedule.h"
+#include "planner/works.h"
 
 namespace tarsia {
 namespace {
@@ -27,9 +27,6 @@ bool SameSet(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
 }  // namespace
 
 bool Work::Reduces(uint32_t axis) const { return Contains(reduced, axis); }
-bool Work::IsRanged(uint32_t axis) const {
-  return loops.count(axis) != 0 || (panels && panels->axis == axis);
-}
 bool Work::Has(uint32_t axis) const { return Contains(axes, axis) || Reduces(axis); }
 bool Work::Moves(const Work& other, uint32_t axis) const {
   return std::any_of(other.stores.begin(), other.stores.end(),
@@ -37,7 +34,7 @@ bool Work::Moves(const Work& other, uint32_t axis) const {
 }
 
 // A name that no other tensor and no parameter of a kernel has.
-std::string Schedule::NameFor(std::string name) const {
+std::string Works::NameFor(std::string name) const {
   if (name[0] == '_') name = "in" + name;
   const auto is_parameter = [](std::string_view text, std::string_view axis) {
     if (!text.starts_with(axis)) return false;
@@ -46,9 +43,11 @@ std::string Schedule::NameFor(std::string name) const {
   };
   const auto taken = [&](std::string_view text) {
     const auto& axes = meaning_.concrete().axes();
+    const bool ends = text.ends_with("_low") || text.ends_with("_high") || text.ends_with("_base");
     return text == "fresh" ||
-           std::any_of(axes.begin(), axes.end(),
-                       [&](const ConcreteAxis& axis) { return is_parameter(text, axis.name); }) ||
+           (ends &&
+            std::any_of(axes.begin(), axes.end(),
+                        [&](const ConcreteAxis& axis) { return is_parameter(text, axis.name); })) ||
            std::any_of(tensors_.begin(), tensors_.end(),
                        [&](const Tensor& tensor) { return tensor.name == text; });
   };
@@ -57,10 +56,8 @@ std::string Schedule::NameFor(std::string name) const {
   return out;
 }
 
-size_t Schedule::AddTensor(Tensor tensor) {
+size_t Works::AddTensor(Tensor tensor) {
   tensor.name = NameFor(std::move(tensor.name));
-  tensor.chunked.resize(tensor.axes.size());
-  tensor.shared.resize(tensor.axes.size());
   tensors_.push_back(std::move(tensor));
   return tensors_.size() - 1;
 }
@@ -85,22 +82,46 @@ bool HasParts(const Meaning& meaning) {
   return false;
 }
 
+Works::Key Works::KeyOf(const Meaning& meaning, const PlanChoice& choice) {
+  Key out{choice.kept, {}, choice.parts, choice.views, std::nullopt};
+  if (choice.share) out.shared = choice.share->axis;
+  for (size_t n = 0; n < meaning.graph().nodes.size(); ++n) {
+    const Reduction* const reduction = meaning.ReductionOf(n);
+    const auto is_reduced = [&](const Split& split) {
+      return Contains(reduction->axes, split.axis);
+    };
+    if (reduction == nullptr) continue;
+    if (std::any_of(choice.splits.begin(), choice.splits.end(), is_reduced)) out.split.push_back(n);
+  }
+  return out;
+}
+
+Works::Works(const Meaning& meaning, Key key) : meaning_(meaning), key_(std::move(key)) {
+  AddTensors();
+  AddWorks();
+  Join();
+  FindNeeds();
+  SortInPlace();
+  ordered_ = works_.size();
+  AddMerges();
+  FindUsers();
+}
+
 // The parts of `topk` merge in the order of the indices, which chunks would break.
-int64_t Schedule::PartsOf(size_t n) const {
-  if (!choice_.parts) return 1;
+int64_t Works::PartsOf(size_t n) const {
+  if (!key_.parts) return 1;
   const Reduction* const reduction = meaning_.ReductionOf(n);
   const bool top = reduction != nullptr && reduction->kind == ReducerKind::kTopK;
-  return top && IsSplit(*reduction) ? 1 : MostPartsOf(meaning_, n);
+  return top && IsSplit(n) ? 1 : MostPartsOf(meaning_, n);
 }
 
-bool Schedule::IsSplit(const Reduction& reduction) const {
-  return std::any_of(choice_.splits.begin(), choice_.splits.end(),
-                     [&](const Split& split) { return Contains(reduction.axes, split.axis); });
+bool Works::IsSplit(size_t n) const {
+  return std::binary_search(key_.split.begin(), key_.split.end(), n);
 }
 
-void Schedule::AddTensors() {
+void Works::AddTensors() {
   const Graph& graph = meaning_.graph();
-  tensors_.reserve(graph.inputs.size() + graph.outputs.size() + 4 * choice_.kept.size());
+  tensors_.reserve(graph.inputs.size() + graph.outputs.size() + 4 * key_.kept.size());
   for (uint32_t v = 0; v < graph.inputs.size(); ++v) {
     input_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kInput, v,
                                    meaning_.value(v).dtype, meaning_.value(v).axes});
@@ -115,7 +136,7 @@ void Schedule::AddTensors() {
     if (input == GraphOutputType::kNotInPlace) continue;
     tensors_[result_tensors_[v]].in_place = input_tensors_.at(input);
   }
-  for (const size_t n : choice_.kept) {
+  for (const size_t n : key_.kept) {
     const GraphNode& node = meaning_.node(n);
     for (size_t i = 0; i < Row(node.op).results(); ++i) {
       const auto v = static_cast<uint32_t>(node.first_result + i);
@@ -124,7 +145,7 @@ void Schedule::AddTensors() {
                                       meaning_.value(v).dtype, meaning_.value(v).axes});
     }
   }
-  if (!choice_.views) return;
+  if (!key_.views) return;
   const auto is_overwritten = [&](uint32_t input) {
     return std::any_of(tensors_.begin(), tensors_.end(), [&](const Tensor& tensor) {
       return tensor.in_place == input_tensors_.at(input);
@@ -139,7 +160,7 @@ void Schedule::AddTensors() {
   }
 }
 
-bool Schedule::Walk::Enter(uint32_t v, const std::set<uint32_t>& axes, size_t values) {
+bool Works::Walk::Enter(uint32_t v, const FlatSet<uint32_t>& axes, size_t values) {
   auto same = std::find_if(seen.begin(), seen.end(),
                            [&](const auto& entry) { return entry.first == axes; });
   if (same == seen.end()) same = seen.emplace(same, axes, std::vector<bool>(values));
@@ -148,7 +169,7 @@ bool Schedule::Walk::Enter(uint32_t v, const std::set<uint32_t>& axes, size_t va
   return fresh;
 }
 
-void Schedule::FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk) const {
+void Works::FindReads(uint32_t v, const FlatSet<uint32_t>& moved, Walk* walk) const {
   if (!walk->Enter(v, moved, meaning_.graph().value_name_ids.size())) return;
   const auto input = input_tensors_.find(v);
   const auto found = result_tensors_.find(v);
@@ -158,22 +179,22 @@ void Schedule::FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk
   const size_t tensor = input != input_tensors_.end() ? input->second : found->second;
   walk->work->reads[v] = tensor;
   for (const uint32_t axis : meaning_.value(v).axes) {
-    if (moved.count(axis) != 0) walk->work->moved.emplace(tensor, axis);
+    if (moved.count(axis) != 0) walk->work->moved.insert({tensor, axis});
   }
 }
 
-void Schedule::FindReadsOfNode(size_t n, const std::set<uint32_t>& moved, Walk* walk) const {
+void Works::FindReadsOfNode(size_t n, const FlatSet<uint32_t>& moved, Walk* walk) const {
   const std::vector<uint32_t> more = meaning_.MovedBy(n);
   if (more.empty()) {
     for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, moved, walk);
     return;
   }
-  std::set<uint32_t> all = moved;
+  FlatSet<uint32_t> all = moved;
   all.insert(more.begin(), more.end());
   for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, all, walk);
 }
 
-void Schedule::AddValueWork(uint32_t v) {
+void Works::AddValueWork(uint32_t v) {
   Work work;
   const size_t tensor = result_tensors_.at(v);
   work.axes = tensors_[tensor].axes;
@@ -187,7 +208,7 @@ void Schedule::AddValueWork(uint32_t v) {
   works_.push_back(std::move(work));
 }
 
-void Schedule::AddReductionWorks(size_t n) {
+void Works::AddReductionWorks(size_t n) {
   const GraphNode& node = meaning_.node(n);
   const Reduction& reduction = *meaning_.ReductionOf(n);
   Work partial;
@@ -218,7 +239,7 @@ void Schedule::AddReductionWorks(size_t n) {
   works_.push_back(std::move(finish));
 }
 
-void Schedule::AddSolveWorks(size_t n) {
+void Works::AddSolveWorks(size_t n) {
   const Solve& solve = *meaning_.SolveOf(n);
   const uint32_t v = meaning_.node(n).first_result;
   const size_t tensor = result_tensors_.at(v);
@@ -227,7 +248,9 @@ void Schedule::AddSolveWorks(size_t n) {
   begin.axes = tensors_[tensor].axes;
   begin.stores = {{v, tensor}};
   Walk walk{&begin, {}};
-  FindReads(solve.right, solve.factors ? std::set<uint32_t>{} : std::set{solve.rows}, &walk);
+  FlatSet<uint32_t> moved;
+  if (!solve.factors) moved.insert(solve.rows);
+  FindReads(solve.right, moved, &walk);
   Work panel;
   panel.panels = Panels{n, solve.columns, solve.upper};
   panel.stores = begin.stores;
@@ -236,7 +259,8 @@ void Schedule::AddSolveWorks(size_t n) {
   }
   if (!solve.factors) {
     Walk matrix{&panel, {}};
-    FindReads(solve.matrix, {solve.rows, solve.columns}, &matrix);
+    moved.insert(solve.columns);
+    FindReads(solve.matrix, moved, &matrix);
   }
   works_.push_back(std::move(begin));
   const auto add = [&](KernelKind kind) {
@@ -250,14 +274,14 @@ void Schedule::AddSolveWorks(size_t n) {
   if (several) add(KernelKind::kUpdate);
 }
 
-void Schedule::AddWorks() {
+void Works::AddWorks() {
   works_.reserve(4 * result_tensors_.size());
   // Values are in an order in which each needs only earlier ones.
   std::vector<bool> reduced(meaning_.graph().nodes.size());
   // A reduction that is split by chunks or by parts has a state in memory.
   const auto has_state = [&](size_t n) {
     const Reduction* const reduction = meaning_.ReductionOf(n);
-    return reduction != nullptr && (PartsOf(n) > 1 || IsSplit(*reduction));
+    return reduction != nullptr && (PartsOf(n) > 1 || IsSplit(n));
   };
   for (const auto& [v, tensor] : result_tensors_) {
     if (!meaning_.IsInput(v) && meaning_.SolveOf(meaning_.NodeOf(v)) != nullptr) {
@@ -272,11 +296,11 @@ void Schedule::AddWorks() {
 }
 
 // The states of reductions over the shared axis are merged behind the loop over it.
-void Schedule::AddMerges() {
+void Works::AddMerges() {
   const size_t count = works_.size();
   for (size_t w = 0; w < count; ++w) {
-    if (works_[w].kind != KernelKind::kPartial || !choice_.share) continue;
-    if (!works_[w].Reduces(choice_.share->axis)) continue;
+    if (works_[w].kind != KernelKind::kPartial || !key_.shared) continue;
+    if (!works_[w].Reduces(*key_.shared)) continue;
     Work merge;
     merge.kind = KernelKind::kMerge;
     merge.axes = works_[w].axes;
@@ -296,7 +320,7 @@ void Schedule::AddMerges() {
 }
 
 // Works of one shape whose operands are ready share a kernel, and what they compute alike.
-bool Schedule::CanJoin(const Work& group, const Work& work, size_t at) const {
+bool Works::CanJoin(const Work& group, const Work& work, size_t at) const {
   if (work.panels || group.kind != work.kind || !SameSet(group.axes, work.axes) ||
       group.reduced != work.reduced || group.parts != work.parts) {
     return false;
@@ -321,7 +345,7 @@ bool Schedule::CanJoin(const Work& group, const Work& work, size_t at) const {
   return true;
 }
 
-void Schedule::Join() {
+void Works::Join() {
   std::vector<Work> all;
   std::swap(all, works_);
   for (Work& work : all) {
@@ -339,7 +363,7 @@ void Schedule::Join() {
   }
 }
 
-void Schedule::FindNeeds() {
+void Works::FindNeeds() {
   // Each work needs only earlier ones.
   constexpr size_t kNone = SIZE_MAX;
   std::vector<size_t> writer(tensors_.size(), kNone);  // of a tensor, the last one so far
@@ -362,6 +386,27 @@ void Schedule::FindNeeds() {
     for (const auto& [n, state] : work.states) {
       for (const size_t tensor : state) writer[tensor] = w;
     }
+  }
+}
+
+void Works::FindUsers() {
+  for (size_t w = 0; w < works_.size(); ++w) {
+    const auto use = [&](size_t tensor) {
+      tensors_[tensor].used = true;
+      tensors_[tensor].users.push_back(w);
+    };
+    for (const auto& [v, tensor] : works_[w].reads) use(tensor);
+    for (const auto& [v, tensor] : works_[w].stores) use(tensor);
+    for (const auto* const states : {&works_[w].states, &works_[w].incoming}) {
+      for (const auto& [n, state] : *states) {
+        for (const size_t tensor : state) use(tensor);
+      }
+    }
+  }
+  for (Tensor& tensor : tensors_) {
+    // An input that nothing reads has no memory.
+    if (tensor.in_place && !tensors_[*tensor.in_place].used) tensor.in_place.reset();
+    if (tensor.in_place) tensors_[*tensor.in_place].overwritten = true;
   }
 }
 
