@@ -116,7 +116,7 @@ class Search {
  private:
   void Try(const PlanChoice& whole, const std::vector<AxisGroup>& groups) {
     const Schedule& schedule = ScheduleOf(whole);
-    if (schedule.peak() <= options_.limit) {
+    if (schedule.Fits(options_.limit)) {
       // Chunks of what fits as a whole save nothing. A view may be in memory at another time than
       // its input.
       if (!whole.streamed || whole.views) Consider(schedule);
@@ -408,19 +408,21 @@ class Search {
     const PlanChoice smallest = Smallest(whole, groups);
     if (!tried_.insert(smallest).second) return;
     Schedule& schedule = ScheduleOf(smallest);
-    const auto fits = [&] { return schedule.peak() <= options_.limit; };
-    if (!fits()) return;
+    if (!schedule.Fits(options_.limit)) return;
     size_t first = smallest.splits.size();
+    bool fits = true;
     for (size_t g = groups.size(); g-- > 0;) {
       const size_t count = groups[g].size();
       first -= count;
       const auto chunks = ChunksOf(LengthOf(whole, groups[g][0]), MostChunks(AxesIn(groups)));
       const auto end = std::partition_point(chunks.begin(), chunks.end(), [&](int64_t chunk) {
-        return schedule.FitsWith(first, count, chunk, options_.limit);
+        schedule.SetChunk(first, count, chunk);
+        return schedule.Fits(options_.limit);
       });
-      schedule.SetChunk(first, count, end == chunks.begin() ? chunks.front() : *(end - 1));
+      fits = end != chunks.begin();
+      schedule.SetChunk(first, count, fits ? *(end - 1) : chunks.front());
     }
-    if (!fits()) {
+    if (!fits) {
       for (size_t i = first; i < smallest.splits.size(); ++i) {
         schedule.SetChunk(i, 1, smallest.splits[i].chunk);
       }

@@ -34,8 +34,9 @@ uint64_t Capped(unsigned __int128 bytes) {
 }
 
 // Places the tensors in the order given, each at the lowest offset that is free all its life;
-// returns their end.
-uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector<Place>* places) {
+// returns their end, or one above `most` as soon as there is one.
+uint64_t Pack(const std::vector<size_t>& order, const std::vector<Place>& places, uint64_t most,
+              std::vector<uint64_t>* offsets) {
   struct Span {
     size_t first, last;
     uint64_t begin, end;
@@ -43,9 +44,10 @@ uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector
   uint64_t peak = 0;
   std::vector<Span> placed;  // by their begin
   placed.reserve(order.size());
-  for (const auto& [key, t] : order) {
-    Place& tensor = (*places)[t];
+  for (const size_t t : order) {
+    const Place& tensor = places[t];
     const uint64_t room = tensor.Room();
+    if (room == 0) continue;
     uint64_t offset = 0;
     auto at = placed.begin();
     for (; at != placed.end(); ++at) {
@@ -53,14 +55,28 @@ uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector
       if (offset + room <= at->begin) break;
       offset = std::max(offset, AlignUp(at->end, kArenaAlignment));
     }
-    tensor.offset = offset;
+    (*offsets)[t] = offset;
     const uint64_t end = Capped(offset + room);
     peak = std::max(peak, end);
+    if (peak > most) return peak;
     at = std::partition_point(placed.begin(), placed.end(),
                               [&](const Span& span) { return span.begin < offset; });
     placed.insert(at, {tensor.first, tensor.last, offset, end});
   }
   return peak;
+}
+
+// The largest first.
+std::vector<size_t> SortedBySize(const std::vector<size_t>& order,
+                                 const std::vector<Place>& places) {
+  std::vector<std::pair<uint64_t, size_t>> keys;
+  keys.reserve(order.size());
+  for (const size_t t : order) keys.emplace_back(UINT64_MAX - places[t].Room(), t);
+  std::sort(keys.begin(), keys.end());
+  std::vector<size_t> out;
+  out.reserve(keys.size());
+  for (const auto& [key, t] : keys) out.push_back(t);
+  return out;
 }
 
 // A kernel of a schedule, with a name of its own. `buffers`: the numbers in the plan of those that
@@ -103,8 +119,8 @@ Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_ki
   Order(all, 0);
   FindLifetimes();
   feasible_ = feasible_ && sharing().IsPossible();
+  SortByTime();
   FindSizes();
-  FindOffsets();
 }
 
 bool Schedule::IsRanged(size_t work, uint32_t axis) const {
@@ -113,22 +129,21 @@ bool Schedule::IsRanged(size_t work, uint32_t axis) const {
 }
 
 void Schedule::SetChunk(size_t split, size_t count, int64_t chunk) {
-  for (size_t i = 0; i < count; ++i) choice_.splits[split + i].chunk = chunk;
-  FindSizes();
-  FindOffsets();
-}
-
-bool Schedule::FitsWith(size_t split, size_t count, int64_t chunk, uint64_t limit) {
-  for (size_t i = 0; i < count; ++i) choice_.splits[split + i].chunk = chunk;
-  FindSizes();
-  FindOffsets(limit);
-  return peak_ <= limit;
+  for (size_t i = split; i < split + count; ++i) {
+    if (choice_.splits[i].chunk == chunk) continue;
+    choice_.splits[i].chunk = chunk;
+    peak_.reset();
+    for (size_t t = 0; t < tensors_.size(); ++t) {
+      const std::vector<uint32_t>& axes = tensors_[t].axes;
+      const bool has = std::find(axes.begin(), axes.end(), choice_.splits[i].axis) != axes.end();
+      if (has) FindSize(t);
+    }
+  }
 }
 
 void Schedule::SetSizes(const PlanChoice& choice) {
   choice_ = choice;
   FindSizes();
-  FindOffsets();
 }
 
 Sharing Schedule::sharing() const {
@@ -363,49 +378,77 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
 }
 
 void Schedule::FindSizes() {
-  for (size_t t = 0; t < tensors_.size(); ++t) {
-    const Tensor& tensor = tensors_[t];
-    Place& place = places_[t];
-    place.chunked.resize(tensor.axes.size());
-    place.shared.resize(tensor.axes.size());
-    place.doubled = false;
-    // States are wider than the values that they become.
-    unsigned __int128 bits = tensor.dtype.bits;
-    bits *= static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
-    for (size_t i = 0; i < tensor.axes.size(); ++i) {
-      place.chunked[i] = tensor.used && CanChunk(t, i);
-      place.shared[i] = tensor.used && !place.chunked[i] && sharing().CanShare(tensor, i);
-      const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
-      place.doubled = place.doubled || (port && place.chunked[i]);
-      bits *= static_cast<uint64_t>(sharing().ExtentOf(tensor, i));
-    }
-    place.bytes = Capped((bits + 7) / 8);
-  }
+  peak_.reset();
+  for (size_t t = 0; t < tensors_.size(); ++t) FindSize(t);
 }
 
-// By time, and by size: the better one; or the first that is at most `enough`.
-void Schedule::FindOffsets(uint64_t enough) {
-  std::vector<std::pair<uint64_t, size_t>> by_time;  // keys to sort by, and tensors of the arena
-  by_time.reserve(tensors_.size());
+void Schedule::FindSize(size_t t) {
+  const Tensor& tensor = tensors_[t];
+  Place& place = places_[t];
+  place.chunked.resize(tensor.axes.size());
+  place.shared.resize(tensor.axes.size());
+  place.doubled = false;
+  // States are wider than the values that they become.
+  unsigned __int128 bits = tensor.dtype.bits;
+  bits *= static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
+  for (size_t i = 0; i < tensor.axes.size(); ++i) {
+    place.chunked[i] = tensor.used && CanChunk(t, i);
+    place.shared[i] = tensor.used && !place.chunked[i] && sharing().CanShare(tensor, i);
+    const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
+    place.doubled = place.doubled || (port && place.chunked[i]);
+    bits *= static_cast<uint64_t>(sharing().ExtentOf(tensor, i));
+  }
+  place.bytes = Capped((bits + 7) / 8);
+}
+
+void Schedule::SortByTime() {
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
     const bool counted =
         limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch;
-    if (counted && !tensor.in_place && tensor.used && places_[t].bytes > 0) {
-      by_time.emplace_back(places_[t].first, t);
-    }
+    if (counted && !tensor.in_place && tensor.used) by_time_.push_back(t);
   }
-  std::vector<std::pair<uint64_t, size_t>> by_size = by_time;
-  std::sort(by_time.begin(), by_time.end());
-  const uint64_t timely = Pack(by_time, &places_);
-  peak_ = timely;
-  if (timely <= enough) return;
-  for (auto& [key, t] : by_size) key = UINT64_MAX - places_[t].Room();
-  std::sort(by_size.begin(), by_size.end());
-  peak_ = Pack(by_size, &places_);
-  if (timely < peak_) peak_ = Pack(by_time, &places_);
+  std::ranges::stable_sort(by_time_, {}, [&](size_t t) { return places_[t].first; });
+}
+
+// The most bytes of tensors that exist at once.
+uint64_t Schedule::LeastPeak() const {
+  std::vector<unsigned __int128> more(items_.size() + 1);  // bytes than at the item before
+  for (const size_t t : by_time_) {
+    more[places_[t].first] += places_[t].Room();
+    more[places_[t].last + 1] -= places_[t].Room();
+  }
+  unsigned __int128 most = 0;
+  unsigned __int128 bytes = 0;
+  for (const unsigned __int128 change : more) most = std::max(most, bytes += change);
+  return Capped(most);
+}
+
+bool Schedule::Fits(uint64_t limit) const {
+  if (peak_) return *peak_ <= limit;
+  if (LeastPeak() > limit) return false;
+  std::vector<uint64_t> offsets(tensors_.size());
+  return Pack(by_time_, places_, limit, &offsets) <= limit ||
+         Pack(SortedBySize(by_time_, places_), places_, limit, &offsets) <= limit;
+}
+
+uint64_t Schedule::peak() const {
+  if (!peak_) FindOffsets();
+  return *peak_;
+}
+
+// By time, and by size: the better one.
+void Schedule::FindOffsets() const {
+  offsets_.assign(tensors_.size(), 0);
+  peak_ = Pack(by_time_, places_, UINT64_MAX, &offsets_);
+  std::vector<uint64_t> others(tensors_.size());
+  const uint64_t other = Pack(SortedBySize(by_time_, places_), places_, UINT64_MAX, &others);
+  if (other <= *peak_) {
+    peak_ = other;
+    offsets_.swap(others);
+  }
   for (size_t t = 0; t < tensors_.size(); ++t) {
-    if (tensors_[t].in_place) places_[t].offset = places_[*tensors_[t].in_place].offset;
+    if (tensors_[t].in_place) offsets_[t] = offsets_[*tensors_[t].in_place];
   }
 }
 
@@ -555,7 +598,7 @@ void Schedule::AddBuffers(Plan* plan) const {
     if (tensor.in_place) buffer.in_place = static_cast<uint32_t>(*tensor.in_place);
     buffer.shared = std::count(places_[t].shared.begin(), places_[t].shared.end(), true) != 0;
     if (limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch) {
-      buffer.offset = places_[t].bytes > 0 && tensor.used ? places_[t].offset : 0;
+      buffer.offset = places_[t].bytes > 0 && tensor.used ? offsets_[t] : 0;
     }
     plan->buffers.push_back(std::move(buffer));
   }
@@ -590,7 +633,7 @@ double Schedule::Cost(double outside, double most, KernelCache* cache, int* rank
 Plan Schedule::Make(KernelCache* cache) const {
   Plan plan;
   plan.limit_kind = limit_kind_;
-  plan.peak = peak_;
+  plan.peak = peak();
   plan.share = choice_.share;
   plan.cost = sharing().ExchangeCost();
   std::set<std::string> names;

@@ -27,7 +27,6 @@ struct Place {
   uint64_t bytes = 0;
   bool doubled = false;        // two buffers, for the chunks of an input or an output
   size_t first = 0, last = 0;  // works, loops taken as a whole
-  uint64_t offset = 0;
 
   [[nodiscard]] uint64_t Room() const;  // of all its buffers
 };
@@ -59,14 +58,13 @@ class Schedule {
 
   // Makes the chunks of `count` splits larger or smaller. Works and their order stay as they are.
   void SetChunk(size_t split, size_t count, int64_t chunk);
-  // The same, to try: whether the peak is at most the limit. Of use are then only this and what is
-  // set or tried next.
-  bool FitsWith(size_t split, size_t count, int64_t chunk, uint64_t limit);
   // The same as SetChunk for a choice that differs only in chunks and in what is streamed.
   void SetSizes(const PlanChoice& choice);
 
   [[nodiscard]] const PlanChoice& choice() const { return choice_; }
-  [[nodiscard]] uint64_t peak() const { return peak_; }
+  [[nodiscard]] uint64_t peak() const;
+  // Whether the peak is at most the limit, which is found sooner than the peak.
+  [[nodiscard]] bool Fits(uint64_t limit) const;
   // Whether each output that takes the memory of an input is written after its last reader, or by
   // it element by element, and no work needs more of a tensor than the share that its rank made.
   // If not, nothing but the peak is of use.
@@ -96,10 +94,13 @@ class Schedule {
   [[nodiscard]] std::vector<int> LevelsOf(const std::vector<size_t>& works, uint32_t axis) const;
   void FindLifetimes();
   void FindSizes();
+  void FindSize(size_t tensor);
+  [[nodiscard]] uint64_t LeastPeak() const;
+  void SortByTime();
   [[nodiscard]] bool CanChunk(size_t tensor, size_t at) const;
   [[nodiscard]] std::vector<int64_t> ExtentsOf(size_t tensor) const;
   [[nodiscard]] double Rounds(size_t tensor) const;
-  void FindOffsets(uint64_t enough = 0);
+  void FindOffsets() const;
   [[nodiscard]] KernelTensor Use(size_t tensor) const;
   void Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const;
   void AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* plan) const;
@@ -117,7 +118,10 @@ class Schedule {
   std::vector<ScheduleItem> items_;
   bool feasible_;
   size_t loops_ = 0;
-  uint64_t peak_ = 0;
+  std::vector<size_t> by_time_;  // tensors of the arena, those that are needed first in front
+  // Found when they are asked for:
+  mutable std::vector<uint64_t> offsets_;  // by tensor
+  mutable std::optional<uint64_t> peak_;   // none: not found as yet, nor are the offsets
 };
 
 }  // namespace tarsia
