@@ -23,6 +23,7 @@ class FlatMap {
   [[nodiscard]] const_iterator end() const { return entries_.end(); }
   [[nodiscard]] size_t size() const { return entries_.size(); }
   [[nodiscard]] bool empty() const { return entries_.empty(); }
+  void reserve(size_t size) { entries_.reserve(size); }
 
   [[nodiscard]] const_iterator find(const Key& key) const {
     const auto at = LowerBound(entries_, key);

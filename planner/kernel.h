@@ -24,10 +24,10 @@ struct KernelTensor {
   uint32_t buffer = 0;  // its number in the plan
   std::string name;
   DType dtype;
-  std::vector<uint32_t> axes;    // the last one contiguous
-  std::vector<int64_t> extents;  // in memory
-  SmallList<bool, 6> chunked;    // by axis: it holds only the range of the step
-  SmallList<bool, 6> shared;     // by axis: it holds only the range of the rank
+  SmallList<uint32_t, 6> axes;    // the last one contiguous
+  SmallList<int64_t, 6> extents;  // in memory
+  SmallList<bool, 6> chunked;     // by axis: it holds only the range of the step
+  SmallList<bool, 6> shared;      // by axis: it holds only the range of the rank
   int64_t parts = 0;  // 0, or the extent of a dimension before all axes: parts of a reduction
   // An input that an output takes the place of in this kernel: the buffer of the input, while
   // `buffer` and `name` are those of the output.

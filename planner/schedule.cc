@@ -81,12 +81,15 @@ std::vector<size_t> SortedBySize(const std::vector<size_t>& order,
 
 // A kernel of a schedule, with a name of its own. `buffers`: the numbers in the plan of those that
 // the kernel numbers.
-const KernelText& KernelOf(const Schedule& schedule, size_t work, std::set<std::string>* names,
+const KernelText& KernelOf(const Schedule& schedule, size_t work, std::vector<std::string>* names,
                            KernelCache* cache, std::vector<uint32_t>* buffers) {
   KernelRequest request = schedule.RequestOf(work);
-  std::string name = request.name;
-  for (int i = 2; !names->insert(name).second; ++i) name = fmt::format("{}_{}", request.name, i);
-  request.name = std::move(name);
+  const std::string own = request.name;
+  const auto is_taken = [&] {
+    return std::find(names->begin(), names->end(), request.name) != names->end();
+  };
+  for (int i = 2; is_taken(); ++i) request.name = fmt::format("{}_{}", own, i);
+  names->push_back(request.name);
   *buffers = NumberBuffers(&request);
   return cache->Get(request);
 }
@@ -298,7 +301,7 @@ double Schedule::TransferCost() const {
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
     if (tensor.kind == PlanBuffer::Kind::kScratch || !tensor.used) continue;
-    const std::vector<int64_t> extents = ExtentsOf(t);
+    const SmallList<int64_t, 6> extents = ExtentsOf(t);
     double elements = 1;
     double run = 1;  // elements that are contiguous
     bool whole = true;
@@ -347,10 +350,9 @@ uint64_t Place::Room() const {
   return doubled ? Capped(AlignUp(bytes, kArenaAlignment) + bytes) : bytes;
 }
 
-std::vector<int64_t> Schedule::ExtentsOf(size_t t) const {
+SmallList<int64_t, 6> Schedule::ExtentsOf(size_t t) const {
   const Tensor& tensor = tensors_[t];
-  std::vector<int64_t> out;
-  out.reserve(tensor.axes.size() + 1);  // and parts
+  SmallList<int64_t, 6> out;
   for (size_t i = 0; i < tensor.axes.size(); ++i) out.push_back(sharing().ExtentOf(tensor, i));
   return out;
 }
@@ -493,6 +495,7 @@ KernelRequest Schedule::RequestOf(size_t w) const {
     }
     if (work.kind == KernelKind::kMerge) out.name += "_merge";
   }
+  out.known.reserve(work.reads.size());
   for (const auto& [v, tensor] : work.reads) {
     const Tensor* const output = made_->InPlaceOf(work, tensor);
     out.known[v] = Use(output == nullptr ? tensor : static_cast<size_t>(output - tensors_.data()));
@@ -518,7 +521,6 @@ void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* 
   if (works_[work].kind == KernelKind::kMerge) step.kind = PlanStep::Kind::kMerge;
   step.kernel = work;
   step.fresh = !works_[work].panels.has_value();
-  step.ranges.reserve(ranges.size());
   for (const StepRange& range : ranges) {
     if (!IsRanged(work, range.axis)) continue;
     step.ranges.push_back(range);
@@ -526,7 +528,6 @@ void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* 
       step.fresh = false;
   }
   const std::vector<KernelParam>& params = plan->kernels[work].params;
-  step.buffers.reserve(params.size());
   for (const KernelParam& param : params) {
     if (param.kind == KernelParam::Kind::kTensor) step.buffers.push_back(param.id);
   }
@@ -591,8 +592,8 @@ void Schedule::AddBuffers(Plan* plan) const {
     if (tensor.kind == PlanBuffer::Kind::kOutput) buffer.tensor = outputs++;
     buffer.dtype = tensor.dtype;
     buffer.axes = tensor.axes;
-    buffer.extents = ExtentsOf(t);
-    if (tensor.parts > 0) buffer.extents.insert(buffer.extents.begin(), tensor.parts);
+    if (tensor.parts > 0) buffer.extents.push_back(tensor.parts);
+    for (const int64_t extent : ExtentsOf(t)) buffer.extents.push_back(extent);
     buffer.bytes = places_[t].bytes;
     buffer.used = tensor.used;
     if (tensor.in_place) buffer.in_place = static_cast<uint32_t>(*tensor.in_place);
@@ -620,7 +621,8 @@ void Schedule::AddBuffers(Plan* plan) const {
 double Schedule::Cost(double outside, double most, KernelCache* cache, int* rank) const {
   double out = sharing().ExchangeCost();
   *rank = 1;
-  std::set<std::string> names;
+  std::vector<std::string> names;
+  names.reserve(works_.size());
   std::vector<uint32_t> buffers;
   for (size_t w = 0; w < works_.size() && out + outside < most; ++w) {
     const KernelText& kernel = KernelOf(*this, w, &names, cache, &buffers);
@@ -636,7 +638,8 @@ Plan Schedule::Make(KernelCache* cache) const {
   plan.peak = peak();
   plan.share = choice_.share;
   plan.cost = sharing().ExchangeCost();
-  std::set<std::string> names;
+  std::vector<std::string> names;
+  names.reserve(works_.size());
   std::vector<uint32_t> buffers;
   plan.kernels.reserve(works_.size());
   for (size_t w = 0; w < works_.size(); ++w) {

@@ -98,7 +98,7 @@ class Schedule {
   [[nodiscard]] uint64_t LeastPeak() const;
   void SortByTime();
   [[nodiscard]] bool CanChunk(size_t tensor, size_t at) const;
-  [[nodiscard]] std::vector<int64_t> ExtentsOf(size_t tensor) const;
+  [[nodiscard]] SmallList<int64_t, 6> ExtentsOf(size_t tensor) const;
   [[nodiscard]] double Rounds(size_t tensor) const;
   void FindOffsets() const;
   [[nodiscard]] KernelTensor Use(size_t tensor) const;

@@ -7,6 +7,8 @@
 namespace tarsia {
 namespace {
 
+using Ranges = SmallList<StepRange, 2>;
+
 // A chunk of an input or an output, or all of it, and the launches that use it.
 struct Chunk {
   size_t buffer = 0;
@@ -18,12 +20,12 @@ struct Chunk {
 struct Chunks {
   std::vector<Chunk> list;
   size_t next = 0;
-  std::vector<StepRange> ranges;  // of the last one
+  Ranges ranges;  // of the last one
 
   [[nodiscard]] bool IsAt(size_t step) const { return next < list.size() && list[next].at == step; }
 };
 
-bool SameRanges(const std::vector<StepRange>& a, const std::vector<StepRange>& b) {
+bool SameRanges(const Ranges& a, const Ranges& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const StepRange& x, const StepRange& y) {
                       return x.axis == y.axis && x.low == y.low && x.high == y.high;
@@ -44,9 +46,8 @@ class Transfers {
 
  private:
   // To `ranges`, what a buffer holds in a step.
-  void FindRanges(const PlanBuffer& buffer, const PlanStep& step,
-                  std::vector<StepRange>* ranges) const {
-    ranges->clear();
+  void FindRanges(const PlanBuffer& buffer, const PlanStep& step, Ranges* ranges) const {
+    *ranges = {};
     const auto& axes = buffer.chunked;
     for (const StepRange& range : step.ranges) {
       if (std::find(axes.begin(), axes.end(), range.axis) != axes.end()) ranges->push_back(range);
@@ -58,7 +59,7 @@ class Transfers {
 
   // Chunk for chunk in one of the two buffers. Each is loaded as soon as the one before is used.
   void FindChunks() {
-    std::vector<StepRange> ranges;
+    Ranges ranges;
     chunks_.resize(plan_.buffers.size());
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       PlanStep& step = plan_.steps[s];

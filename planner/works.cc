@@ -199,6 +199,7 @@ void Works::AddValueWork(uint32_t v) {
   const size_t tensor = result_tensors_.at(v);
   work.axes = tensors_[tensor].axes;
   work.stores = {{v, tensor}};
+  work.reads.reserve(4);
   Walk walk{&work, {}};
   if (meaning_.IsInput(v)) {
     FindReads(v, {}, &walk);
@@ -223,6 +224,7 @@ void Works::AddReductionWorks(size_t n) {
                                partial.axes, partial.parts > 1 ? partial.parts : 0}));
   }
   partial.states = {{n, state}};
+  partial.reads.reserve(4);
   Walk walk{&partial, {}};
   FindReadsOfNode(n, {}, &walk);
   Work finish;
@@ -369,8 +371,7 @@ void Works::FindNeeds() {
   std::vector<size_t> writer(tensors_.size(), kNone);  // of a tensor, the last one so far
   for (size_t w = 0; w < works_.size(); ++w) {
     Work& work = works_[w];
-    work.needs.clear();
-    work.needs.reserve(work.reads.size() + work.stores.size());
+    work.needs = {};
     const auto need = [&](size_t tensor) {
       if (writer[tensor] != kNone) work.needs.push_back(writer[tensor]);
     };

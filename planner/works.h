@@ -12,6 +12,7 @@
 
 #include "planner/flat_map.h"
 #include "planner/plan.h"
+#include "support/small_list.h"
 
 namespace tarsia {
 
@@ -47,7 +48,7 @@ struct Tensor {
   int64_t parts = 0;
   std::optional<size_t> in_place{};  // of an output: the tensor whose memory it takes
   uint32_t input = 0;                // of an input: its number, which others may have too
-  std::vector<size_t> users{};       // works
+  SmallList<size_t, 6> users{};      // works
   bool used = false;
   bool overwritten = false;  // an input: an output takes its memory
 };
@@ -71,7 +72,7 @@ struct Work {
   // Tensors and axes along which it reads other elements than those of its own range.
   FlatSet<std::pair<size_t, uint32_t>> moved;
   std::vector<size_t> readers;  // works that read what it overwrites
-  std::vector<size_t> needs;    // works
+  SmallList<size_t, 6> needs;   // works
   int64_t parts = 1;
   std::optional<Panels> panels;
 
