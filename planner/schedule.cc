@@ -79,17 +79,10 @@ std::vector<size_t> SortedBySize(const std::vector<size_t>& order,
   return out;
 }
 
-// A kernel of a schedule, with a name of its own. `buffers`: the numbers in the plan of those that
-// the kernel numbers.
-const KernelText& KernelOf(const Schedule& schedule, size_t work, std::vector<std::string>* names,
-                           KernelCache* cache, std::vector<uint32_t>* buffers) {
+// A kernel of a schedule. `buffers`: the numbers in the plan of those that the kernel numbers.
+const KernelText& KernelOf(const Schedule& schedule, size_t work, KernelCache* cache,
+                           std::vector<uint32_t>* buffers) {
   KernelRequest request = schedule.RequestOf(work);
-  const std::string own = request.name;
-  const auto is_taken = [&] {
-    return std::find(names->begin(), names->end(), request.name) != names->end();
-  };
-  for (int i = 2; is_taken(); ++i) request.name = fmt::format("{}_{}", own, i);
-  names->push_back(request.name);
   *buffers = NumberBuffers(&request);
   return cache->Get(request);
 }
@@ -476,10 +469,9 @@ KernelRequest Schedule::RequestOf(size_t w) const {
   out.axes = work.axes;
   out.parts = work.parts;
   if (choice_.share) out.shared = choice_.share->axis;
-  for (const auto& [v, tensor] : work.stores) {
-    out.stores.emplace_back(v, Use(tensor));
-    out.name += (out.name.empty() ? "" : "_") + tensors_[tensor].name;
-  }
+  out.name = work.name;
+  out.stores.reserve(work.stores.size());
+  for (const auto& [v, tensor] : work.stores) out.stores.emplace_back(v, Use(tensor));
   const auto use = [&](const auto& states, std::vector<KernelReduction>* to) {
     for (const auto& [n, state] : states) {
       KernelReduction reduction{n, {}};
@@ -489,12 +481,6 @@ KernelRequest Schedule::RequestOf(size_t w) const {
   };
   use(work.states, &out.reductions);
   use(work.incoming, &out.incoming);
-  if (work.kind == KernelKind::kPartial || work.kind == KernelKind::kMerge) {
-    for (const KernelReduction& reduction : out.reductions) {
-      out.name += (out.name.empty() ? "" : "_") + reduction.state[0].name;
-    }
-    if (work.kind == KernelKind::kMerge) out.name += "_merge";
-  }
   out.known.reserve(work.reads.size());
   for (const auto& [v, tensor] : work.reads) {
     const Tensor* const output = made_->InPlaceOf(work, tensor);
@@ -509,39 +495,46 @@ KernelRequest Schedule::RequestOf(size_t w) const {
     }
   }
   if (work.panels) out.ranges[work.panels->axis] = kPanel;
-  if (work.kind == KernelKind::kBegin) out.name += "_begin";
-  if (work.kind == KernelKind::kFactor) out.name += "_factor";
-  if (work.kind == KernelKind::kSubstitute) out.name += "_substitute";
-  if (work.kind == KernelKind::kUpdate) out.name += "_update";
   return out;
 }
 
-void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* plan) const {
-  PlanStep step;
-  if (works_[work].kind == KernelKind::kMerge) step.kind = PlanStep::Kind::kMerge;
-  step.kernel = work;
-  step.fresh = !works_[work].panels.has_value();
+// Of each work, a step without ranges.
+std::vector<PlanStep> Schedule::StepsOf(const Plan& plan) const {
+  std::vector<PlanStep> out(works_.size());
+  for (size_t w = 0; w < works_.size(); ++w) {
+    PlanStep& step = out[w];
+    if (works_[w].kind == KernelKind::kMerge) step.kind = PlanStep::Kind::kMerge;
+    step.kernel = w;
+    step.fresh = !works_[w].panels.has_value();
+    const std::vector<KernelParam>& params = plan.kernels[w].params;
+    for (const KernelParam& param : params) {
+      if (param.kind == KernelParam::Kind::kTensor) step.buffers.push_back(param.id);
+    }
+    for (const KernelParam& param : params) {
+      if (param.replaced) step.buffers.push_back(*param.replaced);
+    }
+  }
+  return out;
+}
+
+void Schedule::AddStep(const PlanStep& of_work, const std::vector<StepRange>& ranges,
+                       Plan* plan) const {
+  const size_t work = of_work.kernel;
+  PlanStep& step = plan->steps.emplace_back(of_work);
   for (const StepRange& range : ranges) {
     if (!IsRanged(work, range.axis)) continue;
     step.ranges.push_back(range);
-    if (works_[work].Reduces(range.axis) && range.low != sharing().RangeOf(range.axis).low)
+    if (range.low != sharing().RangeOf(range.axis).low && works_[work].Reduces(range.axis))
       step.fresh = false;
   }
-  const std::vector<KernelParam>& params = plan->kernels[work].params;
-  for (const KernelParam& param : params) {
-    if (param.kind == KernelParam::Kind::kTensor) step.buffers.push_back(param.id);
-  }
-  for (const KernelParam& param : params) {
-    if (param.replaced) step.buffers.push_back(*param.replaced);
-  }
-  plan->steps.push_back(std::move(step));
 }
 
-void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const {
+void Schedule::Unroll(size_t begin, size_t end, const std::vector<PlanStep>& of_works,
+                      std::vector<StepRange>* ranges, Plan* plan) const {
   for (size_t i = begin; i < end; ++i) {
     const ScheduleItem& item = items_[i];
     if (!item.is_loop) {
-      AddStep(item.work, *ranges, plan);
+      AddStep(of_works[item.work], *ranges, plan);
       continue;
     }
     const ScheduleLoop loop = sharing().LoopOf(item);
@@ -550,7 +543,7 @@ void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, 
     for (int64_t at = 0; at < count; ++at) {
       const int64_t low = first + (loop.descending ? count - 1 - at : at) * loop.chunk;
       ranges->push_back({axis, low, std::min(high, low + loop.chunk)});
-      Unroll(i + 1, item.end, ranges, plan);
+      Unroll(i + 1, item.end, of_works, ranges, plan);
       ranges->pop_back();
     }
     i = item.end - 1;
@@ -621,14 +614,20 @@ void Schedule::AddBuffers(Plan* plan) const {
 double Schedule::Cost(double outside, double most, KernelCache* cache, int* rank) const {
   double out = sharing().ExchangeCost();
   *rank = 1;
-  std::vector<std::string> names;
-  names.reserve(works_.size());
   std::vector<uint32_t> buffers;
-  for (size_t w = 0; w < works_.size() && out + outside < most; ++w) {
-    const KernelText& kernel = KernelOf(*this, w, &names, cache, &buffers);
-    out += CostOf(kernel, cache->machine()) * sharing().TimesOf(w);
+  std::vector<double> costs(works_.size());
+  // The largest works first, so that few of them are enough for what costs too much. In another
+  // order the sum is another one, by less than the margin.
+  constexpr double kMargin = 1e-9;
+  double some = out + outside;
+  for (const size_t w : made_->by_size()) {
+    if (some > most * (1 + kMargin)) return some;
+    const KernelText& kernel = KernelOf(*this, w, cache, &buffers);
+    costs[w] = CostOf(kernel, cache->machine()) * sharing().TimesOf(w);
+    some += costs[w];
     *rank = std::max(*rank, kernel.rank);
   }
+  for (const double cost : costs) out += cost;
   return out + outside;
 }
 
@@ -638,12 +637,10 @@ Plan Schedule::Make(KernelCache* cache) const {
   plan.peak = peak();
   plan.share = choice_.share;
   plan.cost = sharing().ExchangeCost();
-  std::vector<std::string> names;
-  names.reserve(works_.size());
   std::vector<uint32_t> buffers;
   plan.kernels.reserve(works_.size());
   for (size_t w = 0; w < works_.size(); ++w) {
-    plan.kernels.push_back(KernelOf(*this, w, &names, cache, &buffers));
+    plan.kernels.push_back(KernelOf(*this, w, cache, &buffers));
     for (KernelParam& param : plan.kernels.back().params) {
       if (param.kind == KernelParam::Kind::kTensor) param.id = buffers[param.id];
       if (param.replaced) param.replaced = buffers[*param.replaced];
@@ -661,7 +658,7 @@ Plan Schedule::Make(KernelCache* cache) const {
 void Schedule::AddSteps(Plan* plan) const {
   std::vector<StepRange> ranges;
   plan->steps.reserve(static_cast<size_t>(steps()));
-  Unroll(0, items_.size(), &ranges, plan);
+  Unroll(0, items_.size(), StepsOf(*plan), &ranges, plan);
   AddTensorsOf(plan);
   AddBuffers(plan);
   AddTransfers(plan);

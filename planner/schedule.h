@@ -102,8 +102,10 @@ class Schedule {
   [[nodiscard]] double Rounds(size_t tensor) const;
   void FindOffsets() const;
   [[nodiscard]] KernelTensor Use(size_t tensor) const;
-  void Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const;
-  void AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* plan) const;
+  [[nodiscard]] std::vector<PlanStep> StepsOf(const Plan& plan) const;
+  void Unroll(size_t begin, size_t end, const std::vector<PlanStep>& of_works,
+              std::vector<StepRange>* ranges, Plan* plan) const;
+  void AddStep(const PlanStep& of_work, const std::vector<StepRange>& ranges, Plan* plan) const;
   void AddBuffers(Plan* plan) const;
   void AddTensorsOf(Plan* plan) const;
 

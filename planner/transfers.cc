@@ -67,8 +67,9 @@ class Transfers {
         const PlanBuffer& buffer = plan_.buffers[use];
         if (buffer.kind == PlanBuffer::Kind::kScratch || buffer.bytes == 0) continue;
         auto& [list, next, last_ranges] = chunks_[use];
-        FindRanges(buffer, step, &ranges);
-        if (list.empty() || !SameRanges(last_ranges, ranges)) {
+        const bool is_whole = buffer.chunked.empty() && !list.empty();
+        if (!is_whole) FindRanges(buffer, step, &ranges);
+        if (!is_whole && (list.empty() || !SameRanges(last_ranges, ranges))) {
           const bool second = buffer.second && list.size() % 2 == 1;
           list.push_back(
               {second ? *buffer.second : use, s, s, list.empty() ? s : list.back().first});
@@ -104,11 +105,11 @@ class Transfers {
 
   // `user`: a launch that uses the chunk.
   void AddTransfer(PlanStep::Kind kind, const Chunk& chunk, const PlanStep& user) {
-    PlanStep step;
+    // There is room for it, so that `user` stays where it is.
+    PlanStep& step = steps_.emplace_back();
     step.kind = kind;
-    step.buffers = {chunk.buffer};
+    step.buffers.push_back(chunk.buffer);
     FindRanges(plan_.buffers[chunk.buffer], user, &step.ranges);
-    steps_.push_back(std::move(step));
   }
 
   void Insert() {
@@ -119,7 +120,7 @@ class Transfers {
     std::vector<Chunks*> outputs = Of(PlanBuffer::Kind::kOutput);
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       FindDue(s, &inputs);
-      std::ranges::stable_sort(due_, {}, &Chunk::first);
+      if (due_.size() > 1) std::ranges::stable_sort(due_, {}, &Chunk::first);
       for (const Chunk& chunk : due_) {
         AddTransfer(PlanStep::Kind::kLoad, chunk, plan_.steps[chunk.first]);
       }

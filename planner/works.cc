@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <string_view>
 
 #include "planner/works.h"
@@ -22,6 +24,26 @@ bool Contains(const std::vector<uint32_t>& list, uint32_t item) {
 bool SameSet(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
   return a.size() == b.size() &&
          std::all_of(a.begin(), a.end(), [&](uint32_t item) { return Contains(b, item); });
+}
+
+std::string_view EndOfName(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kValues:
+    case KernelKind::kPartial:
+    case KernelKind::kFinish:
+      return "";
+    case KernelKind::kMerge:
+      return "_merge";
+    case KernelKind::kBegin:
+      return "_begin";
+    case KernelKind::kFactor:
+      return "_factor";
+    case KernelKind::kSubstitute:
+      return "_substitute";
+    case KernelKind::kUpdate:
+      return "_update";
+  }
+  return "";
 }
 
 }  // namespace
@@ -105,6 +127,8 @@ Works::Works(const Meaning& meaning, Key key) : meaning_(meaning), key_(std::mov
   ordered_ = works_.size();
   AddMerges();
   FindUsers();
+  NameWorks();
+  SortBySize();
 }
 
 // The parts of `topk` merge in the order of the indices, which chunks would break.
@@ -409,6 +433,47 @@ void Works::FindUsers() {
     if (tensor.in_place && !tensors_[*tensor.in_place].used) tensor.in_place.reset();
     if (tensor.in_place) tensors_[*tensor.in_place].overwritten = true;
   }
+}
+
+void Works::NameWorks() {
+  std::vector<std::string_view> taken;
+  taken.reserve(works_.size());
+  for (Work& work : works_) {
+    std::string name;
+    const auto add = [&](size_t tensor) {
+      name += (name.empty() ? "" : "_") + tensors_[tensor].name;
+    };
+    for (const auto& [v, tensor] : work.stores) add(tensor);
+    if (work.kind == KernelKind::kPartial || work.kind == KernelKind::kMerge) {
+      for (const auto& [n, state] : work.states) add(state[0]);
+    }
+    name += EndOfName(work.kind);
+    work.name = name;
+    const auto is_taken = [&] {
+      return std::find(taken.begin(), taken.end(), work.name) != taken.end();
+    };
+    for (int i = 2; is_taken(); ++i) work.name = fmt::format("{}_{}", name, i);
+    taken.push_back(work.name);
+  }
+}
+
+void Works::SortBySize() {
+  std::vector<double> sizes;
+  sizes.reserve(works_.size());
+  for (const Work& work : works_) {
+    double& size = sizes.emplace_back(1);
+    const auto count = [&](uint32_t axis) {
+      size *= static_cast<double>(meaning_.axis(axis).extent);
+    };
+    std::ranges::for_each(work.axes, count);
+    std::ranges::for_each(work.reduced, count);
+    if (work.panels) {  // a product of two matrices along it
+      for (int i = 0; i < 3; ++i) count(work.panels->axis);
+    }
+  }
+  by_size_.resize(works_.size());
+  std::iota(by_size_.begin(), by_size_.end(), size_t{0});
+  std::ranges::stable_sort(by_size_, std::greater(), [&](size_t w) { return sizes[w]; });
 }
 
 }  // namespace tarsia

@@ -61,6 +61,7 @@ struct Panels {
 };
 
 struct Work {
+  std::string name;  // of its kernel; no other work has it
   KernelKind kind = KernelKind::kValues;
   std::vector<uint32_t> axes;                                  // of its results
   std::vector<uint32_t> reduced;                               // kPartial: the axes it reduces
@@ -107,6 +108,8 @@ class Works {
   // First those in their order, then merges.
   [[nodiscard]] const std::vector<Work>& works() const { return works_; }
   [[nodiscard]] size_t ordered() const { return ordered_; }
+  // All works, those with the most elements in front.
+  [[nodiscard]] const std::vector<size_t>& by_size() const { return by_size_; }
   // Whether each output that takes the memory of an input is written after its last reader, or by
   // it element by element.
   [[nodiscard]] bool feasible() const { return feasible_; }
@@ -139,6 +142,8 @@ class Works {
   void FindNeeds();
   void AddMerges();
   void FindUsers();
+  void NameWorks();
+  void SortBySize();
 
   // ---- outputs in the memory of inputs (in_place.cc)
   void SortInPlace();
@@ -152,6 +157,7 @@ class Works {
   FlatMap<uint32_t, size_t> input_tensors_, result_tensors_;  // by value
   std::vector<Work> works_;
   size_t ordered_ = 0;
+  std::vector<size_t> by_size_;
   bool feasible_ = true;
 };
 
