@@ -65,7 +65,7 @@ inline bool IsOfPanels(KernelKind kind) { return kind >= KernelKind::kFactor; }
 struct KernelRequest {
   std::string name;
   KernelKind kind = KernelKind::kValues;
-  std::vector<uint32_t> axes;  // of all results, which are cut into tiles
+  SmallList<uint32_t, 6> axes;  // of all results, which are cut into tiles
   std::vector<std::pair<uint32_t, KernelTensor>> stores;  // values and where they go
   std::vector<KernelReduction> reductions;  // kPartial: what is reduced; kFinish: what is finished
   std::vector<KernelReduction> incoming;    // kMerge: what is merged into `reductions`

@@ -55,7 +55,7 @@ uint64_t Pack(const std::vector<size_t>& order, const std::vector<Place>& places
       if (offset + room <= at->begin) break;
       offset = std::max(offset, AlignUp(at->end, kArenaAlignment));
     }
-    (*offsets)[t] = offset;
+    if (offsets != nullptr) (*offsets)[t] = offset;
     const uint64_t end = Capped(offset + room);
     peak = std::max(peak, end);
     if (peak > most) return peak;
@@ -67,16 +67,13 @@ uint64_t Pack(const std::vector<size_t>& order, const std::vector<Place>& places
 }
 
 // The largest first.
-std::vector<size_t> SortedBySize(const std::vector<size_t>& order,
-                                 const std::vector<Place>& places) {
-  std::vector<std::pair<uint64_t, size_t>> keys;
-  keys.reserve(order.size());
-  for (const size_t t : order) keys.emplace_back(UINT64_MAX - places[t].Room(), t);
-  std::sort(keys.begin(), keys.end());
-  std::vector<size_t> out;
-  out.reserve(keys.size());
-  for (const auto& [key, t] : keys) out.push_back(t);
-  return out;
+std::vector<size_t> SortedBySize(std::vector<size_t> order, const std::vector<Place>& places) {
+  std::ranges::sort(order, [&](size_t a, size_t b) {
+    const uint64_t of_a = places[a].Room();
+    const uint64_t of_b = places[b].Room();
+    return of_a != of_b ? of_a > of_b : a < b;
+  });
+  return order;
 }
 
 // A kernel of a schedule. `buffers`: the numbers in the plan of those that the kernel numbers.
@@ -114,6 +111,7 @@ Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_ki
   std::iota(all.begin(), all.end(), size_t{0});
   Order(all, 0);
   FindLifetimes();
+  FindLocal();
   feasible_ = feasible_ && sharing().IsPossible();
   SortByTime();
   FindSizes();
@@ -130,7 +128,7 @@ void Schedule::SetChunk(size_t split, size_t count, int64_t chunk) {
     choice_.splits[i].chunk = chunk;
     peak_.reset();
     for (size_t t = 0; t < tensors_.size(); ++t) {
-      const std::vector<uint32_t>& axes = tensors_[t].axes;
+      const auto& axes = tensors_[t].axes;
       const bool has = std::find(axes.begin(), axes.end(), choice_.splits[i].axis) != axes.end();
       if (has) FindSize(t);
     }
@@ -372,6 +370,18 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
                      [&](size_t user) { return loops_of_[user].at(axis) == loop; });
 }
 
+void Schedule::FindLocal() {
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    const Tensor& tensor = tensors_[t];
+    for (const uint32_t axis : tensor.axes) {
+      places_[t].local.push_back(
+          std::all_of(tensor.users.begin(), tensor.users.end(), [&](size_t user) {
+            return loops_of_[user].count(axis) != 0 && works_[user].moved.count({t, axis}) == 0;
+          }));
+    }
+  }
+}
+
 void Schedule::FindSizes() {
   peak_.reset();
   for (size_t t = 0; t < tensors_.size(); ++t) FindSize(t);
@@ -422,9 +432,8 @@ uint64_t Schedule::LeastPeak() const {
 bool Schedule::Fits(uint64_t limit) const {
   if (peak_) return *peak_ <= limit;
   if (LeastPeak() > limit) return false;
-  std::vector<uint64_t> offsets(tensors_.size());
-  return Pack(by_time_, places_, limit, &offsets) <= limit ||
-         Pack(SortedBySize(by_time_, places_), places_, limit, &offsets) <= limit;
+  return Pack(by_time_, places_, limit, nullptr) <= limit ||
+         Pack(SortedBySize(by_time_, places_), places_, limit, nullptr) <= limit;
 }
 
 uint64_t Schedule::peak() const {
@@ -561,7 +570,7 @@ void Schedule::AddTensorsOf(Plan* plan) const {
     if (tensor.kind == PlanBuffer::Kind::kScratch || (input && tensor.value != tensor.input)) {
       continue;
     }
-    PlanTensor out{tensor.name, tensor.dtype, tensor.axes, {}, 0, tensor.used};
+    PlanTensor out{tensor.name, tensor.dtype, tensor.axes.Vector(), {}, 0, tensor.used};
     uint64_t elements = 1;
     for (const uint32_t axis : tensor.axes) {
       out.extents.push_back(meaning_.axis(axis).extent);
@@ -584,7 +593,7 @@ void Schedule::AddBuffers(Plan* plan) const {
     if (tensor.kind == PlanBuffer::Kind::kInput) buffer.tensor = tensor.input;
     if (tensor.kind == PlanBuffer::Kind::kOutput) buffer.tensor = outputs++;
     buffer.dtype = tensor.dtype;
-    buffer.axes = tensor.axes;
+    buffer.axes = tensor.axes.Vector();
     if (tensor.parts > 0) buffer.extents.push_back(tensor.parts);
     for (const int64_t extent : ExtentsOf(t)) buffer.extents.push_back(extent);
     buffer.bytes = places_[t].bytes;

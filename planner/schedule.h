@@ -22,6 +22,7 @@ namespace tarsia {
 
 // Where a tensor is.
 struct Place {
+  SmallList<bool, 6> local;    // by axis: see Sharing::IsLocal
   SmallList<bool, 6> chunked;  // by axis: it holds only a chunk
   SmallList<bool, 6> shared;   // by axis: it holds only the range of the rank
   uint64_t bytes = 0;
@@ -93,6 +94,7 @@ class Schedule {
   void AddItems(const std::vector<size_t>& works);
   [[nodiscard]] std::vector<int> LevelsOf(const std::vector<size_t>& works, uint32_t axis) const;
   void FindLifetimes();
+  void FindLocal();
   void FindSizes();
   void FindSize(size_t tensor);
   [[nodiscard]] uint64_t LeastPeak() const;

@@ -61,10 +61,8 @@ int64_t Sharing::ExtentOf(const Tensor& tensor, size_t at) const {
 }
 
 bool Sharing::IsLocal(const Tensor& tensor, uint32_t axis) const {
-  const size_t t = NumberOf(tensor);
-  return std::all_of(tensor.users.begin(), tensor.users.end(), [&](size_t user) {
-    return loops_of_[user].count(axis) != 0 && works_[user].moved.count({t, axis}) == 0;
-  });
+  const auto at = std::find(tensor.axes.begin(), tensor.axes.end(), axis) - tensor.axes.begin();
+  return places_[NumberOf(tensor)].local[static_cast<size_t>(at)];
 }
 
 bool Sharing::HasWholeBytes(const Tensor& tensor, size_t at, int64_t granule) const {

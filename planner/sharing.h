@@ -40,7 +40,7 @@ class Sharing {
   // The extent of its axis `at` in memory.
   [[nodiscard]] int64_t ExtentOf(const Tensor& tensor, size_t at) const;
   // Whether all that use a tensor run in loops over the axis and use elements of their own range.
-  [[nodiscard]] bool IsLocal(const Tensor& tensor, uint32_t axis) const;
+  [[nodiscard]] bool IsLocal(const Tensor& tensor, uint32_t axis) const;  // one of its axes
   // Whether a tensor has the shared axis, and each rank uses only its own range of it.
   [[nodiscard]] bool IsShared(const Tensor& tensor) const;
   // Whether its memory has room only for the range of its axis `at` that is shared.

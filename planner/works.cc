@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <string_view>
 
 #include "planner/works.h"
@@ -17,11 +18,11 @@ constexpr int64_t kElementsOfPart = 1 << 12;
 constexpr int64_t kFewResults = 2048;
 constexpr int64_t kMostParts = 64;
 
-bool Contains(const std::vector<uint32_t>& list, uint32_t item) {
+bool Contains(std::span<const uint32_t> list, uint32_t item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-bool SameSet(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+bool SameSet(std::span<const uint32_t> a, std::span<const uint32_t> b) {
   return a.size() == b.size() &&
          std::all_of(a.begin(), a.end(), [&](uint32_t item) { return Contains(b, item); });
 }
@@ -241,7 +242,7 @@ void Works::AddReductionWorks(size_t n) {
   partial.axes = meaning_.value(node.first_result).axes;
   partial.reduced = reduction.axes;
   partial.parts = PartsOf(n);
-  std::vector<size_t> state;
+  SmallList<size_t, 4> state;
   for (const StatePart& part : StateOf(reduction)) {
     state.push_back(AddTensor({fmt::format("{}_{}", meaning_.NameOf(node.first_result), part.name),
                                PlanBuffer::Kind::kScratch, node.first_result, part.dtype,
@@ -333,7 +334,8 @@ void Works::AddMerges() {
     merge.parts = works_[w].parts;
     merge.states = works_[w].states;
     for (const auto& [n, state] : merge.states) {
-      std::vector<size_t>& incoming = merge.incoming.emplace_back(n, std::vector<size_t>()).second;
+      SmallList<size_t, 4>& incoming =
+          merge.incoming.emplace_back(n, SmallList<size_t, 4>()).second;
       for (const size_t t : state) {
         const Tensor& own = tensors_[t];
         incoming.push_back(AddTensor({own.name + "_in", PlanBuffer::Kind::kScratch, own.value,

@@ -44,7 +44,7 @@ struct Tensor {
   PlanBuffer::Kind kind = PlanBuffer::Kind::kScratch;
   uint32_t value = 0;
   DType dtype;
-  std::vector<uint32_t> axes;
+  SmallList<uint32_t, 6> axes;
   int64_t parts = 0;
   std::optional<size_t> in_place{};  // of an output: the tensor whose memory it takes
   uint32_t input = 0;                // of an input: its number, which others may have too
@@ -63,11 +63,11 @@ struct Panels {
 struct Work {
   std::string name;  // of its kernel; no other work has it
   KernelKind kind = KernelKind::kValues;
-  std::vector<uint32_t> axes;                                  // of its results
-  std::vector<uint32_t> reduced;                               // kPartial: the axes it reduces
-  std::vector<std::pair<uint32_t, size_t>> stores;             // values and tensors
-  std::vector<std::pair<size_t, std::vector<size_t>>> states;  // nodes and tensors of their states
-  std::vector<std::pair<size_t, std::vector<size_t>>> incoming{};  // kMerge: those of another rank
+  SmallList<uint32_t, 6> axes;                                  // of its results
+  SmallList<uint32_t, 6> reduced;                               // kPartial: the axes it reduces
+  std::vector<std::pair<uint32_t, size_t>> stores;              // values and tensors
+  std::vector<std::pair<size_t, SmallList<size_t, 4>>> states;  // nodes and tensors of their states
+  std::vector<std::pair<size_t, SmallList<size_t, 4>>> incoming{};  // kMerge: those of another rank
   std::optional<size_t> merge{};    // the work that merges its states with those of other ranks
   FlatMap<uint32_t, size_t> reads;  // values in memory and tensors
   // Tensors and axes along which it reads other elements than those of its own range.

@@ -40,6 +40,7 @@ class SmallList {
     return *this;
   }
   ~SmallList() { delete[] outside_; }
+  [[nodiscard]] std::vector<T> Vector() const { return {begin(), end()}; }
 
   [[nodiscard]] size_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
