@@ -76,14 +76,6 @@ std::vector<size_t> SortedBySize(std::vector<size_t> order, const std::vector<Pl
   return order;
 }
 
-// A kernel of a schedule. `buffers`: the numbers in the plan of those that the kernel numbers.
-const KernelText& KernelOf(const Schedule& schedule, size_t work, KernelCache* cache,
-                           std::vector<uint32_t>* buffers) {
-  KernelRequest request = schedule.RequestOf(work);
-  *buffers = NumberBuffers(&request);
-  return cache->Get(request);
-}
-
 // Of one launch over whole ranges.
 double CostOf(const KernelText& kernel, Machine machine) {
   const auto blocks = static_cast<double>(std::max<int64_t>(kernel.blocks, 1));
@@ -620,10 +612,45 @@ void Schedule::AddBuffers(Plan* plan) const {
   }
 }
 
+// All that the request for a kernel depends on, besides the work.
+Works::Sizes Schedule::SizesOf(size_t w) const {
+  const Work& work = works_[w];
+  Works::Sizes out;
+  const auto add = [&](size_t t) {
+    const Place& place = places_[t];
+    for (size_t i = 0; i < tensors_[t].axes.size(); ++i) {
+      const int part = place.chunked[i] ? 1 : (place.shared[i] ? 2 : 0);
+      out.push_back(sharing().ExtentOf(tensors_[t], i) * 3 + part);
+    }
+  };
+  for (const auto& [v, tensor] : work.stores) add(tensor);
+  for (const auto& [v, tensor] : work.reads) add(tensor);
+  for (const auto* const states : {&work.states, &work.incoming}) {
+    for (const auto& [n, state] : *states) std::ranges::for_each(state, add);
+  }
+  for (const auto& [axis, loop] : loops_of_[w]) {
+    for (const Split& split : choice_.splits) {
+      if (split.axis != axis) continue;
+      out.push_back(axis);
+      out.push_back(sharing().GranuleOf(split) * 2 + (split.chunk < sharing().LengthOf(axis)));
+    }
+  }
+  return out;
+}
+
+const KernelText& Schedule::KernelOf(size_t work, KernelCache* cache) const {
+  const Works::Sizes sizes = SizesOf(work);
+  if (const KernelText* const known = made_->KernelWith(work, sizes)) return *known;
+  KernelRequest request = RequestOf(work);
+  NumberBuffers(&request);
+  const KernelText& out = cache->Get(request);
+  made_->Remember(work, sizes, out);
+  return out;
+}
+
 double Schedule::Cost(double outside, double most, KernelCache* cache, int* rank) const {
   double out = sharing().ExchangeCost();
   *rank = 1;
-  std::vector<uint32_t> buffers;
   std::vector<double> costs(works_.size());
   // The largest works first, so that few of them are enough for what costs too much. In another
   // order the sum is another one, by less than the margin.
@@ -631,7 +658,7 @@ double Schedule::Cost(double outside, double most, KernelCache* cache, int* rank
   double some = out + outside;
   for (const size_t w : made_->by_size()) {
     if (some > most * (1 + kMargin)) return some;
-    const KernelText& kernel = KernelOf(*this, w, cache, &buffers);
+    const KernelText& kernel = KernelOf(w, cache);
     costs[w] = CostOf(kernel, cache->machine()) * sharing().TimesOf(w);
     some += costs[w];
     *rank = std::max(*rank, kernel.rank);
@@ -646,10 +673,11 @@ Plan Schedule::Make(KernelCache* cache) const {
   plan.peak = peak();
   plan.share = choice_.share;
   plan.cost = sharing().ExchangeCost();
-  std::vector<uint32_t> buffers;
   plan.kernels.reserve(works_.size());
   for (size_t w = 0; w < works_.size(); ++w) {
-    plan.kernels.push_back(KernelOf(*this, w, cache, &buffers));
+    KernelRequest request = RequestOf(w);
+    const std::vector<uint32_t> buffers = NumberBuffers(&request);  // their numbers in the plan
+    plan.kernels.push_back(cache->Get(request));
     for (KernelParam& param : plan.kernels.back().params) {
       if (param.kind == KernelParam::Kind::kTensor) param.id = buffers[param.id];
       if (param.replaced) param.replaced = buffers[*param.replaced];
@@ -666,7 +694,8 @@ Plan Schedule::Make(KernelCache* cache) const {
 
 void Schedule::AddSteps(Plan* plan) const {
   std::vector<StepRange> ranges;
-  plan->steps.reserve(static_cast<size_t>(steps()));
+  // Some are transfers, which need not be as many.
+  plan->steps.reserve(2 * static_cast<size_t>(steps()) + 2 * tensors_.size());
   Unroll(0, items_.size(), StepsOf(*plan), &ranges, plan);
   AddTensorsOf(plan);
   AddBuffers(plan);

@@ -104,6 +104,8 @@ class Schedule {
   [[nodiscard]] double Rounds(size_t tensor) const;
   void FindOffsets() const;
   [[nodiscard]] KernelTensor Use(size_t tensor) const;
+  [[nodiscard]] Works::Sizes SizesOf(size_t work) const;
+  [[nodiscard]] const KernelText& KernelOf(size_t work, KernelCache* cache) const;
   [[nodiscard]] std::vector<PlanStep> StepsOf(const Plan& plan) const;
   void Unroll(size_t begin, size_t end, const std::vector<PlanStep>& of_works,
               std::vector<StepRange>* ranges, Plan* plan) const;

@@ -16,6 +16,14 @@ struct Chunk {
   size_t at = 0;  // of an input: the launch before which it is loaded; of an output: `last`
 };
 
+// A transfer to add.
+struct Transfer {
+  PlanStep::Kind kind;
+  size_t buffer;
+  size_t user;   // a launch that uses the chunk
+  size_t place;  // among all steps
+};
+
 // The chunks of one input or output, in the order of their use.
 struct Chunks {
   std::vector<Chunk> list;
@@ -103,35 +111,40 @@ class Transfers {
     if (ended) std::erase_if(*from, [](const Chunks* c) { return c->next == c->list.size(); });
   }
 
-  // `user`: a launch that uses the chunk.
-  void AddTransfer(PlanStep::Kind kind, const Chunk& chunk, const PlanStep& user) {
-    // There is room for it, so that `user` stays where it is.
-    PlanStep& step = steps_.emplace_back();
-    step.kind = kind;
-    step.buffers.push_back(chunk.buffer);
-    FindRanges(plan_.buffers[chunk.buffer], user, &step.ranges);
-  }
-
-  void Insert() {
-    size_t count = plan_.steps.size();
-    for (const Chunks& chunks : chunks_) count += chunks.list.size();
-    steps_.reserve(count);
+  // All transfers in their order, among the launches, whose places it returns.
+  std::vector<size_t> FindPlaces() {
+    std::vector<size_t> places;
+    places.reserve(plan_.steps.size());
     std::vector<Chunks*> inputs = Of(PlanBuffer::Kind::kInput);
     std::vector<Chunks*> outputs = Of(PlanBuffer::Kind::kOutput);
+    const auto add = [&](PlanStep::Kind kind, size_t buffer, size_t user) {
+      added_.push_back({kind, buffer, user, places.size() + added_.size()});
+    };
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       FindDue(s, &inputs);
       if (due_.size() > 1) std::ranges::stable_sort(due_, {}, &Chunk::first);
-      for (const Chunk& chunk : due_) {
-        AddTransfer(PlanStep::Kind::kLoad, chunk, plan_.steps[chunk.first]);
-      }
-      const size_t launch = steps_.size();
-      steps_.push_back(std::move(plan_.steps[s]));
+      for (const Chunk& chunk : due_) add(PlanStep::Kind::kLoad, chunk.buffer, chunk.first);
+      places.push_back(places.size() + added_.size());
       FindDue(s, &outputs);
-      for (const Chunk& chunk : due_) {
-        AddTransfer(PlanStep::Kind::kStore, chunk, steps_[launch]);
-      }
+      for (const Chunk& chunk : due_) add(PlanStep::Kind::kStore, chunk.buffer, s);
     }
-    plan_.steps = std::move(steps_);
+    return places;
+  }
+
+  // Launches move back to make room for the transfers before them.
+  void Insert() {
+    const std::vector<size_t> places = FindPlaces();
+    plan_.steps.resize(plan_.steps.size() + added_.size());
+    for (size_t s = places.size(); s-- > 0 && places[s] != s;) {
+      plan_.steps[places[s]] = std::move(plan_.steps[s]);
+    }
+    for (const Transfer& transfer : added_) {
+      PlanStep& step = plan_.steps[transfer.place];
+      step = PlanStep();
+      step.kind = transfer.kind;
+      step.buffers.push_back(transfer.buffer);
+      FindRanges(plan_.buffers[transfer.buffer], plan_.steps[places[transfer.user]], &step.ranges);
+    }
   }
 
   void FindLifetimes() {
@@ -154,7 +167,7 @@ class Transfers {
   Plan& plan_;
   std::vector<Chunks> chunks_;  // by buffer
   std::vector<Chunk> due_;
-  std::vector<PlanStep> steps_;
+  std::vector<Transfer> added_;
 };
 
 }  // namespace

@@ -130,6 +130,18 @@ Works::Works(const Meaning& meaning, Key key) : meaning_(meaning), key_(std::mov
   FindUsers();
   NameWorks();
   SortBySize();
+  kernels_.resize(works_.size());
+}
+
+const KernelText* Works::KernelWith(size_t work, const Sizes& sizes) const {
+  for (const auto& [known, kernel] : kernels_[work]) {
+    if (known == sizes) return kernel;
+  }
+  return nullptr;
+}
+
+void Works::Remember(size_t work, const Sizes& sizes, const KernelText& kernel) const {
+  kernels_[work].emplace_back(sizes, &kernel);
 }
 
 // The parts of `topk` merge in the order of the indices, which chunks would break.

@@ -116,6 +116,13 @@ class Works {
   // The output that a work writes in the memory of an input; null if it writes none there.
   [[nodiscard]] const Tensor* InPlaceOf(const Work& work, size_t input_tensor) const;
 
+  // What distinguishes the kernels of one work: extents, and what holds only a part.
+  using Sizes = SmallList<int64_t, 24>;
+  // A kernel that a schedule of these works has asked for; null if none has.
+  [[nodiscard]] const KernelText* KernelWith(size_t work, const Sizes& sizes) const;
+  // The kernel stays where it is.
+  void Remember(size_t work, const Sizes& sizes, const KernelText& kernel) const;
+
  private:
   // ---- works (works.cc)
   void AddTensors();
@@ -159,6 +166,7 @@ class Works {
   size_t ordered_ = 0;
   std::vector<size_t> by_size_;
   bool feasible_ = true;
+  mutable std::vector<std::vector<std::pair<Sizes, const KernelText*>>> kernels_;  // by work
 };
 
 }  // namespace tarsia

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <type_traits>
@@ -12,7 +13,7 @@
 
 namespace tarsia {
 
-// As std::vector, with room for `kInside` items within the object.
+// As std::vector of at most 2^32 - 1 items, with room for `kInside` items within the object.
 template <typename T, size_t kInside>
 class SmallList {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -56,14 +57,14 @@ class SmallList {
 
   void push_back(const T& item) {
     const T copy = item;  // it may be one of these
-    if (size_ == capacity_) Grow(2 * capacity_);
+    if (size_ == capacity_) Grow(2 * size_t{capacity_});
     data()[size_++] = copy;
   }
   // New items are T().
   void resize(size_t size) {
     if (size > capacity_) Grow(size);
-    std::fill(data() + std::min(size_, size), data() + size, T());
-    size_ = size;
+    std::fill(data() + std::min<size_t>(size_, size), data() + size, T());
+    size_ = static_cast<uint32_t>(size);
   }
 
   friend bool operator==(const SmallList& a, const SmallList& b) {
@@ -75,7 +76,7 @@ class SmallList {
     size_ = 0;
     if (size > capacity_) Grow(size);
     std::copy_n(items, size, data());
-    size_ = size;
+    size_ = static_cast<uint32_t>(size);
   }
   void Take(SmallList* other) {
     outside_ = std::exchange(other->outside_, nullptr);
@@ -88,11 +89,11 @@ class SmallList {
     std::copy_n(data(), size_, more);
     delete[] outside_;
     outside_ = more;
-    capacity_ = capacity;
+    capacity_ = static_cast<uint32_t>(capacity);
   }
 
-  size_t size_ = 0;
-  size_t capacity_ = kInside;
+  uint32_t size_ = 0;
+  uint32_t capacity_ = kInside;
   T* outside_ = nullptr;  // null: all are inside
   T inside_[kInside] = {};
 };
