@@ -28,17 +28,10 @@ struct Transfer {
 struct Chunks {
   std::vector<Chunk> list;
   size_t next = 0;
-  Ranges ranges;  // of the last one
+  size_t last = 0;  // the last launch that uses one
 
   [[nodiscard]] bool IsAt(size_t step) const { return next < list.size() && list[next].at == step; }
 };
-
-bool SameRanges(const Ranges& a, const Ranges& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const StepRange& x, const StepRange& y) {
-                      return x.axis == y.axis && x.low == y.low && x.high == y.high;
-                    });
-}
 
 class Transfers {
  public:
@@ -65,24 +58,42 @@ class Transfers {
     }
   }
 
+  // Whether two launches have the same chunk of a buffer.
+  bool HaveSameChunk(const PlanBuffer& buffer, size_t a, size_t b) const {
+    const auto& ranges = plan_.steps[b].ranges;
+    const auto range_of = [&](uint32_t axis) {
+      return std::find_if(ranges.begin(), ranges.end(),
+                          [&](const StepRange& range) { return range.axis == axis; });
+    };
+    for (const StepRange& range : plan_.steps[a].ranges) {
+      if (std::find(buffer.chunked.begin(), buffer.chunked.end(), range.axis) ==
+          buffer.chunked.end()) {
+        continue;
+      }
+      const StepRange* const other = range_of(range.axis);
+      if (other == ranges.end() || other->low != range.low || other->high != range.high)
+        return false;
+    }
+    return true;
+  }
+
   // Chunk for chunk in one of the two buffers. Each is loaded as soon as the one before is used.
   void FindChunks() {
-    Ranges ranges;
     chunks_.resize(plan_.buffers.size());
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       PlanStep& step = plan_.steps[s];
       for (size_t& use : step.buffers) {
         const PlanBuffer& buffer = plan_.buffers[use];
         if (buffer.kind == PlanBuffer::Kind::kScratch || buffer.bytes == 0) continue;
-        auto& [list, next, last_ranges] = chunks_[use];
-        const bool is_whole = buffer.chunked.empty() && !list.empty();
-        if (!is_whole) FindRanges(buffer, step, &ranges);
-        if (!is_whole && (list.empty() || !SameRanges(last_ranges, ranges))) {
+        auto& [list, next, of] = chunks_[use];
+        const bool is_same =
+            !list.empty() && (buffer.chunked.empty() || HaveSameChunk(buffer, of, s));
+        if (!is_same) {
           const bool second = buffer.second && list.size() % 2 == 1;
           list.push_back(
               {second ? *buffer.second : use, s, s, list.empty() ? s : list.back().first});
-          std::swap(last_ranges, ranges);
         }
+        of = s;
         Chunk& chunk = list.back();
         chunk.last = s;
         if (buffer.kind == PlanBuffer::Kind::kOutput) chunk.at = s;

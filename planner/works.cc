@@ -360,14 +360,15 @@ void Works::AddMerges() {
 }
 
 // Works of one shape whose operands are ready share a kernel, and what they compute alike.
-bool Works::CanJoin(const Work& group, const Work& work, size_t at) const {
+bool Works::CanJoin(size_t at, const Work& work, size_t groups) const {
+  const Work& group = works_[at];
   if (work.panels || group.kind != work.kind || !SameSet(group.axes, work.axes) ||
       group.reduced != work.reduced || group.parts != work.parts) {
     return false;
   }
   // All that it reads is written before the group.
   for (const auto& [v, tensor] : work.reads) {
-    for (size_t other = at; other < works_.size(); ++other) {
+    for (size_t other = at; other < groups; ++other) {
       for (const auto& [stored, to] : works_[other].stores) {
         if (to == tensor) return false;
       }
@@ -375,7 +376,7 @@ bool Works::CanJoin(const Work& group, const Work& work, size_t at) const {
   }
   for (const auto& [n, state] : work.states) {
     if (work.kind == KernelKind::kPartial) continue;
-    for (size_t other = at; other < works_.size(); ++other) {
+    for (size_t other = at; other < groups; ++other) {
       if (works_[other].kind != KernelKind::kPartial) continue;
       for (const auto& [m, others] : works_[other].states) {
         if (m == n) return false;
@@ -386,13 +387,14 @@ bool Works::CanJoin(const Work& group, const Work& work, size_t at) const {
 }
 
 void Works::Join() {
-  std::vector<Work> all;
-  std::swap(all, works_);
-  for (Work& work : all) {
+  size_t groups = 0;
+  for (size_t w = 0; w < works_.size(); ++w) {
+    Work& work = works_[w];
     size_t at = 0;
-    while (at < works_.size() && !CanJoin(works_[at], work, at)) ++at;
-    if (at == works_.size()) {
-      works_.push_back(std::move(work));
+    while (at < groups && !CanJoin(at, work, groups)) ++at;
+    if (at == groups) {
+      if (groups != w) works_[groups] = std::move(work);
+      ++groups;
       continue;
     }
     Work& group = works_[at];
@@ -401,6 +403,7 @@ void Works::Join() {
     group.reads.insert(work.reads.begin(), work.reads.end());
     group.moved.insert(work.moved.begin(), work.moved.end());
   }
+  works_.resize(groups);
 }
 
 void Works::FindNeeds() {

@@ -141,7 +141,7 @@ class Works {
   void FindReads(uint32_t v, const FlatSet<uint32_t>& moved, Walk* walk) const;
   void FindReadsOfNode(size_t n, const FlatSet<uint32_t>& moved, Walk* walk) const;
   void Join();
-  [[nodiscard]] bool CanJoin(const Work& group, const Work& work, size_t at) const;
+  [[nodiscard]] bool CanJoin(size_t at, const Work& work, size_t groups) const;
   [[nodiscard]] bool IsSplit(size_t n) const;
   [[nodiscard]] int64_t PartsOf(size_t n) const;
   size_t AddTensor(Tensor tensor);
