@@ -541,25 +541,18 @@ static Ports PortsOf(const Plan& plan) {
   return out;
 }
 
-// The limit is too low: what is too large for it. `smallest`: a plan below the smallest limit.
-static Diagnostic& ReportLimit(const Meaning& meaning, const PlanOptions& options,
-                               const Plan& smallest, Diagnostics& diagnostics) {
+// A matrix that must be in memory as a whole is too large for the limit; null if none is.
+static Diagnostic* ReportSolved(const Meaning& meaning, const PlanOptions& options,
+                                Diagnostics& diagnostics) {
   const Graph& graph = meaning.graph();
-  const std::string_view name = meaning.concrete().name();
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Solve* const solve = meaning.SolveOf(n);
     if (solve == nullptr || SolvedBytes(meaning, n, options.limit_kind) <= options.limit) continue;
-    return diagnostics.Error(diag::kPlanSolved, graph.nodes[n].location, name,
-                             CountText(options.limit), Row(graph.nodes[n].op).word,
-                             meaning.axis(solve->rows).name, meaning.axis(solve->columns).name);
+    return &diagnostics.Error(diag::kPlanSolved, graph.nodes[n].location, meaning.concrete().name(),
+                              CountText(options.limit), Row(graph.nodes[n].op).word,
+                              meaning.axis(solve->rows).name, meaning.axis(solve->columns).name);
   }
-  const Ports ports = PortsOf(smallest);
-  const uint64_t bytes = ports.alone ? smallest.peak : ports.bytes;
-  if (bytes > options.limit && !ports.largest.empty()) {
-    return diagnostics.Error(diag::kPlanInputs, graph.location, name, CountText(options.limit),
-                             bytes, ports.largest);
-  }
-  return diagnostics.Error(diag::kPlanLimit, graph.location, name, CountText(options.limit));
+  return nullptr;
 }
 
 // What the search found.
@@ -570,6 +563,24 @@ static Plan PlanOf(const Meaning& meaning, const PlanChoice& choice, const PlanO
   schedule.AddSteps(&plan);
   plan.limit = options.limit;
   return plan;
+}
+
+// The limit is too low: what is too large for it. `smallest`: what is chosen below the smallest
+// limit. Its steps are made only if they can tell, because a large matrix has millions of them.
+static Diagnostic& ReportLimit(const Meaning& meaning, const PlanOptions& options,
+                               const PlanChoice& smallest, KernelCache* cache,
+                               Diagnostics& diagnostics) {
+  if (Diagnostic* const solved = ReportSolved(meaning, options, diagnostics)) return *solved;
+  const Graph& graph = meaning.graph();
+  const std::string_view name = meaning.concrete().name();
+  const Plan plan = PlanOf(meaning, smallest, options, cache);
+  const Ports ports = PortsOf(plan);
+  const uint64_t bytes = ports.alone ? plan.peak : ports.bytes;
+  if (bytes > options.limit && !ports.largest.empty()) {
+    return diagnostics.Error(diag::kPlanInputs, graph.location, name, CountText(options.limit),
+                             bytes, ports.largest);
+  }
+  return diagnostics.Error(diag::kPlanLimit, graph.location, name, CountText(options.limit));
 }
 
 // Whether there is a plan without what the options forbid: then they are what is refused.
@@ -688,10 +699,7 @@ static void Refuse(const Meaning& meaning, const PlanOptions& options, bool alon
   help += HelpWithCost(meaning, options, found, smallest, alone, cache);
   if (!alone) help += HelpWithOne(meaning, options, smallest, cache);
   if (ReportForbidden(meaning, options, cache, help, diagnostics)) return;
-  PlanOptions legal = options;
-  legal.limit = smallest;
-  ReportLimit(meaning, options, PlanOf(meaning, found.choice, legal, cache), diagnostics).help =
-      help;
+  ReportLimit(meaning, options, found.choice, cache, diagnostics).help = help;
 }
 
 std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,
