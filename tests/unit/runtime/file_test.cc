@@ -103,7 +103,8 @@ TEST_F(FileTest, HasNoNameBeforeItIsCommitted) {
 // From now on this process finds no file system that has files without a name.
 bool ForbidNamelessFiles() {
   constexpr auto kNumber = static_cast<uint32_t>(offsetof(seccomp_data, nr));
-  constexpr auto kFlags = static_cast<uint32_t>(offsetof(seccomp_data, args) + 2 * sizeof(uint64_t));
+  constexpr auto kFlags =
+      static_cast<uint32_t>(offsetof(seccomp_data, args) + 2 * sizeof(uint64_t));
   constexpr uint32_t kNameless = O_TMPFILE & ~O_DIRECTORY;
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber),
