@@ -84,7 +84,7 @@ double CostOf(const KernelText& kernel, Machine machine) {
 
 }  // namespace
 
-Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind)
+Schedule::Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind)
     : Schedule(meaning, choice, limit_kind,
                std::make_shared<const Works>(meaning, Works::KeyOf(meaning, choice))) {}
 

@@ -52,7 +52,7 @@ class Sharing;
 
 class Schedule {
  public:
-  Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind);
+  Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind);
   // `made`: those of the choice.
   Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind,
            std::shared_ptr<const Works> made);
