@@ -146,8 +146,8 @@ class Transfers {
   void Insert() {
     const std::vector<size_t> places = FindPlaces();
     plan_.steps.resize(plan_.steps.size() + added_.size());
-    for (size_t s = places.size(); s-- > 0 && places[s] != s;) {
-      plan_.steps[places[s]] = std::move(plan_.steps[s]);
+    for (size_t s = places.size(); s > 0 && places[s - 1] != s - 1; --s) {
+      plan_.steps[places[s - 1]] = std::move(plan_.steps[s - 1]);
     }
     for (const Transfer& transfer : added_) {
       PlanStep& step = plan_.steps[transfer.place];
