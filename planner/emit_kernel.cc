@@ -279,6 +279,7 @@ KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request, Mach
 
 std::vector<uint32_t> NumberBuffers(KernelRequest* request) {
   std::vector<uint32_t> out;
+  out.reserve(request->known.size() + request->stores.size() + 8);
   const auto number = [&](uint32_t* buffer) {
     const auto found = std::find(out.begin(), out.end(), *buffer);
     const auto at = static_cast<uint32_t>(found - out.begin());

@@ -72,7 +72,7 @@ std::string Emitter::ViewOf(const KernelTensor& tensor, const std::vector<int>& 
   if (!name.empty()) return name;
   std::vector<int64_t> shape(rank(), 1);
   std::vector<int64_t> strides(rank(), 1);
-  std::vector<int64_t> extents = tensor.extents;
+  std::vector<int64_t> extents(tensor.extents.begin(), tensor.extents.end());
   if (tensor.parts > 0) extents.insert(extents.begin(), tensor.parts);
   int64_t stride = 1;
   for (size_t i = extents.size(); i-- > 0;) {

@@ -4,12 +4,12 @@
 #include <functional>
 #include <set>
 
-#include "planner/schedule.h"
+#include "planner/works.h"
 
 namespace tarsia {
 
 // The output that a work writes in the memory of an input; null if it writes none there.
-const Tensor* Schedule::InPlaceOf(const Work& work, size_t input_tensor) const {
+const Tensor* Works::InPlaceOf(const Work& work, size_t input_tensor) const {
   for (const auto& [v, tensor] : work.stores) {
     if (tensors_[tensor].in_place == input_tensor) return &tensors_[tensor];
   }
@@ -18,7 +18,7 @@ const Tensor* Schedule::InPlaceOf(const Work& work, size_t input_tensor) const {
 
 // Whether a work needs an input at other elements than those of its results: in a reduction over
 // one of its axes, or at another index.
-bool Schedule::ReadsElsewhere(const Work& work, uint32_t input) const {
+bool Works::ReadsElsewhere(const Work& work, uint32_t input) const {
   std::set<std::pair<uint32_t, bool>> seen;
   const std::vector<uint32_t>& axes = meaning_.value(input).axes;
   const auto has = [&](uint32_t axis) {
@@ -44,7 +44,7 @@ bool Schedule::ReadsElsewhere(const Work& work, uint32_t input) const {
                      [&](const auto& store) { return finds(store.first, false, true); });
 }
 
-void Schedule::FindReaders() {
+void Works::FindReaders() {
   for (size_t w = 0; w < works_.size(); ++w) {
     works_[w].readers.clear();
     for (const auto& [v, input] : input_tensors_) {
@@ -60,7 +60,7 @@ void Schedule::FindReaders() {
 
 // Puts the works into an order in which each comes behind those that it needs and the readers of
 // what it overwrites, as far as possible the one they have. False if there is none.
-bool Schedule::Sort() {
+bool Works::Sort() {
   std::vector<size_t> order;
   std::vector<bool> done(works_.size());
   const auto is_ready = [&](size_t w) {
@@ -76,12 +76,12 @@ bool Schedule::Sort() {
     order.push_back(next);
   }
   std::vector<Work> sorted;
-  for (const size_t w : order) sorted.push_back(works_[w]);
+  for (const size_t w : order) sorted.push_back(std::move(works_[w]));
   works_ = std::move(sorted);
   return true;
 }
 
-void Schedule::SortInPlace() {
+void Works::SortInPlace() {
   const bool any = std::any_of(tensors_.begin(), tensors_.end(),
                                [](const Tensor& tensor) { return tensor.in_place.has_value(); });
   if (!any) return;

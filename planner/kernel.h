@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -14,7 +13,9 @@
 #include <vector>
 
 #include "dtypes/dtype.h"
+#include "planner/flat_map.h"
 #include "planner/meaning.h"
+#include "support/small_list.h"
 
 namespace tarsia {
 
@@ -23,10 +24,10 @@ struct KernelTensor {
   uint32_t buffer = 0;  // its number in the plan
   std::string name;
   DType dtype;
-  std::vector<uint32_t> axes;    // the last one contiguous
-  std::vector<int64_t> extents;  // in memory
-  std::vector<bool> chunked;     // by axis: it holds only the range of the step
-  std::vector<bool> shared;      // by axis: it holds only the range of the rank
+  SmallList<uint32_t, 6> axes;    // the last one contiguous
+  SmallList<int64_t, 6> extents;  // in memory
+  SmallList<bool, 6> chunked;     // by axis: it holds only the range of the step
+  SmallList<bool, 6> shared;      // by axis: it holds only the range of the rank
   int64_t parts = 0;  // 0, or the extent of a dimension before all axes: parts of a reduction
   // An input that an output takes the place of in this kernel: the buffer of the input, while
   // `buffer` and `name` are those of the output.
@@ -64,14 +65,14 @@ inline bool IsOfPanels(KernelKind kind) { return kind >= KernelKind::kFactor; }
 struct KernelRequest {
   std::string name;
   KernelKind kind = KernelKind::kValues;
-  std::vector<uint32_t> axes;  // of all results, which are cut into tiles
+  SmallList<uint32_t, 6> axes;  // of all results, which are cut into tiles
   std::vector<std::pair<uint32_t, KernelTensor>> stores;  // values and where they go
   std::vector<KernelReduction> reductions;  // kPartial: what is reduced; kFinish: what is finished
   std::vector<KernelReduction> incoming;    // kMerge: what is merged into `reductions`
-  std::map<uint32_t, KernelTensor> known;   // values in memory
+  FlatMap<uint32_t, KernelTensor> known;    // values in memory
   // Split axes, whose ranges are parameters of the kernel, and a power of two that divides all
   // bounds of ranges but the end of the axis.
-  std::map<uint32_t, int64_t> ranges;
+  FlatMap<uint32_t, int64_t> ranges;
   std::optional<uint32_t> shared;  // the axis of which some tensors hold only the range of the rank
   int64_t parts = 1;               // kPartial, kMerge: of PartedAxis
   bool accumulates = false;        // kPartial: merges with the states in memory

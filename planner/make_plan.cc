@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -115,7 +116,7 @@ class Search {
  private:
   void Try(const PlanChoice& whole, const std::vector<AxisGroup>& groups) {
     const Schedule& schedule = ScheduleOf(whole);
-    if (schedule.peak() <= options_.limit) {
+    if (schedule.Fits(options_.limit)) {
       // Chunks of what fits as a whole save nothing. A view may be in memory at another time than
       // its input.
       if (!whole.streamed || whole.views) Consider(schedule);
@@ -357,9 +358,16 @@ class Search {
       found->second.SetSizes(choice);
       return found->second;
     }
-    const auto added =
-        schedules_.emplace(std::move(key), Schedule(meaning_, choice, options_.limit_kind));
+    const auto added = schedules_.emplace(
+        std::move(key), Schedule(meaning_, choice, options_.limit_kind, WorksOf(choice)));
     return added.first->second;
+  }
+
+  std::shared_ptr<const Works> WorksOf(const PlanChoice& choice) {
+    Works::Key key = Works::KeyOf(meaning_, choice);
+    std::shared_ptr<const Works>& works = works_[key];
+    if (works == nullptr) works = std::make_shared<const Works>(meaning_, std::move(key));
+    return works;
   }
 
   void Consider(const Schedule& schedule) {
@@ -400,19 +408,21 @@ class Search {
     const PlanChoice smallest = Smallest(whole, groups);
     if (!tried_.insert(smallest).second) return;
     Schedule& schedule = ScheduleOf(smallest);
-    const auto fits = [&] { return schedule.peak() <= options_.limit; };
-    if (!fits()) return;
+    if (!schedule.Fits(options_.limit)) return;
     size_t first = smallest.splits.size();
+    bool fits = true;
     for (size_t g = groups.size(); g-- > 0;) {
       const size_t count = groups[g].size();
       first -= count;
       const auto chunks = ChunksOf(LengthOf(whole, groups[g][0]), MostChunks(AxesIn(groups)));
       const auto end = std::partition_point(chunks.begin(), chunks.end(), [&](int64_t chunk) {
-        return schedule.FitsWith(first, count, chunk, options_.limit);
+        schedule.SetChunk(first, count, chunk);
+        return schedule.Fits(options_.limit);
       });
-      schedule.SetChunk(first, count, end == chunks.begin() ? chunks.front() : *(end - 1));
+      fits = end != chunks.begin();
+      schedule.SetChunk(first, count, fits ? *(end - 1) : chunks.front());
     }
-    if (!fits()) {
+    if (!fits) {
       for (size_t i = first; i < smallest.splits.size(); ++i) {
         schedule.SetChunk(i, 1, smallest.splits[i].chunk);
       }
@@ -429,6 +439,7 @@ class Search {
   std::vector<std::optional<PlanShare>> shares_;  // to try; one without a value: nothing is shared
   std::set<PlanChoice> tried_;                    // with the least chunks
   std::map<PlanChoice, Schedule> schedules_;      // see ScheduleOf
+  std::map<Works::Key, std::shared_ptr<const Works>> works_;
   bool found_ = false;
   double best_cost_ = kEndless;
   PlanChoice best_;
@@ -530,25 +541,18 @@ static Ports PortsOf(const Plan& plan) {
   return out;
 }
 
-// The limit is too low: what is too large for it. `smallest`: a plan below the smallest limit.
-static Diagnostic& ReportLimit(const Meaning& meaning, const PlanOptions& options,
-                               const Plan& smallest, Diagnostics& diagnostics) {
+// A matrix that must be in memory as a whole is too large for the limit; null if none is.
+static Diagnostic* ReportSolved(const Meaning& meaning, const PlanOptions& options,
+                                Diagnostics& diagnostics) {
   const Graph& graph = meaning.graph();
-  const std::string_view name = meaning.concrete().name();
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const Solve* const solve = meaning.SolveOf(n);
     if (solve == nullptr || SolvedBytes(meaning, n, options.limit_kind) <= options.limit) continue;
-    return diagnostics.Error(diag::kPlanSolved, graph.nodes[n].location, name,
-                             CountText(options.limit), Row(graph.nodes[n].op).word,
-                             meaning.axis(solve->rows).name, meaning.axis(solve->columns).name);
+    return &diagnostics.Error(diag::kPlanSolved, graph.nodes[n].location, meaning.concrete().name(),
+                              CountText(options.limit), Row(graph.nodes[n].op).word,
+                              meaning.axis(solve->rows).name, meaning.axis(solve->columns).name);
   }
-  const Ports ports = PortsOf(smallest);
-  const uint64_t bytes = ports.alone ? smallest.peak : ports.bytes;
-  if (bytes > options.limit && !ports.largest.empty()) {
-    return diagnostics.Error(diag::kPlanInputs, graph.location, name, CountText(options.limit),
-                             bytes, ports.largest);
-  }
-  return diagnostics.Error(diag::kPlanLimit, graph.location, name, CountText(options.limit));
+  return nullptr;
 }
 
 // What the search found.
@@ -559,6 +563,24 @@ static Plan PlanOf(const Meaning& meaning, const PlanChoice& choice, const PlanO
   schedule.AddSteps(&plan);
   plan.limit = options.limit;
   return plan;
+}
+
+// The limit is too low: what is too large for it. `smallest`: what is chosen below the smallest
+// limit. Its steps are made only if they can tell, because a large matrix has millions of them.
+static Diagnostic& ReportLimit(const Meaning& meaning, const PlanOptions& options,
+                               const PlanChoice& smallest, KernelCache* cache,
+                               Diagnostics& diagnostics) {
+  if (Diagnostic* const solved = ReportSolved(meaning, options, diagnostics)) return *solved;
+  const Graph& graph = meaning.graph();
+  const std::string_view name = meaning.concrete().name();
+  const Plan plan = PlanOf(meaning, smallest, options, cache);
+  const Ports ports = PortsOf(plan);
+  const uint64_t bytes = ports.alone ? plan.peak : ports.bytes;
+  if (bytes > options.limit && !ports.largest.empty()) {
+    return diagnostics.Error(diag::kPlanInputs, graph.location, name, CountText(options.limit),
+                             bytes, ports.largest);
+  }
+  return diagnostics.Error(diag::kPlanLimit, graph.location, name, CountText(options.limit));
 }
 
 // Whether there is a plan without what the options forbid: then they are what is refused.
@@ -677,10 +699,7 @@ static void Refuse(const Meaning& meaning, const PlanOptions& options, bool alon
   help += HelpWithCost(meaning, options, found, smallest, alone, cache);
   if (!alone) help += HelpWithOne(meaning, options, smallest, cache);
   if (ReportForbidden(meaning, options, cache, help, diagnostics)) return;
-  PlanOptions legal = options;
-  legal.limit = smallest;
-  ReportLimit(meaning, options, PlanOf(meaning, found.choice, legal, cache), diagnostics).help =
-      help;
+  ReportLimit(meaning, options, found.choice, cache, diagnostics).help = help;
 }
 
 std::optional<Plan> MakePlan(const ConcreteGraph& graph, const PlanOptions& options,

@@ -34,18 +34,20 @@ uint64_t Capped(unsigned __int128 bytes) {
 }
 
 // Places the tensors in the order given, each at the lowest offset that is free all its life;
-// returns their end.
-uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector<Tensor>* tensors) {
-  struct Place {
+// returns their end, or one above `most` as soon as there is one.
+uint64_t Pack(const std::vector<size_t>& order, const std::vector<Place>& places, uint64_t most,
+              std::vector<uint64_t>* offsets) {
+  struct Span {
     size_t first, last;
     uint64_t begin, end;
   };
   uint64_t peak = 0;
-  std::vector<Place> placed;  // by their begin
+  std::vector<Span> placed;  // by their begin
   placed.reserve(order.size());
-  for (const auto& [key, t] : order) {
-    Tensor& tensor = (*tensors)[t];
+  for (const size_t t : order) {
+    const Place& tensor = places[t];
     const uint64_t room = tensor.Room();
+    if (room == 0) continue;
     uint64_t offset = 0;
     auto at = placed.begin();
     for (; at != placed.end(); ++at) {
@@ -53,26 +55,25 @@ uint64_t Pack(const std::vector<std::pair<uint64_t, size_t>>& order, std::vector
       if (offset + room <= at->begin) break;
       offset = std::max(offset, AlignUp(at->end, kArenaAlignment));
     }
-    tensor.offset = offset;
+    if (offsets != nullptr) (*offsets)[t] = offset;
     const uint64_t end = Capped(offset + room);
     peak = std::max(peak, end);
+    if (peak > most) return peak;
     at = std::partition_point(placed.begin(), placed.end(),
-                              [&](const Place& place) { return place.begin < offset; });
+                              [&](const Span& span) { return span.begin < offset; });
     placed.insert(at, {tensor.first, tensor.last, offset, end});
   }
   return peak;
 }
 
-// A kernel of a schedule, with a name of its own. `buffers`: the numbers in the plan of those that
-// the kernel numbers.
-const KernelText& KernelOf(const Schedule& schedule, size_t work, std::set<std::string>* names,
-                           KernelCache* cache, std::vector<uint32_t>* buffers) {
-  KernelRequest request = schedule.RequestOf(work);
-  std::string name = request.name;
-  for (int i = 2; !names->insert(name).second; ++i) name = fmt::format("{}_{}", request.name, i);
-  request.name = std::move(name);
-  *buffers = NumberBuffers(&request);
-  return cache->Get(request);
+// The largest first.
+std::vector<size_t> SortedBySize(std::vector<size_t> order, const std::vector<Place>& places) {
+  std::ranges::sort(order, [&](size_t a, size_t b) {
+    const uint64_t of_a = places[a].Room();
+    const uint64_t of_b = places[b].Room();
+    return of_a != of_b ? of_a > of_b : a < b;
+  });
+  return order;
 }
 
 // Of one launch over whole ranges.
@@ -83,43 +84,57 @@ double CostOf(const KernelText& kernel, Machine machine) {
 
 }  // namespace
 
-Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind)
-    : meaning_(meaning), choice_(std::move(choice)), limit_kind_(limit_kind) {
-  AddTensors();
-  AddWorks();
-  Join();
-  FindNeeds();
-  SortInPlace();
-  std::vector<size_t> all(works_.size());
+Schedule::Schedule(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind)
+    : Schedule(meaning, choice, limit_kind,
+               std::make_shared<const Works>(meaning, Works::KeyOf(meaning, choice))) {}
+
+Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_kind,
+                   std::shared_ptr<const Works> made)
+    : meaning_(meaning),
+      choice_(std::move(choice)),
+      limit_kind_(limit_kind),
+      made_(std::move(made)),
+      tensors_(made_->tensors()),
+      works_(made_->works()),
+      places_(tensors_.size()),
+      loops_of_(works_.size()),
+      feasible_(made_->feasible()) {
+  std::vector<size_t> all(made_->ordered());
   std::iota(all.begin(), all.end(), size_t{0});
-  AddMerges();
   Order(all, 0);
   FindLifetimes();
+  FindLocal();
   feasible_ = feasible_ && sharing().IsPossible();
+  SortByTime();
   FindSizes();
-  FindOffsets();
+}
+
+bool Schedule::IsRanged(size_t work, uint32_t axis) const {
+  const std::optional<Panels>& panels = works_[work].panels;
+  return loops_of_[work].count(axis) != 0 || (panels && panels->axis == axis);
 }
 
 void Schedule::SetChunk(size_t split, size_t count, int64_t chunk) {
-  for (size_t i = 0; i < count; ++i) choice_.splits[split + i].chunk = chunk;
-  FindSizes();
-  FindOffsets();
-}
-
-bool Schedule::FitsWith(size_t split, size_t count, int64_t chunk, uint64_t limit) {
-  for (size_t i = 0; i < count; ++i) choice_.splits[split + i].chunk = chunk;
-  FindSizes();
-  FindOffsets(limit);
-  return peak_ <= limit;
+  for (size_t i = split; i < split + count; ++i) {
+    if (choice_.splits[i].chunk == chunk) continue;
+    choice_.splits[i].chunk = chunk;
+    peak_.reset();
+    for (size_t t = 0; t < tensors_.size(); ++t) {
+      const auto& axes = tensors_[t].axes;
+      const bool has = std::find(axes.begin(), axes.end(), choice_.splits[i].axis) != axes.end();
+      if (has) FindSize(t);
+    }
+  }
 }
 
 void Schedule::SetSizes(const PlanChoice& choice) {
   choice_ = choice;
   FindSizes();
-  FindOffsets();
 }
 
-Sharing Schedule::sharing() const { return {meaning_, choice_, limit_kind_, tensors_, works_}; }
+Sharing Schedule::sharing() const {
+  return {meaning_, choice_, limit_kind_, tensors_, works_, places_, loops_of_};
+}
 
 // ---- order ------------------------------------------------------------------------------------
 
@@ -157,8 +172,8 @@ std::vector<size_t> Schedule::MergesBehind(const std::vector<size_t>& works, siz
       continue;
     }
     out.push_back(*works_[w].merge);
-    works_[out.back()].loops = works_[w].loops;
-    works_[out.back()].loops.erase(first->axis);
+    loops_of_[out.back()] = loops_of_[w];
+    loops_of_[out.back()].erase(first->axis);
   }
   return out;
 }
@@ -196,7 +211,7 @@ void Schedule::Order(const std::vector<size_t>& works, size_t split) {
     }
     Order(outside, split + 1);
     if (within.empty()) continue;
-    for (const size_t w : within) works_[w].loops[by.axis] = loops_;
+    for (const size_t w : within) loops_of_[w][by.axis] = loops_;
     ++loops_;
     const std::vector<size_t> merges = MergesBehind(within, split);
     const size_t head = items_.size();
@@ -228,7 +243,8 @@ double Schedule::steps() const {
 
 // How often a tensor is transferred as a whole: loops without one of its chunks in which a loop
 // over its chunks runs make it come again.
-double Schedule::Rounds(const Tensor& tensor) const {
+double Schedule::Rounds(size_t t) const {
+  const Tensor& tensor = tensors_[t];
   double rounds = 0;
   std::set<size_t> seen;  // innermost loops over its chunks
   struct Open {
@@ -242,7 +258,8 @@ double Schedule::Rounds(const Tensor& tensor) const {
     if (items_[i].is_loop) {
       const ScheduleLoop loop = sharing().LoopOf(items_[i]);
       const auto at = std::find(tensor.axes.begin(), tensor.axes.end(), loop.range.axis);
-      const bool chunks = at != tensor.axes.end() && tensor.chunked[at - tensor.axes.begin()];
+      const bool chunks = at != tensor.axes.end() &&
+                          places_[t].chunked[static_cast<size_t>(at - tensor.axes.begin())];
       open.push_back({items_[i].end, i, chunks, static_cast<double>(loop.count)});
       continue;
     }
@@ -264,9 +281,10 @@ double Schedule::Rounds(const Tensor& tensor) const {
 double Schedule::TransferCost() const {
   if (limit_kind_ != LimitKind::kTotal) return 0;
   double cost = 0;
-  for (const Tensor& tensor : tensors_) {
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    const Tensor& tensor = tensors_[t];
     if (tensor.kind == PlanBuffer::Kind::kScratch || !tensor.used) continue;
-    const std::vector<int64_t> extents = ExtentsOf(tensor);
+    const SmallList<int64_t, 6> extents = ExtentsOf(t);
     double elements = 1;
     double run = 1;  // elements that are contiguous
     bool whole = true;
@@ -275,11 +293,11 @@ double Schedule::TransferCost() const {
       const bool part = sharing().IsShared(axis) && sharing().IsLocal(tensor, axis);
       elements *= static_cast<double>(part ? sharing().LengthOf(axis) : meaning_.axis(axis).extent);
       if (whole) run *= static_cast<double>(extents[i]);
-      whole = whole && !tensor.chunked[i];
+      whole = whole && !places_[t].chunked[i];
     }
     const double bytes = elements * tensor.dtype.bits / 8;
     const double runs = elements / std::max(run, 1.0);
-    cost += (tensor.doubled ? Rounds(tensor) : 1) * (bytes * kBytePrice + runs * kRunPrice);
+    cost += (places_[t].doubled ? Rounds(t) : 1) * (bytes * kBytePrice + runs * kRunPrice);
   }
   return cost;
 }
@@ -298,39 +316,26 @@ void Schedule::FindLifetimes() {
     }
     if (!items_[i].is_loop) span[items_[i].work] = {head, end - 1};
   }
-  const auto use = [&](size_t tensor, size_t w) {
-    Tensor& t = tensors_[tensor];
-    t.first = t.used ? std::min(t.first, span[w].first) : span[w].first;
-    t.last = std::max(t.last, span[w].second);
-    t.used = true;
-    t.users.push_back(w);
-  };
-  for (size_t w = 0; w < works_.size(); ++w) {
-    for (const auto& [v, tensor] : works_[w].reads) use(tensor, w);
-    for (const auto& [v, tensor] : works_[w].stores) use(tensor, w);
-    for (const auto* const states : {&works_[w].states, &works_[w].incoming}) {
-      for (const auto& [n, state] : *states) {
-        for (const size_t tensor : state) use(tensor, w);
-      }
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    Place& place = places_[t];
+    if (tensors_[t].used) place.first = SIZE_MAX;
+    for (const size_t w : tensors_[t].users) {
+      place.first = std::min(place.first, span[w].first);
+      place.last = std::max(place.last, span[w].second);
     }
   }
-  for (Tensor& tensor : tensors_) {
-    // An input that nothing reads has no memory.
-    if (tensor.in_place && !tensors_[*tensor.in_place].used) tensor.in_place.reset();
-    if (!tensor.in_place) continue;
-    Tensor& input = tensors_[*tensor.in_place];
-    input.last = tensor.last;
-    input.overwritten = true;
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    if (tensors_[t].in_place) places_[*tensors_[t].in_place].last = places_[t].last;
   }
 }
 
-uint64_t Tensor::Room() const {
+uint64_t Place::Room() const {
   return doubled ? Capped(AlignUp(bytes, kArenaAlignment) + bytes) : bytes;
 }
 
-std::vector<int64_t> Schedule::ExtentsOf(const Tensor& tensor) const {
-  std::vector<int64_t> out;
-  out.reserve(tensor.axes.size() + 1);  // and parts
+SmallList<int64_t, 6> Schedule::ExtentsOf(size_t t) const {
+  const Tensor& tensor = tensors_[t];
+  SmallList<int64_t, 6> out;
   for (size_t i = 0; i < tensor.axes.size(); ++i) out.push_back(sharing().ExtentOf(tensor, i));
   return out;
 }
@@ -352,52 +357,94 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
   if (output && sharing().IsPartOfChunk(tensor, axis)) return false;
   if (!sharing().IsLocal(tensor, axis)) return false;
   if (tensor.kind == PlanBuffer::Kind::kInput) return true;
-  const size_t loop = works_[tensor.users[0]].loops.at(axis);
+  const size_t loop = loops_of_[tensor.users[0]].at(axis);
   return std::all_of(tensor.users.begin(), tensor.users.end(),
-                     [&](size_t user) { return works_[user].loops.at(axis) == loop; });
+                     [&](size_t user) { return loops_of_[user].at(axis) == loop; });
 }
 
-void Schedule::FindSizes() {
+void Schedule::FindLocal() {
   for (size_t t = 0; t < tensors_.size(); ++t) {
-    Tensor& tensor = tensors_[t];
-    tensor.doubled = false;
-    // States are wider than the values that they become.
-    unsigned __int128 bits = tensor.dtype.bits;
-    bits *= static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
-    for (size_t i = 0; i < tensor.axes.size(); ++i) {
-      tensor.chunked[i] = tensor.used && CanChunk(t, i);
-      tensor.shared[i] = tensor.used && !tensor.chunked[i] && sharing().CanShare(tensor, i);
-      const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
-      tensor.doubled = tensor.doubled || (port && tensor.chunked[i]);
-      bits *= static_cast<uint64_t>(sharing().ExtentOf(tensor, i));
+    const Tensor& tensor = tensors_[t];
+    for (const uint32_t axis : tensor.axes) {
+      places_[t].local.push_back(
+          std::all_of(tensor.users.begin(), tensor.users.end(), [&](size_t user) {
+            return loops_of_[user].count(axis) != 0 && works_[user].moved.count({t, axis}) == 0;
+          }));
     }
-    tensor.bytes = Capped((bits + 7) / 8);
   }
 }
 
-// By time, and by size: the better one; or the first that is at most `enough`.
-void Schedule::FindOffsets(uint64_t enough) {
-  std::vector<std::pair<uint64_t, size_t>> by_time;  // keys to sort by, and tensors of the arena
-  by_time.reserve(tensors_.size());
+void Schedule::FindSizes() {
+  peak_.reset();
+  for (size_t t = 0; t < tensors_.size(); ++t) FindSize(t);
+}
+
+void Schedule::FindSize(size_t t) {
+  const Tensor& tensor = tensors_[t];
+  Place& place = places_[t];
+  place.chunked.resize(tensor.axes.size());
+  place.shared.resize(tensor.axes.size());
+  place.doubled = false;
+  // States are wider than the values that they become.
+  unsigned __int128 bits = tensor.dtype.bits;
+  bits *= static_cast<uint64_t>(std::max<int64_t>(tensor.parts, 1));
+  for (size_t i = 0; i < tensor.axes.size(); ++i) {
+    place.chunked[i] = tensor.used && CanChunk(t, i);
+    place.shared[i] = tensor.used && !place.chunked[i] && sharing().CanShare(tensor, i);
+    const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
+    place.doubled = place.doubled || (port && place.chunked[i]);
+    bits *= static_cast<uint64_t>(sharing().ExtentOf(tensor, i));
+  }
+  place.bytes = Capped((bits + 7) / 8);
+}
+
+void Schedule::SortByTime() {
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
     const bool counted =
         limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch;
-    if (counted && !tensor.in_place && tensor.used && tensor.bytes > 0) {
-      by_time.emplace_back(tensor.first, t);
-    }
+    if (counted && !tensor.in_place && tensor.used) by_time_.push_back(t);
   }
-  std::vector<std::pair<uint64_t, size_t>> by_size = by_time;
-  std::sort(by_time.begin(), by_time.end());
-  const uint64_t timely = Pack(by_time, &tensors_);
-  peak_ = timely;
-  if (timely <= enough) return;
-  for (auto& [key, t] : by_size) key = UINT64_MAX - tensors_[t].Room();
-  std::sort(by_size.begin(), by_size.end());
-  peak_ = Pack(by_size, &tensors_);
-  if (timely < peak_) peak_ = Pack(by_time, &tensors_);
-  for (Tensor& tensor : tensors_) {
-    if (tensor.in_place) tensor.offset = tensors_[*tensor.in_place].offset;
+  std::ranges::stable_sort(by_time_, {}, [&](size_t t) { return places_[t].first; });
+}
+
+// The most bytes of tensors that exist at once.
+uint64_t Schedule::LeastPeak() const {
+  std::vector<unsigned __int128> more(items_.size() + 1);  // bytes than at the item before
+  for (const size_t t : by_time_) {
+    more[places_[t].first] += places_[t].Room();
+    more[places_[t].last + 1] -= places_[t].Room();
+  }
+  unsigned __int128 most = 0;
+  unsigned __int128 bytes = 0;
+  for (const unsigned __int128 change : more) most = std::max(most, bytes += change);
+  return Capped(most);
+}
+
+bool Schedule::Fits(uint64_t limit) const {
+  if (peak_) return *peak_ <= limit;
+  if (LeastPeak() > limit) return false;
+  return Pack(by_time_, places_, limit, nullptr) <= limit ||
+         Pack(SortedBySize(by_time_, places_), places_, limit, nullptr) <= limit;
+}
+
+uint64_t Schedule::peak() const {
+  if (!peak_) FindOffsets();
+  return *peak_;
+}
+
+// By time, and by size: the better one.
+void Schedule::FindOffsets() const {
+  offsets_.assign(tensors_.size(), 0);
+  peak_ = Pack(by_time_, places_, UINT64_MAX, &offsets_);
+  std::vector<uint64_t> others(tensors_.size());
+  const uint64_t other = Pack(SortedBySize(by_time_, places_), places_, UINT64_MAX, &others);
+  if (other <= *peak_) {
+    peak_ = other;
+    offsets_.swap(others);
+  }
+  for (size_t t = 0; t < tensors_.size(); ++t) {
+    if (tensors_[t].in_place) offsets_[t] = offsets_[*tensors_[t].in_place];
   }
 }
 
@@ -409,9 +456,9 @@ KernelTensor Schedule::Use(size_t tensor) const {
           t.name,
           t.dtype,
           t.axes,
-          ExtentsOf(t),
-          t.chunked,
-          t.shared,
+          ExtentsOf(tensor),
+          places_[tensor].chunked,
+          places_[tensor].shared,
           t.parts,
           {}};
 }
@@ -423,10 +470,9 @@ KernelRequest Schedule::RequestOf(size_t w) const {
   out.axes = work.axes;
   out.parts = work.parts;
   if (choice_.share) out.shared = choice_.share->axis;
-  for (const auto& [v, tensor] : work.stores) {
-    out.stores.emplace_back(v, Use(tensor));
-    out.name += (out.name.empty() ? "" : "_") + tensors_[tensor].name;
-  }
+  out.name = work.name;
+  out.stores.reserve(work.stores.size());
+  for (const auto& [v, tensor] : work.stores) out.stores.emplace_back(v, Use(tensor));
   const auto use = [&](const auto& states, std::vector<KernelReduction>* to) {
     for (const auto& [n, state] : states) {
       KernelReduction reduction{n, {}};
@@ -436,18 +482,13 @@ KernelRequest Schedule::RequestOf(size_t w) const {
   };
   use(work.states, &out.reductions);
   use(work.incoming, &out.incoming);
-  if (work.kind == KernelKind::kPartial || work.kind == KernelKind::kMerge) {
-    for (const KernelReduction& reduction : out.reductions) {
-      out.name += (out.name.empty() ? "" : "_") + reduction.state[0].name;
-    }
-    if (work.kind == KernelKind::kMerge) out.name += "_merge";
-  }
+  out.known.reserve(work.reads.size());
   for (const auto& [v, tensor] : work.reads) {
-    const Tensor* const output = InPlaceOf(work, tensor);
+    const Tensor* const output = made_->InPlaceOf(work, tensor);
     out.known[v] = Use(output == nullptr ? tensor : static_cast<size_t>(output - tensors_.data()));
     if (output != nullptr) out.known[v].replaced = static_cast<uint32_t>(tensor);
   }
-  for (const auto& [axis, loop] : work.loops) {
+  for (const auto& [axis, loop] : loops_of_[w]) {
     for (const Split& split : choice_.splits) {
       if (split.axis != axis) continue;
       out.ranges[axis] = std::min(sharing().GranuleOf(split), kMostGranule);
@@ -455,41 +496,46 @@ KernelRequest Schedule::RequestOf(size_t w) const {
     }
   }
   if (work.panels) out.ranges[work.panels->axis] = kPanel;
-  if (work.kind == KernelKind::kBegin) out.name += "_begin";
-  if (work.kind == KernelKind::kFactor) out.name += "_factor";
-  if (work.kind == KernelKind::kSubstitute) out.name += "_substitute";
-  if (work.kind == KernelKind::kUpdate) out.name += "_update";
   return out;
 }
 
-void Schedule::AddStep(size_t work, const std::vector<StepRange>& ranges, Plan* plan) const {
-  PlanStep step;
-  if (works_[work].kind == KernelKind::kMerge) step.kind = PlanStep::Kind::kMerge;
-  step.kernel = work;
-  step.fresh = !works_[work].panels.has_value();
-  step.ranges.reserve(ranges.size());
-  for (const StepRange& range : ranges) {
-    if (!works_[work].IsRanged(range.axis)) continue;
-    step.ranges.push_back(range);
-    if (works_[work].Reduces(range.axis) && range.low != sharing().RangeOf(range.axis).low)
-      step.fresh = false;
+// Of each work, a step without ranges.
+std::vector<PlanStep> Schedule::StepsOf(const Plan& plan) const {
+  std::vector<PlanStep> out(works_.size());
+  for (size_t w = 0; w < works_.size(); ++w) {
+    PlanStep& step = out[w];
+    if (works_[w].kind == KernelKind::kMerge) step.kind = PlanStep::Kind::kMerge;
+    step.kernel = w;
+    step.fresh = !works_[w].panels.has_value();
+    const std::vector<KernelParam>& params = plan.kernels[w].params;
+    for (const KernelParam& param : params) {
+      if (param.kind == KernelParam::Kind::kTensor) step.buffers.push_back(param.id);
+    }
+    for (const KernelParam& param : params) {
+      if (param.replaced) step.buffers.push_back(*param.replaced);
+    }
   }
-  const std::vector<KernelParam>& params = plan->kernels[work].params;
-  step.buffers.reserve(params.size());
-  for (const KernelParam& param : params) {
-    if (param.kind == KernelParam::Kind::kTensor) step.buffers.push_back(param.id);
-  }
-  for (const KernelParam& param : params) {
-    if (param.replaced) step.buffers.push_back(*param.replaced);
-  }
-  plan->steps.push_back(std::move(step));
+  return out;
 }
 
-void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, Plan* plan) const {
+void Schedule::AddStep(const PlanStep& of_work, const std::vector<StepRange>& ranges,
+                       Plan* plan) const {
+  const size_t work = of_work.kernel;
+  PlanStep& step = plan->steps.emplace_back(of_work);
+  for (const StepRange& range : ranges) {
+    if (!IsRanged(work, range.axis)) continue;
+    step.ranges.push_back(range);
+    if (range.low != sharing().RangeOf(range.axis).low && works_[work].Reduces(range.axis))
+      step.fresh = false;
+  }
+}
+
+void Schedule::Unroll(size_t begin, size_t end, const std::vector<PlanStep>& of_works,
+                      std::vector<StepRange>* ranges, Plan* plan) const {
   for (size_t i = begin; i < end; ++i) {
     const ScheduleItem& item = items_[i];
     if (!item.is_loop) {
-      AddStep(item.work, *ranges, plan);
+      AddStep(of_works[item.work], *ranges, plan);
       continue;
     }
     const ScheduleLoop loop = sharing().LoopOf(item);
@@ -498,7 +544,7 @@ void Schedule::Unroll(size_t begin, size_t end, std::vector<StepRange>* ranges, 
     for (int64_t at = 0; at < count; ++at) {
       const int64_t low = first + (loop.descending ? count - 1 - at : at) * loop.chunk;
       ranges->push_back({axis, low, std::min(high, low + loop.chunk)});
-      Unroll(i + 1, item.end, ranges, plan);
+      Unroll(i + 1, item.end, of_works, ranges, plan);
       ranges->pop_back();
     }
     i = item.end - 1;
@@ -516,7 +562,7 @@ void Schedule::AddTensorsOf(Plan* plan) const {
     if (tensor.kind == PlanBuffer::Kind::kScratch || (input && tensor.value != tensor.input)) {
       continue;
     }
-    PlanTensor out{tensor.name, tensor.dtype, tensor.axes, {}, 0, tensor.used};
+    PlanTensor out{tensor.name, tensor.dtype, tensor.axes.Vector(), {}, 0, tensor.used};
     uint64_t elements = 1;
     for (const uint32_t axis : tensor.axes) {
       out.extents.push_back(meaning_.axis(axis).extent);
@@ -539,23 +585,23 @@ void Schedule::AddBuffers(Plan* plan) const {
     if (tensor.kind == PlanBuffer::Kind::kInput) buffer.tensor = tensor.input;
     if (tensor.kind == PlanBuffer::Kind::kOutput) buffer.tensor = outputs++;
     buffer.dtype = tensor.dtype;
-    buffer.axes = tensor.axes;
-    buffer.extents = ExtentsOf(tensor);
-    if (tensor.parts > 0) buffer.extents.insert(buffer.extents.begin(), tensor.parts);
-    buffer.bytes = tensor.bytes;
+    buffer.axes = tensor.axes.Vector();
+    if (tensor.parts > 0) buffer.extents.push_back(tensor.parts);
+    for (const int64_t extent : ExtentsOf(t)) buffer.extents.push_back(extent);
+    buffer.bytes = places_[t].bytes;
     buffer.used = tensor.used;
     if (tensor.in_place) buffer.in_place = static_cast<uint32_t>(*tensor.in_place);
-    buffer.shared = std::count(tensor.shared.begin(), tensor.shared.end(), true) != 0;
+    buffer.shared = std::count(places_[t].shared.begin(), places_[t].shared.end(), true) != 0;
     if (limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch) {
-      buffer.offset = tensor.bytes > 0 && tensor.used ? tensor.offset : 0;
+      buffer.offset = places_[t].bytes > 0 && tensor.used ? offsets_[t] : 0;
     }
     plan->buffers.push_back(std::move(buffer));
   }
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
-    if (!tensor.doubled) continue;
+    if (!places_[t].doubled) continue;
     for (size_t i = 0; i < tensor.axes.size(); ++i) {
-      if (tensor.chunked[i]) plan->buffers[t].chunked.push_back(tensor.axes[i]);
+      if (places_[t].chunked[i]) plan->buffers[t].chunked.push_back(tensor.axes[i]);
     }
     PlanBuffer second = plan->buffers[t];
     second.name += ":2";
@@ -566,36 +612,78 @@ void Schedule::AddBuffers(Plan* plan) const {
   }
 }
 
+// All that the request for a kernel depends on, besides the work.
+Works::Sizes Schedule::SizesOf(size_t w) const {
+  const Work& work = works_[w];
+  Works::Sizes out;
+  const auto add = [&](size_t t) {
+    const Place& place = places_[t];
+    for (size_t i = 0; i < tensors_[t].axes.size(); ++i) {
+      const int part = place.chunked[i] ? 1 : (place.shared[i] ? 2 : 0);
+      out.push_back(sharing().ExtentOf(tensors_[t], i) * 3 + part);
+    }
+  };
+  for (const auto& [v, tensor] : work.stores) add(tensor);
+  for (const auto& [v, tensor] : work.reads) add(tensor);
+  for (const auto* const states : {&work.states, &work.incoming}) {
+    for (const auto& [n, state] : *states) std::ranges::for_each(state, add);
+  }
+  for (const auto& [axis, loop] : loops_of_[w]) {
+    for (const Split& split : choice_.splits) {
+      if (split.axis != axis) continue;
+      out.push_back(axis);
+      out.push_back(sharing().GranuleOf(split) * 2 + (split.chunk < sharing().LengthOf(axis)));
+    }
+  }
+  return out;
+}
+
+const KernelText& Schedule::KernelOf(size_t work, KernelCache* cache) const {
+  const Works::Sizes sizes = SizesOf(work);
+  if (const KernelText* const known = made_->KernelWith(work, sizes)) return *known;
+  KernelRequest request = RequestOf(work);
+  NumberBuffers(&request);
+  const KernelText& out = cache->Get(request);
+  made_->Remember(work, sizes, out);
+  return out;
+}
+
 double Schedule::Cost(double outside, double most, KernelCache* cache, int* rank) const {
   double out = sharing().ExchangeCost();
   *rank = 1;
-  std::set<std::string> names;
-  std::vector<uint32_t> buffers;
-  for (size_t w = 0; w < works_.size() && out + outside < most; ++w) {
-    const KernelText& kernel = KernelOf(*this, w, &names, cache, &buffers);
-    out += CostOf(kernel, cache->machine()) * sharing().TimesOf(works_[w]);
+  std::vector<double> costs(works_.size());
+  // The largest works first, so that few of them are enough for what costs too much. In another
+  // order the sum is another one, by less than the margin.
+  constexpr double kMargin = 1e-9;
+  double some = out + outside;
+  for (const size_t w : made_->by_size()) {
+    if (some > most * (1 + kMargin)) return some;
+    const KernelText& kernel = KernelOf(w, cache);
+    costs[w] = CostOf(kernel, cache->machine()) * sharing().TimesOf(w);
+    some += costs[w];
     *rank = std::max(*rank, kernel.rank);
   }
+  for (const double cost : costs) out += cost;
   return out + outside;
 }
 
 Plan Schedule::Make(KernelCache* cache) const {
   Plan plan;
   plan.limit_kind = limit_kind_;
-  plan.peak = peak_;
+  plan.peak = peak();
   plan.share = choice_.share;
   plan.cost = sharing().ExchangeCost();
-  std::set<std::string> names;
-  std::vector<uint32_t> buffers;
   plan.kernels.reserve(works_.size());
-  for (const Work& work : works_) {
-    plan.kernels.push_back(KernelOf(*this, plan.kernels.size(), &names, cache, &buffers));
+  for (size_t w = 0; w < works_.size(); ++w) {
+    KernelRequest request = RequestOf(w);
+    const std::vector<uint32_t> buffers = NumberBuffers(&request);  // their numbers in the plan
+    plan.kernels.push_back(cache->Get(request));
     for (KernelParam& param : plan.kernels.back().params) {
       if (param.kind == KernelParam::Kind::kTensor) param.id = buffers[param.id];
       if (param.replaced) param.replaced = buffers[*param.replaced];
     }
-    plan.cost += CostOf(plan.kernels.back(), cache->machine()) * sharing().TimesOf(work);
-    plan.operations += plan.kernels.back().cost * sharing().TimesOf(work);
+    plan.cost += CostOf(plan.kernels.back(), cache->machine()) * sharing().TimesOf(w);
+    plan.operations += plan.kernels.back().cost * sharing().TimesOf(w);
   }
   for (const Split& split : choice_.splits) {
     if (split.chunk < sharing().LengthOf(split.axis))
@@ -606,8 +694,9 @@ Plan Schedule::Make(KernelCache* cache) const {
 
 void Schedule::AddSteps(Plan* plan) const {
   std::vector<StepRange> ranges;
-  plan->steps.reserve(static_cast<size_t>(steps()));
-  Unroll(0, items_.size(), &ranges, plan);
+  // Some are transfers, which need not be as many.
+  plan->steps.reserve(2 * static_cast<size_t>(steps()) + 2 * tensors_.size());
+  Unroll(0, items_.size(), StepsOf(*plan), &ranges, plan);
   AddTensorsOf(plan);
   AddBuffers(plan);
   AddTransfers(plan);

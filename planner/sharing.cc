@@ -51,8 +51,9 @@ int64_t Sharing::GranuleOf(const Split& split) const {
 
 int64_t Sharing::ExtentOf(const Tensor& tensor, size_t at) const {
   const uint32_t axis = tensor.axes[at];
-  int64_t out = tensor.shared[at] ? LengthOf(axis) : meaning_.axis(axis).extent;
-  if (!tensor.chunked[at]) return out;
+  const Place& place = places_[NumberOf(tensor)];
+  int64_t out = place.shared[at] ? LengthOf(axis) : meaning_.axis(axis).extent;
+  if (!place.chunked[at]) return out;
   for (const Split& split : choice_.splits) {
     if (split.axis == axis) out = std::min(out, split.chunk);
   }
@@ -60,11 +61,8 @@ int64_t Sharing::ExtentOf(const Tensor& tensor, size_t at) const {
 }
 
 bool Sharing::IsLocal(const Tensor& tensor, uint32_t axis) const {
-  const auto t = static_cast<size_t>(&tensor - tensors_.data());
-  return std::all_of(tensor.users.begin(), tensor.users.end(), [&](size_t user) {
-    const Work& work = works_[user];
-    return work.loops.count(axis) != 0 && work.moved.count({t, axis}) == 0;
-  });
+  const auto at = std::find(tensor.axes.begin(), tensor.axes.end(), axis) - tensor.axes.begin();
+  return places_[NumberOf(tensor)].local[static_cast<size_t>(at)];
 }
 
 bool Sharing::HasWholeBytes(const Tensor& tensor, size_t at, int64_t granule) const {
@@ -114,11 +112,12 @@ bool Sharing::CanShare(const Tensor& tensor, size_t at) const {
   return IsLocal(tensor, tensor.axes[at]);
 }
 
-double Sharing::TimesOf(const Work& work) const {
+double Sharing::TimesOf(size_t work) const {
   if (!choice_.share) return 1;
-  if (work.kind == KernelKind::kMerge) return static_cast<double>(choice_.share->ranks() - 1);
+  if (works_[work].kind == KernelKind::kMerge)
+    return static_cast<double>(choice_.share->ranks() - 1);
   const uint32_t axis = choice_.share->axis;
-  if (work.loops.count(axis) == 0) return 1;
+  if (loops_of_[work].count(axis) == 0) return 1;
   return static_cast<double>(LengthOf(axis)) / static_cast<double>(meaning_.axis(axis).extent);
 }
 
@@ -129,7 +128,7 @@ double Sharing::ExchangeCost() const {
   for (const Work& work : works_) {
     for (const auto& [n, state] : work.incoming) {
       for (const size_t t : state) {
-        const auto bytes = static_cast<double>(tensors_[t].bytes);
+        const auto bytes = static_cast<double>(places_[t].bytes);
         out += others * (kMessagePrice + bytes * kMergedBytePrice);
       }
     }

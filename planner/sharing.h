@@ -14,12 +14,15 @@ namespace tarsia {
 class Sharing {
  public:
   Sharing(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind,
-          const std::vector<Tensor>& tensors, const std::vector<Work>& works)
+          const std::vector<Tensor>& tensors, const std::vector<Work>& works,
+          const std::vector<Place>& places, const std::vector<FlatMap<uint32_t, size_t>>& loops_of)
       : meaning_(meaning),
         choice_(choice),
         limit_kind_(limit_kind),
         tensors_(tensors),
-        works_(works) {}
+        works_(works),
+        places_(places),
+        loops_of_(loops_of) {}
 
   // ---- axes and splits
   [[nodiscard]] bool IsShared(uint32_t axis) const;
@@ -37,7 +40,7 @@ class Sharing {
   // The extent of its axis `at` in memory.
   [[nodiscard]] int64_t ExtentOf(const Tensor& tensor, size_t at) const;
   // Whether all that use a tensor run in loops over the axis and use elements of their own range.
-  [[nodiscard]] bool IsLocal(const Tensor& tensor, uint32_t axis) const;
+  [[nodiscard]] bool IsLocal(const Tensor& tensor, uint32_t axis) const;  // one of its axes
   // Whether a tensor has the shared axis, and each rank uses only its own range of it.
   [[nodiscard]] bool IsShared(const Tensor& tensor) const;
   // Whether its memory has room only for the range of its axis `at` that is shared.
@@ -53,16 +56,22 @@ class Sharing {
 
   // ---- cost
   // How much of a kernel's launches over whole axes a rank has.
-  [[nodiscard]] double TimesOf(const Work& work) const;
+  [[nodiscard]] double TimesOf(size_t work) const;
   // Of what ranks send each other, in additions of elements.
   [[nodiscard]] double ExchangeCost() const;
 
  private:
+  [[nodiscard]] size_t NumberOf(const Tensor& tensor) const {
+    return static_cast<size_t>(&tensor - tensors_.data());
+  }
+
   const Meaning& meaning_;
   const PlanChoice& choice_;
   LimitKind limit_kind_;
   const std::vector<Tensor>& tensors_;
   const std::vector<Work>& works_;
+  const std::vector<Place>& places_;
+  const std::vector<FlatMap<uint32_t, size_t>>& loops_of_;
 };
 
 }  // namespace tarsia

@@ -7,6 +7,8 @@
 namespace tarsia {
 namespace {
 
+using Ranges = SmallList<StepRange, 2>;
+
 // A chunk of an input or an output, or all of it, and the launches that use it.
 struct Chunk {
   size_t buffer = 0;
@@ -14,21 +16,22 @@ struct Chunk {
   size_t at = 0;  // of an input: the launch before which it is loaded; of an output: `last`
 };
 
+// A transfer to add.
+struct Transfer {
+  PlanStep::Kind kind;
+  size_t buffer;
+  size_t user;   // a launch that uses the chunk
+  size_t place;  // among all steps
+};
+
 // The chunks of one input or output, in the order of their use.
 struct Chunks {
   std::vector<Chunk> list;
   size_t next = 0;
-  std::vector<StepRange> ranges;  // of the last one
+  size_t last = 0;  // the last launch that uses one
 
   [[nodiscard]] bool IsAt(size_t step) const { return next < list.size() && list[next].at == step; }
 };
-
-bool SameRanges(const std::vector<StepRange>& a, const std::vector<StepRange>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const StepRange& x, const StepRange& y) {
-                      return x.axis == y.axis && x.low == y.low && x.high == y.high;
-                    });
-}
 
 class Transfers {
  public:
@@ -44,9 +47,8 @@ class Transfers {
 
  private:
   // To `ranges`, what a buffer holds in a step.
-  void FindRanges(const PlanBuffer& buffer, const PlanStep& step,
-                  std::vector<StepRange>* ranges) const {
-    ranges->clear();
+  void FindRanges(const PlanBuffer& buffer, const PlanStep& step, Ranges* ranges) const {
+    *ranges = {};
     const auto& axes = buffer.chunked;
     for (const StepRange& range : step.ranges) {
       if (std::find(axes.begin(), axes.end(), range.axis) != axes.end()) ranges->push_back(range);
@@ -56,23 +58,42 @@ class Transfers {
     }
   }
 
+  // Whether two launches have the same chunk of a buffer.
+  bool HaveSameChunk(const PlanBuffer& buffer, size_t a, size_t b) const {
+    const auto& ranges = plan_.steps[b].ranges;
+    const auto range_of = [&](uint32_t axis) {
+      return std::find_if(ranges.begin(), ranges.end(),
+                          [&](const StepRange& range) { return range.axis == axis; });
+    };
+    for (const StepRange& range : plan_.steps[a].ranges) {
+      if (std::find(buffer.chunked.begin(), buffer.chunked.end(), range.axis) ==
+          buffer.chunked.end()) {
+        continue;
+      }
+      const StepRange* const other = range_of(range.axis);
+      if (other == ranges.end() || other->low != range.low || other->high != range.high)
+        return false;
+    }
+    return true;
+  }
+
   // Chunk for chunk in one of the two buffers. Each is loaded as soon as the one before is used.
   void FindChunks() {
-    std::vector<StepRange> ranges;
     chunks_.resize(plan_.buffers.size());
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       PlanStep& step = plan_.steps[s];
       for (size_t& use : step.buffers) {
         const PlanBuffer& buffer = plan_.buffers[use];
         if (buffer.kind == PlanBuffer::Kind::kScratch || buffer.bytes == 0) continue;
-        auto& [list, next, last_ranges] = chunks_[use];
-        FindRanges(buffer, step, &ranges);
-        if (list.empty() || !SameRanges(last_ranges, ranges)) {
+        auto& [list, next, of] = chunks_[use];
+        const bool is_same =
+            !list.empty() && (buffer.chunked.empty() || HaveSameChunk(buffer, of, s));
+        if (!is_same) {
           const bool second = buffer.second && list.size() % 2 == 1;
           list.push_back(
               {second ? *buffer.second : use, s, s, list.empty() ? s : list.back().first});
-          std::swap(last_ranges, ranges);
         }
+        of = s;
         Chunk& chunk = list.back();
         chunk.last = s;
         if (buffer.kind == PlanBuffer::Kind::kOutput) chunk.at = s;
@@ -101,35 +122,40 @@ class Transfers {
     if (ended) std::erase_if(*from, [](const Chunks* c) { return c->next == c->list.size(); });
   }
 
-  // `user`: a launch that uses the chunk.
-  void AddTransfer(PlanStep::Kind kind, const Chunk& chunk, const PlanStep& user) {
-    PlanStep step;
-    step.kind = kind;
-    step.buffers = {chunk.buffer};
-    FindRanges(plan_.buffers[chunk.buffer], user, &step.ranges);
-    steps_.push_back(std::move(step));
-  }
-
-  void Insert() {
-    size_t count = plan_.steps.size();
-    for (const Chunks& chunks : chunks_) count += chunks.list.size();
-    steps_.reserve(count);
+  // All transfers in their order, among the launches, whose places it returns.
+  std::vector<size_t> FindPlaces() {
+    std::vector<size_t> places;
+    places.reserve(plan_.steps.size());
     std::vector<Chunks*> inputs = Of(PlanBuffer::Kind::kInput);
     std::vector<Chunks*> outputs = Of(PlanBuffer::Kind::kOutput);
+    const auto add = [&](PlanStep::Kind kind, size_t buffer, size_t user) {
+      added_.push_back({kind, buffer, user, places.size() + added_.size()});
+    };
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       FindDue(s, &inputs);
-      std::ranges::stable_sort(due_, {}, &Chunk::first);
-      for (const Chunk& chunk : due_) {
-        AddTransfer(PlanStep::Kind::kLoad, chunk, plan_.steps[chunk.first]);
-      }
-      const size_t launch = steps_.size();
-      steps_.push_back(std::move(plan_.steps[s]));
+      if (due_.size() > 1) std::ranges::stable_sort(due_, {}, &Chunk::first);
+      for (const Chunk& chunk : due_) add(PlanStep::Kind::kLoad, chunk.buffer, chunk.first);
+      places.push_back(places.size() + added_.size());
       FindDue(s, &outputs);
-      for (const Chunk& chunk : due_) {
-        AddTransfer(PlanStep::Kind::kStore, chunk, steps_[launch]);
-      }
+      for (const Chunk& chunk : due_) add(PlanStep::Kind::kStore, chunk.buffer, s);
     }
-    plan_.steps = std::move(steps_);
+    return places;
+  }
+
+  // Launches move back to make room for the transfers before them.
+  void Insert() {
+    const std::vector<size_t> places = FindPlaces();
+    plan_.steps.resize(plan_.steps.size() + added_.size());
+    for (size_t s = places.size(); s > 0 && places[s - 1] != s - 1; --s) {
+      plan_.steps[places[s - 1]] = std::move(plan_.steps[s - 1]);
+    }
+    for (const Transfer& transfer : added_) {
+      PlanStep& step = plan_.steps[transfer.place];
+      step = PlanStep();
+      step.kind = transfer.kind;
+      step.buffers.push_back(transfer.buffer);
+      FindRanges(plan_.buffers[transfer.buffer], plan_.steps[places[transfer.user]], &step.ranges);
+    }
   }
 
   void FindLifetimes() {
@@ -152,7 +178,7 @@ class Transfers {
   Plan& plan_;
   std::vector<Chunks> chunks_;  // by buffer
   std::vector<Chunk> due_;
-  std::vector<PlanStep> steps_;
+  std::vector<Transfer> added_;
 };
 
 }  // namespace

@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <span>
 #include <string_view>
 
-#include "planner/schedule.h"
+#include "planner/works.h"
 
 namespace tarsia {
 namespace {
@@ -15,21 +18,38 @@ constexpr int64_t kElementsOfPart = 1 << 12;
 constexpr int64_t kFewResults = 2048;
 constexpr int64_t kMostParts = 64;
 
-bool Contains(const std::vector<uint32_t>& list, uint32_t item) {
+bool Contains(std::span<const uint32_t> list, uint32_t item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-bool SameSet(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
+bool SameSet(std::span<const uint32_t> a, std::span<const uint32_t> b) {
   return a.size() == b.size() &&
          std::all_of(a.begin(), a.end(), [&](uint32_t item) { return Contains(b, item); });
+}
+
+std::string_view EndOfName(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kValues:
+    case KernelKind::kPartial:
+    case KernelKind::kFinish:
+      return "";
+    case KernelKind::kMerge:
+      return "_merge";
+    case KernelKind::kBegin:
+      return "_begin";
+    case KernelKind::kFactor:
+      return "_factor";
+    case KernelKind::kSubstitute:
+      return "_substitute";
+    case KernelKind::kUpdate:
+      return "_update";
+  }
+  return "";
 }
 
 }  // namespace
 
 bool Work::Reduces(uint32_t axis) const { return Contains(reduced, axis); }
-bool Work::IsRanged(uint32_t axis) const {
-  return loops.count(axis) != 0 || (panels && panels->axis == axis);
-}
 bool Work::Has(uint32_t axis) const { return Contains(axes, axis) || Reduces(axis); }
 bool Work::Moves(const Work& other, uint32_t axis) const {
   return std::any_of(other.stores.begin(), other.stores.end(),
@@ -37,7 +57,7 @@ bool Work::Moves(const Work& other, uint32_t axis) const {
 }
 
 // A name that no other tensor and no parameter of a kernel has.
-std::string Schedule::NameFor(std::string name) const {
+std::string Works::NameFor(std::string name) const {
   if (name[0] == '_') name = "in" + name;
   const auto is_parameter = [](std::string_view text, std::string_view axis) {
     if (!text.starts_with(axis)) return false;
@@ -46,9 +66,11 @@ std::string Schedule::NameFor(std::string name) const {
   };
   const auto taken = [&](std::string_view text) {
     const auto& axes = meaning_.concrete().axes();
+    const bool ends = text.ends_with("_low") || text.ends_with("_high") || text.ends_with("_base");
     return text == "fresh" ||
-           std::any_of(axes.begin(), axes.end(),
-                       [&](const ConcreteAxis& axis) { return is_parameter(text, axis.name); }) ||
+           (ends &&
+            std::any_of(axes.begin(), axes.end(),
+                        [&](const ConcreteAxis& axis) { return is_parameter(text, axis.name); })) ||
            std::any_of(tensors_.begin(), tensors_.end(),
                        [&](const Tensor& tensor) { return tensor.name == text; });
   };
@@ -57,10 +79,8 @@ std::string Schedule::NameFor(std::string name) const {
   return out;
 }
 
-size_t Schedule::AddTensor(Tensor tensor) {
+size_t Works::AddTensor(Tensor tensor) {
   tensor.name = NameFor(std::move(tensor.name));
-  tensor.chunked.resize(tensor.axes.size());
-  tensor.shared.resize(tensor.axes.size());
   tensors_.push_back(std::move(tensor));
   return tensors_.size() - 1;
 }
@@ -85,22 +105,60 @@ bool HasParts(const Meaning& meaning) {
   return false;
 }
 
+Works::Key Works::KeyOf(const Meaning& meaning, const PlanChoice& choice) {
+  Key out{choice.kept, {}, choice.parts, choice.views, std::nullopt};
+  if (choice.share) out.shared = choice.share->axis;
+  for (size_t n = 0; n < meaning.graph().nodes.size(); ++n) {
+    const Reduction* const reduction = meaning.ReductionOf(n);
+    const auto is_reduced = [&](const Split& split) {
+      return Contains(reduction->axes, split.axis);
+    };
+    if (reduction == nullptr) continue;
+    if (std::any_of(choice.splits.begin(), choice.splits.end(), is_reduced)) out.split.push_back(n);
+  }
+  return out;
+}
+
+Works::Works(const Meaning& meaning, Key key) : meaning_(meaning), key_(std::move(key)) {
+  AddTensors();
+  AddWorks();
+  Join();
+  FindNeeds();
+  SortInPlace();
+  ordered_ = works_.size();
+  AddMerges();
+  FindUsers();
+  NameWorks();
+  SortBySize();
+  kernels_.resize(works_.size());
+}
+
+const KernelText* Works::KernelWith(size_t work, const Sizes& sizes) const {
+  for (const auto& [known, kernel] : kernels_[work]) {
+    if (known == sizes) return kernel;
+  }
+  return nullptr;
+}
+
+void Works::Remember(size_t work, const Sizes& sizes, const KernelText& kernel) const {
+  kernels_[work].emplace_back(sizes, &kernel);
+}
+
 // The parts of `topk` merge in the order of the indices, which chunks would break.
-int64_t Schedule::PartsOf(size_t n) const {
-  if (!choice_.parts) return 1;
+int64_t Works::PartsOf(size_t n) const {
+  if (!key_.parts) return 1;
   const Reduction* const reduction = meaning_.ReductionOf(n);
   const bool top = reduction != nullptr && reduction->kind == ReducerKind::kTopK;
-  return top && IsSplit(*reduction) ? 1 : MostPartsOf(meaning_, n);
+  return top && IsSplit(n) ? 1 : MostPartsOf(meaning_, n);
 }
 
-bool Schedule::IsSplit(const Reduction& reduction) const {
-  return std::any_of(choice_.splits.begin(), choice_.splits.end(),
-                     [&](const Split& split) { return Contains(reduction.axes, split.axis); });
+bool Works::IsSplit(size_t n) const {
+  return std::binary_search(key_.split.begin(), key_.split.end(), n);
 }
 
-void Schedule::AddTensors() {
+void Works::AddTensors() {
   const Graph& graph = meaning_.graph();
-  tensors_.reserve(graph.inputs.size() + graph.outputs.size() + 4 * choice_.kept.size());
+  tensors_.reserve(graph.inputs.size() + graph.outputs.size() + 4 * key_.kept.size());
   for (uint32_t v = 0; v < graph.inputs.size(); ++v) {
     input_tensors_[v] = AddTensor({meaning_.NameOf(v), PlanBuffer::Kind::kInput, v,
                                    meaning_.value(v).dtype, meaning_.value(v).axes});
@@ -115,7 +173,7 @@ void Schedule::AddTensors() {
     if (input == GraphOutputType::kNotInPlace) continue;
     tensors_[result_tensors_[v]].in_place = input_tensors_.at(input);
   }
-  for (const size_t n : choice_.kept) {
+  for (const size_t n : key_.kept) {
     const GraphNode& node = meaning_.node(n);
     for (size_t i = 0; i < Row(node.op).results(); ++i) {
       const auto v = static_cast<uint32_t>(node.first_result + i);
@@ -124,7 +182,7 @@ void Schedule::AddTensors() {
                                       meaning_.value(v).dtype, meaning_.value(v).axes});
     }
   }
-  if (!choice_.views) return;
+  if (!key_.views) return;
   const auto is_overwritten = [&](uint32_t input) {
     return std::any_of(tensors_.begin(), tensors_.end(), [&](const Tensor& tensor) {
       return tensor.in_place == input_tensors_.at(input);
@@ -139,7 +197,7 @@ void Schedule::AddTensors() {
   }
 }
 
-bool Schedule::Walk::Enter(uint32_t v, const std::set<uint32_t>& axes, size_t values) {
+bool Works::Walk::Enter(uint32_t v, const FlatSet<uint32_t>& axes, size_t values) {
   auto same = std::find_if(seen.begin(), seen.end(),
                            [&](const auto& entry) { return entry.first == axes; });
   if (same == seen.end()) same = seen.emplace(same, axes, std::vector<bool>(values));
@@ -148,7 +206,7 @@ bool Schedule::Walk::Enter(uint32_t v, const std::set<uint32_t>& axes, size_t va
   return fresh;
 }
 
-void Schedule::FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk) const {
+void Works::FindReads(uint32_t v, const FlatSet<uint32_t>& moved, Walk* walk) const {
   if (!walk->Enter(v, moved, meaning_.graph().value_name_ids.size())) return;
   const auto input = input_tensors_.find(v);
   const auto found = result_tensors_.find(v);
@@ -158,26 +216,27 @@ void Schedule::FindReads(uint32_t v, const std::set<uint32_t>& moved, Walk* walk
   const size_t tensor = input != input_tensors_.end() ? input->second : found->second;
   walk->work->reads[v] = tensor;
   for (const uint32_t axis : meaning_.value(v).axes) {
-    if (moved.count(axis) != 0) walk->work->moved.emplace(tensor, axis);
+    if (moved.count(axis) != 0) walk->work->moved.insert({tensor, axis});
   }
 }
 
-void Schedule::FindReadsOfNode(size_t n, const std::set<uint32_t>& moved, Walk* walk) const {
+void Works::FindReadsOfNode(size_t n, const FlatSet<uint32_t>& moved, Walk* walk) const {
   const std::vector<uint32_t> more = meaning_.MovedBy(n);
   if (more.empty()) {
     for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, moved, walk);
     return;
   }
-  std::set<uint32_t> all = moved;
+  FlatSet<uint32_t> all = moved;
   all.insert(more.begin(), more.end());
   for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, all, walk);
 }
 
-void Schedule::AddValueWork(uint32_t v) {
+void Works::AddValueWork(uint32_t v) {
   Work work;
   const size_t tensor = result_tensors_.at(v);
   work.axes = tensors_[tensor].axes;
   work.stores = {{v, tensor}};
+  work.reads.reserve(4);
   Walk walk{&work, {}};
   if (meaning_.IsInput(v)) {
     FindReads(v, {}, &walk);
@@ -187,7 +246,7 @@ void Schedule::AddValueWork(uint32_t v) {
   works_.push_back(std::move(work));
 }
 
-void Schedule::AddReductionWorks(size_t n) {
+void Works::AddReductionWorks(size_t n) {
   const GraphNode& node = meaning_.node(n);
   const Reduction& reduction = *meaning_.ReductionOf(n);
   Work partial;
@@ -195,13 +254,14 @@ void Schedule::AddReductionWorks(size_t n) {
   partial.axes = meaning_.value(node.first_result).axes;
   partial.reduced = reduction.axes;
   partial.parts = PartsOf(n);
-  std::vector<size_t> state;
+  SmallList<size_t, 4> state;
   for (const StatePart& part : StateOf(reduction)) {
     state.push_back(AddTensor({fmt::format("{}_{}", meaning_.NameOf(node.first_result), part.name),
                                PlanBuffer::Kind::kScratch, node.first_result, part.dtype,
                                partial.axes, partial.parts > 1 ? partial.parts : 0}));
   }
   partial.states = {{n, state}};
+  partial.reads.reserve(4);
   Walk walk{&partial, {}};
   FindReadsOfNode(n, {}, &walk);
   Work finish;
@@ -218,7 +278,7 @@ void Schedule::AddReductionWorks(size_t n) {
   works_.push_back(std::move(finish));
 }
 
-void Schedule::AddSolveWorks(size_t n) {
+void Works::AddSolveWorks(size_t n) {
   const Solve& solve = *meaning_.SolveOf(n);
   const uint32_t v = meaning_.node(n).first_result;
   const size_t tensor = result_tensors_.at(v);
@@ -227,7 +287,9 @@ void Schedule::AddSolveWorks(size_t n) {
   begin.axes = tensors_[tensor].axes;
   begin.stores = {{v, tensor}};
   Walk walk{&begin, {}};
-  FindReads(solve.right, solve.factors ? std::set<uint32_t>{} : std::set{solve.rows}, &walk);
+  FlatSet<uint32_t> moved;
+  if (!solve.factors) moved.insert(solve.rows);
+  FindReads(solve.right, moved, &walk);
   Work panel;
   panel.panels = Panels{n, solve.columns, solve.upper};
   panel.stores = begin.stores;
@@ -236,7 +298,8 @@ void Schedule::AddSolveWorks(size_t n) {
   }
   if (!solve.factors) {
     Walk matrix{&panel, {}};
-    FindReads(solve.matrix, {solve.rows, solve.columns}, &matrix);
+    moved.insert(solve.columns);
+    FindReads(solve.matrix, moved, &matrix);
   }
   works_.push_back(std::move(begin));
   const auto add = [&](KernelKind kind) {
@@ -250,14 +313,14 @@ void Schedule::AddSolveWorks(size_t n) {
   if (several) add(KernelKind::kUpdate);
 }
 
-void Schedule::AddWorks() {
+void Works::AddWorks() {
   works_.reserve(4 * result_tensors_.size());
   // Values are in an order in which each needs only earlier ones.
   std::vector<bool> reduced(meaning_.graph().nodes.size());
   // A reduction that is split by chunks or by parts has a state in memory.
   const auto has_state = [&](size_t n) {
     const Reduction* const reduction = meaning_.ReductionOf(n);
-    return reduction != nullptr && (PartsOf(n) > 1 || IsSplit(*reduction));
+    return reduction != nullptr && (PartsOf(n) > 1 || IsSplit(n));
   };
   for (const auto& [v, tensor] : result_tensors_) {
     if (!meaning_.IsInput(v) && meaning_.SolveOf(meaning_.NodeOf(v)) != nullptr) {
@@ -272,18 +335,19 @@ void Schedule::AddWorks() {
 }
 
 // The states of reductions over the shared axis are merged behind the loop over it.
-void Schedule::AddMerges() {
+void Works::AddMerges() {
   const size_t count = works_.size();
   for (size_t w = 0; w < count; ++w) {
-    if (works_[w].kind != KernelKind::kPartial || !choice_.share) continue;
-    if (!works_[w].Reduces(choice_.share->axis)) continue;
+    if (works_[w].kind != KernelKind::kPartial || !key_.shared) continue;
+    if (!works_[w].Reduces(*key_.shared)) continue;
     Work merge;
     merge.kind = KernelKind::kMerge;
     merge.axes = works_[w].axes;
     merge.parts = works_[w].parts;
     merge.states = works_[w].states;
     for (const auto& [n, state] : merge.states) {
-      std::vector<size_t>& incoming = merge.incoming.emplace_back(n, std::vector<size_t>()).second;
+      SmallList<size_t, 4>& incoming =
+          merge.incoming.emplace_back(n, SmallList<size_t, 4>()).second;
       for (const size_t t : state) {
         const Tensor& own = tensors_[t];
         incoming.push_back(AddTensor({own.name + "_in", PlanBuffer::Kind::kScratch, own.value,
@@ -296,14 +360,15 @@ void Schedule::AddMerges() {
 }
 
 // Works of one shape whose operands are ready share a kernel, and what they compute alike.
-bool Schedule::CanJoin(const Work& group, const Work& work, size_t at) const {
+bool Works::CanJoin(size_t at, const Work& work, size_t groups) const {
+  const Work& group = works_[at];
   if (work.panels || group.kind != work.kind || !SameSet(group.axes, work.axes) ||
       group.reduced != work.reduced || group.parts != work.parts) {
     return false;
   }
   // All that it reads is written before the group.
   for (const auto& [v, tensor] : work.reads) {
-    for (size_t other = at; other < works_.size(); ++other) {
+    for (size_t other = at; other < groups; ++other) {
       for (const auto& [stored, to] : works_[other].stores) {
         if (to == tensor) return false;
       }
@@ -311,7 +376,7 @@ bool Schedule::CanJoin(const Work& group, const Work& work, size_t at) const {
   }
   for (const auto& [n, state] : work.states) {
     if (work.kind == KernelKind::kPartial) continue;
-    for (size_t other = at; other < works_.size(); ++other) {
+    for (size_t other = at; other < groups; ++other) {
       if (works_[other].kind != KernelKind::kPartial) continue;
       for (const auto& [m, others] : works_[other].states) {
         if (m == n) return false;
@@ -321,14 +386,15 @@ bool Schedule::CanJoin(const Work& group, const Work& work, size_t at) const {
   return true;
 }
 
-void Schedule::Join() {
-  std::vector<Work> all;
-  std::swap(all, works_);
-  for (Work& work : all) {
+void Works::Join() {
+  size_t groups = 0;
+  for (size_t w = 0; w < works_.size(); ++w) {
+    Work& work = works_[w];
     size_t at = 0;
-    while (at < works_.size() && !CanJoin(works_[at], work, at)) ++at;
-    if (at == works_.size()) {
-      works_.push_back(std::move(work));
+    while (at < groups && !CanJoin(at, work, groups)) ++at;
+    if (at == groups) {
+      if (groups != w) works_[groups] = std::move(work);
+      ++groups;
       continue;
     }
     Work& group = works_[at];
@@ -337,16 +403,16 @@ void Schedule::Join() {
     group.reads.insert(work.reads.begin(), work.reads.end());
     group.moved.insert(work.moved.begin(), work.moved.end());
   }
+  works_.resize(groups);
 }
 
-void Schedule::FindNeeds() {
+void Works::FindNeeds() {
   // Each work needs only earlier ones.
   constexpr size_t kNone = SIZE_MAX;
   std::vector<size_t> writer(tensors_.size(), kNone);  // of a tensor, the last one so far
   for (size_t w = 0; w < works_.size(); ++w) {
     Work& work = works_[w];
-    work.needs.clear();
-    work.needs.reserve(work.reads.size() + work.stores.size());
+    work.needs = {};
     const auto need = [&](size_t tensor) {
       if (writer[tensor] != kNone) work.needs.push_back(writer[tensor]);
     };
@@ -363,6 +429,68 @@ void Schedule::FindNeeds() {
       for (const size_t tensor : state) writer[tensor] = w;
     }
   }
+}
+
+void Works::FindUsers() {
+  for (size_t w = 0; w < works_.size(); ++w) {
+    const auto use = [&](size_t tensor) {
+      tensors_[tensor].used = true;
+      tensors_[tensor].users.push_back(w);
+    };
+    for (const auto& [v, tensor] : works_[w].reads) use(tensor);
+    for (const auto& [v, tensor] : works_[w].stores) use(tensor);
+    for (const auto* const states : {&works_[w].states, &works_[w].incoming}) {
+      for (const auto& [n, state] : *states) {
+        for (const size_t tensor : state) use(tensor);
+      }
+    }
+  }
+  for (Tensor& tensor : tensors_) {
+    // An input that nothing reads has no memory.
+    if (tensor.in_place && !tensors_[*tensor.in_place].used) tensor.in_place.reset();
+    if (tensor.in_place) tensors_[*tensor.in_place].overwritten = true;
+  }
+}
+
+void Works::NameWorks() {
+  std::vector<std::string_view> taken;
+  taken.reserve(works_.size());
+  for (Work& work : works_) {
+    std::string name;
+    const auto add = [&](size_t tensor) {
+      name += (name.empty() ? "" : "_") + tensors_[tensor].name;
+    };
+    for (const auto& [v, tensor] : work.stores) add(tensor);
+    if (work.kind == KernelKind::kPartial || work.kind == KernelKind::kMerge) {
+      for (const auto& [n, state] : work.states) add(state[0]);
+    }
+    name += EndOfName(work.kind);
+    work.name = name;
+    const auto is_taken = [&] {
+      return std::find(taken.begin(), taken.end(), work.name) != taken.end();
+    };
+    for (int i = 2; is_taken(); ++i) work.name = fmt::format("{}_{}", name, i);
+    taken.push_back(work.name);
+  }
+}
+
+void Works::SortBySize() {
+  std::vector<double> sizes;
+  sizes.reserve(works_.size());
+  for (const Work& work : works_) {
+    double& size = sizes.emplace_back(1);
+    const auto count = [&](uint32_t axis) {
+      size *= static_cast<double>(meaning_.axis(axis).extent);
+    };
+    std::ranges::for_each(work.axes, count);
+    std::ranges::for_each(work.reduced, count);
+    if (work.panels) {  // a product of two matrices along it
+      for (int i = 0; i < 3; ++i) count(work.panels->axis);
+    }
+  }
+  by_size_.resize(works_.size());
+  std::iota(by_size_.begin(), by_size_.end(), size_t{0});
+  std::ranges::stable_sort(by_size_, std::greater(), [&](size_t w) { return sizes[w]; });
 }
 
 }  // namespace tarsia

@@ -15,6 +15,7 @@ namespace tarsia::tools {
 namespace {
 
 constexpr std::string_view kSafetensors = ".safetensors";
+constexpr std::string_view kPacked = ".tsw";
 
 int Complain(const std::string& source, const Diagnostic& error) {
   PrintError(source + ": " + error.message, error.help);
@@ -113,21 +114,23 @@ int OpenPacked(const std::string& path, const std::string& part, InputTensorFile
 
 }  // namespace
 
+// Where the file ends and the name of a part of it begins; npos: it has none.
+static size_t ColonOf(const std::string& spec) {
+  const size_t at = spec.find(std::string(kSafetensors) + ":");
+  if (at != std::string::npos) return at + kSafetensors.size();
+  const size_t packed = spec.rfind(std::string(kPacked) + ":");
+  return packed == std::string::npos ? packed : packed + kPacked.size();
+}
+
+std::string FileOfInput(const std::string& spec) { return spec.substr(0, ColonOf(spec)); }
+
 int OpenInput(const std::string& spec, InputTensorFile* out) {
   out->source = spec == "-" ? "standard input" : spec;
-  const size_t at = spec.find(std::string(kSafetensors) + ":");
-  if (at != std::string::npos) {
-    const size_t colon = at + kSafetensors.size();
-    return OpenSafetensors(spec.substr(0, colon), spec.substr(colon + 1), out);
-  }
-  const size_t packed = spec.rfind(".tsw:");
-  if (packed != std::string::npos) {
-    return OpenPacked(spec.substr(0, packed + 4), spec.substr(packed + 5), out);
-  }
-  if (spec.ends_with(".tsw")) return OpenPacked(spec, "", out);
-  const bool whole = spec.size() >= kSafetensors.size() &&
-                     spec.substr(spec.size() - kSafetensors.size()) == kSafetensors;
-  return whole ? OpenSafetensors(spec, "", out) : OpenNpy(spec, out);
+  const size_t colon = ColonOf(spec);
+  const std::string file = FileOfInput(spec);
+  const std::string part = colon == std::string::npos ? "" : spec.substr(colon + 1);
+  if (file.ends_with(kSafetensors)) return OpenSafetensors(file, part, out);
+  return file.ends_with(kPacked) ? OpenPacked(file, part, out) : OpenNpy(file, out);
 }
 
 int ReadInput(const std::string& spec, InputTensor* out) {

@@ -37,6 +37,8 @@ struct InputTensorFile {
   [[nodiscard]] bool CanName(DType type) const;  // as of InputTensor
 };
 
+// The file of what OpenInput takes.
+std::string FileOfInput(const std::string& spec);
 // Opens `a.npy`, `m.safetensors:TENSOR`, `w.tsw:codes` (or :scales, :zeros), or `-`, and reads the
 // header. As ReadInput.
 int OpenInput(const std::string& spec, InputTensorFile* out);

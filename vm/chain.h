@@ -13,6 +13,7 @@
 #include "dtypes/convert.h"
 #include "dtypes/dtype.h"
 #include "vm/host/elementwise.h"
+#include "vm/host/fused.h"
 
 namespace tarsia::vm {
 
@@ -34,12 +35,22 @@ struct Chain {
   struct Repeat {
     size_t inner = 1, period = 1;
   };
-  using Operation = std::variant<host::Loop, Copy, Cast, Repeat>;
+  // Of two whole tiles, a column and a row.
+  struct Outer {
+    host::OuterKernel kernel = nullptr;
+    Repeat column;
+  };
+  // Of a term, the error and the sum: makes the new sum, and the new error as its second result.
+  struct Compensated {
+    host::CompensatedKernel kernel = nullptr;
+  };
+  using Operation = std::variant<host::Loop, Copy, Cast, Repeat, Outer, Compensated>;
   struct Step {
     Operation operation;
     uint8_t operands = 0;
     Place operand[3];
     Place result;
+    Place second;  // of Compensated
   };
   // An operand that is the same for all elements: a slot is filled with it first.
   struct Uniform {

@@ -110,7 +110,7 @@ class Builder {
   }
 
   std::shared_ptr<const Chain> Build() {
-    for (const uint32_t at : members_) Append(at);
+    for (size_t m = 0; m < members_.size();) m += AppendCompensated(m) ? 4 : AppendAt(m);
     PlaceResults();
     if (chain_.steps.empty()) return nullptr;
     AssignSlots();
@@ -221,6 +221,89 @@ class Builder {
     return made;
   }
 
+  // Whether four instructions are a step of a compensated sum, whose parts nothing else reads:
+  // t = term - error; new = sum + t; u = new - sum; error = u - t.
+  [[nodiscard]] bool IsCompensated(size_t m) const {
+    constexpr Opcode kForm[] = {Opcode::kSub, Opcode::kAdd, Opcode::kSub, Opcode::kSub};
+    if (members_.size() - m < std::size(kForm)) return false;
+    const PlannedInst* inst[std::size(kForm)];
+    for (size_t i = 0; i < std::size(kForm); ++i) {
+      inst[i] = &plan_.code[members_[m + i]];
+      const bool tiles = i == 0 || (inst[i]->operand[0].IsTile() && inst[i]->operand[1].IsTile());
+      if (inst[i]->inst->opcode != kForm[i] || inst[i]->type != inst[0]->type || !tiles)
+        return false;
+    }
+    const auto reads = [&](size_t i, uint32_t a, uint32_t b) {
+      return inst[i]->operand[0].value == a && inst[i]->operand[1].value == b;
+    };
+    const uint32_t t = inst[0]->result[0];
+    const uint32_t sum = inst[1]->operand[0].value;
+    const uint32_t made = inst[1]->result[0];
+    const uint32_t u = inst[2]->result[0];
+    const bool differ = t != sum && t != made && t != u && sum != made && u != made;
+    return differ && reads(1, sum, t) && reads(2, made, sum) && reads(3, u, t) &&
+           all_reads_[t] == 2 && all_reads_[u] == 1 &&
+           host::FindCompensated(inst[0]->type) != nullptr;
+  }
+
+  bool AppendCompensated(size_t m) {
+    if (!IsCompensated(m)) return false;
+    const PlannedInst& first = plan_.code[members_[m]];
+    const PlannedInst& add = plan_.code[members_[m + 1]];
+    const size_t term = Operand(members_[m], 0);
+    const size_t error = Operand(members_[m], 1);
+    const size_t operands[] = {term, error, Operand(members_[m + 1], 0)};
+    const auto container = static_cast<uint8_t>(ContainerBytes(first.type));
+    current_[add.result[0]] =
+        AppendStep(Chain::Compensated{host::FindCompensated(first.type)}, operands, container);
+    const size_t second = NewVersion(container);
+    versions_[second].made = static_cast<int>(chain_.steps.size()) - 1;
+    second_[chain_.steps.size() - 1] = second;
+    current_[plan_.code[members_[m + 3]].result[0]] = second;
+    return true;
+  }
+
+  // The form of a broadcast that is one of the last two steps, if only `operand` reads it.
+  [[nodiscard]] const Chain::Repeat* LastRepeat(const PlannedOperand& operand,
+                                                size_t version) const {
+    const int made = versions_[version].made;
+    const int steps = static_cast<int>(chain_.steps.size());
+    if (!operand.IsTile() || all_reads_[operand.value] != 1 || made < 0 || made < steps - 2)
+      return nullptr;
+    return std::get_if<Chain::Repeat>(&chain_.steps[static_cast<size_t>(made)].operation);
+  }
+
+  // If a step needs two broadcasts, of a column and a row, that are just before it: one step in
+  // place of the three.
+  bool AppendOuter(const PlannedInst& inst, std::span<const size_t> operands) {
+    if (operands.size() != 2 || operands[0] == operands[1]) return false;
+    const Chain::Repeat* const a = LastRepeat(inst.operand[0], operands[0]);
+    const Chain::Repeat* const b = LastRepeat(inst.operand[1], operands[1]);
+    if (a == nullptr || b == nullptr) return false;
+    const bool row_first = a->inner == 1;
+    const Chain::Repeat column = row_first ? *b : *a;
+    const Chain::Repeat row = row_first ? *a : *b;
+    const host::OuterKernel kernel = host::FindOuter(inst.inst->opcode, inst.type, row_first);
+    if (kernel == nullptr || row.inner != 1 || row.period != column.inner) return false;
+    const auto source = [&](size_t operand) {
+      return numbers_[static_cast<size_t>(versions_[operands[operand]].made)][0];
+    };
+    const size_t sources[] = {source(row_first ? 1 : 0), source(row_first ? 0 : 1)};
+    for (int i = 0; i < 2; ++i) {
+      chain_.steps.pop_back();
+      numbers_.pop_back();
+    }
+    const uint32_t value = inst.result[0];
+    const auto container = static_cast<uint8_t>(plan_.values[value].container);
+    current_[value] = AppendStep(Chain::Outer{kernel, column}, sources, container);
+    return true;
+  }
+
+  size_t AppendAt(size_t m) {
+    Append(members_[m]);
+    return 1;
+  }
+
   void Append(uint32_t at) {
     const PlannedInst& inst = plan_.code[at];
     const uint32_t value = inst.result[0];
@@ -238,6 +321,7 @@ class Builder {
       current_[value] = operands[0];
       return;
     }
+    if (AppendOuter(inst, {operands, count})) return;
     current_[value] = AppendStep(*OperationOf(plan_, inst), {operands, count}, container);
   }
 
@@ -290,14 +374,21 @@ class Builder {
         (same ? free : later).push_back(v.place.number);
         ends.push_back(v.place.number);
       }
-      if (!made.placed) {
-        if (free.empty()) free.push_back(chain_.slots++);
-        made.place.number = free.back();
-        made.placed = true;
-        free.pop_back();
-        if (made.last < 0) later.push_back(made.place.number);
+      const auto place = [&](Version& v) {
+        if (!v.placed) {
+          if (free.empty()) free.push_back(chain_.slots++);
+          v.place.number = free.back();
+          v.placed = true;
+          free.pop_back();
+          if (v.last < 0) later.push_back(v.place.number);
+        }
+        return v.place;
+      };
+      step.result = place(made);
+      step.second = step.result;
+      if (const auto second = second_.find(s); second != second_.end()) {
+        step.second = place(versions_[second->second]);
       }
-      step.result = made.place;
       free.insert(free.end(), later.begin(), later.end());
     }
     const size_t most = kMostSlotBytes / (std::max<size_t>(chain_.slots, 1) * widest);
@@ -316,6 +407,7 @@ class Builder {
   bool reads_scalars_ = false;
   std::vector<Version> versions_;
   std::map<uint32_t, size_t> current_, before_;
+  std::map<size_t, size_t> second_;             // by step: the version of its second result
   std::vector<std::array<size_t, 4>> numbers_;  // by step: versions of the operands and the result
 };
 

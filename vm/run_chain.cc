@@ -13,9 +13,14 @@ namespace {
 // One step on the elements from `first` on.
 class StepOnPiece {
  public:
-  StepOnPiece(const Chain::Step& step, const void* const* operands, void* result, size_t first,
-              size_t count)
-      : step_(step), operands_(operands), result_(result), first_(first), count_(count) {}
+  StepOnPiece(const Chain::Step& step, const void* const* operands, void* result, void* second,
+              size_t first, size_t count)
+      : step_(step),
+        operands_(operands),
+        result_(result),
+        second_(second),
+        first_(first),
+        count_(count) {}
 
   void operator()(const host::Loop& loop) const { loop.Run(operands_, result_, count_); }
   void operator()(Chain::Copy /*copy*/) const {
@@ -29,10 +34,19 @@ class StepOnPiece {
                  count_);
   }
 
+  void operator()(const Chain::Outer& outer) const {
+    outer.kernel(operands_[0], operands_[1], outer.column.inner, outer.column.period, first_,
+                 result_, count_);
+  }
+  void operator()(const Chain::Compensated& sum) const {
+    sum.kernel(operands_[0], operands_[1], operands_[2], result_, second_, count_);
+  }
+
  private:
   const Chain::Step& step_;
   const void* const* operands_;
   void* result_;
+  void* second_;
   size_t first_, count_;
 };
 
@@ -63,11 +77,13 @@ ExecState Agent::RunChain(const Chain& chain) {
     };
     for (const Chain::Step& step : chain.steps) {
       const void* operands[3] = {};
-      for (size_t i = 0; i < step.operands; ++i) operands[i] = piece(step.operand[i]);
-      if (std::holds_alternative<Chain::Repeat>(step.operation)) {
-        operands[0] = tiles_[step.operand[0].number];
+      const bool whole = std::holds_alternative<Chain::Repeat>(step.operation) ||
+                         std::holds_alternative<Chain::Outer>(step.operation);
+      for (size_t i = 0; i < step.operands; ++i) {
+        operands[i] = whole ? tiles_[step.operand[i].number] : piece(step.operand[i]);
       }
-      std::visit(StepOnPiece(step, operands, piece(step.result), first, count), step.operation);
+      std::visit(StepOnPiece(step, operands, piece(step.result), piece(step.second), first, count),
+                 step.operation);
     }
   }
   return ExecState::kNext;

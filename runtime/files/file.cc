@@ -214,12 +214,36 @@ std::string TemporaryName(const std::string& target) {
   return target + ".tmp-" + std::to_string(getpid()) + "-" + std::to_string(counter++);
 }
 
-// Makes the rename durable: synchronises the folder. Errors of file systems that cannot are
+std::string FolderOf(const std::string& target) {
+  const size_t slash = target.rfind('/');
+  return slash == std::string::npos ? "." : target.substr(0, slash + 1);
+}
+
+// The name of an open file that linkat takes.
+std::string NameOfOpen(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
+// A file without a name on the file system of `target`, or -1 where there can be none. The system
+// removes it when the process ends, however it ends: mpirun, for one, kills a rank a moment after
+// it has told it to end.
+int OpenNameless(const std::string& target) {
+  const int fd = open(FolderOf(target).c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (fd < 0 || access(NameOfOpen(fd).c_str(), F_OK) == 0) return fd;
+  close(fd);
+  return -1;
+}
+
+// A file beside `target` under a name of its own, which signals remove. Returns -1 with errno.
+int OpenTemporary(const std::string& target, TemporaryFile* name) {
+  *name = TemporaryFile(TemporaryName(target));
+  const int fd = open(name->path().c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) name->Release();  // the file with that name is not ours
+  return fd;
+}
+
+// Makes the name durable: synchronises the folder. Errors of file systems that cannot are
 // ignored.
 void SyncFolderOf(const std::string& target) {
-  const size_t slash = target.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : target.substr(0, slash + 1);
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = open(FolderOf(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;
   fsync(fd);
   close(fd);
@@ -242,23 +266,18 @@ Result<OutputFile> OutputFile::Create(const std::string& path) {
   struct stat info = {};
   const bool exists = stat(target.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) return out.Failure(EISDIR);
-  const bool direct = exists && !S_ISREG(info.st_mode);
-  if (!direct) {
+  if (exists && !S_ISREG(info.st_mode)) {
+    out.fd_ = open(target.c_str(), O_WRONLY | O_CLOEXEC);
+  } else {
     // A file that may not be written must not be replaced either.
     if (exists && access(target.c_str(), W_OK) != 0) return out.Failure(errno);
     out.target_ = target;
-    out.temporary_ = TemporaryFile(TemporaryName(target));
+    out.fd_ = OpenNameless(target);
+    if (out.fd_ < 0) out.fd_ = OpenTemporary(target, &out.temporary_);
   }
-  const int flags = direct ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC;
-  const int fd = open((direct ? target : out.temporary_.path()).c_str(), flags, 0666);
-  if (fd < 0) {
-    const int error = errno;
-    out.temporary_.Release();  // the file with that name is not ours
-    return out.Failure(error);
-  }
-  out.fd_ = fd;
+  if (out.fd_ < 0) return out.Failure(errno);
   out.owns_fd_ = true;
-  if (exists && !direct) fchmod(fd, info.st_mode & 07777);
+  if (exists && !out.target_.empty()) fchmod(out.fd_, info.st_mode & 07777);
   return out;
 }
 
@@ -319,16 +338,36 @@ Status OutputFile::Write(std::string_view text) {
   return Write({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
+// Gives a file without a name that of the target; beside a file that it replaces, a temporary one.
+Status OutputFile::Name() {
+  const std::string own = NameOfOpen(fd_);
+  if (linkat(AT_FDCWD, own.c_str(), AT_FDCWD, target_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+    return OkStatus();
+  }
+  if (errno != EEXIST) return Failure(errno);
+  TemporaryFile name(TemporaryName(target_));
+  if (linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name.path().c_str(), AT_SYMLINK_FOLLOW) != 0) {
+    const int error = errno;
+    name.Release();  // the file with that name is not ours
+    return Failure(error);
+  }
+  temporary_ = std::move(name);
+  return OkStatus();
+}
+
 Status OutputFile::Commit() {
   if (!owns_fd_) return OkStatus();
   if (!target_.empty() && fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) {
     return Failure(errno);
   }
+  if (!target_.empty() && temporary_.path().empty()) TARSIA_CHECK(Name());
   const int closed = close(std::exchange(fd_, -1));
   if (closed != 0) return Failure(errno);
   if (target_.empty()) return OkStatus();
-  if (rename(temporary_.path().c_str(), target_.c_str()) != 0) return Failure(errno);
-  temporary_.Release();
+  if (!temporary_.path().empty()) {
+    if (rename(temporary_.path().c_str(), target_.c_str()) != 0) return Failure(errno);
+    temporary_.Release();
+  }
   SyncFolderOf(target_);
   return OkStatus();
 }

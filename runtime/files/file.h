@@ -87,9 +87,10 @@ class MappedFile {
 // than that is read from a stream.
 Result<std::string> ReadFile(const std::string& path, uint64_t limit = uint64_t{256} << 20);
 
-// A file that appears under its name only when all of it is on disk: it is written beside it under
-// a temporary name, synchronised and renamed by Commit; without Commit nothing remains. An existing
-// target that is not a regular file ("-" for standard output, a pipe, /dev/null) is written to
+// A file that appears under its name only when all of it is on disk. It has no name until Commit has
+// synchronised it, so that nothing remains without Commit, even if the process is killed. On a file
+// system that has no files without a name it has a temporary one beside the target, which the
+// destructor and signals that can be caught remove. An existing target that is not a regular file ("-" for standard output, a pipe, /dev/null) is written to
 // directly. A symbolic link is followed.
 class OutputFile {
  public:
@@ -109,13 +110,14 @@ class OutputFile {
  private:
   OutputFile() = default;
   [[nodiscard]] Diagnostic Failure(int error) const;
+  [[nodiscard]] Status Name();
   void Abandon();
   int fd_ = -1;
   bool owns_fd_ = false;
   std::string name_;      // for messages
   std::string target_;    // empty: written to directly
   uint64_t written_ = 0;  // by Write, and by WriteAt if directly
-  TemporaryFile temporary_;
+  TemporaryFile temporary_;  // none: written to directly, or without a name as yet
 };
 
 // Writes a whole file with OutputFile.

@@ -14,7 +14,7 @@ struct Axis {
 };
 
 std::vector<Axis> AxesOf(const PlanTensor& tensor, const PlanBuffer& buffer,
-                         const std::vector<StepRange>& ranges) {
+                         std::span<const StepRange> ranges) {
   std::vector<Axis> out(tensor.axes.size());
   int64_t outside = 1;
   int64_t inside = 1;
@@ -34,7 +34,7 @@ std::vector<Axis> AxesOf(const PlanTensor& tensor, const PlanBuffer& buffer,
 }  // namespace
 
 Status ForEachRun(const PlanTensor& tensor, const PlanBuffer& buffer,
-                  const std::vector<StepRange>& ranges,
+                  std::span<const StepRange> ranges,
                   const std::function<Status(const ChunkRun&)>& use) {
   if (tensor.bytes == 0) return OkStatus();
   const std::vector<Axis> axes = AxesOf(tensor, buffer, ranges);

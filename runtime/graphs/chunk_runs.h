@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "planner/plan.h"
@@ -19,7 +20,7 @@ struct ChunkRun {
 // Calls `use` for each run of the part of `tensor` that a step with `ranges` transfers, in the
 // order of the tensor, up to the first error.
 Status ForEachRun(const PlanTensor& tensor, const PlanBuffer& buffer,
-                  const std::vector<StepRange>& ranges,
+                  std::span<const StepRange> ranges,
                   const std::function<Status(const ChunkRun&)>& use);
 
 }  // namespace tarsia::runtime

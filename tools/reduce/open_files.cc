@@ -29,6 +29,16 @@ bool IsSpecial(const std::string& path) {
          !std::filesystem::is_regular_file(path, error);
 }
 
+// Whether this is the file of an input that nothing reads, which is not opened.
+bool IsUnread(const PlanTensor& input, const ReduceFiles& files, const std::string& path) {
+  const auto found = files.inputs.find(input.name);
+  if (input.used || found == files.inputs.end() || found->second == "-") return false;
+  if (input.extents.empty() && ParseValue(input.dtype, found->second)) return false;
+  const std::string file = FileOfInput(found->second);
+  std::error_code error;  // one of them need not exist
+  return TrueName(file) == TrueName(path) || std::filesystem::equivalent(file, path, error);
+}
+
 }  // namespace
 
 int OpenFiles::Open(const Plan& plan, const ReduceFiles& files, bool writes) {
@@ -84,12 +94,11 @@ int OpenFiles::CheckOutputs(const Plan& plan, const ReduceFiles& files) const {
       return kUsage;
     }
     for (size_t j = 0; j < inputs_.size(); ++j) {
-      if (!inputs_[j].file.file || !inputs_[j].file.file->IsAt(path->second)) continue;
-      const auto in_place = [&](const PlanBuffer& buffer) {
-        return buffer.kind == PlanBuffer::Kind::kOutput && buffer.tensor == i && buffer.in_place &&
-               plan.buffers[*buffer.in_place].tensor == j;
-      };
-      if (std::any_of(plan.buffers.begin(), plan.buffers.end(), in_place)) continue;
+      const auto& file = inputs_[j].file.file;
+      const bool is_at =
+          file ? file->IsAt(path->second) : IsUnread(plan.inputs[j], files, path->second);
+      const bool in_place = i < files.in_place.size() && files.in_place[i] == j;
+      if (!is_at || in_place) continue;
       PrintError(fmt::format("--out {}={}: this is the file of the input `%{}`", name, path->second,
                              plan.inputs[j].name),
                  fmt::format("give another one; only an output that the graph declares `in %{}` "

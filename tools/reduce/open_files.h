@@ -20,6 +20,7 @@ struct ReduceFiles {
   std::map<std::string, std::string> inputs;   // a file for each input; a number for a scalar
   std::map<std::string, std::string> outputs;  // files for some outputs
   std::vector<std::vector<std::string>> constants{};  // as of ExtentConstants
+  std::vector<uint32_t> in_place{};  // by output: the input that it is declared `in`, if any
 };
 
 // Thread-safe after Open.

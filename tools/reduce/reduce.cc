@@ -369,6 +369,9 @@ int Execute(const ReduceRequest& request, const Setting& setting, const tarsia_m
   int code = AddFiles(plan->plan.inputs, true, request.inputs, &files.inputs);
   if (code == kDone) code = AddFiles(plan->plan.outputs, false, request.outputs, &files.outputs);
   files.constants = ExtentConstants(module.valid.module(), plan->graph.name());
+  for (const GraphOutputType& type : plan->graph.graph().output_types) {
+    files.in_place.push_back(type.in_place);
+  }
   if (code != kDone) return code;
   Execution execution;
   execution.host_limit = setting.host_limit;

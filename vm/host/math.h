@@ -32,9 +32,12 @@ TARSIA_MATH_INLINE double ExpReduced(double r) {
   return std::fma(p, r, 1.0);
 }
 
-// 2^k for the integer k that was rounded by adding kRoundMagic; -1022 <= k <= 1023.
-TARSIA_MATH_INLINE double PowerOfTwo(double rounded_sum) {
-  return std::bit_cast<double>((std::bit_cast<uint64_t>(rounded_sum) + 1023) << 52);
+// x 2^k for the integer k that was rounded by adding kRoundMagic, if x and the product are normal:
+// k is added to the exponent. Of a NaN and a sum that is one, whose low 12 bits are 0 because both
+// come from an f32, the NaN.
+TARSIA_MATH_INLINE double ScaleByPower(double x, double rounded_sum) {
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(x) +
+                               (std::bit_cast<uint64_t>(rounded_sum) << 52));
 }
 
 // exp(x) for |x| <= 700, NaN kept: x = k ln 2 + r. The error of the constant makes one of 1e-14 in
@@ -45,26 +48,27 @@ TARSIA_MATH_INLINE double ExpDouble(double x) {
   const double sum = std::fma(x, kLog2E, kRoundMagic);
   const double k = sum - kRoundMagic;
   // The constant is negated, not k, whose sign matters if it is a NaN.
-  return ExpReduced(std::fma(k, -kLn2, x)) * PowerOfTwo(sum);
+  return ScaleByPower(ExpReduced(std::fma(k, -kLn2, x)), sum);
 }
 
 // x within [low, high]; a NaN stays.
-TARSIA_MATH_INLINE double Clamp(double x, double low, double high) {
+template <typename T>
+TARSIA_MATH_INLINE T Clamp(T x, T low, T high) {
   x = x < low ? low : x;
   return x > high ? high : x;
 }
 
 // Outside of the clamp the result is 0 or infinity in f32 in any case.
 TARSIA_MATH_INLINE float ExpF32(float x) {
-  return static_cast<float>(ExpDouble(Clamp(x, -110.0, 100.0)));
+  return static_cast<float>(ExpDouble(Clamp(x, -110.0f, 100.0f)));
 }
 
 TARSIA_MATH_INLINE float Exp2F32(float x) {
   constexpr double kLn2 = 0x1.62e42fefa39efp-1;
-  const double clamped = Clamp(x, -160.0, 140.0);
+  const double clamped = Clamp(x, -160.0f, 140.0f);
   const double sum = clamped + kRoundMagic;
   const double k = sum - kRoundMagic;
-  return static_cast<float>(ExpReduced((clamped - k) * kLn2) * PowerOfTwo(sum));
+  return static_cast<float>(ScaleByPower(ExpReduced((clamped - k) * kLn2), sum));
 }
 
 // x = 2^exponent * m with m in [sqrt(1/2), sqrt(2)), for positive normal x; returns ln(m) =

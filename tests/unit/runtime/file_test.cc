@@ -3,11 +3,18 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -78,6 +85,60 @@ TEST_F(FileTest, KeepsOldFileWhenTheDiskIsFull) {
   EXPECT_EQ(status.error().message, "cannot write " + Path("a") + ": File too large");
   EXPECT_EQ(Contents(Path("a")), "old");
   EXPECT_EQ(Count(), 1u);
+}
+
+// A file without a name goes even with a process that is killed.
+TEST_F(FileTest, HasNoNameBeforeItIsCommitted) {
+  auto file = OutputFile::Create(Path("a"));
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file->Write(std::string_view("new")).ok());
+  EXPECT_EQ(Count(), 0u);
+  // Another file with that name is replaced, whenever it came.
+  std::ofstream(Path("a")) << "other";
+  ASSERT_TRUE(file->Commit().ok());
+  EXPECT_EQ(Contents(Path("a")), "new");
+  EXPECT_EQ(Count(), 1u);
+}
+
+// From now on this process finds no file system that has files without a name.
+bool ForbidNamelessFiles() {
+  constexpr auto kNumber = static_cast<uint32_t>(offsetof(seccomp_data, nr));
+  constexpr auto kFlags =
+      static_cast<uint32_t>(offsetof(seccomp_data, args) + 2 * sizeof(uint64_t));
+  constexpr uint32_t kNameless = O_TMPFILE & ~O_DIRECTORY;
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kNumber),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 2),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kFlags),
+      BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kNameless, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+  };
+  const sock_fprog program = {std::size(filter), filter};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+// Exits with 0 if files that are named from the start are written as all are.
+[[noreturn]] void WriteNamedFiles(const std::string& path) {
+  if (!ForbidNamelessFiles()) _exit(1);
+  const fs::path folder = fs::path(path).parent_path();
+  const auto count = [&] { return std::distance(fs::directory_iterator(folder), {}); };
+  {
+    auto file = OutputFile::Create(path);
+    if (!file.ok() || !file->Write(std::string_view("lost")).ok()) _exit(2);
+    if (fs::exists(path) || count() != 1) _exit(3);
+  }
+  if (count() != 0) _exit(4);
+  for (const char* const text : {"first", "second"}) {
+    if (!WriteFile(path, text).ok() || count() != 1) _exit(5);
+  }
+  _exit(0);
+}
+
+TEST_F(FileTest, IsWrittenWhereEachFileHasAName) {
+  EXPECT_EXIT(WriteNamedFiles(Path("a")), testing::ExitedWithCode(0), "");
+  EXPECT_EQ(Contents(Path("a")), "second");
 }
 
 TEST_F(FileTest, DevicesAreWrittenToAndStay) {

@@ -206,6 +206,48 @@ TEST(Chain, RepeatsOneElement) {
   EXPECT_EQ(StepsOf(ProgramOf(kBody)), Steps{4});  // two of them broadcasts
 }
 
+TEST(Chain, AColumnAndARowAreOneStep) {
+  // Neither broadcast is ever in memory.
+  constexpr std::string_view kBody =
+      "  %d = sub %c, %r\n  %e = sub %r, %c\n  %f = mul %r, %c\n  %g = fma %d, %e, %f\n"
+      "  %y = add %g, %x\n";
+  Expect(kBody, [](float x, float c, float r) { return (c - r) * (r - c) + r * c + x; });
+  EXPECT_EQ(StepsOf(ProgramOf(kBody)), Steps{5});
+  // One that is read twice is.
+  constexpr std::string_view kTwice =
+      "  %b = broadcast %c : [M, N]\n  %d = sub %b, %r\n  %y = fma %d, %b, %x\n";
+  Expect(kTwice, [](float x, float c, float r) { return (c - r) * c + x; });
+  EXPECT_EQ(StepsOf(ProgramOf(kTwice)), Steps{4});
+}
+
+TEST(Chain, AStepOfACompensatedSumIsOneStep) {
+  const auto body = [](std::string_view more) {
+    return "  %y = fill 16777216.0 : f32 [M, N]\n  %e = fill 0.0 : f32 [M, N]\n"
+           "  for %i = 0 to %n {\n    %z = add %x, 0.1\n    %t = sub %z, %e\n"
+           "    %s = add %y, %t\n    %u = sub %s, %y\n    %e = sub %u, %t\n    %y = mov %s\n" +
+           std::string(more) + "  }\n  %y = sub %y, %e\n";
+  };
+  const auto sum = [](bool adds_term) {
+    return [adds_term](float x, float, float) {
+      float y = 16777216.0f;
+      float e = 0;
+      for (int i = 0; i < 3; ++i) {
+        const float t = (x + 0.1f) - e;
+        const float s = y + t;
+        e = (s - y) - t;
+        y = adds_term ? s + t : s;
+      }
+      EXPECT_NE(e, 0.0f);
+      return y - e;
+    };
+  };
+  Expect(body(""), sum(false));
+  EXPECT_EQ(StepsOf(ProgramOf(body(""))), (Steps{2, 2}));
+  // Its parts are there if something else reads them.
+  Expect(body("    %y = add %y, %t\n"), sum(true));
+  EXPECT_EQ(StepsOf(ProgramOf(body("    %y = add %y, %t\n"))), (Steps{2, 6}));
+}
+
 // With an instruction budget, instructions run one by one.
 TEST(Chain, CountsTheInstructionsThatItRuns) {
   constexpr std::string_view kBody = "  %a = mul %x, 2\n  %b = add %a, %c\n  %y = sub %b, %r\n";
