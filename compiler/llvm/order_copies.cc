@@ -23,7 +23,8 @@ constexpr size_t kProductsAhead = 4;
 // instructions between a load from shared memory and a copy behind it.
 constexpr size_t kCopiesAtOnce = 8;
 constexpr size_t kProductsAround = 64;
-// Copies end after so much of the products of a turn, in quarters: the last ones need time to issue.
+// Copies end after so much of the products of a turn, in quarters: the last ones need time to
+// issue.
 constexpr size_t kQuartersWithCopies = 3;
 
 // The assembly that an instruction calls; null if it is another one.

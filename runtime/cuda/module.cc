@@ -151,14 +151,13 @@ Status Kernel::LaunchEarly(CuFunction function, const std::array<int64_t, 3>& gr
   CuLaunchAttribute early{};
   early.id = kLaunchProgrammaticStreamSerialization;
   early.value.flag = 1;
-  const CuLaunchConfig config{
-      {static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
-       static_cast<unsigned>(grid[2])},
-      {static_cast<unsigned>(code_.threads), 1, 1},
-      static_cast<unsigned>(code_.shared_bytes),
-      stream,
-      &early,
-      1};
+  const CuLaunchConfig config{{static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
+                               static_cast<unsigned>(grid[2])},
+                              {static_cast<unsigned>(code_.threads), 1, 1},
+                              static_cast<unsigned>(code_.shared_bytes),
+                              stream,
+                              &early,
+                              1};
   return gpu_->driver().Check(gpu_->driver().LaunchKernelEx(&config, function, nullptr, extra),
                               "cuLaunchKernelEx");
 }

@@ -26,9 +26,8 @@ cuda::CuStream ToStream(StreamHandle stream) { return static_cast<cuda::CuStream
 
 // Whether a kernel itself waits for the one before it.
 bool WaitsForThePrevious(const Program& program) {
-  return std::ranges::any_of(program.kernel().code, [](const Inst& inst) {
-    return inst.opcode == Opcode::kGriddepWait;
-  });
+  return std::ranges::any_of(program.kernel().code,
+                             [](const Inst& inst) { return inst.opcode == Opcode::kGriddepWait; });
 }
 
 bool LeavesCodeToDriver() { return Environment(kCudaCodeVariable) == "ptx"; }

@@ -87,11 +87,11 @@ class MappedFile {
 // than that is read from a stream.
 Result<std::string> ReadFile(const std::string& path, uint64_t limit = uint64_t{256} << 20);
 
-// A file that appears under its name only when all of it is on disk. It has no name until Commit has
-// synchronised it, so that nothing remains without Commit, even if the process is killed. On a file
-// system that has no files without a name it has a temporary one beside the target, which the
-// destructor and signals that can be caught remove. An existing target that is not a regular file ("-" for standard output, a pipe, /dev/null) is written to
-// directly. A symbolic link is followed.
+// A file that appears under its name only when all of it is on disk. It has no name until Commit
+// has synchronised it, so that nothing remains without Commit, even if the process is killed. On a
+// file system that has no files without a name it has a temporary one beside the target, which the
+// destructor and signals that can be caught remove. An existing target that is not a regular file
+// ("-" for standard output, a pipe, /dev/null) is written to directly. A symbolic link is followed.
 class OutputFile {
  public:
   static Result<OutputFile> Create(const std::string& path);
@@ -114,9 +114,9 @@ class OutputFile {
   void Abandon();
   int fd_ = -1;
   bool owns_fd_ = false;
-  std::string name_;      // for messages
-  std::string target_;    // empty: written to directly
-  uint64_t written_ = 0;  // by Write, and by WriteAt if directly
+  std::string name_;         // for messages
+  std::string target_;       // empty: written to directly
+  uint64_t written_ = 0;     // by Write, and by WriteAt if directly
   TemporaryFile temporary_;  // none: written to directly, or without a name as yet
 };
 

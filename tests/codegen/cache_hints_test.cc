@@ -192,8 +192,8 @@ TEST(CacheHintsOf, OrderedAccessesLeaveThemOrdered) {
   }
 }
 
-// Hopper has no `cp.async` with a policy of the second-level cache: on an H200 (driver 580) it is an
-// illegal instruction.
+// Hopper has no `cp.async` with a policy of the second-level cache: on an H200 (driver 580) it is
+// an illegal instruction.
 TEST(CacheHintsOf, CopiesInBackgroundAreDropped) {
   struct Case {
     const char* type;
@@ -205,14 +205,14 @@ TEST(CacheHintsOf, CopiesInBackgroundAreDropped) {
       for (const compiler::Target target : kTargets) {
         SCOPED_TRACE(std::string(c.type) + hint + " " + std::string(Row(target).name));
         const std::string element(c.type, 3);
-        const std::string ptx = CompiledFor(
-            target, "kernel k(%x: ptr<u8>, %y: ptr<u8>, %n: i32)\n  warps 1\n{\n" +
-                        std::string("  %gx = view %x : global<") + c.type +
-                        "\n  %gy = view %y : global<" + element + ">[64, 4]\n" +
-                        "  %s = alloc.shared : " + element + " [64, 4]\n" +
-                        "  copy.async %s[0, 0], %gx[0, 0]" + hint + " : [64, 4]\n" +
-                        "  copy.commit\n  copy.wait 0\n  sync\n" +
-                        "  %t = load %s[0, 0] : [64, 4]\n  store %gy[0, 0], %t\n}\n");
+        const std::string ptx =
+            CompiledFor(target, "kernel k(%x: ptr<u8>, %y: ptr<u8>, %n: i32)\n  warps 1\n{\n" +
+                                    std::string("  %gx = view %x : global<") + c.type +
+                                    "\n  %gy = view %y : global<" + element + ">[64, 4]\n" +
+                                    "  %s = alloc.shared : " + element + " [64, 4]\n" +
+                                    "  copy.async %s[0, 0], %gx[0, 0]" + hint + " : [64, 4]\n" +
+                                    "  copy.commit\n  copy.wait 0\n  sync\n" +
+                                    "  %t = load %s[0, 0] : [64, 4]\n  store %gy[0, 0], %t\n}\n");
         const auto copies = InstructionsWith(ptx, "cp.async.c");
         EXPECT_EQ(std::count(copies.begin(), copies.end(), c.copy), 2);
         EXPECT_TRUE(InstructionsWith(ptx, "createpolicy").empty());
@@ -221,8 +221,8 @@ TEST(CacheHintsOf, CopiesInBackgroundAreDropped) {
   }
 }
 
-// Packed tiles of 64 x 16 weights of 4 bits, 512 bytes each: 64 x 128 are 256 pieces of 16 bytes, two
-// for each of 128 threads, and every second piece begins a sector. Parts of tiles are left out.
+// Packed tiles of 64 x 16 weights of 4 bits, 512 bytes each: 64 x 128 are 256 pieces of 16 bytes,
+// two for each of 128 threads, and every second piece begins a sector. Parts of tiles are left out.
 TEST(CacheHintsOf, PackedTilesArePrefetchedBySectors) {
   const auto prefetches = [](const std::string& at) {
     return InstructionsWith(

@@ -184,8 +184,8 @@ void PrefetchSector(Emitter& e, const Address& address, llvm::Value* condition) 
 // ---- asynchronous copies -----------------------------------------------------------------------
 
 // One copy of 4, 8 or 16 bytes where `put` holds: zeros where `exists` does not hold. Copies of 16
-// bytes take no line of the first-level cache. A copy has no cache policy: `cp.async` with one is an
-// illegal instruction on Hopper (an H200 with driver 580).
+// bytes take no line of the first-level cache. A copy has no cache policy: `cp.async` with one is
+// an illegal instruction on Hopper (an H200 with driver 580).
 void CopyAsync(Emitter& e, const Address& to, const Address& from, int bytes, llvm::Value* put,
                llvm::Value* exists) {
   FunctionBuilder& f = e.function();
@@ -367,8 +367,7 @@ namespace {
 // The pieces of packed tiles follow each other, so every second one begins a sector.
 Status PrefetchPacked(Emitter& e) {
   FunctionBuilder& f = e.function();
-  const auto pieces =
-      PiecesOfPackedTiles(f, e.layouts(), e.OperandWindow(0, e.AccessLayout()));
+  const auto pieces = PiecesOfPackedTiles(f, e.layouts(), e.OperandWindow(0, e.AccessLayout()));
   if (!pieces) return OkStatus();
   constexpr int64_t kPieces = kSectorBytes / kWidestAccess;
   llvm::Value* begins =

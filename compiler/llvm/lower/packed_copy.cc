@@ -151,7 +151,8 @@ Slots Digits(FunctionBuilder& f, llvm::Value* number, const Extents& extents) {
 std::optional<PackedPieces> WholePieces(FunctionBuilder& function, const TileWindow& window) {
   if (window.memory.form != MemoryTile::Form::kPacked || window.axis >= 0) return std::nullopt;
   if (!HasWholeTiles(window)) return std::nullopt;
-  const bool rows = !window.root.empty() && window.IsInside(static_cast<int>(window.root.size()) - 1);
+  const bool rows =
+      !window.root.empty() && window.IsInside(static_cast<int>(window.root.size()) - 1);
   return PackedPieces::Of(window.memory.layout->packed(), window.tile.shape(), function.threads(),
                           rows);
 }

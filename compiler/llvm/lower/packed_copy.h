@@ -1,5 +1,5 @@
-// Packed tiles as bytes, in pieces of 16: copies from global to shared memory, where both sides hold
-// the same tiles, so that bytes stay in their order, and prefetches.
+// Packed tiles as bytes, in pieces of 16: copies from global to shared memory, where both sides
+// hold the same tiles, so that bytes stay in their order, and prefetches.
 #ifndef TARSIA_COMPILER_LLVM_LOWER_PACKED_COPY_H_
 #define TARSIA_COMPILER_LLVM_LOWER_PACKED_COPY_H_
 
