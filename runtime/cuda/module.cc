@@ -10,7 +10,7 @@
 namespace tarsia::cuda {
 namespace {
 
-constexpr size_t kLogBytes = 16 * 1024;
+constexpr size_t kLogBytes = size_t{16} * 1024;
 
 void* FromNumber(uintptr_t number) {
   return reinterpret_cast<void*>(number);  // NOLINT(performance-no-int-to-ptr)

@@ -164,7 +164,7 @@ class CudaDevice final : public Device {
 
   Result<DevicePointer> Allocate(uint64_t bytes) override {
     TARSIA_TRY(const cuda::CuDevicePtr address, cuda::AllocateMemory(*gpu_, bytes));
-    return reinterpret_cast<DevicePointer>(address);
+    return reinterpret_cast<DevicePointer>(address);  // NOLINT(performance-no-int-to-ptr)
   }
 
   Status Free(DevicePointer memory) override {
