@@ -256,6 +256,26 @@ kernel k(%x: ptr<i32>, %w: ptr<i32>, %y: ptr<i32>)
 
 // `ld.global.nc` is for memory that the kernel does not write through any view. It moves over
 // barriers, so a loop with barriers has none.
+// ptxas must not unroll a loop that goes down: it would lose turns.
+TEST(PtxText, LoopsThatGoDownAreNotUnrolled) {
+  const auto pragmas = [](const std::string& step) {
+    const Made made = MakeProgram(SourceFile("k.tsa",
+                                             "kernel k(%x: ptr<i32>, %n: i32)\n  warps 1\n{\n"
+                                             "  %g = view %x : global<i32>[64]\n"
+                                             "  for %i = %n to -%n step " +
+                                                 step +
+                                                 " {\n    %t = fill %i : i32 [1]\n"
+                                                 "    store %g[%i], %t\n  }\n}\n"),
+                                  "", {});
+    EXPECT_TRUE(made.program) << made.error;
+    const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm90a, {});
+    EXPECT_TRUE(kernel.ok());
+    return Occurrences(kernel->ptx, "\"nounroll\"");
+  };
+  EXPECT_EQ(pragmas("-5"), 1U);
+  EXPECT_EQ(pragmas("5"), 0U);
+}
+
 TEST(PtxText, ReadOnlyMemoryIsLoadedAsSuch) {
   const auto loads = [](const std::string& body) {
     const Made made = MakeProgram(SourceFile("k.tsa", R"(
