@@ -130,9 +130,10 @@ TEST_P(GemmOf, NeedsOneInstructionACopyWherePipelined) {
   EXPECT_EQ(code.OpcodesInLoop("LDSM.16.M88.4"), turns * registers / 4);
   EXPECT_EQ(code.OpcodesInLoop("BAR"), turns);
   // ptxas puts three instructions between loads and copies, which stand in groups of eight.
-  const double between = static_cast<double>((copies + 7) / 8 * 3);
-  const double floor = static_cast<double>(copies) + static_cast<double>(registers) / 4 + between +
-                       3 + p.changes * static_cast<double>(registers) / 2;
+  const int64_t between = (copies + 7) / 8 * 3;
+  const double floor = static_cast<double>(copies) + static_cast<double>(registers) / 4 +
+                       static_cast<double>(between) + 3 +
+                       p.changes * static_cast<double>(registers) / 2;
   const double moves = p.halves > 1 ? 8 : 0;
   EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()),
             static_cast<double>(turns) * (static_cast<double>(TensorOf(p)) + floor + moves + 16));
