@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "dtypes/dtype.h"
-#include "layout/inline_vector.h"
 #include "support/diagnostic.h"
+#include "support/inline_vector.h"
 
 namespace tarsia::launch {
 

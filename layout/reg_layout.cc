@@ -67,7 +67,7 @@ class RegLayoutBuilder {
         digits[kept++] = digit;
       }
     }
-    digits.shrink(kept);
+    digits.resize(kept);
   }
 
  private:
@@ -467,7 +467,7 @@ bool EndsIn(const Digits& a, const Digits& b) {
 Result<Digits> DropSuffix(Digits a, const Digits& b, const char* list) {
   const size_t same = CommonSuffix(a, b);
   const bool ends = EndsIn(a, b);
-  a.shrink(a.size() - same);
+  a.resize(a.size() - same);
   if (same == b.size()) return a;
   const Digit& next = b[b.size() - 1 - same];
   if (!ends) return NoQuotient(list, "ends in", a.empty() ? nullptr : &a.back(), &next);
@@ -589,7 +589,7 @@ Result<RegLayout> Reduce(const RegLayout& a, std::span<const int64_t> dims, bool
     if (is_reduced(digit)) digit = {RegLayout::kReplication, digit.extent, 0};
   }
   Digits local = a.local();
-  local.shrink(
+  local.resize(
       static_cast<size_t>(std::remove_if(local.begin(), local.end(), is_reduced) - local.begin()));
   return RegLayoutBuilder::Build(std::move(shape), Renamed(spatial, to), Renamed(local, to));
 }

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "layout/inline_vector.h"
+#include "support/inline_vector.h"
 #include "support/result.h"
 
 namespace tarsia {

@@ -15,7 +15,7 @@
 #include "dtypes/dtype.h"
 #include "planner/flat_map.h"
 #include "planner/meaning.h"
-#include "support/small_list.h"
+#include "support/inline_vector.h"
 
 namespace tarsia {
 
@@ -24,10 +24,10 @@ struct KernelTensor {
   uint32_t buffer = 0;  // its number in the plan
   std::string name;
   DType dtype;
-  SmallList<uint32_t, 6> axes;    // the last one contiguous
-  SmallList<int64_t, 6> extents;  // in memory
-  SmallList<bool, 6> chunked;     // by axis: it holds only the range of the step
-  SmallList<bool, 6> shared;      // by axis: it holds only the range of the rank
+  InlineVector<uint32_t, 6> axes;    // the last one contiguous
+  InlineVector<int64_t, 6> extents;  // in memory
+  InlineVector<bool, 6> chunked;     // by axis: it holds only the range of the step
+  InlineVector<bool, 6> shared;      // by axis: it holds only the range of the rank
   int64_t parts = 0;  // 0, or the extent of a dimension before all axes: parts of a reduction
   // An input that an output takes the place of in this kernel: the buffer of the input, while
   // `buffer` and `name` are those of the output.
@@ -65,7 +65,7 @@ inline bool IsOfPanels(KernelKind kind) { return kind >= KernelKind::kFactor; }
 struct KernelRequest {
   std::string name;
   KernelKind kind = KernelKind::kValues;
-  SmallList<uint32_t, 6> axes;  // of all results, which are cut into tiles
+  InlineVector<uint32_t, 6> axes;  // of all results, which are cut into tiles
   std::vector<std::pair<uint32_t, KernelTensor>> stores;  // values and where they go
   std::vector<KernelReduction> reductions;  // kPartial: what is reduced; kFinish: what is finished
   std::vector<KernelReduction> incoming;    // kMerge: what is merged into `reductions`

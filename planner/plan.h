@@ -12,7 +12,7 @@
 #include "planner/kernel.h"
 #include "planner/share.h"
 #include "support/diagnostic.h"
-#include "support/small_list.h"
+#include "support/inline_vector.h"
 
 namespace tarsia {
 
@@ -80,9 +80,9 @@ struct PlanStep {
   size_t kernel = 0;  // of a launch or a merge
   // Of a launch: for each tensor of the kernel, then the inputs that it reads in the place of an
   // output; of a transfer: one.
-  SmallList<size_t, 6> buffers;
-  SmallList<StepRange, 2> ranges;  // of the split axes that the kernel or the buffer has
-  bool fresh = true;               // a reduction begins; otherwise it goes on
+  InlineVector<size_t, 6> buffers;
+  InlineVector<StepRange, 2> ranges;  // of the split axes that the kernel or the buffer has
+  bool fresh = true;                  // a reduction begins; otherwise it goes on
 };
 
 struct Plan {

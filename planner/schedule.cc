@@ -284,7 +284,7 @@ double Schedule::TransferCost() const {
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
     if (tensor.kind == PlanBuffer::Kind::kScratch || !tensor.used) continue;
-    const SmallList<int64_t, 6> extents = ExtentsOf(t);
+    const InlineVector<int64_t, 6> extents = ExtentsOf(t);
     double elements = 1;
     double run = 1;  // elements that are contiguous
     bool whole = true;
@@ -333,9 +333,9 @@ uint64_t Place::Room() const {
   return doubled ? Capped(AlignUp(bytes, kArenaAlignment) + bytes) : bytes;
 }
 
-SmallList<int64_t, 6> Schedule::ExtentsOf(size_t t) const {
+InlineVector<int64_t, 6> Schedule::ExtentsOf(size_t t) const {
   const Tensor& tensor = tensors_[t];
-  SmallList<int64_t, 6> out;
+  InlineVector<int64_t, 6> out;
   for (size_t i = 0; i < tensor.axes.size(); ++i) out.push_back(sharing().ExtentOf(tensor, i));
   return out;
 }

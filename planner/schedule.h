@@ -16,15 +16,15 @@
 
 #include "planner/plan.h"
 #include "planner/works.h"
-#include "support/small_list.h"
+#include "support/inline_vector.h"
 
 namespace tarsia {
 
 // Where a tensor is.
 struct Place {
-  SmallList<bool, 6> local;    // by axis: see Sharing::IsLocal
-  SmallList<bool, 6> chunked;  // by axis: it holds only a chunk
-  SmallList<bool, 6> shared;   // by axis: it holds only the range of the rank
+  InlineVector<bool, 6> local;    // by axis: see Sharing::IsLocal
+  InlineVector<bool, 6> chunked;  // by axis: it holds only a chunk
+  InlineVector<bool, 6> shared;   // by axis: it holds only the range of the rank
   uint64_t bytes = 0;
   bool doubled = false;        // two buffers, for the chunks of an input or an output
   size_t first = 0, last = 0;  // works, loops taken as a whole
@@ -100,7 +100,7 @@ class Schedule {
   [[nodiscard]] uint64_t LeastPeak() const;
   void SortByTime();
   [[nodiscard]] bool CanChunk(size_t tensor, size_t at) const;
-  [[nodiscard]] SmallList<int64_t, 6> ExtentsOf(size_t tensor) const;
+  [[nodiscard]] InlineVector<int64_t, 6> ExtentsOf(size_t tensor) const;
   [[nodiscard]] double Rounds(size_t tensor) const;
   void FindOffsets() const;
   [[nodiscard]] KernelTensor Use(size_t tensor) const;

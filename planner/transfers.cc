@@ -7,7 +7,7 @@
 namespace tarsia {
 namespace {
 
-using Ranges = SmallList<StepRange, 2>;
+using Ranges = InlineVector<StepRange, 2>;
 
 // A chunk of an input or an output, or all of it, and the launches that use it.
 struct Chunk {

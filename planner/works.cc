@@ -254,7 +254,7 @@ void Works::AddReductionWorks(size_t n) {
   partial.axes = meaning_.value(node.first_result).axes;
   partial.reduced = reduction.axes;
   partial.parts = PartsOf(n);
-  SmallList<size_t, 4> state;
+  InlineVector<size_t, 4> state;
   for (const StatePart& part : StateOf(reduction)) {
     state.push_back(AddTensor({fmt::format("{}_{}", meaning_.NameOf(node.first_result), part.name),
                                PlanBuffer::Kind::kScratch, node.first_result, part.dtype,
@@ -346,8 +346,8 @@ void Works::AddMerges() {
     merge.parts = works_[w].parts;
     merge.states = works_[w].states;
     for (const auto& [n, state] : merge.states) {
-      SmallList<size_t, 4>& incoming =
-          merge.incoming.emplace_back(n, SmallList<size_t, 4>()).second;
+      InlineVector<size_t, 4>& incoming =
+          merge.incoming.emplace_back(n, InlineVector<size_t, 4>()).second;
       for (const size_t t : state) {
         const Tensor& own = tensors_[t];
         incoming.push_back(AddTensor({own.name + "_in", PlanBuffer::Kind::kScratch, own.value,

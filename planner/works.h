@@ -12,7 +12,7 @@
 
 #include "planner/flat_map.h"
 #include "planner/plan.h"
-#include "support/small_list.h"
+#include "support/inline_vector.h"
 
 namespace tarsia {
 
@@ -44,11 +44,11 @@ struct Tensor {
   PlanBuffer::Kind kind = PlanBuffer::Kind::kScratch;
   uint32_t value = 0;
   DType dtype;
-  SmallList<uint32_t, 6> axes;
+  InlineVector<uint32_t, 6> axes;
   int64_t parts = 0;
   std::optional<size_t> in_place{};  // of an output: the tensor whose memory it takes
   uint32_t input = 0;                // of an input: its number, which others may have too
-  SmallList<size_t, 6> users{};      // works
+  InlineVector<size_t, 6> users{};   // works
   bool used = false;
   bool overwritten = false;  // an input: an output takes its memory
 };
@@ -63,17 +63,19 @@ struct Panels {
 struct Work {
   std::string name;  // of its kernel; no other work has it
   KernelKind kind = KernelKind::kValues;
-  SmallList<uint32_t, 6> axes;                                  // of its results
-  SmallList<uint32_t, 6> reduced;                               // kPartial: the axes it reduces
-  std::vector<std::pair<uint32_t, size_t>> stores;              // values and tensors
-  std::vector<std::pair<size_t, SmallList<size_t, 4>>> states;  // nodes and tensors of their states
-  std::vector<std::pair<size_t, SmallList<size_t, 4>>> incoming{};  // kMerge: those of another rank
+  InlineVector<uint32_t, 6> axes;                   // of its results
+  InlineVector<uint32_t, 6> reduced;                // kPartial: the axes it reduces
+  std::vector<std::pair<uint32_t, size_t>> stores;  // values and tensors
+  std::vector<std::pair<size_t, InlineVector<size_t, 4>>>
+      states;  // nodes and tensors of their states
+  std::vector<std::pair<size_t, InlineVector<size_t, 4>>>
+      incoming{};                   // kMerge: those of another rank
   std::optional<size_t> merge{};    // the work that merges its states with those of other ranks
   FlatMap<uint32_t, size_t> reads;  // values in memory and tensors
   // Tensors and axes along which it reads other elements than those of its own range.
   FlatSet<std::pair<size_t, uint32_t>> moved;
-  std::vector<size_t> readers;  // works that read what it overwrites
-  SmallList<size_t, 6> needs;   // works
+  std::vector<size_t> readers;    // works that read what it overwrites
+  InlineVector<size_t, 6> needs;  // works
   int64_t parts = 1;
   std::optional<Panels> panels;
 
@@ -117,7 +119,7 @@ class Works {
   [[nodiscard]] const Tensor* InPlaceOf(const Work& work, size_t input_tensor) const;
 
   // What distinguishes the kernels of one work: extents, and what holds only a part.
-  using Sizes = SmallList<int64_t, 24>;
+  using Sizes = InlineVector<int64_t, 24>;
   // A kernel that a schedule of these works has asked for; null if none has.
   [[nodiscard]] const KernelText* KernelWith(size_t work, const Sizes& sizes) const;
   // The kernel stays where it is.

@@ -110,7 +110,13 @@ class Builder {
   }
 
   std::shared_ptr<const Chain> Build() {
-    for (size_t m = 0; m < members_.size();) m += AppendCompensated(m) ? 4 : AppendAt(m);
+    for (size_t m = 0; m < members_.size();) {
+      if (AppendCompensated(m)) {
+        m += std::size(kCompensated);
+      } else {
+        Append(members_[m++]);
+      }
+    }
     PlaceResults();
     if (chain_.steps.empty()) return nullptr;
     AssignSlots();
@@ -221,16 +227,17 @@ class Builder {
     return made;
   }
 
+  static constexpr Opcode kCompensated[] = {Opcode::kSub, Opcode::kAdd, Opcode::kSub, Opcode::kSub};
+
   // Whether four instructions are a step of a compensated sum, whose parts nothing else reads:
   // t = term - error; new = sum + t; u = new - sum; error = u - t.
   [[nodiscard]] bool IsCompensated(size_t m) const {
-    constexpr Opcode kForm[] = {Opcode::kSub, Opcode::kAdd, Opcode::kSub, Opcode::kSub};
-    if (members_.size() - m < std::size(kForm)) return false;
-    const PlannedInst* inst[std::size(kForm)];
-    for (size_t i = 0; i < std::size(kForm); ++i) {
+    if (members_.size() - m < std::size(kCompensated)) return false;
+    const PlannedInst* inst[std::size(kCompensated)];
+    for (size_t i = 0; i < std::size(kCompensated); ++i) {
       inst[i] = &plan_.code[members_[m + i]];
       const bool tiles = i == 0 || (inst[i]->operand[0].IsTile() && inst[i]->operand[1].IsTile());
-      if (inst[i]->inst->opcode != kForm[i] || inst[i]->type != inst[0]->type || !tiles)
+      if (inst[i]->inst->opcode != kCompensated[i] || inst[i]->type != inst[0]->type || !tiles)
         return false;
     }
     const auto reads = [&](size_t i, uint32_t a, uint32_t b) {
@@ -297,11 +304,6 @@ class Builder {
     const auto container = static_cast<uint8_t>(plan_.values[value].container);
     current_[value] = AppendStep(Chain::Outer{kernel, column}, sources, container);
     return true;
-  }
-
-  size_t AppendAt(size_t m) {
-    Append(members_[m]);
-    return 1;
   }
 
   void Append(uint32_t at) {

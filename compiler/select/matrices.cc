@@ -54,7 +54,7 @@ Digits TakeMatrices(Digits& local, int& count) {
     count *= 2;
     last.extent /= 2;
     last.stride *= 2;
-    if (last.extent == 1) local.shrink(local.size() - 1);
+    if (last.extent == 1) local.pop_back();
   }
   Digits out;
   while (digits > 0) out.push_back(taken[--digits]);
@@ -104,9 +104,9 @@ std::optional<MatrixAccesses> FindInRow(const TileLayout& tile, int fast, int by
   Digits spatial = tile.reg().spatial(), local = tile.reg().local();
   if (bytes != 2 || spatial.size() < 2 || local.empty()) return std::nullopt;
   const Digit shared = spatial.back();
-  spatial.shrink(spatial.size() - 1);
+  spatial.pop_back();
   const Digit columns = spatial.back();
-  spatial.shrink(spatial.size() - 1);
+  spatial.pop_back();
   Digit& apart = local.back();
   const bool fits = shared.dim == RegLayout::kReplication && shared.extent == kRowThreads &&
                     columns == Digit{fast, kMatrixRows, 1} && apart.dim == fast &&
@@ -114,7 +114,7 @@ std::optional<MatrixAccesses> FindInRow(const TileLayout& tile, int fast, int by
   if (!fits) return std::nullopt;
   apart.extent /= kPieces;
   apart.stride *= kPieces;
-  if (apart.extent == 1) local.shrink(local.size() - 1);
+  if (apart.extent == 1) local.pop_back();
   MatrixAccesses out;
   out.transposed = true;
   const Digits matrices = TakeMatrices(local, out.count);

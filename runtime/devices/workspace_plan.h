@@ -18,7 +18,7 @@
 #include "compiler/compile.h"
 #include "isa/program.h"
 #include "isa/tile_size.h"
-#include "layout/inline_vector.h"
+#include "support/inline_vector.h"
 #include "support/result.h"
 
 namespace tarsia::runtime {
