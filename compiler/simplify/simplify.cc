@@ -70,7 +70,7 @@ class Substitution {
       for (const RegionId inner : form_.ops[id].region) {
         if (inner != tile::kNone) Visit(inner);
       }
-      if (!IsReplaced(id, scope)) kept.push_back(id);
+      if (!IsInlined(id, region, kept) && !IsReplaced(id, scope)) kept.push_back(id);
     }
     form_.regions[region].ops = std::move(kept);
     for (ValueId& yield : form_.regions[region].yields) yield = Now(yield);
@@ -95,6 +95,28 @@ class Substitution {
     return folder_.Fold(tile::Renamed(form_.pool, id, [this](ValueId v) {
       return constant_[v].none() ? ExprId::Value(v) : constant_[v];
     }));
+  }
+
+  // Whether the operations of the arm that an `if` takes for certain are at the end of `kept`, in its
+  // place. An arm that ends the block stays: what follows it is never reached.
+  bool IsInlined(OpId id, RegionId into, std::vector<OpId>& kept) {
+    const Operation& op = form_.ops[id];
+    if (op.opcode != Opcode::kIf) return false;
+    const std::optional<bool> taken = form_.pool.AsBool(op.operand[0].expr);
+    if (!taken) return false;
+    const RegionId arm = op.region[*taken ? 0 : 1];
+    if (form_.Ends(arm)) return false;
+    tile::Region& from = form_.regions[arm];
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      if (!SameTypes(op.results[i], from.yields[i])) return false;
+    }
+    for (size_t i = 0; i < op.results.size(); ++i) value_[op.results[i]] = Now(from.yields[i]);
+    for (tile::Region& region : form_.regions) {
+      if (region.parent == arm) region.parent = into;
+    }
+    kept.insert(kept.end(), from.ops.begin(), from.ops.end());
+    for (const RegionId dead : op.region) form_.regions[dead] = {id, into, {}, {}, {}};
+    return true;
   }
 
   // Whether another value takes the place of the results from now on.

@@ -1154,7 +1154,7 @@ typedef struct tarsia_weights_info {
   bool codebook;            /* codes are places in a codebook */
   int64_t whole_k, whole_n; /* the matrix of which this is a part, */
   int64_t first_k, first_n; /* and where it begins */
-  const char* layout_id;    /* "u4-f16-v1" */
+  const char* layout_id;    /* "u4-f16-v2" */
   const char* code_order;   /* the layouts of the parts as text, for constants of programs */
   const char* scale_order;
   const char* zero_order; /* "" without zero points */
@@ -1186,7 +1186,148 @@ TARSIA_API tarsia_status tarsia_weights_shard(const tarsia_weights* const* piece
                                               bool along_k, int64_t part, int64_t parts,
                                               tarsia_weights** out);
 
+/* The contents of the .tsw file, valid as long as the handle, at a multiple of 16: what
+ * tarsia_matmul_execute reads, in memory of its device. Either output may be NULL. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_image(const tarsia_weights* weights, const void** data,
+                                              uint64_t* bytes);
+
 TARSIA_API void tarsia_weights_destroy(tarsia_weights* weights);
+
+/* ---- The quantised matmul ------------------------------------------------------------------ */
+
+typedef enum tarsia_activation {
+  TARSIA_ACTIVATION_NONE = 0,
+  TARSIA_ACTIVATION_GELU = 1,      /* v (1 + erf(v / sqrt 2)) / 2 */
+  TARSIA_ACTIVATION_GELU_TANH = 2, /* v (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3))) / 2 */
+  TARSIA_ACTIVATION_SILU = 3,      /* v / (1 + exp(-v)) */
+  TARSIA_ACTIVATION_RELU = 4,
+  TARSIA_ACTIVATION_FORCE_32BIT = 0x7fffffff
+} tarsia_activation;
+
+/* A layer: y[m, n] = residual + act(x[m, k] * w[k, n] + bias), for packed weights. With `gated`, w and
+ * bias have the columns of two halves, and y[m, n / 2] = residual + act(first) * second. x and y are
+ * dense and row-major; x has the type `compute`. Sums are in f32. */
+typedef struct tarsia_matmul {
+  size_t size;
+  int64_t m_min, m_max; /* rows of x that the plan serves; 0 rows are allowed */
+  int64_t k, n;         /* of the weights */
+  tarsia_dtype type;    /* of the codes */
+  tarsia_dtype compute; /* f16 or bf16 */
+  int64_t group;
+  tarsia_dtype scale_type;
+  tarsia_zero_point zero;
+  tarsia_dtype zero_type; /* TARSIA_DTYPE_NONE without zero points */
+  float tensor_scale;     /* 0 means 1 */
+  bool finite;            /* no code is a NaN or an infinity, which makes decoding faster */
+  bool gathers;
+  bool codebook;
+  bool gated;
+  bool residual;          /* a tensor like y is added */
+  tarsia_dtype bias_type; /* f16, bf16 or f32; TARSIA_DTYPE_NONE: no bias */
+  tarsia_dtype y_type;    /* f16, bf16 or f32; TARSIA_DTYPE_NONE: that of x */
+  tarsia_activation activation;
+  uint32_t experts; /* 0 or 1; others are UNSUPPORTED */
+} tarsia_matmul;
+
+/* Describes a layer of these weights without an epilogue, for 1 row. `out->size` must be set. Thread-
+ * safe. */
+TARSIA_API tarsia_status tarsia_matmul_describe(const tarsia_weights* weights, tarsia_matmul* out);
+
+typedef enum tarsia_matmul_flags {
+  TARSIA_MATMUL_DETERMINISTIC = 1,   /* the same bits in every run */
+  TARSIA_MATMUL_BATCH_INVARIANT = 2, /* a row has the same bits whatever m is; deterministic, too */
+  TARSIA_MATMUL_FLAGS_FORCE_32BIT = 0x7fffffff
+} tarsia_matmul_flags;
+
+typedef struct tarsia_matmul_options {
+  size_t size;
+  const char* device;    /* NULL: the default device */
+  uint32_t flags;        /* of tarsia_matmul_flags */
+  const char* candidate; /* a text of tarsia_matmul_candidate; NULL: the best by the model of costs */
+  uint64_t workspace_limit; /* in bytes; 0: no limit */
+  tarsia_cancel_fn cancel;  /* can end the compilation; may be NULL */
+  void* cancel_user;
+  uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
+} tarsia_matmul_options;
+
+/* Candidate `index` for m rows, the best first by the model of costs: a text, as a blob that the caller
+ * destroys, and the predicted time in microseconds, 0 if the device has no model. NOT_FOUND behind
+ * the last one. `options` may be NULL. Thread-safe. */
+TARSIA_API tarsia_status tarsia_matmul_candidate(const tarsia_matmul* problem,
+                                                 const tarsia_matmul_options* options, int64_t m,
+                                                 size_t index, tarsia_blob** text,
+                                                 double* microseconds);
+
+/* A layer that is ready to run on a device, for all its numbers of rows. Immutable: every function on
+ * it is thread-safe. It does not refer to weights: one plan serves all layers of one description. */
+typedef struct tarsia_matmul_plan tarsia_matmul_plan;
+
+/* Compiles the kernels. `options` may be NULL. Errors: INVALID_ARGUMENT (a description that makes no
+ * sense), UNSUPPORTED (with the nearest that is supported), NO_DEVICE, OUT_OF_MEMORY, CANCELLED,
+ * REJECTED (the workspace exceeds its limit). Thread-safe. */
+TARSIA_API tarsia_status tarsia_matmul_plan_create(const tarsia_matmul* problem,
+                                                   const tarsia_matmul_options* options,
+                                                   tarsia_matmul_plan** out);
+TARSIA_API void tarsia_matmul_plan_destroy(tarsia_matmul_plan* plan);
+
+typedef struct tarsia_matmul_plan_info {
+  size_t size;
+  const char* device;
+  const char* layout_id;    /* of the weights: "u4-f16-v2" */
+  uint64_t weight_bytes;    /* of tarsia_weights_image */
+  uint64_t workspace_bytes; /* that tarsia_matmul_execute needs */
+  size_t range_count;       /* of numbers of rows that different kernels serve */
+} tarsia_matmul_plan_info;
+
+TARSIA_API tarsia_status tarsia_matmul_plan_get(const tarsia_matmul_plan* plan,
+                                                tarsia_matmul_plan_info* out);
+
+typedef struct tarsia_matmul_range {
+  size_t size;
+  int64_t m_min, m_max;
+  const char* candidate;  /* as in tarsia_matmul_candidate */
+  size_t kernel_count;    /* launches of an execution */
+  double microseconds;    /* predicted for m_max; 0: no model */
+  double floor_bytes;     /* that cross memory at least, for m_max */
+  double floor_operations;
+} tarsia_matmul_range;
+
+TARSIA_API tarsia_status tarsia_matmul_plan_range(const tarsia_matmul_plan* plan, size_t index,
+                                                  tarsia_matmul_range* out);
+/* The code of a kernel of a range; the caller destroys it. Errors: UNSUPPORTED on "cpu". */
+TARSIA_API tarsia_status tarsia_matmul_plan_code(const tarsia_matmul_plan* plan, size_t range,
+                                                 size_t kernel, tarsia_code** out);
+
+/* Memory of the plan's device, as for tarsia_arg. Pointers are multiples of 16 bytes, `weights` and
+ * `workspace` of 256. */
+typedef struct tarsia_matmul_args {
+  size_t size;
+  int64_t m;
+  const void* x; /* [m, k] */
+  uint64_t x_bytes;
+  const void* weights; /* the bytes of tarsia_weights_image */
+  uint64_t weights_bytes;
+  const void* bias; /* [n]; NULL without one */
+  uint64_t bias_bytes;
+  const void* residual; /* as y; NULL without one */
+  uint64_t residual_bytes;
+  void* y; /* [m, n], or [m, n / 2] of a gated pair */
+  uint64_t y_bytes;
+  void* workspace; /* prepared by tarsia_matmul_workspace_init; serves one stream at a time */
+  uint64_t workspace_bytes;
+} tarsia_matmul_args;
+
+/* Computes a layer: on a GPU enqueues it on `stream` and returns, allocates nothing, waits for nothing,
+ * and may be captured into a CUDA graph; on other devices `stream` is NULL, and the call returns when
+ * y is computed. Errors: INVALID_ARGUMENT, LAUNCH_FAILED, NO_DEVICE, OUT_OF_MEMORY. Thread-safe, if no
+ * call writes memory that another one uses. */
+TARSIA_API tarsia_status tarsia_matmul_execute(const tarsia_matmul_plan* plan,
+                                               const tarsia_matmul_args* args, void* stream);
+/* Prepares a workspace of at least the size that the plan needs, once; every execution leaves it
+ * prepared. Enqueued on `stream`. Thread-safe. */
+TARSIA_API tarsia_status tarsia_matmul_workspace_init(const tarsia_matmul_plan* plan,
+                                                      void* workspace, uint64_t bytes,
+                                                      void* stream);
 
 #ifdef __cplusplus
 }

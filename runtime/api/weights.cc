@@ -10,15 +10,11 @@
 #include "dtypes/diagnostics.h"
 #include "layout/diagnostics.h"
 #include "runtime/api/api.h"
+#include "runtime/api/weights.h"
 #include "runtime/weights/packed_order.h"
 #include "runtime/weights/packed_weights.h"
 #include "runtime/weights/quantise.h"
 #include "runtime/weights/shards.h"
-
-struct tarsia_weights {
-  tarsia::PackedWeights packed;
-  std::string layout_id, code_order, scale_order, zero_order;
-};
 
 namespace tarsia::api {
 namespace {
@@ -333,6 +329,16 @@ tarsia_status tarsia_weights_shard(const tarsia_weights* const* pieces, size_t c
       all.push_back(&pieces[i]->packed);
     }
     return GiveWeights(ShardOf(all, along_k, part, parts), out);
+  });
+}
+
+tarsia_status tarsia_weights_image(const tarsia_weights* weights, const void** data,
+                                   uint64_t* bytes) {
+  return Guarded([&]() -> tarsia_status {
+    if (weights == nullptr) return NullArgument("weights");
+    if (data != nullptr) *data = weights->packed.image().data();
+    if (bytes != nullptr) *bytes = weights->packed.image().size();
+    return TARSIA_STATUS_OK;
   });
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/cuda/memory.h"
 #include "runtime/cuda/module.h"
 #include "runtime/cuda/stream.h"
+#include "runtime/devices/device_model.h"
 #include "runtime/devices/loaded_code.h"
 #include "runtime/diagnostics.h"
 #include "runtime/log.h"
@@ -131,6 +132,15 @@ class CudaDevice final : public Device {
     limits.shared_bytes =
         std::min(limits.shared_bytes, static_cast<int64_t>(gpu_->properties().shared_bytes));
     return limits;
+  }
+
+  // GPUs of a target differ most in the number of their processors.
+  [[nodiscard]] DeviceModel Model() const override {
+    DeviceModel model = ModelOf(target_);
+    model.operations_per_us *=
+        static_cast<double>(gpu_->properties().multiprocessors) / model.processors;
+    model.processors = gpu_->properties().multiprocessors;
+    return model;
   }
 
   Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,

@@ -89,6 +89,14 @@ struct LoadOptions {
   std::vector<std::string> without;  // compiler::CompileOptions::without; not for the device cpu
 };
 
+// What the choice of a kernel depends on.
+struct DeviceModel {
+  bool interprets = false;       // runs programs without code
+  int processors = 1;            // of a GPU its multiprocessors, else threads
+  double bytes_per_us = 0;       // that copies reach; 0: unknown
+  double operations_per_us = 0;  // of products of f16 with sums in f32 by `mma`; 0: unknown
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -97,6 +105,7 @@ class Device {
   [[nodiscard]] virtual std::string Description() const = 0;  // one line
   // The limits of specialisation for this device.
   [[nodiscard]] virtual TargetLimits Limits() const = 0;
+  [[nodiscard]] virtual DeviceModel Model() const = 0;
   virtual Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
                                                      const LoadOptions& options) = 0;
   Result<std::unique_ptr<LoadedKernel>> Load(const Program& program) { return Load(program, {}); }

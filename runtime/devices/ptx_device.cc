@@ -10,6 +10,7 @@
 
 #include "launch/cancel.h"
 #include "ptx/machine/emulator.h"
+#include "runtime/devices/device_model.h"
 #include "runtime/devices/loaded_code.h"
 #include "runtime/diagnostics.h"
 #include "support/elapsed.h"
@@ -146,6 +147,7 @@ class PtxDevice final : public Device {
     return fmt::format("the PTX emulator, with code for {}", Row(target_).name);
   }
   [[nodiscard]] TargetLimits Limits() const override { return compiler::LimitsOf(target_); }
+  [[nodiscard]] DeviceModel Model() const override { return ModelOf(target_); }
 
   Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
                                              const LoadOptions& options) override {
