@@ -57,6 +57,7 @@ constexpr Meaning kMeanings[] = {
     {&diag::kLanesCompute, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kLanesType, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kLanesRange, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kPlanRefused, TARSIA_STATUS_UNSUPPORTED},
     // A value of a constant or a scalar needs more than is allowed.
     {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
     // The caller cancelled it, or it exceeded the caller's time limit.

@@ -46,7 +46,11 @@ class CpuDevice final : public Device {
   }
   [[nodiscard]] TargetLimits Limits() const override { return {}; }
 
-  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program, const LoadOptions&) override {
+  [[nodiscard]] std::optional<compiler::Target> CodeTarget() const override { return {}; }
+
+  Result<std::unique_ptr<LoadedKernel>> LoadImage(const Program& program,
+                                                  std::shared_ptr<const KernelImage>,
+                                                  const LoadOptions&) override {
     TARSIA_TRY(std::shared_ptr<const vm::Plan> plan, vm::Prepare(program));
     return std::unique_ptr<LoadedKernel>(new CpuKernel(*this, std::move(plan)));
   }
