@@ -1,5 +1,5 @@
-// Which sources this library was built from. Compiled code that is kept on disk names the build that
-// made it, and no other build uses it.
+// Which sources this library was built from. Compiled code that is kept on disk names the build
+// that made it, and no other build uses it.
 #ifndef TARSIA_RUNTIME_BUILD_ID_H_
 #define TARSIA_RUNTIME_BUILD_ID_H_
 

@@ -48,8 +48,8 @@ KernelParameter ReadParameter(ByteSource* in) {
   return out;
 }
 
-// Whether the parameters are those of the program, then one for each workspace, then perhaps that of
-// the report, all of them within the bytes.
+// Whether the parameters are those of the program, then one for each workspace, then perhaps that
+// of the report, all of them within the bytes.
 bool AreParametersOf(const Program& program, const CompiledKernel& kernel) {
   using Kind = KernelParameter::Kind;
   const auto& wanted = program.kernel().params;
@@ -57,8 +57,8 @@ bool AreParametersOf(const Program& program, const CompiledKernel& kernel) {
   if (kernel.parameters.size() != own && kernel.parameters.size() != own + 1) return false;
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     const KernelParameter& parameter = kernel.parameters[i];
-    const Kind kind = i >= own            ? Kind::kReport
-                      : i >= wanted.size() ? Kind::kWorkspace
+    const Kind kind = i >= own               ? Kind::kReport
+                      : i >= wanted.size()   ? Kind::kWorkspace
                       : wanted[i].is_pointer ? Kind::kPointer
                                              : Kind::kScalar;
     const uint32_t bytes =
@@ -160,8 +160,7 @@ std::optional<CompiledKernel> DecodeKernel(std::string_view bytes, const Program
   for (size_t left = in.Count(1); left > 0 && in.ok(); --left) {
     out.parameters.push_back(ReadParameter(&in));
   }
-  in.Require(out.threads == program.warps() * 32 &&
-             out.records.size() <= size_t{1} << kRecordBits);
+  in.Require(out.threads == program.warps() * 32 && out.records.size() <= size_t{1} << kRecordBits);
   if (!in.done() || !AreParametersOf(program, out)) return std::nullopt;
   return out;
 }

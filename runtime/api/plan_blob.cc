@@ -48,8 +48,8 @@ Result<tarsia_plan*> LoadPlan(std::shared_ptr<runtime::Device> device, std::stri
   KernelDescription text = TextOf(plan);
   auto checks = launch::LaunchTemplate::Make(plan.program);
   auto source = std::make_shared<const SourceFile>(plan.program.source_name(), std::string());
-  return new tarsia_plan{std::move(source), std::move(plan.program), std::move(checks),
-                         std::move(device), std::move(ready),        std::move(text),
+  return new tarsia_plan{std::move(source),      std::move(plan.program), std::move(checks),
+                         std::move(device),      std::move(ready),        std::move(text),
                          options.workspace_limit};
 }
 

@@ -37,8 +37,8 @@ tarsia_status MakePlan(const tarsia_module* module, std::shared_ptr<runtime::Dev
   if (IsLogEnabled(TARSIA_LOG_DEBUG)) {
     Log(TARSIA_LOG_DEBUG, fmt::format("plan of {} on {}", kernel, device->name()));
   }
-  *out = new tarsia_plan{module->source,    *std::move(program), std::move(checks),
-                         std::move(device), *std::move(ready),   std::move(text),
+  *out = new tarsia_plan{module->source,         *std::move(program), std::move(checks),
+                         std::move(device),      *std::move(ready),   std::move(text),
                          options.workspace_limit};
   return TARSIA_STATUS_OK;
 }

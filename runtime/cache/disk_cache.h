@@ -75,8 +75,8 @@ class DiskCache {
   [[nodiscard]] Result<std::vector<CacheEntry>> List() const;
   // The label of an entry; "" if it cannot be read.
   [[nodiscard]] std::string LabelOf(const CacheEntry& entry) const;
-  // Removes the least recently used entries until the rest has at most `bytes` bytes, and files that
-  // killed processes left. Errors: those of List, a file that cannot be removed.
+  // Removes the least recently used entries until the rest has at most `bytes` bytes, and files
+  // that killed processes left. Errors: those of List, a file that cannot be removed.
   Result<CachePruned> Prune(uint64_t bytes);
 
  private:
@@ -88,7 +88,7 @@ class DiskCache {
 
   const CacheSettings settings_;
   mutable std::mutex mutex_;
-  bool failed_ = false;                     // warned, and writes nothing more
+  bool failed_ = false;                      // warned, and writes nothing more
   std::optional<uint64_t> since_last_scan_;  // bytes written; empty: never scanned
 };
 

@@ -40,8 +40,7 @@ CacheSettings CacheSettingsOfEnvironment() {
   if (const Result<uint64_t> bytes = ParseLimit(limit); bytes.ok()) {
     out.limit = *bytes;
   } else {
-    api::Log(TARSIA_LOG_WARNING,
-             fmt::format("{}: {}", kCacheLimitVariable, bytes.error().message));
+    api::Log(TARSIA_LOG_WARNING, fmt::format("{}: {}", kCacheLimitVariable, bytes.error().message));
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// The code of one kernel for one target as a device needs it: just compiled (runtime/devices/code.h),
-// or from a file (StoredImage).
+// The code of one kernel for one target as a device needs it: just compiled
+// (runtime/devices/code.h), or from a file (StoredImage).
 #ifndef TARSIA_RUNTIME_DEVICES_KERNEL_IMAGE_H_
 #define TARSIA_RUNTIME_DEVICES_KERNEL_IMAGE_H_
 

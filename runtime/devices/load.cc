@@ -10,8 +10,7 @@ Result<std::unique_ptr<LoadedKernel>> Device::Load(const Program& program,
   if (!target) return LoadImage(program, nullptr, options);
   compiler::CompileOptions compile;
   compile.without = options.without;
-  TARSIA_TRY(std::shared_ptr<const Code> code,
-             Code::Make(program, *target, compile, options.stop));
+  TARSIA_TRY(std::shared_ptr<const Code> code, Code::Make(program, *target, compile, options.stop));
   return LoadImage(program, std::move(code), options);
 }
 

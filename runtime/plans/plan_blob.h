@@ -1,6 +1,6 @@
-// Plans as bytes: all that a launch needs, so that another process loads the plan without a compiler.
-// Only the build that wrote a plan loads it. All numbers are little endian; a text has its size, in 8
-// bytes, before it.
+// Plans as bytes: all that a launch needs, so that another process loads the plan without a
+// compiler. Only the build that wrote a plan loads it. All numbers are little endian; a text has
+// its size, in 8 bytes, before it.
 //
 //   8 bytes  "tarsiaP" 1, the version of the format
 //   16       XXH3-128 (canonical form) of all that follows
@@ -48,8 +48,8 @@ struct PlanParts {
 // bytecode.
 Result<std::string> EncodePlan(const Program& program, const PlanParts& parts);
 
-// The bytes with this version and build before `rest`, the part behind the build, and the header: for
-// tests.
+// The bytes with this version and build before `rest`, the part behind the build, and the header:
+// for tests.
 std::string SealPlan(std::string_view rest);
 
 // A plan that was read, for one device.
@@ -58,9 +58,9 @@ struct DecodedPlan {
   PlanParts parts;
 };
 
-// Treats the bytes as hostile, except that the code of the images is that of their writer. Errors: no
-// plan, or a damaged one; one of another version, of another build, or for other targets than that of
-// the device, each with what was found and what is wanted. Needs no compiler. Thread-safe.
+// Treats the bytes as hostile, except that the code of the images is that of their writer. Errors:
+// no plan, or a damaged one; one of another version, of another build, or for other targets than
+// that of the device, each with what was found and what is wanted. Needs no compiler. Thread-safe.
 Result<DecodedPlan> DecodePlan(std::string_view bytes, const Device& device);
 
 }  // namespace tarsia::runtime

@@ -3,8 +3,8 @@
 //   kill    processes that write are killed at any point
 //   race    several processes write, find, prune and clear at once
 //   damage  files are cut, flipped, renamed and filled with parts of others
-// The content of a key follows from the key, so that every answer can be judged. TARSIA_LONG=1 makes
-// 10,000 tries of each. Exits with 1 if an answer was wrong.
+// The content of a key follows from the key, so that every answer can be judged. TARSIA_LONG=1
+// makes 10,000 tries of each. Exits with 1 if an answer was wrong.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -189,5 +189,8 @@ int main(int argc, char** argv) {
   fs::remove_all(folder);
   std::printf("%d tries, %d answers, %d of them wrong\n", out.tries, out.found, out.wrong);
   // A cache that never answers would pass, too.
-  return out.tries == tries && out.wrong == 0 && out.found >= (mode == "damage" ? tries / 10 : tries) ? 0 : 1;
+  return out.tries == tries && out.wrong == 0 &&
+                 out.found >= (mode == "damage" ? tries / 10 : tries)
+             ? 0
+             : 1;
 }

@@ -1,5 +1,5 @@
-/* A client of libtarsia_loader: loads the plan of loader_make and executes it on the emulated GPU and
- * on the interpreter, in a process without a compiler: loader_test FILE. */
+/* A client of libtarsia_loader: loads the plan of loader_make and executes it on the emulated GPU
+ * and on the interpreter, in a process without a compiler: loader_test FILE. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -31,8 +31,8 @@ void Check(const std::string& bytes, const Device& device) {
   (void)launch.ResolveGrid(plan->program, scalars.data(), grid);
   (void)launch.Uses(plan->program, scalars.data());
   if (plan->parts.image != nullptr) {
-    const auto workspace =
-        WorkspacePlan::Make(plan->program, plan->parts.image->kernel(), plan->parts.workspace_limit);
+    const auto workspace = WorkspacePlan::Make(plan->program, plan->parts.image->kernel(),
+                                               plan->parts.workspace_limit);
     WorkspaceLayout layout;
     if (workspace.ok()) (void)workspace->LayOut(plan->program, scalars.data(), &layout);
   }

@@ -107,10 +107,11 @@ int Show(const DiskCache& cache, const std::string& action, bool as_json) {
 }  // namespace
 
 int Cache(const Args& args) {
-  Command command("cache",
-                  "Shows and prunes the cache of compiled code. ACTION is `path`, `size` (the "
-                  "default), `list`, `prune` or `clear`.",
-                  {"tarsia cache", "TARSIA_CACHE=/tmp/tarsia-example tarsia cache prune --max 1GiB"});
+  Command command(
+      "cache",
+      "Shows and prunes the cache of compiled code. ACTION is `path`, `size` (the "
+      "default), `list`, `prune` or `clear`.",
+      {"tarsia cache", "TARSIA_CACHE=/tmp/tarsia-example tarsia cache prune --max 1GiB"});
   std::string action = "size";
   std::string most;
   bool as_json = false;

@@ -53,8 +53,8 @@ class DiskCacheTest : public testing::Test {
     return fs::path(cache_.settings().folder) / key.file();
   }
   static void SetAge(const fs::path& path, int seconds) {
-    const std::array<timespec, 2> times = {{{1'700'000'000 - seconds, 0},
-                                            {1'700'000'000 - seconds, 0}}};
+    const std::array<timespec, 2> times = {
+        {{1'700'000'000 - seconds, 0}, {1'700'000'000 - seconds, 0}}};
     ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times.data(), 0), 0);
   }
   static void Take(void* user, tarsia_log_level, const char* message) {

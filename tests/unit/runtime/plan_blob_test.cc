@@ -245,8 +245,7 @@ TEST_P(PlanBlob, IsAFile) {
   EXPECT_EQ(Run(loaded, 8), Run(plan.get(), 8));
   tarsia_plan_destroy(loaded);
   std::filesystem::remove(path);
-  EXPECT_EQ(tarsia_plan_load_file(device_, path.c_str(), &loaded),
-            TARSIA_STATUS_INVALID_ARGUMENT);
+  EXPECT_EQ(tarsia_plan_load_file(device_, path.c_str(), &loaded), TARSIA_STATUS_INVALID_ARGUMENT);
   EXPECT_EQ(tarsia_plan_save_file(plan.get(), "/nowhere/plan"), TARSIA_STATUS_NO_DEVICE);
 }
 
@@ -256,8 +255,7 @@ TEST_P(PlanBlob, IsAFile) {
 std::string Rehashed(std::string bytes) {
   constexpr size_t kHash = 8, kBody = 24;
   XXH128_canonical_t digest;
-  XXH128_canonicalFromHash(&digest,
-                           XXH3_128bits(bytes.data() + kBody, bytes.size() - kBody));
+  XXH128_canonicalFromHash(&digest, XXH3_128bits(bytes.data() + kBody, bytes.size() - kBody));
   std::memcpy(bytes.data() + kHash, digest.digest, sizeof digest.digest);
   return bytes;
 }
@@ -271,7 +269,9 @@ TEST_P(PlanBlob, SaysWhichPartOfTheKeyDiffers) {
   std::string other = bytes;
   other[7] = 2;
   std::string error = ErrorOf(other);
-  EXPECT_TRUE(Contains(error, "TARSIA_STATUS_UNSUPPORTED") && Contains(error, "its version is format 2")) << error;
+  EXPECT_TRUE(Contains(error, "TARSIA_STATUS_UNSUPPORTED") &&
+              Contains(error, "its version is format 2"))
+      << error;
 
   const std::string version = tarsia_version();
   other = bytes;
@@ -401,9 +401,10 @@ TEST_P(PlanBlob, IsLoadedQuickly) {
   for (int i = 0; i < 200 && (i < 10 || least > 1000); ++i) {
     tarsia_plan* loaded = nullptr;
     least = std::min(least, OwnTime::Microseconds([&] {
-      EXPECT_EQ(tarsia_plan_load(device_, bytes.data(), bytes.size(), &loaded), TARSIA_STATUS_OK)
-          << tarsia_last_error();
-    }));
+                       EXPECT_EQ(tarsia_plan_load(device_, bytes.data(), bytes.size(), &loaded),
+                                 TARSIA_STATUS_OK)
+                           << tarsia_last_error();
+                     }));
     tarsia_plan_destroy(loaded);
   }
   RecordProperty("microseconds", std::to_string(least));
