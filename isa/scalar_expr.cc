@@ -227,28 +227,31 @@ namespace {
 constexpr size_t kNodeBytes = 20;
 constexpr size_t kMaxNodes = size_t{1} << 16;  // more than any program can have
 
-// Whether an operation exists on operands of this kind with a result of this kind.
-bool IsOperation(ScalarOp op, bool is_float, ScalarKind result) {
-  enum Made : uint8_t { kNothing, kInt, kTruth, kFloat };
-  Made made = kNothing;
-  switch (static_cast<unsigned>(op) * 2 + (is_float ? 1 : 0)) {
-#define INT(op, result, value)                  \
-  case static_cast<unsigned>(ScalarOp::op) * 2: \
-    made = k##result;                           \
-    break;
-#define FLOAT(op, result, value)                    \
-  case static_cast<unsigned>(ScalarOp::op) * 2 + 1: \
-    made = k##result;                               \
-    break;
+// The kind of a result as isa/scalar_ops.def names it.
+enum class Made : uint8_t { kInt, kTruth, kFloat };
+struct OperationRow {
+  ScalarOp op;
+  bool is_float;
+  Made made;
+};
+constexpr OperationRow kOperations[] = {
+#define INT(op, result, value) {ScalarOp::op, false, Made::k##result},
+#define FLOAT(op, result, value) {ScalarOp::op, true, Made::k##result},
 #include "isa/scalar_ops.def"
 #undef INT
 #undef FLOAT
-  }
+};
+
+// Whether an operation exists on operands of this kind with a result of this kind.
+bool IsOperation(ScalarOp op, bool is_float, ScalarKind result) {
   // The negation of a truth value is one, too.
   if (op == ScalarOp::kNegate && !is_float) return result != ScalarKind::kFloat;
-  return made == (result == ScalarKind::kInt    ? kInt
-                  : result == ScalarKind::kBool ? kTruth
-                                                : kFloat);
+  const Made made = result == ScalarKind::kInt    ? Made::kInt
+                    : result == ScalarKind::kBool ? Made::kTruth
+                                                  : Made::kFloat;
+  return std::ranges::any_of(kOperations, [&](const OperationRow& row) {
+    return row.op == op && row.is_float == is_float && row.made == made;
+  });
 }
 
 // Whether the last of the nodes can follow those before it.

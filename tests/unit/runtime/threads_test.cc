@@ -55,9 +55,8 @@ Handle<tarsia_plan> Copy(const tarsia_plan* plan, tarsia_device* device) {
   tarsia_blob* bytes = nullptr;
   EXPECT_EQ(tarsia_plan_save(plan, &bytes), TARSIA_STATUS_OK) << tarsia_last_error();
   tarsia_plan* copy = nullptr;
-  EXPECT_EQ(
-      tarsia_plan_load(device, tarsia_blob_data(bytes), tarsia_blob_size(bytes), &copy),
-      TARSIA_STATUS_OK)
+  EXPECT_EQ(tarsia_plan_load(device, tarsia_blob_data(bytes), tarsia_blob_size(bytes), &copy),
+            TARSIA_STATUS_OK)
       << tarsia_last_error();
   tarsia_blob_destroy(bytes);
   return Handle<tarsia_plan>(copy);
