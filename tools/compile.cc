@@ -9,6 +9,7 @@
 
 #include "compiler/compile.h"
 #include "runtime/api/handles.h"
+#include "runtime/cache/settings.h"
 #include "runtime/devices/code.h"
 #include "runtime/devices/device.h"
 #include "runtime/files/file.h"
@@ -109,7 +110,7 @@ int EmitCost(const tarsia_module* module, CompileRequest request, Stopwatch* wat
   request.specs.zeros = true;
   Handle<tarsia_plan> plan;
   if (const int made = MakePlan(module, request.plan, &plan); made != kDone) return made;
-  watch->Lap("compile", plan->ready->code()->kernel().steps);
+  watch->Lap("compile", plan->ready->image()->kernel().steps);
   RunArgs args;
   int code = args.Assign(plan.get(), request.specs);
   if (code == kDone) code = args.ParseScalars();
@@ -231,6 +232,7 @@ int Compile(const Args& args) {
   if (const std::string misuse = FindMisuse(request); !misuse.empty()) {
     return command.Misuse(misuse);
   }
+  if (request.time) runtime::SetCacheSettings(runtime::CacheSettings{});  // times of real work
   Stopwatch watch(request.time);
   Handle<tarsia_module> module;
   if (const int code = LoadModule(request.file, &module); code != kDone) return code;

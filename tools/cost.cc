@@ -103,7 +103,7 @@ void AddCounts(const ptx::LaunchCounts& counts, CostReport* report) {
 
 // False, with a warning, if there is no ptxas or no nvdisasm.
 bool AddMachineCode(const runtime::Code& code, CostReport* report) {
-  const auto machine = code.Machine();
+  const auto machine = code.Assembled();
   const auto text = code.Sass();
   if (!machine.ok() || !text.ok()) {
     const Diagnostic& error = machine.ok() ? text.error() : machine.error();
@@ -177,7 +177,7 @@ void FillLines(const SourceFile& source, CostReport* report) {
 }  // namespace
 
 int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args, CostReport* out) {
-  const std::shared_ptr<const runtime::Code> code = plan->ready->code();
+  const auto code = runtime::Code::Of(plan->program, plan->ready->image());
   ptx::LaunchCounts counts;
   if (const int failed = Count(plan, args, &counts, out); failed != kDone) return failed;
   out->file = module->source->name();

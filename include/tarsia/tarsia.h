@@ -10,6 +10,7 @@
  *   module --tarsia_code_create--> PTX and machine code, without any device
  *   module with a graph --tarsia_graph_plan_create--> plan of a graph below a memory limit
  *   plan of a graph --tarsia_graph_execute--> outputs
+ *   plan --tarsia_plan_save--> bytes --tarsia_plan_load--> plan, with no compiler
  *   weights --tarsia_weights_quantise--> packed weights --tarsia_weights_part--> pointer arguments
  *
  * Conventions that hold for every function:
@@ -603,6 +604,28 @@ TARSIA_API tarsia_status tarsia_plan_create(const tarsia_module* module,
                                             tarsia_diagnostics** diagnostics);
 TARSIA_API void tarsia_plan_destroy(tarsia_plan* plan);
 
+/* All that executing the plan needs, as bytes: the kernel with its constants, its PTX, and its
+ * machine code where ptxas was found. Another process loads them without a compiler, also through
+ * libtarsia_loader. They fit only the build of the library that made them. Errors: OUT_OF_MEMORY,
+ * REJECTED. Thread-safe. */
+TARSIA_API tarsia_status tarsia_plan_save(const tarsia_plan* plan, tarsia_blob** out);
+/* The same into a file, which appears when it is complete. Errors: also NO_DEVICE, for a file that
+ * cannot be written. Thread-safe. */
+TARSIA_API tarsia_status tarsia_plan_save_file(const tarsia_plan* plan, const char* path);
+
+/* Makes a plan from the bytes of tarsia_plan_save, which are not needed after the call. `device`
+ * may be NULL: the default device. "cpu" takes the plans of every device. The code in the bytes is
+ * run as it is, so load only what you trust; apart from that, bytes that are damaged do no harm.
+ * Errors: REJECTED (the bytes are not a whole plan), UNSUPPORTED (the message says what does not
+ * fit: the version of the library, its build, the target of the device, or the hash of the bytes),
+ * INVALID_ARGUMENT, NO_DEVICE, OUT_OF_MEMORY. Thread-safe. */
+TARSIA_API tarsia_status tarsia_plan_load(tarsia_device* device, const void* data, size_t data_size,
+                                          tarsia_plan** out);
+/* The same from a file. Errors: also INVALID_ARGUMENT, for a file that cannot be read. Thread-safe.
+ */
+TARSIA_API tarsia_status tarsia_plan_load_file(tarsia_device* device, const char* path,
+                                               tarsia_plan** out);
+
 typedef struct tarsia_plan_info {
   size_t size;
   const char* kernel;
@@ -620,6 +643,36 @@ TARSIA_API tarsia_status tarsia_plan_constant(const tarsia_plan* plan, size_t co
 /* The code that the plan runs; the caller destroys it. Errors: UNSUPPORTED on "cpu", which
  * interprets the program. */
 TARSIA_API tarsia_status tarsia_plan_code(const tarsia_plan* plan, tarsia_code** out);
+
+/* ---- Cache of compiled code ----------------------------------------------------------------- */
+
+/* PTX and machine code are kept in a folder between runs, which processes share. An entry is found
+ * only by the same program, constants, target, options, and build of the library. */
+typedef struct tarsia_cache_options {
+  size_t size;
+  const char* path; /* the folder, which is made when it is needed; "": no cache; NULL: that of the
+                       environment: TARSIA_CACHE, else $XDG_CACHE_HOME/tarsia, ~/.cache/tarsia */
+  uint64_t limit;   /* the most bytes of all entries; beyond it, those that were not used for the
+                       longest time are removed. 0: TARSIA_CACHE_LIMIT, else 1 GiB */
+} tarsia_cache_options;
+
+/* Sets the cache of this process from now on. NULL: that of the environment. Thread-safe. */
+TARSIA_API tarsia_status tarsia_cache_configure(const tarsia_cache_options* options);
+
+typedef struct tarsia_cache_info {
+  size_t size;
+  const char* path; /* "": no cache; valid until the thread's next call of tarsia_cache_get */
+  uint64_t limit;   /* in bytes */
+  size_t entries;
+  uint64_t bytes;
+} tarsia_cache_info;
+
+/* Where the cache is and what it holds. Errors: NO_DEVICE (its folder cannot be read). Thread-safe.
+ */
+TARSIA_API tarsia_status tarsia_cache_get(tarsia_cache_info* out);
+/* Removes entries until the rest has at most `bytes` bytes; 0 removes all. `removed` may be NULL;
+ * otherwise it receives the bytes. Errors: NO_DEVICE (an entry cannot be removed). Thread-safe. */
+TARSIA_API tarsia_status tarsia_cache_prune(uint64_t bytes, uint64_t* removed);
 
 /* ---- Arguments ---------------------------------------------------------------------------- */
 

@@ -65,6 +65,7 @@ constexpr Meaning kMeanings[] = {
     {&diag::kMatmulMissing, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulCandidate, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulWorkspace, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kPlanRefused, TARSIA_STATUS_UNSUPPORTED},
     // A value of a constant or a scalar needs more than is allowed.
     {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
     // The caller cancelled it, or it exceeded the caller's time limit.

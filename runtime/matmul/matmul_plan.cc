@@ -10,6 +10,7 @@
 #include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "launch/arguments.h"
+#include "runtime/devices/code.h"
 #include "runtime/diagnostics.h"
 #include "runtime/library.h"
 #include "runtime/weights/packed_order.h"
@@ -38,7 +39,6 @@ enum class MatmulPlan::Source : uint8_t {
 namespace {
 
 constexpr uint64_t kAlignment = 256;  // of a workspace and its parts
-
 
 using Source = MatmulPlan::Source;
 using enum MatmulPlan::Source;
@@ -151,6 +151,7 @@ void SetTile(const MatmulTile& tile, Constants* out) {
 
 struct MatmulPlan::Step {
   std::vector<Source> parameters;
+  Program program;
   std::unique_ptr<LoadedKernel> kernel;
   uint64_t workspace_offset = 0;
   uint64_t workspace_bytes = 0;
@@ -261,7 +262,8 @@ class MatmulPlan::Maker {
     const std::vector<uint64_t> scalars(parameters.size(), 0);
     TARSIA_TRY(const uint64_t bytes, kernel->WorkspaceBytes(scalars));
     const uint64_t offset = Reserve(bytes);
-    out->steps.push_back({std::move(parameters), std::move(kernel), offset, bytes, first});
+    out->steps.push_back(
+        {std::move(parameters), *std::move(program), std::move(kernel), offset, bytes, first});
     return OkStatus();
   }
 
@@ -295,7 +297,10 @@ const MatmulPlan::Kernels& MatmulPlan::KernelsFor(int64_t m) const {
 std::vector<std::shared_ptr<const Code>> MatmulPlan::CodeFor(int64_t m) const {
   std::vector<std::shared_ptr<const Code>> out;
   if (kernels_.empty()) return out;
-  for (const Step& step : KernelsFor(m).steps) out.push_back(step.kernel->code());
+  for (const Step& step : KernelsFor(m).steps) {
+    const auto image = step.kernel->image();
+    out.push_back(image != nullptr ? Code::Of(step.program, image) : nullptr);
+  }
   return out;
 }
 

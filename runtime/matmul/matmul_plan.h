@@ -14,6 +14,8 @@
 
 namespace tarsia::runtime {
 
+class Code;
+
 struct MatmulOptions {
   MatmulChoice choice;
   std::string candidate;  // MatmulCandidate::Text of one that is to be taken; empty: the best

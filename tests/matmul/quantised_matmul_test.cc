@@ -326,6 +326,8 @@ std::vector<uint8_t> Check(const Spec& spec, uint64_t seed = 1) {
   for (size_t i = 0; i < result.size(); i += size) {
     uint64_t code = 0;
     std::memcpy(&code, result.data() + i, size);
+    // No sign of a zero is promised.
+    if (harness::Decode(spec.output, code) == 0) code = 0;
     got.codes.push_back(code);
   }
   const auto& ranges = (*plan)->ranges();
