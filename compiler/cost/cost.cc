@@ -587,11 +587,13 @@ Work MmaWork(int64_t products) {
 }
 
 Work ScalarDotWork(const TileLayout& result, int64_t depth, DType type) {
-  std::set<int64_t> rows, columns;
+  std::set<Extents> rows, columns;  // of each batch
   for (int64_t slot = 0; slot < result.slots(); ++slot) {
-    const Extents at = result.SlotOffset(slot);
-    rows.insert(at[0]);
-    columns.insert(at[1]);
+    Extents row = result.SlotOffset(slot);
+    Extents column = row;
+    row.back() = column[column.size() - 2] = 0;
+    rows.insert(std::move(row));
+    columns.insert(std::move(column));
   }
   const auto reads = static_cast<int64_t>(rows.size() + columns.size());
   Work out;

@@ -92,7 +92,7 @@ class Prediction {
                               op.rule.operand[2]->dtype};
       const auto mma = SelectMma(types, target_, in(0), in(1), in(2));
       if (mma) return MmaWork(MmaProducts(*mma->form, static_cast<int64_t>(mma->steps.size())));
-      return ScalarDotWork(in(2), op.rule.operand[0]->shape[1], types.c) +
+      return ScalarDotWork(in(2), op.rule.operand[0]->shape.back(), types.c) +
              ScalarOperandWork(in(0)) + ScalarOperandWork(in(1));
     }
     if (operation.opcode == Opcode::kConvertLayout) {
