@@ -295,13 +295,25 @@ class PipelinePlanner {
       }
       if (op.HasRegions() || op.results.empty()) continue;
       const ConcreteType& type = form_.TypeOf(op.results[0]);
-      if (!IsRegisterTile(type)) continue;
+      if (!IsRegisterTile(type) || IsConstant(op.results[0])) continue;
       const int64_t depth =
           op.opcode == Opcode::kDot ? form_.TypeOf(op.operand[0].value).shape.back() : 0;
       sum += depth != 0 ? CeilDiv(type.Elements() * depth * kWarpThreads, kProduct * threads)
                         : CeilDiv(type.Elements(), threads);
     }
     return sum;
+  }
+
+  // Whether LLVM knows every element: of what `unpack` adds to codes, and what is computed of that.
+  [[nodiscard]] bool IsConstant(ValueId value) const {
+    const tile::Definition& made = definitions_[value];
+    if (made.op == kNone) return false;
+    const Operation& op = form_.ops[made.op];
+    if (op.opcode == Opcode::kUnpack) return made.index == 1;
+    return op.row().family == Family::kElementwise && op.operand[0].IsTile() &&
+           std::all_of(std::begin(op.operand), std::end(op.operand), [&](const Operand& operand) {
+             return !operand.IsTile() || IsConstant(operand.value);
+           });
   }
 
   [[nodiscard]] bool Reduces() const {
