@@ -201,6 +201,51 @@ TEST(Pipeline, OfCodes) {
   }
 }
 
+// The author says how the tiles arrive, with and without the hint, alone and together.
+TEST(Pipeline, AsTheAuthorSays) {
+  for (const std::string hints : {"", " pipeline 3", " pipeline 2 unroll 1"}) {
+    for (const std::string via : {"registers", "async", "shared"}) {
+      Product p;
+      p.loop = {"0 to 7" + hints, Counters(0, 7)};
+      p.load_b = "%fb = load %gb[%t * 16, 0] via " + via + " : [16, 32]";
+      Check(p);
+    }
+  }
+}
+
+// Of a loop without the hint and without a product, only loads that the author wants ahead are.
+TEST(Pipeline, OfOneLoadByItsAttribute) {
+  harness::Case c;
+  c.title = "sums";
+  c.source = SourceFile("sums.tsa", R"(kernel sums(%x: ptr<f32>, %y: ptr<f32>)
+  warps 2
+{
+  %gx = view %x : global<f32>[9, 64]
+  %gy = view %y : global<f32>[1, 64]
+  %s = fill 0.0 : f32 [1, 64]
+  for %i = 0 to 8 {
+    %t = load %gx[%i, 0] via async : [1, 64]
+    %u = load %gx[%i + 1, 0] : [1, 64]
+    %s = mul %s, 2.0
+    %s = fma %t, %u, %s
+  }
+  store %gy[0, 0], %s
+}
+)");
+  const Tensor x = Random(kF32, {9, 64}, -9, 9, 9);
+  std::vector<double> y(64, 0);
+  for (size_t i = 0; i < 8; ++i) {
+    for (size_t k = 0; k < 64; ++k) {
+      y[k] = y[k] * 2 + Decode(kF32, x.codes[i * 64 + k]) * Decode(kF32, x.codes[i * 64 + 64 + k]);
+    }
+  }
+  c.inputs = {{"x", x}};
+  c.outputs = {{"y", Exactly({1, 64}, y)}};
+  EXPECT_EQ(Count(c, Opcode::kAllocShared), 1u);
+  const harness::CaseResult result = harness::RunEverywhere(c);
+  EXPECT_TRUE(result.ok()) << result.Text(c);
+}
+
 // An address by scalars and views of the turn.
 TEST(Pipeline, OfSlices) {
   Product p;
