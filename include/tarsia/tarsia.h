@@ -1257,9 +1257,9 @@ typedef enum tarsia_activation {
   TARSIA_ACTIVATION_FORCE_32BIT = 0x7fffffff
 } tarsia_activation;
 
-/* A layer: y[m, n] = residual + act(x[m, k] * w[k, n] + bias), for packed weights. With `gated`, w and
- * bias have the columns of two halves, and y[m, n / 2] = residual + act(first) * second. x and y are
- * dense and row-major; x has the type `compute`. Sums are in f32. */
+/* A layer: y[m, n] = residual + act(x[m, k] * w[k, n] + bias), for packed weights. With `gated`, w
+ * and bias have the columns of two halves, and y[m, n / 2] = residual + act(first) * second. x and
+ * y are dense and row-major; x has the type `compute`. Sums are in f32. */
 typedef struct tarsia_matmul {
   size_t size;
   int64_t m_min, m_max; /* rows of x that the plan serves; 0 rows are allowed */
@@ -1282,8 +1282,8 @@ typedef struct tarsia_matmul {
   uint32_t experts; /* 0 or 1; others are UNSUPPORTED */
 } tarsia_matmul;
 
-/* Describes a layer of these weights without an epilogue, for 1 row. `out->size` must be set. Thread-
- * safe. */
+/* Describes a layer of these weights without an epilogue, for 1 row. `out->size` must be set.
+ * Thread- safe. */
 TARSIA_API tarsia_status tarsia_matmul_describe(const tarsia_weights* weights, tarsia_matmul* out);
 
 typedef enum tarsia_matmul_flags {
@@ -1294,29 +1294,31 @@ typedef enum tarsia_matmul_flags {
 
 typedef struct tarsia_matmul_options {
   size_t size;
-  const char* device;    /* NULL: the default device */
-  uint32_t flags;        /* of tarsia_matmul_flags */
-  const char* candidate; /* a text of tarsia_matmul_candidate; NULL: the best by the model of costs */
+  const char* device; /* NULL: the default device */
+  uint32_t flags;     /* of tarsia_matmul_flags */
+  const char*
+      candidate; /* a text of tarsia_matmul_candidate; NULL: the best by the model of costs */
   uint64_t workspace_limit; /* in bytes; 0: no limit */
   tarsia_cancel_fn cancel;  /* can end the compilation; may be NULL */
   void* cancel_user;
   uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
 } tarsia_matmul_options;
 
-/* Candidate `index` for m rows, the best first by the model of costs: a text, as a blob that the caller
- * destroys, and the predicted time in microseconds, 0 if the device has no model. NOT_FOUND behind
- * the last one. `options` may be NULL. Thread-safe. */
+/* Candidate `index` for m rows, the best first by the model of costs: a text, as a blob that the
+ * caller destroys, and the predicted time in microseconds, 0 if the device has no model. NOT_FOUND
+ * behind the last one. `options` may be NULL. Thread-safe. */
 TARSIA_API tarsia_status tarsia_matmul_candidate(const tarsia_matmul* problem,
                                                  const tarsia_matmul_options* options, int64_t m,
                                                  size_t index, tarsia_blob** text,
                                                  double* microseconds);
 
-/* A layer that is ready to run on a device, for all its numbers of rows. Immutable: every function on
- * it is thread-safe. It does not refer to weights: one plan serves all layers of one description. */
+/* A layer that is ready to run on a device, for all its numbers of rows. Immutable: every function
+ * on it is thread-safe. It does not refer to weights: one plan serves all layers of one
+ * description. */
 typedef struct tarsia_matmul_plan tarsia_matmul_plan;
 
-/* Compiles the kernels. `options` may be NULL. Errors: INVALID_ARGUMENT (a description that makes no
- * sense), UNSUPPORTED (with the nearest that is supported), NO_DEVICE, OUT_OF_MEMORY, CANCELLED,
+/* Compiles the kernels. `options` may be NULL. Errors: INVALID_ARGUMENT (a description that makes
+ * no sense), UNSUPPORTED (with the nearest that is supported), NO_DEVICE, OUT_OF_MEMORY, CANCELLED,
  * REJECTED (the workspace exceeds its limit). Thread-safe. */
 TARSIA_API tarsia_status tarsia_matmul_plan_create(const tarsia_matmul* problem,
                                                    const tarsia_matmul_options* options,
@@ -1338,10 +1340,10 @@ TARSIA_API tarsia_status tarsia_matmul_plan_get(const tarsia_matmul_plan* plan,
 typedef struct tarsia_matmul_range {
   size_t size;
   int64_t m_min, m_max;
-  const char* candidate;  /* as in tarsia_matmul_candidate */
-  size_t kernel_count;    /* launches of an execution */
-  double microseconds;    /* predicted for m_max; 0: no model */
-  double floor_bytes;     /* that cross memory at least, for m_max */
+  const char* candidate; /* as in tarsia_matmul_candidate */
+  size_t kernel_count;   /* launches of an execution */
+  double microseconds;   /* predicted for m_max; 0: no model */
+  double floor_bytes;    /* that cross memory at least, for m_max */
   double floor_operations;
 } tarsia_matmul_range;
 
@@ -1370,10 +1372,10 @@ typedef struct tarsia_matmul_args {
   uint64_t workspace_bytes;
 } tarsia_matmul_args;
 
-/* Computes a layer: on a GPU enqueues it on `stream` and returns, allocates nothing, waits for nothing,
- * and may be captured into a CUDA graph; on other devices `stream` is NULL, and the call returns when
- * y is computed. Errors: INVALID_ARGUMENT, LAUNCH_FAILED, NO_DEVICE, OUT_OF_MEMORY. Thread-safe, if no
- * call writes memory that another one uses. */
+/* Computes a layer: on a GPU enqueues it on `stream` and returns, allocates nothing, waits for
+ * nothing, and may be captured into a CUDA graph; on other devices `stream` is NULL, and the call
+ * returns when y is computed. Errors: INVALID_ARGUMENT, LAUNCH_FAILED, NO_DEVICE, OUT_OF_MEMORY.
+ * Thread-safe, if no call writes memory that another one uses. */
 TARSIA_API tarsia_status tarsia_matmul_execute(const tarsia_matmul_plan* plan,
                                                const tarsia_matmul_args* args, void* stream);
 /* Prepares a workspace of at least the size that the plan needs, once; every execution leaves it

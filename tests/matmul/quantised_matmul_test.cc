@@ -141,8 +141,7 @@ Data Make(const Spec& spec, uint64_t seed) {
   if (spec.zero == ZeroPoint::kFloat) info.zero_type = kF32;
   info.tensor_scale = spec.tensor_scale;
   info.codebook = out.codebook;
-  out.source.codes = [codes, n = spec.n](const Region& region, uint8_t* to,
-                                         int64_t stride) {
+  out.source.codes = [codes, n = spec.n](const Region& region, uint8_t* to, int64_t stride) {
     for (int64_t k = 0; k < region.rows; ++k) {
       std::copy_n(codes.data() + (region.row + k) * n + region.column, region.columns,
                   to + k * stride);
