@@ -13,6 +13,7 @@
 #include "compiler/loops/pipeline_plan.h"
 #include "compiler/loops/pipeline_writer.h"
 #include "compiler/passes/shared.h"
+#include "compiler/passes/via.h"
 #include "compiler/plan_shared.h"
 
 namespace tarsia::compiler {
