@@ -55,9 +55,9 @@ TEST_P(Streaming, RmsNormOfLongRowsNeedsItsElementsAndLittleBesides) {
   CheckStreaming(code, 4 * kAccesses + 6 * kElements + kPairs);
 }
 
-// Two points take three differences, three products and two sums of them, a product with the factor,
-// an exponential of four instructions, and one that adds it. A turn has 256 points y with their
-// weights, of four numbers, in seven of eight stages.
+// Two points take three differences, three products and two sums of them, a product with the
+// factor, an exponential of four instructions, and one that adds it. A turn has 256 points y with
+// their weights, of four numbers, in seven of eight stages.
 TEST_P(Streaming, KernelMatvecNeedsItsPairsAndLittleBesides) {
   constexpr int64_t kPoints = 256, kStages = 8, kShared = 164 * 1024;
   const MachineCode code = MachineCodeOf(
