@@ -154,10 +154,10 @@ def main():
         print("## Weights in groups of 128\n")
         beaten |= weights_table(tarsia, program, finite, PEERS, WEIGHTS, 128, candidates)
         print("\n## The same, as raw codes that sums correct\n")
-    raw = ROOT / "examples/matmul_unpack.tsa"
-    beaten |= weights_table(tarsia, raw, raw, PEERS, {kind: others for kind, others in WEIGHTS.items()
-                                                      if not kind.startswith("f8")}, 128, candidates)
-    print("\n## Weights with a scale for each column\n")
+        raw = ROOT / "examples/matmul_unpack.tsa"
+        kinds = {kind: others for kind, others in WEIGHTS.items() if not kind.startswith("f8")}
+        beaten |= weights_table(tarsia, raw, raw, PEERS, kinds, 128, candidates)
+        print("\n## Weights with a scale for each column\n")
         beaten |= weights_table(tarsia, program, finite, CHANNEL_PEERS, CHANNELS, 4096, candidates)
     print("\n## Products\n")
     beaten |= products_table(tarsia)

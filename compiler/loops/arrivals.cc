@@ -48,8 +48,9 @@ std::string WhyStays(const Form& form, OpId load, OpId loop, Target target) {
   std::string of_loop = "it is in a branch of the loop";
   for (const PipelineDecision& decision : DecidePipelines(form, target)) {
     if (!decision.stays) continue;
-    if (decision.op == load) return decision.why;
-    if (decision.op == loop) of_loop = "its loop stays as it is: " + decision.why;
+    // A loop that takes the turns of another one has operations of its own, at the same lines.
+    if (decision.line == form.ops[load].location.line) return decision.why;
+    if (decision.line == around.location.line) of_loop = "its loop stays as it is: " + decision.why;
   }
   return of_loop;
 }

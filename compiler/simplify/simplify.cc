@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/simplify/known_branches.h"
 #include "compiler/simplify/transposed_loads.h"
 #include "compiler/tile/carried.h"
 #include "compiler/tile/same_type.h"
@@ -284,6 +285,7 @@ class Removal {
 }  // namespace
 
 void Simplify(Form& form, Target /*target*/) {
+  TakeKnownBranches(form);
   Substitution(form).Run();
   Hoisting(form).Run();
   Removal(form).Run();

@@ -17,6 +17,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import example_costs
+import golden
 
 
 def sectors(*transfers):
@@ -32,10 +33,11 @@ class Case:
     """A launch of examples/PROGRAM.tsa, the fewest sectors that it can move, and what it still has above its
     floor: figures by name."""
 
-    def __init__(self, program, least, settings=None, arguments=None, kernel=None, missing=None):
+    def __init__(self, program, least, settings=None, arguments=None, kernel=None, missing=None, inputs=()):
         self.path = f"examples/{program}.tsa"
         self.compiled = (["--kernel", kernel] if kernel else []) + words("--set", settings or {})
-        self.launched = self.compiled + words("--arg", arguments or {})
+        self.launched = self.compiled + words("--arg", arguments or {}) + [
+            word for name in inputs for word in ("--in", f"{name}=zeros.npy")]
         self.floor = {"sectors": least, "sectors above ideal": 0, "wavefronts": example_costs.WAVEFRONTS, "spills": 0,
                       "calls": 0}
         self.missing = missing or {}
@@ -101,7 +103,7 @@ def stream_k(m, n, k, group, blocks, **missing):
     least = sectors((turns * 16 * 64, 16), (k * n, 4), (turns * 128, 16), (2 * leavers * 16 * 128, 32), (m * n, 16))
     least += 2 * leavers  # its semaphore is raised and lowered
     settings = {"K": k, "N": n, "G": group, "P": blocks, "PACK": example_costs.PACKED}
-    return Case("stream_k", least, settings, {"m": m}, missing=missing)
+    return Case("stream_k", least, settings, {"m": m}, missing=missing, inputs=["z"])
 
 
 def kernel_matvec(n, m, **missing):
@@ -188,6 +190,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "examples").symlink_to(options.root.resolve() / "examples")
+        (folder / "zeros.npy").write_bytes(golden.npy_bytes("|u1", [4, 256], [0] * 1024))
         runner = example_costs.Runner(options.tarsia, folder)
         for case in CASES:
             for target in example_costs.TARGETS:
