@@ -75,13 +75,13 @@ std::vector<Source> DequantiseParameters() {
 
 // The module, parsed once.
 const ValidModule& KernelModule() {
-  static const ValidModule kModule = [] {
+  static const ValidModule module = [] {
     const LibraryModule* const text = FindLibraryModule("quantised_matmul");
     const SourceFile source("quantised_matmul.tsa", std::string(text->text));
     Diagnostics diagnostics;
     return *Validate(*Parse(source, diagnostics), diagnostics);
   }();
-  return kModule;
+  return module;
 }
 
 class Constants {
@@ -178,7 +178,7 @@ class MatmulPlan::Maker {
       if (same) {
         plan_.ranges_.back().m_max = end;
       } else {
-        plan_.ranges_.push_back({m, end, std::move(candidate)});
+        plan_.ranges_.push_back({m, end, candidate});
       }
       m = end + 1;
     } while (m <= problem.m_max);
