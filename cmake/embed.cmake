@@ -1,5 +1,5 @@
 # cmake -DOUT=FILE -DFILES=A;B -P embed.cmake: writes a C++ source with the files as the table of
-# runtime/api/library.h. Numbers, not string literals, whose length compilers limit.
+# runtime/library.h. Numbers, not string literals, whose length compilers limit.
 set(arrays "")
 set(rows "")
 set(count 0)
@@ -11,11 +11,11 @@ foreach(file ${FILES})
   string(APPEND rows "    {\"${name}\", {kText${count}, sizeof(kText${count}) - 1}},\n")
   math(EXPR count "${count} + 1")
 endforeach()
-set(source "// Made by cmake/embed.cmake.\n#include \"runtime/api/library.h\"\n\nnamespace tarsia::api {\n")
+set(source "// Made by cmake/embed.cmake.\n#include \"runtime/library.h\"\n\nnamespace tarsia::runtime {\n")
 if(count GREATER 0)
   string(APPEND source "namespace {\n${arrays}constexpr LibraryModule kModules[] = {\n${rows}};\n}  // namespace\n\n"
     "std::span<const LibraryModule> LibraryModules() { return kModules; }\n")
 else()
   string(APPEND source "\nstd::span<const LibraryModule> LibraryModules() { return {}; }\n")
 endif()
-file(WRITE ${OUT} "${source}\n}  // namespace tarsia::api\n")
+file(WRITE ${OUT} "${source}\n}  // namespace tarsia::runtime\n")

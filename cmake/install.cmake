@@ -1,4 +1,5 @@
-# Files of `cmake --install`: libraries, header, command, the CMake package, tarsia.pc, licence. The
+# Files of `cmake --install`: libraries, header, command, the CMake package, tarsia.pc and
+# tarsia_loader.pc, licence. The
 # CMake package and tarsia.pc use paths relative to themselves, so that an installation can be
 # moved.
 
@@ -41,7 +42,10 @@ list(JOIN system " " system)
 string(APPEND pc_private "${system}")
 configure_file(${CMAKE_CURRENT_LIST_DIR}/tarsia.pc.in ${PROJECT_BINARY_DIR}/cmake/tarsia.pc @ONLY)
 
-install(TARGETS tarsia tarsia_shared
+configure_file(${CMAKE_CURRENT_LIST_DIR}/tarsia_loader.pc.in
+  ${PROJECT_BINARY_DIR}/cmake/tarsia_loader.pc @ONLY)
+
+install(TARGETS tarsia tarsia_shared tarsia_loader
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET libtarsia_archive)
   install(FILES ${PROJECT_BINARY_DIR}/lib/libtarsia.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -50,5 +54,6 @@ install(FILES ${PROJECT_SOURCE_DIR}/include/tarsia/tarsia.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tarsia)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/tarsia-config.cmake
   ${PROJECT_BINARY_DIR}/cmake/tarsia-config-version.cmake DESTINATION ${package})
-install(FILES ${PROJECT_BINARY_DIR}/cmake/tarsia.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/tarsia.pc ${PROJECT_BINARY_DIR}/cmake/tarsia_loader.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -50,16 +50,19 @@ function(tarsia_compile_together target)
   endif()
 endfunction()
 
-# tarsia_library(NAME PARTS subfolder... DEPENDS folder... PRIVATE lib...): the static library
-# tarsia_NAME of all *.cc in this folder, and in those of its subfolders. DEPENDS names folders
-# before this one; PRIVATE names other libraries.
+# tarsia_library(NAME PARTS subfolder... EXCEPT file... DEPENDS folder... PRIVATE lib...): the static
+# library tarsia_NAME of all *.cc in this folder, and in those of its subfolders, except some that
+# belong to another library. DEPENDS names folders before this one; PRIVATE names other libraries.
 function(tarsia_library name)
-  cmake_parse_arguments(ARG "" "" "PARTS;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "PARTS;EXCEPT;DEPENDS;PRIVATE" ${ARGN})
   set(patterns *.cc)
   foreach(part ${ARG_PARTS})
     list(APPEND patterns ${part}/*.cc)
   endforeach()
   file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+  if(ARG_EXCEPT)
+    list(REMOVE_ITEM sources ${ARG_EXCEPT})
+  endif()
   if(sources)
     add_library(tarsia_${name} STATIC ${sources})
     tarsia_compile_together(tarsia_${name})

@@ -83,6 +83,8 @@ Result<CompiledKernel> Compile(const Program& program, Target target,
                                const CompileOptions& options = {}, StopCheck* stop = nullptr);
 // The error of Compile after a cancellation by `stop`.
 Diagnostic StoppedCompilation(const Program& program, const StopCheck& stop);
+// The version of the LLVM that is loaded: "19.1.7".
+std::string LlvmVersion();
 // The number of cancelled compilations that are still running.
 int AbandonedCompilations();
 

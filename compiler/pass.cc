@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "compiler/diagnostics.h"
+#include "compiler/loops/arrivals.h"
 #include "compiler/loops/pipeline.h"
 #include "compiler/loops/unroll.h"
 #include "compiler/passes/coalesce.h"
@@ -126,9 +127,32 @@ tile::Form RunPasses(const Program& program, const PassOptions& options) {
   return form;
 }
 
+// After the pass that makes asynchronous copies of loads: whether all did that had to.
+Status CheckAsync(const tile::Form& form, const Program& program, const PassOptions& options) {
+  constexpr std::string_view kPass = "pipeline";
+  const auto place = [](std::string_view name) {
+    return std::find_if(std::begin(kPasses), std::end(kPasses),
+                        [&](const Pass& pass) { return pass.name == name; });
+  };
+  const bool ran =
+      std::find(options.without.begin(), options.without.end(), kPass) == options.without.end() &&
+      place(kPass) < place(options.until) &&
+      (options.last.empty() || place(kPass) <= place(options.last));
+  if (!ran) return OkStatus();
+  if (!HasAsyncLoads(form)) return OkStatus();
+  PassOptions before = options;
+  before.last = {};
+  before.until = kPass;
+  before.after = nullptr;
+  LateLoad late = FindLateLoad(form, RunPasses(program, before), options.target);
+  return MakeDiagnostic(diag::kViaAsync, late.location, late.why);
+}
+
 Result<Program> ProgramAfter(const Program& program, const PassOptions& options,
                              const TargetLimits& limits) {
-  return tile::ToProgram(RunPasses(program, options), limits);
+  const tile::Form form = RunPasses(program, options);
+  TARSIA_CHECK(CheckAsync(form, program, options));
+  return tile::ToProgram(form, limits);
 }
 
 }  // namespace tarsia::compiler

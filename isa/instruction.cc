@@ -296,6 +296,8 @@ std::span<const std::string_view> AttrWords(AttrKind kind) {
       return kRoundingWords;
     case AttrKind::kCache:
       return kCacheWords;
+    case AttrKind::kVia:
+      return kViaWords;
     case AttrKind::kFlag:
     case AttrKind::kInt:
     case AttrKind::kIntList:

@@ -42,7 +42,7 @@ enum class Attr : uint8_t {
 #include "isa/attributes.def"
 #undef ATTR
 };
-enum class AttrKind : uint8_t { kFlag, kInt, kIntList, kRounding, kCache };
+enum class AttrKind : uint8_t { kFlag, kInt, kIntList, kRounding, kCache, kVia };
 struct AttrRow {
   Attr attr;
   std::string_view text;
@@ -56,9 +56,12 @@ inline constexpr AttrRow kAttrRows[] = {
 };
 inline const AttrRow& Row(Attr attr) { return kAttrRows[static_cast<size_t>(attr)]; }
 std::optional<Attr> FindAttr(std::string_view text);
-// The words for an attribute of kind kRounding or kCache; their index is the value.
+// The words for an attribute of kind kRounding, kCache or kVia; their index is the value.
 inline constexpr std::string_view kRoundingWords[] = {"nearest", "toward_zero", "stochastic"};
 inline constexpr std::string_view kCacheWords[] = {"default", "evict_first", "no_allocate"};
+inline constexpr std::string_view kViaWords[] = {"registers", "async", "shared"};
+// How a load arrives, by the places in kViaWords.
+enum class Via : uint8_t { kRegisters, kAsync, kShared };
 // The words of a kind; empty for kinds without words.
 std::span<const std::string_view> AttrWords(AttrKind kind);
 

@@ -1,6 +1,7 @@
 #include "isa/scalar_expr.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <map>
 
@@ -220,6 +221,89 @@ void ScalarExpr::Finish() {
   }
 }
 
+// ---- bytes ---------------------------------------------------------------------------------
+
+namespace {
+
+constexpr size_t kNodeBytes = 20;
+constexpr size_t kMaxNodes = size_t{1} << 16;  // more than any program can have
+
+// The kind of a result as isa/scalar_ops.def names it.
+enum class Made : uint8_t { kInt, kTruth, kFloat };
+struct OperationRow {
+  ScalarOp op;
+  bool is_float;
+  Made made;
+};
+constexpr OperationRow kOperations[] = {
+#define INT(op, result, value) {ScalarOp::op, false, Made::k##result},
+#define FLOAT(op, result, value) {ScalarOp::op, true, Made::k##result},
+#include "isa/scalar_ops.def"
+#undef INT
+#undef FLOAT
+};
+
+// Whether an operation exists on operands of this kind with a result of this kind.
+bool IsOperation(ScalarOp op, bool is_float, ScalarKind result) {
+  // The negation of a truth value is one, too.
+  if (op == ScalarOp::kNegate && !is_float) return result != ScalarKind::kFloat;
+  const Made made = result == ScalarKind::kInt    ? Made::kInt
+                    : result == ScalarKind::kBool ? Made::kTruth
+                                                  : Made::kFloat;
+  return std::ranges::any_of(kOperations, [&](const OperationRow& row) {
+    return row.op == op && row.is_float == is_float && row.made == made;
+  });
+}
+
+// Whether the last of the nodes can follow those before it.
+bool IsValid(const std::vector<ScalarNode>& nodes, uint32_t values) {
+  const ScalarNode& node = nodes.back();
+  if (node.op == ScalarOp::kConstant) return !node.is_float;
+  if (node.op == ScalarOp::kScalar) {
+    return !node.is_float && node.a < values && node.kind == KindOfScalar(node.type);
+  }
+  const size_t before = nodes.size() - 1;
+  if (node.a >= before || node.b >= before) return false;
+  const bool a_float = nodes[node.a].kind == ScalarKind::kFloat;
+  const bool b_float = nodes[node.b].kind == ScalarKind::kFloat;
+  return a_float == node.is_float && b_float == node.is_float &&
+         IsOperation(node.op, node.is_float, node.kind);
+}
+
+}  // namespace
+
+void ScalarExpr::Write(ByteSink* out) const {
+  out->U64(nodes_.size());
+  for (const ScalarNode& node : nodes_) {
+    out->U8(static_cast<uint8_t>(node.op)).U8(static_cast<uint8_t>(node.kind)).Bool(node.is_float);
+    out->U8(node.op == ScalarOp::kScalar ? DTypeCode(node.type) : 0);
+    out->U32(node.a).U32(node.b).I64(node.constant.i);
+  }
+}
+
+ScalarExpr ScalarExpr::Read(ByteSource* in, uint32_t values) {
+  ScalarExpr out;
+  const size_t count = in->Count(kNodeBytes);
+  in->Require(count <= kMaxNodes);
+  for (size_t i = 0; i < count && in->ok(); ++i) {
+    ScalarNode& node = out.nodes_.emplace_back();
+    node.op = static_cast<ScalarOp>(
+        in->Below(in->U8(), static_cast<uint64_t>(ScalarOp::kGreaterEqual) + 1));
+    node.kind =
+        static_cast<ScalarKind>(in->Below(in->U8(), static_cast<uint64_t>(ScalarKind::kFloat) + 1));
+    node.is_float = in->Bool();
+    const std::optional<DType> type = DTypeFromCode(in->U8());
+    node.a = in->U32();
+    node.b = in->U32();
+    node.constant.i = in->I64();
+    if (node.op == ScalarOp::kScalar && in->Require(type.has_value())) node.type = *type;
+    in->Require(IsValid(out.nodes_, values));
+  }
+  if (!in->ok()) return {};
+  if (count != 0) out.Finish();
+  return out;
+}
+
 // ---- computing -----------------------------------------------------------------------------
 
 namespace {
@@ -277,6 +361,9 @@ ScalarCell ScalarExpr::Run(const uint64_t* codes) const {
 #include "isa/scalar_ops.def"
 #undef INT
 #undef FLOAT
+      default:
+        assert(false && "an operation without a row");
+        *out = IntCell(0);
     }
     ++out;
   }

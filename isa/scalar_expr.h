@@ -15,6 +15,7 @@
 
 #include "dtypes/dtype.h"
 #include "layout/text/expr.h"
+#include "support/byte_codec.h"
 
 namespace tarsia {
 
@@ -84,6 +85,12 @@ class ScalarExpr {
   using TypeOfScalar = std::function<std::optional<DType>(uint32_t value)>;
   static std::optional<ScalarExpr> Make(const ExprPool& pool, ExprId id,
                                         const TypeOfScalar& type_of);
+
+  // Its bytes, for formats that keep compiled code, and back. Read treats them as hostile and
+  // refuses expressions of anything but the first `values` values; the result is then the integer 0
+  // and the source is not ok().
+  void Write(ByteSink* out) const;
+  static ScalarExpr Read(ByteSource* in, uint32_t values);
 
   // In the order of computation; the last one is the result.
   [[nodiscard]] std::span<const ScalarNode> nodes() const { return nodes_; }

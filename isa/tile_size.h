@@ -28,6 +28,9 @@ class TileSize {
 
   TileSize() = default;
   TileSize(const Program& program, uint32_t value);
+  // Its bytes and back, as for ScalarExpr; only of known sizes.
+  void Write(ByteSink* out) const;
+  static TileSize Read(ByteSource* in, uint32_t parameters);
 
   // Whether every extent follows from parameters. If not, the shape ends before the first extent
   // that does not, and the bytes are not known.

@@ -16,6 +16,8 @@ class LayoutSize {
   LayoutSize() = default;  // row-major, of one-byte elements
   LayoutSize(const MemLayoutFamily& family, DType type);
 
+  [[nodiscard]] const MemLayoutFamily& family() const { return family_; }
+  [[nodiscard]] DType type() const { return type_; }
   // Apply(family, shape, type)->SizeBytes(type.bits) and its errors. Allocates only to report an
   // error.
   [[nodiscard]] Result<uint64_t> Bytes(std::span<const int64_t> shape) const;

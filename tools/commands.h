@@ -23,6 +23,7 @@ int ShowLayout(const Args& args);
 int ShowDType(const Args& args);
 int ShowIsa(const Args& args);
 int ShowDevices(const Args& args);
+int Cache(const Args& args);
 int Bench(const Args& args);
 
 }  // namespace tarsia::tools

@@ -40,6 +40,7 @@ constexpr Entry kCommands[] = {
     {"dtype", ShowDType, "show a type, encode and decode its values"},
     {"isa", ShowIsa, "describe the instructions"},
     {"devices", ShowDevices, "list the devices that programs can run on"},
+    {"cache", Cache, "show and prune the cache of compiled code"},
     {"bench", Bench, "run benchmarks, compare results"},
 };
 

@@ -455,8 +455,10 @@ class Planner {
     const ValuePlan& b = plan_.values[inst.operand[1].value];
     PrepareCast(a.dtype, kF32);
     PrepareCast(b.dtype, kF32);
-    plan_.host_scratch.Include(host::DotScratch(
-        a.dtype, b.dtype, plan_.values[inst.result[0]].dtype, a.shape[0], b.shape[1], a.shape[1]));
+    const size_t row = a.shape.size() - 2;  // behind a batch axis, if there is one
+    plan_.host_scratch.Include(host::DotScratch(a.dtype, b.dtype,
+                                                plan_.values[inst.result[0]].dtype, a.shape[row],
+                                                b.shape[row + 1], a.shape[row + 1]));
   }
 
   void ReserveForReduction(const PlannedInst& inst) {

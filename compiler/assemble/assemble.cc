@@ -10,7 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "compiler/assemble/cubin_cache.h"
 #include "compiler/assemble/library.h"
 #include "compiler/assemble/process.h"
 #include "compiler/assemble/tools.h"
@@ -85,6 +84,13 @@ Status Judge(const ProcessOutput& run, bool has_cubin) {
                                       : "it wrote no cubin and said nothing");
 }
 
+// The path of ptxas; "" if there is only the library.
+Result<std::string> FindAssembler() {
+  Result<std::string> found = FindTool(Tool::kPtxas);
+  if (found.ok() || PtxLibraryVersion().empty()) return found;
+  return std::string();
+}
+
 // Uses the program, or the library if `ptxas` is "".
 Status MakeCubin(const std::string& ptxas, std::string_view ptx, Target target,
                  std::chrono::milliseconds limit, StopCheck* stop, std::string& cubin,
@@ -143,20 +149,17 @@ void ParsePtxasLog(std::string_view log, Assembled& out) {
   }
 }
 
+Result<std::string> AssemblerIdentity() {
+  TARSIA_TRY(const std::string ptxas, FindAssembler());
+  return ptxas.empty() ? PtxLibraryVersion() : IdentityOf(ptxas);
+}
+
 Result<Assembled> Assemble(std::string_view ptx, Target target, std::chrono::milliseconds limit,
                            StopCheck* stop) {
-  const std::string library = PtxLibraryVersion();
-  Result<std::string> found = FindTool(Tool::kPtxas);
-  if (!found.ok() && library.empty()) return found.TakeError();
-  const std::string ptxas = found.ok() ? *std::move(found) : "";
-  const CubinCache cache(ptx, Row(target).name, ptxas.empty() ? library : IdentityOf(ptxas));
+  TARSIA_TRY(const std::string ptxas, FindAssembler());
   Assembled out;
-  std::string log;
-  if (!cache.Find(out.cubin, log)) {
-    TARSIA_CHECK(MakeCubin(ptxas, ptx, target, limit, stop, out.cubin, log));
-    cache.Keep(out.cubin, log);
-  }
-  ParsePtxasLog(log, out);
+  TARSIA_CHECK(MakeCubin(ptxas, ptx, target, limit, stop, out.cubin, out.log));
+  ParsePtxasLog(out.log, out);
   return out;
 }
 

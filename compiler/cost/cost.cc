@@ -38,6 +38,12 @@ constexpr CostPrice kPrices[] = {
 static_assert(static_cast<int>(Target::kSm80) == 0 && static_cast<int>(Target::kSm89) == 1 &&
               static_cast<int>(Target::kSm90a) == 2);
 
+constexpr Cost kLatencyOfMemory[] = {
+#define COST_LATENCY(what, sm80, sm89, sm90a, source) sm80, sm89, sm90a
+#include "compiler/cost/model.def"
+#undef COST_LATENCY
+};
+
 // Places that are far apart: another one for each dimension.
 int64_t StrideOf(const AccessedMemory& memory, size_t dim) {
   const int64_t stride = memory.strides[dim];
@@ -341,6 +347,8 @@ class TopKSteps {
 
 }  // namespace
 
+Cost LatencyOfMemory(Target target) { return kLatencyOfMemory[static_cast<size_t>(target)]; }
+
 int64_t WidestRun(const AccessedMemory& memory) {
   if (memory.fast < 0) return 1;
   const auto fast = Size(memory.fast);
@@ -587,11 +595,13 @@ Work MmaWork(int64_t products) {
 }
 
 Work ScalarDotWork(const TileLayout& result, int64_t depth, DType type) {
-  std::set<int64_t> rows, columns;
+  std::set<Extents> rows, columns;  // of each batch
   for (int64_t slot = 0; slot < result.slots(); ++slot) {
-    const Extents at = result.SlotOffset(slot);
-    rows.insert(at[0]);
-    columns.insert(at[1]);
+    Extents row = result.SlotOffset(slot);
+    Extents column = row;
+    row.back() = column[column.size() - 2] = 0;
+    rows.insert(std::move(row));
+    columns.insert(std::move(column));
   }
   const auto reads = static_cast<int64_t>(rows.size() + columns.size());
   Work out;

@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/loops/arrivals.h"
 #include "compiler/loops/nest.h"
 #include "compiler/loops/pipeline_plan.h"
 #include "compiler/loops/pipeline_writer.h"
 #include "compiler/passes/shared.h"
+#include "compiler/passes/via.h"
 #include "compiler/plan_shared.h"
 
 namespace tarsia::compiler {
@@ -19,8 +21,41 @@ namespace {
 
 using tile::Form;
 using tile::kNone;
+using tile::Operation;
 using tile::OpId;
 using tile::RegionId;
+using tile::ValueId;
+
+// Whether a pass made the tile in shared memory that gets the elements.
+bool IsStoredToShared(const Form& form, ValueId loaded) {
+  return std::any_of(form.ops.begin(), form.ops.end(), [&](const Operation& op) {
+    return op.opcode == Opcode::kStore && op.inserted && op.operand[1].value == loaded &&
+           form.TypeOf(op.operand[0].value).space == Space::kShared;
+  });
+}
+
+// Who chose how a load arrives.
+std::string_view ByWhom(const Form& form, OpId load) {
+  return ViaOf(form, form.ops[load]) ? " (written)" : "";
+}
+
+// Of loads in loops that stay: how they arrive.
+std::vector<PipelineDecision> DescribeOthers(const Form& form) {
+  std::vector<PipelineDecision> out;
+  for (const OpId id : GlobalLoadsInLoops(form)) {
+    const Operation& load = form.ops[id];
+    // A copy of a turn is described with the others of its line.
+    const auto same = [&](const auto& known) { return known.line == load.location.line; };
+    if (std::any_of(out.begin(), out.end(), same)) continue;
+    const bool shared = IsStoredToShared(form, load.results[0]);
+    out.push_back({load.location.line,
+                   fmt::format("`load` comes to registers in its turn{}{}",
+                               shared ? ", and through shared memory to other threads" : "",
+                               ByWhom(form, id)),
+                   false, ""});
+  }
+  return out;
+}
 
 class Pipeliner {
  public:
@@ -93,8 +128,8 @@ class Pipeliner {
     return false;
   }
 
-  void Decide(Location at, std::string text, bool stays = false) {
-    decisions_.push_back({at.line, std::move(text), stays});
+  void Decide(Location at, std::string text) {
+    decisions_.push_back({at.line, std::move(text), false, ""});
   }
 
   [[nodiscard]] std::string_view Mnemonic(OpId id) const { return form_.ops[id].row().mnemonic; }
@@ -105,7 +140,9 @@ class Pipeliner {
       text += fmt::format(" (line {}: `{}`)", form_.ops[obstacle.other].location.line,
                           Mnemonic(obstacle.other));
     }
-    Decide(form_.ops[obstacle.op].location, std::move(text), true);
+    std::string why = text.substr(text.find(": ") + 2);
+    decisions_.push_back(
+        {form_.ops[obstacle.op].location.line, std::move(text), true, std::move(why)});
   }
 
   void Describe(const PipelinePlan& plan, int64_t stages) {
@@ -116,9 +153,10 @@ class Pipeliner {
     for (const RingLoad& load : plan.loads) {
       Decide(form_.ops[load.load].location,
              fmt::format("`load` comes by asynchronous copies into {} stages in shared memory, and "
-                         "from there {}",
+                         "from there {}{}",
                          stages,
-                         load.staged != kNone ? "as other threads need it" : "to its registers"));
+                         load.staged != kNone ? "as other threads need it" : "to its registers",
+                         ByWhom(form_, load.load)));
     }
   }
 
@@ -144,8 +182,12 @@ std::vector<PipelineDecision> DecidePipelines(Form form, Target target) {
 }
 
 std::string PipelineReport(Form form, Target target) {
+  std::vector<PipelineDecision> decisions = Pipeliner(form, target).Run();
+  for (PipelineDecision& other : DescribeOthers(form)) decisions.push_back(std::move(other));
+  std::stable_sort(decisions.begin(), decisions.end(),
+                   [](const auto& a, const auto& b) { return a.line < b.line; });
   std::string out;
-  for (const PipelineDecision& decision : DecidePipelines(std::move(form), target)) {
+  for (const PipelineDecision& decision : decisions) {
     out += fmt::format("  line {}: {}\n", decision.line, decision.text);
   }
   return out;

@@ -28,6 +28,7 @@ struct PipelineDecision {
   uint32_t line = 0;
   std::string text;
   bool stays = false;  // as it is, although there is the hint
+  std::string why;     // it stays
 };
 // Of the form before the pass, in the order of the text.
 std::vector<PipelineDecision> DecidePipelines(tile::Form form, Target target);

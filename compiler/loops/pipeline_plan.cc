@@ -9,6 +9,7 @@
 #include "compiler/cost/cost.h"
 #include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/shared_tiles.h"
+#include "compiler/passes/via.h"
 #include "compiler/select/mma.h"
 #include "compiler/tile_layout.h"
 #include "layout/access.h"
@@ -39,11 +40,12 @@ constexpr int64_t kProduct = int64_t{16} * 8 * 16;
 
 class PipelinePlanner {
  public:
-  PipelinePlanner(const Form& form, OpId loop, Target target)
+  PipelinePlanner(const Form& form, OpId loop, Target target, bool only_async)
       : form_(form),
         loop_(form.ops[loop]),
         body_(loop_.region[0]),
         target_(target),
+        only_async_(only_async),
         roots_(FindRoots(form)),
         definitions_(form.Definitions()),
         memories_(form, target) {
@@ -72,7 +74,7 @@ class PipelinePlanner {
     if (!IsFree(body_)) return std::move(plan_);
     FindWrites(body_);
     for (const OpId id : form_.regions[body_].ops) {
-      if (IsGlobalLoad(form_.ops[id])) AddLoad(id);
+      if (IsGlobalLoad(form_, form_.ops[id]) && MayComeAhead(form_.ops[id])) AddLoad(id);
     }
     if (plan_.loads.empty()) return std::move(plan_);
     plan_.reduces = Reduces();
@@ -150,8 +152,10 @@ class PipelinePlanner {
     }
   }
 
-  [[nodiscard]] bool IsGlobalLoad(const Operation& op) const {
-    return op.opcode == Opcode::kLoad && form_.TypeOf(op.operand[0].value).space == Space::kGlobal;
+  // Unless the author wants it in another way. A loop that is pipelined only because of its loads
+  // with `via async` has no others come ahead.
+  [[nodiscard]] bool MayComeAhead(const Operation& load) const {
+    return ViaOf(form_, load).value_or(only_async_ ? Via::kRegisters : Via::kAsync) == Via::kAsync;
   }
 
   void AddLoad(OpId id) {
@@ -295,13 +299,25 @@ class PipelinePlanner {
       }
       if (op.HasRegions() || op.results.empty()) continue;
       const ConcreteType& type = form_.TypeOf(op.results[0]);
-      if (!IsRegisterTile(type)) continue;
+      if (!IsRegisterTile(type) || IsConstant(op.results[0])) continue;
       const int64_t depth =
           op.opcode == Opcode::kDot ? form_.TypeOf(op.operand[0].value).shape.back() : 0;
       sum += depth != 0 ? CeilDiv(type.Elements() * depth * kWarpThreads, kProduct * threads)
                         : CeilDiv(type.Elements(), threads);
     }
     return sum;
+  }
+
+  // Whether LLVM knows every element: of what `unpack` adds to codes, and what is computed of that.
+  [[nodiscard]] bool IsConstant(ValueId value) const {
+    const tile::Definition& made = definitions_[value];
+    if (made.op == kNone) return false;
+    const Operation& op = form_.ops[made.op];
+    if (op.opcode == Opcode::kUnpack) return made.index == 1;
+    return op.row().family == Family::kElementwise && op.operand[0].IsTile() &&
+           std::all_of(std::begin(op.operand), std::end(op.operand), [&](const Operand& operand) {
+             return !operand.IsTile() || IsConstant(operand.value);
+           });
   }
 
   [[nodiscard]] bool Reduces() const {
@@ -337,6 +353,7 @@ class PipelinePlanner {
   const Operation& loop_;
   const RegionId body_;
   const Target target_;
+  const bool only_async_;
   const std::vector<ValueId> roots_;
   const std::vector<tile::Definition> definitions_;
   const AccessedMemories memories_;
@@ -364,6 +381,21 @@ bool IsOnTensorCores(const Form& form, const Operation& dot, Target target) {
       .has_value();
 }
 
+bool HasTensorDot(const Form& form, const std::vector<OpId>& ops, Target target) {
+  return std::any_of(ops.begin(), ops.end(), [&](OpId id) {
+    return form.ops[id].opcode == Opcode::kDot && IsOnTensorCores(form, form.ops[id], target);
+  });
+}
+
+bool IsAsyncLoad(const Form& form, const Operation& op) {
+  return IsGlobalLoad(form, op) && ViaOf(form, op) == Via::kAsync;
+}
+
+bool HasAsyncLoad(const Form& form, const std::vector<OpId>& ops) {
+  return std::any_of(ops.begin(), ops.end(),
+                     [&](OpId id) { return IsAsyncLoad(form, form.ops[id]); });
+}
+
 }  // namespace
 
 bool IsPipelinedByDefault(const Form& form, OpId loop, Target target) {
@@ -374,11 +406,8 @@ bool IsPipelinedByDefault(const Form& form, OpId loop, Target target) {
   const auto is_written = [&](OpId id) {
     return form.ops[id].opcode == Opcode::kSync && !form.ops[id].inserted;
   };
-  return std::none_of(ops.begin(), ops.end(), is_written) &&
-         std::any_of(ops.begin(), ops.end(), [&](OpId id) {
-           return form.ops[id].opcode == Opcode::kDot &&
-                  IsOnTensorCores(form, form.ops[id], target);
-         });
+  if (HasAsyncLoad(form, ops)) return true;
+  return std::none_of(ops.begin(), ops.end(), is_written) && HasTensorDot(form, ops, target);
 }
 
 std::optional<PipelinePlan> PlanPipeline(const Form& form, OpId loop, Target target) {
@@ -387,9 +416,17 @@ std::optional<PipelinePlan> PlanPipeline(const Form& form, OpId loop, Target tar
   const bool by_cost = IsPipelinedByDefault(form, loop, target);
   const auto wanted = HintOf(form, op, Attr::kPipeline);
   if (!by_cost && (!wanted || *wanted < 2)) return std::nullopt;
-  PipelinePlan plan = PipelinePlanner(form, loop, target).Run(wanted);
-  // Nobody asked for more.
-  if (by_cost) plan.obstacles.clear();
+  const std::vector<OpId>& ops = form.regions[op.region[0]].ops;
+  const bool only_async = by_cost && !HasTensorDot(form, ops, target);
+  PipelinePlan plan = PipelinePlanner(form, loop, target, only_async).Run(wanted);
+  if (!by_cost) return plan;
+  // Nobody asked for more than for loads with `via async`.
+  const auto nobody = [&](const Obstacle& obstacle) {
+    return obstacle.op == loop ? !HasAsyncLoad(form, ops)
+                               : !IsAsyncLoad(form, form.ops[obstacle.op]);
+  };
+  plan.obstacles.erase(std::remove_if(plan.obstacles.begin(), plan.obstacles.end(), nobody),
+                       plan.obstacles.end());
   return plan;
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/passes/access_layouts.h"
 #include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/shared_tiles.h"
+#include "compiler/passes/via.h"
 #include "compiler/plan_shared.h"
 #include "compiler/tile/new_operations.h"
 #include "layout/access.h"
@@ -386,7 +387,7 @@ class Coalescing {
     if (!shared) return;
     const ValueId bytes = NewBytes(codes.results[0]);
     Operation load = tile::LoadOf(form_, views_.Of(codes.operand[0]), bytes, codes.location);
-    load.attr[0] = codes.attr[0];
+    std::copy(std::begin(codes.attr), std::end(codes.attr), std::begin(load.attr));
     ops.push_back(tile::NewOperation(form_, std::move(load)));
     ops.push_back(tile::NewOperation(
         form_, tile::StoreOf(tile::WholeOperand(form_, shared->bytes, Role::kWritten),
@@ -426,6 +427,9 @@ class Coalescing {
 
 }  // namespace
 
-void Coalesce(Form& form, Target target) { Coalescing(form, target).Run(); }
+void Coalesce(Form& form, Target target) {
+  LoadThroughShared(form);
+  Coalescing(form, target).Run();
+}
 
 }  // namespace tarsia::compiler

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "compiler/passes/access_layouts.h"
@@ -30,7 +32,6 @@ constexpr int64_t kScanLanes[] = {kWarpThreads, 8, 1};
 // The longest row that one thread may reduce alone: two lanes would exchange more than they save.
 constexpr int64_t kLongestThreadRow = 16;
 constexpr int64_t kWidestBits = 8 * kWidestAccess;
-constexpr int64_t kTurned[] = {1, 0};
 
 class Search {
  public:
@@ -173,35 +174,45 @@ class Search {
     out_.ways[dot].push_back(way);
   }
 
-  // All splits of the warps over rows and columns, plain and transposed.
+  // Warps along the batch axis first, as many as share it evenly; all splits of the others over
+  // rows and columns, plain and transposed.
   void AddWays(const LayoutOp& op) {
     if (op.rule.opcode != Opcode::kDot) return;
     const DotTypes types = TypesOf(op);
-    for (int64_t along = graph_.warps; along >= 1; --along) {
-      if (graph_.warps % along != 0) continue;
-      for (const MmaForm* form : MmaFormsOf(types, target_)) AddPlainWay(op, *form, along);
+    const DotShape shape = ShapeOfDot(op.rule.operand[0]->shape, op.rule.operand[1]->shape);
+    const int64_t batches = WarpsAlongBatch(op);
+    const int64_t others = graph_.warps / batches;
+    for (int64_t along = others; along >= 1; --along) {
+      if (others % along != 0) continue;
+      const WarpSplit warps = {batches, along, others / along};
+      for (const MmaForm* form : MmaFormsOf(types, target_)) AddPlainWay(op, *form, shape, warps);
       for (const MmaForm* form : MmaFormsOf({types.b, types.a, types.c}, target_)) {
-        AddTurnedWay(op, *form, along);
+        AddTurnedWay(op, *form, Transposed(shape), warps);
       }
     }
   }
 
-  void AddPlainWay(const LayoutOp& op, const MmaForm& form, int64_t along) {
-    const std::vector<int64_t>& a = op.rule.operand[0]->shape;
-    const int64_t n = op.rule.operand[1]->shape[1];
-    const auto plain = LayoutsOfMma(form, a[0], n, a[1], along, graph_.warps / along);
+  // 1 without a batch axis.
+  [[nodiscard]] int64_t WarpsAlongBatch(const LayoutOp& op) const {
+    const std::vector<int64_t>& shape = op.rule.operand[0]->shape;
+    return shape.size() == 3 ? std::gcd(std::max<int64_t>(1, shape[0]), graph_.warps) : 1;
+  }
+
+  void AddPlainWay(const LayoutOp& op, const MmaForm& form, const DotShape& shape,
+                   const WarpSplit& warps) {
+    const auto plain = LayoutsOfMma(form, shape, warps);
     if (plain.ok())
       AddWay(op.anchor, plain->a, plain->b, plain->c, MmaProducts(form, plain->steps));
   }
 
-  void AddTurnedWay(const LayoutOp& op, const MmaForm& form, int64_t along) {
-    const std::vector<int64_t>& a = op.rule.operand[0]->shape;
-    const int64_t n = op.rule.operand[1]->shape[1];
-    const auto turned = LayoutsOfMma(form, n, a[0], a[1], along, graph_.warps / along);
+  void AddTurnedWay(const LayoutOp& op, const MmaForm& form, const DotShape& shape,
+                    const WarpSplit& warps) {
+    const auto turned = LayoutsOfMma(form, shape, warps);
     if (!turned.ok()) return;
-    auto left = PermutedLayout(turned->b, kTurned);
-    auto right = PermutedLayout(turned->a, kTurned);
-    auto sum = PermutedLayout(turned->c, kTurned);
+    const std::span<const int64_t> order = SwappedAxes(turned->c.rank());
+    auto left = PermutedLayout(turned->b, order);
+    auto right = PermutedLayout(turned->a, order);
+    auto sum = PermutedLayout(turned->c, order);
     if (!left.ok() || !right.ok() || !sum.ok()) return;
     AddWay(op.anchor, *left, *right, *sum, MmaProducts(form, turned->steps));
   }
@@ -349,32 +360,51 @@ class Search {
     }
   }
 
-  // Whole packed tiles, with the warps along one dimension or the other; the last dimension
-  // outermost in a thread, as fragments have it.
+  // Whole packed tiles, with the warps along one dimension or the other; and as a `dot` of slices
+  // of the rows has them, along both.
   void AddPacked(const LayoutOp& op, const RegLayout& inner) {
     const Extents& shape = TypeOf(op.anchor).shape;
     if (shape.size() != 2 || inner.rank() != 2 || threads() % inner.threads() != 0) return;
     const int64_t groups = threads() / inner.threads();
     if (shape[0] % inner.shape()[0] != 0 || shape[1] % inner.shape()[1] != 0) return;
-    const int64_t rows = shape[0] / inner.shape()[0];
-    const int64_t columns = shape[1] / inner.shape()[1];
+    for (const int64_t slices : SlicesOfDots()) {
+      if (groups % slices == 0) AddPackedOver(op, inner, slices, groups / slices, groups);
+    }
     for (int64_t along = groups; along >= 1; --along) {
       if (groups % along != 0) continue;
-      for (const bool by_column : {true, false}) {
-        const int64_t across = by_column ? along : 1;
-        const int64_t down = by_column ? 1 : along;
-        if (rows % down != 0 || columns % across != 0) continue;
-        const auto spread = RegLayout::Spatial(Extents{down, across});
-        const auto turns = RegLayout::ColumnLocal(Extents{rows / down, columns / across});
-        const auto replicas = RegLayout::Replicate(groups / along);
-        if (!spread.ok() || !turns.ok() || !replicas.ok()) continue;
-        auto layout = Product(*replicas, *spread);
-        if (layout.ok()) layout = Product(*layout, *turns);
-        if (layout.ok()) layout = Product(*layout, inner);
-        if (!layout.ok()) continue;
-        Add(op.anchor, TileLayout::Exact(*layout), {LayoutSource::Kind::kPacked, op.op});
+      AddPackedOver(op, inner, 1, along, groups);
+      AddPackedOver(op, inner, along, 1, groups);
+    }
+  }
+
+  // With so many groups of threads down the rows and across the columns; the last dimension
+  // outermost in a thread, as fragments have it.
+  void AddPackedOver(const LayoutOp& op, const RegLayout& inner, int64_t down, int64_t across,
+                     int64_t groups) {
+    const Extents& shape = TypeOf(op.anchor).shape;
+    const int64_t rows = shape[0] / inner.shape()[0];
+    const int64_t columns = shape[1] / inner.shape()[1];
+    if (rows % down != 0 || columns % across != 0) return;
+    const auto spread = RegLayout::Spatial(Extents{down, across});
+    const auto turns = RegLayout::ColumnLocal(Extents{rows / down, columns / across});
+    const auto replicas = RegLayout::Replicate(groups / (down * across));
+    if (!spread.ok() || !turns.ok() || !replicas.ok()) return;
+    auto layout = Product(*replicas, *spread);
+    if (layout.ok()) layout = Product(*layout, *turns);
+    if (layout.ok()) layout = Product(*layout, inner);
+    if (layout.ok())
+      Add(op.anchor, TileLayout::Exact(*layout), {LayoutSource::Kind::kPacked, op.op});
+  }
+
+  // How many slices of a batch the warps of each `dot` take at a time.
+  [[nodiscard]] std::set<int64_t> SlicesOfDots() const {
+    std::set<int64_t> out;
+    for (const LayoutOp& op : graph_.ops) {
+      if (op.rule.opcode == Opcode::kDot && WarpsAlongBatch(op) > 1) {
+        out.insert(WarpsAlongBatch(op));
       }
     }
+    return out;
   }
 
   // ---- the rest ----------------------------------------------------------------------------

@@ -24,6 +24,9 @@ constexpr Cost kForbidden = Cost{1} << 50;
 // ISA, since compute capability 5.0), what addresses, counters, loads in flight and the fragments
 // that are being read leave.
 constexpr int64_t kTileRegisters = 208;
+// A tile is converted before it gets another shape rather than after that, if both cost as much:
+// what a load gives may come to other threads on its way through shared memory.
+constexpr Cost kLate = 1;
 
 LayoutNumber NumberAt(const DotWay& way, Port port) {
   if (port == Port::Operand(0)) return way.a;
@@ -44,6 +47,7 @@ class Pricing {
     for (uint32_t v = 0; v < graph_.variables.size(); ++v) {
       problem_.own.emplace_back(CandidatesOf(v), 0);
     }
+    NoteReshaped();
     for (const LayoutOp& op : graph_.ops) AddWork(op);
     for (const LayoutTie& tie : graph_.ties) AddTie(tie);
     for (const LayoutCarry& carry : graph_.carries) AddCarry(carry);
@@ -59,6 +63,19 @@ class Pricing {
   }
   [[nodiscard]] DType DTypeOf(uint32_t variable) const {
     return form_.types[graph_.variables[variable].type].dtype;
+  }
+
+  // Whether it gives elements another shape where they are.
+  [[nodiscard]] static bool KeepsElements(const LayoutOp& op) {
+    return op.rule.row().family == Family::kShape && op.rule.opcode != Opcode::kBroadcast &&
+           op.rule.opcode != Opcode::kConvertLayout;
+  }
+
+  void NoteReshaped() {
+    reshaped_.assign(graph_.variables.size(), 0);
+    for (const LayoutOp& op : graph_.ops) {
+      if (KeepsElements(op)) reshaped_[graph_.of_value[form_.ops[op.op].results[0]]] = 1;
+    }
   }
 
   // ---- instructions ------------------------------------------------------------------------
@@ -102,7 +119,8 @@ class Pricing {
 
   [[nodiscard]] Work DotWork(const LayoutOp& op, const DotWay& way) {
     if (way.tensor != 0) return MmaWork(way.tensor) + SpillWork(MissingRegisters(op, way));
-    return ScalarDotWork(table_[way.c], op.rule.operand[0]->shape[1], op.rule.operand[2]->dtype);
+    return ScalarDotWork(table_[way.c], op.rule.operand[0]->shape.back(),
+                         op.rule.operand[2]->dtype);
   }
 
   // Operands that are made in the loop of the `dot` are read as they are needed; others stay in
@@ -145,6 +163,7 @@ class Pricing {
     const Cost turns = tie.port.is_result ? op.turns : graph_.variables[tie.tile].turns;
     const bool reads_codes =
         op.rule.row().Has(kReadsCodes) && tie.port == Port::Operand(0) && type.bits <= 8;
+    const bool is_late = tie.port.is_result ? KeepsElements(op) : reshaped_[tie.tile] != 0;
     PairwiseProblem::Factor factor{op.anchor, tie.tile, {}};
     for (size_t i = 0; i < CandidatesOf(op.anchor); ++i) {
       const LayoutNumber there = NeededBy(op, tie.port, i);
@@ -153,6 +172,7 @@ class Pricing {
         if (there != kNone) {
           cost = tie.port.is_result ? Conversion(there, candidate.layout, type)
                                     : Conversion(candidate.layout, there, type);
+          if (is_late && there != candidate.layout) cost += kLate;
           if (reads_codes && there != candidate.layout) {
             cost += Price(LoneCodesWork(table_[there].slots()));
           }
@@ -197,6 +217,7 @@ class Pricing {
   LayoutTable& table_;
   const AccessedMemories memories_;
   PairwiseProblem problem_;
+  std::vector<uint8_t> reshaped_;         // by variable: whether such an instruction made it
   std::optional<LiveWords> live_;         // made when it is first wanted
   std::map<tile::OpId, int64_t> across_;  // what it says of each `dot`
   std::map<std::tuple<LayoutNumber, LayoutNumber, int>, Cost> conversions_;

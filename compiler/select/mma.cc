@@ -50,35 +50,60 @@ Result<RegLayout> Tiled(const RegLayout& warps, int64_t rows, int64_t columns,
   return Product(outer, fragment);
 }
 
+// The extents that `warps` share, in units, as turns of each.
+int64_t TurnsOf(int64_t extent, int64_t unit, int64_t warps) {
+  return CeilDiv(std::max<int64_t>(1, CeilDiv(extent, unit)), warps);
+}
+
+// Of all warps along it, each with so many turns.
+Result<RegLayout> BatchAxis(int64_t turns, int64_t warps) {
+  TARSIA_TRY(const RegLayout spatial, RegLayout::Spatial(Extents{warps}));
+  TARSIA_TRY(const RegLayout local, RegLayout::Local(Extents{turns}));
+  return Product(spatial, local);
+}
+
 // ---- the layouts of a `dot` --------------------------------------------------------------------
 
 constexpr int64_t kSwapped[] = {1, 0};
+constexpr int64_t kSwappedInBatch[] = {0, 2, 1};
+constexpr int64_t kBatchAxis[] = {0};
 
-// How fragments lie in warps: a layout of fragments over warps, and by warp and fragment its slot.
+// The number of a fragment in its batch, its row and its column.
+using FragmentIndex = std::array<int64_t, 3>;
+
+// How fragments lie in warps: a layout of fragments over warps, with a batch axis, and by warp and
+// fragment its slot.
 struct Fragments {
   RegLayout outer;
   std::vector<int64_t> slot;  // warp * fragments + row-major number of the fragment; -1: not there
 
-  [[nodiscard]] int64_t At(int64_t warp, int64_t row, int64_t column) const {
+  [[nodiscard]] size_t Number(int64_t warp, const FragmentIndex& at) const {
     const Extents& shape = outer.shape();
-    return slot[Size((warp * shape[0] + row) * shape[1] + column)];
+    return Size(((warp * shape[0] + at[0]) * shape[1] + at[1]) * shape[2] + at[2]);
+  }
+  [[nodiscard]] int64_t At(int64_t warp, const FragmentIndex& at) const {
+    return slot[Number(warp, at)];
   }
 };
 
 std::optional<Fragments> Split(const RegLayout& layout, bool swaps, const RegLayout& fragment) {
-  Result<RegLayout> tile = swaps ? Permute(layout, kSwapped) : Result<RegLayout>(layout);
-  if (!tile.ok()) return std::nullopt;
-  Result<RegLayout> outer = Divide(*tile, fragment);
+  const bool is_batch = layout.rank() == 3;
+  if (!is_batch && layout.rank() != 2) return std::nullopt;
+  Result<RegLayout> tile =
+      swaps ? Permute(layout, SwappedAxes(layout.rank())) : Result<RegLayout>(layout);
+  Result<RegLayout> unit = is_batch ? Unsqueeze(fragment, kBatchAxis) : Result<RegLayout>(fragment);
+  if (!tile.ok() || !unit.ok()) return std::nullopt;
+  Result<RegLayout> outer = Divide(*tile, *unit);
+  if (outer.ok() && !is_batch) outer = Unsqueeze(*outer, kBatchAxis);
   if (!outer.ok()) return std::nullopt;
   Fragments out;
   out.outer = *std::move(outer);
-  const int64_t count = Product(out.outer.shape());
-  out.slot.assign(Size(out.outer.threads() * count), -1);
-  std::array<int64_t, 2> at{};
+  out.slot.assign(Size(out.outer.threads() * Product(out.outer.shape())), -1);
+  FragmentIndex at{};
   for (int64_t warp = 0; warp < out.outer.threads(); ++warp) {
     for (int64_t slot = 0; slot < out.outer.slots(); ++slot) {
       out.outer.Element(warp, slot, at);
-      out.slot[Size(warp * count + at[0] * out.outer.shape()[1] + at[1])] = slot;
+      out.slot[out.Number(warp, at)] = slot;
     }
   }
   return out;
@@ -93,10 +118,10 @@ struct Operands {
 std::optional<MmaStep> StepOf(const Operands& o, int64_t sum, int64_t k) {
   std::optional<MmaStep> step;
   for (int64_t warp = 0; warp < o.sum.outer.threads(); ++warp) {
-    std::array<int64_t, 2> at{};
+    FragmentIndex at{};
     o.sum.outer.Element(warp, sum, at);
-    const int64_t left = o.left.At(warp, at[0], k);
-    const int64_t right = o.right.At(warp, k, at[1]);
+    const int64_t left = o.left.At(warp, {at[0], at[1], k});
+    const int64_t right = o.right.At(warp, {at[0], k, at[2]});
     if (left < 0 || right < 0) return std::nullopt;
     const MmaStep here = {left * o.form->a().slots(), right * o.form->b().slots(),
                           sum * o.form->c().slots()};
@@ -116,9 +141,9 @@ std::optional<MmaSelection> Select(const MmaForm& form, bool transposed, const T
   if (!sum) return std::nullopt;
   const Operands o = {&form, *std::move(left), *std::move(right), *std::move(sum)};
   const Extents& shape = o.sum.outer.shape();
-  const int64_t depth = o.left.outer.shape()[1];
-  if (o.left.outer.shape() != Extents{shape[0], depth} ||
-      o.right.outer.shape() != Extents{depth, shape[1]} ||
+  const int64_t depth = o.left.outer.shape()[2];
+  if (o.left.outer.shape() != Extents{shape[0], shape[1], depth} ||
+      o.right.outer.shape() != Extents{shape[0], depth, shape[2]} ||
       o.left.outer.threads() != o.sum.outer.threads() ||
       o.right.outer.threads() != o.sum.outer.threads()) {
     return std::nullopt;
@@ -138,6 +163,20 @@ std::optional<MmaSelection> Select(const MmaForm& form, bool transposed, const T
 }
 
 }  // namespace
+
+DotShape ShapeOfDot(const Extents& a, const Extents& b) {
+  const size_t row = a.size() - 2;
+  DotShape out{std::nullopt, a[row], b[row + 1], a[row + 1]};
+  if (row == 1) out.batches = a[0];
+  return out;
+}
+
+DotShape Transposed(const DotShape& shape) { return {shape.batches, shape.n, shape.m, shape.k}; }
+
+std::span<const int64_t> SwappedAxes(int rank) {
+  if (rank == 3) return kSwappedInBatch;
+  return kSwapped;
+}
 
 const RegLayout& MmaForm::a() const { return Fragment(*this, ".a"); }
 const RegLayout& MmaForm::b() const { return Fragment(*this, ".b"); }
@@ -172,25 +211,33 @@ std::optional<MmaSelection> SelectMma(const DotTypes& types, Target target, cons
   return std::nullopt;
 }
 
-Result<MmaLayouts> LayoutsOfMma(const MmaForm& form, int64_t m, int64_t n, int64_t k,
-                                int64_t along_m, int64_t along_n) {
-  const auto turns = [](int64_t extent, int64_t unit, int64_t warps) {
-    return CeilDiv(std::max<int64_t>(1, CeilDiv(extent, unit)), warps);
-  };
-  const int64_t rows = turns(m, form.c().shape()[0], along_m);
-  const int64_t columns = turns(n, form.c().shape()[1], along_n);
-  const int64_t depth = turns(k, form.a().shape()[1], 1);
-  TARSIA_TRY(const RegLayout warps_a, WarpGrid(along_m, 1, along_m, along_n));
-  TARSIA_TRY(const RegLayout warps_b, WarpGrid(1, along_n, along_m, along_n));
-  TARSIA_TRY(const RegLayout warps_c, WarpGrid(along_m, along_n, along_m, along_n));
+Result<MmaLayouts> LayoutsOfMma(const MmaForm& form, const DotShape& shape,
+                                const WarpSplit& warps) {
+  const int64_t rows = TurnsOf(shape.m, form.c().shape()[0], warps.m);
+  const int64_t columns = TurnsOf(shape.n, form.c().shape()[1], warps.n);
+  const int64_t depth = TurnsOf(shape.k, form.a().shape()[1], 1);
+  const int64_t batches = TurnsOf(shape.batches.value_or(1), 1, warps.batches);
+  TARSIA_TRY(const RegLayout warps_a, WarpGrid(warps.m, 1, warps.m, warps.n));
+  TARSIA_TRY(const RegLayout warps_b, WarpGrid(1, warps.n, warps.m, warps.n));
+  TARSIA_TRY(const RegLayout warps_c, WarpGrid(warps.m, warps.n, warps.m, warps.n));
   TARSIA_TRY(RegLayout a, Tiled(warps_a, rows, depth, form.a()));
   TARSIA_TRY(RegLayout b, Tiled(warps_b, depth, columns, form.b()));
   TARSIA_TRY(RegLayout c, Tiled(warps_c, rows, columns, form.c()));
   MmaLayouts out;
-  out.a = TileLayout::Padded(std::move(a), {m, k});
-  out.b = TileLayout::Padded(std::move(b), {k, n});
-  out.c = TileLayout::Padded(std::move(c), {m, n});
-  out.steps = rows * columns * depth;
+  out.steps = batches * rows * columns * depth;
+  if (!shape.batches) {
+    out.a = TileLayout::Padded(std::move(a), {shape.m, shape.k});
+    out.b = TileLayout::Padded(std::move(b), {shape.k, shape.n});
+    out.c = TileLayout::Padded(std::move(c), {shape.m, shape.n});
+    return out;
+  }
+  TARSIA_TRY(const RegLayout batch, BatchAxis(batches, warps.batches));
+  TARSIA_TRY(a, Concat(batch, a));
+  TARSIA_TRY(b, Concat(batch, b));
+  TARSIA_TRY(c, Concat(batch, c));
+  out.a = TileLayout::Padded(std::move(a), {*shape.batches, shape.m, shape.k});
+  out.b = TileLayout::Padded(std::move(b), {*shape.batches, shape.k, shape.n});
+  out.c = TileLayout::Padded(std::move(c), {*shape.batches, shape.m, shape.n});
   return out;
 }
 

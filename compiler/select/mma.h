@@ -25,10 +25,22 @@ enum class MmaProduct : uint8_t {
   kComplex,
 };
 
-// The tiles of a `dot`: a [m, k], b [k, n], c [m, n] and the result.
+// The tiles of a `dot`: a [m, k], b [k, n], c [m, n] and the result; a batch of such has an axis in
+// front.
 struct DotTypes {
   DType a, b, c;
 };
+
+struct DotShape {
+  std::optional<int64_t> batches;  // the extent of that axis
+  int64_t m = 0, n = 0, k = 0;
+};
+// Of a `dot` whose operands have these shapes.
+DotShape ShapeOfDot(const Extents& a, const Extents& b);
+// c' = b' * a', where ' swaps rows and columns.
+DotShape Transposed(const DotShape& shape);
+// The order of the axes of a tile of a `dot`, with or without a batch axis, that swaps them.
+std::span<const int64_t> SwappedAxes(int rank);
 
 struct MmaForm {
   DotTypes types;
@@ -78,9 +90,11 @@ struct MmaLayouts {
   TileLayout a, b, c;
   int64_t steps = 1;  // of a warp
 };
-// With so many warps along m and along n.
-Result<MmaLayouts> LayoutsOfMma(const MmaForm& form, int64_t m, int64_t n, int64_t k,
-                                int64_t along_m, int64_t along_n);
+// So many warps along each axis; those along the batch axis outermost.
+struct WarpSplit {
+  int64_t batches = 1, m = 1, n = 1;
+};
+Result<MmaLayouts> LayoutsOfMma(const MmaForm& form, const DotShape& shape, const WarpSplit& warps);
 
 }  // namespace tarsia::compiler
 

@@ -10,6 +10,7 @@
  *   module --tarsia_code_create--> PTX and machine code, without any device
  *   module with a graph --tarsia_graph_plan_create--> plan of a graph below a memory limit
  *   plan of a graph --tarsia_graph_execute--> outputs
+ *   plan --tarsia_plan_save--> bytes --tarsia_plan_load--> plan, with no compiler
  *   weights --tarsia_weights_quantise--> packed weights --tarsia_weights_part--> pointer arguments
  *
  * Conventions that hold for every function:
@@ -603,6 +604,28 @@ TARSIA_API tarsia_status tarsia_plan_create(const tarsia_module* module,
                                             tarsia_diagnostics** diagnostics);
 TARSIA_API void tarsia_plan_destroy(tarsia_plan* plan);
 
+/* All that executing the plan needs, as bytes: the kernel with its constants, its PTX, and its
+ * machine code where ptxas was found. Another process loads them without a compiler, also through
+ * libtarsia_loader. They fit only the build of the library that made them. Errors: OUT_OF_MEMORY,
+ * REJECTED. Thread-safe. */
+TARSIA_API tarsia_status tarsia_plan_save(const tarsia_plan* plan, tarsia_blob** out);
+/* The same into a file, which appears when it is complete. Errors: also NO_DEVICE, for a file that
+ * cannot be written. Thread-safe. */
+TARSIA_API tarsia_status tarsia_plan_save_file(const tarsia_plan* plan, const char* path);
+
+/* Makes a plan from the bytes of tarsia_plan_save, which are not needed after the call. `device`
+ * may be NULL: the default device. "cpu" takes the plans of every device. The code in the bytes is
+ * run as it is, so load only what you trust; apart from that, bytes that are damaged do no harm.
+ * Errors: REJECTED (the bytes are not a whole plan), UNSUPPORTED (the message says what does not
+ * fit: the version of the library, its build, the target of the device, or the hash of the bytes),
+ * INVALID_ARGUMENT, NO_DEVICE, OUT_OF_MEMORY. Thread-safe. */
+TARSIA_API tarsia_status tarsia_plan_load(tarsia_device* device, const void* data, size_t data_size,
+                                          tarsia_plan** out);
+/* The same from a file. Errors: also INVALID_ARGUMENT, for a file that cannot be read. Thread-safe.
+ */
+TARSIA_API tarsia_status tarsia_plan_load_file(tarsia_device* device, const char* path,
+                                               tarsia_plan** out);
+
 typedef struct tarsia_plan_info {
   size_t size;
   const char* kernel;
@@ -620,6 +643,36 @@ TARSIA_API tarsia_status tarsia_plan_constant(const tarsia_plan* plan, size_t co
 /* The code that the plan runs; the caller destroys it. Errors: UNSUPPORTED on "cpu", which
  * interprets the program. */
 TARSIA_API tarsia_status tarsia_plan_code(const tarsia_plan* plan, tarsia_code** out);
+
+/* ---- Cache of compiled code ----------------------------------------------------------------- */
+
+/* PTX and machine code are kept in a folder between runs, which processes share. An entry is found
+ * only by the same program, constants, target, options, and build of the library. */
+typedef struct tarsia_cache_options {
+  size_t size;
+  const char* path; /* the folder, which is made when it is needed; "": no cache; NULL: that of the
+                       environment: TARSIA_CACHE, else $XDG_CACHE_HOME/tarsia, ~/.cache/tarsia */
+  uint64_t limit;   /* the most bytes of all entries; beyond it, those that were not used for the
+                       longest time are removed. 0: TARSIA_CACHE_LIMIT, else 1 GiB */
+} tarsia_cache_options;
+
+/* Sets the cache of this process from now on. NULL: that of the environment. Thread-safe. */
+TARSIA_API tarsia_status tarsia_cache_configure(const tarsia_cache_options* options);
+
+typedef struct tarsia_cache_info {
+  size_t size;
+  const char* path; /* "": no cache; valid until the thread's next call of tarsia_cache_get */
+  uint64_t limit;   /* in bytes */
+  size_t entries;
+  uint64_t bytes;
+} tarsia_cache_info;
+
+/* Where the cache is and what it holds. Errors: NO_DEVICE (its folder cannot be read). Thread-safe.
+ */
+TARSIA_API tarsia_status tarsia_cache_get(tarsia_cache_info* out);
+/* Removes entries until the rest has at most `bytes` bytes; 0 removes all. `removed` may be NULL;
+ * otherwise it receives the bytes. Errors: NO_DEVICE (an entry cannot be removed). Thread-safe. */
+TARSIA_API tarsia_status tarsia_cache_prune(uint64_t bytes, uint64_t* removed);
 
 /* ---- Arguments ---------------------------------------------------------------------------- */
 
@@ -1154,7 +1207,7 @@ typedef struct tarsia_weights_info {
   bool codebook;            /* codes are places in a codebook */
   int64_t whole_k, whole_n; /* the matrix of which this is a part, */
   int64_t first_k, first_n; /* and where it begins */
-  const char* layout_id;    /* "u4-f16-v1" */
+  const char* layout_id;    /* "u4-f16-v2" */
   const char* code_order;   /* the layouts of the parts as text, for constants of programs */
   const char* scale_order;
   const char* zero_order; /* "" without zero points */
@@ -1186,7 +1239,150 @@ TARSIA_API tarsia_status tarsia_weights_shard(const tarsia_weights* const* piece
                                               bool along_k, int64_t part, int64_t parts,
                                               tarsia_weights** out);
 
+/* The contents of the .tsw file, valid as long as the handle, at a multiple of 16: what
+ * tarsia_matmul_execute reads, in memory of its device. Either output may be NULL. Thread-safe. */
+TARSIA_API tarsia_status tarsia_weights_image(const tarsia_weights* weights, const void** data,
+                                              uint64_t* bytes);
+
 TARSIA_API void tarsia_weights_destroy(tarsia_weights* weights);
+
+/* ---- The quantised matmul ------------------------------------------------------------------ */
+
+typedef enum tarsia_activation {
+  TARSIA_ACTIVATION_NONE = 0,
+  TARSIA_ACTIVATION_GELU = 1,      /* v (1 + erf(v / sqrt 2)) / 2 */
+  TARSIA_ACTIVATION_GELU_TANH = 2, /* v (1 + tanh(sqrt(2 / pi) (v + 0.044715 v^3))) / 2 */
+  TARSIA_ACTIVATION_SILU = 3,      /* v / (1 + exp(-v)) */
+  TARSIA_ACTIVATION_RELU = 4,
+  TARSIA_ACTIVATION_FORCE_32BIT = 0x7fffffff
+} tarsia_activation;
+
+/* A layer: y[m, n] = residual + act(x[m, k] * w[k, n] + bias), for packed weights. With `gated`, w
+ * and bias have the columns of two halves, and y[m, n / 2] = residual + act(first) * second. x and
+ * y are dense and row-major; x has the type `compute`. Sums are in f32. */
+typedef struct tarsia_matmul {
+  size_t size;
+  int64_t m_min, m_max; /* rows of x that the plan serves; 0 rows are allowed */
+  int64_t k, n;         /* of the weights */
+  tarsia_dtype type;    /* of the codes */
+  tarsia_dtype compute; /* f16 or bf16 */
+  int64_t group;
+  tarsia_dtype scale_type;
+  tarsia_zero_point zero;
+  tarsia_dtype zero_type; /* TARSIA_DTYPE_NONE without zero points */
+  float tensor_scale;     /* 0 means 1 */
+  bool finite;            /* no code is a NaN or an infinity, which makes decoding faster */
+  bool gathers;
+  bool codebook;
+  bool gated;
+  bool residual;          /* a tensor like y is added */
+  tarsia_dtype bias_type; /* f16, bf16 or f32; TARSIA_DTYPE_NONE: no bias */
+  tarsia_dtype y_type;    /* f16, bf16 or f32; TARSIA_DTYPE_NONE: that of x */
+  tarsia_activation activation;
+  uint32_t experts; /* 0 or 1; others are UNSUPPORTED */
+} tarsia_matmul;
+
+/* Describes a layer of these weights without an epilogue, for 1 row. `out->size` must be set.
+ * Thread- safe. */
+TARSIA_API tarsia_status tarsia_matmul_describe(const tarsia_weights* weights, tarsia_matmul* out);
+
+typedef enum tarsia_matmul_flags {
+  TARSIA_MATMUL_DETERMINISTIC = 1,   /* the same bits in every run */
+  TARSIA_MATMUL_BATCH_INVARIANT = 2, /* a row has the same bits whatever m is; deterministic, too */
+  TARSIA_MATMUL_FLAGS_FORCE_32BIT = 0x7fffffff
+} tarsia_matmul_flags;
+
+typedef struct tarsia_matmul_options {
+  size_t size;
+  const char* device; /* NULL: the default device */
+  uint32_t flags;     /* of tarsia_matmul_flags */
+  const char*
+      candidate; /* a text of tarsia_matmul_candidate; NULL: the best by the model of costs */
+  uint64_t workspace_limit; /* in bytes; 0: no limit */
+  tarsia_cancel_fn cancel;  /* can end the compilation; may be NULL */
+  void* cancel_user;
+  uint64_t compile_limit_ms; /* ends it when it takes longer; 0: no limit */
+} tarsia_matmul_options;
+
+/* Candidate `index` for m rows, the best first by the model of costs: a text, as a blob that the
+ * caller destroys, and the predicted time in microseconds, 0 if the device has no model. NOT_FOUND
+ * behind the last one. `options` may be NULL. Thread-safe. */
+TARSIA_API tarsia_status tarsia_matmul_candidate(const tarsia_matmul* problem,
+                                                 const tarsia_matmul_options* options, int64_t m,
+                                                 size_t index, tarsia_blob** text,
+                                                 double* microseconds);
+
+/* A layer that is ready to run on a device, for all its numbers of rows. Immutable: every function
+ * on it is thread-safe. It does not refer to weights: one plan serves all layers of one
+ * description. */
+typedef struct tarsia_matmul_plan tarsia_matmul_plan;
+
+/* Compiles the kernels. `options` may be NULL. Errors: INVALID_ARGUMENT (a description that makes
+ * no sense), UNSUPPORTED (with the nearest that is supported), NO_DEVICE, OUT_OF_MEMORY, CANCELLED,
+ * REJECTED (the workspace exceeds its limit). Thread-safe. */
+TARSIA_API tarsia_status tarsia_matmul_plan_create(const tarsia_matmul* problem,
+                                                   const tarsia_matmul_options* options,
+                                                   tarsia_matmul_plan** out);
+TARSIA_API void tarsia_matmul_plan_destroy(tarsia_matmul_plan* plan);
+
+typedef struct tarsia_matmul_plan_info {
+  size_t size;
+  const char* device;
+  const char* layout_id;    /* of the weights: "u4-f16-v2" */
+  uint64_t weight_bytes;    /* of tarsia_weights_image */
+  uint64_t workspace_bytes; /* that tarsia_matmul_execute needs */
+  size_t range_count;       /* of numbers of rows that different kernels serve */
+} tarsia_matmul_plan_info;
+
+TARSIA_API tarsia_status tarsia_matmul_plan_get(const tarsia_matmul_plan* plan,
+                                                tarsia_matmul_plan_info* out);
+
+typedef struct tarsia_matmul_range {
+  size_t size;
+  int64_t m_min, m_max;
+  const char* candidate; /* as in tarsia_matmul_candidate */
+  size_t kernel_count;   /* launches of an execution */
+  double microseconds;   /* predicted for m_max; 0: no model */
+  double floor_bytes;    /* that cross memory at least, for m_max */
+  double floor_operations;
+} tarsia_matmul_range;
+
+TARSIA_API tarsia_status tarsia_matmul_plan_range(const tarsia_matmul_plan* plan, size_t index,
+                                                  tarsia_matmul_range* out);
+/* The code of a kernel of a range; the caller destroys it. Errors: UNSUPPORTED on "cpu". */
+TARSIA_API tarsia_status tarsia_matmul_plan_code(const tarsia_matmul_plan* plan, size_t range,
+                                                 size_t kernel, tarsia_code** out);
+
+/* Memory of the plan's device, as for tarsia_arg. Pointers are multiples of 16 bytes, `weights` and
+ * `workspace` of 256. */
+typedef struct tarsia_matmul_args {
+  size_t size;
+  int64_t m;
+  const void* x; /* [m, k] */
+  uint64_t x_bytes;
+  const void* weights; /* the bytes of tarsia_weights_image */
+  uint64_t weights_bytes;
+  const void* bias; /* [n]; NULL without one */
+  uint64_t bias_bytes;
+  const void* residual; /* as y; NULL without one */
+  uint64_t residual_bytes;
+  void* y; /* [m, n], or [m, n / 2] of a gated pair */
+  uint64_t y_bytes;
+  void* workspace; /* prepared by tarsia_matmul_workspace_init; serves one stream at a time */
+  uint64_t workspace_bytes;
+} tarsia_matmul_args;
+
+/* Computes a layer: on a GPU enqueues it on `stream` and returns, allocates nothing, waits for
+ * nothing, and may be captured into a CUDA graph; on other devices `stream` is NULL, and the call
+ * returns when y is computed. Errors: INVALID_ARGUMENT, LAUNCH_FAILED, NO_DEVICE, OUT_OF_MEMORY.
+ * Thread-safe, if no call writes memory that another one uses. */
+TARSIA_API tarsia_status tarsia_matmul_execute(const tarsia_matmul_plan* plan,
+                                               const tarsia_matmul_args* args, void* stream);
+/* Prepares a workspace of at least the size that the plan needs, once; every execution leaves it
+ * prepared. Enqueued on `stream`. Thread-safe. */
+TARSIA_API tarsia_status tarsia_matmul_workspace_init(const tarsia_matmul_plan* plan,
+                                                      void* workspace, uint64_t bytes,
+                                                      void* stream);
 
 #ifdef __cplusplus
 }

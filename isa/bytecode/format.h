@@ -72,6 +72,7 @@ inline constexpr uint8_t kHasFifth = 0x80;  // the fifth attribute
 inline constexpr unsigned kFifth = 4;       // its number
 inline constexpr BytecodeVersion kSinceFifth{0, 4};
 inline constexpr BytecodeVersion kSinceFast{0, 4};  // the attribute `fast`
+inline constexpr BytecodeVersion kSinceVia{0, 4};   // the attribute `via`
 
 // The first byte of a type.
 inline constexpr uint8_t kSpaceMask = 0x03;

@@ -169,6 +169,7 @@ bool KernelReader::ReadInst(uint32_t index) {
   lowest_.minor = std::max<uint16_t>(lowest_.minor, row.since);
   if (has_fifth) lowest_ = std::max(lowest_, kSinceFifth);
   if ((attrs & row.fast) != 0) lowest_ = std::max(lowest_, kSinceFast);
+  if ((attrs & row.via) != 0) lowest_ = std::max(lowest_, kSinceVia);
   Inst& inst = kernel_->code.emplace_back();
   inst.opcode = row.opcode;
   inst.results = row.results;
@@ -276,6 +277,7 @@ bool KernelReader::ReadAttribute(AttrKind kind) {
       break;
     case AttrKind::kRounding:
     case AttrKind::kCache:
+    case AttrKind::kVia:
       if (!in_.U8(word)) return false;
       if (word >= AttrWords(kind).size()) {
         return in_.Fail(diag::kBytecodeCode, +word, "word of an attribute");

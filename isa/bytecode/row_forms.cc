@@ -45,6 +45,7 @@ const RowForms& AllRowForms() {
       if (const auto fast = row.AttrIndex(Attr::kFast)) {
         form.fast = static_cast<uint8_t>(1u << *fast);
       }
+      if (const auto via = row.AttrIndex(Attr::kVia)) form.via = static_cast<uint8_t>(1u << *via);
       form.opens_block = row.Has(kOpensBlock);
       form.is_if = row.opcode == Opcode::kIf;
       form.is_for = row.opcode == Opcode::kFor;

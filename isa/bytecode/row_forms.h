@@ -24,6 +24,7 @@ struct RowForm {
   bool is_if = false;
   bool is_for = false;
   uint8_t fast = 0;  // the bit of its attribute `fast`
+  uint8_t via = 0;   // of `via`
   std::array<SlotForm, 2 * kMaxOperands> forms{};
   std::array<AttrKind, kMaxAttrs> attr_kinds{};
 };

@@ -134,6 +134,7 @@ class Writer {
         return exprs_.Expr(value, body_);
       case AttrKind::kRounding:
       case AttrKind::kCache:
+      case AttrKind::kVia:
         return body_.U8(static_cast<uint32_t>(*pool_.AsInt(value)));
     }
   }
@@ -260,6 +261,7 @@ BytecodeVersion LowestVersion(const Module& module, std::string_view* needs) {
       raise({0, row.since}, row.mnemonic);
       if ((inst.attrs >> kFifth & 1) != 0) raise(kSinceFifth, Row(row.attrs[kFifth]).text);
       if (kernel.HasAttr(inst, Attr::kFast)) raise(kSinceFast, Row(Attr::kFast).text);
+      if (kernel.HasAttr(inst, Attr::kVia)) raise(kSinceVia, Row(Attr::kVia).text);
     }
   }
   for (const Graph& graph : module.graphs) {

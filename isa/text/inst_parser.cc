@@ -155,6 +155,7 @@ ExprId InstParser::ParseAttributeValue(const AttrRow& row) {
       return expressions_.ParseList();
     case AttrKind::kRounding:
     case AttrKind::kCache:
+    case AttrKind::kVia:
       return ParseWord(row);
   }
   return {};

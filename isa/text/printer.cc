@@ -253,7 +253,8 @@ class Printer : private TextWriter {
           Expr(value);
           break;
         case AttrKind::kRounding:
-        case AttrKind::kCache: {
+        case AttrKind::kCache:
+        case AttrKind::kVia: {
           const auto words = AttrWords(attr.kind);
           const auto index = static_cast<size_t>(module_.pool.AsInt(value).value_or(0));
           out_ += ' ';

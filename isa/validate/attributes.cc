@@ -30,7 +30,8 @@ bool Attributes::CheckOne(const Inst& inst, const AttrRow& row, ExprId value) {
                      context_.Text(value));
       return false;
     case AttrKind::kRounding:
-    case AttrKind::kCache: {
+    case AttrKind::kCache:
+    case AttrKind::kVia: {
       const auto word = pool.AsInt(value);
       if (word && *word >= 0 && static_cast<size_t>(*word) < AttrWords(row.kind).size()) {
         return true;

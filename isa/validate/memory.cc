@@ -220,7 +220,14 @@ VALIDATE(Slice) {
   check.results.Define(inst, 0, type);
 }
 
-VALIDATE(Load) { DefineLoaded(check, inst); }
+VALIDATE(Load) {
+  const CheckedOperand source = check.operands.Get(inst, 0);
+  if (check.kernel.HasAttr(inst, Attr::kVia) && source.type->space != Space::kGlobal) {
+    check.context.Error(diag::kViaNotGlobal, check.kernel.AttrLocation(inst, Attr::kVia),
+                        check.kernel.ValueName(source.id.value()));
+  }
+  DefineLoaded(check, inst);
+}
 
 VALIDATE(LoadScalar) {
   const CheckedOperand source = check.operands.Get(inst, 0);

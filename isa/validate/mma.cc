@@ -15,6 +15,19 @@ std::optional<DType> AccumulatorOf(DType a, DType b) {
   return a == kF64 ? kF64 : kF32;
 }
 
+// Whether a [m, k], b [k, n] and c [m, n] have these shapes; or all of them a batch of such, as an
+// axis in front.
+bool AreProduct(const ExprPool& pool, ExprId a, ExprId b, ExprId c) {
+  const size_t rank = Rank(pool, c);
+  if ((rank != 2 && rank != 3) || Rank(pool, a) != rank || Rank(pool, b) != rank) return false;
+  const size_t row = rank - 2, column = rank - 1;
+  const auto same = [&](ExprId x, size_t i, ExprId y, size_t j) {
+    return !Differ(pool, Extent(pool, x, i), Extent(pool, y, j));
+  };
+  const bool batches = rank == 2 || (same(a, 0, c, 0) && same(b, 0, c, 0));
+  return batches && same(a, row, c, row) && same(a, column, b, row) && same(b, column, c, column);
+}
+
 }  // namespace
 
 VALIDATE(Dot) {
@@ -23,11 +36,7 @@ VALIDATE(Dot) {
   const CheckedOperand c = check.operands.Get(inst, 2);
   const ExprId sa = a.type->shape, sb = b.type->shape, sc = c.type->shape;
   const ExprPool& pool = check.pool;
-  const bool fits = Rank(pool, sa) == 2 && Rank(pool, sb) == 2 && Rank(pool, sc) == 2 &&
-                    !Differ(pool, Extent(pool, sa, 0), Extent(pool, sc, 0)) &&
-                    !Differ(pool, Extent(pool, sa, 1), Extent(pool, sb, 0)) &&
-                    !Differ(pool, Extent(pool, sb, 1), Extent(pool, sc, 1));
-  if (!fits) {
+  if (!AreProduct(pool, sa, sb, sc)) {
     check.context.Error(diag::kDotShapes, check.kernel.LocationOf(inst), check.context.Text(sa),
                         check.context.Text(sb), check.context.Text(sc));
     return;

@@ -110,7 +110,7 @@ tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form, t
       case TARSIA_CODE_FACTS:
         return GiveOrFail(code->code->Facts(), out);
       case TARSIA_CODE_CUBIN: {
-        const auto machine = code->code->Machine();
+        const auto machine = code->code->Assembled();
         if (!machine.ok()) return FailWith(machine.error(), TARSIA_STATUS_INTERNAL);
         return GiveBlob((*machine)->cubin, out);
       }
@@ -128,7 +128,7 @@ tarsia_status tarsia_code_emit(const tarsia_code* code, tarsia_code_form form, t
 tarsia_status tarsia_code_assemble(const tarsia_code* code, tarsia_code_resources* out) {
   return Guarded([&] {
     if (code == nullptr) return NullArgument("code");
-    const auto machine = code->code->Machine();
+    const auto machine = code->code->Assembled();
     if (!machine.ok()) return FailWith(machine.error(), TARSIA_STATUS_INTERNAL);
     tarsia_code_resources info = {};
     info.cubin_bytes = (*machine)->cubin.size();

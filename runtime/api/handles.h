@@ -85,6 +85,7 @@ struct tarsia_plan {
   std::shared_ptr<tarsia::runtime::Device> device;
   std::unique_ptr<tarsia::runtime::LoadedKernel> ready;
   tarsia::api::KernelDescription text;
+  uint64_t workspace_limit = 0;  // in bytes; 0: none
 };
 
 struct tarsia_device {

@@ -10,13 +10,6 @@ using namespace tarsia::api;
 
 namespace tarsia::api {
 
-const LibraryModule* FindLibraryModule(std::string_view name) {
-  for (const LibraryModule& module : LibraryModules()) {
-    if (module.name == name) return &module;
-  }
-  return nullptr;
-}
-
 tarsia_status UnknownLibraryModule(std::string_view name) {
   std::vector<std::string_view> names;
   for (const LibraryModule& module : LibraryModules()) names.emplace_back(module.name);

@@ -1,24 +1,18 @@
-// The standard library: the modules of kernels/*.tsa, embedded at build time
-// (runtime/CMakeLists.txt).
+// The standard library, for the C API.
 #ifndef TARSIA_RUNTIME_API_LIBRARY_H_
 #define TARSIA_RUNTIME_API_LIBRARY_H_
 
-#include <span>
 #include <string_view>
 
+#include "runtime/library.h"
 #include "tarsia/tarsia.h"
 
 namespace tarsia::api {
 
-struct LibraryModule {
-  const char* name;       // the file's, without `.tsa`
-  std::string_view text;  // of the file
-};
+using runtime::FindLibraryModule;
+using runtime::LibraryModule;
+using runtime::LibraryModules;
 
-// By name. Made by the build.
-std::span<const LibraryModule> LibraryModules();
-// Null if there is no module of that name.
-const LibraryModule* FindLibraryModule(std::string_view name);
 // Fails with NOT_FOUND and suggests the nearest name.
 tarsia_status UnknownLibraryModule(std::string_view name);
 

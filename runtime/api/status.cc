@@ -57,6 +57,15 @@ constexpr Meaning kMeanings[] = {
     {&diag::kLanesCompute, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kLanesType, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kLanesRange, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulRows, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulHalves, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulRowsBeyond, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulBytes, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulUnwanted, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulMissing, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulCandidate, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulWorkspace, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kPlanRefused, TARSIA_STATUS_UNSUPPORTED},
     // A value of a constant or a scalar needs more than is allowed.
     {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},
     // The caller cancelled it, or it exceeded the caller's time limit.
@@ -65,7 +74,11 @@ constexpr Meaning kMeanings[] = {
     {&diag::kWeightsCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kCompileCancelled, TARSIA_STATUS_CANCELLED},
     {&diag::kCompileLimit, TARSIA_STATUS_CANCELLED},
-    // The device does not support it.
+    // There is no kernel, or the device does not support it.
+    {&diag::kMatmulActivations, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kMatmulType, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kMatmulExperts, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kMatmulNoCandidate, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kOptionOfInterpreter, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kCudaSharedMemory, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kCudaDeviceLost, TARSIA_STATUS_DEVICE_LOST},

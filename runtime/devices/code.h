@@ -11,23 +11,35 @@
 #include "compiler/assemble/assemble.h"
 #include "compiler/compile.h"
 #include "compiler/facts/program_facts.h"
+#include "compiler/loops/loop_cost.h"
 #include "compiler/passes/predicted_work.h"
 #include "compiler/tile/form.h"
 #include "isa/program.h"
+#include "runtime/devices/kernel_image.h"
 
 namespace tarsia::runtime {
 
-// Logically immutable; thread-safe. Machine code is made on first use.
-class Code {
+// Logically immutable; thread-safe. Machine code is made on first use. PTX and machine code are
+// kept on disk (runtime/cache/disk_cache.h).
+class Code final : public KernelImage {
  public:
-  // An equal program that this process has already compiled is not compiled again. Errors: those of
+  // An equal program that this process, or one before it, has already compiled is not compiled
+  // again. Errors: those of
   // compiler::Compile.
   static Result<std::shared_ptr<const Code>> Make(const Program& program, compiler::Target target,
                                                   const compiler::CompileOptions& options = {},
                                                   StopCheck* stop = nullptr);
 
-  [[nodiscard]] compiler::Target target() const { return target_; }
-  [[nodiscard]] const compiler::CompiledKernel& kernel() const { return kernel_; }
+  // That of a kernel: the image itself, or what a file holds of it.
+  static std::shared_ptr<const Code> Of(const Program& program,
+                                        const std::shared_ptr<const KernelImage>& image);
+
+  [[nodiscard]] compiler::Target target() const override { return target_; }
+  [[nodiscard]] const compiler::CompiledKernel& kernel() const override { return kernel_; }
+  [[nodiscard]] const std::vector<std::string>& without() const override {
+    return options_.without;
+  }
+  [[nodiscard]] Result<KernelImage::Machine> FindMachine(StopCheck* stop) const override;
   // LLVM IR before optimisation; compiles again, because it is not kept.
   [[nodiscard]] Result<std::string> LlvmIr() const;
   // The layout of each register tile and who asked for it, as in compiler::LayoutReport.
@@ -39,11 +51,12 @@ class Code {
   struct Prediction {
     std::vector<compiler::LineWork> work;
     std::vector<compiler::LineAdvice> advice;
+    std::vector<compiler::LoopCost> loops;
   };
   [[nodiscard]] Result<Prediction> Predict() const;
   // The cubin and the report of ptxas; lives as long as the code. Errors: those of
   // compiler::Assemble, `stop` (may be null). After an error the next call tries again.
-  [[nodiscard]] Result<const compiler::Assembled*> Machine(StopCheck* stop = nullptr) const;
+  [[nodiscard]] Result<const compiler::Assembled*> Assembled(StopCheck* stop = nullptr) const;
   // nvdisasm's text of the cubin.
   [[nodiscard]] Result<std::string> Sass() const;
   // The number of instructions of each class, as in compiler::MixText.

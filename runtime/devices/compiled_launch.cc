@@ -50,16 +50,13 @@ std::vector<int64_t> PointerAlignments(const CompiledKernel& kernel) {
 
 }  // namespace
 
-Result<CompiledProgram> CompiledProgram::Make(const Program& program, compiler::Target target,
-                                              const LoadOptions& options) {
-  compiler::CompileOptions compile;
-  compile.without = options.without;
-  TARSIA_TRY(std::shared_ptr<const Code> code, Code::Make(program, target, compile, options.stop));
-  launch::LaunchTemplate launch =
-      launch::LaunchTemplate::Make(program, PointerAlignments(code->kernel()));
-  TARSIA_TRY(WorkspacePlan workspace,
-             WorkspacePlan::Make(program, code->kernel(), options.workspace_limit));
-  return CompiledProgram(program, std::move(code), std::move(launch), std::move(workspace));
+Result<CompiledProgram> CompiledProgram::Make(const Program& program,
+                                              std::shared_ptr<const KernelImage> image,
+                                              uint64_t workspace_limit) {
+  const CompiledKernel& kernel = image->kernel();
+  launch::LaunchTemplate launch = launch::LaunchTemplate::Make(program, PointerAlignments(kernel));
+  TARSIA_TRY(WorkspacePlan workspace, WorkspacePlan::Make(program, kernel, workspace_limit));
+  return CompiledProgram(program, std::move(image), std::move(launch), std::move(workspace));
 }
 
 // ---- workspace -----------------------------------------------------------------------------

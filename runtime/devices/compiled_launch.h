@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "launch/launch_template.h"
-#include "runtime/devices/code.h"
 #include "runtime/devices/device.h"
+#include "runtime/devices/kernel_image.h"
 #include "runtime/devices/workspace_plan.h"
 
 namespace tarsia::runtime {
@@ -34,12 +34,13 @@ struct CompiledLaunch {
 
 class CompiledProgram {
  public:
-  // Errors: those of compiler::Compile and WorkspacePlan::Make.
-  static Result<CompiledProgram> Make(const Program& program, compiler::Target target,
-                                      const LoadOptions& options);
+  // Errors: those of WorkspacePlan::Make.
+  static Result<CompiledProgram> Make(const Program& program,
+                                      std::shared_ptr<const KernelImage> image,
+                                      uint64_t workspace_limit);
 
-  [[nodiscard]] const std::shared_ptr<const Code>& code() const { return code_; }
-  [[nodiscard]] const compiler::CompiledKernel& kernel() const { return code_->kernel(); }
+  [[nodiscard]] const std::shared_ptr<const KernelImage>& image() const { return image_; }
+  [[nodiscard]] const compiler::CompiledKernel& kernel() const { return image_->kernel(); }
   [[nodiscard]] const Program& program() const { return program_; }
 
   // Checks everything that can be checked without the device.
@@ -61,10 +62,10 @@ class CompiledProgram {
   }
 
  private:
-  CompiledProgram(const Program& program, std::shared_ptr<const Code> code,
+  CompiledProgram(const Program& program, std::shared_ptr<const KernelImage> image,
                   launch::LaunchTemplate launch, WorkspacePlan workspace)
       : program_(program),
-        code_(std::move(code)),
+        image_(std::move(image)),
         launch_(std::move(launch)),
         workspace_(std::move(workspace)) {}
   Status CheckWritable(std::span<const launch::Argument> args) const;
@@ -85,7 +86,7 @@ class CompiledProgram {
                    const std::array<int64_t, 3>& grid) const;
 
   Program program_;
-  std::shared_ptr<const Code> code_;
+  std::shared_ptr<const KernelImage> image_;
   launch::LaunchTemplate launch_;
   WorkspacePlan workspace_;
 };

@@ -45,8 +45,15 @@ class CpuDevice final : public Device {
     return "the interpreter, on the processor";
   }
   [[nodiscard]] TargetLimits Limits() const override { return {}; }
+  [[nodiscard]] DeviceModel Model() const override {
+    return {true, static_cast<int>(CpuThreads()), 0, 0};
+  }
 
-  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program, const LoadOptions&) override {
+  [[nodiscard]] std::optional<compiler::Target> CodeTarget() const override { return {}; }
+
+  Result<std::unique_ptr<LoadedKernel>> LoadImage(const Program& program,
+                                                  std::shared_ptr<const KernelImage>,
+                                                  const LoadOptions&) override {
     TARSIA_TRY(std::shared_ptr<const vm::Plan> plan, vm::Prepare(program));
     return std::unique_ptr<LoadedKernel>(new CpuKernel(*this, std::move(plan)));
   }

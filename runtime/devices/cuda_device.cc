@@ -9,6 +9,7 @@
 #include "runtime/cuda/memory.h"
 #include "runtime/cuda/module.h"
 #include "runtime/cuda/stream.h"
+#include "runtime/devices/device_model.h"
 #include "runtime/devices/loaded_code.h"
 #include "runtime/diagnostics.h"
 #include "runtime/log.h"
@@ -133,9 +134,22 @@ class CudaDevice final : public Device {
     return limits;
   }
 
-  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
-                                             const LoadOptions& options) override {
-    TARSIA_TRY(CompiledProgram compiled, CompiledProgram::Make(program, target_, options));
+  // GPUs of a target differ most in the number of their processors.
+  [[nodiscard]] DeviceModel Model() const override {
+    DeviceModel model = ModelOf(target_);
+    model.operations_per_us *=
+        static_cast<double>(gpu_->properties().multiprocessors) / model.processors;
+    model.processors = gpu_->properties().multiprocessors;
+    return model;
+  }
+
+  [[nodiscard]] std::optional<compiler::Target> CodeTarget() const override { return target_; }
+
+  Result<std::unique_ptr<LoadedKernel>> LoadImage(const Program& program,
+                                                  std::shared_ptr<const KernelImage> image,
+                                                  const LoadOptions& options) override {
+    TARSIA_TRY(CompiledProgram compiled,
+               CompiledProgram::Make(program, std::move(image), options.workspace_limit));
     const compiler::CompiledKernel& made = compiled.kernel();
     cuda::KernelCode code;
     code.entry = made.name;
@@ -145,9 +159,9 @@ class CudaDevice final : public Device {
     code.begins_early = gpu_->properties().major >= 9 && WaitsForThePrevious(program);
     if (!LeavesCodeToDriver() && RunsCubinsOf(gpu_->properties(), target_)) {
       // Without an assembler the driver compiles and reports errors.
-      const Result<const compiler::Assembled*> machine = compiled.code()->Machine(options.stop);
+      const Result<KernelImage::Machine> machine = compiled.image()->FindMachine(options.stop);
       if (machine.ok()) {
-        code.cubin = (*machine)->cubin;
+        code.cubin = machine->cubin;
       } else if (options.stop != nullptr && options.stop->stopped()) {
         return machine.error();
       } else {

@@ -12,11 +12,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/target.h"
 #include "isa/program.h"
 #include "isa/specialise.h"
 #include "support/result.h"
@@ -28,7 +30,7 @@ struct LaunchCounts;
 
 namespace tarsia::runtime {
 
-class Code;
+class KernelImage;
 
 // An address in a device's memory (of the device cpu: of this process), and a stream of a device;
 // the null stream is always there.
@@ -79,14 +81,22 @@ class LoadedKernel {
   virtual Result<LaunchResult> Collect(const LaunchRequest& request) const;
 
   // The code for the device; null if it runs the program without code.
-  [[nodiscard]] virtual std::shared_ptr<const Code> code() const { return nullptr; }
+  [[nodiscard]] virtual std::shared_ptr<const KernelImage> image() const { return nullptr; }
 };
 
-// Options of Load.
+// Options of Load; `without` is not for LoadImage.
 struct LoadOptions {
   uint64_t workspace_limit = 0;      // in bytes, of every launch; 0: none
   StopCheck* stop = nullptr;         // checked while code is made; null: never stopped
   std::vector<std::string> without;  // compiler::CompileOptions::without; not for the device cpu
+};
+
+// What the choice of a kernel depends on.
+struct DeviceModel {
+  bool interprets = false;       // runs programs without code
+  int processors = 1;            // of a GPU its multiprocessors, else threads
+  double bytes_per_us = 0;       // that copies reach; 0: unknown
+  double operations_per_us = 0;  // of products of f16 with sums in f32 by `mma`; 0: unknown
 };
 
 class Device {
@@ -97,9 +107,16 @@ class Device {
   [[nodiscard]] virtual std::string Description() const = 0;  // one line
   // The limits of specialisation for this device.
   [[nodiscard]] virtual TargetLimits Limits() const = 0;
-  virtual Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
-                                                     const LoadOptions& options) = 0;
+  [[nodiscard]] virtual DeviceModel Model() const = 0;
+  // The target whose code it runs; none: it runs programs without code.
+  [[nodiscard]] virtual std::optional<compiler::Target> CodeTarget() const = 0;
+  // Compiles the program where the device needs code, and loads it (runtime/devices/load.cc).
+  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program, const LoadOptions& options);
   Result<std::unique_ptr<LoadedKernel>> Load(const Program& program) { return Load(program, {}); }
+  // The same with code of the target; null where there is none. Needs no compiler.
+  virtual Result<std::unique_ptr<LoadedKernel>> LoadImage(const Program& program,
+                                                          std::shared_ptr<const KernelImage> image,
+                                                          const LoadOptions& options) = 0;
 
   // Device memory. Addresses are multiples of 256; contents are undefined. For zero bytes returns
   // null. Errors: out of memory, an address that is not from Allocate.

@@ -21,7 +21,7 @@ class LoadedCode : public LoadedKernel {
   Result<uint64_t> WorkspaceBytes(std::span<const uint64_t> scalars) const final;
   Status InitWorkspace(std::span<const uint64_t> scalars, DevicePointer workspace, uint64_t bytes,
                        StreamHandle stream) const final;
-  [[nodiscard]] std::shared_ptr<const Code> code() const final { return program_.code(); }
+  [[nodiscard]] std::shared_ptr<const KernelImage> image() const final { return program_.image(); }
 
  protected:
   [[nodiscard]] Device& device() const { return device_; }

@@ -10,6 +10,7 @@
 
 #include "launch/cancel.h"
 #include "ptx/machine/emulator.h"
+#include "runtime/devices/device_model.h"
 #include "runtime/devices/loaded_code.h"
 #include "runtime/diagnostics.h"
 #include "support/elapsed.h"
@@ -95,7 +96,7 @@ class PtxKernel final : public LoadedCode {
     config.seed = options.seed;
     config.instruction_limit = options.max_instructions;
     config.stop = options.stop;
-    config.max_shared = static_cast<uint64_t>(Row(program().code()->target()).shared_bytes);
+    config.max_shared = static_cast<uint64_t>(Row(program().image()->target()).shared_bytes);
     config.host_threads = options.threads > 0
                               ? options.threads
                               : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -146,10 +147,15 @@ class PtxDevice final : public Device {
     return fmt::format("the PTX emulator, with code for {}", Row(target_).name);
   }
   [[nodiscard]] TargetLimits Limits() const override { return compiler::LimitsOf(target_); }
+  [[nodiscard]] DeviceModel Model() const override { return ModelOf(target_); }
 
-  Result<std::unique_ptr<LoadedKernel>> Load(const Program& program,
-                                             const LoadOptions& options) override {
-    TARSIA_TRY(CompiledProgram compiled, CompiledProgram::Make(program, target_, options));
+  [[nodiscard]] std::optional<compiler::Target> CodeTarget() const override { return target_; }
+
+  Result<std::unique_ptr<LoadedKernel>> LoadImage(const Program& program,
+                                                  std::shared_ptr<const KernelImage> image,
+                                                  const LoadOptions& options) override {
+    TARSIA_TRY(CompiledProgram compiled,
+               CompiledProgram::Make(program, std::move(image), options.workspace_limit));
     const SourceFile text(compiled.kernel().name + ".ptx", compiled.kernel().ptx);
     Diagnostics diagnostics;
     std::shared_ptr<const ptx::Module> module = ptx::ParseModule(text, &diagnostics);
@@ -157,10 +163,10 @@ class PtxDevice final : public Device {
       return MakeDiagnostic(diag::kPtxUnknown, program.kernel().location, diagnostics.Render(text));
     }
     const std::lock_guard lock(machine_->mutex);
-    TARSIA_TRY(std::unique_ptr<ptx::Image> image,
+    TARSIA_TRY(std::unique_ptr<ptx::Image> loaded,
                ptx::Image::Load(std::move(module), &machine_->memory));
     return std::unique_ptr<LoadedKernel>(
-        new PtxKernel(*this, machine_, std::move(compiled), std::move(image)));
+        new PtxKernel(*this, machine_, std::move(compiled), std::move(loaded)));
   }
 
   Result<DevicePointer> Allocate(uint64_t bytes) override {

@@ -48,15 +48,18 @@ Result<std::string> PackedOrderText(DType weight, DType compute) {
                      FragmentOf(compute), DTypeName(compute));
 }
 
+int64_t PackedTileRows(DType weight, DType compute) {
+  const int64_t rows = compute.bits == 8 ? 32 : 16;  // of a fragment
+  return rows * RepeatsOf(weight, compute).second;
+}
+
 Result<MemLayout> PackedOrder(DType weight, DType compute, int64_t k, int64_t n) {
   TARSIA_TRY(const std::string text, PackedOrderText(weight, compute));
   return Make(text, weight, k, n);
 }
 
 std::string ScaleOrderText(DType type) {
-  // Rows r, r + 8, .. of the fragments, so that thread r of each eight loads one word or two.
-  return fmt::format("packed(spatial(1, 4) * local(1, {}) * spatial(1, 8), contiguous)",
-                     type.bits == 8 ? 4 : 2);
+  return fmt::format("packed(spatial(1, 32) * local(1, {}), contiguous)", type.bits == 8 ? 4 : 2);
 }
 
 Result<MemLayout> ScaleOrder(DType type, int64_t groups, int64_t n) {

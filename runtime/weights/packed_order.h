@@ -4,7 +4,7 @@
 // wT * xT, the fragments of `mma` and of `wgmma` (from registers) are the same.
 //
 // Everything is a memory layout of layout/ in the end: packed(T, B) for the codes, and for scales
-// and zero points a packed layout in which thread r of 8 has those of the rows of its fragment.
+// and zero points row-major in padded rows.
 //
 // Pure functions; safe from any thread.
 #ifndef TARSIA_RUNTIME_WEIGHTS_PACKED_ORDER_H_
@@ -20,10 +20,10 @@
 namespace tarsia {
 
 // Part of the identity of packed data: raised whenever a tile or a place of a bit changes.
-inline constexpr int kPackedMapVersion = 1;
+inline constexpr int kPackedMapVersion = 2;
 static_assert(kLanesVersion == 2, "raise kPackedMapVersion too");
 
-// "u4-f16-v1": the type of the weights, the compute type, the version of the map.
+// "u4-f16-v2": the type of the weights, the compute type, the version of the map.
 std::string PackedLayoutId(DType weight, DType compute);
 
 // Whether there is an order. Errors: those of CheckUnpack.
@@ -33,8 +33,12 @@ Status CheckPackedOrder(DType weight, DType compute);
 // Errors: those of CheckPackedOrder, extents that are negative or too large.
 Result<std::string> PackedOrderText(DType weight, DType compute);
 Result<MemLayout> PackedOrder(DType weight, DType compute, int64_t k, int64_t n);
+// The rows of w in a tile of that order.
+int64_t PackedTileRows(DType weight, DType compute);
 
-// The order of [k / group, n] scales or zero points of a type of 8, 16 or 32 bits.
+// The order of [k / group, n] scales or zero points of a type of 8, 16 or 32 bits: row-major, in
+// rows that are padded to a multiple of 64 elements, or of 128 of 8 bits, so that copies have whole
+// pieces.
 std::string ScaleOrderText(DType type);
 Result<MemLayout> ScaleOrder(DType type, int64_t groups, int64_t n);
 

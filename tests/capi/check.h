@@ -27,6 +27,7 @@ static int failures = 0;
 #define CHECK_INVALID(text, call) CHECK_FAILS(TARSIA_STATUS_INVALID_ARGUMENT, text, call)
 #define SIZED(type, name) type name = {.size = sizeof(type)}
 
+#ifndef CHECK_WITHOUT_MODULES /* libtarsia_loader has none */
 static inline tarsia_module* Module(const char* text) {
   tarsia_module* module = NULL;
   SIZED(tarsia_module_options, options);
@@ -34,5 +35,6 @@ static inline tarsia_module* Module(const char* text) {
   CHECK_OK(tarsia_module_create(text, strlen(text), &options, &module, NULL));
   return module;
 }
+#endif
 
 #endif /* TARSIA_TESTS_CAPI_CHECK_H_ */

@@ -54,7 +54,7 @@ static void TestQuantise(void) {
   CHECK_OK(tarsia_weights_get(weights, &info));
   CHECK(info.k == kK && info.n == kN && info.group == kGroup && info.finite && !info.gathers);
   CHECK(info.type == Type("u4") && info.zero_type == Type("u8") && !info.codebook);
-  CHECK(strcmp(info.layout_id, "u4-f16-v1") == 0);
+  CHECK(strcmp(info.layout_id, "u4-f16-v2") == 0);
   CHECK(strncmp(info.code_order, "packed(", 7) == 0 && strlen(info.zero_order) > 0);
   CHECK_OK(tarsia_weights_unpack(weights, codes, kCount, scales, kScales, zeros, kScales));
   CHECK_OK(tarsia_weights_dequantise(weights, got, kCount));

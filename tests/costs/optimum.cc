@@ -170,8 +170,8 @@ class Search {
       const DotTypes types =
           swapped ? DotTypes{b.dtype, a.dtype, c.dtype} : DotTypes{a.dtype, b.dtype, c.dtype};
       for (const MmaForm* form : MmaFormsOf(types, target_)) {
-        const int64_t m = swapped ? b.shape[1] : a.shape[0], n = swapped ? a.shape[0] : b.shape[1];
-        const auto made = LayoutsOfMma(*form, m, n, a.shape[1], 1, 1);
+        const DotShape shape = ShapeOfDot(a.shape, b.shape);
+        const auto made = LayoutsOfMma(*form, swapped ? Transposed(shape) : shape, WarpSplit());
         if (!made.ok()) continue;
         const Shape sa(a.shape), sb(b.shape), sc(c.shape);
         ways_[variable.op].push_back({MaskOf(swapped ? made->b.reg() : made->a.reg(), sa, swapped),

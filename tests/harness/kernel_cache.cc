@@ -10,7 +10,10 @@
 
 #include "isa/text/printer.h"
 #include "runtime/devices/code.h"
+#include "runtime/devices/kernel_image.h"
 #include "runtime/devices/ptx_device.h"
+#include "runtime/diagnostics.h"
+#include "runtime/plans/plan_blob.h"
 #include "support/environment.h"
 #include "tests/harness/assembly.h"
 
@@ -47,6 +50,24 @@ std::shared_ptr<runtime::Device> DeviceOf(compiler::Target target) {
   return device;
 }
 
+// The kernel after it was a plan in a file, so that every program of the tests goes that way, too.
+Result<std::unique_ptr<runtime::LoadedKernel>> ThroughBytes(const Program& program,
+                                                            const runtime::KernelImage& image,
+                                                            runtime::Device& device) {
+  runtime::PlanParts parts;
+  parts.device = device.name();
+  // Without machine code, which would run the assembler.
+  parts.image = std::make_shared<runtime::StoredImage>(
+      runtime::StoredCode{image.target(), image.kernel(), image.without(), "", ""});
+  TARSIA_TRY(const std::string bytes, runtime::EncodePlan(program, parts));
+  TARSIA_TRY(runtime::DecodedPlan plan, runtime::DecodePlan(bytes, device));
+  TARSIA_TRY(const std::string again, runtime::EncodePlan(plan.program, plan.parts));
+  if (again != bytes) {
+    return MakeDiagnostic(diag::kPlanBlob, program.kernel().location, "its bytes change");
+  }
+  return device.LoadImage(plan.program, std::move(plan.parts.image), {});
+}
+
 std::shared_ptr<const CachedKernel> Make(const Program& program, const SourceFile& source,
                                          compiler::Target target,
                                          const std::vector<std::string>& without) {
@@ -60,8 +81,13 @@ std::shared_ptr<const CachedKernel> Make(const Program& program, const SourceFil
     (unknown ? out->fault : out->error) = Render(loaded.error(), source);
     return out;
   }
+  loaded = ThroughBytes(program, *(*loaded)->image(), *out->device);
+  if (!loaded.ok()) {
+    out->fault = Render(loaded.error(), source);
+    return out;
+  }
   out->kernel = *std::move(loaded);
-  const compiler::CompiledKernel& code = out->kernel->code()->kernel();
+  const compiler::CompiledKernel& code = out->kernel->image()->kernel();
   out->body = WithoutTarget(code.ptx);
   Keep(code, Row(target).name);
   Collect(code, target);

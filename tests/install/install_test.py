@@ -60,6 +60,8 @@ def check_files(arguments, prefix):
     lib, version = arguments.libdir, arguments.version
     expected = {f"{lib}/libtarsia.so", f"{lib}/libtarsia.so.{version.split('.')[0]}",
                 f"{lib}/libtarsia.so.{version}", f"{lib}/libtarsia.a", "bin/tarsia",
+                f"{lib}/libtarsia_loader.so", f"{lib}/libtarsia_loader.so.{version.split('.')[0]}",
+                f"{lib}/libtarsia_loader.so.{version}", f"{lib}/pkgconfig/tarsia_loader.pc",
                 "include/tarsia/tarsia.h", f"{lib}/pkgconfig/tarsia.pc",
                 f"{lib}/cmake/tarsia/tarsia-config.cmake",
                 f"{lib}/cmake/tarsia/tarsia-config-version.cmake", "share/doc/tarsia/LICENSE"}
@@ -75,7 +77,7 @@ def check_files(arguments, prefix):
 def check_origins(arguments, prefix):
     """No installed file needs the source or build tree."""
     trees = [arguments.build, arguments.source]
-    libraries = [f"{arguments.libdir}/libtarsia.so"]
+    libraries = [f"{arguments.libdir}/libtarsia{kind}.so" for kind in ("", "_loader")]
     libraries += [f"{arguments.libdir}/libtarsia_mpi.so"] if arguments.mpi else []
     for binary in [prefix / name for name in (*libraries, "bin/tarsia")]:
         for path in dynamic(binary, "RUNPATH") + dynamic(binary, "RPATH"):
@@ -128,6 +130,28 @@ def check_pkg_config(arguments, prefix, folder, compiler, source, flags, says):
                  for flag in flags_of("--libs", "--static")]
     must(compiler, *flags, *flags_of("--cflags"), source, "-o", static, *libraries)
     check_program(arguments, static, says, static=True)
+
+
+def check_loader(arguments, prefix, folder):
+    """A program saves a plan, and one that links the loader alone executes it."""
+    build, plan = folder / "loader", folder / "twice.plan"
+    must(arguments.cmake, "-S", HERE / "loader", "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+         f"-DCMAKE_C_COMPILER={arguments.cc}")
+    must(arguments.cmake, "--build", build)
+    must(build / "save", plan)
+    by_hand = folder / "load_by_hand"
+    environment = {"PKG_CONFIG_PATH": str(prefix / arguments.libdir / "pkgconfig")}
+    flags = must("pkg-config", "--cflags", "--libs", "tarsia_loader", env=environment).split()
+    must(arguments.cc, "-std=c11", HERE / "loader/load.c", "-o", by_hand, *flags,
+         f"-Wl,-rpath,{prefix / arguments.libdir}")
+    for binary in (build / "load", by_hand):
+        result = run(binary, plan)
+        expect((result.returncode, result.stdout) == (0, "2 4 6 8\n"),
+               f"{binary}: exit {result.returncode}, {result.stdout[:400]}")
+        needed = dynamic(binary, "NEEDED")
+        expect(any(name.startswith("libtarsia_loader") for name in needed)
+               and not any("LLVM" in name or name.startswith("libtarsia.") for name in needed),
+               f"{binary} needs {needed}")
 
 
 def check_guide(arguments, prefix, folder):
@@ -198,6 +222,7 @@ def main():
             check_archive(arguments, prefix)
             check_messages(arguments, prefix, folder)
             check_guide(arguments, prefix, folder)
+            check_loader(arguments, prefix, folder)
             check_cmake(arguments, prefix, folder, "c", arguments.cc, C_SAYS)
             check_cmake(arguments, prefix, folder, "cxx", arguments.cxx, CXX_SAYS)
             check_pkg_config(arguments, prefix, folder, arguments.cc, HERE / "c/engine.c",

@@ -96,6 +96,11 @@ double RandomScale(DType type, Random& random) {
                     exponent);
 }
 
+double Scale(const Problem& p, int64_t k, int64_t n) {
+  if (p.spec.group == 0) return 1;
+  return Decode(p.spec.scale, p.scale.codes[At(k / p.spec.group, n, p.spec.n)]);
+}
+
 // The rounding error of w - z in the type of the activations.
 double RoundingOfDifference(const Problem& p, int64_t k, int64_t n) {
   if (!p.spec.zero_points) return 0;
@@ -127,6 +132,7 @@ Expectation WithinBounds(const Problem& p) {
         const double product = x[At(m, k, s.k)] * v[At(k, n, s.n)];
         sum += product;
         magnitude += std::fabs(product);
+        magnitude += 2 * std::fabs(x[At(m, k, s.k)]) * s.bias * Scale(p, k, n);
         other += std::fabs(x[At(m, k, s.k)]) * rounding[At(k, n, s.n)];
       }
       values.push_back(sum);

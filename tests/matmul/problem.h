@@ -28,6 +28,8 @@ struct Spec {
   DType scale = kF16;
   bool zero_points = false;
   DType zero = kU8;
+  // The most that a program adds to the codes that it multiplies, and takes from the sums.
+  double bias = 0;
 };
 
 struct Problem {

@@ -625,14 +625,21 @@ void KernelWriter::EmitMma(const InstRow& row, const Type& type) {
   if (a.IsFloat() && a.bits == 8) other = TypeOf(rng_.Of({kF8E4M3FN, kF8E5M2, a}));
   const Type to = TypeOf(a.IsComplex() ? kC64 : a.IsInteger() ? kI32 : a == kF64 ? kF64 : kF32);
   const Shape extents = ProductShape();
+  Shape batch;
+  if (rng_.Chance(30)) batch.push_back(std::to_string(rng_.Of({1, 2, 3, 4})));
   // The order of additions is free; sums of small integers are exact in any order.
   const auto tile = [&](const Type& t, const Shape& shape) {
     if (executable() && t.dtype.IsComplex()) return SmallComplex(t, shape);
     return executable() && t.dtype.IsFloat() ? SmallIntegers(t, shape) : Tile(t, shape);
   };
-  const Value x = tile(type, {extents[0], extents[1]});
-  const Value y = tile(other, {extents[1], extents[2]});
-  Value value = tile(to, {extents[0], extents[2]});
+  const auto of = [&](size_t i, size_t j) {
+    Shape shape = batch;
+    shape.insert(shape.end(), {extents[i], extents[j]});
+    return shape;
+  };
+  const Value x = tile(type, of(0, 1));
+  const Value y = tile(other, of(1, 2));
+  Value value = tile(to, of(0, 2));
   const std::string sum = value.name;
   value.layout.clear();
   value.fixed = false;

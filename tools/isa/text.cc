@@ -103,6 +103,7 @@ std::string AttributeText(Attr attr) {
       return fmt::format("{} [n, ..]", row.text);
     case AttrKind::kRounding:
     case AttrKind::kCache:
+    case AttrKind::kVia:
       return fmt::format("{} {}", row.text, fmt::join(AttrWords(row.kind), "|"));
   }
   return std::string(row.text);

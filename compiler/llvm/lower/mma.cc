@@ -25,8 +25,9 @@ class TensorCoreDot {
       : emitter_(e), f_(e.function()), b_(f_.b()), selection_(selection), form_(*selection.form) {}
 
   void Run() {
-    Slots left = FragmentWords(0, 1);
-    Slots right = FragmentWords(1, 0);
+    const int rank = emitter_.layouts()[emitter_.OperandLayout(0)].rank();
+    Slots left = FragmentWords(0, rank - 1);
+    Slots right = FragmentWords(1, rank - 2);
     if (selection_.transposed) std::swap(left, right);
     switch (form_.product) {
       case MmaProduct::kReal:
@@ -180,10 +181,14 @@ class ScalarDot {
         a_type_(e.inst().operand[0].type),
         b_type_(e.inst().operand[1].type),
         c_type_(e.inst().operand[2].type) {
-    const auto& a = e.program().type(e.inst().operand[0].value).shape;
-    m_ = a[0];
-    k_ = a[1];
-    n_ = e.program().type(e.inst().operand[1].value).shape[1];
+    const auto shape_of = [&](size_t i) {
+      return e.program().type(e.inst().operand[i].value).shape;
+    };
+    const DotShape shape = ShapeOfDot(shape_of(0), shape_of(1));
+    batches_ = shape.batches.value_or(1);
+    m_ = shape.m;
+    k_ = shape.k;
+    n_ = shape.n;
   }
 
   Status Run() {
@@ -214,8 +219,8 @@ class ScalarDot {
  private:
   // Takes as many steps along k as there is room for, and decides where the elements of b lie.
   Status ChooseSlab() {
-    const int64_t a_bytes = m_ * ContainerBytes(a_type_);
-    const int64_t b_bytes = n_ * ContainerBytes(b_type_);
+    const int64_t a_bytes = batches_ * m_ * ContainerBytes(a_type_);
+    const int64_t b_bytes = batches_ * n_ * ContainerBytes(b_type_);
     const auto place_of_b = [&](int64_t slab) { return (a_bytes * slab + 15) / 16 * 16; };
     const int64_t whole = place_of_b(k_) + b_bytes * k_;
     const auto room =
@@ -230,18 +235,20 @@ class ScalarDot {
     return OkStatus();
   }
 
-  // The elements of an operand with first <= k < first + slab: a [m, slab] row by row, b [slab, n].
+  // The elements of an operand with first <= k < first + slab: a [m, slab] row by row, b [slab, n],
+  // one batch after the other.
   void PutSlab(size_t operand, const Slots& slots, llvm::Value* first) {
     const LayoutId layout = emitter_.OperandLayout(operand);
     const DType type = operand == 0 ? a_type_ : b_type_;
     const int bytes = ContainerBytes(type);
     for (size_t i = 0; i < slots.size(); ++i) {
       const auto slot = static_cast<int64_t>(i);
-      llvm::Value* row = layouts_.ElementIndex(layout, slot, 0);
-      llvm::Value* column = layouts_.ElementIndex(layout, slot, 1);
+      const int rank = layouts_[layout].rank();
+      llvm::Value* row = layouts_.ElementIndex(layout, slot, rank - 2);
+      llvm::Value* column = layouts_.ElementIndex(layout, slot, rank - 1);
+      llvm::Value* batch = rank == 3 ? layouts_.ElementIndex(layout, slot, 0) : f_.Int32(0);
       llvm::Value* k = b_.CreateSub(operand == 0 ? column : row, first);
-      llvm::Value* at = operand == 0 ? b_.CreateAdd(b_.CreateMul(row, f_.Int32(slab_)), k)
-                                     : b_.CreateAdd(b_.CreateMul(k, f_.Int32(n_)), column);
+      llvm::Value* at = operand == 0 ? PlaceInA(batch, row, k) : PlaceInB(batch, k, column);
       llvm::Value* mine = b_.CreateICmpULT(k, f_.Int32(slab_));
       mine = f_.And(mine, layouts_.IsElement(layout, slot));
       mine = f_.And(mine, layouts_.IsFirstHolder(layout));
@@ -250,12 +257,22 @@ class ScalarDot {
     }
   }
 
+  // k counts from the beginning of the slab.
+  llvm::Value* PlaceInA(llvm::Value* batch, llvm::Value* row, llvm::Value* k) {
+    llvm::Value* line = b_.CreateAdd(b_.CreateMul(batch, f_.Int32(m_)), row);
+    return b_.CreateAdd(b_.CreateMul(line, f_.Int32(slab_)), k);
+  }
+  llvm::Value* PlaceInB(llvm::Value* batch, llvm::Value* k, llvm::Value* column) {
+    llvm::Value* line = b_.CreateAdd(b_.CreateMul(batch, f_.Int32(slab_)), k);
+    return b_.CreateAdd(b_.CreateMul(line, f_.Int32(n_)), column);
+  }
+
   Address Place(llvm::Value* at, int bytes, size_t operand) {
     return {b_.CreateAdd(emitter_.shared().Scratch(), b_.CreateMul(at, f_.Int32(bytes))),
             operand == 0 ? 0 : b_offset_};
   }
 
-  // The row or column of a slot of c; of padding 0, which is that of an element.
+  // The batch, row or column of a slot of c; of padding 0, which is that of an element.
   llvm::Value* Line(int64_t slot, int dim) {
     llvm::Value* index = layouts_.ElementIndex(c_layout_, slot, dim);
     const TileLayout& tile = layouts_[c_layout_];
@@ -266,21 +283,19 @@ class ScalarDot {
 
   // One k of all of this thread's elements; rows and columns that slots share are read once.
   Slots AddStep(llvm::Value* k, const Slots& sums) {
-    std::map<int64_t, llvm::Value*> rows, columns;
+    std::map<Extents, llvm::Value*> rows, columns;  // of each batch
+    const int rank = layouts_[c_layout_].rank();
     Slots out;
     for (size_t i = 0; i < sums.size(); ++i) {
       const auto slot = static_cast<int64_t>(i);
-      const Extents offset = layouts_[c_layout_].SlotOffset(slot);
-      llvm::Value*& x = rows[offset[0]];
-      llvm::Value*& y = columns[offset[1]];
-      if (x == nullptr) {
-        llvm::Value* at = b_.CreateAdd(b_.CreateMul(Line(slot, 0), f_.Int32(slab_)), k);
-        x = Read(at, a_type_, 0);
-      }
-      if (y == nullptr) {
-        llvm::Value* at = b_.CreateAdd(b_.CreateMul(k, f_.Int32(n_)), Line(slot, 1));
-        y = Read(at, b_type_, 1);
-      }
+      Extents row = layouts_[c_layout_].SlotOffset(slot);
+      Extents column = row;
+      row.back() = column[Size(rank - 2)] = 0;
+      llvm::Value* batch = rank == 3 ? Line(slot, 0) : f_.Int32(0);
+      llvm::Value*& x = rows[std::move(row)];
+      llvm::Value*& y = columns[std::move(column)];
+      if (x == nullptr) x = Read(PlaceInA(batch, Line(slot, rank - 2), k), a_type_, 0);
+      if (y == nullptr) y = Read(PlaceInB(batch, k, Line(slot, rank - 1)), b_type_, 1);
       out.push_back(emitter_.elements().MulAdd(a_type_, x, b_type_, y, c_type_, sums[i]));
     }
     return out;
@@ -300,7 +315,7 @@ class ScalarDot {
   llvm::IRBuilder<>& b_;
   const LayoutId c_layout_;
   const DType a_type_, b_type_, c_type_;
-  int64_t m_ = 0, n_ = 0, k_ = 0;
+  int64_t batches_ = 1, m_ = 0, n_ = 0, k_ = 0;
   int64_t slab_ = 0;
   int64_t b_offset_ = 0;
 };

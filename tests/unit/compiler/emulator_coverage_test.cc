@@ -158,6 +158,7 @@ TEST_P(EmulatorKnows, Examples) {
                      target);
   ExpectExampleKnown("matmul_scaled.tsa", {{"K", "128"}, {"N", "128"}, {"G", "64"}, {"W", "u4"}},
                      target);
+  ExpectExampleKnown("matmul_unpack.tsa", {{"K", "128"}, {"N", "128"}, {"W", "u4"}}, target);
 }
 
 INSTANTIATE_TEST_SUITE_P(Target, EmulatorKnows,

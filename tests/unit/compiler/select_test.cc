@@ -195,6 +195,98 @@ TEST(SelectMma, RefusesWhatNoWarpCanDo) {
   EXPECT_FALSE(SelectMma({kF16, kBF16, kF32}, Target::kSm90a, a, b, c));
 }
 
+// The products of a batch that each warp does: batch, row and column of the sum, and k.
+std::vector<std::set<std::vector<int64_t>>> ProductsOfBatch(const TileLayout& a,
+                                                            const TileLayout& b,
+                                                            const TileLayout& c, bool transposed) {
+  const auto selection = SelectMma(f16_form.types, Target::kSm80, a, b, c);
+  EXPECT_TRUE(selection);
+  std::vector<std::set<std::vector<int64_t>>> out(static_cast<size_t>(c.threads() / 32));
+  if (!selection) return out;
+  EXPECT_EQ(selection->transposed, transposed);
+  for (size_t warp = 0; warp < out.size(); ++warp) {
+    for (const MmaStep& step : selection->steps) {
+      const auto first = static_cast<int64_t>(warp) * 32;
+      const Extents x = ElementAt(a, first, transposed ? step.right : step.left);
+      const Extents y = ElementAt(b, first, transposed ? step.left : step.right);
+      const Extents z = ElementAt(c, first, step.sum);
+      EXPECT_EQ(x, (Extents{z[0], z[1], y[1]}));
+      EXPECT_EQ(y, (Extents{z[0], x[2], z[2]}));
+      EXPECT_TRUE(out[warp].insert({z[0], z[1], z[2], x[2]}).second);
+    }
+  }
+  return out;
+}
+
+TEST(SelectMma, TakesTheProductsOfABatchInAnyOrder) {
+  // Four products of 16 x 32 by 32 x 16: each warp has two of them, one after the other.
+  const auto plain = ProductsOfBatch(
+      LayoutOf("spatial(2, 1, 1) * local(2, 1, 2) * unsqueeze(mma.m16n8k16.f16.a, [0])"),
+      LayoutOf("spatial(2, 1, 1) * local(2, 2, 2) * unsqueeze(mma.m16n8k16.f16.b, [0])"),
+      LayoutOf("spatial(2, 1, 1) * local(2, 1, 2) * unsqueeze(mma.m16n8k16.f16.c, [0])"), false);
+  for (const int64_t warp : {0, 1}) {
+    std::set<std::vector<int64_t>> want;
+    for (const int64_t batch : {2 * warp, 2 * warp + 1}) {
+      for (const int64_t column : {0, 8}) {
+        for (const int64_t k : {0, 16}) want.insert({batch, 0, column, k});
+      }
+    }
+    EXPECT_EQ(plain[static_cast<size_t>(warp)], want);
+  }
+  // Two of 8 x 16 by 16 x 32, transposed: two warps have one, with half of its columns each.
+  const auto swapped = ProductsOfBatch(
+      LayoutOf("spatial(2, 1, 1) * replicate(2) * "
+               "unsqueeze(permute(mma.m16n8k16.f16.b, [1, 0]), [0])"),
+      LayoutOf("spatial(2, 1, 2) * unsqueeze(permute(mma.m16n8k16.f16.a, [1, 0]), [0])"),
+      LayoutOf("spatial(2, 1, 2) * unsqueeze(permute(mma.m16n8k16.f16.c, [1, 0]), [0])"), true);
+  for (const int64_t warp : {0, 1, 2, 3}) {
+    EXPECT_EQ(swapped[static_cast<size_t>(warp)],
+              (std::set<std::vector<int64_t>>{{warp / 2, 0, warp % 2 * 16, 0}}));
+  }
+}
+
+TEST(SelectMma, RefusesOperandsOfAnotherBatch) {
+  const auto of = [](const char* outer, const char* fragment) {
+    return LayoutOf(std::string(outer) + " * unsqueeze(mma.m16n8k16.f16." + fragment + ", [0])");
+  };
+  const TileLayout a = of("spatial(2, 1, 1)", "a");
+  const TileLayout b = of("spatial(2, 1, 1)", "b");
+  EXPECT_TRUE(SelectMma(f16_form.types, Target::kSm80, a, b, of("spatial(2, 1, 1)", "c")));
+  // The batches in other warps, and of another number; the operand of all batches in each warp, in
+  // which each takes it from another slot; a matrix for a batch.
+  EXPECT_FALSE(
+      SelectMma(f16_form.types, Target::kSm80, a, b, of("local(2, 1, 1) * replicate(2)", "c")));
+  EXPECT_FALSE(SelectMma(f16_form.types, Target::kSm80, a,
+                         of("spatial(2, 1, 1) * local(2, 1, 1)", "b"),
+                         of("spatial(2, 1, 1)", "c")));
+  EXPECT_FALSE(SelectMma(f16_form.types, Target::kSm80, a, of("local(2, 1, 1) * replicate(2)", "b"),
+                         of("spatial(2, 1, 1)", "c")));
+  EXPECT_FALSE(SelectMma(f16_form.types, Target::kSm80, a,
+                         LayoutOf("replicate(2) * mma.m16n8k16.f16.b"),
+                         of("spatial(2, 1, 1)", "c")));
+}
+
+TEST(LayoutsOfMma, PutsTheWarpsAlongTheBatchOutermost) {
+  // Three batches of 16 x 16 by 16 x 20, for two warps along the batch and two along n.
+  const MmaForm& form = *MmaFormsOf(f16_form.types, Target::kSm80)[0];
+  const auto made = LayoutsOfMma(form, {3, 16, 20, 16}, {2, 1, 2});
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(made->a,
+            TileLayout::Padded(LayoutOf("spatial(2, 1, 1) * replicate(2) * local(2, 1, 1) * "
+                                        "unsqueeze(mma.m16n8k16.f16.a, [0])")
+                                   .reg(),
+                               {3, 16, 16}));
+  EXPECT_EQ(made->b, TileLayout::Padded(LayoutOf("spatial(2, 1, 2) * local(2, 1, 2) * "
+                                                 "unsqueeze(mma.m16n8k16.f16.b, [0])")
+                                            .reg(),
+                                        {3, 16, 20}));
+  EXPECT_EQ(made->c, TileLayout::Padded(LayoutOf("spatial(2, 1, 2) * local(2, 1, 2) * "
+                                                 "unsqueeze(mma.m16n8k16.f16.c, [0])")
+                                            .reg(),
+                                        {3, 16, 20}));
+  EXPECT_EQ(made->steps, 4);
+}
+
 int64_t Dot(const Extents& a, const Extents& b, const Extents& strides) {
   int64_t out = 0;
   for (size_t d = 0; d < strides.size(); ++d) out += (a[d] + b[d]) * strides[d];

@@ -340,6 +340,17 @@ TEST(Bytecode, Versions) {
   ASSERT_TRUE(same.ok());
   EXPECT_EQ(Encoded(*same), Encoded(fast));
 
+  const Module via = Parsed(
+      "kernel k(%x: ptr<f32>)\n{\n  %g = view %x : global<f32>[4]\n"
+      "  %a = load %g[0] via shared : [4]\n}\n");
+  EXPECT_EQ(LowestVersion(via), (BytecodeVersion{0, 4}));
+  const auto plain = Encode(via, options);
+  ASSERT_FALSE(plain.ok());
+  EXPECT_EQ(plain.error().message, "`via` needs bytecode of version 0.4, but 0.3 was requested");
+  const auto back = Decoded(Encoded(via));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(Encoded(*back), Encoded(via));
+
   const std::vector<Section> sections = {
       {1, 0x300, "\1\1k"s}, {2, 0x300, "\0"s}, {3, 0x300, Kernel("\0\0\0"s)}};
   EXPECT_EQ(ErrorOf(FileOf(sections, 0, 1)), "");

@@ -260,7 +260,7 @@ TEST_F(CudaDevice, PrefersMachineCode) {
   unsetenv(kCudaCodeVariable);
   const auto device = Open();
   const auto kernel = Load(*device, MakeProgram("scale", {{"F", "2"}}));
-  ASSERT_NE(kernel->code(), nullptr);
+  ASSERT_NE(kernel->image(), nullptr);
   const Arrays arrays(*device);
   const std::vector<launch::Argument> args = arrays.Args(10);
   LaunchRequest request;

@@ -1,0 +1,217 @@
+#include "runtime/matmul/candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+#include "runtime/weights/packed_order.h"
+#include "support/align.h"
+
+namespace tarsia::runtime {
+namespace {
+
+// ---- which tiles ------------------------------------------------------------------------------
+
+// By how many rows of x a kernel is chosen. The last range is open.
+constexpr int64_t kRangeEnds[] = {8, 16, 32, 64, 128, 256, 512, 1024, 2048};
+
+struct Shape {
+  int warps, bn, bk;
+};
+constexpr Shape kShapes[] = {{4, 64, 128}, {4, 128, 64},  {4, 256, 64},   {8, 128, 128},
+                             {8, 256, 64}, {8, 256, 128}, {16, 256, 128}, {16, 512, 64}};
+// Of products of two matrices of 16 bits.
+constexpr MatmulTile kDense[] = {
+    {128, 128, 64, 4, 3}, {128, 256, 64, 8, 3}, {64, 128, 64, 4, 3}, {64, 64, 64, 4, 4}};
+constexpr int kRowsOfTiles[] = {8, 16, 32, 64};
+// Sums of a thread that leave room for the rest.
+constexpr int kMostSums = 64;
+// Warps of a processor, of which each has so many registers.
+constexpr int kWarpsOfFewRows = 16;  // m of a tile at most 16
+constexpr int kWarpsOfManyRows = 8;
+
+// ---- how long ---------------------------------------------------------------------------------
+
+// Fitted to the times of bench/results/nvidia-h200, in microseconds.
+constexpr double kLaunch = 2.5;
+constexpr double kStream = 2.0;         // leaving sums and waiting for them
+constexpr double kOrderedStream = 3.5;  // the same, in the order of the blocks
+// Instructions of a warp in a microsecond, of 4 warps of a processor; more warps have this share
+// more.
+constexpr double kIssueOfFourWarps = 1350;
+constexpr double kGrowth = 0.8;
+constexpr double kReached = 0.95;         // of the copies' rate
+constexpr double kProductsReached = 0.6;  // of the rate of `mma`, among decoding
+constexpr double kDenseReached = 0.66;    // of it, by a product of two matrices
+constexpr double kOverlap = 4;            // the p of the norm that joins memory, issue and products
+
+// Instructions of a thread to decode a weight (docs/layouts.md has the recipes).
+double DecodeCost(const MatmulProblem& problem) {
+  constexpr double kOfIntegers[] = {0, 0.95, 0.98, 1.09, 1.07, 1.32, 1.43, 1.55, 1.04};
+  const WeightInfo& w = problem.weights;
+  double cost = kOfIntegers[w.type.bits];
+  if (problem.codebook) cost = 4.5;
+  if (w.type.IsFloat()) cost = 1.8;
+  if (w.type.IsFloat() && w.type.bits == 8 && !w.finite) cost = 3.8;
+  if (w.zero != ZeroPoint::kNone) cost += 0.5;
+  return cost;
+}
+
+// Rows of a packed tile; a group of fewer ones is decoded code by code.
+int64_t TileRows(const WeightInfo& w) { return PackedTileRows(w.type, w.compute); }
+
+class Ranking {
+ public:
+  Ranking(const MatmulProblem& problem, const DeviceModel& device, int64_t shared_bytes,
+          const MatmulChoice& choice, int64_t m)
+      : problem_(problem),
+        device_(device),
+        shared_bytes_(shared_bytes),
+        choice_(choice),
+        m_(std::max<int64_t>(m, 1)) {}
+
+  std::vector<MatmulCandidate> Run() {
+    for (const int bm : kRowsOfTiles) {
+      // One tile that has all rows is enough, and so are tiles of at least half of them.
+      if (bm >= 2 * m_ && bm > 8) continue;
+      if (bm < m_ && bm < 32) continue;
+      for (const Shape& shape : kShapes) AddFused(bm, shape);
+    }
+    if (m_ >= 64) AddDense();
+    std::stable_sort(out_.begin(), out_.end(),
+                     [](const auto& a, const auto& b) { return a.microseconds < b.microseconds; });
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] int Halves() const { return problem_.gated ? 2 : 1; }
+  [[nodiscard]] int64_t TilesOf(const MatmulTile& tile) const {
+    return CeilDiv<int64_t>(m_, tile.bm) * CeilDiv<int64_t>(problem_.columns(), tile.bn);
+  }
+
+  [[nodiscard]] int64_t SharedBytes(const MatmulTile& tile, int bits) const {
+    const int64_t x = int64_t{2} * tile.bm * tile.bk;
+    const int64_t w = int64_t{tile.bk} * tile.bn * bits / 8 + int64_t{4} * tile.bn;
+    return tile.stages * (x + w * Halves());
+  }
+
+  void AddFused(int bm, const Shape& shape) {
+    const WeightInfo& w = problem_.weights;
+    MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, 4};
+    const int sums = bm * shape.bn / (shape.warps * 32) * Halves();
+    const bool fits = sums <= kMostSums && SharedBytes(tile, w.type.bits) <= shared_bytes_;
+    // A turn reads whole packed tiles, as far as a group has them.
+    const int64_t rows = TileRows(w);
+    const bool whole = shape.bk % rows == 0 && (w.group >= shape.bk || shape.bk == rows);
+    if (!fits || !whole) return;
+    Add(tile, false);
+    if (w.group % shape.bk != 0 || choice_.batch_invariant) return;
+    tile.stream = true;
+    const int least = std::max(1, kWarpsOfManyRows / shape.warps);
+    const int most = std::max(1, (bm <= 16 ? kWarpsOfFewRows : kWarpsOfManyRows) / shape.warps);
+    for (const int times : {least, most}) {
+      tile.blocks = device_.processors * times;
+      // Nothing is divided where each block has whole tiles.
+      if (TilesOf(tile) % tile.blocks == 0) continue;
+      tile.ordered = true;
+      Add(tile, false);
+      tile.ordered = false;
+      if (!choice_.deterministic) Add(tile, false);
+      if (least == most) break;
+    }
+  }
+
+  void AddDense() {
+    for (MatmulTile tile : kDense) {
+      const int sums = tile.bm * tile.bn / (tile.warps * 32) * Halves();
+      if (sums <= 2 * kMostSums && SharedBytes(tile, 16) <= shared_bytes_) Add(tile, true);
+    }
+  }
+
+  void Add(const MatmulTile& tile, bool dequantises) {
+    out_.push_back({dequantises, tile, Predict(tile, dequantises)});
+  }
+
+  // Of a processor, at a time.
+  [[nodiscard]] int Resident(const MatmulTile& tile, int bits) const {
+    const int warps = tile.bm <= 16 ? kWarpsOfFewRows : kWarpsOfManyRows;
+    const auto by_shared =
+        static_cast<int>(shared_bytes_ / std::max<int64_t>(SharedBytes(tile, bits), 1));
+    return std::max(1, std::min(warps / tile.warps, by_shared));
+  }
+
+  [[nodiscard]] double Predict(const MatmulTile& tile, bool dequantises) const {
+    const WeightInfo& w = problem_.weights;
+    const int bits = dequantises ? 16 : w.type.bits;
+    const auto k = static_cast<double>(w.k);
+    const int64_t tiles = TilesOf(tile);
+    const int resident = Resident(tile, bits);
+    // Tiles of the processor that has the most, and how many of them it computes at a time.
+    double most = static_cast<double>(CeilDiv<int64_t>(tiles, device_.processors));
+    if (tile.stream) most = static_cast<double>(tiles) / device_.processors;
+    const double at_once = tile.stream ? static_cast<double>(tile.blocks) / device_.processors
+                                       : std::min<double>(resident, most);
+    const double turns = most * k / tile.bk;
+    // Of a warp in a turn.
+    const double weights = static_cast<double>(tile.bn) * tile.bk * Halves() / (32.0 * tile.warps);
+    const double scaling = tile.bm / static_cast<double>(std::min<int64_t>(w.group, tile.bk));
+    double per_weight = dequantises ? 0.3 : DecodeCost(problem_) + 0.35 + 0.01 * tile.bm + scaling;
+    if (!dequantises && w.group < TileRows(w)) per_weight = 14;
+    const double issued = turns * weights * per_weight * tile.warps;
+    const double issue = issued / (kIssueOfFourWarps * std::pow(at_once * tile.warps / 4, kGrowth));
+    const double products = 2.0 * turns * tile.bm * tile.bn * tile.bk * Halves() /
+                            (device_.operations_per_us / device_.processors *
+                             (dequantises ? kDenseReached : kProductsReached));
+    const auto numbers = k * static_cast<double>(w.n);
+    const double read = numbers * bits / 8 *
+                        (dequantises ? 1 : 1 + 16.0 / (w.type.bits * static_cast<double>(w.group)));
+    const double memory = read / (device_.bytes_per_us * kReached);
+    double out = kLaunch + std::pow(std::pow(memory, kOverlap) + std::pow(issue, kOverlap) +
+                                        std::pow(products, kOverlap),
+                                    1 / kOverlap);
+    if (tile.stream) out += tile.ordered ? kOrderedStream : kStream;
+    if (dequantises) out += kLaunch + numbers * (w.type.bits / 8.0 + 2) / device_.bytes_per_us;
+    return out;
+  }
+
+  const MatmulProblem& problem_;
+  const DeviceModel& device_;
+  const int64_t shared_bytes_;
+  const MatmulChoice& choice_;
+  const int64_t m_;
+  std::vector<MatmulCandidate> out_;
+};
+
+// The interpreter decodes a tile of weights once for all rows of a tile of x.
+MatmulCandidate ForInterpreter(const MatmulProblem& problem, int64_t m) {
+  MatmulCandidate out;
+  out.tile = {16, 128, static_cast<int>(TileRows(problem.weights)), 1, 1};
+  while (out.tile.bm < m && out.tile.bm < 64) out.tile.bm *= 2;
+  return out;
+}
+
+}  // namespace
+
+std::string MatmulCandidate::Text() const {
+  std::string out = fmt::format("BM={} BN={} BK={} WARPS={} STAGES={}", tile.bm, tile.bn, tile.bk,
+                                tile.warps, tile.stages);
+  if (tile.stream) out += fmt::format(" STREAM=1 P={} ORDERED={}", tile.blocks, tile.ordered);
+  return dequantises ? "dequantise, then " + out : out;
+}
+
+std::vector<MatmulCandidate> RankMatmul(const MatmulProblem& problem, const DeviceModel& device,
+                                        int64_t shared_bytes, const MatmulChoice& choice,
+                                        int64_t m) {
+  if (device.interprets) return {ForInterpreter(problem, m)};
+  return Ranking(problem, device, shared_bytes, choice, m).Run();
+}
+
+int64_t EndOfMatmulRange(int64_t m) {
+  const auto* const end = std::lower_bound(std::begin(kRangeEnds), std::end(kRangeEnds), m);
+  return end == std::end(kRangeEnds) ? std::numeric_limits<int64_t>::max() : *end;
+}
+
+}  // namespace tarsia::runtime

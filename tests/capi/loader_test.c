@@ -1,0 +1,78 @@
+/* A client of libtarsia_loader: loads the plan of loader_make and executes it on the emulated GPU
+ * and on the interpreter, in a process without a compiler: loader_test FILE. */
+#define _GNU_SOURCE /* RTLD_DEFAULT */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#define CHECK_WITHOUT_MODULES
+#include "tests/capi/check.h"
+
+enum { kCount = 70 };
+
+/* Whether a library whose name has the text in it is mapped into this process. */
+static int IsMapped(const char* text) {
+  FILE* const maps = fopen("/proc/self/maps", "r");
+  char line[4096];
+  int found = 0;
+  while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+    found = found || strstr(line, text) != NULL;
+  }
+  CHECK(maps != NULL);
+  if (maps != NULL) fclose(maps);
+  return found;
+}
+
+static void Execute(const char* device_name, const char* path) {
+  tarsia_device* device = NULL;
+  tarsia_plan* plan = NULL;
+  CHECK_OK(tarsia_device_open(device_name, &device));
+  CHECK_OK(tarsia_plan_load_file(device, path, &plan));
+  if (plan == NULL) return;
+  float x[kCount], y[kCount];
+  for (int i = 0; i < kCount; ++i) x[i] = (float)i;
+  void *gx = NULL, *gy = NULL, *workspace = NULL, *stream = NULL;
+  CHECK_OK(tarsia_stream_create(device, &stream));
+  CHECK_OK(tarsia_memory_alloc(device, sizeof x, &gx));
+  CHECK_OK(tarsia_memory_alloc(device, sizeof y, &gy));
+  CHECK_OK(tarsia_memory_write(device, gx, x, sizeof x, stream));
+  tarsia_arg args[] = {tarsia_arg_const_pointer(gx, sizeof x), tarsia_arg_pointer(gy, sizeof y),
+                       tarsia_arg_i32(kCount), tarsia_arg_f32(0.5f)};
+  tarsia_query* query = NULL;
+  tarsia_geometry geometry = {.size = sizeof geometry};
+  CHECK_OK(tarsia_query_create(plan, args, 4, &query));
+  CHECK_OK(tarsia_query_geometry(query, &geometry));
+  tarsia_query_destroy(query);
+  CHECK(geometry.grid[0] == 3);
+  CHECK_OK(tarsia_memory_alloc(device, geometry.workspace_bytes, &workspace));
+  CHECK_OK(tarsia_workspace_init(plan, args, 4, workspace, geometry.workspace_bytes, stream));
+  for (int round = 0; round < 3; ++round) {
+    CHECK_OK(tarsia_execute(plan, args, 4, workspace, stream, NULL, NULL));
+  }
+  CHECK_OK(tarsia_memory_read(device, y, gy, sizeof y, stream));
+  int right = 0;
+  for (int i = 0; i < kCount; ++i) right += y[i] == 0.5f * (float)i ? 1 : 0;
+  CHECK(right == kCount);
+  args[2] = tarsia_arg_i32(kCount - 1);
+  CHECK(tarsia_execute(plan, args, 4, workspace, stream, NULL, NULL) ==
+        TARSIA_STATUS_INVALID_ARGUMENT);
+  CHECK_OK(tarsia_memory_free(device, workspace));
+  CHECK_OK(tarsia_memory_free(device, gx));
+  CHECK_OK(tarsia_memory_free(device, gy));
+  CHECK_OK(tarsia_stream_destroy(device, stream));
+  tarsia_plan_destroy(plan);
+  tarsia_device_close(device);
+}
+
+int main(int argc, char** argv) {
+  CHECK(argc == 2);
+  if (argc != 2) return 1;
+  Execute("cuda", argv[1]);
+  Execute("cpu", argv[1]);
+  CHECK(IsMapped("libtarsia_loader"));
+  CHECK(!IsMapped("LLVM"));
+  CHECK(!IsMapped("libtarsia.so"));
+  CHECK(dlsym(RTLD_DEFAULT, "LLVMContextCreate") == NULL);
+  CHECK(dlsym(RTLD_DEFAULT, "tarsia_plan_create") == NULL);
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,520 @@
+// The library's quantised matmul (runtime/matmul): every type of weights, numbers of rows around
+// those of tiles, shapes that are multiples of nothing, all groups, zero points and epilogues, on
+// the interpreter and on the emulator. Expected values come from plain formulas here; a case has an
+// exact twin of small integers and powers of two, which is compared bit for bit.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "dtypes/dtype.h"
+#include "runtime/matmul/matmul_plan.h"
+#include "runtime/weights/packed_order.h"
+#include "runtime/weights/packed_weights.h"
+#include "tests/harness/codec.h"
+#include "tests/harness/expectation.h"
+
+namespace tarsia::runtime {
+namespace {
+
+using harness::Decode;
+
+struct Spec {
+  std::string device = "cpu";
+  DType type = kU4;
+  DType compute = kF16;
+  DType scale = kF16;
+  DType output = kF16;
+  int64_t m = 1, k = 64, n = 64, group = 64;
+  ZeroPoint zero = ZeroPoint::kNone;
+  bool codebook = false, gathers = false, bias = false, gated = false, residual = false;
+  Activation activation = Activation::kNone;
+  float tensor_scale = 1;
+  bool exact = false;
+  MatmulChoice choice = {};
+  std::string candidate;  // empty: the best
+
+  [[nodiscard]] std::string Text() const {
+    std::string out =
+        device + " " + std::string(DTypeName(type)) + " x " + std::string(DTypeName(compute));
+    for (const auto& [name, value] : {std::pair("m", m), {"k", k}, {"n", n}, {"group", group}}) {
+      out += std::string(" ") + name + "=" + std::to_string(value);
+    }
+    out += " zero=" + std::to_string(static_cast<int>(zero)) +
+           " act=" + std::to_string(static_cast<int>(activation));
+    for (const auto& [name, on] : {std::pair("codebook", codebook),
+                                   {"gathers", gathers},
+                                   {"bias", bias},
+                                   {"gated", gated},
+                                   {"residual", residual},
+                                   {"exact", exact}}) {
+      if (on) out += std::string(" ") + name;
+    }
+    return out + " " + candidate;
+  }
+};
+
+// The numbers of a case, and its weights packed.
+struct Data {
+  std::vector<double> x, residual, bias;  // as their types hold them
+  std::vector<double> codes, scales, zeros;
+  std::vector<int32_t> gather;
+  std::vector<float> codebook;
+  CodeSource source;
+};
+
+// Codes whose sums are exact: small multiples of a quarter.
+std::vector<uint8_t> UsableCodes(const Spec& spec) {
+  std::vector<uint8_t> out;
+  for (uint32_t code = 0; code < (1U << spec.type.bits); ++code) {
+    const double value = Decode(spec.type, code);
+    if (!std::isfinite(value)) continue;
+    const bool small = std::fabs(value) <= 15 && value * 4 == std::floor(value * 4);
+    const bool moderate = std::fabs(value) <= 1024 && (value == 0 || std::fabs(value) > 1e-3);
+    const bool usable = spec.exact ? spec.codebook || small : moderate;
+    if (usable) out.push_back(static_cast<uint8_t>(code));
+  }
+  return out;
+}
+
+Data Make(const Spec& spec, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto draw = [&](int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
+  };
+  // A number that every float type of 16 bits holds.
+  const auto number = [&] {
+    return spec.exact ? static_cast<double>(draw(-2, 2))
+                      : static_cast<double>(draw(-127, 127)) / 64;
+  };
+  Data out;
+  const auto usable = UsableCodes(spec);
+  const int64_t groups = spec.k / spec.group;
+  const size_t all = static_cast<size_t>(spec.k * spec.n);
+  const size_t scales = static_cast<size_t>(groups * spec.n);
+  std::vector<uint8_t> codes(all);
+  for (uint8_t& code : codes)
+    code = usable[static_cast<size_t>(draw(0, static_cast<int64_t>(usable.size()) - 1))];
+  for (int64_t i = 0; i < spec.m * spec.k; ++i) {
+    // Few of an exact row are not 0, so that the output holds every sum.
+    out.x.push_back(spec.exact && draw(0, spec.k) > 12 ? 0 : number());
+  }
+  for (size_t i = 0; i < scales; ++i) {
+    out.scales.push_back(spec.exact || spec.scale == kE8M0
+                             ? std::ldexp(1, static_cast<int>(draw(-2, 0)))
+                             : static_cast<double>(draw(33, 64)) / 1024);
+    if (spec.zero == ZeroPoint::kInteger)
+      out.zeros.push_back(static_cast<double>(draw(0, (1 << spec.type.bits) / 2 - 1)));
+    if (spec.zero == ZeroPoint::kFloat)
+      out.zeros.push_back(spec.exact ? static_cast<double>(draw(0, 2))
+                                     : static_cast<double>(draw(0, 63)) / 16);
+  }
+  const int64_t columns = spec.gated ? spec.n / 2 : spec.n;
+  for (int64_t i = 0; i < spec.n && spec.bias; ++i) out.bias.push_back(number());
+  for (int64_t i = 0; i < spec.m * columns && spec.residual; ++i) out.residual.push_back(number());
+  if (spec.codebook) {
+    for (int i = 0; i < (1 << spec.type.bits); ++i)
+      out.codebook.push_back(static_cast<float>(number()));
+  }
+  if (spec.gathers) {
+    for (int64_t i = 0; i < spec.k; ++i) out.gather.push_back(static_cast<int32_t>(i));
+    std::shuffle(out.gather.begin(), out.gather.end(), random);
+  }
+  for (const uint8_t code : codes) {
+    out.codes.push_back(spec.codebook ? static_cast<double>(out.codebook[code])
+                                      : Decode(spec.type, code));
+  }
+  WeightInfo& info = out.source.info;
+  info.type = spec.type;
+  info.compute = spec.compute;
+  info.k = info.whole_k = spec.k;
+  info.n = info.whole_n = spec.n;
+  info.group = spec.group;
+  info.scale_type = spec.scale;
+  info.zero = spec.zero;
+  if (spec.zero == ZeroPoint::kInteger) info.zero_type = spec.type.IsUnsigned() ? kU8 : kI8;
+  if (spec.zero == ZeroPoint::kFloat) info.zero_type = kF32;
+  info.tensor_scale = spec.tensor_scale;
+  info.codebook = out.codebook;
+  out.source.codes = [codes, n = spec.n](const Region& region, uint8_t* to, int64_t stride) {
+    for (int64_t k = 0; k < region.rows; ++k) {
+      std::copy_n(codes.data() + (region.row + k) * n + region.column, region.columns,
+                  to + k * stride);
+    }
+  };
+  out.source.scales.assign(out.scales.begin(), out.scales.end());
+  out.source.zeros.assign(out.zeros.begin(), out.zeros.end());
+  out.source.gather = out.gather;
+  return out;
+}
+
+double Act(Activation activation, double v) {
+  switch (activation) {
+    case Activation::kNone:
+      return v;
+    case Activation::kGelu:
+      return v * (1 + std::erf(v / std::sqrt(2.0))) / 2;
+    case Activation::kGeluTanh:
+      return v * (1 + std::tanh(std::sqrt(2 / M_PI) * (v + 0.044715 * v * v * v))) / 2;
+    case Activation::kSilu:
+      return v / (1 + std::exp(-v));
+    case Activation::kRelu:
+      return std::max(v, 0.0);
+  }
+  return v;
+}
+
+struct Sum {
+  double value = 0;
+  double bound = 0;  // of its error before the output is rounded
+};
+
+// Of a row of x and a column of w, with bias. `rounds`: weights are rounded to the type of x once.
+Sum SumOf(const Spec& spec, const Data& data, int64_t row, int64_t column, bool rounds) {
+  Sum out;
+  double magnitude = 0;
+  double rounding = 0;
+  for (int64_t k = 0; k < spec.k; ++k) {
+    const auto group = static_cast<size_t>(k / spec.group * spec.n + column);
+    const double code = data.codes[static_cast<size_t>(k * spec.n + column)];
+    const double zero = spec.zero == ZeroPoint::kNone ? 0 : data.zeros[group];
+    const int64_t from = spec.gathers ? data.gather[static_cast<size_t>(k)] : k;
+    const double x = data.x[static_cast<size_t>(row * spec.k + from)];
+    const double scale = data.scales[group];
+    out.value += x * (code - zero) * scale;
+    magnitude += std::fabs(x) * (std::fabs(code) + std::fabs(zero)) * scale;
+    if (rounds) rounding += std::fabs(x) * harness::UlpAt(spec.compute, (code - zero) * scale) / 2;
+  }
+  out.value *= spec.tensor_scale;
+  magnitude *= spec.tensor_scale;
+  if (spec.bias) out.value += data.bias[static_cast<size_t>(column)];
+  if (spec.bias) magnitude += std::fabs(data.bias[static_cast<size_t>(column)]);
+  out.bound = harness::AccumulationBound(spec.k, kF32, magnitude) + rounding * spec.tensor_scale;
+  return out;
+}
+
+harness::Expectation Expected(const Spec& spec, const Data& data, bool rounds) {
+  std::vector<double> values, bounds;
+  std::vector<uint64_t> codes;
+  const int64_t columns = spec.gated ? spec.n / 2 : spec.n;
+  for (int64_t row = 0; row < spec.m; ++row) {
+    for (int64_t column = 0; column < columns; ++column) {
+      const Sum first = SumOf(spec, data, row, column, rounds);
+      // No activation is steeper than 1.13; exp and erf are computed to 2^-20 of the result.
+      double value = Act(spec.activation, first.value);
+      double bound = first.bound;
+      if (spec.activation != Activation::kNone)
+        bound = 1.13 * bound + std::ldexp(std::fabs(first.value) + 1, -19);
+      if (spec.gated) {
+        const Sum second = SumOf(spec, data, row, columns + column, rounds);
+        bound = bound * (std::fabs(second.value) + second.bound) + second.bound * std::fabs(value);
+        value *= second.value;
+      }
+      if (spec.residual) value += data.residual[static_cast<size_t>(row * columns + column)];
+      bound += std::ldexp(std::fabs(value), -22) + harness::UlpAt(spec.output, value) / 2;
+      values.push_back(value);
+      bounds.push_back(bound);
+      if (!spec.exact) continue;
+      const auto code = harness::EncodeExact(spec.output, value == 0 ? 0.0 : value);
+      EXPECT_TRUE(code) << "the data is not exact: " << value;
+      codes.push_back(code.value_or(0));
+    }
+  }
+  const harness::Shape shape = {spec.m, columns};
+  if (spec.exact) return harness::Expectation::Exact({spec.output, shape, std::move(codes)});
+  return harness::Expectation::WithinBounds(spec.output, shape, std::move(values),
+                                            std::move(bounds));
+}
+
+std::vector<uint8_t> Bytes(DType type, const std::vector<double>& values) {
+  std::vector<uint8_t> out;
+  for (const double value : values) {
+    const auto code = harness::EncodeExact(type, value);
+    EXPECT_TRUE(code) << value;
+    for (int i = 0; i < type.bits / 8; ++i)
+      out.push_back(static_cast<uint8_t>(code.value_or(0) >> (8 * i)));
+  }
+  return out;
+}
+
+class Memory {
+ public:
+  Memory(Device& device, const void* from, uint64_t bytes) : device_(device), bytes_(bytes) {
+    data_ = *device.Allocate(bytes);
+    if (bytes != 0) {
+      EXPECT_TRUE(device.Write(data_, from, bytes, nullptr).ok());
+    }
+  }
+  Memory(Device& device, const std::vector<uint8_t>& from)
+      : Memory(device, from.data(), from.size()) {}
+  ~Memory() { EXPECT_TRUE(device_.Free(data_).ok()); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  [[nodiscard]] void* data() const { return data_; }
+  [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] DeviceBytes view() const { return {data_, bytes_}; }
+
+ private:
+  Device& device_;
+  void* data_ = nullptr;
+  uint64_t bytes_;
+};
+
+MatmulProblem ProblemOf(const Spec& spec, const PackedWeights& packed) {
+  MatmulProblem out;
+  out.m_min = spec.candidate.empty() ? 0 : spec.m;
+  out.m_max = spec.m;
+  out.weights = packed.info();
+  out.weights.codebook.clear();
+  out.codebook = spec.codebook;
+  out.output = spec.output;
+  if (spec.bias) out.bias = kF32;
+  out.activation = spec.activation;
+  out.gated = spec.gated;
+  out.residual = spec.residual;
+  return out;
+}
+
+// The result is as expected; returns it.
+std::vector<uint8_t> Check(const Spec& spec, uint64_t seed = 1) {
+  SCOPED_TRACE(spec.Text());
+  const Data data = Make(spec, seed);
+  const auto packed = PackedWeights::Pack(data.source);
+  EXPECT_TRUE(packed.ok()) << packed.error().message;
+  auto device = OpenDevice(spec.device);
+  MatmulOptions options;
+  options.choice = spec.choice;
+  options.candidate = spec.candidate;
+  const auto plan = MatmulPlan::Make(ProblemOf(spec, *packed), *device, options);
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  if (!packed.ok() || !plan.ok()) return {};
+
+  const int64_t columns = spec.gated ? spec.n / 2 : spec.n;
+  std::vector<uint8_t> result(static_cast<size_t>(spec.m * columns * spec.output.bits / 8), 0xFF);
+  const Memory x(**device, Bytes(spec.compute, data.x));
+  const Memory weights(**device, packed->image().data(), packed->image().size());
+  const Memory bias(**device, Bytes(kF32, data.bias));
+  const Memory residual(**device, Bytes(spec.output, data.residual));
+  const Memory y(**device, result);
+  const Memory workspace(**device, std::vector<uint8_t>((*plan)->workspace_bytes(), 0xFF));
+  EXPECT_TRUE((*plan)->InitWorkspace(workspace.data(), workspace.bytes(), nullptr).ok());
+  MatmulArguments arguments;
+  arguments.m = spec.m;
+  arguments.x = x.view();
+  arguments.weights = weights.view();
+  arguments.bias = bias.view();
+  arguments.residual = residual.view();
+  arguments.y = y.data();
+  arguments.y_bytes = y.bytes();
+  arguments.workspace = workspace.data();
+  arguments.workspace_bytes = workspace.bytes();
+  // A second time: the workspace is as prepared.
+  for (int time = 0; time < 2; ++time) {
+    const Status done = (*plan)->Execute(arguments);
+    EXPECT_TRUE(done.ok()) << done.error().message;
+    if (!done.ok()) return {};
+  }
+  EXPECT_TRUE((*device)->Read(result.data(), y.data(), result.size(), nullptr).ok());
+  harness::Tensor got{spec.output, {spec.m, columns}, {}};
+  const size_t size = static_cast<size_t>(spec.output.bits / 8);
+  for (size_t i = 0; i < result.size(); i += size) {
+    uint64_t code = 0;
+    std::memcpy(&code, result.data() + i, size);
+    // No sign of a zero is promised.
+    if (harness::Decode(spec.output, code) == 0) code = 0;
+    got.codes.push_back(code);
+  }
+  const auto& ranges = (*plan)->ranges();
+  const bool rounds = !ranges.empty() && ranges.back().candidate.dequantises;
+  EXPECT_EQ(harness::Compare(Expected(spec, data, rounds), got), "");
+  return result;
+}
+
+// ---- every type
+// -----------------------------------------------------------------------------------
+
+std::vector<DType> WeightTypes() {
+  std::vector<DType> out;
+  for (const DTypeRow& row : AllDTypes()) {
+    const DType type = row.type;
+    const bool fits = CheckPackedOrder(type, kF16).ok() || CheckPackedOrder(type, kBF16).ok();
+    if (LowPrecision(type) && fits) out.push_back(type);
+  }
+  return out;
+}
+
+// A case for a type, which differs from that of other types in everything else, too.
+Spec CaseOf(DType type, size_t at, bool exact) {
+  constexpr int64_t kRows[] = {1, 2, 3, 5, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33};
+  constexpr int64_t kColumns[] = {33, 64, 70, 128, 130, 18};
+  constexpr int64_t kGroups[] = {64, 128, 32, 16, 80, 100};
+  Spec spec;
+  spec.type = type;
+  spec.compute = CheckPackedOrder(type, kF16).ok() && at % 3 != 1 ? kF16 : kBF16;
+  if (!CheckPackedOrder(type, spec.compute).ok()) spec.compute = kF16;
+  spec.output = exact || at % 4 == 3 ? kF32 : spec.compute;
+  spec.m = kRows[at % std::size(kRows)];
+  spec.n = kColumns[at % std::size(kColumns)];
+  spec.group = kGroups[at % std::size(kGroups)];
+  spec.k = spec.group * static_cast<int64_t>(1 + at % 3);
+  spec.scale = at % 5 == 1 ? kE8M0 : at % 5 == 3 ? kF32 : kF16;
+  spec.exact = exact;
+  if (!type.IsFloat()) spec.zero = static_cast<ZeroPoint>(at % 3);
+  spec.gathers = at % 4 == 1;
+  spec.bias = at % 2 == 0;
+  spec.gated = spec.n % 2 == 0 && at % 3 == 2;
+  spec.residual = at % 5 == 2;
+  if (!exact) spec.activation = static_cast<Activation>(at % kActivations);
+  if (at % 7 == 2) spec.tensor_scale = 0.5;
+  return spec;
+}
+
+class OfType : public testing::TestWithParam<size_t> {};
+
+TEST_P(OfType, AgreesOnTheInterpreter) {
+  const DType type = WeightTypes()[GetParam()];
+  for (size_t i = 0; i < 6; ++i) {
+    Check(CaseOf(type, GetParam() * 5 + i * 7, false), i);
+    Check(CaseOf(type, GetParam() * 3 + i * 11, true), i);
+  }
+}
+
+TEST_P(OfType, AgreesOnTheEmulator) {
+  const DType type = WeightTypes()[GetParam()];
+  Spec spec = CaseOf(type, GetParam() * 5 + 1, false);
+  spec.device = GetParam() % 2 == 0 ? "ptx:sm_90a" : "ptx:sm_80";
+  Check(spec);
+  spec = CaseOf(type, GetParam() * 3 + 2, true);
+  spec.device = "ptx:sm_80";
+  Check(spec);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, OfType, testing::Range<size_t>(0, WeightTypes().size()),
+                         [](const auto& at) {
+                           return std::string(DTypeName(WeightTypes()[at.param]));
+                         });
+
+// ---- the rest
+// -------------------------------------------------------------------------------------
+
+TEST(QuantisedMatmul, HasRowsFromNone) {
+  for (const int64_t m : {0, 1, 63, 64, 65, 127, 128, 129}) {
+    Spec spec;
+    spec.m = m;
+    spec.k = 128;
+    spec.n = 70;
+    Check(spec);
+    spec.exact = true;
+    spec.output = kF32;
+    Check(spec);
+  }
+}
+
+TEST(QuantisedMatmul, LooksUpCodebooks) {
+  for (const char* device : {"cpu", "ptx:sm_90a"}) {
+    Spec spec;
+    spec.device = device;
+    spec.codebook = true;
+    spec.m = 5;
+    spec.k = 128;
+    spec.n = 96;
+    Check(spec);
+  }
+}
+
+// Candidates of every kind, those that the model ranks last too.
+TEST(QuantisedMatmul, CandidatesAgree) {
+  Spec spec;
+  spec.device = "ptx:sm_90a";
+  spec.k = 384;
+  spec.n = 130;
+  spec.group = 128;
+  spec.bias = true;
+  spec.exact = true;
+  spec.output = kF32;
+  for (const int64_t m : {3, 16, 70}) {
+    spec.m = m;
+    spec.candidate.clear();
+    const auto packed = PackedWeights::Pack(Make(spec, 1).source);
+    ASSERT_TRUE(packed.ok());
+    const auto device = OpenDevice(spec.device);
+    const auto all = RankMatmul(ProblemOf(spec, *packed), (*device)->Model(),
+                                (*device)->Limits().shared_bytes, {}, m);
+    ASSERT_GE(all.size(), 10U);
+    for (size_t i = 0; i < all.size(); ++i) {
+      // One in four, others for other rows.
+      if (i % 4 != static_cast<size_t>(m) % 4 && !all[i].dequantises) continue;
+      spec.candidate = all[i].Text();
+      Check(spec);
+    }
+  }
+}
+
+TEST(QuantisedMatmul, ARowHasTheSameBitsForAnyNumberOfRows) {
+  Spec spec;
+  spec.device = "ptx:sm_90a";
+  spec.k = 256;
+  spec.n = 64;
+  spec.choice.batch_invariant = true;
+  spec.m = 40;
+  const Data data = Make(spec, 3);
+  const auto packed = PackedWeights::Pack(data.source);
+  ASSERT_TRUE(packed.ok());
+  const auto device = OpenDevice(spec.device);
+  MatmulOptions options;
+  options.choice = spec.choice;
+  const auto plan = MatmulPlan::Make(ProblemOf(spec, *packed), *device, options);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ((*plan)->ranges().size(), 1U);
+  const Memory x(**device, Bytes(kF16, data.x));
+  const Memory weights(**device, packed->image().data(), packed->image().size());
+  std::vector<uint8_t> first;
+  for (const int64_t m : {1, 9, 40}) {
+    std::vector<uint8_t> result(static_cast<size_t>(m * spec.n * 2));
+    const Memory y(**device, result);
+    MatmulArguments arguments;
+    arguments.m = m;
+    arguments.x = x.view();
+    arguments.weights = weights.view();
+    arguments.y = y.data();
+    arguments.y_bytes = y.bytes();
+    ASSERT_TRUE((*plan)->Execute(arguments).ok());
+    ASSERT_TRUE((*device)->Read(result.data(), y.data(), result.size(), nullptr).ok());
+    result.resize(static_cast<size_t>(spec.n * 2));
+    if (first.empty()) first = result;
+    EXPECT_EQ(result, first);
+  }
+}
+
+TEST(QuantisedMatmul, RefusesWhatItCannotCompute) {
+  const Spec spec;
+  const auto packed = PackedWeights::Pack(Make(spec, 1).source);
+  ASSERT_TRUE(packed.ok());
+  const auto device = OpenDevice("cpu");
+  const auto refusal = [&](const auto& change) {
+    MatmulProblem problem = ProblemOf(spec, *packed);
+    change(&problem);
+    const auto plan = MatmulPlan::Make(problem, *device, {});
+    return plan.ok() ? std::string() : plan.error().message;
+  };
+  EXPECT_EQ(refusal([](MatmulProblem*) {}), "");
+  EXPECT_EQ(refusal([](MatmulProblem* p) { p->m_min = 2; }),
+            "the rows of x are 2 to 1: they must be in order, from 0 to 2147483647");
+  EXPECT_EQ(refusal([](MatmulProblem* p) { p->weights.compute = kI8; }),
+            "there is no kernel for activations of `i8`");
+  EXPECT_EQ(refusal([](MatmulProblem* p) { p->output = kI32; }), "outputs cannot be `i32`");
+  EXPECT_EQ(refusal([](MatmulProblem* p) { p->bias = kI32; }), "a bias cannot be `i32`");
+  EXPECT_EQ(refusal([](MatmulProblem* p) {
+              p->gated = true;
+              p->weights.n = p->weights.whole_n = 33;
+            }),
+            "a gated pair has two halves, and 33 columns have none");
+}
+
+}  // namespace
+}  // namespace tarsia::runtime
