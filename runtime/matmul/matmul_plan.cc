@@ -10,6 +10,7 @@
 #include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "launch/arguments.h"
+#include "ptx/count/counts.h"
 #include "runtime/devices/code.h"
 #include "runtime/diagnostics.h"
 #include "runtime/library.h"
@@ -408,8 +409,15 @@ Status MatmulPlan::Launch(const Kernels& kernels, const Step& step,
   request.workspace = step.WorkspaceIn(a.workspace);
   request.stream = a.stream;
   request.wait = false;
+  ptx::LaunchCounts counts;
+  if (a.counts != nullptr) request.counts = &counts;
   const auto result = step.kernel->Launch(request);
-  return result.ok() ? OkStatus() : Status(result.error());
+  if (!result.ok()) return result.error();
+  if (a.counts != nullptr) {
+    a.counts->instructions.insert(a.counts->instructions.end(), counts.instructions.begin(),
+                                  counts.instructions.end());
+  }
+  return OkStatus();
 }
 
 Status MatmulPlan::InitWorkspace(void* workspace, uint64_t bytes, StreamHandle stream) const {
