@@ -135,6 +135,7 @@ void SetEpilogue(const MatmulProblem& problem, Constants* out) {
 void SetTile(const MatmulTile& tile, Constants* out) {
   out->Set("BM", tile.bm).Set("BN", tile.bn).Set("BK", tile.bk);
   out->Set("WARPS", tile.warps).Set("STAGES", tile.stages);
+  if (tile.slices > 0) out->Set("SLICED", 1).Set("KS", tile.slices);
   if (!tile.stream) return;
   out->Set("STREAM", 1).Set("P", tile.blocks).SetBool("ORDERED", tile.ordered);
 }

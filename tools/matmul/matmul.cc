@@ -60,6 +60,7 @@ void DeclareTrial(Command& command, MatmulRequest* request) {
                  "The type of the scales; the default is f16");
   command.Choice("--compute", &request->compute, {"f16", "bf16"},
                  "The type of x; the default is f16, or bf16 for types beyond its range");
+  command.Flag("--tune", &request->tune, "Check and time every candidate, and list them by time");
   command.Flag("--with-bias", &request->with_bias, "Add a bias");
   command.Flag("--with-residual", &request->with_residual, "Add a residual");
 }

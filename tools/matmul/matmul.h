@@ -16,7 +16,8 @@ struct MatmulRequest {
   // Of both forms.
   std::string device;
   std::string activation = "none", output;
-  bool gated = false, deterministic = false, batch_invariant = false, candidates = false;
+  bool gated = false, deterministic = false, batch_invariant = false, candidates = false,
+       tune = false;
   std::string candidate;
   bool json = false;
   // Of files.

@@ -1,7 +1,10 @@
 // tarsia matmul with made numbers: checks the product, then times or counts it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
+#include <vector>
 
 #include "tools/matmul/matmul.h"
 #include "tools/matmul/trial.h"
@@ -108,7 +111,7 @@ std::string TimesText(const Measured& measured) {
   const double median = measured.Median();
   const MatmulBound& bound = measured.bound;
   std::string out = fmt::format(
-      "time      {:.2f} us, from {:.2f} to {:.2f} of {} runs: {:.0f} GB/s, {:.2f} TFLOP/s\n",
+      "time      {:.2f} us, from {:.2f} to {:.2f} of {} runs: {:.3g} GB/s, {:.3g} TFLOP/s\n",
       median, measured.times.front(), measured.times.back(), measured.times.size(),
       bound.bytes / median / 1e3, bound.operations / median / 1e6);
   out += fmt::format("floor     {:.2f} us, {}: {:.1f}% of the time\n", bound.microseconds,
@@ -206,6 +209,62 @@ int Report(const MatmulTrial& trial, const MatmulRequest& request, const Measure
   return kDone;
 }
 
+// Checks and times each candidate, and lists them by time.
+int Tune(MatmulTrial& trial, const MatmulRequest& request) {
+  struct Row {
+    runtime::MatmulCandidate candidate;
+    double median = 0, largest_error = 0;
+    std::string error;
+  };
+  runtime::Device& device = trial.device();
+  const runtime::MatmulProblem problem = trial.Problem();
+  runtime::MatmulOptions options = request.Options();
+  std::vector<Row> rows;
+  const auto all = RankMatmul(problem, device.Model(), device.Limits().shared_bytes, options.choice,
+                              problem.m_max);
+  ProgressBar bar("candidates");
+  for (const runtime::MatmulCandidate& candidate : all) {
+    bar.Show(rows.size(), all.size());
+    Row& row = rows.emplace_back(Row{candidate, 0, 0, ""});
+    options.candidate = candidate.Text();
+    const Status chosen = trial.Choose(options);
+    const auto measured = chosen.ok() ? Measure(trial) : Result<Measured>(chosen.error());
+    if (!measured.ok()) {
+      row.error = measured.error().message;
+    } else if (measured->errors.wrong != 0) {
+      row.error = measured->errors.first;
+    } else {
+      row.median = measured->Median();
+      row.largest_error = measured->errors.largest;
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::pair(!a.error.empty(), a.median) < std::pair(!b.error.empty(), b.median);
+  });
+  Json json;
+  json.Begin('[');
+  std::string text = "     time   predicted  candidate\n";
+  bool ok = true;
+  for (const Row& row : rows) {
+    ok = ok && row.error.empty();
+    json.Begin('{').Key("candidate").String(row.candidate.Text());
+    json.Key("predicted_us").Raw(fmt::format("{:.3f}", row.candidate.microseconds));
+    if (row.error.empty()) {
+      json.Key("median_us").Raw(fmt::format("{:.4f}", row.median));
+      json.Key("largest_error").Raw(fmt::format("{:.4f}", row.largest_error));
+      text += fmt::format("{:9.2f}   {:9.2f}  {}\n", row.median, row.candidate.microseconds,
+                          row.candidate.Text());
+    } else {
+      json.Key("error").String(row.error);
+      text += fmt::format("   FAILED   {:9.2f}  {}: {}\n", row.candidate.microseconds,
+                          row.candidate.Text(), row.error);
+    }
+    json.End('}');
+  }
+  PrintOut(request.json ? json.End(']').Take() : text);
+  return ok ? kDone : kRejected;
+}
+
 int List(const LayerSpec& spec, runtime::Device& device, const MatmulRequest& request) {
   runtime::MatmulProblem problem;
   problem.m_min = problem.m_max = spec.m;
@@ -235,10 +294,21 @@ int TryMatmul(const Command& command, const MatmulRequest& request) {
         return true;
       };
     }
-    return MatmulTrial::Make(spec, std::move(device), request.Options(), progress);
+    return MatmulTrial::Make(spec, std::move(device), progress);
   }();
   if (!trial.ok()) {
     PrintError(trial.error());
+    return kRejected;
+  }
+  if (request.tune) {
+    if (!(*trial)->HasTimes()) {
+      PrintError(fmt::format("--tune: the device {} has no times", (*trial)->device().name()));
+      return kRejected;
+    }
+    return Tune(**trial, request);
+  }
+  if (const Status chosen = (*trial)->Choose(request.Options()); !chosen.ok()) {
+    PrintError(chosen.error());
     return kRejected;
   }
   const auto measured = Measure(**trial);

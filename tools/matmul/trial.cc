@@ -49,19 +49,22 @@ Result<double> CopyRate(Device& device) {
 
 Result<std::unique_ptr<MatmulTrial>> MatmulTrial::Make(const LayerSpec& spec,
                                                        std::shared_ptr<Device> device,
-                                                       const runtime::MatmulOptions& options,
                                                        const Progress& progress) {
   std::unique_ptr<MatmulTrial> out(new MatmulTrial(spec, std::move(device)));
-  TARSIA_TRY(const PackedWeights packed, out->layer_.Pack(progress));
+  TARSIA_TRY(PackedWeights packed, out->layer_.Pack(progress));
+  out->packed_.emplace(std::move(packed));
   if (IsGpu(*out->device_)) {
-    const uint64_t bytes = std::max<uint64_t>(packed.image().size(), 1);
+    const uint64_t bytes = std::max<uint64_t>(out->packed_->image().size(), 1);
     out->copies_ = static_cast<int>(std::clamp<uint64_t>(kBeyondCache / bytes + 1, 2, 64));
   }
-  const MatmulOperands operands = {packed.image(), out->layer_.x(), out->layer_.bias(),
-                                   out->layer_.residual()};
-  TARSIA_TRY(out->matmul_, DeviceMatmul::Make(out->layer_.Problem(packed), operands, out->device_,
-                                              options, out->copies_));
   return out;
+}
+
+Status MatmulTrial::Choose(const runtime::MatmulOptions& options) {
+  matmul_.reset();
+  const MatmulOperands operands = {packed_->image(), layer_.x(), layer_.bias(), layer_.residual()};
+  TARSIA_TRY(matmul_, DeviceMatmul::Make(Problem(), operands, device_, options, copies_));
+  return OkStatus();
 }
 
 bool MatmulTrial::HasTimes() const { return IsGpu(*device_) || device_->Model().interprets; }

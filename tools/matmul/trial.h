@@ -4,6 +4,7 @@
 #define TARSIA_TOOLS_MATMUL_TRIAL_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,13 @@ struct MatmulBound {
 
 class MatmulTrial {
  public:
-  // Makes and packs the layer, plans, and fills the device's memory. Errors: those of each.
+  // Makes and packs the layer. Before anything else, `Choose`. Errors: those of MadeLayer::Pack.
   static Result<std::unique_ptr<MatmulTrial>> Make(const LayerSpec& spec,
                                                    std::shared_ptr<runtime::Device> device,
-                                                   const runtime::MatmulOptions& options,
                                                    const Progress& progress);
+
+  // Takes another kernel for the same numbers. After an error there is no kernel.
+  Status Choose(const runtime::MatmulOptions& options);
 
   // Computes once, and compares with the formula.
   [[nodiscard]] Result<LayerErrors> Verify() const;
@@ -38,6 +41,7 @@ class MatmulTrial {
   [[nodiscard]] Result<ptx::LaunchCounts> Count() const;
   [[nodiscard]] Result<MatmulBound> Bound() const;
 
+  [[nodiscard]] runtime::MatmulProblem Problem() const { return layer_.Problem(*packed_); }
   [[nodiscard]] const MadeLayer& layer() const { return layer_; }
   [[nodiscard]] const DeviceMatmul& matmul() const { return *matmul_; }
   [[nodiscard]] runtime::Device& device() const { return *device_; }
@@ -49,6 +53,7 @@ class MatmulTrial {
 
   const MadeLayer layer_;
   const std::shared_ptr<runtime::Device> device_;
+  std::optional<PackedWeights> packed_;
   std::unique_ptr<DeviceMatmul> matmul_;
   int copies_ = 1;
 };
