@@ -160,6 +160,7 @@ MatmulProblem MadeLayer::Problem(const PackedWeights& packed) const {
 std::vector<MadeLayer::Sum> MadeLayer::SumsOf(int64_t column, bool rounds_weights) const {
   const WeightInfo& w = spec_.weights;
   std::vector<double> weights(static_cast<size_t>(w.k)), sizes(weights.size());
+  std::vector<double> rounded(weights.size());  // by which a weight may be rounded
   for (int64_t row = 0; row < w.k; ++row) {
     const int64_t group = row / w.group;
     const double value = values_[Code(row, column)];
@@ -167,20 +168,25 @@ std::vector<MadeLayer::Sum> MadeLayer::SumsOf(int64_t column, bool rounds_weight
     const double scale =
         static_cast<double>(Scale(group, column)) * static_cast<double>(w.tensor_scale);
     weights[static_cast<size_t>(row)] = (value - zero) * scale;
+    if (rounds_weights) {
+      rounded[static_cast<size_t>(row)] = UlpAt(w.compute, (value - zero) * scale) / 2;
+    } else if (spec_.codebook != nullptr) {
+      rounded[static_cast<size_t>(row)] = UlpAt(w.compute, value) / 2 * scale;
+    }
     sizes[static_cast<size_t>(row)] = (std::fabs(value) + std::fabs(zero)) * scale;
   }
   std::vector<Sum> out(static_cast<size_t>(spec_.m));
   const double roundings = 4 * std::sqrt(static_cast<double>(w.k)) + 8;
   for (size_t i = 0; i < out.size(); ++i) {
     const double* const x = x_values_.data() + i * weights.size();
-    double value = 0, size = 0, rounded = 0;
+    double value = 0, size = 0, slack = 0;
     for (size_t k = 0; k < weights.size(); ++k) {
       value += x[k] * weights[k];
       size += std::fabs(x[k]) * sizes[k];
-      if (rounds_weights) rounded += std::fabs(x[k]) * UlpAt(w.compute, weights[k]) / 2;
+      slack += std::fabs(x[k]) * rounded[k];
     }
     const double bias = spec_.bias ? bias_values_[static_cast<size_t>(column)] : 0;
-    out[i] = {value + bias, roundings * std::ldexp(size + std::fabs(bias), -23) + rounded};
+    out[i] = {value + bias, roundings * std::ldexp(size + std::fabs(bias), -23) + slack};
   }
   return out;
 }

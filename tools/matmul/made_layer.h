@@ -49,7 +49,7 @@ class MadeLayer {
 
   // Compares y with the formula, in f64, by the bound of the roundings of a sum in f32: all columns
   // if their products are at most `most_products`, else columns that are spread over all.
-  // `rounds_weights`: weights are rounded to the type of x once.
+  // `rounds_weights`: weights are rounded to the type of x once. Values of codebooks always are.
   [[nodiscard]] LayerErrors Compare(const std::vector<uint8_t>& y, bool rounds_weights,
                                     double most_products) const;
 
