@@ -35,14 +35,17 @@ class FileMatmul {
   }
 
  private:
-  int Reject(const Diagnostic& error) {
+  static int Reject(const Diagnostic& error) {
     PrintError(error);
     return kRejected;
   }
 
   int ReadWeights() {
     auto weights = PackedWeights::Load(request_.weights);
-    if (!weights.ok()) return Reject(weights.error());
+    if (!weights.ok()) {
+      PrintError(request_.weights + ": " + weights.error().message, weights.error().help);
+      return kRejected;
+    }
     weights_.emplace(*std::move(weights));
     return kDone;
   }
