@@ -93,6 +93,15 @@ def split_k(kernel, m, n, k, splits, **missing):
     return Case("split_k", least, settings, {"m": m}, kernel, missing)
 
 
+def sliced_k(m, n, k, **missing):
+    # A tile of 64 columns by 16 warps, and blocks that have all turns of one: no block leaves sums to another. Each
+    # reads all of x. Turns of two groups of 128.
+    settings = {"K": k, "N": n, "G": 128, "PACK": example_costs.PACKED, "P": n // 64, "BM": m, "BN": 64, "BK": 256,
+                "KS": 4, "WARPS": 16}
+    least = sectors((n // 64 * m * k, 16), (k * n, 4), (k // 128 * n, 16), (m * n, 16))
+    return Case("stream_k", least, settings, {"m": m}, missing=missing)
+
+
 def kernel_matvec(n, m, **missing):
     # A block of 32 points x reads all y; each of its four warps, which share x, reads all weights.
     least = sectors((n * 3, 32), (n // 32 * m * 3, 32), (4 * n // 32 * m, 32), (n, 32))
@@ -125,6 +134,9 @@ CASES = [
     split_k("split_k_red", 32, 128, 1024, 4),
     split_k("split_k_parts", 32, 128, 1024, 4),
     split_k("split_k_sum", 32, 128, 1024, 4),
+    # Divisions of numbers of turns, before the first one.
+    sliced_k(8, 128, 2048, calls=5),
+    sliced_k(16, 128, 2048, calls=5),
     prefix_sum(8, 2048),
     # Two warps add to each sector of the counts.
     histogram(65536, sectors=2112),
