@@ -439,14 +439,12 @@ def weights(bench):
         inputs = [bench.cpu.copy(value) for value in (sixteen, codes, scales)]
         wanted = bench.cpu.empty(16 * n * 2)
         lib = bench.api
-        def arguments(x, w, s, y, m, with_zeros):
+        def arguments(x, w, s, y, m):
             list_of = [lib.pointer(x.address, x.size), lib.pointer(w.address, size),
-                       lib.pointer(s.address, s.size)]
-            if with_zeros:
-                list_of.append(lib.pointer(None, 0))
-            list_of += [lib.pointer(y.address, y.size), lib.scalar("i32", m)]
+                       lib.pointer(s.address, s.size), lib.pointer(None, 0), lib.pointer(y.address, y.size),
+                       lib.scalar("i32", m)]
             return (Argument * len(list_of))(*list_of)
-        reference.run(arguments(*inputs, wanted, 16, True))
+        reference.run(arguments(*inputs, wanted, 16))
         wanted = wanted.read(f16, (16, n))
         x_all = np.tile(sixteen, (4, 1))
         w = bench.memory.copy(codes)
@@ -463,10 +461,9 @@ def weights(bench):
                 if key[:2] != (at, m):
                     continue
                 y = bench.memory.empty(m * n * 2)
-                zeros = key[2] == "matmul_scaled"
                 case = f"{kind} {k}x{n} m={m} {key[2]} {constants_text(plan.constants)}"
                 try:
-                    calls = [arguments(x, copy, s, y, m, zeros) for copy in copies]
+                    calls = [arguments(x, copy, s, y, m) for copy in copies]
                     work = plan.workspace(calls[0], bench.memory)
                     for repeat in range(2):
                         plan.run(calls[0], work)

@@ -144,7 +144,8 @@ Status CheckAsync(const tile::Form& form, const Program& program, const PassOpti
   before.last = {};
   before.until = kPass;
   before.after = nullptr;
-  return AsyncFault(form, RunPasses(program, before), options.target);
+  LateLoad late = FindLateLoad(form, RunPasses(program, before), options.target);
+  return MakeDiagnostic(diag::kViaAsync, late.location, late.why);
 }
 
 Result<Program> ProgramAfter(const Program& program, const PassOptions& options,

@@ -1,6 +1,7 @@
 #include "isa/scalar_expr.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <map>
 
@@ -360,6 +361,9 @@ ScalarCell ScalarExpr::Run(const uint64_t* codes) const {
 #include "isa/scalar_ops.def"
 #undef INT
 #undef FLOAT
+      default:
+        assert(false && "an operation without a row");
+        *out = IntCell(0);
     }
     ++out;
   }

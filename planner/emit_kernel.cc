@@ -277,9 +277,8 @@ KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request, Mach
   return out;
 }
 
-std::vector<uint32_t> NumberBuffers(KernelRequest* request) {
-  std::vector<uint32_t> out;
-  out.reserve(request->known.size() + request->stores.size() + 8);
+InlineVector<uint32_t, 16> NumberBuffers(KernelRequest* request) {
+  InlineVector<uint32_t, 16> out;
   const auto number = [&](uint32_t* buffer) {
     const auto found = std::find(out.begin(), out.end(), *buffer);
     const auto at = static_cast<uint32_t>(found - out.begin());

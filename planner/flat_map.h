@@ -1,19 +1,33 @@
-// Maps and sets of a few entries, which are copied often: one sorted list of them.
+// Maps and sets of a few entries, which are copied often: one sorted list of them. The first N need
+// no allocation.
 #ifndef TARSIA_PLANNER_FLAT_MAP_H_
 #define TARSIA_PLANNER_FLAT_MAP_H_
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "support/inline_vector.h"
+
 namespace tarsia {
 
-// As std::map, but each new entry may move the others.
+// A pair that is copied as bytes.
 template <typename Key, typename Value>
+struct FlatEntry {
+  Key first;
+  Value second;
+
+  friend bool operator==(const FlatEntry&, const FlatEntry&) = default;
+};
+
+// As std::map, but each new entry may move the others. With N, entries are copied as bytes.
+template <typename Key, typename Value, size_t N = 0>
 class FlatMap {
  public:
-  using Entries = std::vector<std::pair<Key, Value>>;
+  using Entries = std::conditional_t<N == 0, std::vector<std::pair<Key, Value>>,
+                                     InlineVector<FlatEntry<Key, Value>, N>>;
   using iterator = typename Entries::iterator;
   using const_iterator = typename Entries::const_iterator;
 
@@ -37,7 +51,7 @@ class FlatMap {
   std::pair<iterator, bool> emplace(const Key& key, Value value) {
     const auto at = LowerBound(entries_, key);
     if (at != entries_.end() && at->first == key) return {at, false};
-    return {entries_.emplace(at, key, std::move(value)), true};
+    return {entries_.insert(at, {key, std::move(value)}), true};
   }
   template <typename Iterator>
   void insert(Iterator first, Iterator last) {
@@ -61,7 +75,7 @@ class FlatMap {
 };
 
 // As std::set.
-template <typename Key>
+template <typename Key, size_t N = 0>
 class FlatSet {
  public:
   FlatSet() = default;
@@ -84,7 +98,7 @@ class FlatSet {
   friend bool operator==(const FlatSet&, const FlatSet&) = default;
 
  private:
-  std::vector<Key> keys_;
+  std::conditional_t<N == 0, std::vector<Key>, InlineVector<Key, N>> keys_;
 };
 
 }  // namespace tarsia

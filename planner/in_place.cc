@@ -25,7 +25,7 @@ bool Works::ReadsElsewhere(const Work& work, uint32_t input) const {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
   const auto elsewhere = [&](size_t n) {
-    const std::vector<uint32_t> moved = meaning_.MovedBy(n);
+    const auto moved = meaning_.MovedBy(n);
     const Reduction* const reduction = meaning_.ReductionOf(n);
     return std::any_of(moved.begin(), moved.end(), has) ||
            (reduction != nullptr &&

@@ -72,7 +72,7 @@ struct KernelRequest {
   FlatMap<uint32_t, KernelTensor> known;    // values in memory
   // Split axes, whose ranges are parameters of the kernel, and a power of two that divides all
   // bounds of ranges but the end of the axis.
-  FlatMap<uint32_t, int64_t> ranges;
+  FlatMap<uint32_t, int64_t, 3> ranges;
   std::optional<uint32_t> shared;  // the axis of which some tensors hold only the range of the rank
   int64_t parts = 1;               // kPartial, kMerge: of PartedAxis
   bool accumulates = false;        // kPartial: merges with the states in memory
@@ -107,7 +107,7 @@ KernelText MakeKernel(const Meaning& meaning, const KernelRequest& request, Mach
 
 // Numbers the buffers of a request in the order in which they first appear in it, from 0 on;
 // returns their numbers in the plan. Requests of plans that differ elsewhere become equal.
-std::vector<uint32_t> NumberBuffers(KernelRequest* request);
+InlineVector<uint32_t, 16> NumberBuffers(KernelRequest* request);
 
 // Kernels that were made before: most of those that a search compares are the same.
 class KernelCache {

@@ -12,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "isa/limits.h"
@@ -44,8 +46,8 @@ int64_t LeastChunk(int64_t extent, int64_t most) {
 }
 
 // The chunks to try, the least first. Each is a multiple of the tiles.
-std::vector<int64_t> ChunksOf(int64_t extent, int64_t most) {
-  std::vector<int64_t> out;
+InlineVector<int64_t, 32> ChunksOf(int64_t extent, int64_t most) {
+  InlineVector<int64_t, 32> out;
   for (int64_t chunk = LeastChunk(extent, most); chunk < extent; chunk *= 2) {
     out.push_back(chunk);
     if (chunk >= 128 && chunk + chunk / 2 < extent) out.push_back(chunk + chunk / 2);
@@ -55,7 +57,20 @@ std::vector<int64_t> ChunksOf(int64_t extent, int64_t most) {
 
 // Axes that are split together, into chunks of one size: of an input that has several names of an
 // axis, all of them. Most are alone.
-using AxisGroup = std::vector<uint32_t>;
+using AxisGroup = InlineVector<uint32_t, 4>;
+
+struct HashOfChoice {
+  size_t operator()(const PlanChoice& choice) const {
+    size_t hash = choice.parts + 2 * choice.streamed + 4 * choice.views;
+    const auto mix = [&](uint64_t x) { hash = (hash ^ x) * 0x9E3779B97F4A7C15; };
+    for (const size_t n : choice.kept) mix(n);
+    for (const Split& split : choice.splits) {
+      mix(split.axis);
+      mix(static_cast<uint64_t>(split.chunk));
+    }
+    return hash ^ (hash >> 32);
+  }
+};
 
 class Search {
  public:
@@ -116,7 +131,7 @@ class Search {
  private:
   void Try(const PlanChoice& whole, const std::vector<AxisGroup>& groups) {
     const Schedule& schedule = ScheduleOf(whole);
-    if (schedule.Fits(options_.limit)) {
+    if (schedule.Fits(options_.limit, &buffers_)) {
       // Chunks of what fits as a whole save nothing. A view may be in memory at another time than
       // its input.
       if (!whole.streamed || whole.views) Consider(schedule);
@@ -221,6 +236,7 @@ class Search {
         chosen_.push_back(n);
       } else if (needed && !meaning_.IsOutput(graph.nodes[n].first_result)) {
         reductions_.push_back(n);
+        if (MostPartsOf(meaning_, n) > 1) parted_.push_back(n);
       }
     }
   }
@@ -290,7 +306,7 @@ class Search {
         const auto own = group_of(name);
         if (group == out.end() || group == own || !MaySplit(name)) continue;
         const AxisGroup more = own == out.end() ? AxisGroup{name} : *own;
-        group->insert(group->end(), more.begin(), more.end());
+        group->append(more.begin(), more.end());
         if (own != out.end()) out.erase(own);
       }
     }
@@ -305,7 +321,7 @@ class Search {
           std::any_of(choice->splits.begin(), choice->splits.end(), [&](const Split& split) {
             return std::count(reduction.axes.begin(), reduction.axes.end(), split.axis) != 0;
           });
-      const bool parted = choice->parts && MostPartsOf(meaning_, n) > 1;
+      const bool parted = choice->parts && std::count(parted_.begin(), parted_.end(), n) != 0;
       const bool kept = std::count(choice->kept.begin(), choice->kept.end(), n) != 0;
       if ((root || parted) && !kept) choice->kept.push_back(n);
     }
@@ -358,8 +374,8 @@ class Search {
       found->second.SetSizes(choice);
       return found->second;
     }
-    const auto added = schedules_.emplace(
-        std::move(key), Schedule(meaning_, choice, options_.limit_kind, WorksOf(choice)));
+    const auto added = schedules_.try_emplace(std::move(key), meaning_, choice, options_.limit_kind,
+                                              WorksOf(choice));
     return added.first->second;
   }
 
@@ -404,11 +420,35 @@ class Search {
     return out;
   }
 
+  // A lower bound of the bytes of the largest tensor, which is sooner known than a schedule.
+  [[nodiscard]] double LargestTensor(const PlanChoice& choice) const {
+    double out = 0;
+    const auto add = [&](uint32_t v, bool chunked) {
+      double bytes = meaning_.value(v).dtype.bits / 8.0;
+      for (const uint32_t axis : meaning_.value(v).axes) {
+        int64_t length = LengthOf(choice, axis);
+        for (const Split& split : choice.splits) {
+          if (chunked && split.axis == axis) length = std::min(length, split.chunk);
+        }
+        bytes *= static_cast<double>(length);
+      }
+      out = std::max(out, bytes);
+    };
+    for (const size_t n : choice.kept) {
+      const uint32_t v = meaning_.node(n).first_result;
+      if (meaning_.IsRead(v) && !meaning_.IsOutput(v)) add(v, true);
+    }
+    if (options_.limit_kind != LimitKind::kTotal) return out;
+    for (const uint32_t v : meaning_.graph().outputs) add(v, choice.streamed);
+    return out;
+  }
+
   void TrySplit(const PlanChoice& whole, const std::vector<AxisGroup>& groups) {
     const PlanChoice smallest = Smallest(whole, groups);
     if (!tried_.insert(smallest).second) return;
+    if (LargestTensor(smallest) > static_cast<double>(options_.limit)) return;
     Schedule& schedule = ScheduleOf(smallest);
-    if (!schedule.Fits(options_.limit)) return;
+    if (!schedule.Fits(options_.limit, &buffers_)) return;
     size_t first = smallest.splits.size();
     bool fits = true;
     for (size_t g = groups.size(); g-- > 0;) {
@@ -417,7 +457,7 @@ class Search {
       const auto chunks = ChunksOf(LengthOf(whole, groups[g][0]), MostChunks(AxesIn(groups)));
       const auto end = std::partition_point(chunks.begin(), chunks.end(), [&](int64_t chunk) {
         schedule.SetChunk(first, count, chunk);
-        return schedule.Fits(options_.limit);
+        return schedule.Fits(options_.limit, &buffers_);
       });
       fits = end != chunks.begin();
       schedule.SetChunk(first, count, fits ? *(end - 1) : chunks.front());
@@ -434,12 +474,14 @@ class Search {
   const PlanOptions& options_;
   KernelCache& cache_;
   std::vector<size_t> reductions_;
+  std::vector<size_t> parted_;  // of these, those that are cut into parts if a choice says so
   std::vector<size_t> chosen_;
   std::vector<std::pair<uint32_t, uint32_t>> views_;  // values, and the inputs that they rename
   std::vector<std::optional<PlanShare>> shares_;  // to try; one without a value: nothing is shared
-  std::set<PlanChoice> tried_;                    // with the least chunks
-  std::map<PlanChoice, Schedule> schedules_;      // see ScheduleOf
+  std::unordered_set<PlanChoice, HashOfChoice> tried_;                // with the least chunks
+  std::unordered_map<PlanChoice, Schedule, HashOfChoice> schedules_;  // see ScheduleOf
   std::map<Works::Key, std::shared_ptr<const Works>> works_;
+  PackBuffers buffers_;
   bool found_ = false;
   double best_cost_ = kEndless;
   PlanChoice best_;

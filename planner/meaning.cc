@@ -102,6 +102,10 @@ std::optional<Meaning> Meaning::Make(const ConcreteGraph& graph, bool fast,
   for (auto& reduction : out.reductions_) {
     if (reduction && reduction->kind == ReducerKind::kSqDist) reduction->expanded = fast;
   }
+  out.is_read_.resize(graph.values().size());
+  for (const std::vector<uint32_t>& reads : out.reads_) {
+    for (const uint32_t v : reads) out.is_read_[v] = true;
+  }
   if (!out.Check(diagnostics)) return std::nullopt;
   return out;
 }
@@ -203,10 +207,10 @@ bool Meaning::Check(Diagnostics& diagnostics) const {
   return diagnostics.count() == before;
 }
 
-std::vector<uint32_t> Meaning::MovedBy(size_t n) const {
+InlineVector<uint32_t, 4> Meaning::MovedBy(size_t n) const {
   const GraphNode& node = graph().nodes[n];
   const auto axes = graph().Axes(node.axes);
-  std::vector<uint32_t> out;
+  InlineVector<uint32_t, 4> out;
   const auto move = [&](size_t i) { out.push_back(graph_->AxisOf(axes[i])); };
   if (node.op == GraphOp::kRename) {
     for (size_t i = 0; i < axes.size(); i += 2) move(i);
@@ -231,12 +235,6 @@ std::optional<uint32_t> Meaning::RenamedInput(uint32_t v) const {
   if (IsInput(v) || node(NodeOf(v)).op != GraphOp::kRename) return std::nullopt;
   const uint32_t source = ReadsOf(NodeOf(v))[0];
   return IsInput(source) ? std::optional(source) : std::nullopt;
-}
-
-bool Meaning::IsRead(uint32_t v) const {
-  return std::any_of(reads_.begin(), reads_.end(), [&](const auto& reads) {
-    return std::find(reads.begin(), reads.end(), v) != reads.end();
-  });
 }
 
 bool Meaning::IsOutput(uint32_t v) const {

@@ -15,6 +15,7 @@
 #include "planner/reducer.h"
 #include "planner/solve.h"
 #include "support/diagnostic.h"
+#include "support/inline_vector.h"
 
 namespace tarsia {
 
@@ -44,7 +45,7 @@ class Meaning {
   // The values that a node reads.
   [[nodiscard]] const std::vector<uint32_t>& ReadsOf(size_t n) const { return reads_[n]; }
   // The axes of its operands that a node reads at the index of another axis.
-  [[nodiscard]] std::vector<uint32_t> MovedBy(size_t n) const;
+  [[nodiscard]] InlineVector<uint32_t, 4> MovedBy(size_t n) const;
   // The reduction of a node; null if it computes element by element.
   [[nodiscard]] const Reduction* ReductionOf(size_t n) const {
     return reductions_[n] ? &*reductions_[n] : nullptr;
@@ -56,7 +57,7 @@ class Meaning {
   // The input that a value is under other names of its axes; none if it is something else.
   [[nodiscard]] std::optional<uint32_t> RenamedInput(uint32_t v) const;
   // Whether a node reads the value.
-  [[nodiscard]] bool IsRead(uint32_t v) const;
+  [[nodiscard]] bool IsRead(uint32_t v) const { return is_read_[v]; }
   // Whether value `v` needs the result of node `n`.
   [[nodiscard]] bool Needs(uint32_t v, size_t n) const { return needs_[v][n]; }
 
@@ -75,6 +76,7 @@ class Meaning {
   std::vector<size_t> node_of_;                       // by value; of inputs unused
   std::vector<size_t> uses_;                          // by value
   std::vector<std::vector<uint32_t>> reads_;          // by node
+  std::vector<bool> is_read_;                         // by value
   std::vector<std::optional<Reduction>> reductions_;  // by node
   std::vector<std::optional<Solve>> solves_;          // by node
   std::vector<std::vector<bool>> needs_;              // by value, by node

@@ -71,18 +71,19 @@ struct StepRange {
 // One launch; or, where the limit counts inputs and outputs, the transfer of one of them, or of a
 // chunk of it, into the arena or out of it. A transfer may run beside the steps behind it, up to
 // the first one that uses its buffer or memory of it.
+// A plan may have many thousands of them, so they are small.
 // Or a merge, which all ranks of a share do together: rank 0 receives the states of each other rank
 // that has some of the axis, in their order, into the tensors that the kernel only reads, and
 // launches the kernel for each; then all ranks receive the tensors that it writes.
 struct PlanStep {
   enum class Kind : uint8_t { kLaunch, kLoad, kStore, kMerge };
   Kind kind = Kind::kLaunch;
-  size_t kernel = 0;  // of a launch or a merge
+  bool fresh = true;    // a reduction begins; otherwise it goes on
+  uint32_t kernel = 0;  // of a launch or a merge
   // Of a launch: for each tensor of the kernel, then the inputs that it reads in the place of an
   // output; of a transfer: one.
-  InlineVector<size_t, 6> buffers;
+  InlineVector<uint32_t, 6> buffers;
   InlineVector<StepRange, 2> ranges;  // of the split axes that the kernel or the buffer has
-  bool fresh = true;                  // a reduction begins; otherwise it goes on
 };
 
 struct Plan {

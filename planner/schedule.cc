@@ -36,17 +36,13 @@ uint64_t Capped(unsigned __int128 bytes) {
 // Places the tensors in the order given, each at the lowest offset that is free all its life;
 // returns their end, or one above `most` as soon as there is one.
 uint64_t Pack(const std::vector<size_t>& order, const std::vector<Place>& places, uint64_t most,
-              std::vector<uint64_t>* offsets) {
-  struct Span {
-    size_t first, last;
-    uint64_t begin, end;
-  };
+              std::vector<PackBuffers::Span>* buffer, std::vector<uint64_t>* offsets) {
   uint64_t peak = 0;
-  std::vector<Span> placed;  // by their begin
-  placed.reserve(order.size());
+  std::vector<PackBuffers::Span>& placed = *buffer;
+  placed.clear();
   for (const size_t t : order) {
     const Place& tensor = places[t];
-    const uint64_t room = tensor.Room();
+    const uint64_t room = tensor.room;
     if (room == 0) continue;
     uint64_t offset = 0;
     auto at = placed.begin();
@@ -60,20 +56,19 @@ uint64_t Pack(const std::vector<size_t>& order, const std::vector<Place>& places
     peak = std::max(peak, end);
     if (peak > most) return peak;
     at = std::partition_point(placed.begin(), placed.end(),
-                              [&](const Span& span) { return span.begin < offset; });
+                              [&](const auto& span) { return span.begin < offset; });
     placed.insert(at, {tensor.first, tensor.last, offset, end});
   }
   return peak;
 }
 
 // The largest first.
-std::vector<size_t> SortedBySize(std::vector<size_t> order, const std::vector<Place>& places) {
-  std::ranges::sort(order, [&](size_t a, size_t b) {
-    const uint64_t of_a = places[a].Room();
-    const uint64_t of_b = places[b].Room();
+void SortBySize(const std::vector<Place>& places, std::vector<size_t>* order) {
+  std::ranges::sort(*order, [&](size_t a, size_t b) {
+    const uint64_t of_a = places[a].room;
+    const uint64_t of_b = places[b].room;
     return of_a != of_b ? of_a > of_b : a < b;
   });
-  return order;
 }
 
 // Of one launch over whole ranges.
@@ -99,8 +94,10 @@ Schedule::Schedule(const Meaning& meaning, PlanChoice choice, LimitKind limit_ki
       places_(tensors_.size()),
       loops_of_(works_.size()),
       feasible_(made_->feasible()) {
-  std::vector<size_t> all(made_->ordered());
+  WorkList all;
+  all.resize(made_->ordered());
   std::iota(all.begin(), all.end(), size_t{0});
+  items_.reserve(2 * works_.size());
   Order(all, 0);
   FindLifetimes();
   FindLocal();
@@ -140,8 +137,10 @@ Sharing Schedule::sharing() const {
 
 // By work, the loop over `axis` in which it runs, or behind how many of them; kNoLevel of works
 // that are not among these.
-std::vector<int> Schedule::LevelsOf(const std::vector<size_t>& works, uint32_t axis) const {
-  std::vector<int> levels(works_.size(), kNoLevel);
+InlineVector<int, 32> Schedule::LevelsOf(const WorkList& works, uint32_t axis) const {
+  InlineVector<int, 32> levels;
+  levels.resize(works_.size());
+  std::ranges::fill(levels, kNoLevel);
   for (const size_t w : works) {
     int level = 0;
     for (const size_t need : works_[w].needs) {
@@ -163,8 +162,8 @@ std::vector<int> Schedule::LevelsOf(const std::vector<size_t>& works, uint32_t a
 
 // The merges of those works whose outermost loop over an axis that they reduce is that of a split:
 // then their states have all that this rank adds to them.
-std::vector<size_t> Schedule::MergesBehind(const std::vector<size_t>& works, size_t split) {
-  std::vector<size_t> out;
+Schedule::WorkList Schedule::MergesBehind(const WorkList& works, size_t split) {
+  WorkList out;
   for (const size_t w : works) {
     const auto reduces = [&](const Split& by) { return works_[w].Reduces(by.axis); };
     const auto first = std::find_if(choice_.splits.begin(), choice_.splits.end(), reduces);
@@ -179,7 +178,7 @@ std::vector<size_t> Schedule::MergesBehind(const std::vector<size_t>& works, siz
 }
 
 // In their order; those of panels in a loop over them.
-void Schedule::AddItems(const std::vector<size_t>& works) {
+void Schedule::AddItems(const WorkList& works) {
   for (size_t i = 0; i < works.size();) {
     const std::optional<Panels>& panels = works_[works[i]].panels;
     if (!panels) {
@@ -197,15 +196,15 @@ void Schedule::AddItems(const std::vector<size_t>& works) {
   }
 }
 
-void Schedule::Order(const std::vector<size_t>& works, size_t split) {
+void Schedule::Order(const WorkList& works, size_t split) {
   if (works.empty()) return;
   if (split == choice_.splits.size()) return AddItems(works);
   const Split& by = choice_.splits[split];
-  const std::vector<int> levels = LevelsOf(works, by.axis);
+  const auto levels = LevelsOf(works, by.axis);
   const int last = *std::max_element(levels.begin(), levels.end());
   for (int level = 0; level <= last; ++level) {
-    std::vector<size_t> outside;
-    std::vector<size_t> within;
+    WorkList outside;
+    WorkList within;
     for (const size_t w : works) {
       if (levels[w] == level) (works_[w].Has(by.axis) ? within : outside).push_back(w);
     }
@@ -213,7 +212,7 @@ void Schedule::Order(const std::vector<size_t>& works, size_t split) {
     if (within.empty()) continue;
     for (const size_t w : within) loops_of_[w][by.axis] = loops_;
     ++loops_;
-    const std::vector<size_t> merges = MergesBehind(within, split);
+    const WorkList merges = MergesBehind(within, split);
     const size_t head = items_.size();
     items_.push_back({true, 0, split, 0});
     Order(within, split + 1);
@@ -329,10 +328,6 @@ void Schedule::FindLifetimes() {
   }
 }
 
-uint64_t Place::Room() const {
-  return doubled ? Capped(AlignUp(bytes, kArenaAlignment) + bytes) : bytes;
-}
-
 InlineVector<int64_t, 6> Schedule::ExtentsOf(size_t t) const {
   const Tensor& tensor = tensors_[t];
   InlineVector<int64_t, 6> out;
@@ -347,29 +342,31 @@ bool Schedule::CanChunk(size_t t, size_t at) const {
   const Tensor& tensor = tensors_[t];
   const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
   if (port && (!choice_.streamed || limit_kind_ != LimitKind::kTotal)) return false;
-  if (tensor.in_place || tensor.overwritten) return false;
+  if (!places_[t].in_loop[at] || tensor.in_place || tensor.overwritten) return false;
   const uint32_t axis = tensor.axes[at];
   const auto split = std::find_if(choice_.splits.begin(), choice_.splits.end(),
                                   [&](const Split& s) { return s.axis == axis; });
   if (split == choice_.splits.end() || split->chunk >= sharing().LengthOf(axis)) return false;
   if (port && !sharing().HasWholeBytes(tensor, at, sharing().GranuleOf(*split))) return false;
   const bool output = tensor.kind == PlanBuffer::Kind::kOutput;
-  if (output && sharing().IsPartOfChunk(tensor, axis)) return false;
-  if (!sharing().IsLocal(tensor, axis)) return false;
-  if (tensor.kind == PlanBuffer::Kind::kInput) return true;
-  const size_t loop = loops_of_[tensor.users[0]].at(axis);
-  return std::all_of(tensor.users.begin(), tensor.users.end(),
-                     [&](size_t user) { return loops_of_[user].at(axis) == loop; });
+  return !output || !sharing().IsPartOfChunk(tensor, axis);
 }
 
 void Schedule::FindLocal() {
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
+    const auto& users = tensor.users;
     for (const uint32_t axis : tensor.axes) {
-      places_[t].local.push_back(
-          std::all_of(tensor.users.begin(), tensor.users.end(), [&](size_t user) {
-            return loops_of_[user].count(axis) != 0 && works_[user].moved.count({t, axis}) == 0;
-          }));
+      const bool local = std::all_of(users.begin(), users.end(), [&](size_t user) {
+        return loops_of_[user].count(axis) != 0 && works_[user].moved.count({t, axis}) == 0;
+      });
+      const auto is_with_first = [&](size_t user) {
+        return loops_of_[user].at(axis) == loops_of_[users[0]].at(axis);
+      };
+      const bool input = tensor.kind == PlanBuffer::Kind::kInput;
+      places_[t].local.push_back(local);
+      places_[t].in_loop.push_back(
+          local && (input || std::all_of(users.begin(), users.end(), is_with_first)));
     }
   }
 }
@@ -393,27 +390,33 @@ void Schedule::FindSize(size_t t) {
     place.shared[i] = tensor.used && !place.chunked[i] && sharing().CanShare(tensor, i);
     const bool port = tensor.kind != PlanBuffer::Kind::kScratch;
     place.doubled = place.doubled || (port && place.chunked[i]);
-    bits *= static_cast<uint64_t>(sharing().ExtentOf(tensor, i));
+    const bool whole = !place.chunked[i] && !place.shared[i];
+    bits *= static_cast<uint64_t>(whole ? meaning_.axis(tensor.axes[i]).extent
+                                        : sharing().ExtentOf(tensor, i));
   }
   place.bytes = Capped((bits + 7) / 8);
+  place.room = place.bytes;
+  if (place.doubled) place.room = Capped(AlignUp(place.bytes, kArenaAlignment) + place.bytes);
 }
 
 void Schedule::SortByTime() {
+  by_time_.reserve(tensors_.size());
   for (size_t t = 0; t < tensors_.size(); ++t) {
     const Tensor& tensor = tensors_[t];
     const bool counted =
         limit_kind_ == LimitKind::kTotal || tensor.kind == PlanBuffer::Kind::kScratch;
     if (counted && !tensor.in_place && tensor.used) by_time_.push_back(t);
   }
-  std::ranges::stable_sort(by_time_, {}, [&](size_t t) { return places_[t].first; });
+  std::ranges::sort(by_time_, {}, [&](size_t t) { return std::pair(places_[t].first, t); });
 }
 
 // The most bytes of tensors that exist at once.
-uint64_t Schedule::LeastPeak() const {
-  std::vector<unsigned __int128> more(items_.size() + 1);  // bytes than at the item before
+uint64_t Schedule::LeastPeak(PackBuffers* buffers) const {
+  std::vector<unsigned __int128>& more = buffers->more;
+  more.assign(items_.size() + 1, 0);
   for (const size_t t : by_time_) {
-    more[places_[t].first] += places_[t].Room();
-    more[places_[t].last + 1] -= places_[t].Room();
+    more[places_[t].first] += places_[t].room;
+    more[places_[t].last + 1] -= places_[t].room;
   }
   unsigned __int128 most = 0;
   unsigned __int128 bytes = 0;
@@ -421,11 +424,13 @@ uint64_t Schedule::LeastPeak() const {
   return Capped(most);
 }
 
-bool Schedule::Fits(uint64_t limit) const {
+bool Schedule::Fits(uint64_t limit, PackBuffers* buffers) const {
   if (peak_) return *peak_ <= limit;
-  if (LeastPeak() > limit) return false;
-  return Pack(by_time_, places_, limit, nullptr) <= limit ||
-         Pack(SortedBySize(by_time_, places_), places_, limit, nullptr) <= limit;
+  if (LeastPeak(buffers) > limit) return false;
+  if (Pack(by_time_, places_, limit, &buffers->placed, nullptr) <= limit) return true;
+  buffers->by_size = by_time_;
+  SortBySize(places_, &buffers->by_size);
+  return Pack(buffers->by_size, places_, limit, &buffers->placed, nullptr) <= limit;
 }
 
 uint64_t Schedule::peak() const {
@@ -436,9 +441,12 @@ uint64_t Schedule::peak() const {
 // By time, and by size: the better one.
 void Schedule::FindOffsets() const {
   offsets_.assign(tensors_.size(), 0);
-  peak_ = Pack(by_time_, places_, UINT64_MAX, &offsets_);
+  PackBuffers buffers;
+  peak_ = Pack(by_time_, places_, UINT64_MAX, &buffers.placed, &offsets_);
   std::vector<uint64_t> others(tensors_.size());
-  const uint64_t other = Pack(SortedBySize(by_time_, places_), places_, UINT64_MAX, &others);
+  buffers.by_size = by_time_;
+  SortBySize(places_, &buffers.by_size);
+  const uint64_t other = Pack(buffers.by_size, places_, UINT64_MAX, &buffers.placed, &others);
   if (other <= *peak_) {
     peak_ = other;
     offsets_.swap(others);
@@ -474,8 +482,10 @@ KernelRequest Schedule::RequestOf(size_t w) const {
   out.stores.reserve(work.stores.size());
   for (const auto& [v, tensor] : work.stores) out.stores.emplace_back(v, Use(tensor));
   const auto use = [&](const auto& states, std::vector<KernelReduction>* to) {
+    to->reserve(states.size());
     for (const auto& [n, state] : states) {
       KernelReduction reduction{n, {}};
+      reduction.state.reserve(state.size());
       for (const size_t tensor : state) reduction.state.push_back(Use(tensor));
       to->push_back(std::move(reduction));
     }
@@ -505,7 +515,7 @@ std::vector<PlanStep> Schedule::StepsOf(const Plan& plan) const {
   for (size_t w = 0; w < works_.size(); ++w) {
     PlanStep& step = out[w];
     if (works_[w].kind == KernelKind::kMerge) step.kind = PlanStep::Kind::kMerge;
-    step.kernel = w;
+    step.kernel = static_cast<uint32_t>(w);
     step.fresh = !works_[w].panels.has_value();
     const std::vector<KernelParam>& params = plan.kernels[w].params;
     for (const KernelParam& param : params) {
@@ -676,7 +686,7 @@ Plan Schedule::Make(KernelCache* cache) const {
   plan.kernels.reserve(works_.size());
   for (size_t w = 0; w < works_.size(); ++w) {
     KernelRequest request = RequestOf(w);
-    const std::vector<uint32_t> buffers = NumberBuffers(&request);  // their numbers in the plan
+    const auto buffers = NumberBuffers(&request);  // their numbers in the plan
     plan.kernels.push_back(cache->Get(request));
     for (KernelParam& param : plan.kernels.back().params) {
       if (param.kind == KernelParam::Kind::kTensor) param.id = buffers[param.id];

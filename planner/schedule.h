@@ -23,13 +23,13 @@ namespace tarsia {
 // Where a tensor is.
 struct Place {
   InlineVector<bool, 6> local;    // by axis: see Sharing::IsLocal
+  InlineVector<bool, 6> in_loop;  // by axis: as `local`, and all are in one loop, or it is an input
   InlineVector<bool, 6> chunked;  // by axis: it holds only a chunk
   InlineVector<bool, 6> shared;   // by axis: it holds only the range of the rank
   uint64_t bytes = 0;
+  uint64_t room = 0;           // of all its buffers
   bool doubled = false;        // two buffers, for the chunks of an input or an output
   size_t first = 0, last = 0;  // works, loops taken as a whole
-
-  [[nodiscard]] uint64_t Room() const;  // of all its buffers
 };
 
 // A work, or a loop over the chunks of an axis.
@@ -46,6 +46,20 @@ struct ScheduleLoop {
   int64_t chunk = 0;
   int64_t count = 0;  // of the chunks of the rank that has the most
   bool descending = false;
+};
+
+// By axis, the loop in which a work runs.
+using LoopsOfWork = FlatMap<uint32_t, size_t, 3>;
+
+// Memory that one search for offsets after the other uses.
+struct PackBuffers {
+  struct Span {
+    size_t first, last;
+    uint64_t begin, end;
+  };
+  std::vector<Span> placed;  // by their begin
+  std::vector<size_t> by_size;
+  std::vector<unsigned __int128> more;  // by item, the bytes that exist beside those before it
 };
 
 class Sharing;
@@ -65,7 +79,7 @@ class Schedule {
   [[nodiscard]] const PlanChoice& choice() const { return choice_; }
   [[nodiscard]] uint64_t peak() const;
   // Whether the peak is at most the limit, which is found sooner than the peak.
-  [[nodiscard]] bool Fits(uint64_t limit) const;
+  [[nodiscard]] bool Fits(uint64_t limit, PackBuffers* buffers) const;
   // Whether each output that takes the memory of an input is written after its last reader, or by
   // it element by element, and no work needs more of a tensor than the share that its rank made.
   // If not, nothing but the peak is of use.
@@ -89,15 +103,16 @@ class Schedule {
   [[nodiscard]] bool IsRanged(size_t work, uint32_t axis) const;
 
   // ---- order (schedule.cc)
-  void Order(const std::vector<size_t>& works, size_t split);
-  std::vector<size_t> MergesBehind(const std::vector<size_t>& works, size_t split);
-  void AddItems(const std::vector<size_t>& works);
-  [[nodiscard]] std::vector<int> LevelsOf(const std::vector<size_t>& works, uint32_t axis) const;
+  using WorkList = InlineVector<size_t, 16>;
+  void Order(const WorkList& works, size_t split);
+  WorkList MergesBehind(const WorkList& works, size_t split);
+  void AddItems(const WorkList& works);
+  [[nodiscard]] InlineVector<int, 32> LevelsOf(const WorkList& works, uint32_t axis) const;
   void FindLifetimes();
   void FindLocal();
   void FindSizes();
   void FindSize(size_t tensor);
-  [[nodiscard]] uint64_t LeastPeak() const;
+  [[nodiscard]] uint64_t LeastPeak(PackBuffers* buffers) const;
   void SortByTime();
   [[nodiscard]] bool CanChunk(size_t tensor, size_t at) const;
   [[nodiscard]] InlineVector<int64_t, 6> ExtentsOf(size_t tensor) const;
@@ -119,8 +134,8 @@ class Schedule {
   std::shared_ptr<const Works> made_;
   const std::vector<Tensor>& tensors_;
   const std::vector<Work>& works_;
-  std::vector<Place> places_;                        // by tensor
-  std::vector<FlatMap<uint32_t, size_t>> loops_of_;  // by work; by axis, the loop it runs in
+  std::vector<Place> places_;          // by tensor
+  std::vector<LoopsOfWork> loops_of_;  // by work
   std::vector<ScheduleItem> items_;
   bool feasible_;
   size_t loops_ = 0;

@@ -15,7 +15,7 @@ class Sharing {
  public:
   Sharing(const Meaning& meaning, const PlanChoice& choice, LimitKind limit_kind,
           const std::vector<Tensor>& tensors, const std::vector<Work>& works,
-          const std::vector<Place>& places, const std::vector<FlatMap<uint32_t, size_t>>& loops_of)
+          const std::vector<Place>& places, const std::vector<LoopsOfWork>& loops_of)
       : meaning_(meaning),
         choice_(choice),
         limit_kind_(limit_kind),
@@ -71,7 +71,7 @@ class Sharing {
   const std::vector<Tensor>& tensors_;
   const std::vector<Work>& works_;
   const std::vector<Place>& places_;
-  const std::vector<FlatMap<uint32_t, size_t>>& loops_of_;
+  const std::vector<LoopsOfWork>& loops_of_;
 };
 
 }  // namespace tarsia

@@ -11,7 +11,7 @@ using Ranges = InlineVector<StepRange, 2>;
 
 // A chunk of an input or an output, or all of it, and the launches that use it.
 struct Chunk {
-  size_t buffer = 0;
+  uint32_t buffer = 0;
   size_t first = 0, last = 0;
   size_t at = 0;  // of an input: the launch before which it is loaded; of an output: `last`
 };
@@ -19,7 +19,7 @@ struct Chunk {
 // A transfer to add.
 struct Transfer {
   PlanStep::Kind kind;
-  size_t buffer;
+  uint32_t buffer;
   size_t user;   // a launch that uses the chunk
   size_t place;  // among all steps
 };
@@ -82,7 +82,7 @@ class Transfers {
     chunks_.resize(plan_.buffers.size());
     for (size_t s = 0; s < plan_.steps.size(); ++s) {
       PlanStep& step = plan_.steps[s];
-      for (size_t& use : step.buffers) {
+      for (uint32_t& use : step.buffers) {
         const PlanBuffer& buffer = plan_.buffers[use];
         if (buffer.kind == PlanBuffer::Kind::kScratch || buffer.bytes == 0) continue;
         auto& [list, next, of] = chunks_[use];
@@ -90,8 +90,8 @@ class Transfers {
             !list.empty() && (buffer.chunked.empty() || HaveSameChunk(buffer, of, s));
         if (!is_same) {
           const bool second = buffer.second && list.size() % 2 == 1;
-          list.push_back(
-              {second ? *buffer.second : use, s, s, list.empty() ? s : list.back().first});
+          const uint32_t held = second ? static_cast<uint32_t>(*buffer.second) : use;
+          list.push_back({held, s, s, list.empty() ? s : list.back().first});
         }
         of = s;
         Chunk& chunk = list.back();
@@ -128,7 +128,7 @@ class Transfers {
     places.reserve(plan_.steps.size());
     std::vector<Chunks*> inputs = Of(PlanBuffer::Kind::kInput);
     std::vector<Chunks*> outputs = Of(PlanBuffer::Kind::kOutput);
-    const auto add = [&](PlanStep::Kind kind, size_t buffer, size_t user) {
+    const auto add = [&](PlanStep::Kind kind, uint32_t buffer, size_t user) {
       added_.push_back({kind, buffer, user, places.size() + added_.size()});
     };
     for (size_t s = 0; s < plan_.steps.size(); ++s) {

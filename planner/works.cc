@@ -74,8 +74,12 @@ std::string Works::NameFor(std::string name) const {
            std::any_of(tensors_.begin(), tensors_.end(),
                        [&](const Tensor& tensor) { return tensor.name == text; });
   };
-  std::string out = name;
-  for (int i = 2; taken(out); ++i) out = fmt::format("{}_{}", name, i);
+  if (!taken(name)) return name;
+  std::string out;
+  int i = 2;
+  do {
+    out = fmt::format("{}_{}", name, i++);
+  } while (taken(out));
   return out;
 }
 
@@ -130,18 +134,18 @@ Works::Works(const Meaning& meaning, Key key) : meaning_(meaning), key_(std::mov
   FindUsers();
   NameWorks();
   SortBySize();
-  kernels_.resize(works_.size());
+  kernels_.reserve(2 * works_.size());
 }
 
 const KernelText* Works::KernelWith(size_t work, const Sizes& sizes) const {
-  for (const auto& [known, kernel] : kernels_[work]) {
-    if (known == sizes) return kernel;
+  for (const KnownKernel& known : kernels_) {
+    if (known.work == work && known.sizes == sizes) return known.kernel;
   }
   return nullptr;
 }
 
 void Works::Remember(size_t work, const Sizes& sizes, const KernelText& kernel) const {
-  kernels_[work].emplace_back(sizes, &kernel);
+  kernels_.push_back({work, sizes, &kernel});
 }
 
 // The parts of `topk` merge in the order of the indices, which chunks would break.
@@ -197,16 +201,24 @@ void Works::AddTensors() {
   }
 }
 
-bool Works::Walk::Enter(uint32_t v, const FlatSet<uint32_t>& axes, size_t values) {
-  auto same = std::find_if(seen.begin(), seen.end(),
-                           [&](const auto& entry) { return entry.first == axes; });
-  if (same == seen.end()) same = seen.emplace(same, axes, std::vector<bool>(values));
-  const bool fresh = !same->second[v];
-  same->second[v] = true;
+bool Works::Walk::Enter(uint32_t v, const MovedAxes& moved, size_t values) {
+  constexpr size_t kBits = 64;
+  Values* among = &seen;
+  if (!moved.empty()) {
+    const auto same = std::find_if(seen_moved.begin(), seen_moved.end(),
+                                   [&](const auto& entry) { return entry.first == moved; });
+    among =
+        same != seen_moved.end() ? &same->second : &seen_moved.emplace_back(moved, Values()).second;
+  }
+  if (among->empty()) among->resize((values + kBits - 1) / kBits);
+  uint64_t& word = (*among)[v / kBits];
+  const uint64_t bit = uint64_t{1} << (v % kBits);
+  const bool fresh = (word & bit) == 0;
+  word |= bit;
   return fresh;
 }
 
-void Works::FindReads(uint32_t v, const FlatSet<uint32_t>& moved, Walk* walk) const {
+void Works::FindReads(uint32_t v, const MovedAxes& moved, Walk* walk) const {
   if (!walk->Enter(v, moved, meaning_.graph().value_name_ids.size())) return;
   const auto input = input_tensors_.find(v);
   const auto found = result_tensors_.find(v);
@@ -220,13 +232,13 @@ void Works::FindReads(uint32_t v, const FlatSet<uint32_t>& moved, Walk* walk) co
   }
 }
 
-void Works::FindReadsOfNode(size_t n, const FlatSet<uint32_t>& moved, Walk* walk) const {
-  const std::vector<uint32_t> more = meaning_.MovedBy(n);
+void Works::FindReadsOfNode(size_t n, const MovedAxes& moved, Walk* walk) const {
+  const auto more = meaning_.MovedBy(n);
   if (more.empty()) {
     for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, moved, walk);
     return;
   }
-  FlatSet<uint32_t> all = moved;
+  MovedAxes all = moved;
   all.insert(more.begin(), more.end());
   for (const uint32_t read : meaning_.ReadsOf(n)) FindReads(read, all, walk);
 }
@@ -236,8 +248,7 @@ void Works::AddValueWork(uint32_t v) {
   const size_t tensor = result_tensors_.at(v);
   work.axes = tensors_[tensor].axes;
   work.stores = {{v, tensor}};
-  work.reads.reserve(4);
-  Walk walk{&work, {}};
+  Walk walk{&work};
   if (meaning_.IsInput(v)) {
     FindReads(v, {}, &walk);
   } else {
@@ -256,13 +267,13 @@ void Works::AddReductionWorks(size_t n) {
   partial.parts = PartsOf(n);
   InlineVector<size_t, 4> state;
   for (const StatePart& part : StateOf(reduction)) {
-    state.push_back(AddTensor({fmt::format("{}_{}", meaning_.NameOf(node.first_result), part.name),
-                               PlanBuffer::Kind::kScratch, node.first_result, part.dtype,
-                               partial.axes, partial.parts > 1 ? partial.parts : 0}));
+    std::string name = meaning_.NameOf(node.first_result);
+    name.append("_").append(part.name);
+    state.push_back(AddTensor({std::move(name), PlanBuffer::Kind::kScratch, node.first_result,
+                               part.dtype, partial.axes, partial.parts > 1 ? partial.parts : 0}));
   }
   partial.states = {{n, state}};
-  partial.reads.reserve(4);
-  Walk walk{&partial, {}};
+  Walk walk{&partial};
   FindReadsOfNode(n, {}, &walk);
   Work finish;
   finish.kind = KernelKind::kFinish;
@@ -271,7 +282,7 @@ void Works::AddReductionWorks(size_t n) {
   for (size_t i = 0; i < Row(node.op).results(); ++i) {
     const auto v = static_cast<uint32_t>(node.first_result + i);
     if (const auto found = result_tensors_.find(v); found != result_tensors_.end()) {
-      finish.stores.emplace_back(v, found->second);
+      finish.stores.push_back({v, found->second});
     }
   }
   works_.push_back(std::move(partial));
@@ -286,8 +297,8 @@ void Works::AddSolveWorks(size_t n) {
   begin.kind = KernelKind::kBegin;
   begin.axes = tensors_[tensor].axes;
   begin.stores = {{v, tensor}};
-  Walk walk{&begin, {}};
-  FlatSet<uint32_t> moved;
+  Walk walk{&begin};
+  MovedAxes moved;
   if (!solve.factors) moved.insert(solve.rows);
   FindReads(solve.right, moved, &walk);
   Work panel;
@@ -297,7 +308,7 @@ void Works::AddSolveWorks(size_t n) {
     if (axis != solve.columns && axis != solve.rows) panel.axes.push_back(axis);
   }
   if (!solve.factors) {
-    Walk matrix{&panel, {}};
+    Walk matrix{&panel};
     moved.insert(solve.columns);
     FindReads(solve.matrix, moved, &matrix);
   }
@@ -398,7 +409,7 @@ void Works::Join() {
       continue;
     }
     Work& group = works_[at];
-    group.stores.insert(group.stores.end(), work.stores.begin(), work.stores.end());
+    group.stores.append(work.stores.begin(), work.stores.end());
     group.states.insert(group.states.end(), work.states.begin(), work.states.end());
     group.reads.insert(work.reads.begin(), work.reads.end());
     group.moved.insert(work.moved.begin(), work.moved.end());
@@ -458,18 +469,22 @@ void Works::NameWorks() {
   for (Work& work : works_) {
     std::string name;
     const auto add = [&](size_t tensor) {
-      name += (name.empty() ? "" : "_") + tensors_[tensor].name;
+      if (!name.empty()) name += '_';
+      name += tensors_[tensor].name;
     };
     for (const auto& [v, tensor] : work.stores) add(tensor);
     if (work.kind == KernelKind::kPartial || work.kind == KernelKind::kMerge) {
       for (const auto& [n, state] : work.states) add(state[0]);
     }
     name += EndOfName(work.kind);
-    work.name = name;
+    work.name = std::move(name);
     const auto is_taken = [&] {
       return std::find(taken.begin(), taken.end(), work.name) != taken.end();
     };
-    for (int i = 2; is_taken(); ++i) work.name = fmt::format("{}_{}", name, i);
+    if (is_taken()) {
+      const std::string first = work.name;
+      for (int i = 2; is_taken(); ++i) work.name = fmt::format("{}_{}", first, i);
+    }
     taken.push_back(work.name);
   }
 }

@@ -25,9 +25,9 @@ struct Split {
 
 // What a plan is determined by, besides the graph.
 struct PlanChoice {
-  std::vector<size_t> kept;   // reductions whose results are in memory, besides the outputs
-  std::vector<Split> splits;  // outermost first
-  bool parts = false;         // long reductions with few results are cut into parts
+  InlineVector<size_t, 8> kept;   // reductions whose results are in memory, besides the outputs
+  InlineVector<Split, 3> splits;  // outermost first
+  bool parts = false;             // long reductions with few results are cut into parts
   // Inputs and outputs that have a split axis are transferred by chunks, where that is possible.
   bool streamed = false;
   // Inputs under other names of their axes are tensors of their own, which are transferred
@@ -60,20 +60,29 @@ struct Panels {
   bool descending = false;
 };
 
+// A value in memory, or an axis of a tensor.
+using ValueTensor = FlatEntry<uint32_t, size_t>;
+struct TensorAxis {
+  size_t tensor = 0;
+  uint32_t axis = 0;
+
+  friend auto operator<=>(const TensorAxis&, const TensorAxis&) = default;
+};
+
 struct Work {
   std::string name;  // of its kernel; no other work has it
   KernelKind kind = KernelKind::kValues;
-  InlineVector<uint32_t, 6> axes;                   // of its results
-  InlineVector<uint32_t, 6> reduced;                // kPartial: the axes it reduces
-  std::vector<std::pair<uint32_t, size_t>> stores;  // values and tensors
+  InlineVector<uint32_t, 6> axes;       // of its results
+  InlineVector<uint32_t, 6> reduced;    // kPartial: the axes it reduces
+  InlineVector<ValueTensor, 2> stores;  // values and tensors
   std::vector<std::pair<size_t, InlineVector<size_t, 4>>>
       states;  // nodes and tensors of their states
   std::vector<std::pair<size_t, InlineVector<size_t, 4>>>
-      incoming{};                   // kMerge: those of another rank
-  std::optional<size_t> merge{};    // the work that merges its states with those of other ranks
-  FlatMap<uint32_t, size_t> reads;  // values in memory and tensors
+      incoming{};                      // kMerge: those of another rank
+  std::optional<size_t> merge{};       // the work that merges its states with those of other ranks
+  FlatMap<uint32_t, size_t, 6> reads;  // values in memory and tensors
   // Tensors and axes along which it reads other elements than those of its own range.
-  FlatSet<std::pair<size_t, uint32_t>> moved;
+  FlatSet<TensorAxis, 2> moved;
   std::vector<size_t> readers;    // works that read what it overwrites
   InlineVector<size_t, 6> needs;  // works
   int64_t parts = 1;
@@ -94,8 +103,8 @@ class Works {
  public:
   // All that it depends on of a choice.
   struct Key {
-    std::vector<size_t> kept;
-    std::vector<size_t> split;  // reductions over split axes
+    InlineVector<size_t, 8> kept;
+    InlineVector<size_t, 8> split;  // reductions over split axes
     bool parts = false;
     bool views = false;
     std::optional<uint32_t> shared;  // the axis
@@ -132,16 +141,20 @@ class Works {
   void AddValueWork(uint32_t v);
   void AddReductionWorks(size_t n);
   void AddSolveWorks(size_t n);
-  // A walk to the values that a work reads. `moved`: the axes whose index is that of another axis.
+  // Axes whose index is that of another axis.
+  using MovedAxes = FlatSet<uint32_t, 4>;
+  // A walk to the values that a work reads.
   struct Walk {
+    using Values = InlineVector<uint64_t, 4>;  // a bit for each
     Work* work;
-    std::vector<std::pair<FlatSet<uint32_t>, std::vector<bool>>> seen;  // what was moved; by value
+    Values seen{};                                           // with no axis moved
+    std::vector<std::pair<MovedAxes, Values>> seen_moved{};  // with some
 
     // Whether it has not been at the value with these axes moved.
-    bool Enter(uint32_t v, const FlatSet<uint32_t>& axes, size_t values);
+    bool Enter(uint32_t v, const MovedAxes& moved, size_t values);
   };
-  void FindReads(uint32_t v, const FlatSet<uint32_t>& moved, Walk* walk) const;
-  void FindReadsOfNode(size_t n, const FlatSet<uint32_t>& moved, Walk* walk) const;
+  void FindReads(uint32_t v, const MovedAxes& moved, Walk* walk) const;
+  void FindReadsOfNode(size_t n, const MovedAxes& moved, Walk* walk) const;
   void Join();
   [[nodiscard]] bool CanJoin(size_t at, const Work& work, size_t groups) const;
   [[nodiscard]] bool IsSplit(size_t n) const;
@@ -163,12 +176,17 @@ class Works {
   const Meaning& meaning_;
   Key key_;
   std::vector<Tensor> tensors_;
-  FlatMap<uint32_t, size_t> input_tensors_, result_tensors_;  // by value
+  FlatMap<uint32_t, size_t, 8> input_tensors_, result_tensors_;  // by value
   std::vector<Work> works_;
   size_t ordered_ = 0;
   std::vector<size_t> by_size_;
   bool feasible_ = true;
-  mutable std::vector<std::vector<std::pair<Sizes, const KernelText*>>> kernels_;  // by work
+  struct KnownKernel {
+    size_t work = 0;
+    Sizes sizes;
+    const KernelText* kernel = nullptr;
+  };
+  mutable std::vector<KnownKernel> kernels_;
 };
 
 }  // namespace tarsia

@@ -3,6 +3,7 @@
 #define TARSIA_SUPPORT_INLINE_VECTOR_H_
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -74,6 +75,20 @@ class InlineVector {
     for (; first != last; ++first) push_back(*first);
   }
   void pop_back() { --size_; }
+  void clear() { size_ = 0; }
+  // Puts the value before `at`.
+  iterator insert(const_iterator at, const T& value) {
+    const auto index = static_cast<size_t>(at - data());
+    push_back(value);
+    std::rotate(begin() + index, end() - 1, end());
+    return begin() + index;
+  }
+  iterator erase(const_iterator at) {
+    const auto index = static_cast<size_t>(at - data());
+    std::copy(begin() + index + 1, end(), begin() + index);
+    --size_;
+    return begin() + index;
+  }
   // New elements are T().
   void resize(size_t size) {
     if (size > capacity_) Grow(size);
@@ -83,6 +98,11 @@ class InlineVector {
 
   friend bool operator==(const InlineVector& a, const InlineVector& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+  friend auto operator<=>(const InlineVector& a, const InlineVector& b)
+    requires std::three_way_comparable<T>
+  {
+    return std::lexicographical_compare_three_way(a.begin(), a.end(), b.begin(), b.end());
   }
 
  private:

@@ -16,7 +16,7 @@
 #include "tools/code_forms.h"
 #include "tools/commands.h"
 #include "tools/compile_list.h"
-#include "tools/cost.h"
+#include "tools/cost/cost.h"
 #include "tools/modules.h"
 #include "tools/output.h"
 #include "tools/passes.h"
@@ -35,6 +35,7 @@ struct CompileRequest {
   bool resources = false;
   std::vector<std::string> without;  // passes
   RunSpecs specs;                    // of the launch that a cost report counts
+  std::string svg;                   // "": no picture
   std::string list;                  // "": one specialisation
   uint32_t jobs = 0;                 // 0: all cores
 };
@@ -119,6 +120,12 @@ int EmitCost(const tarsia_module* module, CompileRequest request, Stopwatch* wat
   if (code == kDone) code = MakeCost(module, plan.get(), &args, &report);
   if (code != kDone) return code;
   watch->Lap(request.emit);
+  if (!request.svg.empty()) {
+    if (const Status s = WriteFile(request.svg, PipelineSvg(report)); !s.ok()) {
+      PrintError(s.error());
+      return kEnvironment;
+    }
+  }
   return Write(request, FindCostForm(request.emit)->print(report));
 }
 
@@ -175,6 +182,8 @@ void DeclareOptions(Command* command, CompileRequest* request) {
                   "With --emit cost: value of a scalar parameter");
   command->Values("--in", "PTR=FILE", &request->specs.inputs,
                   "With --emit cost: contents of a pointer's memory; the default is zeros");
+  command->Value("--svg", "FILE", &request->svg,
+                 "With --emit cost: draw the pipelines of loops into a file, stages over turns");
   command->Value("-o,--output", "OUT", &request->out,
                  "The output file; the default is standard output. With --list: the folder of the "
                  "output files");
@@ -200,6 +209,7 @@ std::string FindMisuse(const CompileRequest& request) {
   if (!launches && (!request.specs.scalars.empty() || !request.specs.inputs.empty())) {
     return "--arg and --in are for --emit cost";
   }
+  if (!launches && !request.svg.empty()) return "--svg is for --emit cost";
   if (request.list.empty()) return request.jobs == 0 ? "" : "--jobs is for --list";
   if (launches) return "a cost report needs a launch; --list has none";
   if (request.out == "-") return "--list needs a folder for the output files: -o OUT";

@@ -38,6 +38,12 @@ constexpr CostPrice kPrices[] = {
 static_assert(static_cast<int>(Target::kSm80) == 0 && static_cast<int>(Target::kSm89) == 1 &&
               static_cast<int>(Target::kSm90a) == 2);
 
+constexpr Cost kLatencyOfMemory[] = {
+#define COST_LATENCY(what, sm80, sm89, sm90a, source) sm80, sm89, sm90a
+#include "compiler/cost/model.def"
+#undef COST_LATENCY
+};
+
 // Places that are far apart: another one for each dimension.
 int64_t StrideOf(const AccessedMemory& memory, size_t dim) {
   const int64_t stride = memory.strides[dim];
@@ -342,6 +348,8 @@ class TopKSteps {
 };
 
 }  // namespace
+
+Cost LatencyOfMemory(Target target) { return kLatencyOfMemory[static_cast<size_t>(target)]; }
 
 int64_t WidestRun(const AccessedMemory& memory) {
   if (memory.fast < 0) return 1;

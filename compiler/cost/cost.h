@@ -54,6 +54,9 @@ std::span<const CostPrice> CostPrices();
 // The formula.
 Cost CyclesOf(const Work& work, Target target);
 
+// Cycles until the elements of a load of global memory are there.
+Cost LatencyOfMemory(Target target);
+
 // A tile in memory as an access sees it.
 struct AccessedMemory {
   Space space = Space::kGlobal;

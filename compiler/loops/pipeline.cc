@@ -13,6 +13,7 @@
 #include "compiler/loops/pipeline_plan.h"
 #include "compiler/loops/pipeline_writer.h"
 #include "compiler/passes/shared.h"
+#include "compiler/passes/via.h"
 #include "compiler/plan_shared.h"
 
 namespace tarsia::compiler {
@@ -51,7 +52,7 @@ std::vector<PipelineDecision> DescribeOthers(const Form& form) {
                    fmt::format("`load` comes to registers in its turn{}{}",
                                shared ? ", and through shared memory to other threads" : "",
                                ByWhom(form, id)),
-                   false, kNone, ""});
+                   false, ""});
   }
   return out;
 }
@@ -128,7 +129,7 @@ class Pipeliner {
   }
 
   void Decide(Location at, std::string text) {
-    decisions_.push_back({at.line, std::move(text), false, kNone, ""});
+    decisions_.push_back({at.line, std::move(text), false, ""});
   }
 
   [[nodiscard]] std::string_view Mnemonic(OpId id) const { return form_.ops[id].row().mnemonic; }
@@ -141,7 +142,7 @@ class Pipeliner {
     }
     std::string why = text.substr(text.find(": ") + 2);
     decisions_.push_back(
-        {form_.ops[obstacle.op].location.line, std::move(text), true, obstacle.op, std::move(why)});
+        {form_.ops[obstacle.op].location.line, std::move(text), true, std::move(why)});
   }
 
   void Describe(const PipelinePlan& plan, int64_t stages) {

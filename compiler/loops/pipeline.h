@@ -27,9 +27,8 @@ void Pipeline(tile::Form& form, Target target);
 struct PipelineDecision {
   uint32_t line = 0;
   std::string text;
-  bool stays = false;           // as it is, although there is the hint
-  tile::OpId op = tile::kNone;  // what stays, and
-  std::string why;
+  bool stays = false;  // as it is, although there is the hint
+  std::string why;     // it stays
 };
 // Of the form before the pass, in the order of the text.
 std::vector<PipelineDecision> DecidePipelines(tile::Form form, Target target);

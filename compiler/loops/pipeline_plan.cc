@@ -1,5 +1,4 @@
 #include "compiler/loops/pipeline_plan.h"
-#include "compiler/loops/arrivals.h"
 
 #include <fmt/format.h>
 
@@ -10,6 +9,7 @@
 #include "compiler/cost/cost.h"
 #include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/shared_tiles.h"
+#include "compiler/passes/via.h"
 #include "compiler/select/mma.h"
 #include "compiler/tile_layout.h"
 #include "layout/access.h"

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "compiler/cost/cost.h"
-#include "compiler/loops/arrivals.h"
 #include "compiler/passes/access_layouts.h"
 #include "compiler/passes/accessed_memory.h"
 #include "compiler/passes/shared_tiles.h"
+#include "compiler/passes/via.h"
 #include "compiler/plan_shared.h"
 #include "compiler/tile/new_operations.h"
 #include "layout/access.h"

@@ -18,9 +18,9 @@ using tile::RegionId;
 
 class Prediction {
  public:
-  Prediction(const tile::Form& form, Target target)
+  Prediction(const tile::Form& form, Target target, RegionId region)
       : form_(form), target_(target), graph_(MakeLayoutGraph(form)), memories_(form, target) {
-    Visit(tile::kBody, 1);
+    Visit(region, 1);
   }
 
   [[nodiscard]] const std::map<uint32_t, Work>& by_line() const { return by_line_; }
@@ -134,7 +134,7 @@ class Prediction {
 
 std::vector<LineWork> PredictWorkByLine(const tile::Form& form, Target target) {
   std::vector<LineWork> out;
-  const Prediction prediction(form, target);
+  const Prediction prediction(form, target, tile::kBody);
   for (const auto& [line, work] : prediction.by_line()) {
     if (work != Work()) out.push_back({line, work});
   }
@@ -144,6 +144,13 @@ std::vector<LineWork> PredictWorkByLine(const tile::Form& form, Target target) {
 Work PredictWork(const tile::Form& form, Target target) {
   Work out;
   for (const LineWork& line : PredictWorkByLine(form, target)) out += line.work;
+  return out;
+}
+
+Work PredictWork(const tile::Form& form, Target target, RegionId region) {
+  Work out;
+  const Prediction prediction(form, target, region);
+  for (const auto& [line, work] : prediction.by_line()) out += work;
   return out;
 }
 

@@ -23,6 +23,8 @@ struct LineWork {
 std::vector<LineWork> PredictWorkByLine(const tile::Form& form, Target target);
 // Their sum.
 Work PredictWork(const tile::Form& form, Target target);
+// That of a region, done once.
+Work PredictWork(const tile::Form& form, Target target, tile::RegionId region);
 
 }  // namespace tarsia::compiler
 

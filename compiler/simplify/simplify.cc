@@ -97,26 +97,43 @@ class Substitution {
     }));
   }
 
-  // Whether the operations of the arm that an `if` takes for certain are at the end of `kept`, in its
-  // place. An arm that ends the block stays: what follows it is never reached.
+  // Whether the operations of the arm that an `if` takes for certain are at the end of `kept`, in
+  // its place, so that passes see them beside the others.
   bool IsInlined(OpId id, RegionId into, std::vector<OpId>& kept) {
     const Operation& op = form_.ops[id];
-    if (op.opcode != Opcode::kIf) return false;
-    const std::optional<bool> taken = form_.pool.AsBool(op.operand[0].expr);
-    if (!taken) return false;
-    const RegionId arm = op.region[*taken ? 0 : 1];
-    if (form_.Ends(arm)) return false;
+    const RegionId arm = TakenArm(op);
+    if (arm == tile::kNone) return false;
     tile::Region& from = form_.regions[arm];
-    for (size_t i = 0; i < op.results.size(); ++i) {
-      if (!SameTypes(op.results[i], from.yields[i])) return false;
-    }
     for (size_t i = 0; i < op.results.size(); ++i) value_[op.results[i]] = Now(from.yields[i]);
-    for (tile::Region& region : form_.regions) {
-      if (region.parent == arm) region.parent = into;
+    for (const OpId moved : from.ops) {
+      kept.push_back(moved);
+      for (const RegionId inner : form_.ops[moved].region) {
+        if (inner != tile::kNone) form_.regions[inner].parent = into;
+      }
     }
-    kept.insert(kept.end(), from.ops.begin(), from.ops.end());
-    for (const RegionId dead : op.region) form_.regions[dead] = {id, into, {}, {}, {}};
+    for (const RegionId dead : op.region) {
+      form_.regions[dead].ops.clear();
+      form_.regions[dead].yields.clear();
+    }
     return true;
+  }
+
+  // kNone: nobody knows, or the `if` has to stay: what follows an arm that ends the block is never
+  // reached, and tiles live as long as the arm that allocates them.
+  [[nodiscard]] RegionId TakenArm(const Operation& op) const {
+    if (op.opcode != Opcode::kIf) return tile::kNone;
+    const std::optional<bool> taken = form_.pool.AsBool(op.operand[0].expr);
+    if (!taken) return tile::kNone;
+    const RegionId arm = op.region[*taken ? 0 : 1];
+    const tile::Region& from = form_.regions[arm];
+    const bool allocates = std::any_of(from.ops.begin(), from.ops.end(), [&](OpId inner) {
+      return form_.ops[inner].row().Allocates() != Space::kNone;
+    });
+    if (allocates || form_.Ends(arm)) return tile::kNone;
+    for (size_t i = 0; i < op.results.size(); ++i) {
+      if (!SameTypes(op.results[i], from.yields[i])) return tile::kNone;
+    }
+    return arm;
   }
 
   // Whether another value takes the place of the results from now on.

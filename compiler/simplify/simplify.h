@@ -7,10 +7,11 @@
 
 namespace tarsia::compiler {
 
-// Replaces copies, repeated operations on the same operands, constants in indices, bounds and
-// conditions, and each `if` whose condition is constant by the arm that it takes; moves operations that do not change within a loop in front of it; removes results
-// that nothing uses. Leaves accesses to memory and operations with effects as they are. The same
-// for all targets.
+// Replaces copies, repeated operations on the same operands, and constants in indices, bounds and
+// conditions; puts the arm that is taken in the place of each `if` whose condition is constant;
+// moves operations that do not change within a loop in front of it; removes results that nothing
+// uses. Leaves accesses to memory and operations with effects as they are. The same for all
+// targets.
 void Simplify(tile::Form& form, Target target);
 
 }  // namespace tarsia::compiler

@@ -25,29 +25,18 @@ namespace {
 using runtime::MatmulPlan;
 using runtime::MatmulProblem;
 
-tarsia_status ReadType(tarsia_dtype code, const char* name, DType* out) {
-  const auto value = static_cast<uint32_t>(code);
-  const auto type = value <= 255 ? DTypeFromCode(static_cast<uint8_t>(value)) : std::nullopt;
-  if (!type) return Invalid(diag::kApiUnknownDTypeCode, name, static_cast<int64_t>(code));
-  *out = *type;
-  return TARSIA_STATUS_OK;
-}
-
 tarsia_status ReadWeights(const tarsia_matmul& from, MatmulProblem* out) {
   WeightInfo& w = out->weights;
-  auto status = ReadType(from.type, "problem.type", &w.type);
-  if (status == TARSIA_STATUS_OK) status = ReadType(from.compute, "problem.compute", &w.compute);
+  auto status = ReadTypeCode(from.type, "problem.type", &w.type);
+  if (status == TARSIA_STATUS_OK)
+    status = ReadTypeCode(from.compute, "problem.compute", &w.compute);
   if (status == TARSIA_STATUS_OK) {
-    status = ReadType(from.scale_type, "problem.scale_type", &w.scale_type);
+    status = ReadTypeCode(from.scale_type, "problem.scale_type", &w.scale_type);
   }
+  if (status == TARSIA_STATUS_OK) status = ReadZeroPoint(from.zero, "problem.zero", &w.zero);
   if (status != TARSIA_STATUS_OK) return status;
-  if (from.zero < TARSIA_ZERO_POINT_NONE || from.zero > TARSIA_ZERO_POINT_FLOAT) {
-    return Invalid(diag::kApiEnumValue, "problem.zero", static_cast<int64_t>(from.zero),
-                   "tarsia_zero_point");
-  }
-  w.zero = static_cast<ZeroPoint>(from.zero);
   if (w.zero != ZeroPoint::kNone) {
-    status = ReadType(from.zero_type, "problem.zero_type", &w.zero_type);
+    status = ReadTypeCode(from.zero_type, "problem.zero_type", &w.zero_type);
     if (status != TARSIA_STATUS_OK) return status;
   }
   w.k = w.whole_k = from.k;
@@ -70,10 +59,10 @@ tarsia_status ReadProblem(const tarsia_matmul* problem, MatmulProblem* out) {
   out->m_max = from.m_max;
   out->output = out->weights.compute;
   if (from.y_type != TARSIA_DTYPE_NONE) {
-    status = ReadType(from.y_type, "problem.y_type", &out->output);
+    status = ReadTypeCode(from.y_type, "problem.y_type", &out->output);
   }
   if (status == TARSIA_STATUS_OK && from.bias_type != TARSIA_DTYPE_NONE) {
-    status = ReadType(from.bias_type, "problem.bias_type", &out->bias.emplace());
+    status = ReadTypeCode(from.bias_type, "problem.bias_type", &out->bias.emplace());
   }
   if (status != TARSIA_STATUS_OK) return status;
   if (from.activation < 0 || from.activation >= runtime::kActivations) {

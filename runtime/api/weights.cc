@@ -1,4 +1,6 @@
 // The functions of packed weights.
+#include "runtime/api/weights.h"
+
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -10,26 +12,12 @@
 #include "dtypes/diagnostics.h"
 #include "layout/diagnostics.h"
 #include "runtime/api/api.h"
-#include "runtime/api/weights.h"
 #include "runtime/weights/packed_order.h"
 #include "runtime/weights/packed_weights.h"
 #include "runtime/weights/quantise.h"
 #include "runtime/weights/shards.h"
 
 namespace tarsia::api {
-namespace {
-
-tarsia_status GiveWeights(Result<PackedWeights> made, tarsia_weights** out) {
-  if (!made.ok()) return FailWith(made.error(), TARSIA_STATUS_REJECTED);
-  const WeightInfo info = made->info();
-  auto order = PackedOrderText(info.type, info.compute);
-  if (!order.ok()) return FailWith(order.error(), TARSIA_STATUS_INTERNAL);
-  const bool zeros = info.zero != ZeroPoint::kNone;
-  *out = new tarsia_weights{*std::move(made), PackedLayoutId(info.type, info.compute),
-                            *std::move(order), ScaleOrderText(info.scale_type),
-                            zeros ? ScaleOrderText(info.zero_type) : std::string()};
-  return TARSIA_STATUS_OK;
-}
 
 tarsia_status ReadTypeCode(tarsia_dtype code, const char* name, DType* out) {
   const auto value = static_cast<uint32_t>(code);
@@ -44,6 +32,20 @@ tarsia_status ReadZeroPoint(tarsia_zero_point code, const char* name, ZeroPoint*
     return Invalid(diag::kApiEnumValue, name, static_cast<int64_t>(code), "tarsia_zero_point");
   }
   *out = static_cast<ZeroPoint>(code);
+  return TARSIA_STATUS_OK;
+}
+
+namespace {
+
+tarsia_status GiveWeights(Result<PackedWeights> made, tarsia_weights** out) {
+  if (!made.ok()) return FailWith(made.error(), TARSIA_STATUS_REJECTED);
+  const WeightInfo info = made->info();
+  auto order = PackedOrderText(info.type, info.compute);
+  if (!order.ok()) return FailWith(order.error(), TARSIA_STATUS_INTERNAL);
+  const bool zeros = info.zero != ZeroPoint::kNone;
+  *out = new tarsia_weights{*std::move(made), PackedLayoutId(info.type, info.compute),
+                            *std::move(order), ScaleOrderText(info.scale_type),
+                            zeros ? ScaleOrderText(info.zero_type) : std::string()};
   return TARSIA_STATUS_OK;
 }
 

@@ -172,6 +172,7 @@ Result<Code::Prediction> Code::Predict() const {
              compiler::tile::ToProgram(forms.last, compiler::LimitsOf(target_)));
   Prediction out;
   out.work = compiler::PredictWorkByLine(forms.last, target_);
+  out.loops = compiler::LoopCosts(forms.last, target_);
   out.advice = compiler::AdviceOn(last);
   const auto add = [&](std::vector<compiler::LineAdvice> more) {
     out.advice.insert(out.advice.end(), std::make_move_iterator(more.begin()),

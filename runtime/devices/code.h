@@ -11,6 +11,7 @@
 #include "compiler/assemble/assemble.h"
 #include "compiler/compile.h"
 #include "compiler/facts/program_facts.h"
+#include "compiler/loops/loop_cost.h"
 #include "compiler/passes/predicted_work.h"
 #include "compiler/tile/form.h"
 #include "isa/program.h"
@@ -50,6 +51,7 @@ class Code final : public KernelImage {
   struct Prediction {
     std::vector<compiler::LineWork> work;
     std::vector<compiler::LineAdvice> advice;
+    std::vector<compiler::LoopCost> loops;
   };
   [[nodiscard]] Result<Prediction> Predict() const;
   // The cubin and the report of ptxas; lives as long as the code. Errors: those of

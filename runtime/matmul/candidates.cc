@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "runtime/weights/packed_order.h"
 #include "support/align.h"
 
 namespace tarsia::runtime {
@@ -60,10 +61,7 @@ double DecodeCost(const MatmulProblem& problem) {
 }
 
 // Rows of a packed tile; a group of fewer ones is decoded code by code.
-int TileRows(const WeightInfo& w) {
-  const bool odd = w.type.bits % 2 != 0 && w.type.bits != 1;
-  return odd || w.type.bits == 6 ? 128 : 64;
-}
+int64_t TileRows(const WeightInfo& w) { return PackedTileRows(w.type, w.compute); }
 
 class Ranking {
  public:
@@ -106,7 +104,7 @@ class Ranking {
     const int sums = bm * shape.bn / (shape.warps * 32) * Halves();
     const bool fits = sums <= kMostSums && SharedBytes(tile, w.type.bits) <= shared_bytes_;
     // A turn reads whole packed tiles, as far as a group has them.
-    const int rows = TileRows(w);
+    const int64_t rows = TileRows(w);
     const bool whole = shape.bk % rows == 0 && (w.group >= shape.bk || shape.bk == rows);
     if (!fits || !whole) return;
     Add(tile, false);
@@ -190,7 +188,7 @@ class Ranking {
 // The interpreter decodes a tile of weights once for all rows of a tile of x.
 MatmulCandidate ForInterpreter(const MatmulProblem& problem, int64_t m) {
   MatmulCandidate out;
-  out.tile = {16, 128, TileRows(problem.weights), 1, 1};
+  out.tile = {16, 128, static_cast<int>(TileRows(problem.weights)), 1, 1};
   while (out.tile.bm < m && out.tile.bm < 64) out.tile.bm *= 2;
   return out;
 }

@@ -28,6 +28,9 @@ struct MatmulCandidate {
   MatmulTile tile;
   double microseconds = 0;  // predicted; 0 for devices of which nothing is known
 
+  [[nodiscard]] bool IsSameKernel(const MatmulCandidate& other) const {
+    return dequantises == other.dequantises && tile == other.tile;
+  }
   // "BM=16 BN=128 ..", for reports, and to choose it again.
   [[nodiscard]] std::string Text() const;
 };

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
 #include <utility>
 
 #include "isa/specialise.h"
@@ -22,7 +22,7 @@ namespace tarsia::runtime {
 enum class MatmulPlan::Source : uint8_t {
   kX,
   kGatheredX,
-  kCodes,
+  kCodes,  // the parts of weights, in the order of WeightPart
   kScales,
   kZeros,
   kGather,
@@ -43,12 +43,7 @@ constexpr uint64_t kAlignment = 256;  // of a workspace and its parts
 using Source = MatmulPlan::Source;
 using enum MatmulPlan::Source;
 
-// The kernels of kernels/quantised_matmul.tsa, and what their parameters are.
-struct KernelRow {
-  const char* name;
-  std::vector<Source> parameters;
-};
-
+// The parameters of the kernels of kernels/quantised_matmul.tsa.
 std::vector<Source> FusedParameters(bool gathers) {
   return {gathers ? kGatheredX : kX,
           kCodes,
@@ -78,19 +73,15 @@ std::vector<Source> DequantiseParameters() {
   return {kCodes, kScales, kZeros, kCodebook, kDequantised};
 }
 
-bool IsWritten(Source source, bool first) {
-  return source == kY || (first && (source == kGatheredX || source == kDequantised));
-}
-
 // The module, parsed once.
 const ValidModule& KernelModule() {
-  static const ValidModule kModule = [] {
+  static const ValidModule module = [] {
     const LibraryModule* const text = FindLibraryModule("quantised_matmul");
     const SourceFile source("quantised_matmul.tsa", std::string(text->text));
     Diagnostics diagnostics;
     return *Validate(*Parse(source, diagnostics), diagnostics);
   }();
-  return kModule;
+  return module;
 }
 
 class Constants {
@@ -151,11 +142,16 @@ void SetTile(const MatmulTile& tile, Constants* out) {
 
 struct MatmulPlan::Step {
   std::vector<Source> parameters;
+  Source output;  // the parameter that the kernel writes
   Program program;
   std::unique_ptr<LoadedKernel> kernel;
   uint64_t workspace_offset = 0;
   uint64_t workspace_bytes = 0;
-  bool first = true;  // of the steps of its range that use scratch: it fills it
+
+  // Its part of that of the plan; null if it has none.
+  [[nodiscard]] void* WorkspaceIn(void* whole) const {
+    return workspace_bytes == 0 ? nullptr : static_cast<uint8_t*>(whole) + workspace_offset;
+  }
 };
 
 struct MatmulPlan::Kernels {
@@ -178,11 +174,11 @@ class MatmulPlan::Maker {
           options_.choice.batch_invariant ? INT64_MAX : EndOfMatmulRange(m), problem.m_max);
       TARSIA_TRY(MatmulCandidate candidate, Choose(end));
       const bool same =
-          !plan_.ranges_.empty() && plan_.ranges_.back().candidate.Text() == candidate.Text();
+          !plan_.ranges_.empty() && plan_.ranges_.back().candidate.IsSameKernel(candidate);
       if (same) {
         plan_.ranges_.back().m_max = end;
       } else {
-        plan_.ranges_.push_back({m, end, std::move(candidate)});
+        plan_.ranges_.push_back({m, end, candidate});
       }
       m = end + 1;
     } while (m <= problem.m_max);
@@ -219,13 +215,14 @@ class MatmulPlan::Maker {
     const MatmulProblem& problem = plan_.problem_;
     const WeightInfo& w = problem.weights;
     Kernels kernels;
-    if (w.k == 0)
+    if (w.k == 0) {
       return MakeDiagnostic(diag::kMatmulNoCandidate, {}, range.m_min, range.m_max, "k = 0");
+    }
     if (w.gathers) {
       kernels.gathered = Reserve(static_cast<uint64_t>(range.m_max * w.k) * w.compute.bits / 8);
       Constants constants;
       constants.Set("K", w.k).Set("X", w.compute);
-      TARSIA_CHECK(AddStep("gather_columns", GatherParameters(), constants, true, &kernels));
+      TARSIA_CHECK(AddStep("gather_columns", GatherParameters(), kGatheredX, constants, &kernels));
     }
     Constants constants;
     SetWeights(problem, &constants);
@@ -234,23 +231,24 @@ class MatmulPlan::Maker {
       SetEpilogue(problem, &constants);
       SetTile(range.candidate.tile, &constants);
       TARSIA_CHECK(
-          AddStep("quantised_matmul", FusedParameters(w.gathers), constants, false, &kernels));
+          AddStep("quantised_matmul", FusedParameters(w.gathers), kY, constants, &kernels));
     } else {
       kernels.dequantised = Reserve(static_cast<uint64_t>(w.k * w.n) * w.compute.bits / 8);
       constants.Set("N", w.n);
-      TARSIA_CHECK(AddStep("dequantise", DequantiseParameters(), constants, true, &kernels));
+      TARSIA_CHECK(
+          AddStep("dequantise", DequantiseParameters(), kDequantised, constants, &kernels));
       Constants dense;
       dense.Set("K", w.k).Set("W", w.compute).Set("X", w.compute).Set("PLAIN", 1);
       SetEpilogue(problem, &dense);
       SetTile(range.candidate.tile, &dense);
-      TARSIA_CHECK(AddStep("quantised_matmul", DenseParameters(w.gathers), dense, false, &kernels));
+      TARSIA_CHECK(AddStep("quantised_matmul", DenseParameters(w.gathers), kY, dense, &kernels));
     }
     plan_.kernels_.push_back(std::move(kernels));
     return OkStatus();
   }
 
-  Status AddStep(const char* name, std::vector<Source> parameters, const Constants& constants,
-                 bool first, Kernels* out) {
+  Status AddStep(const char* name, std::vector<Source> parameters, Source output,
+                 const Constants& constants, Kernels* out) {
     Diagnostics diagnostics;
     auto program =
         Specialise(KernelModule(), name, constants.list(), plan_.device_->Limits(), diagnostics);
@@ -263,7 +261,7 @@ class MatmulPlan::Maker {
     TARSIA_TRY(const uint64_t bytes, kernel->WorkspaceBytes(scalars));
     const uint64_t offset = Reserve(bytes);
     out->steps.push_back(
-        {std::move(parameters), *std::move(program), std::move(kernel), offset, bytes, first});
+        {std::move(parameters), output, *std::move(program), std::move(kernel), offset, bytes});
     return OkStatus();
   }
 
@@ -336,85 +334,78 @@ Status MatmulPlan::Check(const MatmulArguments& a) const {
   TARSIA_CHECK(CheckBytes("bias", a.bias.data, a.bias.bytes, bias, problem_.bias.has_value()));
   TARSIA_CHECK(CheckBytes("residual", a.residual.data, a.residual.bytes, y, problem_.residual));
   TARSIA_CHECK(CheckBytes("y", a.y, a.y_bytes, y, true));
-  if (workspace_bytes_ != 0 && (a.workspace == nullptr || a.workspace_bytes < workspace_bytes_)) {
-    return MakeDiagnostic(diag::kMatmulWorkspace, {},
-                          a.workspace == nullptr ? 0 : a.workspace_bytes, workspace_bytes_);
-  }
-  return OkStatus();
+  return CheckWorkspace(a.workspace, a.workspace_bytes);
+}
+
+Status MatmulPlan::CheckWorkspace(const void* workspace, uint64_t bytes) const {
+  const uint64_t given = workspace == nullptr ? 0 : bytes;
+  if (given >= workspace_bytes_) return OkStatus();
+  return MakeDiagnostic(diag::kMatmulWorkspace, {}, given, workspace_bytes_);
 }
 
 Status MatmulPlan::Execute(const MatmulArguments& arguments) const {
   TARSIA_CHECK(Check(arguments));
   if (arguments.m == 0 || problem_.columns() == 0) return OkStatus();
-  for (const Step& step : KernelsFor(arguments.m).steps) TARSIA_CHECK(Launch(step, arguments));
+  const Kernels& kernels = KernelsFor(arguments.m);
+  for (const Step& step : kernels.steps) TARSIA_CHECK(Launch(kernels, step, arguments));
   return OkStatus();
 }
 
-Status MatmulPlan::Launch(const Step& step, const MatmulArguments& a) const {
-  const Kernels& kernels = KernelsFor(a.m);
-  auto* const workspace = static_cast<uint8_t*>(a.workspace);
-  const auto part = [&](WeightPart which) {
-    const PartRange& range = places_[which];
-    return DeviceBytes{static_cast<const uint8_t*>(a.weights.data) + range.offset, range.bytes};
+DeviceBytes MatmulPlan::BytesOf(const Kernels& kernels, Source source,
+                                const MatmulArguments& a) const {
+  const auto* const workspace = static_cast<const uint8_t*>(a.workspace);
+  const auto scratch = [&](uint64_t offset, int64_t rows, int64_t columns) {
+    const auto bytes = static_cast<uint64_t>(rows * columns) * problem_.activations().bits / 8;
+    return DeviceBytes{workspace + offset, bytes};
   };
+  switch (source) {
+    case kX:
+      return a.x;
+    case kGatheredX:
+      return scratch(kernels.gathered, a.m, problem_.weights.k);
+    case kDequantised:
+      return scratch(kernels.dequantised, problem_.weights.k, problem_.weights.n);
+    case kCodes:
+    case kScales:
+    case kZeros:
+    case kGather:
+    case kCodebook: {
+      const auto part = static_cast<size_t>(source) - static_cast<size_t>(kCodes);
+      const PartRange& range = places_.parts[part];
+      return {static_cast<const uint8_t*>(a.weights.data) + range.offset, range.bytes};
+    }
+    case kBias:
+      return a.bias;
+    case kResidual:
+      return a.residual;
+    case kY:
+      return {a.y, a.y_bytes};
+    case kNothing:
+    case kRows:
+    case kTensorScale:
+      break;
+  }
+  return {};
+}
+
+Status MatmulPlan::Launch(const Kernels& kernels, const Step& step,
+                          const MatmulArguments& a) const {
   launch::ArgumentList list;
   for (const Source source : step.parameters) {
-    DeviceBytes at;
-    switch (source) {
-      case kX:
-        at = a.x;
-        break;
-      case kGatheredX:
-        at = {workspace + kernels.gathered, a.x.bytes};
-        break;
-      case kCodes:
-        at = part(WeightPart::kCodes);
-        break;
-      case kScales:
-        at = part(WeightPart::kScales);
-        break;
-      case kZeros:
-        at = part(WeightPart::kZeros);
-        break;
-      case kGather:
-        at = part(WeightPart::kGather);
-        break;
-      case kCodebook:
-        at = part(WeightPart::kCodebook);
-        break;
-      case kDequantised:
-        at = {workspace + kernels.dequantised,
-              static_cast<uint64_t>(problem_.weights.k * problem_.weights.n) *
-                  problem_.activations().bits / 8};
-        break;
-      case kBias:
-        at = a.bias;
-        break;
-      case kResidual:
-        at = a.residual;
-        break;
-      case kY:
-        at = {a.y, a.y_bytes};
-        break;
-      case kRows:
-        list.push_back(launch::ScalarValue{kI32, static_cast<uint64_t>(a.m)});
-        continue;
-      case kTensorScale: {
-        uint32_t code = 0;
-        std::memcpy(&code, &problem_.weights.tensor_scale, sizeof code);
-        list.push_back(launch::ScalarValue{kF32, code});
-        continue;
-      }
-      case kNothing:
-        break;
+    if (source == kRows) {
+      list.push_back(launch::ScalarValue{kI32, static_cast<uint64_t>(a.m)});
+    } else if (source == kTensorScale) {
+      list.push_back(
+          launch::ScalarValue{kF32, std::bit_cast<uint32_t>(problem_.weights.tensor_scale)});
+    } else {
+      const DeviceBytes at = BytesOf(kernels, source, a);
+      void* const data = at.bytes == 0 ? nullptr : const_cast<void*>(at.data);
+      list.push_back(launch::Buffer{data, at.bytes, source == step.output});
     }
-    if (at.bytes == 0) at.data = nullptr;
-    list.push_back(
-        launch::Buffer{const_cast<void*>(at.data), at.bytes, IsWritten(source, step.first)});
   }
   LaunchRequest request;
   request.args = list;
-  request.workspace = step.workspace_bytes != 0 ? workspace + step.workspace_offset : nullptr;
+  request.workspace = step.WorkspaceIn(a.workspace);
   request.stream = a.stream;
   request.wait = false;
   const auto result = step.kernel->Launch(request);
@@ -422,18 +413,13 @@ Status MatmulPlan::Launch(const Step& step, const MatmulArguments& a) const {
 }
 
 Status MatmulPlan::InitWorkspace(void* workspace, uint64_t bytes, StreamHandle stream) const {
-  if (workspace_bytes_ == 0) return OkStatus();
-  if (workspace == nullptr || bytes < workspace_bytes_) {
-    return MakeDiagnostic(diag::kMatmulWorkspace, {}, workspace == nullptr ? 0 : bytes,
-                          workspace_bytes_);
-  }
+  TARSIA_CHECK(CheckWorkspace(workspace, bytes));
   for (const Kernels& kernels : kernels_) {
     for (const Step& step : kernels.steps) {
       if (step.workspace_bytes == 0) continue;
       const std::vector<uint64_t> scalars(step.parameters.size(), 0);
-      TARSIA_CHECK(step.kernel->InitWorkspace(
-          scalars, static_cast<uint8_t*>(workspace) + step.workspace_offset, step.workspace_bytes,
-          stream));
+      TARSIA_CHECK(step.kernel->InitWorkspace(scalars, step.WorkspaceIn(workspace),
+                                              step.workspace_bytes, stream));
     }
   }
   return OkStatus();

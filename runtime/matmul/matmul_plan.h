@@ -83,7 +83,11 @@ class MatmulPlan {
   MatmulPlan(const MatmulProblem& problem, WeightPlaces places, std::shared_ptr<Device> device);
   [[nodiscard]] const Kernels& KernelsFor(int64_t m) const;
   [[nodiscard]] Status Check(const MatmulArguments& arguments) const;
-  [[nodiscard]] Status Launch(const Step& step, const MatmulArguments& arguments) const;
+  [[nodiscard]] Status CheckWorkspace(const void* workspace, uint64_t bytes) const;
+  [[nodiscard]] DeviceBytes BytesOf(const Kernels& kernels, Source source,
+                                    const MatmulArguments& arguments) const;
+  [[nodiscard]] Status Launch(const Kernels& kernels, const Step& step,
+                              const MatmulArguments& arguments) const;
 
   const MatmulProblem problem_;
   const WeightPlaces places_;

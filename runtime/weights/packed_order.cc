@@ -48,6 +48,11 @@ Result<std::string> PackedOrderText(DType weight, DType compute) {
                      FragmentOf(compute), DTypeName(compute));
 }
 
+int64_t PackedTileRows(DType weight, DType compute) {
+  const int64_t rows = compute.bits == 8 ? 32 : 16;  // of a fragment
+  return rows * RepeatsOf(weight, compute).second;
+}
+
 Result<MemLayout> PackedOrder(DType weight, DType compute, int64_t k, int64_t n) {
   TARSIA_TRY(const std::string text, PackedOrderText(weight, compute));
   return Make(text, weight, k, n);

@@ -146,8 +146,9 @@ std::string Damaged(std::string bytes, const std::string& other, std::minstd_ran
       return other;
     case 4:
       return bytes.substr(0, at) + other.substr(std::min(at, other.size()));
+    default:
+      return bytes;
   }
-  return bytes;
 }
 
 Outcome Damage(const std::string& folder, const Contents& contents, int tries) {

@@ -2,6 +2,7 @@
 // need, and the bytes that are on their way. Needs the pinned ptxas and nvdisasm.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "tests/codegen/machine_code.h"
@@ -52,6 +53,24 @@ TEST_P(Streaming, SoftmaxOfLongRowsNeedsItsElementsAndLittleBesides) {
 TEST_P(Streaming, RmsNormOfLongRowsNeedsItsElementsAndLittleBesides) {
   const MachineCode code = MachineCodeOf(ReadExample("rms_norm.tsa"), {{"D", "4096"}}, GetParam());
   CheckStreaming(code, 4 * kAccesses + 6 * kElements + kPairs);
+}
+
+// Two points take three differences, three products and two sums of them, a product with the
+// factor, an exponential of four instructions, and one that adds it. A turn has 256 points y with
+// their weights, of four numbers, in seven of eight stages.
+TEST_P(Streaming, KernelMatvecNeedsItsPairsAndLittleBesides) {
+  constexpr int64_t kPoints = 256, kStages = 8, kShared = 164 * 1024;
+  const MachineCode code = MachineCodeOf(
+      ReadExample("kernel_matvec.tsa"),
+      {{"BM", "32"}, {"BN", std::to_string(kPoints)}, {"STAGES", std::to_string(kStages)}},
+      GetParam());
+  const int64_t floor = (3 + 3 + 2 + 1 + 4 + 1) * 32 * kPoints / kThreads;
+  EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()), 1.15 * static_cast<double>(floor));
+  EXPECT_GE(code.sass.MainLoop().size(), static_cast<size_t>(floor));
+  EXPECT_EQ(code.resources.spill_store_bytes, 0);
+  const int64_t blocks = std::min(kShared / static_cast<int64_t>(code.shared_bytes + 1024),
+                                  code.BlocksByRegisters(kThreads));
+  EXPECT_GE(blocks * (kStages - 1) * kPoints * 4 * 4, 32 * 1024);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Streaming, testing::Values(Target::kSm80, Target::kSm90a),

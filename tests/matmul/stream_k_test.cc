@@ -74,6 +74,23 @@ TEST_P(StreamK, PackedWeights) {
   CheckRows(FourBits(256, 96, 128), Streamed(16, 32, 32, 2, GetParam(), PackedOrder(kF16)), {5});
 }
 
+TEST_P(StreamK, ZeroPoints) {
+  Spec spec = FourBits(160, 67, 32);
+  spec.zero_points = true;
+  CheckRows(spec, Streamed(16, 32, 16, 7, GetParam()), {17});
+  spec = FourBits(256, 96, 128);
+  spec.zero_points = true;
+  spec.zero = kU4;
+  CheckRows(spec, Streamed(16, 32, 64, 2, GetParam(), PackedOrder(kF16)), {5});
+}
+
+// Two groups of two slices.
+TEST_P(StreamK, ZeroPointsOfSlices) {
+  Spec spec = FourBits(160, 67, 32);
+  spec.zero_points = true;
+  CheckRows(spec, Sliced(Streamed(16, 32, 64, 7, GetParam()), 4, 8), {17});
+}
+
 // More blocks than turns, one block, and no row.
 TEST_P(StreamK, FewTurns) {
   CheckRows(FourBits(64, 40, 32), Streamed(16, 32, 32, 9, GetParam()), {0, 3});
@@ -108,8 +125,12 @@ INSTANTIATE_TEST_SUITE_P(Order, StreamK, testing::Bool(),
 class Memory {
  public:
   explicit Memory(const Problem& p)
-      : x_(Bytes(p.x)), w_(Bytes(p.w)), s_(Bytes(p.scale)), y_(Size(p.spec), 0xFF) {
-    for (std::vector<uint8_t>* const input : {&x_, &w_, &s_}) {
+      : x_(Bytes(p.x)),
+        w_(Bytes(p.w)),
+        s_(Bytes(p.scale)),
+        z_(p.scale.codes.size(), 0),
+        y_(Size(p.spec), 0xFF) {
+    for (std::vector<uint8_t>* const input : {&x_, &w_, &s_, &z_}) {
       args_.push_back(launch::Buffer{input->data(), input->size(), false});
     }
     args_.push_back(launch::Buffer{y_.data(), y_.size(), true});
@@ -120,7 +141,7 @@ class Memory {
 
  private:
   static size_t Size(const Spec& spec) { return static_cast<size_t>(spec.m * spec.n) * 2; }
-  std::vector<uint8_t> x_, w_, s_, y_;
+  std::vector<uint8_t> x_, w_, s_, z_, y_;
   std::vector<launch::Argument> args_;
 };
 

@@ -169,6 +169,12 @@ TEST(Pipeline, OfStepsFromAnyStart) {
     p.scalars = {{"s", 2}, {"n", 9}};
     p.loop = {"%s to %n step 3 " + hints, Counters(2, 9, 3)};
     Check(p);
+    // The first turn is no multiple of the step, nor below it.
+    p.loop = {"3 to 9 " + hints, Counters(3, 9)};
+    Check(p);
+    p.scalars = {{"s", 3}, {"n", 9}};
+    p.loop = {"%s to %n step 2 " + hints, Counters(3, 9, 2)};
+    Check(p);
   }
 }
 
@@ -198,6 +204,44 @@ TEST(Pipeline, OfCodes) {
       p.loop = {"0 to 7 " + hints, Counters(0, 7)};
       Check(p);
     }
+  }
+}
+
+// Rows of codes that are no whole bytes are copied as bytes, and read from the ring as codes.
+TEST(Pipeline, OfRowsOfCodesAsBytes) {
+  harness::Case c;
+  c.title = "codes";
+  c.source = SourceFile("codes.tsa", R"(kernel codes(%w: ptr<u8>, %y: ptr<f32>)
+  const HINT: int
+  warps 2
+{
+  %gw = view %w : global<u3>[72, 256]
+  %gy = view %y : global<f32>[8, 256]
+  %s = fill 0.0 : f32 [8, 256]
+  for %i = 0 to 9 pipeline HINT {
+    %q = load %gw[%i * 8, 0] : [8, 256]
+    %f = cast %q : f32
+    %s = mul %s, 2.0
+    %s = add %s, %f
+  }
+  store %gy[0, 0], %s
+}
+)");
+  const Tensor w = Random(*FindDType("u3"), {72, 256}, 0, 7, 11);
+  std::vector<double> y(size_t{8} * 256, 0);
+  for (size_t t = 0; t < 9; ++t) {
+    for (size_t i = 0; i < y.size(); ++i) {
+      y[i] = 2 * y[i] + static_cast<double>(w.codes[t * y.size() + i]);
+    }
+  }
+  c.inputs = {{"w", w}};
+  c.outputs = {{"y", Exactly({8, 256}, y)}};
+  for (const char* const hint : {"2", "3", "4"}) {
+    c.constants = {{"HINT", hint}};
+    EXPECT_GT(Count(c, Opcode::kCopyAsync), 0u);
+    EXPECT_GE(Count(c, Opcode::kView), 4u) << "of both memories as bytes";
+    const harness::CaseResult result = harness::RunEverywhere(c);
+    EXPECT_TRUE(result.ok()) << result.Text(c);
   }
 }
 

@@ -1,5 +1,6 @@
 // Each operation and each reducer that the planner takes, against the meaning of graphs in f64,
 // under all limits; and what special values do.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -331,7 +332,8 @@ TEST(ReduceGraphs, SegmentsOfManyElements) {
       {{"n", 13'001}, {"m", 300}, {"d", 2}});
   auto inputs = RandomInputs(graph, 9);
   for (size_t i = 0; i < 13'001; ++i) {
-    const size_t segment = i / 43;  // the last ones behind all segments
+    // The last segment of a tile alone for a long time, and the last ones behind all segments.
+    const size_t segment = i < 5'000 ? i / 20 : (i < 12'500 ? 255 : 256 + (i - 12'500) / 10);
     inputs[1][i] = static_cast<double>(segment);
     inputs[2][i] = static_cast<double>(i * 7919 % 311) - 5;
   }
@@ -343,6 +345,19 @@ TEST(ReduceGraphs, SegmentsOfManyElements) {
   RunAndCompare(graph, inputs, RefusedBelow(graph, 0, LimitKind::kTotal).value() + 40'000,
                 LimitKind::kTotal, "cpu");
   RunAndCompare(graph, inputs, kNoLimit, LimitKind::kScratch, "ptx");
+}
+
+// More values than a word has bits.
+TEST(ReduceGraphs, ManyValues) {
+  std::string inputs;
+  std::string sum;
+  for (int i = 0; i < 70; ++i) {
+    inputs += fmt::format("{}%x{}: f32[i:7]", i == 0 ? "" : ", ", i);
+    sum += fmt::format("{}%x{}", i == 0 ? "" : " + ", i);
+  }
+  const ConcreteGraph graph =
+      MakeGraph("graph g(" + inputs + ") -> f32[i:7]\n{\n  %y = " + sum + "\n  return %y\n}\n", {});
+  RunAndCompare(graph, RandomInputs(graph, 4), kNoLimit, LimitKind::kTotal, "cpu");
 }
 
 TEST(ReduceGraphs, RandomNumbers) {

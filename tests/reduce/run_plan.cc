@@ -187,7 +187,7 @@ void RunThere(const Plan& plan, const PlanStep& step, const Kernels& kernels, ta
   const auto tensors = std::count_if(params.begin(), params.end(), [](const KernelParam& param) {
     return param.kind == KernelParam::Kind::kTensor;
   });
-  const std::span<const size_t> used(step.buffers.data(), static_cast<size_t>(tensors));
+  const std::span<const uint32_t> used(step.buffers.data(), static_cast<size_t>(tensors));
   for (const size_t b : used) {
     const uint64_t bytes = plan.buffers[b].bytes;
     if (bytes == 0) continue;

@@ -119,7 +119,8 @@ int AddFiles(const std::vector<PlanTensor>& tensors, bool input,
     std::string file;
     if (!SplitAssignment(spec, &name, &file)) {
       if (input || names.size() != 1) {
-        PrintError(fmt::format("{} {}: this is not of the form NAME=FILE", option, spec));
+        PrintError(fmt::format("{} {}: this is not of the form NAME=FILE", option, spec),
+                   fmt::format("the graph has {}", fmt::join(names, ", ")));
         return kUsage;
       }
       name = names[0];

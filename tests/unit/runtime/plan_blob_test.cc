@@ -360,10 +360,10 @@ class OwnTime {
   ~OwnTime() { Hook(nullptr, nullptr); }
   template <typename Call>
   static double Microseconds(const Call& call) {
-    driver_ = {};
+    driver = {};
     const auto start = Clock::now();
     call();
-    return std::chrono::duration<double, std::micro>(Clock::now() - start - driver_).count();
+    return std::chrono::duration<double, std::micro>(Clock::now() - start - driver).count();
   }
 
  private:
@@ -372,10 +372,10 @@ class OwnTime {
     using namespace tarsia::emulated;
     tarsia::cuda::Symbol<AroundCallsHook>(kAroundCallsHook)(enter, leave);
   }
-  static void Enter() { entered_ = Clock::now(); }
-  static void Leave() { driver_ += Clock::now() - entered_; }
-  static inline Clock::time_point entered_;
-  static inline Clock::duration driver_;
+  static void Enter() { entered = Clock::now(); }
+  static void Leave() { driver += Clock::now() - entered; }
+  static inline Clock::time_point entered;
+  static inline Clock::duration driver;
 };
 
 // The plan of a matmul that splits k over blocks, at most 1 ms beside the driver's module load.

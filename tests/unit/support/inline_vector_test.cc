@@ -67,6 +67,26 @@ TEST_P(InlineVectorOf, TakesOneOfItsOwnElements) {
   EXPECT_EQ(one.back(), 0);
 }
 
+TEST_P(InlineVectorOf, InsertsAndErasesAnywhere) {
+  for (int at = 0; at <= GetParam(); ++at) {
+    std::vector<int> wanted = Counted(GetParam());
+    Four one(wanted);
+    wanted.insert(wanted.begin() + at, 77);
+    EXPECT_EQ(*one.insert(one.begin() + at, 77), 77);
+    EXPECT_EQ(one.Vector(), wanted);
+    wanted.erase(wanted.begin() + at);
+    EXPECT_EQ(one.erase(one.begin() + at), one.begin() + at);
+    EXPECT_EQ(one.Vector(), wanted);
+  }
+}
+
+TEST_P(InlineVectorOf, IsOrderedAsWords) {
+  const std::vector<int> wanted = Counted(GetParam());
+  for (const std::vector<int>& other : {std::vector<int>(), {0}, {0, 1, 2, 3}, {0, 2}, {1}}) {
+    EXPECT_EQ(Four(wanted) <=> Four(other), wanted <=> other);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, InlineVectorOf, testing::Values(0, 1, 3, 4, 5, 8, 9));
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tools/cost.h"
+#include "tools/cost/cost.h"
 #include "tools/output.h"
 
 namespace tarsia::tools {
@@ -38,6 +38,25 @@ std::string ResourcesText(const CostReport& report) {
                      report.resources->spill_bytes, report.resources->stack_bytes);
 }
 
+// Of a turn of each loop: its bytes, and the cycles that it would take if nothing but that took
+// time.
+std::string LoopsText(const CostReport& report) {
+  if (report.loops.empty()) return "";
+  std::string text =
+      "\n line  stages  bytes a turn  in flight   bytes   issue  tensor  latency (cycles of a "
+      "turn)\n";
+  for (const CostLoop& loop : report.loops) {
+    text += fmt::format("{:>5}  {:>6}  {:>12}  {:>9}", loop.cost.line, loop.Stages(),
+                        loop.cost.bytes, loop.in_flight);
+    constexpr int kWidths[compiler::kLoopBounds] = {6, 6, 6, 7};
+    for (size_t i = 0; i < compiler::kLoopBounds; ++i) {
+      text += fmt::format("  {:>{}.0f}", loop.times.cycles[i], kWidths[i]);
+    }
+    text += "\n       ^ " + loop.remark + "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string CostText(const CostReport& report) {
@@ -68,7 +87,7 @@ std::string CostText(const CostReport& report) {
   }
   text += fmt::format("{:>5}", "all");
   for (const auto& [column, width] : columns) text += Cell(column->value(report.total), width);
-  return text + "\n";
+  return text + "\n" + LoopsText(report);
 }
 
 // ---- JSON --------------------------------------------------------------------------------------
@@ -101,6 +120,22 @@ void AppendLine(const CostLine& line, bool zeros, Json* json) {
   json->End('}').Key("spills").Number(static_cast<int64_t>(line.Spills()));
 }
 
+void AppendLoops(const CostReport& report, Json* json) {
+  json->Key("loops").Begin('[');
+  for (const CostLoop& loop : report.loops) {
+    json->Begin('{').Key("line").Number(loop.cost.line).Key("stages").Number(loop.Stages());
+    json->Key("turn_bytes").Number(loop.cost.bytes).Key("in_flight").Number(loop.in_flight);
+    json->Key("cycles").Begin('{');
+    for (size_t i = 0; i < compiler::kLoopBounds; ++i) {
+      json->Key(compiler::NameOf(static_cast<compiler::LoopBound>(i)));
+      json->Number(static_cast<int64_t>(loop.times.cycles[i]));
+    }
+    json->End('}').Key("bound").String(compiler::NameOf(loop.times.Bound()));
+    json->Key("remark").String(loop.remark).End('}');
+  }
+  json->End(']');
+}
+
 }  // namespace
 
 std::string CostJson(const CostReport& report) {
@@ -122,7 +157,9 @@ std::string CostJson(const CostReport& report) {
   json.Key("warps").Number(occupancy.warps).Key("most_warps").Number(occupancy.most_warps);
   json.Key("limit").String(ptx::NameOf(occupancy.limit)).End('}').Key("total").Begin('{');
   AppendLine(report.total, true, &json);
-  json.End('}').Key("lines").Begin('[');
+  json.End('}');
+  AppendLoops(report, &json);
+  json.Key("lines").Begin('[');
   for (const CostLine& line : report.lines) {
     if (line.Empty()) continue;
     json.Begin('{').Key("line").Number(line.line).Key("text").String(line.text);

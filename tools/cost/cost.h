@@ -1,8 +1,8 @@
 // The costs of a program by line of its text: the emulator's counts of one launch (ptx/), the
 // machine code of each line, and the report of ptxas. `tarsia compile --emit cost` makes it; the
 // printers are in cost_text.cc and cost_html.cc.
-#ifndef TARSIA_TOOLS_COST_H_
-#define TARSIA_TOOLS_COST_H_
+#ifndef TARSIA_TOOLS_COST_COST_H_
+#define TARSIA_TOOLS_COST_COST_H_
 
 #include <array>
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "compiler/assemble/sass.h"
 #include "compiler/cost/cost.h"
+#include "compiler/loops/loop_cost.h"
 #include "ptx/count/counts.h"
 #include "ptx/count/occupancy.h"
 #include "tools/handles.h"
@@ -35,6 +36,16 @@ struct CostLine {
   [[nodiscard]] bool Empty() const;
 };
 
+// A loop that reads global memory, on a multiprocessor with as many blocks as it has room for.
+struct CostLoop {
+  compiler::LoopCost cost;
+  compiler::LoopTimes times;  // of a turn
+  int64_t in_flight = 0;      // bytes
+  std::string remark;         // what the hint would change
+
+  [[nodiscard]] int64_t Stages() const { return cost.ahead + 1; }
+};
+
 // The resources that ptxas reports.
 struct CostResources {
   int registers = 0;
@@ -53,6 +64,7 @@ struct CostReport {
   ptx::Occupancy occupancy;
   std::vector<CostLine> lines;  // of the kernel's text, from the first to the last with a cost
   CostLine total;
+  std::vector<CostLoop> loops;
 };
 
 // Runs the plan, which is for a device ptx:TARGET, with these arguments, and adds the costs of the
@@ -67,7 +79,11 @@ std::string CostText(const CostReport& report);
 std::string CostJson(const CostReport& report);
 // A self-contained page without scripts or external files, for light and dark mode.
 std::string CostHtml(const CostReport& report);
+// "line 44: 4 stages of 24576 bytes, 73728 bytes in flight a multiprocessor".
+std::string LoopTitle(const CostLoop& loop);
+// The stages of the pipelines over turns.
+std::string PipelineSvg(const CostReport& report);
 
 }  // namespace tarsia::tools
 
-#endif  // TARSIA_TOOLS_COST_H_
+#endif  // TARSIA_TOOLS_COST_COST_H_

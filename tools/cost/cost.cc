@@ -1,4 +1,4 @@
-#include "tools/cost.h"
+#include "tools/cost/cost.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,7 @@
 
 #include "compiler/assemble/assemble.h"
 #include "compiler/target.h"
+#include "layout/access.h"
 #include "runtime/api/args.h"
 #include "runtime/api/handles.h"
 #include "runtime/devices/code.h"
@@ -157,6 +158,38 @@ void AddTotals(CostReport* report) {
   }
 }
 
+// What `pipeline n` would change: latency, and nothing else.
+std::string RemarkOn(const CostLoop& loop, compiler::Target target) {
+  using compiler::LoopBound;
+  const LoopBound bound = loop.times.Bound();
+  if (bound != LoopBound::kLatency) return fmt::format("bound by {}", compiler::NameOf(bound));
+  std::string text = "bound by latency";
+  if (!loop.cost.hint) return text;
+  const LoopBound next = loop.times.BoundBesideLatency();
+  const int64_t stages = compiler::StagesThatHide(loop.times, target);
+  text += fmt::format("; `pipeline {}` would hide it, and {} cycles of {} bound the loop", stages,
+                      static_cast<int64_t>(loop.times.Of(next)), compiler::NameOf(next));
+  if (stages * loop.cost.bytes > compiler::Row(target).shared_bytes) {
+    text += ", but its stages do not fit in shared memory";
+  }
+  return text;
+}
+
+// Needs the occupancy.
+void AddLoops(const runtime::Code::Prediction& prediction, compiler::Target target,
+              CostReport* report) {
+  const int64_t blocks = std::max<int64_t>(1, report->occupancy.blocks);
+  const int64_t warps = blocks * report->threads / kWarpThreads;
+  for (const compiler::LoopCost& cost : prediction.loops) {
+    CostLoop loop;
+    loop.cost = cost;
+    loop.times = compiler::TimesOf(cost, warps, target);
+    loop.in_flight = std::max<int64_t>(1, cost.ahead) * cost.bytes * blocks;
+    loop.remark = RemarkOn(loop, target);
+    report->loops.push_back(std::move(loop));
+  }
+}
+
 // All lines of the text from the first to the last one with a cost. Costs without a line come
 // first, as line 0.
 void FillLines(const SourceFile& source, CostReport* report) {
@@ -196,6 +229,7 @@ int MakeCost(const tarsia_module* module, const tarsia_plan* plan, RunArgs* args
     const auto registers = static_cast<uint32_t>(out->resources ? out->resources->registers : 0);
     out->occupancy = ptx::FindOccupancy(*limits, {out->threads, registers, out->shared_bytes});
   }
+  if (prediction.ok()) AddLoops(*prediction, code->target(), out);
   return kDone;
 }
 

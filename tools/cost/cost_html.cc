@@ -5,7 +5,7 @@
 #include <span>
 
 #include "support/markup.h"
-#include "tools/cost.h"
+#include "tools/cost/cost.h"
 
 namespace tarsia::tools {
 namespace {
@@ -287,6 +287,23 @@ std::string Legend(const CostReport& report) {
   return out;
 }
 
+std::string LoopsTable(const CostReport& report) {
+  if (report.loops.empty()) return "";
+  std::string out =
+      "<h2>Turns of loops</h2>\n<div class=wrap><table>\n<thead><tr><th>line</th><th>stages</th>"
+      "<th>bytes a turn</th><th>bytes in flight</th><th>cycles: bytes</th><th>issue</th>"
+      "<th>tensor</th><th>latency</th><th class=left>bound</th></tr></thead>\n<tbody>\n";
+  for (const CostLoop& loop : report.loops) {
+    out += fmt::format("<tr><td class=nr>{}</td>", loop.cost.line);
+    for (const int64_t number : {loop.Stages(), loop.cost.bytes, loop.in_flight}) {
+      out += NumberCell(static_cast<uint64_t>(number));
+    }
+    for (const double cycles : loop.times.cycles) out += NumberCell(static_cast<uint64_t>(cycles));
+    out += fmt::format("<td class=code>{}</td></tr>\n", EscapeMarkup(loop.remark));
+  }
+  return out + "</tbody>\n</table></div>\n";
+}
+
 }  // namespace
 
 std::string CostHtml(const CostReport& report) {
@@ -303,6 +320,7 @@ std::string CostHtml(const CostReport& report) {
   out += "<div class=wrap><table>\n<thead>" + HeadRow(scale) + "</thead>\n<tbody>\n";
   for (const CostLine& line : report.lines) out += LineRow(line, scale);
   out += "</tbody>\n<tfoot>" + FootRow(report, scale) + "</tfoot>\n</table></div>\n";
+  out += LoopsTable(report);
   return out +
          "<p class=sub>Sectors are 32 bytes of global memory, wavefronts are passes over the banks "
          "of "
