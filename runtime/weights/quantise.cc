@@ -240,7 +240,8 @@ void Quantiser::FloatCodes(const float* w, const float* scales, int64_t count, u
   std::vector<double> wanted(Size(count));
   for (int64_t j = 0; j < count; ++j) {
     const double step = static_cast<double>(scales[j]) * chooser_.tensor_scale;
-    wanted[Size(j)] = step != 0 ? static_cast<double>(w[j]) / step : 0;
+    const double quotient = step != 0 ? static_cast<double>(w[j]) / step : 0;
+    wanted[Size(j)] = std::clamp(quotient, chooser_.levels.Least(), chooser_.levels.Most());
   }
   CastBulk(kF64, wanted.data(), spec_.type, out, Size(count),
            {Rounding::kNearestEven, Overflow::kSaturate});
@@ -324,6 +325,7 @@ Result<PackedWeights> QuantiseAndPack(const FloatMatrix& w, const QuantiseWeight
   QuantiseWeights whole = request;
   QuantiseSpec& spec = whole.spec;
   if (spec.group == 0) spec.group = std::max<int64_t>(w.k, 1);
+  if (request.compute == kF16) spec.limit = 65504;  // its largest value
   TARSIA_CHECK(internal::CheckSpec(spec));
   if (spec.group < 0 || w.k % spec.group != 0) {
     return MakeDiagnostic(diag::kQuantiseGroup, {}, spec.group, w.k);
