@@ -264,7 +264,9 @@ class SharedPath {
   [[nodiscard]] const Work& Least() const { return work_; }
   // To be called once.
   const Work& All() {
-    if (search_) work_.shared_wavefronts = search_->Wavefronts();
+    if (!search_) return work_;
+    work_.shared_wavefronts = search_->Wavefronts();
+    work_.issued = search_->Accesses();
     return work_;
   }
 

@@ -127,15 +127,19 @@ std::optional<ScratchEnd::Banks> ScratchEnd::FindBanks(const ScratchGaps& gaps, 
 }
 
 ScratchSearch::ScratchSearch(ScratchEnd& from, ScratchEnd& to) : from_(from), to_(to) {
-  int64_t fewest = INT64_MAX;
-  for (int dim = from.tile().rank() - 1; dim >= 0; --dim) {
-    const int64_t puts = from.Accesses(dim, Side::kPut), gets = to.Accesses(dim, Side::kGet);
-    if (puts + gets >= fewest) continue;
-    fewest = puts + gets;
-    puts_ = puts;
-    gets_ = gets;
-    fast_ = dim;
+  way_ = WayAlong(from.tile().rank() - 1);
+  for (int dim = from.tile().rank() - 2; dim >= 0; --dim) {
+    const Way other = WayAlong(dim);
+    if (other.puts + other.gets < Accesses()) way_ = other;
   }
+}
+
+ScratchSearch::Way ScratchSearch::WayAlong(int fast) const {
+  Way out;
+  out.fast = fast;
+  out.puts = from_.Accesses(fast, Side::kPut);
+  out.gets = to_.Accesses(fast, Side::kGet);
+  return out;
 }
 
 // Takes the gaps if they are better than all before them.
@@ -144,31 +148,31 @@ ScratchSearch::Found ScratchSearch::Try(const ScratchGaps& gaps) {
   if (!putting) return Found::kNoPlaces;
   const auto getting = to_.BanksOf(gaps, Side::kGet);
   if (!getting) return Found::kNoPlaces;
-  const int64_t wavefronts = puts_ * putting->wavefronts + gets_ * getting->wavefronts;
-  if (wavefronts >= fewest_) return Found::kGoOn;
-  fewest_ = wavefronts;
-  best_ = gaps;
-  return wavefronts > puts_ * putting->phases + gets_ * getting->phases ? Found::kGoOn
-                                                                        : Found::kNoConflicts;
+  const int64_t wavefronts = way_.puts * putting->wavefronts + way_.gets * getting->wavefronts;
+  if (wavefronts >= way_.wavefronts) return Found::kGoOn;
+  way_.wavefronts = wavefronts;
+  way_.gaps = gaps;
+  way_.has_conflicts = wavefronts > way_.puts * putting->phases + way_.gets * getting->phases;
+  return way_.has_conflicts ? Found::kGoOn : Found::kNoConflicts;
 }
 
 // Gaps after every row, or every second, fourth or eighth one: rows of less than all banks, which
 // an access reads side by side, stay together, and those that another reads at one column part.
 ScratchSearch::Found ScratchSearch::TryRows() {
-  const int widest = std::max(from_.Unit(fast_, Side::kPut), to_.Unit(fast_, Side::kGet));
+  const int widest = std::max(from_.Unit(way_.fast, Side::kPut), to_.Unit(way_.fast, Side::kGet));
   const int64_t apart = widest > kBankBytes ? kWidestAccess : kBankBytes;
   const int64_t step = std::max<int64_t>(1, apart / from_.bytes());
   for (const int64_t gap : {0, 1, 2, 4}) {
-    if (Try({.fast = fast_, .inner = gap * step}) == Found::kNoConflicts) {
+    if (Try({.fast = way_.fast, .inner = gap * step}) == Found::kNoConflicts) {
       return Found::kNoConflicts;
     }
   }
   const int rank = from_.tile().rank();
   if (rank < 2) return Found::kGoOn;
-  const int row = fast_ + 1 == rank ? fast_ - 1 : rank - 1;
+  const int row = way_.fast + 1 == rank ? way_.fast - 1 : rank - 1;
   for (const int64_t group : {2, 4, 8}) {
     for (const int64_t gap : {1, 2, 4}) {
-      const ScratchGaps gaps{.fast = fast_, .split = row, .group = group, .outer = gap * step};
+      const ScratchGaps gaps{.fast = way_.fast, .split = row, .group = group, .outer = gap * step};
       const Found found = Try(gaps);
       if (found == Found::kNoConflicts) return found;
       if (found == Found::kNoPlaces) return Found::kGoOn;
@@ -180,31 +184,45 @@ ScratchSearch::Found ScratchSearch::TryRows() {
 // Threads that have more than one access side by side meet in banks; gaps between them help.
 void ScratchSearch::TryRuns() {
   const int64_t unit = kWidestAccess / from_.bytes();
-  const TileLayout& put = from_.Accessed(fast_, Side::kPut);
-  const int64_t chunk = ChunkAlong(put, fast_);
-  if (chunk <= from_.Along(fast_, Side::kPut).run || put.shape()[Size(fast_)] == chunk) return;
+  const TileLayout& put = from_.Accessed(way_.fast, Side::kPut);
+  const int64_t chunk = ChunkAlong(put, way_.fast);
+  if (chunk <= from_.Along(way_.fast, Side::kPut).run || put.shape()[Size(way_.fast)] == chunk)
+    return;
   for (const int64_t row : {int64_t{0}, unit}) {
     for (const int64_t between : {unit, 2 * unit, 4 * unit}) {
-      const Found found =
-          Try({.fast = fast_, .split = fast_, .group = chunk, .inner = between, .outer = row});
+      const Found found = Try(
+          {.fast = way_.fast, .split = way_.fast, .group = chunk, .inner = between, .outer = row});
       if (found != Found::kGoOn) return;
     }
   }
 }
 
-int64_t ScratchSearch::Wavefronts() {
+void ScratchSearch::SearchGaps() {
   if (TryRows() != Found::kNoConflicts) TryRuns();
-  return fewest_;
+}
+
+int64_t ScratchSearch::Wavefronts() {
+  const int first = way_.fast;
+  SearchGaps();
+  Way best = way_;
+  for (int dim = from_.tile().rank() - 1; dim >= 0 && best.has_conflicts; --dim) {
+    way_ = WayAlong(dim);
+    if (dim == first || Accesses() >= best.wavefronts) continue;
+    SearchGaps();
+    if (way_.wavefronts < best.wavefronts) best = way_;
+  }
+  way_ = best;
+  return way_.wavefronts;
 }
 
 ScratchPlan ScratchSearch::Plan() const {
   ScratchPlan plan;
-  plan.fast = fast_;
-  plan.put = from_.Along(fast_, Side::kPut);
-  plan.get = to_.Along(fast_, Side::kGet);
-  plan.put_places = *from_.Places(best_, Side::kPut);
-  plan.get_places = *to_.Places(best_, Side::kGet);
-  plan.order = OrderOf(plan.put_places.shape(), best_);
+  plan.fast = way_.fast;
+  plan.put = from_.Along(way_.fast, Side::kPut);
+  plan.get = to_.Along(way_.fast, Side::kGet);
+  plan.put_places = *from_.Places(way_.gaps, Side::kPut);
+  plan.get_places = *to_.Places(way_.gaps, Side::kGet);
+  plan.order = OrderOf(plan.put_places.shape(), way_.gaps);
   return plan;
 }
 

@@ -105,15 +105,15 @@ class ScratchEnd {
 };
 
 // The way through shared memory from one end to another: along the dimension with the fewest
-// accesses, with the gaps that have the fewest bank conflicts. The ends outlive it; they have one
-// shape, of rank 1 at least.
+// accesses, with the gaps that have the fewest bank conflicts; where conflicts remain, along
+// another dimension if that takes fewer wavefronts. The ends outlive it; they have one shape, of
+// rank 1 at least.
 class ScratchSearch {
  public:
   ScratchSearch(ScratchEnd& from, ScratchEnd& to);
 
-  [[nodiscard]] int fast() const { return fast_; }
-  // Of a thread, both sides.
-  [[nodiscard]] int64_t Accesses() const { return puts_ + gets_; }
+  // Of a thread, both sides. Before the search the fewest of all ways.
+  [[nodiscard]] int64_t Accesses() const { return way_.puts + way_.gets; }
   // Of a warp, both sides. Searches for gaps; to be called once.
   int64_t Wavefronts();
   // After that.
@@ -121,16 +121,23 @@ class ScratchSearch {
 
  private:
   enum class Found : uint8_t { kGoOn, kNoConflicts, kNoPlaces };
+  // Along a dimension, with the best gaps so far.
+  struct Way {
+    int fast = 0;
+    int64_t puts = 0, gets = 0;  // of a thread
+    int64_t wavefronts = INT64_MAX;
+    bool has_conflicts = true;
+    ScratchGaps gaps;
+  };
+  [[nodiscard]] Way WayAlong(int fast) const;
+  void SearchGaps();
   Found Try(const ScratchGaps& gaps);
   Found TryRows();
   void TryRuns();
 
   ScratchEnd& from_;
   ScratchEnd& to_;
-  int fast_ = 0;
-  int64_t puts_ = 0, gets_ = 0;
-  int64_t fewest_ = INT64_MAX;
-  ScratchGaps best_;
+  Way way_;
 };
 
 ScratchPlan PlanScratch(const TileLayout& from, const TileLayout& to, int bytes, Target target);

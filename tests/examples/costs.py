@@ -95,6 +95,15 @@ def split_k(kernel, m, n, k, splits, **missing):
     return Case("split_k", least, settings, {"m": m}, kernel, missing)
 
 
+def sliced_k(m, n, k, **missing):
+    # A tile of 64 columns by 16 warps, and blocks that have all turns of one: no block leaves sums to another. Each
+    # reads all of x. Turns of two groups of 128.
+    settings = {"K": k, "N": n, "G": 128, "PACK": example_costs.PACKED, "P": n // 64, "BM": m, "BN": 64, "BK": 256,
+                "KS": 4, "WARPS": 16}
+    least = sectors((n // 64 * m * k, 16), (k * n, 4), (k // 128 * n, 16), (m * n, 16))
+    return Case("stream_k", least, settings, {"m": m}, missing=missing, inputs=["z"])
+
+
 def stream_k(m, n, k, group, blocks, **missing):
     # A turn is 64 rows of w and 128 columns: 16 rows of x, the weights and their scales. The turns are shared
     # equally, and a tile by several blocks: all but the last of them leave their sums in f32, which that one reads.
@@ -138,6 +147,9 @@ CASES = [
     split_k("split_k_red", 32, 128, 1024, 4),
     split_k("split_k_parts", 32, 128, 1024, 4),
     split_k("split_k_sum", 32, 128, 1024, 4),
+    # Divisions of numbers of turns, before the first one.
+    sliced_k(8, 128, 2048, calls=5),
+    sliced_k(16, 128, 2048, calls=5),
     # Divisions of 64 bits, of operands that do not fit in 32.
     stream_k(16, 256, 512, 128, 4, calls=5),
     prefix_sum(8, 2048),

@@ -86,6 +86,22 @@ TEST_P(ScaledTest, TwinSeesTheWrongScale) {
 INSTANTIATE_TEST_SUITE_P(W, ScaledTest, testing::ValuesIn(WeightTypes()),
                          [](const auto& test) { return std::string(DTypeName(test.param)); });
 
+// A slice of each tile of w for a group of warps, in groups that end within a slice; and packed
+// weights, of which each slice has tiles of its own.
+TEST_P(ScaledTest, Slices) {
+  if (!IsRepresentative(GetParam())) return;
+  const auto sliced = [](Shape shape, int slices, int warps) {
+    shape.program = "matmul_scaled.tsa";
+    shape.more = {{"KS", std::to_string(slices)}, {"WARPS", std::to_string(warps)}};
+    return shape;
+  };
+  Spec spec = SpecOf();
+  CheckBoth(spec, sliced({16, 32, 16, ""}, 2, 4));
+  spec.zero_points = spec.w.IsInteger();
+  spec.zero = spec.w.IsUnsigned() ? kU8 : kI8;
+  CheckBoth(spec, sliced({8, 32, 256, PackedOrder(spec.x)}, 4, 8));
+}
+
 class ScaleTypeTest : public testing::TestWithParam<DType> {};
 
 TEST_P(ScaleTypeTest, FourBits) {

@@ -33,6 +33,13 @@ Shape Streamed(int64_t bm, int64_t bn, int64_t bk, int64_t blocks, bool ordered,
           {{"P", std::to_string(blocks)}, {"ORDERED", ordered ? "true" : "false"}}};
 }
 
+// The same in slices of a turn, for so many warps.
+Shape Sliced(Shape shape, int64_t slices, int64_t warps) {
+  shape.more.push_back({"KS", std::to_string(slices)});
+  shape.more.push_back({"WARPS", std::to_string(warps)});
+  return shape;
+}
+
 Spec FourBits(int64_t k, int64_t n, int64_t group) {
   Spec spec;
   spec.k = k;
@@ -77,10 +84,36 @@ TEST_P(StreamK, ZeroPoints) {
   CheckRows(spec, Streamed(16, 32, 64, 2, GetParam(), PackedOrder(kF16)), {5});
 }
 
+// Two groups of two slices.
+TEST_P(StreamK, ZeroPointsOfSlices) {
+  Spec spec = FourBits(160, 67, 32);
+  spec.zero_points = true;
+  CheckRows(spec, Sliced(Streamed(16, 32, 64, 7, GetParam()), 4, 8), {17});
+}
+
 // More blocks than turns, one block, and no row.
 TEST_P(StreamK, FewTurns) {
   CheckRows(FourBits(64, 40, 32), Streamed(16, 32, 32, 9, GetParam()), {0, 3});
   CheckRows(FourBits(64, 40, 64), Streamed(16, 32, 32, 1, GetParam()), {33});
+}
+
+// Two slices of a group in each turn, and two groups of two slices: the last turn ends within one.
+TEST_P(StreamK, SlicesOfTurns) {
+  CheckRows(FourBits(192, 67, 64), Sliced(Streamed(16, 32, 32, 7, GetParam()), 2, 4), {1, 17});
+  CheckRows(FourBits(160, 67, 32), Sliced(Streamed(16, 32, 64, 7, GetParam()), 4, 8), {1, 17});
+}
+
+// More slices than warps, and slices that the warps do not share evenly.
+TEST_P(StreamK, SlicesOfOtherNumbersThanWarps) {
+  CheckRows(FourBits(128, 40, 64), Sliced(Streamed(16, 32, 64, 3, GetParam()), 4, 2), {3});
+  CheckRows(FourBits(144, 40, 48), Sliced(Streamed(16, 32, 48, 3, GetParam()), 3, 2), {3});
+}
+
+// Each slice is a row of packed tiles of its own; two of them have one group.
+TEST_P(StreamK, SlicesOfPackedWeights) {
+  const std::string pack = PackedOrder(kF16);
+  CheckRows(FourBits(512, 96, 128), Sliced(Streamed(8, 32, 256, 2, GetParam(), pack), 4, 8), {5});
+  CheckRows(FourBits(256, 64, 128), Sliced(Streamed(16, 64, 128, 3, GetParam(), pack), 2, 8), {9});
 }
 
 INSTANTIATE_TEST_SUITE_P(Order, StreamK, testing::Bool(),
@@ -230,8 +263,9 @@ TEST_P(StreamKTail, IsShortForEveryLayer) {
     double best = 1e9;
     for (const int64_t bn : Candidates("BN")) {
       for (const int64_t bk : Candidates("BK")) {
-        const Matmul matmul(FourBits(layer.k, layer.n, 128),
-                            Streamed(16, bn, bk, GetParam(), true));
+        // Each slice lies in a group.
+        const Shape shape = Sliced(Streamed(16, bn, bk, GetParam(), true), (bk + 127) / 128, 4);
+        const Matmul matmul(FourBits(layer.k, layer.n, 128), shape);
         ASSERT_TRUE(matmul.ok());
         const auto turns = TurnsOf(matmul.program(), 16);
         ASSERT_TRUE(turns.ok()) << turns.error().message;

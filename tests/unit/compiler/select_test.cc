@@ -351,6 +351,22 @@ TEST(Scratch, HasNoConflictsBetweenRowsAndColumns) {
   }
 }
 
+// Four slices of sums that a thread gets side by side: eight stores and two loads of 16 bytes,
+// whose stores meet in banks, cost more than eight of each without conflicts.
+TEST(Scratch, LiesAlongAnotherDimensionWhereRunsMeetInBanks) {
+  const TileLayout sums = LayoutOf(
+      "layout(shape=[4, 16, 64], modes=[4, 2, 4, 2, 4, 2, 8], spatial=[0, 4, 6, 2], local=[1, 5, "
+      "3])");
+  const TileLayout slices =
+      LayoutOf("layout(shape=[4, 16, 64], modes=[4, 16, 2, 32], spatial=[1, 3], local=[2, 0])");
+  ScratchEnd from(sums, 4, Target::kSm80), to(slices, 4, Target::kSm80);
+  ScratchSearch search(from, to);
+  EXPECT_EQ(search.Accesses(), 10);
+  EXPECT_EQ(search.Wavefronts(), 16);
+  EXPECT_EQ(search.Accesses(), 16);
+  EXPECT_EQ(search.Plan().fast, 2);
+}
+
 // An end that has served other pairs, on either side, says the same as a new one.
 TEST(Scratch, EndsThatAreUsedAgainSayTheSame) {
   const std::array layouts = {LayoutOf("local(4, 1) * spatial(16, 8) * local(1, 8)"),
