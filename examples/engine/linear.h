@@ -1,6 +1,6 @@
 /* The linear layers: the part of the engine that calls Tarsia. */
-#ifndef ENGINE_LINEAR_H_
-#define ENGINE_LINEAR_H_
+#ifndef TARSIA_EXAMPLES_ENGINE_LINEAR_H_
+#define TARSIA_EXAMPLES_ENGINE_LINEAR_H_
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,4 +52,4 @@ void FreeLinear(const Engine* engine, Linear* linear);
 void Apply(const Engine* engine, const Linear* linear, const float* x, int32_t m,
            const float* residual, float* y);
 
-#endif /* ENGINE_LINEAR_H_ */
+#endif /* TARSIA_EXAMPLES_ENGINE_LINEAR_H_ */

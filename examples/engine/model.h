@@ -1,6 +1,6 @@
 /* The files of the model: weights by name from model.safetensors, token numbers from vocab.txt. */
-#ifndef ENGINE_MODEL_H_
-#define ENGINE_MODEL_H_
+#ifndef TARSIA_EXAMPLES_ENGINE_MODEL_H_
+#define TARSIA_EXAMPLES_ENGINE_MODEL_H_
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,4 +34,4 @@ const float* FindTensor(const Model* model, const char* name, int64_t count);
  * case, cut into the longest pieces that the vocabulary has. */
 int32_t Tokenize(const Model* model, const char* sentence, int32_t* tokens, int32_t most);
 
-#endif /* ENGINE_MODEL_H_ */
+#endif /* TARSIA_EXAMPLES_ENGINE_MODEL_H_ */

@@ -1,6 +1,6 @@
 /* The network: BERT with the sizes of all-MiniLM-L6-v2, and the mean of its tokens. */
-#ifndef ENGINE_TRANSFORMER_H_
-#define ENGINE_TRANSFORMER_H_
+#ifndef TARSIA_EXAMPLES_ENGINE_TRANSFORMER_H_
+#define TARSIA_EXAMPLES_ENGINE_TRANSFORMER_H_
 
 #include "linear.h"
 #include "model.h"
@@ -33,4 +33,4 @@ void FreePacked(const Engine* engine, int layers, Transformer* transformer);
 void Embed(const Engine* engine, const Transformer* transformer, const int32_t* tokens,
            int32_t count, float embedding[kWidth]);
 
-#endif /* ENGINE_TRANSFORMER_H_ */
+#endif /* TARSIA_EXAMPLES_ENGINE_TRANSFORMER_H_ */
