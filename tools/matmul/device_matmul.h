@@ -25,16 +25,18 @@ struct MatmulOperands {
 
 class DeviceMatmul {
  public:
-  // Plans, and copies the operands to the device. `copies` of the weights are made, in memory of
-  // their own. Errors: those of MatmulPlan::Make and of the device.
-  static Result<std::unique_ptr<DeviceMatmul>> Make(const runtime::MatmulProblem& problem,
-                                                    const MatmulOperands& operands,
-                                                    std::shared_ptr<runtime::Device> device,
-                                                    const runtime::MatmulOptions& options,
+  using Plan = std::unique_ptr<const runtime::MatmulPlan>;
+
+  // Copies the operands to the plan's device. `copies` of the weights are made, in memory of their
+  // own. Errors: those of the device.
+  static Result<std::unique_ptr<DeviceMatmul>> Make(Plan plan, const MatmulOperands& operands,
                                                     int copies = 1);
   DeviceMatmul(const DeviceMatmul&) = delete;
   DeviceMatmul& operator=(const DeviceMatmul&) = delete;
   ~DeviceMatmul();
+
+  // Takes another plan of the same problem and device.
+  Status Take(Plan plan);
 
   // Enqueues the product by one of the copies of the weights.
   Status Run(int copy = 0, runtime::StreamHandle stream = nullptr,
@@ -49,15 +51,14 @@ class DeviceMatmul {
   }
 
  private:
-  DeviceMatmul(std::shared_ptr<runtime::Device> device, int64_t m)
-      : device_(std::move(device)), m_(m) {}
+  explicit DeviceMatmul(runtime::Device& device) : device_(device) {}
   Status Upload(const MatmulOperands& operands, int copies);
+  Status MakeWorkspace();
   Result<runtime::DevicePointer> Allocate(uint64_t bytes);
   Result<runtime::DeviceBytes> Put(std::span<const uint8_t> bytes);
 
-  const std::shared_ptr<runtime::Device> device_;
-  const int64_t m_;
-  std::unique_ptr<const runtime::MatmulPlan> plan_;
+  runtime::Device& device_;  // of the plan
+  Plan plan_;
   std::vector<runtime::DevicePointer> owned_;
   std::vector<runtime::DeviceBytes> weights_;
   runtime::MatmulArguments arguments_;

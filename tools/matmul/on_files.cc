@@ -107,8 +107,9 @@ class FileMatmul {
   }
 
   int Compute() {
-    auto matmul = DeviceMatmul::Make(problem_, {weights_->image(), x_, bias_, residual_}, device_,
-                                     request_.Options());
+    auto plan = runtime::MatmulPlan::Make(problem_, device_, request_.Options());
+    if (!plan.ok()) return Reject(plan.error());
+    auto matmul = DeviceMatmul::Make(*std::move(plan), {weights_->image(), x_, bias_, residual_});
     if (!matmul.ok()) return Reject(matmul.error());
     const auto start = std::chrono::steady_clock::now();
     auto y = (*matmul)->Compute();

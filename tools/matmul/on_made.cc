@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/weights/parallel.h"
 #include "tools/matmul/matmul.h"
 #include "tools/matmul/trial.h"
 #include "tools/output.h"
@@ -209,43 +210,76 @@ int Report(const MatmulTrial& trial, const MatmulRequest& request, const Measure
   return kDone;
 }
 
-// Checks and times each candidate, and lists them by time.
-int Tune(MatmulTrial& trial, const MatmulRequest& request) {
-  struct Row {
-    runtime::MatmulCandidate candidate;
-    double median = 0, largest_error = 0;
-    std::string error;
-  };
-  runtime::Device& device = trial.device();
-  const runtime::MatmulProblem problem = trial.Problem();
-  runtime::MatmulOptions options = request.Options();
-  std::vector<Row> rows;
-  const auto all = RankMatmul(problem, device.Model(), device.Limits().shared_bytes, options.choice,
-                              problem.m_max);
-  ProgressBar bar("candidates");
-  for (const runtime::MatmulCandidate& candidate : all) {
-    bar.Show(rows.size(), all.size());
-    Row& row = rows.emplace_back(Row{candidate, 0, 0, ""});
-    options.candidate = candidate.Text();
-    const Status chosen = trial.Choose(options);
-    const auto measured = chosen.ok() ? Measure(trial) : Result<Measured>(chosen.error());
-    if (!measured.ok()) {
-      row.error = measured.error().message;
-    } else if (measured->errors.wrong != 0) {
-      row.error = measured->errors.first;
-    } else {
-      row.median = measured->Median();
-      row.largest_error = measured->errors.largest;
-    }
+struct TunedRow {
+  runtime::MatmulCandidate candidate;
+  DeviceMatmul::Plan plan;
+  double median = 0, largest_error = 0;
+  std::string error;
+};
+
+// Makes the plans of all candidates, several at a time.
+std::vector<TunedRow> PlanAll(const runtime::MatmulProblem& problem,
+                              const std::shared_ptr<runtime::Device>& device,
+                              const runtime::MatmulOptions& options) {
+  std::vector<TunedRow> rows;
+  for (auto& candidate : RankMatmul(problem, device->Model(), device->Limits().shared_bytes,
+                                    options.choice, problem.m_max)) {
+    rows.push_back({std::move(candidate), nullptr, 0, 0, ""});
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+  ProgressBar bar("kernels compiled");
+  ParallelFor(
+      static_cast<int64_t>(rows.size()),
+      [&](int64_t i) {
+        TunedRow& row = rows[static_cast<size_t>(i)];
+        runtime::MatmulOptions one = options;
+        one.candidate = row.candidate.Text();
+        auto plan = runtime::MatmulPlan::Make(problem, device, one);
+        if (plan.ok()) row.plan = *std::move(plan);
+        if (!plan.ok()) row.error = plan.error().message;
+      },
+      [&](uint64_t done, uint64_t total) {
+        if (ProgressBar::wanted()) bar.Show(done, total);
+        return true;
+      });
+  return rows;
+}
+
+void MeasureRow(MatmulTrial& trial, TunedRow* row) {
+  if (!row->error.empty()) return;
+  const Status chosen = trial.Choose(std::move(row->plan));
+  if (!chosen.ok()) {
+    row->error = chosen.error().message;
+    return;
+  }
+  const auto errors = trial.Verify(MatmulTrial::kProducts / 20);
+  const auto times = trial.Time();
+  if (!errors.ok() || !times.ok()) {
+    row->error = errors.ok() ? times.error().message : errors.error().message;
+  } else if (errors->wrong != 0) {
+    row->error = errors->first;
+  } else {
+    row->median = (*times)[times->size() / 2];
+    row->largest_error = errors->largest;
+  }
+}
+
+// Checks and times each candidate, and lists them by time.
+int Tune(MatmulTrial& trial, const std::shared_ptr<runtime::Device>& device,
+         const MatmulRequest& request) {
+  std::vector<TunedRow> rows = PlanAll(trial.Problem(), device, request.Options());
+  ProgressBar bar("candidates timed");
+  for (size_t i = 0; i < rows.size(); ++i) {
+    bar.Show(i, rows.size());
+    MeasureRow(trial, &rows[i]);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const TunedRow& a, const TunedRow& b) {
     return std::pair(!a.error.empty(), a.median) < std::pair(!b.error.empty(), b.median);
   });
   Json json;
   json.Begin('[');
   std::string text = "     time   predicted  candidate\n";
   bool ok = true;
-  for (const Row& row : rows) {
+  for (const TunedRow& row : rows) {
     ok = ok && row.error.empty();
     json.Begin('{').Key("candidate").String(row.candidate.Text());
     json.Key("predicted_us").Raw(fmt::format("{:.3f}", row.candidate.microseconds));
@@ -294,7 +328,7 @@ int TryMatmul(const Command& command, const MatmulRequest& request) {
         return true;
       };
     }
-    return MatmulTrial::Make(spec, std::move(device), progress);
+    return MatmulTrial::Make(spec, device, progress);
   }();
   if (!trial.ok()) {
     PrintError(trial.error());
@@ -305,9 +339,11 @@ int TryMatmul(const Command& command, const MatmulRequest& request) {
       PrintError(fmt::format("--tune: the device {} has no times", (*trial)->device().name()));
       return kRejected;
     }
-    return Tune(**trial, request);
+    return Tune(**trial, device, request);
   }
-  if (const Status chosen = (*trial)->Choose(request.Options()); !chosen.ok()) {
+  auto plan = runtime::MatmulPlan::Make((*trial)->Problem(), device, request.Options());
+  const Status chosen = plan.ok() ? (*trial)->Choose(*std::move(plan)) : Status(plan.error());
+  if (!chosen.ok()) {
     PrintError(chosen.error());
     return kRejected;
   }

@@ -28,11 +28,13 @@ class MatmulTrial {
                                                    std::shared_ptr<runtime::Device> device,
                                                    const Progress& progress);
 
-  // Takes another kernel for the same numbers. After an error there is no kernel.
-  Status Choose(const runtime::MatmulOptions& options);
+  // Takes a plan of `Problem` for this device.
+  Status Choose(DeviceMatmul::Plan plan);
 
-  // Computes once, and compares with the formula.
-  [[nodiscard]] Result<LayerErrors> Verify() const;
+  // Computes once, and compares with the formula: all elements if they take at most `products`
+  // products.
+  static constexpr double kProducts = 2e9;  // in about a second
+  [[nodiscard]] Result<LayerErrors> Verify(double products = kProducts) const;
   // Microseconds, sorted. On a GPU: of a launch, by replays of a graph of launches; each launch
   // reads weights that are in no cache. On the device cpu: of calls. Errors: the emulator has no
   // times.
