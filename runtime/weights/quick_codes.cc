@@ -61,14 +61,18 @@ namespace tarsia::internal {
 
 HWY_EXPORT(Row);
 
+void RowOfCodes(const float* w, const float* scales, const float* zeros, int64_t blocks,
+                const IntegerRange& range, uint8_t* out, uint8_t* unsure) {
+  TARSIA_DISPATCH(Row)(w, scales, zeros, blocks, range, out, unsure);
+}
+
 }  // namespace tarsia::internal
 
 namespace tarsia {
 
 void QuickCodes(const float* w, const float* scales, const float* zeros, int64_t blocks,
                 const IntegerRange& range, uint8_t* out, uint8_t* unsure) {
-  using namespace internal;
-  TARSIA_DISPATCH(Row)(w, scales, zeros, blocks, range, out, unsure);
+  internal::RowOfCodes(w, scales, zeros, blocks, range, out, unsure);
 }
 
 }  // namespace tarsia
