@@ -19,6 +19,7 @@
 
 #include "isa/gradient/expand.h"
 #include "isa/graph/specialise.h"
+#include "isa/rewrite/complex_parts.h"
 #include "isa/text/parser.h"
 #include "planner/plan.h"
 
@@ -41,6 +42,7 @@ std::optional<ConcreteGraph> MakeGraph(const ValidModule& module, const Graph& g
   }
   Diagnostics diagnostics;
   auto out = SpecialiseGraph(module, module.module().Name(graph), bindings, diagnostics);
+  if (out) out = SplitComplex(*out, diagnostics);
   if (out) out = ExpandGradients(*out, {}, diagnostics);
   return out;
 }

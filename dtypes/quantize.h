@@ -8,6 +8,7 @@
 #define TARSIA_DTYPES_QUANTIZE_H_
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct QuantiseSpec {
   int64_t columns = 1;                // columns per scale; the last block may be narrower
   ScaleRule rule = ScaleRule::kAbsmax;
   const Codebook* codebook = nullptr;  // what the codes mean if set; `type` is CodeTypeOf it
+  // Codes of larger values are not used: those that the type of the activations cannot hold.
+  double limit = std::numeric_limits<double>::infinity();
 };
 
 // A quantised matrix w[K, N]. Row-major.

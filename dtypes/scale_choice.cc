@@ -97,6 +97,7 @@ uint8_t Chooser::CodeOf(double w, const Affine& affine) const {
   if (spec.codebook != nullptr) return levels.codes[levels.Nearest(wanted)];
   if (spec.zero != ZeroPoint::kNone) wanted += affine.zero;  // -0 + 0 would lose its sign
   if (spec.type.IsFloat()) {
+    wanted = std::clamp(wanted, levels.Least(), levels.Most());
     return static_cast<uint8_t>(
         EncodeFromDouble(spec.type, wanted, {Rounding::kNearestEven, Overflow::kSaturate}));
   }

@@ -140,7 +140,8 @@ Levels LevelsOf(const QuantiseSpec& spec) {
   for (uint64_t code = 0; code <= CodeMask(spec.type); ++code) {
     const double value = spec.codebook != nullptr ? static_cast<double>(spec.codebook->values[code])
                                                   : DecodeToDouble(spec.type, code);
-    if (std::isfinite(value)) all.emplace_back(value == 0 ? 0.0 : value, uint8_t(code));
+    if (std::isfinite(value) && std::fabs(value) <= spec.limit)
+      all.emplace_back(value == 0 ? 0.0 : value, uint8_t(code));
   }
   std::sort(all.begin(), all.end());
   Levels levels;

@@ -455,10 +455,15 @@ class Search {
       const size_t count = groups[g].size();
       first -= count;
       const auto chunks = ChunksOf(LengthOf(whole, groups[g][0]), MostChunks(AxesIn(groups)));
-      const auto end = std::partition_point(chunks.begin(), chunks.end(), [&](int64_t chunk) {
+      const auto fits_with = [&](int64_t chunk) {
         schedule.SetChunk(first, count, chunk);
         return schedule.Fits(options_.limit, &buffers_);
-      });
+      };
+      // Often the limit leaves room for the largest one.
+      auto end = chunks.end();
+      if (!fits_with(chunks.back())) {
+        end = std::partition_point(chunks.begin(), end - 1, fits_with);
+      }
       fits = end != chunks.begin();
       schedule.SetChunk(first, count, fits ? *(end - 1) : chunks.front());
     }

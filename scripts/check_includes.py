@@ -123,6 +123,8 @@ ONLY_IN = [
     (r"benchmark/", ["bench"]),
     (r"(cblas|openblas/.*)\.?h?$", ["bench"]),
 ]
+# Outside projects as users would write them: they include files beside them, and what is installed.
+STANDALONE = ("examples/engine/",)
 HEAVY_IN_HEADERS = {"iostream", "regex"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^">]+)[">]', re.MULTILINE)
@@ -143,6 +145,8 @@ def check_own(path, owner, target):
     """An error about a quoted include of `target` in the file `path`, or None."""
     folder = target.split("/")[0]
     known = {name.split("/")[0] for name in MAY_SEE} | set(PUBLIC)
+    if path.startswith(STANDALONE):
+        return None if "/" not in target else f'"{target}" is outside of the project'
     if "/" not in target or folder not in known:
         return f'"{target}" is not a path from the root of the repository'
     target_owner = owner_of(target) or folder

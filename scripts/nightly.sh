@@ -3,10 +3,11 @@
 # integration runs short forms of them. Prints a summary, and writes it to build/nightly/summary.txt.
 #
 #   scripts/nightly.sh [--fuzz-seconds N] [--random-modules N] [--seed N] [STEP...]
-#     STEP              rehearse fuzz random exhaustive asan tsan tidy mutants (default: all, in this
-#                       order); rehearse is the check of a GPU (gpu_check.sh) as a whole, on the
-#                       emulated driver; random is the tests of random programs, exhaustive every
-#                       other test over its whole range (hours); tidy is clang-tidy on every source
+#     STEP              rehearse fuzz random exhaustive engine asan tsan tidy mutants (default: all,
+#                       in this order); rehearse is the check of a GPU (gpu_check.sh) as a whole, on
+#                       the emulated driver; random is the tests of random programs, exhaustive every
+#                       other test over its whole range (hours); engine is a real model with every
+#                       type of weights; tidy is clang-tidy on every source
 #     --fuzz-seconds    how long each fuzzer runs (default 600)
 #     --random-modules  how many programs the random tests make (default 50000)
 #     --seed            where random tests start (default: taken from the clock, and printed)
@@ -23,11 +24,11 @@ while [[ $# -gt 0 ]]; do
     --random-modules) random_modules=${2:?} && shift 2 ;;
     --seed) seed=${2:?} && shift 2 ;;
     -h | --help) sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' scripts/nightly.sh && exit 0 ;;
-    rehearse | fuzz | random | exhaustive | asan | tsan | tidy | mutants) steps+=("$1") && shift ;;
+    rehearse | fuzz | random | exhaustive | engine | asan | tsan | tidy | mutants) steps+=("$1") && shift ;;
     *) echo "nightly: error: unknown argument $1; see --help" >&2 && exit 2 ;;
   esac
 done
-[[ ${#steps[@]} -gt 0 ]] || steps=(rehearse fuzz random exhaustive asan tsan tidy mutants)
+[[ ${#steps[@]} -gt 0 ]] || steps=(rehearse fuzz random exhaustive engine asan tsan tidy mutants)
 
 readonly logs=build/nightly
 mkdir -p "$logs"
@@ -105,7 +106,16 @@ random() {
 
 exhaustive() {
   run build-dev build dev
-  TARSIA_LONG=1 TARSIA_SEED=$seed run exhaustive ctest --preset dev -E '^random' --timeout 14400
+  TARSIA_LONG=1 TARSIA_SEED=$seed run exhaustive ctest --preset dev -E '^(random|engine$)' --timeout 14400
+}
+
+# A real model with every type of weights, against a formula; prints width, bytes and cosine.
+engine() {
+  run build-dev build dev
+  TARSIA_LONG=1 run engine ctest --preset dev -R '^engine$' --timeout 3600
+  run engine-table python3 tests/engine/engine_test.py --table --venv .venv \
+    --engine build/dev/tests/engine/engine --tarsia build/dev/tools/tarsia \
+    --driver build/dev/lib/libtarsia_emulated_cuda.so
 }
 
 sanitized() {
@@ -126,6 +136,7 @@ for step in "${steps[@]}"; do
     fuzz) fuzz ;;
     random) random ;;
     exhaustive) exhaustive ;;
+    engine) engine ;;
     asan | tsan) sanitized "$step" ;;
     tidy) tidy ;;
     mutants) run mutants scripts/mutate.sh ;;

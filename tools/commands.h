@@ -9,6 +9,7 @@ namespace tarsia::tools {
 
 int Run(const Args& args);
 int Reduce(const Args& args);
+int Matmul(const Args& args);
 int Pack(const Args& args);
 int Unpack(const Args& args);
 int Import(const Args& args);

@@ -26,6 +26,7 @@ struct Entry {
 constexpr Entry kCommands[] = {
     {"run", Run, "run a kernel on .npy and .safetensors files"},
     {"reduce", Reduce, "run a graph on files, below a memory limit"},
+    {"matmul", Matmul, "multiply by packed weights, or time it"},
     {"pack", Pack, "quantise weights and pack them into a .tsw file"},
     {"unpack", Unpack, "print or unpack a .tsw file"},
     {"import", Import, "pack the weights of a quantised model"},

@@ -174,28 +174,35 @@ class Search {
     out_.ways[dot].push_back(way);
   }
 
-  // Warps along the batch axis first, as many as share it evenly; all splits of the others over
-  // rows and columns, plain and transposed.
+  // All splits of the warps over the batch axis, which they share evenly, rows and columns; plain
+  // and transposed.
   void AddWays(const LayoutOp& op) {
     if (op.rule.opcode != Opcode::kDot) return;
     const DotTypes types = TypesOf(op);
     const DotShape shape = ShapeOfDot(op.rule.operand[0]->shape, op.rule.operand[1]->shape);
-    const int64_t batches = WarpsAlongBatch(op);
-    const int64_t others = graph_.warps / batches;
-    for (int64_t along = others; along >= 1; --along) {
-      if (others % along != 0) continue;
-      const WarpSplit warps = {batches, along, others / along};
-      for (const MmaForm* form : MmaFormsOf(types, target_)) AddPlainWay(op, *form, shape, warps);
-      for (const MmaForm* form : MmaFormsOf({types.b, types.a, types.c}, target_)) {
-        AddTurnedWay(op, *form, Transposed(shape), warps);
+    for (const int64_t batches : WarpsAlongBatch(op)) {
+      const int64_t others = graph_.warps / batches;
+      for (int64_t along = others; along >= 1; --along) {
+        if (others % along != 0) continue;
+        const WarpSplit warps = {batches, along, others / along};
+        for (const MmaForm* form : MmaFormsOf(types, target_)) AddPlainWay(op, *form, shape, warps);
+        for (const MmaForm* form : MmaFormsOf({types.b, types.a, types.c}, target_)) {
+          AddTurnedWay(op, *form, Transposed(shape), warps);
+        }
       }
     }
   }
 
-  // 1 without a batch axis.
-  [[nodiscard]] int64_t WarpsAlongBatch(const LayoutOp& op) const {
+  // The most first; only 1 without a batch axis.
+  [[nodiscard]] std::vector<int64_t> WarpsAlongBatch(const LayoutOp& op) const {
     const std::vector<int64_t>& shape = op.rule.operand[0]->shape;
-    return shape.size() == 3 ? std::gcd(std::max<int64_t>(1, shape[0]), graph_.warps) : 1;
+    if (shape.size() != 3) return {1};
+    const int64_t most = std::gcd(std::max<int64_t>(1, shape[0]), graph_.warps);
+    std::vector<int64_t> out;
+    for (int64_t warps = most; warps >= 1; --warps) {
+      if (most % warps == 0) out.push_back(warps);
+    }
+    return out;
   }
 
   void AddPlainWay(const LayoutOp& op, const MmaForm& form, const DotShape& shape,
@@ -400,8 +407,9 @@ class Search {
   [[nodiscard]] std::set<int64_t> SlicesOfDots() const {
     std::set<int64_t> out;
     for (const LayoutOp& op : graph_.ops) {
-      if (op.rule.opcode == Opcode::kDot && WarpsAlongBatch(op) > 1) {
-        out.insert(WarpsAlongBatch(op));
+      if (op.rule.opcode != Opcode::kDot) continue;
+      for (const int64_t warps : WarpsAlongBatch(op)) {
+        if (warps > 1) out.insert(warps);
       }
     }
     return out;

@@ -301,6 +301,11 @@ TARSIA_API tarsia_status tarsia_dtype_encode(tarsia_dtype dtype, double value,
 /* The value of a code (its low bits); for a complex number, the real part. It is exact, except that
  * 64-bit integers beyond 2^53 are rounded. Thread-safe. */
 TARSIA_API tarsia_status tarsia_dtype_decode(tarsia_dtype dtype, uint64_t code, double* value);
+/* Converts `count` elements, rounded to nearest even: activations of f32 to f16, say. An element
+ * takes the bytes of its type, and at least one. `to` may be `from` if the elements have the same
+ * size; else the arrays must not overlap. Errors: INVALID_ARGUMENT. Thread-safe. */
+TARSIA_API tarsia_status tarsia_dtype_cast(tarsia_dtype from_type, const void* from,
+                                           tarsia_dtype to_type, void* to, size_t count);
 
 /* ---- Modules ------------------------------------------------------------------------------ */
 

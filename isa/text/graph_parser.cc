@@ -304,14 +304,15 @@ uint32_t GraphParser::Define(const Name& name, uint32_t value) {
 }
 
 bool GraphParser::ParseReturn() {
+  constexpr std::string_view kNameIt = "a formula gets a name in a line before: `%y = ...`";
   graph_.return_location = lexer_.location();
   lexer_.Next();
   do {
     if (lexer_.token() != Token::kValue) {
       tokens_.Expected("a value such as `%y`");
-      if (lexer_.token() == Token::kName && values_.contains(lexer_.text())) {
-        diagnostics_.last().help = "did you mean `%" + std::string(lexer_.text()) + "`?";
-      }
+      const bool named = lexer_.token() == Token::kName && values_.contains(lexer_.text());
+      diagnostics_.last().help =
+          named ? "did you mean `%" + std::string(lexer_.text()) + "`?" : std::string(kNameIt);
       return false;
     }
     const Location location = lexer_.location();
@@ -320,7 +321,10 @@ bool GraphParser::ParseReturn() {
     graph_.outputs.push_back(value.value());
     graph_.output_locations.push_back(location);
   } while (tokens_.Accept(Token::kComma));
-  return true;
+  if (tokens_.ExpectEndOfLine()) return true;
+  HelpWithToken();
+  if (diagnostics_.last().help.empty()) diagnostics_.last().help = kNameIt;
+  return false;
 }
 
 // ---- expressions -----------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 // The C API: element types.
 #include "dtypes/dtype.h"
+#include "dtypes/bulk.h"
 #include "dtypes/convert.h"
 #include "runtime/api/api.h"
 #include "runtime/api/handles.h"
@@ -186,6 +187,21 @@ tarsia_status tarsia_dtype_decode(tarsia_dtype dtype, uint64_t code, double* val
     if (row == nullptr) return UnknownDType(dtype);
     if (value == nullptr) return NullArgument("value");
     *value = DecodeToDouble(row->type, code);
+    return TARSIA_STATUS_OK;
+  });
+}
+
+tarsia_status tarsia_dtype_cast(tarsia_dtype from_type, const void* from, tarsia_dtype to_type,
+                                void* to, size_t count) {
+  return Guarded([&] {
+    const DTypeRow* const source = FindRow(from_type);
+    if (source == nullptr) return UnknownDType(from_type);
+    const DTypeRow* const target = FindRow(to_type);
+    if (target == nullptr) return UnknownDType(to_type);
+    if (count == 0) return TARSIA_STATUS_OK;
+    if (from == nullptr) return NullArgument("from");
+    if (to == nullptr) return NullArgument("to");
+    CastBulk(source->type, from, target->type, to, count);
     return TARSIA_STATUS_OK;
   });
 }

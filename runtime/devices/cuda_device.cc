@@ -207,6 +207,10 @@ class CudaDevice final : public Device {
     return cuda::Fill(*gpu_, DeviceAddress(to), value, words, ToStream(stream));
   }
 
+  Status Copy(DevicePointer to, DevicePointer from, uint64_t bytes, StreamHandle stream) override {
+    return cuda::CopyWithin(*gpu_, DeviceAddress(to), DeviceAddress(from), bytes, ToStream(stream));
+  }
+
   Result<StreamHandle> CreateStream() override {
     TARSIA_TRY(cuda::Stream stream, cuda::Stream::Create(gpu_));
     return static_cast<StreamHandle>(stream.Release());
@@ -219,6 +223,29 @@ class CudaDevice final : public Device {
   Status Synchronize(StreamHandle stream) override {
     TARSIA_CHECK(CheckNotCaptured(*gpu_, ToStream(stream), "waiting for a stream"));
     return cuda::Synchronize(*gpu_, ToStream(stream));
+  }
+
+  Result<std::vector<double>> TimeCalls(
+      int calls, int replays,
+      const std::function<Status(int call, StreamHandle stream)>& enqueue) override {
+    TARSIA_TRY(const cuda::Stream stream, cuda::Stream::Create(gpu_));
+    TARSIA_TRY(const cuda::Event start, cuda::Event::Create(gpu_));
+    TARSIA_TRY(const cuda::Event end, cuda::Event::Create(gpu_));
+    TARSIA_TRY(const cuda::Graph graph,
+               cuda::Graph::Capture(gpu_, stream.handle(), [&]() -> Status {
+                 for (int i = 0; i < calls; ++i) TARSIA_CHECK(enqueue(i, stream.handle()));
+                 return OkStatus();
+               }));
+    std::vector<double> out;
+    for (int i = -1; i < replays; ++i) {
+      TARSIA_CHECK(start.Record(stream.handle()));
+      TARSIA_CHECK(graph.Launch(stream.handle()));
+      TARSIA_CHECK(end.Record(stream.handle()));
+      TARSIA_CHECK(end.Synchronize());
+      TARSIA_TRY(const double milliseconds, cuda::Milliseconds(start, end));
+      if (i >= 0) out.push_back(milliseconds * 1e3 / calls);
+    }
+    return out;
   }
 
  private:

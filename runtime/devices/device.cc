@@ -121,6 +121,11 @@ Result<StreamHandle> Device::CreateStream() { return StreamHandle{nullptr}; }
 Status Device::DestroyStream(StreamHandle stream) { return CheckNoStream(stream); }
 Status Device::Synchronize(StreamHandle stream) { return CheckNoStream(stream); }
 
+Result<std::vector<double>> Device::TimeCalls(
+    int, int, const std::function<Status(int call, StreamHandle stream)>&) {
+  return MakeDiagnostic(diag::kDeviceNoGraphs, Location(), name());
+}
+
 Status Device::CheckNoStream(StreamHandle stream) const {
   if (stream == nullptr) return OkStatus();
   return MakeDiagnostic(diag::kApiStreamNotNull, Location(), name());

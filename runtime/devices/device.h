@@ -11,6 +11,7 @@
 #define TARSIA_RUNTIME_DEVICES_DEVICE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -130,6 +131,9 @@ class Device {
   // `to` is a multiple of 4.
   virtual Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
                            StreamHandle stream) = 0;
+  // Between two places of the device that do not overlap; enqueued.
+  virtual Status Copy(DevicePointer to, DevicePointer from, uint64_t bytes,
+                      StreamHandle stream) = 0;
 
   // Streams. Devices without streams return the null stream.
   virtual Result<StreamHandle> CreateStream();
@@ -137,6 +141,12 @@ class Device {
   virtual Status Synchronize(StreamHandle stream);
   // For devices without streams: an error unless the stream is null.
   [[nodiscard]] Status CheckNoStream(StreamHandle stream) const;
+
+  // Microseconds of a call, of `calls` calls that are captured into one graph, by replay of the
+  // graph: `replays` of them after one that is not counted. Errors: those of the calls; a device
+  // without graphs.
+  virtual Result<std::vector<double>> TimeCalls(
+      int calls, int replays, const std::function<Status(int call, StreamHandle stream)>& enqueue);
 };
 
 // The device of a name; "" is the default one: the first GPU if there is one, else cpu. Two calls

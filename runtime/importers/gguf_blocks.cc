@@ -195,8 +195,10 @@ void AddScales(const BlockMatrix& matrix, CodeSource* out) {
   const WeightInfo& info = out->info;
   out->scales.resize(Size(info.groups() * info.n));
   if (matrix.format->offsets) out->zeros.resize(out->scales.size());
-  ParallelFor(info.n, [&](int64_t column) {
-    for (int64_t g = 0; g < info.groups(); ++g) {
+  // Some columns at a time, so that a line of the scales is written while it is in the cache.
+  constexpr int64_t kColumns = 16;
+  const auto add = [&](int64_t g, int64_t first) {
+    for (int64_t column = first; column < std::min(first + kColumns, info.n); ++column) {
       const BlockAffine affine = matrix.At(column, g * info.group);
       const size_t at = Size(g * info.n + column);
       out->scales[at] = IsConstant(affine) ? affine.offset : affine.scale;
@@ -206,6 +208,9 @@ void AddScales(const BlockMatrix& matrix, CodeSource* out) {
                             : (affine.offset != 0 ? 1 : 0);
       out->zeros[at] = static_cast<float>(zero);
     }
+  };
+  ParallelFor((info.n + kColumns - 1) / kColumns, [&](int64_t block) {
+    for (int64_t g = 0; g < info.groups(); ++g) add(g, block * kColumns);
   });
 }
 

@@ -109,16 +109,4 @@ Result<double> NumberOf(const TensorView& tensor) {
   return DecodeToDouble(*tensor.info.type, LoadContainer(*tensor.info.type, tensor.data, 0));
 }
 
-uint32_t LoadU32(const uint8_t* at) {
-  uint32_t out = 0;
-  std::memcpy(&out, at, sizeof out);
-  return out;
-}
-
-float LoadF16(const uint8_t* at) {
-  float out = 0;
-  CastBulk(kF16, at, kF32, &out, 1);
-  return out;
-}
-
 }  // namespace tarsia

@@ -2,7 +2,9 @@
 #ifndef TARSIA_RUNTIME_IMPORTERS_TENSOR_SET_H_
 #define TARSIA_RUNTIME_IMPORTERS_TENSOR_SET_H_
 
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -58,8 +60,20 @@ Result<double> NumberOf(const TensorView& tensor);
 inline constexpr int kStreamWordBits = 32;  // of words that codes are packed into
 
 // Numbers at any address, little-endian.
-uint32_t LoadU32(const uint8_t* at);
-float LoadF16(const uint8_t* at);
+inline uint32_t LoadU32(const uint8_t* at) {
+  uint32_t out = 0;
+  std::memcpy(&out, at, sizeof out);
+  return out;
+}
+inline float LoadF16(const uint8_t* at) {
+  uint16_t half = 0;
+  std::memcpy(&half, at, sizeof half);
+  const uint32_t magnitude = half & 0x7FFFU, sign = (half & 0x8000U) << 16;
+  // As the exponent and mantissa of an f32 it is 2^112 times too small, subnormal numbers included.
+  const uint32_t finite = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude << 13) * 0x1p112F);
+  const uint32_t bits = magnitude >= 0x7C00 ? magnitude << 13 | 0x7F800000U : finite;
+  return std::bit_cast<float>(bits | sign);
+}
 
 }  // namespace tarsia
 

@@ -18,11 +18,18 @@ namespace {
 // By how many rows of x a kernel is chosen. The last range is open.
 constexpr int64_t kRangeEnds[] = {8, 16, 32, 64, 128, 256, 512, 1024, 2048};
 
+// Where a group is shorter than bk, there is a slice for each group; else there are `slices`, which
+// the warps share.
 struct Shape {
-  int warps, bn, bk;
+  int warps, bn, bk, slices;
 };
-constexpr Shape kShapes[] = {{4, 64, 128}, {4, 128, 64},  {4, 256, 64},   {8, 128, 128},
-                             {8, 256, 64}, {8, 256, 128}, {16, 256, 128}, {16, 512, 64}};
+constexpr Shape kShapes[] = {
+    {4, 64, 128, 1}, {4, 128, 64, 1},  {4, 256, 64, 1},   {8, 64, 128, 1},   {8, 128, 128, 1},
+    {8, 256, 64, 1}, {8, 256, 128, 1}, {16, 128, 128, 1}, {16, 256, 128, 1}, {16, 512, 64, 1},
+    {8, 64, 256, 4}, {8, 128, 256, 2}, {16, 64, 256, 4},  {16, 64, 512, 4},  {16, 128, 256, 2},
+};
+// The rows of a step of `mma`, which a slice has at least.
+constexpr int kLeastSlice = 16;
 // Of products of two matrices of 16 bits.
 constexpr MatmulTile kDense[] = {
     {128, 128, 64, 4, 3}, {128, 256, 64, 8, 3}, {64, 128, 64, 4, 3}, {64, 64, 64, 4, 4}};
@@ -98,17 +105,38 @@ class Ranking {
     return tile.stages * (x + w * Halves());
   }
 
+  // The slices of a turn, each of one group; 0 if there is no such division.
+  [[nodiscard]] int SlicesOf(const Shape& shape) const {
+    const int64_t group = problem_.weights.group;
+    const int64_t slices = group < shape.bk ? shape.bk / group : shape.slices;
+    const int64_t slice = shape.bk / std::max<int64_t>(slices, 1);
+    const bool divides =
+        shape.bk % slices == 0 && group % slice == 0 &&
+        std::max<int64_t>(group, shape.bk) % std::min<int64_t>(group, shape.bk) == 0;
+    // A turn beyond the last row of w would need masks.
+    const bool whole = problem_.weights.k % shape.bk == 0;
+    return divides && whole && slice >= kLeastSlice ? static_cast<int>(slices) : 0;
+  }
+
   void AddFused(int bm, const Shape& shape) {
     const WeightInfo& w = problem_.weights;
     MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, 4};
-    const int sums = bm * shape.bn / (shape.warps * 32) * Halves();
-    const bool fits = sums <= kMostSums && SharedBytes(tile, w.type.bits) <= shared_bytes_;
     // A turn reads whole packed tiles, as far as a group has them.
     const int64_t rows = TileRows(w);
-    const bool whole = shape.bk % rows == 0 && (w.group >= shape.bk || shape.bk == rows);
-    if (!fits || !whole) return;
-    Add(tile, false);
-    if (w.group % shape.bk != 0 || choice_.batch_invariant) return;
+    // Sums of slices are added in an order that depends on the tile.
+    const int slices = choice_.batch_invariant ? 0 : SlicesOf(shape);
+    const bool by_groups = w.group >= shape.bk || (shape.bk == rows && slices == 0);
+    if (shape.bk % rows != 0 || (slices == 0 && !by_groups)) return;
+    if (!by_groups) tile.slices = slices;
+    const auto fits = [&] {
+      const int sums = bm * shape.bn / (shape.warps * 32) * Halves() * std::max(tile.slices, 1);
+      return sums <= kMostSums && SharedBytes(tile, w.type.bits) <= shared_bytes_;
+    };
+    // Sums of groups need no slices.
+    if (fits() && (shape.slices == 1 || !by_groups)) Add(tile, false);
+    if (slices == 0) return;
+    tile.slices = slices;
+    if (!fits()) return;
     tile.stream = true;
     const int least = std::max(1, kWarpsOfManyRows / shape.warps);
     const int most = std::max(1, (bm <= 16 ? kWarpsOfFewRows : kWarpsOfManyRows) / shape.warps);
@@ -157,9 +185,11 @@ class Ranking {
     const double turns = most * k / tile.bk;
     // Of a warp in a turn.
     const double weights = static_cast<double>(tile.bn) * tile.bk * Halves() / (32.0 * tile.warps);
-    const double scaling = tile.bm / static_cast<double>(std::min<int64_t>(w.group, tile.bk));
+    const double slice = tile.slices == 0 ? static_cast<double>(std::min<int64_t>(w.group, tile.bk))
+                                          : static_cast<double>(tile.bk) / tile.slices;
+    const double scaling = tile.bm / slice;
     double per_weight = dequantises ? 0.3 : DecodeCost(problem_) + 0.35 + 0.01 * tile.bm + scaling;
-    if (!dequantises && w.group < TileRows(w)) per_weight = 14;
+    if (!dequantises && tile.slices == 0 && w.group < TileRows(w)) per_weight = 14;
     const double issued = turns * weights * per_weight * tile.warps;
     const double issue = issued / (kIssueOfFourWarps * std::pow(at_once * tile.warps / 4, kGrowth));
     const double products = 2.0 * turns * tile.bm * tile.bn * tile.bk * Halves() /
@@ -198,6 +228,7 @@ MatmulCandidate ForInterpreter(const MatmulProblem& problem, int64_t m) {
 std::string MatmulCandidate::Text() const {
   std::string out = fmt::format("BM={} BN={} BK={} WARPS={} STAGES={}", tile.bm, tile.bn, tile.bk,
                                 tile.warps, tile.stages);
+  if (tile.slices > 0) out += fmt::format(" KS={}", tile.slices);
   if (tile.stream) out += fmt::format(" STREAM=1 P={} ORDERED={}", tile.blocks, tile.ordered);
   return dequantises ? "dequantise, then " + out : out;
 }

@@ -16,6 +16,7 @@ struct MatmulTile {
   int bm = 16, bn = 128, bk = 64;  // rows of x, columns and rows of w
   int warps = 4;
   int stages = 4;
+  int slices = 0;       // KS: slices of bk rows with sums of their own; 0: sums of groups
   bool stream = false;  // stream-K
   bool ordered = true;
   int blocks = 1;  // of a stream

@@ -10,6 +10,7 @@
 #include "isa/text/parser.h"
 #include "isa/validate.h"
 #include "launch/arguments.h"
+#include "ptx/count/counts.h"
 #include "runtime/devices/code.h"
 #include "runtime/diagnostics.h"
 #include "runtime/library.h"
@@ -134,6 +135,7 @@ void SetEpilogue(const MatmulProblem& problem, Constants* out) {
 void SetTile(const MatmulTile& tile, Constants* out) {
   out->Set("BM", tile.bm).Set("BN", tile.bn).Set("BK", tile.bk);
   out->Set("WARPS", tile.warps).Set("STAGES", tile.stages);
+  if (tile.slices > 0) out->Set("SLICED", 1).Set("KS", tile.slices);
   if (!tile.stream) return;
   out->Set("STREAM", 1).Set("P", tile.blocks).SetBool("ORDERED", tile.ordered);
 }
@@ -408,8 +410,15 @@ Status MatmulPlan::Launch(const Kernels& kernels, const Step& step,
   request.workspace = step.WorkspaceIn(a.workspace);
   request.stream = a.stream;
   request.wait = false;
+  ptx::LaunchCounts counts;
+  if (a.counts != nullptr) request.counts = &counts;
   const auto result = step.kernel->Launch(request);
-  return result.ok() ? OkStatus() : Status(result.error());
+  if (!result.ok()) return result.error();
+  if (a.counts != nullptr) {
+    a.counts->instructions.insert(a.counts->instructions.end(), counts.instructions.begin(),
+                                  counts.instructions.end());
+  }
+  return OkStatus();
 }
 
 Status MatmulPlan::InitWorkspace(void* workspace, uint64_t bytes, StreamHandle stream) const {

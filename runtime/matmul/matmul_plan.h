@@ -40,6 +40,8 @@ struct MatmulArguments {
   void* workspace = nullptr;
   uint64_t workspace_bytes = 0;
   StreamHandle stream = nullptr;
+  // As of LaunchRequest: the counts of all launches.
+  ptx::LaunchCounts* counts = nullptr;
 };
 
 // Immutable and thread-safe.

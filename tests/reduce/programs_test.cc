@@ -142,6 +142,49 @@ TEST(ReducePrograms, EnergyDistanceOfSamplesBeyondTheLimit) {
   });
 }
 
+// log(sum(exp(of(0)), exp(of(1)), ...)).
+double LogOfSum(size_t count, const std::function<double(size_t)>& of) {
+  double most = -kInfinity;
+  for (size_t i = 0; i < count; ++i) most = std::max(most, of(i));
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) sum += std::exp(of(i) - most);
+  return most + std::log(sum);
+}
+
+TEST(ReducePrograms, AStepOfSinkhorn) {
+  const size_t n = 67;
+  const size_t m = 141;
+  const size_t d = 3;
+  const double eps = 0.25;
+  const ConcreteGraph graph =
+      MakeGraphOf("examples/reduce/sinkhorn.tsa", {{"n", n}, {"m", m}, {"d", d}});
+  Outputs inputs = RandomInputs(graph, 1);
+  inputs[5][0] = eps;
+  ForEachDevice([&](const std::string& device) {
+    RunGraph(graph, inputs, device, [&](const Outputs& in, const Outputs& out) {
+      const auto c = [&](size_t i, size_t j) { return SquaredDistance(in[0], i, in[1], j, d); };
+      double most = 0;  // of what is divided by eps
+      std::vector<double> f(n);
+      for (size_t i = 0; i < n; ++i) {
+        f[i] = -eps * LogOfSum(m, [&](size_t j) { return (in[4][j] - c(i, j)) / eps + in[3][j]; });
+        for (size_t j = 0; j < m; ++j) most = std::max(most, c(i, j) + std::abs(f[i]) + 1);
+        ASSERT_NEAR(out.at(0)[i], f[i], BoundOf(d, 2 * most)) << i;
+      }
+      double cost = 0;
+      for (size_t j = 0; j < m; ++j) {
+        const double g =
+            -eps * LogOfSum(n, [&](size_t i) { return (f[i] - c(i, j)) / eps + in[2][i]; });
+        ASSERT_NEAR(out.at(1)[j], g, BoundOf(d, 4 * most)) << j;
+        for (size_t i = 0; i < n; ++i) {
+          cost += std::exp((f[i] + g - c(i, j)) / eps + in[2][i] + in[3][j]) * c(i, j);
+        }
+      }
+      ASSERT_NEAR(out.at(2)[0], cost, BoundOf(d, cost * 6 * most / eps));
+      ASSERT_GT(cost, 1e-3);
+    });
+  });
+}
+
 TEST(ReducePrograms, MaximumMeanDiscrepancy) {
   const size_t n = 61;
   const size_t m = 47;

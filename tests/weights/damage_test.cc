@@ -6,6 +6,7 @@
 #include "runtime/importers/gguf_file.h"
 #include "runtime/importers/model_config.h"
 #include "runtime/weights/tsw.h"
+#include "tests/data/test_data.h"
 #include "tests/weights/files.h"
 #include "tests/weights/layer.h"
 
@@ -50,6 +51,14 @@ std::string ErrorOf(const std::vector<uint8_t>& image) {
 std::string WithHashes(std::vector<uint8_t> image, const WeightInfo& info) {
   WriteTswHeader(info, image);
   return ErrorOf(image);
+}
+
+// A seed that no longer loads, because of its map's version, say, makes the fuzzer idle.
+TEST(Damage, SeedsOfTheFuzzerLoad) {
+  for (const char* const name : {"f8", "i3", "nf4", "u2", "u4", "u4-gather"}) {
+    const auto loaded = PackedWeights::Load(TestData(std::string("tests/fuzz/corpus/tsw/") + name));
+    EXPECT_TRUE(loaded.ok()) << name << ": " << loaded.error().message;
+  }
 }
 
 TEST(Damage, Tsw) {

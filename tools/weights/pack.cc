@@ -9,7 +9,6 @@
 #include "dtypes/bulk.h"
 #include "runtime/diagnostics.h"
 #include "runtime/files/file.h"
-#include "runtime/weights/packed_order.h"
 #include "runtime/weights/quantise.h"
 #include "runtime/weights/shards.h"
 #include "tools/commands.h"
@@ -17,6 +16,7 @@
 #include "tools/progress.h"
 #include "tools/tensor_io.h"
 #include "tools/weights/summary.h"
+#include "tools/weights/weight_types.h"
 
 namespace tarsia::tools {
 namespace {
@@ -32,9 +32,8 @@ struct PackRequest {
 };
 
 // The types that the options name, and the shard.
-struct PackTypes {
-  DType weight, compute, scale;
-  const Codebook* codebook = nullptr;
+struct PackTypes : WeightTypes {
+  DType scale;
   uint32_t part = 0, parts = 1;
 };
 
@@ -43,27 +42,10 @@ int Reject(const std::string& source, const Diagnostic& error) {
   return kRejected;
 }
 
-std::string CodebookNames() {
-  std::string out;
-  for (const Codebook& book : AllCodebooks()) out += fmt::format(", {}", book.name);
-  return out;
-}
-
 int FindTypes(const Command& command, const PackRequest& request, PackTypes* out) {
-  out->codebook = FindCodebook(request.type);
-  const auto weight =
-      out->codebook != nullptr ? CodeTypeOf(*out->codebook) : FindDType(request.type);
-  if (!weight || !LowPrecision(*weight)) {
-    return command.Misuse(fmt::format("--type {}: weights cannot have this type", request.type),
-                          "integers and floats of at most 8 bits" + CodebookNames());
-  }
-  out->weight = *weight;
+  const int code = FindWeightTypes(command, "--type", request.type, request.compute, out);
+  if (code != kDone) return code;
   out->scale = *FindDType(request.scale);
-  out->compute = CheckPackedOrder(*weight, kF16).ok() ? kF16 : kBF16;
-  if (!request.compute.empty()) out->compute = *FindDType(request.compute);
-  if (const Status fits = CheckPackedOrder(out->weight, out->compute); !fits.ok()) {
-    return command.Misuse("--compute: " + fits.error().message, fits.error().help);
-  }
   if (request.shard.empty()) return kDone;
   const auto shard = ParseShard(request.shard);
   if (!shard) return command.Misuse("--shard " + request.shard + ": not of the form 0/4");
@@ -75,9 +57,7 @@ QuantiseSpec SpecOf(const PackRequest& request, const PackTypes& types) {
   QuantiseSpec spec;
   spec.type = types.weight;
   spec.group = request.group;
-  spec.zero = request.zero == "int"     ? ZeroPoint::kInteger
-              : request.zero == "float" ? ZeroPoint::kFloat
-                                        : ZeroPoint::kNone;
+  spec.zero = ZeroPointOf(request.zero);
   spec.scale_type = types.scale;
   spec.columns = request.columns;
   spec.rule = request.rule == "lsq" ? ScaleRule::kLeastSquares : ScaleRule::kAbsmax;

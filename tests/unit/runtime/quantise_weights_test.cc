@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <random>
 
+#include "dtypes/convert.h"
 #include "runtime/weights/packed_order.h"
 
 namespace tarsia::quantise_weights_test {
@@ -41,8 +43,10 @@ FloatMatrix MatrixOf(const std::vector<float>& w, bool transposed) {
   return {reinterpret_cast<const uint8_t*>(w.data()), kF32, kK, kN, transposed};
 }
 
+DType ComputeOf(DType type) { return CheckPackedOrder(type, kF16).ok() ? kF16 : kBF16; }
+
 void Compare(const QuantiseSpec& spec, const Quantised& want, const std::vector<float>& w) {
-  const DType compute = CheckPackedOrder(spec.type, kF16).ok() ? kF16 : kBF16;
+  const DType compute = ComputeOf(spec.type);
   for (const bool transposed : {false, true}) {
     const std::vector<float> source = transposed ? Transposed(w) : w;
     const auto packed = QuantiseAndPack(MatrixOf(source, transposed), {spec, compute});
@@ -62,7 +66,8 @@ void Compare(const QuantiseSpec& spec, const Quantised& want, const std::vector<
   }
 }
 
-void CompareWithReference(const QuantiseSpec& spec) {
+void CompareWithReference(QuantiseSpec spec) {
+  if (ComputeOf(spec.type) == kF16) spec.limit = 65504;
   const bool negative =
       spec.zero != ZeroPoint::kNone || !spec.type.IsUnsigned() || spec.codebook != nullptr;
   const std::vector<float> w = Weights(negative);
@@ -95,6 +100,32 @@ std::vector<DType> WeightTypes() {
 
 INSTANTIATE_TEST_SUITE_P(W, EveryType, testing::ValuesIn(WeightTypes()),
                          [](const auto& test) { return std::string(DTypeName(test.param)); });
+
+// Kernels compute with the values of codes in the type of the activations, so no code may mean an
+// infinity there. By hand: the largest weight becomes 2^15, not 2^16, and half of it 2^14.
+TEST(QuantiseWeights, NoCodeExceedsTheActivations) {
+  const std::vector<float> w = {1, 0.5F, -1, 0};
+  const FloatMatrix matrix{reinterpret_cast<const uint8_t*>(w.data()), kF32, 4, 1, false};
+  const DType type = *FindDType("f6e5m0");  // a code is the exponent, from -15
+  for (const DType scale : {kF32, kE8M0}) {
+    const QuantiseSpec spec{.type = type, .group = 4, .scale_type = scale};
+    const auto half = QuantiseAndPack(matrix, {spec, kF16});
+    ASSERT_TRUE(half.ok());
+    EXPECT_EQ(half->Unpack().codes, (std::vector<uint8_t>{30, 29, 62, 0}));
+    EXPECT_EQ(half->Unpack().scales[0], 0x1p-15F);
+    const auto bfloat = QuantiseAndPack(matrix, {spec, kBF16});
+    ASSERT_TRUE(bfloat.ok());
+    EXPECT_EQ(bfloat->Unpack().codes, (std::vector<uint8_t>{31, 30, 63, 0}));
+  }
+  for (const char* const name : {"f7e5m1", "f8e5m2fn"}) {
+    const auto packed = QuantiseAndPack(
+        matrix, {{.type = *FindDType(name), .group = 4, .scale_type = kE8M0}, kF16});
+    ASSERT_TRUE(packed.ok());
+    for (const uint8_t code : packed->Unpack().codes) {
+      EXPECT_LE(std::fabs(DecodeToDouble(*FindDType(name), code)), 65504) << name;
+    }
+  }
+}
 
 TEST(QuantiseWeights, LeastSquares) {
   for (const ZeroPoint zero : {ZeroPoint::kNone, ZeroPoint::kInteger, ZeroPoint::kFloat}) {

@@ -1,0 +1,49 @@
+// The options of `tarsia matmul`, and its two forms.
+#ifndef TARSIA_TOOLS_MATMUL_MATMUL_H_
+#define TARSIA_TOOLS_MATMUL_MATMUL_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/devices/device.h"
+#include "runtime/matmul/matmul_plan.h"
+#include "tools/command.h"
+
+namespace tarsia::tools {
+
+struct MatmulRequest {
+  // Of both forms.
+  std::string device;
+  std::string activation = "none", output;
+  bool gated = false, deterministic = false, batch_invariant = false, candidates = false,
+       tune = false;
+  std::string candidate;
+  bool json = false;
+  // Of files.
+  std::string in, weights, bias, residual, out;
+  // Of made numbers.
+  std::optional<std::string> m, n, k;
+  std::string type, compute, zero = "none", scale = "f16";
+  uint32_t group = 0;
+  bool with_bias = false, with_residual = false;
+
+  [[nodiscard]] runtime::Activation Act() const;
+  // The type of y: that of x if no option says another.
+  [[nodiscard]] DType OutputFor(DType compute_type) const;
+  [[nodiscard]] runtime::MatmulOptions Options() const;
+};
+
+// Each returns an exit code; errors are printed.
+int MultiplyFiles(const MatmulRequest& request);
+int TryMatmul(const Command& command, const MatmulRequest& request);
+
+// Opens the device; prints errors. Returns an exit code.
+int OpenDeviceOf(const MatmulRequest& request, std::shared_ptr<runtime::Device>* out);
+// Prints the ranked candidates for the problem's rows.
+int PrintCandidates(const runtime::MatmulProblem& problem, runtime::Device& device,
+                    const MatmulRequest& request);
+
+}  // namespace tarsia::tools
+
+#endif  // TARSIA_TOOLS_MATMUL_MATMUL_H_

@@ -1,0 +1,155 @@
+#include "tools/matmul/trial.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "isa/specialise.h"
+#include "isa/text/parser.h"
+#include "isa/validate.h"
+#include "launch/arguments.h"
+#include "runtime/library.h"
+#include "support/elapsed.h"
+#include "tools/bench/suite.h"
+
+namespace tarsia::tools {
+namespace {
+
+using runtime::Device;
+using runtime::DevicePointer;
+using runtime::StreamHandle;
+
+// More than the L2 cache of any GPU holds.
+constexpr uint64_t kBeyondCache = uint64_t{160} << 20;
+constexpr int kReplays = 15;
+constexpr double kGraphMicroseconds = 2000;
+
+bool IsGpu(const Device& device) { return device.name().starts_with("cuda"); }
+
+// A kernel of the library that copies integers.
+Result<std::unique_ptr<runtime::LoadedKernel>> CopyKernel(Device& device) {
+  const runtime::LibraryModule* const text = runtime::FindLibraryModule("copy");
+  const SourceFile source("copy.tsa", std::string(text->text));
+  Diagnostics diagnostics;
+  auto module = Parse(source, diagnostics);
+  const auto valid = module ? Validate(*std::move(module), diagnostics) : std::nullopt;
+  const auto program =
+      valid ? Specialise(*valid, "copy", {}, device.Limits(), diagnostics) : std::nullopt;
+  if (!program) return diagnostics.list().front();
+  return device.Load(*program);
+}
+
+// Bytes that a copy reads and writes in a microsecond, on a GPU: the median of replays. (The copies
+// of the driver reach two thirds of this on an H200.)
+Result<double> CopyRate(Device& device) {
+  constexpr uint64_t kBytes = uint64_t{512} << 20;
+  TARSIA_TRY(const std::unique_ptr<runtime::LoadedKernel> kernel, CopyKernel(device));
+  DevicePointer memory[2] = {};
+  Result<std::vector<double>> times = std::vector<double>();
+  for (DevicePointer& one : memory) {
+    auto allocated = device.Allocate(kBytes);
+    if (allocated.ok()) one = *allocated;
+    if (!allocated.ok()) times = allocated.error();
+  }
+  if (times.ok()) {
+    launch::ArgumentList list;
+    list.push_back(launch::Buffer{memory[0], kBytes, false});
+    list.push_back(launch::Buffer{memory[1], kBytes, true});
+    list.push_back(launch::ScalarValue{kI32, kBytes / 4});
+    times = device.TimeCalls(4, kReplays, [&](int, StreamHandle stream) -> Status {
+      runtime::LaunchRequest request;
+      request.args = list;
+      request.stream = stream;
+      request.wait = false;
+      const auto done = kernel->Launch(request);
+      return done.ok() ? OkStatus() : Status(done.error());
+    });
+  }
+  for (const DevicePointer one : memory) {
+    if (one != nullptr) (void)device.Free(one).ok();
+  }
+  if (!times.ok()) return times.error();
+  std::sort(times->begin(), times->end());
+  return 2 * static_cast<double>(kBytes) / (*times)[times->size() / 2];
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MatmulTrial>> MatmulTrial::Make(const LayerSpec& spec,
+                                                       std::shared_ptr<Device> device,
+                                                       const Progress& progress) {
+  std::unique_ptr<MatmulTrial> out(new MatmulTrial(spec, std::move(device)));
+  TARSIA_TRY(PackedWeights packed, out->layer_.Pack(progress));
+  out->packed_.emplace(std::move(packed));
+  if (IsGpu(*out->device_)) {
+    const uint64_t bytes = std::max<uint64_t>(out->packed_->image().size(), 1);
+    out->copies_ = static_cast<int>(std::clamp<uint64_t>(kBeyondCache / bytes + 1, 2, 64));
+  }
+  return out;
+}
+
+Status MatmulTrial::Choose(DeviceMatmul::Plan plan) {
+  if (matmul_ != nullptr) return matmul_->Take(std::move(plan));
+  const MatmulOperands operands = {packed_->image(), layer_.x(), layer_.bias(), layer_.residual()};
+  TARSIA_TRY(matmul_, DeviceMatmul::Make(std::move(plan), operands, copies_));
+  return OkStatus();
+}
+
+bool MatmulTrial::HasTimes() const { return IsGpu(*device_) || device_->Model().interprets; }
+
+Result<LayerErrors> MatmulTrial::Verify(double products) const {
+  TARSIA_TRY(const std::vector<uint8_t> y, matmul_->Compute());
+  const auto* const range = matmul_->range();
+  const bool rounds = range != nullptr && range->candidate.dequantises;
+  return layer_.Compare(y, rounds, products);
+}
+
+Result<std::vector<double>> MatmulTrial::Time() const {
+  std::vector<double> out;
+  if (!device_->Model().interprets) {
+    const auto run = [&](int call, StreamHandle stream) {
+      return matmul_->Run(call % copies_, stream);
+    };
+    TARSIA_TRY(const std::vector<double> once, device_->TimeCalls(copies_, 1, run));
+    const double calls = std::min(kGraphMicroseconds / std::max(once[0], 1.0), 400.0);
+    const int turns = std::max(1, static_cast<int>(calls) / copies_);
+    TARSIA_TRY(out, device_->TimeCalls(turns * copies_, kReplays, run));
+  } else {
+    double total = 0;
+    for (int i = 0; i < 1000 && (i < 3 || total < 5e5); ++i) {
+      const auto start = std::chrono::steady_clock::now();
+      TARSIA_CHECK(matmul_->Run());
+      out.push_back(static_cast<double>(NanosecondsSince(start)) / 1e3);
+      total += out.back();
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+Result<ptx::LaunchCounts> MatmulTrial::Count() const {
+  ptx::LaunchCounts out;
+  TARSIA_CHECK(matmul_->Run(0, nullptr, &out));
+  return out;
+}
+
+Result<MatmulBound> MatmulTrial::Bound() const {
+  const runtime::MatmulPlan& plan = matmul_->plan();
+  const auto floor = FloorOf(plan.problem(), plan.places(), layer_.spec().m);
+  MatmulBound out;
+  out.bytes = floor.bytes;
+  out.operations = floor.operations;
+  if (device_->Model().interprets) {
+    out.bytes_per_us = bench::CopyBandwidth() / 1e6;
+  } else if (IsGpu(*device_)) {
+    TARSIA_TRY(out.bytes_per_us, CopyRate(*device_));
+  } else {
+    return out;
+  }
+  const double rate = device_->Model().operations_per_us;
+  const double products = rate > 0 ? out.operations / rate : 0;
+  out.microseconds = std::max(out.bytes / out.bytes_per_us, products);
+  out.by_operations = products > out.bytes / out.bytes_per_us;
+  return out;
+}
+
+}  // namespace tarsia::tools

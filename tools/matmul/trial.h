@@ -1,0 +1,65 @@
+// A matmul of made numbers, checked and measured: `tarsia matmul --m .. --n .. --k ..` and the
+// suite `matmul` of `tarsia bench`.
+#ifndef TARSIA_TOOLS_MATMUL_TRIAL_H_
+#define TARSIA_TOOLS_MATMUL_TRIAL_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/matmul/device_matmul.h"
+#include "tools/matmul/made_layer.h"
+
+namespace tarsia::tools {
+
+// The least time that a matmul can take: each byte crosses memory once, and each product is made.
+struct MatmulBound {
+  double microseconds = 0;
+  double bytes = 0, operations = 0;
+  double bytes_per_us = 0;  // that were measured for a copy
+  bool by_operations = false;
+};
+
+class MatmulTrial {
+ public:
+  // Makes and packs the layer. Before anything else, `Choose`. Errors: those of MadeLayer::Pack.
+  static Result<std::unique_ptr<MatmulTrial>> Make(const LayerSpec& spec,
+                                                   std::shared_ptr<runtime::Device> device,
+                                                   const Progress& progress);
+
+  // Takes a plan of `Problem` for this device.
+  Status Choose(DeviceMatmul::Plan plan);
+
+  // Computes once, and compares with the formula: all elements if they take at most `products`
+  // products.
+  static constexpr double kProducts = 2e9;  // in about a second
+  [[nodiscard]] Result<LayerErrors> Verify(double products = kProducts) const;
+  // Microseconds, sorted. On a GPU: of a launch, by replays of a graph of launches; each launch
+  // reads weights that are in no cache. On the device cpu: of calls. Errors: the emulator has no
+  // times.
+  [[nodiscard]] Result<std::vector<double>> Time() const;
+  // Of the emulator.
+  [[nodiscard]] Result<ptx::LaunchCounts> Count() const;
+  [[nodiscard]] Result<MatmulBound> Bound() const;
+
+  [[nodiscard]] runtime::MatmulProblem Problem() const { return layer_.Problem(*packed_); }
+  [[nodiscard]] const MadeLayer& layer() const { return layer_; }
+  [[nodiscard]] const DeviceMatmul& matmul() const { return *matmul_; }
+  [[nodiscard]] runtime::Device& device() const { return *device_; }
+  [[nodiscard]] bool HasTimes() const;
+
+ private:
+  MatmulTrial(const LayerSpec& spec, std::shared_ptr<runtime::Device> device)
+      : layer_(spec), device_(std::move(device)) {}
+
+  const MadeLayer layer_;
+  const std::shared_ptr<runtime::Device> device_;
+  std::optional<PackedWeights> packed_;
+  std::unique_ptr<DeviceMatmul> matmul_;
+  int copies_ = 1;
+};
+
+}  // namespace tarsia::tools
+
+#endif  // TARSIA_TOOLS_MATMUL_TRIAL_H_
