@@ -16,8 +16,8 @@ namespace tarsia::compiler {
 using LayoutId = uint32_t;
 inline constexpr LayoutId kNoLayout = UINT32_MAX;
 
-// The most elements of one tile per thread, and of a box that is copied or prefetched, which takes no
-// registers: code is made for each of the first, and for each access of the second.
+// The most elements of one tile per thread, and of a box that is copied or prefetched, which takes
+// no registers: code is made for each of the first, and for each access of the second.
 inline constexpr int64_t kMaxSlots = 1024;
 inline constexpr int64_t kMaxBoxSlots = 4096;
 
