@@ -38,16 +38,17 @@ class LayoutReader {
     return static_cast<LayoutId>(plan_.layouts.size() - 1);
   }
 
-  Status CheckSlots(const ResolvedInst& info, uint32_t value, const TileLayout& layout) const {
-    if (layout.slots() <= kMaxSlots) return OkStatus();
+  Status CheckSlots(const ResolvedInst& info, uint32_t value, const TileLayout& layout,
+                    int64_t most) const {
+    if (layout.slots() <= most) return OkStatus();
     return MakeDiagnostic(diag::kTooManySlots, kernel_.LocationOf(*info.inst),
-                          kernel_.ValueName(value), layout.slots(), +kMaxSlots);
+                          kernel_.ValueName(value), layout.slots(), most);
   }
 
   Status ReadTile(const ResolvedInst& info, uint32_t value) {
     if (!IsRegisterTile(type(value)) || plan_.values[value] != kNoLayout) return OkStatus();
     TileLayout layout = TileLayout::Padded(*type(value).reg_layout, type(value).shape);
-    TARSIA_CHECK(CheckSlots(info, value, layout));
+    TARSIA_CHECK(CheckSlots(info, value, layout, kMaxSlots));
     plan_.values[value] = Intern(std::move(layout));
     return OkStatus();
   }
@@ -65,7 +66,7 @@ class LayoutReader {
     const int64_t threads = int64_t{program_.warps()} * kWarpThreads;
     const Extents shape(info.shape.begin(), info.shape.end());
     TARSIA_TRY(TileLayout copy, LayoutOfBox(*info.row, shape, type(source), threads));
-    TARSIA_CHECK(CheckSlots(info, info.operand[0].value, copy));
+    TARSIA_CHECK(CheckSlots(info, info.operand[0].value, copy, kMaxBoxSlots));
     return Intern(std::move(copy));
   }
 

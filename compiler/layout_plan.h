@@ -16,8 +16,10 @@ namespace tarsia::compiler {
 using LayoutId = uint32_t;
 inline constexpr LayoutId kNoLayout = UINT32_MAX;
 
-// The most elements of one tile per thread: code is made for each.
+// The most elements of one tile per thread, and of a box that is copied or prefetched, which takes
+// no registers: code is made for each of the first, and for each access of the second.
 inline constexpr int64_t kMaxSlots = 1024;
+inline constexpr int64_t kMaxBoxSlots = 4096;
 
 struct LayoutPlan {
   std::vector<TileLayout> layouts;
@@ -26,7 +28,7 @@ struct LayoutPlan {
   std::vector<LayoutId> accesses;
 };
 
-// Errors: more than kMaxSlots elements of a tile in a thread.
+// Errors: more than kMaxSlots elements of a tile, or kMaxBoxSlots of a box, in a thread.
 Result<LayoutPlan> PlanLayouts(const Program& program);
 
 }  // namespace tarsia::compiler

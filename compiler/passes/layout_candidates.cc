@@ -20,8 +20,10 @@ using tile::Form;
 using tile::kNone;
 using tile::Operation;
 
-// More than these help little and cost time.
+// More than these help little and cost time. Those of reductions come last, and have places that
+// the many ways of a `dot` over a batch do not take.
 constexpr size_t kMostCandidates = 12;
+constexpr size_t kMostOfReductions = 4;
 // The slots that a thread may have of one tile: of an operand of tensor cores, and of any tile.
 constexpr int64_t kMostFragmentSlots = 512;
 constexpr int64_t kMostSlots = 1024;
@@ -50,6 +52,7 @@ class Search {
     for (const LayoutOp& op : graph_.ops) AddWays(op);
     for (const LayoutOp& op : graph_.ops) AddAccesses(op);
     Spread();
+    most_ += kMostOfReductions;
     for (const LayoutOp& op : graph_.ops) AddReductions(op);
     Spread();
     for (const LayoutOp& op : graph_.ops) AddOtherAccesses(op);
@@ -84,7 +87,7 @@ class Search {
     if (fixed && !list.empty()) return false;
     if (!fixed && (layout.slots() > kMostSlots || layout.threads() != threads())) return false;
     const LayoutNumber number = out_.table.Add(layout);
-    if (list.size() >= kMostCandidates) return false;
+    if (list.size() >= most_) return false;
     for (const LayoutCandidate& known : list) {
       if (known.layout == number) return false;
     }
@@ -436,6 +439,7 @@ class Search {
   const LayoutGraph& graph_;
   const Target target_;
   const AccessedMemories memories_;
+  size_t most_ = kMostCandidates;  // of a variable
   LayoutCandidates out_;
   std::vector<Done> spread_;  // by tie, then by carry
 };

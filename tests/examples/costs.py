@@ -2,7 +2,7 @@
 """Compares what the programs of the cookbook cost with their floor, on each target: the sectors of global
 memory that their inputs and outputs fill, shared wavefronts at most 5% above those without conflicts, no
 spills, and no calls in the machine code. Where a program does not reach that yet, its case says what it has
-instead; when it reaches the floor, that must go.
+instead; when it reaches the floor, that must go. Slices of k that warps share must cost hardly more than none.
 
 usage: costs.py --tarsia PATH --root REPOSITORY [--show]
   --show  prints what each program costs
@@ -160,6 +160,46 @@ CASES = [
 ]
 
 
+class Sliced:
+    """A product by packed weights of which warps share slices of k: with KS slices of 64 rows a block has KS times
+    the warps, and each of them does what it does without slices."""
+
+    MOST = 0.1  # instructions a weight more
+    SLICES = 4
+    ROWS, WARPS, WEIGHTS = 64, 4, 256 // 32  # rows of a slice, and warps for it; weights of a product, of a thread
+
+    def __init__(self, program, m, columns, group):
+        self.path = f"examples/{program}.tsa"
+        self.rows = m
+        self.settings = {"K": 8192, "N": 8192, "G": group, "PACK": example_costs.PACKED, "BM": m, "BN": columns}
+        self.what = f"{self.path} {' '.join(words('--set', self.settings))}"
+
+    def a_weight(self, runner, target, slices):
+        """Instructions of the main loop for a weight of a thread; or None and the error."""
+        settings = {**self.settings, "BK": slices * self.ROWS, "KS": slices, "WARPS": slices * self.WARPS}
+        call = ["compile", self.path, "--target", target, "--emit", "mix"]
+        output, error = runner.call(*call, *words("--set", settings))
+        if error:
+            return None, error
+        mix = {line.rsplit(None, 2)[0].strip(): int(line.split()[-2]) for line in output.splitlines()[1:]}
+        # A product is of 8 rows.
+        return mix["sum"] / (mix["tensor"] * 8 / self.rows * self.WEIGHTS), None
+
+    def faults(self, runner, target, show):
+        without, error = self.a_weight(runner, target, 1)
+        with_slices, error = self.a_weight(runner, target, self.SLICES) if not error else (None, error)
+        if error:
+            return [error]
+        what = f"{with_slices:.3f} instructions a weight in slices, {without:.3f} without"
+        if show:
+            print(f"{self.what} for {target}: {what}")
+        return [what] if with_slices > without + self.MOST else []
+
+
+SLICED = [Sliced(program, m, columns, group) for program, group in (("stream_k", 128), ("matmul_scaled", 8192))
+          for m in (8, 16) for columns in (64, 128)]
+
+
 def cost(runner, case, target):
     """Sectors, wavefronts relative to the ideal, spilled bytes, and calls; or None and the error."""
     call = ["compile", case.path, "--target", target, "--emit"]
@@ -204,6 +244,12 @@ def main():
         (folder / "examples").symlink_to(options.root.resolve() / "examples")
         (folder / "zeros.npy").write_bytes(golden.npy_bytes("|u1", [4, 256], [0] * 1024))
         runner = example_costs.Runner(options.tarsia, folder)
+        for sliced in SLICED:
+            for target in example_costs.TARGETS:
+                problems = sliced.faults(runner, target, options.show)
+                failed += len(problems)
+                for problem in problems:
+                    print(f"{sliced.what} for {target}: {problem}")
         for case in CASES:
             for target in example_costs.TARGETS:
                 found, error = cost(runner, case, target)
