@@ -51,7 +51,7 @@ def main():
         [f"{row['k']} x {row['n']}, {row['m']}", *cells(row), us(row.get("marlin_us")),
          f"{row['marlin_us'] / row['median_us']:.2f}" if row.get("marlin_us") else ""] for row in some]))
 
-    print("## u4 by number of rows\n\n8192 x 8192. With many rows the weights are dequantised once, and the products bound the time.\n")
+    print("## u4 by number of rows\n\n8192 x 8192. With many rows the products bound the time: cuBLAS has them made by `wgmma`, Tarsia by `mma`.\n")
     some = sorted((row for row in plain if row["w"] == "u4" and row["k"] == row["n"] == 8192), key=lambda row: row["m"])
     print(table(["rows", *head], [[str(row["m"]), *cells(row)] for row in some]))
 

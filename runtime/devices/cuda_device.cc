@@ -231,11 +231,11 @@ class CudaDevice final : public Device {
     TARSIA_TRY(const cuda::Stream stream, cuda::Stream::Create(gpu_));
     TARSIA_TRY(const cuda::Event start, cuda::Event::Create(gpu_));
     TARSIA_TRY(const cuda::Event end, cuda::Event::Create(gpu_));
-    TARSIA_TRY(const cuda::Graph graph,
-               cuda::Graph::Capture(gpu_, stream.handle(), [&]() -> Status {
-                 for (int i = 0; i < calls; ++i) TARSIA_CHECK(enqueue(i, stream.handle()));
-                 return OkStatus();
-               }));
+    const auto all = [&]() -> Status {
+      for (int i = 0; i < calls; ++i) TARSIA_CHECK(enqueue(i, stream.handle()));
+      return OkStatus();
+    };
+    TARSIA_TRY(const cuda::Graph graph, cuda::Graph::Capture(gpu_, stream.handle(), all));
     std::vector<double> out;
     for (int i = -1; i < replays; ++i) {
       TARSIA_CHECK(start.Record(stream.handle()));

@@ -6,7 +6,6 @@ namespace tarsia::tools {
 
 using runtime::DeviceBytes;
 using runtime::DevicePointer;
-using runtime::MatmulPlan;
 using runtime::MatmulProblem;
 
 MatmulProblem ProblemOf(const PackedWeights& weights, int64_t m) {

@@ -134,7 +134,7 @@ int Matmul(const Args& args) {
   Command command("matmul",
                   "Multiplies by packed weights; or, with --m, --n, --k and --w, makes numbers, "
                   "checks the product, and times it.",
-                  {"tarsia pack weights.npy --type u4 --group 32 -o w.tsw && "
+                  {"tarsia pack weights.npy --type i4 --group 32 -o w.tsw && "
                    "tarsia matmul --in rows.npy --weights w.tsw --out y.npy",
                    "tarsia matmul --m 16 --n 1024 --k 1024 --w u4 --group 128 --device cpu"});
   MatmulRequest request;

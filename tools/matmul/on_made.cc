@@ -222,9 +222,9 @@ std::vector<TunedRow> PlanAll(const runtime::MatmulProblem& problem,
                               const std::shared_ptr<runtime::Device>& device,
                               const runtime::MatmulOptions& options) {
   std::vector<TunedRow> rows;
-  for (auto& candidate : RankMatmul(problem, device->Model(), device->Limits().shared_bytes,
-                                    options.choice, problem.m_max)) {
-    rows.push_back({std::move(candidate), nullptr, 0, 0, ""});
+  for (const auto& candidate : RankMatmul(problem, device->Model(), device->Limits().shared_bytes,
+                                          options.choice, problem.m_max)) {
+    rows.push_back({candidate, nullptr, 0, 0, ""});
   }
   ProgressBar bar("kernels compiled");
   ParallelFor(
@@ -234,8 +234,11 @@ std::vector<TunedRow> PlanAll(const runtime::MatmulProblem& problem,
         runtime::MatmulOptions one = options;
         one.candidate = row.candidate.Text();
         auto plan = runtime::MatmulPlan::Make(problem, device, one);
-        if (plan.ok()) row.plan = *std::move(plan);
-        if (!plan.ok()) row.error = plan.error().message;
+        if (plan.ok()) {
+          row.plan = *std::move(plan);
+        } else {
+          row.error = plan.error().message;
+        }
       },
       [&](uint64_t done, uint64_t total) {
         if (ProgressBar::wanted()) bar.Show(done, total);
