@@ -1,5 +1,9 @@
 #include "runtime/library.h"
 
+#include <string>
+
+#include "isa/text/parser.h"
+
 namespace tarsia::runtime {
 
 const LibraryModule* FindLibraryModule(std::string_view name) {
@@ -7,6 +11,12 @@ const LibraryModule* FindLibraryModule(std::string_view name) {
     if (module.name == name) return &module;
   }
   return nullptr;
+}
+
+ValidModule ValidLibraryModule(std::string_view name) {
+  const SourceFile source(std::string(name) + ".tsa", std::string(FindLibraryModule(name)->text));
+  Diagnostics diagnostics;
+  return *Validate(*Parse(source, diagnostics), diagnostics);
 }
 
 }  // namespace tarsia::runtime

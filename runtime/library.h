@@ -6,6 +6,8 @@
 #include <span>
 #include <string_view>
 
+#include "isa/validate.h"
+
 namespace tarsia::runtime {
 
 struct LibraryModule {
@@ -17,6 +19,8 @@ struct LibraryModule {
 std::span<const LibraryModule> LibraryModules();
 // Null if there is no module of that name.
 const LibraryModule* FindLibraryModule(std::string_view name);
+// The module, which is there, parsed and validated.
+ValidModule ValidLibraryModule(std::string_view name);
 
 }  // namespace tarsia::runtime
 

@@ -36,7 +36,7 @@ for program in tools/tarsia lib/libtarsia.so tests/gpu/gpu_cases tests/gpu/gpu_m
 done
 cp tests/spec/*.tsa "$folder/tests/spec/"
 cp examples/*.tsa "$folder/examples/"
-cp tests/gpu/*.tsa tests/gpu/*.py scripts/gpu_check.sh scripts/gpu_counters.sh \
+cp kernels/copy.tsa tests/gpu/*.tsa tests/gpu/*.py scripts/gpu_check.sh scripts/gpu_counters.sh \
   bench/gpu.py bench/matmul.py bench/code_counts.py "$folder/"
 cp examples/reduce/*.tsa "$folder/examples/reduce/"
 git describe --always --dirty --abbrev=40 > "$folder/commit.txt"

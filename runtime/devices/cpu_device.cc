@@ -90,9 +90,6 @@ class CpuDevice final : public Device {
     std::fill_n(static_cast<uint32_t*>(to), words, value);
     return OkStatus();
   }
-  Status Copy(DevicePointer to, DevicePointer from, uint64_t bytes, StreamHandle stream) override {
-    return Write(to, from, bytes, stream);
-  }
 };
 
 }  // namespace

@@ -207,10 +207,6 @@ class CudaDevice final : public Device {
     return cuda::Fill(*gpu_, DeviceAddress(to), value, words, ToStream(stream));
   }
 
-  Status Copy(DevicePointer to, DevicePointer from, uint64_t bytes, StreamHandle stream) override {
-    return cuda::CopyWithin(*gpu_, DeviceAddress(to), DeviceAddress(from), bytes, ToStream(stream));
-  }
-
   Result<StreamHandle> CreateStream() override {
     TARSIA_TRY(cuda::Stream stream, cuda::Stream::Create(gpu_));
     return static_cast<StreamHandle>(stream.Release());

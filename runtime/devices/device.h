@@ -131,9 +131,6 @@ class Device {
   // `to` is a multiple of 4.
   virtual Status FillWords(DevicePointer to, uint32_t value, uint64_t words,
                            StreamHandle stream) = 0;
-  // Between two places of the device that do not overlap; enqueued.
-  virtual Status Copy(DevicePointer to, DevicePointer from, uint64_t bytes,
-                      StreamHandle stream) = 0;
 
   // Streams. Devices without streams return the null stream.
   virtual Result<StreamHandle> CreateStream();

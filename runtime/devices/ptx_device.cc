@@ -209,12 +209,6 @@ class PtxDevice final : public Device {
     return machine_->memory.Fill(AddressOf(to), value, sizeof(value), words);
   }
 
-  Status Copy(DevicePointer to, DevicePointer from, uint64_t bytes, StreamHandle stream) override {
-    std::vector<uint8_t> data(bytes);
-    TARSIA_CHECK(Read(data.data(), from, bytes, stream));
-    return Write(to, data.data(), bytes, stream);
-  }
-
  private:
   const compiler::Target target_;
   const std::string name_;

@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "isa/specialise.h"
-#include "isa/text/parser.h"
-#include "isa/validate.h"
 #include "launch/arguments.h"
 #include "ptx/count/counts.h"
 #include "runtime/devices/code.h"
@@ -76,12 +74,7 @@ std::vector<Source> DequantiseParameters() {
 
 // The module, parsed once.
 const ValidModule& KernelModule() {
-  static const ValidModule module = [] {
-    const LibraryModule* const text = FindLibraryModule("quantised_matmul");
-    const SourceFile source("quantised_matmul.tsa", std::string(text->text));
-    Diagnostics diagnostics;
-    return *Validate(*Parse(source, diagnostics), diagnostics);
-  }();
+  static const ValidModule module = ValidLibraryModule("quantised_matmul");
   return module;
 }
 

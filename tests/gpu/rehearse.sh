@@ -14,7 +14,7 @@ ln -s "$tarsia" "$folder/tarsia"
 ln -s "$source/examples" "$folder/examples"
 mkdir "$folder/tests"
 ln -s "$source/tests/spec" "$folder/tests/spec"
-cp "$source"/tests/gpu/*.tsa "$source"/scripts/gpu_check.sh "$source"/scripts/gpu_counters.sh "$folder/"
+cp "$source"/kernels/copy.tsa "$source"/tests/gpu/*.tsa "$source"/scripts/gpu_check.sh "$source"/scripts/gpu_counters.sh "$folder/"
 echo "a rehearsal" > "$folder/commit.txt"
 
 status=0

@@ -69,6 +69,20 @@ double Act(Activation activation, double v) {
 
 }  // namespace
 
+MatmulProblem ProblemOf(const LayerSpec& spec, const WeightInfo& weights) {
+  MatmulProblem out;
+  out.m_min = out.m_max = spec.m;
+  out.weights = weights;
+  out.weights.codebook.clear();
+  out.codebook = spec.codebook != nullptr;
+  out.output = spec.output;
+  if (spec.bias) out.bias = kF32;
+  out.activation = spec.activation;
+  out.gated = spec.gated;
+  out.residual = spec.residual;
+  return out;
+}
+
 MadeLayer::MadeLayer(const LayerSpec& spec) : spec_(spec) {
   const WeightInfo& w = spec_.weights;
   double squares = 0;
@@ -140,20 +154,6 @@ Result<PackedWeights> MadeLayer::Pack(const Progress& progress) const {
     }
   }
   return PackedWeights::Pack(source, progress);
-}
-
-MatmulProblem MadeLayer::Problem(const PackedWeights& packed) const {
-  MatmulProblem out;
-  out.m_min = out.m_max = spec_.m;
-  out.weights = packed.info();
-  out.weights.codebook.clear();
-  out.codebook = spec_.codebook != nullptr;
-  out.output = spec_.output;
-  if (spec_.bias) out.bias = kF32;
-  out.activation = spec_.activation;
-  out.gated = spec_.gated;
-  out.residual = spec_.residual;
-  return out;
 }
 
 // The bound is a few standard deviations of a sum of k roundings of f32.

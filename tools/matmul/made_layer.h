@@ -24,6 +24,9 @@ struct LayerSpec {
   DType output = kF16;
 };
 
+// The matmul of a layer. `weights` are those of the spec, or what is known of them once packed.
+runtime::MatmulProblem ProblemOf(const LayerSpec& spec, const WeightInfo& weights);
+
 // How far results are from the formula.
 struct LayerErrors {
   int64_t compared = 0;
@@ -41,8 +44,6 @@ class MadeLayer {
   [[nodiscard]] const LayerSpec& spec() const { return spec_; }
   // Errors: those of PackedWeights::Pack.
   [[nodiscard]] Result<PackedWeights> Pack(const Progress& progress) const;
-  // The problem of the packed weights.
-  [[nodiscard]] runtime::MatmulProblem Problem(const PackedWeights& packed) const;
   [[nodiscard]] const std::vector<uint8_t>& x() const { return x_; }
   [[nodiscard]] const std::vector<uint8_t>& bias() const { return bias_; }          // of f32
   [[nodiscard]] const std::vector<uint8_t>& residual() const { return residual_; }  // as y

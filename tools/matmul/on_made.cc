@@ -98,13 +98,12 @@ Result<Measured> Measure(const MatmulTrial& trial) {
   if (out.errors.wrong != 0) return out;
   if (trial.HasTimes()) {
     TARSIA_TRY(out.times, trial.Time());
-    TARSIA_TRY(out.bound, trial.Bound());
   } else {
     TARSIA_TRY(const ptx::LaunchCounts counts, trial.Count());
     out.counts = counts.Total().counts;
     out.counted = true;
-    TARSIA_TRY(out.bound, trial.Bound());
   }
+  TARSIA_TRY(out.bound, trial.Bound());
   return out;
 }
 
@@ -302,18 +301,6 @@ int Tune(MatmulTrial& trial, const std::shared_ptr<runtime::Device>& device,
   return ok ? kDone : kRejected;
 }
 
-int List(const LayerSpec& spec, runtime::Device& device, const MatmulRequest& request) {
-  runtime::MatmulProblem problem;
-  problem.m_min = problem.m_max = spec.m;
-  problem.weights = spec.weights;
-  problem.codebook = spec.codebook != nullptr;
-  problem.output = spec.output;
-  problem.activation = spec.activation;
-  problem.gated = spec.gated;
-  problem.residual = spec.residual;
-  return PrintCandidates(problem, device, request);
-}
-
 }  // namespace
 
 int TryMatmul(const Command& command, const MatmulRequest& request) {
@@ -321,7 +308,7 @@ int TryMatmul(const Command& command, const MatmulRequest& request) {
   if (const int code = ReadSpec(command, request, &spec); code != kDone) return code;
   std::shared_ptr<runtime::Device> device;
   if (const int code = OpenDeviceOf(request, &device); code != kDone) return code;
-  if (request.candidates) return List(spec, *device, request);
+  if (request.candidates) return PrintCandidates(ProblemOf(spec, spec.weights), *device, request);
   Result<std::unique_ptr<MatmulTrial>> trial = [&] {
     ProgressBar bar("blocks of weights");
     Progress progress;

@@ -4,8 +4,6 @@
 #include <chrono>
 
 #include "isa/specialise.h"
-#include "isa/text/parser.h"
-#include "isa/validate.h"
 #include "launch/arguments.h"
 #include "runtime/library.h"
 #include "support/elapsed.h"
@@ -27,13 +25,9 @@ bool IsGpu(const Device& device) { return device.name().starts_with("cuda"); }
 
 // A kernel of the library that copies integers.
 Result<std::unique_ptr<runtime::LoadedKernel>> CopyKernel(Device& device) {
-  const runtime::LibraryModule* const text = runtime::FindLibraryModule("copy");
-  const SourceFile source("copy.tsa", std::string(text->text));
   Diagnostics diagnostics;
-  auto module = Parse(source, diagnostics);
-  const auto valid = module ? Validate(*std::move(module), diagnostics) : std::nullopt;
-  const auto program =
-      valid ? Specialise(*valid, "copy", {}, device.Limits(), diagnostics) : std::nullopt;
+  const ValidModule module = runtime::ValidLibraryModule("copy");
+  const auto program = Specialise(module, "copy", {}, device.Limits(), diagnostics);
   if (!program) return diagnostics.list().front();
   return device.Load(*program);
 }

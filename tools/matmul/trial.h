@@ -1,5 +1,4 @@
-// A matmul of made numbers, checked and measured: `tarsia matmul --m .. --n .. --k ..` and the
-// suite `matmul` of `tarsia bench`.
+// A matmul of made numbers, checked and measured: `tarsia matmul --m .. --n .. --k ..`.
 #ifndef TARSIA_TOOLS_MATMUL_TRIAL_H_
 #define TARSIA_TOOLS_MATMUL_TRIAL_H_
 
@@ -43,7 +42,9 @@ class MatmulTrial {
   [[nodiscard]] Result<ptx::LaunchCounts> Count() const;
   [[nodiscard]] Result<MatmulBound> Bound() const;
 
-  [[nodiscard]] runtime::MatmulProblem Problem() const { return layer_.Problem(*packed_); }
+  [[nodiscard]] runtime::MatmulProblem Problem() const {
+    return ProblemOf(layer_.spec(), packed_->info());
+  }
   [[nodiscard]] const MadeLayer& layer() const { return layer_; }
   [[nodiscard]] const DeviceMatmul& matmul() const { return *matmul_; }
   [[nodiscard]] runtime::Device& device() const { return *device_; }
