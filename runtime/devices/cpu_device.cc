@@ -38,8 +38,8 @@ class CpuKernel final : public LoadedKernel {
 class CpuDevice final : public Device {
  public:
   [[nodiscard]] const std::string& name() const override {
-    static const std::string kName = "cpu";
-    return kName;
+    static const std::string name = "cpu";
+    return name;
   }
   [[nodiscard]] std::string Description() const override {
     return "the interpreter, on the processor";

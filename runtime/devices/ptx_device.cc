@@ -173,7 +173,7 @@ class PtxDevice final : public Device {
     if (bytes == 0) return DevicePointer{nullptr};
     const std::lock_guard lock(machine_->mutex);
     TARSIA_TRY(const uint64_t address, machine_->memory.Allocate(bytes));
-    return reinterpret_cast<DevicePointer>(address);
+    return reinterpret_cast<DevicePointer>(address);  // NOLINT(performance-no-int-to-ptr)
   }
 
   Status Free(DevicePointer memory) override {
