@@ -2,7 +2,7 @@
 # sources of the folders, which is the id of runtime/build_id.h.
 set(all "LLVM ${LLVM}\n")
 foreach(folder ${FOLDERS})
-  file(GLOB_RECURSE files ${ROOT}/${folder}/*.cc ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.def)
+  file(GLOB_RECURSE files ${ROOT}/${folder}/*.cc ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.def ${ROOT}/${folder}/*.tsa)
   list(SORT files)
   foreach(file ${files})
     file(SHA256 ${file} hash)

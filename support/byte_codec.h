@@ -71,6 +71,7 @@ class ByteSource {
     return ok_;
   }
   [[nodiscard]] bool ok() const { return ok_; }
+  [[nodiscard]] std::string_view rest() const { return left_; }
   // Whether all was read and nothing is left.
   [[nodiscard]] bool done() const { return ok_ && left_.empty(); }
 

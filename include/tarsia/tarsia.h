@@ -11,6 +11,7 @@
  *   module with a graph --tarsia_graph_plan_create--> plan of a graph below a memory limit
  *   plan of a graph --tarsia_graph_execute--> outputs
  *   plan --tarsia_plan_save--> bytes --tarsia_plan_load--> plan, with no compiler
+ *   plan of a layer --tarsia_matmul_plan_save--> bytes --tarsia_matmul_plan_load--> plan
  *   weights --tarsia_weights_quantise--> packed weights --tarsia_weights_part--> pointer arguments
  *
  * Conventions that hold for every function:
@@ -1388,6 +1389,22 @@ TARSIA_API tarsia_status tarsia_matmul_execute(const tarsia_matmul_plan* plan,
 TARSIA_API tarsia_status tarsia_matmul_workspace_init(const tarsia_matmul_plan* plan,
                                                       void* workspace, uint64_t bytes,
                                                       void* stream);
+
+/* All that executing the plan needs, for all its ranges of rows, as bytes: as tarsia_plan_save. The
+ * weights are not part of it. Errors: OUT_OF_MEMORY, REJECTED. Thread-safe. */
+TARSIA_API tarsia_status tarsia_matmul_plan_save(const tarsia_matmul_plan* plan, tarsia_blob** out);
+/* The same into a file, which appears when it is complete. Errors: also NO_DEVICE, for a file that
+ * cannot be written. Thread-safe. */
+TARSIA_API tarsia_status tarsia_matmul_plan_save_file(const tarsia_matmul_plan* plan,
+                                                      const char* path);
+/* Makes a plan from the bytes of tarsia_matmul_plan_save, without a compiler: as tarsia_plan_load.
+ * Errors: those of tarsia_plan_load. Thread-safe. */
+TARSIA_API tarsia_status tarsia_matmul_plan_load(tarsia_device* device, const void* data,
+                                                 size_t data_size, tarsia_matmul_plan** out);
+/* The same from a file. Errors: also INVALID_ARGUMENT, for a file that cannot be read. Thread-safe.
+ */
+TARSIA_API tarsia_status tarsia_matmul_plan_load_file(tarsia_device* device, const char* path,
+                                                      tarsia_matmul_plan** out);
 
 #ifdef __cplusplus
 }

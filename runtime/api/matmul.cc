@@ -1,4 +1,6 @@
-// The C API: the quantised matmul.
+// The C API: plans of the quantised matmul are described and made.
+#include "runtime/api/matmul.h"
+
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,12 +14,6 @@
 #include "runtime/matmul/matmul_plan.h"
 #include "runtime/weights/packed_order.h"
 #include "support/stop.h"
-
-struct tarsia_matmul_plan {
-  std::unique_ptr<const tarsia::runtime::MatmulPlan> plan;
-  std::string layout_id;
-  std::vector<std::string> candidates;  // by range
-};
 
 namespace tarsia::api {
 namespace {
@@ -116,13 +112,7 @@ tarsia_status MakePlan(const tarsia_matmul* problem, const tarsia_matmul_options
   if (with.given.candidate != nullptr) make.candidate = with.given.candidate;
   auto plan = MatmulPlan::Make(described, std::move(with.device), make);
   if (!plan.ok()) return FailWith(plan.error(), TARSIA_STATUS_INVALID_ARGUMENT);
-  auto handle = std::make_unique<tarsia_matmul_plan>();
-  handle->plan = *std::move(plan);
-  handle->layout_id = PackedLayoutId(described.weights.type, described.weights.compute);
-  for (const MatmulPlan::Range& range : handle->plan->ranges()) {
-    handle->candidates.push_back(range.candidate.Text());
-  }
-  *out = handle.release();
+  *out = new tarsia_matmul_plan(*std::move(plan));
   return TARSIA_STATUS_OK;
 }
 
@@ -166,30 +156,15 @@ tarsia_matmul Description(const tarsia_weights& weights) {
   return out;
 }
 
-tarsia_status Execute(const MatmulPlan& plan, const tarsia_matmul_args& args, void* stream) {
-  runtime::MatmulArguments to;
-  to.m = args.m;
-  to.x = {args.x, args.x_bytes};
-  to.weights = {args.weights, args.weights_bytes};
-  to.bias = {args.bias, args.bias_bytes};
-  to.residual = {args.residual, args.residual_bytes};
-  to.y = args.y;
-  to.y_bytes = args.y_bytes;
-  to.workspace = args.workspace;
-  to.workspace_bytes = args.workspace_bytes;
-  to.stream = stream;
-  const Status done = plan.Execute(to);
-  return done.ok() ? TARSIA_STATUS_OK : FailWith(done.error(), TARSIA_STATUS_LAUNCH_FAILED);
-}
-
 tarsia_status GiveCode(const MatmulPlan& plan, size_t range, size_t kernel, tarsia_code** out) {
   if (range >= plan.ranges().size()) return BadIndex("range", range, plan.ranges().size());
-  auto code = plan.CodeFor(plan.ranges()[range].m_max);
-  if (kernel >= code.size()) return BadIndex("kernel", kernel, code.size());
-  if (code[kernel] == nullptr) {
+  const auto kernels = plan.KernelsOf(range);
+  if (kernel >= kernels.size()) return BadIndex("kernel", kernel, kernels.size());
+  const MatmulPlan::Kernel& of = kernels[kernel];
+  if (of.image == nullptr) {
     return Fail(TARSIA_STATUS_UNSUPPORTED, diag::kApiCodeKind, plan.device().name());
   }
-  *out = new tarsia_code{std::move(code[kernel])};
+  *out = new tarsia_code{runtime::Code::Of(*of.program, of.image)};
   return TARSIA_STATUS_OK;
 }
 
@@ -226,65 +201,11 @@ tarsia_status tarsia_matmul_plan_create(const tarsia_matmul* problem,
   });
 }
 
-void tarsia_matmul_plan_destroy(tarsia_matmul_plan* plan) { delete plan; }
-
-tarsia_status tarsia_matmul_plan_get(const tarsia_matmul_plan* plan, tarsia_matmul_plan_info* out) {
-  return Guarded([&] {
-    if (plan == nullptr) return NullArgument("plan");
-    tarsia_matmul_plan_info info = {};
-    info.device = plan->plan->device().name().c_str();
-    info.layout_id = plan->layout_id.c_str();
-    info.weight_bytes = plan->plan->places().bytes;
-    info.workspace_bytes = plan->plan->workspace_bytes();
-    info.range_count = plan->candidates.size();
-    return WriteStruct(info, "out", out);
-  });
-}
-
-tarsia_status tarsia_matmul_plan_range(const tarsia_matmul_plan* plan, size_t index,
-                                       tarsia_matmul_range* out) {
-  return Guarded([&] {
-    if (plan == nullptr) return NullArgument("plan");
-    if (index >= plan->candidates.size()) return BadIndex("index", index, plan->candidates.size());
-    const MatmulPlan::Range& range = plan->plan->ranges()[index];
-    const auto floor = FloorOf(plan->plan->problem(), plan->plan->places(), range.m_max);
-    tarsia_matmul_range to = {};
-    to.m_min = range.m_min;
-    to.m_max = range.m_max;
-    to.candidate = plan->candidates[index].c_str();
-    to.kernel_count = plan->plan->CodeFor(range.m_max).size();
-    to.microseconds = range.candidate.microseconds;
-    to.floor_bytes = floor.bytes;
-    to.floor_operations = floor.operations;
-    return WriteStruct(to, "out", out);
-  });
-}
-
 tarsia_status tarsia_matmul_plan_code(const tarsia_matmul_plan* plan, size_t range, size_t kernel,
                                       tarsia_code** out) {
   return Guarded([&] {
     if (out == nullptr) return NullArgument("out");
     *out = nullptr;
     return plan == nullptr ? NullArgument("plan") : GiveCode(*plan->plan, range, kernel, out);
-  });
-}
-
-tarsia_status tarsia_matmul_execute(const tarsia_matmul_plan* plan, const tarsia_matmul_args* args,
-                                    void* stream) {
-  return Guarded([&] {
-    if (plan == nullptr) return NullArgument("plan");
-    if (args == nullptr) return NullArgument("args");
-    tarsia_matmul_args read;
-    const auto status = ReadStruct(args, "args", &read);
-    return status == TARSIA_STATUS_OK ? Execute(*plan->plan, read, stream) : status;
-  });
-}
-
-tarsia_status tarsia_matmul_workspace_init(const tarsia_matmul_plan* plan, void* workspace,
-                                           uint64_t bytes, void* stream) {
-  return Guarded([&] {
-    if (plan == nullptr) return NullArgument("plan");
-    const Status done = plan->plan->InitWorkspace(workspace, bytes, stream);
-    return done.ok() ? TARSIA_STATUS_OK : FailWith(done.error(), TARSIA_STATUS_LAUNCH_FAILED);
   });
 }

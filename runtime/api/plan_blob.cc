@@ -55,13 +55,7 @@ Result<tarsia_plan*> LoadPlan(std::shared_ptr<runtime::Device> device, std::stri
 
 tarsia_status Load(const tarsia_device* device, std::string_view bytes, tarsia_plan** out) {
   std::shared_ptr<runtime::Device> on;
-  if (device != nullptr) {
-    on = device->device;
-  } else {
-    auto found = runtime::OpenDevice("");
-    if (!found.ok()) return FailWith(found.error(), TARSIA_STATUS_INVALID_ARGUMENT);
-    on = *std::move(found);
-  }
+  if (const auto s = DeviceOrDefault(device, &on); s != TARSIA_STATUS_OK) return s;
   Result<tarsia_plan*> plan = LoadPlan(std::move(on), bytes);
   if (!plan.ok()) return FailWith(plan.error(), TARSIA_STATUS_REJECTED);
   *out = *plan;

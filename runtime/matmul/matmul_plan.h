@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "isa/program.h"
 #include "runtime/devices/device.h"
 #include "runtime/matmul/candidates.h"
 #include "runtime/matmul/problem.h"
 
 namespace tarsia::runtime {
 
-class Code;
+class KernelImage;
 
 struct MatmulOptions {
   MatmulChoice choice;
@@ -71,31 +72,34 @@ class MatmulPlan {
     MatmulCandidate candidate;
   };
   [[nodiscard]] const std::vector<Range>& ranges() const { return ranges_; }
-  // The code of the kernels for these rows, in the order of their launches; null on devices that
-  // run none.
-  [[nodiscard]] std::vector<std::shared_ptr<const Code>> CodeFor(int64_t m) const;
+  // The kernels of a range, in the order of their launches. They live as long as the plan.
+  struct Kernel {
+    const Program* program = nullptr;
+    std::shared_ptr<const KernelImage> image;  // null on devices that run programs
+  };
+  [[nodiscard]] std::vector<Kernel> KernelsOf(size_t range) const;
 
   enum class Source : uint8_t;  // what a kernel reads and writes
+  class Assembly;               // matmul/assembly.h
 
  private:
   struct Step;
-  struct Kernels;
-  class Maker;
+  struct StepKernels;
 
   MatmulPlan(const MatmulProblem& problem, WeightPlaces places, std::shared_ptr<Device> device);
-  [[nodiscard]] const Kernels& KernelsFor(int64_t m) const;
+  [[nodiscard]] const StepKernels& KernelsFor(int64_t m) const;
   [[nodiscard]] Status Check(const MatmulArguments& arguments) const;
   [[nodiscard]] Status CheckWorkspace(const void* workspace, uint64_t bytes) const;
-  [[nodiscard]] DeviceBytes BytesOf(const Kernels& kernels, Source source,
+  [[nodiscard]] DeviceBytes BytesOf(const StepKernels& kernels, Source source,
                                     const MatmulArguments& arguments) const;
-  [[nodiscard]] Status Launch(const Kernels& kernels, const Step& step,
+  [[nodiscard]] Status Launch(const StepKernels& kernels, const Step& step,
                               const MatmulArguments& arguments) const;
 
   const MatmulProblem problem_;
   const WeightPlaces places_;
   const std::shared_ptr<Device> device_;
   std::vector<Range> ranges_;
-  std::vector<Kernels> kernels_;  // by range
+  std::vector<StepKernels> kernels_;  // by range
   uint64_t workspace_bytes_ = 0;
 };
 

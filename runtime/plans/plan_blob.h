@@ -1,18 +1,10 @@
-// Plans as bytes: all that a launch needs, so that another process loads the plan without a
-// compiler. Only the build that wrote a plan loads it. All numbers are little endian; a text has
-// its size, in 8 bytes, before it.
+// The plan of a kernel as bytes: all that a launch needs, so that another process loads the plan
+// without a compiler. The blob is one of sealed_plan.h, with the contents
 //
-//   8 bytes  "tarsiaP" 1, the version of the format
-//   16       XXH3-128 (canonical form) of all that follows
-//   text     the version of the library
-//   text     the build (runtime/build_id.h)
-//   8        n, and n times a text: the targets of the images; none: a plan of the device cpu
 //   text     the name of the device that the plan was made for
 //   8        the limit of the workspace; 0: none
-//   text     the kernel with its constants as bytecode, with debug locations
 //   8        n, and n times 4 bytes and two texts: the kinds, names and values of the constants
-//   n images: 8 bytes m, m texts: the passes that were left out; three texts: the compiled kernel
-//            (compiler/compiled/kernel_codec.h), the machine code (may be empty), the log of ptxas
+//   ..       the kernel
 #ifndef TARSIA_RUNTIME_PLANS_PLAN_BLOB_H_
 #define TARSIA_RUNTIME_PLANS_PLAN_BLOB_H_
 
@@ -44,13 +36,8 @@ struct PlanParts {
   std::shared_ptr<const KernelImage> image;  // null: the device runs the program as it is
 };
 
-// Machine code is made if it is not there yet and an assembler is found. Errors: the program has no
-// bytecode.
+// Errors: those of WriteKernel.
 Result<std::string> EncodePlan(const Program& program, const PlanParts& parts);
-
-// The bytes with this version and build before `rest`, the part behind the build, and the header:
-// for tests.
-std::string SealPlan(std::string_view rest);
 
 // A plan that was read, for one device.
 struct DecodedPlan {
@@ -58,9 +45,7 @@ struct DecodedPlan {
   PlanParts parts;
 };
 
-// Treats the bytes as hostile, except that the code of the images is that of their writer. Errors:
-// no plan, or a damaged one; one of another version, of another build, or for other targets than
-// that of the device, each with what was found and what is wanted. Needs no compiler. Thread-safe.
+// Errors: those of OpenPlan and ReadKernel. Thread-safe.
 Result<DecodedPlan> DecodePlan(std::string_view bytes, const Device& device);
 
 }  // namespace tarsia::runtime

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "dtypes/dtype.h"
+#include "runtime/matmul/matmul_blob.h"
 #include "runtime/matmul/matmul_plan.h"
 #include "runtime/weights/packed_order.h"
 #include "runtime/weights/packed_weights.h"
@@ -280,6 +281,17 @@ MatmulProblem ProblemOf(const Spec& spec, const PackedWeights& packed) {
   return out;
 }
 
+// The same plan by way of bytes, of which nothing is lost.
+std::unique_ptr<const MatmulPlan> Reloaded(const MatmulPlan& plan, std::shared_ptr<Device> device) {
+  const auto bytes = EncodeMatmulPlan(plan);
+  EXPECT_TRUE(bytes.ok()) << bytes.error().message;
+  auto loaded = DecodeMatmulPlan(*bytes, std::move(device));
+  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+  if (!loaded.ok()) return nullptr;
+  EXPECT_EQ(*EncodeMatmulPlan(**loaded), *bytes);
+  return *std::move(loaded);
+}
+
 // The result is as expected; returns it.
 std::vector<uint8_t> Check(const Spec& spec, uint64_t seed = 1) {
   SCOPED_TRACE(spec.Text());
@@ -313,9 +325,11 @@ std::vector<uint8_t> Check(const Spec& spec, uint64_t seed = 1) {
   arguments.y_bytes = y.bytes();
   arguments.workspace = workspace.data();
   arguments.workspace_bytes = workspace.bytes();
-  // A second time: the workspace is as prepared.
-  for (int time = 0; time < 2; ++time) {
-    const Status done = (*plan)->Execute(arguments);
+  // A second time, by a plan that was loaded: the workspace is as prepared.
+  const auto loaded = Reloaded(**plan, *device);
+  if (loaded == nullptr) return {};
+  for (const MatmulPlan* const each : {plan->get(), loaded.get()}) {
+    const Status done = each->Execute(arguments);
     EXPECT_TRUE(done.ok()) << done.error().message;
     if (!done.ok()) return {};
   }

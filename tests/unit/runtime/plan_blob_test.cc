@@ -1,6 +1,6 @@
 // Plans as bytes: a plan that was saved and loaded does what the plan itself does, on every device;
 // bytes that do not fit are refused with the reason; and loading is quick.
-#include "runtime/plans/plan_blob.h"
+#include "runtime/plans/sealed_plan.h"
 
 #include <gtest/gtest.h>
 #define XXH_INLINE_ALL
@@ -345,7 +345,7 @@ TEST_P(PlanBlob, IsASeedOfTheFuzzer) {
   }
   std::ifstream file(path, std::ios::binary);
   const std::string rest{std::istreambuf_iterator<char>(file), {}};
-  const std::string bytes = tarsia::runtime::SealPlan(rest);
+  const std::string bytes = tarsia::runtime::SealPlan(tarsia::runtime::PlanKind::kKernel, rest);
   const Handle<tarsia_plan> loaded = Load(bytes);
   ASSERT_NE(loaded, nullptr);
   EXPECT_EQ(Run(loaded.get(), 40), Run(Plan().get(), 40));

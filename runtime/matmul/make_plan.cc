@@ -1,0 +1,201 @@
+// Plans that are made here: chosen, specialised and compiled.
+#include <algorithm>
+#include <utility>
+
+#include "isa/specialise.h"
+#include "runtime/diagnostics.h"
+#include "runtime/library.h"
+#include "runtime/matmul/assembly.h"
+#include "runtime/weights/packed_order.h"
+
+namespace tarsia::runtime {
+namespace {
+
+// The module, parsed once.
+const ValidModule& KernelModule() {
+  static const ValidModule module = ValidLibraryModule("quantised_matmul");
+  return module;
+}
+
+class Constants {
+ public:
+  Constants& Set(const char* name, int64_t value) {
+    list_.push_back({name, std::to_string(value)});
+    return *this;
+  }
+  Constants& Set(const char* name, DType type) {
+    list_.push_back({name, std::string(DTypeName(type))});
+    return *this;
+  }
+  Constants& Set(const char* name, std::string text) {
+    list_.push_back({name, std::move(text)});
+    return *this;
+  }
+  Constants& SetBool(const char* name, bool value) { return Set(name, value ? "true" : "false"); }
+  [[nodiscard]] const std::vector<Binding>& list() const { return list_; }
+
+ private:
+  std::vector<Binding> list_;
+};
+
+// Zero points are subtracted from codes where they are integers, else from the sums.
+int ZerosOf(const WeightInfo& w) {
+  if (w.zero == ZeroPoint::kNone) return 0;
+  return w.zero == ZeroPoint::kInteger ? 1 : 2;
+}
+
+void SetWeights(const MatmulProblem& problem, Constants* out) {
+  const WeightInfo& w = problem.weights;
+  out->Set("K", w.k).Set("G", w.group).Set("W", w.type).Set("X", w.compute);
+  out->Set("S", w.scale_type)
+      .Set("ZEROS", ZerosOf(w))
+      .Set("PACK", *PackedOrderText(w.type, w.compute));
+  if (w.zero != ZeroPoint::kNone) out->Set("Z", w.zero_type);
+  if (problem.codebook) out->SetBool("TABLE", true).Set("E", int64_t{1} << w.type.bits);
+}
+
+void SetEpilogue(const MatmulProblem& problem, Constants* out) {
+  out->Set("N", problem.columns()).Set("Y", problem.output);
+  out->SetBool("SCALED", problem.weights.tensor_scale != 1);
+  out->SetBool("BIAS", problem.bias.has_value());
+  if (problem.bias) out->Set("B", *problem.bias);
+  out->Set("ACT", static_cast<int64_t>(problem.activation));
+  out->Set("HALVES", problem.gated ? 2 : 1);
+  out->SetBool("RESIDUAL", problem.residual);
+}
+
+void SetTile(const MatmulTile& tile, Constants* out) {
+  out->Set("BM", tile.bm).Set("BN", tile.bn).Set("BK", tile.bk);
+  out->Set("WARPS", tile.warps).Set("STAGES", tile.stages);
+  if (tile.slices > 0) out->Set("SLICED", 1).Set("KS", tile.slices);
+  if (!tile.stream) return;
+  out->Set("STREAM", 1).Set("P", tile.blocks).SetBool("ORDERED", tile.ordered);
+}
+
+// The constants of a kernel.
+Constants ConstantsOf(const MatmulProblem& problem, const MatmulCandidate& candidate,
+                      MatmulKernel kernel) {
+  const WeightInfo& w = problem.weights;
+  Constants out;
+  switch (kernel) {
+    case MatmulKernel::kGather:
+      out.Set("K", w.k).Set("X", w.compute);
+      break;
+    case MatmulKernel::kFused:
+      SetWeights(problem, &out);
+      out.SetBool("FINITE", w.finite && w.type.IsFloat());
+      SetEpilogue(problem, &out);
+      SetTile(candidate.tile, &out);
+      break;
+    case MatmulKernel::kDequantise:
+      SetWeights(problem, &out);
+      out.Set("N", w.n);
+      break;
+    case MatmulKernel::kDense:
+      out.Set("K", w.k).Set("W", w.compute).Set("X", w.compute).Set("PLAIN", 1);
+      SetEpilogue(problem, &out);
+      SetTile(candidate.tile, &out);
+      break;
+  }
+  return out;
+}
+
+const char* NameOf(MatmulKernel kernel) {
+  switch (kernel) {
+    case MatmulKernel::kGather:
+      return "gather_columns";
+    case MatmulKernel::kDequantise:
+      return "dequantise";
+    case MatmulKernel::kFused:
+    case MatmulKernel::kDense:
+      break;
+  }
+  return "quantised_matmul";
+}
+
+class Maker {
+ public:
+  Maker(MatmulPlan::Assembly& assembly, const MatmulOptions& options)
+      : assembly_(assembly), plan_(assembly.plan()), options_(options) {}
+
+  Status Run() {
+    if (plan_.problem().weights.k == 0) {
+      return MakeDiagnostic(diag::kMatmulNoCandidate, {}, plan_.problem().m_min,
+                            plan_.problem().m_max, "k = 0");
+    }
+    TARSIA_TRY(const std::vector<MatmulPlan::Range> ranges, Ranges());
+    for (const MatmulPlan::Range& range : ranges) {
+      assembly_.AddRange(range);
+      for (const MatmulKernel kernel : KernelsOf(plan_.problem(), range.candidate)) {
+        TARSIA_CHECK(AddKernel(kernel, range.candidate));
+      }
+    }
+    if (options_.workspace_limit != 0 && plan_.workspace_bytes() > options_.workspace_limit) {
+      return MakeDiagnostic(diag::kWorkspaceLimit, {}, "quantised_matmul", plan_.workspace_bytes(),
+                            options_.workspace_limit);
+    }
+    return OkStatus();
+  }
+
+ private:
+  [[nodiscard]] Result<std::vector<MatmulPlan::Range>> Ranges() const {
+    const MatmulProblem& problem = plan_.problem();
+    std::vector<MatmulPlan::Range> out;
+    int64_t m = problem.m_min;
+    do {
+      const int64_t end = std::min(
+          options_.choice.batch_invariant ? INT64_MAX : EndOfMatmulRange(m), problem.m_max);
+      TARSIA_TRY(MatmulCandidate candidate, Choose(end));
+      if (!out.empty() && out.back().candidate.IsSameKernel(candidate)) {
+        out.back().m_max = end;
+      } else {
+        out.push_back({m, end, candidate});
+      }
+      m = end + 1;
+    } while (m <= problem.m_max);
+    return out;
+  }
+
+  Result<MatmulCandidate> Choose(int64_t m) const {
+    Device& device = plan_.device();
+    const std::vector<MatmulCandidate> all = RankMatmul(
+        plan_.problem(), device.Model(), device.Limits().shared_bytes, options_.choice, m);
+    if (all.empty()) {
+      return MakeDiagnostic(diag::kMatmulNoCandidate, {}, plan_.problem().m_min,
+                            plan_.problem().m_max, device.name());
+    }
+    if (options_.candidate.empty()) return all.front();
+    for (const MatmulCandidate& candidate : all) {
+      if (candidate.Text() == options_.candidate) return candidate;
+    }
+    return MakeDiagnostic(diag::kMatmulCandidate, {}, options_.candidate);
+  }
+
+  Status AddKernel(MatmulKernel kernel, const MatmulCandidate& candidate) {
+    Diagnostics diagnostics;
+    const Constants constants = ConstantsOf(plan_.problem(), candidate, kernel);
+    auto program = Specialise(KernelModule(), NameOf(kernel), constants.list(),
+                              plan_.device().Limits(), diagnostics);
+    if (!program) return diagnostics.list().front();
+    LoadOptions load;
+    load.stop = options_.stop;
+    TARSIA_TRY(std::unique_ptr<LoadedKernel> loaded, plan_.device().Load(*program, load));
+    return assembly_.AddKernel(kernel, *std::move(program), std::move(loaded));
+  }
+
+  MatmulPlan::Assembly& assembly_;
+  const MatmulPlan& plan_;
+  const MatmulOptions& options_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<const MatmulPlan>> MatmulPlan::Make(const MatmulProblem& problem,
+                                                           std::shared_ptr<Device> device,
+                                                           const MatmulOptions& options) {
+  TARSIA_TRY(Assembly assembly, Assembly::Start(problem, std::move(device)));
+  if (!assembly.IsEmpty()) TARSIA_CHECK(Maker(assembly, options).Run());
+  return assembly.Finish();
+}
+
+}  // namespace tarsia::runtime
