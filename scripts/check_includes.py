@@ -100,7 +100,7 @@ MAY_SEE = {
     "runtime/cache": ["support", "runtime/files", "planner/limit.h", "runtime/diagnostics.h", "runtime/log.h"] + PUBLIC,
     "runtime/plans": BELOW_RUNTIME + PUBLIC + ["runtime/devices", "runtime/diagnostics.h",
                                                "runtime/build_id.h"],
-    "runtime/matmul": BELOW_RUNTIME + ["runtime/devices", "runtime/files", "runtime/weights",
+    "runtime/matmul": BELOW_RUNTIME + ["runtime/devices", "runtime/files", "runtime/plans", "runtime/weights",
                                        "runtime/diagnostics.h", "runtime/library.h"],
     "runtime/graphs": BELOW_RUNTIME + ["planner", "runtime/devices", "runtime/files",
                                        "runtime/diagnostics.h"],

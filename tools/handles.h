@@ -18,6 +18,8 @@ struct HandleDeleter {
   void operator()(tarsia_device* p) const { tarsia_device_close(p); }
   void operator()(tarsia_code* p) const { tarsia_code_destroy(p); }
   void operator()(tarsia_report* p) const { tarsia_report_destroy(p); }
+  void operator()(tarsia_weights* p) const { tarsia_weights_destroy(p); }
+  void operator()(tarsia_matmul_plan* p) const { tarsia_matmul_plan_destroy(p); }
 };
 
 template <typename T>

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runtime/matmul/matmul_plan.h"
+#include "tarsia/tarsia.h"
 
 struct tarsia_matmul_plan {
   explicit tarsia_matmul_plan(std::unique_ptr<const tarsia::runtime::MatmulPlan> made);

@@ -48,9 +48,18 @@ Diagnostic Refused(std::string_view part, std::string_view found, std::string_vi
   return MakeDiagnostic(diag::kPlanRefused, Location(), part, found, wanted);
 }
 
+std::string_view NameOf(PlanKind kind) {
+  return kind == PlanKind::kKernel ? "a plan of a kernel" : "a plan of a quantised matmul";
+}
+
 // What follows the hash.
 Result<std::string_view> CheckHeader(PlanKind kind, std::string_view bytes) {
   const std::string magic = MagicOf(kind);
+  for (const PlanKind other : {PlanKind::kKernel, PlanKind::kMatmul}) {
+    if (other != kind && bytes.starts_with(MagicOf(other))) {
+      return Refused("kind", NameOf(other), NameOf(kind));
+    }
+  }
   if (!bytes.starts_with(magic) || bytes.size() <= magic.size()) {
     return DamagedPlan(fmt::format("it does not begin with `{}`", magic));
   }

@@ -1,5 +1,5 @@
-/* A client of libtarsia_loader: loads the plan of loader_make and executes it on the emulated GPU
- * and on the interpreter, in a process without a compiler: loader_test FILE. */
+/* A client of libtarsia_loader: loads what loader_make saved and executes it on the emulated GPU
+ * and on the interpreter, in a process without a compiler: loader_test PLAN LAYER WEIGHTS. */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -64,15 +64,62 @@ static void Execute(const char* device_name, const char* path) {
   tarsia_device_close(device);
 }
 
+/* Two rows of x pick rows 3 and 14 of the weights, which are -4 and 7. */
+static void ExecuteLayer(const char* device_name, const char* path, const char* weights_path) {
+  enum { kM = 2, kK = 64, kN = 32 };
+  static uint16_t x[kM * kK]; /* f16 */
+  x[3] = x[kK + 14] = 0x3C00;
+  tarsia_device* device = NULL;
+  tarsia_weights* weights = NULL;
+  tarsia_matmul_plan* plan = NULL;
+  CHECK_OK(tarsia_device_open(device_name, &device));
+  CHECK_OK(tarsia_weights_load(weights_path, &weights));
+  CHECK_OK(tarsia_matmul_plan_load_file(device, path, &plan));
+  if (plan == NULL || weights == NULL) return;
+  tarsia_matmul_plan_info info = {.size = sizeof info};
+  CHECK_OK(tarsia_matmul_plan_get(plan, &info));
+  tarsia_matmul_args args = {.size = sizeof args, .m = kM, .x_bytes = sizeof x};
+  args.workspace_bytes = info.workspace_bytes;
+  float y[kM * kN];
+  args.y_bytes = sizeof y;
+  const void* image = NULL;
+  CHECK_OK(tarsia_weights_image(weights, &image, &args.weights_bytes));
+  void *gx = NULL, *gw = NULL;
+  CHECK_OK(tarsia_memory_alloc(device, sizeof x, &gx));
+  CHECK_OK(tarsia_memory_alloc(device, args.weights_bytes, &gw));
+  CHECK_OK(tarsia_memory_alloc(device, sizeof y, &args.y));
+  CHECK_OK(tarsia_memory_alloc(device, args.workspace_bytes, &args.workspace));
+  CHECK_OK(tarsia_memory_write(device, gx, x, sizeof x, NULL));
+  CHECK_OK(tarsia_memory_write(device, gw, image, args.weights_bytes, NULL));
+  args.x = gx;
+  args.weights = gw;
+  CHECK_OK(tarsia_matmul_workspace_init(plan, args.workspace, args.workspace_bytes, NULL));
+  CHECK_OK(tarsia_matmul_execute(plan, &args, NULL));
+  CHECK_OK(tarsia_memory_read(device, y, args.y, sizeof y, NULL));
+  int right = 0;
+  for (int i = 0; i < kM * kN; ++i) right += y[i] == (i < kN ? -4.0f : 7.0f) ? 1 : 0;
+  CHECK(right == kM * kN);
+  CHECK_OK(tarsia_memory_free(device, gx));
+  CHECK_OK(tarsia_memory_free(device, gw));
+  CHECK_OK(tarsia_memory_free(device, args.y));
+  CHECK_OK(tarsia_memory_free(device, args.workspace));
+  tarsia_matmul_plan_destroy(plan);
+  tarsia_weights_destroy(weights);
+  tarsia_device_close(device);
+}
+
 int main(int argc, char** argv) {
-  CHECK(argc == 2);
-  if (argc != 2) return 1;
+  CHECK(argc == 4);
+  if (argc != 4) return 1;
   Execute("cuda", argv[1]);
   Execute("cpu", argv[1]);
+  ExecuteLayer("cuda", argv[2], argv[3]);
+  ExecuteLayer("cpu", argv[2], argv[3]);
   CHECK(IsMapped("libtarsia_loader"));
   CHECK(!IsMapped("LLVM"));
   CHECK(!IsMapped("libtarsia.so"));
   CHECK(dlsym(RTLD_DEFAULT, "LLVMContextCreate") == NULL);
   CHECK(dlsym(RTLD_DEFAULT, "tarsia_plan_create") == NULL);
+  CHECK(dlsym(RTLD_DEFAULT, "tarsia_matmul_plan_create") == NULL);
   return failures == 0 ? 0 : 1;
 }

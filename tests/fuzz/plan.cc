@@ -50,7 +50,8 @@ void Check(const std::string& bytes, const Device& device) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const auto cpu = *MakeCpuDevice();
   static const auto ptx = MakePtxDevice(compiler::Target::kSm80);
-  const std::string bytes = SealPlan(PlanKind::kKernel, {reinterpret_cast<const char*>(data), size});
+  const std::string bytes =
+      SealPlan(PlanKind::kKernel, {reinterpret_cast<const char*>(data), size});
   Check(bytes, *cpu);
   Check(bytes, *ptx);
   return 0;

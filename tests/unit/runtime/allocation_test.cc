@@ -17,16 +17,17 @@
 #include "tests/settings.h"
 #include "tests/unit/runtime/cuda_testing.h"
 #include "tests/unit/runtime/failing_memory.h"
+#include "tests/unit/runtime/out_of_memory.h"
 
 namespace allocation_test {
 namespace {
 
+using tarsia::testing_memory::Call;
+using tarsia::testing_memory::FailAll;
+using tarsia::testing_memory::FailSome;
 using tarsia::testing_memory::Failures;
-using tarsia::testing_memory::LiveAllocations;
 using tarsia::testing_memory::MallocCanFail;
-using tarsia::testing_memory::MemoryFails;
-
-using Call = std::function<tarsia_status()>;
+using tarsia::testing_memory::With;
 
 constexpr char kProgram[] = R"(kernel k(%x: ptr<f32>, %y: ptr<f32>, %n: i32)
   const B: int = 8 tune {8, 16}
@@ -48,110 +49,6 @@ tarsia_module* Module() {
             TARSIA_STATUS_OK)
       << tarsia_last_error();
   return module;
-}
-
-// The result of one failure: the outcome of the call, and whether any allocation failed.
-struct Outcome {
-  tarsia_status status = TARSIA_STATUS_OK;
-  bool failed = false;
-  int64_t requests = 0;
-};
-
-Outcome With(const Failures& failures, const Call& call) {
-  Outcome out;
-  const MemoryFails fails(failures);
-  out.status = call();
-  out.failed = fails.happened();
-  out.requests = fails.requests();
-  return out;
-}
-
-std::string Text(const Failures& failures) {
-  return "request " + std::to_string(failures.first) +
-         (failures.all_after ? " and all after" : "") +
-         (failures.second == tarsia::testing_memory::kNever
-              ? ""
-              : " and request " + std::to_string(failures.second));
-}
-
-// A call while some allocations fail: it works or reports out of memory, leaks nothing except
-// tables that are made once, and works afterwards.
-Outcome Try(const Failures& failures, const Call& call) {
-  const int64_t before = LiveAllocations();
-  const Outcome out = With(failures, call);
-  if (out.status != TARSIA_STATUS_OK) {
-    EXPECT_EQ(out.status, TARSIA_STATUS_OUT_OF_MEMORY)
-        << Text(failures) << ": " << tarsia_last_error();
-    EXPECT_STRNE(tarsia_last_error(), "");
-    EXPECT_TRUE(out.failed);
-  }
-  EXPECT_LE(LiveAllocations(), before + 64) << Text(failures);
-  return out;
-}
-
-void ExpectWorks(const Call& call) { EXPECT_EQ(call(), TARSIA_STATUS_OK) << tarsia_last_error(); }
-
-// Fails every allocation alone; returns their number.
-int64_t FailEachAlone(const Call& call, Failures failures = {}) {
-  for (failures.first = 0; failures.first < 1'000'000; ++failures.first) {
-    if (!Try(failures, call).failed || testing::Test::HasFailure()) break;
-  }
-  ExpectWorks(call);
-  return failures.first;
-}
-
-// Fails all allocations from each one on.
-void FailFromEach(const Call& call, Failures failures = {}) {
-  failures.all_after = true;
-  for (failures.first = 0; failures.first < 1'000'000; ++failures.first) {
-    if (!Try(failures, call).failed || testing::Test::HasFailure()) break;
-  }
-  ExpectWorks(call);
-}
-
-void FailPairs(const Call& call, int64_t requests, int pairs, Failures failures = {}) {
-  std::mt19937_64 random(tarsia::Seed(1));
-  std::uniform_int_distribution<int64_t> any(0, requests);
-  for (int i = 0; i < pairs && !testing::Test::HasFailure(); ++i) {
-    failures.first = any(random);
-    failures.second = any(random);
-    Try(failures, call);
-  }
-  ExpectWorks(call);
-}
-
-// Fails a sample of allocations: alone, with another one, with all later ones. Does not check
-// leaks.
-void FailSome(const Call& call, int64_t requests, Failures failures) {
-  std::mt19937_64 random(tarsia::Seed(1));
-  std::uniform_int_distribution<int64_t> any(0, requests);
-  const int samples = tarsia::IsLong() ? 2000 : 15;
-  for (int i = 0; i < samples * 3 && !testing::Test::HasFailure(); ++i) {
-    failures.first = any(random);
-    failures.second = i % 3 == 1 ? any(random) : tarsia::testing_memory::kNever;
-    failures.all_after = i % 3 == 2;
-    const Outcome out = With(failures, call);
-    if (out.status != TARSIA_STATUS_OK) {
-      EXPECT_EQ(out.status, TARSIA_STATUS_OUT_OF_MEMORY)
-          << Text(failures) << ": " << tarsia_last_error();
-    }
-    ExpectWorks(call);
-  }
-}
-
-// All three, without and with malloc. At least `least` requests are expected.
-void FailAll(const Call& call, int64_t least, bool all_threads = false) {
-  ExpectWorks(call);  // first, to make everything that is made once per process
-  for (const bool with_malloc : {false, true}) {
-    if (with_malloc && !MallocCanFail()) continue;
-    Failures failures;
-    failures.with_malloc = with_malloc;
-    failures.all_threads = all_threads;
-    const int64_t requests = FailEachAlone(call, failures);
-    EXPECT_GE(requests, least);
-    FailFromEach(call, failures);
-    FailPairs(call, requests, tarsia::IsLong() ? 2000 : 100, failures);
-  }
 }
 
 TEST(OutOfMemory, ModuleCreate) {

@@ -21,11 +21,13 @@
 #include "tests/settings.h"
 #include "tests/unit/runtime/cuda_testing.h"
 #include "tests/unit/runtime/failing_memory.h"
+#include "tests/unit/runtime/own_time.h"
 #include "tools/handles.h"
 
 namespace plan_blob_test {
 namespace {
 
+using tarsia::cuda::OwnTime;
 using tarsia::tools::Handle;
 using tarsia::tools::Sized;
 
@@ -267,10 +269,10 @@ bool Contains(const std::string& text, const std::string& part) {
 TEST_P(PlanBlob, SaysWhichPartOfTheKeyDiffers) {
   const std::string bytes = Saved(Plan().get());
   std::string other = bytes;
-  other[7] = 2;
+  other[7] = 3;
   std::string error = ErrorOf(other);
   EXPECT_TRUE(Contains(error, "TARSIA_STATUS_UNSUPPORTED") &&
-              Contains(error, "its version is format 2"))
+              Contains(error, "its version is format 3"))
       << error;
 
   const std::string version = tarsia_version();
@@ -350,33 +352,6 @@ TEST_P(PlanBlob, IsASeedOfTheFuzzer) {
   ASSERT_NE(loaded, nullptr);
   EXPECT_EQ(Run(loaded.get(), 40), Run(Plan().get(), 40));
 }
-
-// The time of this thread outside of the driver.
-class OwnTime {
- public:
-  OwnTime() { Hook(Enter, Leave); }
-  OwnTime(const OwnTime&) = delete;
-  OwnTime& operator=(const OwnTime&) = delete;
-  ~OwnTime() { Hook(nullptr, nullptr); }
-  template <typename Call>
-  static double Microseconds(const Call& call) {
-    driver = {};
-    const auto start = Clock::now();
-    call();
-    return std::chrono::duration<double, std::micro>(Clock::now() - start - driver).count();
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static void Hook(void (*enter)(), void (*leave)()) {
-    using namespace tarsia::emulated;
-    tarsia::cuda::Symbol<AroundCallsHook>(kAroundCallsHook)(enter, leave);
-  }
-  static void Enter() { entered = Clock::now(); }
-  static void Leave() { driver += Clock::now() - entered; }
-  static inline Clock::time_point entered;
-  static inline Clock::duration driver;
-};
 
 // The plan of a matmul that splits k over blocks, at most 1 ms beside the driver's module load.
 TEST_P(PlanBlob, IsLoadedQuickly) {
