@@ -24,8 +24,9 @@ struct Shape {
   int warps, bn, bk, slices;
 };
 constexpr Shape kShapes[] = {
-    {4, 64, 128, 1},  {4, 128, 64, 1},  {4, 256, 64, 1}, {8, 128, 128, 1}, {8, 256, 64, 1},
-    {8, 256, 128, 1}, {16, 512, 64, 1}, {8, 64, 256, 2}, {8, 128, 256, 2}, {16, 64, 512, 4},
+    {4, 64, 64, 1},   {4, 64, 128, 1},  {4, 128, 64, 1},  {4, 256, 64, 1},
+    {8, 128, 128, 1}, {8, 256, 64, 1},  {8, 256, 128, 1}, {16, 512, 64, 1},
+    {8, 64, 256, 2},  {8, 128, 256, 2}, {16, 64, 512, 4},
 };
 // The rows of a step of `mma`, which a slice has at least.
 constexpr int kLeastSlice = 16;
@@ -35,6 +36,13 @@ constexpr MatmulTile kDense[] = {
 constexpr int kRowsOfTiles[] = {8, 16, 32, 64};
 // Sums of a thread that leave room for the rest.
 constexpr int kMostSums = 64;
+// Columns of a tile with slices: with more, sums and their places take the registers of 16 warps.
+constexpr int kMostSlicedColumns = 256;
+// Stages of the ring: the more where fewer have less than kLeastInFlight on their way to a
+// processor.
+constexpr int kStages = 4;
+constexpr int kMoreStages = 6;
+constexpr int64_t kLeastInFlight = 32 * 1024;
 // Warps of a processor, of which each has so many registers.
 constexpr int kWarpsOfFewRows = 16;  // m of a tile at most 16
 constexpr int kWarpsOfManyRows = 8;
@@ -123,7 +131,8 @@ class Ranking {
 
   void AddFused(int bm, const Shape& shape) {
     const WeightInfo& w = problem_.weights;
-    MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, 4};
+    MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, kStages};
+    if (InFlight(tile) < kLeastInFlight) tile.stages = kMoreStages;
     // A turn reads whole packed tiles, as far as a group has them.
     const int64_t rows = TileRows(w);
     // Sums of slices are added in an order that depends on the tile.
@@ -138,12 +147,12 @@ class Ranking {
     const bool few_rows = bm == kRowsOfTiles[0];
     // Sums of groups need no slices.
     if (by_groups && shape.slices == 1 && (few_rows || shape.bn > 64) && fits()) Add(tile, false);
-    if (slices == 0) return;
+    if (slices == 0 || shape.bn > kMostSlicedColumns) return;
     tile.slices = slices;
     if (!fits()) return;
     if (shape.slices > 1 ? few_rows : !by_groups) Add(tile, false);
     tile.stream = true;
-    tile.blocks = device_.processors * std::max(1, kWarpsOfManyRows / shape.warps);
+    tile.blocks = device_.processors * BlocksOfStream(tile);
     // Nothing is divided where each block has whole tiles.
     if (TilesOf(tile) % tile.blocks == 0) return;
     tile.ordered = true;
@@ -169,6 +178,17 @@ class Ranking {
     const auto by_shared =
         static_cast<int>(shared_bytes_ / std::max<int64_t>(SharedBytes(tile, bits), 1));
     return std::max(1, std::min(warps / tile.warps, by_shared));
+  }
+
+  // Bytes on their way to a processor: of all stages but the one that computes, of the blocks that
+  // a stream has there.
+  [[nodiscard]] int64_t InFlight(const MatmulTile& tile) const {
+    const int64_t w = int64_t{tile.bk} * tile.bn * problem_.weights.type.bits / 8 + 2 * tile.bn;
+    const int64_t turn = w * Halves() + int64_t{2} * tile.bm * tile.bk;
+    return turn * BlocksOfStream(tile) * (tile.stages - 1);
+  }
+  [[nodiscard]] static int BlocksOfStream(const MatmulTile& tile) {
+    return std::max(1, kWarpsOfManyRows / tile.warps);
   }
 
   [[nodiscard]] double Predict(const MatmulTile& tile, bool dequantises) const {

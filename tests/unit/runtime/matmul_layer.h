@@ -88,10 +88,9 @@ class Arguments {
     std::vector<float> y(kRows * kN);
     EXPECT_EQ(tarsia_memory_read(device_, y.data(), args_.y, y.size() * 4, nullptr),
               TARSIA_STATUS_OK);
-    for (size_t i = 0; i < y.size(); ++i) {
-      if (y[i] != static_cast<float>(i / kN) - 7) return false;
-    }
-    return true;
+    std::vector<float> wanted;
+    for (int64_t m = 0; m < kRows; ++m) wanted.insert(wanted.end(), kN, static_cast<float>(m - 7));
+    return y == wanted;
   }
 
  private:

@@ -1,0 +1,186 @@
+// The kernels that the library chooses for a quantised matmul (kernels/quantised_matmul.tsa), over
+// weights of every type: the machine code of their main loops, held to what the cast of a weight
+// costs, and what a launch moves on the emulator, held to the bytes that are stored. Needs the
+// pinned ptxas and nvdisasm.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/assemble/sass.h"
+#include "dtypes/dtype.h"
+#include "runtime/devices/code.h"
+#include "runtime/library.h"
+#include "runtime/matmul/matmul_plan.h"
+#include "runtime/weights/packed_weights.h"
+#include "tests/codegen/cast_costs.h"
+#include "tests/codegen/machine_code.h"
+
+namespace tarsia::harness::library_matmul_test {
+namespace {
+
+using compiler::SassClass;
+using runtime::MatmulPlan;
+using runtime::MatmulProblem;
+
+MatmulProblem ProblemOf(const CastCost& cost, int64_t m, int64_t k, int64_t n, int64_t group) {
+  MatmulProblem out;
+  out.m_min = out.m_max = m;
+  WeightInfo& w = out.weights;
+  w.type = *FindDType(cost.type);
+  w.compute = *FindDType(cost.to);
+  w.k = w.whole_k = k;
+  w.n = w.whole_n = n;
+  w.group = group;
+  w.finite = false;  // the casts of the table mind NaN
+  out.output = w.compute;
+  return out;
+}
+
+std::unique_ptr<const MatmulPlan> PlanOf(const MatmulProblem& problem,
+                                         const std::string& candidate = "") {
+  auto device = runtime::OpenDevice("ptx:sm_80");
+  EXPECT_TRUE(device.ok());
+  runtime::MatmulOptions options;
+  options.candidate = candidate;
+  auto plan = MatmulPlan::Make(problem, *device, options);
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  return plan.ok() ? *std::move(plan) : nullptr;
+}
+
+struct Machine {
+  compiler::SassKernel sass;
+  compiler::KernelResources resources;
+  uint64_t shared_bytes = 0;
+};
+
+Machine MachineOf(const MatmulPlan& plan) {
+  const auto kernel = plan.KernelsOf(0).front();
+  const auto code = runtime::Code::Of(*kernel.program, kernel.image);
+  const auto assembled = code->Assembled();
+  EXPECT_TRUE(assembled.ok());
+  if (!assembled.ok()) return {};
+  auto sass = compiler::Disassemble((*assembled)->cubin);
+  EXPECT_TRUE(sass.ok());
+  if (!sass.ok()) return {};
+  return {std::move(sass->front()), (*assembled)->kernels[0], code->kernel().shared_bytes};
+}
+
+// Bytes on their way to a processor of sm_80: weights, activations and scales of all stages but the
+// one that computes, of the blocks that its registers and shared memory have room for.
+int64_t BytesInFlight(const MatmulPlan& plan, const Machine& machine) {
+  constexpr int64_t kShared = 164 * 1024;
+  constexpr int64_t kReserved = 1024;  // of each block
+  const runtime::MatmulTile& tile = plan.ranges()[0].candidate.tile;
+  const WeightInfo& w = plan.problem().weights;
+  const auto shared = static_cast<int64_t>(machine.shared_bytes) + kReserved;
+  const MachineCode code = {{}, machine.resources, 0};
+  const int64_t blocks = std::min(kShared / shared, code.BlocksByRegisters(tile.warps * 32));
+  const int64_t groups = std::max<int64_t>(tile.bk / w.group, 1);
+  const int64_t turn =
+      int64_t{tile.bk} * (tile.bn * w.type.bits / 8 + tile.bm * 2) + groups * tile.bn * 2;
+  return blocks * (tile.stages - 1) * turn;
+}
+
+class LibraryMatmul : public MachineCodeTest<CastCost> {
+ protected:
+  // Everything in the loop counts: copies, addresses, scales, sums. The bounds are those of
+  // examples/matmul_scaled.tsa (pipelined_weights_test.cc), which has to be below every peer, and
+  // what slices may cost more (tests/examples/costs.py).
+  static void CheckLoop(int64_t m, int64_t group) {
+    SCOPED_TRACE(fmt::format("m = {}, groups of {}", m, group));
+    const CastCost& cost = GetParam();
+    const auto plan = PlanOf(ProblemOf(cost, m, 8192, 8192, group));
+    ASSERT_NE(plan, nullptr);
+    const runtime::MatmulTile& tile = plan->ranges()[0].candidate.tile;
+    const Machine machine = MachineOf(*plan);
+    const auto loop = machine.sass.MainLoop();
+    const auto tensor =
+        static_cast<double>(compiler::CountClasses(loop)[static_cast<size_t>(SassClass::kTensor)]);
+    // A tensor instruction has 16 x 16 weights of a warp and 8 rows.
+    const double weights = tensor * 8 / tile.bm * 256 / 32;
+    const bool u4 = cost.type == std::string_view("u4");
+    constexpr double kSlices = 0.1;
+    double most = (m == 16 ? 0.65 : 0.45) + (u4 ? 0 : 0.1) + kSlices;
+    if (group == 32) most += m == 16 ? 0.65 : 0.45;
+    EXPECT_LE(static_cast<double>(loop.size()) / weights, cost.instructions + most)
+        << plan->ranges()[0].candidate.Text();
+    EXPECT_EQ(std::ranges::count_if(loop, IsLocal), 0);
+    EXPECT_LE(machine.resources.spill_store_bytes, group == 32 ? 160 : 8);
+    EXPECT_GE(tile.stages, 4);
+    EXPECT_GE(BytesInFlight(*plan, machine), 32 * 1024) << plan->ranges()[0].candidate.Text();
+  }
+  static bool IsLocal(const compiler::SassInstruction& i) {
+    return i.opcode.starts_with("STL") || i.opcode.starts_with("LDL");
+  }
+};
+
+// Outside of the loop, 8 bytes of numbers that a block needs once are spilled where the loop takes
+// all 255 registers.
+TEST_P(LibraryMatmul, CostsTheCastAndLittleBesides) {
+  CheckLoop(1, 128);
+  CheckLoop(16, 128);
+}
+
+// Groups of 32 have two sums each. Of 16 rows these take so many registers that up to 160 bytes are
+// spilled outside of the loop.
+TEST_P(LibraryMatmul, InGroupsOf32CostsTheCastAndItsScales) {
+  constexpr std::string_view kTried[] = {"u1", "u2", "u3", "u4",      "u5",
+                                         "u6", "u7", "u8", "f8e4m3fn"};
+  if (std::ranges::find(kTried, GetParam().type) == std::end(kTried)) {
+    GTEST_SKIP() << "one of each width is tried";
+  }
+  CheckLoop(1, 32);
+  CheckLoop(16, 32);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmul, testing::ValuesIn(kCastCosts),
+                         [](const auto& of) { return of.param.type; });
+
+// ---- schedules --------------------------------------------------------------------------------
+
+// The turns of the processor that has the most over their mean, less one.
+double TailOf(const runtime::MatmulTile& tile, const MatmulProblem& problem, int64_t m,
+              int64_t processors) {
+  const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
+  const int64_t tiles = up(m, tile.bm) * up(problem.columns(), tile.bn);
+  const int64_t shared = tile.stream ? tiles * up(problem.weights.k, tile.bk) : tiles;
+  const int64_t among = tile.stream ? tile.blocks : processors;
+  return static_cast<double>(up(shared, among) * among) / static_cast<double>(shared) - 1;
+}
+
+// For every layer of three models (Llama 70B, Qwen 2.5 32B, Gemma 2 9B) on an A100 and on an H200.
+// Which candidate is the fastest is another matter: small layers are done before all processors
+// have as much.
+TEST(LibrarySchedules, AShortTailIsAmongTheCandidates) {
+  constexpr std::pair<int64_t, int64_t> kLayers[] = {
+      {8192, 10240}, {8192, 8192},  {8192, 57344}, {28672, 8192}, {5120, 7168},  {5120, 5120},
+      {5120, 55296}, {27648, 5120}, {3584, 8192},  {4096, 3584},  {3584, 28672}, {14336, 3584}};
+  for (const char* const name : {"ptx:sm_80", "ptx:sm_90a"}) {
+    const auto device = runtime::OpenDevice(name);
+    ASSERT_TRUE(device.ok());
+    const runtime::DeviceModel model = (*device)->Model();
+    EXPECT_EQ(model.processors, name == std::string_view("ptx:sm_80") ? 108 : 132);
+    for (const auto& [k, n] : kLayers) {
+      for (const int64_t m : {1, 16}) {
+        const MatmulProblem problem = ProblemOf({"u4", 1.12}, m, k, n, 128);
+        double least = 1;
+        for (const auto& candidate :
+             runtime::RankMatmul(problem, model, (*device)->Limits().shared_bytes, {}, m)) {
+          least = std::min(least, TailOf(candidate.tile, problem, m, model.processors));
+        }
+        EXPECT_LE(least, 0.035) << name << " k=" << k << " n=" << n << " m=" << m;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tarsia::harness::library_matmul_test
