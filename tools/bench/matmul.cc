@@ -59,8 +59,7 @@ struct MatmulCase {
 
 // "u4/m=1/8192x8192", then the options that all cases have besides --group 128.
 std::string NameOf(const MatmulRequest& request) {
-  std::string out =
-      fmt::format("{}/m={}/{}x{}", request.type, *request.m, *request.k, *request.n);
+  std::string out = fmt::format("{}/m={}/{}x{}", request.type, *request.m, *request.k, *request.n);
   for (const std::string& word : OtherOptions(request, kGroup)) out += " " + word;
   return out;
 }
@@ -70,9 +69,10 @@ std::string RowText(const MatmulCase& one, const Measured& measured) {
   std::string out = fmt::format("{:<32}", one.name);
   if (measured.errors.wrong != 0) return out + " FAILED: " + WrongText(measured.errors) + "\n";
   if (measured.counted) {
-    return out + fmt::format("{:>7.2f} instructions of PTX a weight, {:.2f} MB moved, floor {:.2f} MB\n",
-                             measured.InstructionsPerWeight(one.spec), measured.Traffic() / 1e6,
-                             measured.bound.bytes / 1e6);
+    return out +
+           fmt::format("{:>7.2f} instructions of PTX a weight, {:.2f} MB moved, floor {:.2f} MB\n",
+                       measured.InstructionsPerWeight(one.spec), measured.Traffic() / 1e6,
+                       measured.bound.bytes / 1e6);
   }
   return out + fmt::format("{:>11.2f} us  +-{:>4.1f}%   floor {:>9.2f} us, {:>5.1f}% of the time\n",
                            measured.Median(), measured.Spread() * 50, measured.bound.microseconds,
@@ -155,8 +155,8 @@ class MatmulSuite {
   }
 
   void PrintHeader() const {
-    std::string out = fmt::format("suite matmul, {} cases on {}\n", cases_.size(),
-                                  device_->Description());
+    std::string out =
+        fmt::format("suite matmul, {} cases on {}\n", cases_.size(), device_->Description());
     if (copy_rate_ == 0) {
       out += "each case is verified, then counted: the emulator has no times\n";
     } else {
@@ -168,8 +168,8 @@ class MatmulSuite {
     std::fflush(stdout);
   }
 
-  // Kernels, several at a time: what a case compiles is then known to this process. The made numbers
-  // are all finite. Errors are those of the case.
+  // Kernels, several at a time: what a case compiles is then known to this process. The made
+  // numbers are all finite. Errors are those of the case.
   void CompileAll() {
     if (!device_->CodeTarget()) return;
     ProgressBar bar("kernels compiled");
@@ -226,8 +226,8 @@ class MatmulSuite {
   [[nodiscard]] std::shared_ptr<const PackedWeights> PackedOf(const MatmulCase& one) const {
     if (packed_for_ == nullptr) return nullptr;
     const MatmulRequest& then = packed_for_->request;
-    const bool same = then.type == one.request.type && then.k == one.request.k &&
-                      then.n == one.request.n;
+    const bool same =
+        then.type == one.request.type && then.k == one.request.k && then.n == one.request.n;
     return same ? packed_ : nullptr;
   }
 
@@ -264,7 +264,8 @@ int RunMatmulSuite(const Args& args) {
   Command command(
       "bench matmul",
       "Checks the quantised matmul and measures it, by layers of models (Llama-70B, Qwen2.5-32B, "
-      "Gemma-2-9B), types of weights and rows; on `ptx` it counts. Where there is no GPU the layers "
+      "Gemma-2-9B), types of weights and rows; on `ptx` it counts. Where there is no GPU the "
+      "layers "
       "are small, unless --shape or --filter names others.",
       {"tarsia bench matmul --w u4 --w nf4 --m 1 --device cpu --json result.json",
        "tarsia bench matmul --shape 256x128 --w u3 --m 2 --device ptx"});

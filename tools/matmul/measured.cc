@@ -41,39 +41,38 @@ std::string WrongText(const LayerErrors& errors) {
 }
 
 void AppendMeasured(const MatmulTrial& trial, const MatmulRequest& request,
-                    const Measured& measured, Json* out) {
+                    const Measured& measured, Json* json) {
   const LayerSpec& spec = trial.layer().spec();
-  Json& json = *out;
-  json.Key("w").String(request.type).Key("m").Number(spec.m);
-  json.Key("n").Number(spec.weights.n).Key("k").Number(spec.weights.k);
-  json.Key("group").Number(spec.weights.group).Key("device").String(trial.device().name());
+  json->Key("w").String(request.type).Key("m").Number(spec.m);
+  json->Key("n").Number(spec.weights.n).Key("k").Number(spec.weights.k);
+  json->Key("group").Number(spec.weights.group).Key("device").String(trial.device().name());
   const auto* const range = trial.matmul().range();
   if (range != nullptr) {
-    json.Key("candidate").String(range->candidate.Text());
-    json.Key("predicted_us").Raw(fmt::format("{:.3f}", range->candidate.microseconds));
+    json->Key("candidate").String(range->candidate.Text());
+    json->Key("predicted_us").Raw(fmt::format("{:.3f}", range->candidate.microseconds));
   }
-  json.Key("ok").Bool(measured.errors.wrong == 0);
-  json.Key("compared").Number(measured.errors.compared);
-  json.Key("largest_error").Raw(fmt::format("{:.4f}", measured.errors.largest));
+  json->Key("ok").Bool(measured.errors.wrong == 0);
+  json->Key("compared").Number(measured.errors.compared);
+  json->Key("largest_error").Raw(fmt::format("{:.4f}", measured.errors.largest));
   if (!measured.times.empty()) {
-    json.Key("median_us").Raw(fmt::format("{:.4f}", measured.Median()));
-    json.Key("least_us").Raw(fmt::format("{:.4f}", measured.times.front()));
-    json.Key("spread").Raw(fmt::format("{:.4f}", measured.Spread()));
-    json.Key("runs").Number(static_cast<int64_t>(measured.times.size()));
-    json.Key("floor_us").Raw(fmt::format("{:.4f}", measured.bound.microseconds));
-    json.Key("copy_bytes_per_us").Raw(fmt::format("{:.0f}", measured.bound.bytes_per_us));
+    json->Key("median_us").Raw(fmt::format("{:.4f}", measured.Median()));
+    json->Key("least_us").Raw(fmt::format("{:.4f}", measured.times.front()));
+    json->Key("spread").Raw(fmt::format("{:.4f}", measured.Spread()));
+    json->Key("runs").Number(static_cast<int64_t>(measured.times.size()));
+    json->Key("floor_us").Raw(fmt::format("{:.4f}", measured.bound.microseconds));
+    json->Key("copy_bytes_per_us").Raw(fmt::format("{:.0f}", measured.bound.bytes_per_us));
   }
-  json.Key("bytes").Raw(fmt::format("{:.0f}", measured.bound.bytes));
+  json->Key("bytes").Raw(fmt::format("{:.0f}", measured.bound.bytes));
   if (measured.counted) {
-    json.Key("instructions_per_weight")
+    json->Key("instructions_per_weight")
         .Raw(fmt::format("{:.4f}", measured.InstructionsPerWeight(spec)));
-    json.Key("counts").Begin('{');
+    json->Key("counts").Begin('{');
     for (const ptx::CountInfo& info : ptx::CountInfos()) {
-      json.Key(info.name).Number(static_cast<int64_t>(measured.counts.*info.field));
+      json->Key(info.name).Number(static_cast<int64_t>(measured.counts.*info.field));
     }
-    json.End('}');
+    json->End('}');
   }
-  json.Key("reproduce").String(Reproduce(request, trial.device().name()));
+  json->Key("reproduce").String(Reproduce(request, trial.device().name()));
 }
 
 }  // namespace tarsia::tools
