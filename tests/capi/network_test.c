@@ -1,5 +1,5 @@
-/* One layer of a network becomes a product of packed weights, as docs/capi.md says: quantised, saved,
- * loaded, planned, executed with a workspace, and compared with a formula. */
+/* One layer of a network becomes a product of packed weights, as docs/capi.md says: quantised,
+ * saved, loaded, planned, executed with a workspace, and compared with a formula. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,8 +9,8 @@
 #include "tarsia/tarsia.h"
 #include "tests/capi/check.h"
 
-/* Columns and rows that are multiples of nothing; so many rows of w that blocks share a column of y,
- * which needs a workspace. */
+/* Columns and rows that are multiples of nothing; so many rows of w that blocks share a column of
+ * y, which needs a workspace. */
 enum { kIn = 2048, kHidden = 70, kRows = 13, kMost = 16, kGroup = 64 };
 
 static float w[kHidden][kIn], bias[kHidden], back[kIn * kHidden]; /* as frameworks store them */
@@ -153,7 +153,8 @@ static void TestProduct(tarsia_device* device, const tarsia_matmul_plan* plan,
     CHECK_OK(tarsia_memory_read(device, y, args.y, sizeof y, NULL));
     CompareRows();
   }
-  void* const all[] = {(void*)args.x, (void*)args.weights, (void*)args.bias, args.y, args.workspace};
+  void* const all[] = {(void*)args.x, (void*)args.weights, (void*)args.bias, args.y,
+                       args.workspace};
   for (int i = 0; i < 5; ++i) CHECK_OK(tarsia_memory_free(device, all[i]));
 }
 
