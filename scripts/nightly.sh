@@ -109,13 +109,16 @@ exhaustive() {
   TARSIA_LONG=1 TARSIA_SEED=$seed run exhaustive ctest --preset dev -E '^(random|engine$)' --timeout 14400
 }
 
-# A real model with every type of weights, against a formula; prints width, bytes and cosine.
+# A real model with every type of weights, against a formula. Bytes and cosines must be those that
+# docs/accuracy.md is made of; they do not depend on the machine.
 engine() {
   run build-dev build dev
   TARSIA_LONG=1 run engine ctest --preset dev -R '^engine$' --timeout 3600
-  run engine-table python3 tests/engine/engine_test.py --table --venv .venv \
+  run engine-table python3 tests/engine/engine_test.py --table "$logs/engine.json" --venv .venv \
     --engine build/dev/tests/engine/engine --tarsia build/dev/tools/tarsia \
     --driver build/dev/lib/libtarsia_emulated_cuda.so
+  run engine-same diff "$logs/engine.json" bench/results/engine.json
+  note "  $(grep -c '"type"' "$logs/engine.json") rows of types: cp $logs/engine.json bench/results/ changes them"
 }
 
 sanitized() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/files/file.h"
+#include "tools/bench/matmul.h"
 #include "tools/bench/report.h"
 #include "tools/bench/suite.h"
 #include "tools/commands.h"
@@ -90,6 +91,9 @@ int CompareResults(const Args& args) {
 
 int Bench(const Args& args) {
   if (!args.empty() && args[0] == "compare") return CompareResults({args.begin() + 1, args.end()});
+  if (!args.empty() && args[0] == "matmul") {
+    return bench::RunMatmulSuite({args.begin() + 1, args.end()});
+  }
   Command command("bench",
                   "Runs a suite of benchmarks; `tarsia bench compare A B` compares two results.",
                   {"tarsia bench host --filter u4/1x --json before.json",
@@ -99,9 +103,10 @@ int Bench(const Args& args) {
   std::string suite;
   std::string filter;
   std::string json;
-  std::string names;
+  std::string names =
+      fmt::format("matmul ({}; see `tarsia bench matmul --help`)", bench::kMatmulSummary);
   for (const bench::Suite& one : kSuites) {
-    names += fmt::format("{}{} ({})", names.empty() ? "" : ", ", one.name, one.summary);
+    names += fmt::format(", {} ({})", one.name, one.summary);
   }
   const std::string help = "The suite: " + names;
   command.Positional("SUITE", &suite, help.c_str());

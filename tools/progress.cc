@@ -48,6 +48,7 @@ bool ProgressBar::wanted() {
 }
 
 void ProgressBar::Show(uint64_t done, uint64_t total) {
+  if (!wanted()) return;
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
   if (spent.count() < kQuietSeconds) return;
   std::string line = ProgressLine(done, total, spent.count(), what_, TerminalWidth() - 1);

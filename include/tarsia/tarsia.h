@@ -1359,8 +1359,8 @@ TARSIA_API tarsia_status tarsia_matmul_plan_range(const tarsia_matmul_plan* plan
 TARSIA_API tarsia_status tarsia_matmul_plan_code(const tarsia_matmul_plan* plan, size_t range,
                                                  size_t kernel, tarsia_code** out);
 
-/* Memory of the plan's device, as for tarsia_arg. Pointers are multiples of 16 bytes, `weights` and
- * `workspace` of 256. */
+/* Memory of the plan's device, as for tarsia_arg, at multiples of 16 bytes. The numbers of bytes
+ * may be larger than needed. */
 typedef struct tarsia_matmul_args {
   size_t size;
   int64_t m;

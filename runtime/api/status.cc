@@ -60,6 +60,7 @@ constexpr Meaning kMeanings[] = {
     {&diag::kMatmulRows, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulHalves, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulRowsBeyond, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulAlignment, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulBytes, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulUnwanted, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulMissing, TARSIA_STATUS_INVALID_ARGUMENT},

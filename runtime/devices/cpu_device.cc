@@ -41,6 +41,7 @@ class CpuDevice final : public Device {
     static const std::string name = "cpu";
     return name;
   }
+  [[nodiscard]] DeviceKind kind() const override { return DeviceKind::kInterpreter; }
   [[nodiscard]] std::string Description() const override {
     return "the interpreter, on the processor";
   }

@@ -119,6 +119,7 @@ class CudaDevice final : public Device {
 
   [[nodiscard]] const std::string& name() const override { return name_; }
 
+  [[nodiscard]] DeviceKind kind() const override { return DeviceKind::kGpu; }
   [[nodiscard]] std::string Description() const override {
     const cuda::GpuProperties& gpu = gpu_->properties();
     return fmt::format("{}: compute capability {}.{}, {} multiprocessors, {:.1f} GiB", gpu.name,

@@ -100,11 +100,16 @@ struct DeviceModel {
   double operations_per_us = 0;  // of products of f16 with sums in f32 by `mma`; 0: unknown
 };
 
+// The interpreter has times of calls, the emulator counts and no times, a GPU times of launches
+// (Device::TimeCalls).
+enum class DeviceKind : uint8_t { kInterpreter, kEmulator, kGpu };
+
 class Device {
  public:
   virtual ~Device() = default;
 
   [[nodiscard]] virtual const std::string& name() const = 0;  // in full: "cuda:0"
+  [[nodiscard]] virtual DeviceKind kind() const = 0;
   [[nodiscard]] virtual std::string Description() const = 0;  // one line
   // The limits of specialisation for this device.
   [[nodiscard]] virtual TargetLimits Limits() const = 0;

@@ -143,6 +143,7 @@ class PtxDevice final : public Device {
       : target_(target), name_("ptx:" + std::string(Row(target).name)) {}
 
   [[nodiscard]] const std::string& name() const override { return name_; }
+  [[nodiscard]] DeviceKind kind() const override { return DeviceKind::kEmulator; }
   [[nodiscard]] std::string Description() const override {
     return fmt::format("the PTX emulator, with code for {}", Row(target_).name);
   }

@@ -1,5 +1,7 @@
 #include "runtime/matmul/matmul_plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
@@ -168,14 +170,19 @@ std::vector<MatmulPlan::Kernel> MatmulPlan::KernelsOf(size_t range) const {
 
 namespace {
 
+Status CheckAlignment(const char* name, const void* data) {
+  if (reinterpret_cast<uintptr_t>(data) % 16 == 0) return OkStatus();
+  return MakeDiagnostic(diag::kMatmulAlignment, {}, name, fmt::format("{}", data));
+}
+
 Status CheckBytes(const char* name, const void* data, uint64_t bytes, uint64_t wanted,
                   bool needed) {
   if (!needed) {
     return data == nullptr ? OkStatus() : Status(MakeDiagnostic(diag::kMatmulUnwanted, {}, name));
   }
   if (bytes < wanted) return MakeDiagnostic(diag::kMatmulBytes, {}, name, bytes, wanted);
-  return data != nullptr || wanted == 0 ? OkStatus()
-                                        : Status(MakeDiagnostic(diag::kMatmulMissing, {}, name));
+  if (data == nullptr && wanted > 0) return MakeDiagnostic(diag::kMatmulMissing, {}, name);
+  return CheckAlignment(name, data);
 }
 
 }  // namespace
@@ -203,7 +210,7 @@ Status MatmulPlan::Check(const MatmulArguments& a) const {
 
 Status MatmulPlan::CheckWorkspace(const void* workspace, uint64_t bytes) const {
   const uint64_t given = workspace == nullptr ? 0 : bytes;
-  if (given >= workspace_bytes_) return OkStatus();
+  if (given >= workspace_bytes_) return CheckAlignment("workspace", workspace);
   return MakeDiagnostic(diag::kMatmulWorkspace, {}, given, workspace_bytes_);
 }
 

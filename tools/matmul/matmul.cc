@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "tools/commands.h"
+#include "tools/matmul/spec.h"
 #include "tools/output.h"
 
 namespace tarsia::tools {
@@ -18,17 +19,7 @@ constexpr std::array<std::string_view, runtime::kActivations> kActivationNames =
     "none", "gelu", "gelu_tanh", "silu", "relu"};
 
 void DeclareBoth(Command& command, MatmulRequest* request) {
-  command.Choice("--act", &request->activation, {kActivationNames.begin(), kActivationNames.end()},
-                 "The activation, after the bias; the default is none");
-  command.Flag("--gated", &request->gated,
-               "The weights have the columns of two halves: y is the activation of the first "
-               "times the second");
-  command.Choice("--y-type", &request->output, {"f16", "bf16", "f32"},
-                 "The type of y; the default is that of x");
-  command.Value("--device", "D", &request->device, "The device; see `tarsia devices`");
-  command.Flag("--deterministic", &request->deterministic, "The same bits in every run");
-  command.Flag("--batch-invariant", &request->batch_invariant,
-               "The same bits of a row for any number of rows");
+  DeclareProduct(command, request);
   command.Value("--candidate", "TEXT", &request->candidate,
                 "The kernel to take: one of those that --candidates lists");
   command.Flag("--candidates", &request->candidates,
@@ -52,17 +43,8 @@ void DeclareTrial(Command& command, MatmulRequest* request) {
   command.Value("--k", "K", &request->k, "Rows of w");
   command.Value("--w", "T", &request->type,
                 "The type of the weights: u4, i3, f6e3m2, .., or a codebook: nf4, iq4_nl, fp4");
-  command.Number("--group", "G", &request->group,
-                 "The rows that share a scale; the default is all rows of a column");
-  command.Choice("--zero", &request->zero, {"none", "int", "float"},
-                 "The kind of the zero points; the default is none");
-  command.Choice("--scale", &request->scale, {"f16", "bf16", "f32", "e8m0", "f8e4m3fn"},
-                 "The type of the scales; the default is f16");
-  command.Choice("--compute", &request->compute, {"f16", "bf16"},
-                 "The type of x; the default is f16, or bf16 for types beyond its range");
   command.Flag("--tune", &request->tune, "Check and time every candidate, and list them by time");
-  command.Flag("--with-bias", &request->with_bias, "Add a bias");
-  command.Flag("--with-residual", &request->with_residual, "Add a residual");
+  DeclareMade(command, request);
 }
 
 int CheckForm(const Command& command, const MatmulRequest& request, bool* files) {
@@ -83,6 +65,20 @@ int CheckForm(const Command& command, const MatmulRequest& request, bool* files)
 }
 
 }  // namespace
+
+void DeclareProduct(Command& command, MatmulRequest* request) {
+  command.Choice("--act", &request->activation, {kActivationNames.begin(), kActivationNames.end()},
+                 "The activation, after the bias; the default is none");
+  command.Flag("--gated", &request->gated,
+               "The weights have the columns of two halves: y is the activation of the first "
+               "times the second");
+  command.Choice("--y-type", &request->output, {"f16", "bf16", "f32"},
+                 "The type of y; the default is that of x");
+  command.Value("--device", "D", &request->device, "The device; see `tarsia devices`");
+  command.Flag("--deterministic", &request->deterministic, "The same bits in every run");
+  command.Flag("--batch-invariant", &request->batch_invariant,
+               "The same bits of a row for any number of rows");
+}
 
 runtime::Activation MatmulRequest::Act() const {
   for (size_t i = 0; i < kActivationNames.size(); ++i) {

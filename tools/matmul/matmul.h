@@ -9,6 +9,7 @@
 #include "runtime/devices/device.h"
 #include "runtime/matmul/matmul_plan.h"
 #include "tools/command.h"
+#include "tools/weights/weight_types.h"
 
 namespace tarsia::tools {
 
@@ -24,8 +25,8 @@ struct MatmulRequest {
   std::string in, weights, bias, residual, out;
   // Of made numbers.
   std::optional<std::string> m, n, k;
-  std::string type, compute, zero = "none", scale = "f16";
-  uint32_t group = 0;
+  std::string type;
+  WeightOptions packing;
   bool with_bias = false, with_residual = false;
 
   [[nodiscard]] runtime::Activation Act() const;
@@ -33,6 +34,10 @@ struct MatmulRequest {
   [[nodiscard]] DType OutputFor(DType compute_type) const;
   [[nodiscard]] runtime::MatmulOptions Options() const;
 };
+
+// Declares what all products have: the epilogue, the type of y, the device, which bits are the
+// same.
+void DeclareProduct(Command& command, MatmulRequest* request);
 
 // Each returns an exit code; errors are printed.
 int MultiplyFiles(const MatmulRequest& request);

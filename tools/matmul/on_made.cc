@@ -2,110 +2,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "runtime/weights/parallel.h"
 #include "tools/matmul/matmul.h"
-#include "tools/matmul/trial.h"
+#include "tools/matmul/measured.h"
+#include "tools/matmul/spec.h"
 #include "tools/output.h"
 #include "tools/progress.h"
-#include "tools/weights/weight_types.h"
 
 namespace tarsia::tools {
 namespace {
-
-constexpr int64_t kMostSize = 1 << 30;
-
-int ReadSize(const Command& command, const char* option, const std::optional<std::string>& text,
-             int64_t least, int64_t* out) {
-  if (!text) return command.Misuse(fmt::format("{} is required", option));
-  const char* const end = text->data() + text->size();
-  const auto [rest, error] = std::from_chars(text->data(), end, *out);
-  if (error == std::errc() && rest == end && *out >= least && *out <= kMostSize) return kDone;
-  return command.Misuse(
-      fmt::format("{} {}: it is a number from {} to {}", option, *text, least, kMostSize));
-}
-
-int ReadSpec(const Command& command, const MatmulRequest& request, LayerSpec* out) {
-  WeightInfo& w = out->weights;
-  int code = ReadSize(command, "--m", request.m, 0, &out->m);
-  if (code == kDone) code = ReadSize(command, "--n", request.n, 1, &w.n);
-  if (code == kDone) code = ReadSize(command, "--k", request.k, 1, &w.k);
-  if (code == kDone && request.type.empty()) code = command.Misuse("--w is required");
-  WeightTypes types;
-  if (code == kDone) {
-    code = FindWeightTypes(command, "--w", request.type, request.compute, &types);
-  }
-  if (code != kDone) return code;
-  w.type = types.weight;
-  w.compute = types.compute;
-  out->codebook = types.codebook;
-  w.group = request.group == 0 ? w.k : request.group;
-  if (w.k % w.group != 0) {
-    return command.Misuse(fmt::format("--group {} does not divide the {} rows", w.group, w.k));
-  }
-  w.scale_type = *FindDType(request.scale);
-  w.zero = ZeroPointOf(request.zero);
-  if (w.zero != ZeroPoint::kNone) {
-    if (w.type.IsFloat() || types.codebook != nullptr) {
-      return command.Misuse("--zero: only integers have zero points");
-    }
-    w.zero_type = w.zero == ZeroPoint::kFloat ? kF32 : w.type.IsUnsigned() ? kU8 : kI8;
-  }
-  out->activation = request.Act();
-  out->gated = request.gated;
-  out->bias = request.with_bias;
-  out->residual = request.with_residual;
-  out->output = request.OutputFor(w.compute);
-  return kDone;
-}
-
-// The command line that repeats it.
-std::string Reproduce(const MatmulRequest& request, const std::string& device) {
-  std::string out = fmt::format("tarsia matmul --m {} --n {} --k {} --w {}", *request.m, *request.n,
-                                *request.k, request.type);
-  if (request.group != 0) out += fmt::format(" --group {}", request.group);
-  const MatmulRequest none;
-  if (request.zero != none.zero) out += " --zero " + request.zero;
-  if (request.scale != none.scale) out += " --scale " + request.scale;
-  if (request.activation != none.activation) out += " --act " + request.activation;
-  if (!request.compute.empty()) out += " --compute " + request.compute;
-  if (!request.output.empty()) out += " --y-type " + request.output;
-  if (request.gated) out += " --gated";
-  if (request.with_bias) out += " --with-bias";
-  if (request.with_residual) out += " --with-residual";
-  if (request.deterministic) out += " --deterministic";
-  if (request.batch_invariant) out += " --batch-invariant";
-  if (!request.candidate.empty()) out += fmt::format(" --candidate '{}'", request.candidate);
-  return out + " --device " + device;
-}
-
-struct Measured {
-  LayerErrors errors;
-  std::vector<double> times;  // empty: there are none
-  MatmulBound bound;
-  ptx::Counts counts;
-  bool counted = false;
-
-  [[nodiscard]] double Median() const { return times[times.size() / 2]; }
-};
-
-Result<Measured> Measure(const MatmulTrial& trial) {
-  Measured out;
-  TARSIA_TRY(out.errors, trial.Verify());
-  if (out.errors.wrong != 0) return out;
-  if (trial.HasTimes()) {
-    TARSIA_TRY(out.times, trial.Time());
-  } else {
-    TARSIA_TRY(const ptx::LaunchCounts counts, trial.Count());
-    out.counts = counts.Total().counts;
-    out.counted = true;
-  }
-  TARSIA_TRY(out.bound, trial.Bound());
-  return out;
-}
 
 std::string TimesText(const Measured& measured) {
   const double median = measured.Median();
@@ -124,15 +32,14 @@ std::string TimesText(const Measured& measured) {
 
 std::string CountsText(const Measured& measured, const LayerSpec& spec) {
   const ptx::Counts& counts = measured.counts;
-  const double weights = static_cast<double>(spec.weights.k) * static_cast<double>(spec.weights.n);
   std::string out =
       fmt::format("counts    {:.2f} instructions of PTX a weight, {} barriers of warps\n",
-                  static_cast<double>(counts.warp_instructions) * 32 / weights, counts.barriers);
+                  measured.InstructionsPerWeight(spec), counts.barriers);
   out += fmt::format(
       "          {:.2f} MB read and written where {:.2f} MB are the floor; {} sectors, at best "
       "{}\n",
-      static_cast<double>(counts.global_read_bytes + counts.global_written_bytes) / 1e6,
-      measured.bound.bytes / 1e6, counts.global_sectors, counts.global_ideal_sectors);
+      measured.Traffic() / 1e6, measured.bound.bytes / 1e6, counts.global_sectors,
+      counts.global_ideal_sectors);
   out += fmt::format("          {} passes over the banks of shared memory, at best {}\n",
                      counts.shared_wavefronts, counts.shared_ideal_wavefronts);
   return out;
@@ -146,48 +53,18 @@ std::string ErrorsText(const LayerErrors& errors, int64_t elements) {
                      errors.largest);
 }
 
-std::string MeasuredJson(const MatmulTrial& trial, const MatmulRequest& request,
-                         const Measured& measured) {
-  const LayerSpec& spec = trial.layer().spec();
-  Json json;
-  json.Begin('{').Key("w").String(request.type).Key("m").Number(spec.m);
-  json.Key("n").Number(spec.weights.n).Key("k").Number(spec.weights.k);
-  json.Key("group").Number(spec.weights.group).Key("device").String(trial.device().name());
-  const auto* const range = trial.matmul().range();
-  if (range != nullptr) {
-    json.Key("candidate").String(range->candidate.Text());
-    json.Key("predicted_us").Raw(fmt::format("{:.3f}", range->candidate.microseconds));
-  }
-  json.Key("ok").Bool(measured.errors.wrong == 0);
-  json.Key("compared").Number(measured.errors.compared);
-  json.Key("largest_error").Raw(fmt::format("{:.4f}", measured.errors.largest));
-  if (!measured.times.empty()) {
-    json.Key("median_us").Raw(fmt::format("{:.4f}", measured.Median()));
-    json.Key("least_us").Raw(fmt::format("{:.4f}", measured.times.front()));
-    json.Key("runs").Number(static_cast<int64_t>(measured.times.size()));
-    json.Key("floor_us").Raw(fmt::format("{:.4f}", measured.bound.microseconds));
-    json.Key("copy_bytes_per_us").Raw(fmt::format("{:.0f}", measured.bound.bytes_per_us));
-  }
-  json.Key("bytes").Raw(fmt::format("{:.0f}", measured.bound.bytes));
-  if (measured.counted) {
-    json.Key("counts").Begin('{');
-    for (const ptx::CountInfo& info : ptx::CountInfos()) {
-      json.Key(info.name).Number(static_cast<int64_t>(measured.counts.*info.field));
-    }
-    json.End('}');
-  }
-  json.Key("reproduce").String(Reproduce(request, trial.device().name()));
-  return json.End('}').Take();
-}
-
 int Report(const MatmulTrial& trial, const MatmulRequest& request, const Measured& measured) {
   const LayerSpec& spec = trial.layer().spec();
   const int64_t columns = trial.matmul().plan().problem().columns();
   const bool ok = measured.errors.wrong == 0;
-  if (request.json) PrintOut(MeasuredJson(trial, request, measured));
+  if (request.json) {
+    Json json;
+    json.Begin('{');
+    AppendMeasured(trial, request, measured, &json);
+    PrintOut(json.End('}').Take());
+  }
   if (!ok) {
-    PrintError(fmt::format("{} of {} elements are wrong; {}", measured.errors.wrong,
-                           measured.errors.compared, measured.errors.first));
+    PrintError(WrongText(measured.errors));
     return kRejected;
   }
   if (request.json) return kDone;
@@ -337,7 +214,8 @@ int TryMatmul(const Command& command, const MatmulRequest& request) {
     PrintError(chosen.error());
     return kRejected;
   }
-  const auto measured = Measure(**trial);
+  const auto rate = CopyRate((*trial)->device());
+  const auto measured = rate.ok() ? Measure(**trial, *rate) : Result<Measured>(rate.error());
   if (!measured.ok()) {
     PrintError(measured.error());
     return kRejected;

@@ -13,6 +13,7 @@ namespace tarsia::tools {
 namespace {
 
 using runtime::Device;
+using runtime::DeviceKind;
 using runtime::DevicePointer;
 using runtime::StreamHandle;
 
@@ -20,8 +21,6 @@ using runtime::StreamHandle;
 constexpr uint64_t kBeyondCache = uint64_t{160} << 20;
 constexpr int kReplays = 15;
 constexpr double kGraphMicroseconds = 2000;
-
-bool IsGpu(const Device& device) { return device.name().starts_with("cuda"); }
 
 // A kernel of the library that copies integers.
 Result<std::unique_ptr<runtime::LoadedKernel>> CopyKernel(Device& device) {
@@ -32,18 +31,20 @@ Result<std::unique_ptr<runtime::LoadedKernel>> CopyKernel(Device& device) {
   return device.Load(*program);
 }
 
-// Bytes that a copy reads and writes in a microsecond, on a GPU: the median of replays. (The copies
-// of the driver reach two thirds of this on an H200.)
-Result<double> CopyRate(Device& device) {
+// The median of replays. (The copies of the driver reach two thirds of this on an H200.)
+Result<double> CopyRateOfGpu(Device& device) {
   constexpr uint64_t kBytes = uint64_t{512} << 20;
   TARSIA_TRY(const std::unique_ptr<runtime::LoadedKernel> kernel, CopyKernel(device));
   DevicePointer memory[2] = {};
   Result<std::vector<double>> times = std::vector<double>();
   for (DevicePointer& one : memory) {
     auto allocated = device.Allocate(kBytes);
+    const Status filled =
+        allocated.ok() ? device.Fill(*allocated, 0, kBytes, nullptr) : Status(allocated.error());
     if (allocated.ok()) one = *allocated;
-    if (!allocated.ok()) times = allocated.error();
+    if (!filled.ok()) times = filled.error();
   }
+  if (const Status ready = device.Synchronize(nullptr); !ready.ok()) times = ready.error();
   if (times.ok()) {
     launch::ArgumentList list;
     list.push_back(launch::Buffer{memory[0], kBytes, false});
@@ -68,13 +69,28 @@ Result<double> CopyRate(Device& device) {
 
 }  // namespace
 
-Result<std::unique_ptr<MatmulTrial>> MatmulTrial::Make(const LayerSpec& spec,
-                                                       std::shared_ptr<Device> device,
-                                                       const Progress& progress) {
+Result<double> CopyRate(Device& device) {
+  switch (device.kind()) {
+    case DeviceKind::kInterpreter:
+      return bench::CopyBandwidth() / 1e6;
+    case DeviceKind::kEmulator:
+      return 0.0;
+    case DeviceKind::kGpu:
+      return CopyRateOfGpu(device);
+  }
+  return 0.0;
+}
+
+Result<std::unique_ptr<MatmulTrial>> MatmulTrial::Make(
+    const LayerSpec& spec, std::shared_ptr<Device> device, const Progress& progress,
+    std::shared_ptr<const PackedWeights> packed) {
   std::unique_ptr<MatmulTrial> out(new MatmulTrial(spec, std::move(device)));
-  TARSIA_TRY(PackedWeights packed, out->layer_.Pack(progress));
-  out->packed_.emplace(std::move(packed));
-  if (IsGpu(*out->device_)) {
+  out->packed_ = std::move(packed);
+  if (out->packed_ == nullptr) {
+    TARSIA_TRY(PackedWeights made, out->layer_.Pack(progress));
+    out->packed_ = std::make_shared<const PackedWeights>(std::move(made));
+  }
+  if (out->device_->kind() == DeviceKind::kGpu) {
     const uint64_t bytes = std::max<uint64_t>(out->packed_->image().size(), 1);
     out->copies_ = static_cast<int>(std::clamp<uint64_t>(kBeyondCache / bytes + 1, 2, 64));
   }
@@ -88,8 +104,6 @@ Status MatmulTrial::Choose(DeviceMatmul::Plan plan) {
   return OkStatus();
 }
 
-bool MatmulTrial::HasTimes() const { return IsGpu(*device_) || device_->Model().interprets; }
-
 Result<LayerErrors> MatmulTrial::Verify(double products) const {
   TARSIA_TRY(const std::vector<uint8_t> y, matmul_->Compute());
   const auto* const range = matmul_->range();
@@ -99,7 +113,7 @@ Result<LayerErrors> MatmulTrial::Verify(double products) const {
 
 Result<std::vector<double>> MatmulTrial::Time() const {
   std::vector<double> out;
-  if (!device_->Model().interprets) {
+  if (device_->kind() == DeviceKind::kGpu) {
     const auto run = [&](int call, StreamHandle stream) {
       return matmul_->Run(call % copies_, stream);
     };
@@ -126,19 +140,14 @@ Result<ptx::LaunchCounts> MatmulTrial::Count() const {
   return out;
 }
 
-Result<MatmulBound> MatmulTrial::Bound() const {
+MatmulBound MatmulTrial::Bound(double copy_rate) const {
   const runtime::MatmulPlan& plan = matmul_->plan();
   const auto floor = FloorOf(plan.problem(), plan.places(), layer_.spec().m);
   MatmulBound out;
   out.bytes = floor.bytes;
   out.operations = floor.operations;
-  if (device_->Model().interprets) {
-    out.bytes_per_us = bench::CopyBandwidth() / 1e6;
-  } else if (IsGpu(*device_)) {
-    TARSIA_TRY(out.bytes_per_us, CopyRate(*device_));
-  } else {
-    return out;
-  }
+  if (copy_rate == 0) return out;
+  out.bytes_per_us = copy_rate;
   const double rate = device_->Model().operations_per_us;
   const double products = rate > 0 ? out.operations / rate : 0;
   out.microseconds = std::max(out.bytes / out.bytes_per_us, products);

@@ -1,9 +1,8 @@
-// A matmul of made numbers, checked and measured: `tarsia matmul --m .. --n .. --k ..`.
+// A matmul of made numbers: `tarsia matmul --m .. --n .. --k ..` and `tarsia bench matmul`.
 #ifndef TARSIA_TOOLS_MATMUL_TRIAL_H_
 #define TARSIA_TOOLS_MATMUL_TRIAL_H_
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +19,17 @@ struct MatmulBound {
   bool by_operations = false;
 };
 
+// Bytes that a copy reads and writes in a microsecond, measured now: on a GPU by a kernel, else by
+// the processor; 0 on the emulator, which has no times.
+Result<double> CopyRate(runtime::Device& device);
+
 class MatmulTrial {
  public:
-  // Makes and packs the layer. Before anything else, `Choose`. Errors: those of MadeLayer::Pack.
-  static Result<std::unique_ptr<MatmulTrial>> Make(const LayerSpec& spec,
-                                                   std::shared_ptr<runtime::Device> device,
-                                                   const Progress& progress);
+  // Makes the layer, and packs it, unless `packed` are the weights of a layer that differs in its
+  // rows only. Before anything else, `Choose`. Errors: those of MadeLayer::Pack.
+  static Result<std::unique_ptr<MatmulTrial>> Make(
+      const LayerSpec& spec, std::shared_ptr<runtime::Device> device, const Progress& progress,
+      std::shared_ptr<const PackedWeights> packed = nullptr);
 
   // Takes a plan of `Problem` for this device.
   Status Choose(DeviceMatmul::Plan plan);
@@ -40,15 +44,17 @@ class MatmulTrial {
   [[nodiscard]] Result<std::vector<double>> Time() const;
   // Of the emulator.
   [[nodiscard]] Result<ptx::LaunchCounts> Count() const;
-  [[nodiscard]] Result<MatmulBound> Bound() const;
+  // `copy_rate` is that of the device.
+  [[nodiscard]] MatmulBound Bound(double copy_rate) const;
 
   [[nodiscard]] runtime::MatmulProblem Problem() const {
     return ProblemOf(layer_.spec(), packed_->info());
   }
+  [[nodiscard]] const std::shared_ptr<const PackedWeights>& packed() const { return packed_; }
   [[nodiscard]] const MadeLayer& layer() const { return layer_; }
   [[nodiscard]] const DeviceMatmul& matmul() const { return *matmul_; }
   [[nodiscard]] runtime::Device& device() const { return *device_; }
-  [[nodiscard]] bool HasTimes() const;
+  [[nodiscard]] bool HasTimes() const { return device_->kind() != runtime::DeviceKind::kEmulator; }
 
  private:
   MatmulTrial(const LayerSpec& spec, std::shared_ptr<runtime::Device> device)
@@ -56,7 +62,7 @@ class MatmulTrial {
 
   const MadeLayer layer_;
   const std::shared_ptr<runtime::Device> device_;
-  std::optional<PackedWeights> packed_;
+  std::shared_ptr<const PackedWeights> packed_;
   std::unique_ptr<DeviceMatmul> matmul_;
   int copies_ = 1;
 };

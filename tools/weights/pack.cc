@@ -24,16 +24,16 @@ namespace {
 struct PackRequest {
   std::string source;
   std::string codes, scales, zeros;
-  std::string type, compute;
-  std::string zero = "none", scale = "f16", rule = "absmax", along = "n", shard;
-  uint32_t group = 0, columns = 1;
+  std::string type;
+  WeightOptions weights;
+  std::string rule = "absmax", along = "n", shard;
+  uint32_t columns = 1;
   bool transpose = false, json = false;
   std::string output;
 };
 
 // The types that the options name, and the shard.
 struct PackTypes : WeightTypes {
-  DType scale;
   uint32_t part = 0, parts = 1;
 };
 
@@ -43,10 +43,8 @@ int Reject(const std::string& source, const Diagnostic& error) {
 }
 
 int FindTypes(const Command& command, const PackRequest& request, PackTypes* out) {
-  const int code = FindWeightTypes(command, "--type", request.type, request.compute, out);
-  if (code != kDone) return code;
-  out->scale = *FindDType(request.scale);
-  if (request.shard.empty()) return kDone;
+  const int code = FindWeightTypes(command, "--type", request.type, request.weights, out);
+  if (code != kDone || request.shard.empty()) return code;
   const auto shard = ParseShard(request.shard);
   if (!shard) return command.Misuse("--shard " + request.shard + ": not of the form 0/4");
   std::tie(out->part, out->parts) = *shard;
@@ -56,8 +54,8 @@ int FindTypes(const Command& command, const PackRequest& request, PackTypes* out
 QuantiseSpec SpecOf(const PackRequest& request, const PackTypes& types) {
   QuantiseSpec spec;
   spec.type = types.weight;
-  spec.group = request.group;
-  spec.zero = ZeroPointOf(request.zero);
+  spec.group = request.weights.group;
+  spec.zero = request.weights.Zero();
   spec.scale_type = types.scale;
   spec.columns = request.columns;
   spec.rule = request.rule == "lsq" ? ScaleRule::kLeastSquares : ScaleRule::kAbsmax;
@@ -183,14 +181,14 @@ int CheckShape(const std::string& file, const std::vector<int64_t>& shape, const
 }
 
 // Zero points by their numbers: integers if the file holds bytes.
-int ReadZeros(const PackRequest& request, CodeSource* source) {
+int ReadZeros(const PackRequest& request, DType type, CodeSource* source) {
   std::vector<int64_t> shape;
   if (const int code = ReadValues(request, request.zeros, &source->zeros, &shape); code != kDone) {
     return code;
   }
   WeightInfo& info = source->info;
-  info.zero = request.zero == "float" ? ZeroPoint::kFloat : ZeroPoint::kInteger;
-  info.zero_type = request.zero == "float" ? kF32 : info.type.IsUnsigned() ? kU8 : kI8;
+  info.zero = request.weights.Zero();
+  info.zero_type = type;
   return CheckShape(request.zeros, shape, info);
 }
 
@@ -210,19 +208,19 @@ int PackCodes(const PackRequest& request, const PackTypes& types,
   info.compute = types.compute;
   info.k = info.whole_k = codes.info.shape[transposed ? 1 : 0];
   info.n = info.whole_n = codes.info.shape[transposed ? 0 : 1];
-  info.group = request.group;
+  info.group = request.weights.group;
   info.scale_type = types.scale;
   if (types.codebook != nullptr) {
     info.codebook.assign(types.codebook->values.begin(), types.codebook->values.end());
   }
   if (info.group < 1 || info.k % info.group != 0) {
-    PrintError(fmt::format("--group {} does not divide the {} rows", request.group, info.k));
+    PrintError(fmt::format("--group {} does not divide the {} rows", info.group, info.k));
     return kRejected;
   }
   std::vector<int64_t> shape;
   int code = ReadValues(request, request.scales, &source.scales, &shape);
   if (code == kDone) code = CheckShape(request.scales, shape, info);
-  if (code == kDone && !request.zeros.empty()) code = ReadZeros(request, &source);
+  if (code == kDone && !request.zeros.empty()) code = ReadZeros(request, types.zero, &source);
   if (code != kDone) return code;
   const uint8_t* const data = codes.data.data();
   source.codes = [&](const Region& region, uint8_t* to, int64_t stride) {
@@ -253,8 +251,8 @@ int CheckRequest(const Command& command, const PackRequest& request) {
   }
   if (!codes) return kDone;
   if (request.scales.empty()) return command.Misuse("--codes needs --scales");
-  if (request.group == 0) return command.Misuse("--codes needs --group");
-  if (request.zeros.empty() != (request.zero == "none")) {
+  if (request.weights.group == 0) return command.Misuse("--codes needs --group");
+  if (request.zeros.empty() != (request.weights.Zero() == ZeroPoint::kNone)) {
     return command.Misuse(request.zeros.empty() ? "--zero needs --zeros"
                                                 : "--zeros needs --zero int or --zero float");
   }
@@ -271,19 +269,11 @@ void Declare(Command& command, PackRequest* request) {
   command.Value("--zeros", "FILE", &request->zeros, "Their zero points, [K/group, N]");
   command.Value("--type", "T", &request->type,
                 "The type of the codes: u4, i3, f6e3m2, .., or a codebook: nf4, iq4_nl, fp4");
-  command.Number("--group", "G", &request->group,
-                 "The rows that share a scale; the default is all rows of a column");
   command.Number("--columns", "C", &request->columns,
                  "The columns that share a scale; the default is 1");
-  command.Choice("--zero", &request->zero, {"none", "int", "float"},
-                 "The kind of the zero points; the default is none");
-  command.Choice("--scale", &request->scale, {"f16", "bf16", "f32", "e8m0", "f8e4m3fn"},
-                 "The type of the scales; the default is f16; f8e4m3fn adds a scale of the tensor");
   command.Choice("--scale-rule", &request->rule, {"absmax", "lsq"},
                  "How scales are chosen: by the largest weight, or by least squares");
-  command.Choice("--compute", &request->compute, {"f16", "bf16", "i8", "f8e4m3fn"},
-                 "The type of the activations; the default is f16, or bf16 for types beyond its "
-                 "range");
+  DeclareWeightOptions(command, {"f16", "bf16", "i8", "f8e4m3fn"}, &request->weights);
   command.Flag("--transpose", &request->transpose, "The files hold [N, K] and [N, K/group]");
   command.Value("--shard", "I/N", &request->shard, "Write only part I (from 0) of N equal parts");
   command.Choice("--along", &request->along, {"n", "k"},

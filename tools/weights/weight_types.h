@@ -1,8 +1,10 @@
-// The types of weights that options name.
+// The options that say what packed weights are like, and the types that they name.
 #ifndef TARSIA_TOOLS_WEIGHTS_WEIGHT_TYPES_H_
 #define TARSIA_TOOLS_WEIGHTS_WEIGHT_TYPES_H_
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "dtypes/codebook.h"
 #include "dtypes/dtype.h"
@@ -11,18 +13,28 @@
 
 namespace tarsia::tools {
 
+struct WeightOptions {
+  std::string compute, zero = "none", scale = "f16";
+  uint32_t group = 0;  // 0: all rows
+
+  [[nodiscard]] ZeroPoint Zero() const;
+};
+
+// Declares --group, --zero, --scale and --compute, which takes one of the words `computes`. What
+// `out` holds are the defaults.
+void DeclareWeightOptions(Command& command, std::vector<std::string> computes, WeightOptions* out);
+
 struct WeightTypes {
-  DType weight, compute;
+  DType weight, compute, scale;
+  DType zero;  // of the zero points, if `Zero` says that there are some
   const Codebook* codebook = nullptr;
 };
 
-// Finds `type`, a type or a codebook, as the option `option` gives it, and `compute`, which is f16,
-// or bf16 for types beyond its range, if it is empty. Returns an exit code; errors are printed.
+// Finds `type`, a type or a codebook, as the option `option` gives it, and the types of the others.
+// That of x is f16, or bf16 for types beyond its range, if no option says it. Returns an exit code;
+// errors are printed.
 int FindWeightTypes(const Command& command, const char* option, const std::string& type,
-                    const std::string& compute, WeightTypes* out);
-
-// "none", "int", "float".
-ZeroPoint ZeroPointOf(const std::string& text);
+                    const WeightOptions& options, WeightTypes* out);
 
 }  // namespace tarsia::tools
 
