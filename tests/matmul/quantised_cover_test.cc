@@ -1,0 +1,129 @@
+// The library's quantised matmul over every type of weights, numbers of rows around those of tiles,
+// shapes that are multiples of nothing and of everything, and all groups, each case with an exact
+// twin. On the interpreter a pairwise cover: every two of these values meet in some case. On the
+// emulator every seventh of its cases, so that all rows meet all shapes and groups, and all types
+// some. TARSIA_LONG=1 tries all combinations on both. Scales, zero points and epilogues vary, too.
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "dtypes/dtype.h"
+#include "runtime/weights/packed_order.h"
+#include "tests/matmul/quantised_case.h"
+#include "tests/settings.h"
+
+namespace tarsia::runtime::quantised_case {
+namespace {
+
+std::vector<DType> WeightTypes() {
+  std::vector<DType> out;
+  for (const DTypeRow& row : AllDTypes()) {
+    const DType type = row.type;
+    const bool fits = CheckPackedOrder(type, kF16).ok() || CheckPackedOrder(type, kBF16).ok();
+    if (LowPrecision(type) && fits) out.push_back(type);
+  }
+  return out;
+}
+
+constexpr int64_t kRows[] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10,  11,  12, 13,
+                             14, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
+// Rows of a group; 0: all of k. The second of these has scales of 1.
+constexpr int64_t kGroups[] = {16, 32, 64, 128, 0, 0};
+// Columns, and groups of k; a single group has so many rows.
+struct Shape {
+  int64_t n, groups, k;
+};
+constexpr Shape kShapes[] = {{33, 3, 77}, {128, 4, 256}, {70, 1, 130}, {18, 5, 100}};
+
+struct Point {
+  size_t type = 0, rows = 0, group = 0, shape = 0;
+};
+
+// Everything else differs from case to case.
+Spec SpecOf(const Point& at, bool exact) {
+  Spec spec;
+  const DType type = WeightTypes()[at.type];
+  const size_t mix = at.type + 5 * at.rows + 3 * at.group + 7 * at.shape;
+  spec.type = type;
+  spec.compute = CheckPackedOrder(type, kF16).ok() && mix % 3 != 1 ? kF16 : kBF16;
+  if (!CheckPackedOrder(type, spec.compute).ok()) spec.compute = kF16;
+  spec.output = exact || mix % 4 == 3 ? kF32 : spec.compute;
+  spec.m = kRows[at.rows];
+  const Shape& shape = kShapes[at.shape];
+  spec.n = shape.n;
+  spec.group = kGroups[at.group] != 0 ? kGroups[at.group] : shape.k;
+  spec.k = kGroups[at.group] != 0 ? spec.group * shape.groups : shape.k;
+  spec.unit_scales = at.group + 1 == std::size(kGroups);
+  spec.scale = mix % 5 == 1 ? kE8M0 : mix % 5 == 3 ? kF32 : kF16;
+  spec.exact = exact;
+  if (!type.IsFloat()) spec.zero = static_cast<ZeroPoint>(mix % 3);
+  spec.gathers = mix % 4 == 1;
+  spec.bias = mix % 2 == 0;
+  spec.gated = spec.n % 2 == 0 && mix % 3 == 2;
+  spec.residual = mix % 5 == 2;
+  if (!exact) spec.activation = static_cast<Activation>(mix % kActivations);
+  if (mix % 7 == 2) spec.tensor_scale = 0.5;
+  return spec;
+}
+
+void CheckWithTwin(const Point& at, const char* device) {
+  for (const bool exact : {false, true}) {
+    Spec spec = SpecOf(at, exact);
+    spec.device = device;
+    Check(spec, at.rows + 1);
+  }
+}
+
+// Parameter: the number of the type.
+class Cover : public testing::TestWithParam<size_t> {
+ protected:
+  static void Try(const char* device, size_t every) {
+    const size_t type = GetParam();
+    if (IsLong()) {
+      for (size_t rows = 0; rows < std::size(kRows); ++rows) {
+        for (size_t group = 0; group < std::size(kGroups); ++group) {
+          for (size_t shape = 0; shape < std::size(kShapes); ++shape) {
+            CheckWithTwin({type, rows, group, shape}, device);
+          }
+        }
+      }
+      return;
+    }
+    // Six groups, and after six cases the next shape: rows meet others with another type.
+    for (size_t rows = type % every; rows < std::size(kRows); rows += every) {
+      CheckWithTwin({type, rows, (rows + type) % std::size(kGroups),
+                     (rows / std::size(kGroups) + type) % std::size(kShapes)},
+                    device);
+    }
+  }
+};
+
+TEST_P(Cover, AgreesOnTheInterpreter) { Try("cpu", 1); }
+
+TEST_P(Cover, AgreesOnTheEmulator) { Try(GetParam() % 2 == 0 ? "ptx:sm_90a" : "ptx:sm_80", 7); }
+
+INSTANTIATE_TEST_SUITE_P(Types, Cover, testing::Range<size_t>(0, WeightTypes().size()),
+                         [](const auto& at) {
+                           return std::string(DTypeName(WeightTypes()[at.param]));
+                         });
+
+// Many rows.
+TEST(ManyRows, AgreeOnTheInterpreter) {
+  for (const DType type : {kU4, kI8, *FindDType("f6e3m2")}) {
+    Spec spec;
+    spec.type = type;
+    spec.m = 4096;
+    spec.k = 96;
+    spec.group = 32;
+    spec.n = 33;
+    Check(spec);
+    spec.exact = true;
+    spec.output = kF32;
+    Check(spec);
+  }
+}
+
+}  // namespace
+}  // namespace tarsia::runtime::quantised_case
