@@ -183,7 +183,8 @@ class Ranking {
   // Bytes on their way to a processor: of all stages but the one that computes, of the blocks that
   // a stream has there.
   [[nodiscard]] int64_t InFlight(const MatmulTile& tile) const {
-    const int64_t w = int64_t{tile.bk} * tile.bn * problem_.weights.type.bits / 8 + 2 * tile.bn;
+    const int64_t w =
+        int64_t{tile.bk} * tile.bn * problem_.weights.type.bits / 8 + int64_t{2} * tile.bn;
     const int64_t turn = w * Halves() + int64_t{2} * tile.bm * tile.bk;
     return turn * BlocksOfStream(tile) * (tile.stages - 1);
   }
