@@ -168,6 +168,14 @@ def check_guide(arguments, prefix, folder):
     must(arguments.cmake, "--build", source / "build")
     result = run(source / "build/scale")
     expect((result.returncode, result.stdout) == (0, "10\n"), f"docs/capi.md: {result.stdout}")
+    # The commands without CMake, in the same way.
+    environment = {"PKG_CONFIG_PATH": str(prefix / arguments.libdir / "pkgconfig")}
+    commands = re.findall(r"^    cc (scale\.c .*)$", guide, re.MULTILINE)
+    expect(len(commands) == 2, f"docs/capi.md has {len(commands)} commands of a compiler")
+    for command in commands:
+        must("sh", "-c", f"cd {source} && {arguments.cc} {command}", env=environment)
+        result = run(source / "a.out")
+        expect((result.returncode, result.stdout) == (0, "10\n"), f"{command}: {result}")
 
 
 def check_engine(arguments, prefix, folder):
