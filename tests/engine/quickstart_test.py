@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs what scripts/quickstart.sh runs on a real model, in a short form: examples/real_layer.py, and the
-program real_layers. The first must see a wrong product.
+program real_layers. The first must see a wrong product, and print what README.md shows.
 
 usage: quickstart_test.py --tarsia BINARY --real-layers BINARY --root DIR
 
@@ -52,14 +52,30 @@ def check_table(arguments):
     done = run(arguments, "--types", "u8,u4,i4,u3", "--m", "3", "--device", "cpu")
     expect(done.returncode == 0 and "Every element is within its bound." in done.stdout,
            f"exit {done.returncode}: {done.stdout}{done.stderr}")
-    rows = {line.split()[0]: line.split() for line in done.stdout.splitlines() if line[:1] in "ui" and "%" in line}
-    sizes = {name: int(row[1]) for name, row in rows.items()}
+    rows = rows_of(done.stdout)
+    sizes = {name: int(row[0]) for name, row in rows.items()}
     wanted = {"u8": bytes_of(8, 1), "u4": bytes_of(4, 1), "i4": bytes_of(4, 0), "u3": bytes_of(3, 1)}
     expect(sizes == wanted, f"bytes: {sizes}, not {wanted}")
-    cosines = {name: float(row[3]) for name, row in rows.items()}
+    cosines = {name: float(row[2]) for name, row in rows.items()}
     expect(1 > cosines["u8"] > 0.9999 > cosines["u4"] > cosines["i4"] > 0.99 > cosines["u3"] > 0.97,
            f"cosines: {cosines}")
-    expect(all(0 < float(row[4]) <= 1 and 1 < float(row[5]) < 20 for row in rows.values()), f"the table: {rows}")
+    expect(all(0 < float(row[3]) <= 1 and 1 < float(row[4]) < 20 for row in rows.values()), f"the table: {rows}")
+
+
+def rows_of(text):
+    """The rows of the table by type; columns are separated by blanks."""
+    lines = [line.split() for line in text.splitlines()]
+    return {line[0]: line[1:] for line in lines if len(line) == 6 and line[2].endswith("%")}
+
+
+def check_readme(arguments):
+    """README.md shows what a machine without a GPU prints; counts may have changed a little."""
+    shown = rows_of(pathlib.Path(arguments.root, "README.md").read_text())
+    printed = rows_of(run(arguments, "--device", "cpu").stdout)
+    expect(list(shown) == list(printed) and len(shown) == 9, f"README.md has {list(shown)}, not {list(printed)}")
+    for name in shown.keys() & printed.keys():
+        expect(shown[name][:3] == printed[name][:3] and abs(float(shown[name][4]) / float(printed[name][4]) - 1) < 0.1,
+               f"README.md shows {name} {shown[name]}, not {printed[name]}")
 
 
 def check_faults(arguments):
@@ -86,6 +102,7 @@ def main():
         return 77
     os.environ["TARSIA_CUDA_DRIVER"] = "no-such-driver.so"
     check_table(arguments)
+    check_readme(arguments)
     check_faults(arguments)
     done = subprocess.run([arguments.real_layers, "--model", models[0], "--m", "2", "--program",
                            f"{arguments.root}/examples/matmul_scaled.tsa"], capture_output=True, text=True, check=False)
