@@ -113,6 +113,11 @@ int Bench(const Args& args) {
   command.Value("--filter", "TEXT", &filter, "Only cases with this text in their name");
   command.Value("--json", "FILE", &json, "Also write the results as JSON");
   if (const auto code = command.Parse(args)) return *code;
+  if (suite == "matmul") {  // after its options
+    Args same = {"--filter", filter};
+    if (!json.empty()) same.insert(same.end(), {"--json", json});
+    return bench::RunMatmulSuite(same);
+  }
   const bench::Suite* const found = FindSuite(suite);
   if (found == nullptr)
     return command.Misuse("unknown suite `" + suite + "`", "there are " + names);

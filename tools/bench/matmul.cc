@@ -93,6 +93,7 @@ class MatmulSuite {
       return kRejected;
     }
     copy_rate_ = *rate;
+    if (const int code = WriteJson(); code != kDone) return code;  // before the work
     PrintHeader();
     CompileAll();
     bool ok = true;
