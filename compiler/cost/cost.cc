@@ -597,25 +597,33 @@ Work MmaWork(int64_t products) {
 }
 
 Work ScalarDotWork(const TileLayout& result, int64_t depth, DType type) {
-  std::set<Extents> rows, columns;  // of each batch
-  for (int64_t slot = 0; slot < result.slots(); ++slot) {
-    Extents row = result.SlotOffset(slot);
-    Extents column = row;
-    row.back() = column[column.size() - 2] = 0;
-    rows.insert(std::move(row));
-    columns.insert(std::move(column));
-  }
-  const auto reads = static_cast<int64_t>(rows.size() + columns.size());
   Work out;
+  if (depth == 0 || result.empty()) return out;
   (type.bits > 32 ? out.wide : out.arithmetic) = depth * result.slots();
-  out.issued = out.shared_wavefronts = depth * reads;
+  out.barriers = 2;
   return out;
 }
 
-Work ScalarOperandWork(const TileLayout& operand) {
+Work ScalarOperandWork(ScratchEnd& operand, std::span<ScratchEnd* const> reads) {
   Work out;
-  out.issued = out.shared_wavefronts = operand.slots();
+  if (operand.tile().empty() || reads.empty()) return out;
+  const DotOperandWay way = CheapestReads(operand, reads);
+  out.issued = way.accesses;
+  out.shared_wavefronts = way.wavefronts;
   return out;
+}
+
+Work ScalarOperandWork(const TileLayout& operand, DType type, DotOperand which,
+                       const TileLayout& result, Target target) {
+  const int64_t depth = operand.shape()[Size(DepthDimension(which, operand.rank()))];
+  std::vector<ScratchEnd> ends;
+  std::vector<ScratchEnd*> reads;
+  for (const DotReads& order : ReadsOfDot(result, which, depth)) {
+    ends.push_back(EndOfReads(order, ContainerBytes(type)));
+  }
+  for (ScratchEnd& end : ends) reads.push_back(&end);
+  ScratchEnd put = ConversionEnd(operand, type, target);
+  return ScalarOperandWork(put, reads);
 }
 
 Work SpillWork(int64_t registers) {

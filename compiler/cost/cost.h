@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/select/blocked_dot.h"
 #include "compiler/select/mma.h"
 #include "compiler/select/parted_offset.h"
 #include "compiler/select/scratch.h"
@@ -129,11 +130,14 @@ Work LoneCodesWork(int64_t slots);
 // 16 bits; and the work of that.
 int64_t MmaProducts(const MmaForm& form, int64_t count);
 Work MmaWork(int64_t products);
-// A `dot` by scalar arithmetic: each thread computes its elements of the result, and reads their
-// rows and columns from shared memory; without what writes the operands there.
+// A `dot` by scalar arithmetic: each thread computes its elements of the result. Without the
+// operands on their way through shared memory.
 Work ScalarDotWork(const TileLayout& result, int64_t depth, DType type);
-// An operand of such a `dot` on its way to shared memory.
-Work ScalarOperandWork(const TileLayout& operand);
+// An operand of such a `dot` on that way, to the reads of both orders
+// (compiler/select/blocked_dot.h).
+Work ScalarOperandWork(ScratchEnd& operand, std::span<ScratchEnd* const> reads);
+Work ScalarOperandWork(const TileLayout& operand, DType type, DotOperand which,
+                       const TileLayout& result, Target target);
 // Keeping so many registers of each thread in local memory meanwhile: one store and one load.
 Work SpillWork(int64_t registers);
 

@@ -8,6 +8,7 @@
 
 #include "compiler/passes/access_layouts.h"
 #include "compiler/select/access.h"
+#include "compiler/select/blocked_dot.h"
 #include "compiler/select/mma.h"
 #include "layout/access.h"
 #include "support/align.h"
@@ -50,6 +51,7 @@ class Search {
       if (written) Add(v, *written, {LayoutSource::Kind::kWritten, kNone});
     }
     for (const LayoutOp& op : graph_.ops) AddWays(op);
+    for (const LayoutOp& op : graph_.ops) AddBlocks(op);
     for (const LayoutOp& op : graph_.ops) AddAccesses(op);
     Spread();
     most_ += kMostOfReductions;
@@ -271,6 +273,16 @@ class Search {
     AddWay(op.anchor, TileLayout(out_.table[a]), TileLayout(out_.table[b]),
            TileLayout(out_.table[c]),
            MmaProducts(*selection->form, static_cast<int64_t>(selection->steps.size())));
+  }
+
+  // Where tensor cores cannot: results for which threads read little.
+  void AddBlocks(const LayoutOp& op) {
+    if (op.rule.opcode != Opcode::kDot || !out_.ways[op.anchor].empty()) return;
+    const DotShape shape = ShapeOfDot(op.rule.operand[0]->shape, op.rule.operand[1]->shape);
+    const int bytes = ContainerBytes(TypesOf(op).c);
+    for (const TileLayout& layout : LayoutsOfBlockedDot(shape, bytes, graph_.warps)) {
+      Add(ResultOf(op), layout, {LayoutSource::Kind::kBlock, op.op});
+    }
   }
 
   // Where tensor cores cannot: each thread computes its elements of the result, in any layout.

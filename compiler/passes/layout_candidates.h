@@ -31,6 +31,7 @@ struct LayoutSource {
   enum class Kind : uint8_t {
     kWritten,
     kFragments,  // of a `dot`
+    kBlock,      // blocks of a `dot` without tensor cores
     kPacked,     // the tiles of packed memory
     kAccess,     // wide accesses to memory
     kReduction,  // warps that a reduction keeps apart

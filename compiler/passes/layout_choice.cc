@@ -58,6 +58,11 @@ class Pricing {
   [[nodiscard]] bool IsDot(uint32_t variable) const {
     return graph_.variables[variable].kind == LayoutVariable::Kind::kDot;
   }
+  // Whether each thread computes its elements of a `dot`: tensor cores have none of the ways then.
+  [[nodiscard]] bool IsScalar(const LayoutOp& dot) const {
+    const std::vector<DotWay>& ways = candidates_.ways[dot.anchor];
+    return !ways.empty() && ways[0].tensor == 0;
+  }
   [[nodiscard]] size_t CandidatesOf(uint32_t v) const {
     return IsDot(v) ? candidates_.ways[v].size() : candidates_.of[v].size();
   }
@@ -159,8 +164,11 @@ class Pricing {
   void AddTie(const LayoutTie& tie) {
     const LayoutOp& op = graph_.ops[tie.op];
     const DType type = DTypeOf(tie.tile);
-    // An operand that does not change is converted where it is made.
-    const Cost turns = tie.port.is_result ? op.turns : graph_.variables[tie.tile].turns;
+    // An operand that does not change is converted where it is made. What moves it itself does so
+    // each time.
+    const bool moves_itself = IsDot(op.anchor) && IsScalar(op);
+    const Cost turns =
+        tie.port.is_result || moves_itself ? op.turns : graph_.variables[tie.tile].turns;
     const bool reads_codes =
         op.rule.row().Has(kReadsCodes) && tie.port == Port::Operand(0) && type.bits <= 8;
     const bool is_late = tie.port.is_result ? KeepsElements(op) : reshaped_[tie.tile] != 0;
@@ -177,7 +185,7 @@ class Pricing {
             cost += Price(LoneCodesWork(table_[there].slots()));
           }
         } else {
-          cost = Price(WorkInAnyLayout(op, tie.port, i, table_[candidate.layout]));
+          cost = Price(WorkInAnyLayout(op, tie.port, i, candidate.layout));
         }
         factor.cost.push_back(turns * cost);
       }
@@ -186,11 +194,27 @@ class Pricing {
   }
 
   // Of an instruction that moves the elements at a port itself, whatever their layout is.
-  [[nodiscard]] Work WorkInAnyLayout(const LayoutOp& op, Port port, size_t i,
-                                     const TileLayout& layout) const {
-    if (IsDot(op.anchor)) return ScalarOperandWork(layout);
+  [[nodiscard]] Work WorkInAnyLayout(const LayoutOp& op, Port port, size_t i, LayoutNumber layout) {
+    if (IsDot(op.anchor)) return OperandWork(op, port, i, layout);
     if (!port.is_result) return {};
-    return MovedWork(table_[candidates_.of[op.anchor][i].layout], layout);
+    return MovedWork(table_[candidates_.of[op.anchor][i].layout], table_[layout]);
+  }
+
+  [[nodiscard]] Work OperandWork(const LayoutOp& op, Port port, size_t i, LayoutNumber layout) {
+    const size_t operand = port == Port::Operand(0) ? 0 : 1;
+    const DType type = op.rule.operand[operand]->dtype;
+    const auto which = operand == 0 ? DotOperand::kA : DotOperand::kB;
+    const LayoutNumber c = candidates_.ways[op.anchor][i].c;
+    const int64_t depth = op.rule.operand[0]->shape.back();
+    const auto [known, is_new] = reads_.try_emplace({c, which, depth, type.bits});
+    if (is_new) {
+      for (const DotReads& order : ReadsOfDot(table_[c], which, depth)) {
+        known->second.push_back(EndOfReads(order, ContainerBytes(type)));
+      }
+    }
+    std::vector<ScratchEnd*> reads;
+    for (ScratchEnd& end : known->second) reads.push_back(&end);
+    return ScalarOperandWork(EndOf(layout, type), reads);
   }
 
   LayoutNumber NeededBy(const LayoutOp& op, Port port, size_t i) {
@@ -222,6 +246,8 @@ class Pricing {
   std::map<tile::OpId, int64_t> across_;  // what it says of each `dot`
   std::map<std::tuple<LayoutNumber, LayoutNumber, int>, Cost> conversions_;
   std::map<std::pair<LayoutNumber, int>, ScratchEnd> ends_;  // of conversions
+  // Of a `dot` by scalar arithmetic: by the layout of c, the operand, its depth and its bits.
+  std::map<std::tuple<LayoutNumber, DotOperand, int64_t, int>, std::vector<ScratchEnd>> reads_;
 };
 
 }  // namespace

@@ -60,6 +60,8 @@ class Report {
         return graph_.variables[variable].written ? "written" : "as another one that is written";
       case LayoutSource::Kind::kFragments:
         return "fragments for " + Place(source.op);
+      case LayoutSource::Kind::kBlock:
+        return "blocks of " + Place(source.op);
       case LayoutSource::Kind::kPacked:
         return "packed tiles of " + Place(source.op);
       case LayoutSource::Kind::kAccess:

@@ -93,7 +93,8 @@ class Prediction {
       const auto mma = SelectMma(types, target_, in(0), in(1), in(2));
       if (mma) return MmaWork(MmaProducts(*mma->form, static_cast<int64_t>(mma->steps.size())));
       return ScalarDotWork(in(2), op.rule.operand[0]->shape.back(), types.c) +
-             ScalarOperandWork(in(0)) + ScalarOperandWork(in(1));
+             ScalarOperandWork(in(0), types.a, DotOperand::kA, in(2), target_) +
+             ScalarOperandWork(in(1), types.b, DotOperand::kB, in(2), target_);
     }
     if (operation.opcode == Opcode::kConvertLayout) {
       return ConversionWork(in(0), LayoutOf(operation.results[0]), op.rule.operand[0]->dtype,

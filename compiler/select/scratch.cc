@@ -69,17 +69,23 @@ int64_t RunAlong(const TileLayout& layout, int dim, int bytes) {
   return run;
 }
 
-ScratchEnd::ScratchEnd(TileLayout layout, int bytes, Target target)
-    : tile_(std::move(layout)), bytes_(bytes) {
+ScratchEnd::ScratchEnd(TileLayout layout, int bytes) : tile_(std::move(layout)), bytes_(bytes) {
   for (int dim = 0; dim < tile_.rank(); ++dim) {
     ScratchSide side;
     side.run = RunAlong(tile_, dim, bytes);
-    ScratchSide& put = puts_.emplace_back(side);
-    side.matrices = FindMatrixLoads(tile_, dim, bytes);
-    if (HasMatrixStores(target) && side.matrices && StoresLikeLoads(tile_, *side.matrices)) {
-      put.matrices = side.matrices;
-    }
+    puts_.push_back(side);
     gets_.push_back(std::move(side));
+  }
+}
+
+ScratchEnd::ScratchEnd(TileLayout layout, int bytes, Target target)
+    : ScratchEnd(std::move(layout), bytes) {
+  for (int dim = 0; dim < tile_.rank(); ++dim) {
+    ScratchSide& get = gets_[Size(dim)];
+    get.matrices = FindMatrixLoads(tile_, dim, bytes);
+    if (HasMatrixStores(target) && get.matrices && StoresLikeLoads(tile_, *get.matrices)) {
+      puts_[Size(dim)].matrices = get.matrices;
+    }
   }
 }
 

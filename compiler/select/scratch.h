@@ -75,6 +75,8 @@ class ScratchEnd {
   };
 
   ScratchEnd(TileLayout layout, int bytes, Target target);
+  // One that accesses runs of slots only, no matrices.
+  ScratchEnd(TileLayout layout, int bytes);
 
   [[nodiscard]] const TileLayout& tile() const { return tile_; }
   [[nodiscard]] int bytes() const { return bytes_; }

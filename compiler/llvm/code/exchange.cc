@@ -87,54 +87,75 @@ Slots Exchange::Planned(const Slots& slots, DType type, LayoutId from, LayoutId 
                         const ScratchPlan& plan) {
   const int bytes = ContainerBytes(type);
   shared_.TakeScratch(static_cast<uint64_t>(plan.order.elements * bytes));
-  Slots codes;
-  for (llvm::Value* slot : slots) codes.push_back(ToCode(b_, slot, type));
   f_.Barrier();
-  plan.put.matrices ? PutMatrices(codes, bytes, plan) : PutRuns(codes, bytes, from, plan);
+  Put(slots, type, from, plan, 0);
   f_.Barrier();
-  Slots out = plan.get.matrices ? GetMatrices(bytes, to, plan) : GetRuns(bytes, to, plan);
+  if (!plan.get.matrices) return GetRuns(type, to, plan);
+  Slots out = GetMatrices(bytes, to, plan);
   for (llvm::Value*& code : out) code = FromCode(b_, code, type);
   return out;
 }
 
-Address Exchange::PlaceOf(LayoutId layout, int64_t slot, const ScratchOrder& order, int bytes) {
+Address Exchange::PlaceOf(LayoutId layout, int64_t slot, const ScratchOrder& order, int bytes,
+                          int64_t first) {
   const LinearIndex index = layouts_.Strided(layout, slot, order.strides);
   return {b_.CreateAdd(shared_.Scratch(), b_.CreateMul(index.thread, f_.Int32(bytes))),
-          index.slot * bytes};
+          first + index.slot * bytes};
 }
 
-void Exchange::PutMatrices(const Slots& codes, int bytes, const ScratchPlan& plan) {
+void Exchange::Put(const Slots& slots, DType type, LayoutId from, const ScratchPlan& plan,
+                   int64_t first) {
+  Slots codes;
+  for (llvm::Value* slot : slots) codes.push_back(ToCode(b_, slot, type));
+  const int bytes = ContainerBytes(type);
+  plan.put.matrices ? PutMatrices(codes, bytes, plan, first)
+                    : PutRuns(codes, bytes, from, plan, first);
+}
+
+void Exchange::PutMatrices(const Slots& codes, int bytes, const ScratchPlan& plan, int64_t first) {
   const LayoutId rows = layouts_.Add(plan.put_places);
-  memory_.StoreMatrices(*plan.put.matrices, codes, bytes * 8,
-                        [&](int64_t slot) { return PlaceOf(rows, slot, plan.order, bytes); });
+  memory_.StoreMatrices(
+      *plan.put.matrices, codes, bytes * 8,
+      [&](int64_t slot) { return PlaceOf(rows, slot, plan.order, bytes, first); });
 }
 
-void Exchange::PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan) {
+void Exchange::PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan,
+                       int64_t first) {
   const int64_t run = plan.put.run;
   const LayoutId places = layouts_.Add(plan.put_places);
   const int run_bytes = static_cast<int>(run) * bytes;
-  for (size_t slot = 0; slot < codes.size(); slot += Size(run)) {
-    const auto first = static_cast<int64_t>(slot);
-    llvm::Value* mine = f_.And(layouts_.IsElement(layout, first), layouts_.IsFirstHolder(layout));
-    const auto begin = codes.begin() + first;
+  for (int64_t slot = 0; slot < static_cast<int64_t>(codes.size()); slot += run) {
+    llvm::Value* mine = f_.And(layouts_.IsElement(layout, slot), layouts_.IsFirstHolder(layout));
+    const auto begin = codes.begin() + slot;
     const Slots words =
         RunOfCodes(b_, Slots(begin, begin + run), bytes * 8, std::min(run_bytes, 4) * 8);
-    memory_.StoreWords(Space::kShared, PlaceOf(places, first, plan.order, bytes), run_bytes, words,
-                       mine);
+    memory_.StoreWords(Space::kShared, PlaceOf(places, slot, plan.order, bytes, first), run_bytes,
+                       words, mine);
   }
 }
 
-Slots Exchange::GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan) {
-  const int64_t run = plan.get.run;
-  const LayoutId places = layouts_.Add(plan.get_places);
-  const int run_bytes = static_cast<int>(run) * bytes;
+Slots Exchange::GetRun(DType type, LayoutId to, const ScratchPlan& plan, int64_t slot,
+                       int64_t first, llvm::Value* further) {
+  const int bytes = ContainerBytes(type);
+  const int run_bytes = static_cast<int>(plan.get.run) * bytes;
+  Address place = PlaceOf(layouts_.Add(plan.get_places), slot, plan.order, bytes, first);
+  if (further != nullptr) place.base = b_.CreateAdd(place.base, further);
+  const Slots words =
+      memory_.LoadWords(Space::kShared, place, run_bytes, layouts_.IsElement(to, slot));
   Slots out;
-  for (int64_t slot = 0; slot < layouts_[layout].slots(); slot += run) {
-    const Slots words = memory_.LoadWords(Space::kShared, PlaceOf(places, slot, plan.order, bytes),
-                                          run_bytes, layouts_.IsElement(layout, slot));
-    for (int i = 0; i < run; ++i) {
-      out.push_back(CodeInRun(b_, words, std::min(run_bytes, 4) * 8, i * bytes * 8, bytes * 8));
-    }
+  for (int i = 0; i < plan.get.run; ++i) {
+    llvm::Value* code =
+        CodeInRun(b_, words, std::min(run_bytes, 4) * 8, i * bytes * 8, bytes * 8);
+    out.push_back(FromCode(b_, code, type));
+  }
+  return out;
+}
+
+Slots Exchange::GetRuns(DType type, LayoutId layout, const ScratchPlan& plan) {
+  Slots out;
+  for (int64_t slot = 0; slot < layouts_[layout].slots(); slot += plan.get.run) {
+    const Slots run = GetRun(type, layout, plan, slot, 0, nullptr);
+    out.insert(out.end(), run.begin(), run.end());
   }
   return out;
 }

@@ -36,6 +36,12 @@ class Exchange {
   // From one layout to another of as many elements, in row-major order if the shapes differ.
   Slots Convert(const Slots& slots, DType type, LayoutId from, LayoutId to);
 
+  // One side of a plan each, in scratch after its first `first` bytes: a tile is put there, and the
+  // run of slots from `slot` on, a multiple of the run, read `further` bytes (i32) on.
+  void Put(const Slots& slots, DType type, LayoutId from, const ScratchPlan& plan, int64_t first);
+  Slots GetRun(DType type, LayoutId to, const ScratchPlan& plan, int64_t slot, int64_t first,
+               llvm::Value* further);
+
   // The same as a plan says, without scratch.
   Slots Shuffled(const Slots& slots, DType type, const ShufflePlan& plan);
 
@@ -61,12 +67,14 @@ class Exchange {
   // Through as much scratch as the plan asks for, in accesses of up to 16 bytes.
   Slots Planned(const Slots& slots, DType type, LayoutId from, LayoutId to,
                 const ScratchPlan& plan);
-  void PutMatrices(const Slots& codes, int bytes, const ScratchPlan& plan);
-  void PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan);
-  Slots GetRuns(int bytes, LayoutId layout, const ScratchPlan& plan);
+  void PutMatrices(const Slots& codes, int bytes, const ScratchPlan& plan, int64_t first);
+  void PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan,
+               int64_t first);
+  Slots GetRuns(DType type, LayoutId layout, const ScratchPlan& plan);
   Slots GetMatrices(int bytes, LayoutId layout, const ScratchPlan& plan);
-  // Of a slot, in scratch where elements of `bytes` bytes have this order.
-  Address PlaceOf(LayoutId layout, int64_t slot, const ScratchOrder& order, int bytes);
+  // Of a slot, in scratch where elements of `bytes` bytes have this order after `first` bytes.
+  Address PlaceOf(LayoutId layout, int64_t slot, const ScratchOrder& order, int bytes,
+                  int64_t first = 0);
 
   FunctionBuilder& f_;
   llvm::IRBuilder<>& b_;

@@ -1,6 +1,6 @@
 // The mma family: `dot` on tensor cores where the layouts are those of fragments. Everywhere else
-// each thread computes its own elements, and both operands pass through shared scratch in slabs
-// along k.
+// each thread computes its own elements, and both operands pass through shared scratch: as
+// compiler/select/blocked_dot.h plans it, or in slabs along k where they do not fit.
 #include <llvm/IR/InlineAsm.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/lower/lower.h"
+#include "compiler/select/blocked_dot.h"
 #include "compiler/select/mma.h"
 #include "support/extents.h"
 
@@ -170,6 +171,118 @@ class TensorCoreDot {
 
 // ---- scalar arithmetic ----------------------------------------------------------------------
 
+// Both operands lie in scratch, as a plan says.
+class BlockedDot {
+ public:
+  BlockedDot(Emitter& e, const BlockedDotPlan& plan)
+      : emitter_(e), layouts_(e.layouts()), f_(e.function()), b_(f_.b()), plan_(plan) {
+    a_ = MakeOperand(plan.a, 0, 0);
+    w_ = MakeOperand(plan.b, 1, plan.b_first);
+    const TileLayout& c = layouts_[e.ResultLayout(0)];
+    for (int64_t slot = 0; slot < c.slots(); ++slot) {
+      sums_.push_back({LineOf(a_, c.SlotOffset(slot)), LineOf(w_, c.SlotOffset(slot))});
+    }
+  }
+
+  void Run() {
+    const Slots a = emitter_.TileOperand(0);
+    const Slots w = emitter_.TileOperand(1);
+    emitter_.shared().TakeScratch(static_cast<uint64_t>(plan_.bytes));
+    f_.Barrier();
+    emitter_.exchange().Put(a, a_.type, emitter_.OperandLayout(0), plan_.a.scratch, a_.first);
+    emitter_.exchange().Put(w, w_.type, emitter_.OperandLayout(1), plan_.b.scratch, w_.first);
+    f_.Barrier();
+    const auto add_steps = [&](llvm::Value* turn, const Slots& sums) {
+      return AddSteps(Read(a_, turn), Read(w_, turn), sums);
+    };
+    emitter_.SetResult(0, f_.Loop(f_.Int32(a_.depth / plan_.step), emitter_.TileOperand(2),
+                                  add_steps));
+  }
+
+ private:
+  struct Part {
+    const DotOperandPlan* plan = nullptr;
+    DType type;
+    LayoutId reads = 0;
+    int64_t first = 0;  // byte of scratch
+    int64_t depth = 1, lines = 1;
+    int depth_dim = 0;
+    int64_t apart = 0;                 // bytes from one turn to the next
+    std::map<Extents, int64_t> line;  // by what its slots add to the index
+    // The slot of a line and a k.
+    [[nodiscard]] int64_t Slot(int64_t of_line, int64_t k) const {
+      return plan->reads.along_k ? of_line * depth + k : k * lines + of_line;
+    }
+  };
+
+  Part MakeOperand(const DotOperandPlan& plan, size_t operand, int64_t first) {
+    Part out;
+    const TileLayout& tile = plan.reads.layout;
+    out.plan = &plan;
+    out.type = emitter_.inst().operand[operand].type;
+    out.reads = layouts_.Add(tile);
+    out.first = first;
+    out.depth_dim = DepthDimension(operand == 0 ? DotOperand::kA : DotOperand::kB, tile.rank());
+    out.depth = tile.shape()[Size(out.depth_dim)];
+    out.lines = tile.slots() / out.depth;
+    for (int64_t line = 0; line < out.lines; ++line) {
+      out.line.emplace(tile.SlotOffset(out.Slot(line, 0)), line);
+    }
+    if (plan_.step < out.depth) {
+      const LayoutId places = layouts_.Add(plan.scratch.get_places);
+      const auto offset = [&](int64_t k) {
+        return layouts_.Strided(places, out.Slot(0, k), plan.scratch.order.strides).slot;
+      };
+      out.apart = (offset(plan_.step) - offset(0)) * ContainerBytes(out.type);
+    }
+    return out;
+  }
+
+  static int64_t LineOf(const Part& part, Extents of_c) {
+    of_c[Size(part.depth_dim)] = 0;
+    return part.line.at(of_c);
+  }
+
+  // Of each k of a turn the elements of all lines.
+  std::vector<Slots> Read(const Part& part, llvm::Value* turn) {
+    const ScratchPlan& scratch = part.plan->scratch;
+    const bool along_k = part.plan->reads.along_k;
+    llvm::Value* further = b_.CreateMul(turn, f_.Int32(part.apart));
+    std::vector<Slots> out(Size(plan_.step), Slots(Size(part.lines)));
+    for (int64_t k = 0; k < plan_.step; k += along_k ? scratch.get.run : 1) {
+      for (int64_t line = 0; line < part.lines; line += along_k ? 1 : scratch.get.run) {
+        const Slots run = emitter_.exchange().GetRun(part.type, part.reads, scratch,
+                                                     part.Slot(line, k), part.first, further);
+        for (size_t i = 0; i < run.size(); ++i) {
+          (along_k ? out[Size(k) + i][Size(line)] : out[Size(k)][Size(line) + i]) = run[i];
+        }
+      }
+    }
+    return out;
+  }
+
+  Slots AddSteps(const std::vector<Slots>& a, const std::vector<Slots>& w, Slots sums) {
+    const DType type = emitter_.inst().operand[2].type;
+    for (size_t k = 0; k < a.size(); ++k) {
+      for (size_t i = 0; i < sums.size(); ++i) {
+        const auto [row, column] = sums_[i];
+        sums[i] = emitter_.elements().MulAdd(a_.type, a[k][Size(row)], w_.type, w[k][Size(column)],
+                                             type, sums[i]);
+      }
+    }
+    return sums;
+  }
+
+  Emitter& emitter_;
+  Layouts& layouts_;
+  FunctionBuilder& f_;
+  llvm::IRBuilder<>& b_;
+  const BlockedDotPlan& plan_;
+  Part a_, w_;
+  std::vector<std::pair<int64_t, int64_t>> sums_;  // by slot of c: lines of a and of b
+};
+
+// Operands that do not fit in scratch pass through it in slabs.
 class ScalarDot {
  public:
   explicit ScalarDot(Emitter& e)
@@ -327,8 +440,15 @@ LOWER(Dot) {
   const auto& operand = e.inst().operand;
   const auto selection = SelectMma({operand[0].type, operand[1].type, operand[2].type}, e.target(),
                                    layout(0), layout(1), layout(2));
-  if (!selection) return ScalarDot(e).Run();
-  TensorCoreDot(e, *selection).Run();
+  if (selection) {
+    TensorCoreDot(e, *selection).Run();
+    return OkStatus();
+  }
+  const auto plan = PlanBlockedDot({operand[0].type, operand[1].type, operand[2].type}, layout(0),
+                                   layout(1), layout(2), e.target());
+  const auto wanted = static_cast<uint64_t>(plan ? plan->bytes : 0);
+  if (!plan || e.shared().ScratchRoom(wanted) != wanted) return ScalarDot(e).Run();
+  BlockedDot(e, *plan).Run();
   return OkStatus();
 }
 
