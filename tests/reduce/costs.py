@@ -28,9 +28,6 @@ LIMIT = ["--limit-kind", "scratch", "--limit", "1000000"]
 
 # What is above the floor: by graph and kernel, the most of each figure, on any target.
 MISSING = {
-    # Operands of `dot` on f32, which tensor cores would round.
-    ("attention", "y"): {"wavefronts": 3.3},
-    ("gelu", "y"): {"wavefronts": 3.3},
     # Half a sector of the k = 8 indices, and of the two coordinates, of each row.
     ("knn", "nearest_at"): {"sectors above ideal": 1024},
     ("tsne", "force"): {"sectors above ideal": 8192},
