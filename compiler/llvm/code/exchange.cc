@@ -114,9 +114,9 @@ void Exchange::Put(const Slots& slots, DType type, LayoutId from, const ScratchP
 
 void Exchange::PutMatrices(const Slots& codes, int bytes, const ScratchPlan& plan, int64_t first) {
   const LayoutId rows = layouts_.Add(plan.put_places);
-  memory_.StoreMatrices(
-      *plan.put.matrices, codes, bytes * 8,
-      [&](int64_t slot) { return PlaceOf(rows, slot, plan.order, bytes, first); });
+  memory_.StoreMatrices(*plan.put.matrices, codes, bytes * 8, [&](int64_t slot) {
+    return PlaceOf(rows, slot, plan.order, bytes, first);
+  });
 }
 
 void Exchange::PutRuns(const Slots& codes, int bytes, LayoutId layout, const ScratchPlan& plan,
@@ -144,8 +144,7 @@ Slots Exchange::GetRun(DType type, LayoutId to, const ScratchPlan& plan, int64_t
       memory_.LoadWords(Space::kShared, place, run_bytes, layouts_.IsElement(to, slot));
   Slots out;
   for (int i = 0; i < plan.get.run; ++i) {
-    llvm::Value* code =
-        CodeInRun(b_, words, std::min(run_bytes, 4) * 8, i * bytes * 8, bytes * 8);
+    llvm::Value* code = CodeInRun(b_, words, std::min(run_bytes, 4) * 8, i * bytes * 8, bytes * 8);
     out.push_back(FromCode(b_, code, type));
   }
   return out;

@@ -195,8 +195,8 @@ class BlockedDot {
     const auto add_steps = [&](llvm::Value* turn, const Slots& sums) {
       return AddSteps(Read(a_, turn), Read(w_, turn), sums);
     };
-    emitter_.SetResult(0, f_.Loop(f_.Int32(a_.depth / plan_.step), emitter_.TileOperand(2),
-                                  add_steps));
+    emitter_.SetResult(
+        0, f_.Loop(f_.Int32(a_.depth / plan_.step), emitter_.TileOperand(2), add_steps));
   }
 
  private:
@@ -207,7 +207,7 @@ class BlockedDot {
     int64_t first = 0;  // byte of scratch
     int64_t depth = 1, lines = 1;
     int depth_dim = 0;
-    int64_t apart = 0;                 // bytes from one turn to the next
+    int64_t apart = 0;                // bytes from one turn to the next
     std::map<Extents, int64_t> line;  // by what its slots add to the index
     // The slot of a line and a k.
     [[nodiscard]] int64_t Slot(int64_t of_line, int64_t k) const {
