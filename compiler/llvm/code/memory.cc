@@ -66,12 +66,6 @@ std::string Registers(int first, int count) {
   return count == 1 ? out : "{" + out + "}";
 }
 
-// "[$0]", "[$0+4]" or "[$0+-4]": PTX has no register minus a constant.
-std::string AddressText(int number, int64_t offset) {
-  const std::string reg = "[$" + std::to_string(number);
-  return offset == 0 ? reg + "]" : reg + "+" + std::to_string(offset) + "]";
-}
-
 const char* RegisterOf(int bits) { return bits == 32 ? "r" : "h"; }
 
 // `ldmatrix` or `stmatrix`, up to the operands.
@@ -91,6 +85,11 @@ llvm::Value* Resize(llvm::IRBuilder<>& b, llvm::Value* x, unsigned bits) {
 }
 
 }  // namespace
+
+std::string AddressText(int number, int64_t offset) {
+  const std::string reg = "[$" + std::to_string(number);
+  return offset == 0 ? reg + "]" : reg + "+" + std::to_string(offset) + "]";
+}
 
 llvm::Value* Memory::Sum(const Address& address) {
   return b_.CreateAdd(
@@ -123,7 +122,6 @@ void Memory::AddHint(std::vector<llvm::Value*>& arguments, std::string& constrai
   arguments.push_back(EvictFirst());
 }
 
-// An offset that is too large for an instruction is added to the register.
 Address Memory::WithinReach(const Address& address) {
   constexpr int64_t kReach = 1 << 20;
   if (address.offset > -kReach && address.offset < kReach) return address;

@@ -35,6 +35,10 @@ struct AccessPolicy {
   bool strong = false;
 };
 
+// "[$0]", "[$0+4]" or "[$0+-4]" for the register with this number in an instruction's text: PTX has
+// no register minus a constant.
+std::string AddressText(int number, int64_t offset);
+
 class Memory {
  public:
   Memory(llvm::IRBuilder<>& builder, Target target) : b_(builder), target_(target) {}
@@ -44,6 +48,8 @@ class Memory {
   // The address as one value, and as a pointer to its space.
   llvm::Value* Sum(const Address& address);
   llvm::Value* Pointer(Space space, llvm::Value* address);
+  // An offset that is too large for an instruction is added to the register.
+  Address WithinReach(const Address& address);
 
   // `bytes` (1, 2, 4, 8 or 16) from an aligned address, as integers: i8, i16, or i32 for each four
   // bytes. Zero where `condition` (null: true) does not hold; then nothing is read.
@@ -84,7 +90,6 @@ class Memory {
   llvm::Value* EvictFirst();
   llvm::CallInst* Effect(const std::string& text, std::string constraints,
                          std::vector<llvm::Value*> arguments, llvm::Value* condition);
-  Address WithinReach(const Address& address);
   void AddHint(std::vector<llvm::Value*>& arguments, std::string& constraints);
 
   llvm::IRBuilder<>& b_;

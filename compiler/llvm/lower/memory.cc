@@ -190,20 +190,25 @@ void CopyAsync(Emitter& e, const Address& to, const Address& from, int bytes, ll
                llvm::Value* exists) {
   FunctionBuilder& f = e.function();
   llvm::IRBuilder<>& b = f.b();
-  Memory& memory = e.memory();
-  llvm::Value* size =
-      exists == nullptr ? f.Int32(bytes) : b.CreateSelect(exists, f.Int32(bytes), f.Int32(0));
-  // Nothing is read where the size is 0, but the address has to be valid.
-  std::vector<llvm::Value*> arguments = {memory.Sum(to), memory.Sum(from), size};
-  std::vector<llvm::Type*> types = {f.I(32), f.I(64), f.I(32)};
-  std::string text = std::string("cp.async") + (bytes == 16 ? ".cg" : ".ca") +
-                     ".shared.global [$0], [$1], " + std::to_string(bytes) + ", $2;";
-  std::string constraints = "r,l,r";
+  const Address into = e.memory().WithinReach(to);
+  const Address of = e.memory().WithinReach(from);
+  std::vector<llvm::Value*> arguments = {into.base, of.base};
+  std::vector<llvm::Type*> types = {f.I(32), f.I(64)};
+  std::string text = std::string("cp.async") + (bytes == 16 ? ".cg" : ".ca") + ".shared.global " +
+                     AddressText(0, into.offset) + ", " + AddressText(1, of.offset) + ", " +
+                     std::to_string(bytes);
+  std::string constraints = "r,l";
   const auto add = [&](const char* constraint, llvm::Value* argument) {
     constraints += constraint;
     arguments.push_back(argument);
     types.push_back(argument->getType());
   };
+  // Nothing is read where the size is 0, but the address has to be valid.
+  if (exists != nullptr) {
+    text += ", $2";
+    add(",r", b.CreateSelect(exists, f.Int32(bytes), f.Int32(0)));
+  }
+  text += ";";
   if (put != nullptr) {
     text = "@$" + std::to_string(arguments.size()) + " " + text;
     add(",b", put);
@@ -311,8 +316,11 @@ LOWER(CopyAsync) {
   const LayoutId layout = e.AccessLayout();
   if (const auto pieces = CopiesOfPackedPieces(
           e.function(), e.layouts(), e.OperandWindow(0, layout), e.OperandWindow(1, layout))) {
+    // Pieces lie close to each other, and ptxas makes more of constants in their instructions than
+    // LLVM of sums.
+    const auto sum = [&](const Address& address) { return Address{e.memory().Sum(address), 0}; };
     for (const PackedPieceCopy& copy : *pieces) {
-      CopyAsync(e, copy.to, copy.from.at, static_cast<int>(kWidestAccess), copy.from.put,
+      CopyAsync(e, sum(copy.to), sum(copy.from.at), static_cast<int>(kWidestAccess), copy.from.put,
                 copy.from.exists);
     }
     return OkStatus();
