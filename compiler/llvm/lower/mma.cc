@@ -2,12 +2,10 @@
 // each thread computes its own elements, and both operands pass through shared scratch: as
 // compiler/select/blocked_dot.h plans it, or in slabs along k where they do not fit.
 #include <llvm/IR/InlineAsm.h>
-#include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,42 +20,10 @@ namespace {
 
 // ---- tensor cores ------------------------------------------------------------------------------
 
-// LLVM takes less than half as long for an intrinsic as for inline assembly with as many operands.
-// It has none for the other forms.
-struct MmaIntrinsic {
-  std::string_view instruction;
-  llvm::Intrinsic::ID id;
-};
-constexpr MmaIntrinsic kIntrinsics[] = {
-    {"m16n8k16.row.col.f32.f16.f16.f32", llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32},
-    {"m16n8k16.row.col.f32.bf16.bf16.f32", llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16},
-    {"m16n8k8.row.col.f32.tf32.tf32.f32", llvm::Intrinsic::nvvm_mma_m16n8k8_row_col_tf32},
-    {"m16n8k32.row.col.s32.s8.s8.s32", llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_s8},
-    {"m16n8k32.row.col.s32.s8.u8.s32", llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_s8_u8},
-    {"m16n8k32.row.col.s32.u8.s8.s32", llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_u8_s8},
-    {"m16n8k32.row.col.s32.u8.u8.s32", llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_u8},
-};
-
-// Null if there is none.
-llvm::Function* IntrinsicOf(std::string_view instruction, llvm::Module& module) {
-  const auto* const found = std::ranges::find(kIntrinsics, instruction, &MmaIntrinsic::instruction);
-  if (found == std::end(kIntrinsics)) return nullptr;
-  return llvm::Intrinsic::getDeclaration(&module, found->id);
-}
-
 class TensorCoreDot {
  public:
   TensorCoreDot(Emitter& e, const MmaSelection& selection)
-      : emitter_(e),
-        f_(e.function()),
-        b_(f_.b()),
-        selection_(selection),
-        form_(*selection.form),
-        // Of complex numbers two follow each other on the same sums; ptxas spills for sm_90a if
-        // LLVM orders them.
-        intrinsic_(form_.product == MmaProduct::kComplex
-                       ? nullptr
-                       : IntrinsicOf(form_.instruction, f_.module())) {}
+      : emitter_(e), f_(e.function()), b_(f_.b()), selection_(selection), form_(*selection.form) {}
 
   void Run() {
     const int rank = emitter_.layouts()[emitter_.OperandLayout(0)].rank();
@@ -129,7 +95,7 @@ class TensorCoreDot {
   }
 
   // `sums` and the products of all steps.
-  Slots Accumulate(Slots left, Slots right, Slots sums) {
+  Slots Accumulate(const Slots& left, const Slots& right, Slots sums) {
     const DotTypes& types = form_.types;
     const auto words = [](const RegLayout& fragment, DType type) {
       return Size(fragment.slots() * type.bits / WordBits(type));
@@ -137,13 +103,6 @@ class TensorCoreDot {
     const size_t left_words = words(form_.a(), types.a);
     const size_t right_words = words(form_.b(), types.b);
     const size_t sum_words = Size(form_.c().slots());
-    if (intrinsic_ != nullptr) {
-      // Operands of one fragment have one type.
-      const llvm::FunctionType* type = intrinsic_->getFunctionType();
-      for (llvm::Value*& word : left) word = b_.CreateBitCast(word, type->getParamType(0));
-      llvm::Type* const of_right = type->getParamType(static_cast<unsigned>(left_words));
-      for (llvm::Value*& word : right) word = b_.CreateBitCast(word, of_right);
-    }
     for (const MmaStep& step : selection_.steps) {
       const size_t sum = Size(step.sum);
       const Slots results = Multiply(
@@ -160,25 +119,8 @@ class TensorCoreDot {
     return {begin, begin + static_cast<std::ptrdiff_t>(count)};
   }
 
-  // One instruction.
+  // One instruction. LLVM has no intrinsic for some of them.
   Slots Multiply(const Slots& left, const Slots& right, const Slots& sums) {
-    llvm::CallInst* const call =
-        intrinsic_ != nullptr ? CallIntrinsic(left, right, sums) : CallAssembly(left, right, sums);
-    call->setConvergent();
-    Slots out;
-    for (unsigned i = 0; i < sums.size(); ++i) out.push_back(b_.CreateExtractValue(call, i));
-    return out;
-  }
-
-  llvm::CallInst* CallIntrinsic(const Slots& left, const Slots& right, const Slots& sums) {
-    std::vector<llvm::Value*> arguments;
-    for (const Slots* registers : {&left, &right, &sums}) {
-      arguments.insert(arguments.end(), registers->begin(), registers->end());
-    }
-    return b_.CreateCall(intrinsic_, arguments);
-  }
-
-  llvm::CallInst* CallAssembly(const Slots& left, const Slots& right, const Slots& sums) {
     std::string text = "mma.sync.aligned." + std::string(form_.instruction) + " ";
     std::string constraints;
     std::vector<llvm::Value*> arguments;
@@ -205,10 +147,13 @@ class TensorCoreDot {
     auto* type = llvm::FunctionType::get(result, types, false);
     llvm::CallInst* call =
         b_.CreateCall(type, llvm::InlineAsm::get(type, text + ";", constraints, false), arguments);
+    call->setConvergent();
     call->setDoesNotAccessMemory();
     call->setDoesNotThrow();
     call->addFnAttr(llvm::Attribute::WillReturn);
-    return call;
+    Slots out;
+    for (unsigned i = 0; i < sums.size(); ++i) out.push_back(b_.CreateExtractValue(call, i));
+    return out;
   }
 
   static const char* ConstraintOf(llvm::Type* type) {
@@ -222,7 +167,6 @@ class TensorCoreDot {
   llvm::IRBuilder<>& b_;
   const MmaSelection& selection_;
   const MmaForm& form_;
-  llvm::Function* const intrinsic_;  // null: inline assembly
 };
 
 // ---- scalar arithmetic ----------------------------------------------------------------------
