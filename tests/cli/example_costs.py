@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import golden
+import predicted_cycles
 
 PACKED = "packed(permute(local(1, 4) * mma.m16n8k16.f16.a, [1, 0]), lanes(f16))"
 WEIGHTS = ["--set", "K=256", "--set", "N=256", "--set", "W=u4"]
@@ -88,14 +89,19 @@ def barriers_of_warp(report):
 
 
 class Runner:
-    def __init__(self, tarsia, folder):
+    """Runs the command, and keeps what programs cost in the history of this name, if there is one."""
+
+    def __init__(self, tarsia, folder, name=None):
         self.tarsia = tarsia.resolve()
         self.folder = folder
+        self.history = predicted_cycles.History(name) if name else None
 
     def call(self, *arguments):
         """Its output, or None and the error."""
         done = subprocess.run([self.tarsia, *arguments], cwd=self.folder, capture_output=True,
                               text=True, check=False)
+        if self.history and done.returncode == 0 and "cost-json" in arguments:
+            self.history.see(arguments[1:], json.loads(done.stdout)["total"]["cycles"])
         return (done.stdout, None) if done.returncode == 0 else (None, done.stderr)
 
     def cost_faults(self, path, target, options, most_barriers=None, most_wavefronts=WAVEFRONTS):
@@ -162,7 +168,7 @@ def main():
         (folder / "examples").symlink_to(arguments.root.resolve() / "examples")
         (folder / "costs").symlink_to(arguments.root.resolve() / "tests/cli/costs")
         (folder / "z.npy").write_bytes(golden.npy_bytes("|u1", [2, 256], [0] * 512))
-        runner = Runner(arguments.tarsia, folder)
+        runner = Runner(arguments.tarsia, folder, "example_costs")
         for example, options in CASES:
             for target in TARGETS:
                 found = runner.cost_faults(f"{example}.tsa", target, options)
@@ -179,6 +185,7 @@ def main():
             for target in TARGETS:
                 report(f"{what} for {target}", runner.atomic_faults(path, target, options))
             report(what, runner.result_faults(path, options, inputs, outputs))
+        report("predicted cycles", runner.history.faults())
     return 1 if failed else 0
 
 

@@ -243,7 +243,7 @@ def main():
         folder = pathlib.Path(name)
         (folder / "examples").symlink_to(options.root.resolve() / "examples")
         (folder / "zeros.npy").write_bytes(golden.npy_bytes("|u1", [4, 256], [0] * 1024))
-        runner = example_costs.Runner(options.tarsia, folder)
+        runner = example_costs.Runner(options.tarsia, folder, "costs")
         for sliced in SLICED:
             for target in example_costs.TARGETS:
                 problems = sliced.faults(runner, target, options.show)
@@ -259,6 +259,10 @@ def main():
                 failed += len(problems)
                 for problem in problems:
                     print(f"{case.what} for {target}: {problem}")
+        slower = runner.history.faults()
+        failed += len(slower)
+        for problem in slower:
+            print(problem)
     return 1 if failed else 0
 
 

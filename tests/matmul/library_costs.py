@@ -97,7 +97,7 @@ def main():
         folder = pathlib.Path(name)
         (folder / "kernels").symlink_to(options.root.resolve() / "kernels")
         (folder / "zeros.npy").write_bytes(golden.npy_bytes("|u1", [4, 256], [0] * 1024))
-        runner = example_costs.Runner(options.tarsia, folder)
+        runner = example_costs.Runner(options.tarsia, folder, "library_costs")
         for target in TARGETS:
             for case in CASES:
                 report, k, constants, error = cost(runner, target, *case)
@@ -109,6 +109,10 @@ def main():
                 failed += len(problems)
                 for problem in problems:
                     print(f"{what}: {problem}")
+        slower = runner.history.faults()
+        failed += len(slower)
+        for problem in slower:
+            print(problem)
     return 1 if failed else 0
 
 
