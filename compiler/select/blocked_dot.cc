@@ -160,7 +160,7 @@ std::optional<BlockedDotPlan> PlanBlockedDot(const DotTypes& types, const TileLa
   if (!left || !right) return std::nullopt;
   BlockedDotPlan out{*std::move(left), *std::move(right)};
   const int64_t unit = std::lcm(out.a.unit, out.b.unit);
-  if (depth % unit != 0) return std::nullopt;
+  if (unit == 0 || depth % unit != 0) return std::nullopt;
   out.step = unit;
   for (int64_t step = unit; step <= std::min(depth, kMostSteps); step += unit) {
     if (depth % step == 0) out.step = step;

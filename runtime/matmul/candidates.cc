@@ -42,7 +42,7 @@ constexpr int kMostSlicedColumns = 256;
 // processor.
 constexpr int kStages = 4;
 constexpr int kMoreStages = 6;
-constexpr int64_t kLeastInFlight = 32 * 1024;
+constexpr int64_t kLeastInFlight = 32768;
 // Warps of a processor, of which each has so many registers.
 constexpr int kWarpsOfFewRows = 16;  // m of a tile at most 16
 constexpr int kWarpsOfManyRows = 8;

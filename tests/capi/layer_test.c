@@ -157,7 +157,7 @@ static void TestPlan(const tarsia_matmul_plan* plan, const tarsia_weights* weigh
     SIZED(tarsia_matmul_range, range);
     CHECK_OK(tarsia_matmul_plan_range(plan, i, &range));
     CHECK(range.m_min == next && range.m_max >= next && range.kernel_count >= 1);
-    CHECK(range.floor_operations == 2.0 * (double)range.m_max * kK * kN);
+    CHECK(range.floor_operations == (double)(2 * range.m_max * kK * kN));
     CHECK(strncmp(range.candidate, "BM=", 3) == 0);
     next = range.m_max + 1;
   }
