@@ -48,7 +48,6 @@ Part PartOf(const llvm::Instruction& instruction) {
   }
   if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
     if (call->getIntrinsicID() == llvm::Intrinsic::nvvm_cp_async_commit_group) return Part::kCommit;
-    if (call->getCalledFunction()->getName().starts_with("llvm.nvvm.mma.")) return Part::kProduct;
   }
   return instruction.mayWriteToMemory() ? Part::kBoundary : Part::kOther;
 }

@@ -11,18 +11,6 @@
 using namespace tarsia;
 using namespace tarsia::api;
 
-tarsia_status tarsia::api::DeviceOrDefault(const tarsia_device* handle,
-                                           std::shared_ptr<runtime::Device>* out) {
-  if (handle != nullptr) {
-    *out = handle->device;
-    return TARSIA_STATUS_OK;
-  }
-  auto found = runtime::OpenDevice("");
-  if (!found.ok()) return FailWith(found.error(), TARSIA_STATUS_INVALID_ARGUMENT);
-  *out = *std::move(found);
-  return TARSIA_STATUS_OK;
-}
-
 namespace {
 
 // A row of the list, with texts that live as long as the library.

@@ -61,8 +61,6 @@ inline tarsia_dtype ToC(DType type) { return static_cast<tarsia_dtype>(DTypeCode
 tarsia_status WriteParam(const KernelDescription& kernel, size_t param, tarsia_param_info* out);
 tarsia_status WriteConstant(const KernelDescription& kernel, size_t constant,
                             tarsia_constant_info* out);
-// The device of a handle; of a null handle the default device.
-tarsia_status DeviceOrDefault(const tarsia_device* handle, std::shared_ptr<runtime::Device>* out);
 // Passes bytes to the caller.
 tarsia_status GiveBlob(std::string bytes, tarsia_blob** out);
 // Fails with the rendered diagnostics as last error, and passes them to the caller if `out` is not

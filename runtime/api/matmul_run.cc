@@ -7,7 +7,7 @@
 
 #include "runtime/api/api.h"
 #include "runtime/api/handles.h"
-#include "runtime/files/file.h"
+#include "runtime/api/plan_bytes.h"
 #include "runtime/matmul/matmul_blob.h"
 #include "runtime/weights/packed_order.h"
 
@@ -41,13 +41,14 @@ tarsia_status Execute(const MatmulPlan& plan, const tarsia_matmul_args& args, vo
   return done.ok() ? TARSIA_STATUS_OK : FailWith(done.error(), TARSIA_STATUS_LAUNCH_FAILED);
 }
 
-tarsia_status Load(const tarsia_device* device, std::string_view bytes, tarsia_matmul_plan** out) {
-  std::shared_ptr<runtime::Device> on;
-  if (const auto s = DeviceOrDefault(device, &on); s != TARSIA_STATUS_OK) return s;
-  auto plan = runtime::DecodeMatmulPlan(bytes, std::move(on));
-  if (!plan.ok()) return FailWith(plan.error(), TARSIA_STATUS_REJECTED);
-  *out = new tarsia_matmul_plan(*std::move(plan));
-  return TARSIA_STATUS_OK;
+Result<std::string> MatmulBytesOf(const tarsia_matmul_plan& plan) {
+  return runtime::EncodeMatmulPlan(*plan.plan);
+}
+
+Result<tarsia_matmul_plan*> MatmulPlanOf(std::shared_ptr<runtime::Device> device,
+                                         std::string_view bytes) {
+  TARSIA_TRY(auto plan, runtime::DecodeMatmulPlan(bytes, std::move(device)));
+  return new tarsia_matmul_plan(std::move(plan));
 }
 
 }  // namespace
@@ -111,45 +112,19 @@ tarsia_status tarsia_matmul_workspace_init(const tarsia_matmul_plan* plan, void*
 }
 
 tarsia_status tarsia_matmul_plan_save(const tarsia_matmul_plan* plan, tarsia_blob** out) {
-  return Guarded([&] {
-    if (out == nullptr) return NullArgument("out");
-    *out = nullptr;
-    if (plan == nullptr) return NullArgument("plan");
-    Result<std::string> bytes = runtime::EncodeMatmulPlan(*plan->plan);
-    if (!bytes.ok()) return FailWith(bytes.error(), TARSIA_STATUS_REJECTED);
-    return GiveBlob(*std::move(bytes), out);
-  });
+  return SavePlan(plan, out, MatmulBytesOf);
 }
 
 tarsia_status tarsia_matmul_plan_save_file(const tarsia_matmul_plan* plan, const char* path) {
-  return Guarded([&] {
-    if (plan == nullptr) return NullArgument("plan");
-    if (path == nullptr) return NullArgument("path");
-    const Result<std::string> bytes = runtime::EncodeMatmulPlan(*plan->plan);
-    if (!bytes.ok()) return FailWith(bytes.error(), TARSIA_STATUS_REJECTED);
-    const Status written = WriteFile(path, *bytes);
-    return written.ok() ? TARSIA_STATUS_OK : FailWith(written.error(), TARSIA_STATUS_NO_DEVICE);
-  });
+  return SavePlanFile(plan, path, MatmulBytesOf);
 }
 
 tarsia_status tarsia_matmul_plan_load(tarsia_device* device, const void* data, size_t data_size,
                                       tarsia_matmul_plan** out) {
-  return Guarded([&] {
-    if (out == nullptr) return NullArgument("out");
-    *out = nullptr;
-    if (data == nullptr) return NullArgument("data");
-    return Load(device, {static_cast<const char*>(data), data_size}, out);
-  });
+  return LoadPlan(device, data, data_size, out, MatmulPlanOf);
 }
 
 tarsia_status tarsia_matmul_plan_load_file(tarsia_device* device, const char* path,
                                            tarsia_matmul_plan** out) {
-  return Guarded([&] {
-    if (out == nullptr) return NullArgument("out");
-    *out = nullptr;
-    if (path == nullptr) return NullArgument("path");
-    const Result<std::string> bytes = ReadFile(path);
-    if (!bytes.ok()) return FailWith(bytes.error(), TARSIA_STATUS_INVALID_ARGUMENT);
-    return Load(device, *bytes, out);
-  });
+  return LoadPlanFile(device, path, out, MatmulPlanOf);
 }

@@ -7,8 +7,8 @@
 #include "launch/launch_template.h"
 #include "runtime/api/api.h"
 #include "runtime/api/handles.h"
+#include "runtime/api/plan_bytes.h"
 #include "runtime/devices/device.h"
-#include "runtime/files/file.h"
 #include "runtime/plans/plan_blob.h"
 
 using namespace tarsia;
@@ -40,7 +40,7 @@ KernelDescription TextOf(const runtime::DecodedPlan& plan) {
   return out;
 }
 
-Result<tarsia_plan*> LoadPlan(std::shared_ptr<runtime::Device> device, std::string_view bytes) {
+Result<tarsia_plan*> PlanOf(std::shared_ptr<runtime::Device> device, std::string_view bytes) {
   TARSIA_TRY(runtime::DecodedPlan plan, runtime::DecodePlan(bytes, *device));
   runtime::LoadOptions options;
   options.workspace_limit = plan.parts.workspace_limit;
@@ -53,56 +53,21 @@ Result<tarsia_plan*> LoadPlan(std::shared_ptr<runtime::Device> device, std::stri
                          options.workspace_limit};
 }
 
-tarsia_status Load(const tarsia_device* device, std::string_view bytes, tarsia_plan** out) {
-  std::shared_ptr<runtime::Device> on;
-  if (const auto s = DeviceOrDefault(device, &on); s != TARSIA_STATUS_OK) return s;
-  Result<tarsia_plan*> plan = LoadPlan(std::move(on), bytes);
-  if (!plan.ok()) return FailWith(plan.error(), TARSIA_STATUS_REJECTED);
-  *out = *plan;
-  return TARSIA_STATUS_OK;
-}
-
 }  // namespace
 
 tarsia_status tarsia_plan_save(const tarsia_plan* plan, tarsia_blob** out) {
-  return Guarded([&] {
-    if (out == nullptr) return NullArgument("out");
-    *out = nullptr;
-    if (plan == nullptr) return NullArgument("plan");
-    Result<std::string> bytes = BytesOf(*plan);
-    if (!bytes.ok()) return FailWith(bytes.error(), TARSIA_STATUS_REJECTED);
-    return GiveBlob(*std::move(bytes), out);
-  });
+  return SavePlan(plan, out, BytesOf);
 }
 
 tarsia_status tarsia_plan_save_file(const tarsia_plan* plan, const char* path) {
-  return Guarded([&] {
-    if (plan == nullptr) return NullArgument("plan");
-    if (path == nullptr) return NullArgument("path");
-    const Result<std::string> bytes = BytesOf(*plan);
-    if (!bytes.ok()) return FailWith(bytes.error(), TARSIA_STATUS_REJECTED);
-    const Status written = WriteFile(path, *bytes);
-    return written.ok() ? TARSIA_STATUS_OK : FailWith(written.error(), TARSIA_STATUS_NO_DEVICE);
-  });
+  return SavePlanFile(plan, path, BytesOf);
 }
 
 tarsia_status tarsia_plan_load(tarsia_device* device, const void* data, size_t data_size,
                                tarsia_plan** out) {
-  return Guarded([&] {
-    if (out == nullptr) return NullArgument("out");
-    *out = nullptr;
-    if (data == nullptr) return NullArgument("data");
-    return Load(device, {static_cast<const char*>(data), data_size}, out);
-  });
+  return LoadPlan(device, data, data_size, out, PlanOf);
 }
 
 tarsia_status tarsia_plan_load_file(tarsia_device* device, const char* path, tarsia_plan** out) {
-  return Guarded([&] {
-    if (out == nullptr) return NullArgument("out");
-    *out = nullptr;
-    if (path == nullptr) return NullArgument("path");
-    const Result<std::string> bytes = ReadFile(path);
-    if (!bytes.ok()) return FailWith(bytes.error(), TARSIA_STATUS_INVALID_ARGUMENT);
-    return Load(device, *bytes, out);
-  });
+  return LoadPlanFile(device, path, out, PlanOf);
 }

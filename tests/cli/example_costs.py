@@ -88,6 +88,13 @@ def barriers_of_warp(report):
     return report["total"]["barriers"] / warps
 
 
+def show(what, problems):
+    """Prints them; returns their number."""
+    for problem in problems:
+        print(f"{what}: {problem}")
+    return len(problems)
+
+
 class Runner:
     """Runs the command, and keeps what programs cost in the history of this name, if there is one."""
 
@@ -159,9 +166,7 @@ def main():
 
     def report(what, found):
         nonlocal failed
-        failed += len(found)
-        for fault in found:
-            print(f"{what}: {fault}")
+        failed += show(what, found)
 
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)

@@ -55,38 +55,23 @@ std::unique_ptr<const MatmulPlan> PlanOf(const MatmulProblem& problem,
   return plan.ok() ? *std::move(plan) : nullptr;
 }
 
-struct Machine {
-  compiler::SassKernel sass;
-  compiler::KernelResources resources;
-  uint64_t shared_bytes = 0;
-};
-
-Machine MachineOf(const MatmulPlan& plan) {
+MachineCode MachineOf(const MatmulPlan& plan) {
   const auto kernel = plan.KernelsOf(0).front();
   const auto code = runtime::Code::Of(*kernel.program, kernel.image);
   const auto assembled = code->Assembled();
   EXPECT_TRUE(assembled.ok());
-  if (!assembled.ok()) return {};
-  auto sass = compiler::Disassemble((*assembled)->cubin);
-  EXPECT_TRUE(sass.ok());
-  if (!sass.ok()) return {};
-  return {std::move(sass->front()), (*assembled)->kernels[0], code->kernel().shared_bytes};
+  return assembled.ok() ? MachineCodeOf(**assembled, code->kernel().shared_bytes) : MachineCode();
 }
 
 // Bytes on their way to a processor of sm_80: weights, activations and scales of all stages but the
 // one that computes, of the blocks that its registers and shared memory have room for.
-int64_t BytesInFlight(const MatmulPlan& plan, const Machine& machine) {
-  constexpr int64_t kShared = 164 * 1024;
-  constexpr int64_t kReserved = 1024;  // of each block
+int64_t BytesInFlight(const MatmulPlan& plan, const MachineCode& machine) {
   const runtime::MatmulTile& tile = plan.ranges()[0].candidate.tile;
   const WeightInfo& w = plan.problem().weights;
-  const auto shared = static_cast<int64_t>(machine.shared_bytes) + kReserved;
-  const MachineCode code = {{}, machine.resources, 0};
-  const int64_t blocks = std::min(kShared / shared, code.BlocksByRegisters(tile.warps * 32));
   const int64_t groups = std::max<int64_t>(tile.bk / w.group, 1);
   const int64_t turn =
       int64_t{tile.bk} * (tile.bn * w.type.bits / 8 + tile.bm * 2) + groups * tile.bn * 2;
-  return blocks * (tile.stages - 1) * turn;
+  return machine.BlocksOfProcessor(int64_t{tile.warps} * 32) * (tile.stages - 1) * turn;
 }
 
 class LibraryMatmul : public MachineCodeTest<CastCost> {
@@ -100,7 +85,7 @@ class LibraryMatmul : public MachineCodeTest<CastCost> {
     const auto plan = PlanOf(ProblemOf(cost, m, 8192, 8192, group));
     ASSERT_NE(plan, nullptr);
     const runtime::MatmulTile& tile = plan->ranges()[0].candidate.tile;
-    const Machine machine = MachineOf(*plan);
+    const MachineCode machine = MachineOf(*plan);
     const auto loop = machine.sass.MainLoop();
     const auto tensor =
         static_cast<double>(compiler::CountClasses(loop)[static_cast<size_t>(SassClass::kTensor)]);

@@ -25,6 +25,20 @@ int64_t MachineCode::BlocksByRegisters(int64_t threads) const {
   return kOfProcessor / ((resources.registers + kAtOnce - 1) / kAtOnce * kAtOnce * threads);
 }
 
+int64_t MachineCode::BlocksOfProcessor(int64_t threads) const {
+  constexpr int64_t kShared = 164 * 1024;
+  constexpr int64_t kReserved = 1024;  // of each block
+  return std::min(kShared / (static_cast<int64_t>(shared_bytes) + kReserved),
+                  BlocksByRegisters(threads));
+}
+
+MachineCode MachineCodeOf(const compiler::Assembled& assembled, uint64_t shared_bytes) {
+  auto sass = compiler::Disassemble(assembled.cubin);
+  EXPECT_TRUE(sass.ok());
+  if (!sass.ok()) return {};
+  return {std::move(sass->front()), assembled.kernels[0], shared_bytes};
+}
+
 MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& constants,
                           compiler::Target target) {
   const Made made = MakeProgram(source, "", constants);
@@ -35,11 +49,7 @@ MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& 
   if (!kernel.ok()) return {};
   const auto assembled = compiler::Assemble(kernel->ptx, target);
   EXPECT_TRUE(assembled.ok());
-  if (!assembled.ok()) return {};
-  auto sass = compiler::Disassemble(assembled->cubin);
-  EXPECT_TRUE(sass.ok());
-  if (!sass.ok()) return {};
-  return {std::move(sass->front()), assembled->kernels[0], kernel->shared_bytes};
+  return assembled.ok() ? MachineCodeOf(*assembled, kernel->shared_bytes) : MachineCode();
 }
 
 size_t Occurrences(std::string_view text, std::string_view part) {

@@ -27,11 +27,16 @@ struct MachineCode {
   [[nodiscard]] int64_t OpcodesInLoop(std::string_view prefix) const;
   // Blocks of so many threads that the registers of a processor have room for.
   [[nodiscard]] int64_t BlocksByRegisters(int64_t threads) const;
+  // The same of its registers and its shared memory, for sm_80.
+  [[nodiscard]] int64_t BlocksOfProcessor(int64_t threads) const;
 };
 
 // Of the only kernel of a source; empty, and the test fails, if there is none.
 MachineCode MachineCodeOf(const SourceFile& source, const std::vector<Binding>& constants,
                           compiler::Target target);
+
+// Of a kernel with so much dynamic shared memory.
+MachineCode MachineCodeOf(const compiler::Assembled& assembled, uint64_t shared_bytes);
 
 // How often `part` occurs in a text.
 size_t Occurrences(std::string_view text, std::string_view part);

@@ -66,13 +66,9 @@ Kernel KernelOf(const Program& program, const CastCost& cost, int64_t group, int
 // Bytes on their way to a processor of sm_80: weights, activations and scales of all stages but the
 // one that computes, of the blocks that its registers and shared memory have room for.
 int64_t BytesInFlight(const CastCost& cost, const Kernel& kernel, int64_t m) {
-  constexpr int64_t kShared = 164 * 1024;
-  constexpr int64_t kReserved = 1024;  // of each block
-  const auto shared = static_cast<int64_t>(kernel.code.shared_bytes) + kReserved;
-  const int64_t blocks = std::min(kShared / shared, kernel.code.BlocksByRegisters(kThreads));
   const int64_t turn =
       kernel.rows * (kernel.columns * (cost.type[1] - '0') / 8 + m * 2) + kernel.columns * 2;
-  return blocks * (kernel.stages - 1) * turn;
+  return kernel.code.BlocksOfProcessor(kThreads) * (kernel.stages - 1) * turn;
 }
 
 // Everything in the loop counts: copies, addresses, scales, sums, corrections.

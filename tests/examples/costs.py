@@ -247,22 +247,15 @@ def main():
         for sliced in SLICED:
             for target in example_costs.TARGETS:
                 problems = sliced.faults(runner, target, options.show)
-                failed += len(problems)
-                for problem in problems:
-                    print(f"{sliced.what} for {target}: {problem}")
+                failed += example_costs.show(f"{sliced.what} for {target}", problems)
         for case in CASES:
             for target in example_costs.TARGETS:
                 found, error = cost(runner, case, target)
                 if options.show and found:
                     print(f"{case.what} for {target}: {found}, floor {case.floor['sectors']} sectors")
                 problems = [error] if error else faults(case, found)
-                failed += len(problems)
-                for problem in problems:
-                    print(f"{case.what} for {target}: {problem}")
-        slower = runner.history.faults()
-        failed += len(slower)
-        for problem in slower:
-            print(problem)
+                failed += example_costs.show(f"{case.what} for {target}", problems)
+        failed += example_costs.show("predicted cycles", runner.history.faults())
     return 1 if failed else 0
 
 

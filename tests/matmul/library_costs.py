@@ -106,13 +106,8 @@ def main():
                 if options.show and report:
                     total = report["total"]
                     print(f"{what}: {total['global_sectors']} sectors, {total['shared_wavefronts']} wavefronts")
-                failed += len(problems)
-                for problem in problems:
-                    print(f"{what}: {problem}")
-        slower = runner.history.faults()
-        failed += len(slower)
-        for problem in slower:
-            print(problem)
+                failed += example_costs.show(what, problems)
+        failed += example_costs.show("predicted cycles", runner.history.faults())
     return 1 if failed else 0
 
 

@@ -274,4 +274,11 @@ std::vector<uint8_t> Check(const Spec& spec, uint64_t seed) {
   return result;
 }
 
+void CheckWithTwin(Spec spec) {
+  Check(spec);
+  spec.exact = true;
+  spec.output = kF32;
+  Check(spec);
+}
+
 }  // namespace tarsia::runtime::quantised_case

@@ -93,6 +93,8 @@ class Memory {
 
 // The result is as expected, of a plan and of the same plan that was saved and loaded; returns it.
 std::vector<uint8_t> Check(const Spec& spec, uint64_t seed = 1);
+// Also of the exact twin, whose results are f32.
+void CheckWithTwin(Spec spec);
 
 }  // namespace tarsia::runtime::quantised_case
 

@@ -12,7 +12,6 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/build_id.h"
 #include "runtime/plans/sealed_plan.h"
 #include "tarsia/tarsia.h"
 #include "tests/settings.h"
@@ -136,10 +135,9 @@ TEST_P(MatmulPlan, IsASeedOfTheFuzzer) {
   if (IsCuda()) GTEST_SKIP() << "no seed is for this device";
   const std::string path = std::string(TARSIA_FUZZ_CORPUS) + "/matmul_plan/layer_" +
                            (GetParam() == std::string("cpu") ? "cpu" : "sm_80");
-  const std::string key = std::string(24, ' ') + std::string(8, ' ') + tarsia_version() +
-                          std::string(8, ' ') + std::string(tarsia::runtime::BuildId());
   if (tarsia::IsRewriting()) {
-    std::ofstream(path, std::ios::binary) << Saved(plan_.get()).substr(key.size());
+    std::ofstream(path, std::ios::binary)
+        << *tarsia::runtime::OpenPlan(tarsia::runtime::PlanKind::kMatmul, Saved(plan_.get()));
   }
   std::ifstream file(path, std::ios::binary);
   const std::string rest{std::istreambuf_iterator<char>(file), {}};

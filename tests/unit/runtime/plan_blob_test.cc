@@ -340,10 +340,9 @@ TEST_P(PlanBlob, IsASeedOfTheFuzzer) {
   }
   const std::string path = std::string(TARSIA_FUZZ_CORPUS) + "/plan/" +
                            (std::string(GetParam()) == "cpu" ? "scale_cpu" : "scale_sm_80");
-  const std::string key = std::string(24, ' ') + std::string(8, ' ') + tarsia_version() +
-                          std::string(8, ' ') + std::string(tarsia::runtime::BuildId());
   if (tarsia::IsRewriting()) {
-    std::ofstream(path, std::ios::binary) << Saved(Plan().get()).substr(key.size());
+    std::ofstream(path, std::ios::binary)
+        << *tarsia::runtime::OpenPlan(tarsia::runtime::PlanKind::kKernel, Saved(Plan().get()));
   }
   std::ifstream file(path, std::ios::binary);
   const std::string rest{std::istreambuf_iterator<char>(file), {}};
