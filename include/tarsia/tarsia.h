@@ -1292,6 +1292,45 @@ typedef struct tarsia_matmul {
  * Thread- safe. */
 TARSIA_API tarsia_status tarsia_matmul_describe(const tarsia_weights* weights, tarsia_matmul* out);
 
+/* Packs the weights of a layer on a device: codes that are there become what tarsia_matmul_execute
+ * reads, and back. Immutable: every function on it is thread-safe. */
+typedef struct tarsia_packer tarsia_packer;
+
+/* Compiles the kernels. Of the layer only the weights count. `device` NULL: the default device.
+ * Errors: those of tarsia_matmul_plan_create. Thread-safe. */
+TARSIA_API tarsia_status tarsia_packer_create(const tarsia_matmul* layer, const char* device,
+                                              tarsia_packer** out);
+TARSIA_API void tarsia_packer_destroy(tarsia_packer* packer);
+
+/* Memory of the packer's device, at multiples of 16 bytes. The numbers of bytes may be larger than
+ * needed. NULL for a part that the weights do not have. */
+typedef struct tarsia_packer_args {
+  size_t size;
+  void* codes; /* [k, n]: a pattern of bits in each byte */
+  uint64_t codes_bytes;
+  void* scales; /* [k / group, n], of scale_type */
+  uint64_t scales_bytes;
+  void* zeros; /* as scales, of zero_type */
+  uint64_t zeros_bytes;
+  void* gather; /* int32_t[k] */
+  uint64_t gather_bytes;
+  void* codebook; /* float[2^bits] */
+  uint64_t codebook_bytes;
+  void* image; /* of weight_bytes in tarsia_matmul_plan_info */
+  uint64_t image_bytes;
+} tarsia_packer_args;
+
+/* Packs the parts into the image. Its bytes are those of tarsia_weights_pack, without the header,
+ * which belongs to files. Of each code the lower bits count; whether codes, scales, zero points and
+ * the gather list make sense is not checked. Enqueued, and allocates nothing, as
+ * tarsia_matmul_execute. Errors: those of tarsia_matmul_execute. Thread-safe, if no call writes
+ * memory that another one uses. */
+TARSIA_API tarsia_status tarsia_packer_pack(const tarsia_packer* packer,
+                                            const tarsia_packer_args* args, void* stream);
+/* The inverse: the image is read, and the parts that are not NULL are written. */
+TARSIA_API tarsia_status tarsia_packer_unpack(const tarsia_packer* packer,
+                                              const tarsia_packer_args* args, void* stream);
+
 typedef enum tarsia_matmul_flags {
   TARSIA_MATMUL_DETERMINISTIC = 1,   /* the same bits in every run */
   TARSIA_MATMUL_BATCH_INVARIANT = 2, /* a row has the same bits whatever m is; deterministic, too */

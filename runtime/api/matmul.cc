@@ -16,12 +16,11 @@
 #include "support/stop.h"
 
 namespace tarsia::api {
-namespace {
 
 using runtime::MatmulPlan;
 using runtime::MatmulProblem;
 
-tarsia_status ReadWeights(const tarsia_matmul& from, MatmulProblem* out) {
+tarsia_status ReadLayerWeights(const tarsia_matmul& from, MatmulProblem* out) {
   WeightInfo& w = out->weights;
   auto status = ReadTypeCode(from.type, "problem.type", &w.type);
   if (status == TARSIA_STATUS_OK)
@@ -45,11 +44,13 @@ tarsia_status ReadWeights(const tarsia_matmul& from, MatmulProblem* out) {
   return TARSIA_STATUS_OK;
 }
 
+namespace {
+
 tarsia_status ReadProblem(const tarsia_matmul* problem, MatmulProblem* out) {
   if (problem == nullptr) return NullArgument("problem");
   tarsia_matmul from;
   auto status = ReadStruct(problem, "problem", &from);
-  if (status == TARSIA_STATUS_OK) status = ReadWeights(from, out);
+  if (status == TARSIA_STATUS_OK) status = ReadLayerWeights(from, out);
   if (status != TARSIA_STATUS_OK) return status;
   out->m_min = from.m_min;
   out->m_max = from.m_max;

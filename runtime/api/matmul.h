@@ -17,4 +17,11 @@ struct tarsia_matmul_plan {
   std::vector<std::string> candidates;  // by range
 };
 
+namespace tarsia::api {
+
+// Reads the weights of the caller's description of a layer.
+tarsia_status ReadLayerWeights(const tarsia_matmul& from, runtime::MatmulProblem* out);
+
+}  // namespace tarsia::api
+
 #endif  // TARSIA_RUNTIME_API_MATMUL_H_

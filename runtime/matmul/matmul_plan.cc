@@ -10,6 +10,7 @@
 #include "ptx/count/counts.h"
 #include "runtime/diagnostics.h"
 #include "runtime/matmul/assembly.h"
+#include "runtime/matmul/device_bytes.h"
 #include "runtime/plans/sealed_plan.h"
 #include "support/align.h"
 
@@ -168,25 +169,6 @@ std::vector<MatmulPlan::Kernel> MatmulPlan::KernelsOf(size_t range) const {
   return out;
 }
 
-namespace {
-
-Status CheckAlignment(const char* name, const void* data) {
-  if (reinterpret_cast<uintptr_t>(data) % 16 == 0) return OkStatus();
-  return MakeDiagnostic(diag::kMatmulAlignment, {}, name, fmt::format("{}", data));
-}
-
-Status CheckBytes(const char* name, const void* data, uint64_t bytes, uint64_t wanted,
-                  bool needed) {
-  if (!needed) {
-    return data == nullptr ? OkStatus() : Status(MakeDiagnostic(diag::kMatmulUnwanted, {}, name));
-  }
-  if (bytes < wanted) return MakeDiagnostic(diag::kMatmulBytes, {}, name, bytes, wanted);
-  if (data == nullptr && wanted > 0) return MakeDiagnostic(diag::kMatmulMissing, {}, name);
-  return CheckAlignment(name, data);
-}
-
-}  // namespace
-
 Status MatmulPlan::Check(const MatmulArguments& a) const {
   if (a.m < problem_.m_min || a.m > problem_.m_max) {
     return MakeDiagnostic(diag::kMatmulRowsBeyond, {}, a.m, problem_.m_min, problem_.m_max);
@@ -196,15 +178,17 @@ Status MatmulPlan::Check(const MatmulArguments& a) const {
     return elements * static_cast<uint64_t>(type.bits) / 8;
   };
   const uint64_t y = bytes(rows * static_cast<uint64_t>(problem_.columns()), problem_.output);
-  TARSIA_CHECK(CheckBytes(
+  TARSIA_CHECK(CheckDeviceBytes(
       "x", a.x.data, a.x.bytes,
       bytes(rows * static_cast<uint64_t>(problem_.weights.k), problem_.activations()), true));
-  TARSIA_CHECK(CheckBytes("weights", a.weights.data, a.weights.bytes, places_.bytes, true));
+  TARSIA_CHECK(CheckDeviceBytes("weights", a.weights.data, a.weights.bytes, places_.bytes, true));
   const uint64_t bias =
       problem_.bias ? bytes(static_cast<uint64_t>(problem_.weights.n), *problem_.bias) : 0;
-  TARSIA_CHECK(CheckBytes("bias", a.bias.data, a.bias.bytes, bias, problem_.bias.has_value()));
-  TARSIA_CHECK(CheckBytes("residual", a.residual.data, a.residual.bytes, y, problem_.residual));
-  TARSIA_CHECK(CheckBytes("y", a.y, a.y_bytes, y, true));
+  TARSIA_CHECK(
+      CheckDeviceBytes("bias", a.bias.data, a.bias.bytes, bias, problem_.bias.has_value()));
+  TARSIA_CHECK(
+      CheckDeviceBytes("residual", a.residual.data, a.residual.bytes, y, problem_.residual));
+  TARSIA_CHECK(CheckDeviceBytes("y", a.y, a.y_bytes, y, true));
   return CheckWorkspace(a.workspace, a.workspace_bytes);
 }
 

@@ -41,16 +41,24 @@ std::string PackedLayoutId(DType weight, DType compute) {
 
 Status CheckPackedOrder(DType weight, DType compute) { return CheckUnpack(weight, compute); }
 
-Result<std::string> PackedOrderText(DType weight, DType compute) {
+Result<std::string> PackedTileText(DType weight, DType compute) {
   TARSIA_CHECK(CheckPackedOrder(weight, compute));
   const auto [along_n, along_k] = RepeatsOf(weight, compute);
-  return fmt::format("packed(permute(local({}, {}) * {}, [1, 0]), lanes({}))", along_n, along_k,
-                     FragmentOf(compute), DTypeName(compute));
+  return fmt::format("permute(local({}, {}) * {}, [1, 0])", along_n, along_k, FragmentOf(compute));
+}
+
+Result<std::string> PackedOrderText(DType weight, DType compute) {
+  TARSIA_TRY(const std::string tile, PackedTileText(weight, compute));
+  return fmt::format("packed({}, lanes({}))", tile, DTypeName(compute));
 }
 
 int64_t PackedTileRows(DType weight, DType compute) {
   const int64_t rows = compute.bits == 8 ? 32 : 16;  // of a fragment
   return rows * RepeatsOf(weight, compute).second;
+}
+
+int64_t PackedTileColumns(DType weight, DType compute) {
+  return 16 * RepeatsOf(weight, compute).first;
 }
 
 Result<MemLayout> PackedOrder(DType weight, DType compute, int64_t k, int64_t n) {

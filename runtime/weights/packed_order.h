@@ -29,12 +29,16 @@ std::string PackedLayoutId(DType weight, DType compute);
 // Whether there is an order. Errors: those of CheckUnpack.
 Status CheckPackedOrder(DType weight, DType compute);
 
+// The register layout of a packed tile, as text, and its extents.
+// Errors: those of CheckPackedOrder.
+Result<std::string> PackedTileText(DType weight, DType compute);
+int64_t PackedTileRows(DType weight, DType compute);
+int64_t PackedTileColumns(DType weight, DType compute);
+
 // The order of the codes, as text (`packed(..)`) and as a layout of [k, n].
 // Errors: those of CheckPackedOrder, extents that are negative or too large.
 Result<std::string> PackedOrderText(DType weight, DType compute);
 Result<MemLayout> PackedOrder(DType weight, DType compute, int64_t k, int64_t n);
-// The rows of w in a tile of that order.
-int64_t PackedTileRows(DType weight, DType compute);
 
 // The order of [k / group, n] scales or zero points of a type of 8, 16 or 32 bits: row-major, in
 // rows that are padded to a multiple of 64 elements, or of 128 of 8 bits, so that copies have whole

@@ -37,7 +37,9 @@ Slots AccessEmitter::Load(AccessPolicy policy) {
 }
 
 void AccessEmitter::Store(const Slots& slots, AccessPolicy policy) {
-  if (tile_.form == MemoryTile::Form::kPacked) return StorePacked(slots);
+  if (tile_.form == MemoryTile::Form::kPacked) {
+    return outer_ ? StorePackedTiles(*outer_, slots, policy) : StorePacked(slots);
+  }
   if (const auto matrices = FindMatrices(true)) return WriteMatrices(*matrices, slots);
   if (width_.unit != 0) {
     // Another store may change the word that these codes are in.
@@ -271,12 +273,13 @@ llvm::Value* AccessEmitter::PackedTileExists(const Slots& root) {
   return exists;
 }
 
-// The words of a thread in the packed tile at a byte offset; zeros where the packed tile does not
-// exist.
-Slots AccessEmitter::LoadPackedWords(llvm::Value* tile_byte, llvm::Value* thread,
-                                     llvm::Value* exists) {
+// The pieces of this thread in the packed tile that has an element.
+std::vector<AccessEmitter::PackedPiece> AccessEmitter::PackedPiecesAt(PackedMap& map,
+                                                                      const Slots& root) {
   const PackedTile& packed = tile_.layout->packed();
-  Slots out;
+  llvm::Value* thread = b_.CreateURem(f_.Thread(), f_.Int32(packed.tile.threads()));
+  llvm::Value* tile_byte = map.TileByte(root);
+  std::vector<PackedPiece> out;
   for (int64_t word = 0; word < packed.bits.words();) {
     const PackedWord place = PlaceOfPackedWord(packed.tile.threads(), packed.bits.words(), word);
     const auto bytes = static_cast<int>(place.piece) * 4;
@@ -284,8 +287,7 @@ Slots AccessEmitter::LoadPackedWords(llvm::Value* tile_byte, llvm::Value* thread
     llvm::Value* own = b_.CreateZExt(b_.CreateMul(thread, f_.Int32(bytes)), f_.I(64));
     Address at = addresses_.AddressOf(b_.CreateAdd(tile_byte, own));
     at.offset += place.first * 4;
-    const Slots part = memory_.LoadWords(tile_.space, at, bytes, exists, policy_);
-    out.insert(out.end(), part.begin(), part.end());
+    out.push_back({at, bytes});
     word += place.piece;
   }
   return out;
@@ -306,14 +308,19 @@ void AccessEmitter::CodesOfNothing(llvm::Value* exists, Slots& words) {
 // The words of each packed tile, one after the other.
 Slots AccessEmitter::ReadPackedTiles(const RegLayout& outer) {
   PackedMap map(f_, tile_);
-  const PackedTile& packed = tile_.layout->packed();
-  llvm::Value* thread = b_.CreateURem(f_.Thread(), f_.Int32(packed.tile.threads()));
+  const int64_t inner_slots = tile_.layout->packed().tile.slots();
   const bool whole = PackedTilesAreWhole(window_);
   Slots words;
   for (int64_t turn = 0; turn < outer.slots(); ++turn) {
-    const Slots root = addresses_.RootIndices(turn * packed.tile.slots());
+    const Slots root = addresses_.RootIndices(turn * inner_slots);
     llvm::Value* exists = PackedTileExists(root);
-    Slots loaded = LoadPackedWords(map.TileByte(root), thread, exists);
+    Slots loaded;
+    for (const PackedPiece& piece : PackedPiecesAt(map, root)) {
+      // Zeros where the packed tile does not exist.
+      const Slots part =
+          memory_.LoadWords(tile_.space, piece.address, piece.bytes, exists, policy_);
+      loaded.insert(loaded.end(), part.begin(), part.end());
+    }
     if (whole && exists != nullptr) CodesOfNothing(exists, loaded);
     words.insert(words.end(), loaded.begin(), loaded.end());
   }
@@ -338,6 +345,67 @@ Slots AccessEmitter::LoadPackedTiles(const RegLayout& outer) {
     }
   }
   return out;
+}
+
+// Each word of a packed tile belongs to one thread and its replicas.
+void AccessEmitter::StorePackedTiles(const RegLayout& outer, const Slots& slots,
+                                     AccessPolicy policy) {
+  PackedMap map(f_, tile_);
+  const int64_t inner_slots = tile_.layout->packed().tile.slots();
+  llvm::Value* stores = layouts_.IsFirstHolder(window_.layout);
+  policy.strong = tile_.written_twice;
+  for (int64_t turn = 0; turn < outer.slots(); ++turn) {
+    const int64_t first = turn * inner_slots;
+    Slots codes;
+    for (int64_t slot = first; slot < first + inner_slots; ++slot) {
+      codes.push_back(ToCode(b_, slots[Size(slot)], tile_.type));
+    }
+    const Slots root = addresses_.RootIndices(first);
+    const std::vector<PackedPiece> pieces = PackedPiecesAt(map, root);
+    const Slots words = WordsOfCodes(b_, tile_.layout->packed().bits, codes);
+    if (!PackedTilesAreWhole(window_)) {
+      const Slots masks = MasksOfPackedWords(first);
+      f_.If(stores, [&] { MergePackedWords(pieces, words, masks); });
+      continue;
+    }
+    llvm::Value* condition = f_.And(stores, PackedTileExists(root));
+    auto word = words.begin();
+    for (const PackedPiece& piece : pieces) {
+      memory_.StoreWords(tile_.space, piece.address, piece.bytes,
+                         Slots(word, word + piece.bytes / 4), condition, policy);
+      word += piece.bytes / 4;
+    }
+  }
+}
+
+// The bits of the packed tile's words that codes of the tile have, of slots from `first` on.
+Slots AccessEmitter::MasksOfPackedWords(int64_t first) {
+  const PackedTile& packed = tile_.layout->packed();
+  llvm::Type* type = CodeType(b_.getContext(), tile_.type);
+  llvm::Value* none = llvm::ConstantInt::get(type, 0);
+  llvm::Value* all = llvm::ConstantInt::get(type, (uint64_t{1} << tile_.bits()) - 1);
+  Slots codes;
+  for (int64_t slot = 0; slot < packed.tile.slots(); ++slot) {
+    llvm::Value* mask = addresses_.LoadMask(first + slot);
+    codes.push_back(mask == nullptr ? all : b_.CreateSelect(mask, all, none));
+  }
+  Slots out = WordsOfCodes(b_, packed.bits, codes);
+  // Some bits are stored complemented.
+  const Slots nothing = WordsOfCodes(b_, packed.bits, Slots(Size(packed.tile.slots()), none));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = b_.CreateXor(out[i], nothing[i]);
+  return out;
+}
+
+void AccessEmitter::MergePackedWords(const std::vector<PackedPiece>& pieces, const Slots& words,
+                                     const Slots& masks) {
+  BitMerger merger(f_, memory_, tile_, false);
+  size_t word = 0;
+  for (const PackedPiece& piece : pieces) {
+    for (int at = 0; at < piece.bytes; at += 4, ++word) {
+      merger.StoreOrMerge(memory_.Sum({piece.address.base, piece.address.offset + at}), masks[word],
+                          b_.CreateAnd(words[word], masks[word]));
+    }
+  }
 }
 
 void AccessEmitter::StorePacked(const Slots& slots) {

@@ -63,9 +63,17 @@ class AccessEmitter {
   Slots ReadPackedTiles(const RegLayout& outer);
   Slots LoadPackedTiles(const RegLayout& outer);
   llvm::Value* PackedTileExists(const Slots& root);
-  Slots LoadPackedWords(llvm::Value* tile_byte, llvm::Value* thread, llvm::Value* exists);
+  struct PackedPiece {
+    Address address;
+    int bytes = 0;
+  };
+  std::vector<PackedPiece> PackedPiecesAt(PackedMap& map, const Slots& root);
   void CodesOfNothing(llvm::Value* exists, Slots& words);
   void StorePacked(const Slots& slots);
+  void StorePackedTiles(const RegLayout& outer, const Slots& slots, AccessPolicy policy);
+  Slots MasksOfPackedWords(int64_t first);
+  void MergePackedWords(const std::vector<PackedPiece>& pieces, const Slots& words,
+                        const Slots& masks);
 
   FunctionBuilder& f_;
   llvm::IRBuilder<>& b_;
@@ -76,7 +84,7 @@ class AccessEmitter {
   Layouts& layouts_;
   TileAddresses addresses_;
   AccessPolicy policy_;             // of the load that is emitted
-  std::optional<RegLayout> outer_;  // of packed tiles that are read whole
+  std::optional<RegLayout> outer_;  // of packed tiles whose words belong to threads
 };
 
 }  // namespace tarsia::compiler

@@ -18,6 +18,8 @@ class BitMerger {
 
   // Replaces the bits of a mask in the word at an address.
   void MergeWord(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
+  // The same of a mask that may have no bits, or all, which takes a store.
+  void StoreOrMerge(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
 
   // Codes of fewer than 8 bits, each in one byte or in two, in threads where the condition holds
   // (null: in all). Where memory may end within a word, the thread keeps what it stores to that
@@ -36,7 +38,6 @@ class BitMerger {
   void If(llvm::Value* condition, const std::function<void()>& body);
   void MergeCode(const TileAddresses::Place& place, llvm::Value* code);
   void MergeShifted(const TileAddresses::Place& place, const Slots& words, const Slots& masks);
-  void StoreOrMerge(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
   void MergeOrKeep(llvm::Value* address, llvm::Value* mask, llvm::Value* bits);
   void KeepForTail(llvm::Value* mask, llvm::Value* bits);
   void MergeTail();

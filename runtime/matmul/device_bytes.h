@@ -1,0 +1,19 @@
+// Checks of memory that a caller gives to a plan.
+#ifndef TARSIA_RUNTIME_MATMUL_DEVICE_BYTES_H_
+#define TARSIA_RUNTIME_MATMUL_DEVICE_BYTES_H_
+
+#include <cstdint>
+
+#include "support/result.h"
+
+namespace tarsia::runtime {
+
+// An argument that is at a multiple of 16.
+Status CheckAlignment(const char* name, const void* data);
+// One that has at least `wanted` bytes if it is needed, and is null if it is not.
+Status CheckDeviceBytes(const char* name, const void* data, uint64_t bytes, uint64_t wanted,
+                        bool needed);
+
+}  // namespace tarsia::runtime
+
+#endif  // TARSIA_RUNTIME_MATMUL_DEVICE_BYTES_H_
