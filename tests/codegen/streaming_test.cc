@@ -55,22 +55,39 @@ TEST_P(Streaming, RmsNormOfLongRowsNeedsItsElementsAndLittleBesides) {
   CheckStreaming(code, 4 * kAccesses + 6 * kElements + kPairs);
 }
 
-// Two points take three differences, three products and two sums of them, a product with the
-// factor, an exponential of four instructions, and one that adds it. A turn has 256 points y with
-// their weights, of four numbers, in seven of eight stages.
-TEST_P(Streaming, KernelMatvecNeedsItsPairsAndLittleBesides) {
-  constexpr int64_t kPoints = 256, kStages = 8, kShared = 164 * 1024;
-  const MachineCode code = MachineCodeOf(
-      ReadExample("kernel_matvec.tsa"),
-      {{"BM", "32"}, {"BN", std::to_string(kPoints)}, {"STAGES", std::to_string(kStages)}},
-      GetParam());
-  const int64_t floor = (3 + 3 + 2 + 1 + 4 + 1) * 32 * kPoints / kThreads;
+// Programs over pairs of points, each of three f32.
+struct Pairs {
+  const char* example;
+  int64_t rows, columns, stages;
+  int64_t numbers;       // of a point y, on their way
+  int64_t instructions;  // that a pair needs
+};
+
+void CheckPairs(const Pairs& pairs, Target target) {
+  constexpr int64_t kShared = 164 * 1024;
+  const MachineCode code = MachineCodeOf(ReadExample(pairs.example),
+                                         {{"BM", std::to_string(pairs.rows)},
+                                          {"BN", std::to_string(pairs.columns)},
+                                          {"STAGES", std::to_string(pairs.stages)}},
+                                         target);
+  const int64_t floor = pairs.instructions * pairs.rows * pairs.columns / kThreads;
   EXPECT_LE(static_cast<double>(code.sass.MainLoop().size()), 1.15 * static_cast<double>(floor));
   EXPECT_GE(code.sass.MainLoop().size(), static_cast<size_t>(floor));
   EXPECT_EQ(code.resources.spill_store_bytes, 0);
   const int64_t blocks = std::min(kShared / static_cast<int64_t>(code.shared_bytes + 1024),
                                   code.BlocksByRegisters(kThreads));
-  EXPECT_GE(blocks * (kStages - 1) * kPoints * 4 * 4, 32 * 1024);
+  EXPECT_GE(blocks * (pairs.stages - 1) * pairs.columns * pairs.numbers * 4, 32 * 1024);
+}
+
+// Two points take three differences, three products and two sums of them, a product with the
+// factor, an exponential of four instructions, and one that adds it. A point has a weight.
+TEST_P(Streaming, KernelMatvecNeedsItsPairsAndLittleBesides) {
+  CheckPairs({"kernel_matvec.tsa", 32, 256, 8, 4, 3 + 3 + 2 + 1 + 4 + 1}, GetParam());
+}
+
+// The distance, a comparison, the lesser one, and where it is.
+TEST_P(Streaming, NearestPointsNeedTheirPairsAndLittleBesides) {
+  CheckPairs({"nearest.tsa", 64, 128, 12, 3, 3 + 3 + 2 + 1 + 1 + 1}, GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Streaming, testing::Values(Target::kSm80, Target::kSm90a),

@@ -121,6 +121,12 @@ def kernel_matvec(n, m, **missing):
     return Case("kernel_matvec", least, arguments={"n": n, "m": m, "s": 0.5}, missing=missing)
 
 
+def nearest(n, m, **missing):
+    # A block of 32 points x reads all y.
+    least = sectors((n * 3, 32), (n // 32 * m * 3, 32), (n, 32), (n, 32))
+    return Case("nearest", least, arguments={"n": n, "m": m}, missing=missing)
+
+
 def prefix_sum(rows, n, **missing):
     return Case("prefix_sum", sectors((2 * rows * n, 32)), {"N": n}, {"rows": rows}, missing=missing)
 
@@ -157,6 +163,7 @@ CASES = [
     histogram(65536, sectors=2112),
     # One lane of a warp stores its eight sums one by one, as a tile may end between them.
     kernel_matvec(64, 128, sectors=312),
+    nearest(64, 256),
 ]
 
 
