@@ -92,11 +92,14 @@ class Ranking {
         m_(std::max<int64_t>(m, 1)) {}
 
   std::vector<MatmulCandidate> Run() {
-    for (const int bm : kRowsOfTiles) {
-      // One tile that has all rows is enough, and so are tiles of at least half of them.
-      if (bm >= 2 * m_ && bm > 8) continue;
-      if (bm < m_ && bm < 32) continue;
-      for (const Shape& shape : kShapes) AddFused(bm, shape);
+    // Where sums of many slices, or of two halves, do not fit, tiles of fewer rows do.
+    for (int least = 32; out_.empty() && least >= kRowsOfTiles[0]; least /= 2) {
+      for (const int bm : kRowsOfTiles) {
+        // One tile that has all rows is enough, and so are tiles of at least half of them.
+        if (bm >= 2 * m_ && bm > 8) continue;
+        if (bm < m_ && bm < least) continue;
+        for (const Shape& shape : kShapes) AddFused(bm, shape);
+      }
     }
     if (m_ >= 64) AddDense();
     std::stable_sort(out_.begin(), out_.end(),
