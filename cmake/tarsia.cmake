@@ -90,6 +90,19 @@ function(tarsia_sharded_test name target count)
   endforeach()
 endfunction()
 
+# tarsia_test_on_vector_units(NAME UNITS sse4... ENVIRONMENT var=value... COMMAND ...): a test again with
+# each of these vector units, as NAME.sse4 and so on; those that this processor lacks are reported as
+# skipped.
+function(tarsia_test_on_vector_units name)
+  cmake_parse_arguments(ARG "" "" "UNITS;ENVIRONMENT;COMMAND" ${ARGN})
+  foreach(simd ${ARG_UNITS})
+    add_test(NAME ${name}.${simd} COMMAND ${ARG_COMMAND})
+    set_tests_properties(${name}.${simd} PROPERTIES
+      ENVIRONMENT "TARSIA_SIMD=${simd};${ARG_ENVIRONMENT}"
+      SKIP_REGULAR_EXPRESSION "this processor has no such instructions")
+  endforeach()
+endfunction()
+
 # tarsia_unit_tests(FOLDER DEPENDS folder... PRIVATE lib...): the test binary unit_FOLDER of all
 # *.cc in this folder, and the test unit.FOLDER that runs it. The names of NAME_test.cc are in a
 # namespace NAME_test, so that files can be compiled together. gmock.h costs a second per group of

@@ -100,28 +100,74 @@ double RoundZero(const QuantiseSpec& spec, const Levels& levels, double zero) {
   return std::clamp(std::nearbyint(zero), levels.Least(), levels.Most());
 }
 
-// Scale and zero point of the regression line through (level, weight) for the levels of `affine`; a
-// scale of 0 if there is no line.
-Affine Regress(std::span<const double> weights, const Levels& levels, const QuantiseSpec& spec,
-               const Affine& affine) {
-  const auto count = static_cast<double>(weights.size());
-  double sum_w = 0, sum_v = 0, sum_wv = 0, sum_vv = 0;
+// As Levels::Nearest, of the levels of an integer type: all integers of a range. Without branches,
+// which would be mispredicted.
+double NearestInteger(double least, double most, double x) {
+  constexpr double kMagic = 0x1.8p52;  // + kMagic - kMagic rounds to the nearest even integer
+  x = std::min(std::max(x, least), most);
+  const double even = (x + kMagic) - kMagic;
+  // In the middle of two, the lower one is the one with the lower code, except for -1 and 0.
+  const int up = static_cast<int>(x - even == -0.5) & static_cast<int>(even != 0);
+  return even - up;
+}
+
+// Of weights and the nearest integers v to w / scale + zero.
+struct Fit {
+  double error = 0;  // SquaredError
+  double sum_v = 0, sum_wv = 0, sum_vv = 0;
+};
+
+Fit FitOf(std::span<const double> weights, const Levels& levels, const Affine& affine) {
+  Fit out;
+  const double least = levels.Least(), most = levels.Most();
   for (const double w : weights) {
-    const double v = levels.values[levels.Nearest(w / affine.scale + affine.zero)];
-    sum_w += w;
-    sum_v += v;
-    sum_wv += w * v;
-    sum_vv += v * v;
+    const double v = NearestInteger(least, most, w / affine.scale + affine.zero);
+    const double error = w - (v - affine.zero) * affine.scale;
+    out.error += error * error;
+    out.sum_v += v;
+    out.sum_wv += w * v;
+    out.sum_vv += v * v;
   }
-  const double slope = (sum_wv - sum_w * sum_v / count) / (sum_vv - sum_v * sum_v / count);
+  return out;
+}
+
+// Scale and zero point of the regression line through (level, weight); a scale of 0 if there is no
+// line. `sum_w` is the sum of `count` weights.
+Affine Regress(const Fit& fit, double sum_w, double count, const Levels& levels,
+               const QuantiseSpec& spec) {
+  const double slope =
+      (fit.sum_wv - sum_w * fit.sum_v / count) / (fit.sum_vv - fit.sum_v * fit.sum_v / count);
   if (!std::isfinite(slope) || slope <= 0) return {};
-  const double zero = RoundZero(spec, levels, (sum_v - sum_w / slope) / count);
+  const double zero = RoundZero(spec, levels, (fit.sum_v - sum_w / slope) / count);
   // With the zero point rounded, the best scale through it.
-  const double a = sum_wv - zero * sum_w;
-  const double b = sum_vv - 2 * zero * sum_v + zero * zero * count;
+  const double a = fit.sum_wv - zero * sum_w;
+  const double b = fit.sum_vv - 2 * zero * fit.sum_v + zero * zero * count;
   const double scale = b > 0 && a > 0 ? a / b : slope;
   return {RoundTo(spec.scale_type, scale), zero};
 }
+
+// Where descents have been, and after how many steps.
+class Visited {
+ public:
+  // Notes a pair. False if a descent came by that has taken, or takes, the same steps from there.
+  bool Add(const Affine& at, int step) {
+    for (Entry& entry : list_) {
+      if (entry.at.scale != at.scale || entry.at.zero != at.zero) continue;
+      if (entry.step <= step) return false;
+      entry.step = step;
+      return true;
+    }
+    list_.push_back({at, step});
+    return true;
+  }
+
+ private:
+  struct Entry {
+    Affine at;
+    int step;
+  };
+  std::vector<Entry> list_;
+};
 
 }  // namespace
 
@@ -204,19 +250,21 @@ Affine LeastSquaresAffine(std::span<const double> weights, const Levels& levels,
   if (start.scale == 0) return start;
   const double middle = (levels.Least() + levels.Most()) / 2;
   const double weight_at_middle = (middle - start.zero) * start.scale;
+  const auto count = static_cast<double>(weights.size());
+  double sum_w = 0;
+  for (const double w : weights) sum_w += w;
   Affine best = start;
-  double best_error = SquaredError(weights, levels, start, 1);
+  double best_error = FitOf(weights, levels, start).error;
+  Visited visited;
   for (int i = 0; i < kRanges; ++i) {
     Affine at;
     at.scale = RoundTo(spec.scale_type, start.scale * (32 - i) / 32);
     if (at.scale == 0) break;
     at.zero = RoundZero(spec, levels, middle - weight_at_middle / at.scale);
-    for (int step = 0; step < kSteps && at.scale > 0; ++step) {
-      const double error = SquaredError(weights, levels, at, 1);
-      if (error < best_error) std::tie(best, best_error) = std::pair(at, error);
-      const Affine next = Regress(weights, levels, spec, at);
-      if (next.scale == at.scale && next.zero == at.zero) break;
-      at = next;
+    for (int step = 0; step < kSteps && at.scale > 0 && visited.Add(at, step); ++step) {
+      const Fit fit = FitOf(weights, levels, at);
+      if (fit.error < best_error) std::tie(best, best_error) = std::pair(at, fit.error);
+      at = Regress(fit, sum_w, count, levels, spec);
     }
   }
   return best;

@@ -68,6 +68,13 @@ uint64_t BlockCount(const LaunchContext& launch) {
   return (EndCluster(launch) - FirstCluster(launch)) * launch.clusters.cluster.Count();
 }
 
+// As many host threads as are asked for, but no more than have something to do.
+int ThreadsOf(const LaunchContext& launch) {
+  const uint64_t clusters = EndCluster(launch) - FirstCluster(launch);
+  const auto most = static_cast<uint64_t>(std::max(1, launch.config->host_threads));
+  return static_cast<int>(std::min(most, std::max<uint64_t>(clusters, 1)));
+}
+
 void NoteDone(LaunchContext* launch) {
   const uint64_t blocks = launch->clusters.cluster.Count();
   const uint64_t done = launch->blocks_done.fetch_add(blocks) + blocks;
@@ -191,12 +198,13 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   launch.image = &image;
   launch.entry = image.FindEntry(entry);
   launch.config = &config;
-  launch.shadow.SetShared(config.host_threads > 1);
   if (launch.entry == nullptr) return MakeDiagnostic(diag::kNoEntry, {}, entry);
   if (launch.entry->refusal) return *launch.entry->refusal;
   TARSIA_CHECK(CheckLaunch(*launch.entry, config));
   launch.clusters.grid = config.grid;
   TARSIA_TRY(launch.clusters.cluster, ClusterShape(*launch.entry->entry, config));
+  const int threads = ThreadsOf(launch);
+  launch.shadow.SetShared(threads > 1);
   launch.parameters.assign(config.parameters.begin(), config.parameters.end());
   launch.parameters_defined.assign(config.parameters.size(), 0xFF);
   launch.parameters.resize(config.parameters.size() + 16);
@@ -207,7 +215,7 @@ Result<LaunchReport> Launch(const Image& image, std::string_view entry,
   if (launch.entry->grid_workspace && config.cooperative) TARSIA_CHECK(workspace.Make());
   launch.grid_workspace = workspace.address();
   if (config.counts) launch.counters.Start(image.module());
-  RunOnThreads(&launch, config.host_threads);
+  RunOnThreads(&launch, threads);
   LaunchReport report;
   report.findings = launch.findings.Take();
   report.output = std::move(launch.output);

@@ -92,11 +92,14 @@ class Ranking {
         m_(std::max<int64_t>(m, 1)) {}
 
   std::vector<MatmulCandidate> Run() {
-    for (const int bm : kRowsOfTiles) {
-      // One tile that has all rows is enough, and so are tiles of at least half of them.
-      if (bm >= 2 * m_ && bm > 8) continue;
-      if (bm < m_ && bm < 32) continue;
-      for (const Shape& shape : kShapes) AddFused(bm, shape);
+    // Where sums of many slices, or of two halves, do not fit, tiles of fewer rows do.
+    for (int least = 32; out_.empty() && least >= kRowsOfTiles[0]; least /= 2) {
+      for (const int bm : kRowsOfTiles) {
+        // One tile that has all rows is enough, and so are tiles of at least half of them.
+        if (bm >= 2 * m_ && bm > 8) continue;
+        if (bm < m_ && bm < least) continue;
+        for (const Shape& shape : kShapes) AddFused(bm, shape);
+      }
     }
     if (m_ >= 64) AddDense();
     std::stable_sort(out_.begin(), out_.end(),
@@ -151,6 +154,7 @@ class Ranking {
     tile.slices = slices;
     if (!fits()) return;
     if (shape.slices > 1 ? few_rows : !by_groups) Add(tile, false);
+    if (StreamSpills(tile)) return;
     tile.stream = true;
     tile.blocks = device_.processors * BlocksOfStream(tile);
     // Nothing is divided where each block has whole tiles.
@@ -159,6 +163,18 @@ class Ranking {
     Add(tile, false);
     tile.ordered = false;
     if (!choice_.deterministic) Add(tile, false);
+  }
+
+  // Streams of which ptxas keeps numbers in local memory through the loop, where others without are
+  // predicted to take at most 2% longer: what a block needs between tiles and what a turn needs,
+  // the codes of 256 columns of 6 bits and more, or two sums of 16 rows, exceed 255 registers.
+  [[nodiscard]] bool StreamSpills(const MatmulTile& tile) const {
+    const int bits = problem_.weights.type.bits;
+    if (tile.bm == 8) return tile.bn == 256 && tile.bk == 128 && tile.slices == 1 && bits >= 6;
+    const int sums = tile.bm * tile.bn / (tile.warps * 32) * tile.slices;
+    // Of 1 bit, the others have too few bytes on their way.
+    return tile.bm == 16 && tile.slices > 1 && sums > kMostSums / 2 && bits > 1 &&
+           TileRows(problem_.weights) == 64;
   }
 
   void AddDense() {

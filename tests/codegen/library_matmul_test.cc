@@ -98,24 +98,28 @@ class LibraryMatmul : public MachineCodeTest<CastCost> {
     EXPECT_LE(static_cast<double>(loop.size()) / weights, cost.instructions + most)
         << plan->ranges()[0].candidate.Text();
     EXPECT_EQ(std::ranges::count_if(loop, IsLocal), 0);
-    EXPECT_LE(machine.resources.spill_store_bytes, group == 32 ? 160 : 8);
+    EXPECT_LE(machine.resources.spill_store_bytes, m == 16 && group == 32 ? SpilledIn32() : 0);
     EXPECT_GE(tile.stages, 4);
     EXPECT_GE(BytesInFlight(*plan, machine), 32 * 1024) << plan->ranges()[0].candidate.Text();
+  }
+  // Two sums of each group of 32 take so many registers of a thread with 16 rows that some types
+  // spill numbers that a block needs once for a tile.
+  static int64_t SpilledIn32() {
+    const int bits = FindDType(GetParam().type)->bits;
+    if (bits == 2 || bits == 4) return 0;
+    if (bits == 1) return 36;
+    return bits == 8 ? 12 : 132;  // the others have packed tiles of 128 rows
   }
   static bool IsLocal(const compiler::SassInstruction& i) {
     return i.opcode.starts_with("STL") || i.opcode.starts_with("LDL");
   }
 };
 
-// Outside of the loop, 8 bytes of numbers that a block needs once are spilled where the loop takes
-// all 255 registers.
 TEST_P(LibraryMatmul, CostsTheCastAndLittleBesides) {
   CheckLoop(1, 128);
   CheckLoop(16, 128);
 }
 
-// Groups of 32 have two sums each. Of 16 rows these take so many registers that up to 160 bytes are
-// spilled outside of the loop.
 TEST_P(LibraryMatmul, InGroupsOf32CostsTheCastAndItsScales) {
   constexpr std::string_view kTried[] = {"u1", "u2", "u3", "u4",      "u5",
                                          "u6", "u7", "u8", "f8e4m3fn"};

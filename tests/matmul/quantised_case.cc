@@ -45,66 +45,83 @@ double Act(Activation activation, double v) {
   return v;
 }
 
-struct Sum {
-  double value = 0;
-  double bound = 0;  // of its error before the output is rounded
+// The weights [k, n] of a case, in the terms of its error bounds.
+struct Weights {
+  std::vector<double> values;
+  std::vector<double> magnitudes;  // of codes and zero points, where `values` has differences
+  std::vector<double> roundings;   // of a weight to the type of x
 };
 
-// Of a row of x and a column of w, with bias. `rounds`: weights are rounded to the type of x once.
-Sum SumOf(const Spec& spec, const Data& data, int64_t row, int64_t column, bool rounds) {
-  Sum out;
-  double magnitude = 0;
-  double rounding = 0;
+Weights WeightsOf(const Spec& spec, const Data& data) {
+  Weights out;
   for (int64_t k = 0; k < spec.k; ++k) {
-    const auto group = static_cast<size_t>(k / spec.group * spec.n + column);
-    const double code = data.codes[static_cast<size_t>(k * spec.n + column)];
-    const double zero = spec.zero == ZeroPoint::kNone ? 0 : data.zeros[group];
-    const int64_t from = spec.gathers ? data.gather[static_cast<size_t>(k)] : k;
-    const double x = data.x[static_cast<size_t>(row * spec.k + from)];
-    const double scale = data.scales[group];
-    out.value += x * (code - zero) * scale;
-    magnitude += std::fabs(x) * (std::fabs(code) + std::fabs(zero)) * scale;
-    if (rounds) rounding += std::fabs(x) * harness::UlpAt(spec.compute, (code - zero) * scale) / 2;
+    for (int64_t column = 0; column < spec.n; ++column) {
+      const auto group = static_cast<size_t>(k / spec.group * spec.n + column);
+      const double code = data.codes[static_cast<size_t>(k * spec.n + column)];
+      const double zero = spec.zero == ZeroPoint::kNone ? 0 : data.zeros[group];
+      const double scale = data.scales[group];
+      out.values.push_back((code - zero) * scale);
+      out.magnitudes.push_back((std::fabs(code) + std::fabs(zero)) * scale);
+      out.roundings.push_back(harness::UlpAt(spec.compute, out.values.back()) / 2);
+    }
   }
-  out.value *= spec.tensor_scale;
-  magnitude *= spec.tensor_scale;
-  if (spec.bias) out.value += data.bias[static_cast<size_t>(column)];
-  if (spec.bias) magnitude += std::fabs(data.bias[static_cast<size_t>(column)]);
-  out.bound = harness::AccumulationBound(spec.k, kF32, magnitude) + rounding * spec.tensor_scale;
   return out;
 }
 
-harness::Expectation Expected(const Spec& spec, const Data& data, bool rounds) {
-  std::vector<double> values, bounds;
-  std::vector<uint64_t> codes;
-  const int64_t columns = spec.gated ? spec.n / 2 : spec.n;
-  for (int64_t row = 0; row < spec.m; ++row) {
-    for (int64_t column = 0; column < columns; ++column) {
-      const Sum first = SumOf(spec, data, row, column, rounds);
-      // No activation is steeper than 1.13; exp and erf are computed to 2^-20 of the result.
-      double value = Act(spec.activation, first.value);
-      double bound = first.bound;
-      if (spec.activation != Activation::kNone)
-        bound = 1.13 * bound + std::ldexp(std::fabs(first.value) + 1, -19);
-      if (spec.gated) {
-        const Sum second = SumOf(spec, data, row, columns + column, rounds);
-        bound = bound * (std::fabs(second.value) + second.bound) + second.bound * std::fabs(value);
-        value *= second.value;
-      }
-      if (spec.residual) value += data.residual[static_cast<size_t>(row * columns + column)];
-      bound += std::ldexp(std::fabs(value), -22) + harness::UlpAt(spec.output, value) / 2;
-      values.push_back(value);
-      bounds.push_back(bound);
-      if (!spec.exact) continue;
-      const auto code = harness::EncodeExact(spec.output, value == 0 ? 0.0 : value);
-      EXPECT_TRUE(code) << "the data is not exact: " << value;
-      codes.push_back(code.value_or(0));
+// The products of a row of x with all columns of w, with bias.
+struct Sums {
+  std::vector<double> values;
+  std::vector<double> bounds;     // of the errors before the output is rounded
+  std::vector<double> roundings;  // what is added to them if weights are rounded to the type of x
+};
+
+Sums SumsOf(const Spec& spec, const Data& data, const Weights& weights, int64_t row) {
+  const auto n = static_cast<size_t>(spec.n);
+  Sums out{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n)};
+  for (int64_t k = 0; k < spec.k; ++k) {
+    const int64_t from = spec.gathers ? data.gather[static_cast<size_t>(k)] : k;
+    const double x = data.x[static_cast<size_t>(row * spec.k + from)] * spec.tensor_scale;
+    const size_t at = static_cast<size_t>(k) * n;
+    for (size_t i = 0; i < n; ++i) {
+      out.values[i] += x * weights.values[at + i];
+      out.bounds[i] += std::fabs(x) * weights.magnitudes[at + i];
+      out.roundings[i] += std::fabs(x) * weights.roundings[at + i];
     }
   }
-  const harness::Shape shape = {spec.m, columns};
-  if (spec.exact) return harness::Expectation::Exact({spec.output, shape, std::move(codes)});
-  return harness::Expectation::WithinBounds(spec.output, shape, std::move(values),
-                                            std::move(bounds));
+  for (size_t i = 0; i < n; ++i) {
+    if (spec.bias) out.values[i] += data.bias[i];
+    if (spec.bias) out.bounds[i] += std::fabs(data.bias[i]);
+    out.bounds[i] = harness::AccumulationBound(spec.k, kF32, out.bounds[i]);
+  }
+  return out;
+}
+
+struct Element {
+  double value = 0;
+  double bound = 0;
+};
+
+// An element of y from the sums of its row. `rounds`: weights are rounded to the type of x once.
+Element ElementOf(const Spec& spec, const Data& data, const Sums& sums, int64_t row, size_t column,
+                  bool rounds) {
+  const auto sum = [&](size_t i) {
+    return Element{sums.values[i], sums.bounds[i] + (rounds ? sums.roundings[i] : 0)};
+  };
+  const auto columns = static_cast<size_t>(spec.columns());
+  const Element first = sum(column);
+  // No activation is steeper than 1.13; exp and erf are computed to 2^-20 of the result.
+  Element out{Act(spec.activation, first.value), first.bound};
+  if (spec.activation != Activation::kNone)
+    out.bound = 1.13 * first.bound + std::ldexp(std::fabs(first.value) + 1, -19);
+  if (spec.gated) {
+    const Element second = sum(columns + column);
+    out.bound =
+        out.bound * (std::fabs(second.value) + second.bound) + second.bound * std::fabs(out.value);
+    out.value *= second.value;
+  }
+  if (spec.residual) out.value += data.residual[static_cast<size_t>(row) * columns + column];
+  out.bound += std::ldexp(std::fabs(out.value), -22) + harness::UlpAt(spec.output, out.value) / 2;
+  return out;
 }
 
 // The same plan by way of bytes, of which nothing is lost.
@@ -153,9 +170,9 @@ Data Make(const Spec& spec, uint64_t seed) {
       out.zeros.push_back(spec.exact ? static_cast<double>(draw(0, 2))
                                      : static_cast<double>(draw(0, 63)) / 16);
   }
-  const int64_t columns = spec.gated ? spec.n / 2 : spec.n;
   for (int64_t i = 0; i < spec.n && spec.bias; ++i) out.bias.push_back(number());
-  for (int64_t i = 0; i < spec.m * columns && spec.residual; ++i) out.residual.push_back(number());
+  for (int64_t i = 0; i < spec.m * spec.columns() && spec.residual; ++i)
+    out.residual.push_back(number());
   if (spec.codebook) {
     for (int i = 0; i < (1 << spec.type.bits); ++i)
       out.codebook.push_back(static_cast<float>(number()));
@@ -218,60 +235,118 @@ MatmulProblem ProblemOf(const Spec& spec, const PackedWeights& packed) {
   return out;
 }
 
-std::vector<uint8_t> Check(const Spec& spec, uint64_t seed) {
-  SCOPED_TRACE(spec.Text());
-  const Data data = Make(spec, seed);
-  const auto packed = PackedWeights::Pack(data.source);
-  EXPECT_TRUE(packed.ok()) << packed.error().message;
-  auto device = OpenDevice(spec.device);
-  MatmulOptions options;
-  options.choice = spec.choice;
-  options.candidate = spec.candidate;
-  const auto plan = MatmulPlan::Make(ProblemOf(spec, *packed), *device, options);
-  EXPECT_TRUE(plan.ok()) << plan.error().message;
-  if (!packed.ok() || !plan.ok()) return {};
+Workspace::Workspace(const MatmulPlan& plan)
+    : Memory(plan.device(), std::vector<uint8_t>(plan.workspace_bytes(), 0xFF)) {
+  EXPECT_TRUE(plan.InitWorkspace(data(), bytes(), nullptr).ok());
+}
 
-  const int64_t columns = spec.gated ? spec.n / 2 : spec.n;
-  std::vector<uint8_t> result(static_cast<size_t>(spec.m * columns * spec.output.bits / 8), 0xFF);
-  const Memory x(**device, Bytes(spec.compute, data.x));
-  const Memory weights(**device, packed->image().data(), packed->image().size());
-  const Memory bias(**device, Bytes(kF32, data.bias));
-  const Memory residual(**device, Bytes(spec.output, data.residual));
-  const Memory y(**device, result);
-  const Memory workspace(**device, std::vector<uint8_t>((*plan)->workspace_bytes(), 0xFF));
-  EXPECT_TRUE((*plan)->InitWorkspace(workspace.data(), workspace.bytes(), nullptr).ok());
+Layer::Layer(const Spec& spec, uint64_t seed, std::shared_ptr<Device> device)
+    : spec_(spec), device_(std::move(device)) {
+  const Data data = Make(spec, seed);
+  auto packed = PackedWeights::Pack(data.source);
+  EXPECT_TRUE(packed.ok()) << packed.error().message;
+  if (!packed.ok()) return;
+  packed_.emplace(*std::move(packed));
+  x_ = Bytes(spec.compute, data.x);
+  residual_ = Bytes(spec.output, data.residual);
+  weights_.emplace(*device_, packed_->image().data(), packed_->image().size());
+  bias_.emplace(*device_, Bytes(kF32, data.bias));
+  const Weights weights = WeightsOf(spec, data);
+  for (int64_t row = 0; row < spec.m; ++row) {
+    const Sums sums = SumsOf(spec, data, weights, row);
+    for (int64_t column = 0; column < spec.columns(); ++column) {
+      const auto element = [&](bool rounds) {
+        return ElementOf(spec, data, sums, row, static_cast<size_t>(column), rounds);
+      };
+      const Element exact = element(false);
+      values_.push_back(exact.value);
+      bounds_.push_back(exact.bound);
+      bounds_of_rounded_.push_back(element(true).bound);
+    }
+  }
+}
+
+std::unique_ptr<const MatmulPlan> Layer::Plan() const {
+  if (!packed_) return nullptr;
+  MatmulOptions options;
+  options.choice = spec_.choice;
+  options.candidate = spec_.candidate;
+  auto plan = MatmulPlan::Make(ProblemOf(spec_, *packed_), device_, options);
+  EXPECT_TRUE(plan.ok()) << plan.error().message;
+  return plan.ok() ? *std::move(plan) : nullptr;
+}
+
+harness::Expectation Layer::Expected(int64_t m, bool rounds) const {
+  const harness::Shape shape = {m, spec_.columns()};
+  const auto count = static_cast<std::ptrdiff_t>(m * spec_.columns());
+  const auto head = [count](const std::vector<double>& of) {
+    return std::vector<double>(of.begin(), of.begin() + count);
+  };
+  if (!spec_.exact) {
+    return harness::Expectation::WithinBounds(spec_.output, shape, head(values_),
+                                              head(rounds ? bounds_of_rounded_ : bounds_));
+  }
+  std::vector<uint64_t> codes;
+  for (const double value : head(values_)) {
+    const auto code = harness::EncodeExact(spec_.output, value == 0 ? 0.0 : value);
+    EXPECT_TRUE(code) << "the data is not exact: " << value;
+    codes.push_back(code.value_or(0));
+  }
+  return harness::Expectation::Exact({spec_.output, shape, std::move(codes)});
+}
+
+std::vector<uint8_t> Layer::Check(const MatmulPlan& plan, int64_t m,
+                                  const Workspace& workspace) const {
+  SCOPED_TRACE(spec_.Text() + " rows=" + std::to_string(m));
+  // Memory ends where the rows end, so that no kernel may touch more.
+  const auto size = static_cast<size_t>(spec_.output.bits / 8);
+  std::vector<uint8_t> result(static_cast<size_t>(m * spec_.columns()) * size, 0xFF);
+  const Memory x(*device_, x_.data(), static_cast<size_t>(m * spec_.k * spec_.compute.bits / 8));
+  const Memory residual(*device_, residual_.data(), spec_.residual ? result.size() : 0);
+  const Memory y(*device_, result);
   MatmulArguments arguments;
-  arguments.m = spec.m;
+  arguments.m = m;
   arguments.x = x.view();
-  arguments.weights = weights.view();
-  arguments.bias = bias.view();
+  arguments.weights = weights_->view();
+  arguments.bias = bias_->view();
   arguments.residual = residual.view();
   arguments.y = y.data();
   arguments.y_bytes = y.bytes();
   arguments.workspace = workspace.data();
   arguments.workspace_bytes = workspace.bytes();
-  // A second time, by a plan that was loaded: the workspace is as prepared.
-  const auto loaded = Reloaded(**plan, *device);
-  if (loaded == nullptr) return {};
-  for (const MatmulPlan* const each : {plan->get(), loaded.get()}) {
-    const Status done = each->Execute(arguments);
-    EXPECT_TRUE(done.ok()) << done.error().message;
-    if (!done.ok()) return {};
-  }
-  EXPECT_TRUE((*device)->Read(result.data(), y.data(), result.size(), nullptr).ok());
-  harness::Tensor got{spec.output, {spec.m, columns}, {}};
-  const size_t size = static_cast<size_t>(spec.output.bits / 8);
+  const Status done = plan.Execute(arguments);
+  EXPECT_TRUE(done.ok()) << done.error().message;
+  if (!done.ok()) return {};
+  EXPECT_TRUE(device_->Read(result.data(), y.data(), result.size(), nullptr).ok());
+  harness::Tensor got{spec_.output, {m, spec_.columns()}, {}};
   for (size_t i = 0; i < result.size(); i += size) {
     uint64_t code = 0;
     std::memcpy(&code, result.data() + i, size);
     // No sign of a zero is promised.
-    if (harness::Decode(spec.output, code) == 0) code = 0;
+    if (harness::Decode(spec_.output, code) == 0) code = 0;
     got.codes.push_back(code);
   }
-  const auto& ranges = (*plan)->ranges();
-  const bool rounds = !ranges.empty() && ranges.back().candidate.dequantises;
-  EXPECT_EQ(harness::Compare(Expected(spec, data, rounds), got), "");
+  bool rounds = false;
+  for (const MatmulPlan::Range& range : plan.ranges()) {
+    if (range.m_min <= m && m <= range.m_max) rounds = range.candidate.dequantises;
+  }
+  EXPECT_EQ(harness::Compare(Expected(m, rounds), got), "");
   return result;
+}
+
+std::vector<uint8_t> Check(const Spec& spec, uint64_t seed) {
+  SCOPED_TRACE(spec.Text());
+  auto device = OpenDevice(spec.device);
+  const Layer layer(spec, seed, *device);
+  const auto plan = layer.Plan();
+  if (plan == nullptr) return {};
+  const Workspace workspace(*plan);
+  std::vector<uint8_t> out = layer.Check(*plan, spec.m, workspace);
+  // A second time, by a plan that was loaded: the workspace is as prepared.
+  const auto loaded = Reloaded(*plan, *device);
+  if (loaded == nullptr) return {};
+  layer.Check(*loaded, spec.m, workspace);
+  return out;
 }
 
 void CheckWithTwin(Spec spec) {

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +17,7 @@
 #include "runtime/devices/device.h"
 #include "runtime/matmul/matmul_plan.h"
 #include "runtime/weights/packed_weights.h"
+#include "tests/harness/expectation.h"
 
 namespace tarsia::runtime::quantised_case {
 
@@ -34,6 +37,8 @@ struct Spec {
   MatmulChoice choice = {};
   std::string candidate;  // empty: the best
 
+  // Of y.
+  [[nodiscard]] int64_t columns() const { return gated ? n / 2 : n; }
   [[nodiscard]] std::string Text() const {
     std::string out =
         device + " " + std::string(DTypeName(type)) + " x " + std::string(DTypeName(compute));
@@ -89,6 +94,35 @@ class Memory {
   Device& device_;
   void* data_ = nullptr;
   uint64_t bytes_;
+};
+
+// The workspace of a plan, prepared.
+class Workspace : public Memory {
+ public:
+  explicit Workspace(const MatmulPlan& plan);
+};
+
+// The data of a case on a device, and its expected results, for any number of rows up to spec.m.
+class Layer {
+ public:
+  Layer(const Spec& spec, uint64_t seed, std::shared_ptr<Device> device);
+
+  // For all these numbers of rows; null, and a failure of the test, if it cannot be made.
+  [[nodiscard]] std::unique_ptr<const MatmulPlan> Plan() const;
+  // The result of so many rows is as expected; returns it. The plan may be that of another layer
+  // that differs in its numbers alone.
+  std::vector<uint8_t> Check(const MatmulPlan& plan, int64_t m, const Workspace& workspace) const;
+
+ private:
+  [[nodiscard]] harness::Expectation Expected(int64_t m, bool rounds) const;
+
+  const Spec spec_;
+  const std::shared_ptr<Device> device_;
+  std::optional<PackedWeights> packed_;
+  std::vector<uint8_t> x_, residual_;
+  std::optional<Memory> weights_, bias_;
+  // Of y; the last where weights are rounded to the type of x.
+  std::vector<double> values_, bounds_, bounds_of_rounded_;
 };
 
 // The result is as expected, of a plan and of the same plan that was saved and loaded; returns it.

@@ -2,10 +2,12 @@
 // shapes that are multiples of nothing and of everything, and all groups, each case with an exact
 // twin. On the interpreter a pairwise cover: every two of these values meet in some case. On the
 // emulator every seventh of its cases, so that all rows meet all shapes and groups, and all types
-// some. TARSIA_LONG=1 tries all combinations on both. Scales, zero points and epilogues vary, too.
+// some. TARSIA_LONG=1 tries all combinations on both: one plan has all rows, as in an engine.
+// Scales, zero points and epilogues vary, too.
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -42,10 +44,9 @@ struct Point {
 };
 
 // Everything else differs from case to case.
-Spec SpecOf(const Point& at, bool exact) {
+Spec SpecOf(const Point& at, size_t mix, bool exact) {
   Spec spec;
   const DType type = WeightTypes()[at.type];
-  const size_t mix = at.type + 5 * at.rows + 3 * at.group + 7 * at.shape;
   spec.type = type;
   spec.compute = CheckPackedOrder(type, kF16).ok() && mix % 3 != 1 ? kF16 : kBF16;
   if (!CheckPackedOrder(type, spec.compute).ok()) spec.compute = kF16;
@@ -69,10 +70,30 @@ Spec SpecOf(const Point& at, bool exact) {
 }
 
 void CheckPoint(const Point& at, const char* device) {
+  const size_t mix = at.type + 5 * at.rows + 3 * at.group + 7 * at.shape;
   for (const bool exact : {false, true}) {
-    Spec spec = SpecOf(at, exact);
+    Spec spec = SpecOf(at, mix, exact);
     spec.device = device;
     Check(spec, at.rows + 1);
+  }
+}
+
+// All numbers of rows. `at` has the last of them. Half of the plans are for both kinds of numbers;
+// the others of numbers that are not exact have epilogues that round.
+void CheckAllRows(const Point& at, const char* name) {
+  const size_t mix = at.type + 3 * at.group + 7 * at.shape;
+  const auto device = OpenDevice(name);
+  ASSERT_TRUE(device.ok());
+  const bool rounds = mix % 2 == 0;
+  std::unique_ptr<const MatmulPlan> plan;
+  for (const bool exact : {true, false}) {
+    Spec spec = SpecOf(at, mix, exact || !rounds);
+    spec.exact = exact;
+    const Layer layer(spec, mix + 1, *device);
+    if (exact || rounds) plan = layer.Plan();
+    ASSERT_NE(plan, nullptr);
+    const Workspace workspace(*plan);
+    for (const int64_t m : kRows) layer.Check(*plan, m, workspace);
   }
 }
 
@@ -82,11 +103,9 @@ class Cover : public testing::TestWithParam<size_t> {
   static void Try(const char* device, size_t every) {
     const size_t type = GetParam();
     if (IsLong()) {
-      for (size_t rows = 0; rows < std::size(kRows); ++rows) {
-        for (size_t group = 0; group < std::size(kGroups); ++group) {
-          for (size_t shape = 0; shape < std::size(kShapes); ++shape) {
-            CheckPoint({type, rows, group, shape}, device);
-          }
+      for (size_t group = 0; group < std::size(kGroups); ++group) {
+        for (size_t shape = 0; shape < std::size(kShapes); ++shape) {
+          CheckAllRows({type, std::size(kRows) - 1, group, shape}, device);
         }
       }
       return;
@@ -108,6 +127,46 @@ INSTANTIATE_TEST_SUITE_P(Types, Cover, testing::Range<size_t>(0, WeightTypes().s
                          [](const auto& at) {
                            return std::string(DTypeName(WeightTypes()[at.param]));
                          });
+
+// Of a problem with groups of `group` rows, of which there are `groups`.
+MatmulProblem ProblemOf(DType type, int64_t group, int64_t groups, bool gated) {
+  MatmulProblem out;
+  out.gated = gated;
+  WeightInfo& w = out.weights;
+  w.type = type;
+  w.compute = CheckPackedOrder(type, kF16).ok() ? kF16 : kBF16;
+  w.group = group;
+  w.k = w.whole_k = group * groups;
+  w.n = w.whole_n = 256;
+  return out;
+}
+
+// Some kernel computes any layer, whatever its groups.
+TEST(Candidates, AreThereForEveryLayer) {
+  constexpr MatmulChoice kChoices[] = {{}, {true, false}, {true, true}};
+  for (const char* const name : {"ptx:sm_80", "ptx:sm_89", "ptx:sm_90a"}) {
+    const auto device = OpenDevice(name);
+    ASSERT_TRUE(device.ok());
+    const DeviceModel model = (*device)->Model();
+    for (const DType type : WeightTypes()) {
+      for (const int64_t group : {1, 3, 8, 16, 24, 32, 48, 64, 77, 96, 128, 192, 256, 512}) {
+        for (int64_t case_of = 0; case_of < 4 * 2 * 3; ++case_of) {
+          const int64_t groups = int64_t{1} << case_of % 4;
+          const bool gated = case_of / 4 % 2 != 0;
+          const MatmulChoice& choice = kChoices[case_of / 8];
+          const MatmulProblem problem = ProblemOf(type, group, groups, gated);
+          for (const int64_t m : {1, 8, 16, 32, 64, 128, 256, 4096}) {
+            const auto all =
+                RankMatmul(problem, model, (*device)->Limits().shared_bytes, choice, m);
+            EXPECT_FALSE(all.empty())
+                << name << " " << DTypeName(type) << " group=" << group << " groups=" << groups
+                << " gated=" << gated << " choice=" << case_of / 8 << " m=" << m;
+          }
+        }
+      }
+    }
+  }
+}
 
 // Many rows.
 TEST(ManyRows, AgreeOnTheInterpreter) {

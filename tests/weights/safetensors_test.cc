@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "dtypes/simd.h"
 #include "tests/harness/codec.h"
 #include "tests/weights/files.h"
 #include "tests/weights/layer.h"
@@ -136,6 +137,11 @@ Layer Gptq(const GptqKind& kind, bool exact) {
   }
   out.file = SafetensorsFile(tensors);
   return out;
+}
+
+TEST(Importers, RunOnTheVectorUnitThatIsAskedFor) {
+  const Status available = CheckSimd();
+  EXPECT_TRUE(available.ok()) << available.error().message;
 }
 
 TEST(Importers, Gptq) {

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "dtypes/convert.h"
+#include "dtypes/simd.h"
 #include "runtime/weights/packed_order.h"
 
 namespace tarsia::quantise_weights_test {
@@ -103,6 +104,11 @@ INSTANTIATE_TEST_SUITE_P(W, EveryType, testing::ValuesIn(WeightTypes()),
 
 // Kernels compute with the values of codes in the type of the activations, so no code may mean an
 // infinity there. By hand: the largest weight becomes 2^15, not 2^16, and half of it 2^14.
+TEST(QuantiseWeights, RunOnTheVectorUnitThatIsAskedFor) {
+  const Status available = CheckSimd();
+  EXPECT_TRUE(available.ok()) << available.error().message;
+}
+
 TEST(QuantiseWeights, NoCodeExceedsTheActivations) {
   const std::vector<float> w = {1, 0.5F, -1, 0};
   const FloatMatrix matrix{reinterpret_cast<const uint8_t*>(w.data()), kF32, 4, 1, false};
