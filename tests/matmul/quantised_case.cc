@@ -66,11 +66,13 @@ Sum SumOf(const Spec& spec, const Data& data, int64_t row, int64_t column, bool 
     magnitude += std::fabs(x) * (std::fabs(code) + std::fabs(zero)) * scale;
     if (rounds) rounding += std::fabs(x) * harness::UlpAt(spec.compute, (code - zero) * scale) / 2;
   }
-  out.value *= spec.tensor_scale;
-  magnitude *= spec.tensor_scale;
+  const double factor =
+      spec.tensor_scale * (data.row_scales.empty() ? 1 : data.row_scales[static_cast<size_t>(row)]);
+  out.value *= factor;
+  magnitude *= factor;
   if (spec.bias) out.value += data.bias[static_cast<size_t>(column)];
   if (spec.bias) magnitude += std::fabs(data.bias[static_cast<size_t>(column)]);
-  out.bound = harness::AccumulationBound(spec.k, kF32, magnitude) + rounding * spec.tensor_scale;
+  out.bound = harness::AccumulationBound(spec.k, kF32, magnitude) + rounding * factor;
   return out;
 }
 
@@ -126,6 +128,7 @@ Data Make(const Spec& spec, uint64_t seed) {
     return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
   };
   // A number that every float type of 16 bits holds.
+  const bool integers = spec.compute == kI8;
   const auto number = [&] {
     return spec.exact ? static_cast<double>(draw(-2, 2))
                       : static_cast<double>(draw(-127, 127)) / 64;
@@ -140,7 +143,13 @@ Data Make(const Spec& spec, uint64_t seed) {
     code = usable[static_cast<size_t>(draw(0, static_cast<int64_t>(usable.size()) - 1))];
   for (int64_t i = 0; i < spec.m * spec.k; ++i) {
     // Few of an exact row are not 0, so that the output holds every sum.
-    out.x.push_back(spec.exact && draw(0, spec.k) > 12 ? 0 : number());
+    const bool none = spec.exact && draw(0, spec.k) > 12;
+    const bool any = integers && !spec.exact;
+    out.x.push_back(none ? 0 : any ? static_cast<double>(draw(-128, 127)) : number());
+  }
+  for (int64_t i = 0; i < spec.m && spec.compute.bits == 8; ++i) {
+    out.row_scales.push_back(spec.exact ? std::ldexp(1, static_cast<int>(draw(-2, 0)))
+                                        : static_cast<double>(draw(513, 1023)) / 65536);
   }
   for (size_t i = 0; i < scales; ++i) {
     out.scales.push_back(spec.unit_scales ? 1
@@ -234,6 +243,7 @@ std::vector<uint8_t> Check(const Spec& spec, uint64_t seed) {
   const int64_t columns = spec.gated ? spec.n / 2 : spec.n;
   std::vector<uint8_t> result(static_cast<size_t>(spec.m * columns * spec.output.bits / 8), 0xFF);
   const Memory x(**device, Bytes(spec.compute, data.x));
+  const Memory row_scales(**device, Bytes(kF32, data.row_scales));
   const Memory weights(**device, packed->image().data(), packed->image().size());
   const Memory bias(**device, Bytes(kF32, data.bias));
   const Memory residual(**device, Bytes(spec.output, data.residual));
@@ -243,6 +253,7 @@ std::vector<uint8_t> Check(const Spec& spec, uint64_t seed) {
   MatmulArguments arguments;
   arguments.m = spec.m;
   arguments.x = x.view();
+  arguments.row_scales = row_scales.view();
   arguments.weights = weights.view();
   arguments.bias = bias.view();
   arguments.residual = residual.view();

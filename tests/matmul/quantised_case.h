@@ -56,7 +56,7 @@ struct Spec {
 
 // The numbers of a case, and its weights packed.
 struct Data {
-  std::vector<double> x, residual, bias;  // as their types hold them
+  std::vector<double> x, row_scales, residual, bias;  // as their types hold them
   std::vector<double> codes, scales, zeros;
   std::vector<int32_t> gather;
   std::vector<float> codebook;
