@@ -75,9 +75,16 @@ double DecodeCostToI8(const WeightInfo& w) {
   return kOfUnsigned[w.type.bits] + (w.type.IsSigned() && w.type.bits < 8 ? 0.5 : 0);
 }
 
+// The same to f8e4m3fn: types with its exponent have a recipe, the others are cast one by one.
+double DecodeCostToF8(const WeightInfo& w) {
+  if (w.type.bits == 8) return 0;
+  return w.type.exponent == kF8E4M3FN.exponent ? 0.6 : 8;
+}
+
 // Instructions of a thread to decode a weight (docs/layouts.md has the recipes).
 double DecodeCost(const MatmulProblem& problem) {
   if (problem.activations() == kI8) return DecodeCostToI8(problem.weights);
+  if (problem.activations() == kF8E4M3FN) return DecodeCostToF8(problem.weights);
   constexpr double kOfIntegers[] = {0, 0.95, 0.98, 1.09, 1.07, 1.32, 1.43, 1.55, 1.04};
   const WeightInfo& w = problem.weights;
   double cost = kOfIntegers[w.type.bits];

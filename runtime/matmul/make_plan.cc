@@ -39,10 +39,10 @@ class Constants {
 };
 
 // Zero points are subtracted from codes where they are integers, else from the sums. Of codes less
-// zero points, i8 does not hold all.
+// zero points, i8 does not hold all, and nothing is computed in f8e4m3fn.
 int ZerosOf(const WeightInfo& w) {
   if (w.zero == ZeroPoint::kNone) return 0;
-  if (w.zero == ZeroPoint::kFloat) return 2;
+  if (w.zero == ZeroPoint::kFloat || w.compute == kF8E4M3FN) return 2;
   return w.compute == kI8 ? 3 : 1;
 }
 

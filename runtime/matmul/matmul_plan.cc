@@ -113,6 +113,11 @@ MatmulPlan::Assembly::Assembly(std::unique_ptr<MatmulPlan> plan) : plan_(std::mo
 Result<MatmulPlan::Assembly> MatmulPlan::Assembly::Start(const MatmulProblem& problem,
                                                          std::shared_ptr<Device> device) {
   TARSIA_TRY(WeightPlaces places, CheckMatmul(problem));
+  const auto target = device->CodeTarget();
+  if (problem.activations() == kF8E4M3FN && target == compiler::Target::kSm80) {
+    return MakeDiagnostic(diag::kMatmulTarget, {}, DTypeName(kF8E4M3FN), device->name(),
+                          compiler::Row(*target).name);
+  }
   return Assembly(
       std::unique_ptr<MatmulPlan>(new MatmulPlan(problem, std::move(places), std::move(device))));
 }

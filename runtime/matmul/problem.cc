@@ -17,7 +17,7 @@ int64_t MostRowsOfI8(const WeightInfo& w) {
 Status CheckActivations(const MatmulProblem& problem) {
   const WeightInfo& w = problem.weights;
   const DType x = problem.activations();
-  if (x != kF16 && x != kBF16 && x != kI8) {
+  if (x != kF16 && x != kBF16 && x != kI8 && x != kF8E4M3FN) {
     return MakeDiagnostic(diag::kMatmulActivations, {}, DTypeName(x));
   }
   if (problem.codebook && x.bits == 8) {

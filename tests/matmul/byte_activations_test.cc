@@ -21,7 +21,7 @@ struct Pairing {
 // Every type of weights with every type of activations that it can have.
 std::vector<Pairing> Pairings() {
   std::vector<Pairing> out;
-  for (const DType compute : {kI8}) {
+  for (const DType compute : {kI8, kF8E4M3FN}) {
     for (const DTypeRow& row : AllDTypes()) {
       if (LowPrecision(row.type) && CheckPackedOrder(row.type, compute).ok()) {
         out.push_back({row.type, compute});
@@ -86,7 +86,7 @@ TEST_P(ByteActivations, AgreeOnTheInterpreter) { Try("cpu", 0, 1); }
 TEST_P(ByteActivations, AgreeOnTheEmulator) {
   constexpr size_t kEvery = 9;
   Try("ptx:sm_90a", GetParam() % kEvery, kEvery);
-  Try("ptx:sm_80", (GetParam() + 4) % kEvery, kEvery);
+  Try(Mine().compute == kI8 ? "ptx:sm_80" : "ptx:sm_89", (GetParam() + 4) % kEvery, kEvery);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, ByteActivations, testing::Range<size_t>(0, Pairings().size()),
@@ -149,6 +149,17 @@ TEST(ByteActivations, TakeGroupsThatI32Sums) {
   spec.type = kU4;
   EXPECT_EQ(RefusalOf(spec), "");
   spec.zero = ZeroPoint::kInteger;
+  EXPECT_NE(RefusalOf(spec), "");
+}
+
+TEST(ByteActivations, OfF8NeedTensorCoresOfF8) {
+  Spec spec;
+  spec.compute = kF8E4M3FN;
+  spec.type = kF8E4M3FN;
+  spec.device = "ptx:sm_80";
+  EXPECT_EQ(RefusalOf(spec),
+            "activations of `f8e4m3fn` need sm_89, and the code for ptx:sm_80 is of sm_80");
+  spec.type = kU4;
   EXPECT_NE(RefusalOf(spec), "");
 }
 

@@ -144,8 +144,10 @@ Data Make(const Spec& spec, uint64_t seed) {
   for (int64_t i = 0; i < spec.m * spec.k; ++i) {
     // Few of an exact row are not 0, so that the output holds every sum.
     const bool none = spec.exact && draw(0, spec.k) > 12;
-    const bool any = integers && !spec.exact;
-    out.x.push_back(none ? 0 : any ? static_cast<double>(draw(-128, 127)) : number());
+    const bool any = spec.compute.bits == 8 && !spec.exact;
+    out.x.push_back(none  ? 0
+                    : any ? static_cast<double>(integers ? draw(-128, 127) : draw(-15, 15))
+                          : number());
   }
   for (int64_t i = 0; i < spec.m && spec.compute.bits == 8; ++i) {
     out.row_scales.push_back(spec.exact ? std::ldexp(1, static_cast<int>(draw(-2, 0)))

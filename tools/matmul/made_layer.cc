@@ -115,15 +115,21 @@ MadeLayer::MadeLayer(const LayerSpec& spec) : spec_(spec) {
 
 void MadeLayer::MakeX() {
   const WeightInfo& w = spec_.weights;
-  if (w.compute != kI8) return MakeNumbers(kX, w.compute, spec_.m * w.k, 1, &x_, &x_values_);
+  const bool integers = w.compute == kI8;
+  if (!integers) MakeNumbers(kX, w.compute, spec_.m * w.k, 1, &x_, &x_values_);
+  if (w.compute.bits != 8) return;
   for (int64_t row = 0; row < spec_.m; ++row) {
-    const float scale = std::ldexp(8.0F + static_cast<float>(Random(kRowScales, row, 0) % 8), -10);
+    const float eighths = 8.0F + static_cast<float>(Random(kRowScales, row, 0) % 8);
+    const float scale = std::ldexp(eighths, integers ? -10 : -3);
     const auto bits = std::bit_cast<std::array<uint8_t, sizeof scale>>(scale);
     row_scales_.insert(row_scales_.end(), bits.begin(), bits.end());
     for (int64_t k = 0; k < w.k; ++k) {
-      const int code = static_cast<int>(Random(kX, row, k) % 255) - 127;
-      x_.push_back(static_cast<uint8_t>(code));
-      x_values_.push_back(code * static_cast<double>(scale));
+      if (integers) {
+        const int code = static_cast<int>(Random(kX, row, k) % 255) - 127;
+        x_.push_back(static_cast<uint8_t>(code));
+        x_values_.push_back(code);
+      }
+      x_values_[static_cast<size_t>(row * w.k + k)] *= static_cast<double>(scale);
     }
   }
 }

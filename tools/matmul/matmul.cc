@@ -30,10 +30,10 @@ void DeclareBoth(Command& command, MatmulRequest* request) {
 void DeclareFiles(Command& command, MatmulRequest* request) {
   command.Value("--in", "X", &request->in,
                 "x [.., K]: x.npy, m.safetensors:TENSOR, - for a .npy on standard input; f16, f32 "
-                "or f64, rounded to the type that the weights are packed for; if that is i8, each "
-                "row by its largest magnitude, unless --x-scales is given");
+                "or f64, rounded to the type that the weights are packed for; if that has 8 bits, "
+                "each row by its largest magnitude, unless --x-scales is given");
   command.Value("--x-scales", "S", &request->x_scales,
-                "The scales of the rows of x [..], f32, f16 or f64, for x of i8");
+                "The scales of the rows of x [..], f32, f16 or f64, for x of i8 or f8e4m3fn");
   command.Value("--weights", "W", &request->weights, "The packed weights: a .tsw file");
   command.Value("--bias", "B", &request->bias, "The bias [N] (with --gated of both halves)");
   command.Value("--residual", "R", &request->residual, "What is added to y, of the same shape");
