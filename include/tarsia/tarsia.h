@@ -1265,13 +1265,17 @@ typedef enum tarsia_activation {
 
 /* A layer: y[m, n] = residual + act(x[m, k] * w[k, n] + bias), for packed weights. With `gated`, w
  * and bias have the columns of two halves, and y[m, n / 2] = residual + act(first) * second. x and
- * y are dense and row-major; x has the type `compute`. Sums are in f32. */
+ * y are dense and row-major; x has the type `compute`. Sums are in f32. Where x has 8 bits, row i
+ * is row_scales[i] * x[i], and there is no codebook. Products of i8 are summed in i32 within a
+ * group of weights, exactly, and the sums of groups in f32; a group has at most 2^(24 - bits) rows,
+ * where `bits` are those of a code, or 8 with integer zero points. f8e4m3fn needs sm_89 or later.
+ */
 typedef struct tarsia_matmul {
   size_t size;
   int64_t m_min, m_max; /* rows of x that the plan serves; 0 rows are allowed */
   int64_t k, n;         /* of the weights */
   tarsia_dtype type;    /* of the codes */
-  tarsia_dtype compute; /* f16 or bf16 */
+  tarsia_dtype compute; /* f16, bf16, or i8 or f8e4m3fn, with tarsia_matmul_args.row_scales */
   int64_t group;
   tarsia_dtype scale_type;
   tarsia_zero_point zero;
@@ -1283,7 +1287,7 @@ typedef struct tarsia_matmul {
   bool gated;
   bool residual;          /* a tensor like y is added */
   tarsia_dtype bias_type; /* f16, bf16 or f32; TARSIA_DTYPE_NONE: no bias */
-  tarsia_dtype y_type;    /* f16, bf16 or f32; TARSIA_DTYPE_NONE: that of x */
+  tarsia_dtype y_type; /* f16, bf16 or f32; TARSIA_DTYPE_NONE: that of x, or f16 for x of 8 bits */
   tarsia_activation activation;
   uint32_t experts; /* 0 or 1; others are UNSUPPORTED */
 } tarsia_matmul;
@@ -1415,6 +1419,8 @@ typedef struct tarsia_matmul_args {
   uint64_t y_bytes;
   void* workspace; /* prepared by tarsia_matmul_workspace_init; serves one stream at a time */
   uint64_t workspace_bytes;
+  const float* row_scales; /* [m], of a layer with x of 8 bits; NULL where x has 16 bits */
+  uint64_t row_scales_bytes;
 } tarsia_matmul_args;
 
 /* Computes a layer: on a GPU enqueues it on `stream` and returns, allocates nothing, waits for

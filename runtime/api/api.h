@@ -81,6 +81,8 @@ inline constexpr size_t kFirstSize<tarsia_code_options> = offsetof(tarsia_code_o
 template <>
 inline constexpr size_t kFirstSize<tarsia_plan_options> = offsetof(tarsia_plan_options, cancel);
 template <>
+inline constexpr size_t kFirstSize<tarsia_matmul_args> = offsetof(tarsia_matmul_args, row_scales);
+template <>
 inline constexpr size_t kFirstSize<tarsia_execute_options> =
     offsetof(tarsia_execute_options, cancel);
 // No struct is ever larger than this, so that an invalid `size` is not used.

@@ -54,7 +54,7 @@ tarsia_status ReadProblem(const tarsia_matmul* problem, MatmulProblem* out) {
   if (status != TARSIA_STATUS_OK) return status;
   out->m_min = from.m_min;
   out->m_max = from.m_max;
-  out->output = out->weights.compute;
+  out->output = runtime::UsualOutput(out->activations());
   if (from.y_type != TARSIA_DTYPE_NONE) {
     status = ReadTypeCode(from.y_type, "problem.y_type", &out->output);
   }

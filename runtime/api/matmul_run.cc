@@ -29,6 +29,7 @@ tarsia_status Execute(const MatmulPlan& plan, const tarsia_matmul_args& args, vo
   runtime::MatmulArguments to;
   to.m = args.m;
   to.x = {args.x, args.x_bytes};
+  to.row_scales = {args.row_scales, args.row_scales_bytes};
   to.weights = {args.weights, args.weights_bytes};
   to.bias = {args.bias, args.bias_bytes};
   to.residual = {args.residual, args.residual_bytes};

@@ -78,6 +78,9 @@ constexpr Meaning kMeanings[] = {
     // There is no kernel, or the device does not support it.
     {&diag::kMatmulActivations, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kMatmulType, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kMatmulTarget, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kMatmulCodebook, TARSIA_STATUS_UNSUPPORTED},
+    {&diag::kMatmulGroupOfI8, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kMatmulExperts, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kMatmulNoCandidate, TARSIA_STATUS_UNSUPPORTED},
     {&diag::kOptionOfInterpreter, TARSIA_STATUS_UNSUPPORTED},

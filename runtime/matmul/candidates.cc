@@ -28,8 +28,10 @@ constexpr Shape kShapes[] = {
     {8, 128, 128, 1}, {8, 256, 64, 1},  {8, 256, 128, 1}, {16, 512, 64, 1},
     {8, 64, 256, 2},  {8, 128, 256, 2}, {16, 64, 512, 4},
 };
-// The rows of a step of `mma`, which a slice has at least.
-constexpr int kLeastSlice = 16;
+// The bits of a row of x in a step of `mma`; a slice has at least the rows of w for them.
+constexpr int kStepBits = 256;
+// The bytes of a row of x in a turn of several slices: fewer have conflicts in shared memory.
+constexpr int kLeastRowBytes = 128;
 // Of products of two matrices of 16 bits.
 constexpr MatmulTile kDense[] = {
     {128, 128, 64, 4, 3}, {128, 256, 64, 8, 3}, {64, 128, 64, 4, 3}, {64, 64, 64, 4, 4}};
@@ -42,6 +44,7 @@ constexpr int kMostSlicedColumns = 256;
 // processor.
 constexpr int kStages = 4;
 constexpr int kMoreStages = 6;
+constexpr int kMostStages = 8;  // where x has 8 bits, and so half of the bytes
 constexpr int64_t kLeastInFlight = 32768;
 // Warps of a processor, of which each has so many registers.
 constexpr int kWarpsOfFewRows = 16;  // m of a tile at most 16
@@ -66,8 +69,22 @@ constexpr double kFewSums = 0.1858;         // the time for products grows by th
 constexpr double kFragments = 0.1143;       // instructions for fragments of x, over those of w
 constexpr double kOverlap = 1.753;  // the p of the norm that joins memory, issue and products
 
+// The same to i8 (docs/dtypes.md); the zero points are in sums.
+double DecodeCostToI8(const WeightInfo& w) {
+  constexpr double kOfUnsigned[] = {0, 0.47, 0.44, 0.53, 0.38, 0.59, 0.56, 0.66, 0};
+  return kOfUnsigned[w.type.bits] + (w.type.IsSigned() && w.type.bits < 8 ? 0.5 : 0);
+}
+
+// The same to f8e4m3fn: types with its exponent have a recipe, the others are cast one by one.
+double DecodeCostToF8(const WeightInfo& w) {
+  if (w.type.bits == 8) return 0;
+  return w.type.exponent == kF8E4M3FN.exponent ? 0.6 : 8;
+}
+
 // Instructions of a thread to decode a weight (docs/layouts.md has the recipes).
 double DecodeCost(const MatmulProblem& problem) {
+  if (problem.activations() == kI8) return DecodeCostToI8(problem.weights);
+  if (problem.activations() == kF8E4M3FN) return DecodeCostToF8(problem.weights);
   constexpr double kOfIntegers[] = {0, 0.95, 0.98, 1.09, 1.07, 1.32, 1.43, 1.55, 1.04};
   const WeightInfo& w = problem.weights;
   double cost = kOfIntegers[w.type.bits];
@@ -101,7 +118,8 @@ class Ranking {
         for (const Shape& shape : kShapes) AddFused(bm, shape);
       }
     }
-    if (m_ >= 64) AddDense();
+    // Dequantised weights have 16 bits.
+    if (m_ >= 64 && XBytes() == 2) AddDense();
     std::stable_sort(out_.begin(), out_.end(),
                      [](const auto& a, const auto& b) { return a.microseconds < b.microseconds; });
     return std::move(out_);
@@ -109,12 +127,13 @@ class Ranking {
 
  private:
   [[nodiscard]] int Halves() const { return problem_.gated ? 2 : 1; }
+  [[nodiscard]] int XBytes() const { return problem_.activations().bits / 8; }
   [[nodiscard]] int64_t TilesOf(const MatmulTile& tile) const {
     return CeilDiv<int64_t>(m_, tile.bm) * CeilDiv<int64_t>(problem_.columns(), tile.bn);
   }
 
   [[nodiscard]] int64_t SharedBytes(const MatmulTile& tile, int bits) const {
-    const int64_t x = int64_t{2} * tile.bm * tile.bk;
+    const int64_t x = int64_t{XBytes()} * tile.bm * tile.bk;
     const int64_t w = int64_t{tile.bk} * tile.bn * bits / 8 + int64_t{4} * tile.bn;
     return tile.stages * (x + w * Halves());
   }
@@ -129,13 +148,16 @@ class Ranking {
         std::max<int64_t>(group, shape.bk) % std::min<int64_t>(group, shape.bk) == 0;
     // A turn beyond the last row of w would need masks.
     const bool whole = problem_.weights.k % shape.bk == 0;
-    return divides && whole && slice >= kLeastSlice ? static_cast<int>(slices) : 0;
+    const int64_t least = kStepBits / problem_.activations().bits;
+    const bool no_conflict = slices == 1 || shape.bk * XBytes() >= kLeastRowBytes;
+    return divides && whole && no_conflict && slice >= least ? static_cast<int>(slices) : 0;
   }
 
   void AddFused(int bm, const Shape& shape) {
     const WeightInfo& w = problem_.weights;
     MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, kStages};
     if (InFlight(tile) < kLeastInFlight) tile.stages = kMoreStages;
+    if (XBytes() == 1 && InFlight(tile) < kLeastInFlight) tile.stages = kMostStages;
     // A turn reads whole packed tiles, as far as a group has them.
     const int64_t rows = TileRows(w);
     // Sums of slices are added in an order that depends on the tile.
@@ -201,7 +223,7 @@ class Ranking {
   [[nodiscard]] int64_t InFlight(const MatmulTile& tile) const {
     const int64_t w =
         int64_t{tile.bk} * tile.bn * problem_.weights.type.bits / 8 + int64_t{2} * tile.bn;
-    const int64_t turn = w * Halves() + int64_t{2} * tile.bm * tile.bk;
+    const int64_t turn = w * Halves() + int64_t{XBytes()} * tile.bm * tile.bk;
     return turn * BlocksOfStream(tile) * (tile.stages - 1);
   }
   [[nodiscard]] static int BlocksOfStream(const MatmulTile& tile) {
@@ -228,23 +250,26 @@ class Ranking {
                                           : tile.bk / slices;
     double per_weight = 0.3;
     if (!dequantises) {
-      per_weight = DecodeCost(problem_) + tile.bm / slice +
+      // Sums in i32 are made f32 before they are scaled.
+      const double for_sums = problem_.activations() == kI8 ? 2 : 1;
+      per_weight = DecodeCost(problem_) + for_sums * tile.bm / slice +
                    kFragments * tile.bm * tile.warps / (tile.bn * slices);
       // Codes are decoded one by one.
       if (tile.slices == 0 && w.group < TileRows(w)) per_weight = 14;
     }
     const double issue = turns * weights * per_weight * tile.warps / kIssue;
     const double sums = tile.bm * tile.bn * slices * Halves() / (tile.warps * 32.0);
-    const double products =
-        2.0 * turns * tile.bm * tile.bn * tile.bk * Halves() * (1 + kFewSums / sums) /
-        (device_.operations_per_us / processors * (dequantises ? kDenseReached : kProductsReached));
+    const double products = 2.0 * turns * tile.bm * tile.bn * tile.bk * Halves() *
+                            (1 + kFewSums / sums) /
+                            (device_.operations_per_us / processors *
+                             (dequantises ? kDenseReached : kProductsReached) * (2 / XBytes()));
     const auto numbers = k * static_cast<double>(w.n);
     const double rows = static_cast<double>(std::min<int64_t>(m_, tile.bm));
     const double read = numbers * bits / 8 *
                         (dequantises ? 1 : 1 + 16.0 / (w.type.bits * static_cast<double>(w.group)));
-    const double read_x = static_cast<double>(tiles) * rows * k * 2;
+    const double read_x = static_cast<double>(tiles) * rows * k * XBytes();
     const double in_flight =
-        at_once * (tile.stages - 1) * tile.bk * (tile.bn * Halves() * bits / 8.0 + rows * 2);
+        at_once * (tile.stages - 1) * tile.bk * (tile.bn * Halves() * bits / 8.0 + rows * XBytes());
     const double busy = std::min(processors, static_cast<double>(tiles));
     const double rate = std::min(device_.bytes_per_us * kReached,
                                  (tile.stream ? processors : busy) * in_flight / kLatency);

@@ -38,10 +38,19 @@ class Constants {
   std::vector<Binding> list_;
 };
 
-// Zero points are subtracted from codes where they are integers, else from the sums.
+// Zero points are subtracted from codes where they are integers, else from the sums. Of codes less
+// zero points, i8 does not hold all, and nothing is computed in f8e4m3fn.
 int ZerosOf(const WeightInfo& w) {
   if (w.zero == ZeroPoint::kNone) return 0;
-  return w.zero == ZeroPoint::kInteger ? 1 : 2;
+  if (w.zero == ZeroPoint::kFloat || w.compute == kF8E4M3FN) return 2;
+  return w.compute == kI8 ? 3 : 1;
+}
+
+// What is multiplied and summed, where that is not the type of x and f32.
+void SetProducts(const WeightInfo& w, Constants* out) {
+  if (w.compute != kI8) return;
+  out->Set("A", kI32);
+  if (w.type == kU8) out->Set("H", kU8);
 }
 
 void SetWeights(const MatmulProblem& problem, Constants* out) {
@@ -83,6 +92,7 @@ Constants ConstantsOf(const MatmulProblem& problem, const MatmulCandidate& candi
       break;
     case MatmulKernel::kFused:
       SetWeights(problem, &out);
+      SetProducts(w, &out);
       out.SetBool("FINITE", w.finite && w.type.IsFloat());
       SetEpilogue(problem, &out);
       SetTile(candidate.tile, &out);

@@ -31,6 +31,7 @@ enum class MatmulPlan::Source : uint8_t {
   kY,
   kRows,
   kTensorScale,
+  kRowScales,
   kNothing,
 };
 
@@ -48,12 +49,13 @@ std::vector<Source> ParametersOf(MatmulKernel kernel, bool gathers) {
     case MatmulKernel::kGather:
       return {kX, kGather, kGatheredX, kRows};
     case MatmulKernel::kFused:
-      return {x, kCodes, kScales, kZeros, kCodebook, kBias, kResidual, kY, kRows, kTensorScale};
+      return {x,         kCodes, kScales, kZeros,       kCodebook, kBias,
+              kResidual, kY,     kRows,   kTensorScale, kRowScales};
     case MatmulKernel::kDequantise:
       return {kCodes, kScales, kZeros, kCodebook, kDequantised};
     case MatmulKernel::kDense:
-      return {x,     kDequantised, kNothing, kNothing, kNothing,
-              kBias, kResidual,    kY,       kRows,    kTensorScale};
+      return {x,         kDequantised, kNothing, kNothing,     kNothing,  kBias,
+              kResidual, kY,           kRows,    kTensorScale, kRowScales};
   }
   return {};
 }
@@ -111,6 +113,11 @@ MatmulPlan::Assembly::Assembly(std::unique_ptr<MatmulPlan> plan) : plan_(std::mo
 Result<MatmulPlan::Assembly> MatmulPlan::Assembly::Start(const MatmulProblem& problem,
                                                          std::shared_ptr<Device> device) {
   TARSIA_TRY(WeightPlaces places, CheckMatmul(problem));
+  const auto target = device->CodeTarget();
+  if (problem.activations() == kF8E4M3FN && target == compiler::Target::kSm80) {
+    return MakeDiagnostic(diag::kMatmulTarget, {}, DTypeName(kF8E4M3FN), device->name(),
+                          compiler::Row(*target).name);
+  }
   return Assembly(
       std::unique_ptr<MatmulPlan>(new MatmulPlan(problem, std::move(places), std::move(device))));
 }
@@ -181,6 +188,9 @@ Status MatmulPlan::Check(const MatmulArguments& a) const {
   TARSIA_CHECK(CheckDeviceBytes(
       "x", a.x.data, a.x.bytes,
       bytes(rows * static_cast<uint64_t>(problem_.weights.k), problem_.activations()), true));
+  const bool row_scales = problem_.HasRowScales();
+  TARSIA_CHECK(CheckDeviceBytes("row_scales", a.row_scales.data, a.row_scales.bytes,
+                                row_scales ? bytes(rows, kF32) : 0, row_scales));
   TARSIA_CHECK(CheckDeviceBytes("weights", a.weights.data, a.weights.bytes, places_.bytes, true));
   const uint64_t bias =
       problem_.bias ? bytes(static_cast<uint64_t>(problem_.weights.n), *problem_.bias) : 0;
@@ -229,6 +239,8 @@ DeviceBytes MatmulPlan::BytesOf(const StepKernels& kernels, Source source,
       const PartRange& range = places_.parts[part];
       return {static_cast<const uint8_t*>(a.weights.data) + range.offset, range.bytes};
     }
+    case kRowScales:
+      return a.row_scales;
     case kBias:
       return a.bias;
     case kResidual:

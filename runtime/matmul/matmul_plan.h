@@ -33,6 +33,7 @@ struct DeviceBytes {
 struct MatmulArguments {
   int64_t m = 0;
   DeviceBytes x;
+  DeviceBytes row_scales;  // f32 [m]; null where the problem has none
   DeviceBytes weights;
   DeviceBytes bias;      // null without one
   DeviceBytes residual;  // null without one

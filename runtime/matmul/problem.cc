@@ -7,15 +7,35 @@ namespace {
 
 bool IsOutputType(DType type) { return type == kF16 || type == kBF16 || type == kF32; }
 
+// x of i8 is at least -128, and a code less its zero point, which has 8 bits, less than 2^bits.
+// So many rows have sums that i32 holds.
+int64_t MostRowsOfI8(const WeightInfo& w) {
+  const int bits = w.zero == ZeroPoint::kInteger ? 8 : w.type.bits;
+  return int64_t{1} << (31 - 7 - bits);
+}
+
+Status CheckActivations(const MatmulProblem& problem) {
+  const WeightInfo& w = problem.weights;
+  const DType x = problem.activations();
+  if (x != kF16 && x != kBF16 && x != kI8 && x != kF8E4M3FN) {
+    return MakeDiagnostic(diag::kMatmulActivations, {}, DTypeName(x));
+  }
+  if (problem.codebook && x.bits == 8) {
+    return MakeDiagnostic(diag::kMatmulCodebook, {}, DTypeName(x));
+  }
+  if (x == kI8 && w.group > MostRowsOfI8(w)) {
+    return MakeDiagnostic(diag::kMatmulGroupOfI8, {}, w.group, MostRowsOfI8(w));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Result<WeightPlaces> CheckMatmul(const MatmulProblem& problem) {
   if (problem.m_min < 0 || problem.m_max < problem.m_min || problem.m_max > INT32_MAX) {
     return MakeDiagnostic(diag::kMatmulRows, {}, problem.m_min, problem.m_max, INT32_MAX);
   }
-  if (problem.activations() != kF16 && problem.activations() != kBF16) {
-    return MakeDiagnostic(diag::kMatmulActivations, {}, DTypeName(problem.activations()));
-  }
+  TARSIA_CHECK(CheckActivations(problem));
   if (!IsOutputType(problem.output)) {
     return MakeDiagnostic(diag::kMatmulType, {}, "outputs", DTypeName(problem.output));
   }
@@ -36,6 +56,7 @@ MatmulFloor FloorOf(const MatmulProblem& problem, const WeightPlaces& places, in
   MatmulFloor out;
   for (const PartRange& part : places.parts) out.bytes += static_cast<double>(part.bytes);
   out.bytes += rows * k * problem.activations().bits / 8;
+  if (problem.HasRowScales()) out.bytes += rows * kF32.bits / 8;
   out.bytes += rows * n * problem.output.bits / 8 * (problem.residual ? 2 : 1);
   if (problem.bias) out.bytes += static_cast<double>(w.n) * problem.bias->bits / 8;
   out.operations = 2 * rows * k * static_cast<double>(w.n);

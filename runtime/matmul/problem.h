@@ -1,8 +1,9 @@
 // The quantised matmul as a caller describes it:
 //
-//   y[m, n] = epilogue(tensor_scale * x[m, k] * ((value(code) - zero) * scale)[k, n])
+//   y[m, n] = epilogue(tensor_scale * r[m] * x[m, k] * ((value(code) - zero) * scale)[k, n])
 //
-// with the epilogue, in this order: bias, activation, the product with the second half of a gated
+// where x has a scale r for each row if its elements have 8 bits, and
+// the epilogue is, in this order: bias, activation, the product with the second half of a gated
 // pair, residual.
 #ifndef TARSIA_RUNTIME_MATMUL_PROBLEM_H_
 #define TARSIA_RUNTIME_MATMUL_PROBLEM_H_
@@ -33,11 +34,17 @@ struct MatmulProblem {
 
   [[nodiscard]] int64_t columns() const { return gated ? weights.n / 2 : weights.n; }
   [[nodiscard]] DType activations() const { return weights.compute; }
+  // f32 scales of the rows of x.
+  [[nodiscard]] bool HasRowScales() const { return activations().bits == 8; }
 };
+
+// The type of y where the caller names none: that of x, or f16 where x has 8 bits.
+inline DType UsualOutput(DType activations) { return activations.bits == 8 ? kF16 : activations; }
 
 // Checks the description, and says where the parts of its weights lie. Errors: those of
 // PlaceWeights; rows that are negative, in no order, or more than 2^31 - 1; types that kernels do
-// not have, with the nearest that they have.
+// not have, with the nearest that they have; groups so large that a sum of products of i8 might
+// exceed i32.
 Result<WeightPlaces> CheckMatmul(const MatmulProblem& problem);
 
 // What crosses memory at least once, in bytes, and the operations (a multiplication and an addition

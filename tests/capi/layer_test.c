@@ -406,6 +406,7 @@ static void TestWrongArguments(const tarsia_matmul_plan* plan, const tarsia_weig
   WITH(weights_bytes, args.weights_bytes - 1, "`weights` has");
   WITH(bias, args.x, "bias");
   WITH(residual, args.x, "residual");
+  WITH(row_scales, args.x, "`row_scales` is given");
   WITH(y, NULL, "y");
   WITH(y_bytes, args.y_bytes - 1, "`y` has");
   if (args.workspace_bytes != 0) {

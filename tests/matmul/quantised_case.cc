@@ -62,7 +62,9 @@ Weights WeightsOf(const Spec& spec, const Data& data) {
       const double scale = data.scales[group];
       out.values.push_back((code - zero) * scale);
       out.magnitudes.push_back((std::fabs(code) + std::fabs(zero)) * scale);
-      out.roundings.push_back(harness::UlpAt(spec.compute, out.values.back()) / 2);
+      // Of 8 bits there are no products of two matrices.
+      const bool rounds = spec.compute.bits == 16;
+      out.roundings.push_back(rounds ? harness::UlpAt(spec.compute, out.values.back()) / 2 : 0);
     }
   }
   return out;
@@ -78,9 +80,11 @@ struct Sums {
 Sums SumsOf(const Spec& spec, const Data& data, const Weights& weights, int64_t row) {
   const auto n = static_cast<size_t>(spec.n);
   Sums out{std::vector<double>(n), std::vector<double>(n), std::vector<double>(n)};
+  const double factor =
+      spec.tensor_scale * (data.row_scales.empty() ? 1 : data.row_scales[static_cast<size_t>(row)]);
   for (int64_t k = 0; k < spec.k; ++k) {
     const int64_t from = spec.gathers ? data.gather[static_cast<size_t>(k)] : k;
-    const double x = data.x[static_cast<size_t>(row * spec.k + from)] * spec.tensor_scale;
+    const double x = data.x[static_cast<size_t>(row * spec.k + from)] * factor;
     const size_t at = static_cast<size_t>(k) * n;
     for (size_t i = 0; i < n; ++i) {
       out.values[i] += x * weights.values[at + i];
@@ -143,6 +147,7 @@ Data Make(const Spec& spec, uint64_t seed) {
     return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
   };
   // A number that every float type of 16 bits holds.
+  const bool integers = spec.compute == kI8;
   const auto number = [&] {
     return spec.exact ? static_cast<double>(draw(-2, 2))
                       : static_cast<double>(draw(-127, 127)) / 64;
@@ -157,7 +162,15 @@ Data Make(const Spec& spec, uint64_t seed) {
     code = usable[static_cast<size_t>(draw(0, static_cast<int64_t>(usable.size()) - 1))];
   for (int64_t i = 0; i < spec.m * spec.k; ++i) {
     // Few of an exact row are not 0, so that the output holds every sum.
-    out.x.push_back(spec.exact && draw(0, spec.k) > 12 ? 0 : number());
+    const bool none = spec.exact && draw(0, spec.k) > 12;
+    const bool any = spec.compute.bits == 8 && !spec.exact;
+    out.x.push_back(none  ? 0
+                    : any ? static_cast<double>(integers ? draw(-128, 127) : draw(-15, 15))
+                          : number());
+  }
+  for (int64_t i = 0; i < spec.m && spec.compute.bits == 8; ++i) {
+    out.row_scales.push_back(spec.exact ? std::ldexp(1, static_cast<int>(draw(-2, 0)))
+                                        : static_cast<double>(draw(513, 1023)) / 65536);
   }
   for (size_t i = 0; i < scales; ++i) {
     out.scales.push_back(spec.unit_scales ? 1
@@ -248,6 +261,7 @@ Layer::Layer(const Spec& spec, uint64_t seed, std::shared_ptr<Device> device)
   if (!packed.ok()) return;
   packed_.emplace(*std::move(packed));
   x_ = Bytes(spec.compute, data.x);
+  row_scales_ = Bytes(kF32, data.row_scales);
   residual_ = Bytes(spec.output, data.residual);
   weights_.emplace(*device_, packed_->image().data(), packed_->image().size());
   bias_.emplace(*device_, Bytes(kF32, data.bias));
@@ -302,11 +316,14 @@ std::vector<uint8_t> Layer::Check(const MatmulPlan& plan, int64_t m,
   const auto size = static_cast<size_t>(spec_.output.bits / 8);
   std::vector<uint8_t> result(static_cast<size_t>(m * spec_.columns()) * size, 0xFF);
   const Memory x(*device_, x_.data(), static_cast<size_t>(m * spec_.k * spec_.compute.bits / 8));
+  const Memory row_scales(*device_, row_scales_.data(),
+                          row_scales_.empty() ? 0 : static_cast<size_t>(m) * sizeof(float));
   const Memory residual(*device_, residual_.data(), spec_.residual ? result.size() : 0);
   const Memory y(*device_, result);
   MatmulArguments arguments;
   arguments.m = m;
   arguments.x = x.view();
+  arguments.row_scales = row_scales.view();
   arguments.weights = weights_->view();
   arguments.bias = bias_->view();
   arguments.residual = residual.view();

@@ -61,7 +61,7 @@ struct Spec {
 
 // The numbers of a case, and its weights packed.
 struct Data {
-  std::vector<double> x, residual, bias;  // as their types hold them
+  std::vector<double> x, row_scales, residual, bias;  // as their types hold them
   std::vector<double> codes, scales, zeros;
   std::vector<int32_t> gather;
   std::vector<float> codebook;
@@ -119,7 +119,7 @@ class Layer {
   const Spec spec_;
   const std::shared_ptr<Device> device_;
   std::optional<PackedWeights> packed_;
-  std::vector<uint8_t> x_, residual_;
+  std::vector<uint8_t> x_, row_scales_, residual_;
   std::optional<Memory> weights_, bias_;
   // Of y; the last where weights are rounded to the type of x.
   std::vector<double> values_, bounds_, bounds_of_rounded_;

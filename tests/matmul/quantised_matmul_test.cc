@@ -111,8 +111,8 @@ TEST(QuantisedMatmul, RefusesWhatItCannotCompute) {
   EXPECT_EQ(refusal([](MatmulProblem*) {}), "");
   EXPECT_EQ(refusal([](MatmulProblem* p) { p->m_min = 2; }),
             "the rows of x are 2 to 1: they must be in order, from 0 to 2147483647");
-  EXPECT_EQ(refusal([](MatmulProblem* p) { p->weights.compute = kI8; }),
-            "there is no kernel for activations of `i8`");
+  EXPECT_EQ(refusal([](MatmulProblem* p) { p->weights.compute = kF32; }),
+            "there is no kernel for activations of `f32`");
   EXPECT_EQ(refusal([](MatmulProblem* p) { p->output = kI32; }), "outputs cannot be `i32`");
   EXPECT_EQ(refusal([](MatmulProblem* p) { p->bias = kI32; }), "a bias cannot be `i32`");
   EXPECT_EQ(refusal([](MatmulProblem* p) {

@@ -14,7 +14,7 @@ MatmulProblem ProblemOf(const PackedWeights& weights, int64_t m) {
   out.weights = weights.info();
   out.codebook = !out.weights.codebook.empty();
   out.weights.codebook.clear();
-  out.output = out.weights.compute;
+  out.output = runtime::UsualOutput(out.activations());
   return out;
 }
 
@@ -63,6 +63,7 @@ Status DeviceMatmul::Upload(const MatmulOperands& operands, int copies) {
     weights_.push_back(weights);
   }
   TARSIA_TRY(arguments_.x, Put(operands.x));
+  TARSIA_TRY(arguments_.row_scales, Put(operands.row_scales));
   TARSIA_TRY(arguments_.bias, Put(operands.bias));
   TARSIA_TRY(arguments_.residual, Put(operands.residual));
   const MatmulProblem& problem = plan_->problem();

@@ -15,12 +15,12 @@
 
 namespace tarsia::tools {
 
-// The problem of these weights for m rows, with outputs of the type of x, without an epilogue.
+// The problem of these weights for m rows, with outputs of the usual type, without an epilogue.
 runtime::MatmulProblem ProblemOf(const PackedWeights& weights, int64_t m);
 
 // The operands in the host's memory; those that the problem lacks are empty.
 struct MatmulOperands {
-  std::span<const uint8_t> weights, x, bias, residual;
+  std::span<const uint8_t> weights, x, row_scales, bias, residual;
 };
 
 class DeviceMatmul {

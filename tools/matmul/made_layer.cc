@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <mutex>
 
@@ -15,7 +17,7 @@ namespace {
 using runtime::Activation;
 using runtime::MatmulProblem;
 
-enum Stream : uint64_t { kCodes = 1, kScales, kZeros, kX, kBias, kResidual };
+enum Stream : uint64_t { kCodes = 1, kScales, kZeros, kX, kBias, kResidual, kRowScales };
 
 // A number of 32 random bits for each pair (Steele, Lea and Flood's SplitMix64).
 uint32_t Random(Stream stream, int64_t i, int64_t j) {
@@ -101,13 +103,34 @@ MadeLayer::MadeLayer(const LayerSpec& spec) : spec_(spec) {
     scale_ = std::ldexp(1.0F, -std::max(0, std::ilogb(std::max(typical, 1.0))));
   }
   const int64_t columns = spec_.gated ? w.n / 2 : w.n;
-  MakeNumbers(kX, w.compute, spec_.m * w.k, 1, &x_, &x_values_);
+  MakeX();
   if (spec_.bias) MakeNumbers(kBias, kF32, w.n, 2, &bias_, &bias_values_);
   if (spec_.residual) {
     MakeNumbers(kResidual, spec_.output, spec_.m * columns, 2, &residual_, &residual_values_);
   }
   if (w.scale_type == kF8E4M3FN) {
     spec_.weights.tensor_scale = std::ldexp(1.0F, -std::ilogb(std::max(typical, 1.0)));
+  }
+}
+
+void MadeLayer::MakeX() {
+  const WeightInfo& w = spec_.weights;
+  const bool integers = w.compute == kI8;
+  if (!integers) MakeNumbers(kX, w.compute, spec_.m * w.k, 1, &x_, &x_values_);
+  if (w.compute.bits != 8) return;
+  for (int64_t row = 0; row < spec_.m; ++row) {
+    const float eighths = 8.0F + static_cast<float>(Random(kRowScales, row, 0) % 8);
+    const float scale = std::ldexp(eighths, integers ? -10 : -3);
+    const auto bits = std::bit_cast<std::array<uint8_t, sizeof scale>>(scale);
+    row_scales_.insert(row_scales_.end(), bits.begin(), bits.end());
+    for (int64_t k = 0; k < w.k; ++k) {
+      if (integers) {
+        const int code = static_cast<int>(Random(kX, row, k) % 255) - 127;
+        x_.push_back(static_cast<uint8_t>(code));
+        x_values_.push_back(code);
+      }
+      x_values_[static_cast<size_t>(row * w.k + k)] *= static_cast<double>(scale);
+    }
   }
 }
 

@@ -35,8 +35,9 @@ struct LayerErrors {
   std::string first;   // the first that is wrong: "y[0, 3] is 1.5, and not 1.25 (+- 0.01)"
 };
 
-// Numbers of x are multiples of 1/8 up to 1, those of bias and residual up to 2. All finite codes
-// of at most 512 occur. Sums are about 1.
+// Numbers of x are multiples of 1/8 up to 1, those of bias and residual up to 2; x of i8 has all
+// integers up to 127, and scales that make rows as large. All finite codes of at most 512 occur.
+// Sums are about 1.
 class MadeLayer {
  public:
   explicit MadeLayer(const LayerSpec& spec);
@@ -45,8 +46,9 @@ class MadeLayer {
   // Errors: those of PackedWeights::Pack.
   [[nodiscard]] Result<PackedWeights> Pack(const Progress& progress) const;
   [[nodiscard]] const std::vector<uint8_t>& x() const { return x_; }
-  [[nodiscard]] const std::vector<uint8_t>& bias() const { return bias_; }          // of f32
-  [[nodiscard]] const std::vector<uint8_t>& residual() const { return residual_; }  // as y
+  [[nodiscard]] const std::vector<uint8_t>& row_scales() const { return row_scales_; }  // of f32
+  [[nodiscard]] const std::vector<uint8_t>& bias() const { return bias_; }              // of f32
+  [[nodiscard]] const std::vector<uint8_t>& residual() const { return residual_; }      // as y
 
   // Compares y with the formula, in f64, by the bound of the roundings of a sum in f32: all columns
   // if their products are at most `most_products`, else columns that are spread over all.
@@ -59,6 +61,7 @@ class MadeLayer {
     double value = 0;
     double bound = 0;
   };
+  void MakeX();
   [[nodiscard]] uint8_t Code(int64_t row, int64_t column) const;
   [[nodiscard]] float Scale(int64_t group, int64_t column) const;
   [[nodiscard]] float Zero(int64_t group, int64_t column) const;
@@ -70,7 +73,7 @@ class MadeLayer {
   std::vector<double> values_;   // by code
   std::vector<uint8_t> usable_;  // codes
   float scale_ = 1;              // the largest power of two that is a scale
-  std::vector<uint8_t> x_, bias_, residual_;
+  std::vector<uint8_t> x_, row_scales_, bias_, residual_;
   std::vector<double> x_values_, bias_values_, residual_values_;
 };
 

@@ -30,7 +30,10 @@ void DeclareBoth(Command& command, MatmulRequest* request) {
 void DeclareFiles(Command& command, MatmulRequest* request) {
   command.Value("--in", "X", &request->in,
                 "x [.., K]: x.npy, m.safetensors:TENSOR, - for a .npy on standard input; f16, f32 "
-                "or f64, rounded to the type that the weights are packed for");
+                "or f64, rounded to the type that the weights are packed for; if that has 8 bits, "
+                "each row by its largest magnitude, unless --x-scales is given");
+  command.Value("--x-scales", "S", &request->x_scales,
+                "The scales of the rows of x [..], f32, f16 or f64, for x of i8 or f8e4m3fn");
   command.Value("--weights", "W", &request->weights, "The packed weights: a .tsw file");
   command.Value("--bias", "B", &request->bias, "The bias [N] (with --gated of both halves)");
   command.Value("--residual", "R", &request->residual, "What is added to y, of the same shape");
@@ -49,7 +52,7 @@ void DeclareTrial(Command& command, MatmulRequest* request) {
 
 int CheckForm(const Command& command, const MatmulRequest& request, bool* files) {
   *files = !request.in.empty() || !request.weights.empty() || !request.out.empty() ||
-           !request.bias.empty() || !request.residual.empty();
+           !request.x_scales.empty() || !request.bias.empty() || !request.residual.empty();
   const bool made = request.m || request.n || request.k || !request.type.empty();
   if (*files && made) {
     return command.Misuse("--in, --weights and --out exclude --m, --n, --k and --w");
@@ -73,7 +76,7 @@ void DeclareProduct(Command& command, MatmulRequest* request) {
                "The weights have the columns of two halves: y is the activation of the first "
                "times the second");
   command.Choice("--y-type", &request->output, {"f16", "bf16", "f32"},
-                 "The type of y; the default is that of x");
+                 "The type of y; the default is that of x, or f16 where x has 8 bits");
   command.Value("--device", "D", &request->device, "The device; see `tarsia devices`");
   command.Flag("--deterministic", &request->deterministic, "The same bits in every run");
   command.Flag("--batch-invariant", &request->batch_invariant,
@@ -88,7 +91,7 @@ runtime::Activation MatmulRequest::Act() const {
 }
 
 DType MatmulRequest::OutputFor(DType compute_type) const {
-  return output.empty() ? compute_type : *FindDType(output);
+  return output.empty() ? runtime::UsualOutput(compute_type) : *FindDType(output);
 }
 
 runtime::MatmulOptions MatmulRequest::Options() const {

@@ -22,7 +22,7 @@ struct MatmulRequest {
   std::string candidate;
   bool json = false;
   // Of files.
-  std::string in, weights, bias, residual, out;
+  std::string in, x_scales, weights, bias, residual, out;
   // Of made numbers.
   std::optional<std::string> m, n, k;
   std::string type;
@@ -30,7 +30,7 @@ struct MatmulRequest {
   bool with_bias = false, with_residual = false;
 
   [[nodiscard]] runtime::Activation Act() const;
-  // The type of y: that of x if no option says another.
+  // The type of y: the usual one if no option says another.
   [[nodiscard]] DType OutputFor(DType compute_type) const;
   [[nodiscard]] runtime::MatmulOptions Options() const;
 };

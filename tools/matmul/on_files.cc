@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "dtypes/bulk.h"
+#include "dtypes/quantize.h"
 #include "support/elapsed.h"
 #include "tools/matmul/device_matmul.h"
 #include "tools/matmul/matmul.h"
@@ -50,15 +53,19 @@ class FileMatmul {
     return kDone;
   }
 
+  static int WrongType(const InputTensor& in, std::string_view wanted) {
+    PrintError(fmt::format("{}: the elements are {}, and they must be {}", in.source,
+                           in.info.type_name, wanted));
+    return kRejected;
+  }
+
   // Reads floats and rounds them to a type.
   int Read(const std::string& file, DType type, std::vector<uint8_t>* out,
-           std::vector<int64_t>* shape) {
+           std::vector<int64_t>* shape, std::string_view others = "") {
     InputTensor in;
     if (const int code = ReadInput(file, &in); code != kDone) return code;
     if (!in.info.type || !in.info.type->IsFloat() || in.info.type->bits < 16) {
-      PrintError(fmt::format("{}: the elements are {}, and they must be f16, bf16, f32 or f64",
-                             in.source, in.info.type_name));
-      return kRejected;
+      return WrongType(in, fmt::format("f16, bf16, f32 or f64{}", others));
     }
     const size_t count = in.info.bytes / in.info.item_bytes;
     out->resize(count * static_cast<size_t>(type.bits) / 8);
@@ -69,7 +76,18 @@ class FileMatmul {
 
   int ReadRows() {
     const WeightInfo& w = weights_->info();
-    if (const int code = Read(request_.in, w.compute, &x_, &shape_); code != kDone) return code;
+    const bool eight = w.compute.bits == 8;
+    if (!eight && !request_.x_scales.empty()) {
+      PrintError(fmt::format("--x-scales: {} is packed for x of {}, whose rows have no scales",
+                             request_.weights, DTypeName(w.compute)));
+      return kRejected;
+    }
+    const bool coded = !request_.x_scales.empty();
+    const int code = coded   ? ReadCodes()
+                     : eight ? Read(request_.in, kF32, &x_, &shape_,
+                                    fmt::format(", or {} with --x-scales", DTypeName(w.compute)))
+                             : Read(request_.in, w.compute, &x_, &shape_);
+    if (code != kDone) return code;
     if (shape_.empty() || shape_.back() != w.k) {
       PrintError(fmt::format("{}: the shape is {}, and the last extent must be {}, the rows of {}",
                              request_.in, ShapeText(shape_), w.k, request_.weights));
@@ -83,7 +101,56 @@ class FileMatmul {
     problem_.gated = request_.gated;
     if (!request_.bias.empty()) problem_.bias = kF32;
     problem_.residual = !request_.residual.empty();
+    const std::vector<int64_t> rows_shape(shape_.begin(), shape_.end() - 1);
     shape_.back() = problem_.columns();
+    if (!eight) return kDone;
+    return coded ? ReadOther("--x-scales", request_.x_scales, kF32, rows_shape, &row_scales_)
+                 : QuantiseRows(rows);
+  }
+
+  // Reads x that has the type that the weights are packed for.
+  int ReadCodes() {
+    InputTensor in;
+    if (const int code = ReadInput(request_.in, &in); code != kDone) return code;
+    const DType wanted = weights_->info().compute;
+    if (in.info.type != wanted)
+      return WrongType(in, fmt::format("{} with --x-scales", DTypeName(wanted)));
+    x_.assign(in.data.data(), in.data.data() + in.info.bytes);
+    shape_ = in.info.shape;
+    return kDone;
+  }
+
+  // Gives each row of x, of f32, the least scale with which its type holds all elements.
+  int QuantiseRows(int64_t rows) {
+    const int64_t k = weights_->info().k;
+    const auto at = [](int64_t i, int64_t columns, int64_t j) {
+      return static_cast<size_t>(i * columns + j);
+    };
+    std::vector<float> columns(static_cast<size_t>(rows * k));  // x, transposed
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t i = 0; i < k; ++i) {
+        float& element = columns[at(i, rows, row)];
+        std::memcpy(&element, &x_[at(row, k, i) * sizeof element], sizeof element);
+        if (std::isfinite(element)) continue;
+        PrintError(fmt::format("{}: element {} of row {} is {}, which no scale makes {}",
+                               request_.in, i, row, element, DTypeName(weights_->info().compute)));
+        return kRejected;
+      }
+    }
+    QuantiseSpec spec;
+    spec.type = weights_->info().compute;
+    spec.group = k;
+    const auto quantised = QuantiseGroups(columns, k, rows, spec);
+    if (!quantised.ok()) {
+      PrintError(fmt::format("{}: {}", request_.in, quantised.error().message));
+      return kRejected;
+    }
+    x_.resize(columns.size());
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t i = 0; i < k; ++i) x_[at(row, k, i)] = quantised->codes[at(i, rows, row)];
+    }
+    row_scales_.resize(quantised->scales.size() * sizeof(float));
+    std::memcpy(row_scales_.data(), quantised->scales.data(), row_scales_.size());
     return kDone;
   }
 
@@ -109,7 +176,8 @@ class FileMatmul {
   int Compute() {
     auto plan = runtime::MatmulPlan::Make(problem_, device_, request_.Options());
     if (!plan.ok()) return Reject(plan.error());
-    auto matmul = DeviceMatmul::Make(*std::move(plan), {weights_->image(), x_, bias_, residual_});
+    auto matmul = DeviceMatmul::Make(*std::move(plan),
+                                     {weights_->image(), x_, row_scales_, bias_, residual_});
     if (!matmul.ok()) return Reject(matmul.error());
     const auto start = std::chrono::steady_clock::now();
     auto y = (*matmul)->Compute();
@@ -150,7 +218,7 @@ class FileMatmul {
   std::optional<PackedWeights> weights_;
   MatmulProblem problem_;
   std::vector<int64_t> shape_;  // of x, then of y
-  std::vector<uint8_t> x_, bias_, residual_, y_;
+  std::vector<uint8_t> x_, row_scales_, bias_, residual_, y_;
   std::string kernel_;
   uint64_t nanoseconds_ = 0;
 };

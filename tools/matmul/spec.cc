@@ -42,7 +42,7 @@ int ReadPacking(const Command& command, const MatmulRequest& request, LayerSpec*
 }  // namespace
 
 void DeclareMade(Command& command, MatmulRequest* request) {
-  DeclareWeightOptions(command, {"f16", "bf16"}, &request->packing);
+  DeclareWeightOptions(command, {"f16", "bf16", "i8", "f8e4m3fn"}, &request->packing);
   command.Flag("--with-bias", &request->with_bias, "Add a bias");
   command.Flag("--with-residual", &request->with_residual, "Add a residual");
 }

@@ -99,7 +99,8 @@ Result<std::unique_ptr<MatmulTrial>> MatmulTrial::Make(
 
 Status MatmulTrial::Choose(DeviceMatmul::Plan plan) {
   if (matmul_ != nullptr) return matmul_->Take(std::move(plan));
-  const MatmulOperands operands = {packed_->image(), layer_.x(), layer_.bias(), layer_.residual()};
+  const MatmulOperands operands = {packed_->image(), layer_.x(), layer_.row_scales(), layer_.bias(),
+                                   layer_.residual()};
   TARSIA_TRY(matmul_, DeviceMatmul::Make(std::move(plan), operands, copies_));
   return OkStatus();
 }
