@@ -120,7 +120,7 @@ static void TestWrongArguments(const tarsia_matmul_plan* plan, const tarsia_matm
   WITH(row_scales_bytes, args->row_scales_bytes - 1, "`row_scales` has");
   WITH(x_bytes, args->x_bytes - 1, "`x` has");
   /* A caller that does not know of the scales. */
-  WITH(size, offsetof(tarsia_matmul_args, row_scales), "args.size");
+  WITH(size, offsetof(tarsia_matmul_args, row_scales), "`row_scales` has 0 bytes");
 #undef WITH
 }
 

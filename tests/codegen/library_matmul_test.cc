@@ -100,15 +100,17 @@ class LibraryMatmul : public MachineCodeTest<CastCost> {
     EXPECT_LE(static_cast<double>(loop.size()) / weights, cost.instructions + most)
         << plan->ranges()[0].candidate.Text();
     EXPECT_EQ(std::ranges::count_if(loop, IsLocal), 0);
-    EXPECT_LE(machine.resources.spill_store_bytes, m == 16 && group == 32 ? SpilledIn32() : 0);
+    EXPECT_LE(machine.resources.spill_store_bytes, MostSpilled(m, group));
     EXPECT_GE(tile.stages, 4);
     EXPECT_GE(BytesInFlight(*plan, machine), 32 * 1024) << plan->ranges()[0].candidate.Text();
   }
   // Two sums of each group of 32 take so many registers of a thread with 16 rows that some types
-  // spill numbers that a block needs once for a tile.
-  static int64_t SpilledIn32() {
+  // spill numbers that a block needs once for a tile. With activations of i8 those of 6 bits do
+  // with one row.
+  static int64_t MostSpilled(int64_t m, int64_t group) {
     const int bits = FindDType(GetParam().type)->bits;
-    if (bits == 2 || bits == 4) return 0;
+    if (GetParam().to == std::string_view("i8") && bits == 6 && m == 1) return 4;
+    if (m == 1 || group != 32 || bits == 2 || bits == 4) return 0;
     if (bits == 1) return 36;
     return bits == 8 ? 12 : 132;  // the others have packed tiles of 128 rows
   }
