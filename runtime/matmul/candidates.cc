@@ -191,6 +191,7 @@ class Ranking {
   // predicted to take at most 2% longer: what a block needs between tiles and what a turn needs,
   // the codes of 256 columns of 6 bits and more, or two sums of 16 rows, exceed 255 registers.
   [[nodiscard]] bool StreamSpills(const MatmulTile& tile) const {
+    if (XBytes() == 1) return false;  // which takes fewer registers
     const int bits = problem_.weights.type.bits;
     if (tile.bm == 8) return tile.bn == 256 && tile.bk == 128 && tile.slices == 1 && bits >= 6;
     const int sums = tile.bm * tile.bn / (tile.warps * 32) * tile.slices;

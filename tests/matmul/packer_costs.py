@@ -21,7 +21,7 @@ TARGETS = ["sm_80", "sm_90a"]
 
 def constants(name):
     bits = int(name[1])
-    order = library_costs.packed(bits)
+    order = library_costs.packed(bits, "f16")
     rows, columns = (128, 16) if bits == 6 else (128, 32) if bits % 2 == 1 and bits > 1 else (64, 16)
     tile = order[len("packed("):order.index(", lanes")]
     settings = {"K": 256, "N": 512, "W": name, "U": f"u{bits}", "TILE": tile, "TK": rows, "TN": columns, "PACK": order}
