@@ -1300,9 +1300,9 @@ TARSIA_API tarsia_status tarsia_matmul_describe(const tarsia_weights* weights, t
  * reads, and back. Immutable: every function on it is thread-safe. */
 typedef struct tarsia_packer tarsia_packer;
 
-/* Compiles the kernels. Of the layer only the weights count. `device` NULL: the default device.
+/* Compiles the kernels. Of the problem only the weights count. `device` NULL: the default device.
  * Errors: those of tarsia_matmul_plan_create. Thread-safe. */
-TARSIA_API tarsia_status tarsia_packer_create(const tarsia_matmul* layer, const char* device,
+TARSIA_API tarsia_status tarsia_packer_create(const tarsia_matmul* problem, const char* device,
                                               tarsia_packer** out);
 TARSIA_API void tarsia_packer_destroy(tarsia_packer* packer);
 

@@ -19,7 +19,7 @@ struct tarsia_matmul_plan {
 
 namespace tarsia::api {
 
-// Reads the weights of the caller's description of a layer.
+// Reads the weights of the caller's argument `problem`.
 tarsia_status ReadLayerWeights(const tarsia_matmul& from, runtime::MatmulProblem* out);
 
 }  // namespace tarsia::api

@@ -16,11 +16,11 @@ namespace {
 using runtime::PackArguments;
 using runtime::WeightPacker;
 
-tarsia_status MakePacker(const tarsia_matmul* layer, const char* device, tarsia_packer** out) {
-  if (layer == nullptr) return NullArgument("layer");
+tarsia_status MakePacker(const tarsia_matmul* problem, const char* device, tarsia_packer** out) {
+  if (problem == nullptr) return NullArgument("problem");
   tarsia_matmul from;
   runtime::MatmulProblem described;
-  auto status = ReadStruct(layer, "layer", &from);
+  auto status = ReadStruct(problem, "problem", &from);
   if (status == TARSIA_STATUS_OK) status = ReadLayerWeights(from, &described);
   if (status != TARSIA_STATUS_OK) return status;
   auto opened = runtime::OpenDevice(device != nullptr ? device : "");
@@ -58,12 +58,12 @@ tarsia_status RunPacker(const tarsia_packer* packer, const tarsia_packer_args* a
 using namespace tarsia;
 using namespace tarsia::api;
 
-tarsia_status tarsia_packer_create(const tarsia_matmul* layer, const char* device,
+tarsia_status tarsia_packer_create(const tarsia_matmul* problem, const char* device,
                                    tarsia_packer** out) {
   return Guarded([&] {
     if (out == nullptr) return NullArgument("out");
     *out = nullptr;
-    return MakePacker(layer, device, out);
+    return MakePacker(problem, device, out);
   });
 }
 

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "isa/specialise.h"
 #include "launch/arguments.h"
 #include "runtime/diagnostics.h"
 #include "runtime/library.h"
@@ -47,12 +46,10 @@ Result<std::unique_ptr<const WeightPacker>> WeightPacker::Make(const WeightInfo&
 }
 
 Result<std::unique_ptr<LoadedKernel>> WeightPacker::Load(
-    const char* kernel, const std::vector<std::pair<const char*, std::string>>& constants) const {
+    const char* kernel, const std::vector<Binding>& constants) const {
   static const ValidModule module = ValidLibraryModule("pack_weights");
-  std::vector<Binding> bindings;
-  for (const auto& [name, value] : constants) bindings.push_back({name, value});
   Diagnostics diagnostics;
-  auto program = Specialise(module, kernel, bindings, device_->Limits(), diagnostics);
+  auto program = Specialise(module, kernel, constants, device_->Limits(), diagnostics);
   if (!program) return diagnostics.list().front();
   return device_->Load(*program);
 }
@@ -62,15 +59,14 @@ Status WeightPacker::LoadCodes() {
   const DType compute = info_.compute;
   TARSIA_TRY(const std::string tile, PackedTileText(type, compute));
   TARSIA_TRY(const std::string order, PackedOrderText(type, compute));
-  const std::vector<std::pair<const char*, std::string>> constants = {
-      {"K", std::to_string(info_.k)},
-      {"N", std::to_string(info_.n)},
-      {"W", std::string(DTypeName(type))},
-      {"U", BitsOf(type)},
-      {"TILE", tile},
-      {"TK", std::to_string(PackedTileRows(type, compute))},
-      {"TN", std::to_string(PackedTileColumns(type, compute))},
-      {"PACK", order}};
+  const std::vector<Binding> constants = {{"K", std::to_string(info_.k)},
+                                          {"N", std::to_string(info_.n)},
+                                          {"W", std::string(DTypeName(type))},
+                                          {"U", BitsOf(type)},
+                                          {"TILE", tile},
+                                          {"TK", std::to_string(PackedTileRows(type, compute))},
+                                          {"TN", std::to_string(PackedTileColumns(type, compute))},
+                                          {"PACK", order}};
   Step& step = steps_[static_cast<size_t>(WeightPart::kCodes)];
   TARSIA_TRY(step.pack, Load("pack_codes", constants));
   TARSIA_TRY(step.unpack, Load("unpack_codes", constants));

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "isa/specialise.h"
 #include "runtime/devices/device.h"
 #include "runtime/weights/weight_info.h"
 
@@ -62,7 +63,7 @@ class WeightPacker {
   [[nodiscard]] Status LoadCodes();
   [[nodiscard]] Status LoadRows(WeightPart part, DType type, int64_t rows, int64_t columns);
   [[nodiscard]] Result<std::unique_ptr<LoadedKernel>> Load(
-      const char* kernel, const std::vector<std::pair<const char*, std::string>>& constants) const;
+      const char* kernel, const std::vector<Binding>& constants) const;
   [[nodiscard]] Status Run(const PackArguments& arguments, bool packs) const;
 
   const WeightInfo info_;

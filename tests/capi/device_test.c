@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tarsia/tarsia.h"
-#include "tests/capi/check.h"
+#include "tests/capi/memory.h"
 
 static const char* device_name;
 static bool is_cpu;
@@ -19,19 +19,6 @@ static tarsia_plan* Plan(const char* text) {
   return plan;
 }
 
-static void* Allocate(uint64_t bytes) {
-  void* memory = NULL;
-  CHECK_OK(tarsia_memory_alloc(device, bytes, &memory));
-  CHECK((uintptr_t)memory % 256 == 0);
-  return memory;
-}
-
-static void* Upload(const void* data, uint64_t bytes) {
-  void* const memory = Allocate(bytes);
-  CHECK_OK(tarsia_memory_write(device, memory, data, bytes, NULL));
-  return memory;
-}
-
 /* What a plan needs beside the arguments, ready to use. */
 static void* Workspace(const tarsia_plan* plan, const tarsia_arg* args, size_t count) {
   tarsia_query* query = NULL;
@@ -44,7 +31,7 @@ static void* Workspace(const tarsia_plan* plan, const tarsia_arg* args, size_t c
     return NULL;
   }
   CHECK(!is_cpu);
-  void* const workspace = Allocate(geometry.workspace_bytes);
+  void* const workspace = Allocate(device, geometry.workspace_bytes);
   CHECK_INVALID("are needed", tarsia_workspace_init(plan, args, count, workspace,
                                                     geometry.workspace_bytes - 1, NULL));
   CHECK_INVALID("null",
@@ -75,7 +62,7 @@ static void TestOpen(void) {
 static void TestMemory(void) {
   uint8_t in[1000], out[1000];
   for (int i = 0; i < 1000; ++i) in[i] = (uint8_t)(i * 7);
-  uint8_t* const memory = Upload(in, sizeof in);
+  uint8_t* const memory = Upload(device, in, sizeof in);
   CHECK_OK(tarsia_memory_fill(device, memory + 10, 0xAB, 5, NULL));
   memset(out, 0, sizeof out);
   CHECK_OK(tarsia_memory_read(device, out, memory, sizeof out, NULL));
@@ -131,8 +118,8 @@ static void TestLaunch(void) {
   float x[21], y[22];
   for (int i = 0; i < 21; ++i) x[i] = (float)i;
   for (int i = 0; i < 22; ++i) y[i] = -1.0f;
-  void* const gx = Upload(x, sizeof x);
-  void* const gy = Upload(y, sizeof y);
+  void* const gx = Upload(device, x, sizeof x);
+  void* const gy = Upload(device, y, sizeof y);
   tarsia_arg args[] = {tarsia_arg_const_pointer(gx, sizeof x),
                        tarsia_arg_pointer(gy, 21 * sizeof *y), tarsia_arg_i32(21),
                        tarsia_arg_f32(0.5f)};
@@ -195,7 +182,7 @@ static void TestAlignment(void) {
       "  %t = fill 1.5 : f32 [4]\n"
       "  store %g[0], %t\n"
       "}\n");
-  char* const memory = Allocate(32);
+  char* const memory = Allocate(device, 32);
   for (int offset = 0; offset <= 4; ++offset) {
     const tarsia_arg y = tarsia_arg_pointer(memory + offset, 16);
     if (is_cpu || offset % 4 == 0) {
@@ -281,7 +268,7 @@ static void TestScratch(void) {
       "  store %g[0], %u\n"
       "}\n");
   int32_t y[4] = {0};
-  void* const gy = Upload(y, sizeof y);
+  void* const gy = Upload(device, y, sizeof y);
   const tarsia_arg arg = tarsia_arg_pointer(gy, sizeof y);
   void* const workspace = Workspace(plan, &arg, 1);
   for (int round = 0; round < 2; ++round) {

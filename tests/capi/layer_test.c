@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tarsia/tarsia.h"
-#include "tests/capi/check.h"
+#include "tests/capi/memory.h"
 
 enum { kM = 5, kK = 128, kN = 96, kGroup = 64, kHalf = kN / 2 };
 
@@ -64,32 +64,20 @@ static tarsia_matmul_plan_info InfoOf(const tarsia_matmul_plan* plan) {
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void* Allocate(uint64_t bytes) {
-  void* memory = NULL;
-  CHECK_OK(tarsia_memory_alloc(device, bytes, &memory));
-  return memory;
-}
-
-static void* Upload(const void* data, uint64_t bytes) {
-  void* const memory = Allocate(bytes);
-  CHECK_OK(tarsia_memory_write(device, memory, data, bytes, NULL));
-  return memory;
-}
-
 /* The arguments of a plan for kM rows, in memory of the device. */
 static tarsia_matmul_args Arguments(const tarsia_matmul_plan* plan, const tarsia_weights* weights) {
   SIZED(tarsia_matmul_args, args);
   const void* image = NULL;
   CHECK_OK(tarsia_weights_image(weights, &image, &args.weights_bytes));
   args.m = kM;
-  args.x = Upload(x, sizeof x);
+  args.x = Upload(device, x, sizeof x);
   args.x_bytes = sizeof x;
-  args.weights = Upload(image, args.weights_bytes);
+  args.weights = Upload(device, image, args.weights_bytes);
   args.y_bytes = sizeof(float) * kM * kN;
-  args.y = Allocate(args.y_bytes);
+  args.y = Allocate(device, args.y_bytes);
   CHECK_OK(tarsia_memory_fill(device, args.y, 0xFF, args.y_bytes, NULL));
   args.workspace_bytes = InfoOf(plan).workspace_bytes;
-  if (args.workspace_bytes != 0) args.workspace = Allocate(args.workspace_bytes);
+  if (args.workspace_bytes != 0) args.workspace = Allocate(device, args.workspace_bytes);
   CHECK_OK(tarsia_matmul_workspace_init(plan, args.workspace, args.workspace_bytes, NULL));
   return args;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "tarsia/tarsia.h"
-#include "tests/capi/check.h"
+#include "tests/capi/memory.h"
 
 enum { kK = 192, kN = 100, kGroup = 64, kScales = kK / kGroup * kN };
 
@@ -40,13 +40,6 @@ static tarsia_weights* Weights(void) {
   tarsia_weights* out = NULL;
   CHECK_OK(tarsia_weights_pack(&from, &out));
   return out;
-}
-
-static void* Upload(const void* data, uint64_t bytes) {
-  void* memory = NULL;
-  CHECK_OK(tarsia_memory_alloc(device, bytes, &memory));
-  CHECK_OK(tarsia_memory_write(device, memory, data, bytes, NULL));
-  return memory;
 }
 
 /* Whether memory of the device has these bytes. */
@@ -120,9 +113,9 @@ int main(int count, char** arguments) {
   if (packer == NULL) return failures == 0 ? 0 : 1;
 
   SIZED(tarsia_packer_args, args);
-  args.codes = Upload(codes, args.codes_bytes = sizeof codes);
-  args.scales = Upload(scale_codes, args.scales_bytes = sizeof scale_codes);
-  args.zeros = Upload(zero_codes, args.zeros_bytes = sizeof zero_codes);
+  args.codes = Upload(device, codes, args.codes_bytes = sizeof codes);
+  args.scales = Upload(device, scale_codes, args.scales_bytes = sizeof scale_codes);
+  args.zeros = Upload(device, zero_codes, args.zeros_bytes = sizeof zero_codes);
   CHECK_OK(tarsia_weights_image(weights, NULL, &args.image_bytes));
   CHECK_OK(tarsia_memory_alloc(device, args.image_bytes, &args.image));
   CHECK_OK(tarsia_packer_pack(packer, &args, NULL));

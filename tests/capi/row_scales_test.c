@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "tarsia/tarsia.h"
-#include "tests/capi/check.h"
+#include "tests/capi/memory.h"
 
 enum { kM = 5, kK = 128, kN = 48, kGroup = 64 };
 
@@ -64,13 +64,6 @@ static tarsia_matmul_plan* Plan(const tarsia_weights* weights, const char* devic
   return plan;
 }
 
-static void* Upload(const void* data, uint64_t bytes) {
-  void* memory = NULL;
-  CHECK_OK(tarsia_memory_alloc(device, bytes, &memory));
-  CHECK_OK(tarsia_memory_write(device, memory, data, bytes, NULL));
-  return memory;
-}
-
 static void ExpectProduct(const tarsia_matmul_args* args) {
   static float y[kM * kN];
   CHECK_OK(tarsia_memory_read(device, y, args->y, sizeof y, NULL));
@@ -98,10 +91,10 @@ static tarsia_matmul_args Arguments(const tarsia_matmul_plan* plan, const tarsia
   SIZED(tarsia_matmul_plan_info, info);
   CHECK_OK(tarsia_matmul_plan_get(plan, &info));
   args.m = kM;
-  args.x = Upload(x, args.x_bytes = sizeof x);
-  args.row_scales = Upload(row_scales, args.row_scales_bytes = sizeof row_scales);
-  args.weights = Upload(image, args.weights_bytes);
-  args.y = Upload(y, args.y_bytes = sizeof y);
+  args.x = Upload(device, x, args.x_bytes = sizeof x);
+  args.row_scales = Upload(device, row_scales, args.row_scales_bytes = sizeof row_scales);
+  args.weights = Upload(device, image, args.weights_bytes);
+  args.y = Upload(device, y, args.y_bytes = sizeof y);
   args.workspace_bytes = info.workspace_bytes;
   CHECK_OK(tarsia_memory_alloc(device, args.workspace_bytes, &args.workspace));
   CHECK_OK(tarsia_matmul_workspace_init(plan, args.workspace, args.workspace_bytes, NULL));

@@ -146,8 +146,8 @@ Data Make(const Spec& spec, uint64_t seed) {
   const auto draw = [&](int64_t low, int64_t high) {
     return low + static_cast<int64_t>(random() % static_cast<uint64_t>(high - low + 1));
   };
-  // A number that every float type of 16 bits holds.
   const bool integers = spec.compute == kI8;
+  // A number that every float type of 16 bits holds.
   const auto number = [&] {
     return spec.exact ? static_cast<double>(draw(-2, 2))
                       : static_cast<double>(draw(-127, 127)) / 64;

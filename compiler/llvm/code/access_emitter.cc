@@ -273,11 +273,16 @@ llvm::Value* AccessEmitter::PackedTileExists(const Slots& root) {
   return exists;
 }
 
-// The pieces of this thread in the packed tile that has an element.
+// Which thread of a packed tile this one is.
+llvm::Value* AccessEmitter::ThreadOfPackedTile() const {
+  return b_.CreateURem(f_.Thread(), f_.Int32(tile_.layout->packed().tile.threads()));
+}
+
+// The pieces of a thread in the packed tile that has an element.
 std::vector<AccessEmitter::PackedPiece> AccessEmitter::PackedPiecesAt(PackedMap& map,
-                                                                      const Slots& root) {
+                                                                      const Slots& root,
+                                                                      llvm::Value* thread) {
   const PackedTile& packed = tile_.layout->packed();
-  llvm::Value* thread = b_.CreateURem(f_.Thread(), f_.Int32(packed.tile.threads()));
   llvm::Value* tile_byte = map.TileByte(root);
   std::vector<PackedPiece> out;
   for (int64_t word = 0; word < packed.bits.words();) {
@@ -309,13 +314,14 @@ void AccessEmitter::CodesOfNothing(llvm::Value* exists, Slots& words) {
 Slots AccessEmitter::ReadPackedTiles(const RegLayout& outer) {
   PackedMap map(f_, tile_);
   const int64_t inner_slots = tile_.layout->packed().tile.slots();
+  llvm::Value* thread = ThreadOfPackedTile();
   const bool whole = PackedTilesAreWhole(window_);
   Slots words;
   for (int64_t turn = 0; turn < outer.slots(); ++turn) {
     const Slots root = addresses_.RootIndices(turn * inner_slots);
     llvm::Value* exists = PackedTileExists(root);
     Slots loaded;
-    for (const PackedPiece& piece : PackedPiecesAt(map, root)) {
+    for (const PackedPiece& piece : PackedPiecesAt(map, root, thread)) {
       // Zeros where the packed tile does not exist.
       const Slots part =
           memory_.LoadWords(tile_.space, piece.address, piece.bytes, exists, policy_);
@@ -352,7 +358,9 @@ void AccessEmitter::StorePackedTiles(const RegLayout& outer, const Slots& slots,
                                      AccessPolicy policy) {
   PackedMap map(f_, tile_);
   const int64_t inner_slots = tile_.layout->packed().tile.slots();
+  llvm::Value* thread = ThreadOfPackedTile();
   llvm::Value* stores = layouts_.IsFirstHolder(window_.layout);
+  const bool whole = PackedTilesAreWhole(window_);
   policy.strong = tile_.written_twice;
   for (int64_t turn = 0; turn < outer.slots(); ++turn) {
     const int64_t first = turn * inner_slots;
@@ -361,9 +369,9 @@ void AccessEmitter::StorePackedTiles(const RegLayout& outer, const Slots& slots,
       codes.push_back(ToCode(b_, slots[Size(slot)], tile_.type));
     }
     const Slots root = addresses_.RootIndices(first);
-    const std::vector<PackedPiece> pieces = PackedPiecesAt(map, root);
+    const std::vector<PackedPiece> pieces = PackedPiecesAt(map, root, thread);
     const Slots words = WordsOfCodes(b_, tile_.layout->packed().bits, codes);
-    if (!PackedTilesAreWhole(window_)) {
+    if (!whole) {
       const Slots masks = MasksOfPackedWords(first);
       f_.If(stores, [&] { MergePackedWords(pieces, words, masks); });
       continue;

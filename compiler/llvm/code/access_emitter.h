@@ -67,7 +67,8 @@ class AccessEmitter {
     Address address;
     int bytes = 0;
   };
-  std::vector<PackedPiece> PackedPiecesAt(PackedMap& map, const Slots& root);
+  [[nodiscard]] llvm::Value* ThreadOfPackedTile() const;
+  std::vector<PackedPiece> PackedPiecesAt(PackedMap& map, const Slots& root, llvm::Value* thread);
   void CodesOfNothing(llvm::Value* exists, Slots& words);
   void StorePacked(const Slots& slots);
   void StorePackedTiles(const RegLayout& outer, const Slots& slots, AccessPolicy policy);
