@@ -187,7 +187,7 @@ Levels LevelsOf(const QuantiseSpec& spec) {
     const double value = spec.codebook != nullptr ? static_cast<double>(spec.codebook->values[code])
                                                   : DecodeToDouble(spec.type, code);
     if (std::isfinite(value) && std::fabs(value) <= spec.limit)
-      all.emplace_back(value == 0 ? 0.0 : value, uint8_t(code));
+      all.emplace_back(value == 0 ? 0.0 : value, static_cast<uint8_t>(code));
   }
   std::sort(all.begin(), all.end());
   Levels levels;

@@ -27,7 +27,7 @@ bool HasExplicitCluster(const Function& entry, const LaunchConfig& config);
 // barrier.cluster: all threads of the cluster that have not ended arrive, and then may pass.
 class ClusterBarrier {
  public:
-  ClusterBarrier(uint32_t blocks, uint32_t warps) : warps_(warps), lanes_(blocks * warps) {}
+  ClusterBarrier(uint32_t blocks, uint32_t warps) : warps_(warps), lanes_(size_t{blocks} * warps) {}
 
   // Lanes of a warp of block `rank` that have arrived and not been let through.
   [[nodiscard]] uint32_t Arrived(uint32_t rank, uint32_t warp) const {

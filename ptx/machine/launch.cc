@@ -152,8 +152,7 @@ void RunOnThreads(LaunchContext* launch, int threads) {
   std::vector<std::thread> helpers;
   try {
     for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
-  } catch (...) {
-    // Fewer threads do the same.
+  } catch (...) {  // NOLINT(bugprone-empty-catch): fewer threads do the same
   }
   work();
   for (std::thread& helper : helpers) helper.join();

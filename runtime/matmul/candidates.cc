@@ -263,7 +263,7 @@ class Ranking {
     const double products = 2.0 * turns * tile.bm * tile.bn * tile.bk * Halves() *
                             (1 + kFewSums / sums) /
                             (device_.operations_per_us / processors *
-                             (dequantises ? kDenseReached : kProductsReached) * (2 / XBytes()));
+                             (dequantises ? kDenseReached : kProductsReached) * 2.0 / XBytes());
     const auto numbers = k * static_cast<double>(w.n);
     const double rows = static_cast<double>(std::min<int64_t>(m_, tile.bm));
     const double read = numbers * bits / 8 *

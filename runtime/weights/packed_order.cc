@@ -58,7 +58,7 @@ int64_t PackedTileRows(DType weight, DType compute) {
 }
 
 int64_t PackedTileColumns(DType weight, DType compute) {
-  return 16 * RepeatsOf(weight, compute).first;
+  return int64_t{16} * RepeatsOf(weight, compute).first;
 }
 
 Result<MemLayout> PackedOrder(DType weight, DType compute, int64_t k, int64_t n) {
