@@ -18,6 +18,10 @@ target_compile_options(tarsia_options INTERFACE
   -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $<$<BOOL:${TARSIA_WERROR}>:-Werror>
   -Wimplicit-fallthrough -Wswitch-enum -Wundef -fvisibility=hidden -ffp-contract=off
   -ffunction-sections -fdata-sections)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND TARSIA_UNITY_BATCH)
+  # A name of one file is shadowed in those compiled together with it.
+  target_compile_options(tarsia_options INTERFACE -Wno-shadow)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
   # These report faults in std::string and std::vector themselves once those are inlined.
   target_compile_options(tarsia_options INTERFACE

@@ -2,7 +2,7 @@
 """Runs clang-tidy on the C++ sources that changed last, with the checks of .clang-tidy.
 
 Without FILE it takes the files that differ from the base commit, those with the most changes first.
-clang-tidy needs the compile commands of clang: `cmake --preset clang` writes them to build/clang.
+clang-tidy needs the compile commands of clang: `cmake --preset tidy` writes them to build/tidy.
 
 exit status: 0 nothing found, 1 something found, 2 bad usage
 """
@@ -44,7 +44,7 @@ def compiled_files(build):
     """The sources that the build compiles, by path from the root."""
     path = build / "compile_commands.json"
     if not path.is_file():
-        sys.exit(f"tidy: error: no {path}; run `cmake --preset clang`")
+        sys.exit(f"tidy: error: no {path}; run `cmake --preset tidy`")
     paths = (pathlib.Path(entry["file"]) for entry in json.loads(path.read_text()))
     return sorted({p.relative_to(ROOT).as_posix() for p in paths if p.is_relative_to(ROOT)})
 
@@ -64,10 +64,10 @@ def parse_arguments():
     parser.add_argument("files", nargs="*", metavar="FILE", help="a source to check")
     parser.add_argument("--base", metavar="COMMIT",
                         help="the base commit (default: 20 commits ago, or the first one)")
-    parser.add_argument("--most", type=int, default=40, metavar="N",
+    parser.add_argument("--most", type=int, default=20, metavar="N",
                         help="check at most this many files (default: %(default)s)")
     parser.add_argument("--all", action="store_true", help="check every source")
-    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "clang", metavar="DIR",
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "tidy", metavar="DIR",
                         help="the build folder with the compile commands")
     parser.add_argument("-j", "--jobs", type=int, default=2, metavar="N",
                         help="processes at a time (default: %(default)s)")

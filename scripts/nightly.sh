@@ -127,7 +127,7 @@ sanitized() {
 }
 
 tidy() {
-  run configure-clang cmake --preset clang
+  run configure-tidy cmake --preset tidy
   run tidy scripts/check_tidy.py --all
 }
 
