@@ -102,13 +102,15 @@ class TensorCoreDot {
     };
     const size_t left_words = words(form_.a(), types.a);
     const size_t right_words = words(form_.b(), types.b);
+    const size_t left_slots = Size(form_.a().slots());
+    const size_t right_slots = Size(form_.b().slots());
     const size_t sum_words = Size(form_.c().slots());
     for (const MmaStep& step : selection_.steps) {
       const size_t sum = Size(step.sum);
-      const Slots results = Multiply(
-          Part(left, Size(step.left) / Size(form_.a().slots()) * left_words, left_words),
-          Part(right, Size(step.right) / Size(form_.b().slots()) * right_words, right_words),
-          Part(sums, sum, sum_words));
+      const Slots results =
+          Multiply(Part(left, Size(step.left) / left_slots * left_words, left_words),
+                   Part(right, Size(step.right) / right_slots * right_words, right_words),
+                   Part(sums, sum, sum_words));
       std::copy(results.begin(), results.end(), sums.begin() + static_cast<std::ptrdiff_t>(sum));
     }
     return sums;
@@ -119,11 +121,26 @@ class TensorCoreDot {
     return {begin, begin + static_cast<std::ptrdiff_t>(count)};
   }
 
-  // One instruction. LLVM has no intrinsic for some of them.
+  // One instruction.
   Slots Multiply(const Slots& left, const Slots& right, const Slots& sums) {
+    if (instruction_ == nullptr) instruction_ = MakeInstruction(left, right, sums);
+    std::vector<llvm::Value*> arguments = left;
+    arguments.insert(arguments.end(), right.begin(), right.end());
+    arguments.insert(arguments.end(), sums.begin(), sums.end());
+    llvm::CallInst* call = b_.CreateCall(instruction_->getFunctionType(), instruction_, arguments);
+    call->setConvergent();
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    call->addFnAttr(llvm::Attribute::WillReturn);
+    Slots out;
+    for (unsigned i = 0; i < sums.size(); ++i) out.push_back(b_.CreateExtractValue(call, i));
+    return out;
+  }
+
+  // Its text: LLVM has no intrinsic for some of them.
+  llvm::InlineAsm* MakeInstruction(const Slots& left, const Slots& right, const Slots& sums) {
     std::string text = "mma.sync.aligned." + std::string(form_.instruction) + " ";
     std::string constraints;
-    std::vector<llvm::Value*> arguments;
     std::vector<llvm::Type*> types;
     size_t number = 0;
     const auto add = [&](const Slots& registers, bool is_result) {
@@ -132,9 +149,7 @@ class TensorCoreDot {
         text += (text.back() == '{' ? "$" : ", $") + std::to_string(number++);
         constraints += (constraints.empty() ? "" : ",") + std::string(is_result ? "=" : "") +
                        ConstraintOf(value->getType());
-        if (is_result) continue;
-        arguments.push_back(value);
-        types.push_back(value->getType());
+        if (!is_result) types.push_back(value->getType());
       }
       text += "}";
     };
@@ -145,15 +160,7 @@ class TensorCoreDot {
     llvm::Type* result = llvm::StructType::get(
         b_.getContext(), std::vector<llvm::Type*>(sums.size(), sums[0]->getType()));
     auto* type = llvm::FunctionType::get(result, types, false);
-    llvm::CallInst* call =
-        b_.CreateCall(type, llvm::InlineAsm::get(type, text + ";", constraints, false), arguments);
-    call->setConvergent();
-    call->setDoesNotAccessMemory();
-    call->setDoesNotThrow();
-    call->addFnAttr(llvm::Attribute::WillReturn);
-    Slots out;
-    for (unsigned i = 0; i < sums.size(); ++i) out.push_back(b_.CreateExtractValue(call, i));
-    return out;
+    return llvm::InlineAsm::get(type, text + ";", constraints, false);
   }
 
   static const char* ConstraintOf(llvm::Type* type) {
@@ -167,6 +174,7 @@ class TensorCoreDot {
   llvm::IRBuilder<>& b_;
   const MmaSelection& selection_;
   const MmaForm& form_;
+  llvm::InlineAsm* instruction_ = nullptr;  // the same for all products
 };
 
 // ---- scalar arithmetic ----------------------------------------------------------------------
