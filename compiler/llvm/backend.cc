@@ -4,6 +4,8 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/ProfileSummaryInfo.h>
+#include <llvm/CodeGen/CodeGenPrepare.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -42,6 +44,7 @@
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/isolation.h"
+#include "compiler/llvm/merge_assembly.h"
 #include "compiler/llvm/order_copies.h"
 
 // From LLVM's NVPTX library; llvm/Support/TargetSelect.h would want all targets.
@@ -95,12 +98,13 @@ class CollectErrors {
 
 // Passes of code generation over LLVM IR that are left out: OurPasses and ptxas do the same work,
 // and without them the machine code is the same. They took a tenth of the time to compile a matmul.
-// Measured, too: Loop Strength Reduction stays, without which loops are longer.
+// OurPasses have the first two, so that they come before MergeAssemblyPass.
 bool IsLeftOut(llvm::StringRef pass) {
-  return llvm::is_contained({"Early CSE", "Nary reassociation", "Straight line strength reduction",
-                             "Speculatively execute instructions",
-                             "Split GEPs to a variadic base and a constant offset for better CSE"},
-                            pass);
+  return llvm::is_contained(
+      {"Loop Strength Reduction", "CodeGen Prepare", "Early CSE", "Nary reassociation",
+       "Straight line strength reduction", "Speculatively execute instructions",
+       "Split GEPs to a variadic base and a constant offset for better CSE"},
+      pass);
 }
 
 // While it lives, passes of code generation that can be left out are: those above, and all once the
@@ -192,10 +196,16 @@ class ReplaceSignedTruth : public llvm::PassInfoMixin<ReplaceSignedTruth> {
   }
 };
 
+void AddStrengthReduction(llvm::FunctionPassManager& passes) {
+  llvm::LoopPassManager reduce;
+  reduce.addPass(llvm::LoopStrengthReducePass());
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(reduce)));
+}
+
 // ptxas optimises again, so this has to do what it cannot: algebra, and loops while they still have
 // types. The code that comes in has no variables in memory. bench/results/compile.md compares it
 // with LLVM's own lists.
-llvm::FunctionPassManager OurPasses() {
+llvm::FunctionPassManager OurPasses(const llvm::TargetMachine& machine) {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::InstCombinePass());
@@ -207,12 +217,13 @@ llvm::FunctionPassManager OurPasses() {
   passes.addPass(llvm::ADCEPass());
   // Indices that became pointers are often needed after the loop only: then they are computed
   // there, not kept in registers through it.
-  llvm::LoopPassManager reduce;
-  reduce.addPass(llvm::LoopStrengthReducePass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(reduce)));
+  AddStrengthReduction(passes);
   passes.addPass(llvm::SinkingPass());
   passes.addPass(OrderCopiesPass());
   passes.addPass(ReplaceSignedTruth());
+  AddStrengthReduction(passes);
+  passes.addPass(llvm::CodeGenPreparePass(&machine));
+  passes.addPass(MergeAssemblyPass());
   return passes;
 }
 
@@ -233,16 +244,22 @@ void RunPasses(llvm::Module& module, llvm::TargetMachine& machine, StopFlag& sto
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(OurPasses()));
+  passes.addPass(llvm::RequireAnalysisPass<llvm::ProfileSummaryAnalysis, llvm::Module>());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(OurPasses(machine)));
   passes.run(module, modules);
 }
 
-Status Verify(const llvm::Module& module) {
+// Before and after the passes, in builds with asserts.
+Status Verify([[maybe_unused]] const llvm::Module& module) {
+#ifndef NDEBUG
   std::string text;
   llvm::raw_string_ostream stream(text);
-  if (!llvm::verifyModule(module, &stream)) return OkStatus();
-  stream.flush();
-  return MakeDiagnostic(diag::kLlvmInvalid, Location(), text);
+  if (llvm::verifyModule(module, &stream)) {
+    stream.flush();
+    return MakeDiagnostic(diag::kLlvmInvalid, Location(), text);
+  }
+#endif
+  return OkStatus();
 }
 
 Status RunOn(llvm::Module& module, Target target, llvm::TargetMachine& machine, StopFlag& stop) {
@@ -250,7 +267,7 @@ Status RunOn(llvm::Module& module, Target target, llvm::TargetMachine& machine, 
   CollectErrors collect(module.getContext());
   RunPasses(module, machine, stop);
   if (stop.Stopped()) return MakeDiagnostic(diag::kCompileStopped, Location());
-  if (collect.errors().empty()) return OkStatus();
+  if (collect.errors().empty()) return Verify(module);
   return MakeDiagnostic(diag::kLlvmFailed, Location(), Row(target).name, collect.errors());
 }
 

@@ -4,8 +4,6 @@
 #include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/IntrinsicsNVPTX.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -38,6 +36,8 @@ enum class Part { kOther, kCopy, kCommit, kLoad, kProduct, kBoundary };
 Part PartOf(const llvm::Instruction& instruction) {
   if (const llvm::InlineAsm* assembly = AssemblyOf(instruction)) {
     const llvm::StringRef text = assembly->getAsmString();
+    if (text.starts_with("cp.async.commit_group")) return Part::kCommit;
+    if (text.starts_with("cp.async.wait_group")) return Part::kBoundary;
     if (text.contains("cp.async")) return Part::kCopy;
     if (text.starts_with("ldmatrix") || text.starts_with("ld.shared")) return Part::kLoad;
     if (text.starts_with("mma.sync")) return Part::kProduct;
@@ -45,9 +45,6 @@ Part PartOf(const llvm::Instruction& instruction) {
   }
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     return load->getPointerAddressSpace() == kSharedSpace ? Part::kLoad : Part::kOther;
-  }
-  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
-    if (call->getIntrinsicID() == llvm::Intrinsic::nvvm_cp_async_commit_group) return Part::kCommit;
   }
   return instruction.mayWriteToMemory() ? Part::kBoundary : Part::kOther;
 }

@@ -1,6 +1,7 @@
 #include "compiler/llvm/code/function_builder.h"
 
 #include <llvm/BinaryFormat/Dwarf.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/MDBuilder.h>
@@ -227,7 +228,15 @@ llvm::Value* FunctionBuilder::ReadRegister(unsigned id) {
   return read;
 }
 
-void FunctionBuilder::Barrier() { CallIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}, true); }
+void FunctionBuilder::Order(const std::string& text, bool convergent) {
+  auto* const type = llvm::FunctionType::get(builder_.getVoidTy(), {}, /*isVarArg=*/false);
+  llvm::CallInst* const call = builder_.CreateCall(
+      type, llvm::InlineAsm::get(type, text, "~{memory}", /*hasSideEffects=*/true), {});
+  call->setDoesNotThrow();
+  if (convergent) call->setConvergent();
+}
+
+void FunctionBuilder::Barrier() { Order("bar.sync 0;", /*convergent=*/true); }
 
 llvm::Value* FunctionBuilder::LinearBlock() {
   const auto read = [&](unsigned id) { return builder_.CreateZExt(ReadRegister(id), I(64)); };

@@ -87,6 +87,9 @@ class FunctionBuilder {
   llvm::Value* Times(llvm::Value* x, int64_t constant);
   // A special register (i32). LLVM is told the range of its values, which makes shorter code.
   llvm::Value* ReadRegister(unsigned id);
+  // An instruction without operands that no access to memory may cross. Those that are
+  // `convergent` are executed by all threads of a block together.
+  void Order(const std::string& text, bool convergent = false);
   void Barrier();
 
   // ---- threads ------------------------------------------------------------------------------

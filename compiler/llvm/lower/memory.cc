@@ -344,16 +344,15 @@ LOWER(CopyAsync) {
 }
 
 LOWER(CopyCommit) {
-  e.function().CallIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {});
+  e.function().Order("cp.async.commit_group;");
   return OkStatus();
 }
 
 LOWER(CopyWait) {
-  FunctionBuilder& f = e.function();
   // No kernel has so many groups in flight.
   const IndexValue pending = e.scalars().Index(e.inst().operand[0].expr);
   const int64_t groups = std::clamp<int64_t>(pending.facts.lo, 0, 1 << 20);
-  f.CallIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {}, {f.Int32(groups)});
+  e.function().Order("cp.async.wait_group " + std::to_string(groups) + ";");
   return OkStatus();
 }
 

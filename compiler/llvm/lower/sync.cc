@@ -1,6 +1,4 @@
 // The sync family.
-#include <llvm/IR/InlineAsm.h>
-
 #include "compiler/llvm/lower/lower.h"
 
 namespace tarsia::compiler {
@@ -24,10 +22,7 @@ Result<Semaphore> SemaphoreOf(Emitter& e) {
 }
 
 void ControlGrids(Emitter& e, const char* text) {
-  if (Row(e.target()).capability < 90) return;
-  llvm::IRBuilder<>& b = e.function().b();
-  auto* type = llvm::FunctionType::get(b.getVoidTy(), {}, false);
-  b.CreateCall(type, llvm::InlineAsm::get(type, text, "~{memory}", true), {});
+  if (Row(e.target()).capability >= 90) e.function().Order(text);
 }
 
 }  // namespace
