@@ -5,7 +5,6 @@
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Analysis/ProfileSummaryInfo.h>
-#include <llvm/CodeGen/CodeGenPrepare.h>
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -31,7 +30,6 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
-#include <llvm/Transforms/Scalar/LoopStrengthReduce.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Scalar/Sink.h>
@@ -44,6 +42,7 @@
 
 #include "compiler/diagnostics.h"
 #include "compiler/llvm/isolation.h"
+#include "compiler/llvm/keep_constants.h"
 #include "compiler/llvm/merge_assembly.h"
 #include "compiler/llvm/order_copies.h"
 
@@ -98,13 +97,11 @@ class CollectErrors {
 
 // Passes of code generation over LLVM IR that are left out: OurPasses and ptxas do the same work,
 // and without them the machine code is the same. They took a tenth of the time to compile a matmul.
-// OurPasses have the first two, so that they come before MergeAssemblyPass.
 bool IsLeftOut(llvm::StringRef pass) {
-  return llvm::is_contained(
-      {"Loop Strength Reduction", "CodeGen Prepare", "Early CSE", "Nary reassociation",
-       "Straight line strength reduction", "Speculatively execute instructions",
-       "Split GEPs to a variadic base and a constant offset for better CSE"},
-      pass);
+  return llvm::is_contained({"Early CSE", "Nary reassociation", "Straight line strength reduction",
+                             "Speculatively execute instructions",
+                             "Split GEPs to a variadic base and a constant offset for better CSE"},
+                            pass);
 }
 
 // While it lives, passes of code generation that can be left out are: those above, and all once the
@@ -196,16 +193,13 @@ class ReplaceSignedTruth : public llvm::PassInfoMixin<ReplaceSignedTruth> {
   }
 };
 
-void AddStrengthReduction(llvm::FunctionPassManager& passes) {
-  llvm::LoopPassManager reduce;
-  reduce.addPass(llvm::LoopStrengthReducePass());
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(reduce)));
-}
-
 // ptxas optimises again, so this has to do what it cannot: algebra, and loops while they still have
 // types. The code that comes in has no variables in memory. bench/results/compile.md compares it
 // with LLVM's own lists.
-llvm::FunctionPassManager OurPasses(const llvm::TargetMachine& machine) {
+//
+// Code generation begins with Loop Strength Reduction and CodeGen Prepare: after
+// MergeAssemblyPass, they have a third of the work.
+llvm::FunctionPassManager OurPasses() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::InstCombinePass());
@@ -215,15 +209,11 @@ llvm::FunctionPassManager OurPasses(const llvm::TargetMachine& machine) {
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::ADCEPass());
-  // Indices that became pointers are often needed after the loop only: then they are computed
-  // there, not kept in registers through it.
-  AddStrengthReduction(passes);
-  passes.addPass(llvm::SinkingPass());
   passes.addPass(OrderCopiesPass());
   passes.addPass(ReplaceSignedTruth());
-  AddStrengthReduction(passes);
-  passes.addPass(llvm::CodeGenPreparePass(&machine));
+  passes.addPass(KeepConstantsPass());
   passes.addPass(MergeAssemblyPass());
+  passes.addPass(llvm::SinkingPass());
   return passes;
 }
 
@@ -245,7 +235,7 @@ void RunPasses(llvm::Module& module, llvm::TargetMachine& machine, StopFlag& sto
   builder.crossRegisterProxies(loops, functions, components, modules);
   llvm::ModulePassManager passes;
   passes.addPass(llvm::RequireAnalysisPass<llvm::ProfileSummaryAnalysis, llvm::Module>());
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(OurPasses(machine)));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(OurPasses()));
   passes.run(module, modules);
 }
 

@@ -10,7 +10,7 @@
 namespace tarsia::compiler {
 
 std::optional<PackedPieces> PackedPieces::Of(const PackedTile& tile, const Extents& box,
-                                             int64_t threads, bool rows) {
+                                             int64_t threads, bool rows, Order order) {
   PackedPieces out;
   const int64_t bytes = tile.tile_bits / 8;
   if (bytes % kWidestAccess != 0) return std::nullopt;
@@ -24,6 +24,8 @@ std::optional<PackedPieces> PackedPieces::Of(const PackedTile& tile, const Exten
   }
   if (out.total_ == 0) return std::nullopt;
   if (rows) out.pieces_ *= std::exchange(out.grid_.back(), 1);
+  out.by_warps_ = order == Order::kByWarps && out.total_ % threads == 0;
+  out.by_warps_ = out.by_warps_ && out.ComeApart();
   return out;
 }
 
@@ -35,12 +37,16 @@ PackedPieces::Place PackedPieces::PlaceOf(int64_t number) const {
 }
 
 bool PackedPieces::ComeApart() const {
-  for (int64_t number = threads_; number < total_; ++number) {
-    Place sum = PlaceOf(number % threads_);
-    const Place turn = PlaceOf(number / threads_ * threads_);
-    sum.piece += turn.piece;
-    for (size_t d = 0; d < grid_.size(); ++d) sum.tile[d] += turn.tile[d];
-    if (sum != PlaceOf(number)) return false;
+  for (int64_t thread = 0; thread < threads_; ++thread) {
+    const Place first = PlaceOf(First(thread));
+    for (int64_t turn = 0; turn < Turns(); ++turn) {
+      const int64_t number = First(thread) + turn * Step();
+      if (number >= total_) break;
+      Place sum = PlaceOf(turn * Step());
+      sum.piece += first.piece;
+      for (size_t d = 0; d < grid_.size(); ++d) sum.tile[d] += first.tile[d];
+      if (sum != PlaceOf(number)) return false;
+    }
   }
   return true;
 }
@@ -148,13 +154,14 @@ Slots Digits(FunctionBuilder& f, llvm::Value* number, const Extents& extents) {
 }
 
 // Nothing if the window has other tiles, or parts of tiles.
-std::optional<PackedPieces> WholePieces(FunctionBuilder& function, const TileWindow& window) {
+std::optional<PackedPieces> WholePieces(FunctionBuilder& function, const TileWindow& window,
+                                        PackedPieces::Order order) {
   if (window.memory.form != MemoryTile::Form::kPacked || window.axis >= 0) return std::nullopt;
   if (!HasWholeTiles(window)) return std::nullopt;
   const bool rows =
       !window.root.empty() && window.IsInside(static_cast<int>(window.root.size()) - 1);
   return PackedPieces::Of(window.memory.layout->packed(), window.tile.shape(), function.threads(),
-                          rows);
+                          rows, order);
 }
 
 // Those of a thread, turn by turn.
@@ -165,11 +172,13 @@ std::vector<PackedPiece> PiecesOfThread(FunctionBuilder& function, Layouts& layo
   Extents extents = pieces.grid();
   extents.push_back(pieces.pieces());
   const bool apart = pieces.ComeApart();
+  llvm::Value* const warp = b.CreateUDiv(function.Thread(), function.Int32(kWarpThreads));
+  llvm::Value* const start =
+      b.CreateAdd(function.Thread(), b.CreateMul(warp, function.Int32(pieces.BetweenWarps())));
   std::vector<PackedPiece> out;
   for (int64_t turn = 0; turn < pieces.Turns(); ++turn) {
-    const int64_t first = turn * function.threads();
-    llvm::Value* number =
-        apart ? function.Thread() : b.CreateAdd(function.Thread(), function.Int32(first));
+    const int64_t first = turn * pieces.Step();
+    llvm::Value* number = apart ? start : b.CreateAdd(start, function.Int32(first));
     Slots tile = Digits(function, number, extents);
     llvm::Value* piece = tile.back();
     tile.pop_back();
@@ -177,8 +186,8 @@ std::vector<PackedPiece> PiecesOfThread(FunctionBuilder& function, Layouts& layo
     PackedPiece& next = out.emplace_back();
     next.at = addresses.Of(tile, piece, further);
     next.exists = addresses.Exists(tile, further);
-    if (first + function.threads() > pieces.total()) {
-      next.put = b.CreateICmpULT(function.Thread(), function.Int32(pieces.total() - first));
+    if ((turn + 1) * function.threads() > pieces.total()) {
+      next.put = b.CreateICmpULT(start, function.Int32(pieces.total() - first));
     }
   }
   return out;
@@ -189,7 +198,8 @@ std::vector<PackedPiece> PiecesOfThread(FunctionBuilder& function, Layouts& layo
 std::optional<std::vector<PackedPiece>> PiecesOfPackedTiles(FunctionBuilder& function,
                                                             Layouts& layouts,
                                                             const TileWindow& window) {
-  const std::optional<PackedPieces> pieces = WholePieces(function, window);
+  // Where tiles do not exist, all pieces of a turn are often left out.
+  const auto pieces = WholePieces(function, window, PackedPieces::Order::kByBlock);
   if (!pieces) return std::nullopt;
   return PiecesOfThread(function, layouts, window, *pieces);
 }
@@ -198,8 +208,9 @@ std::optional<std::vector<PackedPieceCopy>> CopiesOfPackedPieces(FunctionBuilder
                                                                  Layouts& layouts,
                                                                  const TileWindow& to,
                                                                  const TileWindow& from) {
-  if (!WholePieces(function, to) || !IsInside(to)) return std::nullopt;
-  const std::optional<PackedPieces> pieces = WholePieces(function, from);
+  constexpr auto kOrder = PackedPieces::Order::kByWarps;
+  if (!WholePieces(function, to, kOrder) || !IsInside(to)) return std::nullopt;
+  const auto pieces = WholePieces(function, from, kOrder);
   if (!pieces || *to.memory.layout != *from.memory.layout) return std::nullopt;
   const std::vector<PackedPiece> targets = PiecesOfThread(function, layouts, to, *pieces);
   const std::vector<PackedPiece> sources = PiecesOfThread(function, layouts, from, *pieces);

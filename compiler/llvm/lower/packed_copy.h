@@ -11,19 +11,26 @@
 #include "compiler/llvm/code/function_builder.h"
 #include "compiler/llvm/code/layouts.h"
 #include "compiler/llvm/code/memory.h"
+#include "layout/access.h"
 #include "layout/mem_layout.h"
 #include "support/extents.h"
 
 namespace tarsia::compiler {
 
 // The pieces of a box of packed tiles, and who moves them: in turn i thread t has piece
-// t + i * threads. The pieces of a tile follow each other, and tiles in row-major order.
+// First(t) + i * Step(). The pieces of a tile follow each other, and tiles in row-major order.
+//
+// In the order by warps, a warp has pieces that follow each other in all its turns, 512 bytes in
+// each. Then those of a thread lie so close that one address serves up to 8 copies: the offset in
+// the machine instruction of `cp.async` has 12 bits.
 class PackedPieces {
  public:
+  enum class Order { kByBlock, kByWarps };
   // Nothing if the box does not consist of whole tiles. `rows`: takes the tiles of a row, which
-  // follow each other in memory, for one tile.
+  // follow each other in memory, for one tile. The order by warps needs pieces that the threads
+  // share evenly and that come apart; where they do not, the order is that by block.
   static std::optional<PackedPieces> Of(const PackedTile& tile, const Extents& box, int64_t threads,
-                                        bool rows);
+                                        bool rows, Order order);
 
   struct Place {
     Extents tile;  // in the box
@@ -36,7 +43,15 @@ class PackedPieces {
   [[nodiscard]] int64_t total() const { return total_; }
   [[nodiscard]] const Extents& grid() const { return grid_; }  // tiles
   [[nodiscard]] int64_t Turns() const { return (total_ + threads_ - 1) / threads_; }
-  // Whether the place of t + i * threads is the sum of those of t and of i * threads.
+  [[nodiscard]] int64_t Step() const { return by_warps_ ? kWarpThreads : threads_; }
+  // First(t) is t + t / 32 * BetweenWarps().
+  [[nodiscard]] int64_t First(int64_t thread) const {
+    return thread + thread / kWarpThreads * BetweenWarps();
+  }
+  [[nodiscard]] int64_t BetweenWarps() const {
+    return by_warps_ ? kWarpThreads * (Turns() - 1) : 0;
+  }
+  // Whether the place of a piece is the sum of those of First(t) and of i * Step().
   [[nodiscard]] bool ComeApart() const;
 
  private:
@@ -44,6 +59,7 @@ class PackedPieces {
   int64_t pieces_ = 0;
   int64_t total_ = 0;
   int64_t threads_ = 0;
+  bool by_warps_ = false;
 };
 
 struct PackedPiece {

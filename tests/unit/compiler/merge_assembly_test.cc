@@ -1,49 +1,15 @@
 // Statements of assembly that become one: LLVM IR in, LLVM IR out.
 #include <gtest/gtest.h>
-#include <llvm/AsmParser/Parser.h>
-#include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/Module.h>
-#include <llvm/IR/PassManager.h>
-#include <llvm/IR/Verifier.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SourceMgr.h>
-#include <llvm/Support/raw_ostream.h>
 
-#include <memory>
 #include <string>
 
 #include "compiler/llvm/merge_assembly.h"
+#include "tests/unit/compiler/run_pass.h"
 
 namespace tarsia::compiler::merge_assembly_test {
 namespace {
 
-std::string Merged(const std::string& text) {
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic error;
-  const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, error, context);
-  if (module == nullptr) return error.getMessage().str();
-  llvm::PassBuilder builder;
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::FunctionPassManager passes;
-  passes.addPass(MergeAssemblyPass());
-  std::string out;
-  llvm::raw_string_ostream stream(out);
-  for (llvm::Function& function : *module) {
-    if (function.isDeclaration()) continue;
-    passes.run(function, functions);
-    for (const llvm::BasicBlock& block : function) block.print(stream);
-  }
-  if (llvm::verifyModule(*module, &stream)) return "invalid: " + out;
-  return out;
-}
+std::string Merged(const std::string& text) { return RunPass(MergeAssemblyPass(), text); }
 
 // %b stays inside, and %a is needed once more. Arguments that are the same are one.
 TEST(MergeAssembly, MakesOneStatementWithRegistersOfItsOwn) {
