@@ -123,6 +123,7 @@ llvm::PreservedAnalyses ReduceAddressesPass::run(llvm::Function& function,
   llvm::SCEVExpander expander(scev, function.getDataLayout(), "address");
   bool changed = false;
   for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    if (!loop->isInnermost()) continue;
     changed = ReduceAddresses(*loop, scev, expander).Run(loops) || changed;
   }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
