@@ -1,6 +1,5 @@
 #include "compiler/llvm/keep_constants.h"
 
-#include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
@@ -94,7 +93,7 @@ class KeepConstants {
   // copy it.
   void Keep(const Kept& kept, size_t registers_before) {
     llvm::IRBuilder<> b(function_.getEntryBlock().getTerminator());
-    llvm::Value* const zero = Zero();
+    llvm::Value* const zero = Zero(b);
     for (size_t i = 0; i < kept.constants.size(); ++i) {
       llvm::Value* const value =
           b.CreateXor(b.CreateAnd(zero, registers_before + i + 1), kept.constants[i]);
@@ -106,9 +105,8 @@ class KeepConstants {
 
   // A grid has at most 65,535 blocks along z (CUDA programming guide, "Compute Capabilities"); to
   // ptxas this is any number.
-  llvm::Value* Zero() {
+  llvm::Value* Zero(llvm::IRBuilder<>& b) {
     if (zero_ != nullptr) return zero_;
-    llvm::IRBuilder<> b(function_.getEntryBlock().getTerminator());
     auto* const type = llvm::FunctionType::get(b.getInt32Ty(), /*isVarArg=*/false);
     llvm::CallInst* const blocks = b.CreateCall(
         type, llvm::InlineAsm::get(type, "mov.u32 $0, %nctaid.z;", "=r", /*hasSideEffects=*/false));

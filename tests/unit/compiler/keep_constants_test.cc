@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "tests/unit/compiler/run_pass.h"
 
@@ -14,7 +13,7 @@ namespace {
 
 std::string Kept(const std::string& text) { return RunPass(KeepConstantsPass(), text); }
 
-// A product with these constants for its operand a. The name of the result may not matter.
+// A product with these constants for its operand a.
 std::string Product(const std::string& name, int first) {
   return fmt::format(
       "  %{} = call {{ float, float, float, float }} asm \"mma.sync.aligned {{$0, $1, $2, $3}}, "
@@ -68,8 +67,8 @@ end:                                              ; preds = %loop
 
 TEST(KeepConstants, LeavesProductsThatNoLoopRepeats) {
   const std::string once = "define void @f(i32 %x) {\n" + Product("a", 50) + "  ret void\n}";
-  EXPECT_EQ(Count(Kept(once), "i32 50, i32 50, i32 51, i32 51"), 1u);
-  EXPECT_EQ(Count(Kept(once), "nctaid"), 0u);
+  EXPECT_EQ(Count(Kept(once), "i32 50, i32 50, i32 51, i32 51"), 1U);
+  EXPECT_EQ(Count(Kept(once), "nctaid"), 0U);
 }
 
 // Four operands of four registers. The one that fewer products use than any other stays as it is.
@@ -82,19 +81,19 @@ TEST(KeepConstants, TakesThoseThatMostProductsUse) {
     }
   }
   const std::string out = Kept(InLoop(products));
-  EXPECT_EQ(Count(out, " = and i32 "), 16u);
-  EXPECT_EQ(Count(out, "(i32 200, i32 200, i32 201, i32 201,"), 1u);
+  EXPECT_EQ(Count(out, " = and i32 "), 16U);
+  EXPECT_EQ(Count(out, "(i32 200, i32 200, i32 201, i32 201,"), 1U);
   for (const int first : {100, 300, 400, 500}) {
     SCOPED_TRACE(first);
-    EXPECT_EQ(Count(out, fmt::format("(i32 {}, ", first)), 0u);
-    EXPECT_EQ(Count(out, fmt::format(", {}\n", first)), 2u);
+    EXPECT_EQ(Count(out, fmt::format("(i32 {}, ", first)), 0U);
+    EXPECT_EQ(Count(out, fmt::format(", {}\n", first)), 2U);
   }
 }
 
 TEST(KeepConstants, LeavesOperandsWithAnotherValue) {
   std::string product = Product("a", 50);
   product.replace(product.find("i32 51"), 6, "i32 %x");
-  EXPECT_EQ(Count(Kept(InLoop(product)), "nctaid"), 0u);
+  EXPECT_EQ(Count(Kept(InLoop(product)), "nctaid"), 0U);
 }
 
 }  // namespace
