@@ -30,11 +30,9 @@ class ReduceAddresses {
   ReduceAddresses(llvm::Loop& loop, llvm::ScalarEvolution& scev, llvm::SCEVExpander& expander)
       : loop_(loop), scev_(scev), expander_(expander) {}
 
-  // `own`: whether a block belongs to the loop and to no loop inside it.
-  bool Run(const llvm::LoopInfo& loops) {
+  bool Run() {
     if (!loop_.isLoopSimplifyForm()) return false;
     for (llvm::BasicBlock* block : loop_.blocks()) {
-      if (loops.getLoopFor(block) != &loop_) continue;
       for (llvm::Instruction& instruction : *block) {
         auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
         if (call == nullptr || !call->isInlineAsm()) continue;
@@ -123,8 +121,9 @@ llvm::PreservedAnalyses ReduceAddressesPass::run(llvm::Function& function,
   llvm::SCEVExpander expander(scev, function.getDataLayout(), "address");
   bool changed = false;
   for (llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    // Registers of the loops around it would be taken while it runs.
     if (!loop->isInnermost()) continue;
-    changed = ReduceAddresses(*loop, scev, expander).Run(loops) || changed;
+    changed = ReduceAddresses(*loop, scev, expander).Run() || changed;
   }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }

@@ -6,9 +6,9 @@
 
 namespace tarsia::compiler {
 
-// Arguments of assembly in a loop, mostly addresses, that are affine in the number of the turn get
-// a register that the loop moves on. Those that differ by constants share it: ptxas puts constants
-// into the instructions that access memory.
+// Arguments of assembly in an innermost loop, mostly addresses, that are affine in the number of
+// the turn get a register that the loop moves on. Those that differ by constants share it: ptxas
+// puts constants into the instructions that access memory.
 //
 // LLVM's Loop Strength Reduction finds the same for our kernels after a search among all ways to
 // write every affine value, which took a quarter of the time of code generation.
