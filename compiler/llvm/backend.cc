@@ -23,9 +23,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Target/TargetOptions.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/GVN.h>
 #include <llvm/Transforms/Scalar/IndVarSimplify.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
@@ -45,6 +43,7 @@
 #include "compiler/llvm/keep_constants.h"
 #include "compiler/llvm/merge_assembly.h"
 #include "compiler/llvm/order_copies.h"
+#include "compiler/llvm/reduce_addresses.h"
 
 // From LLVM's NVPTX library; llvm/Support/TargetSelect.h would want all targets.
 extern "C" {
@@ -98,10 +97,11 @@ class CollectErrors {
 // Passes of code generation over LLVM IR that are left out: OurPasses and ptxas do the same work,
 // and without them the machine code is the same. They took a tenth of the time to compile a matmul.
 bool IsLeftOut(llvm::StringRef pass) {
-  return llvm::is_contained({"Early CSE", "Nary reassociation", "Straight line strength reduction",
-                             "Speculatively execute instructions",
-                             "Split GEPs to a variadic base and a constant offset for better CSE"},
-                            pass);
+  return llvm::is_contained(
+      {"Loop Strength Reduction", "Early CSE", "Nary reassociation",
+       "Straight line strength reduction", "Speculatively execute instructions",
+       "Split GEPs to a variadic base and a constant offset for better CSE"},
+      pass);
 }
 
 // While it lives, passes of code generation that can be left out are: those above, and all once the
@@ -196,23 +196,21 @@ class ReplaceSignedTruth : public llvm::PassInfoMixin<ReplaceSignedTruth> {
 // ptxas optimises again, so this has to do what it cannot: algebra, and loops while they still have
 // types. The code that comes in has no variables in memory. bench/results/compile.md compares it
 // with LLVM's own lists.
-//
-// Code generation begins with Loop Strength Reduction and CodeGen Prepare: after
-// MergeAssemblyPass, they have a third of the work.
 llvm::FunctionPassManager OurPasses() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::EarlyCSEPass());
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
   AddLoopPasses(passes);
-  passes.addPass(llvm::GVNPass());
   passes.addPass(llvm::InstCombinePass());
   passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(llvm::ADCEPass());
   passes.addPass(OrderCopiesPass());
   passes.addPass(ReplaceSignedTruth());
   passes.addPass(KeepConstantsPass());
   passes.addPass(MergeAssemblyPass());
+  passes.addPass(llvm::LoopSimplifyPass());
+  passes.addPass(ReduceAddressesPass());
+  // What is needed after a loop only is computed there, not kept in registers through it.
   passes.addPass(llvm::SinkingPass());
   return passes;
 }

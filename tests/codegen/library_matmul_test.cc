@@ -113,8 +113,8 @@ class LibraryMatmul : public MachineCodeTest<CastCost> {
     if (to == "f8e4m3fn") return type == "f8e4m3fn" && m == 16 ? 8 : 0;
     const int bits = FindDType(type)->bits;
     if (m == 1 || group != 32 || bits == 2 || bits == 4) return 0;
-    if (bits == 1) return 36;
-    return bits == 8 ? 8 : 124;  // the others have packed tiles of 128 rows
+    if (bits == 1) return 76;
+    return bits == 8 ? 16 : 120;  // the others have packed tiles of 128 rows
   }
   static bool IsLocal(const compiler::SassInstruction& i) {
     return i.opcode.starts_with("STL") || i.opcode.starts_with("LDL");
