@@ -316,8 +316,8 @@ LOWER(CopyAsync) {
   const LayoutId layout = e.AccessLayout();
   if (const auto pieces = CopiesOfPackedPieces(
           e.function(), e.layouts(), e.OperandWindow(0, layout), e.OperandWindow(1, layout))) {
-    // Pieces lie close to each other, and ptxas makes more of constants in their instructions than
-    // LLVM of sums.
+    // Addresses as sums, without offsets of their own: ReduceAddressesPass finds those of a loop
+    // that share a register, and ptxas puts what they differ by into the instructions.
     const auto sum = [&](const Address& address) { return Address{e.memory().Sum(address), 0}; };
     for (const PackedPieceCopy& copy : *pieces) {
       CopyAsync(e, sum(copy.to), sum(copy.from.at), static_cast<int>(kWidestAccess), copy.from.put,
