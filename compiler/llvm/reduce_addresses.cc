@@ -40,9 +40,7 @@ class ReduceAddresses {
       }
     }
     for (auto& [progression, uses] : uses_) Reduce(progression, uses);
-    for (llvm::WeakTrackingVH& old : old_) {
-      if (old != nullptr) llvm::RecursivelyDeleteTriviallyDeadInstructions(old);
-    }
+    llvm::RecursivelyDeleteTriviallyDeadInstructionsPermissive(old_);
     return !uses_.empty();
   }
 

@@ -28,12 +28,6 @@ std::string InLoop(const std::string& products) {
          "  br i1 %again, label %loop, label %end\nend:\n  ret void\n}";
 }
 
-size_t Count(const std::string& text, const std::string& what) {
-  size_t count = 0;
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
-  return count;
-}
-
 // Equal constants, too, get registers that differ as far as ptxas knows.
 TEST(KeepConstants, MakesRegistersBeforeALoop) {
   EXPECT_EQ(Kept(InLoop(Product("a", 50))),
@@ -67,8 +61,8 @@ end:                                              ; preds = %loop
 
 TEST(KeepConstants, LeavesProductsThatNoLoopRepeats) {
   const std::string once = "define void @f(i32 %x) {\n" + Product("a", 50) + "  ret void\n}";
-  EXPECT_EQ(Count(Kept(once), "i32 50, i32 50, i32 51, i32 51"), 1U);
-  EXPECT_EQ(Count(Kept(once), "nctaid"), 0U);
+  EXPECT_EQ(CountOf(Kept(once), "i32 50, i32 50, i32 51, i32 51"), 1U);
+  EXPECT_EQ(CountOf(Kept(once), "nctaid"), 0U);
 }
 
 // Four operands of four registers. The one that fewer products use than any other stays as it is.
@@ -81,19 +75,19 @@ TEST(KeepConstants, TakesThoseThatMostProductsUse) {
     }
   }
   const std::string out = Kept(InLoop(products));
-  EXPECT_EQ(Count(out, " = and i32 "), 16U);
-  EXPECT_EQ(Count(out, "(i32 200, i32 200, i32 201, i32 201,"), 1U);
+  EXPECT_EQ(CountOf(out, " = and i32 "), 16U);
+  EXPECT_EQ(CountOf(out, "(i32 200, i32 200, i32 201, i32 201,"), 1U);
   for (const int first : {100, 300, 400, 500}) {
     SCOPED_TRACE(first);
-    EXPECT_EQ(Count(out, fmt::format("(i32 {}, ", first)), 0U);
-    EXPECT_EQ(Count(out, fmt::format(", {}\n", first)), 2U);
+    EXPECT_EQ(CountOf(out, fmt::format("(i32 {}, ", first)), 0U);
+    EXPECT_EQ(CountOf(out, fmt::format(", {}\n", first)), 2U);
   }
 }
 
 TEST(KeepConstants, LeavesOperandsWithAnotherValue) {
   std::string product = Product("a", 50);
   product.replace(product.find("i32 51"), 6, "i32 %x");
-  EXPECT_EQ(Count(Kept(InLoop(product)), "nctaid"), 0U);
+  EXPECT_EQ(CountOf(Kept(InLoop(product)), "nctaid"), 0U);
 }
 
 }  // namespace

@@ -62,12 +62,7 @@ end:                                              ; preds = %more, %entry
 }
 
 // The number of statements of a function.
-size_t Count(const std::string& ir) {
-  size_t count = 0;
-  for (size_t at = ir.find(" asm "); at != std::string::npos; at = ir.find(" asm ", at + 1))
-    ++count;
-  return count;
-}
+size_t Count(const std::string& ir) { return CountOf(ir, " asm "); }
 
 TEST(MergeAssembly, PassesMemoryOnlyWithStatementsWithoutEffects) {
   const auto around = [](const std::string& effects, const std::string& attributes) {

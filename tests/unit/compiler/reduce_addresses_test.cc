@@ -61,12 +61,7 @@ TEST(ReduceAddresses, BeginsInTheMiddleOfWhatOffsetsReach) {
   EXPECT_NE(out.find("  %3 = add i64 %1, 2047\n"), std::string::npos) << out;
 }
 
-size_t Phis(const std::string& text) {
-  size_t count = 0;
-  for (size_t at = text.find(" = phi "); at != std::string::npos; at = text.find(" = phi ", at + 1))
-    ++count;
-  return count;
-}
+size_t Phis(const std::string& text) { return CountOf(text, " = phi "); }
 
 TEST(ReduceAddresses, TakesARegisterForEachBaseAndStep) {
   EXPECT_EQ(Phis(Reduced(Loop(R"(  %two = shl i64 %i, 1

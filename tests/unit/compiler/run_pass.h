@@ -11,6 +11,7 @@
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,6 +47,13 @@ std::string RunPass(Pass pass, const std::string& text) {
   }
   if (llvm::verifyModule(*module, &stream)) return "invalid: " + out;
   return out;
+}
+
+// How often `what` stands in `text`.
+inline size_t CountOf(const std::string& text, const std::string& what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++count;
+  return count;
 }
 
 }  // namespace tarsia::compiler
