@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Times the library's quantised matmul on this machine's GPU beside cuBLAS and, where it is at hand, Marlin.
+"""Times the library's quantised matmul on this machine's GPU beside cuBLAS, Triton and, where it is at hand,
+Marlin.
 
     bench/matmul.py TARSIA --json out.json [--marlin LIB] [--filter TEXT] [--tune]
 
 TARSIA is the command. Its suite `tarsia bench matmul` checks each product before it times it: the median of
 replays of a CUDA graph of launches, each of which reads weights that are in no cache. The others are measured
-in the same way. With --tune every candidate is timed, for the model in runtime/matmul/candidates.cc. Prints a
+in the same way; of Triton's kernel (peers/triton_u4.py) the best of its settings. With --tune every candidate is timed, for the model in runtime/matmul/candidates.cc. Prints a
 line for each case, and writes all of it as JSON.
 """
 
@@ -17,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.append(str(pathlib.Path(__file__).parent / "peers"))
 
 GROUP = 128
 L2_BYTES = 160 << 20
@@ -40,6 +43,7 @@ SUITES = [  # arguments of `tarsia bench matmul`; without --shape the layers of 
 TUNED = [(kind, 8192, 8192, m) for kind in ("u4", "u8", "u2", "f8e4m3fn", "u3") for m in (1, 16)]
 TUNED += [("u4", k, n, m) for k, n in ((8192, 57344), (4096, 3584)) for m in (1, 16)]
 TUNED += [("u4", 8192, 8192, m) for m in (32, 64, 128, 512, 2048)]
+TRITON = ((8192, 8192), (8192, 57344), (3584, 28672))  # K and N
 
 
 def suite(options, arguments):
@@ -76,7 +80,7 @@ def tune(options, case):
 
 
 class Peers:
-    """cuBLAS by PyTorch, and Marlin."""
+    """cuBLAS by PyTorch, Triton, and Marlin."""
 
     def __init__(self, marlin):
         import torch
@@ -114,6 +118,10 @@ class Peers:
         us = self.microseconds([lambda stream, w=w: launch(stream, w) for w in copies] * max(1, 20 // len(copies)))
         return us if not any(codes) else None
 
+    def triton_u4(self, k, n, m):
+        import triton_u4
+        return triton_u4.best(k, n, m, lambda size: max(2, min(25, L2_BYTES // size + 1)), self.microseconds)
+
 
 def origin():
     """The machine, the day and the commit."""
@@ -129,6 +137,8 @@ def peers_text(row):
     out = f"{row['name']}: cuBLAS f16 {row['cublas_us']:.2f} us ({row['cublas_us'] / row['median_us']:.2f}x)"
     if row.get("marlin_us"):
         out += f", Marlin {row['marlin_us']:.2f} us ({row['marlin_us'] / row['median_us']:.2f}x)"
+    if row.get("triton_us"):
+        out += f", Triton {row['triton_us']:.2f} us ({row['triton_us'] / row['median_us']:.2f}x)"
     return out
 
 
@@ -139,6 +149,13 @@ def measure_peers(options, rows, save):
     for row in timed:
         row["cublas_us"] = peers.cublas(row["k"], row["n"], row["m"])
         save()
+    for row in timed:
+        if row["w"] == "u4" and not row["options"] and (row["k"], row["n"]) in TRITON and row["m"] <= 16:
+            try:
+                row["triton_us"], row["triton_settings"] = peers.triton_u4(row["k"], row["n"], row["m"])
+            except (ImportError, RuntimeError, ValueError) as failure:
+                row["triton_error"] = repr(failure)[:300]
+            save()
     for row in timed if peers.marlin else []:  # last, since it may not return
         if row["w"] == "u4" and not row["options"] and row["m"] <= 64:
             row["marlin_us"] = peers.marlin_u4(row["k"], row["n"], row["m"])

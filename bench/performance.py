@@ -42,7 +42,8 @@ def us(value):
 
 
 HEAD = ["time, us", "floor, us", "floor of time"]
-PEERS = {"cublas_us": ("cuBLAS f16, us", "cuBLAS / Tarsia"), "marlin_us": ("Marlin, us", "Marlin / Tarsia")}
+PEERS = {"cublas_us": ("cuBLAS f16, us", "cuBLAS / Tarsia"), "marlin_us": ("Marlin, us", "Marlin / Tarsia"),
+         "triton_us": ("Triton, us", "Triton / Tarsia")}
 
 
 def section(title, what, rows, name, peers):

@@ -37,7 +37,7 @@ done
 cp tests/spec/*.tsa "$folder/tests/spec/"
 cp examples/*.tsa "$folder/examples/"
 cp kernels/copy.tsa tests/gpu/*.tsa tests/gpu/*.py scripts/gpu_check.sh scripts/gpu_counters.sh \
-  bench/gpu.py bench/matmul.py bench/code_counts.py "$folder/"
+  bench/gpu.py bench/matmul.py bench/peers/triton_u4.py bench/code_counts.py "$folder/"
 cp examples/reduce/*.tsa "$folder/examples/reduce/"
 git describe --always --dirty --abbrev=40 > "$folder/commit.txt"
 
