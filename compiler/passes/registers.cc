@@ -8,6 +8,7 @@
 #include "compiler/passes/shared_tiles.h"
 #include "isa/limits.h"
 #include "layout/access.h"
+#include "support/align.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -15,6 +16,8 @@ namespace {
 // CUDA C++ Programming Guide, "Compute Capabilities": of a multiprocessor, 7.0 to 9.0.
 constexpr int64_t kRegistersOfProcessor = 65536;
 constexpr int64_t kRegistersAtOnce = 8;
+// Its quarters, each of which has a quarter of the registers for its warps.
+constexpr int64_t kQuarters = 4;
 
 // Of a thread for addresses, counters and the fragments of two slices of a product.
 constexpr int64_t kBesidesTiles = 80;
@@ -40,7 +43,8 @@ int64_t BlocksBySharedMemory(const tile::Form& form, Target target) {
 }  // namespace
 
 int64_t MostRegistersOfThread(int64_t warps) {
-  const int64_t of_thread = kRegistersOfProcessor / (warps * kWarpThreads);
+  const int64_t of_thread =
+      kRegistersOfProcessor / kQuarters / (CeilDiv(warps, kQuarters) * kWarpThreads);
   return std::min(of_thread / kRegistersAtOnce * kRegistersAtOnce, kMostRegisterBound);
 }
 
@@ -49,7 +53,9 @@ void BoundRegisters(tile::Form& form, Target target) {
   const int64_t most = MostRegistersOfThread(form.Warps());
   const int64_t tiles = LiveWords(form).Most().words;
   int64_t blocks = BlocksBySharedMemory(form, target);
-  const auto of_thread = [&] { return MostRegistersOfThread(form.Warps() * blocks); };
+  const auto of_thread = [&] {
+    return MostRegistersOfThread(AlignUp(form.Warps(), kQuarters) * blocks);
+  };
   while (blocks > 1 && of_thread() < tiles + kBesidesTiles) --blocks;
   if (tiles > most) {
     form.header.registers = form.pool.Int(most);

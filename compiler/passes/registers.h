@@ -12,7 +12,9 @@
 namespace tarsia::compiler {
 
 // The most registers that a thread of a block of so many warps can have on a GPU with 65,536
-// registers a multiprocessor, a multiple of the 8 by which they are given out; at most 255.
+// registers a multiprocessor, a multiple of the 8 by which they are given out; at most 255. Each
+// quarter of a multiprocessor has a quarter of them and of the warps, rounded up: 14 warps need as
+// many as 16.
 int64_t MostRegistersOfThread(int64_t warps);
 
 // Where the tiles that are live at the same time need more registers than a thread can have, writes

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "compiler/llvm/backend.h"
+#include "compiler/passes/registers.h"
+#include "layout/access.h"
 
 namespace tarsia::compiler {
 
@@ -56,7 +58,9 @@ void FunctionBuilder::MakeFunction(const CompiledKernel& entry, std::optional<in
   annotate("reqntidx", threads_);
   annotate("reqntidy", 1);
   annotate("reqntidz", 1);
-  if (registers) annotate("maxnreg", *registers);
+  if (registers) {
+    annotate("maxnreg", std::min(*registers, MostRegistersOfThread(threads_ / kWarpThreads)));
+  }
 }
 
 // ---- source lines --------------------------------------------------------------------------

@@ -18,6 +18,8 @@ TEST(Registers, OfAThreadFollowFromTheThreads) {
   EXPECT_EQ(MostRegistersOfThread(8), 255);   // 65,536 / 256 is 256
   EXPECT_EQ(MostRegistersOfThread(12), 168);  // 170 without rounding
   EXPECT_EQ(MostRegistersOfThread(16), 128);
+  EXPECT_EQ(MostRegistersOfThread(9), 168) << "a quarter of the multiprocessor has 3 warps";
+  EXPECT_EQ(MostRegistersOfThread(14), 128) << "4 warps; with 144 a launch fails on an H200";
   EXPECT_EQ(MostRegistersOfThread(32), 64);
 }
 
@@ -50,6 +52,11 @@ TEST(Registers, BoundIsWrittenForTilesThatDoNotFit) {
 TEST(Registers, BoundOfTheTextStays) {
   EXPECT_NE(PtxOf(TwoTiles(1, "  registers 8 * 8\n")).find(".maxnreg 64"), std::string::npos);
   EXPECT_NE(PtxOf(TwoTiles(128, "  registers 128\n")).find(".maxnreg 128"), std::string::npos);
+}
+
+TEST(Registers, BoundOfTheTextIsNoMoreThanABlockCanHave) {
+  EXPECT_NE(PtxOf(TwoTiles(1, "  warps 14\n  registers 144\n")).find(".maxnreg 128"),
+            std::string::npos);
 }
 
 std::vector<LineAdvice> AdviceAfterPasses(const Program& program) {
