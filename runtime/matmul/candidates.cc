@@ -36,6 +36,22 @@ constexpr int kLeastRowBytes = 128;
 constexpr MatmulTile kDense[] = {
     {128, 128, 64, 4, 3}, {128, 256, 64, 8, 3}, {64, 128, 64, 4, 3}, {64, 64, 64, 4, 4}};
 constexpr int kRowsOfTiles[] = {8, 16, 32, 64};
+// Of a wave, where each processor has one tile: columns and rows of a warp, slices of a turn, and
+// the most of a block.
+constexpr int kWaveColumns[] = {16, 32, 64};
+constexpr int kWaveRows[] = {64, 128};
+constexpr int kWaveSlices[] = {1, 2, 4, 8};
+constexpr int64_t kMostWaveColumns = 512;
+constexpr int64_t kLeastWaveWarps = 7;
+constexpr int64_t kMostWaveWarps = 16;
+constexpr int kMostWaveTileRows = 32;
+// Bytes of weights on their way to a processor that has one tile: more did not help, and the turns
+// that fill and empty the ring cost time.
+constexpr int64_t kWaveInFlight = 35 * 1024;
+constexpr int64_t kTurnsOfStage = 4;
+// Rows of a turn, of which more are for long loops.
+constexpr int kLongTurn = 512;
+constexpr int64_t kShortLoop = 12;  // turns
 // Sums of a thread that leave room for the rest.
 constexpr int kMostSums = 64;
 // Columns of a tile with slices: with more, sums and their places take the registers of 16 warps.
@@ -52,22 +68,32 @@ constexpr int kWarpsOfManyRows = 8;
 
 // ---- how long ---------------------------------------------------------------------------------
 
-// Fitted to the times of 19 layers, each by all candidates, on an H200 (`bench/matmul.py --tune`),
-// so that the chosen ones are fast: in the mean 5% above the best. The terms overlap, so that no
-// constant alone is a rate of the machine. Times are in microseconds.
-constexpr double kLaunch = 1.375;
-constexpr double kStream = 4.285;           // leaving sums and waiting for them
-constexpr double kOrderedStream = 6.009;    // the same, in the order of the blocks
-constexpr double kTurn = 0.0096;            // of a block
-constexpr double kLatency = 0.026;          // of the bytes that a processor has in flight
-constexpr double kIssue = 1971;             // instructions of warps in a microsecond of a processor
-constexpr double kReached = 1.769;          // of the copies' rate
-constexpr double kCacheRate = 5040e3;       // bytes of x in a microsecond, of all processors
-constexpr double kProductsReached = 1.369;  // of the rate of `mma`, by a thread with many sums
-constexpr double kDenseReached = 0.43;      // of it, by a product of two matrices
-constexpr double kFewSums = 0.1858;         // the time for products grows by this over the sums
-constexpr double kFragments = 0.1143;       // instructions for fragments of x, over those of w
-constexpr double kOverlap = 1.753;  // the p of the norm that joins memory, issue and products
+// Fitted to 1,464 times on an H200: 46 products of 12 layers, each by up to 30 candidates
+// (bench/results/nvidia-h200/matmul-variants.json and matmul-tune.json). The chosen ones are in the
+// mean 1.2% above the best. The terms overlap, so that no constant alone is a rate of the machine.
+// Times are in microseconds.
+constexpr double kLaunch = 1.9;
+constexpr double kStream = 4.4;            // leaving sums and waiting for them
+constexpr double kOrderedStream = 6.8;     // the same, in the order of the blocks
+constexpr double kTurn = 0.004;            // of a block
+constexpr double kLatency = 0.5;           // until the bytes that a processor waits for are there
+constexpr double kIssue = 2600;            // instructions of warps in a microsecond of a processor
+constexpr double kReachedApart = 0.92;     // of the copies' rate, where scales come with each turn
+constexpr double kCacheRate = 6500e3;      // bytes of x in a microsecond, of all processors
+constexpr double kProductsReached = 0.57;  // of the rate of `mma`
+constexpr double kDenseReached = 0.45;     // of it, by a product of two matrices
+constexpr double kFragments = 0.43;        // instructions for fragments of x, over those of w
+constexpr double kOverlap = 3.4;  // the p of the norm that joins memory, issue and products
+// Fewer warps of a processor issue less in proportion.
+constexpr double kWarpsThatIssue = 8;
+// Short loops whose blocks can share a processor take so much more time: while blocks of the next
+// launch wait beside them, some processors have two blocks of a launch, and others none.
+constexpr double kShared = 1.2;
+constexpr int kMostWarpsThatShare = 8;      // of a block
+constexpr int64_t kReservedOfBlock = 1024;  // bytes of shared memory
+// Turns of a group, at most, that the compiler makes turns of one loop (docs/passes.md,
+// `pipeline`).
+constexpr int64_t kMostJoined = 8;
 
 // The same to i8 (docs/dtypes.md); the zero points are in sums.
 double DecodeCostToI8(const WeightInfo& w) {
@@ -95,6 +121,13 @@ double DecodeCost(const MatmulProblem& problem) {
   return cost;
 }
 
+// Whether codes are stored complemented: then the zeros that a copy writes beyond the last column
+// are no codes of zeros, and codes of a tile that goes beyond it are decoded one by one.
+bool IsComplemented(const WeightInfo& w) {
+  const auto order = PackedOrder(w.type, w.compute, w.k, w.n);
+  return order.ok() && order->IsPacked() && !order->packed().complement.empty();
+}
+
 // Rows of a packed tile; a group of fewer ones is decoded code by code.
 int64_t TileRows(const WeightInfo& w) { return PackedTileRows(w.type, w.compute); }
 
@@ -106,7 +139,8 @@ class Ranking {
         device_(device),
         shared_bytes_(shared_bytes),
         choice_(choice),
-        m_(std::max<int64_t>(m, 1)) {}
+        m_(std::max<int64_t>(m, 1)),
+        complemented_(IsComplemented(problem.weights)) {}
 
   std::vector<MatmulCandidate> Run() {
     // Where sums of many slices, or of two halves, do not fit, tiles of fewer rows do.
@@ -116,6 +150,7 @@ class Ranking {
         if (bm >= 2 * m_ && bm > 8) continue;
         if (bm < m_ && bm < least) continue;
         for (const Shape& shape : kShapes) AddFused(bm, shape);
+        if (bm <= kMostWaveTileRows && XBytes() == 2) AddWave(bm);
       }
     }
     // Dequantised weights have 16 bits.
@@ -164,17 +199,15 @@ class Ranking {
     const int slices = choice_.batch_invariant ? 0 : SlicesOf(shape);
     const bool by_groups = w.group >= shape.bk || (shape.bk == rows && slices == 0);
     if (shape.bk % rows != 0 || (slices == 0 && !by_groups)) return;
-    const auto fits = [&] {
-      const int sums = bm * shape.bn / (shape.warps * 32) * Halves() * std::max(tile.slices, 1);
-      return sums <= kMostSums && SharedBytes(tile, w.type.bits) <= shared_bytes_;
-    };
     // A block of few columns that has all of k reads all of x, which pays for few rows.
     const bool few_rows = bm == kRowsOfTiles[0];
     // Sums of groups need no slices.
-    if (by_groups && shape.slices == 1 && (few_rows || shape.bn > 64) && fits()) Add(tile, false);
+    if (by_groups && shape.slices == 1 && (few_rows || shape.bn > 64) && Fits(tile)) {
+      Add(tile, false);
+    }
     if (slices == 0 || shape.bn > kMostSlicedColumns) return;
     tile.slices = slices;
-    if (!fits()) return;
+    if (!Fits(tile)) return;
     if (shape.slices > 1 ? few_rows : !by_groups) Add(tile, false);
     if (StreamSpills(tile)) return;
     tile.stream = true;
@@ -185,6 +218,52 @@ class Ranking {
     Add(tile, false);
     tile.ordered = false;
     if (!choice_.deterministic) Add(tile, false);
+  }
+
+  // Tiles of which each processor has one, as wide as the columns need: no block waits for another,
+  // and all read the same rows of w at a time.
+  void AddWave(int bm) {
+    const WeightInfo& w = problem_.weights;
+    const int64_t least = PackedTileColumns(w.type, w.compute);
+    for (const int columns : kWaveColumns) {
+      const int64_t across =
+          CeilDiv<int64_t>(problem_.columns(), int64_t{device_.processors} * columns);
+      const int64_t bn = across * columns;
+      if (columns % least != 0 || bn > kMostWaveColumns) continue;
+      for (const int slices : kWaveSlices) {
+        const int64_t warps = across * slices;
+        if (warps < kLeastWaveWarps || warps > kMostWaveWarps) continue;
+        if (slices > 1 && across >= kLeastWaveWarps) continue;
+        for (const int rows : kWaveRows) {
+          AddWave(bm, {static_cast<int>(warps), static_cast<int>(bn), rows * slices, slices});
+        }
+      }
+    }
+  }
+  void AddWave(int bm, const Shape& shape) {
+    const WeightInfo& w = problem_.weights;
+    if (shape.bk % TileRows(w) != 0) return;
+    if (shape.bk > kLongTurn && w.k / shape.bk < kShortLoop) return;
+    MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, kStages};
+    const int64_t turn = int64_t{shape.bk} * shape.bn * w.type.bits / 8 * Halves();
+    tile.stages = static_cast<int>(std::clamp<int64_t>(
+        std::min(CeilDiv(kWaveInFlight, turn) + 1, w.k / shape.bk / kTurnsOfStage), kStages,
+        kMostStages));
+    if (shape.slices > 1 || w.group < shape.bk) {
+      // Slices pay for few rows.
+      tile.slices = choice_.batch_invariant || bm != kRowsOfTiles[0] ? 0 : SlicesOf(shape);
+      // Where groups are smaller, or warps share a slice, packed tiles would be cut.
+      if (tile.slices != shape.slices) return;
+    }
+    if (Fits(tile) && !Has(tile)) Add(tile, false);
+  }
+  [[nodiscard]] bool Has(const MatmulTile& tile) const {
+    return std::ranges::any_of(
+        out_, [&](const MatmulCandidate& one) { return !one.dequantises && one.tile == tile; });
+  }
+  [[nodiscard]] bool Fits(const MatmulTile& tile) const {
+    const int sums = tile.bm * tile.bn / (tile.warps * 32) * Halves() * std::max(tile.slices, 1);
+    return sums <= kMostSums && SharedBytes(tile, problem_.weights.type.bits) <= shared_bytes_;
   }
 
   // Streams of which ptxas keeps numbers in local memory through the loop, where others without are
@@ -247,21 +326,21 @@ class Ranking {
     const double slices = std::max(tile.slices, 1);
     // Of a warp in a turn.
     const double weights = static_cast<double>(tile.bn) * tile.bk * Halves() / (32.0 * tile.warps);
-    const double slice = tile.slices == 0 ? static_cast<double>(std::min<int64_t>(w.group, tile.bk))
-                                          : tile.bk / slices;
+    // Of w, to one scaling of its sums.
+    const double scaled = tile.slices == 0 ? static_cast<double>(w.group) : tile.bk / slices;
     double per_weight = 0.3;
     if (!dequantises) {
       // Sums in i32 are made f32 before they are scaled.
       const double for_sums = problem_.activations() == kI8 ? 2 : 1;
-      per_weight = DecodeCost(problem_) + for_sums * tile.bm / slice +
+      per_weight = DecodeCost(problem_) + for_sums * tile.bm / scaled +
                    kFragments * tile.bm * tile.warps / (tile.bn * slices);
       // Codes are decoded one by one.
-      if (tile.slices == 0 && w.group < TileRows(w)) per_weight = 14;
+      const bool part = complemented_ && problem_.columns() % tile.bn != 0;
+      if ((tile.slices == 0 && w.group < TileRows(w)) || part) per_weight = 14;
     }
-    const double issue = turns * weights * per_weight * tile.warps / kIssue;
-    const double sums = tile.bm * tile.bn * slices * Halves() / (tile.warps * 32.0);
-    const double products = 2.0 * turns * tile.bm * tile.bn * tile.bk * Halves() *
-                            (1 + kFewSums / sums) /
+    const double lack = std::max(1.0, kWarpsThatIssue / (tile.warps * std::max(at_once, 1.0)));
+    const double issue = turns * weights * per_weight * tile.warps * lack / kIssue;
+    const double products = 2.0 * turns * tile.bm * tile.bn * tile.bk * Halves() /
                             (device_.operations_per_us / processors *
                              (dequantises ? kDenseReached : kProductsReached) * 2.0 / XBytes());
     const auto numbers = k * static_cast<double>(w.n);
@@ -271,14 +350,23 @@ class Ranking {
     const double read_x = static_cast<double>(tiles) * rows * k * XBytes();
     const double in_flight =
         at_once * (tile.stages - 1) * tile.bk * (tile.bn * Halves() * bits / 8.0 + rows * XBytes());
-    const double busy = std::min(processors, static_cast<double>(tiles));
-    const double rate = std::min(device_.bytes_per_us * kReached,
-                                 (tile.stream ? processors : busy) * in_flight / kLatency);
-    const double memory = read / rate * (tile.stream ? 1 : most / mean) + read_x / kCacheRate;
+    const double busy = tile.stream ? processors : std::min(processors, static_cast<double>(tiles));
+    // Where turns of a group are turns of one loop, and in streams, all of the rate is reached.
+    const bool joined = tile.slices == 0 && w.group > tile.bk && w.group <= kMostJoined * tile.bk;
+    const double reached = joined || tile.stream || dequantises ? 1 : kReachedApart;
+    const double rate = std::min(device_.bytes_per_us * reached, busy * in_flight / kLatency);
+    const double waves = tile.stream || mean <= 1 ? 1 : most / mean;
+    const double memory = read / rate * waves + read_x / kCacheRate;
     double out = kLaunch + kTurn * turns / at_once +
                  std::pow(std::pow(memory, kOverlap) + std::pow(issue, kOverlap) +
                               std::pow(products, kOverlap),
                           1 / kOverlap);
+    const bool shares =
+        tile.warps <= kMostWarpsThatShare &&
+        2 * (SharedBytes(tile, bits) + kReservedOfBlock) <= shared_bytes_ + kReservedOfBlock;
+    if (shares && !tile.stream && !dequantises && mean <= 1 && w.k / tile.bk < kShortLoop) {
+      out *= kShared;
+    }
     if (tile.stream) out += tile.ordered ? kOrderedStream : kStream;
     if (dequantises) out += kLaunch + numbers * (w.type.bits / 8.0 + 2) / device_.bytes_per_us;
     return out;
@@ -289,6 +377,7 @@ class Ranking {
   const int64_t shared_bytes_;
   const MatmulChoice& choice_;
   const int64_t m_;
+  const bool complemented_;
   std::vector<MatmulCandidate> out_;
 };
 
