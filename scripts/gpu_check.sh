@@ -113,7 +113,7 @@ list_groups() {
       if (!(name in seen)) { seen[name] = 1; print name, suite "Holds/" name "_*" }
       next
     }
-    suite !~ /SpecFileTest|^Spec\.|^SpecRunner|Running/ {
+    suite !~ /SpecFileTest|^Spec\.|^SpecRunner|Running/ && $1 !~ /OnTheEmulator/ {
       test = $1; sub(/\/.*/, "", test)
       name = suite test; gsub(/[^A-Za-z0-9]/, "_", name)
       if (!(name in seen)) { seen[name] = 1; print name, suite test (test == $1 ? "" : "/*") }

@@ -217,5 +217,36 @@ TEST(LibrarySchedules, AShortTailIsAmongTheCandidates) {
   }
 }
 
+runtime::MatmulTile FirstTile(const char* device, const MatmulProblem& problem) {
+  const auto opened = runtime::OpenDevice(device);
+  EXPECT_TRUE(opened.ok());
+  return runtime::RankMatmul(problem, (*opened)->Model(), (*opened)->Limits().shared_bytes, {},
+                             problem.m_max)
+      .front()
+      .tile;
+}
+
+// A stream was measured to take 18 to 26% longer on an H200 (bench/results/h200.md).
+TEST(LibrarySchedules, OneTileForEachProcessorIsFirstForFewRowsOfWideLayers) {
+  for (const char* const type : {"u4", "u8"}) {
+    for (const auto& [k, n] : {std::pair<int64_t, int64_t>{8192, 57344}, {5120, 55296}}) {
+      for (const int64_t m : {1, 16}) {
+        const auto tile = FirstTile("ptx:sm_90a", ProblemOf({type, 0}, m, k, n, 128));
+        const int64_t tiles = (n + tile.bn - 1) / tile.bn;
+        EXPECT_FALSE(tile.stream);
+        EXPECT_LE(tiles, 132) << type << " " << n << " m=" << m;
+        EXPECT_GE(tiles, 120) << type << " " << n << " m=" << m;
+      }
+    }
+  }
+}
+
+// Others decode the codes of a tile beyond the last column one by one.
+TEST(LibrarySchedules, TilesOfComplementedCodesEndWithTheColumns) {
+  EXPECT_NE(8192 % FirstTile("ptx:sm_80", ProblemOf({"u8", 0}, 1, 8192, 8192, 128)).bn, 0)
+      << "tiles of 80 columns are the fastest";
+  EXPECT_EQ(8192 % FirstTile("ptx:sm_80", ProblemOf({"i8", 0}, 1, 8192, 8192, 128)).bn, 0);
+}
+
 }  // namespace
 }  // namespace tarsia::harness::library_matmul_test
