@@ -177,7 +177,7 @@ ScratchSearch::Found ScratchSearch::TryRows() {
   if (rank < 2) return Found::kGoOn;
   const int row = way_.fast + 1 == rank ? way_.fast - 1 : rank - 1;
   for (const int64_t group : {2, 4, 8}) {
-    for (const int64_t gap : {1, 2, 4}) {
+    for (const int64_t gap : {1, 2, 4, 8}) {
       const ScratchGaps gaps{.fast = way_.fast, .split = row, .group = group, .outer = gap * step};
       const Found found = Try(gaps);
       if (found == Found::kNoConflicts) return found;

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "layout/access.h"
 #include "runtime/weights/packed_order.h"
 #include "support/align.h"
 
@@ -230,6 +231,8 @@ class Ranking {
           CeilDiv<int64_t>(problem_.columns(), int64_t{device_.processors} * columns);
       const int64_t bn = across * columns;
       if (columns % least != 0 || bn > kMostWaveColumns) continue;
+      // Each tile has whole sectors of zero points.
+      if (w.zero == ZeroPoint::kInteger && bn % kSectorBytes != 0) continue;
       for (const int slices : kWaveSlices) {
         const int64_t warps = across * slices;
         if (warps < kLeastWaveWarps || warps > kMostWaveWarps) continue;

@@ -58,7 +58,8 @@ def cost(runner, target, name, m, group, zeros, compute):
     constants, error = chosen(runner, target, name, m, group, zeros, compute)
     if error:
         return None, 0, None, error
-    k = 8 * int(constants["BK"])
+    # More turns than a ring has stages: shorter loops have no ring.
+    k = max(8, int(constants["STAGES"]) + 4) * int(constants["BK"])
     settings = {"K": k, "N": N, "G": group, "W": name, "PACK": packed(int(name[1]), compute), "ZEROS": zeros,
                 "Z": "f32" if zeros == 2 else "u8", **constants}
     if compute == "i8":
