@@ -48,7 +48,7 @@ constexpr int64_t kMostWaveWarps = 16;
 constexpr int kMostWaveTileRows = 32;
 // Bytes of weights on their way to a processor that has one tile: more did not help, and the turns
 // that fill and empty the ring cost time.
-constexpr int64_t kWaveInFlight = 35 * 1024;
+constexpr int64_t kWaveInFlight = 35840;
 constexpr int64_t kTurnsOfStage = 4;
 // Rows of a turn, of which more are for long loops.
 constexpr int kLongTurn = 512;
