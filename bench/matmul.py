@@ -6,8 +6,8 @@ Marlin.
 
 TARSIA is the command. Its suite `tarsia bench matmul` checks each product before it times it: the median of
 replays of a CUDA graph of launches, each of which reads weights that are in no cache. The others are measured
-in the same way; of Triton's kernel (peers/triton_u4.py) the best of its settings. With --tune every candidate is timed, for the model in runtime/matmul/candidates.cc. Prints a
-line for each case, and writes all of it as JSON.
+in the same way; of Triton's kernel (peers/triton_u4.py) the best of its settings. With --tune every candidate is
+timed, for the model in runtime/matmul/candidates.cc. Prints a line for each case, and writes all of it as JSON.
 """
 
 import argparse

@@ -96,7 +96,7 @@ class LibraryMatmul : public MachineCodeTest<CastCost> {
     const bool u4 = cost.type == std::string_view("u4");
     constexpr double kSlices = 0.1;
     // A fragment of x serves half as many weights in a warp of 16 columns.
-    const bool narrow = tile.bn * std::max(tile.slices, 1) / tile.warps == 16;
+    const bool narrow = tile.bm == 8 && tile.bn * std::max(tile.slices, 1) / tile.warps == 16;
     double most = (m == 16 ? 0.65 : 0.45) + (u4 ? 0 : 0.1) + kSlices + (narrow ? 0.1 : 0);
     if (group == 32) most += m == 16 ? 0.65 : 0.45;
     EXPECT_LE(static_cast<double>(loop.size()) / weights, cost.instructions + most)
@@ -226,7 +226,7 @@ runtime::MatmulTile FirstTile(const char* device, const MatmulProblem& problem) 
       .tile;
 }
 
-// A stream was measured to take 18 to 26% longer on an H200 (bench/results/h200.md).
+// A stream was measured to take 13 to 26% longer on an H200 (bench/results/h200.md).
 TEST(LibrarySchedules, OneTileForEachProcessorIsFirstForFewRowsOfWideLayers) {
   for (const char* const type : {"u4", "u8"}) {
     for (const auto& [k, n] : {std::pair<int64_t, int64_t>{8192, 57344}, {5120, 55296}}) {
@@ -244,7 +244,7 @@ TEST(LibrarySchedules, OneTileForEachProcessorIsFirstForFewRowsOfWideLayers) {
 // Others decode the codes of a tile beyond the last column one by one.
 TEST(LibrarySchedules, TilesOfComplementedCodesEndWithTheColumns) {
   EXPECT_NE(8192 % FirstTile("ptx:sm_80", ProblemOf({"u8", 0}, 1, 8192, 8192, 128)).bn, 0)
-      << "tiles of 80 columns are the fastest";
+      << "tiles of 80 columns are predicted to be the fastest";
   EXPECT_EQ(8192 % FirstTile("ptx:sm_80", ProblemOf({"i8", 0}, 1, 8192, 8192, 128)).bn, 0);
 }
 
