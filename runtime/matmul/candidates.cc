@@ -358,8 +358,8 @@ class Ranking {
     const bool joined = tile.slices == 0 && w.group > tile.bk && w.group <= kMostJoined * tile.bk;
     const double reached = joined || tile.stream || dequantises ? 1 : kReachedApart;
     const double rate = std::min(device_.bytes_per_us * reached, busy * in_flight / kLatency);
-    const double waves = tile.stream || mean <= 1 ? 1 : most / mean;
-    const double memory = read / rate * waves + read_x / kCacheRate;
+    const double memory =
+        read / rate * (tile.stream ? 1 : most / std::max(mean, 1.0)) + read_x / kCacheRate;
     double out = kLaunch + kTurn * turns / at_once +
                  std::pow(std::pow(memory, kOverlap) + std::pow(issue, kOverlap) +
                               std::pow(products, kOverlap),
@@ -367,9 +367,8 @@ class Ranking {
     const bool shares =
         tile.warps <= kMostWarpsThatShare &&
         2 * (SharedBytes(tile, bits) + kReservedOfBlock) <= shared_bytes_ + kReservedOfBlock;
-    if (shares && !tile.stream && !dequantises && mean <= 1 && w.k / tile.bk < kShortLoop) {
-      out *= kShared;
-    }
+    const bool is_short = w.k / tile.bk < kShortLoop && mean <= 1;
+    if (shares && is_short && !tile.stream && !dequantises) out *= kShared;
     if (tile.stream) out += tile.ordered ? kOrderedStream : kStream;
     if (dequantises) out += kLaunch + numbers * (w.type.bits / 8.0 + 2) / device_.bytes_per_us;
     return out;

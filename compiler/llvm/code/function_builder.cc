@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "compiler/llvm/backend.h"
-#include "compiler/passes/registers.h"
-#include "layout/access.h"
 
 namespace tarsia::compiler {
 
@@ -58,9 +56,7 @@ void FunctionBuilder::MakeFunction(const CompiledKernel& entry, std::optional<in
   annotate("reqntidx", threads_);
   annotate("reqntidy", 1);
   annotate("reqntidz", 1);
-  if (registers) {
-    annotate("maxnreg", std::min(*registers, MostRegistersOfThread(threads_ / kWarpThreads)));
-  }
+  if (registers) annotate("maxnreg", *registers);
 }
 
 // ---- source lines --------------------------------------------------------------------------

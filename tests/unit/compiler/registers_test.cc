@@ -54,11 +54,6 @@ TEST(Registers, BoundOfTheTextStays) {
   EXPECT_NE(PtxOf(TwoTiles(128, "  registers 128\n")).find(".maxnreg 128"), std::string::npos);
 }
 
-TEST(Registers, BoundOfTheTextIsNoMoreThanABlockCanHave) {
-  EXPECT_NE(PtxOf(TwoTiles(1, "  warps 14\n  registers 144\n")).find(".maxnreg 128"),
-            std::string::npos);
-}
-
 std::vector<LineAdvice> AdviceAfterPasses(const Program& program) {
   return AdviceOnRegisters(RunPasses(program, {}));
 }
