@@ -26,6 +26,11 @@ L2_BYTES = 160 << 20
 TYPES = ["u1", "u2", "u3", "u5", "u6", "u7", "u8", "i4", "f4e2m1", "f6e3m2", "f8e4m3fn", "nf4"]
 
 
+def copies_for(size, most=25):
+    """How many weights of so many bytes a graph reads in turn, so that none is in a cache."""
+    return max(2, min(most, L2_BYTES // size + 1))
+
+
 def words(option, values):
     return [word for value in values for word in (option, str(value))]
 
@@ -92,8 +97,7 @@ class Peers:
     def cublas(self, k, n, m):
         if (k, n, m) not in self.known:
             torch = self.torch
-            copies = max(2, min(5, L2_BYTES // (2 * k * n) + 1))
-            dense = [torch.randn(k, n, dtype=torch.float16, device="cuda") for _ in range(copies)]
+            dense = [torch.randn(k, n, dtype=torch.float16, device="cuda") for _ in range(copies_for(2 * k * n, 5))]
             x = torch.randn(m, k, dtype=torch.float16, device="cuda")
             y = torch.empty(m, n, dtype=torch.float16, device="cuda")
             self.known[k, n, m] = self.microseconds([lambda _, w=w: torch.mm(x, w, out=y) for w in dense] * 4)
@@ -104,7 +108,7 @@ class Peers:
         torch, pointer = self.torch, ctypes.c_void_p
         size = k * n // 2
         copies = [torch.randint(0, 256, (size,), dtype=torch.uint8, device="cuda")
-                  for _ in range(max(2, min(25, L2_BYTES // size + 1)))]
+                  for _ in range(copies_for(size))]
         scales = torch.rand(k // GROUP, n, dtype=torch.float16, device="cuda")
         x = torch.randn(m, k, dtype=torch.float16, device="cuda")
         y = torch.empty(m, n, dtype=torch.float16, device="cuda")
@@ -120,7 +124,7 @@ class Peers:
 
     def triton_u4(self, k, n, m):
         import triton_u4
-        return triton_u4.best(k, n, m, lambda size: max(2, min(25, L2_BYTES // size + 1)), self.microseconds)
+        return triton_u4.best(k, n, m, copies_for, self.microseconds)
 
 
 def origin():

@@ -33,6 +33,15 @@ Result<Target> FindTarget(std::string_view name);
 // The limits of specialisation for the target.
 TargetLimits LimitsOf(Target target);
 
+// Of a block, besides its own shared memory (CUDA C++ Programming Guide, compute capability 8.x and
+// 9.0).
+inline constexpr int64_t kReservedSharedBytes = 1024;
+// How many blocks of `bytes` of shared memory a multiprocessor holds at a time, of which each may
+// have at most `shared_bytes`.
+constexpr int64_t BlocksInSharedMemory(int64_t shared_bytes, int64_t bytes) {
+  return (shared_bytes + kReservedSharedBytes) / (bytes + kReservedSharedBytes);
+}
+
 }  // namespace tarsia::compiler
 
 #endif  // TARSIA_COMPILER_TARGET_H_

@@ -21,8 +21,6 @@ constexpr int64_t kQuarters = 4;
 
 // Of a thread for addresses, counters and the fragments of two slices of a product.
 constexpr int64_t kBesidesTiles = 80;
-// Reserved for each block (CUDA programming guide, compute capability 8.x and 9.0).
-constexpr int64_t kReservedOfBlock = 1024;
 // Of a multiprocessor, that rings need to hide latency: more would only lack registers.
 constexpr int64_t kWarpsWithRings = 16;
 
@@ -36,7 +34,7 @@ int64_t BlocksBySharedMemory(const tile::Form& form, Target target) {
     bytes = std::max(bytes, static_cast<int64_t>(tile.place.value_or(0) + tile.bytes));
   }
   if (!copied) return 0;
-  const int64_t blocks = (Row(target).shared_bytes + kReservedOfBlock) / (bytes + kReservedOfBlock);
+  const int64_t blocks = BlocksInSharedMemory(Row(target).shared_bytes, bytes);
   return std::max<int64_t>(std::min(blocks, kWarpsWithRings / form.Warps()), 1);
 }
 

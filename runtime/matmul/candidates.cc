@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "compiler/target.h"
 #include "layout/access.h"
 #include "runtime/weights/packed_order.h"
 #include "support/align.h"
@@ -49,7 +50,7 @@ constexpr int kMostWaveTileRows = 32;
 // Bytes of weights on their way to a processor that has one tile: more did not help, and the turns
 // that fill and empty the ring cost time.
 constexpr int64_t kWaveInFlight = 35840;
-constexpr int64_t kTurnsOfStage = 4;
+constexpr int64_t kTurnsOfStage = 4;  // of the loop, at least, for each stage beyond kStages
 // Rows of a turn, of which more are for long loops.
 constexpr int kLongTurn = 512;
 constexpr int64_t kShortLoop = 12;  // turns
@@ -61,7 +62,7 @@ constexpr int kMostSlicedColumns = 256;
 // processor.
 constexpr int kStages = 4;
 constexpr int kMoreStages = 6;
-constexpr int kMostStages = 8;  // where x has 8 bits, and so half of the bytes
+constexpr int kMostStages = 8;  // where x has 8 bits, and so half of the bytes, and in waves
 constexpr int64_t kLeastInFlight = 32768;
 // Warps of a processor, of which each has so many registers.
 constexpr int kWarpsOfFewRows = 16;  // m of a tile at most 16
@@ -90,8 +91,7 @@ constexpr double kWarpsThatIssue = 8;
 // Short loops whose blocks can share a processor take so much more time: while blocks of the next
 // launch wait beside them, some processors have two blocks of a launch, and others none.
 constexpr double kShared = 1.2;
-constexpr int kMostWarpsThatShare = 8;      // of a block
-constexpr int64_t kReservedOfBlock = 1024;  // bytes of shared memory
+constexpr int kMostWarpsThatShare = 8;  // of a block
 // Turns of a group, at most, that the compiler makes turns of one loop (docs/passes.md,
 // `pipeline`).
 constexpr int64_t kMostJoined = 8;
@@ -168,9 +168,18 @@ class Ranking {
     return CeilDiv<int64_t>(m_, tile.bm) * CeilDiv<int64_t>(problem_.columns(), tile.bn);
   }
 
+  // Of the weights of a turn.
+  [[nodiscard]] static int64_t CodeBytes(const MatmulTile& tile, int bits) {
+    return int64_t{tile.bk} * tile.bn * bits / 8;
+  }
+  // Of a thread.
+  [[nodiscard]] static int Sums(const MatmulTile& tile) {
+    return tile.bm * tile.bn / (tile.warps * 32) * std::max(tile.slices, 1);
+  }
+
   [[nodiscard]] int64_t SharedBytes(const MatmulTile& tile, int bits) const {
     const int64_t x = int64_t{XBytes()} * tile.bm * tile.bk;
-    const int64_t w = int64_t{tile.bk} * tile.bn * bits / 8 + int64_t{4} * tile.bn;
+    const int64_t w = CodeBytes(tile, bits) + int64_t{4} * tile.bn;
     return tile.stages * (x + w * Halves());
   }
 
@@ -248,7 +257,7 @@ class Ranking {
     if (shape.bk % TileRows(w) != 0) return;
     if (shape.bk > kLongTurn && w.k / shape.bk < kShortLoop) return;
     MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, kStages};
-    const int64_t turn = int64_t{shape.bk} * shape.bn * w.type.bits / 8 * Halves();
+    const int64_t turn = CodeBytes(tile, w.type.bits) * Halves();
     tile.stages = static_cast<int>(std::clamp<int64_t>(
         std::min(CeilDiv(kWaveInFlight, turn) + 1, w.k / shape.bk / kTurnsOfStage), kStages,
         kMostStages));
@@ -265,8 +274,8 @@ class Ranking {
         out_, [&](const MatmulCandidate& one) { return !one.dequantises && one.tile == tile; });
   }
   [[nodiscard]] bool Fits(const MatmulTile& tile) const {
-    const int sums = tile.bm * tile.bn / (tile.warps * 32) * Halves() * std::max(tile.slices, 1);
-    return sums <= kMostSums && SharedBytes(tile, problem_.weights.type.bits) <= shared_bytes_;
+    return Sums(tile) * Halves() <= kMostSums &&
+           SharedBytes(tile, problem_.weights.type.bits) <= shared_bytes_;
   }
 
   // Streams of which ptxas keeps numbers in local memory through the loop, where others without are
@@ -276,16 +285,15 @@ class Ranking {
     if (XBytes() == 1) return false;  // which takes fewer registers
     const int bits = problem_.weights.type.bits;
     if (tile.bm == 8) return tile.bn == 256 && tile.bk == 128 && tile.slices == 1 && bits >= 6;
-    const int sums = tile.bm * tile.bn / (tile.warps * 32) * tile.slices;
     // Of 1 bit, the others have too few bytes on their way.
-    return tile.bm == 16 && tile.slices > 1 && sums > kMostSums / 2 && bits > 1 &&
+    return tile.bm == 16 && tile.slices > 1 && Sums(tile) > kMostSums / 2 && bits > 1 &&
            TileRows(problem_.weights) == 64;
   }
 
   void AddDense() {
     for (MatmulTile tile : kDense) {
-      const int sums = tile.bm * tile.bn / (tile.warps * 32) * Halves();
-      if (sums <= 2 * kMostSums && SharedBytes(tile, 16) <= shared_bytes_) Add(tile, true);
+      if (Sums(tile) * Halves() > 2 * kMostSums) continue;
+      if (SharedBytes(tile, 16) <= shared_bytes_) Add(tile, true);
     }
   }
 
@@ -304,8 +312,7 @@ class Ranking {
   // Bytes on their way to a processor: of all stages but the one that computes, of the blocks that
   // a stream has there.
   [[nodiscard]] int64_t InFlight(const MatmulTile& tile) const {
-    const int64_t w =
-        int64_t{tile.bk} * tile.bn * problem_.weights.type.bits / 8 + int64_t{2} * tile.bn;
+    const int64_t w = CodeBytes(tile, problem_.weights.type.bits) + int64_t{2} * tile.bn;
     const int64_t turn = w * Halves() + int64_t{XBytes()} * tile.bm * tile.bk;
     return turn * BlocksOfStream(tile) * (tile.stages - 1);
   }
@@ -364,9 +371,8 @@ class Ranking {
                  std::pow(std::pow(memory, kOverlap) + std::pow(issue, kOverlap) +
                               std::pow(products, kOverlap),
                           1 / kOverlap);
-    const bool shares =
-        tile.warps <= kMostWarpsThatShare &&
-        2 * (SharedBytes(tile, bits) + kReservedOfBlock) <= shared_bytes_ + kReservedOfBlock;
+    const bool shares = tile.warps <= kMostWarpsThatShare &&
+                        compiler::BlocksInSharedMemory(shared_bytes_, SharedBytes(tile, bits)) >= 2;
     const bool is_short = w.k / tile.bk < kShortLoop && mean <= 1;
     if (shares && is_short && !tile.stream && !dequantises) out *= kShared;
     if (tile.stream) out += tile.ordered ? kOrderedStream : kStream;

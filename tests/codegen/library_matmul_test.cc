@@ -20,6 +20,7 @@
 #include "runtime/library.h"
 #include "runtime/matmul/matmul_plan.h"
 #include "runtime/weights/packed_weights.h"
+#include "support/align.h"
 #include "tests/codegen/cast_costs.h"
 #include "tests/codegen/machine_code.h"
 
@@ -184,11 +185,10 @@ INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmulOfBytes, testing::ValuesIn(kByteCos
 // The turns of the processor that has the most over their mean, less one.
 double TailOf(const runtime::MatmulTile& tile, const MatmulProblem& problem, int64_t m,
               int64_t processors) {
-  const auto up = [](int64_t a, int64_t b) { return (a + b - 1) / b; };
-  const int64_t tiles = up(m, tile.bm) * up(problem.columns(), tile.bn);
-  const int64_t shared = tile.stream ? tiles * up(problem.weights.k, tile.bk) : tiles;
+  const int64_t tiles = CeilDiv<int64_t>(m, tile.bm) * CeilDiv<int64_t>(problem.columns(), tile.bn);
+  const int64_t shared = tile.stream ? tiles * CeilDiv<int64_t>(problem.weights.k, tile.bk) : tiles;
   const int64_t among = tile.stream ? tile.blocks : processors;
-  return static_cast<double>(up(shared, among) * among) / static_cast<double>(shared) - 1;
+  return static_cast<double>(AlignUp(shared, among)) / static_cast<double>(shared) - 1;
 }
 
 // For every layer of three models (Llama 70B, Qwen 2.5 32B, Gemma 2 9B) on an A100 and on an H200.
@@ -232,7 +232,7 @@ TEST(LibrarySchedules, OneTileForEachProcessorIsFirstForFewRowsOfWideLayers) {
     for (const auto& [k, n] : {std::pair<int64_t, int64_t>{8192, 57344}, {5120, 55296}}) {
       for (const int64_t m : {1, 16}) {
         const auto tile = FirstTile("ptx:sm_90a", ProblemOf({type, 0}, m, k, n, 128));
-        const int64_t tiles = (n + tile.bn - 1) / tile.bn;
+        const int64_t tiles = CeilDiv<int64_t>(n, tile.bn);
         EXPECT_FALSE(tile.stream);
         EXPECT_LE(tiles, 132) << type << " " << n << " m=" << m;
         EXPECT_GE(tiles, 120) << type << " " << n << " m=" << m;
