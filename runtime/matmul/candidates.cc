@@ -209,10 +209,12 @@ class Ranking {
     const int slices = choice_.batch_invariant ? 0 : SlicesOf(shape);
     const bool by_groups = w.group >= shape.bk || (shape.bk == rows && slices == 0);
     if (shape.bk % rows != 0 || (slices == 0 && !by_groups)) return;
-    // A block of few columns that has all of k reads all of x, which pays for few rows.
+    // A block of few columns that has all of k reads all of x, which pays for few rows. So does a
+    // warp of 16 columns with x of 8 bits: its fragments serve half as many products.
     const bool few_rows = bm == kRowsOfTiles[0];
+    const bool is_wide = shape.bn > 64 && (XBytes() == 2 || shape.bn / shape.warps > 16);
     // Sums of groups need no slices.
-    if (by_groups && shape.slices == 1 && (few_rows || shape.bn > 64) && Fits(tile)) {
+    if (by_groups && shape.slices == 1 && (few_rows || is_wide) && Fits(tile)) {
       Add(tile, false);
     }
     if (slices == 0 || shape.bn > kMostSlicedColumns) return;
