@@ -19,8 +19,8 @@ of launches, divided by their number; each launch reads weights that are in no c
 which the GPU copies as many bytes as the product reads and writes at least, each once, at the rate of a copy in
 the same run, or makes as many products by `mma`, whichever is longer. cuBLAS multiplies f16 weights. `tarsia
 matmul`, with the options that a row of the file names, repeats it;
-[`tarsia bench matmul`](cli.md#tarsia-bench-time-suites-of-benchmarks) measures them all. Times of kernels that the
-model chooses since are in [`bench/results/h200.md`](../bench/results/h200.md).
+[`tarsia bench matmul`](cli.md#tarsia-bench-time-suites-of-benchmarks) measures them all. What was learned
+is in [`bench/results/h200.md`](../bench/results/h200.md).
 """
 
 

@@ -80,6 +80,7 @@ def best(k, n, m, copies_for, microseconds):
     y = torch.empty(m, n, dtype=torch.float32, device="cuda")
     runs = launchers(k, n, m)
     right = {}
+    torch.cuda.synchronize()  # the streams of the checks do not wait for this one
 
     def check(name):
         mine = torch.empty_like(y)
