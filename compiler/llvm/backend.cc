@@ -43,6 +43,7 @@
 #include "compiler/llvm/keep_constants.h"
 #include "compiler/llvm/merge_assembly.h"
 #include "compiler/llvm/order_copies.h"
+#include "compiler/llvm/recompute.h"
 #include "compiler/llvm/reduce_addresses.h"
 
 // From LLVM's NVPTX library; llvm/Support/TargetSelect.h would want all targets.
@@ -213,6 +214,7 @@ llvm::FunctionPassManager OurPasses() {
   passes.addPass(ReduceAddressesPass());
   // What is needed after a loop only is computed there, not kept in registers through it.
   passes.addPass(llvm::SinkingPass());
+  passes.addPass(RecomputePass());
   return passes;
 }
 

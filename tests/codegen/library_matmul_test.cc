@@ -108,16 +108,12 @@ class LibraryMatmul : public MachineCodeTest<CastCost> {
     EXPECT_GE(BytesInFlight(*plan, machine), 32 * 1024) << plan->ranges()[0].candidate.Text();
   }
   // Two sums of each group of 32 take so many registers of a thread with 16 rows that some types
-  // spill numbers that a block needs once for a tile. So does a type with activations of 8 bits.
+  // spill numbers that a block needs once for a tile.
   static int64_t MostSpilled(int64_t m, int64_t group) {
-    const std::string_view type = GetParam().type;
-    const std::string_view to = GetParam().to;
-    if (to == "i8") return 0;
-    if (to == "f8e4m3fn") return type == "f8e4m3fn" && m == 16 ? 8 : 0;
-    const int bits = FindDType(type)->bits;
-    if (m == 1 || group != 32 || bits == 2 || bits == 4) return 0;
-    if (bits == 1) return 76;
-    return bits == 8 ? 16 : 120;  // the others have packed tiles of 128 rows
+    if (GetParam().to != std::string_view("f16") || m == 1 || group != 32) return 0;
+    const int bits = FindDType(GetParam().type)->bits;
+    if (bits == 2 || bits == 4 || bits == 8) return 0;
+    return bits == 1 ? 76 : 120;  // the others have packed tiles of 128 rows
   }
   static bool IsLocal(const compiler::SassInstruction& i) {
     return i.opcode.starts_with("STL") || i.opcode.starts_with("LDL");

@@ -1,0 +1,287 @@
+#include "compiler/llvm/recompute.h"
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/MapVector.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "isa/limits.h"
+
+namespace tarsia::compiler {
+namespace {
+
+// Instructions, at most, to compute a value again.
+constexpr int kMostInstructions = 12;
+
+// 32-bit registers of a value. Truth values have registers of their own.
+int64_t WordsOf(const llvm::Value& value) {
+  const llvm::Type* const type = value.getType();
+  if (type->isPointerTy()) return 2;
+  const auto bits = static_cast<int64_t>(type->getPrimitiveSizeInBits());
+  return bits == 1 ? 0 : (bits + 31) / 32;
+}
+
+bool IsThread(const llvm::Instruction& instruction) {
+  const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  return call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x;
+}
+
+bool IsCheap(const llvm::Instruction& instruction) {
+  if (llvm::isa<llvm::CastInst, llvm::ICmpInst, llvm::SelectInst>(instruction)) return true;
+  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
+    switch (call->getIntrinsicID()) {
+      case llvm::Intrinsic::smax:
+      case llvm::Intrinsic::smin:
+      case llvm::Intrinsic::umax:
+      case llvm::Intrinsic::umin:
+        return true;
+      default:
+        return IsThread(instruction);
+    }
+  }
+  switch (instruction.getOpcode()) {
+    case llvm::Instruction::Add:
+    case llvm::Instruction::Sub:
+    case llvm::Instruction::Mul:
+    case llvm::Instruction::And:
+    case llvm::Instruction::Or:
+    case llvm::Instruction::Xor:
+    case llvm::Instruction::Shl:
+    case llvm::Instruction::LShr:
+    case llvm::Instruction::AShr:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool HasProduct(const llvm::Loop& loop) {
+  return std::ranges::any_of(loop.blocks(), [](const llvm::BasicBlock* block) {
+    return std::ranges::any_of(*block, [](const llvm::Instruction& instruction) {
+      const auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr) return false;
+      const auto* const text = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+      return text != nullptr && llvm::StringRef(text->getAsmString()).contains("mma.");
+    });
+  });
+}
+
+// Of one loop.
+class Recompute {
+ public:
+  Recompute(llvm::Function& function, const llvm::Loop& loop, const llvm::LoopInfo& loops,
+            const llvm::DominatorTree& dominators)
+      : function_(function), loop_(loop), loops_(loops), dominators_(dominators) {}
+
+  // Nothing, unless what is live at its head takes more words, and what it needs itself does not.
+  bool Run(int64_t most) {
+    FindLive();
+    llvm::SmallVector<llvm::Instruction*> again;
+    int64_t less = 0;
+    for (llvm::Instruction* value : through_) {
+      const int count = CountOf(*value);
+      if (count == 0 || count > kMostInstructions) continue;
+      again.push_back(value);
+      less += WordsOf(*value);
+    }
+    if (words_ <= most || words_ - less > most) return false;
+    bool changed = false;
+    for (llvm::Instruction* value : again) changed = Replace(*value) || changed;
+    return changed;
+  }
+
+ private:
+  // Where an operand is read: a phi reads it at the end of the block that it comes from.
+  static llvm::Instruction* PlaceOf(const llvm::Use& use) {
+    auto* const user = llvm::cast<llvm::Instruction>(use.getUser());
+    const auto* const phi = llvm::dyn_cast<llvm::PHINode>(user);
+    return phi == nullptr ? user : phi->getIncomingBlock(use)->getTerminator();
+  }
+
+  // The blocks that are reached from the loop without `without`.
+  const llvm::SmallPtrSet<llvm::BasicBlock*, 16>& ReachedWithout(llvm::BasicBlock* without) {
+    const auto [at, is_new] = reached_.try_emplace(without);
+    if (!is_new) return at->second;
+    llvm::SmallVector<llvm::BasicBlock*> ahead = {loop_.getHeader()};
+    at->second.insert(loop_.getHeader());
+    while (!ahead.empty()) {
+      for (llvm::BasicBlock* next : llvm::successors(ahead.pop_back_val())) {
+        if (next != without && at->second.insert(next).second) ahead.push_back(next);
+      }
+    }
+    return at->second;
+  }
+
+  void FindLive() {
+    for (const llvm::PHINode& phi : loop_.getHeader()->phis()) words_ += WordsOf(phi);
+    for (llvm::BasicBlock& block : function_) {
+      if (loop_.contains(&block) || !dominators_.dominates(&block, loop_.getHeader())) continue;
+      const auto& reached = ReachedWithout(&block);
+      for (llvm::Instruction& value : block) {
+        bool inside = false;
+        bool after = false;
+        for (const llvm::Use& use : value.uses()) {
+          llvm::BasicBlock* const place = PlaceOf(use)->getParent();
+          inside = inside || loop_.contains(place);
+          after = after || reached.contains(place);
+        }
+        if (!after) continue;
+        words_ += WordsOf(value);
+        live_.insert(&value);
+        if (inside) {
+          kept_.insert(&value);
+        } else {
+          through_.push_back(&value);
+        }
+      }
+    }
+  }
+
+  // Instructions to compute it again; 0 if that takes what the loop does not keep.
+  int CountOf(llvm::Instruction& value) {
+    const auto [at, is_new] = counts_.try_emplace(&value, 0);
+    if (!is_new) return at->second;
+    if (!IsCheap(value)) return 0;
+    int count = 1;
+    for (const llvm::Use& operand : value.operands()) {
+      auto* const of = llvm::dyn_cast<llvm::Instruction>(operand.get());
+      if (of == nullptr || kept_.contains(of)) continue;
+      const int more = CountOf(*of);
+      if (more == 0 && !live_.contains(of)) return 0;
+      count += more;
+    }
+    counts_[&value] = count;
+    return count;
+  }
+
+  // Uses that come after the loop, by the block in which the value is computed for them.
+  bool Replace(llvm::Instruction& value) {
+    llvm::MapVector<llvm::BasicBlock*, llvm::SmallVector<llvm::Use*>> uses;
+    const auto& reached = ReachedWithout(value.getParent());
+    for (llvm::Use& use : value.uses()) {
+      llvm::BasicBlock* const block = PlaceOf(use)->getParent();
+      if (!reached.contains(block)) continue;
+      llvm::BasicBlock* const before = BeforeLoop(block, value);
+      if (before == nullptr || !reached.contains(before)) return false;
+      uses[before].push_back(&use);
+    }
+    for (auto& [block, of] : uses) {
+      llvm::Instruction* place = block->getTerminator();
+      for (const llvm::Use* use : of) {
+        llvm::Instruction* const here = PlaceOf(*use);
+        if (here->getParent() == block && here->comesBefore(place)) place = here;
+      }
+      llvm::DenseMap<llvm::Value*, llvm::Value*> made;
+      llvm::Value* const again = Again(value, *place, made);
+      for (llvm::Use* use : of) use->set(again);
+    }
+    return !uses.empty();
+  }
+
+  // The block itself, or the one before another innermost loop, which needs the value in each turn.
+  [[nodiscard]] llvm::BasicBlock* BeforeLoop(llvm::BasicBlock* block,
+                                             const llvm::Instruction& value) const {
+    const llvm::Loop* const around = loops_.getLoopFor(block);
+    if (around == nullptr || !around->isInnermost() || around->contains(&value)) return block;
+    return around->getLoopPreheader();
+  }
+
+  // The value, computed before `place`.
+  llvm::Value* Again(llvm::Value& value, llvm::Instruction& place,
+                     llvm::DenseMap<llvm::Value*, llvm::Value*>& made) {
+    if (llvm::isa<llvm::Constant>(value)) return &value;
+    if (llvm::Value* const known = made.lookup(&value)) return known;
+    auto* const instruction = llvm::dyn_cast<llvm::Instruction>(&value);
+    llvm::Value* out = nullptr;
+    if (instruction == nullptr || kept_.contains(instruction) || IsThread(*instruction) ||
+        CountOf(*instruction) == 0) {
+      out = Hidden(value, place);
+    } else {
+      llvm::Instruction* const clone = instruction->clone();
+      for (llvm::Use& operand : clone->operands()) {
+        if (llvm::isa<llvm::Function>(operand.get())) continue;
+        operand.set(Again(*operand.get(), place, made));
+      }
+      clone->insertBefore(&place);
+      out = clone;
+    }
+    made[&value] = out;
+    return out;
+  }
+
+  // A copy that no pass knows to be one: else those of code generation would find that what is
+  // computed of it has been computed before.
+  static llvm::Value* Hidden(llvm::Value& value, llvm::Instruction& place) {
+    llvm::Type* const type = value.getType();
+    if (!type->isIntegerTy(32) && !type->isIntegerTy(64)) return &value;
+    llvm::IRBuilder<> b(&place);
+    const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(&value);
+    if (instruction != nullptr && IsThread(*instruction)) {
+      auto* const read = llvm::FunctionType::get(type, /*isVarArg=*/false);
+      return b.CreateCall(read, llvm::InlineAsm::get(read, "mov.u32 $0, %tid.x;", "=r", true));
+    }
+    const bool wide = type->isIntegerTy(64);
+    auto* const copy = llvm::FunctionType::get(type, {type}, /*isVarArg=*/false);
+    return b.CreateCall(copy,
+                        llvm::InlineAsm::get(copy, wide ? "mov.b64 $0, $1;" : "mov.b32 $0, $1;",
+                                             wide ? "=l,l" : "=r,r", true),
+                        {&value});
+  }
+
+  llvm::Function& function_;
+  const llvm::Loop& loop_;
+  const llvm::LoopInfo& loops_;
+  const llvm::DominatorTree& dominators_;
+  llvm::DenseMap<llvm::BasicBlock*, llvm::SmallPtrSet<llvm::BasicBlock*, 16>> reached_;
+  // Live at its head, those of them that it uses, and the others in the order of the function.
+  llvm::SmallPtrSet<const llvm::Instruction*, 16> live_, kept_;
+  llvm::SmallVector<llvm::Instruction*> through_;
+  llvm::DenseMap<llvm::Instruction*, int> counts_;
+  int64_t words_ = 0;
+};
+
+// Of a thread (docs/compiler.md, `registers`).
+int64_t RegistersOf(const llvm::Function& function) {
+  const llvm::NamedMDNode* const notes = function.getParent()->getNamedMetadata("nvvm.annotations");
+  if (notes == nullptr) return kMostRegisterBound;
+  for (const llvm::MDNode* note : notes->operands()) {
+    const auto* const what = llvm::dyn_cast<llvm::MDString>(note->getOperand(1));
+    if (what == nullptr || what->getString() != "maxnreg") continue;
+    const auto* const of = llvm::mdconst::dyn_extract<llvm::Function>(note->getOperand(0));
+    if (of != &function) continue;
+    return llvm::mdconst::extract<llvm::ConstantInt>(note->getOperand(2))->getSExtValue();
+  }
+  return kMostRegisterBound;
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses RecomputePass::run(llvm::Function& function,
+                                           llvm::FunctionAnalysisManager& analyses) {
+  const auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  const auto& dominators = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+  const int64_t most = RegistersOf(function) / 2;
+  bool changed = false;
+  for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    if (!loop->isInnermost() || loop->isOutermost() || !HasProduct(*loop)) continue;
+    changed = Recompute(function, *loop, loops, dominators).Run(most) || changed;
+  }
+  if (!changed) return llvm::PreservedAnalyses::all();
+  llvm::PreservedAnalyses kept;
+  kept.preserveSet<llvm::CFGAnalyses>();
+  return kept;
+}
+
+}  // namespace tarsia::compiler

@@ -1,0 +1,102 @@
+// Values that are computed again after a loop that does not use them: LLVM IR in, LLVM IR out.
+#include "compiler/llvm/recompute.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/unit/compiler/run_pass.h"
+
+namespace tarsia::compiler::recompute_test {
+namespace {
+
+// A loop over tiles with a loop of products; `before`, `tail` stand before both and between the
+// loop of products and the next tile. A thread has `registers`.
+std::string Tiles(int registers, const std::string& before, const std::string& tail) {
+  return fmt::format(R"(
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define void @f(i32 %n, i1 %more, i1 %again) {{
+entry:
+  %thread = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+{}
+  br label %tile
+tile:
+  br label %turn
+turn:
+  %sum = phi i32 [ 0, %tile ], [ %next, %turn ]
+  %next = call i32 asm "mma.sync $0, $1;", "=r,r"(i32 %sum)
+  br i1 %more, label %turn, label %tail
+tail:
+{}
+  br i1 %again, label %tile, label %end
+end:
+  ret void
+}}
+!nvvm.annotations = !{{!0}}
+!0 = !{{ptr @f, !"maxnreg", i32 {}}}
+)",
+                     before, tail, registers);
+}
+
+std::string Use(const std::string& value) {
+  return "  call void asm sideeffect \"st $0;\", \"r\"(i32 " + value + ")\n";
+}
+
+std::string Recomputed(const std::string& text) { return RunPass(RecomputePass(), text); }
+
+// What stands between the loop of products and the next tile.
+std::string TailOf(const std::string& out) {
+  const size_t at = out.find("\ntail:");
+  return at == std::string::npos ? "none: " + out : out.substr(at, out.find("\nend:") - at);
+}
+
+constexpr char kPlace[] = "  %half = lshr i32 %thread, 1\n  %place = add i32 %half, %n\n";
+
+TEST(Recompute, ComputesAPlaceOfAThreadAfterTheLoop) {
+  const std::string tail = TailOf(Recomputed(Tiles(2, kPlace, Use("%place"))));
+  EXPECT_EQ(CountOf(tail, "asm sideeffect \"mov.u32 $0, %tid.x;\""), 1U) << tail;
+  EXPECT_EQ(CountOf(tail, " = lshr i32 "), 1U) << tail;
+  EXPECT_EQ(CountOf(tail, " = add i32 "), 1U) << tail;
+  EXPECT_EQ(CountOf(tail, "%place"), 0U) << tail;
+}
+
+TEST(Recompute, LeavesLoopsWithRoomForAllNumbers) {
+  const std::string tail = TailOf(Recomputed(Tiles(255, kPlace, Use("%place"))));
+  EXPECT_EQ(CountOf(tail, "i32 %place"), 1U) << tail;
+  EXPECT_EQ(CountOf(tail, " = add "), 0U) << tail;
+}
+
+// A loaded value cannot be computed again; what is made of it can.
+TEST(Recompute, ComputesOfWhatCannotBeComputed) {
+  const std::string loaded = "  %v = call i32 asm sideeffect \"ld $0;\", \"=r\"()\n";
+  EXPECT_EQ(CountOf(TailOf(Recomputed(Tiles(2, loaded, Use("%v")))), "i32 %v"), 1U);
+  // %v is not kept: to compute %w again would keep it instead.
+  const std::string once = loaded + "  %w = mul i32 %v, %n\n";
+  EXPECT_EQ(CountOf(TailOf(Recomputed(Tiles(2, once, Use("%w")))), "i32 %w"), 1U);
+  const std::string both = TailOf(Recomputed(Tiles(4, once, Use("%v") + Use("%w"))));
+  EXPECT_EQ(CountOf(both, " = mul i32 "), 1U) << both;
+  EXPECT_EQ(CountOf(both, "%w"), 0U) << both;
+}
+
+TEST(Recompute, LeavesLongCalculations) {
+  std::string before = "  %p0 = lshr i32 %thread, 1\n";
+  for (int i = 1; i < 20; ++i) {
+    before += fmt::format("  %p{} = mul i32 %p{}, %n\n", i, i - 1);
+  }
+  EXPECT_EQ(CountOf(TailOf(Recomputed(Tiles(2, before, Use("%p19")))), "i32 %p19"), 1U);
+}
+
+// Before a loop that needs it in each turn, once.
+TEST(Recompute, ComputesBeforeAnotherLoop) {
+  const std::string loop = "  br label %other\nother:\n" + Use("%place") +
+                           "  br i1 %more, label %other, label %last\nlast:\n";
+  const std::string tail = TailOf(Recomputed(Tiles(2, kPlace, loop)));
+  const size_t other = tail.find("\nother:");
+  ASSERT_NE(other, std::string::npos) << tail;
+  EXPECT_EQ(CountOf(tail.substr(0, other), " = add i32 "), 1U) << tail;
+  EXPECT_EQ(CountOf(tail.substr(other), " = add i32 "), 0U) << tail;
+}
+
+}  // namespace
+}  // namespace tarsia::compiler::recompute_test
