@@ -11,6 +11,8 @@
 #include <map>
 #include <vector>
 
+#include "compiler/llvm/assembly_of.h"
+
 namespace tarsia::compiler {
 namespace {
 
@@ -31,9 +33,7 @@ struct Kept {
 };
 
 const llvm::InlineAsm* Product(const llvm::Instruction& instruction) {
-  const auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  if (call == nullptr) return nullptr;
-  const auto* const assembly = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+  const llvm::InlineAsm* const assembly = AssemblyOf(instruction);
   if (assembly == nullptr || !assembly->getAsmString().starts_with("mma.")) return nullptr;
   return assembly;
 }

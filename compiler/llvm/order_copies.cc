@@ -10,6 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "compiler/llvm/assembly_of.h"
+
 namespace tarsia::compiler {
 namespace {
 
@@ -24,12 +26,6 @@ constexpr size_t kProductsAround = 64;
 // Copies end after so much of the products of a turn, in quarters: the last ones need time to
 // issue.
 constexpr size_t kQuartersWithCopies = 3;
-
-// The assembly that an instruction calls; null if it is another one.
-const llvm::InlineAsm* AssemblyOf(const llvm::Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-  return call == nullptr ? nullptr : llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
-}
 
 enum class Part { kOther, kCopy, kCommit, kLoad, kProduct, kBoundary };
 

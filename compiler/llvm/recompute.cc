@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "compiler/llvm/assembly_of.h"
 #include "isa/limits.h"
 
 namespace tarsia::compiler {
@@ -39,40 +40,18 @@ bool IsThread(const llvm::Instruction& instruction) {
 }
 
 bool IsCheap(const llvm::Instruction& instruction) {
-  if (llvm::isa<llvm::CastInst, llvm::ICmpInst, llvm::SelectInst>(instruction)) return true;
-  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) {
-    switch (call->getIntrinsicID()) {
-      case llvm::Intrinsic::smax:
-      case llvm::Intrinsic::smin:
-      case llvm::Intrinsic::umax:
-      case llvm::Intrinsic::umin:
-        return true;
-      default:
-        return IsThread(instruction);
-    }
+  if (llvm::isa<llvm::BinaryOperator>(instruction)) {
+    return instruction.getType()->isIntOrIntVectorTy() && !instruction.isIntDivRem();
   }
-  switch (instruction.getOpcode()) {
-    case llvm::Instruction::Add:
-    case llvm::Instruction::Sub:
-    case llvm::Instruction::Mul:
-    case llvm::Instruction::And:
-    case llvm::Instruction::Or:
-    case llvm::Instruction::Xor:
-    case llvm::Instruction::Shl:
-    case llvm::Instruction::LShr:
-    case llvm::Instruction::AShr:
-      return true;
-    default:
-      return false;
-  }
+  return llvm::isa<llvm::CastInst, llvm::ICmpInst, llvm::SelectInst, llvm::MinMaxIntrinsic>(
+             instruction) ||
+         IsThread(instruction);
 }
 
 bool HasProduct(const llvm::Loop& loop) {
   return std::ranges::any_of(loop.blocks(), [](const llvm::BasicBlock* block) {
     return std::ranges::any_of(*block, [](const llvm::Instruction& instruction) {
-      const auto* const call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (call == nullptr) return false;
-      const auto* const text = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
+      const llvm::InlineAsm* const text = AssemblyOf(instruction);
       return text != nullptr && llvm::StringRef(text->getAsmString()).contains("mma.");
     });
   });
@@ -88,6 +67,7 @@ class Recompute {
   // Nothing, unless what is live at its head takes more words, and what it needs itself does not.
   bool Run(int64_t most) {
     FindLive();
+    if (words_ <= most) return false;
     llvm::SmallVector<llvm::Instruction*> again;
     int64_t less = 0;
     for (llvm::Instruction* value : through_) {
@@ -96,7 +76,7 @@ class Recompute {
       again.push_back(value);
       less += WordsOf(*value);
     }
-    if (words_ <= most || words_ - less > most) return false;
+    if (words_ - less > most) return false;
     bool changed = false;
     for (llvm::Instruction* value : again) changed = Replace(*value) || changed;
     return changed;
@@ -211,7 +191,6 @@ class Recompute {
     } else {
       llvm::Instruction* const clone = instruction->clone();
       for (llvm::Use& operand : clone->operands()) {
-        if (llvm::isa<llvm::Function>(operand.get())) continue;
         operand.set(Again(*operand.get(), place, made));
       }
       clone->insertBefore(&place);
