@@ -16,15 +16,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "compiler/llvm/assembly_of.h"
+#include "compiler/llvm/minimal_cut.h"
 #include "isa/limits.h"
 
 namespace tarsia::compiler {
 namespace {
 
-// Instructions, at most, to compute a value again.
-constexpr int kMostInstructions = 12;
+// Machine instructions, at most, to compute a value again, by a rough count.
+constexpr int kMostInstructions = 40;
+constexpr int kDivision = 16;  // of 32 bits
 
 // 32-bit registers of a value. Truth values have registers of their own.
 int64_t WordsOf(const llvm::Value& value) {
@@ -41,7 +45,8 @@ bool IsThread(const llvm::Instruction& instruction) {
 
 bool IsCheap(const llvm::Instruction& instruction) {
   if (llvm::isa<llvm::BinaryOperator>(instruction)) {
-    return instruction.getType()->isIntOrIntVectorTy() && !instruction.isIntDivRem();
+    const llvm::Type* const type = instruction.getType();
+    return instruction.isIntDivRem() ? type->isIntegerTy(32) : type->isIntOrIntVectorTy();
   }
   return llvm::isa<llvm::CastInst, llvm::ICmpInst, llvm::SelectInst, llvm::MinMaxIntrinsic>(
              instruction) ||
@@ -64,21 +69,20 @@ class Recompute {
             const llvm::DominatorTree& dominators)
       : function_(function), loop_(loop), loops_(loops), dominators_(dominators) {}
 
-  // Nothing, unless what is live at its head takes more words, and what it needs itself does not.
+  // Nothing, unless what is live at its head takes more words.
   bool Run(int64_t most) {
     FindLive();
     if (words_ <= most) return false;
-    llvm::SmallVector<llvm::Instruction*> again;
-    int64_t less = 0;
     for (llvm::Instruction* value : through_) {
-      const int count = CountOf(*value);
-      if (count == 0 || count > kMostInstructions) continue;
-      again.push_back(value);
-      less += WordsOf(*value);
+      if (WordsOf(*value) == 0) continue;
+      if (const auto number = Number(*value)) cut_.AddWanted(*number);
     }
-    if (words_ - less > most) return false;
+    for (const int number : cut_.Solve()) kept_.insert(numbered_[static_cast<size_t>(number)]);
     bool changed = false;
-    for (llvm::Instruction* value : again) changed = Replace(*value) || changed;
+    for (llvm::Instruction* value : through_) {
+      if (kept_.contains(value) || WordsOf(*value) == 0) continue;
+      changed = Replace(*value) || changed;
+    }
     return changed;
   }
 
@@ -119,7 +123,6 @@ class Recompute {
         }
         if (!after) continue;
         words_ += WordsOf(value);
-        live_.insert(&value);
         if (inside) {
           kept_.insert(&value);
         } else {
@@ -129,19 +132,36 @@ class Recompute {
     }
   }
 
-  // Instructions to compute it again; 0 if that takes what the loop does not keep.
+  // Of a value in the cut; none if there is nothing to keep for it.
+  std::optional<int> Number(llvm::Instruction& value) {
+    if (kept_.contains(&value) || IsThread(value)) return std::nullopt;
+    if (const auto known = numbers_.find(&value); known != numbers_.end()) return known->second;
+    const int number = cut_.AddValue(std::max<int64_t>(WordsOf(value), 1));
+    numbers_[&value] = number;
+    numbered_.push_back(&value);
+    if (CountOf(value) == 0) {
+      cut_.AddRoot(number);
+      return number;
+    }
+    for (const llvm::Use& operand : value.operands()) {
+      auto* const of = llvm::dyn_cast<llvm::Instruction>(operand.get());
+      if (of == nullptr) continue;
+      if (const auto other = Number(*of)) cut_.AddNeed(number, *other);
+    }
+    return number;
+  }
+
+  // Instructions to compute it again, of values that are not computed again; 0 if it is one.
   int CountOf(llvm::Instruction& value) {
     const auto [at, is_new] = counts_.try_emplace(&value, 0);
     if (!is_new) return at->second;
     if (!IsCheap(value)) return 0;
-    int count = 1;
+    int count = value.isIntDivRem() ? kDivision : 1;
     for (const llvm::Use& operand : value.operands()) {
       auto* const of = llvm::dyn_cast<llvm::Instruction>(operand.get());
-      if (of == nullptr || kept_.contains(of)) continue;
-      const int more = CountOf(*of);
-      if (more == 0 && !live_.contains(of)) return 0;
-      count += more;
+      if (of != nullptr && !kept_.contains(of)) count += CountOf(*of);
     }
+    if (count > kMostInstructions) count = 0;
     counts_[&value] = count;
     return count;
   }
@@ -224,10 +244,13 @@ class Recompute {
   const llvm::LoopInfo& loops_;
   const llvm::DominatorTree& dominators_;
   llvm::DenseMap<llvm::BasicBlock*, llvm::SmallPtrSet<llvm::BasicBlock*, 16>> reached_;
-  // Live at its head, those of them that it uses, and the others in the order of the function.
-  llvm::SmallPtrSet<const llvm::Instruction*, 16> live_, kept_;
+  // Live at its head: those that stay so, as it uses them or others are computed of them; and those
+  // that it does not use, in the order of the function.
+  llvm::SmallPtrSet<const llvm::Instruction*, 16> kept_;
   llvm::SmallVector<llvm::Instruction*> through_;
-  llvm::DenseMap<llvm::Instruction*, int> counts_;
+  llvm::DenseMap<llvm::Instruction*, int> counts_, numbers_;
+  std::vector<llvm::Instruction*> numbered_;
+  MinimalCut cut_;
   int64_t words_ = 0;
 };
 

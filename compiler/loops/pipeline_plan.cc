@@ -8,6 +8,7 @@
 
 #include "compiler/cost/cost.h"
 #include "compiler/passes/accessed_memory.h"
+#include "compiler/passes/layout_candidates.h"
 #include "compiler/passes/shared_tiles.h"
 #include "compiler/passes/via.h"
 #include "compiler/select/mma.h"
@@ -322,8 +323,24 @@ class PipelinePlanner {
 
   [[nodiscard]] bool Reduces() const {
     const std::vector<OpId>& ops = form_.regions[body_].ops;
-    return std::any_of(ops.begin(), ops.end(),
-                       [&](OpId id) { return form_.ops[id].row().family == Family::kReduce; });
+    return std::any_of(ops.begin(), ops.end(), [&](OpId id) {
+      const Operation& op = form_.ops[id];
+      return op.row().family == Family::kReduce && !IsOverBatch(op);
+    });
+  }
+  // A sum of a few matrices of a batch, which a thread has side by side.
+  [[nodiscard]] bool IsOverBatch(const Operation& op) const {
+    if (op.opcode != Opcode::kReduceSum) return false;
+    const ConcreteType& matrices = form_.TypeOf(op.operand[0].value);
+    const auto last = static_cast<int64_t>(matrices.shape.size()) - 2;
+    const ExprId axes = op.attr[*op.row().AttrIndex(Attr::kAxes)];
+    const auto& list = form_.pool.children(axes);
+    const bool in_front = std::all_of(list.begin(), list.end(), [&](ExprId axis) {
+      const int64_t at = form_.pool.AsInt(axis).value_or(last);
+      return at >= 0 && at < last;
+    });
+    const int64_t sums = form_.TypeOf(op.results[0]).Elements();
+    return in_front && matrices.Elements() <= sums * kLongestThreadRow;
   }
 
   // Empty if asynchronous copies of at least 4 bytes bring the elements.

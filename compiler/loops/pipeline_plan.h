@@ -39,8 +39,8 @@ struct PipelinePlan {
   CountedLoop bounds;
   int64_t stages = 0;        // of the rings: turns in flight, and the one that computes; 0: none
   int64_t instructions = 0;  // of a thread in a turn, roughly
-  // A turn reduces tiles. Two such turns side by side take registers for both: ptxas computes one
-  // while the other waits for its reductions.
+  // A turn reduces tiles, but for sums of a batch. Two such turns side by side take registers for
+  // both: ptxas computes one while the other waits for its reductions.
   bool reduces = false;
   int64_t unroll = 0;  // what the text says; 0: nothing
   std::vector<RingLoad> loads;

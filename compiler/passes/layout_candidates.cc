@@ -32,8 +32,6 @@ constexpr int64_t kMostSlots = 1024;
 // rest.
 constexpr int64_t kLongestScanRun = 64;
 constexpr int64_t kScanLanes[] = {kWarpThreads, 8, 1};
-// The longest row that one thread may reduce alone: two lanes would exchange more than they save.
-constexpr int64_t kLongestThreadRow = 16;
 constexpr int64_t kWidestBits = 8 * kWidestAccess;
 
 class Search {

@@ -62,6 +62,9 @@ struct LayoutCandidates {
   std::vector<std::vector<DotWay>> ways;         // by variable: of a `dot`
 };
 
+// The longest row that one thread may reduce alone: two lanes would exchange more than they save.
+inline constexpr int64_t kLongestThreadRow = 16;
+
 LayoutCandidates FindLayoutCandidates(const tile::Form& form, const LayoutGraph& graph,
                                       Target target);
 

@@ -20,8 +20,8 @@ namespace {
 // By how many rows of x a kernel is chosen. The last range is open.
 constexpr int64_t kRangeEnds[] = {8, 16, 32, 64, 128, 256, 512, 1024, 2048};
 
-// Where a group is shorter than bk, there is a slice for each group; else there are `slices`, which
-// the warps share.
+// Where a group is shorter than bk, there is a slice for each group, of which a thread joins those
+// that it has; else there are `slices`, which the warps share.
 struct Shape {
   int warps, bn, bk, slices;
 };
@@ -54,7 +54,8 @@ constexpr int64_t kTurnsOfStage = 4;  // of the loop, at least, for each stage b
 // Rows of a turn, of which more are for long loops.
 constexpr int kLongTurn = 512;
 constexpr int64_t kShortLoop = 12;  // turns
-// Sums of a thread that leave room for the rest.
+// Sums of a thread that leave room for the rest. Of those that it joins it keeps half as many, or
+// all in the simplest kernels, beside the double in a turn.
 constexpr int kMostSums = 64;
 // Columns of a tile with slices: with more, sums and their places take the registers of 16 warps.
 constexpr int kMostSlicedColumns = 256;
@@ -62,7 +63,8 @@ constexpr int kMostSlicedColumns = 256;
 // processor.
 constexpr int kStages = 4;
 constexpr int kMoreStages = 6;
-constexpr int kMostStages = 8;  // where x has 8 bits, and so half of the bytes, and in waves
+constexpr int kMostStages =
+    8;  // where x has 8 bits, and so half of the bytes, or w 1; and in waves
 constexpr int64_t kLeastInFlight = 32768;
 // Warps of a processor, of which each has so many registers.
 constexpr int kWarpsOfFewRows = 16;  // m of a tile at most 16
@@ -85,6 +87,7 @@ constexpr double kCacheRate = 6500e3;      // bytes of x in a microsecond, of al
 constexpr double kProductsReached = 0.57;  // of the rate of `mma`
 constexpr double kDenseReached = 0.45;     // of it, by a product of two matrices
 constexpr double kFragments = 0.43;        // instructions for fragments of x, over those of w
+constexpr double kCut = 2.5;               // over decoding packed tiles that are not cut
 constexpr double kOverlap = 3.4;  // the p of the norm that joins memory, issue and products
 // Fewer warps of a processor issue less in proportion.
 constexpr double kWarpsThatIssue = 8;
@@ -172,10 +175,11 @@ class Ranking {
   [[nodiscard]] static int64_t CodeBytes(const MatmulTile& tile, int bits) {
     return int64_t{tile.bk} * tile.bn * bits / 8;
   }
-  // Of a thread.
-  [[nodiscard]] static int Sums(const MatmulTile& tile) {
+  // Of a thread: in a turn, and from turn to turn.
+  [[nodiscard]] static int TurnSums(const MatmulTile& tile) {
     return tile.bm * tile.bn / (tile.warps * 32) * std::max(tile.slices, 1);
   }
+  [[nodiscard]] static int Sums(const MatmulTile& tile) { return TurnSums(tile) / tile.joined; }
 
   [[nodiscard]] int64_t SharedBytes(const MatmulTile& tile, int bits) const {
     const int64_t x = int64_t{XBytes()} * tile.bm * tile.bk;
@@ -198,11 +202,41 @@ class Ranking {
     return divides && whole && no_conflict && slice >= least ? static_cast<int>(slices) : 0;
   }
 
+  // Whether warps share packed tiles: each decodes the codes of a tile, of which it needs a part.
+  [[nodiscard]] bool Cuts(int warps, int bn, int bk) const {
+    const WeightInfo& w = problem_.weights;
+    const auto columns = static_cast<int>(PackedTileColumns(w.type, w.compute));
+    return bk / CeilDiv(warps * columns, bn) % TileRows(w) != 0;
+  }
+
+  // How many slices are of one thread, where a turn has so many slices and several groups: a warp
+  // has 32 columns, or 16 where it would cut packed tiles with 32. 0 if it would with both.
+  [[nodiscard]] int JoinedOf(const Shape& shape, int slices) const {
+    const WeightInfo& w = problem_.weights;
+    for (const int columns : {32, 16}) {
+      if (columns % PackedTileColumns(w.type, w.compute) != 0) continue;
+      const int across = CeilDiv(shape.warps * columns, shape.bn);
+      if (slices % across == 0 && shape.bk / across % TileRows(w) == 0) return slices / across;
+    }
+    return 0;
+  }
+
+  // So many slices of a thread, where their sums are too many, or nearly so in blocks of many warps
+  // or beside the sums of other warps: joining them takes an instruction more for each that is
+  // left.
+  static void Join(int slices, MatmulTile* tile) {
+    const int sums = TurnSums(*tile);
+    const bool is_near =
+        tile->warps > kWarpsOfManyRows || (tile->slices > slices && tile->bm > kRowsOfTiles[0]);
+    if (sums > kMostSums / 2 || (sums == kMostSums / 2 && is_near)) tile->joined = slices;
+  }
+
   void AddFused(int bm, const Shape& shape) {
     const WeightInfo& w = problem_.weights;
     MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, kStages};
     if (InFlight(tile) < kLeastInFlight) tile.stages = kMoreStages;
-    if (XBytes() == 1 && InFlight(tile) < kLeastInFlight) tile.stages = kMostStages;
+    const bool is_small = XBytes() == 1 || w.type.bits == 1;
+    if (is_small && InFlight(tile) < kLeastInFlight) tile.stages = kMostStages;
     // A turn reads whole packed tiles, as far as a group has them.
     const int64_t rows = TileRows(w);
     // Sums of slices are added in an order that depends on the tile.
@@ -219,6 +253,11 @@ class Ranking {
     }
     if (slices == 0 || shape.bn > kMostSlicedColumns) return;
     tile.slices = slices;
+    if (w.group < shape.bk) {
+      const int of_thread = JoinedOf(shape, slices);
+      if (of_thread == 0) return;
+      Join(of_thread, &tile);
+    }
     if (!Fits(tile)) return;
     if (shape.slices > 1 ? few_rows : !by_groups) Add(tile, false);
     if (StreamSpills(tile)) return;
@@ -256,7 +295,7 @@ class Ranking {
   }
   void AddWave(int bm, const Shape& shape) {
     const WeightInfo& w = problem_.weights;
-    if (shape.bk % TileRows(w) != 0) return;
+    if (shape.bk % TileRows(w) != 0 || Cuts(shape.warps, shape.bn, shape.bk)) return;
     if (shape.bk > kLongTurn && w.k / shape.bk < kShortLoop) return;
     MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, kStages};
     const int64_t turn = CodeBytes(tile, w.type.bits) * Halves();
@@ -264,10 +303,11 @@ class Ranking {
         std::min(CeilDiv(kWaveInFlight, turn) + 1, w.k / shape.bk / kTurnsOfStage), kStages,
         kMostStages));
     if (shape.slices > 1 || w.group < shape.bk) {
-      // Slices pay for few rows.
-      tile.slices = choice_.batch_invariant || bm != kRowsOfTiles[0] ? 0 : SlicesOf(shape);
-      // Where groups are smaller, or warps share a slice, packed tiles would be cut.
-      if (tile.slices != shape.slices) return;
+      // Warps that share columns pay for few rows.
+      if (choice_.batch_invariant || (shape.slices > 1 && bm != kRowsOfTiles[0])) return;
+      tile.slices = SlicesOf(shape);
+      if (tile.slices % shape.slices != 0 || tile.slices == 0) return;
+      Join(tile.slices / shape.slices, &tile);
     }
     if (Fits(tile) && !Has(tile)) Add(tile, false);
   }
@@ -276,20 +316,25 @@ class Ranking {
         out_, [&](const MatmulCandidate& one) { return !one.dequantises && one.tile == tile; });
   }
   [[nodiscard]] bool Fits(const MatmulTile& tile) const {
-    return Sums(tile) * Halves() <= kMostSums &&
+    const bool joins = tile.joined > 1;
+    const int most = joins && problem_.gated ? kMostSums / 2 : kMostSums;
+    const int most_of_turn = joins && tile.warps <= kWarpsOfManyRows ? 2 * kMostSums : kMostSums;
+    return Sums(tile) * Halves() <= most && TurnSums(tile) <= most_of_turn &&
            SharedBytes(tile, problem_.weights.type.bits) <= shared_bytes_;
   }
 
-  // Streams of which ptxas keeps numbers in local memory through the loop, where others without are
-  // predicted to take at most 2% longer: what a block needs between tiles and what a turn needs,
-  // the codes of 256 columns of 6 bits and more, or two sums of 16 rows, exceed 255 registers.
+  // Streams of which ptxas keeps numbers in local memory, where others without are predicted to
+  // take at most 2% longer: what a block needs between tiles and what a turn needs, more than half
+  // of the sums that others have, or the places of rings of many stages in blocks of four warps
+  // or of large turns, exceed 255 registers.
   [[nodiscard]] bool StreamSpills(const MatmulTile& tile) const {
-    if (XBytes() == 1) return false;  // which takes fewer registers
-    const int bits = problem_.weights.type.bits;
-    if (tile.bm == 8) return tile.bn == 256 && tile.bk == 128 && tile.slices == 1 && bits >= 6;
-    // Of 1 bit, the others have too few bytes on their way.
-    return tile.bm == 16 && tile.slices > 1 && Sums(tile) > kMostSums / 2 && bits > 1 &&
-           TileRows(problem_.weights) == 64;
+    const bool many = Sums(tile) > kMostSums / 2;
+    if (XBytes() == 1) return many && tile.joined > 1;  // which takes fewer registers
+    if (tile.bm > kMostWaveTileRows) return many && tile.joined > 1;
+    const bool many_places =
+        (tile.warps == 4 && tile.bn > 64) || (tile.slices > 1 && tile.bn * tile.bk > 1 << 14);
+    const bool is_long = tile.stages > kStages || problem_.weights.type.bits == 1;
+    return many || (tile.bm > kRowsOfTiles[0] && is_long && many_places);
   }
 
   void AddDense() {
@@ -322,6 +367,22 @@ class Ranking {
     return std::max(1, kWarpsOfManyRows / tile.warps);
   }
 
+  // Of a thread for a weight.
+  [[nodiscard]] double Instructions(const MatmulTile& tile) const {
+    const WeightInfo& w = problem_.weights;
+    // Codes are decoded one by one.
+    const bool part = complemented_ && problem_.columns() % tile.bn != 0;
+    if ((tile.slices == 0 && w.group < TileRows(w)) || part) return 14;
+    const double slices = std::max(tile.slices, 1);
+    // Rows of w, to one scaling of its sums. Sums in i32 are made f32 before.
+    const double scaled = tile.slices == 0 ? static_cast<double>(w.group) : tile.bk / slices;
+    const double for_sums = problem_.activations() == kI8 ? 2 : 1;
+    const double decode = DecodeCost(problem_) * (Cuts(tile.warps, tile.bn, tile.bk) ? kCut : 1);
+    const double fragments = kFragments * tile.bm * tile.warps / (tile.bn * slices / tile.joined);
+    const double joining = tile.joined > 1 ? tile.bm / (scaled * tile.joined) : 0;
+    return decode + for_sums * tile.bm / scaled + fragments + joining;
+  }
+
   [[nodiscard]] double Predict(const MatmulTile& tile, bool dequantises) const {
     const WeightInfo& w = problem_.weights;
     const int bits = dequantises ? 16 : w.type.bits;
@@ -335,21 +396,9 @@ class Ranking {
     const double at_once =
         tile.stream ? tile.blocks / processors : std::min<double>(resident, most);
     const double turns = most * k / tile.bk;
-    const double slices = std::max(tile.slices, 1);
     // Of a warp in a turn.
     const double weights = static_cast<double>(tile.bn) * tile.bk * Halves() / (32.0 * tile.warps);
-    // Of w, to one scaling of its sums.
-    const double scaled = tile.slices == 0 ? static_cast<double>(w.group) : tile.bk / slices;
-    double per_weight = 0.3;
-    if (!dequantises) {
-      // Sums in i32 are made f32 before they are scaled.
-      const double for_sums = problem_.activations() == kI8 ? 2 : 1;
-      per_weight = DecodeCost(problem_) + for_sums * tile.bm / scaled +
-                   kFragments * tile.bm * tile.warps / (tile.bn * slices);
-      // Codes are decoded one by one.
-      const bool part = complemented_ && problem_.columns() % tile.bn != 0;
-      if ((tile.slices == 0 && w.group < TileRows(w)) || part) per_weight = 14;
-    }
+    const double per_weight = dequantises ? 0.3 : Instructions(tile);
     const double lack = std::max(1.0, kWarpsThatIssue / (tile.warps * std::max(at_once, 1.0)));
     const double issue = turns * weights * per_weight * tile.warps * lack / kIssue;
     const double products = 2.0 * turns * tile.bm * tile.bn * tile.bk * Halves() /
@@ -405,6 +454,7 @@ std::string MatmulCandidate::Text() const {
   std::string out = fmt::format("BM={} BN={} BK={} WARPS={} STAGES={}", tile.bm, tile.bn, tile.bk,
                                 tile.warps, tile.stages);
   if (tile.slices > 0) out += fmt::format(" KS={}", tile.slices);
+  if (tile.joined > 1) out += fmt::format(" KT={}", tile.joined);
   if (tile.stream) out += fmt::format(" STREAM=1 P={} ORDERED={}", tile.blocks, tile.ordered);
   return dequantises ? "dequantise, then " + out : out;
 }

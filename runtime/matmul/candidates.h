@@ -17,6 +17,7 @@ struct MatmulTile {
   int warps = 4;
   int stages = 4;
   int slices = 0;       // KS: slices of bk rows with sums of their own; 0: sums of groups
+  int joined = 1;       // KT: of a thread, which adds their sums in each turn
   bool stream = false;  // stream-K
   bool ordered = true;
   int blocks = 1;  // of a stream

@@ -77,6 +77,7 @@ void SetTile(const MatmulTile& tile, Constants* out) {
   out->Set("BM", tile.bm).Set("BN", tile.bn).Set("BK", tile.bk);
   out->Set("WARPS", tile.warps).Set("STAGES", tile.stages);
   if (tile.slices > 0) out->Set("SLICED", 1).Set("KS", tile.slices);
+  if (tile.joined > 1) out->Set("KT", tile.joined);
   if (!tile.stream) return;
   out->Set("STREAM", 1).Set("P", tile.blocks).SetBool("ORDERED", tile.ordered);
 }

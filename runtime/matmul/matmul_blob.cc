@@ -30,7 +30,8 @@ void WriteRange(const MatmulPlan::Range& range, ByteSink* out) {
   const MatmulTile& tile = range.candidate.tile;
   out->I64(range.m_min).I64(range.m_max).Bool(range.candidate.dequantises);
   out->U64(std::bit_cast<uint64_t>(range.candidate.microseconds));
-  for (const int number : {tile.bm, tile.bn, tile.bk, tile.warps, tile.stages, tile.slices}) {
+  for (const int number :
+       {tile.bm, tile.bn, tile.bk, tile.warps, tile.stages, tile.slices, tile.joined}) {
     out->U32(static_cast<uint32_t>(number));
   }
   out->Bool(tile.stream).Bool(tile.ordered).U32(static_cast<uint32_t>(tile.blocks));
@@ -94,7 +95,7 @@ MatmulPlan::Range ReadRange(ByteSource* in) {
   out.candidate.dequantises = in->Bool();
   out.candidate.microseconds = std::bit_cast<double>(in->U64());
   for (int* const number :
-       {&tile.bm, &tile.bn, &tile.bk, &tile.warps, &tile.stages, &tile.slices}) {
+       {&tile.bm, &tile.bn, &tile.bk, &tile.warps, &tile.stages, &tile.slices, &tile.joined}) {
     *number = static_cast<int>(in->Below(in->U32(), INT32_MAX));
   }
   tile.stream = in->Bool();

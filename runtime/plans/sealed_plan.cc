@@ -22,7 +22,7 @@ namespace tarsia::runtime {
 namespace {
 
 constexpr std::string_view kMagic = "tarsia";
-constexpr uint8_t kFormat = 2;
+constexpr uint8_t kFormat = 3;
 constexpr size_t kHashBytes = sizeof(XXH128_canonical_t);
 constexpr size_t kHeaderBytes = kMagic.size() + 2 + kHashBytes;
 

@@ -2,7 +2,7 @@
 // plan loads it. All numbers are little endian; a text has its size, in 8 bytes, before it.
 //
 //   7 bytes  "tarsiaP", a plan of a kernel, or "tarsiaM", of a quantised matmul
-//   1        2, the version of the format
+//   1        3, the version of the format
 //   16       XXH3-128 (canonical form) of all that follows
 //   text     the version of the library
 //   text     the build (runtime/build_id.h)

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -165,6 +166,57 @@ Status CheckLists(const CodeSource& source) {
   return OkStatus();
 }
 
+// What rounding to f16 makes an infinity.
+bool IsBeyondF16(double value) { return std::abs(value) >= 65520; }
+
+// Weights for operands of f16 are numbers of f16: products of many rows dequantise them to it. The
+// codes are looked at only where some code times the scale would be beyond.
+Status CheckRange(const CodeSource& source, const TileMap& map, const uint8_t* codes) {
+  const WeightInfo& info = source.info;
+  if (info.compute != kF16) return OkStatus();
+  const std::vector<float> values = CodeValues(info);
+  double least = 0;
+  double most = 0;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    least = std::min(least, static_cast<double>(value));
+    most = std::max(most, static_cast<double>(value));
+  }
+  const auto weight = [&](double value, size_t group) {
+    const double zero = source.zeros.empty() ? 0 : static_cast<double>(source.zeros[group]);
+    return (value - zero) * static_cast<double>(source.scales[group]);
+  };
+  bool suspect = false;
+  for (size_t i = 0; i < source.scales.size() && !suspect; ++i) {
+    suspect = IsBeyondF16(weight(least, i)) || IsBeyondF16(weight(most, i));
+  }
+  if (!suspect) return OkStatus();
+
+  const int64_t n = info.n;
+  std::mutex mutex;
+  int64_t first = info.k * n;
+  double found = 0;
+  const auto take = [&](const Region& region, const uint8_t* in, int64_t stride) {
+    for (int64_t row = 0; row < region.rows; ++row) {
+      const int64_t at = (region.row + row) * n + region.column;
+      const size_t group = Size((region.row + row) / info.group * n + region.column);
+      for (int64_t i = 0; i < region.columns; ++i) {
+        const float value = values[in[row * stride + i]];
+        if (!std::isfinite(value)) continue;
+        const double one = weight(static_cast<double>(value), group + Size(i));
+        if (!IsBeyondF16(one)) continue;
+        const std::lock_guard lock(mutex);
+        if (at + i >= first) continue;
+        first = at + i;
+        found = one;
+      }
+    }
+  };
+  map.Unpack<uint8_t>(codes, take);
+  if (first == info.k * n) return OkStatus();
+  return MakeDiagnostic(diag::kWeightsRange, {}, first / n, first % n, found, DTypeName(kF16));
+}
+
 // Writes codes, scales and zero points to their places.
 Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Progress& progress,
                   uint8_t* image, bool* finite) {
@@ -183,9 +235,11 @@ Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Pr
   *finite = !seen.special.load();
   TARSIA_CHECK(PackValues(WeightPart::kScales, source.scales, info.scale_type, places.scales,
                           info.n, at(WeightPart::kScales)));
-  if (info.zero == ZeroPoint::kNone) return OkStatus();
-  return PackValues(WeightPart::kZeros, source.zeros, info.zero_type, places.zeros, info.n,
-                    at(WeightPart::kZeros));
+  if (info.zero != ZeroPoint::kNone) {
+    TARSIA_CHECK(PackValues(WeightPart::kZeros, source.zeros, info.zero_type, places.zeros, info.n,
+                            at(WeightPart::kZeros)));
+  }
+  return CheckRange(source, map, at(WeightPart::kCodes));
 }
 
 }  // namespace

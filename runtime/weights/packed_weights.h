@@ -38,7 +38,8 @@ struct UnpackedWeights {
 class PackedWeights {
  public:
   // Packs on all cores. Errors: those of PlaceWeights; a code, scale or zero point that its type
-  // cannot hold; lists of the wrong size; no memory; cancelled.
+  // cannot hold; a weight (before tensor_scale) that f16 cannot, for operands of f16; lists of the
+  // wrong size; no memory; cancelled.
   static Result<PackedWeights> Pack(const CodeSource& source, const Progress& progress = {});
   // Makes an image whose codes, scales and zero points `write` puts into their places; it may also
   // change whether all codes are finite.

@@ -276,6 +276,36 @@ TEST(PtxText, LoopsThatGoDownAreNotUnrolled) {
   EXPECT_EQ(pragmas("5"), 0U);
 }
 
+// Of expressions that fit. x / 0 is -1, and the least number over -1 needs no 33rd bit.
+TEST(PtxText, NumbersOf32BitsAreDividedIn32) {
+  const char* const text = R"(
+kernel k(%y: ptr<T>, %a: T, %b: T)
+  const T: dtype
+  warps 1
+{
+  %gy = view %y : global<T>[2]
+  %q = mov %a / %b : T
+  %r = mov %a % %b : T
+  %t = fill %q : T [1]
+  %u = fill %r : T [1]
+  store %gy[0], %t
+  store %gy[1], %u
+}
+)";
+  const auto count = [&](const char* type, std::string_view part) {
+    const Made made = MakeProgram(SourceFile("k.tsa", text), "", {{"T", type}});
+    EXPECT_TRUE(made.program) << made.error;
+    const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80, {});
+    EXPECT_TRUE(kernel.ok());
+    return Occurrences(kernel->ptx, part);
+  };
+  EXPECT_GE(count("i32", "div.s32"), 1U);
+  EXPECT_EQ(count("i32", "div.s64"), 0U);
+  EXPECT_GE(count("u32", "div.u32"), 1U);
+  EXPECT_EQ(count("u32", "div.s64"), 0U);
+  EXPECT_GE(count("i64", "div.s64"), 1U);
+}
+
 TEST(PtxText, ReadOnlyMemoryIsLoadedAsSuch) {
   const auto loads = [](const std::string& body) {
     const Made made = MakeProgram(SourceFile("k.tsa", R"(

@@ -39,6 +39,16 @@ class IndexArithmetic {
   IndexValue Saturate(const IndexValue& x);
 
  private:
+  // A divisor that may be 0 or -1, for which LLVM's division is not defined.
+  struct Divisor {
+    llvm::Value* is_zero = nullptr;
+    llvm::Value* is_minus_one = nullptr;
+    IndexValue safe;  // 1 instead of both
+  };
+  Divisor SafeDivisor(const IndexValue& y);
+  // The quotient or the rest, for a divisor for which it is defined.
+  llvm::Value* DivideDefined(const IndexValue& x, const IndexValue& y, bool rest);
+
   llvm::IRBuilder<>& b_;
 };
 

@@ -79,12 +79,41 @@ TEST(Recompute, ComputesOfWhatCannotBeComputed) {
   EXPECT_EQ(CountOf(both, "%w"), 0U) << both;
 }
 
+// Of two words, or of two numbers, the loop keeps the one that they are computed of.
+TEST(Recompute, KeepsTheFewestWords) {
+  const std::string loaded = "  %v = call i32 asm sideeffect \"ld $0;\", \"=r\"()\n";
+  const std::string wide = "  call void asm sideeffect \"st $0;\", \"l\"(i64 %w)\n";
+  const std::string one =
+      TailOf(Recomputed(Tiles(2, loaded + "  %w = sext i32 %v to i64\n", wide)));
+  EXPECT_EQ(CountOf(one, " = sext i32 "), 1U) << one;
+  EXPECT_EQ(CountOf(one, "%w"), 0U) << one;
+  const std::string sums = loaded + "  %a = add i32 %v, %n\n  %b = mul i32 %v, %n\n";
+  const std::string two = TailOf(Recomputed(Tiles(2, sums, Use("%a") + Use("%b"))));
+  EXPECT_EQ(CountOf(two, " = add i32 "), 1U) << two;
+  EXPECT_EQ(CountOf(two, " = mul i32 "), 1U) << two;
+  // Nor is a sum of two numbers computed again for which both would be kept.
+  const std::string other = "  %u = call i32 asm sideeffect \"ld $0;\", \"=r\"()\n";
+  const std::string both =
+      TailOf(Recomputed(Tiles(2, loaded + other + "  %c = add i32 %u, %v\n", Use("%c"))));
+  EXPECT_EQ(CountOf(both, "i32 %c"), 1U) << both;
+}
+
+// Those of 64 bits take several times as many instructions.
+TEST(Recompute, DividesAgainIn32Bits) {
+  const std::string narrow = "  %q = udiv i32 %thread, %n\n";
+  EXPECT_EQ(CountOf(TailOf(Recomputed(Tiles(2, narrow, Use("%q")))), " = udiv i32 "), 1U);
+  const std::string wide =
+      "  %t = zext i32 %thread to i64\n  %m = zext i32 %n to i64\n"
+      "  %q = udiv i64 %t, %m\n  %r = trunc i64 %q to i32\n";
+  EXPECT_EQ(CountOf(TailOf(Recomputed(Tiles(2, wide, Use("%r")))), "i32 %r"), 1U);
+}
+
 TEST(Recompute, LeavesLongCalculations) {
   std::string before = "  %p0 = lshr i32 %thread, 1\n";
-  for (int i = 1; i < 20; ++i) {
+  for (int i = 1; i < 45; ++i) {
     before += fmt::format("  %p{} = mul i32 %p{}, %n\n", i, i - 1);
   }
-  EXPECT_EQ(CountOf(TailOf(Recomputed(Tiles(2, before, Use("%p19")))), "i32 %p19"), 1U);
+  EXPECT_EQ(CountOf(TailOf(Recomputed(Tiles(2, before, Use("%p44")))), "i32 %p44"), 1U);
 }
 
 // Before a loop that needs it in each turn, once.

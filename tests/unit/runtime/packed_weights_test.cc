@@ -95,6 +95,38 @@ TEST(PackedWeights, EveryTypeLiesWhereItsLayoutSays) {
   }
 }
 
+// 200 x 327 = 65400 and 200 x 328 = 65600, which f16 rounds to an infinity.
+TEST(PackedWeights, WeightsAreWithinTheRangeOfF16) {
+  constexpr int64_t kK = 64, kN = 48, kGroup = 32;
+  std::vector<uint8_t> codes(kK * kN, 100);
+  codes[40 * kN + 7] = 200;
+  const auto pack = [&](DType compute, float scale, std::vector<float> zeros) {
+    CodeSource source;
+    source.info = InfoOf(kU8, compute, kK, kN, kGroup);
+    source.codes = FillFrom(codes, kN);
+    source.scales.assign(kK / kGroup * kN, scale);
+    if (!zeros.empty()) {
+      source.info.zero = ZeroPoint::kInteger;
+      source.info.zero_type = kU8;
+      source.zeros = std::move(zeros);
+    }
+    const auto packed = PackedWeights::Pack(source);
+    return packed.ok() ? std::string() : packed.error().message;
+  };
+  EXPECT_EQ(pack(kF16, 327, {}), "");
+  EXPECT_EQ(pack(kBF16, 328, {}), "");
+  EXPECT_EQ(pack(kF16, 328, {}), "the weight of row 40, column 7 is 65600, which is beyond `f16`");
+  EXPECT_EQ(pack(kF16, -328, {}),
+            "the weight of row 40, column 7 is -65600, which is beyond `f16`");
+  std::vector<float> zeros(kK / kGroup * kN, 0);
+  zeros[kN + 7] = 1;
+  EXPECT_EQ(pack(kF16, 328, zeros), "");
+  zeros[kN + 7] = 0;
+  zeros[9] = 255;  // (100 - 255) x 500
+  EXPECT_EQ(pack(kF16, 500, zeros),
+            "the weight of row 0, column 9 is -77500, which is beyond `f16`");
+}
+
 TEST(PackedWeights, ScalesAndZerosLieWhereTheirLayoutSays) {
   constexpr int64_t kK = 96, kN = 131, kGroup = 32;
   const std::vector<uint8_t> codes(kK * kN, 3);

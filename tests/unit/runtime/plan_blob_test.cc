@@ -269,10 +269,10 @@ bool Contains(const std::string& text, const std::string& part) {
 TEST_P(PlanBlob, SaysWhichPartOfTheKeyDiffers) {
   const std::string bytes = Saved(Plan().get());
   std::string other = bytes;
-  other[7] = 3;
+  other[7] = 4;
   std::string error = ErrorOf(other);
   EXPECT_TRUE(Contains(error, "TARSIA_STATUS_UNSUPPORTED") &&
-              Contains(error, "its version is format 3"))
+              Contains(error, "its version is format 4"))
       << error;
 
   const std::string version = tarsia_version();
