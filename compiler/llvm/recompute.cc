@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "compiler/llvm/assembly_of.h"
@@ -29,6 +30,9 @@ namespace {
 // Machine instructions, at most, to compute a value again, by a rough count.
 constexpr int kMostInstructions = 40;
 constexpr int kDivision = 16;  // of 32 bits
+// Instructions between places that share what is computed again: a value that waits for longer
+// takes the register that it was to leave.
+constexpr int kNear = 64;
 
 // 32-bit registers of a value. Truth values have registers of their own.
 int64_t WordsOf(const llvm::Value& value) {
@@ -78,15 +82,26 @@ class Recompute {
       if (const auto number = Number(*value)) cut_.AddWanted(*number);
     }
     for (const int number : cut_.Solve()) kept_.insert(numbered_[static_cast<size_t>(number)]);
-    bool changed = false;
     for (llvm::Instruction* value : through_) {
-      if (kept_.contains(value) || WordsOf(*value) == 0) continue;
-      changed = Replace(*value) || changed;
+      if (!kept_.contains(value) && WordsOf(*value) != 0) FindUses(*value);
     }
-    return changed;
+    for (auto& [block, needs] : needs_) Replace(needs);
+    return !needs_.empty();
   }
 
  private:
+  // A value that is computed before `place`, for uses of a block.
+  struct Need {
+    llvm::Instruction* value = nullptr;
+    llvm::Instruction* place = nullptr;
+    int order = 0;  // of the place in its block
+    llvm::SmallVector<llvm::Use*> uses;
+  };
+  struct Made {
+    llvm::Value* value = nullptr;
+    int order = 0;
+  };
+
   // Where an operand is read: a phi reads it at the end of the block that it comes from.
   static llvm::Instruction* PlaceOf(const llvm::Use& use) {
     auto* const user = llvm::cast<llvm::Instruction>(use.getUser());
@@ -166,28 +181,37 @@ class Recompute {
     return count;
   }
 
-  // Uses that come after the loop, by the block in which the value is computed for them.
-  bool Replace(llvm::Instruction& value) {
-    llvm::MapVector<llvm::BasicBlock*, llvm::SmallVector<llvm::Use*>> uses;
+  // Of uses that come after the loop, by the block in which the value is computed for them.
+  void FindUses(llvm::Instruction& value) {
+    llvm::MapVector<llvm::BasicBlock*, Need> needs;
     const auto& reached = ReachedWithout(value.getParent());
     for (llvm::Use& use : value.uses()) {
-      llvm::BasicBlock* const block = PlaceOf(use)->getParent();
-      if (!reached.contains(block)) continue;
-      llvm::BasicBlock* const before = BeforeLoop(block, value);
-      if (before == nullptr || !reached.contains(before)) return false;
-      uses[before].push_back(&use);
+      llvm::Instruction* here = PlaceOf(use);
+      if (!reached.contains(here->getParent())) continue;
+      llvm::BasicBlock* const block = BeforeLoop(here->getParent(), value);
+      if (block == nullptr || !reached.contains(block)) return;
+      if (here->getParent() != block) here = block->getTerminator();
+      Need& need = needs[block];
+      need.value = &value;
+      if (need.place == nullptr || here->comesBefore(need.place)) need.place = here;
+      need.uses.push_back(&use);
     }
-    for (auto& [block, of] : uses) {
-      llvm::Instruction* place = block->getTerminator();
-      for (const llvm::Use* use : of) {
-        llvm::Instruction* const here = PlaceOf(*use);
-        if (here->getParent() == block && here->comesBefore(place)) place = here;
-      }
-      llvm::DenseMap<llvm::Value*, llvm::Value*> made;
-      llvm::Value* const again = Again(value, *place, made);
-      for (llvm::Use* use : of) use->set(again);
+    for (auto& [block, need] : needs) needs_[block].push_back(std::move(need));
+  }
+
+  // Of one block.
+  void Replace(std::vector<Need>& needs) {
+    llvm::DenseMap<const llvm::Instruction*, int> order;
+    for (const llvm::Instruction& instruction : *needs.front().place->getParent()) {
+      order.insert({&instruction, static_cast<int>(order.size())});
     }
-    return !uses.empty();
+    for (Need& need : needs) need.order = order.lookup(need.place);
+    std::ranges::stable_sort(needs, {}, &Need::order);
+    llvm::DenseMap<llvm::Value*, Made> made;
+    for (const Need& need : needs) {
+      llvm::Value* const again = Again(*need.value, need, made);
+      for (llvm::Use* use : need.uses) use->set(again);
+    }
   }
 
   // The block itself, or the one before another innermost loop, which needs the value in each turn.
@@ -198,25 +222,28 @@ class Recompute {
     return around->getLoopPreheader();
   }
 
-  // The value, computed before `place`.
-  llvm::Value* Again(llvm::Value& value, llvm::Instruction& place,
-                     llvm::DenseMap<llvm::Value*, llvm::Value*>& made) {
+  // The value, computed before the place; or what has been computed a few instructions before it.
+  llvm::Value* Again(llvm::Value& value, const Need& need,
+                     llvm::DenseMap<llvm::Value*, Made>& made) {
     if (llvm::isa<llvm::Constant>(value)) return &value;
-    if (llvm::Value* const known = made.lookup(&value)) return known;
+    if (const auto known = made.find(&value);
+        known != made.end() && need.order - known->second.order <= kNear) {
+      return known->second.value;
+    }
     auto* const instruction = llvm::dyn_cast<llvm::Instruction>(&value);
     llvm::Value* out = nullptr;
     if (instruction == nullptr || kept_.contains(instruction) || IsThread(*instruction) ||
         CountOf(*instruction) == 0) {
-      out = Hidden(value, place);
+      out = Hidden(value, *need.place);
     } else {
       llvm::Instruction* const clone = instruction->clone();
       for (llvm::Use& operand : clone->operands()) {
-        operand.set(Again(*operand.get(), place, made));
+        operand.set(Again(*operand.get(), need, made));
       }
-      clone->insertBefore(&place);
+      clone->insertBefore(need.place);
       out = clone;
     }
-    made[&value] = out;
+    made[&value] = {out, need.order};
     return out;
   }
 
@@ -250,6 +277,7 @@ class Recompute {
   llvm::SmallVector<llvm::Instruction*> through_;
   llvm::DenseMap<llvm::Instruction*, int> counts_, numbers_;
   std::vector<llvm::Instruction*> numbered_;
+  llvm::MapVector<llvm::BasicBlock*, std::vector<Need>> needs_;
   MinimalCut cut_;
   int64_t words_ = 0;
 };

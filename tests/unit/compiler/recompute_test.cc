@@ -98,6 +98,22 @@ TEST(Recompute, KeepsTheFewestWords) {
   EXPECT_EQ(CountOf(both, "i32 %c"), 1U) << both;
 }
 
+// What two values are made of is computed once for both where they are needed, unless these places
+// are far from each other.
+TEST(Recompute, SharesWhatIsNear) {
+  const std::string before =
+      "  %half = lshr i32 %thread, 1\n"
+      "  %a = add i32 %half, %n\n  %b = mul i32 %half, %n\n";
+  const std::string near = TailOf(Recomputed(Tiles(2, before, Use("%a") + Use("%b"))));
+  EXPECT_EQ(CountOf(near, " = lshr i32 "), 1U) << near;
+  EXPECT_EQ(CountOf(near, " = add i32 "), 1U) << near;
+  EXPECT_EQ(CountOf(near, " = mul i32 "), 1U) << near;
+  std::string between;
+  for (int i = 0; i < 100; ++i) between += Use("%n");
+  const std::string far = TailOf(Recomputed(Tiles(2, before, Use("%a") + between + Use("%b"))));
+  EXPECT_EQ(CountOf(far, " = lshr i32 "), 2U) << far;
+}
+
 // Those of 64 bits take several times as many instructions.
 TEST(Recompute, DividesAgainIn32Bits) {
   const std::string narrow = "  %q = udiv i32 %thread, %n\n";
