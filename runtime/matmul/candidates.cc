@@ -57,6 +57,7 @@ constexpr int64_t kShortLoop = 12;  // turns
 // Sums of a thread that leave room for the rest. Of those that it joins it keeps half as many, or
 // all in the simplest kernels, beside the double in a turn.
 constexpr int kMostSums = 64;
+constexpr int kMostRowsWithoutSpills = 16;
 // Columns of a tile with slices: with more, sums and their places take the registers of 16 warps.
 constexpr int kMostSlicedColumns = 256;
 // Stages of the ring: the more where fewer have less than kLeastInFlight on their way to a
@@ -221,14 +222,16 @@ class Ranking {
     return 0;
   }
 
-  // So many slices of a thread, where their sums are too many, or nearly so in blocks of many warps
-  // or beside the sums of other warps: joining them takes an instruction more for each that is
-  // left.
+  // So many slices of a thread, where their sums are too many: half as many for few rows, whose
+  // loops have less to hide accesses to local memory behind, and fewer in blocks of many warps or
+  // beside the sums of other warps. Joining them takes an instruction more for each that is left.
   static void Join(int slices, MatmulTile* tile) {
     const int sums = TurnSums(*tile);
+    const bool few_rows = tile->bm <= kMostRowsWithoutSpills;
     const bool is_near =
         tile->warps > kWarpsOfManyRows || (tile->slices > slices && tile->bm > kRowsOfTiles[0]);
-    if (sums > kMostSums / 2 || (sums == kMostSums / 2 && is_near)) tile->joined = slices;
+    const int most = few_rows ? kMostSums / 2 : kMostSums;
+    if (sums > most || (sums == kMostSums / 2 && is_near)) tile->joined = slices;
   }
 
   void AddFused(int bm, const Shape& shape) {
@@ -329,8 +332,11 @@ class Ranking {
   // or of large turns, exceed 255 registers.
   [[nodiscard]] bool StreamSpills(const MatmulTile& tile) const {
     const bool many = Sums(tile) > kMostSums / 2;
-    if (XBytes() == 1) return many && tile.joined > 1;  // which takes fewer registers
-    if (tile.bm > kMostWaveTileRows) return many && tile.joined > 1;
+    if (many && tile.joined > 1) return true;
+    if (XBytes() == 1) return false;  // which takes fewer registers
+    if (tile.bm > kMostRowsWithoutSpills) {
+      return many && tile.bm <= kMostWaveTileRows && tile.warps == 4;
+    }
     const bool many_places =
         (tile.warps == 4 && tile.bn > 64) || (tile.slices > 1 && tile.bn * tile.bk > 1 << 14);
     const bool is_long = tile.stages > kStages || problem_.weights.type.bits == 1;
