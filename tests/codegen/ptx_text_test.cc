@@ -292,18 +292,24 @@ kernel k(%y: ptr<T>, %a: T, %b: T)
   store %gy[1], %u
 }
 )";
-  const auto count = [&](const char* type, std::string_view part) {
-    const Made made = MakeProgram(SourceFile("k.tsa", text), "", {{"T", type}});
+  const auto count = [](const std::string& program, const char* type, std::string_view part) {
+    const Made made = MakeProgram(SourceFile("k.tsa", program), "", {{"T", type}});
     EXPECT_TRUE(made.program) << made.error;
     const auto kernel = compiler::Compile(*made.program, compiler::Target::kSm80, {});
     EXPECT_TRUE(kernel.ok());
     return Occurrences(kernel->ptx, part);
   };
-  EXPECT_GE(count("i32", "div.s32"), 1U);
-  EXPECT_EQ(count("i32", "div.s64"), 0U);
-  EXPECT_GE(count("u32", "div.u32"), 1U);
-  EXPECT_EQ(count("u32", "div.s64"), 0U);
-  EXPECT_GE(count("i64", "div.s64"), 1U);
+  EXPECT_GE(count(text, "i32", "div.s32"), 1U);
+  EXPECT_EQ(count(text, "i32", "div.s64"), 0U);
+  EXPECT_GE(count(text, "u32", "div.u32"), 1U);
+  EXPECT_EQ(count(text, "u32", "div.s64"), 0U);
+  EXPECT_GE(count(text, "i64", "div.s64"), 1U);
+  // Known to be positive, but not to fit.
+  std::string positive = text;
+  positive.replace(positive.find("%a / %b"), 7, "max(%a, 0) / max(%b, 1)");
+  positive.replace(positive.find("%a % %b"), 7, "max(%a, 0) % max(%b, 1)");
+  EXPECT_GE(count(positive, "i64", "div.s64") + count(positive, "i64", "div.u64"), 1U);
+  EXPECT_GE(count(positive, "i32", "div.u32"), 1U);
 }
 
 TEST(PtxText, ReadOnlyMemoryIsLoadedAsSuch) {
