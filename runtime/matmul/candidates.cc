@@ -211,7 +211,7 @@ class Ranking {
   }
 
   // How many slices are of one thread, where a turn has so many slices and several groups: a warp
-  // has 32 columns, or 16 where it would cut packed tiles with 32. 0 if it would with both.
+  // has 32 columns, or 16 where it would cut packed tiles with 32; 1 if it would with both.
   [[nodiscard]] int JoinedOf(const Shape& shape, int slices) const {
     const WeightInfo& w = problem_.weights;
     for (const int columns : {32, 16}) {
@@ -219,7 +219,7 @@ class Ranking {
       const int across = CeilDiv(shape.warps * columns, shape.bn);
       if (slices % across == 0 && shape.bk / across % TileRows(w) == 0) return slices / across;
     }
-    return 0;
+    return 1;
   }
 
   // So many slices of a thread, where their sums are too many: half as many for few rows, whose
@@ -256,11 +256,7 @@ class Ranking {
     }
     if (slices == 0 || shape.bn > kMostSlicedColumns) return;
     tile.slices = slices;
-    if (w.group < shape.bk) {
-      const int of_thread = JoinedOf(shape, slices);
-      if (of_thread == 0) return;
-      Join(of_thread, &tile);
-    }
+    if (w.group < shape.bk) Join(JoinedOf(shape, slices), &tile);
     if (!Fits(tile)) return;
     if (shape.slices > 1 ? few_rows : !by_groups) Add(tile, false);
     if (StreamSpills(tile)) return;
