@@ -20,14 +20,14 @@ void MinimalCut::AddEdge(int from, int to, int64_t most) {
   const auto number = static_cast<int>(edges_.size());
   edges_.push_back({from, to, most});
   edges_.push_back({to, from, 0});
-  by_node_[static_cast<unsigned>(from)].push_back(number);
-  by_node_[static_cast<unsigned>(to)].push_back(number + 1);
+  by_node_[Size(from)].push_back(number);
+  by_node_[Size(to)].push_back(number + 1);
 }
 
 // Fills the shortest way from the source to the sink that is not full.
 bool MinimalCut::Augment() {
   std::vector<int> by(by_node_.size(), kNoEdge);  // the edge to a node
-  const auto reached = [&](int node) -> int& { return by[static_cast<unsigned>(node)]; };
+  const auto reached = [&](int node) -> int& { return by[Size(node)]; };
   std::vector<int> queue = {kSource};
   for (size_t i = 0; i < queue.size() && reached(kSink) == kNoEdge; ++i) {
     for (const int edge : From(queue[i])) {
@@ -61,14 +61,14 @@ std::vector<int> MinimalCut::Solve() {
     ahead.pop_back();
     for (const int edge : From(node)) {
       const Edge& back = At(edge ^ 1);
-      if (back.left == 0 || open[static_cast<unsigned>(back.from)]) continue;
-      open[static_cast<unsigned>(back.from)] = true;
+      if (back.left == 0 || open[Size(back.from)]) continue;
+      open[Size(back.from)] = true;
       ahead.push_back(back.from);
     }
   }
   std::vector<int> out;
   for (int value = 0; value < values_; ++value) {
-    if (open[static_cast<unsigned>(Out(value))] && !open[static_cast<unsigned>(In(value))]) {
+    if (open[Size(Out(value))] && !open[Size(In(value))]) {
       out.push_back(value);
     }
   }

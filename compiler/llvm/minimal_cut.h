@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "support/extents.h"
+
 namespace tarsia::compiler {
 
 // Values with weights, each of which is computed of others or is a root. `Solve` finds those of the
@@ -37,10 +39,8 @@ class MinimalCut {
     int64_t left = 0;  // of what it can carry
   };
   void AddEdge(int from, int to, int64_t most);
-  [[nodiscard]] Edge& At(int edge) { return edges_[static_cast<unsigned>(edge)]; }
-  [[nodiscard]] const std::vector<int>& From(int node) const {
-    return by_node_[static_cast<unsigned>(node)];
-  }
+  [[nodiscard]] Edge& At(int edge) { return edges_[Size(edge)]; }
+  [[nodiscard]] const std::vector<int>& From(int node) const { return by_node_[Size(node)]; }
   bool Augment();
 
   int values_ = 0;

@@ -23,6 +23,7 @@
 #include "compiler/llvm/assembly_of.h"
 #include "compiler/llvm/minimal_cut.h"
 #include "isa/limits.h"
+#include "support/extents.h"
 
 namespace tarsia::compiler {
 namespace {
@@ -81,7 +82,7 @@ class Recompute {
       if (WordsOf(*value) == 0) continue;
       if (const auto number = Number(*value)) cut_.AddWanted(*number);
     }
-    for (const int number : cut_.Solve()) kept_.insert(numbered_[static_cast<size_t>(number)]);
+    for (const int number : cut_.Solve()) kept_.insert(numbered_[Size(number)]);
     for (llvm::Instruction* value : through_) {
       if (!kept_.contains(value) && WordsOf(*value) != 0) FindUses(*value);
     }

@@ -57,15 +57,15 @@ constexpr int64_t kShortLoop = 12;  // turns
 // Sums of a thread that leave room for the rest. Of those that it joins it keeps half as many, or
 // all in the simplest kernels, beside the double in a turn.
 constexpr int kMostSums = 64;
+// Rows of a tile at most whose kernels keep nothing in local memory.
 constexpr int kMostRowsWithoutSpills = 16;
 // Columns of a tile with slices: with more, sums and their places take the registers of 16 warps.
 constexpr int kMostSlicedColumns = 256;
 // Stages of the ring: the more where fewer have less than kLeastInFlight on their way to a
-// processor.
+// processor; the most where x has 8 bits, and so half of the bytes, or w 1, and in waves.
 constexpr int kStages = 4;
 constexpr int kMoreStages = 6;
-constexpr int kMostStages =
-    8;  // where x has 8 bits, and so half of the bytes, or w 1; and in waves
+constexpr int kMostStages = 8;
 constexpr int64_t kLeastInFlight = 32768;
 // Warps of a processor, of which each has so many registers.
 constexpr int kWarpsOfFewRows = 16;  // m of a tile at most 16
@@ -203,34 +203,35 @@ class Ranking {
     return divides && whole && no_conflict && slice >= least ? static_cast<int>(slices) : 0;
   }
 
-  // Whether warps share packed tiles: each decodes the codes of a tile, of which it needs a part.
-  [[nodiscard]] bool Cuts(int warps, int bn, int bk) const {
+  [[nodiscard]] int TileColumns() const {
     const WeightInfo& w = problem_.weights;
-    const auto columns = static_cast<int>(PackedTileColumns(w.type, w.compute));
-    return bk / CeilDiv(warps * columns, bn) % TileRows(w) != 0;
+    return static_cast<int>(PackedTileColumns(w.type, w.compute));
+  }
+  // Whether warps of so many columns share packed tiles: each decodes the codes of a tile, of which
+  // it needs a part.
+  [[nodiscard]] bool Cuts(int warps, int columns, int bn, int bk) const {
+    return bk / CeilDiv(warps * columns, bn) % TileRows(problem_.weights) != 0;
   }
 
   // How many slices are of one thread, where a turn has so many slices and several groups: a warp
   // has 32 columns, or 16 where it would cut packed tiles with 32; 1 if it would with both.
   [[nodiscard]] int JoinedOf(const Shape& shape, int slices) const {
-    const WeightInfo& w = problem_.weights;
     for (const int columns : {32, 16}) {
-      if (columns % PackedTileColumns(w.type, w.compute) != 0) continue;
       const int across = CeilDiv(shape.warps * columns, shape.bn);
-      if (slices % across == 0 && shape.bk / across % TileRows(w) == 0) return slices / across;
+      if (columns % TileColumns() != 0 || slices % across != 0) continue;
+      if (!Cuts(shape.warps, columns, shape.bn, shape.bk)) return slices / across;
     }
     return 1;
   }
 
-  // So many slices of a thread, where their sums are too many: half as many for few rows, whose
-  // loops have less to hide accesses to local memory behind, and fewer in blocks of many warps or
-  // beside the sums of other warps. Joining them takes an instruction more for each that is left.
+  // So many slices of a thread, where their sums are too many: more than half of the most where
+  // nothing is to be in local memory, and that half in blocks of many warps or beside the sums of
+  // other warps. Joining them takes an instruction more for each that is left.
   static void Join(int slices, MatmulTile* tile) {
     const int sums = TurnSums(*tile);
-    const bool few_rows = tile->bm <= kMostRowsWithoutSpills;
     const bool is_near =
         tile->warps > kWarpsOfManyRows || (tile->slices > slices && tile->bm > kRowsOfTiles[0]);
-    const int most = few_rows ? kMostSums / 2 : kMostSums;
+    const int most = tile->bm <= kMostRowsWithoutSpills ? kMostSums / 2 : kMostSums;
     if (sums > most || (sums == kMostSums / 2 && is_near)) tile->joined = slices;
   }
 
@@ -274,12 +275,11 @@ class Ranking {
   // and all read the same rows of w at a time.
   void AddWave(int bm) {
     const WeightInfo& w = problem_.weights;
-    const int64_t least = PackedTileColumns(w.type, w.compute);
     for (const int columns : kWaveColumns) {
       const int64_t across =
           CeilDiv<int64_t>(problem_.columns(), int64_t{device_.processors} * columns);
       const int64_t bn = across * columns;
-      if (columns % least != 0 || bn > kMostWaveColumns) continue;
+      if (columns % TileColumns() != 0 || bn > kMostWaveColumns) continue;
       // Each tile has whole sectors of zero points.
       if (w.zero == ZeroPoint::kInteger && bn % kSectorBytes != 0) continue;
       for (const int slices : kWaveSlices) {
@@ -294,7 +294,7 @@ class Ranking {
   }
   void AddWave(int bm, const Shape& shape) {
     const WeightInfo& w = problem_.weights;
-    if (shape.bk % TileRows(w) != 0 || Cuts(shape.warps, shape.bn, shape.bk)) return;
+    if (shape.bk % TileRows(w) != 0 || Cuts(shape.warps, TileColumns(), shape.bn, shape.bk)) return;
     if (shape.bk > kLongTurn && w.k / shape.bk < kShortLoop) return;
     MatmulTile tile{bm, shape.bn, shape.bk, shape.warps, kStages};
     const int64_t turn = CodeBytes(tile, w.type.bits) * Halves();
@@ -379,7 +379,8 @@ class Ranking {
     // Rows of w, to one scaling of its sums. Sums in i32 are made f32 before.
     const double scaled = tile.slices == 0 ? static_cast<double>(w.group) : tile.bk / slices;
     const double for_sums = problem_.activations() == kI8 ? 2 : 1;
-    const double decode = DecodeCost(problem_) * (Cuts(tile.warps, tile.bn, tile.bk) ? kCut : 1);
+    const bool cuts = Cuts(tile.warps, TileColumns(), tile.bn, tile.bk);
+    const double decode = DecodeCost(problem_) * (cuts ? kCut : 1);
     const double fragments = kFragments * tile.bm * tile.warps / (tile.bn * slices / tile.joined);
     const double joining = tile.joined > 1 ? tile.bm / (scaled * tile.joined) : 0;
     return decode + for_sums * tile.bm / scaled + fragments + joining;
@@ -415,8 +416,8 @@ class Ranking {
         at_once * (tile.stages - 1) * tile.bk * (tile.bn * Halves() * bits / 8.0 + rows * XBytes());
     const double busy = tile.stream ? processors : std::min(processors, static_cast<double>(tiles));
     // Where turns of a group are turns of one loop, and in streams, all of the rate is reached.
-    const bool joined = tile.slices == 0 && w.group > tile.bk && w.group <= kMostJoined * tile.bk;
-    const double reached = joined || tile.stream || dequantises ? 1 : kReachedApart;
+    const bool one_loop = tile.slices == 0 && w.group > tile.bk && w.group <= kMostJoined * tile.bk;
+    const double reached = one_loop || tile.stream || dequantises ? 1 : kReachedApart;
     const double rate = std::min(device_.bytes_per_us * reached, busy * in_flight / kLatency);
     const double memory =
         read / rate * (tile.stream ? 1 : most / std::max(mean, 1.0)) + read_x / kCacheRate;

@@ -276,7 +276,7 @@ TEST(PtxText, LoopsThatGoDownAreNotUnrolled) {
   EXPECT_EQ(pragmas("5"), 0U);
 }
 
-// Of expressions that fit. x / 0 is -1, and the least number over -1 needs no 33rd bit.
+// Where both numbers fit.
 TEST(PtxText, NumbersOf32BitsAreDividedIn32) {
   const char* const text = R"(
 kernel k(%y: ptr<T>, %a: T, %b: T)

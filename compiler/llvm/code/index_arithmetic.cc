@@ -20,18 +20,14 @@ bool FitsSigned(const Facts& x) { return x.lo >= INT32_MIN && x.hi <= INT32_MAX;
 
 // In 32 bits where both fit: a GPU divides 64 bits in a function of about 70 instructions.
 llvm::Value* IndexArithmetic::DivideDefined(const IndexValue& x, const IndexValue& y, bool rest) {
-  const auto narrow = [&](llvm::Value* value) { return b_.CreateTrunc(value, b_.getInt32Ty()); };
-  if (FitsUnsigned(x.facts) && FitsUnsigned(y.facts)) {
-    llvm::Value* const a = narrow(x.value);
-    llvm::Value* const b = narrow(y.value);
-    return b_.CreateZExt(rest ? b_.CreateURem(a, b) : b_.CreateUDiv(a, b), b_.getInt64Ty());
-  }
-  if (FitsSigned(x.facts) && FitsSigned(y.facts)) {
-    llvm::Value* const a = narrow(x.value);
-    llvm::Value* const b = narrow(y.value);
-    return b_.CreateSExt(rest ? b_.CreateSRem(a, b) : b_.CreateSDiv(a, b), b_.getInt64Ty());
-  }
-  return rest ? b_.CreateSRem(x.value, y.value) : b_.CreateSDiv(x.value, y.value);
+  using Op = llvm::Instruction::BinaryOps;
+  const bool is_unsigned = FitsUnsigned(x.facts) && FitsUnsigned(y.facts);
+  const bool is_narrow = is_unsigned || (FitsSigned(x.facts) && FitsSigned(y.facts));
+  llvm::Type* const type = is_narrow ? b_.getInt32Ty() : b_.getInt64Ty();
+  const Op op = is_unsigned ? (rest ? Op::URem : Op::UDiv) : (rest ? Op::SRem : Op::SDiv);
+  llvm::Value* const out =
+      b_.CreateBinOp(op, b_.CreateTrunc(x.value, type), b_.CreateTrunc(y.value, type));
+  return b_.CreateIntCast(out, b_.getInt64Ty(), /*isSigned=*/!is_unsigned);
 }
 
 IndexValue IndexArithmetic::Constant(int64_t x) {
@@ -63,10 +59,9 @@ IndexArithmetic::Divisor IndexArithmetic::SafeDivisor(const IndexValue& y) {
   out.is_zero = b_.CreateICmpEQ(y.value, b_.getInt64(0));
   out.is_minus_one = b_.CreateICmpEQ(y.value, Constant(-1).value);
   llvm::Value* const other = b_.CreateOr(out.is_zero, out.is_minus_one);
+  const int64_t least = y.facts.lo < -1 ? y.facts.lo : 1;
   out.safe = {b_.CreateSelect(other, b_.getInt64(1), y.value),
-              Facts::Between(std::min<int64_t>(y.facts.lo, 1), std::max<int64_t>(y.facts.hi, 1))};
-  // Of what remains, 0 is no value any more.
-  if (y.facts.lo >= -1) out.safe.facts.lo = 1;
+              Facts::Between(least, std::max<int64_t>(y.facts.hi, 1))};
   return out;
 }
 
