@@ -32,6 +32,10 @@ constexpr int64_t kLeastCopyBits = 32;
 // unless it has more instructions than this, by a rough count: they would not fit in the caches
 // (128 KiB on sm_80, of 16 bytes each), with what is around the loop.
 constexpr int64_t kMostInstructions = 4096;
+// And unless the products of a turn, and the tiles that the loop carries beside them, take half of
+// the registers of a thread: products of the next turn begin before those of this one are added,
+// and ptxas keeps places and bounds in local memory.
+constexpr int64_t kManySums = 128;
 // Without the hint: the bytes that a block has in flight, so that two blocks of a processor have
 // the 32 KiB that cover the latency of memory, and the most stages.
 constexpr int64_t kWantedInFlight = 16384;
@@ -85,6 +89,7 @@ class PipelinePlanner {
     if (!wanted && plan_.reduces && bounds->turns && *bounds->turns <= 2) plan_.stages = 0;
     if (plan_.stages < 2) plan_.stages = 0;
     plan_.instructions = CountInstructions(body_);
+    plan_.sums = CountSums();
     plan_.unroll = form_.pool.AsInt(loop_.attr[*loop_.row().AttrIndex(Attr::kUnroll)]).value_or(0);
     return std::move(plan_);
   }
@@ -309,6 +314,29 @@ class PipelinePlanner {
     return sum;
   }
 
+  // Registers of a thread: of products that the loop does not carry, and of the tiles that it
+  // carries beside them; 0 without such products.
+  [[nodiscard]] int64_t CountSums() const {
+    const tile::Region& body = form_.regions[body_];
+    int64_t products = 0;  // bits, of all threads
+    int64_t carried = 0;
+    for (const OpId id : body.ops) {
+      if (form_.ops[id].opcode != Opcode::kDot) continue;
+      const ValueId product = form_.ops[id].results[0];
+      const auto& yields = body.yields;
+      if (std::find(yields.begin(), yields.end(), product) == yields.end()) {
+        products += BitsOf(product);
+      }
+    }
+    for (const ValueId value : body.yields) carried += BitsOf(value);
+    return products != 0 ? CeilDiv(products + carried, form_.Warps() * kWarpThreads * 32) : 0;
+  }
+  // Of a register tile; 0 for other values.
+  [[nodiscard]] int64_t BitsOf(ValueId value) const {
+    const ConcreteType& type = form_.TypeOf(value);
+    return IsRegisterTile(type) ? type.Elements() * type.dtype.bits : 0;
+  }
+
   // Whether LLVM knows every element: of what `unpack` adds to codes, and what is computed of that.
   [[nodiscard]] bool IsConstant(ValueId value) const {
     const tile::Definition& made = definitions_[value];
@@ -449,7 +477,7 @@ std::optional<PipelinePlan> PlanPipeline(const Form& form, OpId loop, Target tar
 
 int64_t RoundOf(const PipelinePlan& plan, int64_t stages) {
   if (plan.unroll != 0) return plan.unroll;
-  if (plan.reduces) return 1;
+  if (plan.reduces || plan.sums >= kManySums) return 1;
   return plan.instructions * stages <= kMostInstructions ? stages : 1;
 }
 

@@ -42,6 +42,8 @@ struct PipelinePlan {
   // A turn reduces tiles, but for sums of a batch. Two such turns side by side take registers for
   // both: ptxas computes one while the other waits for its reductions.
   bool reduces = false;
+  // Registers of a thread for products of a turn and the tiles that the loop carries beside them.
+  int64_t sums = 0;
   int64_t unroll = 0;  // what the text says; 0: nothing
   std::vector<RingLoad> loads;
   std::vector<Obstacle> obstacles;

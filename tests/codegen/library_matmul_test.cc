@@ -125,7 +125,14 @@ TEST_P(LibraryMatmulOfWidths, InGroupsOf32CostsTheCastAndItsScales) {
 }
 
 TEST_P(LibraryMatmulOfWidths, KeepsNothingInLocalMemory) {
-  for (const auto& [m, group] : {std::pair<int64_t, int64_t>{8, 32}, {8, 64}, {16, 64}, {8, 128}}) {
+  for (const auto& [m, group] : {std::pair<int64_t, int64_t>{8, 32},
+                                 {32, 32},
+                                 {8, 64},
+                                 {16, 64},
+                                 {32, 64},
+                                 {8, 128},
+                                 {32, 128},
+                                 {64, 128}}) {
     const auto plan = PlanOf(ProblemOf(GetParam(), m, 8192, 8192, group));
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(MachineOf(*plan).resources.spill_store_bytes, 0)

@@ -311,6 +311,42 @@ TEST(Pipeline, OfElementsWithTwoUses) {
   Check(p);
 }
 
+// The turns of a ring are one, side by side, up to where sums take half of the registers of a
+// thread.
+TEST(Pipeline, OfManySumsHasOneTurnAtATime) {
+  const auto dots = [](int columns, const char* product) {
+    harness::Case c;
+    c.title = "sums";
+    c.source =
+        SourceFile("sums.tsa", std::string(R"(kernel sums(%a: ptr<f16>, %b: ptr<f16>, %y: ptr<f32>)
+  const BN: int
+  warps 4
+{
+  %ga = view %a : global<f16>[64, 512]
+  %gb = view %b : global<f16>[512, BN]
+  %gy = view %y : global<f32>[64, BN]
+  %sum = fill 0.0 : f32 [64, BN]
+  %none = fill 0.0 : f32 [64, BN]
+  for %t = 0 to 32 pipeline 4 {
+    %p = load %ga[0, %t * 16] : [64, 16]
+    %q = load %gb[%t * 16, 0] : [16, BN]
+    )") + product + R"(
+  }
+  store %gy[0, 0], %sum
+}
+)");
+    c.constants = {{"BN", std::to_string(columns)}};
+    return Count(c, Opcode::kDot);
+  };
+  constexpr size_t kLeftOver = 1;  // a second loop has the turns after the last round
+  // 32 or 64 sums of a thread, and as many products of a turn.
+  constexpr const char* kOfTurn = "%part = dot %p, %q, %none\n    %sum = fma %part, 3.0, %sum";
+  EXPECT_EQ(dots(64, kOfTurn), 4 + kLeftOver);
+  EXPECT_EQ(dots(128, kOfTurn), 1 + kLeftOver);
+  // 128 sums, to which products are added in their place.
+  EXPECT_EQ(dots(256, "%sum = dot %p, %q, %sum"), 4 + kLeftOver);
+}
+
 // x[i + d] = 2 x[i] + 1 in turn i: a turn reads what the d-th one before it wrote, so its load
 // stays. It may store in a branch, too.
 void CheckRecurrence(const std::string& store) {
