@@ -119,7 +119,7 @@ double DecodeCost(const MatmulProblem& problem) {
   constexpr double kOfIntegers[] = {0, 0.95, 0.98, 1.09, 1.07, 1.32, 1.43, 1.55, 1.04};
   const WeightInfo& w = problem.weights;
   double cost = kOfIntegers[w.type.bits];
-  if (problem.codebook) cost = 4.5;
+  if (problem.codebook) cost = 2.9;
   if (w.type.IsFloat()) cost = 1.8;
   if (w.type.IsFloat() && w.type.bits == 8 && !w.finite) cost = 3.8;
   if (w.zero != ZeroPoint::kNone) cost += 0.5;

@@ -31,11 +31,14 @@ using compiler::SassClass;
 using runtime::MatmulPlan;
 using runtime::MatmulProblem;
 
+constexpr std::string_view kCodebook = "codebook";  // of 16 entries
+
 MatmulProblem ProblemOf(const CastCost& cost, int64_t m, int64_t k, int64_t n, int64_t group) {
   MatmulProblem out;
   out.m_min = out.m_max = m;
+  out.codebook = cost.type == kCodebook;
   WeightInfo& w = out.weights;
-  w.type = *FindDType(cost.type);
+  w.type = out.codebook ? kU4 : *FindDType(cost.type);
   w.compute = *FindDType(cost.to);
   w.k = w.whole_k = k;
   w.n = w.whole_n = n;
@@ -157,6 +160,21 @@ INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmulOfWidths, testing::ValuesIn(OfWidth
 
 INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmul, testing::ValuesIn(kCastCosts),
                          [](const auto& of) { return of.param.type; });
+
+// Of eight codes in a word: a turn, an order of bytes, two masks and a shift, two shifts for the
+// codes in its high half; six permutations of bytes for each half, and one for two elements.
+constexpr double kLookup = (7 + 2 * 6 + 4) / 8.0;
+constexpr CastCost kTableCosts[] = {{"codebook", kLookup, "f16"}, {"codebook", kLookup, "bf16"}};
+
+class LibraryMatmulOfTables : public LibraryMatmul {};
+
+TEST_P(LibraryMatmulOfTables, CostsTheLookupAndLittleBesides) {
+  CheckLoop(1, 128);
+  CheckLoop(16, 128);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, LibraryMatmulOfTables, testing::ValuesIn(kTableCosts),
+                         [](const auto& of) { return of.param.to; });
 
 // Activations of 8 bits: decoding is that of docs/dtypes.md as of 2026-11-26, and nothing for u8
 // and i8. What is besides has the bounds of 16 bits.
