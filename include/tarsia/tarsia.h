@@ -15,12 +15,12 @@
  *   weights --tarsia_weights_quantise--> packed weights --tarsia_weights_part--> pointer arguments
  *
  * Conventions that hold for every function:
- * - A function that can fail returns a tarsia_status. If it is not TARSIA_STATUS_OK, the outputs
- *   are NULL or unchanged, and tarsia_last_error() describes the error and names the argument.
- *   Functions that return void or a plain value cannot fail.
+ * - A function that can fail returns a tarsia_status. If it is not TARSIA_STATUS_OK, handles that
+ *   it makes are NULL, other outputs are unchanged, and tarsia_last_error() describes the error and
+ *   names the argument. Functions that return void or a plain value cannot fail.
  * - Handles are opaque. `*_destroy` frees what `*_create` made; destroying NULL does nothing. The
- *   library does not detect the use of a handle after its destruction; it detects all other
- *   mistakes.
+ *   library does not detect the use of a handle after its destruction, nor what is wrong in memory
+ *   of a GPU: another layer's weights, tensors that overlap, a workspace that is not prepared.
  * - Every struct begins with its size. Set it to sizeof, and set members that you do not use to
  *   zero (designated initialisers do that). A library that knows more members takes the missing
  *   ones as zero. A library that knows fewer members refuses a struct that sets the others.
@@ -1355,7 +1355,8 @@ typedef struct tarsia_matmul_options {
 
 /* Candidate `index` for m rows, the best first by the model of costs: a text, as a blob that the
  * caller destroys, and the predicted time in microseconds, 0 if the device has no model. NOT_FOUND
- * behind the last one. `options` may be NULL. Thread-safe. */
+ * behind the last one. `options` may be NULL. A plan whose options name a candidate needs one that
+ * all its ranges of rows have. Thread-safe. */
 TARSIA_API tarsia_status tarsia_matmul_candidate(const tarsia_matmul* problem,
                                                  const tarsia_matmul_options* options, int64_t m,
                                                  size_t index, tarsia_blob** text,
@@ -1425,7 +1426,8 @@ typedef struct tarsia_matmul_args {
 
 /* Computes a layer: on a GPU enqueues it on `stream` and returns, allocates nothing, waits for
  * nothing, and may be captured into a CUDA graph; on other devices `stream` is NULL, and the call
- * returns when y is computed. Errors: INVALID_ARGUMENT, LAUNCH_FAILED, NO_DEVICE, OUT_OF_MEMORY.
+ * returns when y is computed. `cpu` compares the weights with the plan if they have a header.
+ * Errors: INVALID_ARGUMENT, LAUNCH_FAILED, NO_DEVICE, OUT_OF_MEMORY, FINDINGS on "ptx".
  * Thread-safe, if no call writes memory that another one uses. */
 TARSIA_API tarsia_status tarsia_matmul_execute(const tarsia_matmul_plan* plan,
                                                const tarsia_matmul_args* args, void* stream);

@@ -50,6 +50,7 @@ constexpr Meaning kMeanings[] = {
     {&diag::kQuantiseGroup, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kWeightsGroup, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kShardParts, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kShardPart, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kShardBounds, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kShardOther, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kShardTwice, TARSIA_STATUS_INVALID_ARGUMENT},
@@ -64,8 +65,10 @@ constexpr Meaning kMeanings[] = {
     {&diag::kMatmulBytes, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulUnwanted, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulMissing, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulWeights, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulCandidate, TARSIA_STATUS_INVALID_ARGUMENT},
     {&diag::kMatmulWorkspace, TARSIA_STATUS_INVALID_ARGUMENT},
+    {&diag::kMatmulFinding, TARSIA_STATUS_FINDINGS},
     {&diag::kPlanRefused, TARSIA_STATUS_UNSUPPORTED},
     // A value of a constant or a scalar needs more than is allowed.
     {&diag::kWorkspaceLimit, TARSIA_STATUS_REJECTED},

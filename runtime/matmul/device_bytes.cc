@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 #include "runtime/diagnostics.h"
 
 namespace tarsia::runtime {
@@ -19,6 +21,18 @@ Status CheckDeviceBytes(const char* name, const void* data, uint64_t bytes, uint
   if (bytes < wanted) return MakeDiagnostic(diag::kMatmulBytes, {}, name, bytes, wanted);
   if (data == nullptr && wanted > 0) return MakeDiagnostic(diag::kMatmulMissing, {}, name);
   return CheckAlignment(name, data);
+}
+
+Status CheckFindings(const vm::LaunchReport& report) {
+  if (report.findings.empty()) return OkStatus();
+  const launch::Finding& first = report.findings.front();
+  std::string text = first.diagnostic.message;
+  const auto [x, y, z] = first.block;
+  text += fmt::format(", in block ({}, {}, {})", x, y, z);
+  if (report.findings.size() > 1) {
+    text += fmt::format("; {} more findings", report.findings.size() - 1);
+  }
+  return MakeDiagnostic(diag::kMatmulFinding, {}, text);
 }
 
 }  // namespace tarsia::runtime

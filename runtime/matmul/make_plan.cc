@@ -179,7 +179,7 @@ class Maker {
     for (const MatmulCandidate& candidate : all) {
       if (candidate.Text() == options_.candidate) return candidate;
     }
-    return MakeDiagnostic(diag::kMatmulCandidate, {}, options_.candidate);
+    return MakeDiagnostic(diag::kMatmulCandidate, {}, options_.candidate, m);
   }
 
   Status AddKernel(MatmulKernel kernel, const MatmulCandidate& candidate) {

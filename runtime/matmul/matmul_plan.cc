@@ -210,6 +210,10 @@ Status MatmulPlan::CheckWorkspace(const void* workspace, uint64_t bytes) const {
 
 Status MatmulPlan::Execute(const MatmulArguments& arguments) const {
   TARSIA_CHECK(Check(arguments));
+  if (device_->Model().interprets) {  // which has the weights in memory of the process
+    const auto* const image = static_cast<const uint8_t*>(arguments.weights.data);
+    TARSIA_CHECK(CheckImage(problem_, {image, places_.bytes}));
+  }
   if (arguments.m == 0 || problem_.columns() == 0) return OkStatus();
   const StepKernels& kernels = KernelsFor(arguments.m);
   for (const Step& step : kernels.steps) TARSIA_CHECK(Launch(kernels, step, arguments));
@@ -279,6 +283,7 @@ Status MatmulPlan::Launch(const StepKernels& kernels, const Step& step,
   if (a.counts != nullptr) request.counts = &counts;
   const auto result = step.kernel->Launch(request);
   if (!result.ok()) return result.error();
+  TARSIA_CHECK(CheckFindings(result->report));
   if (a.counts != nullptr) {
     a.counts->instructions.insert(a.counts->instructions.end(), counts.instructions.begin(),
                                   counts.instructions.end());

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "runtime/weights/weight_info.h"
 #include "support/result.h"
@@ -46,6 +47,10 @@ inline DType UsualOutput(DType activations) { return activations.bits == 8 ? kF1
 // not have, with the nearest that they have; groups so large that a sum of products of i8 might
 // exceed i32.
 Result<WeightPlaces> CheckMatmul(const MatmulProblem& problem);
+
+// Whether the header of an image of weights, if there is one, describes the weights of the problem.
+// An image that was packed on a device has none.
+Status CheckImage(const MatmulProblem& problem, std::span<const uint8_t> image);
 
 // What crosses memory at least once, in bytes, and the operations (a multiplication and an addition
 // are two), for m rows: the floor of any kernel.

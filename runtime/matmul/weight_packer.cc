@@ -127,6 +127,7 @@ Status WeightPacker::Run(const PackArguments& arguments, bool packs) const {
     request.wait = false;
     const auto launched = kernel->Launch(request);
     if (!launched.ok()) return launched.error();
+    TARSIA_CHECK(CheckFindings(launched->report));
   }
   return OkStatus();
 }

@@ -71,7 +71,12 @@ Result<std::string_view> CheckHeader(PlanKind kind, std::string_view bytes) {
   const std::string_view body = bytes.substr(kHeaderBytes);
   const std::string_view says = bytes.substr(magic.size() + 1, kHashBytes);
   const std::string hash = HashOf(body);
-  if (says != hash) return Refused("hash", Hex(says), Hex(hash) + " for its contents");
+  if (says != hash) {
+    return DamagedPlan(
+        fmt::format("its hash is {}, and that of its contents {}: they are cut short "
+                    "or damaged",
+                    Hex(says), Hex(hash)));
+  }
   return body;
 }
 

@@ -140,9 +140,10 @@ Result<PackedWeights> ShardOf(std::span<const PackedWeights* const> pieces, bool
   if (pieces.empty()) return MakeDiagnostic(diag::kShardMissing, {}, 0);
   const WeightInfo& info = pieces[0]->info();
   const int64_t whole = along_k ? info.whole_k : info.whole_n;
-  if (part < 0 || part >= parts || whole % parts != 0) {
+  if (parts < 1 || whole % parts != 0) {
     return MakeDiagnostic(diag::kShardParts, {}, whole, along_k ? "k" : "n", parts);
   }
+  if (part < 0 || part >= parts) return MakeDiagnostic(diag::kShardPart, {}, part, parts);
   const int64_t extent = whole / parts;
   return along_k ? CutWeights(pieces, part * extent, 0, extent, info.whole_n)
                  : CutWeights(pieces, 0, part * extent, info.whole_k, extent);

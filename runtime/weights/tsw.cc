@@ -149,4 +149,12 @@ Result<TswHeader> ReadTswHeader(std::span<const uint8_t> head, uint64_t file_byt
   return out;
 }
 
+std::optional<TswHeader> HeaderOfImage(std::span<const uint8_t> image) {
+  RawHeader raw;
+  if (image.size() < sizeof raw) return std::nullopt;
+  std::memcpy(&raw, image.data(), sizeof raw);
+  auto header = ReadTswHeader(image, raw.file_bytes);
+  return header.ok() ? std::optional(*std::move(header)) : std::nullopt;
+}
+
 }  // namespace tarsia

@@ -21,6 +21,7 @@
 #define TARSIA_RUNTIME_WEIGHTS_TSW_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "runtime/weights/weight_info.h"
@@ -45,6 +46,10 @@ void WriteTswHeader(const WeightInfo& info, std::span<uint8_t> image);
 // hostile. Errors: no .tsw, an unknown version or map, a damaged or contradictory header, a file of
 // another size than its header says.
 Result<TswHeader> ReadTswHeader(std::span<const uint8_t> head, uint64_t file_bytes);
+
+// The same of an image in memory, or nothing if it has no valid header, as one that a device
+// packed.
+std::optional<TswHeader> HeaderOfImage(std::span<const uint8_t> image);
 
 // The hash of everything behind the header.
 uint64_t HashOfData(std::span<const uint8_t> image);

@@ -260,12 +260,12 @@ static void TestBytes(const tarsia_matmul_plan* plan, const tarsia_weights* weig
   CHECK_FAILS(TARSIA_STATUS_REJECTED, "not a whole plan",
               tarsia_matmul_plan_load(device, data, 7, &loaded));
   CHECK(loaded == NULL);
-  CHECK_FAILS(TARSIA_STATUS_UNSUPPORTED, "its hash is",
+  CHECK_FAILS(TARSIA_STATUS_REJECTED, "they are cut short or damaged",
               tarsia_matmul_plan_load(device, data, size - 1, &loaded));
   char* const damaged = malloc(size);
   memcpy(damaged, data, size);
   damaged[size / 2] = (char)(damaged[size / 2] ^ 1);
-  CHECK_FAILS(TARSIA_STATUS_UNSUPPORTED, "its hash is",
+  CHECK_FAILS(TARSIA_STATUS_REJECTED, "they are cut short or damaged",
               tarsia_matmul_plan_load(device, damaged, size, &loaded));
   free(damaged);
   tarsia_plan* other = NULL;
@@ -377,6 +377,29 @@ static void TestWrongOptions(const tarsia_weights* weights) {
   Refuses(TARSIA_STATUS_CANCELLED, "", &layer, &options);
 }
 
+/* The emulator checks every access. */
+static void TestFinding(const tarsia_matmul_plan* plan, const tarsia_matmul_args* args) {
+  _Alignas(16) static float on_host[kM * kN];
+  tarsia_matmul_args with = *args;
+  with.y = on_host;
+  CHECK_FAILS(TARSIA_STATUS_FINDINGS, "no allocation", tarsia_matmul_execute(plan, &with, NULL));
+}
+
+/* Weights in memory of the process say what they are. */
+static void TestOtherWeights(const tarsia_matmul_plan* plan, const tarsia_matmul_args* args) {
+  SIZED(tarsia_quantise_options, options);
+  options.type = TARSIA_DTYPE_I4;
+  options.compute = TARSIA_DTYPE_F16;
+  options.group = kGroup / 2;
+  options.scale_type = TARSIA_DTYPE_F16;
+  tarsia_weights* other = NULL;
+  CHECK_OK(tarsia_weights_quantise(w, sizeof w, TARSIA_DTYPE_F32, kK, kN, false, &options, &other));
+  tarsia_matmul_args with = *args;
+  CHECK_OK(tarsia_weights_image(other, &with.weights, &with.weights_bytes));
+  CHECK_INVALID("`group` of the weights is", tarsia_matmul_execute(plan, &with, NULL));
+  tarsia_weights_destroy(other);
+}
+
 static void TestWrongArguments(const tarsia_matmul_plan* plan, const tarsia_weights* weights) {
   const tarsia_matmul_args args = Arguments(plan, weights);
 #define WITH(field, value, text)                                   \
@@ -403,6 +426,8 @@ static void TestWrongArguments(const tarsia_matmul_plan* plan, const tarsia_weig
     CHECK_INVALID("workspace", tarsia_matmul_workspace_init(plan, args.workspace,
                                                             args.workspace_bytes - 1, NULL));
   }
+  if (strncmp(device_name, "ptx", 3) == 0) TestFinding(plan, &args);
+  if (is_cpu) TestOtherWeights(plan, &args);
 #undef WITH
   CHECK_INVALID("null", tarsia_matmul_execute(NULL, &args, NULL));
   CHECK_INVALID("null", tarsia_matmul_execute(plan, NULL, NULL));

@@ -67,8 +67,10 @@ static void Execute(const char* device_name, const char* path) {
 /* Two rows of x pick rows 3 and 14 of the weights, which are -4 and 7. */
 static void ExecuteLayer(const char* device_name, const char* path, const char* weights_path) {
   enum { kM = 2, kK = 64, kN = 32 };
+  static float picks[kM * kK];
   static uint16_t x[kM * kK]; /* f16 */
-  x[3] = x[kK + 14] = 0x3C00;
+  picks[3] = picks[kK + 14] = 1;
+  CHECK_OK(tarsia_dtype_cast(TARSIA_DTYPE_F32, picks, TARSIA_DTYPE_F16, x, kM * kK));
   tarsia_device* device = NULL;
   tarsia_weights* weights = NULL;
   tarsia_matmul_plan* plan = NULL;
@@ -84,6 +86,14 @@ static void ExecuteLayer(const char* device_name, const char* path, const char* 
   args.y_bytes = sizeof y;
   const void* image = NULL;
   CHECK_OK(tarsia_weights_image(weights, &image, &args.weights_bytes));
+  const tarsia_weights* const pieces[] = {weights};
+  tarsia_weights* same = NULL; /* one part of one */
+  CHECK_OK(tarsia_weights_shard(pieces, 1, false, 0, 1, &same));
+  const void* again = NULL;
+  uint64_t bytes = 0;
+  CHECK_OK(tarsia_weights_image(same, &again, &bytes));
+  CHECK(bytes == args.weights_bytes && memcmp(again, image, bytes) == 0);
+  tarsia_weights_destroy(same);
   void *gx = NULL, *gw = NULL;
   CHECK_OK(tarsia_memory_alloc(device, sizeof x, &gx));
   CHECK_OK(tarsia_memory_alloc(device, args.weights_bytes, &gw));

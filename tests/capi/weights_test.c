@@ -158,6 +158,8 @@ static void TestShards(void) {
                 tarsia_weights_shard((const tarsia_weights* const*)&whole, 1, false, 0, 2, &bad));
   CHECK_INVALID("equal parts",
                 tarsia_weights_shard((const tarsia_weights* const*)&whole, 1, false, 0, 5, &bad));
+  CHECK_INVALID("there is no part 2 of 2",
+                tarsia_weights_shard((const tarsia_weights* const*)&whole, 1, true, 2, 2, &bad));
   CHECK_INVALID("`pieces` is null", tarsia_weights_shard(NULL, 1, true, 0, 1, &bad));
   tarsia_weights_destroy(whole);
   tarsia_weights_destroy(halves[0]);
