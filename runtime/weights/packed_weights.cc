@@ -171,8 +171,8 @@ bool IsBeyondF16(double value) { return std::abs(value) >= 65520; }
 
 // Weights for operands of f16 are numbers of f16: products of many rows dequantise them to it. The
 // codes are looked at only where some code times the scale would be beyond.
-Status CheckRange(const CodeSource& source, const TileMap& map, const uint8_t* codes) {
-  const WeightInfo& info = source.info;
+Status CheckRange(const WeightInfo& info, std::span<const float> scales,
+                  std::span<const float> zeros, const TileMap& map, const uint8_t* codes) {
   if (info.compute != kF16) return OkStatus();
   const std::vector<float> values = CodeValues(info);
   double least = 0;
@@ -183,11 +183,11 @@ Status CheckRange(const CodeSource& source, const TileMap& map, const uint8_t* c
     most = std::max(most, static_cast<double>(value));
   }
   const auto weight = [&](double value, size_t group) {
-    const double zero = source.zeros.empty() ? 0 : static_cast<double>(source.zeros[group]);
-    return (value - zero) * static_cast<double>(source.scales[group]);
+    const double zero = zeros.empty() ? 0 : static_cast<double>(zeros[group]);
+    return (value - zero) * static_cast<double>(scales[group]);
   };
   bool suspect = false;
-  for (size_t i = 0; i < source.scales.size() && !suspect; ++i) {
+  for (size_t i = 0; i < scales.size() && !suspect; ++i) {
     suspect = IsBeyondF16(weight(least, i)) || IsBeyondF16(weight(most, i));
   }
   if (!suspect) return OkStatus();
@@ -239,7 +239,7 @@ Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Pr
     TARSIA_CHECK(PackValues(WeightPart::kZeros, source.zeros, info.zero_type, places.zeros, info.n,
                             at(WeightPart::kZeros)));
   }
-  return CheckRange(source, map, at(WeightPart::kCodes));
+  return CheckRange(info, source.scales, source.zeros, map, at(WeightPart::kCodes));
 }
 
 }  // namespace
@@ -326,16 +326,18 @@ Status PackedWeights::Verify() const {
     if (std::all_of(rest.begin(), rest.end(), [](uint8_t byte) { return byte == 0; })) continue;
     return MakeDiagnostic(diag::kTswPadding, {}, NameOf(static_cast<WeightPart>(i)));
   }
-  TARSIA_CHECK(CheckFinite(WeightPart::kScales,
-                           UnpackValues(WeightPart::kScales, places_.scales, info_.scale_type),
-                           info_.n));
+  const std::vector<float> scales =
+      UnpackValues(WeightPart::kScales, places_.scales, info_.scale_type);
+  TARSIA_CHECK(CheckFinite(WeightPart::kScales, scales, info_.n));
+  std::vector<float> zeros;
   if (info_.zero != ZeroPoint::kNone) {
-    TARSIA_CHECK(CheckFinite(WeightPart::kZeros,
-                             UnpackValues(WeightPart::kZeros, places_.zeros, info_.zero_type),
-                             info_.n));
+    zeros = UnpackValues(WeightPart::kZeros, places_.zeros, info_.zero_type);
+    TARSIA_CHECK(CheckFinite(WeightPart::kZeros, zeros, info_.n));
   }
   TARSIA_CHECK(CheckCodebook(info_.codebook));
-  return CheckGather(gather(), info_.k);
+  TARSIA_CHECK(CheckGather(gather(), info_.k));
+  if (!places_.codes.IsPacked()) return OkStatus();
+  return CheckRange(info_, scales, zeros, TileMap(places_.codes), part(WeightPart::kCodes).data());
 }
 
 std::vector<int32_t> PackedWeights::gather() const {

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <random>
 
@@ -125,6 +127,29 @@ TEST(PackedWeights, WeightsAreWithinTheRangeOfF16) {
   zeros[9] = 255;  // (100 - 255) x 500
   EXPECT_EQ(pack(kF16, 500, zeros),
             "the weight of row 0, column 9 is -77500, which is beyond `f16`");
+}
+
+// A file of another program, with 15 in the place of each 1.
+TEST(PackedWeights, WeightsOfAFileAreWithinTheRangeOfF16) {
+  constexpr int64_t kK = 64, kN = 64;
+  const std::vector<uint8_t> codes(kK * kN, 1);
+  for (const DType compute : {kF16, kBF16}) {
+    CodeSource source;
+    source.info = InfoOf(kU4, compute, kK, kN, kK);
+    source.codes = FillFrom(codes, kN);
+    source.scales.assign(kN, 30000);
+    const auto packed = PackedWeights::Pack(source);
+    ASSERT_TRUE(packed.ok()) << packed.error().message;
+    std::vector<uint8_t> image(packed->image().begin(), packed->image().end());
+    ASSERT_TRUE(PackedWeights::FromBytes(image).ok());
+    const PartRange& part = packed->places()[WeightPart::kCodes];
+    std::fill_n(image.begin() + static_cast<std::ptrdiff_t>(part.offset), part.bytes, 0xFF);
+    WriteTswHeader(packed->info(), image);
+    const auto read = PackedWeights::FromBytes(image);
+    EXPECT_EQ(
+        read.ok() ? "" : read.error().message,
+        compute == kF16 ? "the weight of row 0, column 0 is 450000, which is beyond `f16`" : "");
+  }
 }
 
 TEST(PackedWeights, ScalesAndZerosLieWhereTheirLayoutSays) {
