@@ -1,10 +1,5 @@
 #include "runtime/matmul/problem.h"
 
-#include <fmt/format.h>
-
-#include <string>
-#include <vector>
-
 #include "runtime/diagnostics.h"
 #include "runtime/weights/tsw.h"
 
@@ -54,47 +49,27 @@ Result<WeightPlaces> CheckMatmul(const MatmulProblem& problem) {
   return PlaceWeights(problem.weights, problem.codebook);
 }
 
-namespace {
-
-// What a header and a plan say of one member.
-struct Member {
-  const char* name;
-  std::string given, wanted;
-};
-
-std::string ZeroText(const WeightInfo& w) {
-  return w.zero == ZeroPoint::kNone ? "none" : std::string(DTypeName(w.zero_type));
-}
-
-std::vector<Member> MembersOf(const TswHeader& header, const MatmulProblem& problem) {
-  const WeightInfo& given = header.info;
-  const WeightInfo& wanted = problem.weights;
-  const auto type = [](DType of) { return std::string(DTypeName(of)); };
-  const auto number = [](auto value) { return fmt::format("{}", value); };
-  return {{"k", number(given.k), number(wanted.k)},
-          {"n", number(given.n), number(wanted.n)},
-          {"type", type(given.type), type(wanted.type)},
-          {"compute", type(given.compute), type(wanted.compute)},
-          {"group", number(given.group), number(wanted.group)},
-          {"scale_type", type(given.scale_type), type(wanted.scale_type)},
-          {"zero_type", ZeroText(given), ZeroText(wanted)},
-          {"tensor_scale", number(given.tensor_scale), number(wanted.tensor_scale)},
-          // Kernels that mind NaN multiply all weights.
-          {"finite", number(given.finite), number(wanted.finite || given.finite)},
-          {"gathers", number(given.gathers), number(wanted.gathers)},
-          {"codebook", number(header.has_codebook), number(problem.codebook)}};
-}
-
-}  // namespace
-
 Status CheckImage(const MatmulProblem& problem, std::span<const uint8_t> image) {
   const auto header = HeaderOfImage(image);
   if (!header) return OkStatus();
-  for (const Member& member : MembersOf(*header, problem)) {
-    if (member.given == member.wanted) continue;
-    return MakeDiagnostic(diag::kMatmulWeights, {}, member.name, member.given, member.wanted);
-  }
-  return OkStatus();
+  const WeightInfo& w = header->info;
+  const WeightInfo& plan = problem.weights;
+  const auto same = [](const char* name, const auto& given, const auto& wanted) -> Status {
+    if (given == wanted) return OkStatus();
+    return MakeDiagnostic(diag::kMatmulWeights, {}, name, given, wanted);
+  };
+  TARSIA_CHECK(same("k", w.k, plan.k));
+  TARSIA_CHECK(same("n", w.n, plan.n));
+  TARSIA_CHECK(same("type", DTypeName(w.type), DTypeName(plan.type)));
+  TARSIA_CHECK(same("compute", DTypeName(w.compute), DTypeName(plan.compute)));
+  TARSIA_CHECK(same("group", w.group, plan.group));
+  TARSIA_CHECK(same("scale_type", DTypeName(w.scale_type), DTypeName(plan.scale_type)));
+  TARSIA_CHECK(same("zero_type", ZeroTypeName(w), ZeroTypeName(plan)));
+  TARSIA_CHECK(same("tensor_scale", w.tensor_scale, plan.tensor_scale));
+  // Kernels that mind NaN multiply all weights.
+  TARSIA_CHECK(same("finite", w.finite, plan.finite || w.finite));
+  TARSIA_CHECK(same("gathers", w.gathers, plan.gathers));
+  return same("codebook", header->has_codebook, problem.codebook);
 }
 
 MatmulFloor FloorOf(const MatmulProblem& problem, const WeightPlaces& places, int64_t m) {

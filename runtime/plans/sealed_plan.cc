@@ -73,8 +73,7 @@ Result<std::string_view> CheckHeader(PlanKind kind, std::string_view bytes) {
   const std::string hash = HashOf(body);
   if (says != hash) {
     return DamagedPlan(
-        fmt::format("its hash is {}, and that of its contents {}: they are cut short "
-                    "or damaged",
+        fmt::format("its hash is {}, and that of its contents {}: they are cut short or damaged",
                     Hex(says), Hex(hash)));
   }
   return body;

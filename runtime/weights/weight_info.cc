@@ -98,6 +98,10 @@ Result<WeightPlaces> PlaceWeights(const WeightInfo& info, bool has_codebook) {
   return out;
 }
 
+std::string_view ZeroTypeName(const WeightInfo& info) {
+  return info.zero == ZeroPoint::kNone ? "none" : DTypeName(info.zero_type);
+}
+
 std::vector<float> CodeValues(const WeightInfo& info) {
   if (!info.codebook.empty()) return info.codebook;
   std::vector<float> out(size_t{1} << info.type.bits);

@@ -14,6 +14,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "dtypes/dtype.h"
@@ -72,6 +73,9 @@ Result<WeightPlaces> PlaceWeights(const WeightInfo& info, bool has_codebook);
 inline Result<WeightPlaces> PlaceWeights(const WeightInfo& info) {
   return PlaceWeights(info, !info.codebook.empty());
 }
+
+// The type of the zero points, or "none".
+std::string_view ZeroTypeName(const WeightInfo& info);
 
 // The value of each code, 2^bits of them.
 std::vector<float> CodeValues(const WeightInfo& info);

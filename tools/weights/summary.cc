@@ -34,8 +34,7 @@ void AppendWeights(const PackedWeights& weights, Json* json) {
   json->Key("layout").String(PackedLayoutId(info.type, info.compute));
   json->Key("compute").String(DTypeName(info.compute));
   json->Key("group").Number(info.group).Key("scale").String(DTypeName(info.scale_type));
-  const bool zeros = info.zero != ZeroPoint::kNone;
-  json->Key("zero").String(zeros ? DTypeName(info.zero_type) : std::string_view("none"));
+  json->Key("zero").String(ZeroTypeName(info));
   json->Key("tensor_scale").Raw(fmt::format("{}", info.tensor_scale));
   json->Key("finite").Bool(info.finite).Key("gathers").Bool(info.gathers);
   json->Key("codebook").Bool(!info.codebook.empty());
