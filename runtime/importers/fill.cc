@@ -3,21 +3,24 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/weights/code_loops.h"
 #include "support/extents.h"
 
 namespace tarsia {
 
-TileMap::Fill<uint8_t> FromColumns(ReadColumn read) {
+TileMap::Fill FromColumns(ReadColumn read) {
   return [read = std::move(read)](const Region& region, uint8_t* out, int64_t stride) {
     // A few columns at a time, so that a line of `out` is written while it is in the cache.
-    constexpr int64_t kColumns = 16;
+    constexpr int64_t kColumns = kTransposedCodes;
     std::vector<uint8_t> codes(Size(kColumns * region.rows));
     for (int64_t j = 0; j < region.columns; j += kColumns) {
       const int64_t columns = std::min(kColumns, region.columns - j);
       for (int64_t c = 0; c < columns; ++c) {
         read(region.column + j + c, region.row, region.rows, codes.data() + c * region.rows);
       }
-      for (int64_t i = 0; i < region.rows; ++i) {
+      const int64_t quick = columns == kColumns ? region.rows / kColumns * kColumns : 0;
+      TransposeCodes(codes.data(), region.rows, quick, out + j, stride);
+      for (int64_t i = quick; i < region.rows; ++i) {
         uint8_t* const to = out + i * stride + j;
         for (int64_t c = 0; c < columns; ++c) to[c] = codes[Size(c * region.rows + i)];
       }
@@ -25,7 +28,7 @@ TileMap::Fill<uint8_t> FromColumns(ReadColumn read) {
   };
 }
 
-TileMap::Fill<uint8_t> FromRows(ReadRow read) {
+TileMap::Fill FromRows(ReadRow read) {
   return [read = std::move(read)](const Region& region, uint8_t* out, int64_t stride) {
     for (int64_t i = 0; i < region.rows; ++i) {
       read(region.row + i, region.column, region.columns, out + i * stride);

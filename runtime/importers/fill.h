@@ -13,11 +13,11 @@ namespace tarsia {
 // Codes of a matrix that is stored as [n, k]: `read` writes those of column `column` of w (a row in
 // memory) from row `row` on.
 using ReadColumn = std::function<void(int64_t column, int64_t row, int64_t count, uint8_t* out)>;
-TileMap::Fill<uint8_t> FromColumns(ReadColumn read);
+TileMap::Fill FromColumns(ReadColumn read);
 
 // Codes whose rows are stored one after the other: `read` writes `count` codes of row `row`.
 using ReadRow = std::function<void(int64_t row, int64_t column, int64_t count, uint8_t* out)>;
-TileMap::Fill<uint8_t> FromRows(ReadRow read);
+TileMap::Fill FromRows(ReadRow read);
 
 // A matrix [rows, columns] as [columns, rows].
 std::vector<float> Transpose(const std::vector<float>& values, int64_t rows, int64_t columns);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -29,7 +30,7 @@ int8_t SignedByte(uint8_t byte) { return static_cast<int8_t>(byte); }
 
 // Element j in the low nibble of byte j, element j + 16 in its high nibble; `flip` makes signed
 // codes.
-void Nibbles(const uint8_t* codes, uint8_t flip, uint8_t* out) {
+void Nibbles(const uint8_t* __restrict codes, uint8_t flip, uint8_t* __restrict out) {
   for (int j = 0; j < 16; ++j) {
     out[j] = static_cast<uint8_t>((codes[j] & 15) ^ flip);
     out[j + 16] = static_cast<uint8_t>(codes[j] >> 4 ^ flip);
@@ -37,7 +38,8 @@ void Nibbles(const uint8_t* codes, uint8_t flip, uint8_t* out) {
 }
 
 // The same with bit j of `high` as bit 4 of element j.
-void Fives(const uint8_t* high, const uint8_t* codes, uint8_t flip, uint8_t* out) {
+void Fives(const uint8_t* __restrict high, const uint8_t* __restrict codes, uint8_t flip,
+           uint8_t* __restrict out) {
   Nibbles(codes, flip, out);
   const uint32_t bits = LoadU32(high);
   for (int j = 0; j < kChunk; ++j) out[j] = static_cast<uint8_t>(out[j] ^ (bits >> j & 1) << 4);
@@ -51,9 +53,9 @@ void Codes80(const uint8_t* b, int /*chunk*/, uint8_t* out) { std::memcpy(out, b
 void CodesIq4(const uint8_t* b, int /*chunk*/, uint8_t* out) { Nibbles(b + 2, 0, out); }
 void CodesMx4(const uint8_t* b, int /*chunk*/, uint8_t* out) { Nibbles(b + 1, 0, out); }
 
-BlockAffine ScaleOnly(const uint8_t* b, int /*sub*/) { return {LoadF16(b), 0}; }
-BlockAffine ScaleAndMin(const uint8_t* b, int /*sub*/) { return {LoadF16(b), -LoadF16(b + 2)}; }
-BlockAffine ScaleMx4(const uint8_t* b, int /*sub*/) { return {E8m0(b[0]), 0}; }
+void ScaleOnly(const uint8_t* b, BlockAffine* out) { out[0] = {LoadF16(b), 0}; }
+void ScaleAndMin(const uint8_t* b, BlockAffine* out) { out[0] = {LoadF16(b), -LoadF16(b + 2)}; }
+void ScaleMx4(const uint8_t* b, BlockAffine* out) { out[0] = {E8m0(b[0]), 0}; }
 
 // ---- blocks of 256, whose scales are quantised themselves --------------------------------------
 
@@ -63,9 +65,11 @@ void Codes2K(const uint8_t* b, int chunk, uint8_t* out) {
   const int shift = chunk % 4 * 2;
   for (int l = 0; l < kChunk; ++l) out[l] = codes[l] >> shift & 3;
 }
-BlockAffine Scale2K(const uint8_t* b, int sub) {
+void Scales2K(const uint8_t* b, BlockAffine* out) {
   const float d = LoadF16(b + 80), least = LoadF16(b + 82);
-  return {d * static_cast<float>(b[sub] & 15), least * static_cast<float>(b[sub] >> 4)};
+  for (int i = 0; i < 16; ++i) {
+    out[i] = {d * static_cast<float>(b[i] & 15), least * static_cast<float>(b[i] >> 4)};
+  }
 }
 
 // Bit `chunk` of the masks is the third bit; a code is the value plus 4.
@@ -77,25 +81,26 @@ void Codes3K(const uint8_t* b, int chunk, uint8_t* out) {
     out[l] = static_cast<uint8_t>(code ^ 4);
   }
 }
-BlockAffine Scale3K(const uint8_t* b, int sub) {
+void Scales3K(const uint8_t* b, BlockAffine* out) {
   const uint8_t* const s = b + 96;
-  const int low = sub < 8 ? s[sub] & 15 : s[sub - 8] >> 4;
-  const int high = s[8 + sub % 4] >> (2 * (sub / 4)) & 3;
-  return {LoadF16(b + 108) * static_cast<float>((low | high << 4) - 32), 0};
+  const float d = LoadF16(b + 108);
+  for (int i = 0; i < 16; ++i) {
+    const int low = i < 8 ? s[i] & 15 : s[i - 8] >> 4;
+    const int high = s[8 + i % 4] >> (2 * (i / 4)) & 3;
+    out[i] = {d * static_cast<float>((low | high << 4) - 32), 0};
+  }
 }
 
 // Scale and minimum of 6 bits each: eight pairs in 12 bytes.
-BlockAffine Scale45K(const uint8_t* b, int sub) {
+void Scales45K(const uint8_t* b, BlockAffine* out) {
   const uint8_t* const s = b + 4;
-  int scale = 0, least = 0;
-  if (sub < 4) {
-    scale = s[sub] & 63;
-    least = s[sub + 4] & 63;
-  } else {
-    scale = (s[sub + 4] & 15) | s[sub - 4] >> 6 << 4;
-    least = s[sub + 4] >> 4 | s[sub] >> 6 << 4;
+  const float d = LoadF16(b), dmin = LoadF16(b + 2);
+  for (int i = 0; i < 4; ++i) {
+    out[i] = {d * static_cast<float>(s[i] & 63), dmin * static_cast<float>(s[i + 4] & 63)};
+    const int scale = (s[i + 8] & 15) | s[i] >> 6 << 4;
+    const int least = s[i + 8] >> 4 | s[i + 4] >> 6 << 4;
+    out[i + 4] = {d * static_cast<float>(scale), dmin * static_cast<float>(least)};
   }
-  return {LoadF16(b) * static_cast<float>(scale), LoadF16(b + 2) * static_cast<float>(least)};
 }
 void Codes4K(const uint8_t* b, int chunk, uint8_t* out) {
   const uint8_t* const codes = b + 16 + Size(chunk / 2) * 32;
@@ -119,9 +124,12 @@ void Codes6K(const uint8_t* b, int chunk, uint8_t* out) {
     out[l] = static_cast<uint8_t>(code ^ 32);
   }
 }
-BlockAffine Scale6K(const uint8_t* b, int sub) {
-  return {LoadF16(b + 208) * static_cast<float>(SignedByte(b[192 + sub])), 0};
+void Scales6K(const uint8_t* b, BlockAffine* out) {
+  const float d = LoadF16(b + 208);
+  for (int i = 0; i < 16; ++i) out[i] = {d * static_cast<float>(SignedByte(b[192 + i])), 0};
 }
+
+constexpr int kMostGroups = 16;  // of a block
 
 struct BlockFormat {
   uint32_t type;
@@ -131,7 +139,7 @@ struct BlockFormat {
   DType scale_type;
   bool offsets;
   void (*decode)(const uint8_t* block, int chunk, uint8_t* out);
-  BlockAffine (*scale)(const uint8_t* block, int sub);
+  void (*scales)(const uint8_t* block, BlockAffine* out);  // of all its groups
 };
 
 constexpr BlockFormat kFormats[] = {
@@ -140,11 +148,11 @@ constexpr BlockFormat kFormats[] = {
     {6, {"Q5_0", 32, 22, true}, kI5, 32, kF16, false, Codes50, ScaleOnly},
     {7, {"Q5_1", 32, 24, true}, kU5, 32, kF16, true, Codes51, ScaleAndMin},
     {8, {"Q8_0", 32, 34, true}, kI8, 32, kF16, false, Codes80, ScaleOnly},
-    {10, {"Q2_K", 256, 84, true}, kU2, 16, kF32, true, Codes2K, Scale2K},
-    {11, {"Q3_K", 256, 110, true}, kI3, 16, kF32, false, Codes3K, Scale3K},
-    {12, {"Q4_K", 256, 144, true}, kU4, 32, kF32, true, Codes4K, Scale45K},
-    {13, {"Q5_K", 256, 176, true}, kU5, 32, kF32, true, Codes5K, Scale45K},
-    {14, {"Q6_K", 256, 210, true}, kI6, 16, kF32, false, Codes6K, Scale6K},
+    {10, {"Q2_K", 256, 84, true}, kU2, 16, kF32, true, Codes2K, Scales2K},
+    {11, {"Q3_K", 256, 110, true}, kI3, 16, kF32, false, Codes3K, Scales3K},
+    {12, {"Q4_K", 256, 144, true}, kU4, 32, kF32, true, Codes4K, Scales45K},
+    {13, {"Q5_K", 256, 176, true}, kU5, 32, kF32, true, Codes5K, Scales45K},
+    {14, {"Q6_K", 256, 210, true}, kI6, 16, kF32, false, Codes6K, Scales6K},
     {20, {"IQ4_NL", 32, 18, true}, kU4, 32, kF16, false, CodesIq4, ScaleOnly},
     {39, {"MXFP4", 32, 17, true}, kF4E2M1, 32, kE8M0, false, CodesMx4, ScaleMx4},
 };
@@ -168,50 +176,100 @@ const BlockFormat* FindFormat(uint32_t type) {
 // the others.
 bool IsConstant(const BlockAffine& affine) { return affine.scale == 0 && affine.offset != 0; }
 
+float ZeroOf(const BlockAffine& affine) {
+  if (affine.scale == 0) return IsConstant(affine) ? 1 : 0;
+  return static_cast<float>(static_cast<double>(affine.offset) / static_cast<double>(affine.scale));
+}
+
 // A matrix within the file.
-struct BlockMatrix {
-  const BlockFormat* format;
-  const uint8_t* data;
-  int64_t row_bytes;  // of a column of w
-  [[nodiscard]] const uint8_t* Block(int64_t column, int64_t row) const {
-    return data + column * row_bytes + row / format->block.elements * format->block.bytes;
+class BlockMatrix {
+ public:
+  BlockMatrix(const BlockFormat& format, const uint8_t* data, int64_t k, int64_t n)
+      : format_(format),
+        data_(data),
+        blocks_(k / format.block.elements),
+        groups_(format.block.elements / format.group),
+        columns_(n) {}
+
+  // Goes on to the matrix that lies so many behind it.
+  void Skip(int64_t matrices) { data_ = Block(matrices * columns_, 0); }
+  // Fills the scales, and the zero points of a format with offsets.
+  void ReadScales(CodeSource* out);
+  // Codes of a column of w (a row in memory); `row` and `count` are multiples of a chunk.
+  void ReadCodes(int64_t column, int64_t row, int64_t count, uint8_t* out) const;
+
+ private:
+  [[nodiscard]] const uint8_t* Block(int64_t column, int64_t block) const {
+    return data_ + (column * blocks_ + block) * format_.block.bytes;
   }
-  [[nodiscard]] BlockAffine At(int64_t column, int64_t row) const {
-    const auto sub = static_cast<int>(row % format->block.elements / format->group);
-    return format->scale(Block(column, row), sub);
-  }
-  // The codes of a chunk of 32 rows.
-  void Decode(int64_t column, int64_t row, uint8_t* out) const {
-    const auto chunk = static_cast<int>(row % format->block.elements / kChunk);
-    format->decode(Block(column, row), chunk, out);
-    if (!format->offsets) return;
-    for (int64_t i = 0; i < kChunk; i += format->group) {
-      if (IsConstant(At(column, row + i))) std::fill_n(out + i, format->group, uint8_t{0});
-    }
-  }
+  void ClearConstants(const uint8_t* block, int chunk, uint8_t* out) const;
+
+  const BlockFormat& format_;
+  const uint8_t* data_;
+  int64_t blocks_;  // of a column
+  int64_t groups_;  // of a block
+  int64_t columns_;
+  bool has_constants_ = false;
 };
 
-void AddScales(const BlockMatrix& matrix, CodeSource* out) {
-  const WeightInfo& info = out->info;
-  out->scales.resize(Size(info.groups() * info.n));
-  if (matrix.format->offsets) out->zeros.resize(out->scales.size());
-  // Some columns at a time, so that a line of the scales is written while it is in the cache.
+void BlockMatrix::ReadScales(CodeSource* out) {
+  out->scales.resize(Size(blocks_ * groups_ * columns_));
+  if (format_.offsets) out->zeros.resize(out->scales.size());
+  std::atomic<bool> constants{false};
+  // A few columns at a time: each is read as it lies, and a line of the scales is written at once.
   constexpr int64_t kColumns = 16;
-  const auto add = [&](int64_t g, int64_t first) {
-    for (int64_t column = first; column < std::min(first + kColumns, info.n); ++column) {
-      const BlockAffine affine = matrix.At(column, g * info.group);
-      const size_t at = Size(g * info.n + column);
-      out->scales[at] = IsConstant(affine) ? affine.offset : affine.scale;
-      if (out->zeros.empty()) continue;
-      const double zero =
-          affine.scale != 0 ? static_cast<double>(affine.offset) / static_cast<double>(affine.scale)
-                            : (affine.offset != 0 ? 1 : 0);
-      out->zeros[at] = static_cast<float>(zero);
+  const int64_t groups = blocks_ * groups_;
+  ParallelFor((columns_ + kColumns - 1) / kColumns, [&](int64_t strip) {
+    const int64_t first = strip * kColumns;
+    const int64_t columns = std::min(kColumns, columns_ - first);
+    std::vector<BlockAffine> affines(Size(columns * groups));
+    for (int64_t i = 0; i < columns * blocks_; ++i) {
+      format_.scales(Block(first, i), affines.data() + i * groups_);
     }
-  };
-  ParallelFor((info.n + kColumns - 1) / kColumns, [&](int64_t block) {
-    for (int64_t g = 0; g < info.groups(); ++g) add(g, block * kColumns);
+    bool constant = false;
+    for (int64_t g = 0; g < groups; ++g) {
+      for (int64_t c = 0; c < columns; ++c) {
+        const BlockAffine affine = affines[Size(c * groups + g)];
+        const size_t at = Size(g * columns_ + first + c);
+        constant |= IsConstant(affine);
+        out->scales[at] = IsConstant(affine) ? affine.offset : affine.scale;
+        if (format_.offsets) out->zeros[at] = ZeroOf(affine);
+      }
+    }
+    if (constant) constants.store(true, std::memory_order_relaxed);
   });
+  has_constants_ = constants.load();
+}
+
+// Makes the codes of groups without a scale 0.
+void BlockMatrix::ClearConstants(const uint8_t* block, int chunk, uint8_t* out) const {
+  BlockAffine affines[kMostGroups];
+  format_.scales(block, affines);
+  for (int64_t i = 0; i < kChunk; i += format_.group) {
+    if (IsConstant(affines[(chunk * kChunk + i) / format_.group])) {
+      std::fill_n(out + i, format_.group, uint8_t{0});
+    }
+  }
+}
+
+void BlockMatrix::ReadCodes(int64_t column, int64_t row, int64_t count, uint8_t* out) const {
+  const int64_t chunks = format_.block.elements / kChunk;  // of a block
+  const uint8_t* block = Block(column, row / format_.block.elements);
+  // Columns are read one after the other, and lie apart: their memory is asked for in time.
+  constexpr int64_t kAhead = 16;
+  if (column + kAhead < columns_) {
+    const uint8_t* const ahead = block + kAhead * blocks_ * format_.block.bytes;
+    __builtin_prefetch(ahead);
+    __builtin_prefetch(ahead + count * format_.block.bytes / format_.block.elements);
+  }
+  auto chunk = static_cast<int>(row / kChunk % chunks);
+  for (int64_t i = 0; i < count; i += kChunk) {
+    format_.decode(block, chunk, out + i);
+    if (has_constants_) ClearConstants(block, chunk, out + i);
+    if (++chunk < chunks) continue;
+    chunk = 0;
+    block += format_.block.bytes;
+  }
 }
 
 }  // namespace
@@ -251,11 +309,11 @@ Result<CodeSource> ReadGguf(const GgufTensor& tensor, const uint8_t* file, int64
     const Codebook* const book = FindCodebook("iq4_nl");
     info.codebook.assign(book->values.begin(), book->values.end());
   }
-  const int64_t row_bytes = info.k / format->block.elements * format->block.bytes;
-  const BlockMatrix matrix{format, file + tensor.offset + index * info.n * row_bytes, row_bytes};
-  AddScales(matrix, &out);
+  BlockMatrix matrix(*format, file + tensor.offset, info.k, info.n);
+  matrix.Skip(index);
+  matrix.ReadScales(&out);
   out.codes = FromColumns([matrix](int64_t column, int64_t row, int64_t count, uint8_t* to) {
-    for (int64_t i = 0; i < count; i += kChunk) matrix.Decode(column, row + i, to + i);
+    matrix.ReadCodes(column, row, count, to);
   });
   return out;
 }

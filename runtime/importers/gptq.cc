@@ -139,10 +139,12 @@ Result<CodeSource> ReadGptq(const TensorSet& set, const std::string& layer,
   }
   out.scales = FloatsOf(*t.scales);
   const uint32_t add = options.zeros_minus_one ? 1 : 0;
+  out.zeros.resize(out.scales.size());
   for (int64_t g = 0; g < t.groups; ++g) {
     const uint8_t* const row = t.qzeros->data + g * t.qzeros->extent(1) * 4;
     for (int64_t n = 0; n < t.n; ++n) {
-      out.zeros.push_back(static_cast<float>(StreamBits(row, n * t.bits, t.bits, 1) + add));
+      out.zeros[Size(g * t.n + n)] =
+          static_cast<float>(StreamBits(row, n * t.bits, t.bits, 1) + add);
     }
   }
   out.codes =

@@ -26,6 +26,9 @@ std::pair<int, int> RepeatsOf(DType weight, DType compute) {
   return {1, weight.bits == 6 ? 8 : 4};
 }
 
+// The elements of a thread in a piece of a row of scales, which 32 threads hold.
+int64_t ScalesOfThread(DType type) { return type.bits == 8 ? 4 : 2; }
+
 // The layout of a text of this file, for a shape.
 Result<MemLayout> Make(const std::string& text, DType type, int64_t rows, int64_t columns) {
   TARSIA_TRY(const EvalValue value, EvaluateText(text));
@@ -67,11 +70,16 @@ Result<MemLayout> PackedOrder(DType weight, DType compute, int64_t k, int64_t n)
 }
 
 std::string ScaleOrderText(DType type) {
-  return fmt::format("packed(spatial(1, 32) * local(1, {}), contiguous)", type.bits == 8 ? 4 : 2);
+  return fmt::format("packed(spatial(1, 32) * local(1, {}), contiguous)", ScalesOfThread(type));
 }
 
 Result<MemLayout> ScaleOrder(DType type, int64_t groups, int64_t n) {
   return Make(ScaleOrderText(type), type, groups, n);
+}
+
+int64_t ScaleRowBytes(DType type, int64_t n) {
+  const int64_t piece = 32 * ScalesOfThread(type);
+  return (n + piece - 1) / piece * piece * (type.bits / 8);
 }
 
 }  // namespace tarsia

@@ -45,6 +45,8 @@ Result<MemLayout> PackedOrder(DType weight, DType compute, int64_t k, int64_t n)
 // pieces.
 std::string ScaleOrderText(DType type);
 Result<MemLayout> ScaleOrder(DType type, int64_t groups, int64_t n);
+// The bytes of such a row of n elements, with its padding.
+int64_t ScaleRowBytes(DType type, int64_t n);
 
 }  // namespace tarsia
 

@@ -13,27 +13,12 @@
 #include "dtypes/bulk.h"
 #include "dtypes/convert.h"
 #include "runtime/diagnostics.h"
+#include "runtime/weights/scale_rows.h"
 #include "runtime/weights/tsw.h"
 #include "support/extents.h"
 
 namespace tarsia {
 namespace {
-
-std::string_view NameOf(WeightPart part) {
-  switch (part) {
-    case WeightPart::kCodes:
-      return "codes";
-    case WeightPart::kScales:
-      return "scale";
-    case WeightPart::kZeros:
-      return "zero point";
-    case WeightPart::kGather:
-      return "gather list";
-    case WeightPart::kCodebook:
-      return "codebook";
-  }
-  return "";
-}
 
 // Codes that are a NaN or an infinity.
 std::vector<uint8_t> NotFinite(DType type) {
@@ -51,8 +36,7 @@ struct Seen {
 };
 
 // As source.codes, and looks at each code.
-TileMap::Fill<uint8_t> Watch(const CodeSource& source, const std::vector<uint8_t>& specials,
-                             Seen* seen) {
+TileMap::Fill Watch(const CodeSource& source, const std::vector<uint8_t>& specials, Seen* seen) {
   return [&source, &specials, seen](const Region& region, uint8_t* out, int64_t stride) {
     source.codes(region, out, stride);
     uint8_t bits = 0;
@@ -74,14 +58,6 @@ Status CheckCount(std::string_view what, size_t given, size_t wanted) {
   return MakeDiagnostic(diag::kWeightsCount, {}, given, what, wanted);
 }
 
-Status CheckFinite(WeightPart part, std::span<const float> values, int64_t n) {
-  const auto bad =
-      std::find_if(values.begin(), values.end(), [](float x) { return !std::isfinite(x); });
-  if (bad == values.end()) return OkStatus();
-  const int64_t at = bad - values.begin();
-  return MakeDiagnostic(diag::kWeightsNotFinite, {}, NameOf(part), at / n, at % n, *bad);
-}
-
 Status CheckGather(std::span<const int32_t> gather, int64_t k) {
   std::vector<bool> seen(Size(k));
   for (size_t i = 0; i < gather.size(); ++i) {
@@ -100,51 +76,6 @@ Status CheckCodebook(std::span<const float> codebook) {
       return MakeDiagnostic(diag::kWeightsCodebookValue, {}, i, codebook[i]);
     }
   }
-  return OkStatus();
-}
-
-// Packs scales or zero points, which their type must hold exactly.
-Status PackValues(WeightPart part, std::span<const float> values, DType type,
-                  const MemLayout& layout, int64_t n, uint8_t* out) {
-  TARSIA_CHECK(CheckFinite(part, values, n));
-  std::vector<uint8_t> codes(values.size() * Size(ContainerBytes(type)));
-  CastBulk(kF32, values.data(), type, codes.data(), values.size());
-  std::vector<float> back(values.size());
-  CastBulk(type, codes.data(), kF32, back.data(), values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (back[i] == values[i]) continue;
-    const auto at = static_cast<int64_t>(i);
-    return MakeDiagnostic(diag::kWeightsValue, {}, NameOf(part), at / n, at % n, values[i],
-                          DTypeName(type));
-  }
-  const TileMap map(layout);
-  if (type.bits == 8) {
-    map.Pack<uint8_t>(
-        [&](const Region& region, uint8_t* to, int64_t stride) {
-          for (int64_t row = 0; row < region.rows; ++row) {
-            std::memcpy(to + row * stride, codes.data() + (region.row + row) * n + region.column,
-                        Size(region.columns));
-          }
-        },
-        out);
-    return OkStatus();
-  }
-  map.Pack<uint32_t>(
-      [&](const Region& region, uint32_t* to, int64_t stride) {
-        for (int64_t row = 0; row < region.rows; ++row) {
-          const size_t at = Size((region.row + row) * n + region.column);
-          if (type.bits == 32) {
-            std::memcpy(to + row * stride, codes.data() + 4 * at, 4 * Size(region.columns));
-            continue;
-          }
-          for (int64_t i = 0; i < region.columns; ++i) {
-            uint16_t code = 0;  // the other types of scales have 16 bits
-            std::memcpy(&code, codes.data() + 2 * (at + Size(i)), 2);
-            to[row * stride + i] = code;
-          }
-        }
-      },
-      out);
   return OkStatus();
 }
 
@@ -186,11 +117,15 @@ Status CheckRange(const WeightInfo& info, std::span<const float> scales,
     const double zero = zeros.empty() ? 0 : static_cast<double>(zeros[group]);
     return (value - zero) * static_cast<double>(scales[group]);
   };
-  bool suspect = false;
-  for (size_t i = 0; i < scales.size() && !suspect; ++i) {
-    suspect = IsBeyondF16(weight(least, i)) || IsBeyondF16(weight(most, i));
-  }
-  if (!suspect) return OkStatus();
+  std::atomic<bool> suspect{false};
+  ParallelFor(info.groups(), [&](int64_t row) {
+    int beyond = 0;
+    for (int64_t i = row * info.n; i < (row + 1) * info.n; ++i) {
+      beyond |= IsBeyondF16(weight(least, Size(i))) || IsBeyondF16(weight(most, Size(i))) ? 1 : 0;
+    }
+    if (beyond != 0) suspect.store(true, std::memory_order_relaxed);
+  });
+  if (!suspect.load()) return OkStatus();
 
   const int64_t n = info.n;
   std::mutex mutex;
@@ -212,7 +147,7 @@ Status CheckRange(const WeightInfo& info, std::span<const float> scales,
       }
     }
   };
-  map.Unpack<uint8_t>(codes, take);
+  map.Unpack(codes, take);
   if (first == info.k * n) return OkStatus();
   return MakeDiagnostic(diag::kWeightsRange, {}, first / n, first % n, found, DTypeName(kF16));
 }
@@ -226,18 +161,16 @@ Status WriteParts(const CodeSource& source, const WeightPlaces& places, const Pr
   const auto at = [&](WeightPart part) { return image + places[part].offset; };
   Seen seen;
   const TileMap map(places.codes);
-  if (!map.Pack<uint8_t>(Watch(source, specials, &seen), at(WeightPart::kCodes), progress)) {
+  if (!map.Pack(Watch(source, specials, &seen), at(WeightPart::kCodes), progress)) {
     return MakeDiagnostic(diag::kWeightsCancelled, {});
   }
   if ((seen.bits.load() & ~CodeMask(info.type)) != 0) {
     return MakeDiagnostic(diag::kWeightsCode, {}, info.type.bits, DTypeName(info.type));
   }
   *finite = !seen.special.load();
-  TARSIA_CHECK(PackValues(WeightPart::kScales, source.scales, info.scale_type, places.scales,
-                          info.n, at(WeightPart::kScales)));
+  TARSIA_CHECK(ScaleRows(info, WeightPart::kScales).Pack(source.scales, at(WeightPart::kScales)));
   if (info.zero != ZeroPoint::kNone) {
-    TARSIA_CHECK(PackValues(WeightPart::kZeros, source.zeros, info.zero_type, places.zeros, info.n,
-                            at(WeightPart::kZeros)));
+    TARSIA_CHECK(ScaleRows(info, WeightPart::kZeros).Pack(source.zeros, at(WeightPart::kZeros)));
   }
   return CheckRange(info, source.scales, source.zeros, map, at(WeightPart::kCodes));
 }
@@ -309,14 +242,12 @@ Result<PackedWeights> PackedWeights::FromBytes(std::span<const uint8_t> bytes) {
 }
 
 Status PackedWeights::Verify() const {
-  const struct {
-    WeightPart part;
-    const MemLayout& layout;
-  } matrices[] = {{WeightPart::kCodes, places_.codes},
-                  {WeightPart::kScales, places_.scales},
-                  {WeightPart::kZeros, places_.zeros}};
-  for (const auto& [which, layout] : matrices) {
-    if (!layout.IsPacked() || TileMap(layout).PaddingIsZero(part(which).data())) continue;
+  if (places_.codes.IsPacked() &&
+      !TileMap(places_.codes).PaddingIsZero(part(WeightPart::kCodes).data())) {
+    return MakeDiagnostic(diag::kTswPadding, {}, NameOf(WeightPart::kCodes));
+  }
+  for (const WeightPart which : {WeightPart::kScales, WeightPart::kZeros}) {
+    if (part(which).empty() || ScaleRows(info_, which).PaddingIsZero(part(which).data())) continue;
     return MakeDiagnostic(diag::kTswPadding, {}, NameOf(which));
   }
   for (size_t i = 0; i < kWeightParts; ++i) {
@@ -326,14 +257,10 @@ Status PackedWeights::Verify() const {
     if (std::all_of(rest.begin(), rest.end(), [](uint8_t byte) { return byte == 0; })) continue;
     return MakeDiagnostic(diag::kTswPadding, {}, NameOf(static_cast<WeightPart>(i)));
   }
-  const std::vector<float> scales =
-      UnpackValues(WeightPart::kScales, places_.scales, info_.scale_type);
-  TARSIA_CHECK(CheckFinite(WeightPart::kScales, scales, info_.n));
-  std::vector<float> zeros;
-  if (info_.zero != ZeroPoint::kNone) {
-    zeros = UnpackValues(WeightPart::kZeros, places_.zeros, info_.zero_type);
-    TARSIA_CHECK(CheckFinite(WeightPart::kZeros, zeros, info_.n));
-  }
+  const std::vector<float> scales = Values(WeightPart::kScales);
+  TARSIA_CHECK(ScaleRows(info_, WeightPart::kScales).CheckFinite(scales));
+  const std::vector<float> zeros = Values(WeightPart::kZeros);
+  if (!zeros.empty()) TARSIA_CHECK(ScaleRows(info_, WeightPart::kZeros).CheckFinite(zeros));
   TARSIA_CHECK(CheckCodebook(info_.codebook));
   TARSIA_CHECK(CheckGather(gather(), info_.k));
   if (!places_.codes.IsPacked()) return OkStatus();
@@ -347,28 +274,9 @@ std::vector<int32_t> PackedWeights::gather() const {
   return out;
 }
 
-std::vector<float> PackedWeights::UnpackValues(WeightPart which, const MemLayout& layout,
-                                               DType type) const {
-  const int64_t n = info_.n;
-  std::vector<float> out(Size(info_.groups() * n));
-  const TileMap map(layout);
-  const auto take = [&](const Region& region, const auto* in, int64_t stride) {
-    const auto container = Size(ContainerBytes(type));
-    std::vector<uint8_t> codes(Size(region.columns) * container);
-    for (int64_t row = 0; row < region.rows; ++row) {
-      for (int64_t i = 0; i < region.columns; ++i) {
-        StoreContainer(type, codes.data(), Size(i), in[row * stride + i]);
-      }
-      CastBulk(type, codes.data(), kF32, out.data() + (region.row + row) * n + region.column,
-               Size(region.columns));
-    }
-  };
-  if (type.bits == 8) {
-    map.Unpack<uint8_t>(part(which).data(), take);
-  } else {
-    map.Unpack<uint32_t>(part(which).data(), take);
-  }
-  return out;
+std::vector<float> PackedWeights::Values(WeightPart which) const {
+  if (which == WeightPart::kZeros && info_.zero == ZeroPoint::kNone) return {};
+  return ScaleRows(info_, which).Unpack(part(which).data());
 }
 
 UnpackedWeights PackedWeights::Unpack() const {
@@ -380,21 +288,16 @@ UnpackedWeights PackedWeights::Unpack() const {
                   in + row * stride, Size(region.columns));
     }
   };
-  TileMap(places_.codes).Unpack<uint8_t>(part(WeightPart::kCodes).data(), take);
-  out.scales = UnpackValues(WeightPart::kScales, places_.scales, info_.scale_type);
-  if (info_.zero != ZeroPoint::kNone) {
-    out.zeros = UnpackValues(WeightPart::kZeros, places_.zeros, info_.zero_type);
-  }
+  TileMap(places_.codes).Unpack(part(WeightPart::kCodes).data(), take);
+  out.scales = Values(WeightPart::kScales);
+  out.zeros = Values(WeightPart::kZeros);
   return out;
 }
 
 void PackedWeights::Dequantise(std::span<float> out) const {
   const std::vector<float> values = CodeValues(info_);
-  const auto scales = UnpackValues(WeightPart::kScales, places_.scales, info_.scale_type);
-  std::vector<float> zeros;
-  if (info_.zero != ZeroPoint::kNone) {
-    zeros = UnpackValues(WeightPart::kZeros, places_.zeros, info_.zero_type);
-  }
+  const std::vector<float> scales = Values(WeightPart::kScales);
+  const std::vector<float> zeros = Values(WeightPart::kZeros);
   const std::vector<int32_t> order = gather();
   const auto tensor_scale = static_cast<double>(info_.tensor_scale);
   const auto take = [&](const Region& region, const uint8_t* in, int64_t stride) {
@@ -411,7 +314,7 @@ void PackedWeights::Dequantise(std::span<float> out) const {
       }
     }
   };
-  TileMap(places_.codes).Unpack<uint8_t>(part(WeightPart::kCodes).data(), take);
+  TileMap(places_.codes).Unpack(part(WeightPart::kCodes).data(), take);
 }
 
 }  // namespace tarsia

@@ -21,7 +21,7 @@ namespace tarsia {
 struct CodeSource {
   WeightInfo info;  // `finite` and `gathers` follow from the rest
   // Writes the codes of a region, one per byte. Called from several threads.
-  TileMap::Fill<uint8_t> codes;
+  TileMap::Fill codes;
   std::vector<float> scales;    // [k / group, n]
   std::vector<float> zeros;     // as scales, or empty
   std::vector<int32_t> gather;  // k entries, or empty
@@ -67,8 +67,8 @@ class PackedWeights {
 
  private:
   PackedWeights() = default;
-  [[nodiscard]] std::vector<float> UnpackValues(WeightPart which, const MemLayout& layout,
-                                                DType type) const;
+  // Scales or zero points; empty: none.
+  [[nodiscard]] std::vector<float> Values(WeightPart which) const;
   static Result<PackedWeights> FromImage(std::span<const uint8_t> image,
                                          std::shared_ptr<const void> owner);
   [[nodiscard]] Status Verify() const;

@@ -1,8 +1,8 @@
 #include "runtime/weights/tile_map.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
+#include <memory>
 
 #include "layout/packed_words.h"
 #include "support/extents.h"
@@ -10,7 +10,7 @@
 namespace tarsia {
 namespace {
 
-constexpr int64_t kWarp = 32;
+constexpr int64_t kWarp = kCodeLanes;
 constexpr int64_t kRegionColumns = 512;
 
 }  // namespace
@@ -24,18 +24,19 @@ TileMap::TileMap(const MemLayout& layout)
       tile_columns_(layout.packed().tile.shape()[1]),
       tiles_across_(std::max<int64_t>(1, kRegionColumns / tile_columns_)) {
   MakeMoves();
+  FindQuads();
   MakeEdges();
 }
 
 void TileMap::MakeMoves() {
   const PackedTile& packed = layout_.packed();
-  std::vector<std::vector<Move>> by_word(Size(packed.bits.words()));
+  std::vector<std::vector<CodeMove>> by_word(Size(packed.bits.words()));
   for (int64_t slot = 0; slot < slots_; ++slot) {
     for (int bit = 0; bit < bits_; ++bit) {
       const BitPlace place = packed.bits.Place(slot, bit);
-      std::vector<Move>& moves = by_word[place.word];
+      std::vector<CodeMove>& moves = by_word[place.word];
       const int shift = place.bit - bit;
-      const auto with = std::find_if(moves.begin(), moves.end(), [&](const Move& move) {
+      const auto with = std::find_if(moves.begin(), moves.end(), [&](const CodeMove& move) {
         return move.slot == static_cast<uint32_t>(slot) && move.shift == shift;
       });
       if (with != moves.end()) {
@@ -54,13 +55,29 @@ void TileMap::MakeMoves() {
   // The buffer of a region is as wide as the region's tiles.
   const std::vector<uint32_t> table = packed.tile.LinearTable();
   const int64_t stride = tiles_across_ * tile_columns_;
-  elements_.resize(table.size());
+  places_.resize(table.size());
   for (int64_t thread = 0; thread < threads_; ++thread) {
     for (int64_t slot = 0; slot < slots_; ++slot) {
       const int64_t element = table[Size(thread * slots_ + slot)];
-      elements_[Size(slot * threads_ + thread)] =
+      const int64_t at = (thread / kWarp * slots_ + slot) * kWarp + thread % kWarp;
+      places_[Size(at)] =
           static_cast<uint32_t>(element / tile_columns_ * stride + element % tile_columns_);
     }
+  }
+}
+
+// In the fragments of `mma`, 4 neighbours in a warp have codes of one column, at equal distances.
+void TileMap::FindQuads() {
+  if (places_.empty()) return;
+  quad_step_ = static_cast<int64_t>(places_[1]) - static_cast<int64_t>(places_[0]);
+  for (size_t i = 0; i < places_.size(); i += Size(kWarp)) {
+    const int64_t first = places_[i];
+    for (int64_t t = 0; t < kWarp; ++t) {
+      if (places_[i + Size(t)] == first + t % 4 * quad_step_ + t / 4) continue;
+      quads_.clear();
+      return;
+    }
+    quads_.push_back(places_[i]);
   }
 }
 
@@ -113,79 +130,68 @@ const std::vector<uint32_t>& TileMap::Used(int64_t tile_row, int64_t tile_column
 }
 
 // Complements the bits that are stored so, and clears padding.
-void TileMap::Mend(int64_t first, int64_t piece, const std::vector<uint32_t>& used,
-                   uint32_t* lanes) const {
-  for (int64_t t = 0; t < kWarp; ++t) {
-    const size_t at = Size(first + t * piece);
-    if (!complement_.empty()) lanes[t] ^= complement_[at];
-    if (!used.empty()) lanes[t] &= used[at];
+void TileMap::Mend(const std::vector<uint32_t>& used, uint8_t* tile) const {
+  const int64_t words = layout_.packed().tile_bits / 32;
+  for (int64_t i = 0; i < words; ++i) {
+    uint32_t word = 0;
+    std::memcpy(&word, tile + 4 * i, 4);
+    if (!complement_.empty()) word ^= complement_[Size(i)];
+    if (!used.empty()) word &= used[Size(i)];
+    std::memcpy(tile + 4 * i, &word, 4);
   }
 }
 
-template <typename T>
-void TileMap::PackTile(const T* elements, const std::vector<uint32_t>& used, uint8_t* out) const {
-  alignas(64) T slots[128][kWarp];  // of one warp
-  std::vector<T> many;
-  T* by_slot = &slots[0][0];
-  if (slots_ > 128) {
-    many.resize(Size(slots_ * kWarp));
-    by_slot = many.data();
+// The codes of the threads of a warp, slot by slot.
+void TileMap::Gather(const uint8_t* codes, int64_t warp, uint8_t* by_slot) const {
+  if (!quads_.empty()) {
+    GatherQuads(codes, {quads_.data() + warp * slots_, Size(slots_)}, quad_step_, by_slot);
+    return;
   }
-  for (int64_t warp = 0; warp < threads_; warp += kWarp) {
-    for (int64_t slot = 0; slot < slots_; ++slot) {
-      const uint32_t* const from = elements_.data() + slot * threads_ + warp;
-      T* const to = by_slot + slot * kWarp;
-      for (int64_t t = 0; t < kWarp; ++t) to[t] = elements[from[t]];
-    }
+  const uint32_t* const from = places_.data() + warp * slots_ * kWarp;
+  for (int64_t i = 0; i < slots_ * kWarp; ++i) by_slot[i] = codes[from[i]];
+}
+
+void TileMap::PackTile(const uint8_t* codes, const std::vector<uint32_t>& used, uint8_t* by_slot,
+                       uint8_t* out) const {
+  for (int64_t warp = 0; warp < threads_ / kWarp; ++warp) {
+    Gather(codes, warp, by_slot);
     for (const Word& word : words_) {
-      alignas(64) uint32_t lanes[kWarp] = {};
-      for (uint32_t m = word.first; m < word.end; ++m) {
-        const T* const from = by_slot + moves_[m].slot * kWarp;
-        const uint32_t mask = moves_[m].mask;
-        const int shift = moves_[m].shift;
-        if (shift >= 0) {
-          for (int64_t t = 0; t < kWarp; ++t) lanes[t] |= (from[t] & mask) << shift;
-        } else {
-          for (int64_t t = 0; t < kWarp; ++t) lanes[t] |= (from[t] & mask) >> -shift;
-        }
-      }
-      const int64_t first = word.place + warp * word.piece;
-      if (!complement_.empty() || !used.empty()) Mend(first, word.piece, used, lanes);
-      for (int64_t t = 0; t < kWarp; ++t) {
-        std::memcpy(out + 4 * (first + t * word.piece), &lanes[t], 4);
-      }
+      alignas(64) uint32_t lanes[kWarp];
+      MakeWords(by_slot, {moves_.data() + word.first, word.end - word.first}, lanes);
+      uint8_t* const to = out + 4 * (word.place + warp * kWarp * word.piece);
+      for (int64_t t = 0; t < kWarp; ++t) std::memcpy(to + 4 * t * word.piece, &lanes[t], 4);
     }
   }
+  if (!complement_.empty() || !used.empty()) Mend(used, out);
 }
 
-template <typename T>
-void TileMap::UnpackTile(const uint8_t* in, T* elements) const {
-  std::vector<T> by_slot(Size(slots_ * kWarp));
-  for (int64_t warp = 0; warp < threads_; warp += kWarp) {
-    std::fill(by_slot.begin(), by_slot.end(), T{0});
+void TileMap::UnpackTile(const uint8_t* in, uint8_t* by_slot, uint8_t* codes) const {
+  for (int64_t warp = 0; warp < threads_ / kWarp; ++warp) {
+    std::fill_n(by_slot, slots_ * kWarp, uint8_t{0});
     for (const Word& word : words_) {
       alignas(64) uint32_t lanes[kWarp];
       for (int64_t t = 0; t < kWarp; ++t) {
-        const size_t at = Size(word.place + (warp + t) * word.piece);
+        const size_t at = Size(word.place + (warp * kWarp + t) * word.piece);
         std::memcpy(&lanes[t], in + 4 * at, 4);
         if (!complement_.empty()) lanes[t] ^= complement_[at];
       }
       for (uint32_t m = word.first; m < word.end; ++m) {
-        T* const to = by_slot.data() + moves_[m].slot * kWarp;
+        uint8_t* const to = by_slot + moves_[m].slot * kWarp;
         const uint32_t mask = moves_[m].mask;
         const int shift = moves_[m].shift;
         if (shift >= 0) {
-          for (int64_t t = 0; t < kWarp; ++t) to[t] |= static_cast<T>(lanes[t] >> shift & mask);
+          for (int64_t t = 0; t < kWarp; ++t) {
+            to[t] = static_cast<uint8_t>(to[t] | (lanes[t] >> shift & mask));
+          }
         } else {
-          for (int64_t t = 0; t < kWarp; ++t) to[t] |= static_cast<T>(lanes[t] << -shift & mask);
+          for (int64_t t = 0; t < kWarp; ++t) {
+            to[t] = static_cast<uint8_t>(to[t] | (lanes[t] << -shift & mask));
+          }
         }
       }
     }
-    for (int64_t slot = 0; slot < slots_; ++slot) {
-      const uint32_t* const to = elements_.data() + slot * threads_ + warp;
-      const T* const from = by_slot.data() + slot * kWarp;
-      for (int64_t t = 0; t < kWarp; ++t) elements[to[t]] = from[t];
-    }
+    const uint32_t* const to = places_.data() + warp * slots_ * kWarp;
+    for (int64_t i = 0; i < slots_ * kWarp; ++i) codes[to[i]] = by_slot[i];
   }
 }
 
@@ -207,47 +213,43 @@ bool TileMap::PaddingIsZero(const uint8_t* in) const {
   return true;
 }
 
-template <typename T>
-bool TileMap::Pack(const Fill<T>& fill, uint8_t* out, const Progress& progress) const {
+bool TileMap::Pack(const Fill& fill, uint8_t* out, const Progress& progress) const {
   const int64_t stride = tiles_across_ * tile_columns_;
   const int64_t tile_bytes = layout_.packed().tile_bits / 8;
   const auto pack = [&](int64_t number) {
     const Region region = RegionOf(number);
-    const bool whole = region.rows == tile_rows_ && region.columns == stride;
-    std::vector<T> buffer;
-    if (!whole) buffer.assign(Size(tile_rows_ * stride), 0);
-    if (whole) buffer.resize(Size(tile_rows_ * stride));
-    fill(region, buffer.data(), stride);
+    const auto buffer = std::make_unique_for_overwrite<uint8_t[]>(Size(tile_rows_ * stride));
+    const auto by_slot = std::make_unique_for_overwrite<uint8_t[]>(Size(slots_ * kWarp));
+    if (region.rows != tile_rows_ || region.columns != stride) {
+      std::fill_n(buffer.get(), tile_rows_ * stride, uint8_t{0});
+    }
+    fill(region, buffer.get(), stride);
     const int64_t tile_row = region.row / tile_rows_;
     for (int64_t x = 0; x < region.columns; x += tile_columns_) {
       const int64_t tile_column = (region.column + x) / tile_columns_;
       const int64_t tile = tile_row * layout_.tiles()[1] + tile_column;
-      PackTile<T>(buffer.data() + x, Used(tile_row, tile_column), out + tile * tile_bytes);
+      PackTile(buffer.get() + x, Used(tile_row, tile_column), by_slot.get(),
+               out + tile * tile_bytes);
     }
   };
   return ParallelFor(Regions(), pack, progress);
 }
 
-template <typename T>
-bool TileMap::Unpack(const uint8_t* in, const Take<T>& take, const Progress& progress) const {
+bool TileMap::Unpack(const uint8_t* in, const Take& take, const Progress& progress) const {
   const int64_t stride = tiles_across_ * tile_columns_;
   const int64_t tile_bytes = layout_.packed().tile_bits / 8;
   const auto unpack = [&](int64_t number) {
     const Region region = RegionOf(number);
-    std::vector<T> buffer(Size(tile_rows_ * stride));
+    const auto buffer = std::make_unique_for_overwrite<uint8_t[]>(Size(tile_rows_ * stride));
+    const auto by_slot = std::make_unique_for_overwrite<uint8_t[]>(Size(slots_ * kWarp));
     const int64_t first = region.row / tile_rows_ * layout_.tiles()[1];
     for (int64_t x = 0; x < region.columns; x += tile_columns_) {
       const int64_t tile = first + (region.column + x) / tile_columns_;
-      UnpackTile<T>(in + tile * tile_bytes, buffer.data() + x);
+      UnpackTile(in + tile * tile_bytes, by_slot.get(), buffer.get() + x);
     }
-    take(region, buffer.data(), stride);
+    take(region, buffer.get(), stride);
   };
   return ParallelFor(Regions(), unpack, progress);
 }
-
-template bool TileMap::Pack(const Fill<uint8_t>&, uint8_t*, const Progress&) const;
-template bool TileMap::Pack(const Fill<uint32_t>&, uint8_t*, const Progress&) const;
-template bool TileMap::Unpack(const uint8_t*, const Take<uint8_t>&, const Progress&) const;
-template bool TileMap::Unpack(const uint8_t*, const Take<uint32_t>&, const Progress&) const;
 
 }  // namespace tarsia

@@ -75,6 +75,22 @@ Status CheckSizes(const WeightInfo& info) {
 
 }  // namespace
 
+std::string_view NameOf(WeightPart part) {
+  switch (part) {
+    case WeightPart::kCodes:
+      return "codes";
+    case WeightPart::kScales:
+      return "scale";
+    case WeightPart::kZeros:
+      return "zero point";
+    case WeightPart::kGather:
+      return "gather list";
+    case WeightPart::kCodebook:
+      return "codebook";
+  }
+  return "";
+}
+
 Result<WeightPlaces> PlaceWeights(const WeightInfo& info, bool has_codebook) {
   TARSIA_CHECK(CheckTypes(info, has_codebook));
   TARSIA_CHECK(CheckSizes(info));

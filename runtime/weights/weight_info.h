@@ -53,6 +53,9 @@ struct PartRange {
   uint64_t bytes = 0;
 };
 
+// What messages call an element of it: "scale", ..
+std::string_view NameOf(WeightPart part);
+
 // The places of the parts, and the layouts of those that are matrices.
 struct WeightPlaces {
   std::array<PartRange, kWeightParts> parts;

@@ -21,7 +21,7 @@ struct Matrix {
   std::vector<uint8_t> codes;
 };
 
-TileMap::Fill<uint8_t> FillFrom(const std::vector<uint8_t>& codes, int64_t n) {
+TileMap::Fill FillFrom(const std::vector<uint8_t>& codes, int64_t n) {
   return [&codes, n](const Region& region, uint8_t* out, int64_t stride) {
     for (int64_t i = 0; i < region.rows; ++i) {
       for (int64_t j = 0; j < region.columns; ++j) {
